@@ -8,31 +8,32 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// dispatcher runs mailboxes on permanent goroutines: with a new goroutine per message, each would
-// grow its stack from nothing, which in a profile was a tenth of a payment's cost. If the queue is
-// full, a mailbox gets its own goroutine. If the queue makes no progress for a while, each queued
-// mailbox gets one, so actors that wait for a slow disk do not hold up others for long.
+// dispatcher runs mailboxes (actors' queues of messages) on permanent goroutines: a new goroutine per
+// message would each time grow its stack from nothing, which in a profile was a tenth of a payment's cost.
+// A mailbox that finds the dispatcher's queue full gets its own goroutine. If the queue makes no progress
+// for a while, each queued mailbox gets its own goroutine too, so actors that wait for a slow disk do not
+// hold up others for long.
 type dispatcher struct {
-	mailboxes chan func()
-	dequeued  atomic.Uint64 // mailboxes that have left the queue
-	nonEmpty  chan struct{} // signals that the queue is not empty
-	closed    atomic.Bool   // no goroutine reads the queue any more
-	stop      chan struct{}
-	ended     sync.WaitGroup
+	queue      chan func()   // functions that run a mailbox
+	dequeued   atomic.Uint64 // mailboxes that have left the queue
+	nonEmpty   chan struct{} // signals that the queue is not empty
+	isClosed   atomic.Bool   // no goroutine reads the queue any more
+	stop       chan struct{}
+	goroutines sync.WaitGroup
 }
 
 var _ actor.Dispatcher = (*dispatcher)(nil)
 
 const (
-	dispatchers = 32                   // permanent goroutines
-	throughput  = 300                  // messages of one mailbox before other mailboxes have their turn
-	stalled     = 2 * time.Millisecond // time without progress after which all permanent goroutines count as held up
+	goroutineCount  = 32                   // permanent goroutines
+	messagesPerTurn = 300                  // messages of one mailbox before other mailboxes have their turn
+	stallTime       = 2 * time.Millisecond // time without progress after which all permanent goroutines count as held up
 )
 
 func newDispatcher() *dispatcher {
-	d := &dispatcher{mailboxes: make(chan func(), 4*dispatchers), nonEmpty: make(chan struct{}, 1), stop: make(chan struct{})}
-	d.ended.Add(dispatchers + 1)
-	for range dispatchers {
+	d := &dispatcher{queue: make(chan func(), 4*goroutineCount), nonEmpty: make(chan struct{}, 1), stop: make(chan struct{})}
+	d.goroutines.Add(goroutineCount + 1)
+	for range goroutineCount {
 		go d.run()
 	}
 	go d.watch()
@@ -40,10 +41,10 @@ func newDispatcher() *dispatcher {
 }
 
 func (d *dispatcher) run() {
-	defer d.ended.Done()
+	defer d.goroutines.Done()
 	for {
 		select {
-		case mailbox := <-d.mailboxes:
+		case mailbox := <-d.queue:
 			d.dequeued.Add(1)
 			mailbox()
 		case <-d.stop:
@@ -54,17 +55,17 @@ func (d *dispatcher) run() {
 
 // Schedule implements actor.Dispatcher. It never blocks.
 func (d *dispatcher) Schedule(mailbox func()) {
-	if d.closed.Load() {
+	if d.isClosed.Load() {
 		go mailbox()
 		return
 	}
 	select {
-	case d.mailboxes <- mailbox:
+	case d.queue <- mailbox:
 	default:
 		go mailbox()
 		return
 	}
-	if len(d.mailboxes) > 0 {
+	if len(d.queue) > 0 {
 		select {
 		case d.nonEmpty <- struct{}{}:
 		default:
@@ -73,12 +74,12 @@ func (d *dispatcher) Schedule(mailbox func()) {
 }
 
 // Throughput implements actor.Dispatcher.
-func (d *dispatcher) Throughput() int { return throughput }
+func (d *dispatcher) Throughput() int { return messagesPerTurn }
 
-// watch gives every queued mailbox its own goroutine whenever the queue makes no progress for a while.
+// watch calls runQueued whenever the queue makes no progress for a while.
 func (d *dispatcher) watch() {
-	defer d.ended.Done()
-	timer := time.NewTimer(stalled)
+	defer d.goroutines.Done()
+	timer := time.NewTimer(stallTime)
 	defer timer.Stop()
 	for {
 		select {
@@ -86,25 +87,26 @@ func (d *dispatcher) watch() {
 		case <-d.stop:
 			return
 		}
-		for len(d.mailboxes) > 0 {
-			before := d.dequeued.Load()
-			timer.Reset(stalled)
+		for len(d.queue) > 0 {
+			oldCount := d.dequeued.Load()
+			timer.Reset(stallTime)
 			select {
 			case <-timer.C:
 			case <-d.stop:
 				return
 			}
-			if d.dequeued.Load() == before {
-				d.empty()
+			if d.dequeued.Load() == oldCount {
+				d.runQueued()
 			}
 		}
 	}
 }
 
-func (d *dispatcher) empty() {
+// runQueued gives every queued mailbox its own goroutine.
+func (d *dispatcher) runQueued() {
 	for {
 		select {
-		case mailbox := <-d.mailboxes:
+		case mailbox := <-d.queue:
 			d.dequeued.Add(1)
 			go mailbox()
 		default:
@@ -116,8 +118,8 @@ func (d *dispatcher) empty() {
 // close ends the permanent goroutines; no work may be in progress. A mailbox that is scheduled
 // later runs on its own goroutine.
 func (d *dispatcher) close() {
-	d.closed.Store(true)
+	d.isClosed.Store(true)
 	close(d.stop)
-	d.ended.Wait()
-	d.empty()
+	d.goroutines.Wait()
+	d.runQueued()
 }

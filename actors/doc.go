@@ -2,8 +2,8 @@
 // are handled in one place. It also declares the interfaces that its subpackages share.
 //
 // Invariants:
-//  1. An actor handles one message at a time. While its Change is being made durable, later messages wait in a
-//     bounded FIFO, and its state changes only after the writer's acknowledgement.
+//  1. An actor handles one message at a time. While its Change (what it asks the journal to write) is being made
+//     durable, later messages wait in a bounded FIFO. The actor's state changes only after the journal's receipt.
 //  2. The registry, not the library's names, knows which actors exist. It sends and counts messages under its
 //     lock and stops an actor only after the actor has handled all of them, so no message is lost.
 //  3. Outcomes and due work are addressed by record, never by PID, start the record's actor if needed and are
@@ -14,16 +14,16 @@
 //  5. A panic is recovered inside the actor, whichever method of its behaviour panicked, is logged without values
 //     and answered with an error; the behaviour is rebuilt from the store. The library never sees a panic,
 //     because it would start another actor.
-//  6. Every unit of work is counted from before it begins until the work that it causes has begun, so a manual
-//     clock knows when nothing is in progress.
-//  7. Due work that was handed out and did not move its record is handed out again, so a lost message leaves no
-//     record waiting.
+//  6. Every unit of work is counted before it begins, and until all work that it causes is counted too, so a
+//     manual clock knows when nothing is in progress.
+//  7. Due work that was handed out and did not change its record is handed out again, so no record waits forever
+//     because a message was lost.
 //  8. An actor has work from its first message until it has handled all messages and has nothing outstanding. An
 //     actor without work that is kept in memory delays neither commands nor due work, and is not asked to stop
 //     before the time that it has named (RetainedBehaviour). The actors of Unbounded registries, such as webhooks to
 //     merchants who do not answer, delay neither commands nor due work, even while they have work.
-//  9. After a failure a poll, a record or a retry waits in real time, longer each time, so none can make the
-//     clock's loop spin.
+//  9. A poll, a record or a retry that failed waits in real time, longer after each failure, so it cannot make
+//     the clock's loop spin.
 //
 // Callers: api and cmd send commands; the subpackages implement Behaviour.
 //

@@ -19,7 +19,7 @@ const (
 
 // tick dispatches due work while a real clock runs.
 func (rt *Runtime) tick() {
-	defer rt.stopped.Done()
+	defer rt.loops.Done()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -33,14 +33,14 @@ func (rt *Runtime) tick() {
 	}
 }
 
-// dispatchDue dispatches what is due and returns how long to wait for the next call.
+// dispatchDue dispatches what is due and returns how long to wait before the next call.
 func (rt *Runtime) dispatchDue(now time.Time) time.Duration {
 	rt.lookAhead(now)
 	rt.runPolls(now)
 	for !rt.overloaded() {
 		if rt.takeDue(now) < maxDueBatch {
 			interval := maxDueInterval
-			if next, ok := rt.next(); ok {
+			if next, ok := rt.nextDue(); ok {
 				interval = min(interval, next.Sub(rt.Clock.Now()))
 			}
 			return max(interval, minDueInterval)
@@ -49,6 +49,7 @@ func (rt *Runtime) dispatchDue(now time.Time) time.Duration {
 	return overloadedInterval
 }
 
+// lookAhead makes the journal load the work that is due soon after now.
 func (rt *Runtime) lookAhead(now time.Time) {
 	if err := rt.Journal.Due.LookAhead(now); err != nil {
 		rt.Log.Error("due work cannot be read", "error", err)
@@ -65,8 +66,8 @@ func (rt *Runtime) takeDue(now time.Time) int {
 	return len(items)
 }
 
-// next returns the earliest time at which a record or a poll is due.
-func (rt *Runtime) next() (time.Time, bool) {
+// nextDue returns the earliest time at which a record or a poll is due.
+func (rt *Runtime) nextDue() (time.Time, bool) {
 	var earliest time.Time
 	found := false
 	if at, ok := rt.Journal.Due.Next(); ok {
@@ -91,28 +92,28 @@ type poll struct {
 	err        error     // guarded by mu: error of the last run
 }
 
-// next returns when the poll is due; false while it runs or waits after a failure. It ignores a time
-// that is not later than doneUpTo, because a manual clock would stop at that time forever.
+// next returns when the poll is due; false while it runs or waits after a failure. A time that is not
+// later than doneUpTo is ignored, because a manual clock would stop at that time forever.
 func (p *poll) next() (time.Time, bool) {
 	p.mu.Lock()
 	idle := !p.running && (p.failures == 0 || !time.Now().Before(p.retryAfter))
-	done := p.doneUpTo
+	doneUpTo := p.doneUpTo
 	p.mu.Unlock()
 	if !idle {
 		return time.Time{}, false
 	}
 	at, ok := p.Next()
-	return at, ok && at.After(done)
+	return at, ok && at.After(doneUpTo)
 }
 
-func (p *poll) started() {
+func (p *poll) noteStart() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running = true
 }
 
-// ended records the result of a run that handled everything up to a time.
-func (p *poll) ended(upTo time.Time, err error) {
+// noteEnd records the result of a run that handled everything up to a time.
+func (p *poll) noteEnd(upTo time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running, p.err = false, err
@@ -120,7 +121,7 @@ func (p *poll) ended(upTo time.Time, err error) {
 		p.failures, p.doneUpTo = 0, upTo
 		return
 	}
-	p.retryAfter = time.Now().Add(repeatAfter(p.failures))
+	p.retryAfter = time.Now().Add(retryDelay(p.failures))
 	p.failures++
 }
 
@@ -140,11 +141,11 @@ func (rt *Runtime) runPolls(now time.Time) {
 		if !ok || at.After(now) {
 			continue
 		}
-		p.started()
+		p.noteStart()
 		job := func() {
 			err := errPanicked
 			defer func() {
-				if p.ended(now, err); err != nil {
+				if p.noteEnd(now, err); err != nil {
 					rt.Log.Error("a poll failed", "error", err)
 				}
 			}()
@@ -156,25 +157,25 @@ func (rt *Runtime) runPolls(now time.Time) {
 			continue
 		}
 		if err := rt.Go(job); err != nil {
-			p.ended(now, err)
+			p.noteEnd(now, err)
 		}
 	}
 }
 
 func (rt *Runtime) dispatch(item posting.Item) {
-	wake := rt.wakers[item.Source.Kind]
-	if wake == nil {
+	handle := rt.dueHandlers[item.Source.Kind]
+	if handle == nil {
 		rt.Log.Error("due work of a kind that nobody handles", "kind", string(rune(item.Source.Kind)))
 		return
 	}
-	wake(Due{Key: RecordKey{Org: item.Org, ID: item.Source.ID}, At: item.At})
+	handle(Due{Key: RecordKey{Org: item.Org, ID: item.Source.ID}, At: item.At})
 }
 
-// errQuitting is returned by a step of the clock that the shutdown cuts short.
+// errQuitting is returned by an Advance that the shutdown cuts short.
 var errQuitting error = ledger.Refuse("actors.Advance", ledger.Unavailable, "the service is stopping; the clock stands at the instant that it has reached")
 
 // Advance moves a manual clock. It stops at each due time on the way, in order, and returns when
-// nothing is due any more. Other commands wait meanwhile. An error after the clock has moved says
+// nothing is due any more. Commands wait meanwhile. An error after the clock has moved says
 // that a poll has failed.
 func (rt *Runtime) Advance(to time.Time) error {
 	if rt.manual == nil {
@@ -191,9 +192,9 @@ func (rt *Runtime) Advance(to time.Time) error {
 	for {
 		rt.work.wait()
 		if rt.quitting.Load() {
-			return errQuitting // what is due now may stay undone: the next start finds the clock at this time
+			return errQuitting // Start handles what is due now, because the clock still shows this time then
 		}
-		at, ok := rt.next()
+		at, ok := rt.nextDue()
 		if !ok || at.After(to) {
 			break
 		}

@@ -8,22 +8,22 @@ func (rt *Runtime) FillPool(release <-chan struct{}) {
 	}
 }
 
-// Processes returns how many processes the library has.
-func (rt *Runtime) Processes() (n int) {
+// LibraryProcesses returns how many actors are in the table of the library (protoactor-go).
+func (rt *Runtime) LibraryProcesses() (n int) {
 	for _, bucket := range rt.system.ProcessRegistry.LocalPIDs.LocalPIDs {
 		n += bucket.Count()
 	}
 	return n
 }
 
-// Kept returns the number of actors that are kept without work.
-func (rt *Runtime) Kept() int64 { return rt.kept.Load() }
+// KeptActors returns the number of actors that are kept without work.
+func (rt *Runtime) KeptActors() int64 { return rt.keptActors.Load() }
 
-// Keep raises the count of actors that are kept without work, without making any.
-func (rt *Runtime) Keep(more int64) { rt.kept.Add(more) }
+// AddKeptActors raises what KeptActors returns, without making actors.
+func (rt *Runtime) AddKeptActors(more int64) { rt.keptActors.Add(more) }
 
-// StopIdle asks idle actors to stop, as of a real time.
+// StopIdle asks the actors that are idle for too long at a real time whether they may stop.
 func (r *Registry[K]) StopIdle(now time.Time) { r.stopIdle(now) }
 
-// Reclaim returns due work to the journal as if a duration had passed.
+// Reclaim returns lost due work to the journal as if a duration had passed.
 func (rt *Runtime) Reclaim(after time.Duration) { rt.reclaim(time.Now().Add(after)) }

@@ -13,11 +13,13 @@ import (
 	"mizan/posting"
 )
 
+// The tests of this file put panics, blocked actors, crowds of messages and a killed process in the runtime's way.
+
 // patience is how long a test waits for what happens at once or never. It is longer than any
 // machine or disk takes.
 const patience = 2 * time.Minute
 
-// mustReturn fails the test unless fn returns.
+// mustReturn fails the test unless fn returns within patience.
 func mustReturn(t *testing.T, what string, fn func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -87,7 +89,7 @@ func TestBlockedActorsDoNotDelayOthers(t *testing.T) {
 		f := open(t, 0)
 		release := make(chan struct{})
 		for i := range actorCount {
-			f.registry.Tell(wideKey(i), stall{release})
+			f.registry.Tell(wideKey(i), blockUntil{release})
 		}
 		finished := make(chan struct{})
 		f.registry.Tell(key(200), call(func() { close(finished) }))
@@ -113,12 +115,12 @@ func TestActorStaysWhileItExpectsAMessageEvenAfterAPanic(t *testing.T) {
 	if f.Live() != 1 {
 		t.Fatalf("%d actors live while one expects an answer", f.Live())
 	}
-	f.registry.Tell(key(1), observation{&expected})
+	f.registry.Tell(key(1), readExpecting{&expected})
 	f.Quiesce()
 	if n := expected.Load(); n != 1 {
 		t.Errorf("after a panic the actor expects %d answers, want 1", n)
 	}
-	f.registry.Tell(key(1), answerTo{&expected})
+	f.registry.Tell(key(1), expectedAnswer{&expected})
 	f.Quiesce()
 	if n := expected.Load(); n != 0 {
 		t.Errorf("with its answer in hand the actor expects %d more", n)
@@ -138,45 +140,45 @@ func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 	var handled, sent atomic.Int64
 	replies := make(chan error, senders*messagesEach)
 	var running sync.WaitGroup
-	var written int64
-	for g := range senders {
-		random := rand.New(rand.NewPCG(seed, uint64(g)))
+	var commands int64
+	for sender := range senders {
+		random := rand.New(rand.NewPCG(seed, uint64(sender)))
 		for range messagesEach {
 			if random.IntN(4) == 0 {
-				written++
+				commands++
 			}
 		}
-		random = rand.New(rand.NewPCG(seed, uint64(g)))
+		random = rand.New(rand.NewPCG(seed, uint64(sender)))
 		running.Add(1)
 		go func() {
 			defer running.Done()
 			for i := range messagesEach {
-				at := key(byte((i + g) % keys))
+				recordKey := key(byte((i + sender) % keys))
 				if random.IntN(4) == 0 {
-					if err := f.registry.Command(at, &write{reply: replies}); err != nil {
+					if err := f.registry.Command(recordKey, &write{reply: replies}); err != nil {
 						replies <- err
 					}
 					continue
 				}
 				sent.Add(1)
-				f.registry.Tell(at, count{&handled})
+				f.registry.Tell(recordKey, count{&handled})
 			}
 		}()
 	}
 	running.Wait()
 	mustReturn(t, "at rest", f.Quiesce)
-	if handled.Load() != sent.Load() || int64(len(replies)) != written {
-		t.Errorf("%d of %d messages handled, %d of %d commands answered", handled.Load(), sent.Load(), len(replies), written)
+	if handled.Load() != sent.Load() || int64(len(replies)) != commands {
+		t.Errorf("%d of %d messages handled, %d of %d commands answered", handled.Load(), sent.Load(), len(replies), commands)
 	}
 	if f.Live() != 0 || f.Outstanding() != 0 {
 		t.Errorf("%d actors, %d units of work are left", f.Live(), f.Outstanding())
 	}
 }
 
-// An actor that has stopped is removed from the library's own table.
+// An actor that has stopped is removed from the table that the library (protoactor-go) keeps.
 func TestLibraryReleasesStoppedActors(t *testing.T) {
 	f := open(t, 0)
-	before := f.Processes()
+	before := f.LibraryProcesses()
 	var handled atomic.Int64
 	for i := range 20_000 {
 		f.registry.Tell(wideKey(i), count{&handled})
@@ -185,7 +187,7 @@ func TestLibraryReleasesStoppedActors(t *testing.T) {
 	mustReturn(t, "the table is as it was", func() {
 		ticker := time.NewTicker(time.Millisecond)
 		defer ticker.Stop()
-		for f.Processes() != before {
+		for f.LibraryProcesses() != before {
 			<-ticker.C
 		}
 	})
@@ -229,23 +231,23 @@ func TestCommandsWaitWhileTheClockIsStepped(t *testing.T) {
 	f.Quiesce()
 	f.gate = make(chan struct{})
 	target := start.Add(2 * time.Hour)
-	stepped := make(chan error, 1)
-	go func() { stepped <- f.Advance(target) }()
+	stepResult := make(chan error, 1)
+	go func() { stepResult <- f.Advance(target) }()
 	<-f.woken // in the middle of the step: the Change of the woken record waits at the gate
 	if got := f.clock.Now(); !got.Equal(start.Add(time.Hour)) {
 		t.Errorf("in the middle of the step the clock shows %v", got)
 	}
-	entered := make(chan time.Time, 1)
+	timeSeen := make(chan time.Time, 1)
 	go func() {
 		defer f.Enter()()
-		entered <- f.clock.Now()
+		timeSeen <- f.clock.Now()
 	}()
 	close(f.gate)
 	mustReturn(t, "the step ends, and the command begins", func() {
-		if err := <-stepped; err != nil {
+		if err := <-stepResult; err != nil {
 			t.Error(err)
 		}
-		if got := <-entered; !got.Equal(target) {
+		if got := <-timeSeen; !got.Equal(target) {
 			t.Errorf("a command saw %v", got)
 		}
 	})
@@ -263,7 +265,7 @@ func TestActorIsRemovedBeforeItsLastWorkEnds(t *testing.T) {
 	}
 }
 
-// However many Observers wait for the end of a Change, none is refused.
+// However many Observers (messages that only wait for results) an actor gets during a Change, it refuses none.
 func TestObserversAreNotBoundedDuringAChange(t *testing.T) {
 	f := open(t, 0)
 	f.gate = make(chan struct{})
@@ -291,10 +293,10 @@ func TestObserversAreNotBoundedDuringAChange(t *testing.T) {
 	}
 }
 
-// Due work that did not move its record is handed out again, until it has moved its record.
+// Due work that did not change its record is handed out again, until it has changed the record.
 func TestDueWorkWithoutEffectIsHandedOutAgain(t *testing.T) {
-	const handling = time.Hour // real time, which the test does not wait for
-	f := openAs(t, 0, handling)
+	const handling = time.Hour // in real time; Reclaim pretends that it has passed
+	f := openWithHandling(t, 0, handling)
 	reply := make(chan error, 1)
 	if err := f.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
 		t.Fatal(err)
@@ -309,10 +311,10 @@ func TestDueWorkWithoutEffectIsHandedOutAgain(t *testing.T) {
 	if len(f.woken) != 1 {
 		t.Fatalf("woken %d times", len(f.woken))
 	}
-	for after, again := range []bool{false, true} {
-		f.Reclaim(time.Duration(after) * handling)
-		if _, due := f.Journal.Due.Next(); due != again {
-			t.Fatalf("after %d times as long as it may take it is due: %v", after, due)
+	for handlingTimes, wantDue := range []bool{false, true} {
+		f.Reclaim(time.Duration(handlingTimes) * handling)
+		if _, due := f.Journal.Due.Next(); due != wantDue {
+			t.Fatalf("after %d times as long as it may take it is due: %v", handlingTimes, due)
 		}
 	}
 	f.ignoreDue.Store(false)
@@ -326,8 +328,8 @@ func TestDueWorkWithoutEffectIsHandedOutAgain(t *testing.T) {
 	}
 }
 
-// A process with a manual clock was killed in the middle of a step: the clock shows the new time, but
-// what was due then has not been handled.
+// The process was killed while its manual clock was being moved: the clock shows the new time, but what was
+// due at that time has not been handled.
 func TestStartHandlesWorkDueAtTheManualClocksTime(t *testing.T) {
 	f := open(t, 0)
 	reply := make(chan error, 1)
@@ -343,39 +345,39 @@ func TestStartHandlesWorkDueAtTheManualClocksTime(t *testing.T) {
 	if err := f.clock.Set(start.Add(2 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	var polled atomic.Int64
-	next := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})
-	registry := actors.NewRegistry(next, "probe", 0, func(k actors.RecordKey) actors.Behaviour { return &probe{fixture: f, key: k} })
-	next.Wake(ledger.Settlement, func(d actors.Due) { registry.Tell(d.Key, d) })
-	next.Poll(actors.Poll{
-		Next: func() (time.Time, bool) { return start, polled.Load() == 0 },
-		Run:  func(time.Time) error { polled.Add(1); return nil },
+	var polls atomic.Int64
+	second := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})
+	registry := actors.NewRegistry(second, "probe", 0, func(k actors.RecordKey) actors.Behaviour { return &probe{fixture: f, key: k} })
+	second.Wake(ledger.Settlement, func(d actors.Due) { registry.Tell(d.Key, d) })
+	second.Poll(actors.Poll{
+		Next: func() (time.Time, bool) { return start, polls.Load() == 0 },
+		Run:  func(time.Time) error { polls.Add(1); return nil },
 	})
-	next.Start(func(posting.Item) bool { return false })
-	defer next.Stop()
-	mustReturn(t, "at rest", next.Quiesce)
-	if len(f.woken) != 2 || polled.Load() != 1 {
-		t.Errorf("%d records were woken, want 2; polled %d times", len(f.woken), polled.Load())
+	second.Start(func(posting.Item) bool { return false })
+	defer second.Stop()
+	mustReturn(t, "at rest", second.Quiesce)
+	if len(f.woken) != 2 || polls.Load() != 1 {
+		t.Errorf("%d records were woken, want 2; polled %d times", len(f.woken), polls.Load())
 	}
 }
 
-// A poll that always returns the same time is run once for it.
+// A poll whose Next always returns the same time runs once for that time.
 func TestPollThatIsAlwaysDueStopsTheClockOnce(t *testing.T) {
 	f := open(t, 0)
-	next := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})
-	var polled atomic.Int64
-	next.Poll(actors.Poll{
+	second := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})
+	var polls atomic.Int64
+	second.Poll(actors.Poll{
 		Next: func() (time.Time, bool) { return start.Add(time.Minute), true },
-		Run:  func(time.Time) error { polled.Add(1); return nil },
+		Run:  func(time.Time) error { polls.Add(1); return nil },
 	})
-	next.Start(func(posting.Item) bool { return false })
-	defer next.Stop()
+	second.Start(func(posting.Item) bool { return false })
+	defer second.Stop()
 	mustReturn(t, "the clock is moved", func() {
-		if err := next.Advance(start.Add(time.Hour)); err != nil {
+		if err := second.Advance(start.Add(time.Hour)); err != nil {
 			t.Error(err)
 		}
 	})
-	if n := polled.Load(); n != 1 {
+	if n := polls.Load(); n != 1 {
 		t.Errorf("polled %d times", n)
 	}
 }
@@ -388,19 +390,19 @@ func TestPanicInAJobStopsNothingElse(t *testing.T) {
 	mustReturn(t, "at rest", f.Quiesce)
 }
 
-// The messages of this file's tests.
+// The messages of this file's tests: what each makes a probe do.
 type (
-	malformed struct{ reply chan error }
-	fragile   struct {
+	malformed struct{ reply chan error } // commit an invalid Change
+	fragile   struct {                   // panic in a method
 		panicsIn string
 		reply    chan error
 	}
-	stall       struct{ release chan struct{} }
-	call        func()
-	expect      struct{}
-	observation struct{ n *atomic.Int64 }
-	answerTo    struct{ n *atomic.Int64 }
-	observe     struct{ reply chan error }
+	blockUntil     struct{ release chan struct{} }
+	call           func()                     // call the function
+	expect         struct{}                   // expect one more expectedAnswer
+	readExpecting  struct{ n *atomic.Int64 }  // store in n how many answers it expects
+	expectedAnswer struct{ n *atomic.Int64 }  // count as one answer, then do what readExpecting does
+	observe        struct{ reply chan error } // reply at once; an Observer
 )
 
 func (m *observe) Refuse(err error) { m.reply <- err }
@@ -418,9 +420,9 @@ func (m *fragile) Refuse(err error) {
 }
 
 // Expected implements actors.Expected.
-func (answerTo) Expected() {}
+func (expectedAnswer) Expected() {}
 
-func (p *probe) hostile(c *actors.Context, message any) {
+func (p *probe) receiveHostile(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case *malformed:
 		c.Commit(&posting.Change{Steps: []posting.Step{{Org: org}}})
@@ -434,19 +436,20 @@ func (p *probe) hostile(c *actors.Context, message any) {
 		}
 	case *observe:
 		m.reply <- nil
-	case stall:
+	case blockUntil:
 		<-m.release
 	case call:
 		m()
 	case expect:
 		c.Expect()
-	case observation:
+	case readExpecting:
 		m.n.Store(int64(c.Expecting()))
-	case answerTo:
+	case expectedAnswer:
 		m.n.Store(int64(c.Expecting()))
 	}
 }
 
+// wideKey returns a key for each i; key has only 256 keys.
 func wideKey(i int) actors.RecordKey {
 	k := key(byte(i))
 	k.ID[1], k.ID[2] = byte(i>>8), 1

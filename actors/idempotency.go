@@ -11,8 +11,8 @@ import (
 // Key is a caller's Idempotency-Key. The zero value means no key.
 type Key struct {
 	Scope string   // the key's owner: PartnerKeyScope, UserKeyScope or AdminKeyScope
-	Text  string   // as it was sent, at most 255 characters
-	Hash  [32]byte // hash of the request that the key came with: of its method, path and body
+	Text  string   // the key as it was sent, at most 255 characters
+	Hash  [32]byte // hash of the request's method, path and body
 }
 
 // UserKeyScope is the scope of the keys of an organization's users.
@@ -27,8 +27,8 @@ func PartnerKeyScope(number int64) string { return "partner/" + strconv.FormatIn
 // IsZero tells whether there is no key.
 func (k *Key) IsZero() bool { return k.Text == "" }
 
-// Claim returns the claim of the key for the record that the request has made or changed. It contains the
-// extra bytes, at most a few hundred, which Find returns for a repeated request.
+// Claim returns the claim that stores the key durably, together with the record that the request has made or
+// changed and the extra bytes. These are at most a few hundred; Find returns them for a repeated request.
 func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 	owner := make([]byte, 0, len(k.Hash)+1+len(s.ID)+len(extra))
 	owner = append(owner, k.Hash[:]...)
@@ -37,15 +37,15 @@ func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 	return ledger.Claim{Org: org, Kind: ledger.ClaimIdempotency, Key: k.ClaimKey(), Owner: append(owner, extra...)}
 }
 
-// ClaimKey returns the key of the claim: scope and text.
+// ClaimKey returns the text under which the claim is stored: the key's scope and text.
 func (k *Key) ClaimKey() string { return k.Scope + "/" + k.Text }
 
-// Claimed returns what the Owner of the key's claim says: the record that was made or changed with the key,
-// and the extra bytes. The error is a Conflict if the key was used for another request.
+// Claimed reads the Owner of a claim that Claim has made. It returns the record that was made or changed with
+// the key, and the extra bytes. The error is a Conflict if the key was used for another request.
 func (k *Key) Claimed(owner []byte) (s ledger.Source, extra []byte, err error) {
 	const op = "actors.Key"
-	head := len(k.Hash) + 1 + len(s.ID)
-	if len(owner) < head {
+	minLen := len(k.Hash) + 1 + len(s.ID)
+	if len(owner) < minLen {
 		return s, nil, ledger.Refuse(op, ledger.Internal, "an owner of %d bytes", len(owner))
 	}
 	if !bytes.Equal(owner[:len(k.Hash)], k.Hash[:]) {
@@ -53,11 +53,11 @@ func (k *Key) Claimed(owner []byte) (s ledger.Source, extra []byte, err error) {
 	}
 	s.Kind = ledger.Kind(owner[len(k.Hash)])
 	copy(s.ID[:], owner[len(k.Hash)+1:])
-	return s, owner[head:], nil
+	return s, owner[minLen:], nil
 }
 
-// Find returns the record that an earlier request with the key has made or changed; false if the key was
-// not used yet. The error is a Conflict if it was used for another request.
+// Find returns the record that an earlier request with the key has made or changed, and the extra bytes of
+// Claim; false if the key was not used yet. The error is a Conflict if the key was used for another request.
 func (k *Key) Find(v *posting.View, org ledger.ID) (s ledger.Source, extra []byte, found bool, err error) {
 	owner, found, err := v.Claim(org, ledger.ClaimIdempotency, k.ClaimKey())
 	if err != nil || !found {

@@ -11,14 +11,14 @@ import (
 	"mizan/posting"
 )
 
-// retainedBehaviour is a behaviour whose actor must be kept until a time.
+// retainedBehaviour is a RetainedBehaviour: its actor must be kept in memory until a time.
 type retainedBehaviour struct {
-	until          atomic.Int64 // Micros
+	until          atomic.Int64 // what KeepUntil returns, in Micros
 	keepUntilCalls atomic.Int64
-	panic          atomic.Bool
+	panicsOnce     atomic.Bool // the next call of KeepUntil panics
 }
 
-func (k *retainedBehaviour) Receive(c *actors.Context, message any) {
+func (b *retainedBehaviour) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case expect:
 		c.Expect()
@@ -27,48 +27,49 @@ func (k *retainedBehaviour) Receive(c *actors.Context, message any) {
 	}
 }
 
-func (k *retainedBehaviour) KeepUntil() ledger.Micros {
-	if k.keepUntilCalls.Add(1); k.panic.Swap(false) {
+func (b *retainedBehaviour) KeepUntil() ledger.Micros {
+	if b.keepUntilCalls.Add(1); b.panicsOnce.Swap(false) {
 		panic("until")
 	}
-	return ledger.Micros(k.until.Load())
+	return ledger.Micros(b.until.Load())
 }
 
-func (k *retainedBehaviour) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
-func (k *retainedBehaviour) Idle() bool                                                  { return true }
-func (k *retainedBehaviour) Failed(*actors.Context)                                      {}
+func (b *retainedBehaviour) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
+func (b *retainedBehaviour) Idle() bool                                                  { return true }
+func (b *retainedBehaviour) Failed(*actors.Context)                                      {}
 
 // retainedActors returns a registry whose actors share one behaviour.
-func (f *fixture) retainedActors(keep time.Duration, k *retainedBehaviour) *actors.Registry[actors.RecordKey] {
-	return actors.NewRegistry(f.Runtime, "keeper", keep, func(actors.RecordKey) actors.Behaviour { return k })
+func (f *fixture) retainedActors(keepIdle time.Duration, behaviour *retainedBehaviour) *actors.Registry[actors.RecordKey] {
+	return actors.NewRegistry(f.Runtime, "keeper", keepIdle, func(actors.RecordKey) actors.Behaviour { return behaviour })
 }
 
-func (f *fixture) wantCounts(t *testing.T, what string, live, kept int64) {
+// wantCounts checks the numbers of actors with work and of those that are kept without work.
+func (f *fixture) wantCounts(t *testing.T, what string, withWork, withoutWork int64) {
 	t.Helper()
-	if f.Live() != live || f.Kept() != kept {
-		t.Errorf("%s: %d actors with work and %d without, want %d and %d", what, f.Live(), f.Kept(), live, kept)
+	if f.Live() != withWork || f.KeptActors() != withoutWork {
+		t.Errorf("%s: %d actors with work and %d without, want %d and %d", what, f.Live(), f.KeptActors(), withWork, withoutWork)
 	}
 }
 
-// waitForActors waits until a number of actors are kept without work.
-func (f *fixture) waitForActors(t *testing.T, what string, kept int64) {
+// waitForKept waits until the given number of actors are kept without work.
+func (f *fixture) waitForKept(t *testing.T, what string, want int64) {
 	t.Helper()
 	mustReturn(t, what, func() {
-		for f.Kept() != kept {
+		for f.KeptActors() != want {
 			runtime.Gosched()
 		}
 	})
 }
 
-func nothing() {}
+func doNothing() {}
 
 func TestRetainedActorHasNoWork(t *testing.T) {
 	f := open(t, 0)
-	k := new(retainedBehaviour)
-	registry := f.retainedActors(time.Hour, k)
+	behaviour := new(retainedBehaviour)
+	registry := f.retainedActors(time.Hour, behaviour)
 	for range 3 {
 		for i := range 100 {
-			registry.Tell(wideKey(i), call(nothing))
+			registry.Tell(wideKey(i), call(doNothing))
 		}
 		f.Quiesce()
 		f.wantCounts(t, "at rest", 0, 100)
@@ -82,17 +83,17 @@ func TestRetainedActorHasNoWork(t *testing.T) {
 	registry.Tell(wideKey(1), expect{})
 	f.Quiesce()
 	f.wantCounts(t, "with an answer to come", 1, 99)
-	registry.Tell(wideKey(1), answerTo{new(atomic.Int64)})
+	registry.Tell(wideKey(1), expectedAnswer{new(atomic.Int64)})
 	f.Quiesce()
 	f.wantCounts(t, "with the answer", 0, 100)
 	registry.Tell(wideKey(2), call(func() { panic("a message") }))
 	f.Quiesce()
 	f.wantCounts(t, "after a panic", 0, 100)
-	k.panic.Store(true)
-	registry.Tell(wideKey(3), call(nothing))
+	behaviour.panicsOnce.Store(true)
+	registry.Tell(wideKey(3), call(doNothing))
 	f.Quiesce()
 	f.wantCounts(t, "after a panic of KeepUntil", 1, 99)
-	registry.Tell(wideKey(3), call(nothing))
+	registry.Tell(wideKey(3), call(doNothing))
 	f.Quiesce()
 	f.wantCounts(t, "after KeepUntil has returned", 0, 100)
 }
@@ -117,24 +118,24 @@ func TestActorWithAChangeInProgressHasWork(t *testing.T) {
 	f.wantCounts(t, "after both Changes", 0, 1)
 }
 
-// Actors that are only kept delay nothing: however many there are, commands are accepted and due work is
-// handled.
+// Actors that have no work and are only kept in memory delay nothing: however many there are, commands are
+// accepted and due work is handled.
 func TestRetainedActorsDelayNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
 	}
 	f := open(t, 0)
-	k := new(retainedBehaviour)
-	k.until.Store(int64(ledger.MicrosOf(start.Add(24 * time.Hour))))
-	registry := f.retainedActors(time.Hour, k)
+	behaviour := new(retainedBehaviour)
+	behaviour.until.Store(int64(ledger.MicrosOf(start.Add(24 * time.Hour))))
+	registry := f.retainedActors(time.Hour, behaviour)
 	const actorCount = actors.MaxLive + 1
 	for i := range actorCount {
-		k := wideKey(i)
-		k.ID[3] = byte(i >> 16)
-		registry.Tell(k, call(nothing))
+		recordKey := wideKey(i)
+		recordKey.ID[3] = byte(i >> 16)
+		registry.Tell(recordKey, call(doNothing))
 	}
 	f.Quiesce()
-	f.wantCounts(t, "at rest", 0, actorCount) // each must stay, although they are more than MaxKept
+	f.wantCounts(t, "at rest", 0, actorCount) // each must stay, although there are more than MaxKept
 	reply := make(chan error, 1)
 	if err := f.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
 		t.Fatalf("a command: %v", err)
@@ -157,13 +158,13 @@ func TestActorsOfAnUnboundedRegistryDelayNothing(t *testing.T) {
 		t.Skip("more actors than the bound")
 	}
 	f := open(t, 0)
-	k := new(retainedBehaviour)
-	unbounded := f.retainedActors(time.Hour, k).Unbounded()
+	behaviour := new(retainedBehaviour)
+	unbounded := f.retainedActors(time.Hour, behaviour).Unbounded()
 	const actorCount = actors.MaxLive + 1
 	for i := range actorCount {
-		k := wideKey(i)
-		k.ID[3] = byte(i >> 16)
-		unbounded.Tell(k, expect{})
+		recordKey := wideKey(i)
+		recordKey.ID[3] = byte(i >> 16)
+		unbounded.Tell(recordKey, expect{})
 	}
 	mustReturn(t, "all expect something", f.Quiesce)
 	f.wantCounts(t, "with work", actorCount, 0)
@@ -184,28 +185,28 @@ func TestActorsOfAnUnboundedRegistryDelayNothing(t *testing.T) {
 
 func TestIdleActorBeyondTheBoundStopsAtOnce(t *testing.T) {
 	f := open(t, 0)
-	k := new(retainedBehaviour)
-	registry := f.retainedActors(time.Hour, k)
-	f.Keep(actors.MaxKept - 1)
-	registry.Tell(key(1), call(nothing))
+	behaviour := new(retainedBehaviour)
+	registry := f.retainedActors(time.Hour, behaviour)
+	f.AddKeptActors(actors.MaxKept - 1)
+	registry.Tell(key(1), call(doNothing))
 	f.Quiesce()
 	f.wantCounts(t, "the last that has room", 0, actors.MaxKept)
-	registry.Tell(key(2), call(nothing))
+	registry.Tell(key(2), call(doNothing))
 	f.Quiesce()
 	f.wantCounts(t, "one more", 0, actors.MaxKept)
-	k.until.Store(int64(ledger.MicrosOf(start) + 1))
-	registry.Tell(key(3), call(nothing))
+	behaviour.until.Store(int64(ledger.MicrosOf(start) + 1))
+	registry.Tell(key(3), call(doNothing))
 	f.Quiesce()
 	f.wantCounts(t, "one that must stay", 0, actors.MaxKept+1)
 }
 
-// An actor that has named a time is not asked to stop before that time, and is stopped then.
+// An actor whose KeepUntil has returned a time is not asked to stop before that time, and is stopped then.
 func TestRetainedActorStaysUntilItsTime(t *testing.T) {
 	f := open(t, 0)
-	k := new(retainedBehaviour)
-	k.until.Store(int64(ledger.MicrosOf(start.Add(time.Hour))))
-	registry := f.retainedActors(time.Nanosecond, k)
-	registry.Tell(key(1), call(nothing))
+	behaviour := new(retainedBehaviour)
+	behaviour.until.Store(int64(ledger.MicrosOf(start.Add(time.Hour))))
+	registry := f.retainedActors(time.Nanosecond, behaviour)
+	registry.Tell(key(1), call(doNothing))
 	f.Quiesce()
 	if err := f.Advance(start.Add(time.Hour - time.Microsecond)); err != nil {
 		t.Fatal(err)
@@ -213,9 +214,9 @@ func TestRetainedActorStaysUntilItsTime(t *testing.T) {
 	for range 10 {
 		registry.StopIdle(time.Now().Add(time.Hour))
 	}
-	registry.Tell(key(1), call(nothing)) // handled after whatever StopIdle has sent
+	registry.Tell(key(1), call(doNothing)) // handled after whatever StopIdle has sent
 	f.Quiesce()
-	if n := k.keepUntilCalls.Load(); n != 2 {
+	if n := behaviour.keepUntilCalls.Load(); n != 2 {
 		t.Errorf("asked %d times by two messages", n)
 	}
 	f.wantCounts(t, "before the instant", 0, 1)
@@ -223,16 +224,16 @@ func TestRetainedActorStaysUntilItsTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry.StopIdle(time.Now().Add(time.Hour))
-	f.waitForActors(t, "it goes", 0)
+	f.waitForKept(t, "it goes", 0)
 	f.wantCounts(t, "at the instant", 0, 0)
 }
 
 func TestActorWithoutARetentionTimeStopsWhenIdle(t *testing.T) {
 	f := open(t, time.Hour) // probes are not RetainedBehaviours
-	f.registry.Tell(key(1), call(nothing))
+	f.registry.Tell(key(1), call(doNothing))
 	f.Quiesce()
 	registry := f.retainedActors(time.Nanosecond, new(retainedBehaviour))
-	registry.Tell(key(2), call(nothing)) // it stops at once, because it names no time and a nanosecond has passed
+	registry.Tell(key(2), call(doNothing)) // stops at once, because KeepUntil returns 0 and the nanosecond has passed
 	f.Quiesce()
 	f.wantCounts(t, "only the probe is kept", 0, 1)
 }

@@ -30,13 +30,13 @@ func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 		"more actors than permanent goroutines": func(_ *actors.Runtime, r *actors.Registry[actors.RecordKey]) {
 			release := make(chan struct{})
 			for i := range 500 {
-				r.Tell(wideKey(i), stall{release})
+				r.Tell(wideKey(i), blockUntil{release})
 			}
 			close(release)
 		},
 	} {
 		for _, testClock := range []clock.Clock{clock.NewManual(start), clock.Real{}} {
-			before := goleak.IgnoreCurrent()
+			ignoreEarlier := goleak.IgnoreCurrent()
 			rt := actors.New(actors.Options{Clock: testClock, Journal: f.Journal, Log: f.Log})
 			registry := actors.NewRegistry(rt, "probe", time.Hour, func(k actors.RecordKey) actors.Behaviour {
 				return &probe{fixture: f, key: k}
@@ -44,15 +44,15 @@ func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 			rt.Start(func(posting.Item) bool { return false })
 			use(rt, registry)
 			mustReturn(t, name+": stopped", rt.Stop)
-			if err := goleak.Find(before); err != nil {
+			if err := goleak.Find(ignoreEarlier); err != nil {
 				t.Errorf("%s, %T: %v", name, testClock, err)
 			}
 		}
 	}
 }
 
-// Calls after the end neither hang nor leak: the runtime accepts no jobs, and an actor that gets a
-// message still answers.
+// Calls after Stop neither hang nor leak: the runtime accepts no jobs, and an actor that gets a message
+// still handles it.
 func TestStoppedRuntimeRefusesJobsAtOnce(t *testing.T) {
 	f := open(t, 0)
 	rt := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})

@@ -10,11 +10,11 @@ import (
 // the time of the attempt.
 type NotificationBody struct {
 	Type string // for posting.Webhook the event's type, "transaction.<status>"; for other channels the subject in one word
-	Data []byte // for posting.Webhook the JSON object in the envelope's data; for other channels the whole body, a JSON object
+	Data []byte // for posting.Webhook the JSON object in the envelope's field data; for other channels the whole body, a JSON object
 }
 
 // NotificationWriter writes the notifications about one kind of record. It must write the same
-// bytes at each attempt, however the record has changed meanwhile. It appends the Data to dst.
+// bytes at each attempt to send, however the record has changed meanwhile. It appends the Data to dst.
 type NotificationWriter interface {
 	WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (NotificationBody, error)
 }
@@ -30,9 +30,9 @@ type Address struct {
 type Addresses interface {
 	// Recipient returns the destination of webhooks about a transaction at a terminal: the terminal or,
 	// for a transaction without a terminal (the zero id), the partner's notification-only terminal of the
-	// environment. If neither that terminal nor the partner has an address, it returns false, and no
-	// merchant is notified.
-	Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, hasAddress bool)
-	// Address returns a destination's current address; false if it has none.
-	Address(org, to ledger.ID) (Address, bool)
+	// environment (real or test money). If neither that terminal nor the partner has an address, it returns
+	// false, and no merchant is notified.
+	Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (recipient ledger.ID, hasAddress bool)
+	// Address returns a recipient's current address; false if it has none.
+	Address(org, recipient ledger.ID) (Address, bool)
 }

@@ -46,14 +46,14 @@ type Call struct {
 	Method    string       // the money_storage type
 	Hold      bool         // Pay and PayOut: authorise only; a Capture or a Void follows
 
-	// Card is wiped by the caller after the call. For Complete it is the card that was kept because
-	// the provider asked for it (Outcome.KeepCard); it has no CVV.
+	// Card is wiped by the caller after the call. For Complete it is the card that was kept, without its CVV,
+	// because the provider asked for it (Outcome.KeepCard).
 	Card *secret.Card
 
 	Token secret.Text // Pay: the token of an earlier charge at the terminal (Outcome.Token), in place of a card
 
-	// ReturnURL, if set, returns the address to which the rail sends the payer back after the payer has
-	// acted. It is set for Pay and PayOut only; most charges never need it.
+	// ReturnURL, if set, returns the address to which the rail (the payment network) sends the payer back after the
+	// payer has acted. ReturnURL is set for Pay and PayOut only; most charges never need it.
 	ReturnURL func() string
 
 	Material []byte // Complete: the JSON object that the payer's side submitted; nil: the payer has returned from the rail
@@ -66,7 +66,7 @@ type Call struct {
 // ChargeState is what the record of a charge keeps for its provider, so that an adapter needs no
 // memory of its own.
 type ChargeState struct {
-	Since       time.Time    // the charge was submitted no earlier than this
+	Since       time.Time    // the charge was submitted at this time or later
 	Charge      money.Amount // the amount that the charge was submitted with
 	Meta        []byte       // Outcome.Meta of the last outcome that had one; nil: there was none
 	Returned    money.Amount // Refund: total of the earlier refunds
@@ -94,7 +94,7 @@ type Outcome struct {
 	Verdict payment.Verdict
 	Failure payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code it means CardDeclined for a refusal, else ProcessingError
 	RRN     string          // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
-	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: wait before an inquiry; 0: the provider time-out, or (VerdictAction) no inquiry
+	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: wait before an inquiry; 0: the provider time-out, but no inquiry for VerdictAction
 	Status  payment.Status  // for VerdictPending: the rail's own status, which is passed on; empty: charging, or refunding
 	Meta    []byte          // JSON object of the rail's own keys, shown in merchant_meta; nil: none
 
@@ -106,11 +106,11 @@ type Outcome struct {
 	// the number, and at most MaxToken bytes long.
 	Token secret.Text
 
-	Action   *payment.Action // for VerdictAction; nil in the outcome of an inquiry: unchanged
+	Action   *payment.Action // for VerdictAction; nil in an inquiry's outcome: the action is unchanged
 	KeepCard bool            // for VerdictAction: Complete needs the card again
 }
 
-// MaxToken bounds a provider's token, in bytes. A longer one is not kept.
+// MaxToken bounds a provider's token, in bytes. A longer token is not kept.
 const MaxToken = 512
 
 // Report is what a rail reports about a charge without being asked.
@@ -138,13 +138,13 @@ const (
 type Provider interface {
 	// Name returns the value of a terminal's provider field that selects this adapter.
 	Name() string
-	// Accepts tells whether the adapter can serve a money_storage type.
+	// Accepts tells whether the adapter can carry out an operation for a method (a money_storage type).
 	Accepts(operation Operation, method string) bool
 	// Submit makes the call. A call with the same Terminal, Reference, Operation and Request as an
-	// earlier one repeats it and moves no money twice.
+	// earlier call repeats that call; the money moves only once.
 	Submit(ctx context.Context, call *Call) Outcome
 	// Inquire asks for the result of an operation.
 	Inquire(ctx context.Context, q *Question) Outcome
-	// Reports lists what the rail reported in (since, until], oldest first.
+	// Reports lists what the rail reported after since and not after until, oldest first.
 	Reports(ctx context.Context, since, until time.Time) ([]Report, error)
 }

@@ -8,19 +8,19 @@ import (
 	"mizan/posting"
 )
 
-// Waits after a failure of our own. They are in real time, because the due times of records are not
+// Waits after a failure inside the service. They are in real time, because the due times of records are not
 // meant for retries.
 const (
-	handlingTime = 30 * time.Second
-	firstRepeat  = time.Second
-	lastRepeat   = time.Minute
+	handlingTime  = 30 * time.Second // until due work that changed nothing is handed out again
+	minRetryDelay = time.Second
+	maxRetryDelay = time.Minute
 )
 
 // dispatchedWork is due work that was handed out. The journal hands it out once: if it were lost
 // (to a panic, a terminal without a provider, a full pool), its record would wait forever.
 type dispatchedWork struct {
-	item  posting.Item
-	until time.Time // real time at which the work is returned to the journal
+	item     posting.Item
+	returnAt time.Time // real time at which the work is returned to the journal
 }
 
 // noteDispatched records due work that was handed out.
@@ -28,20 +28,20 @@ func (rt *Runtime) noteDispatched(items []posting.Item) {
 	if len(items) == 0 {
 		return
 	}
-	until := time.Now().Add(rt.handling)
+	returnAt := time.Now().Add(rt.handling)
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	for _, item := range items {
-		rt.dispatched = append(rt.dispatched, dispatchedWork{item, until})
+		rt.dispatched = append(rt.dispatched, dispatchedWork{item, returnAt})
 	}
 }
 
 // reclaim returns to the journal the due work that was handed out too long ago. The journal drops work that
-// its record no longer wants.
+// was done: its record now has another due time, or none.
 func (rt *Runtime) reclaim(now time.Time) {
 	rt.mu.Lock()
 	n := 0
-	for n < len(rt.dispatched) && !rt.dispatched[n].until.After(now) {
+	for n < len(rt.dispatched) && !rt.dispatched[n].returnAt.After(now) {
 		n++
 	}
 	overdue := slices.Clone(rt.dispatched[:n])
@@ -49,18 +49,18 @@ func (rt *Runtime) reclaim(now time.Time) {
 		rt.dispatched = nil
 	}
 	rt.mu.Unlock()
-	for _, l := range overdue {
-		rt.Journal.Due.Return(l.item)
+	for _, w := range overdue {
+		rt.Journal.Due.Return(w.item)
 	}
 }
 
-// Postpone returns due work that could not be begun. It is handed out again when there is room.
+// Postpone returns due work that could not be begun to the journal, which hands it out again later.
 func (rt *Runtime) Postpone(kind ledger.Kind, d Due) {
 	rt.Journal.Due.Return(posting.Item{At: d.At, Org: d.Key.Org, Source: ledger.Source{Kind: kind, ID: d.Key.ID}})
 }
 
-// repeat is a function that is to be called again, and when.
-type repeat struct {
+// scheduledCall is a function that is to be called once, and when.
+type scheduledCall struct {
 	at time.Time
 	fn func()
 }
@@ -69,22 +69,24 @@ type repeat struct {
 func (rt *Runtime) schedule(after time.Duration, fn func()) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	rt.repeats = append(rt.repeats, repeat{time.Now().Add(after), fn})
+	rt.scheduledCalls = append(rt.scheduledCalls, scheduledCall{time.Now().Add(after), fn})
 }
 
-// ScheduleRetry schedules one call of fn after a failure. The wait, in real time, is a second, doubled for each of
-// the given number of earlier failures, and at most a minute. The scheduled call does
-// not count as work in progress: Quiesce and Stop do not wait for it, and Stop drops it. fn must not block.
-func (rt *Runtime) ScheduleRetry(earlier int, fn func()) { rt.schedule(repeatAfter(earlier), fn) }
+// ScheduleRetry schedules one call of fn after a failure. The wait, in real time, is a second, doubled for each
+// earlier failure, and at most a minute. The scheduled call does not count as work in progress: Quiesce and
+// Stop do not wait for it, and Stop drops it. fn must not block.
+func (rt *Runtime) ScheduleRetry(earlierFailures int, fn func()) {
+	rt.schedule(retryDelay(earlierFailures), fn)
+}
 
-func (rt *Runtime) runRepeats(now time.Time) {
+func (rt *Runtime) runScheduledCalls(now time.Time) {
 	var dueCalls []func()
 	rt.mu.Lock()
-	rt.repeats = slices.DeleteFunc(rt.repeats, func(r repeat) bool {
-		if r.at.After(now) {
+	rt.scheduledCalls = slices.DeleteFunc(rt.scheduledCalls, func(c scheduledCall) bool {
+		if c.at.After(now) {
 			return false
 		}
-		dueCalls = append(dueCalls, r.fn)
+		dueCalls = append(dueCalls, c.fn)
 		return true
 	})
 	rt.mu.Unlock()
@@ -93,8 +95,8 @@ func (rt *Runtime) runRepeats(now time.Time) {
 	}
 }
 
-// repeatAfter returns the wait after a failure, given the number of failures before that one.
-func repeatAfter(earlier int) time.Duration {
-	const doublings = 6 // 64 s: beyond lastRepeat
-	return min(firstRepeat<<min(earlier, doublings), lastRepeat)
+// retryDelay returns the wait after a failure, given the number of failures before that one.
+func retryDelay(earlierFailures int) time.Duration {
+	const doublings = 6 // 64 s: beyond maxRetryDelay
+	return min(minRetryDelay<<min(earlierFailures, doublings), maxRetryDelay)
 }

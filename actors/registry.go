@@ -37,13 +37,13 @@ type Refusable interface{ Refuse(err error) }
 
 // Registry holds the actors of one kind and starts them when needed.
 type Registry[K comparable] struct {
-	rt      *Runtime
-	name    string
-	keep    time.Duration // how long an idle actor is kept if there is room; 0: not at all
-	live    *atomic.Int64 // the runtime's counter that includes the actors of this registry while they have work
-	produce func(K) Behaviour
-	seed    maphash.Seed
-	shards  [64]shard[K]
+	rt       *Runtime
+	name     string
+	keepIdle time.Duration // how long an idle actor is kept if there is room; 0: not at all
+	live     *atomic.Int64 // the runtime's counter that includes the actors of this registry while they have work
+	produce  func(K) Behaviour
+	seed     maphash.Seed
+	shards   [64]shard[K]
 }
 
 type shard[K comparable] struct {
@@ -51,33 +51,33 @@ type shard[K comparable] struct {
 	entries map[K]*actorEntry // guarded by mu
 
 	// The library makes an actor inside Spawn, from properties that cost as much to build as the
-	// actor. So a shard builds them once, and its producer reads from activating, under the shard's
-	// lock, the key of the actor that is being started.
-	props      *actor.Props
-	activating K
+	// actor. So a shard builds the properties once. Their producer reads startingKey, the key of the
+	// actor that is being started, under the shard's lock.
+	props       *actor.Props
+	startingKey K
 }
 
 // actorEntry is an actor in the registry. All fields are guarded by the shard's lock.
 type actorEntry struct {
-	pid   *actor.PID
-	sent  uint64 // total number of messages sent to it
-	used  time.Time
-	until ledger.Micros // while idle is set: time until which it must be kept, by the Runtime's clock
-	idle  bool          // it has no work and is only kept in memory
+	pid       *actor.PID
+	sent      uint64 // total number of messages sent to the actor
+	lastUsed  time.Time
+	keepUntil ledger.Micros // while isIdle is set: time until which the actor must be kept, by the Runtime's clock
+	isIdle    bool          // the actor has no work and is only kept in memory
 }
 
-// NewRegistry makes a registry. Idle actors are kept in memory for the duration keep, unless all registries
-// together already keep MaxKept actors: then an idle actor stops at once.
-func NewRegistry[K comparable](rt *Runtime, name string, keep time.Duration, produce func(K) Behaviour) *Registry[K] {
-	r := &Registry[K]{rt: rt, name: name, keep: keep, live: &rt.live, produce: produce, seed: maphash.MakeSeed()}
+// NewRegistry makes a registry. An idle actor is kept in memory for the duration keepIdle. It stops at once if
+// all registries together already keep MaxKept actors.
+func NewRegistry[K comparable](rt *Runtime, name string, keepIdle time.Duration, produce func(K) Behaviour) *Registry[K] {
+	r := &Registry[K]{rt: rt, name: name, keepIdle: keepIdle, live: &rt.liveActors, produce: produce, seed: maphash.MakeSeed()}
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.entries = make(map[K]*actorEntry)
 		s.props = actor.PropsFromProducer(func() actor.Actor {
-			return &shell[K]{registry: r, key: s.activating, behaviour: produce(s.activating)}
-		}, actor.WithDispatcher(rt.actors), actor.WithMailbox(actor.UnboundedLockfree()))
+			return &shell[K]{registry: r, key: s.startingKey, behaviour: produce(s.startingKey)}
+		}, actor.WithDispatcher(rt.dispatcher), actor.WithMailbox(actor.UnboundedLockfree()))
 	}
-	if keep > 0 {
+	if keepIdle > 0 {
 		rt.mu.Lock()
 		rt.idleStops = append(rt.idleStops, r.stopIdle)
 		rt.mu.Unlock()
@@ -86,16 +86,16 @@ func NewRegistry[K comparable](rt *Runtime, name string, keep time.Duration, pro
 }
 
 // Unbounded excludes the registry's actors from the bounds: however many of them have work, no command
-// is refused and no due work is delayed because of them. Their senders must bound what the actors
-// keep. Call Unbounded before the first message. It returns the registry.
+// is refused and no due work is delayed because of them. The senders of their messages must bound what
+// the actors keep. Call Unbounded before the first message. It returns the registry.
 func (r *Registry[K]) Unbounded() *Registry[K] {
-	r.live = &r.rt.unbounded
+	r.live = &r.rt.unboundedActors
 	return r
 }
 
-// Command sends a message from outside; ErrBusy if too many actors have work.
+// Command sends a message that an outside caller has asked for; ErrBusy if too many actors have work.
 func (r *Registry[K]) Command(key K, m Refusable) error {
-	if r.rt.live.Load() >= MaxLive {
+	if r.rt.liveActors.Load() >= MaxLive {
 		return ErrBusy
 	}
 	r.Tell(key, m)
@@ -109,17 +109,17 @@ func (r *Registry[K]) Tell(key K, m any) {
 	s.mu.Lock()
 	entry := s.entries[key]
 	if entry == nil {
-		s.activating = key
+		s.startingKey = key
 		entry = &actorEntry{pid: r.rt.system.Root.Spawn(s.props)}
 		s.entries[key] = entry
 		r.live.Add(1)
 	}
 	entry.sent++
-	if r.keep > 0 {
-		entry.used = time.Now()
-		if entry.idle {
-			entry.idle = false
-			r.rt.kept.Add(-1)
+	if r.keepIdle > 0 {
+		entry.lastUsed = time.Now()
+		if entry.isIdle {
+			entry.isIdle = false
+			r.rt.keptActors.Add(-1)
 			r.live.Add(1)
 		}
 	}
@@ -132,8 +132,8 @@ func (r *Registry[K]) shard(key K) *shard[K] {
 }
 
 // retire is called by an actor that has nothing outstanding. If the actor has handled every message
-// sent to it, it is removed, or kept idle.
-func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (removed bool) {
+// sent to it, the actor is removed from the registry or kept idle.
+func (r *Registry[K]) retire(key K, handled uint64, keepUntil ledger.Micros) (removed bool) {
 	s := r.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,43 +141,43 @@ func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (remove
 	if entry == nil || entry.sent != handled {
 		return false
 	}
-	if r.keeps(entry, until) {
-		if entry.until = until; !entry.idle {
-			entry.idle = true
+	if r.mayKeep(entry, keepUntil) {
+		if entry.keepUntil = keepUntil; !entry.isIdle {
+			entry.isIdle = true
 			r.live.Add(-1)
-			r.rt.kept.Add(1)
+			r.rt.keptActors.Add(1)
 		}
 		return false
 	}
 	delete(s.entries, key)
-	if entry.idle {
-		r.rt.kept.Add(-1)
+	if entry.isIdle {
+		r.rt.keptActors.Add(-1)
 	} else {
 		r.live.Add(-1)
 	}
 	return true
 }
 
-// keeps tells whether an actor without work is kept.
-func (r *Registry[K]) keeps(entry *actorEntry, until ledger.Micros) bool {
-	if r.keep == 0 {
+// mayKeep tells whether an actor without work is kept in memory.
+func (r *Registry[K]) mayKeep(entry *actorEntry, keepUntil ledger.Micros) bool {
+	if r.keepIdle == 0 {
 		return false
 	}
-	if r.rt.kept.Load() < MaxKept && time.Since(entry.used) < r.keep {
+	if r.rt.keptActors.Load() < MaxKept && time.Since(entry.lastUsed) < r.keepIdle {
 		return true
 	}
-	return until > 0 && ledger.MicrosOf(r.rt.Clock.Now()) < until
+	return keepUntil > 0 && ledger.MicrosOf(r.rt.Clock.Now()) < keepUntil
 }
 
-// stopIdle asks actors that have been idle for too long whether they may stop, except those that must
-// be kept until a later time.
+// stopIdle asks actors that have been idle for too long at a real time whether they may stop. It does not ask
+// those that must be kept until a later time.
 func (r *Registry[K]) stopIdle(now time.Time) {
 	businessNow := ledger.MicrosOf(r.rt.Clock.Now())
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
 		for _, entry := range s.entries {
-			if now.Sub(entry.used) >= r.keep && !(entry.idle && businessNow < entry.until) {
+			if now.Sub(entry.lastUsed) >= r.keepIdle && !(entry.isIdle && businessNow < entry.keepUntil) {
 				r.rt.system.Root.Send(entry.pid, idleCheck{})
 			}
 		}
@@ -185,5 +185,5 @@ func (r *Registry[K]) stopIdle(now time.Time) {
 	}
 }
 
-// idleCheck asks an actor whether it may stop; it is not counted as a message.
+// idleCheck asks an actor whether it may stop. It is not counted in actorEntry.sent.
 type idleCheck struct{}

@@ -8,20 +8,20 @@ import (
 )
 
 // Renewal is a payment that a subscription starts. It uses the stored credential and the terminal of the
-// subscription's initial payment. Its intent is durable before it starts.
+// subscription's initial payment. The intent is durable before the payment starts.
 type Renewal struct {
 	Org          ledger.ID
-	ID           ledger.ID // the id of its future transaction: random, and chosen with the intent
+	ID           ledger.ID // id of the payment's future transaction, random, stored with the intent
 	Subscription ledger.ID
-	Number       uint64 // number of the renewal in its subscription, from 1
-	Initial      ledger.ID
+	Number       uint64    // number of the renewal in its subscription, from 1
+	Initial      ledger.ID // the subscription's initial payment
 	Amount       money.Amount
 	Meta         []byte // merchant_meta, a JSON object
 }
 
-// Key returns the renewal's idempotency key. Its transaction claims the key, so that there is one
-// transaction however often the renewal is started. It is not a partner's txid, which a partner
-// could use first, and its scope cannot belong to a request's Idempotency-Key.
+// Key returns the renewal's idempotency key. The renewal's transaction claims the key, so that there is one
+// transaction however often the renewal is started. A partner's txid would not do, because the partner could
+// use it first. The key's scope cannot belong to a request's Idempotency-Key.
 func (r *Renewal) Key() Key {
 	return Key{Scope: "subscription/" + r.Subscription.String(), Text: strconv.FormatUint(r.Number, 10)}
 }
@@ -31,7 +31,7 @@ type Charge uint8
 
 // The states.
 const (
-	ChargeUnderWay Charge = iota + 1 // its end is not known yet
+	ChargeUnderWay Charge = iota + 1 // whether it moves money is not known yet
 	ChargePaid                       // it has settled
 	ChargeUnpaid                     // it has moved no money
 )

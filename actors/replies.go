@@ -15,7 +15,8 @@ type Sealer interface {
 	Open(sealed, context []byte) ([]byte, error)
 }
 
-// Form is the kind of service that wrote a reply. It is stored: values never change.
+// Form is the kind of service that wrote a reply to a request with an idempotency key. Forms are stored with the
+// replies, so their values never change.
 type Form byte
 
 // The forms of replies.
@@ -64,8 +65,8 @@ func (f Form) Has(stored []byte) bool { return len(stored) > 0 && stored[0] == b
 // replyContext binds a reply to the idempotency key of its request. The prefix keeps replies apart from
 // other ciphertexts of the same organization and id.
 func replyContext(f Form, org, id ledger.ID) []byte {
-	const words = "reply "
-	context := append(make([]byte, 0, len(words)+1+2*len(id)), words...)
+	const prefix = "reply "
+	context := append(make([]byte, 0, len(prefix)+1+2*len(id)), prefix...)
 	return append(append(append(context, byte(f)), org[:]...), id[:]...)
 }
 
@@ -79,16 +80,17 @@ func ReplyRecord(v *posting.View, org ledger.ID, reply ledger.Source) (posting.R
 	return r, found, err
 }
 
-// EventBeforeReply returns the event directly before the reply's own event, whose number replySeq is in the
-// reply's row. It is the last event of the record that the reply shows, so it has the times that the reply
-// shows. The result is false if the event at replySeq is not the reply's own, or is the first event.
+// EventBeforeReply returns the event directly before the reply's own event, which has the number replySeq
+// (stored in the reply's row). The event returned is the last one of the record that the reply shows, so it
+// has the times that the reply shows. The result is false if the event at replySeq is not the reply's own, or
+// is the first event.
 func EventBeforeReply(v *posting.View, org ledger.ID, reply ledger.Source, replySeq uint64) (ledger.Event, bool, error) {
 	replyEvent, _, found, err := v.Event(org, replySeq)
 	if err != nil || !found || replyEvent.Source != reply {
 		return ledger.Event{}, false, err
 	}
-	before, _, found, err := v.Event(org, replySeq-1)
-	return before, found, err
+	previous, _, found, err := v.Event(org, replySeq-1)
+	return previous, found, err
 }
 
 // SealReply calls the function SealReply with the runtime's sealer. The error is a *ledger.Refusal.
@@ -109,21 +111,21 @@ func (rt *Runtime) OpenReply(f Form, org, id ledger.ID, stored []byte) ([]byte, 
 	return plaintext, nil
 }
 
-// ReplyUnreadable raises an alarm: a reply is stored but was changed, or the key that it was sealed
-// with is not in the keyring. The reply must not be shown; the caller answers from the records
+// ReplyUnreadable raises an alarm: a stored reply was changed, or the keyring lacks the key that it was
+// sealed with. The reply must not be shown; the caller answers from the records
 // instead.
 func (rt *Runtime) ReplyUnreadable(org, id ledger.ID, why error) {
-	rt.unreadable.Add(1)
+	rt.unreadableReplies.Add(1)
 	rt.Log.Error("a stored reply to an idempotency key does not open, and is not repeated: run mizan audit verify, and look whether the keyring is whole",
 		"organization", org.String(), "reply", id.String(), "error", why)
 }
 
 // ReplyLost returns the refusal of a repeated request whose reply cannot be read and cannot be replaced
-// by another reply. The fault does not pass by itself, so a client must not be asked to try again.
+// by another reply. The fault is permanent, so a client must not be asked to try again.
 func ReplyLost(op string) error {
 	return ledger.Refuse(op, ledger.Conflict,
 		"the request with this idempotency key was carried out, and its answer can no longer be read: look at what it made before you send it with another key")
 }
 
 // RepliesUnreadable returns the number of ReplyUnreadable alarms since the start.
-func (rt *Runtime) RepliesUnreadable() uint64 { return rt.unreadable.Load() }
+func (rt *Runtime) RepliesUnreadable() uint64 { return rt.unreadableReplies.Load() }

@@ -22,7 +22,7 @@ const (
 	MaxLive    = 131_072 // actors with work, in all registries that are not Unbounded; further commands are refused
 	MaxKept    = 131_072 // actors without work, in all registries; further ones stay only if they must be kept (RetainedBehaviour)
 	MaxWaiting = 64      // messages that wait in one actor while its Change is made durable
-	MaxCalls   = 131_072 // jobs that wait for the pool
+	MaxCalls   = 131_072 // jobs that wait for one pool
 	poolSize   = 1024    // concurrent jobs of the pool: calls of rails take seconds
 )
 
@@ -39,8 +39,8 @@ type Options struct {
 	// Persist makes a manual clock's next time durable before the clock shows it.
 	Persist func(time.Time) error
 
-	// Handling is how long due work may take, in real time, to move its record before it is handed
-	// out again; 0: half a minute.
+	// Handling is how long due work may take, in real time, to change its record. Then it is handed
+	// out again. 0: half a minute.
 	Handling time.Duration
 }
 
@@ -50,37 +50,37 @@ type Runtime struct {
 	Journal *posting.Journal
 	Log     *slog.Logger
 
-	system    *actor.ActorSystem
-	persist   func(time.Time) error
-	sealer    Sealer
-	work      work
-	pool      *pool
-	actors    *dispatcher
-	live      atomic.Int64 // actors with work in registries that are not Unbounded
-	unbounded atomic.Int64 // actors with work in registries that are Unbounded
-	kept      atomic.Int64 // actors without work
+	system          *actor.ActorSystem
+	persist         func(time.Time) error
+	sealer          Sealer
+	work            work
+	pool            *pool
+	dispatcher      *dispatcher
+	liveActors      atomic.Int64 // actors with work in registries that are not Unbounded
+	unboundedActors atomic.Int64 // actors with work in registries that are Unbounded
+	keptActors      atomic.Int64 // actors without work
 
-	unreadable atomic.Uint64 // replies that did not open
+	unreadableReplies atomic.Uint64 // number of ReplyUnreadable alarms
 
-	gate   sync.RWMutex // a manual clock's step excludes commands
-	manual *clock.Manual
+	gate   sync.RWMutex  // commands hold it for reading; Advance holds it for writing
+	manual *clock.Manual // nil: Clock is a real one
 
 	context context.Context
 	cancel  context.CancelFunc
 
 	quitting atomic.Bool
 
-	wakers   map[ledger.Kind]func(Due) // written only before Start
-	polls    []*poll                   // written only before Start
-	handling time.Duration
-	stop     chan struct{}
-	stopped  sync.WaitGroup
+	dueHandlers map[ledger.Kind]func(Due) // written only before Start
+	polls       []*poll                   // written only before Start
+	handling    time.Duration
+	stop        chan struct{}
+	loops       sync.WaitGroup
 
-	mu         sync.Mutex
-	idleStops  []func(now time.Time) // guarded by mu
-	dispatched []dispatchedWork      // guarded by mu: due work that was handed out, oldest first
-	repeats    []repeat              // guarded by mu
-	pools      []*pool               // guarded by mu: pools made by NewPool
+	mu             sync.Mutex
+	idleStops      []func(now time.Time) // guarded by mu: stopIdle of each registry
+	dispatched     []dispatchedWork      // guarded by mu: due work that was handed out, oldest first
+	scheduledCalls []scheduledCall       // guarded by mu
+	pools          []*pool               // guarded by mu: pools made by NewPool
 }
 
 // RecordKey addresses a record's actor.
@@ -89,17 +89,17 @@ type RecordKey struct {
 	ID  ledger.ID
 }
 
-// Due wakes a record at the time that the record has set.
+// Due is the message that wakes a record's actor at the time that the record has set.
 type Due struct {
 	Key RecordKey
 	At  ledger.Micros
 }
 
-// Poll is a repeated task without a durable timer: what it looks for is still there after a restart.
+// Poll is a repeated task that needs no durable timer, because what it looks for is still there after a restart.
 // Run is called on the pool or, if Quick, by the clock's loop, one call at a time. After an error the
 // poll waits, even if Next says that it is due.
 type Poll struct {
-	Next func() (time.Time, bool) // when it is due
+	Next func() (time.Time, bool) // when the poll is due; false: not at all
 	Run  func(now time.Time) error
 
 	// Quick says that Run only sends messages, so that the clock's loop calls it directly instead
@@ -107,7 +107,7 @@ type Poll struct {
 	Quick bool
 }
 
-// New makes a runtime. Register registries, wakers and polls, then call Start.
+// New makes a runtime. Make registries, register handlers (Wake) and polls, then call Start.
 func New(o Options) *Runtime {
 	discardLog := slog.New(slog.DiscardHandler)
 	manual, _ := o.Clock.(*clock.Manual)
@@ -126,22 +126,22 @@ func New(o Options) *Runtime {
 			actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return discardLog }),
 			actor.WithDeadLetterRequestLogging(false),
 		)),
-		pool:   newPool(poolSize),
-		actors: newDispatcher(),
-		wakers: make(map[ledger.Kind]func(Due)),
-		stop:   make(chan struct{}),
+		pool:        newPool(poolSize),
+		dispatcher:  newDispatcher(),
+		dueHandlers: make(map[ledger.Kind]func(Due)),
+		stop:        make(chan struct{}),
 	}
 }
 
 // Wake registers the handler of due work of a kind of record.
-func (rt *Runtime) Wake(kind ledger.Kind, fn func(Due)) { rt.wakers[kind] = fn }
+func (rt *Runtime) Wake(kind ledger.Kind, fn func(Due)) { rt.dueHandlers[kind] = fn }
 
 // Poll registers a poll.
 func (rt *Runtime) Poll(p Poll) { rt.polls = append(rt.polls, &poll{Poll: p}) }
 
-// Start dispatches what is due and continues to do so as time passes. The function resume accepts the items
-// that are dispatched at once, whatever their due time: intents whose outcome is unknown. Accepted items
-// for which there is no room (overloaded) wait for their due times.
+// Start dispatches due work, now and as time passes. Items that the function resume accepts are dispatched at
+// once, whatever their due time: they are intents whose outcome is unknown. If the runtime becomes overloaded,
+// the remaining ones wait for their due times.
 func (rt *Runtime) Start(resume func(posting.Item) bool) {
 	for _, item := range rt.Journal.Due.All(resume) {
 		if rt.overloaded() {
@@ -149,14 +149,14 @@ func (rt *Runtime) Start(resume func(posting.Item) bool) {
 		}
 		rt.dispatch(item)
 	}
-	rt.stopped.Add(1)
+	rt.loops.Add(1)
 	go rt.maintain()
 	if rt.manual == nil {
-		rt.stopped.Add(1)
+		rt.loops.Add(1)
 		go rt.tick()
 		return
 	}
-	// A kill during a step of the clock leaves work that is due at the time shown.
+	// A kill during Advance leaves work that is due at the time that the clock shows.
 	now := rt.Clock.Now()
 	rt.lookAhead(now)
 	rt.runPolls(now)
@@ -164,7 +164,7 @@ func (rt *Runtime) Start(resume func(posting.Item) bool) {
 	}
 }
 
-// Enter brackets a command: it waits while a manual clock is being stepped.
+// Enter begins a command, which ends with a call of leave. It waits while Advance moves a manual clock.
 func (rt *Runtime) Enter() (leave func()) {
 	if rt.manual == nil {
 		return func() {}
@@ -192,11 +192,11 @@ func (rt *Runtime) run(job func()) {
 }
 
 // Calling returns how many jobs of the pool are running: mostly calls of rails.
-func (rt *Runtime) Calling() int { return int(rt.pool.busy.Load()) }
+func (rt *Runtime) Calling() int { return int(rt.pool.runningJobs.Load()) }
 
 // overloaded tells whether so much work is waiting that due work must wait.
 func (rt *Runtime) overloaded() bool {
-	return rt.pool.waiting() > MaxCalls/2 || rt.live.Load() > MaxLive/2
+	return rt.pool.waiting() > MaxCalls/2 || rt.liveActors.Load() > MaxLive/2
 }
 
 // Context returns the context of slow work, which ends when the runtime stops.
@@ -211,22 +211,22 @@ func (rt *Runtime) Recovered(where string, fault any) {
 
 // Live returns the number of actors that have work: messages, a Change in progress, or something
 // else outstanding.
-func (rt *Runtime) Live() int64 { return rt.live.Load() + rt.unbounded.Load() }
+func (rt *Runtime) Live() int64 { return rt.liveActors.Load() + rt.unboundedActors.Load() }
 
 // Outstanding returns the number of units of work in progress.
-func (rt *Runtime) Outstanding() int64 { return rt.work.n.Load() }
+func (rt *Runtime) Outstanding() int64 { return rt.work.count.Load() }
 
 // Quiesce waits until no work is in progress. What is due later stays due.
 func (rt *Runtime) Quiesce() { rt.work.wait() }
 
-// Quit announces the shutdown: a step of a manual clock stops where it is.
+// Quit announces the shutdown: an Advance in progress stops the manual clock where it is.
 func (rt *Runtime) Quit() { rt.quitting.Store(true) }
 
-// Stop ends the clocks, waits for the work in progress, and ends the actors. Commands must have
+// Stop ends the clock's loops, waits for the work in progress, and ends the actors. Commands must have
 // ended before.
 func (rt *Runtime) Stop() {
 	close(rt.stop)
-	rt.stopped.Wait()
+	rt.loops.Wait()
 	rt.cancel()
 	rt.work.wait()
 	rt.pool.close()
@@ -237,16 +237,16 @@ func (rt *Runtime) Stop() {
 		p.close()
 	}
 	rt.system.Shutdown()
-	rt.actors.close()
+	rt.dispatcher.close()
 }
 
-// ErrRealClock refuses to step a clock that runs by itself.
+// ErrRealClock says that Advance was called although the clock is not a manual one.
 var ErrRealClock = errors.New("the clock is real")
 
-// maintain runs in real time: it returns lost due work to the journal, makes scheduled calls again, and asks
-// idle actors to stop.
+// maintain runs in real time: it returns lost due work to the journal, makes scheduled calls, and asks idle
+// actors to stop.
 func (rt *Runtime) maintain() {
-	defer rt.stopped.Done()
+	defer rt.loops.Done()
 	ticker := time.NewTicker(min(time.Second, rt.handling))
 	defer ticker.Stop()
 	for {
@@ -255,12 +255,12 @@ func (rt *Runtime) maintain() {
 			return
 		case now := <-ticker.C:
 			rt.reclaim(now)
-			rt.runRepeats(now)
+			rt.runScheduledCalls(now)
 			rt.mu.Lock()
 			idleStops := rt.idleStops
 			rt.mu.Unlock()
-			for _, stop := range idleStops {
-				stop(now)
+			for _, stopIdle := range idleStops {
+				stopIdle(now)
 			}
 		}
 	}

@@ -26,29 +26,30 @@ var (
 	start = time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC)
 )
 
-// fixture is a runtime on a real store, with one registry of probes.
+// fixture is a runtime on a real store, with one registry, whose actors are probes.
 type fixture struct {
 	*actors.Runtime
 	clock      *clock.Manual
 	registry   *actors.Registry[actors.RecordKey]
 	log        *bytes.Buffer
 	probesMade atomic.Int64  // how many probes were made
-	gate       chan struct{} // if set, the journal's groups wait for it before they are written
-	woken      chan string   // which records were woken, and when
+	gate       chan struct{} // if set, the journal waits for it before each write
+	woken      chan string   // for each record that was woken: its id and when
 	ignoreDue  atomic.Bool   // if set, due work changes nothing
 }
 
-func open(t *testing.T, keep time.Duration) *fixture { return openAs(t, keep, 0) }
+// open returns a running fixture whose registry keeps idle probes for a duration.
+func open(t *testing.T, keepIdle time.Duration) *fixture { return openWithHandling(t, keepIdle, 0) }
 
-func openAs(t *testing.T, keep, handling time.Duration) *fixture {
-	w := testkit.NewWorld(t, start)
-	f := &fixture{clock: w.Clock, log: new(bytes.Buffer), woken: make(chan string, 1_000)}
+func openWithHandling(t *testing.T, keepIdle, handling time.Duration) *fixture {
+	world := testkit.NewWorld(t, start)
+	f := &fixture{clock: world.Clock, log: new(bytes.Buffer), woken: make(chan string, 1_000)}
 	log := slog.New(slog.NewTextHandler(f.log, nil))
-	w.JournalOptions.Log, w.RuntimeOptions.Log, w.RuntimeOptions.Handling = log, log, handling
-	w.JournalOptions.WrapLog = func(l posting.Log) posting.Log { return gated{l, f} }
-	w.Open()
-	f.Runtime = w.Runtime
-	f.registry = actors.NewRegistry(f.Runtime, "probe", keep, func(k actors.RecordKey) actors.Behaviour {
+	world.JournalOptions.Log, world.RuntimeOptions.Log, world.RuntimeOptions.Handling = log, log, handling
+	world.JournalOptions.WrapLog = func(l posting.Log) posting.Log { return gatedLog{l, f} }
+	world.Open()
+	f.Runtime = world.Runtime
+	f.registry = actors.NewRegistry(f.Runtime, "probe", keepIdle, func(k actors.RecordKey) actors.Behaviour {
 		f.probesMade.Add(1)
 		return &probe{fixture: f, key: k}
 	})
@@ -57,12 +58,13 @@ func openAs(t *testing.T, keep, handling time.Duration) *fixture {
 	return f
 }
 
-type gated struct {
+// gatedLog is the log of a journal whose writes wait for the fixture's gate.
+type gatedLog struct {
 	posting.Log
 	fixture *fixture
 }
 
-func (g gated) Apply(group *store.Group) error {
+func (g gatedLog) Apply(group *store.Group) error {
 	if g.fixture.gate != nil {
 		<-g.fixture.gate
 	}
@@ -74,17 +76,18 @@ type probe struct {
 	fixture  *fixture
 	key      actors.RecordKey
 	version  uint64
-	reply    chan error
-	panicsIn string // where it panics
+	reply    chan error // gets the result of the Change in progress
+	panicsIn string     // the method that panics, in lower case; empty: none
 }
 
+// The messages of this file's tests: what each makes a probe do.
 type (
-	count struct{ n *atomic.Int64 }
-	write struct {
-		due   time.Duration
+	count struct{ n *atomic.Int64 } // add one to n
+	write struct {                  // commit a Change of its record
+		due   time.Duration // when the record is due afterwards; 0: never
 		reply chan error
 	}
-	explode struct {
+	explode struct { // panic with a secret
 		secret string
 		reply  chan error
 	}
@@ -108,7 +111,7 @@ func (p *probe) Receive(c *actors.Context, message any) {
 			p.write(c, 0)
 		}
 	default:
-		p.hostile(c, message)
+		p.receiveHostile(c, message)
 	}
 }
 
@@ -164,10 +167,10 @@ func TestNoMessageIsLostWhileActorsComeAndGo(t *testing.T) {
 	const rounds, senders, messagesEach, keys = 8, 16, 250, 4
 	for round := range rounds {
 		var sending sync.WaitGroup
-		for g := range senders {
+		for sender := range senders {
 			sending.Go(func() {
 				for i := range messagesEach {
-					f.registry.Tell(key(byte(i+g)%keys), count{&handled})
+					f.registry.Tell(key(byte(i+sender)%keys), count{&handled})
 				}
 			})
 		}

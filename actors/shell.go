@@ -10,25 +10,25 @@ import (
 	"mizan/posting"
 )
 
-// shell is the library's side of an actor: it queues, counts, recovers and stops, so a Behaviour
-// only decides. Any method of a Behaviour may panic; the shell recovers it, because the library
-// would start another actor.
+// shell is what the library (protoactor-go) sees of an actor. It queues and counts messages, recovers panics and
+// stops the actor, so a Behaviour only decides. Any method of a Behaviour may panic; the shell recovers the
+// panic, because the library would start another actor.
 type shell[K comparable] struct {
 	registry  *Registry[K]
 	key       K
 	behaviour Behaviour
 	context   Context
-	handled   uint64
-	waiting   []any // while a Change is being made durable
+	handled   uint64 // number of messages received
+	waiting   []any  // messages that came while a Change was being made durable
 }
 
-// Context is what a Behaviour may use of its actor.
+// Context gives a Behaviour access to its actor.
 type Context struct {
 	Runtime  *Runtime
 	self     *actor.PID
 	change   *posting.Change // the Change that is being made durable
-	orphan   bool            // the behaviour that submitted change was replaced after a panic
-	expected int             // Expected messages still to come
+	isOrphan bool            // the behaviour that submitted change was replaced after a panic
+	expected int             // how many Expected messages are still to come
 }
 
 // Expected is a message that Context.Expect announced.
@@ -45,19 +45,19 @@ type Observer interface {
 // and longer waits.
 type Lasting interface{ Lasting() }
 
-// committed carries the writer's answer to the actor.
-type committed struct{ receipt posting.Receipt }
+// receiptMessage carries the journal's receipt for a Change to the actor.
+type receiptMessage struct{ receipt posting.Receipt }
 
-// repeated is a Lasting message that has caused a panic.
-type repeated struct {
+// retriedMessage is a Lasting message that is delivered again after a panic.
+type retriedMessage struct {
 	message any
-	times   int
+	panics  int // how many deliveries have panicked
 }
 
 // Now returns the business time.
 func (c *Context) Now() time.Time { return c.Runtime.Clock.Now() }
 
-// Commit submits a Change to the writer. Later messages wait until Committed was called.
+// Commit submits a Change to the journal. Later messages wait until Behaviour.Committed was called.
 func (c *Context) Commit(change *posting.Change) {
 	if c.change != nil {
 		panic("a Change is under way already")
@@ -70,13 +70,13 @@ func (c *Context) Commit(change *posting.Change) {
 			rt.work.done() // the journal has refused the Change with a panic, so no receipt will come
 		}
 	}()
-	rt.Journal.Submit(change, func(r posting.Receipt) { rt.system.Root.Send(self, committed{r}) })
+	rt.Journal.Submit(change, func(r posting.Receipt) { rt.system.Root.Send(self, receiptMessage{r}) })
 	submitted, c.change = true, change
 }
 
-// Submit submits a Change to the writer while the actor continues to receive messages. then is called
-// with the receipt on the committer's goroutine; it must not block.
-func (c *Context) Submit(change *posting.Change, then func(posting.Receipt)) {
+// Submit submits a Change to the journal while the actor continues to receive messages. onReceipt is called
+// on the journal's goroutine and must not block.
+func (c *Context) Submit(change *posting.Change, onReceipt func(posting.Receipt)) {
 	rt := c.Runtime
 	rt.work.add()
 	submitted := false
@@ -87,7 +87,7 @@ func (c *Context) Submit(change *posting.Change, then func(posting.Receipt)) {
 	}()
 	rt.Journal.Submit(change, func(r posting.Receipt) {
 		defer rt.work.done()
-		then(r)
+		onReceipt(r)
 	})
 	submitted = true
 }
@@ -102,14 +102,14 @@ func (c *Context) Committing() bool { return c.change != nil }
 // Expecting returns how many announced messages have not come yet.
 func (c *Context) Expecting() int { return c.expected }
 
-// Receive implements actor.Actor. An actor that may be removed is removed before the message's unit of work
-// ends. So when Quiesce returns, no such actor is left.
+// Receive implements actor.Actor. It removes an actor that may be removed before the message's unit of work
+// ends, so none of them is left when Quiesce returns.
 func (s *shell[K]) Receive(ac actor.Context) {
 	switch m := ac.Message().(type) {
 	case *actor.Started:
 		s.context = Context{Runtime: s.registry.rt, self: ac.Self()}
-	case committed:
-		s.settle(m.receipt)
+	case receiptMessage:
+		s.handleReceipt(m.receipt)
 		s.drain()
 		s.retireIfIdle(ac)
 		s.registry.rt.work.done()
@@ -129,8 +129,8 @@ func (s *shell[K]) Receive(ac actor.Context) {
 	}
 }
 
-// queue keeps a message until the Change in progress is durable. Only commands are bounded in number: there
-// cannot be more outcomes and due items than intents.
+// queue keeps a message until the Change in progress is durable. Only commands are bounded in number; outcomes
+// and due items are never more than the intents that they belong to.
 func (s *shell[K]) queue(m any) {
 	_, observes := m.(Observer)
 	if refusable, ok := m.(Refusable); ok && !observes && len(s.waiting) >= MaxWaiting {
@@ -155,69 +155,70 @@ func (s *shell[K]) drain() {
 }
 
 func (s *shell[K]) receive(m any) {
-	times := 0
-	if r, ok := m.(repeated); ok {
-		m, times = r.message, r.times
+	panics := 0
+	if r, ok := m.(retriedMessage); ok {
+		m, panics = r.message, r.panics
 	}
 	if _, ok := m.(Expected); ok && s.context.expected > 0 {
 		s.context.expected--
 	}
-	defer s.recovered(m, times)
+	defer s.recoverPanic(m, panics)
 	s.behaviour.Receive(&s.context, m)
 }
 
-func (s *shell[K]) settle(r posting.Receipt) {
+// handleReceipt ends the Change in progress.
+func (s *shell[K]) handleReceipt(r posting.Receipt) {
 	change := s.context.change
 	s.context.change = nil
-	if s.context.orphan {
-		s.context.orphan = false // the behaviour was replaced meanwhile and reads the store
+	if s.context.isOrphan {
+		s.context.isOrphan = false // the behaviour was replaced meanwhile and reads the store
 		return
 	}
-	defer s.recovered(nil, 0)
+	defer s.recoverPanic(nil, 0)
 	s.behaviour.Committed(&s.context, change, r)
 }
 
-// idle asks the behaviour whether nothing is outstanding, and until when the actor must be kept
+// idle tells whether nothing is outstanding, and until when the behaviour wants the actor to be kept
 // nevertheless; 0: it need not be.
-func (s *shell[K]) idle() (until ledger.Micros, idle bool) {
+func (s *shell[K]) idle() (keepUntil ledger.Micros, isIdle bool) {
 	if s.context.change != nil || len(s.waiting) > 0 || s.context.expected > 0 {
 		return 0, false
 	}
-	defer s.recovered(nil, 0)
-	if s.registry.keep > 0 {
+	defer s.recoverPanic(nil, 0)
+	if s.registry.keepIdle > 0 {
 		if retained, ok := s.behaviour.(RetainedBehaviour); ok {
-			until = retained.KeepUntil()
+			keepUntil = retained.KeepUntil()
 		}
 	}
-	return until, s.behaviour.Idle()
+	return keepUntil, s.behaviour.Idle()
 }
 
-// recovered answers the message that caused a panic, and replaces the behaviour with a new one. It
-// logs only the panic's type and place, because the value may contain secrets.
-func (s *shell[K]) recovered(m any, times int) {
+// recoverPanic, when deferred, recovers a panic, answers the message that caused it, and replaces the
+// behaviour with a new one. It logs only the panic's type and place, because the value may contain secrets.
+func (s *shell[K]) recoverPanic(m any, panics int) {
 	fault := recover()
 	if fault == nil {
 		return
 	}
 	s.registry.rt.Recovered(fmt.Sprintf("actor %s on %T", s.registry.name, m), fault)
-	s.protected("fails", func() { s.behaviour.Failed(&s.context) })
+	s.callProtected("fails", func() { s.behaviour.Failed(&s.context) })
 	if refusable, ok := m.(Refusable); ok {
 		s.refuse(refusable, ledger.Refuse("actors", ledger.Internal, "an internal error; what was asked may or may not be done"))
 	}
-	s.context.orphan = s.context.change != nil
+	s.context.isOrphan = s.context.change != nil
 	s.behaviour = s.registry.produce(s.key)
 	if _, ok := m.(Lasting); ok {
 		registry, key := s.registry, s.key
-		registry.rt.schedule(repeatAfter(times), func() { registry.Tell(key, repeated{m, times + 1}) })
+		registry.rt.schedule(retryDelay(panics), func() { registry.Tell(key, retriedMessage{m, panics + 1}) })
 	}
 }
 
 func (s *shell[K]) refuse(m Refusable, err error) {
-	s.protected("refuses", func() { m.Refuse(err) })
+	s.callProtected("refuses", func() { m.Refuse(err) })
 }
 
-// protected calls fn, a part of the handling of a panic, and recovers its panics.
-func (s *shell[K]) protected(what string, fn func()) {
+// callProtected calls fn and recovers its panics; fn is a step in the handling of another panic.
+func (s *shell[K]) callProtected(what string, fn func()) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			s.registry.rt.Recovered(fmt.Sprintf("actor %s as it %s", s.registry.name, what), fault)
@@ -227,7 +228,7 @@ func (s *shell[K]) protected(what string, fn func()) {
 }
 
 func (s *shell[K]) retireIfIdle(ac actor.Context) {
-	if until, idle := s.idle(); idle && s.registry.retire(s.key, s.handled, until) {
+	if keepUntil, isIdle := s.idle(); isIdle && s.registry.retire(s.key, s.handled, keepUntil) {
 		ac.Stop(ac.Self())
 	}
 }

@@ -7,19 +7,19 @@ import (
 
 // work counts the units of work in progress.
 type work struct {
-	n       atomic.Int64
-	waiters atomic.Int32
-	mu      sync.Mutex
-	idle    *sync.Cond
+	count      atomic.Int64
+	waiters    atomic.Int32 // callers of wait
+	mu         sync.Mutex
+	becameIdle *sync.Cond // guarded by mu: signalled when count is 0; nil before the first wait
 }
 
-func (w *work) add() { w.n.Add(1) }
+func (w *work) add() { w.count.Add(1) }
 
 func (w *work) done() {
-	if w.n.Add(-1) == 0 && w.waiters.Load() > 0 {
+	if w.count.Add(-1) == 0 && w.waiters.Load() > 0 {
 		w.mu.Lock()
-		if w.idle != nil {
-			w.idle.Broadcast()
+		if w.becameIdle != nil {
+			w.becameIdle.Broadcast()
 		}
 		w.mu.Unlock()
 	}
@@ -31,24 +31,24 @@ func (w *work) wait() {
 	defer w.waiters.Add(-1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.idle == nil {
-		w.idle = sync.NewCond(&w.mu)
+	if w.becameIdle == nil {
+		w.becameIdle = sync.NewCond(&w.mu)
 	}
-	for w.n.Load() > 0 {
-		w.idle.Wait()
+	for w.count.Load() > 0 {
+		w.becameIdle.Wait()
 	}
 }
 
 // pool runs jobs on a bounded number of goroutines, first in, first out.
 type pool struct {
-	mu      sync.Mutex
-	jobs    []func() // guarded by mu
-	running int
-	size    int
-	closed  bool
-	ended   sync.WaitGroup
+	mu         sync.Mutex
+	jobs       []func()       // guarded by mu
+	goroutines int            // guarded by mu: running goroutines
+	size       int            // maximum of goroutines
+	isClosed   bool           // guarded by mu
+	wg         sync.WaitGroup // of the goroutines
 
-	busy atomic.Int32 // jobs that are running
+	runningJobs atomic.Int32
 }
 
 func newPool(size int) *pool { return &pool{size: size} }
@@ -58,13 +58,13 @@ func newPool(size int) *pool { return &pool{size: size} }
 func (p *pool) add(job func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.jobs) >= MaxCalls {
+	if p.isClosed || len(p.jobs) >= MaxCalls {
 		return false
 	}
 	p.jobs = append(p.jobs, job)
-	if p.running < p.size {
-		p.running++
-		p.ended.Add(1)
+	if p.goroutines < p.size {
+		p.goroutines++
+		p.wg.Add(1)
 		go p.run()
 	}
 	return true
@@ -78,11 +78,11 @@ func (p *pool) waiting() int {
 }
 
 func (p *pool) run() {
-	defer p.ended.Done()
+	defer p.wg.Done()
 	for {
 		p.mu.Lock()
 		if len(p.jobs) == 0 {
-			p.running--
+			p.goroutines--
 			p.mu.Unlock()
 			return
 		}
@@ -92,15 +92,15 @@ func (p *pool) run() {
 			p.jobs = nil
 		}
 		p.mu.Unlock()
-		p.busy.Add(1)
+		p.runningJobs.Add(1)
 		job()
-		p.busy.Add(-1)
+		p.runningJobs.Add(-1)
 	}
 }
 
 func (p *pool) close() {
 	p.mu.Lock()
-	p.closed = true
+	p.isClosed = true
 	p.mu.Unlock()
-	p.ended.Wait()
+	p.wg.Wait()
 }

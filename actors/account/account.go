@@ -16,6 +16,7 @@ import (
 // keepIdle is how long an idle account stays in memory.
 const keepIdle = time.Minute
 
+// key identifies the account of an actor.
 type key struct {
 	org     ledger.ID
 	account ledger.Account
@@ -23,11 +24,11 @@ type key struct {
 
 // Service admits attempts and counts them against velocity limits.
 type Service struct {
-	rt         *actors.Runtime
-	registry   *actors.Registry[key]
-	velocities *actors.Registry[velocityKey]
-	history    History
-	direct     sync.Map // velocityKey → *velocityActor that CountNow may use
+	rt           *actors.Runtime
+	registry     *actors.Registry[key]
+	velocities   *actors.Registry[velocityKey]
+	history      History
+	directActors sync.Map // velocityKey → *velocityActor that CountNow may use
 }
 
 // New registers the service with the runtime.
@@ -37,12 +38,12 @@ func New(rt *actors.Runtime) *Service {
 		return &account{service: s, key: k}
 	})
 	s.velocities = actors.NewRegistry(rt, "velocity", keepIdle, func(k velocityKey) actors.Behaviour {
-		return &velocityActor{service: s, key: k, windows: make(map[ledger.ID]*window), unregistered: true}
+		return &velocityActor{service: s, key: k, windows: make(map[ledger.ID]*window), isUnregistered: true}
 	})
 	return s
 }
 
-// noHistory is the History if Recall was not called: it is empty.
+// noHistory is the empty History that the service uses before Recall.
 func noHistory(ledger.ID, int64, money.Env, ledger.Micros, func(_, _ ledger.Micros, _ *directory.Attempt) bool) error {
 	return nil
 }
@@ -56,13 +57,14 @@ func (s *Service) Admit(org ledger.ID, a ledger.Account, amount, overdraft money
 	}
 }
 
+// admit is the message of Admit to an account's actor.
 type admit struct {
 	amount, overdraft money.Amount
 	answer            func(bool)
 }
 
-// Refuse implements actors.Refusable. If the account cannot answer, the amount is admitted: the writer
-// checks every payout again, and Admit only saves the writer work.
+// Refuse implements actors.Refusable. If the account cannot answer, the amount is admitted: the journal's
+// writer checks every payout again, and Admit only saves the writer work.
 func (m *admit) Refuse(error) { m.answer(true) }
 
 // LogValue implements slog.LogValuer.
@@ -83,8 +85,8 @@ func (a *account) Receive(_ *actors.Context, message any) {
 	m.answer(covers(a.totals(), m.amount, m.overdraft))
 }
 
-// totals returns the account's totals. No view is open when the answer is given: whoever waits for it may close
-// the store next.
+// totals returns the account's totals. It closes its view of the store before Receive answers, because the caller
+// may close the store after the answer.
 func (a *account) totals() ledger.Totals {
 	view := a.service.rt.Journal.View()
 	defer view.Close()
@@ -99,8 +101,8 @@ func (a *account) totals() ledger.Totals {
 func covers(t ledger.Totals, amount, overdraft money.Amount) bool {
 	available := t.Available()
 	if available.Negative {
-		left, err := overdraft.Sub(available.Abs)
-		return err == nil && !left.Less(amount)
+		overdraftLeft, err := overdraft.Sub(available.Abs)
+		return err == nil && !overdraftLeft.Less(amount)
 	}
 	sum, err := available.Abs.Add(overdraft)
 	return err != nil || !sum.Less(amount) // a sum out of range covers every amount

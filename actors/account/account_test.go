@@ -27,11 +27,11 @@ func TestAmountUpToAvailableFundsAndOverdraftIsCovered(t *testing.T) {
 		{"100", "30", "20", "5", "55", true},
 		{"100", "30", "20", "5", "56", false},
 		{"0", "0", "0", "0", "1", false},
-		{"0", "10", "0", "15", "5", true}, // below zero already
+		{"0", "10", "0", "15", "5", true}, // available funds are below zero
 		{"0", "10", "0", "15", "6", false},
 		{"0", "10", "0", "9", "0", false},
 		{largest, "0", "0", largest, largest, true}, // funds and overdraft add up to more than money.Max
-		{"0", largest, "1", "0", "1", false},        // so do the debits
+		{"0", largest, "1", "0", "1", false},        // the debits add up to more than money.Max
 	} {
 		parse := money.MustParse
 		totals := ledger.Totals{CreditsPosted: parse(c.credits), DebitsPosted: parse(c.debits), DebitsPending: parse(c.held)}
@@ -41,13 +41,13 @@ func TestAmountUpToAvailableFundsAndOverdraftIsCovered(t *testing.T) {
 	}
 }
 
-// Admit only saves work: if an account cannot answer, the amount is admitted and the writer decides.
-// Every question gets exactly one answer.
+// Admit only saves the journal's writer work: if an account cannot answer, the amount is admitted, and the writer
+// decides. Every question gets exactly one answer.
 func TestBusyAccountAdmits(t *testing.T) {
-	w := testkit.NewWorld(t, start)
-	w.JournalOptions.Clock, w.RuntimeOptions.Clock = clock.Real{}, clock.Real{}
-	w.Open()
-	rt := w.Runtime
+	world := testkit.NewWorld(t, start)
+	world.JournalOptions.Clock, world.RuntimeOptions.Clock = clock.Real{}, clock.Real{}
+	world.Open()
+	rt := world.Runtime
 	s := New(rt)
 	rt.Start(func(posting.Item) bool { return false })
 	accountKey := key{uuid.UUID{1}, ledger.Account{Path: ledger.PartnerAvailable(1), Asset: money.Asset{Currency: "USD", Env: money.Prod}}}

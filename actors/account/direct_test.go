@@ -9,41 +9,41 @@ import (
 	"mizan/ledger/directory"
 )
 
-// countNow calls CountNow after the actor has finished its last message: the actor answers before that, and
-// until then holds the lock without which CountNow does not count.
-func (f *fixture) countNow(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) bool {
+// countNow calls CountNow after the actor has finished its last message. The actor answers a message before it
+// has finished it, and holds until then the lock without which CountNow does not count.
+func (f *fixture) countNow(sinceStart time.Duration, a *directory.Attempt, limits ...*directory.Limit) bool {
 	f.Runtime.Quiesce()
-	return f.CountNow(org, 1, limits, startPlus(d), a)
+	return f.CountNow(org, 1, limits, startPlus(sinceStart), a)
 }
 
 func TestAttemptsAreCountedDirectlyOnlyFarFromTheLimit(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(nearLimit+3, directory.ScopePartner)
-	if f.countNow(0, attemptWith(""), l) {
+	f, limit := newFixture(t), velocityLimit(nearLimit+3, directory.ScopePartner)
+	if f.countNow(0, attemptWith(""), limit) {
 		t.Error("counted before the past was known")
 	}
-	f.wantAdmitted(0, attemptWith(""), l)
+	f.wantAdmitted(0, attemptWith(""), limit)
 	for n := range 4 {
-		if counted, far := f.countNow(time.Second, attemptWith(""), l), n < 2; counted != far {
+		if counted, want := f.countNow(time.Second, attemptWith(""), limit), n < 2; counted != want {
 			t.Errorf("attempt %d: counted %v", n, counted)
 		}
 	}
-	f.wantUsage(l, "", 3, startPlus(time.Minute))
-	narrow := velocityLimit(5, directory.ScopePartner)
-	f.wantAdmitted(time.Second, attemptWith(""), narrow)
-	if f.countNow(time.Second, attemptWith(""), velocityLimit(nearLimit*2, directory.ScopePartner), narrow) {
+	f.wantUsage(limit, "", 3, startPlus(time.Minute))
+	lowLimit := velocityLimit(5, directory.ScopePartner)
+	f.wantAdmitted(time.Second, attemptWith(""), lowLimit)
+	if f.countNow(time.Second, attemptWith(""), velocityLimit(nearLimit*2, directory.ScopePartner), lowLimit) {
 		t.Error("counted near a limit, or by one whose past is not known")
 	}
 }
 
 func TestDirectlyCountedAttemptCanBeUncounted(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(nearLimit*2, directory.ScopePartner)
-	f.wantAdmitted(0, attemptWith(""), l)
-	if !f.countNow(time.Second, attemptWith(""), l) {
+	f, limit := newFixture(t), velocityLimit(nearLimit*2, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), limit)
+	if !f.countNow(time.Second, attemptWith(""), limit) {
 		t.Fatal("not counted")
 	}
-	f.Uncount(org, 1, []*directory.Limit{l}, startPlus(time.Second), attemptWith(""))
+	f.Uncount(org, 1, []*directory.Limit{limit}, startPlus(time.Second), attemptWith(""))
 	f.Runtime.Quiesce()
-	f.wantUsage(l, "", 1, startPlus(time.Minute))
+	f.wantUsage(limit, "", 1, startPlus(time.Minute))
 }
 
 // An actor that may stop counts nothing directly, because the count would be lost.
@@ -53,7 +53,7 @@ func TestActorThatMayStopCountsNothingDirectly(t *testing.T) {
 	if !f.countNow(30*time.Second, attemptWith(""), limit) {
 		t.Fatal("not counted")
 	}
-	f.setClock(80 * time.Second) // after the first one's window, within the second's
+	f.setClock(80 * time.Second) // after the first attempt's window, within the second attempt's
 	f.wantUsage(limit, "", 1, startPlus(90*time.Second))
 	if !f.countNow(85*time.Second, attemptWith(""), limit) {
 		t.Error("not counted while another counts")

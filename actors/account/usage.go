@@ -11,8 +11,8 @@ import (
 
 // Usage returns how much of a limit a subject has used at the clock's time. The subject comes from
 // directory.Payer.Subject; it is empty if the limit's scope is the partner. The error is a *ledger.Refusal
-// with Unavailable if no answer came before ctx ended or too many actors have work; else it says why the
-// store could not be read.
+// with Unavailable if no answer came before ctx ended or too many actors have work. Any other error says why
+// the store could not be read.
 func (s *Service) Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error) {
 	now := s.rt.Clock.Now()
 	switch {
@@ -28,14 +28,14 @@ func (s *Service) volumeUsage(l *directory.Limit, subject string, now time.Time)
 	view := s.rt.Journal.View()
 	defer view.Close()
 	window := l.CounterWindow(ledger.DayWindow(ledger.DateOf(now)))
-	counted, err := view.Counter(l.Org, ledger.VolumeKey(l.ID, window, subject), "")
+	total, err := view.Counter(l.Org, ledger.VolumeKey(l.ID, window, subject), "")
 	if err != nil {
 		return u, err
 	}
 	if u.Used, err = view.Counter(l.Org, ledger.SettledKey(l.ID, window, subject), ""); err != nil {
 		return u, err
 	}
-	if u.Reserved, err = counted.Sub(u.Used); err != nil {
+	if u.Reserved, err = total.Sub(u.Used); err != nil {
 		u.Reserved = money.Amount{} // outcomes have exceeded the counter's maximum
 	}
 	u.Resets = ledger.MicrosOf(l.Kind.PeriodEnd(now))

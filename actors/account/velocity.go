@@ -14,23 +14,23 @@ import (
 	"mizan/posting"
 )
 
-// History calls fn with a partner's stored attempts in an environment since a time, the last booked
-// first, until fn returns false. No attempt is later than the time at which it was booked, and none
-// is passed twice.
+// History calls fn with a partner's stored attempts in an environment since a time, the last booked (made
+// durable) first, until fn returns false. The time of an attempt is never later than the time at which it was
+// booked. No attempt is passed twice.
 type History func(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
-	fn func(booked, at ledger.Micros, a *directory.Attempt) (more bool)) error
+	fn func(bookedAt, attemptedAt ledger.Micros, a *directory.Attempt) (more bool)) error
 
 // Recall sets the History. Call it before the first attempt is counted.
 func (s *Service) Recall(h History) { s.history = h }
 
-// Count adds an attempt of a partner to those of the given velocity limits that apply to it, and answers
+// Count counts an attempt of a partner towards every given velocity limit that applies to it, and answers
 // with the first limit that the attempt exceeds, or nil. The caller must pass all of the partner's limits.
-// The function repeats, which may be nil, tells whether the attempt repeats a stored one. Count calls it
-// only if a limit is nearly reached, and then refuses a repetition with ClaimTaken and does not count it.
-// Count calls answer exactly once, on the counting actor's goroutine.
+// The function isRepetition, which may be nil, tells whether the attempt repeats a stored one. Count calls
+// isRepetition only if a limit is nearly reached; then it does not count a repetition but refuses it with
+// ClaimTaken. Count calls answer exactly once, on the counting actor's goroutine.
 func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
-	repeats func() (bool, error), answer func(breached *directory.Limit, err error)) {
-	m := &count{limits: limits, at: at, attempt: *a, repeats: repeats, answer: answer}
+	isRepetition func() (bool, error), answer func(breached *directory.Limit, err error)) {
+	m := &count{limits: limits, at: at, attempt: *a, isRepetition: isRepetition, answer: answer}
 	if err := s.velocities.Command(velocityKey{org, partner, a.Asset.Env}, m); err != nil {
 		m.Refuse(err)
 	}
@@ -48,28 +48,29 @@ type velocityKey struct {
 	env     money.Env
 }
 
+// count is the message of Count to a velocity actor.
 type count struct {
-	limits  []*directory.Limit
-	at      ledger.Micros
-	attempt directory.Attempt
-	repeats func() (bool, error)
-	answer  func(*directory.Limit, error)
+	limits       []*directory.Limit
+	at           ledger.Micros
+	attempt      directory.Attempt
+	isRepetition func() (bool, error)
+	answer       func(*directory.Limit, error)
 }
 
-// nearLimit is a number of attempts. If at most so many are left up to a limit, an attempt is looked up first, and
-// is not counted if it is a repetition. While more are left, a repetition is counted at first, and removed again
-// before it can displace another attempt.
+// nearLimit is a number of attempts. If at most nearLimit attempts are left up to a limit, the store is first asked
+// whether an attempt is a repetition, which is then not counted. While more are left, a repetition is counted, and
+// uncounted later, before another attempt is refused because of it.
 const nearLimit = 4_096
 
 // refuseRepetition refuses an attempt that repeats a stored one, if a limit is nearly reached.
 func (p *velocityActor) refuseRepetition(m *count) error {
-	if m.repeats == nil || !slices.ContainsFunc(p.appliedLimits, func(a appliedLimit) bool {
+	if m.isRepetition == nil || !slices.ContainsFunc(p.appliedLimits, func(a appliedLimit) bool {
 		return a.window.within(a.subject, m.at)+nearLimit >= a.limit.MaxCount
 	}) {
 		return nil
 	}
-	taken, err := m.repeats()
-	if err == nil && taken {
+	isRepetition, err := m.isRepetition()
+	if err == nil && isRepetition {
 		return ledger.Refuse("account.Count", ledger.ClaimTaken, "the attempt is a repetition")
 	}
 	return err
@@ -81,6 +82,7 @@ func (m *count) Refuse(err error) { m.answer(nil, err) }
 // LogValue implements slog.LogValuer.
 func (m *count) LogValue() slog.Value { return slog.StringValue("count") }
 
+// uncount is the message of Uncount to a velocity actor.
 type uncount struct {
 	limits  []*directory.Limit
 	at      ledger.Micros
@@ -109,12 +111,12 @@ type velocityActor struct {
 	service *Service
 	key     velocityKey
 
-	mu            sync.Mutex // the actor holds it while it works; CountNow only tries it
-	windows       map[ledger.ID]*window
-	busy          ledger.Micros  // time until which some attempt counts
-	reportedBusy  ledger.Micros  // the value of busy that KeepUntil has returned last
-	appliedLimits []appliedLimit // limits applied to the current attempt; its memory is reused
-	unregistered  bool           // CountNow must not use this actor: what it counted here would be lost
+	mu             sync.Mutex // the actor holds it while it works; CountNow only tries it
+	windows        map[ledger.ID]*window
+	countsUntil    ledger.Micros  // time until which some attempt counts
+	reportedUntil  ledger.Micros  // the value of countsUntil that KeepUntil has returned last
+	appliedLimits  []appliedLimit // limits applied to the current attempt; its memory is reused
+	isUnregistered bool           // CountNow must not use this actor, because its counts would be lost
 }
 
 // appliedLimit is a limit that counts the current attempt, with its window and the subject (such as a card)
@@ -155,8 +157,8 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 	}
 }
 
-// count adds the attempt to every limit, even if one of them refuses. If the history of one limit
-// cannot be read, it adds the attempt to none.
+// count counts the attempt towards every limit that applies, even if one of them refuses. It counts the attempt
+// towards none if the history of one cannot be read.
 func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.Limit, err error) {
 	p.appliedLimits = p.appliedLimits[:0]
 	for _, l := range m.limits {
@@ -175,14 +177,14 @@ func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.
 		if a.window.count(a.subject, m.at, a.limit.MaxCount) && breached == nil {
 			breached = a.limit
 		}
-		p.busy = max(p.busy, m.at+lengthOf(a.limit))
+		p.countsUntil = max(p.countsUntil, m.at+lengthOf(a.limit))
 	}
 	return breached, nil
 }
 
 // loadHistory completes the windows of the limits. A window may lack attempts if the actor is new, or if
-// the limit was changed and therefore was off or counted fewer attempts before. All such windows are
-// read from the store together. Attempts that are not durable yet are not in the store; they are taken
+// the limit was changed: before the change it may have been off or have counted fewer attempts. All such windows
+// are read from the store together. Attempts that are not durable yet are not in the store; they are taken
 // from the old windows.
 func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) error {
 	var limits []*directory.Limit
@@ -199,12 +201,12 @@ func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) er
 		return err
 	}
 	for i, l := range limits {
-		if old := p.windows[l.ID]; old != nil {
-			newWindows[i].previous = old.limit
-			newWindows[i].merge(old)
+		if oldWindow := p.windows[l.ID]; oldWindow != nil {
+			newWindows[i].previousLimit = oldWindow.limit
+			newWindows[i].merge(oldWindow)
 		}
 		p.windows[l.ID] = newWindows[i]
-		p.busy = max(p.busy, at+lengthOf(l))
+		p.countsUntil = max(p.countsUntil, at+lengthOf(l))
 	}
 	for i := range applied {
 		applied[i].window = p.windows[applied[i].limit.ID]
@@ -212,8 +214,8 @@ func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) er
 	return nil
 }
 
-// windowFor returns the window of a limit for a question about its usage. A limit that is off has
-// no window; what it would have counted is read each time.
+// windowFor returns the window of a limit for a question about its usage. The actor keeps no window of a
+// limit that is off, so what it would have counted is read from the store each time.
 func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*window, error) {
 	if l.Active {
 		applied := []appliedLimit{{limit: l, window: p.windows[l.ID]}}
@@ -233,19 +235,19 @@ func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*windo
 func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros) ([]*window, error) {
 	// Concurrent attempts arrive in any order, so attempts that are slightly too old are read too.
 	const disorder = ledger.Micros(time.Second / time.Microsecond)
-	windows, from := make([]*window, len(limits)), at
+	windows, readFrom := make([]*window, len(limits)), at
 	for i, l := range limits {
 		windows[i] = newWindow(l)
-		from = min(from, windows[i].since(at)-disorder)
+		readFrom = min(readFrom, windows[i].since(at)-disorder)
 	}
-	err := p.service.history(p.key.org, p.key.partner, p.key.env, from, func(booked, attemptedAt ledger.Micros, a *directory.Attempt) (more bool) {
+	err := p.service.history(p.key.org, p.key.partner, p.key.env, readFrom, func(bookedAt, attemptedAt ledger.Micros, a *directory.Attempt) (more bool) {
 		for i, l := range limits {
 			w := windows[i]
 			since := w.since(at) - disorder
 			if subject, applies := l.AppliesTo(a); applies && attemptedAt > since {
-				w.addPast(subject, attemptedAt)
+				w.addStored(subject, attemptedAt)
 			}
-			more = more || booked > since && w.mayMatter(booked)
+			more = more || bookedAt > since && w.mayMatter(bookedAt)
 		}
 		return more
 	})
@@ -253,25 +255,26 @@ func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros)
 		return nil, fmt.Errorf("attempts of partner %d: %w", p.key.partner, err)
 	}
 	for _, w := range windows {
-		w.sortAll()
+		w.sortSubjects()
 	}
 	return windows, nil
 }
 
+// lengthOf returns the length of a limit's window.
 func lengthOf(l *directory.Limit) ledger.Micros { return ledger.Micros(l.Window / time.Microsecond) }
 
 // Committed implements actors.Behaviour; counting writes nothing.
 func (p *velocityActor) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
-// Idle implements actors.Behaviour. It is false if CountNow has counted since the last KeepUntil,
-// so that KeepUntil is called again.
+// Idle implements actors.Behaviour. It returns false if countsUntil has changed since the last KeepUntil
+// (because of CountNow), so that KeepUntil is called again.
 func (p *velocityActor) Idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.busy != p.reportedBusy {
+	if p.countsUntil != p.reportedUntil {
 		return false
 	}
-	if ledger.MicrosOf(p.service.rt.Clock.Now()) >= p.busy {
+	if ledger.MicrosOf(p.service.rt.Clock.Now()) >= p.countsUntil {
 		p.unregister()
 	}
 	return true
@@ -282,8 +285,8 @@ func (p *velocityActor) Idle() bool {
 func (p *velocityActor) KeepUntil() ledger.Micros {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.reportedBusy = p.busy
-	return p.reportedBusy
+	p.reportedUntil = p.countsUntil
+	return p.reportedUntil
 }
 
 // Failed implements actors.Behaviour.

@@ -26,19 +26,19 @@ type fixture struct {
 	*Service
 	t *testing.T
 
-	repeats func() (bool, error) // passed with every attempt
+	isRepetition func() (bool, error) // passed to Count with every attempt
 
 	history        []storedAttempt // the last booked first
 	reads          int             // how often the history was read
 	attemptsPassed int             // number of attempts that the history has returned
 	historyError   error           // if not nil, returned instead of the history
 	historyPanics  bool            // if set, the history panics
-	gate           chan struct{}   // if set, the history waits until it is closed
+	gate           chan struct{}   // if set, the history waits until the gate is closed
 }
 
 // storedAttempt is an attempt in the store.
 type storedAttempt struct {
-	booked, at ledger.Micros
+	bookedAt, attemptedAt ledger.Micros
 	directory.Attempt
 }
 
@@ -51,7 +51,7 @@ func newFixture(t *testing.T) *fixture {
 func (f *fixture) start() {
 	f.Open()
 	f.Service = New(f.Runtime)
-	f.Recall(f.recall)
+	f.Recall(f.readHistory)
 	f.Runtime.Start(func(posting.Item) bool { return false })
 }
 
@@ -60,7 +60,9 @@ func (f *fixture) restart() {
 	f.start()
 }
 
-func (f *fixture) recall(_ ledger.ID, _ int64, env money.Env, since ledger.Micros, fn func(booked, at ledger.Micros, a *directory.Attempt) bool) error {
+// readHistory is the service's History.
+func (f *fixture) readHistory(_ ledger.ID, _ int64, env money.Env, since ledger.Micros,
+	fn func(bookedAt, attemptedAt ledger.Micros, a *directory.Attempt) bool) error {
 	f.reads++
 	if f.gate != nil {
 		<-f.gate
@@ -73,21 +75,21 @@ func (f *fixture) recall(_ ledger.ID, _ int64, env money.Env, since ledger.Micro
 	}
 	for i := range f.history {
 		attempt := &f.history[i]
-		if attempt.at <= since || attempt.Asset.Env != env {
+		if attempt.attemptedAt <= since || attempt.Asset.Env != env {
 			continue
 		}
 		f.attemptsPassed++
-		if !fn(attempt.booked, attempt.at, &attempt.Attempt) {
+		if !fn(attempt.bookedAt, attempt.attemptedAt, &attempt.Attempt) {
 			return nil
 		}
 	}
 	return nil
 }
 
-// startPlus returns the time d after the start.
+// startPlus returns the time that is d after start.
 func startPlus(d time.Duration) ledger.Micros { return ledger.MicrosOf(start.Add(d)) }
 
-// setClock moves the clock to a time after the start.
+// setClock moves the clock to the time that is d after start.
 func (f *fixture) setClock(d time.Duration) {
 	f.t.Helper()
 	if err := f.Clock.Set(start.Add(d)); err != nil {
@@ -107,7 +109,7 @@ func attemptWith(card string) *directory.Attempt {
 	return &directory.Attempt{Type: directory.PaymentTerminal, Asset: usd, Payer: directory.Payer{Card: card}}
 }
 
-// countResult is the result of an attempt.
+// countResult is what Count answers.
 type countResult struct {
 	breached *directory.Limit
 	err      error
@@ -115,18 +117,19 @@ type countResult struct {
 
 // countAndCollect counts an attempt, and returns every call of its answer function.
 func (f *fixture) countAndCollect(at ledger.Micros, a *directory.Attempt, limits ...*directory.Limit) []countResult {
-	all := make(chan countResult, 8)
-	f.Count(org, 1, limits, at, a, f.repeats, func(breached *directory.Limit, err error) { all <- countResult{breached, err} })
+	answers := make(chan countResult, 8)
+	f.Count(org, 1, limits, at, a, f.isRepetition, func(breached *directory.Limit, err error) { answers <- countResult{breached, err} })
 	f.Runtime.Quiesce()
-	close(all)
+	close(answers)
 	var got []countResult
-	for one := range all {
-		got = append(got, one)
+	for answer := range answers {
+		got = append(got, answer)
 	}
 	return got
 }
 
-// count counts an attempt that must be answered once, without an error.
+// count counts an attempt, which must be answered once, without an error. It returns the limit that the attempt
+// exceeds, or nil.
 func (f *fixture) count(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) *directory.Limit {
 	f.t.Helper()
 	got := f.countAndCollect(startPlus(d), a, limits...)
@@ -136,11 +139,11 @@ func (f *fixture) count(d time.Duration, a *directory.Attempt, limits ...*direct
 	return got[0].breached
 }
 
-// wantAdmitted and wantRefused count an attempt at a time after the start and check the result.
+// wantAdmitted and wantRefused count an attempt at the time that is d after start, and check the result.
 func (f *fixture) wantAdmitted(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) {
 	f.t.Helper()
-	if l := f.count(d, a, limits...); l != nil {
-		f.t.Errorf("after %v: refused by the limit to %d", d, l.MaxCount)
+	if limit := f.count(d, a, limits...); limit != nil {
+		f.t.Errorf("after %v: refused by the limit to %d", d, limit.MaxCount)
 	}
 }
 
@@ -152,9 +155,9 @@ func (f *fixture) wantRefused(d time.Duration, a *directory.Attempt, limits ...*
 }
 
 // wantUsage checks a velocity limit's usage at the clock's time.
-func (f *fixture) wantUsage(l *directory.Limit, subject string, want int64, resets ledger.Micros) {
+func (f *fixture) wantUsage(limit *directory.Limit, subject string, want int64, resets ledger.Micros) {
 	f.t.Helper()
-	u, err := f.Usage(context.Background(), l, subject)
+	u, err := f.Usage(context.Background(), limit, subject)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -17,112 +17,112 @@ import (
 )
 
 func TestVelocityLimitAdmitsItsCountPerWindow(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(3, directory.ScopePartner)
+	f, limit := newFixture(t), velocityLimit(3, directory.ScopePartner)
 	for n := range 3 {
-		f.wantAdmitted(time.Duration(n)*time.Second, attemptWith("a"), l)
+		f.wantAdmitted(time.Duration(n)*time.Second, attemptWith("a"), limit)
 	}
-	f.wantRefused(3*time.Second, attemptWith("b"), l)
+	f.wantRefused(3*time.Second, attemptWith("b"), limit)
 }
 
-// Velocity is a sliding window over all attempts, including those that it refused.
+// The sliding window contains all attempts, also refused ones.
 func TestRefusedAttemptsCount(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(1, directory.ScopePartner)
-	f.wantAdmitted(0, attemptWith(""), l)
-	f.wantRefused(40*time.Second, attemptWith(""), l)
-	f.wantRefused(80*time.Second, attemptWith(""), l) // the first has left the window, the second has not
-	f.wantAdmitted(140*time.Second, attemptWith(""), l)
+	f, limit := newFixture(t), velocityLimit(1, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), limit)
+	f.wantRefused(40*time.Second, attemptWith(""), limit)
+	f.wantRefused(80*time.Second, attemptWith(""), limit) // the first attempt has left the window, the second has not
+	f.wantAdmitted(140*time.Second, attemptWith(""), limit)
 }
 
 func TestAttemptCountsUntilTheExactEndOfItsWindow(t *testing.T) {
 	f := newFixture(t)
-	before, at := velocityLimit(1, directory.ScopePartner), velocityLimit(1, directory.ScopePartner)
-	f.wantAdmitted(0, attemptWith(""), before, at)
-	f.wantRefused(time.Minute-time.Microsecond, attemptWith(""), before)
-	f.wantAdmitted(time.Minute, attemptWith(""), at)
+	limitBeforeEnd, limitAtEnd := velocityLimit(1, directory.ScopePartner), velocityLimit(1, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), limitBeforeEnd, limitAtEnd)
+	f.wantRefused(time.Minute-time.Microsecond, attemptWith(""), limitBeforeEnd)
+	f.wantAdmitted(time.Minute, attemptWith(""), limitAtEnd)
 
-	l := velocityLimit(2, directory.ScopePartner)
-	f.wantAdmitted(10*time.Second, attemptWith(""), l)
-	f.wantAdmitted(12*time.Second, attemptWith(""), l)
+	limit := velocityLimit(2, directory.ScopePartner)
+	f.wantAdmitted(10*time.Second, attemptWith(""), limit)
+	f.wantAdmitted(12*time.Second, attemptWith(""), limit)
 	f.setClock(70*time.Second - time.Microsecond)
-	f.wantUsage(l, "", 2, startPlus(70*time.Second))
+	f.wantUsage(limit, "", 2, startPlus(70*time.Second))
 	f.setClock(70 * time.Second)
-	f.wantUsage(l, "", 1, startPlus(72*time.Second))
+	f.wantUsage(limit, "", 1, startPlus(72*time.Second))
 	f.setClock(72 * time.Second)
-	f.wantUsage(l, "", 0, 0)
+	f.wantUsage(limit, "", 0, 0)
 }
 
 func TestAttemptsOutOfOrderCountByTheirOwnTimes(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(3, directory.ScopePartner)
-	f.wantAdmitted(10*time.Second, attemptWith(""), l)
-	f.wantAdmitted(5*time.Second, attemptWith(""), l)
-	f.wantAdmitted(7*time.Second, attemptWith(""), l)
-	f.wantRefused(6*time.Second, attemptWith(""), l)
-	f.wantRefused(65*time.Second, attemptWith(""), l) // the attempts of 6, 7 and 10 s count
-	f.setClock(67 * time.Second)                      // exactly when the attempt of 7 s leaves the window
-	f.wantUsage(l, "", 2, startPlus(70*time.Second))  // the attempts of 10 s and 65 s
+	f, limit := newFixture(t), velocityLimit(3, directory.ScopePartner)
+	f.wantAdmitted(10*time.Second, attemptWith(""), limit)
+	f.wantAdmitted(5*time.Second, attemptWith(""), limit)
+	f.wantAdmitted(7*time.Second, attemptWith(""), limit)
+	f.wantRefused(6*time.Second, attemptWith(""), limit)
+	f.wantRefused(65*time.Second, attemptWith(""), limit) // the attempts of 6, 7 and 10 s count
+	f.setClock(67 * time.Second)                          // exactly when the attempt of 7 s leaves the window
+	f.wantUsage(limit, "", 2, startPlus(70*time.Second))  // the attempts of 10 s and 65 s
 }
 
-func TestSubjectsTerminalsAndEnvironmentsAreCountedSeparately(t *testing.T) {
+func TestSubjectsEnvironmentsAndPartnersAreCountedSeparately(t *testing.T) {
 	f := newFixture(t)
-	card, partner := velocityLimit(1, directory.ScopeCard), velocityLimit(3, directory.ScopePartner)
-	f.wantAdmitted(0, attemptWith("a"), card, partner)
-	f.wantAdmitted(0, attemptWith("b"), card, partner)
-	if l := f.count(0, attemptWith("a"), card, partner); l != card {
-		t.Errorf("refused by %v", l)
+	cardLimit, partnerLimit := velocityLimit(1, directory.ScopeCard), velocityLimit(3, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith("a"), cardLimit, partnerLimit)
+	f.wantAdmitted(0, attemptWith("b"), cardLimit, partnerLimit)
+	if limit := f.count(0, attemptWith("a"), cardLimit, partnerLimit); limit != cardLimit {
+		t.Errorf("refused by %v", limit)
 	}
-	f.wantAdmitted(0, attemptWith(""), card) // an attempt without a card counts for no card
-	if l := f.count(0, attemptWith("c"), card, partner); l != partner {
-		t.Errorf("refused by %v", l)
+	f.wantAdmitted(0, attemptWith(""), cardLimit) // an attempt without a card counts for no card
+	if limit := f.count(0, attemptWith("c"), cardLimit, partnerLimit); limit != partnerLimit {
+		t.Errorf("refused by %v", limit)
 	}
-	test := *partner
-	test.Asset.Env = money.Test
-	other := attemptWith("a")
-	other.Asset.Env = money.Test
-	f.wantAdmitted(0, other, &test)
-	otherPartners := *partner
-	otherPartners.Partner = 2
-	f.wantUsage(&otherPartners, "", 0, 0)
-	f.wantUsage(card, "a", 2, startPlus(time.Minute))
-	f.wantUsage(card, "b", 1, startPlus(time.Minute))
-	f.wantUsage(card, "c", 1, startPlus(time.Minute))
+	testEnvLimit := *partnerLimit
+	testEnvLimit.Asset.Env = money.Test
+	testEnvAttempt := attemptWith("a")
+	testEnvAttempt.Asset.Env = money.Test
+	f.wantAdmitted(0, testEnvAttempt, &testEnvLimit)
+	limitOfPartner2 := *partnerLimit
+	limitOfPartner2.Partner = 2
+	f.wantUsage(&limitOfPartner2, "", 0, 0)
+	f.wantUsage(cardLimit, "a", 2, startPlus(time.Minute))
+	f.wantUsage(cardLimit, "b", 1, startPlus(time.Minute))
+	f.wantUsage(cardLimit, "c", 1, startPlus(time.Minute))
 }
 
 func TestRepetitionIsUncounted(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(2, directory.ScopePartner)
-	f.wantAdmitted(0, attemptWith(""), l)
-	f.wantAdmitted(time.Second, attemptWith(""), l)
-	f.Uncount(org, 1, []*directory.Limit{l}, startPlus(time.Second), attemptWith(""))
-	f.Uncount(org, 1, []*directory.Limit{l}, startPlus(2*time.Second), attemptWith("")) // was never counted
+	f, limit := newFixture(t), velocityLimit(2, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), limit)
+	f.wantAdmitted(time.Second, attemptWith(""), limit)
+	f.Uncount(org, 1, []*directory.Limit{limit}, startPlus(time.Second), attemptWith(""))
+	f.Uncount(org, 1, []*directory.Limit{limit}, startPlus(2*time.Second), attemptWith("")) // was never counted
 	f.Uncount(org, 1, []*directory.Limit{velocityLimit(1, directory.ScopeCard)}, 0, attemptWith("x"))
-	f.wantAdmitted(2*time.Second, attemptWith(""), l)
-	f.wantRefused(3*time.Second, attemptWith(""), l)
+	f.wantAdmitted(2*time.Second, attemptWith(""), limit)
+	f.wantRefused(3*time.Second, attemptWith(""), limit)
 }
 
 // Even after as many attempts as the slack were uncounted together, the limit still counts as reached.
 func TestLimitIsReachedAfterManyUncountedAttempts(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(2, directory.ScopePartner)
+	f, limit := newFixture(t), velocityLimit(2, directory.ScopePartner)
 	const attempts = 2 + slack + 500
 	for n := range attempts {
-		f.count(time.Duration(n)*time.Millisecond, attemptWith(""), l)
+		f.count(time.Duration(n)*time.Millisecond, attemptWith(""), limit)
 	}
 	for n := attempts - slack; n < attempts; n++ {
-		f.Uncount(org, 1, []*directory.Limit{l}, startPlus(time.Duration(n)*time.Millisecond), attemptWith(""))
+		f.Uncount(org, 1, []*directory.Limit{limit}, startPlus(time.Duration(n)*time.Millisecond), attemptWith(""))
 	}
-	f.wantRefused(2*time.Second, attemptWith(""), l)
+	f.wantRefused(2*time.Second, attemptWith(""), limit)
 }
 
-// The memory of a window is bounded: subjects that come once are removed when their attempts have left
-// the window, and a subject that comes again and again keeps only the attempts that can count.
+// A subject that makes one attempt is removed when the attempt has left the window. Of a subject that makes
+// more and more attempts, only those that can count are kept.
 func TestMemoryOfAWindowIsBounded(t *testing.T) {
 	window := newWindow(velocityLimit(5, directory.ScopeCard))
 	const subjects, perMinute = 200_000, 4_000
-	maxAttempts := 0
-	for n := range subjects { // four thousand a minute
+	maxSubjects := 0
+	for n := range subjects {
 		window.count(strconv.Itoa(n), startPlus(time.Duration(n)*time.Minute/perMinute), 5)
-		maxAttempts = max(maxAttempts, len(window.subjects))
+		maxSubjects = max(maxSubjects, len(window.subjects))
 	}
-	if maxAttempts > 2*perMinute+2 {
-		t.Errorf("%d subjects were remembered, %d attempts count", maxAttempts, perMinute)
+	if maxSubjects > 2*perMinute+2 {
+		t.Errorf("%d subjects were remembered, %d attempts count", maxSubjects, perMinute)
 	}
 
 	window = newWindow(velocityLimit(5, directory.ScopeCard))
@@ -135,7 +135,7 @@ func TestMemoryOfAWindowIsBounded(t *testing.T) {
 	}
 	for n := range 10_000 {
 		window.count("regular", startPlus(time.Duration(n)*50*time.Second), 5)
-		if got := len(window.subjects["regular"].at); got > 3 {
+		if got := len(window.subjects["regular"].times); got > 3 {
 			t.Fatalf("%d attempts are remembered, one counts", got)
 		}
 	}
@@ -145,7 +145,7 @@ func TestMemoryOfAWindowIsBounded(t *testing.T) {
 	for n := range 10_000 {
 		window.count("busy", startPlus(500*time.Hour+time.Duration(n)), 5)
 	}
-	if got := len(window.subjects["busy"].at); got != 5+slack {
+	if got := len(window.subjects["busy"].times); got != 5+slack {
 		t.Errorf("%d attempts are remembered of one who never rests", got)
 	}
 }
@@ -153,28 +153,28 @@ func TestMemoryOfAWindowIsBounded(t *testing.T) {
 // While attempts count the actor must not stop, because attempts that are not durable yet are in
 // memory only.
 func TestAnActorStaysWhileAttemptsCount(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(3, directory.ScopePartner)
+	f, limit := newFixture(t), velocityLimit(3, directory.ScopePartner)
 	p := &velocityActor{service: f.Service, key: velocityKey{org, 1, money.Prod}, windows: make(map[ledger.ID]*window)}
 	if until := p.KeepUntil(); until != 0 {
 		t.Errorf("one that has counted nothing stays until %v", until.Time())
 	}
-	for _, d := range []time.Duration{0, time.Second, 500 * time.Millisecond} { // they come in any order
-		p.Receive(&actors.Context{Runtime: f.Runtime}, &count{limits: []*directory.Limit{l}, at: startPlus(d), attempt: *attemptWith(""), answer: func(*directory.Limit, error) {}})
+	for _, d := range []time.Duration{0, time.Second, 500 * time.Millisecond} { // attempts may come in any order
+		p.Receive(&actors.Context{Runtime: f.Runtime}, &count{limits: []*directory.Limit{limit}, at: startPlus(d), attempt: *attemptWith(""), answer: func(*directory.Limit, error) {}})
 	}
 	if until := p.KeepUntil(); until != startPlus(time.Second+time.Minute) {
 		t.Errorf("it stays until %v", until.Time())
 	}
 }
 
-// An actor that is only kept counts as an actor without work. Otherwise the actors of partners with few
-// attempts would use up the permitted number of actors with work.
+// An actor that stays only because its attempts count is an actor without work. Otherwise the actors of partners
+// with few attempts would use up the permitted number of actors with work.
 func TestActorThatOnlyHoldsAttemptsHasNoWork(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(1, directory.ScopePartner)
-	f.wantAdmitted(0, attemptWith(""), l)
+	f, limit := newFixture(t), velocityLimit(1, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), limit)
 	if n := f.Runtime.Live(); n != 0 {
 		t.Errorf("%d actors have work", n)
 	}
-	f.wantRefused(59*time.Second, attemptWith(""), l) // nothing is in the store
+	f.wantRefused(59*time.Second, attemptWith(""), limit) // the first attempt is in memory only
 	if f.reads != 1 {
 		t.Errorf("the past was read %d times, want once", f.reads)
 	}
@@ -186,7 +186,7 @@ func TestNewActorReadsAttemptsFromTheStore(t *testing.T) {
 	f.setClock(time.Minute)
 	f.history = []storedAttempt{
 		{startPlus(50 * time.Second), startPlus(50 * time.Second), *attemptWith("a")},
-		{startPlus(40 * time.Second), startPlus(20 * time.Second), *attemptWith("b")}, // attempted before, booked later
+		{startPlus(40 * time.Second), startPlus(20 * time.Second), *attemptWith("b")}, // booked long after the attempt
 		{startPlus(30 * time.Second), startPlus(30 * time.Second), *attemptWith("a")},
 		{startPlus(0), startPlus(0), *attemptWith("a")}, // has left the window exactly now
 	}
@@ -194,7 +194,7 @@ func TestNewActorReadsAttemptsFromTheStore(t *testing.T) {
 	f.wantRefused(time.Minute, attemptWith("b"), partner)
 	f.wantAdmitted(time.Minute, attemptWith("b"), card)
 	f.wantRefused(time.Minute, attemptWith("a"), card)
-	f.restart() // and what was counted since then was never durable
+	f.restart() // what was counted in this test was never durable
 	f.wantUsage(partner, "", 3, startPlus(80*time.Second))
 	f.setClock(81 * time.Second)
 	f.wantUsage(partner, "", 2, startPlus(90*time.Second))
@@ -202,7 +202,7 @@ func TestNewActorReadsAttemptsFromTheStore(t *testing.T) {
 
 // For a limit whose scope is the partner, the history is read only as far back as attempts can still count.
 func TestHistoryIsReadOnlyAsFarAsNeeded(t *testing.T) {
-	for scope, maxReads := range map[directory.Scope]int{directory.ScopePartner: 2 * (3 + slack), directory.ScopeCard: 50_000} {
+	for scope, maxPassed := range map[directory.Scope]int{directory.ScopePartner: 2 * (3 + slack), directory.ScopeCard: 50_000} {
 		f, limit := newFixture(t), velocityLimit(3, scope)
 		f.setClock(time.Minute)
 		for n := range 50_000 {
@@ -210,7 +210,7 @@ func TestHistoryIsReadOnlyAsFarAsNeeded(t *testing.T) {
 			f.history = append(f.history, storedAttempt{at, at, *attemptWith("a")})
 		}
 		f.wantRefused(time.Minute, attemptWith("a"), limit)
-		if f.attemptsPassed > maxReads || f.attemptsPassed < 3 {
+		if f.attemptsPassed > maxPassed || f.attemptsPassed < 3 {
 			t.Errorf("%s: %d attempts were read", scope, f.attemptsPassed)
 		}
 		subject, _ := attemptWith("a").Payer.Subject(scope)
@@ -218,50 +218,50 @@ func TestHistoryIsReadOnlyAsFarAsNeeded(t *testing.T) {
 	}
 }
 
-// An attempt that cannot be counted is refused and counts nowhere: the next attempt is checked as
-// if it had not been made.
+// An attempt that cannot be counted is refused and counts towards no limit: the next attempt is checked as if
+// the refused one had not been made.
 func TestUnreadableHistoryRefusesWithoutCounting(t *testing.T) {
 	f := newFixture(t)
-	known, newLimit := velocityLimit(2, directory.ScopePartner), velocityLimit(2, directory.ScopePartner)
-	f.wantAdmitted(0, attemptWith(""), known)
+	knownLimit, newLimit := velocityLimit(2, directory.ScopePartner), velocityLimit(2, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), knownLimit)
 	f.historyError = errors.New("the store can't be read")
-	if got := f.countAndCollect(startPlus(time.Second), attemptWith(""), known, newLimit); len(got) != 1 || !errors.Is(got[0].err, f.historyError) || got[0].breached != nil {
+	if got := f.countAndCollect(startPlus(time.Second), attemptWith(""), knownLimit, newLimit); len(got) != 1 || !errors.Is(got[0].err, f.historyError) || got[0].breached != nil {
 		t.Errorf("answered %v", got)
 	}
 	if _, err := f.Usage(context.Background(), newLimit, ""); !errors.Is(err, f.historyError) {
 		t.Errorf("usage: %v", err)
 	}
 	f.historyError = nil
-	f.wantAdmitted(time.Second, attemptWith(""), known, newLimit)
-	f.wantRefused(2*time.Second, attemptWith(""), known)
+	f.wantAdmitted(time.Second, attemptWith(""), knownLimit, newLimit)
+	f.wantRefused(2*time.Second, attemptWith(""), knownLimit)
 	f.wantAdmitted(2*time.Second, attemptWith(""), newLimit)
 }
 
 func TestAPanicAnswersOnceAndTheStoreIsReadAgain(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(2, directory.ScopePartner)
+	f, limit := newFixture(t), velocityLimit(2, directory.ScopePartner)
 	f.historyPanics = true
-	if got := f.countAndCollect(startPlus(0), attemptWith(""), l); len(got) != 1 || got[0].err == nil {
+	if got := f.countAndCollect(startPlus(0), attemptWith(""), limit); len(got) != 1 || got[0].err == nil {
 		t.Errorf("answered %v", got)
 	}
 	f.historyPanics = false
-	f.wantAdmitted(0, attemptWith(""), l)
+	f.wantAdmitted(0, attemptWith(""), limit)
 	f.history = []storedAttempt{{startPlus(0), startPlus(0), *attemptWith("")}} // the admitted attempt, which is durable by now
 	f.velocities.Tell(velocityKey{org, 1, money.Prod}, "what is this")
-	f.wantAdmitted(time.Second, attemptWith(""), l)
-	f.wantRefused(time.Second, attemptWith(""), l)
+	f.wantAdmitted(time.Second, attemptWith(""), limit)
+	f.wantRefused(time.Second, attemptWith(""), limit)
 	if f.reads != 3 {
 		t.Errorf("the past was read %d times", f.reads)
 	}
 }
 
-// A changed limit is a new value. Attempts that the old value has counted and that are not stored yet
-// still count, also if the limit was off for a while.
+// A change of a limit makes a new directory.Limit. Attempts that the old one has counted and that are not stored
+// yet still count, also if the limit was off for a while.
 func TestChangedLimitLosesNoAttempts(t *testing.T) {
 	f, limit := newFixture(t), velocityLimit(2, directory.ScopePartner)
 	f.wantAdmitted(0, attemptWith(""), limit)           // never durable
 	f.wantAdmitted(time.Second, attemptWith(""), limit) // durable later
 	f.history = []storedAttempt{{startPlus(20 * time.Second), startPlus(20 * time.Second), *attemptWith("")}, {startPlus(time.Second), startPlus(time.Second), *attemptWith("")}}
-	wider := *limit // the limit was off at 20 s, so only the store has that attempt
+	wider := *limit // the limit was off at 20 s, so only the store has the attempt of 20 s
 	wider.MaxCount = 5_000
 	f.setClock(30 * time.Second)
 	f.wantUsage(&wider, "", 3, startPlus(time.Minute))
@@ -283,22 +283,22 @@ func TestChangedLimitLosesNoAttempts(t *testing.T) {
 }
 
 func TestUsageOfAnInactiveLimitIsComputed(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(2, directory.ScopePartner)
-	inactive := *l
+	f, limit := newFixture(t), velocityLimit(2, directory.ScopePartner)
+	inactive := *limit
 	inactive.Active = false
 	f.wantUsage(&inactive, "", 0, 0)
 	f.history = []storedAttempt{{startPlus(0), startPlus(0), *attemptWith("")}}
 	f.wantUsage(&inactive, "", 1, startPlus(time.Minute))
-	f.wantAdmitted(0, attemptWith(""), l) // active again: nothing of its window was kept
-	f.wantRefused(0, attemptWith(""), l)
+	f.wantAdmitted(0, attemptWith(""), limit) // active again: no window was kept while the limit was off
+	f.wantRefused(0, attemptWith(""), limit)
 }
 
 func TestUsageTimesOut(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(2, directory.ScopePartner)
+	f, limit := newFixture(t), velocityLimit(2, directory.ScopePartner)
 	f.gate = make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := f.Usage(ctx, l, "")
+	_, err := f.Usage(ctx, limit, "")
 	var refusal *ledger.Refusal
 	if !errors.As(err, &refusal) || refusal.Code != ledger.Unavailable {
 		t.Errorf("%v", err)
@@ -306,7 +306,7 @@ func TestUsageTimesOut(t *testing.T) {
 	close(f.gate)
 }
 
-// In whatever order attempts arrive, the window counts like a list of all attempts that is searched each time.
+// In whatever order attempts arrive, the window counts as many as a search through a list of all attempts.
 func TestWindowAgreesWithANaiveList(t *testing.T) {
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
@@ -316,47 +316,47 @@ func TestWindowAgreesWithANaiveList(t *testing.T) {
 		}
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seed, 0))
 	for round := range 50 {
-		limit := velocityLimit(1+r.Int64N(8), directory.ScopeCard)
+		limit := velocityLimit(1+random.Int64N(8), directory.ScopeCard)
 		window, counted := newWindow(limit), map[string][]ledger.Micros{}
 		now := startPlus(0)
 		for step := range 400 {
-			now += ledger.Micros(r.Int64N(20_000_000))
-			at := now - ledger.Micros(r.Int64N(3_000_000)) // slightly out of order
-			subject := fmt.Sprint(r.IntN(3))
-			if n := len(counted[subject]); n > 0 && r.IntN(6) == 0 {
-				i := r.IntN(n)
+			now += ledger.Micros(random.Int64N(20_000_000))
+			at := now - ledger.Micros(random.Int64N(3_000_000)) // slightly out of order
+			subject := fmt.Sprint(random.IntN(3))
+			if n := len(counted[subject]); n > 0 && random.IntN(6) == 0 {
+				i := random.IntN(n)
 				if counted[subject][i] > now-ledger.Micros(time.Minute/time.Microsecond) {
 					window.uncount(subject, counted[subject][i])
 					counted[subject] = append(counted[subject][:i], counted[subject][i+1:]...)
 				}
 				continue
 			}
-			var before int64
-			for _, other := range counted[subject] {
-				if other > at-ledger.Micros(time.Minute/time.Microsecond) {
-					before++
+			var wantCount int64
+			for _, earlier := range counted[subject] {
+				if earlier > at-ledger.Micros(time.Minute/time.Microsecond) {
+					wantCount++
 				}
 			}
-			if got, want := window.count(subject, at, limit.MaxCount), before >= limit.MaxCount; got != want {
-				t.Fatalf("round %d, step %d: breached %v, %d counted of %d", round, step, got, before, limit.MaxCount)
+			if got, want := window.count(subject, at, limit.MaxCount), wantCount >= limit.MaxCount; got != want {
+				t.Fatalf("round %d, step %d: breached %v, %d counted of %d", round, step, got, wantCount, limit.MaxCount)
 			}
 			counted[subject] = append(counted[subject], at)
 		}
 	}
 }
 
-// Near the limit a repetition takes no place that another attempt could need, because it is looked up
-// first. Far from the limit it is not looked up.
+// Near the limit an attempt is looked up before it is counted, so a repetition takes no place that another
+// attempt could need. Far from the limit an attempt is not looked up.
 func TestRepetitionIsLookedUpOnlyNearTheLimit(t *testing.T) {
 	f, highLimit, lowLimit := newFixture(t), velocityLimit(nearLimit+2, directory.ScopePartner), velocityLimit(2, directory.ScopePartner)
 	lookups, isRepetition := 0, true
-	f.repeats = func() (bool, error) {
+	f.isRepetition = func() (bool, error) {
 		lookups++
 		return isRepetition, nil
 	}
-	f.wantAdmitted(0, attemptWith(""), highLimit) // nearLimit + 1 attempts are left after it
+	f.wantAdmitted(0, attemptWith(""), highLimit) // nearLimit + 1 attempts are left now
 	f.wantAdmitted(0, attemptWith(""), highLimit)
 	if lookups != 0 {
 		t.Errorf("asked %d times far from the limit", lookups)

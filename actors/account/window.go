@@ -10,21 +10,21 @@ import (
 // window is the sliding window of one velocity limit: the times of the latest attempts of each subject.
 type window struct {
 	limit              *directory.Limit // the version of the limit that the window was read for
-	previous           *directory.Limit // the limit before its last change: attempts screened with it may still arrive
+	previousLimit      *directory.Limit // the version before the last change: attempts screened with it may still arrive
 	room               int              // maximum number of attempts kept per subject
 	subjects           map[string]*attempts
 	subjectsAfterSweep int           // number of subjects after the last sweep (dropIdle)
-	dropIdleBy         ledger.Micros // latest time of the next sweep
-	oldest             ledger.Micros // while the store is read: the partner's oldest attempt that is kept; 0: there is room for more
+	dropIdleBy         ledger.Micros // time by which the next sweep takes place
+	oldest             ledger.Micros // while the store is read: the partner's oldest attempt that is kept; 0: there is room for older ones
 }
 
-// knows tells whether the window has every attempt that the limit counts.
+// knows tells whether the window (nil: there is none) has every attempt that the limit counts.
 func (w *window) knows(l *directory.Limit) bool {
-	return w != nil && (w.limit == l || w.previous == l) && w.room >= roomFor(l)
+	return w != nil && (w.limit == l || w.previousLimit == l) && w.room >= roomFor(l)
 }
 
-// slack is how many attempts beyond the limit's count are kept per subject. Up to that many attempts may
-// be removed again together, when they turn out to repeat earlier requests.
+// slack is how many attempts beyond the limit's count are kept per subject. That many attempts can be uncounted
+// together, because they repeat earlier requests, and the window still has enough.
 const slack = 1_024
 
 func newWindow(l *directory.Limit) *window {
@@ -42,9 +42,9 @@ func (w *window) count(subject string, at ledger.Micros, allowed int64) (breache
 		w.dropIdle(at)
 	}
 	s := w.attemptsOf(subject)
-	before := s.within(w.since(at))
+	earlier := s.within(w.since(at))
 	w.add(s, at)
-	return int64(before) >= allowed
+	return int64(earlier) >= allowed
 }
 
 // within returns how many of a subject's attempts count at a time.
@@ -56,25 +56,25 @@ func (w *window) within(subject string, at ledger.Micros) int64 {
 	return int64(s.within(w.since(at)))
 }
 
-// addPast adds an attempt from the store. Stored attempts arrive nearly in reverse order, the last booked
-// first: addPast sorts them now and then, and sortAll at the end.
-func (w *window) addPast(subject string, at ledger.Micros) {
+// addStored adds an attempt from the store. Stored attempts come nearly in reverse order, the last booked
+// first: addStored sorts them now and then, and sortSubjects at the end.
+func (w *window) addStored(subject string, at ledger.Micros) {
 	s := w.attemptsOf(subject)
-	if s.at = append(s.at, at); len(s.at) < 2*w.room {
+	if s.times = append(s.times, at); len(s.times) < 2*w.room {
 		return
 	}
 	w.sortAttempts(s)
 	if w.limit.Scope == directory.ScopePartner {
-		w.oldest = s.at[0]
+		w.oldest = s.times[0]
 	}
 }
 
-// mayMatter tells whether attempts that were booked at the given time or earlier can still matter. They
-// cannot once there is only one subject and later attempts fill its room.
-func (w *window) mayMatter(booked ledger.Micros) bool { return booked > w.oldest }
+// mayMatter tells whether attempts that were booked at the given time or earlier can still be kept. They cannot
+// be kept if the partner is the only subject and later attempts already fill the room.
+func (w *window) mayMatter(bookedAt ledger.Micros) bool { return bookedAt > w.oldest }
 
-// sortAll sorts every subject's attempts after the history was read.
-func (w *window) sortAll() {
+// sortSubjects sorts every subject's attempts after the history was read.
+func (w *window) sortSubjects() {
 	for _, s := range w.subjects {
 		w.sortAttempts(s)
 	}
@@ -82,9 +82,9 @@ func (w *window) sortAll() {
 
 // sortAttempts sorts a subject's attempts and keeps the newest.
 func (w *window) sortAttempts(s *attempts) {
-	slices.Sort(s.at)
-	if more := len(s.at) - w.room; more > 0 {
-		s.at = slices.Delete(s.at, 0, more)
+	slices.Sort(s.times)
+	if excess := len(s.times) - w.room; excess > 0 {
+		s.times = slices.Delete(s.times, 0, excess)
 	}
 }
 
@@ -97,19 +97,18 @@ func (w *window) attemptsOf(subject string) *attempts {
 	return s
 }
 
-// add adds an attempt and drops those that are more than two windows older than the newest. Otherwise the
-// attempts of a subject that makes few would stay in memory forever.
+// add adds an attempt and drops attempts that are more than two windows older than the newest. Otherwise a subject
+// that makes few attempts would keep all of them in memory.
 func (w *window) add(s *attempts, at ledger.Micros) {
 	s.add(at, w.room)
 	s.forget(w.since(w.since(s.newest())))
 }
 
-// merge adds to w, which was just read from the store, the attempts that only an older window of the same
-// limit has.
-func (w *window) merge(old *window) {
-	for subject, remembered := range old.subjects {
+// merge adds to a window that was just read from the store the attempts that only the limit's earlier window has.
+func (w *window) merge(earlier *window) {
+	for subject, earlierAttempts := range earlier.subjects {
 		s := w.attemptsOf(subject)
-		s.at = union(s.at, remembered.at)
+		s.times = union(s.times, earlierAttempts.times)
 		w.sortAttempts(s)
 	}
 }
@@ -131,7 +130,7 @@ func union(a, b []ledger.Micros) []ledger.Micros {
 	return append(append(all, a...), b...)
 }
 
-// uncount removes an attempt.
+// uncount removes a subject's attempt, if the window has it.
 func (w *window) uncount(subject string, at ledger.Micros) {
 	if s := w.subjects[subject]; s != nil {
 		s.remove(at)
@@ -149,11 +148,12 @@ func (w *window) usage(subject string, now ledger.Micros) (count int64, resets l
 	if n == 0 {
 		return 0, 0
 	}
-	return int64(n), s.at[len(s.at)-n] + lengthOf(w.limit)
+	return int64(n), s.times[len(s.times)-n] + lengthOf(w.limit)
 }
 
-// dropIdle removes subjects whose attempts have all left the window. Unless there are few subjects, it
-// sweeps when there are twice as many as after the last sweep, and at least once per window.
+// dropIdle sweeps: it removes subjects whose attempts have all left the window. It does nothing while there are
+// few subjects. Else it sweeps when there are twice as many as after the last sweep, and at least once per
+// window length.
 func (w *window) dropIdle(now ledger.Micros) {
 	const minSubjects = 1_024
 	if n := len(w.subjects); n < minSubjects || n < 2*w.subjectsAfterSweep && now < w.dropIdleBy {
@@ -169,44 +169,45 @@ func (w *window) dropIdle(now ledger.Micros) {
 }
 
 // attempts are the times of one subject's attempts, sorted.
-type attempts struct{ at []ledger.Micros }
+type attempts struct{ times []ledger.Micros }
 
 func (s *attempts) newest() ledger.Micros {
-	if len(s.at) == 0 {
+	if len(s.times) == 0 {
 		return 0
 	}
-	return s.at[len(s.at)-1]
+	return s.times[len(s.times)-1]
 }
 
-// within counts the attempts after since, even those that are later than the attempt under examination,
-// because concurrent attempts arrive in any order.
+// within returns the number of attempts after since. It includes attempts later than the one that is being
+// counted, because concurrent attempts arrive in any order.
 func (s *attempts) within(since ledger.Micros) int {
-	i, _ := slices.BinarySearch(s.at, since+1)
-	return len(s.at) - i
+	i, _ := slices.BinarySearch(s.times, since+1)
+	return len(s.times) - i
 }
 
-// add inserts a time in order and keeps only the newest ones, at most room of them.
+// add inserts a time in order. Of more than room times it drops the earliest.
 func (s *attempts) add(at ledger.Micros, room int) {
-	if n := len(s.at); n == 0 || s.at[n-1] <= at {
-		s.at = append(s.at, at)
+	if n := len(s.times); n == 0 || s.times[n-1] <= at {
+		s.times = append(s.times, at)
 	} else {
-		i, _ := slices.BinarySearch(s.at, at)
-		s.at = slices.Insert(s.at, i, at)
+		i, _ := slices.BinarySearch(s.times, at)
+		s.times = slices.Insert(s.times, i, at)
 	}
-	if len(s.at) > room {
-		s.at = s.at[1:] // the array does not grow forever: append copies the rest when it is full
+	if len(s.times) > room {
+		s.times = s.times[1:] // the array does not grow forever: append copies the rest when it is full
 	}
 }
 
 // forget drops the attempts up to a time.
 func (s *attempts) forget(upTo ledger.Micros) {
-	for len(s.at) > 0 && s.at[0] <= upTo {
-		s.at = s.at[1:]
+	for len(s.times) > 0 && s.times[0] <= upTo {
+		s.times = s.times[1:]
 	}
 }
 
+// remove removes one attempt with this time, if there is one.
 func (s *attempts) remove(at ledger.Micros) {
-	if i, found := slices.BinarySearch(s.at, at); found {
-		s.at = slices.Delete(s.at, i, i+1)
+	if i, found := slices.BinarySearch(s.times, at); found {
+		s.times = slices.Delete(s.times, i, i+1)
 	}
 }

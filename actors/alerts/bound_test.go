@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/alerts"
 )
 
-// Beyond MaxDetectors terminals, idle ones are evicted, and no further terminals are counted until
-// one is idle.
+// When the failures of MaxDetectors terminals are counted, those of a further terminal are counted only after the
+// detectors of idle terminals were evicted.
 func TestDetectorsAreBounded(t *testing.T) {
 	manual := clock.NewManual(time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC))
 	m := &Monitor{
@@ -25,7 +25,7 @@ func TestDetectorsAreBounded(t *testing.T) {
 		binary.BigEndian.PutUint64(key.ID[:], uint64(n))
 		alarm := false
 		for range alerts.SpikeMinOutcomes {
-			_, raised := m.record(key, ledger.MicrosOf(manual.Now()), true)
+			_, raised := m.countOutcome(key, ledger.MicrosOf(manual.Now()), true)
 			alarm = alarm || raised
 		}
 		return alarm

@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// MaxDays is how many missed days are summarized after a downtime.
+// MaxDays is how many missed days at most are summarized after a downtime.
 const MaxDays = 7
 
 // nextSummaryAt returns the end of the next day to summarize; an instant in the past if no day is
@@ -25,24 +25,24 @@ func (m *Monitor) nextSummaryAt() (time.Time, bool) {
 	return (m.nextDay + 1).Time(), true
 }
 
-// summarizeDays summarizes all days that are over. Without recipients it only stores them as
-// done, so that a later recipient gets no summaries of earlier days.
+// summarizeDays summarizes all days that are over. Without recipients it only stores the days as
+// summarized, so that a later recipient gets no summaries of earlier days.
 func (m *Monitor) summarizeDays(now time.Time) error {
 	m.mu.Lock()
 	day, today := m.nextDay, ledger.DateOf(now)
 	m.mu.Unlock()
-	anybody, err := m.hasRecipients()
+	hasRecipients, err := m.hasRecipients()
 	if err != nil {
 		return err
 	}
 	switch {
-	case !anybody:
+	case !hasRecipients:
 		day = today
 	case today-day > MaxDays:
 		m.rt.Log.Warn("missed days are too old and are not summarized", "from", day.String(), "before", (today - MaxDays).String())
 		day = today - MaxDays
 	}
-	if err := m.storeLastDay(day - 1); err != nil { // invariant 4
+	if err := m.storeLastDay(day - 1); err != nil { // see invariant 4 in doc.go
 		return err
 	}
 	for m.setSummarized(day - 1); day < today; day++ {
@@ -66,7 +66,7 @@ func (m *Monitor) setSummarized(day ledger.Date) {
 	m.nextDay, m.dayStored = day+1, true
 }
 
-// hasRecipients tells whether any terminal has operators who can be reached.
+// hasRecipients tells whether any terminal lists recipients who can be reached.
 func (m *Monitor) hasRecipients() (found bool, err error) {
 	err = m.directory.AlertTerminals(func(_ ledger.ID, terminals []*directory.Terminal) error {
 		for _, t := range terminals {
@@ -95,25 +95,25 @@ func (m *Monitor) summarizeOrganization(org ledger.ID, terminals []*directory.Te
 // summarizePartner posts the summaries of one partner's terminals. It skips terminals that were
 // created after the day.
 func (m *Monitor) summarizePartner(org ledger.ID, terminals []*directory.Terminal, day ledger.Date, at ledger.Micros) error {
-	sums := make(map[ledger.ID]*alerts.Summary)
+	summaries := make(map[ledger.ID]*alerts.Summary)
 	for _, t := range terminals {
 		if m.canReach(&t.Notification) && t.Created < ledger.MicrosOf((day+1).Time()) {
-			sums[t.ID] = new(alerts.Summary)
+			summaries[t.ID] = new(alerts.Summary)
 		}
 	}
-	if len(sums) == 0 {
+	if len(summaries) == 0 {
 		return nil
 	}
 	partner := terminals[0].Partner
-	if err := m.addPartnerDay(org, partner, terminals, day, sums); err != nil {
+	if err := m.addPartnerDay(org, partner, terminals, day, summaries); err != nil {
 		return err
 	}
 	for _, t := range terminals {
-		sum := sums[t.ID]
-		if sum == nil || sum.Empty() && !m.isOperational(org, t) {
+		summary := summaries[t.ID]
+		if summary == nil || summary.Empty() && !m.isOperational(org, t) {
 			continue
 		}
-		body := sum.Message(terminalOf(t), day, at).Append(nil)
+		body := summary.Message(terminalOf(t), day, at).Append(nil)
 		if err := m.notifier.Post(org, t.ID, body, fmt.Sprintf("summary/%s/%s", t.ID, day)); err != nil {
 			return err
 		}
@@ -121,12 +121,12 @@ func (m *Monitor) summarizePartner(org ledger.ID, terminals []*directory.Termina
 	return nil
 }
 
-// isOperational tells whether transactions can be started at a terminal. A summary without
-// transactions is sent for such terminals only.
+// isOperational tells whether transactions can be started at a terminal. Without transactions, a
+// summary is sent for operational terminals only.
 func (m *Monitor) isOperational(org ledger.ID, t *directory.Terminal) bool {
-	o, known := m.directory.Organization(org)
-	p, found := m.directory.Partner(org, t.Partner)
-	return known && found && o.Active() && p.Active && t.Active && t.Type != directory.MerchantTerminal
+	organization, orgFound := m.directory.Organization(org)
+	partner, partnerFound := m.directory.Partner(org, t.Partner)
+	return orgFound && partnerFound && organization.Active() && partner.Active && t.Active && t.Type != directory.MerchantTerminal
 }
 
 // lastDayKey is the key of the platform organization's row with the last summarized day. The row's value
@@ -150,7 +150,7 @@ func (m *Monitor) loadLastDay() (day ledger.Date, found bool, err error) {
 // storeLastDay makes the last summarized day durable.
 func (m *Monitor) storeLastDay(day ledger.Date) error {
 	value := binary.BigEndian.AppendUint32(nil, uint32(day))
-	done := make(chan posting.Receipt, 1)
-	m.rt.Journal.Submit(&posting.Change{KVs: []posting.KV{{Key: lastDayKey, Value: value}}}, func(r posting.Receipt) { done <- r })
-	return (<-done).Err
+	receipts := make(chan posting.Receipt, 1)
+	m.rt.Journal.Submit(&posting.Change{KVs: []posting.KV{{Key: lastDayKey, Value: value}}}, func(r posting.Receipt) { receipts <- r })
+	return (<-receipts).Err
 }

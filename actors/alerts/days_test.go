@@ -17,22 +17,22 @@ func day(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) 
 
 func TestDayIsSummarizedAtTheFirstInstantOfTheNext(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	dollars := f.terminal(p, "Dollars", "USD", contacts)
-	f.terminal(p, "Euros", "EUR", `{}`)
-	tethers := f.terminal(p, "Tethers", "USDT", `{"emails_to_notify":["ops@bank.example"]}`)
-	f.pay(p, good, "USD", 120000)
-	r := f.pay(p, good, "USD", 10000)
-	f.refund(r, p, 2500)
-	f.pay(p, declined, "USD", 777)
-	f.pay(p, breaks, "USD", 1)
-	f.pay(p, good, "EUR", 5)
+	partner := f.createPartner("shop")
+	dollars := f.createTerminal(partner, "Dollars", "USD", contacts)
+	f.createTerminal(partner, "Euros", "EUR", `{}`)
+	tethers := f.createTerminal(partner, "Tethers", "USDT", `{"emails_to_notify":["ops@bank.example"]}`)
+	f.pay(partner, chargedCard, "USD", 120000)
+	payment := f.pay(partner, chargedCard, "USD", 10000)
+	f.refund(payment, partner, 2500)
+	f.pay(partner, declinedCard, "USD", 777)
+	f.pay(partner, failingCard, "USD", 1)
+	f.pay(partner, chargedCard, "EUR", 5)
 	f.advance(day(20).Add(-time.Microsecond))
 	if got := f.recorder.ofKind(alerts.Daily); len(got) != 0 {
 		t.Fatalf("told before the day was over: %+v", got)
 	}
 	f.advance(day(20))
-	f.pay(p, good, "USD", 100) // on the next day
+	f.pay(partner, chargedCard, "USD", 100) // on the next day
 	want := map[string]alerts.Message{
 		"Dollars": {
 			Kind: alerts.Daily, Subject: `2026-11-19 at "Dollars": 4 transactions, 2 rejected or failed`,
@@ -59,7 +59,7 @@ There was nothing.
 		t.Fatalf("told was %+v", got)
 	}
 	for i, name := range []string{"Dollars", "Tethers"} {
-		if got[i].org != p.Org || got[i].message != want[name] {
+		if got[i].org != partner.Org || got[i].message != want[name] {
 			t.Errorf("%s is told\n%+v\nwant\n%+v", name, got[i].message, want[name])
 		}
 	}
@@ -70,17 +70,17 @@ There was nothing.
 
 func TestAdvanceOverThreeMidnightsSummarizesThreeDays(t *testing.T) {
 	f := open(t)
-	p, q := f.partner("a"), f.partner("b")
-	first, second := f.terminal(p, "A", "USD", contacts), f.terminal(q, "B", "USD", contacts)
-	f.pay(p, good, "USD", 100)
+	partner, otherPartner := f.createPartner("a"), f.createPartner("b")
+	first, second := f.createTerminal(partner, "A", "USD", contacts), f.createTerminal(otherPartner, "B", "USD", contacts)
+	f.pay(partner, chargedCard, "USD", 100)
 	f.advance(day(22).Add(time.Hour))
 	const want = "2026-11-19 2026-11-20 2026-11-21"
 	if a, b := f.summaryDays(first), f.summaryDays(second); a != want || b != want {
 		t.Errorf("told were %q and %q", a, b)
 	}
 	for _, summary := range f.recorder.ofKind(alerts.Daily) {
-		has := strings.Contains(summary.message.Subject, "1 transaction,")
-		if wanted := summary.to == first.ID && strings.Contains(summary.key, "2026-11-19"); has != wanted || summary.org != map[bool]*directory.Partner{true: p, false: q}[summary.to == first.ID].Org {
+		hasTransaction := strings.Contains(summary.message.Subject, "1 transaction,")
+		if want := summary.terminal == first.ID && strings.Contains(summary.key, "2026-11-19"); hasTransaction != want || summary.org != map[bool]*directory.Partner{true: partner, false: otherPartner}[summary.terminal == first.ID].Org {
 			t.Errorf("%s: %s", summary.key, summary.message.Subject)
 		}
 	}
@@ -88,8 +88,8 @@ func TestAdvanceOverThreeMidnightsSummarizesThreeDays(t *testing.T) {
 
 func TestRestartSummarizesEachDayOnce(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	terminal := f.terminal(p, "T", "USD", contacts)
+	partner := f.createPartner("shop")
+	terminal := f.createTerminal(partner, "T", "USD", contacts)
 	f.advance(day(20).Add(time.Hour))
 	calls := f.recorder.calls
 	f.restart(0)
@@ -110,9 +110,9 @@ func TestRestartSummarizesEachDayOnce(t *testing.T) {
 // The first start stores the preceding day as summarized, so the day of the start itself is summarized later.
 func TestFirstDayIsSummarized(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	terminal := f.terminal(p, "T", "USD", contacts)
-	f.pay(p, good, "USD", 100)
+	partner := f.createPartner("shop")
+	terminal := f.createTerminal(partner, "T", "USD", contacts)
+	f.pay(partner, chargedCard, "USD", 100)
 	f.restart(20 * time.Hour)
 	if got := f.summaryDays(terminal); got != "2026-11-19" {
 		t.Errorf("told were %q", got)
@@ -121,15 +121,16 @@ func TestFirstDayIsSummarized(t *testing.T) {
 
 func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	first, second := f.terminal(p, "A", "USD", contacts), f.terminal(p, "B", "EUR", contacts)
+	partner := f.createPartner("shop")
+	first, second := f.createTerminal(partner, "A", "USD", contacts), f.createTerminal(partner, "B", "EUR", contacts)
 	f.recorder.failWith(errBroken)
 	if err := f.Runtime.Advance(day(20)); !errors.Is(err, errBroken) {
 		t.Fatalf("the clock moved on with %v", err)
 	}
 	f.recorder.failWith(nil)
-	for by := time.Now().Add(patience); f.summaryDays(second) == ""; { // after a failure the next attempt comes after a pause of real time, which the manual clock does not shorten
-		if time.Now().After(by) {
+	// After a failure the next attempt comes after a pause of real time, which the manual clock does not shorten.
+	for deadline := time.Now().Add(patience); f.summaryDays(second) == ""; {
+		if time.Now().After(deadline) {
 			t.Fatal("it is not posted any more")
 		}
 		_ = f.Runtime.Advance(f.Clock.Now())
@@ -141,24 +142,24 @@ func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
 
 func TestNewInstallationSummarizesNoEarlierDay(t *testing.T) {
 	f := open(t)
-	terminal := f.terminal(f.partner("shop"), "T", "USD", contacts)
+	terminal := f.createTerminal(f.createPartner("shop"), "T", "USD", contacts)
 	f.restart(0)
 	if got := f.summaryDays(terminal); got != "" {
 		t.Errorf("told were %q", got)
 	}
 }
 
-// Days without recipients are never sent to later recipients, also after a restart.
+// Nobody gets the summary of a day that ended before there were recipients, not even after a restart.
 func TestNewOperatorsGetNoEarlierSummaries(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	terminal := f.terminal(p, "T", "USD", `{}`)
-	f.pay(p, good, "USD", 100)
+	partner := f.createPartner("shop")
+	terminal := f.createTerminal(partner, "T", "USD", `{}`)
+	f.pay(partner, chargedCard, "USD", 100)
 	f.advanceBy(72 * time.Hour)
 	if f.recorder.calls != 0 {
 		t.Errorf("%d posts", f.recorder.calls)
 	}
-	must(f.directory.PatchTerminal(t.Context(), p.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = []byte(contacts) }))
+	must(f.directory.PatchTerminal(t.Context(), partner.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = []byte(contacts) }))
 	f.restart(0)
 	if got := f.summaryDays(terminal); got != "" {
 		t.Errorf("told on the fourth day were %q", got)
@@ -180,13 +181,13 @@ func TestNewOperatorsGetNoEarlierSummaries(t *testing.T) {
 // A day that is summarized late is not sent to a terminal that was created after it.
 func TestNewTerminalGetsNoEarlierSummaries(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	first := f.terminal(p, "A", "USD", contacts)
+	partner := f.createPartner("shop")
+	first := f.createTerminal(partner, "A", "USD", contacts)
 	f.recorder.failWith(errBroken)
 	if err := f.Runtime.Advance(day(20)); !errors.Is(err, errBroken) {
 		t.Fatalf("the clock moved on with %v", err)
 	}
-	second := f.terminal(p, "B", "EUR", contacts)
+	second := f.createTerminal(partner, "B", "EUR", contacts)
 	f.recorder.failWith(nil)
 	f.restart(0)
 	if a, b := f.summaryDays(first), f.summaryDays(second); a != "2026-11-19" || b != "" {
@@ -197,40 +198,40 @@ func TestNewTerminalGetsNoEarlierSummaries(t *testing.T) {
 // A summary without transactions is sent only for terminals at which transactions can be started.
 func TestEmptySummariesAreOnlyForOperationalTerminals(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	working, inactive, notices := f.terminal(p, "A", "USD", contacts), f.terminal(p, "B", "EUR", contacts), f.notificationTerminal(p)
-	f.pay(p, good, "EUR", 100)
-	must(f.directory.PatchTerminal(t.Context(), p.Org, inactive.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = false }))
+	partner := f.createPartner("shop")
+	operational, inactive, notificationTerminal := f.createTerminal(partner, "A", "USD", contacts), f.createTerminal(partner, "B", "EUR", contacts), f.createNotificationTerminal(partner)
+	f.pay(partner, chargedCard, "EUR", 100)
+	must(f.directory.PatchTerminal(t.Context(), partner.Org, inactive.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = false }))
 	f.advanceBy(48 * time.Hour)
-	if got := f.summaryDays(working); got != "2026-11-19 2026-11-20" {
+	if got := f.summaryDays(operational); got != "2026-11-19 2026-11-20" {
 		t.Errorf("an operational terminal: %q", got)
 	}
 	if got := f.summaryDays(inactive); got != "2026-11-19" {
 		t.Errorf("a terminal that was switched off: %q", got)
 	}
-	if got := f.summaryDays(notices); got != "" {
+	if got := f.summaryDays(notificationTerminal); got != "" {
 		t.Errorf("a terminal for notifications only: %q", got)
 	}
-	must(f.directory.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false }))
+	must(f.directory.PatchPartner(t.Context(), partner.Org, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false }))
 	f.advanceBy(24 * time.Hour)
-	if got := f.summaryDays(working); got != "2026-11-19 2026-11-20" {
+	if got := f.summaryDays(operational); got != "2026-11-19 2026-11-20" {
 		t.Errorf("a terminal of a partner that was switched off: %q", got)
 	}
 }
 
 func TestUnroutedTransactionsAreSummarizedForTheNotificationTerminal(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	terminal, notices := f.terminal(p, "T", "USD", contacts), f.notificationTerminal(p)
-	f.pay(p, good, "EUR", 100)
+	partner := f.createPartner("shop")
+	terminal, notificationTerminal := f.createTerminal(partner, "T", "USD", contacts), f.createNotificationTerminal(partner)
+	f.pay(partner, chargedCard, "EUR", 100)
 	f.advanceBy(24 * time.Hour)
 	for _, summary := range f.recorder.ofKind(alerts.Daily) {
-		want := map[bool]string{true: "no transactions", false: `2026-11-19 at "notices": 1 transaction, 1 rejected`}[summary.to == terminal.ID]
+		want := map[bool]string{true: "no transactions", false: `2026-11-19 at "notices": 1 transaction, 1 rejected`}[summary.terminal == terminal.ID]
 		if !strings.Contains(summary.message.Subject, want) {
 			t.Errorf("%s", summary.message.Subject)
 		}
 	}
-	if f.summaryDays(notices) != "2026-11-19" {
+	if f.summaryDays(notificationTerminal) != "2026-11-19" {
 		t.Error("nobody is told")
 	}
 }

@@ -1,5 +1,5 @@
-// Package alerts notifies the operators of terminals: of spikes of failed transactions, and
-// of each day's totals. Alerts about a single transaction are decided by actors/payment, in
+// Package alerts notifies the recipients whom a terminal lists: of spikes of failed transactions
+// at the terminal, and of each day's totals. Alerts about a single transaction are decided by actors/payment, in
 // the Change of that transaction.
 //
 // Invariants:
@@ -10,17 +10,17 @@
 //     the stored one and skips none. Of more than MaxDays missed days only the last MaxDays
 //     are summarized.
 //  3. The first start stores the preceding day as summarized. A day that ends without recipients is
-//     stored as summarized too. So operators get no summary of a day before the installation, the
+//     stored as summarized too. So nobody gets a summary of a day before the installation, the
 //     terminal or the recipient existed.
-//  4. A Change is made durable before a day is read, so everything booked on that day is
-//     durable too.
+//  4. Before a day is read, a Change is made durable. So everything that was booked on the day is
+//     durable by then.
 //  5. A summary covers the transactions started on the day, each in its state at the time when the
 //     summary is computed, as GET /transactions/aggregate does. Transactions without a terminal count for the
 //     partner's terminal of type merchant.
-//  6. The summaries of one partner are in memory at a time. They are computed on the
-//     runtime's pool, for partners with recipients only, and a stop cancels them.
-//  7. Failures are counted in memory, for at most MaxDetectors terminals; a restart begins
-//     again. Terminals without recipients cost neither memory nor time.
+//  6. Only one partner's summaries are in memory at a time. Summaries are computed on the
+//     runtime's pool, for partners with recipients only, and the end of the runtime cancels them.
+//  7. Failures are counted in memory, for at most MaxDetectors terminals, and from zero after a
+//     restart. Terminals without recipients cost neither memory nor time.
 //
 // Callers: cmd/mizan; actors/payment and the runtime's clock through Observe and Poll.
 //

@@ -36,56 +36,57 @@ var start = time.Date(2026, 11, 19, 10, 15, 30, 0, time.UTC)
 
 // Numbers of cards with which the simulator charges, rejects and fails a payment.
 const (
-	good     = "4242424242424242"
-	declined = "4000000000000002"
-	breaks   = "4000000000000119"
+	chargedCard  = "4242424242424242"
+	declinedCard = "4000000000000002"
+	failingCard  = "4000000000000119"
 )
 
-// posted is a message that the Monitor has posted.
-type posted struct {
-	org, to ledger.ID
-	key     string
-	message alerts.Message
+// postedMessage is a message that the Monitor has posted.
+type postedMessage struct {
+	org, terminal ledger.ID
+	key           string
+	message       alerts.Message
 }
 
 // recorder implements Notifier. It keeps the posted messages, one per key, over restarts.
 type recorder struct {
 	t         *testing.T
 	mu        sync.Mutex
-	postError error    // guarded by mu: the error of Post
-	posts     []posted // guarded by mu
-	calls     int      // guarded by mu
+	postError error           // guarded by mu: the error of Post
+	posts     []postedMessage // guarded by mu
+	calls     int             // guarded by mu: number of calls of Post
 }
 
-func (b *recorder) Post(org, to ledger.ID, body []byte, key string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.calls++
-	if b.postError != nil {
-		return b.postError
+func (r *recorder) Post(org, terminal ledger.ID, body []byte, key string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls++
+	if r.postError != nil {
+		return r.postError
 	}
-	if slices.ContainsFunc(b.posts, func(p posted) bool { return p.org == org && p.key == key }) {
+	if slices.ContainsFunc(r.posts, func(p postedMessage) bool { return p.org == org && p.key == key }) {
 		return nil
 	}
 	m, err := alerts.ReadMessage(body)
 	if err != nil {
-		b.t.Error(err)
+		r.t.Error(err)
 	}
-	b.posts = append(b.posts, posted{org, to, key, m})
+	r.posts = append(r.posts, postedMessage{org, terminal, key, m})
 	return nil
 }
 
-func (b *recorder) failWith(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.postError = err
+// failWith makes Post return an error, or succeed again if err is nil.
+func (r *recorder) failWith(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.postError = err
 }
 
 // ofKind returns the messages of one kind, in order.
-func (b *recorder) ofKind(kind alerts.Kind) (found []posted) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, p := range b.posts {
+func (r *recorder) ofKind(kind alerts.Kind) (found []postedMessage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.posts {
 		if p.message.Kind == kind {
 			found = append(found, p)
 		}
@@ -98,7 +99,7 @@ type fixture struct {
 	*testkit.World
 	t         *testing.T
 	recorder  *recorder
-	canReach  func(*directory.Notification) bool // the Monitor's CanReach
+	canReach  func(*directory.Notification) bool // what the Monitor's CanReach calls
 	simulator *simulator.Simulator
 	directory *directoryactor.Service
 	monitor   *alertactor.Monitor
@@ -143,16 +144,17 @@ func (f *fixture) stop() {
 	}
 }
 
-// restart starts the fixture again after it was closed for a while.
-func (f *fixture) restart(closed time.Duration) {
+// restart stops the fixture and starts it again after a downtime.
+func (f *fixture) restart(downtime time.Duration) {
 	f.t.Helper()
 	f.stop()
-	if err := f.Clock.Set(f.Clock.Now().Add(closed)); err != nil {
+	if err := f.Clock.Set(f.Clock.Now().Add(downtime)); err != nil {
 		f.t.Fatal(err)
 	}
 	f.start()
 }
 
+// must returns the value, and panics if there is an error.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic("unexpected error: " + err.Error())
@@ -170,43 +172,44 @@ func (f *fixture) advance(to time.Time) {
 
 func (f *fixture) advanceBy(d time.Duration) { f.advance(f.Clock.Now().Add(d)) }
 
-func (f *fixture) partner(name string) *directory.Partner {
+func (f *fixture) createPartner(name string) *directory.Partner {
 	f.t.Helper()
 	org := must(f.directory.CreateOrganization(f.t.Context(), directory.Organization{Name: name, Type: directory.Merchant, Status: directory.Active}))
-	return f.partnerOf(org.ID, name)
+	return f.createPartnerIn(org.ID, name)
 }
 
-func (f *fixture) partnerOf(org ledger.ID, name string) *directory.Partner {
+func (f *fixture) createPartnerIn(org ledger.ID, name string) *directory.Partner {
 	f.t.Helper()
 	return must(f.directory.CreatePartner(f.t.Context(), org, directory.Partner{Name: name, Login: name, Active: true}, []byte("correct horse battery")))
 }
 
+// contacts are the merchant_params of a terminal that lists one recipient.
 const contacts = `{"tg_ids_to_notify":[-100123]}`
 
-// terminal creates a terminal for payments in one currency or, if currency is empty, in all.
-func (f *fixture) terminal(p *directory.Partner, name, currency, merchantParams string) *directory.Terminal {
+// createTerminal creates a terminal for payments in one currency or, if currency is empty, in all.
+func (f *fixture) createTerminal(partner *directory.Partner, name, currency, merchantParams string) *directory.Terminal {
 	f.t.Helper()
 	params := `{}`
 	if currency != "" {
 		params = `{"currencies":["` + currency + `"],"fee_bps":"100","fee_refundable":true}`
 	}
-	return must(f.directory.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
-		Partner: p.Number, Name: name, Provider: directory.Simulator, Type: directory.PaymentTerminal,
+	return must(f.directory.CreateTerminal(f.t.Context(), partner.Org, directory.Terminal{
+		Partner: partner.Number, Name: name, Provider: directory.Simulator, Type: directory.PaymentTerminal,
 		ProviderParams: []byte(params), MerchantParams: []byte(merchantParams), Env: money.Prod, Active: true,
 	}))
 }
 
-func (f *fixture) notificationTerminal(p *directory.Partner) *directory.Terminal {
+func (f *fixture) createNotificationTerminal(partner *directory.Partner) *directory.Terminal {
 	f.t.Helper()
-	return must(f.directory.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
-		Partner: p.Number, Name: "notices", Type: directory.MerchantTerminal, MerchantParams: []byte(contacts), Env: money.Prod, Active: true,
+	return must(f.directory.CreateTerminal(f.t.Context(), partner.Org, directory.Terminal{
+		Partner: partner.Number, Name: "notices", Type: directory.MerchantTerminal, MerchantParams: []byte(contacts), Env: money.Prod, Active: true,
 	}))
 }
 
-func (f *fixture) pay(p *directory.Partner, card, currency string, amount uint64) *payment.Record {
+func (f *fixture) pay(partner *directory.Partner, card, currency string, amount uint64) *payment.Record {
 	f.t.Helper()
 	result, err := f.payments.Create(paymentactor.Create{
-		Org: p.Org, Partner: p,
+		Org: partner.Org, Partner: partner,
 		Request: payment.Request{
 			Type: payment.Payment, Amount: money.FromUint64(amount), Asset: money.Asset{Currency: money.Currency(currency), Env: money.Prod},
 			Method: payment.BankCard, ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
@@ -220,10 +223,10 @@ func (f *fixture) pay(p *directory.Partner, card, currency string, amount uint64
 	return result.Record
 }
 
-func (f *fixture) refund(r *payment.Record, p *directory.Partner, amount uint64) {
+func (f *fixture) refund(r *payment.Record, partner *directory.Partner, amount uint64) {
 	f.t.Helper()
-	part := money.FromUint64(amount)
-	c := paymentactor.AmountCommand{Command: paymentactor.Command{Org: p.Org, Partner: p.Number, ID: r.ID}, Amount: &part}
+	refundAmount := money.FromUint64(amount)
+	c := paymentactor.AmountCommand{Command: paymentactor.Command{Org: partner.Org, Partner: partner.Number, ID: r.ID}, Amount: &refundAmount}
 	if _, err := f.payments.Refund(c); err != nil {
 		f.t.Fatal(err)
 	}
@@ -233,7 +236,7 @@ func (f *fixture) refund(r *payment.Record, p *directory.Partner, amount uint64)
 func (f *fixture) summaryDays(terminal *directory.Terminal) string {
 	var days []string
 	for _, p := range f.recorder.ofKind(alerts.Daily) {
-		if p.to == terminal.ID {
+		if p.terminal == terminal.ID {
 			day, _, _ := strings.Cut(p.message.Subject, " ")
 			days = append(days, day)
 		}

@@ -13,28 +13,28 @@ import (
 	"mizan/ledger/payment"
 )
 
-// MaxDetectors is the number of terminals whose failures are counted at a time. A detector takes 100
-// bytes and 16 more per outcome, at most 14 KB. If there are too many, detectors of idle terminals are
-// evicted.
+// MaxDetectors is the maximum number of terminals whose failures are counted at a time, each by a SpikeDetector.
+// A detector takes 100 bytes and 16 more per outcome, at most 14 KB. When the maximum is reached, detectors of
+// idle terminals are evicted.
 const MaxDetectors = 16_384
 
-// Directory finds terminals and their operators; actors/directory implements it.
+// Directory finds terminals and the recipients of their alerts; actors/directory implements it.
 type Directory interface {
 	Organization(org ledger.ID) (*directory.Organization, bool)
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
-	// AlertTerminal returns the terminal whose operators are notified of a transaction at the given
-	// terminal, or of one without a terminal (the zero ID); false if there is none.
+	// AlertTerminal returns the terminal whose recipients are notified of a transaction at the given
+	// terminal, or of a transaction without a terminal (the zero ID); false if nobody is notified.
 	AlertTerminal(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool)
-	// AlertTerminals calls fn once per organization with the terminals whose operators want
-	// alerts, grouped by partner.
+	// AlertTerminals calls fn once per organization with the terminals that list recipients,
+	// grouped by partner.
 	AlertTerminals(fn func(org ledger.ID, terminals []*directory.Terminal) error) error
 }
 
 // Notifier sends alerts that belong to no event of a record; actors/notifier implements it.
 type Notifier interface {
-	// Post makes a message to a terminal's operators durable and queues it. If the
+	// Post makes a message to a terminal's recipients durable and queues it. If the
 	// organization has used the key before, Post does nothing and returns nil.
-	Post(org, to ledger.ID, body []byte, key string) error
+	Post(org, terminal ledger.ID, body []byte, key string) error
 }
 
 // Options configure a Monitor.
@@ -43,7 +43,7 @@ type Options struct {
 	Directory Directory
 	Notifier  Notifier
 	Decode    func(payload []byte) (*payment.Record, error) // decodes a stored transaction
-	CanReach  func(n *directory.Notification) bool          // whether any of the recipients can be reached
+	CanReach  func(n *directory.Notification) bool          // tells whether any of the recipients can be reached
 }
 
 // Monitor watches terminals for spikes of failures and summarizes their days.
@@ -61,21 +61,21 @@ type Monitor struct {
 	dayStored bool                                       // guarded by mu: the store holds the day before nextDay
 }
 
-// New makes a Monitor and registers its daily summaries with the runtime, which is started
-// afterwards. Without a stored day, today is the first to be summarized. The error is the
+// New makes a Monitor and registers its daily summaries with the runtime, which must not have been
+// started yet. Without a stored day, today is the first to be summarized. The error is the
 // store's.
 func New(o Options) (*Monitor, error) {
 	m := &Monitor{
 		rt: o.Runtime, directory: o.Directory, notifier: o.Notifier, decode: o.Decode, canReach: o.CanReach,
 		detectors: make(map[actors.RecordKey]*alerts.SpikeDetector),
 	}
-	last, found, err := m.loadLastDay()
+	lastDay, found, err := m.loadLastDay()
 	if err != nil {
 		return nil, err
 	}
 	today := ledger.DateOf(o.Runtime.Clock.Now())
 	if m.nextDay, m.dayStored = today, found; found {
-		m.nextDay = min(last+1, today)
+		m.nextDay = min(lastDay+1, today)
 	}
 	o.Runtime.Poll(actors.Poll{Next: m.nextSummaryAt, Run: m.summarizeDays})
 	return m, nil
@@ -93,13 +93,13 @@ func (m *Monitor) Observe(org ledger.ID, from payment.Status, r *payment.Record)
 		return
 	}
 	key, at := actors.RecordKey{Org: org, ID: t.ID}, ledger.MicrosOf(m.rt.Clock.Now())
-	if alarm, raised := m.record(key, at, failed); raised {
+	if alarm, raised := m.countOutcome(key, at, failed); raised {
 		m.postSpike(key, alarm, t)
 	}
 }
 
-// record counts an outcome of a terminal. It returns an alarm if the outcome raises one.
-func (m *Monitor) record(key actors.RecordKey, at ledger.Micros, failed bool) (alerts.Alarm, bool) {
+// countOutcome counts an outcome of a terminal. It returns an alarm if the outcome raises one.
+func (m *Monitor) countOutcome(key actors.RecordKey, at ledger.Micros, failed bool) (alerts.Alarm, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	detector := m.detectors[key]
@@ -113,8 +113,8 @@ func (m *Monitor) record(key actors.RecordKey, at ledger.Micros, failed bool) (a
 	return detector.Record(at, failed)
 }
 
-// evictIdle removes the detectors of idle terminals, and tells whether there is room for
-// another one. It visits all of them, so it runs at most once a minute.
+// evictIdle removes the detectors of idle terminals, and tells whether there is room for another
+// detector. It visits all detectors, so it does this at most once a minute.
 func (m *Monitor) evictIdle(at ledger.Micros) bool {
 	if at < m.evictedAt+ledger.Micros(time.Minute/time.Microsecond) {
 		return false
@@ -132,21 +132,22 @@ func (m *Monitor) evictIdle(at ledger.Micros) bool {
 	return false
 }
 
-// postSpike posts an alarm. If that fails, the next outcome raises it again.
+// postSpike posts an alarm. If posting fails, the terminal's next outcome raises the alarm again.
 func (m *Monitor) postSpike(key actors.RecordKey, alarm alerts.Alarm, t *directory.Terminal) {
-	onceKey := fmt.Sprintf("spike/%s/%s", t.ID, alarm.At.Time().Truncate(alerts.SpikeWindow).Format(time.RFC3339))
+	postKey := fmt.Sprintf("spike/%s/%s", t.ID, alarm.At.Time().Truncate(alerts.SpikeWindow).Format(time.RFC3339))
 	body := alarm.Message(terminalOf(t)).Append(nil)
 	err := m.rt.Go(func() {
-		if err := m.notifier.Post(key.Org, t.ID, body, onceKey); err != nil {
-			m.postFailed(key, err)
+		if err := m.notifier.Post(key.Org, t.ID, body, postKey); err != nil {
+			m.handlePostError(key, err)
 		}
 	})
 	if err != nil {
-		m.postFailed(key, err)
+		m.handlePostError(key, err)
 	}
 }
 
-func (m *Monitor) postFailed(key actors.RecordKey, err error) {
+// handlePostError logs the error and makes the terminal's next outcome raise the alarm again.
+func (m *Monitor) handlePostError(key actors.RecordKey, err error) {
 	m.rt.Log.Error("alert about a spike of failures was not posted", "terminal", key.ID.String(), "error", err)
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,41 +10,42 @@ import (
 	"mizan/ledger/payment"
 )
 
-func (f *fixture) payMany(n int, p *directory.Partner, card, currency string) {
+// payMany makes n payments with a card.
+func (f *fixture) payMany(n int, partner *directory.Partner, card, currency string) {
 	f.t.Helper()
 	for range n {
-		f.pay(p, card, currency, 100)
+		f.pay(partner, card, currency, 100)
 	}
 }
 
 func TestSpikeIsReportedOnce(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	terminal := f.terminal(p, "Main", "USD", contacts)
-	f.terminal(p, "Other", "EUR", `{}`)
-	f.payMany(5, p, good, "USD")
-	f.payMany(20, p, declined, "EUR") // the terminal has no operators
-	f.payMany(3, p, declined, "USD")
-	f.payMany(1, p, breaks, "USD")
+	partner := f.createPartner("shop")
+	terminal := f.createTerminal(partner, "Main", "USD", contacts)
+	f.createTerminal(partner, "Other", "EUR", `{}`)
+	f.payMany(5, partner, chargedCard, "USD")
+	f.payMany(20, partner, declinedCard, "EUR") // this terminal lists no recipients
+	f.payMany(3, partner, declinedCard, "USD")
+	f.payMany(1, partner, failingCard, "USD")
 	if got := f.recorder.ofKind(alerts.Failures); len(got) != 0 {
 		t.Fatalf("told of nine outcomes: %+v", got)
 	}
-	f.payMany(1, p, declined, "USD")
+	f.payMany(1, partner, declinedCard, "USD")
 	got := f.recorder.ofKind(alerts.Failures)
 	if len(got) != 1 {
 		t.Fatalf("told %d times", len(got))
 	}
 	if m := got[0].message; m.Subject != `5 of 10 transactions rejected or failed at "Main"` ||
 		!strings.Contains(m.Text, "Of the 10 transactions that came to an end here in the 10 minutes before 2026-11-19 10:15:30 UTC, 5 were rejected or failed.") ||
-		!strings.Contains(m.Text, terminal.ID.String()) || got[0].to != terminal.ID || got[0].org != p.Org {
+		!strings.Contains(m.Text, terminal.ID.String()) || got[0].terminal != terminal.ID || got[0].org != partner.Org {
 		t.Errorf("told was %+v", got[0])
 	}
-	f.payMany(15, p, declined, "USD")
+	f.payMany(15, partner, declinedCard, "USD")
 	if n := len(f.recorder.ofKind(alerts.Failures)); n != 1 {
 		t.Errorf("told %d times", n)
 	}
 	f.advanceBy(25 * time.Minute)
-	f.payMany(10, p, declined, "USD")
+	f.payMany(10, partner, declinedCard, "USD")
 	if n := len(f.recorder.ofKind(alerts.Failures)); n != 2 {
 		t.Errorf("after it was calm told %d times in all", n)
 	}
@@ -52,35 +53,35 @@ func TestSpikeIsReportedOnce(t *testing.T) {
 
 func TestUnroutedFailuresCountForTheNotificationTerminal(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	f.terminal(p, "T", "USD", contacts)
-	notices := f.notificationTerminal(p)
-	f.payMany(10, p, good, "EUR")
+	partner := f.createPartner("shop")
+	f.createTerminal(partner, "T", "USD", contacts)
+	notificationTerminal := f.createNotificationTerminal(partner)
+	f.payMany(10, partner, chargedCard, "EUR")
 	got := f.recorder.ofKind(alerts.Failures)
-	if len(got) != 1 || got[0].to != notices.ID {
+	if len(got) != 1 || got[0].terminal != notificationTerminal.ID {
 		t.Errorf("told was %+v", got)
 	}
 }
 
 func TestSpikeThatCannotBePostedIsPostedWithTheNextOutcome(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	f.terminal(p, "T", "USD", contacts)
+	partner := f.createPartner("shop")
+	f.createTerminal(partner, "T", "USD", contacts)
 	f.recorder.failWith(errBroken)
-	f.payMany(11, p, declined, "USD")
+	f.payMany(11, partner, declinedCard, "USD")
 	f.recorder.failWith(nil)
-	f.payMany(3, p, declined, "USD")
+	f.payMany(3, partner, declinedCard, "USD")
 	if got := f.recorder.ofKind(alerts.Failures); len(got) != 1 || !strings.HasPrefix(got[0].message.Subject, "12 of 12 ") {
 		t.Errorf("told was %+v", got)
 	}
 }
 
-func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
+func TestUnreachableRecipientsGetNoAlert(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	f.terminal(p, "T", "USD", contacts)
+	partner := f.createPartner("shop")
+	f.createTerminal(partner, "T", "USD", contacts)
 	f.canReach = func(*directory.Notification) bool { return false }
-	f.payMany(10, p, declined, "USD")
+	f.payMany(10, partner, declinedCard, "USD")
 	if f.recorder.calls != 0 {
 		t.Errorf("%d posts", f.recorder.calls)
 	}
@@ -88,10 +89,10 @@ func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
 
 func TestOutcomeWithoutRecipientsUsesNoMemory(t *testing.T) {
 	f := open(t)
-	p := f.partner("shop")
-	f.terminal(p, "T", "USD", `{}`)
-	r := f.pay(p, good, "USD", 100)
-	if n := testing.AllocsPerRun(100, func() { f.monitor.Observe(p.Org, payment.Charging, r) }); n != 0 {
+	partner := f.createPartner("shop")
+	f.createTerminal(partner, "T", "USD", `{}`)
+	r := f.pay(partner, chargedCard, "USD", 100)
+	if n := testing.AllocsPerRun(100, func() { f.monitor.Observe(partner.Org, payment.Charging, r) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"mizan/posting"
 )
 
-// checkEvery is the number of rows between two checks for cancellation.
-const checkEvery = 256
+// rowsPerCheck is the number of rows that are read between two checks for cancellation.
+const rowsPerCheck = 256
 
-// addPartnerDay adds the transactions started at a partner's terminals on a day to their
-// summaries.
-func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*directory.Terminal, day ledger.Date, sums map[ledger.ID]*alerts.Summary) error {
+// addPartnerDay adds to the terminals' summaries the transactions of a partner that were started on a
+// day.
+func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*directory.Terminal, day ledger.Date, summaries map[ledger.ID]*alerts.Summary) error {
 	var envs []money.Env
 	for _, t := range terminals {
-		if sums[t.ID] != nil && !slices.Contains(envs, t.Env) {
+		if summaries[t.ID] != nil && !slices.Contains(envs, t.Env) {
 			envs = append(envs, t.Env)
 		}
 	}
@@ -30,16 +30,17 @@ func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*direc
 		list := payment.Transactions.Of(partner, env)
 		from, to := ledger.MicrosOf(day.Time()), ledger.MicrosOf((day + 1).Time())
 		rowsRead := 0
-		// A creation's row is booked a little later than its record was started.
+		// The list's row of a creation is booked a little later than the transaction was started, so the walk
+		// goes a little beyond the day.
 		walk := posting.Walk{From: from, Before: to + posting.MaxEvents}
 		err := view.List(org, list, walk, func(row posting.Listed) (bool, error) {
-			if rowsRead++; rowsRead%checkEvery == 0 && m.rt.Context().Err() != nil {
+			if rowsRead++; rowsRead%rowsPerCheck == 0 && m.rt.Context().Err() != nil {
 				return false, m.rt.Context().Err()
 			}
 			if !row.First {
 				return true, nil
 			}
-			return true, m.addTransaction(view, org, row.ID, from, to, sums)
+			return true, m.addTransaction(view, org, row.ID, from, to, summaries)
 		})
 		if err != nil {
 			return err
@@ -49,7 +50,7 @@ func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*direc
 }
 
 // addTransaction adds one transaction if it was started in [from, to).
-func (m *Monitor) addTransaction(view *posting.View, org, id ledger.ID, from, to ledger.Micros, sums map[ledger.ID]*alerts.Summary) error {
+func (m *Monitor) addTransaction(view *posting.View, org, id ledger.ID, from, to ledger.Micros, summaries map[ledger.ID]*alerts.Summary) error {
 	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Transaction, ID: id})
 	if err != nil || !found || stored.Stamp.Started < from || stored.Stamp.Started >= to {
 		return err
@@ -58,34 +59,34 @@ func (m *Monitor) addTransaction(view *posting.View, org, id ledger.ID, from, to
 	if err != nil {
 		return fmt.Errorf("transaction %v: %w", id, err)
 	}
-	at := r.Terminal
-	if at == (ledger.ID{}) {
-		t, found := m.directory.AlertTerminal(org, r.Partner, r.Asset.Env, at)
+	terminal := r.Terminal
+	if terminal == (ledger.ID{}) {
+		t, found := m.directory.AlertTerminal(org, r.Partner, r.Asset.Env, terminal)
 		if !found {
 			return nil
 		}
-		at = t.ID
+		terminal = t.ID
 	}
-	if sum := sums[at]; sum != nil {
-		sum.Add(summaryItem(r))
+	if summary := summaries[terminal]; summary != nil {
+		summary.Add(summaryItem(r))
 	}
 	return nil
 }
 
-// summaryItem is what a transaction adds to a summary.
+// summaryItem returns what a transaction adds to a summary.
 func summaryItem(r *payment.Record) *alerts.SummaryItem {
-	p := &alerts.SummaryItem{
+	item := &alerts.SummaryItem{
 		Type: r.Type.String(), Status: string(r.Status), Asset: r.Asset, Amount: r.Settled(), Refunded: r.Refunded,
 		Failed: r.Status == payment.Rejected || r.Status == payment.Failed,
 	}
 	if r.ReversalOf != (ledger.ID{}) {
-		p.Type = alerts.Returned
+		item.Type = alerts.Returned
 	}
 	if r.Status.Moved() {
-		p.Fee = r.Fee
-		if left, err := r.Fee.Sub(r.RefundedFee); err == nil {
-			p.Fee = left
+		item.Fee = r.Fee
+		if feeLeft, err := r.Fee.Sub(r.RefundedFee); err == nil {
+			item.Fee = feeLeft
 		}
 	}
-	return p
+	return item
 }

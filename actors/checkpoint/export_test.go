@@ -2,11 +2,11 @@ package checkpoint
 
 import "mizan/actors"
 
-// Begin runs MakeDue on the runtime's pool, as the timer does.
+// Begin runs MakeDue on the runtime's pool, as a Maker does after each pause.
 func (m *Maker) Begin() { m.begin() }
 
-// RestAfter returns how long to wait after a run, in doublings of a second.
-var RestAfter = delayAfter
+// DelayAfter returns how long to wait after a run, in doublings of a second.
+var DelayAfter = delayAfter
 
-// ContinueOn makes a Maker continue with another runtime, with all of its memory.
+// ContinueOn gives a Maker another runtime. The Maker keeps its memory.
 func (m *Maker) ContinueOn(rt *actors.Runtime) { m.rt = rt }

@@ -20,27 +20,27 @@ const (
 	delayFactor = 50 // the wait is at least this many times as long as the run was, up to the maximum
 )
 
-// maxRemoved bounds the rows that one Change removes.
-const maxRemoved = 256
+// maxRemovals bounds the rows that one Change removes.
+const maxRemovals = 256
 
 // Maker makes checkpoints.
 type Maker struct {
-	rt   *actors.Runtime
-	made atomic.Uint64
+	rt        *actors.Runtime
+	madeCount atomic.Uint64
 
-	mu    sync.Mutex // held during a run; guards what follows
-	group uint64     // the last durable group at the last complete run
-	bases map[ledger.ID]base
+	mu        sync.Mutex // held during a run; guards what follows
+	lastGroup uint64     // number of the journal's last durable group of Changes when the last complete run began
+	bases     map[ledger.ID]base
 }
 
 // base is what the next checkpoint of an organization is computed from.
 type base struct {
-	last            balances.Checkpoint // its parts are not loaded
+	checkpoint      balances.Checkpoint // the last one, without its parts
 	size            uint64              // size of the journal when no further checkpoint was due
 	tooManyAccounts bool                // there are more accounts than a checkpoint has room for, so no further one is made
 }
 
-// Start begins to make checkpoints while the runtime runs. It ends with the runtime.
+// Start begins to make checkpoints, and continues until the runtime stops.
 func Start(rt *actors.Runtime) *Maker {
 	m := &Maker{rt: rt, bases: make(map[ledger.ID]base)}
 	m.schedule(minDelay)
@@ -48,11 +48,11 @@ func Start(rt *actors.Runtime) *Maker {
 }
 
 // Made returns how many checkpoints were made since the start.
-func (m *Maker) Made() uint64 { return m.made.Load() }
+func (m *Maker) Made() uint64 { return m.madeCount.Load() }
 
 func (m *Maker) schedule(delay int) { m.rt.ScheduleRetry(delay, m.begin) }
 
-// begin runs MakeDue and schedules the next one.
+// begin runs MakeDue and schedules the next run.
 func (m *Maker) begin() {
 	err := m.rt.Go(func() {
 		started, delay := time.Now(), maxDelay // maxDelay applies after an error or a panic
@@ -79,29 +79,29 @@ func delayAfter(took time.Duration) int {
 	return delay
 }
 
-// MakeDue makes all checkpoints that are due. The error is the store's or a refusal of the journal's;
-// the next call then continues.
+// MakeDue makes all checkpoints that are due. The error is the store's, or a refusal of the journal. After an
+// error the next call makes what is missing.
 func (m *Maker) MakeDue() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	group, _ := m.rt.Journal.LastGroup()
-	if group == m.group {
+	if group == m.lastGroup {
 		return nil
 	}
-	organizations, failed := m.organizations()
+	organizations, errs := m.organizations()
 	for _, org := range organizations {
 		if err := m.rt.Context().Err(); err != nil {
 			return err
 		}
 		if err := m.catchUp(org); err != nil {
-			delete(m.bases, org) // the chain is followed again
-			failed = errors.Join(failed, err)
+			delete(m.bases, org) // so the next run verifies the chain again
+			errs = errors.Join(errs, err)
 		}
 	}
-	if failed == nil {
-		m.group = group
+	if errs == nil {
+		m.lastGroup = group
 	}
-	return failed
+	return errs
 }
 
 func (m *Maker) organizations() (all []ledger.ID, err error) {
@@ -117,11 +117,11 @@ func (m *Maker) organizations() (all []ledger.ID, err error) {
 // catchUp makes the due checkpoints of one organization.
 func (m *Maker) catchUp(org ledger.ID) error {
 	for {
-		again, err := m.makeNext(org)
+		callAgain, err := m.makeNext(org)
 		if err == nil {
 			err = m.rt.Context().Err()
 		}
-		if err != nil || !again {
+		if err != nil || !callAgain {
 			return err
 		}
 	}
@@ -129,80 +129,80 @@ func (m *Maker) catchUp(org ledger.ID) error {
 
 // makeNext makes the next checkpoint of an organization, if it is due. It returns true if it must be called
 // again, because it made a checkpoint or found the chain damaged.
-func (m *Maker) makeNext(org ledger.ID) (again bool, err error) {
+func (m *Maker) makeNext(org ledger.ID) (callAgain bool, err error) {
 	view := m.rt.Journal.View()
 	defer view.Close()
-	b, known := m.bases[org]
+	basis, known := m.bases[org]
 	size, _, err := view.Head(org)
-	if err != nil || known && (b.tooManyAccounts || size == b.size) {
+	if err != nil || known && (basis.tooManyAccounts || size == basis.size) {
 		return false, err
 	}
 	if !known {
-		if b.last, err = m.verifyChain(view, org, nil); err != nil {
+		if basis.checkpoint, err = m.verifyChain(view, org, nil); err != nil {
 			return false, err
 		}
 	}
-	seq, due, err := balances.NextCheckpoint(view, org, &b.last)
+	seq, due, err := balances.NextCheckpoint(view, org, &basis.checkpoint)
 	if err != nil {
 		return false, err
 	}
 	if !due {
-		b.size = size
-		m.bases[org] = b
+		basis.size = size
+		m.bases[org] = basis
 		return false, nil
 	}
 	next := new(balances.Checkpoint)
-	from, err := balances.ReadCheckpoint(view, org, &b.last)
+	withParts, err := balances.ReadCheckpoint(view, org, &basis.checkpoint)
 	if err == nil {
-		next, err = balances.DraftCheckpoint(view, org, &from, seq, func(row posting.KV) error { return m.submit(row) })
+		next, err = balances.DraftCheckpoint(view, org, &withParts, seq, func(row posting.KV) error { return m.submit(row) })
 	}
 	switch {
 	case errors.Is(err, balances.ErrNotWhole):
-		b.last, err = m.verifyChain(view, org, &b.last)
+		basis.checkpoint, err = m.verifyChain(view, org, &basis.checkpoint)
 	case errors.Is(err, balances.ErrManyAccounts):
 		m.rt.Log.Warn("no further checkpoints of trial balances are made: there are too many accounts", "organization", org.String())
-		b.tooManyAccounts, err = true, nil
+		basis.tooManyAccounts, err = true, nil
 	case err == nil:
-		b.last = *next
-		m.made.Add(1)
+		basis.checkpoint = *next
+		m.madeCount.Add(1)
 	}
-	b.last.Parts = nil
-	m.bases[org] = b
+	basis.checkpoint.Parts = nil
+	m.bases[org] = basis
 	return err == nil, err
 }
 
 // verifyChain walks an organization's chain of checkpoints up to the first checkpoint that is missing, lacks
-// a part or is the given wrong one (nil: none is known to be wrong). It removes the rows after the last good checkpoint, and
-// returns that checkpoint without its parts.
-func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrong *balances.Checkpoint) (last balances.Checkpoint, err error) {
+// a part or is wrongCheckpoint (nil: none is known to be wrong). It removes the rows after the last good
+// checkpoint, and returns that checkpoint without its parts.
+func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrongCheckpoint *balances.Checkpoint) (lastGood balances.Checkpoint, err error) {
 	err = balances.Checkpoints(view, org, func(c *balances.Checkpoint) (bool, error) {
-		if c.Previous != last.Seq || wrong != nil && c.Seq == wrong.Seq {
+		if c.Previous != lastGood.Seq || wrongCheckpoint != nil && c.Seq == wrongCheckpoint.Seq {
 			return false, nil
 		}
 		complete, err := balances.HasParts(view, org, c)
 		if complete && err == nil {
-			last = *c
-			last.Parts = nil
+			lastGood = *c
+			lastGood.Parts = nil
 		}
 		return complete, err
 	})
 	if err != nil {
-		return last, err
+		return lastGood, err
 	}
 	var removals []posting.KV
-	err = balances.CheckpointsAfter(view, org, &last, func(removal posting.KV) error {
+	err = balances.CheckpointsAfter(view, org, &lastGood, func(removal posting.KV) error {
 		removals = append(removals, removal)
 		return nil
 	})
 	if err == nil && len(removals) > 0 {
 		m.rt.Log.Info("checkpoints of trial balances are made again", "organization", org.String(), "rows", len(removals))
 	}
-	for rows := range slices.Chunk(removals, maxRemoved) {
+	for rows := range slices.Chunk(removals, maxRemovals) {
 		if err == nil {
 			err = m.submit(rows...)
 		}
 	}
-	return last, err
+	return lastGood, err
 }
 
 // submit makes rows durable.
@@ -210,7 +210,7 @@ func (m *Maker) submit(rows ...posting.KV) error {
 	if err := m.rt.Context().Err(); err != nil {
 		return err
 	}
-	done := make(chan posting.Receipt, 1)
-	m.rt.Journal.Submit(&posting.Change{KVs: rows}, func(r posting.Receipt) { done <- r })
-	return (<-done).Err
+	receipts := make(chan posting.Receipt, 1)
+	m.rt.Journal.Submit(&posting.Change{KVs: rows}, func(r posting.Receipt) { receipts <- r })
+	return (<-receipts).Err
 }

@@ -69,7 +69,7 @@ func (f *fixture) bookDays(org ledger.ID, days, entries int) {
 	}
 }
 
-// bookDebt books an entry between the bank and an account.
+// bookDebt books an entry of 10 between the bank and an account.
 func (f *fixture) bookDebt(org ledger.ID, path string) {
 	f.t.Helper()
 	line := func(path string, side ledger.Side) ledger.Posting {
@@ -90,8 +90,8 @@ func (f *fixture) makeDue() {
 	}
 }
 
-// rows returns an organization's rows of checkpoints.
-func (f *fixture) rows(org ledger.ID) map[string]string {
+// checkpointRows returns an organization's rows of checkpoints, heads and parts, by key.
+func (f *fixture) checkpointRows(org ledger.ID) map[string]string {
 	f.t.Helper()
 	view := f.Journal.View()
 	defer view.Close()
@@ -108,7 +108,8 @@ func (f *fixture) rows(org ledger.ID) map[string]string {
 	return rows
 }
 
-func (f *fixture) group() uint64 {
+// lastGroup returns the number of the last group of Changes that the journal has written.
+func (f *fixture) lastGroup() uint64 {
 	n, _ := f.Journal.LastGroup()
 	return n
 }
@@ -129,12 +130,12 @@ func TestEachOrganizationHasACheckpointPerFinishedDay(t *testing.T) {
 	f.bookDays(firstOrg, 3, 4)
 	f.bookDays(secondOrg, 2, 3)
 	f.makeDue()
-	if a, b := len(headKeys(f.rows(firstOrg))), len(headKeys(f.rows(secondOrg))); a != 2 || b != 1 {
+	if a, b := len(headKeys(f.checkpointRows(firstOrg))), len(headKeys(f.checkpointRows(secondOrg))); a != 2 || b != 1 {
 		t.Errorf("there are %d and %d", a, b)
 	}
 	f.bookDays(firstOrg, 1, 4)
 	f.makeDue()
-	if a, b := len(headKeys(f.rows(firstOrg))), len(headKeys(f.rows(secondOrg))); a != 3 || b != 1 {
+	if a, b := len(headKeys(f.checkpointRows(firstOrg))), len(headKeys(f.checkpointRows(secondOrg))); a != 3 || b != 1 {
 		t.Errorf("later there are %d and %d", a, b)
 	}
 }
@@ -143,11 +144,11 @@ func TestExistingCheckpointsAreNotWrittenAgain(t *testing.T) {
 	f := open(t)
 	f.bookDays(firstOrg, 5, 3)
 	f.makeDue()
-	before := f.group()
+	before := f.lastGroup()
 	f.makeDue()
 	f.restart()
 	f.makeDue()
-	if after := f.group(); after != before {
+	if after := f.lastGroup(); after != before {
 		t.Errorf("groups %d to %d were written", before+1, after)
 	}
 }
@@ -164,13 +165,13 @@ func TestOrganizationWithoutAccountsHasCheckpoints(t *testing.T) {
 		}
 	}
 	f.makeDue()
-	if got := len(f.rows(firstOrg)); got != 2 {
+	if got := len(f.checkpointRows(firstOrg)); got != 2 {
 		t.Errorf("%d rows", got)
 	}
-	before := f.group()
+	before := f.lastGroup()
 	f.restart()
 	f.makeDue()
-	if after := f.group(); after != before {
+	if after := f.lastGroup(); after != before {
 		t.Errorf("%d groups were written again", after-before)
 	}
 }
@@ -180,7 +181,7 @@ func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 	f := open(t)
 	f.bookDays(firstOrg, 8, 4)
 	f.makeDue()
-	want := f.rows(firstOrg)
+	want := f.checkpointRows(firstOrg)
 	keys := slices.Sorted(maps.Keys(want))
 	heads := headKeys(want)
 	if len(heads) != 7 || len(keys) != 14 {
@@ -200,17 +201,18 @@ func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 		"a part without a checkpoint": {{Org: firstOrg, Key: store.KeyCheckpointPart(1_000, 3), Value: []byte("?")}},
 	} {
 		f.submit(&posting.Change{KVs: damage})
-		if maps.Equal(f.rows(firstOrg), want) {
+		if maps.Equal(f.checkpointRows(firstOrg), want) {
 			t.Fatalf("%s: nothing was spoilt", name)
 		}
 		f.restart()
 		f.makeDue()
-		if got := f.rows(firstOrg); !maps.Equal(got, want) {
+		if got := f.checkpointRows(firstOrg); !maps.Equal(got, want) {
 			t.Errorf("%s: %d rows instead of %d, or others", name, len(got), len(want))
 		}
 	}
 }
 
+// deletionsOf returns what deletes the rows with the given keys.
 func deletionsOf(keys ...string) (rows []posting.KV) {
 	for _, key := range keys {
 		rows = append(rows, posting.KV{Org: firstOrg, Key: []byte(key)})
@@ -218,12 +220,12 @@ func deletionsOf(keys ...string) (rows []posting.KV) {
 	return rows
 }
 
-// A wrong checkpoint is detected when the next one is computed from it.
+// A checkpoint with a wrong part is detected when the next checkpoint is computed from it.
 func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	f := open(t)
 	f.bookDays(firstOrg, 4, 4)
 	f.makeDue()
-	rows := f.rows(firstOrg)
+	rows := f.checkpointRows(firstOrg)
 	keys := slices.Sorted(maps.Keys(rows))
 	lastKey := keys[len(keys)-1]
 	wrongRow := strings.Replace(rows[lastKey], "bank", "bang", 1)
@@ -234,10 +236,10 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 		}
 		f.bookDays(firstOrg, 1, 4)
 		f.makeDue()
-		if f.rows(firstOrg)[lastKey] != rows[lastKey] {
+		if f.checkpointRows(firstOrg)[lastKey] != rows[lastKey] {
 			t.Errorf("restarted %v: the part is still wrong", restart)
 		}
-		rows = f.rows(firstOrg)
+		rows = f.checkpointRows(firstOrg)
 		keys = slices.Sorted(maps.Keys(rows))
 		lastKey = keys[len(keys)-1]
 		wrongRow = strings.Replace(rows[lastKey], "bank", "bang", 1)
@@ -247,20 +249,21 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	}
 }
 
-// If a head is missing, the next checkpoint is not computed from an earlier one.
+// If a head is missing, that checkpoint is made again before the next one; the next one is not computed from an
+// earlier checkpoint.
 func TestMissingHeadIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	f := open(t)
 	f.bookDays(firstOrg, 4, 4)
 	f.makeDue()
-	before := f.rows(firstOrg)
-	made := headKeys(before)
-	last := made[len(made)-1]
-	f.submit(&posting.Change{KVs: deletionsOf(last)})
+	before := f.checkpointRows(firstOrg)
+	heads := headKeys(before)
+	lastHead := heads[len(heads)-1]
+	f.submit(&posting.Change{KVs: deletionsOf(lastHead)})
 	f.bookDays(firstOrg, 1, 4)
 	f.makeDue()
-	rows := f.rows(firstOrg)
-	if got := len(headKeys(rows)); got != 4 || rows[last] != before[last] {
-		t.Errorf("there are %d, and what was gone is %x", got, rows[last])
+	rows := f.checkpointRows(firstOrg)
+	if got := len(headKeys(rows)); got != 4 || rows[lastHead] != before[lastHead] {
+		t.Errorf("there are %d, and what was gone is %x", got, rows[lastHead])
 	}
 }
 
@@ -269,7 +272,7 @@ func TestMakerRunsOnThePool(t *testing.T) {
 	f.bookDays(firstOrg, 3, 4)
 	f.maker.Begin()
 	f.Runtime.Quiesce()
-	if got := len(headKeys(f.rows(firstOrg))); got != 2 {
+	if got := len(headKeys(f.checkpointRows(firstOrg))); got != 2 {
 		t.Errorf("there are %d", got)
 	}
 }
@@ -279,36 +282,36 @@ func TestCheckpointsAreMadeLaterIfTheDiskIsLow(t *testing.T) {
 	f.bookDays(firstOrg, 3, 4)
 	f.JournalOptions.Store.MinFree = 1 << 62
 	f.restart()
-	maker := f.maker
-	if err := maker.MakeDue(); err == nil {
+	refusedMaker := f.maker
+	if err := refusedMaker.MakeDue(); err == nil {
 		t.Error("nothing was refused")
 	}
-	if got := len(f.rows(firstOrg)); got != 0 {
+	if got := len(f.checkpointRows(firstOrg)); got != 0 {
 		t.Errorf("%d rows were written", got)
 	}
 	f.JournalOptions.Store.MinFree = 0
 	f.restart()
-	maker.ContinueOn(f.Runtime) // the Maker whose checkpoints were refused; nothing was booked since
-	if err := maker.MakeDue(); err != nil {
+	refusedMaker.ContinueOn(f.Runtime) // it makes them although nothing was booked since the refusal
+	if err := refusedMaker.MakeDue(); err != nil {
 		t.Error(err)
 	}
-	if got := len(headKeys(f.rows(firstOrg))); got != 2 {
+	if got := len(headKeys(f.checkpointRows(firstOrg))); got != 2 {
 		t.Errorf("later there are %d", got)
 	}
 }
 
 func TestPauseGrowsWithTheDurationOfARun(t *testing.T) {
 	for took, want := range map[time.Duration]int{0: 2, 80 * time.Millisecond: 2, 100 * time.Millisecond: 3, 600 * time.Millisecond: 5, time.Hour: 6} {
-		if got := checkpoint.RestAfter(took); got != want {
+		if got := checkpoint.DelayAfter(took); got != want {
 			t.Errorf("after %v it rests %d doublings, want %d", took, got, want)
 		}
 	}
 }
 
-// addManyRows returns the rows that replace the first of the given checkpoints by one with as many further
+// manyAccountsRows returns rows that replace the first of the given checkpoints by a checkpoint with as many more
 // accounts as its head has room for. The new head still states the old number of accounts, because with a
 // large number the next checkpoint would be due later.
-func addManyRows(t *testing.T, rows map[string]string) (replacement []posting.KV) {
+func manyAccountsRows(t *testing.T, rows map[string]string) (replacement []posting.KV) {
 	t.Helper()
 	key := []byte(headKeys(rows)[0])
 	head, err := store.DecodeCheckpointHead(key, []byte(rows[string(key)]))
@@ -350,14 +353,14 @@ func addManyRows(t *testing.T, rows map[string]string) (replacement []posting.KV
 // longPath returns a path of the maximum length.
 func longPath(path string) string { return path + strings.Repeat("x", ledger.MaxPath-len(path)) }
 
-// A head has room for a bounded number of parts. If there are more accounts, no further checkpoint is
-// made, and none is tried again and again.
+// A head has room for a bounded number of parts. If the accounts need more parts, no further checkpoint is made,
+// and the Maker does not try it again and again.
 func TestNoCheckpointOfTooManyAccounts(t *testing.T) {
 	f := open(t)
 	f.bookDays(firstOrg, 1, 4)
-	f.bookDebt(firstOrg, longPath("Q:z")) // after all others, on the second day
+	f.bookDebt(firstOrg, longPath("Q:z")) // after all other accounts in order, booked on the second day
 	f.makeDue()
-	for _, row := range addManyRows(t, f.rows(firstOrg)) {
+	for _, row := range manyAccountsRows(t, f.checkpointRows(firstOrg)) {
 		f.submit(&posting.Change{KVs: []posting.KV{row}})
 	}
 	f.restart()
@@ -367,14 +370,14 @@ func TestNoCheckpointOfTooManyAccounts(t *testing.T) {
 	for range 2 {
 		f.bookDays(firstOrg, 1, 4)
 		f.makeDue()
-		if got := len(headKeys(f.rows(firstOrg))); got != 1 {
+		if got := len(headKeys(f.checkpointRows(firstOrg))); got != 1 {
 			t.Fatalf("there are %d", got)
 		}
 	}
 	f.bookDays(firstOrg, 1, 4)
-	before := f.group()
+	before := f.lastGroup()
 	f.makeDue()
-	if after := f.group(); after != before {
+	if after := f.lastGroup(); after != before {
 		t.Errorf("%d groups were written for nothing", after-before)
 	}
 }

@@ -24,17 +24,17 @@ func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Act{Org: f.org, ID: created.Record.ID, Product: contract.InstalmentSale, Reading: contract.Secular}
+	request := Act{Org: f.org, ID: created.Record.ID, Product: contract.InstalmentSale, Reading: contract.Secular}
 	act := func(action contract.Action, body, key string) Result {
 		t.Helper()
-		if a.Action, a.Input = action, parseInput(t, body); key != "" {
-			a.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
+		if request.Action, request.Input = action, parseInput(t, body); key != "" {
+			request.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
 		}
-		r, err := f.service.Act(a)
+		r, err := f.service.Act(request)
 		if err != nil {
 			t.Fatal(action, err)
 		}
-		a.Key = actors.Key{}
+		request.Key = actors.Key{}
 		return r
 	}
 	wantDaysPastDue := func(r Result, want string) {
@@ -51,7 +51,7 @@ func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 		t.Helper()
 		view := f.Journal.View()
 		defer view.Close()
-		r, found, err := Load(view, f.org, a.ID)
+		r, found, err := Load(view, f.org, request.ID)
 		if err != nil || !found {
 			t.Fatal(found, err)
 		}
@@ -72,21 +72,21 @@ func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 	}
 	wantDaysPastDue(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5") // the cached reply
 	wantDaysPastDue(readContract(), "10")
-	wantDaysPastDue(act(contract.RecordPayment, `{"amount":"400"}`, ""), "0") // it pays the overdue row
+	wantDaysPastDue(act(contract.RecordPayment, `{"amount":"400"}`, ""), "0") // pays the overdue instalment
 }
 
-// An action for which a contract has no room left is refused with a clear message. The contract can still be
-// closed, also with a key: its records never exceed the writer's limit.
-func TestAFullContractIsRefusedByNameAndClosed(t *testing.T) {
+// A contract that has reached its largest size refuses a further gift, and names the full list in the refusal. The
+// contract can still be closed, also with an idempotency key: its record never exceeds the writer's limit.
+func TestFullContractRefusesGiftsAndCanBeClosed(t *testing.T) {
 	if room := posting.MaxRecord - contract.MaxStored; room < posting.MaxRecord/4 {
 		t.Fatalf("a full contract leaves room for %d bytes", room)
 	}
 	f := openFixture(t)
 	f.Close()
-	f.JournalOptions.Store.MemTable = store.DefaultMemTable // the bound is the record's, not that of a small group
+	f.JournalOptions.Store.MemTable = store.DefaultMemTable // the fixture's small one would refuse before the contract is full
 	f.start()
 	created, err := f.service.Create(Create{Org: f.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
-		saved[:len(saved)-1]+`,"metadata":{"x":"`+strings.Repeat("x", 64<<10-8)+`"}}`)})
+		depositBody[:len(depositBody)-1]+`,"metadata":{"x":"`+strings.Repeat("x", 64<<10-8)+`"}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

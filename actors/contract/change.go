@@ -14,39 +14,39 @@ import (
 	"mizan/posting"
 )
 
-// changeOf returns the Change of a decision. Its first step is the contract's.
-func changeOf(org ledger.ID, d *contract.Decision, version uint64) *posting.Change {
-	r := d.Record
-	source := ledger.Source{Kind: ledger.Contract, ID: r.ID}
+// changeOf returns the Change that makes a decision durable. The first step of the Change is the contract's.
+func changeOf(org ledger.ID, decision *contract.Decision, version uint64) *posting.Change {
+	record := decision.Record
+	source := ledger.Source{Kind: ledger.Contract, ID: record.ID}
 	step := posting.Step{
-		Org: org, Source: source, Expect: version, Record: contract.AppendRecord(nil, r),
-		Due: d.Due, Finish: d.Finish, Events: d.Events,
+		Org: org, Source: source, Expect: version, Record: contract.AppendRecord(nil, record),
+		Due: decision.Due, Finish: decision.Finish, Events: decision.Events,
 	}
 	if version == 0 {
-		step.List = ListOf(r.Product, r.Reading)
-		step.Also = append(step.Also, ListOfEnv(r.Product, r.Reading, r.Asset.Env))
-		step.Number = r.Product.Variants[r.Reading].Prefix
-		if who := r.Customer(); who != (ledger.ID{}) {
-			step.Also = append(step.Also, ListOfPerson(r.Product, r.Reading, who))
+		step.List = ListOf(record.Product, record.Reading)
+		step.Also = append(step.Also, ListOfEnv(record.Product, record.Reading, record.Asset.Env))
+		step.Number = record.Product.Variants[record.Reading].Prefix
+		if customer := record.Customer(); customer != (ledger.ID{}) {
+			step.Also = append(step.Also, ListOfPerson(record.Product, record.Reading, customer))
 		}
 	}
-	if d.Joined != (ledger.ID{}) {
-		step.Also = append(step.Also, ListOfPerson(r.Product, r.Reading, d.Joined))
+	if decision.Joined != (ledger.ID{}) {
+		step.Also = append(step.Also, ListOfPerson(record.Product, record.Reading, decision.Joined))
 	}
-	change := &posting.Change{MustRecord: d.MustRecord, Steps: []posting.Step{step}, KVs: registerRows(org, d)}
+	change := &posting.Change{MustRecord: decision.MustRecord, Steps: []posting.Step{step}, KVs: registerRows(org, decision)}
 	if version == 0 {
 		change.Counters = []ledger.CounterGuard{{
-			Org: org, Key: CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
+			Org: org, Key: CountKey(record.Product, record.Reading), Window: record.Asset.Env.String(),
 			Add: money.FromUint64(1), Max: money.Max, Refuse: ledger.OutOfRange,
 		}}
 	}
-	for _, dated := range d.Dated {
+	for _, dated := range decision.Dated {
 		change.Dates = append(change.Dates, posting.DateGuard{Org: org, Field: dated.Field, On: dated.On})
 	}
-	if !d.Reserve.IsZero() {
-		change.Counters = append(change.Counters, reservation(org, r.Asset, d.Reserve))
+	if !decision.Reserve.IsZero() {
+		change.Counters = append(change.Counters, reservation(org, record.Asset, decision.Reserve))
 	}
-	switch d.UnderWay {
+	switch decision.UnderWay {
 	case contract.Begins:
 		change.Counters = append(change.Counters, ledger.BatchesBegin(org))
 	case contract.Ends:
@@ -55,8 +55,8 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64) *posting.Chan
 	return change
 }
 
-// addReply adds the claim of the request's key and the cached reply to a contract's Change, directly behind
-// the contract's events. Without a key it does nothing. The error is a *ledger.Refusal.
+// addReply adds to a contract's Change the claim of the request's idempotency key, and the cached reply as a step
+// directly after the contract's. Without a key it does nothing. The error is a *ledger.Refusal.
 func (s *Service) addReply(change *posting.Change, key *actors.Key) error {
 	if key.IsZero() {
 		return nil
@@ -74,35 +74,35 @@ func (s *Service) addReply(change *posting.Change, key *actors.Key) error {
 	return nil
 }
 
-// maxReserved bounds the sum of all bookings on due dates in an asset: half of an amount's range. Package
-// posting refuses commands that would bring an account's total into the upper half, so bookings on due
-// dates, which are never refused, have room there.
+// maxReserved is the most that bookings on due dates may reserve together in an asset: half of an amount's range.
+// Package posting refuses commands that would bring an account's total into the upper half. That half is left for
+// the bookings on due dates, which are never refused.
 var maxReserved = func() money.Amount {
 	half, err := money.Max.DivFloor(money.FromUint64(2))
 	assert.NoError(err)
 	return half
 }()
 
-// reservation reserves room for bookings on due dates. The room is never released, because there is far
-// more room than money.
+// reservation returns the guard that reserves room for bookings on due dates. The room is never released, because
+// it is far larger than all amounts that occur.
 func reservation(org ledger.ID, asset money.Asset, amount money.Amount) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: "timed/" + asset.String(), Add: amount, Max: maxReserved, Refuse: ledger.OutOfRange}
 }
 
-// CountKey returns the key of the counters of a product's contracts in a reading. There is one counter
-// per environment: the environment takes the place of a counter's window.
+// CountKey returns the key of the counters for a product's contracts in a reading (secular or religious). There is
+// one counter per environment, whose name is the counter's window.
 func CountKey(p *contract.Product, reading *contract.Reading) string {
 	return "contracts/" + p.Variants[reading].Prefix
 }
 
-// Count returns how many contracts of a product exist in a reading, in the environments.
+// Count returns how many contracts of a product exist in a reading, in the given environments.
 func Count(view *posting.View, org ledger.ID, p *contract.Product, reading *contract.Reading, envs ...money.Env) (n uint64, err error) {
 	for _, env := range envs {
-		counted, err := view.Counter(org, CountKey(p, reading), env.String())
+		counter, err := view.Counter(org, CountKey(p, reading), env.String())
 		if err != nil {
 			return 0, err
 		}
-		inEnv, _ := counted.Uint64()
+		inEnv, _ := counter.Uint64()
 		n += inEnv
 	}
 	return n, nil
@@ -141,24 +141,25 @@ func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, bool, err
 func currentState(view *posting.View, org, id ledger.ID) (Result, error) {
 	r, found, err := Load(view, org, id)
 	if err != nil || !found {
-		return Result{}, errors.Join(err, unknown())
+		return Result{}, errors.Join(err, unknownContract())
 	}
 	return r, Show(view, org, r.Record)
 }
 
-// OpenReply reads the payload of a ledger.Reply about a contract with the keys that it was sealed
-// with. It returns the contract's id, and its stored form at the time of the reply. The error says
-// that the payload has another form or was changed.
-func OpenReply(keys actors.Sealer, org, reply ledger.ID, payload []byte) (id ledger.ID, form []byte, err error) {
-	return openReply(actors.OpenReply(keys, actors.ContractReply, org, reply, payload))
+// OpenReply decrypts the payload of a ledger.Reply about a contract; keys must contain the key that sealed the
+// payload. It returns the contract's id and the contract's record as stored at the time of the reply. The error
+// says that the payload has another form or was changed.
+func OpenReply(keys actors.Sealer, org, reply ledger.ID, payload []byte) (id ledger.ID, record []byte, err error) {
+	return splitReply(actors.OpenReply(keys, actors.ContractReply, org, reply, payload))
 }
 
-func openReply(plaintext []byte, openErr error) (id ledger.ID, form []byte, err error) {
-	if openErr == nil && len(plaintext) < len(id) {
-		openErr = fmt.Errorf("%w: it is cut off", actors.ErrReply)
+// splitReply splits a decrypted reply into the contract's id and record; decryptErr is the error of the decryption.
+func splitReply(plaintext []byte, decryptErr error) (id ledger.ID, record []byte, err error) {
+	if decryptErr == nil && len(plaintext) < len(id) {
+		decryptErr = fmt.Errorf("%w: it is cut off", actors.ErrReply)
 	}
-	if openErr != nil {
-		return id, nil, openErr
+	if decryptErr != nil {
+		return id, nil, decryptErr
 	}
 	return ledger.ID(plaintext[:len(id)]), plaintext[len(id):], nil
 }
@@ -174,32 +175,32 @@ func (s *Service) readReply(view *posting.View, org, reply ledger.ID) (Result, e
 	if !found {
 		return Result{}, fmt.Errorf("%w: it is not there", actors.ErrReply)
 	}
-	id, form, err := openReply(s.rt.OpenReply(actors.ContractReply, org, reply, stored.Payload))
+	id, storedRecord, err := splitReply(s.rt.OpenReply(actors.ContractReply, org, reply, stored.Payload))
 	if err != nil {
 		return Result{}, err
 	}
-	record, err := contract.ReadRecord(id, form)
+	record, err := contract.ReadRecord(id, storedRecord)
 	if err != nil {
 		return Result{}, fmt.Errorf("%w: %w", actors.ErrReply, err)
 	}
 	current, found, err := Load(view, org, id)
 	if err != nil || !found {
-		return Result{}, errors.Join(err, unknown())
+		return Result{}, errors.Join(err, unknownContract())
 	}
-	before, found, err := actors.EventBeforeReply(view, org, source, stored.Stamp.LastSeq)
+	contractEvent, found, err := actors.EventBeforeReply(view, org, source, stored.Stamp.LastSeq)
 	if err != nil {
 		return Result{}, err
 	}
-	if !found || before.Source.ID != id {
+	if !found || contractEvent.Source.ID != id {
 		return Result{}, fmt.Errorf("%w: it is not behind its contract", actors.ErrReply)
 	}
 	stamp := current.Stamp
-	stamp.Version, stamp.LastSeq, stamp.Updated = before.Version, before.Seq, before.Booked
-	r := shownAt(record, stamp, stamp.Updated)
+	stamp.Version, stamp.LastSeq, stamp.Updated = contractEvent.Version, contractEvent.Seq, contractEvent.Booked
+	r := resultAt(record, stamp, stamp.Updated)
 	return r, Show(view, org, r.Record)
 }
 
-// cachedReplyOr returns the reply to the request that was the first to claim the key; without one, the
+// cachedReplyOr returns the cached reply if another request has claimed the key meanwhile, and otherwise the
 // refusal.
 func (s *Service) cachedReplyOr(org ledger.ID, key *actors.Key, refusal error) (Result, error) {
 	if r, found, err := s.cachedReply(org, key); found || err != nil {

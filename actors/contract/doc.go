@@ -1,29 +1,29 @@
-// Package contract runs one actor per contract that is being changed: it decides with ledger/contract and submits
-// the Change to the writer. One kind of actor serves all products.
+// Package contract runs one actor per contract that is being changed. The actor decides with ledger/contract
+// and submits the decision as a Change to the writer. One kind of actor serves all products.
 //
 // Invariants:
 //  1. A decision is made on the state that the writer has acknowledged. If the writer refuses a Change because
 //     the record has a newer version, the decision is made again on the stored state.
-//  2. A caller gets a response when the Change is durable. A request with a key stores its reply in its
-//     own Change, and a repeated request gets that reply. A screening never changes, so the screening
-//     itself is its reply.
-//  3. A contract is found in its own reading and product only; elsewhere it is unknown.
+//  2. A caller gets a response when the Change is durable. A request with an idempotency key
+//     stores its reply in its own Change, and a repeated request gets that reply. A stored screening never
+//     changes, so a repeated request to screen gets the screening itself.
+//  3. A contract is found only in its own product and its own reading (secular or religious).
 //  4. Due dates are handled at the record's due instant, in order and once, whatever else the process
 //     does. Overdue dates are handled before an action. Dates that are still overdue after an action
 //     are handled at once, even if the clock stands still.
 //  5. An actor stays only while a caller waits for it: the contract's state is in the store.
-//  6. The writer gives a contract its number, without gaps per organization and prefix.
+//  6. The writer numbers contracts without gaps, separately for each organization and prefix of numbers.
 //  7. Bookings on due dates are never refused and bring no total out of range: the command that starts the due
 //     dates reserves room in a counter of the asset, and is refused if there is no room.
-//  8. The rows of an issue's register of holders are written with the record, in one Change, and a decision reads
-//     them at the record's version.
-//  9. An action in batches continues by itself, one Change per batch. A counter counts such actions from their
-//     declaration to their last batch, and no month is closed while it is above zero.
+//  8. The register of a certificate issue's holders is written in one Change with the record, and a decision
+//     reads both at the same version.
+//  9. An action in batches continues by itself, one Change per batch. A counter counts such actions from the
+//     request to the last batch, and no month is closed while the counter is above zero.
 //  10. A contract is shown as of the clock's day; a cached reply shows it as of the day on which the
 //     reply was booked.
 //
 // Callers: api (Service), cmd (New).
 //
-// Rejected: an actor for a creation. No other request can know a contract that does not exist yet, and the key's
-// claim detects repetitions.
+// Rejected: an actor for the creation of a contract. No other request can know a contract that does not exist yet,
+// and the claim of the idempotency key detects a repeated request.
 package contract

@@ -21,10 +21,10 @@ import (
 	"mizan/posting/balances"
 )
 
-// manyHolders is a number of holders whose rows do not fit into one group of the writer.
+// manyHolders is so large that the holders' rows do not fit into one group of Changes, which the writer stores together.
 const manyHolders = 1_600
 
-// holdersFixture is an issue with many holders over a real journal.
+// holdersFixture is an issue of certificates with many holders over a real journal.
 type holdersFixture struct {
 	*fixture
 	reading          *contract.Reading
@@ -37,7 +37,8 @@ const issueBody = `{"name":"Tower","region":"MY","backing_type":"lease","underly
 	"total_value":"4000000","certificate_value":"100","expected_yield":5,"maturity_months":1,"subscription_start":"2026-09-01","subscription_end":"2026-09-30",
 	"early_redemption_allowed":true,"early_redemption_penalty":"77777"}`
 
-// filledIssues has an issue of each reading with all its subscribers; the tests begin with copies.
+// filledIssues caches an issue with all its subscribers for each reading (secular or religious). Each test begins
+// with a copy.
 var filledIssues = make(map[*contract.Reading]*filledIssue)
 
 type filledIssue struct {
@@ -45,22 +46,22 @@ type filledIssue struct {
 	image *testkit.Image
 }
 
-// openIssue opens an issue in a reading with many subscribers.
+// openIssue opens a copy of the issue with many subscribers in a reading.
 func openIssue(t *testing.T, reading *contract.Reading) *holdersFixture {
 	t.Helper()
-	p := filledIssues[reading]
-	if p == nil {
-		p = fill(t, reading)
-		filledIssues[reading] = p
+	filled := filledIssues[reading]
+	if filled == nil {
+		filled = fillIssue(t, reading)
+		filledIssues[reading] = filled
 	}
-	c := p.holdersFixture
-	c.fixture = &fixture{World: p.image.World(t), t: t, org: p.org}
-	c.start()
-	return &c
+	issue := filled.holdersFixture
+	issue.fixture = &fixture{World: filled.image.World(t), t: t, org: filled.org}
+	issue.start()
+	return &issue
 }
 
-// fill makes the issue and its subscribers.
-func fill(t *testing.T, reading *contract.Reading) *filledIssue {
+// fillIssue makes an issue and its subscribers.
+func fillIssue(t *testing.T, reading *contract.Reading) *filledIssue {
 	t.Helper()
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
@@ -71,28 +72,28 @@ func fill(t *testing.T, reading *contract.Reading) *filledIssue {
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	c := holdersFixture{fixture: openFixture(t), reading: reading, certificatesOf: make(map[ledger.ID]int64)}
-	created, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: parseInput(t, issueBody)})
+	issue := holdersFixture{fixture: openFixture(t), reading: reading, certificatesOf: make(map[ledger.ID]int64)}
+	created, err := issue.service.Create(Create{Org: issue.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: parseInput(t, issueBody)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.id = created.Record.ID
+	issue.id = created.Record.ID
 	if reading.ReviewFirst {
-		c.do(contract.Pass, `{"approved_by":"the board","fatwa_reference":"F-7"}`)
+		issue.mustRequest(contract.Pass, `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 	}
-	c.do(contract.Offer, "")
+	issue.mustRequest(contract.Offer, "")
 	for range manyHolders {
 		investor := uuid.New()
 		for range 1 + random.IntN(8)/7 {
 			n := 1 + random.Int64N(9)
-			c.do(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, investor, n))
-			c.certificatesOf[investor] += n
-			c.certificatesSold += n
+			issue.mustRequest(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, investor, n))
+			issue.certificatesOf[investor] += n
+			issue.certificatesSold += n
 		}
 	}
-	c.Runtime.Quiesce()
-	c.Close()
-	return &filledIssue{c, c.Image()}
+	issue.Runtime.Quiesce()
+	issue.Close()
+	return &filledIssue{issue, issue.Image()}
 }
 
 func (c *holdersFixture) request(action contract.Action, body, key string) (Result, error) {
@@ -103,7 +104,7 @@ func (c *holdersFixture) request(action contract.Action, body, key string) (Resu
 	return c.service.Act(a)
 }
 
-func (c *holdersFixture) do(action contract.Action, body string) Result {
+func (c *holdersFixture) mustRequest(action contract.Action, body string) Result {
 	c.t.Helper()
 	r, err := c.request(action, body, "")
 	if err != nil {
@@ -112,7 +113,7 @@ func (c *holdersFixture) do(action contract.Action, body string) Result {
 	return r
 }
 
-// copyIssue copies the issue to its own directory, with no service running.
+// copyIssue copies the issue to a directory of its own, with no service running.
 func (c *holdersFixture) copyIssue(t *testing.T) *holdersFixture {
 	t.Helper()
 	copied := *c
@@ -120,19 +121,19 @@ func (c *holdersFixture) copyIssue(t *testing.T) *holdersFixture {
 	return &copied
 }
 
-// commitWithoutActor makes an action and a number of its batches durable without the actor, as a kill between two
-// batches would leave them.
+// commitWithoutActor makes an action and its first batches durable without the actor, as a kill between two batches
+// would leave them.
 func (c *holdersFixture) commitWithoutActor(action contract.Action, body string, batches int64) {
 	c.t.Helper()
 	c.OpenJournal()
-	for n := int64(-1); n < batches; n++ {
+	for batch := int64(-1); batch < batches; batch++ { // -1: the action itself
 		view := c.Journal.View()
 		loaded, _, err := Load(view, c.org, c.id)
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		requested := contract.Batch
-		if n < 0 {
+		if batch < 0 {
 			requested = action
 		}
 		loaded.Record.Register, err = Extract(view, c.org, c.id, loaded.Record.RegisterExtract(requested, parseInput(c.t, body)))
@@ -141,7 +142,7 @@ func (c *holdersFixture) commitWithoutActor(action contract.Action, body string,
 			c.t.Fatal(err)
 		}
 		var d contract.Decision
-		if now := ledger.MicrosOf(c.Clock.Now()); n < 0 {
+		if now := ledger.MicrosOf(c.Clock.Now()); batch < 0 {
 			d, err = loaded.Record.Act(action, parseInput(c.t, body), now)
 		} else {
 			d, _ = loaded.Record.OnDue(now)
@@ -154,7 +155,7 @@ func (c *holdersFixture) commitWithoutActor(action contract.Action, body string,
 	c.Close()
 }
 
-// balances returns the balances of all accounts, on their normal sides.
+// balances returns the balances of all accounts that are not zero, each on the account's normal side.
 func (c *holdersFixture) balances() map[ledger.Path]string {
 	c.t.Helper()
 	view := c.Journal.View()
@@ -172,21 +173,21 @@ func (c *holdersFixture) balances() map[ledger.Path]string {
 	return all
 }
 
-// wantBalances compares the balances of all accounts. Each holder of n certificates must have paid(n) on the
-// current account and, unless the path holders is empty, 100 per certificate on an account below that path. The
-// map common has the balances of the other accounts; in their paths {c} stands for the contract's id.
-func (c *holdersFixture) wantBalances(holders string, paid func(n int64) int64, common map[string]int64) {
+// wantBalances compares the balances of all accounts. A holder of n certificates must have payout(n) on the current
+// account, and 100 per certificate on an account below holdersPath; if holdersPath is empty, no such account may have
+// a balance. All other balances must be otherBalances, in whose paths {c} stands for the contract's id.
+func (c *holdersFixture) wantBalances(holdersPath string, payout func(n int64) int64, otherBalances map[string]int64) {
 	c.t.Helper()
 	want := make(map[ledger.Path]string)
 	for holder, n := range c.certificatesOf {
-		if holders != "" {
-			want[ledger.Path(fmt.Sprintf("%s:%v:%v", holders, c.id, holder))] = fmt.Sprint(100 * n)
+		if holdersPath != "" {
+			want[ledger.Path(fmt.Sprintf("%s:%v:%v", holdersPath, c.id, holder))] = fmt.Sprint(100 * n)
 		}
-		if sum := paid(n); sum > 0 {
+		if sum := payout(n); sum > 0 {
 			want[ledger.Path(fmt.Sprintf("L:customer:%v:current", holder))] = fmt.Sprint(sum)
 		}
 	}
-	for path, sum := range common {
+	for path, sum := range otherBalances {
 		if sum != 0 {
 			want[ledger.Path(strings.ReplaceAll(path, "{c}", c.id.String()))] = fmt.Sprint(sum)
 		}
@@ -212,54 +213,53 @@ func (c *holdersFixture) progress() (contract.Progress, bool) {
 	return r.Record.Progress()
 }
 
-// After a stop between any two batches of an activation or a redemption the next start continues: no
-// holder is left out, and none is paid twice.
+// After a stop between any two batches of an action, the next start continues the action: no holder is left out,
+// and none is paid twice.
 func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 	base := openIssue(t, contract.Religious)
-	face := 100 * base.certificatesSold
+	faceValue := 100 * base.certificatesSold
 	base.Runtime.Quiesce()
-	offered := base.copyIssue(t)
-	base.do(contract.Activate, "")
+	offeredIssue := base.copyIssue(t)
+	base.mustRequest(contract.Activate, "")
 	base.Runtime.Quiesce()
-	active := base.copyIssue(t)
+	activeIssue := base.copyIssue(t)
 	penalty := func(n int64) int64 { return min(77777*n/base.certificatesSold, 100*n) }
 	penalties := int64(0)
 	for _, n := range base.certificatesOf {
 		penalties += penalty(n)
 	}
 	for _, step := range []struct {
-		from    *holdersFixture
-		action  contract.Action
-		body    string
-		holders string
-		paid    func(n int64) int64
-		common  map[string]int64
+		issue         *holdersFixture
+		action        contract.Action
+		body          string
+		holdersPath   string
+		payout        func(n int64) int64
+		otherBalances map[string]int64
 	}{
-		{offered, contract.Activate, "", "Q:holders", func(int64) int64 { return 0 }, map[string]int64{"A:underlying:{c}": face}},
-		{active, contract.Profit, fmt.Sprintf(`{"total_profit":%d}`, 3*base.certificatesSold+5), "Q:holders", func(n int64) int64 { return 3 * n },
-			map[string]int64{"A:underlying:{c}": face, "A:cash:MY": 3*base.certificatesSold + 5, "L:undistributed:{c}": 5}},
-		{active, contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`, "", func(n int64) int64 { return 100*n - penalty(n) },
-			map[string]int64{"A:cash:MY": face, "L:charity": penalties}},
-		{active, contract.Default, `{"reason":"enough"}`, "Q:holders_defaulted", func(int64) int64 { return 0 }, map[string]int64{"A:underlying_impaired:{c}": face}},
+		{offeredIssue, contract.Activate, "", "Q:holders", func(int64) int64 { return 0 }, map[string]int64{"A:underlying:{c}": faceValue}},
+		{activeIssue, contract.Profit, fmt.Sprintf(`{"total_profit":%d}`, 3*base.certificatesSold+5), "Q:holders", func(n int64) int64 { return 3 * n },
+			map[string]int64{"A:underlying:{c}": faceValue, "A:cash:MY": 3*base.certificatesSold + 5, "L:undistributed:{c}": 5}},
+		{activeIssue, contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`, "", func(n int64) int64 { return 100*n - penalty(n) },
+			map[string]int64{"A:cash:MY": faceValue, "L:charity": penalties}},
+		{activeIssue, contract.Default, `{"reason":"enough"}`, "Q:holders_defaulted", func(int64) int64 { return 0 }, map[string]int64{"A:underlying_impaired:{c}": faceValue}},
 	} {
 		batches := contract.Batches(step.action, int64(len(base.certificatesOf)))
 		if batches < 7 {
 			t.Fatalf("%s takes %d batches", step.action, batches)
 		}
-		sampled := testing.Short() || step.action == contract.RedeemEarly || step.action == contract.Default
+		tryEveryFourth := testing.Short() || step.action == contract.RedeemEarly || step.action == contract.Default
 		for n := range batches + 1 {
-			if sampled && n%4 != 0 && n != batches {
-				// A full run tries a stop after each batch of an activation and of a profit. The other batches are like those.
-				continue
+			if tryEveryFourth && n%4 != 0 && n != batches {
+				continue // only a full run, and only for activation and profit, tries a stop after every batch
 			}
-			c := step.from.copyIssue(t)
+			c := step.issue.copyIssue(t)
 			c.commitWithoutActor(step.action, step.body, n)
 			c.start()
 			c.Runtime.Quiesce()
 			if p, running := c.progress(); running {
 				t.Fatalf("%s after a stop at batch %d is still at %+v", step.action, n, p)
 			}
-			c.wantBalances(step.holders, step.paid, step.common)
+			c.wantBalances(step.holdersPath, step.payout, step.otherBalances)
 			c.Close()
 		}
 	}
@@ -269,21 +269,21 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 // the action's progress.
 func TestRequestsDuringBatchesWait(t *testing.T) {
 	issue := openIssue(t, contract.Secular)
-	answer := issue.do(contract.Activate, "")
+	answer := issue.mustRequest(contract.Activate, "")
 	if p, running := answer.Record.Progress(); !running || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
 		t.Fatalf("the answer is %s with %+v", answer.Record.Status, p)
 	}
-	first, err := issue.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*issue.certificatesSold), "profit") // while the activation is carried out
+	profitAnswer, err := issue.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*issue.certificatesSold), "profit") // while the activation is carried out
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, running := first.Record.Progress(); !running || p.Doing != contract.Profit || p.Done != 0 {
+	if p, running := profitAnswer.Record.Progress(); !running || p.Doing != contract.Profit || p.Done != 0 {
 		t.Fatalf("the profit's answer has %+v", p)
 	}
 	if _, err = issue.request(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":1}`, uuid.New()), ""); err == nil {
 		t.Error("an active issue takes a subscription")
 	}
-	issue.do(contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`)
+	issue.mustRequest(contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`)
 	if _, err := issue.request(contract.Profit, `{"total_profit":"1"}`, ""); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("a redeemed issue has a profit: %v", err)
 	}
@@ -292,10 +292,10 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 	if err != nil || !repeated.Replay {
 		t.Fatal(repeated.Replay, err)
 	}
-	if string(contract.AppendRecord(nil, repeated.Record)) != string(contract.AppendRecord(nil, first.Record)) {
+	if string(contract.AppendRecord(nil, repeated.Record)) != string(contract.AppendRecord(nil, profitAnswer.Record)) {
 		t.Error("the repeated request is answered with another contract")
 	}
-	firstRows, repeatedRows := column(t, first.Record, "subscriptions").([]schema.Row), column(t, repeated.Record, "subscriptions").([]schema.Row)
+	firstRows, repeatedRows := column(t, profitAnswer.Record, "subscriptions").([]schema.Row), column(t, repeated.Record, "subscriptions").([]schema.Row)
 	if len(firstRows) != contract.ShownSubscriptions || fmt.Sprint(firstRows) != fmt.Sprint(repeatedRows) {
 		t.Errorf("%d and %d subscriptions are shown", len(firstRows), len(repeatedRows))
 	}
@@ -311,7 +311,7 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 	}
 }
 
-// No month is closed while batches are in progress, even if no actor runs that would continue them.
+// No month is closed while batches are in progress, even if no actor is running to continue them.
 func TestNoMonthIsClosedDuringBatches(t *testing.T) {
 	issue := openIssue(t, contract.Secular)
 	issue.Runtime.Quiesce()

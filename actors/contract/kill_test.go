@@ -21,31 +21,31 @@ import (
 	"mizan/internal/testkit"
 )
 
-// placement is an issue with many holders on a real server, with the test's own computation of its
-// amounts.
-type placement struct {
+// issueOnServer is an issue of certificates with many holders on a real server. It counts each holder's certificates
+// itself, so that the tests can compute the expected amounts.
+type issueOnServer struct {
 	t                *testing.T
-	s                *testkit.Server
-	d                *rand.Rand
-	base             string // path of the issue in the API
+	server           *testkit.Server
+	random           *rand.Rand
+	base             string // path of the issue in the API, with a slash at the end
 	certificatesOf   map[string]int64
 	certificatesSold int64
 	kills            int
 }
 
-// actionBound is how long an action may take, in real time. It is long, because the machine may be busy.
-const actionBound = 10 * time.Minute
+// maxActionTime is how long an action may take, in real time. It is long, because the machine may be busy.
+const maxActionTime = 10 * time.Minute
 
-func (p *placement) post(action, body, key string) (*testkit.Answer, error) {
-	return p.s.Session().With("idempotency-key", key).Post(p.base+action, body)
+func (p *issueOnServer) post(action, body, key string) (*testkit.Answer, error) {
+	return p.server.Session().With("idempotency-key", key).Post(p.base+action, body)
 }
 
-// perform carries out an action, with or without a kill, and repeats the request with its key until it
-// gets a response.
-func (p *placement) perform(action, body string) {
+// perform carries out an action. By chance it kills the server before the response, and repeats the request with the
+// same idempotency key. At last it checks that one more repetition gets the same response.
+func (p *issueOnServer) perform(action, body string) {
 	p.t.Helper()
 	key := uuid.NewString()
-	kill := p.d.IntN(3) == 0 // whether the server is killed before it responds
+	kill := p.random.IntN(3) == 0 // whether the server is killed before it responds
 	answers := make(chan *testkit.Answer, 1)
 	go func() {
 		a, err := p.post(action, body, key)
@@ -75,29 +75,29 @@ func (p *placement) perform(action, body string) {
 }
 
 // kill kills the server, checks the stored state, and starts the server again.
-func (p *placement) kill() {
+func (p *issueOnServer) kill() {
 	p.t.Helper()
-	p.s.Kill()
+	p.server.Kill()
 	p.kills++
-	p.verify()
-	p.s.Restart()
+	p.verifyStoredData()
+	p.server.Restart()
 }
 
-func (p *placement) verify() {
+func (p *issueOnServer) verifyStoredData() {
 	p.t.Helper()
-	if checked := testkit.Run(p.t, nil, "audit", "verify", "--data", p.s.Dir); checked.Exit != 0 {
+	if checked := testkit.Run(p.t, nil, "audit", "verify", "--data", p.server.Dir); checked.Exit != 0 {
 		p.t.Fatalf("after %d kills the books do not hold\n%s%s", p.kills, checked.Stdout, checked.Stderr)
 	}
 }
 
-// shown returns the contract as the API shows it.
-func (p *placement) shown() (v struct {
+// getIssue returns the issue as the API shows it.
+func (p *issueOnServer) getIssue() (v struct {
 	Data struct {
-		Status        string
-		Outstanding   json.Number `json:"certificates_outstanding"`
-		Holders       int         `json:"holders_total"`
-		Applications  int         `json:"subscriptions_total"`
-		Subscriptions []struct {
+		Status             string
+		Outstanding        json.Number `json:"certificates_outstanding"`
+		HoldersTotal       int         `json:"holders_total"`
+		SubscriptionsTotal int         `json:"subscriptions_total"`
+		Subscriptions      []struct {
 			Investor     string `json:"investor_id"`
 			Certificates int64
 		}
@@ -108,41 +108,41 @@ func (p *placement) shown() (v struct {
 	}
 }) {
 	p.t.Helper()
-	a, err := p.s.Session().Get(strings.TrimSuffix(p.base, "/"))
+	a, err := p.server.Session().Get(strings.TrimSuffix(p.base, "/"))
 	if err != nil || a.Status != 200 || a.JSON(&v) != nil {
 		p.t.Fatalf("%v %+v", err, a)
 	}
 	return v
 }
 
-// waitForBatches waits for the end of an action in batches, and kills the server a few times meanwhile.
-func (p *placement) waitForBatches(action string) {
+// waitForBatches waits for the end of an action in batches, and kills the server up to twice meanwhile.
+func (p *issueOnServer) waitForBatches(action string) {
 	p.t.Helper()
 	started := time.Now()
-	kills, last := p.d.IntN(3), -1
+	killsLeft, lastDone := p.random.IntN(3), -1
 	for {
-		at := p.shown().Data.Progress
+		progress := p.getIssue().Data.Progress
 		switch {
-		case at == nil:
+		case progress == nil:
 			p.t.Logf("%s: %v since its answer, %d kills", action, time.Since(started).Round(time.Millisecond), p.kills)
 			return
-		case at.Action != action || at.Total != len(p.certificatesOf) || at.Done < last || at.Done >= at.Total:
-			p.t.Fatalf("%s is at %+v, after %d", action, at, last)
-		case time.Since(started) > actionBound:
-			p.t.Fatalf("%s is still at %+v", action, at)
+		case progress.Action != action || progress.Total != len(p.certificatesOf) || progress.Done < lastDone || progress.Done >= progress.Total:
+			p.t.Fatalf("%s is at %+v, after %d", action, progress, lastDone)
+		case time.Since(started) > maxActionTime:
+			p.t.Fatalf("%s is still at %+v", action, progress)
 		}
-		if last = at.Done; kills > 0 && p.d.IntN(3) == 0 {
-			kills--
+		if lastDone = progress.Done; killsLeft > 0 && p.random.IntN(3) == 0 {
+			killsLeft--
 			p.kill()
 		}
 	}
 }
 
-// balances returns all accounts with a balance, on their normal side, from an export. Pages of a list
-// of accounts would all show the moment of the first page.
-func (p *placement) balances() map[string]string {
+// balances returns the balances that are not zero, each on its account's normal side. It computes them from an
+// export, because each page of the list of accounts would be computed anew for the moment of the first page.
+func (p *issueOnServer) balances() map[string]string {
 	p.t.Helper()
-	a, err := p.s.Auditor().Get("/api/v1/ledger/export?format=csv&env=prod")
+	a, err := p.server.Auditor().Get("/api/v1/ledger/export?format=csv&env=prod")
 	if err != nil || a.Status != 200 {
 		p.t.Fatalf("%v %d", err, a.Status)
 	}
@@ -154,24 +154,24 @@ func (p *placement) balances() map[string]string {
 	}
 	heading = slices.Clone(heading)
 	column := func(name string) int { return slices.Index(heading, name) }
-	phase, account, side, amount := column("phase"), column("account"), column("side"), column("amount_minor")
+	phaseColumn, accountColumn, sideColumn, amountColumn := column("phase"), column("account"), column("side"), column("amount_minor")
 	sums := make(map[string]*big.Int)
 	for {
 		row, err := rows.Read()
 		if err == io.EOF {
 			break
 		}
-		n, ok := new(big.Int).SetString(row[amount], 10)
-		if err != nil || !ok || row[phase] != "posted" {
+		n, ok := new(big.Int).SetString(row[amountColumn], 10)
+		if err != nil || !ok || row[phaseColumn] != "posted" {
 			p.t.Fatalf("%v %v", err, row)
 		}
-		if (row[side] == "debit") != strings.HasPrefix(row[account], "A:") {
+		if (row[sideColumn] == "debit") != strings.HasPrefix(row[accountColumn], "A:") {
 			n.Neg(n)
 		}
-		if sum := sums[row[account]]; sum != nil {
+		if sum := sums[row[accountColumn]]; sum != nil {
 			sum.Add(sum, n)
 		} else {
-			sums[strings.Clone(row[account])] = n
+			sums[strings.Clone(row[accountColumn])] = n
 		}
 	}
 	all := make(map[string]string)
@@ -183,8 +183,8 @@ func (p *placement) balances() map[string]string {
 	return all
 }
 
-// listAll reads a list of the register to its end.
-func (p *placement) listAll(list string) (rows []struct {
+// listAll reads all pages of a list of the issue's register: subscriptions or holders.
+func (p *issueOnServer) listAll(list string) (rows []struct {
 	Number       int
 	Investor     string `json:"investor_id"`
 	Certificates int64
@@ -201,7 +201,7 @@ func (p *placement) listAll(list string) (rows []struct {
 				Value string `json:"cursor_value"`
 			}
 		}{}
-		a, err := p.s.Session().Get(p.base + list + "?limit=" + strconv.Itoa(300+p.d.IntN(700)) + cursor)
+		a, err := p.server.Session().Get(p.base + list + "?limit=" + strconv.Itoa(300+p.random.IntN(700)) + cursor)
 		if err != nil || a.Status != 200 || a.JSON(&page) != nil {
 			p.t.Fatalf("%v %+v", err, a)
 		}
@@ -213,8 +213,8 @@ func (p *placement) listAll(list string) (rows []struct {
 	}
 }
 
-// holders returns how many holders the test's issue has: always several batches.
-func holders(t *testing.T) int {
+// holderCount returns how many holders the test's issue has: always enough for several batches.
+func holderCount(t *testing.T) int {
 	text := os.Getenv("MIZAN_HOLDERS")
 	switch {
 	case text != "":
@@ -230,17 +230,17 @@ func holders(t *testing.T) int {
 	return n
 }
 
-// place makes an issue in a reading, religious or secular, and makes all its holders subscribe.
-func place(t *testing.T, s *testkit.Server, d *rand.Rand, religious bool) *placement {
+// placeIssue makes an issue in a reading, religious or secular, and makes all its holders subscribe.
+func placeIssue(t *testing.T, server *testkit.Server, random *rand.Rand, religious bool) *issueOnServer {
 	t.Helper()
-	p := &placement{t: t, s: s, d: d, certificatesOf: make(map[string]int64)}
-	base, offer := "/api/v1/pfp/certificate-issues", "offering"
+	p := &issueOnServer{t: t, server: server, random: random, certificatesOf: make(map[string]int64)}
+	base, offerAction := "/api/v1/pfp/certificate-issues", "offering"
 	if religious {
-		base, offer = "/api/v1/baas/islamic-banking/sukuk", "start_offering"
+		base, offerAction = "/api/v1/baas/islamic-banking/sukuk", "start_offering"
 	}
-	n := holders(t)
+	n := holderCount(t)
 	total := int64(n) * 40 * 7
-	a, err := s.Session().Post(base, fmt.Sprintf(`{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower",
+	a, err := server.Session().Post(base, fmt.Sprintf(`{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower",
 		"underlying_asset_value":"%d","total_value":"%d","certificate_value":"7","expected_yield":5,"maturity_months":1,
 		"early_redemption_allowed":true,"early_redemption_penalty":"%d"}`, total, total, 2*n))
 	var created struct{ Data struct{ ID string } }
@@ -249,14 +249,14 @@ func place(t *testing.T, s *testkit.Server, d *rand.Rand, religious bool) *place
 	}
 	p.base = base + "/" + created.Data.ID + "/"
 	if religious {
-		p.must("approve", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
+		p.mustPost("approve", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 	}
-	p.must(offer, `{"subscription_start":"2020-01-01","subscription_end":"2099-12-31"}`)
+	p.mustPost(offerAction, `{"subscription_start":"2020-01-01","subscription_end":"2099-12-31"}`)
 	p.subscribe(n)
 	return p
 }
 
-func (p *placement) must(action, body string) {
+func (p *issueOnServer) mustPost(action, body string) {
 	p.t.Helper()
 	if a, err := p.post(action, body, ""); err != nil || a.Status != 200 {
 		p.t.Fatalf("%s: %v %+v", action, err, a)
@@ -264,52 +264,52 @@ func (p *placement) must(action, body string) {
 }
 
 // subscribe makes n people subscribe, some of them twice, and reads the register.
-func (p *placement) subscribe(n int) {
+func (p *issueOnServer) subscribe(n int) {
 	p.t.Helper()
 	started := time.Now()
-	type application struct {
-		who string
-		n   int64
+	type subscription struct {
+		investor     string
+		certificates int64
 	}
-	submitted := make(chan application)
+	submitted := make(chan subscription)
 	var clients sync.WaitGroup
 	var mu sync.Mutex
-	failed := ""
-	client := p.s.Session()
+	failure := ""
+	client := p.server.Session()
 	for range 24 {
 		clients.Add(1)
 		go func() {
 			defer clients.Done()
-			for next := range submitted {
-				a, err := client.Post(p.base+"subscribe", fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, next.who, next.n))
+			for requested := range submitted {
+				a, err := client.Post(p.base+"subscribe", fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, requested.investor, requested.certificates))
 				if err != nil || a.Status != 200 {
 					mu.Lock()
-					failed = fmt.Sprintf("%v %+v", err, a)
+					failure = fmt.Sprintf("%v %+v", err, a)
 					mu.Unlock()
 				}
 			}
 		}()
 	}
-	applications := 0
+	count := 0
 	for range n {
 		investor := uuid.NewString()
-		for range 1 + p.d.IntN(10)/9 {
-			next := application{investor, 1 + p.d.Int64N(20)}
-			p.certificatesOf[investor] += next.n
-			p.certificatesSold += next.n
-			applications++
-			submitted <- next
+		for range 1 + p.random.IntN(10)/9 {
+			requested := subscription{investor, 1 + p.random.Int64N(20)}
+			p.certificatesOf[investor] += requested.certificates
+			p.certificatesSold += requested.certificates
+			count++
+			submitted <- requested
 		}
 	}
 	close(submitted)
 	clients.Wait()
-	if failed != "" {
-		p.t.Fatal(failed)
+	if failure != "" {
+		p.t.Fatal(failure)
 	}
-	p.t.Logf("%d subscriptions in %v", applications, time.Since(started).Round(time.Millisecond))
-	shown := p.shown().Data
-	if shown.Holders != n || shown.Applications != applications || len(shown.Subscriptions) != min(200, applications) {
-		p.t.Fatalf("%d holders and %d subscriptions, of which %d are shown; want %d and %d", shown.Holders, shown.Applications, len(shown.Subscriptions), n, applications)
+	p.t.Logf("%d subscriptions in %v", count, time.Since(started).Round(time.Millisecond))
+	shown := p.getIssue().Data
+	if shown.HoldersTotal != n || shown.SubscriptionsTotal != count || len(shown.Subscriptions) != min(200, count) {
+		p.t.Fatalf("%d holders and %d subscriptions, of which %d are shown; want %d and %d", shown.HoldersTotal, shown.SubscriptionsTotal, len(shown.Subscriptions), n, count)
 	}
 	sums := make(map[string]int64)
 	for i, row := range p.listAll("subscriptions") {
@@ -329,13 +329,14 @@ func (p *placement) subscribe(n int) {
 	}
 }
 
-// wantBalances compares the holders' accounts with what was paid for each certificate.
-func (p *placement) wantBalances(stem string, paid func(n int64) int64) {
+// wantBalances checks that a holder of n certificates was paid payout(n), and that the only accounts of the issue's
+// holders with a balance are those below holdersPrefix, with 7 per certificate.
+func (p *issueOnServer) wantBalances(holdersPrefix string, payout func(n int64) int64) {
 	p.t.Helper()
 	id := p.base[strings.LastIndexByte(strings.TrimSuffix(p.base, "/"), '/')+1 : len(p.base)-1]
 	balances := p.balances()
 	for holder, n := range p.certificatesOf {
-		if got, want := balances["L:customer:"+holder+":current"], big.NewInt(paid(n)).String(); got != want && !(got == "" && want == "0") {
+		if got, want := balances["L:customer:"+holder+":current"], big.NewInt(payout(n)).String(); got != want && !(got == "" && want == "0") {
 			p.t.Fatalf("%s has %q; want %s", holder, got, want)
 		}
 	}
@@ -348,21 +349,21 @@ func (p *placement) wantBalances(stem string, paid func(n int64) int64) {
 		}
 	}
 	for prefix, n := range accounts {
-		if prefix != stem || n != len(p.certificatesOf) {
+		if prefix != holdersPrefix || n != len(p.certificatesOf) {
 			p.t.Fatalf("%d accounts of %s hold something", n, prefix)
 		}
 	}
-	if stem != "" {
+	if holdersPrefix != "" {
 		for holder, n := range p.certificatesOf {
-			if got := balances[stem+id+":"+holder]; got != strconv.FormatInt(7*n, 10) {
-				p.t.Fatalf("%s%s:%s holds %q; want %d", stem, id, holder, got, 7*n)
+			if got := balances[holdersPrefix+id+":"+holder]; got != strconv.FormatInt(7*n, 10) {
+				p.t.Fatalf("%s%s:%s holds %q; want %d", holdersPrefix, id, holder, got, 7*n)
 			}
 		}
 	}
 }
 
-// A distribution, a redemption and every other action for all holders of a large issue is completed
-// once, whenever the server is killed. The test computes the sums itself, in both readings.
+// Each action for all holders of a large issue is completed exactly once, whenever the server is killed. The test
+// computes the expected sums itself, in both readings (secular and religious).
 func TestKillsLoseNoHolderAndPayEachOnce(t *testing.T) {
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
@@ -380,17 +381,17 @@ func TestKillsLoseNoHolderAndPayEachOnce(t *testing.T) {
 	}
 }
 
-// runWithKills takes a large issue from its placement to its redemption, with kills.
-func runWithKills(t *testing.T, d *rand.Rand, religious bool) {
+// runWithKills takes a large issue from its creation to its redemption, with kills.
+func runWithKills(t *testing.T, random *rand.Rand, religious bool) {
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
-	p := place(t, server, d, religious)
+	p := placeIssue(t, server, random, religious)
 	profit := "profit"
 	if religious {
 		profit = "distribute_profit"
 	}
 	p.perform("activate", "{}")
 	p.wantBalances("Q:holders:", func(int64) int64 { return 0 })
-	p.perform(profit, fmt.Sprintf(`{"total_profit":"%d"}`, 3*p.certificatesSold+p.d.Int64N(p.certificatesSold)))
+	p.perform(profit, fmt.Sprintf(`{"total_profit":"%d"}`, 3*p.certificatesSold+p.random.Int64N(p.certificatesSold)))
 	p.wantBalances("Q:holders:", func(n int64) int64 { return 3 * n })
 	var clock struct{ Now time.Time }
 	a, err := server.Admin().Get("/api/v1/sandbox/clock")
@@ -405,15 +406,15 @@ func runWithKills(t *testing.T, d *rand.Rand, religious bool) {
 		if a, err := server.Admin().Put("/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, 31*24*3600)); err != nil || a.Status != 200 {
 			t.Fatalf("%v %+v", err, a)
 		}
-		p.must("mature", "{}")
+		p.mustPost("mature", "{}")
 		p.perform("redeem", fmt.Sprintf(`{"redemption_date":%q}`, day))
 	}
 	p.wantBalances("", func(n int64) int64 { return 10*n - penalty(n) })
-	if v := p.shown().Data; v.Status != "redeemed" || v.Outstanding != "0" {
+	if v := p.getIssue().Data; v.Status != "redeemed" || v.Outstanding != "0" {
 		t.Errorf("%s, %s outstanding", v.Status, v.Outstanding)
 	}
 	if code := server.Stop(); code != 0 {
 		t.Errorf("it stopped with %d", code)
 	}
-	p.verify()
+	p.verifyStoredData()
 }

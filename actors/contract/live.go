@@ -17,8 +17,8 @@ type act struct {
 	done chan answer
 }
 
-// afterOverdue is an action that waits until the contract's overdue due dates are handled.
-type afterOverdue struct{ *act }
+// delayedAct is an action that waits until the contract's overdue dates are handled.
+type delayedAct struct{ *act }
 
 type answer struct {
 	result Result
@@ -43,7 +43,7 @@ type contractActor struct {
 	stamp   posting.Stamp
 
 	decision contract.Decision // the decision that is being made durable
-	cause    any               // the message that caused the decision; it is decided again if the writer refuses
+	cause    any               // the message that caused the decision; handled again after a StaleVersion
 }
 
 // Receive implements actors.Behaviour.
@@ -73,13 +73,13 @@ func waitingAct(cause any) *act {
 	switch m := cause.(type) {
 	case *act:
 		return m
-	case afterOverdue:
+	case delayedAct:
 		return m.act
 	}
 	return nil
 }
 
-// load reads the contract from the store; false if it does not exist.
+// load reads the contract from the store if it is not in memory yet. It returns false if there is no such contract.
 func (a *contractActor) load() bool {
 	if a.record != nil {
 		return true
@@ -99,13 +99,13 @@ func (a *contractActor) load() bool {
 
 func (a *contractActor) act(c *actors.Context, m *act) {
 	if !a.load() || a.record.Product != m.Product || a.record.Reading != m.Reading {
-		m.Refuse(unknown())
+		m.Refuse(unknownContract())
 		return
 	}
 	now := ledger.MicrosOf(c.Now())
 	a.readRegister(contract.Batch, nil)
 	if d, due := a.record.OnDue(now); due {
-		a.commit(c, d, afterOverdue{m}) // what is overdue is handled before the action
+		a.commit(c, d, delayedAct{m}) // what is overdue is handled before the action
 		return
 	}
 	a.readRegister(m.Action, m.Input)
@@ -128,8 +128,8 @@ func (a *contractActor) handleDue(c *actors.Context, m actors.Due) {
 	}
 }
 
-// readRegister reads the part of the register of holders that the next decision needs. If it disagrees with
-// the record's version, the writer refuses the Change.
+// readRegister reads the part of the register of holders that the next decision needs. If the
+// register has changed since the record's version, the writer refuses the Change.
 func (a *contractActor) readRegister(action contract.Action, input schema.Input) {
 	a.record.Register = contract.Register{}
 	extract := a.record.RegisterExtract(action, input)
@@ -138,11 +138,11 @@ func (a *contractActor) readRegister(action contract.Action, input schema.Input)
 	}
 	view := a.service.rt.Journal.View()
 	defer view.Close()
-	part, err := Extract(view, a.key.Org, a.key.ID, extract)
+	register, err := Extract(view, a.key.Org, a.key.ID, extract)
 	if err != nil {
 		panic(err)
 	}
-	a.record.Register = part
+	a.record.Register = register
 }
 
 func (a *contractActor) commit(c *actors.Context, d contract.Decision, cause any) {
@@ -162,26 +162,26 @@ func (a *contractActor) Committed(c *actors.Context, _ *posting.Change, r postin
 	d, cause := a.decision, a.cause
 	a.decision, a.cause = contract.Decision{}, nil
 	if r.Err != nil {
-		a.refused(c, cause, r)
+		a.handleRefusal(c, cause, r)
 		return
 	}
 	a.record, a.stamp = d.Record, r.Stamps[0]
 	a.record.Booked = a.stamp.Updated
-	if m, ok := cause.(afterOverdue); ok {
+	if m, ok := cause.(delayedAct); ok {
 		a.act(c, m.act)
 		return
 	}
 	if m, ok := cause.(*act); ok {
-		m.answer(answer{result: shownAt(a.record, a.stamp, a.stamp.Updated)})
+		m.answer(answer{result: resultAt(a.record, a.stamp, a.stamp.Updated)})
 	}
 	if a.stamp.Due != 0 && a.stamp.Due <= ledger.MicrosOf(c.Now()) {
-		a.handleDue(c, actors.Due{Key: a.key, At: a.stamp.Due}) // while the clock stands still, nothing else would wake the contract
+		a.handleDue(c, actors.Due{Key: a.key, At: a.stamp.Due}) // while the clock stands still, nothing else would handle this date
 	}
 }
 
-// refused decides again if the writer refused the Change because the record has a newer version. Every
+// handleRefusal decides again if the writer refused the Change because the record has a newer version. Every
 // other refusal goes to the caller.
-func (a *contractActor) refused(c *actors.Context, cause any, r posting.Receipt) {
+func (a *contractActor) handleRefusal(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if errors.As(r.Err, &refusal) && refusal.Code == ledger.StaleVersion {
 		a.record = nil
@@ -193,6 +193,6 @@ func (a *contractActor) refused(c *actors.Context, cause any, r posting.Receipt)
 		return
 	}
 	if m := waitingAct(cause); m != nil {
-		m.Refuse(refusedBy(r))
+		m.Refuse(translateRefusal(r))
 	}
 }

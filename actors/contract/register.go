@@ -10,8 +10,8 @@ import (
 	"mizan/posting"
 )
 
-// RegisterRows is the first byte of the key of each row of a register of holders (of a contract's
-// certificates). The contract's id, the kind of row, and a number or an investor's id follow.
+// RegisterRows is the first byte of the key of each row of a register, which lists the subscriptions to a contract's
+// certificates and the holders. The contract's id, the kind of row, and a number or an investor's id follow.
 const RegisterRows = 'h'
 
 // RegisterRow is the kind of a register's row. It is stored: values never change their meaning.
@@ -19,59 +19,60 @@ type RegisterRow byte
 
 // The kinds of a register's rows. A SubscriptionRow and an InvestorRow never change.
 const (
-	SubscriptionRow RegisterRow = 's' // a subscription, by its number
-	HolderRow       RegisterRow = 'h' // a holder's position, by its number
-	InvestorRow     RegisterRow = 'i' // an investor's number as a holder, by the investor's id
+	SubscriptionRow RegisterRow = 's' // a subscription; the key ends with its number
+	HolderRow       RegisterRow = 'h' // a holder's position; the key ends with the holder's number
+	InvestorRow     RegisterRow = 'i' // an investor's number as a holder; the key ends with the investor's id
 )
 
-const registerHead = 1 + 16 + 1
+// registerPrefixLen is the length of a key up to and including the kind of row.
+const registerPrefixLen = 1 + 16 + 1
 
-func registerKey(id ledger.ID, row RegisterRow) []byte {
-	key := append(make([]byte, 0, registerHead+16), RegisterRows)
-	return append(append(key, id[:]...), byte(row))
+func registerKeyPrefix(id ledger.ID, kind RegisterRow) []byte {
+	key := append(make([]byte, 0, registerPrefixLen+16), RegisterRows)
+	return append(append(key, id[:]...), byte(kind))
 }
 
-func numberedKey(id ledger.ID, row RegisterRow, number int64) []byte {
-	return binary.BigEndian.AppendUint64(registerKey(id, row), uint64(number))
+func numberedKey(id ledger.ID, kind RegisterRow, number int64) []byte {
+	return binary.BigEndian.AppendUint64(registerKeyPrefix(id, kind), uint64(number))
 }
 
 func investorKey(id, investor ledger.ID) []byte {
-	return append(registerKey(id, InvestorRow), investor[:]...)
+	return append(registerKeyPrefix(id, InvestorRow), investor[:]...)
 }
 
-// ParseRegisterKey parses the key of a register's row; false if the key belongs to no register.
-func ParseRegisterKey(key []byte) (id ledger.ID, row RegisterRow, ok bool) {
-	if len(key) < registerHead || key[0] != RegisterRows {
+// ParseRegisterKey returns the contract and the kind of row in a key; false if the key belongs to no register.
+func ParseRegisterKey(key []byte) (id ledger.ID, kind RegisterRow, ok bool) {
+	if len(key) < registerPrefixLen || key[0] != RegisterRows {
 		return id, 0, false
 	}
-	id, row = ledger.ID(key[1:1+len(id)]), RegisterRow(key[registerHead-1])
-	switch rest := len(key) - registerHead; row {
+	id, kind = ledger.ID(key[1:1+len(id)]), RegisterRow(key[registerPrefixLen-1])
+	switch suffixLen := len(key) - registerPrefixLen; kind {
 	case SubscriptionRow, HolderRow:
-		return id, row, rest == 8
+		return id, kind, suffixLen == 8
 	case InvestorRow:
-		return id, row, rest == 16
+		return id, kind, suffixLen == 16
 	}
-	return id, row, false
+	return id, kind, false
 }
 
 // registerRows returns the rows of the register that a decision writes: a subscription, the position of its
 // holder, and for a new holder the holder's number.
-func registerRows(org ledger.ID, d *contract.Decision) []posting.KV {
-	id, s, h := d.Record.ID, &d.Subscribed, &d.Position
-	if s.Number == 0 {
+func registerRows(org ledger.ID, decision *contract.Decision) []posting.KV {
+	id, subscription, position := decision.Record.ID, &decision.Subscribed, &decision.Position
+	if subscription.Number == 0 {
 		return nil
 	}
 	rows := []posting.KV{
-		{Org: org, Key: numberedKey(id, SubscriptionRow, s.Number), Value: contract.AppendSubscription(nil, s)},
-		{Org: org, Key: numberedKey(id, HolderRow, h.Number), Value: contract.AppendHolder(nil, h)},
+		{Org: org, Key: numberedKey(id, SubscriptionRow, subscription.Number), Value: contract.AppendSubscription(nil, subscription)},
+		{Org: org, Key: numberedKey(id, HolderRow, position.Number), Value: contract.AppendHolder(nil, position)},
 	}
-	if d.Joined != (ledger.ID{}) {
-		rows = append(rows, posting.KV{Org: org, Key: investorKey(id, d.Joined), Value: binary.AppendUvarint(nil, uint64(h.Number))})
+	if decision.Joined != (ledger.ID{}) {
+		rows = append(rows, posting.KV{Org: org, Key: investorKey(id, decision.Joined), Value: binary.AppendUvarint(nil, uint64(position.Number))})
 	}
 	return rows
 }
 
-// Subscriptions calls fn with a contract's subscriptions from a number on.
+// Subscriptions calls fn with a contract's subscriptions in the order of their numbers, starting at the number from.
 func Subscriptions(view *posting.View, org, id ledger.ID, from int64, fn func(contract.Subscription) (more bool, err error)) error {
 	return eachNumbered(view, org, id, SubscriptionRow, from, func(number int64, row []byte) (bool, error) {
 		s, err := contract.ReadSubscription(number, row)
@@ -82,7 +83,7 @@ func Subscriptions(view *posting.View, org, id ledger.ID, from int64, fn func(co
 	})
 }
 
-// Holders calls fn with a contract's holders from a number on.
+// Holders calls fn with a contract's holders in the order of their numbers, starting at the number from.
 func Holders(view *posting.View, org, id ledger.ID, from int64, fn func(contract.Holder) (more bool, err error)) error {
 	return eachNumbered(view, org, id, HolderRow, from, func(number int64, row []byte) (bool, error) {
 		h, err := contract.ReadHolder(number, row)
@@ -93,20 +94,21 @@ func Holders(view *posting.View, org, id ledger.ID, from int64, fn func(contract
 	})
 }
 
-// eachNumbered calls fn with the rows of one kind from a number on, and checks that the numbers have no gaps.
-func eachNumbered(view *posting.View, org, id ledger.ID, row RegisterRow, from int64, fn func(number int64, row []byte) (more bool, err error)) error {
+// eachNumbered calls fn with the rows of one kind, starting at the number from, and checks that the numbers have no
+// gaps.
+func eachNumbered(view *posting.View, org, id ledger.ID, kind RegisterRow, from int64, fn func(number int64, row []byte) (more bool, err error)) error {
 	next := from
-	return view.KVsAscending(org, registerKey(id, row), numberedKey(id, row, from), func(key, value []byte) (bool, error) {
-		if !bytes.Equal(key, numberedKey(id, row, next)) {
-			return false, damagedRow(id, row, next)
+	return view.KVsAscending(org, registerKeyPrefix(id, kind), numberedKey(id, kind, from), func(key, value []byte) (bool, error) {
+		if !bytes.Equal(key, numberedKey(id, kind, next)) {
+			return false, damagedRow(id, kind, next)
 		}
 		next++
 		return fn(next-1, value)
 	})
 }
 
-func damagedRow(id ledger.ID, row RegisterRow, number int64) error {
-	return fmt.Errorf("contract %v: row %c%d of its register is missing or damaged", id, row, number)
+func damagedRow(id ledger.ID, kind RegisterRow, number int64) error {
+	return fmt.Errorf("contract %v: row %c%d of its register is missing or damaged", id, kind, number)
 }
 
 // Position returns an investor's position in a contract; false if the investor has none.
@@ -136,38 +138,38 @@ func InvestorNumber(row []byte) (number int64, ok bool) {
 	return int64(n), size == len(row) && n > 0 && n < 1<<62 && bytes.Equal(binary.AppendUvarint(nil, n), row)
 }
 
-// Extract reads the part of a register that a decision needs.
-func Extract(view *posting.View, org, id ledger.ID, e contract.Extract) (part contract.Register, err error) {
-	if e.Investor != (ledger.ID{}) {
-		part.Position, _, err = Position(view, org, id, e.Investor)
+// Extract reads the part of a register that a decision needs; extract says which part that is.
+func Extract(view *posting.View, org, id ledger.ID, extract contract.Extract) (register contract.Register, err error) {
+	if extract.Investor != (ledger.ID{}) {
+		register.Position, _, err = Position(view, org, id, extract.Investor)
 	}
-	if e.MaxHolders == 0 || err != nil {
-		return part, err
+	if extract.MaxHolders == 0 || err != nil {
+		return register, err
 	}
-	part.Holders = make([]contract.Holder, 0, e.MaxHolders)
-	err = Holders(view, org, id, e.From, func(h contract.Holder) (bool, error) {
-		part.Holders = append(part.Holders, h)
-		return len(part.Holders) < e.MaxHolders, nil
+	register.Holders = make([]contract.Holder, 0, extract.MaxHolders)
+	err = Holders(view, org, id, extract.From, func(h contract.Holder) (bool, error) {
+		register.Holders = append(register.Holders, h)
+		return len(register.Holders) < extract.MaxHolders, nil
 	})
-	return part, err
+	return register, err
 }
 
-// Show reads from the register the subscriptions that a contract's detail shows, and puts them into the record:
-// the first ShownSubscriptions of those that existed at the record's version.
+// Show reads from the register the subscriptions that a contract's detail shows, and puts them into the record. They
+// are the first subscriptions, at most ShownSubscriptions, that existed at the record's version.
 func Show(view *posting.View, org ledger.ID, r *contract.Record) error {
-	total, _, has := r.Registered()
-	if !has || total == 0 {
+	total, _, hasRegister := r.Registered()
+	if !hasRegister || total == 0 {
 		return nil
 	}
-	n := min(int(total), contract.ShownSubscriptions)
-	first := make([]contract.Subscription, 0, n)
+	count := min(int(total), contract.ShownSubscriptions)
+	subscriptions := make([]contract.Subscription, 0, count)
 	err := Subscriptions(view, org, r.ID, 1, func(s contract.Subscription) (bool, error) {
-		first = append(first, s)
-		return len(first) < n, nil
+		subscriptions = append(subscriptions, s)
+		return len(subscriptions) < count, nil
 	})
-	if err == nil && len(first) < n {
-		err = damagedRow(r.ID, SubscriptionRow, int64(len(first)+1))
+	if err == nil && len(subscriptions) < count {
+		err = damagedRow(r.ID, SubscriptionRow, int64(len(subscriptions)+1))
 	}
-	r.Show(first)
+	r.Show(subscriptions)
 	return err
 }

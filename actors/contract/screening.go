@@ -14,20 +14,20 @@ import (
 	"mizan/posting"
 )
 
-// Screening is a stored screening.
+// Screening is the stored input and result of one use of the screening rules.
 type Screening struct {
 	contract.Screening
-	Replay bool // an earlier request with the same key has made it
+	Replay bool // an earlier request with the same key has made the screening
 }
 
-// screeningVersion is the first byte of a screening's payload; JSON follows.
+// screeningVersion is the first byte of a stored screening; JSON follows.
 const screeningVersion = 1
 
-// Screen applies the screening rules to the input and stores the input with the result. With a key it does
-// so once: a repeated request gets the stored screening. The error is a Conflict if the key was used for
-// another request.
+// Screen applies the screening rules to the input and stores the input with the result. With an
+// idempotency key it does so once: a repeated request gets the stored screening. The error is a Conflict if the key
+// was used for another request.
 func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actors.Key) (Screening, error) {
-	if earlier, found, err := s.screenedAlready(org, &key); found || err != nil {
+	if earlier, found, err := s.earlierScreening(org, &key); found || err != nil {
 		return earlier, err
 	}
 	screening := Screening{Screening: contract.NewScreening(uuid.New(), input, ledger.MicrosOf(s.rt.Clock.Now()))}
@@ -50,7 +50,7 @@ func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actor
 	select {
 	case r := <-receipts:
 		if r.Err != nil {
-			if earlier, repeated, err := s.screenedAlready(org, &key); repeated || err != nil {
+			if earlier, repeated, err := s.earlierScreening(org, &key); repeated || err != nil {
 				return earlier, err
 			}
 		}
@@ -60,9 +60,9 @@ func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actor
 	}
 }
 
-// screenedAlready returns the screening that was made with the key; false if the key is free. The
+// earlierScreening returns the screening that was made with the key; false if the key is free. The
 // error is a Conflict if the key was used for another request.
-func (s *Service) screenedAlready(org ledger.ID, key *actors.Key) (Screening, bool, error) {
+func (s *Service) earlierScreening(org ledger.ID, key *actors.Key) (Screening, bool, error) {
 	if key.IsZero() {
 		return Screening{}, false, nil
 	}
@@ -89,12 +89,12 @@ func ReadScreening(id ledger.ID, payload []byte) (*Screening, error) {
 	if len(payload) == 0 || payload[0] != screeningVersion {
 		return nil, fmt.Errorf("screening: unknown form")
 	}
-	found := new(Screening)
-	found.ID = id
-	if err := json.Unmarshal(payload[1:], &found.Screening); err != nil {
+	screening := new(Screening)
+	screening.ID = id
+	if err := json.Unmarshal(payload[1:], &screening.Screening); err != nil {
 		return nil, fmt.Errorf("screening: %w", err)
 	}
-	return found, nil
+	return screening, nil
 }
 
 // FindScreening finds a screening of the organization; false if it does not exist.
@@ -107,7 +107,7 @@ func FindScreening(view *posting.View, org, id ledger.ID) (*Screening, bool, err
 	return screening, err == nil, err
 }
 
-// checkScreening refuses the input of a contract if it names a screening that does not exist.
+// checkScreening refuses the input for a new contract if the input names a screening that does not exist.
 func (s *Service) checkScreening(org ledger.ID, input schema.Input) error {
 	raw, sent := input[contract.ScreeningID.Name]
 	var id ledger.ID

@@ -39,7 +39,7 @@ func New(rt *actors.Runtime) *Service {
 type Create struct {
 	Org     ledger.ID
 	Product *contract.Product
-	Reading *contract.Reading
+	Reading *contract.Reading // the secular or the religious form of the product
 	Env     money.Env
 	Input   schema.Input
 	Allowed func(region string) bool // whether the organization works in the region
@@ -60,12 +60,12 @@ type Act struct {
 // Result is a contract in the response to a request.
 type Result struct {
 	Record *contract.Record
-	Stamp  posting.Stamp
-	Replay bool // it is the cached reply to an earlier request with the same key
+	Stamp  posting.Stamp // the record's version, times and number
+	Replay bool          // the result is the cached reply to an earlier request with the same key
 }
 
 // Create creates a contract. The error is a *schema.Faults, a *ledger.Refusal or the store's. After an error
-// nothing was stored, except that the contract may be stored later if no receipt came in time (Unavailable).
+// nothing was stored. Only after Unavailable (the writer did not confirm in time) the contract may still be stored.
 func (s *Service) Create(c Create) (Result, error) {
 	if r, found, err := s.cachedReply(c.Org, &c.Key); found || err != nil {
 		return r, err
@@ -91,9 +91,9 @@ func (s *Service) Create(c Create) (Result, error) {
 	select {
 	case r := <-receipts:
 		if r.Err == nil {
-			return shownAt(d.Record, r.Stamps[0], r.Stamps[0].Updated), nil
+			return resultAt(d.Record, r.Stamps[0], r.Stamps[0].Updated), nil
 		}
-		return s.cachedReplyOr(c.Org, &c.Key, refusedBy(r))
+		return s.cachedReplyOr(c.Org, &c.Key, translateRefusal(r))
 	case <-timer.C:
 		return Result{}, timedOut()
 	}
@@ -103,8 +103,8 @@ func timedOut() error {
 	return ledger.Refuse("contract", ledger.Unavailable, "it is not stored yet; ask for it again, with the same key")
 }
 
-// refusedBy translates the writer's refusal for the client.
-func refusedBy(r posting.Receipt) error {
+// translateRefusal translates the writer's refusal for the client.
+func translateRefusal(r posting.Receipt) error {
 	if ledger.IsRefusal(r.Err, ledger.OutOfRange) {
 		return &schema.Faults{List: []schema.Fault{{Field: "amount", Message: "takes a total out of range"}}}
 	}
@@ -148,14 +148,14 @@ func (s *Service) Read(org ledger.ID, p *contract.Product, reading *contract.Rea
 		return Result{}, err
 	}
 	if !found || r.Record.Product != p || r.Record.Reading != reading {
-		return Result{}, unknown()
+		return Result{}, unknownContract()
 	}
 	return r, Show(view, org, r.Record)
 }
 
-// withSubscriptions adds to a result the subscriptions that its detail shows.
+// withSubscriptions adds to a result the subscriptions that the contract's detail shows.
 func (s *Service) withSubscriptions(org ledger.ID, r Result) (Result, error) {
-	if _, _, has := r.Record.Registered(); !has {
+	if _, _, hasRegister := r.Record.Registered(); !hasRegister {
 		return r, nil
 	}
 	view := s.rt.Journal.View()
@@ -163,15 +163,14 @@ func (s *Service) withSubscriptions(org ledger.ID, r Result) (Result, error) {
 	return r, Show(view, org, r.Record)
 }
 
-// shownAt returns a contract as shown at a time.
-func shownAt(r *contract.Record, stamp posting.Stamp, at ledger.Micros) Result {
+// resultAt returns a contract with the values that it has on the day of an instant.
+func resultAt(r *contract.Record, stamp posting.Stamp, at ledger.Micros) Result {
 	return Result{Record: r.AsOf(stamp.Started, at.Date()), Stamp: stamp}
 }
 
-func unknown() error { return ledger.Refuse("contract", ledger.NotFound, "no such contract") }
+func unknownContract() error { return ledger.Refuse("contract", ledger.NotFound, "no such contract") }
 
-// Load returns a contract of an organization as of today, of any product and reading; false if it
-// does not exist.
+// Load returns a contract of any product and reading as of today; false if the organization has no such contract.
 func Load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Contract, ID: id})
 	if err != nil || !found {
@@ -181,10 +180,10 @@ func Load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	if err != nil {
 		return Result{}, false, err
 	}
-	return shownAt(r, stored.Stamp, view.Now()), true, nil
+	return resultAt(r, stored.Stamp, view.Now()), true, nil
 }
 
-// Numbers of the lists of contracts.
+// Numbers that tell the kinds of lists of contracts apart.
 const (
 	listOfProduct = 1 + iota
 	listOfEnv
@@ -201,8 +200,8 @@ func ListOfEnv(p *contract.Product, reading *contract.Reading, env money.Env) le
 	return ledger.NewList(ledger.Contract, listOfEnv, p.Code, reading.Code, byte(env))
 }
 
-// ListOfPerson returns the list of a product's contracts in a reading in which a person takes part.
-// Its owner is a hash, so the list may contain other persons' contracts too.
+// ListOfPerson returns the list of a person's contracts of one product and reading. The list is found by a short
+// hash, so it may contain other persons' contracts too.
 func ListOfPerson(p *contract.Product, reading *contract.Reading, who ledger.ID) ledger.List {
 	sum := sha256.Sum256(append([]byte{p.Code, reading.Code}, who[:]...))
 	return ledger.NewList(ledger.Contract, listOfPerson, sum[:ledger.ListOwner]...)

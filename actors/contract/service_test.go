@@ -30,12 +30,12 @@ type fixture struct {
 
 func openFixture(t *testing.T) *fixture {
 	t.Helper()
-	o := &fixture{World: testkit.NewWorld(t, startTime), t: t, org: uuid.New()}
-	o.start()
-	return o
+	f := &fixture{World: testkit.NewWorld(t, startTime), t: t, org: uuid.New()}
+	f.start()
+	return f
 }
 
-// start opens what is stored.
+// start opens the stored data and starts the service.
 func (f *fixture) start() {
 	f.t.Helper()
 	f.Open()
@@ -43,23 +43,23 @@ func (f *fixture) start() {
 	f.Runtime.Start(func(posting.Item) bool { return false })
 }
 
-func parseInput(t *testing.T, body string) (g schema.Input) {
+func parseInput(t *testing.T, body string) (input schema.Input) {
 	t.Helper()
 	if body == "" {
 		return schema.Input{}
 	}
-	if err := json.Unmarshal([]byte(body), &g); err != nil {
+	if err := json.Unmarshal([]byte(body), &input); err != nil {
 		t.Fatal(err)
 	}
-	return g
+	return input
 }
 
-const saved = `{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`
+const depositBody = `{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`
 
 // openDeposit makes an active safekeeping deposit.
 func (f *fixture) openDeposit() ledger.ID {
 	f.t.Helper()
-	created, err := f.service.Create(Create{Org: f.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(f.t, saved)})
+	created, err := f.service.Create(Create{Org: f.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(f.t, depositBody)})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func (f *fixture) openDeposit() ledger.ID {
 	return created.Record.ID
 }
 
-// ask requests an action, with a key unless the key is empty.
+// ask requests an action on a deposit; an empty key means a request without a key.
 func (f *fixture) ask(id ledger.ID, action contract.Action, body, key string) (Result, error) {
 	f.t.Helper()
 	a := Act{Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Input: parseInput(f.t, body)}
@@ -98,7 +98,7 @@ func (f *fixture) balance(r Result) string {
 }
 
 // withStaleActor returns a registry whose actor has loaded the contract's current state, so that later writes
-// make it stale.
+// make the actor's state stale.
 func (f *fixture) withStaleActor(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *contractActor) {
 	f.t.Helper()
 	key := actors.RecordKey{Org: f.org, ID: id}
@@ -114,9 +114,9 @@ func (f *fixture) withStaleActor(id ledger.ID) (*actors.Registry[actors.RecordKe
 func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 	f := openFixture(t)
 	id := f.openDeposit()
-	for _, c := range []struct{ meanwhile, requested, left string }{{"900", "101", ""}, {"1", "99", "0"}} {
+	for _, c := range []struct{ withdrawnMeanwhile, requested, wantBalance string }{{"900", "101", ""}, {"1", "99", "0"}} {
 		registry, key, _ := f.withStaleActor(id)
-		f.act(id, contract.Withdraw, `{"amount":"`+c.meanwhile+`"}`, "")
+		f.act(id, contract.Withdraw, `{"amount":"`+c.withdrawnMeanwhile+`"}`, "")
 		m := &act{done: make(chan answer, 1), Act: Act{
 			Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Input: parseInput(t, `{"amount":"`+c.requested+`"}`),
 		}}
@@ -126,16 +126,15 @@ func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 		r := <-m.done
 		var faults *schema.Faults
 		switch {
-		case c.left == "" && (!errors.As(r.err, &faults) || faults.List[0].Field != "amount"):
+		case c.wantBalance == "" && (!errors.As(r.err, &faults) || faults.List[0].Field != "amount"):
 			t.Errorf("a withdrawal of more than is left was not refused: %v", r.err)
-		case c.left != "" && (r.err != nil || f.balance(r.result) != c.left):
+		case c.wantBalance != "" && (r.err != nil || f.balance(r.result) != c.wantBalance):
 			t.Errorf("a withdrawal of what is left was refused: %v", r.err)
 		}
 	}
 }
 
-// Invariant 4: a due date is handled once, also by an actor that does not know yet that it was
-// handled.
+// Invariant 4: a due date is handled once, even if an actor with a stale state gets a message about it.
 func TestDueDateIsHandledOnce(t *testing.T) {
 	f := openFixture(t)
 	created, err := f.service.Create(Create{Org: f.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
@@ -144,27 +143,27 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Act{Org: f.org, ID: created.Record.ID, Product: contract.Lease, Reading: contract.Secular}
+	request := Act{Org: f.org, ID: created.Record.ID, Product: contract.Lease, Reading: contract.Secular}
 	for _, step := range []struct {
 		action contract.Action
 		body   string
 	}{{contract.Acquire, `{"ownership_documents":["deed"]}`}, {contract.Activate, ""}} {
-		if a.Action, a.Input = step.action, parseInput(t, step.body); err == nil {
-			_, err = f.service.Act(a)
+		if request.Action, request.Input = step.action, parseInput(t, step.body); err == nil {
+			_, err = f.service.Act(request)
 		}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, key, staleActor := f.withStaleActor(a.ID)
+	registry, key, staleActor := f.withStaleActor(request.ID)
 	due := staleActor.stamp.Due
 	if err := f.Runtime.Advance(due.Time()); err != nil { // the first row falls due
 		t.Fatal(err)
 	}
 	registry.Tell(key, actors.Due{Key: key, At: due})
-	m := &act{done: make(chan answer, 1), Act: a}
+	m := &act{done: make(chan answer, 1), Act: request}
 	m.Action, m.Input = contract.PayRent, parseInput(t, `{"amount":"30"}`)
-	if err := registry.Command(key, m); err != nil { // handled after the due date
+	if err := registry.Command(key, m); err != nil { // the actor receives it after the due date
 		t.Fatal(err)
 	}
 	r := <-m.done
@@ -182,9 +181,9 @@ func TestRepeatedRequestGetsTheFirstReply(t *testing.T) {
 	f.act(id, contract.PutIn, `{"amount":"7"}`, "")
 	f.act(id, contract.Close, `{"closed_by":"teller"}`, "")
 	repeated := f.act(id, contract.PutIn, `{"amount":"5"}`, "k")
-	was, is := first.Stamp, repeated.Stamp
-	same := was.Started == is.Started && was.Updated == is.Updated && was.Version == is.Version && was.Number == is.Number
-	if !repeated.Replay || first.Replay || f.balance(repeated) != "1005" || !same || repeated.Record.Status != contract.Active {
+	firstStamp, repeatedStamp := first.Stamp, repeated.Stamp
+	sameStamp := firstStamp.Started == repeatedStamp.Started && firstStamp.Updated == repeatedStamp.Updated && firstStamp.Version == repeatedStamp.Version && firstStamp.Number == repeatedStamp.Number
+	if !repeated.Replay || first.Replay || f.balance(repeated) != "1005" || !sameStamp || repeated.Record.Status != contract.Active {
 		t.Errorf("first %+v, again %+v", first, repeated)
 	}
 	other := Act{Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Input: parseInput(t, `{"amount":"6"}`),
@@ -208,14 +207,14 @@ func TestContractIsFoundInItsReadingAndProductOnly(t *testing.T) {
 		{f.org, contract.Lease, contract.Secular, false}, {uuid.New(), contract.Safekeeping, contract.Secular, false},
 	} {
 		_, err := f.service.Read(c.org, c.product, c.reading, id)
-		_, acted := f.service.Act(Act{Org: c.org, ID: id, Product: c.product, Reading: c.reading, Action: contract.GrantHibah, Input: parseInput(t, `{"amount":"1","granted_by":"b"}`)})
-		if (err == nil) != c.known || (acted == nil) != c.known || !c.known && (!ledger.IsRefusal(err, ledger.NotFound) || !ledger.IsRefusal(acted, ledger.NotFound)) {
-			t.Errorf("%v %v: read %v, acted %v", c.product.Variants[c.reading], c.known, err, acted)
+		_, actErr := f.service.Act(Act{Org: c.org, ID: id, Product: c.product, Reading: c.reading, Action: contract.GrantHibah, Input: parseInput(t, `{"amount":"1","granted_by":"b"}`)})
+		if (err == nil) != c.known || (actErr == nil) != c.known || !c.known && (!ledger.IsRefusal(err, ledger.NotFound) || !ledger.IsRefusal(actErr, ledger.NotFound)) {
+			t.Errorf("%v %v: read %v, acted %v", c.product.Variants[c.reading], c.known, err, actErr)
 		}
 	}
 }
 
-// Invariant 6: each organization has its own numbers, and a refusal uses none.
+// Invariant 6: each organization has its own numbers, and a refused creation uses none.
 func TestEachOrganizationHasItsOwnNumbers(t *testing.T) {
 	f := openFixture(t)
 	for _, org := range []ledger.ID{f.org, uuid.New()} {
@@ -223,7 +222,7 @@ func TestEachOrganizationHasItsOwnNumbers(t *testing.T) {
 			if _, err := f.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, "{}")}); err == nil {
 				t.Error("a contract was made from an empty request")
 			}
-			created, err := f.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, saved)})
+			created, err := f.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, depositBody)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,11 +231,11 @@ func TestEachOrganizationHasItsOwnNumbers(t *testing.T) {
 			}
 		}
 		view := f.Journal.View()
-		n, err := Count(view, org, contract.Safekeeping, contract.Secular, money.Test)
-		none, _ := Count(view, org, contract.Safekeeping, contract.Secular, money.Prod)
+		inTest, err := Count(view, org, contract.Safekeeping, contract.Secular, money.Test)
+		inProd, _ := Count(view, org, contract.Safekeeping, contract.Secular, money.Prod)
 		view.Close()
-		if err != nil || n != 3 || none != 0 {
-			t.Errorf("%d and %d are counted, %v", n, none, err)
+		if err != nil || inTest != 3 || inProd != 0 {
+			t.Errorf("%d and %d are counted, %v", inTest, inProd, err)
 		}
 	}
 }

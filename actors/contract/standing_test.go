@@ -23,9 +23,9 @@ func column(t *testing.T, r *contract.Record, name string) any {
 	return nil
 }
 
-// acquireAsset makes a lease for 12 months at 100 each, whose asset is bought. It returns the request to
+// newLease makes a lease for 12 months at 100 per month, and buys the leased asset. It returns the request to
 // activate the lease as of 100 days ago.
-func (f *fixture) acquireAsset() Act {
+func (f *fixture) newLease() Act {
 	f.t.Helper()
 	created, err := f.service.Create(Create{Org: f.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(f.t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
@@ -41,7 +41,7 @@ func (f *fixture) acquireAsset() Act {
 	return a
 }
 
-// wantOwed waits until nothing is in progress, and checks how much of a lease's due rent is not paid.
+// wantOwed waits until nothing is in progress, and checks how much due rent of a lease is unpaid.
 func (f *fixture) wantOwed(id ledger.ID, want string) {
 	f.t.Helper()
 	f.Runtime.Quiesce()
@@ -54,10 +54,10 @@ func (f *fixture) wantOwed(id ledger.ID, want string) {
 	}
 }
 
-// What is overdue is handled at once even if the clock stands still.
+// Overdue dates are handled at once even if the clock stands still.
 func TestOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 	f := openFixture(t)
-	a := f.acquireAsset()
+	a := f.newLease()
 	r, err := f.service.Act(a)
 	if err != nil {
 		t.Fatal(err)
@@ -92,10 +92,10 @@ func (f *fixture) commitActivation(a Act) {
 	}
 }
 
-// A step of the clock to the time that it already shows, or a start, finds overdue items too.
-func TestEarlierOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
+// Dates that were already overdue are handled at a start, and also if the clock is set to the time that it shows.
+func TestStartAndUnchangedClockHandleOverdueDates(t *testing.T) {
 	f := openFixture(t)
-	a, b := f.acquireAsset(), f.acquireAsset()
+	a, b := f.newLease(), f.newLease()
 	f.commitActivation(a)
 	if err := f.Runtime.Advance(f.Clock.Now()); err != nil {
 		t.Fatal(err)
@@ -107,16 +107,16 @@ func TestEarlierOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 	f.wantOwed(b.ID, "300")
 }
 
-// While the clock stands still, events are booked some microseconds after the time that it shows. The time of
-// a decision is never before the time of an event that was booked earlier. Its dates are those of the clock.
-func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
+// While the clock stands still, events are booked some microseconds after the time that it shows. A decision's time
+// is never before the time of an event that was booked earlier, but the dates in a decision are the clock's.
+func TestDecisionsTakeTimesFromBookingsAndDatesFromTheClock(t *testing.T) {
 	f := openFixture(t)
 	if err := f.Clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
 	for _, reading := range contract.Readings {
 		created, err := f.service.Create(Create{Org: f.org, Product: contract.Safekeeping, Reading: reading, Env: money.Prod, Input: parseInput(t,
-			saved[:len(saved)-1]+`,"compliance_review":{"approved_by":"the board","fatwa_reference":"F-7"}}`)})
+			depositBody[:len(depositBody)-1]+`,"compliance_review":{"approved_by":"the board","fatwa_reference":"F-7"}}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,13 +127,13 @@ func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for again := range 2 {
-			if again == 1 {
+		for round := range 2 {
+			if round == 1 { // once more with the stored contract
 				created, err = f.service.Read(f.org, contract.Safekeeping, reading, created.Record.ID)
 			}
-			at := contract.ReviewedAt.Get(created.Record.Values)
-			if err != nil || at < created.Stamp.Started || at > created.Stamp.Updated {
-				t.Errorf("%s: reviewed at %d, made at %d, updated at %d, %v", reading.Name, at, created.Stamp.Started, created.Stamp.Updated, err)
+			reviewedAt := contract.ReviewedAt.Get(created.Record.Values)
+			if err != nil || reviewedAt < created.Stamp.Started || reviewedAt > created.Stamp.Updated {
+				t.Errorf("%s: reviewed at %d, made at %d, updated at %d, %v", reading.Name, reviewedAt, created.Stamp.Started, created.Stamp.Updated, err)
 			}
 			if n := created.Record.Number(created.Stamp.Started, created.Stamp.Number); !strings.Contains(n, "-2026-") {
 				t.Errorf("%s: number %s is of another year", reading.Name, n)
@@ -143,8 +143,8 @@ func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
 	}
 }
 
-// If the clock stands still and events are booked ahead of it, the time of a review is still not before the
-// times of the events that were booked earlier.
+// While the clock stands still, events are booked ahead of the time that it shows. The time of a review is still not
+// before the times of the events that were booked earlier.
 func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	f := openFixture(t)
 	created, err := f.service.Create(Create{Org: f.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
@@ -163,13 +163,14 @@ func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	}
 	submitted := act(contract.Submit, `{}`)
 	reviewed := act(contract.Pass, `{"approved_by":"the board"}`)
-	at, before, after := contract.ReviewedAt.Get(reviewed.Record.Values), submitted.Stamp.Updated, reviewed.Stamp.Updated
-	if before == created.Stamp.Started || at < before || at > after {
-		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", created.Stamp.Started, before, at, after)
+	reviewedAt, submittedAt, bookedAt := contract.ReviewedAt.Get(reviewed.Record.Values), submitted.Stamp.Updated, reviewed.Stamp.Updated
+	if submittedAt == created.Stamp.Started || reviewedAt < submittedAt || reviewedAt > bookedAt {
+		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", created.Stamp.Started, submittedAt, reviewedAt, bookedAt)
 	}
 }
 
-// wantBookedAfter checks that a contract's last event was booked after the day of its entry.
+// wantBookedAfter checks that the entry of a contract's last event takes effect on the given day, although the event was
+// booked after that day.
 func (f *fixture) wantBookedAfter(r Result, day string) {
 	f.t.Helper()
 	view := f.Journal.View()

@@ -12,9 +12,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// venture makes a funded partnership with a rent of 1, and returns the request to activate it. The activation
+// fundPartnership makes a funded partnership with a rent of 1, and returns the request to activate it. The activation
 // reserves room for 120 rents, because the partnership names no term.
-func (f *fixture) venture(org ledger.ID, currency string, env money.Env) Act {
+func (f *fixture) fundPartnership(org ledger.ID, currency string, env money.Env) Act {
 	f.t.Helper()
 	created, err := f.service.Create(Create{Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Input: parseInput(f.t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"`+currency+`","partnership_type":"permanent",`+
@@ -34,9 +34,9 @@ func (f *fixture) venture(org ledger.ID, currency string, env money.Env) Act {
 // that starts due dates is refused if there is no room for what they may book.
 func TestActionIsRefusedWithoutRoomForItsDueDates(t *testing.T) {
 	f := openFixture(t)
-	first := f.venture(f.org, "AED", money.Prod)
+	firstRequest := f.fundPartnership(f.org, "AED", money.Prod)
 	view := f.Journal.View()
-	funded, found, err := Load(view, f.org, first.ID)
+	funded, found, err := Load(view, f.org, firstRequest.ID)
 	view.Close()
 	if err != nil || !found {
 		t.Fatal(found, err)
@@ -45,23 +45,23 @@ func TestActionIsRefusedWithoutRoomForItsDueDates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Reserve, err = maxReserved.Sub(money.FromUint64(120)); err != nil { // as if other contracts had reserved all the rest
+	if d.Reserve, err = maxReserved.Sub(money.FromUint64(120)); err != nil { // as if other contracts had reserved all room but 120
 		t.Fatal(err)
 	}
 	f.MustSubmit(changeOf(f.org, &d, funded.Stamp.Version))
-	if _, err := f.service.Act(f.venture(f.org, "AED", money.Prod)); err != nil {
+	if _, err := f.service.Act(f.fundPartnership(f.org, "AED", money.Prod)); err != nil {
 		t.Errorf("there is room for one: %v", err)
 	}
 	var faults *schema.Faults
-	last := f.venture(f.org, "AED", money.Prod)
-	if _, err := f.service.Act(last); !errors.As(err, &faults) || faults.List[0].Field != "amount" {
+	refusedRequest := f.fundPartnership(f.org, "AED", money.Prod)
+	if _, err := f.service.Act(refusedRequest); !errors.As(err, &faults) || faults.List[0].Field != "amount" {
 		t.Errorf("there is no room, and it is activated: %v", err)
 	}
-	if r, err := f.service.Read(f.org, contract.Partnership, contract.Secular, last.ID); err != nil || r.Record.Status != contract.Funded {
+	if r, err := f.service.Read(f.org, contract.Partnership, contract.Secular, refusedRequest.ID); err != nil || r.Record.Status != contract.Funded {
 		t.Errorf("the refusal has left %v, %v", r.Record, err)
 	}
 	// Each asset, environment and organization has its own room.
-	for _, a := range []Act{f.venture(f.org, "USD", money.Prod), f.venture(f.org, "AED", money.Test), f.venture(uuid.New(), "AED", money.Prod)} {
+	for _, a := range []Act{f.fundPartnership(f.org, "USD", money.Prod), f.fundPartnership(f.org, "AED", money.Test), f.fundPartnership(uuid.New(), "AED", money.Prod)} {
 		if _, err := f.service.Act(a); err != nil {
 			t.Errorf("another asset, environment or organization has no room: %v", err)
 		}

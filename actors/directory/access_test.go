@@ -50,8 +50,8 @@ func TestWhichKeysAreAccepted(t *testing.T) {
 	org, other := f.newOrganization("One"), f.newOrganization("Two")
 	partner := f.newPartner(org.ID, "one")
 	_, value := f.issueKey(partner)
-	gone, goneValue := f.issueKey(partner)
-	must(f.RevokeAPIKey(ctx, org.ID, gone.ID))
+	revoked, revokedValue := f.issueKey(partner)
+	must(f.RevokeAPIKey(ctx, org.ID, revoked.ID))
 	expiry := startTime.Add(time.Minute)
 	shortLived := must(f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: partner.Number, Name: "short", Expires: ledger.MicrosOf(expiry)})).Value
 	check := func(what string, orgID ledger.ID, key []byte, want bool) {
@@ -66,7 +66,7 @@ func TestWhichKeysAreAccepted(t *testing.T) {
 	check("no key", org.ID, nil, false)
 	check("an unknown key", org.ID, []byte("mzk_unknown"), false)
 	check("a key with a character more", org.ID, append(value[:len(value):len(value)], 'x'), false)
-	check("a revoked key", org.ID, goneValue, false)
+	check("a revoked key", org.ID, revokedValue, false)
 	check("another organization", other.ID, value, false)
 	check("no organization", ledger.ID{}, value, false)
 	check("an unknown organization", uuid.New(), value, false)
@@ -74,14 +74,13 @@ func TestWhichKeysAreAccepted(t *testing.T) {
 	if err := f.Clock.Set(expiry.Add(-time.Microsecond)); err != nil {
 		t.Fatal(err)
 	}
-	check("the last microsecond", org.ID, []byte(shortLived), true)
+	check("a key in its last microsecond", org.ID, []byte(shortLived), true)
 	if err := f.Clock.Set(expiry); err != nil {
 		t.Fatal(err)
 	}
 	check("an expired key", org.ID, []byte(shortLived), false)
 
-	inactive := false
-	must(f.PatchPartner(ctx, org.ID, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
+	must(f.PatchPartner(ctx, org.ID, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false }))
 	if _, p, ok := f.Authenticate(org.ID, value); !ok || p.Active {
 		t.Error("a partner that is switched off is for the caller to refuse, with 403")
 	}
@@ -92,8 +91,8 @@ func TestWhichKeysAreAccepted(t *testing.T) {
 }
 
 // Every refusal takes the same steps, and so the same time. The test breaks each step in turn, and
-// every refusal must reach the broken step. It does not measure time, which depends on the machine and
-// its load.
+// every refusal must reach the broken step. The test does not measure time, which depends on the machine
+// and its load.
 func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
@@ -101,7 +100,7 @@ func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 	revoked, value := f.issueKey(p)
 	must(f.RevokeAPIKey(t.Context(), org.ID, revoked.ID))
 	inactive := f.newOrganization("Off")
-	_, offValue := f.issueKey(f.newPartner(inactive.ID, "off"))
+	_, inactiveValue := f.issueKey(f.newPartner(inactive.ID, "off"))
 	status := directory.Maintenance
 	must(f.PatchOrganization(t.Context(), inactive.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	unknown := []byte(secret.NewToken(keyPrefix, rand.Reader))
@@ -113,7 +112,7 @@ func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 		"an unknown key":                 {org.ID, unknown},
 		"an unknown organization":        {uuid.New(), value},
 		"no organization":                {ledger.ID{}, value},
-		"an organization in maintenance": {inactive.ID, offValue},
+		"an organization in maintenance": {inactive.ID, inactiveValue},
 	} {
 		if _, _, ok := f.Authenticate(c.orgID, c.key); ok {
 			t.Fatalf("%s is not refused", what)
@@ -128,17 +127,17 @@ func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 	}
 }
 
-// lookupSteps returns the places where a key is looked up. Each has a function that breaks the place and
-// returns a function that repairs it.
-func (f *fixture) lookupSteps(id ledger.ID, key []byte) map[string]func() (undo func()) {
-	o, known := f.org(id)
+// lookupSteps returns the steps of looking up a key, by name. Each step has a function that breaks it and
+// returns the function that repairs it.
+func (f *fixture) lookupSteps(org ledger.ID, key []byte) map[string]func() (undo func()) {
+	o, known := f.org(org)
 	if !known {
 		o = f.decoy
 	}
-	hash, owner := secret.HashToken(key), noKey.Partner
+	hash, ownerNumber := secret.HashToken(key), noKey.Partner
 	found, hasKey := o.key(hash)
 	if hasKey {
-		owner = found.record().Partner
+		ownerNumber = found.record().Partner
 	}
 	global, self := o.global, o.self
 	undo := func() { o.global, o.self = global, self }
@@ -153,7 +152,7 @@ func (f *fixture) lookupSteps(id ledger.ID, key []byte) map[string]func() (undo 
 			if hasKey {
 				o.global.keys.put(keyPlace{o.id, hash}, found)
 			}
-			o.global.partners.put(partnerPlace{o.id, owner}, new(viewRecord[directory.Partner]))
+			o.global.partners.put(partnerPlace{o.id, ownerNumber}, new(viewRecord[directory.Partner]))
 			return undo
 		},
 		"the organization": func() func() {
@@ -163,9 +162,9 @@ func (f *fixture) lookupSteps(id ledger.ID, key []byte) map[string]func() (undo 
 	}
 }
 
-// panics tells whether fn panics, because it has reached a broken step.
-func panics(fn func()) (stumbled bool) {
-	defer func() { stumbled = recover() != nil }()
+// panics tells whether fn panics, as it does when it reaches a broken step.
+func panics(fn func()) (panicked bool) {
+	defer func() { panicked = recover() != nil }()
 	fn()
 	return false
 }
@@ -214,7 +213,7 @@ func TestLastUseOfAKeyIsShown(t *testing.T) {
 func TestSandboxTokensBeginSessionsInTheirOrganization(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	box := must(f.Seed(ctx, SeedInput{}))
+	sandbox := must(f.Seed(ctx, SeedInput{}))
 	now := ledger.MicrosOf(startTime)
 	check := func(what string, org ledger.ID, token secret.Text, role directory.Role) {
 		t.Helper()
@@ -223,17 +222,17 @@ func TestSandboxTokensBeginSessionsInTheirOrganization(t *testing.T) {
 			t.Errorf("%s: %v %v", what, n, ok)
 		}
 	}
-	check("admin", box.First.Org, box.First.SessionToken, directory.Admin)
-	check("auditor", box.First.Org, box.First.AuditorToken, directory.Auditor)
-	check("another organization", box.Second.Org, box.First.SessionToken, "")
-	check("an unknown organization", uuid.New(), box.First.SessionToken, "")
-	check("a key", box.First.Org, box.First.APIKey, "")
-	check("no token", box.First.Org, "", "")
+	check("admin", sandbox.First.Org, sandbox.First.SessionToken, directory.Admin)
+	check("auditor", sandbox.First.Org, sandbox.First.AuditorToken, directory.Auditor)
+	check("another organization", sandbox.Second.Org, sandbox.First.SessionToken, "")
+	check("an unknown organization", uuid.New(), sandbox.First.SessionToken, "")
+	check("a key", sandbox.First.Org, sandbox.First.APIKey, "")
+	check("no token", sandbox.First.Org, "", "")
 	now += 1 << 60
-	check("in the far future", box.First.Org, box.First.SessionToken, directory.Admin)
+	check("in the far future", sandbox.First.Org, sandbox.First.SessionToken, directory.Admin)
 	status := directory.Maintenance
-	must(f.PatchOrganization(ctx, box.First.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
-	check("in maintenance", box.First.Org, box.First.SessionToken, "")
+	must(f.PatchOrganization(ctx, sandbox.First.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+	check("in maintenance", sandbox.First.Org, sandbox.First.SessionToken, "")
 }
 
 func TestAdminTokensAreMintedAndAdmitted(t *testing.T) {

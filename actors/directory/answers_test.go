@@ -53,7 +53,7 @@ func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 	wantCode(t, "another request", err, ledger.Conflict, "")
 }
 
-// The reply is made from the record as it will be stored, but without the times that the writer fills.
+// The reply is made from the record as it will be stored, but without the times that the journal sets.
 func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
@@ -61,7 +61,7 @@ func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	var written any
 	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer { written = made; return Answer{Status: 201} })
 	k := must(f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: p.Number, Name: "key"}))
-	if issued, ok := written.(*directory.APIKey); !ok || issued.Created != 0 || !sameBut(*issued, *k, func(k *directory.APIKey) { k.Created = 0 }) || k.Value == "" {
+	if issued, ok := written.(*directory.APIKey); !ok || issued.Created != 0 || !equalExcept(*issued, *k, func(k *directory.APIKey) { k.Created = 0 }) || k.Value == "" {
 		t.Errorf("%T", written)
 	}
 	f.putRate(org.ID, "USD", "RUB", "1")
@@ -70,20 +70,20 @@ func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 		written = [2]ledger.Micros{r.Created, r.Updated}
 		return Answer{Status: 200}
 	})
-	r := must(f.PutRate(ctx, org.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
+	r := must(f.PutRate(ctx, org.ID, directory.Rate{From: "USD", To: "RUB", Value: testRate}))
 	if written != [2]ledger.Micros{r.Created, 0} || r.Created == 0 || r.Updated == 0 {
 		t.Errorf("%v of %+v", written, r)
 	}
 }
 
-// sameBut tells whether two records are equal, apart from the fields that clearFields clears.
-func sameBut[R comparable](a, b R, clearFields func(*R)) bool {
+// equalExcept tells whether two records are equal, apart from the fields that clearFields clears.
+func equalExcept[R comparable](a, b R, clearFields func(*R)) bool {
 	clearFields(&a)
 	clearFields(&b)
 	return a == b
 }
 
-func TestKeyIsClaimedInItsChangeOnly(t *testing.T) {
+func TestOnlyAWriteThatChangesSomethingClaimsItsKey(t *testing.T) {
 	f := open(t)
 	partner := f.newPartner(f.newOrganization("One").ID, "one")
 	before := len(f.events(partner.Org))
@@ -92,7 +92,7 @@ func TestKeyIsClaimedInItsChangeOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := f.rename(partner, actors.Key{Scope: actors.AdminKeyScope}, " ", ""); err == nil {
-		t.Error("a name of nothing was taken")
+		t.Error("an empty name was accepted")
 	}
 	if _, found, err := f.Answered(adminKey("k")); found || err != nil || len(f.events(partner.Org)) != before {
 		t.Errorf("found %v (%v) after nothing was changed", found, err)
@@ -110,7 +110,7 @@ func TestKeyIsClaimedInItsChangeOnly(t *testing.T) {
 	}
 }
 
-// The partner number that a repeated request has reserved goes to the next partner.
+// A repeated request reserves a partner number and does not use it. The number goes to the next partner.
 func TestRepetitionUsesNoPartnerNumber(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
@@ -155,15 +155,15 @@ func TestReplyOpensWithItsKeyringAndRecordOnly(t *testing.T) {
 		return ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(k.ClaimKey())}
 	}
 	v := f.Journal.View()
-	moved, _, _ := v.Record(partner.Org, source("other"))
+	otherReply, _, _ := v.Record(partner.Org, source("other"))
 	v.Close()
 	event := ledger.Event{Source: source("k"), Name: "give", From: "given", To: "given"}
-	if err := f.commit(&posting.Change{Steps: []posting.Step{{Org: partner.Org, Source: source("k"), Expect: 1, Record: moved.Payload, Events: []ledger.Event{event}}}}); err != nil {
+	if err := f.commit(&posting.Change{Steps: []posting.Step{{Org: partner.Org, Source: source("k"), Expect: 1, Record: otherReply.Payload, Events: []ledger.Event{event}}}}); err != nil {
 		t.Fatal(err)
 	}
-	_, again, err := f.Answered(adminKey("k"))
+	_, foundOther, err := f.Answered(adminKey("k"))
 	wantCode(t, "another answer in its place", err, ledger.Conflict, "")
-	if found || again {
+	if found || foundOther {
 		t.Error("an answer that does not open was found")
 	}
 }

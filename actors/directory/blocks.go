@@ -13,9 +13,9 @@ import (
 )
 
 // blocklist is the part of an organization's blocklist that stays in memory: the values, because
-// every create is checked against them, and the order in which they are listed. The records stay in
-// the store, for there may be a million. Readers take no lock, except for BINs: a sync.Map would
-// copy each looked-up BIN to memory that is never wiped.
+// every new transaction is checked against them, and the order in which they are listed. The records
+// stay in the store, for there may be a million. Readers take no lock, except for BINs (a card number's
+// first digits): a sync.Map would copy each looked-up BIN to memory that is never wiped.
 type blocklist struct {
 	activeCount atomic.Int64                            // number of active entries
 	counts      [len(directory.BlockKinds)]atomic.Int64 // per kind, in the order of BlockKinds
@@ -45,8 +45,8 @@ type listing struct {
 	inactive atomic.Bool
 }
 
-// maxInactive is how many inactive listings the order may always hold; beyond it, order is rebuilt when
-// more than half of its entries are inactive.
+// maxInactive is how many inactive listings blocklist.order may always hold. Beyond that number, order is
+// rebuilt when more than half of its listings are inactive.
 const maxInactive = 64
 
 // HasBlocks tells whether the organization's blocklist has any active entry.
@@ -56,8 +56,8 @@ func (s *Service) HasBlocks(id ledger.ID) bool {
 }
 
 // Blocked tells whether the organization's blocklist has an entry that matches the payer, and returns
-// the first matching kind in the order of directory.BlockKinds. It sees every change whose caller has
-// got a response, and does not read the store.
+// the first matching kind in the order of directory.BlockKinds. A change applies before its caller gets
+// a response. Blocked does not read the store.
 func (s *Service) Blocked(id ledger.ID, p *directory.Payer) (kind string, blocked bool) {
 	o, ok := s.org(id)
 	if !ok || o.blocks.activeCount.Load() == 0 {
@@ -106,8 +106,9 @@ func (l *blocklist) hasBIN(digits []byte) bool {
 	return false
 }
 
-// listBIN adds a BIN to the active BINs or, if it is not listed any more, removes it.
-func (l *blocklist) listBIN(value blockValue, listed bool) {
+// updateBIN adds a value to the listed BINs or, if it is not listed any more, removes it. Values of other
+// kinds are ignored.
+func (l *blocklist) updateBIN(value blockValue, listed bool) {
 	if value.kind != directory.BlockBIN {
 		return
 	}
@@ -154,30 +155,30 @@ func (l *blocklist) listings() []*listing {
 }
 
 // publish makes a durable entry active or inactive in memory. Only one goroutine at a time may call
-// it.
+// publish.
 func (l *blocklist) publish(b *directory.Block) {
 	value := blockValue{b.Kind, b.Value}
-	stored, listed := l.values.Load(value)
+	known, listed := l.values.Load(value)
 	switch {
 	case b.Active && !listed:
-		place := &listing{creation: creation{b.Created, b.ID}, blockValue: value}
-		l.place(place)
+		added := &listing{creation: creation{b.Created, b.ID}, blockValue: value}
+		l.insertListing(added)
 		l.addRange(b)
-		l.values.Store(value, place)
-		l.listBIN(value, true)
-		l.count(b.Kind, 1)
+		l.values.Store(value, added)
+		l.updateBIN(value, true)
+		l.addToCounts(b.Kind, 1)
 	case !b.Active && listed:
-		l.count(b.Kind, -1)
+		l.addToCounts(b.Kind, -1)
 		l.values.Delete(value)
-		l.listBIN(value, false)
+		l.updateBIN(value, false)
 		l.removeRange(b)
-		stored.(*listing).inactive.Store(true)
+		known.(*listing).inactive.Store(true)
 		l.inactive++
 		l.dropInactive()
 	}
 }
 
-func (l *blocklist) count(kind directory.BlockKind, n int64) {
+func (l *blocklist) addToCounts(kind directory.BlockKind, n int64) {
 	l.counts[slices.Index(directory.BlockKinds[:], kind)].Add(n)
 	l.activeCount.Add(n)
 }
@@ -198,8 +199,8 @@ func (l *blocklist) removeRange(b *directory.Block) {
 	}
 }
 
-// place inserts a listing into the order, as index.place does.
-func (l *blocklist) place(p *listing) {
+// insertListing inserts a listing into the order of creation.
+func (l *blocklist) insertListing(p *listing) {
 	order := l.listings()
 	if n := len(order); n == 0 || compareCreation(order[n-1].creation, p.creation) < 0 {
 		order = append(order, p)
@@ -225,9 +226,9 @@ func (l *blocklist) dropInactive() {
 	l.inactive = 0
 }
 
-// pageBefore returns up to limit active entries that follow the cursor, newest first, and whether there
-// are more. An empty kind matches every kind.
-func (l *blocklist) pageBefore(after Cursor, kind directory.BlockKind, limit int) (found []creation, more bool) {
+// pageAfter returns up to limit active entries that follow the cursor in the list, which is newest first,
+// and whether there are more. An empty kind matches every kind.
+func (l *blocklist) pageAfter(after Cursor, kind directory.BlockKind, limit int) (found []creation, more bool) {
 	order := l.listings()
 	end := len(order)
 	if !after.IsZero() {
@@ -271,7 +272,7 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := o.blocks.roomFor(op, b); err != nil {
+		if err := o.blocks.checkRoom(op, b); err != nil {
 			return nil, nil, err
 		}
 		old, stamp, err := s.storedBlock(org, b.ID)
@@ -284,7 +285,7 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 			}
 		}
 		next = b
-		next.Updated = 0 // the writer sets it
+		next.Updated = 0 // the journal sets it
 		return &posting.Change{Steps: []posting.Step{plainStep(directory.Blocks, org, stamp.Version, b, event)}}, b, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
@@ -296,9 +297,9 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 	return next, nil
 }
 
-// roomFor refuses a value that is listed already, and an active entry beyond the organization's
+// checkRoom refuses a value that is listed already, and an active entry beyond the organization's
 // maximum.
-func (l *blocklist) roomFor(op string, b *directory.Block) error {
+func (l *blocklist) checkRoom(op string, b *directory.Block) error {
 	prefix, ok := b.Prefix()
 	switch {
 	case l.lists(b.Kind, b.Value):
@@ -311,7 +312,7 @@ func (l *blocklist) roomFor(op string, b *directory.Block) error {
 	return nil
 }
 
-// DeleteBlock makes an entry inactive; it can be listed again. An inactive entry stays as it is.
+// DeleteBlock makes an entry inactive; its value can be listed again. An inactive entry stays as it is.
 // The error is a NotFound for an entry that the organization does not have, another
 // *ledger.Refusal, or the store's.
 func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
@@ -332,7 +333,7 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 		if next = b; event.Name == "" {
 			return nil, nil, nil
 		}
-		next.Updated = 0 // the writer sets it
+		next.Updated = 0 // the journal sets it
 		return &posting.Change{Steps: []posting.Step{plainStep(directory.Blocks, org, stamp.Version, b, event)}}, b, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
@@ -372,7 +373,7 @@ func (s *Service) ListBlocks(org ledger.ID, p BlockPage) (rows []*directory.Bloc
 	if p.Limit < 1 || p.Limit > MaxPage {
 		return nil, Cursor{}, ledger.RefuseField(op, "limit", "must be from 1 to %d", MaxPage)
 	}
-	found, more := o.blocks.pageBefore(p.After, p.Kind, p.Limit)
+	found, more := o.blocks.pageAfter(p.After, p.Kind, p.Limit)
 	v := s.rt.Journal.View()
 	defer v.Close()
 	for _, place := range found {
@@ -410,14 +411,14 @@ func blockIn(v *posting.View, org, id ledger.ID) (*directory.Block, posting.Stam
 	return b, r.Stamp, nil
 }
 
-// putBlock publishes a durable entry, as the functions of view.go do.
+// putBlock sets the times of a durable entry and publishes it.
 func (o *organization) putBlock(b *directory.Block, stamp posting.Stamp) {
 	b.Created, b.Updated = stamp.Started, stamp.Updated
 	o.blocks.publish(b)
 }
 
 // loadBlocks reads the blocklist. It reads up to a million entries, and holds only the part of each
-// that the view keeps.
+// that stays in memory.
 func (o *organization) loadBlocks(v *posting.View) error {
 	var order []*listing
 	err := v.Records(o.id, ledger.Block, func(id ledger.ID, r posting.Record) (bool, error) {
@@ -433,7 +434,7 @@ func (o *organization) loadBlocks(v *posting.View) error {
 	if err != nil {
 		return err
 	}
-	// In the order of creation, each entry is appended at the end.
+	// Entries that are published in the order of creation are each appended at the end.
 	slices.SortFunc(order, func(a, b *listing) int { return compareCreation(a.creation, b.creation) })
 	for _, p := range order {
 		o.blocks.publish(&directory.Block{ID: p.id, Kind: p.kind, Value: p.value, Active: true, Created: p.started})

@@ -23,7 +23,7 @@ func (f *fixture) newBlock(org ledger.ID, kind directory.BlockKind, value string
 	return must(f.CreateBlock(f.t.Context(), org, directory.BlockDraft{Kind: kind, Value: value, Masked: "424242******4242"}))
 }
 
-// wantBlocked checks the kind of entry that blocks a payer; empty: none.
+// wantBlocked checks which kind of entry blocks the payer; an empty want means that none does.
 func (f *fixture) wantBlocked(org ledger.ID, p directory.Payer, want string) {
 	f.t.Helper()
 	kind, blocked := f.Blocked(org, &p)
@@ -96,11 +96,11 @@ func TestEachOrganizationHasItsOwnBlocklist(t *testing.T) {
 	f.wantBlocked(secondOrg.ID, fullPayer(), "")
 	f.wantBlocked(uuid.New(), fullPayer(), "")
 	_, err := f.Block(secondOrg.ID, b.ID)
-	wantCode(t, "read", err, ledger.NotFound, "")
+	wantCode(t, "reading", err, ledger.NotFound, "")
 	_, err = f.DeleteBlock(t.Context(), secondOrg.ID, b.ID)
-	wantCode(t, "taken off", err, ledger.NotFound, "")
+	wantCode(t, "deletion", err, ledger.NotFound, "")
 	_, err = f.Block(uuid.New(), b.ID)
-	wantCode(t, "nowhere", err, ledger.NotFound, "")
+	wantCode(t, "no organization", err, ledger.NotFound, "")
 	must(f.DeleteBlock(t.Context(), firstOrg.ID, b.ID))
 	if f.HasBlocks(firstOrg.ID) {
 		t.Error("an empty list has entries")
@@ -130,9 +130,9 @@ func TestValueIsListedOnceAndCanBeListedAgain(t *testing.T) {
 	}
 	f.restart()
 	f.wantBlocked(org.ID, fullPayer(), "")
-	back := f.newBlock(org.ID, directory.BlockEmail, "a@b.c")
-	if back.ID != first.ID || !back.Active || back.Created != first.Created || back.Updated < deleted.Updated {
-		t.Errorf("%+v after %+v", back, deleted)
+	relisted := f.newBlock(org.ID, directory.BlockEmail, "a@b.c")
+	if relisted.ID != first.ID || !relisted.Active || relisted.Created != first.Created || relisted.Updated < deleted.Updated {
+		t.Errorf("%+v after %+v", relisted, deleted)
 	}
 	f.wantBlocked(org.ID, fullPayer(), "email")
 	if got, want := fmt.Sprint(f.events(org.ID)), "[o:create z:create z:deactivate z:activate]"; got != want {
@@ -140,7 +140,7 @@ func TestValueIsListedOnceAndCanBeListedAgain(t *testing.T) {
 	}
 }
 
-// Of many concurrent creates of the same value one succeeds and the others get a Conflict.
+// If many requests list the same value at once, one succeeds and the others get a Conflict.
 func TestConcurrentCreatesMakeOneEntry(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
@@ -185,9 +185,9 @@ func TestRefusedBlocks(t *testing.T) {
 	archived := directory.Archived
 	must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
 	_, err = f.CreateBlock(ctx, org.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
-	wantCode(t, "in the archive", err, ledger.Conflict, "")
+	wantCode(t, "in an archived organization", err, ledger.Conflict, "")
 	_, err = f.DeleteBlock(ctx, org.ID, b.ID)
-	wantCode(t, "in the archive", err, ledger.Conflict, "")
+	wantCode(t, "in an archived organization", err, ledger.Conflict, "")
 	if got, want := fmt.Sprint(f.events(org.ID)), "[o:create z:create o:archive]"; got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
@@ -233,8 +233,8 @@ func TestMaximumOfAddressRanges(t *testing.T) {
 func TestMaximumOfEntries(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
-	part, _ := f.org(o.ID)
-	part.blocks.activeCount.Add(directory.MaxBlocks - 1)
+	orgView, _ := f.org(o.ID)
+	orgView.blocks.activeCount.Add(directory.MaxBlocks - 1)
 	f.newBlock(o.ID, directory.BlockCountry, "RU")
 	_, err := f.CreateBlock(t.Context(), o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "KZ"})
 	wantCode(t, "one entry too many", err, ledger.Conflict, "")
@@ -260,7 +260,7 @@ func TestListBlocksShowsActiveEntries(t *testing.T) {
 	wantListed := func() {
 		t.Helper()
 		for kind, values := range want {
-			blocks, _ := pages(t, 2, func(p Page) ([]*directory.Block, Cursor, error) {
+			blocks, _ := readPages(t, 2, func(p Page) ([]*directory.Block, Cursor, error) {
 				return f.ListBlocks(org.ID, BlockPage{Kind: kind, Limit: p.Limit, After: p.After})
 			})
 			got := ""
@@ -277,16 +277,16 @@ func TestListBlocksShowsActiveEntries(t *testing.T) {
 	wantListed()
 }
 
-// Entries that are created and deleted repeatedly take no more room than the active ones.
+// Entries that are created and deleted again and again do not accumulate in memory.
 func TestInactiveListingsAreDropped(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
 	activeBlock := f.newBlock(o.ID, directory.BlockCountry, "RU")
-	part, _ := f.org(o.ID)
+	orgView, _ := f.org(o.ID)
 	for i := range 3 * maxInactive {
 		b := f.newBlock(o.ID, directory.BlockBIN, fmt.Sprint(400000+i))
 		must(f.DeleteBlock(t.Context(), o.ID, b.ID))
-		if n := len(part.blocks.listings()); n > 2+maxInactive {
+		if n := len(orgView.blocks.listings()); n > 2+maxInactive {
 			t.Fatalf("%d listings for one entry", n)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"mizan/posting"
 )
 
-var aRate = must(money.ParseRate("92.5"))
+var testRate = must(money.ParseRate("92.5"))
 
-var keyless = &Service{sealer: NoKeys}
+var keylessService = &Service{sealer: NoKeys}
 
 // storedRow is a payload and the function that reads it.
 type storedRow struct {
@@ -22,21 +22,21 @@ type storedRow struct {
 	decode  func([]byte) error
 }
 
-// storedOf returns a record of a kind as it is stored.
-func storedOf[R any](k kind[R], r *R) storedRow {
+// storedRowOf returns the stored row of a record, without sealed secrets.
+func storedRowOf[R any](k kind[R], r *R) storedRow {
 	id := ledger.ID{1}
-	return storedRow{must(k.columns.AppendStored(nil, r, nil)), func(b []byte) error { _, err := readAt(keyless, k, id, id, b); return err }}
+	return storedRow{must(k.columns.AppendStored(nil, r, nil)), func(b []byte) error { _, err := readAt(keylessService, k, id, id, b); return err }}
 }
 
-// storedRows returns a payload of each kind of record that is not read from its columns alone, and of each
-// type that is read without a kind.
+// storedRows returns examples of stored payloads: records that are read through their kind (records.go), and an
+// answer and an organization, which are read directly.
 func storedRows() map[string]storedRow {
 	return map[string]storedRow{
-		"terminal": storedOf(terminals, &directory.Terminal{
+		"terminal": storedRowOf(terminals, &directory.Terminal{
 			Partner: 1, Name: "T", Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test, ProviderParams: []byte(`{"priority":1}`),
 		}),
-		"partner": storedOf(partners, &directory.Partner{Number: 1, Name: "A", Login: "a"}),
-		"key":     storedOf(keys, &directory.APIKey{Partner: 1, Name: "k", Prefix: "mzk_", Hash: [32]byte{1}}),
+		"partner": storedRowOf(partners, &directory.Partner{Number: 1, Name: "A", Login: "a"}),
+		"key":     storedRowOf(keys, &directory.APIKey{Partner: 1, Name: "k", Prefix: "mzk_", Hash: [32]byte{1}}),
 		"answer": {must(replyType.AppendStored(nil, &Answer{Status: 201, Body: []byte("{}")}, nil)), func(b []byte) error {
 			return replyType.ReadStored(b, new(Answer), nil)
 		}},
@@ -57,22 +57,22 @@ func TestDamagedPayloadsAreErrors(t *testing.T) {
 			t.Errorf("%s: a later version: %v", kind, err)
 		}
 		if row.decode(append(row.payload[:len(row.payload):len(row.payload)], 0)) == nil {
-			t.Errorf("%s: bytes after the record were taken", kind)
+			t.Errorf("%s: bytes after the record were accepted", kind)
 		}
 	}
 }
 
-func TestInvalidValuesAreErrors(t *testing.T) {
-	invalid := storedOf(terminals, &directory.Terminal{
+func TestInvalidStoredValuesAreErrors(t *testing.T) {
+	invalid := storedRowOf(terminals, &directory.Terminal{
 		Partner: 1, Name: "T", Type: directory.PaymentTerminal, Env: money.Prod, ProviderParams: []byte(`{"priority":"x"}`),
 	})
 	if err := invalid.decode(invalid.payload); err == nil {
-		t.Error("settings that are none were taken")
+		t.Error("malformed settings were accepted")
 	}
 	for _, status := range []int{1, 199, 300, 409} { // only replies to successful writes are stored
 		payload := must(replyType.AppendStored(nil, &Answer{Status: status}, nil))
 		if err := replyType.ReadStored(payload, new(Answer), nil); !errors.Is(err, schema.ErrStored) {
-			t.Errorf("an answer of status %d was taken", status)
+			t.Errorf("an answer of status %d was accepted", status)
 		}
 	}
 }

@@ -17,13 +17,15 @@ import (
 	"mizan/ledger/schema"
 )
 
+// Parameters of a terminal that is connected to another platform. Each canary is a secret that must not
+// be found in a stored row.
 const (
 	keyCanary       = "mzk_canary-of-the-key"
 	hookCanary      = "canary-of-the-hook"
 	connectedParams = `{"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"` + keyCanary + `","webhook_secret":"` + hookCanary + `","priority":4}`
 )
 
-// newConnectedTerminal returns a terminal of the partner that is connected to another platform.
+// newConnectedTerminal gives the partner a terminal that is connected to another platform.
 func (f *fixture) newConnectedTerminal(p *directory.Partner) *directory.Terminal {
 	f.t.Helper()
 	return must(f.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
@@ -32,7 +34,7 @@ func (f *fixture) newConnectedTerminal(p *directory.Partner) *directory.Terminal
 	}))
 }
 
-// connectionOf returns what the adapter reads from a terminal's parameters.
+// connectionOf returns a terminal's parameters as the adapter of the other platform reads them.
 func connectionOf(t *directory.Terminal) *utp.Connection { return t.Parameters.(*utp.Connection) }
 
 func (f *fixture) connectedIDs() (ids []string) {
@@ -47,18 +49,17 @@ func TestATerminalIsFoundWithoutItsOrganization(t *testing.T) {
 	f := open(t)
 	first, second := f.newPartner(f.newOrganization("A").ID, "a"), f.newPartner(f.newOrganization("B").ID, "b")
 	local, connected, other := f.newTerminal(first, "{}"), f.newConnectedTerminal(first), f.newConnectedTerminal(second)
-	inactive := false
-	must(f.PatchTerminal(t.Context(), second.Org, other.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))
+	must(f.PatchTerminal(t.Context(), second.Org, other.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = false }))
 	want := []string{connected.ID.String(), other.ID.String()}
 	slices.Sort(want)
 	for range 2 {
-		for _, made := range []*directory.Terminal{local, connected, other} {
-			if found, ok := f.FindTerminal(made.ID); !ok || found.ID != made.ID || found.Org != made.Org {
-				t.Errorf("%v is not found", made)
+		for _, terminal := range []*directory.Terminal{local, connected, other} {
+			if found, ok := f.FindTerminal(terminal.ID); !ok || found.ID != terminal.ID || found.Org != terminal.Org {
+				t.Errorf("%v is not found", terminal)
 			}
 		}
 		if found, _ := f.FindTerminal(other.ID); found.Active {
-			t.Error("what is found is not what is stored")
+			t.Error("the terminal is not found as it is stored")
 		}
 		if _, ok := f.FindTerminal(uuid.New()); ok {
 			t.Error("a terminal that nobody has is found")
@@ -93,7 +94,7 @@ func TestCredentialsForAnotherPlatformAreSealed(t *testing.T) {
 	}
 }
 
-// A row that was moved to another terminal does not open, as if it were damaged.
+// The secrets of a row that was moved to another terminal do not open, and the row is read without them.
 func TestSealedParametersOpenInTheirTerminalOnly(t *testing.T) {
 	f := open(t)
 	terminal := f.newConnectedTerminal(f.newPartner(f.newOrganization("A").ID, "a"))

@@ -17,7 +17,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 	partner := f.newPartner(org.ID, "shop")
 	terminal := f.newTerminal(partner, "{}")
 	apiKey, _ := f.issueKey(partner)
-	eventsBefore, platform := f.events(org.ID), f.events(directory.PlatformOrg)
+	eventsBefore, platformEventsBefore := f.events(org.ID), f.events(directory.PlatformOrg)
 	ctx, name := WithDryRun(t.Context()), "Other"
 	for what, write := range map[string]func() error{
 		"an organization": func() error {
@@ -59,8 +59,8 @@ func TestADryRunChangesNothing(t *testing.T) {
 	if after := f.events(org.ID); !slices.Equal(after, eventsBefore) {
 		t.Errorf("the organization has %v, and had %v", after, eventsBefore)
 	}
-	if after := f.events(directory.PlatformOrg); !slices.Equal(after, platform) {
-		t.Errorf("the platform has %v, and had %v", after, platform)
+	if after := f.events(directory.PlatformOrg); !slices.Equal(after, platformEventsBefore) {
+		t.Errorf("the platform has %v, and had %v", after, platformEventsBefore)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestADryRunIsRefusedAsTheWriteWouldBe(t *testing.T) {
 		t.Errorf("refused are %v", fields)
 	}
 	_, err = f.PatchPartner(WithDryRun(t.Context()), org.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})
-	wantCode(t, "nobody", err, ledger.NotFound, "")
+	wantCode(t, "no partner", err, ledger.NotFound, "")
 }
 
 func TestAPasswordIsRefusedWithTheOtherFieldsOfAChange(t *testing.T) {

@@ -89,12 +89,12 @@ func (f *fixture) issueKey(p *directory.Partner) (*directory.APIKey, []byte) {
 	return k, []byte(k.Value)
 }
 
-// readAt reads a stored record of an organization.
+// readAt reads a stored record as that of the organization and id.
 func readAt[R any](s *Service, k kind[R], org, id ledger.ID, stored []byte) (*R, error) {
 	return k.decoder(s)(schema.Envelope{Org: org, ID: id}, stored)
 }
 
-// sources parses addresses and prefixes.
+// sources parses addresses and prefixes from which a partner may come.
 func sources(texts ...string) (parsed []netip.Prefix) {
 	for _, text := range texts {
 		parsed = append(parsed, must(directory.ParseSource(text)))
@@ -102,6 +102,7 @@ func sources(texts ...string) (parsed []netip.Prefix) {
 	return parsed
 }
 
+// events returns the organization's events as kind:name, and checks each against its state machine.
 func (f *fixture) events(org ledger.ID) (names []string) {
 	f.t.Helper()
 	v := f.Journal.View()

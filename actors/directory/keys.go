@@ -19,17 +19,17 @@ const (
 	sessionPrefix = "mzs_"
 )
 
-// shownOfKey is how many bytes of a key's value its record keeps, to tell keys apart: the prefix
+// shownKeyBytes is how many bytes of a key's value its record keeps, to tell keys apart: the prefix
 // and 8 of the 43 characters.
-const shownOfKey = len(keyPrefix) + 8
+const shownKeyBytes = len(keyPrefix) + 8
 
 // CreateAPIKey adds a key with the draft's fields to a partner of the organization. The returned key has its value, which
 // is stored nowhere but in the sealed reply of a request with an idempotency key. Errors are *ledger.Refusal.
 func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, draft directory.APIKey) (*directory.APIKey, error) {
 	const op = "directory.CreateAPIKey"
 	draft.Org = org
-	value := newKey(&draft, s.random)
-	ctx = withShown(ctx, func(made any) any { return shownKey(made.(*directory.APIKey), value) })
+	value := fillNewKey(&draft, s.random)
+	ctx = withReplyFrom(ctx, func(made any) any { return shownKey(made.(*directory.APIKey), value) })
 	created, err := keys.create(ctx, s, op, org, func(o *organization, now ledger.Micros) (*directory.APIKey, ledger.Event, []ledger.Claim, error) {
 		k, event, err := directory.NewAPIKey(draft, now)
 		return k, event, []ledger.Claim{hashClaim(org, draft.Hash, draft.ID)}, directory.Join(o.checkOwner(op, draft.Partner), err)
@@ -40,14 +40,14 @@ func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, draft directo
 	return shownKey(created, value), nil
 }
 
-// newKey gives a key an id and a value, of which the key keeps the beginning and the hash.
-func newKey(k *directory.APIKey, random io.Reader) (value string) {
+// fillNewKey gives a key its id and returns a value for it. The key itself keeps only the value's beginning and hash.
+func fillNewKey(k *directory.APIKey, random io.Reader) (value string) {
 	value = secret.NewToken(keyPrefix, random)
-	k.ID, k.Prefix, k.Hash = uuid.New(), value[:shownOfKey], secret.HashToken([]byte(value))
+	k.ID, k.Prefix, k.Hash = uuid.New(), value[:shownKeyBytes], secret.HashToken([]byte(value))
 	return value
 }
 
-// shownKey returns a new key with its value, as the response to its creation shows it.
+// shownKey returns a copy of a new key with its value, which the response to its creation shows.
 func shownKey(k *directory.APIKey, value string) *directory.APIKey {
 	shown := *k
 	shown.Value = value
@@ -60,14 +60,14 @@ func hashClaim(org ledger.ID, hash [32]byte, owner ledger.ID) ledger.Claim {
 
 // RevokeAPIKey revokes a key. When RevokeAPIKey returns, the key is already refused. A key that was revoked
 // before stays as it is. The error is a *ledger.Refusal.
-func (s *Service) RevokeAPIKey(ctx context.Context, id, key ledger.ID) (*directory.APIKey, error) {
+func (s *Service) RevokeAPIKey(ctx context.Context, org, key ledger.ID) (*directory.APIKey, error) {
 	latest := func(k *directory.APIKey) *directory.APIKey {
-		o, _ := s.org(id)
+		o, _ := s.org(org)
 		place, _ := o.keys.get(key)
-		return listed(k, place)
+		return withLatestUse(k, place)
 	}
-	ctx = withShown(ctx, func(made any) any { return latest(made.(*directory.APIKey)) })
-	revoked, err := keys.change(ctx, s, "directory.RevokeAPIKey", id, keys.at(key), func(_ *organization, old *directory.APIKey, now ledger.Micros) (*directory.APIKey, ledger.Event, error) {
+	ctx = withReplyFrom(ctx, func(made any) any { return latest(made.(*directory.APIKey)) })
+	revoked, err := keys.change(ctx, s, "directory.RevokeAPIKey", org, keys.at(key), func(_ *organization, old *directory.APIKey, now ledger.Micros) (*directory.APIKey, ledger.Event, error) {
 		next, event := old.Revoke(now)
 		return next, event, nil
 	})

@@ -13,8 +13,8 @@ import (
 )
 
 // Limits returns a partner's active limits, oldest first; nil if there are none. The slice is shared
-// and never changes: a change replaces it. Limits sees every change whose caller has got a response. It
-// does not read the store, because it is called for each create.
+// and never changes: a new slice replaces it. A change applies before its caller gets a response. Limits
+// does not read the store, because every new transaction calls it.
 func (s *Service) Limits(org ledger.ID, partner int64) []*directory.Limit {
 	o, ok := s.org(org)
 	if !ok {
@@ -79,7 +79,7 @@ func (o *organization) limitsOf(partner int64) []*directory.Limit {
 	return active.([]*directory.Limit)
 }
 
-// putLimit publishes a durable limit in the view.
+// putLimit publishes a durable limit in the view in memory.
 func (o *organization) putLimit(l *directory.Limit, stamp posting.Stamp) {
 	l.Created = stamp.Started
 	o.limits.put(l.ID, l, stamp)

@@ -47,17 +47,17 @@ func deactivation() schema.Change[directory.Limit] {
 func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	f := open(t)
 	ctx, org := t.Context(), f.newOrganization("One")
-	partner, neighbour := f.newPartner(org.ID, "a"), f.newPartner(org.ID, "b")
+	partner, otherPartner := f.newPartner(org.ID, "a"), f.newPartner(org.ID, "b")
 	if f.Limits(org.ID, partner.Number) != nil || f.Limits(uuid.New(), partner.Number) != nil {
 		t.Error("a partner has limits before any was made")
 	}
 	first, second := f.newLimit(partner, 1), f.newLimit(partner, 2)
-	inactive := dailyLimit(partner.Number, 3)
-	inactive.Active = false
-	third := must(f.CreateLimit(ctx, org.ID, inactive))
-	f.newLimit(neighbour, 9)
+	inactiveDraft := dailyLimit(partner.Number, 3)
+	inactiveDraft.Active = false
+	third := must(f.CreateLimit(ctx, org.ID, inactiveDraft))
+	f.newLimit(otherPartner, 9)
 	f.wantLimits(partner, 1, 2)
-	f.wantLimits(neighbour, 9)
+	f.wantLimits(otherPartner, 9)
 	listed := f.Limits(org.ID, partner.Number)
 
 	amount, active := money.FromUint64(11), true
@@ -71,7 +71,7 @@ func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	}
 	f.restart()
 	f.wantLimits(partner, 2, 3)
-	f.wantLimits(neighbour, 9)
+	f.wantLimits(otherPartner, 9)
 
 	must(f.PatchLimit(ctx, org.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = active }))
 	f.wantLimits(partner, 11, 2, 3)
@@ -90,7 +90,7 @@ func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	}
 }
 
-// Every create looks up its partner's limits, so the lookup must cost next to nothing.
+// Every new transaction looks up its partner's limits, so the lookup must cost next to nothing.
 func TestLimitsAllocatesNothing(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
@@ -100,7 +100,7 @@ func TestLimitsAllocatesNothing(t *testing.T) {
 	org, partner := o.ID, p.Number
 	if n := testing.AllocsPerRun(100, func() {
 		if len(f.Limits(org, partner)) != 1 || f.Limits(org, 1<<40) != nil || f.HasBlocks(org) {
-			t.Error("another list than there is")
+			t.Error("not the limits and blocks that there are")
 		}
 		if _, blocked := f.Blocked(org, &payer); blocked {
 			t.Error("blocked by an empty list")
@@ -113,18 +113,18 @@ func TestLimitsAllocatesNothing(t *testing.T) {
 func TestRefusedLimits(t *testing.T) {
 	f := open(t)
 	ctx, org, other := t.Context(), f.newOrganization("One"), f.newOrganization("Two")
-	partner, unknown := f.newPartner(org.ID, "a"), f.newPartner(other.ID, "b")
+	partner, foreignPartner := f.newPartner(org.ID, "a"), f.newPartner(other.ID, "b")
 	limit := f.newLimit(partner, 1)
-	terminal := f.newTerminal(unknown, "")
-	foreign := dailyLimit(partner.Number, 1)
-	foreign.Terminal = terminal.ID
+	terminal := f.newTerminal(foreignPartner, "")
+	foreignTerminalLimit := dailyLimit(partner.Number, 1)
+	foreignTerminalLimit.Terminal = terminal.ID
 	for name, c := range map[string]struct {
 		draft directory.Limit
 		field string
 	}{
 		"a partner that does not exist":      {dailyLimit(99, 1), "partner_id"},
-		"a partner of another organization":  {dailyLimit(unknown.Number, 1), "partner_id"},
-		"a terminal of another organization": {foreign, "terminal_id"},
+		"a partner of another organization":  {dailyLimit(foreignPartner.Number, 1), "partner_id"},
+		"a terminal of another organization": {foreignTerminalLimit, "terminal_id"},
 		"no amount":                          {dailyLimit(partner.Number, 0), "max_amount"},
 	} {
 		_, err := f.CreateLimit(ctx, org.ID, c.draft)
@@ -142,16 +142,16 @@ func TestRefusedLimits(t *testing.T) {
 	archived := directory.Archived
 	must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
 	_, err = f.CreateLimit(ctx, org.ID, dailyLimit(partner.Number, 1))
-	wantCode(t, "in the archive", err, ledger.Conflict, "")
+	wantCode(t, "in an archived organization", err, ledger.Conflict, "")
 	_, err = f.PatchLimit(ctx, org.ID, limit.ID, deactivation())
-	wantCode(t, "in the archive", err, ledger.Conflict, "")
+	wantCode(t, "in an archived organization", err, ledger.Conflict, "")
 	f.wantLimits(partner, 1)
 }
 
 func TestMaximumOfActiveLimits(t *testing.T) {
 	f := open(t)
 	ctx, org := t.Context(), f.newOrganization("One")
-	partner, neighbour := f.newPartner(org.ID, "a"), f.newPartner(org.ID, "b")
+	partner, otherPartner := f.newPartner(org.ID, "a"), f.newPartner(org.ID, "b")
 	var wait sync.WaitGroup
 	refusals := make(chan error, directory.MaxLimits+20)
 	for range directory.MaxLimits + 20 {
@@ -169,17 +169,17 @@ func TestMaximumOfActiveLimits(t *testing.T) {
 	for err := range refusals {
 		wantCode(t, "one too many", err, ledger.Conflict, "")
 	}
-	f.newLimit(neighbour, 1)
-	inactive := dailyLimit(partner.Number, 2)
-	inactive.Active = false
-	spare, active := must(f.CreateLimit(ctx, org.ID, inactive)), true
-	_, err := f.PatchLimit(ctx, org.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = active })
+	f.newLimit(otherPartner, 1)
+	inactiveDraft := dailyLimit(partner.Number, 2)
+	inactiveDraft.Active = false
+	extraLimit, active := must(f.CreateLimit(ctx, org.ID, inactiveDraft)), true
+	_, err := f.PatchLimit(ctx, org.ID, extraLimit.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = active })
 	wantCode(t, "one too many switched on", err, ledger.Conflict, "")
 	amount := money.FromUint64(7)
 	last := f.Limits(org.ID, partner.Number)[99]
 	must(f.PatchLimit(ctx, org.ID, last.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
 	must(f.PatchLimit(ctx, org.ID, last.ID, deactivation()))
-	must(f.PatchLimit(ctx, org.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = active }))
+	must(f.PatchLimit(ctx, org.ID, extraLimit.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = active }))
 	if n := len(f.Limits(org.ID, partner.Number)); n != 100 {
 		t.Errorf("%d in force", n)
 	}
@@ -188,15 +188,15 @@ func TestMaximumOfActiveLimits(t *testing.T) {
 func TestLimitsAreListedNewestFirst(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
-	p, neighbour := f.newPartner(org.ID, "a"), f.newPartner(org.ID, "b")
+	p, otherPartner := f.newPartner(org.ID, "a"), f.newPartner(org.ID, "b")
 	var want []*directory.Limit
 	for i := range 5 {
 		l := f.newLimit(p, uint64(i+1))
-		f.newLimit(neighbour, 9)
+		f.newLimit(otherPartner, 9)
 		want = append([]*directory.Limit{l}, want...)
 	}
 	want[1] = must(f.PatchLimit(t.Context(), org.ID, want[1].ID, deactivation()))
-	got, count := pages(t, 2, func(page Page) ([]*directory.Limit, Cursor, error) {
+	got, count := readPages(t, 2, func(page Page) ([]*directory.Limit, Cursor, error) {
 		page.Partner = p.Number
 		return f.ListLimits(org.ID, page)
 	})

@@ -11,9 +11,9 @@ import (
 	"mizan/posting"
 )
 
-// pages reads a whole list and returns how many pages it had. Cursors are converted to text and
+// readPages reads a whole list and returns its rows and how many pages it had. Cursors are converted to text and
 // back, as on the wire.
-func pages[R any](t *testing.T, limit int, list func(Page) ([]R, Cursor, error)) (all []R, count int) {
+func readPages[R any](t *testing.T, limit int, list func(Page) ([]R, Cursor, error)) (all []R, count int) {
 	t.Helper()
 	p := Page{Limit: limit}
 	for {
@@ -40,7 +40,7 @@ func TestListsAreNewestFirst(t *testing.T) {
 		f.issueKey(p)
 	}
 	for range 2 { // before and after a restart
-		partners, count := pages(t, 3, func(p Page) ([]*directory.Partner, Cursor, error) { return f.ListPartners(org.ID, p) })
+		partners, count := readPages(t, 3, func(p Page) ([]*directory.Partner, Cursor, error) { return f.ListPartners(org.ID, p) })
 		if len(partners) != 7 || count != 3 {
 			t.Errorf("%d partners on %d pages", len(partners), count)
 		}
@@ -49,12 +49,12 @@ func TestListsAreNewestFirst(t *testing.T) {
 				t.Errorf("row %d is %s", i, p.Login)
 			}
 		}
-		terminals, _ := pages(t, 7, func(p Page) ([]*directory.Terminal, Cursor, error) { return f.ListTerminals(org.ID, p) })
-		keys, count := pages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) { return f.ListAPIKeys(org.ID, p) })
+		terminals, _ := readPages(t, 7, func(p Page) ([]*directory.Terminal, Cursor, error) { return f.ListTerminals(org.ID, p) })
+		keys, count := readPages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) { return f.ListAPIKeys(org.ID, p) })
 		if len(terminals) != 7 || len(keys) != 7 || count != 7 || terminals[0].Partner != partners[0].Number || keys[6].Partner != partners[6].Number {
 			t.Errorf("%d terminals, %d keys on %d pages", len(terminals), len(keys), count)
 		}
-		ownKeys, _ := pages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) {
+		ownKeys, _ := readPages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) {
 			p.Partner = partners[3].Number
 			return f.ListAPIKeys(org.ID, p)
 		})
@@ -72,7 +72,7 @@ func TestOrganizationsOfOneInstantAreAllListed(t *testing.T) {
 		f.newOrganization(fmt.Sprint("Org ", i)) // the clock stands still, so all have the same time of creation
 	}
 	listed := make(map[ledger.ID]bool)
-	all, _ := pages(t, 2, f.ListOrganizations)
+	all, _ := readPages(t, 2, f.ListOrganizations)
 	for _, o := range all {
 		listed[o.ID] = true
 	}
@@ -88,7 +88,7 @@ func TestOrganizationsOfOneInstantAreAllListed(t *testing.T) {
 	}
 }
 
-func TestPageBounds(t *testing.T) {
+func TestListsRefuseInvalidPagesAndUnknownOrganizations(t *testing.T) {
 	f := open(t)
 	for _, limit := range []int{-1, MaxPage + 1} {
 		_, _, err := f.ListOrganizations(Page{Limit: limit})
@@ -107,7 +107,7 @@ func TestPageBounds(t *testing.T) {
 	}
 }
 
-func TestCursor(t *testing.T) {
+func TestCursorIsWrittenAndParsed(t *testing.T) {
 	c := Cursor{At: ledger.MicrosOf(startTime), ID: ledger.ID{1}}
 	if got := c.String(); got != "2026-09-03T10:15:30.123456+00:00/01000000-0000-0000-0000-000000000000" {
 		t.Error(got)

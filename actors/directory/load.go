@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// load fills the view from the store.
+// load fills the view in memory from the store.
 func (s *Service) load() error {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -39,7 +39,7 @@ func (s *Service) loadFrom(v *posting.View) error {
 	})
 }
 
-// reload reads an organization's part of the view, or the platform's, again.
+// reload reads the part of the view of one organization, or of the platform, from the store again.
 func (s *Service) reload(id ledger.ID) error {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -49,8 +49,8 @@ func (s *Service) reload(id ledger.ID) error {
 	return s.loadOrg(v, id)
 }
 
-// loadOrg reads one organization and publishes it as a whole. Records without an organization
-// record belong to a ledger that the directory does not manage; loadOrg ignores them.
+// loadOrg reads one organization and publishes it as a whole. If the store has no record of the organization
+// itself, its other records belong to a ledger that the directory does not manage; loadOrg ignores them.
 func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 	r, found, err := v.Record(id, ledger.Source{Kind: ledger.Organization, ID: id})
 	if err != nil || !found {
@@ -80,7 +80,7 @@ func (o *organization) load(v *posting.View, s *Service, now ledger.Micros) erro
 	return o.loadBlocks(v)
 }
 
-// storedRecord is a record and its stamp, as read from the store.
+// storedRecord is a record and its stamp (version and times), as read from the store.
 type storedRecord[T any] struct {
 	record *T
 	stamp  posting.Stamp

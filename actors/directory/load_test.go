@@ -34,40 +34,40 @@ func (f *fixture) commitSessions(u *directory.User, count int) {
 }
 
 // The number of finished sessions grows every day, so a start, and a reload after a panic, must drop
-// them while reading, for each reason for which a session can be over.
+// them while reading. The test has sessions that are over for each possible reason.
 func TestFinishedSessionsAreNotLoadedAtStart(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
 	anna, boris := f.newUser(org.ID, "anna", "client"), f.newUser(org.ID, "boris", "client")
 	f.commitSessions(anna, 2_000)
-	f.advance(31 * time.Minute) // they expire by inactivity
+	f.advance(31 * time.Minute) // these sessions expire by inactivity
 	f.commitSessions(boris, 20)
 	must(f.PatchUser(t.Context(), org.ID, boris.ID, func(r *directory.User, _ *schema.Faults) { r.Active = false }, nil))
 	must(0, f.LogOut(t.Context(), f.sessionOf(org.ID, f.mustLogIn(org.ID, "anna", goodPass))))
-	var live [][]byte
+	var tokens [][]byte
 	for range 3 {
 		f.advance(time.Second)
-		live = append(live, f.mustLogIn(org.ID, "anna", goodPass))
+		tokens = append(tokens, f.mustLogIn(org.ID, "anna", goodPass))
 	}
-	collected := func() (stamps []string) {
+	liveSessions := func() (found []string) {
 		v := f.Journal.View()
 		defer v.Close()
-		part, _ := f.org(org.ID)
-		for _, n := range must(part.readSessions(v, ledger.MicrosOf(f.Clock.Now()))) {
-			stamps = append(stamps, fmt.Sprint(n.record.User == anna.ID, n.stamp.Started.Time().Sub(f.Clock.Now())))
+		orgView, _ := f.org(org.ID)
+		for _, n := range must(orgView.readSessions(v, ledger.MicrosOf(f.Clock.Now()))) {
+			found = append(found, fmt.Sprint(n.record.User == anna.ID, n.stamp.Started.Time().Sub(f.Clock.Now())))
 		}
-		return stamps
+		return found
 	}
 	want := "[true -2s true -1s true 0s]" // in the order of creation
-	if got := fmt.Sprint(collected()); got != want {
-		t.Errorf("collected %v, want %s", got, want)
+	if got := fmt.Sprint(liveSessions()); got != want {
+		t.Errorf("live are %v, want %s", got, want)
 	}
 	f.restart()
-	for _, token := range live {
+	for _, token := range tokens {
 		f.wantLive("a live one after a restart", org.ID, token, true)
 	}
 	f.advance(31 * time.Minute)
-	if got := collected(); len(got) != 0 {
-		t.Errorf("collected %v", got)
+	if got := liveSessions(); len(got) != 0 {
+		t.Errorf("live are %v", got)
 	}
 }

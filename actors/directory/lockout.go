@@ -22,10 +22,10 @@ const (
 	failureLife = ledger.Micros(15 * 60 * 1_000_000)
 )
 
-// Bounds of memory: how many logins keep their failures, and how many attempts may wait for other
-// attempts of their login. Beyond maxLockouts the least recently failed login is dropped. To push a
-// login out, an attacker needs maxLockouts failures, and each costs a password hash: that takes
-// longer than a failure is kept.
+// Bounds of memory: the failures of at most maxLockouts logins are kept, and at most maxLoginsWaiting
+// attempts wait for other attempts of their login. Beyond maxLockouts the least recently failed login is
+// dropped. To push a login out, an attacker needs maxLockouts failures, and each costs a password hash:
+// so many hashes take longer than a failure is kept.
 const (
 	maxLockouts      = 131_072
 	maxLoginsWaiting = 256
@@ -52,23 +52,23 @@ type lockout struct {
 type loginAttempts struct {
 	key         [32]byte
 	failures    []ledger.Micros // oldest first, at most maxFailures
-	trying      int             // attempts in progress; each counts as a failure until it ends
-	changed     chan struct{}   // closed when one of them ends; nil if no attempt waits
+	inProgress  int             // attempts in progress; each counts as a failure until it ends
+	changed     chan struct{}   // closed when an attempt in progress ends; nil if no attempt waits
 	listElement *list.Element   // in lockout.failedLogins; nil if there are no failures
 }
 
 func newLockout() *lockout { return &lockout{logins: make(map[[32]byte]*loginAttempts)} }
 
-// loginKey returns the key of a login in an organization; either may not exist.
+// loginKey returns the key of a login in an organization. Neither has to exist.
 func loginKey(org ledger.ID, login string) [32]byte {
 	return sha256.Sum256(append(append(make([]byte, 0, len(org)+len(login)), org[:]...), login...))
 }
 
-// enter begins an attempt; the caller must end it by calling ended. Attempts in progress count as
+// enter begins an attempt, which lasts until the caller calls end. Attempts in progress count as
 // failures, so that concurrent attempts cannot make more than maxFailures wrong guesses: attempts
 // beyond that wait until others end. The error is a *LockedOut, actors.ErrBusy if too many attempts
 // wait, or Unavailable if ctx ends first.
-func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (ended func(failed bool), err error) {
+func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (end func(failed bool), err error) {
 	for {
 		d, wait, err := l.try(c, key)
 		switch {
@@ -102,7 +102,7 @@ func (l *lockout) check(c clock.Clock, key [32]byte) error {
 	now := ledger.MicrosOf(c.Now())
 	l.dropExpired(attempts, now)
 	if len(attempts.failures) < maxFailures {
-		if attempts.trying == 0 && attempts.listElement == nil {
+		if attempts.inProgress == 0 && attempts.listElement == nil {
 			delete(l.logins, attempts.key)
 		}
 		return nil
@@ -128,8 +128,8 @@ func (l *lockout) try(c clock.Clock, key [32]byte) (attempts *loginAttempts, wai
 	switch n := len(attempts.failures); {
 	case n >= maxFailures:
 		return nil, nil, attempts.lockedOut(now)
-	case n+attempts.trying < maxFailures:
-		attempts.trying++
+	case n+attempts.inProgress < maxFailures:
+		attempts.inProgress++
 		return attempts, nil, nil
 	case l.waiters >= maxLoginsWaiting:
 		return nil, nil, actors.ErrBusy
@@ -145,7 +145,7 @@ func (l *lockout) try(c clock.Clock, key [32]byte) (attempts *loginAttempts, wai
 func (l *lockout) leave(c clock.Clock, attempts *loginAttempts, failed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	attempts.trying--
+	attempts.inProgress--
 	if attempts.changed != nil {
 		close(attempts.changed)
 		attempts.changed = nil
@@ -159,8 +159,8 @@ func (l *lockout) leave(c clock.Clock, attempts *loginAttempts, failed bool) {
 		l.failedLogins.MoveToBack(attempts.listElement)
 	}
 	l.dropExpired(attempts, now)
-	l.dropIdle(now)
-	if attempts.trying == 0 && attempts.listElement == nil {
+	l.dropOldLogins(now)
+	if attempts.inProgress == 0 && attempts.listElement == nil {
 		delete(l.logins, attempts.key)
 	}
 }
@@ -176,9 +176,9 @@ func (l *lockout) dropExpired(attempts *loginAttempts, now ledger.Micros) {
 	}
 }
 
-// dropIdle drops logins whose failures are all older than failureLife, and those beyond maxLockouts,
+// dropOldLogins drops logins whose failures are all older than failureLife, and those beyond maxLockouts,
 // the least recently failed first.
-func (l *lockout) dropIdle(now ledger.Micros) {
+func (l *lockout) dropOldLogins(now ledger.Micros) {
 	for front := l.failedLogins.Front(); front != nil; front = l.failedLogins.Front() {
 		attempts := front.Value.(*loginAttempts)
 		if now-attempts.failures[len(attempts.failures)-1] < failureLife && l.failedLogins.Len() <= maxLockouts {
@@ -186,22 +186,22 @@ func (l *lockout) dropIdle(now ledger.Micros) {
 		}
 		l.failedLogins.Remove(front)
 		attempts.failures, attempts.listElement = nil, nil
-		if attempts.trying == 0 {
+		if attempts.inProgress == 0 {
 			delete(l.logins, attempts.key)
 		}
 	}
 }
 
-// maxFromSource bounds the login attempts of one source that run or wait. Attempts beyond it are
-// refused at once.
+// maxFromSource bounds the running and waiting login attempts of one source (sourceOf). Attempts beyond
+// it are refused at once.
 const maxFromSource = 64
 
 // ErrCrowded refuses a login attempt because too many attempts from its address or network are
 // running or waiting. It does not count as a failure of the login.
 var ErrCrowded = errors.New("directory.Login: too many attempts from one address at once")
 
-// hashingPlaces bounds login attempts, which anybody can make and each of which costs a password hash.
-// The places to hash are shared fairly among networks, and among the sources of each network, so a
+// hashingPlaces bounds how many login attempts hash a password at once, because anybody can make
+// attempts. The places are shared fairly among networks, and among the sources of each network, so a
 // flood slows down only its own networks.
 type hashingPlaces struct{ gate *fair.Gate[netip.Prefix] }
 

@@ -12,17 +12,18 @@ import (
 	"mizan/ledger"
 )
 
-func key(n uint32) (k [32]byte) {
+// testLogin returns the lockout's key of a login that has only a number.
+func testLogin(n uint32) (k [32]byte) {
 	binary.BigEndian.PutUint32(k[:], n)
 	return k
 }
 
-// guess makes an attempt and returns whether it was admitted.
-func guess(t *testing.T, l *lockout, c clock.Clock, k [32]byte, wrong bool) error {
+// guess makes an attempt. The error is nil if the attempt was admitted.
+func guess(t *testing.T, l *lockout, c clock.Clock, key [32]byte, wrong bool) error {
 	t.Helper()
-	ended, err := l.enter(t.Context(), c, k)
+	end, err := l.enter(t.Context(), c, key)
 	if err == nil {
-		ended(wrong)
+		end(wrong)
 	}
 	return err
 }
@@ -45,23 +46,23 @@ func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
 	}
 	for i := range 5 {
 		setClock(time.Duration(i) * time.Minute)
-		if err := guess(t, lockout, c, key(1), true); err != nil {
+		if err := guess(t, lockout, c, testLogin(1), true); err != nil {
 			t.Fatalf("attempt %d: %v", i+1, err)
 		}
 	}
-	wantLocked(t, "the sixth", guess(t, lockout, c, key(1), false), 11*time.Minute)
-	if err := guess(t, lockout, c, key(2), false); err != nil {
+	wantLocked(t, "the sixth", guess(t, lockout, c, testLogin(1), false), 11*time.Minute)
+	if err := guess(t, lockout, c, testLogin(2), false); err != nil {
 		t.Errorf("another login: %v", err)
 	}
 	setClock(15*time.Minute - time.Microsecond)
-	wantLocked(t, "the last microsecond", guess(t, lockout, c, key(1), false), time.Microsecond)
+	wantLocked(t, "the last microsecond", guess(t, lockout, c, testLogin(1), false), time.Microsecond)
 	setClock(15 * time.Minute)
-	if err := guess(t, lockout, c, key(1), true); err != nil { // one failure has expired, so an attempt is admitted at once
+	if err := guess(t, lockout, c, testLogin(1), true); err != nil { // one failure has expired, so an attempt is admitted at once
 		t.Errorf("after a quarter of an hour: %v", err)
 	}
-	wantLocked(t, "one more", guess(t, lockout, c, key(1), false), time.Minute)
+	wantLocked(t, "one more", guess(t, lockout, c, testLogin(1), false), time.Minute)
 	setClock(30 * time.Minute)
-	if err := guess(t, lockout, c, key(1), false); err != nil {
+	if err := guess(t, lockout, c, testLogin(1), false); err != nil {
 		t.Error(err)
 	}
 	if len(lockout.logins) != 0 || lockout.failedLogins.Len() != 0 {
@@ -69,22 +70,22 @@ func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
 	}
 }
 
-func TestSuccessReleasesOnlyItsOwnAttempt(t *testing.T) {
+func TestSuccessClearsNoFailures(t *testing.T) {
 	c, lockout := clock.NewManual(startTime), newLockout()
 	for i := range 4 {
 		for range 10 {
-			if err := guess(t, lockout, c, key(1), false); err != nil {
+			if err := guess(t, lockout, c, testLogin(1), false); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := guess(t, lockout, c, key(1), true); err != nil {
+		if err := guess(t, lockout, c, testLogin(1), true); err != nil {
 			t.Fatalf("failure %d: %v", i+1, err)
 		}
 	}
-	if err := guess(t, lockout, c, key(1), true); err != nil {
+	if err := guess(t, lockout, c, testLogin(1), true); err != nil {
 		t.Fatal(err)
 	}
-	wantLocked(t, "after five failures with successes between", guess(t, lockout, c, key(1), false), 15*time.Minute)
+	wantLocked(t, "after five failures with successes between", guess(t, lockout, c, testLogin(1), false), 15*time.Minute)
 }
 
 func TestOf64ConcurrentWrongPasswordsFiveAreChecked(t *testing.T) {
@@ -93,12 +94,12 @@ func TestOf64ConcurrentWrongPasswordsFiveAreChecked(t *testing.T) {
 	var running sync.WaitGroup
 	for range 64 {
 		running.Go(func() {
-			ended, err := l.enter(t.Context(), c, key(1))
+			end, err := l.enter(t.Context(), c, testLogin(1))
 			var lockedOut *LockedOut
 			switch {
 			case err == nil:
 				guesses.Add(1)
-				ended(true)
+				end(true)
 			case errors.As(err, &lockedOut):
 				locked.Add(1)
 			}
@@ -115,7 +116,7 @@ func Test64ConcurrentRightPasswordsAllSucceed(t *testing.T) {
 	var running sync.WaitGroup
 	for range 64 {
 		running.Go(func() {
-			if err := guess(t, lockout, c, key(1), false); err != nil {
+			if err := guess(t, lockout, c, testLogin(1), false); err != nil {
 				t.Error(err)
 			}
 		})
@@ -130,45 +131,45 @@ func TestWaitingAttemptsAreBounded(t *testing.T) {
 	c, lockout := clock.NewManual(startTime), newLockout()
 	var endAttempts []func(bool)
 	for range 5 {
-		endAttempts = append(endAttempts, must(lockout.enter(t.Context(), c, key(1))))
+		endAttempts = append(endAttempts, must(lockout.enter(t.Context(), c, testLogin(1))))
 	}
-	_, err := lockout.enter(canceledContext(t), c, key(1))
+	_, err := lockout.enter(canceledContext(t), c, testLogin(1))
 	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
 	if lockout.waiters != 0 {
-		t.Error("who gave up still waits")
+		t.Error("an attempt that gave up still waits")
 	}
 	lockout.waiters = maxLoginsWaiting
-	_, err = lockout.enter(t.Context(), c, key(1))
+	_, err = lockout.enter(t.Context(), c, testLogin(1))
 	wantCode(t, "one too many", err, ledger.Unavailable, "")
-	if err := guess(t, lockout, c, key(2), false); err != nil {
+	if err := guess(t, lockout, c, testLogin(2), false); err != nil {
 		t.Errorf("another login: %v", err)
 	}
 	lockout.waiters = 0
-	for _, ended := range endAttempts {
-		ended(true)
+	for _, end := range endAttempts {
+		end(true)
 	}
-	wantLocked(t, "then", guess(t, lockout, c, key(1), false), 15*time.Minute)
+	wantLocked(t, "then", guess(t, lockout, c, testLogin(1), false), 15*time.Minute)
 }
 
 func TestLeastRecentlyFailedLoginIsForgottenBeyondTheBound(t *testing.T) {
 	c, lockout := clock.NewManual(startTime), newLockout()
 	for n := range uint32(2) {
 		for range 5 {
-			_ = guess(t, lockout, c, key(n), true)
+			_ = guess(t, lockout, c, testLogin(n), true)
 		}
 	}
 	for n := uint32(2); n < maxLockouts; n++ {
-		_ = guess(t, lockout, c, key(n), true)
+		_ = guess(t, lockout, c, testLogin(n), true)
 	}
-	wantLocked(t, "at the bound", guess(t, lockout, c, key(0), true), 15*time.Minute)
-	_ = guess(t, lockout, c, key(maxLockouts), true)
+	wantLocked(t, "at the bound", guess(t, lockout, c, testLogin(0), true), 15*time.Minute)
+	_ = guess(t, lockout, c, testLogin(maxLockouts), true)
 	if len(lockout.logins) != maxLockouts || lockout.failedLogins.Len() != maxLockouts {
 		t.Errorf("%d logins are remembered, want %d", len(lockout.logins), maxLockouts)
 	}
-	if err := guess(t, lockout, c, key(0), true); err != nil {
+	if err := guess(t, lockout, c, testLogin(0), true); err != nil {
 		t.Errorf("the first of them: %v", err)
 	}
-	if err := guess(t, lockout, c, key(1), true); err != nil { // the first login failed again and has displaced this one
+	if err := guess(t, lockout, c, testLogin(1), true); err != nil { // the first login failed again and has displaced this one
 		t.Errorf("the second of them: %v", err)
 	}
 }

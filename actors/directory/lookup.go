@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Records with which a lookup continues if it finds none, so that it takes equally long in both cases. None
-// of them is ever in force.
+// Records with which a lookup continues if it finds no record, so that it takes as long as if it had found
+// one. They are never in force.
 var (
 	noKey     = &directory.APIKey{Revoked: 1}
 	noPartner = &directory.Partner{}
@@ -22,8 +22,8 @@ var (
 	noSession = &directory.Session{Expires: 1, Epoch: 1}
 )
 
-// usedEvery is the precision of a key's last use: one second, in µs.
-const usedEvery = 1_000_000
+// usePrecision is the precision of a key's last use: one second, in µs.
+const usePrecision = 1_000_000
 
 // Authenticate finds the API key and its partner inside the organization. It returns false, after the
 // same work, for an organization that is unknown or not active, and for a key that is unknown, expired
@@ -58,13 +58,13 @@ func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*vie
 	if ok {
 		k, found = place.record(), true
 	}
-	p, owned := noPartner, false
+	p, hasOwner := noPartner, false
 	if owner, ok := o.partner(k.Partner); ok {
-		p, owned = owner.record(), true
+		p, hasOwner = owner.record(), true
 	}
-	same := subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
+	hashMatches := subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
 	valid, active := k.Valid(now), o.self.record().Active()
-	if !(known && found && owned && same && valid && active) {
+	if !(known && found && hasOwner && hashMatches && valid && active) {
 		return nil, nil, nil, false
 	}
 	return place, k, p, true
@@ -73,7 +73,7 @@ func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*vie
 // touch records a use at most once per second, so that concurrent requests do not all write to the
 // same cache line.
 func (c *viewRecord[T]) touch(now ledger.Micros) {
-	if last := c.used.Load(); int64(now)-last >= usedEvery {
+	if last := c.used.Load(); int64(now)-last >= usePrecision {
 		c.used.CompareAndSwap(last, int64(now))
 	}
 }
@@ -152,14 +152,14 @@ type Page struct {
 
 // Cursor identifies a row of a list.
 type Cursor struct {
-	At ledger.Micros
+	At ledger.Micros // the time of creation
 	ID ledger.ID
 }
 
-// IsZero tells whether there is no further page.
+// IsZero tells whether the cursor identifies no row. A list returns such a cursor with its last page.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
-const cursorTime = "2006-01-02T15:04:05.000000-07:00"
+const cursorTimeLayout = "2006-01-02T15:04:05.000000-07:00"
 
 // String returns the row's time of creation, ISO 8601 with microseconds, a slash and the row's id.
 // The id is needed because organizations can be created in the same microsecond.
@@ -167,20 +167,20 @@ func (c Cursor) String() string {
 	if c.IsZero() {
 		return ""
 	}
-	return c.At.Time().Format(cursorTime) + "/" + c.ID.String()
+	return c.At.Time().Format(cursorTimeLayout) + "/" + c.ID.String()
 }
 
-// ParseCursor reads what String wrote; the id may be missing. The error is a *ledger.Refusal of the
+// ParseCursor reads a cursor that String wrote; the id may be missing. The error is a *ledger.Refusal of the
 // field "cursor".
 func ParseCursor(text string) (Cursor, error) {
 	refusal := ledger.RefuseField("directory.ParseCursor", "cursor", "is not a cursor of this list")
-	instant, id, named := strings.Cut(text, "/")
+	instant, id, hasID := strings.Cut(text, "/")
 	at, err := time.Parse(time.RFC3339Nano, instant)
 	if err != nil {
 		return Cursor{}, refusal
 	}
 	c := Cursor{At: ledger.MicrosOf(at)}
-	if named {
+	if hasID {
 		if len(id) != 36 {
 			return Cursor{}, refusal
 		}
@@ -194,7 +194,7 @@ func ParseCursor(text string) (Cursor, error) {
 // ListOrganizations returns a page of all organizations and the cursor of the next page; a zero
 // cursor means that this is the last page. Errors are *ledger.Refusal.
 func (s *Service) ListOrganizations(p Page) ([]*directory.Organization, Cursor, error) {
-	return page(&s.organizations, p, func(c *viewRecord[directory.Organization]) (*directory.Organization, bool) { return c.record(), true })
+	return readPage(&s.organizations, p, func(c *viewRecord[directory.Organization]) (*directory.Organization, bool) { return c.record(), true })
 }
 
 // ListPartners returns a page of an organization's partners.
@@ -207,21 +207,21 @@ func (s *Service) ListTerminals(org ledger.ID, p Page) ([]*directory.Terminal, C
 	return terminals.list(s, org, p)
 }
 
-// ListAPIKeys returns a page of an organization's keys, revoked ones included. A key's last use may be up to an hour too
-// early after a kill.
+// ListAPIKeys returns a page of an organization's keys, revoked ones included. After a kill, a key's last use may
+// be up to an hour too early.
 func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]*directory.APIKey, Cursor, error) {
 	o, ok := s.org(org)
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ListAPIKeys", "organization")
 	}
-	return page(&o.keys, p, func(c *viewRecord[directory.APIKey]) (*directory.APIKey, bool) {
+	return readPage(&o.keys, p, func(c *viewRecord[directory.APIKey]) (*directory.APIKey, bool) {
 		r := c.record()
-		return listed(r, c), p.Partner == 0 || r.Partner == p.Partner
+		return withLatestUse(r, c), p.Partner == 0 || r.Partner == p.Partner
 	})
 }
 
-// listed returns a key with its latest use.
-func listed(k *directory.APIKey, place *viewRecord[directory.APIKey]) *directory.APIKey {
+// withLatestUse returns a key with its latest use.
+func withLatestUse(k *directory.APIKey, place *viewRecord[directory.APIKey]) *directory.APIKey {
 	latest := *k
 	latest.Used = max(k.Used, ledger.Micros(place.used.Load()))
 	return &latest
@@ -232,9 +232,9 @@ func (s *Service) ListRates(org ledger.ID, p Page) ([]*directory.Rate, Cursor, e
 	return rates.list(s, org, p)
 }
 
-// page walks an index backwards from the cursor. It looks one row beyond the page to find out
-// whether the page is the last.
-func page[T, R any](x *index[T], p Page, row func(*viewRecord[T]) (R, bool)) (rows []R, next Cursor, err error) {
+// readPage walks an index backwards from the cursor. It looks one row beyond the page to find out
+// whether the page is the last. If row returns false, the page leaves out the record.
+func readPage[T, R any](x *index[T], p Page, row func(*viewRecord[T]) (R, bool)) (rows []R, next Cursor, err error) {
 	if p.Limit == 0 {
 		p.Limit = DefaultPage
 	}

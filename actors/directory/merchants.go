@@ -11,11 +11,11 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of AddMerchants. A Change takes at most merchantRecords records, so MaxMerchantRecords
-// keeps one merchant within one Change.
+// Bounds of AddMerchants. A Change (all that is stored at once) takes at most recordsPerChange records, so
+// MaxMerchantRecords keeps one merchant within one Change.
 const (
 	MaxMerchantRecords = 500 // terminals and keys of one merchant together
-	merchantRecords    = 512 // records of a Change that adds merchants
+	recordsPerChange   = 512 // records of a Change that adds merchants
 )
 
 // Merchant is a partner that AddMerchants has created.
@@ -55,24 +55,24 @@ func (d *MerchantsDraft) keysOf(index int) int {
 }
 
 // AddMerchants gives an organization many partners with simulator terminals and keys, for a load
-// generator that prepares a store before it starts a server. The records and events are those of
+// generator that prepares a store before it starts a server. The new records and events are those of
 // CreatePartner, CreateTerminal and CreateAPIKey, many in one Change, but the partners have no
 // password, because hashing one for each would take longer than everything else. Merchants made
 // before an error stay. Errors are *ledger.Refusal.
-func (s *Service) AddMerchants(ctx context.Context, org ledger.ID, d MerchantsDraft) ([]Merchant, error) {
+func (s *Service) AddMerchants(ctx context.Context, org ledger.ID, draft MerchantsDraft) ([]Merchant, error) {
 	const op = "directory.AddMerchants"
-	if err := d.check(op); err != nil {
+	if err := draft.check(op); err != nil {
 		return nil, err
 	}
-	merchants := make([]Merchant, 0, d.Partners)
-	for len(merchants) < d.Partners {
-		n := max(1, merchantRecords/(1+d.Terminals+d.keysOf(0)))
-		first, last := len(merchants), min(len(merchants)+n, d.Partners)
-		numbers, err := s.reserveAll(ctx, last-first)
+	merchants := make([]Merchant, 0, draft.Partners)
+	for len(merchants) < draft.Partners {
+		perChange := max(1, recordsPerChange/(1+draft.Terminals+draft.keysOf(0)))
+		first, last := len(merchants), min(len(merchants)+perChange, draft.Partners)
+		numbers, err := s.reservePartnerNumbers(ctx, last-first)
 		if err != nil {
 			return merchants, err
 		}
-		added, err := s.addMerchants(ctx, org, &d, first, numbers)
+		added, err := s.addMerchants(ctx, org, &draft, first, numbers)
 		if err != nil {
 			return merchants, err
 		}
@@ -81,8 +81,8 @@ func (s *Service) AddMerchants(ctx context.Context, org ledger.ID, d MerchantsDr
 	return merchants, nil
 }
 
-// reserveAll reserves n partner numbers durably, in one Change.
-func (s *Service) reserveAll(ctx context.Context, n int) ([]int64, error) {
+// reservePartnerNumbers reserves n partner numbers durably, in one Change.
+func (s *Service) reservePartnerNumbers(ctx context.Context, n int) ([]int64, error) {
 	var numbers []int64
 	err := s.changePlatform(ctx, "directory.reserve", func(p *directory.Platform) (*directory.Platform, error) {
 		for range n {
@@ -99,26 +99,26 @@ func (s *Service) reserveAll(ctx context.Context, n int) ([]int64, error) {
 }
 
 // addMerchants makes the merchants with these numbers durable in one Change; first is the index of
-// the first of them among all merchants of the draft.
-func (s *Service) addMerchants(ctx context.Context, org ledger.ID, d *MerchantsDraft, first int, numbers []int64) ([]Merchant, error) {
+// the first number among all partners of the draft.
+func (s *Service) addMerchants(ctx context.Context, org ledger.ID, draft *MerchantsDraft, first int, numbers []int64) ([]Merchant, error) {
 	const op = "directory.AddMerchants"
 	var added []Merchant
-	var n *seeding
+	var batch *seeding
 	err := s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
 		o, err := s.writable(op, org)
 		if err != nil {
 			return nil, err
 		}
-		n = &seeding{service: s, now: now}
+		batch = &seeding{service: s, now: now}
 		for i, number := range numbers {
-			m, err := n.addMerchant(o, number, d.Terminals, d.keysOf(first+i))
+			m, err := batch.addMerchant(o, number, draft.Terminals, draft.keysOf(first+i))
 			if err != nil {
 				return nil, err
 			}
 			added = append(added, m)
 		}
-		return &n.change, nil
-	}, func(stamps []posting.Stamp) { n.publish(stamps) })
+		return &batch.change, nil
+	}, func(stamps []posting.Stamp) { batch.publish(stamps) })
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (n *seeding) addMerchant(o *organization, number int64, terminals, keys int
 	}
 	m := Merchant{Number: number, Keys: make([]secret.Text, 0, keys)}
 	for i := range keys {
-		value, err := n.issue(o, directory.APIKey{Partner: number, Name: "key " + strconv.Itoa(i+1)})
+		value, err := n.issueKey(o, directory.APIKey{Partner: number, Name: "key " + strconv.Itoa(i+1)})
 		if err != nil {
 			return Merchant{}, err
 		}

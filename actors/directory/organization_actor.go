@@ -13,9 +13,9 @@ import (
 type command struct {
 	op      string
 	decide  func(now ledger.Micros) (*posting.Change, error)
-	publish func([]posting.Stamp)
-	reply   chan error  // of capacity 1
-	done    func(error) // replaces reply if no caller waits; may be called twice
+	publish func([]posting.Stamp) // called with the stamp of each written record
+	reply   chan error            // of capacity 1
+	done    func(error)           // replaces reply if no caller waits; may be called twice
 }
 
 // Refuse implements actors.Refusable.
@@ -36,7 +36,7 @@ func (m *command) answer(err error) {
 // LogValue implements slog.LogValuer.
 func (m *command) LogValue() slog.Value { return slog.StringValue(m.op) }
 
-// reload makes the actor read the organization's part of the view from the store again.
+// reload makes the actor read the organization's part of the view in memory from the store again.
 type reload struct{}
 
 // organizationActor is the actor of one organization, or of the platform. Its state is the organization's part
@@ -105,10 +105,10 @@ func (a *organizationActor) Failed(*actors.Context) {
 	a.service.registry.Tell(a.org, reload{})
 }
 
-// repair reads the organization's part of the view again after a failure. No Change is being
-// committed then, because messages wait for the commit.
+// repair reads the organization's part of the view again after a failure. While it runs no Change is being
+// committed, because messages wait until a commit ends.
 func (a *organizationActor) repair() error {
-	if _, broken := a.service.mustReload.Load(a.org); !broken {
+	if _, needsReload := a.service.mustReload.Load(a.org); !needsReload {
 		return nil
 	}
 	if err := a.service.reload(a.org); err != nil {

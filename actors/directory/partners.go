@@ -24,13 +24,13 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft direct
 	if err := directory.Join(err, checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
 	}
-	if o.hasLogin(draft.Login) { // before a hash and a number are spent on it
+	if o.hasLogin(draft.Login) { // before a hash and a number are spent
 		return nil, loginTaken(op)
 	}
 	if draft.PassHash, err = s.passwords.hash(ctx, s.random, pass); err != nil {
 		return nil, err
 	}
-	if draft.Number, err = s.reserve(ctx); err != nil {
+	if draft.Number, err = s.reservePartnerNumber(ctx); err != nil {
 		return nil, err
 	}
 	created, err := partners.create(ctx, s, op, org, func(*organization, ledger.Micros) (*directory.Partner, ledger.Event, []ledger.Claim, error) {
@@ -92,7 +92,7 @@ func (s *Service) PatchPartnerPass(ctx context.Context, org ledger.ID, number in
 	if !ok {
 		return nil, notFound("directory.PatchPartner", "partner")
 	}
-	next, _, err := current.Patch(change, s.privateHooks.Load()) // before a hash is spent on it
+	next, _, err := current.Patch(change, s.privateHooks.Load()) // before a hash is spent
 	if err != nil {
 		next = current
 	}

@@ -16,7 +16,8 @@ import (
 	"mizan/ledger"
 )
 
-// matches is an independent implementation of the PHC string's specification.
+// matches tells whether the PHC string was made from the password. It implements the string's specification
+// independently.
 func matches(t *testing.T, hash, pass string) bool {
 	t.Helper()
 	parts := strings.Split(hash, "$")
@@ -35,8 +36,8 @@ func matches(t *testing.T, hash, pass string) bool {
 }
 
 func TestPasswordHash(t *testing.T) {
-	p := newPasswords()
-	firstHash, secondHash := must(p.hash(t.Context(), rand.Reader, []byte("pass"))), must(p.hash(t.Context(), rand.Reader, []byte("pass")))
+	hasher := newPasswordHasher()
+	firstHash, secondHash := must(hasher.hash(t.Context(), rand.Reader, []byte("pass"))), must(hasher.hash(t.Context(), rand.Reader, []byte("pass")))
 	if !strings.HasPrefix(firstHash, "$argon2id$v=19$m=19456,t=2,p=1$") || firstHash == secondHash {
 		t.Errorf("%s and %s", firstHash, secondHash)
 	}
@@ -46,30 +47,30 @@ func TestPasswordHash(t *testing.T) {
 }
 
 func TestPasswordHashingIsBounded(t *testing.T) {
-	passwords := newPasswords()
+	hasher := newPasswordHasher()
 	setPassword := func(ctx context.Context) error {
-		_, err := passwords.hash(ctx, rand.Reader, []byte("pass"))
+		_, err := hasher.hash(ctx, rand.Reader, []byte("pass"))
 		return err
 	}
 	for range maxHashing {
-		passwords.settingGate.inside <- struct{}{} // all places are taken
-		passwords.settingGate.insideOrWaiting <- struct{}{}
+		hasher.settingGate.inside <- struct{}{} // all places are taken
+		hasher.settingGate.insideOrWaiting <- struct{}{}
 	}
 	wantCode(t, "no answer in time", setPassword(canceledContext(t)), ledger.Unavailable, "")
-	if len(passwords.settingGate.insideOrWaiting) != maxHashing {
-		t.Error("who gave up still waits")
+	if len(hasher.settingGate.insideOrWaiting) != maxHashing {
+		t.Error("a caller that gave up still waits")
 	}
 	for range maxHashWaiting {
-		passwords.settingGate.insideOrWaiting <- struct{}{}
+		hasher.settingGate.insideOrWaiting <- struct{}{}
 	}
 	if err := setPassword(t.Context()); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("one too many: %v", err)
 	}
 	for range maxHashing {
-		<-passwords.settingGate.inside
+		<-hasher.settingGate.inside
 	}
 	for range maxHashing + maxHashWaiting {
-		<-passwords.settingGate.insideOrWaiting
+		<-hasher.settingGate.insideOrWaiting
 	}
 	if err := setPassword(t.Context()); err != nil {
 		t.Errorf("when there is room again: %v", err)
@@ -77,10 +78,10 @@ func TestPasswordHashingIsBounded(t *testing.T) {
 }
 
 func TestPasswordIsVerified(t *testing.T) {
-	passwords := newPasswords()
-	passwords.memory = 8
-	storedHash := must(passwords.hash(t.Context(), rand.Reader, []byte("pass")))
-	passwords.memory = 16 // the string's own cost applies, not the cost of new strings
+	hasher := newPasswordHasher()
+	hasher.memory = 8
+	storedHash := must(hasher.hash(t.Context(), rand.Reader, []byte("pass")))
+	hasher.memory = 16 // the string's own cost applies, not the cost of new strings
 	for what, c := range map[string]struct {
 		phc, pass string
 		want      bool
@@ -93,11 +94,11 @@ func TestPasswordIsVerified(t *testing.T) {
 		"another algorithm":          {strings.Replace(storedHash, "argon2id", "argon2i", 1), "pass", false},
 		"another version":            {strings.Replace(storedHash, "v=19", "v=16", 1), "pass", false},
 		"zero iterations":            {strings.Replace(storedHash, "t=2", "t=0", 1), "pass", false},
-		"cut short":                  {storedHash[:len(storedHash)-4], "pass", false},
+		"a key cut short":            {storedHash[:len(storedHash)-4], "pass", false},
 		"no key":                     {storedHash[:strings.LastIndex(storedHash, "$")+1], "pass", false},
 		"not base64":                 {storedHash[:len(storedHash)-1] + "!", "pass", false},
 	} {
-		if got := passwords.verify(c.phc, []byte(c.pass)); got != c.want {
+		if got := hasher.verify(c.phc, []byte(c.pass)); got != c.want {
 			t.Errorf("%s: %v, want %v", what, got, c.want)
 		}
 	}

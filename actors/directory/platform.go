@@ -22,8 +22,8 @@ func (s *Service) MintAdminToken(ctx context.Context) (secret.Text, error) {
 	return secret.Text(token), nil
 }
 
-// AdmitAdminToken adds the operator's own administration token. A token that is already in force
-// changes nothing. Errors are *ledger.Refusal.
+// AdmitAdminToken puts an administration token into force that the operator has chosen. A token that is
+// already in force changes nothing. Errors are *ledger.Refusal.
 func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 	const op = "directory.AdmitAdminToken"
 	if len(token) < MinAdminToken {
@@ -54,9 +54,9 @@ func (s *Service) RotateAllAdminTokens(ctx context.Context) (secret.Text, error)
 }
 
 // OnRotation registers a function that is called with a retired administration token and its
-// successor, once the rotation is durable and before RotateAdminToken returns. It must be called
-// before the first command.
-func (s *Service) OnRotation(fn func(retired, successor secret.Text)) { s.rotated = fn }
+// successor, once the rotation is durable and before RotateAdminToken returns. Call OnRotation before
+// the first command.
+func (s *Service) OnRotation(fn func(retired, successor secret.Text)) { s.onRotation = fn }
 
 func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p *directory.Platform, successor [32]byte) (*directory.Platform, error)) (secret.Text, error) {
 	successor := secret.Text(secret.NewToken(adminPrefix, s.random))
@@ -72,8 +72,8 @@ func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p
 		}}, successor, nil
 	}, func(stamps []posting.Stamp) {
 		s.putPlatform(next, stamps[0])
-		if s.rotated != nil && retired != "" {
-			s.rotated(retired, successor)
+		if s.onRotation != nil && retired != "" {
+			s.onRotation(retired, successor)
 		}
 	})
 	if err != nil {
@@ -106,12 +106,12 @@ func platformStep(expect uint64, p *directory.Platform) posting.Step {
 	return plainStep(directory.Platforms, directory.PlatformOrg, expect, p, p.ChangeEvent(expect == 0))
 }
 
-// maxSpare bounds the reserved partner numbers that are kept for future partners; any more are lost.
-const maxSpare = 1024
+// maxSpareNumbers bounds the reserved partner numbers that are kept for future partners; any more are lost.
+const maxSpareNumbers = 1024
 
-// reserve returns a partner number that is durably reserved.
-func (s *Service) reserve(ctx context.Context) (int64, error) {
-	if number, ok := s.takeSpare(); ok {
+// reservePartnerNumber returns a partner number that is durably reserved.
+func (s *Service) reservePartnerNumber(ctx context.Context) (int64, error) {
+	if number, ok := s.takeSpareNumber(); ok {
 		return number, nil
 	}
 	var number int64
@@ -125,29 +125,29 @@ func (s *Service) reserve(ctx context.Context) (int64, error) {
 	return number, nil
 }
 
-func (s *Service) takeSpare() (int64, bool) {
+func (s *Service) takeSpareNumber() (int64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.spare) == 0 {
+	if len(s.spareNumbers) == 0 {
 		return 0, false
 	}
-	least := slices.Index(s.spare, slices.Min(s.spare))
-	number := s.spare[least]
-	s.spare = slices.Delete(s.spare, least, least+1)
+	least := slices.Index(s.spareNumbers, slices.Min(s.spareNumbers))
+	number := s.spareNumbers[least]
+	s.spareNumbers = slices.Delete(s.spareNumbers, least, least+1)
 	return number, true
 }
 
-// returnNumber keeps a reserved number that was not used for the next partner.
+// returnNumber keeps a reserved but unused number for the next partner.
 func (s *Service) returnNumber(number int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.spare) < maxSpare {
-		s.spare = append(s.spare, number)
+	if len(s.spareNumbers) < maxSpareNumbers {
+		s.spareNumbers = append(s.spareNumbers, number)
 	}
 }
 
-// certainlyRefused tells whether a creation was certainly refused, so that its number can be used
-// again. After a time-out or a fault the number may be in use.
+// certainlyRefused tells from the error whether a partner was certainly not created, so that its number can
+// be used again. After a time-out or a fault the number may be in use.
 func certainlyRefused(err error) bool {
 	switch codeOf(err) {
 	case ledger.Conflict, ledger.Invalid, ledger.NotFound:

@@ -9,9 +9,9 @@ import (
 	"mizan/posting"
 )
 
-// Rate returns the value of one major unit of from, in major units of to, in the organization; false if
-// no rate is set. It sees every PutRate that has returned. It does not read the store, because payments
-// call it while they are routed.
+// Rate returns an organization's rate: what one major unit of the first currency is worth in major units
+// of the second; false if no rate is set. Rate sees every PutRate that has returned. It does not read the
+// store, because payments call it while they are routed.
 func (s *Service) Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool) {
 	o, ok := s.org(org)
 	if !ok {
@@ -34,7 +34,7 @@ func (o *organization) rateOf(from, to money.Currency) (*viewRecord[directory.Ra
 
 // PutRate sets the rate of a currency pair in the organization, new or existing. An unchanged rate
 // is not written again. Errors are *ledger.Refusal.
-func (s *Service) PutRate(ctx context.Context, org ledger.ID, d directory.Rate) (*directory.Rate, error) {
+func (s *Service) PutRate(ctx context.Context, org ledger.ID, draft directory.Rate) (*directory.Rate, error) {
 	const op = "directory.PutRate"
 	if _, err := s.writable(op, org); err != nil {
 		return nil, err
@@ -47,17 +47,17 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, d directory.Rate) 
 		}
 		var event ledger.Event
 		var version uint64
-		if place, ok := o.rateOf(d.From, d.To); ok {
+		if place, ok := o.rateOf(draft.From, draft.To); ok {
 			old := place.now.Load()
 			version = old.stamp.Version
-			next, event, err = old.record.Revalue(d.Value)
+			next, event, err = old.record.Revalue(draft.Value)
 		} else {
-			next, event, err = directory.NewRate(org, d)
+			next, event, err = directory.NewRate(org, draft)
 		}
 		if err != nil || event.Name == "" {
 			return nil, nil, err
 		}
-		next.Updated = 0 // the writer sets it
+		next.Updated = 0 // the journal sets it
 		return &posting.Change{Steps: []posting.Step{plainStep(directory.Rates, org, version, next, event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)

@@ -14,13 +14,12 @@ import (
 	"mizan/ledger/schema"
 )
 
-// putRate sets a rate.
 func (f *fixture) putRate(org ledger.ID, from, to money.Currency, value string) *directory.Rate {
 	f.t.Helper()
 	return must(f.PutRate(f.t.Context(), org, directory.Rate{From: from, To: to, Value: must(money.ParseRate(value))}))
 }
 
-// wantRate checks the rate of a pair; empty: no rate.
+// wantRate checks the rate of a pair; an empty want means that there is none.
 func (f *fixture) wantRate(org ledger.ID, from, to money.Currency, want string) {
 	f.t.Helper()
 	got, ok := f.Rate(org, from, to)
@@ -60,11 +59,11 @@ func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
 		t.Errorf("%+v after %+v", second, first)
 	}
 	if same := f.putRate(org.ID, "USD", "RUB", "93.000"); same != second {
-		t.Error("the rate that it has was set again")
+		t.Error("an unchanged rate was stored again")
 	}
 	f.restart()
-	if back := f.putRate(org.ID, "USD", "RUB", "92.5"); back.Created != first.Created {
-		t.Errorf("after a restart: %+v", back)
+	if restored := f.putRate(org.ID, "USD", "RUB", "92.5"); restored.Created != first.Created {
+		t.Errorf("after a restart: %+v", restored)
 	}
 	if got, want := fmt.Sprint(f.events(org.ID)), "[o:create r:create r:update r:update]"; got != want {
 		t.Errorf("journal %s, want %s", got, want)
@@ -86,8 +85,8 @@ func TestRefusedRates(t *testing.T) {
 	ctx, org := t.Context(), f.newOrganization("One")
 	f.putRate(org.ID, "USD", "RUB", "92.5")
 	for field, d := range map[string]directory.Rate{
-		"from": {From: "JPY", To: "RUB", Value: aRate},
-		"to":   {From: "USD", To: "USD", Value: aRate},
+		"from": {From: "JPY", To: "RUB", Value: testRate},
+		"to":   {From: "USD", To: "USD", Value: testRate},
 		"rate": {From: "USD", To: "RUB"},
 	} {
 		_, err := f.PutRate(ctx, org.ID, d)
@@ -99,12 +98,12 @@ func TestRefusedRates(t *testing.T) {
 	archived := directory.Archived
 	must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
 	_, err = f.PutRate(ctx, org.ID, validRate)
-	wantCode(t, "in the archive", err, ledger.Conflict, "")
+	wantCode(t, "in an archived organization", err, ledger.Conflict, "")
 	f.wantRate(org.ID, "USD", "RUB", "92.5")
 }
 
-// Of many concurrent puts of the same new pair one creates it and the others change it, and in the end
-// the view has the journal's state.
+// If many requests set the rate of the same new pair at once, one creates the record and the others change
+// it. In the end Rate returns the last value in the journal.
 func TestConcurrentPutsMakeOneRecord(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
@@ -132,14 +131,14 @@ func TestConcurrentPutsMakeOneRecord(t *testing.T) {
 	f.wantRate(org.ID, "USD", "RUB", last)
 }
 
-func TestRatesAreListedByTheirFirstSetting(t *testing.T) {
+func TestRatesAreListedByTheirCreation(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
 	for _, to := range []money.Currency{"RUB", "EUR", "GBP"} {
 		f.putRate(o.ID, "USD", to, "2")
 	}
-	f.putRate(o.ID, "USD", "RUB", "3") // the change moves no row while a client reads page by page
-	rates, count := pages(t, 2, func(p Page) ([]*directory.Rate, Cursor, error) { return f.ListRates(o.ID, p) })
+	f.putRate(o.ID, "USD", "RUB", "3") // a change must not move the row in the list
+	rates, count := readPages(t, 2, func(p Page) ([]*directory.Rate, Cursor, error) { return f.ListRates(o.ID, p) })
 	var got string
 	for _, r := range rates {
 		got += fmt.Sprint(r.To, " ", r.Value, " ")

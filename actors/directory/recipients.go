@@ -13,10 +13,10 @@ import (
 var _ actors.Addresses = (*Service)(nil)
 
 // Recipient implements actors.Addresses.
-func (s *Service) Recipient(id ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, hasAddress bool) {
-	o, ok := s.org(id)
+func (s *Service) Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (recipient ledger.ID, hasAddress bool) {
+	o, ok := s.org(org)
 	if !ok {
-		return to, false
+		return recipient, false
 	}
 	if terminal == (ledger.ID{}) {
 		for _, t := range o.terminalsOf(partner) {
@@ -34,28 +34,28 @@ func (s *Service) Recipient(id ledger.ID, partner int64, env money.Env, terminal
 	}
 	p, ok := o.partner(partner)
 	if !ok {
-		return to, false
+		return recipient, false
 	}
 	return p.record().ID, p.record().NotifyURL != ""
 }
 
 // Address implements actors.Addresses.
-func (s *Service) Address(id, to ledger.ID) (actors.Address, bool) {
-	o, ok := s.org(id)
+func (s *Service) Address(org, recipient ledger.ID) (actors.Address, bool) {
+	o, ok := s.org(org)
 	if !ok {
 		return actors.Address{}, false
 	}
-	if t, ok := o.terminals.get(to); ok {
+	if t, ok := o.terminals.get(recipient); ok {
 		return o.address(t.record())
 	}
-	if p, ok := o.partners.get(to); ok {
+	if p, ok := o.partners.get(recipient); ok {
 		return addressOf(p.record())
 	}
 	return actors.Address{}, false
 }
 
 // address returns the terminal's own notification address or, if it has none, its partner's. The
-// terminal's secret is never used with the partner's address, or the other way round.
+// terminal's secret is never used with the partner's address, nor the partner's with the terminal's.
 func (o *organization) address(t *directory.Terminal) (actors.Address, bool) {
 	if n := &t.Notification; n.NotifyURL != "" {
 		return actors.Address{URL: n.NotifyURL, Secret: n.Secret, Previous: n.SecretPrevious}, true
@@ -71,16 +71,16 @@ func addressOf(p *directory.Partner) (actors.Address, bool) {
 	return actors.Address{URL: p.NotifyURL, Secret: p.Secret}, p.NotifyURL != ""
 }
 
-// hasAlertContacts tells whether the terminal has contacts for operator messages.
+// hasAlertContacts tells whether the terminal has contacts for alerts, which are messages to its operators.
 func hasAlertContacts(t *directory.Terminal) bool {
 	return len(t.Notification.Telegram) > 0 || len(t.Notification.Emails) > 0
 }
 
 // AlertTerminal returns the terminal whose operators are notified of a transaction at the given
-// terminal. For a transaction without a terminal (the zero id) that is the partner's active
-// notification-only terminal of the environment. It returns false if the terminal has no contacts.
-func (s *Service) AlertTerminal(id ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool) {
-	o, ok := s.org(id)
+// terminal. If the transaction has no terminal (the zero id), it returns the partner's active
+// notification-only terminal in the environment. The result is false if the terminal has no contacts.
+func (s *Service) AlertTerminal(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool) {
+	o, ok := s.org(org)
 	if !ok {
 		return nil, false
 	}
@@ -100,9 +100,9 @@ func (s *Service) AlertTerminal(id ledger.ID, partner int64, env money.Env, term
 	return t, hasAlertContacts(t)
 }
 
-// AlertTerminals calls fn, for each organization, with the terminals that have contacts for operator
-// messages, grouped by partner and including those that are switched off. It skips organizations
-// without such terminals.
+// AlertTerminals calls fn, for each organization, with the terminals that have contacts for alerts,
+// grouped by partner and including those that are switched off. It skips organizations without such
+// terminals.
 func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.Terminal) error) error {
 	for _, place := range s.organizations.inCreationOrder() {
 		o, ok := s.org(place.id)
@@ -126,16 +126,16 @@ func (s *Service) AlertTerminals(fn func(org ledger.ID, terminals []*directory.T
 	return nil
 }
 
-// Receives tells whether the organization has a terminal or a partner with the id. Only those can
-// have received notifications, because Recipient returns no others.
-func (s *Service) Receives(id, to ledger.ID) bool {
-	o, ok := s.org(id)
+// Receives tells whether the organization has a terminal or a partner with the id. Nothing else can
+// have received notifications, because Recipient returns only terminals and partners.
+func (s *Service) Receives(org, recipient ledger.ID) bool {
+	o, ok := s.org(org)
 	if !ok {
 		return false
 	}
-	if _, ok := o.terminals.get(to); ok {
+	if _, ok := o.terminals.get(recipient); ok {
 		return true
 	}
-	_, ok = o.partners.get(to)
+	_, ok = o.partners.get(recipient)
 	return ok
 }

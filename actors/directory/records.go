@@ -12,43 +12,43 @@ import (
 )
 
 var (
-	errForm    = errors.New("malformed")
-	errMissing = errors.New("a list names a record that does not exist")
+	errMalformed = errors.New("malformed")
+	errMissing   = errors.New("a list names a record that does not exist")
 )
 
-// kind binds a record type to its index in the view.
+// kind binds a record type to its index in the view in memory.
 type kind[R any] struct {
 	columns *schema.Type[R]
 	source  ledger.Kind
 	index   func(*organization) *index[R]
 	put     func(*organization, *R, posting.Stamp) // publishes a durable record
 
-	partner  func(*R) int64 // returns the partner that a record belongs to; nil: lists cannot be restricted to a partner
-	derive   func(*R) error // sets the fields that follow from the stored columns; may be nil
-	archived bool           // records can be changed even in an archived organization
+	partnerOf           func(*R) int64 // the number of the partner that a record belongs to; nil: lists cannot be restricted to a partner
+	derive              func(*R) error // sets the fields that follow from the stored columns; may be nil
+	changeableInArchive bool           // records can be changed even in an archived organization
 }
 
 var (
 	partners = kind[directory.Partner]{
 		columns: directory.Partners, source: ledger.Partner, index: func(o *organization) *index[directory.Partner] { return &o.partners },
-		put: (*organization).putPartner, partner: func(p *directory.Partner) int64 { return p.Number },
+		put: (*organization).putPartner, partnerOf: func(p *directory.Partner) int64 { return p.Number },
 	}
 	terminals = kind[directory.Terminal]{
 		columns: directory.Terminals, source: ledger.Terminal, index: func(o *organization) *index[directory.Terminal] { return &o.terminals },
-		put: (*organization).putTerminal, partner: func(t *directory.Terminal) int64 { return t.Partner }, derive: (*directory.Terminal).Reparse,
+		put: (*organization).putTerminal, partnerOf: func(t *directory.Terminal) int64 { return t.Partner }, derive: (*directory.Terminal).Reparse,
 	}
 	keys = kind[directory.APIKey]{
 		columns: directory.APIKeys, source: ledger.APIKey, index: func(o *organization) *index[directory.APIKey] { return &o.keys },
-		put: (*organization).putKey, partner: func(k *directory.APIKey) int64 { return k.Partner },
-		archived: true, // a key can always be revoked
+		put: (*organization).putKey, partnerOf: func(k *directory.APIKey) int64 { return k.Partner },
+		changeableInArchive: true, // a key can always be revoked
 	}
 	users = kind[directory.User]{
 		columns: directory.Users, source: ledger.User, index: func(o *organization) *index[directory.User] { return &o.users },
-		put: (*organization).putUser, partner: func(u *directory.User) int64 { return u.Partner },
+		put: (*organization).putUser, partnerOf: func(u *directory.User) int64 { return u.Partner },
 	}
 	limits = kind[directory.Limit]{
 		columns: directory.Limits, source: ledger.Limit, index: func(o *organization) *index[directory.Limit] { return &o.limits },
-		put: (*organization).putLimit, partner: func(l *directory.Limit) int64 { return l.Partner },
+		put: (*organization).putLimit, partnerOf: func(l *directory.Limit) int64 { return l.Partner },
 	}
 	rates = kind[directory.Rate]{
 		columns: directory.Rates, source: ledger.Rate, index: func(o *organization) *index[directory.Rate] { return &o.rates },
@@ -66,19 +66,19 @@ func (k kind[R]) find(s *Service, org, id ledger.ID) (*R, bool) {
 	return nil, false
 }
 
-// list returns a page of an organization's records.
+// list returns a page of the organization's records of this kind.
 func (k kind[R]) list(s *Service, org ledger.ID, p Page) ([]*R, Cursor, error) {
 	o, ok := s.org(org)
 	if !ok {
 		return nil, Cursor{}, notFound("directory.List", "organization")
 	}
-	return page(k.index(o), p, func(c *viewRecord[R]) (*R, bool) {
+	return readPage(k.index(o), p, func(c *viewRecord[R]) (*R, bool) {
 		r := c.record()
-		return r, p.Partner == 0 || k.partner == nil || k.partner(r) == p.Partner
+		return r, p.Partner == 0 || k.partnerOf == nil || k.partnerOf(r) == p.Partner
 	})
 }
 
-// load publishes all records of the kind.
+// load reads the organization's records of the kind from the store and publishes them.
 func (k kind[R]) load(s *Service, v *posting.View, o *organization) error {
 	all, err := readKind(v, o.id, k.source, k.decoder(s), nil)
 	if err != nil {
@@ -129,7 +129,7 @@ func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.I
 	return created, nil
 }
 
-// change makes the next version of a record durable. find returns the record, and decide runs in the
+// change makes the next version of a record durable. find finds the record. decide runs in the
 // organization's actor. If decide returns an event without a name, nothing changes.
 func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.ID, find func(*organization) (*viewRecord[R], bool), decide func(o *organization, old *R, now ledger.Micros) (*R, ledger.Event, error)) (*R, error) {
 	o, ok := s.org(org)
@@ -141,7 +141,7 @@ func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.I
 	}
 	var next *R
 	err := s.write(ctx, org, op, func(now ledger.Micros) (*posting.Change, any, error) {
-		if _, err := s.writable(op, org); err != nil && !k.archived {
+		if _, err := s.writable(op, org); err != nil && !k.changeableInArchive {
 			return nil, nil, err
 		}
 		c, _ := find(o)
@@ -162,7 +162,7 @@ func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.I
 	return next, nil
 }
 
-// envelopeOf returns what the store knows of a record besides its payload.
+// envelopeOf returns a record's envelope: what the store keeps of the record beside its payload.
 func envelopeOf(org, id ledger.ID, stamp posting.Stamp) schema.Envelope {
 	return schema.Envelope{Org: org, ID: id, Created: stamp.Started, Updated: stamp.Updated, Seq: stamp.Settled}
 }
@@ -172,7 +172,7 @@ func (k kind[R]) at(id ledger.ID) func(*organization) (*viewRecord[R], bool) {
 	return func(o *organization) (*viewRecord[R], bool) { return k.index(o).get(id) }
 }
 
-// recordStep returns a Step with the stored form of a record, its secrets sealed.
+// recordStep returns a Step (one record's part of a Change) with the stored form of the record, its secrets sealed.
 func recordStep[R any](s *Service, columns *schema.Type[R], org ledger.ID, expect uint64, r *R, events ...ledger.Event) (posting.Step, error) {
 	stored, err := columns.AppendStored(nil, r, vault{s, org, events[0].Source.ID, columns.Name})
 	return step(org, expect, stored, events...), err
@@ -189,7 +189,7 @@ func plainStep[R any](columns *schema.Type[R], org ledger.ID, expect uint64, r *
 type vault struct {
 	service *Service
 	org, id ledger.ID
-	name    string // of the record's type
+	name    string // the name of the record's type
 }
 
 // Seal implements schema.Vault.
@@ -215,7 +215,7 @@ func (v vault) Open(c *schema.Column, sealed []byte) ([]byte, bool) {
 func (v vault) context(c *schema.Column) []byte { return sealedContext(c.Name, v.org, v.id) }
 
 // NoKeys is a Sealer without keys: it opens and seals nothing. It is for callers without a
-// keyring, which change nothing sealed; failures to decrypt under it are not logged.
+// keyring, which change nothing sealed. Its failures to decrypt are not logged.
 var NoKeys Sealer = noKeys{}
 
 type noKeys struct{}
@@ -228,7 +228,7 @@ func (noKeys) Seal([]byte, []byte) ([]byte, error) { return nil, errNoKeys }
 // Open implements Sealer.
 func (noKeys) Open([]byte, []byte) ([]byte, error) { return nil, errNoKeys }
 
-// sealedContext binds a ciphertext to its record and field.
-func sealedContext(what string, org, id ledger.ID) []byte {
-	return append(append(append(make([]byte, 0, len(what)+2*len(id)), what...), org[:]...), id[:]...)
+// sealedContext returns the context that binds a ciphertext to its record and column.
+func sealedContext(column string, org, id ledger.ID) []byte {
+	return append(append(append(make([]byte, 0, len(column)+2*len(id)), column...), org[:]...), id[:]...)
 }

@@ -19,16 +19,16 @@ type SeedInput struct {
 	AdminToken secret.Text // the operator's own token; empty: Seed makes one
 }
 
-// Sandbox is the content of sandbox.json after the first start. The secret values are stored in no
-// other place.
+// Sandbox is the content of sandbox.json after the first start. Its secret values are stored nowhere
+// else.
 type Sandbox struct {
 	AdminToken secret.Text // empty if the operator supplied the token
 	First      Demo
 	Second     Demo
 }
 
-// Demo is one organization of the sandbox. Fields that sandbox.json does not list for this
-// organization are empty.
+// Demo is one of the sandbox's two organizations, with its partner and secrets. Fields that sandbox.json
+// does not list for this organization are empty.
 type Demo struct {
 	Org          ledger.ID
 	Partner      int64
@@ -75,22 +75,22 @@ func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
 
 // seeding collects the steps of one Change and, for each step, the function that publishes it.
 type seeding struct {
-	service  *Service
-	now      ledger.Micros
-	platform *directory.Platform
-	change   posting.Change
-	puts     []func(posting.Stamp)
-	sandbox  Sandbox
+	service    *Service
+	now        ledger.Micros
+	platform   *directory.Platform
+	change     posting.Change
+	publishers []func(posting.Stamp)
+	sandbox    Sandbox
 }
 
 func (n *seeding) add(put func(posting.Stamp), s posting.Step, claims ...ledger.Claim) {
 	n.change.Steps = append(n.change.Steps, s)
 	n.change.Claims = append(n.change.Claims, claims...)
-	n.puts = append(n.puts, put)
+	n.publishers = append(n.publishers, put)
 }
 
 func (n *seeding) publish(stamps []posting.Stamp) {
-	for i, put := range n.puts {
+	for i, put := range n.publishers {
 		put(stamps[i])
 	}
 }
@@ -120,7 +120,7 @@ func (n *seeding) addEverything(in SeedInput, passHash string) (err error) {
 }
 
 // addOrganization adds one organization with its partner, terminals, key, sessions and balances.
-func (n *seeding) addOrganization(draft directory.Organization, partner, passHash string, demo *Demo, roles ...directory.Role) error {
+func (n *seeding) addOrganization(draft directory.Organization, partnerName, passHash string, demo *Demo, roles ...directory.Role) error {
 	draft.ID = uuid.New()
 	record, event, err := directory.NewOrganization(draft)
 	if err != nil {
@@ -132,7 +132,7 @@ func (n *seeding) addOrganization(draft directory.Organization, partner, passHas
 	var number int64
 	n.platform, number = n.platform.ReservePartnerNumber()
 	n.platform.Sandbox = append(n.platform.Sandbox, directory.SandboxOrg{Org: record.ID, Partner: number})
-	p, err := n.addPartner(o, directory.Partner{Number: number, Name: partner, Login: demoLogin, PassHash: passHash})
+	p, err := n.addPartner(o, directory.Partner{Number: number, Name: partnerName, Login: demoLogin, PassHash: passHash})
 	if err != nil {
 		return err
 	}
@@ -188,14 +188,14 @@ func (n *seeding) addTerminal(o *organization, owner *directory.Partner, kind di
 }
 
 func (n *seeding) addKey(o *organization, owner *directory.Partner, demo *Demo) (err error) {
-	demo.APIKey, err = n.issue(o, sandboxKey(owner.Number))
+	demo.APIKey, err = n.issueKey(o, sandboxKey(owner.Number))
 	return err
 }
 
-// issue adds a key and returns its value.
-func (n *seeding) issue(o *organization, draft directory.APIKey) (secret.Text, error) {
+// issueKey adds a key and returns its value.
+func (n *seeding) issueKey(o *organization, draft directory.APIKey) (secret.Text, error) {
 	draft.Org = o.id
-	value := newKey(&draft, n.service.random)
+	value := fillNewKey(&draft, n.service.random)
 	k, event, err := directory.NewAPIKey(draft, n.now)
 	if err != nil {
 		return "", err
@@ -209,7 +209,7 @@ func sandboxKey(partner int64) directory.APIKey {
 }
 
 func (n *seeding) addSession(o *organization, role directory.Role, demo *Demo) {
-	record, event, token := n.service.newSession(o.id, role)
+	record, event, token := n.service.newUnownedSession(o.id, role)
 	n.add(func(stamp posting.Stamp) { o.putSession(record, stamp) }, plainStep(directory.Sessions, o.id, 0, record, event), hashClaim(o.id, record.Hash, record.ID))
 	if role == directory.Auditor {
 		demo.AuditorToken = secret.Text(token)
@@ -218,8 +218,8 @@ func (n *seeding) addSession(o *organization, role directory.Role, demo *Demo) {
 	demo.SessionToken = secret.Text(token)
 }
 
-// addOpeningBalances adds the partner's opening balances. Like every other movement they count towards the
-// maximum of an asset's totals.
+// addOpeningBalances adds the partner's opening balances, which count towards the maximum of an asset's totals
+// like every other movement.
 func (n *seeding) addOpeningBalances(owner *directory.Partner) error {
 	record, events, err := directory.NewOpening(uuid.New(), owner)
 	if err != nil {
@@ -261,7 +261,7 @@ func (s *Service) Sandbox() (*Sandbox, bool) {
 // that a new password replaces the old one, because a partner has only one. Errors are *ledger.Refusal.
 func (s *Service) Reissue(ctx context.Context, value Value) (secret.Text, error) {
 	const op = "directory.Reissue"
-	box, ok := s.Sandbox()
+	sandbox, ok := s.Sandbox()
 	if !ok {
 		return "", notFound(op, "sandbox")
 	}
@@ -269,23 +269,23 @@ func (s *Service) Reissue(ctx context.Context, value Value) (secret.Text, error)
 	case AdminToken:
 		return s.MintAdminToken(ctx)
 	case PartnerPass:
-		return s.reissuePass(ctx, box.First)
+		return s.reissuePass(ctx, sandbox.First)
 	case APIKey:
-		return s.reissueKey(ctx, box.First)
+		return s.reissueKey(ctx, sandbox.First)
 	case SecondAPIKey:
-		return s.reissueKey(ctx, box.Second)
+		return s.reissueKey(ctx, sandbox.Second)
 	case SessionToken:
-		return s.reissueSession(ctx, box.First.Org, directory.Admin)
+		return s.reissueSession(ctx, sandbox.First.Org, directory.Admin)
 	case AuditorToken:
-		return s.reissueSession(ctx, box.First.Org, directory.Auditor)
+		return s.reissueSession(ctx, sandbox.First.Org, directory.Auditor)
 	case SecondSessionToken:
-		return s.reissueSession(ctx, box.Second.Org, directory.Admin)
+		return s.reissueSession(ctx, sandbox.Second.Org, directory.Admin)
 	}
 	return "", notFound(op, "value")
 }
 
-// PassInForce tells whether the password is that of the sandbox's partner. It costs one password
-// hash, except for an empty password, which is never right. Errors are *ledger.Refusal.
+// PassInForce tells whether the password is that of the organization's partner. The check costs one
+// password hash, except for an empty password, which is never right. Errors are *ledger.Refusal.
 func (s *Service) PassInForce(ctx context.Context, demo Demo, pass []byte) (bool, error) {
 	p, found := s.Partner(demo.Org, demo.Partner)
 	if !found || len(pass) == 0 {
@@ -321,7 +321,7 @@ func (s *Service) reissueKey(ctx context.Context, demo Demo) (secret.Text, error
 
 func (s *Service) reissueSession(ctx context.Context, org ledger.ID, role directory.Role) (secret.Text, error) {
 	const op = "directory.Reissue"
-	record, event, token := s.newSession(org, role)
+	record, event, token := s.newUnownedSession(org, role)
 	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
 		if _, err := s.writable(op, org); err != nil {
 			return nil, err

@@ -11,10 +11,10 @@ import (
 )
 
 // checkSandbox checks that the secrets that Seed returned are accepted.
-func checkSandbox(t *testing.T, f *fixture, box *Sandbox) {
+func checkSandbox(t *testing.T, f *fixture, sandbox *Sandbox) {
 	t.Helper()
 	now := ledger.MicrosOf(startTime)
-	for i, demo := range []Demo{box.First, box.Second} {
+	for i, demo := range []Demo{sandbox.First, sandbox.Second} {
 		_, p, ok := f.Authenticate(demo.Org, text(demo.APIKey))
 		if !ok || p.Number != int64(i+1) || p.Number != demo.Partner {
 			t.Errorf("key %d: %v %v", i, p, ok)
@@ -23,10 +23,10 @@ func checkSandbox(t *testing.T, f *fixture, box *Sandbox) {
 			t.Errorf("session %d: %v %v", i, n, ok)
 		}
 	}
-	if n, ok := f.Session(box.First.Org, text(box.First.AuditorToken), now); !ok || !n.Roles.Has(directory.Auditor) {
+	if n, ok := f.Session(sandbox.First.Org, text(sandbox.First.AuditorToken), now); !ok || !n.Roles.Has(directory.Auditor) {
 		t.Error("auditor:", n, ok)
 	}
-	if !f.AdminToken(text(box.AdminToken)) {
+	if !f.AdminToken(text(sandbox.AdminToken)) {
 		t.Error("the administration token isn't taken")
 	}
 }
@@ -35,22 +35,22 @@ func TestSeedIsOneChange(t *testing.T) {
 	f := open(t)
 	before, _ := f.Journal.LastGroup()
 	changes := f.Journal.Stats.Changes.Load()
-	box := must(f.Seed(t.Context(), SeedInput{}))
+	sandbox := must(f.Seed(t.Context(), SeedInput{}))
 	after, _ := f.Journal.LastGroup()
 	if after != before+1 || f.Journal.Stats.Changes.Load() != changes+1 {
 		t.Errorf("%d groups, %d changes", after-before, f.Journal.Stats.Changes.Load()-changes)
 	}
-	first, _ := f.Organization(box.First.Org)
-	second, _ := f.Organization(box.Second.Org)
+	first, _ := f.Organization(sandbox.First.Org)
+	second, _ := f.Organization(sandbox.Second.Org)
 	if first.Type != directory.Bank || !first.Has(directory.IslamicFinance) || !first.Has(directory.ParticipatoryFinance) ||
 		second.Type != directory.Merchant || len(second.Modules) != 0 {
 		t.Errorf("%+v %+v", first, second)
 	}
-	p, _ := f.Partner(box.First.Org, 1)
-	if p.Login != "demo" || box.First.Login != "demo" || !matches(t, p.PassHash, string(box.First.Pass)) || box.Second.Pass != "" {
+	p, _ := f.Partner(sandbox.First.Org, 1)
+	if p.Login != "demo" || sandbox.First.Login != "demo" || !matches(t, p.PassHash, string(sandbox.First.Pass)) || sandbox.Second.Pass != "" {
 		t.Error("the first partner's login")
 	}
-	for _, demo := range []Demo{box.First, box.Second} {
+	for _, demo := range []Demo{sandbox.First, sandbox.Second} {
 		served := 0
 		for _, env := range []money.Env{money.Prod, money.Test} {
 			for _, asset := range money.AcceptedAssets(env) {
@@ -68,7 +68,7 @@ func TestSeedIsOneChange(t *testing.T) {
 		}
 	}
 	want := "[o:create p:create n:create n:create n:create n:create k:create s:create s:create b:settle b:settle]"
-	if got := fmt.Sprint(f.events(box.First.Org)); got != want {
+	if got := fmt.Sprint(f.events(sandbox.First.Org)); got != want {
 		t.Errorf("journal %s", got)
 	}
 	if got := fmt.Sprint(f.events(directory.PlatformOrg)); got != "[f:create]" {
@@ -76,15 +76,15 @@ func TestSeedIsOneChange(t *testing.T) {
 	}
 	_, err := f.Seed(t.Context(), SeedInput{})
 	wantCode(t, "a second seed", err, ledger.Conflict, "")
-	checkSandbox(t, f, box)
+	checkSandbox(t, f, sandbox)
 }
 
 func TestSeedBalances(t *testing.T) {
 	f := open(t)
-	box := must(f.Seed(t.Context(), SeedInput{}))
+	sandbox := must(f.Seed(t.Context(), SeedInput{}))
 	v := f.Journal.View()
 	defer v.Close()
-	for _, demo := range []Demo{box.First, box.Second} {
+	for _, demo := range []Demo{sandbox.First, sandbox.Second} {
 		for _, env := range []money.Env{money.Prod, money.Test} {
 			debits, credits := make(map[money.Asset]money.Amount), make(map[money.Asset]money.Amount)
 			err := v.Accounts(demo.Org, "", env, func(a ledger.Account) (bool, error) {
@@ -111,15 +111,15 @@ func TestSeedBalances(t *testing.T) {
 		}
 	}
 	usd := money.Asset{Currency: "USD", Env: money.Test}
-	totals := must(v.Totals(box.Second.Org, ledger.Account{Path: ledger.PartnerAvailable(2), Asset: usd}))
+	totals := must(v.Totals(sandbox.Second.Org, ledger.Account{Path: ledger.PartnerAvailable(2), Asset: usd}))
 	if got := totals.Available().String(); got != "100000000" {
 		t.Errorf("available %s", got)
 	}
-	held := must(v.Counter(box.Second.Org, ledger.Headroom(box.Second.Org, usd, money.Amount{}).Key, ""))
-	if held.String() != "100000000" {
-		t.Errorf("headroom taken %v", held)
+	headroomTaken := must(v.Counter(sandbox.Second.Org, ledger.Headroom(sandbox.Second.Org, usd, money.Amount{}).Key, ""))
+	if headroomTaken.String() != "100000000" {
+		t.Errorf("headroom taken %v", headroomTaken)
 	}
-	if owner, found, err := v.Claim(box.First.Org, ledger.ClaimSettlement, directory.SettlementKey(1, directory.OpeningReference)); err != nil || !found || len(owner) != 16 {
+	if owner, found, err := v.Claim(sandbox.First.Org, ledger.ClaimSettlement, directory.SettlementKey(1, directory.OpeningReference)); err != nil || !found || len(owner) != 16 {
 		t.Error("the opening settlement has no claim", found, err)
 	}
 }
@@ -133,11 +133,11 @@ func TestSeedNeedsAnEmptyStore(t *testing.T) {
 		t.Error("a sandbox without a seed")
 	}
 	_, err = f.Reissue(t.Context(), APIKey)
-	wantCode(t, "a value of no sandbox", err, ledger.NotFound, "")
+	wantCode(t, "a store that is no sandbox", err, ledger.NotFound, "")
 
-	with := open(t)
-	must(with.MintAdminToken(t.Context()))
-	_, err = with.Seed(t.Context(), SeedInput{})
+	withToken := open(t)
+	must(withToken.MintAdminToken(t.Context()))
+	_, err = withToken.Seed(t.Context(), SeedInput{})
 	wantCode(t, "an administration token is there", err, ledger.Conflict, "")
 }
 
@@ -145,21 +145,21 @@ func TestSeedTakesTheOperatorsToken(t *testing.T) {
 	f := open(t)
 	_, err := f.Seed(t.Context(), SeedInput{AdminToken: "short"})
 	wantCode(t, "a short token", err, ledger.Invalid, "")
-	box := must(f.Seed(t.Context(), SeedInput{AdminToken: "0123456789abcdef"}))
-	if box.AdminToken != "" || !f.AdminToken([]byte("0123456789abcdef")) {
+	sandbox := must(f.Seed(t.Context(), SeedInput{AdminToken: "0123456789abcdef"}))
+	if sandbox.AdminToken != "" || !f.AdminToken([]byte("0123456789abcdef")) {
 		t.Error("the operator's token isn't the one")
 	}
 }
 
-func TestReissue(t *testing.T) {
+func TestReissueReplacesNothingButThePassword(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	box := must(f.Seed(ctx, SeedInput{}))
-	known, ok := f.Sandbox()
-	if !ok || known.First.Org != box.First.Org || known.Second.Org != box.Second.Org || known.Second.Partner != 2 || known.First.APIKey != "" {
-		t.Fatalf("known of the sandbox: %+v", known)
+	sandbox := must(f.Seed(ctx, SeedInput{}))
+	storedSandbox, ok := f.Sandbox()
+	if !ok || storedSandbox.First.Org != sandbox.First.Org || storedSandbox.Second.Org != sandbox.Second.Org || storedSandbox.Second.Partner != 2 || storedSandbox.First.APIKey != "" {
+		t.Fatalf("the stored sandbox: %+v", storedSandbox)
 	}
-	reissued := *box
+	reissued := *sandbox
 	for name, value := range map[Value]*secret.Text{
 		AdminToken: &reissued.AdminToken, PartnerPass: &reissued.First.Pass, APIKey: &reissued.First.APIKey, SessionToken: &reissued.First.SessionToken,
 		AuditorToken: &reissued.First.AuditorToken, SecondAPIKey: &reissued.Second.APIKey, SecondSessionToken: &reissued.Second.SessionToken,
@@ -170,9 +170,9 @@ func TestReissue(t *testing.T) {
 		}
 	}
 	checkSandbox(t, f, &reissued)
-	checkSandbox(t, f, box) // nothing else was revoked
-	p, _ := f.Partner(box.First.Org, 1)
-	if !matches(t, p.PassHash, string(reissued.First.Pass)) || matches(t, p.PassHash, string(box.First.Pass)) {
+	checkSandbox(t, f, sandbox) // no old key, session or token was revoked
+	p, _ := f.Partner(sandbox.First.Org, 1)
+	if !matches(t, p.PassHash, string(reissued.First.Pass)) || matches(t, p.PassHash, string(sandbox.First.Pass)) {
 		t.Error("the password isn't the new one")
 	}
 	_, err := f.Reissue(ctx, "base_url")
@@ -183,18 +183,18 @@ func TestReissue(t *testing.T) {
 
 func TestPassInForce(t *testing.T) {
 	f := open(t)
-	box := must(f.Seed(t.Context(), SeedInput{}))
+	sandbox := must(f.Seed(t.Context(), SeedInput{}))
 	check := func(what string, demo Demo, pass []byte, want bool) {
 		t.Helper()
 		if got := must(f.PassInForce(t.Context(), demo, pass)); got != want {
 			t.Errorf("%s: %v, want %v", what, got, want)
 		}
 	}
-	check("its own", box.First, text(box.First.Pass), true)
-	check("another", box.First, []byte("another"), false)
-	check("none", box.First, nil, false)
-	check("of a partner that has none", box.Second, text(box.First.Pass), false)
-	check("of a partner that is nowhere", Demo{Partner: 1}, text(box.First.Pass), false)
+	check("the partner's own password", sandbox.First, text(sandbox.First.Pass), true)
+	check("another password", sandbox.First, []byte("another"), false)
+	check("no password", sandbox.First, nil, false)
+	check("a partner without a password", sandbox.Second, text(sandbox.First.Pass), false)
+	check("an unknown partner", Demo{Partner: 1}, text(sandbox.First.Pass), false)
 	must(f.Reissue(t.Context(), PartnerPass))
-	check("one that was replaced", box.First, text(box.First.Pass), false)
+	check("a password that was replaced", sandbox.First, text(sandbox.First.Pass), false)
 }

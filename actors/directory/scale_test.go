@@ -20,8 +20,8 @@ func heapStats() (m runtime.MemStats) {
 	return m
 }
 
-// A server with a hundred thousand keys must start within seconds and a few hundred MiB. The test
-// bounds the objects and bytes per record, which needs no clock.
+// A server with a hundred thousand keys must start within seconds and with a few hundred MiB of memory.
+// The test bounds the objects and bytes per record, and so needs no clock.
 func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector, which the short run is for, has objects of its own")
@@ -144,15 +144,16 @@ func TestAuthenticationDoesNotReadTheStore(t *testing.T) {
 			t.Fatal("the revoked key is taken")
 		}
 		if _, _, ok := f.Authenticate(uuid.New(), value); ok {
-			t.Fatal("the key is taken elsewhere")
+			t.Fatal("the key is taken in another organization")
 		}
 	}
-	if err := f.start(); err != nil { // for the clean-up
+	if err := f.start(); err != nil { // the test's clean-up closes the store again
 		t.Fatal(err)
 	}
 }
 
-// The bytes that a refusal allocates show the steps that it took.
+// All refusals take the same steps, which allocate nothing. Extra work for some of the keys would show as
+// allocations.
 func TestEveryRejectedKeyTakesTheSameTime(t *testing.T) {
 	f := open(t)
 	org, other, inactive := f.newOrganization("One"), f.newOrganization("Two"), f.newOrganization("Three")

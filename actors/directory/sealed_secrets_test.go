@@ -17,31 +17,31 @@ import (
 	"mizan/posting"
 )
 
+// Parameters of a terminal and its partner. Each canary is a secret that must not be found in a stored row.
 const (
-	signCanary     = "canary-of-the-terminal"
-	formerCanary   = "canary-of-its-former"
+	terminalCanary = "canary-of-the-terminal"
+	previousCanary = "canary-of-its-former"
 	partnerCanary  = "canary-of-the-partner"
 	providerCanary = "canary-of-another-provider"
 
-	signParams     = `{"notify_url":"https://shop.example/hook","secret":"` + signCanary + `","secret_previous":"` + formerCanary + `","emails_to_notify":["a@shop.example"]}`
-	ownParams      = `{"priority":4,"api_key":"` + providerCanary + `"}`
+	merchantParams = `{"notify_url":"https://shop.example/hook","secret":"` + terminalCanary + `","secret_previous":"` + previousCanary + `","emails_to_notify":["a@shop.example"]}`
+	providerParams = `{"priority":4,"api_key":"` + providerCanary + `"}`
 	partnerAddress = "https://shop.example/partner"
 )
 
-// signingPair returns a terminal and its partner, each with an address and a secret.
-func (f *fixture) signingPair() (*directory.Partner, *directory.Terminal) {
+// newSigningPair creates a partner and its terminal, each with a notification address and a signing secret.
+func (f *fixture) newSigningPair() (*directory.Partner, *directory.Terminal) {
 	f.t.Helper()
 	p := must(f.CreatePartner(f.t.Context(), f.newOrganization("A").ID, directory.Partner{
 		Name: "a", Login: "a", NotifyURL: partnerAddress, Secret: partnerCanary, Active: true,
 	}, []byte("nine-Lions-paint")))
 	return p, must(f.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
 		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal,
-		ProviderParams: []byte(ownParams), MerchantParams: []byte(signParams), Env: money.Prod, Active: true,
+		ProviderParams: []byte(providerParams), MerchantParams: []byte(merchantParams), Env: money.Prod, Active: true,
 	}))
 }
 
-// wantAddresses checks the notification addresses of the partner and its terminal, and the secrets with which
-// their notifications are signed.
+// wantAddresses checks the notification addresses and signing secrets of the partner and its terminal.
 func (f *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, terminalSecret, previousSecret, partnerSecret string) {
 	f.t.Helper()
 	for _, c := range []struct {
@@ -52,7 +52,7 @@ func (f *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, ter
 		{p.ID, actors.Address{URL: partnerAddress, Secret: partnerSecret}},
 	} {
 		if got, hasAddress := f.Address(p.Org, c.to); !hasAddress || got != c.want {
-			f.t.Errorf("it goes to %s, signed by %q and %q, want %+v", got.URL, got.Secret, got.Previous, c.want)
+			f.t.Errorf("notifications go to %s, signed with %q and %q, want %+v", got.URL, got.Secret, got.Previous, c.want)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (f *fixture) stored(org ledger.ID, source ledger.Source) []byte {
 	return bytes.Clone(r.Payload)
 }
 
-// countPlaintext counts the rows of an organization that contain a text in plain form.
+// countPlaintext counts the organization's rows that contain the text unencrypted.
 func (f *fixture) countPlaintext(org ledger.ID, text string) (n int) {
 	f.t.Helper()
 	v := f.Journal.View()
@@ -90,32 +90,32 @@ func (f *fixture) countPlaintext(org ledger.ID, text string) (n int) {
 
 func TestSigningSecretsAreSealed(t *testing.T) {
 	f := open(t)
-	p, term := f.signingPair()
+	p, terminal := f.newSigningPair()
 	name := "renamed"
 	for range 2 {
-		for _, canary := range []string{signCanary, formerCanary, partnerCanary, providerCanary} {
+		for _, canary := range []string{terminalCanary, previousCanary, partnerCanary, providerCanary} {
 			if n := f.countPlaintext(p.Org, canary); n != 0 {
 				t.Errorf("%d rows have %s", n, canary)
 			}
 		}
 		if f.countPlaintext(p.Org, partnerAddress) == 0 || f.countPlaintext(p.Org, "https://shop.example/hook") == 0 {
-			t.Error("what is not sealed is not found either: nothing was looked at")
+			t.Error("a text that is not sealed is not found either: the test reads no rows")
 		}
 		f.restart()
-		f.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
-		found, _ := f.Terminal(p.Org, term.ID)
-		if string(found.MerchantParams) != signParams || string(found.ProviderParams) != ownParams || found.Settings.Priority != 4 {
+		f.wantAddresses(p, terminal, terminalCanary, previousCanary, partnerCanary)
+		found, _ := f.Terminal(p.Org, terminal.ID)
+		if string(found.MerchantParams) != merchantParams || string(found.ProviderParams) != providerParams || found.Settings.Priority != 4 {
 			t.Error("what was sealed is not what is opened")
 		}
-		must(f.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
+		must(f.PatchTerminal(t.Context(), p.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
 		must(f.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
 	}
 }
 
-// The cached replies of writes with a key contain masks, and are sealed too.
+// The cached reply to a write with an idempotency key is sealed as a whole.
 func TestStoredReplyIsSealed(t *testing.T) {
 	f := open(t)
-	p, _ := f.signingPair()
+	p, _ := f.newSigningPair()
 	next := "canary-of-the-next"
 	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer {
 		return Answer{Status: 200, Body: []byte(made.(*directory.Partner).Secret)}
@@ -131,12 +131,12 @@ func TestStoredReplyIsSealed(t *testing.T) {
 	}
 }
 
-// A row that was moved to another record does not open, as if it were damaged.
+// The secrets of a row that was moved to another record do not open, and the row is read without them.
 func TestSealedSecretOpensInItsRecordOnly(t *testing.T) {
 	f := open(t)
-	p, term := f.signingPair()
-	for what, at := range map[string][2]ledger.ID{"another record": {p.Org, uuid.New()}, "another organization": {uuid.New(), term.ID}} {
-		moved, err := readAt(f.Service, terminals, at[0], at[1], f.payload(term))
+	p, terminal := f.newSigningPair()
+	for what, at := range map[string][2]ledger.ID{"another record": {p.Org, uuid.New()}, "another organization": {uuid.New(), terminal.ID}} {
+		moved, err := readAt(f.Service, terminals, at[0], at[1], f.payload(terminal))
 		if err != nil || moved.Notification.Secret != "" || moved.Notification.SecretPrevious != "" {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -152,34 +152,34 @@ func TestSealedSecretOpensInItsRecordOnly(t *testing.T) {
 // A lost keyring makes the secrets unreadable, and nothing else.
 func TestSecretsThatDoNotOpenCanBeSetAgain(t *testing.T) {
 	f := open(t)
-	p, term := f.signingPair()
+	p, terminal := f.newSigningPair()
 	f.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "another"), rand.Reader))
 	f.restart()
-	f.wantAddresses(p, term, "", "", "")
-	found, _ := f.Terminal(p.Org, term.ID)
+	f.wantAddresses(p, terminal, "", "", "")
+	found, _ := f.Terminal(p.Org, terminal.ID)
 	masked := bytes.Clone(found.MerchantParams)
-	_, err := f.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = masked })
+	_, err := f.PatchTerminal(t.Context(), p.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = masked })
 	wantCode(t, "a mask of what does not open", err, ledger.Invalid, "merchant_params.secret")
 	name := "renamed"
-	must(f.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
+	must(f.PatchTerminal(t.Context(), p.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
 	must(f.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
 	f.restart()
-	f.wantAddresses(p, term, "", "", "")
-	params, again := []byte(signParams), partnerCanary
-	must(f.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params }))
-	must(f.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = again }))
+	f.wantAddresses(p, terminal, "", "", "")
+	params, newSecret := []byte(merchantParams), partnerCanary
+	must(f.PatchTerminal(t.Context(), p.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params }))
+	must(f.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = newSecret }))
 	f.restart()
-	f.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
+	f.wantAddresses(p, terminal, terminalCanary, previousCanary, partnerCanary)
 }
 
 func TestSecretsAreRefusedWithoutAKeyring(t *testing.T) {
 	f := open(t)
-	p, term := f.signingPair()
+	p, terminal := f.newSigningPair()
 	f.sealer = NoKeys
 	f.restart()
-	params, next := []byte(signParams), "next"
-	_, err := f.PatchTerminal(t.Context(), p.Org, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
-	wantCode(t, "a terminal's", err, ledger.Unavailable, "")
+	params, next := []byte(merchantParams), "next"
+	_, err := f.PatchTerminal(t.Context(), p.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
+	wantCode(t, "a terminal's secret", err, ledger.Unavailable, "")
 	_, err = f.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = next })
-	wantCode(t, "a partner's", err, ledger.Unavailable, "")
+	wantCode(t, "a partner's secret", err, ledger.Unavailable, "")
 }

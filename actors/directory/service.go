@@ -19,8 +19,8 @@ import (
 // keepIdle is how long an organization's actor stays in memory without work.
 const keepIdle = 10 * time.Minute
 
-// Bounds of commands: how many run at once, which is as many as one actor accepts while it makes a
-// Change durable, and how many may wait.
+// Bounds of commands: maxCommands run at once, as many as one actor accepts while it makes a Change durable,
+// and maxWaiting more may wait.
 const (
 	maxCommands = actors.MaxWaiting
 	maxWaiting  = 1024
@@ -33,33 +33,33 @@ type Service struct {
 	registry *actors.Registry[ledger.ID]
 	random   io.Reader
 
-	organizations index[directory.Organization]
-	orgs          table[ledger.ID, organization]
+	organizations index[directory.Organization]  // the records of the organizations themselves
+	orgs          table[ledger.ID, organization] // each organization's part of the view in memory
 	platform      atomic.Pointer[version[directory.Platform]]
-	mustReload    sync.Map // ledger.ID → true: this organization's part of the view must be read again
-	global        globalIndex
+	mustReload    sync.Map      // ledger.ID → true: this organization's part of the view must be read again
+	global        globalIndex   // finds keys, partners and terminals of all organizations
 	decoy         *organization // the organization that lookups search when the requested one does not exist
 
-	passwords *passwords
-	lockout   *lockout
-	hashing   hashingPlaces
-	notes     *pendingUses
-	rotated   func(retired, successor secret.Text) // nil: no callback is set
-	commands  gate
+	passwords  *passwordHasher
+	lockout    *lockout
+	hashing    hashingPlaces
+	notes      *pendingUses                         // last uses of keys and sessions that are not stored yet
+	onRotation func(retired, successor secret.Text) // nil: no callback is set
+	commands   gate
 
-	privateHooks atomic.Bool
+	privateHooks atomic.Bool // notifications may be sent to addresses that are not on the internet
 
-	mu    sync.Mutex
-	spare []int64 // guarded by mu: reserved partner numbers that are not in use
+	mu           sync.Mutex
+	spareNumbers []int64 // guarded by mu: reserved partner numbers that are not in use
 }
 
-// Start reads the directory of every organization into the view. The sealer seals the cached
+// Start reads the directory of every organization into the view in memory. The sealer seals the cached
 // replies of writes with an idempotency key, and the secrets of terminals and partners. The error
 // is the store's, or names the record that cannot be read.
 func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	s := &Service{
 		rt: rt, sealer: sealer, random: rand.Reader,
-		passwords: newPasswords(), lockout: newLockout(), hashing: newHashingPlaces(), notes: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
+		passwords: newPasswordHasher(), lockout: newLockout(), hashing: newHashingPlaces(), notes: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
 	}
 	s.decoy = newOrg(ledger.ID{}, &s.global)
 	s.decoy.self = &viewRecord[directory.Organization]{}
@@ -83,9 +83,9 @@ func (s *Service) Empty() bool {
 }
 
 // run sends a command to an organization's actor, which calls decide, makes the change durable and
-// calls publish with the writer's stamps. decide may return no change; then nothing is written.
-// Both functions run on the actor's goroutine, before run returns. After a time-out the caller does
-// not know whether they run, so it must not read what they set.
+// calls publish with the written records' stamps (versions and times). decide may return no change;
+// then nothing is written. Both functions run on the actor's goroutine, before run returns. After a
+// time-out the caller does not know whether they run, so it must not read what they set.
 func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, error), publish func([]posting.Stamp)) error {
 	leave, err := s.commands.enter(ctx, op)
 	if err != nil {
@@ -128,7 +128,7 @@ func codeOf(err error) ledger.Code {
 	return ""
 }
 
-// step returns a Step of one record with its events.
+// step returns a Step, which is one record's part of a Change, with the record's events.
 func step(org ledger.ID, expect uint64, record []byte, events ...ledger.Event) posting.Step {
 	return posting.Step{Org: org, Source: events[0].Source, Expect: expect, Record: record, Events: events}
 }
@@ -163,8 +163,8 @@ func (g gate) enter(ctx context.Context, op string) (leave func(), err error) {
 type dryRunKey struct{}
 
 // WithDryRun returns a context with which a write is a dry run: it checks everything and changes
-// nothing. Its error is the refusal that the write would get; its other results are meaningless. It
-// serves a request that is already known to be wrong, so that the answer can name all faults at
+// nothing. The write's error is the refusal that it would get; its other results are meaningless. A dry
+// run serves a request that is already known to be wrong, so that the answer can name all faults at
 // once.
 func WithDryRun(ctx context.Context) context.Context {
 	return context.WithValue(ctx, dryRunKey{}, true)

@@ -16,12 +16,12 @@ import (
 	"mizan/posting"
 )
 
-// MaxSessions bounds the live sessions of one user or partner: a login beyond it ends the oldest of
-// them.
+// MaxSessions bounds the live sessions of one user or partner: a login beyond that number ends the oldest
+// session.
 const MaxSessions = 100
 
-// sessionsByOwner holds the sessions that were begun by a login, by owner, oldest first. Only the
-// organization's actor uses it.
+// sessionsByOwner holds, for each owner, the sessions that a login has begun, oldest first. Only the
+// organization's actor uses this map.
 type sessionsByOwner map[owner][]*viewRecord[directory.Session]
 
 // owner identifies who began a session: a user or, if there is no user, a partner.
@@ -54,7 +54,7 @@ type Login struct {
 func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secret.Text, error) {
 	key := loginKey(l.Org, l.Login)
 	if err := s.lockout.check(s.rt.Clock, key); err != nil {
-		return nil, "", err // at once: a refused login takes no place
+		return nil, "", err // at once: a login that is locked out takes no place to hash
 	}
 	place, err := s.hashing.enter(ctx, l.Source)
 	if err != nil {
@@ -62,17 +62,17 @@ func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secre
 	}
 	leave := sync.OnceFunc(place.Leave)
 	defer leave()
-	ended, err := s.lockout.enter(ctx, s.rt.Clock, key)
+	end, err := s.lockout.enter(ctx, s.rt.Clock, key)
 	if err != nil {
 		return nil, "", err
 	}
 	failed := false
-	defer func() { ended(failed) }()
+	defer func() { end(failed) }()
 	account, hash := s.person(l.Org, l.Login)
 	passMatches := s.passwords.verify(hash, l.Pass)
 	leave()
-	sourceAllowed := account.mayComeFrom(l.Source)
-	if failed = !passMatches || !sourceAllowed || !account.mayEnter(); failed {
+	sourceAllowed := account.mayLogInFrom(l.Source)
+	if failed = !passMatches || !sourceAllowed || !account.mayLogIn(); failed {
 		return nil, "", unauthorized()
 	}
 	if account.partnerInactive() {
@@ -87,9 +87,9 @@ func unauthorized() error {
 	return ledger.Refuse("directory.LogIn", ledger.Unauthorized, "unauthorized")
 }
 
-// person is the account that a login belongs to: a user, a partner, or a user whose only role is to
+// loginAccount is the account that a login belongs to: a user, a partner, or a user whose only role is to
 // act for a partner.
-type person struct {
+type loginAccount struct {
 	org     *organization
 	user    *directory.User
 	partner *directory.Partner // the partner, if the account acts for that partner only; else nil
@@ -97,15 +97,15 @@ type person struct {
 
 // person finds the account that a login belongs to, and the hash of its password. For an unknown
 // login both are empty.
-func (s *Service) person(id ledger.ID, login string) (person, string) {
+func (s *Service) person(id ledger.ID, login string) (loginAccount, string) {
 	o, ok := s.org(id)
 	if !ok {
-		return person{}, ""
+		return loginAccount{}, ""
 	}
 	record, _ := o.logins.Load(login)
 	userOrPartner, _ := record.(ledger.ID)
 	if c, ok := o.users.get(userOrPartner); ok {
-		found := person{org: o, user: c.record()}
+		found := loginAccount{org: o, user: c.record()}
 		if only := found.user.Roles; len(only) == 1 && only[0] == directory.PartnerRole {
 			if p, ok := o.partner(found.user.Partner); ok {
 				found.partner = p.record()
@@ -115,42 +115,42 @@ func (s *Service) person(id ledger.ID, login string) (person, string) {
 	}
 	if c, ok := o.partners.get(userOrPartner); ok {
 		p := c.record()
-		return person{org: o, partner: p}, p.PassHash
+		return loginAccount{org: o, partner: p}, p.PassHash
 	}
-	return person{}, ""
+	return loginAccount{}, ""
 }
 
-// mayEnter tells whether a person with the right password may begin a session. It covers the conditions
-// whose failure must look like a wrong password.
-func (w *person) mayEnter() bool {
-	return w.org != nil && w.org.self.record().Active() && (w.user == nil || w.user.Active)
+// mayLogIn tells whether the account may begin a session with the right password. If not, the refusal must
+// look like that of a wrong password.
+func (a *loginAccount) mayLogIn() bool {
+	return a.org != nil && a.org.self.record().Active() && (a.user == nil || a.user.Active)
 }
 
-// mayComeFrom tells whether the person may log in from the address.
-func (w *person) mayComeFrom(source netip.Addr) bool {
-	return w.partner == nil || w.partner.Admits(source)
+// mayLogInFrom tells whether the account may log in from the address.
+func (a *loginAccount) mayLogInFrom(source netip.Addr) bool {
+	return a.partner == nil || a.partner.Admits(source)
 }
 
-// partnerInactive tells whether the account acts for a partner only, and that partner is switched off.
-func (w *person) partnerInactive() bool { return w.partner != nil && !w.partner.Active }
+// partnerInactive tells whether the account acts only for a partner that is switched off.
+func (a *loginAccount) partnerInactive() bool { return a.partner != nil && !a.partner.Active }
 
-// newSession makes the session from the person's current record. It returns false if the record has
-// changed so that the checked password no longer applies.
-func (w *person) newSession(hash [32]byte, now ledger.Micros) (*directory.Session, ledger.Event, bool) {
+// newSession makes a session from the current record of the account's user or partner. It returns false if the
+// record has changed so that the checked password no longer applies.
+func (a *loginAccount) newSession(hash [32]byte, now ledger.Micros) (*directory.Session, ledger.Event, bool) {
 	id := uuid.New()
-	if w.user != nil {
-		c, _ := w.org.users.get(w.user.ID)
+	if a.user != nil {
+		c, _ := a.org.users.get(a.user.ID)
 		u := c.record()
 		n, event := u.BeginSession(id, hash, now)
-		return n, event, u.Active && u.Epoch == w.user.Epoch
+		return n, event, u.Active && u.Epoch == a.user.Epoch
 	}
-	c, _ := w.org.partners.get(w.partner.ID)
+	c, _ := a.org.partners.get(a.partner.ID)
 	p := c.record()
 	n, event := p.BeginSession(id, hash, now)
-	return n, event, p.Active && p.Epoch == w.partner.Epoch
+	return n, event, p.Active && p.Epoch == a.partner.Epoch
 }
 
-func (s *Service) beginSession(ctx context.Context, account *person) (*directory.Session, secret.Text, error) {
+func (s *Service) beginSession(ctx context.Context, account *loginAccount) (*directory.Session, secret.Text, error) {
 	const op = "directory.LogIn"
 	org := account.org.id
 	token := secret.NewToken(sessionPrefix, s.random)
@@ -162,8 +162,8 @@ func (s *Service) beginSession(ctx context.Context, account *person) (*directory
 		if !o.self.record().Active() {
 			return nil, unauthorized()
 		}
-		n, event, still := account.newSession(hash, now)
-		if !still {
+		n, event, stillValid := account.newSession(hash, now)
+		if !stillValid {
 			return nil, unauthorized()
 		}
 		created = n
@@ -210,8 +210,8 @@ func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 	})
 }
 
-// Session finds a session by its token inside the organization, in the same constant work as
-// Authenticate, and counts as a use of the session.
+// Session finds a session by its token inside the organization, and counts as a use of the session. As in
+// Authenticate, the work is the same whether or not the session is found.
 func (s *Service) Session(id ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool) {
 	place, n, ok := s.sessionInForce(id, token, now)
 	if !ok {
@@ -223,7 +223,7 @@ func (s *Service) Session(id ledger.ID, token []byte, now ledger.Micros) (*direc
 	return n, true
 }
 
-// SessionInForce finds a session as Session does, but does not count as a use.
+// SessionInForce finds a session as Session does, but does not count as a use of the session.
 func (s *Service) SessionInForce(id ledger.ID, token []byte) (*directory.Session, bool) {
 	_, n, ok := s.sessionInForce(id, token, ledger.MicrosOf(s.rt.Clock.Now()))
 	return n, ok
@@ -240,9 +240,9 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) 
 	if found {
 		n, used = place.record(), ledger.Micros(place.used.Load())
 	}
-	same := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
+	hashMatches := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
 	valid, currentEpoch, idle, active := n.Valid(now), o.inCurrentEpoch(n), n.IdleTooLong(used, now), o.self.record().Active()
-	if !(known && found && same && valid && currentEpoch && !idle && active) {
+	if !(known && found && hashMatches && valid && currentEpoch && !idle && active) {
 		return nil, nil, false
 	}
 	return place, n, true
@@ -261,8 +261,8 @@ func (o *organization) inCurrentEpoch(n *directory.Session) bool {
 	return n.Epoch == 0 || u.AllowsSession(n) || p.AllowsSession(n)
 }
 
-// sessionOver tells whether a session can never be used again. The caller must make sure that the
-// record has the latest use, which may be in memory only.
+// sessionOver tells whether a session can never be used again. c must be the session's place in the view,
+// because the latest use may be in memory only.
 func (o *organization) sessionOver(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
 	return !n.Valid(now) || !o.inCurrentEpoch(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
@@ -276,8 +276,8 @@ func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], b
 	return c.(*viewRecord[directory.Session]), true
 }
 
-// putSession publishes a durable session. Sessions are in no list: sessions that are over are
-// dropped from the view and stay in the store.
+// putSession publishes a durable session. Sessions are not in an index, because an index never drops a
+// record: sessions that are over leave the view in memory and stay in the store.
 func (o *organization) putSession(n *directory.Session, stamp posting.Stamp) {
 	n.Created = stamp.Started
 	if c, ok := o.session(n.Hash); ok {
@@ -318,8 +318,8 @@ func (o *organization) drop(c *viewRecord[directory.Session]) {
 	o.sessionHashes.Delete(c.record().Hash)
 }
 
-// readSessions reads the sessions that are not over from the store. Users and partners must be in
-// the view before.
+// readSessions reads from the store the sessions that are not over. Users and partners must already be
+// in the view.
 func (o *organization) readSessions(v *posting.View, now ledger.Micros) ([]storedRecord[directory.Session], error) {
 	return readKind(v, o.id, ledger.Session, readSession, func(n *directory.Session) bool {
 		return n.Valid(now) && o.inCurrentEpoch(n) && !n.IdleTooLong(0, now)
@@ -343,8 +343,8 @@ func (o *organization) loadSessions(v *posting.View, now ledger.Micros) error {
 	return nil
 }
 
-// makeRoom drops the owner's sessions that are over. If the owner still has MaxSessions live ones,
-// it returns the oldest, which must end; else nil.
+// makeRoom drops those sessions of the new session's owner that are over. If the owner still has MaxSessions
+// live sessions, makeRoom returns the oldest, which must end; else nil.
 func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *viewRecord[directory.Session] {
 	owner := ownerOf(n)
 	live := slices.DeleteFunc(o.sessionsByOwner[owner], func(c *viewRecord[directory.Session]) bool {
@@ -365,9 +365,9 @@ func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *viewRe
 	return live[0]
 }
 
-// newSession makes a session that belongs to no user or partner, with a token that never expires,
-// and returns both.
-func (s *Service) newSession(org ledger.ID, role directory.Role) (*directory.Session, ledger.Event, string) {
+// newUnownedSession makes a session that belongs to no user or partner and never expires, and returns its token
+// too.
+func (s *Service) newUnownedSession(org ledger.ID, role directory.Role) (*directory.Session, ledger.Event, string) {
 	token := secret.NewToken(sessionPrefix, s.random)
 	n, event := directory.NewSession(uuid.New(), org, secret.HashToken([]byte(token)), role)
 	return n, event, token

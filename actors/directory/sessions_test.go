@@ -18,7 +18,7 @@ import (
 
 const goodPass = "nine-Lions-paint"
 
-var somewhere = netip.MustParseAddr("203.0.113.9")
+var usualAddress = netip.MustParseAddr("203.0.113.9")
 
 func (f *fixture) newUser(org ledger.ID, login string, roles ...directory.Role) *directory.User {
 	f.t.Helper()
@@ -27,7 +27,7 @@ func (f *fixture) newUser(org ledger.ID, login string, roles ...directory.Role) 
 }
 
 func (f *fixture) logIn(org ledger.ID, login, pass string) (*directory.Session, []byte, error) {
-	n, token, err := f.LogIn(f.t.Context(), Login{Org: org, Login: login, Pass: []byte(pass), Source: somewhere})
+	n, token, err := f.LogIn(f.t.Context(), Login{Org: org, Login: login, Pass: []byte(pass), Source: usualAddress})
 	return n, []byte(token), err
 }
 
@@ -58,7 +58,7 @@ func (f *fixture) mustLogIn(org ledger.ID, login, pass string) []byte {
 	return token
 }
 
-// wantLive checks whether the token is accepted, without using it.
+// wantLive checks whether the token's session is in force, without recording a use.
 func (f *fixture) wantLive(what string, org ledger.ID, token []byte, want bool) {
 	f.t.Helper()
 	if _, live := f.SessionInForce(org, token); live != want {
@@ -66,7 +66,7 @@ func (f *fixture) wantLive(what string, org ledger.ID, token []byte, want bool) 
 	}
 }
 
-// use uses the token, as a request does.
+// use sends the token as a request does, and tells whether the token is accepted.
 func (f *fixture) use(org ledger.ID, token []byte) bool {
 	_, live := f.Session(org, token, ledger.MicrosOf(f.Clock.Now()))
 	return live
@@ -82,7 +82,7 @@ func (f *fixture) advance(d time.Duration) {
 func TestWhoLogsIn(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	org, otherOrg := f.newOrganization("One"), f.newOrganization("Two")
 	p := f.newPartner(org.ID, "shop")
 	u := f.newUser(org.ID, "anna", "client", "auditor")
 	n, token, err := f.logIn(org.ID, "anna", goodPass)
@@ -91,7 +91,7 @@ func TestWhoLogsIn(t *testing.T) {
 		t.Fatalf("%+v %v", n, err)
 	}
 	f.wantLive("a user's session", org.ID, token, true)
-	f.wantLive("elsewhere", other.ID, token, false)
+	f.wantLive("elsewhere", otherOrg.ID, token, false)
 	n, token, err = f.logIn(org.ID, "shop", goodPass)
 	if err != nil || n.Partner != p.Number || n.User != (ledger.ID{}) || !slices.Equal(n.Roles, directory.Roles{directory.PartnerRole}) {
 		t.Fatalf("%+v %v", n, err)
@@ -100,16 +100,16 @@ func TestWhoLogsIn(t *testing.T) {
 	f.restart()
 	f.wantLive("a partner's session after a restart", org.ID, token, true)
 
-	inactive, status := false, directory.Maintenance
-	gone := f.newUser(org.ID, "gone", "admin")
-	must(f.PatchUser(ctx, org.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, nil))
-	idle := f.newOrganization("Idle")
-	f.newUser(idle.ID, "anna", "admin")
-	must(f.PatchOrganization(ctx, idle.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
-	far := f.newPartner(org.ID, "far")
-	must(f.PatchPartner(ctx, org.ID, far.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = sources("192.0.2.0/24") }))
-	none := must(f.AddMerchants(ctx, org.ID, MerchantsDraft{Partners: 1}))[0].Number
-	passless, _ := f.Partner(org.ID, none)
+	inactive, maintenance := false, directory.Maintenance
+	deactivatedUser := f.newUser(org.ID, "gone", "admin")
+	must(f.PatchUser(ctx, org.ID, deactivatedUser.ID, func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, nil))
+	inactiveOrg := f.newOrganization("Idle")
+	f.newUser(inactiveOrg.ID, "anna", "admin")
+	must(f.PatchOrganization(ctx, inactiveOrg.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = maintenance }))
+	distantPartner := f.newPartner(org.ID, "far")
+	must(f.PatchPartner(ctx, org.ID, distantPartner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = sources("192.0.2.0/24") }))
+	passlessNumber := must(f.AddMerchants(ctx, org.ID, MerchantsDraft{Partners: 1}))[0].Number
+	passlessPartner, _ := f.Partner(org.ID, passlessNumber)
 	for what, c := range map[string]struct {
 		orgID       ledger.ID
 		login, pass string
@@ -120,21 +120,21 @@ func TestWhoLogsIn(t *testing.T) {
 		"a wrong password":               {org.ID, "anna", goodPass + "x"},
 		"no password":                    {org.ID, "anna", ""},
 		"a partner's wrong password":     {org.ID, "shop", "Pass"},
-		"a partner without a password":   {org.ID, passless.Login, ""},
+		"a partner without a password":   {org.ID, passlessPartner.Login, ""},
 		"a partner from another address": {org.ID, "far", goodPass},
 		"a deactivated user":             {org.ID, "gone", goodPass},
-		"another organization":           {other.ID, "anna", goodPass},
-		"an inactive organization":       {idle.ID, "anna", goodPass},
+		"another organization":           {otherOrg.ID, "anna", goodPass},
+		"an inactive organization":       {inactiveOrg.ID, "anna", goodPass},
 		"an unknown organization":        {uuid.New(), "anna", goodPass},
 		"no organization":                {ledger.ID{}, "anna", goodPass},
 		"the platform's own record":      {directory.PlatformOrg, "demo", "demo"},
 	} {
 		_, _, err := f.logIn(c.orgID, c.login, c.pass)
 		wantCode(t, what, err, ledger.Unauthorized, "")
-		// The login gets no response before a password has been hashed.
+		// No response is given before a password has been hashed, so the time of the response tells nothing.
 		leave := f.takePlaces()
 		f.lockout = newLockout()
-		_, _, err = f.LogIn(canceledContext(t), Login{Org: c.orgID, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
+		_, _, err = f.LogIn(canceledContext(t), Login{Org: c.orgID, Login: c.login, Pass: []byte(c.pass), Source: usualAddress})
 		wantCode(t, what+" without a hash", err, ledger.Unavailable, "")
 		leave()
 	}
@@ -145,47 +145,47 @@ func TestDeactivatedPartnerIsForbiddenOnlyWithItsPassword(t *testing.T) {
 	org := f.newOrganization("One")
 	p := f.newPartner(org.ID, "shop")
 	inactive := false
-	user := must(f.CreateUser(t.Context(), org.ID, directory.User{Login: "staff", Name: "C", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
-	token, staffToken := f.mustLogIn(org.ID, "shop", goodPass), f.mustLogIn(org.ID, "staff", goodPass)
+	staff := must(f.CreateUser(t.Context(), org.ID, directory.User{Login: "staff", Name: "C", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
+	partnerToken, staffToken := f.mustLogIn(org.ID, "shop", goodPass), f.mustLogIn(org.ID, "staff", goodPass)
 	must(f.PatchPartner(t.Context(), org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
-	for login, pass := range map[string]string{"shop": goodPass, user.Login: goodPass} {
+	for login, pass := range map[string]string{"shop": goodPass, staff.Login: goodPass} {
 		_, _, err := f.logIn(org.ID, login, pass)
 		wantCode(t, "the right password of "+login, err, ledger.Forbidden, "")
 		_, _, err = f.logIn(org.ID, login, "wrong")
 		wantCode(t, "a wrong password of "+login, err, ledger.Unauthorized, "")
 	}
-	f.wantLive("a deactivated partner's session, which is for the caller to refuse with 403", org.ID, token, true)
-	f.wantLive("a session of who acts as it", org.ID, staffToken, true)
+	f.wantLive("a deactivated partner's session, which is for the caller to refuse with 403", org.ID, partnerToken, true)
+	f.wantLive("a session of a user who acts for the deactivated partner", org.ID, staffToken, true)
 }
 
 func TestSessionEndsAfter12HoursOr30IdleMinutes(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
 	f.newUser(org.ID, "anna", "client")
-	used, resting := f.mustLogIn(org.ID, "anna", goodPass), f.mustLogIn(org.ID, "anna", goodPass)
+	usedToken, restingToken := f.mustLogIn(org.ID, "anna", goodPass), f.mustLogIn(org.ID, "anna", goodPass)
 	f.advance(30*time.Minute - time.Second)
-	f.wantLive("half an hour less a second", org.ID, resting, true)
-	if !f.use(org.ID, used) {
+	f.wantLive("half an hour less a second", org.ID, restingToken, true)
+	if !f.use(org.ID, usedToken) {
 		t.Fatal("over before its time")
 	}
 	f.advance(time.Second)
-	f.wantLive("after half an hour of rest", org.ID, resting, false)
-	if f.use(org.ID, resting) {
+	f.wantLive("after half an hour of rest", org.ID, restingToken, false)
+	if f.use(org.ID, restingToken) {
 		t.Error("a session that rested too long is taken")
 	}
-	f.wantLive("a use keeps a session alive", org.ID, used, true)
+	f.wantLive("a use keeps a session alive", org.ID, usedToken, true)
 	for f.Clock.Now().Before(startTime.Add(12*time.Hour - 20*time.Minute)) {
 		f.advance(20 * time.Minute)
-		if !f.use(org.ID, used) {
+		if !f.use(org.ID, usedToken) {
 			t.Fatalf("over at %v", f.Clock.Now().Sub(startTime))
 		}
 	}
 	f.advance(startTime.Add(12*time.Hour - time.Microsecond).Sub(f.Clock.Now()))
-	if !f.use(org.ID, used) {
+	if !f.use(org.ID, usedToken) {
 		t.Error("over before 12 hours")
 	}
 	f.advance(time.Microsecond)
-	if f.use(org.ID, used) {
+	if f.use(org.ID, usedToken) {
 		t.Error("a session outlived 12 hours")
 	}
 }
@@ -194,20 +194,20 @@ func TestIdleTimeSurvivesARestart(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
 	f.newUser(org.ID, "anna", "client")
-	used, resting := f.mustLogIn(org.ID, "anna", goodPass), f.mustLogIn(org.ID, "anna", goodPass)
+	usedToken, restingToken := f.mustLogIn(org.ID, "anna", goodPass), f.mustLogIn(org.ID, "anna", goodPass)
 	f.advance(20 * time.Minute)
-	if !f.use(org.ID, used) {
+	if !f.use(org.ID, usedToken) {
 		t.Fatal("over before its time")
 	}
 	f.Runtime.Quiesce() // waits for the note of the use
 	f.restart()
 	f.advance(10 * time.Minute)
-	f.wantLive("not used for 30 minutes", org.ID, resting, false)
-	f.wantLive("used 10 minutes ago", org.ID, used, true)
+	f.wantLive("not used for 30 minutes", org.ID, restingToken, false)
+	f.wantLive("used 10 minutes ago", org.ID, usedToken, true)
 	f.restart()
-	f.wantLive("used 10 minutes ago, after another restart", org.ID, used, true)
+	f.wantLive("used 10 minutes ago, after another restart", org.ID, usedToken, true)
 	f.advance(20 * time.Minute)
-	f.wantLive("used 30 minutes ago", org.ID, used, false)
+	f.wantLive("used 30 minutes ago", org.ID, usedToken, false)
 }
 
 func TestLoggingOutEndsOneSessionAtOnce(t *testing.T) {
@@ -247,42 +247,42 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
 	org := f.newOrganization("One")
-	p, q := f.newPartner(org.ID, "shop"), f.newPartner(org.ID, "till")
+	shop, till := f.newPartner(org.ID, "shop"), f.newPartner(org.ID, "till")
 	active, inactive, name := true, false, "Other"
-	roles, partner := directory.Roles{directory.Auditor}, q.Number
+	roles, otherNumber := directory.Roles{directory.Auditor}, till.Number
 	for what, c := range map[string]struct {
-		patch schema.Change[directory.User]
-		pass  string
-		ends  bool
+		patch    schema.Change[directory.User]
+		pass     string
+		endsThem bool
 	}{
 		"a new name":                   {func(r *directory.User, _ *schema.Faults) { r.Name = name }, "", false},
 		"activation of an active user": {func(r *directory.User, _ *schema.Faults) { r.Active = active }, "", false},
 		"a new password":               {func(_ *directory.User, _ *schema.Faults) {}, goodPass + " again", true},
 		"other roles":                  {func(r *directory.User, _ *schema.Faults) { r.Roles = roles }, "", true},
-		"another partner":              {func(r *directory.User, _ *schema.Faults) { r.Partner = partner }, "", true},
+		"another partner":              {func(r *directory.User, _ *schema.Faults) { r.Partner = otherNumber }, "", true},
 		"deactivation":                 {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
 		"deactivation of another user": {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
 	} {
-		u := must(f.CreateUser(ctx, org.ID, directory.User{Login: uuid.NewString(), Name: "U", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
+		u := must(f.CreateUser(ctx, org.ID, directory.User{Login: uuid.NewString(), Name: "U", Roles: directory.Roles{"partner"}, Partner: shop.Number, Active: true}, []byte(goodPass)))
 		firstToken, secondToken := f.mustLogIn(org.ID, u.Login, goodPass), f.mustLogIn(org.ID, u.Login, goodPass)
 		var pass []byte
 		if c.pass != "" {
 			pass = []byte(c.pass)
 		}
 		must(f.PatchUser(ctx, org.ID, u.ID, c.patch, pass))
-		f.wantLive(what, org.ID, firstToken, !c.ends)
-		f.wantLive(what, org.ID, secondToken, !c.ends)
+		f.wantLive(what, org.ID, firstToken, !c.endsThem)
+		f.wantLive(what, org.ID, secondToken, !c.endsThem)
 		must(f.PatchUser(ctx, org.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Active = active }, nil))
-		f.wantLive(what+", and activated", org.ID, firstToken, !c.ends)
+		f.wantLive(what+", and activated", org.ID, firstToken, !c.endsThem)
 	}
 	token := f.mustLogIn(org.ID, "shop", goodPass)
-	must(f.PatchPartner(ctx, org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
-	f.wantLive("a partner's name", org.ID, token, true)
-	must(f.PatchPartnerPass(ctx, org.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
-	f.wantLive("a partner's password", org.ID, token, false)
+	must(f.PatchPartner(ctx, org.ID, shop.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
+	f.wantLive("after a change of the partner's name", org.ID, token, true)
+	must(f.PatchPartnerPass(ctx, org.ID, shop.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
+	f.wantLive("after a change of the partner's password", org.ID, token, false)
 	f.mustLogIn(org.ID, "shop", "another-Lion-paints-9")
 	f.restart()
-	f.wantLive("a partner's password, after a restart", org.ID, token, false)
+	f.wantLive("after a change of the partner's password and a restart", org.ID, token, false)
 	_, _, err := f.logIn(org.ID, "shop", goodPass)
 	wantCode(t, "the old password", err, ledger.Unauthorized, "")
 }
@@ -302,23 +302,23 @@ func TestSessionsOfOnePersonAreBounded(t *testing.T) {
 	f.wantLive("the first, after one session more", org.ID, annasTokens[0], false)
 	f.wantLive("the second, after one session more", org.ID, annasTokens[1], true)
 	f.wantLive("the last one", org.ID, annasTokens[MaxSessions], true)
-	f.wantLive("another's", org.ID, borissToken, true)
+	f.wantLive("a session of another user", org.ID, borissToken, true)
 	f.restart()
 	f.wantLive("the first, after one session more and a restart", org.ID, annasTokens[0], false)
 	f.wantLive("the second, after one session more and a restart", org.ID, annasTokens[1], true)
-	// Sessions that are over neither count towards the bound nor stay in memory.
+	// Sessions that are over do not count towards the bound and do not stay in memory.
 	f.advance(31 * time.Minute)
 	f.mustLogIn(org.ID, "anna", goodPass)
-	part, _ := f.org(org.ID)
-	if live := part.sessionsByOwner[owner{user: mustFind(f.userNamed(org.ID, "anna")).ID}]; len(live) != 1 {
-		t.Errorf("%d sessions are remembered, want 1", len(live))
+	orgInView, _ := f.org(org.ID)
+	if remembered := orgInView.sessionsByOwner[owner{user: mustFind(f.userNamed(org.ID, "anna")).ID}]; len(remembered) != 1 {
+		t.Errorf("%d sessions are remembered, want 1", len(remembered))
 	}
 	f.restart()
-	part, _ = f.org(org.ID)
+	orgInView, _ = f.org(org.ID)
 	count := 0
-	part.sessionHashes.Range(func(any, any) bool { count++; return true })
+	orgInView.sessionHashes.Range(func(any, any) bool { count++; return true })
 	if count != 1 {
-		t.Errorf("%d sessions were taken up, want 1", count)
+		t.Errorf("%d sessions were loaded, want 1", count)
 	}
 }
 
@@ -343,26 +343,26 @@ func (f *fixture) userNamed(org ledger.ID, login string) (*directory.User, bool)
 	return nil, false
 }
 
-// The sandbox's sessions never end, so their uses are not noted.
+// The sandbox's sessions never end, so their uses are not recorded in the journal.
 func TestSandboxSessionsDoNotExpire(t *testing.T) {
 	f := open(t)
-	box := must(f.Seed(t.Context(), SeedInput{}))
-	before := len(f.events(box.First.Org))
+	sandbox := must(f.Seed(t.Context(), SeedInput{}))
+	before := len(f.events(sandbox.First.Org))
 	f.advance(365 * 24 * time.Hour)
-	if !f.use(box.First.Org, text(box.First.SessionToken)) {
+	if !f.use(sandbox.First.Org, text(sandbox.First.SessionToken)) {
 		t.Error("a sandbox's session is over")
 	}
 	f.Runtime.Quiesce()
-	if after := len(f.events(box.First.Org)); after != before {
+	if after := len(f.events(sandbox.First.Org)); after != before {
 		t.Errorf("%d events, were %d", after, before)
 	}
 }
 
 func TestALoginIsLockedOutWhetherOrNotItExists(t *testing.T) {
 	f := open(t)
-	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	org, otherOrg := f.newOrganization("One"), f.newOrganization("Two")
 	f.newUser(org.ID, "anna", "client")
-	f.newUser(other.ID, "anna", "client")
+	f.newUser(otherOrg.ID, "anna", "client")
 	for _, login := range []string{"anna", "nobody"} {
 		for range 5 {
 			_, _, err := f.logIn(org.ID, login, "wrong")
@@ -371,20 +371,20 @@ func TestALoginIsLockedOutWhetherOrNotItExists(t *testing.T) {
 		_, _, err := f.logIn(org.ID, login, goodPass)
 		wantLocked(t, login, err, 15*time.Minute)
 	}
-	f.mustLogIn(other.ID, "anna", goodPass) // a failure counts in one organization only
+	f.mustLogIn(otherOrg.ID, "anna", goodPass) // a failure counts in one organization only
 	f.advance(15 * time.Minute)
 	f.mustLogIn(org.ID, "anna", goodPass)
 }
 
-// Only an attempt whose password was compared is a failure. An attempt that found no place to hash, or
-// whose time was over, is not counted.
+// Only an attempt whose password was compared counts as a failure, not an attempt that ran out of time while it waited
+// for a place to hash.
 func TestAttemptWithoutComparedPasswordIsNoFailure(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
 	f.newUser(org.ID, "anna", "client")
 	leave := f.takePlaces()
 	for range 10 {
-		_, _, err := f.LogIn(canceledContext(t), Login{Org: org.ID, Login: "anna", Pass: []byte("wrong"), Source: somewhere})
+		_, _, err := f.LogIn(canceledContext(t), Login{Org: org.ID, Login: "anna", Pass: []byte("wrong"), Source: usualAddress})
 		var locked *LockedOut
 		if errors.As(err, &locked) || !errors.As(err, new(*ledger.Refusal)) {
 			t.Fatal(err)
@@ -400,14 +400,13 @@ func TestPasswordChangedDuringALoginBeginsNoSession(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
 	u := f.newUser(o.ID, "anna", "client")
-	who, _ := f.person(o.ID, "anna")
+	account, _ := f.person(o.ID, "anna")
 	must(f.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
-	_, _, err := f.beginSession(context.Background(), &who)
+	_, _, err := f.beginSession(context.Background(), &account)
 	wantCode(t, "a session of an old password", err, ledger.Unauthorized, "")
 }
 
-// A right password from an address from which its partner may not log in is refused and counted like a
-// wrong one.
+// The right password from an address that the partner does not allow is refused, and counted like a wrong password.
 func TestRightPasswordFromAForbiddenAddressIsAFailure(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")

@@ -12,40 +12,41 @@ import (
 	"mizan/posting"
 )
 
-// SettlePartner books money that moved between the institution's bank account and the partner's bank
-// account, out or in. If the partner has used the reference for the same settlement, SettlePartner
+// SettlePartner books money that moved between the bank accounts of the institution and of the partner; paysOut is
+// true if the partner received the money. If the partner has used the reference for the same settlement, SettlePartner
 // returns that settlement and sets repeated; if it used the reference for a different one, the error is a
 // Conflict. Errors are *ledger.Refusal, NotFound for a partner that the organization does not have.
-func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64, paysOut bool, d directory.SettlementDraft) (settlement *directory.Settlement, repeated bool, err error) {
+func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64, paysOut bool, draft directory.SettlementDraft) (settlement *directory.Settlement, repeated bool, err error) {
 	const op = "directory.SettlePartner"
 	if _, ok := s.Partner(org, number); !ok {
 		return nil, false, notFound(op, "partner")
 	}
 	id := uuid.New()
 	return s.settle(ctx, org, op, "amount", func() (*directory.Settlement, ledger.Event, error) {
-		owner, _ := s.Partner(org, number)
-		return directory.NewSettlement(id, owner, paysOut, d)
+		partner, _ := s.Partner(org, number)
+		return directory.NewSettlement(id, partner, paysOut, draft)
 	})
 }
 
 // SettleProvider books what a terminal's provider has paid, less the fee that the provider kept.
-// References belong to the terminal and work as in SettlePartner. Errors are *ledger.Refusal,
+// Each terminal has its own references; a repeated reference works as in SettlePartner. Errors are *ledger.Refusal,
 // NotFound for a terminal that the organization does not have.
-func (s *Service) SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, d directory.SettlementDraft) (settlement *directory.Settlement, repeated bool, err error) {
+func (s *Service) SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, draft directory.SettlementDraft) (settlement *directory.Settlement, repeated bool, err error) {
 	const op = "directory.SettleProvider"
 	if _, ok := s.Terminal(org, terminal); !ok {
 		return nil, false, notFound(op, "terminal")
 	}
 	id := uuid.New()
 	return s.settle(ctx, org, op, "gross", func() (*directory.Settlement, ledger.Event, error) {
-		at, _ := s.Terminal(org, terminal)
-		return directory.NewProviderSettlement(id, at, fee, d)
+		providerTerminal, _ := s.Terminal(org, terminal)
+		return directory.NewProviderSettlement(id, providerTerminal, fee, draft)
 	})
 }
 
-// settle decides and books a settlement. Only the organization's actor claims settlement
-// references, so a reference that the actor finds free stays free until the actor has booked.
-func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, decide func() (*directory.Settlement, ledger.Event, error)) (*directory.Settlement, bool, error) {
+// settle decides and books a settlement. A refusal because of the amount names amountField. Only the organization's
+// actor claims settlement references, so a reference that the actor finds free stays free until the settlement is
+// booked.
+func (s *Service) settle(ctx context.Context, org ledger.ID, op, amountField string, decide func() (*directory.Settlement, ledger.Event, error)) (*directory.Settlement, bool, error) {
 	if _, err := s.writable(op, org); err != nil {
 		return nil, false, err
 	}
@@ -59,7 +60,7 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, 
 		if err != nil {
 			return nil, nil, err
 		}
-		earlier, err := s.settledFor(op, requested)
+		earlier, err := s.earlierSettlement(op, requested)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -73,39 +74,39 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, 
 		settlement.Created, settlement.Seq = stamps[0].Started, stamps[0].Settled
 	})
 	if err != nil {
-		return nil, false, nameAmountField(op, amount, err)
+		return nil, false, nameAmountField(op, amountField, err)
 	}
 	return settlement, repeated, nil
 }
 
-// settlementChange returns the Change that books a settlement. No part of it enters the view.
-func (s *Service) settlementChange(n *directory.Settlement, event ledger.Event) *posting.Change {
-	owner, _ := s.Partner(n.Org, n.Partner)
-	booked := plainStep(directory.Settlements, n.Org, 0, n, event)
-	booked.List, booked.Also = directory.SettlementLists.Of(n)
+// settlementChange returns the Change that books a settlement. The view in memory has no settlements.
+func (s *Service) settlementChange(settlement *directory.Settlement, event ledger.Event) *posting.Change {
+	partner, _ := s.Partner(settlement.Org, settlement.Partner)
+	step := plainStep(directory.Settlements, settlement.Org, 0, settlement, event)
+	step.List, step.Also = directory.SettlementLists.Of(settlement)
 	return &posting.Change{
-		Steps:    []posting.Step{booked},
-		Claims:   []ledger.Claim{n.Claim()},
-		Funds:    n.Funds(owner),
-		Counters: n.Counters(),
+		Steps:    []posting.Step{step},
+		Claims:   []ledger.Claim{settlement.Claim()},
+		Funds:    settlement.Funds(partner),
+		Counters: settlement.Counters(),
 	}
 }
 
-// settledFor returns the settlement that already has the reference, if it equals the requested one; nil
-// if the reference is free. If the reference belongs to a different settlement, the error is a
+// earlierSettlement returns the settlement that already has the reference, if that settlement equals the requested
+// one; nil if the reference is free. If the reference belongs to a different settlement, the error is a
 // Conflict.
-func (s *Service) settledFor(op string, requested *directory.Settlement) (*directory.Settlement, error) {
-	v := s.rt.Journal.View()
-	defer v.Close()
+func (s *Service) earlierSettlement(op string, requested *directory.Settlement) (*directory.Settlement, error) {
+	view := s.rt.Journal.View()
+	defer view.Close()
 	claim := requested.Claim()
-	id, taken, err := v.Claim(claim.Org, claim.Kind, claim.Key)
+	id, taken, err := view.Claim(claim.Org, claim.Kind, claim.Key)
 	if err != nil || !taken {
 		return nil, err
 	}
 	if len(id) != len(ledger.ID{}) {
 		return nil, fmt.Errorf("directory: the reference of settlement %v names nothing", requested.ID)
 	}
-	earlier, found, err := readSettlement(v, requested.Org, ledger.ID(id))
+	earlier, found, err := readSettlement(view, requested.Org, ledger.ID(id))
 	switch {
 	case err != nil:
 		return nil, err
@@ -115,14 +116,14 @@ func (s *Service) settledFor(op string, requested *directory.Settlement) (*direc
 	return earlier, nil
 }
 
-// nameAmountField replaces the writer's refusal for lack of funds or of range by one that names the
-// amount's field.
-func nameAmountField(op, amount string, err error) error {
+// nameAmountField replaces the writer's refusal because of insufficient funds or an overflow by a refusal that names
+// the amount's field.
+func nameAmountField(op, field string, err error) error {
 	switch codeOf(err) {
 	case ledger.InsufficientFunds:
-		return ledger.RefuseField(op, amount, "is more than what is available")
+		return ledger.RefuseField(op, field, "is more than what is available")
 	case ledger.OutOfRange:
-		return ledger.RefuseField(op, amount, "is out of range")
+		return ledger.RefuseField(op, field, "is out of range")
 	}
 	return err
 }
@@ -135,20 +136,20 @@ func (s *Service) Settlement(org, id ledger.ID) (*directory.Settlement, bool, er
 	return readSettlement(v, org, id)
 }
 
-func readSettlement(v *posting.View, org, id ledger.ID) (*directory.Settlement, bool, error) {
-	r, found, err := v.Record(org, ledger.Source{Kind: ledger.Settlement, ID: id})
+func readSettlement(view *posting.View, org, id ledger.ID) (*directory.Settlement, bool, error) {
+	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Settlement, ID: id})
 	if err != nil || !found {
 		return nil, false, err
 	}
-	n, err := directory.Settlements.Read(envelopeOf(org, id, r.Stamp), r.Payload, nil)
+	settlement, err := directory.Settlements.Read(envelopeOf(org, id, stored.Stamp), stored.Payload, nil)
 	if err != nil {
 		return nil, false, unreadable(ledger.Settlement, id, err)
 	}
-	return n, true, nil
+	return settlement, true, nil
 }
 
 // maxSettlements bounds how many settlements one page reads. A terminal's page that reaches this bound
-// is returned short, with a cursor to where it stopped.
+// is returned with fewer rows, and with a cursor from which the next page continues.
 const maxSettlements = MaxPage + 1
 
 // SettlementPage selects a page of a list of settlements, newest first.
@@ -169,48 +170,48 @@ func (s *Service) PartnerSettlements(org ledger.ID, number int64, p SettlementPa
 }
 
 // ProviderSettlements returns a page of a terminal's settlements with its provider, as
-// PartnerSettlements does. A page before the last may be short or even empty if other terminals of
-// the same partner settle more often.
+// PartnerSettlements does. A page before the last may have few rows or none if most of the
+// partner's settlements are of other terminals.
 func (s *Service) ProviderSettlements(org, terminal ledger.ID, p SettlementPage) ([]*directory.Settlement, Cursor, error) {
-	at, ok := s.Terminal(org, terminal)
+	providerTerminal, ok := s.Terminal(org, terminal)
 	if !ok {
 		return nil, Cursor{}, notFound("directory.ProviderSettlements", "terminal")
 	}
-	return s.listSettlements(org, directory.SettlementsWithProvider.Of(at.Partner, p.Env), terminal, p)
+	return s.listSettlements(org, directory.SettlementsWithProvider.Of(providerTerminal.Partner, p.Env), terminal, p)
 }
 
-// listSettlements walks a list backwards from the cursor. It looks one row beyond the page to find
-// out whether the page is the last.
-func (s *Service) listSettlements(org ledger.ID, l ledger.List, terminal ledger.ID, p SettlementPage) (rows []*directory.Settlement, next Cursor, err error) {
+// listSettlements walks a list backwards from the cursor and returns the settlements of a terminal (zero: with the
+// bank). It looks one row beyond the page to find out whether the page is the last.
+func (s *Service) listSettlements(org ledger.ID, list ledger.List, terminal ledger.ID, p SettlementPage) (rows []*directory.Settlement, next Cursor, err error) {
 	if p.Limit == 0 {
 		p.Limit = DefaultPage
 	}
 	if p.Limit < 1 || p.Limit > MaxPage {
 		return nil, Cursor{}, ledger.RefuseField("directory.ListSettlements", "limit", "must be from 1 to %d", MaxPage)
 	}
-	v := s.rt.Journal.View()
-	defer v.Close()
+	view := s.rt.Journal.View()
+	defer view.Close()
 	readCount := 0
 	var last Cursor // the last row that the walk has looked at
-	err = v.List(org, l, posting.Walk{Before: p.After.At}, func(row posting.Listed) (bool, error) {
+	err = view.List(org, list, posting.Walk{Before: p.After.At}, func(row posting.Listed) (bool, error) {
 		if readCount++; readCount > maxSettlements {
 			next = last
 			return false, nil
 		}
-		n, found, err := readSettlement(v, org, row.ID)
+		settlement, found, err := readSettlement(view, org, row.ID)
 		if err != nil {
 			return false, err
 		}
 		if !found {
 			return false, unreadable(ledger.Settlement, row.ID, errMissing)
 		}
-		if n.Terminal == terminal && len(rows) == p.Limit {
+		if settlement.Terminal == terminal && len(rows) == p.Limit {
 			shown := rows[len(rows)-1]
 			next = Cursor{At: shown.Created, ID: shown.ID}
 			return false, nil
 		}
-		if last = (Cursor{At: row.Booked, ID: row.ID}); n.Terminal == terminal {
-			rows = append(rows, n)
+		if last = (Cursor{At: row.Booked, ID: row.ID}); settlement.Terminal == terminal {
+			rows = append(rows, settlement)
 		}
 		return true, nil
 	})

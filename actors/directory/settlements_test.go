@@ -13,18 +13,18 @@ import (
 	"mizan/posting"
 )
 
-var settledIn = money.Asset{Currency: "USD", Env: money.Test}
+var settlementAsset = money.Asset{Currency: "USD", Env: money.Test}
 
 func settlementDraft(amount uint64, reference string) directory.SettlementDraft {
-	return directory.SettlementDraft{Currency: settledIn.Currency, Env: settledIn.Env, Amount: money.FromUint64(amount), Reference: reference}
+	return directory.SettlementDraft{Currency: settlementAsset.Currency, Env: settlementAsset.Env, Amount: money.FromUint64(amount), Reference: reference}
 }
 
 // settle books money that came in from the partner's bank.
 func (f *fixture) settle(p *directory.Partner, amount uint64, reference string) *directory.Settlement {
 	f.t.Helper()
-	settlement, again, err := f.SettlePartner(f.t.Context(), p.Org, p.Number, false, settlementDraft(amount, reference))
-	if err != nil || again {
-		f.t.Fatal(again, err)
+	settlement, repeated, err := f.SettlePartner(f.t.Context(), p.Org, p.Number, false, settlementDraft(amount, reference))
+	if err != nil || repeated {
+		f.t.Fatal(repeated, err)
 	}
 	return settlement
 }
@@ -38,9 +38,9 @@ func TestReferenceBelongsToOneSettlement(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	before := f.events(org.ID)
-	repeated, replay, err := f.SettlePartner(t.Context(), org.ID, partner.Number, false, settlementDraft(500, "wire"))
-	if err != nil || !replay || !reflect.DeepEqual(repeated, first) {
-		t.Errorf("%+v, %v, %v", repeated, replay, err)
+	repeated, isRepeated, err := f.SettlePartner(t.Context(), org.ID, partner.Number, false, settlementDraft(500, "wire"))
+	if err != nil || !isRepeated || !reflect.DeepEqual(repeated, first) {
+		t.Errorf("%+v, %v, %v", repeated, isRepeated, err)
 	}
 	_, _, err = f.SettlePartner(t.Context(), org.ID, partner.Number, true, settlementDraft(500, "wire"))
 	wantCode(t, "another settlement", err, ledger.Conflict, "")
@@ -48,9 +48,9 @@ func TestReferenceBelongsToOneSettlement(t *testing.T) {
 		t.Errorf("%v after %v", after, before)
 	}
 	f.restart()
-	repeated, replay, err = f.SettlePartner(t.Context(), org.ID, partner.Number, false, settlementDraft(500, "wire"))
-	if err != nil || !replay || !reflect.DeepEqual(repeated, first) {
-		t.Errorf("after a restart: %+v, %v, %v", repeated, replay, err)
+	repeated, isRepeated, err = f.SettlePartner(t.Context(), org.ID, partner.Number, false, settlementDraft(500, "wire"))
+	if err != nil || !isRepeated || !reflect.DeepEqual(repeated, first) {
+		t.Errorf("after a restart: %+v, %v, %v", repeated, isRepeated, err)
 	}
 	if settlement, found, err := f.Settlement(org.ID, first.ID); err != nil || !found || !reflect.DeepEqual(settlement, first) {
 		t.Errorf("it is read as %+v, %v, %v", settlement, found, err)
@@ -59,13 +59,13 @@ func TestReferenceBelongsToOneSettlement(t *testing.T) {
 
 func TestRefusedSettlements(t *testing.T) {
 	f := open(t)
-	org, other := f.newOrganization("A"), f.newOrganization("B")
+	org, otherOrg := f.newOrganization("A"), f.newOrganization("B")
 	partner := f.newPartner(org.ID, "p")
 	providerTerminal := must(f.CreateTerminal(t.Context(), org.ID, directory.Terminal{
 		Partner: partner.Number, Name: "T", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, Active: true,
 	}))
-	settle := func(orgID ledger.ID, number int64, out bool, d directory.SettlementDraft) error {
-		_, _, err := f.SettlePartner(t.Context(), orgID, number, out, d)
+	settle := func(orgID ledger.ID, number int64, paysOut bool, d directory.SettlementDraft) error {
+		_, _, err := f.SettlePartner(t.Context(), orgID, number, paysOut, d)
 		return err
 	}
 	collect := func(orgID, terminal ledger.ID, fee uint64, d directory.SettlementDraft) error {
@@ -74,10 +74,10 @@ func TestRefusedSettlements(t *testing.T) {
 	}
 	before := len(f.events(org.ID))
 	wantCode(t, "more than is available", settle(org.ID, partner.Number, true, settlementDraft(1, "r")), ledger.Invalid, "amount")
-	wantCode(t, "a partner of another organization", settle(other.ID, partner.Number, false, settlementDraft(1, "r")), ledger.NotFound, "")
+	wantCode(t, "a partner of another organization", settle(otherOrg.ID, partner.Number, false, settlementDraft(1, "r")), ledger.NotFound, "")
 	wantCode(t, "a partner that is not there", settle(org.ID, 99, false, settlementDraft(1, "r")), ledger.NotFound, "")
 	wantCode(t, "an organization that is not there", settle(uuid.New(), partner.Number, false, settlementDraft(1, "r")), ledger.NotFound, "")
-	wantCode(t, "a terminal of another organization", collect(other.ID, providerTerminal.ID, 0, settlementDraft(1, "r")), ledger.NotFound, "")
+	wantCode(t, "a terminal of another organization", collect(otherOrg.ID, providerTerminal.ID, 0, settlementDraft(1, "r")), ledger.NotFound, "")
 	wantCode(t, "a fee above gross", collect(org.ID, providerTerminal.ID, 2, settlementDraft(1, "r")), ledger.Invalid, "fee")
 	must(f.PatchOrganization(t.Context(), org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Archived }))
 	before++
@@ -86,13 +86,14 @@ func TestRefusedSettlements(t *testing.T) {
 	if after := f.events(org.ID); len(after) != before {
 		t.Errorf("%v", after)
 	}
-	for _, bad := range []SettlementPage{{Env: money.Test, Limit: -1}, {Env: money.Test, Limit: MaxPage + 1}} {
-		_, _, err := f.PartnerSettlements(org.ID, partner.Number, bad)
+	for _, page := range []SettlementPage{{Env: money.Test, Limit: -1}, {Env: money.Test, Limit: MaxPage + 1}} {
+		_, _, err := f.PartnerSettlements(org.ID, partner.Number, page)
 		wantCode(t, "a page that is too long", err, ledger.Invalid, "limit")
 	}
 }
 
-// The counter that all movements share refuses an amount that no account total can hold.
+// The headroom is what the totals of all accounts can still grow by. Its counter, which all movements of money share,
+// refuses a larger amount.
 func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("A")
@@ -101,7 +102,7 @@ func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.commit(&posting.Change{Counters: []ledger.CounterGuard{ledger.Headroom(o.ID, settledIn, nearlyAll)}}); err != nil {
+	if err := f.commit(&posting.Change{Counters: []ledger.CounterGuard{ledger.Headroom(o.ID, settlementAsset, nearlyAll)}}); err != nil {
 		t.Fatal(err)
 	}
 	f.settle(p, 99, "fits")
@@ -120,7 +121,8 @@ func TestDeactivatedPartnerCanBeSettled(t *testing.T) {
 	}
 }
 
-func TestUnknownReferenceFindsNoSettlement(t *testing.T) {
+// A claimed reference whose settlement cannot be found is an error, and nothing is booked.
+func TestReferenceWithoutItsSettlementIsRefused(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("A")
 	p := f.newPartner(o.ID, "p")
@@ -129,8 +131,8 @@ func TestUnknownReferenceFindsNoSettlement(t *testing.T) {
 		if err := f.commit(&posting.Change{Claims: []ledger.Claim{claim}}); err != nil {
 			t.Fatal(err)
 		}
-		if made, again, err := f.SettlePartner(t.Context(), o.ID, p.Number, false, settlementDraft(5, reference)); err == nil {
-			t.Errorf("%s: %+v, %v", reference, made, again)
+		if made, repeated, err := f.SettlePartner(t.Context(), o.ID, p.Number, false, settlementDraft(5, reference)); err == nil {
+			t.Errorf("%s: %+v, %v", reference, made, repeated)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// takePlaces takes all places to hash, until leave is called.
+// takePlaces takes all places for hashing a password, until leave is called.
 func (f *fixture) takePlaces() (leave func()) {
 	f.t.Helper()
 	var places []*fair.Place[netip.Prefix]
@@ -30,16 +30,16 @@ func (f *fixture) takePlaces() (leave func()) {
 }
 
 func TestASourceIsAnAddressOrANetwork(t *testing.T) {
-	for from, c := range map[string]struct{ source, network string }{
+	for address, c := range map[string]struct{ source, network string }{
 		"203.0.113.9":        {"203.0.113.9/32", "203.0.113.0/24"},
 		"::ffff:203.0.113.9": {"203.0.113.9/32", "203.0.113.0/24"},
 		"2001:db8:1:2::1":    {"2001:db8:1:2::/64", "2001:db8:1::/48"},
 		"2001:db8:1:2::9":    {"2001:db8:1:2::/64", "2001:db8:1::/48"},
 		"fe80::1%eth0":       {"fe80::/64", "fe80::/48"},
 	} {
-		a := netip.MustParseAddr(from)
+		a := netip.MustParseAddr(address)
 		if source, network := sourceOf(a), networkOf(a); source.String() != c.source || network.String() != c.network {
-			t.Errorf("%s: %v of %v, want %v of %v", from, source, network, c.source, c.network)
+			t.Errorf("%s: %v of %v, want %v of %v", address, source, network, c.source, c.network)
 		}
 	}
 	if sourceOf(netip.Addr{}) != (netip.Prefix{}) || networkOf(netip.Addr{}) != (netip.Prefix{}) {
@@ -47,14 +47,14 @@ func TestASourceIsAnAddressOrANetwork(t *testing.T) {
 	}
 }
 
-// flood starts the given number of attempts from each of the addresses. The returned function waits until
-// all attempts have ended.
-func (f *fixture) flood(addresses []netip.Addr, perAddress int) (ended func()) {
+// flood starts perAddress attempts to log in from each of the addresses. The returned function waits until all
+// attempts have ended.
+func (f *fixture) flood(addresses []netip.Addr, perAddress int) (wait func()) {
 	f.t.Helper()
-	var all sync.WaitGroup
+	var attempts sync.WaitGroup
 	for _, from := range addresses {
 		for i := range perAddress {
-			all.Go(func() {
+			attempts.Go(func() {
 				_, _, err := f.LogIn(f.t.Context(), Login{Login: fmt.Sprint(from, i), Pass: []byte("x"), Source: from})
 				if err == nil {
 					f.t.Error("an unknown login was let in")
@@ -62,7 +62,7 @@ func (f *fixture) flood(addresses []netip.Addr, perAddress int) (ended func()) {
 			})
 		}
 	}
-	return all.Wait
+	return attempts.Wait
 }
 
 // Sixty addresses of six networks fill the waiting places. A login from another network is still
@@ -72,25 +72,25 @@ func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 	org := f.newOrganization("One")
 	f.newUser(org.ID, "anna", "client")
 	leave := f.takePlaces()
-	var crowd []netip.Addr
+	var addresses []netip.Addr
 	for i := range 60 {
-		crowd = append(crowd, netip.AddrFrom4([4]byte{198, 51, byte(100 + i%6), byte(i)}))
+		addresses = append(addresses, netip.AddrFrom4([4]byte{198, 51, byte(100 + i%6), byte(i)}))
 	}
-	ended := f.flood(crowd, 8)
+	waitForFlood := f.flood(addresses, 8)
 	for f.waiting() < maxHashWaiting {
 		runtime.Gosched()
 	}
-	served := make(chan error, 1)
+	loginErr := make(chan error, 1)
 	go func() {
 		_, _, err := f.LogIn(t.Context(), Login{Org: org.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")})
-		served <- err
+		loginErr <- err
 	}()
 	runtime.Gosched()
 	leave()
-	if err := <-served; err != nil {
+	if err := <-loginErr; err != nil {
 		t.Errorf("from another address: %v", err)
 	}
-	ended()
+	waitForFlood()
 	if f.waiting() != 0 {
 		t.Error("who has ended still waits")
 	}
@@ -104,7 +104,7 @@ func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 	org := f.newOrganization("One")
 	f.newUser(org.ID, "anna", "client")
 	leave := f.takePlaces()
-	ended := f.flood([]netip.Addr{somewhere}, maxFromSource)
+	waitForFlood := f.flood([]netip.Addr{usualAddress}, maxFromSource)
 	for f.waiting() < maxFromSource {
 		runtime.Gosched()
 	}
@@ -120,7 +120,7 @@ func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 	if _, _, err := f.LogIn(t.Context(), fromOtherAddress); err != nil {
 		t.Errorf("from another address: %v", err)
 	}
-	ended()
+	waitForFlood()
 	f.mustLogIn(org.ID, "anna", goodPass)
 	_, _, err = f.logIn(org.ID, "anna", "wrong")
 	wantCode(t, "a wrong password", err, ledger.Unauthorized, "")
@@ -146,11 +146,11 @@ func TestPasswordsCanBeSetDuringAFloodOfLogins(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
 	leave := f.takePlaces()
-	var crowd []netip.Addr
+	var addresses []netip.Addr
 	for i := range maxHashWaiting {
-		crowd = append(crowd, netip.AddrFrom4([4]byte{11, byte(i), 0, 1}))
+		addresses = append(addresses, netip.AddrFrom4([4]byte{11, byte(i), 0, 1}))
 	}
-	ended := f.flood(crowd, 1)
+	waitForFlood := f.flood(addresses, 1)
 	for f.waiting() < maxHashWaiting {
 		runtime.Gosched()
 	}
@@ -162,5 +162,5 @@ func TestPasswordsCanBeSetDuringAFloodOfLogins(t *testing.T) {
 		t.Errorf("a login without a place to wait: %v", err)
 	}
 	leave()
-	ended()
+	waitForFlood()
 }

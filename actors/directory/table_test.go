@@ -9,17 +9,17 @@ import (
 
 func TestTableAgreesWithAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var real table[uint8, int]
+		var tested table[uint8, int]
 		model := make(map[uint8]int)
 		for i, key := range rapid.SliceOfN(rapid.Uint8(), 0, 600).Draw(t, "keys") {
-			real.put(key, &i)
+			tested.put(key, &i)
 			model[key] = i
 		}
 		for key := range 256 {
-			value, found := real.get(uint8(key))
-			want, there := model[uint8(key)]
-			if found != there || (found && *value != want) {
-				t.Fatalf("key %d: %v, want %v (there: %v)", key, value, want, there)
+			value, found := tested.get(uint8(key))
+			want, inModel := model[uint8(key)]
+			if found != inModel || (found && *value != want) {
+				t.Fatalf("key %d: %v, want %v (there: %v)", key, value, want, inModel)
 			}
 		}
 	})
@@ -27,29 +27,29 @@ func TestTableAgreesWithAMap(t *testing.T) {
 
 // A reader that starts after a write sees it, also while other writes grow the table.
 func TestTableReadersSeeEarlierWrites(t *testing.T) {
-	const n = 20_000
+	const entries = 20_000
 	var numbers table[[32]byte, int]
 	key := func(i int) (k [32]byte) {
 		k[0], k[1], k[2] = byte(i), byte(i>>8), byte(i>>16)
 		return k
 	}
-	written := make(chan int, n)
+	written := make(chan int, entries)
 	var readers sync.WaitGroup
 	for range 4 {
 		readers.Go(func() {
 			for i := range written {
-				for _, before := range []int{i, i / 2, 0} {
-					if value, found := numbers.get(key(before)); !found || *value != before {
-						t.Errorf("%d after %d was written: %v", before, i, value)
+				for _, earlier := range []int{i, i / 2, 0} {
+					if value, found := numbers.get(key(earlier)); !found || *value != earlier {
+						t.Errorf("%d after %d was written: %v", earlier, i, value)
 					}
 				}
-				if _, found := numbers.get(key(n + i)); found {
-					t.Errorf("%d is there", n+i)
+				if _, found := numbers.get(key(entries + i)); found {
+					t.Errorf("%d is there", entries+i)
 				}
 			}
 		})
 	}
-	for i := range n {
+	for i := range entries {
 		numbers.put(key(i), &i)
 		written <- i
 	}

@@ -50,7 +50,7 @@ func (s *Service) PatchTerminal(ctx context.Context, org, terminal ledger.ID, ch
 	})
 }
 
-// checkMethods refuses a terminal that names a type of money_storage that transactions do not have.
+// checkMethods refuses a terminal that lists a money_storage type (payment method) that transactions do not have.
 func checkMethods(op string, t *directory.Terminal) error {
 	for _, method := range directory.Methods(t.ProviderParams) {
 		if _, known := payment.Method([]byte(method)); !known {
@@ -60,7 +60,7 @@ func checkMethods(op string, t *directory.Terminal) error {
 	return nil
 }
 
-// checkStatuses refuses a terminal that notifies of a status that transactions do not have.
+// checkStatuses refuses a terminal that sends notifications of a status that transactions do not have.
 func checkStatuses(op string, t *directory.Terminal) error {
 	for _, status := range t.Notification.Statuses {
 		if _, known := payment.NotifiedNumber(payment.Status(status)); !known {

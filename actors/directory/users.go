@@ -19,15 +19,15 @@ const (
 	maxScoredPass = 40 // bytes
 )
 
-// checkPass refuses a password that is easy to guess, or that is easy to guess for somebody who knows the
-// given texts: the account's login and names. Users and partners log in at the same route, so the same rule
+// checkPass refuses a password that is easy to guess, also for somebody who knows the given texts: the account's
+// login and names. Users and partners log in at the same route, so the same rule
 // applies to both.
-func checkPass(pass []byte, known ...string) error {
+func checkPass(pass []byte, knownTexts ...string) error {
 	if err := directory.CheckPass(pass); err != nil {
 		return err
 	}
-	scored := string(pass[:min(len(pass), maxScoredPass)])
-	if zxcvbn.PasswordStrength(scored, known).Score < minPassScore {
+	scoredPart := string(pass[:min(len(pass), maxScoredPass)])
+	if zxcvbn.PasswordStrength(scoredPart, knownTexts).Score < minPassScore {
 		return ledger.RefuseField("directory.checkPass", "pass", "is too easy to guess")
 	}
 	return nil
@@ -54,7 +54,7 @@ func (s *Service) CreateUser(ctx context.Context, org ledger.ID, draft directory
 	if err := directory.Join(err, o.checkUserPartner(op, draft.Partner), checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
 	}
-	if o.hasLogin(draft.Login) { // before a hash is spent on it
+	if o.hasLogin(draft.Login) { // refuse early: hashing is costly
 		return nil, loginTaken(op)
 	}
 	if draft.PassHash, err = s.passwords.hash(ctx, s.random, pass); err != nil {
@@ -70,18 +70,18 @@ func (s *Service) CreateUser(ctx context.Context, org ledger.ID, draft directory
 	return created, err
 }
 
-// PatchUser changes a user; pass is the new password, nil to keep the current one. A change that
-// ends the user's sessions (directory.User.Patch) ends them before PatchUser returns. Errors are
+// PatchUser changes a user; pass is the new password, nil to keep the current one. If the
+// change ends the user's sessions (directory.User.Patch), the sessions have ended before PatchUser returns. Errors are
 // *ledger.Refusal, NotFound for a user that the organization does not have.
-func (s *Service) PatchUser(ctx context.Context, id, user ledger.ID, change schema.Change[directory.User], pass []byte) (*directory.User, error) {
+func (s *Service) PatchUser(ctx context.Context, org, user ledger.ID, change schema.Change[directory.User], pass []byte) (*directory.User, error) {
 	const op = "directory.PatchUser"
 	if pass != nil {
-		u, ok := s.User(id, user)
+		u, ok := s.User(org, user)
 		if !ok {
 			return nil, notFound(op, "user")
 		}
-		o, _ := s.org(id)
-		_, _, err := o.patchUser(op, u, change) // before a hash is spent on it
+		o, _ := s.org(org)
+		_, _, err := o.patchUser(op, u, change) // refuse early: hashing is costly
 		if err = directory.Join(err, checkPass(pass, u.Login, u.Name, u.Email)); err != nil || isDryRun(ctx) {
 			return nil, err
 		}
@@ -95,7 +95,7 @@ func (s *Service) PatchUser(ctx context.Context, id, user ledger.ID, change sche
 			u.PassHash = hash
 		}
 	}
-	return users.change(ctx, s, op, id, users.at(user), func(o *organization, old *directory.User, _ ledger.Micros) (*directory.User, ledger.Event, error) {
+	return users.change(ctx, s, op, org, users.at(user), func(o *organization, old *directory.User, _ ledger.Micros) (*directory.User, ledger.Event, error) {
 		return o.patchUser(op, old, change)
 	})
 }
@@ -123,7 +123,7 @@ func (o *organization) checkUserPartner(op string, partner int64) error {
 	return nil
 }
 
-// putUser publishes a durable user.
+// putUser puts a durable user into the view, where readers find it.
 func (o *organization) putUser(u *directory.User, stamp posting.Stamp) {
 	u.Created = stamp.Started
 	o.users.put(u.ID, u, stamp)

@@ -14,23 +14,23 @@ import (
 	"mizan/ledger/schema"
 )
 
-func TestUsersAreKept(t *testing.T) {
+func TestUsersSurviveARestart(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	org, otherOrg := f.newOrganization("One"), f.newOrganization("Two")
 	partner := f.newPartner(org.ID, "shop")
-	d := directory.User{Login: "anna", Name: "Anna", Email: "anna@bank.example", Roles: directory.Roles{"partner", "client"}, Partner: partner.Number, Active: true}
-	u := must(f.CreateUser(ctx, org.ID, d, []byte(goodPass)))
+	draft := directory.User{Login: "anna", Name: "Anna", Email: "anna@bank.example", Roles: directory.Roles{"partner", "client"}, Partner: partner.Number, Active: true}
+	created := must(f.CreateUser(ctx, org.ID, draft, []byte(goodPass)))
 	name := "Anna B"
-	must(f.PatchUser(ctx, org.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Name = name }, nil))
-	check := func() {
+	must(f.PatchUser(ctx, org.ID, created.ID, func(r *directory.User, _ *schema.Faults) { r.Name = name }, nil))
+	checkUser := func() {
 		t.Helper()
-		got, ok := f.User(org.ID, u.ID)
-		if !ok || got.Login != "anna" || got.Name != name || got.Email != d.Email || len(got.Roles) != 2 || got.Partner != partner.Number ||
-			!got.Active || got.Created != u.Created || got.Created == 0 || !matches(t, got.PassHash, goodPass) {
+		got, ok := f.User(org.ID, created.ID)
+		if !ok || got.Login != "anna" || got.Name != name || got.Email != draft.Email || len(got.Roles) != 2 || got.Partner != partner.Number ||
+			!got.Active || got.Created != created.Created || got.Created == 0 || !matches(t, got.PassHash, goodPass) {
 			t.Errorf("%+v", got)
 		}
-		if _, ok := f.User(other.ID, u.ID); ok {
+		if _, ok := f.User(otherOrg.ID, created.ID); ok {
 			t.Error("a user of another organization")
 		}
 		if _, ok := f.User(org.ID, partner.ID); ok {
@@ -43,17 +43,17 @@ func TestUsersAreKept(t *testing.T) {
 			t.Error(rows, err)
 		}
 	}
-	check()
+	checkUser()
 	f.restart()
-	check()
+	checkUser()
 }
 
 func TestRefusalsOfUsers(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	org, otherOrg := f.newOrganization("One"), f.newOrganization("Two")
 	partner := f.newPartner(org.ID, "shop")
-	unknown := f.newPartner(other.ID, "unknown")
+	otherPartner := f.newPartner(otherOrg.ID, "unknown")
 	anna := f.newUser(org.ID, "anna", "client")
 	archived, status := f.newOrganization("Old"), directory.Archived
 	must(f.PatchOrganization(ctx, archived.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
@@ -68,10 +68,10 @@ func TestRefusalsOfUsers(t *testing.T) {
 		return d
 	}
 	eventsBefore := len(f.events(org.ID))
-	wantCode(t, "no organization", create(uuid.New(), validUser, goodPass), ledger.NotFound, "")
-	wantCode(t, "an archived one", create(archived.ID, validUser, goodPass), ledger.Conflict, "")
-	wantCode(t, "a role", create(org.ID, validUserBut(func(d *directory.User) { d.Roles = directory.Roles{"root"} }), goodPass), ledger.Invalid, "roles")
-	for what, number := range map[string]int64{"an unknown partner": 99, "another organization's partner": unknown.Number} {
+	wantCode(t, "an unknown organization", create(uuid.New(), validUser, goodPass), ledger.NotFound, "")
+	wantCode(t, "an archived organization", create(archived.ID, validUser, goodPass), ledger.Conflict, "")
+	wantCode(t, "an unknown role", create(org.ID, validUserBut(func(d *directory.User) { d.Roles = directory.Roles{"root"} }), goodPass), ledger.Invalid, "roles")
+	for what, number := range map[string]int64{"an unknown partner": 99, "another organization's partner": otherPartner.Number} {
 		d := validUserBut(func(d *directory.User) { d.Roles, d.Partner = directory.Roles{"partner"}, number })
 		wantCode(t, what, create(org.ID, d, goodPass), ledger.Invalid, "partner_id")
 		_, err := f.PatchUser(ctx, org.ID, anna.ID, func(r *directory.User, _ *schema.Faults) { r.Roles = d.Roles; r.Partner = number }, nil)
@@ -83,10 +83,10 @@ func TestRefusalsOfUsers(t *testing.T) {
 	wantCode(t, "a partner with a user's login", err, ledger.Conflict, "login")
 	_, err = f.PatchUser(ctx, org.ID, uuid.New(), func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "an unknown user", err, ledger.NotFound, "")
-	_, err = f.PatchUser(ctx, other.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
+	_, err = f.PatchUser(ctx, otherOrg.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "another organization's user", err, ledger.NotFound, "")
 	_, err = f.PatchUser(ctx, org.ID, partner.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
-	wantCode(t, "a partner", err, ledger.NotFound, "")
+	wantCode(t, "a partner's id as a user's", err, ledger.NotFound, "")
 	for what, pass := range map[string]string{
 		"empty": "", "a word": "password", "a row of keys": "qwertyuiop", "short": "a1", "a name and a year": "anna1999",
 		"one character": strings.Repeat("a", 256), "too long": goodPass + strings.Repeat("x", 256),
@@ -100,11 +100,11 @@ func TestRefusalsOfUsers(t *testing.T) {
 	}
 }
 
-// Of many concurrent creates with one login exactly one succeeds.
+// Of many concurrent requests to create a user or partner with the same login, exactly one succeeds.
 func TestConcurrentUsersAndPartnersCannotShareALogin(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
-	var got, conflicts atomic.Int64
+	var created, conflicts atomic.Int64
 	var running sync.WaitGroup
 	for i := range 24 {
 		running.Go(func() {
@@ -116,15 +116,15 @@ func TestConcurrentUsersAndPartnersCannotShareALogin(t *testing.T) {
 			}
 			switch {
 			case err == nil:
-				got.Add(1)
+				created.Add(1)
 			case codeOf(err) == ledger.Conflict:
 				conflicts.Add(1)
 			}
 		})
 	}
 	running.Wait()
-	if got.Load() != 1 || conflicts.Load() != 23 {
-		t.Errorf("%d got it, %d conflicts", got.Load(), conflicts.Load())
+	if created.Load() != 1 || conflicts.Load() != 23 {
+		t.Errorf("%d got it, %d conflicts", created.Load(), conflicts.Load())
 	}
 }
 
@@ -133,23 +133,23 @@ func TestRotationOfAdminTokens(t *testing.T) {
 	ctx := t.Context()
 	_, err := f.RotateAllAdminTokens(ctx)
 	wantCode(t, "nothing to rotate", err, ledger.Conflict, "")
-	first, other := must(f.MintAdminToken(ctx)), must(f.MintAdminToken(ctx))
+	firstToken, otherToken := must(f.MintAdminToken(ctx)), must(f.MintAdminToken(ctx))
 	rotations := 0
 	f.OnRotation(func(retired, _ secret.Text) {
-		if rotations++; retired != first {
+		if rotations++; retired != firstToken {
 			t.Error("another token was retired")
 		}
 	})
-	var next atomic.Pointer[secret.Text]
+	var newToken atomic.Pointer[secret.Text]
 	var succeeded, refused atomic.Int64
 	var running sync.WaitGroup
 	for range 16 {
 		running.Go(func() {
-			token, err := f.RotateAdminToken(ctx, text(first))
+			token, err := f.RotateAdminToken(ctx, text(firstToken))
 			switch {
 			case err == nil:
 				succeeded.Add(1)
-				next.Store(&token)
+				newToken.Store(&token)
 			case codeOf(err) == ledger.Unauthorized:
 				refused.Add(1)
 			}
@@ -159,27 +159,27 @@ func TestRotationOfAdminTokens(t *testing.T) {
 	if succeeded.Load() != 1 || refused.Load() != 15 || rotations != 1 {
 		t.Fatalf("%d rotations, %d refused, %d heard of", succeeded.Load(), refused.Load(), rotations)
 	}
-	successor := *next.Load()
-	check := func() {
+	successor := *newToken.Load()
+	checkTokens := func() {
 		t.Helper()
-		if f.AdminToken(text(first)) || !f.AdminToken(text(successor)) || !f.AdminToken(text(other)) {
+		if f.AdminToken(text(firstToken)) || !f.AdminToken(text(successor)) || !f.AdminToken(text(otherToken)) {
 			t.Error("not exactly the token that was rotated is refused")
 		}
-		if !f.AdminTokenRetired(text(first)) || f.AdminTokenRetired(text(other)) || f.AdminTokenRetired(nil) {
+		if !f.AdminTokenRetired(text(firstToken)) || f.AdminTokenRetired(text(otherToken)) || f.AdminTokenRetired(nil) {
 			t.Error("not exactly the token that was rotated is retired")
 		}
 	}
-	check()
-	wantCode(t, "a retired token", f.AdmitAdminToken(ctx, text(first)), ledger.Conflict, "")
+	checkTokens()
+	wantCode(t, "a retired token", f.AdmitAdminToken(ctx, text(firstToken)), ledger.Conflict, "")
 	f.restart()
-	check()
-	last := must(f.RotateAllAdminTokens(ctx))
-	for _, old := range []secret.Text{first, successor, other} {
+	checkTokens()
+	lastToken := must(f.RotateAllAdminTokens(ctx))
+	for _, old := range []secret.Text{firstToken, successor, otherToken} {
 		if f.AdminToken(text(old)) || !f.AdminTokenRetired(text(old)) {
 			t.Error("an old token is in force")
 		}
 	}
-	if !f.AdminToken(text(last)) {
+	if !f.AdminToken(text(lastToken)) {
 		t.Error("the new token is not in force")
 	}
 }

@@ -11,30 +11,30 @@ import (
 	"mizan/posting"
 )
 
-// How old the stored last use must be before a new use is noted.
+// How old the stored last use must be before a new use is stored.
 const (
 	noteKeysEvery     = ledger.Micros(3600 * 1_000_000)
 	noteSessionsEvery = ledger.Micros(300 * 1_000_000)
 )
 
-// maxNotes bounds the notes that wait or are being made durable, in all organizations together. A
-// use beyond it is not noted; the next use tries again.
+// maxNotes bounds the notes (writes of a last use) that wait or are being made durable, in all organizations
+// together. A use beyond the bound is not noted; the next use tries again.
 const maxNotes = 64
 
-// pendingUses writes last uses of keys and sessions in the background: a request compares a few atomics
-// and, if a note is due and there is room, leaves a note here. Each organization has at most one
-// Change of notes in progress.
+// pendingUses queues the last uses of keys and sessions, which the organizations' actors write in the background. A
+// request compares a few atomics and, if a note is due and there is room, leaves a note here. Each organization has
+// at most one Change of notes in progress.
 type pendingUses struct {
-	reserved atomic.Int64 // places taken, at most maxNotes
+	reserved atomic.Int64 // notes that wait or are being written, at most maxNotes
 
 	mu      sync.Mutex
-	queued  map[ledger.ID][]use // guarded by mu: by organization
-	writing map[ledger.ID]bool  // guarded by mu: the organization's actor has a message to write notes
+	queued  map[ledger.ID][]pendingUse // guarded by mu: by organization
+	writing map[ledger.ID]bool         // guarded by mu: the organization's actor has a message to write notes
 }
 
-// use is a note that is to be written. The organization's actor calls step, which returns the step to write;
+// pendingUse is a note that is to be written. The organization's actor calls step, which returns the step to write;
 // false if nothing is left to write.
-type use struct {
+type pendingUse struct {
 	noteInProgress *atomic.Bool
 	step           func(*organization) (publishableStep, bool)
 }
@@ -45,47 +45,47 @@ type publishableStep struct {
 	put  func(posting.Stamp)
 }
 
-// note is a command without a waiting caller. As an actors.Observer it does not count against the bound
-// of waiting commands.
+// note is a command that writes notes, without a waiting caller. As an actors.Observer it does not count against the
+// bound of waiting commands.
 type note struct{ *command }
 
 // Observes implements actors.Observer.
 func (*note) Observes() {}
 
 func newPendingUses() *pendingUses {
-	return &pendingUses{queued: make(map[ledger.ID][]use), writing: make(map[ledger.ID]bool)}
+	return &pendingUses{queued: make(map[ledger.ID][]pendingUse), writing: make(map[ledger.ID]bool)}
 }
 
-// begin reserves a place for a note and sets the flag noting. It returns false if the flag is already set or
+// begin reserves a place for a note and sets the flag inProgress. It returns false if the flag is already set or
 // all places are taken.
-func (n *pendingUses) begin(noting *atomic.Bool) bool {
-	if noting.Load() || n.reserved.Load() >= maxNotes || !noting.CompareAndSwap(false, true) {
+func (n *pendingUses) begin(inProgress *atomic.Bool) bool {
+	if inProgress.Load() || n.reserved.Load() >= maxNotes || !inProgress.CompareAndSwap(false, true) {
 		return false
 	}
 	if n.reserved.Add(1) > maxNotes {
 		n.reserved.Add(-1)
-		noting.Store(false)
+		inProgress.Store(false)
 		return false
 	}
 	return true
 }
 
 // recordKeyUse starts a note of a key's use if the stored last use is old.
-func (s *Service) recordKeyUse(place *viewRecord[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
-	if k.Used != 0 && now-k.Used < noteKeysEvery || !s.notes.begin(&place.savingUse) {
+func (s *Service) recordKeyUse(keyInView *viewRecord[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
+	if k.Used != 0 && now-k.Used < noteKeysEvery || !s.notes.begin(&keyInView.savingUse) {
 		return
 	}
-	s.queueUse(k.Org, keyUse(place, k.ID))
+	s.queueUse(k.Org, pendingKeyUse(keyInView, k.ID))
 }
 
-func keyUse(place *viewRecord[directory.APIKey], id ledger.ID) use {
-	return use{&place.savingUse, func(o *organization) (publishableStep, bool) {
+func pendingKeyUse(keyInView *viewRecord[directory.APIKey], id ledger.ID) pendingUse {
+	return pendingUse{&keyInView.savingUse, func(o *organization) (publishableStep, bool) {
 		current, ok := o.keys.get(id)
 		if !ok {
 			return publishableStep{}, false
 		}
 		old := current.now.Load()
-		next, event := old.record.RecordUse(ledger.Micros(place.used.Load()))
+		next, event := old.record.RecordUse(ledger.Micros(keyInView.used.Load()))
 		if event.Name == "" {
 			return publishableStep{}, false
 		}
@@ -95,21 +95,21 @@ func keyUse(place *viewRecord[directory.APIKey], id ledger.ID) use {
 
 // recordSessionUse starts a note of a session's use if the stored last use is old. Sessions that never expire
 // by inactivity need no note.
-func (s *Service) recordSessionUse(place *viewRecord[directory.Session], n *directory.Session, now ledger.Micros) {
-	if n.Idle == 0 || now-n.Used < noteSessionsEvery || !s.notes.begin(&place.savingUse) {
+func (s *Service) recordSessionUse(sessionInView *viewRecord[directory.Session], session *directory.Session, now ledger.Micros) {
+	if session.Idle == 0 || now-session.Used < noteSessionsEvery || !s.notes.begin(&sessionInView.savingUse) {
 		return
 	}
-	s.queueUse(n.Org, sessionUse(place, n.Hash))
+	s.queueUse(session.Org, pendingSessionUse(sessionInView, session.Hash))
 }
 
-func sessionUse(place *viewRecord[directory.Session], hash [32]byte) use {
-	return use{&place.savingUse, func(o *organization) (publishableStep, bool) {
+func pendingSessionUse(sessionInView *viewRecord[directory.Session], hash [32]byte) pendingUse {
+	return pendingUse{&sessionInView.savingUse, func(o *organization) (publishableStep, bool) {
 		current, ok := o.session(hash)
 		if !ok {
 			return publishableStep{}, false
 		}
 		old := current.now.Load()
-		next, event := old.record.RecordUse(ledger.Micros(place.used.Load()))
+		next, event := old.record.RecordUse(ledger.Micros(sessionInView.used.Load()))
 		if event.Name == "" {
 			return publishableStep{}, false
 		}
@@ -117,24 +117,24 @@ func sessionUse(place *viewRecord[directory.Session], hash [32]byte) use {
 	}}
 }
 
-// queueUse queues a note for the organization's actor, and sends the actor a message unless it is
-// already writing notes.
-func (s *Service) queueUse(org ledger.ID, u use) {
-	n := s.notes
-	n.mu.Lock()
-	n.queued[org] = append(n.queued[org], u)
-	tell := !n.writing[org]
-	n.writing[org] = true
-	n.mu.Unlock()
-	if tell {
+// queueUse queues a note for the organization's actor, and sends the actor a message unless the
+// actor already has one.
+func (s *Service) queueUse(org ledger.ID, u pendingUse) {
+	notes := s.notes
+	notes.mu.Lock()
+	notes.queued[org] = append(notes.queued[org], u)
+	mustTell := !notes.writing[org]
+	notes.writing[org] = true
+	notes.mu.Unlock()
+	if mustTell {
 		s.sendUses(org)
 	}
 }
 
-// sendUses makes the organization's actor write all notes that are queued when it runs.
+// sendUses makes the organization's actor write all notes that are queued when the actor receives the message.
 func (s *Service) sendUses(org ledger.ID) {
-	var batch []use
-	var puts usePublishers
+	var batch []pendingUse
+	var publishers usePublishers
 	var once sync.Once
 	s.registry.Tell(org, &note{&command{
 		op: "directory.note",
@@ -145,11 +145,11 @@ func (s *Service) sendUses(org ledger.ID) {
 				return nil, notFound("directory.note", "organization")
 			}
 			var change *posting.Change
-			change, puts = changeOf(o, batch)
+			change, publishers = changeOf(o, batch)
 			return change, nil
 		},
-		publish: func(stamps []posting.Stamp) { puts.publish(stamps) },
-		done:    func(error) { once.Do(func() { s.requeue(org, batch) }) },
+		publish: func(stamps []posting.Stamp) { publishers.publish(stamps) },
+		done:    func(error) { once.Do(func() { s.finishBatch(org, batch) }) },
 	}})
 }
 
@@ -163,22 +163,22 @@ func (p usePublishers) publish(stamps []posting.Stamp) {
 }
 
 // changeOf makes one Change of the notes; nil if nothing is left to write.
-func changeOf(o *organization, uses []use) (*posting.Change, usePublishers) {
+func changeOf(o *organization, uses []pendingUse) (*posting.Change, usePublishers) {
 	change := new(posting.Change)
-	var puts usePublishers
+	var publishers usePublishers
 	for i := range uses {
 		if w, due := uses[i].step(o); due {
-			change.Steps, puts = append(change.Steps, w.step), append(puts, w.put)
+			change.Steps, publishers = append(change.Steps, w.step), append(publishers, w.put)
 		}
 	}
 	if len(change.Steps) == 0 {
 		return nil, nil
 	}
-	return change, puts
+	return change, publishers
 }
 
-// take empties the organization's queue.
-func (n *pendingUses) take(org ledger.ID) []use {
+// take removes the queued notes of the organization and returns them.
+func (n *pendingUses) take(org ledger.ID) []pendingUse {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	batch := n.queued[org]
@@ -186,25 +186,25 @@ func (n *pendingUses) take(org ledger.ID) []use {
 	return batch
 }
 
-// requeue frees the places of notes, whether they were written or refused, and starts the notes that
-// were queued meanwhile. A refused note is tried again at the next use of its key or session. So is a
-// queued note that the actor could not take; if it were sent again at once, the actor would get
-// messages forever.
-func (s *Service) requeue(org ledger.ID, batch []use) {
-	n := s.notes
+// finishBatch frees the places of a batch's notes, whether the notes were written or refused, and sends the notes
+// that were queued meanwhile. A refused note is tried again at the next use of its key or session. If the actor
+// refused the message before it took the batch, the queued notes are treated in the same way: if they were sent again
+// at once, the actor would get messages forever.
+func (s *Service) finishBatch(org ledger.ID, batch []pendingUse) {
+	notes := s.notes
 	if len(batch) == 0 {
-		batch = n.take(org)
+		batch = notes.take(org)
 	}
-	n.reserved.Add(-int64(len(batch)))
+	notes.reserved.Add(-int64(len(batch)))
 	for i := range batch {
 		batch[i].noteInProgress.Store(false)
 	}
-	n.mu.Lock()
-	hasQueued := len(n.queued[org]) > 0
+	notes.mu.Lock()
+	hasQueued := len(notes.queued[org]) > 0
 	if !hasQueued {
-		delete(n.writing, org)
+		delete(notes.writing, org)
 	}
-	n.mu.Unlock()
+	notes.mu.Unlock()
 	if hasQueued {
 		s.sendUses(org)
 	}
@@ -213,34 +213,33 @@ func (s *Service) requeue(org ledger.ID, batch []use) {
 // notesAtOnce bounds the uses that one Change of FlushUses records.
 const notesAtOnce = 512
 
-// FlushUses stores every last use of a key or session that is in memory only, so that a clean stop
-// loses none. The caller calls it after requests have ended. Without new uses it writes nothing.
-// If ctx ends first, the remaining uses are lost, as in a kill: the next start knows the uses that were stored
-// last. If one organization's notes are refused, the other organizations' notes are still written.
-// The error is the first *ledger.Refusal.
-func (s *Service) FlushUses(ctx context.Context) (first error) {
+// FlushUses stores the last uses of keys and sessions that are in memory only, so that a clean stop loses none. The
+// caller calls FlushUses after requests have ended. Without new uses it writes nothing. If ctx ends first, the
+// remaining uses are lost, as in a kill: the next start knows the uses that were stored last. If one organization's
+// notes are refused, the other organizations' notes are still written. The error is the first *ledger.Refusal.
+func (s *Service) FlushUses(ctx context.Context) (firstErr error) {
 	for _, creation := range s.organizations.inCreationOrder() {
 		if o, ok := s.org(creation.id); ok {
-			if err := s.flushUsesOf(ctx, o); err != nil && first == nil {
-				first = err
+			if err := s.flushUsesOf(ctx, o); err != nil && firstErr == nil {
+				firstErr = err
 			}
 		}
 	}
-	return first
+	return firstErr
 }
 
 func (s *Service) flushUsesOf(ctx context.Context, o *organization) error {
 	const op = "directory.NoteUses"
 	for uses := range slices.Chunk(o.unrecordedUses(ledger.MicrosOf(s.rt.Clock.Now())), notesAtOnce) {
-		var puts usePublishers
+		var publishers usePublishers
 		err := s.run(ctx, o.id, op, func(ledger.Micros) (change *posting.Change, err error) {
 			current, ok := s.org(o.id)
 			if !ok {
 				return nil, notFound(op, "organization")
 			}
-			change, puts = changeOf(current, uses)
+			change, publishers = changeOf(current, uses)
 			return change, nil
-		}, func(stamps []posting.Stamp) { puts.publish(stamps) })
+		}, func(stamps []posting.Stamp) { publishers.publish(stamps) })
 		if err != nil {
 			return err
 		}
@@ -250,16 +249,16 @@ func (s *Service) flushUsesOf(ctx context.Context, o *organization) error {
 
 // unrecordedUses returns the uses that are later than the stored ones. Sessions that are over, or that
 // never expire by inactivity, need no note.
-func (o *organization) unrecordedUses(now ledger.Micros) (uses []use) {
+func (o *organization) unrecordedUses(now ledger.Micros) (uses []pendingUse) {
 	for _, creation := range o.keys.inCreationOrder() {
-		if place, ok := o.keys.get(creation.id); ok && ledger.Micros(place.used.Load()) > place.record().Used {
-			uses = append(uses, keyUse(place, creation.id))
+		if inView, ok := o.keys.get(creation.id); ok && ledger.Micros(inView.used.Load()) > inView.record().Used {
+			uses = append(uses, pendingKeyUse(inView, creation.id))
 		}
 	}
-	o.sessionHashes.Range(func(_, found any) bool {
-		place := found.(*viewRecord[directory.Session])
-		if n := place.record(); n.Idle != 0 && ledger.Micros(place.used.Load()) > n.Used && !o.sessionOver(place, now) {
-			uses = append(uses, sessionUse(place, n.Hash))
+	o.sessionHashes.Range(func(_, value any) bool {
+		inView := value.(*viewRecord[directory.Session])
+		if n := inView.record(); n.Idle != 0 && ledger.Micros(inView.used.Load()) > n.Used && !o.sessionOver(inView, now) {
+			uses = append(uses, pendingSessionUse(inView, n.Hash))
 		}
 		return true
 	})

@@ -49,11 +49,11 @@ func TestAStopWithoutUsesWritesNothing(t *testing.T) {
 	org := f.newOrganization("One")
 	p := f.newPartner(org.ID, "one")
 	_, key := f.issueKey(p)
-	f.issueKey(p)                                 // never used
-	f.newUser(org.ID, "anna", "client")           // a login is noted by itself
-	over := f.mustLogIn(org.ID, "anna", goodPass) // used, and over
-	f.mustLogIn(org.ID, "anna", goodPass)         // never used
-	must(0, f.LogOut(t.Context(), f.sessionOf(org.ID, over)))
+	f.issueKey(p)                                       // never used
+	f.newUser(org.ID, "anna", "client")                 // a login is noted by itself
+	endedToken := f.mustLogIn(org.ID, "anna", goodPass) // logged out below
+	f.mustLogIn(org.ID, "anna", goodPass)               // never used
+	must(0, f.LogOut(t.Context(), f.sessionOf(org.ID, endedToken)))
 	f.Authenticate(org.ID, key)
 	if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != 0 {
 		t.Errorf("%d changes of uses that are noted", n)
@@ -90,9 +90,9 @@ func TestUsesAreStoredInBatches(t *testing.T) {
 	}
 	f.Runtime.Quiesce()
 	noted := f.countUses(org.ID)
-	left := (keys - noted + notesAtOnce - 1) / notesAtOnce
-	if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != uint64(left) {
-		t.Errorf("%d changes, want %d", n, left)
+	wantChanges := (keys - noted + notesAtOnce - 1) / notesAtOnce
+	if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != uint64(wantChanges) {
+		t.Errorf("%d changes, want %d", n, wantChanges)
 	}
 	if got := f.countUses(org.ID); got != keys {
 		t.Errorf("%d of %d keys are noted", got, keys)
@@ -118,19 +118,20 @@ func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 	}
 }
 
-// If one organization's notes are refused, another organization's are still written.
+// If one organization's notes (writes of last uses) are refused, another organization's notes are still written.
 func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 	f := open(t)
 	staleOrg, org := f.newOrganization("One"), f.newOrganization("Two")
-	k, old := f.issueKey(f.newPartner(staleOrg.ID, "one"))
+	staleKey, staleValue := f.issueKey(f.newPartner(staleOrg.ID, "one"))
 	_, key := f.issueKey(f.newPartner(org.ID, "two"))
-	f.Authenticate(staleOrg.ID, old)
+	f.Authenticate(staleOrg.ID, staleValue)
 	f.Authenticate(org.ID, key)
 	f.Runtime.Quiesce()
-	moved, event := mustFind(f.APIKey(staleOrg.ID, k.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
-	must(0, f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, staleOrg.ID, 2, moved, event)}}))
+	// The key is changed in the store but not in the view in memory, so the view's version is stale.
+	usedKey, event := mustFind(f.APIKey(staleOrg.ID, staleKey.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
+	must(0, f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, staleOrg.ID, 2, usedKey, event)}}))
 	f.advance(time.Minute)
-	f.Authenticate(staleOrg.ID, old)
+	f.Authenticate(staleOrg.ID, staleValue)
 	f.Authenticate(org.ID, key)
 	if err := f.FlushUses(t.Context()); codeOf(err) != ledger.StaleVersion {
 		t.Errorf("the stale one: %v", err)

@@ -12,7 +12,7 @@ import (
 	"mizan/posting"
 )
 
-// countUses counts the notes of uses in the organization's journal.
+// countUses counts the notes, which are events that store a key's last use, in the organization's journal.
 func (f *fixture) countUses(org ledger.ID) (n int) {
 	f.t.Helper()
 	f.Runtime.Quiesce()
@@ -80,10 +80,10 @@ func TestUseOfARefusedKeyIsNotNoted(t *testing.T) {
 func TestRefusedNoteIsTriedAgain(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
-	k, value := f.issueKey(f.newPartner(org.ID, "one"))
-	// The stored key moves past the view, so the view's version is stale.
-	noted, event := k.RecordUse(1)
-	if err := f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, org.ID, 1, noted, event)}}); err != nil {
+	key, value := f.issueKey(f.newPartner(org.ID, "one"))
+	// The key is changed in the store but not in the view in memory, so the view's version is stale.
+	usedKey, event := key.RecordUse(1)
+	if err := f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, org.ID, 1, usedKey, event)}}); err != nil {
 		t.Fatal(err)
 	}
 	f.Authenticate(org.ID, value)
@@ -154,16 +154,16 @@ func TestManyFirstUsesDelayNoCommand(t *testing.T) {
 	}
 }
 
-// If the directory cannot be read, notes are dropped, so that no endless messages follow.
+// If the directory cannot be read, notes are dropped, so that the actor does not get messages forever.
 func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
 	_, value := f.issueKey(f.newPartner(org.ID, "one"))
-	known := f.orgs.slots.Swap(nil)
-	f.queueUse(org.ID, use{new(atomic.Bool), func(*organization) (publishableStep, bool) { t.Error("asked"); return publishableStep{}, false }})
+	savedSlots := f.orgs.slots.Swap(nil)
+	f.queueUse(org.ID, pendingUse{new(atomic.Bool), func(*organization) (publishableStep, bool) { t.Error("asked"); return publishableStep{}, false }})
 	f.notes.reserved.Add(1)
 	f.Runtime.Quiesce()
-	f.orgs.slots.Store(known)
+	f.orgs.slots.Store(savedSlots)
 	if f.notes.reserved.Load() != 0 || len(f.notes.queued) != 0 || len(f.notes.writing) != 0 {
 		t.Errorf("%d places, %d queues, %d told", f.notes.reserved.Load(), len(f.notes.queued), len(f.notes.writing))
 	}
@@ -179,15 +179,15 @@ func TestNoRequestWaitsForANote(t *testing.T) {
 	org := f.newOrganization("One")
 	const keys = maxNotes + 36
 	merchant := must(f.AddMerchants(t.Context(), org.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
-	atWork, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	started, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- f.run(t.Context(), org.ID, "test", func(ledger.Micros) (*posting.Change, error) {
-			close(atWork)
+			close(started)
 			<-release
 			return nil, nil
 		}, nil)
 	}()
-	<-atWork
+	<-started
 	for range 3 {
 		for _, value := range merchant.Keys {
 			if _, _, ok := f.Authenticate(org.ID, []byte(value)); !ok {

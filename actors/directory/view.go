@@ -14,6 +14,8 @@ import (
 	"mizan/posting"
 )
 
+// The view holds the directory's records in memory, where requests find them without reading the store.
+
 // version is one version of a record. It is immutable.
 type version[T any] struct {
 	record *T
@@ -25,7 +27,7 @@ type viewRecord[T any] struct {
 	now  atomic.Pointer[version[T]]
 	used atomic.Int64 // for keys and sessions: time of the last accepted use, in µs
 
-	savingUse atomic.Bool // a note of the last use is being written
+	savingUse atomic.Bool // the last use is being stored
 }
 
 func (c *viewRecord[T]) record() *T { return c.now.Load().record }
@@ -81,19 +83,19 @@ func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *viewRecord
 	c := &added.view
 	c.now.Store(&added.now)
 	x.records.put(id, c)
-	x.place(creation{stamp.Started, id})
+	x.insert(creation{stamp.Started, id})
 	return c
 }
 
-// place adds a record in the order of creation. A new record is nearly always the last one and is then
-// appended to the same array, of which readers keep their shorter slices.
-func (x *index[T]) place(s creation) {
+// insert adds a record to the order of creation. A new record is nearly always the last one; it is then appended to
+// the same array, and readers keep their shorter slices of that array.
+func (x *index[T]) insert(added creation) {
 	order := x.inCreationOrder()
-	if n := len(order); n == 0 || compareCreation(order[n-1], s) < 0 {
-		order = append(order, s)
+	if n := len(order); n == 0 || compareCreation(order[n-1], added) < 0 {
+		order = append(order, added)
 	} else {
-		at, _ := slices.BinarySearchFunc(order, s, compareCreation)
-		order = slices.Insert(slices.Clone(order), at, s)
+		at, _ := slices.BinarySearchFunc(order, added, compareCreation)
+		order = slices.Insert(slices.Clone(order), at, added)
 	}
 	x.order.Store(&order)
 }
@@ -122,7 +124,9 @@ type organization struct {
 // pair is the two currencies of a rate: from and to.
 type pair struct{ from, to money.Currency }
 
-func newOrg(id ledger.ID, e *globalIndex) *organization { return &organization{id: id, global: e} }
+func newOrg(id ledger.ID, global *globalIndex) *organization {
+	return &organization{id: id, global: global}
+}
 
 // globalIndex finds keys, partners and terminals of all organizations. One table per kind serves all
 // organizations, so that a lookup takes equally long whether the organization lacks the key or does
@@ -210,17 +214,17 @@ func (s *Service) putPlatform(p *directory.Platform, stamp posting.Stamp) {
 	s.platform.Store(&version[directory.Platform]{record: p, stamp: stamp})
 }
 
-// putTerminal publishes a terminal's place in the view, which is a new place after its organization was
-// reloaded. Notifications from other platforms name only a terminal, so this table spans all organizations.
-func (e *globalIndex) putTerminal(place *viewRecord[directory.Terminal]) {
+// putTerminal enters a terminal's place in the view, which is a new place after a reload of its organization.
+// Notifications from other platforms name only a terminal, so the table of terminals spans all organizations.
+func (g *globalIndex) putTerminal(place *viewRecord[directory.Terminal]) {
 	t := place.record()
-	e.terminals.put(t.ID, place)
+	g.terminals.put(t.ID, place)
 	if t.IsRemote() {
-		e.remote.Store(t.ID, place)
+		g.remote.Store(t.ID, place)
 	}
 }
 
-// FindTerminal finds a terminal of any organization with one lookup, whether it exists or not.
+// FindTerminal finds a terminal of any organization with one lookup, also if there is no such terminal.
 func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 	place, found := s.global.terminals.get(id)
 	if !found {
@@ -230,7 +234,7 @@ func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 }
 
 // RemoteTerminals returns the terminals of all organizations whose provider is called at an address
-// in their parameters, in no order. It includes those that are switched off, because their charges
+// in their parameters, in no particular order. Switched-off terminals are included, because their charges
 // may still be reversed.
 func (s *Service) RemoteTerminals(provider string) (terminals []*directory.Terminal) {
 	s.global.remote.Range(func(_, place any) bool {
@@ -260,10 +264,10 @@ type table[K comparable, V any] struct {
 	slots atomic.Pointer[[]entry[K, V]] // the length is a power of two; at least a quarter is empty
 
 	mu   sync.Mutex // held by writers
-	used int        // guarded by mu
+	size int        // number of entries; guarded by mu
 }
 
-// An entry is empty while its value is nil. put writes the key before the value, and the key never
+// entry is a slot of a table, empty while its value is nil. put writes the key before the value, and the key never
 // changes.
 type entry[K comparable, V any] struct {
 	key   K
@@ -274,13 +278,13 @@ const minTableSize = 8
 
 var tableSeed = maphash.MakeSeed()
 
-// place returns the slot that has the key, or the empty slot where it would be.
-func place[K comparable, V any](slots []entry[K, V], key K) (e *entry[K, V], value *V) {
-	last := uint64(len(slots) - 1)
-	for i := maphash.Comparable(tableSeed, key) & last; ; i = (i + 1) & last {
-		e = &slots[i]
-		if value = e.value.Load(); value == nil || e.key == key {
-			return e, value
+// findSlot returns the slot that has the key, or the empty slot where the key would be.
+func findSlot[K comparable, V any](slots []entry[K, V], key K) (slot *entry[K, V], value *V) {
+	mask := uint64(len(slots) - 1)
+	for i := maphash.Comparable(tableSeed, key) & mask; ; i = (i + 1) & mask {
+		slot = &slots[i]
+		if value = slot.value.Load(); value == nil || slot.key == key {
+			return slot, value
 		}
 	}
 }
@@ -291,7 +295,7 @@ func (t *table[K, V]) get(key K) (*V, bool) {
 	if slots == nil {
 		return nil, false
 	}
-	_, value := place(*slots, key)
+	_, value := findSlot(*slots, key)
 	return value, value != nil
 }
 
@@ -303,27 +307,27 @@ func (t *table[K, V]) put(key K, value *V) {
 	if slots == nil {
 		slots = t.grow(nil, minTableSize)
 	}
-	e, old := place(*slots, key)
+	slot, old := findSlot(*slots, key)
 	if old == nil {
-		if 4*(t.used+1) > 3*len(*slots) {
+		if 4*(t.size+1) > 3*len(*slots) {
 			slots = t.grow(*slots, 2*len(*slots))
-			e, _ = place(*slots, key)
+			slot, _ = findSlot(*slots, key)
 		}
-		e.key = key
-		t.used++
+		slot.key = key
+		t.size++
 	}
-	e.value.Store(value)
+	slot.value.Store(value)
 }
 
-// grow publishes a larger slice with the same entries. A reader of the old slice finds the entries
-// as of the time when it loaded the slice.
+// grow publishes a larger slice with the same entries. A reader of the old slice misses later
+// writes.
 func (t *table[K, V]) grow(old []entry[K, V], size int) *[]entry[K, V] {
 	slots := make([]entry[K, V], size)
 	for i := range old {
 		if value := old[i].value.Load(); value != nil {
-			e, _ := place(slots, old[i].key)
-			e.key = old[i].key
-			e.value.Store(value)
+			slot, _ := findSlot(slots, old[i].key)
+			slot.key = old[i].key
+			slot.value.Store(value)
 		}
 	}
 	t.slots.Store(&slots)

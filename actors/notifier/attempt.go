@@ -11,35 +11,35 @@ import (
 	"mizan/posting"
 )
 
-// deliver attempts a batch of deliveries one after another and reports the results. If an attempt fails
-// or is slow, it stops and returns the other deliveries untried.
-func (s *Service) deliver(k key, batch []pendingNotice) {
-	m := workerReport{tries: make([]attemptedNotice, 0, len(batch))}
-	next, trying := 0, false
+// deliver attempts the deliveries of a batch one after another and reports the results to the destination's actor.
+// After an attempt that fails or is slow it stops, and reports the other deliveries as untried.
+func (s *Service) deliver(k destinationKey, batch []pendingNotice) {
+	batchReport := workerReport{attempts: make([]attemptedNotice, 0, len(batch))}
+	nextIndex, attemptRunning := 0, false
 	onReport := func(r report) {
-		p := &batch[next]
-		next, trying = next+1, false
+		p := &batch[nextIndex]
+		nextIndex, attemptRunning = nextIndex+1, false
 		s.inMemory.Add(-1)
-		m.tries = append(m.tries, attemptedNotice{notice: p.notice, stored: p.stored, replayRequests: p.replayRequests, report: r})
+		batchReport.attempts = append(batchReport.attempts, attemptedNotice{notice: p.notice, fromStore: p.fromStore, replayRequests: p.replayRequests, report: r})
 	}
-	defer func() { // runs after a panic too: the actor waits for the message, and the panic counts as an attempt
-		if trying {
-			onReport(s.unwritten(batch[next].reached))
+	defer func() { // also after a panic: the actor waits for this message, and an attempt that panicked counts
+		if attemptRunning {
+			onReport(s.unwrittenReport(batch[nextIndex].reachedOperators))
 		}
-		m.untried = batch[next:]
-		s.destinations.Tell(k, m)
+		batchReport.untried = batch[nextIndex:]
+		s.destinations.Tell(k, batchReport)
 	}()
-	for next < len(batch) {
-		p := &batch[next]
-		trying = true
+	for nextIndex < len(batch) {
+		p := &batch[nextIndex]
+		attemptRunning = true
 		startTime := time.Now()
-		r, made := s.attempt(k, &p.notice, p.reached)
-		if !made {
-			trying = false
+		r, hasReport := s.attempt(k, &p.notice, p.reachedOperators)
+		if !hasReport {
+			attemptRunning = false
 			return
 		}
 		onReport(r)
-		if r.Failure != "" || time.Since(startTime) > s.limits.slow || s.stopping.Load() {
+		if r.Failure != "" || time.Since(startTime) > s.limits.slowAnswer || s.stopping.Load() {
 			return
 		}
 	}
@@ -48,24 +48,24 @@ func (s *Service) deliver(k key, batch []pendingNotice) {
 // report is the result of an attempt.
 type report struct {
 	Attempt
-	minWait time.Duration // least time before the next attempt
-	reached []byte        // operators that were reached so far
+	minWait          time.Duration // least time before the next attempt
+	reachedOperators []byte        // operators reached so far, by this attempt and earlier ones
 
 	// interrupted marks a result that does not count as an attempt but has reached some operators.
 	interrupted bool
 }
 
-// unwritten is the result of an attempt whose message could not be written. It has reached no
-// receiver.
-func (s *Service) unwritten(reached []byte) report {
-	return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "could not be written"}, reached: reached}
+// unwrittenReport is the result of an attempt whose message could not be written, so that nobody got it.
+// reachedOperators are those of earlier attempts.
+func (s *Service) unwrittenReport(reachedOperators []byte) report {
+	return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "could not be written"}, reachedOperators: reachedOperators}
 }
 
-// attempt makes one attempt to deliver. It returns false if the end of the process interrupted the attempt, which
-// then does not count.
-func (s *Service) attempt(k key, n *posting.Notice, reached []byte) (r report, hasReport bool) {
+// attempt makes one attempt to deliver. If the end of the process interrupted it and it has reached nobody,
+// hasReport is false.
+func (s *Service) attempt(k destinationKey, n *posting.Notice, reachedOperators []byte) (r report, hasReport bool) {
 	startTime := time.Now()
-	r, hasReport = s.try(k, n, reached)
+	r, hasReport = s.attemptUnobserved(k, n, reachedOperators)
 	if hasReport && !r.interrupted && s.observer != nil {
 		s.observe(n.Channel, r.Failure != "", time.Since(startTime))
 	}
@@ -74,79 +74,79 @@ func (s *Service) attempt(k key, n *posting.Notice, reached []byte) (r report, h
 
 // observe calls the observer of attempts. A panic of the observer does not affect the attempt.
 func (s *Service) observe(channel posting.Channel, failed bool, took time.Duration) {
-	defer func() { s.rt.Recovered("who observes deliveries", recover()) }()
+	defer func() { s.runtime.Recovered("who observes deliveries", recover()) }()
 	s.observer(channel, failed, took)
 }
 
-// try is attempt without the observer. A panic counts as a failed attempt, so that the notice does
+// attemptUnobserved is attempt without the observer. A panic counts as a failed attempt, so that the notice does
 // not hold up others.
-func (s *Service) try(k key, n *posting.Notice, reached []byte) (r report, hasReport bool) {
+func (s *Service) attemptUnobserved(k destinationKey, n *posting.Notice, reachedOperators []byte) (r report, hasReport bool) {
 	defer func() {
 		if panicValue := recover(); panicValue != nil {
-			s.rt.Recovered("a delivery", panicValue)
-			r, hasReport = s.unwritten(reached), true
+			s.runtime.Recovered("a delivery", panicValue)
+			r, hasReport = s.unwrittenReport(reachedOperators), true
 		}
 	}()
-	letter, buffer, err := s.body(k.org, n)
+	body, buffer, err := s.encodeBody(k.org, n)
 	defer func() {
-		*buffer = letter.Data[:0]
-		s.bodies.Put(buffer)
+		*buffer = body.Data[:0]
+		s.bodyBuffers.Put(buffer)
 	}()
 	if err != nil {
-		s.rt.Log.Error("a notice cannot be written", "error", err)
-		return s.unwritten(reached), true
+		s.runtime.Log.Error("a notice cannot be written", "error", err)
+		return s.unwrittenReport(reachedOperators), true
 	}
-	if k.class == operators {
-		return s.notifyOperators(k, letter.Data, reached)
+	if k.class == operatorClass {
+		return s.notifyOperators(k, body.Data, reachedOperators)
 	}
-	return s.notifyMerchant(k, n, &letter)
+	return s.notifyMerchant(k, n, &body)
 }
 
-func (s *Service) notifyMerchant(k key, n *posting.Notice, letter *actors.NotificationBody) (report, bool) {
-	to, set := s.addresses.Address(k.org, k.to)
-	if !set {
-		return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "no address is set"}}, true
+func (s *Service) notifyMerchant(k destinationKey, n *posting.Notice, body *actors.NotificationBody) (report, bool) {
+	address, isSet := s.addresses.Address(k.org, k.to)
+	if !isSet {
+		return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "no address is set"}}, true
 	}
-	p := webhook.Delivery{URL: to.URL, Type: letter.Type, Data: letter.Data, Bare: n.Channel == posting.Stream}
-	if !p.Bare {
-		p.Secret, p.Previous, p.EventID = to.Secret, to.Previous, EventID(k.org, ID{n.Booked, n.Channel}).String()
+	outgoing := webhook.Delivery{URL: address.URL, Type: body.Type, Data: body.Data, Bare: n.Channel == posting.Stream}
+	if !outgoing.Bare {
+		outgoing.Secret, outgoing.Previous, outgoing.EventID = address.Secret, address.Previous, EventID(k.org, ID{n.Booked, n.Channel}).String()
 	}
 	s.delivering.RLock()
-	a := s.webhooks.Deliver(&p)
+	result := s.webhooks.Deliver(&outgoing)
 	s.delivering.RUnlock()
-	return report{Attempt: Attempt{ledger.MicrosOf(a.At), a.Status, a.Failure, a.Took.Milliseconds()}}, a.Failure != webhook.Interrupted
+	return report{Attempt: Attempt{ledger.MicrosOf(result.At), result.Status, result.Failure, result.Took.Milliseconds()}}, result.Failure != webhook.Interrupted
 }
 
-// notifyOperators sends a message to operators. If the end of the process interrupts it, it does not
+// notifyOperators sends a message to operators. If the end of the process interrupts the sending, this does not
 // count as an attempt, but operators who were reached do not get the message again.
-func (s *Service) notifyOperators(k key, body, reached []byte) (report, bool) {
-	if s.operators == nil {
-		return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "nothing is configured to tell operators by"}, reached: reached}, true
+func (s *Service) notifyOperators(k destinationKey, body, reachedOperators []byte) (report, bool) {
+	if s.attemptOperators == nil {
+		return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "nothing is configured to tell operators by"}, reachedOperators: reachedOperators}, true
 	}
-	a, reachedNow, wait := s.operators(k.org, k.to, body, reached)
-	r := report{Attempt: a, reached: reachedNow, minWait: wait}
+	a, reachedNow, wait := s.attemptOperators(k.org, k.to, body, reachedOperators)
+	r := report{Attempt: a, reachedOperators: reachedNow, minWait: wait}
 	if a.Failure == "" || !s.stopping.Load() {
 		return r, true
 	}
 	r.interrupted = true
-	return r, reachedNow != nil && !bytes.Equal(reachedNow, reached)
+	return r, reachedNow != nil && !bytes.Equal(reachedNow, reachedOperators)
 }
 
-// body writes the body of a notification into a buffer of the pool.
-func (s *Service) body(org ledger.ID, n *posting.Notice) (actors.NotificationBody, *[]byte, error) {
-	buffer := s.bodies.Get().(*[]byte)
-	letter := actors.NotificationBody{Data: (*buffer)[:0]}
-	if classOf(n.Channel) == operators {
-		letter.Data = append(letter.Data, n.Body...)
-		return letter, buffer, nil
+// encodeBody writes the body of a notification into a buffer from the pool. The caller puts the buffer back.
+func (s *Service) encodeBody(org ledger.ID, n *posting.Notice) (actors.NotificationBody, *[]byte, error) {
+	buffer := s.bodyBuffers.Get().(*[]byte)
+	body := actors.NotificationBody{Data: (*buffer)[:0]}
+	if classOf(n.Channel) == operatorClass {
+		body.Data = append(body.Data, n.Body...)
+		return body, buffer, nil
 	}
 	writer := s.writers[n.Source.Kind]
 	if writer == nil {
-		return letter, buffer, fmt.Errorf("nobody tells of records of kind %c", n.Source.Kind)
+		return body, buffer, fmt.Errorf("nobody tells of records of kind %c", n.Source.Kind)
 	}
-	notification, err := writer.WriteNotification(letter.Data, org, n)
+	written, err := writer.WriteNotification(body.Data, org, n)
 	if err != nil {
-		return letter, buffer, err
+		return body, buffer, err
 	}
-	return notification, buffer, nil
+	return written, buffer, nil
 }

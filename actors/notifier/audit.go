@@ -8,18 +8,19 @@ import (
 	"mizan/posting"
 )
 
-// RowKind is the purpose of a KV. It is the first byte of the KV's key.
+// RowKind is the purpose of one of the rows in which this package stores deliveries. It is the first byte of the row's
+// key. The checker reads the rows with the functions below.
 type RowKind byte
 
 // The kinds of rows, with the function that reads each.
 const (
-	MarksRows   RowKind = rowMarks   // ReadMarks
-	KeptRows    RowKind = rowKept    // ReadKept
-	RetryRows   RowKind = rowRetries // ReadWaiting
-	ParkedRows  RowKind = rowParked  // ReadWaiting
-	CursorRow   RowKind = rowCursor  // ReadInstant: every notice on an earlier page is marked or kept
-	PostedRows  RowKind = rowPosted  // ReadPosted
-	NoticesRows RowKind = rowNotices // written by the journal's writer; posting/store defines their form
+	MarksRows   RowKind = rowMarks      // ReadMarks
+	KeptRows    RowKind = rowDeliveries // ReadKept
+	RetryRows   RowKind = rowRetries    // ReadWaiting
+	ParkedRows  RowKind = rowParked     // ReadWaiting
+	CursorRow   RowKind = rowCursor     // ReadInstant: every notice on an earlier page has a mark or a row of its own
+	PostedRows  RowKind = rowPosted     // ReadPosted
+	NoticesRows RowKind = rowNotices    // written by the journal's writer; posting/store defines their form
 )
 
 // Mark is an acknowledged first attempt, as a row of marks stores it.
@@ -28,7 +29,7 @@ type Mark struct {
 	Attempt
 }
 
-// PageOfMarks returns the page that a row of marks belongs to: the booked time of the page's first
+// PageOfMarks returns the page of notices that a row of marks belongs to, as the booked time of the page's first
 // notice. The error says that the key has no known form.
 func PageOfMarks(key []byte) (ledger.Micros, error) {
 	if len(key) != 1+8+idSize || key[0] != rowMarks {
@@ -40,48 +41,48 @@ func PageOfMarks(key []byte) (ledger.Micros, error) {
 // ReadMarks parses a row of marks and calls fn with each mark. The error says that the row has no
 // known form.
 func ReadMarks(key, value []byte, fn func(m Mark)) error {
-	page, err := PageOfMarks(key)
+	pageStart, err := PageOfMarks(key)
 	if err != nil {
 		return err
 	}
-	first, foreign := true, false
-	err = eachMark(page, value, func(m mark) {
-		foreign = foreign || first && m.ID != readID(key[1+8:])
-		first = false
+	isFirst, keyDiffers := true, false
+	err = eachMark(pageStart, value, func(m mark) {
+		keyDiffers = keyDiffers || isFirst && m.ID != readID(key[1+8:])
+		isFirst = false
 		fn(Mark{m.ID, Attempt{At: m.at, Status: m.status, Took: m.took}})
 	})
-	if err == nil && (first || foreign) {
+	if err == nil && (isFirst || keyDiffers) {
 		err = fmt.Errorf("marks of deliveries: the first is not the key's")
 	}
 	return err
 }
 
-// Kept is a delivery that has a row of its own, with the fields that only the checker needs.
+// Kept is a delivery that has a row of its own, with the fields that only the checker reads.
 type Kept struct {
 	*Delivery
-	Page    ledger.Micros // page of its notice; 0: a bulletin has none
+	Page    ledger.Micros // booked time of the first notice on its notice's page; 0: a bulletin is on no page
 	Body    []byte
 	Reached []byte // the operators that were reached; nil: none
 	Round   int    // number of attempts before the last request to deliver it again
 }
 
-// ReadKept parses the row of a delivery. The error says that it has no known form.
+// ReadKept parses the row of a delivery. The error says that the row has no known form.
 func ReadKept(key, value []byte) (Kept, error) {
-	if len(key) != 1+idSize || key[0] != rowKept {
+	if len(key) != 1+idSize || key[0] != rowDeliveries {
 		return Kept{}, fmt.Errorf("delivery with key %x", key)
 	}
-	d, err := decodeKept(readID(key[1:]), value)
+	d, err := decodeDelivery(readID(key[1:]), value)
 	if err != nil {
 		return Kept{}, err
 	}
-	return Kept{d, d.page, d.body, d.reached, d.round}, nil
+	return Kept{d, d.pageStart, d.body, d.reachedOperators, d.attemptsBeforeReplay}, nil
 }
 
-// KeyOfKept returns the key of a delivery's own row, if it has one.
-func KeyOfKept(id ID) []byte { return keyKept(id) }
+// KeyOfKept returns the key of a delivery's own row. The row need not exist.
+func KeyOfKept(id ID) []byte { return keyDelivery(id) }
 
-// KeyOfWaiting returns the key of the row that says when a delivery is tried next, or that it is
-// parked; nil for a delivery that was acknowledged, which has no such row.
+// KeyOfWaiting returns the key of the row that says when a pending delivery is tried next, or that a delivery is
+// parked. It returns nil for an acknowledged delivery, which has no such row.
 func (k *Kept) KeyOfWaiting(org ledger.ID) []byte {
 	switch k.State {
 	case Pending:
@@ -92,10 +93,10 @@ func (k *Kept) KeyOfWaiting(org ledger.ID) []byte {
 	return nil
 }
 
-// ReadWaiting returns the delivery that a row of KeyOfWaiting is about, which waits or is parked. The
-// error says that the row has no known form.
+// ReadWaiting returns the pending or parked delivery that a row with a key of KeyOfWaiting is about. The error says
+// that the row has no known form.
 func ReadWaiting(key, value []byte) (ID, error) {
-	size := waitingHead + idSize
+	size := waitingPrefixLen + idSize
 	if RowKind(key[0]) == RetryRows {
 		size += 8
 	}
@@ -105,8 +106,7 @@ func ReadWaiting(key, value []byte) (ID, error) {
 	return readID(key[size-idSize:]), nil
 }
 
-// ReadInstant returns the instant in the cursor's row. The error says that the row has no known
-// form.
+// ReadInstant returns the instant in the row of the cursor. The error says that the row has no known form.
 func ReadInstant(key, value []byte) (ledger.Micros, error) {
 	if len(key) != 1 || len(value) != 8 {
 		return 0, fmt.Errorf("row %x of deliveries: unknown form", key)
@@ -114,8 +114,8 @@ func ReadInstant(key, value []byte) (ledger.Micros, error) {
 	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
 }
 
-// ReadPosted returns the delivery that was posted with the key that the row stores. The error says
-// that the row has no known form.
+// ReadPosted returns the bulletin, a message to operators that is not about an event, that was posted with the key
+// in the row's key. The error says that the row has no known form.
 func ReadPosted(key, value []byte) (ID, error) {
 	if len(key) < 2 || len(value) != idSize || readID(value).Channel != posting.Bulletin {
 		return ID{}, fmt.Errorf("key of a message to operators: unknown form")

@@ -29,7 +29,7 @@ func (s State) String() string {
 
 // Attempt is one try to deliver.
 type Attempt struct {
-	At      ledger.Micros // when the envelope was formed
+	At      ledger.Micros // when the message was formed
 	Status  int           // HTTP status of the response; 0: no response
 	Failure string        // why it was not acknowledged; empty: acknowledged
 	Took    int64         // milliseconds
@@ -38,17 +38,17 @@ type Attempt struct {
 // Delivery is a notice and the state of its delivery.
 type Delivery struct {
 	ID
-	Source   ledger.Source // the record that it reports on; a bulletin has none
-	To       ledger.ID     // the terminal, or the partner
+	Source   ledger.Source // the record that it reports on; a bulletin, a message to operators about no event, has none
+	To       ledger.ID     // the terminal or partner that the notice belongs to
 	State    State
 	Attempts []Attempt
 	Next     ledger.Micros // time of the next attempt, while it is pending
 
-	page           ledger.Micros // page of its notice; 0: a bulletin has none
-	body           []byte
-	reached        []byte // the operators who were reached; nil: none
-	round          int    // number of attempts before the last request to deliver it again
-	replayRequests int    // number of requests to deliver it again
+	pageStart            ledger.Micros // booked time of the first notice on its notice's page; 0: a bulletin is on no page
+	body                 []byte
+	reachedOperators     []byte // the operators who were reached; nil: none
+	attemptsBeforeReplay int    // number of attempts before the last request to deliver it again
+	replayRequests       int    // number of requests to deliver it again
 }
 
 // gaps are the times from a failed attempt to the next one. No gap follows the sixth attempt, which is the last.
@@ -57,18 +57,18 @@ var gaps = [...]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minut
 // MaxAttempts is how often a delivery is tried before it is parked.
 const MaxAttempts = len(gaps) + 1
 
-// maxKeptAttempts bounds how many of a delivery's latest attempts are stored. A delivery that is
-// requested again and again has more.
-const maxKeptAttempts = 8 * MaxAttempts
+// maxStoredAttempts bounds how many of a delivery's latest attempts are stored. A delivery that is requested again
+// and again makes more.
+const maxStoredAttempts = 8 * MaxAttempts
 
-// after updates the delivery with an attempt that ended at now. The next attempt comes no earlier
-// than after wait.
-func (d *Delivery) after(a Attempt, now ledger.Micros, wait time.Duration) {
+// addAttempt updates the delivery with an attempt that ended now. The next attempt comes after minWait at the
+// earliest.
+func (d *Delivery) addAttempt(a Attempt, now ledger.Micros, minWait time.Duration) {
 	d.Attempts = append(d.Attempts, a)
-	tries := len(d.Attempts) - d.round
-	if n := len(d.Attempts) - maxKeptAttempts; n > 0 {
+	tries := len(d.Attempts) - d.attemptsBeforeReplay
+	if n := len(d.Attempts) - maxStoredAttempts; n > 0 {
 		d.Attempts = append(d.Attempts[:0:0], d.Attempts[n:]...)
-		d.round = max(0, d.round-n)
+		d.attemptsBeforeReplay = max(0, d.attemptsBeforeReplay-n)
 	}
 	switch {
 	case a.Failure == "":
@@ -76,15 +76,15 @@ func (d *Delivery) after(a Attempt, now ledger.Micros, wait time.Duration) {
 	case tries >= MaxAttempts:
 		d.State, d.Next = Parked, 0
 	default:
-		d.State, d.Next = Pending, now+ledger.Micros(max(gaps[tries-1], wait)/time.Microsecond)
+		d.State, d.Next = Pending, now+ledger.Micros(max(gaps[tries-1], minWait)/time.Microsecond)
 	}
 }
 
-// replay makes a finished delivery due now, with as many attempts as a new one. A parked delivery goes
+// replay makes a finished delivery due now and allows it as many attempts as a new one. A parked delivery goes
 // to the operators who were not reached, a delivered one to all operators.
 func (d *Delivery) replay(now ledger.Micros) {
 	if d.State == Delivered {
-		d.reached = nil
+		d.reachedOperators = nil
 	}
 	d.restart(now)
 }
@@ -94,7 +94,7 @@ func (d *Delivery) restart(now ledger.Micros) {
 	if d.State != Pending || d.Next > now {
 		d.Next = now
 	}
-	d.State, d.round = Pending, len(d.Attempts)
+	d.State, d.attemptsBeforeReplay = Pending, len(d.Attempts)
 	d.replayRequests++
 }
 
@@ -105,19 +105,21 @@ func (d *Delivery) copy() *Delivery {
 	return &next
 }
 
-func (d *Delivery) key(org ledger.ID) key { return key{org, classOf(d.Channel), d.To} }
+func (d *Delivery) key(org ledger.ID) destinationKey {
+	return destinationKey{org, classOf(d.Channel), d.To}
+}
 
-// notice returns the delivery's notice, without the record that it reports on: only the first attempt
-// has that at hand.
+// notice returns the delivery's notice without the record that the notice reports on: only a first attempt has that
+// record in memory.
 func (d *Delivery) notice() posting.Notice {
-	return posting.Notice{Channel: d.Channel, To: d.To, Body: d.body, Source: d.Source, Booked: d.Booked, Page: d.page}
+	return posting.Notice{Channel: d.Channel, To: d.To, Body: d.body, Source: d.Source, Booked: d.Booked, Page: d.pageStart}
 }
 
 func idOf(n *posting.Notice) ID { return ID{n.Booked, n.Channel} }
 
-// keptDelivery turns a notice into a delivery with a row of its own.
-func keptDelivery(n *posting.Notice, now ledger.Micros) *Delivery {
+// pendingDelivery returns a notice's delivery as it is before the first attempt.
+func pendingDelivery(n *posting.Notice, now ledger.Micros) *Delivery {
 	return &Delivery{
-		ID: idOf(n), Source: n.Source, To: n.To, State: Pending, Next: now, page: n.Page, body: n.Body,
+		ID: idOf(n), Source: n.Source, To: n.To, State: Pending, Next: now, pageStart: n.Page, body: n.Body,
 	}
 }

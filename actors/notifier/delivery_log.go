@@ -12,16 +12,16 @@ import (
 
 // Messages to an organization's delivery log.
 type (
-	// outcomes has attempts that were made.
-	outcomes struct{ tries []attemptedNotice }
+	// attemptsMade has attempts and their results.
+	attemptsMade struct{ attempts []attemptedNotice }
 	// noticesPostponed has notices that did not fit in memory.
 	noticesPostponed struct{ notices []posting.Notice }
-	// changeWritten is the writer's receipt for the Change that the delivery log has submitted.
+	// changeWritten is the journal writer's receipt for the Change that the delivery log has submitted.
 	changeWritten struct{ err error }
 )
 
-// Lasting implements actors.Lasting: the results of attempts are delivered again after a panic.
-func (outcomes) Lasting() {}
+// Lasting implements actors.Lasting: after a panic of the delivery log, its next behaviour receives this message again.
+func (attemptsMade) Lasting() {}
 
 // Expected implements actors.Expected.
 func (changeWritten) Expected() {}
@@ -29,31 +29,31 @@ func (changeWritten) Expected() {}
 // attemptedNotice is a notice and the result of an attempt to deliver it.
 type attemptedNotice struct {
 	notice         posting.Notice
-	stored         bool
+	fromStore      bool
 	replayRequests int
 	report         report
 }
 
-// Bounds of one Change of a delivery log.
+// Bounds of one Change (the rows that become durable together) of a delivery log.
 const (
-	maxWritten      = 1_024   // entries, each of which takes three rows at most
-	maxWrittenBytes = 1 << 20 // bytes after which no further entry is added
+	maxEntries     = 1_024   // entries, each of which takes three rows at most
+	maxChangeBytes = 1 << 20 // bytes after which no further entry is added
 )
 
 // deliveryLog is the actor of an organization's delivery log: it writes down the results of deliveries.
-// While one Change is being made durable it gathers the next, so a busy delivery log writes one row for
-// hundreds of results.
+// While one Change is being made durable, it gathers entries for the next one, so a busy delivery log writes one row
+// for hundreds of results.
 type deliveryLog struct {
 	service *Service
 	org     ledger.ID
 
-	queued      []entry          // what to write next, in order
-	newest      map[ID]*Delivery // deliveries as the submitted Change leaves them, until it is durable
-	writing     *draft           // the draft that is being made durable
-	count       int              // results since the cursor was last moved
-	postingKeys map[string]bool  // keys of bulletins that are not durable yet
-	requested   map[ID]bool      // untried deliveries that a caller has asked to deliver again
-	last        ledger.Micros    // when the last bulletin was posted
+	queue               []entry          // what to write next, in order
+	submittedDeliveries map[ID]*Delivery // deliveries as the submitted Change leaves them, until it is durable
+	currentDraft        *draft           // the draft that is being made durable
+	resultsSinceCursor  int              // number of results since the cursor was last moved
+	postingKeys         map[string]bool  // keys of bulletins (messages to operators about no event) that are not durable yet
+	replayRequested     map[ID]bool      // untried deliveries that a caller has asked to deliver again
+	lastBulletin        ledger.Micros    // when the last bulletin was posted
 }
 
 // entry is something to write; exactly one of attempted, postponed and command is set.
@@ -68,153 +68,153 @@ type entry struct {
 func (l *deliveryLog) Receive(c *actors.Context, message any) {
 	now := ledger.MicrosOf(c.Now())
 	switch m := message.(type) {
-	case outcomes:
-		for i := range m.tries {
-			l.queued = append(l.queued, entry{at: now, attempted: &m.tries[i]})
+	case attemptsMade:
+		for i := range m.attempts {
+			l.queue = append(l.queue, entry{at: now, attempted: &m.attempts[i]})
 		}
 	case noticesPostponed:
 		for i := range m.notices {
-			l.queued = append(l.queued, entry{at: now, postponed: &m.notices[i]})
+			l.queue = append(l.queue, entry{at: now, postponed: &m.notices[i]})
 		}
 	case *logCommand:
-		l.queued = append(l.queued, entry{at: now, command: m})
+		l.queue = append(l.queue, entry{at: now, command: m})
 	case changeWritten:
-		l.onDurable(m.err, now)
+		l.onWritten(m.err, now)
 	default:
 		panic(fmt.Sprintf("notifier: unexpected message %T", m))
 	}
 	l.write(c)
 }
 
-// Committed implements actors.Behaviour. It does nothing: the delivery log does not wait for the writer,
-// because it gathers the next Change meanwhile.
+// Committed implements actors.Behaviour. It does nothing: the delivery log does not wait for the writer, but gathers
+// the next Change meanwhile.
 func (l *deliveryLog) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
 // Idle implements actors.Behaviour.
-func (l *deliveryLog) Idle() bool { return l.writing == nil && len(l.queued) == 0 }
+func (l *deliveryLog) Idle() bool { return l.currentDraft == nil && len(l.queue) == 0 }
 
-// Failed implements actors.Behaviour. What was not written is unchanged in the store, and a rescan
-// finds it. If a Change is in progress, the rescan waits for the writer's receipt, which the next
-// behaviour receives.
+// Failed implements actors.Behaviour. Deliveries whose results were not written are unchanged in the store, and a
+// rescan (a search for notices without a stored result) finds them. If a Change is in progress, the actor's next
+// behaviour starts the rescan when it receives the writer's receipt.
 func (l *deliveryLog) Failed(c *actors.Context) {
 	failure := ledger.Refuse("notifier", ledger.Internal, "an internal error; what was asked may or may not be done")
-	for i := range l.queued {
-		e := &l.queued[i]
+	for i := range l.queue {
+		e := &l.queue[i]
 		switch {
 		case e.command != nil:
 			e.command.Refuse(failure)
 		case e.postponed != nil:
 			l.service.inMemory.Add(-1)
-		case e.attempted.stored:
+		case e.attempted.fromStore:
 			l.service.destinations.Tell(keyOf(l.org, &e.attempted.notice), resultsStored{[]ID{idOf(&e.attempted.notice)}})
 		}
 	}
-	if l.writing != nil {
-		l.service.inMemory.Add(-int64(l.writing.postponedCount))
-		l.release(l.writing)
-		l.writing.end(failure)
+	if l.currentDraft != nil {
+		l.service.inMemory.Add(-int64(l.currentDraft.postponedCount))
+		l.release(l.currentDraft)
+		l.currentDraft.reply(failure)
 	}
 	if c.Expecting() == 0 {
 		l.service.rescan(l.org, nil)
 	}
 }
 
-// write submits what was gathered. After a panic it first waits for the Change that the previous
-// behaviour submitted, because it must decide on the state after that Change.
+// write submits the entries that were gathered. After a panic it first waits for the Change that the previous
+// behaviour submitted, because it must know the state after that Change.
 func (l *deliveryLog) write(c *actors.Context) {
-	for l.writing == nil && c.Expecting() == 0 && len(l.queued) > 0 {
-		d := newDraft()
-		l.writing = d // set before the draft is complete, so that a panic releases what it has so far
-		l.fill(d)
-		if len(d.change.KVs) == 0 && len(d.change.Steps) == 0 {
-			l.onDurable(nil, ledger.MicrosOf(c.Now()))
+	for l.currentDraft == nil && c.Expecting() == 0 && len(l.queue) > 0 {
+		draft := newDraft()
+		l.currentDraft = draft // set before the draft is filled, so that Failed can end a draft that is half filled
+		l.fill(draft)
+		if len(draft.change.KVs) == 0 && len(draft.change.Steps) == 0 {
+			l.onWritten(nil, ledger.MicrosOf(c.Now()))
 			continue
 		}
-		d.change.MustRecord = true
+		draft.change.MustRecord = true
 		service, org := l.service, l.org
-		c.Submit(&d.change, func(r posting.Receipt) { service.logs.Tell(org, changeWritten{r.Err}) })
+		c.Submit(&draft.change, func(r posting.Receipt) { service.deliveryLogs.Tell(org, changeWritten{r.Err}) })
 		c.Expect()
 	}
 }
 
 // fill moves entries from the queue into one Change. It removes an entry from the queue before it
 // handles the entry, so that an entry that panics is not handled again.
-func (l *deliveryLog) fill(d *draft) {
-	for n := 0; n < maxWritten && d.bytes < l.service.limits.changeBytes && len(l.queued) > 0; n++ {
-		e := l.queued[0]
-		alone := e.command != nil && e.command.mayBeRefused
-		if alone && n > 0 {
+func (l *deliveryLog) fill(draft *draft) {
+	for n := 0; n < maxEntries && draft.size < l.service.limits.changeBytes && len(l.queue) > 0; n++ {
+		next := l.queue[0]
+		mustBeAlone := next.command != nil && next.command.mayBeRefused
+		if mustBeAlone && n > 0 {
 			break
 		}
-		l.queued[0] = entry{}
-		if l.queued = l.queued[1:]; len(l.queued) == 0 {
-			l.queued = nil
+		l.queue[0] = entry{}
+		if l.queue = l.queue[1:]; len(l.queue) == 0 {
+			l.queue = nil
 		}
 		switch {
-		case e.attempted != nil:
-			l.writeOutcome(d, e.attempted, e.at)
-		case e.postponed != nil:
-			d.postponedCount++
-			if l.latest(d, idOf(e.postponed)) == nil && !l.marked(d, e.postponed) {
-				l.put(d, keptDelivery(e.postponed, e.at), nil)
+		case next.attempted != nil:
+			l.writeResult(draft, next.attempted, next.at)
+		case next.postponed != nil:
+			draft.postponedCount++
+			if l.latest(draft, idOf(next.postponed)) == nil && !l.isMarked(draft, next.postponed) {
+				l.put(draft, pendingDelivery(next.postponed, next.at), nil)
 			}
 		default:
-			d.mayBeRefused = alone
-			e.command.run(l, d, e.at)
+			draft.mayBeRefused = mustBeAlone
+			next.command.run(l, draft, next.at)
 		}
-		if alone {
+		if mustBeAlone {
 			break
 		}
 	}
-	for page, m := range d.marks {
-		d.put(l.org, m.first.append(keyMarks(page)), m.row)
+	for pageStart, row := range draft.markRows {
+		draft.put(l.org, row.firstID.append(keyMarks(pageStart)), row.value)
 	}
-	maps.Copy(l.newest, d.kept)
+	maps.Copy(l.submittedDeliveries, draft.deliveries)
 }
 
-// onDurable handles the writer's receipt. A draft with a single command may be refused and then leaves
-// nothing. After any other error it is unknown what is stored, so a rescan reads the store, unless the
-// error only says that the process is stopping.
-func (l *deliveryLog) onDurable(err error, now ledger.Micros) {
-	d := l.writing
-	if l.writing = nil; d == nil { // the Change was submitted before a panic
+// onWritten handles the writer's receipt. A refused draft, which has a single command, has stored nothing. After any
+// other error it is unknown what is stored, so a rescan reads the store; the error that the process is stopping needs
+// no rescan.
+func (l *deliveryLog) onWritten(err error, now ledger.Micros) {
+	draft := l.currentDraft
+	if l.currentDraft = nil; draft == nil { // the Change was submitted before a panic
 		l.service.rescan(l.org, nil)
 		return
 	}
-	l.service.inMemory.Add(-int64(d.postponedCount))
-	for id, delivery := range d.kept {
-		if l.newest[id] == delivery {
-			delete(l.newest, id)
+	l.service.inMemory.Add(-int64(draft.postponedCount))
+	for id, delivery := range draft.deliveries {
+		if l.submittedDeliveries[id] == delivery {
+			delete(l.submittedDeliveries, id)
 		}
 	}
-	for _, row := range d.postedKeys {
+	for _, row := range draft.postedKeys {
 		delete(l.postingKeys, row) // the store has it now, or it was refused
 	}
-	l.release(d)
+	l.release(draft)
 	if err == nil {
-		for _, delivery := range d.kept {
+		for _, delivery := range draft.deliveries {
 			l.service.wakeWhenDue(delivery.key(l.org), delivery, now)
 		}
-	} else if !d.mayBeRefused && !errors.Is(err, posting.ErrStopped) {
-		l.service.rt.Log.Error("what became of deliveries was not written down", "organization", l.org.String(), "error", err)
+	} else if !draft.mayBeRefused && !errors.Is(err, posting.ErrStopped) {
+		l.service.runtime.Log.Error("what became of deliveries was not written down", "organization", l.org.String(), "error", err)
 		l.service.rescan(l.org, nil)
 	}
-	d.end(err)
-	if l.count >= cursorEvery {
-		l.count = 0
+	draft.reply(err)
+	if l.resultsSinceCursor >= cursorEvery {
+		l.resultsSinceCursor = 0
 		l.service.moveCursor(l.org)
 	}
 }
 
-// release tells destinations that the store has the results of deliveries that they had read from it.
-func (l *deliveryLog) release(d *draft) {
-	for k, ids := range d.release {
+// release tells destinations that the results of deliveries that they had read from the store are stored.
+func (l *deliveryLog) release(draft *draft) {
+	for k, ids := range draft.releasedIDs {
 		l.service.destinations.Tell(k, resultsStored{ids})
 	}
 }
 
 // wakeWhenDue makes a destination look at a waiting delivery once the delivery is due.
-func (s *Service) wakeWhenDue(k key, d *Delivery, now ledger.Micros) {
+func (s *Service) wakeWhenDue(k destinationKey, d *Delivery, now ledger.Micros) {
 	switch {
 	case d.State != Pending:
 	case d.Next <= now:
@@ -224,62 +224,62 @@ func (s *Service) wakeWhenDue(k key, d *Delivery, now ledger.Micros) {
 	}
 }
 
-// writeOutcome writes down an attempt. An acknowledged first attempt becomes a mark; any other result
+// writeResult writes down an attempt. An acknowledged first attempt becomes a mark; any other result
 // gets a row of its own.
-func (l *deliveryLog) writeOutcome(d *draft, t *attemptedNotice, now ledger.Micros) {
-	id := idOf(&t.notice)
-	l.count++
-	if t.stored {
-		k := keyOf(l.org, &t.notice)
-		d.release[k] = append(d.release[k], id)
+func (l *deliveryLog) writeResult(draft *draft, attempted *attemptedNotice, now ledger.Micros) {
+	id := idOf(&attempted.notice)
+	l.resultsSinceCursor++
+	if attempted.fromStore {
+		k := keyOf(l.org, &attempted.notice)
+		draft.releasedIDs[k] = append(draft.releasedIDs[k], id)
 	}
-	known := l.latest(d, id)
+	previous := l.latest(draft, id)
 	var next *Delivery
 	switch {
-	case known == nil && l.marked(d, &t.notice):
-		return // a duplicate of an attempt that is already marked
-	case known == nil && t.report.Failure == "" && t.notice.Page != 0:
-		delete(l.requested, id)
-		d.mark(&mark{ID: id, page: t.notice.Page, at: t.report.At, status: t.report.Status, took: t.report.Took})
+	case previous == nil && l.isMarked(draft, &attempted.notice):
+		return // a duplicate of a notice that already has a mark
+	case previous == nil && attempted.report.Failure == "" && attempted.notice.Page != 0:
+		delete(l.replayRequested, id)
+		draft.addMark(&mark{ID: id, pageStart: attempted.notice.Page, at: attempted.report.At, status: attempted.report.Status, took: attempted.report.Took})
 		return
-	case known == nil:
-		next = keptDelivery(&t.notice, now)
-	case known.State != Pending:
+	case previous == nil:
+		next = pendingDelivery(&attempted.notice, now)
+	case previous.State != Pending:
 		return // another attempt has already finished it
 	default:
-		next = known.copy()
+		next = previous.copy()
 	}
-	next.reached = t.report.reached
-	if !t.report.interrupted {
-		next.after(t.report.Attempt, now, t.report.minWait)
+	next.reachedOperators = attempted.report.reachedOperators
+	if !attempted.report.interrupted {
+		next.addAttempt(attempted.report.Attempt, now, attempted.report.minWait)
 	}
-	if next.State != Delivered && (l.requested[id] || known != nil && known.replayRequests != t.replayRequests) {
-		next.restart(now) // a caller asked for it while this attempt was in progress
+	if next.State != Delivered && (l.replayRequested[id] || previous != nil && previous.replayRequests != attempted.replayRequests) {
+		next.restart(now) // a caller has requested a replay while this attempt was in progress
 	}
-	delete(l.requested, id)
-	l.put(d, next, known)
+	delete(l.replayRequested, id)
+	l.put(draft, next, previous)
 }
 
-// marked tells whether a first attempt of the notice was acknowledged. It looks only if a rescan has
-// run, because duplicates are possible only then; after a rescan everything submitted before is
-// durable.
-func (l *deliveryLog) marked(d *draft, n *posting.Notice) bool {
+// isMarked tells whether the notice has a mark: its first attempt was acknowledged. It reads the marks only if a
+// rescan has run, because only a rescan causes duplicates. Marks of earlier Changes are durable by now: the next
+// Change is begun after the receipt for the previous one.
+func (l *deliveryLog) isMarked(draft *draft, n *posting.Notice) bool {
 	if !l.service.rescanned.Load() || n.Page == 0 {
 		return false
 	}
-	markedIDs := d.pageMarks[n.Page]
+	markedIDs := draft.markedByPage[n.Page]
 	if markedIDs == nil {
-		markedIDs = l.marksOf(d, n.Page)
-		d.pageMarks[n.Page] = markedIDs
+		markedIDs = l.marksOf(draft, n.Page)
+		draft.markedByPage[n.Page] = markedIDs
 	}
 	return markedIDs[idOf(n)]
 }
 
-// marksOf returns the ids of a page's marks, in the store and in the draft.
-func (l *deliveryLog) marksOf(d *draft, page ledger.Micros) map[ID]bool {
-	view := l.service.rt.Journal.View()
+// marksOf returns the notices of a page that have marks, in the store or in the draft.
+func (l *deliveryLog) marksOf(draft *draft, pageStart ledger.Micros) map[ID]bool {
+	view := l.service.runtime.Journal.View()
 	defer view.Close()
-	marked, err := readMarks(view, l.org, page)
+	marked, err := readMarks(view, l.org, pageStart)
 	if err != nil {
 		panic(err)
 	}
@@ -287,51 +287,51 @@ func (l *deliveryLog) marksOf(d *draft, page ledger.Micros) map[ID]bool {
 	for id := range marked {
 		markedIDs[id] = true
 	}
-	if row := d.marks[page]; row != nil {
-		_ = eachMark(page, row.row, func(m mark) { markedIDs[m.ID] = true }) // the draft has written the row itself, so parsing cannot fail
+	if row := draft.markRows[pageStart]; row != nil {
+		_ = eachMark(pageStart, row.value, func(m mark) { markedIDs[m.ID] = true }) // the draft has written the row itself, so parsing cannot fail
 	}
 	return markedIDs
 }
 
-// put writes a delivery's own row, and replaces the row that says that the delivery waits or is parked.
-func (l *deliveryLog) put(d *draft, next, before *Delivery) {
+// put writes a delivery's own row and replaces its second row, which says that the delivery waits or is parked.
+func (l *deliveryLog) put(draft *draft, next, previous *Delivery) {
 	k := next.key(l.org)
-	if before != nil {
-		switch before.State {
+	if previous != nil {
+		switch previous.State {
 		case Pending:
-			if next.State != Pending || next.Next != before.Next {
-				d.put(l.org, keyRetry(k, before.Next, before.ID), nil)
+			if next.State != Pending || next.Next != previous.Next {
+				draft.put(l.org, keyRetry(k, previous.Next, previous.ID), nil)
 			}
 		case Parked:
-			d.put(l.org, keyParked(k, before.ID), nil)
+			draft.put(l.org, keyParked(k, previous.ID), nil)
 		}
 	}
 	switch next.State {
 	case Pending:
-		d.put(l.org, keyRetry(k, next.Next, next.ID), []byte{})
+		draft.put(l.org, keyRetry(k, next.Next, next.ID), []byte{})
 	case Parked:
-		d.put(l.org, keyParked(k, next.ID), []byte{})
+		draft.put(l.org, keyParked(k, next.ID), []byte{})
 	}
-	row, err := encodeKept(next)
+	row, err := encodeDelivery(next)
 	if err != nil {
 		panic(err)
 	}
-	d.put(l.org, keyKept(next.ID), row)
-	d.kept[next.ID] = next
+	draft.put(l.org, keyDelivery(next.ID), row)
+	draft.deliveries[next.ID] = next
 }
 
-// latest returns a delivery that has a row of its own, in its state after everything that was submitted
-// before; nil if it has none.
-func (l *deliveryLog) latest(d *draft, id ID) *Delivery {
-	if delivery, ok := d.kept[id]; ok {
+// latest returns a delivery in the state that it has after everything submitted before; nil if it has no row of its
+// own.
+func (l *deliveryLog) latest(draft *draft, id ID) *Delivery {
+	if delivery, ok := draft.deliveries[id]; ok {
 		return delivery
 	}
-	if delivery, ok := l.newest[id]; ok {
+	if delivery, ok := l.submittedDeliveries[id]; ok {
 		return delivery
 	}
-	view := l.service.rt.Journal.View()
+	view := l.service.runtime.Journal.View()
 	defer view.Close()
-	delivery, err := findKept(view, l.org, id)
+	delivery, err := findDelivery(view, l.org, id)
 	if err != nil {
 		panic(err)
 	}

@@ -16,14 +16,14 @@ import (
 func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 	f := newFixture(t)
 	gate := newGate()
-	receiver := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
+	receiver := startReceiver(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	const n = 3_000
 	ids := f.notifyMany(f.destinationOf(receiver), n)
 	waitFor(t, "one attempt is in progress, and the other notices are in the store", func() bool {
-		return receiver.count() == 1 && len(f.rows(firstOrg, rowRetries)) >= n-maxUntried-1
+		return receiver.count() == 1 && len(f.rows(firstOrg, rowRetries)) >= n-maxWaitingUnknown-1
 	})
-	const room = maxUntried + 3 // one in progress, and two read from the store
-	if got := f.inMemory.Load(); got > room+maxWritten {
+	const room = maxWaitingUnknown + 3 // one in progress, and two read from the store
+	if got := f.inMemory.Load(); got > room+maxEntries {
 		t.Errorf("%d notices wait in memory, want at most %d and those of one change that is being written", got, room)
 	}
 	waitFor(t, "memory has no more notices than it has room for", func() bool { return f.inMemory.Load() <= room })
@@ -50,7 +50,7 @@ func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 	f := newFixture(t)
 	var failing sync.Map
 	gate := newGate()
-	receiver := receive(t, func(*arrival) int {
+	receiver := startReceiver(t, func(*arrival) int {
 		if _, ok := failing.Load("now"); ok {
 			gate.wait()
 			return 500
@@ -59,7 +59,7 @@ func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 	}, gate)
 	to := f.destinationOf(receiver)
 	f.notifyOne(to)
-	f.quiesce() // it is known to answer
+	f.quiesce() // the destination is known to answer
 	failing.Store("now", true)
 	const n = 2_000
 	ids := f.notifyMany(to, n)
@@ -95,7 +95,7 @@ func TestQuickDestinationHasAtMostSixteenWorkers(t *testing.T) {
 	f := newFixture(t)
 	gate := newGate()
 	var blocked sync.Map
-	receiver := receive(t, func(*arrival) int {
+	receiver := startReceiver(t, func(*arrival) int {
 		if _, ok := blocked.Load("now"); ok {
 			gate.wait()
 		}
@@ -121,34 +121,34 @@ func TestQuickDestinationHasAtMostSixteenWorkers(t *testing.T) {
 	}
 }
 
-// A hundred receivers have failed and hang. The other receivers get all of their notifications meanwhile.
-// The test counts and does not measure time.
+// The notifications of a hundred destinations hang after a failure. The other destinations get all of their
+// notifications meanwhile. The test counts notifications; it does not measure time.
 func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 	const hangingCount, goodCount, noticesEach = 100, 50, 20
 	f := newFixture(t, onRealClock)
-	hanging := receive(t, func(a *arrival) int {
+	hanging := startReceiver(t, func(a *arrival) int {
 		if a.nthOfAll <= hangingCount {
 			return 500
 		}
-		return hangs
+		return noResponse
 	})
-	answering := receive(t, alwaysStatus(200))
-	var allIDs, goodIDs []ledger.ID
+	answering := startReceiver(t, alwaysStatus(200))
+	var hangingDestinations, goodDestinations []ledger.ID
 	for range hangingCount {
-		allIDs = append(allIDs, f.destinationOf(hanging))
+		hangingDestinations = append(hangingDestinations, f.destinationOf(hanging))
 	}
 	for range goodCount {
-		goodIDs = append(goodIDs, f.destinationOf(answering))
+		goodDestinations = append(goodDestinations, f.destinationOf(answering))
 	}
-	f.notify(firstOrg, posting.Webhook, allIDs...)
+	f.notify(firstOrg, posting.Webhook, hangingDestinations...)
 	f.quiesce()
 	for range firstWorkerLimit + 3 {
-		f.notify(firstOrg, posting.Webhook, allIDs...)
+		f.notify(firstOrg, posting.Webhook, hangingDestinations...)
 	}
 	waitFor(t, "all attempts hang", func() bool { return hanging.count() == hangingCount*(1+firstWorkerLimit) })
 	var ids []ID
 	for range noticesEach {
-		ids = append(ids, f.notify(firstOrg, posting.Webhook, goodIDs...)...)
+		ids = append(ids, f.notify(firstOrg, posting.Webhook, goodDestinations...)...)
 	}
 	waitFor(t, "the other destinations have all their notifications", func() bool { return len(answering.events()) == len(ids) })
 	answering.wantOnce(t, firstOrg, ids)
@@ -158,20 +158,20 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 	f := newFixture(t, onRealClock)
 	random := newRandom(t)
-	receiver := receive(t, alwaysStatus(200))
+	receiver := startReceiver(t, alwaysStatus(200))
 	var to []ledger.ID
 	for range 30 {
 		to = append(to, f.destinationOf(receiver))
 	}
 	var mu sync.Mutex
 	var ids []ID
-	var tellers sync.WaitGroup
+	var submitters sync.WaitGroup
 	for range 4 {
 		batches := make([]int, 50)
 		for i := range batches {
 			batches[i] = 1 + random.IntN(len(to))
 		}
-		tellers.Go(func() {
+		submitters.Go(func() {
 			for _, n := range batches {
 				booked := f.notify(firstOrg, posting.Webhook, to[:n]...)
 				mu.Lock()
@@ -180,7 +180,7 @@ func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 			}
 		})
 	}
-	mustReturn(t, "booked", tellers.Wait)
+	mustReturn(t, "booked", submitters.Wait)
 	f.quiesce()
 	receiver.wantOnce(t, firstOrg, ids)
 	for _, id := range ids[:50] {
@@ -196,28 +196,28 @@ func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	f := newFixture(t)
 	random := newRandom(t)
-	dead := receive(t, alwaysStatus(500))
+	dead := startReceiver(t, alwaysStatus(500))
 	to := f.destinationOf(dead)
-	var order []string
+	var wantOrder []string
 	for range 300 {
-		order = append(order, EventID(firstOrg, f.notifyOne(to)).String())
-		f.quiesce() // tried at this time
+		wantOrder = append(wantOrder, EventID(firstOrg, f.notifyOne(to)).String())
+		f.quiesce() // the first attempt is made at this time
 		f.advance(time.Duration(1+random.IntN(90)) * time.Millisecond)
 	}
 	gate := newGate()
-	receiver := receive(t, func(*arrival) int { gate.wait(); return 500 }, gate)
+	receiver := startReceiver(t, func(*arrival) int { gate.wait(); return 500 }, gate)
 	f.addresses.set(to, actors.Address{URL: receiver.URL})
-	f.stop() // all became due while it was down
+	f.stop() // all become due while the process is down
 	if err := f.Clock.Set(f.Clock.Now().Add(31 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	f.start()
-	for n := range order {
+	for n := range wantOrder {
 		unanswered := firstWorkerLimit
 		if n == 0 {
-			unanswered = 1 // until it has failed
+			unanswered = 1 // a destination without a result has one worker
 		}
-		waitFor(t, "the next attempts arrive", func() bool { return receiver.count() == min(n+unanswered, len(order)) })
+		waitFor(t, "the next attempts arrive", func() bool { return receiver.count() == min(n+unanswered, len(wantOrder)) })
 		gate.releaseOne(t)
 	}
 	f.quiesce()
@@ -227,31 +227,31 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	}
 	// Four workers begin together, so their requests may arrive in any order.
 	for n := range got {
-		if !slices.Contains(order[max(0, n-firstWorkerLimit):min(n+firstWorkerLimit, len(order))], got[n]) {
+		if !slices.Contains(wantOrder[max(0, n-firstWorkerLimit):min(n+firstWorkerLimit, len(wantOrder))], got[n]) {
 			t.Fatalf("arrival %d is none of those that are due around it", n)
 		}
 	}
-	if len(got) != len(order) || len(receiver.events()) != len(order) {
-		t.Errorf("%d arrivals of %d events, want %d", len(got), len(receiver.events()), len(order))
+	if len(got) != len(wantOrder) || len(receiver.events()) != len(wantOrder) {
+		t.Errorf("%d arrivals of %d events, want %d", len(got), len(receiver.events()), len(wantOrder))
 	}
 }
 
-// Fresh and due notices take turns: neither kind waits until all of the other kind are tried.
+// Fresh notices and due ones take turns, so neither wait until all of the others were tried.
 func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
+	r := startReceiver(t, alwaysStatus(500))
 	to := f.destinationOf(r)
-	dueIDs := f.notifyMany(to, 300)
+	dueIDs := f.notifyMany(to, 300) // due again after their first attempt fails
 	f.quiesce()
 	requestsBefore := r.count()
 	if err := f.Clock.Set(f.Clock.Now().Add(time.Minute)); err != nil { // no timer runs yet
 		t.Fatal(err)
 	}
 	gate := newGate()
-	second := receive(t, func(*arrival) int { gate.wait(); return 500 }, gate)
-	f.addresses.set(to, actors.Address{URL: second.URL})
+	gatedReceiver := startReceiver(t, func(*arrival) int { gate.wait(); return 500 }, gate)
+	f.addresses.set(to, actors.Address{URL: gatedReceiver.URL})
 	go func() { _ = f.Runtime.Advance(f.Clock.Now()) }()
-	waitFor(t, "attempts of due notices are in progress", func() bool { return second.count() == firstWorkerLimit })
+	waitFor(t, "attempts of due notices are in progress", func() bool { return gatedReceiver.count() == firstWorkerLimit })
 	freshIDs := f.notifyMany(to, 20)
 	var events []string
 	for _, id := range freshIDs {
@@ -260,17 +260,17 @@ func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	waitFor(t, "the fresh notices are in memory", func() bool { return f.inMemory.Load() >= int64(len(freshIDs)) })
 	freshTried := 0
 	for freshTried < len(freshIDs) {
-		all := second.count()
+		countBefore := gatedReceiver.count()
 		gate.releaseOne(t)
-		waitFor(t, "another attempt arrives", func() bool { return second.count() > all })
+		waitFor(t, "another attempt arrives", func() bool { return gatedReceiver.count() > countBefore })
 		freshTried = 0
-		for _, a := range second.got() {
+		for _, a := range gatedReceiver.got() {
 			if slices.Contains(events, a.EventID) {
 				freshTried++
 			}
 		}
-		if second.count() > 3*len(freshIDs)+2*firstWorkerLimit {
-			t.Fatalf("%d of the fresh ones after %d attempts, with %d that are due", freshTried, second.count(), len(dueIDs))
+		if gatedReceiver.count() > 3*len(freshIDs)+2*firstWorkerLimit {
+			t.Fatalf("%d of the fresh ones after %d attempts, with %d that are due", freshTried, gatedReceiver.count(), len(dueIDs))
 		}
 	}
 	gate.open()
@@ -281,22 +281,22 @@ func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 }
 
 // After a restart, or a long idle time, the waiting deliveries in the store mark a destination as
-// failing: its retries take no place from destinations that answer.
+// failing: its retries use no workers of destinations that answer.
 func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
 	const hangingCount = maxQuickWorkers + 50
 	f := newFixture(t)
-	hanging := receive(t, func(a *arrival) int {
+	hanging := startReceiver(t, func(a *arrival) int {
 		if a.nth == 1 {
 			return 500
 		}
-		return hangs
+		return noResponse
 	})
-	answering := receive(t, alwaysStatus(200))
-	var all []ledger.ID
+	answering := startReceiver(t, alwaysStatus(200))
+	var destinations []ledger.ID
 	for range hangingCount {
-		all = append(all, f.destinationOf(hanging))
+		destinations = append(destinations, f.destinationOf(hanging))
 	}
-	f.notify(firstOrg, posting.Webhook, all...)
+	f.notify(firstOrg, posting.Webhook, destinations...)
 	f.quiesce()
 	f.stop()
 	if err := f.Clock.Set(f.Clock.Now().Add(time.Minute)); err != nil {

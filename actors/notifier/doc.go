@@ -1,44 +1,47 @@
 // Package notifier delivers notifications from the journal: to merchants at their notification addresses, and to
 // operators by Telegram and e-mail.
 //
-// A notice is part of the Change that caused it: the writer puts it on a page of its organization's notices in
-// the same group. When the group is durable, the journal offers its notices to the actors of their destinations,
-// whose workers deliver a few at a time. The actor of the organization's delivery log writes down the results.
+// A notice says that somebody is to be notified of an event. It is part of the Change (the rows that become durable
+// together) that books the event: the journal's writer puts it on a page of its organization's notices. When the
+// Change is durable, the journal offers the notice to the actor of its destination, whose workers deliver a few
+// notices at a time. The actor of the organization's delivery log writes down the results. A delivery that fails too
+// often is parked: it is given up until someone requests it again.
 //
 // Invariants:
 //  1. Only durable events are notified, and every notice of a durable event is tried, also after a kill, until the
-//     store has its acknowledgement or the delivery is parked.
+//     store has its acknowledgement or its delivery is parked.
 //  2. A delivery is identified by the booked time of its event and its channel; its event_id is computed from
 //     these, is the same at every attempt and finds the delivery.
 //  3. The sixth attempt is the last until someone requests the delivery again; the time until the next
 //     attempt counts from the previous failure, by the business clock.
-//  4. Destinations do not wait for each other: an unknown one has one worker, a failing or slow one at most four
-//     from a pool that only such destinations use, and a quick one up to sixteen.
-//  5. A destination's state is kept for a minute; after a restart, waiting deliveries in the store mark it as
+//  4. Destinations do not wait for each other: an unknown destination has one worker, a failing or slow one has at
+//     most four, from a pool that only such destinations use, and a quick one has up to sixteen.
+//  5. An idle destination's state is kept for a minute; after a restart, waiting deliveries in the store mark it as
 //     failing.
-//  6. At most 64 fresh notices of a failing destination and 65,536 of all wait in memory; the others wait in the
-//     store.
+//  6. At most 64 fresh notices of a failing destination and 65,536 of all destinations wait in memory; further
+//     ones wait in the store.
 //  7. An attempt that the end of the process interrupts does not count, and operators who were reached
 //     by it do not get the message again.
-//  8. Only an organization's delivery log writes its rows, one Change at a time, and it decides on the
-//     state after everything that it has submitted.
+//  8. Only an organization's delivery log writes the organization's delivery rows, one Change at a time, and each
+//     Change is decided on the state after the previous one.
 //  9. Each attempt looks up its address and secret, so a changed address or a rotated secret takes effect at
 //     once.
-//  10. Every attempt counts as work in progress, so a manual clock that is stepped waits for all attempts that
-//     were due and for their consequences.
-//  11. Finished deliveries are kept for the retention, pending ones without limit; if retention fails
-//     in one organization, it still runs in the others.
+//  10. Every attempt counts as work in progress, so a move of a manual clock waits for all attempts that were due
+//     and for their consequences.
+//  11. Finished deliveries are kept for the retention time, pending ones without limit; if their removal fails
+//     in one organization, it goes on in the others.
 //  12. A panic may cause duplicate notifications but loses none; the search for lost notices is delayed more with
-//     each repetition.
-//  13. A wrong row blocks nothing but itself.
-//  14. The cursor, the page before which all notices are marked or have rows of their own, never goes back.
+//     each repeated panic.
+//  13. A row that cannot be read stops no other delivery.
+//  14. The cursor never goes back. It is the page of notices before which every notice has been tried or has a row in
+//     which it waits.
 //  15. A request that the writer may refuse, because it claims an Idempotency-Key, is alone in its Change.
 //  16. A page of a list reads a bounded number of rows; it finds waiting and parked deliveries by their own rows,
 //     not among the delivered ones.
 //
 // Callers: cmd (New, Resume, Close), api (everything else), snapshots (the forms of rows).
 //
-// Rejected: a record and a journal event per delivery, with a timer, as elsewhere in Mizan; it cost more than
-// the payment that it reported. Also rejected: notifying from the transaction's actor; one dead receiver would
+// Rejected: a record and a journal event per delivery, with a timer, as elsewhere in Mizan; this cost more than the
+// payment. Also rejected: notifying from the transaction's actor; one dead receiver would
 // keep its transactions in memory, and after a restart the actor does not exist.
 package notifier

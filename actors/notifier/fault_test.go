@@ -13,14 +13,14 @@ import (
 	"mizan/posting"
 )
 
-// A NotificationWriter that panics costs an attempt and nothing else: neither the other notices of
-// the same worker nor the retry.
+// A panic of a NotificationWriter fails one attempt. It affects neither the other notices of the same worker nor
+// the retry.
 func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 	f := newFixture(t)
-	receiver := receive(t, alwaysStatus(200))
+	receiver := startReceiver(t, alwaysStatus(200))
 	to := f.destinationOf(receiver)
 	f.notifyOne(to)
-	f.quiesce() // it answers, so its workers take many notices at a time
+	f.quiesce() // the destination answers, so its workers take many notices at a time
 	var calls atomic.Int64
 	f.writeNotification = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
@@ -46,7 +46,7 @@ func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 
 func TestNotificationWriterThatAlwaysPanicsParksTheDelivery(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
+	r := startReceiver(t, alwaysStatus(200))
 	f.writeNotification = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(24 * time.Hour)
@@ -76,14 +76,14 @@ func (f *fixture) panicInLog() {
 	}
 }
 
-// A delivery log panics while deliveries are in progress: they end as they would have without the
-// panic, at worst with a duplicate.
+// A delivery log panics while deliveries are in progress. The deliveries end as they would have without the panic, at
+// worst with a duplicate.
 func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 	f := newFixture(t)
 	gate := newGate()
-	answering, failing := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate), receive(t, alwaysStatus(500))
-	to, dead := f.destinationOf(answering), f.destinationOf(failing)
-	waiting := f.notifyMany(dead, 5)
+	answering, failing := startReceiver(t, func(*arrival) int { gate.wait(); return 200 }, gate), startReceiver(t, alwaysStatus(500))
+	to, toFailing := f.destinationOf(answering), f.destinationOf(failing)
+	waitingIDs := f.notifyMany(toFailing, 5)
 	f.quiesce()
 	ids := f.notifyMany(to, 1_500) // some of them wait in the store
 	waitFor(t, "under way", func() bool { return answering.count() > 0 })
@@ -97,7 +97,7 @@ func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 		return !slices.ContainsFunc(ids, func(id ID) bool { return f.delivery(id).State != Delivered })
 	})
 	f.advance(24 * time.Hour)
-	for _, id := range waiting {
+	for _, id := range waitingIDs {
 		f.wantDelivery(id, Parked, MaxAttempts)
 	}
 	if got := f.inMemory.Load(); got != 0 {
@@ -113,7 +113,7 @@ func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	f := newFixture(t)
 	gate := newGate()
-	r := receive(t, func(a *arrival) int {
+	r := startReceiver(t, func(a *arrival) int {
 		if a.nth == 2 {
 			gate.wait()
 			return 500
@@ -124,24 +124,24 @@ func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	f.quiesce()
 	go func() { _ = f.Runtime.Advance(startTime.Add(30 * time.Second)) }()
 	waitFor(t, "the retry is under way", func() bool { return r.count() == 2 })
-	release := make(chan struct{})
-	busy := make(chan struct{})
-	failed := make(chan error, 1)
+	releaseLog := make(chan struct{})
+	logBusy := make(chan struct{})
+	result := make(chan error, 1)
 	go func() {
-		failed <- f.writeLog(firstOrg, func(l *deliveryLog, d *draft, _ ledger.Micros) error {
-			close(busy)
-			<-release
+		result <- f.writeLog(firstOrg, func(l *deliveryLog, d *draft, _ ledger.Micros) error {
+			close(logBusy)
+			<-releaseLog
 			d.put(firstOrg, []byte("z"), []byte{1})
 			return nil
 		})
 	}()
-	receiveFrom(t, "the delivery log is busy", busy)
+	receiveFrom(t, "the delivery log is busy", logBusy)
 	go func() {
 		_ = f.writeLog(firstOrg, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") })
 	}()
 	gate.open() // the retry's result reaches the delivery log after the panic
-	close(release)
-	if err := receiveFrom(t, "written", failed); err != nil {
+	close(releaseLog)
+	if err := receiveFrom(t, "written", result); err != nil {
 		t.Error(err)
 	}
 	f.advance(24 * time.Hour)
@@ -154,11 +154,11 @@ func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 func TestPanicOfADestinationLosesNothing(t *testing.T) {
 	f := newFixture(t)
 	gate := newGate()
-	r := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
+	r := startReceiver(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	to := f.destinationOf(r)
 	ids := f.notifyMany(to, 1_500)
 	waitFor(t, "under way", func() bool { return r.count() > 0 })
-	f.destinations.Tell(key{firstOrg, merchants, to}, "no message of ours")
+	f.destinations.Tell(destinationKey{firstOrg, merchantClass, to}, "no message of ours")
 	gate.open()
 	f.quiesce()
 	f.advance(time.Minute)
@@ -172,19 +172,19 @@ func TestPanicOfADestinationLosesNothing(t *testing.T) {
 	}
 }
 
-// The second acknowledgement of a duplicate does not remove other notices' marks.
+// When a duplicate of a notice is acknowledged too, the marks of other notices stay.
 func TestDuplicateAcknowledgementKeepsOtherMarks(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
+	r := startReceiver(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	ids := f.notifyMany(to, 10)
 	f.quiesce()
-	page := f.delivery(ids[0]).page
+	pageStart := f.delivery(ids[0]).pageStart
 	for _, id := range ids { // each in a Change of its own
-		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, Page: page, Source: f.delivery(id).Source}
+		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, Page: pageStart, Source: f.delivery(id).Source}
 		f.rescan(uuid.New(), nil) // after a rescan duplicates are possible
 		f.quiesce()
-		f.logs.Tell(firstOrg, outcomes{[]attemptedNotice{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
+		f.deliveryLogs.Tell(firstOrg, attemptsMade{[]attemptedNotice{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
 		f.quiesce()
 	}
 	for _, id := range ids {

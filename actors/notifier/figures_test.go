@@ -31,26 +31,26 @@ func skipUnlessMeasuring(t *testing.T) {
 	}
 }
 
-// apiClient is an API client that sets the platform up.
+// apiClient is an API client that prepares the server; a failed request fails the test.
 type apiClient struct {
 	*testkit.Client
 	t *testing.T
 }
 
-// send sends a body and decodes the response.
+// send sends a body and decodes the response into a value, unless that is nil.
 func (c apiClient) send(method, path, body string, into any) {
 	c.t.Helper()
-	a, err := c.Do(method, path, body)
+	response, err := c.Do(method, path, body)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if a.Status/100 != 2 {
-		c.t.Fatalf("%s %s: %d %s", method, path, a.Status, a.Body)
+	if response.Status/100 != 2 {
+		c.t.Fatalf("%s %s: %d %s", method, path, response.Status, response.Body)
 	}
 	if into == nil {
 		return
 	}
-	if err := a.JSON(into); err != nil {
+	if err := response.JSON(into); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -66,24 +66,23 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 
 // deliveryTimes records, by txid, when creates got their responses and when their notifications arrived.
 type deliveryTimes struct {
-	mu          sync.Mutex
-	respondedAt map[string]time.Time // guarded by mu
-	arrivedAt   map[string]time.Time // guarded by mu
-	hanging     int                  // guarded by mu
+	mu              sync.Mutex
+	respondedAt     map[string]time.Time // guarded by mu
+	arrivedAt       map[string]time.Time // guarded by mu
+	hangingAttempts int                  // guarded by mu
 }
 
-// sink returns a server that acknowledges at all its addresses except the first hang addresses, at which it never
-// responds.
-func (c *deliveryTimes) sink(t *testing.T, hang int) *httptest.Server {
+// sink returns a server that never responds at its first hangingCount addresses, and acknowledges at all others.
+func (c *deliveryTimes) sink(t *testing.T, hangingCount int) *httptest.Server {
 	testOver := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
 		}
-		if n, err := strconv.Atoi(r.URL.Path[1:]); err != nil || n < hang {
+		if n, err := strconv.Atoi(r.URL.Path[1:]); err != nil || n < hangingCount {
 			c.mu.Lock()
-			c.hanging++
+			c.hangingAttempts++
 			c.mu.Unlock()
 			select {
 			case <-r.Context().Done():
@@ -94,7 +93,7 @@ func (c *deliveryTimes) sink(t *testing.T, hang int) *httptest.Server {
 		_, rest, _ := strings.Cut(string(body), `"txid":"`)
 		txid, _, _ := strings.Cut(rest, `"`)
 		c.mu.Lock()
-		if _, again := c.arrivedAt[txid]; !again {
+		if _, alreadyArrived := c.arrivedAt[txid]; !alreadyArrived {
 			c.arrivedAt[txid] = time.Now()
 		}
 		c.mu.Unlock()
@@ -108,31 +107,31 @@ func (c *deliveryTimes) sink(t *testing.T, hang int) *httptest.Server {
 // create's response the notifications of the other 900 arrive.
 func TestFigureHangingDestinations(t *testing.T) {
 	skipUnlessMeasuring(t)
-	const destinations, hang, rate, long = 1_000, 100, 300, time.Minute
-	c := &deliveryTimes{respondedAt: make(map[string]time.Time), arrivedAt: make(map[string]time.Time)}
-	sink := c.sink(t, hang)
+	const destinationCount, hangingCount, ratePerSecond, duration = 1_000, 100, 300, time.Minute
+	times := &deliveryTimes{respondedAt: make(map[string]time.Time), arrivedAt: make(map[string]time.Time)}
+	sink := times.sink(t, hangingCount)
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
 	admin := apiClient{server.Admin(), t}
 	var partner struct{ ID int64 }
 	admin.send("POST", "/api/v1/partners", `{"name":"many","login":"many","pass":"a temporary one"}`, &partner)
-	var key struct{ Key string }
-	admin.send("POST", "/api/v1/api_keys", fmt.Sprintf(`{"name":"k","partner_id":%d}`, partner.ID), &key)
-	for n := range destinations { // each terminal accepts one amount only, so the amount selects the terminal
+	var apiKey struct{ Key string }
+	admin.send("POST", "/api/v1/api_keys", fmt.Sprintf(`{"name":"k","partner_id":%d}`, partner.ID), &apiKey)
+	for n := range destinationCount { // each terminal accepts one amount only, so the amount selects the terminal
 		admin.send("POST", "/api/v1/terminal", fmt.Sprintf(`{"name":"T%d","partner_id":%d,"provider":"simulator","type":"payment","env":"test",`+
 			`"provider_params":{"min_amount":"%[3]d","max_amount":"%[3]d"},"merchant_params":{"notify_url":"%[4]s/%[1]d","secret":"s"}}`,
 			n, partner.ID, 1000+n, sink.URL), nil)
 	}
-	client := server.Anyone().With("x-api-key", key.Key, "x-organization-id", server.Sandbox.OrganizationID)
-	c.load(t, client, destinations, rate, long)
-	c.report(t, hang)
+	client := server.Anyone().With("x-api-key", apiKey.Key, "x-organization-id", server.Sandbox.OrganizationID)
+	times.sendCreates(t, client, destinationCount, ratePerSecond, duration)
+	times.report(t, hangingCount)
 }
 
-// load sends creates at a rate per second, each at its scheduled time, however long the others take.
-func (c *deliveryTimes) load(t *testing.T, client *testkit.Client, destinations, rate int, long time.Duration) {
+// sendCreates sends requests that create a transaction, each at its scheduled time, however long the others take.
+func (c *deliveryTimes) sendCreates(t *testing.T, client *testkit.Client, destinationCount, ratePerSecond int, duration time.Duration) {
 	var clients sync.WaitGroup
-	tick := time.NewTicker(time.Second / time.Duration(rate))
+	tick := time.NewTicker(time.Second / time.Duration(ratePerSecond))
 	defer tick.Stop()
-	end, limit := time.After(long), make(chan struct{}, 256)
+	end, limit := time.After(duration), make(chan struct{}, 256)
 	for n := 0; ; n++ {
 		select {
 		case <-end:
@@ -143,11 +142,11 @@ func (c *deliveryTimes) load(t *testing.T, client *testkit.Client, destinations,
 		limit <- struct{}{}
 		clients.Go(func() {
 			defer func() { <-limit }()
-			to := rand.IntN(destinations)
+			to := rand.IntN(destinationCount)
 			txid := fmt.Sprintf("%d-%d", to, n)
-			a, err := client.Post("/api/v1/transactions", fmt.Sprintf(createForm, 1000+to, txid))
-			if err != nil || a.Status != http.StatusCreated || !strings.Contains(string(a.Body), `"charged"`) {
-				t.Errorf("create: %v %+v", err, a)
+			response, err := client.Post("/api/v1/transactions", fmt.Sprintf(createForm, 1000+to, txid))
+			if err != nil || response.Status != http.StatusCreated || !strings.Contains(string(response.Body), `"charged"`) {
+				t.Errorf("create: %v %+v", err, response)
 				return
 			}
 			c.mu.Lock()
@@ -157,38 +156,38 @@ func (c *deliveryTimes) load(t *testing.T, client *testkit.Client, destinations,
 	}
 }
 
-// report waits for the last notifications and reports how long they took.
-func (c *deliveryTimes) report(t *testing.T, hang int) {
-	toGoodDestination := func() (delays []time.Duration, missing int) {
+// report waits for the last notifications and logs how long the notifications took.
+func (c *deliveryTimes) report(t *testing.T, hangingCount int) {
+	delaysOfGoodDestinations := func() (delays []time.Duration, missing int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for txid, at := range c.respondedAt {
 			to, _, _ := strings.Cut(txid, "-")
-			if n, _ := strconv.Atoi(to); n < hang {
+			if n, _ := strconv.Atoi(to); n < hangingCount {
 				continue
 			}
-			if came, ok := c.arrivedAt[txid]; ok {
-				delays = append(delays, max(0, came.Sub(at)))
+			if arrivedAt, ok := c.arrivedAt[txid]; ok {
+				delays = append(delays, max(0, arrivedAt.Sub(at)))
 			} else {
 				missing++
 			}
 		}
 		return delays, missing
 	}
-	waitFor(t, "the last notifications arrive", func() bool { _, missing := toGoodDestination(); return missing == 0 })
-	delays, _ := toGoodDestination()
+	waitFor(t, "the last notifications arrive", func() bool { _, missing := delaysOfGoodDestinations(); return missing == 0 })
+	delays, _ := delaysOfGoodDestinations()
 	slices.Sort(delays)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t.Logf("%d creates, %d notifications to those that answer: p50 %v, p99 %v, p99.9 %v, last %v after the create's answer; %d attempts hang or hung; load %s",
-		len(c.respondedAt), len(delays), quantile(delays, 0.5), quantile(delays, 0.99), quantile(delays, 0.999), delays[len(delays)-1].Round(time.Microsecond), c.hanging, load())
+		len(c.respondedAt), len(delays), quantile(delays, 0.5), quantile(delays, 0.99), quantile(delays, 0.999), delays[len(delays)-1].Round(time.Microsecond), c.hangingAttempts, loadAverage())
 	if p99 := quantile(delays, 0.99); p99 > 2*time.Second {
 		t.Errorf("p99 is %v, wanted under 2 s", p99)
 	}
 }
 
-// load returns the machine's load average.
-func load() string {
+// loadAverage returns the machine's load average.
+func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return "unknown"
@@ -197,7 +196,7 @@ func load() string {
 }
 
 // TestFigureAMillionRetries measures how long a start with a million waiting deliveries takes, how
-// much memory it uses, and whether due deliveries come first.
+// much memory the process uses, and whether the due deliveries arrive in order.
 func TestFigureAMillionRetries(t *testing.T) {
 	skipUnlessMeasuring(t)
 	const waitingCount, dueCount, otherDestinations = 1_000_000, 100_000, 1_000
@@ -218,75 +217,75 @@ func TestFigureAMillionRetries(t *testing.T) {
 	startTime := time.Now()
 	server.Restart()
 	startTook, memory := time.Since(startTime), residentMiB(t, server.PID())
-	place := make(map[string]int, len(order))
+	wantedPlace := make(map[string]int, len(order))
 	for n, event := range order {
-		place[event] = n
+		wantedPlace[event] = n
 	}
-	furthest := 0
+	maxDisplacement := 0
 	for n := range order {
-		at, isDue := place[receiveFrom(t, "what is due", events)]
+		place, isDue := wantedPlace[receiveFrom(t, "what is due", events)]
 		if !isDue {
 			t.Fatalf("arrival %d was not due", n)
 		}
-		furthest = max(furthest, at-n, n-at)
+		maxDisplacement = max(maxDisplacement, place-n, n-place)
 	}
 	took := time.Since(startTime) - startTook
 	t.Logf("%d wait, %d of them due: ready after %v with %s; the due ones arrived within %v (%.0f/s), none more than %d places off its turn; then %s; load %s",
-		waitingCount, dueCount, startTook.Round(time.Millisecond), memory, took.Round(time.Millisecond), float64(dueCount)/took.Seconds(), furthest, residentMiB(t, server.PID()), load())
+		waitingCount, dueCount, startTook.Round(time.Millisecond), memory, took.Round(time.Millisecond), float64(dueCount)/took.Seconds(), maxDisplacement, residentMiB(t, server.PID()), loadAverage())
 	if startTook > 10*time.Second {
 		t.Errorf("ready after %v, wanted under 10 s", startTook)
 	}
 }
 
 // plantRetries writes deliveries that wait after one failed attempt, all of them for the store's only transaction.
-// Some are due, in the order that is returned; the others are due later.
-func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others int) (order []string) {
+// The first dueCount of them are due, in the returned order of their event_ids; the others are due later.
+func plantRetries(t *testing.T, dir string, org ledger.ID, waitingCount, dueCount, otherDestinations int) (order []string) {
 	t.Helper()
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: discardLog}, Clock: clock.Real{}, Log: discardLog})
+	journal, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: discardLog}, Clock: clock.Real{}, Log: discardLog})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var from posting.Notice
-	v := j.View()
-	err = v.NoticesAscending(org, 0, func(n *posting.Notice) (bool, error) {
-		from = *n
-		from.Body = slices.Clone(n.Body)
+	var sample posting.Notice
+	view := journal.View()
+	err = view.NoticesAscending(org, 0, func(n *posting.Notice) (bool, error) {
+		sample = *n
+		sample.Body = slices.Clone(n.Body)
 		return false, nil
 	})
-	v.Close()
-	if err != nil || from.Booked == 0 {
+	view.Close()
+	if err != nil || sample.Booked == 0 {
 		t.Fatalf("no notice to repeat: %v", err)
 	}
-	terminals := make([]ledger.ID, others)
+	terminals := make([]ledger.ID, otherDestinations)
 	for i := range terminals {
 		terminals[i] = uuid.New()
 	}
 	now := ledger.MicrosOf(time.Now())
 	var writes sync.WaitGroup
-	for first := 0; first < waiting; first += 500 {
-		c := &posting.Change{MustRecord: true}
-		for n := first; n < first+500; n++ {
-			d := &Delivery{
-				ID: ID{from.Booked - ledger.Micros(1+n), posting.Webhook}, Source: from.Source, To: from.To, State: Pending,
-				Next: now + ledger.Micros(time.Hour/time.Microsecond) + ledger.Micros(n), page: from.Page, body: from.Body,
-				Attempts: []Attempt{{At: from.Booked, Status: 500, Failure: "status 500", Took: 3}},
+	for chunkStart := 0; chunkStart < waitingCount; chunkStart += 500 {
+		change := &posting.Change{MustRecord: true}
+		for n := chunkStart; n < chunkStart+500; n++ {
+			delivery := &Delivery{
+				ID: ID{sample.Booked - ledger.Micros(1+n), posting.Webhook}, Source: sample.Source, To: sample.To, State: Pending,
+				Next: now + ledger.Micros(time.Hour/time.Microsecond) + ledger.Micros(n), pageStart: sample.Page, body: sample.Body,
+				Attempts: []Attempt{{At: sample.Booked, Status: 500, Failure: "status 500", Took: 3}},
 			}
 			switch {
-			case n < due: // so that their order differs from that of their events
-				d.Next = now - ledger.Micros(1_000_000) + ledger.Micros(n)
-				order = append(order, EventID(org, d.ID).String())
+			case n < dueCount: // in the reverse order of their events
+				delivery.Next = now - ledger.Micros(1_000_000) + ledger.Micros(n)
+				order = append(order, EventID(org, delivery.ID).String())
 			case n%2 == 0:
-				d.To = terminals[n%others]
+				delivery.To = terminals[n%otherDestinations]
 			}
-			row, err := encodeKept(d)
+			row, err := encodeDelivery(delivery)
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.KVs = append(c.KVs, posting.KV{Org: org, Key: keyKept(d.ID), Value: row},
-				posting.KV{Org: org, Key: keyRetry(d.key(org), d.Next, d.ID), Value: []byte{}})
+			change.KVs = append(change.KVs, posting.KV{Org: org, Key: keyDelivery(delivery.ID), Value: row},
+				posting.KV{Org: org, Key: keyRetry(delivery.key(org), delivery.Next, delivery.ID), Value: []byte{}})
 		}
 		writes.Add(1)
-		j.Submit(c, func(r posting.Receipt) {
+		journal.Submit(change, func(r posting.Receipt) {
 			if r.Err != nil {
 				t.Error(r.Err)
 			}
@@ -294,7 +293,7 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others 
 		})
 	}
 	writes.Wait()
-	if err := j.Close(); err != nil {
+	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return order

@@ -37,7 +37,7 @@ var (
 	discardLog = slog.New(slog.DiscardHandler)
 )
 
-// newRandom returns a source whose seed is printed; MIZAN_SEED repeats a run.
+// newRandom returns a source of random numbers and logs its seed; with the seed in MIZAN_SEED a run is repeated.
 func newRandom(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -52,8 +52,8 @@ func newRandom(t testing.TB) *rand.Rand {
 
 // addressBook has the addresses of destinations. It implements actors.Addresses.
 type addressBook struct {
-	mu   sync.Mutex
-	urls map[ledger.ID]actors.Address // guarded by mu
+	mu        sync.Mutex
+	addresses map[ledger.ID]actors.Address // guarded by mu
 }
 
 func (b *addressBook) Recipient(ledger.ID, int64, money.Env, ledger.ID) (ledger.ID, bool) {
@@ -63,20 +63,20 @@ func (b *addressBook) Recipient(ledger.ID, int64, money.Env, ledger.ID) (ledger.
 func (b *addressBook) Address(_, to ledger.ID) (actors.Address, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	a, ok := b.urls[to]
+	a, ok := b.addresses[to]
 	return a, ok
 }
 
 func (b *addressBook) set(to ledger.ID, a actors.Address) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.urls[to] = a
+	b.addresses[to] = a
 }
 
 func (b *addressBook) remove(to ledger.ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.urls, to)
+	delete(b.addresses, to)
 }
 
 // fixture is a notifier with its journal, on a clock that the test moves or, on request, on the
@@ -93,11 +93,11 @@ type fixture struct {
 	beforeResume      func(*fixture) // called before Resume at a start
 }
 
-func newFixture(t testing.TB, set ...func(*fixture)) *fixture {
+func newFixture(t testing.TB, settings ...func(*fixture)) *fixture {
 	t.Helper()
-	f := &fixture{World: testkit.NewWorld(t, startTime), t: t, addresses: &addressBook{urls: make(map[ledger.ID]actors.Address)}, writeNotification: writeBody}
-	for _, s := range set {
-		s(f)
+	f := &fixture{World: testkit.NewWorld(t, startTime), t: t, addresses: &addressBook{addresses: make(map[ledger.ID]actors.Address)}, writeNotification: writeBody}
+	for _, setting := range settings {
+		setting(f)
 	}
 	f.start()
 	t.Cleanup(f.stop)
@@ -108,7 +108,7 @@ func onRealClock(f *fixture) {
 	f.JournalOptions.Clock, f.RuntimeOptions.Clock = clock.Real{}, clock.Real{}
 }
 
-// writeBody writes the body of the tests' notifications, the same at each attempt.
+// writeBody writes the body of a notification of the tests: it is the same at each attempt.
 func writeBody(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 	data := fmt.Appendf(dst, `{"org":"%v","source":"%v","body":"%x"}`, org, n.Source.ID, n.Body)
 	return actors.NotificationBody{Type: "transaction.charged", Data: data}, nil
@@ -253,7 +253,7 @@ func (f *fixture) rows(org ledger.ID, kind byte) (keys [][]byte) {
 // wantRows checks how many rows of each kind there are.
 func (f *fixture) wantRows(want map[byte]int) {
 	f.t.Helper()
-	for _, kind := range []byte{rowMarks, rowKept, rowRetries, rowParked, rowPosted, rowNotices} {
+	for _, kind := range []byte{rowMarks, rowDeliveries, rowRetries, rowParked, rowPosted, rowNotices} {
 		if got := len(f.rows(firstOrg, kind)); got != want[kind] {
 			f.t.Errorf("%d rows of kind %c, want %d", got, kind, want[kind])
 		}
@@ -276,21 +276,21 @@ type arrival struct {
 
 // gate holds responses back until it is opened.
 type gate struct {
-	once sync.Once
-	ch   chan struct{}
+	once   sync.Once
+	opened chan struct{}
 }
 
-func newGate() *gate { return &gate{ch: make(chan struct{})} }
+func newGate() *gate { return &gate{opened: make(chan struct{})} }
 
-func (g *gate) open() { g.once.Do(func() { close(g.ch) }) }
+func (g *gate) open() { g.once.Do(func() { close(g.opened) }) }
 
-func (g *gate) wait() { <-g.ch }
+func (g *gate) wait() { <-g.opened }
 
 // releaseOne releases one response.
 func (g *gate) releaseOne(t testing.TB) {
 	t.Helper()
 	select {
-	case g.ch <- struct{}{}:
+	case g.opened <- struct{}{}:
 	case <-time.After(patience):
 		t.Fatalf("nobody waits at the gate within %v", patience)
 	}
@@ -307,68 +307,68 @@ func (f *fixture) fillPool(g *gate, run func(func()) error, jobs int) {
 	f.t.Cleanup(g.open) // before the fixture is stopped
 }
 
-// plant writes a KV.
+// plant writes a row into an organization's delivery rows.
 func (f *fixture) plant(org ledger.ID, row, value []byte) {
 	f.t.Helper()
 	f.submit(&posting.Change{MustRecord: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
 }
 
-// removedBefore stores a time as the one before which deliveries were removed.
-func (f *fixture) removedBefore(before ledger.Micros) {
+// plantRemoval stores a time as the one before which deliveries were removed.
+func (f *fixture) plantRemoval(before ledger.Micros) {
 	f.t.Helper()
 	view := f.Journal.View()
 	defer view.Close()
 	d := newDraft()
-	if err := d.removedBefore(view, firstOrg, before); err != nil {
+	if err := d.recordRemoval(view, firstOrg, before); err != nil {
 		f.t.Fatal(err)
 	}
 	d.change.MustRecord = true
 	f.submit(&d.change)
 }
 
-// hangs is the status of a receiver that never responds.
-const hangs = 0
+// noResponse in place of a status makes a receiver never respond.
+const noResponse = 0
 
 // receiver is a merchant's server.
 type receiver struct {
 	*httptest.Server
-	over chan struct{}
+	closing chan struct{}
 
 	mu            sync.Mutex
 	arrivals      []*arrival     // guarded by mu
-	perEvent      map[string]int // guarded by mu: by event
+	perEvent      map[string]int // guarded by mu: number of arrivals by event_id
 	unanswered    int            // guarded by mu: requests without a response yet
 	maxUnanswered int            // guarded by mu: maximum of unanswered
 }
 
-// receive starts a receiver that answers each notification with the status that the function answer returns. The
+// startReceiver starts a receiver that responds to each notification with the status that answer returns. That
 // function may wait for the gates, which are opened at the end of the test.
-func receive(t testing.TB, answer func(*arrival) int, gates ...*gate) *receiver {
-	r := &receiver{perEvent: make(map[string]int), over: make(chan struct{})}
-	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		a := &arrival{header: q.Header}
-		body, err := io.ReadAll(q.Body)
+func startReceiver(t testing.TB, answer func(*arrival) int, gates ...*gate) *receiver {
+	r := &receiver{perEvent: make(map[string]int), closing: make(chan struct{})}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		received := &arrival{header: request.Header}
+		body, err := io.ReadAll(request.Body)
 		if err != nil {
 			return
 		}
-		a.body = string(body)
-		if err := json.Unmarshal(body, a); err != nil {
+		received.body = string(body)
+		if err := json.Unmarshal(body, received); err != nil {
 			t.Errorf("body %q: %v", body, err)
 		}
-		r.arrived(a)
+		r.arrived(received)
 		defer r.answered()
-		a.status = answer(a)
-		if a.status == hangs {
+		received.status = answer(received)
+		if received.status == noResponse {
 			select {
-			case <-q.Context().Done():
-			case <-r.over:
+			case <-request.Context().Done():
+			case <-r.closing:
 			}
 			panic(http.ErrAbortHandler)
 		}
-		w.WriteHeader(a.status)
+		w.WriteHeader(received.status)
 	}))
 	t.Cleanup(func() {
-		close(r.over)
+		close(r.closing)
 		for _, g := range gates {
 			g.open()
 		}
@@ -402,7 +402,7 @@ func (r *receiver) got() []*arrival {
 
 func (r *receiver) count() int { return len(r.got()) }
 
-// events returns how often each event arrived.
+// events returns how often each event_id arrived.
 func (r *receiver) events() map[string]int {
 	n := make(map[string]int)
 	for _, a := range r.got() {
@@ -411,7 +411,7 @@ func (r *receiver) events() map[string]int {
 	return n
 }
 
-// wantOnce checks that each event arrived once, and nothing else.
+// wantOnce checks that each of the deliveries arrived once, and no other.
 func (r *receiver) wantOnce(t testing.TB, org ledger.ID, ids []ID) {
 	t.Helper()
 	got := r.events()
@@ -428,7 +428,7 @@ func (r *receiver) wantOnce(t testing.TB, org ledger.ID, ids []ID) {
 
 func alwaysStatus(status int) func(*arrival) int { return func(*arrival) int { return status } }
 
-// mustReturn fails the test if fn does not return.
+// mustReturn fails the test if fn does not return in time.
 func mustReturn(t testing.TB, what string, fn func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -441,11 +441,11 @@ func waitFor(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	guard := time.After(patience)
+	timeout := time.After(patience)
 	for !holds() {
 		select {
 		case <-tick.C:
-		case <-guard:
+		case <-timeout:
 			t.Fatalf("%s: not within %v", what, patience)
 		}
 	}

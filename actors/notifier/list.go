@@ -12,12 +12,12 @@ import (
 // Bounds of one page of a list. A search that reaches a bound ends and returns the position to
 // continue from.
 const (
-	maxListedPages  = 64     // pages of notices that are read
-	maxUntriedPages = 4_096  // as maxListedPages, for the search for deliveries that were not tried yet
-	maxListedRows   = 16_384 // notices and deliveries that are looked at, after which no more are fetched
-	maxKeptRead     = 1_024  // deliveries with rows of their own that are fetched at once
-	maxEventsRead   = 256    // events of a transaction
-	maxIndexed      = 65_536 // keys of waiting or parked deliveries
+	maxListedPages    = 64     // pages of notices that one call of List reads
+	maxUntriedPages   = 4_096  // the same for a list of deliveries that were not tried yet
+	maxListedRows     = 16_384 // after this many notices and deliveries no more are read
+	maxDeliveriesRead = 1_024  // deliveries with rows of their own that are read at once
+	maxEventsRead     = 256    // events of a transaction
+	maxIndexKeys      = 65_536 // keys of waiting or parked deliveries that are read
 )
 
 // Query selects deliveries. Zero fields select all.
@@ -26,8 +26,8 @@ type Query struct {
 	To          ledger.ID     // only this destination
 	State       State         // only this state
 	From, Until ledger.Micros // booked no earlier than From and no later than Until
-	Before      Position      // only deliveries older than this position: they follow it in the list
-	Limit       int           // number of rows, above zero
+	Before      Position      // only deliveries that follow this position in the list
+	Limit       int           // the most deliveries on one page of the list, above zero
 }
 
 // Position is a place in a list, directly after a delivery. As Query.Before the zero value is the
@@ -35,12 +35,11 @@ type Query struct {
 type Position struct {
 	ID
 	// Untried says that the place is among the pending deliveries that were not tried yet; without
-	// an ID it is before the first of them.
+	// an ID the place is before the first of them.
 	Untried bool
 }
 
-// Body returns the notice's body as it is stored: what the NotificationWriter for its kind of record
-// wrote.
+// Body returns the notice's body as it is stored.
 func (d *Delivery) Body() []byte { return d.body }
 
 // compare orders deliveries by their events, and those of one event by channel.
@@ -52,246 +51,248 @@ func (id ID) compare(other ID) int {
 // from; the zero position means that there are no more. Pending deliveries are listed in two parts:
 // first those that wait for another attempt, then those that were not tried yet. If the query
 // selects few of many deliveries, a page may be short or even empty. A page of waiting or parked
-// deliveries is short only if more than maxIndexed deliveries wait or are parked, however many were
+// deliveries is short only if more than maxIndexKeys deliveries wait or are parked, however many were
 // delivered. The error is the store's.
-func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next Position, err error) {
-	view := s.rt.Journal.View()
+func (s *Service) List(org ledger.ID, q Query) (deliveries []*Delivery, next Position, err error) {
+	view := s.runtime.Journal.View()
 	defer view.Close()
-	oldest, err := s.oldest(view, org)
+	retentionStart, err := s.retentionStart(view, org)
 	if err != nil {
 		return nil, Position{}, err
 	}
-	removed, err := Removed(view, org)
+	removedBefore, err := Removed(view, org)
 	if err != nil {
 		return nil, Position{}, err
 	}
-	l := &listing{
-		limits: s.limits, view: view, org: org, q: &q, oldest: oldest, removed: removed,
-		from: ID{q.From, posting.Webhook}, top: ID{1<<63 - 1, posting.Bulletin}, untried: q.Before.Untried,
+	search := &listing{
+		limits: s.limits, view: view, org: org, query: &q, retentionStart: retentionStart, removedBefore: removedBefore,
+		oldestID: ID{q.From, posting.Webhook}, upperBound: ID{1<<63 - 1, posting.Bulletin}, amongUntried: q.Before.Untried,
 	}
-	if q.Until != 0 && q.Until < l.top.Booked {
-		l.top = ID{q.Until + 1, posting.Webhook}
+	if q.Until != 0 && q.Until < search.upperBound.Booked {
+		search.upperBound = ID{q.Until + 1, posting.Webhook}
 	}
-	l.readDownTo = l.top
-	if before := q.Before.ID; before != (ID{}) && before.compare(l.readDownTo) < 0 {
-		l.readDownTo = before
+	search.readDownTo = search.upperBound
+	if before := q.Before.ID; before != (ID{}) && before.compare(search.readDownTo) < 0 {
+		search.readDownTo = before
 	}
-	if l.readDownTo.Booked > 0 {
-		err = l.search()
+	if search.readDownTo.Booked > 0 {
+		err = search.run()
 	}
-	return l.found, l.next, err
+	return search.deliveries, search.nextPosition, err
 }
 
 // listing is a search for one page, from the newest delivery on.
 type listing struct {
-	limits     limits
-	view       *posting.View
-	org        ledger.ID
-	q          *Query
-	oldest     ledger.Micros // deliveries booked earlier are only listed while they are pending
-	removed    ledger.Micros // notices booked earlier may have been removed; of their deliveries only those with a row of their own remain
-	from       ID            // the oldest delivery that may be listed
-	top        ID            // all listed deliveries are older than this
-	readDownTo ID            // everything newer, and this delivery, was looked at
-	untried    bool          // the search is among the pending deliveries without a row of their own
+	limits         limits
+	view           *posting.View
+	org            ledger.ID
+	query          *Query
+	retentionStart ledger.Micros // deliveries booked earlier are only listed while they are pending
+	removedBefore  ledger.Micros // earlier notices may have been removed; of their deliveries only those with a row of their own remain
+	oldestID       ID            // the oldest delivery that may be listed
+	upperBound     ID            // all listed deliveries are older than this
+	readDownTo     ID            // this delivery and everything newer was looked at
+	amongUntried   bool          // the search is among the pending deliveries without a row of their own
 
-	found     []*Delivery
-	last      Position // of the last delivery found
-	next      Position
-	pageEnded bool // the page is full, or a bound was reached
-	pages     int  // pages of notices that were read
-	rowsRead  int
+	deliveries   []*Delivery
+	lastPosition Position // of the last delivery found
+	nextPosition Position
+	pageEnded    bool // the page is full, or a bound was reached
+	pagesRead    int  // pages of notices that were read
+	rowsRead     int
 }
 
-func (l *listing) search() error {
+func (l *listing) run() error {
 	switch {
-	case l.q.Transaction != (ledger.ID{}):
+	case l.query.Transaction != (ledger.ID{}):
 		return l.listOfTransaction()
-	case l.q.State == Pending:
+	case l.query.State == Pending:
 		return l.listPending()
-	case l.q.State == Parked:
+	case l.query.State == Parked:
 		return l.listIndexed(rowParked)
 	}
 	if err := l.listPages(); err != nil {
 		return err
 	}
-	return l.listDownTo(l.from, nil, nil)
+	return l.listDownTo(l.oldestID, nil, nil)
 }
 
-// end ends the page before the list's end.
-func (l *listing) end(next ID) { l.pageEnded, l.next = true, Position{next, l.untried} }
+// endPage ends the page at a bound, before the list's end; the next page begins after the given ID.
+func (l *listing) endPage(after ID) {
+	l.pageEnded, l.nextPosition = true, Position{after, l.amongUntried}
+}
 
 // add puts a delivery on the page if the query selects it. A delivery beyond the limit ends the
 // page.
 func (l *listing) add(d *Delivery) {
 	switch {
-	case forgotten(d, l.oldest) || l.q.State != 0 && d.State != l.q.State:
-	case l.q.To != (ledger.ID{}) && d.To != l.q.To:
-	case len(l.found) == l.q.Limit:
-		l.pageEnded, l.next = true, l.last
+	case isExpired(d, l.retentionStart) || l.query.State != 0 && d.State != l.query.State:
+	case l.query.To != (ledger.ID{}) && d.To != l.query.To:
+	case len(l.deliveries) == l.query.Limit:
+		l.pageEnded, l.nextPosition = true, l.lastPosition
 	default:
-		l.found, l.last = append(l.found, d), Position{d.ID, l.untried}
+		l.deliveries, l.lastPosition = append(l.deliveries, d), Position{d.ID, l.amongUntried}
 	}
 }
 
 // listPending lists the deliveries that wait for another attempt, which have rows of their own, and
 // then those that were not tried yet.
 func (l *listing) listPending() error {
-	if !l.untried {
+	if !l.amongUntried {
 		if err := l.listIndexed(rowRetries); err != nil || l.pageEnded {
 			return err
 		}
-		l.untried, l.readDownTo, l.last = true, l.top, Position{Untried: true}
+		l.amongUntried, l.readDownTo, l.lastPosition = true, l.upperBound, Position{Untried: true}
 	}
 	return l.listUntried()
 }
 
-// listUntried lists pending deliveries without a row of their own. It stops at the cursor: every
-// notice before it has a mark (its result) or a row of its own.
+// listUntried lists pending deliveries without a row of their own. It stops at the cursor: on earlier pages every
+// notice has a mark of its acknowledgement or a row of its own.
 func (l *listing) listUntried() error {
-	settled, err := readCursor(l.view, l.org)
+	cursor, err := readCursor(l.view, l.org)
 	if err != nil {
 		return err
 	}
-	return l.view.NoticePages(l.org, l.readDownTo.Booked, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
-		if page < settled {
+	return l.view.NoticePages(l.org, l.readDownTo.Booked, func(pageStart ledger.Micros, notices []posting.Notice) (bool, error) {
+		if pageStart < cursor {
 			return false, nil
 		}
-		if l.pages++; l.pages > l.limits.untriedPages || l.rowsRead >= maxListedRows {
-			l.end(l.readDownTo)
+		if l.pagesRead++; l.pagesRead > l.limits.untriedPages || l.rowsRead >= maxListedRows {
+			l.endPage(l.readDownTo)
 			return false, nil
 		}
 		l.rowsRead += len(notices)
-		marked, err := readMarks(l.view, l.org, page)
+		marked, err := readMarks(l.view, l.org, pageStart)
 		if err != nil {
 			return false, err
 		}
 		slices.SortFunc(notices, func(a, b posting.Notice) int { return idOf(&b).compare(idOf(&a)) })
 		for i := range notices {
 			id := idOf(&notices[i])
-			if l.pageEnded || id.compare(l.from) < 0 {
+			if l.pageEnded || id.compare(l.oldestID) < 0 {
 				return false, nil
 			}
 			if err := l.addUntried(&notices[i], marked); err != nil {
 				return false, err
 			}
 		}
-		l.readDownTo = ID{page, posting.Webhook}
-		return page > l.removed, nil
+		l.readDownTo = ID{pageStart, posting.Webhook}
+		return pageStart > l.removedBefore, nil
 	})
 }
 
-// addUntried lists the notice if it is neither marked nor has a row of its own.
+// addUntried lists the notice's delivery if it has neither a mark nor a row of its own.
 func (l *listing) addUntried(n *posting.Notice, marked map[ID]mark) error {
 	id := idOf(n)
-	if _, isMarked := marked[id]; isMarked || id.compare(l.readDownTo) >= 0 || n.Booked < l.removed || l.q.To != (ledger.ID{}) && l.q.To != n.To {
+	if _, isMarked := marked[id]; isMarked || id.compare(l.readDownTo) >= 0 || n.Booked < l.removedBefore || l.query.To != (ledger.ID{}) && l.query.To != n.To {
 		return nil
 	}
-	hasRow, err := isKept(l.view, l.org, id)
+	hasRow, err := hasOwnRow(l.view, l.org, id)
 	if err == nil && !hasRow {
-		l.add(ofNotice(n, marked))
+		l.add(deliveryWithoutRow(n, marked))
 	}
 	return err
 }
 
-// listPages lists the deliveries of pages of notices.
+// listPages reads pages of notices, the newest first, and lists the deliveries of each page's time.
 func (l *listing) listPages() error {
-	return l.view.NoticePages(l.org, l.readDownTo.Booked, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
-		if l.pages++; l.pages > maxListedPages {
-			l.end(l.readDownTo)
+	return l.view.NoticePages(l.org, l.readDownTo.Booked, func(pageStart ledger.Micros, notices []posting.Notice) (bool, error) {
+		if l.pagesRead++; l.pagesRead > maxListedPages {
+			l.endPage(l.readDownTo)
 			return false, nil
 		}
-		first := ID{page, posting.Webhook}
-		if first.compare(l.from) < 0 {
-			first = l.from
+		downTo := ID{pageStart, posting.Webhook}
+		if downTo.compare(l.oldestID) < 0 {
+			downTo = l.oldestID
 		}
-		marked, err := readMarks(l.view, l.org, page)
+		marked, err := readMarks(l.view, l.org, pageStart)
 		if err == nil {
-			err = l.listDownTo(first, notices, marked)
+			err = l.listDownTo(downTo, notices, marked)
 		}
-		return !l.pageEnded && first != l.from && page > l.removed, err
+		return !l.pageEnded && downTo != l.oldestID && pageStart > l.removedBefore, err
 	})
 }
 
-// listDownTo lists deliveries down to first: those with rows of their own, and those of the page's
-// notices that have none.
-func (l *listing) listDownTo(first ID, notices []posting.Notice, marked map[ID]mark) error {
-	for !l.pageEnded && first.compare(l.readDownTo) < 0 {
+// listDownTo lists the deliveries that are not older than downTo: those with rows of their own, and those of the
+// given notices that have no row.
+func (l *listing) listDownTo(downTo ID, notices []posting.Notice, marked map[ID]mark) error {
+	for !l.pageEnded && downTo.compare(l.readDownTo) < 0 {
 		if l.rowsRead >= maxListedRows {
-			l.end(l.readDownTo)
+			l.endPage(l.readDownTo)
 			break
 		}
-		rows, complete, err := l.unlistedKept(first)
+		rows, complete, err := l.unlistedWithRow(downTo)
 		if err != nil {
 			return err
 		}
-		from := first
+		reachedID := downTo
 		if !complete {
-			from = rows[len(rows)-1].ID
+			reachedID = rows[len(rows)-1].ID
 		}
 		l.rowsRead += len(rows) + len(notices)
-		rows = append(rows, l.withoutRow(from, rows, notices, marked)...)
+		rows = append(rows, l.withoutRow(reachedID, rows, notices, marked)...)
 		slices.SortFunc(rows, func(a, b *Delivery) int { return b.compare(a.ID) })
 		for i := 0; i < len(rows) && !l.pageEnded; i++ {
 			l.add(rows[i])
 		}
-		l.readDownTo = from
+		l.readDownTo = reachedID
 	}
 	return nil
 }
 
-// withoutRow returns deliveries of those notices, not older than first, that have no row in kept and that
-// the query selects.
-func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notice, marked map[ID]mark) (withoutRows []*Delivery) {
+// withoutRow returns the deliveries of notices that are not older than downTo, are not among withRows and are
+// selected by the query.
+func (l *listing) withoutRow(downTo ID, withRows []*Delivery, notices []posting.Notice, marked map[ID]mark) (withoutRows []*Delivery) {
 	for i := range notices {
 		n := &notices[i]
 		id := idOf(n)
-		if id.compare(first) < 0 || id.compare(l.readDownTo) >= 0 || n.Booked < l.removed || l.q.To != (ledger.ID{}) && l.q.To != n.To {
+		if id.compare(downTo) < 0 || id.compare(l.readDownTo) >= 0 || n.Booked < l.removedBefore || l.query.To != (ledger.ID{}) && l.query.To != n.To {
 			continue
 		}
-		_, hasRow := slices.BinarySearchFunc(kept, id, func(d *Delivery, id ID) int { return id.compare(d.ID) })
-		if _, isMarked := marked[id]; hasRow || isMarked && n.Booked < l.oldest || l.q.State != 0 && !isMarked {
+		_, hasRow := slices.BinarySearchFunc(withRows, id, func(d *Delivery, id ID) int { return id.compare(d.ID) })
+		if _, isMarked := marked[id]; hasRow || isMarked && n.Booked < l.retentionStart || l.query.State != 0 && !isMarked {
 			continue
 		}
-		withoutRows = append(withoutRows, ofNotice(n, marked))
+		withoutRows = append(withoutRows, deliveryWithoutRow(n, marked))
 	}
 	return withoutRows
 }
 
-// unlistedKept returns the deliveries with rows of their own that are not listed yet and not older than
-// first, in the list's order. If there are more, complete is false.
-func (l *listing) unlistedKept(first ID) (kept []*Delivery, complete bool, err error) {
+// unlistedWithRow returns the deliveries with rows of their own that are not listed yet and not older than downTo, in
+// the list's order. If there are more, complete is false.
+func (l *listing) unlistedWithRow(downTo ID) (withRows []*Delivery, complete bool, err error) {
 	complete = true
-	err = l.view.KVsDescending(l.org, []byte{rowKept}, keyKept(l.readDownTo), func(row, value []byte) (bool, error) {
-		id, ok := idAfter(row, 1)
+	err = l.view.KVsDescending(l.org, []byte{rowDeliveries}, keyDelivery(l.readDownTo), func(row, value []byte) (bool, error) {
+		id, ok := idAtEnd(row, 1)
 		switch {
 		case !ok:
 			return false, fmt.Errorf("delivery with key %x", row)
 		case id.compare(l.readDownTo) >= 0:
 			return true, nil
-		case id.compare(first) < 0:
+		case id.compare(downTo) < 0:
 			return false, nil
-		case len(kept) == maxKeptRead:
+		case len(withRows) == maxDeliveriesRead:
 			complete = false
 			return false, nil
 		}
-		d, err := decodeKept(id, value)
-		kept = append(kept, d)
+		d, err := decodeDelivery(id, value)
+		withRows = append(withRows, d)
 		return err == nil, err
 	})
-	return kept, complete, err
+	return withRows, complete, err
 }
 
-// idAfter reads the delivery's id at the end of a key, after head bytes.
-func idAfter(row []byte, head int) (id ID, ok bool) {
-	if len(row) != head+idSize {
+// idAtEnd reads the delivery's id at the end of a key, after a prefix.
+func idAtEnd(row []byte, prefixLen int) (id ID, ok bool) {
+	if len(row) != prefixLen+idSize {
 		return id, false
 	}
-	return readID(row[head:]), true
+	return readID(row[prefixLen:]), true
 }
 
 // listIndexed lists waiting or parked deliveries by the rows that name them. If there are too many such
-// rows, it reads all deliveries with rows of their own instead: most of them are then in this state, so
+// rows, it reads all deliveries with rows of their own instead: most of those then wait or are parked, so
 // few are read in vain.
 func (l *listing) listIndexed(kind byte) error {
 	ids, complete, err := l.indexedIDs(kind)
@@ -299,11 +300,11 @@ func (l *listing) listIndexed(kind byte) error {
 		return err
 	}
 	if !complete {
-		return l.listDownTo(l.from, nil, nil)
+		return l.listDownTo(l.oldestID, nil, nil)
 	}
 	slices.SortFunc(ids, func(a, b ID) int { return b.compare(a) })
-	for _, id := range ids[:min(len(ids), l.q.Limit+1)] {
-		d, err := findKept(l.view, l.org, id)
+	for _, id := range ids[:min(len(ids), l.query.Limit+1)] {
+		d, err := findDelivery(l.view, l.org, id)
 		if err != nil {
 			return err
 		}
@@ -315,28 +316,28 @@ func (l *listing) listIndexed(kind byte) error {
 	return nil
 }
 
-// indexedIDs returns the deliveries that rows of the kind name and the query selects. If there
-// are too many rows, complete is false.
+// indexedIDs returns the deliveries that are named by rows of the given kind and selected by the query. If there are
+// too many rows, complete is false.
 func (l *listing) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
 	prefixes := [][]byte{{kind}}
-	if to := l.q.To; to != (ledger.ID{}) {
-		prefixes = [][]byte{keyWaiting(kind, key{l.org, merchants, to}), keyWaiting(kind, key{l.org, operators, to})}
+	if to := l.query.To; to != (ledger.ID{}) {
+		prefixes = [][]byte{keyWaiting(kind, destinationKey{l.org, merchantClass, to}), keyWaiting(kind, destinationKey{l.org, operatorClass, to})}
 	}
-	size := waitingHead + idSize
+	keySize := waitingPrefixLen + idSize
 	if kind == rowRetries {
-		size += 8 // the due time
+		keySize += 8 // the due time
 	}
-	rows, complete := 0, true
+	rowCount, complete := 0, true
 	for _, prefix := range prefixes {
 		err := l.view.KVKeys(l.org, prefix, nil, func(row []byte) ([]byte, bool, error) {
-			if rows++; rows > l.limits.indexed {
+			if rowCount++; rowCount > l.limits.indexKeys {
 				complete = false
 				return nil, false, nil
 			}
-			if len(row) != size {
+			if len(row) != keySize {
 				return nil, false, fmt.Errorf("waiting or parked delivery with key %x", row)
 			}
-			if id := readID(row[size-idSize:]); id.compare(l.from) >= 0 && id.compare(l.readDownTo) < 0 {
+			if id := readID(row[keySize-idSize:]); id.compare(l.oldestID) >= 0 && id.compare(l.readDownTo) < 0 {
 				ids = append(ids, id)
 			}
 			return nil, true, nil
@@ -350,24 +351,24 @@ func (l *listing) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
 
 // listOfTransaction lists the deliveries of one transaction, by its events.
 func (l *listing) listOfTransaction() error {
-	source, eventsRead := ledger.Source{Kind: ledger.Transaction, ID: l.q.Transaction}, 0
-	return l.view.SourceEvents(l.org, source, func(e ledger.Event) (bool, error) {
-		if e.Booked < l.from.Booked {
+	source, eventsRead := ledger.Source{Kind: ledger.Transaction, ID: l.query.Transaction}, 0
+	return l.view.SourceEvents(l.org, source, func(event ledger.Event) (bool, error) {
+		if event.Booked < l.oldestID.Booked {
 			return false, nil
 		}
-		if e.Booked > l.readDownTo.Booked {
+		if event.Booked > l.readDownTo.Booked {
 			return true, nil
 		}
 		if eventsRead++; eventsRead > maxEventsRead {
-			l.end(ID{e.Booked + 1, posting.Webhook})
+			l.endPage(ID{event.Booked + 1, posting.Webhook})
 			return false, nil
 		}
 		for _, channel := range [...]posting.Channel{posting.Operators, posting.Webhook} {
-			id := ID{e.Booked, channel}
+			id := ID{event.Booked, channel}
 			if l.pageEnded || id.compare(l.readDownTo) >= 0 {
 				continue
 			}
-			d, err := readFrom(l.view, l.org, id, l.oldest)
+			d, err := readFrom(l.view, l.org, id, l.retentionStart)
 			switch {
 			case ledger.IsRefusal(err, ledger.NotFound):
 			case err != nil:

@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// walk lists all pages, and returns how many there were.
-func (f *fixture) walk(q Query) (rows []*Delivery, pages int) {
+// listAll lists all pages from the query's position on, and returns how many there were.
+func (f *fixture) listAll(q Query) (rows []*Delivery, pages int) {
 	f.t.Helper()
 	for {
 		page, next, err := f.List(firstOrg, q)
@@ -35,34 +35,34 @@ func (f *fixture) walk(q Query) (rows []*Delivery, pages int) {
 	}
 }
 
-// shown formats a delivery for comparison.
-func shown(d *Delivery) string {
+// describe formats a delivery for comparison.
+func describe(d *Delivery) string {
 	return fmt.Sprintf("%d/%v %v to %v of %v, %d attempts, next %d, %q", d.Booked, d.Channel, d.State, d.To, d.Source.ID, len(d.Attempts), d.Next, d.body)
 }
 
-func allShown(all []*Delivery) (texts []string) {
+func describeAll(all []*Delivery) (texts []string) {
 	for _, d := range all {
-		texts = append(texts, shown(d))
+		texts = append(texts, describe(d))
 	}
 	return texts
 }
 
-// For every query and page length a list has exactly the deliveries that match when each is read by
-// itself, newest first.
+// For every query and page length, a list has the same deliveries as a test that reads all of them one by one and
+// selects those that match, newest first.
 func TestListAgreesWithSingleReads(t *testing.T) {
 	t.Parallel()
 	random := newRandom(t)
 	f := newFixture(t)
-	answering, failing := f.destinationOf(receive(t, alwaysStatus(200))), uuid.New()
+	answering, failing := f.destinationOf(startReceiver(t, alwaysStatus(200))), uuid.New()
 	var ids []ID
-	add := func(id ...ID) { ids = append(ids, id...) }
+	addIDs := func(id ...ID) { ids = append(ids, id...) }
 	for i := range 60 {
 		to := [...]ledger.ID{answering, failing}[random.IntN(2)]
 		switch random.IntN(6) {
 		case 0:
-			add(f.notifyMany(to, 1+random.IntN(20))...)
+			addIDs(f.notifyMany(to, 1+random.IntN(20))...)
 		case 1:
-			add(f.notify(firstOrg, posting.Operators, to)...)
+			addIDs(f.notify(firstOrg, posting.Operators, to)...)
 		case 2:
 			if err := f.Post(firstOrg, to, []byte("b"), fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
@@ -77,15 +77,15 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 				}
 			}
 		default:
-			add(f.notifyOne(to))
+			addIDs(f.notifyOne(to))
 		}
 	}
 	f.quiesce()
-	whole, _ := f.walk(Query{Limit: 10_000})
+	listed, _ := f.listAll(Query{Limit: 10_000})
 	var all []*Delivery
-	for _, d := range whole { // single reads do not return bulletins
+	for _, d := range listed { // Post does not return the ids of bulletins
 		if d.Channel == posting.Bulletin {
-			add(d.ID)
+			addIDs(d.ID)
 		}
 	}
 	for _, id := range ids {
@@ -120,8 +120,8 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 		if q.State == Pending && q.Transaction == (ledger.ID{}) { // waiting deliveries first, then untried ones
 			slices.SortStableFunc(want, func(a, b *Delivery) int { return cmp.Compare(min(1, len(b.Attempts)), min(1, len(a.Attempts))) })
 		}
-		if got, _ := f.walk(q); !slices.Equal(allShown(got), allShown(want)) {
-			t.Fatalf("%+v lists %d, want %d:\n%v\n%v", q, len(got), len(want), allShown(got), allShown(want))
+		if got, _ := f.listAll(q); !slices.Equal(describeAll(got), describeAll(want)) {
+			t.Fatalf("%+v lists %d, want %d:\n%v\n%v", q, len(got), len(want), describeAll(got), describeAll(want))
 		}
 	}
 }
@@ -133,13 +133,13 @@ func TestListReadsABoundedNumberOfRows(t *testing.T) {
 	to := uuid.New()
 	oldest := f.notifyOne(to)
 	f.quiesce()
-	const n = maxListedRows + maxKeptRead + 10
+	const n = maxListedRows + maxDeliveriesRead + 10
 	f.parkBulletins(to, oldest.Booked+1, n)
-	if rows, pages := f.walk(Query{State: Delivered, Limit: 10}); len(rows) != 0 || pages < 2 || pages > 4 {
+	if rows, pages := f.listAll(Query{State: Delivered, Limit: 10}); len(rows) != 0 || pages < 2 || pages > 4 {
 		t.Errorf("%d rows on %d pages", len(rows), pages)
 	}
 	for _, q := range []Query{{Limit: 900}, {Limit: 5_000}, {Limit: 1_500, State: Parked}, {Limit: 2_000, State: Parked, To: to}} {
-		rows, _ := f.walk(q)
+		rows, _ := f.listAll(q)
 		want := n
 		if q.State == 0 {
 			want++ // the notice of the transaction, which is older than all of these
@@ -153,15 +153,15 @@ func TestListReadsABoundedNumberOfRows(t *testing.T) {
 // parkBulletins writes parked deliveries to operators, as a delivery log would.
 func (f *fixture) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 	f.t.Helper()
-	for first := 0; first < n; first += 500 {
+	for chunkStart := 0; chunkStart < n; chunkStart += 500 {
 		c := new(posting.Change)
-		for i := first; i < min(n, first+500); i++ {
+		for i := chunkStart; i < min(n, chunkStart+500); i++ {
 			d := &Delivery{ID: ID{from + ledger.Micros(i), posting.Bulletin}, To: to, State: Parked, body: []byte("b")}
-			row, err := encodeKept(d)
+			row, err := encodeDelivery(d)
 			if err != nil {
 				f.t.Fatal(err)
 			}
-			c.KVs = append(c.KVs, posting.KV{Org: firstOrg, Key: keyKept(d.ID), Value: row},
+			c.KVs = append(c.KVs, posting.KV{Org: firstOrg, Key: keyDelivery(d.ID), Value: row},
 				posting.KV{Org: firstOrg, Key: keyParked(d.key(firstOrg), d.ID), Value: []byte{}})
 		}
 		f.submit(c)
@@ -172,9 +172,9 @@ func (f *fixture) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 func TestWaitingDeliveryIsListedFirstDespiteManyDelivered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	answering, failing, other := f.destinationOf(receive(t, alwaysStatus(200))), uuid.New(), uuid.New()
+	answering, failing, other := f.destinationOf(startReceiver(t, alwaysStatus(200))), uuid.New(), uuid.New()
 	parked := []ID{f.notifyOne(other), f.notifyOne(failing)}
-	f.advance(8 * time.Hour) // five attempts have failed, and the sixth too
+	f.advance(8 * time.Hour) // all six attempts have failed
 	var waiting []ID
 	for range 5 {
 		waiting = append(waiting, f.notifyOne(failing))
@@ -188,13 +188,13 @@ func TestWaitingDeliveryIsListedFirstDespiteManyDelivered(t *testing.T) {
 		want []ID
 	}{
 		"pending":            {Query{State: Pending, Limit: 10}, waiting},
-		"pending at one":     {Query{State: Pending, Limit: 10, To: failing}, waiting},
-		"pending at another": {Query{State: Pending, Limit: 10, To: other}, nil},
+		"pending of failing": {Query{State: Pending, Limit: 10, To: failing}, waiting},
+		"pending of other":   {Query{State: Pending, Limit: 10, To: other}, nil},
 		"the newest pending": {Query{State: Pending, Limit: 2}, waiting[3:]},
 		"pending, older":     {Query{State: Pending, Limit: 10, Until: waiting[2].Booked}, waiting[:3]},
 		"pending, newer":     {Query{State: Pending, Limit: 10, From: waiting[2].Booked}, waiting[2:]},
 		"parked":             {Query{State: Parked, Limit: 10}, parked},
-		"parked at one":      {Query{State: Parked, Limit: 10, To: failing}, parked[1:]},
+		"parked of failing":  {Query{State: Parked, Limit: 10, To: failing}, parked[1:]},
 		"the newest parked":  {Query{State: Parked, Limit: 1}, parked[1:]},
 	} {
 		rows, _, err := f.List(firstOrg, c.q)
@@ -213,15 +213,15 @@ func TestWaitingDeliveryIsListedFirstDespiteManyDelivered(t *testing.T) {
 }
 
 // If more deliveries wait than the number of keys that List reads, List reads the deliveries' own rows in order.
-func TestNewestOfTooManyWaitingDeliveriesAreListed(t *testing.T) {
+func TestListOfTooManyWaitingDeliveriesIsComplete(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	bad := uuid.New()
-	waiting := f.notifyMany(bad, 40)
+	failing := uuid.New()
+	waiting := f.notifyMany(failing, 40)
 	f.quiesce()
-	f.limits.indexed = 20
-	for _, q := range []Query{{State: Pending, Limit: 7}, {State: Pending, Limit: 100}, {State: Pending, Limit: 7, To: bad}} {
-		rows, _ := f.walk(q)
+	f.limits.indexKeys = 20
+	for _, q := range []Query{{State: Pending, Limit: 7}, {State: Pending, Limit: 100}, {State: Pending, Limit: 7, To: failing}} {
+		rows, _ := f.listAll(q)
 		var got []ID
 		for _, d := range rows {
 			got = append(got, d.ID)
@@ -233,28 +233,27 @@ func TestNewestOfTooManyWaitingDeliveriesAreListed(t *testing.T) {
 	}
 }
 
-// Pages of notices before the cursor have no pending deliveries, so a list of pending ones does not
-// read them.
+// All notices on pages before the cursor were tried, so a list of pending deliveries does not read those pages.
 func TestPendingDeliveriesAreFoundByTheirOwnRows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	to := f.destinationOf(receive(t, alwaysStatus(200)))
+	to := f.destinationOf(startReceiver(t, alwaysStatus(200)))
 	f.limits.untriedPages = 20
 	for range 30 {
 		f.notifyOne(to)
 	}
 	f.quiesce()
-	if _, pages := f.walk(Query{State: Pending, Limit: 10}); pages != 2 {
+	if _, pages := f.listAll(Query{State: Pending, Limit: 10}); pages != 2 {
 		t.Errorf("%d requests before the cursor has moved", pages)
 	}
 	f.moveCursor(firstOrg)
 	f.quiesce()
-	if rows, pages := f.walk(Query{State: Pending, Limit: 10}); pages != 1 || len(rows) != 0 {
+	if rows, pages := f.listAll(Query{State: Pending, Limit: 10}); pages != 1 || len(rows) != 0 {
 		t.Errorf("%d rows in %d requests", len(rows), pages)
 	}
 }
 
-// A page of a transaction with very many events reads a bounded number of them.
+// One call of List for a transaction with very many events reads a bounded number of the events.
 func TestListOfATransactionReadsABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -275,7 +274,7 @@ func TestListOfATransactionReadsABoundedNumberOfEvents(t *testing.T) {
 	}
 	f.quiesce()
 	for _, limit := range []int{7, 1_000} {
-		rows, pages := f.walk(Query{Transaction: source.ID, Limit: limit})
+		rows, pages := f.listAll(Query{Transaction: source.ID, Limit: limit})
 		if len(rows) != withNotice || pages < (withNotice+withoutNotice)/maxEventsRead {
 			t.Errorf("%d rows on %d pages, want %d", len(rows), pages, withNotice)
 		}
@@ -303,10 +302,10 @@ func TestOldDeliveryIsShownWhilePending(t *testing.T) {
 	waiting := f.notifyOne(to)
 	f.quiesce()
 	oldest := waiting.Booked + 1
-	f.removedBefore(oldest)
-	rows, _ := f.walk(Query{Limit: 10})
+	f.plantRemoval(oldest)
+	rows, _ := f.listAll(Query{Limit: 10})
 	if len(rows) != 1 || rows[0].ID != waiting {
-		t.Errorf("shown are %v", allShown(rows))
+		t.Errorf("shown are %v", describeAll(rows))
 	}
 	if _, err := f.Read(firstOrg, overdue); !ledger.IsRefusal(err, ledger.NotFound) {
 		t.Errorf("what is over: %v", err)

@@ -12,7 +12,7 @@ import (
 )
 
 // A replay of a parked delivery goes only to the operators who were not reached; a replay of a
-// delivered one goes to all.
+// delivery that was acknowledged goes to all.
 func TestReplayNotifiesUnreachedOperatorsOrAll(t *testing.T) {
 	var reachedBefore []string
 	reachesAll := false

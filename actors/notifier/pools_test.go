@@ -11,10 +11,10 @@ import (
 )
 
 // After a restart the waiting deliveries in the store are the only sign that a destination fails. Its
-// fresh notices take no place from destinations that respond.
+// fresh notices use no workers of destinations that respond.
 func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nthOfAll == 1] })
+	r := startReceiver(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nthOfAll == 1] })
 	to := f.destinationOf(r)
 	f.notifyOne(to)
 	f.quiesce()
@@ -32,20 +32,20 @@ func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 // until a response comes quickly.
 func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 	f := newFixture(t)
-	f.limits.slow = -time.Second // every response is too slow
-	first, second, fullPool := newGate(), newGate(), newGate()
-	var closed atomic.Pointer[gate]
-	receiver := receive(t, func(*arrival) int {
-		if g := closed.Load(); g != nil {
+	f.limits.slowAnswer = -time.Second // every response is too slow
+	firstGate, secondGate, poolGate := newGate(), newGate(), newGate()
+	var currentGate atomic.Pointer[gate]
+	receiver := startReceiver(t, func(*arrival) int {
+		if g := currentGate.Load(); g != nil {
 			g.wait()
 		}
 		return 200
-	}, first, second)
+	}, firstGate, secondGate)
 	to := f.destinationOf(receiver)
 	f.notifyOne(to)
 	f.quiesce()
-	closed.Store(first)
-	f.fillPool(fullPool, f.quickPool.Go, maxQuickWorkers)
+	currentGate.Store(firstGate)
+	f.fillPool(poolGate, f.quickPool.Go, maxQuickWorkers)
 	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{to}, 500)...)
 	unanswered := func() int {
 		receiver.mu.Lock()
@@ -53,29 +53,28 @@ func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 		return receiver.unanswered
 	}
 	waitFor(t, "all permitted workers are busy", func() bool { return unanswered() == firstWorkerLimit })
-	first.open()
+	firstGate.open()
 	waitFor(t, "all notifications arrived", func() bool { return len(receiver.events()) == 1+len(ids) })
-	fullPool.open()
+	poolGate.open()
 	f.quiesce()
 	if receiver.maxUnanswered != firstWorkerLimit {
 		t.Errorf("%d at once, want %d", receiver.maxUnanswered, firstWorkerLimit)
 	}
-	f.limits.slow = patience
+	f.limits.slowAnswer = patience
 	f.notifyOne(to)
 	f.quiesce() // this response was quick
-	closed.Store(second)
+	currentGate.Store(secondGate)
 	f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
 	waitFor(t, "all workers are busy again", func() bool { return unanswered() == lastWorkerLimit })
-	second.open()
+	secondGate.open()
 	f.quiesce()
 }
 
-// When there is no room for another worker, the destination tries again by itself, even if the
-// business clock stands still.
+// A destination that finds no free worker tries again by itself, even if the business clock stands still.
 func TestDestinationWithoutAFreeWorkerTriesAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	receiver := receive(t, alwaysStatus(200))
+	receiver := startReceiver(t, alwaysStatus(200))
 	gate := newGate()
 	t.Cleanup(gate.open)
 	var running atomic.Int64

@@ -7,75 +7,75 @@ import (
 
 // Read returns the current state of a delivery. The error is a *ledger.Refusal.
 func (s *Service) Read(org ledger.ID, id ID) (*Delivery, error) {
-	view := s.rt.Journal.View()
+	view := s.runtime.Journal.View()
 	defer view.Close()
-	oldest, err := s.oldest(view, org)
+	retentionStart, err := s.retentionStart(view, org)
 	if err != nil {
 		return nil, err
 	}
-	return readFrom(view, org, id, oldest)
+	return readFrom(view, org, id, retentionStart)
 }
 
-// oldest returns the time before which finished deliveries are not shown any more: they are older
-// than the retention, whether or not they were removed already.
-func (s *Service) oldest(view *posting.View, org ledger.ID) (ledger.Micros, error) {
-	removed, err := Removed(view, org)
-	return max(removed, ledger.MicrosOf(s.rt.Clock.Now())-s.retention), err
+// retentionStart returns the time before which finished deliveries are not shown any more: they are older
+// than the retention time, whether or not they were removed already.
+func (s *Service) retentionStart(view *posting.View, org ledger.ID) (ledger.Micros, error) {
+	removedBefore, err := Removed(view, org)
+	return max(removedBefore, ledger.MicrosOf(s.runtime.Clock.Now())-s.retention), err
 }
 
 // readFrom returns a delivery as a view shows it. The error is a *ledger.Refusal.
-func readFrom(view *posting.View, org ledger.ID, id ID, oldest ledger.Micros) (*Delivery, error) {
-	removed, err := Removed(view, org) // pages and marks before removed may be incomplete, so they do not tell a delivery's state
+func readFrom(view *posting.View, org ledger.ID, id ID, retentionStart ledger.Micros) (*Delivery, error) {
+	removedBefore, err := Removed(view, org) // earlier pages and marks may be incomplete, so they do not tell a delivery's state
 	if err != nil {
 		return nil, err
 	}
-	d, err := findKept(view, org, id)
+	d, err := findDelivery(view, org, id)
 	switch {
 	case err != nil:
 		return nil, err
-	case d == nil && id.Booked < removed, d != nil && forgotten(d, oldest):
+	case d == nil && id.Booked < removedBefore, d != nil && isExpired(d, retentionStart):
 		return nil, notFound()
 	case d != nil:
 		return d, nil
 	}
-	var found *posting.Notice
-	page := ledger.Micros(0)
+	var notice *posting.Notice
+	pageStart := ledger.Micros(0)
 	err = view.NoticesAscending(org, id.Booked, func(n *posting.Notice) (bool, error) {
-		if page == 0 {
-			page = n.Page
+		if pageStart == 0 {
+			pageStart = n.Page
 		}
 		if idOf(n) == id {
 			copied := *n
 			copied.Body = append([]byte(nil), n.Body...)
-			found = &copied
+			notice = &copied
 		}
-		return found == nil && n.Page == page && n.Booked <= id.Booked, nil
+		return notice == nil && n.Page == pageStart && n.Booked <= id.Booked, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if found == nil {
+	if notice == nil {
 		return nil, notFound()
 	}
-	marked, err := readMarks(view, org, found.Page)
+	marked, err := readMarks(view, org, notice.Page)
 	if err != nil {
 		return nil, err
 	}
-	if d = ofNotice(found, marked); forgotten(d, oldest) {
+	if d = deliveryWithoutRow(notice, marked); isExpired(d, retentionStart) {
 		return nil, notFound()
 	}
 	return d, nil
 }
 
-// forgotten tells whether a delivery is not shown any more, although it may still be stored: it is
-// finished, and older than the retention.
-func forgotten(d *Delivery, oldest ledger.Micros) bool {
-	return d.Booked < oldest && d.State != Pending
+// isExpired tells whether a delivery is finished and older than the retention time. Such a delivery is not shown any
+// more, although it may still be stored.
+func isExpired(d *Delivery, retentionStart ledger.Micros) bool {
+	return d.Booked < retentionStart && d.State != Pending
 }
 
-// ofNotice returns the delivery of a notice that has no row of its own.
-func ofNotice(n *posting.Notice, marked map[ID]mark) *Delivery {
-	d := keptDelivery(n, n.Booked)
+// deliveryWithoutRow returns the delivery of a notice, for a delivery that has no row of its own.
+func deliveryWithoutRow(n *posting.Notice, marked map[ID]mark) *Delivery {
+	d := pendingDelivery(n, n.Booked)
 	d.body = append([]byte(nil), n.Body...)
 	if m, ok := marked[d.ID]; ok {
 		d.State, d.Next = Delivered, 0

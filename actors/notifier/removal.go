@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	removalEvery = 24 * time.Hour  // by the clock
+	removalEvery = 24 * time.Hour  // by the business clock
 	removalRetry = time.Hour       // after a run that has failed for some organization
 	firstRemoval = time.Minute     // after a start
 	maxRemoved   = 512             // rows that one Change removes
-	maxPassed    = 16 * maxRemoved // rows that one Change looks at; most of them may stay
+	maxExamined  = 16 * maxRemoved // rows that one Change looks at; most of them may stay
 )
 
 // nextRemoval returns when the next retention run starts.
@@ -21,13 +21,13 @@ func (s *Service) nextRemoval() (time.Time, bool) {
 	return time.UnixMicro(s.removalDue.Load()), true
 }
 
-// removeExpired removes deliveries of every organization that are older than the retention. Pending
+// removeExpired removes deliveries of every organization that are older than the retention time. Pending
 // deliveries stay, however old they are. A failure in one organization does not affect the
-// others. It is logged and the run is repeated after removalRetry; it is not returned, because that
-// would make the move of the clock fail.
+// others. It is logged and the run is repeated after removalRetry; it is not returned, because an
+// error would make the move of the clock fail.
 func (s *Service) removeExpired(now time.Time) error {
 	before := ledger.MicrosOf(now) - s.retention
-	view := s.rt.Journal.View()
+	view := s.runtime.Journal.View()
 	var orgs []ledger.ID
 	err := view.OrganizationsWith(posting.KVs, func(org ledger.ID) (bool, error) {
 		orgs = append(orgs, org)
@@ -40,7 +40,7 @@ func (s *Service) removeExpired(now time.Time) error {
 	next := now.Add(removalEvery)
 	for _, org := range orgs {
 		if err := s.removeExpiredOf(org, before); err != nil {
-			s.rt.Log.Error("old deliveries were not removed", "organization", org.String(), "error", err)
+			s.runtime.Log.Error("old deliveries were not removed", "organization", org.String(), "error", err)
 			next = now.Add(removalRetry)
 		}
 	}
@@ -53,121 +53,122 @@ func (s *Service) removeExpiredOf(org ledger.ID, before ledger.Micros) error {
 	if err := s.advanceCursor(org); err != nil {
 		return err
 	}
-	for at := new(removalProgress); at.more() && !s.stopping.Load(); {
-		progress := make(chan *removalProgress, 1)
-		from := *at
+	for reached := new(removalProgress); reached.hasMore() && !s.stopping.Load(); {
+		results := make(chan *removalProgress, 1)
+		from := *reached
 		err := s.writeLog(org, func(l *deliveryLog, d *draft, _ ledger.Micros) error {
 			next, err := l.removeOld(d, before, from)
-			progress <- next
+			results <- next
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		at = <-progress
+		reached = <-results
 	}
 	return nil
 }
 
-// removalProgress is the progress of a retention run: the row of each kind to continue from. Rows before it
+// removalProgress is the progress of a retention run: for each kind of rows, the row to continue from. Earlier rows
 // were removed or stay, and are not read again. The zero value is the beginning.
 type removalProgress struct {
-	pages, marks, kept, posted rowProgress
+	pages, marks, deliveries, bulletinKeys rowProgress
 }
 
 // rowProgress is the progress of a retention run with one kind of rows.
 type rowProgress struct {
 	from     []byte // nil: not begun
-	finished bool   // no older rows of this kind are left
+	finished bool   // all rows of this kind that are old enough were looked at
 }
 
-func (s *removalProgress) more() bool {
-	return !s.pages.finished || !s.marks.finished || !s.kept.finished || !s.posted.finished
+func (s *removalProgress) hasMore() bool {
+	return !s.pages.finished || !s.marks.finished || !s.deliveries.finished || !s.bulletinKeys.finished
 }
 
 // removal is the state of one Change that removes rows.
 type removal struct {
-	log      *deliveryLog
-	draft    *draft
-	view     *posting.View
-	before   ledger.Micros
-	rows     int // number removed
-	examined int // number looked at
+	log          *deliveryLog
+	draft        *draft
+	view         *posting.View
+	before       ledger.Micros
+	removedRows  int // number removed
+	examinedRows int // number looked at
 }
 
-// stopAt records the row to continue from, and tells whether the Change is full.
-func (r *removal) stopAt(at *rowProgress, row []byte) bool {
+// isFullAt tells, before a row is looked at, whether the Change is full. It records the row as the one to continue
+// from.
+func (r *removal) isFullAt(at *rowProgress, row []byte) bool {
 	at.from = append([]byte(nil), row...)
-	return r.rows >= maxRemoved || r.examined >= maxPassed
+	return r.removedRows >= maxRemoved || r.examinedRows >= maxExamined
 }
 
 func (r *removal) remove(row []byte) {
 	r.draft.put(r.log.org, row, nil)
-	r.rows++
+	r.removedRows++
 }
 
 // removeOld removes rows that are older than an instant, as many as one Change takes.
-func (l *deliveryLog) removeOld(d *draft, before ledger.Micros, at removalProgress) (*removalProgress, error) {
-	r := &removal{log: l, draft: d, view: l.service.rt.Journal.View(), before: before}
+func (l *deliveryLog) removeOld(draft *draft, before ledger.Micros, progress removalProgress) (*removalProgress, error) {
+	r := &removal{log: l, draft: draft, view: l.service.runtime.Journal.View(), before: before}
 	defer r.view.Close()
 	cursor, err := readCursor(r.view, l.org)
 	if err != nil {
 		return nil, err
 	}
-	firstKept, err := r.removePages(&at.pages, min(cursor, before))
+	firstStaying, err := r.removePages(&progress.pages, min(cursor, before))
 	if err != nil {
 		return nil, err
 	}
-	if err := r.removeMarks(&at.marks, firstKept); err != nil {
+	if err := r.removeMarks(&progress.marks, firstStaying); err != nil {
 		return nil, err
 	}
-	at.marks.finished = at.marks.finished && at.pages.finished
-	if err := r.removeKept(&at.kept, cursor); err != nil {
+	progress.marks.finished = progress.marks.finished && progress.pages.finished
+	if err := r.removeStoredDeliveries(&progress.deliveries, cursor); err != nil {
 		return nil, err
 	}
-	if err := r.removePosted(&at.posted); err != nil {
+	if err := r.removeBulletinKeys(&progress.bulletinKeys); err != nil {
 		return nil, err
 	}
-	if r.rows > 0 {
-		if err := d.removedBefore(r.view, l.org, before); err != nil {
+	if r.removedRows > 0 {
+		if err := draft.recordRemoval(r.view, l.org, before); err != nil {
 			return nil, err
 		}
 	}
-	return &at, nil
+	return &progress, nil
 }
 
-// removePages removes pages all of whose notices are older than before: every page whose next page also
-// begins before that time. It returns the first page that stays; 0 if none was seen.
-func (r *removal) removePages(at *rowProgress, before ledger.Micros) (firstKept ledger.Micros, err error) {
-	var last []byte
+// removePages removes every page of notices whose next page begins before the given time: all notices of such a page
+// are older. It returns the first page that stays; 0 if it has seen no page.
+func (r *removal) removePages(at *rowProgress, before ledger.Micros) (firstStaying ledger.Micros, err error) {
+	var lastRow []byte
 	at.finished = true
 	err = r.view.KVKeys(r.log.org, []byte{rowNotices}, at.from, func(row []byte) ([]byte, bool, error) {
-		page := ledger.Micros(binary.BigEndian.Uint64(row[1:]))
-		if page >= before {
+		pageStart := ledger.Micros(binary.BigEndian.Uint64(row[1:]))
+		if pageStart >= before {
 			return nil, false, nil
 		}
-		if last != nil {
-			if r.rows >= maxRemoved {
+		if lastRow != nil {
+			if r.removedRows >= maxRemoved {
 				at.finished = false
 				return nil, false, nil
 			}
-			r.remove(last)
+			r.remove(lastRow)
 		}
-		firstKept, last = page, append([]byte(nil), row...)
-		at.from = last
+		firstStaying, lastRow = pageStart, append([]byte(nil), row...)
+		at.from = lastRow
 		return nil, true, nil
 	})
-	return firstKept, err
+	return firstStaying, err
 }
 
 // removeMarks removes the marks of pages before the first one that stays.
-func (r *removal) removeMarks(at *rowProgress, firstKept ledger.Micros) error {
+func (r *removal) removeMarks(at *rowProgress, firstStaying ledger.Micros) error {
 	at.finished = true
 	return r.view.KVKeys(r.log.org, []byte{rowMarks}, at.from, func(row []byte) ([]byte, bool, error) {
-		if ledger.Micros(binary.BigEndian.Uint64(row[1:])) >= firstKept {
+		if ledger.Micros(binary.BigEndian.Uint64(row[1:])) >= firstStaying {
 			return nil, false, nil
 		}
-		if r.stopAt(at, row) {
+		if r.isFullAt(at, row) {
 			at.finished = false
 			return nil, false, nil
 		}
@@ -176,45 +177,45 @@ func (r *removal) removeMarks(at *rowProgress, firstKept ledger.Micros) error {
 	})
 }
 
-// removeKept removes deliveries that are finished. It keeps those of pages that the cursor has not passed,
-// because without the row their notice would look untried.
-func (r *removal) removeKept(at *rowProgress, cursor ledger.Micros) error {
-	o := r.log
+// removeStoredDeliveries removes the rows of finished deliveries. Rows of deliveries on pages that the cursor has not
+// passed stay, because without the row the notice would look untried.
+func (r *removal) removeStoredDeliveries(at *rowProgress, cursor ledger.Micros) error {
+	log := r.log
 	at.finished = true
-	return r.view.KVsAscending(o.org, []byte{rowKept}, at.from, func(row, value []byte) (bool, error) {
-		id, ok := idAfter(row, 1)
+	return r.view.KVsAscending(log.org, []byte{rowDeliveries}, at.from, func(row, value []byte) (bool, error) {
+		id, ok := idAtEnd(row, 1)
 		if ok && id.Booked >= r.before {
 			return false, nil
 		}
-		if r.stopAt(at, row) {
+		if r.isFullAt(at, row) {
 			at.finished = false
 			return false, nil
 		}
-		r.examined++
-		known := r.draft.kept[id]
-		if known == nil {
-			known, _ = decodeKept(id, value)
+		r.examinedRows++
+		delivery := r.draft.deliveries[id]
+		if delivery == nil {
+			delivery, _ = decodeDelivery(id, value)
 		}
-		if !ok || known == nil || known.State == Pending || known.page != 0 && id.Booked >= cursor {
-			return true, nil // also for wrong rows, which the checker reports
+		if !ok || delivery == nil || delivery.State == Pending || delivery.pageStart != 0 && id.Booked >= cursor {
+			return true, nil // the row stays, also if it is wrong: the checker reports it
 		}
-		if known.State == Parked {
-			r.draft.put(o.org, keyParked(known.key(o.org), id), nil)
+		if delivery.State == Parked {
+			r.draft.put(log.org, keyParked(delivery.key(log.org), id), nil)
 		}
-		r.remove(keyKept(id))
+		r.remove(keyDelivery(id))
 		return true, nil
 	})
 }
 
-// removePosted removes the keys of old bulletins.
-func (r *removal) removePosted(at *rowProgress) error {
+// removeBulletinKeys removes the keys with which old bulletins were posted.
+func (r *removal) removeBulletinKeys(at *rowProgress) error {
 	at.finished = true
 	return r.view.KVsAscending(r.log.org, []byte{rowPosted}, at.from, func(row, value []byte) (bool, error) {
-		if r.stopAt(at, row) {
+		if r.isFullAt(at, row) {
 			at.finished = false
 			return false, nil
 		}
-		r.examined++
+		r.examinedRows++
 		if len(value) == idSize && readID(value).Booked < r.before {
 			r.remove(append([]byte(nil), row...))
 		}

@@ -12,16 +12,16 @@ import (
 
 const month = 30 * 24 * time.Hour
 
-// After a month all finished deliveries are removed: pages, marks, kept and parked ones, bulletins
-// and their keys. None of them is sent again.
+// After a month all rows of finished deliveries are removed: pages of notices, marks, the deliveries' own rows, and
+// the rows and keys of bulletins (messages to operators about no event). None of the deliveries is made again.
 func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {
 			return Attempt{At: ledger.MicrosOf(f.Clock.Now())}, nil, 0
 		}
 	})
-	answering, answersSecond := receive(t, alwaysStatus(200)), receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
-	failing := receive(t, alwaysStatus(500))
+	answering, answersSecond := startReceiver(t, alwaysStatus(200)), startReceiver(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	failing := startReceiver(t, alwaysStatus(500))
 	var oldIDs []ID
 	for _, r := range []*receiver{answering, answersSecond, failing} {
 		oldIDs = append(oldIDs, f.notifyMany(f.destinationOf(r), 3)...)
@@ -37,7 +37,7 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 			t.Errorf("%v is %v", id, d.State)
 		}
 	}
-	if got := len(f.rows(firstOrg, rowKept)); got != 3+3+1+1 {
+	if got := len(f.rows(firstOrg, rowDeliveries)); got != 3+3+1+1 {
 		t.Errorf("%d have rows of their own", got)
 	}
 	f.advance(2 * 24 * time.Hour)
@@ -46,7 +46,7 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 		wantCode(t, err, ledger.NotFound)
 	}
 	f.wantDelivery(freshID, Delivered, 2)
-	f.wantRows(map[byte]int{rowNotices: 2, rowKept: 1}) // the page before the last stays, because some of its notices may be too new
+	f.wantRows(map[byte]int{rowNotices: 2, rowDeliveries: 1}) // the page before the last stays, because some of its notices may be too new
 	before := answering.count() + answersSecond.count() + failing.count()
 	f.restart()
 	f.advance(month)
@@ -55,11 +55,11 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 	}
 }
 
-// If no later page follows, the last page stays, with its kept deliveries. If only the deliveries were
-// removed, the page's notice would look untried.
+// The last page of notices stays, with its deliveries' own rows. If only these rows were removed, the page's notice
+// would look untried.
 func TestLastPageStaysIfNoPageFollows(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
+	r := startReceiver(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(2 * month)
 	for range 2 {
@@ -75,10 +75,10 @@ func TestLastPageStaysIfNoPageFollows(t *testing.T) {
 
 func TestPendingDeliveriesAreNotRemoved(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.retention = 3 * time.Hour })
-	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth < MaxAttempts] })
+	r := startReceiver(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth < MaxAttempts] })
 	to := f.destinationOf(r)
 	id := f.notifyOne(to)
-	f.advance(5 * time.Hour) // its sixth attempt comes after more than seven hours
+	f.advance(5 * time.Hour) // the sixth attempt comes after more than seven hours
 	f.notifyOne(to)
 	f.advance(2 * time.Hour)
 	f.wantDelivery(id, Pending, 5)
@@ -98,9 +98,9 @@ func TestPendingDeliveriesAreNotRemoved(t *testing.T) {
 // A retention run continues with further Changes until nothing old is left.
 func TestRetentionRemovesMoreThanOneChangeHolds(t *testing.T) {
 	f := newFixture(t)
-	dead, good := f.destinationOf(receive(t, alwaysStatus(500))), receive(t, alwaysStatus(200))
-	to := f.destinationOf(good)
-	f.notifyMany(dead, 2*maxRemoved+10)
+	toFailing, receiver := f.destinationOf(startReceiver(t, alwaysStatus(500))), startReceiver(t, alwaysStatus(200))
+	to := f.destinationOf(receiver)
+	f.notifyMany(toFailing, 2*maxRemoved+10)
 	for range maxRemoved + 20 {
 		f.notifyOne(to) // a page each
 	}
@@ -115,10 +115,10 @@ func TestRetentionRemovesMoreThanOneChangeHolds(t *testing.T) {
 	f.wantRows(map[byte]int{rowNotices: 2, rowMarks: 2}) // the page before the last stays, because some of its notices may be too new
 }
 
-// An organization without new notices is handled too, and a removal that finds nothing writes nothing.
+// A retention run that finds nothing old writes nothing.
 func TestRetentionWithoutOldRowsWritesNothing(t *testing.T) {
 	f := newFixture(t)
-	f.notifyOne(f.destinationOf(receive(t, alwaysStatus(200))))
+	f.notifyOne(f.destinationOf(startReceiver(t, alwaysStatus(200))))
 	f.advance(2 * 24 * time.Hour)
 	before := f.Journal.Stats.Changes.Load()
 	f.advance(20 * 24 * time.Hour)
@@ -127,7 +127,8 @@ func TestRetentionWithoutOldRowsWritesNothing(t *testing.T) {
 	}
 }
 
-// A bulletin's key is kept as long as its bulletin.
+// Posts of the same bulletin (a message to operators about no event) on many days send it again only after it and its
+// key were removed.
 func TestBulletinsKeyIsKeptAsLongAsTheBulletin(t *testing.T) {
 	f := newFixture(t)
 	for day := range 32 {
@@ -135,21 +136,21 @@ func TestBulletinsKeyIsKeptAsLongAsTheBulletin(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.quiesce()
-		if n := len(f.rows(firstOrg, rowKept)); n != 1 {
+		if n := len(f.rows(firstOrg, rowDeliveries)); n != 1 {
 			t.Fatalf("day %d: %d bulletins", day, n)
 		}
 		f.advance(24 * time.Hour)
 	}
-	if first := readID(f.rows(firstOrg, rowKept)[0][1:]).Booked; first <= ledger.MicrosOf(startTime) {
+	if postedAt := readID(f.rows(firstOrg, rowDeliveries)[0][1:]).Booked; postedAt <= ledger.MicrosOf(startTime) {
 		t.Error("the first one is still there")
 	}
 }
 
 // One organization has an unreadable row: retention still runs in the others, and the move of the clock
-// does not fail. When the row can be read again, retention runs there too.
+// does not fail. When the row is gone, retention runs in the first organization too.
 func TestFailedRetentionDoesNotAffectOtherOrganizations(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.retention = time.Hour })
-	r := receive(t, alwaysStatus(200))
+	r := startReceiver(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	notifyBoth := func() {
 		for range 2 { // two pages, so that the first can be removed when it is old
@@ -163,27 +164,27 @@ func TestFailedRetentionDoesNotAffectOtherOrganizations(t *testing.T) {
 	f.advance(2 * 24 * time.Hour)
 	notifyBoth()
 	f.advance(24 * time.Hour)
-	if one, other := len(f.rows(firstOrg, rowNotices)), len(f.rows(secondOrg, rowNotices)); one != 4 || other != 2 && other != 1 {
-		t.Errorf("%d pages of the one and %d of the other are left", one, other)
+	if ofFirst, ofSecond := len(f.rows(firstOrg, rowNotices)), len(f.rows(secondOrg, rowNotices)); ofFirst != 4 || ofSecond != 2 && ofSecond != 1 {
+		t.Errorf("%d pages of the one and %d of the other are left", ofFirst, ofSecond)
 	}
 	f.plant(firstOrg, []byte{rowCursor}, nil)
 	f.advance(removalRetry)
-	if one, other := len(f.rows(firstOrg, rowNotices)), len(f.rows(secondOrg, rowNotices)); one != other {
-		t.Errorf("%d pages of the one and %d of the other are left", one, other)
+	if ofFirst, ofSecond := len(f.rows(firstOrg, rowNotices)), len(f.rows(secondOrg, rowNotices)); ofFirst != ofSecond {
+		t.Errorf("%d pages of the one and %d of the other are left", ofFirst, ofSecond)
 	}
 }
 
 // A delivery that cannot be read stays; the deliveries after it are removed.
 func TestRetentionSkipsUnreadableRows(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.retention = 10 * time.Hour })
-	id := f.notifyOne(f.destinationOf(receive(t, alwaysStatus(500))))
-	f.plant(firstOrg, keyKept(ID{id.Booked - 1, posting.Bulletin}), []byte{0xff})
+	id := f.notifyOne(f.destinationOf(startReceiver(t, alwaysStatus(500))))
+	f.plant(firstOrg, keyDelivery(ID{id.Booked - 1, posting.Bulletin}), []byte{0xff})
 	f.advance(2 * 24 * time.Hour)
 	f.notifyOne(uuid.New()) // a later page, so that the first one can be removed
 	f.advance(2 * 24 * time.Hour)
 	_, err := f.Read(firstOrg, id)
 	wantCode(t, err, ledger.NotFound)
-	if _, found := f.allRows()[string(keyKept(id))]; found {
+	if _, found := f.allRows()[string(keyDelivery(id))]; found {
 		t.Error("what is behind it is still there")
 	}
 }
@@ -196,7 +197,7 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 		t.Helper()
 		if err := f.writeLog(firstOrg, func(l *deliveryLog, d *draft, _ ledger.Micros) error {
 			for _, page := range to {
-				if err := l.passCursor(d, page); err != nil {
+				if err := l.raiseCursor(d, page); err != nil {
 					return err
 				}
 			}
@@ -216,33 +217,33 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 	}
 }
 
-// A Change looks at a bounded number of rows that stay, and the next one continues after them.
+// A Change looks at a bounded number of rows that stay, and the next Change continues after these rows.
 func TestRetentionPassesRemainingRowsOnceAndInSteps(t *testing.T) {
 	f := newFixture(t)
-	const markedRows = maxPassed + 100
-	c, to := &posting.Change{MustRecord: true}, uuid.New()
-	for i := range markedRows {
-		d := &Delivery{ID: ID{ledger.Micros(i + 1), posting.Webhook}, To: to, State: Pending, Next: 1 << 60, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}
-		row, err := encodeKept(d)
+	const rowCount = maxExamined + 100
+	change, to := &posting.Change{MustRecord: true}, uuid.New()
+	for i := range rowCount {
+		d := &Delivery{ID: ID{ledger.Micros(i + 1), posting.Webhook}, To: to, State: Pending, Next: 1 << 60, pageStart: 1, Source: ledger.Source{Kind: ledger.Transaction}}
+		row, err := encodeDelivery(d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.KVs = append(c.KVs, posting.KV{Org: firstOrg, Key: keyKept(d.ID), Value: row}); len(c.KVs) == 1_000 || i == markedRows-1 {
-			f.submit(c)
-			c = &posting.Change{MustRecord: true}
+		if change.KVs = append(change.KVs, posting.KV{Org: firstOrg, Key: keyDelivery(d.ID), Value: row}); len(change.KVs) == 1_000 || i == rowCount-1 {
+			f.submit(change)
+			change = &posting.Change{MustRecord: true}
 		}
 	}
 	var steps []*removalProgress
-	for at := new(removalProgress); at.more(); steps = append(steps, at) {
-		from := *at
+	for reached := new(removalProgress); reached.hasMore(); steps = append(steps, reached) {
+		from := *reached
 		if err := f.writeLog(firstOrg, func(l *deliveryLog, d *draft, _ ledger.Micros) (err error) {
-			at, err = l.removeOld(d, ledger.MicrosOf(startTime), from)
+			reached, err = l.removeOld(d, ledger.MicrosOf(startTime), from)
 			return err
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(steps) != 2 || string(steps[0].kept.from) != string(keyKept(ID{maxPassed + 1, posting.Webhook})) {
-		t.Errorf("%d steps, the first to %x", len(steps), steps[0].kept.from)
+	if len(steps) != 2 || string(steps[0].deliveries.from) != string(keyDelivery(ID{maxExamined + 1, posting.Webhook})) {
+		t.Errorf("%d steps, the first to %x", len(steps), steps[0].deliveries.from)
 	}
 }

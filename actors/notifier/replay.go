@@ -15,22 +15,22 @@ const maxReplayed = 256
 
 func notFound() error { return ledger.Refuse("notifier", ledger.NotFound, "no such delivery") }
 
-// Keep adds records to the Change of a request that must become durable together with it, such as the
-// reply for its Idempotency-Key. It receives the request's result. It is called on another goroutine,
-// and not at all if the request changed nothing. If it returns an error, the Change is dropped; if the
-// writer refuses the Change because of a claim, the request returns the writer's error. A nil Keep adds
-// nothing.
+// Keep is a caller's function that adds rows to the Change of its request, such as the reply for the
+// Idempotency-Key, so that they become durable together. It receives the request's result. It is called on another
+// goroutine, and not at all if the request changed nothing. If it returns an error, the Change is dropped; if the
+// journal's writer refuses the Change because of a claim that Keep has added, the request returns the writer's error.
+// A nil Keep adds nothing.
 type Keep[T any] func(change *posting.Change, result T) error
 
 // Replay makes a delivery due now, also one that was acknowledged. If the attempt is not
 // acknowledged, it is retried like a new delivery. Replay returns the delivery's new state. The
 // error is a *ledger.Refusal.
-func (s *Service) Replay(org ledger.ID, id ID, keep Keep[*Delivery]) (*Delivery, error) {
+func (s *Service) Replay(org ledger.ID, id ID, addRows Keep[*Delivery]) (*Delivery, error) {
 	done := make(chan *Delivery, 1)
 	err := s.writeLogAlone(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
 		next, err := l.replay(d, id, now)
-		if err == nil && keep != nil && len(d.change.KVs) > 0 {
-			err = keep(&d.change, next)
+		if err == nil && addRows != nil && len(d.change.KVs) > 0 {
+			err = addRows(&d.change, next)
 		}
 		done <- next
 		return err
@@ -41,53 +41,52 @@ func (s *Service) Replay(org ledger.ID, id ID, keep Keep[*Delivery]) (*Delivery,
 	return <-done, nil
 }
 
-func (l *deliveryLog) replay(d *draft, id ID, now ledger.Micros) (*Delivery, error) {
-	if known := l.latest(d, id); known != nil {
-		oldest, err := l.oldest()
+func (l *deliveryLog) replay(draft *draft, id ID, now ledger.Micros) (*Delivery, error) {
+	if delivery := l.latest(draft, id); delivery != nil {
+		retentionStart, err := l.retentionStart()
 		if err != nil {
 			return nil, err
 		}
-		if forgotten(known, oldest) {
+		if isExpired(delivery, retentionStart) {
 			return nil, notFound()
 		}
-		return l.replayStored(d, known, now), nil
+		return l.replayStored(draft, delivery, now), nil
 	}
 	found, err := l.service.Read(l.org, id)
 	switch {
 	case err != nil:
 	case found.State == Delivered:
 		found.replay(now)
-		l.put(d, found, nil)
+		l.put(draft, found, nil)
 	default: // its first attempt is about to be made, or in progress
-		l.requested[id] = true
+		l.replayRequested[id] = true
 	}
 	return found, err
 }
 
-// oldest returns the time before which finished deliveries are not shown any more.
-func (l *deliveryLog) oldest() (ledger.Micros, error) {
-	view := l.service.rt.Journal.View()
+// retentionStart returns the time before which finished deliveries are not shown any more.
+func (l *deliveryLog) retentionStart() (ledger.Micros, error) {
+	view := l.service.runtime.Journal.View()
 	defer view.Close()
-	return l.service.oldest(view, l.org)
+	return l.service.retentionStart(view, l.org)
 }
 
-// replayStored makes a stored delivery due now, with as many attempts as a new one.
-func (l *deliveryLog) replayStored(d *draft, known *Delivery, now ledger.Micros) *Delivery {
-	next := known.copy()
-	if known.State == Pending { // operators who were reached need not be reached again
+// replayStored makes a delivery that has a row of its own due now and allows it as many attempts as a new one.
+func (l *deliveryLog) replayStored(draft *draft, previous *Delivery, now ledger.Micros) *Delivery {
+	next := previous.copy()
+	if previous.State == Pending { // operators who were reached need not be reached again
 		next.restart(now)
 	} else {
 		next.replay(now)
 	}
-	l.put(d, next, known)
+	l.put(draft, next, previous)
 	return next
 }
 
-// ReplayParked makes parked deliveries of a terminal, or of a partner that is notified without a
-// terminal, due now: those whose events were booked no earlier than from and no later than until
-// (0: no upper bound). It returns their number. It uses as many Changes as needed; Keep is called for
-// the last one.
-func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, keep Keep[int]) (replayed int, err error) {
+// ReplayParked makes parked deliveries of a terminal or of a partner due now: those whose events were booked no
+// earlier than from and no later than until (0: no upper bound). It returns their number. It uses as many Changes as
+// needed; Keep is called for the last one.
+func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, addRows Keep[int]) (replayed int, err error) {
 	if until == 0 {
 		until = 1<<63 - 1
 	}
@@ -95,64 +94,64 @@ func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, kee
 		replayed int
 		next     *parkedRow
 	}
-	for at := new(parkedRow); at != nil; {
-		done := make(chan step, 1)
+	for position := new(parkedRow); position != nil; {
+		steps := make(chan step, 1)
 		err := s.writeLogAlone(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
-			n, next, err := l.replayParked(d, to, from, until, *at, now)
-			if err == nil && keep != nil && next == nil && replayed+n > 0 {
-				err = keep(&d.change, replayed+n)
+			n, next, err := l.replayParked(d, to, from, until, *position, now)
+			if err == nil && addRows != nil && next == nil && replayed+n > 0 {
+				err = addRows(&d.change, replayed+n)
 			}
-			done <- step{n, next}
+			steps <- step{n, next}
 			return err
 		})
 		if err != nil {
 			return replayed, err
 		}
-		made := <-done
-		replayed, at = replayed+made.replayed, made.next
+		finished := <-steps
+		replayed, position = replayed+finished.replayed, finished.next
 	}
 	return replayed, nil
 }
 
-// parkedRow is the position where a search of parked deliveries continues. The rows before it are
-// being removed, and a store takes long to step over many removed rows. The zero value is the
-// beginning.
+// parkedRow is the row of a parked delivery where the next Change continues the search. A search from the beginning
+// would take long, because a store must skip each of the rows that earlier Changes have removed. The zero value is
+// the beginning.
 type parkedRow struct {
-	class class
+	class receiverClass
 	row   []byte
 }
 
 // replayParked makes as many parked deliveries due as one Change takes. It returns the position to
 // continue from; nil if there are no more.
-func (l *deliveryLog) replayParked(d *draft, to ledger.ID, from, until ledger.Micros, at parkedRow, now ledger.Micros) (replayed int, next *parkedRow, err error) {
-	oldest, err := l.oldest()
+func (l *deliveryLog) replayParked(draft *draft, to ledger.ID, from, until ledger.Micros, position parkedRow, now ledger.Micros) (replayed int, next *parkedRow, err error) {
+	retentionStart, err := l.retentionStart()
 	if err != nil {
 		return 0, nil, err
 	}
-	view := l.service.rt.Journal.View()
+	view := l.service.runtime.Journal.View()
 	defer view.Close()
-	for _, class := range [...]class{merchants, operators} {
-		if class < at.class {
+	for _, class := range [...]receiverClass{merchantClass, operatorClass} {
+		if class < position.class {
 			continue
 		}
-		k := key{l.org, class, to}
+		k := destinationKey{l.org, class, to}
 		start := keyParked(k, ID{Booked: from})
-		if class == at.class {
-			start = at.row
+		if class == position.class {
+			start = position.row
 		}
 		err = view.KVKeys(l.org, keyWaiting(rowParked, k), start, func(row []byte) ([]byte, bool, error) {
-			id, ok := idAfter(row, waitingHead)
+			id, ok := idAtEnd(row, waitingPrefixLen)
 			switch {
 			case !ok:
 				return nil, false, fmt.Errorf("parked delivery with key %x", row)
 			case id.Booked > until:
 				return nil, false, nil
-			case replayed == maxReplayed || d.bytes >= l.service.limits.changeBytes:
+			case replayed == maxReplayed || draft.size >= l.service.limits.changeBytes:
 				next = &parkedRow{class, append([]byte(nil), row...)}
 				return nil, false, nil
 			}
-			if known := l.latest(d, id); known != nil && known.State == Parked && !forgotten(known, oldest) {
-				l.replayStored(d, known, now)
+			if delivery := l.latest(draft, id); delivery != nil && delivery.State == Parked && !isExpired(delivery, retentionStart) {
+				l.replayStored(draft, delivery, now)
 				replayed++
 			}
 			return nil, true, nil
@@ -172,7 +171,7 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 		if l.postingKeys[string(row)] {
 			return nil
 		}
-		view := s.rt.Journal.View()
+		view := s.runtime.Journal.View()
 		defer view.Close()
 		_, keyUsed, err := view.KV(org, row)
 		if err != nil {
@@ -183,11 +182,11 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 		}
 		l.postingKeys[string(row)] = true
 		d.postedKeys = append(d.postedKeys, string(row))
-		l.last = max(l.last+1, now)
-		for l.latest(d, ID{l.last, posting.Bulletin}) != nil {
-			l.last++
+		l.lastBulletin = max(l.lastBulletin+1, now)
+		for l.latest(d, ID{l.lastBulletin, posting.Bulletin}) != nil {
+			l.lastBulletin++
 		}
-		id := ID{l.last, posting.Bulletin}
+		id := ID{l.lastBulletin, posting.Bulletin}
 		l.put(d, &Delivery{ID: id, To: to, State: Pending, Next: now, body: body}, nil)
 		d.put(org, row, id.append(nil))
 		return nil
@@ -197,8 +196,8 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 // TestType is the type of a test notification.
 const TestType = "transaction.test"
 
-// Test sends a notification without content to the address of a terminal's notifications, signed like a
-// notification, and returns the result. The test is neither stored nor tried again. It returns false if no
+// Test sends a notification about no transaction, signed like any other, to the notification address of a terminal
+// or partner, and returns the result. The notification is neither stored nor tried again. hasAddress is false if no
 // address is set.
 func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, hasAddress bool) {
 	address, hasAddress := s.addresses.Address(org, to)

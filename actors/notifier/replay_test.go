@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// replay requests a delivery again.
+// replay requests that a delivery is made again.
 func (f *fixture) replay(id ID) {
 	f.t.Helper()
 	if _, err := f.Replay(firstOrg, id, nil); err != nil {
@@ -22,9 +22,9 @@ func (f *fixture) replay(id ID) {
 	}
 }
 
-func TestReplayOfAnAcknowledgedDelivery(t *testing.T) {
+func TestReplayOfAnAcknowledgedDeliverySendsItAgain(t *testing.T) {
 	f := newFixture(t)
-	receiver := receive(t, alwaysStatus(200))
+	receiver := startReceiver(t, alwaysStatus(200))
 	id := f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	f.replay(id)
@@ -41,9 +41,9 @@ func TestReplayOfAnAcknowledgedDelivery(t *testing.T) {
 	}
 }
 
-func TestReplayOfAWaitingDelivery(t *testing.T) {
+func TestReplayOfAWaitingDeliveryTriesItAtOnce(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
+	r := startReceiver(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	f.advance(time.Second)
@@ -58,19 +58,19 @@ func TestReplayOfAWaitingDelivery(t *testing.T) {
 	}
 }
 
-// A replayed parked delivery has six more attempts, with the same gaps.
-func TestReplayOfAParkedDelivery(t *testing.T) {
+// A replayed parked delivery has six more attempts, at the same intervals.
+func TestReplayOfAParkedDeliveryMakesSixMoreAttempts(t *testing.T) {
 	f := newFixture(t)
-	receiver := receive(t, alwaysStatus(500))
+	receiver := startReceiver(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(receiver))
 	f.advance(24 * time.Hour)
 	for round := 2; round <= 10; round++ {
-		f.wantDelivery(id, Parked, min((round-1)*MaxAttempts, maxKeptAttempts))
-		at := f.Clock.Now()
+		f.wantDelivery(id, Parked, min((round-1)*MaxAttempts, maxStoredAttempts))
+		replayedAt := f.Clock.Now()
 		f.replay(id)
 		f.quiesce()
 		d := f.delivery(id)
-		if want := ledger.MicrosOf(at.Add(30 * time.Second)); d.State != Pending || d.Next != want {
+		if want := ledger.MicrosOf(replayedAt.Add(30 * time.Second)); d.State != Pending || d.Next != want {
 			t.Fatalf("round %d: %v, next at %d, want %d", round, d.State, d.Next, want)
 		}
 		f.advance(24 * time.Hour)
@@ -102,18 +102,18 @@ func TestUnknownDeliveryIsNotFound(t *testing.T) {
 
 // ReplayParked makes all parked deliveries of one terminal and one time window due, even if one Change cannot hold
 // them, and no others.
-func TestReplayParked(t *testing.T) {
+func TestReplayParkedSelectsByTerminalAndTime(t *testing.T) {
 	f := newFixture(t)
-	failing := receive(t, alwaysStatus(500))
+	failing := startReceiver(t, alwaysStatus(500))
 	to, other := f.destinationOf(failing), f.destinationOf(failing)
 	beforeWindow := f.notifyMany(to, 10)
 	f.advance(time.Second)
 	ids := f.notifyMany(to, 2*maxReplayed+88)
-	foreign := f.notifyMany(other, 5)
+	otherTerminals := f.notifyMany(other, 5)
 	f.advance(time.Second)
 	afterWindow := f.notifyMany(to, 7)
 	f.advance(24 * time.Hour)
-	if got := len(f.rows(firstOrg, rowParked)); got != len(beforeWindow)+len(ids)+len(foreign)+len(afterWindow) {
+	if got := len(f.rows(firstOrg, rowParked)); got != len(beforeWindow)+len(ids)+len(otherTerminals)+len(afterWindow) {
 		t.Fatalf("%d are parked", got)
 	}
 	before := failing.count()
@@ -128,7 +128,7 @@ func TestReplayParked(t *testing.T) {
 	for _, id := range ids {
 		f.wantDelivery(id, Pending, MaxAttempts+1)
 	}
-	for _, id := range []ID{beforeWindow[9], foreign[0], afterWindow[0]} {
+	for _, id := range []ID{beforeWindow[9], otherTerminals[0], afterWindow[0]} {
 		f.wantDelivery(id, Parked, MaxAttempts)
 	}
 	n, err = f.ReplayParked(firstOrg, to, 0, 0, nil)
@@ -140,10 +140,10 @@ func TestReplayParked(t *testing.T) {
 	}
 }
 
-// If the claim in its Change is refused, the replay is refused too: nothing is tried again.
+// If the writer refuses a replay's Change because of a claim (a unique key) in it, nothing is tried again.
 func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 	f := newFixture(t)
-	receiver := receive(t, alwaysStatus(200))
+	receiver := startReceiver(t, alwaysStatus(200))
 	id := f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	claim := ledger.Claim{Org: firstOrg, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
@@ -165,8 +165,8 @@ func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 		t.Errorf("%d requests, want 2", receiver.count())
 	}
 	f.wantDelivery(id, Delivered, 2)
-	failed := fmt.Errorf("not kept")
-	if _, err = f.Replay(firstOrg, id, func(*posting.Change, *Delivery) error { return failed }); err != failed {
+	errKeep := fmt.Errorf("not kept")
+	if _, err = f.Replay(firstOrg, id, func(*posting.Change, *Delivery) error { return errKeep }); err != errKeep {
 		t.Errorf("error %v, want the keeper's", err)
 	}
 	f.replay(id)
@@ -178,7 +178,7 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	var got []string
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(org, to ledger.ID, body, _ []byte) (Attempt, []byte, time.Duration) {
-			got = append(got, fmt.Sprintf("%v %s", org == firstOrg, body)) // needs no lock, because only one bulletin is sent at a time
+			got = append(got, fmt.Sprintf("%v %s", org == firstOrg, body)) // without a lock, because only one bulletin is sent at a time
 			return Attempt{At: ledger.MicrosOf(f.Clock.Now()), Status: 200}, nil, 0
 		}
 	})
@@ -200,8 +200,8 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("told %q, want %q", got, want)
 	}
-	f.wantRows(map[byte]int{rowKept: 2, rowPosted: 2})
-	for _, key := range f.rows(firstOrg, rowKept) {
+	f.wantRows(map[byte]int{rowDeliveries: 2, rowPosted: 2})
+	for _, key := range f.rows(firstOrg, rowDeliveries) {
 		d := f.wantDelivery(readID(key[1:]), Delivered, 1)
 		if d.Channel != posting.Bulletin || d.To != to {
 			t.Errorf("%+v", d)
@@ -209,8 +209,8 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	}
 }
 
-// The next attempt goes only to operators who were not reached, and not before the wait that the
-// channel has requested is over.
+// The next attempt goes only to operators who were not reached. It comes no earlier than the previous attempt has
+// asked for.
 func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 	type call struct {
 		reached string
@@ -255,7 +255,7 @@ func TestDeliveryToOperatorsFailsWithoutASender(t *testing.T) {
 // A test notification is signed, and neither stored nor repeated.
 func TestTestDeliveryIsSignedAndNotStored(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
+	r := startReceiver(t, alwaysStatus(500))
 	to := f.destinationOf(r)
 	event, a, hasAddress := f.Test(firstOrg, to)
 	if !hasAddress || a.Status != 500 || a.Failure != "status 500" || a.At != ledger.MicrosOf(startTime) {
@@ -275,7 +275,7 @@ func TestTestDeliveryIsSignedAndNotStored(t *testing.T) {
 // A replayed waiting delivery has six more attempts too, however many it has had.
 func TestReplayRestartsTheCountOfAttempts(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
+	r := startReceiver(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(30*time.Second + 2*time.Minute + 10*time.Minute + time.Hour)
 	f.wantDelivery(id, Pending, 5)
@@ -293,8 +293,8 @@ func TestReplayRestartsTheCountOfAttempts(t *testing.T) {
 // rows still exist.
 func TestExpiredDeliveryCannotBeReplayed(t *testing.T) {
 	f := newFixture(t)
-	receiver := receive(t, alwaysStatus(500))
-	answersSecond := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	receiver := startReceiver(t, alwaysStatus(500))
+	answersSecond := startReceiver(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := f.destinationOf(receiver)
 	parked, delivered := f.notifyOne(to), f.notifyOne(f.destinationOf(answersSecond))
 	f.advance(24 * time.Hour)
@@ -302,7 +302,7 @@ func TestExpiredDeliveryCannotBeReplayed(t *testing.T) {
 	f.wantDelivery(delivered, Delivered, 2)
 	waiting := f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
-	f.removedBefore(f.delivery(waiting).Next)
+	f.plantRemoval(f.delivery(waiting).Next)
 	before := receiver.count() + answersSecond.count()
 	for _, id := range []ID{parked, delivered} {
 		_, err := f.Replay(firstOrg, id, nil)
@@ -320,23 +320,23 @@ func TestExpiredDeliveryCannotBeReplayed(t *testing.T) {
 	f.wantDelivery(waiting, Pending, 2)
 }
 
-// A Change has a bounded number of deliveries and of bytes. The next Change continues after them, and
-// Keep is called for the last one.
+// Each Change of ReplayParked has a bounded number of deliveries and of bytes. The next Change continues after these
+// deliveries, and the caller's function is called for the last Change.
 func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 	f := newFixture(t)
-	to := f.destinationOf(receive(t, alwaysStatus(500)))
-	k := key{firstOrg, merchants, to}
+	to := f.destinationOf(startReceiver(t, alwaysStatus(500)))
+	k := destinationKey{firstOrg, merchantClass, to}
 	const n = maxReplayed + 44
 	c := &posting.Change{MustRecord: true}
 	var rows [][]byte
 	for i := range n {
-		d := &Delivery{ID: ID{ledger.MicrosOf(f.Clock.Now()) + ledger.Micros(i), posting.Webhook}, To: to, State: Parked, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}
-		row, err := encodeKept(d)
+		d := &Delivery{ID: ID{ledger.MicrosOf(f.Clock.Now()) + ledger.Micros(i), posting.Webhook}, To: to, State: Parked, pageStart: 1, Source: ledger.Source{Kind: ledger.Transaction}}
+		row, err := encodeDelivery(d)
 		if err != nil {
 			t.Fatal(err)
 		}
 		rows = append(rows, keyParked(k, d.ID))
-		c.KVs = append(c.KVs, posting.KV{Org: firstOrg, Key: rows[i], Value: []byte{}}, posting.KV{Org: firstOrg, Key: keyKept(d.ID), Value: row})
+		c.KVs = append(c.KVs, posting.KV{Org: firstOrg, Key: rows[i], Value: []byte{}}, posting.KV{Org: firstOrg, Key: keyDelivery(d.ID), Value: row})
 	}
 	f.submit(c)
 	type step struct {
@@ -347,7 +347,7 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 		t.Helper()
 		err := f.writeLogAlone(firstOrg, func(l *deliveryLog, d *draft, now ledger.Micros) (err error) {
 			result.replayed, result.next, err = l.replayParked(d, to, 0, 1<<62, at, now)
-			d.change.KVs, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been replayed
+			d.change.KVs, d.deliveries = nil, make(map[ID]*Delivery) // as if nothing had been replayed
 			d.put(firstOrg, []byte("z"), []byte{1})
 			return err
 		})
@@ -378,7 +378,8 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 	}
 }
 
-// The keys of durable bulletins are in the store, and a delivery log keeps none of them in memory.
+// A bulletin is a message to operators about no event. The key of a durable bulletin is in the store, and the
+// delivery log does not keep it in memory.
 func TestDeliveryLogForgetsKeysOfDurableBulletins(t *testing.T) {
 	f := newFixture(t)
 	for i := range 5 {
@@ -411,7 +412,7 @@ func TestConcurrentPostsMakeOneBulletin(t *testing.T) {
 		})
 	}
 	mustReturn(t, "posted", posters.Wait)
-	if got := len(f.rows(firstOrg, rowKept)); got != 1 {
+	if got := len(f.rows(firstOrg, rowDeliveries)); got != 1 {
 		t.Errorf("%d bulletins", got)
 	}
 }
@@ -469,7 +470,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 			id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
 			if !atFirstAttempt {
 				f.quiesce()
-				go func() { _ = f.Runtime.Advance(f.Clock.Now().Add(30 * time.Second)) }() // it ends with the runtime
+				go func() { _ = f.Runtime.Advance(f.Clock.Now().Add(30 * time.Second)) }() // returns when the runtime ends
 			}
 			receiveFrom(t, "under way", started)
 			f.Service.Close()
@@ -487,29 +488,29 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 // A replay that is requested during an attempt is not lost: if the attempt fails, the next one
 // follows at once.
 func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
-	for _, tries := range []int{0, 1} { // attempts before the one in progress
+	for _, earlierAttempts := range []int{0, 1} { // attempts before the one in progress
 		f := newFixture(t)
 		gate := newGate()
-		receiver := receive(t, func(a *arrival) int {
+		receiver := startReceiver(t, func(a *arrival) int {
 			switch a.nth {
-			case tries + 1:
+			case earlierAttempts + 1:
 				gate.wait()
 				return 500
-			case tries + 2:
+			case earlierAttempts + 2:
 				return 200
 			}
 			return 500
 		}, gate)
 		id := f.notifyOne(f.destinationOf(receiver))
-		if tries == 1 {
+		if earlierAttempts == 1 {
 			f.quiesce()
-			go f.advance(31 * time.Second) // it returns when the attempt is over
+			go f.advance(31 * time.Second) // returns when the attempt is over
 		}
-		waitFor(t, "the attempt is under way", func() bool { return receiver.count() == tries+1 })
+		waitFor(t, "the attempt is under way", func() bool { return receiver.count() == earlierAttempts+1 })
 		f.replay(id)
 		gate.open()
-		waitFor(t, "the next attempt follows", func() bool { return receiver.count() == tries+2 })
+		waitFor(t, "the next attempt follows", func() bool { return receiver.count() == earlierAttempts+2 })
 		f.quiesce()
-		f.wantDelivery(id, Delivered, tries+2)
+		f.wantDelivery(id, Delivered, earlierAttempts+2)
 	}
 }

@@ -12,50 +12,50 @@ import (
 // errPanicked is the result of a search that panicked.
 var errPanicked = errors.New("it panicked")
 
-// search is the state of a search through an organization's notices for those that are neither marked
-// nor kept.
-type search struct {
-	org  ledger.ID
-	only *key          // only this destination; nil: all
-	from ledger.Micros // page that the search has reached; 0: it starts at the cursor
-	upTo ledger.Micros // the last page that it looks at
+// noticeSearch is the state of a search through an organization's notices for unsettled ones: those without a mark
+// of their acknowledgement and without a row of their own.
+type noticeSearch struct {
+	org         ledger.ID
+	destination *destinationKey // the only destination whose notices it offers; nil: all
+	nextPage    ledger.Micros   // page to continue from; 0: the cursor, before which all notices are settled
+	upTo        ledger.Micros   // the last page that it looks at
 
 	afterPanic bool // a panic caused it, so it also looks for deliveries that wait in the store
-	begun      bool
-	times      int // number of times that this search has failed
+	hasBegun   bool
+	failures   int // number of times that this search has failed
 }
 
-// key returns the destination, or the organization if the search is for all of them.
-func (l *search) key() key {
-	if l.only != nil {
-		return *l.only
+// key returns the search's only destination; if it searches for all of them, a key with the organization only.
+func (n *noticeSearch) key() destinationKey {
+	if n.destination != nil {
+		return *n.destination
 	}
-	return key{org: l.org}
+	return destinationKey{org: n.org}
 }
 
 // panics counts consecutive panics that lose what is in memory. The search after a repeated panic is
 // delayed, because each search may cause duplicate notifications.
 type panics struct {
 	mu            sync.Mutex
-	byDestination map[key]*panicRecord // guarded by mu
+	byDestination map[destinationKey]*panicRecord // guarded by mu
 }
 
 type panicRecord struct {
-	times     int       // consecutive panics before the last one
-	last      time.Time // time of the last one, in real time
-	scheduled bool      // a search is scheduled and has not begun
+	earlierPanics   int       // consecutive panics before the last one
+	lastPanic       time.Time // in real time
+	searchScheduled bool      // a search is scheduled and has not begun
 }
 
-// forgetPanic is the time after which an earlier panic no longer counts.
-const forgetPanic = 10 * time.Minute
+// forgetPanicAfter is the time after which an earlier panic no longer counts.
+const forgetPanicAfter = 10 * time.Minute
 
-// add records a panic. It returns how many consecutive panics came before it, and whether a search is
-// already scheduled, which will also find what this panic has lost.
-func (p *panics) add(k key, now time.Time) (times int, scheduled bool) {
+// add records a panic. It returns how many consecutive panics came before, and whether a search is already scheduled:
+// that search will also find what this panic has lost.
+func (p *panics) add(k destinationKey, now time.Time) (earlierPanics int, searchScheduled bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for other, record := range p.byDestination {
-		if !record.scheduled && now.Sub(record.last) > forgetPanic {
+		if !record.searchScheduled && now.Sub(record.lastPanic) > forgetPanicAfter {
 			delete(p.byDestination, other)
 		}
 	}
@@ -63,88 +63,88 @@ func (p *panics) add(k key, now time.Time) (times int, scheduled bool) {
 	if record == nil {
 		record = new(panicRecord)
 		p.byDestination[k] = record
-	} else if !record.scheduled {
-		record.times++
+	} else if !record.searchScheduled {
+		record.earlierPanics++
 	}
-	scheduled = record.scheduled
-	record.last, record.scheduled = now, true
-	return record.times, scheduled
+	searchScheduled = record.searchScheduled
+	record.lastPanic, record.searchScheduled = now, true
+	return record.earlierPanics, searchScheduled
 }
 
 // searchStarted records that the search has begun: a later panic needs another search.
-func (p *panics) searchStarted(k key) {
+func (p *panics) searchStarted(k destinationKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if record := p.byDestination[k]; record != nil {
-		record.scheduled = false
+		record.searchScheduled = false
 	}
 }
 
-// rescan offers unsettled notices again after a panic has lost what was in memory, for one
-// destination or for an organization. Some notices may be sent twice. After the first panic the
-// search starts at once; after repeated ones it is delayed.
-func (s *Service) rescan(org ledger.ID, only *key) {
+// rescan offers unsettled notices of one destination, or of a whole organization, again after a panic has lost what
+// was in memory. Some notices may be sent twice. After the first panic the search starts at once; after repeated
+// panics it is delayed.
+func (s *Service) rescan(org ledger.ID, destination *destinationKey) {
 	if s.stopping.Load() {
 		return
 	}
 	s.rescanned.Store(true)
-	l := &search{org: org, only: only, upTo: lastPage, afterPanic: true}
-	switch times, scheduled := s.panics.add(l.key(), time.Now()); {
-	case scheduled:
-	case times == 0:
-		s.search(l)
+	search := &noticeSearch{org: org, destination: destination, upTo: lastPage, afterPanic: true}
+	switch earlierPanics, searchScheduled := s.panics.add(search.key(), time.Now()); {
+	case searchScheduled:
+	case earlierPanics == 0:
+		s.search(search)
 	default:
-		s.rt.ScheduleRetry(times-1, func() { s.search(l) })
+		s.runtime.ScheduleRetry(earlierPanics-1, func() { s.search(search) })
 	}
 }
 
-// search searches in the background. If it fails, it continues later, by real time.
-func (s *Service) search(l *search) {
+// search runs a search in the background. A search that fails continues later, by real time.
+func (s *Service) search(search *noticeSearch) {
 	job := func() {
 		err := errPanicked
 		defer func() {
 			if err != nil {
-				s.searchLater(l, err)
+				s.searchLater(search, err)
 			}
 		}()
-		if l.afterPanic && !l.begun {
-			s.panics.searchStarted(l.key())
+		if search.afterPanic && !search.hasBegun {
+			s.panics.searchStarted(search.key())
 		}
-		l.begun = true
-		if err = s.offerUnsettled(l); err == nil && l.afterPanic {
-			err = s.wakeDestinations(l)
+		search.hasBegun = true
+		if err = s.offerUnsettled(search); err == nil && search.afterPanic {
+			err = s.wakeDestinations(search)
 		}
 	}
-	if err := s.rt.Go(job); err != nil {
-		s.searchLater(l, err)
+	if err := s.runtime.Go(job); err != nil {
+		s.searchLater(search, err)
 	}
 }
 
-func (s *Service) searchLater(l *search, err error) {
+func (s *Service) searchLater(search *noticeSearch, err error) {
 	if s.stopping.Load() {
 		return
 	}
-	s.rt.Log.Error("notices of a journal cannot be read, and are looked for again", "organization", l.org.String(), "error", err)
+	s.runtime.Log.Error("notices of a journal cannot be read, and are looked for again", "organization", search.org.String(), "error", err)
 	s.rescanned.Store(true) // some notices of the page that the search has reached may have been offered already
-	times := l.times
-	l.times++
-	s.rt.ScheduleRetry(times, func() { s.search(l) })
+	failures := search.failures
+	search.failures++
+	s.runtime.ScheduleRetry(failures, func() { s.search(search) })
 }
 
-// offerUnsettled offers the notices of pages up to upTo that are neither marked nor kept. Those
-// that do not fit in memory are written to the store as waiting.
-func (s *Service) offerUnsettled(l *search) error {
+// offerUnsettled offers the unsettled notices of the search to their destinations, which write those that do not fit
+// in memory to the store as waiting deliveries.
+func (s *Service) offerUnsettled(search *noticeSearch) error {
 	for more := true; more && !s.stopping.Load(); {
-		if l.from == 0 {
-			from, err := s.cursor(l.org)
+		if search.nextPage == 0 {
+			from, err := s.cursor(search.org)
 			if err != nil {
 				return err
 			}
-			l.from = from
+			search.nextPage = from
 		}
 		var found []posting.Notice
-		next, further, err := s.unsettled(l.org, l.from, l.upTo, func(n *posting.Notice) bool {
-			if l.only == nil || keyOf(l.org, n) == *l.only {
+		next, hasMore, err := s.eachUnsettled(search.org, search.nextPage, search.upTo, func(n *posting.Notice) bool {
+			if search.destination == nil || keyOf(search.org, n) == *search.destination {
 				copied := *n
 				copied.Body = append([]byte(nil), n.Body...)
 				found = append(found, copied)
@@ -154,24 +154,24 @@ func (s *Service) offerUnsettled(l *search) error {
 		if err != nil {
 			return err
 		}
-		s.offer(l.org, found)
-		l.from, more = next, further
+		s.offer(search.org, found)
+		search.nextPage, more = next, hasMore
 	}
 	return nil
 }
 
 // wakeDestinations wakes the destinations of deliveries that wait in the store, whose timers a panic may
 // have lost.
-func (s *Service) wakeDestinations(l *search) error {
-	if l.only != nil {
-		s.destinations.Tell(*l.only, deliveriesDue{})
+func (s *Service) wakeDestinations(search *noticeSearch) error {
+	if search.destination != nil {
+		s.destinations.Tell(*search.destination, deliveriesDue{})
 		return nil
 	}
-	view := s.rt.Journal.View()
+	view := s.runtime.Journal.View()
 	defer view.Close()
-	now := ledger.MicrosOf(s.rt.Clock.Now())
-	return s.loadRetries(view, l.org, func(k key, at ledger.Micros) {
-		if at <= now { // because nothing else wakes them while the clock stands still
+	now := ledger.MicrosOf(s.runtime.Clock.Now())
+	return s.loadRetries(view, search.org, func(k destinationKey, at ledger.Micros) {
+		if at <= now { // at once, because nothing else wakes the destination while the clock stands still
 			s.destinations.Tell(k, deliveriesDue{at})
 			return
 		}

@@ -16,18 +16,18 @@ import (
 	"mizan/posting/store"
 )
 
-// countingLog is a log that counts its lines and passes each message to heard, if set.
+// countingLog counts the lines of a log and passes each message to onMessage, if set.
 type countingLog struct {
-	n     atomic.Int64
-	heard func(message string)
+	lines     atomic.Int64
+	onMessage func(message string)
 }
 
 func (l *countingLog) Enabled(context.Context, slog.Level) bool { return true }
 
 func (l *countingLog) Handle(_ context.Context, r slog.Record) error {
-	l.n.Add(1)
-	if l.heard != nil {
-		l.heard(r.Message)
+	l.lines.Add(1)
+	if l.onMessage != nil {
+		l.onMessage(r.Message)
 	}
 	return nil
 }
@@ -40,33 +40,33 @@ func (l *countingLog) WithGroup(string) slog.Handler      { return l }
 func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	log := new(countingLog)
 	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
-	receiver := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	receiver := startReceiver(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := f.destinationOf(receiver)
-	k := key{firstOrg, merchants, to}
+	k := destinationKey{firstOrg, merchantClass, to}
 	behindWrongRows := f.notifyOne(to)
 	f.quiesce()
 	dueAt := ledger.MicrosOf(startTime.Add(10 * time.Second))
-	missing, damaged, other := ID{dueAt - 1, posting.Webhook}, ID{dueAt - 2, posting.Webhook}, ID{dueAt - 3, posting.Webhook}
-	row, err := encodeKept(&Delivery{ID: other, To: to, State: Pending, Next: dueAt + 1, page: 1, Source: ledger.Source{Kind: ledger.Transaction}})
+	missing, damaged, wrongTime := ID{dueAt - 1, posting.Webhook}, ID{dueAt - 2, posting.Webhook}, ID{dueAt - 3, posting.Webhook}
+	row, err := encodeDelivery(&Delivery{ID: wrongTime, To: to, State: Pending, Next: dueAt + 1, pageStart: 1, Source: ledger.Source{Kind: ledger.Transaction}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.plant(firstOrg, keyKept(damaged), []byte{0xff})
-	f.plant(firstOrg, keyKept(other), row)
-	for _, id := range []ID{missing, damaged, other} {
+	f.plant(firstOrg, keyDelivery(damaged), []byte{0xff})
+	f.plant(firstOrg, keyDelivery(wrongTime), row)
+	for _, id := range []ID{missing, damaged, wrongTime} {
 		f.plant(firstOrg, keyRetry(k, dueAt, id), []byte{})
 	}
 	f.plant(firstOrg, keyDue(k, dueAt+1), []byte{}) // without an id
-	f.restart()                                     // the start finds them, and sets the timer
+	f.restart()                                     // the start finds these rows, and sets the timer
 	f.advance(30 * time.Second)
 	f.wantDelivery(behindWrongRows, Delivered, 2)
-	fresh := f.notifyOne(to)
+	freshID := f.notifyOne(to)
 	f.advance(30 * time.Second)
-	f.wantDelivery(fresh, Delivered, 2)
+	f.wantDelivery(freshID, Delivered, 2)
 	if got := receiver.count(); got != 4 {
 		t.Errorf("%d requests, want 4", got)
 	}
-	if got := log.n.Load(); got < 4 || got > 100 {
+	if got := log.lines.Load(); got < 4 || got > 100 {
 		t.Errorf("%d lines in the log, want a few for each look", got)
 	}
 }
@@ -76,7 +76,7 @@ func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 	f := newFixture(t)
 	gate := newGate()
-	r := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
+	r := startReceiver(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	id := f.notifyOne(f.destinationOf(r))
 	waitFor(t, "under way", func() bool { return r.count() == 1 })
 	f.panicInLog()
@@ -93,51 +93,51 @@ func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 }
 
 func TestDelayAfterPanicsGrowsAndIsReset(t *testing.T) {
-	f := &panics{byDestination: make(map[key]*panicRecord)}
-	a, b := key{org: firstOrg}, key{firstOrg, merchants, secondOrg}
+	counted := &panics{byDestination: make(map[destinationKey]*panicRecord)}
+	wholeOrg, oneDestination := destinationKey{org: firstOrg}, destinationKey{firstOrg, merchantClass, secondOrg}
 	at := startTime
-	wantDelay := func(what string, k key, times int, asked bool) {
+	addAndWant := func(what string, k destinationKey, earlierPanics int, searchScheduled bool) {
 		t.Helper()
-		if n, was := f.add(k, at); n != times || was != asked {
-			t.Errorf("%s: %d before it in a row, a search is asked for: %v; want %d, %v", what, n, was, times, asked)
+		if n, scheduled := counted.add(k, at); n != earlierPanics || scheduled != searchScheduled {
+			t.Errorf("%s: %d before it in a row, a search is asked for: %v; want %d, %v", what, n, scheduled, earlierPanics, searchScheduled)
 		}
 	}
-	wantDelay("the first", a, 0, false)
-	wantDelay("before its search has begun", a, 0, true)
-	wantDelay("another destination's", b, 0, false)
-	f.searchStarted(a)
-	wantDelay("after it has begun", a, 1, false)
-	f.searchStarted(a)
-	at = at.Add(forgetPanic)
-	wantDelay("the third, at the last moment", a, 2, false)
-	f.searchStarted(a)
-	f.searchStarted(b)
-	at = at.Add(forgetPanic + 1)
-	wantDelay("after a long time", a, 0, false)
-	if len(f.byDestination) != 1 {
-		t.Errorf("%d destinations are remembered, want the last", len(f.byDestination))
+	addAndWant("the first", wholeOrg, 0, false)
+	addAndWant("before its search has begun", wholeOrg, 0, true)
+	addAndWant("another destination's", oneDestination, 0, false)
+	counted.searchStarted(wholeOrg)
+	addAndWant("after it has begun", wholeOrg, 1, false)
+	counted.searchStarted(wholeOrg)
+	at = at.Add(forgetPanicAfter)
+	addAndWant("the third, at the last moment", wholeOrg, 2, false)
+	counted.searchStarted(wholeOrg)
+	counted.searchStarted(oneDestination)
+	at = at.Add(forgetPanicAfter + 1)
+	addAndWant("after a long time", wholeOrg, 0, false)
+	if len(counted.byDestination) != 1 {
+		t.Errorf("%d destinations are remembered, want the last", len(counted.byDestination))
 	}
 }
 
-// A destination whose rows cannot be read for a while reads them again without a move of the clock.
+// A destination that has panicked reads its due deliveries without a move of the clock.
 func TestDestinationReadsTheStoreAgainAfterAPanic(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	r := startReceiver(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := f.destinationOf(r)
 	id := f.notifyOne(to)
 	f.quiesce()
 	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil { // no timer runs yet
 		t.Fatal(err)
 	}
-	f.destinations.Tell(key{firstOrg, merchants, to}, "no message of ours")
+	f.destinations.Tell(destinationKey{firstOrg, merchantClass, to}, "no message of ours")
 	waitFor(t, "the notification arrives", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
 }
 
-// If the pool is full at start, the search for notices of earlier runs waits until it has room.
+// If the pool is full at start, the search for notices of earlier runs waits until the pool has room.
 func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	receiver := receive(t, alwaysStatus(200))
+	receiver := startReceiver(t, alwaysStatus(200))
 	to := f.destinationOf(receiver)
 	f.Service.Close()
 	id := f.notifyOne(to)
@@ -159,7 +159,7 @@ func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
+	r := startReceiver(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	f.Service.Close()
 	ids := []ID{f.notifyOne(to), f.notifyOne(to)}
@@ -175,43 +175,43 @@ func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	}
 }
 
-// A Change of a delivery log is refused because of a claim that a caller put into it: the deliveries whose
-// results were in the same Change are made again.
+// The writer refuses a Change of a delivery log because of a claim (a unique key) that a caller put into it. The
+// Change had results of deliveries too, so these deliveries are made again.
 func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
-	slow, disk := newGate(), newGate()
-	log := &heldLog{reached: make(chan struct{}), gate: disk}
+	responseGate, diskGate := newGate(), newGate()
+	log := &heldLog{groupArrived: make(chan struct{}), gate: diskGate}
 	f := newFixture(t, func(f *fixture) {
 		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log { log.Log = l; return log }
 	})
-	t.Cleanup(disk.open) // before the fixture is stopped
-	receiver := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
+	t.Cleanup(diskGate.open) // before the fixture is stopped
+	receiver := startReceiver(t, func(*arrival) int { responseGate.wait(); return 200 }, responseGate)
 	claim := ledger.Claim{Org: firstOrg, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
-	claims := func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
+	addClaim := func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
 		d.change.Claims = append(d.change.Claims, claim)
 		d.put(firstOrg, []byte("z"), []byte{1})
 		return nil
 	}
-	if err := f.writeLogAlone(firstOrg, claims); err != nil {
+	if err := f.writeLogAlone(firstOrg, addClaim); err != nil {
 		t.Fatal(err)
 	}
 	id := f.notifyOne(f.destinationOf(receiver))
 	waitFor(t, "under way", func() bool { return receiver.count() == 1 })
-	log.nth.Store(log.groups.Load() + 1)
-	before := &logCommand{done: make(chan error, 1), decide: func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
+	log.heldGroup.Store(log.groupCount.Load() + 1)
+	earlierCommand := &logCommand{result: make(chan error, 1), decide: func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
 		d.put(firstOrg, []byte("z"), []byte{2})
 		return nil
 	}}
-	f.logs.Tell(firstOrg, before)
-	receiveFrom(t, "being written", log.reached)
-	slow.open()
+	f.deliveryLogs.Tell(firstOrg, earlierCommand)
+	receiveFrom(t, "being written", log.groupArrived)
+	responseGate.open()
 	waitFor(t, "only the delivery log has work", func() bool { return f.Runtime.Live() == 1 })
-	refusedCommand := &logCommand{done: make(chan error, 1), decide: claims}
-	f.logs.Tell(firstOrg, refusedCommand)
-	disk.open()
-	if err := receiveFrom(t, "written", before.done); err != nil {
+	refusedCommand := &logCommand{result: make(chan error, 1), decide: addClaim}
+	f.deliveryLogs.Tell(firstOrg, refusedCommand)
+	diskGate.open()
+	if err := receiveFrom(t, "written", earlierCommand.result); err != nil {
 		t.Error(err)
 	}
-	wantCode(t, receiveFrom(t, "refused", refusedCommand.done), ledger.ClaimTaken)
+	wantCode(t, receiveFrom(t, "refused", refusedCommand.result), ledger.ClaimTaken)
 	waitFor(t, "the repeated delivery is acknowledged", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
 	if got := receiver.count(); got != 2 {
 		t.Errorf("told %d times, want once more", got)
@@ -230,7 +230,7 @@ func TestPanicOfTheObserverDoesNotAffectAttempts(t *testing.T) {
 			panic("a fault of ours")
 		}
 	})
-	r := receive(t, alwaysStatus(200))
+	r := startReceiver(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	id := f.notifyOne(to)
 	f.quiesce()
@@ -244,19 +244,19 @@ func TestPanicOfTheObserverDoesNotAffectAttempts(t *testing.T) {
 	}
 }
 
-// A worker panics at an unexpected place: the notices that it had not tried are tried.
+// A worker panics at an unexpected place: another worker tries the notices that were left.
 func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
 	var panicsNext atomic.Bool
-	log := &countingLog{heard: func(string) {
+	log := &countingLog{onMessage: func(string) {
 		if panicsNext.Swap(false) {
 			panic("a fault of the log")
 		}
 	}}
 	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
-	r := receive(t, alwaysStatus(200))
+	r := startReceiver(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	f.notifyOne(to)
-	f.quiesce() // it answers, so its workers take many notices at a time
+	f.quiesce() // the destination answers, so its workers take many notices at a time
 	var calls atomic.Int64
 	f.writeNotification = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
@@ -282,18 +282,18 @@ func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
 	}
 }
 
-// heldLog is a log that holds back one group.
+// heldLog is a posting.Log that holds back one group of Changes.
 type heldLog struct {
 	posting.Log
-	groups  atomic.Int64
-	nth     atomic.Int64  // number of the group, from 1; 0: none
-	reached chan struct{} // closed when the group has come
-	gate    *gate         // the group continues when it is opened
+	groupCount   atomic.Int64
+	heldGroup    atomic.Int64  // number of the group that is held back, from 1; 0: none
+	groupArrived chan struct{} // closed when that group has come
+	gate         *gate         // the group is applied when the gate is opened
 }
 
 func (l *heldLog) Apply(g *store.Group) error {
-	if l.groups.Add(1) == l.nth.Load() {
-		close(l.reached)
+	if l.groupCount.Add(1) == l.heldGroup.Load() {
+		close(l.groupArrived)
 		l.gate.wait()
 	}
 	return l.Log.Apply(g)
@@ -301,26 +301,26 @@ func (l *heldLog) Apply(g *store.Group) error {
 
 // Notices that are being written to the store count as waiting in memory until they are durable.
 func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
-	gate, slow := newGate(), newGate()
-	at := make(chan struct{})
+	diskGate, responseGate := newGate(), newGate()
+	groupArrived := make(chan struct{})
 	f := newFixture(t, func(f *fixture) {
 		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log {
-			log := &heldLog{Log: l, reached: at, gate: gate}
-			log.nth.Store(2)
+			log := &heldLog{Log: l, groupArrived: groupArrived, gate: diskGate}
+			log.heldGroup.Store(2)
 			return log
 		}
 	})
-	t.Cleanup(gate.open) // before the fixture is stopped
+	t.Cleanup(diskGate.open) // before the fixture is stopped
 	f.limits.inMemory = 0
-	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
+	r := startReceiver(t, func(*arrival) int { responseGate.wait(); return 200 }, responseGate)
 	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{f.destinationOf(r)}, 100)...)
-	receiveFrom(t, "the write of their results has begun", at)
+	receiveFrom(t, "the write of their results has begun", groupArrived)
 	if got := f.inMemory.Load(); got != 100 {
 		t.Errorf("%d wait in memory, want all", got)
 	}
-	gate.open()
+	diskGate.open()
 	waitFor(t, "all notices are in the store, except those in progress", func() bool { return f.inMemory.Load() <= 2 && r.count() == 1 })
-	slow.open()
+	responseGate.open()
 	f.quiesce()
 	r.wantOnce(t, firstOrg, ids)
 	if got := f.inMemory.Load(); got != 0 {
@@ -328,14 +328,14 @@ func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 	}
 }
 
-// At the bound no further notices are kept in memory, and a destination reads one delivery at a time
-// from the store.
+// At the bound for memory no further notices are kept there, and a destination reads one delivery at a time from the
+// store.
 func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 	const destinations, noticesEach, bound = 10, 50, 100
 	f := newFixture(t)
 	f.limits.inMemory = bound
 	gate := newGate()
-	r := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
+	r := startReceiver(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	var ids []ID
 	for range destinations {
 		ids = append(ids, f.notifyMany(f.destinationOf(r), noticesEach)...)
@@ -355,13 +355,13 @@ func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 // records are read again when their notices are delivered.
 func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
-	var recordsGiven, recordsRead atomic.Int64
+	r := startReceiver(t, alwaysStatus(200))
+	var withRecord, withoutRecord atomic.Int64
 	f.writeNotification = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if n.About != nil {
-			recordsGiven.Add(1)
+			withRecord.Add(1)
 		} else {
-			recordsRead.Add(1)
+			withoutRecord.Add(1)
 		}
 		return writeBody(dst, org, n)
 	}
@@ -375,7 +375,7 @@ func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	}
 	f.submit(c)
 	f.quiesce()
-	if recordsGiven.Load() != maxFailing || recordsRead.Load() != 200-maxFailing {
-		t.Errorf("%d are written with their record at hand and %d without, want %d and the rest", recordsGiven.Load(), recordsRead.Load(), maxFailing)
+	if withRecord.Load() != maxWaitingFailing || withoutRecord.Load() != 200-maxWaitingFailing {
+		t.Errorf("%d are written with their record at hand and %d without, want %d and the rest", withRecord.Load(), withoutRecord.Load(), maxWaitingFailing)
 	}
 }

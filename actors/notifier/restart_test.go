@@ -18,7 +18,7 @@ import (
 	"mizan/posting/store"
 )
 
-// allRows returns the organization's KVs, which a restart must not change.
+// allRows returns the organization's delivery rows, which a restart must not change.
 func (f *fixture) allRows() map[string]string {
 	f.t.Helper()
 	v := f.Journal.View()
@@ -37,8 +37,8 @@ func (f *fixture) allRows() map[string]string {
 // A restart at any step of a delivery changes neither what is stored, nor what is sent, nor when.
 func TestRestartContinuesWhereItStopped(t *testing.T) {
 	f := newFixture(t)
-	receiver := receive(t, alwaysStatus(500))
-	answering := receive(t, alwaysStatus(200))
+	receiver := startReceiver(t, alwaysStatus(500))
+	answering := startReceiver(t, alwaysStatus(200))
 	delivered, id := f.notifyOne(f.destinationOf(answering)), f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	wantSameRows := func(step string) {
@@ -72,7 +72,7 @@ func TestRestartContinuesWhereItStopped(t *testing.T) {
 // Deliveries that became due while the process was down are tried at start.
 func TestDeliveriesDueDuringDowntimeAreTriedAtStart(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	r := startReceiver(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	f.stop()
@@ -93,11 +93,11 @@ func TestInterruptedAttemptDoesNotCount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var stopped sync.Map
-	receiver := receive(t, func(*arrival) int {
+	receiver := startReceiver(t, func(*arrival) int {
 		if _, ok := stopped.Load("hanging"); ok {
 			return 200
 		}
-		return hangs
+		return noResponse
 	})
 	ids := f.notifyMany(f.destinationOf(receiver), 40)
 	waitFor(t, "under way", func() bool { return receiver.count() == 1 })
@@ -112,16 +112,16 @@ func TestInterruptedAttemptDoesNotCount(t *testing.T) {
 	}
 }
 
-// An interrupted retry keeps its place in the schedule.
+// A retry that the end of the process interrupted is made again at the next start, and counted once.
 func TestInterruptedRetryIsRepeated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	r := receive(t, func(a *arrival) int {
-		return []int{500, hangs, 200}[min(a.nth, 3)-1]
+	r := startReceiver(t, func(a *arrival) int {
+		return []int{500, noResponse, 200}[min(a.nth, 3)-1]
 	})
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
-	go func() { _ = f.Runtime.Advance(startTime.Add(30 * time.Second)) }() // it ends with the runtime
+	go func() { _ = f.Runtime.Advance(startTime.Add(30 * time.Second)) }() // returns when the runtime ends
 	waitFor(t, "under way", func() bool { return r.count() == 2 })
 	f.restart()
 	f.quiesce()
@@ -130,7 +130,7 @@ func TestInterruptedRetryIsRepeated(t *testing.T) {
 
 func TestNothingIsDeliveredAfterClose(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
+	r := startReceiver(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	f.Service.Close()
 	id := f.notifyOne(to)
@@ -147,11 +147,11 @@ func TestNothingIsDeliveredAfterClose(t *testing.T) {
 func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	f := newFixture(t)
 	gate := newGate()
-	good, slow := receive(t, alwaysStatus(200)), receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
+	good, slow := startReceiver(t, alwaysStatus(200)), startReceiver(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	to, toSlow := f.destinationOf(good), f.destinationOf(slow)
 	var pages []ledger.Micros
 	for range 3 {
-		pages = append(pages, f.notifyOne(to).Booked) // a page each
+		pages = append(pages, f.notifyOne(to).Booked) // each on a page of its own
 	}
 	f.quiesce()
 	f.notifyOne(toSlow)
@@ -168,27 +168,26 @@ func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	}
 }
 
-// image is a store as a kill would have left it, with the notifications that the receivers had
-// acknowledged by then.
-type image struct {
-	dir   string
-	now   time.Time
-	acked map[string]bool
+// storeCopy is a copy of a store at a moment when the process could have been killed.
+type storeCopy struct {
+	dir          string
+	now          time.Time
+	acknowledged map[string]bool // event_ids that receivers had acknowledged by then
 }
 
-// camera takes an image before each group is applied.
-type camera struct {
+// copyingLog is a posting.Log that copies the store before each group of Changes is applied.
+type copyingLog struct {
 	posting.Log
-	take func()
+	copyStore func()
 }
 
-func (c *camera) Apply(g *store.Group) error {
-	c.take()
+func (c *copyingLog) Apply(g *store.Group) error {
+	c.copyStore()
 	return c.Log.Apply(g)
 }
 
-// After a kill at any group, the restarted notifier has sent every durable notice at least once,
-// with one event_id and the same data, and has made at most six attempts for each.
+// After a kill before any group of Changes, the restarted notifier delivers or parks every durable notice, with the
+// same event_id and data as without the kill, after at most six attempts.
 func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	random := newRandom(t)
 	var mu sync.Mutex
@@ -196,8 +195,8 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	answer := func(a *arrival) int { // depends on event and attempt only, so it is the same in each run
 		return []int{200, 500, 302}[(uint64(a.EventID[35])*7+uint64(a.nth)+seed)%3]
 	}
-	receiver := receive(t, answer)
-	acked := func() map[string]bool {
+	receiver := startReceiver(t, answer)
+	acknowledged := func() map[string]bool {
 		ids := make(map[string]bool)
 		for _, a := range receiver.got() {
 			if answer(a) == 200 {
@@ -206,13 +205,13 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 		}
 		return ids
 	}
-	var images []image
+	var copies []storeCopy
 	f := newFixture(t, func(f *fixture) {
 		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log {
-			return &camera{l, func() {
+			return &copyingLog{l, func() {
 				mu.Lock()
 				defer mu.Unlock()
-				dir := filepath.Join(f.t.TempDir(), fmt.Sprint(len(images)))
+				dir := filepath.Join(f.t.TempDir(), fmt.Sprint(len(copies)))
 				err := os.CopyFS(dir, os.DirFS(f.Dir))
 				for errors.Is(err, fs.ErrNotExist) { // the store has just replaced a file
 					if err = os.RemoveAll(dir); err == nil {
@@ -222,7 +221,7 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				images = append(images, image{dir, f.Clock.Now(), acked()})
+				copies = append(copies, storeCopy{dir, f.Clock.Now(), acknowledged()})
 			}}
 		}
 	})
@@ -234,51 +233,51 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 		f.advance(time.Duration(random.IntN(200)) * time.Second)
 	}
 	f.advance(8 * time.Hour)
-	data := make(map[string]string)
+	dataByEvent := make(map[string]string)
 	for _, a := range receiver.got() {
-		data[a.EventID] = string(a.Data)
+		dataByEvent[a.EventID] = string(a.Data)
 	}
 	mu.Lock()
-	imagesTaken := images
+	allCopies := copies
 	mu.Unlock()
-	if len(imagesTaken) < 10 {
-		t.Errorf("only %d points to be killed at", len(imagesTaken))
+	if len(allCopies) < 10 {
+		t.Errorf("only %d points to be killed at", len(allCopies))
 	}
-	for n := range imagesTaken {
-		if n%max(1, len(imagesTaken)/12) == 0 {
-			imagesTaken[n].wantResumed(t, f.addresses, answer, data)
+	for n := range allCopies {
+		if n%max(1, len(allCopies)/12) == 0 {
+			allCopies[n].wantResumed(t, f.addresses, answer, dataByEvent)
 		}
 	}
 }
 
-// wantResumed starts a notifier on an image and lets it finish.
-func (i *image) wantResumed(t *testing.T, addresses *addressBook, answer func(*arrival) int, data map[string]string) {
+// wantResumed starts a notifier on a copy of the store, lets it finish and checks its deliveries.
+func (i *storeCopy) wantResumed(t *testing.T, addresses *addressBook, answer func(*arrival) int, dataByEvent map[string]string) {
 	t.Helper()
-	r := receive(t, answer)
-	second := newFixture(t, func(f *fixture) {
-		f.Dir, f.Clock, f.addresses = i.dir, clock.NewManual(i.now), &addressBook{urls: make(map[ledger.ID]actors.Address)}
+	r := startReceiver(t, answer)
+	restarted := newFixture(t, func(f *fixture) {
+		f.Dir, f.Clock, f.addresses = i.dir, clock.NewManual(i.now), &addressBook{addresses: make(map[ledger.ID]actors.Address)}
 	})
 	addresses.mu.Lock()
-	for to := range addresses.urls {
-		second.addresses.set(to, actors.Address{URL: r.URL, Secret: "s"})
+	for to := range addresses.addresses {
+		restarted.addresses.set(to, actors.Address{URL: r.URL, Secret: "s"})
 	}
 	addresses.mu.Unlock()
-	second.advance(20 * time.Hour)
+	restarted.advance(20 * time.Hour)
 	for _, a := range r.got() {
 		if a.status == 200 {
-			i.acked[a.EventID] = true
+			i.acknowledged[a.EventID] = true
 		}
-		if data[a.EventID] != string(a.Data) {
-			t.Errorf("event %s says %s, and said %s", a.EventID, a.Data, data[a.EventID])
+		if dataByEvent[a.EventID] != string(a.Data) {
+			t.Errorf("event %s says %s, and said %s", a.EventID, a.Data, dataByEvent[a.EventID])
 		}
 	}
-	v := second.Journal.View()
-	defer v.Close()
-	err := v.NoticesAscending(firstOrg, 0, func(n *posting.Notice) (bool, error) {
-		d := second.delivery(idOf(n))
+	view := restarted.Journal.View()
+	defer view.Close()
+	err := view.NoticesAscending(firstOrg, 0, func(n *posting.Notice) (bool, error) {
+		d := restarted.delivery(idOf(n))
 		event := EventID(firstOrg, d.ID).String()
-		if d.State == Pending || (d.State == Delivered) != i.acked[event] || len(d.Attempts) > MaxAttempts {
-			t.Errorf("event %s ends %v after %d attempts, acknowledged: %v", event, d.State, len(d.Attempts), i.acked[event])
+		if d.State == Pending || (d.State == Delivered) != i.acknowledged[event] || len(d.Attempts) > MaxAttempts {
+			t.Errorf("event %s ends %v after %d attempts, acknowledged: %v", event, d.State, len(d.Attempts), i.acknowledged[event])
 		}
 		return true, nil
 	})

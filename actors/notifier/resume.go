@@ -12,52 +12,52 @@ const (
 	cursorEvery = 4_096 // results after which an organization's cursor is moved
 	maxPages    = 256   // pages of notices that are read from one view
 
-	lastPage = ledger.Micros(1 << 62) // after every page: booked times may be ahead of the clock
+	lastPage = ledger.Micros(1 << 62) // later than every page; the current time is not, because booked times may be ahead of the clock
 )
 
-// resumption is what New finds in the store of an organization.
-type resumption struct {
+// earlierRun says up to where an organization has notices of earlier runs of the process.
+type earlierRun struct {
 	org  ledger.ID
-	upTo ledger.Micros // its last page of notices; 0: it has none
+	upTo ledger.Micros // the organization's last page of notices when the process started; 0: it had none
 }
 
-// loadPending sets the timers of each destination that has waiting deliveries, reading one row for
-// each, and finds where the notices of earlier runs end.
+// loadPending sets a timer for each destination that has waiting deliveries, reading one row for each
+// destination, and finds where the notices of earlier runs end.
 func (s *Service) loadPending() error {
-	view := s.rt.Journal.View()
+	view := s.runtime.Journal.View()
 	defer view.Close()
 	return view.OrganizationsWith(posting.KVs, func(org ledger.ID) (bool, error) {
 		if err := s.loadRetries(view, org, s.timers.set); err != nil {
 			return false, err
 		}
-		r := resumption{org: org}
-		err := view.NoticePages(org, 0, func(page ledger.Micros, _ []posting.Notice) (bool, error) {
-			r.upTo = page
+		run := earlierRun{org: org}
+		err := view.NoticePages(org, 0, func(pageStart ledger.Micros, _ []posting.Notice) (bool, error) {
+			run.upTo = pageStart
 			return false, nil
 		})
-		if r.upTo != 0 {
-			s.resumed = append(s.resumed, r)
+		if run.upTo != 0 {
+			s.earlierRuns = append(s.earlierRuns, run)
 		}
 		return true, err
 	})
 }
 
 // loadRetries sets the timers of an organization's destinations.
-func (s *Service) loadRetries(view *posting.View, org ledger.ID, setTimer func(key, ledger.Micros)) error {
+func (s *Service) loadRetries(view *posting.View, org ledger.ID, setTimer func(destinationKey, ledger.Micros)) error {
 	return view.KVKeys(org, []byte{rowRetries}, nil, func(row []byte) ([]byte, bool, error) {
-		k, next, _, ok := parseRetry(org, row)
+		k, dueAt, _, ok := parseRetry(org, row)
 		if !ok {
-			s.wrongRow(org, row)
+			s.logWrongRow(org, row)
 			return nil, true, nil
 		}
-		setTimer(k, next)
+		setTimer(k, dueAt)
 		return afterWaiting(row), true, nil
 	})
 }
 
-// afterWaiting returns a key behind all rows of the row's destination.
+// afterWaiting returns the smallest key after all waiting deliveries of the row's destination.
 func afterWaiting(row []byte) []byte {
-	next := append([]byte(nil), row[:waitingHead]...)
+	next := append([]byte(nil), row[:waitingPrefixLen]...)
 	for i := len(next) - 1; ; i-- {
 		if next[i]++; next[i] != 0 {
 			return next
@@ -65,18 +65,18 @@ func afterWaiting(row []byte) []byte {
 	}
 }
 
-// Resume offers, in the background, the notices of earlier runs that are neither marked nor kept.
-// Notices of this run are offered as they come.
+// Resume offers, in the background, the unsettled notices of earlier runs: those without a mark of their
+// acknowledgement and without a row of their own. Notices of this run are offered as they come.
 func (s *Service) Resume() {
-	for _, r := range s.resumed {
-		s.search(&search{org: r.org, upTo: r.upTo})
+	for _, r := range s.earlierRuns {
+		s.search(&noticeSearch{org: r.org, upTo: r.upTo})
 	}
-	s.resumed = nil
+	s.earlierRuns = nil
 }
 
-// cursor returns the organization's cursor: every notice on an earlier page is marked or kept.
+// cursor returns the organization's cursor: the page before which every notice is settled.
 func (s *Service) cursor(org ledger.ID) (ledger.Micros, error) {
-	view := s.rt.Journal.View()
+	view := s.runtime.Journal.View()
 	defer view.Close()
 	return readCursor(view, org)
 }
@@ -96,10 +96,10 @@ func readMicros(view *posting.View, org ledger.ID, row byte) (ledger.Micros, err
 	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
 }
 
-// unsettled reads the pages in [from, upTo] and calls fn with their notices that are neither marked nor kept,
-// until fn returns false. It returns the page that it has reached, and whether there are more.
-func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, more bool, err error) {
-	view := s.rt.Journal.View()
+// eachUnsettled reads the pages between from and upTo and calls fn with their unsettled notices, until fn returns
+// false or maxPages are read. It returns the page to continue from, and whether more pages follow.
+func (s *Service) eachUnsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, hasMore bool, err error) {
+	view := s.runtime.Journal.View()
 	defer view.Close()
 	pages, wantsMore := 0, true
 	var marked map[ID]mark
@@ -110,7 +110,7 @@ func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *
 				return false, nil
 			}
 			if pages++; pages > maxPages {
-				next, more = n.Page, true
+				next, hasMore = n.Page, true
 				return false, nil
 			}
 			next = n.Page
@@ -121,77 +121,77 @@ func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *
 		if _, ok := marked[idOf(n)]; ok {
 			return true, nil
 		}
-		kept, err := isKept(view, org, idOf(n))
-		if err != nil || kept {
+		hasRow, err := hasOwnRow(view, org, idOf(n))
+		if err != nil || hasRow {
 			return err == nil, err
 		}
 		wantsMore = fn(n)
 		return wantsMore, nil
 	})
-	return next, more && wantsMore, err
+	return next, hasMore && wantsMore, err
 }
 
 // moveCursor moves an organization's cursor as far as possible, in the background.
 func (s *Service) moveCursor(org ledger.ID) {
 	job := func() {
 		if err := s.advanceCursor(org); err != nil {
-			s.rt.Log.Warn("the cursor of notices was not moved", "organization", org.String(), "error", err)
+			s.runtime.Log.Warn("the cursor of notices was not moved", "organization", org.String(), "error", err)
 		}
 	}
-	_ = s.rt.Go(job) // if the runtime is too busy, a later call moves it
+	_ = s.runtime.Go(job) // if the runtime is too busy, a later call moves it
 }
 
-// advanceCursor finds the page before which all notices are settled, and makes the delivery log move the cursor
-// there: the next start begins there, and retention removes pages up to there.
+// advanceCursor finds the page before which all notices are settled, and makes the delivery log move the cursor to
+// it. The next start begins its search at this page, and retention removes only earlier pages.
 func (s *Service) advanceCursor(org ledger.ID) error {
-	from, err := s.cursor(org)
-	before := from
+	page, err := s.cursor(org)
+	previous := page
 	for more := true; more && err == nil; {
 		stopped := false
-		from, more, err = s.unsettled(org, from, lastPage, func(*posting.Notice) bool {
+		page, more, err = s.eachUnsettled(org, page, lastPage, func(*posting.Notice) bool {
 			stopped = true
 			return false
 		})
 		more = more && !stopped
 	}
-	if err != nil || from <= before {
+	if err != nil || page <= previous {
 		return err
 	}
-	return s.writeLog(org, func(l *deliveryLog, d *draft, _ ledger.Micros) error { return l.passCursor(d, from) })
+	return s.writeLog(org, func(l *deliveryLog, d *draft, _ ledger.Micros) error { return l.raiseCursor(d, page) })
 }
 
-// passCursor moves the cursor to a page, unless it is already further. The cursor never goes back,
+// raiseCursor moves the cursor to a page, unless it is already further. The cursor never goes back,
 // because pages before it may have been removed.
-func (l *deliveryLog) passCursor(d *draft, to ledger.Micros) error {
+func (l *deliveryLog) raiseCursor(draft *draft, to ledger.Micros) error {
 	current, err := l.service.cursor(l.org)
-	if err != nil || max(current, d.cursor) >= to {
+	if err != nil || max(current, draft.cursor) >= to {
 		return err
 	}
-	d.cursor = to
-	d.put(l.org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(to)))
+	draft.cursor = to
+	draft.put(l.org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(to)))
 	return nil
 }
 
 // readMarks reads the marks of a page.
-func readMarks(view *posting.View, org ledger.ID, page ledger.Micros) (map[ID]mark, error) {
+func readMarks(view *posting.View, org ledger.ID, pageStart ledger.Micros) (map[ID]mark, error) {
 	marked := make(map[ID]mark)
-	err := view.KVsAscending(org, keyMarks(page), nil, func(_, row []byte) (bool, error) {
-		err := eachMark(page, row, func(m mark) { marked[m.ID] = m })
+	err := view.KVsAscending(org, keyMarks(pageStart), nil, func(_, row []byte) (bool, error) {
+		err := eachMark(pageStart, row, func(m mark) { marked[m.ID] = m })
 		return err == nil, err
 	})
 	return marked, err
 }
 
-func isKept(view *posting.View, org ledger.ID, id ID) (bool, error) {
-	_, found, err := view.KV(org, keyKept(id))
+func hasOwnRow(view *posting.View, org ledger.ID, id ID) (bool, error) {
+	_, found, err := view.KV(org, keyDelivery(id))
 	return found, err
 }
 
-// findKept finds a delivery that has a row of its own; nil if it has none.
-func findKept(view *posting.View, org ledger.ID, id ID) (*Delivery, error) {
-	value, found, err := view.KV(org, keyKept(id))
+// findDelivery reads a delivery from its own row; nil if it has no row of its own.
+func findDelivery(view *posting.View, org ledger.ID, id ID) (*Delivery, error) {
+	value, found, err := view.KV(org, keyDelivery(id))
 	if err != nil || !found {
 		return nil, err
 	}
-	return decodeKept(id, value)
+	return decodeDelivery(id, value)
 }

@@ -8,11 +8,11 @@ import (
 	"mizan/posting"
 )
 
-// removeDeliveries is the event of a retention run that has removed something.
-const removeDeliveries = "remove_deliveries"
+// removalEvent is the name of the event of a retention run that has removed something.
+const removalEvent = "remove_deliveries"
 
 // RetentionSource is the record that says up to which time an organization's deliveries were removed.
-// Its changes are events in the journal, so nobody can change it without a trace to make notices look
+// Each change of the time is an event in the journal, so nobody can change it without a trace to make notices look
 // expired.
 func RetentionSource(org ledger.ID) ledger.Source {
 	return ledger.Source{Kind: ledger.Retention, ID: ledger.DerivedID(org, "deliveries")}
@@ -20,7 +20,7 @@ func RetentionSource(org ledger.ID) ledger.Source {
 
 // RetentionLegal tells whether an event may be an event of the record of RetentionSource.
 func RetentionLegal(e *ledger.Event) bool {
-	return e.Name == removeDeliveries && e.From == "" && e.To == "" && e.Entry == nil
+	return e.Name == removalEvent && e.From == "" && e.To == "" && e.Entry == nil
 }
 
 // ReadRetention parses the payload of the record of RetentionSource: a time in microseconds,
@@ -35,12 +35,12 @@ func ReadRetention(payload []byte) (ledger.Micros, error) {
 // Removed returns the time before which an organization's deliveries may have been removed; 0 if
 // none were. The error is the store's.
 func Removed(view *posting.View, org ledger.ID) (ledger.Micros, error) {
-	_, at, err := retention(view, org)
+	_, at, err := readRetentionRecord(view, org)
 	return at, err
 }
 
-// retention returns the version of the record of RetentionSource, and its time.
-func retention(view *posting.View, org ledger.ID) (version uint64, at ledger.Micros, err error) {
+// readRetentionRecord returns the version of the record of RetentionSource and the time in it.
+func readRetentionRecord(view *posting.View, org ledger.ID) (version uint64, at ledger.Micros, err error) {
 	r, found, err := view.Record(org, RetentionSource(org))
 	if err != nil || !found {
 		return 0, 0, err
@@ -49,16 +49,15 @@ func retention(view *posting.View, org ledger.ID) (version uint64, at ledger.Mic
 	return r.Stamp.Version, at, err
 }
 
-// removedBefore records in the Change that deliveries booked before the given time may have been
-// removed.
-func (d *draft) removedBefore(view *posting.View, org ledger.ID, before ledger.Micros) error {
-	version, at, err := retention(view, org)
+// recordRemoval adds to the draft that deliveries booked before the given time may have been removed.
+func (d *draft) recordRemoval(view *posting.View, org ledger.ID, before ledger.Micros) error {
+	version, at, err := readRetentionRecord(view, org)
 	if err != nil || at >= before {
 		return err
 	}
 	d.change.Steps = append(d.change.Steps, posting.Step{
 		Org: org, Source: RetentionSource(org), Expect: version,
-		Record: binary.BigEndian.AppendUint64(nil, uint64(before)), Events: []ledger.Event{{Name: removeDeliveries}},
+		Record: binary.BigEndian.AppendUint64(nil, uint64(before)), Events: []ledger.Event{{Name: removalEvent}},
 	})
 	return nil
 }

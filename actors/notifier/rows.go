@@ -15,34 +15,34 @@ import (
 // The purposes of KVs, by the first byte of the key. They are stored, so they never change their
 // meaning.
 //
-// A notice that is acknowledged at its first attempt, as nearly all are, shares two rows with others:
-// its page, and a row of marks for the notices of that page that were acknowledged at about the same
-// time. Only a delivery that failed or had to wait has rows of its own: itself, and an empty row whose
-// key says when it is due, or that it is parked. A million waiting deliveries cost neither memory nor
+// A notice that is acknowledged at its first attempt, as nearly all are, shares two rows with others: its page of
+// notices, and a row of marks, which has those notices of the page that were acknowledged at about the same time.
+// Only a delivery that failed or had to wait has rows of its own: one with the delivery, and an empty one whose key
+// says when the delivery is due, or that it is parked. A million waiting deliveries cost neither memory nor
 // time at start: memory holds one instant per destination.
 const (
-	rowMarks   = 'd' // d<page><id of the first mark>: acknowledged first attempts of notices of the page
-	rowKept    = 'e' // e<id>: a delivery whose first attempt failed or was postponed
-	rowRetries = 'r' // r<class><to><next><id>: a delivery that waits; the value is empty
-	rowParked  = 'p' // p<class><to><id>: a parked delivery; the value is empty
-	rowCursor  = 'c' // every notice on an earlier page is marked or kept
-	rowPosted  = 'i' // i<key>: the key with which a bulletin was posted; the value is the bulletin's id
-	rowNotices = 'n' // n<page>: written by the journal's writer
+	rowMarks      = 'd' // d<page><id of the first mark>: acknowledged first attempts of notices of the page
+	rowDeliveries = 'e' // e<id>: a delivery whose first attempt failed or was postponed
+	rowRetries    = 'r' // r<class><to><next><id>: a delivery that waits; the value is empty
+	rowParked     = 'p' // p<class><to><id>: a parked delivery; the value is empty
+	rowCursor     = 'c' // a page; every notice on an earlier page has a mark or a delivery's row
+	rowPosted     = 'i' // i<key>: the key with which a bulletin was posted; the value is the bulletin's id
+	rowNotices    = 'n' // n<page>: written by the journal's writer
 )
 
-// class is the kind of receiver: the channels of a class share their destinations.
-type class byte
+// receiverClass is a kind of receiver. The channels of a class share their destinations.
+type receiverClass byte
 
 const (
-	merchants class = iota + 1
-	operators
+	merchantClass receiverClass = iota + 1
+	operatorClass
 )
 
-func classOf(c posting.Channel) class {
+func classOf(c posting.Channel) receiverClass {
 	if c == posting.Operators || c == posting.Bulletin {
-		return operators
+		return operatorClass
 	}
-	return merchants
+	return merchantClass
 }
 
 // ID identifies a delivery inside its organization.
@@ -63,8 +63,8 @@ func readID(b []byte) ID {
 
 // EventID returns the event_id of a delivery, a UUID with the form of version 4 (RFC 9562, 5.4).
 // Its last 62 bits are a hash of the organization and the id; its first 60 are the booked
-// microsecond, masked with a hash of those 62 bits. So a delivery can be found by its event_id
-// without a row, and the event_id of one organization names nothing in another.
+// microsecond, masked with a hash of those 62 bits. So a delivery is found by its event_id
+// without an index, and the event_id of one organization names nothing in another.
 func EventID(org ledger.ID, delivery ID) (id ledger.ID) {
 	sum := sha256.Sum256(delivery.append(append(make([]byte, 0, len(org)+idSize), org[:]...)))
 	copy(id[8:], sum[:8])
@@ -74,19 +74,19 @@ func EventID(org ledger.ID, delivery ID) (id ledger.ID) {
 	return id
 }
 
-// eventBits masks the 60 bits of an event_id's first half that hold the microsecond.
-const eventBits = 1<<60 - 1
+// microsecondMask selects the bits of a booked microsecond, which take 60 bits of an event_id.
+const microsecondMask = 1<<60 - 1
 
-// eventMask returns the mask of an event_id's microsecond.
-func eventMask(org ledger.ID, tail []byte) uint64 {
-	sum := sha256.Sum256(append(append(make([]byte, 0, len(org)+8), org[:]...), tail...))
-	return binary.BigEndian.Uint64(sum[:8]) & eventBits
+// eventMask returns the mask of the microsecond in an event_id whose second half is hash.
+func eventMask(org ledger.ID, hash []byte) uint64 {
+	sum := sha256.Sum256(append(append(make([]byte, 0, len(org)+8), org[:]...), hash...))
+	return binary.BigEndian.Uint64(sum[:8]) & microsecondMask
 }
 
-// OfEvent returns the delivery that an event_id names; false if it names none of the organization.
+// OfEvent returns the delivery that an event_id names; false if no delivery of the organization has this event_id.
 func OfEvent(org, event ledger.ID) (ID, bool) {
-	half := binary.BigEndian.Uint64(event[:8])
-	booked := (half>>16<<12 | half&0xfff) ^ eventMask(org, event[8:])
+	firstHalf := binary.BigEndian.Uint64(event[:8])
+	booked := (firstHalf>>16<<12 | firstHalf&0xfff) ^ eventMask(org, event[8:])
 	for channel := posting.Webhook; channel <= posting.Bulletin; channel++ {
 		if id := (ID{ledger.Micros(booked), channel}); EventID(org, id) == event {
 			return id, true
@@ -95,53 +95,53 @@ func OfEvent(org, event ledger.ID) (ID, bool) {
 	return ID{}, false
 }
 
-// key addresses a destination.
-type key struct {
+// destinationKey identifies a destination.
+type destinationKey struct {
 	org   ledger.ID
-	class class
+	class receiverClass
 	to    ledger.ID
 }
 
-func keyKept(id ID) []byte { return id.append([]byte{rowKept}) }
+func keyDelivery(id ID) []byte { return id.append([]byte{rowDeliveries}) }
 
-func keyWaiting(kind byte, k key) []byte {
+func keyWaiting(kind byte, k destinationKey) []byte {
 	return append(append(make([]byte, 0, 64), kind, byte(k.class)), k.to[:]...)
 }
 
-const waitingHead = 2 + 16 // length of the keys that keyWaiting returns
+const waitingPrefixLen = 2 + 16 // length of the keys that keyWaiting returns
 
-func keyRetry(k key, next ledger.Micros, id ID) []byte {
-	return id.append(binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(next)))
+func keyRetry(k destinationKey, dueAt ledger.Micros, id ID) []byte {
+	return id.append(binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(dueAt)))
 }
 
-// keyDue returns the key from which on the rows of a destination's waiting deliveries are due at the given time or
+// keyDue returns the lower bound of the keys of a destination's waiting deliveries that are due at the given time or
 // later.
-func keyDue(k key, at ledger.Micros) []byte {
+func keyDue(k destinationKey, at ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(at))
 }
 
-// parseRetry parses the key of a waiting delivery.
-func parseRetry(org ledger.ID, row []byte) (k key, next ledger.Micros, id ID, ok bool) {
-	if len(row) != waitingHead+8+idSize {
+// parseRetry parses the key of a row of a waiting delivery.
+func parseRetry(org ledger.ID, row []byte) (k destinationKey, dueAt ledger.Micros, id ID, ok bool) {
+	if len(row) != waitingPrefixLen+8+idSize {
 		return k, 0, id, false
 	}
-	k = key{org: org, class: class(row[1]), to: ledger.ID(row[2:waitingHead])}
-	return k, ledger.Micros(binary.BigEndian.Uint64(row[waitingHead:])), readID(row[waitingHead+8:]), true
+	k = destinationKey{org: org, class: receiverClass(row[1]), to: ledger.ID(row[2:waitingPrefixLen])}
+	return k, ledger.Micros(binary.BigEndian.Uint64(row[waitingPrefixLen:])), readID(row[waitingPrefixLen+8:]), true
 }
 
-func keyParked(k key, id ID) []byte { return id.append(keyWaiting(rowParked, k)) }
+func keyParked(k destinationKey, id ID) []byte { return id.append(keyWaiting(rowParked, k)) }
 
-func keyMarks(page ledger.Micros) []byte {
-	return binary.BigEndian.AppendUint64([]byte{rowMarks}, uint64(page))
+func keyMarks(pageStart ledger.Micros) []byte {
+	return binary.BigEndian.AppendUint64([]byte{rowMarks}, uint64(pageStart))
 }
 
 // mark is an acknowledged first attempt.
 type mark struct {
 	ID
-	page   ledger.Micros
-	at     ledger.Micros
-	status int
-	took   int64 // milliseconds
+	pageStart ledger.Micros
+	at        ledger.Micros
+	status    int
+	took      int64 // milliseconds
 }
 
 // appendMark appends a mark to the row of its page.
@@ -149,44 +149,44 @@ func appendMark(dst []byte, m *mark) []byte {
 	if len(dst) == 0 {
 		dst = append(dst, 1)
 	}
-	dst = binary.AppendUvarint(dst, uint64(m.Booked-m.page))
+	dst = binary.AppendUvarint(dst, uint64(m.Booked-m.pageStart))
 	dst = append(dst, byte(m.Channel))
 	dst = binary.AppendVarint(dst, int64(m.at-m.Booked))
 	dst = binary.AppendUvarint(dst, uint64(m.status))
 	return binary.AppendUvarint(dst, uint64(m.took))
 }
 
-// eachMark parses a row of marks.
-func eachMark(page ledger.Micros, row []byte, fn func(m mark)) error {
+// eachMark parses a row of marks and calls fn with each mark.
+func eachMark(pageStart ledger.Micros, row []byte, fn func(m mark)) error {
 	if len(row) == 0 || row[0] != 1 {
 		return fmt.Errorf("marks of deliveries: unknown form")
 	}
 	damaged := false
-	rest := row[1:]
-	number := func() uint64 {
-		v, n := binary.Uvarint(rest)
+	unread := row[1:]
+	readNumber := func() uint64 {
+		v, n := binary.Uvarint(unread)
 		if n <= 0 {
-			damaged, rest = true, nil
+			damaged, unread = true, nil
 			return 0
 		}
-		rest = rest[n:]
+		unread = unread[n:]
 		return v
 	}
-	for len(rest) > 0 && !damaged {
-		m := mark{page: page}
-		m.Booked = page + ledger.Micros(number())
-		if len(rest) == 0 {
+	for len(unread) > 0 && !damaged {
+		m := mark{pageStart: pageStart}
+		m.Booked = pageStart + ledger.Micros(readNumber())
+		if len(unread) == 0 {
 			damaged = true
 			break
 		}
-		m.Channel, rest = posting.Channel(rest[0]), rest[1:]
-		since, n := binary.Varint(rest)
+		m.Channel, unread = posting.Channel(unread[0]), unread[1:]
+		delay, n := binary.Varint(unread)
 		if n <= 0 {
 			damaged = true
 			break
 		}
-		rest = rest[n:]
-		m.at, m.status, m.took = m.Booked+ledger.Micros(since), int(number()), int64(number())
+		unread = unread[n:]
+		m.at, m.status, m.took = m.Booked+ledger.Micros(delay), int(readNumber()), int64(readNumber())
 		if !damaged {
 			fn(m)
 		}
@@ -197,21 +197,21 @@ func eachMark(page ledger.Micros, row []byte, fn func(m mark)) error {
 	return nil
 }
 
-// keptVersion is the first byte of the row of a kept delivery; a msgpack map follows.
-const keptVersion = 1
+// deliveryVersion is the first byte of a delivery's own row; a msgpack map follows.
+const deliveryVersion = 1
 
-type keptRow struct {
-	Kind     byte         `msgpack:"k"`
-	Source   []byte       `msgpack:"s"`
-	To       []byte       `msgpack:"t"`
-	Page     int64        `msgpack:"p,omitempty"`
-	Body     []byte       `msgpack:"b,omitempty"`
-	State    byte         `msgpack:"z"`
-	Next     int64        `msgpack:"n,omitempty"`
-	Round    int          `msgpack:"r,omitempty"`
-	Asks     int          `msgpack:"q,omitempty"`
-	Reached  []byte       `msgpack:"l,omitempty"`
-	Attempts []attemptRow `msgpack:"a,omitempty"`
+type deliveryRow struct {
+	Kind                 byte         `msgpack:"k"`
+	Source               []byte       `msgpack:"s"`
+	To                   []byte       `msgpack:"t"`
+	Page                 int64        `msgpack:"p,omitempty"`
+	Body                 []byte       `msgpack:"b,omitempty"`
+	State                byte         `msgpack:"z"`
+	Next                 int64        `msgpack:"n,omitempty"`
+	AttemptsBeforeReplay int          `msgpack:"r,omitempty"`
+	ReplayRequests       int          `msgpack:"q,omitempty"`
+	ReachedOperators     []byte       `msgpack:"l,omitempty"`
+	Attempts             []attemptRow `msgpack:"a,omitempty"`
 }
 
 type attemptRow struct {
@@ -221,21 +221,21 @@ type attemptRow struct {
 	Took    int64  `msgpack:"t,omitempty"`
 }
 
-func encodeKept(d *Delivery) ([]byte, error) {
-	row := keptRow{
-		Kind: byte(d.Source.Kind), Source: d.Source.ID[:], To: d.To[:], Page: int64(d.page), Body: d.body,
-		State: byte(d.State), Next: int64(d.Next), Round: d.round, Asks: d.replayRequests, Reached: d.reached,
+func encodeDelivery(d *Delivery) ([]byte, error) {
+	row := deliveryRow{
+		Kind: byte(d.Source.Kind), Source: d.Source.ID[:], To: d.To[:], Page: int64(d.pageStart), Body: d.body,
+		State: byte(d.State), Next: int64(d.Next), AttemptsBeforeReplay: d.attemptsBeforeReplay, ReplayRequests: d.replayRequests, ReachedOperators: d.reachedOperators,
 	}
 	for _, a := range d.Attempts {
 		row.Attempts = append(row.Attempts, attemptRow{int64(a.At), a.Status, a.Failure, a.Took})
 	}
 	body, err := msgpack.Marshal(&row)
-	return append([]byte{keptVersion}, body...), err
+	return append([]byte{deliveryVersion}, body...), err
 }
 
-func decodeKept(id ID, value []byte) (*Delivery, error) {
-	var row keptRow
-	if len(value) == 0 || value[0] != keptVersion || !packed.WellFormed(value[1:]) {
+func decodeDelivery(id ID, value []byte) (*Delivery, error) {
+	var row deliveryRow
+	if len(value) == 0 || value[0] != deliveryVersion || !packed.WellFormed(value[1:]) {
 		return nil, fmt.Errorf("delivery: unknown form")
 	}
 	if err := msgpack.Unmarshal(value[1:], &row); err != nil {
@@ -246,7 +246,7 @@ func decodeKept(id ID, value []byte) (*Delivery, error) {
 	}
 	d := &Delivery{
 		ID: id, Source: ledger.Source{Kind: ledger.Kind(row.Kind), ID: ledger.ID(row.Source)}, To: ledger.ID(row.To),
-		State: State(row.State), Next: ledger.Micros(row.Next), page: ledger.Micros(row.Page), body: row.Body, round: row.Round, replayRequests: row.Asks, reached: row.Reached,
+		State: State(row.State), Next: ledger.Micros(row.Next), pageStart: ledger.Micros(row.Page), body: row.Body, attemptsBeforeReplay: row.AttemptsBeforeReplay, replayRequests: row.ReplayRequests, reachedOperators: row.ReachedOperators,
 	}
 	for _, a := range row.Attempts {
 		d.Attempts = append(d.Attempts, Attempt{ledger.Micros(a.At), a.Status, a.Failure, a.Took})

@@ -24,17 +24,17 @@ func wantCode(t testing.TB, err error, want ledger.Code) {
 
 var channels = []posting.Channel{posting.Webhook, posting.Stream, posting.Operators, posting.Bulletin}
 
-func anID(t *rapid.T) ledger.ID {
+func drawID(t *rapid.T) ledger.ID {
 	return ledger.ID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
 }
 
-func aDelivery(t *rapid.T) ID {
-	return ID{ledger.Micros(rapid.Int64Range(0, eventBits).Draw(t, "booked")), rapid.SampledFrom(channels).Draw(t, "channel")}
+func drawDeliveryID(t *rapid.T) ID {
+	return ID{ledger.Micros(rapid.Int64Range(0, microsecondMask).Draw(t, "booked")), rapid.SampledFrom(channels).Draw(t, "channel")}
 }
 
 func TestEventIDFindsItsDeliveryInItsOrganizationOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		org, other, id := anID(t), anID(t), aDelivery(t)
+		org, other, id := drawID(t), drawID(t), drawDeliveryID(t)
 		event := EventID(org, id)
 		if got, ok := OfEvent(org, event); !ok || got != id {
 			t.Fatalf("%v leads to %v (%v), want %v", event, got, ok, id)
@@ -61,7 +61,7 @@ func TestTheChannelsOfOneEventHaveDifferentIDs(t *testing.T) {
 
 func TestForeignIDsFindNoDelivery(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		org, id := anID(t), aDelivery(t)
+		org, id := drawID(t), drawDeliveryID(t)
 		event := EventID(org, id)
 		bit := rapid.IntRange(0, 127).Draw(t, "bit")
 		event[bit/8] ^= 1 << (bit % 8)
@@ -76,14 +76,14 @@ func TestForeignIDsFindNoDelivery(t *testing.T) {
 
 func TestMarksRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		page := ledger.Micros(rapid.Int64Range(1, 1<<50).Draw(t, "page"))
+		pageStart := ledger.Micros(rapid.Int64Range(1, 1<<50).Draw(t, "page"))
 		var want []mark
 		var row []byte
 		marksUpTo := map[int]int{1: 0} // length → number of marks
 		for range rapid.IntRange(1, 20).Draw(t, "marks") {
 			m := mark{
-				ID:   ID{page + ledger.Micros(rapid.Int64Range(0, 1<<40).Draw(t, "after")), rapid.SampledFrom(channels).Draw(t, "channel")},
-				page: page, at: ledger.Micros(rapid.Int64Range(1, 1<<51).Draw(t, "at")),
+				ID:        ID{pageStart + ledger.Micros(rapid.Int64Range(0, 1<<40).Draw(t, "after")), rapid.SampledFrom(channels).Draw(t, "channel")},
+				pageStart: pageStart, at: ledger.Micros(rapid.Int64Range(1, 1<<51).Draw(t, "at")),
 				status: rapid.IntRange(0, 999).Draw(t, "status"), took: rapid.Int64Range(0, 15_000).Draw(t, "took"),
 			}
 			want = append(want, m)
@@ -92,10 +92,10 @@ func TestMarksRoundTrip(t *testing.T) {
 		}
 		for n := range len(row) + 1 {
 			var got []mark
-			err := eachMark(page, row[:n], func(m mark) { got = append(got, m) })
-			complete, ok := marksUpTo[n]
-			if ok != (err == nil) || ok && !slices.Equal(got, want[:complete]) {
-				t.Fatalf("%d of %d bytes: %+v (%v), want %+v", n, len(row), got, err, want[:complete])
+			err := eachMark(pageStart, row[:n], func(m mark) { got = append(got, m) })
+			wantCount, ok := marksUpTo[n]
+			if ok != (err == nil) || ok && !slices.Equal(got, want[:wantCount]) {
+				t.Fatalf("%d of %d bytes: %+v (%v), want %+v", n, len(row), got, err, want[:wantCount])
 			}
 		}
 	})
@@ -104,12 +104,12 @@ func TestMarksRoundTrip(t *testing.T) {
 func TestKeptDeliveryRoundTrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := &Delivery{
-			ID: aDelivery(t), Source: ledger.Source{Kind: ledger.Transaction, ID: anID(t)}, To: anID(t),
+			ID: drawDeliveryID(t), Source: ledger.Source{Kind: ledger.Transaction, ID: drawID(t)}, To: drawID(t),
 			State: State(rapid.IntRange(1, 3).Draw(t, "state")), Next: ledger.Micros(rapid.Int64Range(0, 1<<51).Draw(t, "next")),
-			page: ledger.Micros(rapid.Int64Range(0, 1<<51).Draw(t, "page")), round: rapid.IntRange(0, 48).Draw(t, "round"),
+			pageStart: ledger.Micros(rapid.Int64Range(0, 1<<51).Draw(t, "page")), attemptsBeforeReplay: rapid.IntRange(0, 48).Draw(t, "round"),
 		}
 		if n := rapid.IntRange(0, 40).Draw(t, "body"); n > 0 {
-			want.body, want.reached = make([]byte, n), []byte("told")
+			want.body, want.reachedOperators = make([]byte, n), []byte("told")
 		}
 		for range rapid.IntRange(0, 7).Draw(t, "attempts") {
 			want.Attempts = append(want.Attempts, Attempt{
@@ -117,16 +117,16 @@ func TestKeptDeliveryRoundTrips(t *testing.T) {
 				Failure: rapid.StringN(0, 20, -1).Draw(t, "failure"), Took: rapid.Int64Range(0, 15_000).Draw(t, "took"),
 			})
 		}
-		row, err := encodeKept(want)
+		row, err := encodeDelivery(want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := decodeKept(want.ID, row)
+		got, err := decodeDelivery(want.ID, row)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v (%v), want %+v", got, err, want)
 		}
 		for n := range len(row) {
-			if _, err := decodeKept(want.ID, row[:n]); err == nil {
+			if _, err := decodeDelivery(want.ID, row[:n]); err == nil {
 				t.Fatalf("%d of %d bytes are read", n, len(row))
 			}
 		}
@@ -135,7 +135,7 @@ func TestKeptDeliveryRoundTrips(t *testing.T) {
 
 func TestKeyOfAWaitingDeliveryIsParsed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want, id := key{anID(t), rapid.SampledFrom([]class{merchants, operators}).Draw(t, "class"), anID(t)}, aDelivery(t)
+		want, id := destinationKey{drawID(t), rapid.SampledFrom([]receiverClass{merchantClass, operatorClass}).Draw(t, "class"), drawID(t)}, drawDeliveryID(t)
 		next := ledger.Micros(rapid.Int64Range(0, 1<<51).Draw(t, "next"))
 		row := keyRetry(want, next, id)
 		k, at, got, ok := parseRetry(want.org, row)
@@ -143,7 +143,7 @@ func TestKeyOfAWaitingDeliveryIsParsed(t *testing.T) {
 			t.Fatalf("%v %v %v (%v), want %v %v %v", k, at, got, ok, want, next, id)
 		}
 		behind := afterWaiting(row)
-		if bytes.Compare(behind, row) <= 0 || bytes.HasPrefix(behind, row[:waitingHead]) {
+		if bytes.Compare(behind, row) <= 0 || bytes.HasPrefix(behind, row[:waitingPrefixLen]) {
 			t.Fatalf("%x is not behind %x", behind, row)
 		}
 		later := keyRetry(want, next+1, ID{0, 1})
@@ -151,16 +151,16 @@ func TestKeyOfAWaitingDeliveryIsParsed(t *testing.T) {
 			t.Fatal("a delivery that is due later does not sort behind")
 		}
 	})
-	if _, _, _, ok := parseRetry(firstOrg, keyParked(key{firstOrg, merchants, secondOrg}, ID{1, 1})); ok {
+	if _, _, _, ok := parseRetry(firstOrg, keyParked(destinationKey{firstOrg, merchantClass, secondOrg}, ID{1, 1})); ok {
 		t.Error("a parked delivery's key is taken for one that waits")
 	}
 }
 
-// FuzzRows checks that parsing arbitrary rows does not panic.
+// FuzzRows checks that parsing arbitrary rows does not panic and returns only valid deliveries.
 func FuzzRows(f *testing.F) {
-	m := mark{ID: ID{5, 1}, page: 4, at: 6, status: 200, took: 3}
+	m := mark{ID: ID{5, 1}, pageStart: 4, at: 6, status: 200, took: 3}
 	f.Add(appendMark(nil, &m))
-	kept, err := encodeKept(&Delivery{ID: ID{1, 1}, State: Pending, Attempts: []Attempt{{At: 1, Failure: "status 500"}}, body: []byte("b")})
+	kept, err := encodeDelivery(&Delivery{ID: ID{1, 1}, State: Pending, Attempts: []Attempt{{At: 1, Failure: "status 500"}}, body: []byte("b")})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func FuzzRows(f *testing.F) {
 		if err := eachMark(4, row, func(m mark) { again = appendMark(again, &m) }); err == nil && len(again) > len(row) {
 			t.Errorf("marks of %d bytes are %d when they are written again", len(row), len(again))
 		}
-		d, err := decodeKept(ID{1, 1}, row)
+		d, err := decodeDelivery(ID{1, 1}, row)
 		if err == nil && (d.State < Pending || d.State > Parked) {
 			t.Errorf("a delivery in state %d is read", d.State)
 		}

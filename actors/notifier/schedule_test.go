@@ -21,7 +21,7 @@ const microsecond = time.Microsecond
 
 func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
+	r := startReceiver(t, alwaysStatus(200))
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	r.wantOnce(t, firstOrg, []ID{id})
@@ -35,7 +35,7 @@ func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
 // The clock stops one microsecond before each due time and then moves to it: only then is the attempt made.
 func TestRetryIsMadeAtItsExactTime(t *testing.T) {
 	f := newFixture(t)
-	receiver := receive(t, alwaysStatus(500))
+	receiver := startReceiver(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	for n, gap := range gapsWanted {
@@ -52,7 +52,7 @@ func TestRetryIsMadeAtItsExactTime(t *testing.T) {
 		}
 	}
 	f.wantDelivery(id, Parked, MaxAttempts)
-	f.wantRows(map[byte]int{rowKept: 1, rowParked: 1, rowNotices: 1})
+	f.wantRows(map[byte]int{rowDeliveries: 1, rowParked: 1, rowNotices: 1})
 	f.advance(24 * time.Hour)
 	if got := receiver.count(); got != 6 {
 		t.Errorf("%d requests in all, want 6", got)
@@ -61,7 +61,7 @@ func TestRetryIsMadeAtItsExactTime(t *testing.T) {
 
 func TestJumpOfTheClockMakesAllAttempts(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
+	r := startReceiver(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(48 * time.Hour)
 	d := f.wantDelivery(id, Parked, MaxAttempts)
@@ -79,7 +79,7 @@ func TestJumpOfTheClockMakesAllAttempts(t *testing.T) {
 func TestAcknowledgedAttemptIsTheLast(t *testing.T) {
 	for _, nth := range []int{2, 3, 6} {
 		f := newFixture(t)
-		r := receive(t, func(a *arrival) int {
+		r := startReceiver(t, func(a *arrival) int {
 			if a.nth < nth {
 				return 503
 			}
@@ -91,7 +91,7 @@ func TestAcknowledgedAttemptIsTheLast(t *testing.T) {
 		if got := r.count(); got != nth {
 			t.Errorf("%d requests, want %d", got, nth)
 		}
-		f.wantRows(map[byte]int{rowKept: 1, rowNotices: 1})
+		f.wantRows(map[byte]int{rowDeliveries: 1, rowNotices: 1})
 	}
 }
 
@@ -104,7 +104,7 @@ func signature(secret string, a *arrival) string {
 
 func TestAttemptsShareIDAndDataButNotTheSignature(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
+	r := startReceiver(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(48 * time.Hour)
 	all := r.got()
@@ -128,7 +128,7 @@ func TestAttemptsShareIDAndDataButNotTheSignature(t *testing.T) {
 
 func TestRotatedSecretSignsTheNextAttempt(t *testing.T) {
 	f := newFixture(t)
-	receiver := receive(t, alwaysStatus(500))
+	receiver := startReceiver(t, alwaysStatus(500))
 	to := f.destinationOf(receiver)
 	f.notifyOne(to)
 	f.quiesce()
@@ -153,7 +153,7 @@ func TestRotatedSecretSignsTheNextAttempt(t *testing.T) {
 
 func TestChangedAddressIsUsedForTheNextAttempt(t *testing.T) {
 	f := newFixture(t)
-	first, second := receive(t, alwaysStatus(500)), receive(t, alwaysStatus(200))
+	first, second := startReceiver(t, alwaysStatus(500)), startReceiver(t, alwaysStatus(200))
 	to := f.destinationOf(first)
 	id := f.notifyOne(to)
 	f.quiesce()
@@ -167,7 +167,7 @@ func TestChangedAddressIsUsedForTheNextAttempt(t *testing.T) {
 
 func TestRemovedAddressFailsTheAttempt(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
+	r := startReceiver(t, alwaysStatus(500))
 	to := f.destinationOf(r)
 	id := f.notifyOne(to)
 	f.quiesce()
@@ -177,15 +177,15 @@ func TestRemovedAddressFailsTheAttempt(t *testing.T) {
 	if got := d.Attempts[1]; got.Failure != "no address is set" || got.Status != 0 || got.At != ledger.MicrosOf(startTime.Add(30*time.Second)) {
 		t.Errorf("attempt %+v", got)
 	}
-	f.addresses.set(to, actors.Address{URL: receive(t, alwaysStatus(200)).URL})
+	f.addresses.set(to, actors.Address{URL: startReceiver(t, alwaysStatus(200)).URL})
 	f.advance(2 * time.Minute)
 	f.wantDelivery(id, Delivered, 3)
 }
 
-// A stream's body has no envelope, no id and no signature.
+// A notification on the channel Stream is the bare body: without event_id, timestamp and signature.
 func TestStreamNotificationHasItsOwnBody(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
+	r := startReceiver(t, alwaysStatus(500))
 	id := f.notify(firstOrg, posting.Stream, f.destinationOf(r))[0]
 	f.advance(30 * time.Second)
 	f.wantDelivery(id, Pending, 2)
@@ -196,9 +196,9 @@ func TestStreamNotificationHasItsOwnBody(t *testing.T) {
 	}
 }
 
-func TestNoticeWithoutANotificationWriterIsParked(t *testing.T) {
+func TestNoticeThatCannotBeWrittenIsParked(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
+	r := startReceiver(t, alwaysStatus(200))
 	f.writeNotification = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) {
 		return actors.NotificationBody{}, fmt.Errorf("no such record")
 	}
@@ -210,11 +210,10 @@ func TestNoticeWithoutANotificationWriterIsParked(t *testing.T) {
 	}
 }
 
-// Organizations are separate: none reads another's deliveries, and an event_id of one is never an event_id of
-// another.
+// No organization reads another's deliveries, and an event_id of one organization is never an event_id of another.
 func TestDeliveriesAreVisibleInTheirOrganizationOnly(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
+	r := startReceiver(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	idInFirstOrg := f.notify(firstOrg, posting.Webhook, to)[0]
 	idInSecondOrg := f.notify(secondOrg, posting.Webhook, to)[0]
@@ -222,19 +221,19 @@ func TestDeliveriesAreVisibleInTheirOrganizationOnly(t *testing.T) {
 	if r.count() != 2 || len(r.events()) != 2 {
 		t.Errorf("%d requests of %d events", r.count(), len(r.events()))
 	}
-	if idInFirstOrg == idInSecondOrg { // the deliveries of two organizations may have equal IDs, because the clock stands still
+	if idInFirstOrg == idInSecondOrg { // two organizations may use the same ID, because the clock stands still
 		if EventID(firstOrg, idInFirstOrg) == EventID(secondOrg, idInSecondOrg) {
 			t.Error("two organizations' events have one id")
 		}
 	}
 	f.advance(time.Second)
-	idOfSecondOrg := f.notify(secondOrg, posting.Webhook, to)[0]
+	laterID := f.notify(secondOrg, posting.Webhook, to)[0]
 	f.quiesce()
-	_, err := f.Read(firstOrg, idOfSecondOrg)
+	_, err := f.Read(firstOrg, laterID)
 	wantCode(t, err, ledger.NotFound)
-	_, err = f.Replay(firstOrg, idOfSecondOrg, nil)
+	_, err = f.Replay(firstOrg, laterID, nil)
 	wantCode(t, err, ledger.NotFound)
-	_, err = f.Read(secondOrg, idOfSecondOrg)
+	_, err = f.Read(secondOrg, laterID)
 	if err != nil {
 		t.Error(err)
 	}

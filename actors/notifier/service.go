@@ -14,27 +14,27 @@ import (
 // Bounds of the notifier.
 const (
 	maxInMemory        = 65_536          // notices of all destinations together that wait in memory; others wait in the store
-	maxWithRecords     = 8_192           // number of waiting notices beyond which a destination's 65th and later ones are kept without their records
-	maxQueue           = 8_192           // waiting notices of one quick destination
-	maxUntried         = 1_024           // waiting notices of a destination that is neither quick nor failing
-	maxFailing         = 64              // waiting notices of a destination that has failed
+	maxWithRecords     = 8_192           // notices that wait in memory; if there are more, a destination's 65th and later ones are queued without their records
+	maxWaitingQuick    = 8_192           // waiting notices of one quick destination
+	maxWaitingUnknown  = 1_024           // waiting notices of a destination that is neither quick nor failing
+	maxWaitingFailing  = 64              // waiting notices of a destination that has failed
 	firstWorkerLimit   = 4               // workers for a destination once it has answered or failed; an unknown one has one worker
 	lastWorkerLimit    = 16              // the most workers, for a destination that answers quickly and has more waiting notices than its workers can take
 	maxBatch           = 32              // notices that one worker takes to a quick destination
-	slowAnswer         = time.Second     // a receiver that takes longer is slow: its worker returns the rest of the batch, and it gets no more workers than a failing one
+	slowAnswer         = time.Second     // a receiver that takes longer is slow: its worker returns the rest of the batch, and the receiver gets no more workers than a failing one
 	maxQuickWorkers    = 512             // workers for quick and unknown destinations: at most this, and at most half of Options.Connections
 	maxFailingWorkers  = 512             // the same for failing and slow destinations
 	maxOperatorWorkers = 8               // workers for operators, apart so that a mail server that hangs does not delay merchants
-	keepIdle           = time.Minute     // how long an idle destination's state is kept
-	closePatience      = 5 * time.Second // wait for deliveries in progress when the process ends
+	idleTime           = time.Minute     // how long an idle destination's state is kept
+	closePatience      = 5 * time.Second // how long deliveries in progress are waited for when the process ends
 )
 
 // limits are bounds that tests change.
 type limits struct {
 	inMemory, withRecords int64
-	slow                  time.Duration
+	slowAnswer            time.Duration
 	changeBytes           int
-	indexed               int // keys of waiting or parked deliveries that a list reads
+	indexKeys             int // keys of waiting or parked deliveries that a list reads
 	untriedPages          int // pages of notices that a list reads to find untried deliveries
 }
 
@@ -45,8 +45,8 @@ type Options struct {
 	Writers   map[ledger.Kind]actors.NotificationWriter // by the kind of record that notices report on
 
 	// Operators makes one attempt to reach operators. reached has the operators whom earlier attempts
-	// have reached. reachedNow has those and the ones whom this attempt has reached; it is passed to
-	// the next attempt. Nil: operators are not notified.
+	// have reached. reachedNow has these operators and those whom this attempt has reached; it is passed to
+	// the next attempt, which comes after wait at the earliest. Nil: operators are not notified.
 	Operators func(org, to ledger.ID, body, reached []byte) (a Attempt, reachedNow []byte, wait time.Duration)
 
 	// Connections bounds the webhooks in progress and the connections that are kept open for reuse;
@@ -54,7 +54,7 @@ type Options struct {
 	Connections int
 
 	AllowPrivate bool          // webhooks may go to any address, private ones included
-	Retention    time.Duration // how long deliveries are kept, by the clock; 0: 30 days
+	Retention    time.Duration // how long finished deliveries are kept, by the business clock; 0: 30 days
 
 	// Observe, if set, is called after every attempt.
 	Observe func(channel posting.Channel, failed bool, took time.Duration)
@@ -68,63 +68,63 @@ const DefaultRetention = 30 * 24 * time.Hour
 
 // Service delivers notices.
 type Service struct {
-	rt        *actors.Runtime
-	addresses actors.Addresses
-	writers   map[ledger.Kind]actors.NotificationWriter
-	operators func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
-	observer  func(posting.Channel, bool, time.Duration)
-	webhooks  *webhook.Sender
-	retention ledger.Micros
+	runtime          *actors.Runtime
+	addresses        actors.Addresses
+	writers          map[ledger.Kind]actors.NotificationWriter
+	attemptOperators func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
+	observer         func(posting.Channel, bool, time.Duration)
+	webhooks         *webhook.Sender
+	retention        ledger.Micros
 
-	destinations    *actors.Registry[key]
-	logs            *actors.Registry[ledger.ID]
-	quickPool       *actors.Pool
-	failingPool     *actors.Pool
-	operatorWorkers *actors.Pool
-	timers          *timers
-	limits          limits
-	inMemory        atomic.Int64 // notices in memory, until they are tried or in the store
-	stopping        atomic.Bool
-	delivering      sync.RWMutex // read-locked by every delivery in progress
-	panics          panics
-	rescanned       atomic.Bool // a rescan has run, so duplicates are possible
-	bodies          sync.Pool
+	destinations *actors.Registry[destinationKey]
+	deliveryLogs *actors.Registry[ledger.ID]
+	quickPool    *actors.Pool
+	failingPool  *actors.Pool
+	operatorPool *actors.Pool
+	timers       *timers
+	limits       limits
+	inMemory     atomic.Int64 // notices in memory, until they are tried or in the store
+	stopping     atomic.Bool
+	delivering   sync.RWMutex // read-locked by every delivery in progress
+	panics       panics
+	rescanned    atomic.Bool // notices were offered again after a panic, so duplicates are possible
+	bodyBuffers  sync.Pool
 
-	resumed    []resumption // what New has found in the store
-	removalDue atomic.Int64 // when the next retention run starts, in µs
+	earlierRuns []earlierRun // what New has found in the store, for Resume
+	removalDue  atomic.Int64 // when the next retention run starts, in µs
 }
 
 // New registers the service with the runtime and with the journal, and reads when waiting
 // deliveries are due. Start the runtime afterwards, then call Resume.
-func New(o Options) (*Service, error) {
-	rt := o.Runtime
-	if o.Retention <= 0 {
-		o.Retention = DefaultRetention
+func New(options Options) (*Service, error) {
+	runtime := options.Runtime
+	if options.Retention <= 0 {
+		options.Retention = DefaultRetention
 	}
-	if o.Connections <= 0 {
-		o.Connections = MaxConnections
+	if options.Connections <= 0 {
+		options.Connections = MaxConnections
 	}
-	workers := max(o.Connections/2, 1)
+	workers := max(options.Connections/2, 1)
 	s := &Service{
-		rt: rt, addresses: o.Addresses, writers: o.Writers, operators: o.Operators, observer: o.Observe,
-		webhooks:  webhook.New(webhook.Options{AllowPrivate: o.AllowPrivate, Clock: rt.Clock, Log: rt.Log, MaxConns: o.Connections}),
-		retention: ledger.Micros(o.Retention / time.Microsecond),
-		quickPool: rt.NewPool(min(workers, maxQuickWorkers)), failingPool: rt.NewPool(min(workers, maxFailingWorkers)), operatorWorkers: rt.NewPool(maxOperatorWorkers),
-		bodies: sync.Pool{New: func() any { return new([]byte) }},
-		limits: limits{maxInMemory, maxWithRecords, slowAnswer, maxWrittenBytes, maxIndexed, maxUntriedPages},
-		panics: panics{byDestination: make(map[key]*panicRecord)},
+		runtime: runtime, addresses: options.Addresses, writers: options.Writers, attemptOperators: options.Operators, observer: options.Observe,
+		webhooks:  webhook.New(webhook.Options{AllowPrivate: options.AllowPrivate, Clock: runtime.Clock, Log: runtime.Log, MaxConns: options.Connections}),
+		retention: ledger.Micros(options.Retention / time.Microsecond),
+		quickPool: runtime.NewPool(min(workers, maxQuickWorkers)), failingPool: runtime.NewPool(min(workers, maxFailingWorkers)), operatorPool: runtime.NewPool(maxOperatorWorkers),
+		bodyBuffers: sync.Pool{New: func() any { return new([]byte) }},
+		limits:      limits{maxInMemory, maxWithRecords, slowAnswer, maxChangeBytes, maxIndexKeys, maxUntriedPages},
+		panics:      panics{byDestination: make(map[destinationKey]*panicRecord)},
 	}
-	s.destinations = actors.NewRegistry(rt, "notifier", keepIdle, func(k key) actors.Behaviour {
-		return &destination{service: s, key: k, workerLimit: 1, pulled: make(map[ID]bool)}
+	s.destinations = actors.NewRegistry(runtime, "notifier", idleTime, func(k destinationKey) actors.Behaviour {
+		return &destination{service: s, key: k, workerLimit: 1, pulledIDs: make(map[ID]bool)}
 	}).Unbounded()
-	s.logs = actors.NewRegistry(rt, "delivery log", keepIdle, func(org ledger.ID) actors.Behaviour {
-		return &deliveryLog{service: s, org: org, newest: make(map[ID]*Delivery), postingKeys: make(map[string]bool), requested: make(map[ID]bool)}
+	s.deliveryLogs = actors.NewRegistry(runtime, "delivery log", idleTime, func(org ledger.ID) actors.Behaviour {
+		return &deliveryLog{service: s, org: org, submittedDeliveries: make(map[ID]*Delivery), postingKeys: make(map[string]bool), replayRequested: make(map[ID]bool)}
 	}).Unbounded()
-	s.timers = newTimers(func(k key, at ledger.Micros) { s.destinations.Tell(k, deliveriesDue{at}) })
-	s.removalDue.Store(rt.Clock.Now().Add(firstRemoval).UnixMicro())
-	rt.Poll(actors.Poll{Next: s.timers.next, Run: s.wake, Quick: true})
-	rt.Poll(actors.Poll{Next: s.nextRemoval, Run: s.removeExpired})
-	rt.Journal.OnNotices(s.offer)
+	s.timers = newTimers(func(k destinationKey, at ledger.Micros) { s.destinations.Tell(k, deliveriesDue{at}) })
+	s.removalDue.Store(runtime.Clock.Now().Add(firstRemoval).UnixMicro())
+	runtime.Poll(actors.Poll{Next: s.timers.next, Run: s.wakeDue, Quick: true})
+	runtime.Poll(actors.Poll{Next: s.nextRemoval, Run: s.removeExpired})
+	runtime.Journal.OnNotices(s.offer)
 	if err := s.loadPending(); err != nil {
 		s.webhooks.Close()
 		return nil, err
@@ -132,9 +132,9 @@ func New(o Options) (*Service, error) {
 	return s, nil
 }
 
-// Close starts no more deliveries, waits up to closePatience for those in progress, and interrupts
-// the rest; an interrupted delivery does not count as an attempt. What has not been delivered is in
-// the store. Call Close before the runtime is stopped.
+// Close ends the service: no more deliveries start, and those still in progress after closePatience are
+// interrupted; an interrupted delivery does not count as an attempt. Notices that were not delivered are in the
+// store. Call Close before the runtime is stopped.
 func (s *Service) Close() {
 	s.stopping.Store(true)
 	ended := make(chan struct{})
@@ -152,27 +152,29 @@ func (s *Service) Close() {
 	s.webhooks.Close()
 }
 
-// offer passes the notices of a durable group to their destinations.
+// offer passes notices whose events are durable to their destinations.
 func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 	if s.stopping.Load() {
 		return
 	}
 	s.inMemory.Add(int64(len(notices)))
 	for len(notices) > 0 {
-		first := keyOf(org, &notices[0])
+		destination := keyOf(org, &notices[0])
 		n := 1
-		for n < len(notices) && keyOf(org, &notices[n]) == first {
+		for n < len(notices) && keyOf(org, &notices[n]) == destination {
 			n++
 		}
-		s.destinations.Tell(first, noticesOffered{notices[:n:n]})
+		s.destinations.Tell(destination, noticesOffered{notices[:n:n]})
 		notices = notices[n:]
 	}
 }
 
-func keyOf(org ledger.ID, n *posting.Notice) key { return key{org, classOf(n.Channel), n.To} }
+func keyOf(org ledger.ID, n *posting.Notice) destinationKey {
+	return destinationKey{org, classOf(n.Channel), n.To}
+}
 
-// wake tells the destinations of due deliveries that something is due.
-func (s *Service) wake(now time.Time) error {
+// wakeDue wakes the destinations that have due deliveries in the store.
+func (s *Service) wakeDue(now time.Time) error {
 	for _, w := range s.timers.take(ledger.MicrosOf(now)) {
 		s.destinations.Tell(w.key, deliveriesDue{w.at})
 	}

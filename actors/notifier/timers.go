@@ -8,49 +8,51 @@ import (
 	"mizan/ledger"
 )
 
-// timers has the instant at which each destination's earliest waiting delivery is due. The deliveries
+// timers has, for each destination, the instant at which its earliest waiting delivery is due. The deliveries
 // themselves are in the store, so a million of them take no memory.
 type timers struct {
 	mu            sync.Mutex
-	queue         wakes                                   // guarded by mu
-	byDestination map[key]*wake                           // guarded by mu
-	done          ledger.Micros                           // guarded by mu: all timers up to this instant were taken
-	wakeNow       func(destination key, at ledger.Micros) // wakes a destination at once
+	queue         wakeUpHeap                                         // guarded by mu
+	byDestination map[destinationKey]*wakeUp                         // guarded by mu
+	takenUpTo     ledger.Micros                                      // guarded by mu: the wake-ups up to this instant were taken
+	wakeNow       func(destination destinationKey, at ledger.Micros) // wakes a destination at once
 }
 
-// wake is a destination's place in the queue.
-type wake struct {
-	key   key
+// wakeUp is a scheduled wake-up of a destination.
+type wakeUp struct {
+	key   destinationKey
 	at    ledger.Micros
-	place int // index in the queue
+	index int // index in the queue
 }
 
-func newTimers(wakeNow func(key, ledger.Micros)) *timers {
-	return &timers{byDestination: make(map[key]*wake), wakeNow: wakeNow}
+func newTimers(wakeNow func(destinationKey, ledger.Micros)) *timers {
+	return &timers{byDestination: make(map[destinationKey]*wakeUp), wakeNow: wakeNow}
 }
 
-// set schedules a wake-up of a destination, unless an earlier one is scheduled.
-func (t *timers) set(k key, at ledger.Micros) {
+// set schedules a wake-up of a destination, unless an earlier one is scheduled. If it is already due, set wakes the
+// destination at once.
+func (t *timers) set(k destinationKey, at ledger.Micros) {
 	if !t.put(k, at) {
 		t.wakeNow(k, at)
 	}
 }
 
-func (t *timers) put(k key, at ledger.Micros) bool {
+// put schedules a wake-up as set does, but returns false if it is already due.
+func (t *timers) put(k destinationKey, at ledger.Micros) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if at <= t.done {
+	if at <= t.takenUpTo {
 		return false
 	}
 	w, ok := t.byDestination[k]
 	switch {
 	case !ok:
-		w = &wake{key: k, at: at}
+		w = &wakeUp{key: k, at: at}
 		t.byDestination[k] = w
 		heap.Push(&t.queue, w)
 	case at < w.at:
 		w.at = at
-		heap.Fix(&t.queue, w.place)
+		heap.Fix(&t.queue, w.index)
 	}
 	return true
 }
@@ -66,34 +68,34 @@ func (t *timers) next() (time.Time, bool) {
 }
 
 // take removes and returns the wake-ups that are due, the earliest first.
-func (t *timers) take(now ledger.Micros) (due []*wake) {
+func (t *timers) take(now ledger.Micros) (due []*wakeUp) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.done = max(t.done, now)
+	t.takenUpTo = max(t.takenUpTo, now)
 	for len(t.queue) > 0 && t.queue[0].at <= now {
-		w := heap.Pop(&t.queue).(*wake)
+		w := heap.Pop(&t.queue).(*wakeUp)
 		delete(t.byDestination, w.key)
 		due = append(due, w)
 	}
 	return due
 }
 
-// wakes implements heap.Interface.
-type wakes []*wake
+// wakeUpHeap implements heap.Interface.
+type wakeUpHeap []*wakeUp
 
-func (w wakes) Len() int           { return len(w) }
-func (w wakes) Less(i, j int) bool { return w[i].at < w[j].at }
-func (w wakes) Swap(i, j int) {
+func (w wakeUpHeap) Len() int           { return len(w) }
+func (w wakeUpHeap) Less(i, j int) bool { return w[i].at < w[j].at }
+func (w wakeUpHeap) Swap(i, j int) {
 	w[i], w[j] = w[j], w[i]
-	w[i].place, w[j].place = i, j
+	w[i].index, w[j].index = i, j
 }
 
-func (w *wakes) Push(x any) {
-	x.(*wake).place = len(*w)
-	*w = append(*w, x.(*wake))
+func (w *wakeUpHeap) Push(x any) {
+	x.(*wakeUp).index = len(*w)
+	*w = append(*w, x.(*wakeUp))
 }
 
-func (w *wakes) Pop() any {
+func (w *wakeUpHeap) Pop() any {
 	last := len(*w) - 1
 	x := (*w)[last]
 	(*w)[last] = nil

@@ -26,7 +26,7 @@ import (
 
 const (
 	redirect = "4000000000003220"
-	form     = "4000000000003063"
+	formCard     = "4000000000003063"
 	password = "4000002500003155"
 )
 
@@ -45,7 +45,7 @@ func withMethod(name string) func(*paymentactor.Create) {
 
 func TestApprovedActionIsCharged(t *testing.T) {
 	f := open(t)
-	for card, kind := range map[string]string{redirect: "redirect get", form: "auth_3ds_form post"} {
+	for card, kind := range map[string]string{redirect: "redirect get", formCard: "auth_3ds_form post"} {
 		r := f.create(payment.Payment, card, 70, "").Record
 		if r.Status != payment.ActionRequired || r.Action == nil || r.Action.Type+" "+r.Action.Method != kind || r.Action.URL == "" {
 			t.Fatalf("%s %+v", r.Status, r.Action)
@@ -54,9 +54,9 @@ func TestApprovedActionIsCharged(t *testing.T) {
 			t.Errorf("the payer has %v", got)
 		}
 		f.answerChallenge(r.ID, true)
-		charged := f.mustRecord(f.Returned(org, r.ID))
-		if charged.Status != payment.Charged || charged.Action != nil || len(charged.RRN) != 12 {
-			t.Errorf("%+v", charged)
+		chargedRecord := f.mustRecord(f.Returned(org, r.ID))
+		if chargedRecord.Status != payment.Charged || chargedRecord.Action != nil || len(chargedRecord.RRN) != 12 {
+			t.Errorf("%+v", chargedRecord)
 		}
 		f.wantPath(r.ID, "created new authorizing charging action_required charging charged")
 		f.wantSubmissions(r.ID, actors.Pay, 1)
@@ -74,13 +74,13 @@ func TestChargeCallHasTheReturnURL(t *testing.T) {
 		}
 	})
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
-	page, err := url.Parse(f.readRecord(id).Action.URL)
+	pageURL, err := url.Parse(f.readRecord(id).Action.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := f.simulator.Challenge(f.terminals[0].ID, id, page.Query().Get(simulator.TokenParam))
-	if want := fmt.Sprint("https://mizan.example/", org, "/", id, "?until=", start.Add(time.Hour).Unix()); err != nil || c.ReturnURL != want {
-		t.Errorf("%s (%v), want %s", c.ReturnURL, err, want)
+	challenge, err := f.simulator.Challenge(f.terminals[0].ID, id, pageURL.Query().Get(simulator.TokenParam))
+	if want := fmt.Sprint("https://mizan.example/", org, "/", id, "?until=", start.Add(time.Hour).Unix()); err != nil || challenge.ReturnURL != want {
+		t.Errorf("%s (%v), want %s", challenge.ReturnURL, err, want)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestReturningWithoutActingKeepsTheActionOpen(t *testing.T) {
 }
 
 func TestPasswordIsSubmittedOnceAndDecidesTheCharge(t *testing.T) {
-	for submitted, want := range map[string]struct {
+	for object, want := range map[string]struct {
 		status payment.Status
 		reason string
 	}{
@@ -122,15 +122,15 @@ func TestPasswordIsSubmittedOnceAndDecidesTheCharge(t *testing.T) {
 		if r.Status != payment.ActionRequired || !bytes.Contains(r.Action.Material, []byte("otp")) {
 			t.Fatalf("%s %+v", r.Status, r.Action)
 		}
-		sent := materialCommand(r.ID, submitted)
-		if got := f.mustRecord(f.Complete(sent)); got.Status != want.status || failureText(got.Failure) != want.reason {
-			t.Errorf("%s: %s %q", submitted, got.Status, failureText(got.Failure))
+		material := materialCommand(r.ID, object)
+		if got := f.mustRecord(f.Complete(material)); got.Status != want.status || failureText(got.Failure) != want.reason {
+			t.Errorf("%s: %s %q", object, got.Status, failureText(got.Failure))
 		}
-		if !isWiped(sent.Object) {
-			t.Errorf("what was submitted is still there: %s", sent.Object)
+		if !isWiped(material.Object) {
+			t.Errorf("what was submitted is still there: %s", material.Object)
 		}
 		f.wantSubmissions(r.ID, actors.Complete, 1)
-		_, err := f.Complete(materialCommand(r.ID, submitted))
+		_, err := f.Complete(materialCommand(r.ID, object))
 		f.wantRefusal(err, ledger.Conflict)
 	}
 }
@@ -140,15 +140,15 @@ func TestMaterialWithoutRequiredMembersIsNotSent(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, password, 70, "").Record.ID
 	before := f.mustResult(f.Find(org, id)).Stamp
-	for _, submitted := range []string{
+	for _, object := range []string{
 		``, `{}`, `{"status":"charged"}`, `{"otp":""}`, `{"otp":" \t"}`, `{"otp":123456}`, `{"otp":null}`, `{"otp":["123456"]}`, `{"OTP":"123456"}`, `{"a":{"otp":"123456"}}`,
 	} {
-		material := materialCommand(id, submitted)
+		material := materialCommand(id, object)
 		_, err := f.Complete(material)
 		f.wantRefusal(err, ledger.Invalid)
 		var refusal *ledger.Refusal
 		if errors.As(err, &refusal); refusal.Field != "additional_params_for_auth.otp" {
-			t.Errorf("%s: field %q", submitted, refusal.Field)
+			t.Errorf("%s: field %q", object, refusal.Field)
 		}
 		if !isWiped(material.Object) {
 			t.Errorf("what was submitted is still there: %s", material.Object)
@@ -163,10 +163,10 @@ func TestMaterialWithoutRequiredMembersIsNotSent(t *testing.T) {
 }
 
 func TestMaterialAfterTheDeadlineIsRefusedAndNotSent(t *testing.T) {
-	r := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
+	provider := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
 		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
 	}}).answerInquiries(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction})
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(time.Minute + time.Microsecond)
 	lateMaterial := materialCommand(id, `{"signature":"x"}`)
@@ -257,8 +257,8 @@ func TestExpiredActionIsRejectedAfterTheProviderHasVoidedTheCharge(t *testing.T)
 }
 
 func TestChargeThatSettledBeforeTheActionExpiredIsCharged(t *testing.T) {
-	r := scriptedProvider(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}).answerInquiries(actors.Pay, done)
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	provider := scriptedProvider(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}).answerInquiries(actors.Pay, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	f.advance(30 * time.Minute)
 	f.wantStatus(id, payment.Charged, "")
@@ -267,8 +267,8 @@ func TestChargeThatSettledBeforeTheActionExpiredIsCharged(t *testing.T) {
 }
 
 func TestUnknownVoidOfAnExpiredActionIsOnlyInquired(t *testing.T) {
-	r := scriptedProvider(actors.Void, lostAnswer).answerInquiries(actors.Void, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	provider := scriptedProvider(actors.Void, lostAnswer).answerInquiries(actors.Void, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, password, 70, "").Record.ID
 	f.advance(30 * time.Minute)
 	f.wantStatus(id, payment.ActionRequired, "")
@@ -282,9 +282,9 @@ func TestUnknownVoidOfAnExpiredActionIsOnlyInquired(t *testing.T) {
 }
 
 func TestRefusedVoidOfAnExpiredActionIsSentAgainUnderANewID(t *testing.T) {
-	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
-	r := scriptedProvider(actors.Void, busy, busy, done)
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	busyRefusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
+	provider := scriptedProvider(actors.Void, busyRefusal, busyRefusal, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	f.advance(2 * time.Hour)
 	f.wantStatus(id, payment.Rejected, "payer action expired")
@@ -292,9 +292,9 @@ func TestRefusedVoidOfAnExpiredActionIsSentAgainUnderANewID(t *testing.T) {
 }
 
 func TestRailMayRequestSeveralActionsInTurn(t *testing.T) {
-	second := actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail.example/2"}}
-	r := scriptedProvider(actors.Complete, second, done)
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	secondAction := actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail.example/2"}}
+	provider := scriptedProvider(actors.Complete, secondAction, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	f.advance(time.Minute)
 	if r := f.mustRecord(f.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != "https://rail.example/2" || !r.KeepCard {
@@ -311,29 +311,29 @@ func TestRailMayRequestSeveralActionsInTurn(t *testing.T) {
 // never stored (checkAtEnd looks for it in each test).
 func TestCardIsSealedDuringThePayersActionAndRemovedAfterwards(t *testing.T) {
 	var number string
-	r := new(fakeProvider)
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+	provider := new(fakeProvider)
+	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Complete && call.Card != nil {
 			number = string(call.Card.Number)
 		}
-		return r.Provider.Submit(ctx, call)
+		return provider.Provider.Submit(ctx, call)
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
-	plainID := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	id := f.create(payment.Payment, redirect, 70, "").Record.ID
-	actionID := f.create(payment.Payment, redirect, 70, "").Record.ID
-	if f.hasSealedCard(plainID) || !f.hasSealedCard(id) || !f.readRecord(id).KeepCard {
-		t.Fatalf("sealed: %v of a card that is charged, %v of one whose payer acts", f.hasSealedCard(plainID), f.hasSealedCard(id))
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
+	chargedID := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	approvedID := f.create(payment.Payment, redirect, 70, "").Record.ID
+	cancelledID := f.create(payment.Payment, redirect, 70, "").Record.ID
+	if f.hasSealedCard(chargedID) || !f.hasSealedCard(approvedID) || !f.readRecord(approvedID).KeepCard {
+		t.Fatalf("sealed: %v of a card that is charged, %v of one whose payer acts", f.hasSealedCard(chargedID), f.hasSealedCard(approvedID))
 	}
 	f.restart()
-	f.answerChallenge(id, true)
-	f.mustRecord(f.Returned(org, id))
-	f.wantStatus(id, payment.Charged, "")
+	f.answerChallenge(approvedID, true)
+	f.mustRecord(f.Returned(org, approvedID))
+	f.wantStatus(approvedID, payment.Charged, "")
 	if number != redirect {
 		t.Errorf("the provider had card %q", number)
 	}
-	f.mustRecord(f.Cancel(partnerCommand(actionID)))
-	if f.hasSealedCard(id) || f.hasSealedCard(actionID) {
+	f.mustRecord(f.Cancel(partnerCommand(cancelledID)))
+	if f.hasSealedCard(approvedID) || f.hasSealedCard(cancelledID) {
 		t.Error("a card is kept after the end")
 	}
 	f.stop()
@@ -375,8 +375,8 @@ func TestActionFailsIfTheSealedCardCannotBeOpened(t *testing.T) {
 // A rail that always answers "ready" is asked to complete only at the due instants.
 func TestAlwaysReadyRailIsAskedToCompleteOnlyAtDueInstants(t *testing.T) {
 	readyOutcome := actors.Outcome{Verdict: payment.VerdictReady}
-	r := scriptedProvider(actors.Complete, readyOutcome, readyOutcome, readyOutcome, done).answerInquiries(actors.Pay, readyOutcome)
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	provider := scriptedProvider(actors.Complete, readyOutcome, readyOutcome, readyOutcome, done).answerInquiries(actors.Pay, readyOutcome)
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
 	if got := f.mustRecord(f.Returned(org, id)).Status; got != payment.Charging {
 		t.Errorf("%s", got)
@@ -399,15 +399,15 @@ func TestProviderAnswerIsBounded(t *testing.T) {
 	for i := range 1_000 {
 		action.Destinations = append(action.Destinations, payment.Destination{ID: strings.Repeat("d", 1+i), Name: long})
 	}
-	r := new(fakeProvider)
-	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+	provider := new(fakeProvider)
+	provider.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Void {
 			return done
 		}
 		return actors.Outcome{Verdict: payment.VerdictAction, Failure: payment.Failure{Detail: long}, RRN: long, Status: payment.Status(long), Meta: object, Action: action}
 	}
 	f := openWith(t, func(f *fixture) {
-		f.useProvider(r)
+		f.useProvider(provider)
 		f.JournalOptions.Store.MemTable = store.DefaultMemTable // with a small memtable the bound of a group, and not of a record, would apply
 	})
 	got := f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
@@ -435,23 +435,23 @@ func TestProviderAnswerIsBounded(t *testing.T) {
 // If a rail quotes a card's number, the number is neither stored nor shown.
 func TestCardNumberInAProviderAnswerIsNotStored(t *testing.T) {
 	const number = "4242424242424242"
-	quotes := `{"pan":"` + number + `"}`
-	address := "https://rail.example/?pan=" + number
-	for name, o := range map[string]actors.Outcome{
-		"refused": {Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no such card: " + number}, Meta: []byte(quotes)},
-		"charged": {Verdict: payment.VerdictCharged, RRN: number, Meta: []byte(quotes)},
-		"action": {Verdict: payment.VerdictAction, KeepCard: true, Meta: []byte(quotes), Action: &payment.Action{
-			Type: "redirect", URL: address, Page: address, Code: address, Deposit: number, Material: []byte(quotes), Params: payment.ActionParams(map[string]string{"pan": number})}},
+	metaWithNumber := `{"pan":"` + number + `"}`
+	urlWithNumber := "https://rail.example/?pan=" + number
+	for name, outcome := range map[string]actors.Outcome{
+		"refused": {Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no such card: " + number}, Meta: []byte(metaWithNumber)},
+		"charged": {Verdict: payment.VerdictCharged, RRN: number, Meta: []byte(metaWithNumber)},
+		"action": {Verdict: payment.VerdictAction, KeepCard: true, Meta: []byte(metaWithNumber), Action: &payment.Action{
+			Type: "redirect", URL: urlWithNumber, Page: urlWithNumber, Code: urlWithNumber, Deposit: number, Material: []byte(metaWithNumber), Params: payment.ActionParams(map[string]string{"pan": number})}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openWith(t, func(f *fixture) { f.useProvider(scriptedProvider(actors.Pay, o).answerInquiries(actors.Pay, done)) })
+			f := openWith(t, func(f *fixture) { f.useProvider(scriptedProvider(actors.Pay, outcome).answerInquiries(actors.Pay, done)) })
 			r := f.create(payment.Payment, number, 70, "").Record
 			if payload := paymentcodec.Encode(r); bytes.Contains(payload, []byte(number)) || r.RailMeta == nil {
 				t.Errorf("%s", payload)
 			}
 			if name == "action" {
-				if !strings.Contains(r.Action.URL, "[redacted]") || o.Action.URL != address {
-					t.Errorf("%q; the rail's own: %q", r.Action.URL, o.Action.URL)
+				if !strings.Contains(r.Action.URL, "[redacted]") || outcome.Action.URL != urlWithNumber {
+					t.Errorf("%q; the rail's own: %q", r.Action.URL, outcome.Action.URL)
 				}
 				f.mustRecord(f.Returned(org, r.ID))
 			}
@@ -461,20 +461,20 @@ func TestCardNumberInAProviderAnswerIsNotStored(t *testing.T) {
 
 // Frequent reads of a charge do not postpone its due inquiry.
 func TestFrequentReturnsDoNotPostponeTheInquiry(t *testing.T) {
-	pending := actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}
-	answers := []actors.Outcome{pending, lostAnswer, pending, lostAnswer, pending, done}
+	pendingOutcome := actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}
+	inquiryAnswers := []actors.Outcome{pendingOutcome, lostAnswer, pendingOutcome, lostAnswer, pendingOutcome, done}
 	f := openWith(t, func(f *fixture) {
-		f.useProvider(scriptedProvider(actors.Pay, pending).answerInquiries(actors.Pay, answers...))
+		f.useProvider(scriptedProvider(actors.Pay, pendingOutcome).answerInquiries(actors.Pay, inquiryAnswers...))
 	})
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	due := f.mustResult(f.Find(org, id)).Stamp
+	before := f.mustResult(f.Find(org, id)).Stamp
 	for range 5 {
 		f.advance(10 * time.Second)
 		if got := f.mustRecord(f.Returned(org, id)).Status; got != payment.Charging {
 			t.Errorf("%s", got)
 		}
-		if got := f.mustResult(f.Find(org, id)).Stamp; got != due {
-			t.Errorf("version %d is due at %v, before: version %d, %v", got.Version, got.Due.Time(), due.Version, due.Due.Time())
+		if got := f.mustResult(f.Find(org, id)).Stamp; got != before {
+			t.Errorf("version %d is due at %v, before: version %d, %v", got.Version, got.Due.Time(), before.Version, before.Due.Time())
 		}
 	}
 	f.advance(10 * time.Second)

@@ -107,14 +107,14 @@ func (t *transaction) countAttempt(c *actors.Context) admission.Task {
 // velocityResult.
 func (t *transaction) countThroughActor(c *actors.Context) admission.Task {
 	service, key, a := t.service, t.key, &t.admission
-	var repeats func() (bool, error)
+	var isRepetition func() (bool, error)
 	if m := t.create; m != nil && m.Request.TxID != "" {
-		repeats = func() (bool, error) {
-			_, keyUsed, err := service.findByTxID(key.Org, m)
-			return keyUsed, err
+		isRepetition = func() (bool, error) {
+			_, found, err := service.findByTxID(key.Org, m)
+			return found, err
 		}
 	}
-	service.admission.Count(a.Org, a.Partner.Number, a.CountedBy, a.At, &a.Attempt, repeats, func(exceeded *directory.Limit, err error) {
+	service.admission.Count(a.Org, a.Partner.Number, a.CountedBy, a.At, &a.Attempt, isRepetition, func(exceeded *directory.Limit, err error) {
 		service.registry.Tell(key, velocityResult{exceeded, err})
 	})
 	c.Expect()
@@ -128,11 +128,11 @@ func (t *transaction) onVelocity(c *actors.Context, m velocityResult) {
 }
 
 // findByTxID returns the transaction that already has a create's txid.
-func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, keyUsed bool, err error) {
+func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, found bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	owner, keyUsed, err := view.Claim(org, ledger.ClaimTxID, TxIDKey(m.Partner.Number, m.Request.TxID))
-	if err != nil || !keyUsed {
+	owner, found, err := view.Claim(org, ledger.ClaimTxID, TxIDKey(m.Partner.Number, m.Request.TxID))
+	if err != nil || !found {
 		return id, false, err
 	}
 	id, err = uuid.FromBytes(owner)
@@ -203,8 +203,8 @@ func (fundsResult) Expected() {}
 // askAccount asks whether the account can cover the payout that was decided on.
 func (t *transaction) askAccount(c *actors.Context) admission.Task {
 	service, key, d := t.service, t.key, &t.decision
-	g := &d.Funds[0]
-	service.admission.Admit(g.Org, g.Account, d.Record.AmountWithFee, g.Overdraft, func(covered bool) {
+	funds := &d.Funds[0]
+	service.admission.Admit(funds.Org, funds.Account, d.Record.AmountWithFee, funds.Overdraft, func(covered bool) {
 		service.registry.Tell(key, fundsResult{covered})
 	})
 	c.Expect()

@@ -36,22 +36,22 @@ func (s *Service) storeReply(org ledger.ID, key *actors.Key, r Result) (Result, 
 	if err != nil {
 		return r, err
 	}
-	committed := make(chan error, 1)
+	commitResult := make(chan error, 1)
 	s.rt.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: source, Record: sealed, Events: []ledger.Event{directory.NewReply(source.ID)},
-	}}}, func(receipt posting.Receipt) { committed <- receipt.Err })
+	}}}, func(receipt posting.Receipt) { commitResult <- receipt.Err })
 	timer := time.NewTimer(s.createWait)
 	defer timer.Stop()
 	select {
-	case err = <-committed:
+	case err = <-commitResult:
 	case <-timer.C:
 		return r, ledger.Refuse("payment.keep", ledger.Unavailable, "the answer is not stored yet; ask again with the same key")
 	}
 	if ledger.IsRefusal(err, ledger.StaleVersion) {
-		stored, state, err := s.storedReply(org, key)
+		storedResult, state, err := s.storedReply(org, key)
 		if err == nil && state == replyReadable {
-			stored.Replay = r.Replay
-			return stored, nil
+			storedResult.Replay = r.Replay
+			return storedResult, nil
 		}
 		return r, err
 	}
@@ -86,11 +86,11 @@ func (s *Service) storedReply(org ledger.ID, key *actors.Key) (Result, replyStat
 
 // readReply reads a reply; false if no reply is stored. The error is actors.ErrReply, or the store's.
 func (s *Service) readReply(view *posting.View, org, id ledger.ID) (Result, bool, error) {
-	stored, found, err := actors.ReplyRecord(view, org, ledger.Source{Kind: ledger.Reply, ID: id})
+	record, found, err := actors.ReplyRecord(view, org, ledger.Source{Kind: ledger.Reply, ID: id})
 	if err != nil || !found {
 		return Result{}, false, err
 	}
-	plaintext, err := s.rt.OpenReply(actors.PaymentReply, org, id, stored.Payload)
+	plaintext, err := s.rt.OpenReply(actors.PaymentReply, org, id, record.Payload)
 	if err != nil {
 		return Result{}, false, err
 	}
@@ -124,22 +124,22 @@ func OpenReply(keys actors.Sealer, org, id ledger.ID, payload []byte) (Result, e
 	return decodeReply(plaintext)
 }
 
-func decodeReply(rest []byte) (Result, error) {
-	var n [stampNumbers]uint64
-	for i := range n {
-		v, size := binary.Uvarint(rest)
+func decodeReply(plaintext []byte) (Result, error) {
+	var numbers [stampNumbers]uint64
+	for i := range numbers {
+		v, size := binary.Uvarint(plaintext)
 		if size <= 0 {
 			return Result{}, errors.New("reply: a stamp that is cut off")
 		}
-		n[i], rest = v, rest[size:]
+		numbers[i], plaintext = v, plaintext[size:]
 	}
-	record, err := paymentcodec.Decode(rest)
+	record, err := paymentcodec.Decode(plaintext)
 	if err != nil {
 		return Result{}, fmt.Errorf("reply: %w", err)
 	}
-	record.Finished = ledger.Micros(n[7])
+	record.Finished = ledger.Micros(numbers[7])
 	return Result{Record: record, Stamp: posting.Stamp{
-		Version: n[0], LastSeq: n[1], Started: ledger.Micros(n[2]), Updated: ledger.Micros(n[3]), Due: ledger.Micros(n[4]),
-		Held: n[5], Settled: n[6], Finished: ledger.Micros(n[7]),
+		Version: numbers[0], LastSeq: numbers[1], Started: ledger.Micros(numbers[2]), Updated: ledger.Micros(numbers[3]), Due: ledger.Micros(numbers[4]),
+		Held: numbers[5], Settled: numbers[6], Finished: ledger.Micros(numbers[7]),
 	}}, nil
 }

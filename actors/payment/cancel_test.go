@@ -24,9 +24,9 @@ func TestUnsettledChargeIsCancelledAtTheProviderAndFails(t *testing.T) {
 		"a payment by deposit": f.mustRecord(f.createWith(payment.Payment, "", 70, withMethod("crypto"))),
 	} {
 		t.Run(name, func(t *testing.T) {
-			cancelled := f.mustRecord(f.Cancel(partnerCommand(r.ID)))
-			if cancelled.Status != payment.Failed || failureText(cancelled.Failure) != "cancelled" || cancelled.Action != nil {
-				t.Errorf("%s %q", cancelled.Status, failureText(cancelled.Failure))
+			cancelledRecord := f.mustRecord(f.Cancel(partnerCommand(r.ID)))
+			if cancelledRecord.Status != payment.Failed || failureText(cancelledRecord.Failure) != "cancelled" || cancelledRecord.Action != nil {
+				t.Errorf("%s %q", cancelledRecord.Status, failureText(cancelledRecord.Failure))
 			}
 			f.wantSubmissions(r.ID, actors.Void, 1)
 			_, err := f.Cancel(partnerCommand(r.ID))
@@ -59,9 +59,9 @@ func TestCancelIsRefusedForUnsentAndFinishedTransactions(t *testing.T) {
 // If the provider answers that the charge has settled, the transaction is charged, and the caller of
 // the cancel gets the error that it was too late.
 func TestCancelIsRefusedIfTheProviderReportsTheSettlement(t *testing.T) {
-	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
-	r := scriptedProvider(actors.Void, refused).answerInquiries(actors.Pay, done)
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	refusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
+	provider := scriptedProvider(actors.Void, refusal).answerInquiries(actors.Pay, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	for _, card := range []string{"4000000000000077", redirect} {
 		id := f.create(payment.Payment, card, 70, "").Record.ID
 		_, err := f.Cancel(partnerCommand(id))
@@ -75,9 +75,9 @@ func TestCancelIsRefusedIfTheProviderReportsTheSettlement(t *testing.T) {
 }
 
 func TestCancelRefusedByTheProviderLeavesTheChargeUnchanged(t *testing.T) {
-	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
-	r := scriptedProvider(actors.Void, refused).answerInquiries(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done)
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	refusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
+	provider := scriptedProvider(actors.Void, refusal).answerInquiries(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	if r := f.mustRecord(f.Cancel(partnerCommand(id))); r.Status != payment.Charging || failureText(r.Failure) != "" {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))
@@ -101,8 +101,8 @@ func TestUnknownCancelIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 			actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, payment.Rejected, "card_declined"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := scriptedProvider(actors.Void, lostAnswer, done)
-			r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
+			provider := scriptedProvider(actors.Void, lostAnswer, done)
+			provider.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
 				if q.Operation == actors.Void {
 					o := c.inquiries[0]
 					c.inquiries = c.inquiries[min(1, len(c.inquiries)-1):]
@@ -110,7 +110,7 @@ func TestUnknownCancelIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 				}
 				return c.charge
 			}
-			f := openWith(t, func(f *fixture) { f.useProvider(r) })
+			f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			if r := f.mustRecord(f.Cancel(partnerCommand(id))); r.Status != payment.Charging {
 				t.Errorf("%s %q", r.Status, failureText(r.Failure))
@@ -130,17 +130,17 @@ func TestUnknownCancelIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 func TestOperationsWaitForTheAnswerToTheCallInProgress(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome   actors.Outcome
-		cancelled ledger.Code // empty: the cancel succeeds
-		refunded  ledger.Code
+		cancelReply ledger.Code // empty: the cancel succeeds
+		refundReply  ledger.Code
 	}{
 		"charged":  {done, ledger.NotReversible, ""},
 		"declined": {actors.Outcome{Verdict: payment.VerdictRefused}, ledger.NotReversible, ledger.NotReversible},
 		"pending":  {actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour}, "", ledger.NotReversible},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := new(fakeProvider)
+			provider := new(fakeProvider)
 			submitted, resume := make(chan ledger.ID), make(chan struct{})
-			r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+			provider.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 				if call.Operation != actors.Pay {
 					return done
 				}
@@ -148,15 +148,15 @@ func TestOperationsWaitForTheAnswerToTheCallInProgress(t *testing.T) {
 				<-resume
 				return c.outcome
 			}
-			f := openWith(t, func(f *fixture) { f.useProvider(r) })
+			f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 			go func() { _, _ = f.tryCreate(payment.Payment, "") }()
 			id := <-submitted
-			cancelled, refunded := f.SendCancel(partnerCommand(id)), f.SendRefund(partnerCommand(id))
+			cancelReply, refundReply := f.SendCancel(partnerCommand(id)), f.SendRefund(partnerCommand(id))
 			close(resume)
 			for _, answer := range []struct {
 				err  error
 				want ledger.Code
-			}{{receiveAnswer(t, cancelled), c.cancelled}, {receiveAnswer(t, refunded), c.refunded}} {
+			}{{receiveAnswer(t, cancelReply), c.cancelled}, {receiveAnswer(t, refundReply), c.refunded}} {
 				if answer.want != "" {
 					f.wantRefusal(answer.err, answer.want)
 				} else if answer.err != nil {
@@ -168,14 +168,14 @@ func TestOperationsWaitForTheAnswerToTheCallInProgress(t *testing.T) {
 }
 
 func TestWaitingOperationsAreBoundedAndAllAnswered(t *testing.T) {
-	r := new(fakeProvider)
+	provider := new(fakeProvider)
 	submitted, resume := make(chan ledger.ID), make(chan struct{})
-	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+	provider.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 		submitted <- call.Reference
 		<-resume
 		return done
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	go func() { _, _ = f.tryCreate(payment.Payment, "") }()
 	id := <-submitted
 	answers := make([]<-chan error, paymentactor.MaxStashed)
@@ -192,19 +192,19 @@ func TestWaitingOperationsAreBoundedAndAllAnswered(t *testing.T) {
 
 // A waiting caller gets a reply even if the actor panics meanwhile.
 func TestWaitingOperationsAreAnsweredAfterAPanic(t *testing.T) {
-	r := new(fakeProvider)
+	provider := new(fakeProvider)
 	submitted, resume := make(chan ledger.ID), make(chan struct{})
-	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+	provider.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 		submitted <- call.Reference
 		<-resume
 		return done
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	go func() { _, _ = f.tryCreate(payment.Payment, "") }()
 	id := <-submitted
-	cancelled := f.SendCancel(partnerCommand(id))
+	cancelReply := f.SendCancel(partnerCommand(id))
 	f.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
-	f.wantRefusal(receiveAnswer(t, cancelled), ledger.Internal)
+	f.wantRefusal(receiveAnswer(t, cancelReply), ledger.Internal)
 	close(resume)
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 	f.wantStatus(id, payment.Charged, "")
@@ -213,7 +213,7 @@ func TestWaitingOperationsAreAnsweredAfterAPanic(t *testing.T) {
 // The second "unknown reference" is inquired at its due instant, even if the payer returns or the
 // merchant cancels meanwhile, because the call may still be on its way.
 func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.T) {
-	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
+	busyRefusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	for name, operate := range map[string]func(*fixture, ledger.ID) (paymentactor.Result, error){
 		"the payer comes back": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Returned(org, id) },
 		"the merchant cancels": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Cancel(partnerCommand(id)) },
@@ -227,14 +227,14 @@ func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &fakeProvider{submit: func(_ context.Context, call *actors.Call) actors.Outcome {
+			provider := &fakeProvider{submit: func(_ context.Context, call *actors.Call) actors.Outcome {
 				if call.Operation == actors.Void {
-					return busy
+					return busyRefusal
 				}
 				return lostAnswer
 			}}
-			r.answerInquiries(actors.Pay, notFound)
-			f := openWith(t, func(f *fixture) { f.useProvider(r) })
+			provider.answerInquiries(actors.Pay, notFound)
+			f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			f.advance(10 * time.Second)
 			if r := f.wantStatus(id, payment.Charging, ""); r.NotFoundAnswers != 1 {
@@ -270,8 +270,8 @@ func TestOperationThatNeverArrivesEndsTheTransaction(t *testing.T) {
 		}, payment.Charged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := scriptedProvider(c.operation, lostAnswer).answerInquiries(c.operation, notFound)
-			f := openWith(t, func(f *fixture) { c.configure(f); f.useProvider(r) })
+			provider := scriptedProvider(c.operation, lostAnswer).answerInquiries(c.operation, notFound)
+			f := openWith(t, func(f *fixture) { c.configure(f); f.useProvider(provider) })
 			id := f.create(payment.Payment, c.card, 70, "").Record.ID
 			f.mustRecord(c.do(f, id))
 			f.advance(10 * time.Minute)
@@ -286,27 +286,27 @@ func TestOperationThatNeverArrivesEndsTheTransaction(t *testing.T) {
 // An operation that has not begun when its caller stops waiting is never begun, because the caller got
 // the error that nothing was done.
 func TestOperationIsNotBegunAfterItsCallerStopsWaiting(t *testing.T) {
-	r := new(fakeProvider)
+	provider := new(fakeProvider)
 	submitted, resume := make(chan ledger.ID), make(chan struct{})
-	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+	provider.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 		submitted <- call.Reference
 		<-resume
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`)}}
 	}
-	f := openWith(t, func(f *fixture) { f.createWait = 50 * time.Millisecond; f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.createWait = 50 * time.Millisecond; f.useProvider(provider) })
 	go func() { _, _ = f.tryCreate(payment.Payment, "") }()
 	id := <-submitted
 	_, err := f.Cancel(partnerCommand(id))
 	f.wantRefusal(err, ledger.Unavailable)
-	secret := materialCommand(id, `{"otp":"123456"}`)
-	_, err = f.Complete(secret)
+	material := materialCommand(id, `{"otp":"123456"}`)
+	_, err = f.Complete(material)
 	f.wantRefusal(err, ledger.Unavailable)
 	close(resume)
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 	f.wantStatus(id, payment.ActionRequired, "")
 	f.wantSubmissions(id, actors.Void, 0)
 	f.wantSubmissions(id, actors.Complete, 0)
-	if !isWiped(secret.Object) {
+	if !isWiped(material.Object) {
 		t.Error("the material is still there")
 	}
 }
@@ -314,30 +314,30 @@ func TestOperationIsNotBegunAfterItsCallerStopsWaiting(t *testing.T) {
 // When the wait for an operation that has begun is over, the caller gets the current state. A repeated
 // request gets the same reply, even if the transaction has changed since.
 func TestSlowOperationIsAnsweredWithTheCurrentState(t *testing.T) {
-	r := new(fakeProvider)
+	provider := new(fakeProvider)
 	submitted, resume := make(chan struct{}), make(chan struct{})
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Refund {
 			close(submitted)
 			<-resume
 		}
-		return r.Provider.Submit(ctx, call)
+		return provider.Provider.Submit(ctx, call)
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	refund := amountCommand(id, 0)
 	refund.Key = newKey("k", "a")
-	overdue := f.BeginRefund(refund)
+	replyAfterWait := f.BeginRefund(refund)
 	<-submitted
-	first := f.mustResult(overdue())
-	if first.Record.Status != payment.Charged || first.Record.Op == nil {
-		t.Errorf("%s, operation %+v", first.Record.Status, first.Record.Op)
+	firstReply := f.mustResult(replyAfterWait())
+	if firstReply.Record.Status != payment.Charged || firstReply.Record.Op == nil {
+		t.Errorf("%s, operation %+v", firstReply.Record.Status, firstReply.Record.Op)
 	}
 	close(resume)
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 	f.wantStatus(id, payment.Refunded, "")
-	if again := f.mustResult(f.Refund(refund)); !again.Replay || again.Stamp != first.Stamp || again.Record.Status != payment.Charged {
-		t.Errorf("%s %+v, replay %v", again.Record.Status, again.Stamp, again.Replay)
+	if repeatedReply := f.mustResult(f.Refund(refund)); !repeatedReply.Replay || repeatedReply.Stamp != firstReply.Stamp || repeatedReply.Record.Status != payment.Charged {
+		t.Errorf("%s %+v, replay %v", repeatedReply.Record.Status, repeatedReply.Stamp, repeatedReply.Replay)
 	}
 	f.wantSubmissions(id, actors.Refund, 1)
 }

@@ -39,12 +39,12 @@ func TestRefusalFailsOverToTheNextTerminal(t *testing.T) {
 	var mu sync.Mutex
 	var statuses []string
 	f, ids := openThreeTerminals(t, 0, func(f *fixture) {
-		r := new(fakeProvider)
-		r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		provider := new(fakeProvider)
+		provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 			cards = append(cards, string(call.Card.Number)+" "+string(call.Card.CVV))
-			return r.Provider.Submit(ctx, call)
+			return provider.Provider.Submit(ctx, call)
 		}
-		f.useProvider(r)
+		f.useProvider(provider)
 		f.skipRailComparison = false // the fake provider passes every call to the simulator
 		f.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
 			mu.Lock()
@@ -78,22 +78,22 @@ func TestRefusalFailsOverToTheNextTerminal(t *testing.T) {
 
 // At every moment, even during the calls, the payout's money is held exactly once.
 func TestPayoutMoneyIsHeldOnceDuringFailover(t *testing.T) {
-	var during []string
+	var balances []string
 	f, ids := openThreeTerminals(t, 1, func(f *fixture) {
-		r := new(fakeProvider)
-		r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
-			during = append(during, f.balance())
-			return r.Provider.Submit(ctx, call)
+		provider := new(fakeProvider)
+		provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+			balances = append(balances, f.balance())
+			return provider.Provider.Submit(ctx, call)
 		}
-		f.useProvider(r)
+		f.useProvider(provider)
 		f.skipRailComparison = false
 	})
 	r := f.create(payment.Payout, "4242424242424242", 100_000, "").Record // the whole balance
 	if r.Status != payment.Charged || r.Terminal != ids[2] {
 		t.Fatalf("%s %q by %v", r.Status, failureText(r.Failure), r.Terminal)
 	}
-	if want := slices.Repeat([]string{"100000 / 100000"}, 3); !slices.Equal(during, want) {
-		t.Errorf("balance during the calls: %v", during)
+	if want := slices.Repeat([]string{"100000 / 100000"}, 3); !slices.Equal(balances, want) {
+		t.Errorf("balance during the calls: %v", balances)
 	}
 	heldEntry := func(event, phase string, i int) string {
 		return event + " " + phase + ": Dr L:partner:1:available 100000, Cr A:provider:" + ids[i].String() + " 100000"
@@ -129,9 +129,9 @@ func TestUnknownOutcomeDoesNotFailOver(t *testing.T) {
 
 // After an unknown outcome no other terminal is tried, even if the provider finally refuses.
 func TestRefusalAfterAnUnknownOutcomeDoesNotFailOver(t *testing.T) {
-	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
-	r := scriptedProvider(actors.Pay, lostAnswer).answerInquiries(actors.Pay, refused)
-	f, _ := openThreeTerminals(t, 0, func(f *fixture) { f.useProvider(r) })
+	refusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
+	provider := scriptedProvider(actors.Pay, lostAnswer).answerInquiries(actors.Pay, refusal)
+	f, _ := openThreeTerminals(t, 0, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(10 * time.Second)
 	f.wantStatus(id, payment.Rejected, "card_declined")
@@ -148,22 +148,22 @@ func TestFailureDoesNotFailOver(t *testing.T) {
 
 func TestUnsentCallFailsOverOrFailsWithoutAnotherTerminal(t *testing.T) {
 	notSent := actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}}
-	r := new(fakeProvider)
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+	provider := new(fakeProvider)
+	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if settingsOf(call.Terminal).Fail != "" {
 			return notSent
 		}
-		return r.Provider.Submit(ctx, call)
+		return provider.Provider.Submit(ctx, call)
 	}
-	f, ids := openThreeTerminals(t, 0, func(f *fixture) { f.useProvider(r) })
-	charged := f.create(payment.Payment, "4242424242424242", 70, "").Record
-	if charged.Status != payment.Charged || charged.Terminal != ids[2] || failureText(charged.Attempts[0].Failure) != "no route to host" {
-		t.Errorf("%s by %v after %+v", charged.Status, charged.Terminal, charged.Attempts)
+	f, ids := openThreeTerminals(t, 0, func(f *fixture) { f.useProvider(provider) })
+	chargedRecord := f.create(payment.Payment, "4242424242424242", 70, "").Record
+	if chargedRecord.Status != payment.Charged || chargedRecord.Terminal != ids[2] || failureText(chargedRecord.Attempts[0].Failure) != "no route to host" {
+		t.Errorf("%s by %v after %+v", chargedRecord.Status, chargedRecord.Terminal, chargedRecord.Attempts)
 	}
 	f.terminals = f.terminals[:1]
-	alone := f.create(payment.Payment, "4242424242424242", 70, "").Record
-	if alone.Status != payment.Failed || failureText(alone.Failure) != "no route to host" {
-		t.Errorf("%s %q", alone.Status, failureText(alone.Failure))
+	failedRecord := f.create(payment.Payment, "4242424242424242", 70, "").Record
+	if failedRecord.Status != payment.Failed || failureText(failedRecord.Failure) != "no route to host" {
+		t.Errorf("%s %q", failedRecord.Status, failureText(failedRecord.Failure))
 	}
 }
 
@@ -171,16 +171,16 @@ func TestUnsentCallFailsOverOrFailsWithoutAnotherTerminal(t *testing.T) {
 // tried.
 func TestUnsentInquiryDoesNotFailOver(t *testing.T) {
 	f, id := openFixtureWithLostCall(t, payment.Payment, &flaky{after: true}, func(f *fixture) { f.addTerminal(0, withOutcome("", 1)) }, func(f *fixture) {
-		r := &fakeProvider{}
-		first := true
-		r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
-			if first {
-				first = false
+		provider := &fakeProvider{}
+		isFirst := true
+		provider.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
+			if isFirst {
+				isFirst = false
 				return actors.Outcome{Verdict: payment.VerdictNotSent}
 			}
-			return r.Provider.Inquire(ctx, q)
+			return provider.Provider.Inquire(ctx, q)
 		}
-		f.wrapProvider = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
+		f.wrapProvider = func(p actors.Provider) actors.Provider { provider.Provider = p; return provider }
 	})
 	f.advance(time.Minute)
 	f.wantStatus(id, payment.Charged, "")

@@ -10,20 +10,20 @@ import (
 
 // commit submits a decision to the writer. If the writer refuses, the cause is handled again.
 func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
-	parts := new(struct { // one allocation for the parts of nearly every change
+	allocation := new(struct { // one allocation for the parts of nearly every change
 		posting.Change
 		steps  [1]posting.Step
 		claims [2]ledger.Claim
 	})
-	change := &parts.Change
+	change := &allocation.Change
 	change.Funds, change.Counters, change.MustRecord = d.Funds, d.Counters, d.MustRecord
-	parts.steps[0] = t.step(&d, t.stamp.Version)
-	t.keepCard(&d, &parts.steps[0])
-	change.Steps = parts.steps[:]
+	allocation.steps[0] = t.step(&d, t.stamp.Version)
+	t.keepCard(&d, &allocation.steps[0])
+	change.Steps = allocation.steps[:]
 	if d.Return != nil {
 		change.Steps = append(change.Steps, t.step(d.Return, 0))
 	}
-	change.Claims = t.claims(parts.claims[:0], cause)
+	change.Claims = t.claims(allocation.claims[:0], cause)
 	t.decision, t.cause = d, cause
 	c.Commit(change)
 }

@@ -43,27 +43,27 @@ func (c *chaos) mayPanic(n int) {
 
 func (c *chaos) newFakeProvider() *fakeProvider {
 	unknown := actors.Outcome{Verdict: payment.VerdictUnknown}
-	r := &fakeProvider{}
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+	provider := &fakeProvider{}
+	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		c.mayPanic(10)
 		if c.happens(10) {
 			return unknown // never arrived
 		}
-		o := r.Provider.Submit(ctx, call)
+		o := provider.Provider.Submit(ctx, call)
 		c.mayPanic(10)
 		if c.happens(10) {
 			return unknown // the answer was lost
 		}
 		return o
 	}
-	r.inquire = func(ctx context.Context, _ *actors.Question) actors.Outcome {
+	provider.inquire = func(ctx context.Context, _ *actors.Question) actors.Outcome {
 		c.mayPanic(5)
 		if c.happens(5) {
 			return unknown
 		}
 		return actors.Outcome{} // the wrapper chaotic answers inquiries
 	}
-	return r
+	return provider
 }
 
 // Calls and answers are lost, components panic, requests are repeated and the process restarts, all at
@@ -72,11 +72,11 @@ func (c *chaos) newFakeProvider() *fakeProvider {
 func TestRandomFailuresLoseAndRepeatNoCall(t *testing.T) {
 	c := &chaos{random: newRandom(t)}
 	f := openWith(t, func(f *fixture) {
-		r := c.newFakeProvider()
-		lose := r.inquire
+		provider := c.newFakeProvider()
+		lose := provider.inquire
 		f.wrapProvider = func(p actors.Provider) actors.Provider {
-			r.Provider, r.inquire = p, nil
-			return chaotic{r, lose}
+			provider.Provider, provider.inquire = p, nil
+			return chaoticProvider{provider, lose}
 		}
 		f.onTerminalLookup = func() { c.mayPanic(10) }
 		f.handling = 5 * time.Millisecond
@@ -119,13 +119,13 @@ func TestRandomFailuresLoseAndRepeatNoCall(t *testing.T) {
 }
 
 // chaotic is a provider that loses some of the inquiries.
-type chaotic struct {
+type chaoticProvider struct {
 	*fakeProvider
 	lose func(context.Context, *actors.Question) actors.Outcome
 }
 
 // Inquire implements actors.Provider.
-func (c chaotic) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+func (c chaoticProvider) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
 	if o := c.lose(ctx, q); o.Verdict != 0 {
 		return o
 	}
@@ -166,28 +166,28 @@ func (f *fixture) compareWithRail(transactionCount int) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	calls := make(map[string]string)
+	callLines := make(map[string]string)
 	for line := range strings.Lines(string(log)) {
-		_, rest, _ := strings.Cut(line, `"reference":"`)
-		reference := rest[:36]
-		if calls[reference] != "" {
+		_, tail, _ := strings.Cut(line, `"reference":"`)
+		reference := tail[:36]
+		if callLines[reference] != "" {
 			f.t.Errorf("%s was submitted twice", reference)
 		}
-		calls[reference] = line
+		callLines[reference] = line
 	}
-	balance, charged := 100_000, 0
-	n := f.countRecords(func(r *payment.Record) {
-		line, called := calls[r.ID.String()]
-		delete(calls, r.ID.String())
-		moved := called && (strings.Contains(line, `"outcome":"charged"`) || strings.Contains(line, `"then":"charged"`))
-		if moved != (r.Status == payment.Charged) {
+	balance, chargedCount := 100_000, 0
+	recordCount := f.countRecords(func(r *payment.Record) {
+		line, wasCalled := callLines[r.ID.String()]
+		delete(callLines, r.ID.String())
+		moneyMoved := wasCalled && (strings.Contains(line, `"outcome":"charged"`) || strings.Contains(line, `"then":"charged"`))
+		if moneyMoved != (r.Status == payment.Charged) {
 			f.t.Errorf("%v %v is %s %q, the rail has %q", r.Type, r.ID, r.Status, failureText(r.Failure), line)
 		}
-		if !called && r.Status != payment.Failed {
+		if !wasCalled && r.Status != payment.Failed {
 			f.t.Errorf("%v never arrived and is %s", r.ID, r.Status)
 		}
 		if r.Status == payment.Charged {
-			charged++
+			chargedCount++
 			if r.Type == payment.Payment {
 				balance++
 			} else {
@@ -195,32 +195,32 @@ func (f *fixture) compareWithRail(transactionCount int) {
 			}
 		}
 	})
-	if n != transactionCount || len(calls) != 0 {
-		f.t.Errorf("%d transactions of %d; the rail knows %d calls that nobody made", n, transactionCount, len(calls))
+	if recordCount != transactionCount || len(callLines) != 0 {
+		f.t.Errorf("%d transactions of %d; the rail knows %d calls that nobody made", recordCount, transactionCount, len(callLines))
 	}
 	if got, want := f.balance(), fmt.Sprint(balance, " / 0"); got != want {
 		f.t.Errorf("balance %s, want %s", got, want)
 	}
-	if got, want := f.headroom(usd), money.FromUint64(uint64(charged)).String(); got != want {
+	if got, want := f.headroom(usd), money.FromUint64(uint64(chargedCount)).String(); got != want {
 		f.t.Errorf("headroom %s, want %s", got, want)
 	}
 }
 
 // requestRandomOperation requests a random operation on one of the existing transactions.
-func (c *chaos) requestRandomOperation(f *fixture, n int) {
+func (c *chaos) requestRandomOperation(f *fixture, transactionCount int) {
 	c.mu.Lock()
-	i, kind, amount := c.random.IntN(n), c.random.IntN(7), 1+c.random.Uint64N(40)
-	key := newKey(fmt.Sprint("op", c.random.IntN(3*n)), "")
+	index, kind, amount := c.random.IntN(transactionCount), c.random.IntN(7), 1+c.random.Uint64N(40)
+	key := newKey(fmt.Sprint("op", c.random.IntN(3*transactionCount)), "")
 	c.mu.Unlock()
 	v := f.Journal.View()
-	owner, found, err := v.Claim(org, ledger.ClaimTxID, fmt.Sprint("1/tx", i))
+	owner, found, err := v.Claim(org, ledger.ClaimTxID, fmt.Sprint("1/tx", index))
 	v.Close()
 	if err != nil || !found {
 		return
 	}
 	command := partnerCommand(ledger.ID(owner))
 	command.Key = key
-	command.Key.Hash[0], command.Key.Hash[1] = byte(i), byte(kind)
+	command.Key.Hash[0], command.Key.Hash[1] = byte(index), byte(kind)
 	switch kind {
 	case 0, 1:
 		_, err = f.Refund(paymentactor.AmountCommand{Command: command, Amount: amountCommand(command.ID, amount).Amount})
@@ -248,11 +248,11 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 	c := &chaos{random: newRandom(t)}
 	f := openWith(t, func(f *fixture) {
 		f.mayGiveUpCharges = true
-		r := c.newFakeProvider()
-		lose := r.inquire
+		provider := c.newFakeProvider()
+		lose := provider.inquire
 		f.wrapProvider = func(p actors.Provider) actors.Provider {
-			r.Provider, r.inquire = p, nil
-			return polledProvider{chaotic{r, lose}, p.(reportScheduler)}
+			provider.Provider, provider.inquire = p, nil
+			return polledProvider{chaoticProvider{provider, lose}, p.(reportScheduler)}
 		}
 		f.changeTerminal(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
 		f.addTerminal(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = amountCommand(ledger.ID{}, 30).Amount })
@@ -303,7 +303,7 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 
 // polledProvider is a provider that decides when it is polled.
 type polledProvider struct {
-	chaotic
+	chaoticProvider
 	at reportScheduler
 }
 

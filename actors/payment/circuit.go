@@ -44,11 +44,11 @@ func newCircuits(options Breaker, log *slog.Logger) *circuits {
 
 // open tells whether the terminal is to be skipped. It is skipped while a probe is in progress too.
 func (s *circuits) open(terminal ledger.ID) bool {
-	found, ok := s.byTerminal.Load(terminal)
+	value, ok := s.byTerminal.Load(terminal)
 	if !ok {
 		return false
 	}
-	c := found.(*circuit)
+	c := value.(*circuit)
 	switch c.State() {
 	case gobreaker.StateOpen:
 		return true
@@ -91,11 +91,11 @@ func (s *circuits) permit(call *actors.Call) (p permit, allowed bool) {
 		return p, true
 	}
 	p = permit{circuits: s, terminal: call.Terminal.ID}
-	found, ok := s.byTerminal.Load(p.terminal)
+	value, ok := s.byTerminal.Load(p.terminal)
 	if !ok {
 		return p, true
 	}
-	done, err := found.(*circuit).Allow()
+	done, err := value.(*circuit).Allow()
 	p.done = done
 	return p, err == nil
 }

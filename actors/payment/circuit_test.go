@@ -17,34 +17,34 @@ import (
 
 // openTwoTerminals returns a fixture with two payment terminals. down makes the provider of the first
 // terminal unreachable.
-func openTwoTerminals(t *testing.T, openTime time.Duration) (f *fixture, ids [2]ledger.ID, down *atomic.Bool) {
-	down = new(atomic.Bool)
-	r := new(fakeProvider)
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
-		if call.Terminal.ID == ids[0] && down.Load() {
+func openTwoTerminals(t *testing.T, openTime time.Duration) (f *fixture, ids [2]ledger.ID, isDown *atomic.Bool) {
+	isDown = new(atomic.Bool)
+	provider := new(fakeProvider)
+	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		if call.Terminal.ID == ids[0] && isDown.Load() {
 			return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}, Unreachable: true}
 		}
-		return r.Provider.Submit(ctx, call)
+		return provider.Provider.Submit(ctx, call)
 	}
 	f = openWith(t, func(f *fixture) {
-		f.useProvider(r)
+		f.useProvider(provider)
 		f.breaker = paymentactor.Breaker{Failures: 3, OpenTime: openTime}
 		f.changeTerminal(0, withOutcome("", 1))
 		ids = [2]ledger.ID{f.terminals[0].ID, f.addTerminal(0, withOutcome("", 2))}
 	})
-	return f, ids, down
+	return f, ids, isDown
 }
 
 func TestTerminalIsSkippedWhileItsProviderIsDown(t *testing.T) {
-	f, ids, down := openTwoTerminals(t, 24*time.Hour)
-	down.Store(true)
+	f, ids, isDown := openTwoTerminals(t, 24*time.Hour)
+	isDown.Store(true)
 	for range 3 {
 		r := f.wantCreated(good, 1, payment.Charged, "")
 		if r.Terminal != ids[1] || len(r.Attempts) != 1 || r.Attempts[0].Outcome != payment.AttemptNotSent {
 			t.Fatalf("by %v after %+v", r.Terminal, r.Attempts)
 		}
 	}
-	down.Store(false) // the terminal is not called, so its recovery is not noticed
+	isDown.Store(false) // the terminal is not called, so its recovery is not noticed
 	r := f.wantCreated(good, 1, payment.Charged, "")
 	want := payment.Attempt{Terminal: ids[0], Outcome: payment.AttemptSkipped, Failure: payment.Failure{Detail: "the terminal's circuit is open"}, Priority: 1,
 		At: ledger.MicrosOf(f.Clock.Now())}
@@ -52,28 +52,28 @@ func TestTerminalIsSkippedWhileItsProviderIsDown(t *testing.T) {
 		t.Errorf("by %v after %+v, want %+v", r.Terminal, r.Attempts, want)
 	}
 	f.changeTerminal(1, func(terminalSettings) {})
-	f.terminals[2] = inactive(f.terminals[2])
+	f.terminals[2] = inactiveCopy(f.terminals[2])
 	r = f.wantCreated(good, 1, payment.Rejected, "no terminal available")
 	if len(r.Attempts) != 2 || r.Attempts[0] != want || r.Attempts[1].Outcome != payment.AttemptExcluded || failureText(r.Attempts[1].Failure) != "it is switched off" {
 		t.Errorf("looked at %+v", r.Attempts)
 	}
 }
 
-func inactive(t *directory.Terminal) *directory.Terminal {
-	next := *t
-	next.Active = false
-	return &next
+func inactiveCopy(t *directory.Terminal) *directory.Terminal {
+	terminalCopy := *t
+	terminalCopy.Active = false
+	return &terminalCopy
 }
 
 func TestCircuitClosesWhenTheProviderAnswersAgain(t *testing.T) {
-	f, ids, down := openTwoTerminals(t, time.Nanosecond) // after this time one call is let through as a probe
-	down.Store(true)
+	f, ids, isDown := openTwoTerminals(t, time.Nanosecond) // after this time one call is let through as a probe
+	isDown.Store(true)
 	for range 10 {
 		if r := f.wantCreated(good, 1, payment.Charged, ""); r.Terminal != ids[1] {
 			t.Fatalf("by %v", r.Terminal)
 		}
 	}
-	down.Store(false)
+	isDown.Store(false)
 	for range 10 {
 		if r := f.wantCreated(good, 1, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
 			t.Fatalf("by %v after %+v", r.Terminal, r.Attempts)
@@ -82,12 +82,12 @@ func TestCircuitClosesWhenTheProviderAnswersAgain(t *testing.T) {
 }
 
 func TestOneAnswerBetweenFailuresKeepsTheCircuitClosed(t *testing.T) {
-	f, ids, down := openTwoTerminals(t, 24*time.Hour)
+	f, ids, isDown := openTwoTerminals(t, 24*time.Hour)
 	for range 5 {
-		down.Store(true)
+		isDown.Store(true)
 		f.wantCreated(good, 1, payment.Charged, "")
 		f.wantCreated(good, 1, payment.Charged, "")
-		down.Store(false)
+		isDown.Store(false)
 		if r := f.wantCreated(declined, 1, payment.Rejected, "card_declined"); r.Attempts[0].Terminal != ids[0] || r.Attempts[0].Outcome != payment.AttemptRefused {
 			t.Fatalf("after %+v", r.Attempts)
 		}
@@ -102,17 +102,17 @@ func TestSilentTerminalIsSkippedAndItsPaymentsAreInquired(t *testing.T) {
 		f.changeTerminal(0, withOutcome(simulator.FailTimeout, 1))
 		f.addTerminal(0, withOutcome("", 2))
 	})
-	var first []ledger.ID
+	var silentIDs []ledger.ID
 	for range 3 {
 		r := f.create(payment.Payment, good, 1, "").Record
 		f.wantStatus(r.ID, payment.Charging, "")
-		first = append(first, r.ID)
+		silentIDs = append(silentIDs, r.ID)
 	}
 	if r := f.wantCreated(good, 1, payment.Charged, ""); r.Terminal != f.terminals[2].ID {
 		t.Errorf("by %v", r.Terminal)
 	}
 	f.advance(time.Minute)
-	for _, id := range first {
+	for _, id := range silentIDs {
 		if r := f.wantStatus(id, payment.Charged, ""); r.Terminal != f.terminals[0].ID {
 			t.Errorf("by %v", r.Terminal)
 		}
@@ -124,12 +124,12 @@ func TestRejectionListsWhyEachTerminalWasSkipped(t *testing.T) {
 		for _, change := range []func(terminalSettings){
 			func(s terminalSettings) { s.Currencies = []money.Currency{"EUR"} },
 			func(s terminalSettings) { s.Methods = []string{"sbp"} },
-			func(s terminalSettings) { most := money.FromUint64(9); s.MaxAmount = &most },
-			func(s terminalSettings) { least := money.FromUint64(11); s.MinAmount = &least },
+			func(s terminalSettings) { maximum := money.FromUint64(9); s.MaxAmount = &maximum },
+			func(s terminalSettings) { minimum := money.FromUint64(11); s.MinAmount = &minimum },
 		} {
 			f.addTerminal(0, change)
 		}
-		f.terminals[0] = inactive(f.terminals[0])
+		f.terminals[0] = inactiveCopy(f.terminals[0])
 	})
 	r := f.wantCreated(good, 10, payment.Rejected, "no terminal available")
 	want := []string{"it is switched off", "it does not take the currency", "it does not take the method",

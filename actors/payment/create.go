@@ -14,35 +14,35 @@ import (
 // terminal, block list, limits and, for a payout, funds.
 func (t *transaction) beginCreate(c *actors.Context, m *create) {
 	t.create, t.submission.card = m, m.Card
-	unacceptable := payment.Unacceptable(&m.Request, m.Hosted)
+	refusalCode := payment.Unacceptable(&m.Request, m.Hosted)
 	search := admission.Search{Org: t.key.Org, Partner: m.Partner, Request: &m.Request}
 	var task admission.Task
 	switch {
-	case unacceptable != "" && (m.Hosted || unacceptable != payment.AmountOutOfRange):
-		t.admission, task = admission.Refuse(search, unacceptable)
+	case refusalCode != "" && (m.Hosted || refusalCode != payment.AmountOutOfRange):
+		t.admission, task = admission.Refuse(search, refusalCode)
 	case m.Hosted:
 		t.commit(c, t.decisionContext(c).Host(m.id, m.Partner.Number, m.Request), m)
 		return
 	default: // counts as an attempt even if the amount is out of range
 		search.At = ledger.MicrosOf(c.Now())
-		t.admission, task = admission.Start(search, unacceptable)
+		t.admission, task = admission.Start(search, refusalCode)
 	}
 	t.admit(c, m, task)
 }
 
 // createRefused turns the writer's refusal into the create's outcome.
-func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledger.Refusal, r posting.Receipt) {
-	objection := t.objection(refusal, r)
+func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledger.Refusal, receipt posting.Receipt) {
+	objection := t.objection(refusal, receipt)
 	switch {
 	case refusal.Code == ledger.ClaimTaken:
 		t.submission.wipe()
 		t.admissionLost(c, m)
 		t.create = nil
-		if m.claimsKey() && r.Claim == 0 {
-			m.answer(keyTaken(&m.Key, r.Owner))
+		if m.claimsKey() && receipt.Claim == 0 {
+			m.answer(keyTaken(&m.Key, receipt.Owner))
 			return
 		}
-		id, err := uuid.FromBytes(r.Owner)
+		id, err := uuid.FromBytes(receipt.Owner)
 		m.answer(reply{existing: id, err: err})
 	case !objection.IsZero() && t.admission.State() != "":
 		t.admit(c, m, t.admission.Object(objection))

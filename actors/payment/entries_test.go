@@ -42,9 +42,9 @@ func (f *fixture) entries(id ledger.ID) string {
 
 // setFee replaces the payment terminal's fee.
 func (f *fixture) setFee(fixed uint64) {
-	next := *f.terminals[0]
-	next.Settings.FeeFixed = money.FromUint64(fixed)
-	f.terminals = append([]*directory.Terminal{&next}, f.terminals[1:]...)
+	terminalCopy := *f.terminals[0]
+	terminalCopy.Settings.FeeFixed = money.FromUint64(fixed)
+	f.terminals = append([]*directory.Terminal{&terminalCopy}, f.terminals[1:]...)
 }
 
 // A debit beyond the partner's balance becomes debt. A credit first repays the
@@ -68,42 +68,42 @@ func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 		}
 		return result.Record.ReturnID
 	}
-	want := func(id ledger.ID, entries string) {
+	checkEntries := func(id ledger.ID, entries string) {
 		t.Helper()
 		if got := f.entries(id); got != entries {
 			t.Errorf("\n%s, want\n%s", got, entries)
 		}
 	}
-	const normal, takenBack = "4242424242424242", "4000000000000259"
+	const normalCard, takenBackCard = "4242424242424242", "4000000000000259"
 
 	f.setFee(100) // more than the amount, for a partner without a balance
-	owing := pay(payment.Payment, takenBack, 70)
-	want(owing, "settle posted: Dr A:provider 70, Dr A:partner:2:receivable 30, Cr I:fees 100")
+	owingID := pay(payment.Payment, takenBackCard, 70)
+	checkEntries(owingID, "settle posted: Dr A:provider 70, Dr A:partner:2:receivable 30, Cr I:fees 100")
 	f.setFee(0)
-	want(pay(payment.Payment, normal, 10), "settle posted: Dr A:provider 10, Cr A:partner:2:receivable 10")
-	want(pay(payment.Payment, normal, 50), "settle posted: Dr A:provider 50, Cr L:partner:2:available 30, Cr A:partner:2:receivable 20")
+	checkEntries(pay(payment.Payment, normalCard, 10), "settle posted: Dr A:provider 10, Cr A:partner:2:receivable 10")
+	checkEntries(pay(payment.Payment, normalCard, 50), "settle posted: Dr A:provider 50, Cr L:partner:2:available 30, Cr A:partner:2:receivable 20")
 	f.setFee(100) // more than the amount, for a partner whose balance covers a part of it
-	want(pay(payment.Payment, normal, 60), "settle posted: Dr A:provider 60, Dr L:partner:2:available 30, Dr A:partner:2:receivable 10, Cr I:fees 100")
+	checkEntries(pay(payment.Payment, normalCard, 60), "settle posted: Dr A:provider 60, Dr L:partner:2:available 30, Dr A:partner:2:receivable 10, Cr I:fees 100")
 	f.setFee(0)
-	chargedBack := pay(payment.Payment, takenBack, 40)
-	want(chargedBack, "settle posted: Dr A:provider 40, Cr L:partner:2:available 30, Cr A:partner:2:receivable 10")
-	want(pay(payment.Payout, normal, 25), "authorise pending: Dr L:partner:2:available 25, Cr A:provider:"+f.terminals[1].ID.String()+" 25; "+
+	chargedBackID := pay(payment.Payment, takenBackCard, 40)
+	checkEntries(chargedBackID, "settle posted: Dr A:provider 40, Cr L:partner:2:available 30, Cr A:partner:2:receivable 10")
+	checkEntries(pay(payment.Payout, normalCard, 25), "authorise pending: Dr L:partner:2:available 25, Cr A:provider:"+f.terminals[1].ID.String()+" 25; "+
 		"settle capture: Dr L:partner:2:available 25, Cr A:provider:"+f.terminals[1].ID.String()+" 25")
 
 	f.advance(time.Minute) // both payments are charged back, in the order of their ids
-	first, second := returnOf(owing), returnOf(chargedBack)
-	a, b := f.entries(first), f.entries(second)
-	for _, ok := range []bool{
-		a == "return posted: Cr A:provider 70, Cr L:partner:2:available 30, Dr I:fees 100" &&
-			b == "return posted: Cr A:provider 40, Dr L:partner:2:available 35, Dr A:partner:2:receivable 5",
-		a == "return posted: Cr A:provider 70, Cr A:partner:2:receivable 30, Dr I:fees 100" &&
-			b == "return posted: Cr A:provider 40, Dr L:partner:2:available 5, Dr A:partner:2:receivable 35",
+	firstReturn, secondReturn := returnOf(owingID), returnOf(chargedBackID)
+	firstEntries, secondEntries := f.entries(firstReturn), f.entries(secondReturn)
+	for _, isExpected := range []bool{
+		firstEntries == "return posted: Cr A:provider 70, Cr L:partner:2:available 30, Dr I:fees 100" &&
+			secondEntries == "return posted: Cr A:provider 40, Dr L:partner:2:available 35, Dr A:partner:2:receivable 5",
+		firstEntries == "return posted: Cr A:provider 70, Cr A:partner:2:receivable 30, Dr I:fees 100" &&
+			secondEntries == "return posted: Cr A:provider 40, Dr L:partner:2:available 5, Dr A:partner:2:receivable 35",
 	} {
-		if ok {
+		if isExpected {
 			return
 		}
 	}
-	t.Errorf("the returns are\n%s\n%s", a, b)
+	t.Errorf("the returns are\n%s\n%s", firstEntries, secondEntries)
 }
 
 // headroom returns the counter that keeps an asset's totals in range.
@@ -123,13 +123,13 @@ func (f *fixture) headroom(asset money.Asset) string {
 func TestHeadroomIsReleasedOnlyIfNoMoneyMoved(t *testing.T) {
 	f := open(t)
 	for i, terminal := range f.terminals {
-		next := *terminal
-		next.Settings.Networks = []money.Network{"tron"}
-		f.terminals[i] = &next
+		terminalCopy := *terminal
+		terminalCopy.Settings.Networks = []money.Network{"tron"}
+		f.terminals[i] = &terminalCopy
 	}
 	f.setFee(3)
-	bare := money.Asset{Currency: "USDT", Env: money.Prod}
-	resolved := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
+	assetWithoutNetwork := money.Asset{Currency: "USDT", Env: money.Prod}
+	assetWithNetwork := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	for _, step := range []struct {
 		card     string
 		amount   string
@@ -149,7 +149,7 @@ func TestHeadroomIsReleasedOnlyIfNoMoneyMoved(t *testing.T) {
 		{"4242424242424242", ledger.MaxAmount.String(), nil, "charged", "1" + strings.Repeat("0", 69) + "209"},
 	} {
 		c := request(payment.Payment, step.card, 1, "")
-		c.Partner, c.Request.Asset, c.Request.Amount = f.partner, bare, money.MustParse(step.amount)
+		c.Partner, c.Request.Asset, c.Request.Amount = f.partner, assetWithoutNetwork, money.MustParse(step.amount)
 		if step.change != nil {
 			step.change(&c)
 		}
@@ -157,11 +157,11 @@ func TestHeadroomIsReleasedOnlyIfNoMoneyMoved(t *testing.T) {
 		if err != nil || result.Record.Status != step.status {
 			t.Fatalf("%v, %v, want %s", result.Record, err, step.status)
 		}
-		if got := f.headroom(resolved); got != step.headroom {
+		if got := f.headroom(assetWithNetwork); got != step.headroom {
 			t.Errorf("%s with %s: %s is reserved, want %s", step.status, step.card, got, step.headroom)
 		}
 	}
-	if got := f.headroom(bare); got != "0" {
+	if got := f.headroom(assetWithoutNetwork); got != "0" {
 		t.Errorf("%s is reserved in an asset without a network", got)
 	}
 }
@@ -169,10 +169,10 @@ func TestHeadroomIsReleasedOnlyIfNoMoneyMoved(t *testing.T) {
 // A fee that exceeds the range of amounts never reaches the ledger.
 func TestFeeBeyondTheRangeIsRejected(t *testing.T) {
 	f := open(t)
-	next := *f.terminals[0]
-	next.Settings.FeeFixed = money.Max
-	next.Settings.FeeOnTop = true
-	f.terminals = []*directory.Terminal{&next}
+	terminalCopy := *f.terminals[0]
+	terminalCopy.Settings.FeeFixed = money.Max
+	terminalCopy.Settings.FeeOnTop = true
+	f.terminals = []*directory.Terminal{&terminalCopy}
 	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Rejected || r.Failure.Code != payment.AmountOutOfRange {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))

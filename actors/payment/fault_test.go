@@ -36,27 +36,27 @@ func TestCardThatCannotBeSealedIsNotStored(t *testing.T) {
 		t.Error("the card is still there")
 	}
 	f.advance(time.Minute)
-	again := f.create(payment.Payment, redirect, 70, "tx")
-	if again.Record.Status != payment.ActionRequired || again.Record.KeepCard || f.hasSealedCard(again.Record.ID) {
-		t.Errorf("%s, a card is kept: %v", again.Record.Status, again.Record.KeepCard)
+	repeated := f.create(payment.Payment, redirect, 70, "tx")
+	if repeated.Record.Status != payment.ActionRequired || repeated.Record.KeepCard || f.hasSealedCard(repeated.Record.ID) {
+		t.Errorf("%s, a card is kept: %v", repeated.Record.Status, repeated.Record.KeepCard)
 	}
 	f.advance(time.Hour)
-	f.wantStatus(again.Record.ID, payment.Rejected, "payer action expired")
+	f.wantStatus(repeated.Record.ID, payment.Rejected, "payer action expired")
 }
 
 // A waiting caller is answered at once if the actor panics after its decision is durable.
 func TestOperationIsAnsweredAtOnceIfItsActorPanics(t *testing.T) {
-	var fail atomic.Bool
+	var shallPanic atomic.Bool
 	f := openWith(t, func(f *fixture) {
 		f.handling = time.Millisecond
 		f.onTerminalLookup = func() {
-			if fail.Swap(false) {
+			if shallPanic.Swap(false) {
 				panic("a bug")
 			}
 		}
 	})
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	fail.Store(true)
+	shallPanic.Store(true)
 	_, err := f.Refund(amountCommand(id, 0))
 	f.wantRefusal(err, ledger.Internal)
 	f.advance(time.Minute) // the provider's answers say that the call never arrived, and it is sent again
@@ -103,8 +103,8 @@ func (f *fixture) fillTotals() {
 
 func TestNothingBeginsIfTotalsCouldOverflow(t *testing.T) {
 	f := open(t)
-	charged := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	hosted := f.mustRecord(f.createWith(payment.Payout, "", 70, func(c *paymentactor.Create) {
+	chargedID := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	hostedID := f.mustRecord(f.createWith(payment.Payout, "", 70, func(c *paymentactor.Create) {
 		c.Hosted, c.Card, c.Request.Method = true, nil, ""
 	})).ID
 	f.fillTotals()
@@ -112,13 +112,13 @@ func TestNothingBeginsIfTotalsCouldOverflow(t *testing.T) {
 	if r.Status != payment.Rejected || failureText(r.Failure) != "amount out of range" {
 		t.Errorf("a payout is %s %q", r.Status, failureText(r.Failure))
 	}
-	if r := f.mustRecord(f.Continue(cardContinue(hosted, "4242424242424242"))); r.Status != payment.Rejected || failureText(r.Failure) != "amount out of range" {
+	if r := f.mustRecord(f.Continue(cardContinue(hostedID, "4242424242424242"))); r.Status != payment.Rejected || failureText(r.Failure) != "amount out of range" {
 		t.Errorf("a hosted payout is %s %q", r.Status, failureText(r.Failure))
 	}
-	_, err := f.Refund(amountCommand(charged, 0))
+	_, err := f.Refund(amountCommand(chargedID, 0))
 	f.wantRefusal(err, ledger.Unavailable)
-	f.wantStatus(charged, payment.Charged, "")
-	for _, id := range []ledger.ID{charged, hosted, r.ID} {
+	f.wantStatus(chargedID, payment.Charged, "")
+	for _, id := range []ledger.ID{chargedID, hostedID, r.ID} {
 		if f.submissions(id, actors.PayOut)+f.submissions(id, actors.Refund) != 0 {
 			t.Errorf("the provider was called for %v", id)
 		}
@@ -143,19 +143,19 @@ func (f *fixture) changeVersion(id ledger.ID) {
 
 // If the writer refuses because the record has changed meanwhile, the decision is made again.
 func TestDecisionOnAStaleRecordIsMadeAgain(t *testing.T) {
-	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
+	refusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	for name, c := range map[string]struct {
 		outcome actors.Outcome
 		want    payment.Status
 		reason  string
 	}{
 		"charged":                               {done, payment.Charged, ""},
-		"refused, with another terminal to try": {refused, payment.Rejected, "card_declined"},
+		"refused, with another terminal to try": {refusal, payment.Rejected, "card_declined"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := new(fakeProvider)
-			f := openWith(t, func(f *fixture) { f.addTerminal(0, func(terminalSettings) {}); f.useProvider(r) })
-			r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+			provider := new(fakeProvider)
+			f := openWith(t, func(f *fixture) { f.addTerminal(0, func(terminalSettings) {}); f.useProvider(provider) })
+			provider.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 				f.changeVersion(call.Reference)
 				return c.outcome
 			}
@@ -170,38 +170,38 @@ func TestOperationIsAnsweredIfItsSecondDecisionPanics(t *testing.T) {
 	f := open(t)
 	f.skipChecker = true
 	id := f.createHosted("").Record.ID
-	times := 0
+	lookups := 0
 	f.onPartnerLookup = func() {
-		if times++; times == 1 {
+		if lookups++; lookups == 1 {
 			f.changeVersion(id) // the record changes before the decision is durable
 			return
 		}
 		panic("a bug")
 	}
-	c := cardContinue(id, "4242424242424242")
-	number := c.Card.Number
-	f.wantRefusal(receiveAnswer(t, f.SendContinue(c)), ledger.Internal)
+	continuation := cardContinue(id, "4242424242424242")
+	number := continuation.Card.Number
+	f.wantRefusal(receiveAnswer(t, f.SendContinue(continuation)), ledger.Internal)
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
-	if times != 2 || !isWiped(number) {
-		t.Errorf("decided on %d times, the card is wiped: %v", times, isWiped(number))
+	if lookups != 2 || !isWiped(number) {
+		t.Errorf("decided on %d times, the card is wiped: %v", lookups, isWiped(number))
 	}
 	f.wantStatus(id, payment.Created, "")
 }
 
 // The card and material of a call in progress are not wiped if the actor panics.
 func TestPanicDoesNotWipeTheCardOfACallInProgress(t *testing.T) {
-	r := new(fakeProvider)
+	provider := new(fakeProvider)
 	submitted, resume := make(chan ledger.ID), make(chan struct{})
-	var received string
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+	var receivedSecrets string
+	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Complete {
 			submitted <- call.Reference
 			<-resume
-			received = string(call.Material) + string(call.Card.Number)
+			receivedSecrets = string(call.Material) + string(call.Card.Number)
 		}
-		return r.Provider.Submit(ctx, call)
+		return provider.Provider.Submit(ctx, call)
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, password, 70, "").Record.ID
 	answer := make(chan error, 1)
 	go func() {
@@ -214,7 +214,7 @@ func TestPanicDoesNotWipeTheCardOfACallInProgress(t *testing.T) {
 	close(resume)
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 	f.wantStatus(id, payment.Charged, "")
-	if received != `{"otp":"123456"}`+password {
-		t.Errorf("the provider had %q", received)
+	if receivedSecrets != `{"otp":"123456"}`+password {
+		t.Errorf("the provider had %q", receivedSecrets)
 	}
 }

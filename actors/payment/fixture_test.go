@@ -128,13 +128,13 @@ func openWith(t testing.TB, configure func(*fixture)) *fixture {
 	configure(f)
 	f.start()
 	t.Cleanup(func() {
-		if _, timed := t.(*testing.B); !f.journalClosed && !timed {
+		if _, isBenchmark := t.(*testing.B); !f.journalClosed && !isBenchmark {
 			mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 			f.checkAtEnd()
 		}
 		f.stop()
-		for _, dead := range f.abandonedRuntimes {
-			dead.Stop()
+		for _, runtime := range f.abandonedRuntimes {
+			runtime.Stop()
 		}
 	})
 	f.fund(100_000)
@@ -143,15 +143,15 @@ func openWith(t testing.TB, configure func(*fixture)) *fixture {
 
 func (f *fixture) start() {
 	f.t.Helper()
-	running := clock.Clock(f.Clock)
+	fixtureClock := clock.Clock(f.Clock)
 	if f.realClock {
-		running = clock.Real{}
+		fixtureClock = clock.Real{}
 	}
-	f.JournalOptions.Clock, f.RuntimeOptions.Clock, f.RuntimeOptions.Handling = running, running, f.handling
+	f.JournalOptions.Clock, f.RuntimeOptions.Clock, f.RuntimeOptions.Handling = fixtureClock, fixtureClock, f.handling
 	f.Open()
 	var err error
 	f.simulator, err = simulator.Open(simulator.Options{
-		Path: filepath.Join(f.Dir, "simulator.log"), Clock: running, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+		Path: filepath.Join(f.Dir, "simulator.log"), Clock: fixtureClock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -160,7 +160,7 @@ func (f *fixture) start() {
 	if f.wrapProvider != nil {
 		provider = f.wrapProvider(provider)
 	}
-	if _, timed := f.t.(*testing.B); !timed {
+	if _, isBenchmark := f.t.(*testing.B); !isBenchmark {
 		f.witness = &witness{Provider: provider, fixture: f, journal: f.Journal}
 		provider = withCapabilities(f.witness, provider)
 	}
@@ -299,20 +299,20 @@ func (f *fixture) callCount(id ledger.ID) int {
 
 // changeTerminal replaces a terminal by a copy with changed settings.
 func (f *fixture) changeTerminal(i int, change func(terminalSettings)) {
-	next := *f.terminals[i]
-	change(settingsOf(&next))
+	terminalCopy := *f.terminals[i]
+	change(settingsOf(&terminalCopy))
 	f.terminals = slices.Clone(f.terminals)
-	f.terminals[i] = &next
+	f.terminals[i] = &terminalCopy
 }
 
 // addTerminal inserts a changed copy of a terminal after the terminal, and returns the copy's id.
 func (f *fixture) addTerminal(i int, change func(terminalSettings)) ledger.ID {
-	next := *f.terminals[i]
-	next.ID = uuid.UUID{0xaa, byte(len(f.terminals))}
-	next.Settings.Priority++
-	f.terminals = append(slices.Clone(f.terminals), &next)
-	change(settingsOf(&next))
-	return next.ID
+	terminalCopy := *f.terminals[i]
+	terminalCopy.ID = uuid.UUID{0xaa, byte(len(f.terminals))}
+	terminalCopy.Settings.Priority++
+	f.terminals = append(slices.Clone(f.terminals), &terminalCopy)
+	change(settingsOf(&terminalCopy))
+	return terminalCopy.ID
 }
 
 // terminalSettings are the settings of a terminal of the simulator, and its parameters.
@@ -324,7 +324,7 @@ type terminalSettings struct {
 // settingsOf returns the settings of a copy of the terminal. A caller may change them.
 func settingsOf(t *directory.Terminal) terminalSettings {
 	var params simulator.Params
-	if shared, has := t.Parameters.(*simulator.Params); has {
+	if shared, hasParams := t.Parameters.(*simulator.Params); hasParams {
 		params = *shared
 	}
 	t.Parameters = &params

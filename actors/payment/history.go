@@ -24,11 +24,11 @@ func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since le
 		if seen[row.ID] {
 			return true, nil
 		}
-		stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
+		record, found, err := view.Record(org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
 		if err != nil || !found {
 			return err == nil, err
 		}
-		r, err := paymentcodec.Decode(stored.Payload)
+		r, err := paymentcodec.Decode(record.Payload)
 		if err != nil {
 			return false, err
 		}

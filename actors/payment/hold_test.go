@@ -26,15 +26,15 @@ func unchanged(*fixture) {}
 func TestCommitChargesAHeldPayment(t *testing.T) {
 	f := openTwoPhase(t, unchanged)
 	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
-	held := f.wantStatus(r.ID, payment.PaymentHeld, "")
-	if got := held.HoldUntil.Time().Sub(start); got != directory.DefaultHoldTTL {
+	heldRecord := f.wantStatus(r.ID, payment.PaymentHeld, "")
+	if got := heldRecord.HoldUntil.Time().Sub(start); got != directory.DefaultHoldTTL {
 		t.Errorf("held for %v", got)
 	}
 	f.wantEntries(r.ID, "hold_payment pending: Dr A:provider 70, Cr L:partner:1:available 70")
 	f.wantBalance("100000 / 0")
-	charged := f.mustRecord(f.Commit(amountCommand(r.ID, 0)))
-	if charged.Status != payment.Charged || charged.Captured != money.FromUint64(70) || charged.Finished == 0 || len(charged.RRN) != 12 {
-		t.Errorf("%+v", charged)
+	chargedRecord := f.mustRecord(f.Commit(amountCommand(r.ID, 0)))
+	if chargedRecord.Status != payment.Charged || chargedRecord.Captured != money.FromUint64(70) || chargedRecord.Finished == 0 || len(chargedRecord.RRN) != 12 {
+		t.Errorf("%+v", chargedRecord)
 	}
 	f.wantEntries(r.ID, "hold_payment pending: Dr A:provider 70, Cr L:partner:1:available 70",
 		"capture capture: Dr A:provider 70, Cr L:partner:1:available 70")
@@ -176,17 +176,17 @@ func TestSlowAuthorizationBecomesAHold(t *testing.T) {
 
 // scriptedProvider is a provider whose answers to one operation a test sets.
 func scriptedProvider(operation actors.Operation, outcomes ...actors.Outcome) *fakeProvider {
-	r := new(fakeProvider)
+	provider := new(fakeProvider)
 	n := 0
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation != operation {
-			return r.Provider.Submit(ctx, call)
+			return provider.Provider.Submit(ctx, call)
 		}
 		o := outcomes[min(n, len(outcomes)-1)]
 		n++
 		return o
 	}
-	return r
+	return provider
 }
 
 // answerInquiries sets the answers to inquiries about an operation; the simulator answers all other
@@ -211,8 +211,8 @@ var (
 )
 
 func TestCommitRefusedByTheRailLeavesTheHold(t *testing.T) {
-	r := scriptedProvider(actors.Capture, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "too_late"}})
-	f := openTwoPhase(t, func(f *fixture) { f.useProvider(r) })
+	provider := scriptedProvider(actors.Capture, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "too_late"}})
+	f := openTwoPhase(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	if r := f.mustRecord(f.Commit(amountCommand(id, 0))); r.Status != payment.PaymentHeld || failureText(r.Failure) != "too_late" {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))
@@ -237,8 +237,8 @@ func TestUnknownCommitIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 		{"never arrived, and is sent again under the same id", []actors.Outcome{notFound}, payment.Charged, "", "100070 / 0", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := scriptedProvider(actors.Capture, lostAnswer, done).answerInquiries(actors.Capture, c.inquiries...)
-			f := openTwoPhase(t, func(f *fixture) { f.useProvider(r) })
+			provider := scriptedProvider(actors.Capture, lostAnswer, done).answerInquiries(actors.Capture, c.inquiries...)
+			f := openTwoPhase(t, func(f *fixture) { f.useProvider(provider) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			if r := f.mustRecord(f.Commit(amountCommand(id, 0))); r.Status != payment.PaymentHeld {
 				t.Errorf("%s %q", r.Status, failureText(r.Failure))
@@ -260,9 +260,9 @@ func TestUnknownCommitIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 }
 
 func TestExpiringHoldThatTheRailHasCapturedIsCharged(t *testing.T) {
-	r := scriptedProvider(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "captured"}})
-	r.inquire = func(context.Context, *actors.Question) actors.Outcome { return done }
-	f := openTwoPhase(t, func(f *fixture) { f.useProvider(r) })
+	provider := scriptedProvider(actors.Void, actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "captured"}})
+	provider.inquire = func(context.Context, *actors.Question) actors.Outcome { return done }
+	f := openTwoPhase(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(directory.DefaultHoldTTL)
 	if got := f.wantStatus(id, payment.Charged, "").Captured; got != money.FromUint64(70) {
@@ -273,10 +273,10 @@ func TestExpiringHoldThatTheRailHasCapturedIsCharged(t *testing.T) {
 
 // A hold whose commit has an unknown outcome does not expire before that outcome is known.
 func TestHoldDoesNotExpireDuringACommit(t *testing.T) {
-	r := scriptedProvider(actors.Capture, lostAnswer).answerInquiries(actors.Capture, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour}, done)
+	provider := scriptedProvider(actors.Capture, lostAnswer).answerInquiries(actors.Capture, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour}, done)
 	f := openTwoPhase(t, func(f *fixture) {
 		f.changeTerminal(0, func(s terminalSettings) { s.HoldTTL = time.Minute })
-		f.useProvider(r)
+		f.useProvider(provider)
 	})
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.mustRecord(f.Commit(amountCommand(id, 0)))
@@ -289,23 +289,23 @@ func TestHoldDoesNotExpireDuringACommit(t *testing.T) {
 
 // The rail may have captured the amount of a commit that seemed to be lost.
 func TestHoldCapturedByALostCommitIsChargedForItsAmount(t *testing.T) {
-	r := new(fakeProvider)
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+	provider := new(fakeProvider)
+	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		switch call.Operation {
 		case actors.Capture:
 			return lostAnswer
 		case actors.Void:
 			return actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "captured"}}
 		}
-		return r.Provider.Submit(ctx, call)
+		return provider.Provider.Submit(ctx, call)
 	}
-	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
+	provider.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
 		if q.Operation == actors.Capture {
 			return notFound
 		}
 		return done
 	}
-	f := openTwoPhase(t, func(f *fixture) { f.useProvider(r) })
+	f := openTwoPhase(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.mustRecord(f.Commit(amountCommand(id, 30)))
 	f.advance(time.Hour)

@@ -40,26 +40,26 @@ func cardContinue(id ledger.ID, number string) paymentactor.Continue {
 
 func TestHostedPaymentIsChargedAfterThePayerContinues(t *testing.T) {
 	var browser string
-	r := new(fakeProvider)
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+	provider := new(fakeProvider)
+	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		browser = string(call.Browser)
-		return r.Provider.Submit(ctx, call)
+		return provider.Provider.Submit(ctx, call)
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.createHosted("t").Record.ID
-	created := f.wantStatus(id, payment.Created, "")
-	if created.Terminal != (ledger.ID{}) || created.Route != "" || !created.Hosted {
-		t.Errorf("%+v", created)
+	createdRecord := f.wantStatus(id, payment.Created, "")
+	if createdRecord.Terminal != (ledger.ID{}) || createdRecord.Route != "" || !createdRecord.Hosted {
+		t.Errorf("%+v", createdRecord)
 	}
 	f.wantPath(id, "created")
-	if again := f.createHosted("t"); !again.Replay || again.Record.ID != id {
-		t.Errorf("the txid again: %v, replay %v", again.Record.ID, again.Replay)
+	if repetition := f.createHosted("t"); !repetition.Replay || repetition.Record.ID != id {
+		t.Errorf("the txid again: %v, replay %v", repetition.Record.ID, repetition.Replay)
 	}
-	c := cardContinue(id, "4242424242424242")
-	number := c.Card.Number
-	charged := f.mustRecord(f.Continue(c))
-	if charged.Status != payment.Charged || charged.Method != "bank_card" || charged.CardBIN != "424242" || charged.CardLast4 != "4242" || charged.CardFingerprint != "f00d" {
-		t.Errorf("%+v", charged)
+	continuation := cardContinue(id, "4242424242424242")
+	number := continuation.Card.Number
+	chargedRecord := f.mustRecord(f.Continue(continuation))
+	if chargedRecord.Status != payment.Charged || chargedRecord.Method != "bank_card" || chargedRecord.CardBIN != "424242" || chargedRecord.CardLast4 != "4242" || chargedRecord.CardFingerprint != "f00d" {
+		t.Errorf("%+v", chargedRecord)
 	}
 	f.wantPath(id, "created new authorizing charging charged")
 	if !isWiped(number) || browser != `{"language":"en"}` {
@@ -119,10 +119,10 @@ func TestContinueIsRefusedUnlessAHostedPaymentWaits(t *testing.T) {
 func TestHostedPaymentWithoutATerminalIsRejectedAndItsCardWiped(t *testing.T) {
 	f := open(t)
 	id := f.createHosted("").Record.ID
-	c := cardContinue(id, "4242424242424242")
+	continuation := cardContinue(id, "4242424242424242")
 	f.terminals = nil
-	number := c.Card.Number
-	if r := f.mustRecord(f.Continue(c)); r.Status != payment.Rejected || failureText(r.Failure) != "no terminal available" || r.CardLast4 != "4242" {
+	number := continuation.Card.Number
+	if r := f.mustRecord(f.Continue(continuation)); r.Status != payment.Rejected || failureText(r.Failure) != "no terminal available" || r.CardLast4 != "4242" {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
 	if !isWiped(number) {
@@ -138,18 +138,18 @@ func TestHostedPaymentWithoutATerminalIsRejectedAndItsCardWiped(t *testing.T) {
 func TestUnofferedRouteLeavesTheHostedPaymentWaiting(t *testing.T) {
 	f := open(t)
 	id := f.createHosted("").Record.ID
-	offered := f.terminals
+	offeredTerminals := f.terminals
 	for name, change := range map[string]func(*paymentactor.Continue){
 		"a rail that does not exist":                 func(c *paymentactor.Continue) { c.Route = "another" },
 		"a rail's name in the wrong case":            func(c *paymentactor.Continue) { c.Route = "Simulator" },
 		"a rail without terminals":                   func(*paymentactor.Continue) { f.terminals = nil },
-		"a rail whose terminal has a higher minimum": func(*paymentactor.Continue) { f.terminals = withHighMinimum(offered[0]) },
+		"a rail whose terminal has a higher minimum": func(*paymentactor.Continue) { f.terminals = withHighMinimum(offeredTerminals[0]) },
 	} {
-		c := cardContinue(id, "4242424242424242")
-		c.Route = "simulator"
-		change(&c)
-		number := c.Card.Number
-		_, err := f.Continue(c)
+		continuation := cardContinue(id, "4242424242424242")
+		continuation.Route = "simulator"
+		change(&continuation)
+		number := continuation.Card.Number
+		_, err := f.Continue(continuation)
 		f.wantRefusal(err, ledger.NotContinuable)
 		var refusal *ledger.Refusal
 		if errors.As(err, &refusal); refusal.Field != "route" {
@@ -159,21 +159,21 @@ func TestUnofferedRouteLeavesTheHostedPaymentWaiting(t *testing.T) {
 			t.Errorf("%s: the card is still there", name)
 		}
 		f.wantStatus(id, payment.Created, "")
-		f.terminals = offered
+		f.terminals = offeredTerminals
 	}
 	f.wantPath(id, "created")
-	c := cardContinue(id, "4242424242424242")
-	c.Route = "simulator"
-	f.mustRecord(f.Continue(c))
+	continuation := cardContinue(id, "4242424242424242")
+	continuation.Route = "simulator"
+	f.mustRecord(f.Continue(continuation))
 	f.wantStatus(id, payment.Charged, "")
 	f.wantSubmissions(id, actors.Pay, 1)
 }
 
 // withHighMinimum returns a copy of the terminal that accepts no small amounts.
-func withHighMinimum(from *directory.Terminal) []*directory.Terminal {
-	terminal, least := *from, money.FromUint64(1_000_000)
-	terminal.Settings.MinAmount = &least
-	return []*directory.Terminal{&terminal}
+func withHighMinimum(terminal *directory.Terminal) []*directory.Terminal {
+	terminalCopy, minimum := *terminal, money.FromUint64(1_000_000)
+	terminalCopy.Settings.MinAmount = &minimum
+	return []*directory.Terminal{&terminalCopy}
 }
 
 func TestOneOfManyContinuesSucceeds(t *testing.T) {
@@ -182,12 +182,12 @@ func TestOneOfManyContinuesSucceeds(t *testing.T) {
 	var wg sync.WaitGroup
 	errs, cards := make([]error, 64), make([][]byte, 64)
 	for i := range errs {
-		c := cardContinue(id, "4242424242424242")
-		cards[i] = c.Card.Number
+		continuation := cardContinue(id, "4242424242424242")
+		cards[i] = continuation.Card.Number
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			_, errs[i] = f.Continue(c)
+			_, errs[i] = f.Continue(continuation)
 		}()
 	}
 	wg.Wait()
@@ -228,11 +228,11 @@ func TestContinueWithAClaimedKeyIsAConflictAndItsCardIsWiped(t *testing.T) {
 	f := open(t)
 	f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Key = newKey("k", "create") }))
 	id := f.createHosted("").Record.ID
-	c := cardContinue(id, "4242424242424242")
-	c.Key = newKey("k", "continue")
-	number := c.Card.Number
+	continuation := cardContinue(id, "4242424242424242")
+	continuation.Key = newKey("k", "continue")
+	number := continuation.Card.Number
 	// Sent directly to the actor, without the earlier check that would find the used key.
-	f.wantRefusal(receiveAnswer(t, f.SendContinue(c)), ledger.Conflict)
+	f.wantRefusal(receiveAnswer(t, f.SendContinue(continuation)), ledger.Conflict)
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 	if !isWiped(number) {
 		t.Error("the card is still there")

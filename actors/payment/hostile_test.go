@@ -104,13 +104,13 @@ func receiveAnswer(t testing.TB, answer <-chan error) error {
 }
 
 // waitUntil waits until a condition holds.
-func (f *fixture) waitUntil(what string, holds func() bool) {
+func (f *fixture) waitUntil(what string, condition func() bool) {
 	f.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
-	for !holds() {
+	for !condition() {
 		select {
 		case <-ticker.C:
 		case <-deadline.C:
@@ -149,7 +149,7 @@ func TestRestartDoesNotHastenTheInquiryAfterUnknownReference(t *testing.T) {
 // If the pool is full, the inquiry is made later. If it were lost, its transaction would wait until the
 // next restart.
 func TestInquiryIsMadeLaterIfThePoolIsFull(t *testing.T) {
-	r := &fakeProvider{
+	provider := &fakeProvider{
 		submit: func(context.Context, *actors.Call) actors.Outcome {
 			return actors.Outcome{Verdict: payment.VerdictUnknown, Again: time.Second}
 		},
@@ -157,7 +157,7 @@ func TestInquiryIsMadeLaterIfThePoolIsFull(t *testing.T) {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.Runtime.Quiesce()
 	if err := f.Clock.Set(start.Add(time.Second)); err != nil {
@@ -192,14 +192,14 @@ func (f *fixture) wakeAtDueInstant(id ledger.ID) {
 // After a panic the actor must still know that a submission is in progress. An inquiry at this time
 // would return "unknown reference" for a call that is about to charge.
 func TestNoInquiryRunsDuringASubmissionEvenAfterAPanic(t *testing.T) {
-	r := &fakeProvider{}
+	provider := &fakeProvider{}
 	submitted, resume := make(chan ledger.ID), make(chan struct{})
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		submitted <- call.Reference
 		<-resume
-		return r.Provider.Submit(ctx, call)
+		return provider.Provider.Submit(ctx, call)
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	answers := make(chan error, 1)
 	go func() {
 		_, err := f.tryCreate(payment.Payment, "")
@@ -215,7 +215,7 @@ func TestNoInquiryRunsDuringASubmissionEvenAfterAPanic(t *testing.T) {
 	f.wakeAtDueInstant(id)
 	close(resume)
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
-	if n := r.inquired.Load(); n != 0 {
+	if n := provider.inquired.Load(); n != 0 {
 		t.Errorf("%d inquiries while the submission was under way", n)
 	}
 	if got := f.readRecord(id).Status; got != payment.Charged || f.Runtime.Live() != 0 {
@@ -226,10 +226,10 @@ func TestNoInquiryRunsDuringASubmissionEvenAfterAPanic(t *testing.T) {
 // Whichever component panics while an actor calls it, the create is answered, the card is wiped, the
 // transaction ends and no money is lost.
 func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
-	newGate := func() func() {
-		var done atomic.Bool
+	newOnePanic := func() func() {
+		var hasPanicked atomic.Bool
 		return func() {
-			if !done.Swap(true) {
+			if !hasPanicked.Swap(true) {
 				panic("a bug")
 			}
 		}
@@ -239,8 +239,8 @@ func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 		configure func(*fixture)
 		want      payment.Status
 	}{
-		"a look-up of the terminal panics": {payment.Payment, func(f *fixture) { f.onTerminalLookup = newGate() }, payment.Failed},
-		"the admission panics":             {payment.Payout, func(f *fixture) { f.admission = callOnCount(newGate()) }, ""},
+		"a look-up of the terminal panics": {payment.Payment, func(f *fixture) { f.onTerminalLookup = newOnePanic() }, payment.Failed},
+		"the admission panics":             {payment.Payout, func(f *fixture) { f.admission = callOnCount(newOnePanic()) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := openWith(t, func(f *fixture) { c.configure(f); f.handling = time.Millisecond })
@@ -257,13 +257,13 @@ func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 				t.Error("the card is still there")
 			}
 			f.advance(30 * time.Second)
-			repeated := f.create(c.kind, "4242424242424242", 70, "once")
+			repetition := f.create(c.kind, "4242424242424242", 70, "once")
 			if c.want == "" {
-				if repeated.Replay || repeated.Record.Status != payment.Charged {
-					t.Errorf("the next try: %s, replay %v", repeated.Record.Status, repeated.Replay)
+				if repetition.Replay || repetition.Record.Status != payment.Charged {
+					t.Errorf("the next try: %s, replay %v", repetition.Record.Status, repetition.Replay)
 				}
-			} else if !repeated.Replay || repeated.Record.Status != c.want {
-				t.Errorf("it became %s, replay %v", repeated.Record.Status, repeated.Replay)
+			} else if !repetition.Replay || repetition.Record.Status != c.want {
+				t.Errorf("it became %s, replay %v", repetition.Record.Status, repetition.Replay)
 			}
 			f.advance(time.Minute) // an unused account actor stays for a minute of real time
 			if n := f.Runtime.Outstanding(); n != 0 {
@@ -295,30 +295,30 @@ func (a callOnCount) Admit(_ ledger.ID, _ ledger.Account, _, _ money.Amount, ans
 
 // Due work whose handling has panicked is handled again.
 func TestInquiryLostToAPanicIsMadeAgain(t *testing.T) {
-	var fail atomic.Bool
+	var shallPanic atomic.Bool
 	f := openWith(t, func(f *fixture) {
 		f.realClock, f.handling = true, time.Millisecond
 		f.providerTimeout = 10 * time.Millisecond
 		f.onTerminalLookup = func() {
-			if fail.Swap(false) {
+			if shallPanic.Swap(false) {
 				panic("a bug")
 			}
 		}
-		r := &fakeProvider{submit: func(context.Context, *actors.Call) actors.Outcome {
-			fail.Store(true)
+		provider := &fakeProvider{submit: func(context.Context, *actors.Call) actors.Outcome {
+			shallPanic.Store(true)
 			return actors.Outcome{Verdict: payment.VerdictUnknown}
 		}}
-		r.inquire = func(context.Context, *actors.Question) actors.Outcome {
+		provider.inquire = func(context.Context, *actors.Question) actors.Outcome {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		}
-		f.useProvider(r)
+		f.useProvider(provider)
 	})
 	result, err := f.tryCreate(payment.Payment, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.waitForStatus(result.Record.ID, payment.Charged)
-	if fail.Load() {
+	if shallPanic.Load() {
 		t.Error("nothing panicked")
 	}
 }
@@ -326,11 +326,11 @@ func TestInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 // A provider that hangs delays a transaction by the provider time-out. Then the outcome counts as
 // unknown, not as failed.
 func TestHangingProviderGivesAnUnknownOutcome(t *testing.T) {
-	r := &fakeProvider{submit: func(ctx context.Context, _ *actors.Call) actors.Outcome {
+	provider := &fakeProvider{submit: func(ctx context.Context, _ *actors.Call) actors.Outcome {
 		<-ctx.Done()
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}}
-	f := openWith(t, func(f *fixture) { f.useProvider(r); f.providerTimeout = 20 * time.Millisecond })
+	f := openWith(t, func(f *fixture) { f.useProvider(provider); f.providerTimeout = 20 * time.Millisecond })
 	mustReturnSoon(t, "the create is answered", func() {
 		result, err := f.tryCreate(payment.Payment, "")
 		if err != nil || result.Record.Status != payment.Charging {
@@ -341,21 +341,21 @@ func TestHangingProviderGivesAnUnknownOutcome(t *testing.T) {
 
 func TestConcurrentCreatesOfOneTxIDGetTheSameResult(t *testing.T) {
 	const racers = 400 // more than an actor's queue has room for
-	r := &fakeProvider{}
-	var wg sync.WaitGroup
-	wg.Add(racers)
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
-		wg.Wait() // all creates use the txid before an outcome exists
-		return r.Provider.Submit(ctx, call)
+	provider := &fakeProvider{}
+	var createsStarted sync.WaitGroup
+	createsStarted.Add(racers)
+	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		createsStarted.Wait() // all creates use the txid before an outcome exists
+		return provider.Provider.Submit(ctx, call)
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	var clients sync.WaitGroup
 	ids := make([]ledger.ID, racers)
 	for i := range racers {
 		clients.Add(1)
 		go func() {
 			defer clients.Done()
-			wg.Done()
+			createsStarted.Done()
 			result, err := f.tryCreate(payment.Payment, "same")
 			if err != nil {
 				t.Error(err)
@@ -368,8 +368,8 @@ func TestConcurrentCreatesOfOneTxIDGetTheSameResult(t *testing.T) {
 		}()
 	}
 	clients.Wait()
-	if len(slices.Compact(ids)) != 1 || r.submitted.Load() != 1 {
-		t.Errorf("%d submissions, ids %v", r.submitted.Load(), slices.Compact(ids))
+	if len(slices.Compact(ids)) != 1 || provider.submitted.Load() != 1 {
+		t.Errorf("%d submissions, ids %v", provider.submitted.Load(), slices.Compact(ids))
 	}
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 	if f.Runtime.Live() != 0 {

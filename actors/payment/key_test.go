@@ -20,23 +20,23 @@ func newKey(text, body string) actors.Key {
 
 func TestCreateRepeatedWithItsKeyGetsTheFirstReply(t *testing.T) {
 	f := open(t)
-	longest := strings.Repeat("€", 255)
+	longestText := strings.Repeat("€", 255)
 	pay := func(key actors.Key) (paymentactor.Result, error) {
 		return f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Key = key })
 	}
-	for _, text := range []string{"k", longest} {
-		first, err := pay(newKey(text, "a"))
-		if f.mustRecord(first, err); first.Replay {
+	for _, text := range []string{"k", longestText} {
+		firstResult, err := pay(newKey(text, "a"))
+		if f.mustRecord(firstResult, err); firstResult.Replay {
 			t.Error("the first one is a replay")
 		}
 		f.restart()
-		again, err := pay(newKey(text, "a"))
-		if f.mustRecord(again, err); !again.Replay || again.Record.ID != first.Record.ID || again.Record.Status != payment.Charged {
-			t.Errorf("again: %v %s, replay %v", again.Record.ID, again.Record.Status, again.Replay)
+		repetition, err := pay(newKey(text, "a"))
+		if f.mustRecord(repetition, err); !repetition.Replay || repetition.Record.ID != firstResult.Record.ID || repetition.Record.Status != payment.Charged {
+			t.Errorf("again: %v %s, replay %v", repetition.Record.ID, repetition.Record.Status, repetition.Replay)
 		}
 		_, err = pay(newKey(text, "b"))
 		f.wantRefusal(err, ledger.Conflict)
-		f.wantSubmissions(first.Record.ID, actors.Pay, 1)
+		f.wantSubmissions(firstResult.Record.ID, actors.Pay, 1)
 	}
 	f.wantBalance("100140 / 0")
 }
@@ -48,14 +48,14 @@ func TestRejectedCreateClaimsItsKey(t *testing.T) {
 	pay := func(text string) (paymentactor.Result, error) {
 		return f.createWith(payment.Payment, "4000000000000002", 70, func(c *paymentactor.Create) { c.Key, c.Request.TxID = newKey(text, text), "t" })
 	}
-	first, err := pay("k")
-	f.mustRecord(first, err)
-	if again, err := pay("k"); err != nil || !again.Replay || again.Record.ID != first.Record.ID || again.Record.Status != payment.Rejected {
-		t.Errorf("%+v, %v", again, err)
+	firstResult, err := pay("k")
+	f.mustRecord(firstResult, err)
+	if repetition, err := pay("k"); err != nil || !repetition.Replay || repetition.Record.ID != firstResult.Record.ID || repetition.Record.Status != payment.Rejected {
+		t.Errorf("%+v, %v", repetition, err)
 	}
-	other, err := pay("l") // another request with the same txid
-	if f.mustRecord(other, err); !other.Replay || other.Record.ID != first.Record.ID {
-		t.Errorf("%v, replay %v", other.Record.ID, other.Replay)
+	otherResult, err := pay("l") // another request with the same txid
+	if f.mustRecord(otherResult, err); !otherResult.Replay || otherResult.Record.ID != firstResult.Record.ID {
+		t.Errorf("%v, replay %v", otherResult.Record.ID, otherResult.Replay)
 	}
 }
 
@@ -64,17 +64,17 @@ func TestConcurrentCreatesWithOneKeyMakeOneCall(t *testing.T) {
 	results, errs := race(func(int) (paymentactor.Result, error) {
 		return f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Key = newKey("k", "a") })
 	})
-	firsts := 0
+	firstReplies := 0
 	for i, r := range results {
 		if errs[i] != nil || r.Record.ID != results[0].Record.ID || r.Record.Status != payment.Charged {
 			t.Fatalf("%+v, %v", r, errs[i])
 		}
 		if !r.Replay {
-			firsts++
+			firstReplies++
 		}
 	}
-	if firsts != 1 {
-		t.Errorf("%d are no replay", firsts)
+	if firstReplies != 1 {
+		t.Errorf("%d are no replay", firstReplies)
 	}
 	f.wantSubmissions(results[0].Record.ID, actors.Pay, 1)
 	f.wantBalance("100070 / 0")
@@ -112,22 +112,22 @@ func TestOperationRepeatedWithItsKeyHasOneEffect(t *testing.T) {
 			f := openWith(t, c.settings)
 			id := f.create(payment.Payment, c.card, 70, "").Record.ID
 			results, errs := race(func(int) (paymentactor.Result, error) { return c.do(f, withKey(partnerCommand(id), newKey("k", "a"))) })
-			firsts := 0
+			firstReplies := 0
 			for i, r := range results {
 				if errs[i] != nil || r.Record.Status != c.status {
 					t.Fatalf("answered %+v, %v", r.Record, errs[i])
 				}
 				if !r.Replay {
-					firsts++
+					firstReplies++
 				}
 			}
-			if firsts != 1 {
-				t.Errorf("%d are no replay", firsts)
+			if firstReplies != 1 {
+				t.Errorf("%d are no replay", firstReplies)
 			}
 			f.wantSubmissions(id, c.operation, 1)
 			f.restart()
-			again, err := c.do(f, withKey(partnerCommand(id), newKey("k", "a")))
-			if f.mustRecord(again, err); !again.Replay {
+			repetition, err := c.do(f, withKey(partnerCommand(id), newKey("k", "a")))
+			if f.mustRecord(repetition, err); !repetition.Replay {
 				t.Error("after a restart it is no replay")
 			}
 			_, err = c.do(f, withKey(partnerCommand(id), newKey("k", "b")))
@@ -143,23 +143,23 @@ func TestRepeatedRequestGetsTheFirstReplyAfterChanges(t *testing.T) {
 	pay := func() (paymentactor.Result, error) {
 		return f.createWith(payment.Payment, "4000000000000077", 70, func(c *paymentactor.Create) { c.Key = newKey("create", "a") })
 	}
-	created, err := pay()
-	id := f.mustRecord(created, err).ID
+	createResult, err := pay()
+	id := f.mustRecord(createResult, err).ID
 	f.advance(delayed)
 	f.wantStatus(id, payment.Charged, "")
 	refund := amountCommand(id, 30)
 	refund.Key = newKey("refund", "a")
-	refunded, err := f.Refund(refund)
-	f.mustRecord(refunded, err)
+	refundResult, err := f.Refund(refund)
+	f.mustRecord(refundResult, err)
 	f.mustRecord(f.Refund(amountCommand(id, 0)))
 	for range 2 {
-		again, err := pay()
-		if f.mustRecord(again, err); !again.Replay || again.Record.Status != payment.Charging || again.Stamp != created.Stamp {
-			t.Errorf("the create again: %s %+v, replay %v", again.Record.Status, again.Stamp, again.Replay)
+		repetition, err := pay()
+		if f.mustRecord(repetition, err); !repetition.Replay || repetition.Record.Status != payment.Charging || repetition.Stamp != createResult.Stamp {
+			t.Errorf("the create again: %s %+v, replay %v", repetition.Record.Status, repetition.Stamp, repetition.Replay)
 		}
-		again, err = f.Refund(refund)
-		if f.mustRecord(again, err); !again.Replay || again.Record.Refunded != money.FromUint64(30) || again.Stamp != refunded.Stamp {
-			t.Errorf("the refund again: %v %+v, replay %v", again.Record.Refunded, again.Stamp, again.Replay)
+		repetition, err = f.Refund(refund)
+		if f.mustRecord(repetition, err); !repetition.Replay || repetition.Record.Refunded != money.FromUint64(30) || repetition.Stamp != refundResult.Stamp {
+			t.Errorf("the refund again: %v %+v, replay %v", repetition.Record.Refunded, repetition.Stamp, repetition.Replay)
 		}
 		f.restart()
 	}
@@ -184,9 +184,9 @@ func TestRefusedOperationDoesNotClaimItsKey(t *testing.T) {
 }
 
 func TestRepetitionOfARefusedCancelIsRefused(t *testing.T) {
-	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
-	r := scriptedProvider(actors.Void, refused).answerInquiries(actors.Pay, done)
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	refusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
+	provider := scriptedProvider(actors.Void, refusal).answerInquiries(actors.Pay, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	c := partnerCommand(id)
 	c.Key = newKey("k", "a")
@@ -209,10 +209,10 @@ func TestCardOfARepeatedRequestIsWiped(t *testing.T) {
 	}
 	id := f.createHosted("").Record.ID
 	for range 2 {
-		c := cardContinue(id, "4242424242424242")
-		c.Key = newKey("continue", "a")
-		number := c.Card.Number
-		if _, err := f.Continue(c); err != nil || !isWiped(number) {
+		continuation := cardContinue(id, "4242424242424242")
+		continuation.Key = newKey("continue", "a")
+		number := continuation.Card.Number
+		if _, err := f.Continue(continuation); err != nil || !isWiped(number) {
 			t.Errorf("wiped %v (%v)", isWiped(number), err)
 		}
 	}
@@ -222,14 +222,14 @@ func TestCardOfARepeatedRequestIsWiped(t *testing.T) {
 // Two partners may use the same key for different requests.
 func TestPartnersMayUseTheSameKey(t *testing.T) {
 	f := open(t)
-	first := f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Key = newKey("k", "a") }))
-	second := f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
+	firstRecord := f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Key = newKey("k", "a") }))
+	secondRecord := f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
 		c.Partner = &directory.Partner{Number: 2, Org: org, Active: true}
 		c.Key = newKey("k", "b")
 		c.Key.Scope = actors.PartnerKeyScope(2)
 	}))
-	if first.ID == second.ID || second.Partner != 2 {
-		t.Errorf("%v of partner %d", second.ID, second.Partner)
+	if firstRecord.ID == secondRecord.ID || secondRecord.Partner != 2 {
+		t.Errorf("%v of partner %d", secondRecord.ID, secondRecord.Partner)
 	}
 }
 

@@ -30,9 +30,9 @@ type killer struct {
 func (k *killer) point() {
 	k.mu.Lock()
 	k.points++
-	hit := k.at[k.points]
+	isKillPoint := k.at[k.points]
 	k.mu.Unlock()
-	if !hit {
+	if !isKillPoint {
 		return
 	}
 	select {
@@ -112,10 +112,10 @@ func (s *script) requestUntilAnswered(name string, request func(*paymentactor.Se
 // advance moves the clock and, after a kill, moves it again after the restart.
 func (s *script) advance(d time.Duration) {
 	s.t.Helper()
-	to := s.fixture.Clock.Now().Add(d)
+	target := s.fixture.Clock.Now().Add(d)
 	for {
 		runtime, errs := s.Runtime, make(chan error, 1)
-		go func() { errs <- runtime.Advance(to) }()
+		go func() { errs <- runtime.Advance(target) }()
 		select {
 		case err := <-errs:
 			if err != nil {
@@ -131,17 +131,17 @@ func (s *script) advance(d time.Duration) {
 // restartAfterKill abandons this process and starts another. An abandoned runtime must not move the
 // next one's clock.
 func (s *script) restartAfterKill() {
-	for killed := true; killed; {
+	for wasKilled := true; wasKilled; {
 		now := s.fixture.Clock.Now()
 		s.killAndReopen(func(f *fixture) { f.Clock = clock.NewManual(now) })
-		runtime, rested := s.Runtime, make(chan struct{})
+		runtime, quiesced := s.Runtime, make(chan struct{})
 		go func() {
-			defer close(rested)
+			defer close(quiesced)
 			runtime.Quiesce()
 		}()
 		select {
-		case <-rested:
-			killed = false
+		case <-quiesced:
+			wasKilled = false
 		case <-s.reached: // killed again, during recovery
 		}
 	}
@@ -265,31 +265,31 @@ var scripts = []struct {
 // and returns the number of points passed. The witness checks the invariants (no call is made twice, or
 // without its intent). checkAtEnd checks that all transactions have ended and that the books agree with
 // the simulator's log.
-func killedAt(t *testing.T, i int, at ...int) (points int) {
-	c := &scripts[i]
+func runKilledAt(t *testing.T, i int, killPoints ...int) (points int) {
+	scenario := &scripts[i]
 	killing := &killer{at: make(map[int]bool), reached: make(chan struct{}), forever: make(chan struct{})}
-	for _, n := range at {
-		killing.at[n] = true
+	for _, point := range killPoints {
+		killing.at[point] = true
 	}
 	f := openWith(t, func(f *fixture) {
-		if len(at) > 0 {
+		if len(killPoints) > 0 {
 			f.createWait = 50 * time.Millisecond // a request whose reply is lost by a kill waits only briefly
 		}
 		f.observe = func(ledger.ID, payment.Status, *payment.Record) { killing.point() }
 		f.wrapProvider = func(p actors.Provider) actors.Provider { return killingProvider{p, p.(reportScheduler), killing} }
 		f.limits = limitsFilledBy(70)
-		c.configure(f)
+		scenario.configure(f)
 	})
 	t.Cleanup(func() { close(killing.forever) })
 	s := &script{fixture: f, killer: killing}
-	c.run(s)
+	scenario.run(s)
 	s.advance(8 * 24 * time.Hour) // longer than any hold
 	v := f.Journal.View()
 	defer v.Close()
-	n := 0
+	transactionCount := 0
 	f.transactions(v, func(r *payment.Record, stamp posting.Stamp) {
 		if r.ReversalOf == (ledger.ID{}) {
-			n++
+			transactionCount++
 		}
 		if needsWakeup(r) {
 			t.Errorf("%v is %s for ever", r.ID, r.Status)
@@ -298,13 +298,13 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 			t.Errorf("%v stands in its own way: %s", r.ID, failureText(r.Failure))
 		}
 	})
-	if n != 1 {
-		t.Errorf("%d transactions", n)
+	if transactionCount != 1 {
+		t.Errorf("%d transactions", transactionCount)
 	}
-	if len(at) == 0 {
-		f.wantBalance(c.balance)
-		if got := s.status(); got != c.final {
-			t.Errorf("it ends as %s, want %s", got, c.final)
+	if len(killPoints) == 0 {
+		f.wantBalance(scenario.balance)
+		if got := s.status(); got != scenario.final {
+			t.Errorf("it ends as %s, want %s", got, scenario.final)
 		}
 	}
 	return killing.pointsPassed()
@@ -314,16 +314,16 @@ func TestKillAtAnyPointCausesNoSecondCall(t *testing.T) {
 	for i := range scripts {
 		t.Run(scripts[i].name, func(t *testing.T) {
 			points := 0
-			t.Run("undisturbed", func(t *testing.T) { points = killedAt(t, i) })
+			t.Run("undisturbed", func(t *testing.T) { points = runKilledAt(t, i) })
 			if points < 5 {
 				t.Errorf("only %d points", points)
 			}
-			first, step := 1, 1
+			firstPoint, step := 1, 1
 			if testing.Short() { // for a data race any points suffice; make test tries all of them
-				first, step = 1+newRandom(t).IntN(3), 3
+				firstPoint, step = 1+newRandom(t).IntN(3), 3
 			}
-			for at := first; at <= points; at += step {
-				t.Run(fmt.Sprint("killed at ", at), func(t *testing.T) { killedAt(t, i, at) })
+			for killPoint := firstPoint; killPoint <= points; killPoint += step {
+				t.Run(fmt.Sprint("killed at ", killPoint), func(t *testing.T) { runKilledAt(t, i, killPoint) })
 			}
 		})
 	}
@@ -331,13 +331,13 @@ func TestKillAtAnyPointCausesNoSecondCall(t *testing.T) {
 
 // The second kill comes soon after the first, sometimes during the recovery.
 func TestTwoKillsAtAnyPointsCauseNoSecondCall(t *testing.T) {
-	d, pairs := newRandom(t), 24
+	random, pairs := newRandom(t), 24
 	if testing.Short() {
 		pairs = 8
 	}
 	for range pairs {
-		i, first := d.IntN(len(scripts)), 1+d.IntN(12)
-		second := first + 1 + d.IntN(4)
-		t.Run(fmt.Sprintf("%s, at %d and %d", scripts[i].name, first, second), func(t *testing.T) { killedAt(t, i, first, second) })
+		i, firstPoint := random.IntN(len(scripts)), 1+random.IntN(12)
+		secondPoint := firstPoint + 1 + random.IntN(4)
+		t.Run(fmt.Sprintf("%s, at %d and %d", scripts[i].name, firstPoint, secondPoint), func(t *testing.T) { runKilledAt(t, i, firstPoint, secondPoint) })
 	}
 }

@@ -23,30 +23,30 @@ func (f *fixture) reportAndWait(id ledger.ID, kind actors.Reported, reason strin
 }
 
 const (
-	lateIn   = "settle_late posted: Dr A:provider 70, Cr L:suspense:1 70"
-	lateBack = "gave_back posted: Cr A:provider 70, Dr L:suspense:1 70"
+	suspenseEntry   = "settle_late posted: Dr A:provider 70, Cr L:suspense:1 70"
+	returnEntry = "gave_back posted: Cr A:provider 70, Dr L:suspense:1 70"
 )
 
 func TestLateSettlementIsHeldInSuspenseAndReturned(t *testing.T) {
 	for name, card := range map[string]string{"cancelled": "4000000000000077", "declined": "4000000000000002", "failed": "4000000000000119"} {
 		t.Run(name, func(t *testing.T) {
 			f := openWith(t, func(f *fixture) { f.useProvider(scriptedProvider(actors.Refund, done)) })
-			closed := f.create(payment.Payment, card, 70, "").Record
+			closedRecord := f.create(payment.Payment, card, 70, "").Record
 			if name == "cancelled" {
-				closed = f.mustRecord(f.Cancel(partnerCommand(closed.ID)))
+				closedRecord = f.mustRecord(f.Cancel(partnerCommand(closedRecord.ID)))
 			}
-			f.reportAndWait(closed.ID, actors.Settled, "")
+			f.reportAndWait(closedRecord.ID, actors.Settled, "")
 			f.advance(time.Second)
-			r := f.wantStatus(closed.ID, closed.Status, failureText(closed.Failure))
-			if !r.SettledLate || refundID(r) == (ledger.ID{}) || refundMsg(r) != "refunded" || r.Finished != closed.Finished {
+			r := f.wantStatus(closedRecord.ID, closedRecord.Status, failureText(closedRecord.Failure))
+			if !r.SettledLate || refundID(r) == (ledger.ID{}) || refundMsg(r) != "refunded" || r.Finished != closedRecord.Finished {
 				t.Errorf("%+v", r)
 			}
-			f.wantEntries(r.ID, lateIn, lateBack)
+			f.wantEntries(r.ID, suspenseEntry, returnEntry)
 			f.wantBalance("100000 / 0")
 			f.wantSubmissions(r.ID, actors.Refund, 1)
 			f.reportAndWait(r.ID, actors.Settled, "") // the rail repeats the report
 			f.advance(time.Hour)
-			f.wantEntries(r.ID, lateIn, lateBack)
+			f.wantEntries(r.ID, suspenseEntry, returnEntry)
 			f.wantSubmissions(r.ID, actors.Refund, 1)
 		})
 	}
@@ -62,18 +62,18 @@ func TestMoneyInSuspenseStaysIfTheRailRefusesTheReturn(t *testing.T) {
 	if r := f.wantStatus(id, payment.Rejected, "card_declined"); refundMsg(r) != "no" {
 		t.Errorf("%q", refundMsg(r))
 	}
-	f.wantEntries(id, lateIn)
+	f.wantEntries(id, suspenseEntry)
 }
 
 func TestLostReturnOfMoneyInSuspenseIsInquired(t *testing.T) {
-	r := scriptedProvider(actors.Refund, lostAnswer).answerInquiries(actors.Refund, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	provider := scriptedProvider(actors.Refund, lostAnswer).answerInquiries(actors.Refund, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	f.reportAndWait(id, actors.Settled, "")
 	f.advance(time.Second)
 	f.restart()
 	f.advance(time.Hour)
-	f.wantEntries(id, lateIn, lateBack)
+	f.wantEntries(id, suspenseEntry, returnEntry)
 	f.wantSubmissions(id, actors.Refund, 1)
 }
 
@@ -99,15 +99,15 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 		status  payment.Status
 		booked  []string
 	}{
-		{"the void succeeds", done, done, payment.Failed, []string{lateIn, lateBack}},
-		{"the void's outcome is unknown, then it succeeded", lostAnswer, done, payment.Failed, []string{lateIn, lateBack}},
+		{"the void succeeds", done, done, payment.Failed, []string{suspenseEntry, returnEntry}},
+		{"the void's outcome is unknown, then it succeeded", lostAnswer, done, payment.Failed, []string{suspenseEntry, returnEntry}},
 		{"the void is refused", actors.Outcome{Verdict: payment.VerdictRefused}, done, payment.Charged,
 			[]string{"settle posted: Dr A:provider 70, Cr L:partner:1:available 70"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := new(fakeProvider)
+			provider := new(fakeProvider)
 			submitted, resume := make(chan ledger.ID), make(chan struct{})
-			r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+			provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 				switch call.Operation {
 				case actors.Refund:
 					return done
@@ -116,16 +116,16 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 					<-resume
 					return c.void
 				}
-				return r.Provider.Submit(ctx, call)
+				return provider.Provider.Submit(ctx, call)
 			}
-			r.inquire = func(context.Context, *actors.Question) actors.Outcome { return c.inquiry }
-			f := openWith(t, func(f *fixture) { f.useProvider(r) })
+			provider.inquire = func(context.Context, *actors.Question) actors.Outcome { return c.inquiry }
+			f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-			cancelled := f.SendCancel(partnerCommand(id))
+			cancelReply := f.SendCancel(partnerCommand(id))
 			<-submitted
 			f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[0].ID, What: actors.Settled}))
 			close(resume)
-			_ = receiveAnswer(t, cancelled) // the cancel may succeed or fail
+			_ = receiveAnswer(t, cancelReply) // the cancel may succeed or fail
 			f.advance(time.Hour)
 			if got := f.readRecord(id).Status; got != c.status {
 				t.Errorf("%s", got)
@@ -136,13 +136,13 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 }
 
 func TestSettlementReportChargesWithoutAnInquiry(t *testing.T) {
-	r := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour})
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	provider := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour})
+	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.reportAndWait(id, actors.Settled, "")
 	f.wantStatus(id, payment.Charged, "")
 	f.wantBalance("100070 / 0")
-	if n := r.inquired.Load(); n != 0 {
+	if n := provider.inquired.Load(); n != 0 {
 		t.Errorf("%d inquiries", n)
 	}
 }
@@ -159,21 +159,21 @@ func TestCorrectedRejectionBecomesAFailure(t *testing.T) {
 		card string
 		want payment.Status
 	}{{"4242424242424242", payment.Charged}, {"4000000000000077", payment.Charging}, {redirect, payment.ActionRequired}} {
-		other := f.create(payment.Payment, c.card, 70, "").Record.ID
-		f.reportAndWait(other, actors.Corrected, "processing_error")
-		f.wantStatus(other, c.want, "")
+		otherID := f.create(payment.Payment, c.card, 70, "").Record.ID
+		f.reportAndWait(otherID, actors.Corrected, "processing_error")
+		f.wantStatus(otherID, c.want, "")
 	}
 	f.terminals = nil
-	unrouted := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	f.reportAndWait(unrouted, actors.Corrected, "processing_error")
-	f.wantStatus(unrouted, payment.Rejected, "no terminal available")
+	unroutedID := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	f.reportAndWait(unroutedID, actors.Corrected, "processing_error")
+	f.wantStatus(unroutedID, payment.Rejected, "no terminal available")
 }
 
 func TestReportFromAnotherTerminalIsIgnored(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	for _, what := range []actors.Reported{actors.TakenBack, actors.Corrected, actors.Settled} {
-		f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[1].ID, What: what}))
+	for _, kind := range []actors.Reported{actors.TakenBack, actors.Corrected, actors.Settled} {
+		f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[1].ID, What: kind}))
 	}
 	f.Runtime.Quiesce()
 	f.wantStatus(id, payment.Charged, "")
@@ -209,9 +209,9 @@ func TestReversalDuringARefundReturnsTheRest(t *testing.T) {
 			if r.Failure.Code != payment.TakenBack {
 				t.Errorf("reversed for %+v", r.Failure)
 			}
-			reloaded := f.wantStatus(r.ReturnID, payment.Charged, "")
-			if reloaded.Type != payment.Payout || reloaded.Amount != money.FromUint64(c.amount) || string(reloaded.MerchantMeta) != `{"reversal_of":"`+id.String()+`"}` {
-				t.Errorf("the return is %+v", reloaded)
+			returnRecord := f.wantStatus(r.ReturnID, payment.Charged, "")
+			if returnRecord.Type != payment.Payout || returnRecord.Amount != money.FromUint64(c.amount) || string(returnRecord.MerchantMeta) != `{"reversal_of":"`+id.String()+`"}` {
+				t.Errorf("the return is %+v", returnRecord)
 			}
 			f.wantEntries(r.ReturnID, c.booked)
 			f.wantBalance("100000 / 0")
@@ -240,8 +240,8 @@ func TestReversalAfterAPartialCommitReturnsTheCapturedAmount(t *testing.T) {
 	f.mustRecord(f.Commit(amountCommand(id, 50)))
 	f.advance(time.Minute)
 	r := f.wantStatus(id, payment.Reversed, "taken_back")
-	if reloaded := f.readRecord(r.ReturnID); reloaded.Amount != money.FromUint64(50) {
-		t.Errorf("%v is taken back", reloaded.Amount)
+	if returnRecord := f.readRecord(r.ReturnID); returnRecord.Amount != money.FromUint64(50) {
+		t.Errorf("%v is taken back", returnRecord.Amount)
 	}
 	f.wantBalance("100000 / 0")
 }

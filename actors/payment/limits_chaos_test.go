@@ -30,10 +30,10 @@ func limitsFilledBy(amount uint64) []*directory.Limit {
 }
 
 // concurrently calls the function n times at once.
-func concurrently(n int, run func(int)) {
+func concurrently(n int, call func(int)) {
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() { run(i) })
+		wg.Go(func() { call(i) })
 	}
 	wg.Wait()
 }
@@ -58,91 +58,91 @@ func (f *fixture) countAdmitted() (admitted, breached int) {
 
 func (f *fixture) wantAdmitted(admitted, breached int) {
 	f.t.Helper()
-	if p, b := f.countAdmitted(); p != admitted || b != breached {
-		f.t.Errorf("%d were admitted and %d refused, want %d and %d", p, b, admitted, breached)
+	if gotAdmitted, gotBreached := f.countAdmitted(); gotAdmitted != admitted || gotBreached != breached {
+		f.t.Errorf("%d were admitted and %d refused, want %d and %d", gotAdmitted, gotBreached, admitted, breached)
 	}
 }
 
 // Of a hundred concurrent attempts of all kinds, exactly as many pass as the limit allows, even with a
 // restart in between.
 func TestVelocityLimitAdmitsItsCountOfConcurrentAttempts(t *testing.T) {
-	const allowed = 30
+	const maxAttempts = 30
 	for name, attempt := range map[string]func(*fixture, ledger.ID){
 		"payments":             func(f *fixture, _ ledger.ID) { f.create(payment.Payment, good, 1, "") },
 		"payouts":              func(f *fixture, _ ledger.ID) { f.create(payment.Payout, good, 1, "") },
 		"hosted continuations": func(f *fixture, id ledger.ID) { f.mustRecord(f.Continue(cardContinue(id, good))) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := limit(directory.Velocity, allowed, nil)
-			f := openWithLimits(t, l)
-			var waiting [100]ledger.ID
+			velocity := limit(directory.Velocity, maxAttempts, nil)
+			f := openWithLimits(t, velocity)
+			var hostedIDs [100]ledger.ID
 			if strings.HasPrefix(name, "hosted") {
-				for i := range waiting {
-					waiting[i] = f.createHosted("").Record.ID
+				for i := range hostedIDs {
+					hostedIDs[i] = f.createHosted("").Record.ID
 				}
 			}
-			concurrently(20, func(i int) { attempt(f, waiting[i]) })
+			concurrently(20, func(i int) { attempt(f, hostedIDs[i]) })
 			f.restart()
-			concurrently(80, func(i int) { attempt(f, waiting[20+i]) })
-			f.wantAdmitted(allowed, 100-allowed)
-			f.wantUsage(l, "", "100 0")
+			concurrently(80, func(i int) { attempt(f, hostedIDs[20+i]) })
+			f.wantAdmitted(maxAttempts, 100-maxAttempts)
+			f.wantUsage(velocity, "", "100 0")
 		})
 	}
 }
 
 func TestDailyVolumeBoundsConcurrentPayoutsAndContinues(t *testing.T) {
-	l := limit(directory.DailyVolume, 2_100, nil)
-	f := openWithLimits(t, l)
-	var waiting [50]ledger.ID
-	for i := range waiting {
-		waiting[i] = f.createHosted("").Record.ID // for an amount of 70
+	dailyVolume := limit(directory.DailyVolume, 2_100, nil)
+	f := openWithLimits(t, dailyVolume)
+	var hostedIDs [50]ledger.ID
+	for i := range hostedIDs {
+		hostedIDs[i] = f.createHosted("").Record.ID // for an amount of 70
 	}
 	concurrently(100, func(i int) {
 		if i%2 == 0 {
-			f.mustRecord(f.Continue(cardContinue(waiting[i/2], good)))
+			f.mustRecord(f.Continue(cardContinue(hostedIDs[i/2], good)))
 		} else {
 			f.create(payment.Payout, good, 70, "")
 		}
 	})
 	f.wantAdmitted(30, 70)
-	f.wantUsage(l, "", "2100 0 0")
+	f.wantUsage(dailyVolume, "", "2100 0 0")
 }
 
 // The process is killed while the provider has as many calls as the limit allows. After the restart no
 // further attempt is admitted until it is known that those calls never arrived.
 func TestKillAtAFullLimitAdmitsNoFurtherAttempt(t *testing.T) {
-	const allowed = 30
-	day, velocity := limit(directory.DailyVolume, 10*allowed, nil), limit(directory.Velocity, 4*allowed, func(l *directory.Limit) { l.Window = time.Hour })
+	const maxPayments = 30
+	dailyVolume, velocity := limit(directory.DailyVolume, 10*maxPayments, nil), limit(directory.Velocity, 4*maxPayments, func(l *directory.Limit) { l.Window = time.Hour })
 	forever := make(chan struct{})
-	r := new(fakeProvider)
-	r.submit = func(context.Context, *actors.Call) actors.Outcome {
+	provider := new(fakeProvider)
+	provider.submit = func(context.Context, *actors.Call) actors.Outcome {
 		<-forever
 		return actors.Outcome{Verdict: payment.VerdictUnknown}
 	}
 	f := openWith(t, func(f *fixture) {
-		f.limits = []*directory.Limit{day, velocity}
-		f.useProvider(r)
+		f.limits = []*directory.Limit{dailyVolume, velocity}
+		f.useProvider(provider)
 		f.createWait = 50 * time.Millisecond
 	})
 	t.Cleanup(func() { close(forever) })
-	concurrently(2*allowed, func(int) { _, _ = f.createWith(payment.Payment, good, 10, nil) })
+	concurrently(2*maxPayments, func(int) { _, _ = f.createWith(payment.Payment, good, 10, nil) })
 	f.waitUntil("all are stored", func() bool {
-		passed, breached := f.countAdmitted()
-		return passed == allowed && breached == allowed
+		admitted, breached := f.countAdmitted()
+		return admitted == maxPayments && breached == maxPayments
 	})
 	f.killAndReopen(func(f *fixture) { f.wrapProvider, f.createWait = nil, 0 })
 	f.Runtime.Quiesce()
 	pay := func(int) { f.create(payment.Payment, good, 10, "") }
-	f.wantUsage(day, "", "0 300 0")
+	f.wantUsage(dailyVolume, "", "0 300 0")
 	f.wantUsage(velocity, "", "60 60")
-	concurrently(allowed, pay)
-	f.wantAdmitted(allowed, 2*allowed)
+	concurrently(maxPayments, pay)
+	f.wantAdmitted(maxPayments, 2*maxPayments)
 	f.advance(time.Minute) // the provider's answers say that the calls never arrived
-	f.wantUsage(day, "", "0 0 300")
-	concurrently(2*allowed, pay)
-	f.wantAdmitted(2*allowed, 3*allowed) // velocity allowed 120 of the 150 attempts; the volume had room for 30 of them before the kill and 30 after it
+	f.wantUsage(dailyVolume, "", "0 0 300")
+	concurrently(2*maxPayments, pay)
+	f.wantAdmitted(2*maxPayments, 3*maxPayments) // velocity allowed 120 of the 150 attempts; the volume had room for 30 of them before the kill and 30 after it
 	f.wantUsage(velocity, "", "150 0")
-	f.wantUsage(day, "", "300 0 0")
+	f.wantUsage(dailyVolume, "", "300 0 0")
 }
 
 // Calls are lost, fail over, and are captured in part, cancelled or returned, components panic, and the
@@ -152,36 +152,36 @@ func TestKillAtAFullLimitAdmitsNoFurtherAttempt(t *testing.T) {
 func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
 	c := &chaos{random: newRandom(t)}
 	const maxVolume = 300
-	day := limit(directory.DailyVolume, maxVolume, nil)
+	dailyVolume := limit(directory.DailyVolume, maxVolume, nil)
 	otherLimit := limit(directory.MonthlyVolume, 200, nil)
 	f := openWith(t, func(f *fixture) {
 		f.mayGiveUpCharges = true
-		r := c.newFakeProvider()
-		lose := r.inquire
+		provider := c.newFakeProvider()
+		lose := provider.inquire
 		f.wrapProvider = func(p actors.Provider) actors.Provider {
-			r.Provider, r.inquire = p, nil
-			return polledProvider{chaotic{r, lose}, p.(reportScheduler)}
+			provider.Provider, provider.inquire = p, nil
+			return polledProvider{chaoticProvider{provider, lose}, p.(reportScheduler)}
 		}
 		f.changeTerminal(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
 		otherLimit.Terminal = f.addTerminal(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = amountCommand(ledger.ID{}, 20).Amount })
 		f.addTerminal(0, func(s terminalSettings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
-		f.limits = []*directory.Limit{day, otherLimit}
+		f.limits = []*directory.Limit{dailyVolume, otherLimit}
 		f.onTerminalLookup = func() { c.mayPanic(20) }
 		f.handling = 5 * time.Millisecond
 		f.createWait = 50 * time.Millisecond
 	})
-	within := func() (used money.Amount) {
+	checkVolumes := func() (used money.Amount) {
 		t.Helper()
 		for _, l := range f.limits {
-			u, err := f.accounts.Usage(context.Background(), l, "")
+			usage, err := f.accounts.Usage(context.Background(), l, "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sum, err := u.Used.Add(u.Reserved); err != nil || l.MaxAmount.Less(sum) {
-				t.Errorf("%s: %v used and %v reserved", l.Kind, u.Used, u.Reserved)
+			if sum, err := usage.Used.Add(usage.Reserved); err != nil || l.MaxAmount.Less(sum) {
+				t.Errorf("%s: %v used and %v reserved", l.Kind, usage.Used, usage.Reserved)
 			}
-			if l == day {
-				used = u.Used
+			if l == dailyVolume {
+				used = usage.Used
 			}
 		}
 		return used
@@ -197,11 +197,11 @@ func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
 				}
 			})
 			c.requestRandomOperation(f, transactionCount)
-			within()
+			checkVolumes()
 		})
 		f.advance(3 * time.Second)
 		f.restart()
-		within()
+		checkVolumes()
 	}
 	c.mu.Lock()
 	c.calm = true
@@ -236,20 +236,20 @@ type controlledAdmission struct {
 
 // Count implements payment.Admission.
 func (c *controlledAdmission) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
-	repeats func() (bool, error), answer func(*directory.Limit, error)) {
+	isRepetition func() (bool, error), answer func(*directory.Limit, error)) {
 	c.mu.Lock()
-	hold, failed := c.release, c.failed
-	c.waited = c.waited || hold != nil
+	release, failure := c.release, c.failed
+	c.waited = c.waited || release != nil
 	c.mu.Unlock()
 	go func() {
-		if hold != nil {
-			<-hold
+		if release != nil {
+			<-release
 		}
-		if failed != nil {
-			answer(nil, failed)
+		if failure != nil {
+			answer(nil, failure)
 			return
 		}
-		c.Admission.Count(org, partner, limits, at, a, repeats, answer)
+		c.Admission.Count(org, partner, limits, at, a, isRepetition, answer)
 	}()
 }
 
@@ -267,13 +267,13 @@ func (c *controlledAdmission) counting() bool {
 	return c.waited
 }
 
-func (c *controlledAdmission) set(hold chan struct{}, failed error) {
+func (c *controlledAdmission) set(release chan struct{}, failure error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.release, c.failed = hold, failed
+	c.release, c.failed = release, failure
 }
 
-func openWithCounter(t *testing.T, limits ...*directory.Limit) (*fixture, *controlledAdmission) {
+func openWithControlledAdmission(t *testing.T, limits ...*directory.Limit) (*fixture, *controlledAdmission) {
 	c := new(controlledAdmission)
 	return openWith(t, func(f *fixture) {
 		f.limits = limits
@@ -287,81 +287,81 @@ func openWithCounter(t *testing.T, limits ...*directory.Limit) (*fixture, *contr
 // An attempt that cannot be counted is refused, and nothing is stored: the same request is checked
 // again when it is repeated.
 func TestUncountableAttemptStoresNothing(t *testing.T) {
-	l := limit(directory.Velocity, 2, nil)
-	f, c := openWithCounter(t, l)
-	hosted := f.createHosted("").Record.ID
-	broken := errors.New("the store can't be read")
-	c.set(nil, broken)
-	if _, err := f.tryCreate(payment.Payment, "order"); !errors.Is(err, broken) {
+	velocity := limit(directory.Velocity, 2, nil)
+	f, admission := openWithControlledAdmission(t, velocity)
+	hostedID := f.createHosted("").Record.ID
+	errBroken := errors.New("the store can't be read")
+	admission.set(nil, errBroken)
+	if _, err := f.tryCreate(payment.Payment, "order"); !errors.Is(err, errBroken) {
 		t.Errorf("a create: %v", err)
 	}
-	if _, err := f.Continue(cardContinue(hosted, good)); !errors.Is(err, broken) {
+	if _, err := f.Continue(cardContinue(hostedID, good)); !errors.Is(err, errBroken) {
 		t.Errorf("a continuation: %v", err)
 	}
-	if r := f.readRecord(hosted); !r.AwaitsPayer() || r.CardBIN != "" {
+	if r := f.readRecord(hostedID); !r.AwaitsPayer() || r.CardBIN != "" {
 		t.Errorf("%s with card %q", r.Status, r.CardBIN)
 	}
-	c.set(nil, nil)
+	admission.set(nil, nil)
 	if r := f.mustRecord(f.tryCreate(payment.Payment, "order")); r.Status != payment.Charged {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
-	if r := f.mustRecord(f.Continue(cardContinue(hosted, good))); r.Status != payment.Charged {
+	if r := f.mustRecord(f.Continue(cardContinue(hostedID, good))); r.Status != payment.Charged {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
-	f.wantUsage(l, "", "2 0")
+	f.wantUsage(velocity, "", "2 0")
 }
 
 // If the payer's time ends while the attempt is being counted, and the attempt can then not be counted, the
 // transaction ends.
 func TestExpiryDuringTheCountingOfAnAttemptIsHandledLater(t *testing.T) {
-	l := limit(directory.Velocity, 2, nil)
-	f, c := openWithCounter(t, l)
-	hosted := f.createHosted("").Record.ID
-	hold := make(chan struct{})
-	c.set(hold, errors.New("the store can't be read"))
-	answer := f.SendContinue(cardContinue(hosted, good))
-	f.waitUntil("it is being counted", c.counting)
+	velocity := limit(directory.Velocity, 2, nil)
+	f, admission := openWithControlledAdmission(t, velocity)
+	hostedID := f.createHosted("").Record.ID
+	release := make(chan struct{})
+	admission.set(release, errors.New("the store can't be read"))
+	answer := f.SendContinue(cardContinue(hostedID, good))
+	f.waitUntil("it is being counted", admission.counting)
 	if err := f.Runtime.Advance(f.Clock.Now().Add(31 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	f.wantStatus(hosted, payment.Created, "") // the attempt is handled before the expiry
-	close(hold)
+	f.wantStatus(hostedID, payment.Created, "") // the attempt is handled before the expiry
+	close(release)
 	mustReturnSoon(t, "the continuation", func() { <-answer })
 	f.Runtime.Quiesce()
-	f.wantStatus(hosted, payment.Rejected, "payer action expired")
+	f.wantStatus(hostedID, payment.Rejected, "payer action expired")
 }
 
 // Two pages of one payer use the same key: the second request does not count as an attempt.
 func TestContinueWithAClaimedKeyIsNoAttempt(t *testing.T) {
-	l := limit(directory.Velocity, 3, nil)
-	f, c := openWithCounter(t, l)
-	first, second := cardContinue(f.createHosted("").Record.ID, good), cardContinue(f.createHosted("").Record.ID, good)
-	first.Key, second.Key = newKey("same", "same"), newKey("same", "same")
-	hold := make(chan struct{})
-	c.set(hold, nil)
-	lateReply := f.SendContinue(second)
-	f.waitUntil("it is being counted", c.counting)
-	c.set(nil, nil)
-	f.mustRecord(f.Continue(first))
-	close(hold)
-	mustReturnSoon(t, "the second", func() { <-lateReply })
+	velocity := limit(directory.Velocity, 3, nil)
+	f, admission := openWithControlledAdmission(t, velocity)
+	firstContinue, secondContinue := cardContinue(f.createHosted("").Record.ID, good), cardContinue(f.createHosted("").Record.ID, good)
+	firstContinue.Key, secondContinue.Key = newKey("same", "same"), newKey("same", "same")
+	release := make(chan struct{})
+	admission.set(release, nil)
+	secondReply := f.SendContinue(secondContinue)
+	f.waitUntil("it is being counted", admission.counting)
+	admission.set(nil, nil)
+	f.mustRecord(f.Continue(firstContinue))
+	close(release)
+	mustReturnSoon(t, "the second", func() { <-secondReply })
 	f.Runtime.Quiesce()
-	if r := f.readRecord(second.ID); !r.AwaitsPayer() {
+	if r := f.readRecord(secondContinue.ID); !r.AwaitsPayer() {
 		t.Errorf("the second is %s", r.Status)
 	}
-	if c.uncounted != 1 {
-		t.Errorf("%d attempts were taken back", c.uncounted)
+	if admission.uncounted != 1 {
+		t.Errorf("%d attempts were taken back", admission.uncounted)
 	}
-	f.wantUsage(l, "", "1 2")
+	f.wantUsage(velocity, "", "1 2")
 }
 
 // A rejected attempt is stored with the network on which it was screened, its terminal's.
 func TestRejectedAttemptCountsOnTheNetworkOfItsTerminal(t *testing.T) {
 	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
-	l := limit(directory.Velocity, 1, func(l *directory.Limit) { l.Asset = tron })
-	small := limit(directory.PerTransaction, 5, func(l *directory.Limit) { l.Asset = tron })
+	velocity := limit(directory.Velocity, 1, func(l *directory.Limit) { l.Asset = tron })
+	perTransaction := limit(directory.PerTransaction, 5, func(l *directory.Limit) { l.Asset = tron })
 	f := openWith(t, func(f *fixture) {
-		f.limits = []*directory.Limit{l, small}
+		f.limits = []*directory.Limit{velocity, perTransaction}
 		f.changeTerminal(0, func(s terminalSettings) { s.Networks = []money.Network{"tron"} })
 	})
 	pay := func(amount uint64, want string) {
@@ -373,9 +373,9 @@ func TestRejectedAttemptCountsOnTheNetworkOfItsTerminal(t *testing.T) {
 	}
 	pay(6, "limit exceeded: per_transaction")
 	f.restart()
-	f.wantUsage(l, "", "1 0")
+	f.wantUsage(velocity, "", "1 0")
 	pay(5, "limit exceeded: velocity")
-	f.wantUsage(l, "", "2 0")
+	f.wantUsage(velocity, "", "2 0")
 }
 
 // A partner has at most a hundred active limits; all may apply to one transaction.

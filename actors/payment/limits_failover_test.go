@@ -30,7 +30,7 @@ func attemptTexts(r *payment.Record) (texts []string) {
 	return texts
 }
 
-func wantTried(t *testing.T, r *payment.Record, want ...string) {
+func wantAttempts(t *testing.T, r *payment.Record, want ...string) {
 	t.Helper()
 	got := attemptTexts(r)
 	if len(got) != len(want) {
@@ -44,22 +44,22 @@ func wantTried(t *testing.T, r *payment.Record, want ...string) {
 }
 
 func TestFailoverSkipsATerminalWithAReachedLimit(t *testing.T) {
-	for kind, breach := range map[directory.LimitKind]string{
+	for kind, refusalText := range map[directory.LimitKind]string{
 		directory.PerTransaction: "stopped: limit exceeded: per_transaction",
 		directory.DailyVolume:    "stopped: limit exceeded: daily_volume",
 		directory.MonthlyVolume:  "stopped: limit exceeded: monthly_volume",
 	} {
 		t.Run(string(kind), func(t *testing.T) {
-			var l *directory.Limit
+			var secondLimit *directory.Limit
 			f, ids := openWithFailover(t, func(ids [3]ledger.ID) []*directory.Limit {
-				l = limit(kind, 5, func(l *directory.Limit) { l.Terminal = ids[1] })
-				return []*directory.Limit{l}
+				secondLimit = limit(kind, 5, func(l *directory.Limit) { l.Terminal = ids[1] })
+				return []*directory.Limit{secondLimit}
 			})
 			r := f.wantCreated(good, 10, payment.Charged, "")
 			if r.Terminal != ids[2] || len(r.Volumes) != 0 {
 				t.Errorf("by %v, counted %+v", r.Terminal, r.Volumes)
 			}
-			wantTried(t, r, "refused: forced_by_terminal", breach)
+			wantAttempts(t, r, "refused: forced_by_terminal", refusalText)
 			if r.Attempts[1].Terminal != ids[1] {
 				t.Errorf("stopped at %v", r.Attempts[1].Terminal)
 			}
@@ -71,12 +71,12 @@ func TestFailoverSkipsATerminalWithAReachedLimit(t *testing.T) {
 }
 
 func TestTerminalVelocityCountsFailovers(t *testing.T) {
-	var first, second, allTerminals *directory.Limit
+	var firstLimit, secondLimit, commonLimit *directory.Limit
 	f, ids := openWithFailover(t, func(ids [3]ledger.ID) []*directory.Limit {
-		first = limit(directory.Velocity, 100, func(l *directory.Limit) { l.Terminal = ids[0] })
-		second = limit(directory.Velocity, 1, func(l *directory.Limit) { l.Terminal = ids[1] })
-		allTerminals = limit(directory.Velocity, 100, nil)
-		return []*directory.Limit{first, second, allTerminals}
+		firstLimit = limit(directory.Velocity, 100, func(l *directory.Limit) { l.Terminal = ids[0] })
+		secondLimit = limit(directory.Velocity, 1, func(l *directory.Limit) { l.Terminal = ids[1] })
+		commonLimit = limit(directory.Velocity, 100, nil)
+		return []*directory.Limit{firstLimit, secondLimit, commonLimit}
 	})
 	if r := f.wantCreated(good, 1, payment.Charged, ""); r.Terminal != ids[1] {
 		t.Errorf("by %v", r.Terminal)
@@ -85,18 +85,18 @@ func TestTerminalVelocityCountsFailovers(t *testing.T) {
 	if r.Terminal != ids[2] {
 		t.Errorf("by %v", r.Terminal)
 	}
-	wantTried(t, r, "refused: forced_by_terminal", "stopped: limit exceeded: velocity")
-	check := func() {
+	wantAttempts(t, r, "refused: forced_by_terminal", "stopped: limit exceeded: velocity")
+	checkUsage := func() {
 		t.Helper()
-		f.wantUsage(first, "", "2 98")
-		f.wantUsage(second, "", "2 0")
-		f.wantUsage(allTerminals, "", "2 98")
+		f.wantUsage(firstLimit, "", "2 98")
+		f.wantUsage(secondLimit, "", "2 0")
+		f.wantUsage(commonLimit, "", "2 98")
 	}
-	check()
+	checkUsage()
 	f.restart()
-	check()
+	checkUsage()
 	f.advance(time.Minute + time.Second)
-	f.wantUsage(second, "", "0 1")
+	f.wantUsage(secondLimit, "", "0 1")
 }
 
 func TestObjectionsAgainstOtherTerminalsAreStoredAsAttempts(t *testing.T) {
@@ -111,52 +111,52 @@ func TestObjectionsAgainstOtherTerminalsAreStoredAsAttempts(t *testing.T) {
 	if r.Terminal != ids[0] {
 		t.Errorf("by %v", r.Terminal)
 	}
-	wantTried(t, r, "stopped: limit exceeded: daily_volume", "stopped: limit exceeded: velocity")
+	wantAttempts(t, r, "stopped: limit exceeded: daily_volume", "stopped: limit exceeded: velocity")
 }
 
 // A limit cannot be evaded by naming a network that the currency does not have.
 func TestUnknownNetworkIsBoundedByAllLimitsOfTheCurrency(t *testing.T) {
 	tron, prod := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}, money.Prod
-	l := &directory.Limit{Kind: directory.PerTransaction, Asset: tron, Scope: directory.ScopePartner, Active: true}
+	tronLimit := &directory.Limit{Kind: directory.PerTransaction, Asset: tron, Scope: directory.ScopePartner, Active: true}
 	for network, want := range map[money.Network]bool{"tron": true, "": true, "zzz": true, "solana": true, "ethereum": false, "bsc": false} {
-		a := &directory.Attempt{Type: directory.PaymentTerminal, Asset: money.Asset{Currency: "USDT", Network: network, Env: prod}}
-		if _, bounds := l.AppliesTo(a); bounds != want {
-			t.Errorf("on %q it bounds: %v", network, bounds)
+		attempt := &directory.Attempt{Type: directory.PaymentTerminal, Asset: money.Asset{Currency: "USDT", Network: network, Env: prod}}
+		if _, applies := tronLimit.AppliesTo(attempt); applies != want {
+			t.Errorf("on %q it bounds: %v", network, applies)
 		}
 	}
-	if _, bounds := l.AppliesTo(&directory.Attempt{Type: directory.PaymentTerminal, Asset: money.Asset{Currency: "USDC", Env: prod}}); bounds {
+	if _, applies := tronLimit.AppliesTo(&directory.Attempt{Type: directory.PaymentTerminal, Asset: money.Asset{Currency: "USDC", Env: prod}}); applies {
 		t.Error("another currency is bounded")
 	}
 }
 
 func TestAmountOutOfRangeCountsAsAnAttempt(t *testing.T) {
-	l := limit(directory.Velocity, 2, nil)
-	f := openWithLimits(t, l)
-	huge, err := ledger.MaxAmount.Add(money.FromUint64(1))
+	velocity := limit(directory.Velocity, 2, nil)
+	f := openWithLimits(t, velocity)
+	hugeAmount, err := ledger.MaxAmount.Add(money.FromUint64(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := request(payment.Payment, good, 1, "")
-	c.Partner, c.Request.Amount = f.partner, huge
+	c.Partner, c.Request.Amount = f.partner, hugeAmount
 	r := f.mustRecord(f.Create(c))
 	f.wantStatus(r.ID, payment.Rejected, "amount out of range")
 	if len(r.Attempts) != 0 {
 		t.Errorf("tried %q", attemptTexts(r))
 	}
-	f.wantUsage(l, "", "1 1")
+	f.wantUsage(velocity, "", "1 1")
 }
 
 func TestInactiveMerchantTakesNoHostedPayments(t *testing.T) {
 	f := open(t)
 	id := f.createHosted("").Record.ID
-	active := f.partner
-	inactive := *active
-	inactive.Active = false
-	f.partner = &inactive
+	activePartner := f.partner
+	inactivePartner := *activePartner
+	inactivePartner.Active = false
+	f.partner = &inactivePartner
 	_, err := f.Continue(cardContinue(id, good))
 	f.wantRefusal(err, ledger.NotContinuable)
 	f.wantStatus(id, payment.Created, "")
-	f.partner = active
+	f.partner = activePartner
 	f.mustRecord(f.Continue(cardContinue(id, good)))
 	f.wantStatus(id, payment.Charged, "")
 }
@@ -165,22 +165,22 @@ func TestInactiveMerchantTakesNoHostedPayments(t *testing.T) {
 // between.
 func TestChangedLimitCountsAFailoverOnce(t *testing.T) {
 	var ids [3]ledger.ID
-	var l *directory.Limit
+	var velocity *directory.Limit
 	f := openWith(t, func(f *fixture) {
 		f.realClock = true
 		f.changeTerminal(0, withOutcome(simulator.FailRejected, 1))
 		ids = [3]ledger.ID{f.terminals[0].ID, f.addTerminal(0, withOutcome("", 2)), f.addTerminal(0, withOutcome("", 3))}
-		l = limit(directory.Velocity, 100, func(l *directory.Limit) { l.Terminal, l.Window = ids[1], time.Hour })
-		f.limits = []*directory.Limit{l}
+		velocity = limit(directory.Velocity, 100, func(l *directory.Limit) { l.Terminal, l.Window = ids[1], time.Hour })
+		f.limits = []*directory.Limit{velocity}
 	})
 	for range 3 {
 		f.wantCreated(good, 1, payment.Charged, "")
 	}
-	f.wantUsage(l, "", "3 97")
-	changed := *l
-	changed.MaxCount = 90
-	f.limits = []*directory.Limit{&changed}
-	f.wantUsage(&changed, "", "3 87")
+	f.wantUsage(velocity, "", "3 97")
+	changedLimit := *velocity
+	changedLimit.MaxCount = 90
+	f.limits = []*directory.Limit{&changedLimit}
+	f.wantUsage(&changedLimit, "", "3 87")
 	f.wantCreated(good, 1, payment.Charged, "")
-	f.wantUsage(&changed, "", "4 86")
+	f.wantUsage(&changedLimit, "", "4 86")
 }

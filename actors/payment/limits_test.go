@@ -22,7 +22,7 @@ import (
 
 const (
 	good     = "4242424242424242"
-	another  = "5555555555554444"
+	otherCard  = "5555555555554444"
 	declined = "4000000000000002"
 )
 
@@ -51,18 +51,18 @@ func openWithLimits(t *testing.T, limits ...*directory.Limit) *fixture {
 // velocity.
 func (f *fixture) wantUsage(l *directory.Limit, subject string, want string) directory.Usage {
 	f.t.Helper()
-	u, err := f.accounts.Usage(context.Background(), l, subject)
+	usage, err := f.accounts.Usage(context.Background(), l, subject)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	got := fmt.Sprintf("%v %v %v", u.Used, u.Reserved, u.Remaining(l))
+	got := fmt.Sprintf("%v %v %v", usage.Used, usage.Reserved, usage.Remaining(l))
 	if l.Kind == directory.Velocity {
-		got = fmt.Sprintf("%d %v", u.Count, u.Remaining(l))
+		got = fmt.Sprintf("%d %v", usage.Count, usage.Remaining(l))
 	}
 	if got != want {
 		f.t.Errorf("usage %s, want %s", got, want)
 	}
-	return u
+	return usage
 }
 
 // wantCreated creates a transaction, checks its status and failure, and returns it.
@@ -85,8 +85,8 @@ func TestAmountAboveTheTransactionLimitIsRejectedBeforeAnyProvider(t *testing.T)
 }
 
 func TestDailyVolumeBoundsConcurrentCreates(t *testing.T) {
-	l := limit(directory.DailyVolume, 500, nil)
-	f := openWithLimits(t, l)
+	dailyVolume := limit(directory.DailyVolume, 500, nil)
+	f := openWithLimits(t, dailyVolume)
 	results := make([]*payment.Record, 100)
 	var wg sync.WaitGroup
 	for i := range results {
@@ -100,16 +100,16 @@ func TestDailyVolumeBoundsConcurrentCreates(t *testing.T) {
 	if count["charged "] != 50 || count["rejected limit exceeded: daily_volume"] != 50 {
 		t.Errorf("ended %v", count)
 	}
-	f.wantUsage(l, "", "500 0 0")
+	f.wantUsage(dailyVolume, "", "500 0 0")
 	f.restart()
-	f.wantUsage(l, "", "500 0 0")
+	f.wantUsage(dailyVolume, "", "500 0 0")
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: daily_volume")
 }
 
 func TestVolumesRestartAtMidnightAndMonthEnd(t *testing.T) {
-	day, month := limit(directory.DailyVolume, 100, nil), limit(directory.MonthlyVolume, 250, nil)
-	f := openWithLimits(t, day, month)
-	to := func(instant string) {
+	dailyVolume, monthlyVolume := limit(directory.DailyVolume, 100, nil), limit(directory.MonthlyVolume, 250, nil)
+	f := openWithLimits(t, dailyVolume, monthlyVolume)
+	advanceTo := func(instant string) {
 		t.Helper()
 		at, err := time.Parse(time.RFC3339, instant)
 		if err != nil {
@@ -119,76 +119,76 @@ func TestVolumesRestartAtMidnightAndMonthEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	to("2027-01-30T23:59:59Z")
+	advanceTo("2027-01-30T23:59:59Z")
 	f.wantCreated(good, 100, payment.Charged, "")
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: daily_volume")
-	if u := f.wantUsage(day, "", "100 0 0"); u.Resets.Time().Format(time.RFC3339) != "2027-01-31T00:00:00Z" {
-		t.Errorf("a day ends at %v", u.Resets.Time())
+	if usage := f.wantUsage(dailyVolume, "", "100 0 0"); usage.Resets.Time().Format(time.RFC3339) != "2027-01-31T00:00:00Z" {
+		t.Errorf("a day ends at %v", usage.Resets.Time())
 	}
-	to("2027-01-31T00:00:00Z")
-	f.wantUsage(day, "", "0 0 100")
+	advanceTo("2027-01-31T00:00:00Z")
+	f.wantUsage(dailyVolume, "", "0 0 100")
 	f.wantCreated(good, 100, payment.Charged, "")
-	if u := f.wantUsage(month, "", "200 0 50"); u.Resets.Time().Format(time.RFC3339) != "2027-02-01T00:00:00Z" {
-		t.Errorf("a month ends at %v", u.Resets.Time())
+	if usage := f.wantUsage(monthlyVolume, "", "200 0 50"); usage.Resets.Time().Format(time.RFC3339) != "2027-02-01T00:00:00Z" {
+		t.Errorf("a month ends at %v", usage.Resets.Time())
 	}
-	to("2027-01-31T23:59:59Z")
+	advanceTo("2027-01-31T23:59:59Z")
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: daily_volume")
-	to("2027-02-01T00:00:00Z")
-	f.wantUsage(month, "", "0 0 250")
+	advanceTo("2027-02-01T00:00:00Z")
+	f.wantUsage(monthlyVolume, "", "0 0 250")
 	f.wantCreated(good, 100, payment.Charged, "")
-	f.wantUsage(month, "", "100 0 150")
+	f.wantUsage(monthlyVolume, "", "100 0 150")
 }
 
 func TestVolumeIsReservedDuringACallAndReleasedIfNoMoneyMoves(t *testing.T) {
-	l := limit(directory.DailyVolume, 100, nil)
+	dailyVolume := limit(directory.DailyVolume, 100, nil)
 	f := openWith(t, func(f *fixture) {
-		f.limits = []*directory.Limit{l}
+		f.limits = []*directory.Limit{dailyVolume}
 		f.changeTerminal(0, twoPhase)
 	})
 	heldPayment := f.create(payment.Payment, good, 100, "").Record
-	f.wantUsage(l, "", "0 100 0")
+	f.wantUsage(dailyVolume, "", "0 100 0")
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: daily_volume")
 	f.mustRecord(f.Cancel(partnerCommand(heldPayment.ID)))
-	f.wantUsage(l, "", "0 0 100")
+	f.wantUsage(dailyVolume, "", "0 0 100")
 
 	heldPayment = f.create(payment.Payment, good, 90, "").Record
 	f.mustRecord(f.Commit(amountCommand(heldPayment.ID, 60)))
-	f.wantUsage(l, "", "60 0 40")
+	f.wantUsage(dailyVolume, "", "60 0 40")
 	f.wantCreated(declined, 40, payment.Rejected, "card_declined")
-	f.wantUsage(l, "", "60 0 40")
+	f.wantUsage(dailyVolume, "", "60 0 40")
 	f.mustRecord(f.Refund(amountCommand(heldPayment.ID, 60)))
-	f.wantUsage(l, "", "60 0 40") // a refund does not reduce the volume
+	f.wantUsage(dailyVolume, "", "60 0 40") // a refund does not reduce the volume
 }
 
 func TestVolumeOfAHoldIsReleasedInItsOwnDay(t *testing.T) {
-	l := limit(directory.DailyVolume, 100, nil)
+	dailyVolume := limit(directory.DailyVolume, 100, nil)
 	f := openWith(t, func(f *fixture) {
-		f.limits = []*directory.Limit{l}
+		f.limits = []*directory.Limit{dailyVolume}
 		f.changeTerminal(0, twoPhase)
 	})
 	heldPayment := f.create(payment.Payment, good, 100, "").Record
 	f.advance(24 * time.Hour)
 	f.create(payment.Payment, good, 70, "")
-	f.wantUsage(l, "", "0 70 30")
+	f.wantUsage(dailyVolume, "", "0 70 30")
 	f.mustRecord(f.Cancel(partnerCommand(heldPayment.ID)))
-	f.wantUsage(l, "", "0 70 30")
+	f.wantUsage(dailyVolume, "", "0 70 30")
 }
 
 func TestPayoutLimitIsCheckedBeforeFunds(t *testing.T) {
-	l := limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Type = directory.PayoutTerminal })
-	f := openWithLimits(t, l)
+	dailyVolume := limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Type = directory.PayoutTerminal })
+	f := openWithLimits(t, dailyVolume)
 	r := f.create(payment.Payout, good, 1_000_000_000, "").Record
 	f.wantStatus(r.ID, payment.Rejected, "limit exceeded: daily_volume")
 	f.wantCreated(good, 1_000, payment.Charged, "") // the limit does not apply to a payment
-	f.wantUsage(l, "", "0 0 100")
+	f.wantUsage(dailyVolume, "", "0 0 100")
 	r = f.create(payment.Payout, good, 100, "").Record
 	f.wantStatus(r.ID, payment.Charged, "")
-	f.wantUsage(l, "", "100 0 0")
+	f.wantUsage(dailyVolume, "", "100 0 0")
 }
 
 func TestVelocityCountsEveryAttemptInASlidingWindow(t *testing.T) {
-	l := limit(directory.Velocity, 3, nil)
-	f := openWithLimits(t, l)
+	velocity := limit(directory.Velocity, 3, nil)
+	f := openWithLimits(t, velocity)
 	f.wantCreated(good, 1, payment.Charged, "") // at 0 s
 	f.advance(20 * time.Second)
 	f.wantCreated(declined, 1, payment.Rejected, "card_declined") // at 20 s
@@ -196,13 +196,13 @@ func TestVelocityCountsEveryAttemptInASlidingWindow(t *testing.T) {
 	r := f.create(payment.Payout, good, 1_000_000_000, "").Record // at 40 s
 	f.wantStatus(r.ID, payment.Rejected, "insufficient balance")
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: velocity") // at 40 s: the fourth attempt
-	f.wantUsage(l, "", "4 0")
+	f.wantUsage(velocity, "", "4 0")
 	f.advance(21 * time.Second) // the first attempt has left the window
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: velocity")
 	f.advance(40 * time.Second) // the attempts at 40 s have left it too, and only the one at 61 s is in it
-	u := f.wantUsage(l, "", "1 2")
-	if want := start.Add(121 * time.Second); u.Resets.Time().Before(want) || u.Resets.Time().After(want.Add(time.Second)) {
-		t.Errorf("resets at %v, want %v", u.Resets.Time(), want)
+	usage := f.wantUsage(velocity, "", "1 2")
+	if want := start.Add(121 * time.Second); usage.Resets.Time().Before(want) || usage.Resets.Time().After(want.Add(time.Second)) {
+		t.Errorf("resets at %v, want %v", usage.Resets.Time(), want)
 	}
 	f.wantCreated(good, 1, payment.Charged, "")
 	f.wantCreated(good, 1, payment.Charged, "")
@@ -210,8 +210,8 @@ func TestVelocityCountsEveryAttemptInASlidingWindow(t *testing.T) {
 }
 
 func TestVelocityCountSurvivesARestart(t *testing.T) {
-	partner, card := limit(directory.Velocity, 3, nil), limit(directory.Velocity, 2, func(l *directory.Limit) { l.Scope = directory.ScopeCard })
-	f := openWithLimits(t, partner, card)
+	partnerLimit, cardLimit := limit(directory.Velocity, 3, nil), limit(directory.Velocity, 2, func(l *directory.Limit) { l.Scope = directory.ScopeCard })
+	f := openWithLimits(t, partnerLimit, cardLimit)
 	pay := func(fingerprint string) *payment.Record {
 		t.Helper()
 		return f.mustRecord(f.createWith(payment.Payment, good, 1, func(c *paymentactor.Create) { c.Request.CardFingerprint = fingerprint }))
@@ -219,46 +219,46 @@ func TestVelocityCountSurvivesARestart(t *testing.T) {
 	pay("a")
 	pay("b")
 	f.restart()
-	f.wantUsage(partner, "", "2 1")
-	f.wantUsage(card, "a", "1 1")
+	f.wantUsage(partnerLimit, "", "2 1")
+	f.wantUsage(cardLimit, "a", "1 1")
 	pay("a")
 	if r := pay("a"); failureText(r.Failure) != "limit exceeded: velocity" {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
 	f.restart()
 	f.advance(30 * time.Second)
-	f.wantUsage(partner, "", "4 0")
-	f.wantUsage(card, "a", "3 0")
-	f.wantUsage(card, "b", "1 1")
+	f.wantUsage(partnerLimit, "", "4 0")
+	f.wantUsage(cardLimit, "a", "3 0")
+	f.wantUsage(cardLimit, "b", "1 1")
 	f.advance(31 * time.Second)
-	f.wantUsage(partner, "", "0 3")
+	f.wantUsage(partnerLimit, "", "0 3")
 }
 
 func TestNewLimitCountsEarlierAttempts(t *testing.T) {
 	f := open(t)
 	f.wantCreated(good, 1, payment.Charged, "")
 	f.wantCreated(good, 1, payment.Charged, "")
-	l := limit(directory.Velocity, 3, nil)
-	f.limits = []*directory.Limit{l}
+	velocity := limit(directory.Velocity, 3, nil)
+	f.limits = []*directory.Limit{velocity}
 	f.wantCreated(good, 1, payment.Charged, "")
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: velocity")
-	wider := *l
-	wider.MaxCount = 10_000 // the limit has the same id
-	f.limits = []*directory.Limit{&wider}
+	widerLimit := *velocity
+	widerLimit.MaxCount = 10_000 // the limit has the same id
+	f.limits = []*directory.Limit{&widerLimit}
 	f.wantCreated(good, 1, payment.Charged, "")
-	f.wantUsage(&wider, "", "5 9995")
+	f.wantUsage(&widerLimit, "", "5 9995")
 }
 
 func TestRepeatedCreateIsNoAttempt(t *testing.T) {
-	l := limit(directory.Velocity, 2, nil)
-	f := openWithLimits(t, l)
-	first := f.create(payment.Payment, good, 1, "order").Record
+	velocity := limit(directory.Velocity, 2, nil)
+	f := openWithLimits(t, velocity)
+	firstRecord := f.create(payment.Payment, good, 1, "order").Record
 	for range 5 {
-		if again := f.create(payment.Payment, good, 1, "order"); again.Record.ID != first.ID || !again.Replay {
-			t.Fatalf("another transaction, %v", again.Record.ID)
+		if repetition := f.create(payment.Payment, good, 1, "order"); repetition.Record.ID != firstRecord.ID || !repetition.Replay {
+			t.Fatalf("another transaction, %v", repetition.Record.ID)
 		}
 	}
-	f.wantUsage(l, "", "1 1")
+	f.wantUsage(velocity, "", "1 1")
 	f.wantCreated(good, 1, payment.Charged, "")
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: velocity")
 }
@@ -300,56 +300,56 @@ func TestLimitScopeCountsTransactionsOfOneSubjectTogether(t *testing.T) {
 }
 
 func TestTerminalLimitBoundsTransactionsOfThatTerminal(t *testing.T) {
-	var first, second ledger.ID
-	l := limit(directory.DailyVolume, 100, nil)
+	var firstTerminal, secondTerminal ledger.ID
+	dailyVolume := limit(directory.DailyVolume, 100, nil)
 	f := openWith(t, func(f *fixture) {
-		f.limits = []*directory.Limit{l}
+		f.limits = []*directory.Limit{dailyVolume}
 		f.changeTerminal(0, withOutcome(simulator.FailRejected, 1))
-		first, second = f.terminals[0].ID, f.addTerminal(0, withOutcome("", 2))
-		l.Terminal = second
+		firstTerminal, secondTerminal = f.terminals[0].ID, f.addTerminal(0, withOutcome("", 2))
+		dailyVolume.Terminal = secondTerminal
 	})
 	f.wantCreated(good, 100, payment.Charged, "") // by the second terminal, after the first has refused
-	f.wantUsage(l, "", "100 0 0")
+	f.wantUsage(dailyVolume, "", "100 0 0")
 	// The second terminal's limit is full, so the result is the refusal of the first.
 	r := f.wantCreated(good, 1, payment.Rejected, "forced_by_terminal")
-	if r.Terminal != first {
+	if r.Terminal != firstTerminal {
 		t.Errorf("by %v", r.Terminal)
 	}
-	f.wantUsage(l, "", "100 0 0")
-	l = limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Terminal = first })
-	f.limits = []*directory.Limit{l}
+	f.wantUsage(dailyVolume, "", "100 0 0")
+	dailyVolume = limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Terminal = firstTerminal })
+	f.limits = []*directory.Limit{dailyVolume}
 	f.wantCreated(good, 100, payment.Charged, "") // reserved for the first terminal, and released after its refusal
-	f.wantUsage(l, "", "0 0 100")
+	f.wantUsage(dailyVolume, "", "0 0 100")
 	f.wantCreated(good, 101, payment.Rejected, "limit exceeded: daily_volume")
 }
 
 func TestLimitsApplyToAHostedPaymentWhenThePayerContinues(t *testing.T) {
-	day, velocity := limit(directory.DailyVolume, 100, nil), limit(directory.Velocity, 2, nil)
-	f := openWithLimits(t, day, velocity)
-	first, second, third := f.createHosted("").Record.ID, f.createHosted("").Record.ID, f.createHosted("").Record.ID
+	dailyVolume, velocity := limit(directory.DailyVolume, 100, nil), limit(directory.Velocity, 2, nil)
+	f := openWithLimits(t, dailyVolume, velocity)
+	firstID, secondID, thirdID := f.createHosted("").Record.ID, f.createHosted("").Record.ID, f.createHosted("").Record.ID
 	f.wantUsage(velocity, "", "0 2")
 	f.advance(5 * time.Minute)
-	amount := f.readRecord(first).Amount
-	day.MaxAmount = amount
-	f.mustRecord(f.Continue(cardContinue(first, good)))
-	f.wantStatus(first, payment.Charged, "")
-	r := f.mustRecord(f.Continue(cardContinue(second, good)))
-	f.wantStatus(second, payment.Rejected, "limit exceeded: daily_volume")
+	amount := f.readRecord(firstID).Amount
+	dailyVolume.MaxAmount = amount
+	f.mustRecord(f.Continue(cardContinue(firstID, good)))
+	f.wantStatus(firstID, payment.Charged, "")
+	r := f.mustRecord(f.Continue(cardContinue(secondID, good)))
+	f.wantStatus(secondID, payment.Rejected, "limit exceeded: daily_volume")
 	if r.CardBIN == "" || len(r.Attempts) != 1 {
 		t.Errorf("bin %q, attempts %+v", r.CardBIN, r.Attempts)
 	}
 	f.restart()
 	f.wantUsage(velocity, "", "2 0")
-	f.mustRecord(f.Continue(cardContinue(third, good)))
-	f.wantStatus(third, payment.Rejected, "limit exceeded: velocity")
+	f.mustRecord(f.Continue(cardContinue(thirdID, good)))
+	f.wantStatus(thirdID, payment.Rejected, "limit exceeded: velocity")
 }
 
 func TestBlockedPayerIsRejectedWithTheKindOfTheEntry(t *testing.T) {
-	var seen directory.Payer
+	var checkedPayer directory.Payer
 	f := openWith(t, func(f *fixture) {
 		f.blocked = func(p *directory.Payer) string {
-			seen = *p
-			seen.BIN = bytes.Clone(p.BIN) // clone it, because the card is wiped later
+			checkedPayer = *p
+			checkedPayer.BIN = bytes.Clone(p.BIN) // clone it, because the card is wiped later
 			return "email"
 		}
 		f.limits = []*directory.Limit{limit(directory.PerTransaction, 1, nil)}
@@ -363,32 +363,32 @@ func TestBlockedPayerIsRejectedWithTheKindOfTheEntry(t *testing.T) {
 	want := directory.Payer{
 		BIN: []byte("42424242"), Card: "print", Email: "eve@example.com", Phone: "79001234567", Country: "RU", IP: netip.MustParseAddr("203.0.113.7"),
 	}
-	if !reflect.DeepEqual(seen, want) {
-		t.Errorf("looked for %+v, want %+v", seen, want)
+	if !reflect.DeepEqual(checkedPayer, want) {
+		t.Errorf("looked for %+v, want %+v", checkedPayer, want)
 	}
 	if n := f.callCount(r.ID); n != 0 {
 		t.Errorf("the provider was called %d times", n)
 	}
 	f.changeTerminal(0, func(s terminalSettings) { s.Currencies = []money.Currency{"EUR"} })
-	f.wantCreated(another, 50, payment.Rejected, "no terminal available") // the terminal is checked before the limit
+	f.wantCreated(otherCard, 50, payment.Rejected, "no terminal available") // the terminal is checked before the limit
 }
 
 // Repetitions of stored requests do not count, so they reject no other payment, even if many come at
 // once.
 func TestRepetitionsNeverRejectAnotherPayment(t *testing.T) {
-	l := limit(directory.Velocity, 2, nil)
-	f := openWithLimits(t, l)
-	first := f.create(payment.Payment, good, 1, "first").Record
+	velocity := limit(directory.Velocity, 2, nil)
+	f := openWithLimits(t, velocity)
+	firstRecord := f.create(payment.Payment, good, 1, "first").Record
 	var wg sync.WaitGroup
 	for range 100 {
 		wg.Go(func() {
-			if r := f.create(payment.Payment, good, 1, "first"); r.Record.ID != first.ID {
+			if r := f.create(payment.Payment, good, 1, "first"); r.Record.ID != firstRecord.ID {
 				t.Errorf("repeated as %v %q", r.Record.ID, failureText(r.Record.Failure))
 			}
 		})
 	}
-	second := f.create(payment.Payment, good, 1, "second").Record
+	secondRecord := f.create(payment.Payment, good, 1, "second").Record
 	wg.Wait()
-	f.wantStatus(second.ID, payment.Charged, "")
-	f.wantUsage(l, "", "2 0")
+	f.wantStatus(secondRecord.ID, payment.Charged, "")
+	f.wantUsage(velocity, "", "2 0")
 }

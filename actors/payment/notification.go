@@ -21,7 +21,7 @@ type changeableFields struct {
 	status        payment.Status
 	failure       payment.Failure
 	amountWithFee money.Amount
-	dest          money.Amount
+	destAmount    money.Amount
 	lang          string // the partner's language
 	railMeta      []byte // JSON object of the rail's own keys; nil: none
 }
@@ -64,19 +64,19 @@ func (a *recipient) selects(e *ledger.Event) bool {
 
 // notices returns a step's notices to the merchant and to the terminal's operators. Each notice has the
 // status after its own event; all other fields are as after the last event.
-func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (notices []posting.Notice) {
+func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipient) (notices []posting.Notice) {
 	for i := range d.Events {
 		e := &d.Events[i]
 		if !payment.Notifiable(e) {
 			continue
 		}
-		if a.hasAddress && a.selects(e) {
-			notice := s.notification(org, d.Record, e)
+		if merchant.hasAddress && merchant.selects(e) {
+			notice := s.newNotification(org, d.Record, e)
 			notices = append(notices, posting.Notice{
-				Event: i, Channel: posting.Webhook, To: a.destination, Body: notice.fields.append(nil, d.Record), About: notice,
+				Event: i, Channel: posting.Webhook, To: merchant.destination, Body: notice.fields.appendTo(nil, d.Record), About: notice,
 			})
 		}
-		if body := s.operatorAlert(org, d.Record, e); body != nil {
+		if body := s.newOperatorAlert(org, d.Record, e); body != nil {
 			notices = append(notices, posting.Notice{Event: i, Channel: posting.Operators, To: d.Record.Terminal, Body: body})
 		}
 	}
@@ -84,14 +84,14 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (not
 }
 
 // notification returns the merchant's notification of an event.
-func (s *Service) notification(org ledger.ID, r *payment.Record, e *ledger.Event) *notification {
+func (s *Service) newNotification(org ledger.ID, r *payment.Record, e *ledger.Event) *notification {
 	return &notification{record: r, fields: changeableFields{
-		status: payment.Status(e.To), failure: r.Failure, amountWithFee: r.AmountWithFee, dest: r.Dest,
-		lang: s.lang(org, r.Partner), railMeta: r.RailMeta,
+		status: payment.Status(e.To), failure: r.Failure, amountWithFee: r.AmountWithFee, destAmount: r.Dest,
+		lang: s.partnerLang(org, r.Partner), railMeta: r.RailMeta,
 	}}
 }
 
-func (s *Service) lang(org ledger.ID, partner int64) string {
+func (s *Service) partnerLang(org ledger.ID, partner int64) string {
 	if p, ok := s.directory.Partner(org, partner); ok {
 		return p.Lang
 	}
@@ -104,32 +104,32 @@ const (
 	noticeVersion = 1
 
 	hasAmountWithFee = 1 << 0
-	hasDest          = 1 << 1
+	hasDestAmount    = 1 << 1
 	hasFailure       = 1 << 2
 	hasLang          = 1 << 3
 	hasRailMeta      = 1 << 4
 )
 
-func (f *changeableFields) append(dst []byte, r *payment.Record) []byte {
-	number, _ := payment.NotifiedNumber(f.status)
+func (f *changeableFields) appendTo(dst []byte, r *payment.Record) []byte {
+	statusNumber, _ := payment.NotifiedNumber(f.status)
 	var flags byte
 	for _, field := range []struct {
-		flag byte
-		set  bool
+		flag  byte
+		isSet bool
 	}{
-		{hasAmountWithFee, f.amountWithFee != r.Amount}, {hasDest, f.dest != r.Amount},
+		{hasAmountWithFee, f.amountWithFee != r.Amount}, {hasDestAmount, f.destAmount != r.Amount},
 		{hasFailure, !f.failure.IsZero()}, {hasLang, f.lang != ""}, {hasRailMeta, len(f.railMeta) > 0},
 	} {
-		if field.set {
+		if field.isSet {
 			flags |= field.flag
 		}
 	}
-	dst = append(dst, noticeVersion, flags, number)
+	dst = append(dst, noticeVersion, flags, statusNumber)
 	if flags&hasAmountWithFee != 0 {
 		dst = f.amountWithFee.AppendBinary(dst)
 	}
-	if flags&hasDest != 0 {
-		dst = f.dest.AppendBinary(dst)
+	if flags&hasDestAmount != 0 {
+		dst = f.destAmount.AppendBinary(dst)
 	}
 	if flags&hasFailure != 0 {
 		dst = appendBytes(appendBytes(dst, string(f.failure.Code)), f.failure.Detail)
@@ -147,24 +147,24 @@ func appendBytes[T string | []byte](dst []byte, text T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
-var errNotice = errors.New("notice: unknown form")
+var errMalformedNotice = errors.New("notice: unknown form")
 
 // readChangeable parses what append wrote.
 func readChangeable(body []byte, r *payment.Record) (f changeableFields, err error) {
 	if len(body) < 3 || body[0] != noticeVersion {
-		return f, errNotice
+		return f, errMalformedNotice
 	}
-	flags, rest, ok := body[1], body[3:], false
+	flags, unread, ok := body[1], body[3:], false
 	if f.status, ok = payment.NotifiedStatus(body[2]); !ok {
-		return f, errNotice
+		return f, errMalformedNotice
 	}
-	f.amountWithFee, f.dest = r.Amount, r.Amount
+	f.amountWithFee, f.destAmount = r.Amount, r.Amount
 	for _, amount := range []struct {
-		flag byte
-		to   *money.Amount
-	}{{hasAmountWithFee, &f.amountWithFee}, {hasDest, &f.dest}} {
+		flag   byte
+		target *money.Amount
+	}{{hasAmountWithFee, &f.amountWithFee}, {hasDestAmount, &f.destAmount}} {
 		if flags&amount.flag != 0 {
-			if *amount.to, rest, err = money.ReadAmount(rest); err != nil {
+			if *amount.target, unread, err = money.ReadAmount(unread); err != nil {
 				return f, err
 			}
 		}
@@ -174,14 +174,14 @@ func readChangeable(body []byte, r *payment.Record) (f changeableFields, err err
 		if flags&flag == 0 {
 			continue
 		}
-		n, size := binary.Uvarint(rest)
-		if size <= 0 || n > uint64(len(rest)-size) {
-			return f, errNotice
+		length, size := binary.Uvarint(unread)
+		if size <= 0 || length > uint64(len(unread)-size) {
+			return f, errMalformedNotice
 		}
-		texts[i], rest = rest[size:size+int(n)], rest[size+int(n):]
+		texts[i], unread = unread[size:size+int(length)], unread[size+int(length):]
 	}
-	if len(rest) != 0 {
-		return f, errNotice
+	if len(unread) != 0 {
+		return f, errMalformedNotice
 	}
 	f.failure = payment.Failure{Code: payment.Code(texts[0]), Detail: string(texts[1])}
 	f.lang, f.railMeta = string(texts[2]), texts[3]
@@ -191,11 +191,11 @@ func readChangeable(body []byte, r *payment.Record) (f changeableFields, err err
 // NoticeStatus returns the status in a stored notice.
 func NoticeStatus(body []byte) (payment.Status, error) {
 	if len(body) < 3 || body[0] != noticeVersion {
-		return "", errNotice
+		return "", errMalformedNotice
 	}
 	status, ok := payment.NotifiedStatus(body[2])
 	if !ok {
-		return "", errNotice
+		return "", errMalformedNotice
 	}
 	return status, nil
 }
@@ -219,11 +219,11 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 		}
 		content = &notification{record: result.Record, fields: f}
 	}
-	return actors.NotificationBody{Type: "transaction." + string(content.fields.status), Data: content.append(dst)}, nil
+	return actors.NotificationBody{Type: "transaction." + string(content.fields.status), Data: content.appendJSON(dst)}, nil
 }
 
 // append appends the notification's data object, with its members in the order that the API promises.
-func (t *notification) append(dst []byte) []byte {
+func (t *notification) appendJSON(dst []byte) []byte {
 	r, f := t.record, &t.fields
 	dst = append(append(dst, `{"type":"`...), r.Type.String()...)
 	dst = append(dst, `","txid":`...)
@@ -234,7 +234,7 @@ func (t *notification) append(dst []byte) []byte {
 	}
 	dst = append(append(dst, `,"id":"`...), r.ID.String()...)
 	dst = r.Amount.AppendDecimal(append(dst, `","amount":"`...))
-	dst = f.dest.AppendDecimal(append(dst, `","amount_dest":"`...))
+	dst = f.destAmount.AppendDecimal(append(dst, `","amount_dest":"`...))
 	dst = f.amountWithFee.AppendDecimal(append(dst, `","amount_with_fee":"`...))
 	dst = append(append(dst, `","status":"`...), f.status...)
 	dst = schema.AppendText(append(dst, `","error_description":`...), f.failure.Describe(f.lang))

@@ -10,22 +10,22 @@ import (
 // counts the checker finds a missing notice; the settings at the time of the transition are not stored
 // elsewhere. The counts continue those in before, the record that was decided on (nil: a new
 // transaction), so that a decision that is submitted twice is counted once.
-func countNotified(d *payment.Decision, before *payment.Record, a *recipient, notices []posting.Notice) {
+func countNotified(d *payment.Decision, before *payment.Record, merchant *recipient, notices []posting.Notice) {
 	r := d.Record
 	if before == nil {
 		r.Notified, r.Unnotified, r.Unwanted = 0, 0, 0
 	} else {
 		r.Notified, r.Unnotified, r.Unwanted = before.Notified, before.Unnotified, before.Unwanted
 	}
-	due, notified := uint32(0), uint32(0)
+	wanted, notified := uint32(0), uint32(0)
 	for i := range d.Events {
 		e := &d.Events[i]
 		switch {
 		case !payment.Notifiable(e):
-		case !a.selects(e):
+		case !merchant.selects(e):
 			r.Unwanted++
 		default:
-			due++
+			wanted++
 		}
 	}
 	for i := range notices {
@@ -34,7 +34,7 @@ func countNotified(d *payment.Decision, before *payment.Record, a *recipient, no
 		}
 	}
 	r.Notified += notified
-	r.Unnotified += due - notified
+	r.Unnotified += wanted - notified
 }
 
 // ReadNotice parses the body of a transaction's posting.Notice on channel posting.Webhook and returns

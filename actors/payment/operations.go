@@ -17,11 +17,11 @@ import (
 // the operation waits, because the answer may decide it.
 func (t *transaction) operate(c *actors.Context, m *operation) {
 	if c.Expecting() > 0 {
-		if len(t.stashed) >= maxStashed {
+		if len(t.stashedOperations) >= maxStashed {
 			m.Refuse(actors.ErrBusy)
 			return
 		}
-		t.stashed = append(t.stashed, m)
+		t.stashedOperations = append(t.stashedOperations, m)
 		return
 	}
 	if !t.load() {
@@ -33,7 +33,7 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 		return
 	}
 	if m.kind == opContinue {
-		t.proceed(c, m)
+		t.continueHosted(c, m)
 		return
 	}
 	d, decided, err := t.decide(c, m)
@@ -78,13 +78,13 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 	case opCommit:
 		d, err = decider.Commit(t.record, m.amount, request)
 	case opComplete:
-		if d, err = decider.Submit(t.record, hasText(m.material), request); err == nil {
+		if d, err = decider.Submit(t.record, hasTextIn(m.material), request); err == nil {
 			t.submission.material = m.material
 		}
 	case opChoose:
 		d, err = decider.Choose(t.record, m.bank, request)
 	case opPayerReturned:
-		return t.payerReturned(c, decider, request)
+		return t.onPayerReturned(c, decider, request)
 	case opReissue:
 		if t.record.Ended(ledger.MicrosOf(decider.Now), m.onPayerPage) {
 			if err := t.ask(c, payment.AskReissue, true); err != nil {
@@ -96,19 +96,19 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 	return d, err == nil, err
 }
 
-// hasText returns a function that tells whether the object has a member with the name whose value is a
+// hasTextIn returns a function that tells whether the object has a member with the name whose value is a
 // text that is not blank.
-func hasText(object []byte) func(name string) bool {
+func hasTextIn(object []byte) func(name string) bool {
 	return func(name string) bool {
 		if len(object) == 0 {
 			return false
 		}
-		for m := jsonwalk.MembersOf(object); ; {
-			found, value, more := m.Next()
+		for members := jsonwalk.MembersOf(object); ; {
+			memberName, value, more := members.Next()
 			if !more {
 				return false
 			}
-			if string(found) == name {
+			if string(memberName) == name {
 				text, isText := jsonwalk.Text(value)
 				return isText && len(bytes.TrimSpace(text)) > 0
 			}
@@ -118,7 +118,7 @@ func hasText(object []byte) func(name string) bool {
 
 // proceed handles opContinue: it begins the admission of a hosted transaction whose payer has entered
 // credentials.
-func (t *transaction) proceed(c *actors.Context, m *operation) {
+func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 	const op = "payment.Continue"
 	switch r := t.record; {
 	case r.AwaitsPayer() && t.stamp.Due <= ledger.MicrosOf(c.Now()), r.Failure.Code == payment.PayerActionExpired:
@@ -155,7 +155,7 @@ func (t *transaction) proceed(c *actors.Context, m *operation) {
 }
 
 // payerReturned inquires the charge after its payer came back from the rail.
-func (t *transaction) payerReturned(c *actors.Context, decider payment.DecisionContext, request ledger.ID) (payment.Decision, bool, error) {
+func (t *transaction) onPayerReturned(c *actors.Context, decider payment.DecisionContext, request ledger.ID) (payment.Decision, bool, error) {
 	r := t.record
 	expectsMaterial := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
 	if r.Status == payment.ActionRequired && r.Op == nil && !expectsMaterial {

@@ -11,10 +11,10 @@ import (
 // notification settings.
 type CanReachOperators func(n *directory.Notification) bool
 
-// operatorAlert returns the body of a notice about the event to the terminal's operators; nil if the
+// newOperatorAlert returns the body of a notice about the event to the terminal's operators; nil if the
 // event needs no notice. r is the transaction's record after the event. The body contains everything
 // that a later delivery attempt needs.
-func (s *Service) operatorAlert(org ledger.ID, r *payment.Record, e *ledger.Event) []byte {
+func (s *Service) newOperatorAlert(org ledger.ID, r *payment.Record, e *ledger.Event) []byte {
 	if s.canReachOperators == nil || !payment.IsFirstCharge(e) {
 		return nil
 	}
@@ -27,9 +27,9 @@ func (s *Service) operatorAlert(org ledger.ID, r *payment.Record, e *ledger.Even
 		ReversalOf: r.ReversalOf, At: ledger.MicrosOf(s.rt.Clock.Now()),
 	}
 	terminal := alerts.Terminal{ID: t.ID, Name: t.Name, Partner: t.Partner, Env: t.Env}
-	m, notifies := charge.Alert(terminal, t.Notification.Large)
-	if !notifies {
+	alert, isNeeded := charge.Alert(terminal, t.Notification.Large)
+	if !isNeeded {
 		return nil
 	}
-	return m.Append(nil)
+	return alert.Append(nil)
 }

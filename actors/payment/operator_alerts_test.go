@@ -13,12 +13,12 @@ import (
 	"mizan/posting"
 )
 
-const threshold = 50
+const alertThreshold = 50
 
-// openWithAlerts returns a fixture whose terminals have operators and a threshold for large amounts.
+// openWithAlerts returns a fixture whose terminals have operators and a alertThreshold for large amounts.
 func openWithAlerts(t *testing.T, configure func(*fixture)) *fixture {
 	return openWith(t, func(f *fixture) {
-		large := money.FromUint64(threshold)
+		large := money.FromUint64(alertThreshold)
 		for _, terminal := range f.terminals {
 			terminal.Name = "T"
 			terminal.Notification = directory.Notification{Telegram: []string{"1"}, Large: &large}
@@ -30,7 +30,7 @@ func openWithAlerts(t *testing.T, configure func(*fixture)) *fixture {
 
 // alerts returns the messages to operators about transactions, in the order of booking: the first word
 // of each message, and whether it is about a return.
-func (f *fixture) alerts() string {
+func (f *fixture) alertSubjects() string {
 	f.t.Helper()
 	view := f.Journal.View()
 	defer view.Close()
@@ -60,26 +60,26 @@ func (f *fixture) alerts() string {
 func (f *fixture) wantAlerts(want string) {
 	f.t.Helper()
 	f.Runtime.Quiesce()
-	if got := f.alerts(); got != want {
+	if got := f.alertSubjects(); got != want {
 		f.t.Errorf("operators are told %q, want %q", got, want)
 	}
 }
 
 func TestOperatorsAreAlertedOfALargeCharge(t *testing.T) {
 	f := openWithAlerts(t, unchanged)
-	f.create(payment.Payment, "4242424242424242", threshold-1, "")
-	f.create(payment.Payment, "4000000000000002", threshold, "")
-	f.create(payment.Payment, "4000000000000119", threshold, "")
+	f.create(payment.Payment, "4242424242424242", alertThreshold-1, "")
+	f.create(payment.Payment, "4000000000000002", alertThreshold, "")
+	f.create(payment.Payment, "4000000000000119", alertThreshold, "")
 	f.wantAlerts("")
-	f.create(payment.Payment, "4242424242424242", threshold, "")
+	f.create(payment.Payment, "4242424242424242", alertThreshold, "")
 	f.wantAlerts("Large payment: 0.50 USD")
-	f.create(payment.Payout, "4242424242424242", threshold+1, "")
+	f.create(payment.Payout, "4242424242424242", alertThreshold+1, "")
 	f.wantAlerts("Large payment: 0.50 USD; Large payout: 0.51 USD")
 }
 
 func TestOperatorsAreAlertedOnlyAfterTheCharge(t *testing.T) {
 	f := openWithAlerts(t, unchanged)
-	f.create(payment.Payment, "4000000000000077", threshold, "")
+	f.create(payment.Payment, "4000000000000077", alertThreshold, "")
 	f.wantAlerts("")
 	f.advance(5 * time.Second)
 	f.wantAlerts("Large payment: 0.50 USD")
@@ -87,29 +87,29 @@ func TestOperatorsAreAlertedOnlyAfterTheCharge(t *testing.T) {
 
 func TestAlertThresholdAppliesToTheCapturedAmount(t *testing.T) {
 	f := openWithAlerts(t, func(f *fixture) { f.changeTerminal(0, twoPhase) })
-	full := f.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
-	small := f.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
+	fullyCaptured := f.create(payment.Payment, "4242424242424242", 2*alertThreshold, "").Record.ID
+	partlyCaptured := f.create(payment.Payment, "4242424242424242", 2*alertThreshold, "").Record.ID
 	f.wantAlerts("")
-	f.mustRecord(f.Commit(amountCommand(small, threshold-1)))
+	f.mustRecord(f.Commit(amountCommand(partlyCaptured, alertThreshold-1)))
 	f.wantAlerts("")
-	f.mustRecord(f.Commit(amountCommand(full, 0)))
+	f.mustRecord(f.Commit(amountCommand(fullyCaptured, 0)))
 	f.wantAlerts("Large payment: 1.00 USD")
 }
 
 func TestRefundsCauseNoSecondAlert(t *testing.T) {
 	f := openWithAlerts(t, unchanged)
-	refused := f.create(payment.Payment, refusesRefunds, threshold, "").Record.ID
-	delayed := f.create(payment.Payment, delaysRefunds, threshold, "").Record.ID
-	f.mustRecord(f.Refund(amountCommand(refused, 0)))
-	f.mustRecord(f.Refund(amountCommand(delayed, 0)))
+	refusedRefund := f.create(payment.Payment, refusesRefunds, alertThreshold, "").Record.ID
+	delayedRefund := f.create(payment.Payment, delaysRefunds, alertThreshold, "").Record.ID
+	f.mustRecord(f.Refund(amountCommand(refusedRefund, 0)))
+	f.mustRecord(f.Refund(amountCommand(delayedRefund, 0)))
 	f.advance(time.Minute)
-	f.wantStatus(delayed, payment.Refunded, "")
+	f.wantStatus(delayedRefund, payment.Refunded, "")
 	f.wantAlerts("Large payment: 0.50 USD; Large payment: 0.50 USD")
 }
 
 func TestOperatorsAreAlertedOfALargeReturn(t *testing.T) {
 	f := openWithAlerts(t, unchanged)
-	f.create(payment.Payment, "4000000000000259", threshold, "")
+	f.create(payment.Payment, "4000000000000259", alertThreshold, "")
 	f.advance(2 * time.Minute)
 	f.wantAlerts("Large payment: 0.50 USD; Large payout: 0.50 USD")
 }
@@ -129,7 +129,7 @@ func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
 		"the terminal has no operators":             func(f *fixture) { f.terminals[0].Notification.Telegram = nil },
 		"no message can reach the operators":        func(f *fixture) { f.canReachOperators = func(*directory.Notification) bool { return false } },
 		"no check whether operators can be reached": func(f *fixture) { f.canReachOperators = nil },
-		"no threshold for large amounts":            func(f *fixture) { f.terminals[0].Notification.Large = nil },
+		"no alertThreshold for large amounts":       func(f *fixture) { f.terminals[0].Notification.Large = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := openWithAlerts(t, configure)
@@ -143,8 +143,8 @@ func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
 // changed.
 func TestAlertTextDoesNotChangeAfterARefund(t *testing.T) {
 	f := openWithAlerts(t, unchanged)
-	id := f.create(payment.Payment, "4242424242424242", threshold, "").Record.ID
-	body := func() (found string) {
+	id := f.create(payment.Payment, "4242424242424242", alertThreshold, "").Record.ID
+	storedBody := func() (found string) {
 		view := f.Journal.View()
 		defer view.Close()
 		err := view.NoticesAscending(org, 0, func(n *posting.Notice) (bool, error) {
@@ -158,9 +158,9 @@ func TestAlertTextDoesNotChangeAfterARefund(t *testing.T) {
 		}
 		return found
 	}
-	before := body()
+	bodyBefore := storedBody()
 	f.mustRecord(f.Refund(amountCommand(id, 0)))
-	if after := body(); before == "" || after != before {
-		t.Errorf("%q became %q", before, after)
+	if bodyAfter := storedBody(); bodyBefore == "" || bodyAfter != bodyBefore {
+		t.Errorf("%q became %q", bodyBefore, bodyAfter)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // provider is asked again. So does VerdictNotSent from an inquiry: only the inquiry was not sent, and
 // the call itself may have been.
 func toAnswer(m *providerAnswer) payment.Answer {
-	m.conceal()
+	m.concealCardNumber()
 	verdict := m.Verdict
 	if !verdict.IsValid() || m.inquiry && verdict == payment.VerdictNotSent {
 		verdict = payment.VerdictUnknown
@@ -29,26 +29,26 @@ func toAnswer(m *providerAnswer) payment.Answer {
 	return a
 }
 
-// conceal removes the card's number from all texts of the answer, because a rail may quote the number,
+// concealCardNumber removes the card's number from all texts of the answer, because a rail may quote the number,
 // and the answer is stored and shown.
-func (m *providerAnswer) conceal() {
+func (m *providerAnswer) concealCardNumber() {
 	if m.card == nil || len(m.card.Number) == 0 {
 		return
 	}
-	hideIn := func(b []byte) []byte { return bytes.ReplaceAll(b, m.card.Number, []byte(secret.Redacted)) }
-	hide := func(s string) string {
+	redactBytes := func(b []byte) []byte { return bytes.ReplaceAll(b, m.card.Number, []byte(secret.Redacted)) }
+	redact := func(s string) string {
 		if len(s) < len(m.card.Number) {
 			return s
 		}
-		return string(hideIn([]byte(s))) // the number never becomes a string, which could not be wiped
+		return string(redactBytes([]byte(s))) // the number never becomes a string, which could not be wiped
 	}
-	m.Failure.Detail, m.RRN, m.Meta = hide(m.Failure.Detail), hide(m.RRN), hideIn(m.Meta)
+	m.Failure.Detail, m.RRN, m.Meta = redact(m.Failure.Detail), redact(m.RRN), redactBytes(m.Meta)
 	if m.Action == nil {
 		return
 	}
 	a := *m.Action
-	a.URL, a.Page, a.Params, a.Material = hide(a.URL), hide(a.Page), hideIn(a.Params), hideIn(a.Material)
-	a.Code, a.Deposit = hide(a.Code), hide(a.Deposit)
+	a.URL, a.Page, a.Params, a.Material = redact(a.URL), redact(a.Page), redactBytes(a.Params), redactBytes(a.Material)
+	a.Code, a.Deposit = redact(a.Code), redact(a.Deposit)
 	m.Action = &a
 }
 

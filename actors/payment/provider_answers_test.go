@@ -16,11 +16,11 @@ import (
 // If a rail quotes the card in its answer, the number is not stored.
 func TestCardNumberQuotedByARailIsRedacted(t *testing.T) {
 	const number = "4242424242424242"
-	r := new(fakeProvider)
-	r.submit = func(context.Context, *actors.Call) actors.Outcome {
+	rail := new(fakeProvider)
+	rail.submit = func(context.Context, *actors.Call) actors.Outcome {
 		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "declined: " + number}, Meta: []byte(`{"pan":"` + number + `"}`)}
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 	got := f.create(payment.Payment, number, 70, "").Record
 	if failureText(got.Failure) != "declined: [redacted]" || string(got.RailMeta) != `{"pan":"[redacted]"}` {
 		t.Errorf("%q %s", failureText(got.Failure), got.RailMeta)
@@ -34,14 +34,14 @@ func TestCardNumberQuotedByARailIsRedacted(t *testing.T) {
 func TestReloadingTheReturnPageDoesNotPostponeTheInquiry(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-	before, version := f.dueAt(id), f.version(id)
+	dueBefore, versionBefore := f.dueAt(id), f.version(id)
 	for range 5 {
 		if r := f.mustRecord(f.Returned(org, id)); r.Status != payment.Charging {
 			t.Errorf("%s", r.Status)
 		}
 	}
-	if f.dueAt(id) != before || f.version(id) != version {
-		t.Errorf("due %v and version %d became %v and %d", before, version, f.dueAt(id), f.version(id))
+	if f.dueAt(id) != dueBefore || f.version(id) != versionBefore {
+		t.Errorf("due %v and version %d became %v and %d", dueBefore, versionBefore, f.dueAt(id), f.version(id))
 	}
 	f.advance(10 * time.Second)
 	f.wantStatus(id, payment.Charged, "")
@@ -63,25 +63,25 @@ func (f *fixture) mustFind(id ledger.ID) paymentactor.Result {
 // An operation that was requested during a slow call is not carried out later if its caller has stopped
 // waiting.
 func TestAbandonedOperationIsNotBegun(t *testing.T) {
-	release, calls := make(chan struct{}), make(chan struct{}, 8)
-	r := new(fakeProvider)
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+	release, refundCalls := make(chan struct{}), make(chan struct{}, 8)
+	rail := new(fakeProvider)
+	rail.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Refund {
-			calls <- struct{}{}
+			refundCalls <- struct{}{}
 			<-release
 		}
-		return r.Provider.Submit(ctx, call)
+		return rail.Provider.Submit(ctx, call)
 	}
-	f := openWith(t, func(f *fixture) { f.providerTimeout = time.Minute; f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.providerTimeout = time.Minute; f.useProvider(rail) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	overdue := f.BeginRefund(amountCommand(id, 10))
-	<-calls
-	if first := f.mustRecord(overdue()); first.Status != payment.Charged {
-		t.Errorf("%s", first.Status)
+	stopWaiting := f.BeginRefund(amountCommand(id, 10))
+	<-refundCalls
+	if record := f.mustRecord(stopWaiting()); record.Status != payment.Charged {
+		t.Errorf("%s", record.Status)
 	}
-	repeated := amountCommand(id, 20)
-	repeated.Key = actors.Key{Scope: actors.PartnerKeyScope(1), Text: "k"}
-	_, err := f.BeginRefund(repeated)()
+	abandoned := amountCommand(id, 20)
+	abandoned.Key = actors.Key{Scope: actors.PartnerKeyScope(1), Text: "k"}
+	_, err := f.BeginRefund(abandoned)()
 	f.wantRefusal(err, ledger.Unavailable)
 	close(release)
 	f.Runtime.Quiesce()
@@ -89,7 +89,7 @@ func TestAbandonedOperationIsNotBegun(t *testing.T) {
 	if got := f.readRecord(id).Refunded.String(); got != "10" {
 		t.Errorf("refunded %s", got)
 	}
-	if r := f.mustRecord(f.Refund(repeated)); r.Refunded.String() != "30" {
+	if r := f.mustRecord(f.Refund(abandoned)); r.Refunded.String() != "30" {
 		t.Errorf("with the key as good as new: %s", r.Refunded)
 	}
 }

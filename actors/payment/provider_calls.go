@@ -22,27 +22,27 @@ type Reissuer interface {
 
 // ask calls the provider on the pool; the registry delivers the answer as a providerAnswer. The error
 // says why the call could not be queued. early tells that the record's due instant has not come yet.
-func (t *transaction) ask(c *actors.Context, request payment.Ask, early bool) error {
+func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) error {
 	service, key := t.service, t.key
 	terminal, provider := service.provider(key.Org, t.record.Terminal)
 	if provider == nil {
 		return errNoProvider
 	}
-	q, err := t.buildRequest(request, terminal)
+	request, err := t.buildRequest(ask, terminal)
 	if err != nil {
 		return err
 	}
-	if request == payment.AskReissue {
+	if ask == payment.AskReissue {
 		supported := false
-		if q.reissuer, supported = provider.(Reissuer); !supported {
+		if request.reissuer, supported = provider.(Reissuer); !supported {
 			return nil // this provider's published actions do not expire
 		}
-		q.inquiry.ActionKnown = false
+		request.inquiry.ActionKnown = false
 	}
 	job := func() {
 		// If the adapter panics, this outcome stays: unknown. A later inquiry finds the result of the
 		// call.
-		answer := providerAnswer{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, opID: q.opID, card: q.card}
+		answer := providerAnswer{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: request.call == nil, early: isEarly, reissue: request.reissuer != nil, opID: request.opID, card: request.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.providerTimeout)
 		var circuitPermit permit
 		defer func() {
@@ -51,29 +51,29 @@ func (t *transaction) ask(c *actors.Context, request payment.Ask, early bool) er
 			circuitPermit.report(&answer.Outcome)
 			service.registry.Tell(key, answer)
 		}()
-		if q.reissuer != nil {
-			answer.Outcome = q.reissuer.Reissue(ctx, q.inquiry)
+		if request.reissuer != nil {
+			answer.Outcome = request.reissuer.Reissue(ctx, request.inquiry)
 			return
 		}
-		if q.call == nil {
-			answer.Outcome = provider.Inquire(ctx, q.inquiry)
+		if request.call == nil {
+			answer.Outcome = provider.Inquire(ctx, request.inquiry)
 			return
 		}
-		defer clear(q.call.Material)
-		if q.noToken {
+		defer clear(request.call.Material)
+		if request.lacksToken {
 			answer.Outcome = tokenMissing()
 			return
 		}
 		allowed := false
-		if circuitPermit, allowed = service.circuits.permit(q.call); !allowed {
+		if circuitPermit, allowed = service.circuits.permit(request.call); !allowed {
 			answer.Outcome = circuitOpen()
 			return
 		}
 		answer.Unreachable = true // until Submit returns; it stays true if the adapter panics
-		answer.Outcome = provider.Submit(ctx, q.call)
+		answer.Outcome = provider.Submit(ctx, request.call)
 	}
 	if err := c.Runtime.Go(job); err != nil {
-		q.card.Wipe()
+		request.card.Wipe()
 		return err
 	}
 	t.submission.material = nil // the provider has it
@@ -83,37 +83,37 @@ func (t *transaction) ask(c *actors.Context, request payment.Ask, early bool) er
 
 // providerRequest is either a call or an inquiry to a provider.
 type providerRequest struct {
-	call     *actors.Call
-	inquiry  *actors.Question
-	reissuer Reissuer     // gets the inquiry and publishes the action again; nil: a plain inquiry
-	opID     ledger.ID    // id of the operation on the charge; zero: the request is about the charge itself
-	card     *secret.Card // returned with the answer
-	noToken  bool         // the stored credential is not readable: the call is not made
+	call       *actors.Call
+	inquiry    *actors.Question
+	reissuer   Reissuer     // gets the inquiry and publishes the action again; nil: a plain inquiry
+	opID       ledger.ID    // id of the operation on the charge; zero: the request is about the charge itself
+	card       *secret.Card // returned with the answer
+	lacksToken bool         // the stored credential is not readable: the call is not made
 }
 
 // buildRequest builds the call or inquiry that the record needs. A call takes the card from the actor.
-func (t *transaction) buildRequest(ask payment.Ask, terminal *directory.Terminal) (q providerRequest, err error) {
+func (t *transaction) buildRequest(ask payment.Ask, terminal *directory.Terminal) (request providerRequest, err error) {
 	r := t.record
 	kind := chargeOperation(r)
 	if (ask == payment.AskOp || ask == payment.AskInquireOp) && r.Op.Kind != payment.OpComplete {
-		kind, q.opID = providerOperations[r.Op.Kind], r.Op.Request
+		kind, request.opID = providerOperations[r.Op.Kind], r.Op.Request
 	}
 	switch ask {
 	case payment.AskSubmit:
-		q.call = t.chargeCall(terminal)
-		q.card, q.noToken = q.call.Card, !t.takeToken(q.call)
+		request.call = t.newChargeCall(terminal)
+		request.card, request.lacksToken = request.call.Card, !t.addToken(request.call)
 	case payment.AskOp:
-		if q.call, err = t.operationCall(terminal); err != nil {
-			return q, err
+		if request.call, err = t.newOperationCall(terminal); err != nil {
+			return request, err
 		}
-		q.card = q.call.Card
+		request.card = request.call.Card
 	default:
-		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: kind, Request: q.opID, ChargeState: t.chargeState()}
-		if q.opID != (ledger.ID{}) {
-			q.inquiry.Amount, _ = r.OperationAmount()
+		request.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: kind, Request: request.opID, ChargeState: t.chargeState()}
+		if request.opID != (ledger.ID{}) {
+			request.inquiry.Amount, _ = r.OperationAmount()
 		}
 	}
-	return q, nil
+	return request, nil
 }
 
 // errNoProvider says that this process does not serve a terminal's provider.
@@ -144,7 +144,7 @@ var providerOperations = map[payment.OpKind]actors.Operation{
 }
 
 // chargeCall builds the call for the charge itself, which takes the card from the actor.
-func (t *transaction) chargeCall(terminal *directory.Terminal) *actors.Call {
+func (t *transaction) newChargeCall(terminal *directory.Terminal) *actors.Call {
 	r := t.record
 	call := &actors.Call{
 		Org: t.key.Org, Reference: r.ID, Operation: chargeOperation(r), Terminal: terminal, Amount: r.AmountWithFee, Asset: r.Asset,
@@ -162,7 +162,7 @@ func (t *transaction) chargeCall(terminal *directory.Terminal) *actors.Call {
 }
 
 // operationCall builds the call for the record's current operation on the charge.
-func (t *transaction) operationCall(terminal *directory.Terminal) (*actors.Call, error) {
+func (t *transaction) newOperationCall(terminal *directory.Terminal) (*actors.Call, error) {
 	r := t.record
 	call := &actors.Call{
 		Org: t.key.Org, Reference: r.ID, Operation: providerOperations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,

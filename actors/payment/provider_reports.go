@@ -10,7 +10,7 @@ import (
 
 // poll polls a provider for its rail's reports since the last successful poll. After a restart it
 // requests all reports; one that is already stored changes nothing.
-func (s *Service) poll(p actors.Provider) {
+func (s *Service) schedulePolls(p actors.Provider) {
 	scheduled, ok := p.(interface {
 		NextReport(since time.Time) (time.Time, bool)
 	})
@@ -18,25 +18,25 @@ func (s *Service) poll(p actors.Provider) {
 		return
 	}
 	var mu sync.Mutex // guards since, which Run changes on the pool's goroutine and Next reads on the clock's
-	var since time.Time
-	lastPoll := func() time.Time {
+	var lastPoll time.Time
+	readLastPoll := func() time.Time {
 		mu.Lock()
 		defer mu.Unlock()
-		return since
+		return lastPoll
 	}
 	s.rt.Poll(actors.Poll{
-		Next: func() (time.Time, bool) { return scheduled.NextReport(lastPoll()) },
+		Next: func() (time.Time, bool) { return scheduled.NextReport(readLastPoll()) },
 		Run: func(now time.Time) error {
-			found, err := p.Reports(s.rt.Context(), lastPoll(), now)
+			reports, err := p.Reports(s.rt.Context(), readLastPoll(), now)
 			if err != nil {
 				return fmt.Errorf("reports of %s: %w", p.Name(), err)
 			}
-			for _, r := range found {
+			for _, r := range reports {
 				s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.Reference}, providerReport{r})
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			since = now
+			lastPoll = now
 			return nil
 		},
 	})

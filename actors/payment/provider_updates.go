@@ -29,8 +29,8 @@ func (*providerUpdate) LogValue() slog.Value { return slog.StringValue("provider
 // an update. The content of the announcement is not trusted. If the transaction does not exist, or is
 // at another terminal, nothing happens. The error is the store's, or Unavailable.
 func (s *Service) ProviderUpdate(org, terminal, id ledger.ID) error {
-	found, err := s.Find(org, id)
-	if ledger.IsRefusal(err, ledger.NotFound) || err == nil && found.Record.Terminal != terminal {
+	result, err := s.Find(org, id)
+	if ledger.IsRefusal(err, ledger.NotFound) || err == nil && result.Record.Terminal != terminal {
 		return nil
 	}
 	if err != nil {

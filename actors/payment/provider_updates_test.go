@@ -16,8 +16,8 @@ import (
 
 // Examine calls the wrapped provider's Examine, if it has one.
 func (w *witness) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
-	if e, able := w.Provider.(paymentactor.Examiner); able {
-		return e.Examine(ctx, q)
+	if examiner, isExaminer := w.Provider.(paymentactor.Examiner); isExaminer {
+		return examiner.Examine(ctx, q)
 	}
 	return actors.Report{}, false
 }
@@ -43,14 +43,14 @@ func (f *fixture) providerUpdate(terminal, id ledger.ID) {
 	f.Runtime.Quiesce()
 }
 
-func answering(v payment.Verdict) func(context.Context, *actors.Question) actors.Outcome {
+func answerAlways(v payment.Verdict) func(context.Context, *actors.Question) actors.Outcome {
 	return func(context.Context, *actors.Question) actors.Outcome { return actors.Outcome{Verdict: v} }
 }
 
 func TestProviderUpdateTriggersAnInquiry(t *testing.T) {
 	for card, status := range map[string]payment.Status{"4000000000000077": payment.Charging, "4000000000003220": payment.ActionRequired} {
-		r := &fakeProvider{inquire: answering(payment.VerdictCharged)}
-		f := openWith(t, func(f *fixture) { f.useProvider(r) })
+		rail := &fakeProvider{inquire: answerAlways(payment.VerdictCharged)}
+		f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 		id := f.create(payment.Payment, card, 70, "").Record.ID
 		f.wantStatus(id, status, "")
 		f.providerUpdate(f.terminals[0].ID, id)
@@ -60,30 +60,30 @@ func TestProviderUpdateTriggersAnInquiry(t *testing.T) {
 
 // The announcement is not trusted: only the provider's answer to the inquiry counts.
 func TestProviderUpdateIsNotTrustedWithoutAnInquiry(t *testing.T) {
-	r := &fakeProvider{inquire: answering(payment.VerdictPending)}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	rail := &fakeProvider{inquire: answerAlways(payment.VerdictPending)}
+	f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-	before := f.statusPath(id)
+	pathBefore := f.statusPath(id)
 	for range 3 {
 		f.providerUpdate(f.terminals[0].ID, id)
 	}
 	f.wantStatus(id, payment.Charging, "")
-	f.wantPath(id, before)
-	if n := r.inquired.Load(); n != 3 {
+	f.wantPath(id, pathBefore)
+	if n := rail.inquired.Load(); n != 3 {
 		t.Errorf("asked %d times for three hints", n)
 	}
 }
 
 func TestProviderUpdateForAnotherTerminalIsIgnored(t *testing.T) {
-	r := &fakeProvider{inquire: answering(payment.VerdictCharged)}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	rail := &fakeProvider{inquire: answerAlways(payment.VerdictCharged)}
+	f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	f.providerUpdate(f.terminals[1].ID, id)
 	f.providerUpdate(f.terminals[0].ID, uuid.New())
 	if err := f.ProviderUpdate(uuid.New(), f.terminals[0].ID, id); err != nil {
 		t.Error(err)
 	}
-	if n := r.inquired.Load(); n != 0 {
+	if n := rail.inquired.Load(); n != 0 {
 		t.Errorf("asked %d times", n)
 	}
 	f.wantStatus(id, payment.Charging, "")
@@ -92,16 +92,16 @@ func TestProviderUpdateForAnotherTerminalIsIgnored(t *testing.T) {
 // The answer of the call in progress may be older than the update.
 func TestProviderUpdateDuringACallIsHandledAfterwards(t *testing.T) {
 	inquired, release := make(chan struct{}), make(chan struct{})
-	r := &fakeProvider{}
-	r.inquire = func(context.Context, *actors.Question) actors.Outcome {
-		if r.inquired.Load() > 1 {
+	rail := &fakeProvider{}
+	rail.inquire = func(context.Context, *actors.Question) actors.Outcome {
+		if rail.inquired.Load() > 1 {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		}
 		close(inquired)
 		<-release
 		return actors.Outcome{Verdict: payment.VerdictPending}
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	if err := f.ProviderUpdate(org, f.terminals[0].ID, id); err != nil {
 		t.Fatal(err)
@@ -113,19 +113,19 @@ func TestProviderUpdateDuringACallIsHandledAfterwards(t *testing.T) {
 	close(release)
 	f.Runtime.Quiesce()
 	f.wantStatus(id, payment.Charged, "")
-	if n := r.inquired.Load(); n != 2 {
+	if n := rail.inquired.Load(); n != 2 {
 		t.Errorf("asked %d times", n)
 	}
 }
 
 func TestProviderUpdateDuringARefundInquiresTheRefund(t *testing.T) {
 	var questions []actors.Question
-	r := &fakeProvider{}
-	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
+	rail := &fakeProvider{}
+	rail.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
 		questions = append(questions, *q)
 		return actors.Outcome{Verdict: payment.VerdictCharged}
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 	id := f.create(payment.Payment, "4000000000007726", 70, "").Record.ID
 	f.mustRecord(f.Refund(amountCommand(id, 30)))
 	f.wantStatus(id, payment.Refunding, "")
@@ -152,30 +152,30 @@ func TestProviderUpdateDoesNotHastenTheInquiryAfterUnknownReference(t *testing.T
 
 func TestProviderUpdateExaminesAnEndedTransaction(t *testing.T) {
 	for card, c := range map[string]struct {
-		status payment.Status
-		what   actors.Reported
-		want   payment.Status
-		late   bool
+		status      payment.Status
+		report      actors.Reported
+		want        payment.Status
+		settledLate bool
 	}{
 		"4242424242424242": {payment.Charged, actors.TakenBack, payment.Reversed, false},
 		"4000000000000002": {payment.Rejected, actors.Corrected, payment.Failed, false},
 		"4000000000000119": {payment.Failed, actors.Settled, payment.Failed, true},
 	} {
-		e := examinableProvider{fakeProvider: &fakeProvider{}}
-		e.examine = func(q *actors.Question) (actors.Report, bool) {
-			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, What: c.what, Failure: payment.Failure{Detail: "said so"}}, true
+		examinable := examinableProvider{fakeProvider: &fakeProvider{}}
+		examinable.examine = func(q *actors.Question) (actors.Report, bool) {
+			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, What: c.report, Failure: payment.Failure{Detail: "said so"}}, true
 		}
 		f := openWith(t, func(f *fixture) {
 			f.skipRailComparison = true
-			f.wrapProvider = func(p actors.Provider) actors.Provider { e.fakeProvider.Provider = p; return e }
+			f.wrapProvider = func(p actors.Provider) actors.Provider { examinable.fakeProvider.Provider = p; return examinable }
 		})
 		id := f.create(payment.Payment, card, 70, "").Record.ID
 		if got := f.readRecord(id).Status; got != c.status {
 			t.Fatalf("%s is %s", card, got)
 		}
 		f.providerUpdate(f.terminals[0].ID, id)
-		if r := f.readRecord(id); r.Status != c.want || r.SettledLate != c.late {
-			t.Errorf("%s: a report %v makes %s %s, settled late %v", card, c.what, c.status, r.Status, r.SettledLate)
+		if r := f.readRecord(id); r.Status != c.want || r.SettledLate != c.settledLate {
+			t.Errorf("%s: a report %v makes %s %s, settled late %v", card, c.report, c.status, r.Status, r.SettledLate)
 		}
 	}
 }
@@ -183,37 +183,37 @@ func TestProviderUpdateExaminesAnEndedTransaction(t *testing.T) {
 func TestProviderUpdateWithoutAnExaminerChangesNothing(t *testing.T) {
 	f := open(t) // the simulator is not an Examiner
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	before := f.statusPath(id)
+	pathBefore := f.statusPath(id)
 	f.providerUpdate(f.terminals[0].ID, id)
-	f.wantPath(id, before)
+	f.wantPath(id, pathBefore)
 }
 
 // Every inquiry contains the charge's stored state for its provider.
 func TestInquiriesContainTheStoredChargeState(t *testing.T) {
-	var reported []actors.ChargeState
-	r := &fakeProvider{}
-	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
-		reported = append(reported, call.ChargeState)
+	var states []actors.ChargeState
+	rail := &fakeProvider{}
+	rail.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+		states = append(states, call.ChargeState)
 		return actors.Outcome{Verdict: payment.VerdictPending, Meta: []byte(`{"their_id":"7"}`), Again: time.Second}
 	}
-	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
-		reported = append(reported, q.ChargeState)
+	rail.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
+		states = append(states, q.ChargeState)
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail.example"}, Again: time.Second}
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.restart()
 	f.advance(time.Second)
 	f.wantStatus(id, payment.ActionRequired, "")
 	f.providerUpdate(f.terminals[0].ID, id)
-	first, second, last := reported[0], reported[1], reported[len(reported)-1]
-	if first.Meta != nil || first.ActionKnown || first.Charge != money.FromUint64(70) || first.Since.Before(start) || first.Since.After(start.Add(time.Second)) {
-		t.Errorf("the call is told %+v", first)
+	inCall, inFirstInquiry, inLastInquiry := states[0], states[1], states[len(states)-1]
+	if inCall.Meta != nil || inCall.ActionKnown || inCall.Charge != money.FromUint64(70) || inCall.Since.Before(start) || inCall.Since.After(start.Add(time.Second)) {
+		t.Errorf("the call is told %+v", inCall)
 	}
-	if string(second.Meta) != `{"their_id":"7"}` || second.ActionKnown || !second.Since.Equal(first.Since) {
-		t.Errorf("the first question is told %+v", second)
+	if string(inFirstInquiry.Meta) != `{"their_id":"7"}` || inFirstInquiry.ActionKnown || !inFirstInquiry.Since.Equal(inCall.Since) {
+		t.Errorf("the first question is told %+v", inFirstInquiry)
 	}
-	if !last.ActionKnown || string(last.Meta) != `{"their_id":"7"}` {
-		t.Errorf("who asks for a payer is told %+v", last)
+	if !inLastInquiry.ActionKnown || string(inLastInquiry.Meta) != `{"their_id":"7"}` {
+		t.Errorf("who asks for a payer is told %+v", inLastInquiry)
 	}
 }

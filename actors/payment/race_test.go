@@ -39,11 +39,11 @@ func (f *fixture) countSuccesses(errs []error, codes ...ledger.Code) (successes 
 			successes++
 			continue
 		}
-		known := false
+		isExpected := false
 		for _, code := range codes {
-			known = known || isRefusal(err, code)
+			isExpected = isExpected || isRefusal(err, code)
 		}
-		if !known {
+		if !isExpected {
 			f.t.Errorf("refused with %v, want one of %v", err, codes)
 		}
 	}
@@ -55,8 +55,8 @@ func TestOneOfManyConcurrentFullRefundsSucceeds(t *testing.T) {
 		f := open(t)
 		id := f.create(payment.Payment, card, 70, "").Record.ID
 		_, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(amountCommand(id, 0)) })
-		if won := f.countSuccesses(errs, ledger.Conflict, ledger.InvalidRefundAmount); won != 1 {
-			t.Errorf("%d won", won)
+		if successes := f.countSuccesses(errs, ledger.Conflict, ledger.InvalidRefundAmount); successes != 1 {
+			t.Errorf("%d won", successes)
 		}
 		f.wantSubmissions(id, actors.Refund, 1)
 		f.advance(delayed)
@@ -70,8 +70,8 @@ func TestConcurrentPartialRefundsNeverExceedTheAmount(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	_, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(amountCommand(id, 3)) })
-	if won := f.countSuccesses(errs, ledger.Conflict, ledger.InvalidRefundAmount); won != 23 {
-		t.Errorf("%d won", won)
+	if successes := f.countSuccesses(errs, ledger.Conflict, ledger.InvalidRefundAmount); successes != 23 {
+		t.Errorf("%d won", successes)
 	}
 	f.wantSubmissions(id, actors.Refund, 23)
 	f.wantBalance("100001 / 0")
@@ -101,18 +101,18 @@ func TestOneOfManyConcurrentCommitsAndCancelsSucceeds(t *testing.T) {
 			}
 			return f.Cancel(partnerCommand(id))
 		})
-		if won := f.countSuccesses(errs, ledger.Conflict, ledger.NotReversible); won != 1 {
-			t.Errorf("%v: %d won", kind, won)
+		if successes := f.countSuccesses(errs, ledger.Conflict, ledger.NotReversible); successes != 1 {
+			t.Errorf("%v: %d won", kind, successes)
 		}
 		if n := f.submissions(id, actors.Capture) + f.submissions(id, actors.Void); n != 1 {
 			t.Errorf("%v: %d calls", kind, n)
 		}
 		r := f.readRecord(id)
-		want := map[payment.Status]map[payment.Type]string{
+		wantBalances := map[payment.Status]map[payment.Type]string{
 			payment.Charged: {payment.Payment: "100070 / 0", payment.Payout: "99930 / 0"},
 			payment.Failed:  {payment.Payment: "100000 / 0", payment.Payout: "100000 / 0"},
 		}
-		f.wantBalance(want[r.Status][kind])
+		f.wantBalance(wantBalances[r.Status][kind])
 	}
 }
 
@@ -120,8 +120,8 @@ func TestOneOfManyConcurrentPasswordsIsSubmitted(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, password, 70, "").Record.ID
 	_, errs := race(func(int) (paymentactor.Result, error) { return f.Complete(materialCommand(id, `{"otp":"123456"}`)) })
-	if won := f.countSuccesses(errs, ledger.Conflict); won != 1 {
-		t.Errorf("%d won", won)
+	if successes := f.countSuccesses(errs, ledger.Conflict); successes != 1 {
+		t.Errorf("%d won", successes)
 	}
 	f.wantSubmissions(id, actors.Complete, 1)
 	f.wantStatus(id, payment.Charged, "")

@@ -35,7 +35,7 @@ func TestRefundWithoutAnAmountReturnsAllOfIt(t *testing.T) {
 func TestPartialRefundsContinueUntilNothingIsLeft(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	var refunds []ledger.ID
+	var refundIDs []ledger.ID
 	for i, step := range []struct {
 		amount  uint64
 		balance string
@@ -49,10 +49,10 @@ func TestPartialRefundsContinueUntilNothingIsLeft(t *testing.T) {
 			t.Errorf("refund %d: %s", i, r.Record.Status)
 		}
 		f.wantBalance(step.balance)
-		refunds = append(refunds, refundID(r.Record))
+		refundIDs = append(refundIDs, refundID(r.Record))
 	}
-	if refunds[0] == refunds[1] || refunds[1] == refunds[2] {
-		t.Errorf("the refunds' identifiers are %v", refunds)
+	if refundIDs[0] == refundIDs[1] || refundIDs[1] == refundIDs[2] {
+		t.Errorf("the refunds' identifiers are %v", refundIDs)
 	}
 	f.wantSubmissions(id, actors.Refund, 3)
 	_, err := f.Refund(amountCommand(id, 0))
@@ -112,12 +112,12 @@ func TestSlowRefundIsRefundingAndThenRefunded(t *testing.T) {
 
 func TestRefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 	for _, c := range []struct {
-		name      string
-		inquiries []actors.Outcome // answers to them
-		status    payment.Status
-		msg       string
-		balance   string
-		calls     int
+		name           string
+		inquiryAnswers []actors.Outcome
+		status         payment.Status
+		msg            string
+		balance        string
+		calls          int
 	}{
 		{"done", []actors.Outcome{done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"lost again and again, then done", []actors.Outcome{lostAnswer, lostAnswer, done}, payment.Refunded, "refunded", "100000 / 0", 1},
@@ -128,8 +128,8 @@ func TestRefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 		{"never arrived, and is sent again under the same id", []actors.Outcome{notFound}, payment.Refunded, "refunded", "100000 / 0", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := scriptedProvider(actors.Refund, lostAnswer, done).answerInquiries(actors.Refund, c.inquiries...)
-			f := openWith(t, func(f *fixture) { f.useProvider(r) })
+			rail := scriptedProvider(actors.Refund, lostAnswer, done).answerInquiries(actors.Refund, c.inquiryAnswers)
+			f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			if r := f.mustRecord(f.Refund(amountCommand(id, 0))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" || refundID(r) == (ledger.ID{}) {
 				t.Errorf("%s while it is unknown", r.Status)
@@ -148,11 +148,11 @@ func TestRefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 }
 
 func TestRefusalOfASecondRefundLeavesThePaymentRefunded(t *testing.T) {
-	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no more"}}
-	for name, second := range map[string]actors.Outcome{"at once": refused, "later": {Verdict: payment.VerdictPending, Again: time.Second}} {
+	refusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no more"}}
+	for name, secondAnswer := range map[string]actors.Outcome{"at once": refusal, "later": {Verdict: payment.VerdictPending, Again: time.Second}} {
 		t.Run(name, func(t *testing.T) {
-			r := scriptedProvider(actors.Refund, done, second).answerInquiries(actors.Refund, refused)
-			f := openWith(t, func(f *fixture) { f.useProvider(r) })
+			rail := scriptedProvider(actors.Refund, done, secondAnswer).answerInquiries(actors.Refund, refusal)
+			f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			f.mustRecord(f.Refund(amountCommand(id, 50)))
 			f.mustRecord(f.Refund(amountCommand(id, 0)))
@@ -168,10 +168,10 @@ func TestRefusalOfASecondRefundLeavesThePaymentRefunded(t *testing.T) {
 // floor(fee × refunded so far ÷ amount), cumulative: 7 × 33/100, 66/100, 100/100.
 func TestRefundableFeeIsReturnedByCumulativeFloors(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		terms   func(terminalSettings)
-		want    []string
-		balance string
+		name      string
+		configure func(terminalSettings)
+		want      []string
+		balance   string
 	}{
 		{"deducted", func(s terminalSettings) {}, []string{
 			"settle posted: Dr A:provider 100, Cr L:partner:1:available 93, Cr I:fees 7",
@@ -194,7 +194,7 @@ func TestRefundableFeeIsReturnedByCumulativeFloors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := openWith(t, func(f *fixture) {
-				f.changeTerminal(0, func(s terminalSettings) { s.FeeFixed, s.FeeRefundable = money.FromUint64(7), true; c.terms(s) })
+				f.changeTerminal(0, func(s terminalSettings) { s.FeeFixed, s.FeeRefundable = money.FromUint64(7), true; c.configure(s) })
 			})
 			id := f.create(payment.Payment, "4242424242424242", 100, "").Record.ID
 			want := c.want[:1:1]

@@ -37,7 +37,7 @@ func (f *fixture) createForSigning() *payment.Record {
 	return r
 }
 
-func payerCommand(id ledger.ID) paymentactor.Command {
+func partnerCommand(id ledger.ID) paymentactor.Command {
 	return paymentactor.Command{Org: org, Partner: 1, ID: id}
 }
 
@@ -64,19 +64,19 @@ func TestExpiredMaterialIsPublishedAgainForTheNextReader(t *testing.T) {
 	r := f.createForSigning()
 	lateMaterial := signedMaterial(t, r)
 	f.advance(time.Minute)
-	if again := f.mustRecord(f.Current(payerCommand(r.ID), false)); string(again.Action.Material) != string(r.Action.Material) {
+	if again := f.mustRecord(f.Current(partnerCommand(r.ID), false)); string(again.Action.Material) != string(r.Action.Material) {
 		t.Errorf("at its deadline it is %s", again.Action.Material)
 	}
 	f.advance(time.Microsecond)
 	_, err := f.Complete(lateMaterial)
 	f.wantRefusal(err, ledger.Expired)
-	republished := f.mustRecord(f.Current(payerCommand(r.ID), false))
+	republished := f.mustRecord(f.Current(partnerCommand(r.ID), false))
 	if string(republished.Action.Material) == string(r.Action.Material) || republished.Action.ExpiresAt != ledger.MicrosOf(f.Clock.Now().Add(time.Minute)) || republished.Action.Until != r.Action.Until {
 		t.Errorf("%s until %v, the payer until %v", republished.Action.Material, republished.Action.ExpiresAt.Time(), republished.Action.Until.Time())
 	}
 	f.restart()
 	for range 3 {
-		if again := f.mustRecord(f.Current(payerCommand(r.ID), true)); string(again.Action.Material) != string(republished.Action.Material) {
+		if again := f.mustRecord(f.Current(partnerCommand(r.ID), true)); string(again.Action.Material) != string(republished.Action.Material) {
 			t.Errorf("after a restart it is %s", again.Action.Material)
 		}
 	}
@@ -85,7 +85,7 @@ func TestExpiredMaterialIsPublishedAgainForTheNextReader(t *testing.T) {
 		t.Errorf("the rail's log names it %d times", n)
 	}
 	f.advance(5 * time.Minute)
-	f.mustRecord(f.Complete(signedMaterial(t, f.mustRecord(f.Current(payerCommand(r.ID), false)))))
+	f.mustRecord(f.Complete(signedMaterial(t, f.mustRecord(f.Current(partnerCommand(r.ID), false)))))
 	f.wantStatus(r.ID, payment.Charged, "")
 	f.wantSubmissions(r.ID, actors.Complete, 1)
 }
@@ -94,7 +94,7 @@ func TestConcurrentReadersTriggerOneReissue(t *testing.T) {
 	f := open(t)
 	r := f.createForSigning()
 	f.advance(2 * time.Minute)
-	results, errs := race(func(int) (paymentactor.Result, error) { return f.Current(payerCommand(r.ID), false) })
+	results, errs := race(func(int) (paymentactor.Result, error) { return f.Current(partnerCommand(r.ID), false) })
 	for i, got := range results {
 		if errs[i] != nil || string(got.Record.Action.Material) != string(results[0].Record.Action.Material) || string(got.Record.Action.Material) == string(r.Action.Material) {
 			t.Errorf("reader %d: %v, %s", i, errs[i], got.Record.Action.Material)
@@ -110,7 +110,7 @@ func TestNothingIsReissuedAfterThePayersTime(t *testing.T) {
 	f.mustRecord(f.Cancel(partnerCommand(cancelled)))
 	f.advance(30 * time.Minute)
 	for id, want := range map[ledger.ID]payment.Status{expired: payment.Rejected, cancelled: payment.Failed} {
-		if got := f.mustRecord(f.Current(payerCommand(id), true)); got.Status != want || got.Action != nil {
+		if got := f.mustRecord(f.Current(partnerCommand(id), true)); got.Status != want || got.Action != nil {
 			t.Errorf("%s %+v", got.Status, got.Action)
 		}
 	}
@@ -132,12 +132,12 @@ func TestOnlyTheOwnPartnerReadsATransaction(t *testing.T) {
 // publisher is a provider whose Reissue a test sets.
 type publisher struct {
 	*fakeProvider
-	reissue   func(q *actors.Question) actors.Outcome
-	inquiries atomic.Int64
+	reissue      func(q *actors.Question) actors.Outcome
+	reissueCount atomic.Int64
 }
 
 func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcome {
-	p.inquiries.Add(1)
+	p.reissueCount.Add(1)
 	return p.reissue(q)
 }
 
@@ -145,32 +145,32 @@ func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcom
 // It returns the id of a payment that waits for the action.
 func openWithPublisher(t *testing.T, action payment.Action, reissue func(f *fixture, q *actors.Question) actors.Outcome) (*fixture, *publisher, ledger.ID) {
 	t.Helper()
-	p := new(publisher)
-	p.fakeProvider = scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &action}).answerInquiries(actors.Void, done)
+	rail := new(publisher)
+	rail.fakeProvider = scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &action}).answerInquiries(actors.Void, done)
 	f := openWith(t, func(f *fixture) {
 		f.skipRailComparison = true
-		f.wrapProvider = func(inner actors.Provider) actors.Provider { p.fakeProvider.Provider = inner; return p }
-		p.reissue = func(q *actors.Question) actors.Outcome { return reissue(f, q) }
+		f.wrapProvider = func(inner actors.Provider) actors.Provider { rail.fakeProvider.Provider = inner; return rail }
+		rail.reissue = func(q *actors.Question) actors.Outcome { return reissue(f, q) }
 	})
-	return f, p, f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	return f, rail, f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 }
 
 // The address of the rail's own page may expire before the payer's time is over.
 func TestRailsPageIsReissuedOnlyForThePayer(t *testing.T) {
-	n := 1
-	f, p, id := openWithPublisher(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(f *fixture, q *actors.Question) actors.Outcome {
+	publications := 1
+	f, rail, id := openWithPublisher(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(f *fixture, q *actors.Question) actors.Outcome {
 		if q.ActionKnown {
 			t.Error("the rail is told that the action is known")
 		}
-		n++
-		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: fmt.Sprint("https://rail.example/", n), PageUntil: ledger.MicrosOf(f.Clock.Now().Add(10 * time.Minute))}}
+		publications++
+		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: fmt.Sprint("https://rail.example/", publications), PageUntil: ledger.MicrosOf(f.Clock.Now().Add(10 * time.Minute))}}
 	})
 	f.advance(10*time.Minute - time.Microsecond)
 	f.mustRecord(f.Current(partnerCommand(id), true))
 	f.advance(time.Microsecond)
-	f.mustRecord(f.Current(payerCommand(id), false))
-	if p.inquiries.Load() != 0 {
-		t.Errorf("the rail was asked %d times", p.inquiries.Load())
+	f.mustRecord(f.Current(partnerCommand(id), false))
+	if rail.reissueCount.Load() != 0 {
+		t.Errorf("the rail was asked %d times", rail.reissueCount.Load())
 	}
 	if got := f.mustRecord(f.Current(partnerCommand(id), true)).Action; got.Page != "https://rail.example/2" || got.PageUntil != ledger.MicrosOf(f.Clock.Now().Add(10*time.Minute)) {
 		t.Errorf("%+v", got)
@@ -178,8 +178,8 @@ func TestRailsPageIsReissuedOnlyForThePayer(t *testing.T) {
 	f.mustRecord(f.Current(partnerCommand(id), true))
 	f.advance(10 * time.Minute)
 	f.mustRecord(f.Current(partnerCommand(id), true))
-	if p.inquiries.Load() != 2 || f.readRecord(id).Action.Page != "https://rail.example/3" {
-		t.Errorf("asked %d times, %+v", p.inquiries.Load(), f.readRecord(id).Action)
+	if rail.reissueCount.Load() != 2 || f.readRecord(id).Action.Page != "https://rail.example/3" {
+		t.Errorf("asked %d times, %+v", rail.reissueCount.Load(), f.readRecord(id).Action)
 	}
 }
 
@@ -198,15 +198,15 @@ func TestReissueRefusedByTheRailReportsTheChargesState(t *testing.T) {
 		"the charge was refused":         {actors.Outcome{Verdict: payment.VerdictRefused}, payment.Rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, p, id := openWithPublisher(t, expiring, func(*fixture, *actors.Question) actors.Outcome { return c.answer })
+			f, rail, id := openWithPublisher(t, expiring, func(*fixture, *actors.Question) actors.Outcome { return c.answer })
 			f.advance(2 * time.Minute)
-			before := f.version(id)
-			got := f.mustRecord(f.Current(payerCommand(id), false))
-			if got.Status != c.status || p.inquiries.Load() != 1 {
-				t.Errorf("%s, asked %d times", got.Status, p.inquiries.Load())
+			versionBefore := f.version(id)
+			got := f.mustRecord(f.Current(partnerCommand(id), false))
+			if got.Status != c.status || rail.reissueCount.Load() != 1 {
+				t.Errorf("%s, asked %d times", got.Status, rail.reissueCount.Load())
 			}
-			if waits := c.status == payment.ActionRequired; waits && f.version(id) != before {
-				t.Errorf("version %d, before %d", f.version(id), before)
+			if isWaiting := c.status == payment.ActionRequired; isWaiting && f.version(id) != versionBefore {
+				t.Errorf("version %d, before %d", f.version(id), versionBefore)
 			}
 		})
 	}
@@ -214,14 +214,14 @@ func TestReissueRefusedByTheRailReportsTheChargesState(t *testing.T) {
 
 // A provider whose actions do not expire is never asked.
 func TestProviderWithoutReissueIsNotAsked(t *testing.T) {
-	r := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
+	rail := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{
 		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute)),
 	}}).answerInquiries(actors.Void, done)
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(2 * time.Minute)
-	inquiries := r.inquired.Load()
-	if got := f.mustRecord(f.Current(payerCommand(id), false)); got.Status != payment.ActionRequired || r.inquired.Load() != inquiries {
-		t.Errorf("%s, inquired %d times", got.Status, r.inquired.Load()-inquiries)
+	inquiries := rail.inquired.Load()
+	if got := f.mustRecord(f.Current(partnerCommand(id), false)); got.Status != payment.ActionRequired || rail.inquired.Load() != inquiries {
+		t.Errorf("%s, inquired %d times", got.Status, rail.inquired.Load()-inquiries)
 	}
 }

@@ -144,9 +144,9 @@ func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	return a
 }
 
-// takeToken puts the stored credential into the call of a renewal's charge. It returns false if the
+// addToken puts the stored credential into the call of a renewal's charge. It returns false if the
 // credential is missing or cannot be decrypted. It does not change the call of any other charge.
-func (t *transaction) takeToken(call *actors.Call) bool {
+func (t *transaction) addToken(call *actors.Call) bool {
 	renewal := t.record.Renewal
 	if renewal == nil {
 		return true

@@ -18,7 +18,7 @@ func TestOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 		card      string
 		twoPhase  bool
 		operation actors.Operation
-		ask       func(f *fixture, id ledger.ID) (paymentactor.Result, error)
+		request   func(f *fixture, id ledger.ID) (paymentactor.Result, error)
 		status    payment.Status
 	}{
 		"commit": {"4242424242424242", true, actors.Capture, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Commit(amountCommand(id, 0)) }, payment.Charged},
@@ -31,49 +31,49 @@ func TestOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 		}, payment.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := new(fakeProvider)
-			lostCalls := 0
-			var names []ledger.ID
-			r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+			rail := new(fakeProvider)
+			calls := 0
+			var requestIDs []ledger.ID
+			rail.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 				if call.Operation == c.operation {
-					names = append(names, call.Request)
-					if lostCalls++; lostCalls == 1 {
+					requestIDs = append(requestIDs, call.Request)
+					if calls++; calls == 1 {
 						return actors.Outcome{Verdict: payment.VerdictUnknown} // the call was never sent
 					}
 				}
-				return r.Provider.Submit(ctx, call)
+				return rail.Provider.Submit(ctx, call)
 			}
 			f := openWith(t, func(f *fixture) {
-				f.useProvider(r)
+				f.useProvider(rail)
 				if c.twoPhase {
 					f.changeTerminal(0, twoPhase)
 				}
 			})
 			id := f.create(payment.Payment, c.card, 70, "").Record.ID
-			if _, err := c.ask(f, id); err != nil {
+			if _, err := c.request(f, id); err != nil {
 				t.Fatal(err)
 			}
 			f.restart()
 			f.advance(5 * time.Minute)
 			f.wantStatus(id, c.status, map[bool]string{true: "cancelled"}[c.status == payment.Failed])
-			if len(names) != 2 || names[0] != names[1] {
-				t.Errorf("it was sent as %v", names)
+			if len(requestIDs) != 2 || requestIDs[0] != requestIDs[1] {
+				t.Errorf("it was sent as %v", requestIDs)
 			}
 		})
 	}
 }
 
 func TestChoiceOfABankSurvivesAKill(t *testing.T) {
-	r := new(fakeProvider)
+	rail := new(fakeProvider)
 	isLost := false
-	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+	rail.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Complete && !isLost {
 			isLost = true
 			return actors.Outcome{} // as if the process had ended here: the outcome is unknown
 		}
-		return r.Provider.Submit(ctx, call)
+		return rail.Provider.Submit(ctx, call)
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 	result, err := f.createWith(payment.Payout, "", 70, func(c *paymentactor.Create) { c.Request.Method, c.Card = "sepa", nil })
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func TestFailingPollDoesNotBlockTheClock(t *testing.T) {
 	var polls atomic.Int64
 	var broken atomic.Bool
 	broken.Store(true)
-	r := &fakeProvider{
+	rail := &fakeProvider{
 		next: func(since time.Time) (time.Time, bool) {
 			return start.Add(time.Second), since.Before(start.Add(time.Second))
 		},
@@ -32,7 +32,7 @@ func TestFailingPollDoesNotBlockTheClock(t *testing.T) {
 			return []actors.Report{{Org: org, What: actors.TakenBack, Reference: ledger.ID{9}}}, nil
 		},
 	}
-	f := openWith(t, func(f *fixture) { f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 	started := time.Now()
 	mustReturnSoon(t, "the clock is moved", func() {
 		if err := f.Runtime.Advance(start.Add(time.Hour)); err == nil {
@@ -52,7 +52,7 @@ func TestFailingPollDoesNotBlockTheClock(t *testing.T) {
 func TestHangingPollDoesNotDelayDueWork(t *testing.T) {
 	release := make(chan struct{})
 	began := make(chan struct{})
-	r := &fakeProvider{
+	rail := &fakeProvider{
 		next: func(since time.Time) (time.Time, bool) { return time.Unix(0, 0), since.IsZero() },
 		reversals: func(time.Time, time.Time) ([]actors.Report, error) {
 			close(began)
@@ -66,7 +66,7 @@ func TestHangingPollDoesNotDelayDueWork(t *testing.T) {
 			return actors.Outcome{Verdict: payment.VerdictCharged}
 		},
 	}
-	f := openWith(t, func(f *fixture) { f.realClock = true; f.useProvider(r) })
+	f := openWith(t, func(f *fixture) { f.realClock = true; f.useProvider(rail) })
 	defer close(release)
 	<-began
 	result, err := f.tryCreate(payment.Payment, "")
@@ -79,9 +79,9 @@ func TestHangingPollDoesNotDelayDueWork(t *testing.T) {
 // A chargeback that is reported before the payment's charge waits for the charge, even if the actor
 // panics.
 func TestReversalReportedBeforeTheChargeIsHandledAfterIt(t *testing.T) {
-	for _, panics := range []bool{false, true} {
-		var due atomic.Bool
-		r := &fakeProvider{
+	for _, actorPanics := range []bool{false, true} {
+		var isReported atomic.Bool
+		rail := &fakeProvider{
 			submit: func(context.Context, *actors.Call) actors.Outcome {
 				return actors.Outcome{Verdict: payment.VerdictUnknown}
 			},
@@ -90,24 +90,24 @@ func TestReversalReportedBeforeTheChargeIsHandledAfterIt(t *testing.T) {
 			},
 		}
 		var id ledger.ID
-		r.next = func(since time.Time) (time.Time, bool) { return start, due.Load() && since.IsZero() }
-		r.reversals = func(time.Time, time.Time) ([]actors.Report, error) {
+		rail.next = func(since time.Time) (time.Time, bool) { return start, isReported.Load() && since.IsZero() }
+		rail.reversals = func(time.Time, time.Time) ([]actors.Report, error) {
 			return []actors.Report{{Org: org, Terminal: uuid.UUID{0xaa, 0}, What: actors.TakenBack, Reference: id, Failure: payment.Failure{Detail: "chargeback"}}}, nil
 		}
-		f := openWith(t, func(f *fixture) { f.useProvider(r) })
+		f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 		id = f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-		due.Store(true)
+		isReported.Store(true)
 		f.advance(time.Second)
 		if got := f.readRecord(id).Status; got != payment.Charging {
 			t.Fatalf("%s", got)
 		}
-		if panics {
+		if actorPanics {
 			f.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 			f.Runtime.Quiesce()
 		}
 		f.advance(10 * time.Second)
 		if got := f.readRecord(id).Status; got != payment.Reversed || f.balance() != "100000 / 0" {
-			t.Errorf("panics %v: %s, balance %s", panics, got, f.balance())
+			t.Errorf("panics %v: %s, balance %s", actorPanics, got, f.balance())
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestRepeatedReversalReportsReturnAPaymentOnce(t *testing.T) {
 	id := f.create(payment.Payment, "4000000000000259", 70, "").Record.ID
 	declined := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	f.advance(time.Minute)
-	first := f.readRecord(id).ReturnID
+	returnID := f.readRecord(id).ReturnID
 	for range 3 {
 		f.restart() // after a restart all reports are requested again
 		f.advance(time.Second)
@@ -127,8 +127,8 @@ func TestRepeatedReversalReportsReturnAPaymentOnce(t *testing.T) {
 		f.reportReversal(declined)
 		f.reportReversal(uuid.UUID{7})
 	}
-	if r := f.readRecord(id); r.Status != payment.Reversed || r.ReturnID != first || f.balance() != "100000 / 0" {
-		t.Errorf("%s, return %v instead of %v, balance %s", r.Status, r.ReturnID, first, f.balance())
+	if r := f.readRecord(id); r.Status != payment.Reversed || r.ReturnID != returnID || f.balance() != "100000 / 0" {
+		t.Errorf("%s, return %v instead of %v, balance %s", r.Status, r.ReturnID, returnID, f.balance())
 	}
 	if got := f.readRecord(declined).Status; got != payment.Rejected {
 		t.Errorf("%s", got)

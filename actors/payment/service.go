@@ -112,7 +112,7 @@ func New(o Options) *Service {
 	})
 	o.Runtime.Wake(ledger.Transaction, func(d actors.Due) { s.registry.Tell(d.Key, d) })
 	for _, p := range o.Providers {
-		s.poll(p)
+		s.schedulePolls(p)
 	}
 	return s
 }
@@ -179,7 +179,7 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 	defer timer.Stop()
 	result, err := s.awaitFirstOutcome(org, partner, id, timer)
 	if err == nil {
-		err = undecided(result.Record)
+		err = refuseUndecided(result.Record)
 	}
 	if err != nil {
 		return Result{}, err

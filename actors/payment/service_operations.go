@@ -51,18 +51,18 @@ func (s *Service) Returned(org, id ledger.ID) (Result, error) {
 // If the rail cannot be asked, or does not answer within the create-wait, Current returns the
 // transaction's current state. The error is NotFound, or the store's.
 func (s *Service) Current(c Command, onPayerPage bool) (Result, error) {
-	found, err := s.Find(c.Org, c.ID)
+	stored, err := s.Find(c.Org, c.ID)
 	switch {
-	case err == nil && c.Partner != 0 && found.Record.Partner != c.Partner:
+	case err == nil && c.Partner != 0 && stored.Record.Partner != c.Partner:
 		return Result{}, errNotFound()
-	case err != nil || !found.Record.Ended(ledger.MicrosOf(s.rt.Clock.Now()), onPayerPage):
-		return found, err
+	case err != nil || !stored.Record.Ended(ledger.MicrosOf(s.rt.Clock.Now()), onPayerPage):
+		return stored, err
 	}
 	c.Key = actors.Key{}
 	if result, err := s.operate(c, &operation{kind: opReissue, onPayerPage: onPayerPage}); err == nil {
 		return result, nil
 	}
-	return found, nil
+	return stored, nil
 }
 
 // operate sends an operation to its transaction's actor, which wipes the operation's secrets. If the
@@ -75,7 +75,7 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 	}
 	if repeated {
 		m.wipe()
-		return m.replayed(s.replay(c.Org, partner, c.ID, &c.Key))
+		return m.replyToRepetition(s.replay(c.Org, partner, c.ID, &c.Key))
 	}
 	timer := time.NewTimer(s.createWait)
 	defer timer.Stop()
@@ -89,7 +89,7 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 	case !answered:
 		return s.replyAfterWait(&c, m)
 	case r.existing != (ledger.ID{}):
-		return m.replayed(s.replay(c.Org, partner, c.ID, &c.Key))
+		return m.replyToRepetition(s.replay(c.Org, partner, c.ID, &c.Key))
 	}
 	if r.err != nil {
 		s.storeLateCancel(&c, m)
@@ -104,7 +104,7 @@ func (s *Service) storeLateCancel(c *Command, m *operation) {
 	if m.kind != opCancel {
 		return
 	}
-	if _, used, err := s.findByKey(c.Org, &c.Key); err != nil || !used {
+	if _, keyUsed, err := s.findByKey(c.Org, &c.Key); err != nil || !keyUsed {
 		return
 	}
 	if found, err := s.Find(c.Org, c.ID); err == nil && found.Record.Status == payment.Charged {
@@ -124,16 +124,16 @@ func (s *Service) replyAfterWait(c *Command, m *operation) (Result, error) {
 	if err != nil || c.Key.IsZero() {
 		return result, err
 	}
-	if _, used, err := s.findByKey(c.Org, &c.Key); err != nil || !used {
+	if _, keyUsed, err := s.findByKey(c.Org, &c.Key); err != nil || !keyUsed {
 		return Result{}, ledger.Refuse(op, ledger.Unavailable, "it is not stored yet; ask again with the same key")
 	}
 	return s.storeReply(c.Org, &c.Key, result)
 }
 
-// undecided returns a refusal if the provider has not answered the record's refund yet. Such a record
+// refuseUndecided returns a refusal if the provider has not answered the record's refund yet. Such a record
 // still has its final status, and a caller who repeats the refund after a kill would conclude from it
 // that no refund was made. No reply is stored for the key, so a later repetition can get the result.
-func undecided(r *payment.Record) error {
+func refuseUndecided(r *payment.Record) error {
 	if r.Op == nil || r.Op.Kind != payment.OpRefund || r.Op.Late || r.Op.Answered {
 		return nil
 	}
@@ -158,14 +158,14 @@ func (s *Service) findPartner(c *Command) (partner int64, repeated bool, err err
 
 // replayed turns a replayed result into the reply to the repeated operation: a cancel that was refused
 // because the charge had settled is refused again.
-func (m *operation) replayed(r Result, err error) (Result, error) {
+func (m *operation) replyToRepetition(r Result, err error) (Result, error) {
 	if err == nil && m.kind == opCancel && r.Record.Status == payment.Charged {
-		return Result{Replay: true}, settledFirst()
+		return Result{Replay: true}, errSettledFirst()
 	}
 	return r, err
 }
 
-// settledFirst is the error of a cancel that came too late.
-func settledFirst() error {
+// errSettledFirst is the error of a cancel that came too late.
+func errSettledFirst() error {
 	return ledger.Refuse("payment.Cancel", ledger.NotReversible, "the provider has settled it")
 }

@@ -16,42 +16,42 @@ import (
 func TestSandboxCardsLeadToTheirDocumentedOutcomes(t *testing.T) {
 	f := open(t)
 	for _, row := range []struct {
-		kind         payment.Type
-		card         string
-		status       payment.Status
-		text         string
-		path         string
-		after        time.Duration
-		later        payment.Status
-		moved, found string
+		kind        payment.Type
+		card        string
+		status      payment.Status
+		failure     string
+		path        string
+		wait        time.Duration
+		laterStatus payment.Status
+		balance     string
 	}{
-		{payment.Payment, "4242424242424242", "charged", "", "created new authorizing charging charged", 0, "charged", "100070 / 0", ""},
-		{payment.Payment, "4000000000000002", "rejected", "card_declined", "created new authorizing rejected", 0, "rejected", "100070 / 0", ""},
-		{payment.Payment, "4000000000009995", "rejected", "insufficient_funds", "created new authorizing rejected", 0, "rejected", "100070 / 0", ""},
-		{payment.Payment, "4000000000000069", "rejected", "expired_card", "created new authorizing rejected", 0, "rejected", "100070 / 0", ""},
-		{payment.Payment, "4000000000000119", "failed", "processing_error", "created new authorizing charging failed", 0, "failed", "100070 / 0", ""},
-		{payment.Payment, "4000000000000077", "charging", "", "created new authorizing charging", 5 * time.Second, "charged", "100140 / 0", ""},
-		{payment.Payment, "4000000000000341", "charging", "", "created new authorizing charging", 10 * time.Second, "charged", "100210 / 0", ""},
-		{payment.Payment, "4000000000000259", "charged", "", "created new authorizing charging charged", 60 * time.Second, "reversed", "100210 / 0", ""},
-		{payment.Payout, "4242424242424242", "charged", "", "created new authorizing charging charged", 0, "charged", "100140 / 0", ""},
-		{payment.Payout, "4000000000000002", "rejected", "card_declined", "created new authorizing rejected", 0, "rejected", "100140 / 0", ""},
-		{payment.Payout, "4000000000000119", "failed", "processing_error", "created new authorizing charging failed", 0, "failed", "100140 / 0", ""},
-		{payment.Payout, "4000000000000341", "charging", "", "created new authorizing charging", 10 * time.Second, "charged", "100070 / 0", ""},
+		{payment.Payment, "4242424242424242", "charged", "", "created new authorizing charging charged", 0, "charged", "100070 / 0"},
+		{payment.Payment, "4000000000000002", "rejected", "card_declined", "created new authorizing rejected", 0, "rejected", "100070 / 0"},
+		{payment.Payment, "4000000000009995", "rejected", "insufficient_funds", "created new authorizing rejected", 0, "rejected", "100070 / 0"},
+		{payment.Payment, "4000000000000069", "rejected", "expired_card", "created new authorizing rejected", 0, "rejected", "100070 / 0"},
+		{payment.Payment, "4000000000000119", "failed", "processing_error", "created new authorizing charging failed", 0, "failed", "100070 / 0"},
+		{payment.Payment, "4000000000000077", "charging", "", "created new authorizing charging", 5 * time.Second, "charged", "100140 / 0"},
+		{payment.Payment, "4000000000000341", "charging", "", "created new authorizing charging", 10 * time.Second, "charged", "100210 / 0"},
+		{payment.Payment, "4000000000000259", "charged", "", "created new authorizing charging charged", 60 * time.Second, "reversed", "100210 / 0"},
+		{payment.Payout, "4242424242424242", "charged", "", "created new authorizing charging charged", 0, "charged", "100140 / 0"},
+		{payment.Payout, "4000000000000002", "rejected", "card_declined", "created new authorizing rejected", 0, "rejected", "100140 / 0"},
+		{payment.Payout, "4000000000000119", "failed", "processing_error", "created new authorizing charging failed", 0, "failed", "100140 / 0"},
+		{payment.Payout, "4000000000000341", "charging", "", "created new authorizing charging", 10 * time.Second, "charged", "100070 / 0"},
 	} {
 		name := fmt.Sprintf("%v with %s", row.kind, row.card)
 		result := f.create(row.kind, row.card, 70, "")
-		if result.Record.Status != row.status || failureText(result.Record.Failure) != row.text {
-			t.Errorf("%s: %s %q, want %s %q", name, result.Record.Status, failureText(result.Record.Failure), row.status, row.text)
+		if result.Record.Status != row.status || failureText(result.Record.Failure) != row.failure {
+			t.Errorf("%s: %s %q, want %s %q", name, result.Record.Status, failureText(result.Record.Failure), row.status, row.failure)
 		}
 		if got := f.statusPath(result.Record.ID); got != row.path {
 			t.Errorf("%s: went through %s, want %s", name, got, row.path)
 		}
-		f.advance(row.after)
-		if got := f.readRecord(result.Record.ID).Status; got != row.later {
-			t.Errorf("%s: %s after %v, want %s", name, got, row.after, row.later)
+		f.advance(row.wait)
+		if got := f.readRecord(result.Record.ID).Status; got != row.laterStatus {
+			t.Errorf("%s: %s after %v, want %s", name, got, row.wait, row.laterStatus)
 		}
-		if got := f.balance(); got != row.moved {
-			t.Errorf("%s: balance %s, want %s", name, got, row.moved)
+		if got := f.balance(); got != row.balance {
+			t.Errorf("%s: balance %s, want %s", name, got, row.balance)
 		}
 		if n := f.callCount(result.Record.ID); n != 1 {
 			t.Errorf("%s: %d provider calls", name, n)
@@ -64,17 +64,17 @@ func TestReturnIsATransactionThatMirrorsTheCharge(t *testing.T) {
 	original := f.create(payment.Payment, "4000000000000259", 70, "r1").Record
 	f.advance(time.Minute)
 	original = f.readRecord(original.ID)
-	reloaded := f.readRecord(original.ReturnID)
-	if reloaded.Type != payment.Payout || reloaded.Status != payment.Charged || reloaded.Amount != original.Amount || reloaded.ReversalOf != original.ID {
-		t.Errorf("the return is %+v", reloaded)
+	returnRecord := f.readRecord(original.ReturnID)
+	if returnRecord.Type != payment.Payout || returnRecord.Status != payment.Charged || returnRecord.Amount != original.Amount || returnRecord.ReversalOf != original.ID {
+		t.Errorf("the return is %+v", returnRecord)
 	}
-	v := f.Journal.View()
-	defer v.Close()
-	charge, _, err := v.Record(org, ledger.Source{Kind: ledger.Transaction, ID: original.ID})
+	view := f.Journal.View()
+	defer view.Close()
+	charge, _, err := view.Record(org, ledger.Source{Kind: ledger.Transaction, ID: original.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = v.SourceEvents(org, ledger.Source{Kind: ledger.Transaction, ID: reloaded.ID}, func(e ledger.Event) (bool, error) {
+	err = view.SourceEvents(org, ledger.Source{Kind: ledger.Transaction, ID: returnRecord.ID}, func(e ledger.Event) (bool, error) {
 		if e.Entry == nil || e.Entry.Reverses != charge.Stamp.Settled {
 			t.Errorf("the return's entry is %+v, the charge is event %d", e.Entry, charge.Stamp.Settled)
 		}
@@ -102,17 +102,17 @@ func TestConcurrentCreatesOfOneTxIDMakeOneCall(t *testing.T) {
 		}()
 	}
 	wg.Wait()
-	firsts := 0
+	originals := 0
 	for _, r := range results {
 		if r.Record == nil || r.Record.ID != results[0].Record.ID || r.Record.Status != payment.Charged {
 			t.Fatalf("an answer is %+v", r.Record)
 		}
 		if !r.Replay {
-			firsts++
+			originals++
 		}
 	}
-	if n := f.callCount(results[0].Record.ID); n != 1 || firsts != 1 {
-		t.Errorf("%d provider calls, %d answers that are no replay", n, firsts)
+	if n := f.callCount(results[0].Record.ID); n != 1 || originals != 1 {
+		t.Errorf("%d provider calls, %d answers that are no replay", n, originals)
 	}
 }
 
@@ -164,8 +164,8 @@ func TestConcurrentPayoutsNeverOverdraw(t *testing.T) {
 
 func TestAmountsThatCouldOverflowATotalAreRejected(t *testing.T) {
 	f := open(t)
-	huge := "1" + strings.Repeat("0", 72)
-	for amount, want := range map[string]string{huge: "", huge[:72] + "01": "amount out of range"} {
+	largest := "1" + strings.Repeat("0", 72)
+	for amount, want := range map[string]string{largest: "", largest[:72] + "01": "amount out of range"} {
 		c := request(payment.Payment, "4242424242424242", 1, "")
 		c.Partner, c.Request.Amount = f.partner, money.MustParse(amount)
 		result, err := f.Create(c)
@@ -177,7 +177,7 @@ func TestAmountsThatCouldOverflowATotalAreRejected(t *testing.T) {
 		}
 	}
 	c := request(payment.Payout, "4242424242424242", 1, "")
-	c.Partner, c.Request.Amount = f.partner, money.MustParse(huge)
+	c.Partner, c.Request.Amount = f.partner, money.MustParse(largest)
 	result, err := f.Create(c)
 	if err != nil || result.Record.Status != payment.Charged {
 		t.Errorf("a payout of the largest amount, out of what was paid in: %v, %v", result.Record, err)

@@ -22,15 +22,15 @@ type transaction struct {
 	record  *payment.Record // nil: not loaded, or not created yet
 	stamp   posting.Stamp
 
-	create     *create             // until its Change is durable or refused
-	admission  admission.Admission // until its Change is durable
-	delayedDue *actors.Due         // due work that arrived while the velocity limits were being checked
-	submission submission
-	decision   payment.Decision // the decision that is being made durable; afterwards only its Counters, whose memory is reused
-	cause      any              // the message that is being admitted or decided on; it is handled again if the writer refuses the decision
-	stashed    []*operation     // operations that wait for the answer to the provider call in progress
-	waiters    []*caller
-	deferred   deferred
+	create            *create             // until its Change is durable or refused
+	admission         admission.Admission // until its Change is durable
+	delayedDue        *actors.Due         // due work that arrived while the velocity limits were being checked
+	submission        submission
+	decision          payment.Decision // the decision that is being made durable; afterwards only its Counters, whose memory is reused
+	cause             any              // the message that is being admitted or decided on; it is handled again if the writer refuses the decision
+	stashedOperations []*operation     // operations that wait for the answer to the provider call in progress
+	waiters           []*caller
+	deferred          deferred
 }
 
 // submission has the values that are passed to the provider and never stored.
@@ -90,16 +90,16 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 // stays in the queue while it is handled, so that after a panic Failed answers it too.
 func (t *transaction) resume(c *actors.Context) {
 	t.resumeDeferred(c)
-	for len(t.stashed) > 0 && c.Expecting() == 0 && !c.Committing() {
-		t.operate(c, t.stashed[0])
-		t.stashed = slices.Delete(t.stashed, 0, 1)
+	for len(t.stashedOperations) > 0 && c.Expecting() == 0 && !c.Committing() {
+		t.operate(c, t.stashedOperations[0])
+		t.stashedOperations = slices.Delete(t.stashedOperations, 0, 1)
 	}
 }
 
 // Idle implements actors.Behaviour.
 func (t *transaction) Idle() bool {
 	t.dropStoppedWaiters()
-	return t.create == nil && len(t.waiters) == 0 && t.deferred.settled == nil && t.deferred.takenBack == nil && len(t.stashed) == 0
+	return t.create == nil && len(t.waiters) == 0 && t.deferred.settled == nil && t.deferred.takenBack == nil && len(t.stashedOperations) == 0
 }
 
 // dropStoppedWaiters removes the callers that have stopped waiting.
@@ -117,7 +117,7 @@ func (t *transaction) Failed(*actors.Context) {
 	if m, ok := t.cause.(*operation); ok {
 		m.Refuse(failure)
 	}
-	for _, m := range t.stashed {
+	for _, m := range t.stashedOperations {
 		m.Refuse(failure)
 	}
 	for _, w := range t.waiters {
@@ -231,7 +231,7 @@ func (t *transaction) decisionContext(c *actors.Context) payment.DecisionContext
 func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt) {
 	decision, cause := t.decision, t.cause
 	if r.Err != nil {
-		t.refused(c, cause, r)
+		t.onRefusal(c, cause, r)
 		if !c.Committing() {
 			t.decision = payment.Decision{}
 			if !t.admission.Waits() {
@@ -277,7 +277,7 @@ func (t *transaction) askAfterCommit(c *actors.Context, ask payment.Ask) {
 }
 
 // refused handles again the message whose decision the writer has refused.
-func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
+func (t *transaction) onRefusal(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if !errors.As(r.Err, &refusal) {
 		t.abort(cause, r.Err)
@@ -334,7 +334,7 @@ func (t *transaction) answerWaiters(c *actors.Context) {
 		case w.waitsForCall && (c.Expecting() > 0 || c.Committing()):
 			return false
 		case w.isCancel && t.record.Status == payment.Charged:
-			w.answer(reply{err: settledFirst()})
+			w.answer(reply{err: errSettledFirst()})
 		default:
 			w.answer(r)
 		}

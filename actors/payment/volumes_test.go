@@ -11,11 +11,11 @@ import (
 )
 
 // wantPayment pays an amount of a currency and checks the result.
-func (f *fixture) wantPayment(currency money.Currency, amount uint64, want string) {
+func (f *fixture) wantPayment(currency money.Currency, amount uint64, wantFailure string) {
 	f.t.Helper()
 	r := f.mustRecord(f.createWith(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.Asset.Currency = currency }))
-	if failureText(r.Failure) != want {
-		f.t.Errorf("%d %s: %s %q, want %q", amount, currency, r.Status, failureText(r.Failure), want)
+	if failureText(r.Failure) != wantFailure {
+		f.t.Errorf("%d %s: %s %q, want %q", amount, currency, r.Status, failureText(r.Failure), wantFailure)
 	}
 }
 
@@ -29,21 +29,21 @@ func TestChangedVolumeLimitAppliesToTheNextPayment(t *testing.T) {
 	f := openWithLimits(t, l)
 	f.wantCreated(good, 60, payment.Charged, "")
 	f.wantCreated(good, 60, payment.Rejected, "limit exceeded: daily_volume")
-	wider := *l
-	wider.MaxAmount = money.FromUint64(150) // the same limit, changed
-	f.limits = []*directory.Limit{&wider}
+	widerLimit := *l
+	widerLimit.MaxAmount = money.FromUint64(150) // the same limit, changed
+	f.limits = []*directory.Limit{&widerLimit}
 	f.wantCreated(good, 60, payment.Charged, "")
-	month := limit(directory.MonthlyVolume, 20, nil)
-	f.limits = []*directory.Limit{&wider, month}
+	monthlyLimit := limit(directory.MonthlyVolume, 20, nil)
+	f.limits = []*directory.Limit{&widerLimit, monthlyLimit}
 	f.wantCreated(good, 30, payment.Rejected, "limit exceeded: monthly_volume")
 	f.wantCreated(good, 20, payment.Charged, "")
-	f.wantUsage(&wider, "", "140 0 10")
-	f.wantUsage(month, "", "20 0 0")
-	f.limits = []*directory.Limit{month}
+	f.wantUsage(&widerLimit, "", "140 0 10")
+	f.wantUsage(monthlyLimit, "", "20 0 0")
+	f.limits = []*directory.Limit{monthlyLimit}
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: monthly_volume")
 	f.limits = nil
 	f.wantCreated(good, 1_000, payment.Charged, "")
-	f.wantUsage(&wider, "", "140 0 10")
+	f.wantUsage(&widerLimit, "", "140 0 10")
 }
 
 // Each payment counts towards the partner's limits of the payment's currency, in any order of the
@@ -77,9 +77,9 @@ func TestEachPaymentCountsTowardsTheLimitsOfItsCurrency(t *testing.T) {
 // A volume limit of the partner applies together with one of the card. The first limit that is full is
 // the reason for the rejection.
 func TestVolumeLimitsOfPartnerAndCardBothApply(t *testing.T) {
-	month := limit(directory.MonthlyVolume, 150, nil)
-	day := limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Scope = directory.ScopeCard })
-	f := openWithLimits(t, month, day)
+	monthlyLimit := limit(directory.MonthlyVolume, 150, nil)
+	dailyLimit := limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Scope = directory.ScopeCard })
+	f := openWithLimits(t, monthlyLimit, dailyLimit)
 	pay := func(fingerprint string, amount uint64, want string) {
 		t.Helper()
 		r := f.mustRecord(f.createWith(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.CardFingerprint = fingerprint }))
@@ -93,25 +93,25 @@ func TestVolumeLimitsOfPartnerAndCardBothApply(t *testing.T) {
 	pay("b", 30, "")
 	pay("", 20, "")
 	pay("", 1, "limit exceeded: monthly_volume")
-	f.wantUsage(month, "", "150 0 0")
-	f.wantUsage(day, "a", "100 0 0")
-	f.wantUsage(day, "b", "30 0 70")
+	f.wantUsage(monthlyLimit, "", "150 0 0")
+	f.wantUsage(dailyLimit, "a", "100 0 0")
+	f.wantUsage(dailyLimit, "b", "30 0 70")
 }
 
 // Volumes that were reserved before a restart are released and settled after it.
 func TestVolumesAreReleasedAndSettledAfterARestart(t *testing.T) {
-	day, month := limit(directory.DailyVolume, 200, nil), limit(directory.MonthlyVolume, 300, nil)
+	dailyLimit, monthlyLimit := limit(directory.DailyVolume, 200, nil), limit(directory.MonthlyVolume, 300, nil)
 	f := openWith(t, func(f *fixture) {
-		f.limits = []*directory.Limit{day, month}
+		f.limits = []*directory.Limit{dailyLimit, monthlyLimit}
 		f.changeTerminal(0, twoPhase)
 	})
 	captured, cancelled := f.create(payment.Payment, good, 100, "").Record, f.create(payment.Payment, good, 70, "").Record
 	f.restart()
-	f.wantUsage(day, "", "0 170 30")
+	f.wantUsage(dailyLimit, "", "0 170 30")
 	f.mustRecord(f.Commit(amountCommand(captured.ID, 60)))
 	f.mustRecord(f.Cancel(partnerCommand(cancelled.ID)))
-	f.wantUsage(day, "", "60 0 140")
-	f.wantUsage(month, "", "60 0 240")
+	f.wantUsage(dailyLimit, "", "60 0 140")
+	f.wantUsage(monthlyLimit, "", "60 0 240")
 }
 
 // All of a partner's limits apply, even if there are more than directory.MaxLimits of them.

@@ -46,25 +46,25 @@ func (r reissuingWitness) Reissue(ctx context.Context, q *actors.Question) actor
 
 // withCapabilities makes the witness implement reportScheduler and Reissuer if the wrapped provider does.
 func withCapabilities(w *witness, wrapped actors.Provider) actors.Provider {
-	t, reports := wrapped.(reportScheduler)
-	r, reissues := wrapped.(paymentactor.Reissuer)
+	scheduler, hasScheduler := wrapped.(reportScheduler)
+	reissuer, hasReissuer := wrapped.(paymentactor.Reissuer)
 	switch {
-	case reports && reissues:
+	case hasScheduler && hasReissuer:
 		return struct {
 			*witness
 			reportScheduler
 			reissuingWitness
-		}{w, t, reissuingWitness{r, w}}
-	case reports:
+		}{w, scheduler, reissuingWitness{reissuer, w}}
+	case hasScheduler:
 		return struct {
 			*witness
 			reportScheduler
-		}{w, t}
-	case reissues:
+		}{w, scheduler}
+	case hasReissuer:
 		return struct {
 			*witness
 			reissuingWitness
-		}{w, reissuingWitness{r, w}}
+		}{w, reissuingWitness{reissuer, w}}
 	}
 	return w
 }
@@ -84,7 +84,7 @@ type callHistory struct {
 	notFoundInARow map[ledger.ID]int                       // guarded by mu: how often in a row the provider has said that the last submission never arrived
 }
 
-func (s *callHistory) beginRequest(t testing.TB, j *posting.Journal, id ledger.ID) (leave func()) {
+func (s *callHistory) beginRequest(t testing.TB, j *posting.Journal, id ledger.ID) (endRequest func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.active[j] == nil {
@@ -116,12 +116,12 @@ func (s *callHistory) recordCall(t testing.TB, c callID) {
 func (s *callHistory) recordAnswer(id callID, o actors.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	charge := id.operation == actors.Pay || id.operation == actors.PayOut
+	isCharge := id.operation == actors.Pay || id.operation == actors.PayOut
 	switch {
-	case !charge && o.Verdict == payment.VerdictNotFound:
+	case !isCharge && o.Verdict == payment.VerdictNotFound:
 		s.notFoundInARow[id.reference]++
 	case o.Verdict == payment.VerdictUnknown || o.Verdict == payment.VerdictNotSent: // the provider did not answer
-	case charge && (o.Verdict == payment.VerdictReady || o.Verdict == payment.VerdictAction):
+	case isCharge && (o.Verdict == payment.VerdictReady || o.Verdict == payment.VerdictAction):
 		s.notFoundInARow[id.reference] = 2
 	default:
 		delete(s.notFoundInARow, id.reference)
@@ -148,7 +148,7 @@ func (w *witness) Submit(ctx context.Context, call *actors.Call) actors.Outcome 
 	w.fixture.history.recordCall(w.fixture.t, callID{call.Terminal.ID, call.Reference, call.Operation, call.Request})
 	defer w.fixture.history.beginRequest(w.fixture.t, w.journal, call.Reference)()
 	w.requireIntent(call)
-	if _, bounded := ctx.Deadline(); !bounded {
+	if _, hasDeadline := ctx.Deadline(); !hasDeadline {
 		w.fixture.t.Errorf("%v %v has all the time in the world", call.Operation, call.Reference)
 	}
 	switch {
@@ -177,11 +177,11 @@ func (w *witness) requireIntent(call *actors.Call) {
 		w.fixture.t.Error(err)
 		return
 	}
-	intent := r.Op != nil && r.Op.Request == call.Request
+	hasIntent := r.Op != nil && r.Op.Request == call.Request
 	if call.Operation == actors.Pay || call.Operation == actors.PayOut {
-		intent = r.Status == payment.Authorizing && call.Request == ledger.ID{}
+		hasIntent = r.Status == payment.Authorizing && call.Request == ledger.ID{}
 	}
-	if !intent || r.Terminal != call.Terminal.ID {
+	if !hasIntent || r.Terminal != call.Terminal.ID {
 		w.fixture.t.Errorf("%v of %v is made without an intent: the record is %s, its operation %+v", call.Operation, call.Reference, r.Status, r.Op)
 	}
 }
@@ -237,7 +237,7 @@ func (f *fixture) checkStoredState() {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	keep := make(map[ledger.ID]bool)
+	needsCard := make(map[ledger.ID]bool)
 	f.transactions(v, func(r *payment.Record, s posting.Stamp) {
 		if needsWakeup(r) != (s.Due != 0) {
 			f.t.Errorf("%v %v is %s with operation %+v and due at %d", r.Type, r.ID, r.Status, r.Op, s.Due)
@@ -246,18 +246,18 @@ func (f *fixture) checkStoredState() {
 			f.t.Errorf("%v is %s and keeps action %+v, card %v", r.ID, r.Status, r.Action, r.KeepCard)
 		}
 		if r.KeepCard {
-			keep[r.ID] = true
+			needsCard[r.ID] = true
 		}
 	})
 	err := v.SealedRows(org, func(s ledger.Source, sealed []byte) (bool, error) {
 		card, err := f.Keyring.OpenCard(sealed, append(org[:], s.ID[:]...))
-		if err != nil || len(card.Number) == 0 || len(card.CVV) != 0 || !keep[s.ID] {
-			f.t.Errorf("%v has a sealed card (needed: %v, %v)", s.ID, keep[s.ID], err)
+		if err != nil || len(card.Number) == 0 || len(card.CVV) != 0 || !needsCard[s.ID] {
+			f.t.Errorf("%v has a sealed card (needed: %v, %v)", s.ID, needsCard[s.ID], err)
 		}
-		delete(keep, s.ID)
+		delete(needsCard, s.ID)
 		return true, nil
 	})
-	if err != nil || len(keep) > 0 {
-		f.t.Errorf("sealed cards are missing for %v (%v)", slices.Collect(maps.Keys(keep)), err)
+	if err != nil || len(needsCard) > 0 {
+		f.t.Errorf("sealed cards are missing for %v (%v)", slices.Collect(maps.Keys(needsCard)), err)
 	}
 }

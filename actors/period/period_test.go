@@ -33,10 +33,10 @@ type fixture struct {
 
 func openFixture(t *testing.T) *fixture {
 	t.Helper()
-	o := &fixture{World: testkit.NewWorld(t, startTime), t: t, org: uuid.New()}
-	o.start()
-	o.book(0)
-	return o
+	f := &fixture{World: testkit.NewWorld(t, startTime), t: t, org: uuid.New()}
+	f.start()
+	f.book(0)
+	return f
 }
 
 func (f *fixture) start() {
@@ -113,11 +113,11 @@ func (f *fixture) balanceHash(m period.Month) [32]byte {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	sum, _, err := balances.AtMonthEnd(v, f.org, m)
+	hash, _, err := balances.AtMonthEnd(v, f.org, m)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return sum
+	return hash
 }
 
 func TestClosedMonthAgreesWithItsEventAndRecord(t *testing.T) {
@@ -132,7 +132,7 @@ func TestClosedMonthAgreesWithItsEventAndRecord(t *testing.T) {
 			t.Errorf("%+v is stored, %v; %+v was told", stored, err, closed)
 		}
 		e, _, _, err := v.Event(f.org, closed.Seq)
-		if m, sum, ok := period.ReadEvent(&e); err != nil || !ok || m != september || sum != closed.BalanceHash || e.Booked != closed.At {
+		if m, hash, ok := period.ReadEvent(&e); err != nil || !ok || m != september || hash != closed.BalanceHash || e.Booked != closed.At {
 			t.Errorf("%+v, %v", e, err)
 		}
 		v.Close()
@@ -172,16 +172,16 @@ func TestNothingIsClosedBeforeTheBooksBegan(t *testing.T) {
 func TestMonthWithDueItemsIsNotClosed(t *testing.T) {
 	f := openFixture(t)
 	pending := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
-	move := func(expect uint64, due ledger.Micros) {
+	setDue := func(version uint64, due ledger.Micros) {
 		f.MustSubmit(&posting.Change{Steps: []posting.Step{{
-			Org: f.org, Source: pending, Expect: expect, Record: []byte{1}, Due: due, Events: []ledger.Event{{Name: "wait", To: "waiting"}},
+			Org: f.org, Source: pending, Expect: version, Record: []byte{1}, Due: due, Events: []ledger.Event{{Name: "wait", To: "waiting"}},
 		}}})
 	}
-	move(0, september.End()-1)
+	setDue(0, september.End()-1)
 	f.setClockAfter(september) // the runtime does not notice, as after a sleep of the machine: it wakes nothing and reads no due items
 	_, err := f.close(september)
 	f.wantCode(err, ledger.Conflict)
-	move(1, (september + 1).End())
+	setDue(1, (september + 1).End())
 	f.mustClose(september)
 }
 
@@ -201,7 +201,7 @@ func TestClosingIsComputedAgainAfterALateEntry(t *testing.T) {
 			f.wantCode(err, ledger.Unavailable)
 		}
 	}
-	if made := f.mustClose(september); reads != 2 || made.BalanceHash != f.balanceHash(september) {
+	if closed := f.mustClose(september); reads != 2 || closed.BalanceHash != f.balanceHash(september) {
 		t.Errorf("it was read %d times", reads)
 	}
 	f.wantCode(f.submit(september.Last()), ledger.Invalid)
@@ -252,13 +252,13 @@ func TestRepeatedRequestGetsItsClosedMonth(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september + 1)
 	request := Close{Org: f.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
-	first, err := f.service.Close(request)
-	if err != nil || first.Replay {
-		t.Fatal(first, err)
+	firstResult, err := f.service.Close(request)
+	if err != nil || firstResult.Replay {
+		t.Fatal(firstResult, err)
 	}
 	f.mustClose(september + 1)
 	repeated, err := f.service.Close(request)
-	if err != nil || !repeated.Replay || *repeated.Record != *first.Record {
+	if err != nil || !repeated.Replay || *repeated.Record != *firstResult.Record {
 		t.Errorf("%+v, %v", repeated, err)
 	}
 	request.Month, request.Key.Hash = september+1, [32]byte{2}
@@ -268,37 +268,37 @@ func TestRepeatedRequestGetsItsClosedMonth(t *testing.T) {
 
 // Of 64 concurrent closings of a month one succeeds; with the same key all get its result.
 func TestConcurrentRequestsCloseAMonthOnce(t *testing.T) {
-	for _, keyed := range []bool{false, true} {
+	for _, hasKey := range []bool{false, true} {
 		f := openFixture(t)
 		f.setClockAfter(september)
-		var running sync.WaitGroup
+		var callers sync.WaitGroup
 		results := make(chan Result, 64)
 		for range 64 {
-			running.Go(func() {
+			callers.Go(func() {
 				c := Close{Org: f.org, Month: september}
-				if keyed {
+				if hasKey {
 					c.Key = actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}
 				}
 				r, err := f.service.Close(c)
 				switch {
 				case err == nil:
 					results <- r
-				case keyed || !ledger.IsRefusal(err, ledger.Conflict):
-					t.Errorf("keyed %v: %v", keyed, err)
+				case hasKey || !ledger.IsRefusal(err, ledger.Conflict):
+					t.Errorf("keyed %v: %v", hasKey, err)
 				}
 			})
 		}
-		running.Wait()
+		callers.Wait()
 		close(results)
-		closed, repeated := 0, 0
+		closings, replies := 0, 0
 		for r := range results {
-			repeated++
+			replies++
 			if !r.Replay {
-				closed++
+				closings++
 			}
 		}
-		if want := map[bool]int{false: 1, true: 64}[keyed]; closed != 1 || repeated != want {
-			t.Errorf("keyed %v: %d have closed it and %d were told so", keyed, closed, repeated)
+		if want := map[bool]int{false: 1, true: 64}[hasKey]; closings != 1 || replies != want {
+			t.Errorf("keyed %v: %d have closed it and %d were told so", hasKey, closings, replies)
 		}
 	}
 }
@@ -308,15 +308,15 @@ func TestRequestGetsTheMonthThatItsKeyClosedMeanwhile(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
 	request := Close{Org: f.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
-	var first Result
+	var firstResult Result
 	f.service.afterRead = func() {
 		var err error
-		if first, err = New(f.service.rt).Close(request); err != nil || first.Replay {
-			t.Fatal(first, err)
+		if firstResult, err = New(f.service.rt).Close(request); err != nil || firstResult.Replay {
+			t.Fatal(firstResult, err)
 		}
 	}
 	repeated, err := f.service.Close(request)
-	if err != nil || !repeated.Replay || *repeated.Record != *first.Record {
+	if err != nil || !repeated.Replay || *repeated.Record != *firstResult.Record {
 		t.Errorf("%+v, %v", repeated, err)
 	}
 }
@@ -384,7 +384,7 @@ func TestKeyWithoutAClosedMonthIsAnError(t *testing.T) {
 		Steps: []posting.Step{{Org: f.org, Source: ledger.Source{Kind: ledger.User, ID: uuid.New()}, Record: []byte{1},
 			Events: []ledger.Event{{Name: "create", To: "active"}}}},
 	})
-	if _, err := f.service.Close(Close{Org: f.org, Month: september, Key: key}); !errors.Is(err, errClaim) {
+	if _, err := f.service.Close(Close{Org: f.org, Month: september, Key: key}); !errors.Is(err, errDamagedClaim) {
 		t.Errorf("%v", err)
 	}
 }

@@ -54,14 +54,14 @@ type Result struct {
 func (s *Service) Close(c Close) (Result, error) {
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
-	if r, found, err := s.closedWithKey(&c); found || err != nil {
+	if r, found, err := s.findClosedByKey(&c); found || err != nil {
 		return r, err
 	}
 	select {
 	case s.balanceTurn <- struct{}{}:
 		defer func() { <-s.balanceTurn }()
 	case <-timer.C:
-		return Result{}, timedOut()
+		return Result{}, errTimedOut()
 	}
 	for try := range maxTries {
 		if try == 1 {
@@ -69,7 +69,7 @@ func (s *Service) Close(c Close) (Result, error) {
 		}
 		record, change, err := s.prepare(&c)
 		if err != nil {
-			return s.closedWithKeyOr(&c, err)
+			return s.closedByKeyOrRefusal(&c, err)
 		}
 		if s.afterRead != nil {
 			s.afterRead()
@@ -83,17 +83,17 @@ func (s *Service) Close(c Close) (Result, error) {
 				return Result{Record: record}, nil
 			}
 			if !ledger.IsRefusal(r.Err, ledger.StaleVersion) {
-				return s.closedWithKeyOr(&c, refusedBy(r.Err))
+				return s.closedByKeyOrRefusal(&c, toClientRefusal(r.Err))
 			}
 		case <-timer.C:
-			return Result{}, timedOut()
+			return Result{}, errTimedOut()
 		}
 	}
 	return Result{}, ledger.Refuse("period.Close", ledger.Unavailable, "something is dated into %v all the time: ask again", c.Month)
 }
 
-// refusedBy translates the writer's refusal for the client.
-func refusedBy(err error) error {
+// toClientRefusal translates the writer's refusal for the client.
+func toClientRefusal(err error) error {
 	var refusal *ledger.Refusal
 	if errors.As(err, &refusal) && refusal.Code == ledger.Conflict && refusal.Detail == ledger.UnderWayKey {
 		return ledger.Refuse("period.Close", ledger.Conflict, "a distribution to the holders of certificates is under way: ask again when it is done")
@@ -101,7 +101,7 @@ func refusedBy(err error) error {
 	return err
 }
 
-func timedOut() error {
+func errTimedOut() error {
 	return ledger.Refuse("period.Close", ledger.Unavailable, "it is not closed yet; ask for it again, with the same key")
 }
 
@@ -160,9 +160,9 @@ func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, e
 	return books, nil
 }
 
-// closedWithKey returns the month that the first request with the key has closed; false if the key is free.
+// findClosedByKey returns the month that the first request with the key has closed; false if the key is free.
 // The error is a Conflict if the key was used for another request.
-func (s *Service) closedWithKey(c *Close) (Result, bool, error) {
+func (s *Service) findClosedByKey(c *Close) (Result, bool, error) {
 	if c.Key.IsZero() {
 		return Result{}, false, nil
 	}
@@ -174,21 +174,21 @@ func (s *Service) closedWithKey(c *Close) (Result, bool, error) {
 	}
 	m, ok := period.FromID(source.ID)
 	if source.Kind != ledger.Period || !ok {
-		return Result{}, false, errClaim
+		return Result{}, false, errDamagedClaim
 	}
 	r, err := view.Period(c.Org, m)
 	if err == nil && r == nil {
-		err = errClaim
+		err = errDamagedClaim
 	}
 	return Result{Record: r, Replay: true}, err == nil, err
 }
 
-var errClaim = errors.New("period: a key that names no closed month")
+var errDamagedClaim = errors.New("period: a key that names no closed month")
 
-// closedWithKeyOr returns the month if the first request with the key has closed it meanwhile, else the
+// closedByKeyOrRefusal returns the month if the first request with the key has closed it meanwhile, else the
 // refusal.
-func (s *Service) closedWithKeyOr(c *Close, refusal error) (Result, error) {
-	if r, found, err := s.closedWithKey(c); found || err != nil {
+func (s *Service) closedByKeyOrRefusal(c *Close, refusal error) (Result, error) {
+	if r, found, err := s.findClosedByKey(c); found || err != nil {
 		return r, err
 	}
 	return Result{}, refusal

@@ -17,7 +17,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// MaxSends bounds the attempts in progress at once.
+// MaxSends bounds the attempts that are in progress at once.
 const MaxSends = 8
 
 // DefaultTelegramURL is the address of Telegram's Bot API.
@@ -46,47 +46,47 @@ type SMTP struct {
 // Options configure Channels.
 type Options struct {
 	TelegramURL   string      // without a trailing slash; empty: DefaultTelegramURL
-	TelegramToken secret.Text // of the bot; empty: nothing is sent by Telegram
+	TelegramToken secret.Text // token of the bot; empty: nothing is sent by Telegram
 	SMTP          SMTP
 	Clock         clock.Clock
 	Log           *slog.Logger
-	Roots         *x509.CertPool // trusted certificate authorities of the servers; nil: the system's
+	Roots         *x509.CertPool // trusted certificate authorities; nil: the system's
 }
 
 // bounds are durations in real time. Only tests change them.
 type bounds struct {
-	connect time.Duration // name, TCP and TLS
-	answer  time.Duration // a whole attempt
+	connect time.Duration // name look-up, TCP and TLS together
+	attempt time.Duration // a whole attempt
 }
 
-var standard = bounds{connect: 5 * time.Second, answer: 15 * time.Second}
+var standardBounds = bounds{connect: 5 * time.Second, attempt: 15 * time.Second}
 
-// Attempt is the result of one attempt to send contacts a message.
+// Attempt is the result of one attempt to send a message to contacts.
 type Attempt struct {
-	At      time.Time     // by the clock, when it began
-	Status  int           // HTTP or SMTP code of the first refusal; 0: there was none
-	Failure string        // which contacts were not reached and why, in a few words; empty: all were reached
-	Took    time.Duration // real time
-	Wait    time.Duration // least time before the next attempt; 0: no server has asked for one
-	Left    Contacts      // contacts that the next attempt must reach
-	Reached Contacts      // contacts that were reached, by this attempt and those before
+	At        time.Time     // when the attempt began, by Options.Clock
+	Status    int           // HTTP or SMTP code of a refusal; 0: there was none
+	Failure   string        // which contacts were not reached and why, in a few words; empty: all were reached
+	Took      time.Duration // real time
+	Wait      time.Duration // least time before the next attempt; 0: no server has asked for one
+	Unreached Contacts      // contacts that the next attempt must reach
+	Reached   Contacts      // contacts that this attempt or an earlier one reached
 }
 
-// Channels send messages to operators. They are safe for concurrent use.
+// Channels send messages to a terminal's recipients. They are safe for concurrent use.
 type Channels struct {
 	clock    clock.Clock
 	bounds   bounds
-	telegram *telegram // nil: not configured
-	post     *post     // nil: not configured
-	places   chan struct{}
+	telegram *telegram     // nil: not configured
+	mailer   *mailer       // nil: not configured
+	slots    chan struct{} // one element per attempt in progress
 }
 
 // New makes Channels. The caller must close them. The error says which option cannot be used,
 // without any secret.
-func New(o Options) (*Channels, error) { return newChannels(o, standard) }
+func New(o Options) (*Channels, error) { return newChannels(o, standardBounds) }
 
 func newChannels(o Options, b bounds) (*Channels, error) {
-	c := &Channels{clock: o.Clock, bounds: b, places: make(chan struct{}, MaxSends)}
+	c := &Channels{clock: o.Clock, bounds: b, slots: make(chan struct{}, MaxSends)}
 	var err error
 	if o.TelegramToken == "" {
 		o.Log.Info("operators are told nothing by Telegram: no token is configured")
@@ -95,7 +95,7 @@ func newChannels(o Options, b bounds) (*Channels, error) {
 	}
 	if o.SMTP.Host == "" {
 		o.Log.Info("operators are told nothing by e-mail: no SMTP server is configured")
-	} else if c.post, err = newPost(o.SMTP, o.Roots, b); err != nil {
+	} else if c.mailer, err = newMailer(o.SMTP, o.Roots, b); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -108,147 +108,148 @@ func (c *Channels) Close() {
 	}
 }
 
-// Reaches tells whether the configured channels can reach any of a terminal's operators. It takes
+// Reaches tells whether the configured channels can reach any of a terminal's recipients. It takes
 // no lock and allocates no memory.
 func (c *Channels) Reaches(n *directory.Notification) bool {
-	return c.telegram != nil && len(n.Telegram) > 0 || c.post != nil && len(n.Emails) > 0
+	return c.telegram != nil && len(n.Telegram) > 0 || c.mailer != nil && len(n.Emails) > 0
 }
 
 // reachable returns the contacts that the configured channels can reach.
-func (c *Channels) reachable(contacts Contacts) (to Contacts) {
+func (c *Channels) reachable(contacts Contacts) (recipients Contacts) {
 	if c.telegram != nil {
-		to.Telegram = contacts.Telegram
+		recipients.Telegram = contacts.Telegram
 	}
-	if c.post != nil {
-		to.Emails = contacts.Emails
+	if c.mailer != nil {
+		recipients.Emails = contacts.Emails
 	}
-	return to
+	return recipients
 }
 
 // Send makes one attempt to send the message to all listed contacts that can be reached, except those
-// that were reached by earlier attempts. If no such contact exists and none was ever reached, the
-// attempt has failed. Send first waits until fewer than MaxSends attempts are in progress; from then on
+// that earlier attempts have reached. If there is no such contact and earlier attempts have reached
+// nobody, the attempt has failed. Send first waits until fewer than MaxSends attempts are in progress; from then on
 // it returns within 15 s.
 func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.Message) Attempt {
-	to := c.reachable(listed).Without(reached)
-	if to.None() {
+	recipients := c.reachable(listed).Without(reached)
+	if recipients.IsEmpty() {
 		a := Attempt{At: c.clock.Now(), Reached: reached}
-		if reached.None() {
+		if reached.IsEmpty() {
 			a.Failure = nobodyReachable
 		}
 		return a
 	}
 	select {
-	case c.places <- struct{}{}:
-		defer func() { <-c.places }()
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
 	case <-ctx.Done():
-		return Attempt{At: c.clock.Now(), Failure: interrupted, Left: to, Reached: reached}
+		return Attempt{At: c.clock.Now(), Failure: interrupted, Unreached: recipients, Reached: reached}
 	}
-	at, started := c.clock.Now(), time.Now()
-	until := started.Add(c.bounds.answer)
-	ctx, cancel := context.WithDeadline(ctx, until)
+	at, start := c.clock.Now(), time.Now()
+	deadline := start.Add(c.bounds.attempt)
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	var chats, mails outcome
 	var sending sync.WaitGroup
-	if len(to.Telegram) > 0 {
-		sending.Go(func() { chats = c.telegram.sendAll(ctx, to.Telegram, m) })
+	if len(recipients.Telegram) > 0 {
+		sending.Go(func() { chats = c.telegram.sendAll(ctx, recipients.Telegram, m) })
 	}
-	if len(to.Emails) > 0 {
-		sending.Go(func() { mails = c.post.send(ctx, to.Emails, m, at) })
+	if len(recipients.Emails) > 0 {
+		sending.Go(func() { mails = c.mailer.send(ctx, recipients.Emails, m, at) })
 	}
 	sending.Wait()
-	left := Contacts{Telegram: chats.unreached, Emails: mails.unreached}
+	unreached := Contacts{Telegram: chats.unreached, Emails: mails.unreached}
 	return Attempt{
-		At: at, Took: time.Since(started), Left: left, Reached: reached.union(to.Without(left)),
+		At: at, Took: time.Since(start), Unreached: unreached, Reached: reached.union(recipients.Without(unreached)),
 		Status: max(chats.status, mails.status), Wait: chats.wait,
-		Failure: joined(chats.summary("telegram", len(to.Telegram)), mails.summary("e-mail", len(to.Emails))),
+		Failure: joinNonEmpty(chats.summary("telegram", len(recipients.Telegram)), mails.summary("e-mail", len(recipients.Emails))),
 	}
 }
 
 // outcome is the result of one channel's part of an attempt.
 type outcome struct {
 	unreached []string
-	status    int
-	why       string // why the first of the unreached contacts was not reached
-	wait      time.Duration
+	status    int           // HTTP or SMTP code of the first refusal; 0: none
+	reason    string        // why unreached[0] was not reached
+	wait      time.Duration // longest wait that the server asked for
 }
 
 // addFailure records that a contact was not reached.
 func (o *outcome) addFailure(contact string, f failure) {
 	if len(o.unreached) == 0 {
-		o.status, o.why = f.status, f.why
+		o.status, o.reason = f.status, f.reason
 	}
 	o.unreached = append(o.unreached, contact)
 	o.wait = max(o.wait, f.wait)
 }
 
-// summary returns the result in a few words; empty if all were reached.
-func (o *outcome) summary(channel string, all int) string {
+// summary returns the result in a few words; empty if all contacts were reached.
+func (o *outcome) summary(channel string, contactCount int) string {
 	switch {
 	case len(o.unreached) == 0:
 		return ""
-	case all == 1:
-		return channel + ": " + o.why
+	case contactCount == 1:
+		return channel + ": " + o.reason
 	}
-	return channel + ": " + strconv.Itoa(len(o.unreached)) + " of " + strconv.Itoa(all) + " not told: " + o.why
+	return channel + ": " + strconv.Itoa(len(o.unreached)) + " of " + strconv.Itoa(contactCount) + " not told: " + o.reason
 }
 
-func joined(texts ...string) string {
-	var parts []string
+// joinNonEmpty joins the texts that are not empty.
+func joinNonEmpty(texts ...string) string {
+	var nonEmpty []string
 	for _, text := range texts {
 		if text != "" {
-			parts = append(parts, text)
+			nonEmpty = append(nonEmpty, text)
 		}
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(nonEmpty, "; ")
 }
 
 // failure is why one contact was not reached.
 type failure struct {
-	status int
-	why    string
-	wait   time.Duration
+	status int // HTTP or SMTP code; 0: none
+	reason string
+	wait   time.Duration // how long the server asks to wait; 0: it does not ask
 }
 
 // Why a contact was not reached, for people.
 const (
-	interrupted     = "interrupted: the service is stopping"
-	nobodyReachable = "nobody is there to be told" // the reason for an attempt as a whole
-	noConnection    = "no connection in time"
-	noAnswer        = "no answer in time"
-	notFound        = "no such host"
-	notConnected    = "not connected"
-	broken          = "connection broken"
-	notTrusted      = "TLS: certificate not accepted"
-	tlsFailed       = "TLS: handshake failed"
+	interrupted          = "interrupted: the service is stopping"
+	nobodyReachable      = "nobody is there to be told" // the reason for an attempt as a whole
+	connectTimedOut      = "no connection in time"
+	attemptTimedOut      = "no answer in time"
+	unknownHost          = "no such host"
+	notConnected         = "not connected"
+	connectionBroken     = "connection broken"
+	untrustedCertificate = "TLS: certificate not accepted"
+	tlsFailed            = "TLS: handshake failed"
 )
 
-// errConnect marks errors of opening a connection.
-type errConnect struct{ error }
+// connectError is an error of opening a connection.
+type connectError struct{ error }
 
 // Unwrap returns the connection's error.
-func (e errConnect) Unwrap() error { return e.error }
+func (e connectError) Unwrap() error { return e.error }
 
-// connectionFailure returns the failure that a connection's error means; broken for an error that it
-// does not know.
+// connectionFailure translates a connection's error into a failure. The reason for an unknown error is
+// connectionBroken.
 func connectionFailure(ctx context.Context, err error) failure {
-	var opening errConnect
-	var resolving *net.DNSError
-	switch connecting := errors.As(err, &opening); {
+	var connectErr connectError
+	var dnsErr *net.DNSError
+	switch connecting := errors.As(err, &connectErr); {
 	case errors.Is(context.Cause(ctx), context.Canceled):
-		return failure{why: interrupted}
+		return failure{reason: interrupted}
 	case timedOut(err) && connecting:
-		return failure{why: noConnection}
+		return failure{reason: connectTimedOut}
 	case timedOut(err):
-		return failure{why: noAnswer}
-	case errors.As(err, &resolving):
-		return failure{why: notFound}
+		return failure{reason: attemptTimedOut}
+	case errors.As(err, &dnsErr):
+		return failure{reason: unknownHost}
 	case certificateRejected(err):
-		return failure{why: notTrusted}
+		return failure{reason: untrustedCertificate}
 	case handshakeFailed(err):
-		return failure{why: tlsFailed}
+		return failure{reason: tlsFailed}
 	case connecting:
-		return failure{why: notConnected}
+		return failure{reason: notConnected}
 	}
-	return failure{why: broken}
+	return failure{reason: connectionBroken}
 }

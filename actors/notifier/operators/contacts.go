@@ -9,30 +9,31 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Contacts are the addresses of operators.
+// Contacts are the addresses of recipients, the people whom a terminal lists for its alerts.
 type Contacts struct {
 	Telegram []string `json:"telegram,omitempty"` // chats: numbers, or names that begin with '@'
 	Emails   []string `json:"emails,omitempty"`
 }
 
-// ContactsOf returns the contacts of a terminal's operators.
+// ContactsOf returns the contacts that a terminal lists.
 func ContactsOf(n *directory.Notification) Contacts {
 	return Contacts{Telegram: n.Telegram, Emails: n.Emails}
 }
 
-// None tells whether there are no contacts.
-func (c Contacts) None() bool { return len(c.Telegram) == 0 && len(c.Emails) == 0 }
+// IsEmpty tells whether there are no contacts.
+func (c Contacts) IsEmpty() bool { return len(c.Telegram) == 0 && len(c.Emails) == 0 }
 
 // Without returns the contacts of c that are not in others. It ignores the case of letters, because
 // chat names and, in practice, e-mail addresses are not case-sensitive.
 func (c Contacts) Without(others Contacts) Contacts {
-	return Contacts{Telegram: rest(c.Telegram, others.Telegram), Emails: rest(c.Emails, others.Emails)}
+	return Contacts{Telegram: subtract(c.Telegram, others.Telegram), Emails: subtract(c.Emails, others.Emails)}
 }
 
-func rest(list, others []string) (remaining []string) {
-	for _, one := range list {
-		if !slices.ContainsFunc(others, func(other string) bool { return strings.EqualFold(one, other) }) {
-			remaining = append(remaining, one)
+// subtract returns the elements of list that are not in others.
+func subtract(list, others []string) (remaining []string) {
+	for _, contact := range list {
+		if !slices.ContainsFunc(others, func(other string) bool { return strings.EqualFold(contact, other) }) {
+			remaining = append(remaining, contact)
 		}
 	}
 	return remaining
@@ -43,13 +44,13 @@ func (c Contacts) union(others Contacts) Contacts {
 	return Contacts{Telegram: slices.Concat(c.Telegram, others.Telegram), Emails: slices.Concat(c.Emails, others.Emails)}
 }
 
-// storedContacts is the stored form of the contacts that were reached, between two attempts.
+// storedContacts is the JSON object in which the contacts that were reached are stored between two attempts.
 type storedContacts struct {
 	Reached Contacts `json:"told"`
 }
 
-// Append appends the contacts that were reached, in the form in which they are stored between two
-// attempts: a JSON object.
+// Append appends the contacts, which are those that were reached, in the form in which they are stored
+// between two attempts.
 func (c Contacts) Append(dst []byte) []byte {
 	text, err := json.Marshal(storedContacts{c})
 	if err != nil {
@@ -58,15 +59,15 @@ func (c Contacts) Append(dst []byte) []byte {
 	return append(dst, text...)
 }
 
-// ReadContacts parses what Append wrote; empty input means no contacts. The error says that the
-// input has another form.
+// ReadContacts parses what Append wrote; empty input means no contacts. It returns an
+// error if the input has another form.
 func ReadContacts(src []byte) (Contacts, error) {
-	var t storedContacts
+	var stored storedContacts
 	if len(src) == 0 {
-		return t.Reached, nil
+		return stored.Reached, nil
 	}
-	if err := json.Unmarshal(src, &t); err != nil {
+	if err := json.Unmarshal(src, &stored); err != nil {
 		return Contacts{}, fmt.Errorf("contacts: %w", err)
 	}
-	return t.Reached, nil
+	return stored.Reached, nil
 }

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// maxAnswer bounds what is read in one exchange, in bytes.
+// maxAnswer bounds, in bytes, what is read of a Bot API response or over one SMTP connection.
 const maxAnswer = 64 << 10
 
-var errLong = errors.New("the answer is longer than its bound")
+var errTooLong = errors.New("the answer is longer than its bound")
 
 // timedOut tells whether a deadline has passed.
 func timedOut(err error) bool {
@@ -30,7 +30,7 @@ func certificateRejected(err error) bool {
 	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &name)
 }
 
-// handshakeFailed tells whether the TLS handshake failed for another reason.
+// handshakeFailed tells whether the TLS handshake failed for another reason than the certificate.
 func handshakeFailed(err error) bool {
 	var plain tls.RecordHeaderError
 	var alert *net.OpError
@@ -39,24 +39,24 @@ func handshakeFailed(err error) bool {
 
 // dialOptions says how a connection is opened.
 type dialOptions struct {
-	bound     time.Duration // for name, TCP and TLS
-	until     time.Time     // when the connection ends; zero: when its user closes it
-	tlsConfig *tls.Config   // configuration of TLS; nil: no TLS
+	timeout   time.Duration // for name look-up, TCP and TLS together
+	deadline  time.Time     // when the connection ends; zero: when its user closes it
+	tlsConfig *tls.Config   // nil: no TLS
 }
 
 // dial opens a connection; with TLS it returns a *tls.Conn.
 func dial(ctx context.Context, address string, o dialOptions) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, o.bound)
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	// Go's own resolver: a look-up that is cancelled ends, and holds no thread.
+	// With Go's own resolver a cancelled look-up ends at once and holds no thread.
 	dialer := net.Dialer{Resolver: &net.Resolver{PreferGo: true}}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, errConnect{err}
+		return nil, connectError{err}
 	}
-	if !o.until.IsZero() {
-		if conn, err = newBounded(conn, o.until); err != nil {
-			return nil, errConnect{err}
+	if !o.deadline.IsZero() {
+		if conn, err = newBoundedConn(conn, o.deadline); err != nil {
+			return nil, connectError{err}
 		}
 	}
 	if o.tlsConfig == nil {
@@ -64,49 +64,54 @@ func dial(ctx context.Context, address string, o dialOptions) (net.Conn, error) 
 	}
 	encrypted := tls.Client(conn, o.tlsConfig)
 	if err := encrypted.HandshakeContext(ctx); err != nil {
-		_ = conn.Close() // there is nothing to end properly
-		return nil, errConnect{err}
+		_ = conn.Close() // the handshake failed: there is no TLS session to end
+		return nil, connectError{err}
 	}
 	return encrypted, nil
 }
 
-// bounded is a connection that ends at a fixed time, whatever deadlines its user sets, and from
+// boundedConn is a connection that ends at a fixed time, whatever deadlines its user sets, and from
 // which at most maxAnswer bytes are read.
-type bounded struct {
+type boundedConn struct {
 	net.Conn
-	until time.Time
-	read  io.LimitedReader
+	deadline time.Time
+	reader   io.LimitedReader
 }
 
-func newBounded(conn net.Conn, until time.Time) (net.Conn, error) {
-	b := &bounded{Conn: conn, until: until, read: io.LimitedReader{R: conn, N: maxAnswer}}
-	if err := b.SetDeadline(until); err != nil {
-		_ = conn.Close() // it cannot be used
+func newBoundedConn(conn net.Conn, deadline time.Time) (net.Conn, error) {
+	b := &boundedConn{Conn: conn, deadline: deadline, reader: io.LimitedReader{R: conn, N: maxAnswer}}
+	if err := b.SetDeadline(deadline); err != nil {
+		_ = conn.Close() // without a deadline it cannot be used
 		return nil, err
 	}
 	return b, nil
 }
 
 // Read implements io.Reader.
-func (b *bounded) Read(to []byte) (int, error) {
-	if b.read.N <= 0 {
-		return 0, errLong
+func (b *boundedConn) Read(dst []byte) (int, error) {
+	if b.reader.N <= 0 {
+		return 0, errTooLong
 	}
-	return b.read.Read(to)
+	return b.reader.Read(dst)
 }
 
 // SetDeadline implements net.Conn.
-func (b *bounded) SetDeadline(t time.Time) error { return b.Conn.SetDeadline(b.earlier(t)) }
+func (b *boundedConn) SetDeadline(t time.Time) error { return b.Conn.SetDeadline(b.capDeadline(t)) }
 
 // SetReadDeadline implements net.Conn.
-func (b *bounded) SetReadDeadline(t time.Time) error { return b.Conn.SetReadDeadline(b.earlier(t)) }
+func (b *boundedConn) SetReadDeadline(t time.Time) error {
+	return b.Conn.SetReadDeadline(b.capDeadline(t))
+}
 
 // SetWriteDeadline implements net.Conn.
-func (b *bounded) SetWriteDeadline(t time.Time) error { return b.Conn.SetWriteDeadline(b.earlier(t)) }
+func (b *boundedConn) SetWriteDeadline(t time.Time) error {
+	return b.Conn.SetWriteDeadline(b.capDeadline(t))
+}
 
-func (b *bounded) earlier(t time.Time) time.Time {
-	if t.IsZero() || t.After(b.until) {
-		return b.until
+// capDeadline returns t, but at latest the connection's own deadline.
+func (b *boundedConn) capDeadline(t time.Time) time.Time {
+	if t.IsZero() || t.After(b.deadline) {
+		return b.deadline
 	}
 	return t
 }

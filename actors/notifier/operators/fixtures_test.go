@@ -32,8 +32,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // patience is how long a test waits for an expected event.
 const patience = time.Minute
 
-// short is a bound that is meant to expire in the test.
-const short = 30 * time.Millisecond
+// shortBound is a bound that is meant to expire in the test.
+const shortBound = 30 * time.Millisecond
 
 var startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
@@ -41,11 +41,11 @@ var message = alerts.Message{Kind: alerts.Large, Subject: "Large payment: 10.00 
 
 const token = "123456:CANARY-token_of-the-bot"
 
-// open makes Channels; by default their bounds are too long to matter.
-func open(t *testing.T, o Options, b ...bounds) *Channels {
+// openChannels makes Channels; by default their bounds are too long to matter.
+func openChannels(t *testing.T, o Options, b ...bounds) *Channels {
 	t.Helper()
 	o.Clock, o.Log = clock.NewManual(startTime), slog.New(slog.DiscardHandler)
-	bound := bounds{connect: 2 * patience, answer: 2 * patience}
+	bound := bounds{connect: 2 * patience, attempt: 2 * patience}
 	if len(b) > 0 {
 		bound = b[0]
 	}
@@ -57,27 +57,27 @@ func open(t *testing.T, o Options, b ...bounds) *Channels {
 	return c
 }
 
-// want checks an attempt; no contacts left means delivered.
-func (a Attempt) want(t *testing.T, status int, failure string, left Contacts) {
+// want checks an attempt; without unreached contacts the message was delivered.
+func (a Attempt) want(t *testing.T, status int, failure string, unreached Contacts) {
 	t.Helper()
 	if a.Status != status || a.Failure != failure {
 		t.Errorf("status %d, failure %q, want %d, %q", a.Status, a.Failure, status, failure)
 	}
-	if !slices.Equal(a.Left.Telegram, left.Telegram) || !slices.Equal(a.Left.Emails, left.Emails) {
-		t.Errorf("left are %v, want %v", a.Left, left)
+	if !slices.Equal(a.Unreached.Telegram, unreached.Telegram) || !slices.Equal(a.Unreached.Emails, unreached.Emails) {
+		t.Errorf("left are %v, want %v", a.Unreached, unreached)
 	}
 	if !a.At.Equal(startTime) || a.Took < 0 {
 		t.Errorf("began at %v and took %v", a.At, a.Took)
 	}
 }
 
-// wantLate checks an attempt that ran out of time. At which step that happened depends on the machine.
-func (a Attempt) wantLate(t *testing.T, channel string, left Contacts) {
+// wantTimedOut checks an attempt that ran out of time. At which step that happened depends on the machine.
+func (a Attempt) wantTimedOut(t *testing.T, channel string, unreached Contacts) {
 	t.Helper()
-	if !strings.HasPrefix(a.Failure, channel) || !strings.HasSuffix(a.Failure, noAnswer) && !strings.HasSuffix(a.Failure, noConnection) {
+	if !strings.HasPrefix(a.Failure, channel) || !strings.HasSuffix(a.Failure, attemptTimedOut) && !strings.HasSuffix(a.Failure, connectTimedOut) {
 		t.Errorf("the failure is %q", a.Failure)
 	}
-	a.want(t, 0, a.Failure, left)
+	a.want(t, 0, a.Failure, unreached)
 }
 
 // newCertificate returns a certificate for 127.0.0.1 and the pool that trusts it.
@@ -90,26 +90,26 @@ func newCertificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return s.TLS.Certificates[0], roots
 }
 
-// sent is a message that the Bot API has received.
-type sent struct{ path, chat, text, preview string }
+// sentMessage is a message that the Bot API has received.
+type sentMessage struct{ path, chat, text, linkPreview string }
 
 // telegramAPI simulates the Bot API.
 type telegramAPI struct {
 	*httptest.Server
-	answer func(chat string) (status int, body string) // returns the response; nil: it accepts everything; status 0: it never responds
+	answer func(chat string) (status int, body string) // nil: the API accepts everything; status 0: no response
 
-	mu   sync.Mutex
-	sent []sent // guarded by mu
+	mu       sync.Mutex
+	messages []sentMessage // guarded by mu
 }
 
-func newTelegramAPI(t *testing.T, secure bool, answer func(string) (int, string)) *telegramAPI {
+func newTelegramAPI(t *testing.T, useTLS bool, answer func(string) (int, string)) *telegramAPI {
 	t.Helper()
 	api := &telegramAPI{answer: answer}
 	testOver := make(chan struct{})
 	api.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s := sent{r.URL.Path, r.FormValue("chat_id"), r.FormValue("text"), r.FormValue("link_preview_options")}
+		s := sentMessage{r.URL.Path, r.FormValue("chat_id"), r.FormValue("text"), r.FormValue("link_preview_options")}
 		api.mu.Lock()
-		api.sent = append(api.sent, s)
+		api.messages = append(api.messages, s)
 		api.mu.Unlock()
 		status, body := http.StatusOK, `{"ok":true,"result":{"message_id":1,"date":1,"chat":{"id":1,"type":"private"}}}`
 		if api.answer != nil {
@@ -124,7 +124,7 @@ func newTelegramAPI(t *testing.T, secure bool, answer func(string) (int, string)
 		_, _ = io.WriteString(w, body)
 	}))
 	api.Config.ErrorLog = log.New(io.Discard, "", 0)
-	if secure {
+	if useTLS {
 		api.StartTLS()
 	} else {
 		api.Start()
@@ -136,11 +136,11 @@ func newTelegramAPI(t *testing.T, secure bool, answer func(string) (int, string)
 	return api
 }
 
-// chats returns the chats that a message was sent to, sorted.
-func (api *telegramAPI) chats() (chats []string) {
+// calledChats returns the chats of all calls, sorted.
+func (api *telegramAPI) calledChats() (chats []string) {
 	api.mu.Lock()
 	defer api.mu.Unlock()
-	for _, s := range api.sent {
+	for _, s := range api.messages {
 		chats = append(chats, s.chat)
 	}
 	slices.Sort(chats)
@@ -150,22 +150,22 @@ func (api *telegramAPI) chats() (chats []string) {
 // letter is an e-mail that has arrived.
 type letter struct{ from, to, body string }
 
-// server is an SMTP server.
-type server struct {
+// smtpServer is an SMTP server of the test.
+type smtpServer struct {
 	host     string
 	port     int
 	user     string          // the user who must log in; empty: no login
-	refuses  map[string]int  // addresses that it refuses, and the code
-	hangs    map[string]bool // commands at which it hangs: MAIL, RCPT, DATA
-	over     chan struct{}
+	refusals map[string]int  // codes by refused address
+	hangsAt  map[string]bool // commands that get no response: MAIL, RCPT, DATA
+	testOver chan struct{}
 	mu       sync.Mutex
 	letters  []letter // guarded by mu
 	sessions int      // guarded by mu
 }
 
-func newServer(t *testing.T, mode TLSMode, certificate *tls.Certificate, change ...func(*server)) *server {
+func newSMTPServer(t *testing.T, mode TLSMode, certificate *tls.Certificate, change ...func(*smtpServer)) *smtpServer {
 	t.Helper()
-	s := &server{over: make(chan struct{}), refuses: make(map[string]int), hangs: make(map[string]bool)}
+	s := &smtpServer{testOver: make(chan struct{}), refusals: make(map[string]int), hangsAt: make(map[string]bool)}
 	for _, c := range change {
 		c(s)
 	}
@@ -173,8 +173,8 @@ func newServer(t *testing.T, mode TLSMode, certificate *tls.Certificate, change 
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.sessions++
-		_, secure := c.TLSConnectionState()
-		return &session{server: s, secure: secure}, nil
+		_, isEncrypted := c.TLSConnectionState()
+		return &session{server: s, isEncrypted: isEncrypted}, nil
 	}))
 	backend.Domain, backend.ErrorLog = "localhost", log.New(io.Discard, "", 0)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -191,9 +191,9 @@ func newServer(t *testing.T, mode TLSMode, certificate *tls.Certificate, change 
 	ended := make(chan error, 1)
 	go func() { ended <- backend.Serve(listener) }()
 	t.Cleanup(func() {
-		close(s.over)
+		close(s.testOver)
 		_ = backend.Close()
-		_ = listener.Close() // also if Serve has not begun
+		_ = listener.Close() // needed if Serve has not begun
 		select {
 		case <-ended:
 		case <-time.After(patience):
@@ -203,11 +203,11 @@ func newServer(t *testing.T, mode TLSMode, certificate *tls.Certificate, change 
 	return s
 }
 
-func (s *server) smtp(mode TLSMode) SMTP {
+func (s *smtpServer) options(mode TLSMode) SMTP {
 	return SMTP{Host: s.host, Port: s.port, From: "Mizan <mizan@bank.example>", TLS: mode}
 }
 
-func (s *server) got() []letter {
+func (s *smtpServer) receivedLetters() []letter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.letters)
@@ -215,10 +215,10 @@ func (s *server) got() []letter {
 
 // session is one connection to the server.
 type session struct {
-	server   *server
-	secure   bool
-	signedIn bool
-	letter   letter
+	server      *smtpServer
+	isEncrypted bool
+	isSignedIn  bool
+	letter      letter
 }
 
 func (s *session) AuthMechanisms() []string {
@@ -230,23 +230,23 @@ func (s *session) AuthMechanisms() []string {
 
 func (s *session) Auth(string) (sasl.Server, error) {
 	return sasl.NewPlainServer(func(_, user, password string) error {
-		if !s.secure || user != s.server.user || password != "CANARY-password" {
+		if !s.isEncrypted || user != s.server.user || password != "CANARY-password" {
 			return smtp.ErrAuthFailed
 		}
-		s.signedIn = true
+		s.isSignedIn = true
 		return nil
 	}), nil
 }
 
-func (s *session) hang(at string) {
-	if s.server.hangs[at] {
-		<-s.server.over
+func (s *session) hang(command string) {
+	if s.server.hangsAt[command] {
+		<-s.server.testOver
 	}
 }
 
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	s.hang("MAIL")
-	if s.server.user != "" && !s.signedIn {
+	if s.server.user != "" && !s.isSignedIn {
 		return smtp.ErrAuthRequired
 	}
 	s.letter = letter{from: from}
@@ -255,7 +255,7 @@ func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	s.hang("RCPT")
-	if code, refused := s.server.refuses[to]; refused {
+	if code, refused := s.server.refusals[to]; refused {
 		return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{code / 100, 1, 1}, Message: "CANARY words about " + to}
 	}
 	s.letter.to = to
@@ -279,8 +279,8 @@ func (s *session) Reset() { s.letter = letter{} }
 
 func (s *session) Logout() error { return nil }
 
-// silentServer accepts connections and sends nothing.
-func silentServer(t *testing.T) (host string, port int) {
+// startSilentServer starts a server that accepts connections and sends nothing.
+func startSilentServer(t *testing.T) (host string, port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -310,8 +310,8 @@ func silentServer(t *testing.T) (host string, port int) {
 	return "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
 }
 
-// closedPort returns an address at which no server listens.
-func closedPort(t *testing.T) (host string, port int) {
+// unusedAddress returns an address at which no server listens.
+func unusedAddress(t *testing.T) (host string, port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -321,11 +321,11 @@ func closedPort(t *testing.T) (host string, port int) {
 	return "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
 }
 
-func addressOf(host string, port int) string {
+func urlOf(host string, port int) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// deliver makes an attempt, which must return in time.
+// deliver makes an attempt, and fails the test if the attempt does not return in time.
 func deliver(t *testing.T, c *Channels, to Contacts) Attempt {
 	t.Helper()
 	done := make(chan Attempt, 1)
@@ -343,7 +343,7 @@ func chats(names ...string) Contacts { return Contacts{Telegram: names} }
 
 func emails(addresses ...string) Contacts { return Contacts{Emails: addresses} }
 
-// refusal returns a refusal of the Bot API.
-func refusal(code int, description, more string) (int, string) {
-	return code, fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q%s}`, code, description, more)
+// refusal returns the status and body of a refusal of the Bot API.
+func refusal(code int, description, extraMembers string) (int, string) {
+	return code, fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q%s}`, code, description, extraMembers)
 }

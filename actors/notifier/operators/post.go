@@ -19,19 +19,19 @@ import (
 
 // Why an address was not reached, in addition to the reasons of a failed connection.
 const (
-	noStartTLS = "the server offers no STARTTLS"
-	noAddress  = "is no address that mail can be sent to"
-	noSignIn   = "the server offers no way to sign in that is known"
+	noStartTLS     = "the server offers no STARTTLS"
+	invalidAddress = "is no address that mail can be sent to"
+	noSignIn       = "the server offers no way to sign in that is known"
 )
 
-// post sends messages by e-mail.
-type post struct {
+// mailer sends messages by e-mail.
+type mailer struct {
 	server    SMTP
 	bounds    bounds
 	tlsConfig *tls.Config
 }
 
-func newPost(s SMTP, roots *x509.CertPool, b bounds) (*post, error) {
+func newMailer(s SMTP, roots *x509.CertPool, b bounds) (*mailer, error) {
 	switch s.TLS {
 	case "":
 		s.TLS = StartTLS
@@ -43,7 +43,7 @@ func newPost(s SMTP, roots *x509.CertPool, b bounds) (*post, error) {
 	default:
 		return nil, fmt.Errorf("%q is no way of encrypting SMTP", string(s.TLS))
 	}
-	p := &post{server: s, bounds: b, tlsConfig: &tls.Config{ServerName: s.Host, RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	p := &mailer{server: s, bounds: b, tlsConfig: &tls.Config{ServerName: s.Host, RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	if _, err := p.client(nil); err != nil {
 		return nil, fmt.Errorf("the SMTP server cannot be used: %w", err)
 	}
@@ -53,9 +53,9 @@ func newPost(s SMTP, roots *x509.CertPool, b bounds) (*post, error) {
 	return p, nil
 }
 
-// client makes the library's client for one connection, which the function open opens.
-func (p *post) client(dial mail.DialContextFunc) (*mail.Client, error) {
-	options := []mail.Option{mail.WithPort(p.server.Port), mail.WithTimeout(p.bounds.answer), mail.WithTLSConfig(p.tlsConfig)}
+// client makes the mail library's client for one connection, which dial opens; nil: the library opens it.
+func (p *mailer) client(dial mail.DialContextFunc) (*mail.Client, error) {
+	options := []mail.Option{mail.WithPort(p.server.Port), mail.WithTimeout(p.bounds.attempt), mail.WithTLSConfig(p.tlsConfig)}
 	if dial != nil {
 		options = append(options, mail.WithDialContextFunc(dial))
 	}
@@ -68,8 +68,8 @@ func (p *post) client(dial mail.DialContextFunc) (*mail.Client, error) {
 		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
 	}
 	if p.server.User != "" {
-		// The mechanisms are listed here, because the library's own choice depends on whether the
-		// library has opened the connection with TLS, and here it has not opened the connection.
+		// The mechanisms are listed, because the library's own choice depends on whether the library
+		// has opened the connection with TLS. Here dial opens the connection.
 		options = append(options, mail.WithUsername(p.server.User), mail.WithPassword(string(p.server.Password)),
 			mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthPlain, mail.SMTPAuthLogin, mail.SMTPAuthCramMD5))
 	}
@@ -77,109 +77,111 @@ func (p *post) client(dial mail.DialContextFunc) (*mail.Client, error) {
 }
 
 // send sends the message to the addresses one by one, over one connection.
-func (p *post) send(ctx context.Context, addresses []string, m alerts.Message, at time.Time) (o outcome) {
-	// The connection is closed here at the latest: the library leaves it open if the greeting
-	// fails, and ignores the context after that.
-	goodbye, hangUp := context.WithCancel(ctx)
-	defer hangUp()
+func (p *mailer) send(ctx context.Context, addresses []string, m alerts.Message, date time.Time) (result outcome) {
+	// The connection is closed when send returns, at the latest: the library leaves it open if the
+	// greeting fails, and ignores the context after the greeting.
+	connCtx, closeConn := context.WithCancel(ctx)
+	defer closeConn()
 	deadline, _ := ctx.Deadline()
 	client, err := p.client(func(context.Context, string, string) (net.Conn, error) {
 		conn, err := p.open(ctx, deadline)
 		if err == nil {
-			context.AfterFunc(goodbye, func() { _ = conn.Close() })
+			context.AfterFunc(connCtx, func() { _ = conn.Close() })
 		}
 		return conn, err
 	})
 	if err != nil {
-		return p.missAll(addresses, failure{why: notConnected})
+		return p.failAll(addresses, failure{reason: notConnected})
 	}
 	session, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
-		return p.missAll(addresses, p.openFailure(ctx, deadline, err))
+		return p.failAll(addresses, p.openFailure(ctx, deadline, err))
 	}
 	letters := make([]*mail.Msg, len(addresses))
 	for i, address := range addresses {
-		letters[i] = p.letter(address, m, at)
+		letters[i] = p.newLetter(address, m, date)
 	}
 	err = client.SendWithSMTPClient(session, letters...)
 	for i, letter := range letters {
 		if letter == nil {
-			o.addFailure(addresses[i], failure{why: noAddress})
+			result.addFailure(addresses[i], failure{reason: invalidAddress})
 		} else if !letter.IsDelivered() {
-			o.addFailure(addresses[i], p.letterFailure(ctx, deadline, letter, err))
+			result.addFailure(addresses[i], p.letterFailure(ctx, deadline, letter, err))
 		}
 	}
 	_ = client.CloseWithSMTPClient(session) // accepted messages stay accepted
-	return o
+	return result
 }
 
-func (p *post) missAll(addresses []string, f failure) (o outcome) {
+// failAll returns the outcome of an attempt that reached none of the addresses.
+func (p *mailer) failAll(addresses []string, f failure) (o outcome) {
 	for _, address := range addresses {
 		o.addFailure(address, f)
 	}
 	return o
 }
 
-func (p *post) open(ctx context.Context, until time.Time) (net.Conn, error) {
-	w := dialOptions{bound: p.bounds.connect, until: until}
+func (p *mailer) open(ctx context.Context, deadline time.Time) (net.Conn, error) {
+	options := dialOptions{timeout: p.bounds.connect, deadline: deadline}
 	if p.server.TLS == TLS {
-		w.tlsConfig = p.tlsConfig
+		options.tlsConfig = p.tlsConfig
 	}
-	return dial(ctx, net.JoinHostPort(p.server.Host, strconv.Itoa(p.server.Port)), w)
+	return dial(ctx, net.JoinHostPort(p.server.Host, strconv.Itoa(p.server.Port)), options)
 }
 
-// letter makes the message to one address; nil if the address is invalid.
-func (p *post) letter(to string, m alerts.Message, at time.Time) *mail.Msg {
+// newLetter makes the e-mail to one address; nil if the address is invalid.
+func (p *mailer) newLetter(address string, m alerts.Message, date time.Time) *mail.Msg {
 	letter := mail.NewMsg(mail.WithNoDefaultUserAgent())
-	if letter.From(p.server.From) != nil || letter.To(to) != nil {
+	if letter.From(p.server.From) != nil || letter.To(address) != nil {
 		return nil
 	}
 	letter.Subject(m.Subject)
-	letter.SetDateWithValue(at)
+	letter.SetDateWithValue(date)
 	letter.SetMessageID()
-	letter.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: automatic replies are not sent to it
+	letter.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: prevents automatic replies
 	letter.SetBodyString(mail.TypeTextPlain, m.Text)
 	return letter
 }
 
-// openFailure returns why there is no session.
-func (p *post) openFailure(ctx context.Context, until time.Time, err error) failure {
-	var answer *textproto.Error
+// openFailure returns why no SMTP session was opened.
+func (p *mailer) openFailure(ctx context.Context, deadline time.Time, err error) failure {
+	var response *textproto.Error
 	switch {
-	case errors.As(err, &answer):
-		return refusedBy(answer.Code, "")
+	case errors.As(err, &response):
+		return smtpRefusal(response.Code, "")
 	case strings.Contains(err.Error(), "does not support STARTTLS"):
-		return failure{why: noStartTLS}
+		return failure{reason: noStartTLS}
 	case strings.Contains(err.Error(), "SMTP AUTH"):
-		return failure{why: noSignIn}
+		return failure{reason: noSignIn}
 	}
-	return p.connectionFailure(ctx, until, err)
+	return p.connectionFailure(ctx, deadline, err)
 }
 
-// letterFailure returns why the server refused a letter; sending is the error of the whole sending.
-func (p *post) letterFailure(ctx context.Context, until time.Time, letter *mail.Msg, sending error) failure {
+// letterFailure returns why the server refused a letter; sessionErr is the error of the
+// whole session.
+func (p *mailer) letterFailure(ctx context.Context, deadline time.Time, letter *mail.Msg, sessionErr error) failure {
 	var sendError *mail.SendError
 	if errors.As(letter.SendError(), &sendError) && sendError.ErrorCode() != 0 {
-		return refusedBy(sendError.ErrorCode(), sendError.EnhancedStatusCode())
+		return smtpRefusal(sendError.ErrorCode(), sendError.EnhancedStatusCode())
 	}
-	return p.connectionFailure(ctx, until, sending)
+	return p.connectionFailure(ctx, deadline, sessionErr)
 }
 
-// connectionFailure returns the failure that a connection's error means. It also recognises a passed
-// deadline that the library has hidden.
-func (p *post) connectionFailure(ctx context.Context, until time.Time, err error) failure {
+// connectionFailure returns the failure that a connection's error means. It recognises a passed
+// deadline even if the library has hidden the timeout.
+func (p *mailer) connectionFailure(ctx context.Context, deadline time.Time, err error) failure {
 	f := connectionFailure(ctx, err)
-	if f.why == broken && !time.Now().Before(until) {
-		f.why = noAnswer
+	if f.reason == connectionBroken && !time.Now().Before(deadline) {
+		f.reason = attemptTimedOut
 	}
 	return f
 }
 
-// refusedBy returns the failure for a server's refusal (RFC 5321, 4.2; RFC 3463).
-func refusedBy(code int, enhanced string) failure {
-	why := "the server refused with " + strconv.Itoa(code)
-	if enhanced != "" {
-		why += " " + enhanced
+// smtpRefusal returns the failure for a server's refusal (RFC 5321, 4.2; RFC 3463).
+func smtpRefusal(code int, enhancedCode string) failure {
+	reason := "the server refused with " + strconv.Itoa(code)
+	if enhancedCode != "" {
+		reason += " " + enhancedCode
 	}
-	return failure{status: code, why: why}
+	return failure{status: code, reason: reason}
 }

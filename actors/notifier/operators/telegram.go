@@ -23,8 +23,8 @@ import (
 // Bounds of one attempt by Telegram.
 const (
 	maxChats       = 4         // chats in parallel
-	maxWait        = time.Hour // upper bound of the wait that the Bot API asks for
-	maxDescription = 100       // characters that are kept of the Bot API's description
+	maxWait        = time.Hour // upper bound for the wait that the Bot API asks for
+	maxDescription = 100       // characters of the Bot API's description that a failure contains
 )
 
 // Why a chat was not reached, in addition to the reasons of a failed connection.
@@ -39,7 +39,7 @@ const noPreview = `{"is_disabled":true}`
 // telegram sends messages to chats with the Bot API's method sendMessage
 // (core.telegram.org/bots/api).
 type telegram struct {
-	method    string // the address of sendMessage, which contains the token
+	sendURL   string // the address of sendMessage, which contains the token
 	token     string
 	transport *http.Transport
 }
@@ -48,20 +48,20 @@ func newTelegram(base, token string, roots *x509.CertPool, b bounds) (*telegram,
 	if base == "" {
 		base = DefaultTelegramURL
 	}
-	t := &telegram{method: strings.TrimRight(base, "/") + "/bot" + token + "/sendMessage", token: token}
-	if _, err := http.NewRequest(http.MethodPost, t.method, nil); err != nil || strings.TrimSpace(token) == "" {
-		return nil, errors.New("the Telegram bot's token cannot be used") // the parse error would quote it
+	t := &telegram{sendURL: strings.TrimRight(base, "/") + "/bot" + token + "/sendMessage", token: token}
+	if _, err := http.NewRequest(http.MethodPost, t.sendURL, nil); err != nil || strings.TrimSpace(token) == "" {
+		return nil, errors.New("the Telegram bot's token cannot be used") // the parse error would quote the token
 	}
 	t.transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			return dial(ctx, address, dialOptions{bound: b.connect})
+			return dial(ctx, address, dialOptions{timeout: b.connect})
 		},
 		DialTLSContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			host, _, err := net.SplitHostPort(address)
 			if err != nil {
 				return nil, err
 			}
-			return dial(ctx, address, dialOptions{bound: b.connect, tlsConfig: &tls.Config{
+			return dial(ctx, address, dialOptions{timeout: b.connect, tlsConfig: &tls.Config{
 				ServerName: host, RootCAs: roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
 			}})
 		},
@@ -74,19 +74,19 @@ func (t *telegram) close() { t.transport.CloseIdleConnections() }
 
 // sendAll sends the message to the chats, up to maxChats in parallel.
 func (t *telegram) sendAll(ctx context.Context, chats []string, m alerts.Message) outcome {
-	missed := make([]*failure, len(chats))
-	var all sync.WaitGroup
-	places := make(chan struct{}, maxChats)
+	failures := make([]*failure, len(chats))
+	var sending sync.WaitGroup
+	slots := make(chan struct{}, maxChats)
 	for i, chat := range chats {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
-			missed[i] = t.send(ctx, chat, m)
+		slots <- struct{}{}
+		sending.Go(func() {
+			defer func() { <-slots }()
+			failures[i] = t.send(ctx, chat, m)
 		})
 	}
-	all.Wait()
+	sending.Wait()
 	var o outcome
-	for i, f := range missed {
+	for i, f := range failures {
 		if f != nil {
 			o.addFailure(chats[i], *f)
 		}
@@ -97,9 +97,9 @@ func (t *telegram) sendAll(ctx context.Context, chats []string, m alerts.Message
 // send sends the message to one chat; it returns nil if the Bot API has accepted it.
 func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *failure {
 	form := url.Values{"chat_id": {chat}, "text": {m.Subject + "\n\n" + m.Text}, "link_preview_options": {noPreview}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.method, strings.NewReader(form.Encode()))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.sendURL, strings.NewReader(form.Encode()))
 	if err != nil {
-		return &failure{why: badToken} // the parse error would quote the token
+		return &failure{reason: badToken} // the parse error would quote the token
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	response, err := t.transport.RoundTrip(request) // RoundTrip follows no redirect
@@ -110,32 +110,33 @@ func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *fai
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	_ = response.Body.Close() // the rest beyond the bound is not needed
 	if err != nil && timedOut(err) {
-		return &failure{why: noAnswer}
+		return &failure{reason: attemptTimedOut}
 	}
 	var a botAnswer
 	switch parsed := err == nil && json.Unmarshal(body, &a) == nil; {
 	case parsed && a.OK && response.StatusCode == http.StatusOK:
 		return nil // the result in the body is not needed
 	case !parsed || a.Code == 0:
-		return &failure{status: response.StatusCode, why: notBotAPI + ": status " + strconv.Itoa(response.StatusCode)}
+		return &failure{status: response.StatusCode, reason: notBotAPI + ": status " + strconv.Itoa(response.StatusCode)}
 	}
-	f := t.refused(&a)
+	f := t.refusal(&a)
 	return &f
 }
 
-// refused returns why the Bot API has not accepted a message.
-func (t *telegram) refused(a *botAnswer) failure {
+// refusal returns why the Bot API has not accepted a message.
+func (t *telegram) refusal(a *botAnswer) failure {
 	switch a.Code {
 	case http.StatusTooManyRequests:
 		seconds := time.Duration(min(max(a.Parameters.RetryAfter, 0), int(maxWait/time.Second)))
-		return failure{status: a.Code, wait: seconds * time.Second, why: fmt.Sprintf("too many messages, again after %d s", seconds)}
+		return failure{status: a.Code, wait: seconds * time.Second, reason: fmt.Sprintf("too many messages, again after %d s", seconds)}
 	case http.StatusUnauthorized, http.StatusNotFound:
-		return failure{status: a.Code, why: badToken} // the Bot API reports an unknown path if the token is malformed
+		return failure{status: a.Code, reason: badToken} // the Bot API reports an unknown path if the token is malformed
 	}
-	return failure{status: a.Code, why: t.description(a.Description, a.Code)}
+	return failure{status: a.Code, reason: t.description(a.Description, a.Code)}
 }
 
-// description returns the Bot API's description of a failure, cut and without the token.
+// description returns the Bot API's description of a failure, shortened and
+// without the token and unprintable characters.
 func (t *telegram) description(reason string, code int) string {
 	reason = strings.ReplaceAll(reason, t.token, "")
 	reason = strings.Map(func(r rune) rune {
@@ -144,8 +145,8 @@ func (t *telegram) description(reason string, code int) string {
 		}
 		return ' '
 	}, reason)
-	if long := []rune(reason); len(long) > maxDescription {
-		reason = string(long[:maxDescription])
+	if runes := []rune(reason); len(runes) > maxDescription {
+		reason = string(runes[:maxDescription])
 	}
 	if reason = strings.TrimSpace(reason); reason == "" {
 		return "error " + strconv.Itoa(code)

@@ -8,31 +8,31 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// destination is what a connection is opened to.
+// destination is a server to which a connection is opened.
 type destination struct {
-	secure bool
-	host   string // a name or an address, without brackets
-	port   string
+	usesTLS bool
+	host    string // a name or an address, without brackets
+	port    string
 }
 
-// address is a delivery's URL, parsed.
-type address struct {
+// parsedURL is a delivery's URL.
+type parsedURL struct {
 	destination
 	authority string // for the Host header
 	target    string // path and query
 }
 
-// parse parses a URL. The URL was checked when it was set; parse refuses again what could break the
-// first lines of the request.
-func parse(text string) (*address, bool) {
+// parseURL parses a delivery's URL; false if the URL is unusable. The URL was checked when it was set;
+// parseURL refuses again what could break the request line or the headers.
+func parseURL(text string) (*parsedURL, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.User != nil || u.Hostname() == "" {
 		return nil, false
 	}
-	a := &address{destination: destination{host: u.Hostname(), port: u.Port()}, authority: u.Host, target: u.RequestURI()}
+	a := &parsedURL{destination: destination{host: u.Hostname(), port: u.Port()}, authority: u.Host, target: u.RequestURI()}
 	switch u.Scheme {
 	case "https":
-		a.secure = true
+		a.usesTLS = true
 		if a.port == "" {
 			a.port = "443"
 		}
@@ -43,10 +43,11 @@ func parse(text string) (*address, bool) {
 	default:
 		return nil, false
 	}
-	return a, printable(a.authority) && printable(a.target)
+	return a, isPrintable(a.authority) && isPrintable(a.target)
 }
 
-func printable(text string) bool {
+// isPrintable tells whether a text has only visible ASCII characters.
+func isPrintable(text string) bool {
 	for i := range len(text) {
 		if text[i] <= ' ' || text[i] > '~' {
 			return false
@@ -59,8 +60,8 @@ func printable(text string) bool {
 // reach and which is in no registry of private addresses.
 var azureMetadata = netip.MustParsePrefix("168.63.129.16/32")
 
-// guard returns a dial control function that refuses addresses that are not on the internet, on any
-// port. It checks the address that is actually dialled.
-func guard() func(network, address string, _ syscall.RawConn) error {
+// newDialGuard returns a function for net.Dialer.Control that refuses addresses that are not on the
+// internet; any port is allowed. The function checks the address that is dialled, after the name look-up.
+func newDialGuard() func(network, address string, _ syscall.RawConn) error {
 	return ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureMetadata)).Safe
 }

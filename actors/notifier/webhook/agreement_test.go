@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// settable tells whether an address may be set as a notification address when private ones may not.
-func settable(ip netip.Addr) bool {
+// isSettable tells whether an address may be set as a notification address while private addresses are refused.
+func isSettable(ip netip.Addr) bool {
 	host := ip.String()
 	if ip.Is6() {
 		host = "[" + host + "]"
@@ -23,19 +23,20 @@ func settable(ip netip.Addr) bool {
 	return err == nil
 }
 
-// edges returns the first and last address of a prefix, and their neighbours outside.
+// edges returns the first and last address of a prefix, and the neighbours of both outside the prefix.
 func edges(p netip.Prefix) []netip.Addr {
-	first := p.Masked().Addr()
-	raw := first.AsSlice()
+	lowest := p.Masked().Addr()
+	raw := lowest.AsSlice()
 	for bit := p.Bits(); bit < len(raw)*8; bit++ {
 		raw[bit/8] |= 1 << (7 - bit%8)
 	}
-	last, _ := netip.AddrFromSlice(raw)
-	return slices.DeleteFunc([]netip.Addr{first.Prev(), first, last, last.Next()}, func(ip netip.Addr) bool { return !ip.IsValid() })
+	highest, _ := netip.AddrFromSlice(raw)
+	return slices.DeleteFunc([]netip.Addr{lowest.Prev(), lowest, highest, highest.Next()}, func(ip netip.Addr) bool { return !ip.IsValid() })
 }
 
-// Two tables refuse addresses, one when an address is set and one when it is dialled, because the
-// first must not import the library of the second. They must agree.
+// Private addresses are refused by ledger/directory when they are set, and by the ssrf library when they
+// are dialled. Each has a table of its own, because ledger/directory must not import the library. The
+// tables must agree.
 func TestAllowedURLsAgreeWithAllowedDials(t *testing.T) {
 	t.Parallel()
 	seed := uint64(rand.Uint32())
@@ -60,22 +61,22 @@ func TestAllowedURLsAgreeWithAllowedDials(t *testing.T) {
 		}
 	}
 	for range 2000 {
-		var four [4]byte
-		var six [16]byte
-		for i := range six {
-			four[i%4], six[i] = byte(random.Uint32()), byte(random.Uint32())
+		var ipv4 [4]byte
+		var ipv6 [16]byte
+		for i := range ipv6 {
+			ipv4[i%4], ipv6[i] = byte(random.Uint32()), byte(random.Uint32())
 		}
-		six[0] = six[0]&0x1f | byte(1+random.IntN(3))<<5 // a third of them in 2000::/3, where addresses are allocated
-		addresses = append(addresses, netip.AddrFrom4(four), netip.AddrFrom16(six))
+		ipv6[0] = ipv6[0]&0x1f | byte(1+random.IntN(3))<<5 // a third of the IPv6 addresses in 2000::/3, where addresses are allocated
+		addresses = append(addresses, netip.AddrFrom4(ipv4), netip.AddrFrom16(ipv6))
 	}
-	check := guard()
+	check := newDialGuard()
 	for _, ip := range addresses {
 		dialled := check("tcp4", netip.AddrPortFrom(ip, 443).String(), nil) == nil
-		if set := settable(ip); set != dialled {
-			t.Errorf("seed %d: %v may be set: %t, dialled: %t", seed, ip, set, dialled)
+		if settable := isSettable(ip); settable != dialled {
+			t.Errorf("seed %d: %v may be set: %t, dialled: %t", seed, ip, settable, dialled)
 		}
 	}
-	if !settable(netip.MustParseAddr("8.8.8.8")) || settable(netip.MustParseAddr("10.0.0.1")) {
+	if !isSettable(netip.MustParseAddr("8.8.8.8")) || isSettable(netip.MustParseAddr("10.0.0.1")) {
 		t.Error("nothing was compared")
 	}
 }

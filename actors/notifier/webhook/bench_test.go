@@ -18,25 +18,25 @@ import (
 	"mizan/internal/clock"
 )
 
-// benchmarkInFlight is how many deliveries are in progress at once per processor.
-const benchmarkInFlight = 16
+// inFlightPerProcessor is how many deliveries are in progress at once per processor.
+const inFlightPerProcessor = 16
 
-// sink starts a server in this process that acknowledges everything, and returns its URL.
-func sink(b *testing.B, secured *tls.Config) string {
+// startSink starts a server in this process that acknowledges everything, and returns its URL.
+func startSink(b *testing.B, tlsConfig *tls.Config) string {
 	b.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
-	bare, scheme := listener, "http"
-	if secured != nil {
-		listener, scheme = tls.NewListener(listener, secured), "https"
+	tcpListener, scheme := listener, "http"
+	if tlsConfig != nil {
+		listener, scheme = tls.NewListener(listener, tlsConfig), "https"
 	}
 	server := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}, NoDefaultServerHeader: true}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	b.Cleanup(func() {
-		if err := bare.Close(); err != nil {
+		if err := tcpListener.Close(); err != nil {
 			b.Error(err)
 		}
 		<-ended
@@ -44,19 +44,19 @@ func sink(b *testing.B, secured *tls.Config) string {
 	return scheme + "://" + listener.Addr().String() + "/hook"
 }
 
-func benchmarkDeliveryTo(url string) *Delivery {
+func newBenchmarkDelivery(url string) *Delivery {
 	return &Delivery{
 		URL: url, Secret: "a secret of the terminal's", EventID: "0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5", Type: "transaction.charged",
 		Data: []byte(`{"type":"payment","txid":"order-1","id":"3f0c8a52-8d9e-4a5b-9c6d-7e8f9a0b1c2d","amount":"1000","amount_dest":"1000","amount_with_fee":"1000","status":"charged","error_description":"","merchant_meta":{"basket":[1,2]}}`),
 	}
 }
 
-// measure runs deliveries and reports the cost of one, the sink's part included.
+// measure runs deliveries and reports the cost of one delivery, the server's part included.
 func measure(b *testing.B, deliver func() error) {
 	b.Helper()
 	b.ReportAllocs()
-	b.SetParallelism(benchmarkInFlight)
-	processorBefore := processor(b)
+	b.SetParallelism(inFlightPerProcessor)
+	timeBefore := processorTime(b)
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
@@ -68,11 +68,11 @@ func measure(b *testing.B, deliver func() error) {
 	})
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
-	b.ReportMetric(float64((processor(b)-processorBefore).Nanoseconds())/float64(b.N)/1000, "cpu-µs/delivery")
+	b.ReportMetric(float64((processorTime(b)-timeBefore).Nanoseconds())/float64(b.N)/1000, "cpu-µs/delivery")
 }
 
-// processor returns the processor time that this process has used.
-func processor(b *testing.B) time.Duration {
+// processorTime returns the processor time that this process has used.
+func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -81,32 +81,33 @@ func processor(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-type failed string
+// deliveryError is the Failure of an attempt as an error.
+type deliveryError string
 
 // Error implements error.
-func (f failed) Error() string { return string(f) }
+func (f deliveryError) Error() string { return string(f) }
 
 func BenchmarkDelivery(b *testing.B) {
-	c := New(Options{AllowPrivate: true, Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler)})
-	b.Cleanup(c.Close)
-	benchmarkDelivery(b, c, sink(b, nil))
+	sender := New(Options{AllowPrivate: true, Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler)})
+	b.Cleanup(sender.Close)
+	benchmarkDelivery(b, sender, startSink(b, nil))
 }
 
 func BenchmarkDeliveryOverTLS(b *testing.B) {
 	a := newAuthority(b)
-	c := New(Options{AllowPrivate: true, Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler)})
-	b.Cleanup(c.Close)
-	c.roots = x509.NewCertPool()
-	c.roots.AddCert(a.cert)
-	benchmarkDelivery(b, c, sink(b, &tls.Config{Certificates: []tls.Certificate{a.issue(false, unchanged)}}))
+	sender := New(Options{AllowPrivate: true, Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler)})
+	b.Cleanup(sender.Close)
+	sender.roots = x509.NewCertPool()
+	sender.roots.AddCert(a.cert)
+	benchmarkDelivery(b, sender, startSink(b, &tls.Config{Certificates: []tls.Certificate{a.issue(false, noChange)}}))
 }
 
-func benchmarkDelivery(b *testing.B, c *Sender, url string) {
+func benchmarkDelivery(b *testing.B, sender *Sender, url string) {
 	b.Helper()
-	p := benchmarkDeliveryTo(url)
+	d := newBenchmarkDelivery(url)
 	measure(b, func() error {
-		if a := c.Deliver(p); a.Failure != "" {
-			return failed(a.Failure)
+		if a := sender.Deliver(d); a.Failure != "" {
+			return deliveryError(a.Failure)
 		}
 		return nil
 	})
@@ -114,53 +115,53 @@ func benchmarkDelivery(b *testing.B, c *Sender, url string) {
 
 // BenchmarkNetHTTP makes the same requests with net/http's client.
 func BenchmarkNetHTTP(b *testing.B) {
-	p := benchmarkDeliveryTo(sink(b, nil))
+	d := newBenchmarkDelivery(startSink(b, nil))
 	transport := &http.Transport{MaxIdleConnsPerHost: 1024}
 	b.Cleanup(transport.CloseIdleConnections)
 	measure(b, func() error {
 		now := time.Now()
-		s := buffersPool.Get().(*requestBuffers)
-		defer s.release()
-		s.body = appendEnvelope(s.body[:0], p, now.Unix())
-		r, err := http.NewRequest("POST", p.URL, bytes.NewReader(s.body))
+		buffers := buffersPool.Get().(*requestBuffers)
+		defer buffers.release()
+		buffers.body = appendEnvelope(buffers.body[:0], d, now.Unix())
+		request, err := http.NewRequest("POST", d.URL, bytes.NewReader(buffers.body))
 		if err != nil {
 			return err
 		}
-		r.Header = http.Header{
-			"Content-Type": {"application/json"}, "User-Agent": {userAgent}, "X-Webhook-Event-Id": {p.EventID}, "X-Webhook-Timestamp": {strconv.FormatInt(now.Unix(), 10)},
-			"X-Webhook-Signature": {string(appendSignature(nil, p.Secret, now.Unix(), s.body))},
+		request.Header = http.Header{
+			"Content-Type": {"application/json"}, "User-Agent": {userAgent}, "X-Webhook-Event-Id": {d.EventID}, "X-Webhook-Timestamp": {strconv.FormatInt(now.Unix(), 10)},
+			"X-Webhook-Signature": {string(appendSignature(nil, d.Secret, now.Unix(), buffers.body))},
 		}
-		answer, err := transport.RoundTrip(r)
+		response, err := transport.RoundTrip(request)
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(io.Discard, io.LimitReader(answer.Body, maxBody))
-		_ = answer.Body.Close()
+		_, err = io.Copy(io.Discard, io.LimitReader(response.Body, maxBody))
+		_ = response.Body.Close()
 		return err
 	})
 }
 
 // BenchmarkFasthttp makes the same requests with fasthttp's client.
 func BenchmarkFasthttp(b *testing.B) {
-	p := benchmarkDeliveryTo(sink(b, nil))
+	d := newBenchmarkDelivery(startSink(b, nil))
 	client := &fasthttp.Client{MaxConnsPerHost: 1024, MaxResponseBodySize: maxBody}
 	b.Cleanup(client.CloseIdleConnections)
 	measure(b, func() error {
 		now := time.Now()
-		s := buffersPool.Get().(*requestBuffers)
-		defer s.release()
-		s.body = appendEnvelope(s.body[:0], p, now.Unix())
-		r, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
-		defer fasthttp.ReleaseRequest(r)
-		defer fasthttp.ReleaseResponse(answer)
-		r.Header.SetMethod("POST")
-		r.SetRequestURI(p.URL)
-		r.Header.SetContentType("application/json")
-		r.Header.SetUserAgent(userAgent)
-		r.Header.Set("x-webhook-event-id", p.EventID)
-		r.Header.Set("x-webhook-timestamp", strconv.FormatInt(now.Unix(), 10))
-		r.Header.SetBytesV("x-webhook-signature", appendSignature(nil, p.Secret, now.Unix(), s.body))
-		r.SetBodyRaw(s.body)
-		return client.DoDeadline(r, answer, now.Add(15*time.Second))
+		buffers := buffersPool.Get().(*requestBuffers)
+		defer buffers.release()
+		buffers.body = appendEnvelope(buffers.body[:0], d, now.Unix())
+		request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+		defer fasthttp.ReleaseRequest(request)
+		defer fasthttp.ReleaseResponse(response)
+		request.Header.SetMethod("POST")
+		request.SetRequestURI(d.URL)
+		request.Header.SetContentType("application/json")
+		request.Header.SetUserAgent(userAgent)
+		request.Header.Set("x-webhook-event-id", d.EventID)
+		request.Header.Set("x-webhook-timestamp", strconv.FormatInt(now.Unix(), 10))
+		request.Header.SetBytesV("x-webhook-signature", appendSignature(nil, d.Secret, now.Unix(), buffers.body))
+		request.SetBodyRaw(buffers.body)
+		return client.DoDeadline(request, response, now.Add(15*time.Second))
 	})
 }

@@ -10,22 +10,22 @@ import (
 
 func TestCloseInterruptsDeliveriesInProgress(t *testing.T) {
 	t.Parallel()
-	answering := receive(t, acknowledge)
-	silent := receive(t, func(v *visit) {
-		if v.request() {
-			v.wait()
+	answering := startReceiver(t, acknowledge)
+	silent := startReceiver(t, func(v *visit) {
+		if v.readRequest() {
+			v.waitForClose()
 		}
 	})
-	sender := open(t)
+	sender := openSender(t)
 	sender.Deliver(testDelivery(answering.url())).want(t, 200, "")
-	silentAddress := deafListener(t)
-	hung := []<-chan Attempt{deliver(sender, testDelivery(silent.url())), deliver(sender, testDelivery("http://"+silentAddress+"/"))}
+	silentAddress := startDeafListener(t)
+	attempts := []<-chan Attempt{startDelivery(sender, testDelivery(silent.url())), startDelivery(sender, testDelivery("http://"+silentAddress+"/"))}
 	waitFor(t, "all are under way", func() bool {
-		return len(silent.requests()) == 1 && len(sender.places) == 2 && sender.connections.count() == 3
+		return len(silent.requests()) == 1 && len(sender.slots) == 2 && sender.connections.count() == 3
 	})
 	sender.Close()
-	for _, made := range hung {
-		receiveFrom(t, "an attempt", made).want(t, 0, Interrupted)
+	for _, attempt := range attempts {
+		receiveFrom(t, "an attempt", attempt).want(t, 0, Interrupted)
 	}
 	sender.Deliver(testDelivery(answering.url())).want(t, 0, Interrupted)
 	sender.Close() // a second call changes nothing
@@ -35,63 +35,63 @@ func TestCloseInterruptsDeliveriesInProgress(t *testing.T) {
 	}
 }
 
-// trackedConn sends a message each time before it is read.
+// trackedConn sends to the channel reads before each call of Read.
 type trackedConn struct {
 	net.Conn
 	reads chan struct{}
 }
 
 // Read implements net.Conn.
-func (w *trackedConn) Read(b []byte) (int, error) {
-	w.reads <- struct{}{}
-	return w.Conn.Read(b)
+func (c *trackedConn) Read(b []byte) (int, error) {
+	c.reads <- struct{}{}
+	return c.Conn.Read(b)
 }
 
 func TestResultKnownAtCloseIsReturned(t *testing.T) {
 	t.Parallel()
-	receiver := receive(t, func(v *visit) { // the response's body does not end
-		if v.request() && v.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") {
-			v.wait()
+	receiver := startReceiver(t, func(v *visit) { // the response's body does not end
+		if v.readRequest() && v.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") {
+			v.waitForClose()
 		}
 	})
-	sender := open(t)
-	to, _ := parse(receiver.url())
-	l, failure := sender.open(to.destination, time.Now().Add(patience))
-	if l == nil {
+	sender := openSender(t)
+	to, _ := parseURL(receiver.url())
+	conn, failure := sender.open(to.destination, time.Now().Add(patience))
+	if conn == nil {
 		t.Fatal(failure)
 	}
-	w := &trackedConn{l.conn, make(chan struct{})}
-	l.conn = w
-	sender.connections.addIdle(l)
+	tracked := &trackedConn{conn.conn, make(chan struct{})}
+	conn.conn = tracked
+	sender.connections.addIdle(conn)
 	// Without TLS the check of an idle connection does not call Read, so the first Read is for the response's header.
-	attempts := deliver(sender, testDelivery(receiver.url()))
-	receiveFrom(t, "the header", w.reads)
-	receiveFrom(t, "the body", w.reads)
+	attempts := startDelivery(sender, testDelivery(receiver.url()))
+	receiveFrom(t, "the header", tracked.reads)
+	receiveFrom(t, "the body", tracked.reads)
 	sender.Close()
 	receiveFrom(t, "the attempt", attempts).want(t, 200, "")
 }
 
 func TestCloseInterruptsWaitingDeliveries(t *testing.T) {
 	t.Parallel()
-	hang := receive(t, (*visit).wait)
-	c := open(t, func(s *settings) { s.options.MaxConns = 1 })
-	first := deliver(c, testDelivery(hang.url()))
+	hang := startReceiver(t, (*visit).waitForClose)
+	sender := openSender(t, func(s *settings) { s.options.MaxConns = 1 })
+	inProgress := startDelivery(sender, testDelivery(hang.url()))
 	waitFor(t, "it is under way", func() bool { return hang.connections() == 1 })
-	second := deliver(c, testDelivery(hang.url()))
-	c.Close()
-	receiveFrom(t, "the first", first).want(t, 0, Interrupted)
-	receiveFrom(t, "the second", second).want(t, 0, Interrupted)
+	waiting := startDelivery(sender, testDelivery(hang.url()))
+	sender.Close()
+	receiveFrom(t, "the first", inProgress).want(t, 0, Interrupted)
+	receiveFrom(t, "the second", waiting).want(t, 0, Interrupted)
 }
 
 func TestClosedSenderLeavesNoGoroutines(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	r := receive(t, acknowledge)
-	c := open(t)
+	r := startReceiver(t, acknowledge)
+	sender := openSender(t)
 	for range 3 {
-		c.Deliver(testDelivery(r.url())).want(t, 200, "")
+		sender.Deliver(testDelivery(r.url())).want(t, 200, "")
 	}
-	c.Close()
-	_ = r.l.Close()
+	sender.Close()
+	_ = r.listener.Close()
 	r.visits.Wait()
 	goleak.VerifyNone(t, before)
 }

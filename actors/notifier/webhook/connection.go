@@ -16,33 +16,33 @@ import (
 
 // Bounds of a response, in bytes.
 const (
-	maxHeader  = 16 << 10
-	maxHeaders = 64 << 10 // of all headers of an exchange, interim ones included
-	maxBody    = 64 << 10 // with the framing of chunks
+	maxHeader     = 16 << 10
+	maxAllHeaders = 64 << 10 // of all headers of one exchange, interim responses included
+	maxBody       = 64 << 10 // including the framing of chunks
 )
 
-// connection is one connection. It carries one exchange at a time.
+// connection is one connection to a destination. It carries one exchange (request and response) at a time.
 type connection struct {
-	to   destination
-	conn net.Conn // what requests are written to: tcp, or TLS over it
-	tcp  net.Conn
-	raw  syscall.RawConn // of tcp
+	destination destination
+	conn        net.Conn // carries the requests: tcp, or TLS over tcp
+	tcp         net.Conn
+	raw         syscall.RawConn // of tcp
 
 	opened    time.Time
 	idleSince time.Time // when it last became idle
 
 	bytesLeft int   // bytes that may still be read in this exchange
-	readError error // why nothing more can be read; nil: more can
+	readError error // why nothing more can be read; nil: reading can continue
 
 	peekBuffer [1]byte
-	pending    bool             // result of peek
+	hasUnread  bool             // result of peek: the socket has unread bytes or has ended
 	peekFunc   func(fd uintptr) // peek as a value, made once because every delivery needs it
 
-	older, newer *connection // its neighbours among the idle connections
+	older, newer *connection // neighbours in the list of idle connections
 }
 
 func newConnection(to destination, conn, tcp net.Conn) (*connection, error) {
-	c := &connection{to: to, conn: conn, tcp: tcp, opened: time.Now()}
+	c := &connection{destination: to, conn: conn, tcp: tcp, opened: time.Now()}
 	c.peekFunc = c.peek
 	socket, ok := tcp.(syscall.Conn)
 	if !ok {
@@ -53,16 +53,18 @@ func newConnection(to destination, conn, tcp net.Conn) (*connection, error) {
 	return c, err
 }
 
-// belowTLS is the connection under TLS. When it closes, TLS sets a write deadline of 5 s for its last
-// message; other deliveries must not wait that long for a receiver that does not read.
+// belowTLS is the TCP connection under TLS. To close a connection, crypto/tls sends a last message with a
+// write deadline of 5 s. belowTLS shortens the deadline, because other deliveries must not wait that long
+// for a receiver that does not read.
 type belowTLS struct{ net.Conn }
 
-const lastWord = 50 * time.Millisecond
+// lastMessageTime bounds how long the last message of TLS may take.
+const lastMessageTime = 50 * time.Millisecond
 
 // SetWriteDeadline implements net.Conn.
 func (b belowTLS) SetWriteDeadline(deadline time.Time) error {
-	if soon := time.Now().Add(lastWord); deadline.After(soon) {
-		deadline = soon
+	if latest := time.Now().Add(lastMessageTime); deadline.After(latest) {
+		deadline = latest
 	}
 	return b.Conn.SetWriteDeadline(deadline)
 }
@@ -77,8 +79,8 @@ func (c *connection) drop() { _ = c.tcp.Close() }
 // error that broke the connection, which the parser does not return.
 func (c *connection) Read(b []byte) (int, error) {
 	if c.bytesLeft <= 0 {
-		c.readError = errLong
-		return 0, errLong
+		c.readError = errTooLong
+		return 0, errTooLong
 	}
 	n, err := c.conn.Read(b[:min(len(b), c.bytesLeft)])
 	c.bytesLeft -= n
@@ -91,13 +93,13 @@ func (c *connection) Read(b []byte) (int, error) {
 // longAgo is a deadline in the past, with which a read returns at once.
 var longAgo = time.Unix(1, 0)
 
-// usable tells whether an idle connection is usable: it has not ended and has no unread bytes.
-func (c *connection) usable() bool {
-	c.pending = true
-	if c.raw.Control(c.peekFunc) != nil || c.pending {
+// isUsable tells whether an idle connection can be reused: it has not ended and has no unread bytes.
+func (c *connection) isUsable() bool {
+	c.hasUnread = true
+	if c.raw.Control(c.peekFunc) != nil || c.hasUnread {
 		return false
 	}
-	if !c.to.secure {
+	if !c.destination.usesTLS {
 		return true
 	}
 	// TLS may have read a whole further record from the socket together with the last response.
@@ -111,40 +113,40 @@ func (c *connection) usable() bool {
 // peek finds out, without waiting, whether the socket has anything to read.
 func (c *connection) peek(fd uintptr) {
 	_, _, err := syscall.Recvfrom(int(fd), c.peekBuffer[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-	c.pending = !errors.Is(err, syscall.EAGAIN)
+	c.hasUnread = !errors.Is(err, syscall.EAGAIN)
 }
 
-// verdict is the result of an exchange.
-type verdict struct {
-	status   int
-	failure  string
-	silent   bool      // the connection ended before the first byte of a response
-	at       time.Time // when the result was known
-	reusable bool      // the connection can be reused
+// exchangeResult is the result of an exchange.
+type exchangeResult struct {
+	status        int
+	failure       string
+	endedSilently bool      // the connection ended before the first byte of a response
+	at            time.Time // when the result was known
+	isReusable    bool      // the connection can be reused
 }
 
-var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxHeader) }}
+var readerPool = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxHeader) }}
 
 // exchange sends a request and waits for its response's header until the deadline. It reads the body
 // for at most bodyWait, so that the connection can be reused.
-func (c *connection) exchange(request []byte, until time.Time, bodyWait time.Duration) verdict {
-	c.bytesLeft, c.readError = maxHeaders, nil
-	err := c.conn.SetDeadline(until)
+func (c *connection) exchange(request []byte, deadline time.Time, bodyWait time.Duration) exchangeResult {
+	c.bytesLeft, c.readError = maxAllHeaders, nil
+	err := c.conn.SetDeadline(deadline)
 	if err == nil {
 		_, err = c.conn.Write(request)
 	}
 	if err != nil {
-		return verdict{failure: connectionFailure(err, unanswered), silent: !timedOut(err), at: time.Now()}
+		return exchangeResult{failure: connectionFailure(err, closedUnanswered), endedSilently: !timedOut(err), at: time.Now()}
 	}
-	r, answer := readers.Get().(*bufio.Reader), fasthttp.AcquireResponse()
+	r, answer := readerPool.Get().(*bufio.Reader), fasthttp.AcquireResponse()
 	r.Reset(c)
 	v := c.readHeader(r, &answer.Header)
 	v.at = time.Now()
 	if v.status != 0 {
-		v.reusable = c.drain(r, answer, v.status, until, bodyWait)
+		v.isReusable = c.drain(r, answer, v.status, deadline, bodyWait)
 	}
 	r.Reset(nil)
-	readers.Put(r)
+	readerPool.Put(r)
 	fasthttp.ReleaseResponse(answer)
 	return v
 }
@@ -153,65 +155,65 @@ func (c *connection) exchange(request []byte, until time.Time, bodyWait time.Dur
 const maxInterim = 8
 
 // readHeader reads headers up to the final one.
-func (c *connection) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader) verdict {
+func (c *connection) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader) exchangeResult {
 	for range maxInterim {
-		start, _ := r.Peek(len(statusLine))
+		start, _ := r.Peek(len(statusLineForm))
 		if len(start) == 0 {
-			return verdict{failure: connectionFailure(c.readError, unanswered), silent: !timedOut(c.readError)}
+			return exchangeResult{failure: connectionFailure(c.readError, closedUnanswered), endedSilently: !timedOut(c.readError)}
 		}
 		status, ok := statusOf(start)
 		switch {
 		case !ok:
-			return verdict{failure: notHTTP}
+			return exchangeResult{failure: notHTTP}
 		case status == 0:
-			return verdict{failure: connectionFailure(c.readError, cutOff)}
+			return exchangeResult{failure: connectionFailure(c.readError, answerCutOff)}
 		}
 		if failure := c.awaitHeader(r); failure != "" {
-			return verdict{failure: failure}
+			return exchangeResult{failure: failure}
 		}
 		if err := header.Read(r); err != nil || header.StatusCode() != status { // a status may have more than three digits
-			return verdict{failure: notHTTP}
+			return exchangeResult{failure: notHTTP}
 		}
 		const switching = 101 // to another protocol: no further header follows
 		if status >= 200 || status == switching {
-			return verdict{status: status, failure: statusFailure(status)}
+			return exchangeResult{status: status, failure: statusFailure(status)}
 		}
 	}
-	return verdict{failure: notHTTP}
+	return exchangeResult{failure: notHTTP}
 }
 
-// awaitHeader waits until a whole header has arrived, or returns why it has not. It is needed because
-// the parser would start from the beginning with each byte that arrives.
+// awaitHeader waits until a whole header has arrived, or returns why it has not. Without this
+// wait, the parser would start from the beginning with each byte that arrives.
 func (c *connection) awaitHeader(r *bufio.Reader) (failure string) {
 	checkedBytes := 0
 	for {
 		buffered, _ := r.Peek(r.Buffered())
-		const before = 2 // bytes of the end mark that may have arrived earlier
-		fresh := buffered[max(0, checkedBytes-before):]
-		if bytes.Contains(fresh, []byte("\n\r\n")) || bytes.Contains(fresh, []byte("\n\n")) {
+		const overlap = 2 // bytes of the end mark that may have arrived earlier
+		unchecked := buffered[max(0, checkedBytes-overlap):]
+		if bytes.Contains(unchecked, []byte("\n\r\n")) || bytes.Contains(unchecked, []byte("\n\n")) {
 			return ""
 		}
 		checkedBytes = len(buffered)
 		if _, err := r.Peek(checkedBytes + 1); errors.Is(err, bufio.ErrBufferFull) {
-			return headerLong
+			return headerTooLong
 		} else if err != nil {
-			return connectionFailure(c.readError, cutOff)
+			return connectionFailure(c.readError, answerCutOff)
 		}
 	}
 }
 
-// statusLine is the form of a response's first bytes; "d" stands for a digit.
-const statusLine = "HTTP/1.d ddd"
+// statusLineForm is the form of a response's first bytes; "d" stands for a digit.
+const statusLineForm = "HTTP/1.d ddd"
 
-// statusOf reads the status from a response's first bytes; 0 if there are too few bytes. It is strict,
-// unlike the parser that reads the header afterwards.
+// statusOf reads the status from a response's first bytes; 0 if there are too few bytes.
+// ok is false if the bytes are not HTTP; statusOf is stricter than the parser that reads the header afterwards.
 func statusOf(start []byte) (status int, ok bool) {
 	for i, c := range start {
-		if statusLine[i] != 'd' && c != statusLine[i] || statusLine[i] == 'd' && (c < '0' || c > '9') {
+		if statusLineForm[i] != 'd' && c != statusLineForm[i] || statusLineForm[i] == 'd' && (c < '0' || c > '9') {
 			return 0, false
 		}
 	}
-	if len(start) < len(statusLine) {
+	if len(start) < len(statusLineForm) {
 		return 0, true
 	}
 	d := start[len(start)-3:]
@@ -220,7 +222,7 @@ func statusOf(start []byte) (status int, ok bool) {
 }
 
 // drain reads and discards the response's body, and tells whether the connection can be reused.
-func (c *connection) drain(r *bufio.Reader, answer *fasthttp.Response, status int, until time.Time, bodyWait time.Duration) bool {
+func (c *connection) drain(r *bufio.Reader, answer *fasthttp.Response, status int, deadline time.Time, bodyWait time.Duration) bool {
 	if status < 200 {
 		return false
 	}
@@ -231,7 +233,7 @@ func (c *connection) drain(r *bufio.Reader, answer *fasthttp.Response, status in
 	}
 	const chunked = -1
 	if length == chunked || length > r.Buffered() && length <= maxBody || length < chunked {
-		if by := time.Now().Add(bodyWait); by.Before(until) && c.conn.SetReadDeadline(by) != nil {
+		if bodyDeadline := time.Now().Add(bodyWait); bodyDeadline.Before(deadline) && c.conn.SetReadDeadline(bodyDeadline) != nil {
 			return false
 		}
 	}

@@ -11,16 +11,16 @@ import (
 type connections struct {
 	maxOpen   int           // how many connections may be open
 	idleLimit time.Duration // an idle connection is closed after this time
-	maxAge    time.Duration // a connection is not used for longer
+	maxAge    time.Duration // an older connection is not reused
 
 	mu        sync.Mutex
-	openCount int                           // guarded by mu: connections from reserve to closeUsed
+	openCount int                           // guarded by mu: connections that are open or being opened
 	open      map[*connection]struct{}      // guarded by mu
-	idle      map[destination][]*connection // guarded by mu: the longest idle first; no empty slices
+	idle      map[destination][]*connection // guarded by mu: in each slice the longest idle first; no empty slices
 	oldest    *connection                   // guarded by mu: the connection that has been idle longest
 	newest    *connection                   // guarded by mu: the connection that became idle last
 	idleTimer *time.Timer                   // guarded by mu; nil: no sweep is scheduled
-	closed    bool                          // guarded by mu
+	isClosed  bool                          // guarded by mu
 }
 
 func newConnections(maxOpen int, idleLimit, maxAge time.Duration) *connections {
@@ -28,7 +28,7 @@ func newConnections(maxOpen int, idleLimit, maxAge time.Duration) *connections {
 }
 
 // take returns an idle connection to the destination that is still usable; nil if there is none. It
-// takes the one that was used last, so that unneeded connections reach the idle limit.
+// takes the connection that was used last, so that unneeded connections reach the idle limit.
 func (s *connections) take(to destination) *connection {
 	for {
 		s.mu.Lock()
@@ -41,7 +41,7 @@ func (s *connections) take(to destination) *connection {
 		s.removeIdle(c)
 		s.mu.Unlock()
 		now := time.Now()
-		if now.Sub(c.idleSince) < s.idleLimit && now.Sub(c.opened) < s.maxAge && c.usable() {
+		if now.Sub(c.idleSince) < s.idleLimit && now.Sub(c.opened) < s.maxAge && c.isUsable() {
 			return c
 		}
 		s.closeUsed(c)
@@ -49,8 +49,8 @@ func (s *connections) take(to destination) *connection {
 }
 
 // reserve makes room for one more connection, if need be by closing the one that has been idle longest.
-// If the bound is reached, some connection is idle: fewer deliveries than the bound are in progress
-// besides the caller's, which has no connection yet.
+// If maxOpen connections are open, one of them is idle: at most maxOpen deliveries are in progress, and
+// the caller's has no connection yet.
 func (s *connections) reserve() {
 	s.mu.Lock()
 	var evicted *connection
@@ -68,8 +68,8 @@ func (s *connections) reserve() {
 	}
 }
 
-// cancel releases the room for a connection that was not opened.
-func (s *connections) cancel() {
+// cancelReservation releases the room for a connection that was not opened.
+func (s *connections) cancelReservation() {
 	s.mu.Lock()
 	s.openCount--
 	s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *connections) cancel() {
 // add adds a connection for which room was reserved. It closes the connection if closeAll has run.
 func (s *connections) add(c *connection) {
 	s.mu.Lock()
-	closed := s.closed
+	closed := s.isClosed
 	s.open[c] = struct{}{}
 	s.mu.Unlock()
 	if closed {
@@ -95,16 +95,16 @@ func (s *connections) closeUsed(c *connection) {
 	c.close()
 }
 
-// addIdle puts a connection aside for the next delivery.
+// addIdle puts a connection aside for the next delivery to its destination.
 func (s *connections) addIdle(c *connection) {
 	s.mu.Lock()
-	if s.closed {
+	if s.isClosed {
 		s.mu.Unlock()
 		s.closeUsed(c)
 		return
 	}
 	c.idleSince = time.Now()
-	s.idle[c.to] = append(s.idle[c.to], c)
+	s.idle[c.destination] = append(s.idle[c.destination], c)
 	c.older, c.newer = s.newest, nil
 	if s.newest == nil {
 		s.oldest = c
@@ -113,24 +113,24 @@ func (s *connections) addIdle(c *connection) {
 	}
 	s.newest = c
 	if s.idleTimer == nil {
-		s.idleTimer = time.AfterFunc(s.idleLimit, s.closeIdle)
+		s.idleTimer = time.AfterFunc(s.idleLimit, s.closeExpired)
 	}
 	s.mu.Unlock()
 }
 
 // removeIdle removes a connection from the idle ones. The caller holds mu.
 func (s *connections) removeIdle(c *connection) {
-	sameDestination := s.idle[c.to]
+	sameDestination := s.idle[c.destination]
 	if len(sameDestination) == 1 {
-		delete(s.idle, c.to)
+		delete(s.idle, c.destination)
 	} else if last := len(sameDestination) - 1; sameDestination[last] == c {
 		sameDestination[last] = nil
-		s.idle[c.to] = sameDestination[:last]
+		s.idle[c.destination] = sameDestination[:last]
 	} else {
 		assert.That(sameDestination[0] == c, "a connection that has been idle neither longest nor shortest leaves")
 		copy(sameDestination, sameDestination[1:])
 		sameDestination[last] = nil
-		s.idle[c.to] = sameDestination[:last]
+		s.idle[c.destination] = sameDestination[:last]
 	}
 	if c.older == nil {
 		s.oldest = c.newer
@@ -145,9 +145,9 @@ func (s *connections) removeIdle(c *connection) {
 	c.older, c.newer = nil, nil
 }
 
-// closeIdle closes the connections that have been idle for too long, and schedules its next run for the
+// closeExpired closes the connections that have been idle for too long, and schedules its next run for the
 // connection that reaches the limit next.
-func (s *connections) closeIdle() {
+func (s *connections) closeExpired() {
 	var expired []*connection
 	s.mu.Lock()
 	now := time.Now()
@@ -158,8 +158,8 @@ func (s *connections) closeIdle() {
 		expired = append(expired, c)
 	}
 	s.idleTimer = nil
-	if s.oldest != nil && !s.closed {
-		s.idleTimer = time.AfterFunc(s.idleLimit-now.Sub(s.oldest.idleSince), s.closeIdle)
+	if s.oldest != nil && !s.isClosed {
+		s.idleTimer = time.AfterFunc(s.idleLimit-now.Sub(s.oldest.idleSince), s.closeExpired)
 	}
 	s.mu.Unlock()
 	for _, c := range expired {
@@ -171,7 +171,7 @@ func (s *connections) closeIdle() {
 func (s *connections) closeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
+	s.isClosed = true
 	if s.idleTimer != nil {
 		s.idleTimer.Stop()
 		s.idleTimer = nil

@@ -16,21 +16,21 @@ import (
 type Delivery struct {
 	URL      string // http or https; ledger/directory has checked it
 	Secret   string // key of the signature; empty: no signature
-	Previous string // key of the second signature while secrets rotate; ignored without Secret
+	Previous string // the secret before a rotation, key of a second signature; empty: none; ignored without Secret
 	EventID  string // the same at each attempt; letters, digits, '.', '_', ':' and '-'
-	Type     string // transaction.<status>; the same characters
+	Type     string // transaction.<status>, in the same characters as EventID
 	Data     []byte // a JSON object, sent unchanged
-	Bare     bool   // Data is the whole body: no envelope, no EventID, no Type, no signature
+	Bare     bool   // Data is the whole body, without an envelope around it; nothing is signed
 }
 
 // Format implements fmt.Formatter, so that no verb shows the secrets.
-func (p Delivery) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("parcel " + p.EventID)) }
+func (d Delivery) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("parcel " + d.EventID)) }
 
 // Attempt is the result of one delivery attempt.
 type Attempt struct {
-	At      time.Time     // by the clock, when the envelope was formed
+	At      time.Time     // when the attempt began, by Options.Clock
 	Status  int           // HTTP status; 0: no response, or none that could be parsed
-	Failure string        // why it was not acknowledged, in a few words for people; empty: acknowledged
+	Failure string        // why the delivery was not acknowledged, in a few words for people; empty: acknowledged
 	Took    time.Duration // real time until the response's header arrived or the attempt failed
 }
 
@@ -43,8 +43,7 @@ type requestBuffers struct {
 	request []byte
 }
 
-// maxPooledBuffer bounds the capacity of pooled buffers; larger ones belong to rare deliveries and are not
-// pooled.
+// maxPooledBuffer bounds the capacity of a pooled body buffer, in bytes. Larger buffers are rare and not pooled.
 const maxPooledBuffer = 64 << 10
 
 var buffersPool = sync.Pool{New: func() any { return new(requestBuffers) }}
@@ -55,13 +54,13 @@ func (s *requestBuffers) release() {
 	}
 }
 
-// write writes the delivery's request into the buffers.
-func (s *requestBuffers) write(p *Delivery, to *address, at time.Time) {
-	if p.Bare {
-		s.body = append(s.body[:0], p.Data...)
+// writeRequest writes the delivery's request into the buffers.
+func (s *requestBuffers) writeRequest(d *Delivery, to *parsedURL, at time.Time) {
+	if d.Bare {
+		s.body = append(s.body[:0], d.Data...)
 	} else {
-		assert.That(needsNoQuoting(p.EventID) && needsNoQuoting(p.Type), "an event's id or type would have to be quoted")
-		s.body = appendEnvelope(s.body[:0], p, at.Unix())
+		assert.That(needsNoQuoting(d.EventID) && needsNoQuoting(d.Type), "an event's id or type would have to be quoted")
+		s.body = appendEnvelope(s.body[:0], d, at.Unix())
 	}
 	r := append(s.request[:0], "POST "...)
 	r = append(r, to.target...)
@@ -69,36 +68,37 @@ func (s *requestBuffers) write(p *Delivery, to *address, at time.Time) {
 	r = append(r, to.authority...)
 	r = append(r, "\r\nUser-Agent: "+userAgent+"\r\nContent-Type: application/json\r\nContent-Length: "...)
 	r = strconv.AppendInt(r, int64(len(s.body)), 10)
-	if p.Secret != "" && !p.Bare {
+	if d.Secret != "" && !d.Bare {
 		r = append(r, "\r\nx-webhook-event-id: "...)
-		r = append(r, p.EventID...)
+		r = append(r, d.EventID...)
 		r = append(r, "\r\nx-webhook-timestamp: "...)
 		r = strconv.AppendInt(r, at.Unix(), 10)
 		r = append(r, "\r\nx-webhook-signature: "...)
-		r = appendSignature(r, p.Secret, at.Unix(), s.body)
-		if p.Previous != "" {
+		r = appendSignature(r, d.Secret, at.Unix(), s.body)
+		if d.Previous != "" {
 			r = append(r, "\r\nx-webhook-signature-previous: "...)
-			r = appendSignature(r, p.Previous, at.Unix(), s.body)
+			r = appendSignature(r, d.Previous, at.Unix(), s.body)
 		}
 	}
 	r = append(r, "\r\n\r\n"...)
 	s.request = append(r, s.body...)
 }
 
-// appendEnvelope writes the members of the envelope in the documented order.
-func appendEnvelope(b []byte, p *Delivery, timestamp int64) []byte {
+// appendEnvelope appends the envelope, the JSON object around a delivery's data, in the documented order of
+// its members.
+func appendEnvelope(b []byte, d *Delivery, timestamp int64) []byte {
 	b = append(b, `{"event_id":"`...)
-	b = append(b, p.EventID...)
+	b = append(b, d.EventID...)
 	b = append(b, `","timestamp":`...)
 	b = strconv.AppendInt(b, timestamp, 10)
 	b = append(b, `,"type":"`...)
-	b = append(b, p.Type...)
+	b = append(b, d.Type...)
 	b = append(b, `","data":`...)
-	b = append(b, p.Data...)
+	b = append(b, d.Data...)
 	return append(b, '}')
 }
 
-// appendSignature writes the HMAC-SHA256 over `<timestamp>.<body>`, in hex.
+// appendSignature appends the HMAC-SHA256 over `<timestamp>.<body>`, in hex.
 func appendSignature(b []byte, secret string, timestamp int64, body []byte) []byte {
 	var digits [20]byte
 	var sum [sha256.Size]byte

@@ -2,22 +2,22 @@
 // decides when an attempt is made and whether another one follows.
 //
 // Invariants:
-//  1. An envelope is formed when its attempt begins: its timestamp and signature are of that instant,
-//     while the event's id and data are the same at each attempt.
+//  1. The envelope, the JSON object around a notification's data, is formed when an attempt begins: its
+//     timestamp and signature are of that instant, while the event's id and data are the same at each attempt.
 //  2. The signed bytes are the sent bytes; without a secret there are no signature headers.
 //  3. Any 2xx acknowledges as soon as its header has arrived, whatever the body does; at most 64 KiB of body are
 //     read, and a connection with more is closed.
-//  4. An attempt has 5 s of real time for its connection (name, TCP and TLS together) and 15 s in all; every
+//  4. An attempt has 5 s of real time for its connection (name look-up, TCP and TLS together) and 15 s in all; every
 //     read, write and look-up has a deadline.
 //  5. Each new connection is checked after the name look-up, at the dialled address: unless Options.AllowPrivate
-//     is set, the address must be on the internet, on any port. IPv4 in a form of IPv6 is checked and dialled as
-//     IPv4. Proxies of the environment, redirects and cookies are ignored.
+//     is set, the address must be on the internet; any port is allowed. An IPv4 address in IPv6 form is checked and
+//     dialled as IPv4. Redirects, cookies and proxies of the environment are ignored.
 //  6. A request is sent again in one case only: a reused connection ended before the first byte of a
 //     response. The server has most likely closed it as idle, without reading the request. The second
 //     sending uses a new connection within the same 15 s and is part of the same attempt; a receiver
 //     that did read the first request recognises the event_id.
 //  7. A connection is reused only if the response was read to its end and nothing has followed, so that
-//     left-over bytes cannot acknowledge the next delivery.
+//     bytes that arrive too late cannot acknowledge the next delivery.
 //  8. At most Options.MaxConns connections are open, idle ones included; a delivery beyond that waits before its
 //     attempt begins, and an idle connection is closed if a new one needs its place.
 //  9. Idle connections are closed after 30 s, and no connection is used for more than 5 minutes, so that a
@@ -32,10 +32,10 @@
 //     have been acceptable.
 //   - fasthttp's client. It costs only 5% more but breaks this contract: it reuses connections without
 //     looking for left-over bytes, so that a late 200 acknowledges the next delivery; it bounds
-//     connections per host only; it keeps goroutines per host that nothing ends; and it reports a
-//     broken first byte only as EOF. Only its parser of headers and bodies is used, after a check of
-//     the first line and once a header is complete, because the parser starts from the beginning with
-//     each piece that arrives.
+//     connections per host only; it keeps goroutines per host that nothing ends; and if a
+//     connection breaks before the first byte, it reports only EOF. Only its parser of headers and bodies
+//     is used: after a check of the first line, and once a header is complete, because the parser starts
+//     from the beginning with each piece that arrives.
 //   - Resending after every failure before a response. A receiver that crashes on a notification would
 //     get it twice as often.
 package webhook

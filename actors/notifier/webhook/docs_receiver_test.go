@@ -30,8 +30,8 @@ import (
 // patience is how long a test waits for an expected event.
 const patience = 2 * time.Minute
 
-// page returns docs/webhooks.md.
-func page(t *testing.T) string {
+// readWebhooksPage returns docs/webhooks.md.
+func readWebhooksPage(t *testing.T) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "webhooks.md"))
 	if err != nil {
@@ -40,22 +40,22 @@ func page(t *testing.T) string {
 	return string(content)
 }
 
-// block returns the only code block of docs/webhooks.md that follows the marker.
-func block(t *testing.T, marker string) string {
+// codeBlock returns the only code block of docs/webhooks.md that follows the marker.
+func codeBlock(t *testing.T, marker string) string {
 	t.Helper()
-	found := regexp.MustCompile("(?ms)^<!-- "+regexp.QuoteMeta(marker)+" -->\n```[a-z]+\n(.*?)^```$").FindAllStringSubmatch(page(t), -1)
+	found := regexp.MustCompile("(?ms)^<!-- "+regexp.QuoteMeta(marker)+" -->\n```[a-z]+\n(.*?)^```$").FindAllStringSubmatch(readWebhooksPage(t), -1)
 	if len(found) != 1 {
 		t.Fatalf("docs/webhooks.md has %d blocks %q", len(found), marker)
 	}
 	return found[0][1]
 }
 
-// language is a programming language in which docs/webhooks.md has a receiver.
+// language is a programming language in which docs/webhooks.md has a receiver, a program that accepts notifications.
 type language struct {
 	name    string
 	file    string   // file name of its receiver
-	suits   []string // a command that succeeds if the receiver can be run here
-	command []string // runs the file
+	check   []string // a command that succeeds if the receiver can be run here
+	command []string // runs the program; nil: the program is built first
 }
 
 var languages = []language{
@@ -69,21 +69,21 @@ var languages = []language{
 type receiver struct {
 	*language
 	folder  string   // directory of the program
-	command []string // runs it
+	command []string // runs the program
 }
 
 // save writes the language's receiver from docs/webhooks.md to a file. If it cannot be run here, the test
 // is skipped; a Go receiver can always be run.
 func (l *language) save(t *testing.T) *receiver {
 	t.Helper()
-	if err := exec.Command(l.suits[0], l.suits[1:]...).Run(); err != nil {
+	if err := exec.Command(l.check[0], l.check[1:]...).Run(); err != nil {
 		if l.name == "go" {
 			t.Fatal(err)
 		}
-		t.Skipf("the receiver in %s is not tried: there is no %s, or one that is too old (%v)", l.name, l.suits[0], err)
+		t.Skipf("the receiver in %s is not tried: there is no %s, or one that is too old (%v)", l.name, l.check[0], err)
 	}
 	r := &receiver{language: l, folder: t.TempDir(), command: l.command}
-	code := block(t, "receiver: "+l.name)
+	code := codeBlock(t, "receiver: "+l.name)
 	if err := os.WriteFile(filepath.Join(r.folder, l.file), []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -109,19 +109,19 @@ func (r *receiver) build(t *testing.T, code string) {
 // server is a running receiver.
 type server struct {
 	t     *testing.T
-	url   string // empty: it has ended by itself
-	inbox string
+	url   string // empty: the receiver has ended by itself
+	inbox string // directory in which the receiver stores what it accepts
 }
 
 // processOutput collects a process's output, and finds the address at which the process listens.
 type processOutput struct {
-	mu      sync.Mutex
-	text    []byte      // guarded by mu
-	found   bool        // guarded by mu: address was sent
-	address chan string // receives one value
+	mu          sync.Mutex
+	text        []byte      // guarded by mu
+	addressSent bool        // guarded by mu
+	address     chan string // receives one value
 }
 
-var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+\b`)
+var listenAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+\b`)
 
 // Write implements io.Writer.
 func (s *processOutput) Write(b []byte) (int, error) {
@@ -129,8 +129,8 @@ func (s *processOutput) Write(b []byte) (int, error) {
 	defer s.mu.Unlock()
 	s.text = append(s.text, b...)
 	lines := s.text[:bytes.LastIndexByte(s.text, '\n')+1] // an address may arrive in pieces
-	if address := listening.Find(lines); address != nil && !s.found {
-		s.found = true
+	if address := listenAddress.Find(lines); address != nil && !s.addressSent {
+		s.addressSent = true
 		s.address <- string(address)
 	}
 	return len(b), nil
@@ -142,13 +142,13 @@ func (s *processOutput) String() string {
 	return string(s.text)
 }
 
-// start runs the receiver with the secrets.
+// start runs the receiver with a current and a previous secret.
 func (r *receiver) start(t *testing.T, secret, previous string) *server {
 	t.Helper()
 	s := &server{t: t, inbox: filepath.Join(t.TempDir(), "in", "box")}
-	got := &processOutput{address: make(chan string, 1)}
+	output := &processOutput{address: make(chan string, 1)}
 	command := exec.Command(r.command[0], r.command[1:]...)
-	command.Dir, command.Stdout, command.Stderr = r.folder, got, got
+	command.Dir, command.Stdout, command.Stderr = r.folder, output, output
 	command.Env = append(os.Environ(), "LISTEN=127.0.0.1:0", "INBOX="+s.inbox, "WEBHOOK_SECRET="+secret, "WEBHOOK_SECRET_PREVIOUS="+previous)
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
@@ -163,11 +163,11 @@ func (r *receiver) start(t *testing.T, secret, previous string) *server {
 		_ = command.Process.Kill()
 		<-exited
 		if t.Failed() {
-			t.Logf("the receiver said:\n%s", got)
+			t.Logf("the receiver said:\n%s", output)
 		}
 	})
 	select {
-	case s.url = <-got.address:
+	case s.url = <-output.address:
 	case err := <-ended:
 		if err == nil {
 			t.Error("the receiver ended as if all was well")
@@ -188,26 +188,26 @@ func (r *receiver) mustStart(t *testing.T, secret, previous string) *server {
 	return s
 }
 
-// tampering changes a delivery on its way, and returns its body.
+// tampering changes a delivery's header on its way, and returns the body to send on.
 type tampering func(header http.Header, body []byte) []byte
 
 // deliver makes one attempt with the sender at the given time, and returns the status; 0: no response.
 // With a tampering the request goes through a relay that applies it. If the machine is too busy to
 // respond within the sender's bounds, deliver tries again.
-func (s *server) deliver(p webhook.Delivery, at time.Time, change tampering) int {
+func (s *server) deliver(d webhook.Delivery, at time.Time, change tampering) int {
 	s.t.Helper()
-	p.URL = s.url + "/webhooks"
+	d.URL = s.url + "/webhooks"
 	if change != nil {
 		relay := httptest.NewServer(s.relay(change))
 		defer relay.Close()
-		p.URL = relay.URL + "/webhooks"
+		d.URL = relay.URL + "/webhooks"
 	}
-	c := webhook.New(webhook.Options{AllowPrivate: true, Clock: clock.NewManual(at), Log: slog.New(slog.DiscardHandler)})
-	defer c.Close()
+	sender := webhook.New(webhook.Options{AllowPrivate: true, Clock: clock.NewManual(at), Log: slog.New(slog.DiscardHandler)})
+	defer sender.Close()
 	startTime := time.Now()
-	a := c.Deliver(&p)
+	a := sender.Deliver(&d)
 	for strings.Contains(a.Failure, " within ") && time.Since(startTime) < patience {
-		a = c.Deliver(&p)
+		a = sender.Deliver(&d)
 	}
 	if a.Status == 0 {
 		s.t.Errorf("no answer: %s", a.Failure)
@@ -223,12 +223,12 @@ func (s *server) relay(change tampering) http.HandlerFunc {
 		}
 		header := r.Header.Clone()
 		body = change(header, body)
-		w.WriteHeader(s.ask(r.Method, header, body))
+		w.WriteHeader(s.sendRequest(r.Method, header, body))
 	}
 }
 
-// ask sends a request unchanged. 502 means no response.
-func (s *server) ask(method string, header http.Header, body []byte) int {
+// sendRequest sends a request as it is, and returns the status; 502: no response.
+func (s *server) sendRequest(method string, header http.Header, body []byte) int {
 	r, err := http.NewRequest(method, s.url+"/webhooks", bytes.NewReader(body))
 	if err != nil {
 		s.t.Error(err)
@@ -244,8 +244,8 @@ func (s *server) ask(method string, header http.Header, body []byte) int {
 	return answer.StatusCode
 }
 
-// storedBodies returns the bodies in the inbox, which may not exist yet, and whether the inbox has the mark of the
-// subscription stream. The inbox must have nothing else.
+// storedBodies returns the bodies in the inbox, which may not exist yet. marked tells whether the inbox has the
+// empty file with which a receiver notes that subscriptions changed. The inbox must have nothing else.
 func (s *server) storedBodies() (bodies []string, marked bool) {
 	s.t.Helper()
 	files, err := os.ReadDir(s.inbox)
@@ -279,8 +279,8 @@ func (s *server) wantStored(what string, want int) {
 }
 
 // sign returns the signature that the service sends: HMAC-SHA256 in hex over `<timestamp>.<body>`.
-func sign(secret, stamp string, body []byte) string {
+func sign(secret, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
-	fmt.Fprintf(mac, "%s.%s", stamp, body)
+	fmt.Fprintf(mac, "%s.%s", timestamp, body)
 	return hex.EncodeToString(mac.Sum(nil))
 }

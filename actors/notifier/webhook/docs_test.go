@@ -14,13 +14,13 @@ import (
 	"mizan/actors/notifier/webhook"
 )
 
-// The secrets of these tests. The first has letters that are not ASCII.
+// The secrets of these tests. currentSecret has a letter that is not ASCII.
 const (
-	current = "whsec-é-current"
-	former  = "whsec-former"
+	currentSecret = "whsec-é-current"
+	formerSecret  = "whsec-former"
 )
 
-// The headers of a signature.
+// The headers of a signed notification.
 const (
 	eventIDHeader   = "x-webhook-event-id"
 	timestampHeader = "x-webhook-timestamp"
@@ -28,10 +28,10 @@ const (
 	previousHeader  = "x-webhook-signature-previous"
 )
 
-// event returns a delivery whose data would change if it were decoded and encoded again.
-func event(id string) webhook.Delivery {
+// newDelivery returns a delivery whose data would change if it were decoded and encoded again.
+func newDelivery(id string) webhook.Delivery {
 	return webhook.Delivery{
-		Secret: current, EventID: id, Type: "transaction.charged",
+		Secret: currentSecret, EventID: id, Type: "transaction.charged",
 		Data: []byte(`{"type":"payment", "txid":"заказ-№7 \u00e9\/é","id":"` + id + `","amount":"100000000000000000000","merchant_meta":{"n":1.0,"e":1e2,"n":"漢字 😀"}}`),
 	}
 }
@@ -44,7 +44,7 @@ func TestDocumentationsReceivers(t *testing.T) {
 			t.Parallel()
 			r := languages[i].save(t)
 			for name, check := range map[string]func(t *testing.T, r *receiver){
-				"what is genuine is kept as it was sent":  storesGenuineEvents,
+				"genuine events are stored unchanged":     storesGenuineEvents,
 				"what was changed on the way is refused":  refusesTamperedEvents,
 				"a timestamp five minutes off is refused": refusesOldAndFutureEvents,
 				"a timestamp is digits and nothing else":  refusesInvalidTimestamps,
@@ -53,9 +53,9 @@ func TestDocumentationsReceivers(t *testing.T) {
 				"both secrets count while they rotate":    acceptsBothSecrets,
 				"without a secret nothing is accepted":    acceptsNothingWithoutASecret,
 				"an event is kept once":                   storesAnEventOnce,
-				"what can't be kept is not acknowledged":  acknowledgesOnlyStoredEvents,
-				"the subscription stream is a hint":       marksSubscriptionEvents,
-				"what is no notification is refused":      refusesOtherRequests,
+				"only stored events are acknowledged":     acknowledgesOnlyStoredEvents,
+				"subscription events only leave a mark":   marksSubscriptionEvents,
+				"other requests are refused":              refusesOtherRequests,
 				"a notification can be made by hand":      acceptsHandmadeRequests,
 			} {
 				t.Run(name, func(t *testing.T) { check(t, r) })
@@ -65,35 +65,35 @@ func TestDocumentationsReceivers(t *testing.T) {
 }
 
 func storesGenuineEvents(t *testing.T, r *receiver) {
-	server := r.mustStart(t, current, "")
-	p := event("e-1")
+	server := r.mustStart(t, currentSecret, "")
+	d := newDelivery("e-1")
 	at := time.Now()
-	if got := server.deliver(p, at, nil); got != http.StatusOK {
+	if got := server.deliver(d, at, nil); got != http.StatusOK {
 		t.Errorf("answered %d", got)
 	}
-	want := fmt.Sprintf(`{"event_id":"e-1","timestamp":%d,"type":"transaction.charged","data":%s}`, at.Unix(), p.Data)
+	want := fmt.Sprintf(`{"event_id":"e-1","timestamp":%d,"type":"transaction.charged","data":%s}`, at.Unix(), d.Data)
 	if bodies, _ := server.storedBodies(); len(bodies) != 1 || bodies[0] != want {
 		t.Errorf("kept %q, want %q", bodies, want)
 	}
-	for name, off := range map[string]time.Duration{"early": -3 * time.Minute, "late": 3 * time.Minute} {
-		if got := server.deliver(event(name), time.Now().Add(off), nil); got != http.StatusOK {
-			t.Errorf("%v off: answered %d", off, got)
+	for name, offset := range map[string]time.Duration{"early": -3 * time.Minute, "late": 3 * time.Minute} {
+		if got := server.deliver(newDelivery(name), time.Now().Add(offset), nil); got != http.StatusOK {
+			t.Errorf("%v off: answered %d", offset, got)
 		}
 	}
 	server.wantStored("three events", 3)
 }
 
 // wantRefused checks that a delivery is answered 401 and stores nothing.
-func (s *server) wantRefused(what string, p webhook.Delivery, at time.Time, change tampering) {
+func (s *server) wantRefused(what string, d webhook.Delivery, at time.Time, change tampering) {
 	s.t.Helper()
-	if got := s.deliver(p, at, change); got != http.StatusUnauthorized {
+	if got := s.deliver(d, at, change); got != http.StatusUnauthorized {
 		s.t.Errorf("%s: answered %d", what, got)
 	}
 	s.wantStored(what, 0)
 }
 
 func refusesTamperedEvents(t *testing.T, r *receiver) {
-	server := r.mustStart(t, current, former)
+	server := r.mustStart(t, currentSecret, formerSecret)
 	for what, change := range map[string]func(body string) string{
 		"an amount":          func(body string) string { return strings.Replace(body, `"amount":"1`, `"amount":"9`, 1) },
 		"a letter's form":    func(body string) string { return strings.Replace(body, `\u00e9`, "é", 1) },
@@ -103,7 +103,7 @@ func refusesTamperedEvents(t *testing.T, r *receiver) {
 		"a byte order mark":  func(body string) string { return strings.Replace(body, "№", "\ufeff", 1) },
 		"another event's id": func(body string) string { return strings.Replace(body, `"event_id":"e-1"`, `"event_id":"e-2"`, 1) },
 	} {
-		server.wantRefused(what, event("e-1"), time.Now(), func(_ http.Header, body []byte) []byte {
+		server.wantRefused(what, newDelivery("e-1"), time.Now(), func(_ http.Header, body []byte) []byte {
 			changed := change(string(body))
 			if changed == string(body) {
 				t.Errorf("%s: nothing has changed", what)
@@ -111,83 +111,83 @@ func refusesTamperedEvents(t *testing.T, r *receiver) {
 			return []byte(changed)
 		})
 	}
-	broken := func(_ http.Header, body []byte) []byte { return []byte(strings.Replace(string(body), "é", "\xe9", 1)) }
-	if got := server.deliver(event("e-1"), time.Now(), broken); got != http.StatusUnauthorized && got != http.StatusBadRequest {
+	breakUTF8 := func(_ http.Header, body []byte) []byte { return []byte(strings.Replace(string(body), "é", "\xe9", 1)) }
+	if got := server.deliver(newDelivery("e-1"), time.Now(), breakUTF8); got != http.StatusUnauthorized && got != http.StatusBadRequest {
 		t.Errorf("what is no UTF-8: answered %d", got)
 	}
 	server.wantStored("what is no UTF-8", 0)
-	server.wantRefused("the timestamp", event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
-		stamp, err := strconv.ParseInt(header.Get(timestampHeader), 10, 64)
+	server.wantRefused("the timestamp", newDelivery("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
+		timestamp, err := strconv.ParseInt(header.Get(timestampHeader), 10, 64)
 		if err != nil {
 			t.Error(err)
 		}
-		header.Set(timestampHeader, strconv.FormatInt(stamp+1, 10))
+		header.Set(timestampHeader, strconv.FormatInt(timestamp+1, 10))
 		return body
 	})
 }
 
 func refusesOldAndFutureEvents(t *testing.T, r *receiver) {
-	s := r.mustStart(t, current, "")
-	for _, off := range []time.Duration{-301 * time.Second, -6 * time.Minute, -365 * 24 * time.Hour, time.Hour, 365 * 24 * time.Hour} {
-		s.wantRefused(off.String(), event("e-1"), time.Now().Add(off), nil)
+	s := r.mustStart(t, currentSecret, "")
+	for _, offset := range []time.Duration{-301 * time.Second, -6 * time.Minute, -365 * 24 * time.Hour, time.Hour, 365 * 24 * time.Hour} {
+		s.wantRefused(offset.String(), newDelivery("e-1"), time.Now().Add(offset), nil)
 	}
-	s.wantRefused("the first second of all", event("e-1"), time.Unix(0, 0), nil)
+	s.wantRefused("the first second of all", newDelivery("e-1"), time.Unix(0, 0), nil)
 }
 
-// resigned puts another timestamp into the delivery's header and signs the delivery for it.
-func resigned(stamp func(was string) string) tampering {
+// signAgainWith puts another timestamp into the delivery's header and signs the delivery for it.
+func signAgainWith(changeTimestamp func(old string) string) tampering {
 	return func(header http.Header, body []byte) []byte {
-		changed := stamp(header.Get(timestampHeader))
+		changed := changeTimestamp(header.Get(timestampHeader))
 		header.Set(timestampHeader, changed)
-		header.Set(signatureHeader, sign(current, changed, body))
+		header.Set(signatureHeader, sign(currentSecret, changed, body))
 		return body
 	}
 }
 
 func refusesInvalidTimestamps(t *testing.T, r *receiver) {
-	server := r.mustStart(t, current, "")
+	server := r.mustStart(t, currentSecret, "")
 	for _, form := range []string{"+%s", "-%s", "%s.0", "%s.", "%se0", "0x%s", "%s, %[1]s", "%s;", "0000000000%s", "%s\u00a0", "%.0sNaN", "%.0sInfinity", "%.0s", "%.0snow"} {
-		server.wantRefused(form, event("e-1"), time.Now(), resigned(func(was string) string { return fmt.Sprintf(form, was) }))
+		server.wantRefused(form, newDelivery("e-1"), time.Now(), signAgainWith(func(old string) string { return fmt.Sprintf(form, old) }))
 	}
-	server.wantRefused("digits of another script", event("e-1"), time.Now(), resigned(func(was string) string {
-		return strings.Map(func(digit rune) rune { return digit - '0' + '٠' }, was)
+	server.wantRefused("digits of another script", newDelivery("e-1"), time.Now(), signAgainWith(func(old string) string {
+		return strings.Map(func(digit rune) rune { return digit - '0' + '٠' }, old)
 	}))
-	server.wantRefused("none", event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
+	server.wantRefused("none", newDelivery("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
 		header.Del(timestampHeader)
-		header.Set(signatureHeader, sign(current, "", body))
+		header.Set(signatureHeader, sign(currentSecret, "", body))
 		return body
 	})
-	other := func(stamp string) tampering {
+	withEnvelopeTimestamp := func(timestamp string) tampering {
 		return func(header http.Header, body []byte) []byte {
-			body = regexp.MustCompile(`"timestamp":\d+`).ReplaceAll(body, []byte(`"timestamp":`+stamp))
-			header.Set(signatureHeader, sign(current, header.Get(timestampHeader), body))
+			body = regexp.MustCompile(`"timestamp":\d+`).ReplaceAll(body, []byte(`"timestamp":`+timestamp))
+			header.Set(signatureHeader, sign(currentSecret, header.Get(timestampHeader), body))
 			return body
 		}
 	}
-	for _, stamp := range []string{"1", "null", `"now"`, `{}`} { // signed, but the two timestamps differ
-		if got := server.deliver(event("e-1"), time.Now(), other(stamp)); got != http.StatusBadRequest {
-			t.Errorf("an envelope's timestamp of %s: answered %d", stamp, got)
+	for _, timestamp := range []string{"1", "null", `"now"`, `{}`} { // signed correctly, but the header differs
+		if got := server.deliver(newDelivery("e-1"), time.Now(), withEnvelopeTimestamp(timestamp)); got != http.StatusBadRequest {
+			t.Errorf("an envelope's timestamp of %s: answered %d", timestamp, got)
 		}
-		server.wantStored(stamp, 0)
+		server.wantStored(timestamp, 0)
 	}
 }
 
 func refusesInvalidSignatures(t *testing.T, r *receiver) {
-	server := r.mustStart(t, current, "")
-	for what, change := range map[string]func(was string) string{
-		"one digit less":          func(was string) string { return was[:63] },
-		"one digit more":          func(was string) string { return was + "0" },
-		"one digit":               func(was string) string { return was[:1] },
+	server := r.mustStart(t, currentSecret, "")
+	for what, change := range map[string]func(old string) string{
+		"one digit less":          func(old string) string { return old[:63] },
+		"one digit more":          func(old string) string { return old + "0" },
+		"one digit":               func(old string) string { return old[:1] },
 		"nothing":                 func(string) string { return "" },
 		"64 digits":               func(string) string { return strings.Repeat("0", 64) },
 		"64 letters":              func(string) string { return strings.Repeat("é", 64) },
 		"64 bytes":                func(string) string { return strings.Repeat("\xe9", 64) },
 		"32 letters of two bytes": func(string) string { return strings.Repeat("é", 32) },
-		"with its algorithm":      func(was string) string { return "sha256=" + was },
-		"twice":                   func(was string) string { return was + ", " + was },
+		"with its algorithm":      func(old string) string { return "sha256=" + old },
+		"twice":                   func(old string) string { return old + ", " + old },
 	} {
 		for _, name := range []string{signatureHeader, previousHeader} {
-			server.wantRefused(what, event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
+			server.wantRefused(what, newDelivery("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
 				changed := change(header.Get(signatureHeader))
 				header.Del(signatureHeader)
 				header.Set(name, changed)
@@ -195,58 +195,58 @@ func refusesInvalidSignatures(t *testing.T, r *receiver) {
 			})
 		}
 	}
-	p := event("e-1")
-	p.Secret, p.Previous = "another", former
-	server.wantRefused("others' secrets", p, time.Now(), nil)
+	d := newDelivery("e-1")
+	d.Secret, d.Previous = "another", formerSecret
+	server.wantRefused("others' secrets", d, time.Now(), nil)
 }
 
 func refusesUnsignedEvents(t *testing.T, r *receiver) {
-	s := r.mustStart(t, current, former)
-	p := event("e-1")
-	p.Secret = ""
-	s.wantRefused("no secret", p, time.Now(), nil)
-	s.wantRefused("the signature is missing", event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
+	s := r.mustStart(t, currentSecret, formerSecret)
+	d := newDelivery("e-1")
+	d.Secret = ""
+	s.wantRefused("no secret", d, time.Now(), nil)
+	s.wantRefused("the signature is missing", newDelivery("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
 		header.Del(signatureHeader)
 		return body
 	})
-	s.wantRefused("signed with nothing", p, time.Now(), signedWithNothing)
+	s.wantRefused("signed with nothing", d, time.Now(), signWithEmptySecret)
 }
 
-// signedWithNothing signs with the empty secret, as an attacker can if no secret is set.
-func signedWithNothing(header http.Header, body []byte) []byte {
-	stamp := strconv.FormatInt(time.Now().Unix(), 10)
-	body = regexp.MustCompile(`"timestamp":\d+`).ReplaceAll(body, []byte(`"timestamp":`+stamp))
+// signWithEmptySecret signs with the empty secret, as an attacker can if the receiver has no secret.
+func signWithEmptySecret(header http.Header, body []byte) []byte {
+	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
+	body = regexp.MustCompile(`"timestamp":\d+`).ReplaceAll(body, []byte(`"timestamp":`+timestamp))
 	header.Set(eventIDHeader, "e-1")
-	header.Set(timestampHeader, stamp)
-	header.Set(signatureHeader, sign("", stamp, body))
+	header.Set(timestampHeader, timestamp)
+	header.Set(signatureHeader, sign("", timestamp, body))
 	return body
 }
 
-// The cases are the steps of a rotation: the secrets with which the service signs, and those that a receiver has
-// at that time.
+// The cases are the steps of a rotation. Each has the secrets that the receiver has at that time, and those with
+// which the service signs.
 func acceptsBothSecrets(t *testing.T, r *receiver) {
-	const other = "whsec-other"
+	const otherSecret = "whsec-other"
 	for _, c := range []struct {
-		secret, previous string // of the receiver
-		signs, signsToo  string // of the service
-		status           int
+		secret, previous               string // of the receiver
+		signingSecret, signingPrevious string // of the service
+		status                         int
 	}{
-		{former, "", former, "", 200},
-		{former, "", current, former, 200},
-		{former, "", current, "", 401},
-		{current, former, former, "", 200},
-		{current, former, current, former, 200},
-		{current, former, current, "", 200},
-		{current, former, other, "", 401},
-		{current, "", current, former, 200},
-		{current, "", former, "", 401},
-		{current, "", other, former, 401},
-		{"", former, former, "", 200},
+		{formerSecret, "", formerSecret, "", 200},
+		{formerSecret, "", currentSecret, formerSecret, 200},
+		{formerSecret, "", currentSecret, "", 401},
+		{currentSecret, formerSecret, formerSecret, "", 200},
+		{currentSecret, formerSecret, currentSecret, formerSecret, 200},
+		{currentSecret, formerSecret, currentSecret, "", 200},
+		{currentSecret, formerSecret, otherSecret, "", 401},
+		{currentSecret, "", currentSecret, formerSecret, 200},
+		{currentSecret, "", formerSecret, "", 401},
+		{currentSecret, "", otherSecret, formerSecret, 401},
+		{"", formerSecret, formerSecret, "", 200},
 	} {
 		s := r.mustStart(t, c.secret, c.previous)
-		p := event("e-1")
-		p.Secret, p.Previous = c.signs, c.signsToo
-		if got := s.deliver(p, time.Now(), nil); got != c.status {
+		d := newDelivery("e-1")
+		d.Secret, d.Previous = c.signingSecret, c.signingPrevious
+		if got := s.deliver(d, time.Now(), nil); got != c.status {
 			t.Errorf("%+v: answered %d", c, got)
 		}
 		s.wantStored(fmt.Sprintf("%+v", c), map[int]int{200: 1, 401: 0}[c.status])
@@ -256,12 +256,12 @@ func acceptsBothSecrets(t *testing.T, r *receiver) {
 func acceptsNothingWithoutASecret(t *testing.T, r *receiver) {
 	s := r.start(t, "", "")
 	if s.url == "" {
-		return // it does not even start
+		return // the receiver does not even start
 	}
-	p := event("e-1")
-	p.Secret = ""
-	for _, change := range []tampering{nil, signedWithNothing} {
-		if got := s.deliver(p, time.Now(), change); got < 400 {
+	d := newDelivery("e-1")
+	d.Secret = ""
+	for _, change := range []tampering{nil, signWithEmptySecret} {
+		if got := s.deliver(d, time.Now(), change); got < 400 {
 			t.Errorf("answered %d", got)
 		}
 	}
@@ -269,28 +269,28 @@ func acceptsNothingWithoutASecret(t *testing.T, r *receiver) {
 }
 
 func storesAnEventOnce(t *testing.T, r *receiver) {
-	server := r.mustStart(t, current, "")
-	first := time.Now().Add(-time.Minute)
+	server := r.mustStart(t, currentSecret, "")
+	firstTime := time.Now().Add(-time.Minute)
 	for i := range 3 {
-		if got := server.deliver(event("e-1"), first.Add(time.Duration(i)*30*time.Second), nil); got != http.StatusOK {
+		if got := server.deliver(newDelivery("e-1"), firstTime.Add(time.Duration(i)*30*time.Second), nil); got != http.StatusOK {
 			t.Errorf("answered %d", got)
 		}
 	}
-	if bodies, _ := server.storedBodies(); len(bodies) != 1 || !strings.Contains(bodies[0], fmt.Sprintf(`"timestamp":%d,`, first.Unix())) {
+	if bodies, _ := server.storedBodies(); len(bodies) != 1 || !strings.Contains(bodies[0], fmt.Sprintf(`"timestamp":%d,`, firstTime.Unix())) {
 		t.Errorf("kept %q, want the first", bodies)
 	}
-	renamed := func(header http.Header, body []byte) []byte {
-		header.Set(eventIDHeader, "e-2") // the signature does not cover this
+	changeEventID := func(header http.Header, body []byte) []byte {
+		header.Set(eventIDHeader, "e-2") // the signature does not cover this header
 		return body
 	}
-	if got := server.deliver(event("e-1"), time.Now(), renamed); got != http.StatusOK {
+	if got := server.deliver(newDelivery("e-1"), time.Now(), changeEventID); got != http.StatusOK {
 		t.Errorf("another header: answered %d", got)
 	}
 	server.wantStored("another header", 1)
 
 	answers := make(chan int)
 	for range 8 {
-		go func() { answers <- server.deliver(event("e-3"), time.Now(), nil) }()
+		go func() { answers <- server.deliver(newDelivery("e-3"), time.Now(), nil) }()
 	}
 	for range 8 {
 		if got := <-answers; got != http.StatusOK {
@@ -298,15 +298,15 @@ func storesAnEventOnce(t *testing.T, r *receiver) {
 		}
 	}
 	server.wantStored("at once", 2)
-	if got := server.deliver(event("E-3"), time.Now(), nil); got != http.StatusOK {
+	if got := server.deliver(newDelivery("E-3"), time.Now(), nil); got != http.StatusOK {
 		t.Errorf("another event: answered %d", got)
 	}
 	server.wantStored("another event", 3)
 }
 
 func acknowledgesOnlyStoredEvents(t *testing.T, r *receiver) {
-	server := r.mustStart(t, current, "")
-	if got := server.deliver(event("e-1"), time.Now(), nil); got != http.StatusOK {
+	server := r.mustStart(t, currentSecret, "")
+	if got := server.deliver(newDelivery("e-1"), time.Now(), nil); got != http.StatusOK {
 		t.Errorf("answered %d", got)
 	}
 	if err := os.RemoveAll(server.inbox); err != nil {
@@ -315,7 +315,7 @@ func acknowledgesOnlyStoredEvents(t *testing.T, r *receiver) {
 	if err := os.WriteFile(server.inbox, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := server.deliver(event("e-2"), time.Now(), nil); got != http.StatusInternalServerError {
+	if got := server.deliver(newDelivery("e-2"), time.Now(), nil); got != http.StatusInternalServerError {
 		t.Errorf("without an inbox: answered %d", got)
 	}
 	if err := os.Remove(server.inbox); err != nil {
@@ -324,57 +324,57 @@ func acknowledgesOnlyStoredEvents(t *testing.T, r *receiver) {
 	if err := os.Mkdir(server.inbox, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := server.deliver(event("e-2"), time.Now(), nil); got != http.StatusOK {
+	if got := server.deliver(newDelivery("e-2"), time.Now(), nil); got != http.StatusOK {
 		t.Errorf("with one again: answered %d", got)
 	}
 	server.wantStored("with one again", 1)
 }
 
-// Notifications of subscriptions are a separate stream, which is sent to the same address.
+// Notifications about subscriptions are sent to the same address, without envelope and signature.
 func marksSubscriptionEvents(t *testing.T, r *receiver) {
-	server := r.mustStart(t, current, "")
-	body := strings.TrimSuffix(block(t, "example: subscription"), "\n")
-	p := webhook.Delivery{Bare: true, Secret: current, Data: []byte(body)}
+	server := r.mustStart(t, currentSecret, "")
+	body := strings.TrimSuffix(codeBlock(t, "example: subscription"), "\n")
+	d := webhook.Delivery{Bare: true, Secret: currentSecret, Data: []byte(body)}
 	if _, marked := server.storedBodies(); marked {
 		t.Error("marked from the beginning")
 	}
 	for range 2 {
-		if got := server.deliver(p, time.Now(), nil); got != http.StatusOK {
+		if got := server.deliver(d, time.Now(), nil); got != http.StatusOK {
 			t.Errorf("answered %d", got)
 		}
 	}
 	if bodies, marked := server.storedBodies(); len(bodies) != 0 || !marked {
 		t.Errorf("kept %q, marked %v", bodies, marked)
 	}
-	p.Data = []byte(`{"event_id":"e-1",` + body[1:])
-	server.wantRefused("with an event_id", p, time.Now(), nil)
+	d.Data = []byte(`{"event_id":"e-1",` + body[1:])
+	server.wantRefused("with an event_id", d, time.Now(), nil)
 }
 
 func refusesOtherRequests(t *testing.T, r *receiver) {
-	server := r.mustStart(t, current, "")
-	stamp := strconv.FormatInt(time.Now().Unix(), 10)
+	server := r.mustStart(t, currentSecret, "")
+	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
 	for _, body := range []string{
 		"", "{", "null", "1", `"event_id"`, "[]", `["event_id"]`, "{}", `{"Event":1}`, "a=b", "\xff", strings.Repeat("[", 200_000),
-		`{"event_id":null,"timestamp":` + stamp + `}`, `{"event_id":7,"timestamp":` + stamp + `}`, `{"event_id":"","timestamp":` + stamp + `}`,
-		`{"event_id":["e-1"],"timestamp":` + stamp + `}`, `{"event_id":"e-1"}`,
+		`{"event_id":null,"timestamp":` + timestamp + `}`, `{"event_id":7,"timestamp":` + timestamp + `}`, `{"event_id":"","timestamp":` + timestamp + `}`,
+		`{"event_id":["e-1"],"timestamp":` + timestamp + `}`, `{"event_id":"e-1"}`,
 	} {
 		header := http.Header{"Content-Type": {"application/json"}}
-		header.Set(timestampHeader, stamp)
-		header.Set(signatureHeader, sign(current, stamp, []byte(body)))
-		if got := server.ask(http.MethodPost, header, []byte(body)); got != http.StatusBadRequest {
+		header.Set(timestampHeader, timestamp)
+		header.Set(signatureHeader, sign(currentSecret, timestamp, []byte(body)))
+		if got := server.sendRequest(http.MethodPost, header, []byte(body)); got != http.StatusBadRequest {
 			t.Errorf("%.40q: answered %d", body, got)
 		}
 	}
-	if got := server.ask(http.MethodGet, http.Header{}, nil); got != http.StatusMethodNotAllowed && got != http.StatusNotImplemented {
+	if got := server.sendRequest(http.MethodGet, http.Header{}, nil); got != http.StatusMethodNotAllowed && got != http.StatusNotImplemented {
 		t.Errorf("GET: answered %d", got)
 	}
-	huge := event("e-1")
+	huge := newDelivery("e-1")
 	huge.Data = []byte(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`)
 	if got := server.deliver(huge, time.Now(), func(_ http.Header, body []byte) []byte { return body }); got < 400 {
 		t.Errorf("more than 1 MiB: answered %d", got)
 	}
 	server.wantStored("no notification", 0)
-	if got := server.deliver(event("e-1"), time.Now(), nil); got != http.StatusOK {
+	if got := server.deliver(newDelivery("e-1"), time.Now(), nil); got != http.StatusOK {
 		t.Errorf("after all that: answered %d", got)
 	}
 }
@@ -385,15 +385,15 @@ func acceptsHandmadeRequests(t *testing.T, r *receiver) {
 			t.Skipf("the commands are not tried: there is no %s", tool)
 		}
 	}
-	server := r.mustStart(t, current, "")
-	script := block(t, "run: by hand")
+	server := r.mustStart(t, currentSecret, "")
+	script := codeBlock(t, "run: by hand")
 	const example = "http://127.0.0.1:8080"
 	if !strings.Contains(script, example) {
 		t.Fatalf("no %s in\n%s", example, script)
 	}
-	run := exec.Command("sh", "-c", strings.ReplaceAll(script, example, server.url))
-	run.Env = append(os.Environ(), "WEBHOOK_SECRET="+current)
-	if out, err := run.CombinedOutput(); err != nil || string(out) != "200\n200\n401\n" {
+	command := exec.Command("sh", "-c", strings.ReplaceAll(script, example, server.url))
+	command.Env = append(os.Environ(), "WEBHOOK_SECRET="+currentSecret)
+	if out, err := command.CombinedOutput(); err != nil || string(out) != "200\n200\n401\n" {
 		t.Errorf("%v\n%s", err, out)
 	}
 	server.wantStored("by hand", 1)

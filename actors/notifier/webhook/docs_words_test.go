@@ -19,13 +19,13 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// firstCells returns the code words in the first column of a table of docs/webhooks.md. The table is found by its
-// header.
-func firstCells(t *testing.T, head string) (words []string) {
+// firstColumnWords returns the words in backquotes in the first column of the table with this header in
+// docs/webhooks.md.
+func firstColumnWords(t *testing.T, tableHeader string) (words []string) {
 	t.Helper()
-	_, table, found := strings.Cut(page(t), "\n"+head+"\n")
+	_, table, found := strings.Cut(readWebhooksPage(t), "\n"+tableHeader+"\n")
 	if !found {
-		t.Fatalf("docs/webhooks.md has no table %s", head)
+		t.Fatalf("docs/webhooks.md has no table %s", tableHeader)
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	for line := range strings.Lines(table) {
@@ -36,8 +36,8 @@ func firstCells(t *testing.T, head string) (words []string) {
 	return words
 }
 
-// TestDocumentationListsEveryEventType compares the lists of types in docs/webhooks.md with those of the state
-// machines.
+// TestDocumentationListsEveryEventType compares the event types that docs/webhooks.md lists with those that
+// the state machines send.
 func TestDocumentationListsEveryEventType(t *testing.T) {
 	t.Parallel()
 	var sentTypes []string
@@ -48,10 +48,10 @@ func TestDocumentationListsEveryEventType(t *testing.T) {
 		}
 		sentTypes = append(sentTypes, "transaction."+string(status))
 	}
-	if listed := firstCells(t, "| type | when | final |"); !slices.Equal(listed, sentTypes) {
+	if listed := firstColumnWords(t, "| type | when | final |"); !slices.Equal(listed, sentTypes) {
 		t.Errorf("the page lists %q, sent are %q", listed, sentTypes)
 	}
-	_, row, _ := strings.Cut(page(t), "\n| `event` | ")
+	_, row, _ := strings.Cut(readWebhooksPage(t), "\n| `event` | ")
 	row, _, _ = strings.Cut(row, "\n")
 	for _, event := range []subscription.Event{subscription.Renewed, subscription.Unpaid, subscription.Pause, subscription.Resume, subscription.Cancel} {
 		if name, documented := event.NotificationName(); !documented || !strings.Contains(row, "`"+name+"`") {
@@ -60,16 +60,16 @@ func TestDocumentationListsEveryEventType(t *testing.T) {
 	}
 }
 
-// TestDocumentationsExampleIsAsSent makes the sender send the envelope of docs/webhooks.md, and
-// compares what arrives byte for byte.
+// TestDocumentationsExampleIsAsSent sends the example notification of docs/webhooks.md, and compares
+// what arrives with the example, byte for byte.
 func TestDocumentationsExampleIsAsSent(t *testing.T) {
 	t.Parallel()
-	example := strings.TrimSuffix(block(t, "example: delivery"), "\n")
+	example := strings.TrimSuffix(codeBlock(t, "example: delivery"), "\n")
 	envelope := regexp.MustCompile(`\n\n\{"event_id":"(.*?)","timestamp":(\d+),"type":"(.*?)","data":(.*)\}$`).FindStringSubmatch(example)
 	if envelope == nil {
 		t.Fatalf("no envelope in\n%s", example)
 	}
-	stamp, err := strconv.ParseInt(envelope[2], 10, 64)
+	timestamp, err := strconv.ParseInt(envelope[2], 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +80,9 @@ func TestDocumentationsExampleIsAsSent(t *testing.T) {
 	defer func() { _ = listener.Close() }()
 	arrived := make(chan string, 1)
 	go func() { arrived <- readRequest(listener, len(strings.SplitN(example, "\n\n", 2)[1])) }()
-	c := webhook.New(webhook.Options{AllowPrivate: true, Clock: clock.NewManual(time.Unix(stamp, 0)), Log: slog.New(slog.DiscardHandler)})
-	defer c.Close()
-	c.Deliver(&webhook.Delivery{
+	sender := webhook.New(webhook.Options{AllowPrivate: true, Clock: clock.NewManual(time.Unix(timestamp, 0)), Log: slog.New(slog.DiscardHandler)})
+	defer sender.Close()
+	sender.Deliver(&webhook.Delivery{
 		URL: "http://" + listener.Addr().String() + "/webhooks", Secret: "whsec-example",
 		EventID: envelope[1], Type: envelope[3], Data: []byte(envelope[4]),
 	})
@@ -97,8 +97,8 @@ func TestDocumentationsExampleIsAsSent(t *testing.T) {
 	}
 }
 
-// readRequest returns the first request that arrives, whose body has the given size.
-func readRequest(l net.Listener, size int) string {
+// readRequest accepts a connection, and returns its first request, of which the body has bodySize bytes.
+func readRequest(l net.Listener, bodySize int) string {
 	conn, err := l.Accept()
 	if err != nil {
 		return err.Error()
@@ -112,7 +112,7 @@ func readRequest(l net.Listener, size int) string {
 			return text.String()
 		}
 	}
-	_, _ = io.CopyN(&text, r, int64(size))
+	_, _ = io.CopyN(&text, r, int64(bodySize))
 	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 	return text.String()
 }
@@ -125,7 +125,7 @@ func TestDocumentationListsTheSendersFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := firstCells(t, "| `error` | cause or what to check |")
+	words := firstColumnWords(t, "| `error` | cause or what to check |")
 	for _, word := range words {
 		if !strings.Contains(string(source), strconv.Quote(word)) {
 			t.Errorf("no attempt says %q", word)

@@ -11,7 +11,8 @@ import (
 	"mizan/internal/clock"
 )
 
-// The envelope and its signatures, made by another program (Python's hmac).
+// The envelope (the JSON object around the data) of signedDelivery and the envelope's signatures, made by another
+// program (Python's hmac).
 const (
 	expectedEnvelope = `{"event_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","timestamp":1788430530,"type":"transaction.charged",` +
 		`"data":{"type":"payment","txid":"a \"b\"","id":"3","amount":"1000","merchant_meta":{"k":[1,null]}}}`
@@ -19,6 +20,7 @@ const (
 	expectedPreviousSignature = "81d45702d4fce4f665adc41a9858d14d5fd49957c59d642cd09f060ce62d27c9" // with "whsec-old"
 )
 
+// signedDelivery returns a delivery with two secrets.
 func signedDelivery(url string) *Delivery {
 	return &Delivery{
 		URL: url, Secret: "whsec-é-new", Previous: "whsec-old", EventID: "0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5", Type: "transaction.charged",
@@ -26,25 +28,25 @@ func signedDelivery(url string) *Delivery {
 	}
 }
 
-// signatures returns a request's headers that begin with x-webhook-.
-func (s seen) signatures() map[string]string {
-	found := make(map[string]string)
+// signatureHeaders returns a request's headers that begin with x-webhook-.
+func (s seenRequest) signatureHeaders() map[string]string {
+	headers := make(map[string]string)
 	for name, values := range s.header {
 		if name := strings.ToLower(name); strings.HasPrefix(name, "x-webhook-") {
-			found[name] = strings.Join(values, "|")
+			headers[name] = strings.Join(values, "|")
 		}
 	}
-	return found
+	return headers
 }
 
-// The envelope and the signature headers are those that another program has made.
+// The envelope and the signatures are those that another program has made.
 func TestAnEnvelopeIsFormedAndSigned(t *testing.T) {
 	t.Parallel()
-	r := receive(t, acknowledge)
-	c := open(t)
-	c.Deliver(signedDelivery(r.url()+"/a%20b?k=v&k=w%2F")).want(t, 200, "")
+	r := startReceiver(t, acknowledge)
+	sender := openSender(t)
+	sender.Deliver(signedDelivery(r.url()+"/a%20b?k=v&k=w%2F")).want(t, 200, "")
 	got := r.requests()[0]
-	if got.method != "POST" || got.target != "/hook/a%20b?k=v&k=w%2F" || got.host != r.l.Addr().String() || got.body != expectedEnvelope {
+	if got.method != "POST" || got.target != "/hook/a%20b?k=v&k=w%2F" || got.host != r.listener.Addr().String() || got.body != expectedEnvelope {
 		t.Errorf("%s %s at %s\n%s", got.method, got.target, got.host, got.body)
 	}
 	if got.header.Get("content-type") != "application/json" || got.header.Get("user-agent") != userAgent {
@@ -54,54 +56,54 @@ func TestAnEnvelopeIsFormedAndSigned(t *testing.T) {
 		"x-webhook-event-id": "0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5", "x-webhook-timestamp": "1788430530",
 		"x-webhook-signature": expectedSignature, "x-webhook-signature-previous": expectedPreviousSignature,
 	}
-	if fmt.Sprint(got.signatures()) != fmt.Sprint(want) {
-		t.Errorf("signed %v, want %v", got.signatures(), want)
+	if fmt.Sprint(got.signatureHeaders()) != fmt.Sprint(want) {
+		t.Errorf("signed %v, want %v", got.signatureHeaders(), want)
 	}
 }
 
 func TestWithoutAPreviousSecretThereIsOneSignature(t *testing.T) {
 	t.Parallel()
-	r := receive(t, acknowledge)
-	p := signedDelivery(r.url())
-	p.Previous = ""
-	open(t).Deliver(p).want(t, 200, "")
-	if got := r.requests()[0].signatures(); len(got) != 3 || got["x-webhook-signature"] != expectedSignature {
+	r := startReceiver(t, acknowledge)
+	d := signedDelivery(r.url())
+	d.Previous = ""
+	openSender(t).Deliver(d).want(t, 200, "")
+	if got := r.requests()[0].signatureHeaders(); len(got) != 3 || got["x-webhook-signature"] != expectedSignature {
 		t.Errorf("signed %v", got)
 	}
 }
 
 func TestWithoutASecretThereAreNoSignatureHeaders(t *testing.T) {
 	t.Parallel()
-	r := receive(t, acknowledge)
-	p := signedDelivery(r.url())
-	p.Secret = "" // the previous secret alone signs nothing
-	open(t).Deliver(p).want(t, 200, "")
-	if got := r.requests()[0]; len(got.signatures()) != 0 || got.body != expectedEnvelope {
-		t.Errorf("signed %v\n%s", got.signatures(), got.body)
+	r := startReceiver(t, acknowledge)
+	d := signedDelivery(r.url())
+	d.Secret = "" // the previous secret alone signs nothing
+	openSender(t).Deliver(d).want(t, 200, "")
+	if got := r.requests()[0]; len(got.signatureHeaders()) != 0 || got.body != expectedEnvelope {
+		t.Errorf("signed %v\n%s", got.signatureHeaders(), got.body)
 	}
 }
 
 func TestEachAttemptHasItsOwnEnvelope(t *testing.T) {
 	t.Parallel()
-	receiver := receive(t, answer("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"))
+	receiver := startReceiver(t, answerWith("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"))
 	manualClock := clock.NewManual(startTime)
-	c := open(t, func(s *settings) { s.options.Clock = manualClock })
-	p := signedDelivery(receiver.url())
+	sender := openSender(t, func(s *settings) { s.options.Clock = manualClock })
+	d := signedDelivery(receiver.url())
 	signatures := make(map[string]bool)
 	for i := range 3 {
 		at := startTime.Add(time.Duration(i) * 30 * time.Second)
 		if err := manualClock.Set(at); err != nil {
 			t.Fatal(err)
 		}
-		a := c.Deliver(p)
+		a := sender.Deliver(d)
 		a.want(t, 503, "status 503")
 		if !a.At.Equal(at) {
 			t.Errorf("the attempt was at %v, want %v", a.At, at)
 		}
 		got := receiver.requests()[i]
-		stamp := fmt.Sprint(at.Unix())
-		if got.header.Get("x-webhook-timestamp") != stamp || !strings.Contains(got.body, `"timestamp":`+stamp+`,`) ||
-			got.header.Get("x-webhook-event-id") != p.EventID || !strings.HasPrefix(got.body, `{"event_id":"`+p.EventID+`",`) {
+		timestamp := fmt.Sprint(at.Unix())
+		if got.header.Get("x-webhook-timestamp") != timestamp || !strings.Contains(got.body, `"timestamp":`+timestamp+`,`) ||
+			got.header.Get("x-webhook-event-id") != d.EventID || !strings.HasPrefix(got.body, `{"event_id":"`+d.EventID+`",`) {
 			t.Errorf("attempt %d: %v\n%s", i, got.header, got.body)
 		}
 		signatures[got.header.Get("x-webhook-signature")] = true
@@ -113,15 +115,15 @@ func TestEachAttemptHasItsOwnEnvelope(t *testing.T) {
 
 func TestURLMayHaveNoPath(t *testing.T) {
 	t.Parallel()
-	r := receive(t, acknowledge)
-	c := open(t)
-	bare := "http://" + r.l.Addr().String()
-	for _, url := range []string{bare, bare + "/", bare + "?k=v"} {
-		c.Deliver(testDelivery(url)).want(t, 200, "")
+	r := startReceiver(t, acknowledge)
+	sender := openSender(t)
+	base := "http://" + r.listener.Addr().String()
+	for _, url := range []string{base, base + "/", base + "?k=v"} {
+		sender.Deliver(testDelivery(url)).want(t, 200, "")
 	}
 	var targets []string
-	for _, s := range r.requests() {
-		targets = append(targets, s.target)
+	for _, request := range r.requests() {
+		targets = append(targets, request.target)
 	}
 	if got := strings.Join(targets, " "); got != "/ / /?k=v" {
 		t.Errorf("asked for %s", got)
@@ -130,14 +132,14 @@ func TestURLMayHaveNoPath(t *testing.T) {
 
 func TestAnAddressThatBreaksTheRequestIsNotUsed(t *testing.T) {
 	t.Parallel()
-	r := receive(t, acknowledge)
-	c := open(t)
-	at := r.l.Addr().String()
+	r := startReceiver(t, acknowledge)
+	sender := openSender(t)
+	hostPort := r.listener.Addr().String()
 	for _, url := range []string{
-		"", "/hook", "ftp://" + at + "/", "http://", "http:///x", "http://u:p@" + at + "/", "http://u@" + at + "/", at,
-		"http://" + at + "/?a b", "http://" + at + "/?a\r\nx: y", "http://" + at + "/\x00", "http://" + at + "/?\xff", "http://exämple.test/", "http://[::1/", "http://" + at + "x/",
+		"", "/hook", "ftp://" + hostPort + "/", "http://", "http:///x", "http://u:p@" + hostPort + "/", "http://u@" + hostPort + "/", hostPort,
+		"http://" + hostPort + "/?a b", "http://" + hostPort + "/?a\r\nx: y", "http://" + hostPort + "/\x00", "http://" + hostPort + "/?\xff", "http://exämple.test/", "http://[::1/", "http://" + hostPort + "x/",
 	} {
-		c.Deliver(testDelivery(url)).want(t, 0, "address not usable")
+		sender.Deliver(testDelivery(url)).want(t, 0, "address not usable")
 	}
 	if n := r.connections(); n != 0 {
 		t.Errorf("%d connections came", n)
@@ -146,41 +148,41 @@ func TestAnAddressThatBreaksTheRequestIsNotUsed(t *testing.T) {
 
 func TestEventThatNeedsQuotingPanics(t *testing.T) {
 	t.Parallel()
-	sender := open(t)
+	sender := openSender(t)
 	for _, change := range []func(*Delivery){
-		func(p *Delivery) { p.EventID = "" }, func(p *Delivery) { p.EventID = "a\r\nb" }, func(p *Delivery) { p.Type = `a"b` }, func(p *Delivery) { p.Type = "é" },
+		func(d *Delivery) { d.EventID = "" }, func(d *Delivery) { d.EventID = "a\r\nb" }, func(d *Delivery) { d.Type = `a"b` }, func(d *Delivery) { d.Type = "é" },
 	} {
-		p := testDelivery("http://127.0.0.1:9/")
-		change(p)
+		d := testDelivery("http://127.0.0.1:9/")
+		change(d)
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("%q %q was taken", p.EventID, p.Type)
+					t.Errorf("%q %q was taken", d.EventID, d.Type)
 				}
 			}()
-			sender.Deliver(p)
+			sender.Deliver(d)
 		}()
 	}
-	r := receive(t, acknowledge)
-	sender.Deliver(testDelivery(r.url())).want(t, 200, "") // the panic has released its place
+	r := startReceiver(t, acknowledge)
+	sender.Deliver(testDelivery(r.url())).want(t, 200, "") // the panicked deliveries do not count as in progress
 }
 
 // In this test the URL's path and query, the data, the secrets and the headers contain private text.
 func TestFailuresAndLogsContainNothingPrivate(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	sender := open(t, func(s *settings) {
+	sender := openSender(t, func(s *settings) {
 		s.options.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	var texts strings.Builder
-	for _, says := range []string{acknowledged, "CANARY answer\r\n\r\n", "HTTP/1.1 200 CANARY\r\nCANARY\r\n\r\n", "HTTP/1.1 302 F\r\nLocation: http://CANARY/\r\n\r\n", "HTTP/1.1 200 OK\r\nCANARY: ", ""} {
-		r := receive(t, once(says))
-		p := &Delivery{URL: r.url() + "/CANARY?CANARY=CANARY", Secret: "CANARY", Previous: "CANARY", EventID: "e-1", Type: "t", Data: []byte(`{"x":"CANARY"}`)}
-		fmt.Fprintf(&texts, "%+v %v %#v %s\n", sender.Deliver(p), *p, p, p)
+	for _, response := range []string{acknowledged, "CANARY answer\r\n\r\n", "HTTP/1.1 200 CANARY\r\nCANARY\r\n\r\n", "HTTP/1.1 302 F\r\nLocation: http://CANARY/\r\n\r\n", "HTTP/1.1 200 OK\r\nCANARY: ", ""} {
+		r := startReceiver(t, answerOnce(response))
+		d := &Delivery{URL: r.url() + "/CANARY?CANARY=CANARY", Secret: "CANARY", Previous: "CANARY", EventID: "e-1", Type: "t", Data: []byte(`{"x":"CANARY"}`)}
+		fmt.Fprintf(&texts, "%+v %v %#v %s\n", sender.Deliver(d), *d, d, d)
 	}
 	for _, url := range []string{"http://name.invalid/CANARY", "http://CANARY:CANARY@x/", "%CANARY", "https://127.0.0.1:9/CANARY"} {
-		p := &Delivery{URL: url, Secret: "CANARY", EventID: "e-1", Type: "t", Data: []byte(`{"x":"CANARY"}`)}
-		fmt.Fprintf(&texts, "%+v %v\n", sender.Deliver(p), p)
+		d := &Delivery{URL: url, Secret: "CANARY", EventID: "e-1", Type: "t", Data: []byte(`{"x":"CANARY"}`)}
+		fmt.Fprintf(&texts, "%+v %v\n", sender.Deliver(d), d)
 	}
 	slog.New(slog.NewTextHandler(&log, nil)).Info("parcel", "parcel", testDelivery("http://CANARY/"))
 	if got := texts.String() + log.String(); strings.Contains(got, "CANARY") || !strings.Contains(got, "parcel e-1") {

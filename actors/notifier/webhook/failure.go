@@ -17,25 +17,25 @@ import (
 // about the receiver.
 const Interrupted = "interrupted"
 
-// The other values of Failure, for people, beside "status <number>".
+// The other values of Attempt.Failure, for people, beside "status <number>".
 const (
-	unusable     = "address not usable"
-	notAllowed   = "address not allowed"
-	notFound     = "name not found"
-	notResolved  = "name could not be looked up"
-	noConnection = "no connection within 5 s"
-	noAnswer     = "no answer within 15 s"
-	refused      = "connection refused"
-	unreachable  = "address not reachable"
-	exhausted    = "no connections left here"
-	notConnected = "no connection"
-	reset        = "connection reset"
-	unanswered   = "connection closed without an answer"
-	cutOff       = "connection closed in the middle of the answer"
-	broken       = "connection broken"
-	notHTTP      = "answer is not HTTP"
-	headerLong   = "answer's header is too long"
-	redirect     = "redirect"
+	addressUnusable    = "address not usable"
+	addressNotAllowed  = "address not allowed"
+	nameNotFound       = "name not found"
+	nameNotResolved    = "name could not be looked up"
+	connectTimedOut    = "no connection within 5 s"
+	attemptTimedOut    = "no answer within 15 s"
+	connectionRefused  = "connection refused"
+	addressUnreachable = "address not reachable"
+	outOfConnections   = "no connections left here"
+	notConnected       = "no connection"
+	connectionReset    = "connection reset"
+	closedUnanswered   = "connection closed without an answer"
+	answerCutOff       = "connection closed in the middle of the answer"
+	connectionBroken   = "connection broken"
+	notHTTP            = "answer is not HTTP"
+	headerTooLong      = "answer's header is too long"
+	redirect           = "redirect"
 
 	tlsAuthority   = "TLS: certificate of an unknown authority"
 	tlsName        = "TLS: certificate of another name"
@@ -46,10 +46,10 @@ const (
 	tlsFailed      = "TLS: handshake failed"
 )
 
-// remoteError is the Op of a net.OpError for an alert that the receiver sent over TLS.
-const remoteError = "remote error"
+// remoteErrorOp is the Op of a net.OpError for an alert that the receiver sent over TLS.
+const remoteErrorOp = "remote error"
 
-var errLong = errors.New("the answer is longer than its bound")
+var errTooLong = errors.New("the answer is longer than its bound")
 
 // timedOut tells whether a deadline has passed.
 func timedOut(err error) bool {
@@ -59,33 +59,33 @@ func timedOut(err error) bool {
 
 // dialFailure returns why there is no TCP connection. If a deadline has passed, it returns ifLate.
 func dialFailure(err error, ifLate string) string {
-	var resolving *net.DNSError
+	var dnsError *net.DNSError
 	switch {
 	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork), errors.Is(err, ssrf.ErrInvalidHostPort):
-		return notAllowed
+		return addressNotAllowed
 	case timedOut(err):
 		return ifLate
-	case errors.As(err, &resolving):
-		if resolving.IsNotFound {
-			return notFound
+	case errors.As(err, &dnsError):
+		if dnsError.IsNotFound {
+			return nameNotFound
 		}
-		return notResolved
+		return nameNotResolved
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return refused
+		return connectionRefused
 	case errors.Is(err, syscall.ECONNRESET):
-		return reset
+		return connectionReset
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return unreachable
-	case scarce(err):
-		return exhausted
+		return addressUnreachable
+	case isOutOfResources(err):
+		return outOfConnections
 	}
 	return notConnected
 }
 
-// scarce tells whether the connection failed because this machine has run out of something.
-func scarce(err error) bool {
-	for _, lacking := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
-		if errors.Is(err, lacking) {
+// isOutOfResources tells whether a connection failed because this machine has run out of ports, files or memory.
+func isOutOfResources(err error) bool {
+	for _, resourceError := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL} {
+		if errors.Is(err, resourceError) {
 			return true
 		}
 	}
@@ -99,7 +99,7 @@ func handshakeFailure(err error, ifLate string) string {
 	var invalid x509.CertificateInvalidError
 	var certificate *tls.CertificateVerificationError
 	var notTLS tls.RecordHeaderError
-	var remote *net.OpError
+	var opError *net.OpError
 	switch {
 	case timedOut(err):
 		return ifLate
@@ -114,8 +114,8 @@ func handshakeFailure(err error, ifLate string) string {
 	case errors.As(err, &notTLS):
 		return tlsNone
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return reset
-	case errors.As(err, &remote) && remote.Op == remoteError:
+		return connectionReset
+	case errors.As(err, &opError) && opError.Op == remoteErrorOp:
 		return tlsRefused
 	}
 	return tlsFailed
@@ -123,18 +123,18 @@ func handshakeFailure(err error, ifLate string) string {
 
 // connectionFailure returns why a connection broke. If the receiver has ended the connection, it returns ifEnded.
 func connectionFailure(err error, ifEnded string) string {
-	var remote *net.OpError
+	var opError *net.OpError
 	switch {
 	case timedOut(err):
-		return noAnswer
-	case errors.Is(err, errLong):
-		return headerLong
+		return attemptTimedOut
+	case errors.Is(err, errTooLong):
+		return headerTooLong
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return reset
+		return connectionReset
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return ifEnded
-	case errors.As(err, &remote) && remote.Op == remoteError:
-		return tlsRefused // in TLS 1.3 this alert arrives after the handshake
+	case errors.As(err, &opError) && opError.Op == remoteErrorOp:
+		return tlsRefused // in TLS 1.3 the receiver's alert arrives after the handshake
 	}
-	return broken
+	return connectionBroken
 }

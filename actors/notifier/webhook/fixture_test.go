@@ -17,8 +17,8 @@ import (
 // patience is how long a test waits for an expected event.
 const patience = time.Minute
 
-// short is a bound that is meant to expire in the test.
-const short = 20 * time.Millisecond
+// shortBound is a bound that is meant to expire in the test.
+const shortBound = 20 * time.Millisecond
 
 var startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
@@ -28,25 +28,26 @@ type settings struct {
 	bounds  bounds
 }
 
-func open(t *testing.T, change ...func(*settings)) *Sender {
+// openSender makes a sender that may deliver to private addresses.
+func openSender(t *testing.T, change ...func(*settings)) *Sender {
 	t.Helper()
 	s := settings{
 		options: Options{AllowPrivate: true, Clock: clock.NewManual(startTime), Log: slog.New(slog.DiscardHandler)},
 		bounds:  bounds{connect: 2 * patience, answer: 2 * patience, body: 2 * patience, idle: time.Hour, maxAge: time.Hour},
 	}
-	for _, c := range change {
-		c(&s)
+	for _, apply := range change {
+		apply(&s)
 	}
-	c := newSender(s.options, s.bounds)
-	t.Cleanup(c.Close)
-	return c
+	sender := newSender(s.options, s.bounds)
+	t.Cleanup(sender.Close)
+	return sender
 }
 
 func testDelivery(url string) *Delivery {
 	return &Delivery{URL: url, Secret: "s", EventID: "e-1", Type: "transaction.charged", Data: []byte(`{"id":"1"}`)}
 }
 
-// want checks an attempt; an empty failure means acknowledged.
+// want checks an attempt; an empty failure means that the delivery was acknowledged.
 func (a Attempt) want(t *testing.T, status int, failure string) {
 	t.Helper()
 	if a.Status != status || a.Failure != failure {
@@ -54,8 +55,8 @@ func (a Attempt) want(t *testing.T, status int, failure string) {
 	}
 }
 
-// seen is a request that has arrived.
-type seen struct {
+// seenRequest is a request that has arrived.
+type seenRequest struct {
 	connection int // number of its connection, from 1
 	method     string
 	target     string
@@ -64,16 +65,16 @@ type seen struct {
 	body       string
 }
 
-// receiver is a merchant's server that works on bytes.
+// receiver is a merchant's server; the test decides on each byte of its responses.
 type receiver struct {
-	t      *testing.T
-	l      net.Listener
-	visits sync.WaitGroup
+	t        *testing.T
+	listener net.Listener
+	visits   sync.WaitGroup
 
-	mu    sync.Mutex
-	conns []net.Conn // guarded by mu: accepted connections
-	over  bool       // guarded by mu: the test is over
-	seen  []seen     // guarded by mu: all requests
+	mu           sync.Mutex
+	conns        []net.Conn    // guarded by mu: accepted connections
+	testOver     bool          // guarded by mu
+	seenRequests []seenRequest // guarded by mu: all requests
 }
 
 // visit is one connection to a receiver.
@@ -81,22 +82,22 @@ type visit struct {
 	*receiver
 	net.Conn
 	connection int // number of the connection, from 1
-	r          *bufio.Reader
+	reader     *bufio.Reader
 }
 
-// receive starts a receiver that handles each connection with answer.
-func receive(t *testing.T, answer func(*visit)) *receiver {
+// startReceiver starts a receiver that calls handle for each connection.
+func startReceiver(t *testing.T, handle func(*visit)) *receiver {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return receiveAt(t, l, answer)
+	return startReceiverOn(t, l, handle)
 }
 
-func receiveAt(t *testing.T, l net.Listener, answer func(*visit)) *receiver {
+func startReceiverOn(t *testing.T, l net.Listener, handle func(*visit)) *receiver {
 	t.Helper()
-	r := &receiver{t: t, l: l}
+	r := &receiver{t: t, listener: l}
 	r.visits.Go(func() {
 		for {
 			conn, err := l.Accept()
@@ -104,21 +105,21 @@ func receiveAt(t *testing.T, l net.Listener, answer func(*visit)) *receiver {
 				return
 			}
 			r.mu.Lock()
-			if r.conns = append(r.conns, conn); r.over {
+			if r.conns = append(r.conns, conn); r.testOver {
 				_ = conn.Close()
 			}
-			v := &visit{receiver: r, Conn: conn, connection: len(r.conns), r: bufio.NewReader(conn)}
+			v := &visit{receiver: r, Conn: conn, connection: len(r.conns), reader: bufio.NewReader(conn)}
 			r.mu.Unlock()
 			r.visits.Go(func() {
 				defer func() { _ = conn.Close() }()
-				answer(v)
+				handle(v)
 			})
 		}
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
 		r.mu.Lock()
-		r.over = true
+		r.testOver = true
 		for _, conn := range r.conns {
 			_ = conn.Close()
 		}
@@ -128,15 +129,16 @@ func receiveAt(t *testing.T, l net.Listener, answer func(*visit)) *receiver {
 	return r
 }
 
-func (r *receiver) url() string { return "http://" + r.l.Addr().String() + "/hook" }
+func (r *receiver) url() string { return "http://" + r.listener.Addr().String() + "/hook" }
 
-// requests returns those that have arrived.
-func (r *receiver) requests() []seen {
+// requests returns the requests that have arrived.
+func (r *receiver) requests() []seenRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]seen(nil), r.seen...)
+	return append([]seenRequest(nil), r.seenRequests...)
 }
 
+// connections returns how many connections were accepted.
 func (r *receiver) connections() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,9 +165,9 @@ func (r *receiver) wantConnections(want ...int) {
 	}
 }
 
-// request reads the next request; false if there is none.
-func (v *visit) request() bool {
-	r, err := http.ReadRequest(v.r)
+// readRequest reads the next request; false if there is none.
+func (v *visit) readRequest() bool {
+	r, err := http.ReadRequest(v.reader)
 	if err != nil {
 		return false
 	}
@@ -174,7 +176,7 @@ func (v *visit) request() bool {
 		return false
 	}
 	v.mu.Lock()
-	v.receiver.seen = append(v.receiver.seen, seen{v.connection, r.Method, r.RequestURI, r.Host, r.Header, string(body)})
+	v.receiver.seenRequests = append(v.receiver.seenRequests, seenRequest{v.connection, r.Method, r.RequestURI, r.Host, r.Header, string(body)})
 	v.mu.Unlock()
 	return true
 }
@@ -185,44 +187,44 @@ func (v *visit) send(text string) bool {
 	return err == nil
 }
 
-// wait returns when the other side has closed the connection. It discards what arrives until then.
-func (v *visit) wait() { _, _ = io.Copy(io.Discard, v.r) }
+// waitForClose returns when the other side has closed the connection. It discards what arrives until then.
+func (v *visit) waitForClose() { _, _ = io.Copy(io.Discard, v.reader) }
 
 const acknowledged = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 // acknowledge answers every request of a connection.
 func acknowledge(v *visit) {
-	for v.request() && v.send(acknowledged) {
+	for v.readRequest() && v.send(acknowledged) {
 	}
 }
 
-// answer answers every request with the same bytes, and keeps the connection open.
-func answer(text string) func(*visit) {
+// answerWith answers every request with the same bytes, and keeps the connection open.
+func answerWith(text string) func(*visit) {
 	return func(v *visit) {
-		for v.request() && v.send(text) {
+		for v.readRequest() && v.send(text) {
 		}
 	}
 }
 
-// once answers one request of a connection and closes the connection.
-func once(text string) func(*visit) {
+// answerOnce answers one request of a connection and closes the connection.
+func answerOnce(text string) func(*visit) {
 	return func(v *visit) {
-		if v.request() {
+		if v.readRequest() {
 			v.send(text)
 		}
 	}
 }
 
-// waitFor waits until holds returns true.
-func waitFor(t *testing.T, what string, holds func() bool) {
+// waitFor waits until condition returns true.
+func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	guard := time.After(patience)
-	for !holds() {
+	timeout := time.After(patience)
+	for !condition() {
 		select {
 		case <-tick.C:
-		case <-guard:
+		case <-timeout:
 			t.Fatalf("%s: not within %v", what, patience)
 		}
 	}
@@ -240,14 +242,14 @@ func receiveFrom[T any](t *testing.T, what string, from <-chan T) T {
 	}
 }
 
-// deliver makes the attempt on its own goroutine.
-func deliver(c *Sender, p *Delivery) <-chan Attempt {
-	made := make(chan Attempt, 1)
-	go func() { made <- c.Deliver(p) }()
-	return made
+// startDelivery makes an attempt on a goroutine of its own, and returns a channel that receives the result.
+func startDelivery(sender *Sender, d *Delivery) <-chan Attempt {
+	result := make(chan Attempt, 1)
+	go func() { result <- sender.Deliver(d) }()
+	return result
 }
 
 func textLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
 
-// lackFiles simulates a machine without free file descriptors.
-func lackFiles(string, string, syscall.RawConn) error { return syscall.EMFILE }
+// failWithoutFiles is a net.Dialer.Control that simulates a machine without free file descriptors.
+func failWithoutFiles(string, string, syscall.RawConn) error { return syscall.EMFILE }

@@ -17,10 +17,10 @@ import (
 
 func TestConnectionIsReused(t *testing.T) {
 	t.Parallel()
-	r := receive(t, acknowledge)
-	c := open(t)
+	r := startReceiver(t, acknowledge)
+	sender := openSender(t)
 	for range 3 {
-		c.Deliver(testDelivery(r.url())).want(t, 200, "")
+		sender.Deliver(testDelivery(r.url())).want(t, 200, "")
 	}
 	r.wantConnections(1, 1, 1)
 }
@@ -33,10 +33,10 @@ func TestConnectionClosedBetweenDeliveriesIsReplaced(t *testing.T) {
 		acknowledged + "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", // some servers announce the end
 		acknowledged + "\r\n",
 	} {
-		r := receive(t, once(answerText))
-		c := open(t)
+		r := startReceiver(t, answerOnce(answerText))
+		sender := openSender(t)
 		for i := range 3 {
-			c.Deliver(testDelivery(r.url())).want(t, 200, "")
+			sender.Deliver(testDelivery(r.url())).want(t, 200, "")
 			if len(r.requests()) != i+1 {
 				t.Errorf("delivery %d arrived %d times", i+1, len(r.requests())-i)
 			}
@@ -46,22 +46,22 @@ func TestConnectionClosedBetweenDeliveriesIsReplaced(t *testing.T) {
 }
 
 // The server closes the connection while the request is on its way, so it is unknown whether the
-// request was read. It is sent once more, as part of the same attempt.
+// request was read. The request is sent once more, as part of the same attempt.
 func TestRequestIsSentAgainIfAReusedConnectionEnds(t *testing.T) {
 	t.Parallel()
-	receiver := receive(t, func(v *visit) {
-		if v.request() && v.send(acknowledged) && v.connection == 1 {
-			v.request() // it gets no response
+	receiver := startReceiver(t, func(v *visit) {
+		if v.readRequest() && v.send(acknowledged) && v.connection == 1 {
+			v.readRequest() // the second request gets no response
 			return
 		}
 		acknowledge(v)
 	})
-	c := open(t)
-	c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
-	second := testDelivery(receiver.url())
-	second.EventID = "e-2"
-	c.Deliver(second).want(t, 200, "")
-	c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
+	sender := openSender(t)
+	sender.Deliver(testDelivery(receiver.url())).want(t, 200, "")
+	secondDelivery := testDelivery(receiver.url())
+	secondDelivery.EventID = "e-2"
+	sender.Deliver(secondDelivery).want(t, 200, "")
+	sender.Deliver(testDelivery(receiver.url())).want(t, 200, "")
 	receiver.wantConnections(1, 1, 2, 2)
 	if all := receiver.requests(); all[1].body != all[2].body || all[1].header.Get("x-webhook-signature") != all[2].header.Get("x-webhook-signature") {
 		t.Error("the second sending is of another attempt")
@@ -70,43 +70,43 @@ func TestRequestIsSentAgainIfAReusedConnectionEnds(t *testing.T) {
 
 func TestRequestIsSentAgainOnlyOnce(t *testing.T) {
 	t.Parallel()
-	r := receive(t, func(v *visit) {
-		if v.request() && v.connection == 1 && v.send(acknowledged) {
-			v.request()
+	r := startReceiver(t, func(v *visit) {
+		if v.readRequest() && v.connection == 1 && v.send(acknowledged) {
+			v.readRequest()
 		}
 	})
-	c := open(t)
-	c.Deliver(testDelivery(r.url())).want(t, 200, "")
-	c.Deliver(testDelivery(r.url())).want(t, 0, "connection closed without an answer")
+	sender := openSender(t)
+	sender.Deliver(testDelivery(r.url())).want(t, 200, "")
+	sender.Deliver(testDelivery(r.url())).want(t, 0, "connection closed without an answer")
 	r.wantConnections(1, 1, 2)
 }
 
 func TestRequestIsNotSentAgainAfterAPartialResponse(t *testing.T) {
 	t.Parallel()
 	for answerText, failure := range map[string]string{"HTTP/1.1 2": "connection closed in the middle of the answer", "nonsense": "answer is not HTTP"} {
-		r := receive(t, func(v *visit) {
-			if v.request() && v.send(acknowledged) && v.request() {
+		r := startReceiver(t, func(v *visit) {
+			if v.readRequest() && v.send(acknowledged) && v.readRequest() {
 				v.send(answerText)
 			}
 		})
-		c := open(t)
-		c.Deliver(testDelivery(r.url())).want(t, 200, "")
-		c.Deliver(testDelivery(r.url())).want(t, 0, failure)
+		sender := openSender(t)
+		sender.Deliver(testDelivery(r.url())).want(t, 200, "")
+		sender.Deliver(testDelivery(r.url())).want(t, 0, failure)
 		r.wantConnections(1, 1)
 	}
 }
 
 func TestRequestIsNotSentAgainAfterATimeout(t *testing.T) {
 	t.Parallel()
-	r := receive(t, func(v *visit) {
-		if v.request() && v.send(acknowledged) && v.request() {
-			v.wait()
+	r := startReceiver(t, func(v *visit) {
+		if v.readRequest() && v.send(acknowledged) && v.readRequest() {
+			v.waitForClose()
 		}
 	})
-	c := open(t)
-	c.Deliver(testDelivery(r.url())).want(t, 200, "")
-	c.bounds.answer = short
-	c.Deliver(testDelivery(r.url())).want(t, 0, "no answer within 15 s")
+	sender := openSender(t)
+	sender.Deliver(testDelivery(r.url())).want(t, 200, "")
+	sender.bounds.answer = shortBound
+	sender.Deliver(testDelivery(r.url())).want(t, 0, "no answer within 15 s")
 	if n := r.connections(); n != 1 {
 		t.Errorf("%d connections came", n)
 	}
@@ -116,7 +116,7 @@ func TestRequestIsNotSentAgainAfterATimeout(t *testing.T) {
 func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
 	sendMore := make(chan struct{})
-	for name, answers := range map[string]func(*visit){
+	for name, respond := range map[string]func(*visit){
 		"directly after the answer": func(v *visit) { v.send(acknowledged + acknowledged) },
 		"after a moment": func(v *visit) {
 			v.send(acknowledged)
@@ -126,25 +126,25 @@ func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			receiver := receive(t, func(v *visit) {
+			receiver := startReceiver(t, func(v *visit) {
 				if v.connection > 1 {
-					if v.request() {
+					if v.readRequest() {
 						v.send("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
 					}
 					return
 				}
-				for v.request() {
-					answers(v)
+				for v.readRequest() {
+					respond(v)
 				}
 			})
-			c := open(t)
-			c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
+			sender := openSender(t)
+			sender.Deliver(testDelivery(receiver.url())).want(t, 200, "")
 			if name == "after a moment" {
 				sendMore <- struct{}{}
 				<-sendMore
-				waitFor(t, "the unsolicited response has arrived", c.connections.oldestUnusable)
+				waitFor(t, "the unsolicited response has arrived", sender.connections.oldestUnusable)
 			}
-			c.Deliver(testDelivery(receiver.url())).want(t, 500, "status 500")
+			sender.Deliver(testDelivery(receiver.url())).want(t, 500, "status 500")
 			receiver.wantConnections(1, 2)
 		})
 	}
@@ -153,25 +153,25 @@ func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{}, 1)
-	r := receive(t, func(v *visit) {
+	r := startReceiver(t, func(v *visit) {
 		acknowledge(v)
 		ended <- struct{}{}
 	})
-	c := open(t, func(s *settings) { s.bounds.idle = short })
+	sender := openSender(t, func(s *settings) { s.bounds.idle = shortBound })
 	for range 2 { // the second time after all connections were closed
-		c.Deliver(testDelivery(r.url())).want(t, 200, "")
+		sender.Deliver(testDelivery(r.url())).want(t, 200, "")
 		receiveFrom(t, "the connection's end", ended)
-		waitFor(t, "the connection is closed", func() bool { return c.connections.count() == 0 })
+		waitFor(t, "the connection is closed", func() bool { return sender.connections.count() == 0 })
 	}
 	r.wantConnections(1, 2)
 }
 
 func TestConnectionsHaveAMaximumAge(t *testing.T) {
 	t.Parallel()
-	r := receive(t, acknowledge)
-	c := open(t, func(s *settings) { s.bounds.maxAge = time.Nanosecond })
+	r := startReceiver(t, acknowledge)
+	sender := openSender(t, func(s *settings) { s.bounds.maxAge = time.Nanosecond })
 	for range 3 {
-		c.Deliver(testDelivery(r.url())).want(t, 200, "")
+		sender.Deliver(testDelivery(r.url())).want(t, 200, "")
 	}
 	r.wantConnections(1, 2, 3)
 }
@@ -187,18 +187,18 @@ func (s *connections) count() int {
 func (s *connections) oldestUnusable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.oldest.usable()
+	return !s.oldest.isUsable()
 }
 
-// checkedCount checks that the fields of connections agree, and returns count.
+// checkedCount checks that the fields of s agree with each other, and returns how many connections are open.
 func (s *connections) checkedCount(t *testing.T) int {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	idle, byDestination := 0, 0
-	for l := s.oldest; l != nil; l = l.newer {
+	for conn := s.oldest; conn != nil; conn = conn.newer {
 		idle++
-		if l.newer == nil && l != s.newest || l.newer != nil && l.newer.older != l {
+		if conn.newer == nil && conn != s.newest || conn.newer != nil && conn.newer.older != conn {
 			t.Error("the list of idle connections is broken")
 		}
 	}
@@ -214,15 +214,15 @@ func (s *connections) checkedCount(t *testing.T) int {
 	return s.openCount
 }
 
-// The number of open connections is bounded, and a new destination replaces the connection that was
-// idle longest.
+// At most MaxConns connections are open. A connection to a new destination replaces the connection that
+// has been idle longest.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const maxConns, destinations = 4, 12
-	sender := open(t, func(s *settings) { s.options.MaxConns = maxConns })
+	sender := openSender(t, func(s *settings) { s.options.MaxConns = maxConns })
 	var receivers []*receiver
 	for range destinations {
-		receivers = append(receivers, receive(t, acknowledge))
+		receivers = append(receivers, startReceiver(t, acknowledge))
 	}
 	for _, r := range receivers {
 		sender.Deliver(testDelivery(r.url())).want(t, 200, "")
@@ -246,19 +246,19 @@ func TestConnectionsAreBounded(t *testing.T) {
 func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	slow := receive(t, func(v *visit) {
-		for v.request() {
+	slow := startReceiver(t, func(v *visit) {
+		for v.readRequest() {
 			<-release
 			v.send(acknowledged)
 		}
 	})
-	r := receive(t, acknowledge)
+	r := startReceiver(t, acknowledge)
 	manualClock := clock.NewManual(startTime)
-	sender := open(t, func(s *settings) { s.options.MaxConns, s.options.Clock = 2, manualClock })
-	first, second := deliver(sender, testDelivery(slow.url())), deliver(sender, testDelivery(slow.url()))
+	sender := openSender(t, func(s *settings) { s.options.MaxConns, s.options.Clock = 2, manualClock })
+	firstAttempt, secondAttempt := startDelivery(sender, testDelivery(slow.url())), startDelivery(sender, testDelivery(slow.url()))
 	waitFor(t, "both requests have arrived", func() bool { return len(slow.requests()) == 2 })
-	third := deliver(sender, testDelivery(r.url()))
-	if len(sender.places) != 2 || r.connections() != 0 {
+	thirdAttempt := startDelivery(sender, testDelivery(r.url()))
+	if len(sender.slots) != 2 || r.connections() != 0 {
 		t.Error("a third is under way")
 	}
 	anHourLater := startTime.Add(time.Hour)
@@ -266,8 +266,8 @@ func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(release)
-	for made, at := range map[<-chan Attempt]time.Time{first: startTime, second: startTime, third: anHourLater} {
-		a := receiveFrom(t, "an attempt", made)
+	for attempt, at := range map[<-chan Attempt]time.Time{firstAttempt: startTime, secondAttempt: startTime, thirdAttempt: anHourLater} {
+		a := receiveFrom(t, "an attempt", attempt)
 		if a.want(t, 200, ""); !a.At.Equal(at) {
 			t.Errorf("an attempt was at %v, want %v", a.At, at)
 		}
@@ -277,37 +277,37 @@ func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 
 func TestFailureReleasesItsPlace(t *testing.T) {
 	t.Parallel()
-	c := open(t, func(s *settings) { s.options.MaxConns = 1 })
-	hang := receive(t, (*visit).wait)
-	c.bounds.answer, c.bounds.connect = short, short
-	c.Deliver(testDelivery(hang.url())).want(t, 0, "no answer within 15 s")
-	c.Deliver(testDelivery("http://"+deafListener(t)+"/")).want(t, 0, "no answer within 15 s")
-	c.Deliver(testDelivery("mailto:x")).want(t, 0, "address not usable")
-	c.bounds.answer, c.bounds.connect = patience, patience
-	c.Deliver(testDelivery(receive(t, once("")).url())).want(t, 0, "connection closed without an answer")
-	r := receive(t, acknowledge)
-	c.Deliver(testDelivery(r.url())).want(t, 200, "")
-	if n := c.connections.checkedCount(t); n != 1 {
+	sender := openSender(t, func(s *settings) { s.options.MaxConns = 1 })
+	hang := startReceiver(t, (*visit).waitForClose)
+	sender.bounds.answer, sender.bounds.connect = shortBound, shortBound
+	sender.Deliver(testDelivery(hang.url())).want(t, 0, "no answer within 15 s")
+	sender.Deliver(testDelivery("http://"+startDeafListener(t)+"/")).want(t, 0, "no answer within 15 s")
+	sender.Deliver(testDelivery("mailto:x")).want(t, 0, "address not usable")
+	sender.bounds.answer, sender.bounds.connect = patience, patience
+	sender.Deliver(testDelivery(startReceiver(t, answerOnce("")).url())).want(t, 0, "connection closed without an answer")
+	r := startReceiver(t, acknowledge)
+	sender.Deliver(testDelivery(r.url())).want(t, 200, "")
+	if n := sender.connections.checkedCount(t); n != 1 {
 		t.Errorf("%d connections are open", n)
 	}
 }
 
 func TestDestinationsShareNoConnections(t *testing.T) {
 	t.Parallel()
-	r := receive(t, acknowledge)
-	c := open(t)
-	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"127.0.0.1"} })
+	r := startReceiver(t, acknowledge)
+	sender := openSender(t)
+	sender.dialer.Resolver = newResolver(t, func(string) []string { return []string{"127.0.0.1"} })
 	for _, host := range []string{"127.0.0.1", "a.test", "b.test"} {
-		c.Deliver(testDelivery(r.urlAt(host))).want(t, 200, "")
+		sender.Deliver(testDelivery(r.urlAt(host))).want(t, 200, "")
 	}
 	for _, path := range []string{"/a", "/b?c"} { // paths do not distinguish destinations
-		c.Deliver(testDelivery("http://"+r.l.Addr().String()+path)).want(t, 200, "")
+		sender.Deliver(testDelivery("http://"+r.listener.Addr().String()+path)).want(t, 200, "")
 	}
 	r.wantConnections(1, 2, 3, 1, 1)
 }
 
-// Many deliveries are in progress at once, to servers of two kinds, one of which closes connections at any time.
-// Each delivery arrives, and each attempt succeeds.
+// Many deliveries are in progress at once. One server keeps its connections open, and the others close theirs at
+// any time. Each delivery arrives, and each attempt succeeds.
 func TestManyDeliveriesAtOnce(t *testing.T) {
 	t.Parallel()
 	const workers, deliveriesEach, destinations = 32, 40, 5
@@ -318,17 +318,17 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 		defer mu.Unlock()
 		arrived[event]++
 	}
-	standard := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	netHTTPServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		countEvent(r.Header.Get("x-webhook-event-id"))
 		_, _ = io.WriteString(w, strings.Repeat("x", 5000))
 	}))
-	t.Cleanup(standard.Close)
-	urls := []string{standard.URL}
+	t.Cleanup(netHTTPServer.Close)
+	urls := []string{netHTTPServer.URL}
 	for i := 1; i < destinations; i++ {
-		urls = append(urls, receive(t, func(v *visit) {
+		urls = append(urls, startReceiver(t, func(v *visit) {
 			for range 1 + v.connection%3 {
-				if !v.request() {
+				if !v.readRequest() {
 					return
 				}
 				requests := v.requests()
@@ -342,14 +342,14 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 			}
 		}).url())
 	}
-	sender := open(t, func(s *settings) { s.options.MaxConns = workers / 2 })
+	sender := openSender(t, func(s *settings) { s.options.MaxConns = workers / 2 })
 	var running sync.WaitGroup
 	for w := range workers {
 		running.Go(func() {
 			for i := range deliveriesEach {
-				p := testDelivery(urls[(w+i)%destinations])
-				p.EventID = fmt.Sprintf("e-%d-%d", w, i)
-				if a := sender.Deliver(p); a.Failure != "" {
+				d := testDelivery(urls[(w+i)%destinations])
+				d.EventID = fmt.Sprintf("e-%d-%d", w, i)
+				if a := sender.Deliver(d); a.Failure != "" {
 					t.Errorf("%+v", a)
 				}
 			}
@@ -368,16 +368,16 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 func TestDeliveryToAFasthttpServer(t *testing.T) {
 	t.Parallel()
 	var bodies sync.Map
-	receiver := receive(t, func(v *visit) {
+	receiver := startReceiver(t, func(v *visit) {
 		server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			bodies.Store(string(ctx.Request.Body()), true)
 			ctx.SetStatusCode(fasthttp.StatusAccepted)
 		}}
 		_ = server.ServeConn(v.Conn)
 	})
-	c := open(t)
+	sender := openSender(t)
 	for range 2 {
-		c.Deliver(signedDelivery(receiver.url())).want(t, 202, "")
+		sender.Deliver(signedDelivery(receiver.url())).want(t, 202, "")
 	}
 	if _, got := bodies.Load(expectedEnvelope); !got || receiver.connections() != 1 {
 		t.Errorf("%d connections", receiver.connections())

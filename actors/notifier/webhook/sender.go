@@ -24,19 +24,19 @@ type Options struct {
 	AllowPrivate bool
 	Clock        clock.Clock
 	Log          *slog.Logger // logs only that this machine has run out of something, such as ports or files
-	MaxConns     int          // open connections, and so deliveries in progress; 0: DefaultMaxConns
+	MaxConns     int          // bound on open connections, and so on deliveries in progress; 0: DefaultMaxConns
 }
 
 // bounds are durations in real time. Only tests change them.
 type bounds struct {
-	connect time.Duration // name, TCP and TLS
+	connect time.Duration // name look-up, TCP and TLS together
 	answer  time.Duration // a whole attempt, until the response's header has arrived
-	body    time.Duration // a response's body, after which the connection is closed
+	body    time.Duration // reading a response's body; after this time the connection is closed
 	idle    time.Duration // how long a connection may be idle
 	maxAge  time.Duration // how long a connection may be used
 }
 
-var standard = bounds{connect: 5 * time.Second, answer: 15 * time.Second, body: time.Second, idle: 30 * time.Second, maxAge: 5 * time.Minute}
+var standardBounds = bounds{connect: 5 * time.Second, answer: 15 * time.Second, body: time.Second, idle: 30 * time.Second, maxAge: 5 * time.Minute}
 
 // Sender sends deliveries. It is safe for concurrent use.
 type Sender struct {
@@ -46,17 +46,17 @@ type Sender struct {
 	dialer *net.Dialer
 	roots  *x509.CertPool // trusted certificate authorities; nil: the system's
 
-	connections *connections
-	places      chan struct{} // one element per delivery in progress
-	lackLog     rate.Sometimes
+	connections      *connections
+	slots            chan struct{}  // one element per delivery in progress
+	resourceLogLimit rate.Sometimes // how often a lack of resources is logged
 
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	close  sync.Once
+	ctx       context.Context // ends with Close
+	cancel    context.CancelFunc
+	closeOnce sync.Once
 }
 
 // New makes a Sender. The caller must close it.
-func New(o Options) *Sender { return newSender(o, standard) }
+func New(o Options) *Sender { return newSender(o, standardBounds) }
 
 func newSender(o Options, b bounds) *Sender {
 	if o.MaxConns <= 0 {
@@ -64,13 +64,13 @@ func newSender(o Options, b bounds) *Sender {
 	}
 	c := &Sender{
 		clock: o.Clock, log: o.Log, bounds: b,
-		// Go's own resolver: a look-up that is cancelled ends, and holds no thread.
+		// With Go's own resolver a cancelled look-up ends at once and holds no thread.
 		dialer:      &net.Dialer{Resolver: &net.Resolver{PreferGo: true}, KeepAlive: -1},
-		connections: newConnections(o.MaxConns, b.idle, b.maxAge), places: make(chan struct{}, o.MaxConns),
-		lackLog: rate.Sometimes{Interval: time.Minute},
+		connections: newConnections(o.MaxConns, b.idle, b.maxAge), slots: make(chan struct{}, o.MaxConns),
+		resourceLogLimit: rate.Sometimes{Interval: time.Minute},
 	}
 	if !o.AllowPrivate {
-		c.dialer.Control = guard()
+		c.dialer.Control = newDialGuard()
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
@@ -79,107 +79,107 @@ func newSender(o Options, b bounds) *Sender {
 // Close ends all connections. Deliveries in progress, and later ones, are Interrupted. Close
 // returns when no delivery is in progress any more.
 func (c *Sender) Close() {
-	c.close.Do(func() {
+	c.closeOnce.Do(func() {
 		c.cancel()
 		c.connections.closeAll()
-		for range cap(c.places) {
-			c.places <- struct{}{}
+		for range cap(c.slots) {
+			c.slots <- struct{}{}
 		}
 	})
 }
 
-// Deliver makes one attempt. It first waits until fewer than MaxConns
-// deliveries are in progress; from then on it returns within 15 s, plus the second that a response's
-// body may take.
-func (c *Sender) Deliver(p *Delivery) Attempt {
+// Deliver makes one attempt. It first waits until fewer than MaxConns deliveries are in progress; from
+// then on it returns within 15 s, plus the second that a response's body may take.
+func (c *Sender) Deliver(d *Delivery) Attempt {
 	select {
-	case c.places <- struct{}{}:
-		defer func() { <-c.places }()
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
 	case <-c.ctx.Done():
 		return Attempt{At: c.clock.Now(), Failure: Interrupted}
 	}
 	at, startTime := c.clock.Now(), time.Now()
-	to, ok := parse(p.URL)
+	to, ok := parseURL(d.URL)
 	if !ok {
-		return Attempt{At: at, Failure: unusable, Took: time.Since(startTime)}
+		return Attempt{At: at, Failure: addressUnusable, Took: time.Since(startTime)}
 	}
-	s := buffersPool.Get().(*requestBuffers)
-	defer s.release()
-	s.write(p, to, at)
-	v := c.send(to.destination, s.request, startTime.Add(c.bounds.answer))
+	buffers := buffersPool.Get().(*requestBuffers)
+	defer buffers.release()
+	buffers.writeRequest(d, to, at)
+	v := c.send(to.destination, buffers.request, startTime.Add(c.bounds.answer))
 	if v.status == 0 && c.ctx.Err() != nil {
 		v.failure = Interrupted
 	}
 	return Attempt{At: at, Status: v.status, Failure: v.failure, Took: v.at.Sub(startTime)}
 }
 
-// send makes the exchange over an idle connection or over a new one. Invariant 6 of the package
-// says when it is made a second time.
-func (c *Sender) send(to destination, request []byte, until time.Time) verdict {
-	if l := c.connections.take(to); l != nil {
-		if v := c.exchangeOver(l, request, until); !v.silent {
+// send makes the exchange (request and response) over an idle connection or over a new one. If an idle
+// connection ends before the first byte of a response, send makes the exchange again over a new one.
+func (c *Sender) send(to destination, request []byte, deadline time.Time) exchangeResult {
+	if conn := c.connections.take(to); conn != nil {
+		if v := c.exchangeOver(conn, request, deadline); !v.endedSilently {
 			return v
 		}
 	}
-	l, failure := c.open(to, until)
-	if l == nil {
-		return verdict{failure: failure, at: time.Now()}
+	conn, failure := c.open(to, deadline)
+	if conn == nil {
+		return exchangeResult{failure: failure, at: time.Now()}
 	}
-	return c.exchangeOver(l, request, until)
+	return c.exchangeOver(conn, request, deadline)
 }
 
-// exchangeOver makes the exchange over a connection, which it then keeps for reuse or closes.
-func (c *Sender) exchangeOver(l *connection, request []byte, until time.Time) verdict {
-	v := l.exchange(request, until, c.bounds.body)
-	if v.reusable {
-		c.connections.addIdle(l)
+// exchangeOver makes the exchange over a connection, and then keeps the connection for reuse or closes it.
+func (c *Sender) exchangeOver(conn *connection, request []byte, deadline time.Time) exchangeResult {
+	v := conn.exchange(request, deadline, c.bounds.body)
+	if v.isReusable {
+		c.connections.addIdle(conn)
 	} else {
-		c.connections.closeUsed(l)
+		c.connections.closeUsed(conn)
 	}
 	return v
 }
 
 // open opens a connection, or returns why it could not.
-func (c *Sender) open(to destination, until time.Time) (*connection, string) {
+func (c *Sender) open(to destination, deadline time.Time) (*connection, string) {
 	c.connections.reserve()
-	l, failure := c.connect(to, until)
-	if l == nil {
-		c.connections.cancel()
+	conn, failure := c.connect(to, deadline)
+	if conn == nil {
+		c.connections.cancelReservation()
 		return nil, failure
 	}
-	c.connections.add(l)
-	return l, ""
+	c.connections.add(conn)
+	return conn, ""
 }
 
-func (c *Sender) connect(to destination, until time.Time) (*connection, string) {
-	connectBy, ifLate := time.Now().Add(c.bounds.connect), noConnection
-	if until.Before(connectBy) {
-		connectBy, ifLate = until, noAnswer
+// connect makes a connection with TCP and, if the destination needs it, TLS, or returns why it could not.
+func (c *Sender) connect(to destination, deadline time.Time) (*connection, string) {
+	connectBy, ifLate := time.Now().Add(c.bounds.connect), connectTimedOut
+	if deadline.Before(connectBy) {
+		connectBy, ifLate = deadline, attemptTimedOut
 	}
 	ctx, cancel := context.WithDeadline(c.ctx, connectBy)
 	defer cancel()
 	tcp, err := c.dialer.DialContext(ctx, "tcp", net.JoinHostPort(to.host, to.port))
 	if err != nil {
-		if scarce(err) {
-			c.lackLog.Do(func() { c.log.Error("notifications find no connections left on this machine") })
+		if isOutOfResources(err) {
+			c.resourceLogLimit.Do(func() { c.log.Error("notifications find no connections left on this machine") })
 		}
 		return nil, dialFailure(err, ifLate)
 	}
-	conn := tcp
-	if to.secure {
+	stream := tcp
+	if to.usesTLS {
 		secured := tls.Client(belowTLS{tcp}, &tls.Config{ServerName: to.host, RootCAs: c.roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
 		if err := secured.HandshakeContext(ctx); err != nil {
-			_ = tcp.Close() // there is nothing to end properly
+			_ = tcp.Close() // the handshake failed: there is no TLS session to end
 			return nil, handshakeFailure(err, ifLate)
 		}
-		conn = secured
+		stream = secured
 	}
-	l, err := newConnection(to, conn, tcp)
+	conn, err := newConnection(to, stream, tcp)
 	if err != nil {
 		_ = tcp.Close()
 		return nil, notConnected
 	}
-	return l, ""
+	return conn, ""
 }
 
 // statusFailure returns why a status does not acknowledge the delivery; empty if it does.

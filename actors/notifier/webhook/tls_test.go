@@ -43,8 +43,8 @@ func newAuthority(t testing.TB) *authority {
 	return &authority{t, cert, key}
 }
 
-// issue makes a server's certificate, which the function change alters before it is signed. If selfSigned is not
-// set, the authority signs it.
+// issue makes a server's certificate. The function change alters the certificate before the authority signs it;
+// with selfSigned, the certificate's own key signs it instead.
 func (a *authority) issue(selfSigned bool, change func(*x509.Certificate)) tls.Certificate {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -67,37 +67,37 @@ func (a *authority) issue(selfSigned bool, change func(*x509.Certificate)) tls.C
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func unchanged(*x509.Certificate) {}
+func noChange(*x509.Certificate) {}
 
-// receiveTLS is a receiver with TLS.
-func receiveTLS(t *testing.T, config *tls.Config, answer func(*visit)) *receiver {
+// startTLSReceiver starts a receiver with TLS.
+func startTLSReceiver(t *testing.T, config *tls.Config, answer func(*visit)) *receiver {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return receiveAt(t, tls.NewListener(l, config), answer)
+	return startReceiverOn(t, tls.NewListener(l, config), answer)
 }
 
 func (r *receiver) tlsURL() string { return strings.Replace(r.url(), "http:", "https:", 1) }
 
-// openTrusting returns a sender that trusts only this authority.
-func openTrusting(t *testing.T, a *authority, change ...func(*settings)) *Sender {
+// openTrustingSender returns a sender that trusts only the authority a.
+func openTrustingSender(t *testing.T, a *authority, change ...func(*settings)) *Sender {
 	t.Helper()
-	c := open(t, change...)
-	c.roots = x509.NewCertPool()
-	c.roots.AddCert(a.cert)
-	return c
+	sender := openSender(t, change...)
+	sender.roots = x509.NewCertPool()
+	sender.roots.AddCert(a.cert)
+	return sender
 }
 
 func TestDeliveryOverTLS(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.issue(false, unchanged)}, MaxVersion: version, NextProtos: []string{"h2", "http/1.1"}}, acknowledge)
-		c := openTrusting(t, a)
+		r := startTLSReceiver(t, &tls.Config{Certificates: []tls.Certificate{a.issue(false, noChange)}, MaxVersion: version, NextProtos: []string{"h2", "http/1.1"}}, acknowledge)
+		sender := openTrustingSender(t, a)
 		for range 3 {
-			c.Deliver(signedDelivery(r.tlsURL())).want(t, 200, "")
+			sender.Deliver(signedDelivery(r.tlsURL())).want(t, 200, "")
 		}
 		r.wantConnections(1, 1, 1)
 		if r.requests()[2].body != expectedEnvelope {
@@ -113,8 +113,8 @@ func TestCertificateFailuresHaveReasons(t *testing.T) {
 		certificate tls.Certificate
 		failure     string
 	}{
-		"self-signed":               {authority.issue(true, unchanged), "TLS: certificate of an unknown authority"},
-		"of an untrusted authority": {untrusted.issue(false, unchanged), "TLS: certificate of an unknown authority"},
+		"self-signed":               {authority.issue(true, noChange), "TLS: certificate of an unknown authority"},
+		"of an untrusted authority": {untrusted.issue(false, noChange), "TLS: certificate of an unknown authority"},
 		"expired":                   {authority.issue(false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "TLS: certificate out of its time"},
 		"not valid yet": {authority.issue(false, func(c *x509.Certificate) {
 			c.NotBefore, c.NotAfter = time.Now().Add(24*time.Hour), time.Now().Add(47*time.Hour)
@@ -125,8 +125,8 @@ func TestCertificateFailuresHaveReasons(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{c.certificate}}, acknowledge)
-			openTrusting(t, authority).Deliver(testDelivery(r.tlsURL())).want(t, 0, c.failure)
+			r := startTLSReceiver(t, &tls.Config{Certificates: []tls.Certificate{c.certificate}}, acknowledge)
+			openTrustingSender(t, authority).Deliver(testDelivery(r.tlsURL())).want(t, 0, c.failure)
 			r.wantConnections()
 		})
 	}
@@ -135,31 +135,31 @@ func TestCertificateFailuresHaveReasons(t *testing.T) {
 func TestSystemAuthoritiesAreTrustedByDefault(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.issue(false, unchanged)}}, acknowledge)
-	c := open(t)
-	if c.roots != nil {
+	r := startTLSReceiver(t, &tls.Config{Certificates: []tls.Certificate{a.issue(false, noChange)}}, acknowledge)
+	sender := openSender(t)
+	if sender.roots != nil {
 		t.Error("others are trusted")
 	}
-	c.Deliver(testDelivery(r.tlsURL())).want(t, 0, "TLS: certificate of an unknown authority")
+	sender.Deliver(testDelivery(r.tlsURL())).want(t, 0, "TLS: certificate of an unknown authority")
 }
 
 func TestHandshakeFailuresHaveReasons(t *testing.T) {
 	t.Parallel()
 	authority := newAuthority(t)
-	certificates := []tls.Certificate{authority.issue(false, unchanged)}
+	certificates := []tls.Certificate{authority.issue(false, noChange)}
 	for name, c := range map[string]struct {
-		r       *receiver
-		failure string
+		receiver *receiver
+		failure  string
 	}{
-		"an old version":                {receiveTLS(t, &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, acknowledge), "TLS: refused by the receiver"},
-		"another protocol":              {receiveTLS(t, &tls.Config{Certificates: certificates, NextProtos: []string{"other"}}, acknowledge), "TLS: refused by the receiver"},
-		"a client is asked":             {receiveTLS(t, &tls.Config{Certificates: certificates, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, acknowledge), "TLS: refused by the receiver"},
-		"a client is asked, in TLS 1.3": {receiveTLS(t, &tls.Config{Certificates: certificates, ClientAuth: tls.RequireAnyClientCert}, acknowledge), "TLS: refused by the receiver"},
-		"closed":                        {receive(t, func(v *visit) { _, _ = v.r.ReadByte(); _, _ = v.r.Discard(v.r.Buffered()) }), "TLS: handshake failed"},
-		"plain HTTP":                    {receive(t, func(v *visit) { v.send("HTTP/1.1 400 Bad\r\n\r\n"); v.wait() }), "TLS: not spoken there"},
+		"an old version":                       {startTLSReceiver(t, &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, acknowledge), "TLS: refused by the receiver"},
+		"another protocol":                     {startTLSReceiver(t, &tls.Config{Certificates: certificates, NextProtos: []string{"other"}}, acknowledge), "TLS: refused by the receiver"},
+		"client certificate required":          {startTLSReceiver(t, &tls.Config{Certificates: certificates, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, acknowledge), "TLS: refused by the receiver"},
+		"client certificate required, TLS 1.3": {startTLSReceiver(t, &tls.Config{Certificates: certificates, ClientAuth: tls.RequireAnyClientCert}, acknowledge), "TLS: refused by the receiver"},
+		"closed in the handshake":              {startReceiver(t, func(v *visit) { _, _ = v.reader.ReadByte(); _, _ = v.reader.Discard(v.reader.Buffered()) }), "TLS: handshake failed"},
+		"plain HTTP":                           {startReceiver(t, func(v *visit) { v.send("HTTP/1.1 400 Bad\r\n\r\n"); v.waitForClose() }), "TLS: not spoken there"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			openTrusting(t, authority).Deliver(testDelivery(c.r.tlsURL())).want(t, 0, c.failure)
+			openTrustingSender(t, authority).Deliver(testDelivery(c.receiver.tlsURL())).want(t, 0, c.failure)
 		})
 	}
 }
@@ -173,32 +173,32 @@ func TestLeftOverBytesUnderTLSAcknowledgeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	batches := &batchListener{Listener: l}
-	receiver := receiveAt(t, tls.NewListener(batches, &tls.Config{Certificates: []tls.Certificate{authority.issue(false, unchanged)}}), func(v *visit) {
+	receiver := startReceiverOn(t, tls.NewListener(batches, &tls.Config{Certificates: []tls.Certificate{authority.issue(false, noChange)}}), func(v *visit) {
 		if v.connection > 1 {
-			if v.request() {
+			if v.readRequest() {
 				v.send("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
 			}
 			return
 		}
-		if v.request() {
+		if v.readRequest() {
 			batches.hold()
 			v.send(acknowledged) // two records
 			v.send(acknowledged)
 			batches.release() // in one segment
-			v.wait()
+			v.waitForClose()
 		}
 	})
-	c := openTrusting(t, authority)
-	c.Deliver(testDelivery(receiver.tlsURL())).want(t, 200, "")
-	c.Deliver(testDelivery(receiver.tlsURL())).want(t, 500, "status 500")
+	sender := openTrustingSender(t, authority)
+	sender.Deliver(testDelivery(receiver.tlsURL())).want(t, 200, "")
+	sender.Deliver(testDelivery(receiver.tlsURL())).want(t, 500, "status 500")
 	receiver.wantConnections(1, 2)
 }
 
-// batchListener can hold back what its connections write, and send it at once.
+// batchListener can hold back what its newest connection writes, and send all of it in one piece.
 type batchListener struct {
 	net.Listener
-	mu   sync.Mutex
-	last *batch // guarded by mu
+	mu     sync.Mutex
+	newest *batchConn // guarded by mu
 }
 
 // Accept implements net.Listener.
@@ -207,47 +207,48 @@ func (l *batchListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &batch{Conn: conn}
+	b := &batchConn{Conn: conn}
 	l.mu.Lock()
-	l.last = b
+	l.newest = b
 	l.mu.Unlock()
 	return b, nil
 }
 
-func (l *batchListener) current() *batch {
+func (l *batchListener) newestConn() *batchConn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.last
+	return l.newest
 }
 
 func (l *batchListener) hold() {
-	b := l.current()
+	b := l.newestConn()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.holdsBack = true
 }
 
 func (l *batchListener) release() {
-	b := l.current()
+	b := l.newestConn()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.holdsBack = false
-	_, _ = b.Conn.Write(b.heldBack)
+	_, _ = b.Conn.Write(b.heldBytes)
 }
 
-type batch struct {
+// batchConn is a connection that a batchListener has accepted.
+type batchConn struct {
 	net.Conn
 	mu        sync.Mutex
 	holdsBack bool   // guarded by mu
-	heldBack  []byte // guarded by mu
+	heldBytes []byte // guarded by mu
 }
 
 // Write implements net.Conn.
-func (b *batch) Write(p []byte) (int, error) {
+func (b *batchConn) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.holdsBack {
-		b.heldBack = append(b.heldBack, p...)
+		b.heldBytes = append(b.heldBytes, p...)
 		return len(p), nil
 	}
 	return b.Conn.Write(p)
@@ -257,10 +258,10 @@ func TestClosedTLSConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.issue(false, unchanged)}, MaxVersion: version}, once(acknowledged))
-		c := openTrusting(t, a)
+		r := startTLSReceiver(t, &tls.Config{Certificates: []tls.Certificate{a.issue(false, noChange)}, MaxVersion: version}, answerOnce(acknowledged))
+		sender := openTrustingSender(t, a)
 		for range 3 {
-			c.Deliver(testDelivery(r.tlsURL())).want(t, 200, "")
+			sender.Deliver(testDelivery(r.tlsURL())).want(t, 200, "")
 		}
 		r.wantConnections(1, 2, 3)
 	}
@@ -297,13 +298,13 @@ func TestServerNameIsThatOfTheDestination(t *testing.T) {
 		names = append(names, h.ServerName)
 		return nil, nil
 	}
-	r := receiveTLS(t, config, acknowledge)
-	c := openTrusting(t, authority)
-	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"127.0.0.1"} })
+	r := startTLSReceiver(t, config, acknowledge)
+	sender := openTrustingSender(t, authority)
+	sender.dialer.Resolver = newResolver(t, func(string) []string { return []string{"127.0.0.1"} })
 	for _, name := range []string{"a.test", "b.test", "a.test.", "127.0.0.1"} {
-		c.Deliver(testDelivery(strings.Replace(r.tlsURL(), "127.0.0.1", name, 1))).want(t, 200, "")
+		sender.Deliver(testDelivery(strings.Replace(r.tlsURL(), "127.0.0.1", name, 1))).want(t, 200, "")
 	}
-	c.Deliver(testDelivery(strings.Replace(r.tlsURL(), "127.0.0.1", "c.test", 1))).want(t, 0, "TLS: certificate of another name")
+	sender.Deliver(testDelivery(strings.Replace(r.tlsURL(), "127.0.0.1", "c.test", 1))).want(t, 0, "TLS: certificate of another name")
 	mu.Lock()
 	defer mu.Unlock()
 	if got := strings.Join(names, " "); got != "a.test b.test a.test  c.test" {

@@ -52,17 +52,17 @@ type Challenge struct {
 // action returns what the payer of the line's charge has to do. The result shares no memory with the
 // line.
 func (s *Simulator) action(line *record) *payment.Action {
-	token := s.token(line.terminal, line.reference)
+	token := s.challengeToken(line.terminal, line.reference)
 	query := url.Values{
 		TerminalParam: {line.terminal.String()}, ReferenceParam: {line.reference.String()}, TokenParam: {token},
 	}
-	address := s.page + "?" + query.Encode()
+	address := s.challengeURL + "?" + query.Encode()
 	switch line.charge.payerAction {
 	case asksRedirect:
 		return &payment.Action{Type: "redirect", Method: "get", URL: address}
 	case asksForm:
 		return &payment.Action{
-			Type: "auth_3ds_form", Method: "post", URL: s.page, Page: address,
+			Type: "auth_3ds_form", Method: "post", URL: s.challengeURL, Page: address,
 			Params: payment.ActionParams(map[string]string{
 				TerminalParam: line.terminal.String(), ReferenceParam: line.reference.String(), TokenParam: token,
 			}),
@@ -77,15 +77,15 @@ func (s *Simulator) action(line *record) *payment.Action {
 		return &payment.Action{Destinations: slices.Clone(destinations)}
 	}
 	if line.charge.payerAction == asksDeposit {
-		deposit := line.deposit()
+		deposit := line.depositAddress()
 		return &payment.Action{Page: address, Code: deposit, Deposit: deposit}
 	}
 	return &payment.Action{Page: address, Code: address}
 }
 
-// deposit returns the address to which the money of the line's charge is to be sent. The text is not a
-// valid address for any wallet, because money sent to an address whose key nobody has is lost.
-func (line *record) deposit() string {
+// depositAddress returns the address to which the money of the line's charge is to be sent. No wallet accepts
+// the text as an address: money that a wallet sent there would be lost.
+func (line *record) depositAddress() string {
 	network := string(assetOf(line.charge.asset).Network)
 	if network == "" {
 		network = "chain"
@@ -94,9 +94,9 @@ func (line *record) deposit() string {
 	return "simulated-" + network + "-" + hex.EncodeToString(digest[:20])
 }
 
-// token returns the token that authorizes a decision on one charge. It is derived from the key, so
+// challengeToken returns the token that authorizes a decision on one charge. It is derived from the key, so
 // it need not be stored.
-func (s *Simulator) token(terminal, reference ledger.ID) string {
+func (s *Simulator) challengeToken(terminal, reference ledger.ID) string {
 	mac := hmac.New(sha256.New, s.key[:])
 	_, _ = mac.Write(terminal[:]) // a hash never fails
 	_, _ = mac.Write(reference[:])
@@ -104,14 +104,14 @@ func (s *Simulator) token(terminal, reference ledger.ID) string {
 }
 
 // Challenge returns what the page shows for a charge. The token is the one in the page's address.
-// The error is ErrNoChallenge, or that the log cannot be read.
+// The error is ErrNoChallenge, or says that the log cannot be read.
 func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Challenge, error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
-	l, err := s.challengedLine(key, s.index.hash(key), s.token(terminal, reference), token)
+	line, err := s.challengedLine(key, s.index.hash(key), s.challengeToken(terminal, reference), token)
 	if err != nil {
 		return Challenge{}, err
 	}
-	c := &l.charge
+	c := &line.charge
 	shown := Challenge{Amount: c.amount.String(), Asset: assetOf(c.asset), State: ChallengeOver, ReturnURL: c.returnURL}
 	if c.awaitsPayer() {
 		shown.State = ChallengeOpen
@@ -120,13 +120,13 @@ func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Chal
 }
 
 // Decide logs the payer's decision on the page; Complete then acts on it. A second decision changes
-// nothing, and neither does a decision on a charge that was given up. Decide returns where the payer
-// goes next and the charge's organization. The error is ErrNoChallenge, or that the log cannot be read,
-// written or synced: then nothing was decided.
+// nothing, and neither does a decision on a charge that was given up. Decide returns the address to
+// which the payer goes next, and the charge's organization. The error is ErrNoChallenge, or says that the log cannot be
+// read, written or synced. After an error nothing was decided.
 func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error) {
 	returnURL, org, end, err := s.writeDecision(terminal, reference, token, approve)
 	if err == nil {
-		err = s.settle(end)
+		err = s.waitDurable(end)
 	}
 	if err != nil {
 		return "", ledger.ID{}, err
@@ -134,15 +134,15 @@ func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve 
 	return returnURL, org, nil
 }
 
-// writeDecision writes the payer's decision while it holds the charge's turn. The result may be returned to
-// the caller when the log is durable up to end.
+// writeDecision writes the payer's decision while it holds the charge's lock. The result may be returned to
+// the payer only when the log is durable up to end.
 func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, end int64, err error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
 	hash := s.index.hash(key)
-	turn := &s.turns[hash%turns]
-	turn.Lock()
-	defer turn.Unlock()
-	newest, err := s.challengedLine(key, hash, s.token(terminal, reference), token)
+	chargeLock := &s.chargeLocks[hash%lockCount]
+	chargeLock.Lock()
+	defer chargeLock.Unlock()
+	newest, err := s.challengedLine(key, hash, s.challengeToken(terminal, reference), token)
 	if err != nil {
 		return "", ledger.ID{}, 0, err
 	}
@@ -150,9 +150,9 @@ func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, a
 	if !line.charge.awaitsPayer() {
 		return line.charge.returnURL, line.org, newest.offset + 1, nil
 	}
-	line.charge.answer = rejected
+	line.charge.answer = answerRejected
 	if approve {
-		line.charge.answer = approved
+		line.charge.answer = answerApproved
 	}
 	line.call = callFields{operation: challengeOperation, outcome: string(line.charge.answer)}
 	line.before = newest.offset
@@ -166,25 +166,25 @@ func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, a
 
 // challengedLine returns the newest line of a charge that has, or had, a challenge page, if the presented token
 // is the charge's.
-func (s *Simulator) challengedLine(key []byte, hash uint64, token, presented string) (*record, error) {
-	if !hmac.Equal([]byte(presented), []byte(token)) {
+func (s *Simulator) challengedLine(key []byte, hash uint64, validToken, presentedToken string) (*record, error) {
+	if !hmac.Equal([]byte(presentedToken), []byte(validToken)) {
 		return nil, ErrNoChallenge
 	}
-	l, err := s.newest(context.Background(), key, hash)
+	line, err := s.newestLine(context.Background(), key, hash)
 	if err != nil {
 		return nil, err
 	}
-	if l == nil || !l.charge.payerAction.isOnPage() {
+	if line == nil || !line.charge.payerAction.isOnPage() {
 		return nil, ErrNoChallenge
 	}
-	return l, nil
+	return line, nil
 }
 
 // assetOf parses a text that money.Asset printed. The text needs no unescaping, because no currency of
 // the platform has a character that is escaped when printed.
 func assetOf(text string) money.Asset {
-	env, rest, _ := strings.Cut(text, "/")
-	currency, network, _ := strings.Cut(rest, "/")
-	parsed, _ := money.ParseEnv(env)
-	return money.Asset{Currency: money.Currency(currency), Network: money.Network(network), Env: parsed}
+	env, currencyAndNetwork, _ := strings.Cut(text, "/")
+	currency, network, _ := strings.Cut(currencyAndNetwork, "/")
+	parsedEnv, _ := money.ParseEnv(env)
+	return money.Asset{Currency: money.Currency(currency), Network: money.Network(network), Env: parsedEnv}
 }

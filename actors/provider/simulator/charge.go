@@ -10,34 +10,34 @@ import (
 	"mizan/ledger/payment"
 )
 
-// answer is the payer's decision on the challenge page. The zero value means that there is none yet.
+// answer is the payer's decision on the challenge page. It is empty until the payer has decided.
 type answer string
 
 const (
-	approved answer = "approved"
-	rejected answer = "refused"
+	answerApproved answer = "approved"
+	answerRejected answer = "refused"
 )
 
-// The simulated rail's own keys for crypto, which merchants see in merchant_meta.
+// The own keys of the rail (the simulated payment network) for crypto, which merchants see in merchant_meta.
 const (
 	metaAwaiting  = `{"status":"awaiting_deposit"}`
 	metaConfirmed = `{"status":"confirmed"}`
 )
 
-// charge is the state of a charge after one of its lines. It changes with time; asOf returns its state
-// at an instant.
+// charge is the state of a charge as one of its log lines has it. A charge in progress finishes later
+// without a further line; asOf returns the state at an instant.
 type charge struct {
 	operation actors.Operation // Pay or PayOut; 0: there is no charge
 	verdict   payment.Verdict  // VerdictNotFound: there is no charge
 	reason    string
 	next      nextStep
-	at        time.Time // time of next, if next has one; else the time of the charge's last change
+	at        time.Time // when next happens, if that has a time; else when the charge last changed
 
 	amount   money.Amount // authorised, or charged
 	captured money.Amount // part of the amount; all of it unless the charge was held
 	refunded money.Amount // part of captured, refunds in progress included
 
-	refunds     refundMode
+	refundMode  refundMode
 	payerAction payerAction // stays set after the payer has acted
 	answer      answer
 	asset       string // as money.Asset prints it; for the challenge page and for the payload to be signed
@@ -58,46 +58,46 @@ func (c *charge) open(call *actors.Call, d *decision, now time.Time) {
 		c.asset, c.returnURL = call.Asset.String(), d.returnURL
 	case d.payerAction == asksSignature:
 		c.asset = call.Asset.String()
-		c.publish(now)
+		c.reserveSequence(now)
 	}
 	c.apply(d, now)
 }
 
-// publish reserves the next sequence number for a payload to be signed.
-func (c *charge) publish(now time.Time) {
+// reserveSequence reserves the next sequence number for a payload to be signed.
+func (c *charge) reserveSequence(now time.Time) {
 	c.sequence++
-	c.expires = now.Add(signWithin)
+	c.expires = now.Add(signingTime)
 }
 
-// payload returns what is to be signed. It names the payment, so no two payloads are equal.
+// payload returns the text to be signed. It has the reference and the sequence number, so no two payloads are equal.
 func (c *charge) payload(reference ledger.ID) string {
 	return fmt.Sprintf("simulator:native_gas:%s:%s:%s:%d", c.asset, c.amount, reference, c.sequence)
 }
 
 // apply applies a decision to the charge.
 func (c *charge) apply(d *decision, now time.Time) {
-	c.verdict, c.reason, c.next, c.refunds = d.verdict, d.reason, d.next, d.refunds
-	c.at = now.Add(d.after)
+	c.verdict, c.reason, c.next, c.refundMode = d.verdict, d.reason, d.next, d.refundMode
+	c.at = now.Add(d.nextIn)
 	c.captured = money.Amount{}
 	if c.verdict == payment.VerdictCharged {
 		c.captured = c.amount
 	}
 }
 
-// inProgress tells whether the rail will finish the charge by itself when its time comes.
-func (c *charge) inProgress() bool {
+// isInProgress tells whether the rail finishes the charge at the time at, without a further call.
+func (c *charge) isInProgress() bool {
 	return c.verdict == payment.VerdictPending || c.verdict == payment.VerdictUnknown
 }
 
 // awaitsPayer tells whether the payer has to act and has not acted yet.
 func (c *charge) awaitsPayer() bool { return c.verdict == payment.VerdictAction && c.answer == "" }
 
-// finishes tells whether the time has come at which the rail finishes the charge.
-func (c *charge) finishes(now time.Time) bool { return c.inProgress() && !now.Before(c.at) }
+// isDue tells whether the charge is in progress according to its line, but finished by now.
+func (c *charge) isDue(now time.Time) bool { return c.isInProgress() && !now.Before(c.at) }
 
 // asOf returns the charge's state at the instant now.
 func (c charge) asOf(now time.Time) charge {
-	if !c.finishes(now) {
+	if !c.isDue(now) {
 		return c
 	}
 	c.verdict = payment.VerdictHeld
@@ -110,34 +110,34 @@ func (c charge) asOf(now time.Time) charge {
 
 // outcome returns the charge's state at the instant now as an actors.Outcome.
 func (c *charge) outcome(reference ledger.ID, now time.Time) actors.Outcome {
-	if c.finishes(now) {
-		then := c.asOf(now)
-		return then.outcome(reference, now)
+	if c.isDue(now) {
+		finished := c.asOf(now)
+		return finished.outcome(reference, now)
 	}
-	o := actors.Outcome{Verdict: c.verdict, Failure: failures[c.reason]}
+	outcome := actors.Outcome{Verdict: c.verdict, Failure: failures[c.reason]}
 	switch {
 	case c.verdict == payment.VerdictCharged || c.verdict == payment.VerdictHeld:
-		o.RRN, o.Meta = retrievalNumber(reference), c.meta(metaConfirmed)
-	case c.inProgress():
-		o.Again = c.at.Sub(now)
+		outcome.RRN, outcome.Meta = retrievalNumber(reference), c.cryptoMeta(metaConfirmed)
+	case c.isInProgress():
+		outcome.Again = c.at.Sub(now)
 	case c.awaitsPayer():
-		o.KeepCard, o.Meta = c.payerAction.needsCardAgain(), c.meta(metaAwaiting)
+		outcome.KeepCard, outcome.Meta = c.payerAction.needsCardAgain(), c.cryptoMeta(metaAwaiting)
 	case c.verdict == payment.VerdictAction:
-		o.Verdict = payment.VerdictReady
+		outcome.Verdict = payment.VerdictReady
 	}
-	return o
+	return outcome
 }
 
-// meta returns the rail's own keys, which only crypto has. The caller owns the bytes.
-func (c *charge) meta(object string) []byte {
+// cryptoMeta returns the object's bytes if the charge is a deposit of crypto, else nil. The caller owns the bytes.
+func (c *charge) cryptoMeta(object string) []byte {
 	if c.payerAction != asksDeposit {
 		return nil
 	}
 	return []byte(object)
 }
 
-// retrievalNumber returns the rail's number for a charge, 12 digits, derived from the reference.
-// Inquiries compute it again, so the function must never change.
+// retrievalNumber returns the rail's number for a charge: 12 digits, derived from the reference.
+// Inquiries compute the number again, so the function must never change.
 func retrievalNumber(reference ledger.ID) string {
 	const prime, digits, modulus = 1_099_511_628_211, 12, 1_000_000_000_000
 	hash := uint64(14_695_981_039_346_656_037) // FNV-1a, 64 bits

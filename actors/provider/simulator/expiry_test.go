@@ -10,7 +10,7 @@ import (
 
 // A card whose exp_month and exp_year are before the clock's month is rejected as expired.
 func TestACardExpiresAfterItsMonth(t *testing.T) {
-	for now, cards := range map[string]map[string]bool{
+	for now, cards := range map[string]map[string]bool{ // for each time: month and year of cards, and whether they have expired
 		"2026-09-30T23:59:59Z":      {"9 2026": false, "09 26": false, "10 26": false, "8 26": true, "08 2026": true, "12 2025": true, "1 2027": false, "12 00": true, "1 99": false},
 		"2026-10-01T00:00:00Z":      {"9 2026": true, "09 26": true, "10 2026": false},
 		"2026-10-01T01:30:00+02:00": {"9 2026": false}, // it is still September in UTC
@@ -27,21 +27,21 @@ func TestACardExpiresAfterItsMonth(t *testing.T) {
 					month, year = text[:i], text[i+1:]
 				}
 			}
-			if got := pastExpiry(&secret.Card{ExpMonth: []byte(month), ExpYear: []byte(year)}, at); got != want {
+			if got := isExpired(&secret.Card{ExpMonth: []byte(month), ExpYear: []byte(year)}, at); got != want {
 				t.Errorf("at %s %q has expired: %v", now, text, got)
 			}
 		}
 	}
-	if pastExpiry(&secret.Card{Number: []byte("4242424242424242")}, time.Now()) {
+	if isExpired(&secret.Card{Number: []byte("4242424242424242")}, time.Now()) {
 		t.Error("a card without a date has expired")
 	}
 }
 
 func TestAnExpiredCardIsRefusedForPaymentsAndPayouts(t *testing.T) {
-	b := open(t)
+	sim := open(t)
 	for n, operation := range []actors.Operation{actors.Pay, actors.PayOut} {
 		call := cardCall(uint64(n+1), operation, "4242424242424242")
 		call.Card.ExpMonth, call.Card.ExpYear = []byte("1"), []byte("2020")
-		b.expect(operation.String(), b.submit(call), refusedOutcome("expired_card"))
+		sim.expect(operation.String(), sim.submit(call), refusedOutcome("expired_card"))
 	}
 }

@@ -2,8 +2,8 @@ package simulator
 
 import "mizan/ledger/payment"
 
-// failures maps the simulated rail's reasons, as its log has them, to the service's failures. A failure
-// without a Detail is explained to people by the service's sentence for its code.
+// failures maps the reasons in the simulator's log to the service's failures. If a failure has no Detail, people
+// read the service's own sentence for its code.
 var failures = map[string]payment.Failure{
 	reasonDeclined:       {Code: payment.CardDeclined},
 	reasonFunds:          {Code: payment.InsufficientFunds},

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// logFile is the log's file. Appended data needs no metadata but the file's size to be found again,
-// so fdatasync is enough.
+// logFile is the log's file. A sync by fdatasync is enough: the only metadata needed to read
+// appended data is the file's size, which fdatasync syncs too.
 type logFile struct{ *os.File }
 
 // Sync implements file.
@@ -24,14 +24,14 @@ func (f logFile) Sync() error {
 }
 
 // flusher makes lines durable with one sync for all calls in flight. The first waiting caller syncs all
-// lines that are written by then. Callers that arrive during the sync wait for the next sync, which one
-// of them makes.
+// lines that are written by then. Callers that arrive during the sync wait until it ends; then one of
+// them makes the next sync.
 type flusher struct {
-	mu        sync.Mutex
-	syncEnded *sync.Cond
-	running   bool  // a sync is in progress
-	durable   int64 // how many bytes from the log's beginning survive a power cut
-	failed    error // error of the first failed sync; there is no sync after it
+	mu          sync.Mutex
+	syncEnded   *sync.Cond
+	isSyncing   bool  // a sync is in progress
+	durableSize int64 // how many bytes from the log's beginning survive a power cut
+	syncError   error // error of the first failed sync; there is no sync after it
 }
 
 func newFlusher() *flusher {
@@ -40,27 +40,28 @@ func newFlusher() *flusher {
 	return f
 }
 
-// wait returns when the log is durable up to the offset end. It calls the function written to learn how many
-// bytes are in the file. After an error it is unknown whether the bytes up to end survive a power cut.
-func (f *flusher) wait(end int64, written func() (file, int64)) error {
+// wait returns when the log is durable up to the offset end. The function logAndSize returns the
+// log's file and how many bytes were written to it. After an error it is unknown whether the bytes up to end
+// survive a power cut.
+func (f *flusher) wait(end int64, logAndSize func() (file, int64)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for f.durable < end {
+	for f.durableSize < end {
 		switch {
-		case f.failed != nil:
-			return f.failed
-		case f.running:
+		case f.syncError != nil:
+			return f.syncError
+		case f.isSyncing:
 			f.syncEnded.Wait()
 			continue
 		}
-		f.running = true
+		f.isSyncing = true
 		f.mu.Unlock()
-		log, size := written()
+		log, size := logAndSize()
 		err := log.Sync()
 		f.mu.Lock()
-		f.running = false
-		if f.failed = err; err == nil {
-			f.durable = size
+		f.isSyncing = false
+		if f.syncError = err; err == nil {
+			f.durableSize = size
 		}
 		f.syncEnded.Broadcast()
 	}

@@ -7,31 +7,31 @@ import (
 	"mizan/actors"
 )
 
-// FuzzALine parses any text with the right checksum as a line. Either the line is reported as damaged, or it
-// is the same when it is written again.
+// FuzzALine parses any text with the right checksum as a line of the log. A line that is not reported as damaged
+// must be the same when it is written again.
 func FuzzALine(f *testing.F) {
-	for _, bring := range situations {
-		b := open(f)
-		bring(b)
-		b.submit(followUpCall(1, actors.Refund, 92, 5))
-		for record := range bytes.Lines(b.content()) {
-			f.Add(record[:len(record)-sealSize])
+	for _, setUp := range situations {
+		sim := open(f)
+		setUp(sim)
+		sim.submit(followUpCall(1, actors.Refund, 92, 5))
+		for text := range bytes.Lines(sim.content()) {
+			f.Add(text[:len(text)-sealSize])
 		}
 	}
 	const offset = 1 << 40
 	f.Fuzz(func(t *testing.T, body []byte) {
-		l, err := parse(appendSum(bytes.Clone(body), body), offset)
+		line, err := parseLine(appendSum(bytes.Clone(body), body), offset)
 		if err != nil {
 			return
 		}
-		l.callOutcome(&l.charge, start)
+		line.callOutcome(&line.charge, start)
 		for operation := actors.Complete; operation <= actors.Refund; operation++ {
-			l.charge.asOf(start).perform(followUpCall(1, operation, 2, 3), nil, start)
+			line.charge.asOf(start).perform(followUpCall(1, operation, 2, 3), nil, start)
 		}
-		again := appendLine(appendKey(nil, l.terminal, l.reference), l)
-		second, err := parse(again, offset)
-		if err != nil || *second != *l {
-			t.Errorf("%s is %+v, and written again %s, %+v, %v", body, l, again, second, err)
+		again := appendLine(appendKey(nil, line.terminal, line.reference), line)
+		second, err := parseLine(again, offset)
+		if err != nil || *second != *line {
+			t.Errorf("%s is %+v, and written again %s, %+v, %v", body, line, again, second, err)
 		}
 	})
 }

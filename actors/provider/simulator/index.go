@@ -6,20 +6,20 @@ const (
 	// indexBound is how many charges are found without a search of the log.
 	indexBound = 262_144
 
-	// sieveBits is the size of the sieve, 4 MiB: with a million calls in the log, 2 in 10,000
+	// sieveBits is the size of the sieve (a Bloom filter), 4 MiB: with a million calls in the log, 2 in 10,000
 	// unknown references cost a search; with ten million, 1 in 4.
 	sieveBits   = 1 << 25
 	sieveProbes = 4 // bits that each hash sets in the sieve
 )
 
-// index finds a charge's newest line by its key. It stores hashes only, so the line that it finds
-// must be checked.
+// index finds a charge's newest line by its key. It stores only hashes of keys, so the caller
+// must check that the line has the key.
 type index struct {
-	seed   maphash.Seed
-	bound  int
-	lines  map[uint64]int64 // hash → offset
-	oldest []uint64         // hashes in the order of insertion; a ring once it is full
-	next   int              // the ring's oldest entry
+	seed       maphash.Seed
+	bound      int
+	lines      map[uint64]int64 // hash → offset
+	ring       []uint64         // hashes in the order of insertion, oldest first until the ring is full
+	ringOldest int              // position of the oldest hash in the ring
 
 	// sieve is a Bloom filter, which can say for certain that a charge is unknown. After a kill most
 	// inquiries are about calls that never arrived; without the sieve each would search the whole log.
@@ -45,17 +45,17 @@ func (x *index) put(hash uint64, offset int64) {
 		word, bit := probe(hash, i)
 		x.sieve[word] |= bit
 	}
-	known := len(x.lines)
-	if x.lines[hash] = offset; len(x.lines) == known {
+	countBefore := len(x.lines)
+	if x.lines[hash] = offset; len(x.lines) == countBefore {
 		return
 	}
-	if len(x.oldest) < x.bound {
-		x.oldest = append(x.oldest, hash)
+	if len(x.ring) < x.bound {
+		x.ring = append(x.ring, hash)
 		return
 	}
-	delete(x.lines, x.oldest[x.next])
-	x.oldest[x.next] = hash
-	x.next = (x.next + 1) % x.bound
+	delete(x.lines, x.ring[x.ringOldest])
+	x.ring[x.ringOldest] = hash
+	x.ringOldest = (x.ringOldest + 1) % x.bound
 }
 
 // find returns where the newest line with this hash begins, if it is in the index.
@@ -64,8 +64,8 @@ func (x *index) find(hash uint64) (offset int64, found bool) {
 	return offset, found
 }
 
-// mayKnow tells whether a charge with this hash may have been put in. If not, that is certain.
-func (x *index) mayKnow(hash uint64) bool {
+// mayContain tells whether a charge with this hash may have been put in. A result of false is certain.
+func (x *index) mayContain(hash uint64) bool {
 	for i := range uint64(sieveProbes) {
 		if word, bit := probe(hash, i); x.sieve[word]&bit == 0 {
 			return false
@@ -74,8 +74,8 @@ func (x *index) mayKnow(hash uint64) bool {
 	return true
 }
 
-// probe returns the i-th place of a hash in the sieve, by double hashing.
+// probe returns the i-th position of a hash in the sieve, by double hashing: the word's index and the bit's mask.
 func probe(hash, i uint64) (word, bit uint64) {
-	place := (hash + i*(hash>>32|1)) % sieveBits
-	return place / 64, 1 << (place % 64)
+	position := (hash + i*(hash>>32|1)) % sieveBits
+	return position / 64, 1 << (position % 64)
 }

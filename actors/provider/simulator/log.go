@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// chunk is how much of the log is read at a time.
-const chunk = 1 << 20
+// chunkSize is how many bytes of the log are read at a time.
+const chunkSize = 1 << 20
 
 // file is what callLog needs of an *os.File opened to append.
 type file interface {
@@ -21,54 +21,54 @@ type file interface {
 	Sync() error
 }
 
-// callLog is the log, a file of whole lines. Callers of append and cut must hold the lock. Bytes below a size
-// that was read under the lock can be read without it, because they never change.
+// callLog is the log, a file of whole lines. Callers of append and truncate must hold Simulator.mu.
+// The bytes below a size that was read under mu can be read without mu, because they never change.
 type callLog struct {
-	file  file
-	size  int64 // the end of the last whole line
-	torn  bool  // part of a line may follow size
-	chunk int64
+	file      file
+	size      int64 // the end of the last whole line
+	mayBeTorn bool  // part of a line may follow size
+	chunkSize int64
 
-	failed error // a sync has failed: nothing is appended any more
+	syncError error // the error of a failed sync: nothing is appended any more
 }
 
 // append writes one line and returns where it begins. After an error the line does not count, even
 // if part of it was written.
-func (t *callLog) append(record []byte) (offset int64, err error) {
-	if t.failed != nil {
-		return 0, t.failed
+func (l *callLog) append(text []byte) (offset int64, err error) {
+	if l.syncError != nil {
+		return 0, l.syncError
 	}
-	if t.torn {
-		if err := t.cut(); err != nil {
+	if l.mayBeTorn {
+		if err := l.truncate(); err != nil {
 			return 0, err
 		}
 	}
-	if _, err := t.file.Write(record); err != nil {
-		t.torn = true
-		return 0, errors.Join(err, t.cut())
+	if _, err := l.file.Write(text); err != nil {
+		l.mayBeTorn = true
+		return 0, errors.Join(err, l.truncate())
 	}
-	offset = t.size
-	t.size += int64(len(record))
+	offset = l.size
+	l.size += int64(len(text))
 	return offset, nil
 }
 
-// cut removes what follows the last whole line.
-func (t *callLog) cut() error {
-	if err := t.file.Truncate(t.size); err != nil {
+// truncate removes what follows the last whole line.
+func (l *callLog) truncate() error {
+	if err := l.file.Truncate(l.size); err != nil {
 		return err
 	}
-	t.torn = false
+	l.mayBeTorn = false
 	return nil
 }
 
-// measure finds the end of the last whole line in a file of the given length.
-func (t *callLog) measure(length int64) error {
-	buffer := make([]byte, min(t.chunk, length))
+// findEnd sets size to the end of the last whole line in a file of the given length.
+func (l *callLog) findEnd(length int64) error {
+	buffer := make([]byte, min(l.chunkSize, length))
 	end := length
 	for end > 0 {
-		begin := max(0, end-t.chunk)
+		begin := max(0, end-l.chunkSize)
 		part := buffer[:end-begin]
-		if err := t.read(part, begin); err != nil {
+		if err := l.readFull(part, begin); err != nil {
 			return err
 		}
 		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
@@ -77,51 +77,51 @@ func (t *callLog) measure(length int64) error {
 		}
 		end = begin
 	}
-	t.size = end
+	l.size = end
 	return nil
 }
 
-// cutTail cuts off what a kill or a full disk left after the last whole line; no call's outcome was
-// returned for it. Bytes that neither a kill nor a full disk can have left are damage.
-func (t *callLog) cutTail(length int64) error {
-	rest := length - t.size
-	if rest == 0 {
+// cutTail cuts off what a kill, a power cut or a full disk left after the last whole line; the outcome of such
+// a call was never returned. If nothing of that kind can have left these bytes, cutTail returns errDamaged.
+func (l *callLog) cutTail(length int64) error {
+	tailLength := length - l.size
+	if tailLength == 0 {
 		return nil
 	}
-	if rest >= maxLine {
+	if tailLength >= maxLine {
 		return errDamaged
 	}
-	part := make([]byte, rest)
-	if err := t.read(part, t.size); err != nil {
+	tail := make([]byte, tailLength)
+	if err := l.readFull(tail, l.size); err != nil {
 		return err
 	}
-	if !torn(part) {
+	if !isTornLine(tail) {
 		return errDamaged
 	}
-	return t.cut()
+	return l.truncate()
 }
 
-// torn tells whether the bytes are the beginning of a line, or blocks that lost their content in a
-// power cut. A whole line whose newline was changed is neither.
-func torn(part []byte) bool {
-	completed := append(bytes.Clone(part[:len(part)-1]), '\n')
-	begins := min(len(part), len(lineStart))
-	return string(part[:begins]) == lineStart[:begins] && !sealed(completed) || len(bytes.Trim(part, "\x00")) == 0
+// isTornLine tells whether the bytes are the beginning of a line, or zero bytes of blocks that lost their
+// content in a power cut. A whole line whose newline was changed is not a torn line.
+func isTornLine(part []byte) bool {
+	withNewline := append(bytes.Clone(part[:len(part)-1]), '\n')
+	prefixLength := min(len(part), len(lineStart))
+	return string(part[:prefixLength]) == lineStart[:prefixLength] && !isSealed(withNewline) || len(bytes.Trim(part, "\x00")) == 0
 }
 
-// record reads the line that begins at offset, its newline included. At first it reads only plainLine bytes,
+// readLine reads the line that begins at offset, its newline included. At first it reads only usualLine bytes,
 // because few lines are longer.
-func (t *callLog) record(offset, size int64) ([]byte, error) {
+func (l *callLog) readLine(offset, size int64) ([]byte, error) {
 	if offset >= size {
-		return nil, io.ErrUnexpectedEOF // it was cut off after a failed sync
+		return nil, io.ErrUnexpectedEOF // the line was cut off after a failed sync
 	}
-	for _, length := range [...]int64{plainLine, maxLine} {
+	for _, length := range [...]int64{usualLine, maxLine} {
 		part := make([]byte, min(length, size-offset))
-		if err := t.read(part, offset); err != nil {
+		if err := l.readFull(part, offset); err != nil {
 			return nil, err
 		}
 		if end := bytes.IndexByte(part, '\n') + 1; end > 0 {
-			if !sealed(part[:end]) {
+			if !isSealed(part[:end]) {
 				return nil, errDamaged
 			}
 			return part[:end], nil
@@ -130,16 +130,16 @@ func (t *callLog) record(offset, size int64) ([]byte, error) {
 	return nil, errDamaged
 }
 
-// each calls visit with the lines below size, from the first on, until visit returns an error. The error
-// that each returns also has the line's number. The bytes of a line are valid only until visit returns. A line
+// eachLine calls visit with the lines in the first size bytes, in order, until visit returns an error. The error
+// that eachLine returns also has the line's number. The bytes of a line are valid only until visit returns. A line
 // that is too long is damaged.
-func (t *callLog) each(ctx context.Context, size int64, visit func(offset int64, record []byte) error) error {
-	r := bufio.NewReaderSize(io.NewSectionReader(t.file, 0, size), int(t.chunk))
-	for n, offset, next := 1, int64(0), t.chunk; ; n++ {
-		record, err := r.ReadSlice('\n')
+func (l *callLog) eachLine(ctx context.Context, size int64, visit func(offset int64, text []byte) error) error {
+	reader := bufio.NewReaderSize(io.NewSectionReader(l.file, 0, size), int(l.chunkSize))
+	for number, offset, next := 1, int64(0), l.chunkSize; ; number++ {
+		text, err := reader.ReadSlice('\n')
 		switch {
 		case err == nil:
-			err = visit(offset, record)
+			err = visit(offset, text)
 		case err == io.EOF:
 			return nil
 		case errors.Is(err, bufio.ErrBufferFull):
@@ -148,11 +148,11 @@ func (t *callLog) each(ctx context.Context, size int64, visit func(offset int64,
 			return err
 		}
 		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+			return fmt.Errorf("line %d: %w", number, err)
 		}
-		offset += int64(len(record))
+		offset += int64(len(text))
 		if offset >= next {
-			next = offset + t.chunk
+			next = offset + l.chunkSize
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -160,29 +160,29 @@ func (t *callLog) each(ctx context.Context, size int64, visit func(offset int64,
 	}
 }
 
-// find searches below size, from the end backwards, for the last line that begins with the key. It
-// returns a nil line and no error if there is none.
-func (t *callLog) find(ctx context.Context, size int64, key []byte) (record []byte, offset int64, err error) {
-	buffer := make([]byte, min(t.chunk, size))
+// findLast searches the first size bytes, backwards, for the last line that begins with the key. If there is
+// none, the text is nil and there is no error.
+func (l *callLog) findLast(ctx context.Context, size int64, key []byte) (text []byte, offset int64, err error) {
+	buffer := make([]byte, min(l.chunkSize, size))
 	for end := size; end > 0; {
 		if err := ctx.Err(); err != nil {
 			return nil, 0, err
 		}
-		begin := max(0, end-t.chunk)
+		begin := max(0, end-l.chunkSize)
 		part := buffer[:end-begin]
-		if err := t.read(part, begin); err != nil {
+		if err := l.readFull(part, begin); err != nil {
 			return nil, 0, err
 		}
 		skip := 0
 		if begin > 0 {
-			// The first line's beginning is in the part before this one.
+			// The part's first bytes belong to a line that begins before the part.
 			skip = bytes.IndexByte(part, '\n') + 1
 		}
 		if from, to := lastWithKey(part[skip:], key); to > 0 {
 			return part[skip+from : skip+to], begin + int64(skip+from), nil
 		}
 		if skip == len(part) {
-			skip = 0 // the line is longer than any that the simulator writes
+			skip = 0 // no line begins in the part: the line is longer than any that the simulator writes
 		}
 		end = begin + int64(skip)
 	}
@@ -205,9 +205,9 @@ func lastWithKey(part, key []byte) (from, to int) {
 	return from, to
 }
 
-// read fills part from offset.
-func (t *callLog) read(part []byte, offset int64) error {
-	_, err := t.file.ReadAt(part, offset)
+// readFull fills part with the bytes from offset on.
+func (l *callLog) readFull(part []byte, offset int64) error {
+	_, err := l.file.ReadAt(part, offset)
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

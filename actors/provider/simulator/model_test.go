@@ -14,48 +14,48 @@ import (
 	"mizan/ledger/payment"
 )
 
-// naive is a second, simpler implementation of a charge: in memory, with durations that count down instead of
+// modelCharge is a second, simpler implementation of a charge: in memory, with durations that count down instead of
 // times, and without a log.
-type naive struct {
-	card, method  string
-	hold          bool
-	status        string // none, charged, held, moving (in progress), lost (the outcome did not arrive), asked (the payer must act), refused, failed
-	reason        string
-	timeLeft      time.Duration // time until a charge that is moving or lost settles
-	chargedBackIn time.Duration // time until it is charged back; 0: never; below 0: it was charged back
-	chargedBackAt []time.Time   // when it was charged back
-	amount        int
-	captured      int
-	refunded      int
-	decision      string // approve, refuse
-	calls         map[[2]uint64]*naiveCall
+type modelCharge struct {
+	card, method    string
+	hold            bool
+	status          string // none, charged, held, moving (in progress), lost (the outcome did not arrive), asked (the payer must act), refused, failed
+	reason          string
+	timeLeft        time.Duration // time until a charge that is moving or lost settles
+	chargedBackIn   time.Duration // time until the charge is charged back; 0: never; below 0: it was charged back
+	chargebackTimes []time.Time   // when the charge was charged back
+	amount          int
+	captured        int
+	refunded        int
+	decision        string                   // the payer's: approve or refuse; empty: none
+	calls           map[[2]uint64]*modelCall // by operation and request
 }
 
-// naiveCall is the outcome of a call, stored by operation and request.
-type naiveCall struct {
+// modelCall is a call's outcome.
+type modelCall struct {
 	outcome  actors.Outcome
 	timeLeft time.Duration // until a slow refund is done
 }
 
-// pass advances time.
-func (n *naive) pass(from time.Time, d time.Duration) {
-	if n.timeLeft > 0 {
-		if n.timeLeft -= d; n.timeLeft <= 0 {
-			n.timeLeft = 0
-			n.settle()
+// advance advances time from now by the duration.
+func (model *modelCharge) advance(now time.Time, duration time.Duration) {
+	if model.timeLeft > 0 {
+		if model.timeLeft -= duration; model.timeLeft <= 0 {
+			model.timeLeft = 0
+			model.settle()
 		}
 	}
-	if n.chargedBackIn > 0 {
-		if n.chargedBackIn <= d {
-			n.chargedBackAt = append(n.chargedBackAt, from.Add(n.chargedBackIn))
-			n.chargedBackIn = -1
+	if model.chargedBackIn > 0 {
+		if model.chargedBackIn <= duration {
+			model.chargebackTimes = append(model.chargebackTimes, now.Add(model.chargedBackIn))
+			model.chargedBackIn = -1
 		} else {
-			n.chargedBackIn -= d
+			model.chargedBackIn -= duration
 		}
 	}
-	for _, c := range n.calls {
+	for _, c := range model.calls {
 		if c.timeLeft > 0 {
-			if c.timeLeft -= d; c.timeLeft <= 0 {
+			if c.timeLeft -= duration; c.timeLeft <= 0 {
 				c.outcome = actors.Outcome{Verdict: payment.VerdictCharged}
 			} else {
 				c.outcome.Again = c.timeLeft
@@ -64,149 +64,151 @@ func (n *naive) pass(from time.Time, d time.Duration) {
 	}
 }
 
-func (n *naive) settle() {
-	n.status, n.captured = "charged", n.amount
-	if n.hold {
-		n.status, n.captured = "held", 0
-	} else if n.card == chargebackCard {
-		n.chargedBackIn = time.Minute
+func (model *modelCharge) settle() {
+	model.status, model.captured = "charged", model.amount
+	if model.hold {
+		model.status, model.captured = "held", 0
+	} else if model.card == chargebackCard {
+		model.chargedBackIn = time.Minute
 	}
 }
 
-func (n *naive) end(status, reason string) { n.status, n.reason, n.timeLeft = status, reason, 0 }
+func (model *modelCharge) finish(status, reason string) {
+	model.status, model.reason, model.timeLeft = status, reason, 0
+}
 
 // inquire returns the result of an inquiry about the charge.
-func (n *naive) inquire(ref uint64) actors.Outcome {
-	crypto := func(o actors.Outcome, status string) actors.Outcome {
-		if n.method == "crypto" {
+func (model *modelCharge) inquire(chargeNumber uint64) actors.Outcome {
+	withMeta := func(o actors.Outcome, status string) actors.Outcome {
+		if model.method == "crypto" {
 			o.Meta = []byte(`{"status":"` + status + `"}`)
 		}
 		return o
 	}
-	switch n.status {
+	switch model.status {
 	case "charged":
-		return crypto(chargedOutcome(ref), "confirmed")
+		return withMeta(chargedOutcome(chargeNumber), "confirmed")
 	case "held":
-		return crypto(heldOutcome(ref), "confirmed")
+		return withMeta(heldOutcome(chargeNumber), "confirmed")
 	case "moving", "lost":
-		return pendingOutcome(n.timeLeft)
+		return pendingOutcome(model.timeLeft)
 	case "asked":
-		if n.decision != "" {
-			return isReady
+		if model.decision != "" {
+			return readyOutcome
 		}
-		return crypto(actors.Outcome{Verdict: payment.VerdictAction, KeepCard: n.card != ""}, "awaiting_deposit")
+		return withMeta(actors.Outcome{Verdict: payment.VerdictAction, KeepCard: model.card != ""}, "awaiting_deposit")
 	case "refused":
-		return refusedOutcome(n.reason)
+		return refusedOutcome(model.reason)
 	case "failed":
-		return actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf[n.reason]}
+		return actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf[model.reason]}
 	}
-	return notFound
+	return notFoundOutcome
 }
 
-// do returns the outcome of a call that was not made before.
-func (n *naive) do(c *actors.Call, ref uint64) actors.Outcome {
-	amount := int(must(c.Amount.Uint64()))
-	switch c.Operation {
+// makeCall returns the outcome of a call that was not made before.
+func (model *modelCharge) makeCall(call *actors.Call, chargeNumber uint64) actors.Outcome {
+	amount := int(must(call.Amount.Uint64()))
+	switch call.Operation {
 	case actors.Pay:
-		return n.pay(c, ref, amount)
+		return model.pay(call, chargeNumber, amount)
 	case actors.Complete:
-		if n.status == "asked" && n.decision == "approve" {
-			n.settle()
-		} else if n.status == "asked" && n.decision == "refuse" {
-			n.end("refused", "authentication_failed")
+		if model.status == "asked" && model.decision == "approve" {
+			model.settle()
+		} else if model.status == "asked" && model.decision == "refuse" {
+			model.finish("refused", "authentication_failed")
 		}
-		return n.inquire(ref)
+		return model.inquire(chargeNumber)
 	}
-	if n.status == "none" {
-		return notFound
+	if model.status == "none" {
+		return notFoundOutcome
 	}
-	switch c.Operation {
+	switch call.Operation {
 	case actors.Capture:
 		switch {
-		case n.status != "held":
-			return notHeld
-		case amount > n.amount:
+		case model.status != "held":
+			return notHeldOutcome
+		case amount > model.amount:
 			return refusedOutcome("amount_above_authorization")
 		}
-		n.hold = false
-		whole := n.amount
-		n.settle()
-		n.captured, n.amount = amount, whole
-		return n.inquire(ref)
+		model.hold = false
+		heldAmount := model.amount
+		model.settle()
+		model.captured, model.amount = amount, heldAmount
+		return model.inquire(chargeNumber)
 	case actors.Void:
-		if n.status == "charged" {
-			return alreadyCharged
+		if model.status == "charged" {
+			return alreadyChargedOutcome
 		}
-		if n.status != "refused" && n.status != "failed" {
-			n.end("refused", "voided")
+		if model.status != "refused" && model.status != "failed" {
+			model.finish("refused", "voided")
 		}
-		return isGranted
+		return grantedOutcome
 	}
 	switch {
-	case n.status != "charged":
-		return notSettled
-	case n.chargedBackIn < 0:
+	case model.status != "charged":
+		return notSettledOutcome
+	case model.chargedBackIn < 0:
 		return refusedOutcome("taken_back")
-	case amount > n.captured-n.refunded:
+	case amount > model.captured-model.refunded:
 		return refusedOutcome("amount_above_charge")
-	case n.card == "4000000000005126":
+	case model.card == "4000000000005126":
 		return refusedOutcome("refund_refused_by_issuer")
 	}
-	if n.refunded += amount; n.refunded == n.captured {
-		n.chargedBackIn = 0
+	if model.refunded += amount; model.refunded == model.captured {
+		model.chargedBackIn = 0
 	}
-	if n.card == "4000000000007726" {
+	if model.card == "4000000000007726" {
 		return actors.Outcome{Verdict: payment.VerdictPending, Status: "refunding", Again: 5 * time.Second}
 	}
-	return isGranted
+	return grantedOutcome
 }
 
-func (n *naive) pay(c *actors.Call, ref uint64, amount int) actors.Outcome {
-	n.method, n.hold, n.amount = c.Method, c.Hold, amount
-	if c.Card != nil {
-		n.card = string(c.Card.Number)
+func (model *modelCharge) pay(call *actors.Call, chargeNumber uint64, amount int) actors.Outcome {
+	model.method, model.hold, model.amount = call.Method, call.Hold, amount
+	if call.Card != nil {
+		model.card = string(call.Card.Number)
 	}
-	switch n.card {
+	switch model.card {
 	case "4000000000000002":
-		n.end("refused", "card_declined")
+		model.finish("refused", "card_declined")
 	case "4000000000000077":
-		n.status, n.timeLeft = "moving", 5*time.Second
+		model.status, model.timeLeft = "moving", 5*time.Second
 	case "4000000000000341":
-		n.status, n.timeLeft = "lost", 10*time.Second
-		return actors.Outcome{Verdict: payment.VerdictUnknown, Again: n.timeLeft}
+		model.status, model.timeLeft = "lost", 10*time.Second
+		return actors.Outcome{Verdict: payment.VerdictUnknown, Again: model.timeLeft}
 	case redirectCard:
-		n.status = "asked"
+		model.status = "asked"
 	default:
-		if n.settle(); n.method == "crypto" {
-			n.status, n.captured = "asked", 0
+		if model.settle(); model.method == "crypto" {
+			model.status, model.captured = "asked", 0
 		}
 	}
-	return n.inquire(ref)
+	return model.inquire(chargeNumber)
 }
 
-// submit returns the outcome of a call.
-func (n *naive) submit(c *actors.Call, ref uint64) actors.Outcome {
-	key := [2]uint64{uint64(c.Operation), uint64(c.Request[15])}
-	earlier := n.calls[key]
+// submit returns the outcome of a call, which may be a repeated one.
+func (model *modelCharge) submit(call *actors.Call, chargeNumber uint64) actors.Outcome {
+	key := [2]uint64{uint64(call.Operation), uint64(call.Request[15])}
+	earlier := model.calls[key]
 	if earlier == nil {
-		earlier = &naiveCall{outcome: n.do(c, ref)}
+		earlier = &modelCall{outcome: model.makeCall(call, chargeNumber)}
 		if earlier.outcome.Status != "" {
 			earlier.timeLeft = earlier.outcome.Again
 		}
-		n.calls[key] = earlier
+		model.calls[key] = earlier
 		return earlier.outcome
 	}
-	return n.again(earlier, ref)
+	return model.repeatedOutcome(earlier, chargeNumber)
 }
 
-// again returns the outcome of a repeated call. If the first call was still in progress when it returned, the
+// repeatedOutcome returns the outcome of a repeated call. If the first call's outcome was still open, the
 // outcome follows from the charge's current state.
-func (n *naive) again(earlier *naiveCall, ref uint64) actors.Outcome {
+func (model *modelCharge) repeatedOutcome(earlier *modelCall, chargeNumber uint64) actors.Outcome {
 	verdict := earlier.outcome.Verdict
 	if earlier.outcome.Status != "" || verdict != payment.VerdictPending && verdict != payment.VerdictUnknown {
 		return earlier.outcome
 	}
-	o := n.inquire(ref)
+	o := model.inquire(chargeNumber)
 	if o.Verdict == payment.VerdictPending {
 		o.Verdict = verdict
 	}
@@ -221,29 +223,29 @@ func must(u uint64, ok bool) uint64 {
 }
 
 // randomCall returns a random call about one of a few charges, often a repetition.
-func randomCall(random *rand.Rand, ref uint64, opened *actors.Call) *actors.Call {
+func randomCall(random *rand.Rand, chargeNumber uint64, openingCall *actors.Call) *actors.Call {
 	operations := []actors.Operation{actors.Pay, actors.Complete, actors.Capture, actors.Void, actors.Refund, actors.Refund}
-	c := followUpCall(ref, operations[random.IntN(len(operations))], 1+random.Uint64N(4), 1+random.Uint64N(1200))
-	if opened != nil && opened.Card != nil {
-		c.Card = &secret.Card{Number: opened.Card.Number}
+	call := followUpCall(chargeNumber, operations[random.IntN(len(operations))], 1+random.Uint64N(4), 1+random.Uint64N(1200))
+	if openingCall != nil && openingCall.Card != nil {
+		call.Card = &secret.Card{Number: openingCall.Card.Number}
 	}
-	if c.Operation != actors.Pay {
-		return c
+	if call.Operation != actors.Pay {
+		return call
 	}
-	if opened != nil {
-		return opened
+	if openingCall != nil {
+		return openingCall
 	}
 	numbers := []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000000341", chargebackCard, redirectCard, "4000000000005126", "4000000000007726"}
-	if c = cardCall(ref, actors.Pay, numbers[random.IntN(len(numbers))]); random.IntN(8) == 0 {
-		c = methodCall(ref, actors.Pay, "crypto")
+	if call = cardCall(chargeNumber, actors.Pay, numbers[random.IntN(len(numbers))]); random.IntN(8) == 0 {
+		call = methodCall(chargeNumber, actors.Pay, "crypto")
 	}
-	c.Hold, c.Amount = random.IntN(2) == 0, money.FromUint64(1000)
-	return c
+	call.Hold, call.Amount = random.IntN(2) == 0, money.FromUint64(1000)
+	return call
 }
 
-// TestRandomCallsAgreeWithTheNaiveRail makes random calls, answers challenges, advances time and
-// restarts at random, and compares all outcomes.
-func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
+// TestRandomCallsAgreeWithTheModel makes random calls, answers challenges, advances time and
+// restarts at random, and compares the simulator's outcomes with the model's.
+func TestRandomCallsAgreeWithTheModel(t *testing.T) {
 	random := newRandom(t)
 	const chargeCount = 4
 	rounds := 60
@@ -251,91 +253,91 @@ func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
 		rounds = 15
 	}
 	for range rounds {
-		b := open(t)
-		b.log.chunk = 2000
-		rails, opened := make([]*naive, chargeCount), make([]*actors.Call, chargeCount)
-		for i := range rails {
-			rails[i] = &naive{status: "none", calls: make(map[[2]uint64]*naiveCall)}
+		sim := open(t)
+		sim.log.chunkSize = 2000
+		models, openingCalls := make([]*modelCharge, chargeCount), make([]*actors.Call, chargeCount)
+		for i := range models {
+			models[i] = &modelCharge{status: "none", calls: make(map[[2]uint64]*modelCall)}
 		}
 		for step := 0; step < 60 && !t.Failed(); step++ {
-			ref := random.Uint64N(chargeCount)
-			rail := rails[ref]
+			chargeNumber := random.Uint64N(chargeCount)
+			model := models[chargeNumber]
 			switch random.IntN(8) {
 			case 0:
-				b.reopen()
+				sim.reopen()
 			case 1:
-				b.forget()
+				sim.forget()
 			case 2:
 				d := []time.Duration{time.Second, 2500 * time.Millisecond, 5 * time.Second, 31 * time.Second}[random.IntN(4)]
-				for _, r := range rails {
-					r.pass(b.clock.Now(), d)
+				for _, m := range models {
+					m.advance(sim.clock.Now(), d)
 				}
-				b.advance(d)
+				sim.advance(d)
 			case 3:
 				approve := random.IntN(2) == 0
-				_, _, err := b.Decide(id(7), id(ref), b.token(id(7), id(ref)), approve)
-				asks := rail.card == redirectCard || rail.method == "crypto"
+				_, _, err := sim.Decide(id(7), id(chargeNumber), sim.challengeToken(id(7), id(chargeNumber)), approve)
+				asks := model.card == redirectCard || model.method == "crypto"
 				if (err == nil) != asks {
-					t.Errorf("step %d: decided on %d: %v", step, ref, err)
+					t.Errorf("step %d: decided on %d: %v", step, chargeNumber, err)
 				}
-				if rail.status == "asked" && rail.decision == "" {
-					rail.decision = map[bool]string{true: "approve", false: "refuse"}[approve]
+				if model.status == "asked" && model.decision == "" {
+					model.decision = map[bool]string{true: "approve", false: "refuse"}[approve]
 				}
 			default:
-				call := randomCall(random, ref, opened[ref])
+				call := randomCall(random, chargeNumber, openingCalls[chargeNumber])
 				if call.Operation == actors.Pay {
-					opened[ref] = call
-					b.reopen() // the simulator recognises a repeated opening only while the charge is in the index
+					openingCalls[chargeNumber] = call
+					sim.reopen() // the simulator recognises a repeated opening only while the charge is in the index
 				}
-				got := b.submit(call)
+				got := sim.submit(call)
 				got.Action = nil
-				if want := rail.submit(call, ref); !reflect.DeepEqual(got, want) {
-					t.Errorf("step %d: %v %d of charge %d: %+v, want %+v", step, call.Operation, call.Request[15], ref, got, want)
+				if want := model.submit(call, chargeNumber); !reflect.DeepEqual(got, want) {
+					t.Errorf("step %d: %v %d of charge %d: %+v, want %+v", step, call.Operation, call.Request[15], chargeNumber, got, want)
 				}
 			}
-			compareInquiries(t, b, rails, step)
+			compareInquiries(t, sim, models, step)
 		}
-		compareReports(t, b, rails)
+		compareReports(t, sim, models)
 		if t.Failed() {
-			t.Logf("the log is\n%s", b.content())
+			t.Logf("the log is\n%s", sim.content())
 			return
 		}
 	}
 }
 
-func compareInquiries(t *testing.T, b *bench, rails []*naive, step int) {
+func compareInquiries(t *testing.T, sim *testSimulator, models []*modelCharge, step int) {
 	t.Helper()
-	for ref, rail := range rails {
-		if got, want := b.inquire(uint64(ref)), rail.inquire(uint64(ref)); !reflect.DeepEqual(got, want) {
-			t.Errorf("step %d: charge %d is %+v, want %+v", step, ref, got, want)
+	for chargeNumber, model := range models {
+		if got, want := sim.inquire(uint64(chargeNumber)), model.inquire(uint64(chargeNumber)); !reflect.DeepEqual(got, want) {
+			t.Errorf("step %d: charge %d is %+v, want %+v", step, chargeNumber, got, want)
 		}
-		for key, call := range rail.calls {
+		for key, call := range model.calls {
 			operation := actors.Operation(key[0])
 			if operation == actors.Pay {
 				continue
 			}
-			if got, want := b.inquireAbout(uint64(ref), operation, key[1]), rail.again(call, uint64(ref)); !reflect.DeepEqual(got, want) {
-				t.Errorf("step %d: %v %d of charge %d is %+v, want %+v", step, operation, key[1], ref, got, want)
+			if got, want := sim.inquireAbout(uint64(chargeNumber), operation, key[1]), model.repeatedOutcome(call, uint64(chargeNumber)); !reflect.DeepEqual(got, want) {
+				t.Errorf("step %d: %v %d of charge %d is %+v, want %+v", step, operation, key[1], chargeNumber, got, want)
 			}
 		}
 	}
 }
 
-func compareReports(t *testing.T, b *bench, rails []*naive) {
+func compareReports(t *testing.T, sim *testSimulator, models []*modelCharge) {
 	t.Helper()
-	list, err := b.Reports(context.Background(), time.Time{}, b.clock.Now())
+	list, err := sim.Reports(context.Background(), time.Time{}, sim.clock.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for ref, rail := range rails {
+	for chargeNumber, model := range models {
 		var got []time.Time
 		for _, r := range list {
-			if r.Reference == id(uint64(ref)) {
+			if r.Reference == id(uint64(chargeNumber)) {
 				got = append(got, r.At)
 			}
 		}
-		if !slices.EqualFunc(got, rail.chargedBackAt, time.Time.Equal) {
-			t.Errorf("charge %d was taken back at %v, want %v", ref, got, rail.chargedBackAt)
+		if !slices.EqualFunc(got, model.chargebackTimes, time.Time.Equal) {
+			t.Errorf("charge %d was taken back at %v, want %v", chargeNumber, got, model.chargebackTimes)
 		}
 	}
 }

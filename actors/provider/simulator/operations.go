@@ -33,8 +33,8 @@ const statusRefunding = "refunding"
 const (
 	password = "123456" // the one-time password of every payer
 
-	// maxMaterial bounds the payer's material: longer material is not parsed, because parsing holds up
-	// other calls. An object with the password is shorter.
+	// maxMaterial bounds, in bytes, the JSON object that a payer submits. A longer object is not parsed, because
+	// parsing delays other calls. An object with a password or a signature is shorter.
 	maxMaterial = 1 << 10
 )
 
@@ -46,28 +46,28 @@ var destinations = []payment.Destination{
 	{ID: "sim-bank-4", Name: "Invented Credit Union"},
 }
 
-// result is the rail's result of an operation.
+// result is the result of an operation by the rail (the simulated payment network).
 type result struct {
 	verdict payment.Verdict
 	reason  string
 	doneAt  time.Time // when a refund in progress is done
 }
 
-var granted = result{verdict: payment.VerdictCharged}
+var grantedResult = result{verdict: payment.VerdictCharged}
 
-func refuse(reason string) result {
+func refusedResult(reason string) result {
 	return result{verdict: payment.VerdictRefused, reason: reason}
 }
 
-// perform returns the result of a call and the charge after it. c must be the charge's state at the instant
-// now. The parameter decided, the rail's decision on the card, is used only if the call opens a charge.
-func (c charge) perform(call *actors.Call, decided *decision, now time.Time) (result, charge) {
+// perform returns the result of a call and the charge after the call. c must be the charge's state at the instant
+// now. openingDecision is used only if the call opens a charge.
+func (c charge) perform(call *actors.Call, openingDecision *decision, now time.Time) (result, charge) {
 	switch {
-	case opens(call.Operation) && c.operation != 0:
-		return refuse(reasonInUse), c
-	case opens(call.Operation):
+	case opensCharge(call.Operation) && c.operation != 0:
+		return refusedResult(reasonInUse), c
+	case opensCharge(call.Operation):
 		c = charge{}
-		c.open(call, decided, now)
+		c.open(call, openingDecision, now)
 		return result{verdict: c.verdict, reason: c.reason}, c
 	case c.operation == 0:
 		return result{verdict: payment.VerdictNotFound}, c
@@ -87,54 +87,54 @@ func (c charge) perform(call *actors.Call, decided *decision, now time.Time) (re
 // it is: a repeated call returns its current state.
 func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 	if c.verdict == payment.VerdictAction {
-		if d := c.completion(call, now); d.verdict != payment.VerdictAction {
+		if d := c.completionDecision(call, now); d.verdict != payment.VerdictAction {
 			c.apply(&d, now)
 		}
 	}
-	if c.inProgress() {
+	if c.isInProgress() {
 		return result{verdict: payment.VerdictPending}, c
 	}
 	return result{verdict: c.verdict, reason: c.reason}, c
 }
 
-// completion decides on a charge that waits for its payer. The number of a card decides as if it required no
-// action of the payer, because the payer has acted.
-func (c *charge) completion(call *actors.Call, now time.Time) decision {
+// completionDecision decides on a charge that waits for its payer. If the payer has acted, a card whose number
+// requires an action is charged without another action.
+func (c *charge) completionDecision(call *actors.Call, now time.Time) decision {
 	if c.payerAction.needsCardAgain() && (call.Card == nil || len(call.Card.Number) == 0) {
-		return failed(reasonNoCard)
+		return failedDecision(reasonNoCard)
 	}
 	if refusal, ok := c.checkAction(call, now); !ok {
 		return refusal
 	}
-	d := charged
+	d := chargedDecision
 	if c.payerAction.needsCardAgain() {
 		if d = cardDecision(c.operation, call.Card.Number); d.verdict == payment.VerdictAction {
-			d = charged
+			d = chargedDecision
 		}
 	}
 	if c.next == willHold {
-		return d.authorizeOnly()
+		return d.authorizedOnly()
 	}
 	return d
 }
 
-// checkAction tells whether the payer did what was requested; if not, it returns the decision on the charge.
+// checkAction tells whether the payer did what was requested. If not, the returned decision on the charge is valid.
 func (c *charge) checkAction(call *actors.Call, now time.Time) (decision, bool) {
 	switch {
 	case c.payerAction == asksPassword:
-		return refused(reasonAuthentication), textField(call.Material, "otp") == password
+		return refusedDecision(reasonAuthentication), textField(call.Material, "otp") == password
 	case c.payerAction == asksSignature && now.After(c.expires):
-		return awaits(c.payerAction), false // the sequence number may have been given to another payment
+		return awaitingDecision(c.payerAction), false // the sequence number may have been given to another payment
 	case c.payerAction == asksSignature:
 		digest := sha256.Sum256([]byte(c.payload(call.Reference)))
-		return refused(reasonAuthentication), textField(call.Material, "signature") == hex.EncodeToString(digest[:])
+		return refusedDecision(reasonAuthentication), textField(call.Material, "signature") == hex.EncodeToString(digest[:])
 	case c.payerAction == asksChoice:
-		chosen := func(d payment.Destination) bool { return d.ID == call.Choice }
-		return refused(reasonDestination), slices.ContainsFunc(destinations, chosen)
+		isChosen := func(d payment.Destination) bool { return d.ID == call.Choice }
+		return refusedDecision(reasonDestination), slices.ContainsFunc(destinations, isChosen)
 	case c.answer == "":
-		return awaits(c.payerAction), false
+		return awaitingDecision(c.payerAction), false
 	}
-	return refused(reasonAuthentication), c.answer == approved
+	return refusedDecision(reasonAuthentication), c.answer == answerApproved
 }
 
 // textField returns the text field of that name in the material; empty if there is none.
@@ -151,96 +151,96 @@ func textField(material []byte, name string) string {
 func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 	switch {
 	case c.verdict != payment.VerdictHeld:
-		return refuse(reasonNotHeld), c
+		return refusedResult(reasonNotHeld), c
 	case amount.IsZero():
-		return refuse(reasonNoAmount), c
+		return refusedResult(reasonNoAmount), c
 	case c.amount.Less(amount):
-		return refuse(reasonAboveHeld), c
+		return refusedResult(reasonAboveHeld), c
 	}
 	c.verdict, c.captured, c.at = payment.VerdictCharged, amount, now
 	if c.next == willChargeBack {
 		c.at = now.Add(chargebackAfter)
 	}
-	return granted, c
+	return grantedResult, c
 }
 
 // void gives up what has not been charged. A charge that was refused or has failed stays as it is.
 func (c charge) void(now time.Time) (result, charge) {
 	switch c.verdict {
 	case payment.VerdictCharged:
-		return refuse(reasonCharged), c
+		return refusedResult(reasonCharged), c
 	case payment.VerdictRefused, payment.VerdictFailed:
-		return granted, c
+		return grantedResult, c
 	}
-	decided := refused(reasonVoided)
-	c.apply(&decided, now)
-	return granted, c
+	voidDecision := refusedDecision(reasonVoided)
+	c.apply(&voidDecision, now)
+	return grantedResult, c
 }
 
 // refund returns settled money. Refunds in progress count as returned.
 func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	if c.verdict != payment.VerdictCharged {
-		return refuse(reasonNotSettled), c
+		return refusedResult(reasonNotSettled), c
 	}
 	if c.next == willChargeBack && !now.Before(c.at) {
-		return refuse(reasonTakenBack), c
+		return refusedResult(reasonTakenBack), c
 	}
 	refundable, err := c.captured.Sub(c.refunded)
 	switch {
 	case amount.IsZero():
-		return refuse(reasonNoAmount), c
+		return refusedResult(reasonNoAmount), c
 	case err != nil || refundable.Less(amount):
-		return refuse(reasonAboveCharge), c
-	case c.refunds == refusesRefunds:
-		return refuse(reasonRefundRefused), c
+		return refusedResult(reasonAboveCharge), c
+	case c.refundMode == refusesRefunds:
+		return refusedResult(reasonRefundRefused), c
 	}
 	if c.refunded, err = c.refunded.Add(amount); err != nil {
-		return refuse(reasonAboveCharge), c
+		return refusedResult(reasonAboveCharge), c
 	}
 	if c.next == willChargeBack && c.refunded == c.captured {
 		c.next = chargebackCancelled
 	}
-	if c.refunds == delaysRefunds {
-		return result{verdict: payment.VerdictPending, doneAt: now.Add(delay)}, c
+	if c.refundMode == delaysRefunds {
+		return result{verdict: payment.VerdictPending, doneAt: now.Add(slowDelay)}, c
 	}
-	return granted, c
+	return grantedResult, c
 }
 
-// callOutcome returns the outcome of the line's call at the instant now; c is the charge after its newest
-// line. The outcome of an operation that moved money or was refused does not change. The outcome of an
+// callOutcome returns the outcome of the line's call at the instant now; c is the charge as its newest
+// line has it. The outcome of an operation that moved money or was refused does not change. The outcome of an
 // operation that was in progress follows from the charge's current state. The outcome of a charged
 // payment has a token.
 func (line *record) callOutcome(c *charge, now time.Time) actors.Outcome {
 	verdict := verdicts[line.call.outcome]
-	if line.call.operation == refunds || line.call.operation == voids {
+	if line.call.operation == refundOperation || line.call.operation == voidOperation {
 		return line.call.undoOutcome(verdict, now)
 	}
 	if verdict == payment.VerdictPending || verdict == payment.VerdictUnknown {
-		o := c.outcome(line.reference, now)
-		if o.Verdict == payment.VerdictUnknown {
-			o.Verdict = verdict
+		outcome := c.outcome(line.reference, now)
+		if outcome.Verdict == payment.VerdictUnknown {
+			outcome.Verdict = verdict
 		}
-		return c.withToken(o, line.reference)
+		return c.withToken(outcome, line.reference)
 	}
-	then := charge{verdict: verdict, reason: line.call.reason, payerAction: c.payerAction}
-	return c.withToken(then.outcome(line.reference, now), line.reference)
+	atCall := charge{verdict: verdict, reason: line.call.reason, payerAction: c.payerAction}
+	return c.withToken(atCall.outcome(line.reference, now), line.reference)
 }
 
-// undoOutcome returns the outcome of a Void or a Refund, which have no retrieval number of their own.
-func (o *callFields) undoOutcome(verdict payment.Verdict, now time.Time) actors.Outcome {
+// undoOutcome returns the outcome of a Void or a Refund; these operations have no retrieval number of their own.
+func (call *callFields) undoOutcome(verdict payment.Verdict, now time.Time) actors.Outcome {
 	switch {
 	case verdict != payment.VerdictPending:
-		return actors.Outcome{Verdict: verdict, Failure: failures[o.reason]}
-	case now.Before(o.doneAt):
-		return actors.Outcome{Verdict: verdict, Status: statusRefunding, Again: o.doneAt.Sub(now)}
+		return actors.Outcome{Verdict: verdict, Failure: failures[call.reason]}
+	case now.Before(call.doneAt):
+		return actors.Outcome{Verdict: verdict, Status: statusRefunding, Again: call.doneAt.Sub(now)}
 	}
 	return actors.Outcome{Verdict: payment.VerdictCharged}
 }
 
-// requested returns what distinguishes an operation from others of the same charge: the request, or
+// requestOf returns what distinguishes an operation from others of the same charge: the request, or
 // zero for an operation that opens a charge, because a charge is opened once.
-func requested(operation actors.Operation, request ledger.ID) ledger.ID {
-	if opens(operation) {
+func requestOf(operation actors.Operation, request ledger.ID) ledger.ID {
+	if opensCharge(operation) {
 		return ledger.ID{}
 	}
 	return request

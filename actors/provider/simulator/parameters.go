@@ -17,7 +17,7 @@ const (
 	FailTimeout  = "timeout"
 )
 
-// Parameters are the columns of Params.
+// Parameters describes the fields of Params, as the columns of a record type.
 var Parameters = schema.NewType[Params]("parameters of a terminal of "+directory.Simulator,
 	schema.Field(schema.Word(0, "fail", []string{FailRejected, FailFailed, FailTimeout}, schema.Transient, schema.Settable,
 		schema.Help("forces this outcome of every charge")), func(p *Params) *string { return &p.Fail }),

@@ -19,28 +19,29 @@ import (
 )
 
 const (
-	// maxLine bounds a line of the log. The longest line has a return address of maxReturnURL
-	// bytes, each of which JSON may escape with six, and fewer than 1,400 other bytes.
+	// maxLine bounds a line of the log, in bytes. The longest line has a return address of maxReturnURL bytes,
+	// which JSON may escape with six bytes each, and fewer than 1,400 other bytes.
 	maxLine = 8 << 10
 
-	// plainLine is longer than nearly all lines; a reader reads this much first.
-	plainLine = 512
+	// usualLine is a size in bytes that few lines exceed; a reader reads this much first.
+	usualLine = 512
 
-	// maxReturnURL bounds the return address in a line.
+	// maxReturnURL bounds the return address in a line, in bytes before JSON escapes.
 	maxReturnURL = 1 << 10
 
 	// keySize is the length of the key with which a line begins.
 	keySize = len(`{"reference":"","terminal":"",`) + 2*len("00000000-0000-0000-0000-000000000000")
 
-	// noLine is the value of before if the charge has no earlier line.
+	// noLine is the value of record.before if the charge has no earlier line.
 	noLine = -1
 )
 
-// thenMark precedes what the rail does next with a charge. It occurs nowhere else in a line,
+// thenPrefix precedes what the rail (the simulated payment network) does next with a charge. It occurs nowhere
+// else in a line,
 // because free text has a backslash before each quotation mark.
-var thenMark = []byte(`"then":"`)
+var thenPrefix = []byte(`"then":"`)
 
-// sealSize is the length of the end of a line: its checksum.
+// sealSize is the length of a line's seal: the checksum field and the brace with which the line ends.
 const sealSize = len(sumKey) + 2*crc32.Size + len(lineEnd)
 
 const (
@@ -52,8 +53,8 @@ const (
 // Values of a line's operation, besides Pay and PayOut. The payer's decision on the challenge page
 // and a reissue are operations too.
 var (
-	voids   = actors.Void.String()
-	refunds = actors.Refund.String()
+	voidOperation   = actors.Void.String()
+	refundOperation = actors.Refund.String()
 )
 
 const (
@@ -84,7 +85,7 @@ type record struct {
 	offset                   int64 // where this line begins
 }
 
-// callFields is the part of a line about its call.
+// callFields are the fields of a line that describe its call.
 type callFields struct {
 	operation string    // as actors.Operation names it, or challengeOperation or reissueOperation
 	request   ledger.ID // zero for a call that opens a charge, and for a challenge
@@ -143,12 +144,12 @@ func appendState(dst []byte, c *charge) []byte {
 
 // appendCharge writes the fields of the charge that every line has: then (what the rail does next), at
 // (when it does that; else the time of the charge's last change), amount, refunds, challenge, answer,
-// asset, return_url. If the payer signs a payload, also sequence and expires.
+// asset, return_url; and sequence and expires if the payer signs a payload.
 func appendCharge(dst []byte, c *charge) []byte {
 	dst = appendField(dst, `,"then":"`, string(c.next))
 	dst = appendTime(dst, `,"at":"`, c.at)
 	dst = appendAmount(dst, `,"amount":"`, c.amount)
-	dst = appendField(dst, `,"refunds":"`, string(c.refunds))
+	dst = appendField(dst, `,"refunds":"`, string(c.refundMode))
 	dst = appendField(dst, `,"challenge":"`, string(c.payerAction))
 	dst = appendField(dst, `,"answer":"`, string(c.answer))
 	dst = appendText(dst, `,"asset":`, c.asset)
@@ -160,41 +161,41 @@ func appendCharge(dst []byte, c *charge) []byte {
 	return appendTime(append(dst, '"'), `,"expires":"`, c.expires)
 }
 
-// appendField writes a word that needs no escape, unless it is empty.
-func appendField(dst []byte, name, word string) []byte {
+// appendField writes the prefix, a word that needs no escape, and a quotation mark; nothing if the word is empty.
+func appendField(dst []byte, prefix, word string) []byte {
 	if word == "" {
 		return dst
 	}
-	dst = append(append(dst, name...), word...)
+	dst = append(append(dst, prefix...), word...)
 	return append(dst, '"')
 }
 
 // appendText writes text that may need escapes, unless it is empty. Bytes that are not UTF-8 are
 // lost.
-func appendText(dst []byte, name, text string) []byte {
+func appendText(dst []byte, prefix, text string) []byte {
 	if text == "" {
 		return dst
 	}
-	dst, _ = jsontext.AppendQuote(append(dst, name...), text)
+	dst, _ = jsontext.AppendQuote(append(dst, prefix...), text)
 	return dst
 }
 
 // appendAmount writes an amount, unless it is zero.
-func appendAmount(dst []byte, name string, amount money.Amount) []byte {
+func appendAmount(dst []byte, prefix string, amount money.Amount) []byte {
 	if amount.IsZero() {
 		return dst
 	}
-	return append(amount.AppendDecimal(append(dst, name...)), '"')
+	return append(amount.AppendDecimal(append(dst, prefix...)), '"')
 }
 
 // appendTime writes a time, unless it is zero: RFC 3339 in UTC with microseconds, always of one
-// length. Package time formats this layout faster than one with a fraction.
-func appendTime(dst []byte, name string, at time.Time) []byte {
+// length. It adds the microseconds itself, because package time is slower with a fraction in the layout.
+func appendTime(dst []byte, prefix string, at time.Time) []byte {
 	if at.IsZero() {
 		return dst
 	}
 	at = at.UTC()
-	dst = at.AppendFormat(append(dst, name...), time.RFC3339)
+	dst = at.AppendFormat(append(dst, prefix...), time.RFC3339)
 	dst[len(dst)-1] = '.' // replaces the Z of UTC
 	micros := at.Nanosecond() / 1000
 	dst = append(dst, `000000Z"`...)
@@ -206,8 +207,9 @@ func appendTime(dst []byte, name string, at time.Time) []byte {
 }
 
 // appendSeal ends a line with the CRC-32C of everything before it in the line.
-func appendSeal(record []byte) []byte { return appendSum(record, record) }
+func appendSeal(text []byte) []byte { return appendSum(text, text) }
 
+// appendSum appends the seal of a line with this body.
 func appendSum(dst, body []byte) []byte {
 	var sum [crc32.Size]byte
 	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(body, castagnoli))
@@ -215,14 +217,14 @@ func appendSum(dst, body []byte) []byte {
 	return append(dst, lineEnd...)
 }
 
-// sealed tells whether a line, with its newline, has the right checksum.
-func sealed(record []byte) bool {
-	if len(record) < keySize+sealSize || len(record) > maxLine {
+// isSealed tells whether a line, with its newline, has the right checksum.
+func isSealed(text []byte) bool {
+	if len(text) < keySize+sealSize || len(text) > maxLine {
 		return false
 	}
-	var again [sealSize]byte
-	body, seal := record[:len(record)-sealSize], record[len(record)-sealSize:]
-	return bytes.Equal(seal, appendSum(again[:0], body))
+	var wantSeal [sealSize]byte
+	body, seal := text[:len(text)-sealSize], text[len(text)-sealSize:]
+	return bytes.Equal(seal, appendSum(wantSeal[:0], body))
 }
 
 // appendID writes the UUID as String does, without allocating.
@@ -246,14 +248,14 @@ var verdicts = map[string]payment.Verdict{
 	payment.VerdictAction.String():   payment.VerdictAction,
 }
 
-// openers maps the texts of Operation.String for operations that open a charge to operations.
-var openers = map[string]actors.Operation{
+// openingOperations maps the texts of Operation.String to the operations that open a charge.
+var openingOperations = map[string]actors.Operation{
 	actors.Pay.String():    actors.Pay,
 	actors.PayOut.String(): actors.PayOut,
 }
 
-// fields are the members of a line, which is a JSON object.
-type fields struct {
+// lineFields are the members of a line, which is a JSON object.
+type lineFields struct {
 	Reference, Terminal, Org ledger.ID
 	Operation                string
 	Request                  ledger.ID
@@ -274,22 +276,22 @@ type fields struct {
 	Before                     *string
 }
 
-// parse parses the line that begins at offset. It returns errDamaged for a line with a wrong
-// checksum, and for one that appendLine would write differently.
-func parse(text []byte, offset int64) (*record, error) {
-	var f fields
-	if !sealed(text) || json.Unmarshal(text, &f) != nil {
+// parseLine parses the line that begins at offset. It returns errDamaged for a line with a wrong checksum, and
+// for a line that appendLine would write differently.
+func parseLine(text []byte, offset int64) (*record, error) {
+	var decoded lineFields
+	if !isSealed(text) || json.Unmarshal(text, &decoded) != nil {
 		return nil, errDamaged
 	}
 	line := &record{
-		reference: f.Reference, terminal: f.Terminal, org: f.Org,
-		call:   callFields{operation: f.Operation, request: f.Request, outcome: f.Outcome, reason: f.Reason, doneAt: f.Done.UTC()},
-		charge: f.charge(),
+		reference: decoded.Reference, terminal: decoded.Terminal, org: decoded.Org,
+		call:   callFields{operation: decoded.Operation, request: decoded.Request, outcome: decoded.Outcome, reason: decoded.Reason, doneAt: decoded.Done.UTC()},
+		charge: decoded.charge(),
 		before: noLine,
 		offset: offset,
 	}
-	if f.Before != nil {
-		before, err := strconv.ParseInt(*f.Before, 10, 64)
+	if decoded.Before != nil {
+		before, err := strconv.ParseInt(*decoded.Before, 10, 64)
 		if err != nil || before < 0 || before >= offset {
 			return nil, errDamaged
 		}
@@ -303,15 +305,15 @@ func parse(text []byte, offset int64) (*record, error) {
 }
 
 // charge returns the charge that the fields describe, as appendState and appendCharge wrote it.
-func (f *fields) charge() charge {
+func (f *lineFields) charge() charge {
 	c := charge{
-		operation: openers[f.Charge], verdict: verdicts[f.Status], reason: f.Cause, next: f.Then, at: f.At.UTC(),
+		operation: openingOperations[f.Charge], verdict: verdicts[f.Status], reason: f.Cause, next: f.Then, at: f.At.UTC(),
 		amount: f.Amount, captured: f.Captured, refunded: f.Refunded,
-		refunds: f.Refunds, payerAction: f.Challenge, answer: f.Answer, asset: f.Asset, returnURL: f.ReturnURL,
+		refundMode: f.Refunds, payerAction: f.Challenge, answer: f.Answer, asset: f.Asset, returnURL: f.ReturnURL,
 		sequence: f.Sequence, expires: f.Expires.UTC(),
 	}
 	if f.Before == nil {
-		c.operation, c.verdict, c.reason = openers[f.Operation], verdicts[f.Outcome], f.Reason
+		c.operation, c.verdict, c.reason = openingOperations[f.Operation], verdicts[f.Outcome], f.Reason
 		if c.verdict == payment.VerdictCharged {
 			c.captured = c.amount
 		}

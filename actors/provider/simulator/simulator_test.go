@@ -36,25 +36,25 @@ var (
 	testKey = bytes.Repeat([]byte{0x5a}, KeySize)
 )
 
-// bench is a simulator on its own file, with its clock.
-type bench struct {
+// testSimulator is a simulator with its own log file and clock.
+type testSimulator struct {
 	*Simulator
 	t     testing.TB
 	path  string
 	clock *clock.Manual
 }
 
-func open(t testing.TB) *bench {
+func open(t testing.TB) *testSimulator {
 	t.Helper()
-	b := &bench{t: t, path: filepath.Join(inMemory(t), "simulator.log"), clock: clock.NewManual(start)}
-	b.open()
-	t.Cleanup(func() { _ = b.Close() })
-	return b
+	sim := &testSimulator{t: t, path: filepath.Join(tempDirInMemory(t), "simulator.log"), clock: clock.NewManual(start)}
+	sim.open()
+	t.Cleanup(func() { _ = sim.Close() })
+	return sim
 }
 
-// inMemory returns a directory on a disk in memory, if there is one, because thousands of syncs of
+// tempDirInMemory returns a directory on a disk in memory, if there is one, because thousands of syncs of
 // a real disk would only cost time.
-func inMemory(t testing.TB) string {
+func tempDirInMemory(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "mizan-simulator-")
 	if err != nil {
@@ -64,54 +64,54 @@ func inMemory(t testing.TB) string {
 	return dir
 }
 
-func (b *bench) options() Options {
-	return Options{Path: b.path, Clock: b.clock, BaseURL: baseURL, Key: testKey}
+func (sim *testSimulator) options() Options {
+	return Options{Path: sim.path, Clock: sim.clock, BaseURL: baseURL, Key: testKey}
 }
 
-func (b *bench) open() {
-	b.t.Helper()
+func (sim *testSimulator) open() {
+	sim.t.Helper()
 	var err error
-	if b.Simulator, err = Open(b.options()); err != nil {
-		b.t.Fatal(err)
+	if sim.Simulator, err = Open(sim.options()); err != nil {
+		sim.t.Fatal(err)
 	}
 }
 
 // reopen restarts the simulator, whose memory is lost.
-func (b *bench) reopen() {
-	b.t.Helper()
-	if err := b.Close(); err != nil {
-		b.t.Fatal(err)
+func (sim *testSimulator) reopen() {
+	sim.t.Helper()
+	if err := sim.Close(); err != nil {
+		sim.t.Fatal(err)
 	}
-	b.open()
+	sim.open()
 }
 
-func (b *bench) advance(d time.Duration) {
-	b.t.Helper()
-	if err := b.clock.Set(b.clock.Now().Add(d)); err != nil {
-		b.t.Fatal(err)
+func (sim *testSimulator) advance(d time.Duration) {
+	sim.t.Helper()
+	if err := sim.clock.Set(sim.clock.Now().Add(d)); err != nil {
+		sim.t.Fatal(err)
 	}
 }
 
-func (b *bench) content() []byte {
-	b.t.Helper()
-	content, err := os.ReadFile(b.path)
+func (sim *testSimulator) content() []byte {
+	sim.t.Helper()
+	content, err := os.ReadFile(sim.path)
 	if err != nil {
-		b.t.Fatal(err)
+		sim.t.Fatal(err)
 	}
 	return content
 }
 
 // logLines returns the file's lines, decoded by a generic JSON reader.
-func (b *bench) logLines() []map[string]string {
-	b.t.Helper()
+func (sim *testSimulator) logLines() []map[string]string {
+	sim.t.Helper()
 	var list []map[string]string
-	for _, record := range bytes.SplitAfter(b.content(), []byte("\n")) {
-		if len(record) == 0 {
+	for _, text := range bytes.SplitAfter(sim.content(), []byte("\n")) {
+		if len(text) == 0 {
 			continue
 		}
 		var fields map[string]string
-		if err := json.Unmarshal(record, &fields); err != nil || record[len(record)-1] != '\n' {
-			b.t.Fatalf("line %q: %v", record, err)
+		if err := json.Unmarshal(text, &fields); err != nil || text[len(text)-1] != '\n' {
+			sim.t.Fatalf("line %q: %v", text, err)
 		}
 		list = append(list, fields)
 	}
@@ -119,26 +119,26 @@ func (b *bench) logLines() []map[string]string {
 }
 
 // countLines returns how many lines of the log are about an operation of a charge.
-func (b *bench) countLines(n uint64, operation string) int {
-	b.t.Helper()
+func (sim *testSimulator) countLines(n uint64, operation string) int {
+	sim.t.Helper()
 	count := 0
-	for _, record := range b.logLines() {
-		if record["reference"] == id(n).String() && record["operation"] == operation {
+	for _, line := range sim.logLines() {
+		if line["reference"] == id(n).String() && line["operation"] == operation {
 			count++
 		}
 	}
 	return count
 }
 
-// inquire inquires about a payment itself, not about an operation on it.
-func (b *bench) inquire(n uint64) actors.Outcome { return b.inquireAbout(n, actors.Pay, 0) }
+// inquire inquires about a payment, not about an operation on the payment.
+func (sim *testSimulator) inquire(n uint64) actors.Outcome { return sim.inquireAbout(n, actors.Pay, 0) }
 
 // inquireAbout inquires about an operation at terminal 7, as a caller to whom the payer's action is
 // known.
-func (b *bench) inquireAbout(n uint64, operation actors.Operation, request uint64) actors.Outcome {
-	q := inquiryOf(n, operation)
-	q.Request, q.ActionKnown = id(request), true
-	return b.Inquire(context.Background(), q)
+func (sim *testSimulator) inquireAbout(n uint64, operation actors.Operation, request uint64) actors.Outcome {
+	question := inquiryOf(n, operation)
+	question.Request, question.ActionKnown = id(request), true
+	return sim.Inquire(context.Background(), question)
 }
 
 // inquiryOf returns an inquiry of a caller to whom the payer's action is not known.
@@ -146,23 +146,25 @@ func inquiryOf(n uint64, operation actors.Operation) *actors.Question {
 	return &actors.Question{Terminal: terminal(""), Reference: id(n), Operation: operation}
 }
 
-func (b *bench) submit(c *actors.Call) actors.Outcome { return b.Submit(context.Background(), c) }
+func (sim *testSimulator) submit(c *actors.Call) actors.Outcome {
+	return sim.Submit(context.Background(), c)
+}
 
 // Submit calls the simulator's Submit and removes the token from the outcome.
-func (b *bench) Submit(ctx context.Context, c *actors.Call) actors.Outcome {
-	return b.untokened(b.Simulator.Submit(ctx, c))
+func (sim *testSimulator) Submit(ctx context.Context, c *actors.Call) actors.Outcome {
+	return sim.withoutToken(sim.Simulator.Submit(ctx, c))
 }
 
 // Inquire calls the simulator's Inquire and removes the token from the outcome.
-func (b *bench) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
-	return b.untokened(b.Simulator.Inquire(ctx, q))
+func (sim *testSimulator) Inquire(ctx context.Context, question *actors.Question) actors.Outcome {
+	return sim.withoutToken(sim.Simulator.Inquire(ctx, question))
 }
 
-// untokened removes the token from an outcome, which tokens_test.go tests; only the outcome of a
-// charged payment may have one.
-func (b *bench) untokened(o actors.Outcome) actors.Outcome {
+// withoutToken removes the token from an outcome; tokens_test.go tests tokens. Only the outcome of a charged
+// payment may have a token.
+func (sim *testSimulator) withoutToken(o actors.Outcome) actors.Outcome {
 	if o.Token != "" && o.Verdict != payment.VerdictCharged {
-		b.t.Errorf("what is %v came with a token", o.Verdict)
+		sim.t.Errorf("what is %v came with a token", o.Verdict)
 	}
 	o.Token = ""
 	return o
@@ -205,7 +207,7 @@ func followUpCall(n uint64, operation actors.Operation, request, amount uint64) 
 	}
 }
 
-// completeCall returns a Complete with the card that was kept.
+// completeCall returns a Complete call, which has the payer's card again.
 func completeCall(n, request uint64, number string) *actors.Call {
 	c := followUpCall(n, actors.Complete, request, 0)
 	c.Card = &secret.Card{Number: []byte(number)}
@@ -268,30 +270,30 @@ func pendingOutcome(again time.Duration) actors.Outcome {
 }
 
 var (
-	notFound  = actors.Outcome{Verdict: payment.VerdictNotFound}
-	isUnknown = actors.Outcome{Verdict: payment.VerdictUnknown}
-	isReady   = actors.Outcome{Verdict: payment.VerdictReady}
-	isWaiting = actors.Outcome{Verdict: payment.VerdictAction, KeepCard: true} // a card's charge, as an inquiry returns it
-	isGranted = actors.Outcome{Verdict: payment.VerdictCharged}                // a void, or a refund
+	notFoundOutcome = actors.Outcome{Verdict: payment.VerdictNotFound}
+	unknownOutcome  = actors.Outcome{Verdict: payment.VerdictUnknown}
+	readyOutcome    = actors.Outcome{Verdict: payment.VerdictReady}
+	waitingOutcome  = actors.Outcome{Verdict: payment.VerdictAction, KeepCard: true} // a card's charge, as an inquiry returns it
+	grantedOutcome  = actors.Outcome{Verdict: payment.VerdictCharged}                // a void, or a refund
 )
 
-func (b *bench) expect(what string, got, want actors.Outcome) {
-	b.t.Helper()
+func (sim *testSimulator) expect(what string, got, want actors.Outcome) {
+	sim.t.Helper()
 	if !reflect.DeepEqual(got, want) {
-		b.t.Errorf("%s: %+v, want %+v", what, got, want)
+		sim.t.Errorf("%s: %+v, want %+v", what, got, want)
 	}
 }
 
-// newRandom returns a source whose seed is printed; MIZAN_SEED repeats a run.
+// newRandom returns a source whose seed is printed; the environment variable MIZAN_SEED repeats a run.
 func newRandom(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		amount, err := strconv.ParseUint(text, 10, 64)
+		parsed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
 			t.Fatalf("MIZAN_SEED: %v", err)
 		}
-		seed = amount
+		seed = parsed
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
@@ -303,38 +305,39 @@ const (
 	lineHead   = `{"reference":"00000000-0000-0000-0000-00000000000`
 )
 
-// unsealed returns the log without its checksums.
-func (b *bench) unsealed() string {
+// contentWithoutSums returns the log without its checksums.
+func (sim *testSimulator) contentWithoutSums() string {
 	var out bytes.Buffer
-	for record := range bytes.Lines(b.content()) {
-		out.Write(record[:len(record)-len(`03894ef9"}`+"\n")])
+	for text := range bytes.Lines(sim.content()) {
+		out.Write(text[:len(text)-len(`03894ef9"}`+"\n")])
 		out.WriteByte('\n')
 	}
 	return out.String()
 }
 
-func (b *bench) expectLog(want ...string) {
-	b.t.Helper()
+// expectLog compares the log with lines of which the test gives the part between lineHead and lineTail.
+func (sim *testSimulator) expectLog(want ...string) {
+	sim.t.Helper()
 	var all string
 	for _, record := range want {
 		all += lineHead + record + lineTail + "\n"
 	}
-	if got := b.unsealed(); got != all {
-		b.t.Errorf("the log is\n%swant\n%s", got, all)
+	if got := sim.contentWithoutSums(); got != all {
+		sim.t.Errorf("the log is\n%swant\n%s", got, all)
 	}
 }
 
 func TestLinesHaveTheDocumentedForm(t *testing.T) {
-	b := open(t)
-	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
-	b.submit(cardCall(2, actors.PayOut, "4000000000000077"))
-	b.submit(cardCall(3, actors.Pay, "4000000000000341"))
-	b.submit(cardCall(4, actors.Pay, "4000000000000259"))
-	b.submit(cardCall(5, actors.Pay, "4000000000000002"))
-	b.submit(heldCall(cardCall(6, actors.Pay, "4242424242424242")))
-	b.submit(cardCall(7, actors.Pay, "4000000000007726"))
-	b.submit(cardCall(8, actors.Pay, "4000002500003155"))
-	b.expectLog(
+	sim := open(t)
+	sim.submit(cardCall(1, actors.Pay, "4242424242424242"))
+	sim.submit(cardCall(2, actors.PayOut, "4000000000000077"))
+	sim.submit(cardCall(3, actors.Pay, "4000000000000341"))
+	sim.submit(cardCall(4, actors.Pay, "4000000000000259"))
+	sim.submit(cardCall(5, actors.Pay, "4000000000000002"))
+	sim.submit(heldCall(cardCall(6, actors.Pay, "4242424242424242")))
+	sim.submit(cardCall(7, actors.Pay, "4000000000007726"))
+	sim.submit(cardCall(8, actors.Pay, "4000002500003155"))
+	sim.expectLog(
 		`1`+lineMiddle+`payment","outcome":"charged","at":"2026-11-21T10:15:30.123456Z","amount":"1000`,
 		`2`+lineMiddle+`payout","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.123456Z","amount":"1000`,
 		`3`+lineMiddle+`payment","outcome":"unknown","then":"charged","at":"2026-11-21T10:15:40.123456Z","amount":"1000`,
@@ -344,53 +347,53 @@ func TestLinesHaveTheDocumentedForm(t *testing.T) {
 		`7`+lineMiddle+`payment","outcome":"charged","at":"2026-11-21T10:15:30.123456Z","amount":"1000","refunds":"delayed`,
 		`8`+lineMiddle+`payment","outcome":"action","then":"charged","at":"2026-11-21T10:15:30.123456Z","amount":"1000","challenge":"otp`,
 	)
-	if info, err := os.Stat(b.path); err != nil || info.Mode() != 0o600 {
+	if info, err := os.Stat(sim.path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if b.Name() != "simulator" {
-		t.Errorf("name %q", b.Name())
+	if sim.Name() != "simulator" {
+		t.Errorf("name %q", sim.Name())
 	}
 }
 
 func TestLineEndsWithItsChecksum(t *testing.T) {
-	b := open(t)
-	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
+	sim := open(t)
+	sim.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	// The expected sum is the CRC-32C of the line up to `,"sum"`, computed by another implementation.
-	if sum := b.logLines()[0]["sum"]; sum != "5e257bf2" {
-		t.Errorf("the sum is %s of %s", sum, b.content())
+	if sum := sim.logLines()[0]["sum"]; sum != "5e257bf2" {
+		t.Errorf("the sum is %s of %s", sum, sim.content())
 	}
 }
 
 func TestALaterLineHasTheWholeCharge(t *testing.T) {
-	b := open(t)
-	b.submit(heldCall(cardCall(1, actors.Pay, chargebackCard)))
-	length := len(b.content())
-	b.advance(time.Second)
-	b.submit(followUpCall(1, actors.Capture, 11, 900))
-	b.advance(time.Second)
-	b.submit(followUpCall(1, actors.Refund, 12, 400))
-	b.submit(followUpCall(1, actors.Refund, 13, 501))
-	b.submit(followUpCall(1, actors.Refund, 14, 500))
-	b.submit(followUpCall(1, actors.Refund, 12, 400)) // repeated
-	b.submit(followUpCall(2, actors.Void, 15, 0))
+	sim := open(t)
+	sim.submit(heldCall(cardCall(1, actors.Pay, chargebackCard)))
+	length := len(sim.content())
+	sim.advance(time.Second)
+	sim.submit(followUpCall(1, actors.Capture, 11, 900))
+	sim.advance(time.Second)
+	sim.submit(followUpCall(1, actors.Refund, 12, 400))
+	sim.submit(followUpCall(1, actors.Refund, 13, 501))
+	sim.submit(followUpCall(1, actors.Refund, 14, 500))
+	sim.submit(followUpCall(1, actors.Refund, 12, 400)) // repeated
+	sim.submit(followUpCall(2, actors.Void, 15, 0))
 	const (
-		charge     = `"charge":"payment","status":"charged"`
-		request    = `"request":"00000000-0000-0000-0000-00000000000`
-		captured   = `"then":"reversed","at":"2026-11-21T10:16:31.123456Z","amount":"1000`
-		keptFields = `"then":"kept","at":"2026-11-21T10:16:31.123456Z","amount":"1000`
+		charge         = `"charge":"payment","status":"charged"`
+		request        = `"request":"00000000-0000-0000-0000-00000000000`
+		reversedFields = `"then":"reversed","at":"2026-11-21T10:16:31.123456Z","amount":"1000`
+		keptFields     = `"then":"kept","at":"2026-11-21T10:16:31.123456Z","amount":"1000`
 	)
 	var lineStarts []int // where each line begins
-	for i, c := range b.content() {
+	for i, c := range sim.content() {
 		if c == '{' {
 			lineStarts = append(lineStarts, i)
 		}
 	}
 	before := func(i int) string { return fmt.Sprintf(`","before":"%d`, lineStarts[i]) }
-	b.expectLog(
+	sim.expectLog(
 		`1`+lineMiddle+`payment","outcome":"held","then":"reversed","at":"2026-11-21T10:15:30.123456Z","amount":"1000`,
-		`1`+lineMiddle+`capture",`+request+`b","outcome":"charged",`+charge+`,"captured":"900",`+captured+before(0),
-		`1`+lineMiddle+`refund",`+request+`c","outcome":"charged",`+charge+`,"captured":"900","refunded":"400",`+captured+before(1),
-		`1`+lineMiddle+`refund",`+request+`d","outcome":"refused","reason":"amount_above_charge",`+charge+`,"captured":"900","refunded":"400",`+captured+before(2),
+		`1`+lineMiddle+`capture",`+request+`b","outcome":"charged",`+charge+`,"captured":"900",`+reversedFields+before(0),
+		`1`+lineMiddle+`refund",`+request+`c","outcome":"charged",`+charge+`,"captured":"900","refunded":"400",`+reversedFields+before(1),
+		`1`+lineMiddle+`refund",`+request+`d","outcome":"refused","reason":"amount_above_charge",`+charge+`,"captured":"900","refunded":"400",`+reversedFields+before(2),
 		`1`+lineMiddle+`refund",`+request+`e","outcome":"charged",`+charge+`,"captured":"900","refunded":"900",`+keptFields+before(3),
 		`1`+lineMiddle+`refund",`+request+`c","outcome":"charged",`+charge+`,"captured":"900","refunded":"900",`+keptFields+before(4),
 		`2`+lineMiddle+`void",`+request+`f","outcome":"unknown_reference`,
@@ -401,26 +404,26 @@ func TestALaterLineHasTheWholeCharge(t *testing.T) {
 }
 
 func TestInquiriesWriteNothing(t *testing.T) {
-	b := open(t)
-	b.submit(cardCall(1, actors.Pay, "4000000000000341"))
-	before := b.content()
-	b.inquire(1)
-	b.inquire(2)
-	b.inquireAbout(1, actors.Refund, 3)
-	if after := b.content(); !bytes.Equal(before, after) {
+	sim := open(t)
+	sim.submit(cardCall(1, actors.Pay, "4000000000000341"))
+	before := sim.content()
+	sim.inquire(1)
+	sim.inquire(2)
+	sim.inquireAbout(1, actors.Refund, 3)
+	if after := sim.content(); !bytes.Equal(before, after) {
 		t.Errorf("the log grew by %q", after[len(before):])
 	}
 }
 
 func TestInquiriesWorkAfterAReopen(t *testing.T) {
-	b := open(t)
-	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
-	b.submit(cardCall(2, actors.Pay, "4000000000000077"))
-	b.submit(cardCall(3, actors.Pay, "4000000000000341"))
-	b.submit(cardCall(4, actors.Pay, "4000000000009995"))
-	b.submit(cardCall(5, actors.Pay, "4000000000000119"))
+	sim := open(t)
+	sim.submit(cardCall(1, actors.Pay, "4242424242424242"))
+	sim.submit(cardCall(2, actors.Pay, "4000000000000077"))
+	sim.submit(cardCall(3, actors.Pay, "4000000000000341"))
+	sim.submit(cardCall(4, actors.Pay, "4000000000009995"))
+	sim.submit(cardCall(5, actors.Pay, "4000000000000119"))
 	for _, step := range []struct {
-		pass       time.Duration
+		wait       time.Duration
 		slow, lost actors.Outcome
 	}{
 		{0, pendingOutcome(5 * time.Second), pendingOutcome(10 * time.Second)},
@@ -429,46 +432,46 @@ func TestInquiriesWorkAfterAReopen(t *testing.T) {
 		{5 * time.Second, chargedOutcome(2), chargedOutcome(3)},
 		{1000 * time.Hour, chargedOutcome(2), chargedOutcome(3)},
 	} {
-		b.advance(step.pass)
-		b.reopen()
-		b.expect("charged", b.inquire(1), chargedOutcome(1))
-		b.expect("delayed", b.inquire(2), step.slow)
-		b.expect("timed out", b.inquire(3), step.lost)
-		b.expect("declined", b.inquire(4), refusedOutcome("insufficient_funds"))
-		b.expect("failed", b.inquire(5), actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf["processing_error"]})
-		b.expect("never made", b.inquire(6), notFound)
+		sim.advance(step.wait)
+		sim.reopen()
+		sim.expect("charged", sim.inquire(1), chargedOutcome(1))
+		sim.expect("delayed", sim.inquire(2), step.slow)
+		sim.expect("timed out", sim.inquire(3), step.lost)
+		sim.expect("declined", sim.inquire(4), refusedOutcome("insufficient_funds"))
+		sim.expect("failed", sim.inquire(5), actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf["processing_error"]})
+		sim.expect("never made", sim.inquire(6), notFoundOutcome)
 	}
 }
 
 func TestRepeatedCallIsLoggedAndGetsTheFirstOutcome(t *testing.T) {
-	b := open(t)
-	b.expect("first", b.submit(cardCall(1, actors.Pay, "4000000000000077")), pendingOutcome(5*time.Second))
-	b.advance(2 * time.Second)
-	b.expect("second, with another card", b.submit(cardCall(1, actors.Pay, "4000000000000002")), pendingOutcome(3*time.Second))
-	b.reopen()
-	b.advance(3 * time.Second)
-	b.expect("third, after a reopen", b.submit(cardCall(1, actors.Pay, "4242424242424242")), chargedOutcome(1))
-	b.expect("inquiry", b.inquire(1), chargedOutcome(1))
-	lines := bytes.SplitAfter(b.content(), []byte("\n"))
+	sim := open(t)
+	sim.expect("first", sim.submit(cardCall(1, actors.Pay, "4000000000000077")), pendingOutcome(5*time.Second))
+	sim.advance(2 * time.Second)
+	sim.expect("second, with another card", sim.submit(cardCall(1, actors.Pay, "4000000000000002")), pendingOutcome(3*time.Second))
+	sim.reopen()
+	sim.advance(3 * time.Second)
+	sim.expect("third, after a reopen", sim.submit(cardCall(1, actors.Pay, "4242424242424242")), chargedOutcome(1))
+	sim.expect("inquiry", sim.inquire(1), chargedOutcome(1))
+	lines := bytes.SplitAfter(sim.content(), []byte("\n"))
 	if len(lines) != 4 || !bytes.Equal(lines[0], lines[1]) || !bytes.Equal(lines[0], lines[2]) {
-		t.Errorf("the log is %s", b.content())
+		t.Errorf("the log is %s", sim.content())
 	}
 }
 
 func TestChargesOfTwoTerminalsAreSeparate(t *testing.T) {
-	b := open(t)
+	sim := open(t)
 	other := cardCall(1, actors.Pay, "4242424242424242")
 	other.Terminal = terminal("rejected")
 	other.Terminal.ID = id(8)
-	b.expect("first terminal", b.submit(other), refusedOutcome("forced_by_terminal"))
-	b.expect("the next one", b.submit(cardCall(1, actors.Pay, "4242424242424242")), chargedOutcome(1))
-	b.reopen()
-	b.expect("inquiry at the first", b.Inquire(context.Background(), &actors.Question{Terminal: other.Terminal, Reference: id(1), Operation: actors.Pay}), refusedOutcome("forced_by_terminal"))
-	b.expect("inquiry at the next", b.inquire(1), chargedOutcome(1))
+	sim.expect("first terminal", sim.submit(other), refusedOutcome("forced_by_terminal"))
+	sim.expect("the next one", sim.submit(cardCall(1, actors.Pay, "4242424242424242")), chargedOutcome(1))
+	sim.reopen()
+	sim.expect("inquiry at the first", sim.Inquire(context.Background(), &actors.Question{Terminal: other.Terminal, Reference: id(1), Operation: actors.Pay}), refusedOutcome("forced_by_terminal"))
+	sim.expect("inquiry at the next", sim.inquire(1), chargedOutcome(1))
 	refund := followUpCall(1, actors.Refund, 2, 10)
 	refund.Terminal = other.Terminal
-	b.expect("refund at the first", b.submit(refund), refusedOutcome("not_settled"))
-	b.expect("refund at the next", b.submit(followUpCall(1, actors.Refund, 2, 10)), isGranted)
+	sim.expect("refund at the first", sim.submit(refund), refusedOutcome("not_settled"))
+	sim.expect("refund at the next", sim.submit(followUpCall(1, actors.Refund, 2, 10)), grantedOutcome)
 }
 
 func TestTheRetrievalNumberNeverChanges(t *testing.T) {
@@ -489,27 +492,27 @@ func TestTheRetrievalNumberNeverChanges(t *testing.T) {
 }
 
 func TestAClosedLogChargesNothing(t *testing.T) {
-	b := open(t)
-	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
-	if err := b.Close(); err != nil {
+	sim := open(t)
+	sim.submit(cardCall(1, actors.Pay, "4242424242424242"))
+	if err := sim.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b.expect("submit", b.submit(cardCall(2, actors.Pay, "4242424242424242")), unwritable)
-	b.expect("inquiry", b.inquire(1), isUnknown)
-	b.open()
-	b.expect("inquiry about the call that was not sent", b.inquire(2), notFound)
+	sim.expect("submit", sim.submit(cardCall(2, actors.Pay, "4242424242424242")), unwritableOutcome)
+	sim.expect("inquiry", sim.inquire(1), unknownOutcome)
+	sim.open()
+	sim.expect("inquiry about the call that was not sent", sim.inquire(2), notFoundOutcome)
 }
 
 func TestALogThatCannotBeOpenedIsAnError(t *testing.T) {
-	b := open(t)
+	sim := open(t)
 	for what, change := range map[string]func(o *Options){
-		"a directory":             func(o *Options) { o.Path = filepath.Dir(b.path) },
-		"no such directory":       func(o *Options) { o.Path = filepath.Join(b.path, "none", "simulator.log") },
+		"a directory":             func(o *Options) { o.Path = filepath.Dir(sim.path) },
+		"no such directory":       func(o *Options) { o.Path = filepath.Join(sim.path, "none", "simulator.log") },
 		"no key":                  func(o *Options) { o.Key = nil },
 		"a key that is too short": func(o *Options) { o.Key = testKey[:KeySize-1] },
 		"a key that is too long":  func(o *Options) { o.Key = make([]byte, KeySize+1) },
 	} {
-		o := b.options()
+		o := sim.options()
 		change(&o)
 		if s, err := Open(o); err == nil || s != nil {
 			t.Errorf("%s: opened", what)
@@ -518,15 +521,15 @@ func TestALogThatCannotBeOpenedIsAnError(t *testing.T) {
 }
 
 func TestALineWithoutAnAmountIsReadable(t *testing.T) {
-	b := open(t)
+	sim := open(t)
 	body := lineHead + `1` + lineMiddle + `payment","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.123456Z` + lineTail
 	text := appendSeal([]byte(body[:len(body)-len(sumKey)]))
-	if err := os.WriteFile(b.path, text, 0o600); err != nil {
+	if err := os.WriteFile(sim.path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.reopen()
-	b.expect("inquiry", b.inquire(1), pendingOutcome(5*time.Second))
-	b.advance(5 * time.Second)
-	b.expect("inquiry, later", b.inquire(1), chargedOutcome(1))
-	b.expect("refund of a charge without an amount", b.submit(followUpCall(1, actors.Refund, 2, 1)), refusedOutcome("amount_above_charge"))
+	sim.reopen()
+	sim.expect("inquiry", sim.inquire(1), pendingOutcome(5*time.Second))
+	sim.advance(5 * time.Second)
+	sim.expect("inquiry, later", sim.inquire(1), chargedOutcome(1))
+	sim.expect("refund of a charge without an amount", sim.submit(followUpCall(1, actors.Refund, 2, 1)), refusedOutcome("amount_above_charge"))
 }

@@ -10,29 +10,29 @@ import (
 	"mizan/ledger/payment"
 )
 
-// A token charges a card again that was charged before. It says how the card was charged, so that
-// the rail does the same again, and names the charge. An example is
+// tokenPrefix begins each token. With a token, a card that was charged before can be charged again. The token says
+// how the card was charged, so that the simulator does the same again, and names the charge. An example is
 //
 //	sim_slow_3e0a2c5861f84b538a0a0f2f3a9c1d01
-const tokenHead = "sim_"
+const tokenPrefix = "sim_"
 
-// habits are the ways in which a card is charged. If a payer had to act the first time, later
-// charges need no action: the payer has agreed to them.
-var habits = map[string]decision{
-	"plain":    charged,
-	"slow":     slow,
-	"lost":     timedOut,
-	"reversed": chargedBackLater,
-	"kept":     {verdict: payment.VerdictCharged, refunds: refusesRefunds},
-	"delayed":  {verdict: payment.VerdictCharged, refunds: delaysRefunds},
+// chargeKinds are the ways in which a card is charged, by the names that tokens have for them. If a payer had to
+// act the first time, later charges need no action: the payer has agreed to them.
+var chargeKinds = map[string]decision{
+	"plain":    chargedDecision,
+	"slow":     slowDecision,
+	"lost":     timedOutDecision,
+	"reversed": chargedBackDecision,
+	"kept":     {verdict: payment.VerdictCharged, refundMode: refusesRefunds},
+	"delayed":  {verdict: payment.VerdictCharged, refundMode: delaysRefunds},
 }
 
-// habit returns how the charge was made, as a key of habits.
-func (c *charge) habit() string {
+// kind returns how the charge was made, as a key of chargeKinds.
+func (c *charge) kind() string {
 	switch {
-	case c.refunds == refusesRefunds:
+	case c.refundMode == refusesRefunds:
 		return "kept"
-	case c.refunds == delaysRefunds:
+	case c.refundMode == delaysRefunds:
 		return "delayed"
 	case c.next == willChargeBack || c.next == chargebackCancelled:
 		return "reversed"
@@ -44,20 +44,20 @@ func (c *charge) habit() string {
 	return "plain"
 }
 
-// withToken adds the token to an outcome that says that a payment was charged.
+// withToken adds the token to the outcome of a charged payment, and returns any other outcome unchanged.
 func (c *charge) withToken(o actors.Outcome, reference ledger.ID) actors.Outcome {
 	if c.operation == actors.Pay && o.Verdict == payment.VerdictCharged {
-		o.Token = secret.Text(tokenHead + c.habit() + "_" + hex.EncodeToString(reference[:]))
+		o.Token = secret.Text(tokenPrefix + c.kind() + "_" + hex.EncodeToString(reference[:]))
 	}
 	return o
 }
 
 // tokenDecision returns the rail's decision on a token.
 func tokenDecision(token secret.Text) decision {
-	habit, _, whole := strings.Cut(strings.TrimPrefix(string(token), tokenHead), "_")
-	d, known := habits[habit]
-	if !whole || !known {
-		return refused(reasonToken)
+	kind, _, hasReference := strings.Cut(strings.TrimPrefix(string(token), tokenPrefix), "_")
+	d, known := chargeKinds[kind]
+	if !hasReference || !known {
+		return refusedDecision(reasonToken)
 	}
 	return d
 }
