@@ -65,7 +65,7 @@ func (s *server) notifyOperators(org, to ledger.ID, body, reached []byte) (notif
 	}
 	a := s.operators.Send(s.runtime.Context(), listed, before, m)
 	created := notifier.Attempt{At: ledger.MicrosOf(a.At), Status: a.Status, Failure: a.Failure, Took: a.Took.Milliseconds()}
-	if a.Reached.None() {
+	if a.Reached.IsEmpty() {
 		return created, nil, a.Wait
 	}
 	return created, a.Reached.Append(nil), a.Wait

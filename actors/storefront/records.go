@@ -1,0 +1,249 @@
+package storefront
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+	"mizan/ledger/storefront"
+	"mizan/posting"
+)
+
+var errMissing = errors.New("it does not exist")
+
+func orMissing(err error) error {
+	if err == nil {
+		return errMissing
+	}
+	return err
+}
+
+// setCreated sets the time of creation, which only the writer knows.
+func setCreated(record any, at ledger.Micros) {
+	switch r := record.(type) {
+	case *storefront.Link:
+		r.Created = at
+	case *storefront.Product:
+		r.Created = at
+	case *storefront.Image:
+		r.Created = at
+	}
+}
+
+// CreateLink creates a payment link of a partner with the draft's fields.
+func (s *Service) CreateLink(ctx context.Context, org ledger.ID, draft storefront.Link) (*storefront.Link, error) {
+	draft.ID, draft.Org = uuid.New(), org
+	return links.create(ctx, s, org, func(view *posting.View) (*storefront.Link, ledger.Event, error) {
+		faults := s.checkPartner(org, draft.Partner)
+		draft, err := draft, s.completeLink(view, &draft, faults)
+		if err != nil {
+			return nil, ledger.Event{}, err
+		}
+		l, event, err := storefront.NewLink(draft, faults)
+		return l, event, refused(err)
+	})
+}
+
+// PatchLink changes a link. If partner is above zero, another partner's link is not found.
+func (s *Service) PatchLink(ctx context.Context, org ledger.ID, partner int64, id ledger.ID, change schema.Change[storefront.Link]) (*storefront.Link, error) {
+	return links.change(ctx, s, org, partner, id, func(view *posting.View, old *storefront.Link) (*storefront.Link, ledger.Event, []ledger.CounterGuard, error) {
+		var failure error
+		next, event, err := old.Patch(func(l *storefront.Link, f *schema.Faults) {
+			l.Base = s.base
+			if change(l, f); f.Empty() {
+				failure = s.completeLink(view, l, f)
+			}
+		})
+		if err = errors.Join(failure, refused(err)); err != nil {
+			return nil, ledger.Event{}, nil, err
+		}
+		guards, err := s.fixedAsset(view, old, next)
+		return next, event, guards, err
+	})
+}
+
+// fixedAsset refuses another asset for a link that has payments. The guard refuses it too if a payment begins meanwhile.
+func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]ledger.CounterGuard, error) {
+	if next.Asset() == old.Asset() {
+		return nil, nil
+	}
+	guard := storefront.NoPayments(old.Org, old.ID)
+	began, err := view.Counter(old.Org, guard.Key, "")
+	if err == nil && !began.IsZero() {
+		err = ledger.RefuseField("storefront.PatchLink", "amount.currency", "never changes after the first payment")
+	}
+	return []ledger.CounterGuard{guard}, err
+}
+
+// Link returns a link. If partner is above zero, another partner's link is not found.
+func (s *Service) Link(org ledger.ID, partner int64, id ledger.ID) (*storefront.Link, error) {
+	return links.find(s, org, partner, id)
+}
+
+// Links returns a page of a partner's links, and the creation time before which the next page begins; 0 if this is the
+// last page.
+func (s *Service) Links(org ledger.ID, partner int64, p Page) (rows []*storefront.Link, next ledger.Micros, err error) {
+	return links.list(s, org, partner, p, func(l *storefront.Link) bool { return l.Active })
+}
+
+// CreateProduct creates a product of a partner with the draft's fields.
+func (s *Service) CreateProduct(ctx context.Context, org ledger.ID, draft storefront.Product) (*storefront.Product, error) {
+	draft.ID, draft.Org = uuid.New(), org
+	return products.create(ctx, s, org, func(view *posting.View) (*storefront.Product, ledger.Event, error) {
+		faults := s.checkPartner(org, draft.Partner)
+		draft, err := draft, s.resolve(view, org, &draft.Image, faults)
+		if err != nil {
+			return nil, ledger.Event{}, err
+		}
+		p, event, err := storefront.NewProduct(draft, faults)
+		return p, event, refused(err)
+	})
+}
+
+// PatchProduct changes a product. If partner is above zero, another partner's product is not found.
+func (s *Service) PatchProduct(ctx context.Context, org ledger.ID, partner int64, id ledger.ID, change schema.Change[storefront.Product]) (*storefront.Product, error) {
+	return products.change(ctx, s, org, partner, id, func(view *posting.View, old *storefront.Product) (*storefront.Product, ledger.Event, []ledger.CounterGuard, error) {
+		var failure error
+		next, event, err := old.Patch(func(p *storefront.Product, f *schema.Faults) {
+			p.Base = s.base
+			if change(p, f); f.Empty() {
+				failure = s.resolve(view, org, &p.Image, f)
+			}
+		})
+		return next, event, nil, errors.Join(failure, refused(err))
+	})
+}
+
+// Product returns a product. If partner is above zero, another partner's product is not found.
+func (s *Service) Product(org ledger.ID, partner int64, id ledger.ID) (*storefront.Product, error) {
+	return products.find(s, org, partner, id)
+}
+
+// Products returns a page of a partner's products, as Links does.
+func (s *Service) Products(org ledger.ID, partner int64, p Page) (rows []*storefront.Product, next ledger.Micros, err error) {
+	return products.list(s, org, partner, p, func(p *storefront.Product) bool { return p.Active })
+}
+
+// CreateImage stores an image.
+func (s *Service) CreateImage(ctx context.Context, org ledger.ID, draft storefront.Image) (*storefront.Image, error) {
+	draft.ID, draft.Org = uuid.New(), org
+	return images.create(ctx, s, org, func(*posting.View) (*storefront.Image, ledger.Event, error) {
+		m, event := storefront.NewImage(draft)
+		return m, event, nil
+	})
+}
+
+// PublicImage returns the image with a name; nil if there is none.
+func (s *Service) PublicImage(name string) (*storefront.Image, error) {
+	id, format, ok := storefront.ParseName(name)
+	if !ok {
+		return nil, nil
+	}
+	m, err := public(s, &images, id)
+	if m != nil && m.Format != format {
+		m = nil
+	}
+	return m, err
+}
+
+// PublicLink returns the link with an id, of any organization; nil if there is none.
+func (s *Service) PublicLink(id ledger.ID) (*storefront.Link, error) { return public(s, &links, id) }
+
+// PublicProduct returns the product with an id, of any organization; nil if there is none.
+func (s *Service) PublicProduct(id ledger.ID) (*storefront.Product, error) {
+	return public(s, &products, id)
+}
+
+// public finds a record of any organization by its address.
+func public[R any](s *Service, t *store[R], id ledger.ID) (*R, error) {
+	view := s.journal.View()
+	defer view.Close()
+	owner, found, err := view.Claim(directory.PlatformOrg, ledger.ClaimAddress, storefront.AddressKey(ledger.Source{Kind: t.kind, ID: id}))
+	if err != nil || !found || len(owner) != len(ledger.ID{}) {
+		return nil, err
+	}
+	r, _, err := t.read(view, ledger.ID(owner), id)
+	if err == nil && r != nil {
+		err = t.show(s, view, r)
+	}
+	return r, err
+}
+
+// checkPartner adds a fault if the organization does not have the partner.
+func (s *Service) checkPartner(org ledger.ID, number int64) *schema.Faults {
+	faults := new(schema.Faults)
+	if _, exists := s.writer.Partner(org, number); !exists && number != 0 {
+		faults.Add("partner_id", "no such partner")
+	}
+	return faults
+}
+
+// refused converts faults of a record's fields to refusals.
+func refused(err error) error {
+	var faults *schema.Faults
+	if errors.As(err, &faults) {
+		return directory.FaultsAsRefusals("storefront", faults)
+	}
+	return err
+}
+
+// completeLink looks up what a link's fields name: its image and its products. The error is the store's.
+func (s *Service) completeLink(view *posting.View, l *storefront.Link, f *schema.Faults) error {
+	err := s.resolve(view, l.Org, &l.Image, f)
+	l.Bind(func(id ledger.ID) *storefront.Product {
+		p, _, readErr := products.read(view, l.Org, id)
+		err = errors.Join(err, readErr)
+		return p
+	})
+	return err
+}
+
+// resolve looks up the image whose address a request has set. The error is the store's.
+func (s *Service) resolve(view *posting.View, org ledger.ID, p *storefront.Picture, f *schema.Faults) (err error) {
+	p.Resolve(s.base, func(name string) bool {
+		id, format, ok := storefront.ParseName(name)
+		if !ok {
+			return false
+		}
+		var m *storefront.Image
+		m, _, err = images.read(view, org, id)
+		return m != nil && m.Format == format
+	}, f)
+	return err
+}
+
+func (s *Service) showImage(_ *posting.View, m *storefront.Image) error {
+	m.Base = s.base
+	return nil
+}
+
+func (s *Service) showProduct(_ *posting.View, p *storefront.Product) error {
+	p.Base = s.base
+	return nil
+}
+
+// showLink completes a link with its products and payments.
+func (s *Service) showLink(view *posting.View, l *storefront.Link) error {
+	l.Base = s.base
+	var failure error
+	l.ShowProducts(func(id ledger.ID) *storefront.Product {
+		p, _, err := products.read(view, l.Org, id)
+		if failure = errors.Join(failure, err); p != nil {
+			p.Base = s.base
+		}
+		return p
+	})
+	count, err := view.Counter(l.Org, storefront.ChargedCountKey(l.ID), "")
+	failure = errors.Join(failure, err)
+	n, _ := count.Uint64()
+	amount, err := view.Counter(l.Org, storefront.ChargedAmountKey(l.ID), "")
+	l.Payments = storefront.Payments{Count: int64(n), Amount: amount}
+	return errors.Join(failure, err)
+}
+
+var _ money.Env

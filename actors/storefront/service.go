@@ -1,0 +1,205 @@
+package storefront
+
+import (
+	"context"
+	"fmt"
+
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+	"mizan/ledger/storefront"
+	"mizan/posting"
+)
+
+// Writer makes an organization's records durable, and knows its partners; *directory.Service of actors is one.
+type Writer interface {
+	// Write calls decide in the organization's actor, makes the Change durable and then calls publish with the stamps of
+	// its steps. decide also returns the record from which a reply that is stored with an idempotency key is made. Without
+	// a Change nothing is written.
+	Write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error
+
+	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
+}
+
+// Service creates, reads, changes and lists payment links, products and images. Errors are *ledger.Refusal, or
+// directory.Refusals if several fields are wrong, or the store's.
+type Service struct {
+	journal *posting.Journal
+	writer  Writer
+	base    string
+}
+
+// New returns the service. base is the scheme and host of public addresses, without a slash at the end.
+func New(journal *posting.Journal, writer Writer, base string) *Service {
+	return &Service{journal: journal, writer: writer, base: base}
+}
+
+// store has what the service needs to know about one type of records.
+type store[R any] struct {
+	kind    ledger.Kind
+	columns *schema.Type[R]
+	lists   *ledger.PartnerLists[R]
+	all     ledger.PartnerList
+	partner func(*R) int64
+	show    func(*Service, *posting.View, *R) error // completes a record that was read, for a response
+}
+
+var (
+	links = store[storefront.Link]{
+		ledger.Link, storefront.Links, storefront.LinkLists, storefront.AllLinks, func(l *storefront.Link) int64 { return l.Partner }, (*Service).showLink,
+	}
+	products = store[storefront.Product]{
+		ledger.Product, storefront.Products, storefront.ProductLists, storefront.AllProducts, func(p *storefront.Product) int64 { return p.Partner }, (*Service).showProduct,
+	}
+	images = store[storefront.Image]{kind: ledger.Image, columns: storefront.Images, show: (*Service).showImage}
+)
+
+// read reads a record as it is stored; nil if the organization does not have it.
+func (t *store[R]) read(view *posting.View, org, id ledger.ID) (*R, uint64, error) {
+	stored, found, err := view.Record(org, ledger.Source{Kind: t.kind, ID: id})
+	if err != nil || !found {
+		return nil, 0, err
+	}
+	r, err := t.columns.Read(schema.Envelope{Org: org, ID: id, Created: stored.Stamp.Started, Updated: stored.Stamp.Updated}, stored.Payload, schema.NoKeys)
+	if err != nil {
+		return nil, 0, fmt.Errorf("storefront: %s %v: %w", t.columns.Name, id, err)
+	}
+	return r, stored.Stamp.Version, nil
+}
+
+// find returns a record as responses show it. If partner is above zero, another partner's record is not found.
+func (t *store[R]) find(s *Service, org ledger.ID, partner int64, id ledger.ID) (*R, error) {
+	view := s.journal.View()
+	defer view.Close()
+	r, _, err := t.read(view, org, id)
+	if err == nil && (r == nil || !t.belongsTo(r, partner)) {
+		err = t.notFound()
+	}
+	if err == nil {
+		err = t.show(s, view, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (t *store[R]) belongsTo(r *R, partner int64) bool {
+	return partner == 0 || t.partner(r) == partner
+}
+
+func (t *store[R]) notFound() error {
+	return ledger.Refuse("storefront", ledger.NotFound, "no such %s", t.columns.Name)
+}
+
+// create makes a new record durable. decide returns the record and its first event.
+func (t *store[R]) create(ctx context.Context, s *Service, org ledger.ID, decide func(*posting.View) (*R, ledger.Event, error)) (*R, error) {
+	var created *R
+	err := s.writer.Write(ctx, org, "storefront.Create", func(ledger.Micros) (*posting.Change, any, error) {
+		view := s.journal.View()
+		defer view.Close()
+		r, event, err := decide(view)
+		if err != nil {
+			return nil, nil, err
+		}
+		step := t.step(org, 0, r, event)
+		if t.lists != nil {
+			step.List, step.Also = t.lists.Of(r)
+		}
+		owner := org
+		claim := ledger.Claim{Org: directory.PlatformOrg, Kind: ledger.ClaimAddress, Key: storefront.AddressKey(event.Source), Owner: owner[:]}
+		created = r
+		return &posting.Change{Steps: []posting.Step{step}, Claims: []ledger.Claim{claim}}, r, t.show(s, view, r)
+	}, func(stamps []posting.Stamp) {
+		setCreated(created, stamps[0].Started)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return created, nil
+}
+
+// change makes the next version of a record durable. decide returns it and its event; without a name of the event
+// nothing changes.
+func (t *store[R]) change(ctx context.Context, s *Service, org ledger.ID, partner int64, id ledger.ID, decide func(*posting.View, *R) (*R, ledger.Event, []ledger.CounterGuard, error)) (*R, error) {
+	if _, err := t.find(s, org, partner, id); err != nil {
+		return nil, err
+	}
+	var next *R
+	err := s.writer.Write(ctx, org, "storefront.Change", func(ledger.Micros) (*posting.Change, any, error) {
+		view := s.journal.View()
+		defer view.Close()
+		old, version, err := t.read(view, org, id)
+		if err == nil && old == nil {
+			err = t.notFound()
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		r, event, guards, err := decide(view, old)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := t.show(s, view, r); err != nil {
+			return nil, nil, err
+		}
+		if next = r; event.Name == "" {
+			return nil, nil, nil
+		}
+		return &posting.Change{Steps: []posting.Step{t.step(org, version, r, event)}, Counters: guards}, r, nil
+	}, func([]posting.Stamp) {})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+func (t *store[R]) step(org ledger.ID, expect uint64, r *R, event ledger.Event) posting.Step {
+	stored, err := t.columns.AppendStored(nil, r, schema.NoKeys)
+	assert.NoError(err) // the record has no secrets
+	return posting.Step{Org: org, Source: event.Source, Expect: expect, Record: stored, Events: []ledger.Event{event}}
+}
+
+// Page selects a page of a partner's records, newest first.
+type Page struct {
+	Env    money.Env
+	Active *bool         // only records that are active, or only those that are not; nil: all
+	Before ledger.Micros // created before; 0: from the newest
+	Limit  int           // above zero
+}
+
+// maxRead bounds the records that are read for one page. A page that reaches the bound is returned short, with the
+// position where it stopped.
+const maxRead = 500
+
+// list returns a page of a partner's records, and the creation time before which the next page begins; 0 if this is
+// the last page.
+func (t *store[R]) list(s *Service, org ledger.ID, partner int64, p Page, isActive func(*R) bool) (rows []*R, next ledger.Micros, err error) {
+	view := s.journal.View()
+	defer view.Close()
+	readCount := 0
+	var last ledger.Micros // creation time of the last record that was read
+	err = view.List(org, t.all.Of(partner, p.Env), posting.Walk{Before: p.Before}, func(row posting.Listed) (bool, error) {
+		if readCount++; readCount > maxRead {
+			next = last
+			return false, nil
+		}
+		r, _, err := t.read(view, org, row.ID)
+		if err != nil || r == nil {
+			return false, fmt.Errorf("storefront: %s %v is listed: %w", t.columns.Name, row.ID, orMissing(err))
+		}
+		isSelected := p.Active == nil || *p.Active == isActive(r)
+		if isSelected && len(rows) == p.Limit {
+			next = last
+			return false, nil
+		}
+		if last = row.Booked; isSelected {
+			rows = append(rows, r)
+			err = t.show(s, view, r)
+		}
+		return err == nil, err
+	})
+	return rows, next, err
+}
