@@ -24,9 +24,10 @@ import (
 	"mizan/posting/store"
 )
 
+// Cards for which the simulator asks the payer to act: on a page, with a form, with a password.
 const (
 	redirect = "4000000000003220"
-	formCard     = "4000000000003063"
+	formCard = "4000000000003063"
 	password = "4000002500003155"
 )
 
@@ -43,7 +44,7 @@ func withMethod(name string) func(*paymentactor.Create) {
 	return func(c *paymentactor.Create) { c.Request.Method, c.Card = name, nil }
 }
 
-func TestApprovedActionIsCharged(t *testing.T) {
+func TestPaymentIsChargedAfterThePayerApproves(t *testing.T) {
 	f := open(t)
 	for card, kind := range map[string]string{redirect: "redirect get", formCard: "auth_3ds_form post"} {
 		r := f.create(payment.Payment, card, 70, "").Record
@@ -237,7 +238,7 @@ func TestPayoutWaitsUntilAnOfferedInstitutionIsChosen(t *testing.T) {
 	f.wantBalance("99860 / 0")
 }
 
-func TestExpiredActionIsRejectedAfterTheProviderHasVoidedTheCharge(t *testing.T) {
+func TestTransactionWithAnExpiredActionIsRejectedAfterItsVoid(t *testing.T) {
 	f := open(t)
 	payIn := f.create(payment.Payment, redirect, 70, "").Record.ID
 	payOut := f.mustRecord(f.createWith(payment.Payout, "", 50, withMethod("sepa"))).ID
@@ -307,8 +308,8 @@ func TestRailMayRequestSeveralActionsInTurn(t *testing.T) {
 	f.wantStatus(id, payment.Charged, "")
 }
 
-// The card's number is stored only in the sealed row, which is removed when the payer has acted. The CVV is
-// never stored (checkAtEnd looks for it in each test).
+// The card's number is stored only in the sealed (encrypted) row, which is removed when the payer has acted. The
+// CVV is never stored (at the end of each test checkAtEnd looks for CVVs).
 func TestCardIsSealedDuringThePayersActionAndRemovedAfterwards(t *testing.T) {
 	var number string
 	provider := new(fakeProvider)
@@ -360,7 +361,7 @@ func (keylessSealer) OpenCard([]byte, []byte) (*secret.Card, error) {
 	return nil, errors.New("the key is lost")
 }
 
-// If the sealed card can no longer be opened, the charge ends and does not wait for ever.
+// If the encrypted card can no longer be decrypted, the charge fails instead of waiting for ever.
 func TestActionFailsIfTheSealedCardCannotBeOpened(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
@@ -372,7 +373,7 @@ func TestActionFailsIfTheSealedCardCannotBeOpened(t *testing.T) {
 	f.wantStatus(id, payment.Failed, "The card's data did not reach the provider.")
 }
 
-// A rail that always answers "ready" is asked to complete only at the due instants.
+// A rail that answers "ready" waits for the call that completes the charge.
 func TestAlwaysReadyRailIsAskedToCompleteOnlyAtDueInstants(t *testing.T) {
 	readyOutcome := actors.Outcome{Verdict: payment.VerdictReady}
 	provider := scriptedProvider(actors.Complete, readyOutcome, readyOutcome, readyOutcome, done).answerInquiries(actors.Pay, readyOutcome)
@@ -387,7 +388,7 @@ func TestAlwaysReadyRailIsAskedToCompleteOnlyAtDueInstants(t *testing.T) {
 	f.wantSubmissions(id, actors.Complete, 4)
 }
 
-// The longest answer of a rail fits into a record together with the longest request.
+// However long a rail's answer is, the stored part of it fits into a record with the longest request.
 func TestProviderAnswerIsBounded(t *testing.T) {
 	long := strings.Repeat("€", 1<<20)
 	object := []byte(`{"k":"` + long + `"}`)
@@ -408,7 +409,7 @@ func TestProviderAnswerIsBounded(t *testing.T) {
 	}
 	f := openWith(t, func(f *fixture) {
 		f.useProvider(provider)
-		f.JournalOptions.Store.MemTable = store.DefaultMemTable // with a small memtable the bound of a group, and not of a record, would apply
+		f.JournalOptions.Store.MemTable = store.DefaultMemTable // with a small memtable the smaller bound on a group of Changes would apply, not that on a record
 	})
 	got := f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) {
 		c.Request.Customer = []byte(`"` + strings.Repeat("x", 1<<20-2) + `"`)
@@ -444,7 +445,9 @@ func TestCardNumberInAProviderAnswerIsNotStored(t *testing.T) {
 			Type: "redirect", URL: urlWithNumber, Page: urlWithNumber, Code: urlWithNumber, Deposit: number, Material: []byte(metaWithNumber), Params: payment.ActionParams(map[string]string{"pan": number})}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openWith(t, func(f *fixture) { f.useProvider(scriptedProvider(actors.Pay, outcome).answerInquiries(actors.Pay, done)) })
+			f := openWith(t, func(f *fixture) {
+				f.useProvider(scriptedProvider(actors.Pay, outcome).answerInquiries(actors.Pay, done))
+			})
 			r := f.create(payment.Payment, number, 70, "").Record
 			if payload := paymentcodec.Encode(r); bytes.Contains(payload, []byte(number)) || r.RailMeta == nil {
 				t.Errorf("%s", payload)
@@ -459,7 +462,6 @@ func TestCardNumberInAProviderAnswerIsNotStored(t *testing.T) {
 	}
 }
 
-// Frequent reads of a charge do not postpone its due inquiry.
 func TestFrequentReturnsDoNotPostponeTheInquiry(t *testing.T) {
 	pendingOutcome := actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}
 	inquiryAnswers := []actors.Outcome{pendingOutcome, lostAnswer, pendingOutcome, lostAnswer, pendingOutcome, done}

@@ -17,8 +17,8 @@ import (
 )
 
 // admit carries out the admission's tasks until the admission waits for an answer or has submitted its
-// Change. The cause is the message that is being admitted: a *create, the *operation that continues a
-// hosted transaction, or a *failover.
+// Change (all that its decision makes durable). The cause is what is being admitted: a *create, the
+// *operation that continues a hosted transaction, or a *failover.
 func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 	a := &t.admission
 	t.cause = cause
@@ -46,10 +46,10 @@ func (t *transaction) admit(c *actors.Context, cause any, task admission.Task) {
 			t.reject(c, cause)
 			return
 		case admission.AnswerStored:
-			t.answerStored()
+			t.answerWithStored()
 			return
 		case admission.Withdraw:
-			t.attemptNotCounted(c, cause)
+			t.abortUncounted(c, cause)
 			return
 		case admission.TakeBack:
 			t.uncountAttempt()
@@ -84,7 +84,7 @@ func (t *transaction) rules(cause any) admission.Rules {
 	return rules
 }
 
-// velocityResult is the result of counting an attempt: the limit that it exceeds, if any.
+// velocityResult is the result of counting an attempt: the velocity limit that the attempt exceeds, if any.
 type velocityResult struct {
 	exceeded *directory.Limit
 	err      error
@@ -93,8 +93,8 @@ type velocityResult struct {
 // Expected implements actors.Expected.
 func (velocityResult) Expected() {}
 
-// countAttempt counts the attempt against the velocity limits: at once if none of them is near its
-// bound, otherwise through the account package's actor.
+// countAttempt counts the attempt against the velocity limits: at once if no limit is near its bound,
+// otherwise through the account package's actor.
 func (t *transaction) countAttempt(c *actors.Context) admission.Task {
 	a := &t.admission
 	if t.service.admission.CountNow(a.Org, a.Partner.Number, a.CountedBy, a.At, &a.Attempt) {
@@ -107,7 +107,7 @@ func (t *transaction) countAttempt(c *actors.Context) admission.Task {
 // velocityResult.
 func (t *transaction) countThroughActor(c *actors.Context) admission.Task {
 	service, key, a := t.service, t.key, &t.admission
-	var isRepetition func() (bool, error)
+	var isRepetition func() (bool, error) // tells whether another transaction has the create's txid
 	if m := t.create; m != nil && m.Request.TxID != "" {
 		isRepetition = func() (bool, error) {
 			_, found, err := service.findByTxID(key.Org, m)
@@ -127,7 +127,7 @@ func (t *transaction) onVelocity(c *actors.Context, m velocityResult) {
 	}
 }
 
-// findByTxID returns the transaction that already has a create's txid.
+// findByTxID returns the transaction that already has a create's txid; false if none has it.
 func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, found bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -139,9 +139,9 @@ func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, found bool
 	return id, true, err
 }
 
-// answerStored answers a create whose txid is taken, with the transaction that has the txid. The create was
+// answerWithStored answers a create whose txid is taken, with the transaction that has the txid. The create was
 // not counted as an attempt.
-func (t *transaction) answerStored() {
+func (t *transaction) answerWithStored() {
 	m := t.create
 	id, _, err := t.service.findByTxID(t.key.Org, m)
 	t.submission.wipe()
@@ -149,8 +149,8 @@ func (t *transaction) answerStored() {
 	m.answer(reply{existing: id, err: err})
 }
 
-// attemptNotCounted answers a request whose attempt could not be counted. Nothing is stored for it.
-func (t *transaction) attemptNotCounted(c *actors.Context, cause any) {
+// abortUncounted answers a request whose attempt could not be counted. Nothing is stored for the request.
+func (t *transaction) abortUncounted(c *actors.Context, cause any) {
 	t.abort(cause, t.admission.Fault)
 	t.cause = nil
 	if t.record != nil {
@@ -159,7 +159,7 @@ func (t *transaction) attemptNotCounted(c *actors.Context, cause any) {
 }
 
 // dropAdmission ends the admission of a hosted transaction without storing anything, and handles due
-// work that arrived meanwhile.
+// work that arrived during the admission.
 func (t *transaction) dropAdmission(c *actors.Context) {
 	t.submission.wipe()
 	t.uncountAttempt()
@@ -167,8 +167,8 @@ func (t *transaction) dropAdmission(c *actors.Context) {
 	t.resumeDue(c)
 }
 
-// uncountAttempt subtracts the attempt again, if it was counted. It is called if the request turns out to be
-// a repetition, or could not be stored.
+// uncountAttempt subtracts the attempt from the velocity limits, if they have counted it. It is called if the
+// request turns out to be a repetition, or could not be stored.
 func (t *transaction) uncountAttempt() {
 	if a := &t.admission; a.Counted {
 		a.Counted = false
@@ -186,7 +186,7 @@ func (t *transaction) beginCharge(c *actors.Context, cause any) admission.Task {
 	}
 	m := t.create
 	d := t.decisionContext(c).Create(m.id, m.Partner.Number, m.Request, &a.Terms)
-	if len(d.Funds) > 0 && len(a.Terms.Bounds) == 0 { // the writer checks limits before funds
+	if len(d.Funds) > 0 && len(a.Terms.Bounds) == 0 { // if there are volume limits, the writer decides, because it checks them before funds
 		t.decision = d
 		return a.GuardFunds()
 	}
@@ -200,7 +200,8 @@ type fundsResult struct{ covered bool }
 // Expected implements actors.Expected.
 func (fundsResult) Expected() {}
 
-// askAccount asks whether the account can cover the payout that was decided on.
+// askAccount asks whether the account can cover the payout that was decided on; the answer arrives as a
+// fundsResult.
 func (t *transaction) askAccount(c *actors.Context) admission.Task {
 	service, key, d := t.service, t.key, &t.decision
 	funds := &d.Funds[0]
@@ -236,8 +237,8 @@ func (t *transaction) reject(c *actors.Context, cause any) {
 	t.commit(c, d, m)
 }
 
-// objection returns the failure that the writer's refusal means for the payment; zero if the
-// refusal has another reason.
+// objection returns the failure that the writer's refusal means for the payment; zero if the reason for
+// the refusal does not lie in the payment.
 func (t *transaction) objection(refusal *ledger.Refusal, r posting.Receipt) payment.Failure {
 	switch refusal.Code {
 	case ledger.LimitExceeded:
@@ -262,7 +263,7 @@ func (t *transaction) admissionLost(c *actors.Context, cause any) {
 type failover struct {
 	providerAnswer
 	answer           payment.Answer
-	admissionStarted bool // the velocity limits have counted the attempt, or the writer has got a Change, for another terminal
+	admissionStarted bool // for another terminal, the velocity limits have counted the attempt or the writer has got a Change
 }
 
 // tryFailover looks for another terminal. It returns false if none may be tried after this answer, or
@@ -303,8 +304,8 @@ func (t *transaction) reroute(c *actors.Context, m *failover) admission.Task {
 	return ""
 }
 
-// failoverRefused continues after the writer has refused the terminal that was being tried: another
-// terminal may have other limits, which still have room.
+// failoverRefused continues after the writer has refused a charge at the terminal that was being tried:
+// the limits of another terminal may still have room.
 func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	errors.As(r.Err, &refusal)
@@ -317,10 +318,9 @@ func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.
 	t.admit(c, m, t.admission.Object(objection))
 }
 
-// settleWithRefusal takes the first terminal's refusal as the charge's result, because no other
-// terminal can be used. If other terminals were tried (admissionStarted), it also stores the objections
-// against them, because stored attempts count towards the velocity limits of those terminals
-// (admission.Attempts).
+// settleWithRefusal takes the provider's refusal as the charge's result, because no other terminal can
+// be used. If other terminals were tried (admissionStarted), the objections against them are stored too,
+// because stored attempts count towards the velocity limits of those terminals (admission.Attempts).
 func (t *transaction) settleWithRefusal(c *actors.Context, m *failover) {
 	var passedOver []payment.Attempt
 	if m.admissionStarted {
@@ -333,7 +333,7 @@ func (t *transaction) settleWithRefusal(c *actors.Context, m *failover) {
 	}
 }
 
-// rails implements admission.Rails, routing's view of the Service.
+// rails implements admission.Rails, through which the choice of a terminal sees the Service.
 type rails struct{ *Service }
 
 // Accepts implements admission.Rails.
@@ -347,7 +347,7 @@ func (r rails) Accepts(provider string, direction payment.Type, method string) b
 }
 
 // CircuitOpen implements admission.Rails.
-func (r rails) CircuitOpen(terminal ledger.ID) bool { return r.circuits.open(terminal) }
+func (r rails) CircuitOpen(terminal ledger.ID) bool { return r.circuits.isOpen(terminal) }
 
 // Rate implements admission.Rails.
 func (r rails) Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool) {

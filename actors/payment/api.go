@@ -18,13 +18,13 @@ type Create struct {
 	Request payment.Request
 	Hosted  bool // the payer enters the credentials on the hosted page
 	Card    *secret.Card
-	Key     actors.Key
+	Key     actors.Key // idempotency key; zero: none
 }
 
 // Command is a request about an existing transaction.
 type Command struct {
 	Org     ledger.ID
-	Partner int64 // number of the partner that must own it; 0: the request comes from the payer's page, whose token was checked
+	Partner int64 // number of the partner that must own the transaction; 0: the request comes from the payer's page, whose token was checked
 	ID      ledger.ID
 	Key     actors.Key
 }
@@ -34,7 +34,7 @@ type Continue struct {
 	Command
 	Credentials payment.Credentials
 	Route       string // name of the rail that the payer has chosen; empty: any
-	Browser     []byte // JSON object; nil: none was sent
+	Browser     []byte // JSON object that describes the payer's browser; nil: none was sent
 	Card        *secret.Card
 }
 
@@ -60,6 +60,6 @@ type Choice struct {
 // Result is the transaction with which a request is answered.
 type Result struct {
 	Record *payment.Record // read only
-	Stamp  posting.Stamp
-	Replay bool // the txid or the idempotency key was used before
+	Stamp  posting.Stamp   // version and times of the record
+	Replay bool            // the txid or the idempotency key was used before
 }

@@ -14,7 +14,7 @@ func BenchmarkCreate(b *testing.B) {
 	volumeLimits := []*directory.Limit{limit(directory.DailyVolume, 1<<60, nil), limit(directory.MonthlyVolume, 1<<60, nil)}
 	velocityLimits := []*directory.Limit{limit(directory.Velocity, 100_000, nil)}
 	for _, run := range []struct {
-		name     string
+		name     string // concurrent creates on two cores, and the kind of limits
 		parallel int
 		limits   []*directory.Limit
 	}{

@@ -13,7 +13,7 @@ import (
 	"mizan/posting"
 )
 
-// stampNumbers is the number of integers with which a reply stores its stamp.
+// stampNumbers is the number of integers with which a reply stores its stamp (the record's version and times).
 const stampNumbers = 8
 
 // ReplyID returns the id of the record with the cached reply to a request, derived from the
@@ -23,10 +23,10 @@ func ReplyID(org ledger.ID, key string) ledger.ID {
 }
 
 // storeReply stores the reply to a request with a key before the reply is sent, so that a repeated
-// request gets the same reply even if the transaction has changed. The request's own Change claims the
-// key; the reply is stored by a later Change, because it is known only after the provider's first
-// answer. storeReply returns the stored reply. If another caller with the same key has stored a reply
-// first, that reply is returned.
+// request gets the same reply even if the transaction has changed. The Change that stores the
+// request's decision also claims the key; the reply is stored by a later Change, because it is known only
+// after the provider's first answer. storeReply returns the reply, or the reply that another caller with
+// the same key has stored first.
 func (s *Service) storeReply(org ledger.ID, key *actors.Key, r Result) (Result, error) {
 	if key.IsZero() {
 		return r, nil
@@ -84,7 +84,8 @@ func (s *Service) storedReply(org ledger.ID, key *actors.Key) (Result, replyStat
 	return r, replyReadable, nil
 }
 
-// readReply reads a reply; false if no reply is stored. The error is actors.ErrReply, or the store's.
+// readReply reads a reply; false if no reply is stored. The error is actors.ErrReply if the
+// stored reply cannot be decrypted or parsed, otherwise the store's.
 func (s *Service) readReply(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	record, found, err := actors.ReplyRecord(view, org, ledger.Source{Kind: ledger.Reply, ID: id})
 	if err != nil || !found {
@@ -101,8 +102,8 @@ func (s *Service) readReply(view *posting.View, org, id ledger.ID) (Result, bool
 	return r, true, nil
 }
 
-// encodeReply returns the plaintext of a reply: the numbers of its stamp, and the transaction's
-// payload.
+// encodeReply returns the plaintext of a reply: the numbers of its stamp, and the encoded record of
+// the transaction.
 func encodeReply(r *Result) []byte {
 	var payload []byte
 	s := &r.Stamp

@@ -16,11 +16,11 @@ func TestUnsettledChargeIsCancelledAtTheProviderAndFails(t *testing.T) {
 	f := open(t)
 	for name, r := range map[string]*payment.Record{
 		"charging":             f.create(payment.Payment, "4000000000000077", 70, "").Record,
-		"unknown":              f.create(payment.Payment, "4000000000000341", 70, "").Record,
-		"waiting":              f.create(payment.Payment, redirect, 70, "").Record,
+		"unknown outcome":      f.create(payment.Payment, "4000000000000341", 70, "").Record,
+		"a payer must act":     f.create(payment.Payment, redirect, 70, "").Record,
 		"a charging payout":    f.create(payment.Payout, "4000000000000077", 70, "").Record,
 		"a payout that waits":  f.mustRecord(f.createWith(payment.Payout, "", 70, withMethod("sepa"))),
-		"a payment on a page":  f.mustRecord(f.createWith(payment.Payment, "", 70, withMethod("sbp"))),
+		"a rail's own page":    f.mustRecord(f.createWith(payment.Payment, "", 70, withMethod("sbp"))),
 		"a payment by deposit": f.mustRecord(f.createWith(payment.Payment, "", 70, withMethod("crypto"))),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,11 +88,11 @@ func TestCancelRefusedByTheProviderLeavesTheChargeUnchanged(t *testing.T) {
 
 func TestUnknownCancelIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 	for _, c := range []struct {
-		name      string
-		inquiries []actors.Outcome // answers to them
-		charge    actors.Outcome
-		status    payment.Status
-		reason    string
+		name           string
+		inquiryAnswers []actors.Outcome
+		chargeAnswer   actors.Outcome
+		status         payment.Status
+		reason         string
 	}{
 		{"granted", []actors.Outcome{done}, done, payment.Failed, "cancelled"},
 		{"refused", []actors.Outcome{{Verdict: payment.VerdictRefused}}, done, payment.Charged, ""},
@@ -104,11 +104,11 @@ func TestUnknownCancelIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 			provider := scriptedProvider(actors.Void, lostAnswer, done)
 			provider.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
 				if q.Operation == actors.Void {
-					o := c.inquiries[0]
-					c.inquiries = c.inquiries[min(1, len(c.inquiries)-1):]
+					o := c.inquiryAnswers[0]
+					c.inquiryAnswers = c.inquiryAnswers[min(1, len(c.inquiryAnswers)-1):]
 					return o
 				}
-				return c.charge
+				return c.chargeAnswer
 			}
 			f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
@@ -126,12 +126,12 @@ func TestUnknownCancelIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 	}
 }
 
-// An operation waits for the answer to the call in progress, which may decide it.
+// An operation waits for the answer to the call in progress, because the answer may decide the operation.
 func TestOperationsWaitForTheAnswerToTheCallInProgress(t *testing.T) {
 	for name, c := range map[string]struct {
-		outcome   actors.Outcome
-		cancelReply ledger.Code // empty: the cancel succeeds
-		refundReply  ledger.Code
+		outcome    actors.Outcome
+		cancelCode ledger.Code // code with which the cancel is refused; empty: it succeeds
+		refundCode ledger.Code // likewise for the refund
 	}{
 		"charged":  {done, ledger.NotReversible, ""},
 		"declined": {actors.Outcome{Verdict: payment.VerdictRefused}, ledger.NotReversible, ledger.NotReversible},
@@ -156,7 +156,7 @@ func TestOperationsWaitForTheAnswerToTheCallInProgress(t *testing.T) {
 			for _, answer := range []struct {
 				err  error
 				want ledger.Code
-			}{{receiveAnswer(t, cancelReply), c.cancelled}, {receiveAnswer(t, refundReply), c.refunded}} {
+			}{{receiveAnswer(t, cancelReply), c.cancelCode}, {receiveAnswer(t, refundReply), c.refundCode}} {
 				if answer.want != "" {
 					f.wantRefusal(answer.err, answer.want)
 				} else if answer.err != nil {
@@ -210,8 +210,8 @@ func TestWaitingOperationsAreAnsweredAfterAPanic(t *testing.T) {
 	f.wantStatus(id, payment.Charged, "")
 }
 
-// The second "unknown reference" is inquired at its due instant, even if the payer returns or the
-// merchant cancels meanwhile, because the call may still be on its way.
+// After the first answer "unknown reference" the second inquiry waits for its due instant, because the call
+// may still be on its way. It does so even if the payer returns or the merchant cancels meanwhile.
 func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.T) {
 	busyRefusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	for name, operate := range map[string]func(*fixture, ledger.ID) (paymentactor.Result, error){
@@ -250,13 +250,13 @@ func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.
 	}
 }
 
-// The transaction ends even if the rail knows the operation under none of its ids.
-func TestOperationThatNeverArrivesEndsTheTransaction(t *testing.T) {
+// If the rail never gets an operation, even when it is sent again, the operation ends without effect.
+func TestOperationThatNeverArrivesEndsWithoutEffect(t *testing.T) {
 	for name, c := range map[string]struct {
 		operation actors.Operation
 		configure func(*fixture)
 		card      string
-		do        func(f *fixture, id ledger.ID) (paymentactor.Result, error)
+		operate   func(f *fixture, id ledger.ID) (paymentactor.Result, error)
 		want      payment.Status
 	}{
 		"refund": {actors.Refund, unchanged, "4242424242424242", func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
@@ -273,7 +273,7 @@ func TestOperationThatNeverArrivesEndsTheTransaction(t *testing.T) {
 			provider := scriptedProvider(c.operation, lostAnswer).answerInquiries(c.operation, notFound)
 			f := openWith(t, func(f *fixture) { c.configure(f); f.useProvider(provider) })
 			id := f.create(payment.Payment, c.card, 70, "").Record.ID
-			f.mustRecord(c.do(f, id))
+			f.mustRecord(c.operate(f, id))
 			f.advance(10 * time.Minute)
 			if got := f.readRecord(id); got.Status != c.want || got.Op != nil {
 				t.Errorf("%s with operation %+v", got.Status, got.Op)

@@ -138,7 +138,7 @@ func TestRefusalAfterAnUnknownOutcomeDoesNotFailOver(t *testing.T) {
 	f.wantSubmissions(id, actors.Pay, 1)
 }
 
-func TestFailureDoesNotFailOver(t *testing.T) {
+func TestFailedChargeDoesNotFailOver(t *testing.T) {
 	f, ids := openThreeTerminals(t, 0, func(f *fixture) { f.changeTerminal(0, withOutcome(simulator.FailFailed, 0)) })
 	r := f.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Failed || failureText(r.Failure) != "forced_by_terminal" || r.Terminal != ids[0] || r.Attempts != nil {
@@ -215,7 +215,6 @@ func TestRefusalAfterARestartFailsOverOnlyWithoutACard(t *testing.T) {
 	}
 }
 
-// A terminal whose terms exclude the transaction is skipped.
 func TestTerminalWhoseTermsExcludeTheTransactionIsSkipped(t *testing.T) {
 	f, ids := openThreeTerminals(t, 0, func(f *fixture) {
 		f.changeTerminal(2, func(s terminalSettings) { s.Fail, s.SettlementCurrency = "", "EUR" }) // no rate to that currency exists
@@ -226,7 +225,7 @@ func TestTerminalWhoseTermsExcludeTheTransactionIsSkipped(t *testing.T) {
 	}
 }
 
-// If the next terminal's fee makes a payout too expensive, the first terminal's refusal stands.
+// If the next terminal's fee makes a payout too expensive, the first terminal's refusal is the result.
 func TestFirstRefusalDecidesIfTheNextTerminalIsTooExpensive(t *testing.T) {
 	f := openWith(t, func(f *fixture) {
 		f.addTerminal(1, func(s terminalSettings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
@@ -240,7 +239,7 @@ func TestFirstRefusalDecidesIfTheNextTerminalIsTooExpensive(t *testing.T) {
 	f.wantSubmissions(r.ID, actors.PayOut, 1)
 }
 
-// The number of terminals that are tried for a transaction is bounded, and so is its record.
+// The number of terminals that are tried for a transaction is bounded, because its record lists them.
 func TestNumberOfTriedTerminalsIsBounded(t *testing.T) {
 	f := openWith(t, func(f *fixture) {
 		f.changeTerminal(0, withOutcome(simulator.FailRejected, 1))
@@ -255,8 +254,8 @@ func TestNumberOfTriedTerminalsIsBounded(t *testing.T) {
 	f.wantSubmissions(r.ID, actors.Pay, 33)
 }
 
-// Among the terminals that accept the type, asset, method and amount, the one with the best priority
-// (the lowest number) is chosen and, of several such terminals, the one with the lowest id.
+// Of the terminals that accept the type, asset, method and amount, that with the best priority (the lowest
+// number) is chosen. Among terminals of equal priority the lowest id decides.
 func TestFirstSuitableTerminalIsChosen(t *testing.T) {
 	amount := func(n uint64) *money.Amount { a := money.FromUint64(n); return &a }
 	f := openWith(t, func(f *fixture) {

@@ -10,7 +10,7 @@ import (
 
 // commit submits a decision to the writer. If the writer refuses, the cause is handled again.
 func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
-	allocation := new(struct { // one allocation for the parts of nearly every change
+	allocation := new(struct { // a single allocation suffices for nearly every Change
 		posting.Change
 		steps  [1]posting.Step
 		claims [2]ledger.Claim
@@ -28,7 +28,7 @@ func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 	c.Commit(change)
 }
 
-// claims appends the claims of a command; the caller's idempotency key is the first.
+// claims appends the unique keys that a command claims, the caller's idempotency key first.
 func (t *transaction) claims(list []ledger.Claim, cause any) []ledger.Claim {
 	source := ledger.Source{Kind: ledger.Transaction, ID: t.key.ID}
 	switch m := cause.(type) {
@@ -49,6 +49,8 @@ func (t *transaction) claims(list []ledger.Claim, cause any) []ledger.Claim {
 	return list
 }
 
+// step returns the part of a Change that stores a decision's record, events and notices. The version is that
+// of the stored record; 0: the record is new.
 func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 	merchant := t.service.recipient(t.key.Org, d.Record)
 	notices := t.service.notices(t.key.Org, d, &merchant)
@@ -88,7 +90,7 @@ func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 	}
 }
 
-// cardContext binds an encrypted card to its transaction.
+// cardContext returns the bytes that bind an encrypted card to its transaction.
 func (t *transaction) cardContext() []byte {
 	return append(append(make([]byte, 0, 2*len(t.key.ID)), t.key.Org[:]...), t.key.ID[:]...)
 }

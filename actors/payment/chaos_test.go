@@ -21,18 +21,18 @@ import (
 	"mizan/posting"
 )
 
-// chaos is a rail, a directory and an account that fail at random.
+// chaos decides at random when a rail or a directory fails.
 type chaos struct {
 	mu     sync.Mutex
 	random *rand.Rand
-	calm   bool // nothing fails any more
+	isCalm bool // nothing fails any more
 }
 
-// happens returns true about once in n calls, and never after the test has become calm.
+// happens returns true about once in n calls, and never once isCalm is set.
 func (c *chaos) happens(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.calm && c.random.IntN(n) == 0
+	return !c.isCalm && c.random.IntN(n) == 0
 }
 
 func (c *chaos) mayPanic(n int) {
@@ -61,7 +61,7 @@ func (c *chaos) newFakeProvider() *fakeProvider {
 		if c.happens(5) {
 			return unknown
 		}
-		return actors.Outcome{} // the wrapper chaotic answers inquiries
+		return actors.Outcome{} // the inquiry is not lost: chaoticProvider passes it on
 	}
 	return provider
 }
@@ -108,17 +108,17 @@ func TestRandomFailuresLoseAndRepeatNoCall(t *testing.T) {
 		}
 	}
 	c.mu.Lock()
-	c.calm = true
+	c.isCalm = true
 	c.mu.Unlock()
 	f.waitUntil("all of them have ended", func() bool {
 		f.advance(time.Hour)
-		return f.unfinished() == 0
+		return f.countUnfinished() == 0
 	})
 	f.compareWithRail(transactionCount)
 	f.waitUntil("no actor is left", func() bool { return f.Runtime.Outstanding() == 0 })
 }
 
-// chaotic is a provider that loses some of the inquiries.
+// chaoticProvider is a provider that loses some of the inquiries.
 type chaoticProvider struct {
 	*fakeProvider
 	lose func(context.Context, *actors.Question) actors.Outcome
@@ -132,6 +132,7 @@ func (c chaoticProvider) Inquire(ctx context.Context, q *actors.Question) actors
 	return c.fakeProvider.Inquire(ctx, q)
 }
 
+// countRecords calls fn with each transaction that has one of the test's txids, and returns their number.
 func (f *fixture) countRecords(fn func(*payment.Record)) int {
 	f.t.Helper()
 	v := f.Journal.View()
@@ -150,7 +151,7 @@ func (f *fixture) countRecords(fn func(*payment.Record)) int {
 	return n
 }
 
-func (f *fixture) unfinished() (n int) {
+func (f *fixture) countUnfinished() (n int) {
 	f.countRecords(func(r *payment.Record) {
 		if !r.Status.Final() {
 			n++
@@ -242,8 +243,9 @@ func (c *chaos) requestRandomOperation(f *fixture, transactionCount int) {
 	}
 }
 
-// Refunds, cancels, commits and payers' actions at two terminals, one of them with holds. In the end
-// the books agree with the rail's log, no call was made twice, and all transactions have ended.
+// Refunds, cancels, commits and payers' actions are requested at random while calls and answers are lost, at
+// terminals of which one holds money until a commit. In the end the ledger agrees with the rail's log, no call
+// was made twice, and all transactions have ended.
 func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 	c := &chaos{random: newRandom(t)}
 	f := openWith(t, func(f *fixture) {
@@ -284,7 +286,7 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 		f.restart()
 	}
 	c.mu.Lock()
-	c.calm = true
+	c.isCalm = true
 	c.mu.Unlock()
 	f.waitUntil("all of them have ended", func() bool {
 		f.advance(24 * time.Hour)
@@ -304,7 +306,9 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 // polledProvider is a provider that decides when it is polled.
 type polledProvider struct {
 	chaoticProvider
-	at reportScheduler
+	scheduler reportScheduler
 }
 
-func (r polledProvider) NextReport(since time.Time) (time.Time, bool) { return r.at.NextReport(since) }
+func (r polledProvider) NextReport(since time.Time) (time.Time, bool) {
+	return r.scheduler.NextReport(since)
+}

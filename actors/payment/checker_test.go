@@ -10,7 +10,7 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// runChecker runs the checker. Its rules must hold at the end of every test.
+// runChecker checks that the store keeps all rules of the checker (snapshots/check).
 func (f *fixture) runChecker() {
 	f.t.Helper()
 	inputs := check.Inputs{Data: f.Dir, Log: slog.New(slog.DiscardHandler)}
@@ -40,7 +40,7 @@ func onlyVoidsOfLostCharges(rule *findings.Rule) bool {
 }
 
 // onlyUnknownTerminals tells whether the rule's only findings are alerts for terminals that are not in
-// the store. They are expected, because this fixture has its terminals in memory.
+// the store. They are expected, because the fixture has its terminals only in memory.
 func onlyUnknownTerminals(rule *findings.Rule) bool {
 	return allFindingsEndWith(rule, "(operators) has a destination that does not exist")
 }

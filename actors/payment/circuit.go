@@ -22,8 +22,8 @@ type Breaker struct {
 	OpenTime time.Duration // 0: 30 s
 }
 
-// circuits are the terminals' circuit breakers. A terminal's circuit breaker is created when its
-// provider first fails to answer this process.
+// circuits are the terminals' circuit breakers. A circuit breaker is created when the
+// terminal's provider first fails to answer this process.
 type circuits struct {
 	options    Breaker
 	log        *slog.Logger
@@ -42,8 +42,8 @@ func newCircuits(options Breaker, log *slog.Logger) *circuits {
 	return &circuits{options: options, log: log}
 }
 
-// open tells whether the terminal is to be skipped. It is skipped while a probe is in progress too.
-func (s *circuits) open(terminal ledger.ID) bool {
+// isOpen tells whether the terminal is to be skipped. It is skipped while a probe is in progress too.
+func (s *circuits) isOpen(terminal ledger.ID) bool {
 	value, ok := s.byTerminal.Load(terminal)
 	if !ok {
 		return false
@@ -81,7 +81,7 @@ var errDown = errors.New("the provider is down")
 type permit struct {
 	circuits *circuits // nil: the call does not count
 	terminal ledger.ID
-	done     func(error) // nil: the terminal had no circuit
+	done     func(error) // tells the circuit the call's result; nil: the terminal had no circuit
 }
 
 // permit asks the terminal's circuit to let a call through. Only charges count, because an

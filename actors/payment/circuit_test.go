@@ -15,8 +15,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// openTwoTerminals returns a fixture with two payment terminals. down makes the provider of the first
-// terminal unreachable.
+// openTwoTerminals returns a fixture with two payment terminals. While isDown is true, the provider
+// of the first terminal is unreachable.
 func openTwoTerminals(t *testing.T, openTime time.Duration) (f *fixture, ids [2]ledger.ID, isDown *atomic.Bool) {
 	isDown = new(atomic.Bool)
 	provider := new(fakeProvider)
@@ -59,6 +59,7 @@ func TestTerminalIsSkippedWhileItsProviderIsDown(t *testing.T) {
 	}
 }
 
+// inactiveCopy returns a copy of the terminal that is switched off.
 func inactiveCopy(t *directory.Terminal) *directory.Terminal {
 	terminalCopy := *t
 	terminalCopy.Active = false

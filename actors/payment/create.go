@@ -23,7 +23,7 @@ func (t *transaction) beginCreate(c *actors.Context, m *create) {
 	case m.Hosted:
 		t.commit(c, t.decisionContext(c).Host(m.id, m.Partner.Number, m.Request), m)
 		return
-	default: // counts as an attempt even if the amount is out of range
+	default: // the request counts as an attempt even if its amount is out of range
 		search.At = ledger.MicrosOf(c.Now())
 		t.admission, task = admission.Start(search, refusalCode)
 	}

@@ -1,38 +1,40 @@
-// Package payment runs one actor per live transaction: it decides with ledger/payment and
-// ledger/payment/admission, submits the Change to the writer, and only after that calls the provider or
-// replies to the caller.
+// Package payment runs one actor per live transaction. The actor decides with ledger/payment and
+// ledger/payment/admission, submits a Change (all that one decision makes durable) to the writer, and only
+// after that calls the provider or replies to the caller.
 //
 // Invariants:
-//  1. The intent to call a provider is durable before the call, with the id under which the provider
-//     knows it: the transaction's, or the operation's own. The call is submitted once; afterwards its
-//     outcome is only inquired. It is submitted again, under the same id, only if the provider says
-//     that it waits for the call or, for an operation or a charge with a stored credential, says twice
-//     that the call never arrived.
+//  1. The intent to call a provider is durable before the call, and so is the id under which the
+//     provider knows the call: the transaction's, or the operation's own. A call is submitted once;
+//     afterwards only its outcome is inquired. There are two exceptions, in which the call is submitted
+//     again under the same id: the provider says that it waits for the call; or the call is an operation
+//     or a charge with a stored credential, and the provider says twice that it never arrived.
 //  2. A card stays in the actor's memory until no provider needs it, and is then wiped. If a later step
 //     of the rail needs the card, it is stored, encrypted and without its verification value, in a row
 //     beside the record. The row is removed with the last step.
 //  3. An unknown outcome leads to an inquiry, never to "failed". A call takes at most the provider time-out in
 //     real time; then its outcome is unknown.
 //  4. A transaction has at most one provider call at a time. Operations, reports and updates that
-//     arrive during the call wait for the provider's answer, which may decide them. After the answer
-//     "unknown reference" the provider is not asked again before the due instant, however often the
-//     process restarts.
-//  5. A caller gets the first outcome, or the current state when the create-wait is over. If two
+//     arrive during the call wait for the provider's answer, because the answer may decide them.
+//     After the answer "unknown reference" the provider is not asked again before the record's next due
+//     instant, however often the process restarts.
+//  5. A caller gets the first outcome, or the current state after waiting for Options.CreateWait. If two
 //     requests race for a txid or an idempotency key, the loser gets the winner's result. The reply to
 //     a request with a key is durable before it is sent, and a repeated request gets the same reply.
 //  6. An actor with a call in progress or a waiting caller is never stopped. A transaction that has not
-//     ended has a due instant, or its actor expects an answer, so a lost message can't leave it waiting
-//     for ever.
-//  7. Admission begins when the payer's credentials have arrived. Another terminal is tried only if no
-//     money moved at the previous one: it refused, or the call was never sent.
+//     ended has an instant at which it is woken, or its actor expects an answer. So a lost message can't
+//     leave the transaction waiting for ever.
+//  7. Admission begins when the payer's credentials have arrived. Another terminal is tried only if the
+//     previous one certainly moved no money: its provider refused, or the call was never sent.
 //  8. The record stores the amount that a volume limit has counted, with the limit's window and
 //     subject, so that the outcome releases or settles exactly that amount.
-//  9. A rail's texts are bounded before they are stored. A provider's update only causes an inquiry.
-//  10. Circuit breakers are in memory and use real time: they save time, and losing them does no harm.
-//  11. The record counts the transitions of which the merchant was notified, and those of which it
-//     could not be, so that the checker detects a missing notice.
-//  12. A renewal is a create that claims its own name in place of a txid. A provider's token is encrypted in the
-//     record of its payment and decrypted only for a renewal's call.
+//  9. The size of a provider's texts is bounded before they are stored. A provider's update decides
+//     nothing; it only causes an inquiry.
+//  10. Circuit breakers are only in memory, because losing them does no harm. They use real time.
+//  11. The record counts the transitions that the merchant was notified of and, separately, those that the
+//     merchant could not be notified of. From these counts the checker detects a missing notice.
+//  12. A renewal (a later charge of a subscription) is a create that claims the renewal's name in place
+//     of a txid. A provider's token is encrypted in the record of its payment and decrypted only for a
+//     renewal's call.
 //
 // Callers: api (Service's methods), actors/account (Attempts), actors/subscription (Renew, Charge, Payment,
 // OnRenewal), cmd (New). Siblings never import each other: the providers, the directory, the admission of

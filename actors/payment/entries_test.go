@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// entries formats a transaction's entries, oldest first.
+// entries returns a transaction's entries as one text, oldest first; the first terminal's id is left out.
 func (f *fixture) entries(id ledger.ID) string {
 	f.t.Helper()
 	v := f.Journal.View()
@@ -47,8 +47,8 @@ func (f *fixture) setFee(fixed uint64) {
 	f.terminals = append([]*directory.Terminal{&terminalCopy}, f.terminals[1:]...)
 }
 
-// A debit beyond the partner's balance becomes debt. A credit first repays the
-// debt, and the return of that credit restores it.
+// A debit beyond the partner's balance becomes debt. A credit first repays the debt, and the return of that
+// credit restores the debt.
 func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 	f := open(t)
 	f.partner = &directory.Partner{Number: 2, Org: org, Active: true} // has no balance
@@ -76,13 +76,13 @@ func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 	}
 	const normalCard, takenBackCard = "4242424242424242", "4000000000000259"
 
-	f.setFee(100) // more than the amount, for a partner without a balance
+	f.setFee(100) // the fee exceeds the amount, and the partner has no balance
 	owingID := pay(payment.Payment, takenBackCard, 70)
 	checkEntries(owingID, "settle posted: Dr A:provider 70, Dr A:partner:2:receivable 30, Cr I:fees 100")
 	f.setFee(0)
 	checkEntries(pay(payment.Payment, normalCard, 10), "settle posted: Dr A:provider 10, Cr A:partner:2:receivable 10")
 	checkEntries(pay(payment.Payment, normalCard, 50), "settle posted: Dr A:provider 50, Cr L:partner:2:available 30, Cr A:partner:2:receivable 20")
-	f.setFee(100) // more than the amount, for a partner whose balance covers a part of it
+	f.setFee(100) // the fee exceeds the amount, and the partner's balance covers a part of the difference
 	checkEntries(pay(payment.Payment, normalCard, 60), "settle posted: Dr A:provider 60, Dr L:partner:2:available 30, Dr A:partner:2:receivable 10, Cr I:fees 100")
 	f.setFee(0)
 	chargedBackID := pay(payment.Payment, takenBackCard, 40)
@@ -90,7 +90,7 @@ func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 	checkEntries(pay(payment.Payout, normalCard, 25), "authorise pending: Dr L:partner:2:available 25, Cr A:provider:"+f.terminals[1].ID.String()+" 25; "+
 		"settle capture: Dr L:partner:2:available 25, Cr A:provider:"+f.terminals[1].ID.String()+" 25")
 
-	f.advance(time.Minute) // both payments are charged back, in the order of their ids
+	f.advance(time.Minute) // both payments are charged back, in the order of their random ids
 	firstReturn, secondReturn := returnOf(owingID), returnOf(chargedBackID)
 	firstEntries, secondEntries := f.entries(firstReturn), f.entries(secondReturn)
 	for _, isExpected := range []bool{
@@ -106,7 +106,7 @@ func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 	t.Errorf("the returns are\n%s\n%s", firstEntries, secondEntries)
 }
 
-// headroom returns the counter that keeps an asset's totals in range.
+// headroom returns how much of the range of an asset's totals is reserved.
 func (f *fixture) headroom(asset money.Asset) string {
 	f.t.Helper()
 	v := f.Journal.View()
@@ -118,8 +118,8 @@ func (f *fixture) headroom(asset money.Asset) string {
 	return amount.String()
 }
 
-// An intent reserves a part of the range of totals, in the asset of the chosen terminal. The
-// reservation is released if no money has moved, and stays otherwise.
+// Before a call, headroom (a part of the range of totals) is reserved in the chosen terminal's asset. It is
+// released if no money has moved, and stays reserved otherwise.
 func TestHeadroomIsReleasedOnlyIfNoMoneyMoved(t *testing.T) {
 	f := open(t)
 	for i, terminal := range f.terminals {

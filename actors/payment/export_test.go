@@ -24,7 +24,7 @@ func Reported(r actors.Report) any { return providerReport{r} }
 // receives the error of the reply.
 func (s *Service) SendCancel(c Command) <-chan error { return s.send(c, opCancel) }
 
-// SendRefund is SendCancel for a refund of everything that is left.
+// SendRefund is SendCancel for a refund of the whole amount that is not refunded yet.
 func (s *Service) SendRefund(c Command) <-chan error { return s.send(c, opRefund) }
 
 // SendContinue is SendCancel for a payer's credentials.

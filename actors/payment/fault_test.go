@@ -17,7 +17,7 @@ import (
 	"mizan/posting"
 )
 
-// failingSealer is a keyring that cannot seal.
+// failingSealer is a keyring that cannot encrypt a card (seal it).
 type failingSealer struct{ paymentactor.Sealer }
 
 func (failingSealer) SealCard(*secret.Card, []byte) ([]byte, error) { return nil, errors.New("no key") }
@@ -44,7 +44,7 @@ func TestCardThatCannotBeSealedIsNotStored(t *testing.T) {
 	f.wantStatus(repeated.Record.ID, payment.Rejected, "payer action expired")
 }
 
-// A waiting caller is answered at once if the actor panics after its decision is durable.
+// A waiting caller is answered at once if the actor panics after the decision is durable.
 func TestOperationIsAnsweredAtOnceIfItsActorPanics(t *testing.T) {
 	var shallPanic atomic.Bool
 	f := openWith(t, func(f *fixture) {
@@ -59,12 +59,12 @@ func TestOperationIsAnsweredAtOnceIfItsActorPanics(t *testing.T) {
 	shallPanic.Store(true)
 	_, err := f.Refund(amountCommand(id, 0))
 	f.wantRefusal(err, ledger.Internal)
-	f.advance(time.Minute) // the provider's answers say that the call never arrived, and it is sent again
+	f.advance(time.Minute) // the provider's answers say that the call never arrived, so it is sent
 	f.wantStatus(id, payment.Refunded, "")
 	f.wantSubmissions(id, actors.Refund, 1)
 }
 
-// Observers are called after a status is durable, and an observer's panic affects nothing else.
+// An observer is called only after a status is durable, so its panic does not change what is stored.
 func TestPanickingObserverHasNoEffect(t *testing.T) {
 	f := openWith(t, func(f *fixture) {
 		f.handling = time.Millisecond
@@ -86,7 +86,7 @@ func TestPanickingObserverHasNoEffect(t *testing.T) {
 }
 
 // fillTotals brings the partner's totals to a quarter of their range, where no command may begin. Each
-// step moves less than a quarter, counting debits and credits.
+// of the two steps moves less than a quarter, debits and credits together.
 func (f *fixture) fillTotals() {
 	f.t.Helper()
 	eighth := money.FromUint64(1)
@@ -165,7 +165,8 @@ func TestDecisionOnAStaleRecordIsMadeAgain(t *testing.T) {
 	}
 }
 
-// If the second decision on an operation panics, the operation is answered.
+// The writer refuses the first decision on an operation. If the second decision panics, the caller still
+// gets an answer.
 func TestOperationIsAnsweredIfItsSecondDecisionPanics(t *testing.T) {
 	f := open(t)
 	f.skipChecker = true

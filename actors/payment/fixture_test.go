@@ -53,14 +53,14 @@ type fixture struct {
 	accounts                    *account.Service
 	limits                      []*directory.Limit
 	breaker                     paymentactor.Breaker
-	blocked                     func(*directory.Payer) string // nil: no payer is blocked
+	blocked                     func(*directory.Payer) string // returns the kind of the matching block-list entry; nil: no payer is blocked
 	admission                   paymentactor.Admission
 	wrapAdmission               func(paymentactor.Admission) paymentactor.Admission // wraps the account service; nil: not wrapped
-	handling                    time.Duration
-	journalClosed               bool // the journal was closed early
-	skipRailComparison          bool // the simulator's log does not show what the rail did
-	mayGiveUpCharges            bool // charges that never reached the rail may be cancelled (onlyVoidsOfLostCharges)
-	skipChecker                 bool // the test has written records that no state machine would write
+	handling                    time.Duration                                       // how long due work may take in real time before it is handed out again
+	journalClosed               bool                                                // the journal was closed early
+	skipRailComparison          bool                                                // the simulator's log does not show what the rail did
+	mayGiveUpCharges            bool                                                // charges that never reached the rail may be cancelled (onlyVoidsOfLostCharges)
+	skipChecker                 bool                                                // the test has written records that no state machine would write
 	observe                     func(ledger.ID, payment.Status, *payment.Record)
 	canReachOperators           paymentactor.CanReachOperators
 	returnURL                   func(org, id ledger.ID, waitUntil time.Time) string
@@ -261,7 +261,7 @@ func (f *fixture) advance(d time.Duration) {
 	}
 }
 
-// balance returns "posted available / pending debits" of the partner.
+// balance returns the partner's available balance and its pending debits, as "balance / debits".
 func (f *fixture) balance() string {
 	f.t.Helper()
 	v := f.Journal.View()
@@ -289,6 +289,7 @@ func (f *fixture) statusPath(id ledger.ID) string {
 	return strings.Join(states, " ")
 }
 
+// callCount returns how often the simulator's log names a transaction.
 func (f *fixture) callCount(id ledger.ID) int {
 	log, err := os.ReadFile(filepath.Join(f.Dir, "simulator.log"))
 	if err != nil {
@@ -321,7 +322,8 @@ type terminalSettings struct {
 	*simulator.Params
 }
 
-// settingsOf returns the settings of a copy of the terminal. A caller may change them.
+// settingsOf returns the settings of a terminal for the caller to change. The terminal must be a copy;
+// settingsOf gives the copy parameters of its own.
 func settingsOf(t *directory.Terminal) terminalSettings {
 	var params simulator.Params
 	if shared, hasParams := t.Parameters.(*simulator.Params); hasParams {
@@ -331,9 +333,10 @@ func settingsOf(t *directory.Terminal) terminalSettings {
 	return terminalSettings{&t.Settings, &params}
 }
 
+// twoPhase makes a terminal hold money until a commit or cancel.
 func twoPhase(s terminalSettings) { s.TwoPhase, s.HoldTTL = true, directory.DefaultHoldTTL }
 
-// createWith creates a transaction from request after a change, and returns the caller's result.
+// createWith creates a transaction after change has modified its request, and returns the caller's result.
 func (f *fixture) createWith(kind payment.Type, card string, amount uint64, change func(*paymentactor.Create)) (paymentactor.Result, error) {
 	c := request(kind, card, amount, "")
 	c.Partner = f.partner

@@ -10,9 +10,9 @@ import (
 	"mizan/posting"
 )
 
-// Attempts calls fn with the attempts that the limits have counted for a partner since a time, the last
-// booked first, until fn returns false; it is an account.History. It reads all of the partner's
-// transactions that were booked since then.
+// Attempts is an account.History: it calls fn with the attempts that the velocity limits have counted for a
+// partner since a time, the last booked first, until fn returns false. To find them, it reads all of the
+// partner's transactions that were booked since that time.
 func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 	fn func(booked, at ledger.Micros, a *directory.Attempt) (more bool)) error {
 	view := s.rt.Journal.View()

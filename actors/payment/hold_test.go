@@ -21,6 +21,7 @@ func openTwoPhase(t *testing.T, configure func(*fixture)) *fixture {
 	})
 }
 
+// unchanged is passed as configure to leave a fixture as it is.
 func unchanged(*fixture) {}
 
 func TestCommitChargesAHeldPayment(t *testing.T) {
@@ -174,7 +175,8 @@ func TestSlowAuthorizationBecomesAHold(t *testing.T) {
 	f.wantStatus(id, payment.Charged, "")
 }
 
-// scriptedProvider is a provider whose answers to one operation a test sets.
+// scriptedProvider returns a provider that answers one operation with the outcomes in turn, and then always
+// with the last. The simulator answers all other operations.
 func scriptedProvider(operation actors.Operation, outcomes ...actors.Outcome) *fakeProvider {
 	provider := new(fakeProvider)
 	n := 0
@@ -189,8 +191,8 @@ func scriptedProvider(operation actors.Operation, outcomes ...actors.Outcome) *f
 	return provider
 }
 
-// answerInquiries sets the answers to inquiries about an operation; the simulator answers all other
-// inquiries.
+// answerInquiries makes the provider answer inquiries about one operation with the outcomes in turn, and then
+// always with the last. The simulator answers all other inquiries.
 func (r *fakeProvider) answerInquiries(operation actors.Operation, outcomes ...actors.Outcome) *fakeProvider {
 	n := 0
 	r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
@@ -204,6 +206,7 @@ func (r *fakeProvider) answerInquiries(operation actors.Operation, outcomes ...a
 	return r
 }
 
+// Outcomes of a fake provider.
 var (
 	lostAnswer = actors.Outcome{Verdict: payment.VerdictUnknown}
 	notFound   = actors.Outcome{Verdict: payment.VerdictNotFound}
@@ -224,12 +227,12 @@ func TestCommitRefusedByTheRailLeavesTheHold(t *testing.T) {
 
 func TestUnknownCommitIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 	for _, c := range []struct {
-		name      string
-		inquiries []actors.Outcome // answers to them
-		status    payment.Status
-		reason    string
-		balance   string
-		calls     int
+		name           string
+		inquiryAnswers []actors.Outcome
+		status         payment.Status
+		reason         string
+		balance        string
+		calls          int
 	}{
 		{"done", []actors.Outcome{done}, payment.Charged, "", "100070 / 0", 1},
 		{"pending, then done", []actors.Outcome{{Verdict: payment.VerdictPending, Again: time.Second}, done}, payment.Charged, "", "100070 / 0", 1},
@@ -237,7 +240,7 @@ func TestUnknownCommitIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 		{"never arrived, and is sent again under the same id", []actors.Outcome{notFound}, payment.Charged, "", "100070 / 0", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			provider := scriptedProvider(actors.Capture, lostAnswer, done).answerInquiries(actors.Capture, c.inquiries...)
+			provider := scriptedProvider(actors.Capture, lostAnswer, done).answerInquiries(actors.Capture, c.inquiryAnswers...)
 			f := openTwoPhase(t, func(f *fixture) { f.useProvider(provider) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			if r := f.mustRecord(f.Commit(amountCommand(id, 0))); r.Status != payment.PaymentHeld {
@@ -287,7 +290,7 @@ func TestHoldDoesNotExpireDuringACommit(t *testing.T) {
 	f.wantStatus(id, payment.Charged, "")
 }
 
-// The rail may have captured the amount of a commit that seemed to be lost.
+// A commit that seemed to be lost may have captured its amount at the rail.
 func TestHoldCapturedByALostCommitIsChargedForItsAmount(t *testing.T) {
 	provider := new(fakeProvider)
 	provider.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {

@@ -134,7 +134,7 @@ func TestHostedPaymentWithoutATerminalIsRejectedAndItsCardWiped(t *testing.T) {
 	}
 }
 
-// If the payer names a route that is not offered, the payment keeps waiting for its payer.
+// If the payer names a route (a rail) that is not offered, the payment keeps waiting for its payer.
 func TestUnofferedRouteLeavesTheHostedPaymentWaiting(t *testing.T) {
 	f := open(t)
 	id := f.createHosted("").Record.ID
@@ -169,7 +169,7 @@ func TestUnofferedRouteLeavesTheHostedPaymentWaiting(t *testing.T) {
 	f.wantSubmissions(id, actors.Pay, 1)
 }
 
-// withHighMinimum returns a copy of the terminal that accepts no small amounts.
+// withHighMinimum returns only a copy of the terminal, which accepts no small amounts.
 func withHighMinimum(terminal *directory.Terminal) []*directory.Terminal {
 	terminalCopy, minimum := *terminal, money.FromUint64(1_000_000)
 	terminalCopy.Settings.MinAmount = &minimum

@@ -21,7 +21,7 @@ import (
 // takes that long.
 const patience = 2 * time.Minute
 
-// fakeProvider is a provider that a test controls.
+// fakeProvider is a provider that a test controls. Where a function is nil, the wrapped provider is asked.
 type fakeProvider struct {
 	actors.Provider
 	submit    func(ctx context.Context, call *actors.Call) actors.Outcome
@@ -146,8 +146,8 @@ func TestRestartDoesNotHastenTheInquiryAfterUnknownReference(t *testing.T) {
 	}
 }
 
-// If the pool is full, the inquiry is made later. If it were lost, its transaction would wait until the
-// next restart.
+// If the runtime's pool of goroutines is full, the inquiry is made later. If the inquiry were lost,
+// its transaction would wait until the next restart.
 func TestInquiryIsMadeLaterIfThePoolIsFull(t *testing.T) {
 	provider := &fakeProvider{
 		submit: func(context.Context, *actors.Call) actors.Outcome {
@@ -178,7 +178,7 @@ func TestInquiryIsMadeLaterIfThePoolIsFull(t *testing.T) {
 	}
 }
 
-// wakeAtDueInstant wakes a transaction at its due instant.
+// wakeAtDueInstant wakes a transaction's actor, as if the due instant had come.
 func (f *fixture) wakeAtDueInstant(id ledger.ID) {
 	f.t.Helper()
 	result, err := f.Read(org, 1, id)
@@ -237,7 +237,7 @@ func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind      payment.Type
 		configure func(*fixture)
-		want      payment.Status
+		want      payment.Status // empty: nothing was stored, and a repeated create is charged
 	}{
 		"a look-up of the terminal panics": {payment.Payment, func(f *fixture) { f.onTerminalLookup = newOnePanic() }, payment.Failed},
 		"the admission panics":             {payment.Payout, func(f *fixture) { f.admission = callOnCount(newOnePanic()) }, ""},
@@ -273,6 +273,8 @@ func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 	}
 }
 
+// callOnCount is an Admission that admits everything. It calls the function before it counts an attempt or
+// admits a payout.
 type callOnCount func()
 
 func (a callOnCount) Count(_ ledger.ID, _ int64, _ []*directory.Limit, _ ledger.Micros, _ *directory.Attempt, _ func() (bool, error),
@@ -398,16 +400,16 @@ func TestCardIsWipedOnEveryPath(t *testing.T) {
 		kind      payment.Type
 		configure func(*fixture)
 		change    func(*paymentactor.Create)
-		before    func(*fixture)
+		prepare   func(*fixture)
 	}{
 		"charged":              {kind: payment.Payment},
-		"paid":                 {kind: payment.Payout},
+		"a charged payout":     {kind: payment.Payout},
 		"refused at once":      {kind: payment.Payment, change: func(c *paymentactor.Create) { c.Request.ReturnURL = "" }},
-		"no terminal":          {kind: payment.Payment, before: func(f *fixture) { f.terminals = nil }},
+		"no terminal":          {kind: payment.Payment, prepare: func(f *fixture) { f.terminals = nil }},
 		"insufficient balance": {kind: payment.Payout, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
 		"the writer refuses":   {kind: payment.Payout, configure: func(f *fixture) { f.admission = callOnCount(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
-		"the txid is taken":    {kind: payment.Payment, before: func(f *fixture) { f.create(payment.Payment, "4242424242424242", 70, "taken") }},
-		"the pool is full":     {kind: payment.Payment, configure: func(f *fixture) { f.createWait = 50 * time.Millisecond }, before: fillPool},
+		"the txid is taken":    {kind: payment.Payment, prepare: func(f *fixture) { f.create(payment.Payment, "4242424242424242", 70, "taken") }},
+		"the pool is full":     {kind: payment.Payment, configure: func(f *fixture) { f.createWait = 50 * time.Millisecond }, prepare: fillPool},
 		"an adapter panics": {kind: payment.Payment, configure: func(f *fixture) {
 			f.useProvider(&fakeProvider{submit: func(context.Context, *actors.Call) actors.Outcome { panic("a bug") }})
 		}},
@@ -415,7 +417,7 @@ func TestCardIsWipedOnEveryPath(t *testing.T) {
 			f.createWait = 50 * time.Millisecond
 			f.onTerminalLookup = func() { f.terminals = nil }
 		}},
-		"the journal is closed": {kind: payment.Payout, configure: func(f *fixture) { f.admission = callOnCount(func() {}) }, before: func(f *fixture) { f.closeJournal() }},
+		"the journal is closed": {kind: payment.Payout, configure: func(f *fixture) { f.admission = callOnCount(func() {}) }, prepare: func(f *fixture) { f.closeJournal() }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := openWith(t, func(f *fixture) {
@@ -423,8 +425,8 @@ func TestCardIsWipedOnEveryPath(t *testing.T) {
 					c.configure(f)
 				}
 			})
-			if c.before != nil {
-				c.before(f)
+			if c.prepare != nil {
+				c.prepare(f)
 			}
 			create := request(c.kind, "4242424242424242", 70, "taken")
 			create.Partner = f.partner
@@ -448,7 +450,7 @@ func TestCardIsWipedOnEveryPath(t *testing.T) {
 	}
 }
 
-// closeJournal closes the store under the runtime, once.
+// closeJournal closes the store while the runtime still uses it.
 func (f *fixture) closeJournal() {
 	if err := f.Journal.Close(); err != nil {
 		f.t.Error(err)

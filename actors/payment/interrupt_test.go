@@ -11,13 +11,13 @@ import (
 	"mizan/ledger/payment"
 )
 
-// flaky wraps the simulator. Its Submit never returns, as if the process had died: before the call reaches
-// the simulator, or after it.
+// flaky wraps the simulator. Its Submit never returns, as if the process had died: either before the
+// call reaches the simulator, or after that.
 type flaky struct {
 	actors.Provider
 	before, after bool
-	reached       chan ledger.ID
-	forever       chan struct{}
+	reached       chan ledger.ID // gets the reference of the call that does not return
+	forever       chan struct{}  // closed at the end of the test
 	change        func(*paymentactor.Create)
 }
 
@@ -119,7 +119,7 @@ func TestCallWhoseAnswerWasLostIsInquiredAndNeverRepeated(t *testing.T) {
 	}
 }
 
-// panickingProvider panics in the middle of a call.
+// panickingProvider panics after a call has reached the simulator.
 type panickingProvider struct{ actors.Provider }
 
 func (b panickingProvider) Submit(ctx context.Context, call *actors.Call) actors.Outcome {

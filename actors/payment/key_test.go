@@ -42,7 +42,7 @@ func TestCreateRepeatedWithItsKeyGetsTheFirstReply(t *testing.T) {
 }
 
 // The key is checked before the txid, so a repeated request gets the first reply even if a later check
-// would refuse it.
+// would refuse the repetition.
 func TestRejectedCreateClaimsItsKey(t *testing.T) {
 	f := open(t)
 	pay := func(text string) (paymentactor.Result, error) {
@@ -87,8 +87,8 @@ func TestOperationRepeatedWithItsKeyHasOneEffect(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		card      string
-		settings  func(*fixture)
-		do        func(f *fixture, c paymentactor.Command) (paymentactor.Result, error)
+		configure func(*fixture)
+		operate   func(f *fixture, c paymentactor.Command) (paymentactor.Result, error)
 		operation actors.Operation
 		status    payment.Status
 	}{
@@ -109,9 +109,11 @@ func TestOperationRepeatedWithItsKeyHasOneEffect(t *testing.T) {
 		}, actors.Complete, payment.Charged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openWith(t, c.settings)
+			f := openWith(t, c.configure)
 			id := f.create(payment.Payment, c.card, 70, "").Record.ID
-			results, errs := race(func(int) (paymentactor.Result, error) { return c.do(f, withKey(partnerCommand(id), newKey("k", "a"))) })
+			results, errs := race(func(int) (paymentactor.Result, error) {
+				return c.operate(f, withKey(partnerCommand(id), newKey("k", "a")))
+			})
 			firstReplies := 0
 			for i, r := range results {
 				if errs[i] != nil || r.Record.Status != c.status {
@@ -126,11 +128,11 @@ func TestOperationRepeatedWithItsKeyHasOneEffect(t *testing.T) {
 			}
 			f.wantSubmissions(id, c.operation, 1)
 			f.restart()
-			repetition, err := c.do(f, withKey(partnerCommand(id), newKey("k", "a")))
+			repetition, err := c.operate(f, withKey(partnerCommand(id), newKey("k", "a")))
 			if f.mustRecord(repetition, err); !repetition.Replay {
 				t.Error("after a restart it is no replay")
 			}
-			_, err = c.do(f, withKey(partnerCommand(id), newKey("k", "b")))
+			_, err = c.operate(f, withKey(partnerCommand(id), newKey("k", "b")))
 			f.wantRefusal(err, ledger.Conflict)
 			f.wantSubmissions(id, c.operation, 1)
 		})
@@ -197,7 +199,7 @@ func TestRepetitionOfARefusedCancelIsRefused(t *testing.T) {
 	f.wantSubmissions(id, actors.Void, 1)
 }
 
-// The card of a repeated request is wiped, as is the first request's.
+// The cards of a request and of its repetition are both wiped.
 func TestCardOfARepeatedRequestIsWiped(t *testing.T) {
 	f := open(t)
 	for range 2 {

@@ -17,20 +17,20 @@ import (
 	"mizan/posting"
 )
 
-// killer ends the process at some of its points: after a Change has become durable and before its
-// consequences, and before and after each call and each inquiry of the provider.
+// killer stops the process at chosen points, as a kill does. There is a point after each status has become
+// durable and before its consequences, and before and after each call and each inquiry of the provider.
 type killer struct {
-	mu      sync.Mutex
-	at      map[int]bool // guarded by mu: points at which to kill
-	points  int          // guarded by mu: number of points passed so far
-	reached chan struct{}
-	forever chan struct{}
+	mu         sync.Mutex
+	killPoints map[int]bool  // guarded by mu: points at which to kill
+	points     int           // guarded by mu: number of points passed so far
+	reached    chan struct{} // gets a value when a kill point is reached
+	forever    chan struct{} // closed at the end of the test
 }
 
-func (k *killer) point() {
+func (k *killer) passPoint() {
 	k.mu.Lock()
 	k.points++
-	isKillPoint := k.at[k.points]
+	isKillPoint := k.killPoints[k.points]
 	k.mu.Unlock()
 	if !isKillPoint {
 		return
@@ -56,16 +56,16 @@ type killingProvider struct {
 }
 
 func (d killingProvider) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
-	d.point()
+	d.passPoint()
 	o := d.Provider.Submit(ctx, call)
-	d.point()
+	d.passPoint()
 	return o
 }
 
 func (d killingProvider) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
-	d.point()
+	d.passPoint()
 	o := d.Provider.Inquire(ctx, q)
-	d.point()
+	d.passPoint()
 	return o
 }
 
@@ -76,7 +76,7 @@ type script struct {
 	id ledger.ID
 }
 
-// requestUntilAnswered makes a request, and repeats it after a kill.
+// requestUntilAnswered makes a request, and repeats it after each kill until it is answered.
 func (s *script) requestUntilAnswered(name string, request func(*paymentactor.Service, actors.Key) (paymentactor.Result, error)) {
 	s.t.Helper()
 	type answer struct {
@@ -128,8 +128,8 @@ func (s *script) advance(d time.Duration) {
 	}
 }
 
-// restartAfterKill abandons this process and starts another. An abandoned runtime must not move the
-// next one's clock.
+// restartAfterKill abandons the killed runtime and starts another, with a clock of its own, which the
+// abandoned runtime can't move.
 func (s *script) restartAfterKill() {
 	for wasKilled := true; wasKilled; {
 		now := s.fixture.Clock.Now()
@@ -161,7 +161,7 @@ func (s *script) create(kind payment.Type, card string, change func(*paymentacto
 	s.advance(25 * time.Second)
 }
 
-// approve makes the payer approve the published action, if it has survived.
+// approve makes the payer approve the published action, if the record still has one, and return.
 func (s *script) approve() {
 	if r := s.readRecord(s.id); r.Status == payment.ActionRequired && r.Action.URL+r.Action.Page != "" {
 		s.answerChallenge(s.id, true)
@@ -193,13 +193,13 @@ func refundRequest(amount uint64) func(*paymentactor.Service, paymentactor.Comma
 	}
 }
 
-// scripts are sequences of requests about one transaction, with its final state if there is no kill.
+// scripts are sequences of requests about one transaction, with the transaction's final state if there is no kill.
 var scripts = []struct {
-	name      string
-	configure func(*fixture)
-	run       func(*script)
-	final     payment.Status
-	balance   string
+	name         string
+	configure    func(*fixture)
+	run          func(*script)
+	finalStatus  payment.Status
+	finalBalance string
 }{
 	{"a password, a hold, a commit of part, two refunds", func(f *fixture) { f.changeTerminal(0, twoPhase) }, func(s *script) {
 		s.create(payment.Payment, password, nil)
@@ -261,21 +261,21 @@ var scripts = []struct {
 	}, payment.Failed, "100000 / 0"},
 }
 
-// killedAt runs a script in a fixture that is killed at some points, until its transactions have ended,
-// and returns the number of points passed. The witness checks the invariants (no call is made twice, or
-// without its intent). checkAtEnd checks that all transactions have ended and that the books agree with
-// the simulator's log.
+// runKilledAt runs script i in a fixture that is killed at the given points, and returns the number of points
+// passed. During the run the fixture's witness checks that no call is made twice, or before its intent is
+// durable. At the end checkAtEnd checks that all transactions have ended and that the ledger agrees with the
+// simulator's log.
 func runKilledAt(t *testing.T, i int, killPoints ...int) (points int) {
 	scenario := &scripts[i]
-	killing := &killer{at: make(map[int]bool), reached: make(chan struct{}), forever: make(chan struct{})}
+	killing := &killer{killPoints: make(map[int]bool), reached: make(chan struct{}), forever: make(chan struct{})}
 	for _, point := range killPoints {
-		killing.at[point] = true
+		killing.killPoints[point] = true
 	}
 	f := openWith(t, func(f *fixture) {
 		if len(killPoints) > 0 {
 			f.createWait = 50 * time.Millisecond // a request whose reply is lost by a kill waits only briefly
 		}
-		f.observe = func(ledger.ID, payment.Status, *payment.Record) { killing.point() }
+		f.observe = func(ledger.ID, payment.Status, *payment.Record) { killing.passPoint() }
 		f.wrapProvider = func(p actors.Provider) actors.Provider { return killingProvider{p, p.(reportScheduler), killing} }
 		f.limits = limitsFilledBy(70)
 		scenario.configure(f)
@@ -302,9 +302,9 @@ func runKilledAt(t *testing.T, i int, killPoints ...int) (points int) {
 		t.Errorf("%d transactions", transactionCount)
 	}
 	if len(killPoints) == 0 {
-		f.wantBalance(scenario.balance)
-		if got := s.status(); got != scenario.final {
-			t.Errorf("it ends as %s, want %s", got, scenario.final)
+		f.wantBalance(scenario.finalBalance)
+		if got := s.status(); got != scenario.finalStatus {
+			t.Errorf("it ends as %s, want %s", got, scenario.finalStatus)
 		}
 	}
 	return killing.pointsPassed()
@@ -314,12 +314,12 @@ func TestKillAtAnyPointCausesNoSecondCall(t *testing.T) {
 	for i := range scripts {
 		t.Run(scripts[i].name, func(t *testing.T) {
 			points := 0
-			t.Run("undisturbed", func(t *testing.T) { points = runKilledAt(t, i) })
+			t.Run("not killed", func(t *testing.T) { points = runKilledAt(t, i) })
 			if points < 5 {
 				t.Errorf("only %d points", points)
 			}
 			firstPoint, step := 1, 1
-			if testing.Short() { // for a data race any points suffice; make test tries all of them
+			if testing.Short() { // a short run looks for data races, for which any points suffice; make test tries all of them
 				firstPoint, step = 1+newRandom(t).IntN(3), 3
 			}
 			for killPoint := firstPoint; killPoint <= points; killPoint += step {

@@ -22,9 +22,10 @@ func (f *fixture) reportAndWait(id ledger.ID, kind actors.Reported, reason strin
 	f.Runtime.Quiesce()
 }
 
+// Entries of a settlement that came after the transaction's end: of its money, and of the return of that money.
 const (
-	suspenseEntry   = "settle_late posted: Dr A:provider 70, Cr L:suspense:1 70"
-	returnEntry = "gave_back posted: Cr A:provider 70, Dr L:suspense:1 70"
+	suspenseEntry = "settle_late posted: Dr A:provider 70, Cr L:suspense:1 70"
+	returnEntry   = "gave_back posted: Cr A:provider 70, Dr L:suspense:1 70"
 )
 
 func TestLateSettlementIsHeldInSuspenseAndReturned(t *testing.T) {
@@ -77,7 +78,7 @@ func TestLostReturnOfMoneyInSuspenseIsInquired(t *testing.T) {
 	f.wantSubmissions(id, actors.Refund, 1)
 }
 
-// A payout that settles after it was given up cannot be returned.
+// A payout that settles after its rejection cannot be returned.
 func TestLatePayoutStaysInSuspense(t *testing.T) {
 	f := openWith(t, func(f *fixture) { f.useProvider(new(fakeProvider)) })
 	id := f.create(payment.Payout, "4000000000000002", 70, "").Record.ID
@@ -93,11 +94,11 @@ func TestLatePayoutStaysInSuspense(t *testing.T) {
 // A rail's report that arrives during a call is handled after the call.
 func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		void    actors.Outcome
-		inquiry actors.Outcome // answer to inquiries
-		status  payment.Status
-		booked  []string
+		name          string
+		voidOutcome   actors.Outcome
+		inquiryAnswer actors.Outcome
+		status        payment.Status
+		entries       []string
 	}{
 		{"the void succeeds", done, done, payment.Failed, []string{suspenseEntry, returnEntry}},
 		{"the void's outcome is unknown, then it succeeded", lostAnswer, done, payment.Failed, []string{suspenseEntry, returnEntry}},
@@ -114,11 +115,11 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 				case actors.Void:
 					submitted <- call.Reference
 					<-resume
-					return c.void
+					return c.voidOutcome
 				}
 				return provider.Provider.Submit(ctx, call)
 			}
-			provider.inquire = func(context.Context, *actors.Question) actors.Outcome { return c.inquiry }
+			provider.inquire = func(context.Context, *actors.Question) actors.Outcome { return c.inquiryAnswer }
 			f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			cancelReply := f.SendCancel(partnerCommand(id))
@@ -130,7 +131,7 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 			if got := f.readRecord(id).Status; got != c.status {
 				t.Errorf("%s", got)
 			}
-			f.wantEntries(id, c.booked...)
+			f.wantEntries(id, c.entries...)
 		})
 	}
 }
@@ -179,15 +180,15 @@ func TestReportFromAnotherTerminalIsIgnored(t *testing.T) {
 	f.wantStatus(id, payment.Charged, "")
 }
 
-// The return waits for the result of a refund in progress, and covers only the amount that has not been
-// refunded.
+// If the rail takes a payment back during a refund, the return waits for the refund's result. It covers only
+// the amount that has not been refunded.
 func TestReversalDuringARefundReturnsTheRest(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		refund  actors.Outcome
-		inquiry actors.Outcome // answer to the inquiry about the refund
-		amount  uint64         // of the return
-		booked  string
+		name          string
+		refundOutcome actors.Outcome
+		inquiryAnswer actors.Outcome
+		returnAmount  uint64
+		entry         string
 	}{
 		{"the refund succeeds later", actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
 		{"the refund is refused later", actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, actors.Outcome{Verdict: payment.VerdictRefused}, 70,
@@ -196,7 +197,7 @@ func TestReversalDuringARefundReturnsTheRest(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := openWith(t, func(f *fixture) {
-				f.useProvider(scriptedProvider(actors.Refund, c.refund).answerInquiries(actors.Refund, c.inquiry))
+				f.useProvider(scriptedProvider(actors.Refund, c.refundOutcome).answerInquiries(actors.Refund, c.inquiryAnswer))
 			})
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			f.mustRecord(f.Refund(amountCommand(id, 30)))
@@ -210,10 +211,10 @@ func TestReversalDuringARefundReturnsTheRest(t *testing.T) {
 				t.Errorf("reversed for %+v", r.Failure)
 			}
 			returnRecord := f.wantStatus(r.ReturnID, payment.Charged, "")
-			if returnRecord.Type != payment.Payout || returnRecord.Amount != money.FromUint64(c.amount) || string(returnRecord.MerchantMeta) != `{"reversal_of":"`+id.String()+`"}` {
+			if returnRecord.Type != payment.Payout || returnRecord.Amount != money.FromUint64(c.returnAmount) || string(returnRecord.MerchantMeta) != `{"reversal_of":"`+id.String()+`"}` {
 				t.Errorf("the return is %+v", returnRecord)
 			}
-			f.wantEntries(r.ReturnID, c.booked)
+			f.wantEntries(r.ReturnID, c.entry)
 			f.wantBalance("100000 / 0")
 			_, err := f.Refund(amountCommand(id, 0))
 			f.wantRefusal(err, ledger.NotReversible)
@@ -233,7 +234,6 @@ func TestReversalAfterAFullRefundReturnsNothing(t *testing.T) {
 	}
 }
 
-// A chargeback after a partial capture returns the captured amount.
 func TestReversalAfterAPartialCommitReturnsTheCapturedAmount(t *testing.T) {
 	f := openTwoPhase(t, unchanged)
 	id := f.create(payment.Payment, "4000000000000259", 70, "").Record.ID

@@ -63,8 +63,8 @@ func (f *fixture) wantAdmitted(admitted, breached int) {
 	}
 }
 
-// Of a hundred concurrent attempts of all kinds, exactly as many pass as the limit allows, even with a
-// restart in between.
+// Of a hundred concurrent attempts, exactly as many are admitted as the limit allows, even with a restart
+// in between.
 func TestVelocityLimitAdmitsItsCountOfConcurrentAttempts(t *testing.T) {
 	const maxAttempts = 30
 	for name, attempt := range map[string]func(*fixture, ledger.ID){
@@ -140,7 +140,7 @@ func TestKillAtAFullLimitAdmitsNoFurtherAttempt(t *testing.T) {
 	f.advance(time.Minute) // the provider's answers say that the calls never arrived
 	f.wantUsage(dailyVolume, "", "0 0 300")
 	concurrently(2*maxPayments, pay)
-	f.wantAdmitted(2*maxPayments, 3*maxPayments) // velocity allowed 120 of the 150 attempts; the volume had room for 30 of them before the kill and 30 after it
+	f.wantAdmitted(2*maxPayments, 3*maxPayments) // velocity allowed 120 of the 150 attempts; the volume had room for 30 of them before the kill and for 30 after the kill
 	f.wantUsage(velocity, "", "150 0")
 	f.wantUsage(dailyVolume, "", "300 0 0")
 }
@@ -204,7 +204,7 @@ func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
 		checkVolumes()
 	}
 	c.mu.Lock()
-	c.calm = true
+	c.isCalm = true
 	c.mu.Unlock()
 	f.waitUntil("all of them have ended", func() bool {
 		f.advance(24 * time.Hour)
@@ -229,8 +229,8 @@ type controlledAdmission struct {
 	paymentactor.Admission
 	mu        sync.Mutex
 	release   chan struct{} // guarded by mu: counting waits until it is closed; nil: counting does not wait
-	waited    bool          // guarded by mu: an attempt has waited for release
-	failed    error         // guarded by mu: error with which counting fails; nil: it succeeds
+	hasWaited bool          // guarded by mu: an attempt has waited for release
+	failure   error         // guarded by mu: error with which counting fails; nil: it succeeds
 	uncounted int           // guarded by mu: number of attempts that were subtracted again
 }
 
@@ -238,8 +238,8 @@ type controlledAdmission struct {
 func (c *controlledAdmission) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
 	isRepetition func() (bool, error), answer func(*directory.Limit, error)) {
 	c.mu.Lock()
-	release, failure := c.release, c.failed
-	c.waited = c.waited || release != nil
+	release, failure := c.release, c.failure
+	c.hasWaited = c.hasWaited || release != nil
 	c.mu.Unlock()
 	go func() {
 		if release != nil {
@@ -261,16 +261,16 @@ func (c *controlledAdmission) Uncount(org ledger.ID, partner int64, limits []*di
 	c.Admission.Uncount(org, partner, limits, at, a)
 }
 
-func (c *controlledAdmission) counting() bool {
+func (c *controlledAdmission) hasBegunCounting() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.waited
+	return c.hasWaited
 }
 
-func (c *controlledAdmission) set(release chan struct{}, failure error) {
+func (c *controlledAdmission) setCounting(release chan struct{}, failure error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.release, c.failed = release, failure
+	c.release, c.failure = release, failure
 }
 
 func openWithControlledAdmission(t *testing.T, limits ...*directory.Limit) (*fixture, *controlledAdmission) {
@@ -291,7 +291,7 @@ func TestUncountableAttemptStoresNothing(t *testing.T) {
 	f, admission := openWithControlledAdmission(t, velocity)
 	hostedID := f.createHosted("").Record.ID
 	errBroken := errors.New("the store can't be read")
-	admission.set(nil, errBroken)
+	admission.setCounting(nil, errBroken)
 	if _, err := f.tryCreate(payment.Payment, "order"); !errors.Is(err, errBroken) {
 		t.Errorf("a create: %v", err)
 	}
@@ -301,7 +301,7 @@ func TestUncountableAttemptStoresNothing(t *testing.T) {
 	if r := f.readRecord(hostedID); !r.AwaitsPayer() || r.CardBIN != "" {
 		t.Errorf("%s with card %q", r.Status, r.CardBIN)
 	}
-	admission.set(nil, nil)
+	admission.setCounting(nil, nil)
 	if r := f.mustRecord(f.tryCreate(payment.Payment, "order")); r.Status != payment.Charged {
 		t.Errorf("%s %q", r.Status, failureText(r.Failure))
 	}
@@ -318,9 +318,9 @@ func TestExpiryDuringTheCountingOfAnAttemptIsHandledLater(t *testing.T) {
 	f, admission := openWithControlledAdmission(t, velocity)
 	hostedID := f.createHosted("").Record.ID
 	release := make(chan struct{})
-	admission.set(release, errors.New("the store can't be read"))
+	admission.setCounting(release, errors.New("the store can't be read"))
 	answer := f.SendContinue(cardContinue(hostedID, good))
-	f.waitUntil("it is being counted", admission.counting)
+	f.waitUntil("it is being counted", admission.hasBegunCounting)
 	if err := f.Runtime.Advance(f.Clock.Now().Add(31 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
@@ -331,17 +331,17 @@ func TestExpiryDuringTheCountingOfAnAttemptIsHandledLater(t *testing.T) {
 	f.wantStatus(hostedID, payment.Rejected, "payer action expired")
 }
 
-// Two pages of one payer use the same key: the second request does not count as an attempt.
+// Two requests of one payer have the same idempotency key: the second does not count as an attempt.
 func TestContinueWithAClaimedKeyIsNoAttempt(t *testing.T) {
 	velocity := limit(directory.Velocity, 3, nil)
 	f, admission := openWithControlledAdmission(t, velocity)
 	firstContinue, secondContinue := cardContinue(f.createHosted("").Record.ID, good), cardContinue(f.createHosted("").Record.ID, good)
 	firstContinue.Key, secondContinue.Key = newKey("same", "same"), newKey("same", "same")
 	release := make(chan struct{})
-	admission.set(release, nil)
+	admission.setCounting(release, nil)
 	secondReply := f.SendContinue(secondContinue)
-	f.waitUntil("it is being counted", admission.counting)
-	admission.set(nil, nil)
+	f.waitUntil("it is being counted", admission.hasBegunCounting)
+	admission.setCounting(nil, nil)
 	f.mustRecord(f.Continue(firstContinue))
 	close(release)
 	mustReturnSoon(t, "the second", func() { <-secondReply })
@@ -355,7 +355,7 @@ func TestContinueWithAClaimedKeyIsNoAttempt(t *testing.T) {
 	f.wantUsage(velocity, "", "1 2")
 }
 
-// A rejected attempt is stored with the network on which it was screened, its terminal's.
+// A rejected attempt is stored with the network of its terminal, on which it was screened.
 func TestRejectedAttemptCountsOnTheNetworkOfItsTerminal(t *testing.T) {
 	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	velocity := limit(directory.Velocity, 1, func(l *directory.Limit) { l.Asset = tron })

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// openWithFailover returns a fixture with three terminals, of which the first refuses every payment, so
-// that the others are tried in turn. limits returns the limits for these terminals.
+// openWithFailover returns a fixture with three terminals. The first refuses every payment, so that the
+// others are tried in turn. limits returns the limits for these terminals.
 func openWithFailover(t *testing.T, limits func(ids [3]ledger.ID) []*directory.Limit) (f *fixture, ids [3]ledger.ID) {
 	f = openWith(t, func(f *fixture) {
 		f.changeTerminal(0, withOutcome(simulator.FailRejected, 1))
@@ -161,8 +161,8 @@ func TestInactiveMerchantTakesNoHostedPayments(t *testing.T) {
 	f.wantStatus(id, payment.Charged, "")
 }
 
-// Attempts counted in memory and attempts read from the store are the same, even if the clock moves in
-// between.
+// For a changed limit, attempts are counted again from the store. The result is the same as in memory, even
+// if the clock moves between an attempt and its storage.
 func TestChangedLimitCountsAFailoverOnce(t *testing.T) {
 	var ids [3]ledger.ID
 	var velocity *directory.Limit

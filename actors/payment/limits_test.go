@@ -20,10 +20,11 @@ import (
 	"mizan/ledger/payment"
 )
 
+// Cards of the simulator: two that are charged, and one that is declined.
 const (
-	good     = "4242424242424242"
-	otherCard  = "5555555555554444"
-	declined = "4000000000000002"
+	good      = "4242424242424242"
+	otherCard = "5555555555554444"
+	declined  = "4000000000000002"
 )
 
 // limit returns a limit on all transactions in usd of the fixture's partner. For a velocity limit the maximum
@@ -47,8 +48,8 @@ func openWithLimits(t *testing.T, limits ...*directory.Limit) *fixture {
 	return openWith(t, func(f *fixture) { f.limits = limits })
 }
 
-// wantUsage checks a limit's usage: "used reserved remaining" of a volume, "used remaining" of a
-// velocity.
+// wantUsage checks a limit's usage and returns it. For a volume limit, want is "used reserved remaining"; for
+// a velocity limit, "count remaining".
 func (f *fixture) wantUsage(l *directory.Limit, subject string, want string) directory.Usage {
 	f.t.Helper()
 	usage, err := f.accounts.Usage(context.Background(), l, subject)
@@ -199,7 +200,7 @@ func TestVelocityCountsEveryAttemptInASlidingWindow(t *testing.T) {
 	f.wantUsage(velocity, "", "4 0")
 	f.advance(21 * time.Second) // the first attempt has left the window
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: velocity")
-	f.advance(40 * time.Second) // the attempts at 40 s have left it too, and only the one at 61 s is in it
+	f.advance(40 * time.Second) // the attempts at 40 s have left the window too; it has only the attempt at 61 s
 	usage := f.wantUsage(velocity, "", "1 2")
 	if want := start.Add(121 * time.Second); usage.Resets.Time().Before(want) || usage.Resets.Time().After(want.Add(time.Second)) {
 		t.Errorf("resets at %v, want %v", usage.Resets.Time(), want)
@@ -373,8 +374,8 @@ func TestBlockedPayerIsRejectedWithTheKindOfTheEntry(t *testing.T) {
 	f.wantCreated(otherCard, 50, payment.Rejected, "no terminal available") // the terminal is checked before the limit
 }
 
-// Repetitions of stored requests do not count, so they reject no other payment, even if many come at
-// once.
+// Repetitions of stored requests do not count, so no other payment is rejected because of them, even if many
+// come at once.
 func TestRepetitionsNeverRejectAnotherPayment(t *testing.T) {
 	velocity := limit(directory.Velocity, 2, nil)
 	f := openWithLimits(t, velocity)

@@ -32,21 +32,21 @@ type caller struct {
 	isCancel     bool // the request is a cancel; if the charge has settled, the reply is the error NotReversible
 }
 
-// The phases of a request. The phase changes once: either the actor begins the request or the caller
-// gives it up.
+// The phases of a request. The phase changes once: either the actor begins the request, or its caller
+// gives the request up.
 const (
-	notBegun int32 = iota
-	begun
-	givenUp
+	phaseNotBegun int32 = iota
+	phaseBegun
+	phaseGivenUp
 )
 
 // begin marks the request as begun; false if its caller has given it up.
 func (c *caller) begin() bool {
-	return c.phase.CompareAndSwap(notBegun, begun) || c.phase.Load() == begun
+	return c.phase.CompareAndSwap(phaseNotBegun, phaseBegun) || c.phase.Load() == phaseBegun
 }
 
 // giveUp marks the request as given up; false if it has begun.
-func (c *caller) giveUp() bool { return c.phase.CompareAndSwap(notBegun, givenUp) }
+func (c *caller) giveUp() bool { return c.phase.CompareAndSwap(phaseNotBegun, phaseGivenUp) }
 
 func newCaller() *caller { return &caller{reply: make(chan reply, 1)} }
 
@@ -84,7 +84,7 @@ func (m *create) Refuse(err error) {
 // LogValue implements slog.LogValuer.
 func (m *create) LogValue() slog.Value { return slog.StringValue("create " + m.id.String()) }
 
-// await asks for the first outcome.
+// await asks for a transaction's first outcome.
 type await struct{ *caller }
 
 // Refuse implements actors.Refusable.
@@ -113,7 +113,7 @@ func (providerAnswer) Expected() {}
 // providerReport is a rail's report that was not requested.
 type providerReport struct{ actors.Report }
 
-// failure returns the rail's reason, bounded.
+// failure returns the rail's reason, with its length bounded.
 func (m *providerReport) failure() payment.Failure { return boundedFailure(m.Failure) }
 
 // Lasting implements actors.Lasting: the rail does not send a report again.

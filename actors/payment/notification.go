@@ -15,20 +15,20 @@ import (
 	"mizan/posting"
 )
 
-// changeableFields has the fields of a notification that may change in the record later. So a notice
-// stores their values.
+// changeableFields has the fields of a notification that may change in the transaction's record later.
+// So their values are stored in the notice (a posting.Notice: one notification that is to be sent).
 type changeableFields struct {
 	status        payment.Status
 	failure       payment.Failure
 	amountWithFee money.Amount
-	destAmount    money.Amount
-	lang          string // the partner's language
-	railMeta      []byte // JSON object of the rail's own keys; nil: none
+	destAmount    money.Amount // the amount in the destination's currency
+	lang          string       // the partner's language
+	railMeta      []byte       // JSON object of the rail's own keys; nil: none
 }
 
-// notification is a notice's fields and the transaction's record. The first delivery attempt finds it
-// in memory (Notice.About). That is safe because a *payment.Record is never modified: each change of
-// the transaction makes a new one.
+// notification has everything that a notification to the merchant contains. The first delivery attempt
+// finds the notification in memory (Notice.About). The record can be shared because a *payment.Record is never
+// modified: each change of the transaction makes a new one.
 type notification struct {
 	record *payment.Record
 	fields changeableFields
@@ -52,8 +52,8 @@ func (s *Service) recipient(org ledger.ID, r *payment.Record) (a recipient) {
 	return a
 }
 
-// selects tells whether the merchant's settings select the event's status for notifications. Without a
-// terminal the default applies.
+// selects tells whether the merchant's settings select the event's status for notifications. If no
+// terminal is known, the status's default applies.
 func (a *recipient) selects(e *ledger.Event) bool {
 	byDefault := payment.NotifiedByDefault(payment.Status(e.To))
 	if a.terminal == nil {
@@ -62,8 +62,8 @@ func (a *recipient) selects(e *ledger.Event) bool {
 	return a.terminal.Notification.Notifies(e.To, byDefault)
 }
 
-// notices returns a step's notices to the merchant and to the terminal's operators. Each notice has the
-// status after its own event; all other fields are as after the last event.
+// notices returns a decision's notices to the merchant and to the terminal's operators. A notice to the
+// merchant has the status after its own event, but its other fields have the values after the last event.
 func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipient) (notices []posting.Notice) {
 	for i := range d.Events {
 		e := &d.Events[i]
@@ -83,7 +83,7 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipien
 	return notices
 }
 
-// notification returns the merchant's notification of an event.
+// newNotification returns the merchant's notification of an event.
 func (s *Service) newNotification(org ledger.ID, r *payment.Record, e *ledger.Event) *notification {
 	return &notification{record: r, fields: changeableFields{
 		status: payment.Status(e.To), failure: r.Failure, amountWithFee: r.AmountWithFee, destAmount: r.Dest,
@@ -98,8 +98,8 @@ func (s *Service) partnerLang(org ledger.ID, partner int64) string {
 	return ""
 }
 
-// A notice's body: version, flags, status, then the fields that the flags announce. An amount that equals the
-// record's amount is omitted, and so is an empty field: nearly every notice has no further field.
+// A notice's body: version, flags, status, then the fields that the flags announce. An amount is omitted if it
+// equals the record's amount, any other field if it is empty. So nearly every notice ends after the status.
 const (
 	noticeVersion = 1
 
@@ -110,6 +110,7 @@ const (
 	hasRailMeta      = 1 << 4
 )
 
+// appendTo appends the body of a notice about the record.
 func (f *changeableFields) appendTo(dst []byte, r *payment.Record) []byte {
 	statusNumber, _ := payment.NotifiedNumber(f.status)
 	var flags byte
@@ -149,7 +150,7 @@ func appendBytes[T string | []byte](dst []byte, text T) []byte {
 
 var errMalformedNotice = errors.New("notice: unknown form")
 
-// readChangeable parses what append wrote.
+// readChangeable parses a notice's body, which appendTo wrote.
 func readChangeable(body []byte, r *payment.Record) (f changeableFields, err error) {
 	if len(body) < 3 || body[0] != noticeVersion {
 		return f, errMalformedNotice
@@ -222,7 +223,7 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 	return actors.NotificationBody{Type: "transaction." + string(content.fields.status), Data: content.appendJSON(dst)}, nil
 }
 
-// append appends the notification's data object, with its members in the order that the API promises.
+// appendJSON appends the notification's data object, with its members in the order that the API promises.
 func (t *notification) appendJSON(dst []byte) []byte {
 	r, f := t.record, &t.fields
 	dst = append(append(dst, `{"type":"`...), r.Type.String()...)

@@ -5,11 +5,11 @@ import (
 	"mizan/posting"
 )
 
-// countNotified updates three counts in the decision's record: the transitions of which the merchant
-// was notified, of which it wanted no notification, and of which it could not be notified. With these
-// counts the checker finds a missing notice; the settings at the time of the transition are not stored
-// elsewhere. The counts continue those in before, the record that was decided on (nil: a new
-// transaction), so that a decision that is submitted twice is counted once.
+// countNotified updates three counts of transitions in the decision's record. Notified: the merchant gets
+// a notice. Unwanted: its settings do not select the status. Unnotified: its settings select the status,
+// but there is no notice. The checker needs the counts to find a missing notice, because the settings at
+// the time of the transition are not stored. The new counts are those in before (the previous record; nil:
+// a new transaction) plus the decision's. So a decision that is submitted twice is counted once.
 func countNotified(d *payment.Decision, before *payment.Record, merchant *recipient, notices []posting.Notice) {
 	r := d.Record
 	if before == nil {

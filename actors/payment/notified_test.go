@@ -9,8 +9,8 @@ import (
 	"mizan/posting"
 )
 
-// chargedDecision is a decision with an intent, a payer's action and a charge. All three transitions
-// can be selected for notifications, and by default the last two are.
+// chargedDecision returns a decision with three events: a create, a request for the payer's action and a
+// charge. All three can be selected for notifications, and by default the last two are selected.
 func chargedDecision() *payment.Decision {
 	return &payment.Decision{Record: new(payment.Record), Events: []ledger.Event{
 		{Name: string(payment.Create), To: string(payment.Created)},
@@ -33,14 +33,14 @@ func TestTransitionsWithAndWithoutANoticeAreCounted(t *testing.T) {
 		notices                        []posting.Notice
 		notified, unnotified, unwanted uint32
 	}{
-		"no transition is notified":                     {nil, nil, 0, 2, 1},
-		"one of two selected transitions is notified":   {nil, []posting.Notice{webhook}, 1, 1, 1},
-		"both selected transitions are notified":        {nil, []posting.Notice{{Event: 1, Channel: posting.Webhook}, webhook}, 2, 0, 1},
-		"a notice to operators is none to the merchant": {nil, []posting.Notice{{Event: 2, Channel: posting.Operators}}, 0, 2, 1},
-		"notices to the merchant and to operators":      {nil, []posting.Notice{webhook, {Event: 2, Channel: posting.Operators}}, 1, 1, 1},
-		"one status is selected":                        {[]string{"charged"}, []posting.Notice{webhook}, 1, 0, 2},
-		"a status without a notice is selected":         {[]string{"created"}, nil, 0, 1, 2},
-		"no status is selected":                         {[]string{}, nil, 0, 0, 3},
+		"no notice": {nil, nil, 0, 2, 1},
+		"a notice of one of two selected transitions": {nil, []posting.Notice{webhook}, 1, 1, 1},
+		"a notice of each selected transition":        {nil, []posting.Notice{{Event: 1, Channel: posting.Webhook}, webhook}, 2, 0, 1},
+		"a notice to operators is not counted":        {nil, []posting.Notice{{Event: 2, Channel: posting.Operators}}, 0, 2, 1},
+		"notices to the merchant and to operators":    {nil, []posting.Notice{webhook, {Event: 2, Channel: posting.Operators}}, 1, 1, 1},
+		"one status is selected":                      {[]string{"charged"}, []posting.Notice{webhook}, 1, 0, 2},
+		"the selected status has no notice":           {[]string{"created"}, nil, 0, 1, 2},
+		"no status is selected":                       {[]string{}, nil, 0, 0, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := chargedDecision()
@@ -50,7 +50,7 @@ func TestTransitionsWithAndWithoutANoticeAreCounted(t *testing.T) {
 	}
 }
 
-func TestCountsContinueFromTheRecordDecidedOn(t *testing.T) {
+func TestCountsAreAddedToThoseOfThePreviousRecord(t *testing.T) {
 	d := chargedDecision()
 	before := &payment.Record{Notified: 3, Unnotified: 4, Unwanted: 5}
 	paymentactor.CountNotified(d, before, nil, []posting.Notice{{Event: 2, Channel: posting.Webhook}})

@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// operate decides on an operation on an existing transaction. While a provider's answer is expected
-// the operation waits, because the answer may decide it.
+// operate decides on an operation on an existing transaction. The operation waits while a provider's
+// answer is expected, because the answer may change what is allowed.
 func (t *transaction) operate(c *actors.Context, m *operation) {
 	if c.Expecting() > 0 {
 		if len(t.stashedOperations) >= maxStashed {
@@ -51,8 +51,8 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 	}
 }
 
-// refuseOperation answers an operation that is not allowed: with the error or, if the operation's key
-// repeats an earlier request, with that request's transaction.
+// refuseOperation replies to an operation that is not allowed. The reply is the error or, if an earlier
+// request had the operation's key, that request's transaction.
 func (t *transaction) refuseOperation(m *operation, err error) {
 	existing, repeated, keyErr := t.service.findByKey(t.key.Org, &m.Key)
 	switch {
@@ -67,7 +67,7 @@ func (t *transaction) refuseOperation(m *operation, err error) {
 }
 
 // decide makes the operation's decision. If there is nothing to decide, decided is false and the
-// operation only waits for the first outcome.
+// operation's caller only waits until the transaction has a first outcome.
 func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decision, decided bool, err error) {
 	decider, request := t.decisionContext(c), uuid.New()
 	switch m.kind {
@@ -96,8 +96,8 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 	return d, err == nil, err
 }
 
-// hasTextIn returns a function that tells whether the object has a member with the name whose value is a
-// text that is not blank.
+// hasTextIn returns a function that tells whether the object's member with the given name is a text that
+// is not blank.
 func hasTextIn(object []byte) func(name string) bool {
 	return func(name string) bool {
 		if len(object) == 0 {
@@ -116,8 +116,8 @@ func hasTextIn(object []byte) func(name string) bool {
 	}
 }
 
-// proceed handles opContinue: it begins the admission of a hosted transaction whose payer has entered
-// credentials.
+// continueHosted handles opContinue: the payer of a hosted transaction has entered credentials on our
+// page, so the transaction's admission (the checks before the provider is called) begins.
 func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 	const op = "payment.Continue"
 	switch r := t.record; {
@@ -154,7 +154,8 @@ func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 	t.admit(c, m, task)
 }
 
-// payerReturned inquires the charge after its payer came back from the rail.
+// onPayerReturned handles opPayerReturned: the payer came back from the rail, so the provider is asked
+// to complete the charge, or about its result.
 func (t *transaction) onPayerReturned(c *actors.Context, decider payment.DecisionContext, request ledger.ID) (payment.Decision, bool, error) {
 	r := t.record
 	expectsMaterial := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
@@ -164,13 +165,14 @@ func (t *transaction) onPayerReturned(c *actors.Context, decider payment.Decisio
 	}
 	if r.Status.AtProvider() && r.Op == nil && !r.NotKnown() {
 		if err := t.ask(c, payment.AskInquire, true); err != nil {
-			t.logNotAsked(err) // the due instant asks again
+			t.logNotAsked(err) // the provider is asked again at the due instant
 		}
 	}
 	return payment.Decision{}, false, nil
 }
 
-// operationRefused turns the writer's refusal into the operation's reply.
+// operationRefused handles the writer's refusal of an operation's decision: it tries again if the refusal
+// permits, otherwise it replies.
 func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal *ledger.Refusal, r posting.Receipt) {
 	objection := t.objection(refusal, r)
 	switch {
@@ -219,8 +221,8 @@ func (t *transaction) onReport(c *actors.Context, m providerReport) {
 	}
 }
 
-// resumeDeferred handles the rail's reports and updates that arrived while a call or a Change was in
-// progress.
+// resumeDeferred handles the rail's reports and updates that arrived while a provider call was in
+// progress or a decision was being made durable.
 func (t *transaction) resumeDeferred(c *actors.Context) {
 	if m := t.deferred.settled; m != nil && t.record != nil && !c.Committing() && t.settle(c, *m) {
 		t.deferred.settled = nil

@@ -13,7 +13,7 @@ import (
 	"mizan/posting"
 )
 
-const alertThreshold = 50
+const alertThreshold = 50 // the smallest amount that counts as large, in cents
 
 // openWithAlerts returns a fixture whose terminals have operators and a alertThreshold for large amounts.
 func openWithAlerts(t *testing.T, configure func(*fixture)) *fixture {
@@ -28,8 +28,8 @@ func openWithAlerts(t *testing.T, configure func(*fixture)) *fixture {
 	})
 }
 
-// alerts returns the messages to operators about transactions, in the order of booking: the first word
-// of each message, and whether it is about a return.
+// alertSubjects returns the subjects of all messages to operators, in the order of booking. What a subject
+// has in parentheses is omitted.
 func (f *fixture) alertSubjects() string {
 	f.t.Helper()
 	view := f.Journal.View()
@@ -124,7 +124,7 @@ func TestOperatorsAreAlertedOfAFeeAboveTheAmount(t *testing.T) {
 	f.wantAlerts("Negative revenue: fee above the amount of a payment of 0.19 USD")
 }
 
-func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
+func TestNoAlertWithoutReachableOperatorsOrAThreshold(t *testing.T) {
 	for name, configure := range map[string]func(*fixture){
 		"the terminal has no operators":             func(f *fixture) { f.terminals[0].Notification.Telegram = nil },
 		"no message can reach the operators":        func(f *fixture) { f.canReachOperators = func(*directory.Notification) bool { return false } },
@@ -139,7 +139,7 @@ func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
 	}
 }
 
-// A later delivery attempt sends the message as it was stored first, even if the transaction has
+// Later delivery attempts send the message that was stored with the charge, even if the transaction has
 // changed.
 func TestAlertTextDoesNotChangeAfterARefund(t *testing.T) {
 	f := openWithAlerts(t, unchanged)

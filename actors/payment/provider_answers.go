@@ -11,8 +11,8 @@ import (
 )
 
 // toAnswer bounds a provider's answer for storage. An invalid verdict becomes VerdictUnknown, so the
-// provider is asked again. So does VerdictNotSent from an inquiry: only the inquiry was not sent, and
-// the call itself may have been.
+// provider is asked again. The same applies to VerdictNotSent from an inquiry: the inquiry was not sent,
+// but the call itself may have been.
 func toAnswer(m *providerAnswer) payment.Answer {
 	m.concealCardNumber()
 	verdict := m.Verdict
@@ -40,7 +40,7 @@ func (m *providerAnswer) concealCardNumber() {
 		if len(s) < len(m.card.Number) {
 			return s
 		}
-		return string(redactBytes([]byte(s))) // the number never becomes a string, which could not be wiped
+		return string(redactBytes([]byte(s))) // not strings.ReplaceAll: a string with the card's number could not be wiped
 	}
 	m.Failure.Detail, m.RRN, m.Meta = redact(m.Failure.Detail), redact(m.RRN), redactBytes(m.Meta)
 	if m.Action == nil {
@@ -75,12 +75,12 @@ func boundedAction(a *payment.Action) *payment.Action {
 // the request has its maximum size. A longer answer is still accepted: a part that is too long is cut,
 // or omitted if it has no meaning when cut.
 const (
-	maxText         = 255
+	maxText         = 255 // in bytes, as the next three
 	maxAddress      = 2 << 10
 	maxCode         = 1 << 10 // a larger code could not be scanned from a screen
-	maxObject       = 8 << 10
+	maxObject       = 8 << 10 // a JSON object
 	maxDestinations = 32
-	maxRequired     = 8
+	maxRequired     = 8 // names in Action.Requires
 )
 
 // boundedText returns the part of a rail's text that is stored, in valid UTF-8.
@@ -88,7 +88,7 @@ func boundedText(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxText)], "")
 }
 
-// boundedFailure cuts the text of a rail's failure and drops a code that is not published.
+// boundedFailure cuts the text of a rail's failure and drops a code that the API does not publish.
 func boundedFailure(f payment.Failure) payment.Failure {
 	f.Detail = boundedText(f.Detail)
 	if !f.Code.Published() {
@@ -97,6 +97,7 @@ func boundedFailure(f payment.Failure) payment.Failure {
 	return f
 }
 
+// boundedAddress returns a rail's address; "" if it is too long or not valid UTF-8.
 func boundedAddress(s string) string {
 	if len(s) > maxAddress || !utf8.ValidString(s) {
 		return ""
@@ -104,6 +105,8 @@ func boundedAddress(s string) string {
 	return s
 }
 
+// boundedCode returns the payment code that a rail shows to the payer; "" if it is too long or not valid
+// UTF-8.
 func boundedCode(s string) string {
 	if len(s) > maxCode || !utf8.ValidString(s) {
 		return ""
@@ -111,7 +114,8 @@ func boundedCode(s string) string {
 	return s
 }
 
-// boundedObject returns a rail's JSON if it is an object, as the API promises; otherwise nil.
+// boundedObject returns a rail's JSON if it is an object, as the API promises, and not too long; otherwise
+// nil.
 func boundedObject(data []byte) []byte {
 	if data = bytes.TrimSpace(data); len(data) == 0 || len(data) > maxObject || data[0] != '{' || !utf8.Valid(data) || !json.Valid(data) {
 		return nil

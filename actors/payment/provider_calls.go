@@ -14,14 +14,15 @@ import (
 )
 
 // Reissuer is a provider whose rail can publish the payer's action again after the first publication
-// has expired. Reissue's outcome is like that of an inquiry, with the new Action. It moves no money and
-// needs no durable intent: if the outcome is lost, the next read of the transaction asks again.
+// has expired. Reissue's outcome is like that of an inquiry, with the new Action. Reissue moves no money,
+// so no intent is stored before it: if the outcome is lost, the next read of the transaction asks again.
 type Reissuer interface {
 	Reissue(ctx context.Context, q *actors.Question) actors.Outcome
 }
 
-// ask calls the provider on the pool; the registry delivers the answer as a providerAnswer. The error
-// says why the call could not be queued. early tells that the record's due instant has not come yet.
+// ask calls the provider on another goroutine; the transaction's actor then receives the answer as a
+// providerAnswer. The error says why the call could not be queued. isEarly tells whether the record's due
+// instant has not come yet.
 func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) error {
 	service, key := t.service, t.key
 	terminal, provider := service.provider(key.Org, t.record.Terminal)
@@ -40,8 +41,7 @@ func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) erro
 		request.inquiry.ActionKnown = false
 	}
 	job := func() {
-		// If the adapter panics, this outcome stays: unknown. A later inquiry finds the result of the
-		// call.
+		// If the adapter panics, the outcome stays unknown, and a later inquiry finds the call's result.
 		answer := providerAnswer{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: request.call == nil, early: isEarly, reissue: request.reissuer != nil, opID: request.opID, card: request.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.providerTimeout)
 		var circuitPermit permit
@@ -76,7 +76,7 @@ func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) erro
 		request.card.Wipe()
 		return err
 	}
-	t.submission.material = nil // the provider has it
+	t.submission.material = nil // the call has it
 	c.Expect()
 	return nil
 }
@@ -87,11 +87,11 @@ type providerRequest struct {
 	inquiry    *actors.Question
 	reissuer   Reissuer     // gets the inquiry and publishes the action again; nil: a plain inquiry
 	opID       ledger.ID    // id of the operation on the charge; zero: the request is about the charge itself
-	card       *secret.Card // returned with the answer
-	lacksToken bool         // the stored credential is not readable: the call is not made
+	card       *secret.Card // the actor gets it back with the answer
+	lacksToken bool         // the stored token cannot be read: the call is not made
 }
 
-// buildRequest builds the call or inquiry that the record needs. A call takes the card from the actor.
+// buildRequest builds the call or inquiry. The card moves from the actor into a call for the charge.
 func (t *transaction) buildRequest(ask payment.Ask, terminal *directory.Terminal) (request providerRequest, err error) {
 	r := t.record
 	kind := chargeOperation(r)
@@ -143,7 +143,7 @@ var providerOperations = map[payment.OpKind]actors.Operation{
 	payment.OpRefund:   actors.Refund,
 }
 
-// chargeCall builds the call for the charge itself, which takes the card from the actor.
+// newChargeCall builds the call for the charge itself. The card moves from the actor into the call.
 func (t *transaction) newChargeCall(terminal *directory.Terminal) *actors.Call {
 	r := t.record
 	call := &actors.Call{
@@ -161,7 +161,7 @@ func (t *transaction) newChargeCall(terminal *directory.Terminal) *actors.Call {
 	return call
 }
 
-// operationCall builds the call for the record's current operation on the charge.
+// newOperationCall builds the call for the record's current operation on the charge.
 func (t *transaction) newOperationCall(terminal *directory.Terminal) (*actors.Call, error) {
 	r := t.record
 	call := &actors.Call{
@@ -180,8 +180,8 @@ func (t *transaction) newOperationCall(terminal *directory.Terminal) (*actors.Ca
 		return nil, err
 	}
 	if call.Card, err = t.service.sealer.OpenCard(sealed, t.cardContext()); err != nil {
-		// A lost key does not come back. Without its card the rail ends the charge. If we did not send
-		// the call, we could only inquire for ever.
+		// A lost key does not come back. So the call is made without the card, and the rail ends the
+		// charge. If we made no call, we would inquire for ever.
 		t.service.rt.Log.Error("a sealed card can't be opened", "transaction", r.ID.String(), "error", err)
 		call.Card = nil
 	}
@@ -190,7 +190,7 @@ func (t *transaction) newOperationCall(terminal *directory.Terminal) (*actors.Ca
 
 // onProviderAnswer decides on a provider's answer.
 func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
-	t.submission.card = m.card // every path from here wipes it or submits it
+	t.submission.card = m.card // every path from here wipes the card or submits it
 	if !t.load() {
 		t.submission.wipe()
 		return
@@ -204,11 +204,11 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 		return
 	}
 	if m.Verdict == payment.VerdictReady && !m.inquiry && t.record.Op != nil {
-		m.Verdict = payment.VerdictPending // the provider was asked to complete just now; asking it again at once could go on for ever
+		m.Verdict = payment.VerdictPending // the provider was asked just now to complete the charge; asking it at once again could repeat for ever
 	}
 	a := toAnswer(&m)
 	if m.early && t.record.SaysNothing(a) {
-		t.submission.wipe() // the due instant does not change, because frequent reads must not postpone it
+		t.submission.wipe() // nothing is stored, because frequent reads must not postpone the due instant
 		t.answerWaiters(c)
 		return
 	}
@@ -223,7 +223,7 @@ func (t *transaction) settleFor(c *actors.Context, m providerAnswer, passedOver 
 	r := t.record
 	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.AtProvider()) {
 		if d, err := t.decisionContext(c).Complete(r, uuid.New()); err == nil {
-			d.MustRecord = true // no caller waits to whom a refusal could be sent
+			d.MustRecord = true // no caller waits who could get a refusal
 			t.commit(c, d, m)
 			return
 		}

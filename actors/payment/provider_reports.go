@@ -8,8 +8,8 @@ import (
 	"mizan/actors"
 )
 
-// poll polls a provider for its rail's reports since the last successful poll. After a restart it
-// requests all reports; one that is already stored changes nothing.
+// schedulePolls makes the runtime poll a provider for its rail's reports since the last successful poll.
+// After a restart all reports are requested; a report that was handled before changes nothing.
 func (s *Service) schedulePolls(p actors.Provider) {
 	scheduled, ok := p.(interface {
 		NextReport(since time.Time) (time.Time, bool)
@@ -17,7 +17,7 @@ func (s *Service) schedulePolls(p actors.Provider) {
 	if !ok {
 		return
 	}
-	var mu sync.Mutex // guards since, which Run changes on the pool's goroutine and Next reads on the clock's
+	var mu sync.Mutex // guards lastPoll, which Run changes on the pool's goroutine and Next reads on the clock's
 	var lastPoll time.Time
 	readLastPoll := func() time.Time {
 		mu.Lock()

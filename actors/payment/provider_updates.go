@@ -10,7 +10,7 @@ import (
 )
 
 // Examiner is a provider that can be asked whether its rail has reversed, corrected or settled a charge
-// that has ended for us. Examine returns false if there is nothing to report.
+// after the charge's record here reached an end. Examine returns false if there is nothing to report.
 type Examiner interface {
 	Examine(ctx context.Context, q *actors.Question) (actors.Report, bool)
 }
@@ -68,11 +68,11 @@ func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 		return
 	}
 	if err := t.ask(c, ask, true); err != nil {
-		t.logNotAsked(err) // the due instant asks again
+		t.logNotAsked(err) // the provider is asked again at the due instant
 	}
 }
 
-// examine asks the provider about a charge that has ended for us.
+// examine asks the provider, if it is an Examiner, about a charge whose record has reached an end.
 func (t *transaction) examine(c *actors.Context) error {
 	service, key := t.service, t.key
 	terminal, provider := service.provider(key.Org, t.record.Terminal)

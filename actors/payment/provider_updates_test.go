@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Examine calls the wrapped provider's Examine, if it has one.
+// Examine calls the wrapped provider's Examine, if the provider has this method.
 func (w *witness) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
 	if examiner, isExaminer := w.Provider.(paymentactor.Examiner); isExaminer {
 		return examiner.Examine(ctx, q)
@@ -22,7 +22,7 @@ func (w *witness) Examine(ctx context.Context, q *actors.Question) (actors.Repor
 	return actors.Report{}, false
 }
 
-// examinableProvider is a provider that implements payment.Examiner.
+// examinableProvider is a provider that implements payment.Examiner with a function of the test.
 type examinableProvider struct {
 	*fakeProvider
 	examine func(q *actors.Question) (actors.Report, bool)
@@ -43,6 +43,7 @@ func (f *fixture) providerUpdate(terminal, id ledger.ID) {
 	f.Runtime.Quiesce()
 }
 
+// answerAlways returns a fake provider's answer to inquiries: always the verdict.
 func answerAlways(v payment.Verdict) func(context.Context, *actors.Question) actors.Outcome {
 	return func(context.Context, *actors.Question) actors.Outcome { return actors.Outcome{Verdict: v} }
 }

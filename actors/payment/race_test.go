@@ -12,7 +12,7 @@ import (
 
 const racers = 64
 
-// race makes all calls concurrently and returns their results.
+// race makes 64 calls of run concurrently and returns their results.
 func race(run func(i int) (paymentactor.Result, error)) (results []paymentactor.Result, errs []error) {
 	results, errs = make([]paymentactor.Result, racers), make([]error, racers)
 	var wg sync.WaitGroup
@@ -65,7 +65,7 @@ func TestOneOfManyConcurrentFullRefundsSucceeds(t *testing.T) {
 	}
 }
 
-// Of many concurrent refunds of 3 each, 23 succeed for a payment of 70, and no more is returned.
+// Of many concurrent refunds of 3 each, only 23 can succeed, because the payment's amount is 70.
 func TestConcurrentPartialRefundsNeverExceedTheAmount(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID

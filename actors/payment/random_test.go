@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// newRandom returns a source whose seed is printed; MIZAN_SEED repeats a run.
+// newRandom returns a random source and logs its seed. With this seed in MIZAN_SEED a run can be repeated.
 func newRandom(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -24,6 +24,7 @@ func newRandom(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
+// rate parses a constant rate.
 func rate(text string) money.Rate {
 	r, err := money.ParseRate(text)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"mizan/ledger/payment"
 )
 
+// Cards of the simulator. A payment with them is charged; a refund is refused, or takes five seconds.
 const (
 	refusesRefunds = "4000000000005126"
 	delaysRefunds  = "4000000000007726"
@@ -119,16 +120,16 @@ func TestRefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 		balance        string
 		calls          int
 	}{
-		{"done", []actors.Outcome{done}, payment.Refunded, "refunded", "100000 / 0", 1},
-		{"lost again and again, then done", []actors.Outcome{lostAnswer, lostAnswer, done}, payment.Refunded, "refunded", "100000 / 0", 1},
-		{"pending, then done", []actors.Outcome{{Verdict: payment.VerdictPending}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
+		{"refunded", []actors.Outcome{done}, payment.Refunded, "refunded", "100000 / 0", 1},
+		{"lost twice more, then refunded", []actors.Outcome{lostAnswer, lostAnswer, done}, payment.Refunded, "refunded", "100000 / 0", 1},
+		{"pending, then refunded", []actors.Outcome{{Verdict: payment.VerdictPending}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"pending, then refused", []actors.Outcome{{Verdict: payment.VerdictPending}, {Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}}, payment.Charged, "no", "100070 / 0", 1},
-		{"an inquiry that was not sent, then done", []actors.Outcome{{Verdict: payment.VerdictNotSent}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
-		{"never arrived, by one answer, then done", []actors.Outcome{notFound, done}, payment.Refunded, "refunded", "100000 / 0", 1},
-		{"never arrived, and is sent again under the same id", []actors.Outcome{notFound}, payment.Refunded, "refunded", "100000 / 0", 2},
+		{"an inquiry that was not sent, then refunded", []actors.Outcome{{Verdict: payment.VerdictNotSent}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
+		{"not found once, then refunded", []actors.Outcome{notFound, done}, payment.Refunded, "refunded", "100000 / 0", 1},
+		{"not found repeatedly, so sent again under the same id", []actors.Outcome{notFound}, payment.Refunded, "refunded", "100000 / 0", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			rail := scriptedProvider(actors.Refund, lostAnswer, done).answerInquiries(actors.Refund, c.inquiryAnswers)
+			rail := scriptedProvider(actors.Refund, lostAnswer, done).answerInquiries(actors.Refund, c.inquiryAnswers...)
 			f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			if r := f.mustRecord(f.Refund(amountCommand(id, 0))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" || refundID(r) == (ledger.ID{}) {
@@ -165,7 +166,8 @@ func TestRefusalOfASecondRefundLeavesThePaymentRefunded(t *testing.T) {
 	}
 }
 
-// floor(fee × refunded so far ÷ amount), cumulative: 7 × 33/100, 66/100, 100/100.
+// After each refund, the fee returned so far is floor(fee × refunded so far ÷ amount). Here the floors of
+// 7 × 33/100, 7 × 66/100 and 7 × 100/100 are 2, 4 and 7.
 func TestRefundableFeeIsReturnedByCumulativeFloors(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -173,19 +175,19 @@ func TestRefundableFeeIsReturnedByCumulativeFloors(t *testing.T) {
 		want      []string
 		balance   string
 	}{
-		{"deducted", func(s terminalSettings) {}, []string{
+		{"fee deducted from the amount", func(s terminalSettings) {}, []string{
 			"settle posted: Dr A:provider 100, Cr L:partner:1:available 93, Cr I:fees 7",
 			"refund_done capture: Cr A:provider 33, Dr L:partner:1:available 31, Dr I:fees 2",
 			"refund_done capture: Cr A:provider 33, Dr L:partner:1:available 31, Dr I:fees 2",
 			"refund_done capture: Cr A:provider 34, Dr L:partner:1:available 31, Dr I:fees 3",
 		}, "100000 / 0"},
-		{"on top", func(s terminalSettings) { s.FeeOnTop = true }, []string{
+		{"fee on top of the amount", func(s terminalSettings) { s.FeeOnTop = true }, []string{
 			"settle posted: Dr A:provider 107, Cr L:partner:1:available 100, Cr I:fees 7",
 			"refund_done capture: Cr A:provider 35, Dr L:partner:1:available 33, Dr I:fees 2",
 			"refund_done capture: Cr A:provider 35, Dr L:partner:1:available 33, Dr I:fees 2",
 			"refund_done capture: Cr A:provider 37, Dr L:partner:1:available 34, Dr I:fees 3",
 		}, "100000 / 0"},
-		{"kept", func(s terminalSettings) { s.FeeRefundable = false }, []string{
+		{"fee not refundable", func(s terminalSettings) { s.FeeRefundable = false }, []string{
 			"settle posted: Dr A:provider 100, Cr L:partner:1:available 93, Cr I:fees 7",
 			"refund_done capture: Cr A:provider 33, Dr L:partner:1:available 33",
 			"refund_done capture: Cr A:provider 33, Dr L:partner:1:available 33",
@@ -227,7 +229,7 @@ func TestRefundIsRefusedUnlessThePaymentIsSettled(t *testing.T) {
 		"declined":                f.create(payment.Payment, "4000000000000002", 70, "").Record,
 		"failed":                  f.create(payment.Payment, "4000000000000119", 70, "").Record,
 		"charging":                f.create(payment.Payment, "4000000000000077", 70, "").Record,
-		"waiting":                 f.create(payment.Payment, redirect, 70, "").Record,
+		"waiting for the payer":   f.create(payment.Payment, redirect, 70, "").Record,
 		"rejected before routing": f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.ReturnURL = "" })),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// signedMaterial returns the material with the signature that the record's action requires.
+// signedMaterial returns the command with which the payer submits the signature that the record's action
+// requires.
 func signedMaterial(t *testing.T, r *payment.Record) paymentactor.Material {
 	t.Helper()
 	var published struct{ Payload string }
@@ -37,10 +38,6 @@ func (f *fixture) createForSigning() *payment.Record {
 	return r
 }
 
-func partnerCommand(id ledger.ID) paymentactor.Command {
-	return paymentactor.Command{Org: org, Partner: 1, ID: id}
-}
-
 func TestSignatureOfThePublishedMaterialIsCharged(t *testing.T) {
 	f := open(t)
 	r := f.createForSigning()
@@ -56,9 +53,9 @@ func TestSignatureOfThePublishedMaterialIsCharged(t *testing.T) {
 	f.wantBalance("100070 / 0")
 }
 
-// "Request fresh material and start again": after the material has expired, the next reader makes the
-// rail publish again. The published material is stored, and the rail is not asked again while it is
-// valid.
+// After the published material (what the payer has to sign) has expired, the next read of the transaction
+// makes the rail publish new material. The new material is stored, and while it is valid the rail is not
+// asked again.
 func TestExpiredMaterialIsPublishedAgainForTheNextReader(t *testing.T) {
 	f := open(t)
 	r := f.createForSigning()
@@ -123,13 +120,13 @@ func TestOnlyTheOwnPartnerReadsATransaction(t *testing.T) {
 	_, err := f.Current(paymentactor.Command{Org: org, Partner: 2, ID: r.ID}, false)
 	f.wantRefusal(err, ledger.NotFound)
 	f.wantPath(r.ID, "created new authorizing charging action_required")
-	// A request from the payer's page has no partner.
+	// The payment's own partner makes the rail publish again.
 	if got := f.mustRecord(f.Current(partnerCommand(r.ID), true)); got.Action.ExpiresAt == r.Action.ExpiresAt {
 		t.Errorf("%+v", got.Action)
 	}
 }
 
-// publisher is a provider whose Reissue a test sets.
+// publisher is a provider that implements payment.Reissuer with a function of the test.
 type publisher struct {
 	*fakeProvider
 	reissue      func(q *actors.Question) actors.Outcome
@@ -141,8 +138,8 @@ func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcom
 	return p.reissue(q)
 }
 
-// openWithPublisher opens a fixture whose rail asks for the action and publishes it again with reissue.
-// It returns the id of a payment that waits for the action.
+// openWithPublisher opens a fixture whose rail asks for the action; the function reissue publishes the
+// action again. The returned id is that of a payment that waits for the action.
 func openWithPublisher(t *testing.T, action payment.Action, reissue func(f *fixture, q *actors.Question) actors.Outcome) (*fixture, *publisher, ledger.ID) {
 	t.Helper()
 	rail := new(publisher)
@@ -183,8 +180,8 @@ func TestRailsPageIsReissuedOnlyForThePayer(t *testing.T) {
 	}
 }
 
-// If the rail cannot publish again, the transaction can still be read, and an outcome of the charge
-// that the rail reports instead is stored.
+// If the rail does not publish the action again, the transaction can still be read. If the rail answers
+// with the charge's outcome instead, the outcome is stored.
 func TestReissueRefusedByTheRailReportsTheChargesState(t *testing.T) {
 	expiring := payment.Action{Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: ledger.MicrosOf(start.Add(time.Minute))}
 	for name, c := range map[string]struct {

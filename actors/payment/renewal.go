@@ -10,9 +10,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// TokenSealer is a Sealer that also encrypts the tokens that providers return for charged cards;
-// *secret.Keyring implements it. With a Sealer that is no TokenSealer, no token is stored, and so no
-// payment can be renewed.
+// TokenSealer encrypts the tokens that providers return for charged cards; *secret.Keyring implements it.
+// If Options.Sealer is no TokenSealer, no token is stored, and so no payment can be renewed.
 type TokenSealer interface {
 	Seal(plaintext, context []byte) ([]byte, error)
 	Open(sealed, context []byte) ([]byte, error)
@@ -20,14 +19,14 @@ type TokenSealer interface {
 
 var _ TokenSealer = (*secret.Keyring)(nil)
 
-// renew begins a subscription's renewal. No caller waits for it; if the message is lost, the
-// subscription sends it again.
+// renew is the message that begins a subscription's renewal. No caller waits for a reply; if the message is
+// lost, the subscription sends it again.
 type renew struct{ actors.Renewal }
 
 // LogValue implements slog.LogValuer.
 func (m renew) LogValue() slog.Value { return slog.StringValue("renewal " + m.ID.String()) }
 
-// Renew begins a renewal's payment, unless it exists. The request may be lost if the process ends, so
+// Renew begins a renewal's payment, unless the payment exists. The request may be lost if the process ends, so
 // the caller checks with Charge and, if necessary, calls Renew again. Renew is never refused, and
 // repeated calls make one payment.
 func (s *Service) Renew(r actors.Renewal) {
@@ -65,7 +64,7 @@ func (s *Service) OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transacti
 	s.onRenewal = fn
 }
 
-// notifySubscription reports a renewal that has ended.
+// notifySubscription calls onRenewal if the transaction is a renewal that has ended.
 func (t *transaction) notifySubscription() {
 	r := t.record
 	if r.Renewal == nil || t.service.onRenewal == nil {
@@ -76,8 +75,8 @@ func (t *transaction) notifySubscription() {
 	}
 }
 
-// renew begins the renewal's payment, unless it exists. The payment is an ordinary create, except that
-// it claims the renewal's key in place of a txid.
+// renew begins the renewal's payment, unless the payment exists. The payment is created like any other, but its
+// unique key is the renewal's key and not a txid.
 func (t *transaction) renew(c *actors.Context, m renew) {
 	if t.create != nil {
 		return
@@ -89,7 +88,7 @@ func (t *transaction) renew(c *actors.Context, m renew) {
 	service := t.service
 	initial, found, err := service.load(m.Org, m.Initial)
 	if err != nil {
-		panic(err) // the subscription begins the renewal again
+		panic(err) // the subscription will begin the renewal again
 	}
 	if !found {
 		service.rt.Log.Error("a renewal's initial payment is not there", "transaction", m.ID.String())
@@ -121,8 +120,8 @@ func renewalRequest(r *actors.Renewal, initial *payment.Record) payment.Request 
 	}
 }
 
-// sealedAnswer returns a provider's answer. If its token is to be stored, the answer contains the token
-// encrypted.
+// sealedAnswer returns a provider's answer for storage. If the provider's token is to be stored, the answer
+// contains the encrypted token.
 func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	a := toAnswer(m)
 	r := t.record
@@ -136,7 +135,7 @@ func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	}
 	sealed, err := sealer.Seal([]byte(m.Token), tokenContext(t.key.Org, r.ID))
 	if err != nil {
-		// The money has moved. That is stored even if the token can't be.
+		// The money has moved, and this is stored even if the token can't be.
 		t.service.rt.Log.Error("a provider's token can't be sealed and is not kept", "transaction", r.ID.String(), "error", err)
 		return a
 	}
@@ -144,8 +143,8 @@ func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	return a
 }
 
-// addToken puts the stored credential into the call of a renewal's charge. It returns false if the
-// credential is missing or cannot be decrypted. It does not change the call of any other charge.
+// addToken adds the stored token to the call if the charge is a renewal. It returns false if the token is
+// missing or cannot be decrypted.
 func (t *transaction) addToken(call *actors.Call) bool {
 	renewal := t.record.Renewal
 	if renewal == nil {
@@ -169,13 +168,13 @@ func (t *transaction) addToken(call *actors.Call) bool {
 	return true
 }
 
-// tokenMissing is the outcome of a renewal whose stored credential is missing: the charge was never
-// sent.
+// tokenMissing returns the outcome of a renewal whose stored token is missing: the charge was never sent.
 func tokenMissing() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}}
 }
 
-// tokenContext binds an encrypted token to its payment and distinguishes it from a card.
+// tokenContext returns the encryption context that binds a token to its payment. It differs from that of a
+// card.
 func tokenContext(org, id ledger.ID) []byte {
 	const label = "token"
 	context := append(make([]byte, 0, len(label)+2*len(id)), label...)

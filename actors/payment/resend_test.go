@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// If an operation's intent is durable and its call never reached the provider, as after a kill in
-// between, the call is sent once more under the same id.
+// If an operation's intent is durable but its call never reached the provider, for example because the
+// process was killed in between, the call is sent once more under the same id.
 func TestOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	for name, c := range map[string]struct {
 		card      string

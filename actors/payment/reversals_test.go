@@ -15,7 +15,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// A poll that fails, or always has a report, neither stops the clock nor repeats without a pause.
+// A failing poll does not stop the clock and is repeated only after a pause.
 func TestFailingPollDoesNotBlockTheClock(t *testing.T) {
 	var polls atomic.Int64
 	var broken atomic.Bool
@@ -76,8 +76,8 @@ func TestHangingPollDoesNotDelayDueWork(t *testing.T) {
 	f.waitForStatus(result.Record.ID, payment.Charged)
 }
 
-// A chargeback that is reported before the payment's charge waits for the charge, even if the actor
-// panics.
+// If a chargeback is reported before the result of the payment's charge, it is handled after this result,
+// even if the actor panics in between.
 func TestReversalReportedBeforeTheChargeIsHandledAfterIt(t *testing.T) {
 	for _, actorPanics := range []bool{false, true} {
 		var isReported atomic.Bool
@@ -112,8 +112,8 @@ func TestReversalReportedBeforeTheChargeIsHandledAfterIt(t *testing.T) {
 	}
 }
 
-// Two reports of a reversal of one payment make one return. A report about an unknown payment is
-// ignored.
+// However often a payment's reversal is reported, there is one return. A report about a payment that was
+// declined, or that does not exist, is ignored.
 func TestRepeatedReversalReportsReturnAPaymentOnce(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4000000000000259", 70, "").Record.ID

@@ -18,7 +18,7 @@ import (
 	"mizan/posting"
 )
 
-// Directory finds partners, their terminals and rates; actors/directory implements it.
+// Directory finds the stored settings of organizations and partners; actors/directory implements it.
 type Directory interface {
 	Organization(org ledger.ID) (*directory.Organization, bool)
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
@@ -36,15 +36,19 @@ type Directory interface {
 	Blocked(org ledger.ID, p *directory.Payer) (kind string, blocked bool)
 }
 
-// Admission refuses early a payout that its account certainly cannot cover, and counts attempts;
-// actors/account implements it. Results arrive by callback, because they may take a while.
+// Admission refuses early a payout that its account certainly cannot cover, and counts attempts for the
+// velocity limits; actors/account implements it. Results arrive by the callback answer, because they may take
+// a while.
 type Admission interface {
+	// Admit checks whether the amount may leave the account now.
 	Admit(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
+	// Count counts an attempt and answers with the first limit that the attempt exceeds; nil: none. The
+	// function repeats, which may be nil, tells whether the attempt repeats one that is stored already.
 	Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt, repeats func() (bool, error),
 		answer func(breached *directory.Limit, err error))
-	// CountNow counts the attempt at once if no limit could refuse it. It returns false if it has
-	// counted nothing.
+	// CountNow counts the attempt at once if no limit could refuse the attempt.
 	CountNow(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool)
+	// Uncount removes a counted attempt.
 	Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt)
 }
 
@@ -66,10 +70,10 @@ type Options struct {
 	Providers         map[string]actors.Provider
 	Addresses         actors.Addresses  // nil: no merchant is notified
 	CanReachOperators CanReachOperators // nil: no operator is alerted
-	CreateWait        time.Duration     // real time
-	ProviderTimeout   time.Duration     // by the clock: time after which an unanswered call is inquired; in real time: maximum duration of a call
-	ActionTTL         time.Duration     // by the clock: how long a payer may take
-	Breaker           Breaker
+	CreateWait        time.Duration     // real time that a request waits for its first outcome: the create-wait
+	ProviderTimeout   time.Duration     // an unanswered call is stopped after this real time, and inquired after this time by the runtime's clock
+	ActionTTL         time.Duration     // time, by the runtime's clock, that a payer may take
+	Breaker           Breaker           // settings of the terminals' circuit breakers
 
 	// ReturnURL, if set, returns the address to which a rail sends the payer after the payer has acted.
 	ReturnURL func(org, id ledger.ID, until time.Time) string
@@ -117,13 +121,13 @@ func New(o Options) *Service {
 	return s
 }
 
-// ResumesAtStart tells whether due work is handled when the runtime starts, even before its due
-// instant. That is true for all transactions, so that those that wait for a provider are inquired.
+// ResumesAtStart tells whether an item of due work is handled when the runtime starts, even before the due
+// instant. This is true for all transactions, so that the provider's result is inquired early.
 func ResumesAtStart(item posting.Item) bool { return item.Source.Kind == ledger.Transaction }
 
 // Create creates a transaction and waits for its first outcome, or for the create-wait. The error is a
-// *ledger.Refusal. A transaction may be stored in spite of the error only if its code is Internal or, after
-// the create-wait, Unavailable.
+// *ledger.Refusal. A transaction may be stored in spite of the error only if the error's code is Internal or,
+// after the create-wait, Unavailable.
 func (s *Service) Create(c Create) (Result, error) {
 	if existing, found, err := s.findByKey(c.Org, &c.Key); found || err != nil {
 		c.Card.Wipe()
@@ -155,7 +159,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	return s.storeReply(c.Org, &c.Key, r.result)
 }
 
-// findByKey finds the transaction for which an idempotency key was used before.
+// findByKey finds the transaction of the first request with an idempotency key.
 func (s *Service) findByKey(org ledger.ID, key *actors.Key) (id ledger.ID, found bool, err error) {
 	if key.IsZero() {
 		return id, false, nil

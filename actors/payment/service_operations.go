@@ -8,9 +8,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Refund returns settled money and waits for the first outcome, at most the create-wait. The errors of
-// Refund and the other operations are NotFound, the refusals of ledger/payment, Conflict for a key that
-// was used for another request, and Unavailable.
+// Refund returns settled money and waits for the first outcome, at most for Options.CreateWait (the
+// create-wait). The errors of Refund and the other operations are NotFound, the refusals of ledger/payment,
+// Conflict for a key that was used for another request, and Unavailable.
 func (s *Service) Refund(a AmountCommand) (Result, error) {
 	return s.operate(a.Command, &operation{kind: opRefund, amount: a.Amount})
 }
@@ -30,13 +30,13 @@ func (s *Service) Complete(m Material) (Result, error) {
 	return s.operate(m.Command, &operation{kind: opComplete, material: m.Object})
 }
 
-// Choose names the receiving institution. The error is Invalid if it is not one of those offered.
+// Choose passes the chosen receiving bank to the provider. The error is Invalid if this bank was not offered.
 func (s *Service) Choose(c Choice) (Result, error) {
 	return s.operate(c.Command, &operation{kind: opChoose, bank: c.Bank})
 }
 
-// Continue continues a hosted transaction. The error is NotContinuable if it does not wait for its
-// payer.
+// Continue continues a hosted transaction with the credentials that the payer has entered on our page. The
+// error is NotContinuable if the transaction does not wait for its payer.
 func (s *Service) Continue(c Continue) (Result, error) {
 	return s.operate(c.Command, &operation{kind: opContinue, continuation: c})
 }
@@ -47,9 +47,9 @@ func (s *Service) Returned(org, id ledger.ID) (Result, error) {
 }
 
 // Current returns a transaction to be shown to the payer's side. If the action that the rail has
-// published has expired (or, with onPayerPage, the rail's own page), the rail publishes it again first.
-// If the rail cannot be asked, or does not answer within the create-wait, Current returns the
-// transaction's current state. The error is NotFound, or the store's.
+// published has expired, the rail first publishes it again; with onPayerPage this also happens if the
+// address of the rail's own page has expired. If the rail cannot be asked, or does not answer within the
+// create-wait, Current returns the transaction's current state. The error is NotFound, or the store's.
 func (s *Service) Current(c Command, onPayerPage bool) (Result, error) {
 	stored, err := s.Find(c.Org, c.ID)
 	switch {
@@ -99,7 +99,7 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 }
 
 // storeLateCancel handles a cancel that had begun when the charge settled: it stores the charged
-// transaction as the reply, so that a repetition of the cancel is refused too.
+// transaction under the cancel's key, so that a repetition of the cancel is refused too.
 func (s *Service) storeLateCancel(c *Command, m *operation) {
 	if m.kind != opCancel {
 		return
@@ -131,8 +131,8 @@ func (s *Service) replyAfterWait(c *Command, m *operation) (Result, error) {
 }
 
 // refuseUndecided returns a refusal if the provider has not answered the record's refund yet. Such a record
-// still has its final status, and a caller who repeats the refund after a kill would conclude from it
-// that no refund was made. No reply is stored for the key, so a later repetition can get the result.
+// still has its final status, and a caller who repeats the refund after a kill would conclude from this
+// status that no refund was made. No reply is stored for the key, so a later repetition can get the result.
 func refuseUndecided(r *payment.Record) error {
 	if r.Op == nil || r.Op.Kind != payment.OpRefund || r.Op.Late || r.Op.Answered {
 		return nil
@@ -156,7 +156,7 @@ func (s *Service) findPartner(c *Command) (partner int64, repeated bool, err err
 	return partner, repeated, err
 }
 
-// replayed turns a replayed result into the reply to the repeated operation: a cancel that was refused
+// replyToRepetition turns a replayed result into the reply to the repeated operation: a cancel that was refused
 // because the charge had settled is refused again.
 func (m *operation) replyToRepetition(r Result, err error) (Result, error) {
 	if err == nil && m.kind == opCancel && r.Record.Status == payment.Charged {
@@ -165,7 +165,7 @@ func (m *operation) replyToRepetition(r Result, err error) (Result, error) {
 	return r, err
 }
 
-// errSettledFirst is the error of a cancel that came too late.
+// errSettledFirst returns the error of a cancel that came too late.
 func errSettledFirst() error {
 	return ledger.Refuse("payment.Cancel", ledger.NotReversible, "the provider has settled it")
 }

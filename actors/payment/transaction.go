@@ -15,21 +15,21 @@ import (
 	"mizan/posting"
 )
 
-// transaction is the actor of one live transaction.
+// transaction is the actor that makes the decisions on one transaction and calls the provider for it.
 type transaction struct {
 	service *Service
 	key     actors.RecordKey
 	record  *payment.Record // nil: not loaded, or not created yet
-	stamp   posting.Stamp
+	stamp   posting.Stamp   // what the store keeps about the record: version, due instant and others
 
-	create            *create             // until its Change is durable or refused
-	admission         admission.Admission // until its Change is durable
+	create            *create             // the request that creates the transaction, until its Change (what one decision writes) is durable or refused
+	admission         admission.Admission // the checks before the charge, until their Change is durable
 	delayedDue        *actors.Due         // due work that arrived while the velocity limits were being checked
 	submission        submission
 	decision          payment.Decision // the decision that is being made durable; afterwards only its Counters, whose memory is reused
 	cause             any              // the message that is being admitted or decided on; it is handled again if the writer refuses the decision
 	stashedOperations []*operation     // operations that wait for the answer to the provider call in progress
-	waiters           []*caller
+	waiters           []*caller        // callers that get the first outcome as their reply
 	deferred          deferred
 }
 
@@ -47,10 +47,11 @@ func (s *submission) wipe() {
 	*s = submission{}
 }
 
-// deferred has the rail's reports and updates that arrived while a call or a Change was in progress.
+// deferred has the rail's reports and updates that arrived while a provider call was in progress or a
+// decision was being made durable.
 type deferred struct {
 	settled   *providerReport // money has moved after all
-	takenBack *providerReport // settled money was taken back; the report came before we knew that the money had settled, or during a refund
+	takenBack *providerReport // settled money was taken back; the report came during a refund, or before we knew that the money had settled
 	update    *providerUpdate // the provider is to be inquired again
 }
 
@@ -86,7 +87,7 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 	t.resume(c)
 }
 
-// resume handles the messages that have waited until the provider's answer is durable. An operation
+// resume handles the messages that have waited until the provider's answer was durable. An operation
 // stays in the queue while it is handled, so that after a panic Failed answers it too.
 func (t *transaction) resume(c *actors.Context) {
 	t.resumeDeferred(c)
@@ -173,7 +174,7 @@ func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 	case err == nil:
 	case !errors.Is(err, actors.ErrBusy):
 		t.logNotAsked(err)
-	case !isEarly: // due work that is handled early is handled again at its due instant
+	case !isEarly: // early due work needs no Postpone, because it is handled again at its due instant
 		c.Runtime.Postpone(ledger.Transaction, m)
 	}
 }
@@ -192,6 +193,7 @@ func (t *transaction) logNotAsked(err error) {
 	t.service.rt.Log.Error("a provider was not asked", "transaction", t.key.ID.String(), "error", err)
 }
 
+// await makes the caller wait until the transaction has a first outcome.
 func (t *transaction) await(c *actors.Context, m *await) {
 	if t.create == nil && !t.load() {
 		m.Refuse(ledger.Refuse("payment.Create", ledger.Unavailable, "the transaction is not stored yet"))
@@ -226,7 +228,7 @@ func (t *transaction) decisionContext(c *actors.Context) payment.DecisionContext
 	}
 }
 
-// Committed implements actors.Behaviour: the actor takes the durable state as its own, then calls the
+// Committed implements actors.Behaviour: the actor adopts the record that is now durable, then calls the
 // provider and replies to the callers.
 func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt) {
 	decision, cause := t.decision, t.cause
@@ -272,11 +274,11 @@ func (t *transaction) askAfterCommit(c *actors.Context, ask payment.Ask) {
 	}
 	if err := t.ask(c, ask, false); err != nil {
 		t.submission.wipe()
-		t.logNotAsked(err) // at the due instant an inquiry will show that nothing was submitted
+		t.logNotAsked(err) // the inquiry at the due instant will show that nothing was submitted
 	}
 }
 
-// refused handles again the message whose decision the writer has refused.
+// onRefusal handles again the message whose decision the writer has refused.
 func (t *transaction) onRefusal(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if !errors.As(r.Err, &refusal) {
@@ -284,7 +286,7 @@ func (t *transaction) onRefusal(c *actors.Context, cause any, r posting.Receipt)
 		return
 	}
 	if refusal.Code == ledger.StaleVersion {
-		t.record = nil // another writer has changed it: decide again on the stored record
+		t.record = nil // the record has changed meanwhile: decide again on the stored record
 	}
 	switch m := cause.(type) {
 	case *create:
@@ -322,8 +324,8 @@ func (t *transaction) abort(cause any, err error) {
 	t.waiters = nil
 }
 
-// answerWaiters replies to all waiting callers once there is a first outcome. The caller of a cancel
-// that was not granted gets the reason.
+// answerWaiters replies to the waiting callers once there is a first outcome. The caller of a cancel gets an
+// error if the charge has settled.
 func (t *transaction) answerWaiters(c *actors.Context) {
 	if t.record == nil || t.create != nil || !t.record.Answered() || len(t.waiters) == 0 {
 		return

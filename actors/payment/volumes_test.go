@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/payment/admission"
 )
 
-// wantPayment pays an amount of a currency and checks the result.
+// wantPayment makes a payment and checks the failure's text; "": the payment must succeed.
 func (f *fixture) wantPayment(currency money.Currency, amount uint64, wantFailure string) {
 	f.t.Helper()
 	r := f.mustRecord(f.createWith(payment.Payment, good, amount, func(c *paymentactor.Create) { c.Request.Asset.Currency = currency }))
@@ -19,7 +19,7 @@ func (f *fixture) wantPayment(currency money.Currency, amount uint64, wantFailur
 	}
 }
 
-// onlyCurrency makes a limit apply to the currency.
+// onlyCurrency returns a function that restricts a limit to the currency.
 func onlyCurrency(currency money.Currency) func(*directory.Limit) {
 	return func(l *directory.Limit) { l.Asset.Currency = currency }
 }
@@ -37,7 +37,7 @@ func TestChangedVolumeLimitAppliesToTheNextPayment(t *testing.T) {
 	f.limits = []*directory.Limit{&widerLimit, monthlyLimit}
 	f.wantCreated(good, 30, payment.Rejected, "limit exceeded: monthly_volume")
 	f.wantCreated(good, 20, payment.Charged, "")
-	f.wantUsage(&widerLimit, "", "140 0 10")
+	f.wantUsage(&widerLimit, "", "140 0 10") // used, reserved, remaining
 	f.wantUsage(monthlyLimit, "", "20 0 0")
 	f.limits = []*directory.Limit{monthlyLimit}
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: monthly_volume")
@@ -46,8 +46,8 @@ func TestChangedVolumeLimitAppliesToTheNextPayment(t *testing.T) {
 	f.wantUsage(&widerLimit, "", "140 0 10")
 }
 
-// Each payment counts towards the partner's limits of the payment's currency, in any order of the
-// limits.
+// Each payment counts only towards the partner's limits of the payment's currency. The currencies are more
+// than the sets of limits that are cached (MaxSets), so sets are dropped and built again.
 func TestEachPaymentCountsTowardsTheLimitsOfItsCurrency(t *testing.T) {
 	currencies := []money.Currency{
 		"USD", "EUR", "AED", "SAR", "QAR", "MYR", "IDR", "PKR", "BDT", "EGP", "TRY", "KZT", "UZS", "AZN", "KGS", "RUB", "GBP",
@@ -74,8 +74,8 @@ func TestEachPaymentCountsTowardsTheLimitsOfItsCurrency(t *testing.T) {
 	f.wantPayment("KWD", 1_000, "") // no limit applies to this currency
 }
 
-// A volume limit of the partner applies together with one of the card. The first limit that is full is
-// the reason for the rejection.
+// A volume limit of the partner and a volume limit of each card apply together. The limit that is exceeded is
+// named as the reason of the rejection.
 func TestVolumeLimitsOfPartnerAndCardBothApply(t *testing.T) {
 	monthlyLimit := limit(directory.MonthlyVolume, 150, nil)
 	dailyLimit := limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Scope = directory.ScopeCard })
@@ -98,7 +98,7 @@ func TestVolumeLimitsOfPartnerAndCardBothApply(t *testing.T) {
 	f.wantUsage(dailyLimit, "b", "30 0 70")
 }
 
-// Volumes that were reserved before a restart are released and settled after it.
+// Volumes that were reserved before a restart are released or settled after the restart.
 func TestVolumesAreReleasedAndSettledAfterARestart(t *testing.T) {
 	dailyLimit, monthlyLimit := limit(directory.DailyVolume, 200, nil), limit(directory.MonthlyVolume, 300, nil)
 	f := openWith(t, func(f *fixture) {
@@ -114,7 +114,7 @@ func TestVolumesAreReleasedAndSettledAfterARestart(t *testing.T) {
 	f.wantUsage(monthlyLimit, "", "60 0 240")
 }
 
-// All of a partner's limits apply, even if there are more than directory.MaxLimits of them.
+// All of a partner's limits apply, even if the partner has more than directory.MaxLimits.
 func TestMoreThanAHundredLimitsApply(t *testing.T) {
 	var limits []*directory.Limit
 	for range directory.MaxLimits + 40 {

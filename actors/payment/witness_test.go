@@ -17,9 +17,9 @@ import (
 	"mizan/posting"
 )
 
-// witness wraps every provider of a fixture, across all restarts, and checks the service's invariants:
-// the intent is durable before the call, each call is made once, a charge has at most one request in
-// progress, and a card is passed only to calls that need it.
+// witness wraps a provider and checks the calls that the service makes: a call's intent is durable before
+// the call, each call is made once, a charge has at most one request in progress, and a card is passed only
+// to calls that need it. In a fixture every provider is wrapped, also after restarts.
 type witness struct {
 	actors.Provider
 	fixture *fixture
@@ -84,6 +84,7 @@ type callHistory struct {
 	notFoundInARow map[ledger.ID]int                       // guarded by mu: how often in a row the provider has said that the last submission never arrived
 }
 
+// beginRequest checks that no other request about the charge is in progress in the runtime of the journal.
 func (s *callHistory) beginRequest(t testing.TB, j *posting.Journal, id ledger.ID) (endRequest func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,6 +102,7 @@ func (s *callHistory) beginRequest(t testing.TB, j *posting.Journal, id ledger.I
 	}
 }
 
+// recordCall checks that a call is repeated only after the answers that recordAnswer names.
 func (s *callHistory) recordCall(t testing.TB, c callID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +113,8 @@ func (s *callHistory) recordCall(t testing.TB, c callID) {
 	delete(s.notFoundInARow, c.reference)
 }
 
-// recordAnswer records the answers that allow a second submission: "never arrived" twice in a row, for
-// an operation on a charge; or that the charge still waits for Complete.
+// recordAnswer records the answers that allow a second submission: for an operation on a charge, "never
+// arrived" twice in a row; for the charge, that it waits for its payer or for Complete.
 func (s *callHistory) recordAnswer(id callID, o actors.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +199,7 @@ func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcom
 	return o
 }
 
-// needsWakeup tells whether a transaction has not ended, so that it must have a due instant.
+// needsWakeup tells whether a transaction must have a due instant, because it has not ended.
 func needsWakeup(r *payment.Record) bool {
 	switch {
 	case r.Op != nil, r.SettledLate && r.Type == payment.Payment && refundID(r) == ledger.ID{}:
@@ -230,9 +232,9 @@ func (f *fixture) checkAtEnd() {
 	}
 }
 
-// checkStoredState can be called whenever no work is in progress. It checks that exactly the
-// transactions that have not ended have a due instant, that ended transactions have no action and no
-// card, and that sealed cards exist exactly for the records that need them.
+// checkStoredState checks that a transaction has a due instant exactly if it has not ended, that ended
+// transactions have no action and no card, and that sealed cards exist exactly for the records that need
+// them. Call it while no work is in progress.
 func (f *fixture) checkStoredState() {
 	f.t.Helper()
 	v := f.Journal.View()

@@ -57,7 +57,7 @@ func transferChange(org ledger.ID, day ledger.Date) *posting.Change {
 	}}}
 }
 
-// submit books a transfer on a day, as a command that names the day does; 0: without a day.
+// submit books a transfer on a day that a command has named; 0: the command names no day.
 func (f *fixture) submit(day ledger.Date) error {
 	f.t.Helper()
 	change := transferChange(f.org, day)
@@ -67,7 +67,8 @@ func (f *fixture) submit(day ledger.Date) error {
 	return f.Submit(change).Err
 }
 
-// bookOutcome books a transfer that takes effect on a day, as an outcome does: no command names the day.
+// bookOutcome books a transfer that takes effect on a day, as a provider's outcome does: no command has named
+// the day.
 func (f *fixture) bookOutcome(day ledger.Date) {
 	f.t.Helper()
 	f.MustSubmit(transferChange(f.org, day))
@@ -80,7 +81,7 @@ func (f *fixture) book(day ledger.Date) {
 	}
 }
 
-// setClockAfter moves the clock into the first instants after a month.
+// setClockAfter sets the clock to an hour after the end of a month.
 func (f *fixture) setClockAfter(m period.Month) {
 	f.t.Helper()
 	if err := f.Clock.Set(m.End().Time().Add(time.Hour)); err != nil {
@@ -185,8 +186,8 @@ func TestMonthWithDueItemsIsNotClosed(t *testing.T) {
 	f.mustClose(september)
 }
 
-// Invariant 2: if something is dated into the month while its balance is read, the closing is
-// computed again from the current state. Commands can cause that once.
+// Invariant 2 (see doc.go): if something is dated into the month while its balance is read, the closing is
+// computed again from the current state. Commands can cause this only once.
 func TestClosingIsComputedAgainAfterALateEntry(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
@@ -229,7 +230,7 @@ func TestFailedClosingBlocksNoCommands(t *testing.T) {
 	f.book((september + 1).Last())
 }
 
-// Invariant 2: the number of tries is bounded.
+// Invariant 2: the number of attempts is bounded.
 func TestClosingFailsAfterTooManyLateEntries(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
@@ -266,7 +267,8 @@ func TestRepeatedRequestGetsItsClosedMonth(t *testing.T) {
 	f.wantCode(err, ledger.Conflict)
 }
 
-// Of 64 concurrent closings of a month one succeeds; with the same key all get its result.
+// Of 64 concurrent requests one closes the month. The others are refused or, if all have the same key, get
+// the same result.
 func TestConcurrentRequestsCloseAMonthOnce(t *testing.T) {
 	for _, hasKey := range []bool{false, true} {
 		f := openFixture(t)
@@ -303,7 +305,8 @@ func TestConcurrentRequestsCloseAMonthOnce(t *testing.T) {
 	}
 }
 
-// Invariant 4, also if the first request with the key closes the month while this one reads.
+// Invariant 4: the same applies if the first request with the key closes the month while a second one reads
+// the trial balance.
 func TestRequestGetsTheMonthThatItsKeyClosedMeanwhile(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
@@ -345,7 +348,7 @@ func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 	}
 }
 
-// Invariant 4: a repeated request does not wait for a turn.
+// Invariant 4: a repeated request reads no trial balance, so it does not wait for its turn.
 func TestRepeatedRequestDoesNotWaitForItsTurn(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)
@@ -360,8 +363,8 @@ func TestRepeatedRequestDoesNotWaitForItsTurn(t *testing.T) {
 	}
 }
 
-// Invariant 3: a request whose time is over before its turn comes is refused with "try again", and has
-// closed nothing.
+// Invariant 3: a request whose time is over before it may read the trial balance is refused with "try again",
+// and has closed nothing.
 func TestRequestThatTimesOutInTheQueueClosesNothing(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)

@@ -14,8 +14,8 @@ import (
 // Service closes months.
 type Service struct {
 	rt          *actors.Runtime
-	wait        time.Duration
-	balanceTurn chan struct{} // held while a trial balance is read
+	wait        time.Duration // closeWait; tests change it
+	balanceTurn chan struct{} // full while a trial balance is read
 
 	afterRead func() // test hook: called between reading a trial balance and submitting its closing
 }
@@ -23,8 +23,8 @@ type Service struct {
 // closeWait is how long a request waits for its turn and for the Change, in real time.
 const closeWait = 30 * time.Second
 
-// maxTries bounds how often a closing is computed again because something was dated into its month
-// meanwhile.
+// maxTries bounds how often one request computes the closing. The closing is computed again if
+// something was dated into the month meanwhile.
 const maxTries = 16
 
 // New makes the service.
@@ -43,13 +43,13 @@ type Close struct {
 // Result is a closed month in the response to a request.
 type Result struct {
 	Record *period.Record
-	Replay bool // an earlier request with the same key has closed it
+	Replay bool // an earlier request with the same key has closed the month
 }
 
 // Close closes a month of the organization. The error is a *ledger.Refusal: Invalid for a month before
 // the books began; Conflict for a month that is closed, has not ended, is not the next one, or has
-// something due in it; Unavailable if something is dated into it again and again, or if the time for
-// the request is over. Unless the code is Unavailable, nothing was stored. Other errors are the
+// due items; Unavailable if something is dated into the month again and again, or if the time for the
+// request is over. After any refusal except Unavailable, nothing was stored. Other errors are the
 // store's.
 func (s *Service) Close(c Close) (Result, error) {
 	timer := time.NewTimer(s.wait)
@@ -137,8 +137,8 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 	return r, change, nil
 }
 
-// readBooks reads the state of the organization's books. If a command later adds an item that is due in the
-// month, the item takes effect on the first open day.
+// readBooks reads the state of the organization's books. Due items that are added later need no check: they
+// take effect on the first open day.
 func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, err error) {
 	books.Now = ledger.MicrosOf(s.rt.Clock.Now())
 	books.FirstMonth = period.MonthOf(books.Now.Date())
@@ -160,8 +160,8 @@ func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, e
 	return books, nil
 }
 
-// findClosedByKey returns the month that the first request with the key has closed; false if the key is free.
-// The error is a Conflict if the key was used for another request.
+// findClosedByKey returns the month that the first request with the key has closed; false if no request had
+// the key. The error is a Conflict if the key was used for another request.
 func (s *Service) findClosedByKey(c *Close) (Result, bool, error) {
 	if c.Key.IsZero() {
 		return Result{}, false, nil
@@ -185,8 +185,8 @@ func (s *Service) findClosedByKey(c *Close) (Result, bool, error) {
 
 var errDamagedClaim = errors.New("period: a key that names no closed month")
 
-// closedByKeyOrRefusal returns the month if the first request with the key has closed it meanwhile, else the
-// refusal.
+// closedByKeyOrRefusal returns the closed month if an earlier request with the key has closed it meanwhile,
+// else the refusal.
 func (s *Service) closedByKeyOrRefusal(c *Close, refusal error) (Result, error) {
 	if r, found, err := s.findClosedByKey(c); found || err != nil {
 		return r, err
