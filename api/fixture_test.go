@@ -140,7 +140,7 @@ func (f *fixture) start(change ...func(*api.Config)) {
 		Log: slog.New(slog.NewTextHandler(f.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
 		Signer: f.Keyring.Signer(), HeadKey: f.Keyring.VerifierKey(), Fingerprint: f.Keyring.Fingerprint,
 		Pages: f.pages(), Payers: f.payments, Usage: f.accounts, Challenges: simulated, Updates: f.payments, Subscriptions: f.renewals,
-		Deliveries: f.notifier, Contracts: f.contracts, Periods: f.periods, Backup: f.backups(),
+		Storefront: storefrontactor.New(f.Journal, f.directory, f.base()), Deliveries: f.notifier, Contracts: f.contracts, Periods: f.periods, Backup: f.backups(),
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
 		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
 		Observe: func(route, method string, status int, _ time.Duration) {

@@ -10,6 +10,7 @@ import (
 	"mizan/api/contracts"
 	ledgerapi "mizan/api/ledger"
 	"mizan/api/payments"
+	"mizan/api/storefront"
 	"mizan/api/web"
 )
 
@@ -37,13 +38,14 @@ func (s *Server) table(serving context.Context) []web.Route {
 		Payers: cfg.Payers, Pages: cfg.Pages, Partners: cfg.Directory, Clock: cfg.Clock, Proxies: s.access.Proxies, Errors: s.errors,
 		Challenges: cfg.Challenges, Fingerprint: cfg.Fingerprint, Sandbox: cfg.Env == sandbox,
 	})
+	store := storefront.New(storefront.Config{Records: cfg.Storefront, Directory: cfg.Directory, Fingerprint: cfg.Fingerprint})
 	anyone := web.Access{Callers: web.Anyone}
 	routes := []web.Route{
 		{Method: fiber.MethodGet, Path: healthPath, Access: anyone, Handle: s.health},
 		{Method: fiber.MethodGet, Path: livenessPath, Access: anyone, Handle: s.liveness},
 		{Method: fiber.MethodGet, Path: readinessPath, Access: anyone, Handle: s.readiness},
 	}
-	for _, family := range [][]web.Route{transactions.Routes(), administration.Routes(), s.ledger.Routes(), agreements.Routes(), pages.Routes()} {
+	for _, family := range [][]web.Route{transactions.Routes(), administration.Routes(), s.ledger.Routes(), agreements.Routes(), pages.Routes(), store.Routes()} {
 		routes = append(routes, family...)
 	}
 	return routes

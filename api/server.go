@@ -20,6 +20,7 @@ import (
 	ledgerapi "mizan/api/ledger"
 	"mizan/api/payments"
 	"mizan/api/shed"
+	"mizan/api/storefront"
 	"mizan/api/web"
 	"mizan/api/web/body"
 	"mizan/api/web/conn"
@@ -89,6 +90,9 @@ type Config struct {
 
 	// Subscriptions renews payments; nil: their routes are missing.
 	Subscriptions payments.Subscriptions
+
+	// Storefront has the payment links, products and images; nil: their routes are missing.
+	Storefront storefront.Records
 
 	// Status returns the state that the health check reports.
 	Status  func() Status

@@ -95,6 +95,39 @@ func NoBatches(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: UnderWayKey, Refuse: Conflict}
 }
 
+// A payment link has three counters: the number of its payments, the number of those that were charged, and the sum of
+// the charged amounts.
+
+// LinkBegunKey returns the key of the counter of a link's payments, whatever became of them.
+func LinkBegunKey(link ID) string { return LinkPrefix + "begun/" + link.String() }
+
+// LinkChargedKey returns the key of the counter of a link's charged payments.
+func LinkChargedKey(link ID) string { return LinkPrefix + "charged/" + link.String() }
+
+// LinkAmountKey returns the key of the counter of the amounts that a link's payments charged.
+func LinkAmountKey(link ID) string { return LinkPrefix + "amount/" + link.String() }
+
+// LinkPrefix begins the keys of the counters of links.
+const LinkPrefix = "link/"
+
+// LinkBegins returns the guard that counts a payment of a link when it begins.
+func LinkBegins(org, link ID) CounterGuard {
+	return CounterGuard{Org: org, Key: LinkBegunKey(link), Add: money.FromUint64(1), Max: money.Max, Refuse: OutOfRange}
+}
+
+// LinkIsUnpaid returns a guard that refuses a Change with Conflict once a payment of the link has begun.
+func LinkIsUnpaid(org, link ID) CounterGuard {
+	return CounterGuard{Org: org, Key: LinkBegunKey(link), Refuse: Conflict}
+}
+
+// LinkCharged returns the guards that count a charged payment of a link and its amount.
+func LinkCharged(org, link ID, amount money.Amount) [2]CounterGuard {
+	return [...]CounterGuard{
+		{Org: org, Key: LinkChargedKey(link), Add: money.FromUint64(1), Max: money.Max, Refuse: OutOfRange},
+		{Org: org, Key: LinkAmountKey(link), Add: amount, Max: money.Max, Refuse: OutOfRange},
+	}
+}
+
 // A volume limit has two counters for each window and subject: the amounts reserved or settled,
 // which the limit bounds, and the settled part of them.
 

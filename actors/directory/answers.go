@@ -135,6 +135,19 @@ func (s *Service) unreadableReply(org, id ledger.ID, why error) error {
 	return actors.ReplyLost("directory.Answered")
 }
 
+// Write is write for the records of another package. It refuses to write in an archived organization.
+func (s *Service) Write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {
+	if _, err := s.writable(op, org); err != nil {
+		return err
+	}
+	return s.write(ctx, org, op, func(now ledger.Micros) (*posting.Change, any, error) {
+		if _, err := s.writable(op, org); err != nil {
+			return nil, nil, err
+		}
+		return decide(now)
+	}, publish)
+}
+
 // write carries out a command as run does (service.go), and claims the idempotency key and adds the reply if ctx
 // has a key. decide also returns the write's result, from which the reply is made. A dry run ends after decide.
 func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {

@@ -8,7 +8,6 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
-	"mizan/ledger/money"
 	"mizan/ledger/schema"
 	"mizan/ledger/storefront"
 	"mizan/posting"
@@ -53,8 +52,8 @@ func (s *Service) CreateLink(ctx context.Context, org ledger.ID, draft storefron
 func (s *Service) PatchLink(ctx context.Context, org ledger.ID, partner int64, id ledger.ID, change schema.Change[storefront.Link]) (*storefront.Link, error) {
 	return links.change(ctx, s, org, partner, id, func(view *posting.View, old *storefront.Link) (*storefront.Link, ledger.Event, []ledger.CounterGuard, error) {
 		var failure error
+		old.Base = s.base
 		next, event, err := old.Patch(func(l *storefront.Link, f *schema.Faults) {
-			l.Base = s.base
 			if change(l, f); f.Empty() {
 				failure = s.completeLink(view, l, f)
 			}
@@ -72,7 +71,7 @@ func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]
 	if next.Asset() == old.Asset() {
 		return nil, nil
 	}
-	guard := storefront.NoPayments(old.Org, old.ID)
+	guard := ledger.LinkIsUnpaid(old.Org, old.ID)
 	began, err := view.Counter(old.Org, guard.Key, "")
 	if err == nil && !began.IsZero() {
 		err = ledger.RefuseField("storefront.PatchLink", "amount.currency", "never changes after the first payment")
@@ -109,8 +108,8 @@ func (s *Service) CreateProduct(ctx context.Context, org ledger.ID, draft storef
 func (s *Service) PatchProduct(ctx context.Context, org ledger.ID, partner int64, id ledger.ID, change schema.Change[storefront.Product]) (*storefront.Product, error) {
 	return products.change(ctx, s, org, partner, id, func(view *posting.View, old *storefront.Product) (*storefront.Product, ledger.Event, []ledger.CounterGuard, error) {
 		var failure error
+		old.Base = s.base
 		next, event, err := old.Patch(func(p *storefront.Product, f *schema.Faults) {
-			p.Base = s.base
 			if change(p, f); f.Empty() {
 				failure = s.resolve(view, org, &p.Image, f)
 			}
@@ -238,12 +237,10 @@ func (s *Service) showLink(view *posting.View, l *storefront.Link) error {
 		}
 		return p
 	})
-	count, err := view.Counter(l.Org, storefront.ChargedCountKey(l.ID), "")
+	count, err := view.Counter(l.Org, ledger.LinkChargedKey(l.ID), "")
 	failure = errors.Join(failure, err)
 	n, _ := count.Uint64()
-	amount, err := view.Counter(l.Org, storefront.ChargedAmountKey(l.ID), "")
+	amount, err := view.Counter(l.Org, ledger.LinkAmountKey(l.ID), "")
 	l.Payments = storefront.Payments{Count: int64(n), Amount: amount}
 	return errors.Join(failure, err)
 }
-
-var _ money.Env

@@ -14,6 +14,7 @@ type Route struct {
 	EndsSession      bool // a deactivated partner may call it, to log out
 	SoleOrganization bool // a request without x-organization-id concerns the only organization
 	JSON             bool // the body must be application/json
+	MaxBody          int  // bytes of a body; 0: the usual bound
 	Command          bool // it writes: it waits while a manual clock moves, and is shed under overload
 	Unshed           bool // a command that bounds its own queue, and is not shed
 

@@ -40,8 +40,8 @@ func problemOf(err error) string {
 	return ""
 }
 
-// refusals converts the faults of a record's fields to an error, as Join makes it.
-func refusals(op string, f *schema.Faults) error {
+// FaultsAsRefusals converts the faults of a record's fields to an error, as Join makes it.
+func FaultsAsRefusals(op string, f *schema.Faults) error {
 	errs := make([]error, len(f.List))
 	for i, fault := range f.List {
 		errs[i] = ledger.RefuseField(op, fault.Field, "%s", fault.Message)

@@ -25,7 +25,7 @@ func createByRequest[R any](t *testing.T, columns *schema.Type[R], body string, 
 	faults := new(schema.Faults)
 	draft := columns.Create(parseRequest(t, body), faults)
 	r, err := decide(*draft)
-	return r, Join(refusals("test", faults), err)
+	return r, Join(FaultsAsRefusals("test", faults), err)
 }
 
 // changeOf returns the change that the body of a request asks for.

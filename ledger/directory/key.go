@@ -69,7 +69,7 @@ func (k *APIKey) Check(now ledger.Micros) error {
 	if k.Expires != 0 && k.Expires <= now {
 		faults.Add("expires_at", "must be in the future")
 	}
-	return refusals("directory.CreateAPIKey", faults)
+	return FaultsAsRefusals("directory.CreateAPIKey", faults)
 }
 
 // NewAPIKey decides the creation of a key, whose fields the caller has set. The error is Join's.

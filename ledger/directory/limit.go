@@ -296,7 +296,7 @@ func NewLimit(draft Limit, terminal *Terminal) (*Limit, ledger.Event, error) {
 	l.Asset = columns.ResolveNetwork(l.Asset)
 	Limits.Check(nil, l, faults)
 	l.checkTerminal(terminal, faults)
-	if err := refusals("directory.CreateLimit", faults); err != nil {
+	if err := FaultsAsRefusals("directory.CreateLimit", faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	return l, createdEvent(ledger.Limit, l.ID, stateOf(l.Active)), nil
@@ -321,7 +321,7 @@ func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error)
 	next, faults := *l, new(schema.Faults)
 	change(&next, faults)
 	Limits.Check(l, &next, faults)
-	if err := refusals("directory.PatchLimit", faults); err != nil {
+	if err := FaultsAsRefusals("directory.PatchLimit", faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	if next == *l {

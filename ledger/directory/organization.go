@@ -142,5 +142,5 @@ func (o *Organization) Patch(change schema.Change[Organization]) (*Organization,
 func (o *Organization) check(op string, old *Organization, f *schema.Faults) error {
 	o.Modules, o.Regions = sortedUnique(o.Modules), sortedUnique(o.Regions)
 	Organizations.Check(old, o, f)
-	return refusals(op, f)
+	return FaultsAsRefusals(op, f)
 }

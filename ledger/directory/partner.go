@@ -167,7 +167,7 @@ func (p *Partner) check(op string, old *Partner, privateHooks bool, f *schema.Fa
 	if isNew := old == nil || p.NotifyURL != old.NotifyURL; isNew && !f.Has(keyNotifyURL) {
 		f.AddProblem(keyNotifyURL, problemOf(checkNotifyURL(op, keyNotifyURL, p.NotifyURL, privateHooks)))
 	}
-	return refusals(op, f)
+	return FaultsAsRefusals(op, f)
 }
 
 // crossCheckPartner requires that each asset appears once among the overdrafts.

@@ -123,7 +123,7 @@ func (t *Terminal) readProvider(f *schema.Faults) {
 func (t *Terminal) checkProvider(op string) error {
 	faults := new(schema.Faults)
 	t.readProvider(faults)
-	return refusals(op, faults)
+	return FaultsAsRefusals(op, faults)
 }
 
 // checkCredential refuses a mask for the credential if the address names another server than the stored one. Otherwise a

@@ -99,7 +99,7 @@ func (r *Rate) Revalue(value money.Rate) (*Rate, ledger.Event, error) {
 func (r *Rate) check() error {
 	faults := new(schema.Faults)
 	Rates.Check(nil, r, faults)
-	return refusals("directory.PutRate", faults)
+	return FaultsAsRefusals("directory.PutRate", faults)
 }
 
 func (r *Rate) state() State { return State(r.Value.String()) }

@@ -104,7 +104,7 @@ func ParseSettings(object []byte) (Settings, error) {
 		faults.Add(providerParams+".max_amount", "is less than min_amount")
 	}
 	if !faults.Empty() {
-		return Settings{}, refusals("directory.ParseSettings", faults)
+		return Settings{}, FaultsAsRefusals("directory.ParseSettings", faults)
 	}
 	return *s, nil
 }
@@ -160,7 +160,7 @@ func ParseNotification(object []byte) (Notification, error) {
 	n := readParameters(NotificationColumns, merchantParams, object, faults)
 	faults.List = slices.DeleteFunc(faults.List, func(f schema.Fault) bool { return f.Message == schema.UnknownSecret })
 	if !faults.Empty() {
-		return Notification{}, refusals("directory.ParseNotification", faults)
+		return Notification{}, FaultsAsRefusals("directory.ParseNotification", faults)
 	}
 	return *n, nil
 }

@@ -152,7 +152,7 @@ func (t *Terminal) check(op string, old, stored *Terminal, privateHooks bool, f 
 	sentProvider, sentMerchant := parameters(t.ProviderParams), parameters(t.MerchantParams)
 	t.ProviderParams, t.MerchantParams = restoreMasked(sentProvider, stored.ProviderParams), restoreMasked(sentMerchant, stored.MerchantParams)
 	Terminals.Check(old, t, f)
-	err := Join(refusals(op, f), t.fill(op, providerIsSet, merchantIsSet))
+	err := Join(FaultsAsRefusals(op, f), t.fill(op, providerIsSet, merchantIsSet))
 	if old != nil && providerIsSet {
 		err = Join(err, old.checkCredential(op, sentProvider))
 	}

@@ -80,7 +80,7 @@ func NewUser(draft User) (*User, ledger.Event, error) {
 	u, faults := &draft, new(schema.Faults)
 	u.Epoch, u.Roles = 1, u.Roles.sorted()
 	Users.Check(nil, u, faults)
-	if err := refusals("directory.CreateUser", faults); err != nil {
+	if err := FaultsAsRefusals("directory.CreateUser", faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	return u, createdEvent(ledger.User, u.ID, stateOf(u.Active)), nil
@@ -96,7 +96,7 @@ func (u *User) Patch(change schema.Change[User]) (*User, ledger.Event, error) {
 		next.Partner = 0
 	}
 	Users.Check(u, &next, faults)
-	if err := refusals("directory.PatchUser", faults); err != nil {
+	if err := FaultsAsRefusals("directory.PatchUser", faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	if Users.Equal(&next, u) {

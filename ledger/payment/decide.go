@@ -97,6 +97,9 @@ func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms
 // Host creates a transaction that waits for its payer on the hosted page.
 func (c DecisionContext) Host(id ledger.ID, partner int64, r Request) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Hosted: true}}
+	if r.LinkID != (ledger.ID{}) {
+		d.Counters = []ledger.CounterGuard{ledger.LinkBegins(c.Org, r.LinkID)}
+	}
 	d.Record.clearPrice()
 	d.move(Create, nil)
 	d.Due = c.fromNow(c.ActionTTL)

@@ -62,7 +62,8 @@ type Request struct {
 	PayerIP   netip.Addr    // source of the payer's credentials; zero: unknown
 	Attempted ledger.Micros // when routing began and limits counted it; 0: never
 
-	Renewal *Renewal // nil: a caller requested the transaction
+	Renewal *Renewal  // nil: a caller requested the transaction
+	LinkID  ledger.ID // the payment link that the transaction pays; zero: none
 }
 
 // Record is the stored state of a transaction. Its version, times and due instant are in the store's row around it (the
@@ -100,7 +101,6 @@ type Record struct {
 	LastCommit  money.Amount   // amount of the last commit request; zero: there was none
 	Known       bool           // the provider has confirmed that it has the charge
 	SettledLate bool           // money moved after the transaction was closed
-	LinkID      ledger.ID      // the payment link of the transaction; zero: none
 
 	Action   *Action // what the payer has to do; nil: nothing
 	KeepCard bool    // the encrypted card stays stored for a later step

@@ -115,9 +115,13 @@ func (r *Record) releaseVolumes(org ledger.ID, amount money.Amount, guards []led
 	return guards
 }
 
-// settleVolumes appends guards that count the settled amount in the record's volumes and release the rest of the
-// reservation. They belong to an outcome, so they are never refused.
+// settleVolumes appends guards that count the settled amount for the record's link and in its volumes, and release the
+// rest of the reservation. They belong to an outcome, so they are never refused.
 func (r *Record) settleVolumes(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
+	if r.LinkID != (ledger.ID{}) {
+		charged := ledger.LinkCharged(org, r.LinkID, r.Settled())
+		guards = append(guards, charged[:]...)
+	}
 	if len(r.Volumes) == 0 {
 		return guards
 	}

@@ -57,6 +57,10 @@ type Column struct {
 	Sparse    bool // omitted if it has no value
 	Transient bool // computed for each viewer; not stored
 
+	// Contextual values depend on more than the record, such as other records and the service's own address. The checker
+	// does not compare them with responses.
+	Contextual bool
+
 	index int    // index in its table and in a Row
 	field *field // its place in a struct; nil: the record is a Row
 }
@@ -184,6 +188,7 @@ func OrZero(c *Column)        { c.AllowZero = true }
 func IsDateOrTime(c *Column)  { c.DateOrTime = true }
 func Sparse(c *Column)        { c.Sparse = true }
 func Transient(c *Column)     { c.Transient = true }
+func Contextual(c *Column)    { c.Contextual = true }
 func Fixed(c *Column)         { c.Settable, c.Fixed = true, true }
 func Secret(c *Column)        { c.Settable, c.Secret = true, true }
 func NotNull(c *Column)       { c.NotNull = true }

@@ -15,12 +15,13 @@ import (
 type BoundProduct struct {
 	ID        ledger.ID
 	Deletions uint32   // the product's number of deletions when it was bound
+	isNew     bool     // a request has named it, and Bind has not looked it up yet
 	Product   *Product // nil: it is not shown; set when the link is shown
 }
 
 // boundColumn is a list of products: UUIDs in requests, products in responses.
 func boundColumn[R any](key uint8, fieldOf func(*R) *[]BoundProduct) *schema.Column {
-	return schema.Field(schema.NewCell[[]BoundProduct](key, "products", boundKind{}, []schema.Option{schema.Settable, schema.NotNull, schema.AtMost(MaxProducts),
+	return schema.Field(schema.NewCell[[]BoundProduct](key, "products", boundKind{}, []schema.Option{schema.Settable, schema.NotNull, schema.Contextual, schema.AtMost(MaxProducts),
 		schema.Help("products of the same partner that the page shows: UUIDs in requests, products in responses")}), fieldOf)
 }
 
@@ -42,7 +43,7 @@ func (boundKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, stri
 		if err != nil || len(*text) != len(id.String()) {
 			return nil, form
 		}
-		list = append(list, BoundProduct{ID: id})
+		list = append(list, BoundProduct{ID: id, isNew: true})
 	}
 	return list, ""
 }
@@ -111,6 +112,10 @@ func (boundKind) Empty(value any) bool { return len(value.([]BoundProduct)) == 0
 func (l *Link) Bind(find func(id ledger.ID) *Product) {
 	var bound []BoundProduct
 	for _, requested := range l.Products {
+		if !requested.isNew {
+			bound = append(bound, requested) // the request has no products
+			continue
+		}
 		isRepeated := slices.ContainsFunc(bound, func(earlier BoundProduct) bool { return earlier.ID == requested.ID })
 		if p := find(requested.ID); p != nil && p.Partner == l.Partner && !isRepeated {
 			bound = append(bound, BoundProduct{ID: p.ID, Deletions: p.Deletions})

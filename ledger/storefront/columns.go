@@ -23,7 +23,7 @@ const (
 
 // publicColumn is a public address.
 func publicColumn[R any](name, help string, address func(*R) string) *schema.Column {
-	return schema.Shown(schema.Text(0, name, schema.Constant, schema.Help(help)), func(r *R) (string, bool) { return address(r), true })
+	return schema.Shown(schema.Text(0, name, schema.Constant, schema.Contextual, schema.Help(help)), func(r *R) (string, bool) { return address(r), true })
 }
 
 // addressColumn is an address to which a payer is sent.
@@ -99,7 +99,7 @@ type Picture struct {
 // pictureColumn is the address of an image. Resolve turns the address of a request into the image's name, which
 // pictureNameColumn stores: the service's own address may change.
 func pictureColumn[R any](fieldOf func(*R) (picture *Picture, base string)) *schema.Column {
-	return schema.Bound(schema.Text(0, "image", schema.Settable, schema.Transient, schema.AtMost(directory.MaxURL), schema.Help("address of an uploaded image")),
+	return schema.Bound(schema.Text(0, "image", schema.Settable, schema.Transient, schema.Contextual, schema.AtMost(directory.MaxURL), schema.Help("address of an uploaded image")),
 		func(r *R) string {
 			p, base := fieldOf(r)
 			switch {

@@ -168,3 +168,11 @@ func (p *Product) Patch(change schema.Change[Product]) (*Product, ledger.Event, 
 	}
 	return &next, directory.SwitchEvent(ledger.Product, p.ID, p.Active, next.Active), nil
 }
+
+// Delete ends the payments at the product's address and removes the product from its links.
+func (p *Product) Delete() {
+	if p.Active {
+		p.Deletions++
+	}
+	p.Active = false
+}

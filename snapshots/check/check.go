@@ -55,7 +55,7 @@ func CheckRestored(ctx context.Context, j *posting.Journal, inputs Inputs, cutLo
 	for _, step := range []func() error{
 		func() error { return c.checkGroups(last, hash) },
 		c.checkOrganizations,
-		c.checkNumbers,
+		c.checkPlatformClaims,
 		c.directory.CheckLimits,
 		c.directory.CheckUsers,
 		c.checkKeys,

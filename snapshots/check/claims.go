@@ -65,6 +65,10 @@ func (c *orgCheck) checkClaim(kind ledger.ClaimKind, key string, owner []byte) {
 		c.directory.ClaimedNumbers[key] = id
 		return
 	}
+	if kind == ledger.ClaimAddress && o.ID == directory.PlatformOrg {
+		c.directory.ClaimedAddresses[key] = id
+		return
+	}
 	hash := o.Histories.Hash(byte(kind), key)
 	for _, k := range ownerKinds[kind] {
 		h := o.Histories.Find(ledger.Source{Kind: k, ID: id})
@@ -81,9 +85,9 @@ func (c *orgCheck) checkClaim(kind ledger.ClaimKind, key string, owner []byte) {
 	c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %v, which does not exist", o.ID, kind, id)
 }
 
-// checkNumbers compares the platform's claims on partner numbers with the partners of all
-// organizations.
-func (c *checker) checkNumbers() error {
+// checkPlatformClaims compares the platform's claims, on partner numbers and on public addresses, with the records of
+// all organizations.
+func (c *checker) checkPlatformClaims() error {
 	for number, id := range c.directory.Numbers {
 		text := strconv.FormatInt(number, 10)
 		if owner, found := c.directory.ClaimedNumbers[text]; !found || owner != id {
@@ -91,6 +95,7 @@ func (c *checker) checkNumbers() error {
 		}
 		delete(c.directory.ClaimedNumbers, text)
 	}
+	c.directory.CheckAddresses()
 	for _, id := range c.directory.ClaimedNumbers {
 		c.Report.Breach(findings.RuleClaims, "a claim on a partner number names %v, which does not have it", id)
 	}

@@ -56,6 +56,8 @@ func (c *orgCheck) checkRecords() error {
 	}
 	c.transactions.CheckReturns()
 	c.directory.CheckSettlements(o)
+	c.directory.CheckBoundProducts(o)
+	c.transactions.CheckLinks()
 	c.transactions.CheckRenewals()
 	c.contracts.CheckNumbers()
 	return nil

@@ -110,7 +110,10 @@ func (b *Bodies) Held() int { return b.known.held() + b.anyone.held() }
 
 // boundOf returns the largest body of the route, in bytes.
 func boundOf(route *web.Route) int {
-	if route.Access.Callers == web.Anyone {
+	switch {
+	case route.MaxBody > 0:
+		return route.MaxBody
+	case route.Access.Callers == web.Anyone:
 		return openBody
 	}
 	return maxBody

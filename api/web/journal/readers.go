@@ -35,7 +35,7 @@ func (q *EventQuery) reader(view *posting.View) (eventReader, error) {
 var kinds = []ledger.Kind{
 	ledger.Transaction, ledger.Settlement, ledger.Partner, ledger.Terminal, ledger.APIKey,
 	ledger.Organization, ledger.Session, ledger.User, ledger.Platform, ledger.Reply, ledger.Rate, ledger.Answer,
-	ledger.Subscription, ledger.Contract, ledger.Screening, ledger.Period, ledger.Retention,
+	ledger.Subscription, ledger.Contract, ledger.Screening, ledger.Period, ledger.Retention, ledger.Link, ledger.Product, ledger.Image,
 }
 
 // sourceReader reads the events of the record with the id, of any kind.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
+
 	"mizan/actors"
 	directoryactor "mizan/actors/directory"
 	"mizan/api/web"
@@ -51,13 +53,25 @@ func (reply Reply[T]) Run(c Cached, req *web.Request, change func(context.Contex
 	if err != nil {
 		return c.replayOr(req, key, err)
 	}
-	web.WriteJSON(req.RequestCtx, reply.Status, reply.body(result))
+	writeBody(req, reply.Status, reply.body(result))
 	return nil
+}
+
+// writeBody responds with a body, if the status allows one.
+func writeBody(req *web.Request, status int, body []byte) {
+	if status == fiber.StatusNoContent {
+		req.Response.SetStatusCode(status)
+		return
+	}
+	web.WriteJSON(req.RequestCtx, status, body)
 }
 
 // body is the response's body, with warnings if there are any.
 func (reply Reply[T]) body(result T) []byte {
-	if reply.Append == nil {
+	switch {
+	case reply.Status == fiber.StatusNoContent:
+		return nil
+	case reply.Append == nil:
 		return web.DataBody(reply.Show(result))
 	}
 	body := web.OneBody(reply.Bare, result, reply.Append)
@@ -100,7 +114,7 @@ func (c Cached) replay(req *web.Request, key actors.Key) (answered bool, err err
 		return false, err
 	}
 	web.MarkReplayed(req)
-	web.WriteJSON(req.RequestCtx, a.Status, fillGaps(a.Body, &a))
+	writeBody(req, a.Status, fillGaps(a.Body, &a))
 	return true, nil
 }
 

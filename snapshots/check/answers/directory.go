@@ -41,6 +41,8 @@ var directoryPaths = map[string]ledger.Kind{
 	"limits":        ledger.Limit,
 	"blocklist":     ledger.Block,
 	"settlements":   ledger.Settlement,
+	"links":         ledger.Link,
+	"products":      ledger.Product,
 }
 
 // parseDirectoryPath returns the kind and the id of the directory record that a path names. The id is empty if
@@ -76,7 +78,7 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *re
 		org, _ = uuid.Parse(name) // an organization's record is stored under the organization itself; without an id there is no record
 	}
 	shown := shownDirectoryRecord{line: n, source: directory.RecordName{Kind: kind, Org: org, Name: name}, created: id == ""}
-	for _, column := range ledgerdirectory.Types[kind].Shown() {
+	for _, column := range directory.TypeOf(kind).Shown() {
 		hash := uint32(0)
 		if value, has := object[column.Name]; has && !column.Secret {
 			if column.Name == apiKeyMember {
@@ -105,7 +107,7 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	if len(responses) == 0 {
 		return
 	}
-	records := ledgerdirectory.Types[r.Source.Kind]
+	records := directory.TypeOf(r.Source.Kind)
 	stored := parseObject(append(records.AppendRecord([]byte{'{'}, record, schema.Style{}), '}'))
 	if k, isKey := record.(*ledgerdirectory.APIKey); isKey {
 		stored[apiKeyMember] = quoteJSON(hex.EncodeToString(k.Hash[:]))
@@ -115,7 +117,7 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 		isUnchanged := shown.created && r.Stamp.Version == 1
 		var names []string
 		for i, column := range records.Shown() {
-			compared := shown.fields[i] != 0 && (column.Fixed || isUnchanged)
+			compared := shown.fields[i] != 0 && !column.Contextual && (column.Fixed || isUnchanged)
 			if compared && shown.fields[i] != a.hashOf(stored[column.Name])|1 {
 				names = append(names, column.Name)
 			}

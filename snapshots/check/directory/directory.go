@@ -9,6 +9,7 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
+	"mizan/ledger/storefront"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
 )
@@ -19,13 +20,21 @@ import (
 // Read reads a stored record of the directory, without its secrets. It returns a pointer to a record type of package
 // ledger/directory.
 func Read(r *scan.Record) (record any, err error) {
-	records, known := directory.Types[r.Source.Kind]
-	if !known {
+	records := TypeOf(r.Source.Kind)
+	if records == nil {
 		return nil, errKind
 	}
 	return records.ReadRecord(schema.Envelope{
 		Org: r.Organization.ID, ID: r.Source.ID, Created: r.Stamp.Started, Updated: r.Stamp.Updated, Seq: r.Stamp.Settled,
 	}, r.Payload, schema.NoKeys)
+}
+
+// TypeOf returns the type of a kind's records; nil if they are no tables of columns.
+func TypeOf(kind ledger.Kind) schema.AnyType {
+	if records, known := directory.Types[kind]; known {
+		return records
+	}
+	return storefront.Types[kind]
 }
 
 var errKind = errors.New("it is of a kind that no machine knows")
@@ -37,11 +46,13 @@ type Check struct {
 	limitReferences     []limitReferences // the limits with the records that they name
 	users               []userReferences  // the users and sessions with the records that they name
 	providerSettlements []providerSettlement
+	bound               []boundProducts      // the links of the organization that have products
+	productOwners       map[scan.Place]int64 // a product's place → the partner's number
 }
 
 // New begins a check of the directory's records.
 func New(s *scan.Scan) *Check {
-	return &Check{Scan: s, Facts: newFacts()}
+	return &Check{Scan: s, Facts: newFacts(), productOwners: make(map[scan.Place]int64)}
 }
 
 // Facts is what other rules need to know about partners, terminals, limits and rates.
@@ -54,6 +65,9 @@ type Facts struct {
 	Rates             map[scan.Place]*Rate
 	Numbers           map[int64]ledger.ID  // a partner's number → id of the partner's record
 	ClaimedNumbers    map[string]ledger.ID // a claimed partner number → id of the record that the claim names
+	LinkOwners        map[scan.Place]int64 // a link's place → the partner's number
+	Addresses         map[string]ledger.ID // key of an address (storefront.AddressKey) → organization of its record
+	ClaimedAddresses  map[string]ledger.ID // key of a claimed address → the organization that the claim names
 	RecordNames       map[RecordName]bool  // all records, by the names that responses have for them
 }
 
@@ -112,6 +126,7 @@ func newFacts() *Facts {
 		partners: make(map[PartnerKey]*Partner), terminals: make(map[scan.Place]*Terminal), Rates: make(map[scan.Place]*Rate),
 		Limits: make(map[PartnerKey][]*Limit), merchantTerminals: make(map[PartnerKey][]MerchantTerminal), Owners: make(map[scan.Place]int64),
 		Numbers: make(map[int64]ledger.ID), ClaimedNumbers: make(map[string]ledger.ID), RecordNames: make(map[RecordName]bool),
+		LinkOwners: make(map[scan.Place]int64), Addresses: make(map[string]ledger.ID), ClaimedAddresses: make(map[string]ledger.ID),
 	}
 }
 
@@ -159,6 +174,15 @@ func (c *Check) CheckRecord(r *scan.Record, record any) (name string) {
 	case *directory.Limit:
 		c.CheckState(r, switchState(p.Active))
 		c.checkLimit(r, p)
+	case *storefront.Link:
+		c.CheckState(r, switchState(p.Active))
+		c.checkLink(r, p)
+	case *storefront.Product:
+		c.CheckState(r, switchState(p.Active))
+		c.checkProduct(r, p)
+	case *storefront.Image:
+		c.CheckState(r, string(directory.StateActive))
+		c.checkImage(r, p)
 	case *directory.Block:
 		c.CheckState(r, switchState(p.Active))
 		c.checkBlock(r, p)

@@ -9,7 +9,7 @@ var kindNames = map[ledger.Kind]string{
 	ledger.Limit: "limit", ledger.Block: "entry of the blocklist", ledger.Subscription: "subscription",
 	ledger.Settlement: "settlement", ledger.Rate: "rate", ledger.Answer: "answer", ledger.Reply: "reply", ledger.Transfer: "transfer",
 	ledger.Contract: "contract", ledger.Screening: "screening", ledger.Period: "closed month",
-	ledger.Retention: "retention of deliveries",
+	ledger.Retention: "retention of deliveries", ledger.Link: "link", ledger.Product: "product", ledger.Image: "image",
 }
 
 // KindName returns the name that the texts of faults use for a kind of record.

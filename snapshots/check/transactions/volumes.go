@@ -37,6 +37,9 @@ func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is %q, and counts towards volumes", p.Status)
 	}
 	org := r.Organization.ID
+	if p.LinkID != (ledger.ID{}) {
+		c.countForLink(p, settled)
+	}
 	seen := make(map[ledger.ID]bool, len(p.Volumes))
 	for i := range p.Volumes {
 		v := &p.Volumes[i]
@@ -116,6 +119,9 @@ func (c *Check) volume(name string) *sums {
 
 // CheckCounter compares a stored counter of a volume with the sum of its transactions.
 func (c *Check) CheckCounter(name, window string, row []byte) {
+	if c.checkLinkCounter(name, row) {
+		return
+	}
 	kind, volume, _ := strings.Cut(name, "/")
 	if window != "" || kind != "volume" && kind != "settled" {
 		return
@@ -140,6 +146,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) {
 
 // CheckMissingCounters reports counters of volumes that must exist and are not stored.
 func (c *Check) CheckMissingCounters() {
+	c.checkMissingLinkCounters()
 	for volume, s := range c.volumes {
 		for name, want := range map[string]*big.Int{"volume/" + volume: &s.total, "settled/" + volume: &s.settled} {
 			if want.Sign() != 0 && !c.storedCounters[name] {

@@ -89,6 +89,7 @@ var kinds = map[ledger.Kind]string{
 	ledger.Answer: "answer to a write of the administration", ledger.Reply: "answer to a partner's request",
 	ledger.Subscription: "subscription", ledger.Contract: "contract", ledger.Screening: "screening",
 	ledger.Period: "closed month", ledger.Retention: "retention of deliveries", ledger.Transfer: "transfer",
+	ledger.Link: "payment link", ledger.Product: "product", ledger.Image: "image",
 }
 
 // Describe writes for people what is proven and what is not, from the canonical bytes and

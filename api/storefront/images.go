@@ -1,0 +1,85 @@
+package storefront
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/web"
+	"mizan/api/web/records"
+	"mizan/internal/picture"
+	"mizan/ledger"
+	"mizan/ledger/storefront"
+)
+
+// Bounds of an upload.
+const (
+	maxFile   = 5 << 20 // bytes of the file
+	maxUpload = maxFile + 64<<10
+	maxParts  = 16 // parts of the body, of which one is the file
+)
+
+const imageField = "image"
+
+// createImage is POST /images with a file in the field image (specification, "Uploaded image").
+func (h *Handlers) createImage(req *web.Request) error {
+	reply := records.Reply[*storefront.Image]{Status: fiber.StatusCreated, Append: records.FieldsOf(storefront.Images)}
+	return reply.Run(h.cached(), req, func(ctx context.Context) (*storefront.Image, error) {
+		c, err := h.caller(req)
+		if err != nil {
+			return nil, err
+		}
+		file, err := readFile(req)
+		if err != nil {
+			return nil, err
+		}
+		p, err := h.pictures.Normalize(ctx, file)
+		switch {
+		case errors.Is(err, picture.ErrTooManyPixels):
+			return nil, ledger.RefuseField("storefront.createImage", imageField, "has more than %d pixels", picture.MaxPixels)
+		case errors.Is(err, picture.ErrFormat):
+			return nil, ledger.RefuseField("storefront.createImage", imageField, "must be a PNG or JPEG image")
+		case err != nil:
+			return nil, ledger.Refuse("storefront.createImage", ledger.Unavailable, "too many images are being uploaded")
+		}
+		return h.cfg.Records.CreateImage(ctx, c.org, storefront.Image{
+			Format: storefront.Format(p.Format), Width: int64(p.Width), Height: int64(p.Height), Content: p.Content,
+		})
+	})
+}
+
+// readFile returns the file in a body of the form multipart/form-data. It aliases the body.
+func readFile(req *web.Request) ([]byte, error) {
+	const op = "storefront.readFile"
+	media, parameters, err := mime.ParseMediaType(string(req.Request.Header.ContentType()))
+	if err != nil || media != fiber.MIMEMultipartForm || parameters["boundary"] == "" {
+		return nil, ledger.Refuse(op, web.UnsupportedMediaType, "the body must be multipart/form-data")
+	}
+	parts := multipart.NewReader(bytes.NewReader(req.Request.Body()), parameters["boundary"])
+	for range maxParts {
+		part, err := parts.NextRawPart()
+		if err == io.EOF {
+			return nil, ledger.RefuseField(op, imageField, "image is required: a file")
+		}
+		if err != nil {
+			return nil, ledger.Refuse(op, web.BadRequest, "the body is malformed")
+		}
+		if part.FormName() != imageField {
+			continue
+		}
+		file, err := io.ReadAll(io.LimitReader(part, maxFile+1))
+		switch {
+		case err != nil:
+			return nil, ledger.Refuse(op, web.BadRequest, "the body is malformed")
+		case len(file) > maxFile:
+			return nil, ledger.Refuse(op, web.PayloadTooLarge, "the file is larger than %d bytes", maxFile)
+		}
+		return file, nil
+	}
+	return nil, ledger.Refuse(op, web.BadRequest, "the body has more than %d parts", maxParts)
+}

@@ -1,0 +1,92 @@
+package directory
+
+import (
+	"bytes"
+	"image"
+	_ "image/jpeg" // formats of stored images
+	_ "image/png"
+
+	"mizan/ledger"
+	"mizan/ledger/storefront"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rules 3 and 4, payment links, products and images. A link and a product are in their partner's list. Each of the
+// records has a claim on its address, which names its organization. The products of a link are products of its partner.
+// An image is stored in the format and the size that its record says.
+
+// boundProducts are the products that a link names.
+type boundProducts struct {
+	org     ledger.ID
+	link    ledger.ID
+	partner int64
+	ids     []ledger.ID
+}
+
+func (c *Check) checkLink(r *scan.Record, l *storefront.Link) {
+	first, further := storefront.LinkLists.Of(l)
+	r.Organization.Histories.ExpectLists(r.History, first, further...)
+	c.Facts.LinkOwners[scan.Place{Org: r.Organization.ID, ID: l.ID}] = l.Partner
+	bound := boundProducts{org: r.Organization.ID, link: l.ID, partner: l.Partner}
+	seen := make(map[ledger.ID]bool)
+	for _, p := range l.Products {
+		if seen[p.ID] {
+			c.Fault(r, "has product %v twice", p.ID)
+		}
+		seen[p.ID] = true
+		bound.ids = append(bound.ids, p.ID)
+	}
+	if bound.ids != nil {
+		c.bound = append(c.bound, bound)
+	}
+	c.noteAddressOf(r)
+}
+
+func (c *Check) checkProduct(r *scan.Record, p *storefront.Product) {
+	first, further := storefront.ProductLists.Of(p)
+	r.Organization.Histories.ExpectLists(r.History, first, further...)
+	c.productOwners[scan.Place{Org: r.Organization.ID, ID: p.ID}] = p.Partner
+	c.noteAddressOf(r)
+}
+
+func (c *Check) checkImage(r *scan.Record, m *storefront.Image) {
+	config, format, err := image.DecodeConfig(bytes.NewReader(m.Content))
+	if format == "jpeg" {
+		format = string(storefront.JPEG)
+	}
+	if err != nil || format != string(m.Format) || int64(config.Width) != m.Width || int64(config.Height) != m.Height {
+		c.Fault(r, "is no %s of %d × %d pixels", m.Format, m.Width, m.Height)
+	}
+	c.noteAddressOf(r)
+}
+
+// noteAddressOf records that there must be a claim on the record's address.
+func (c *Check) noteAddressOf(r *scan.Record) {
+	c.Facts.Addresses[storefront.AddressKey(r.Source)] = r.Organization.ID
+}
+
+// CheckBoundProducts checks the products of the links of an organization, all of whose records have been read.
+func (c *Check) CheckBoundProducts(o *scan.Organization) {
+	for _, bound := range c.bound {
+		for _, id := range bound.ids {
+			if owner, exists := c.productOwners[scan.Place{Org: bound.org, ID: id}]; !exists || owner != bound.partner {
+				c.Report.Breach(findings.RuleStates, "organization %v: link %v has product %v, which its partner does not have", o.ID, bound.link, id)
+			}
+		}
+	}
+	c.bound = nil
+}
+
+// CheckAddresses compares the platform's claims on public addresses with the records of all organizations.
+func (c *Check) CheckAddresses() {
+	for key, org := range c.Facts.Addresses {
+		if owner, claimed := c.Facts.ClaimedAddresses[key]; !claimed || owner != org {
+			c.Report.Breach(findings.RuleClaims, "organization %v: the record %s has no claim on its address", org, key)
+		}
+		delete(c.Facts.ClaimedAddresses, key)
+	}
+	for key, org := range c.Facts.ClaimedAddresses {
+		c.Report.Breach(findings.RuleClaims, "a claim on the address of the record %s names organization %v, which does not have it", key, org)
+	}
+}

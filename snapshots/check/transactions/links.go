@@ -1,0 +1,77 @@
+package transactions
+
+import (
+	"math/big"
+	"strings"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rules 2 and 3, payment links. A transaction with a link is a hosted payment of the link's partner. A link has three
+// counters: its transactions, the charged ones, and the sum of their amounts.
+
+// countForLink adds a transaction to the counters of its link.
+func (c *Check) countForLink(p *payment.Record, isCharged bool) {
+	one := big.NewInt(1)
+	c.paidLinks[linkOfPartner{p.LinkID, p.Partner}] = p.ID
+	c.addToLinkCounter(ledger.LinkBegunKey(p.LinkID), one)
+	if isCharged {
+		c.addToLinkCounter(ledger.LinkChargedKey(p.LinkID), one)
+		c.addToLinkCounter(ledger.LinkAmountKey(p.LinkID), settledAmount(p))
+	}
+}
+
+// linkOfPartner is a link that a transaction names, and the transaction's partner.
+type linkOfPartner struct {
+	link    ledger.ID
+	partner int64
+}
+
+// CheckLinks checks that the links that transactions name are links of the transactions' partners. All records of the
+// organization must have been read.
+func (c *Check) CheckLinks() {
+	for paid, transaction := range c.paidLinks {
+		owner, exists := c.directory.LinkOwners[scan.Place{Org: c.organization.ID, ID: paid.link}]
+		if !exists || owner != paid.partner {
+			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v pays link %v, which its partner does not have", c.organization.ID, transaction, paid.link)
+		}
+	}
+}
+
+func (c *Check) addToLinkCounter(key string, n *big.Int) {
+	if c.linkCounters[key] == nil {
+		c.linkCounters[key] = new(big.Int)
+	}
+	c.linkCounters[key].Add(c.linkCounters[key], n)
+}
+
+// checkLinkCounter compares a stored counter of a link with its transactions; false if the counter is of another kind.
+func (c *Check) checkLinkCounter(name string, row []byte) bool {
+	if !strings.HasPrefix(name, ledger.LinkPrefix) {
+		return false
+	}
+	c.Report.Count(findings.RuleTotals, 1)
+	amount, rest, err := money.ReadAmount(row)
+	want := c.linkCounters[name]
+	if want == nil {
+		want = new(big.Int)
+	}
+	if err != nil || len(rest) != 0 || scan.BigAmount(amount).Cmp(want) != 0 {
+		c.Report.Breach(findings.RuleTotals, "organization %v: counter %s is %v, and its transactions make it %v", c.organization.ID, name, amount, want)
+	}
+	delete(c.linkCounters, name)
+	return true
+}
+
+// checkMissingLinkCounters reports counters of links that must exist and are not stored.
+func (c *Check) checkMissingLinkCounters() {
+	for name, want := range c.linkCounters {
+		if want.Sign() != 0 {
+			c.Report.Breach(findings.RuleTotals, "organization %v: there is no counter %s, and its transactions make it %v", c.organization.ID, name, want)
+		}
+	}
+}
