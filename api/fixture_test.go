@@ -29,6 +29,7 @@ import (
 	paymentactor "mizan/actors/payment"
 	periodactor "mizan/actors/period"
 	"mizan/actors/provider/simulator"
+	storefrontactor "mizan/actors/storefront"
 	subscriptionactor "mizan/actors/subscription"
 	"mizan/api"
 	"mizan/api/admin"

@@ -21,21 +21,22 @@ func signatureOf(payload string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-const toSign = "additional_params_for_auth.payload"
+// payloadPath is where a transaction has the text that its payer must sign.
+const payloadPath = "additional_params_for_auth.payload"
 
 func TestPayloadIsShownAndSigned(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, c := range []struct {
-		typed               func(payload string) string
-		status, reason, end string
+		typedSignature        func(payload string) string
+		status, reason, title string
 	}{
 		{signatureOf, "charged", "", "Paid"},
 		{func(p string) string { return "  " + signatureOf(p) + "\n" }, "charged", "", "Paid"},
 		{func(p string) string { return strings.ToUpper(signatureOf(p)) }, "rejected", "authentication_failed", "Not paid"},
 	} {
 		transaction := f.paymentToSign()
-		payload := transaction.at(toSign)
+		payload := transaction.at(payloadPath)
 		page := f.browse(transaction.at("simple_auth_redirect_url")).
 			wantPage(200, "Sign the transfer", "<bdi>"+payload+"</bdi>", "<dt>Sequence number</dt><dd><bdi>1</bdi></dd>", "<dd>1 min 00 s</dd>", `content="61; url=/pay/`)
 		action, _ := page.form()
@@ -43,7 +44,7 @@ func TestPayloadIsShownAndSigned(t *testing.T) {
 			f.send(action, wrong).wantPage(422, "Sign the transfer", "Paste the signature.", payload)
 		}
 		f.transaction(transaction.at("id")).wantStatus("action_required", "")
-		f.send(action, url.Values{"signature": {c.typed(payload)}}).wantPage(200, c.end)
+		f.send(action, url.Values{"signature": {c.typedSignature(payload)}}).wantPage(200, c.title)
 		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
 	}
 }
@@ -52,25 +53,25 @@ func TestExpiredPayloadIsRenewedOnThePage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	transaction := f.paymentToSign()
-	address, old := transaction.at("simple_auth_redirect_url"), transaction.at(toSign)
+	address, oldPayload := transaction.at("simple_auth_redirect_url"), transaction.at(payloadPath)
 	action, _ := f.browse(address).form()
 	f.advanceBy(59 * time.Second)
-	f.browse(address).wantPage(200, "Sign the transfer", old, "<dd>0 min 01 s</dd>", `content="2; url=/pay/`)
+	f.browse(address).wantPage(200, "Sign the transfer", oldPayload, "<dd>0 min 01 s</dd>", `content="2; url=/pay/`)
 	f.advanceBy(2 * time.Second)
 	// A signature that comes too late leads to the page with the current payload.
-	page := f.send(action, url.Values{"signature": {signatureOf(old)}}).wantPage(200, "Sign the transfer", "<dd><bdi>2</bdi></dd>", "<dd>1 min 00 s</dd>")
-	if strings.Contains(page.body, old) {
-		t.Errorf("the page still shows %s: %s", old, page.body)
+	page := f.send(action, url.Values{"signature": {signatureOf(oldPayload)}}).wantPage(200, "Sign the transfer", "<dd><bdi>2</bdi></dd>", "<dd>1 min 00 s</dd>")
+	if strings.Contains(page.body, oldPayload) {
+		t.Errorf("the page still shows %s: %s", oldPayload, page.body)
 	}
-	stands := f.transaction(transaction.at("id")).wantStatus("action_required", "")
-	if stands.at("additional_params_for_auth.sequence") != "2" || !strings.Contains(page.body, stands.at(toSign)) {
-		t.Errorf("%s", stands.body)
+	renewedTransaction := f.transaction(transaction.at("id")).wantStatus("action_required", "")
+	if renewedTransaction.at("additional_params_for_auth.sequence") != "2" || !strings.Contains(page.body, renewedTransaction.at(payloadPath)) {
+		t.Errorf("%s", renewedTransaction.body)
 	}
-	f.send(action, url.Values{"signature": {signatureOf(stands.at(toSign))}}).wantPage(200, "Paid")
+	f.send(action, url.Values{"signature": {signatureOf(renewedTransaction.at(payloadPath))}}).wantPage(200, "Paid")
 	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
 
-// The last payload is not valid longer than the payer's time.
+// The last payload expires at the payer's deadline, even if it is then less than a minute old.
 func TestPayloadExpiresWithThePayersTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

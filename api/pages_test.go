@@ -14,12 +14,13 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The addresses from which payers come and to which they return.
+// The addresses to which a merchant wants its payers to return, after a success and after a failure.
 const (
 	returnURL = "https://shop.example/ok?order=1&a=%20b#top"
 	failURL   = "https://shop.example/no"
 )
 
+// cardRest is what follows the number in the money_storage of a card.
 const cardRest = `"cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"`
 
 // charge creates a card payment and returns the response.
@@ -28,7 +29,7 @@ func (f *fixture) charge(card string) *response {
 	return f.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"bank_card","cardnumber":"` + card + `",` + cardRest + `}`)
 }
 
-// create creates a transaction in env test, with return addresses.
+// create creates a transaction with the fields and with return addresses, in env test.
 func (f *fixture) create(fields string) *response {
 	f.t.Helper()
 	return f.partner().post(transactions, `{"params":{"env":"test","returnUrl":"`+returnURL+`","failUrl":"`+failURL+`",`+fields+`}}`).want(201, "")
@@ -97,8 +98,8 @@ func (f *fixture) visit(method, address string, form url.Values) *response {
 	if r.header.Get("content-type") != "text/html; charset=utf-8" || !strings.HasPrefix(policy, "default-src 'none'; base-uri 'none'; style-src 'sha256-") {
 		f.t.Errorf("%s %s: headers %v", method, path, r.header)
 	}
-	if framed := !strings.Contains(policy, "frame-ancestors 'none'"); framed != (strings.HasPrefix(path, "/simulator/") && r.status == 200) {
-		f.t.Errorf("%s %s: framed %v: %s", method, path, framed, policy)
+	if mayBeFramed := !strings.Contains(policy, "frame-ancestors 'none'"); mayBeFramed != (strings.HasPrefix(path, "/simulator/") && r.status == 200) {
+		f.t.Errorf("%s %s: framed %v: %s", method, path, mayBeFramed, policy)
 	}
 	return r
 }
@@ -126,7 +127,7 @@ func (r *response) wantRedirect(address string) *response {
 	return r
 }
 
-// wantStatus checks a transaction's status and its reason, by code or description.
+// wantStatus checks a transaction's status, and its reason: an error code or a description.
 func (r *response) wantStatus(status, reason string) *response {
 	r.t.Helper()
 	description, code := r.at("error_description"), r.at("error_code")
@@ -149,15 +150,15 @@ var (
 // form returns the target of a page's form, and its hidden fields.
 func (r *response) form() (action string, fields url.Values) {
 	r.t.Helper()
-	found := formTag.FindStringSubmatch(r.body)
-	if r.status != 200 || found == nil {
+	match := formTag.FindStringSubmatch(r.body)
+	if r.status != 200 || match == nil {
 		r.t.Fatalf("no form in %d %s", r.status, r.body)
 	}
 	fields = url.Values{}
-	for _, hidden := range hiddenTag.FindAllStringSubmatch(r.body, -1) {
-		fields.Set(unescape.Replace(hidden[1]), unescape.Replace(hidden[2]))
+	for _, input := range hiddenTag.FindAllStringSubmatch(r.body, -1) {
+		fields.Set(unescape.Replace(input[1]), unescape.Replace(input[2]))
 	}
-	return unescape.Replace(found[1]), fields
+	return unescape.Replace(match[1]), fields
 }
 
 // answerChallenge presses a button of the simulator's page.
@@ -179,7 +180,7 @@ func (f *fixture) advanceBy(d time.Duration) {
 func TestPasswordIsAcceptedOnThePage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, c := range []struct{ typed, status, reason, title, back string }{
+	for _, c := range []struct{ password, status, reason, title, returnAddress string }{
 		{"123456", "charged", "", "Paid", returnURL},
 		{"654321", "rejected", "authentication_failed", "Not paid", failURL},
 	} {
@@ -191,10 +192,10 @@ func TestPasswordIsAcceptedOnThePage(t *testing.T) {
 		f.send(action, nil).wantPage(422, "Confirm with a password")
 		f.transaction(transaction.at("id")).wantStatus("action_required", "")
 
-		link := `<a href="` + strings.ReplaceAll(c.back, "&", "&amp;") + `">`
-		f.send(action, url.Values{"otp": {c.typed}}).wantPage(200, c.title, link)
+		link := `<a href="` + strings.ReplaceAll(c.returnAddress, "&", "&amp;") + `">`
+		f.send(action, url.Values{"otp": {c.password}}).wantPage(200, c.title, link)
 		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
-		// Anything typed afterwards is too late.
+		// A password that is sent afterwards is too late.
 		f.send(action, url.Values{"otp": {"123456"}}).wantPage(200, c.title, link)
 		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
 	}
@@ -242,25 +243,25 @@ func TestPageNeedsItsToken(t *testing.T) {
 	f := newFixture(t)
 	transaction, otherTransaction := f.createHosted(""), f.createHosted("")
 	address, _ := f.ownPath(transaction.at("widget_url"))
-	otherDoor, _ := f.ownPath(otherTransaction.at("widget_url"))
+	otherAddress, _ := f.ownPath(otherTransaction.at("widget_url"))
 	path, query, _ := strings.Cut(address, "?token=")
-	_, otherQuery, _ := strings.Cut(otherDoor, "?token=")
+	_, otherQuery, _ := strings.Cut(otherAddress, "?token=")
 	org, tag, _ := strings.Cut(query, ".")
 	foreignPayment := f.second().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1","hosted":true}}`).want(201, "")
-	_, foreign, _ := strings.Cut(foreignPayment.at("widget_url"), "?token=")
-	foreignOrg, _, _ := strings.Cut(foreign, ".")
-	flipped := []byte(tag)
-	flipped[0] ^= 1
+	_, foreignToken, _ := strings.Cut(foreignPayment.at("widget_url"), "?token=")
+	foreignOrg, _, _ := strings.Cut(foreignToken, ".")
+	flippedTag := []byte(tag)
+	flippedTag[0] ^= 1
 
 	want := f.visit("GET", "/pay/"+uuid.NewString()+"?token="+query, nil).wantPage(404, "Page not found")
 	for _, token := range []string{
-		"", "x", ".", query[:len(query)-1], query + "A", query + ".", "." + tag, org + ".", org + tag, otherQuery, foreign, foreignOrg + "." + tag,
-		org + "." + string(flipped), strings.ToLower(query), tag + "." + org, strings.Repeat("A", 4000),
+		"", "x", ".", query[:len(query)-1], query + "A", query + ".", "." + tag, org + ".", org + tag, otherQuery, foreignToken, foreignOrg + "." + tag,
+		org + "." + string(flippedTag), strings.ToLower(query), tag + "." + org, strings.Repeat("A", 4000),
 		org[:21] + string(org[21]+1) + "." + tag, // another encoding of the same bytes
 	} {
-		for _, end := range []string{"", "/return"} {
+		for _, suffix := range []string{"", "/return"} {
 			for _, method := range []string{"GET", "POST"} {
-				r := f.visit(method, path+end+"?token="+token, nil).wantPage(404, "Page not found")
+				r := f.visit(method, path+suffix+"?token="+token, nil).wantPage(404, "Page not found")
 				if r.body != want.body {
 					t.Errorf("%s %q: %s, an unknown id %s", method, token, r.body, want.body)
 				}
@@ -281,10 +282,10 @@ func TestTokensAreInNoLog(t *testing.T) {
 	address := transaction.at("simple_auth_redirect_url")
 	_, token, _ := strings.Cut(address, "?token=")
 	location := f.answerChallenge(f.browse(address), "approve").header.Get("location")
-	_, second, _ := strings.Cut(location, "?token=")
+	_, secondToken, _ := strings.Cut(location, "?token=")
 	f.browse(location)
 	f.browse(address)
-	if log := f.log.String(); strings.Contains(log, token) || strings.Contains(log, second) || token == "" || second == "" {
+	if log := f.log.String(); strings.Contains(log, token) || strings.Contains(log, secondToken) || token == "" || secondToken == "" {
 		t.Errorf("%s", log)
 	}
 	for len(f.observed) > 0 {
@@ -352,11 +353,11 @@ func TestFormsAreBounded(t *testing.T) {
 	}
 }
 
-// Payers are sent to https addresses, and in the sandbox to those of the developer's machine.
-// This holds for links, for redirects, and for the way back from a provider.
+// Payers are sent to https addresses only, and in the sandbox also to addresses of the developer's machine.
+// This holds for links on pages and for the redirect when the payer returns from a provider.
 func TestPagesLeadToHTTPSOnly(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ env, address, leads string }{
+	for _, c := range []struct{ env, address, target string }{
 		{"production", "https://shop.example/no", "https://shop.example/no"},
 		{"production", "http://shop.example/no", ""},
 		{"production", "http://127.0.0.1:3000/no", ""},
@@ -374,13 +375,13 @@ func TestPagesLeadToHTTPSOnly(t *testing.T) {
 			transaction := f.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true,"returnUrl":"`+c.address+`","failUrl":"`+c.address+`"}}`).want(201, "")
 			action, _ := f.browse(transaction.at("widget_url")).form()
 			page := f.send(action, card("4000000000000002")).wantPage(200, "Not paid")
-			if linked := strings.Contains(page.body, `href="`+c.address); linked != (c.leads != "") {
-				t.Errorf("the page links: %v\n%s", linked, page.body)
+			if isLinked := strings.Contains(page.body, `href="`+c.address); isLinked != (c.target != "") {
+				t.Errorf("the page links: %v\n%s", isLinked, page.body)
 			}
 			address, _ := f.ownPath(transaction.at("widget_url"))
 			path, query, _ := strings.Cut(address, "?")
-			back := f.visit("GET", f.base()+path+"/return?"+query, nil)
-			if got := back.header.Get("location"); strings.HasPrefix(got, "/pay/") != (c.leads == "") || c.leads != "" && got != c.leads {
+			redirect := f.visit("GET", f.base()+path+"/return?"+query, nil)
+			if got := redirect.header.Get("location"); strings.HasPrefix(got, "/pay/") != (c.target == "") || c.target != "" && got != c.target {
 				t.Errorf("the way back leads to %q", got)
 			}
 		})

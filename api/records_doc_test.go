@@ -18,8 +18,8 @@ var updateDocs = flag.Bool("update", false, "rewrite docs/records.md")
 
 // documentedRecords lists the records of docs/records.md in their order.
 var documentedRecords = []struct {
-	kind              ledger.Kind
-	title, path, note string // note: a sentence above the table of columns
+	kind               ledger.Kind
+	title, paths, note string // paths: of the requests; note: a sentence above the table of columns
 }{
 	{ledger.Organization, "Organizations", "`/organizations`", ""},
 	{ledger.Partner, "Partners", "`/partners`", ""},
@@ -33,7 +33,7 @@ var documentedRecords = []struct {
 		"A request takes direction and amount, or gross and fee, and the asset and the reference."},
 }
 
-// A record's fields are declared once, in ledger/directory; docs/records.md follows from them.
+// docs/records.md is generated from the declarations of the records' fields in ledger/directory.
 func TestTheRecordsAreDocumentedByTheirColumns(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "docs", "records.md")
@@ -52,6 +52,7 @@ func TestTheRecordsAreDocumentedByTheirColumns(t *testing.T) {
 	}
 }
 
+// recordsPage returns the content that docs/records.md must have.
 func recordsPage() string {
 	var page strings.Builder
 	page.WriteString(`# The fields of the directory's records
@@ -68,7 +69,7 @@ The column *set by* says which requests set a field:
 An optional field without a value or a default is null, or an empty text or list. A password is never shown, and any other secret is shown as ` + "`•••`" + `.
 `)
 	for _, record := range documentedRecords {
-		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n", record.title, strings.TrimSuffix(record.path+". "+record.note, " "))
+		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n", record.title, strings.TrimSuffix(record.paths+". "+record.note, " "))
 		columns := slices.Clone(directory.Types[record.kind].Shown())
 		for _, c := range directory.Types[record.kind].Requested() {
 			if !slices.Contains(columns, c) {
@@ -93,12 +94,12 @@ An optional field without a value or a default is null, or an empty text or list
 func writeColumns(page *strings.Builder, columns []*schema.Column) {
 	page.WriteString("| field | value | set by | meaning |\n|---|---|---|---|\n")
 	for _, c := range columns {
-		page.WriteString(documentedColumn(c))
+		page.WriteString(columnRow(c))
 	}
 }
 
-// documentedColumn is the row of a column.
-func documentedColumn(c *schema.Column) string {
+// columnRow returns a column's row in the table of docs/records.md.
+func columnRow(c *schema.Column) string {
 	value := c.Kind.String()
 	if len(c.Words) > 0 {
 		value = "`" + strings.Join(c.Words, "`, `") + "`"
@@ -106,18 +107,18 @@ func documentedColumn(c *schema.Column) string {
 	if c.Secret || c.InputOnly {
 		value += ", secret"
 	}
-	cursorField := ""
+	setBy := ""
 	switch {
 	case c.Settable && c.Fixed:
-		cursorField = "create"
+		setBy = "create"
 	case c.Settable:
-		cursorField = "create, change"
+		setBy = "create, change"
 	}
 	switch {
 	case c.Settable && c.Default != nil:
-		cursorField += fmt.Sprintf("; default `%v`", c.Default)
+		setBy += fmt.Sprintf("; default `%v`", c.Default)
 	case c.Settable && c.Required:
-		cursorField += "; required"
+		setBy += "; required"
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", c.Name, value, cursorField, c.Help)
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", c.Name, value, setBy, c.Help)
 }

@@ -19,75 +19,75 @@ func (f *fixture) sendLines(method, path string, lines ...string) *response {
 	return responses[0]
 }
 
-// If a request has a header twice, a proxy in front may have checked the one that the server does not
-// read. So a request with two credentials is unauthorized.
+// If a request has a header twice, a proxy in front may have checked the line that the server does not
+// read. So a request with a repeated credential is unauthorized.
 func TestRepeatedCredentialsAreUnauthorized(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first := f.seed.First
-	org, otherHeader := "X-Organization-Id: "+first.Org.String(), "x-organization-id: "+uuid.NewString()
-	key, token := "X-Api-Key: "+string(first.APIKey), "Authorization: Bearer "+string(first.SessionToken)
-	admin := "Authorization: Bearer " + string(f.seed.AdminToken)
+	orgHeader, otherOrgHeader := "X-Organization-Id: "+first.Org.String(), "x-organization-id: "+uuid.NewString()
+	keyHeader, sessionHeader := "X-Api-Key: "+string(first.APIKey), "Authorization: Bearer "+string(first.SessionToken)
+	adminHeader := "Authorization: Bearer " + string(f.seed.AdminToken)
 	const (
 		partnerPath = "/api/v1/balances"         // for partners
-		personPath  = ledgerPath + "/head"       // for persons
-		sharedPath  = ledgerPath + "/accounts"   // for both
+		personPath  = ledgerPath + "/head"       // for users with a session
+		sharedPath  = ledgerPath + "/accounts"   // for partners and such users
 		sessionPath = sessions + "/current"      // for the session itself
 		writePath   = transactions               // a write for partners
 		listPath    = transactions + "?env=prod" // for partners and for the operator
 	)
-	f.sendLines("GET", partnerPath, org, key).want(200, "")
-	f.sendLines("GET", personPath, org, token).want(200, "")
+	f.sendLines("GET", partnerPath, orgHeader, keyHeader).want(200, "")
+	f.sendLines("GET", personPath, orgHeader, sessionHeader).want(200, "")
 	reference := f.sendLines("GET", partnerPath).want(401, unauthorized)
 	for _, c := range []struct {
 		method, path string
 		lines        []string
 	}{
-		{"GET", partnerPath, []string{org, org, key}},
-		{"GET", partnerPath, []string{org, otherHeader, key}},
-		{"GET", partnerPath, []string{otherHeader, org, key}},
-		{"GET", partnerPath, []string{org, "x-organization-id:", key}},
-		{"GET", partnerPath, []string{org, key, key}},
-		{"GET", partnerPath, []string{org, key, "x-api-key: mzk_other"}},
-		{"GET", partnerPath, []string{org, "X-API-KEY: mzk_other", key}},
-		{"GET", partnerPath, []string{org, key, "x-api-key:"}},
-		{"GET", partnerPath, []string{org, key, token, token}},
-		{"POST", writePath, []string{org, org, key, "Content-Type: application/json"}},
-		{"GET", listPath, []string{org, key, key}},
-		{"GET", listPath, []string{org, org, key}},
-		{"GET", listPath, []string{org, admin, admin}},
-		{"GET", personPath, []string{org, org, token}},
-		{"GET", personPath, []string{org, token, token}},
-		{"GET", personPath, []string{org, token, "authorization: Bearer mzs_other"}},
-		{"GET", personPath, []string{org, "authorization: Basic x", token}},
-		{"GET", sharedPath, []string{org, key, token, token}},
-		{"GET", sharedPath, []string{org, key, key, token}},
-		{"DELETE", sessionPath, []string{org, org, token}},
-		{"DELETE", sessionPath, []string{org, token, token}},
-		{"GET", "/api/v1/partners", []string{org, admin, admin}},
-		{"GET", "/api/v1/organizations", []string{admin, "authorization: Bearer x"}},
-		{"GET", "/api/v1/partners", []string{org, otherHeader, "Authorization: Bearer x"}},
+		{"GET", partnerPath, []string{orgHeader, orgHeader, keyHeader}},
+		{"GET", partnerPath, []string{orgHeader, otherOrgHeader, keyHeader}},
+		{"GET", partnerPath, []string{otherOrgHeader, orgHeader, keyHeader}},
+		{"GET", partnerPath, []string{orgHeader, "x-organization-id:", keyHeader}},
+		{"GET", partnerPath, []string{orgHeader, keyHeader, keyHeader}},
+		{"GET", partnerPath, []string{orgHeader, keyHeader, "x-api-key: mzk_other"}},
+		{"GET", partnerPath, []string{orgHeader, "X-API-KEY: mzk_other", keyHeader}},
+		{"GET", partnerPath, []string{orgHeader, keyHeader, "x-api-key:"}},
+		{"GET", partnerPath, []string{orgHeader, keyHeader, sessionHeader, sessionHeader}},
+		{"POST", writePath, []string{orgHeader, orgHeader, keyHeader, "Content-Type: application/json"}},
+		{"GET", listPath, []string{orgHeader, keyHeader, keyHeader}},
+		{"GET", listPath, []string{orgHeader, orgHeader, keyHeader}},
+		{"GET", listPath, []string{orgHeader, adminHeader, adminHeader}},
+		{"GET", personPath, []string{orgHeader, orgHeader, sessionHeader}},
+		{"GET", personPath, []string{orgHeader, sessionHeader, sessionHeader}},
+		{"GET", personPath, []string{orgHeader, sessionHeader, "authorization: Bearer mzs_other"}},
+		{"GET", personPath, []string{orgHeader, "authorization: Basic x", sessionHeader}},
+		{"GET", sharedPath, []string{orgHeader, keyHeader, sessionHeader, sessionHeader}},
+		{"GET", sharedPath, []string{orgHeader, keyHeader, keyHeader, sessionHeader}},
+		{"DELETE", sessionPath, []string{orgHeader, orgHeader, sessionHeader}},
+		{"DELETE", sessionPath, []string{orgHeader, sessionHeader, sessionHeader}},
+		{"GET", "/api/v1/partners", []string{orgHeader, adminHeader, adminHeader}},
+		{"GET", "/api/v1/organizations", []string{adminHeader, "authorization: Bearer x"}},
+		{"GET", "/api/v1/partners", []string{orgHeader, otherOrgHeader, "Authorization: Bearer x"}},
 	} {
 		r := f.sendLines(c.method, c.path, c.lines...)
 		if r.status != 401 || r.body != unauthorized || sameHeaders(r) != sameHeaders(reference) {
 			t.Errorf("%s %s %q: %d %s %v", c.method, c.path, c.lines, r.status, r.body, r.header)
 		}
 	}
-	f.sendLines("GET", personPath, org, token).want(200, "") // the session was not ended
+	f.sendLines("GET", personPath, orgHeader, sessionHeader).want(200, "") // the session was not ended
 }
 
-// The response to an operator explains what is wrong with the request.
+// An operator's request with two organization headers is not a 401: the response explains the fault.
 func TestRepeatedOrganizationHeadersAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	org, other := "X-Organization-Id: "+f.seed.First.Org.String(), "x-organization-id: "+f.seed.Second.Org.String()
-	admin := "Authorization: Bearer " + string(f.seed.AdminToken)
+	orgHeader, otherOrgHeader := "X-Organization-Id: "+f.seed.First.Org.String(), "x-organization-id: "+f.seed.Second.Org.String()
+	adminHeader := "Authorization: Bearer " + string(f.seed.AdminToken)
 	const body = `{"errors":[{"code":"invalid","detail":"x-organization-id must be sent once","field":"x-organization-id"}]}`
 	for _, c := range []struct{ method, path string }{
 		{"GET", "/api/v1/partners"}, {"GET", "/api/v1/organizations"}, {"GET", transactions + "?partner_id=1"},
 		{"DELETE", "/api/v1/partners/1"}, {"POST", "/api/v1/admin_tokens/rotate"},
 	} {
-		for _, lines := range [][]string{{org, org, admin}, {org, other, admin}, {other, org, admin}} {
+		for _, lines := range [][]string{{orgHeader, orgHeader, adminHeader}, {orgHeader, otherOrgHeader, adminHeader}, {otherOrgHeader, orgHeader, adminHeader}} {
 			f.sendLines(c.method, c.path, lines...).want(422, body)
 		}
 	}

@@ -14,27 +14,27 @@ import (
 	"mizan/api/web"
 )
 
-// table creates the handlers and lists all their routes. Waits in handlers end with the
-// context.
-func (s *Server) table(serving context.Context) []web.Route {
+// newRoutes creates the handlers and returns all their routes. Handlers stop waiting when the context
+// serving ends.
+func (s *Server) newRoutes(serving context.Context) []web.Route {
 	cfg := &s.cfg
 	s.ledger = ledgerapi.New(ledgerapi.Config{
 		Journal: cfg.Journal, Users: cfg.Directory, Clock: cfg.Clock, Log: cfg.Log,
 		Signer: cfg.Signer, HeadKey: cfg.HeadKey, Periods: cfg.Periods, Fingerprint: cfg.Fingerprint,
 	})
-	transactions := payments.New(payments.Config{
+	paymentHandlers := payments.New(payments.Config{
 		Payments: cfg.Payments, Directory: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock,
 		Proxies: s.access.Proxies, Pages: cfg.Pages, Subscriptions: cfg.Subscriptions, Updates: cfg.Updates,
 		Fingerprint: cfg.Fingerprint, AggregateWait: cfg.AggregateWait, Serving: serving,
 	})
-	administration := admin.New(admin.Config{
+	adminHandlers := admin.New(admin.Config{
 		Directory: cfg.Directory, Transactions: cfg.Payments, Clock: cfg.Clock, Proxies: s.access.Proxies,
 		Usage: cfg.Usage, Deliveries: cfg.Deliveries, Backup: cfg.Backup, Advance: cfg.Advance, Fingerprint: cfg.Fingerprint,
 	})
-	agreements := contracts.New(contracts.Config{
+	contractHandlers := contracts.New(contracts.Config{
 		Contracts: cfg.Contracts, Organizations: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock, Fingerprint: cfg.Fingerprint,
 	})
-	pages := checkout.New(checkout.Config{
+	pageHandlers := checkout.New(checkout.Config{
 		Payers: cfg.Payers, Pages: cfg.Pages, Partners: cfg.Directory, Clock: cfg.Clock, Proxies: s.access.Proxies, Errors: s.errors,
 		Challenges: cfg.Challenges, Fingerprint: cfg.Fingerprint, Sandbox: cfg.Env == sandbox,
 	})
@@ -45,8 +45,8 @@ func (s *Server) table(serving context.Context) []web.Route {
 		{Method: fiber.MethodGet, Path: livenessPath, Access: anyone, Handle: s.liveness},
 		{Method: fiber.MethodGet, Path: readinessPath, Access: anyone, Handle: s.readiness},
 	}
-	for _, family := range [][]web.Route{transactions.Routes(), administration.Routes(), s.ledger.Routes(), agreements.Routes(), pages.Routes(), store.Routes()} {
-		routes = append(routes, family...)
+	for _, handlerRoutes := range [][]web.Route{paymentHandlers.Routes(), adminHandlers.Routes(), s.ledger.Routes(), contractHandlers.Routes(), pageHandlers.Routes(), store.Routes()} {
+		routes = append(routes, handlerRoutes...)
 	}
 	return routes
 }

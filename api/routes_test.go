@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// withParameter returns a route's path with the value in place of its parameters.
 func withParameter(path, value string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -22,18 +23,18 @@ func withParameter(path, value string) string {
 func TestUnsupportedMethodIs405(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	served := map[string][]string{}
+	methodsOf := map[string][]string{}
 	for _, r := range f.server.Routes() {
-		served[r.Path] = nil
+		methodsOf[r.Path] = nil
 	}
-	for path := range served { // a path may match another pattern too: "aggregate" may be an id
+	for path := range methodsOf { // a path may match another pattern too: "aggregate" may be an id
 		for _, r := range f.server.Routes() {
 			if r.Path == path || matchesPattern(path, r.Path) {
-				served[path] = append(served[path], r.Method)
+				methodsOf[path] = append(methodsOf[path], r.Method)
 			}
 		}
 	}
-	for path, methods := range served {
+	for path, methods := range methodsOf {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
 			if slices.Contains(methods, method) {
 				continue
@@ -51,15 +52,15 @@ func TestUnsupportedMethodIs405(t *testing.T) {
 	}
 }
 
-// matchesPattern tells whether a path matches a pattern: a literal segment of the path may match the
-// pattern's parameter.
+// matchesPattern tells whether a path matches a route's pattern. A parameter of the pattern, such as :id,
+// matches any segment.
 func matchesPattern(path, pattern string) bool {
-	text, wanted := strings.Split(path, "/"), strings.Split(pattern, "/")
-	if len(text) != len(wanted) {
+	segments, patternSegments := strings.Split(path, "/"), strings.Split(pattern, "/")
+	if len(segments) != len(patternSegments) {
 		return false
 	}
-	for i := range text {
-		if text[i] != wanted[i] && !strings.HasPrefix(wanted[i], ":") {
+	for i := range segments {
+		if segments[i] != patternSegments[i] && !strings.HasPrefix(patternSegments[i], ":") {
 			return false
 		}
 	}

@@ -41,14 +41,14 @@ type Config struct {
 	// clock is being moved.
 	Enter func() (leave func())
 
-	// ProviderCalls returns how many provider calls are under way: a command that waits for one
-	// takes no place from others (package shed). Nil means that there are never any.
+	// ProviderCalls returns how many provider calls are under way. Package shed bounds how many commands
+	// run at once, and does not count those that wait for a provider. Nil: there are never any calls.
 	ProviderCalls func() int
 
 	// Advance moves the manual clock; nil: there is none, and its routes are missing.
 	Advance func(to time.Time) error
 
-	// Signer signs the ledger's heads.
+	// Signer signs the ledger's heads: the size and root hash of an organization's journal.
 	Signer note.Signer
 
 	// HeadKey is the public half of Signer's key, as note.NewVerifier takes it.
@@ -66,7 +66,7 @@ type Config struct {
 	Usage admin.LimitUsage
 
 	// Pages makes the addresses of payers' pages, and Payers acts for the payers. Challenges is
-	// the simulator's page. If one is nil, its routes are missing.
+	// the simulator's page. If one of the three is nil, its routes are missing.
 	Pages      payerpage.Pages
 	Payers     checkout.Payers
 	Challenges checkout.Challenges
@@ -109,8 +109,8 @@ type Config struct {
 	// RateLimit is how many requests a second a partner's key may make; 0: any number.
 	RateLimit int
 
-	// Observe, if set, is called with every response; route is the pattern, or "none".
-	Observe func(route, method string, status int, d time.Duration)
+	// Observe, if set, is called with every response; route is the pattern of the path, or "none".
+	Observe func(route, method string, status int, took time.Duration)
 }
 
 // Directory finds and changes the directory's records; *directory.Service of actors is one.
@@ -131,7 +131,7 @@ type Server struct {
 	app    *fiber.App
 	ledger *ledgerapi.Handlers
 	routes []web.Route
-	silent conn.Silent
+	silent conn.Silent // connections that have sent nothing yet
 
 	stop context.CancelFunc // ends the context of all handlers
 
@@ -157,7 +157,7 @@ func New(cfg Config) *Server {
 		Immutable:                    true,
 		StrictRouting:                true,
 		CaseSensitive:                true,
-		EnableTrustedProxyCheck:      true, // without a trusted proxy: Proxies finds the client's address
+		EnableTrustedProxyCheck:      true, // and no proxy is trusted: access.Proxies finds the client's address
 		StreamRequestBody:            true, // bodies reads bodies after the caller is known
 		BodyLimit:                    1,    // bytes of a body that the transport reads before the caller is known
 		ReadBufferSize:               headerLimit,
@@ -174,7 +174,7 @@ func New(cfg Config) *Server {
 	transport.SecureErrorLogMessage = true // an error message would quote the request
 	transport.CloseOnShutdown = true
 	transport.ConnState = conn.NoteState
-	s.routes = s.table(serving)
+	s.routes = s.newRoutes(serving)
 	for i := range s.routes {
 		s.register(&s.routes[i])
 	}
@@ -228,7 +228,7 @@ func (s *Server) handle(req *web.Request) error {
 	return route.Handle(req)
 }
 
-// refuse sends an error in the form of the route, for a request whose handler does not run.
+// refuse responds with an error before the route's handler runs, in the route's own form if it has one.
 func refuse(req *web.Request, err error) error {
 	if req.Route.Refuse != nil {
 		return req.Route.Refuse(req, err)
@@ -236,7 +236,7 @@ func refuse(req *web.Request, err error) error {
 	return err
 }
 
-// BodyBytes returns how many bytes are held for request bodies larger than a connection's first
+// BodyBytes returns how many bytes of memory hold request bodies that exceed a connection's first
 // buffer.
 func (s *Server) BodyBytes() int { return s.bodies.Held() }
 
@@ -271,14 +271,14 @@ func routerRefusal(status int) error {
 		return ledger.Refuse(op, web.HeadersTooLarge, "the headers are larger than %d bytes", headerLimit)
 	case fiber.StatusRequestTimeout:
 		return ledger.Refuse(op, web.RequestTimeout, "the request took too long to arrive")
-	case fiber.StatusBadRequest, fiber.StatusBadGateway: // Fiber's code for a client that has disconnected
+	case fiber.StatusBadRequest, fiber.StatusBadGateway: // BadGateway is Fiber's code for a client that has disconnected
 		return ledger.Refuse(op, web.BadRequest, "the request could not be read")
 	}
 	return ledger.Refuse(op, ledger.Internal, "the router failed")
 }
 
 // Serve handles connections of the listener until Shutdown, and closes the listener. It returns
-// the error that ended it; nil after Shutdown.
+// the error that ended the service; nil after Shutdown.
 func (s *Server) Serve(l net.Listener) error {
 	s.mu.Lock()
 	if s.stopped {

@@ -12,7 +12,7 @@ import (
 	"mizan/api"
 )
 
-// logIn posts a login to the organization; empty: without an organization.
+// logIn posts a login to the organization. If org is empty, the request names no organization.
 func (f *fixture) logIn(org, body string) *response {
 	f.t.Helper()
 	return f.anyone().with("x-organization-id", org).post(sessions, body)
@@ -80,32 +80,32 @@ func TestAllFailedLoginsHaveTheSameResponse(t *testing.T) {
 	f := newFixture(t)
 	first := f.seed.First.Org.String()
 	f.createUser("anna", `"client"`, "")
-	gone := f.createUser("gone", `"client"`, "")
-	f.admin().do("DELETE", users+"/"+gone.at("data.id"), "").want(200, "")
+	deletedUser := f.createUser("gone", `"client"`, "")
+	f.admin().do("DELETE", users+"/"+deletedUser.at("data.id"), "").want(200, "")
 	f.admin().post("/api/v1/partners", `{"name":"F","login":"far","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
-	idle := f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Idle"}`).want(201, "").at("data.id")
-	idleAdmin := f.admin().with("x-organization-id", idle)
-	idleAdmin.post(users, `{"login":"anna","pass":"`+goodPass+`","name":"A","roles":["admin"]}`).want(201, "")
-	f.logIn(idle, loginBody("anna", goodPass)).want(201, "")
-	f.admin().patch("/api/v1/organizations/"+idle, `{"status":"archived"}`).want(200, "")
+	inactiveOrg := f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Idle"}`).want(201, "").at("data.id")
+	inactiveOrgAdmin := f.admin().with("x-organization-id", inactiveOrg)
+	inactiveOrgAdmin.post(users, `{"login":"anna","pass":"`+goodPass+`","name":"A","roles":["admin"]}`).want(201, "")
+	f.logIn(inactiveOrg, loginBody("anna", goodPass)).want(201, "")
+	f.admin().patch("/api/v1/organizations/"+inactiveOrg, `{"status":"archived"}`).want(200, "")
 
 	reference := f.logIn(first, loginBody("nobody", goodPass)).want(401, unauthorized)
 	for name, a := range map[string]*response{
-		"wrong password":            f.logIn(first, loginBody("anna", goodPass+"x")),
-		"login in another case":     f.logIn(first, loginBody("ANNA", goodPass)),
-		"deactivated user":          f.logIn(first, loginBody("gone", goodPass)),
-		"partner's wrong password":  f.logIn(first, loginBody("demo", "wrong")),
-		"partner without password":  f.logIn(f.seed.Second.Org.String(), loginBody("demo", "wrong")),
-		"partner from elsewhere":    f.logIn(first, loginBody("far", goodPass)),
-		"another organization":      f.logIn(f.seed.Second.Org.String(), loginBody("anna", goodPass)),
-		"inactive organization":     f.logIn(idle, loginBody("anna", goodPass)),
-		"unknown organization":      f.logIn(uuid.NewString(), loginBody("anna", goodPass)),
-		"malformed organization":    f.logIn("x", loginBody("anna", goodPass)),
-		"missing organization":      f.logIn("", loginBody("anna", goodPass)),
-		"the nil organization":      f.logIn(uuid.Nil.String(), loginBody("anna", goodPass)),
-		"a key as a password":       f.logIn(first, loginBody("demo", string(f.seed.First.APIKey))),
-		"an admin token beside it":  f.admin().post(sessions, loginBody("anna", "wrong")),
-		"a partner's key beside it": f.partner().post(sessions, loginBody("demo", "wrong")),
+		"wrong password":                 f.logIn(first, loginBody("anna", goodPass+"x")),
+		"login in another case":          f.logIn(first, loginBody("ANNA", goodPass)),
+		"deactivated user":               f.logIn(first, loginBody("gone", goodPass)),
+		"partner's wrong password":       f.logIn(first, loginBody("demo", "wrong")),
+		"partner without password":       f.logIn(f.seed.Second.Org.String(), loginBody("demo", "wrong")),
+		"partner from a refused address": f.logIn(first, loginBody("far", goodPass)),
+		"another organization":           f.logIn(f.seed.Second.Org.String(), loginBody("anna", goodPass)),
+		"inactive organization":          f.logIn(inactiveOrg, loginBody("anna", goodPass)),
+		"unknown organization":           f.logIn(uuid.NewString(), loginBody("anna", goodPass)),
+		"malformed organization":         f.logIn("x", loginBody("anna", goodPass)),
+		"missing organization":           f.logIn("", loginBody("anna", goodPass)),
+		"the nil organization":           f.logIn(uuid.Nil.String(), loginBody("anna", goodPass)),
+		"a key as a password":            f.logIn(first, loginBody("demo", string(f.seed.First.APIKey))),
+		"an admin token in the header":   f.admin().post(sessions, loginBody("anna", "wrong")),
+		"a partner's key in the header":  f.partner().post(sessions, loginBody("demo", "wrong")),
 	} {
 		if a.status != 401 || a.body != unauthorized || sameHeaders(a) != sameHeaders(reference) {
 			t.Errorf("%s: %d %s %v", name, a.status, a.body, a.header)
@@ -114,19 +114,19 @@ func TestAllFailedLoginsHaveTheSameResponse(t *testing.T) {
 }
 
 // A caller at an address that the partner does not admit can't find out whether a password is
-// right, not even from many responses. This holds for the partner's own login and for the login
-// of a user who acts as the partner.
+// right, not even from many responses. This holds for the partner's own login and for the logins
+// of users with the role partner.
 func TestRightPasswordFromARefusedAddressLooksWrong(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first := f.seed.First.Org.String()
-	logInFromAfar := func(login string) string {
+	createFarPartner := func(login string) string {
 		return f.admin().post("/api/v1/partners", `{"name":"F","login":"`+login+`","pass":"`+goodPass+`","source_addresses":["192.0.2.0/24"]}`).want(201, "").at("data.id")
 	}
-	number := logInFromAfar("far")
-	logInFromAfar("away")
+	partnerID := createFarPartner("far")
+	createFarPartner("away")
 	for _, login := range []string{"cashier", "scribe"} {
-		f.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"C","roles":["partner"],"partner_id":`+number+`}`).want(201, "")
+		f.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"C","roles":["partner"],"partner_id":`+partnerID+`}`).want(201, "")
 	}
 	for _, pair := range [][2]string{{"far", "away"}, {"cashier", "scribe"}} {
 		for i := range 7 {
@@ -134,15 +134,15 @@ func TestRightPasswordFromARefusedAddressLooksWrong(t *testing.T) {
 			if right.status != wrong.status || right.body != wrong.body || sameHeaders(right) != sameHeaders(wrong) {
 				t.Errorf("%s, attempt %d: a right password gets %d %s, a wrong one %d %s", pair[0], i, right.status, right.body, wrong.status, wrong.body)
 			}
-			if want := 401 + 28*(i/5); right.status != want {
+			if want := 401 + 28*(i/5); right.status != want { // 401 five times, then 429
 				t.Errorf("%s, attempt %d: %d, want %d", pair[0], i, right.status, want)
 			}
 		}
 	}
 	// The lockout outlasts a change of the addresses, and does not affect the partner's key.
-	f.admin().patch("/api/v1/partners/"+number, `{"source_addresses":[]}`).want(200, "")
+	f.admin().patch("/api/v1/partners/"+partnerID, `{"source_addresses":[]}`).want(200, "")
 	f.logIn(first, loginBody("far", goodPass)).want(429, "")
-	key := f.admin().post("/api/v1/api_keys", `{"name":"K","partner_id":`+number+`}`).want(201, "").at("key")
+	key := f.admin().post("/api/v1/api_keys", `{"name":"K","partner_id":`+partnerID+`}`).want(201, "").at("key")
 	f.partner().with("x-api-key", key).get("/api/v1/balances").want(200, "")
 }
 
@@ -183,20 +183,20 @@ func TestSessionExpiresAfterHalfAnHourIdleOr12Hours(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.createUser("anna", `"auditor"`, "")
-	idle, used := f.logInAs("anna"), f.logInAs("anna")
+	idleSession, usedSession := f.logInAs("anna"), f.logInAs("anna")
 	f.advance(29*60 + 59)
-	used.get(ledgerPath+"/head").want(200, "")
+	usedSession.get(ledgerPath+"/head").want(200, "")
 	f.advance(1)
-	idle.get(ledgerPath+"/head").want(401, unauthorized)
+	idleSession.get(ledgerPath+"/head").want(401, unauthorized)
 	for range 24 { // 24 times 28 minutes are 11 hours and 12 minutes
 		f.advance(28 * 60)
-		used.get(ledgerPath+"/head").want(200, "")
+		usedSession.get(ledgerPath+"/head").want(200, "")
 	}
 	f.restart() // the time of the last use is not lost
 	f.advance(18*60 - 1)
-	used.get(ledgerPath+"/head").want(200, "")
+	usedSession.get(ledgerPath+"/head").want(200, "")
 	f.advance(1)
-	used.get(ledgerPath+"/head").want(401, unauthorized)
+	usedSession.get(ledgerPath+"/head").want(401, unauthorized)
 	f.auditor().get(ledgerPath+"/head").want(200, "") // the sandbox's own sessions never expire
 }
 
@@ -220,6 +220,7 @@ func TestChangesThatEndAUsersSessions(t *testing.T) {
 	loggedOut.get(ledgerPath+"/head").want(401, unauthorized)
 }
 
+// deactivated is the response to a deactivated partner.
 const deactivated = `{"error":"forbidden","message":"the partner is deactivated"}`
 
 // A session with the role partner reads what the partner's API key reads, and can't write.
@@ -227,34 +228,34 @@ func TestPartnerSessionReadsLikeItsKeyAndCannotWrite(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first := f.seed.First.Org
-	paid := f.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
+	paidID := f.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
 	neighbour := f.otherPartner()
-	foreignTransaction := neighbour.post(transactions, paymentBody(`"amount":"100"`)).at("id")
+	foreignID := neighbour.post(transactions, paymentBody(`"amount":"100"`)).at("id")
 	f.createUser("cashier", `"partner"`, `,"partner_id":1`)
-	for who, c := range map[string]caller{
+	for holder, session := range map[string]caller{
 		"the partner itself": f.bearer(f.logIn(first.String(), loginBody("demo", string(f.seed.First.Pass))).want(201, "").at("data.token"), first),
 		"a user":             f.logInAs("cashier"),
 	} {
 		for _, path := range []string{
-			transactions + "?env=test", transactions + "/" + paid, "/api/v1/balances",
+			transactions + "?env=test", transactions + "/" + paidID, "/api/v1/balances",
 			ledgerPath + "/accounts?env=test", ledgerPath + "/entries?env=test", ledgerPath + "/accounts/A:bank", ledgerPath + "/head",
 		} {
-			key, person := f.partner().get(path), c.get(path)
+			key, person := f.partner().get(path), session.get(path)
 			if person.status != key.status || person.body != key.body {
-				t.Errorf("%s at %s: %d %s, the key %d %s", who, path, person.status, person.body, key.status, key.body)
+				t.Errorf("%s at %s: %d %s, the key %d %s", holder, path, person.status, person.body, key.status, key.body)
 			}
 		}
-		c.get(transactions+"/aggregate?env=test").want(200, "")
-		if r := c.get(transactions + "/" + foreignTransaction); r.status != 404 || r.body != c.get(transactions+"/"+uuid.NewString()).body {
-			t.Errorf("%s: a neighbour's transaction: %d %s", who, r.status, r.body)
+		session.get(transactions+"/aggregate?env=test").want(200, "")
+		if r := session.get(transactions + "/" + foreignID); r.status != 404 || r.body != session.get(transactions+"/"+uuid.NewString()).body {
+			t.Errorf("%s: a neighbour's transaction: %d %s", holder, r.status, r.body)
 		}
 		before := f.events()
-		c.post(transactions, paymentBody(`"amount":"1"`)).want(403, "")
-		c.do("PUT", transactions+"/"+paid, `{"params":{"type":"refund"}}`).want(403, "")
-		c.post(transactions+"/commit/"+paid, `{}`).want(403, "")
-		c.get("/api/v1/partners").want(403, "")
+		session.post(transactions, paymentBody(`"amount":"1"`)).want(403, "")
+		session.do("PUT", transactions+"/"+paidID, `{"params":{"type":"refund"}}`).want(403, "")
+		session.post(transactions+"/commit/"+paidID, `{}`).want(403, "")
+		session.get("/api/v1/partners").want(403, "")
 		if after := f.events(); after != before {
-			t.Errorf("%s: %s events, were %s", who, after, before)
+			t.Errorf("%s: %s events, were %s", holder, after, before)
 		}
 	}
 }
@@ -264,12 +265,12 @@ func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 	f := newFixture(t)
 	first := f.seed.First.Org
 	login := loginBody("demo", string(f.seed.First.Pass))
-	c := f.bearer(f.logIn(first.String(), login).want(201, "").at("data.token"), first)
+	partnerSession := f.bearer(f.logIn(first.String(), login).want(201, "").at("data.token"), first)
 	f.createUser("cashier", `"partner"`, `,"partner_id":1`)
 	cashier := f.logInAs("cashier")
 	f.admin().patch("/api/v1/partners/1", `{"active":false}`).want(200, "")
 	for _, path := range []string{transactions, "/api/v1/balances", ledgerPath + "/accounts"} {
-		c.get(path).want(403, deactivated)
+		partnerSession.get(path).want(403, deactivated)
 		cashier.get(path).want(403, deactivated)
 	}
 	f.logIn(first.String(), login).want(403, deactivated)
@@ -278,7 +279,7 @@ func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 	cashier.do("DELETE", sessions+"/current", "").want(204, "") // a session without any rights can be ended
 	cashier.get("/api/v1/balances").want(401, unauthorized)
 	f.admin().patch("/api/v1/partners/1", `{"active":true}`).want(200, "")
-	c.get("/api/v1/balances").want(200, "")
+	partnerSession.get("/api/v1/balances").want(200, "")
 	cashier.get("/api/v1/balances").want(401, unauthorized)
 }
 
@@ -291,7 +292,7 @@ func TestEachRoleReachesItsRoutesOnly(t *testing.T) {
 	f.createUser("auditor", `"auditor"`, "")
 	f.createUser("client", `"client"`, "")
 	f.createUser("both", `"client","auditor"`, "")
-	paid := transactions + "/" + f.partner().post(transactions, paymentBody(`"amount":"1"`)).at("id")
+	paidPath := transactions + "/" + f.partner().post(transactions, paymentBody(`"amount":"1"`)).at("id")
 	for login, want := range map[string][4]int{ // the ledger, a transaction, balances, the administration
 		"admin":   {200, 200, 403, 403},
 		"auditor": {200, 200, 403, 403},
@@ -299,7 +300,7 @@ func TestEachRoleReachesItsRoutesOnly(t *testing.T) {
 		"both":    {200, 200, 403, 403},
 	} {
 		c := f.logInAs(login)
-		for i, path := range []string{ledgerPath + "/head", paid, "/api/v1/balances", "/api/v1/partners"} {
+		for i, path := range []string{ledgerPath + "/head", paidPath, "/api/v1/balances", "/api/v1/partners"} {
 			if r := c.get(path); r.status != want[i] || r.status == 403 && r.at("error") != "forbidden" {
 				t.Errorf("%s at %s: %d %s, want %d", login, path, r.status, r.body, want[i])
 			}
@@ -313,6 +314,7 @@ func TestEachRoleReachesItsRoutesOnly(t *testing.T) {
 	f.anyone().do("DELETE", sessions+"/current", "").want(401, unauthorized)
 }
 
+// lockedOut is the response to a login after five failed ones.
 const lockedOut = `{"error":"rate_limited","message":"too many failed attempts to log in"}`
 
 func TestFiveFailedLoginsAre429UntilTheyExpire(t *testing.T) {
@@ -336,7 +338,7 @@ func TestFiveFailedLoginsAre429UntilTheyExpire(t *testing.T) {
 	}
 	f.createUser("boris", `"client"`, "")
 	f.logIn(first, loginBody("boris", goodPass)).want(201, "")
-	f.logIn("", loginBody("anna", goodPass)).want(401, unauthorized) // without an organization it is a different login
+	f.logIn("", loginBody("anna", goodPass)).want(401, unauthorized) // a login without an organization is counted apart
 	f.advance(14*60 + 59)
 	if r := f.logIn(first, loginBody("anna", goodPass)).want(429, lockedOut); r.header.Get("retry-after") != "1" {
 		t.Errorf("%v", r.header)
@@ -374,21 +376,21 @@ func TestLastUseOfAKeyIsListedAfterARestart(t *testing.T) {
 	f := newFixture(t)
 	key := f.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1}`).want(201, "").at("key")
 	use := func() { f.partner().with("x-api-key", key).get("/api/v1/balances").want(200, "") }
-	last := func(want string) {
+	wantLastUse := func(want string) {
 		t.Helper()
 		if got := f.admin().get("/api/v1/api_keys").at("data.0.last_used_at"); got != want {
 			t.Errorf("last used %s, want %s", got, want)
 		}
 	}
-	last("null")
+	wantLastUse("null")
 	use()
-	last("2026-09-03T10:15:30.123456+00:00")
+	wantLastUse("2026-09-03T10:15:30.123456+00:00")
 	f.restart()
-	last("2026-09-03T10:15:30.123456+00:00")
+	wantLastUse("2026-09-03T10:15:30.123456+00:00")
 	f.advance(3600)
 	use()
 	f.restart()
-	last("2026-09-03T11:15:30.123456+00:00")
+	wantLastUse("2026-09-03T11:15:30.123456+00:00")
 }
 
 // The store contains no token and no password, and neither does the log.
@@ -409,26 +411,27 @@ func TestNoTokenOrPasswordIsStored(t *testing.T) {
 	}
 }
 
-// Logging in does not increase a partner's rate: a session has its own limit.
+// The requests of a partner's session are limited too, and do not count towards the limit of its key.
 func TestRateOfAPartnersSessionIsLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(cfg *api.Config) { cfg.RateLimit = 1 })
 	first := f.seed.First.Org
-	c := f.bearer(f.logIn(first.String(), loginBody("demo", string(f.seed.First.Pass))).want(201, "").at("data.token"), first)
-	limited := c.get("/api/v1/balances").want(200, "")
-	for n := 0; n < 1_000 && limited.status == 200; n++ { // a slow machine reaches the limit later
-		limited = c.get("/api/v1/balances")
+	session := f.bearer(f.logIn(first.String(), loginBody("demo", string(f.seed.First.Pass))).want(201, "").at("data.token"), first)
+	r := session.get("/api/v1/balances").want(200, "")
+	for n := 0; n < 1_000 && r.status == 200; n++ { // the slower the machine, the more requests until the limit
+		r = session.get("/api/v1/balances")
 	}
-	if limited.status != 429 || limited.at("error") != "rate_limited" {
-		t.Fatalf("after the burst: %+v", limited)
+	if r.status != 429 || r.at("error") != "rate_limited" {
+		t.Fatalf("after the burst: %+v", r)
 	}
 	f.partner().get("/api/v1/balances").want(200, "")
 }
 
+// needsASession is the response to a key or an administration token.
 const needsASession = `{"error":"forbidden","message":"this needs a session of the organization"}`
 
-// A session's token alone is not enough if there are several organizations: without the header
-// of the organization the response is 401.
+// If there are several organizations, a session's token is not enough: without the organization's header
+// the response is 401.
 func TestCurrentSessionNamesItsOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -8,20 +8,20 @@ import (
 	"mizan/api/shed"
 )
 
-// A command that would wait longer than the bound is refused, and nothing is stored. Reads,
+// A command that has waited for shed.MaxAge is refused ("shed"), and nothing is stored. Reads,
 // health checks and logins do not wait.
 func TestCommandsAreShedByTheAgeOfTheOldest(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	transaction := f.charge("4242424242424242").want(201, "")
 	hosted := f.createHosted("")
-	leave := f.server.TakePlaces()
-	create := paymentBody(`"amount":"1000","currency":"USD"`)
+	leave := f.server.TakePlaces() // all further commands wait
+	createBody := paymentBody(`"amount":"1000","currency":"USD"`)
 	f.wantNothingStored(t, func() {
 		began := time.Now()
 		var wg sync.WaitGroup
 		for _, ask := range []func() *response{
-			func() *response { return f.partner().post(transactions, create) },
+			func() *response { return f.partner().post(transactions, createBody) },
 			func() *response { return f.changeTransaction(transaction.at("id"), `"type":"refund"`) },
 			func() *response { return f.admin().post("/api/v1/organizations", `{"name":"O"}`) },
 		} {
@@ -38,8 +38,8 @@ func TestCommandsAreShedByTheAgeOfTheOldest(t *testing.T) {
 		f.partner().get(transactions+"/"+transaction.at("id")).want(200, "")
 		f.anyone().get("/api/v1/health").want(200, "")
 		wg.Wait()
-		if took := time.Since(began); took < shed.MaxAge {
-			t.Errorf("refused after %s", took)
+		if waited := time.Since(began); waited < shed.MaxAge {
+			t.Errorf("refused after %s", waited)
 		}
 	})
 	f.logIn(f.seed.First.Org.String(), `{"login":"demo","pass":"`+string(f.seed.First.Pass)+`"}`).want(201, "")
@@ -47,7 +47,7 @@ func TestCommandsAreShedByTheAgeOfTheOldest(t *testing.T) {
 		t.Errorf("%+v", figures)
 	}
 	leave()
-	f.partner().post(transactions, create).want(201, "")
+	f.partner().post(transactions, createBody).want(201, "")
 	if figures := f.server.Shed(); figures.Inside != 0 {
 		t.Errorf("%+v", figures)
 	}

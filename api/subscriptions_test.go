@@ -10,16 +10,16 @@ import (
 
 const subscriptions = "/api/v1/subscriptions"
 
-// subscription returns the body that creates a subscription on a payment, with further fields
-// in front.
-func subscription(initial, fields string) string {
+// subscriptionBody returns the body that creates a subscription on the initial payment. The further fields
+// come first.
+func subscriptionBody(initial, fields string) string {
 	return `{"params":{` + fields + `"initial_payment_id":"` + initial + `","amount":"990","period_days":30}}`
 }
 
 // subscribe creates a subscription of the first partner on a new payment.
 func (f *fixture) subscribe() string {
 	f.t.Helper()
-	return f.partner().post(subscriptions, subscription(f.chargedPayment(), "")).want(201, "").at("data.id")
+	return f.partner().post(subscriptions, subscriptionBody(f.chargedPayment(), "")).want(201, "").at("data.id")
 }
 
 // advanceDays moves the manual clock.
@@ -33,7 +33,7 @@ func TestSubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	initial := f.chargedPayment()
-	r := f.partner().post(subscriptions, subscription(initial, `"metadata":{"plan":"gold"},`)).want(201, "")
+	r := f.partner().post(subscriptions, subscriptionBody(initial, `"metadata":{"plan":"gold"},`)).want(201, "")
 	id := r.at("data.id")
 	want := `{"data":{"id":"` + id + `","status":"active","initial_payment_id":"` + initial + `","amount":"990","currency":"RUB","network":"","env":"test",` +
 		`"period_days":30,"next_renewal_at":"2026-10-03T10:15:30.123456+00:00","renewals":0,"failed_attempts":0,"last_transaction_id":null,` +
@@ -52,7 +52,7 @@ func TestRenewalIsASeparateTransaction(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	initial := f.partner().post(transactions, paymentBody(`"amount":"5000","currency":"USD"`)).want(201, "").at("id")
-	id := f.partner().post(subscriptions, subscription(initial, "")).want(201, "").at("data.id")
+	id := f.partner().post(subscriptions, subscriptionBody(initial, "")).want(201, "").at("data.id")
 	f.advanceDays(30)
 	r := f.partner().get(subscriptions+"/"+id).want(200, "")
 	if r.at("data.renewals") != "1" || r.at("data.next_renewal_at") != "2026-11-02T10:15:30.123456+00:00" {
@@ -72,7 +72,7 @@ func TestRenewalIsASeparateTransaction(t *testing.T) {
 	}
 }
 
-// No response contains a provider's token.
+// No response contains the token with which the provider charges the card again.
 func TestNoResponseShowsTheStoredCredential(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -167,10 +167,10 @@ func TestSubscriptionIsPausedResumedAndCancelled(t *testing.T) {
 	f := newFixture(t)
 	path := subscriptions + "/" + f.subscribe()
 	for _, step := range []struct {
-		what   string
-		status int
-		now    string
-		next   string
+		action        string
+		status        int
+		newState      string
+		nextRenewalAt string
 	}{
 		{"resume", 409, "", ""},
 		{"pause", 200, "paused", "null"},
@@ -181,10 +181,10 @@ func TestSubscriptionIsPausedResumedAndCancelled(t *testing.T) {
 		{"pause", 409, "", ""},
 		{"resume", 409, "", ""},
 	} {
-		r := f.partner().post(path+"/"+step.what, "")
+		r := f.partner().post(path+"/"+step.action, "")
 		if r.status != step.status || step.status == 409 && r.at("error") != "conflict" ||
-			step.status == 200 && (r.at("data.status") != step.now || r.at("data.next_renewal_at") != step.next) {
-			t.Errorf("%s: %d %s, want %d %s %s", step.what, r.status, r.body, step.status, step.now, step.next)
+			step.status == 200 && (r.at("data.status") != step.newState || r.at("data.next_renewal_at") != step.nextRenewalAt) {
+			t.Errorf("%s: %d %s, want %d %s %s", step.action, r.status, r.body, step.status, step.newState, step.nextRenewalAt)
 		}
 	}
 	f.advanceDays(365)
@@ -193,7 +193,7 @@ func TestSubscriptionIsPausedResumedAndCancelled(t *testing.T) {
 	}
 }
 
-// The id of another partner's subscription gets exactly the response of an unknown one.
+// The id of another partner's subscription gets exactly the response of an unknown id.
 func TestForeignSubscriptionEqualsAnUnknownOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -225,7 +225,7 @@ func TestSubscriptionWritesTakeAnIdempotencyKey(t *testing.T) {
 	f := newFixture(t)
 	initial := f.chargedPayment()
 	keyed := func(key string) caller { return f.partner().with("idempotency-key", key) }
-	body := subscription(initial, `"metadata":{"n":1},`)
+	body := subscriptionBody(initial, `"metadata":{"n":1},`)
 	first := keyed("create").post(subscriptions, body).want(201, "")
 	path := subscriptions + "/" + first.at("data.id")
 	paused := keyed("pause").post(path+"/pause", "").want(200, "")
@@ -246,11 +246,11 @@ func TestSubscriptionWritesTakeAnIdempotencyKey(t *testing.T) {
 		}
 	}
 	for name, a := range map[string]*response{
-		"another body":        keyed("create").post(subscriptions, subscription(initial, `"metadata":{"n":2},`)),
-		"another path":        keyed("create").post(path+"/pause", ""),
-		"another's key":       keyed("pause").post(transactions, paymentBody(`"amount":"1"`)),
-		"of a transaction":    keyed("pause").post(path+"/cancel", ""),
-		"a key that is empty": nil,
+		"another body":           keyed("create").post(subscriptions, subscriptionBody(initial, `"metadata":{"n":2},`)),
+		"another path":           keyed("create").post(path+"/pause", ""),
+		"a key on a transaction": keyed("pause").post(transactions, paymentBody(`"amount":"1"`)),
+		"another action":         keyed("pause").post(path+"/cancel", ""),
+		"a key that is empty":    nil,
 	} {
 		if a != nil && (a.status != 409 || a.at("error") != "conflict") {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
@@ -260,9 +260,9 @@ func TestSubscriptionWritesTakeAnIdempotencyKey(t *testing.T) {
 	if rows := f.partner().get(subscriptions + "?env=test").rows(); rows != 1 {
 		t.Errorf("%d subscriptions", rows)
 	}
-	// A refused request claims no key.
+	// A refused request does not use up its key.
 	keyed("later").post(subscriptions, `{"params":{}}`).want(422, "")
-	keyed("later").post(subscriptions, subscription(initial, "")).want(201, "")
+	keyed("later").post(subscriptions, subscriptionBody(initial, "")).want(201, "")
 }
 
 func TestSubscriptionListHasPagesAndFilters(t *testing.T) {
@@ -271,7 +271,7 @@ func TestSubscriptionListHasPagesAndFilters(t *testing.T) {
 	initial := f.chargedPayment()
 	var subscriptionIDs []string
 	for range 3 {
-		subscriptionIDs = append(subscriptionIDs, f.partner().post(subscriptions, subscription(initial, "")).want(201, "").at("data.id"))
+		subscriptionIDs = append(subscriptionIDs, f.partner().post(subscriptions, subscriptionBody(initial, "")).want(201, "").at("data.id"))
 	}
 	f.partner().post(subscriptions+"/"+subscriptionIDs[0]+"/cancel", "").want(200, "")
 	page := f.partner().get(subscriptions+"?env=test&limit=2").want(200, "")
@@ -299,7 +299,7 @@ func TestSubscriptionListHasPagesAndFilters(t *testing.T) {
 	}
 }
 
-// The journal shows a subscription's transitions, none of which has an entry.
+// The journal shows a subscription's transitions. None of them has an accounting entry.
 func TestJournalShowsASubscriptionsTransitions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

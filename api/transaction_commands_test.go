@@ -9,51 +9,52 @@ import (
 	"mizan/api/payments"
 )
 
-// recordingPayments is a payment service that records its calls.
+// recordingPayments is a payment service that records the last call of each kind. Complete and Continue
+// only record.
 type recordingPayments struct {
 	payments.Transactions
-	material paymentactor.Material
-	proceed  paymentactor.Continue
-	card     string // a copy of Continue's card, which is wiped later
-	create   paymentactor.Create
+	lastMaterial paymentactor.Material
+	lastContinue paymentactor.Continue
+	lastCard     string // the card of lastContinue, copied because the original is wiped later
+	lastCreate   paymentactor.Create
 }
 
 // Create implements payments.Transactions.
 func (l *recordingPayments) Create(c paymentactor.Create) (paymentactor.Result, error) {
-	l.create = c
+	l.lastCreate = c
 	return l.Transactions.Create(c)
 }
 
 // Complete implements payments.Transactions.
 func (l *recordingPayments) Complete(m paymentactor.Material) (paymentactor.Result, error) {
-	l.material = m
+	l.lastMaterial = m
 	return l.Read(m.Org, m.Partner, m.ID)
 }
 
 // Continue implements payments.Transactions.
 func (l *recordingPayments) Continue(c paymentactor.Continue) (paymentactor.Result, error) {
-	l.proceed = c
-	if k := c.Card; k != nil {
-		l.card = fmt.Sprintf("%s|%s|%s|%s|%s", k.Number, k.Holder, k.ExpMonth, k.ExpYear, k.CVV)
+	l.lastContinue = c
+	if card := c.Card; card != nil {
+		l.lastCard = fmt.Sprintf("%s|%s|%s|%s|%s", card.Number, card.Holder, card.ExpMonth, card.ExpYear, card.CVV)
 	}
 	return l.Read(c.Org, c.Partner, c.ID)
 }
 
 func newRecordingFixture(t *testing.T) (*fixture, *recordingPayments) {
-	l := new(recordingPayments)
+	recorded := new(recordingPayments)
 	f := newFixture(t, func(cfg *api.Config) {
-		l.Transactions = cfg.Payments
-		cfg.Payments = l
+		recorded.Transactions = cfg.Payments
+		cfg.Payments = recorded
 	})
-	return f, l
+	return f, recorded
 }
 
-// A status in the material is removed, however JSON spells it; everything else is passed on as
-// it was sent.
+// Material is what the payer enters to authenticate, such as a password. A member "status" in it is removed,
+// however JSON escapes the name; all other members are passed on as they were sent.
 func TestMaterialIsPassedOnWithoutItsStatus(t *testing.T) {
 	t.Parallel()
-	h, l := newRecordingFixture(t)
-	path := operation("additional_params_for_auth", h.createHosted("").at("id"))
+	f, recorded := newRecordingFixture(t)
+	path := operation("additional_params_for_auth", f.createHosted("").at("id"))
 	for body, want := range map[string]string{
 		`{"additional_params_for_auth":{"otp":"1","n":1.50,"o":{"status":"x"}}}`:               `{"otp":"1","n":1.50,"o":{"status":"x"}}`,
 		`{"additional_params_for_auth":{"a":1,"status":"charged","b":[ 2 ]}}`:                  `{"a":1,"b":[ 2 ]}`,
@@ -64,8 +65,8 @@ func TestMaterialIsPassedOnWithoutItsStatus(t *testing.T) {
 		`{"params":{"additional_params_for_auth":{"in":1}},"additional_params_for_auth":null}`: `{"in":1}`,
 		`{"additional_params_for_auth":{"\u0022":"\u00e9"}}`:                                   `{"\"":"\u00e9"}`,
 	} {
-		h.partner().post(path, body).want(200, "")
-		if got := string(l.material.Object); got != want {
+		f.partner().post(path, body).want(200, "")
+		if got := string(recorded.lastMaterial.Object); got != want {
 			t.Errorf("%s was handed on as %s, want %s", body, got, want)
 		}
 	}
@@ -73,34 +74,34 @@ func TestMaterialIsPassedOnWithoutItsStatus(t *testing.T) {
 
 func TestContinueIsPassedToTheService(t *testing.T) {
 	t.Parallel()
-	h, l := newRecordingFixture(t)
-	id := h.createHosted("").at("id")
-	h.partner().keyed("k").post(operation("continue", id), `{`+goodCard+`,"route":"simulator","browser_data":{ "timezone":-180 },"extra":1}`).want(200, "")
-	c := &l.proceed
-	if c.ID.String() != id || c.Org != h.seed.First.Org || c.Partner != 1 || c.Key.Text != "k" || c.Key.Scope != "partner/1" {
+	f, recorded := newRecordingFixture(t)
+	id := f.createHosted("").at("id")
+	f.partner().keyed("k").post(operation("continue", id), `{`+goodCard+`,"route":"simulator","browser_data":{ "timezone":-180 },"extra":1}`).want(200, "")
+	c := &recorded.lastContinue
+	if c.ID.String() != id || c.Org != f.seed.First.Org || c.Partner != 1 || c.Key.Text != "k" || c.Key.Scope != "partner/1" {
 		t.Errorf("%+v", c.Command)
 	}
-	if c.Route != "simulator" || string(c.Browser) != `{ "timezone":-180 }` || l.card != good+"|JOHN DOE|12|2030|123" {
-		t.Errorf("route %q, browser %s, card %q", c.Route, c.Browser, l.card)
+	if c.Route != "simulator" || string(c.Browser) != `{ "timezone":-180 }` || recorded.lastCard != good+"|JOHN DOE|12|2030|123" {
+		t.Errorf("route %q, browser %s, card %q", c.Route, c.Browser, recorded.lastCard)
 	}
-	if k := c.Credentials; k.Method != "bank_card" || k.CardBIN != "424242" || k.CardLast4 != "4242" || k.CardFingerprint != h.Keyring.Fingerprint([]byte(good)) {
+	if k := c.Credentials; k.Method != "bank_card" || k.CardBIN != "424242" || k.CardLast4 != "4242" || k.CardFingerprint != f.Keyring.Fingerprint([]byte(good)) {
 		t.Errorf("%+v", k)
 	}
-	h.partner().post(operation("continue", id), `{"money_storage":{"type":"sbp"}}`).want(200, "")
-	if l.proceed.Card != nil || l.proceed.Credentials.Method != "sbp" || l.proceed.Browser != nil || l.proceed.Route != "" || l.proceed.Key.Text != "" {
-		t.Errorf("without a card: %+v", l.proceed)
+	f.partner().post(operation("continue", id), `{"money_storage":{"type":"sbp"}}`).want(200, "")
+	if recorded.lastContinue.Card != nil || recorded.lastContinue.Credentials.Method != "sbp" || recorded.lastContinue.Browser != nil || recorded.lastContinue.Route != "" || recorded.lastContinue.Key.Text != "" {
+		t.Errorf("without a card: %+v", recorded.lastContinue)
 	}
 }
 
 func TestHostedCreateIsPassedOnWithoutCredentials(t *testing.T) {
 	t.Parallel()
-	h, l := newRecordingFixture(t)
-	h.createHosted(`,` + goodCard)
-	if c := &l.create; !c.Hosted || c.Card != nil || c.Request.Method != "" || c.Request.CardFingerprint != "" {
+	f, recorded := newRecordingFixture(t)
+	f.createHosted(`,` + goodCard)
+	if c := &recorded.lastCreate; !c.Hosted || c.Card != nil || c.Request.Method != "" || c.Request.CardFingerprint != "" {
 		t.Errorf("%+v", c)
 	}
-	h.charge(good)
-	if l.create.Hosted || l.create.Request.Method != "bank_card" {
-		t.Errorf("%+v", l.create)
+	f.charge(good)
+	if recorded.lastCreate.Hosted || recorded.lastCreate.Request.Method != "bank_card" {
+		t.Errorf("%+v", recorded.lastCreate)
 	}
 }

@@ -9,21 +9,21 @@ import (
 )
 
 // wantSaneResponse checks that a response is JSON and not an internal error.
-func wantSaneResponse(t *testing.T, what string, r *response) {
+func wantSaneResponse(t *testing.T, sent string, r *response) {
 	t.Helper()
 	if r.status >= 500 || r.status < 200 || !json.Valid([]byte(r.body)) {
-		t.Fatalf("%q: %d %s", what, r.status, r.body)
+		t.Fatalf("%q: %d %s", sent, r.status, r.body)
 	}
 }
 
-// forTest returns the fixture for one run of a fuzz target.
+// forTest returns the fixture with the t of one run of a fuzz target.
 func (f *fixture) forTest(t *testing.T) *fixture {
-	guest := *f
-	guest.t = t
-	return &guest
+	copied := *f
+	copied.t = t
+	return &copied
 }
 
-// FuzzCreate sends any body as a create's to the whole service.
+// FuzzCreate sends any bytes as the body of a create to the whole service.
 func FuzzCreate(f *testing.F) {
 	for _, body := range []string{
 		paymentBody(`"amount":"100","currency":"USD","txid":"t"`), paymentBody(`"amount":"1","merchant_meta":{"a":[{}]},"customer":{"email":"e"},"lang":"en"`),
@@ -34,17 +34,17 @@ func FuzzCreate(f *testing.F) {
 	} {
 		f.Add([]byte(body))
 	}
-	parent := newFixture(f)
+	sharedFixture := newFixture(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		h := parent.forTest(t)
-		r := h.partner().with("content-type", "application/json").post(transactions, string(body))
+		runFixture := sharedFixture.forTest(t)
+		r := runFixture.partner().with("content-type", "application/json").post(transactions, string(body))
 		wantSaneResponse(t, string(body), r)
 		switch r.status {
 		case 201:
 			if _, err := uuid.Parse(r.at("id")); err != nil || r.header.Get("location") != transactions+"/"+r.at("id") {
 				t.Fatalf("%q: %v %s", body, r.header, r.body)
 			}
-			wantSaneResponse(t, string(body), h.partner().get(transactions+"/"+r.at("id")).want(200, ""))
+			wantSaneResponse(t, string(body), runFixture.partner().get(transactions+"/"+r.at("id")).want(200, ""))
 		case 400, 413, 422:
 		default:
 			t.Fatalf("%q: %d %s", body, r.status, r.body)
@@ -60,12 +60,12 @@ func FuzzAmount(f *testing.F) {
 	} {
 		f.Add(literal)
 	}
-	parent := newFixture(f)
-	// Neither a refund nor a capture can move this amount, so one transaction serves all runs.
-	id := parent.create(`"type":"payment","amount":"1"`).at("id")
+	sharedFixture := newFixture(f)
+	// This payment is rejected, so each refund and commit is refused, and all runs can share the payment.
+	id := sharedFixture.create(`"type":"payment","amount":"1"`).at("id")
 	f.Fuzz(func(t *testing.T, literal string) {
-		h := parent.forTest(t)
-		transaction := h.partner().post(transactions, paymentBody(`"currency":"USD","amount":`+literal))
+		runFixture := sharedFixture.forTest(t)
+		transaction := runFixture.partner().post(transactions, paymentBody(`"currency":"USD","amount":`+literal))
 		wantSaneResponse(t, literal, transaction)
 		if transaction.status == 201 {
 			// The literal may close the amount and contain further members, which then cause
@@ -75,9 +75,9 @@ func FuzzAmount(f *testing.F) {
 				t.Fatalf("%s was taken as %s", literal, transaction.at("amount"))
 			}
 		}
-		refund := h.changeTransaction(id, `"type":"refund","amount":`+literal)
+		refund := runFixture.changeTransaction(id, `"type":"refund","amount":`+literal)
 		wantSaneResponse(t, literal, refund)
-		commit := h.partner().post(operation("commit", id), `{"params":{"amount":`+literal+`}}`)
+		commit := runFixture.partner().post(operation("commit", id), `{"params":{"amount":`+literal+`}}`)
 		wantSaneResponse(t, literal, commit)
 		if refund.status < 400 || commit.status < 400 {
 			t.Fatalf("%s: refund %d %s, commit %d %s", literal, refund.status, refund.body, commit.status, commit.body)

@@ -17,26 +17,28 @@ func (f *fixture) changeTransaction(id, params string) *response {
 	return f.partner().put(transactions+"/"+id, `{"params":{`+params+`}}`)
 }
 
-// setTerminalParams changes the settings of one of the first partner's terminals in env test.
-func (f *fixture) setTerminalParams(kind, params string) {
+// setTerminalParams changes the provider_params of the first partner's terminal for payments or for payouts,
+// in env test.
+func (f *fixture) setTerminalParams(transactionType, params string) {
 	f.t.Helper()
 	list := f.admin().get("/api/v1/terminals").want(200, "")
 	for i := range list.rows() {
 		row := "data." + string(rune('0'+i)) + "."
-		if list.at(row+"type") == kind && list.at(row+"env") == "test" && list.at(row+"partner_id") == "1" {
+		if list.at(row+"type") == transactionType && list.at(row+"env") == "test" && list.at(row+"partner_id") == "1" {
 			f.admin().patch("/api/v1/terminal/"+list.at(row+"id"), `{"provider_params":`+params+`}`).want(200, "")
 			return
 		}
 	}
-	f.t.Fatalf("no terminal for a %s", kind)
+	f.t.Fatalf("no terminal for a %s", transactionType)
 }
 
-// payout1250 creates a payout of 1250 to a bank account that money_storage describes.
+// payout1250 creates a payout of 1250 to the destination that storage describes.
 func (f *fixture) payout1250(storage string) *response {
 	f.t.Helper()
 	return f.create(`"type":"payout","amount":"1250","currency":"USD","money_storage":` + storage)
 }
 
+// good is the number of a card that the simulator charges at once.
 const good = "4242424242424242"
 
 func TestFullRefundReturnsEverything(t *testing.T) {
@@ -117,24 +119,24 @@ func TestNonReversibleTransactionsAreRefused(t *testing.T) {
 	paidOut := f.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).wantStatus("charged", "")
 	f.setTerminalParams("payment", `{"two_phase":true}`)
 	heldPayment := f.charge(good).wantStatus("payment_suspended", "")
-	for what, c := range map[string]struct {
-		made  *response
-		types []string
+	for state, c := range map[string]struct {
+		transaction *response
+		changes     []string
 	}{
-		"charged":                {charged, []string{"cancel"}},
-		"declined":               {declined, []string{"refund", "cancel"}},
-		"never at a provider":    {neverRouted, []string{"refund", "cancel"}},
-		"waiting for its payer":  {waiting, []string{"refund", "cancel"}},
-		"a payout":               {paidOut, []string{"refund", "cancel"}},
-		"held: it is to be void": {heldPayment, []string{"refund"}},
+		"charged":                            {charged, []string{"cancel"}},
+		"declined":                           {declined, []string{"refund", "cancel"}},
+		"never at a provider":                {neverRouted, []string{"refund", "cancel"}},
+		"waiting for its payer":              {waiting, []string{"refund", "cancel"}},
+		"a payout":                           {paidOut, []string{"refund", "cancel"}},
+		"held, so only a cancel is possible": {heldPayment, []string{"refund"}},
 	} {
-		for _, kind := range c.types {
-			if r := f.changeTransaction(c.made.at("id"), `"type":"`+kind+`"`); r.status != 422 || r.at("error") != "not_reversible" || r.at("message") == "" {
-				t.Errorf("%s: %s: %d %s", what, kind, r.status, r.body)
+		for _, change := range c.changes {
+			if r := f.changeTransaction(c.transaction.at("id"), `"type":"`+change+`"`); r.status != 422 || r.at("error") != "not_reversible" || r.at("message") == "" {
+				t.Errorf("%s: %s: %d %s", state, change, r.status, r.body)
 			}
 		}
-		if now := f.transaction(c.made.at("id")); now.at("status") != c.made.at("status") {
-			t.Errorf("%s: %s", what, now.body)
+		if now := f.transaction(c.transaction.at("id")); now.at("status") != c.transaction.at("status") {
+			t.Errorf("%s: %s", state, now.body)
 		}
 	}
 }
@@ -143,12 +145,12 @@ func TestChangeNeedsItsType(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	transaction := f.charge(good)
-	const params = `{"errors":[{"code":"invalid","detail":"the body must have a params object","field":"params"}]}`
-	const kind = `{"errors":[{"code":"invalid","detail":"type must be refund or cancel","field":"type"}]}`
+	const noParams = `{"errors":[{"code":"invalid","detail":"the body must have a params object","field":"params"}]}`
+	const badType = `{"errors":[{"code":"invalid","detail":"type must be refund or cancel","field":"type"}]}`
 	for body, want := range map[string]string{
-		`{}`: params, `{"params":null}`: params, `{"params":[]}`: params, `{"type":"refund"}`: params, `[]`: params, `"refund"`: params,
-		`{"params":{}}`: kind, `{"params":{"type":null}}`: kind, `{"params":{"type":"void"}}`: kind, `{"params":{"type":"Refund"}}`: kind,
-		`{"params":{"type":["refund"]}}`: kind, `{"params":{"Type":"refund"}}`: kind, `{"params":{"amount":"1"}}`: kind,
+		`{}`: noParams, `{"params":null}`: noParams, `{"params":[]}`: noParams, `{"type":"refund"}`: noParams, `[]`: noParams, `"refund"`: noParams,
+		`{"params":{}}`: badType, `{"params":{"type":null}}`: badType, `{"params":{"type":"void"}}`: badType, `{"params":{"type":"Refund"}}`: badType,
+		`{"params":{"type":["refund"]}}`: badType, `{"params":{"Type":"refund"}}`: badType, `{"params":{"amount":"1"}}`: badType,
 	} {
 		f.partner().put(transactions+"/"+transaction.at("id"), body).want(422, want)
 	}
@@ -232,8 +234,8 @@ func TestExpiredHoldIsReleased(t *testing.T) {
 		t.Errorf("%s", heldPayment.body)
 	}
 	f.advanceBy(61 * time.Second)
-	if gone := f.transaction(heldPayment.at("id")).wantStatus("failed", "hold expired"); gone.at("hold_expires_at") != "(absent)" {
-		t.Errorf("%s", gone.body)
+	if expired := f.transaction(heldPayment.at("id")).wantStatus("failed", "hold expired"); expired.at("hold_expires_at") != "(absent)" {
+		t.Errorf("%s", expired.body)
 	}
 	f.partner().post(operation("commit", heldPayment.at("id")), "").want(409, "")
 }
@@ -241,13 +243,13 @@ func TestExpiredHoldIsReleased(t *testing.T) {
 func TestHostedTransactionContinues(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	browser := `"browser_data":{"language":"en","timezone":-180,"user_agent":"test","screen":{"w":1}}`
+	browserData := `"browser_data":{"language":"en","timezone":-180,"user_agent":"test","screen":{"w":1}}`
 	transaction := f.createHosted(`,"description":"Shoes","txid":"h-1","merchant_meta":{"a":1}`)
-	waits := f.transaction(transaction.at("id")).wantStatus("created", "")
-	if waits.at("description") != "null" || waits.at("route") != "" || waits.at("widget_url") != transaction.at("widget_url") || waits.at("auth_params") != "null" || waits.at("finished") != "null" {
-		t.Errorf("before routing: %s", waits.body)
+	beforeRouting := f.transaction(transaction.at("id")).wantStatus("created", "")
+	if beforeRouting.at("description") != "null" || beforeRouting.at("route") != "" || beforeRouting.at("widget_url") != transaction.at("widget_url") || beforeRouting.at("auth_params") != "null" || beforeRouting.at("finished") != "null" {
+		t.Errorf("before routing: %s", beforeRouting.body)
 	}
-	paid := f.partner().post(operation("continue", transaction.at("id")), `{`+goodCard+`,"route":"simulator",`+browser+`}`).want(200, "").wantStatus("charged", "")
+	paid := f.partner().post(operation("continue", transaction.at("id")), `{`+goodCard+`,"route":"simulator",`+browserData+`}`).want(200, "").wantStatus("charged", "")
 	for path, want := range map[string]string{
 		"description": "Shoes", "route": "simulator", "widget_url": "null", "simple_auth_redirect_url": "(absent)", "txid": "h-1", "merchant_meta.a": "1", "amount_dest": "1250",
 	} {
@@ -294,7 +296,7 @@ func TestContinueChecksTheSameFieldsAsCreate(t *testing.T) {
 		f.partner().post(operation("continue", c.id), c.body).want(422, `{"errors":[{"code":"invalid","detail":"`+c.detail+`","field":"`+c.field+`"}]}`)
 	}
 	f.transaction(id).wantStatus("created", "")
-	// A payout needs only the number of a card.
+	// For a payout, a card needs nothing but its number.
 	f.partner().post(operation("continue", payout), `{"money_storage":{"type":"bank_card","cardnumber":"`+good+`"},"route":null,"browser_data":{"language":null}}`).want(200, "").wantStatus("charged", "")
 }
 
@@ -306,14 +308,15 @@ func TestContinueIsRefusedInOtherStates(t *testing.T) {
 	lateID := f.createHosted("").at("id")
 	f.advanceBy(actionTTL + time.Second)
 	f.transaction(lateID).wantStatus("rejected", "payer action expired")
-	for what, id := range map[string]string{"continued already": continuedID, "not hosted": f.charge(good).at("id"), "too late": lateID} {
+	for state, id := range map[string]string{"continued already": continuedID, "not hosted": f.charge(good).at("id"), "too late": lateID} {
 		r := f.partner().post(operation("continue", id), `{`+goodCard+`}`)
 		if r.status != 422 || r.at("errors.0.code") != "flow_not_continuable" || r.at("errors.0.detail") == "" {
-			t.Errorf("%s: %d %s", what, r.status, r.body)
+			t.Errorf("%s: %d %s", state, r.status, r.body)
 		}
 	}
 }
 
+// Material is what a payer enters to authenticate, such as a one-time password (OTP).
 func TestMaterialIsAcceptedBareAndWrapped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -343,21 +346,21 @@ func TestMaterialIsRequired(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.charge("4000002500003155").at("id")
-	const required = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth is required","field":"additional_params_for_auth"}]}`
-	const object = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth must be an object","field":"additional_params_for_auth"}]}`
+	const missingMaterial = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth is required","field":"additional_params_for_auth"}]}`
+	const noObject = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth must be an object","field":"additional_params_for_auth"}]}`
 	for body, want := range map[string]string{
-		`{}`: required, `{"otp":"123456"}`: required, `{"params":{}}`: required, `{"params":null}`: required, `{"params":"123456"}`: required,
-		`{"params":{"additional_params_for_auth":null}}`: required, `{"additional_params_for_auth":null}`: required,
-		`{"additional_params_for_auth":"123456"}`: object, `{"additional_params_for_auth":[]}`: object, `{"params":{"additional_params_for_auth":7}}`: object,
-		`{"additional_params_for_auth":7,"params":{"otp":"123456"}}`: object,
+		`{}`: missingMaterial, `{"otp":"123456"}`: missingMaterial, `{"params":{}}`: missingMaterial, `{"params":null}`: missingMaterial, `{"params":"123456"}`: missingMaterial,
+		`{"params":{"additional_params_for_auth":null}}`: missingMaterial, `{"additional_params_for_auth":null}`: missingMaterial,
+		`{"additional_params_for_auth":"123456"}`: noObject, `{"additional_params_for_auth":[]}`: noObject, `{"params":{"additional_params_for_auth":7}}`: noObject,
+		`{"additional_params_for_auth":7,"params":{"otp":"123456"}}`: noObject,
 	} {
 		f.partner().post(operation("additional_params_for_auth", id), body).want(422, want)
 	}
-	const empty = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth must not be empty","field":"additional_params_for_auth"}]}`
-	const lacking = `{"errors":[{"code":"invalid","detail":"otp is required, a text that is not empty","field":"additional_params_for_auth.otp"}]}`
+	const emptyMaterial = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth must not be empty","field":"additional_params_for_auth"}]}`
+	const missingOTP = `{"errors":[{"code":"invalid","detail":"otp is required, a text that is not empty","field":"additional_params_for_auth.otp"}]}`
 	for material, want := range map[string]string{
-		`{}`: empty, `{"status":"charged"}`: empty, `{"st\u0061tus":null}`: empty,
-		`{"OTP":"123456"}`: lacking, `{"otp":""}`: lacking, `{"otp":"\u0020"}`: lacking, `{"otp":123456}`: lacking, `{"otp":{"otp":"123456"}}`: lacking, `{"a":"otp"}`: lacking,
+		`{}`: emptyMaterial, `{"status":"charged"}`: emptyMaterial, `{"st\u0061tus":null}`: emptyMaterial,
+		`{"OTP":"123456"}`: missingOTP, `{"otp":""}`: missingOTP, `{"otp":"\u0020"}`: missingOTP, `{"otp":123456}`: missingOTP, `{"otp":{"otp":"123456"}}`: missingOTP, `{"a":"otp"}`: missingOTP,
 	} {
 		f.partner().post(operation("additional_params_for_auth", id), `{"additional_params_for_auth":`+material+`}`).want(422, want)
 		f.partner().post(operation("additional_params_for_auth", id), `{"params":{"additional_params_for_auth":`+material+`}}`).want(422, want)
@@ -369,7 +372,7 @@ func TestMaterialIsRequired(t *testing.T) {
 func TestDestinationIsChosen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const missing = `{"error":"id and target_bank_id are required"}`
+	const missingBank = `{"error":"id and target_bank_id are required"}`
 	for _, method := range []string{"sepa", "open_banking"} {
 		created := f.payout1250(`{"type":"`+method+`"}`).wantStatus("action_required", "")
 		bank := created.at("availble_destinations.0.target_bank_id")
@@ -378,7 +381,7 @@ func TestDestinationIsChosen(t *testing.T) {
 		}
 		path := operation("choose_target_destination", created.at("id"))
 		for _, body := range []string{"", `{}`, `{"target_bank_id":null}`, `{"target_bank_id":""}`, `{"target_bank_id":7}`, `{"params":{"target_bank_id":"` + bank + `"}}`, `[]`, `"x"`} {
-			f.partner().post(path, body).want(400, missing)
+			f.partner().post(path, body).want(400, missingBank)
 		}
 		f.partner().post(path, `{"target_bank_id"`).want(400, `{"error":"bad_request","message":"the body is not strict JSON"}`)
 		if r := f.partner().post(path, `{"target_bank_id":"nobody's"}`).want(422, ""); r.at("errors.0.field") != "target_bank_id" {
@@ -401,19 +404,19 @@ func TestPayerActionsAreShown(t *testing.T) {
 			!strings.HasPrefix(transaction.at("auth_params.url"), f.base()) || !strings.HasPrefix(transaction.at("auth_params.params"), "{") || transaction.at("widget_url") != "null" {
 			t.Errorf("%s: %s", card, transaction.body)
 		}
-		page := f.base() + "/pay/" + transaction.at("id") + "?token="
-		if !strings.HasPrefix(transaction.at("simple_auth_redirect_url"), page) {
+		pageAddress := f.base() + "/pay/" + transaction.at("id") + "?token="
+		if !strings.HasPrefix(transaction.at("simple_auth_redirect_url"), pageAddress) {
 			t.Errorf("%s: %s", card, transaction.body)
 		}
 		f.advanceBy(time.Minute)
 		later := f.transaction(transaction.at("id"))
 		renewedAddress := later.at("simple_auth_redirect_url")
-		if renewedAddress == transaction.at("simple_auth_redirect_url") || !strings.HasPrefix(renewedAddress, page) {
+		if renewedAddress == transaction.at("simple_auth_redirect_url") || !strings.HasPrefix(renewedAddress, pageAddress) {
 			t.Errorf("%s: a minute later the address is %s", card, renewedAddress)
 		}
 		later.want(200, strings.Replace(transaction.body, transaction.at("simple_auth_redirect_url"), renewedAddress, 1)) // nothing else has changed
 	}
-	// Some providers publish no action: the page is the only way to pay.
+	// For these methods no action is published: the page is the only way to pay.
 	for _, method := range []string{"sbp", "qr_code", "crypto"} {
 		response := f.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
 		if response.at("auth_params") != "null" || response.at("widget_url") != "null" || response.at("additional_params_for_auth") != "{}" || response.at("simple_auth_redirect_url") == "(absent)" {
@@ -423,8 +426,8 @@ func TestPayerActionsAreShown(t *testing.T) {
 	f.advanceBy(actionTTL)
 	expiring := f.charge("4000000000003220")
 	f.advanceBy(actionTTL + time.Second)
-	if over := f.transaction(expiring.at("id")).wantStatus("rejected", "payer action expired"); over.at("auth_params") != "null" || over.at("simple_auth_redirect_url") != "(absent)" {
-		t.Errorf("%s", over.body)
+	if expired := f.transaction(expiring.at("id")).wantStatus("rejected", "payer action expired"); expired.at("auth_params") != "null" || expired.at("simple_auth_redirect_url") != "(absent)" {
+		t.Errorf("%s", expired.body)
 	}
 }
 

@@ -2,29 +2,30 @@ package api_test
 
 import "testing"
 
-// A repetition with a key gets the first response, even if the transaction's state has changed.
+// A request that is repeated with its idempotency key gets the first response, even if the transaction
+// has changed since.
 func TestIdempotencyKeyReplaysTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	body := paymentBody(`"amount":"1250","currency":"USD","txid":"r-1"`)
-	keyed := f.partner().with("idempotency-key", "create")
-	first := keyed.post(transactions, body).want(201, "")
-	withKey := f.partner().with("idempotency-key", "refund")
-	change := func(c caller) *response {
+	createCaller := f.partner().with("idempotency-key", "create")
+	first := createCaller.post(transactions, body).want(201, "")
+	refundCaller := f.partner().with("idempotency-key", "refund")
+	refund := func(c caller) *response {
 		return c.do("PUT", transactions+"/"+first.at("id"), `{"params":{"type":"refund","amount":"100"}}`)
 	}
-	part := change(withKey).want(200, "").wantStatus("refunded", "")
-	change(f.partner()).want(200, "")
+	firstRefund := refund(refundCaller).want(200, "").wantStatus("refunded", "")
+	refund(f.partner()).want(200, "")
 	if now := f.partner().get(transactions + "/" + first.at("id")); now.at("refunded_amount") != "200" {
 		t.Fatalf("%s", now.body)
 	}
-	if r := keyed.post(transactions, body).want(201, first.body); !r.isReplay() {
+	if r := createCaller.post(transactions, body).want(201, first.body); !r.isReplay() {
 		t.Errorf("%v", r.header)
 	}
-	if r := change(withKey).want(200, part.body); !r.isReplay() {
+	if r := refund(refundCaller).want(200, firstRefund.body); !r.isReplay() {
 		t.Errorf("%v", r.header)
 	}
-	// A repetition with the txid gets the transaction's current state.
+	// Without the key, the txid identifies the repetition, which gets the transaction's current state.
 	if r := f.partner().post(transactions, body).want(201, ""); r.at("status") != "refunded" || r.at("refunded_amount") != "200" {
 		t.Errorf("%s", r.body)
 	}
@@ -41,7 +42,6 @@ func TestCachedReplySurvivesARestart(t *testing.T) {
 	f.partner().with("idempotency-key", "k").post(transactions, body).want(201, first.body)
 }
 
-// A card number in the wrong member is not repeated in the response.
 func TestCardNumberInTheWrongFieldIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -21,26 +21,26 @@ import (
 
 const aggregate = transactions + "/aggregate"
 
-// newSale returns a payment with its fee and status. The merchant's amount may be negative.
-func newSale(currency, network, amount, fee, merchant, refunded string, status payment.Status) *payment.Record {
+// newSale returns the record of a payment in env prod. The merchant's amount may be negative.
+func newSale(currency, network, amount, fee, merchantAmount, refunded string, status payment.Status) *payment.Record {
 	r := newPayment(amount, status)
 	r.Asset = money.Asset{Currency: money.Currency(currency), Network: money.Network(network), Env: money.Prod}
 	r.AmountWithFee, r.Fee, r.Refunded = r.Amount, money.MustParse(fee), money.MustParse(refunded)
 	var err error
-	if r.Merchant, err = money.ParseSigned(merchant); err != nil {
+	if r.Merchant, err = money.ParseSigned(merchantAmount); err != nil {
 		panic(err)
 	}
 	return r
 }
 
-// aggregateRow returns a row of an aggregate: the members by which it is grouped, as JSON
-// between env and count, then the sums.
+// aggregateRow returns a row of an aggregate as JSON. groups has the members by which the row is grouped;
+// they come between env and count.
 func aggregateRow(currency, network, groups string, count int, amount, merchant, fee, refunded string) string {
 	return fmt.Sprintf(`{"currency":"%s","network":"%s","env":"prod",%s"count":%d,"amount":"%s","amount_with_fee":"%s","merchant_amount":"%s","fee_amount":"%s","refunded_amount":"%s"}`,
 		currency, network, groups, count, amount, amount, merchant, fee, refunded)
 }
 
-// data returns the rows of a response as they were written.
+// data returns the rows of an aggregate's response as the JSON that was sent.
 func (r *response) data() string {
 	r.t.Helper()
 	r.want(200, "")
@@ -72,9 +72,9 @@ func storeSales(f *fixture) {
 	must(f.t, f.Clock.Set(began.AddDate(0, 0, 1)))
 	payout := newSale("USD", "", "300", "5", "300", "0", payment.Charged)
 	payout.Type = payment.Payout
-	tested, foreign := newSale("USD", "", "40000", "0", "40000", "0", payment.Charged), newSale("USD", "", "40000", "0", "40000", "0", payment.Charged)
-	tested.Asset.Env, foreign.Partner = money.Test, 77
-	f.storeRecords(payout, newSale("USD", "", "4000", "0", "4000", "0", payment.Rejected), tested, foreign)
+	testSale, foreignSale := newSale("USD", "", "40000", "0", "40000", "0", payment.Charged), newSale("USD", "", "40000", "0", "40000", "0", payment.Charged)
+	testSale.Asset.Env, foreignSale.Partner = money.Test, 77
+	f.storeRecords(payout, newSale("USD", "", "4000", "0", "4000", "0", payment.Rejected), testSale, foreignSale)
 }
 
 func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
@@ -83,7 +83,7 @@ func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 	storeSales(f)
 	const payments, payouts = `"type":"payment",`, `"type":"payout",`
 	const charged, refunded, rejected = `"status":"charged",`, `"status":"refunded",`, `"status":"rejected",`
-	const first, second = `"day":"2026-09-03",`, `"day":"2026-09-04",`
+	const firstDay, secondDay = `"day":"2026-09-03",`, `"day":"2026-09-04",`
 	bsc := func(groups string) string { return aggregateRow("USDT", "bsc", groups, 1, "900", "900", "0", "0") }
 	tron := func(groups string) string { return aggregateRow("USDT", "tron", groups, 1, "7", "7", "0", "0") }
 	for query, rows := range map[string][]string{
@@ -94,9 +94,9 @@ func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 		},
 		"group_by=type":   {aggregateRow("USD", "", payments, 4, "7010", "6895", "115", "500"), aggregateRow("USD", "", payouts, 1, "300", "300", "5", "0"), bsc(payments), tron(payments)},
 		"group_by=status": {aggregateRow("USD", "", charged, 3, "1310", "1255", "60", "0"), aggregateRow("USD", "", refunded, 1, "2000", "1940", "60", "500"), aggregateRow("USD", "", rejected, 1, "4000", "4000", "0", "0"), bsc(charged), tron(charged)},
-		"group_by=day":    {aggregateRow("USD", "", first, 3, "3010", "2895", "115", "500"), aggregateRow("USD", "", second, 2, "4300", "4300", "5", "0"), bsc(first), tron(first)},
-		"group_by=status,day&currency=USD&type=payout":    {aggregateRow("USD", "", second+charged, 1, "300", "300", "5", "0")},
-		"currency=USDT&group_by=day,type,status":          {bsc(first + payments + charged), tron(first + payments + charged)},
+		"group_by=day":    {aggregateRow("USD", "", firstDay, 3, "3010", "2895", "115", "500"), aggregateRow("USD", "", secondDay, 2, "4300", "4300", "5", "0"), bsc(firstDay), tron(firstDay)},
+		"group_by=status,day&currency=USD&type=payout":    {aggregateRow("USD", "", secondDay+charged, 1, "300", "300", "5", "0")},
+		"currency=USDT&group_by=day,type,status":          {bsc(firstDay + payments + charged), tron(firstDay + payments + charged)},
 		"currency=USD&status=charged&group_by=type":       {aggregateRow("USD", "", payments, 2, "1010", "955", "55", "0"), aggregateRow("USD", "", payouts, 1, "300", "300", "5", "0")},
 		"amount_to=10&currency=USD":                       {aggregateRow("USD", "", payments+charged, 1, "10", "-15", "25", "0")},
 		"started_from=2026-09-04T00:00:00Z&group_by=type": {aggregateRow("USD", "", payments, 1, "4000", "4000", "0", "0"), aggregateRow("USD", "", payouts, 1, "300", "300", "5", "0")},
@@ -114,7 +114,7 @@ func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 }
 
 // A query that selects many records reads all records in key order. A query that selects few of them reads
-// the index of starts or of updates, which has stale rows. Both ways give the right sums.
+// the index by start or by last change, which has outdated rows. Both ways give the right sums.
 func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -135,10 +135,10 @@ func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 	f.setTimeOfDay("13:00:00")
 	refunding.Status = payment.Refunded
 	f.storeVersion(6, 1, refunding)
-	young := newSale("USD", "", "600", "0", "600", "0", payment.Charged)
-	f.storeRecords(young)
+	lateSale := newSale("USD", "", "600", "0", "600", "0", payment.Charged)
+	f.storeRecords(lateSale)
 	f.setTimeOfDay("13:30:00")
-	f.storeVersion(1, 1, young)
+	f.storeVersion(1, 1, lateSale)
 	charged, refunded := aggregateRow("USD", "", `"status":"charged",`, 1, "600", "600", "0", "0"), aggregateRow("USD", "", `"status":"refunded",`, 1, "50", "50", "0", "0")
 	charging := aggregateRow("USD", "", `"status":"charging",`, 293, "293", "293", "0", "0")
 	for query, rows := range map[string][]string{
@@ -156,7 +156,7 @@ func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 			t.Errorf("%q:\n got %s\nwant %s", query, got, want)
 		}
 	}
-	// A partner with only a few of all records.
+	// The next partner has only one of all the records.
 	neighbour := f.otherPartner()
 	ownSale := newSale("USD", "", "4", "0", "4", "0", payment.Charged)
 	_, err := fmt.Sscan(f.admin().get("/api/v1/partners").at("data.0.id"), &ownSale.Partner)
@@ -172,9 +172,9 @@ func TestAggregateRowsAreInOrder(t *testing.T) {
 	f := newFixture(t)
 	for day := 1; day <= 9; day++ {
 		must(t, f.Clock.Set(began.AddDate(0, 0, day)))
-		out := newPayment("1", payment.Charged)
-		out.Type, out.Asset.Currency = payment.Payout, "EUR"
-		f.storeRecords(newPayment("1", payment.Rejected), out, newPayment("1", payment.Charged))
+		payout := newPayment("1", payment.Charged)
+		payout.Type, payout.Asset.Currency = payment.Payout, "EUR"
+		f.storeRecords(newPayment("1", payment.Rejected), payout, newPayment("1", payment.Charged))
 	}
 	r := f.partner().get(aggregate+"?group_by=status,day,type").want(200, "")
 	for i := range 9 {
@@ -207,7 +207,7 @@ func TestAggregateRefusesOtherParametersAndBadValues(t *testing.T) {
 }
 
 // The response's as_of is the time of the last event that it includes. The request comes within an hour
-// of the key's last use, so that it is not itself noted as an event.
+// of the key's last use, so the new use is not stored as an event.
 func TestAggregateHasTheTimeOfItsLastEvent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -235,7 +235,7 @@ func TestAggregateSumOutOfRangeIsRefused(t *testing.T) {
 	f.partner().get(aggregate+"?amount_to=1").want(200, "")
 }
 
-// Networks are arbitrary names, so the number of groups has no other bound.
+// Networks are arbitrary names, so without this bound a response could have any number of rows.
 func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -258,144 +258,147 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	}
 }
 
-// lateView is a journal whose views wait until they are released. It is also a directory that
+// blockedViews is a journal whose views wait until they are released. It is also a directory that
 // reports each caller that the server authenticates.
-type lateView struct {
+type blockedViews struct {
 	web.Journal
 	api.Directory
-	requested, arrived, release chan struct{}
+
+	requested chan struct{} // gets a value when a caller is authenticated
+	arrived   chan struct{} // gets a value when a view begins to wait
+	release   chan struct{} // a send lets one view continue
 }
 
 // View implements web.Journal.
-func (l *lateView) View() *posting.View {
+func (l *blockedViews) View() *posting.View {
 	l.arrived <- struct{}{}
 	<-l.release
 	return l.Journal.View()
 }
 
 // Authenticate implements api.Directory.
-func (l *lateView) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
+func (l *blockedViews) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
 	l.requested <- struct{}{}
 	return l.Directory.Authenticate(org, key)
 }
 
-// newLateViewFixture starts a server whose reads wait until they are released. An aggregate waits at most
+// newBlockedViewsFixture starts a server whose reads wait until they are released. An aggregate waits at most
 // maxWait for its turn.
-func newLateViewFixture(t *testing.T, maxWait time.Duration) (*fixture, *lateView) {
+func newBlockedViewsFixture(t *testing.T, maxWait time.Duration) (*fixture, *blockedViews) {
 	t.Helper()
-	l := &lateView{requested: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
+	views := &blockedViews{requested: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
 	return newFixture(t, func(c *api.Config) {
-		l.Journal, l.Directory = c.Journal, c.Directory
-		c.Journal, c.Directory, c.AggregateWait = l, l, maxWait
-	}), l
+		views.Journal, views.Directory = c.Journal, c.Directory
+		c.Journal, c.Directory, c.AggregateWait = views, views, maxWait
+	}), views
 }
 
 func TestAggregateThatWaitsTooLongIsRefused(t *testing.T) {
 	t.Parallel()
-	h, l := newLateViewFixture(t, time.Millisecond)
+	f, views := newBlockedViewsFixture(t, time.Millisecond)
 	responses := make(chan *response, 2)
 	for range 2 {
-		go func() { responses <- h.partner().get(aggregate) }()
-		<-l.arrived // one after the other, so neither waits
+		go func() { responses <- f.partner().get(aggregate) }()
+		<-views.arrived // one after the other, so neither waits for its turn
 	}
-	refused := h.partner().get(aggregate).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
+	refused := f.partner().get(aggregate).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
 	if refused.header.Get("retry-after") == "" {
 		t.Errorf("headers %v", refused.header)
 	}
 	for range 2 {
-		l.release <- struct{}{}
+		views.release <- struct{}{}
 		(<-responses).want(200, "")
 	}
 }
 
-// However many aggregates one partner requests, another organization's gets its turn.
+// However many aggregates one partner requests, an aggregate of another organization gets its turn.
 func TestAggregatesOfOrganizationsTakeTurns(t *testing.T) {
 	t.Parallel()
-	h, l := newLateViewFixture(t, patience)
-	const many = 40
-	responses, otherResponse := make(chan *response, many), make(chan *response, 1)
-	for range many {
-		go func() { responses <- h.partner().get(aggregate) }()
-		<-l.requested
+	f, views := newBlockedViewsFixture(t, patience)
+	const requestCount = 40
+	responses, otherResponse := make(chan *response, requestCount), make(chan *response, 1)
+	for range requestCount {
+		go func() { responses <- f.partner().get(aggregate) }()
+		<-views.requested
 	}
-	const allowed = 8
-	for range many - allowed {
+	const admittedCount = 8
+	for range requestCount - admittedCount {
 		(<-responses).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
 	}
-	go func() { otherResponse <- h.second().get(aggregate) }()
-	<-l.requested
-	for range allowed + 1 {
-		<-l.arrived
-		l.release <- struct{}{}
+	go func() { otherResponse <- f.second().get(aggregate) }()
+	<-views.requested
+	for range admittedCount + 1 {
+		<-views.arrived
+		views.release <- struct{}{}
 	}
 	(<-otherResponse).want(200, "")
-	for range allowed {
+	for range admittedCount {
 		(<-responses).want(200, "")
 	}
 }
 
 func TestTwoAggregatesRunAtOnceAndOthersWait(t *testing.T) {
 	t.Parallel()
-	h, l := newLateViewFixture(t, patience)
+	f, views := newBlockedViewsFixture(t, patience)
 	responses := make(chan *response, 3)
-	ask := func() { responses <- h.partner().get(aggregate) }
+	ask := func() { responses <- f.partner().get(aggregate) }
 	go ask()
 	go ask()
-	<-l.arrived
-	<-l.arrived
+	<-views.arrived
+	<-views.arrived
 	go ask()
-	l.release <- struct{}{}
+	views.release <- struct{}{}
 	(<-responses).want(200, "")
-	<-l.arrived // the third aggregate has taken the place of the first
-	l.release <- struct{}{}
-	l.release <- struct{}{}
+	<-views.arrived // the third aggregate has taken the place of the first
+	views.release <- struct{}{}
+	views.release <- struct{}{}
 	(<-responses).want(200, "")
 	(<-responses).want(200, "")
 }
 
 func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 	t.Parallel()
-	h, l := newLateViewFixture(t, patience)
-	h.storeRecords(newPayment("1", payment.Charged))
+	f, views := newBlockedViewsFixture(t, patience)
+	f.storeRecords(newPayment("1", payment.Charged))
 	responses := make(chan *response, 3)
 	ask := func() {
-		go func() { responses <- h.partner().get(aggregate) }()
-		<-l.requested
+		go func() { responses <- f.partner().get(aggregate) }()
+		<-views.requested
 	}
 	ask()
 	ask()
-	<-l.arrived
-	<-l.arrived
+	<-views.arrived
+	<-views.arrived
 	ask()
 	stopped := make(chan error, 1)
-	go func() { stopped <- h.server.Shutdown(context.Background()) }()
+	go func() { stopped <- f.server.Shutdown(context.Background()) }()
 	const stopping = `{"error":"unavailable","message":"the service is stopping"}`
 	(<-responses).want(503, stopping) // the aggregate that waited
 	for range 2 {
-		l.release <- struct{}{}
+		views.release <- struct{}{}
 		(<-responses).want(503, stopping)
 	}
 	must(t, <-stopped)
 }
 
-// The caller has disconnected, so only the metrics show how the aggregate ended. The end of the
-// connection may arrive after the work has continued, so the test tries several callers.
+// The caller has disconnected, so only the metrics show how the aggregate ended. The server may notice the
+// disconnection only after the aggregate's end, so the test tries several callers.
 func TestAggregateEndsWhenItsCallerDisconnects(t *testing.T) {
 	t.Parallel()
-	h, l := newLateViewFixture(t, patience)
-	h.storeRecords(newPayment("1", payment.Charged))
-	ended := ""
-	for until := time.Now().Add(patience); time.Now().Before(until); {
-		line, err := net.Dial("tcp", h.address)
+	f, views := newBlockedViewsFixture(t, patience)
+	f.storeRecords(newPayment("1", payment.Charged))
+	outcome := ""
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		conn, err := net.Dial("tcp", f.address)
 		must(t, err)
-		_, err = fmt.Fprintf(line, "GET %s HTTP/1.1\r\nHost: a\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n\r\n", aggregate, string(h.seed.First.APIKey), h.seed.First.Org)
+		_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: a\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n\r\n", aggregate, string(f.seed.First.APIKey), f.seed.First.Org)
 		must(t, err)
-		<-l.arrived
-		must(t, line.Close())
-		l.release <- struct{}{}
-		if ended = <-h.observed; ended == aggregate+" GET 503" {
+		<-views.arrived
+		must(t, conn.Close())
+		views.release <- struct{}{}
+		if outcome = <-f.observed; outcome == aggregate+" GET 503" {
 			return
 		}
 	}
-	t.Errorf("it ended as %s", ended)
+	t.Errorf("it ended as %s", outcome)
 }

@@ -18,7 +18,7 @@ import (
 	"mizan/posting"
 )
 
-// newPayment returns the stored form of a payment of partner 1 in USD in prod.
+// newPayment returns the record of a payment of partner 1 in USD, in env prod.
 func newPayment(amount string, status payment.Status) *payment.Record {
 	r := &payment.Record{ID: uuid.New(), Partner: 1, Status: status}
 	r.Type, r.Amount, r.Asset = payment.Payment, money.MustParse(amount), money.Asset{Currency: "USD", Env: money.Prod}
@@ -31,8 +31,9 @@ func (f *fixture) storeRecords(records ...*payment.Record) []posting.Stamp {
 	return f.storeVersion(0, 1, records...)
 }
 
-// storeVersion stores further versions of records, each with the given number of events.
-func (f *fixture) storeVersion(version uint64, events int, records ...*payment.Record) []posting.Stamp {
+// storeVersion stores each record with the given number of events. eventsBefore is how many events each
+// record has already.
+func (f *fixture) storeVersion(eventsBefore uint64, events int, records ...*payment.Record) []posting.Stamp {
 	f.t.Helper()
 	stamps := make([]posting.Stamp, len(records))
 	var wg sync.WaitGroup
@@ -40,7 +41,7 @@ func (f *fixture) storeVersion(version uint64, events int, records ...*payment.R
 	for i, r := range records {
 		list, otherLists := payment.Lists.Of(r)
 		f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
-			Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: version, Record: paymentcodec.Encode(r),
+			Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: eventsBefore, Record: paymentcodec.Encode(r),
 			List: list, Also: otherLists, Finish: r.Status.Final(),
 			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),
 		}}}, func(receipt posting.Receipt) {
@@ -56,7 +57,7 @@ func (f *fixture) storeVersion(version uint64, events int, records ...*payment.R
 	return stamps
 }
 
-// setTimeOfDay sets the clock to a time of the first day. It must be after all stored times.
+// setTimeOfDay sets the clock to a time on its first day. The time must be after all stored times.
 func (f *fixture) setTimeOfDay(clock string) {
 	f.t.Helper()
 	to, err := time.Parse(time.RFC3339, "2026-09-03T"+clock+"Z")
@@ -64,8 +65,8 @@ func (f *fixture) setTimeOfDay(clock string) {
 	must(f.t, f.Clock.Set(to))
 }
 
-// recordNames returns the records on a page, by their names in a test; an id without a name is
-// returned as it is.
+// recordNames returns the names that a test gave to the records on a page. A record without a name is
+// returned as its id.
 func (r *response) recordNames(names map[ledger.ID]string) string {
 	r.t.Helper()
 	r.want(200, "")
@@ -102,14 +103,14 @@ func TestPageHas20RowsAndANullCursorIfItIsTheLast(t *testing.T) {
 		records = append(records, newPayment("1", payment.Charged))
 	}
 	stamps := f.storeRecords(records...)
-	first := f.partner().get(transactions).want(200, "")
-	second := stamps[1].Started.Time().Format("2006-01-02T15:04:05.000000-07:00")
-	if first.rows() != 20 || first.at("data.0.id") != records[20].ID.String() || first.at("cursor.cursor_value") != second {
-		t.Errorf("%d rows, cursor %s, want 20 and %s", first.rows(), first.at("cursor.cursor_value"), second)
+	firstPage := f.partner().get(transactions).want(200, "")
+	secondStarted := stamps[1].Started.Time().Format("2006-01-02T15:04:05.000000-07:00")
+	if firstPage.rows() != 20 || firstPage.at("data.0.id") != records[20].ID.String() || firstPage.at("cursor.cursor_value") != secondStarted {
+		t.Errorf("%d rows, cursor %s, want 20 and %s", firstPage.rows(), firstPage.at("cursor.cursor_value"), secondStarted)
 	}
-	last := f.partner().get(transactions+"?cursor="+url.QueryEscape(second)).want(200, "")
-	if last.rows() != 1 || last.at("data.0.id") != records[0].ID.String() || last.at("cursor.cursor_value") != "null" {
-		t.Errorf("the second page: %s", last.body)
+	lastPage := f.partner().get(transactions+"?cursor="+url.QueryEscape(secondStarted)).want(200, "")
+	if lastPage.rows() != 1 || lastPage.at("data.0.id") != records[0].ID.String() || lastPage.at("cursor.cursor_value") != "null" {
+		t.Errorf("the second page: %s", lastPage.body)
 	}
 	// A page that has all rows is the last one, even if it is exactly full.
 	for _, limit := range []string{"21", "100"} {
@@ -174,10 +175,10 @@ func TestListFilters(t *testing.T) {
 	a, b, c, d := newPayment("100", payment.Charged), newPayment("200", payment.Rejected), newPayment("300", payment.Charged), newPayment("400", payment.Charging)
 	b.Type = payment.Payout
 	c.RRN, c.LinkID = "123456789012", uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
-	tested, foreign := newPayment("100", payment.Charged), newPayment("100", payment.Charged)
-	tested.Asset.Env, foreign.Partner = money.Test, 77
-	f.storeRecords(a, b, c, d, tested, foreign)
-	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c", d.ID: "d", tested.ID: "tested"}
+	testPayment, foreignPayment := newPayment("100", payment.Charged), newPayment("100", payment.Charged)
+	testPayment.Asset.Env, foreignPayment.Partner = money.Test, 77
+	f.storeRecords(a, b, c, d, testPayment, foreignPayment)
+	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c", d.ID: "d", testPayment.ID: "tested"}
 	for query, want := range map[string]string{
 		"":                               "d c b a",
 		"env=prod":                       "d c b a",
@@ -215,7 +216,8 @@ func TestListFilters(t *testing.T) {
 	}
 }
 
-// Three transactions, one hour apart; the second is finished, and the first changes after that.
+// Three transactions start one hour apart. The second is final at once; the first fails an hour after the
+// third has started.
 func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -301,7 +303,7 @@ func TestListAcceptsEveryFormOfATime(t *testing.T) {
 	}
 }
 
-// While a manual clock stands still, events are booked microseconds after the clock's time. A bound equal
+// While a manual clock stands still, the times of events run ahead of it by microseconds. A bound equal
 // to the clock's time includes all of them.
 func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 	t.Parallel()
@@ -350,6 +352,7 @@ func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 	}
 }
 
+// A window is the part of the list between start_cursor and end_cursor.
 func TestWindowIncludesBothBounds(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -380,19 +383,19 @@ func TestWindowIncludesBothBounds(t *testing.T) {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}
-	a := f.partner().get(transactions + "?limit=1&start_cursor=" + b + "&end_cursor=" + c)
-	if a.at("cursor.cursor_value") != "2026-09-03T13:00:00.000000+00:00" {
-		t.Errorf("the window goes on: %s", a.body)
+	page := f.partner().get(transactions + "?limit=1&start_cursor=" + b + "&end_cursor=" + c)
+	if page.at("cursor.cursor_value") != "2026-09-03T13:00:00.000000+00:00" {
+		t.Errorf("the window goes on: %s", page.body)
 	}
-	a = f.partner().get(transactions + "?limit=1&start_cursor=" + b + "&end_cursor=" + c + "&cursor=" + c)
-	if a.at("cursor.cursor_value") != "null" {
-		t.Errorf("the window ends: %s", a.body)
+	page = f.partner().get(transactions + "?limit=1&start_cursor=" + b + "&end_cursor=" + c + "&cursor=" + c)
+	if page.at("cursor.cursor_value") != "null" {
+		t.Errorf("the window ends: %s", page.body)
 	}
 }
 
-// A search with few matches reads a bounded part for each page: a page may be empty and still
+// If few records match, a bounded number of records is read for each page: a page may be empty and still
 // have a cursor.
-func TestFilteredPageReadsABoundedNumber(t *testing.T) {
+func TestFilteredPageReadsABoundedNumberOfRecords(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	oldest := newPayment("1", payment.Failed)

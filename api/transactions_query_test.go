@@ -12,45 +12,45 @@ import (
 	"mizan/ledger/payment"
 )
 
-// knownParameters are the parameters of the list, written by hand.
+// knownParameters are the parameters that the list of transactions accepts, written by hand.
 var knownParameters = strings.Fields(`status type env limit cursor started_from started_to updated_from updated_to finished_from finished_to
 	amount_from amount_to order_by rrn link_id start_cursor end_cursor txid`)
 
 // FuzzListQuery sends any query to a server, which responds with a page, or refuses with the
 // names of the wrong parameters.
 func FuzzListQuery(f *testing.F) {
-	for _, text := range []string{
+	for _, query := range []string{
 		"", "limit=5&order_by=updated", "limit=0", "status=charged&type=payment&env=prod", "cursor=2026-09-03T10:15:30.123456%2B00:00", "page=1&offset=2",
 		"started_from=2026-09-03T10:15:30+00:00&started_to=2026-09-03%2010:15:30.5%20Etc/UTC", "start_cursor=9999-12-31T23:59:59Z&end_cursor=0000-01-01T00:00:00Z",
 		"finished_to=2026-09-03T10:15:30.123456Z", "amount_from=0&amount_to=" + strings.Repeat("9", 77), "link_id=0f8fad5b-d9cb-469f-a165-70867728950e&rrn=123456789012",
 		"%ff=%00&=&&==&txid=%F0%9D%84%9E", "limit=%31&limit=1", "updated_to=2026-09-03T10:15:30.9999999Z&updated_from=1969-12-31T23:59:59.9999999Z", "group_by=day",
 	} {
-		f.Add(text)
+		f.Add(query)
 	}
-	h := newFixture(f)
+	fixture := newFixture(f)
 	for _, status := range []payment.Status{payment.Charged, payment.Rejected, payment.Charging} {
-		h.storeVersion(0, 3, newPayment("7", status), newPayment("70", status))
+		fixture.storeVersion(0, 3, newPayment("7", status), newPayment("70", status))
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 4_096 || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }) {
+	f.Fuzz(func(t *testing.T, query string) {
+		if len(query) > 4_096 || strings.ContainsFunc(query, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }) {
 			t.Skip("no target of a request")
 		}
 		for _, path := range []string{transactions, aggregate, balancesPath} {
-			status, body := h.queryAs(t, path, text)
+			status, body := fixture.sendQuery(t, path, query)
 			if !json.Valid(body) || status != 200 && status != 422 {
-				t.Fatalf("%s?%q: %d %s", path, text, status, body)
+				t.Fatalf("%s?%q: %d %s", path, query, status, body)
 			}
 			if status == 422 {
 				checkRefusal(t, body)
 			} else if path == transactions {
-				checkPage(t, text, body)
+				checkPage(t, query, body)
 			}
 		}
 	})
 }
 
-// queryAs sends a query as it is, escaped or not.
-func (f *fixture) queryAs(t *testing.T, path, query string) (int, []byte) {
+// sendQuery sends a query as it is, escaped or not.
+func (f *fixture) sendQuery(t *testing.T, path, query string) (int, []byte) {
 	t.Helper()
 	r, err := http.NewRequest("GET", "http://"+f.address+path, nil)
 	must(t, err)
@@ -66,6 +66,7 @@ func (f *fixture) queryAs(t *testing.T, path, query string) (int, []byte) {
 	return response.StatusCode, body
 }
 
+// checkRefusal checks that a refusal names at least one fault.
 func checkRefusal(t *testing.T, body []byte) {
 	t.Helper()
 	var refusal struct {
@@ -82,12 +83,13 @@ func checkRefusal(t *testing.T, body []byte) {
 	}
 }
 
-func checkPage(t *testing.T, text string, body []byte) {
+// checkPage checks the page for a query that was accepted.
+func checkPage(t *testing.T, query string, body []byte) {
 	t.Helper()
-	if values, err := url.ParseQuery(text); err == nil {
-		for name, sent := range values {
-			if name != "" && (!slices.Contains(knownParameters, name) || len(sent) != 1) { // an argument without a name is ignored
-				t.Fatalf("%q was taken: %s", text, body)
+	if values, err := url.ParseQuery(query); err == nil {
+		for name, arguments := range values {
+			if name != "" && (!slices.Contains(knownParameters, name) || len(arguments) != 1) { // an argument without a name has no effect
+				t.Fatalf("%q was taken: %s", query, body)
 			}
 		}
 	}
@@ -100,6 +102,6 @@ func checkPage(t *testing.T, text string, body []byte) {
 	}
 	must(t, json.Unmarshal(body, &page))
 	if len(page.Data) > 6 || page.Cursor.Field != "started" && page.Cursor.Field != "updated" || page.Cursor.Value != nil && len(page.Data) == 0 {
-		t.Fatalf("%q: %s", text, body)
+		t.Fatalf("%q: %s", query, body)
 	}
 }

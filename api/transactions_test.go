@@ -52,7 +52,7 @@ func TestPayoutIsPaid(t *testing.T) {
 	}
 }
 
-func TestCreateWithoutCredentialsIsRejected(t *testing.T) {
+func TestCreateThatIsNotAdmittedIsRejected(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, c := range []struct{ body, reason string }{
@@ -124,42 +124,42 @@ func TestWaitingHostedCreateIsReplayedInTheShortForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first := f.createHosted(`,"txid":"h-1"`)
-	closed := withoutAddress(first)
+	replayedBody := withoutAddress(first)
 	f.advanceBy(time.Minute)
 	for _, c := range []struct{ fields, mismatch string }{
 		{`,"txid":"h-1"`, ""},
 		{`,"txid":"h-1","description":"other"`, "description"},
 		{`,"txid":"h-1","show_widget":false`, ""},
 	} {
-		again := f.createHosted(c.fields).want(201, closed)
+		again := f.createHosted(c.fields).want(201, replayedBody)
 		if !again.isReplay() || again.header.Get("x-idempotent-mismatch") != c.mismatch || again.header.Get("location") != transactions+"/"+first.at("id") {
 			t.Errorf("%s: %v", c.fields, again.header)
 		}
 	}
-	direct := f.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD","txid":"h-1"`)).want(201, closed)
+	direct := f.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD","txid":"h-1"`)).want(201, replayedBody)
 	if direct.header.Get("x-idempotent-mismatch") != "returnUrl" {
 		t.Errorf("another flow: %v", direct.header)
 	}
 	f.partner().post(operation("continue", first.at("id")), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
-	stands := f.partner().get(transactions + "/" + first.at("id"))
-	if later := f.createHosted(`,"txid":"h-1"`); later.body != stands.body || later.at("status") != "charged" || later.at("widget_url") != "null" || later.header.Get("x-idempotent-mismatch") != "" {
+	current := f.partner().get(transactions + "/" + first.at("id"))
+	if later := f.createHosted(`,"txid":"h-1"`); later.body != current.body || later.at("status") != "charged" || later.at("widget_url") != "null" || later.header.Get("x-idempotent-mismatch") != "" {
 		t.Errorf("once it is charged: %v %s", later.header, later.body)
 	}
 }
 
-// withoutAddress returns a response in the form of a repetition, which has no address of a
-// payer's page.
+// withoutAddress returns the body that a repetition of the request gets: the same, but without the address
+// of the payer's page.
 func withoutAddress(r *response) string {
 	r.t.Helper()
-	open := r.at("widget_url")
-	if !strings.Contains(open, "/pay/") {
+	address := r.at("widget_url")
+	if !strings.Contains(address, "/pay/") {
 		r.t.Fatalf("no address in %s", r.body)
 	}
-	return strings.Replace(r.body, `"`+open+`"`, "null", 1)
+	return strings.Replace(r.body, `"`+address+`"`, "null", 1)
 }
 
 // The fields of a hosted create are checked like those of any other create.
-func TestHostedCreateIsRefused(t *testing.T) {
+func TestBadFieldOfAHostedCreateIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for fields, detail := range map[string]string{
@@ -180,7 +180,7 @@ func TestHostedCreateIsRefused(t *testing.T) {
 
 func textOf(n int) string { return strings.Repeat("x", n) }
 
-// The closed set of the specification, "Currencies and network".
+// The accepted currencies are exactly those of the specification, "Currencies and network".
 func TestEveryCurrencyIsAccepted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -234,7 +234,7 @@ func TestEveryMoneyStorageTypeIsAccepted(t *testing.T) {
 	}
 }
 
-// Only the params of the request count, and of these only the known ones.
+// Of a request only the params count, and of the params only the known fields.
 func TestCreateIgnoresUnknownFields(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -297,8 +297,8 @@ func TestConversionIsShown(t *testing.T) {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}
-	if plain := f.create(`"type":"payment","amount":"1","currency":"EUR",` + goodCard); plain.at("currency_rate") != "(absent)" || plain.at("scale_dest") != "(absent)" || plain.at("currency_dest") != "EUR" {
-		t.Errorf("%s", plain.body)
+	if unconverted := f.create(`"type":"payment","amount":"1","currency":"EUR",` + goodCard); unconverted.at("currency_rate") != "(absent)" || unconverted.at("scale_dest") != "(absent)" || unconverted.at("currency_dest") != "EUR" {
+		t.Errorf("%s", unconverted.body)
 	}
 }
 
@@ -309,12 +309,12 @@ func TestReversalIsShown(t *testing.T) {
 	f.changeTransaction(transaction.at("id"), `"type":"refund","amount":"250"`).want(200, "")
 	f.advanceBy(time.Minute)
 	reversed := f.transaction(transaction.at("id"))
-	returned := f.transaction(reversed.at("return_id"))
+	returnPayout := f.transaction(reversed.at("return_id"))
 	if reversed.at("status") != "reversed" || reversed.at("refunded_amount") != "250" {
 		t.Errorf("%s", reversed.body)
 	}
 	for field, want := range map[string]string{"type": "payout", "status": "charged", "amount": "1000", "merchant_meta.reversal_of": transaction.at("id"), "txid": "null", "auth_params": "(absent)"} {
-		if got := returned.at(field); got != want {
+		if got := returnPayout.at(field); got != want {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}
@@ -335,13 +335,13 @@ func TestTxidIsReplayed(t *testing.T) {
 			t.Errorf("%s: %v", c.fields, again.header)
 		}
 	}
-	if other := f.partner().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"Once"`)).want(201, ""); other.at("id") == first.at("id") {
+	if otherPayment := f.partner().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"Once"`)).want(201, ""); otherPayment.at("id") == first.at("id") {
 		t.Error("txid is case-sensitive")
 	}
-	if foreign := f.second().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); foreign.at("id") == first.at("id") || foreign.header.Get("x-idempotent-replay") != "" {
+	if foreignPayment := f.second().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); foreignPayment.at("id") == first.at("id") || foreignPayment.header.Get("x-idempotent-replay") != "" {
 		t.Error("another partner's txid was taken for this one's")
 	}
-	if beside := f.otherPartner().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); beside.at("id") == first.at("id") || beside.header.Get("x-idempotent-replay") != "" {
+	if neighbourPayment := f.otherPartner().post(transactions, paymentBody(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); neighbourPayment.at("id") == first.at("id") || neighbourPayment.header.Get("x-idempotent-replay") != "" {
 		t.Error("two partners of one organization may use one txid")
 	}
 	if a, b := f.partner().post(transactions, paymentBody(`"amount":"1"`)), f.partner().post(transactions, paymentBody(`"amount":"1"`)); a.at("id") == b.at("id") {
@@ -388,7 +388,7 @@ func TestForeignTransactionsEqualUnknownOnes(t *testing.T) {
 type failingPayments struct {
 	payments.Transactions
 	err   error
-	panic any
+	panic any // what Create panics with, if set
 }
 
 // Create implements payments.Transactions.
@@ -424,11 +424,11 @@ func TestServiceErrorsBecomeResponses(t *testing.T) {
 		if strings.Contains(log, "CANARY") || strings.Contains(log, "4242424242424242") {
 			t.Errorf("the log holds what was sent: %s", log)
 		}
-		f.anyone().get("/api/v1/health").want(200, "") // the server continues
+		f.anyone().get("/api/v1/health").want(200, "") // the server still answers
 	}
 }
 
-func TestPanicsInTheRuntimeAreLoggedWithTheirStack(t *testing.T) {
+func TestNilPointerPanicIsLoggedWithItsStack(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(cfg *api.Config) { cfg.Payments = nil })
 	f.partner().post(transactions, paymentBody(`"amount":"5"`)).want(500, "")

@@ -11,7 +11,7 @@ import (
 )
 
 // walkPages reads a list from its newest page to its last, in pages of random length, and
-// counts how often it finds each id. It calls afterPage after each page.
+// returns how often it found each id. It calls afterPage after each page.
 func (f *fixture) walkPages(random *rand.Rand, query string, afterPage func()) map[string]int {
 	f.t.Helper()
 	seen := map[string]int{}
@@ -27,20 +27,20 @@ func (f *fixture) walkPages(random *rand.Rand, query string, afterPage func()) m
 	return seen
 }
 
-// Real payments are made during the walk, and some of them settle later.
+// Payments are made while the pages are read, and slow ones that were made before settle.
 func TestPagingByStartShowsEachTransactionOnceDuringWrites(t *testing.T) {
 	t.Parallel()
-	h, random := newFixture(t), newRandom(t)
+	f, random := newFixture(t), newRandom(t)
 	create := func(slow bool) string {
 		body := paymentBody(`"amount":"1"`)
 		if slow {
 			body = `{"params":{"amount":"1","type":"payment","env":"test",` + urls + `,"money_storage":{"type":"bank_card","cardnumber":"4000000000000077","cardholder":"J","exp_month":"1","exp_year":"30","cvv":"123"}}}`
 		}
-		return h.partner().post(transactions, body).want(201, "").at("id")
+		return f.partner().post(transactions, body).want(201, "").at("id")
 	}
-	var found []string
+	var createdIDs []string
 	for range 60 {
-		found = append(found, create(random.IntN(3) == 0))
+		createdIDs = append(createdIDs, create(random.IntN(3) == 0))
 	}
 	stop, writer := make(chan struct{}), sync.WaitGroup{}
 	writer.Go(func() {
@@ -53,59 +53,59 @@ func TestPagingByStartShowsEachTransactionOnceDuringWrites(t *testing.T) {
 			}
 		}
 	})
-	seen := h.walkPages(random, "env=test", func() {
+	seen := f.walkPages(random, "env=test", func() {
 		if random.IntN(4) == 0 {
-			h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":2}`).want(200, "")
+			f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":2}`).want(200, "")
 		}
 	})
 	close(stop)
 	writer.Wait()
-	for _, id := range found {
+	for _, id := range createdIDs {
 		if seen[id] != 1 {
 			t.Errorf("%s was met %d times", id, seen[id])
 		}
 	}
-	for id, times := range seen {
-		if times != 1 {
-			t.Errorf("%s was met %d times", id, times)
+	for id, count := range seen {
+		if count != 1 {
+			t.Errorf("%s was met %d times", id, count)
 		}
 	}
 }
 
 func TestPagingByUpdateShowsEachUnchangedTransactionOnce(t *testing.T) {
 	t.Parallel()
-	h, random := newFixture(t), newRandom(t)
+	f, random := newFixture(t), newRandom(t)
 	var records []*payment.Record
-	versions, updated := map[*payment.Record]uint64{}, map[string]bool{}
-	move := func(r *payment.Record) {
+	versions, changedIDs := map[*payment.Record]uint64{}, map[string]bool{}
+	change := func(r *payment.Record) {
 		events := 1 + random.IntN(4)
-		h.storeVersion(versions[r], events, r)
+		f.storeVersion(versions[r], events, r)
 		versions[r] += uint64(events)
 	}
 	for range 120 {
 		r := newPayment("1", payment.Charging)
-		move(r)
+		change(r)
 		records = append(records, r)
 	}
 	for range 80 {
-		move(records[random.IntN(len(records))])
+		change(records[random.IntN(len(records))])
 	}
-	seen := h.walkPages(random, "order_by=updated", func() {
+	seen := f.walkPages(random, "order_by=updated", func() {
 		for range random.IntN(3) {
 			r := records[random.IntN(len(records))]
-			move(r)
-			updated[r.ID.String()] = true
+			change(r)
+			changedIDs[r.ID.String()] = true
 		}
 		if random.IntN(2) == 0 {
-			h.storeRecords(newPayment("1", payment.Charging))
+			f.storeRecords(newPayment("1", payment.Charging))
 		}
 	})
-	if len(updated) < 5 || len(updated) == len(records) {
-		t.Fatalf("%d of %d moved: the test says nothing", len(updated), len(records))
+	if len(changedIDs) < 5 || len(changedIDs) == len(records) {
+		t.Fatalf("%d of %d moved: the test says nothing", len(changedIDs), len(records))
 	}
 	for _, r := range records {
-		if id := r.ID.String(); seen[id] > 1 || seen[id] == 0 && !updated[id] {
-			t.Errorf("%s was met %d times; moved: %v", id, seen[id], updated[id])
+		if id := r.ID.String(); seen[id] > 1 || seen[id] == 0 && !changedIDs[id] {
+			t.Errorf("%s was met %d times; moved: %v", id, seen[id], changedIDs[id])
 		}
 	}
 }

@@ -23,114 +23,114 @@ import (
 // hangGuard ends a test that waits for an event that does not come.
 const hangGuard = time.Minute
 
-// unauthorizedCases returns all reasons for a 401 with an API key, each with a key and an organization.
-// All keys have the same length, and so do all organizations.
+// unauthorizedCases returns all reasons for a 401 with an API key, each with an example: a key and an organization.
+// All keys have the same length, and so do all organizations' ids.
 func unauthorizedCases(f *fixture) map[string][2]string {
 	f.t.Helper()
 	first, second := f.seed.First.Org.String(), f.seed.Second.Org.String()
 	key := string(f.seed.First.APIKey)
-	issue := func(c caller, partner, more string) *response {
-		return c.post("/api/v1/api_keys", `{"name":"k","partner_id":`+partner+more+`}`).want(201, "")
+	issue := func(c caller, partner, fields string) *response {
+		return c.post("/api/v1/api_keys", `{"name":"k","partner_id":`+partner+fields+`}`).want(201, "")
 	}
-	revoked := issue(f.admin(), "1", "")
-	f.admin().do("DELETE", "/api/v1/api_keys/"+revoked.at("id"), "").want(200, "")
-	expired := issue(f.admin(), "1", `,"expires_at":"2026-09-03T10:16:00Z"`)
-	away := f.admin().post("/api/v1/partners", `{"name":"A","login":"away","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
-	outside := issue(f.admin(), away.at("id"), "")
+	revokedKey := issue(f.admin(), "1", "")
+	f.admin().do("DELETE", "/api/v1/api_keys/"+revokedKey.at("id"), "").want(200, "")
+	expiredKey := issue(f.admin(), "1", `,"expires_at":"2026-09-03T10:16:00Z"`)
+	farPartner := f.admin().post("/api/v1/partners", `{"name":"A","login":"away","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
+	farKey := issue(f.admin(), farPartner.at("id"), "")
 	inactiveOrg := f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Resting"}`).want(201, "").at("data.id")
-	there := f.bearer(string(f.seed.AdminToken), uuid.MustParse(inactiveOrg))
-	sleeping := issue(there, there.post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id"), "")
+	inactiveOrgAdmin := f.bearer(string(f.seed.AdminToken), uuid.MustParse(inactiveOrg))
+	inactiveOrgKey := issue(inactiveOrgAdmin, inactiveOrgAdmin.post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id"), "")
 	f.admin().patch("/api/v1/organizations/"+inactiveOrg, `{"status":"maintenance"}`).want(200, "")
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":3600}`).want(200, "")
 	return map[string][2]string{
 		"unknown key":           {"mzk_" + strings.Repeat("A", len(key)-4), first},
 		"wrong organization":    {key, second},
 		"unknown organization":  {key, uuid.NewString()},
-		"expired":               {expired.at("key"), first},
-		"revoked":               {revoked.at("key"), first},
-		"inactive organization": {sleeping.at("key"), inactiveOrg},
-		"wrong source address":  {outside.at("key"), first},
+		"expired":               {expiredKey.at("key"), first},
+		"revoked":               {revokedKey.at("key"), first},
+		"inactive organization": {inactiveOrgKey.at("key"), inactiveOrg},
+		"wrong source address":  {farKey.at("key"), first},
 	}
 }
 
 // The number of allocations for a request shows which steps the server took. It must be the
 // same in each unauthorized case, so that no case skips a step. The smallest of many
-// measurements counts, because other goroutines allocate at the same time and pools are
-// emptied; with the race detector they are emptied at random.
+// measurements counts, because other goroutines allocate at the same time and memory pools are
+// emptied, at random if the race detector is on.
 func TestEveryUnauthorizedCaseCostsTheSame(t *testing.T) {
 	f := newFixture(t)
 	const rounds = 200
-	cost := make(map[string]float64)
-	for name, s := range unauthorizedCases(f) {
-		c, err := net.Dial("tcp", f.address)
+	allocationsOf := make(map[string]float64)
+	for name, example := range unauthorizedCases(f) {
+		conn, err := net.Dial("tcp", f.address)
 		must(t, err)
-		defer func() { _ = c.Close() }()
-		must(t, c.SetDeadline(time.Now().Add(hangGuard)))
-		request := []byte(fmt.Sprintf("GET /api/v1/balances HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\nx-organization-id: %s\r\n\r\n", s[0], s[1]))
+		defer func() { _ = conn.Close() }()
+		must(t, conn.SetDeadline(time.Now().Add(hangGuard)))
+		request := []byte(fmt.Sprintf("GET /api/v1/balances HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\nx-organization-id: %s\r\n\r\n", example[0], example[1]))
 		buffer := make([]byte, 4096)
 		measure := func() {
-			if _, err := c.Write(request); err != nil {
+			if _, err := conn.Write(request); err != nil {
 				t.Fatal(err)
 			}
 			n := 0
 			for !bytes.HasSuffix(buffer[:n], []byte(unauthorized)) {
-				read, err := c.Read(buffer[n:])
+				read, err := conn.Read(buffer[n:])
 				if err != nil {
 					t.Fatalf("%s: after %q: %v", name, buffer[:n], err)
 				}
 				n += read
 			}
 		}
-		cost[name] = math.Inf(1)
+		allocationsOf[name] = math.Inf(1)
 		for range rounds {
-			cost[name] = min(cost[name], testing.AllocsPerRun(1, measure))
+			allocationsOf[name] = min(allocationsOf[name], testing.AllocsPerRun(1, measure))
 		}
 	}
-	want := cost["unknown key"]
-	for name, allocations := range cost {
+	want := allocationsOf["unknown key"]
+	for name, allocations := range allocationsOf {
 		if allocations != want {
 			t.Errorf("%s: %v allocations, an unknown key %v", name, allocations, want)
 		}
 	}
 }
 
-// views counts how often the store is opened for reading.
-type views struct {
+// countingJournal counts how often the store is opened for reading.
+type countingJournal struct {
 	web.Journal
 	openCount atomic.Int64
 }
 
 // View implements web.Journal.
-func (v *views) View() *posting.View {
-	v.openCount.Add(1)
-	return v.Journal.View()
+func (j *countingJournal) View() *posting.View {
+	j.openCount.Add(1)
+	return j.Journal.View()
 }
 
 func TestKeyLookupReadsNothingFromTheStore(t *testing.T) {
-	counted := new(views)
+	journal := new(countingJournal)
 	f := newFixture(t, func(c *api.Config) {
-		counted.Journal = c.Journal
-		c.Journal = counted
+		journal.Journal = c.Journal
+		c.Journal = journal
 	})
 	for range 100 {
 		f.partner().post(transactions, `{"params":{}}`).want(422, "")                // authenticated, and refused for its body
 		f.partner().with("x-api-key", "mzk_unknown").get(transactions).want(401, "") // unauthorized
 	}
-	if n := counted.openCount.Load(); n != 0 {
+	if n := journal.openCount.Load(); n != 0 {
 		t.Errorf("the store was opened %d times", n)
 	}
-	if f.partner().get(transactions).want(200, ""); counted.openCount.Load() == 0 {
+	if f.partner().get(transactions).want(200, ""); journal.openCount.Load() == 0 {
 		t.Error("a list was read without the store: the count is worth nothing")
 	}
 }
 
 // Once a revocation is confirmed, no later request with the key is authenticated, even
-// while many others with the same key are under way.
+// while many other requests with the key are under way.
 func TestRevokedKeyIsRefusedOnceTheRevocationIsConfirmed(t *testing.T) {
 	f := newFixture(t)
 	const (
-		callers = 8
-		after   = 3 // each caller's requests after the revocation
+		callers       = 8
+		requestsAfter = 3 // each caller's requests after the revocation
 	)
 	rounds := 100
 	if testing.Short() {
@@ -139,16 +139,16 @@ func TestRevokedKeyIsRefusedOnceTheRevocationIsConfirmed(t *testing.T) {
 	org := f.seed.First.Org.String()
 	for round := range rounds {
 		apiKey := f.admin().post("/api/v1/api_keys", `{"name":"r","partner_id":1}`).want(201, "")
-		caller := f.anyone().with("x-api-key", apiKey.at("key"), "x-organization-id", org)
+		client := f.anyone().with("x-api-key", apiKey.at("key"), "x-organization-id", org)
 		var revoked atomic.Bool
 		var accepted atomic.Int64
-		first := make(chan struct{}, callers)
+		answered := make(chan struct{}, callers)
 		var wg sync.WaitGroup
 		for range callers {
 			wg.Go(func() {
-				for hasAnswered, remaining := false, after; remaining > 0; {
+				for hasReported, remaining := false, requestsAfter; remaining > 0; {
 					afterRevocation := revoked.Load()
-					status := caller.status("/api/v1/balances")
+					status := client.status("/api/v1/balances")
 					switch {
 					case status == http.StatusOK && afterRevocation:
 						t.Errorf("round %d: let in after the revocation was answered", round)
@@ -162,16 +162,16 @@ func TestRevokedKeyIsRefusedOnceTheRevocationIsConfirmed(t *testing.T) {
 					if afterRevocation {
 						remaining--
 					}
-					if !hasAnswered {
-						hasAnswered = true
-						first <- struct{}{}
+					if !hasReported {
+						hasReported = true
+						answered <- struct{}{}
 					}
 				}
 			})
 		}
 		for range callers {
 			select {
-			case <-first:
+			case <-answered:
 			case <-time.After(hangGuard):
 				t.Fatal("no response")
 			}

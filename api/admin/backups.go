@@ -14,13 +14,13 @@ import (
 // BackupBase names the backup that an increment is based on.
 type BackupBase struct {
 	ID        string // a UUID
-	Group     uint64 // the group that the backup shows
-	GroupHash string // 64 hex digits
-	Depth     int    // the number of backups in its chain, including itself
+	Group     uint64 // the number of the last group of changes that the backup contains
+	GroupHash string // the hash of that group: 64 hex digits
+	Depth     int    // how many backups the chain from the full one to this one has
 }
 
 // takeBackup is POST /backups. It responds with a sealed backup as a stream. The length is unknown
-// in advance, so the format has a mark at its end.
+// in advance, so the format marks the end of the backup.
 func (h *Handlers) takeBackup(req *web.Request) error {
 	if err := req.RequireChunks(); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 	f := form{&records.Form{Object: object, Order: []string{"since"}}}
 	// A misspelt "since" must not lead to a full backup in place of an increment.
 	f.allowOnly("since")
-	since := f.base()
+	since := f.parseBase()
 	if err := f.Problems.Err(); err != nil {
 		return err
 	}
@@ -45,21 +45,21 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 	return nil
 }
 
-// allowOnly refuses a body that has other fields than these, and names the first one.
+// allowOnly refuses a body that has other fields than those in names. The refusal has the first such field.
 func (f form) allowOnly(names ...string) {
-	const shown = 64 // bytes of a field name in the message, because a name may be as long as the body
+	const maxNameBytes = 64 // of a name in the message, because a name may be as long as the body
 	members := jsonwalk.MembersOf(f.Object)
-	for name, _, more := members.Next(); more; name, _, more = members.Next() {
+	for name, _, found := members.Next(); found; name, _, found = members.Next() {
 		if text := string(name); !slices.Contains(names, text) {
-			text = strings.ToValidUTF8(text[:min(len(text), shown)], "")
+			text = strings.ToValidUTF8(text[:min(len(text), maxNameBytes)], "")
 			f.Problems.Add(text, "is no field of this request")
 			return
 		}
 	}
 }
 
-// base reads the field since. It returns nil if the request is for a full backup.
-func (f form) base() *BackupBase {
+// parseBase reads the field since. It returns nil if the request is for a full backup.
+func (f form) parseBase() *BackupBase {
 	value := web.Member(f.Object, "since")
 	if value == nil {
 		return nil
@@ -68,10 +68,10 @@ func (f form) base() *BackupBase {
 		f.Problems.Add("since", "since must be an object")
 		return nil
 	}
-	inner := &records.Form{Object: value}
-	group, depth := inner.RequiredNumber("group"), inner.RequiredNumber("depth")
-	base := &BackupBase{ID: inner.TextOrEmpty("id"), Group: uint64(group), GroupHash: inner.TextOrEmpty("group_hash"), Depth: int(min(depth, 1<<16))}
-	if inner.Problems.Err() != nil || base.ID == "" || base.GroupHash == "" {
+	sinceForm := &records.Form{Object: value}
+	group, depth := sinceForm.RequiredNumber("group"), sinceForm.RequiredNumber("depth")
+	base := &BackupBase{ID: sinceForm.TextOrEmpty("id"), Group: uint64(group), GroupHash: sinceForm.TextOrEmpty("group_hash"), Depth: int(min(depth, 1<<16))}
+	if sinceForm.Problems.Err() != nil || base.ID == "" || base.GroupHash == "" {
 		f.Problems.Add("since", "since must have id, group, group_hash and depth: the first three as the backup's header has them, and how many backups it is with those that it rests on, 1 for a full one")
 	}
 	return base

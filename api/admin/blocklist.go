@@ -16,6 +16,7 @@ import (
 	"mizan/ledger/payment"
 )
 
+// showBlock writes the fields of an entry.
 var showBlock = records.FieldsOf(directory.Blocks)
 
 // createBlock is POST /blocklist {kind, value}.
@@ -33,8 +34,8 @@ func (h *Handlers) createBlock(req *web.Request) error {
 	})
 }
 
-// blockDraft reads the entry to be added. Of a card number it returns only the fingerprint and
-// the masked digits.
+// blockDraft reads the entry to be added. A card number is returned only as its fingerprint and its masked
+// digits.
 func (h *Handlers) blockDraft(f form) directory.BlockDraft {
 	d := directory.BlockDraft{Kind: directory.BlockKind(f.TextOrEmpty("kind"))}
 	if d.Kind == "" && !f.Problems.HasField("kind") {
@@ -53,28 +54,28 @@ func (h *Handlers) blockDraft(f form) directory.BlockDraft {
 		f.Problems.Add("value", "value is required")
 	case !isText:
 		f.Problems.Add("value", "value must be a string")
-	case !validCard(number):
+	case !isValidCard(number):
 		f.Problems.Add("value", "invalid cardnumber")
 	default:
 		d.Value = h.cfg.Fingerprint(number)
-		d.Masked = masked(number)
+		d.Masked = maskCard(number)
 	}
-	clear(number) // the server itself wipes the body
+	clear(number) // it may be a copy; the server itself wipes the body
 	return d
 }
 
-// validCard checks a card number by the rules for payouts, which require nothing else of a
-// card.
-func validCard(number []byte) bool {
+// isValidCard tells whether a card number is valid. The rules for payouts apply, because they require only a
+// card's number.
+func isValidCard(number []byte) bool {
 	valid := true
 	storage := payment.Storage{Type: []byte(payment.BankCard), CardNumber: number}
 	storage.Check(payment.Payout, func(string, string) { valid = false })
 	return valid
 }
 
-// masked returns a card number's first six and last four digits, with a star for each other
+// maskCard returns a card number's first six and last four digits, with a star for each other
 // digit.
-func masked(number []byte) string {
+func maskCard(number []byte) string {
 	hidden := len(number) - credentials.BINDigits - credentials.LastDigits
 	return string(number[:credentials.BINDigits]) + strings.Repeat("*", hidden) + string(number[len(number)-credentials.LastDigits:])
 }

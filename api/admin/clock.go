@@ -13,8 +13,8 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of the clock: the longest move, and the last year. RFC 3339 can write one more year,
-// but booked times and due times run ahead of the clock.
+// Bounds of the clock: the longest move, and the last year. The year 9999, the last one of RFC 3339,
+// is left for the times of events and of due work, which may be later than the clock.
 const (
 	maxAdvance = 100 * 365 * 24 * time.Hour
 	lastYear   = 9998
@@ -27,15 +27,15 @@ func (h *Handlers) readClock(req *web.Request) error {
 }
 
 // moveClock is PUT /sandbox/clock with body {"now": RFC 3339} or {"advance_seconds": N}. It
-// responds after everything that became due has been done. It is not a command, because it waits for all
-// commands.
+// responds after all work that became due is done. The request is not a command, because moveClock waits
+// until all commands have ended.
 func (h *Handlers) moveClock(req *web.Request) error {
 	body, err := req.Object()
 	if err != nil {
 		return err
 	}
-	h.moving.Lock() // advance_seconds counts from the end of the previous move
-	defer h.moving.Unlock()
+	h.clockMoves.Lock() // advance_seconds counts from the end of the previous move
+	defer h.clockMoves.Unlock()
 	to, err := h.requestedInstant(body)
 	if err == nil {
 		err = h.cfg.Advance(to)
@@ -50,6 +50,7 @@ func (h *Handlers) moveClock(req *web.Request) error {
 	return nil
 }
 
+// requestedInstant returns the instant to which a request moves the clock.
 func (h *Handlers) requestedInstant(body []byte) (to time.Time, err error) {
 	const op = "admin.moveClock"
 	now, seconds := web.Member(body, "now"), web.Member(body, "advance_seconds")

@@ -14,14 +14,14 @@ import (
 	"mizan/posting"
 )
 
-// Deliveries shows the notifications of merchants and operators and sends them again;
+// Deliveries shows the notifications to merchants and operators, and sends them again;
 // *notifier.Service is one. Errors are *ledger.Refusal, or the store's.
 type Deliveries interface {
 	Read(org ledger.ID, id notifier.ID) (*notifier.Delivery, error)
 	List(org ledger.ID, q notifier.Query) (rows []*notifier.Delivery, next notifier.Position, err error)
 	Replay(org ledger.ID, id notifier.ID, onChange notifier.Keep[*notifier.Delivery]) (*notifier.Delivery, error)
 	ReplayParked(org, to ledger.ID, from, until ledger.Micros, onChange notifier.Keep[int]) (replayed int, err error)
-	Test(org, to ledger.ID) (event ledger.ID, a notifier.Attempt, hasAddress bool)
+	Test(org, to ledger.ID) (event ledger.ID, attempt notifier.Attempt, hasAddress bool)
 }
 
 // listDeliveries is GET /deliveries?transaction_id&terminal_id&state&from&to, newest first
@@ -32,20 +32,20 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 		return err
 	}
 	q := web.QueryOf(req.RequestCtx, "transaction_id", "terminal_id", "state", "from", "to", "limit", "cursor")
-	want := notifier.Query{
+	query := notifier.Query{
 		State: deliveryState(q), From: q.Instant("from", 0), Until: max(1, q.UpTo("to", h.cfg.Clock.Now())),
 		Limit: q.Limit(), Before: deliveryPosition(q, org),
 	}
-	want.Transaction, _ = q.ID("transaction_id")
-	want.To, _ = q.ID("terminal_id")
+	query.Transaction, _ = q.ID("transaction_id")
+	query.To, _ = q.ID("terminal_id")
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
-	if sentNilID(q, "transaction_id", want.Transaction) || sentNilID(q, "terminal_id", want.To) {
+	if sentNilID(q, "transaction_id", query.Transaction) || sentNilID(q, "terminal_id", query.To) {
 		web.WriteJSON(req.RequestCtx, fiber.StatusOK, web.NewList().Finish(deliveryCursorField, ""))
 		return nil
 	}
-	rows, next, err := h.cfg.Deliveries.List(org, want)
+	rows, next, err := h.cfg.Deliveries.List(org, query)
 	if err != nil {
 		return err
 	}
@@ -57,12 +57,12 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 	return nil
 }
 
-// untriedPrefix begins a cursor among pending deliveries without an attempt.
+// untriedPrefix begins a cursor that points among the pending deliveries without an attempt.
 const untriedPrefix = "untried"
 
 // deliveryCursor returns the cursor of a position in the list: the event_id of the delivery before
-// the position. In the list's part for deliveries without an attempt, "untried-" precedes the id.
-// The cursor of the zero value is empty.
+// the position. Among deliveries without an attempt, "untried-" precedes the id. The cursor of the zero
+// Position is empty.
 func deliveryCursor(org ledger.ID, at notifier.Position) string {
 	switch {
 	case at == notifier.Position{}:
@@ -78,8 +78,8 @@ func deliveryCursor(org ledger.ID, at notifier.Position) string {
 // deliveryCursorField is the name of the field from which the cursor is made.
 const deliveryCursorField = "event_id"
 
-// sentNilID tells whether the parameter is the nil UUID. No record has this id, but a search
-// would treat it as no condition.
+// sentNilID tells whether the parameter is the nil UUID. No record has the nil UUID, but a search
+// would ignore the condition.
 func sentNilID(q *web.Query, name string, id ledger.ID) bool {
 	_, sent := q.Sent(name)
 	return sent && id == (ledger.ID{})
@@ -97,22 +97,22 @@ func deliveryState(q *web.Query) notifier.State {
 	return states[q.Choice(name, notifier.Pending.String(), notifier.Delivered.String(), notifier.Parked.String())]
 }
 
-// deliveryPosition parses a cursor that deliveryCursor wrote. Only pending deliveries can be
-// without an attempt.
+// deliveryPosition parses a cursor that deliveryCursor wrote. "untried" is accepted only in a list of pending
+// deliveries, because all others have an attempt.
 func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
 	text, sent := q.Sent("cursor")
 	if !sent {
 		return at
 	}
-	name := text
-	if rest, found := strings.CutPrefix(text, untriedPrefix); found && q.Text("state") == notifier.Pending.String() {
+	eventID := text
+	if afterPrefix, found := strings.CutPrefix(text, untriedPrefix); found && q.Text("state") == notifier.Pending.String() {
 		at.Untried = true
-		if rest == "" {
+		if afterPrefix == "" {
 			return at
 		}
-		name = strings.TrimPrefix(rest, "-")
+		eventID = strings.TrimPrefix(afterPrefix, "-")
 	}
-	event, err := web.ParseID(name)
+	event, err := web.ParseID(eventID)
 	id, known := notifier.OfEvent(org, event)
 	if at.ID = id; err != nil || !known || !strings.EqualFold(deliveryCursor(org, at), text) {
 		q.BadCursor()
@@ -148,7 +148,7 @@ func (h *Handlers) readDelivery(req *web.Request) error {
 	return nil
 }
 
-// orNotFound turns the error for a missing delivery into the one for all other missing records.
+// orNotFound replaces the error for a missing delivery by web.NotFound, the error for all other missing records.
 func orNotFound(err error) error {
 	if ledger.IsRefusal(err, ledger.NotFound) {
 		return web.NotFound()
@@ -161,29 +161,30 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	var org ledger.ID // the organization of the delivery, once it was found; the response shows it
+	var org ledger.ID // the organization of the delivery, once the delivery is found
 	reply := records.Reply[*notifier.Delivery]{Status: fiber.StatusOK, Show: func(d *notifier.Delivery) any { return wholeDelivery(org, d) }}
 	return run(h, req, reply, func(ctx context.Context) (*notifier.Delivery, error) {
-		found, id, err := h.deliveryAt(req)
+		deliveryOrg, id, err := h.deliveryAt(req)
 		if err != nil {
 			return nil, err
 		}
-		org = found
+		org = deliveryOrg
 		d, err := h.cfg.Deliveries.Replay(org, id, func(change *posting.Change, d *notifier.Delivery) error {
-			return h.cfg.Directory.KeepAnswer(ctx, found, change, d)
+			return h.cfg.Directory.KeepAnswer(ctx, deliveryOrg, change, d)
 		})
 		return d, orNotFound(err)
 	})
 }
 
-type replayed struct {
+// replayedJSON is the number of deliveries of which another attempt is made.
+type replayedJSON struct {
 	Deliveries int `json:"replayed"`
 }
 
-// replayParked is POST /deliveries/replay {terminal_id,from?,to?}: it makes another attempt for
-// the terminal's parked deliveries immediately.
+// replayParked is POST /deliveries/replay {terminal_id,from?,to?}: it makes another attempt immediately for
+// the terminal's parked deliveries, which are no longer retried.
 func (h *Handlers) replayParked(req *web.Request) error {
-	reply := records.Reply[int]{Status: fiber.StatusOK, Show: func(n int) any { return replayed{n} }}
+	reply := records.Reply[int]{Status: fiber.StatusOK, Show: func(n int) any { return replayedJSON{n} }}
 	return runInOrganization(h, req, reply, func(ctx context.Context, org ledger.ID) (int, error) {
 		f, err := parseForm(req, "terminal_id", "from", "to")
 		if err != nil {
@@ -207,7 +208,7 @@ func (h *Handlers) replayParked(req *web.Request) error {
 }
 
 // upperBound reads an inclusive upper bound. It returns 0, which means no bound, if the field is absent
-// or has the clock's present time (web.ThroughNow).
+// or is the clock's present time (web.ThroughNow).
 func (f form) upperBound(name string, now time.Time) ledger.Micros {
 	if f.Text(name) == nil {
 		return 0
@@ -223,18 +224,18 @@ func (f form) upperBound(name string, now time.Time) ledger.Micros {
 // responds.
 const maxTestDeliveries = 16
 
-// testDeliveries bounds the test deliveries under way.
+// testDeliveries has a place for each test delivery that may be under way.
 type testDeliveries struct{ places chan struct{} }
 
 func newTestDeliveries(allowed int) *testDeliveries {
 	return &testDeliveries{make(chan struct{}, allowed)}
 }
 
-// sendTestDelivery is POST /terminal/{id}/test-delivery: it immediately sends one notification, which
-// is about no transaction, to the terminal's address. The response is 200 whether or not the
+// sendTestDelivery is POST /terminal/{id}/test-delivery: it immediately sends one notification to the
+// terminal's address. The notification is about no transaction. The response is 200 whether or not the
 // notification arrives.
 func (h *Handlers) sendTestDelivery(req *web.Request) error {
-	t := h.testDeliveries
+	tests := h.testDeliveries
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
@@ -243,20 +244,21 @@ func (h *Handlers) sendTestDelivery(req *web.Request) error {
 		return err
 	}
 	select {
-	case t.places <- struct{}{}:
-		defer func() { <-t.places }()
+	case tests.places <- struct{}{}:
+		defer func() { <-tests.places }()
 	default:
-		return ledger.Refuse("admin.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(t.places))
+		return ledger.Refuse("admin.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(tests.places))
 	}
 	event, attempt, hasAddress := h.cfg.Deliveries.Test(terminal.Org, terminal.ID)
 	if !hasAddress {
 		return ledger.RefuseField("admin.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner")
 	}
-	web.WriteData(req, fiber.StatusOK, testedDelivery{event, attempt.Failure == "", outcomeOf(&attempt)})
+	web.WriteData(req, fiber.StatusOK, testDeliveryJSON{event, attempt.Failure == "", outcomeOf(&attempt)})
 	return nil
 }
 
-type testedDelivery struct {
+// testDeliveryJSON is the response to a test delivery.
+type testDeliveryJSON struct {
 	Event     ledger.ID `json:"event_id"`
 	Delivered bool      `json:"delivered"`
 	outcomeJSON

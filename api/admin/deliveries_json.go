@@ -10,8 +10,8 @@ import (
 	"mizan/posting"
 )
 
-// deliveryJSON is a delivery in a response. Attempts is the number of attempts if the response is a
-// list, and otherwise an array of all attempts.
+// deliveryJSON is a delivery in a response. In a list, Attempts is the number of attempts; otherwise it is an
+// array of all attempts.
 type deliveryJSON[A int | []attemptJSON] struct {
 	Event        ledger.ID    `json:"event_id"`
 	Transaction  *ledger.ID   `json:"transaction_id"`
@@ -30,8 +30,8 @@ type attemptJSON struct {
 	outcomeJSON
 }
 
-// outcomeJSON is the outcome of an attempt: the HTTP status, and the reason why the attempt did not
-// acknowledge the notification.
+// outcomeJSON is the outcome of an attempt: the receiver's HTTP status, and the reason why the attempt failed,
+// or null.
 type outcomeJSON struct {
 	Status   *int    `json:"status"`
 	Error    *string `json:"error"`
@@ -72,8 +72,8 @@ func outcomeOf(a *notifier.Attempt) outcomeJSON {
 	return r
 }
 
-// deliveredType returns the notification's type, or its event or subject if it has no type;
-// empty if the stored notification can't be read.
+// deliveredType returns what a notification is about: a transaction's new status, a subscription's event, or the
+// kind of a message to operators. The text is empty if the stored notification can't be read.
 func deliveredType(d *notifier.Delivery) string {
 	switch d.Channel {
 	case posting.Webhook:

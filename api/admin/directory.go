@@ -49,19 +49,19 @@ type Directory interface {
 
 	People
 
-	// Answered returns the cached reply of a write whose context came from directory.Once.
+	// Answered returns the cached reply of the write that claimed the idempotency key.
 	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
 
-	// KeepAnswer stores the reply of a write, whose context came from directory.Once, in another
-	// actor's Change.
+	// KeepAnswer adds the reply of another actor's write to that write's Change (what one decision stores).
+	// The context must come from directory.Once.
 	KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, result any) error
 
-	// Receives tells whether a terminal of the organization, or a partner without a terminal,
-	// may have been notified.
-	Receives(org, to ledger.ID) bool
+	// Receives tells whether the organization has a terminal or a partner with the id, which may have
+	// received notifications.
+	Receives(org, recipient ledger.ID) bool
 }
 
-// parsePage reads the parameters that the administration's lists share.
+// parsePage reads the parameters that the administration's lists share. known are the list's other parameters.
 func parsePage(req *web.Request, known ...string) (directoryactor.Page, error) {
 	q := web.QueryOf(req.RequestCtx, append(known, "limit", "cursor")...)
 	p := directoryactor.Page{Limit: q.Limit()}

@@ -3,8 +3,8 @@
 // clock; and the sessions of people who log in.
 //
 // Invariants:
-//  1. A write is made once for its Idempotency-Key. The reply is stored with the change and
-//     repeated. A key's value or a token in it is stored sealed.
+//  1. A write is made once for its Idempotency-Key. The reply is stored with the change, and
+//     repeated to a repeated request. An API key's value or a token in the reply is stored encrypted.
 //  2. All wrong fields are refused at once, in the order of the documentation.
 //  3. In a patch null clears a field (RFC 7396), and a field that never changes may be sent
 //     back as it was shown.
@@ -12,6 +12,5 @@
 //
 // Callers: package api.
 //
-// Rejected: a patch that ignores fields that can't be changed. A caller would take the response
-// for success.
+// Rejected: to ignore fields of a patch that can't be changed. A caller would believe that they were changed.
 package admin

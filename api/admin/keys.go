@@ -13,9 +13,10 @@ import (
 )
 
 var (
+	// showKey writes the fields of a key.
 	showKey = records.FieldsOf(directory.APIKeys)
 
-	// showNewKey writes the fields of a new key. It leaves out those that a new key can't have yet.
+	// showNewKey writes the fields of a new key, without the fields that a new key can't have yet.
 	showNewKey = func(e *schema.Encoder, k *directory.APIKey) {
 		style := records.Style
 		style.JustCreated = true

@@ -26,6 +26,7 @@ type Limits interface {
 	ListBlocks(ledger.ID, directoryactor.BlockPage) ([]*directory.Block, directoryactor.Cursor, error)
 }
 
+// showLimit writes the fields of a limit.
 var showLimit = records.FieldsOf(directory.Limits)
 
 // createLimit is POST /limits (specification, "Partner limits").

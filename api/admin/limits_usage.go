@@ -14,8 +14,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// LimitUsage returns how much of a limit is used; *account.Service is one. The subject is
-// what directory.Payer.Subject returns; it is empty for the scope partner. The error is a *ledger.Refusal or
+// LimitUsage returns how much of a limit is used; *account.Service is one. The subject names the payer, as
+// directory.Payer.Subject returns it; it is empty for the scope partner. The error is a *ledger.Refusal or
 // the store's.
 type LimitUsage interface {
 	Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error)
@@ -37,75 +37,75 @@ func (h *Handlers) readUsage(req *web.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), records.CommandWait)
 	defer cancel()
-	u, err := h.cfg.Usage.Usage(ctx, l, subject)
+	usage, err := h.cfg.Usage.Usage(ctx, l, subject)
 	if err != nil {
 		return err
 	}
 	if l.Kind.Measure() == directory.Attempts {
-		remaining, _ := u.Remaining(l).Uint64() // at most MaxCount
-		web.WriteData(req, fiber.StatusOK, usageJSON[int64]{Used: u.Count, Remaining: int64(remaining), Resets: web.Instant(u.Resets)})
+		remaining, _ := usage.Remaining(l).Uint64() // at most MaxCount
+		web.WriteData(req, fiber.StatusOK, usageJSON[int64]{Used: usage.Count, Remaining: int64(remaining), Resets: web.Instant(usage.Resets)})
 	} else {
-		web.WriteData(req, fiber.StatusOK, usageJSON[money.Amount]{u.Used, u.Reserved, u.Remaining(l), web.Instant(u.Resets)})
+		web.WriteData(req, fiber.StatusOK, usageJSON[money.Amount]{usage.Used, usage.Reserved, usage.Remaining(l), web.Instant(usage.Resets)})
 	}
 	return nil
 }
 
 // Parameters that name the payer.
 const (
-	ofCard        = "card"
-	ofTransaction = "transaction_id"
-	ofEmail       = "email"
-	ofIP          = "ip"
+	cardParameter        = "card"
+	transactionParameter = "transaction_id"
+	emailParameter       = "email"
+	ipParameter          = "ip"
 )
 
-// subject returns the subject for the payer that the query names. A card is named by its
-// fingerprint, or by a transaction that was paid with it.
+// subject returns the subject under which the limit counts the payer that the query names. The query names a
+// card by its fingerprint, or by a transaction that was paid with the card.
 func (h *Handlers) subject(req *web.Request, l *directory.Limit) (string, error) {
 	var payer directory.Payer
 	var q *web.Query
-	payerField := string(l.Scope)
+	wantedParameters := string(l.Scope)
 	switch l.Scope {
 	case directory.ScopeCard:
-		q = web.QueryOf(req.RequestCtx, ofCard, ofTransaction)
-		payer.Card = cardPrint(q, ofCard)
-		if id, sent := q.ID(ofTransaction); sent {
+		q = web.QueryOf(req.RequestCtx, cardParameter, transactionParameter)
+		payer.Card = cardFingerprint(q, cardParameter)
+		if id, sent := q.ID(transactionParameter); sent {
 			payer.Card = h.cardOf(q, l, id)
 		}
-		payerField = ofCard + " or " + ofTransaction
+		wantedParameters = cardParameter + " or " + transactionParameter
 	case directory.ScopeEmail:
-		q = web.QueryOf(req.RequestCtx, ofEmail)
-		payer.Email = directory.NormalEmail(q.Text(ofEmail))
+		q = web.QueryOf(req.RequestCtx, emailParameter)
+		payer.Email = directory.NormalEmail(q.Text(emailParameter))
 	case directory.ScopeIP:
-		q = web.QueryOf(req.RequestCtx, ofIP)
-		payer.IP = addressOf(q, ofIP)
+		q = web.QueryOf(req.RequestCtx, ipParameter)
+		payer.IP = addressOf(q, ipParameter)
 	default:
 		q = web.QueryOf(req.RequestCtx)
 	}
 	subject, known := payer.Subject(l.Scope)
 	if !known && len(q.Problems) == 0 {
-		q.Problems.Add(string(l.Scope), payerField+" is required: the limit is for each "+string(l.Scope))
+		q.Problems.Add(string(l.Scope), wantedParameters+" is required: the limit is for each "+string(l.Scope))
 	}
 	return subject, q.Problems.Err()
 }
 
-// cardOf returns the fingerprint of the card of a transaction of the limit's partner.
+// cardOf returns the fingerprint of the card with which a transaction of the limit's partner was paid.
 func (h *Handlers) cardOf(q *web.Query, l *directory.Limit, id ledger.ID) string {
 	result, err := h.cfg.Transactions.Read(l.Org, l.Partner, id)
 	switch {
 	case ledger.IsRefusal(err, ledger.NotFound):
-		q.Problems.Add(ofTransaction, "no such transaction of the partner")
+		q.Problems.Add(transactionParameter, "no such transaction of the partner")
 	case err != nil:
 		q.Problems = append(q.Problems, web.RefusalsOf(err)...)
 	case result.Record.CardFingerprint == "":
-		q.Problems.Add(ofTransaction, "the transaction has no card")
+		q.Problems.Add(transactionParameter, "the transaction has no card")
 	default:
 		return result.Record.CardFingerprint
 	}
 	return ""
 }
 
-// cardPrint reads a card's fingerprint: 32 hex digits.
-func cardPrint(q *web.Query, name string) string {
+// cardFingerprint reads a card's fingerprint: 32 hex digits.
+func cardFingerprint(q *web.Query, name string) string {
 	text, sent := q.Sent(name)
 	if sent && (len(text) != directory.CardFingerprintLength || strings.Trim(text, "0123456789abcdef") != "") {
 		q.Problems.Add(name, name+" must be a card's fingerprint")
@@ -128,8 +128,8 @@ func addressOf(q *web.Query, name string) netip.Addr {
 	return directory.NormalAddress(address)
 }
 
-// usageJSON is the usage of a limit: amounts as strings of minor units, or attempts as integers, which are never
-// reserved.
+// usageJSON is the usage of a limit: amounts as strings of minor units, or numbers of attempts. Attempts are
+// never reserved.
 type usageJSON[N money.Amount | int64] struct {
 	Used      N           `json:"used"`
 	Reserved  N           `json:"reserved"`

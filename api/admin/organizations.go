@@ -10,6 +10,7 @@ import (
 	"mizan/ledger/directory"
 )
 
+// showOrganization writes the fields of an organization.
 var showOrganization = records.FieldsOf(directory.Organizations)
 
 // createOrganization is POST /organizations.

@@ -12,6 +12,7 @@ import (
 	"mizan/ledger/schema"
 )
 
+// showPartner writes the fields of a partner.
 var showPartner = records.FieldsOf(directory.Partners)
 
 // createPartner is POST /partners (specification, "Partner administration").

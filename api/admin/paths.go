@@ -30,7 +30,8 @@ func (h *Handlers) organizationAndNumber(req *web.Request) (org ledger.ID, numbe
 	return org, number, err
 }
 
-// organizationAndPage returns the request's organization and the requested page of a list.
+// organizationAndPage returns the request's organization and the requested page of a list. known are the list's
+// own parameters, besides those of all lists.
 func (h *Handlers) organizationAndPage(req *web.Request, known ...string) (org ledger.ID, p directoryactor.Page, err error) {
 	if org, err = req.Organization(h.cfg.Directory); err != nil {
 		return org, p, err
@@ -39,7 +40,7 @@ func (h *Handlers) organizationAndPage(req *web.Request, known ...string) (org l
 	return org, p, err
 }
 
-// recordAt returns the record in the path.
+// recordAt returns the record whose id is in the path.
 func recordAt[T any](h *Handlers, req *web.Request, lookup findByID[T]) (*T, error) {
 	org, id, err := h.organizationAndID(req)
 	if err != nil {
@@ -52,7 +53,7 @@ func recordAt[T any](h *Handlers, req *web.Request, lookup findByID[T]) (*T, err
 	return record, nil
 }
 
-// readRecord responds with the record in the path.
+// readRecord responds with the record whose id is in the path.
 func readRecord[T any](h *Handlers, req *web.Request, lookup findByID[T], appendRecord func(*schema.Encoder, *T)) error {
 	record, err := recordAt(h, req, lookup)
 	if err != nil {
@@ -62,7 +63,8 @@ func readRecord[T any](h *Handlers, req *web.Request, lookup findByID[T], append
 	return nil
 }
 
-// writeRows responds with a page of a list, or with the list's error.
+// writeRows returns a function that takes a list's results: it responds with the rows, or returns the list's
+// error. appendRow writes one row.
 func writeRows[T any](req *web.Request, appendRow func(*schema.Encoder, T)) func([]T, directoryactor.Cursor, error) error {
 	return func(rows []T, next directoryactor.Cursor, err error) error {
 		if err != nil {

@@ -10,9 +10,10 @@ import (
 	"mizan/ledger/money"
 )
 
+// showRate writes the fields of a rate.
 var showRate = records.FieldsOf(directory.Rates)
 
-// putRate is PUT /rates {from,to,rate}: it sets the rate of a pair.
+// putRate is PUT /rates {from,to,rate}: it sets the rate of a pair of currencies.
 func (h *Handlers) putRate(req *web.Request) error {
 	reply := records.Reply[*directory.Rate]{Status: fiber.StatusOK, Append: showRate}
 	return createRecord(h, req, reply, directory.Rates, h.cfg.Directory.PutRate)
@@ -28,7 +29,7 @@ func (h *Handlers) listRates(req *web.Request) error {
 }
 
 // currency reads the code of a currency that transactions accept. The refusal of any other
-// value has the specification's wording; a number is quoted as it was sent.
+// value has the specification's wording. It quotes a value that is no string as it was sent.
 func (f form) currency(name string) money.Currency {
 	value := web.Member(f.Object, name)
 	if value == nil {

@@ -32,7 +32,7 @@ type Config struct {
 	// *ledger.Refusal get the refusal's HTTP status.
 	Backup func(since *BackupBase) (io.ReadCloser, error)
 
-	// Advance moves the manual clock; nil: there is no manual clock and no route to it.
+	// Advance moves the manual clock; nil: there is none, and its routes are missing.
 	Advance func(to time.Time) error
 
 	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
@@ -50,7 +50,7 @@ type Handlers struct {
 	cfg            Config
 	keys           web.IdempotencyKeys
 	testDeliveries *testDeliveries
-	moving         sync.Mutex // one move of a manual clock at a time
+	clockMoves     sync.Mutex // one move of a manual clock at a time
 }
 
 // New returns the handlers.
@@ -61,10 +61,10 @@ func New(cfg Config) *Handlers {
 // v1 is the prefix of the administration's paths.
 const v1 = "/api/v1"
 
-// operator is the Access of the administration's routes.
+// operator lets only callers with the administration token through.
 var operator = web.Access{Callers: web.AdminToken}
 
-// Routes returns the family's routes.
+// Routes returns the routes of the administration and of sessions.
 func (h *Handlers) Routes() []web.Route {
 	routes := h.directoryRoutes()
 	routes = append(routes, h.limitRoutes()...)
@@ -83,7 +83,7 @@ func (h *Handlers) Routes() []web.Route {
 	return routes
 }
 
-// directoryRoutes returns the routes of the directory's records.
+// directoryRoutes returns the routes of the directory's records: organizations, partners and what belongs to them.
 func (h *Handlers) directoryRoutes() []web.Route {
 	const get, post, put, patch, del = fiber.MethodGet, fiber.MethodPost, fiber.MethodPut, fiber.MethodPatch, fiber.MethodDelete
 	return []web.Route{

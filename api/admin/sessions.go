@@ -25,15 +25,15 @@ type newSession struct {
 	Roles   []string    `json:"roles"`
 }
 
-// ownSession is the session of the request.
-type ownSession struct {
+// currentSession is the response to GET /sessions/current.
+type currentSession struct {
 	Org     ledger.ID   `json:"organization_id"`
 	Roles   []string    `json:"roles"`
 	Expires web.Instant `json:"expires_at"`
 }
 
-// logIn is POST /sessions. All wrong credentials get the same 401. Only a body that can't
-// contain a login and a password gets another response.
+// logIn is POST /sessions. All wrong credentials get the same 401; a body whose fields
+// can't be a login and a password is refused before they are checked.
 func (h *Handlers) logIn(req *web.Request) error {
 	f, err := parseForm(req)
 	if err != nil {
@@ -58,20 +58,20 @@ func (h *Handlers) logIn(req *web.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), records.CommandWait)
 	defer cancel()
-	n, token, err := h.cfg.Directory.LogIn(ctx, directoryactor.Login{
+	session, token, err := h.cfg.Directory.LogIn(ctx, directoryactor.Login{
 		Org:   auth.Organization(req.Request.Header.PeekBytes(web.HeaderOrganization)),
 		Login: *login, Pass: pass, Source: h.cfg.Proxies.Source(req.RequestCtx),
 	})
 	if err != nil {
 		return loginRefusal(req, err)
 	}
-	web.WriteData(req, fiber.StatusCreated, newSession{string(token), web.Instant(n.Expires), n.Org, n.Roles.Strings()})
+	web.WriteData(req, fiber.StatusCreated, newSession{string(token), web.Instant(session.Expires), session.Org, session.Roles.Strings()})
 	return nil
 }
 
-// loginRefusal returns the refusal of a failed login: RateLimited if its address has too many
-// concurrent attempts, or if the login was tried too often. In the latter case the response also
-// has the waiting time.
+// loginRefusal returns the refusal of a failed login: RateLimited if the caller's address has too
+// many concurrent attempts, or if the login was tried too often, and otherwise err itself. After too
+// many tries it also writes the waiting time to the response.
 func loginRefusal(req *web.Request, err error) error {
 	if errors.Is(err, directoryactor.ErrCrowded) {
 		return ledger.Refuse("admin.logIn", web.RateLimited, "too many attempts to log in at once")
@@ -86,14 +86,14 @@ func loginRefusal(req *web.Request, err error) error {
 }
 
 // readSession is GET /sessions/current. If the request has no organization header and there is
-// only one organization, the response names it.
+// only one organization, the response names that organization.
 func (h *Handlers) readSession(req *web.Request) error {
-	n := req.Principal.Session
-	web.WriteData(req, fiber.StatusOK, ownSession{n.Org, n.Roles.Strings(), web.Instant(n.Expires)})
+	session := req.Principal.Session
+	web.WriteData(req, fiber.StatusOK, currentSession{session.Org, session.Roles.Strings(), web.Instant(session.Expires)})
 	return nil
 }
 
-// logOut is DELETE /sessions/current: the token is invalid before the response is sent.
+// logOut is DELETE /sessions/current: the token is no longer valid before the response is sent.
 func (h *Handlers) logOut(req *web.Request) error {
 	ctx, cancel := context.WithTimeout(context.Background(), records.CommandWait)
 	defer cancel()

@@ -14,34 +14,34 @@ import (
 )
 
 // Settlements books and lists settlements: money that moved between the institution's bank
-// account and partners' banks or terminals' providers. *directory.Service of actors is one.
+// account and partners' banks or terminals' providers. *directory.Service of actors implements it.
 // Errors are *ledger.Refusal, or the store's.
 type Settlements interface {
-	SettlePartner(ctx context.Context, org ledger.ID, number int64, out bool, d directory.SettlementDraft) (result *directory.Settlement, again bool, err error)
-	SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, d directory.SettlementDraft) (result *directory.Settlement, again bool, err error)
+	SettlePartner(ctx context.Context, org ledger.ID, partner int64, outward bool, draft directory.SettlementDraft) (result *directory.Settlement, isRepeated bool, err error)
+	SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, draft directory.SettlementDraft) (result *directory.Settlement, isRepeated bool, err error)
 	Settlement(org, id ledger.ID) (*directory.Settlement, bool, error)
-	PartnerSettlements(ledger.ID, int64, directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
+	PartnerSettlements(org ledger.ID, partner int64, p directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
 	ProviderSettlements(org, terminal ledger.ID, p directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
 }
 
 var showSettlement = records.FieldsOf(directory.Settlements)
 
-// settlement describes the response to a settlement. If the reference was used for the same
+// settlementReply describes the response to a settlement. If the reference was used for the same
 // settlement before, the response shows that settlement and is marked as a replay.
-var settlement = records.Reply[*directory.Settlement]{Status: fiber.StatusCreated, Append: showSettlement}
+var settlementReply = records.Reply[*directory.Settlement]{Status: fiber.StatusCreated, Append: showSettlement}
 
 // settlePartner is POST /partners/{id}/settlements
 // {direction,amount,currency,network?,env,reference}.
 func (h *Handlers) settlePartner(req *web.Request) error {
-	return runOnPartner(h, req, settlement, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
+	return runOnPartner(h, req, settlementReply, func(ctx context.Context, org ledger.ID, partner int64) (*directory.Settlement, error) {
 		f, err := parseForm(req, "direction", "amount", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
 		}
-		out := f.isOutward("direction")
+		outward := f.isOutward("direction")
 		draft := f.settlement("amount")
 		return records.Decide(ctx, f.Form, markRepeated(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
-			return h.cfg.Directory.SettlePartner(ctx, org, number, out, draft)
+			return h.cfg.Directory.SettlePartner(ctx, org, partner, outward, draft)
 		}))
 	})
 }
@@ -49,7 +49,7 @@ func (h *Handlers) settlePartner(req *web.Request) error {
 // settleProvider is POST /terminal/{id}/settlements
 // {gross,fee,currency,network?,env,reference}.
 func (h *Handlers) settleProvider(req *web.Request) error {
-	return runOnRecord(h, req, settlement, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
+	return runOnRecord(h, req, settlementReply, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
 		f, err := parseForm(req, "gross", "fee", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
@@ -62,11 +62,12 @@ func (h *Handlers) settleProvider(req *web.Request) error {
 	})
 }
 
-// markRepeated marks the response if the same settlement was made before.
+// markRepeated returns a function that calls settle, and marks the response as a replay if the same
+// settlement was made before.
 func markRepeated(req *web.Request, f form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
 	return func(ctx context.Context) (*directory.Settlement, error) {
-		result, again, err := settle(ctx)
-		if again && len(f.Problems) == 0 {
+		result, isRepeated, err := settle(ctx)
+		if isRepeated && len(f.Problems) == 0 {
 			web.MarkReplayed(req)
 		}
 		return result, err
@@ -79,20 +80,20 @@ func (h *Handlers) readSettlement(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	n, found, err := h.cfg.Directory.Settlement(org, id)
+	settlement, found, err := h.cfg.Directory.Settlement(org, id)
 	if err != nil {
 		return err
 	}
 	if !found {
 		return web.NotFound()
 	}
-	web.WriteOne(req, fiber.StatusOK, false, n, showSettlement)
+	web.WriteOne(req, fiber.StatusOK, false, settlement, showSettlement)
 	return nil
 }
 
 // listPartnerSettlements is GET /partners/{id}/settlements, newest first.
 func (h *Handlers) listPartnerSettlements(req *web.Request) error {
-	org, number, err := h.organizationAndNumber(req)
+	org, partner, err := h.organizationAndNumber(req)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (h *Handlers) listPartnerSettlements(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeRows(req, showSettlement)(h.cfg.Directory.PartnerSettlements(org, number, p))
+	return writeRows(req, showSettlement)(h.cfg.Directory.PartnerSettlements(org, partner, p))
 }
 
 // listProviderSettlements is GET /terminal/{id}/settlements, newest first.
@@ -116,7 +117,7 @@ func (h *Handlers) listProviderSettlements(req *web.Request) error {
 	return writeRows(req, showSettlement)(h.cfg.Directory.ProviderSettlements(org, terminal, p))
 }
 
-// settlementPage reads the parameters of a list of settlements.
+// settlementPage reads from the query which page of a list of settlements is requested.
 func settlementPage(req *web.Request) (directoryactor.SettlementPage, error) {
 	q := web.QueryOf(req.RequestCtx, "env", "limit", "cursor")
 	p := directoryactor.SettlementPage{Env: q.Env(), Limit: q.Limit()}

@@ -8,11 +8,10 @@ import (
 	"mizan/ledger/money"
 )
 
-// settlement reads the fields that all settlements share. amount is the name of the amount's
-// field.
-func (f form) settlement(amount string) directory.SettlementDraft {
+// settlement reads the fields that all settlements share; the field amountField has the amount.
+func (f form) settlement(amountField string) directory.SettlementDraft {
 	return directory.SettlementDraft{
-		Amount: f.amount(amount, false), Currency: f.currency("currency"), Network: records.TextAs[money.Network](f.Text("network")),
+		Amount: f.amount(amountField, false), Currency: f.currency("currency"), Network: records.TextAs[money.Network](f.Text("network")),
 		Env: f.env("env"), Reference: f.requiredText("reference"),
 	}
 }
@@ -23,15 +22,15 @@ func (f form) isOutward(name string) bool {
 	case text != nil && (*text == directory.Inward || *text == directory.Outward):
 		return *text == directory.Outward
 	case text == nil && web.Member(f.Object, name) != nil:
-		// Not a string; text has added the problem already.
+		// Not a string; f.Text has added the problem already.
 	default:
 		f.Problems.Add(name, name+" must be "+directory.Inward+" or "+directory.Outward)
 	}
 	return false
 }
 
-// amount reads a required string of minor units. The draft's own check refuses amounts above
-// ledger.MaxAmount.
+// amount reads a required string of minor units. Amounts above ledger.MaxAmount
+// are refused later, when the draft of the settlement is checked.
 func (f form) amount(name string, allowZero bool) money.Amount {
 	value := web.Member(f.Object, name)
 	if value == nil {
@@ -55,7 +54,7 @@ func (f form) amount(name string, allowZero bool) money.Amount {
 	return amount
 }
 
-// env reads an environment; prod if it is absent.
+// env reads an environment; an absent field means prod.
 func (f form) env(name string) money.Env {
 	text := f.Text(name)
 	if text == nil {

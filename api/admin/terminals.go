@@ -52,8 +52,8 @@ func (h *Handlers) deleteTerminal(req *web.Request) error {
 // maxWarnings bounds the warnings of one response.
 const maxWarnings = 50
 
-// unknownParams returns a warning for each unknown key, because a caller could take a misspelt
-// key for a setting.
+// unknownParams returns a warning for each unknown key in provider_params, because the caller may
+// have misspelt a setting.
 func unknownParams(t *directory.Terminal) (warnings []string) {
 	unknown := t.Unknown()
 	for _, key := range unknown[:min(len(unknown), maxWarnings)] {

@@ -16,8 +16,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// People changes and lists the users who log in; *directory.Service of actors is one. Errors
-// are *ledger.Refusal. An error of LogIn may also be a *directory.LockedOut or
+// People changes and lists the users who log in; *directory.Service of actors implements it.
+// Errors are *ledger.Refusal. An error of LogIn may also be a *directory.LockedOut or
 // directory.ErrCrowded.
 type People interface {
 	User(org, id ledger.ID) (*directory.User, bool)
@@ -105,7 +105,7 @@ func (f form) password(name string) []byte {
 	return append(make([]byte, 0, len(text)), text...)
 }
 
-// patchedPassword reads a password field of a patch, in which null stands for an empty password.
+// patchedPassword reads a password field of a patch, in which null means an empty password.
 func (f form) patchedPassword(name string) []byte {
 	if jsonwalk.Has(f.Object, name) && web.Member(f.Object, name) == nil {
 		return []byte{}
@@ -125,13 +125,12 @@ func (h *Handlers) rotateAdminToken(req *web.Request) error {
 	}
 	reply := records.Reply[secret.Text]{Status: fiber.StatusCreated, Show: func(t secret.Text) any { return newAdminToken{string(t)} }}
 	return run(h, req, reply, func(ctx context.Context) (secret.Text, error) {
-		presented := bytes.Clone(web.Bearer(req.Request.Header.Peek(fiber.HeaderAuthorization)))
-		return h.cfg.Directory.RotateAdminToken(ctx, presented)
+		oldToken := bytes.Clone(web.Bearer(req.Request.Header.Peek(fiber.HeaderAuthorization)))
+		return h.cfg.Directory.RotateAdminToken(ctx, oldToken)
 	})
 }
 
-// noneOrObject refuses a body that is neither absent nor a JSON object. The object's fields are
-// ignored.
+// noneOrObject returns an error unless the body is absent or a JSON object, whose fields are ignored.
 func noneOrObject(body []byte) error {
 	if len(body) == 0 {
 		return nil

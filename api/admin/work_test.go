@@ -10,7 +10,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// FuzzFormParsingIsLinear reads a body as each of the administration's forms.
+// FuzzFormParsingIsLinear checks, for each form of the administration, that the work of reading a body
+// grows no faster than the length of the body.
 func FuzzFormParsingIsLinear(f *testing.F) {
 	worktest.Add(f, [3]string{`{"login":"`, `\n`, `"}`}, [3]string{`{"overdraft_limit":[`, `{},`, `{}]}`}, [3]string{`{"roles":[`, `"\"",`, `1]}`},
 		[3]string{`{"params":{"type":"payment","txid":"`, `\u0061`, `"}}`}, [3]string{`{"merchant_meta":{"a":[`, `[],`, `{}]}}`}, [3]string{`{`, ` `, `}`})
@@ -27,18 +28,18 @@ func FuzzFormParsingIsLinear(f *testing.F) {
 			body := form{&records.Form{Object: object}}
 			body.Text("reference")
 			body.password("pass")
-			for _, read := range []func(form){draftOf(directory.Partners), draftOf(directory.Users), draftOf(directory.Terminals), draftOf(directory.Limits)} {
-				read(body)
+			for _, readFields := range []func(form){readerOf(directory.Partners), readerOf(directory.Users), readerOf(directory.Terminals), readerOf(directory.Limits)} {
+				readFields(body)
 			}
 		})
 	})
 }
 
-// draftOf reads a form as a request for a new record and as a change of one.
-func draftOf[R any](columns *schema.Type[R]) func(form) {
+// readerOf returns a function that reads a form both as a new record and as a change of a record.
+func readerOf[R any](columns *schema.Type[R]) func(form) {
 	return func(f form) {
-		read := records.ReadColumns(f.Form, columns)
-		draft := read.Draft()
-		read.Change()(&draft, new(schema.Faults))
+		fields := records.ReadColumns(f.Form, columns)
+		draft := fields.Draft()
+		fields.Change()(&draft, new(schema.Faults))
 	}
 }

@@ -9,10 +9,12 @@ import (
 	"mizan/ledger/schema"
 )
 
-// form reads the fields that requests of the administration share, besides those that records.Form reads.
+// form is a request's body. Besides what records.Form reads, it reads the kinds of fields that only requests
+// of the administration have.
 type form struct{ *records.Form }
 
-// parseForm reads the fields of a body, as records.Parse does.
+// parseForm parses a body as records.Parse does; order lists the fields in the
+// order in which problems are reported.
 func parseForm(req *web.Request, order ...string) (form, error) {
 	f, err := records.Parse(req, order...)
 	return form{f}, err

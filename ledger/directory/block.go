@@ -16,7 +16,7 @@ type BlockKind string
 
 // The kinds, in the order in which a payer is checked.
 const (
-	BlockBIN     BlockKind = "bin"
+	BlockBIN     BlockKind = "bin" // first digits of a card number, which identify the bank
 	BlockCard    BlockKind = "card"
 	BlockEmail   BlockKind = "email"
 	BlockPhone   BlockKind = "phone"
@@ -24,13 +24,13 @@ const (
 	BlockCountry BlockKind = "country"
 )
 
-// BlockKinds lists all kinds in that order.
+// BlockKinds lists all kinds in the order in which a payer is checked.
 var BlockKinds = [...]BlockKind{BlockBIN, BlockCard, BlockEmail, BlockPhone, BlockIP, BlockCountry}
 
 // Bounds of a blocklist.
 const (
 	MaxBlocks   = 1_000_000 // active entries of one organization
-	MaxPrefixes = 1_000     // active address prefixes among them: each payment checks all of them
+	MaxPrefixes = 1_000     // address prefixes among these entries: each payment is compared with all prefixes
 
 	MinBIN, MaxBIN     = 6, 8  // digits
 	MinPhone, MaxPhone = 5, 15 // digits; E.164 has at most 15
@@ -70,8 +70,8 @@ func (b *Block) Shown() string {
 	return b.Value
 }
 
-// Prefix returns the address range of an entry of kind ip; a single address has all bits. ok is
-// false for other kinds.
+// Prefix returns the address range of an entry of kind ip; for a single address, a prefix of full
+// length. ok is false for other kinds.
 func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 	if b.Kind != BlockIP {
 		return prefix, false
@@ -80,8 +80,8 @@ func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 	return prefix, err == nil
 }
 
-// Blocks are the columns of blocklist entries. The value that payers' data are compared with has a column of its own,
-// because for a card it is the fingerprint and not the shown digits.
+// Blocks are the columns of blocklist entries. Payers' data are compared with the column "compared". The column "value"
+// is only shown: for a card it has the first and last digits.
 var Blocks = schema.NewType[Block]("blocklist entry",
 	columns.ID(func(b *Block) *ledger.ID { return &b.ID }),
 	schema.TextField(schema.Word(1, "kind", blockKindNames(), schema.Required, schema.Fixed,
@@ -119,8 +119,8 @@ func blockKindNames() (names []string) {
 // LogValue implements slog.LogValuer.
 func (b *Block) LogValue() slog.Value { return slog.StringValue(b.ID.String()) }
 
-// BlockID returns the id of the record of a normalised value. The id follows from its arguments,
-// so a value has one record in an organization without needing a claim.
+// BlockID returns the id of a normalised value's record. Equal arguments give the same id, so an
+// organization has only one record of a value, and needs no claim (a unique key) on it.
 func BlockID(org ledger.ID, kind BlockKind, value string) ledger.ID {
 	return ledger.DerivedID(org, "block|"+string(kind)+"|"+value)
 }
@@ -145,7 +145,7 @@ func NewBlock(org ledger.ID, draft BlockDraft) (*Block, ledger.Event, error) {
 	return b, createdEvent(ledger.Block, b.ID, StateActive), nil
 }
 
-// SetActive decides whether the entry is active. If it already is in that state, nothing changes.
+// SetActive decides to switch the entry on or off. An entry that is already in that state does not change.
 func (b *Block) SetActive(isActive bool) (*Block, ledger.Event) {
 	if b.Active == isActive {
 		return b, ledger.Event{}
@@ -155,7 +155,7 @@ func (b *Block) SetActive(isActive bool) (*Block, ledger.Event) {
 	return &next, movedEvent(ledger.Block, b.ID, switchAction(b.Active, isActive), stateOf(b.Active), stateOf(isActive))
 }
 
-// normalized returns the form of a value that is compared and stored.
+// normalized returns the draft's value in the form in which it is compared and stored.
 func (draft *BlockDraft) normalized(op string) (string, error) {
 	const field = "value"
 	refuse := func(detail string) (string, error) { return "", ledger.RefuseField(op, field, "%s", detail) }
@@ -178,7 +178,7 @@ func (draft *BlockDraft) normalized(op string) (string, error) {
 		return address, nil
 	case BlockPhone:
 		number := NormalPhone(draft.Value)
-		if len(number) < MinPhone || len(number) > MaxPhone || strings.ContainsFunc(draft.Value, notInPhoneNumber) {
+		if len(number) < MinPhone || len(number) > MaxPhone || strings.ContainsFunc(draft.Value, isNotInPhoneNumber) {
 			return refuse("must be a telephone number of 5 to 15 digits")
 		}
 		return number, nil
@@ -207,5 +207,5 @@ func isNotDigit(r rune) bool { return r < '0' || r > '9' }
 
 func isNotHex(r rune) bool { return isNotDigit(r) && (r < 'a' || r > 'f') }
 
-// notInPhoneNumber tells whether people never write the character in telephone numbers.
-func notInPhoneNumber(r rune) bool { return isNotDigit(r) && !strings.ContainsRune("+-.() /", r) }
+// isNotInPhoneNumber tells whether r is none of the characters with which people write telephone numbers.
+func isNotInPhoneNumber(r rune) bool { return isNotDigit(r) && !strings.ContainsRune("+-.() /", r) }

@@ -42,7 +42,7 @@ func TestValuesOfTheBlocklistAreNormalised(t *testing.T) {
 		wantField(t, string(kind), err, "kind")
 	}
 	_, _, err := NewBlock(testID(2), BlockDraft{Kind: BlockCard, Value: testFingerprint})
-	wantField(t, "a card of which nothing may be shown", err, "value")
+	wantField(t, "a card without masked digits", err, "value")
 }
 
 func TestACardOfTheBlocklistIsShownMasked(t *testing.T) {
@@ -64,22 +64,22 @@ func TestBlocklistEntryIsRemovedAndListedAgain(t *testing.T) {
 	if unchanged, event := b.SetActive(true); unchanged != b || event.Name != "" {
 		t.Errorf("listed twice: %+v", event)
 	}
-	removed, event := b.SetActive(false)
-	if removed.Active || !b.Active || event.Name != "deactivate" || event.To != "inactive" || event.Source != (ledger.Source{Kind: ledger.Block, ID: b.ID}) {
-		t.Errorf("%+v %+v", removed, event)
+	inactive, event := b.SetActive(false)
+	if inactive.Active || !b.Active || event.Name != "deactivate" || event.To != "inactive" || event.Source != (ledger.Source{Kind: ledger.Block, ID: b.ID}) {
+		t.Errorf("%+v %+v", inactive, event)
 	}
-	if unchanged, event := removed.SetActive(false); unchanged != removed || event.Name != "" {
+	if unchanged, event := inactive.SetActive(false); unchanged != inactive || event.Name != "" {
 		t.Errorf("taken off twice: %+v", event)
 	}
-	listedAgain, event := removed.SetActive(true)
+	listedAgain, event := inactive.SetActive(true)
 	if !listedAgain.Active || listedAgain.ID != b.ID || event.Name != "activate" {
 		t.Errorf("%+v %+v", listedAgain, event)
 	}
 }
 
-// An operator may list a value in one spelling, and a merchant may send a customer's data in another. They
-// are compared in one form.
-func TestPayersAreNormalisedAsTheBlocklistIs(t *testing.T) {
+// An operator may list a value in one spelling, and a merchant may send a customer's data in another. Both
+// spellings are brought to one form before they are compared.
+func TestNormalFormsOfPayersData(t *testing.T) {
 	for text, want := range map[string]string{
 		"+7 (495) 123-45-67": "74951234567", "8.495": "8495", "0049 30 1": "49301", "call me": "", "": "", "+1 415 555 01 00 ext 5": "141555501005",
 	} {

@@ -13,7 +13,7 @@ import (
 // This file has the columns that several record types share, and converts between the rules of package schema and
 // ledger.Refusal.
 
-// passColumn is the password of a partner or a user.
+// passColumn returns the column with the password of a partner or a user.
 func passColumn() *schema.Column {
 	return schema.ForInput(schema.Text(0, "pass", schema.Required, schema.Help("password, which is never shown")))
 }
@@ -49,7 +49,7 @@ func FaultsAsRefusals(op string, f *schema.Faults) error {
 	return Join(slices.Clip(errs)...)
 }
 
-// secretRule refuses a text that is too long or not UTF-8, and the mask, which is public.
+// secretRule refuses a signing secret that is too long or not UTF-8. It also refuses Mask, which is public.
 func secretRule(value any) string {
 	const field = keySecret
 	secret := value.(string)

@@ -18,8 +18,8 @@ func parseRequest(t *testing.T, body string) (input schema.Input) {
 	return input
 }
 
-// createByRequest creates a record as a request does: its columns read the body, and decide makes the record from what
-// they have read. The error has the faults that the columns and decide have found.
+// createByRequest creates a record as a request does: the columns read a draft from the body, and decide makes the
+// record of the draft. The error has the faults of both steps.
 func createByRequest[R any](t *testing.T, columns *schema.Type[R], body string, decide func(draft R) (*R, error)) (*R, error) {
 	t.Helper()
 	faults := new(schema.Faults)
@@ -35,7 +35,8 @@ func changeOf[R any](t *testing.T, columns *schema.Type[R], body string) schema.
 	return func(r *R, f *schema.Faults) { columns.Patch(input, r, f) }
 }
 
-// mergeObjects returns an object in which the members of changes are added or replaced. A member that is null counts as absent.
+// mergeObjects returns an object in which the members of changes are added or replaced. A request without some member
+// is written with null, because a new record's request treats null as absent.
 func mergeObjects(t *testing.T, object, changes string) string {
 	t.Helper()
 	members := parseRequest(t, object)
@@ -49,9 +50,9 @@ func mergeObjects(t *testing.T, object, changes string) string {
 	return string(body)
 }
 
-// readAt reads a stored record of an organization.
-func readAt[R any](columns *schema.Type[R], org, id ledger.ID, stored []byte, v schema.Vault) (*R, error) {
-	return columns.Read(schema.Envelope{Org: org, ID: id}, stored, v)
+// readRecord reads a stored record of an organization.
+func readRecord[R any](columns *schema.Type[R], org, id ledger.ID, stored []byte, vault schema.Vault) (*R, error) {
+	return columns.Read(schema.Envelope{Org: org, ID: id}, stored, vault)
 }
 
 // parseSources parses addresses and prefixes.

@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// APIKey lets requests act as a partner. The key's value is shown once and not stored; Hash is
-// its SHA-256.
+// APIKey lets requests act as a partner. The key's value is shown once and not stored. Hash is the
+// SHA-256 of the value.
 type APIKey struct {
 	ID      ledger.ID
 	Org     ledger.ID
@@ -93,11 +93,11 @@ func (k *APIKey) Revoke(now ledger.Micros) (*APIKey, ledger.Event) {
 
 // RecordUse decides to record a use of the key. It changes nothing if a later use is already recorded
 // or the key is revoked.
-func (k *APIKey) RecordUse(used ledger.Micros) (*APIKey, ledger.Event) {
-	if k.Revoked != 0 || used <= k.Used {
+func (k *APIKey) RecordUse(usedAt ledger.Micros) (*APIKey, ledger.Event) {
+	if k.Revoked != 0 || usedAt <= k.Used {
 		return k, ledger.Event{}
 	}
 	next := *k
-	next.Used = used
+	next.Used = usedAt
 	return &next, movedEvent(ledger.APIKey, k.ID, Use, StateActive, StateActive)
 }

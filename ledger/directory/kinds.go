@@ -11,6 +11,9 @@ import (
 	"mizan/ledger/schema"
 )
 
+// This file has the kinds of columns that only the directory uses: roles, hashes, and address ranges. A kind
+// (schema.Kind) reads, checks, stores and shows a column's values.
+
 // rolesColumn makes a column whose values are sets of roles.
 func rolesColumn(key uint8, name string, options ...schema.Option) schema.Cell[Roles] {
 	return schema.NewCell[Roles](key, name, rolesKind{}, options)
@@ -161,7 +164,7 @@ type sourcesKind struct{ schema.Unsettable }
 
 func (sourcesKind) String() string { return "list of addresses and CIDR prefixes" }
 
-// ParseParts implements schema.MultiPart: a fault names the wrong entry of the list.
+// ParseParts implements schema.MultiPart. Each fault names the list's entry that is wrong.
 func (sourcesKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) any {
 	texts, ok := parseStrings(raw)
 	switch {

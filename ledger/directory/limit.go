@@ -38,8 +38,8 @@ type limitKind struct {
 	name    LimitKind
 	measure Measure
 
-	// The calendar period of a SumOfAmounts: the beginning of the layout of a date that identifies the period
-	// ("2006-01-02", "2006-01" or "2006", as in ledger.WindowNumber), and its length.
+	// The calendar period of a SumOfAmounts. period is the part of a date's layout that identifies the period:
+	// "2006-01-02", "2006-01" or "2006", as in ledger.WindowNumber. The length is months plus days.
 	period       string
 	months, days int
 }
@@ -65,8 +65,8 @@ var unknownKind limitKind
 
 // LimitKinds lists the names of all kinds.
 func LimitKinds() (names []string) {
-	for _, row := range limitKinds {
-		names = append(names, string(row.name))
+	for _, kind := range limitKinds {
+		names = append(names, string(kind.name))
 	}
 	return names
 }
@@ -80,15 +80,15 @@ func (k LimitKind) Measure() Measure { return k.definition().measure }
 // IsVolume tells whether the limit bounds a sum of amounts.
 func (k LimitKind) IsVolume() bool { return k.Measure() == SumOfAmounts }
 
-// Period returns the layout (package time) of the calendar period of a volume limit's counters; empty for other kinds.
+// Period returns the layout (package time) with which a volume limit names its calendar period; empty for other kinds.
 func (k LimitKind) Period() string { return k.definition().period }
 
 // PeriodEnd returns the first instant after the calendar period that contains now.
 func (k LimitKind) PeriodEnd(now time.Time) time.Time {
-	row := k.definition()
-	start, err := time.Parse(row.period, now.UTC().Format(row.period))
+	kind := k.definition()
+	start, err := time.Parse(kind.period, now.UTC().Format(kind.period))
 	assert.NoError(err)
-	return start.AddDate(0, row.months, row.days)
+	return start.AddDate(0, kind.months, kind.days)
 }
 
 // Scope selects the transactions that a limit counts together. The zero value is invalid.
@@ -102,8 +102,8 @@ const (
 	ScopeIP      Scope = "ip"      // those of one payer's address
 )
 
-// Limit bounds how much a partner moves, or how often. Only MaxAmount or MaxCount and Active may
-// change; any other change needs another limit.
+// Limit bounds how much a partner moves, or how often. Only Active and the bound (MaxAmount or
+// MaxCount) may change; any other change needs another limit.
 type Limit struct {
 	ID        ledger.ID
 	Org       ledger.ID
@@ -126,12 +126,12 @@ type Attempt struct {
 	Asset      money.Asset
 	Terminal   ledger.ID // zero: no terminal was found
 	Payer      Payer
-	Rescreened bool // screened before at another terminal: only velocity limits of this terminal count it again
+	Rescreened bool // already checked at another terminal: a velocity limit on all of the partner's terminals does not count it again
 }
 
 // AppliesTo tells whether the limit applies to the attempt. subject identifies the payer for whom
-// the limit counts; it is empty in the partner scope. The limit does not apply if the payer's value
-// in its scope (card, e-mail or address) is unknown.
+// the limit counts; it is empty in the partner scope. The limit does not apply if the payer's card,
+// e-mail or address, as the scope requires, is unknown.
 func (l *Limit) AppliesTo(a *Attempt) (subject string, applies bool) {
 	switch {
 	case !l.Active, l.Asset.Env != a.Asset.Env, l.Type != "" && l.Type != a.Type:
@@ -147,7 +147,7 @@ func (l *Limit) AppliesTo(a *Attempt) (subject string, applies bool) {
 }
 
 // coversAsset tells whether the limit is on the asset's currency and network. If the asset's scale is
-// unknown, its amount cannot be compared, so every limit on the currency applies. If none did, a
+// unknown, its amount cannot be compared, so every limit on the currency applies. If none applied, a
 // request could evade limits by naming no network, or one that the currency does not have.
 func (l *Limit) coversAsset(a money.Asset) bool {
 	if l.Asset.Currency != a.Currency {
@@ -157,8 +157,8 @@ func (l *Limit) coversAsset(a money.Asset) bool {
 	return l.Asset.Network == a.Network || !known
 }
 
-// CounterWindow returns the name of the window of a volume limit's counters. day is a name from
-// ledger.DayWindow.
+// CounterWindow returns the name of a volume limit's calendar period, as in the keys of its counters.
+// day is the name of a day, from ledger.DayWindow.
 func (l *Limit) CounterWindow(day string) string { return day[:len(l.Kind.Period())] }
 
 // Bounds of limits.
@@ -222,8 +222,8 @@ var Limits = schema.NewType[Limit]("limit",
 		l.Org, l.ID, l.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// limitProblem returns why NewLimit can't have made a stored limit. It does not check the currency, because the accepted
-// currencies may have been different then.
+// limitProblem returns why NewLimit can't have made a stored limit. It does not check the currency, because other
+// currencies may have been accepted when the limit was made.
 func limitProblem(l *Limit) string {
 	f := new(schema.Faults)
 	crossCheckBound(l, f)
@@ -247,7 +247,8 @@ func requireLimitNetwork(input schema.Input, l *Limit, f *schema.Faults) {
 	}
 }
 
-// crossCheckLimit checks the fields that depend on the kind. If the kind is unknown it checks only the asset.
+// crossCheckLimit checks the fields that depend on the kind, and a new limit's asset. If the kind is unknown, it checks
+// only the asset.
 func crossCheckLimit(old, l *Limit, f *schema.Faults) {
 	if old == nil && l.Kind.Valid() {
 		crossCheckScope(l, f)
@@ -262,24 +263,25 @@ func crossCheckLimit(old, l *Limit, f *schema.Faults) {
 
 // crossCheckBound requires the field with the bound of the limit's kind, and refuses the bounds of other kinds.
 func crossCheckBound(l *Limit, f *schema.Faults) {
-	attempts := l.Kind.Measure() == Attempts
-	addIf := func(field string, wrong bool, problem string) {
-		if wrong && !f.Has(field) {
+	countsAttempts := l.Kind.Measure() == Attempts
+	addIf := func(field string, isWrong bool, problem string) {
+		if isWrong && !f.Has(field) {
 			f.Add(field, "%s", problem)
 		}
 	}
-	addIf("max_amount", attempts && !l.MaxAmount.IsZero(), "is for the other kinds: velocity takes max_count")
-	addIf("max_amount", !attempts && l.MaxAmount.IsZero(), "is required")
-	addIf("max_count", !attempts && l.MaxCount != 0, "is for velocity only")
-	addIf("max_count", attempts && l.MaxCount == 0, "is required")
-	addIf("window", !attempts && l.Window != 0, "is for velocity only")
-	addIf("window", attempts && l.Window == 0, "must be minute or hour")
+	addIf("max_amount", countsAttempts && !l.MaxAmount.IsZero(), "is for the other kinds: velocity takes max_count")
+	addIf("max_amount", !countsAttempts && l.MaxAmount.IsZero(), "is required")
+	addIf("max_count", !countsAttempts && l.MaxCount != 0, "is for velocity only")
+	addIf("max_count", countsAttempts && l.MaxCount == 0, "is required")
+	addIf("window", !countsAttempts && l.Window != 0, "is for velocity only")
+	addIf("window", countsAttempts && l.Window == 0, "must be minute or hour")
 }
 
+// crossCheckScope checks that the limit's asset and scope fit its kind.
 func crossCheckScope(l *Limit, f *schema.Faults) {
-	attempts := l.Kind.Measure() == Attempts
+	countsAttempts := l.Kind.Measure() == Attempts
 	switch {
-	case l.Asset.Currency == "" && !attempts && !f.Has("currency"):
+	case l.Asset.Currency == "" && !countsAttempts && !f.Has("currency"):
 		f.Add("currency", "is required")
 	case l.Asset.Currency == "" && l.Asset.Network != "" && !f.Has("currency"):
 		f.Add("network", "is of no use without currency")
@@ -334,10 +336,10 @@ func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error)
 // Usage is how much of a limit is used in its window, by the partner or by one payer in the
 // limit's scope.
 type Usage struct {
-	Used     money.Amount // amounts settled in the window, in minor units
-	Reserved money.Amount // amounts pending or held in the window, in minor units; they count as well
-	Count    int64        // attempts in the window, for a velocity limit
-	Resets   ledger.Micros
+	Used     money.Amount  // amounts settled in the window, in minor units
+	Reserved money.Amount  // amounts pending or held in the window, in minor units; they count as well
+	Count    int64         // attempts in the window, for a velocity limit
+	Resets   ledger.Micros // when the period ends, or when the counted attempts have left the sliding window
 }
 
 // Remaining returns what the limit still allows: minor units, or attempts for a velocity limit.

@@ -36,79 +36,79 @@ func newLimit(t *testing.T, terminal *Terminal, body string) (l *Limit, event le
 }
 
 func TestBoundsOfLimitFields(t *testing.T) {
-	naming := func(more string) string { return `{"terminal_id":"` + limitTerminal.ID.String() + `"` + more + `}` }
+	withTerminal := func(more string) string { return `{"terminal_id":"` + limitTerminal.ID.String() + `"` + more + `}` }
 	for name, c := range map[string]struct {
 		body  string
 		field string
 	}{
-		"volume":                          {volumeBody(t, `{}`), ""},
-		"velocity":                        {velocityBody(t, `{}`), ""},
-		"no partner":                      {volumeBody(t, `{"partner_id":null}`), "partner_id"},
-		"partner below one":               {volumeBody(t, `{"partner_id":0}`), "partner_id"},
-		"no kind":                         {volumeBody(t, `{"kind":null}`), "kind"},
-		"empty kind":                      {volumeBody(t, `{"kind":""}`), "kind"},
-		"kind":                            {volumeBody(t, `{"kind":"weekly_volume"}`), "kind"},
-		"payments":                        {volumeBody(t, `{"type":"payment"}`), ""},
-		"payouts":                         {volumeBody(t, `{"type":"payout"}`), ""},
-		"empty type":                      {volumeBody(t, `{"type":""}`), ""},
-		"volume with an empty window":     {volumeBody(t, `{"window":""}`), ""},
-		"type":                            {volumeBody(t, `{"type":"merchant"}`), "type"},
-		"scope":                           {volumeBody(t, `{"scope":"country"}`), "scope"},
-		"empty scope":                     {volumeBody(t, `{"scope":""}`), ""},
-		"card":                            {volumeBody(t, `{"scope":"card"}`), ""},
-		"per transaction":                 {volumeBody(t, `{"kind":"per_transaction"}`), ""},
-		"per transaction of a card":       {volumeBody(t, `{"kind":"per_transaction","scope":"card"}`), "scope"},
-		"env":                             {volumeBody(t, `{"env":"live"}`), "env"},
-		"test":                            {volumeBody(t, `{"env":"test"}`), ""},
-		"empty env":                       {volumeBody(t, `{"env":""}`), ""},
-		"no currency":                     {volumeBody(t, `{"currency":null}`), "currency"},
-		"currency":                        {volumeBody(t, `{"currency":"AED"}`), "currency"},
-		"velocity's currency":             {velocityBody(t, `{"currency":"JPY"}`), "currency"},
-		"velocity of a currency":          {velocityBody(t, `{"currency":"EUR"}`), ""},
-		"network without currency":        {velocityBody(t, `{"network":"tron"}`), "network"},
-		"velocity with an empty network":  {velocityBody(t, `{"network":""}`), ""},
-		"no network of several":           {volumeBody(t, `{"currency":"USDT"}`), "network"},
-		"null network of several":         {volumeBody(t, `{"currency":"USDT","network":null}`), "network"},
-		"velocity without network":        {velocityBody(t, `{"currency":"USDT"}`), "network"},
-		"one of several":                  {volumeBody(t, `{"currency":"USDT","network":"bsc"}`), ""},
-		"unresolved network":              {volumeBody(t, `{"currency":"USDT","network":""}`), ""},
-		"network of another currency":     {volumeBody(t, `{"currency":"USDT","network":"solana"}`), "network"},
-		"not the currency's only network": {volumeBody(t, `{"currency":"TRX","network":"ton"}`), "network"},
-		"network of a fiat currency":      {volumeBody(t, `{"network":"tron"}`), "network"},
-		"malformed network":               {volumeBody(t, `{"currency":"USDT","network":"Tron"}`), "network"},
-		"neither amount nor count":        {volumeBody(t, `{"max_amount":null}`), "max_amount"},
-		"velocity without count":          {velocityBody(t, `{"max_count":null}`), "max_count"},
-		"zero":                            {volumeBody(t, `{"max_amount":"0"}`), "max_amount"},
-		"one":                             {volumeBody(t, `{"max_amount":"1"}`), ""},
-		"10^72":                           {volumeBody(t, `{"max_amount":"`+ledger.MaxAmount.String()+`"}`), ""},
-		"above 10^72":                     {volumeBody(t, `{"max_amount":"`+ledger.MaxAmount.String()[:72]+`1"}`), "max_amount"},
-		"volume with a count":             {volumeBody(t, `{"max_count":1}`), "max_count"},
-		"volume with no attempt":          {volumeBody(t, `{"max_count":0}`), "max_count"},
-		"volume with a window":            {volumeBody(t, `{"window":"hour"}`), "window"},
-		"volume with another window":      {volumeBody(t, `{"window":"day"}`), "window"},
-		"velocity with an amount":         {velocityBody(t, `{"max_amount":"1"}`), "max_amount"},
-		"velocity with zero":              {velocityBody(t, `{"max_amount":"0"}`), "max_amount"},
-		"no attempt":                      {velocityBody(t, `{"max_count":0}`), "max_count"},
-		"most attempts":                   {velocityBody(t, `{"max_count":1000000}`), ""},
-		"an attempt too many":             {velocityBody(t, `{"max_count":1000001}`), "max_count"},
-		"no window":                       {velocityBody(t, `{"window":null}`), "window"},
-		"empty window":                    {velocityBody(t, `{"window":""}`), "window"},
-		"an hour":                         {velocityBody(t, `{"window":"hour"}`), ""},
-		"a day":                           {velocityBody(t, `{"window":"day"}`), "window"},
-		"terminal":                        {volumeBody(t, naming(``)), ""},
-		"terminal of the type":            {volumeBody(t, naming(`,"type":"payment"`)), ""},
-		"terminal of the other type":      {volumeBody(t, naming(`,"type":"payout"`)), "terminal_id"},
-		"terminal of the other env":       {volumeBody(t, naming(`,"env":"test"`)), "terminal_id"},
+		"valid volume":                           {volumeBody(t, `{}`), ""},
+		"valid velocity":                         {velocityBody(t, `{}`), ""},
+		"no partner":                             {volumeBody(t, `{"partner_id":null}`), "partner_id"},
+		"partner below one":                      {volumeBody(t, `{"partner_id":0}`), "partner_id"},
+		"no kind":                                {volumeBody(t, `{"kind":null}`), "kind"},
+		"empty kind":                             {volumeBody(t, `{"kind":""}`), "kind"},
+		"unknown kind":                           {volumeBody(t, `{"kind":"weekly_volume"}`), "kind"},
+		"payments":                               {volumeBody(t, `{"type":"payment"}`), ""},
+		"payouts":                                {volumeBody(t, `{"type":"payout"}`), ""},
+		"empty type":                             {volumeBody(t, `{"type":""}`), ""},
+		"volume with an empty window":            {volumeBody(t, `{"window":""}`), ""},
+		"type without transactions":              {volumeBody(t, `{"type":"merchant"}`), "type"},
+		"unknown scope":                          {volumeBody(t, `{"scope":"country"}`), "scope"},
+		"empty scope":                            {volumeBody(t, `{"scope":""}`), ""},
+		"card scope":                             {volumeBody(t, `{"scope":"card"}`), ""},
+		"limit per transaction":                  {volumeBody(t, `{"kind":"per_transaction"}`), ""},
+		"limit per transaction in card scope":    {volumeBody(t, `{"kind":"per_transaction","scope":"card"}`), "scope"},
+		"unknown env":                            {volumeBody(t, `{"env":"live"}`), "env"},
+		"test env":                               {volumeBody(t, `{"env":"test"}`), ""},
+		"empty env":                              {volumeBody(t, `{"env":""}`), ""},
+		"no currency":                            {volumeBody(t, `{"currency":null}`), "currency"},
+		"unsupported currency":                   {volumeBody(t, `{"currency":"AED"}`), "currency"},
+		"velocity of an unsupported currency":    {velocityBody(t, `{"currency":"JPY"}`), "currency"},
+		"velocity of a currency":                 {velocityBody(t, `{"currency":"EUR"}`), ""},
+		"network without currency":               {velocityBody(t, `{"network":"tron"}`), "network"},
+		"velocity with an empty network":         {velocityBody(t, `{"network":""}`), ""},
+		"several networks, none named":           {volumeBody(t, `{"currency":"USDT"}`), "network"},
+		"several networks, null":                 {volumeBody(t, `{"currency":"USDT","network":null}`), "network"},
+		"velocity, several networks, none named": {velocityBody(t, `{"currency":"USDT"}`), "network"},
+		"one of several networks":                {volumeBody(t, `{"currency":"USDT","network":"bsc"}`), ""},
+		"unresolved network":                     {volumeBody(t, `{"currency":"USDT","network":""}`), ""},
+		"network of another currency":            {volumeBody(t, `{"currency":"USDT","network":"solana"}`), "network"},
+		"not the currency's only network":        {volumeBody(t, `{"currency":"TRX","network":"ton"}`), "network"},
+		"network of a fiat currency":             {volumeBody(t, `{"network":"tron"}`), "network"},
+		"malformed network":                      {volumeBody(t, `{"currency":"USDT","network":"Tron"}`), "network"},
+		"neither amount nor count":               {volumeBody(t, `{"max_amount":null}`), "max_amount"},
+		"velocity without count":                 {velocityBody(t, `{"max_count":null}`), "max_count"},
+		"amount of zero":                         {volumeBody(t, `{"max_amount":"0"}`), "max_amount"},
+		"amount of one":                          {volumeBody(t, `{"max_amount":"1"}`), ""},
+		"largest amount":                         {volumeBody(t, `{"max_amount":"`+ledger.MaxAmount.String()+`"}`), ""},
+		"amount above the largest":               {volumeBody(t, `{"max_amount":"`+ledger.MaxAmount.String()[:72]+`1"}`), "max_amount"},
+		"volume with a count":                    {volumeBody(t, `{"max_count":1}`), "max_count"},
+		"volume with a count of zero":            {volumeBody(t, `{"max_count":0}`), "max_count"},
+		"volume with a window":                   {volumeBody(t, `{"window":"hour"}`), "window"},
+		"volume with an unknown window":          {volumeBody(t, `{"window":"day"}`), "window"},
+		"velocity with an amount":                {velocityBody(t, `{"max_amount":"1"}`), "max_amount"},
+		"velocity with an amount of zero":        {velocityBody(t, `{"max_amount":"0"}`), "max_amount"},
+		"count of zero":                          {velocityBody(t, `{"max_count":0}`), "max_count"},
+		"largest count":                          {velocityBody(t, `{"max_count":1000000}`), ""},
+		"count above the largest":                {velocityBody(t, `{"max_count":1000001}`), "max_count"},
+		"no window":                              {velocityBody(t, `{"window":null}`), "window"},
+		"empty window":                           {velocityBody(t, `{"window":""}`), "window"},
+		"window of an hour":                      {velocityBody(t, `{"window":"hour"}`), ""},
+		"window of a day":                        {velocityBody(t, `{"window":"day"}`), "window"},
+		"existing terminal":                      {volumeBody(t, withTerminal(``)), ""},
+		"terminal of the type":                   {volumeBody(t, withTerminal(`,"type":"payment"`)), ""},
+		"terminal of the other type":             {volumeBody(t, withTerminal(`,"type":"payout"`)), "terminal_id"},
+		"terminal of the other env":              {volumeBody(t, withTerminal(`,"env":"test"`)), "terminal_id"},
 	} {
 		_, _, err := newLimit(t, limitTerminal, c.body)
 		wantField(t, name, err, c.field)
 	}
 	for name, terminal := range map[string]*Terminal{
-		"no terminal":        nil,
-		"another partner's":  {ID: testID(3), Partner: 8, Type: PaymentTerminal, Env: money.Prod},
-		"notifications only": {ID: testID(3), Partner: 7, Type: MerchantTerminal, Env: money.Prod},
+		"terminal that does not exist":    nil,
+		"terminal of another partner":     {ID: testID(3), Partner: 8, Type: PaymentTerminal, Env: money.Prod},
+		"terminal for notifications only": {ID: testID(3), Partner: 7, Type: MerchantTerminal, Env: money.Prod},
 	} {
-		_, _, err := newLimit(t, terminal, volumeBody(t, naming("")))
+		_, _, err := newLimit(t, terminal, volumeBody(t, withTerminal("")))
 		wantField(t, name, err, "terminal_id")
 	}
 }
@@ -170,40 +170,40 @@ func TestOnlyTheBoundAndTheSwitchOfALimitChange(t *testing.T) {
 		field string
 		event string
 	}{
-		"nothing":            {volume, `{}`, "", ""},
-		"amount":             {volume, `{"max_amount":"2000"}`, "", "update"},
-		"same amount":        {volume, `{"max_amount":"1000"}`, "", ""},
-		"no amount":          {volume, `{"max_amount":"0"}`, "max_amount", ""},
-		"null amount":        {volume, `{"max_amount":null}`, "max_amount", ""},
-		"count":              {volume, `{"max_count":5}`, "max_count", ""},
-		"null count":         {volume, `{"max_count":null}`, "", ""},
-		"off":                {volume, `{"active":false}`, "", "deactivate"},
-		"on":                 {volume, `{"active":true}`, "", ""},
-		"neither":            {volume, `{"active":null}`, "active", ""},
-		"its partner":        {volume, `{"partner_id":7}`, "", ""},
-		"partner":            {volume, `{"partner_id":8}`, "partner_id", ""},
-		"its terminal":       {volume, `{"terminal_id":"` + testID(3).String() + `"}`, "", ""},
-		"terminal":           {volume, `{"terminal_id":"` + testID(4).String() + `"}`, "terminal_id", ""},
-		"null terminal":      {volume, `{"terminal_id":null}`, "terminal_id", ""},
-		"its kind":           {volume, `{"kind":"daily_volume"}`, "", ""},
-		"kind":               {volume, `{"kind":"monthly_volume"}`, "kind", ""},
-		"type":               {volume, `{"type":"payment"}`, "type", ""},
-		"its type":           {volume, `{"type":null}`, "", ""},
-		"its currency":       {volume, `{"currency":"USD"}`, "", ""},
-		"currency":           {volume, `{"currency":"EUR"}`, "currency", ""},
-		"its network":        {volume, `{"network":""}`, "", ""},
-		"network":            {volume, `{"network":"tron"}`, "network", ""},
-		"its env":            {volume, `{"env":"prod"}`, "", ""},
-		"env":                {volume, `{"env":"test"}`, "env", ""},
-		"window":             {volume, `{"window":"hour"}`, "window", ""},
-		"its scope":          {volume, `{"scope":"partner"}`, "", ""},
-		"scope":              {volume, `{"scope":"ip"}`, "scope", ""},
-		"its window":         {velocity, `{"window":"minute"}`, "", ""},
-		"more attempts":      {velocity, `{"max_count":6}`, "", "update"},
-		"too many":           {velocity, `{"max_count":1000001}`, "max_count", ""},
-		"none":               {velocity, `{"max_count":null}`, "max_count", ""},
-		"an amount":          {velocity, `{"max_amount":"1"}`, "max_amount", ""},
-		"null for an amount": {velocity, `{"max_amount":null}`, "", ""},
+		"no change":                {volume, `{}`, "", ""},
+		"another amount":           {volume, `{"max_amount":"2000"}`, "", "update"},
+		"same amount":              {volume, `{"max_amount":"1000"}`, "", ""},
+		"amount of zero":           {volume, `{"max_amount":"0"}`, "max_amount", ""},
+		"null amount":              {volume, `{"max_amount":null}`, "max_amount", ""},
+		"count of a volume limit":  {volume, `{"max_count":5}`, "max_count", ""},
+		"null count":               {volume, `{"max_count":null}`, "", ""},
+		"switched off":             {volume, `{"active":false}`, "", "deactivate"},
+		"already active":           {volume, `{"active":true}`, "", ""},
+		"null active":              {volume, `{"active":null}`, "active", ""},
+		"same partner":             {volume, `{"partner_id":7}`, "", ""},
+		"another partner":          {volume, `{"partner_id":8}`, "partner_id", ""},
+		"same terminal":            {volume, `{"terminal_id":"` + testID(3).String() + `"}`, "", ""},
+		"another terminal":         {volume, `{"terminal_id":"` + testID(4).String() + `"}`, "terminal_id", ""},
+		"null terminal":            {volume, `{"terminal_id":null}`, "terminal_id", ""},
+		"same kind":                {volume, `{"kind":"daily_volume"}`, "", ""},
+		"another kind":             {volume, `{"kind":"monthly_volume"}`, "kind", ""},
+		"another type":             {volume, `{"type":"payment"}`, "type", ""},
+		"null type, as stored":     {volume, `{"type":null}`, "", ""},
+		"same currency":            {volume, `{"currency":"USD"}`, "", ""},
+		"another currency":         {volume, `{"currency":"EUR"}`, "currency", ""},
+		"same network":             {volume, `{"network":""}`, "", ""},
+		"another network":          {volume, `{"network":"tron"}`, "network", ""},
+		"same env":                 {volume, `{"env":"prod"}`, "", ""},
+		"another env":              {volume, `{"env":"test"}`, "env", ""},
+		"window of a volume limit": {volume, `{"window":"hour"}`, "window", ""},
+		"same scope":               {volume, `{"scope":"partner"}`, "", ""},
+		"another scope":            {volume, `{"scope":"ip"}`, "scope", ""},
+		"same window":              {velocity, `{"window":"minute"}`, "", ""},
+		"more attempts":            {velocity, `{"max_count":6}`, "", "update"},
+		"too many attempts":        {velocity, `{"max_count":1000001}`, "max_count", ""},
+		"null count of velocity":   {velocity, `{"max_count":null}`, "max_count", ""},
+		"amount of velocity":       {velocity, `{"max_amount":"1"}`, "max_amount", ""},
+		"null amount of velocity":  {velocity, `{"max_amount":null}`, "", ""},
 	} {
 		before := *c.limit
 		next, event, err := c.limit.Patch(changeOf(t, Limits, c.body))
@@ -231,7 +231,7 @@ func TestAStoredLimitOfANetworkThatIsGoneCanBeSwitchedOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := readAt(Limits, stored.Org, stored.ID, payload, nil)
+	read, err := readRecord(Limits, stored.Org, stored.ID, payload, nil)
 	if err != nil || *read != *stored {
 		t.Fatalf("%+v, %v", read, err)
 	}
@@ -248,7 +248,7 @@ func TestWhichAttemptsALimitAppliesTo(t *testing.T) {
 		attempt Attempt
 		want    bool
 	}{
-		"all of it":                              {Limit{Active: true, Asset: usd, Scope: ScopePartner}, payment, true},
+		"everything fits":                        {Limit{Active: true, Asset: usd, Scope: ScopePartner}, payment, true},
 		"switched off":                           {Limit{Asset: usd, Scope: ScopePartner}, payment, false},
 		"the other env":                          {Limit{Active: true, Asset: money.Asset{Currency: "USD", Env: money.Test}, Scope: ScopePartner}, payment, false},
 		"payments":                               {Limit{Active: true, Asset: usd, Type: PaymentTerminal, Scope: ScopePartner}, payment, true},
@@ -295,23 +295,23 @@ func TestSubjectsAreDistinctAndHashed(t *testing.T) {
 func TestRemainingLimit(t *testing.T) {
 	volume := &Limit{Kind: DailyVolume, MaxAmount: money.FromUint64(1000)}
 	velocity := &Limit{Kind: Velocity, MaxCount: 5}
-	n := money.FromUint64
+	amount := money.FromUint64
 	for name, c := range map[string]struct {
 		limit *Limit
 		usage Usage
 		want  uint64
 	}{
-		"all":                               {volume, Usage{}, 1000},
-		"some":                              {volume, Usage{Used: n(300), Reserved: n(200)}, 500},
-		"none":                              {volume, Usage{Used: n(999), Reserved: n(1)}, 0},
-		"used and reserved above the limit": {volume, Usage{Used: n(999), Reserved: n(2)}, 0},
-		"used above a lowered limit":        {volume, Usage{Used: n(1001)}, 0},
-		"the largest":                       {volume, Usage{Used: money.Max, Reserved: money.Max}, 0},
-		"attempts":                          {velocity, Usage{Count: 2}, 3},
-		"no attempt":                        {velocity, Usage{Count: 5}, 0},
-		"too many":                          {velocity, Usage{Count: 7}, 0},
+		"nothing used":                      {volume, Usage{}, 1000},
+		"partly used":                       {volume, Usage{Used: amount(300), Reserved: amount(200)}, 500},
+		"used up":                           {volume, Usage{Used: amount(999), Reserved: amount(1)}, 0},
+		"used and reserved above the limit": {volume, Usage{Used: amount(999), Reserved: amount(2)}, 0},
+		"used above a lowered limit":        {volume, Usage{Used: amount(1001)}, 0},
+		"the largest amounts":               {volume, Usage{Used: money.Max, Reserved: money.Max}, 0},
+		"some attempts":                     {velocity, Usage{Count: 2}, 3},
+		"no attempt left":                   {velocity, Usage{Count: 5}, 0},
+		"more attempts than allowed":        {velocity, Usage{Count: 7}, 0},
 	} {
-		if got := c.usage.Remaining(c.limit); got != n(c.want) {
+		if got := c.usage.Remaining(c.limit); got != amount(c.want) {
 			t.Errorf("%s: %v remain, want %d", name, got, c.want)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // State is a record's state in the journal. An organization's states are its OrgStatus.
 type State string
 
-// States of partners, terminals, keys, sessions, limits, blocklist entries, settlements, cached
+// States of partners, users, terminals, keys, sessions, limits, blocklist entries, settlements, cached
 // replies and the platform.
 const (
 	StateActive   State = "active"
@@ -38,7 +38,7 @@ const (
 	Give       Action = "give"
 )
 
-// Step is an entry of a machine's table.
+// Step is a transition in the table of a state machine: the new state, and the reason that reports show.
 type Step struct {
 	To  State
 	Why string
@@ -55,37 +55,38 @@ type (
 	table   = fsm.Table[State, Action, Step]
 )
 
+// The states of organizations.
 const (
-	provisioning = State(Provisioning)
-	active       = State(Active)
-	maintenance  = State(Maintenance)
-	archived     = State(Archived)
+	orgProvisioning = State(Provisioning)
+	orgActive       = State(Active)
+	orgMaintenance  = State(Maintenance)
+	orgArchived     = State(Archived)
 )
 
-// Steps that several rows share.
+// Steps that the tables below use by name.
 var (
-	updateActive = Step{StateActive, "its fields changed"}
-	withdraw     = Step{provisioning, "it is being set up again: nobody gets in"}
-	activate     = Step{active, "its keys and sessions are taken"}
-	suspend      = Step{maintenance, "nobody gets in until it is active again"}
-	archive      = Step{archived, "it is over and never comes back"}
+	updateActiveStep = Step{StateActive, "its fields changed"}
+	withdrawStep     = Step{orgProvisioning, "it is being set up again: nobody gets in"}
+	activateStep     = Step{orgActive, "its keys and sessions are taken"}
+	suspendStep      = Step{orgMaintenance, "nobody gets in until it is active again"}
+	archiveStep      = Step{orgArchived, "it is over and never comes back"}
 )
 
 var organizationMachine = fsm.MustCompile(
-	[]State{provisioning, active, maintenance, archived},
+	[]State{orgProvisioning, orgActive, orgMaintenance, orgArchived},
 	[]Action{Update, Withdraw, Activate, Suspend, Archive},
 	table{
-		provisioning: {Update: {provisioning, "its fields changed"}, Activate: activate, Suspend: suspend, Archive: archive},
-		active:       {Update: {active, "its fields changed"}, Withdraw: withdraw, Suspend: suspend, Archive: archive},
-		maintenance:  {Update: {maintenance, "its fields changed"}, Withdraw: withdraw, Activate: activate, Archive: archive},
-		archived:     {Update: {archived, "what is written about it may be corrected"}},
+		orgProvisioning: {Update: {orgProvisioning, "its fields changed"}, Activate: activateStep, Suspend: suspendStep, Archive: archiveStep},
+		orgActive:       {Update: {orgActive, "its fields changed"}, Withdraw: withdrawStep, Suspend: suspendStep, Archive: archiveStep},
+		orgMaintenance:  {Update: {orgMaintenance, "its fields changed"}, Withdraw: withdrawStep, Activate: activateStep, Archive: archiveStep},
+		orgArchived:     {Update: {orgArchived, "what is written about it may be corrected"}},
 	})
 
-var switchMachine = fsm.MustCompile(
+var activationMachine = fsm.MustCompile(
 	[]State{StateActive, StateInactive},
 	[]Action{Update, Activate, Deactivate},
 	table{
-		StateActive:   {Update: updateActive, Deactivate: {StateInactive, "switched off; its history stays"}},
+		StateActive:   {Update: updateActiveStep, Deactivate: {StateInactive, "switched off; its history stays"}},
 		StateInactive: {Update: {StateInactive, "its fields changed"}, Activate: {StateActive, "switched on again"}},
 	})
 
@@ -110,8 +111,8 @@ var settlementMachine = fsm.MustCompile(
 	[]Action{Settle},
 	table{StateSettled: {Settle: {StateSettled, "the money of another environment"}}})
 
-// lifecycle describes the first action, the first states and the machine of a kind's records. A
-// record of a kind without a machine never changes.
+// lifecycle says what may happen to the records of a kind: the action that begins a record, the states
+// in which it may begin, and the state machine of all later actions. If machine is nil, there are none.
 type lifecycle struct {
 	firstAction Action
 	firstStates []State
@@ -119,26 +120,26 @@ type lifecycle struct {
 }
 
 var lifecycles = map[ledger.Kind]lifecycle{
-	ledger.Organization: {Create, []State{provisioning, active, maintenance, archived}, organizationMachine},
-	ledger.Partner:      {Create, []State{StateActive, StateInactive}, switchMachine},
-	ledger.Terminal:     {Create, []State{StateActive, StateInactive}, switchMachine},
+	ledger.Organization: {Create, []State{orgProvisioning, orgActive, orgMaintenance, orgArchived}, organizationMachine},
+	ledger.Partner:      {Create, []State{StateActive, StateInactive}, activationMachine},
+	ledger.Terminal:     {Create, []State{StateActive, StateInactive}, activationMachine},
 	ledger.APIKey:       {Create, []State{StateActive}, keyMachine},
 	ledger.Session:      {Create, []State{StateActive}, keyMachine},
-	ledger.User:         {Create, []State{StateActive, StateInactive}, switchMachine},
+	ledger.User:         {Create, []State{StateActive, StateInactive}, activationMachine},
 	ledger.Platform:     {Create, []State{StateOpen}, platformMachine},
-	ledger.Limit:        {Create, []State{StateActive, StateInactive}, switchMachine},
-	ledger.Block:        {Create, []State{StateActive}, switchMachine},
-	ledger.Link:         {Create, []State{StateActive, StateInactive}, switchMachine},
-	ledger.Product:      {Create, []State{StateActive, StateInactive}, switchMachine},
+	ledger.Limit:        {Create, []State{StateActive, StateInactive}, activationMachine},
+	ledger.Block:        {Create, []State{StateActive}, activationMachine},
+	ledger.Link:         {Create, []State{StateActive, StateInactive}, activationMachine},
+	ledger.Product:      {Create, []State{StateActive, StateInactive}, activationMachine},
 	ledger.Image:        {Create, []State{StateActive}, nil},
 	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
 	ledger.Answer:       {Give, []State{StateGiven}, nil},
 	ledger.Reply:        {Give, []State{StateGiven}, nil},
-	ledger.Rate:         {firstAction: Create}, // its states are the rate's values, which legalRate checks
+	ledger.Rate:         {firstAction: Create}, // the states are the rate's values: legalRate checks them, and later events
 }
 
-// Legal tells whether an event of that name may take a record of the kind from one state to
-// another; from is empty for the record's first event. A checker uses it to replay a journal.
+// Legal tells whether the named event may take a record of the kind from one state to another; from is
+// empty for the record's first event. The checker calls Legal for each event of a journal.
 func Legal(kind ledger.Kind, event, from, to string) bool {
 	l, known := lifecycles[kind]
 	if !known {
@@ -170,13 +171,13 @@ func statusAction(from, to OrgStatus) Action {
 	return map[OrgStatus]Action{Provisioning: Withdraw, Active: Activate, Maintenance: Suspend, Archived: Archive}[to]
 }
 
-// switchAction returns the action for a change of the field Active of a partner, a terminal, a limit
-// or a blocklist entry.
-func switchAction(from, to bool) Action {
+// switchAction returns the action for a change of a partner, a user, a terminal, a limit or a blocklist
+// entry, by the old and the new value of Active.
+func switchAction(wasActive, isActive bool) Action {
 	switch {
-	case from == to:
+	case wasActive == isActive:
 		return Update
-	case to:
+	case isActive:
 		return Activate
 	}
 	return Deactivate
@@ -200,11 +201,12 @@ func SwitchEvent(kind ledger.Kind, id ledger.ID, wasActive, isActive bool) ledge
 	return movedEvent(kind, id, switchAction(wasActive, isActive), stateOf(wasActive), stateOf(isActive))
 }
 
-// createdEvent returns a record's first event, and movedEvent a later one.
+// createdEvent returns a record's first event.
 func createdEvent(kind ledger.Kind, id ledger.ID, state State) ledger.Event {
 	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(lifecycles[kind].firstAction), To: string(state)}
 }
 
+// movedEvent returns a later event of a record.
 func movedEvent(kind ledger.Kind, id ledger.ID, action Action, from, to State) ledger.Event {
 	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(action), From: string(from), To: string(to)}
 }

@@ -21,7 +21,7 @@ func TestMachinesAreAsReported(t *testing.T) {
 		machine machine
 	}{
 		{"organization", organizationMachine},
-		{"partner, terminal, user, limit, block", switchMachine},
+		{"partner, terminal, user, limit, block", activationMachine},
 		{"API key, session", keyMachine},
 		{"platform", platformMachine},
 		{"settlement", settlementMachine},
@@ -43,8 +43,8 @@ func TestMachinesAreAsReported(t *testing.T) {
 	}
 }
 
-// organizationGrid is written by hand. For an organization's status and the requested one it has the event, or
-// the refusal's code. An archived organization stays archived.
+// organizationGrid is written by hand. By an organization's status and the status that is requested, it has the name of
+// the expected event or the code of the expected refusal. An archived organization stays archived.
 var organizationGrid = map[OrgStatus]map[OrgStatus]string{
 	Provisioning: {Provisioning: "unchanged", Active: "activate", Maintenance: "suspend", Archived: "archive"},
 	Active:       {Provisioning: "withdraw", Active: "unchanged", Maintenance: "suspend", Archived: "archive"},
@@ -52,7 +52,7 @@ var organizationGrid = map[OrgStatus]map[OrgStatus]string{
 	Archived:     {Provisioning: "illegal_transition", Active: "illegal_transition", Maintenance: "illegal_transition", Archived: "unchanged"},
 }
 
-func TestOrganizationStatusGrid(t *testing.T) {
+func TestEachChangeOfAnOrganizationsStatus(t *testing.T) {
 	for from, row := range organizationGrid {
 		for to, want := range row {
 			o, _, err := NewOrganization(Organization{ID: testID(1), Name: "Org", Status: from, Type: Merchant})
@@ -82,7 +82,7 @@ func TestOrganizationStatusGrid(t *testing.T) {
 	}
 }
 
-func TestLegal(t *testing.T) {
+func TestLegalEvents(t *testing.T) {
 	for _, c := range []struct {
 		kind            ledger.Kind
 		event, from, to string

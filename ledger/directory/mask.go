@@ -10,27 +10,27 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Mask replaces secrets when a terminal's parameters are shown. A change that sends it back keeps
+// Mask replaces secrets when a terminal's parameters are shown. A request that sends Mask back keeps
 // the stored secret.
 const Mask = schema.Mask
 
 var quotedMask = json.RawMessage(`"` + Mask + `"`)
 
-// Keys of merchant_params that sign notifications.
+// Keys of merchant_params whose values sign notifications.
 const (
 	keySecret         = "secret"
 	keySecretPrevious = "secret_previous"
 )
 
-// secretWords are parts of the names of keys whose values are secret, at any depth and in any
-// case. This platform does not know all keys of all providers, so a key is recognised by its
-// name.
+// secretWords mark a terminal's parameter as secret if its name contains one of them, at any depth and
+// in upper or lower case. Parameters are recognised by their names, because this platform does not know
+// all parameters of all providers.
 var secretWords = [...]string{"secret", "token", "password", "key"}
 
-// keyPublishable is a key that payers' browsers may see.
+// keyPublishable names a parameter that payers' browsers may see.
 const keyPublishable = "publishable_key"
 
-// SecretParam tells whether the value of a key of a terminal's parameters is shown as Mask.
+// SecretParam tells whether a terminal's parameter with that key is secret, so that Mask is shown instead.
 func SecretParam(key string) bool {
 	if key == keyPublishable {
 		return false
@@ -41,13 +41,13 @@ func SecretParam(key string) bool {
 
 // Masked returns an object of a terminal's parameters with Mask in place of each secret. Null
 // and an empty text are not secrets.
-func Masked(params []byte) []byte { return masked(params) }
+func Masked(params []byte) []byte { return maskSecrets(params) }
 
-func masked(value json.RawMessage) json.RawMessage {
+func maskSecrets(value json.RawMessage) json.RawMessage {
 	return rewrite(value, func(name string, _ int, value json.RawMessage) json.RawMessage {
 		switch {
 		case !SecretParam(name):
-			return masked(value)
+			return maskSecrets(value)
 		case string(value) == "null", string(value) == `""`:
 			return value
 		}
@@ -55,8 +55,8 @@ func masked(value json.RawMessage) json.RawMessage {
 	})
 }
 
-// restoreMasked returns the sent object with stored secrets in place of their masks. If no secret is
-// stored the mask stays, and checkMasks refuses it.
+// restoreMasked returns a request's object with stored secrets in place of their masks. The mask of a
+// secret that is not stored stays, and checkMasks refuses it later.
 func restoreMasked(request, stored json.RawMessage) json.RawMessage {
 	var storedValues struct {
 		members  map[string]json.RawMessage
@@ -86,14 +86,14 @@ func isMask(value json.RawMessage) bool {
 }
 
 // checkMasks refuses an object of parameters with a mask in place of a secret that is not
-// stored. It skips the top-level keys in checked, which have their own check.
-func checkMasks(op, path string, value json.RawMessage, checked ...string) (refusal error) {
+// stored. It skips the top-level keys in checkedElsewhere.
+func checkMasks(op, path string, value json.RawMessage, checkedElsewhere ...string) (refusal error) {
 	rewrite(value, func(name string, i int, value json.RawMessage) json.RawMessage {
 		field := path + "." + name
 		if name == "" {
 			field = path + "." + strconv.Itoa(i)
 		}
-		if SecretParam(name) && !slices.Contains(checked, name) {
+		if SecretParam(name) && !slices.Contains(checkedElsewhere, name) {
 			refusal = Join(refusal, check(!isMask(value), op, field, "%s", schema.UnknownSecret))
 		}
 		refusal = Join(refusal, checkMasks(op, field, value))
@@ -102,9 +102,9 @@ func checkMasks(op, path string, value json.RawMessage, checked ...string) (refu
 	return refusal
 }
 
-// rewrite returns an object or a list with its values replaced, and keeps names and order. Each value
-// becomes what replace returns for its name (empty for an element of a list), its index and the
-// value. It returns text unchanged if it is neither object nor list, or if no value changes.
+// rewrite returns a JSON object or list with replaced values, in the same order and under the same names.
+// replace gets a value with its name (empty in a list) and its index, and returns the new value. A text
+// that is neither object nor list is returned unchanged, and so is one in which no value changes.
 func rewrite(text json.RawMessage, replace func(name string, i int, value json.RawMessage) json.RawMessage) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	opening, err := decoder.Token()
@@ -149,17 +149,17 @@ func checkUnmasked(op, field, secret string) error {
 	return check(secret != Mask, op, field, "%s", schema.UnknownSecret)
 }
 
-// refuseEmptyMembers refuses an empty address or secret in a request. The sender may have meant
-// another value, and would get no notifications, or unsigned ones.
+// refuseEmptyMembers refuses an empty notification address or signing secret in a request. The sender
+// may have meant another value, and would get no notifications, or unsigned ones.
 func (t *Terminal) refuseEmptyMembers(op string) error {
-	params, _ := members(t.MerchantParams)
+	params, _ := parseMembers(t.MerchantParams)
 	refuseEmpty := func(key, message string) error {
 		return check(string(params[key]) != `""`, op, merchantParams+"."+key, "%s", message)
 	}
 	return Join(refuseEmpty(keyNotifyURL, EmptyNotifyURL), refuseEmpty(keySecret, EmptySecret), refuseEmpty(keySecretPrevious, EmptySecret))
 }
 
-// Messages for an empty address or secret, used wherever one is accepted.
+// The messages that refuse an empty notification address or signing secret.
 const (
 	EmptyNotifyURL = "must be an http or https address, or null"
 	EmptySecret    = "must not be empty; null takes it away"

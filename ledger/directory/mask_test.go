@@ -27,8 +27,8 @@ func TestOnlyMasksAreReplacedByStoredSecrets(t *testing.T) {
 	}
 }
 
-// Every member whose name says that it is a secret is shown as a mask, at any depth and whatever its value. If the mask is sent back, the stored secret takes
-// its place; a mask without a stored secret is refused.
+// A member with the name of a secret is shown as a mask, at any depth and of any type; only null and an empty text are
+// shown as they are. If the mask is sent back, the stored secret takes its place; a mask without a stored secret is refused.
 func TestSecretsAreKnownByTheirNames(t *testing.T) {
 	const stored = `{"api_secret":"a","API_TOKEN":["b"],"db":{"Password":{"c":1},"user":"u"},"list":[{"private_key":7},{"x":1}],"publishable_key":"pk","empty_secret":"","no_key":null}`
 	const shown = `{"api_secret":"•••","API_TOKEN":"•••","db":{"Password":"•••","user":"u"},"list":[{"private_key":"•••"},{"x":1}],"publishable_key":"pk","empty_secret":"","no_key":null}`
@@ -60,8 +60,9 @@ func TestSecretsAreKnownByTheirNames(t *testing.T) {
 	}
 }
 
-// A key is known if the platform or the provider's adapter declares a column for it. There is no second list of them.
-func TestUnknownParametersAreThoseThatNoProviderReads(t *testing.T) {
+// A parameter is known if the platform or the provider's adapter declares a column for it. There is no other list of known
+// parameters.
+func TestUnknownParametersAreThoseWithoutAColumn(t *testing.T) {
 	params := []byte(`{"priority":1,"Priority":2,"fee_bps":"1","settlement_network":"x","colour":1,"server":"https://a.example","api_key":"k"}`)
 	for provider, want := range map[string][]string{Simulator: {"Priority", "api_key", "colour", "server"}, remoteProvider: {"Priority", "colour"}} {
 		if got := (&Terminal{Provider: provider, ProviderParams: params}).Unknown(); !slices.Equal(got, want) {

@@ -9,20 +9,21 @@ import (
 	"mizan/ledger/schema"
 )
 
+// Keys of merchant_params with the recipients of a terminal's alerts.
 const (
 	keyTelegram = "tg_ids_to_notify"
 	keyEmails   = "emails_to_notify"
 )
 
-// chatID is the form of a Telegram chat id: a non-zero number of at most 18 digits, or the name of
+// chatIDForm is the form of a Telegram chat id: a non-zero number of at most 18 digits, or the name of
 // a public chat.
-var chatID = regexp.MustCompile(`^(-?[1-9][0-9]{0,17}|@[A-Za-z][A-Za-z0-9_]{0,31})$`)
+var chatIDForm = regexp.MustCompile(`^(-?[1-9][0-9]{0,17}|@[A-Za-z][A-Za-z0-9_]{0,31})$`)
 
 // checkChats refuses malformed chat ids, except those that are already stored. It is for
-// requests only; stored parameters are parsed without it (invariant 5).
+// requests only; stored parameters are parsed without it (doc.go, invariant 5).
 func (t *Terminal) checkChats(op string, stored []string) error {
 	for _, id := range t.Notification.Telegram {
-		if !chatID.MatchString(id) && !slices.Contains(stored, id) {
+		if !chatIDForm.MatchString(id) && !slices.Contains(stored, id) {
 			return ledger.RefuseField(op, merchantParams+"."+keyTelegram, "holds what is neither a chat's number nor an @name")
 		}
 	}
@@ -30,7 +31,7 @@ func (t *Terminal) checkChats(op string, stored []string) error {
 }
 
 // distinct returns the values without repetitions. It ignores case, because the case of letters
-// matters neither in chat names nor, in practice, in addresses.
+// matters neither in chat names nor, in practice, in e-mail addresses.
 func distinct(values []string) (unique []string) {
 	for _, value := range values {
 		if !slices.ContainsFunc(unique, func(existing string) bool { return strings.EqualFold(value, existing) }) {
@@ -56,7 +57,8 @@ const StatusesField = merchantParams + "." + keyStatuses
 // MethodsField is the field that a refusal of methods names.
 const MethodsField = providerParams + ".methods"
 
-// Methods returns the types of money_storage in an object of provider_params, whatever else is wrong with it.
+// Methods returns the payment methods (types of money_storage) that an object of provider_params lists. Other
+// parameters in the object may be invalid.
 func Methods(object []byte) []string {
 	return readParameters(SettingsColumns, providerParams, object, new(schema.Faults)).Methods
 }

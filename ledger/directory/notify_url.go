@@ -14,15 +14,15 @@ const keyNotifyURL = "notify_url"
 
 // Bounds of a host name (RFC 1035, section 2.3.4).
 const (
-	maxHost  = 253
-	maxLabel = 63
+	maxHostLength  = 253
+	maxLabelLength = 63
 )
 
-// checkNotifyURL refuses an address to which notifications cannot or must not go. Unless private
-// is set, it also refuses this machine, its local networks, and any other address that is not on
-// the internet. It does not resolve names: the sender checks the resolved address at each
+// checkNotifyURL refuses an address to which notifications cannot or must not go. If
+// allowsPrivate is false, it also refuses this machine, its local networks, and any other address that
+// is not on the internet. It does not resolve names: the sender checks the resolved address at each
 // delivery.
-func checkNotifyURL(op, field, address string, private bool) error {
+func checkNotifyURL(op, field, address string, allowsPrivate bool) error {
 	if address == "" {
 		return nil
 	}
@@ -47,27 +47,28 @@ func checkNotifyURL(op, field, address string, private bool) error {
 			return ledger.RefuseField(op, field, "has no port from 1 to 65535")
 		}
 	}
-	return checkHost(op, field, u, private)
+	return checkHost(op, field, u, allowsPrivate)
 }
 
 // checkHost checks the host. An IP address must be in plain form, because resolvers interpret
 // 127.1, 0177.0.0.1 and 2130706433 in different ways.
-func checkHost(op, field string, u *url.URL, private bool) error {
+func checkHost(op, field string, u *url.URL, allowsPrivate bool) error {
 	host := u.Hostname()
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Zone() == "" {
-		return check(private || onInternet(ip), op, field, "is not an address on the internet")
+		return check(allowsPrivate || isOnInternet(ip), op, field, "is not an address on the internet")
 	}
 	labels := strings.Split(strings.ToLower(strings.TrimSuffix(host, ".")), ".")
 	last := labels[len(labels)-1]
-	isName := u.Host[0] != '[' && len(host) <= maxHost && !slices.ContainsFunc(labels, isNotLabel) && !isNumeric(last)
+	isName := u.Host[0] != '[' && len(host) <= maxHostLength && !slices.ContainsFunc(labels, isNotLabel) && !isNumeric(last)
 	return Join(
 		check(isName, op, field, "has a host that is neither a name nor an address in its plain form"),
-		check(private || last != "localhost", op, field, "is this machine's"),
+		check(allowsPrivate || last != "localhost", op, field, "is this machine's"),
 	)
 }
 
+// isNotLabel tells whether the text cannot be a label, one of the parts of a host name that dots separate.
 func isNotLabel(label string) bool {
-	return label == "" || len(label) > maxLabel || strings.ContainsFunc(label, func(c rune) bool { return isNotAlphanumeric(c) && c != '-' && c != '_' })
+	return label == "" || len(label) > maxLabelLength || strings.ContainsFunc(label, func(c rune) bool { return isNotAlphanumeric(c) && c != '-' && c != '_' })
 }
 
 // isNumeric tells whether a label is a number, in decimal or as 0x with hexadecimal digits. The
@@ -109,22 +110,22 @@ var (
 	}
 )
 
-// onInternet tells whether an address is on the internet. It refuses IPv4 addresses in a form of
-// IPv6 (mapped, NAT64), because they can be written in plain form.
-func onInternet(ip netip.Addr) bool {
+// isOnInternet tells whether an address is on the internet. It returns false for IPv4 addresses
+// in a form of IPv6 (mapped, NAT64), because they can be written in plain form.
+func isOnInternet(ip netip.Addr) bool {
 	if ip.Is6() && !unicast6.Contains(ip) {
 		return false
 	}
 	return !slices.ContainsFunc(specialPurpose, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// checkNotifyURL checks the notify_url in a request's parameters (invariant 5). An unchanged
-// stored address is accepted, whatever rule applied when it was stored.
-func (t *Terminal) checkNotifyURL(op, stored string, private bool) error {
-	params, _ := members(t.MerchantParams)
+// checkNotifyURL checks the notify_url in a request's parameters. An unchanged stored address is
+// accepted, whatever rule applied when it was stored (doc.go, invariant 5).
+func (t *Terminal) checkNotifyURL(op, stored string, allowsPrivate bool) error {
+	params, _ := parseMembers(t.MerchantParams)
 	address := textMember(params, keyNotifyURL)
 	if address == stored {
 		return nil
 	}
-	return checkNotifyURL(op, merchantParams+"."+keyNotifyURL, address, private)
+	return checkNotifyURL(op, merchantParams+"."+keyNotifyURL, address, allowsPrivate)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Addresses that are always refused.
-var notAddresses = []string{
+var refusedAddresses = []string{
 	"x", "/hook", "//shop.example/", "mailto:a@shop.example", "ftp://shop.example/", "file:///x", "javascript:x", "http:shop.example", "https:/shop.example/", "HTTP",
 	"http://", "https://", "https:///x", "https://?x", "https://:443/", "https://.", "https://./", "https://..", "https://a..example/", "https://.example/", "https://shop.example../",
 	"https://u:p@shop.example/", "https://u@shop.example/", "https://@shop.example/", "https://:@shop.example/", "https://shop.example@10.0.0.1/",
@@ -19,11 +19,11 @@ var notAddresses = []string{
 	"https://shop.example:0/", "https://shop.example:65536/", "https://shop.example:-1/", "https://shop.example:x/", "https://shop.example:443:443/", "https://shop.example:99999999999/",
 	"https://sh<op.example/", `https://shop"example/`, "https://shop'example/", "https://shop%2eexample/", "https://shop.example%00/", "https://shop,example/", `https://shop.example\@10.0.0.1/`, "https://*.example/", "https://a$b/",
 	"https://[]/", "https://[x]/", "https://[::1/", "https://::1/", "https://[127.0.0.1]/", "https://[fe80::1%25eth0]/", "https://[::1%25lo]/", "https://[2606:4700::1111%25x]/",
-	"https://" + strings.Repeat("a", maxLabel+1) + ".example/", "https://" + strings.Repeat("a.", 127) + "aa/", "https://shop.example/" + strings.Repeat("a", MaxURL-20),
+	"https://" + strings.Repeat("a", maxLabelLength+1) + ".example/", "https://" + strings.Repeat("a.", 127) + "aa/", "https://shop.example/" + strings.Repeat("a", MaxURL-20),
 }
 
-// Numbers that are no IP address in plain form. They are refused, because resolvers interpret them differently.
-var unplainNumbers = []string{
+// Hosts of numbers that are not an IP address in plain form. They are refused, because resolvers interpret them differently.
+var numericHosts = []string{
 	"127.1", "127.0.1", "127.0.0.01", "0127.0.0.1", "0177.0.0.1", "0177.1", "0x7f.1", "0x7f.0.0.1", "0X7F.0.0.1", "0x7f000001", "0x7F000001", "2130706433", "017700000001", "127.0.0.1.", "127.1.",
 	"0", "00", "0x", "0x0", "1", "10.1", "167772161", "0xa000001", "0xa9fea9fe", "2852039166", "169.254.43518", "192.168.257", "256.256.256.256", "1.2.3.4.5", "4294967296", "08.8.8.8", "134744072", "8.8", "shop.example.1", "a.0x1f",
 }
@@ -43,41 +43,41 @@ var publicHosts = []string{
 	"shop.example", "Shop.Example", "shop.example.", "a", "xn--shp-sna.example", "a_b.example", "-a.example", "1a.example", "1.example", "127.0.0.1.example", "0x7f.example", "localhost.example", "notlocalhost", "a.0x1g",
 	"8.8.8.8", "1.1.1.1", "9.255.255.255", "11.0.0.0", "172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.1",
 	"169.253.255.255", "169.255.0.0", "168.63.129.15", "168.63.129.17", "198.17.255.255", "198.20.0.0", "223.255.255.255", "1.0.0.0",
-	"[2606:4700::1111]", "[2A00::1]", "[2003::1]", "[3ffe::1]", strings.Repeat("a", maxLabel) + ".example", strings.Repeat("a.", 126) + "a",
+	"[2606:4700::1111]", "[2A00::1]", "[2003::1]", "[3ffe::1]", strings.Repeat("a", maxLabelLength) + ".example", strings.Repeat("a.", 126) + "a",
 }
 
 func TestWhereNotificationsMayGo(t *testing.T) {
 	t.Parallel()
-	wantTaken := func(address string, private, taken bool) {
+	wantAccepted := func(address string, allowsPrivate, isAccepted bool) {
 		t.Helper()
 		field := ""
-		if !taken {
+		if !isAccepted {
 			field = "f"
 		}
-		wantField(t, firstCharacters(address), checkNotifyURL("op", "f", address, private), field)
+		wantField(t, firstCharacters(address), checkNotifyURL("op", "f", address, allowsPrivate), field)
 	}
-	for _, private := range []bool{false, true} {
-		for _, address := range notAddresses {
-			wantTaken(address, private, false)
+	for _, allowsPrivate := range []bool{false, true} {
+		for _, address := range refusedAddresses {
+			wantAccepted(address, allowsPrivate, false)
 		}
 		for _, scheme := range []string{"http://", "https://", "HTTPS://"} {
-			for _, host := range unplainNumbers {
-				wantTaken(scheme+host+"/", private, false)
+			for _, host := range numericHosts {
+				wantAccepted(scheme+host+"/", allowsPrivate, false)
 			}
 			for _, host := range privateHosts {
-				wantTaken(scheme+host+"/", private, private)
-				wantTaken(scheme+host+":8443/hook?a=b", private, private)
+				wantAccepted(scheme+host+"/", allowsPrivate, allowsPrivate)
+				wantAccepted(scheme+host+":8443/hook?a=b", allowsPrivate, allowsPrivate)
 			}
 			for _, host := range publicHosts {
-				wantTaken(scheme+host, private, true)
-				wantTaken(scheme+host+":8443/hook;x=(1)/%D1%8F?a=b&c=%20", private, true)
+				wantAccepted(scheme+host, allowsPrivate, true)
+				wantAccepted(scheme+host+":8443/hook;x=(1)/%D1%8F?a=b&c=%20", allowsPrivate, true)
 			}
 		}
-		wantTaken("", private, true)
-		wantTaken("https://shop.example/"+strings.Repeat("a", MaxURL-len("https://shop.example/")), private, true)
-		wantTaken("https://shop.example/"+strings.Repeat("a", MaxURL+1-len("https://shop.example/")), private, false)
-		wantTaken("https://shop.example:/", private, true)
-		wantTaken("https://shop.example:65535/", private, true)
+		wantAccepted("", allowsPrivate, true)
+		wantAccepted("https://shop.example/"+strings.Repeat("a", MaxURL-len("https://shop.example/")), allowsPrivate, true)
+		wantAccepted("https://shop.example/"+strings.Repeat("a", MaxURL+1-len("https://shop.example/")), allowsPrivate, false)
+		wantAccepted("https://shop.example:/", allowsPrivate, true)
+		wantAccepted("https://shop.example:65535/", allowsPrivate, true)
 	}
 }
 
@@ -89,15 +89,15 @@ func TestAPartnersNotificationAddressIsChecked(t *testing.T) {
 	partner, _, err := NewPartner(draft, true)
 	wantField(t, "private, allowed", err, "")
 
-	another, unchanged, none, name := "http://10.0.0.2/", "http://10.0.0.1/", "", "other"
-	_, _, err = partner.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = another }, false)
+	anotherURL, storedURL, noURL, otherName := "http://10.0.0.2/", "http://10.0.0.1/", "", "other"
+	_, _, err = partner.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = anotherURL }, false)
 	wantField(t, "another private one", err, "notify_url")
-	_, _, err = partner.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = another }, true)
+	_, _, err = partner.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = anotherURL }, true)
 	wantField(t, "another private one, allowed", err, "")
 	for label, patch := range map[string]schema.Change[Partner]{
-		"what is stored": func(r *Partner, _ *schema.Faults) { r.NotifyURL = unchanged },
-		"none":           func(r *Partner, _ *schema.Faults) { r.NotifyURL = none },
-		"another field":  func(r *Partner, _ *schema.Faults) { r.Name = name },
+		"what is stored": func(r *Partner, _ *schema.Faults) { r.NotifyURL = storedURL },
+		"none":           func(r *Partner, _ *schema.Faults) { r.NotifyURL = noURL },
+		"another field":  func(r *Partner, _ *schema.Faults) { r.Name = otherName },
 	} {
 		_, _, err := partner.Patch(patch, false)
 		wantField(t, label, err, "")
@@ -113,15 +113,15 @@ func TestATerminalsNotificationAddressIsChecked(t *testing.T) {
 	terminal, _, err := NewTerminal(draft, true)
 	wantField(t, "private, allowed", err, "")
 
-	another, unchanged, none, name := params("http://10.0.0.2/"), params("http://10.0.0.1/"), []byte(`{}`), "other"
-	_, _, err = terminal.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = another }, false)
+	anotherURL, storedURL, noURL, otherName := params("http://10.0.0.2/"), params("http://10.0.0.1/"), []byte(`{}`), "other"
+	_, _, err = terminal.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = anotherURL }, false)
 	wantField(t, "another private one", err, "merchant_params.notify_url")
-	_, _, err = terminal.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = another }, true)
+	_, _, err = terminal.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = anotherURL }, true)
 	wantField(t, "another private one, allowed", err, "")
 	for label, patch := range map[string]schema.Change[Terminal]{
-		"what is stored": func(r *Terminal, _ *schema.Faults) { r.MerchantParams = unchanged },
-		"none":           func(r *Terminal, _ *schema.Faults) { r.MerchantParams = none },
-		"another field":  func(r *Terminal, _ *schema.Faults) { r.Name = name },
+		"what is stored": func(r *Terminal, _ *schema.Faults) { r.MerchantParams = storedURL },
+		"none":           func(r *Terminal, _ *schema.Faults) { r.MerchantParams = noURL },
+		"another field":  func(r *Terminal, _ *schema.Faults) { r.Name = otherName },
 	} {
 		_, _, err := terminal.Patch(patch, false)
 		wantField(t, label, err, "")
@@ -137,11 +137,11 @@ func TestStoredNotificationAddressRemainsValid(t *testing.T) {
 		if err := stored.Reparse(); err != nil || stored.Notification.NotifyURL != address {
 			t.Errorf("%s: %v", address, err)
 		}
-		off := false
-		_, _, err := stored.Patch(func(r *Terminal, _ *schema.Faults) { r.Active = off }, false)
+		isActive := false
+		_, _, err := stored.Patch(func(r *Terminal, _ *schema.Faults) { r.Active = isActive }, false)
 		wantField(t, address, err, "")
 		partner := &Partner{ID: testID(1), Number: 1, Name: "n", Login: "l", NotifyURL: address, Active: true}
-		_, _, err = partner.Patch(func(r *Partner, _ *schema.Faults) { r.Active = off }, false)
+		_, _, err = partner.Patch(func(r *Partner, _ *schema.Faults) { r.Active = isActive }, false)
 		wantField(t, address, err, "")
 	}
 }

@@ -90,21 +90,23 @@ var Organizations = schema.NewType[Organization]("organization",
 	schema.TextField(schema.Word(3, "status", []string{string(Provisioning), string(Active), string(Maintenance), string(Archived)}, schema.Required,
 		schema.DefaultTo(string(Active)), schema.Help("keys and sessions are accepted only while the organization is active; archived is final")),
 		func(o *Organization) *OrgStatus { return &o.Status }),
-	schema.Field(schema.Texts(4, "modules", schema.Flag("module"), schema.Settable, schema.NotNull, schema.Rule(knownModules),
+	schema.Field(schema.Texts(4, "modules", schema.Flag("module"), schema.Settable, schema.NotNull, schema.Rule(modulesRule),
 		schema.Help("participatory_finance, islamic_finance, or both")), func(o *Organization) *[]string { return &o.Modules }),
-	schema.Field(schema.Texts(5, "allowed_regions", schema.Flag("region"), schema.Settable, schema.NotNull, schema.AtMost(MaxRegions), schema.Rule(regionCodes),
+	schema.Field(schema.Texts(5, "allowed_regions", schema.Flag("region"), schema.Settable, schema.NotNull, schema.AtMost(MaxRegions), schema.Rule(regionsRule),
 		schema.Help("two-letter codes of the regions in which the organization works; an empty list means all")), func(o *Organization) *[]string { return &o.Regions }),
 	columns.Created(func(o *Organization) *ledger.Micros { return &o.Created }),
 ).WithEnvelope(func(o *Organization, envelope schema.Envelope) { o.ID, o.Created = envelope.ID, envelope.Created })
 
-func knownModules(value any) string {
+// modulesRule refuses a list with an unknown module.
+func modulesRule(value any) string {
 	if slices.ContainsFunc(value.([]string), func(module string) bool { return !slices.Contains(modules, module) }) {
 		return "names an unknown module"
 	}
 	return ""
 }
 
-func regionCodes(value any) string {
+// regionsRule refuses a list with a text that has not the form of a region's code.
+func regionsRule(value any) string {
 	if slices.ContainsFunc(value.([]string), func(region string) bool { return len(region) != 2 || !isUpper(region) }) {
 		return "must hold two-letter region codes in upper case"
 	}
@@ -139,6 +141,7 @@ func (o *Organization) Patch(change schema.Change[Organization]) (*Organization,
 	return &next, movedEvent(ledger.Organization, o.ID, action, State(o.Status), State(next.Status)), nil
 }
 
+// check sorts the lists of an organization and checks its fields. old is the organization before the change; nil: it is new.
 func (o *Organization) check(op string, old *Organization, f *schema.Faults) error {
 	o.Modules, o.Regions = sortedUnique(o.Modules), sortedUnique(o.Regions)
 	Organizations.Check(old, o, f)

@@ -11,17 +11,17 @@ import (
 	"mizan/ledger/schema"
 )
 
-// This file has what the columns of a terminal's parameters share. They have no numbers, because a terminal's parameters
-// are stored as one object.
+// This file has what the columns of a terminal's parameters share. Parameters are the members of provider_params and
+// merchant_params. Each of the two objects is stored as a whole, so these columns have no number (it is always 0).
 
-// parameter returns the options of a column of parameters.
-func parameter(help string, options ...schema.Option) []schema.Option {
+// parameterOptions returns the options of a column of parameters.
+func parameterOptions(help string, options ...schema.Option) []schema.Option {
 	return append([]schema.Option{schema.Transient, schema.Settable, schema.Help(help)}, options...)
 }
 
-// members returns the members of an object of parameters; ok is false if the text is no object.
-func members(text []byte) (m schema.Input, ok bool) {
-	if text = object(text); text == nil {
+// parseMembers returns the members of an object of parameters; ok is false if the text is no object.
+func parseMembers(text []byte) (m schema.Input, ok bool) {
+	if text = trimJSON(text); text == nil {
 		return nil, true
 	}
 	return m, json.Unmarshal(text, &m) == nil
@@ -35,9 +35,9 @@ func textMember(m schema.Input, name string) (text string) {
 	return text
 }
 
-// readParameters reads an object of parameters by its columns. Faults name fields as "provider_params.fee_bps".
+// readParameters reads an object of parameters by its columns. The faults name fields in the form "provider_params.fee_bps".
 func readParameters[P any](columns *schema.Type[P], name string, text []byte, f *schema.Faults) *P {
-	m, ok := members(text)
+	m, ok := parseMembers(text)
 	if !ok {
 		f.Add(name, "must be an object")
 	}
@@ -46,7 +46,7 @@ func readParameters[P any](columns *schema.Type[P], name string, text []byte, f 
 
 // amountParameter makes a column whose values are amounts. The field is nil if the parameters have no amount.
 func amountParameter[P any](name, help string, fieldOf func(*P) **money.Amount) *schema.Column {
-	return schema.Bound(schema.Amount(0, name, parameter(help, schema.OrZero)...),
+	return schema.Bound(schema.Amount(0, name, parameterOptions(help, schema.OrZero)...),
 		func(p *P) (a money.Amount) {
 			if amount := *fieldOf(p); amount != nil {
 				a = *amount
@@ -56,16 +56,16 @@ func amountParameter[P any](name, help string, fieldOf func(*P) **money.Amount) 
 		func(p *P, a money.Amount) { *fieldOf(p) = &a })
 }
 
-// listParameter makes a column whose values are lists of T, which are lists of texts in JSON.
+// listParameter makes a column whose values are lists of T. In JSON their entries are texts.
 func listParameter[P, T any](name, help string, kind *listKind[T], fieldOf func(*P) *[]T) *schema.Column {
-	return schema.Field(schema.NewCell[[]T](0, name, kind, parameter(help)), fieldOf)
+	return schema.Field(schema.NewCell[[]T](0, name, kind, parameterOptions(help)), fieldOf)
 }
 
 // listKind is the kind of columns whose values are of type []T. In JSON they are lists of at most MaxListed texts.
 type listKind[T any] struct {
 	schema.Kind
 	parse          func(text string) (T, bool)
-	refusal        string
+	refusal        string        // message for an entry that parse does not accept
 	acceptsNumbers bool          // an entry may also be an integer
 	dedupe         func([]T) []T // removes repeated entries; nil if they stay
 }
@@ -86,7 +86,7 @@ func (k *listKind[T]) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any,
 	}
 	values := make([]T, 0, len(entries))
 	for _, entry := range entries {
-		text, ok := k.text(entry)
+		text, ok := k.textOf(entry)
 		if !ok {
 			return nil, "must be a list of strings of at most " + strconv.Itoa(MaxText) + " characters"
 		}
@@ -102,8 +102,8 @@ func (k *listKind[T]) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any,
 	return values, ""
 }
 
-// text returns an entry as a text.
-func (k *listKind[T]) text(entry json.RawMessage) (text string, ok bool) {
+// textOf returns a list's entry as a text; ok is false if the entry has another type or is too long.
+func (k *listKind[T]) textOf(entry json.RawMessage) (text string, ok bool) {
 	if entry = bytes.TrimSpace(entry); k.acceptsNumbers {
 		if _, err := strconv.ParseInt(string(entry), 10, 64); err == nil {
 			return string(entry), true
@@ -118,12 +118,12 @@ func (*listKind[T]) Check(*schema.Column, any) string { return "" }
 // Empty implements schema.Kind.
 func (*listKind[T]) Empty(value any) bool { return len(value.([]T)) == 0 }
 
-// parseMethod checks only the form of a money_storage type. Which types exist is defined by transactions.
+// parseMethod checks only the form of a money_storage type. actors/directory checks that the type exists.
 func parseMethod(method string) (string, bool) {
 	return method, method != "" && !strings.ContainsFunc(method, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' })
 }
 
-// parseChat accepts any text that is not empty, because stored chats are read without further checks.
+// parseChat accepts any text that is not empty, because it also reads stored chats. Terminal.checkChats checks new ones.
 func parseChat(id string) (string, bool) { return id, id != "" }
 
 func parseEmail(address string) (string, bool) {
@@ -165,24 +165,24 @@ func networkRule(value any) string {
 
 // statusSelection says of which statuses the merchant is notified.
 type statusSelection struct {
-	list []string
-	all  bool
+	statuses    []string
+	includesAll bool
 }
 
-// statusesKind is the kind of a selection of statuses: a list, or "all". The words of the list are checked where
-// terminals are changed, because transactions define them.
+// statusesKind is the kind of a selection of statuses: a list, or "all". actors/directory checks that
+// the listed statuses exist, because this package does not know the statuses of transactions.
 type statusesKind struct{ schema.Kind }
 
 // Parse implements schema.Kind. An empty list selects no status.
 func (statusesKind) Parse(c *schema.Column, raw []byte, reader schema.Reader) (any, string) {
 	if string(raw) == `"`+allStatuses+`"` {
-		return statusSelection{all: true}, ""
+		return statusSelection{includesAll: true}, ""
 	}
 	value, problem := statusList.Parse(c, raw, reader)
 	if problem != "" {
 		return nil, StatusesRule
 	}
-	return statusSelection{list: value.([]string)}, ""
+	return statusSelection{statuses: value.([]string)}, ""
 }
 
 var statusList = &listKind[string]{Kind: schema.KindTexts, parse: func(word string) (string, bool) { return word, true }}

@@ -16,8 +16,8 @@ import (
 // Bounds of a partner's fields.
 const (
 	MaxPass      = 256 // bytes
-	MaxSources   = 100
-	MaxOverdraft = 200
+	MaxSources   = 100 // entries of Sources
+	MaxOverdraft = 200 // entries of Overdraft
 )
 
 // Partner is a merchant: the owner of transactions, balances, terminals and keys.
@@ -27,7 +27,7 @@ type Partner struct {
 	Number    int64 // the protocol's id, from one sequence of the platform
 	Name      string
 	Login     string
-	PassHash  string // PHC string; empty: the partner can't log in
+	PassHash  string // PHC string (hash, salt and parameters); empty: the partner can't log in
 	Email     string
 	Lang      string // language of status descriptions; empty: English
 	NotifyURL string // used if a terminal has none
@@ -117,7 +117,7 @@ func (p *Partner) String() string { return "partner " + strconv.FormatInt(p.Numb
 // LogValue implements slog.LogValuer.
 func (p *Partner) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
-// CheckPass refuses a password that is empty or would take long to hash.
+// CheckPass refuses a password that is empty, or so long that hashing it would be slow.
 func CheckPass(pass []byte) error {
 	const op = "directory.CreatePartner"
 	if len(pass) == 0 {
@@ -130,25 +130,25 @@ func CheckPass(pass []byte) error {
 }
 
 // NewPartner decides the creation of a partner, whose fields the caller has set; PassHash is the hash of a password that
-// CheckPass accepted. The claim on the login decides whether the login is free. privateHooks tells whether NotifyURL may
-// name an address that is not on the internet. The error is Join's.
-func NewPartner(draft Partner, privateHooks bool) (*Partner, ledger.Event, error) {
+// CheckPass accepted. The claim (a unique key) on the login decides later whether the login is free. allowsPrivateURL
+// tells whether NotifyURL may name an address that is not on the internet. The error is Join's.
+func NewPartner(draft Partner, allowsPrivateURL bool) (*Partner, ledger.Event, error) {
 	p := &draft
-	if err := p.check("directory.CreatePartner", nil, privateHooks, new(schema.Faults)); err != nil {
+	if err := p.check("directory.CreatePartner", nil, allowsPrivateURL, new(schema.Faults)); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	return p, createdEvent(ledger.Partner, p.ID, stateOf(p.Active)), nil
 }
 
-// Patch decides a change. Number and login never change. privateHooks is as in NewPartner; a stored address may stay.
-// The error is Join's.
-func (p *Partner) Patch(change schema.Change[Partner], privateHooks bool) (*Partner, ledger.Event, error) {
+// Patch decides a change. Number and login never change. allowsPrivateURL is as in NewPartner, but a stored address may
+// stay. The error is Join's.
+func (p *Partner) Patch(change schema.Change[Partner], allowsPrivateURL bool) (*Partner, ledger.Event, error) {
 	next, faults := *p, new(schema.Faults)
 	change(&next, faults)
 	if next.PassHash != p.PassHash {
 		next.Epoch++
 	}
-	if err := next.check("directory.PatchPartner", p, privateHooks, faults); err != nil {
+	if err := next.check("directory.PatchPartner", p, allowsPrivateURL, faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	if Partners.Equal(&next, p) {
@@ -158,25 +158,25 @@ func (p *Partner) Patch(change schema.Change[Partner], privateHooks bool) (*Part
 }
 
 // check completes and checks a partner's fields. old is the partner before the change; nil: it is new.
-func (p *Partner) check(op string, old *Partner, privateHooks bool, f *schema.Faults) error {
+func (p *Partner) check(op string, old *Partner, allowsPrivateURL bool, f *schema.Faults) error {
 	p.Overdraft = slices.Clone(p.Overdraft)
 	for i := range p.Overdraft {
 		p.Overdraft[i].Asset = columns.ResolveNetwork(p.Overdraft[i].Asset)
 	}
 	Partners.Check(old, p, f)
-	if isNew := old == nil || p.NotifyURL != old.NotifyURL; isNew && !f.Has(keyNotifyURL) {
-		f.AddProblem(keyNotifyURL, problemOf(checkNotifyURL(op, keyNotifyURL, p.NotifyURL, privateHooks)))
+	if isNewURL := old == nil || p.NotifyURL != old.NotifyURL; isNewURL && !f.Has(keyNotifyURL) {
+		f.AddProblem(keyNotifyURL, problemOf(checkNotifyURL(op, keyNotifyURL, p.NotifyURL, allowsPrivateURL)))
 	}
 	return FaultsAsRefusals(op, f)
 }
 
-// crossCheckPartner requires that each asset appears once among the overdrafts.
+// crossCheckPartner requires that each asset appears at most once among the overdrafts.
 func crossCheckPartner(_, p *Partner, f *schema.Faults) {
 	seen := make(map[money.Asset]bool, len(p.Overdraft))
-	for i, limit := range p.Overdraft {
-		if seen[limit.Asset] && limit.Asset.Currency != "" {
+	for i, overdraft := range p.Overdraft {
+		if seen[overdraft.Asset] && overdraft.Asset.Currency != "" {
 			f.Add("overdraft_limit."+strconv.Itoa(i), "repeats a currency, network and env")
 		}
-		seen[limit.Asset] = true
+		seen[overdraft.Asset] = true
 	}
 }

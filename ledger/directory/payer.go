@@ -9,7 +9,7 @@ import (
 
 // Payer is the known data of a payer or payee, in normalised form. Empty fields are unknown.
 type Payer struct {
-	BIN     []byte     // the first eight digits of the card number: they are part of the card and are wiped with it
+	BIN     []byte     // the first eight digits of the card number; bytes, so that they can be wiped together with it
 	Card    string     // keyed fingerprint of the card number
 	Email   string     // lower case
 	Phone   string     // digits only
@@ -18,7 +18,7 @@ type Payer struct {
 }
 
 // Subject returns the payer's value in a limit's scope; false if it is unknown. E-mail and
-// address are hashed, because the keys of counters are kept forever.
+// address are hashed, because the result becomes a part of counters' keys, which are kept forever.
 func (p *Payer) Subject(s Scope) (string, bool) {
 	switch s {
 	case ScopePartner:
@@ -39,8 +39,8 @@ func hashText(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// These functions bring payers' data, the blocklist and the limits to one form, because
-// otherwise equal values would not compare as equal.
+// The functions below bring payers' data, the blocklist and the limits to one form, so that equal
+// values compare as equal.
 
 // NormalEmail returns an e-mail address in lower case, without white space around it.
 func NormalEmail(text string) string { return strings.ToLower(strings.TrimSpace(text)) }

@@ -15,9 +15,8 @@ var PlatformOrg = ledger.ID{}
 // PlatformID is the id of the one Platform record.
 var PlatformID = ledger.ID{6: 0x80, 8: 0x80, 15: 1} // a UUID of version 8: chosen, not random
 
-// Bounds of the numbers of accepted administration tokens, and of retired ones whose hashes are
-// stored. If there are more retired tokens, the oldest are forgotten, because otherwise 32 bytes for
-// each would be stored forever.
+// How many administration tokens are accepted at once, and of how many retired tokens the hashes are
+// stored. The oldest retired tokens are forgotten, so that the record does not grow without bound.
 const (
 	MaxAdminTokens   = 64
 	MaxRetiredTokens = 1024
@@ -46,9 +45,9 @@ var Platforms = schema.NewType[Platform]("platform",
 ).Invariant(func(p *Platform) string { return partnerNumberProblem(p.NextPartner) }).WithEnvelope(func(*Platform, schema.Envelope) {})
 
 var sandboxOrgs = schema.NewType[SandboxOrg]("demo",
-	schema.Field(schema.ID(1, "org", schema.NotShown, schema.Needed), func(d *SandboxOrg) *ledger.ID { return &d.Org }),
-	schema.Field(schema.Derived(2, "partner", schema.NotShown, schema.Needed), func(d *SandboxOrg) *int64 { return &d.Partner }),
-).Invariant(func(d *SandboxOrg) string { return partnerNumberProblem(d.Partner) })
+	schema.Field(schema.ID(1, "org", schema.NotShown, schema.Needed), func(s *SandboxOrg) *ledger.ID { return &s.Org }),
+	schema.Field(schema.Derived(2, "partner", schema.NotShown, schema.Needed), func(s *SandboxOrg) *int64 { return &s.Partner }),
+).Invariant(func(s *SandboxOrg) string { return partnerNumberProblem(s.Partner) })
 
 // NewPlatform returns the platform before its first change.
 func NewPlatform() *Platform { return &Platform{NextPartner: 1} }
@@ -63,8 +62,8 @@ func (p *Platform) ReservePartnerNumber() (next *Platform, number int64) {
 	return next, p.NextPartner
 }
 
-// AcceptAdminToken accepts a further administration token. A token that is already accepted changes
-// nothing, a retired one is a Conflict. The error is a *ledger.Refusal.
+// AcceptAdminToken accepts a further administration token. If it is already accepted, nothing
+// changes. The error is a *ledger.Refusal: Conflict if the token is retired, or one too many.
 func (p *Platform) AcceptAdminToken(hash [32]byte) (*Platform, error) {
 	if slices.Contains(p.AdminTokens, hash) {
 		return p, nil
@@ -80,7 +79,7 @@ func (p *Platform) AcceptAdminToken(hash [32]byte) (*Platform, error) {
 	return next, nil
 }
 
-// RotateAdminToken replaces an administration token by another and retires it. The error is a
+// RotateAdminToken retires an administration token and accepts successor in its place. The error is a
 // *ledger.Refusal: Unauthorized if the old token is not accepted.
 func (p *Platform) RotateAdminToken(hash, successor [32]byte) (*Platform, error) {
 	index := slices.Index(p.AdminTokens, hash)
@@ -93,7 +92,7 @@ func (p *Platform) RotateAdminToken(hash, successor [32]byte) (*Platform, error)
 	return next, nil
 }
 
-// RotateAllAdminTokens retires all administration tokens and accepts only the new one.
+// RotateAllAdminTokens retires all administration tokens and accepts only successor.
 func (p *Platform) RotateAllAdminTokens(successor [32]byte) *Platform {
 	next := p.clone()
 	next.AdminTokens = [][32]byte{successor}
@@ -106,9 +105,9 @@ func (p *Platform) retire(hashes ...[32]byte) {
 	p.Retired = slices.Delete(p.Retired, 0, max(0, len(p.Retired)-MaxRetiredTokens))
 }
 
-// ChangeEvent returns the event that explains the platform's change, its first or a later one.
-func (p *Platform) ChangeEvent(first bool) ledger.Event {
-	if first {
+// ChangeEvent returns the event that explains a change of the platform. isFirst: the record did not exist before.
+func (p *Platform) ChangeEvent(isFirst bool) ledger.Event {
+	if isFirst {
 		return createdEvent(ledger.Platform, PlatformID, StateOpen)
 	}
 	return movedEvent(ledger.Platform, PlatformID, Update, StateOpen, StateOpen)
@@ -127,8 +126,8 @@ func (p *Platform) clone() *Platform {
 	return &next
 }
 
-// CachedReplyID returns the id of the record with the cached reply to the request that claimed the
-// key. key is the claim's scope and text.
+// CachedReplyID returns the id of the record with the cached reply: the stored response to a request
+// with an idempotency key. key is the text of the request's claim on that key, with its scope.
 func CachedReplyID(key string) ledger.ID { return ledger.DerivedID(PlatformOrg, "answer|"+key) }
 
 // NewAnswer decides to store the response to a write of the administration. The record never changes.

@@ -20,8 +20,8 @@ const Simulator = "simulator"
 type Provider struct {
 	Name string
 
-	// Parameters are the columns of the adapter's own keys; nil: it has none. What is read from a terminal is in
-	// Terminal.Parameters. The parameters of a provider with secret columns are sealed as a whole.
+	// Parameters are the columns of the adapter's own keys; nil: it has none. The values that a terminal has for them are in
+	// Terminal.Parameters. The parameters of a provider with secret columns are sealed (encrypted) as a whole.
 	Parameters schema.AnyType
 
 	// Names of columns of Parameters. A name is empty if the provider has no such column.
@@ -30,13 +30,13 @@ type Provider struct {
 	SigningSecret string // secret with which the server signs its notifications
 }
 
-// registered has the providers of this program by their names.
-var registered = make(map[string]*Provider)
+// registeredProviders has the providers of this program by their names.
+var registeredProviders = make(map[string]*Provider)
 
-// RegisterProvider makes a provider known to terminals; its adapter calls it when the program starts. It panics if
-// the declaration contradicts itself or another one.
+// RegisterProvider makes a provider known to terminals. Each adapter registers its provider when the program starts.
+// RegisterProvider panics if the declaration contradicts itself or another one.
 func RegisterProvider(p Provider) {
-	assert.That(p.Name != "" && registered[p.Name] == nil, "directory: provider %q is registered twice", p.Name)
+	assert.That(p.Name != "" && registeredProviders[p.Name] == nil, "directory: provider %q is registered twice", p.Name)
 	for _, c := range p.columns() {
 		assert.That(SettingsColumns.ByName(c.Name) == nil, "directory: %s of provider %s is a setting of every terminal", c.Name, p.Name)
 		assert.That(c.Secret == SecretParam(c.Name), "directory: the name of %s of provider %s does not tell whether it is secret", c.Name, p.Name)
@@ -44,12 +44,12 @@ func RegisterProvider(p Provider) {
 	for _, name := range []string{p.Address, p.Credential, p.SigningSecret} {
 		assert.That(name == "" || p.column(name) != nil, "directory: provider %s has no parameter %s", p.Name, name)
 	}
-	registered[p.Name] = &p
+	registeredProviders[p.Name] = &p
 }
 
 // Providers returns the registered providers, sorted by their names.
 func Providers() []*Provider {
-	return slices.SortedFunc(maps.Values(registered), func(a, b *Provider) int { return strings.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(maps.Values(registeredProviders), func(a, b *Provider) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // columns returns the columns of the provider's own parameters.
@@ -92,7 +92,7 @@ func (s Server) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("server")) }
 func (s Server) LogValue() slog.Value { return slog.StringValue("server") }
 
 // provider returns the declaration of the terminal's provider; nil: it is not registered, or the terminal has none.
-func (t *Terminal) provider() *Provider { return registered[t.Provider] }
+func (t *Terminal) provider() *Provider { return registeredProviders[t.Provider] }
 
 // IsRemote tells whether the terminal's parameters name the server that its provider calls.
 func (t *Terminal) IsRemote() bool {
@@ -101,14 +101,14 @@ func (t *Terminal) IsRemote() bool {
 }
 
 // readProvider fills Parameters and Server from ProviderParams, and adds the faults that it finds to f. It reads
-// parameters with faults as far as possible, because stored ones may have been valid once (invariant 5).
+// parameters with faults as far as possible, because stored ones may have been valid once (doc.go, invariant 5).
 func (t *Terminal) readProvider(f *schema.Faults) {
 	t.Parameters, t.Server = nil, Server{}
 	p := t.provider()
 	if len(p.columns()) == 0 {
 		return
 	}
-	params, ok := members(t.ProviderParams)
+	params, ok := parseMembers(t.ProviderParams)
 	if !ok {
 		f.Add(providerParams, "must be an object")
 	}
@@ -119,28 +119,28 @@ func (t *Terminal) readProvider(f *schema.Faults) {
 	}
 }
 
-// checkProvider refuses parameters in a request that the provider's columns refuse. The error is Join's.
+// checkProvider refuses the parameters in a request if the provider's columns refuse them. The error is Join's.
 func (t *Terminal) checkProvider(op string) error {
 	faults := new(schema.Faults)
 	t.readProvider(faults)
 	return FaultsAsRefusals(op, faults)
 }
 
-// checkCredential refuses a mask for the credential if the address names another server than the stored one. Otherwise a
-// user who may write parameters but not read secrets could have the credential sent to a foreign server. A different
-// path is on the same server.
+// checkCredential refuses a mask for the credential if the request's address names another server than the stored address
+// of t. Otherwise a user who may write parameters but not read secrets could have the stored credential sent to a foreign
+// server. Addresses that differ only in their paths name the same server.
 func (t *Terminal) checkCredential(op string, request []byte) error {
 	p := t.provider()
 	if p == nil || p.Credential == "" {
 		return nil
 	}
-	m, _ := members(request)
-	changesServer := originOf(textMember(m, p.Address)) != originOf(t.Server.Address)
-	return check(!changesServer || !isMask(m[p.Credential]), op, providerParams+"."+p.Credential,
+	params, _ := parseMembers(request)
+	changesServer := originOf(textMember(params, p.Address)) != originOf(t.Server.Address)
+	return check(!changesServer || !isMask(params[p.Credential]), op, providerParams+"."+p.Credential,
 		"must be sent again, as %s names another server than the stored key is for", p.Address)
 }
 
-// CheckTLS refuses an address without TLS, which only a sandbox may use.
+// CheckTLS refuses a server's address without TLS. Only a sandbox may use such an address.
 func (t *Terminal) CheckTLS(op string) error {
 	if !strings.HasPrefix(t.Server.Address, "http:") {
 		return nil
@@ -149,7 +149,7 @@ func (t *Terminal) CheckTLS(op string) error {
 }
 
 // originOf returns the server of an address: scheme, host and port (RFC 6454, section 4). It is
-// empty for a text that is not an address, and then differs from every stored one.
+// empty for a text that is not an address, so it differs from the result for any stored address.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

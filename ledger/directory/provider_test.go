@@ -68,7 +68,7 @@ func TestAProviderReadsItsOwnParameters(t *testing.T) {
 	}
 }
 
-// Stored parameters never prevent the store from opening: what is invalid in them is left out.
+// Stored parameters never prevent the store from opening: values that cannot be read are left out.
 func TestStoredParametersAreReadAsFarAsPossible(t *testing.T) {
 	terminal := remoteTerminal(`{"server":7,"retries":9,"api_key":"k","webhook_secret":"•••"}`)
 	if err := terminal.Reparse(); err != nil {
@@ -84,7 +84,7 @@ func TestStoredParametersAreReadAsFarAsPossible(t *testing.T) {
 }
 
 // A change that names another server must contain the credential again. Otherwise a user who cannot read the
-// stored one could have it sent to a server of his own.
+// stored credential could have it sent to a server of his own.
 func TestACredentialIsNotSentToAnotherServer(t *testing.T) {
 	old, _, err := NewTerminal(remoteTerminal(`{"server":"https://a.example/x","api_key":"k"}`), false)
 	if err != nil {
@@ -102,7 +102,7 @@ func TestACredentialIsNotSentToAnotherServer(t *testing.T) {
 	}
 }
 
-func TestAnAddressWithoutTLSIsRecognized(t *testing.T) {
+func TestAnAddressWithoutTLSIsRefused(t *testing.T) {
 	for address, field := range map[string]string{"https://127.0.0.1": "", "http://127.0.0.1": "provider_params.server", "": ""} {
 		terminal := remoteTerminal(`{"server":"` + address + `"}`)
 		if err := terminal.Reparse(); err != nil {
@@ -126,25 +126,25 @@ func TestServerIsRedactedWhenPrinted(t *testing.T) {
 }
 
 func TestADeclarationThatContradictsItselfPanics(t *testing.T) {
-	openToken := schema.Field(schema.Text(0, "api_token", schema.Transient, schema.Settable, schema.Help("shown, against its name")), func(p *remoteParams) *string { return &p.Server })
+	shownToken := schema.Field(schema.Text(0, "api_token", schema.Transient, schema.Settable, schema.Help("shown, against its name")), func(p *remoteParams) *string { return &p.Server })
 	secretPhrase := schema.Field(schema.Text(0, "phrase", schema.Transient, schema.Secret, schema.Help("secret, against its name")), func(p *remoteParams) *string { return &p.Server })
 	priority := schema.Field(schema.Text(0, "priority", schema.Transient, schema.Settable, schema.Help("a setting")), func(p *remoteParams) *string { return &p.Server })
 	for name, p := range map[string]Provider{
-		"no name":                  {},
-		"registered before":        {Name: remoteProvider},
-		"a setting":                {Name: "a", Parameters: remoteColumns(priority)},
-		"a secret that is shown":   {Name: "b", Parameters: remoteColumns(openToken)},
-		"a name that is no secret": {Name: "c", Parameters: remoteColumns(secretPhrase)},
-		"no such address":          {Name: "d", Parameters: remoteColumns(), Address: "address"},
-		"no such credential":       {Name: "e", Parameters: remoteColumns(), Credential: "key"},
-		"no such signing secret":   {Name: "f", SigningSecret: "webhook_secret"},
+		"no name":                              {},
+		"registered before":                    {Name: remoteProvider},
+		"a setting of every terminal":          {Name: "a", Parameters: remoteColumns(priority)},
+		"a secret that is shown":               {Name: "b", Parameters: remoteColumns(shownToken)},
+		"a secret that is not named so":        {Name: "c", Parameters: remoteColumns(secretPhrase)},
+		"unknown column of the address":        {Name: "d", Parameters: remoteColumns(), Address: "address"},
+		"unknown column of the credential":     {Name: "e", Parameters: remoteColumns(), Credential: "key"},
+		"unknown column of the signing secret": {Name: "f", SigningSecret: "webhook_secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if recover() == nil {
 					t.Error("it was registered")
 				}
-				if name != "registered before" && registered[p.Name] != nil {
+				if name != "registered before" && registeredProviders[p.Name] != nil {
 					t.Error("it is known")
 				}
 			}()

@@ -30,8 +30,8 @@ type Rate struct {
 // LogValue implements slog.LogValuer.
 func (r *Rate) LogValue() slog.Value { return slog.StringValue(r.ID.String()) }
 
-// RateID returns the id of the pair's record. The id follows from organization and pair, so a
-// pair has only one record without needing a claim.
+// RateID returns the id of the pair's record. Equal arguments give the same id, so an organization has
+// only one record of a pair, and needs no claim (a unique key) on it.
 func RateID(org ledger.ID, from, to money.Currency) ledger.ID {
 	return ledger.DerivedID(org, "rate|"+string(from)+"|"+string(to))
 }
@@ -47,10 +47,10 @@ var Rates = schema.NewType[Rate]("rate",
 	columns.Updated(func(r *Rate) *ledger.Micros { return &r.Updated }),
 ).CrossCheck(crossCheckRate).
 	Invariant(func(r *Rate) string {
-		_, from := money.Accepted(string(r.From))
-		_, to := money.Accepted(string(r.To))
+		_, isFromAccepted := money.Accepted(string(r.From))
+		_, isToAccepted := money.Accepted(string(r.To))
 		switch {
-		case !from || !to:
+		case !isFromAccepted || !isToAccepted:
 			return "is between currencies that are not accepted"
 		case r.ID != RateID(r.Org, r.From, r.To):
 			return "lies in another pair's place"
@@ -82,8 +82,8 @@ func NewRate(org ledger.ID, draft Rate) (*Rate, ledger.Event, error) {
 	return r, createdEvent(ledger.Rate, r.ID, r.state()), nil
 }
 
-// Revalue decides a new value of the pair's rate. The current value changes nothing. The error
-// is Join's.
+// Revalue decides a new value of the pair's rate. If it is the current value, nothing
+// changes. The error is Join's.
 func (r *Rate) Revalue(value money.Rate) (*Rate, ledger.Event, error) {
 	next := *r
 	next.Value = value
@@ -104,8 +104,8 @@ func (r *Rate) check() error {
 
 func (r *Rate) state() State { return State(r.Value.String()) }
 
-// legalRate is Legal for rates. Their states are values, too many for a table: a rate begins
-// with any value and may change to any other.
+// legalRate does for rates what Legal does for other records. A rate's states are its values, too many for
+// a table: it begins with any value and may change to any other.
 func legalRate(event, from, to string) bool {
 	switch Action(event) {
 	case Create:
@@ -116,7 +116,7 @@ func legalRate(event, from, to string) bool {
 	return false
 }
 
-// isRate tells whether the text is a value in its stored form.
+// isRate tells whether the text is a rate's value in its stored form.
 func isRate(text string) bool {
 	value, err := money.ParseRate(text)
 	return err == nil && value.String() == text

@@ -18,31 +18,31 @@ func parseRate(t *testing.T, text string) money.Rate {
 	return value
 }
 
-func TestRateFields(t *testing.T) {
+func TestFieldsOfARateAreChecked(t *testing.T) {
 	one := parseRate(t, "1")
 	for name, c := range map[string]struct {
 		draft Rate
 		field string
 	}{
-		"fiat":                         {Rate{From: "USD", To: "RUB", Value: one}, ""},
-		"to a ticker":                  {Rate{From: "RUB", To: "USDT", Value: one}, ""},
+		"between fiat currencies":      {Rate{From: "USD", To: "RUB", Value: one}, ""},
+		"from fiat to crypto":          {Rate{From: "RUB", To: "USDT", Value: one}, ""},
 		"no from":                      {Rate{From: "", To: "RUB", Value: one}, "from"},
 		"no to":                        {Rate{From: "USD", To: "", Value: one}, "to"},
 		"unknown from":                 {Rate{From: "JPY", To: "RUB", Value: one}, "from"},
 		"unknown to":                   {Rate{From: "USD", To: "usd", Value: one}, "to"},
 		"a currency of contracts only": {Rate{From: "AED", To: "USD", Value: one}, "from"},
-		"the same twice":               {Rate{From: "USD", To: "USD", Value: one}, "to"},
+		"the same currency twice":      {Rate{From: "USD", To: "USD", Value: one}, "to"},
 		"without a value":              {Rate{From: "USD", To: "RUB", Value: money.Rate{}}, "rate"},
 		"largest value":                {Rate{From: "USD", To: "RUB", Value: parseRate(t, "99999999999999999999999999999999999999")}, ""},
 		"smallest value":               {Rate{From: "USD", To: "RUB", Value: parseRate(t, "0.0000000000000000000000000000000000001")}, ""},
-		"nothing is there":             {Rate{}, "from"},
+		"no field at all":              {Rate{}, "from"},
 	} {
 		_, _, err := NewRate(testID(1), c.draft)
 		wantField(t, name, err, c.field)
 	}
 }
 
-func TestTheRequestForARate(t *testing.T) {
+func TestFieldsInTheRequestForARateAreChecked(t *testing.T) {
 	for body, field := range map[string]string{
 		`{"from":"USD","to":"RUB","rate":"92.5"}`: "",
 		`{"from":"USD","to":"RUB","rate":"0"}`:    "rate",

@@ -25,42 +25,42 @@ func wantRefusal(t *testing.T, err error) *ledger.Refusal {
 }
 
 // wantField checks that the error is about the field. If field is empty, there must be no error.
-func wantField(t *testing.T, what string, err error, field string) {
+func wantField(t *testing.T, label string, err error, field string) {
 	t.Helper()
 	if field == "" {
 		if err != nil {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v", label, err)
 		}
 		return
 	}
 	if err == nil {
-		t.Errorf("%s: taken, want a refusal of %s", what, field)
+		t.Errorf("%s: taken, want a refusal of %s", label, field)
 		return
 	}
 	if r := wantRefusal(t, err); r.Code != ledger.Invalid || r.Field != field {
-		t.Errorf("%s: refused %s for %q, want %s", what, r.Field, r.Code, field)
+		t.Errorf("%s: refused %s for %q, want %s", label, r.Field, r.Code, field)
 	}
 }
 
-func TestOrganizationFields(t *testing.T) {
+func TestFieldsOfAnOrganizationAreChecked(t *testing.T) {
 	for name, c := range map[string]struct {
 		draft Organization
 		field string
 	}{
-		"defaults":        {Organization{Name: "A", Type: Merchant, Status: Active}, ""},
-		"full":            {Organization{Name: "A", Type: Bank, Status: Maintenance, Modules: []string{IslamicFinance}, Regions: []string{"AE", "MY"}}, ""},
-		"no name":         {Organization{Type: Merchant, Status: Active}, "name"},
-		"blank name":      {Organization{Name: " \t", Type: Merchant, Status: Active}, "name"},
-		"longest name":    {Organization{Name: strings.Repeat("é", MaxText), Type: Merchant, Status: Active}, ""},
-		"too long a name": {Organization{Name: strings.Repeat("é", MaxText+1), Type: Merchant, Status: Active}, "name"},
-		"control in name": {Organization{Name: "a\x00b", Type: Merchant, Status: Active}, "name"},
-		"bytes in name":   {Organization{Name: "a\xffb", Type: Merchant, Status: Active}, "name"},
-		"type":            {Organization{Name: "A", Type: "Bank", Status: Active}, "type"},
-		"status":          {Organization{Name: "A", Status: "closed", Type: Merchant}, "status"},
-		"module":          {Organization{Name: "A", Modules: []string{"lending"}, Type: Merchant, Status: Active}, "modules"},
-		"region":          {Organization{Name: "A", Regions: []string{"ae"}, Type: Merchant, Status: Active}, "allowed_regions"},
-		"regions":         {Organization{Name: "A", Regions: manyRegions(MaxRegions), Type: Merchant, Status: Active}, ""},
-		"many regions":    {Organization{Name: "A", Regions: manyRegions(MaxRegions + 1), Type: Merchant, Status: Active}, "allowed_regions"},
+		"defaults":                   {Organization{Name: "A", Type: Merchant, Status: Active}, ""},
+		"all fields":                 {Organization{Name: "A", Type: Bank, Status: Maintenance, Modules: []string{IslamicFinance}, Regions: []string{"AE", "MY"}}, ""},
+		"no name":                    {Organization{Type: Merchant, Status: Active}, "name"},
+		"blank name":                 {Organization{Name: " \t", Type: Merchant, Status: Active}, "name"},
+		"longest name":               {Organization{Name: strings.Repeat("é", MaxText), Type: Merchant, Status: Active}, ""},
+		"too long a name":            {Organization{Name: strings.Repeat("é", MaxText+1), Type: Merchant, Status: Active}, "name"},
+		"control character in name":  {Organization{Name: "a\x00b", Type: Merchant, Status: Active}, "name"},
+		"name not in UTF-8":          {Organization{Name: "a\xffb", Type: Merchant, Status: Active}, "name"},
+		"unknown type":               {Organization{Name: "A", Type: "Bank", Status: Active}, "type"},
+		"unknown status":             {Organization{Name: "A", Status: "closed", Type: Merchant}, "status"},
+		"unknown module":             {Organization{Name: "A", Modules: []string{"lending"}, Type: Merchant, Status: Active}, "modules"},
+		"region in lower case":       {Organization{Name: "A", Regions: []string{"ae"}, Type: Merchant, Status: Active}, "allowed_regions"},
+		"as many regions as allowed": {Organization{Name: "A", Regions: manyRegions(MaxRegions), Type: Merchant, Status: Active}, ""},
+		"too many regions":           {Organization{Name: "A", Regions: manyRegions(MaxRegions + 1), Type: Merchant, Status: Active}, "allowed_regions"},
 	} {
 		_, _, err := NewOrganization(c.draft)
 		wantField(t, name, err, c.field)
@@ -74,7 +74,7 @@ func manyRegions(n int) (regions []string) {
 	return regions
 }
 
-func TestOrganizationDefaultsAndLists(t *testing.T) {
+func TestModulesAndRegionsOfAnOrganization(t *testing.T) {
 	o, event, err := NewOrganization(Organization{
 		ID: testID(1), Name: "A", Type: Merchant, Status: Active,
 		Modules: []string{ParticipatoryFinance, IslamicFinance, ParticipatoryFinance}, Regions: []string{"MY", "AE"},
@@ -96,7 +96,7 @@ func TestOrganizationDefaultsAndLists(t *testing.T) {
 	}
 }
 
-func TestTheRequestForAnOrganization(t *testing.T) {
+func TestFieldsInTheRequestForAnOrganizationAreChecked(t *testing.T) {
 	newOrganization := func(draft Organization) (*Organization, error) {
 		o, _, err := NewOrganization(draft)
 		return o, err
@@ -130,7 +130,7 @@ func TestTheRequestForAnOrganization(t *testing.T) {
 	}
 }
 
-func TestTheRequestForAKey(t *testing.T) {
+func TestFieldsInTheRequestForAKeyAreChecked(t *testing.T) {
 	const now = ledger.Micros(1_000_000)
 	for body, c := range map[string]struct {
 		field   string
@@ -160,44 +160,44 @@ func TestTheRequestForAKey(t *testing.T) {
 	}
 }
 
-func TestPartnerFields(t *testing.T) {
+func TestFieldsOfAPartnerAreChecked(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	for name, c := range map[string]struct {
 		change func(*Partner)
 		field  string
 	}{
-		"plain":                  {func(*Partner) {}, ""},
-		"no login":               {func(d *Partner) { d.Login = "" }, "login"},
-		"login with space":       {func(d *Partner) { d.Login = "a b" }, "login"},
-		"long login":             {func(d *Partner) { d.Login = strings.Repeat("x", MaxText+1) }, "login"},
-		"no name":                {func(d *Partner) { d.Name = "" }, "name"},
-		"email":                  {func(d *Partner) { d.Email = "shop@example.com" }, ""},
-		"email with name":        {func(d *Partner) { d.Email = "Shop <shop@example.com>" }, "email"},
-		"email without at":       {func(d *Partner) { d.Email = "shop.example.com" }, "email"},
-		"lang":                   {func(d *Partner) { d.Lang = "ur" }, ""},
-		"three letters":          {func(d *Partner) { d.Lang = "kaz" }, "lang"},
-		"lang and region":        {func(d *Partner) { d.Lang = "es-419" }, "lang"},
-		"upper case lang":        {func(d *Partner) { d.Lang = "EN" }, "lang"},
-		"lang by its name":       {func(d *Partner) { d.Lang = "russian" }, "lang"},
-		"language without texts": {func(d *Partner) { d.Lang = "zh" }, "lang"},
-		"url":                    {func(d *Partner) { d.NotifyURL = "https://example.com/hook?a=b" }, ""},
-		"ftp url":                {func(d *Partner) { d.NotifyURL = "ftp://example.com/" }, "notify_url"},
-		"url with user":          {func(d *Partner) { d.NotifyURL = "https://u:p@example.com/" }, "notify_url"},
-		"url without host":       {func(d *Partner) { d.NotifyURL = "https:///x" }, "notify_url"},
-		"secret":                 {func(d *Partner) { d.Secret = strings.Repeat("s", MaxSecret+1) }, "secret"},
-		"sources":                {func(d *Partner) { d.Sources = make([]netip.Prefix, MaxSources) }, ""},
-		"many sources":           {func(d *Partner) { d.Sources = make([]netip.Prefix, MaxSources+1) }, "source_addresses"},
-		"overdraft":              {func(d *Partner) { d.Overdraft = []Overdraft{{usd, ledger.MaxAmount}} }, ""},
-		"overdraft twice":        {func(d *Partner) { d.Overdraft = []Overdraft{{Asset: usd}, {Asset: usd}} }, "overdraft_limit.1"},
-		"overdraft huge":         {func(d *Partner) { d.Overdraft = []Overdraft{{usd, money.Max}} }, "overdraft_limit.0.amount"},
-		"overdraft env":          {func(d *Partner) { d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "USD"}}} }, "overdraft_limit.0.env"},
-		"overdraft JPY": {func(d *Partner) {
+		"required fields only":        {func(*Partner) {}, ""},
+		"no login":                    {func(d *Partner) { d.Login = "" }, "login"},
+		"login with space":            {func(d *Partner) { d.Login = "a b" }, "login"},
+		"login too long":              {func(d *Partner) { d.Login = strings.Repeat("x", MaxText+1) }, "login"},
+		"no name":                     {func(d *Partner) { d.Name = "" }, "name"},
+		"email":                       {func(d *Partner) { d.Email = "shop@example.com" }, ""},
+		"email with name":             {func(d *Partner) { d.Email = "Shop <shop@example.com>" }, "email"},
+		"email without at":            {func(d *Partner) { d.Email = "shop.example.com" }, "email"},
+		"known lang":                  {func(d *Partner) { d.Lang = "ur" }, ""},
+		"lang of three letters":       {func(d *Partner) { d.Lang = "kaz" }, "lang"},
+		"lang and region":             {func(d *Partner) { d.Lang = "es-419" }, "lang"},
+		"upper case lang":             {func(d *Partner) { d.Lang = "EN" }, "lang"},
+		"lang by its name":            {func(d *Partner) { d.Lang = "russian" }, "lang"},
+		"language without texts":      {func(d *Partner) { d.Lang = "zh" }, "lang"},
+		"valid url":                   {func(d *Partner) { d.NotifyURL = "https://example.com/hook?a=b" }, ""},
+		"ftp url":                     {func(d *Partner) { d.NotifyURL = "ftp://example.com/" }, "notify_url"},
+		"url with user":               {func(d *Partner) { d.NotifyURL = "https://u:p@example.com/" }, "notify_url"},
+		"url without host":            {func(d *Partner) { d.NotifyURL = "https:///x" }, "notify_url"},
+		"secret too long":             {func(d *Partner) { d.Secret = strings.Repeat("s", MaxSecret+1) }, "secret"},
+		"as many sources as allowed":  {func(d *Partner) { d.Sources = make([]netip.Prefix, MaxSources) }, ""},
+		"too many sources":            {func(d *Partner) { d.Sources = make([]netip.Prefix, MaxSources+1) }, "source_addresses"},
+		"largest overdraft":           {func(d *Partner) { d.Overdraft = []Overdraft{{usd, ledger.MaxAmount}} }, ""},
+		"two overdrafts in one asset": {func(d *Partner) { d.Overdraft = []Overdraft{{Asset: usd}, {Asset: usd}} }, "overdraft_limit.1"},
+		"overdraft too large":         {func(d *Partner) { d.Overdraft = []Overdraft{{usd, money.Max}} }, "overdraft_limit.0.amount"},
+		"overdraft without env":       {func(d *Partner) { d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "USD"}}} }, "overdraft_limit.0.env"},
+		"overdraft in an unsupported currency": {func(d *Partner) {
 			d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "JPY", Env: money.Prod}}}
 		}, "overdraft_limit.0.currency"},
-		"overdraft network": {func(d *Partner) {
+		"overdraft with a malformed network": {func(d *Partner) {
 			d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "Tron!", Env: money.Prod}}}
 		}, "overdraft_limit.0.network"},
-		"many overdrafts": {func(d *Partner) { d.Overdraft = make([]Overdraft, MaxOverdraft+1) }, "overdraft_limit"},
+		"too many overdrafts": {func(d *Partner) { d.Overdraft = make([]Overdraft, MaxOverdraft+1) }, "overdraft_limit"},
 	} {
 		draft := Partner{Number: 1, Name: "Shop", Login: "shop", Active: true}
 		c.change(&draft)
@@ -215,7 +215,7 @@ func newPartner(draft Partner) (*Partner, error) {
 	return p, err
 }
 
-func TestTheRequestForAPartner(t *testing.T) {
+func TestFieldsInTheRequestForAPartnerAreChecked(t *testing.T) {
 	const minimal = `{"name":"Shop","login":"shop"}`
 	entries := func(n int, entry string) string { return "[" + strings.Repeat(entry+",", n-1) + entry + "]" }
 	for changes, field := range map[string]string{
@@ -293,7 +293,7 @@ func TestWhatNeverChangesOfAPartner(t *testing.T) {
 	}
 }
 
-func TestPartnerPatch(t *testing.T) {
+func TestEventOfAPartnersPatch(t *testing.T) {
 	p, event, err := NewPartner(Partner{ID: testID(1), Org: testID(2), Number: 7, Name: "Shop", Login: "shop", Sources: parseSources(t, "10.1.2.3/8"), Active: true}, false)
 	if err != nil || event.Name != "create" || event.To != "active" || p.Number != 7 || p.Org != testID(2) {
 		t.Fatal(p, event, err)
@@ -301,17 +301,17 @@ func TestPartnerPatch(t *testing.T) {
 	if p.Sources[0].String() != "10.0.0.0/8" {
 		t.Errorf("source kept as %v", p.Sources)
 	}
-	notActive, activeAgain, name := false, true, "Other"
+	inactive, active, otherName := false, true, "Other"
 	for _, c := range []struct {
 		from  *Partner
 		patch schema.Change[Partner]
 		event string
 	}{
 		{p, func(_ *Partner, _ *schema.Faults) {}, ""},
-		{p, func(r *Partner, _ *schema.Faults) { r.Active = activeAgain }, ""},
-		{p, func(r *Partner, _ *schema.Faults) { r.Name = name }, "update"},
-		{p, func(r *Partner, _ *schema.Faults) { r.Active = notActive }, "deactivate"},
-		{&Partner{Number: 7, Name: "Shop", Login: "shop"}, func(r *Partner, _ *schema.Faults) { r.Active = activeAgain }, "activate"},
+		{p, func(r *Partner, _ *schema.Faults) { r.Active = active }, ""},
+		{p, func(r *Partner, _ *schema.Faults) { r.Name = otherName }, "update"},
+		{p, func(r *Partner, _ *schema.Faults) { r.Active = inactive }, "deactivate"},
+		{&Partner{Number: 7, Name: "Shop", Login: "shop"}, func(r *Partner, _ *schema.Faults) { r.Active = active }, "activate"},
 		{p, func(r *Partner, _ *schema.Faults) { r.Sources = nil }, "update"},
 	} {
 		before := *c.from
@@ -329,7 +329,7 @@ func TestPartnerPatch(t *testing.T) {
 	}
 }
 
-func TestPartnerAdmits(t *testing.T) {
+func TestAddressesThatAPartnerAdmits(t *testing.T) {
 	p, _, err := NewPartner(Partner{
 		ID: testID(1), Org: testID(2), Number: 1, Name: "Shop", Login: "shop", Active: true,
 		Sources: parseSources(t, "192.0.2.0/24", "::ffff:198.51.100.1", "::ffff:203.0.113.0/120", "2001:db8::/32"),
@@ -421,11 +421,11 @@ func TestPlatformReservesNumbersAndAcceptsTokens(t *testing.T) {
 		t.Error(number, next, p)
 	}
 	for i := range MaxAdminTokens {
-		admitted, err := next.AcceptAdminToken([32]byte{byte(i + 1)})
-		if err != nil || len(admitted.AdminTokens) != i+1 || len(next.AdminTokens) != i {
+		withToken, err := next.AcceptAdminToken([32]byte{byte(i + 1)})
+		if err != nil || len(withToken.AdminTokens) != i+1 || len(next.AdminTokens) != i {
 			t.Fatal(i, err)
 		}
-		next = admitted
+		next = withToken
 	}
 	if unchanged, err := next.AcceptAdminToken([32]byte{1}); err != nil || unchanged != next {
 		t.Error("a token in force was admitted again")

@@ -62,9 +62,9 @@ func (r Refusals) hasField(field string) bool {
 	return slices.ContainsFunc(r, func(refusal *ledger.Refusal) bool { return refusal.Field == field })
 }
 
-// check returns a refusal of the field unless the condition holds.
-func check(holds bool, op, field, format string, args ...any) error {
-	if holds {
+// check returns a refusal of the field if isValid is false.
+func check(isValid bool, op, field, format string, args ...any) error {
+	if isValid {
 		return nil
 	}
 	return ledger.RefuseField(op, field, format, args...)

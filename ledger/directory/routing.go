@@ -9,18 +9,18 @@ import (
 )
 
 // Serves tells whether the terminal accepts a transaction of the type, asset, method (a
-// money_storage type) and amount. An empty method is not known yet and excludes no terminal. An
-// empty network excludes a terminal that accepts none of the currency's networks.
-func (t *Terminal) Serves(kind TerminalType, asset money.Asset, method string, amount money.Amount) bool {
-	return t.UnsuitableReason(kind, asset, method, amount) == ""
+// money_storage type) and amount. An empty method means that it is not known yet; it
+// excludes no terminal. An empty network excludes only terminals that accept none of the currency's networks.
+func (t *Terminal) Serves(terminalType TerminalType, asset money.Asset, method string, amount money.Amount) bool {
+	return t.UnsuitableReason(terminalType, asset, method, amount) == ""
 }
 
 // UnsuitableReason returns why the terminal does not serve such a transaction, as a text for the operator;
 // empty if it does.
-func (t *Terminal) UnsuitableReason(kind TerminalType, asset money.Asset, method string, amount money.Amount) string {
+func (t *Terminal) UnsuitableReason(terminalType TerminalType, asset money.Asset, method string, amount money.Amount) string {
 	s := &t.Settings
 	switch {
-	case t.Type != kind || t.Type == MerchantTerminal:
+	case t.Type != terminalType || t.Type == MerchantTerminal:
 		return "it is of another type"
 	case t.Env != asset.Env:
 		return "it is of the other environment"
@@ -42,7 +42,7 @@ func (t *Terminal) UnsuitableReason(kind TerminalType, asset money.Asset, method
 
 // acceptsNetwork tells whether the terminal accepts the asset's network. An unresolved network may
 // still become any network of the currency. A currency without networks, such as a national one,
-// is accepted on all of them.
+// is accepted whatever networks the terminal lists.
 func (s *Settings) acceptsNetwork(asset money.Asset) bool {
 	if asset.Network != "" {
 		return slices.Contains(s.Networks, asset.Network)
@@ -78,10 +78,10 @@ func (t *Terminal) Resolve(asset money.Asset) money.Asset {
 	return found
 }
 
-// SettlementAsset returns the asset in which the terminal settles a transaction of the source
-// asset, and whether its currency differs, so that the amount has to be converted. If not, it is
-// the source. A different asset has the source's environment and, because of checkSettlement, a
-// scale.
+// SettlementAsset returns the asset in which the terminal settles a transaction in the source asset. The
+// second result tells whether the amount has to be converted, because the currencies differ; if not, the
+// asset is source. Otherwise the asset has the environment of source and, as checkSettlement requires, a
+// scale (a known number of decimals).
 func (t *Terminal) SettlementAsset(source money.Asset) (money.Asset, bool) {
 	s := &t.Settings
 	if s.SettlementCurrency == "" || s.SettlementCurrency == source.Currency {
@@ -93,10 +93,10 @@ func (t *Terminal) SettlementAsset(source money.Asset) (money.Asset, bool) {
 
 // Candidates returns the terminals that serve the transaction, in the order in which they are
 // tried: by priority, lower first, then by id.
-func Candidates(terminals []*Terminal, kind TerminalType, asset money.Asset, method string, amount money.Amount) []*Terminal {
+func Candidates(terminals []*Terminal, terminalType TerminalType, asset money.Asset, method string, amount money.Amount) []*Terminal {
 	var candidates []*Terminal
 	for _, t := range terminals {
-		if t.Serves(kind, asset, method, amount) {
+		if t.Serves(terminalType, asset, method, amount) {
 			candidates = append(candidates, t)
 		}
 	}

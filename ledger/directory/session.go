@@ -25,7 +25,7 @@ type Session struct {
 	Roles   Roles
 	User    ledger.ID // the user who logged in; zero: a partner did, or the session is the sandbox's
 	Partner int64     // the partner that PartnerRole acts as; else 0
-	Epoch   uint32    // the epoch of the user or partner who logged in; 0: no login
+	Epoch   uint32    // epoch of the user or partner at the login; new passwords and roles increase it; 0: no login
 	Created ledger.Micros
 	Expires ledger.Micros // 0: never
 	Idle    time.Duration // the longest time between two uses; 0: unlimited
@@ -54,16 +54,16 @@ var Sessions = schema.NewType[Session]("session",
 		s.Org, s.ID, s.Created = envelope.Org, envelope.ID, envelope.Created
 	})
 
-// Valid tells whether the record allows the session at the instant. The record does not know
-// later uses or the owner's state: the caller checks them with IdleTooLong and AllowsSession.
+// Valid tells whether the record allows the session at the instant. The record does not know uses that
+// are not recorded yet, or the owner's state: the caller checks these with IdleTooLong and AllowsSession.
 func (s *Session) Valid(now ledger.Micros) bool {
 	return s.Revoked == 0 && (s.Expires == 0 || now < s.Expires)
 }
 
-// IdleTooLong tells whether the session has been idle for too long since its last use: the later of
-// used and the recorded use.
-func (s *Session) IdleTooLong(used, now ledger.Micros) bool {
-	return s.Idle > 0 && now-max(used, s.Used) >= ledger.Micros(s.Idle.Microseconds())
+// IdleTooLong tells whether the session has been idle for too long since its last use. lastUse is the last
+// use that the caller knows; if a later one is recorded, that one counts.
+func (s *Session) IdleTooLong(lastUse, now ledger.Micros) bool {
+	return s.Idle > 0 && now-max(lastUse, s.Used) >= ledger.Micros(s.Idle.Microseconds())
 }
 
 // String returns the record's identity. It shows no field, because fields are secret.
@@ -84,13 +84,14 @@ func (u *User) BeginSession(id ledger.ID, hash [32]byte, now ledger.Micros) (*Se
 	return s.begin(now)
 }
 
-// BeginSession decides the creation of a session of the partner, which acts as itself.
+// BeginSession decides the creation of a session in which the partner acts as itself.
 func (p *Partner) BeginSession(id ledger.ID, hash [32]byte, now ledger.Micros) (*Session, ledger.Event) {
 	s := &Session{ID: id, Org: p.Org, Hash: hash, Roles: Roles{PartnerRole}, Partner: p.Number, Epoch: p.epoch()}
 	return s.begin(now)
 }
 
-// epoch returns the partner's epoch. It is above zero even if the password was never changed.
+// epoch returns the partner's epoch as sessions have it. It is above zero even if the password was never changed, because
+// zero marks a session without a login.
 func (p *Partner) epoch() uint32 { return p.Epoch + 1 }
 
 // AllowsSession tells whether the session belongs to the user's current epoch and the user is active.
@@ -104,6 +105,7 @@ func (p *Partner) AllowsSession(s *Session) bool {
 	return s.User == (ledger.ID{}) && p.Number == s.Partner && p.epoch() == s.Epoch
 }
 
+// begin completes a new session with the lifetimes that follow from a login at now.
 func (s *Session) begin(now ledger.Micros) (*Session, ledger.Event) {
 	s.Used, s.Idle = now, MaxSessionIdle
 	s.Expires = now + ledger.Micros(SessionLife.Microseconds())
@@ -122,11 +124,11 @@ func (s *Session) Revoke(now ledger.Micros) (*Session, ledger.Event) {
 
 // RecordUse decides to record a use of the session. It changes nothing if a later use is already
 // recorded or the session is revoked.
-func (s *Session) RecordUse(used ledger.Micros) (*Session, ledger.Event) {
-	if s.Revoked != 0 || used <= s.Used {
+func (s *Session) RecordUse(usedAt ledger.Micros) (*Session, ledger.Event) {
+	if s.Revoked != 0 || usedAt <= s.Used {
 		return s, ledger.Event{}
 	}
 	next := *s
-	next.Used = used
+	next.Used = usedAt
 	return &next, movedEvent(ledger.Session, s.ID, Use, StateActive, StateActive)
 }

@@ -18,7 +18,7 @@ const (
 // Bounds of settings.
 const (
 	MaxPriority    = 1_000_000
-	MaxListed      = 100 // entries of currencies, networks and methods
+	MaxListed      = 100 // entries of a list, such as currencies, methods or chats
 	MaxHoldTTL     = 366 * 24 * time.Hour
 	MaxDescription = 2000 // characters, as in a transaction
 
@@ -26,8 +26,8 @@ const (
 	DefaultHoldTTL = 604800 * time.Second
 )
 
-// Settings holds the keys of a terminal's provider_params that terminals of all providers have.
-// Other keys belong to the provider.
+// Settings holds those keys of a terminal's provider_params that mean the same for all providers. Other
+// keys belong to one provider.
 type Settings struct {
 	Priority   int  // lower first
 	TwoPhase   bool // money is held until commit or cancel
@@ -51,10 +51,10 @@ type Settings struct {
 
 // SettingsColumns are the columns of Settings.
 var SettingsColumns = schema.NewType[Settings]("settings of a terminal",
-	schema.NumberField(schema.Integer(0, "priority", -MaxPriority, MaxPriority, parameter("terminals with lower values are tried first; of equal values, the lower id is first")...),
+	schema.NumberField(schema.Integer(0, "priority", -MaxPriority, MaxPriority, parameterOptions("terminals with lower values are tried first; of equal values, the lower id is first")...),
 		func(s *Settings) *int { return &s.Priority }),
-	schema.Field(schema.Bool(0, "two_phase", parameter("whether money is held until commit or cancel")...), func(s *Settings) *bool { return &s.TwoPhase }),
-	schema.Bound(schema.Integer(0, "hold_ttl_seconds", 1, int64(MaxHoldTTL/time.Second), parameter("after how many seconds a hold is released",
+	schema.Field(schema.Bool(0, "two_phase", parameterOptions("whether money is held until commit or cancel")...), func(s *Settings) *bool { return &s.TwoPhase }),
+	schema.Bound(schema.Integer(0, "hold_ttl_seconds", 1, int64(MaxHoldTTL/time.Second), parameterOptions("after how many seconds a hold is released",
 		schema.DefaultTo(int64(DefaultHoldTTL/time.Second)))...),
 		func(s *Settings) int64 { return int64(s.HoldTTL / time.Second) },
 		func(s *Settings, seconds int64) { s.HoldTTL = time.Duration(seconds) * time.Second }),
@@ -64,10 +64,10 @@ var SettingsColumns = schema.NewType[Settings]("settings of a terminal",
 	listParameter("methods", "accepted types of money_storage; empty: all", methodList, func(s *Settings) *[]string { return &s.Methods }),
 	amountParameter("min_amount", "lower bound, included, in minor units", func(s *Settings) **money.Amount { return &s.MinAmount }),
 	amountParameter("max_amount", "upper bound, included, in minor units: above zero", func(s *Settings) **money.Amount { return &s.MaxAmount }),
-	schema.Field(schema.NewCell[money.BasisPoints](0, "fee_bps", basisPointsKind{schema.KindText}, parameter("fee as a part of the amount, in basis points")),
+	schema.Field(schema.NewCell[money.BasisPoints](0, "fee_bps", basisPointsKind{schema.KindText}, parameterOptions("fee as a part of the amount, in basis points")),
 		func(s *Settings) *money.BasisPoints { return &s.FeeBps }),
-	schema.Field(schema.Amount(0, "fee_fixed", parameter("fixed fee, in minor units", schema.OrZero)...), func(s *Settings) *money.Amount { return &s.FeeFixed }),
-	schema.Bound(schema.Word(0, "fee_mode", []string{feeDeducted, feeOnTop}, parameter("deduct (the default): the merchant receives less; on_top: the payer pays the fee")...),
+	schema.Field(schema.Amount(0, "fee_fixed", parameterOptions("fixed fee, in minor units", schema.OrZero)...), func(s *Settings) *money.Amount { return &s.FeeFixed }),
+	schema.Bound(schema.Word(0, "fee_mode", []string{feeDeducted, feeOnTop}, parameterOptions("deduct (the default): the merchant receives less; on_top: the payer pays the fee")...),
 		func(s *Settings) string {
 			if s.FeeOnTop {
 				return feeOnTop
@@ -75,16 +75,16 @@ var SettingsColumns = schema.NewType[Settings]("settings of a terminal",
 			return feeDeducted
 		},
 		func(s *Settings, mode string) { s.FeeOnTop = mode == feeOnTop }),
-	schema.Field(schema.Bool(0, "fee_refundable", parameter("whether a refund returns the fee too")...), func(s *Settings) *bool { return &s.FeeRefundable }),
-	schema.Bound(schema.Text(0, "settlement_currency", parameter("currency to which transactions in other currencies are converted, at the organization's rate",
+	schema.Field(schema.Bool(0, "fee_refundable", parameterOptions("whether a refund returns the fee too")...), func(s *Settings) *bool { return &s.FeeRefundable }),
+	schema.Bound(schema.Text(0, "settlement_currency", parameterOptions("currency to which transactions in other currencies are converted, at the organization's rate",
 		schema.Rule(currencyRule))...),
 		func(s *Settings) string { return string(s.SettlementCurrency) },
 		func(s *Settings, code string) { s.SettlementCurrency, _ = money.Accepted(code) }),
-	schema.Bound(schema.Text(0, "settlement_network", parameter("network of settlement_currency; required if that currency is on several",
+	schema.Bound(schema.Text(0, "settlement_network", parameterOptions("network of settlement_currency; required if that currency is on several",
 		schema.Rule(networkRule))...),
 		func(s *Settings) string { return string(s.SettlementNetwork) },
 		func(s *Settings, name string) { s.SettlementNetwork, _ = money.ParseNetwork(name) }),
-	schema.Field(schema.Text(0, "description", parameter("replaces the description that the payer sees", schema.AtMost(MaxDescription))...),
+	schema.Field(schema.Text(0, "description", parameterOptions("replaces the description that the payer sees", schema.AtMost(MaxDescription))...),
 		func(s *Settings) *string { return &s.Description }),
 )
 
@@ -95,8 +95,8 @@ const (
 )
 
 // ParseSettings reads provider_params, a JSON object that was strictly parsed before. Empty
-// input and null give the defaults. The error is Join's; each wrong value has a field like
-// "provider_params.fee_bps".
+// input and null give the defaults. The error is Join's and names each wrong value by a field
+// like "provider_params.fee_bps".
 func ParseSettings(object []byte) (Settings, error) {
 	faults := new(schema.Faults)
 	s := readParameters(SettingsColumns, providerParams, object, faults)
@@ -110,10 +110,10 @@ func ParseSettings(object []byte) (Settings, error) {
 }
 
 // Unknown returns the sorted keys of the terminal's provider_params that neither this platform
-// nor the provider's adapter reads. They may be typing errors or keys of the provider, so they
-// are kept.
+// nor the provider's adapter reads. They may be typing errors, but they are kept, because they may
+// also be keys of the provider.
 func (t *Terminal) Unknown() []string {
-	params, _ := members(t.ProviderParams)
+	params, _ := parseMembers(t.ProviderParams)
 	for _, c := range slices.Concat(SettingsColumns.Columns, t.provider().columns()) {
 		delete(params, c.Name)
 	}
@@ -135,26 +135,26 @@ type Notification struct {
 
 // NotificationColumns are the columns of Notification.
 var NotificationColumns = schema.NewType[Notification]("notification settings of a terminal",
-	schema.Field(schema.Text(0, keyNotifyURL, parameter("address of notifications", schema.AtMost(MaxURL), schema.Rule(textRule(checkURL)))...),
+	schema.Field(schema.Text(0, keyNotifyURL, parameterOptions("address of notifications", schema.AtMost(MaxURL), schema.Rule(textRule(checkURL)))...),
 		func(n *Notification) *string { return &n.NotifyURL }),
-	schema.Field(schema.Text(0, keySecret, parameter("signs notifications", schema.Secret, schema.AtMost(MaxSecret))...),
+	schema.Field(schema.Text(0, keySecret, parameterOptions("signs notifications", schema.Secret, schema.AtMost(MaxSecret))...),
 		func(n *Notification) *string { return &n.Secret }),
-	schema.Field(schema.Text(0, keySecretPrevious, parameter("the secret before, for a second signature while it is replaced", schema.Secret, schema.AtMost(MaxSecret))...),
+	schema.Field(schema.Text(0, keySecretPrevious, parameterOptions("the secret before, for a second signature while it is replaced", schema.Secret, schema.AtMost(MaxSecret))...),
 		func(n *Notification) *string { return &n.SecretPrevious }),
 	listParameter(keyTelegram, "Telegram chats that alerts go to", chatList, func(n *Notification) *[]string { return &n.Telegram }),
 	listParameter(keyEmails, "e-mail addresses that alerts go to", emailList, func(n *Notification) *[]string { return &n.Emails }),
 	amountParameter("large_transaction_threshold", "alerts are sent of transactions of this amount or more, in minor units",
 		func(n *Notification) **money.Amount { return &n.Large }),
-	schema.Bound(schema.NewCell[statusSelection](0, keyStatuses, statusesKind{schema.KindTexts}, parameter(`statuses that are notified: a list, or "all"`)),
+	schema.Bound(schema.NewCell[statusSelection](0, keyStatuses, statusesKind{schema.KindTexts}, parameterOptions(`statuses that are notified: a list, or "all"`)),
 		func(n *Notification) statusSelection { return statusSelection{n.Statuses, n.AllStatuses} },
 		func(n *Notification, selected statusSelection) {
-			n.Statuses, n.AllStatuses = selected.list, selected.all
+			n.Statuses, n.AllStatuses = selected.statuses, selected.includesAll
 		}),
 )
 
 // ParseNotification reads merchant_params in the way ParseSettings reads provider_params. A secret
-// that is stored as the Mask could not be decrypted; it is read as absent, because the Mask is
-// public and must not sign anything.
+// that could not be decrypted has been replaced by Mask; it is read as absent, because Mask is public and
+// must not sign anything.
 func ParseNotification(object []byte) (Notification, error) {
 	faults := new(schema.Faults)
 	n := readParameters(NotificationColumns, merchantParams, object, faults)
@@ -166,9 +166,9 @@ func ParseNotification(object []byte) (Notification, error) {
 }
 
 // checkSettings refuses settings that are well-formed but could never serve a transaction. It is
-// for requests only; stored settings are parsed without it (invariant 5).
+// for requests only; stored settings are parsed without it (doc.go, invariant 5).
 func (t *Terminal) checkSettings(op string) error {
-	s := readParameters(SettingsColumns, providerParams, t.ProviderParams, new(schema.Faults)) // t.Settings is empty if any of them is malformed
+	s := readParameters(SettingsColumns, providerParams, t.ProviderParams, new(schema.Faults)) // unlike t.Settings, which is empty if one setting is malformed
 	return Join(
 		check(!slices.ContainsFunc(s.Networks, isUnknownNetwork), op, providerParams+".networks", "names a network that no currency is on"),
 		check(s.MaxAmount == nil || !s.MaxAmount.IsZero(), op, providerParams+".max_amount", "must be greater than zero"),

@@ -23,7 +23,7 @@ type Settlement struct {
 	Reference string    // the bank's reference; unique per partner, or per terminal
 	Outgoing  bool      // the money goes to the partner's bank; else it comes from that bank or from the provider
 	Lines     []SettlementLine
-	Fee       money.Amount // what the provider kept of the amount of the only line
+	Fee       money.Amount // what the provider kept of the only line's amount
 	Created   ledger.Micros
 	Seq       uint64 // number of the first entry in the journal; like Created, not in the stored form
 }
@@ -81,12 +81,12 @@ var settlementLines = schema.NewType[SettlementLine]("line",
 	columns.Env(4, func(l *SettlementLine) *money.Asset { return &l.Asset }),
 )
 
-// settlementAmount is an amount that only some settlements have.
+// settlementAmount makes a column with an amount that only some settlements have.
 func settlementAmount(name, help string, amount func(*Settlement) (money.Amount, bool)) *schema.Column {
 	return schema.Shown(schema.Amount(0, name, schema.Sparse, schema.Constant, schema.Help(help)), amount)
 }
 
-// settlementText is a part of a settlement's asset. A settlement in several assets does not show it.
+// settlementText makes a column with a part of a settlement's asset. A settlement in several assets does not show it.
 func settlementText(name, help string, partOf func(money.Asset) string) *schema.Column {
 	return schema.Shown(schema.Text(0, name, schema.Sparse, schema.Constant, schema.Help(help)),
 		func(s *Settlement) (string, bool) { return partOf(s.Lines[0].Asset), len(s.Lines) == 1 })
@@ -116,8 +116,8 @@ func (s *Settlement) net() money.Amount {
 func (s *Settlement) LogValue() slog.Value { return slog.StringValue(s.ID.String()) }
 
 // SettlementLists declares the lists of settlements. Each partner has its own copy of each list in
-// each environment, and a settlement is in at most one list. A settlement that moved money in
-// several environments, as the sandbox's opening balance does, is in none.
+// each environment, and a settlement is in at most one list. A settlement that moved
+// several assets, such as the sandbox's opening balance, is in no list.
 var SettlementLists = ledger.NewPartnerLists(ledger.Settlement, func(s *Settlement) (partner int64, env money.Env) { return s.Partner, s.Lines[0].Asset.Env })
 
 // The lists of settlements.
@@ -136,7 +136,7 @@ func (s *Settlement) Same(other *Settlement) bool {
 		s.Outgoing == other.Outgoing && s.Fee == other.Fee && slices.Equal(s.Lines, other.Lines)
 }
 
-// Key returns the claim that the settlement takes on its reference.
+// Key returns the text of the settlement's claim, the unique key by which its reference is used only once.
 func (s *Settlement) Key() string {
 	if s.WithProvider() {
 		return "terminal/" + s.Terminal.String() + "/" + s.Reference
@@ -144,7 +144,7 @@ func (s *Settlement) Key() string {
 	return SettlementKey(s.Partner, s.Reference)
 }
 
-// SettlementKey returns the claim that a partner's settlement takes on its reference.
+// SettlementKey returns what Key returns for a settlement with the partner's bank.
 func SettlementKey(partner int64, reference string) string {
 	return "partner/" + strconv.FormatInt(partner, 10) + "/" + reference
 }
@@ -162,7 +162,7 @@ type SettlementDraft struct {
 	Reference string       // 1 to MaxText characters
 }
 
-// check checks the draft and returns its asset. amount is the name of the field with the amount.
+// check checks the draft and returns its asset. amountField is the name of the request's field with the amount.
 func (draft *SettlementDraft) check(op, amountField string) (money.Asset, error) {
 	asset, err := draft.asset(op)
 	return asset, Join(
@@ -173,8 +173,8 @@ func (draft *SettlementDraft) check(op, amountField string) (money.Asset, error)
 	)
 }
 
-// asset returns the asset of the amount, found as for a transaction. A currency with the same
-// scale everywhere has no network.
+// asset returns the asset of the amount, found as for a transaction. A currency that has a scale without a
+// network, such as a national one, gets none.
 func (draft *SettlementDraft) asset(op string) (money.Asset, error) {
 	asset := money.Asset{Currency: draft.Currency, Env: draft.Env}
 	_, accepted := money.Accepted(string(draft.Currency))
@@ -207,8 +207,8 @@ func (draft *SettlementDraft) asset(op string) (money.Asset, error) {
 }
 
 // NewSettlement decides a payment between the institution's bank account and the partner's bank,
-// out or in. Incoming money first pays the partner's debt. The claim decides whether the
-// reference is free, and Funds guards that enough money is available. The error is Join's.
+// out or in. Incoming money first pays the partner's debt. When the settlement is booked, Claim
+// makes sure that the reference is free, and Funds that enough money is available. The error is Join's.
 func NewSettlement(id ledger.ID, owner *Partner, outgoing bool, draft SettlementDraft) (*Settlement, ledger.Event, error) {
 	asset, err := draft.check("directory.SettlePartner", "amount")
 	if err != nil {
@@ -229,15 +229,15 @@ func NewSettlement(id ledger.ID, owner *Partner, outgoing bool, draft Settlement
 	return s, s.bookingEvent(bank, available), nil
 }
 
-// NewProviderSettlement decides that a terminal's provider has paid what it owes, less a fee. The
-// claim decides whether the reference is free. The error is Join's, or a Conflict for a terminal
-// of type merchant.
+// NewProviderSettlement decides that a terminal's provider has paid what it owes, less a fee. When the
+// settlement is booked, Claim makes sure that the reference is free. The error is Join's, or a Conflict
+// for a terminal of type merchant.
 func NewProviderSettlement(id ledger.ID, terminal *Terminal, fee money.Amount, draft SettlementDraft) (*Settlement, ledger.Event, error) {
 	const op = "directory.SettleProvider"
 	asset, err := draft.check(op, "gross")
-	net, feeExceeds := draft.Amount.Sub(fee)
+	net, feeErr := draft.Amount.Sub(fee)
 	err = Join(
-		check(feeExceeds == nil || draft.Amount.IsZero(), op, "fee", "is above gross"),
+		check(feeErr == nil || draft.Amount.IsZero(), op, "fee", "is above gross"),
 		err,
 		check(draft.Env == terminal.Env || !draft.Env.Valid(), op, "env", "must be the terminal's: %v", terminal.Env),
 	)
@@ -291,7 +291,7 @@ func (s *Settlement) Counters() (guards []ledger.CounterGuard) {
 	return guards
 }
 
-// Claim returns the claim on the reference.
+// Claim returns the settlement's claim on its reference, which no other settlement may have.
 func (s *Settlement) Claim() ledger.Claim {
 	return ledger.Claim{Org: s.Org, Kind: ledger.ClaimSettlement, Key: s.Key(), Owner: s.ID[:]}
 }

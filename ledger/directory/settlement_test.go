@@ -30,16 +30,16 @@ func TestFieldsOfASettlement(t *testing.T) {
 		"a currency of contracts only":         {func(draft *SettlementDraft) { draft.Currency = "AED" }, "currency"},
 		"no currency":                          {func(draft *SettlementDraft) { draft.Currency = "" }, "currency"},
 		"no env":                               {func(draft *SettlementDraft) { draft.Env = 0 }, "env"},
-		"nothing":                              {func(draft *SettlementDraft) { draft.Amount = money.Amount{} }, "amount"},
-		"10^72":                                {func(draft *SettlementDraft) { draft.Amount = largest }, ""},
-		"10^72 and 1":                          {func(draft *SettlementDraft) { draft.Amount = tooLarge }, "amount"},
+		"amount of zero":                       {func(draft *SettlementDraft) { draft.Amount = money.Amount{} }, "amount"},
+		"the largest amount":                   {func(draft *SettlementDraft) { draft.Amount = largest }, ""},
+		"more than the largest amount":         {func(draft *SettlementDraft) { draft.Amount = tooLarge }, "amount"},
 		"no reference":                         {func(draft *SettlementDraft) { draft.Reference = "" }, "reference"},
 		"a blank reference":                    {func(draft *SettlementDraft) { draft.Reference = " " }, "reference"},
 		"the longest reference":                {func(draft *SettlementDraft) { draft.Reference = strings.Repeat("é", 255) }, ""},
 		"too long a reference":                 {func(draft *SettlementDraft) { draft.Reference = strings.Repeat("é", 256) }, "reference"},
-		"a control in the reference":           {func(draft *SettlementDraft) { draft.Reference = "a\nb" }, "reference"},
+		"a control character in the reference": {func(draft *SettlementDraft) { draft.Reference = "a\nb" }, "reference"},
 		"several networks, none named":         {func(draft *SettlementDraft) { draft.Currency = "USDT" }, "network"},
-		"several networks, left empty":         {func(draft *SettlementDraft) { draft.Currency, draft.Network = "USDT", networkPointer("") }, ""},
+		"several networks, an empty one named": {func(draft *SettlementDraft) { draft.Currency, draft.Network = "USDT", networkPointer("") }, ""},
 		"one of several networks":              {func(draft *SettlementDraft) { draft.Currency, draft.Network = "USDT", networkPointer("tron") }, ""},
 		"a network that isn't listed":          {func(draft *SettlementDraft) { draft.Currency, draft.Network = "USDT", networkPointer("polygon") }, "network"},
 		"another currency's network":           {func(draft *SettlementDraft) { draft.Currency, draft.Network = "ETH", networkPointer("tron") }, "network"},
@@ -73,8 +73,8 @@ func TestTheNetworkOfASettlementIsFoundAsATransactionsIs(t *testing.T) {
 	}
 }
 
-// wantLines checks an event's postings: side, account, spill account.
-func wantLines(t *testing.T, event ledger.Event, want ...string) {
+// wantPostings checks an event's postings: side, account, amount, and the account that takes what spills over.
+func wantPostings(t *testing.T, event ledger.Event, want ...string) {
 	t.Helper()
 	var got []string
 	for _, p := range event.Entry.Postings {
@@ -96,7 +96,7 @@ func TestASettlementWithABank(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantLines(t, event, "Dr L:partner:4:available 2500", "Cr A:bank 2500")
+	wantPostings(t, event, "Dr L:partner:4:available 2500", "Cr A:bank 2500")
 	available := ledger.Account{Path: "L:partner:4:available", Asset: usd}
 	if funds := outgoing.Funds(owner); len(funds) != 1 || funds[0] != (ledger.FundsGuard{Org: testID(2), Account: available, Overdraft: money.FromUint64(70)}) {
 		t.Errorf("the guards are %+v", funds)
@@ -105,7 +105,7 @@ func TestASettlementWithABank(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantLines(t, event, "Dr A:bank 2500", "Cr L:partner:4:available 2500 spilling to A:partner:4:receivable")
+	wantPostings(t, event, "Dr A:bank 2500", "Cr L:partner:4:available 2500 spilling to A:partner:4:receivable")
 	if funds := incoming.Funds(owner); len(funds) != 0 {
 		t.Errorf("what comes in needs no funds: %+v", funds)
 	}
@@ -135,7 +135,7 @@ func TestASettlementWithAProvider(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantLines(t, event, want...)
+		wantPostings(t, event, want...)
 		if s.Partner != 4 || s.Claim().Key != "terminal/"+terminal.ID.String()+"/wire 7" || len(s.Funds(nil)) != 0 || s.Counters()[0].Add != money.FromUint64(2500) {
 			t.Errorf("%+v, %+v, %+v", s, s.Claim(), s.Counters())
 		}
@@ -149,7 +149,7 @@ func TestASettlementWithAProvider(t *testing.T) {
 	invalid = validDraft()
 	invalid.Amount = money.Amount{}
 	_, _, err = NewProviderSettlement(testID(3), terminal, money.Amount{}, invalid)
-	wantField(t, "nothing", err, "gross")
+	wantField(t, "amount of zero", err, "gross")
 	merchantTerminal := &Terminal{ID: testID(9), Org: testID(2), Partner: 4, Type: MerchantTerminal, Env: money.Test}
 	if _, _, err := NewProviderSettlement(testID(3), merchantTerminal, money.Amount{}, validDraft()); err == nil || wantRefusal(t, err).Code != ledger.Conflict {
 		t.Errorf("a terminal without a provider: %v", err)

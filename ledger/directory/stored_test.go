@@ -15,21 +15,22 @@ import (
 	"mizan/ledger/schema"
 )
 
-// invertingVault is a vault that seals a text by inverting all its bits. A locked one opens nothing.
+// invertingVault stands for the encryption of secrets: it seals a text by inverting all its bits. A locked vault opens
+// nothing.
 type invertingVault struct{ locked bool }
 
 func (vault invertingVault) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) {
-	return inverted(plaintext), nil
+	return invert(plaintext), nil
 }
 
 func (vault invertingVault) Open(_ *schema.Column, sealed []byte) ([]byte, bool) {
-	return inverted(sealed), !vault.locked
+	return invert(sealed), !vault.locked
 }
 
-func inverted(b []byte) []byte {
-	out := make([]byte, len(b))
-	for i := range b {
-		out[i] = ^b[i]
+func invert(text []byte) []byte {
+	out := make([]byte, len(text))
+	for i := range text {
+		out[i] = ^text[i]
 	}
 	return out
 }
@@ -37,34 +38,34 @@ func inverted(b []byte) []byte {
 // storedRecord is a record of some type, and its stored form.
 type storedRecord struct {
 	requiredColumns []string // columns without which the stored form is refused
-	json            string   // as responses should show it
-	shown           string   // as responses do show it
+	wantJSON        string   // as responses should show it
+	gotJSON         string   // as responses do show it
 	stored          []byte
 	readBack        func() error // reads the stored form and compares the result with the record
 	read            func(stored []byte) error
 }
 
-// storeRecord stores a record. clearEnvelope clears the fields that are not in the stored form, because they are in
-// the store's row around it.
-func storeRecord[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID, r R, clearEnvelope func(*R), json string, requiredColumns ...string) storedRecord {
+// storeRecord makes the stored form of a record. clearEnvelope clears the fields that are not in this form, because the
+// store keeps them beside the record.
+func storeRecord[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID, r R, clearEnvelope func(*R), wantJSON string, requiredColumns ...string) storedRecord {
 	t.Helper()
 	stored, err := columns.AppendStored(nil, &r, invertingVault{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := string(columns.AppendFields([]byte("{"), &r, schema.Style{})) + "}"
+	gotJSON := string(columns.AppendFields([]byte("{"), &r, schema.Style{})) + "}"
 	clearEnvelope(&r)
 	return storedRecord{
-		requiredColumns: requiredColumns, json: json, shown: shown, stored: stored,
+		requiredColumns: requiredColumns, wantJSON: wantJSON, gotJSON: gotJSON, stored: stored,
 		readBack: func() error {
-			read, err := readAt(columns, org, id, stored, invertingVault{})
+			read, err := readRecord(columns, org, id, stored, invertingVault{})
 			if err == nil && !reflect.DeepEqual(*read, r) {
 				return errors.New("it is another one")
 			}
 			return err
 		},
 		read: func(stored []byte) error {
-			_, err := readAt(columns, org, id, stored, invertingVault{})
+			_, err := readRecord(columns, org, id, stored, invertingVault{})
 			return err
 		},
 	}
@@ -211,20 +212,21 @@ type storedColumn struct {
 	value []byte
 }
 
+// columnsIn returns the columns of a stored form.
 func columnsIn(t *testing.T, stored []byte) (columns []storedColumn) {
 	t.Helper()
 	for rest := stored[1:]; len(rest) > 0; {
-		value, after, ok := schema.CutBytes(rest[1:])
+		value, tail, ok := schema.CutBytes(rest[1:])
 		if !ok {
 			t.Fatalf("%x is cut", rest)
 		}
 		columns = append(columns, storedColumn{rest[0], value})
-		rest = after
+		rest = tail
 	}
 	return columns
 }
 
-// withColumn returns a stored form in which a column has another value. If the value is nil, it lacks the column.
+// withColumn returns a stored form in which a column has another value. If the value is nil, the result lacks the column.
 func withColumn(t *testing.T, stored []byte, key uint8, value []byte) []byte {
 	t.Helper()
 	out := stored[:1:1]
@@ -239,7 +241,7 @@ func withColumn(t *testing.T, stored []byte, key uint8, value []byte) []byte {
 	return out
 }
 
-func TestRecordRoundTrip(t *testing.T) {
+func TestAStoredRecordIsReadUnchanged(t *testing.T) {
 	for name, r := range eachRecord(t) {
 		if err := r.readBack(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -249,14 +251,14 @@ func TestRecordRoundTrip(t *testing.T) {
 
 func TestJSONOfRecords(t *testing.T) {
 	for name, r := range eachRecord(t) {
-		if r.shown != r.json {
-			t.Errorf("%s is shown as\n%s, want\n%s", name, r.shown, r.json)
+		if r.gotJSON != r.wantJSON {
+			t.Errorf("%s is shown as\n%s, want\n%s", name, r.gotJSON, r.wantJSON)
 		}
 	}
 }
 
 // The response to a key's creation does not show when the key was used or revoked.
-func TestANewKeyIsShownWithItsValueOnly(t *testing.T) {
+func TestANewKeyIsShownWithoutUseAndRevocation(t *testing.T) {
 	k := &APIKey{ID: testID(1), Partner: 7, Name: "k", Prefix: "mzk_1", Value: "mzk_12", Created: 5}
 	const want = `{"id":"00000000-0000-0000-0000-000000000001","key":"mzk_12","prefix":"mzk_1","name":"k","partner_id":7,` +
 		`"created_at":"1970-01-01T00:00:00.000005+00:00","expires_at":null`
@@ -267,14 +269,14 @@ func TestANewKeyIsShownWithItsValueOnly(t *testing.T) {
 
 func TestMalformedStoredBytesAreRefused(t *testing.T) {
 	for name, r := range eachRecord(t) {
-		ends := map[int]bool{1: true} // where a column ends
-		at := 1
+		columnEnds := map[int]bool{1: true} // the offsets at which a column ends
+		offset := 1
 		for _, c := range columnsIn(t, r.stored) {
-			at += len(schema.AppendBytes([]byte{c.key}, c.value))
-			ends[at] = true
+			offset += len(schema.AppendBytes([]byte{c.key}, c.value))
+			columnEnds[offset] = true
 		}
 		for n := range r.stored {
-			if err := r.read(r.stored[:n]); !ends[n] && !errors.Is(err, schema.ErrStored) {
+			if err := r.read(r.stored[:n]); !columnEnds[n] && !errors.Is(err, schema.ErrStored) {
 				t.Errorf("%s: the first %d of %d bytes are read: %v", name, n, len(r.stored), err)
 			}
 			for bit := range 8 {
@@ -336,65 +338,65 @@ func TestInvalidStoredValuesAreRefused(t *testing.T) {
 		record, column string
 		value          []byte
 	}{
-		"type":                      {"organization", "type", []byte("shop")},
-		"status":                    {"organization", "status", []byte("open")},
-		"number":                    {"partner", "id", number(0)},
-		"number below one":          {"partner", "id", number(-1)},
-		"source":                    {"partner", "source_addresses", list("x")},
-		"overdraft":                 {"partner", "overdraft_limit", list("x")},
-		"overdraft of nothing":      {"partner", "overdraft_limit", list("\x02")},
-		"owner":                     {"terminal", "partner_id", number(-1)},
-		"terminal's type":           {"terminal", "type", []byte("refund")},
-		"env":                       {"terminal", "env", []byte("live")},
-		"short hash":                {"key", "hash", make([]byte, 31)},
-		"long hash":                 {"key", "hash", bytes.Repeat([]byte{1}, 33)},
-		"key's partner":             {"key", "partner_id", number(-1)},
-		"end":                       {"key", "expires_at", number(-1)},
-		"role":                      {"session", "roles", list("root")},
-		"roles in another order":    {"session", "roles", list("partner", "admin")},
-		"no roles":                  {"session", "roles", []byte{}},
-		"short user":                {"session", "user", []byte{1}},
-		"session's partner":         {"session", "partner", number(-1)},
-		"idle":                      {"session", "idle", number(-1)},
-		"user's role":               {"user", "roles", list("root")},
-		"user's partner":            {"user", "partner_id", number(-1)},
-		"role without a partner":    {"user", "partner_id", number(0)},
-		"partner without a role":    {"user", "roles", list("client")},
-		"from":                      {"rate", "from", []byte("JPY")},
-		"to":                        {"rate", "to", []byte("rub")},
-		"value":                     {"rate", "rate", []byte("0")},
-		"another form":              {"rate", "rate", []byte("92.50")},
-		"another pair":              {"rate", "to", []byte("EUR")},
-		"limit's partner":           {"limit", "partner_id", number(-1)},
-		"limit's kind":              {"limit", "kind", []byte("weekly")},
-		"limit's other kind":        {"limit", "kind", []byte("velocity")},
-		"limit's type":              {"limit", "type", []byte("merchant")},
-		"limit's env":               {"limit", "env", []byte("live")},
-		"limit's scope":             {"limit", "scope", []byte("country")},
-		"limit of nothing":          {"limit", "max_amount", amount(0)},
-		"limit's count":             {"limit", "max_count", number(1)},
-		"limit's window":            {"limit", "window", []byte("hour")},
-		"limit's terminal":          {"limit", "terminal_id", []byte{1}},
-		"two terminals":             {"limit", "terminal_id", make([]byte, 32)},
-		"no attempts":               {"velocity", "max_count", number(0)},
-		"window":                    {"velocity", "window", []byte("day")},
-		"velocity's amount":         {"velocity", "max_amount", amount(1)},
-		"block's kind":              {"block", "kind", []byte("name")},
-		"another kind":              {"block", "kind", []byte("email")},
-		"another value":             {"block", "compared", []byte("192.0.3.0/24")},
-		"next partner":              {"platform", "next_partner", number(-1)},
-		"token":                     {"platform", "admin_tokens", make([]byte, 33)},
-		"sandbox":                   {"platform", "sandbox", list("\x02")},
-		"settlement's partner":      {"settlement", "partner_id", number(-1)},
-		"no lines":                  {"settlement", "stored_lines", []byte{}},
-		"a line that is cut short":  {"settlement", "stored_lines", lines(5)[:5]},
-		"a line of nothing":         {"settlement", "stored_lines", lines(0)},
-		"a fee without a terminal":  {"settlement", "stored_fee", amount(1)},
-		"a short terminal":          {"settlement with a provider", "terminal_id", make([]byte, 15)},
-		"a terminal and two lines":  {"settlement with a provider", "stored_lines", lines(100, 100)},
-		"a terminal and a way out":  {"settlement with a provider", "out", []byte{1}},
-		"a fee above its line":      {"settlement with a provider", "stored_fee", amount(101)},
-		"a fee with something else": {"settlement with a provider", "stored_fee", append(amount(1), 0)},
+		"organization's type":               {"organization", "type", []byte("shop")},
+		"organization's status":             {"organization", "status", []byte("open")},
+		"partner number of zero":            {"partner", "id", number(0)},
+		"partner number below zero":         {"partner", "id", number(-1)},
+		"malformed source":                  {"partner", "source_addresses", list("x")},
+		"malformed overdraft":               {"partner", "overdraft_limit", list("x")},
+		"overdraft of nothing":              {"partner", "overdraft_limit", list("\x02")},
+		"terminal's partner":                {"terminal", "partner_id", number(-1)},
+		"terminal's type":                   {"terminal", "type", []byte("refund")},
+		"terminal's env":                    {"terminal", "env", []byte("live")},
+		"short hash":                        {"key", "hash", make([]byte, 31)},
+		"long hash":                         {"key", "hash", bytes.Repeat([]byte{1}, 33)},
+		"key's partner":                     {"key", "partner_id", number(-1)},
+		"key's expiry":                      {"key", "expires_at", number(-1)},
+		"session's role":                    {"session", "roles", list("root")},
+		"roles in another order":            {"session", "roles", list("partner", "admin")},
+		"no roles":                          {"session", "roles", []byte{}},
+		"session's user, too short":         {"session", "user", []byte{1}},
+		"session's partner":                 {"session", "partner", number(-1)},
+		"idle time below zero":              {"session", "idle", number(-1)},
+		"user's role":                       {"user", "roles", list("root")},
+		"user's partner":                    {"user", "partner_id", number(-1)},
+		"role without a partner":            {"user", "partner_id", number(0)},
+		"partner without a role":            {"user", "roles", list("client")},
+		"rate's first currency":             {"rate", "from", []byte("JPY")},
+		"rate's second currency":            {"rate", "to", []byte("rub")},
+		"rate of zero":                      {"rate", "rate", []byte("0")},
+		"rate in another form":              {"rate", "rate", []byte("92.50")},
+		"another pair than the rate's id":   {"rate", "to", []byte("EUR")},
+		"limit's partner":                   {"limit", "partner_id", number(-1)},
+		"limit's kind":                      {"limit", "kind", []byte("weekly")},
+		"limit's other kind":                {"limit", "kind", []byte("velocity")},
+		"limit's type":                      {"limit", "type", []byte("merchant")},
+		"limit's env":                       {"limit", "env", []byte("live")},
+		"limit's scope":                     {"limit", "scope", []byte("country")},
+		"limit of nothing":                  {"limit", "max_amount", amount(0)},
+		"limit's count":                     {"limit", "max_count", number(1)},
+		"limit's window":                    {"limit", "window", []byte("hour")},
+		"limit's terminal":                  {"limit", "terminal_id", []byte{1}},
+		"two terminals":                     {"limit", "terminal_id", make([]byte, 32)},
+		"no attempts":                       {"velocity", "max_count", number(0)},
+		"velocity's window":                 {"velocity", "window", []byte("day")},
+		"velocity's amount":                 {"velocity", "max_amount", amount(1)},
+		"block's kind":                      {"block", "kind", []byte("name")},
+		"another kind than the block's id":  {"block", "kind", []byte("email")},
+		"another value than the block's id": {"block", "compared", []byte("192.0.3.0/24")},
+		"next partner":                      {"platform", "next_partner", number(-1)},
+		"cut hash of a token":               {"platform", "admin_tokens", make([]byte, 33)},
+		"malformed sandbox organization":    {"platform", "sandbox", list("\x02")},
+		"settlement's partner":              {"settlement", "partner_id", number(-1)},
+		"no lines":                          {"settlement", "stored_lines", []byte{}},
+		"a line that is cut short":          {"settlement", "stored_lines", lines(5)[:5]},
+		"a line of nothing":                 {"settlement", "stored_lines", lines(0)},
+		"a fee without a terminal":          {"settlement", "stored_fee", amount(1)},
+		"a short terminal":                  {"settlement with a provider", "terminal_id", make([]byte, 15)},
+		"a terminal and two lines":          {"settlement with a provider", "stored_lines", lines(100, 100)},
+		"a terminal and a way out":          {"settlement with a provider", "out", []byte{1}},
+		"a fee above its line":              {"settlement with a provider", "stored_fee", amount(101)},
+		"a fee with a byte after it":        {"settlement with a provider", "stored_fee", append(amount(1), 0)},
 	} {
 		column := columnsOf[c.record].ByName(c.column)
 		if err := records[c.record].read(withColumn(t, records[c.record].stored, column.Key, c.value)); !errors.Is(err, schema.ErrStored) {
@@ -405,25 +407,25 @@ func TestInvalidStoredValuesAreRefused(t *testing.T) {
 
 // Only secrets are sealed, so that a reader without the vault's keys can read everything else.
 func TestSecretsAreSealed(t *testing.T) {
-	const params, signs = `{"priority":4,"api_key":"canary-1"}`, `{"notify_url":"https://shop.example/","secret":"canary-2","secret_previous":"canary-3"}`
+	const providerJSON, merchantJSON = `{"priority":4,"api_key":"canary-1"}`, `{"notify_url":"https://shop.example/","secret":"canary-2","secret_previous":"canary-3"}`
 	p := Partner{Number: 1, Name: "S", Login: "l", Secret: "canary-4"}
 	stored, err := Partners.AppendStored(nil, &p, invertingVault{})
 	if err != nil || bytes.Contains(stored, []byte("canary")) {
 		t.Fatalf("stored is %q, %v", stored, err)
 	}
-	if read, err := readAt(Partners, p.Org, p.ID, stored, invertingVault{locked: true}); err != nil || read.Secret != "" || read.Name != "S" {
+	if read, err := readRecord(Partners, p.Org, p.ID, stored, invertingVault{locked: true}); err != nil || read.Secret != "" || read.Name != "S" {
 		t.Errorf("without keys it is %+v, %v", read, err)
 	}
 	for _, provider := range []string{Simulator, remoteProvider} {
 		terminal := Terminal{
-			Partner: 1, Name: "T", Provider: provider, Type: PaymentTerminal, Env: money.Prod, ProviderParams: []byte(params), MerchantParams: []byte(signs),
+			Partner: 1, Name: "T", Provider: provider, Type: PaymentTerminal, Env: money.Prod, ProviderParams: []byte(providerJSON), MerchantParams: []byte(merchantJSON),
 		}
 		stored, err := Terminals.AppendStored(nil, &terminal, invertingVault{})
 		if err != nil || bytes.Contains(stored, []byte("canary")) || !bytes.Contains(stored, []byte("https://shop.example/")) {
 			t.Fatalf("stored is %q, %v", stored, err)
 		}
-		opened, err := readAt(Terminals, terminal.Org, terminal.ID, stored, invertingVault{})
-		if err != nil || string(opened.ProviderParams) != params || string(opened.MerchantParams) != signs {
+		opened, err := readRecord(Terminals, terminal.Org, terminal.ID, stored, invertingVault{})
+		if err != nil || string(opened.ProviderParams) != providerJSON || string(opened.MerchantParams) != merchantJSON {
 			t.Fatalf("with keys it is %s and %s, %v", opened.ProviderParams, opened.MerchantParams, err)
 		}
 		if err := opened.Reparse(); err != nil || opened.Notification.Secret != "canary-2" || opened.Notification.SecretPrevious != "canary-3" {
@@ -431,12 +433,12 @@ func TestSecretsAreSealed(t *testing.T) {
 		}
 		for what, read := range map[string]func() (*Terminal, error){
 			"without keys": func() (*Terminal, error) {
-				return readAt(Terminals, terminal.Org, terminal.ID, stored, invertingVault{locked: true})
+				return readRecord(Terminals, terminal.Org, terminal.ID, stored, invertingVault{locked: true})
 			},
 			"without what is sealed": func() (*Terminal, error) {
 				open := withColumn(t, stored, Terminals.ByName(SealedProviderParams).Key, nil)
 				open = withColumn(t, open, Terminals.ByName(SealedMerchantParams).Key, nil)
-				return readAt(Terminals, terminal.Org, terminal.ID, open, invertingVault{})
+				return readRecord(Terminals, terminal.Org, terminal.ID, open, invertingVault{})
 			},
 		} {
 			masked, err := read()
@@ -453,8 +455,8 @@ func TestSecretsAreSealed(t *testing.T) {
 			if p, remote := masked.Parameters.(*remoteParams); remote != (provider == remoteProvider) || remote && p.APIKey != "" {
 				t.Errorf("%s a mask is a key", what)
 			}
-			name := func(r *Terminal, _ *schema.Faults) { r.Name = "renamed" }
-			if next, _, err := masked.Patch(name, false); err != nil || !bytes.Equal(next.MerchantParams, masked.MerchantParams) {
+			rename := func(r *Terminal, _ *schema.Faults) { r.Name = "renamed" }
+			if next, _, err := masked.Patch(rename, false); err != nil || !bytes.Equal(next.MerchantParams, masked.MerchantParams) {
 				t.Errorf("%s it cannot be renamed: %v", what, err)
 			}
 			sent := bytes.Clone(masked.MerchantParams)

@@ -63,7 +63,7 @@ func (t *Terminal) String() string { return "terminal " + t.ID.String() }
 func (t *Terminal) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
 // Terminals are the columns of terminals (specification, "Terminal administration"). Parameters that contain secrets are
-// stored two times: with masks for readers without keys, and sealed as a whole.
+// stored two times: with masks in place of secrets, for readers without keys, and sealed (encrypted) as a whole.
 var Terminals = schema.NewType[Terminal]("terminal",
 	columns.ID(func(t *Terminal) *ledger.ID { return &t.ID }),
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine,
@@ -97,8 +97,8 @@ const (
 	SealedMerchantParams = "sealed_" + merchantParams
 )
 
-// sealedParameters is a hidden column with an object of parameters. It is empty if neither the object contains secrets nor
-// the provider has secret parameters.
+// sealedParameters makes a hidden column with an encrypted object of parameters. The column is empty if neither the object
+// contains secrets nor the provider has secret parameters.
 func sealedParameters(key uint8, name string, fieldOf func(*Terminal) *[]byte) *schema.Column {
 	return schema.Bound(schema.Object(key, name, schema.NotShown, schema.Sealed),
 		func(t *Terminal) []byte {
@@ -112,29 +112,29 @@ func sealedParameters(key uint8, name string, fieldOf func(*Terminal) *[]byte) *
 
 // crossCheckTerminal checks the provider of a new terminal.
 func crossCheckTerminal(old, t *Terminal, f *schema.Faults) {
-	known := t.provider() != nil || t.Type == MerchantTerminal && t.Provider == ""
-	if old == nil && !known && !f.Has("provider") {
+	isKnown := t.provider() != nil || t.Type == MerchantTerminal && t.Provider == ""
+	if old == nil && !isKnown && !f.Has("provider") {
 		f.Add("provider", "is not a provider of this platform")
 	}
 }
 
-// NewTerminal decides the creation of a terminal, whose fields the caller has set. privateHooks: notify_url may name an
-// address that is not on the internet. The error is Join's.
-func NewTerminal(draft Terminal, privateHooks bool) (*Terminal, ledger.Event, error) {
+// NewTerminal decides the creation of a terminal, whose fields the caller has set. allowsPrivateURL tells whether notify_url
+// may name an address that is not on the internet. The error is Join's.
+func NewTerminal(draft Terminal, allowsPrivateURL bool) (*Terminal, ledger.Event, error) {
 	t, noParameters := &draft, new(Terminal)
-	if err := t.check("directory.CreateTerminal", nil, noParameters, privateHooks, new(schema.Faults)); err != nil {
+	if err := t.check("directory.CreateTerminal", nil, noParameters, allowsPrivateURL, new(schema.Faults)); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	return t, createdEvent(ledger.Terminal, t.ID, stateOf(t.Active)), nil
 }
 
 // Patch decides a change. An object of parameters is replaced as a whole, except that a Mask keeps the stored secret.
-// Partner, provider, type and environment never change, because pending charges refer to them. privateHooks is as in
-// NewTerminal; a stored address may stay. The error is Join's.
-func (t *Terminal) Patch(change schema.Change[Terminal], privateHooks bool) (*Terminal, ledger.Event, error) {
+// Partner, provider, type and environment never change, because pending charges refer to them. allowsPrivateURL is as in
+// NewTerminal, but a stored address may stay. The error is Join's.
+func (t *Terminal) Patch(change schema.Change[Terminal], allowsPrivateURL bool) (*Terminal, ledger.Event, error) {
 	next, faults := *t, new(schema.Faults)
 	change(&next, faults)
-	if err := next.check("directory.PatchTerminal", t, t, privateHooks, faults); err != nil {
+	if err := next.check("directory.PatchTerminal", t, t, allowsPrivateURL, faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	if Terminals.Equal(&next, t) {
@@ -145,34 +145,35 @@ func (t *Terminal) Patch(change schema.Change[Terminal], privateHooks bool) (*Te
 }
 
 // check completes and checks a terminal's fields. old is the terminal before the change, nil for a new one; stored has
-// the parameters that are stored. Parameters that a request sets are checked more strictly than stored ones (invariant 5).
-func (t *Terminal) check(op string, old, stored *Terminal, privateHooks bool, f *schema.Faults) error {
-	providerIsSet := old == nil || isSet(t.ProviderParams, old.ProviderParams)
-	merchantIsSet := old == nil || isSet(t.MerchantParams, old.MerchantParams)
-	sentProvider, sentMerchant := parameters(t.ProviderParams), parameters(t.MerchantParams)
+// the stored parameters. Parameters that a request sets are checked more strictly than stored ones (doc.go, invariant 5).
+func (t *Terminal) check(op string, old, stored *Terminal, allowsPrivateURL bool, f *schema.Faults) error {
+	setsProvider := old == nil || isSet(t.ProviderParams, old.ProviderParams)
+	setsMerchant := old == nil || isSet(t.MerchantParams, old.MerchantParams)
+	sentProvider, sentMerchant := normalParameters(t.ProviderParams), normalParameters(t.MerchantParams)
 	t.ProviderParams, t.MerchantParams = restoreMasked(sentProvider, stored.ProviderParams), restoreMasked(sentMerchant, stored.MerchantParams)
 	Terminals.Check(old, t, f)
-	err := Join(FaultsAsRefusals(op, f), t.fill(op, providerIsSet, merchantIsSet))
-	if old != nil && providerIsSet {
+	err := Join(FaultsAsRefusals(op, f), t.parseParams(op, setsProvider, setsMerchant))
+	if old != nil && setsProvider {
 		err = Join(err, old.checkCredential(op, sentProvider))
 	}
-	if merchantIsSet {
-		err = Join(err, t.checkNotifyURL(op, stored.Notification.NotifyURL, privateHooks), t.refuseEmptyMembers(op),
+	if setsMerchant {
+		err = Join(err, t.checkNotifyURL(op, stored.Notification.NotifyURL, allowsPrivateURL), t.refuseEmptyMembers(op),
 			t.checkChats(op, stored.Notification.Telegram))
 	}
 	return err
 }
 
-// isSet tells whether a request has set an object of parameters. An object equal to the stored one counts as set: if a
-// stored secret could not be decrypted, its mask must be refused when it is sent back.
+// isSet tells whether a request has set an object of parameters: whether it is another slice than the stored one. An equal
+// object in another slice counts as set, because it may contain the mask of a secret that could not be decrypted: that
+// mask must be refused.
 func isSet(request, stored []byte) bool {
 	return len(request) != len(stored) || len(request) > 0 && &request[0] != &stored[0]
 }
 
-// fill parses the parameters. Parameters in the request are checked more strictly than stored
-// ones (invariant 5).
-func (t *Terminal) fill(op string, checksProvider, checksMerchant bool) error {
-	if max(len(t.ProviderParams), len(t.MerchantParams)) > MaxParams { // their columns have been refused
+// parseParams parses the parameters. checksProvider and checksMerchant tell which of the two objects a request has set;
+// such an object is checked more strictly than a stored one (doc.go, invariant 5).
+func (t *Terminal) parseParams(op string, checksProvider, checksMerchant bool) error {
+	if max(len(t.ProviderParams), len(t.MerchantParams)) > MaxParams { // the column's check has refused the larger one
 		return nil
 	}
 	err := t.Reparse()
@@ -195,7 +196,7 @@ func (t *Terminal) Reparse() error {
 	return Join(settingsErr, notificationErr)
 }
 
-// parametersColumn is a column of an object of parameters, which is stored and shown with masks in place of secrets.
+// parametersColumn makes a column of an object of parameters, which is stored and shown with masks in place of secrets.
 func parametersColumn(key uint8, name, help string) schema.Cell[[]byte] {
 	return schema.NewCell[[]byte](key, name, parametersKind{schema.KindObject}, []schema.Option{schema.Settable, schema.NotNull, schema.Help(help)})
 }
@@ -209,7 +210,7 @@ func (parametersKind) Empty(value any) bool { return len(value.([]byte)) == 0 }
 // Shape implements schema.Shaped.
 func (parametersKind) Shape() schema.Shape { return schema.Document }
 
-// Parse implements schema.Kind. The record checks the length.
+// Parse implements schema.Kind. The length is checked by Check.
 func (parametersKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
 	if raw[0] != '{' {
 		return nil, "must be an object"
@@ -232,7 +233,7 @@ func (k parametersKind) AppendStored(c *schema.Column, dst []byte, value any) []
 
 // ReadStored implements schema.Kind.
 func (parametersKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
-	return parameters(slices.Clone(stored)), true
+	return normalParameters(slices.Clone(stored)), true
 }
 
 // AppendJSON implements schema.Kind.
@@ -240,17 +241,17 @@ func (k parametersKind) AppendJSON(c *schema.Column, dst []byte, value any, styl
 	return k.Kind.AppendJSON(c, dst, []byte(Masked(value.([]byte))), style)
 }
 
-// parameters returns an object of parameters in its stored form: an empty object becomes nil, as
+// normalParameters returns an object of parameters in the form in which it is stored: an empty object becomes nil, as
 // if none had been sent.
-func parameters(text []byte) []byte {
-	if text = object(text); string(text) == "{}" {
+func normalParameters(text []byte) []byte {
+	if text = trimJSON(text); string(text) == "{}" {
 		return nil
 	}
 	return text
 }
 
-// object returns the JSON without white space around it; nil for null.
-func object(text []byte) []byte {
+// trimJSON returns the JSON without white space around it; nil for null.
+func trimJSON(text []byte) []byte {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 || string(text) == "null" {
 		return nil

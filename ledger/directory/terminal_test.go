@@ -18,22 +18,22 @@ func TestFieldsOfANewTerminal(t *testing.T) {
 		change func(*Terminal)
 		field  string
 	}{
-		"plain":             {func(*Terminal) {}, ""},
-		"no name":           {func(d *Terminal) { d.Name = "" }, "name"},
-		"no type":           {func(d *Terminal) { d.Type = "" }, "type"},
-		"type":              {func(d *Terminal) { d.Type = "refund" }, "type"},
-		"no provider":       {func(d *Terminal) { d.Provider = "" }, "provider"},
-		"provider":          {func(d *Terminal) { d.Provider = "Simulator" }, "provider"},
-		"merchant":          {func(d *Terminal) { d.Type, d.Provider = MerchantTerminal, "" }, ""},
-		"merchant provider": {func(d *Terminal) { d.Type, d.Provider = MerchantTerminal, "nobody" }, "provider"},
-		"env":               {func(d *Terminal) { d.Env = 0 }, "env"},
-		"adapter":           {func(d *Terminal) { d.MerchantAdapter = "\x01" }, "merchant_adapter"},
-		"null params":       {func(d *Terminal) { d.ProviderParams, d.MerchantParams = []byte("null"), []byte(" ") }, ""},
-		"params a list":     {func(d *Terminal) { d.ProviderParams = []byte("[]") }, "provider_params"},
-		"params a string":   {func(d *Terminal) { d.MerchantParams = []byte(`"x"`) }, "merchant_params"},
-		"params large":      {func(d *Terminal) { d.ProviderParams = objectOfSize(MaxParams) }, ""},
-		"params too large":  {func(d *Terminal) { d.ProviderParams = objectOfSize(MaxParams + 1) }, "provider_params"},
-		"merchant large":    {func(d *Terminal) { d.MerchantParams = objectOfSize(MaxParams + 1) }, "merchant_params"},
+		"required fields only":                   {func(*Terminal) {}, ""},
+		"no name":                                {func(d *Terminal) { d.Name = "" }, "name"},
+		"no type":                                {func(d *Terminal) { d.Type = "" }, "type"},
+		"unknown type":                           {func(d *Terminal) { d.Type = "refund" }, "type"},
+		"no provider":                            {func(d *Terminal) { d.Provider = "" }, "provider"},
+		"unknown provider":                       {func(d *Terminal) { d.Provider = "Simulator" }, "provider"},
+		"type merchant without provider":         {func(d *Terminal) { d.Type, d.Provider = MerchantTerminal, "" }, ""},
+		"type merchant with an unknown provider": {func(d *Terminal) { d.Type, d.Provider = MerchantTerminal, "nobody" }, "provider"},
+		"no env":                                 {func(d *Terminal) { d.Env = 0 }, "env"},
+		"adapter with a control character":       {func(d *Terminal) { d.MerchantAdapter = "\x01" }, "merchant_adapter"},
+		"null params":                            {func(d *Terminal) { d.ProviderParams, d.MerchantParams = []byte("null"), []byte(" ") }, ""},
+		"params a list":                          {func(d *Terminal) { d.ProviderParams = []byte("[]") }, "provider_params"},
+		"params a string":                        {func(d *Terminal) { d.MerchantParams = []byte(`"x"`) }, "merchant_params"},
+		"params of the largest size":             {func(d *Terminal) { d.ProviderParams = objectOfSize(MaxParams) }, ""},
+		"provider_params too large":              {func(d *Terminal) { d.ProviderParams = objectOfSize(MaxParams + 1) }, "provider_params"},
+		"merchant_params too large":              {func(d *Terminal) { d.MerchantParams = objectOfSize(MaxParams + 1) }, "merchant_params"},
 	} {
 		draft := Terminal{ID: testID(1), Org: testPartner.Org, Partner: testPartner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Test, Active: true}
 		c.change(&draft)
@@ -42,7 +42,7 @@ func TestFieldsOfANewTerminal(t *testing.T) {
 	}
 }
 
-func TestTheRequestForATerminal(t *testing.T) {
+func TestFieldsInTheRequestForATerminalAreChecked(t *testing.T) {
 	const minimal = `{"partner_id":3,"name":"T","provider":"simulator","type":"payment"}`
 	for changes, field := range map[string]string{
 		`{}`:                            "",
@@ -114,7 +114,7 @@ func objectOfSize(n int) []byte {
 	return []byte(`{"x":"` + strings.Repeat("y", n-len(`{"x":""}`)) + `"}`)
 }
 
-func TestParseSettings(t *testing.T) {
+func TestParseSettingsChecksEachField(t *testing.T) {
 	for text, field := range map[string]string{
 		``:     "",
 		`{}`:   "",
@@ -183,7 +183,7 @@ func TestParseSettings(t *testing.T) {
 
 func firstCharacters(s string) string { return s[:min(len(s), 60)] }
 
-func TestSettingsValues(t *testing.T) {
+func TestParseSettingsReturnsTheValues(t *testing.T) {
 	s, err := ParseSettings([]byte(`{"priority":-2,"two_phase":true,"hold_ttl_seconds":60,"currencies":["USD"],"networks":["tron"],
 		"methods":["sbp"],"min_amount":"1","max_amount":"9","fee_bps":"250","fee_fixed":"30","fee_mode":"on_top","fee_refundable":true,
 		"settlement_currency":"USDC","settlement_network":"solana","description":"Shown"}`))
@@ -202,7 +202,7 @@ func TestSettingsValues(t *testing.T) {
 	}
 }
 
-func TestParseNotification(t *testing.T) {
+func TestParseNotificationReadsAndChecksEachField(t *testing.T) {
 	n, err := ParseNotification([]byte(`{"notify_url":"http://127.0.0.1:9/h","secret":"s","secret_previous":"p","tg_ids_to_notify":[-100123,"@ops"],
 		"emails_to_notify":["ops@example.com"],"large_transaction_threshold":"1000","other":1}`))
 	if err != nil || n.NotifyURL != "http://127.0.0.1:9/h" || n.Secret != "s" || n.SecretPrevious != "p" ||
@@ -277,47 +277,47 @@ func TestInvalidChatsAreRefused(t *testing.T) {
 func TestRecipientListedTwiceIsNotifiedOnce(t *testing.T) {
 	n, err := ParseNotification([]byte(`{"tg_ids_to_notify":[1,"1","@Ops","@ops",-1],"emails_to_notify":["Ops@bank.example","ops@Bank.example","risk@bank.example"]}`))
 	if err != nil || fmt.Sprintf("%v %v", n.Telegram, n.Emails) != "[1 @Ops -1] [Ops@bank.example risk@bank.example]" {
-		t.Errorf("told would be %v and %v, %v", n.Telegram, n.Emails, err)
+		t.Errorf("notified would be %v and %v, %v", n.Telegram, n.Emails, err)
 	}
 }
 
-func TestTerminalPatch(t *testing.T) {
-	term, event, err := NewTerminal(Terminal{
+func TestPatchOfATerminal(t *testing.T) {
+	terminal, event, err := NewTerminal(Terminal{
 		ID: testID(1), Org: testPartner.Org, Partner: testPartner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal,
 		ProviderParams: []byte(` {"priority":3,"own":"kept"} `), Env: money.Prod, Active: true,
 	}, false)
-	if err != nil || event.To != "active" || term.Env != money.Prod || term.Settings.Priority != 3 || string(term.ProviderParams) != `{"priority":3,"own":"kept"}` {
-		t.Fatal(term, event, err)
+	if err != nil || event.To != "active" || terminal.Env != money.Prod || terminal.Settings.Priority != 3 || string(terminal.ProviderParams) != `{"priority":3,"own":"kept"}` {
+		t.Fatal(terminal, event, err)
 	}
-	isActive, params, malformed, merchant := false, []byte(`{"priority":4}`), []byte(`{"priority":"4"}`), []byte(`{"secret":"z"}`)
-	next, event, err := term.Patch(func(r *Terminal, _ *schema.Faults) {
+	isActive, providerParams, malformedParams, merchantParams := false, []byte(`{"priority":4}`), []byte(`{"priority":"4"}`), []byte(`{"secret":"z"}`)
+	next, event, err := terminal.Patch(func(r *Terminal, _ *schema.Faults) {
 		r.Active = isActive
-		r.ProviderParams = params
-		r.MerchantParams = merchant
+		r.ProviderParams = providerParams
+		r.MerchantParams = merchantParams
 	}, false)
 	if err != nil || event.Name != "deactivate" || next.Settings.Priority != 4 || next.Notification.Secret != "z" || next.Active {
 		t.Error(next, event, err)
 	}
-	if !term.Active || term.Settings.Priority != 3 {
+	if !terminal.Active || terminal.Settings.Priority != 3 {
 		t.Error("the old record changed")
 	}
 	if unchanged, event, err := next.Patch(func(r *Terminal, _ *schema.Faults) { r.Active = isActive }, false); err != nil || unchanged != next || event.Name != "" {
 		t.Error("a patch that changes nothing", event, err)
 	}
-	_, _, err = term.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = malformed }, false)
+	_, _, err = terminal.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = malformedParams }, false)
 	wantField(t, "bad patch", err, "provider_params.priority")
 }
 
 func testTerminal(t *testing.T, id byte, kind TerminalType, params string) *Terminal {
 	t.Helper()
-	term, _, err := NewTerminal(Terminal{
+	terminal, _, err := NewTerminal(Terminal{
 		ID: testID(id), Org: testPartner.Org, Partner: testPartner.Number, Name: "T", Provider: Simulator, Type: kind,
 		ProviderParams: []byte(params), Env: money.Prod, Active: true,
 	}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return term
+	return terminal
 }
 
 func TestTransactionsThatATerminalServes(t *testing.T) {
@@ -337,19 +337,19 @@ func TestTransactionsThatATerminalServes(t *testing.T) {
 		amount   uint64
 		want     bool
 	}{
-		"all":                                  {anyTerminal, PaymentTerminal, usd, "bank_card", 1, true},
+		"terminal without restrictions":        {anyTerminal, PaymentTerminal, usd, "bank_card", 1, true},
 		"another type":                         {anyTerminal, PayoutTerminal, usd, "bank_card", 1, false},
 		"another env":                          {anyTerminal, PaymentTerminal, money.Asset{Currency: "USD", Env: money.Test}, "bank_card", 1, false},
 		"switched off":                         {inactiveTerminal, PaymentTerminal, usd, "bank_card", 1, false},
 		"notification only":                    {testTerminal(t, 4, MerchantTerminal, ``), MerchantTerminal, usd, "bank_card", 1, false},
-		"fits":                                 {narrowTerminal, PaymentTerminal, tron, "bank_card", 6, true},
+		"within all restrictions":              {narrowTerminal, PaymentTerminal, tron, "bank_card", 6, true},
 		"at the minimum":                       {narrowTerminal, PaymentTerminal, tron, "bank_card", 5, true},
 		"below the minimum":                    {narrowTerminal, PaymentTerminal, tron, "bank_card", 4, false},
 		"at the maximum":                       {narrowTerminal, PaymentTerminal, tron, "bank_card", 7, true},
 		"above the maximum":                    {narrowTerminal, PaymentTerminal, tron, "bank_card", 8, false},
 		"another currency":                     {narrowTerminal, PaymentTerminal, money.Asset{Currency: "EUR", Env: money.Prod}, "bank_card", 6, false},
 		"another network":                      {narrowTerminal, PaymentTerminal, money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, "bank_card", 6, false},
-		"no network":                           {narrowTerminal, PaymentTerminal, usd, "bank_card", 6, true},
+		"a currency without networks":          {narrowTerminal, PaymentTerminal, usd, "bank_card", 6, true},
 		"unresolved network, one is accepted":  {narrowTerminal, PaymentTerminal, money.Asset{Currency: "USDT", Env: money.Prod}, "bank_card", 6, true},
 		"unresolved network, none is accepted": {solanaTerminal, PaymentTerminal, money.Asset{Currency: "USDT", Env: money.Prod}, "bank_card", 6, false},
 		"a currency of one network":            {solanaTerminal, PaymentTerminal, money.Asset{Currency: "ETH", Env: money.Prod}, "bank_card", 6, false},

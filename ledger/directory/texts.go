@@ -11,12 +11,12 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of texts: characters for texts that people read, bytes for the others.
+// Bounds of texts.
 const (
-	MaxText   = 255
-	MaxEmail  = 254 // RFC 5321 4.5.3.1.3, less the brackets
-	MaxURL    = 2048
-	MaxSecret = 512
+	MaxText   = 255  // characters
+	MaxEmail  = 254  // bytes: RFC 5321 4.5.3.1.3, less the brackets
+	MaxURL    = 2048 // bytes
+	MaxSecret = 512  // bytes
 )
 
 // sortedUnique returns a sorted copy without repetitions, nil when empty.
@@ -78,7 +78,7 @@ func isNotAlphanumeric(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 }
 
-// languages lists the languages of texts for people. If a catalogue has no text in a language,
+// languages lists the languages in which the service has texts for people. If a catalogue has no text in a language,
 // the English text is used.
 var languages = []string{"en", "ru", "uk", "ar", "fa", "ur", "tr", "az", "kk", "uz", "id", "ms", "bn", "de", "fr", "es"}
 

@@ -17,26 +17,27 @@ type User struct {
 	ID       ledger.ID
 	Org      ledger.ID
 	Login    string
-	PassHash string // PHC string
+	PassHash string // hash of the password, as a PHC string
 	Email    string
 	Name     string
 	Roles    Roles
-	Partner  int64 // the partner that a user with PartnerRole acts as; else 0
+	Partner  int64 // number of the partner that a user with PartnerRole acts as; else 0
 	Active   bool
 	Created  ledger.Micros
 
-	// Epoch increases with every change that ends all of the user's sessions. A session has the
-	// epoch in which it began.
+	// Epoch is increased to end all of the user's sessions: a session is valid only in the epoch
+	// in which it began.
 	Epoch uint32
 }
 
-// String returns the record's identity. It shows no field, because fields are secret.
+// String returns only the ID, because the other fields are secret.
 func (u *User) String() string { return "user " + u.ID.String() }
 
 // LogValue implements slog.LogValuer.
 func (u *User) LogValue() slog.Value { return slog.StringValue(u.String()) }
 
-// Users are the columns of users.
+// Users declares the fields of users as columns: how requests set them, and how responses and the
+// store show them. The envelope is what the store knows of a user besides the stored columns.
 var Users = schema.NewType[User]("user",
 	columns.ID(func(u *User) *ledger.ID { return &u.ID }),
 	schema.Field(schema.Text(1, "login", schema.Required, schema.Fixed, schema.OneLine, schema.Rule(noSpaces),
@@ -73,9 +74,9 @@ func crossCheckUser(_, u *User, f *schema.Faults) {
 	}
 }
 
-// NewUser decides the creation of a user, whose fields the caller has set; PassHash is the hash of a password that
-// CheckPass accepted. The claim on the login decides whether the login is free, and the caller checks that the partner
-// exists. The error is Join's.
+// NewUser decides the creation of a user with the fields of the draft; PassHash is the hash of a password that CheckPass
+// accepted. Whether the login is free is decided by its claim (a unique key in the store), and the caller checks that
+// the partner exists. The error joins the refusals of all wrong fields, as Join does.
 func NewUser(draft User) (*User, ledger.Event, error) {
 	u, faults := &draft, new(schema.Faults)
 	u.Epoch, u.Roles = 1, u.Roles.sorted()
@@ -86,9 +87,9 @@ func NewUser(draft User) (*User, ledger.Event, error) {
 	return u, createdEvent(ledger.User, u.ID, stateOf(u.Active)), nil
 }
 
-// Patch decides a change. A user who loses PartnerRole loses the partner too. A change of the
-// password, the roles or the partner, and switching off, end the user's sessions. The error is
-// Join's.
+// Patch decides a change. A user who loses PartnerRole loses the partner too. The user's sessions
+// end when the password, the roles or the partner change, or the user is switched off. The error
+// joins the refusals of all wrong fields, as Join does.
 func (u *User) Patch(change schema.Change[User]) (*User, ledger.Event, error) {
 	next, faults := *u, new(schema.Faults)
 	change(&next, faults)
@@ -141,9 +142,9 @@ func (s Roles) Valid() bool {
 	return len(s) > 0
 }
 
-// Has tells whether any of the roles is in the set.
-func (s Roles) Has(any ...Role) bool {
-	for _, r := range any {
+// Has tells whether at least one of the given roles is in the set.
+func (s Roles) Has(anyOf ...Role) bool {
+	for _, r := range anyOf {
 		if slices.Contains(s, r) {
 			return true
 		}
@@ -160,7 +161,7 @@ func (s Roles) Strings() []string {
 	return names
 }
 
-// sorted returns the set ordered by name. It keeps repetitions, which a check refuses.
+// sorted returns the set ordered by name. It keeps repetitions, so that Valid can refuse them.
 func (s Roles) sorted() Roles {
 	s = slices.Clone(s)
 	slices.Sort(s)

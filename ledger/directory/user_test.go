@@ -10,6 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
+// newUser creates the auditor Anna, after change, if it is not nil, has changed her fields.
 func newUser(t *testing.T, change func(*User)) (*User, ledger.Event, error) {
 	t.Helper()
 	d := User{ID: testID(1), Org: testID(2), Login: "anna", PassHash: "hash", Name: "Anna", Roles: Roles{"auditor"}, Active: true}
@@ -19,28 +20,28 @@ func newUser(t *testing.T, change func(*User)) (*User, ledger.Event, error) {
 	return NewUser(d)
 }
 
-func TestFieldsOfAUser(t *testing.T) {
+func TestNewUserNamesTheWrongField(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*User)
 		field  string
 	}{
-		"valid":                    {nil, ""},
-		"no login":                 {func(d *User) { d.Login = "" }, "login"},
-		"white space in a login":   {func(d *User) { d.Login = "an na" }, "login"},
-		"the longest login":        {func(d *User) { d.Login = strings.Repeat("я", 255) }, ""},
-		"a login too long":         {func(d *User) { d.Login = strings.Repeat("я", 256) }, "login"},
-		"no name":                  {func(d *User) { d.Name = " " }, "name"},
-		"a name too long":          {func(d *User) { d.Name = strings.Repeat("n", 256) }, "name"},
-		"no e-mail address":        {func(d *User) { d.Email = "anna" }, "email"},
-		"an e-mail address":        {func(d *User) { d.Email = "anna@bank.example" }, ""},
-		"no role":                  {func(d *User) { d.Roles = nil }, "roles"},
-		"an unknown role":          {func(d *User) { d.Roles = Roles{"root"} }, "roles"},
-		"a role in another case":   {func(d *User) { d.Roles = Roles{"Admin"} }, "roles"},
-		"a role twice":             {func(d *User) { d.Roles = Roles{"client", "admin", "client"} }, "roles"},
-		"all roles":                {func(d *User) { d.Roles, d.Partner = Roles{"partner", "client", "auditor", "admin"}, 7 }, ""},
-		"role partner of nobody":   {func(d *User) { d.Roles = Roles{"partner"} }, "partner_id"},
-		"a partner below one":      {func(d *User) { d.Roles, d.Partner = Roles{"partner"}, -1 }, "partner_id"},
-		"a partner without a role": {func(d *User) { d.Partner = 7 }, "partner_id"},
+		"valid":                      {nil, ""},
+		"no login":                   {func(d *User) { d.Login = "" }, "login"},
+		"white space in a login":     {func(d *User) { d.Login = "an na" }, "login"},
+		"the longest login":          {func(d *User) { d.Login = strings.Repeat("я", 255) }, ""},
+		"a login too long":           {func(d *User) { d.Login = strings.Repeat("я", 256) }, "login"},
+		"no name":                    {func(d *User) { d.Name = " " }, "name"},
+		"a name too long":            {func(d *User) { d.Name = strings.Repeat("n", 256) }, "name"},
+		"not an e-mail address":      {func(d *User) { d.Email = "anna" }, "email"},
+		"an e-mail address":          {func(d *User) { d.Email = "anna@bank.example" }, ""},
+		"no role":                    {func(d *User) { d.Roles = nil }, "roles"},
+		"an unknown role":            {func(d *User) { d.Roles = Roles{"root"} }, "roles"},
+		"a role with a capital":      {func(d *User) { d.Roles = Roles{"Admin"} }, "roles"},
+		"a role twice":               {func(d *User) { d.Roles = Roles{"client", "admin", "client"} }, "roles"},
+		"all roles":                  {func(d *User) { d.Roles, d.Partner = Roles{"partner", "client", "auditor", "admin"}, 7 }, ""},
+		"role without a partner":     {func(d *User) { d.Roles = Roles{"partner"} }, "partner_id"},
+		"a partner below one":        {func(d *User) { d.Roles, d.Partner = Roles{"partner"}, -1 }, "partner_id"},
+		"a partner without the role": {func(d *User) { d.Partner = 7 }, "partner_id"},
 	} {
 		u, event, err := newUser(t, c.change)
 		wantField(t, name, err, c.field)
@@ -57,9 +58,9 @@ func TestFieldsOfAUser(t *testing.T) {
 	}
 }
 
-func TestTheRequestForAUser(t *testing.T) {
+func TestRequestsForAUserNameTheWrongField(t *testing.T) {
 	const minimal = `{"login":"anna","name":"Anna","roles":["auditor"]}`
-	newUser := func(draft User) (*User, error) {
+	newUserWithPass := func(draft User) (*User, error) {
 		draft.PassHash = "hash"
 		u, _, err := NewUser(draft)
 		return u, err
@@ -86,10 +87,10 @@ func TestTheRequestForAUser(t *testing.T) {
 		`{"active":7}`:                         "active",
 		`{"roles":["partner"],"partner_id":7}`: "",
 	} {
-		_, err := createByRequest(t, Users, mergeObjects(t, minimal, changes), newUser)
+		_, err := createByRequest(t, Users, mergeObjects(t, minimal, changes), newUserWithPass)
 		wantField(t, changes, err, field)
 	}
-	u, err := createByRequest(t, Users, mergeObjects(t, minimal, `{"roles":["partner","client"],"partner_id":7}`), newUser)
+	u, err := createByRequest(t, Users, mergeObjects(t, minimal, `{"roles":["partner","client"],"partner_id":7}`), newUserWithPass)
 	if err != nil || !u.Active || u.Partner != 7 || !slices.Equal(u.Roles, Roles{Client, PartnerRole}) {
 		t.Errorf("%+v, %v", u, err)
 	}
@@ -109,22 +110,22 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, off, on, anotherPartner := "other", false, true, int64(8)
+	otherText, inactive, active, anotherPartner := "other", false, true, int64(8)
 	twoRoles, auditorOnly := Roles{"partner", "auditor"}, Roles{"auditor"}
 	for name, c := range map[string]struct {
-		patch schema.Change[User]
-		event string
-		ends  bool
+		patch        schema.Change[User]
+		event        string
+		endsSessions bool
 	}{
-		"nothing":                  {func(_ *User, _ *schema.Faults) {}, "", false},
-		"the same":                 {func(r *User, _ *schema.Faults) { r.Active = on; r.Roles = Roles{"partner"} }, "", false},
-		"another name":             {func(r *User, _ *schema.Faults) { r.Name = text }, "update", false},
-		"a password":               {func(r *User, _ *schema.Faults) { r.PassHash = text }, "update", true},
+		"no change":                {func(_ *User, _ *schema.Faults) {}, "", false},
+		"the same values":          {func(r *User, _ *schema.Faults) { r.Active = active; r.Roles = Roles{"partner"} }, "", false},
+		"another name":             {func(r *User, _ *schema.Faults) { r.Name = otherText }, "update", false},
+		"another password":         {func(r *User, _ *schema.Faults) { r.PassHash = otherText }, "update", true},
 		"one more role":            {func(r *User, _ *schema.Faults) { r.Roles = twoRoles }, "update", true},
 		"another role":             {func(r *User, _ *schema.Faults) { r.Roles = auditorOnly }, "update", true},
-		"a partner":                {func(r *User, _ *schema.Faults) { r.Partner = anotherPartner }, "update", true},
-		"switched off":             {func(r *User, _ *schema.Faults) { r.Active = off }, "deactivate", true},
-		"switched off and renamed": {func(r *User, _ *schema.Faults) { r.Active = off; r.Name = text }, "deactivate", true},
+		"another partner":          {func(r *User, _ *schema.Faults) { r.Partner = anotherPartner }, "update", true},
+		"switched off":             {func(r *User, _ *schema.Faults) { r.Active = inactive }, "deactivate", true},
+		"switched off and renamed": {func(r *User, _ *schema.Faults) { r.Active = inactive; r.Name = otherText }, "deactivate", true},
 	} {
 		session, _ := anna.BeginSession(testID(3), [32]byte{1}, 1)
 		next, event, err := anna.Patch(c.patch)
@@ -132,17 +133,17 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, event, err)
 			continue
 		}
-		if ended := !next.AllowsSession(session); ended != c.ends {
-			t.Errorf("%s: ended %v, want %v", name, ended, c.ends)
+		if ended := !next.AllowsSession(session); ended != c.endsSessions {
+			t.Errorf("%s: ended %v, want %v", name, ended, c.endsSessions)
 		}
 	}
-	inactive, _, _ := anna.Patch(func(r *User, _ *schema.Faults) { r.Active = off })
+	deactivated, _, _ := anna.Patch(func(r *User, _ *schema.Faults) { r.Active = inactive })
 	session, _ := anna.BeginSession(testID(3), [32]byte{1}, 1)
-	if restored, event, err := inactive.Patch(func(r *User, _ *schema.Faults) { r.Active = on }); err != nil || event.Name != "activate" || restored.AllowsSession(session) {
+	if restored, event, err := deactivated.Patch(func(r *User, _ *schema.Faults) { r.Active = active }); err != nil || event.Name != "activate" || restored.AllowsSession(session) {
 		t.Error("a session came back with its user", event, err)
 	}
-	if auditing, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditorOnly }); err != nil || auditing.Partner != 0 {
-		t.Error("who is no partner's any more still has one", err)
+	if auditor, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditorOnly }); err != nil || auditor.Partner != 0 {
+		t.Error("a user without the role partner still has a partner", err)
 	}
 	if _, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditorOnly; r.Partner = anotherPartner }); err == nil {
 		t.Error("a partner without the role was taken")
@@ -152,31 +153,31 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 	wantField(t, "the role without its partner", err, "partner_id")
 }
 
-func TestAPartnersPasswordEndsItsSessions(t *testing.T) {
-	p, _, err := NewPartner(Partner{ID: testID(1), Org: testID(2), Number: 7, Name: "P", Login: "p", PassHash: "hash", Active: true}, false)
+func TestANewPasswordEndsAPartnersSessions(t *testing.T) {
+	partner, _, err := NewPartner(Partner{ID: testID(1), Org: testID(2), Number: 7, Name: "P", Login: "p", PassHash: "hash", Active: true}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, event := p.BeginSession(testID(3), [32]byte{1}, 5)
-	if event.Name != "create" || !p.AllowsSession(session) || session.Partner != 7 || !slices.Equal(session.Roles, Roles{PartnerRole}) {
+	session, event := partner.BeginSession(testID(3), [32]byte{1}, 5)
+	if event.Name != "create" || !partner.AllowsSession(session) || session.Partner != 7 || !slices.Equal(session.Roles, Roles{PartnerRole}) {
 		t.Fatalf("%+v %+v", session, event)
 	}
-	off, hash := false, "other"
-	if switched, _, err := p.Patch(func(r *Partner, _ *schema.Faults) { r.Active = off }, false); err != nil || !switched.AllowsSession(session) {
+	switchedOff, otherHash := false, "other"
+	if deactivated, _, err := partner.Patch(func(r *Partner, _ *schema.Faults) { r.Active = switchedOff }, false); err != nil || !deactivated.AllowsSession(session) {
 		t.Error("a deactivated partner's sessions are for the caller to refuse, with 403", err)
 	}
-	if next, event, err := p.Patch(func(r *Partner, _ *schema.Faults) { r.PassHash = hash }, false); err != nil || event.Name != "update" || next.AllowsSession(session) || next.PassHash != hash {
+	if next, event, err := partner.Patch(func(r *Partner, _ *schema.Faults) { r.PassHash = otherHash }, false); err != nil || event.Name != "update" || next.AllowsSession(session) || next.PassHash != otherHash {
 		t.Error("a session outlived its password", err)
 	}
 	otherPartner, _, _ := NewPartner(Partner{ID: testID(9), Org: testID(2), Number: 8, Name: "P", Login: "q", Active: true}, false)
 	anna, _, _ := newUser(t, func(d *User) { d.Roles, d.Partner = Roles{"partner"}, 7 })
 	userSession, _ := anna.BeginSession(testID(4), [32]byte{2}, 5)
-	if otherPartner.AllowsSession(session) || p.AllowsSession(userSession) || anna.AllowsSession(session) {
-		t.Error("a session is of more than one")
+	if otherPartner.AllowsSession(session) || partner.AllowsSession(userSession) || anna.AllowsSession(session) {
+		t.Error("a session belongs to more than one")
 	}
 }
 
-// A session ends after 12 hours, and after 30 minutes without a use. A sandbox's session has no limits.
+// A session ends after 12 hours, and after 30 minutes without a use.
 func TestSessionValidity(t *testing.T) {
 	const second = 1_000_000
 	anna, _, err := newUser(t, nil)
@@ -184,62 +185,62 @@ func TestSessionValidity(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := ledger.MicrosOf(time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC))
-	s, _ := anna.BeginSession(testID(3), [32]byte{1}, begun)
-	if end := begun + 12*3600*second; !s.Valid(end-1) || s.Valid(end) {
+	session, _ := anna.BeginSession(testID(3), [32]byte{1}, begun)
+	if end := begun + 12*3600*second; !session.Valid(end-1) || session.Valid(end) {
 		t.Error("the session doesn't end after 12 hours")
 	}
 	maxIdle := ledger.Micros(30 * 60 * second)
-	used := begun + 3600*second
-	if s.IdleTooLong(0, begun+maxIdle-1) || !s.IdleTooLong(0, begun+maxIdle) || s.IdleTooLong(used, used+maxIdle-1) || !s.IdleTooLong(used, used+maxIdle) {
-		t.Error("the session doesn't end after 30 minutes of rest")
+	usedAt := begun + 3600*second
+	if session.IdleTooLong(0, begun+maxIdle-1) || !session.IdleTooLong(0, begun+maxIdle) || session.IdleTooLong(usedAt, usedAt+maxIdle-1) || !session.IdleTooLong(usedAt, usedAt+maxIdle) {
+		t.Error("the session doesn't end after 30 minutes without a use")
 	}
-	withUse, event := s.RecordUse(used)
-	if event.Name != "use" || withUse.IdleTooLong(0, used+maxIdle-1) || s.Used != begun {
-		t.Error("what was noted is no use", event)
+	usedSession, event := session.RecordUse(usedAt)
+	if event.Name != "use" || usedSession.IdleTooLong(0, usedAt+maxIdle-1) || session.Used != begun {
+		t.Error("the use was not recorded", event)
 	}
-	if unchanged, event := withUse.RecordUse(used); unchanged != withUse || event.Name != "" {
-		t.Error("noted twice")
+	if unchanged, event := usedSession.RecordUse(usedAt); unchanged != usedSession || event.Name != "" {
+		t.Error("the same use was recorded twice")
 	}
-	revoked, event := withUse.Revoke(used)
-	if event.Name != "revoke" || revoked.Valid(used) || withUse.Revoked != 0 {
+	revoked, event := usedSession.Revoke(usedAt)
+	if event.Name != "revoke" || revoked.Valid(usedAt) || usedSession.Revoked != 0 {
 		t.Error("not revoked", event)
 	}
-	if unchanged, event := revoked.Revoke(used + 1); unchanged != revoked || event.Name != "" {
+	if unchanged, event := revoked.Revoke(usedAt + 1); unchanged != revoked || event.Name != "" {
 		t.Error("revoked twice")
 	}
-	if unchanged, event := revoked.RecordUse(used + 1); unchanged != revoked || event.Name != "" {
+	if unchanged, event := revoked.RecordUse(usedAt + 1); unchanged != revoked || event.Name != "" {
 		t.Error("a use of a revoked session was noted")
 	}
 }
 
 func TestKeyUsesAreRecorded(t *testing.T) {
-	k := &APIKey{ID: testID(1)}
-	withUse, event := k.RecordUse(5)
-	if withUse.Used != 5 || k.Used != 0 || event.Name != "use" || event.From != "active" || event.To != "active" {
-		t.Errorf("%+v %+v", withUse, event)
+	key := &APIKey{ID: testID(1)}
+	usedKey, event := key.RecordUse(5)
+	if usedKey.Used != 5 || key.Used != 0 || event.Name != "use" || event.From != "active" || event.To != "active" {
+		t.Errorf("%+v %+v", usedKey, event)
 	}
-	if unchanged, event := withUse.RecordUse(4); unchanged != withUse || event.Name != "" {
+	if unchanged, event := usedKey.RecordUse(4); unchanged != usedKey || event.Name != "" {
 		t.Error("an older use was noted")
 	}
-	revoked, _ := withUse.Revoke(6)
+	revoked, _ := usedKey.Revoke(6)
 	if unchanged, event := revoked.RecordUse(7); unchanged != revoked || event.Name != "" {
 		t.Error("a use of a revoked key was noted")
 	}
 }
 
-func TestRotatedTokenIsNeverAcceptedAgain(t *testing.T) {
-	p, err := NewPlatform().AcceptAdminToken([32]byte{1})
+func TestRotatedAdminTokenIsNeverAcceptedAgain(t *testing.T) {
+	platform, err := NewPlatform().AcceptAdminToken([32]byte{1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err = p.AcceptAdminToken([32]byte{2}); err != nil {
+	if platform, err = platform.AcceptAdminToken([32]byte{2}); err != nil {
 		t.Fatal(err)
 	}
-	next, err := p.RotateAdminToken([32]byte{1}, [32]byte{3})
+	next, err := platform.RotateAdminToken([32]byte{1}, [32]byte{3})
 	if err != nil || !slices.Equal(next.AdminTokens, [][32]byte{{2}, {3}}) || !slices.Equal(next.Retired, [][32]byte{{1}}) {
 		t.Fatal(next, err)
 	}
-	if len(p.AdminTokens) != 2 || p.AdminTokens[0] != [32]byte{1} || len(p.Retired) != 0 {
+	if len(platform.AdminTokens) != 2 || platform.AdminTokens[0] != [32]byte{1} || len(platform.Retired) != 0 {
 		t.Error("the old record changed")
 	}
 	if _, err := next.RotateAdminToken([32]byte{1}, [32]byte{4}); wantRefusal(t, err).Code != ledger.Unauthorized {

@@ -17,6 +17,7 @@ type checker[S comparable, E comparable, P Transition[S]] struct {
 	mistakes []error
 }
 
+// check returns all mistakes of a machine as one error; nil if there are none.
 func check[S comparable, E comparable, P Transition[S]](initial S, states []S, events []E, table Table[S, E, P]) error {
 	c := &checker[S, E, P]{states: states, events: events, table: table}
 	checkNames(c, "state", states)
@@ -64,7 +65,7 @@ func (c *checker[S, E, P]) checkRows() {
 	}
 }
 
-// checkSteps checks each entry of the listed rows.
+// checkSteps checks the steps in the rows of all listed states.
 func (c *checker[S, E, P]) checkSteps() {
 	for _, state := range c.states {
 		row := c.table[state]
@@ -122,8 +123,8 @@ func (c *checker[S, E, P]) checkReachable(initial S) {
 	}
 }
 
-// unknownNames returns the names of a map's keys that are not in the list. They are sorted, because
-// a map has no order.
+// unknownNames returns the names of those keys of a map that are not in the list. The names are
+// sorted, because a map has no order.
 func unknownNames[K comparable, V any](m map[K]V, list []K) []string {
 	var found []string
 	for key := range m {
@@ -140,8 +141,8 @@ func isOneLine(text string) bool {
 	return strings.TrimSpace(text) != "" && !strings.ContainsAny(text, "\n\r\t")
 }
 
-// nameOf returns the printed name of a state or an event.
-func nameOf(v any) (string, bool) {
+// nameOf returns the printed name of a state or an event. ok is false if its type has none.
+func nameOf(v any) (name string, ok bool) {
 	if s, ok := v.(fmt.Stringer); ok {
 		return s.String(), true
 	}
@@ -151,7 +152,8 @@ func nameOf(v any) (string, bool) {
 	return "", false
 }
 
-// nameForMessage returns the name for a message, quoted if it is missing or unprintable.
+// nameForMessage returns the name of a state or an event for a message: in quotes if it is not one
+// line, the value in Go syntax if there is no name.
 func nameForMessage(v any) string {
 	name, ok := nameOf(v)
 	if !ok {

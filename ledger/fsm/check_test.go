@@ -9,8 +9,9 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// table returns a valid machine of three states and two events, new for each case.
-func table() fsm.Table[State, Event, Step] {
+// newTable returns the table of a valid machine with three states and two events. Each call returns a new one, which a
+// test may change.
+func newTable() fsm.Table[State, Event, Step] {
 	return fsm.Table[State, Event, Step]{
 		Charging: {
 			Settle: {To: Charged, Why: "confirmed"},
@@ -21,82 +22,82 @@ func table() fsm.Table[State, Event, Step] {
 }
 
 func TestCompileNamesEachMistake(t *testing.T) {
-	listed, usedEvents := []State{Charging, Charged, Failed}, []Event{Settle, Void}
+	listedStates, usedEvents := []State{Charging, Charged, Failed}, []Event{Settle, Void}
 	for _, c := range []struct {
 		name    string
 		initial State
 		states  []State
 		events  []Event
 		spoil   func(fsm.Table[State, Event, Step])
-		want    string // the whole error; empty: none
+		want    string // the whole error; empty if there is none
 	}{
-		{name: "sound", initial: Charging, states: listed, events: usedEvents},
+		{name: "no mistake", initial: Charging, states: listedStates, events: usedEvents},
 		{
-			name: "a state without a row", initial: Charging, states: listed, events: usedEvents,
+			name: "a state without a row", initial: Charging, states: listedStates, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { delete(t, Failed) },
 			want:  "fsm: state failed has no row",
 		},
 		{
-			name: "a row without a state", initial: Charging, states: listed, events: usedEvents,
+			name: "a row without a state", initial: Charging, states: listedStates, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Reversed] = nil },
 			want:  "fsm: row reversed is not a listed state",
 		},
 		{
-			name: "a target that is not listed", initial: Charging, states: listed, events: usedEvents,
+			name: "a target that is not listed", initial: Charging, states: listedStates, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Charged][Void] = Step{To: Reversed, Why: "x"} },
 			want:  "fsm: charged on void leads to reversed, which is not a listed state",
 		},
 		{
-			name: "a target forgotten", initial: Charging, states: listed, events: usedEvents,
+			name: "a step without a target", initial: Charging, states: listedStates, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Charged][Void] = Step{Why: "x"} },
 			want:  `fsm: charged on void leads to "", which is not a listed state`,
 		},
 		{
-			name: "a state out of reach", initial: Charging, states: append(listed, Held), events: usedEvents,
+			name: "a state out of reach", initial: Charging, states: append(listedStates, Held), events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Held] = fsm.Row[Event, Step]{Void: {To: Failed, Why: "x"}} },
 			want:  "fsm: state payment_suspended is not reachable from charging",
 		},
 		{
-			name: "out of reach from another start", initial: Charged, states: listed, events: usedEvents,
+			name: "states out of reach from another initial state", initial: Charged, states: listedStates, events: usedEvents,
 			want: "fsm: state charging is not reachable from charged\nfsm: state failed is not reachable from charged",
 		},
 		{
-			name: "a start that is not listed", initial: Reversed, states: listed, events: usedEvents,
+			name: "an initial state that is not listed", initial: Reversed, states: listedStates, events: usedEvents,
 			want: "fsm: initial state reversed is not listed",
 		},
 		{
-			name: "an event that nothing uses", initial: Charging, states: listed, events: []Event{Settle, Void, Reverse},
+			name: "an event that nothing uses", initial: Charging, states: listedStates, events: []Event{Settle, Void, Reverse},
 			want: "fsm: event reverse is used nowhere",
 		},
 		{
-			name: "an event that is not listed", initial: Charging, states: listed, events: []Event{Settle},
+			name: "an event that is not listed", initial: Charging, states: listedStates, events: []Event{Settle},
 			want: "fsm: charging on void: the event is not listed",
 		},
 		{
-			name: "no reason", initial: Charging, states: listed, events: usedEvents,
+			name: "no reason", initial: Charging, states: listedStates, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Charging][Void] = Step{To: Failed} },
 			want:  "fsm: charging on void has no reason of one line",
 		},
 		{
-			name: "a blank reason", initial: Charging, states: listed, events: usedEvents,
+			name: "a blank reason", initial: Charging, states: listedStates, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Charging][Void] = Step{To: Failed, Why: "  "} },
 			want:  "fsm: charging on void has no reason of one line",
 		},
 		{
-			name: "a reason of two lines", initial: Charging, states: listed, events: usedEvents,
+			name: "a reason of two lines", initial: Charging, states: listedStates, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Charging][Void] = Step{To: Failed, Why: "a\nb"} },
 			want:  "fsm: charging on void has no reason of one line",
 		},
 		{
-			name: "a state listed twice", initial: Charging, states: append(listed, Failed), events: usedEvents,
+			name: "a state listed twice", initial: Charging, states: append(listedStates, Failed), events: usedEvents,
 			want: "fsm: state failed is listed twice",
 		},
 		{
-			name: "an event listed twice", initial: Charging, states: listed, events: append(usedEvents, Void),
+			name: "an event listed twice", initial: Charging, states: listedStates, events: append(usedEvents, Void),
 			want: "fsm: event void is listed twice",
 		},
 		{
-			name: "a state without a name", initial: Charging, states: append(listed, ""), events: usedEvents,
+			name: "a state without a name", initial: Charging, states: append(listedStates, ""), events: usedEvents,
 			want: `fsm: state 3 is named "", which can't be shown`,
 		},
 		{
@@ -106,7 +107,7 @@ func TestCompileNamesEachMistake(t *testing.T) {
 				"fsm: event void is used nowhere\nfsm: initial state charging is not listed",
 		},
 		{
-			name: "several mistakes", initial: Charging, states: listed, events: usedEvents,
+			name: "several mistakes", initial: Charging, states: listedStates, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) {
 				delete(t, Charged)
 				t[Charging][Void] = Step{To: Reversed}
@@ -118,11 +119,11 @@ func TestCompileNamesEachMistake(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spoilt := table()
+			spoiltTable := newTable()
 			if c.spoil != nil {
-				c.spoil(spoilt)
+				c.spoil(spoiltTable)
 			}
-			m, err := fsm.Compile(c.initial, c.states, c.events, spoilt)
+			m, err := fsm.Compile(c.initial, c.states, c.events, spoiltTable)
 			got := ""
 			if err != nil {
 				got = err.Error()
@@ -137,6 +138,7 @@ func TestCompileNamesEachMistake(t *testing.T) {
 	}
 }
 
+// nameless is the type of states that have no name: neither strings nor fmt.Stringers.
 type nameless int
 
 type namelessStep int
@@ -172,23 +174,23 @@ func TestCompileNeedsDistinctNames(t *testing.T) {
 	}
 }
 
-// A random machine is compared with its table in a naive way: a transitive closure tells which states are reachable, and
-// a lookup in the table what Next must return.
-func TestCompileAgreesWithTheNaiveMeaning(t *testing.T) {
+// The test checks a random table in a naive way: a transitive closure tells which states are reachable, and a lookup in
+// the table tells what Next must return.
+func TestCompileAgreesWithANaiveCheck(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "states")
-		list, usedEvents := states[:n], events[:rapid.IntRange(1, 4).Draw(t, "events")]
-		random := fsm.Table[State, Event, Step]{}
-		usedOnce := make(map[Event]bool)
-		var reaches [7][7]bool
-		for i, state := range list {
-			random[state] = fsm.Row[Event, Step]{}
+		listedStates, usedEvents := states[:n], events[:rapid.IntRange(1, 4).Draw(t, "events")]
+		randomTable := fsm.Table[State, Event, Step]{}
+		isUsed := make(map[Event]bool)
+		var reaches [7][7]bool // reaches[i][j]: state j is reachable from state i
+		for i, state := range listedStates {
+			randomTable[state] = fsm.Row[Event, Step]{}
 			reaches[i][i] = true
 			for _, event := range usedEvents {
 				if rapid.Bool().Draw(t, "step?") {
 					j := rapid.IntRange(0, n-1).Draw(t, "target")
-					random[state][event] = Step{To: list[j], Why: "random"}
-					reaches[i][j], usedOnce[event] = true, true
+					randomTable[state][event] = Step{To: listedStates[j], Why: "random"}
+					reaches[i][j], isUsed[event] = true, true
 				}
 			}
 		}
@@ -201,16 +203,16 @@ func TestCompileAgreesWithTheNaiveMeaning(t *testing.T) {
 		}
 		var want []string
 		for _, event := range usedEvents {
-			if !usedOnce[event] {
+			if !isUsed[event] {
 				want = append(want, "fsm: event "+event.String()+" is used nowhere")
 			}
 		}
-		for j, state := range list {
+		for j, state := range listedStates {
 			if !reaches[0][j] {
-				want = append(want, "fsm: state "+string(state)+" is not reachable from "+string(list[0]))
+				want = append(want, "fsm: state "+string(state)+" is not reachable from "+string(listedStates[0]))
 			}
 		}
-		m, err := fsm.Compile(list[0], list, usedEvents, random)
+		randomMachine, err := fsm.Compile(listedStates[0], listedStates, usedEvents, randomTable)
 		if len(want) > 0 {
 			if err == nil || err.Error() != strings.Join(want, "\n") {
 				t.Fatalf("error\n%v\nwant\n%s", err, strings.Join(want, "\n"))
@@ -220,15 +222,15 @@ func TestCompileAgreesWithTheNaiveMeaning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, state := range list {
+		for _, state := range listedStates {
 			for _, event := range usedEvents {
-				step, ok := m.Next(state, event)
-				if wanted, allowed := random[state][event]; ok != allowed || step.To != wanted.To {
+				step, ok := randomMachine.Next(state, event)
+				if wantStep, allowed := randomTable[state][event]; ok != allowed || step.To != wantStep.To {
 					t.Fatalf("%v on %v = %v, %v", state, event, step.To, ok)
 				}
 			}
-			if m.Final(state) != (len(random[state]) == 0) {
-				t.Fatalf("Final(%v) = %v", state, m.Final(state))
+			if randomMachine.Final(state) != (len(randomTable[state]) == 0) {
+				t.Fatalf("Final(%v) = %v", state, randomMachine.Final(state))
 			}
 		}
 	})

@@ -6,8 +6,8 @@ import (
 	"mizan/internal/assert"
 )
 
-// Transition is the type of a table's entries. The owner's type may have more fields, for example
-// the function that computes the new record.
+// Transition is the interface of the steps in a table. A caller's type of steps may have more fields,
+// for example the function that computes the new record.
 type Transition[S comparable] interface {
 	Target() S      // the state after the step
 	Reason() string // why the step exists, in one line
@@ -16,9 +16,9 @@ type Transition[S comparable] interface {
 // Row holds the steps out of one state.
 type Row[E comparable, P any] map[E]P
 
-// Table is the source form of a machine: state → event → step. S and E are strings or
-// fmt.Stringers. P is a struct with value receivers, so that a row reads {Settle: {To: Charged,
-// Why: "provider confirmed"}}.
+// Table is the source form of a machine: state → event → step. States (S) and events (E) are
+// strings or fmt.Stringers. The type of a step (P) is a struct whose methods have value receivers,
+// so that a row reads {Settle: {To: Charged, Why: "provider confirmed"}}.
 type Table[S comparable, E comparable, P Transition[S]] map[S]Row[E, P]
 
 // Machine is a checked table. Build it with Compile.
@@ -27,7 +27,7 @@ type Machine[S comparable, E comparable, P Transition[S]] struct {
 	states  []S
 	events  []E
 	steps   map[stateEvent[S, E]]P
-	final   map[S]bool // has an entry for each state
+	isFinal map[S]bool // has an entry for each state
 }
 
 type stateEvent[S comparable, E comparable] struct {
@@ -46,10 +46,10 @@ func Compile[S comparable, E comparable, P Transition[S]](initial S, states []S,
 		states:  slices.Clone(states),
 		events:  slices.Clone(events),
 		steps:   make(map[stateEvent[S, E]]P),
-		final:   make(map[S]bool, len(states)),
+		isFinal: make(map[S]bool, len(states)),
 	}
 	for state, row := range table {
-		m.final[state] = len(row) == 0
+		m.isFinal[state] = len(row) == 0
 		for event, step := range row {
 			m.steps[stateEvent[S, E]{state, event}] = step
 		}
@@ -57,8 +57,8 @@ func Compile[S comparable, E comparable, P Transition[S]](initial S, states []S,
 	return m, nil
 }
 
-// MustCompile is Compile for package variables. The first state is the initial one, and a
-// mistake panics.
+// MustCompile is Compile for package variables. The first state is the initial one. A
+// mistake in the table panics.
 func MustCompile[S comparable, E comparable, P Transition[S]](states []S, events []E, table Table[S, E, P]) *Machine[S, E, P] {
 	assert.That(len(states) > 0, "fsm: no states")
 	m, err := Compile(states[0], states, events, table)
@@ -73,22 +73,22 @@ func (m *Machine[S, E, P]) Next(state S, event E) (step P, ok bool) {
 	return step, ok
 }
 
-// Final tells whether no step leads out of the state. That is stricter than a specification's
-// "final", which may allow returning settled money. An unknown state is not final.
-func (m *Machine[S, E, P]) Final(state S) bool { return m.final[state] }
+// Final tells whether no step leads out of the state. A state that the specification
+// calls final may still have steps, such as the return of settled money. An unknown state is not final.
+func (m *Machine[S, E, P]) Final(state S) bool { return m.isFinal[state] }
 
 // Has tells whether the machine knows the state; a caller checks that after reading a stored
 // state.
 func (m *Machine[S, E, P]) Has(state S) bool {
-	_, ok := m.final[state]
+	_, ok := m.isFinal[state]
 	return ok
 }
 
 // Initial returns the initial state.
 func (m *Machine[S, E, P]) Initial() S { return m.initial }
 
-// States returns all states, in the order of the list.
+// States returns all states, in the order in which Compile got them.
 func (m *Machine[S, E, P]) States() []S { return slices.Clone(m.states) }
 
-// Events returns all events, in the order of the list.
+// Events returns all events, in the order in which Compile got them.
 func (m *Machine[S, E, P]) Events() []E { return slices.Clone(m.events) }

@@ -11,9 +11,8 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// update rewrites the committed report: go test ./ledger/fsm -update. Each package with a
-// machine commits its report in this way, so that a change to the table shows as a difference to
-// review.
+// update is set to rewrite the committed report: go test ./ledger/fsm -update. Each package with a
+// machine commits its report in this way, so that reviewers see every change of the table.
 var update = flag.Bool("update", false, "rewrite the reports in testdata")
 
 type State string
@@ -79,8 +78,9 @@ var machine = fsm.MustCompile(states, events, fsm.Table[State, Event, Step]{
 	Rejected: {}, Failed: {}, Reversed: {}, // final states are rows too
 })
 
-// grid is an independent second copy of the machine. A pair that is not in it must be refused.
-var grid = map[State]map[Event]State{
+// wantTargets is an independent second copy of the machine. A pair of state and event that is not in
+// it must be refused.
+var wantTargets = map[State]map[Event]State{
 	Authorizing: {Approve: Charging, Decline: Rejected},
 	Charging:    {Settle: Charged, Suspend: Held, Void: Failed},
 	Held:        {Capture: Charged, Void: Failed},
@@ -90,7 +90,7 @@ var grid = map[State]map[Event]State{
 func TestNextFollowsTheTable(t *testing.T) {
 	for _, state := range states {
 		for _, event := range events {
-			want, allowed := grid[state][event]
+			want, allowed := wantTargets[state][event]
 			step, ok := machine.Next(state, event)
 			if ok != allowed || step.To != want {
 				t.Errorf("%v on %v = %q, %v, want %q, %v", state, event, step.To, ok, want, allowed)
@@ -106,7 +106,7 @@ func TestNextReturnsTheOwnersStep(t *testing.T) {
 	}
 }
 
-func TestNextRefusesTheUnknown(t *testing.T) {
+func TestNextRefusesUnknownStatesAndEvents(t *testing.T) {
 	if step, ok := machine.Next("unheard_of", Approve); ok {
 		t.Errorf("an unknown state leads to %v", step.To)
 	}
@@ -126,7 +126,7 @@ func TestFinalStatesHaveNoWayOut(t *testing.T) {
 	}
 }
 
-func TestTheListsAreKeptInOrder(t *testing.T) {
+func TestStatesAndEventsKeepTheirOrder(t *testing.T) {
 	if machine.Initial() != Authorizing {
 		t.Errorf("initial = %v", machine.Initial())
 	}
@@ -144,16 +144,16 @@ func TestTheListsAreKeptInOrder(t *testing.T) {
 }
 
 func TestAMachineNeverChanges(t *testing.T) {
-	list, names := []State{Charged, Reversed}, []Event{Reverse}
+	stateList, eventList := []State{Charged, Reversed}, []Event{Reverse}
 	table := fsm.Table[State, Event, Step]{Charged: {Reverse: {To: Reversed, Why: "x"}}, Reversed: {}}
-	m, err := fsm.Compile(Charged, list, names, table)
+	m, err := fsm.Compile(Charged, stateList, eventList, table)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := m.Report()
 	table[Reversed][Reverse] = Step{To: Charged}
 	delete(table, Charged)
-	list[0], names[0] = "other", Void
+	stateList[0], eventList[0] = "other", Void
 	m.States()[0], m.Events()[0] = "other", Void
 	if m.Report() != before {
 		t.Errorf("the report became\n%s", m.Report())
@@ -213,8 +213,8 @@ func TestReportIsTheSameEachTime(t *testing.T) {
 
 // The committed report could be rewritten without review, so this test also states what the
 // report must contain.
-func TestReportShowsWhatIsHandledAndWhatIsMissing(t *testing.T) {
-	handled, missing, ok := strings.Cut(machine.Report(), "REFUSED EVENTS")
+func TestReportShowsStepsAndRefusedEvents(t *testing.T) {
+	stepsPart, refusedPart, ok := strings.Cut(machine.Report(), "REFUSED EVENTS")
 	if !ok {
 		t.Fatal("no part about refused events")
 	}
@@ -225,16 +225,16 @@ func TestReportShowsWhatIsHandledAndWhatIsMissing(t *testing.T) {
 		"rejected           (final)\n",
 		"7 states, 7 events, 8 transitions, 41 pairs refused\n",
 	} {
-		if !strings.Contains(handled, row) {
-			t.Errorf("missing from what is handled: %q", row)
+		if !strings.Contains(stepsPart, row) {
+			t.Errorf("missing from the steps: %q", row)
 		}
 	}
 	for _, row := range []string{
 		"payment_suspended  approve, decline, settle, suspend, reverse\n",
 		"failed             (all)\n",
 	} {
-		if !strings.Contains(missing, row) {
-			t.Errorf("missing from what is refused: %q", row)
+		if !strings.Contains(refusedPart, row) {
+			t.Errorf("missing from the refused events: %q", row)
 		}
 	}
 	for line := range strings.Lines(machine.Report()) {
@@ -254,13 +254,13 @@ func TestReportOfAMachineThatRefusesNothing(t *testing.T) {
 }
 
 func TestReportBreaksLongLists(t *testing.T) {
-	// 40 events of 3 characters: 19 fill a line to its last column, so the comma after them
-	// would not fit.
-	type name string
-	var longEvents []name
-	table := fsm.Table[State, name, Step]{"étape": {}, "autre": {}}
+	// Each of the 40 events has 3 characters. 19 events would fill a line to its last column, but
+	// the comma at its end would not fit, so a line has 18.
+	type eventName string
+	var longEvents []eventName
+	table := fsm.Table[State, eventName, Step]{"étape": {}, "autre": {}}
 	for i := range 40 {
-		event := name(fmt.Sprintf("n%02d", i))
+		event := eventName(fmt.Sprintf("n%02d", i))
 		longEvents = append(longEvents, event)
 		from := State("autre")
 		if i == 0 {
@@ -283,7 +283,7 @@ func TestReportBreaksLongLists(t *testing.T) {
 			t.Errorf("%d characters: %s", n, line)
 		}
 	}
-	if named := strings.Count(refused, "n"); named != 40 {
-		t.Errorf("%d of 40 refused pairs are named", named)
+	if count := strings.Count(refused, "n"); count != 40 {
+		t.Errorf("%d of 40 refused pairs are named", count)
 	}
 }

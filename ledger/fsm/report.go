@@ -10,8 +10,8 @@ import (
 const reportWidth = 100
 
 // Report returns the machine as a text for people: the steps out of each state with their
-// reasons, then every refused pair. The order follows the lists, so the same machine always
-// gives the same text.
+// reasons, then the events that each state refuses. The order is that of the lists of states and
+// events, so the same machine always gives the same text.
 func (m *Machine[S, E, P]) Report() string {
 	var out strings.Builder
 	refused := len(m.states)*len(m.events) - len(m.steps)
@@ -24,14 +24,14 @@ func (m *Machine[S, E, P]) Report() string {
 }
 
 func (m *Machine[S, E, P]) reportSteps(out *strings.Builder) {
-	stateWidth, eventWidth := widest("STATE", m.states), widest("EVENT", m.events)
-	targetWidth := widest("TARGET", m.states)
+	stateWidth, eventWidth := columnWidth("STATE", m.states), columnWidth("EVENT", m.events)
+	targetWidth := columnWidth("TARGET", m.states)
 	line := func(state, event, target, why string) {
 		fmt.Fprintf(out, "%-*s  %-*s  %-*s  %s\n", stateWidth, state, eventWidth, event, targetWidth, target, why)
 	}
 	line("STATE", "EVENT", "TARGET", "WHY")
 	for _, state := range m.states {
-		if m.final[state] {
+		if m.isFinal[state] {
 			fmt.Fprintf(out, "%-*s  (final)\n", stateWidth, nameForMessage(state))
 			continue
 		}
@@ -39,41 +39,41 @@ func (m *Machine[S, E, P]) reportSteps(out *strings.Builder) {
 		for _, event := range m.events {
 			if step, ok := m.Next(state, event); ok {
 				line(name, nameForMessage(event), nameForMessage(step.Target()), step.Reason())
-				name = "" // only once for each state
+				name = "" // only in the first line of a state
 			}
 		}
 	}
 }
 
 func (m *Machine[S, E, P]) reportRefused(out *strings.Builder) {
-	stateWidth := widest("STATE", m.states)
+	stateWidth := columnWidth("STATE", m.states)
 	fmt.Fprintf(out, "%-*s  REFUSED EVENTS\n", stateWidth, "STATE")
 	for _, state := range m.states {
-		var missing []string
+		var refusedEvents []string
 		for _, event := range m.events {
 			if _, ok := m.Next(state, event); !ok {
-				missing = append(missing, nameForMessage(event))
+				refusedEvents = append(refusedEvents, nameForMessage(event))
 			}
 		}
 		name := nameForMessage(state)
-		for _, text := range refusedLines(missing, len(m.events), reportWidth-stateWidth-2) {
-			fmt.Fprintf(out, "%-*s  %s\n", stateWidth, name, text)
+		for _, line := range refusedLines(refusedEvents, len(m.events), reportWidth-stateWidth-2) {
+			fmt.Fprintf(out, "%-*s  %s\n", stateWidth, name, line)
 			name = ""
 		}
 	}
 }
 
-// refusedLines wraps the list of a state's refused events into lines of at most width
-// characters, unless a single name is longer.
-func refusedLines(missing []string, events, width int) []string {
-	switch len(missing) {
+// refusedLines returns the list of a state's refused events as lines. A line is longer than width
+// only if a single name is.
+func refusedLines(refusedEvents []string, eventCount, width int) []string {
+	switch len(refusedEvents) {
 	case 0:
 		return []string{"(none)"}
-	case events:
+	case eventCount:
 		return []string{"(all)"}
 	}
-	lines := []string{missing[0]}
-	for _, name := range missing[1:] {
+	lines := []string{refusedEvents[0]}
+	for _, name := range refusedEvents[1:] {
 		last := &lines[len(lines)-1]
 		if utf8.RuneCountInString(*last)+len(", ")+utf8.RuneCountInString(name)+len(",") > width {
 			*last += ","
@@ -85,8 +85,8 @@ func refusedLines(missing []string, events, width int) []string {
 	return lines
 }
 
-// widest returns the width of a column of names with its heading, in characters.
-func widest[N comparable](heading string, list []N) int {
+// columnWidth returns the width of a column of names with its heading, in characters.
+func columnWidth[N comparable](heading string, list []N) int {
 	width := len(heading)
 	for _, item := range list {
 		width = max(width, utf8.RuneCountInString(nameForMessage(item)))

@@ -10,65 +10,65 @@ import (
 // ContractView is what a response shows of a contract besides its record.
 type ContractView struct {
 	Org              ledger.ID
-	Started, Updated ledger.Micros // from the store's row around the record
+	Started, Updated ledger.Micros // times of creation and last change, which the store keeps beside the record
 	Number           uint64        // the contract's place in the sequence of contract numbers
-	InList           bool          // the response is a list
+	InList           bool          // true if the response is a list of contracts
 }
 
-// AppendContract appends a contract's fields in the style of its reading: all of them or, in a
-// list, those of its short form if the product has one.
-func AppendContract(e *schema.Encoder, r *contract.Record, v *ContractView) {
-	e.ID("id", r.ID)
+// AppendContract appends a contract's fields in the style of its reading (secular or religious). The
+// Place of each column tells whether a list shows it; products with ShortLists show fewer fields there.
+func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView) {
+	out.ID("id", r.ID)
 	if r.Reading.NamesProduct {
-		e.Text("product_type", r.Product.Variants[r.Reading].Name)
-		e.ID("organization_id", v.Org)
+		out.Text("product_type", r.Product.Variants[r.Reading].Name)
+		out.ID("organization_id", view.Org)
 	}
-	e.Text("contract_number", r.Number(v.Started, v.Number))
-	e.Word("status", string(r.Status))
-	e.Word("env", r.Asset.Env.String())
-	detail := !v.InList || !r.Product.ShortLists
+	out.Text("contract_number", r.Number(view.Started, view.Number))
+	out.Word("status", string(r.Status))
+	out.Word("env", r.Asset.Env.String())
+	showDetail := !view.InList || !r.Product.ShortLists
 	for _, c := range r.Product.Columns.Columns {
 		switch {
 		case c == contract.Sent.Column:
-			if detail {
-				appendMetadata(e, r)
+			if showDetail {
+				appendMetadata(out, r)
 			}
-		case c.Place == schema.Short, c.Place == schema.Detail && detail, c.Place == schema.Deep && !v.InList:
-			appendColumn(e, r, c)
+		case c.Place == schema.Short, c.Place == schema.Detail && showDetail, c.Place == schema.Deep && !view.InList:
+			appendColumn(out, r, c)
 		}
 	}
-	e.Instant("inserted_at", v.Started)
-	e.Instant("updated_at", v.Updated)
+	out.Instant("inserted_at", view.Started)
+	out.Instant("updated_at", view.Updated)
 }
 
-// appendMetadata writes the caller's metadata and, beside it, the columns that the
-// specification puts there. A column has precedence over a key of the caller with the same name.
-func appendMetadata(e *schema.Encoder, r *contract.Record) {
-	columns := make(map[string]bool)
+// appendMetadata writes the object metadata: the members that the caller sent, and the columns that the
+// specification puts there. A column has precedence over a sent member with the same name.
+func appendMetadata(out *schema.Encoder, r *contract.Record) {
+	columnNames := make(map[string]bool)
 	for _, c := range r.Product.Columns.Columns {
 		if c.Place == schema.Metadata && c.Value(r.Values) != nil {
-			columns[c.Name] = true
+			columnNames[c.Name] = true
 		}
 	}
 	metadata := contract.Sent.Get(r.Values)
 	switch {
-	case len(columns) == 0 && r.Reading.Answers.OmitEmpty && isEmpty(metadata):
+	case len(columnNames) == 0 && r.Reading.Answers.OmitEmpty && isEmpty(metadata):
 		return
-	case len(columns) == 0 && metadata == nil:
-		e.Null(contract.Sent.Name)
+	case len(columnNames) == 0 && metadata == nil:
+		out.Null(contract.Sent.Name)
 		return
-	case len(columns) == 0:
-		e.Object(contract.Sent.Name, metadata)
+	case len(columnNames) == 0:
+		out.Object(contract.Sent.Name, metadata)
 		return
 	}
-	e.OpenField(contract.Sent.Name, '{')
-	e.Members(metadata, func(name []byte) bool { return !columns[string(name)] })
+	out.OpenField(contract.Sent.Name, '{')
+	out.Members(metadata, func(name []byte) bool { return !columnNames[string(name)] })
 	for _, c := range r.Product.Columns.Columns {
-		if columns[c.Name] && c.Place == schema.Metadata {
-			appendColumn(e, r, c)
+		if columnNames[c.Name] && c.Place == schema.Metadata {
+			appendColumn(out, r, c)
 		}
 	}
-	e.Close('}')
+	out.Close('}')
 }
 
 // isEmpty tells whether a JSON object is absent or has no members.
@@ -81,6 +81,6 @@ func isEmpty(object []byte) bool {
 	return !more
 }
 
-func appendColumn(e *schema.Encoder, r *contract.Record, c *schema.Column) {
-	e.Buf = schema.AppendField(e.Buf, c, c.Value(r.Values), r.Reading.Answers)
+func appendColumn(out *schema.Encoder, r *contract.Record, c *schema.Column) {
+	out.Buf = schema.AppendField(out.Buf, c, c.Value(r.Values), r.Reading.Answers)
 }

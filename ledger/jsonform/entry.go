@@ -6,25 +6,25 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Balances are the posted balances, after an entry, of the accounts to which it posts, one for
-// each posting. Shown tells which postings the caller sees.
+// Balances has one value for each posting of an entry: After, the posted balance of its account after
+// the entry, and Shown, whether the caller sees the posting.
 type Balances struct {
 	After []money.Signed
 	Shown []bool
 }
 
 // AppendEntry appends the fields of an event's entry.
-func AppendEntry(out *schema.Encoder, e *ledger.Event, b *Balances) {
-	out.Integer("seq", int64(e.Seq))
-	out.ID("source", e.Source.ID)
-	out.Text("event", e.Name)
-	out.Word("phase", e.Entry.Phase.String())
-	out.Instant("booked_at", e.Booked)
-	appendMovement(out, e.Entry, b)
+func AppendEntry(out *schema.Encoder, event *ledger.Event, balances *Balances) {
+	out.Integer("seq", int64(event.Seq))
+	out.ID("source", event.Source.ID)
+	out.Text("event", event.Name)
+	out.Word("phase", event.Entry.Phase.String())
+	out.Instant("booked_at", event.Booked)
+	appendSharedFields(out, event.Entry, balances)
 }
 
-// appendMovement writes the fields that entries and events share.
-func appendMovement(out *schema.Encoder, entry *ledger.Entry, b *Balances) {
+// appendSharedFields writes those fields of an entry that AppendEntry and AppendEvent share.
+func appendSharedFields(out *schema.Encoder, entry *ledger.Entry, balances *Balances) {
 	out.Word("effective_date", entry.Effective.String())
 	if entry.Reverses == 0 {
 		out.Null("reverses")
@@ -36,34 +36,34 @@ func appendMovement(out *schema.Encoder, entry *ledger.Entry, b *Balances) {
 	}
 	out.OpenField("postings", '[')
 	for i := range entry.Postings {
-		if !b.Shown[i] {
+		if !balances.Shown[i] {
 			continue
 		}
-		p := &entry.Postings[i]
+		posting := &entry.Postings[i]
 		out.Open('{')
-		out.Text("account", string(p.Account))
-		out.Word("side", p.Side.String())
-		out.Amount("amount", p.Amount)
-		out.Asset("asset", p.Asset)
-		out.Signed("balance", b.After[i])
+		out.Text("account", string(posting.Account))
+		out.Word("side", posting.Side.String())
+		out.Amount("amount", posting.Amount)
+		out.Asset("asset", posting.Asset)
+		out.Signed("balance", balances.After[i])
 		out.Close('}')
 	}
 	out.Close(']')
 }
 
 // AppendEvent appends the fields of one event, with its entry inside if it has one.
-func AppendEvent(out *schema.Encoder, e *ledger.Event, b *Balances) {
-	out.Integer("seq", int64(e.Seq))
-	out.ID("source", e.Source.ID)
-	out.Integer("version", int64(e.Version))
-	out.Text("event", e.Name)
-	out.TextOrNull("from", e.From)
-	out.TextOrNull("to", e.To)
-	out.Instant("booked_at", e.Booked)
-	if e.Entry != nil {
+func AppendEvent(out *schema.Encoder, event *ledger.Event, balances *Balances) {
+	out.Integer("seq", int64(event.Seq))
+	out.ID("source", event.Source.ID)
+	out.Integer("version", int64(event.Version))
+	out.Text("event", event.Name)
+	out.TextOrNull("from", event.From)
+	out.TextOrNull("to", event.To)
+	out.Instant("booked_at", event.Booked)
+	if event.Entry != nil {
 		out.OpenField("entry", '{')
-		out.Word("phase", e.Entry.Phase.String())
-		appendMovement(out, e.Entry, b)
+		out.Word("phase", event.Entry.Phase.String())
+		appendSharedFields(out, event.Entry, balances)
 		out.Close('}')
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestMerchantMetaHasTheCallersAndTheRailsKeys(t *testing.T) {
-	for _, c := range []struct{ sent, rail, lang, want string }{
+	for _, c := range []struct{ fromCaller, fromRail, lang, want string }{
 		{``, ``, ``, `{}`},
 		{`{"b": 1, "a":{"lang":"fr"}}`, ``, ``, `{"b": 1, "a":{"lang":"fr"}}`},
 		{``, `{"status":"seen"}`, ``, `{"status":"seen"}`},
@@ -22,14 +22,14 @@ func TestMerchantMetaHasTheCallersAndTheRailsKeys(t *testing.T) {
 		{`{"Lang":"fr"}`, `{"lang":"de"}`, `en-GB`, `{"Lang":"fr","lang":"en-GB"}`},
 		{`{"\"":"\""}`, `{"x":[]}`, ``, `{"\"":"\"","x":[]}`},
 	} {
-		object := func(text string) []byte {
+		objectOrNil := func(text string) []byte {
 			if text == "" {
 				return nil
 			}
 			return []byte(text)
 		}
-		if got := string(jsonform.AppendMeta(nil, object(c.sent), object(c.rail), c.lang)); got != c.want {
-			t.Errorf("%s and %s in %q: %s, want %s", c.sent, c.rail, c.lang, got, c.want)
+		if got := string(jsonform.AppendMeta(nil, objectOrNil(c.fromCaller), objectOrNil(c.fromRail), c.lang)); got != c.want {
+			t.Errorf("%s and %s in %q: %s, want %s", c.fromCaller, c.fromRail, c.lang, got, c.want)
 		}
 	}
 }

@@ -8,72 +8,72 @@ import (
 // authVersion is the version of auth_params.
 const authVersion = "1.0"
 
-// appendPage writes the address of the payer's page if the page is open; null if it is not, or
-// if this caller gets no address.
-func appendPage(e *schema.Encoder, name, page string, open bool) {
-	if open {
-		e.TextOrNull(name, page)
+// appendPageURL writes the address of the payer's page under a name: null if the page is not open, or
+// if url is empty because the caller must not get the address.
+func appendPageURL(out *schema.Encoder, name, url string, isOpen bool) {
+	if isOpen {
+		out.TextOrNull(name, url)
 	} else {
-		e.Null(name)
+		out.Null(name)
 	}
 }
 
-// appendAuth writes the payer's next action, after the provider has published it
-// (specification, "Payer actions").
-func appendAuth(e *schema.Encoder, a *payment.Action) {
+// appendAuth writes auth_params, the payer's next action (specification, "Payer actions"): null until
+// the provider has published it.
+func appendAuth(out *schema.Encoder, action *payment.Action) {
 	const name = "auth_params"
-	if a == nil || a.Type == "" {
-		e.Null(name)
+	if action == nil || action.Type == "" {
+		out.Null(name)
 		return
 	}
-	method := a.Method
+	method := action.Method
 	if method == "" {
-		method = "get" // type "none": nothing is called, and the specification has only two values
+		method = "get" // the specification requires "get" or "post" even for type "none", which calls nothing
 	}
-	e.OpenField(name, '{')
-	e.Text("type", a.Type)
-	e.Word("version", authVersion)
-	e.Text("method", method)
-	e.Text("url", a.URL)
-	e.Object("params", a.Params)
-	e.Close('}')
+	out.OpenField(name, '{')
+	out.Text("type", action.Type)
+	out.Word("version", authVersion)
+	out.Text("method", method)
+	out.Text("url", action.URL)
+	out.Object("params", action.Params)
+	out.Close('}')
 }
 
-// appendMaterial writes what the initiator must sign or complete, and the deadline.
-func appendMaterial(e *schema.Encoder, a *payment.Action) {
+// appendMaterial writes additional_params_for_auth: what must be signed or completed, and the deadline.
+func appendMaterial(out *schema.Encoder, action *payment.Action) {
 	const deadline = "expires_at"
-	e.OpenField(payment.MaterialField, '{')
-	if a != nil {
-		e.Members(a.Material, func(key []byte) bool { return a.ExpiresAt == 0 || string(key) != deadline })
-		if a.ExpiresAt != 0 {
-			e.Instant(deadline, a.ExpiresAt)
+	out.OpenField(payment.MaterialField, '{')
+	if action != nil {
+		out.Members(action.Material, func(key []byte) bool { return action.ExpiresAt == 0 || string(key) != deadline })
+		if action.ExpiresAt != 0 {
+			out.Instant(deadline, action.ExpiresAt)
 		}
 	}
-	e.Close('}')
+	out.Close('}')
 }
 
-// appendPayer writes the payer's address while the payer has something to do, and the
-// institutions to choose from.
-func appendPayer(e *schema.Encoder, v *TransactionView) {
-	a := v.Action
-	if a == nil && !v.WaitsForPayer {
+// appendPayerChoices writes, while the payer has something to do, the address of the payer's page, the
+// institutions to choose from and the deadline.
+func appendPayerChoices(out *schema.Encoder, view *TransactionView) {
+	action := view.Action
+	if action == nil && !view.WaitsForPayer {
 		return
 	}
-	appendPage(e, "simple_auth_redirect_url", v.PageURL, true)
-	if a == nil {
+	appendPageURL(out, "simple_auth_redirect_url", view.PageURL, true)
+	if action == nil {
 		return
 	}
-	if a.Destinations != nil {
-		e.OpenField("availble_destinations", '[') // the specification's spelling
-		for i := range a.Destinations {
-			e.Open('{')
-			e.Text("target_bank_id", a.Destinations[i].ID)
-			e.Text("name", a.Destinations[i].Name)
-			e.Close('}')
+	if action.Destinations != nil {
+		out.OpenField("availble_destinations", '[') // the specification's spelling
+		for i := range action.Destinations {
+			out.Open('{')
+			out.Text("target_bank_id", action.Destinations[i].ID)
+			out.Text("name", action.Destinations[i].Name)
+			out.Close('}')
 		}
-		e.Close(']')
+		out.Close(']')
 	}
-	if a.ExpiresAt != 0 {
-		e.Instant("expires_at", a.ExpiresAt)
+	if action.ExpiresAt != 0 {
+		out.Instant("expires_at", action.ExpiresAt)
 	}
 }

@@ -6,41 +6,42 @@ import (
 	"mizan/ledger/schema"
 )
 
-// AppendScreening appends a screening's fields: the result and, if withInput is set, the input.
-func AppendScreening(e *schema.Encoder, s *contract.Screening, withInput bool) {
-	e.ID("screening_id", s.ID)
-	e.Word("decision", string(s.Decision))
-	e.OpenField("rules", '[')
-	for _, finding := range s.Findings {
-		e.Open('{')
-		e.Text("code", finding.Code)
-		e.Word("outcome", string(finding.Outcome))
-		e.Text("detail", finding.Detail)
-		e.Close('}')
+// AppendScreening appends the fields of a screening (a check against religious rules): the result and, if withInput is
+// set, the input.
+func AppendScreening(out *schema.Encoder, screening *contract.Screening, withInput bool) {
+	out.ID("screening_id", screening.ID)
+	out.Word("decision", string(screening.Decision))
+	out.OpenField("rules", '[')
+	for _, finding := range screening.Findings {
+		out.Open('{')
+		out.Text("code", finding.Code)
+		out.Word("outcome", string(finding.Outcome))
+		out.Text("detail", finding.Detail)
+		out.Close('}')
 	}
-	e.Close(']')
-	e.Integer("ruleset_version", int64(s.Ruleset))
-	e.Instant("screened_at", s.At)
+	out.Close(']')
+	out.Integer("ruleset_version", int64(screening.Ruleset))
+	out.Instant("screened_at", screening.At)
 	if withInput {
-		e.OpenField("given", '{')
-		appendScreened(e, &s.Input)
-		e.Close('}')
+		out.OpenField("given", '{')
+		appendScreeningInput(out, &screening.Input)
+		out.Close('}')
 	}
 }
 
-// appendScreened writes the input of a screening under the parameter names of the query.
-func appendScreened(e *schema.Encoder, screened *contract.ScreeningInput) {
+// appendScreeningInput writes the input of a screening under the names of its query parameters.
+func appendScreeningInput(out *schema.Encoder, input *contract.ScreeningInput) {
 	for _, field := range []struct{ name, value string }{
-		{"subject", screened.Subject}, {"region", screened.Region}, {"asset_type", screened.AssetType}, {"activity", screened.Activity},
-		{"description", screened.Description}, {"currency", screened.Currency},
-		{"debt_percent", screened.Debt}, {"impure_income_percent", screened.Impure},
+		{"subject", input.Subject}, {"region", input.Region}, {"asset_type", input.AssetType}, {"activity", input.Activity},
+		{"description", input.Description}, {"currency", input.Currency},
+		{"debt_percent", input.Debt}, {"impure_income_percent", input.Impure},
 	} {
 		if field.value != "" {
-			e.Text(field.name, field.value)
+			out.Text(field.name, field.value)
 		}
 	}
-	if screened.HasAmount {
-		e.Key("amount")
-		e.Buf = schema.AppendSigned(e.Buf, money.Signed{Abs: screened.Amount}, contract.Religious.Answers)
+	if input.HasAmount {
+		out.Key("amount")
+		out.Buf = schema.AppendSigned(out.Buf, money.Signed{Abs: input.Amount}, contract.Religious.Answers)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Amount is a number of minor units, 0 to 2^256 − 1. The zero value is 0, and two amounts are
 // equal if and only if == is true. The asset is stored beside the amount, never inside.
-type Amount struct{ v uint256.Int }
+type Amount struct{ limbs uint256.Int } // four uint64, the least significant first
 
 // Max is the largest Amount, 2^256 − 1.
 var Max = Amount{uint256.Int{math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64}}
@@ -30,20 +30,20 @@ var (
 func FromUint64(u uint64) Amount { return Amount{uint256.Int{u}} }
 
 // Uint64 returns the amount as a uint64, if it fits.
-func (a Amount) Uint64() (uint64, bool) { return a.v[0], a.fitsUint64() }
+func (a Amount) Uint64() (uint64, bool) { return a.limbs[0], a.fitsUint64() }
 
-// fitsUint64 tells whether the amount is below 2^64. All operations have a fast path for such
-// amounts.
-func (a *Amount) fitsUint64() bool { return a.v[1]|a.v[2]|a.v[3] == 0 }
+// fitsUint64 tells whether the amount is below 2^64. The most frequent operations have a fast path
+// for such amounts.
+func (a *Amount) fitsUint64() bool { return a.limbs[1]|a.limbs[2]|a.limbs[3] == 0 }
 
 // IsZero tells whether the amount is 0.
 func (a Amount) IsZero() bool { return a == Amount{} }
 
 // Cmp returns -1, 0 or +1 if a is less than, equal to or greater than b.
-func (a Amount) Cmp(b Amount) int { return a.v.Cmp(&b.v) }
+func (a Amount) Cmp(b Amount) int { return a.limbs.Cmp(&b.limbs) }
 
 // Less tells whether a is less than b.
-func (a Amount) Less(b Amount) bool { return a.v.Lt(&b.v) }
+func (a Amount) Less(b Amount) bool { return a.limbs.Lt(&b.limbs) }
 
 // Min returns the lesser of a and b.
 func (a Amount) Min(b Amount) Amount {
@@ -56,11 +56,11 @@ func (a Amount) Min(b Amount) Amount {
 // Add returns a + b. The error is ErrOverflow.
 func (a Amount) Add(b Amount) (Amount, error) {
 	if a.fitsUint64() && b.fitsUint64() {
-		sum, carry := bits.Add64(a.v[0], b.v[0], 0)
+		sum, carry := bits.Add64(a.limbs[0], b.limbs[0], 0)
 		return Amount{uint256.Int{sum, carry}}, nil
 	}
 	var sum Amount
-	if _, overflow := sum.v.AddOverflow(&a.v, &b.v); overflow {
+	if _, overflow := sum.limbs.AddOverflow(&a.limbs, &b.limbs); overflow {
 		return Amount{}, ErrOverflow
 	}
 	return sum, nil
@@ -68,17 +68,17 @@ func (a Amount) Add(b Amount) (Amount, error) {
 
 // Sub returns a − b. The error is ErrNegative if b is greater than a.
 func (a Amount) Sub(b Amount) (Amount, error) {
-	var rest Amount
-	if _, overflow := rest.v.SubOverflow(&a.v, &b.v); overflow {
+	var difference Amount
+	if _, overflow := difference.limbs.SubOverflow(&a.limbs, &b.limbs); overflow {
 		return Amount{}, ErrNegative
 	}
-	return rest, nil
+	return difference, nil
 }
 
 // Mul returns a × b. The error is ErrOverflow.
 func (a Amount) Mul(b Amount) (Amount, error) {
 	var product Amount
-	if _, overflow := product.v.MulOverflow(&a.v, &b.v); overflow {
+	if _, overflow := product.limbs.MulOverflow(&a.limbs, &b.limbs); overflow {
 		return Amount{}, ErrOverflow
 	}
 	return product, nil
@@ -90,24 +90,24 @@ func (a Amount) DivFloor(b Amount) (Amount, error) {
 		return Amount{}, ErrDivision
 	}
 	var quotient Amount
-	quotient.v.Div(&a.v, &b.v)
+	quotient.limbs.Div(&a.limbs, &b.limbs)
 	return quotient, nil
 }
 
-// MulDivFloor returns floor(a × num ÷ den). The product has 512 bits, so only the result can be
-// out of range: ErrOverflow. The error is ErrDivision if den is zero.
+// MulDivFloor returns floor(a × num ÷ den). The product has 512 bits, so the error is ErrOverflow
+// only if the result itself is out of range; it is ErrDivision if den is zero.
 func (a Amount) MulDivFloor(num, den Amount) (Amount, error) {
 	if den.IsZero() { // uint256 would return 0 and report no overflow
 		return Amount{}, ErrDivision
 	}
 	if a.fitsUint64() && num.fitsUint64() && den.fitsUint64() {
-		if hi, lo := bits.Mul64(a.v[0], num.v[0]); hi < den.v[0] {
-			quotient, _ := bits.Div64(hi, lo, den.v[0])
+		if hi, lo := bits.Mul64(a.limbs[0], num.limbs[0]); hi < den.limbs[0] {
+			quotient, _ := bits.Div64(hi, lo, den.limbs[0])
 			return FromUint64(quotient), nil
 		}
 	}
 	var quotient Amount
-	if _, overflow := quotient.v.MulDivOverflow(&a.v, &num.v, &den.v); overflow {
+	if _, overflow := quotient.limbs.MulDivOverflow(&a.limbs, &num.limbs, &den.limbs); overflow {
 		return Amount{}, ErrOverflow
 	}
 	return quotient, nil

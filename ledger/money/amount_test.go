@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	max64  = "18446744073709551615"
-	two64  = "18446744073709551616"
-	max256 = "115792089237316195423570985008687907853269984665640564039457584007913129639935"
+	max64   = "18446744073709551615"                                                           // 2^64 − 1
+	twoTo64 = "18446744073709551616"                                                           // 2^64
+	max256  = "115792089237316195423570985008687907853269984665640564039457584007913129639935" // 2^256 − 1
 )
 
 // resultText formats an operation's result as one string: the digits or the error.
@@ -23,7 +23,6 @@ func resultText(a Amount, err error) string {
 }
 
 func TestArithmeticEdges(t *testing.T) {
-	p := MustParse
 	overflow, negative, division := ErrOverflow.Error(), ErrNegative.Error(), ErrDivision.Error()
 	add, sub, mul, div := Amount.Add, Amount.Sub, Amount.Mul, Amount.DivFloor
 	for _, c := range []struct {
@@ -34,7 +33,7 @@ func TestArithmeticEdges(t *testing.T) {
 	}{
 		{"add", add, "0", "0", "0"},
 		{"add", add, "2", "3", "5"},
-		{"add", add, max64, "1", two64},
+		{"add", add, max64, "1", twoTo64},
 		{"add", add, max64, max64, "36893488147419103230"},
 		{"add", add, max256, "0", max256},
 		{"add", add, max256, "1", overflow},
@@ -44,8 +43,8 @@ func TestArithmeticEdges(t *testing.T) {
 		{"sub", sub, "5", "3", "2"},
 		{"sub", sub, "3", "5", negative},
 		{"sub", sub, "0", "1", negative},
-		{"sub", sub, two64, "1", max64},
-		{"sub", sub, max64, two64, negative},
+		{"sub", sub, twoTo64, "1", max64},
+		{"sub", sub, max64, twoTo64, negative},
 		{"sub", sub, max256, max256, "0"},
 		{"mul", mul, "0", max256, "0"},
 		{"mul", mul, max64, max64, "340282366920938463426481119284349108225"},
@@ -60,7 +59,7 @@ func TestArithmeticEdges(t *testing.T) {
 		{"div", div, "7", "0", division},
 		{"div", div, "0", "0", division},
 	} {
-		if got := resultText(c.op(p(c.a), p(c.b))); got != c.want {
+		if got := resultText(c.op(MustParse(c.a), MustParse(c.b))); got != c.want {
 			t.Errorf("%s(%s, %s) = %s, want %s", c.name, c.a, c.b, got, c.want)
 		}
 	}
@@ -77,8 +76,8 @@ func TestMulDivFloorEdges(t *testing.T) {
 		{"0", "0", "0", ErrDivision.Error()},
 		{max64, max64, max64, max64},
 		{max64, max64, "1", "340282366920938463426481119284349108225"},
-		{max64, max64, "18446744073709551614", two64}, // quotient just past a limb
-		{max256, max256, max256, max256},              // the product needs 512 bits
+		{max64, max64, "18446744073709551614", twoTo64}, // the quotient needs a second uint64
+		{max256, max256, max256, max256},                // the product needs 512 bits
 		{max256, "3", "4", "86844066927987146567678238756515930889952488499230423029593188005934847229951"},
 		{max256, "4", "3", ErrOverflow.Error()},
 		{max256, max256, "1", ErrOverflow.Error()},
@@ -93,18 +92,18 @@ func TestMulDivFloorEdges(t *testing.T) {
 func TestArithmeticAgreesWithBig(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawAmount().Draw(t, "a"), drawAmount().Draw(t, "b")
-		x, y := toBig(a), toBig(b)
+		bigA, bigB := toBig(a), toBig(b)
 		beforeA, beforeB := a, b
 
 		sum, err := a.Add(b)
-		wantExact(t, "a+b", sum, err, new(big.Int).Add(x, y))
-		rest, err := a.Sub(b)
-		wantExact(t, "a-b", rest, err, new(big.Int).Sub(x, y))
+		wantExact(t, "a+b", sum, err, new(big.Int).Add(bigA, bigB))
+		difference, err := a.Sub(b)
+		wantExact(t, "a-b", difference, err, new(big.Int).Sub(bigA, bigB))
 		product, err := a.Mul(b)
-		wantExact(t, "a*b", product, err, new(big.Int).Mul(x, y))
+		wantExact(t, "a*b", product, err, new(big.Int).Mul(bigA, bigB))
 		if !b.IsZero() {
 			quotient, err := a.DivFloor(b)
-			wantExact(t, "a/b", quotient, err, new(big.Int).Quo(x, y))
+			wantExact(t, "a/b", quotient, err, new(big.Int).Quo(bigA, bigB))
 		}
 		if a != beforeA || b != beforeB {
 			t.Fatalf("an operand changed")
@@ -159,14 +158,14 @@ func TestUint64(t *testing.T) {
 			t.Errorf("FromUint64(%d).Uint64() = %d, %v", u, got, ok)
 		}
 	}
-	for _, s := range []string{two64, max256, "36893488147419103231"} {
+	for _, s := range []string{twoTo64, max256, "36893488147419103231"} {
 		if _, ok := MustParse(s).Uint64(); ok {
 			t.Errorf("%s fits a uint64", s)
 		}
 	}
 }
 
-func TestMaxIsTheLastAmount(t *testing.T) {
+func TestMaxIsTheLargestAmount(t *testing.T) {
 	if Max.String() != max256 {
 		t.Errorf("Max = %v", Max)
 	}

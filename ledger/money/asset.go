@@ -11,8 +11,8 @@ import (
 // Currency is an alphabetic code in upper case: ISO 4217 or a ticker.
 type Currency string
 
-// Network is the chain or rail of a currency's unit, in lower case. It is empty if the currency
-// has no network or the network is not known yet.
+// Network is the blockchain or other network on which a currency is held, in lower case. It is empty
+// if the currency has no network or the network is not known yet.
 type Network string
 
 // Env separates real money from test money. No entry, conversion or sum mixes environments.
@@ -24,8 +24,8 @@ const (
 	Test
 )
 
-// MaxName is the largest length in bytes of a currency's name, and of a network's name. So both fit into
-// the binary form and into a key.
+// MaxName is the largest length of a currency's or network's name, in bytes. A name of this length still
+// fits into the binary form and into a key.
 const MaxName = 32
 
 // ErrAsset is the error for bytes that are not an asset's binary form.
@@ -101,16 +101,16 @@ type Asset struct {
 	Env      Env
 }
 
-// escapeCurrency keeps Asset.String injective even if a currency contains a slash. The network
-// comes last and needs no escaping.
-var escapeCurrency = strings.NewReplacer("%", "%25", "/", "%2F")
+// currencyEscaper escapes the separator of Asset.String in a currency, so that different assets have
+// different strings. The network comes last and needs no escaping.
+var currencyEscaper = strings.NewReplacer("%", "%25", "/", "%2F")
 
 // String returns env/currency/network, for example "prod/USDT/tron" or "prod/USD/". Different
 // assets have different strings, so the string may be part of a key.
 func (a Asset) String() string {
 	currency := string(a.Currency)
 	if strings.ContainsAny(currency, "/%") {
-		currency = escapeCurrency.Replace(currency)
+		currency = currencyEscaper.Replace(currency)
 	}
 	return a.Env.String() + "/" + currency + "/" + string(a.Network)
 }
@@ -134,18 +134,19 @@ func ReadAsset(src []byte) (Asset, []byte, error) {
 	if len(src) == 0 || !Env(src[0]).Valid() {
 		return Asset{}, nil, ErrAsset
 	}
-	currency, rest, ok := readName(src[1:])
+	currency, tail, ok := readName(src[1:])
 	if !ok || len(currency) == 0 {
 		return Asset{}, nil, ErrAsset
 	}
-	network, rest, ok := readName(rest)
+	network, tail, ok := readName(tail)
 	if !ok {
 		return Asset{}, nil, ErrAsset
 	}
-	return Asset{Currency: internCurrency(currency), Network: internNetwork(network), Env: Env(src[0])}, rest, nil
+	return Asset{Currency: internCurrency(currency), Network: internNetwork(network), Env: Env(src[0])}, tail, nil
 }
 
-func readName(src []byte) (name, rest []byte, ok bool) {
+// readName parses a length byte and that many bytes; tail is what follows them.
+func readName(src []byte) (name, tail []byte, ok bool) {
 	if len(src) == 0 {
 		return nil, nil, false
 	}

@@ -75,7 +75,8 @@ func TestAssetString(t *testing.T) {
 	}
 }
 
-// drawAsset draws names that probably collide if the form is ambiguous.
+// drawAsset draws assets whose names contain slashes and escape sequences, so that an ambiguous form
+// would probably give two of them the same string.
 func drawAsset() *rapid.Generator[Asset] {
 	return rapid.Custom(func(t *rapid.T) Asset {
 		return Asset{
@@ -95,7 +96,7 @@ func TestAssetStringIsInjective(t *testing.T) {
 		}
 		seen[a.String()] = a
 	})
-	// Without escaping these two would have the same string.
+	// Without escaping, the two assets of each pair would have the same string.
 	if a, b := (Asset{"A/B", "C", Prod}), (Asset{"A", "B/C", Prod}); a.String() == b.String() {
 		t.Errorf("%+v and %+v are both %s", a, b, a)
 	}
@@ -116,37 +117,37 @@ func TestAssetBinaryRoundTrip(t *testing.T) {
 		a := drawAsset().Draw(t, "asset")
 		tail := rapid.SliceOf(rapid.Byte()).Draw(t, "tail")
 		form := a.AppendBinary([]byte("head"))[4:]
-		parsed, rest, err := ReadAsset(append(bytes.Clone(form), tail...))
-		if err != nil || parsed != a || !bytes.Equal(rest, tail) {
-			t.Fatalf("ReadAsset = %+v, %x, %v", parsed, rest, err)
+		parsed, gotTail, err := ReadAsset(append(bytes.Clone(form), tail...))
+		if err != nil || parsed != a || !bytes.Equal(gotTail, tail) {
+			t.Fatalf("ReadAsset = %+v, %x, %v", parsed, gotTail, err)
 		}
-		for cut := range form {
-			if _, _, err := ReadAsset(form[:cut]); err != ErrAsset {
-				t.Fatalf("ReadAsset took %d of %d bytes", cut, len(form))
+		for length := range form {
+			if _, _, err := ReadAsset(form[:length]); err != ErrAsset {
+				t.Fatalf("ReadAsset took %d of %d bytes", length, len(form))
 			}
 		}
 	})
 }
 
 func TestReadAssetRefusesOtherForms(t *testing.T) {
-	long := strings.Repeat("A", MaxName+1)
+	longName := strings.Repeat("A", MaxName+1)
 	for name, src := range map[string]string{
 		"no env":        "\x00\x03USD\x00",
 		"unknown env":   "\x03\x03USD\x00",
 		"no currency":   "\x01\x00\x04tron",
-		"long currency": "\x01\x21" + long + "\x00",
-		"long network":  "\x01\x03USD\x21" + long,
+		"long currency": "\x01\x21" + longName + "\x00",
+		"long network":  "\x01\x03USD\x21" + longName,
 	} {
-		if a, rest, err := ReadAsset([]byte(src)); err != ErrAsset || a != (Asset{}) || rest != nil {
-			t.Errorf("%s: %+v, %x, %v", name, a, rest, err)
+		if a, tail, err := ReadAsset([]byte(src)); err != ErrAsset || a != (Asset{}) || tail != nil {
+			t.Errorf("%s: %+v, %x, %v", name, a, tail, err)
 		}
 	}
 }
 
 func TestAssetThatCanNotBeStoredPanics(t *testing.T) {
-	long := strings.Repeat("A", MaxName+1)
+	longName := strings.Repeat("A", MaxName+1)
 	for _, a := range []Asset{
-		{}, {"USD", "", 0}, {"USD", "", 3}, {"", "tron", Prod}, {Currency(long), "", Prod}, {"USD", Network(long), Prod},
+		{}, {"USD", "", 0}, {"USD", "", 3}, {"", "tron", Prod}, {Currency(longName), "", Prod}, {"USD", Network(longName), Prod},
 	} {
 		func() {
 			defer func() {

@@ -13,19 +13,20 @@ const maxBytes = 32
 func (a Amount) AppendBinary(dst []byte) []byte {
 	if a.fitsUint64() {
 		var buf [8]byte
-		n := (bits.Len64(a.v[0]) + 7) / 8
-		binary.BigEndian.PutUint64(buf[:], a.v[0])
+		n := (bits.Len64(a.limbs[0]) + 7) / 8
+		binary.BigEndian.PutUint64(buf[:], a.limbs[0])
 		dst = append(dst, byte(n))
 		return append(dst, buf[8-n:]...)
 	}
-	bytes32 := a.v.Bytes32()
-	n := (a.v.BitLen() + 7) / 8
+	bytes32 := a.limbs.Bytes32()
+	n := (a.limbs.BitLen() + 7) / 8
 	dst = append(dst, byte(n))
 	return append(dst, bytes32[maxBytes-n:]...)
 }
 
-// ReadAmount parses the form of AppendBinary and returns the bytes after it. A length above 32,
-// missing bytes and a leading zero byte are ErrEncoding, because an amount has only one form.
+// ReadAmount parses the form of AppendBinary and returns the bytes after it. The error is
+// ErrEncoding for a length above 32, for missing bytes, and for a leading zero byte, because an amount
+// has only one form.
 func ReadAmount(src []byte) (Amount, []byte, error) {
 	if len(src) == 0 {
 		return Amount{}, nil, ErrEncoding
@@ -34,17 +35,17 @@ func ReadAmount(src []byte) (Amount, []byte, error) {
 	if n > maxBytes || len(src) < 1+n || (n > 0 && src[1] == 0) {
 		return Amount{}, nil, ErrEncoding
 	}
-	digits, rest := src[1:1+n], src[1+n:]
+	digits, tail := src[1:1+n], src[1+n:]
 	if n <= 8 {
 		var u uint64
 		for _, b := range digits {
 			u = u<<8 | uint64(b)
 		}
-		return FromUint64(u), rest, nil
+		return FromUint64(u), tail, nil
 	}
 	var a Amount
-	a.v.SetBytes(digits)
-	return a, rest, nil
+	a.limbs.SetBytes(digits)
+	return a, tail, nil
 }
 
 // MarshalBinary implements encoding.BinaryMarshaler with AppendBinary's form. It has a value
@@ -54,15 +55,15 @@ func (a Amount) MarshalBinary() ([]byte, error) {
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler. Bytes after the amount
-// are ErrEncoding.
+// are an error, ErrEncoding.
 func (a *Amount) UnmarshalBinary(b []byte) error {
-	read, rest, err := ReadAmount(b)
+	parsed, tail, err := ReadAmount(b)
 	if err != nil {
 		return err
 	}
-	if len(rest) != 0 {
+	if len(tail) != 0 {
 		return ErrEncoding
 	}
-	*a = read
+	*a = parsed
 	return nil
 }

@@ -17,7 +17,7 @@ func TestBinaryForm(t *testing.T) {
 		{"255", "01ff"},
 		{"256", "020100"},
 		{max64, "08ffffffffffffffff"},
-		{two64, "09010000000000000000"},
+		{twoTo64, "09010000000000000000"},
 		{max256, "20" + strings.Repeat("ff", 32)},
 	} {
 		if got := hex.EncodeToString(MustParse(c.amount).AppendBinary(nil)); got != c.want {
@@ -35,8 +35,8 @@ func TestReadAmountRefusesOtherForms(t *testing.T) {
 		"ff" + strings.Repeat("ff", 255),
 	} {
 		src, _ := hex.DecodeString(in)
-		if a, rest, err := ReadAmount(src); err != ErrEncoding || rest != nil || !a.IsZero() {
-			t.Errorf("ReadAmount(%s) = %v, %x, %v", in, a, rest, err)
+		if a, tail, err := ReadAmount(src); err != ErrEncoding || tail != nil || !a.IsZero() {
+			t.Errorf("ReadAmount(%s) = %v, %x, %v", in, a, tail, err)
 		}
 		amount := FromUint64(7)
 		if err := amount.UnmarshalBinary(src); err != ErrEncoding || amount != FromUint64(7) {
@@ -44,7 +44,7 @@ func TestReadAmountRefusesOtherForms(t *testing.T) {
 		}
 	}
 	if err := new(Amount).UnmarshalBinary([]byte{1, 5, 0}); err != ErrEncoding {
-		t.Errorf("a byte behind the amount: %v", err)
+		t.Errorf("a byte after the amount: %v", err)
 	}
 }
 
@@ -52,36 +52,36 @@ func TestBinaryRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawAmount().Draw(t, "a")
 		tail := rapid.SliceOf(rapid.Byte()).Draw(t, "tail")
-		head := []byte("head")
-		out := a.AppendBinary(head)
+		prefix := []byte("head")
+		out := a.AppendBinary(prefix)
 		want := toBig(a).Bytes()
 		if !bytes.Equal(out[4:], append([]byte{byte(len(want))}, want...)) {
 			t.Fatalf("AppendBinary(%v) = %x", a, out[4:])
 		}
-		parsed, rest, err := ReadAmount(append(out[4:len(out):len(out)], tail...))
-		if err != nil || parsed != a || !bytes.Equal(rest, tail) {
-			t.Fatalf("ReadAmount = %v, %x, %v", parsed, rest, err)
+		parsed, gotTail, err := ReadAmount(append(out[4:len(out):len(out)], tail...))
+		if err != nil || parsed != a || !bytes.Equal(gotTail, tail) {
+			t.Fatalf("ReadAmount = %v, %x, %v", parsed, gotTail, err)
 		}
-		for cut := 4; cut < len(out); cut++ {
-			if _, _, err := ReadAmount(out[4:cut]); err != ErrEncoding {
-				t.Fatalf("ReadAmount took %d of %d bytes", cut-4, len(out)-4)
+		for end := 4; end < len(out); end++ {
+			if _, _, err := ReadAmount(out[4:end]); err != ErrEncoding {
+				t.Fatalf("ReadAmount took %d of %d bytes", end-4, len(out)-4)
 			}
 		}
 	})
 }
 
-// Encoding an amount that was read gives the same bytes.
+// An amount that was read from bytes is written as the same bytes.
 func TestBinaryFormIsUnique(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		src := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "bytes")
 		if len(src) > 0 && rapid.Bool().Draw(t, "fitting length") {
 			src[0] = byte(min(len(src)-1, maxBytes))
 		}
-		a, rest, err := ReadAmount(src)
+		a, tail, err := ReadAmount(src)
 		if err != nil {
 			return
 		}
-		if rewritten := append(a.AppendBinary(nil), rest...); !bytes.Equal(rewritten, src) {
+		if rewritten := append(a.AppendBinary(nil), tail...); !bytes.Equal(rewritten, src) {
 			t.Fatalf("%x is read as %v, which is written %x", src, a, rewritten)
 		}
 	})
@@ -108,7 +108,7 @@ type storedStruct struct {
 	NoRate  Rate
 	Fee     BasisPoints
 	Asset   Asset
-	Unset   Asset
+	NoAsset Asset
 }
 
 func TestMsgpackTakesStructsByValue(t *testing.T) {
@@ -135,13 +135,13 @@ func TestMsgpackTakesStructsByValue(t *testing.T) {
 			t.Errorf("amounts of %s came back as %+v", s, parsed)
 		}
 		if parsed.Share != in.Share || parsed.Rate != rate || parsed.NoRate != (Rate{}) || parsed.Fee != 250 ||
-			parsed.Asset != in.Asset || parsed.Unset != (Asset{}) {
+			parsed.Asset != in.Asset || parsed.NoAsset != (Asset{}) {
 			t.Errorf("with %s: %+v", s, parsed)
 		}
 	}
 }
 
-func TestMsgpackRefusesDamage(t *testing.T) {
+func TestMsgpackRefusesDamagedBytes(t *testing.T) {
 	out, err := msgpack.Marshal(FromUint64(300))
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ const MaxDigits = 78
 const chunkDigits = 19
 
 // Parse parses 1 to MaxDigits digits without sign, space or leading zero, except "0" itself.
-// Errors: ErrTooLong, ErrSyntax, ErrOverflow, in this order.
+// The error is the first of ErrTooLong, ErrSyntax and ErrOverflow that applies.
 func Parse(s string) (Amount, error) { return parse(s) }
 
 // ParseBytes is Parse for bytes. It neither keeps nor copies them.
@@ -46,9 +46,9 @@ func parse[T string | []byte](s T) (Amount, error) {
 	return parseLong(s)
 }
 
-// parseLong parses from the most significant chunk to the least. Only the last chunk can
-// overflow, because MaxDigits − 1 nines are below 2^256. So an invalid character is always
-// ErrSyntax, however large the number is.
+// parseLong parses the digits in chunks, the most significant first. Only adding the last chunk can
+// overflow, because MaxDigits − 1 nines are below 2^256, and by then all characters were checked. So
+// an invalid character is always ErrSyntax, however large the number is.
 func parseLong[T string | []byte](s T) (Amount, error) {
 	var a Amount
 	for len(s) > 0 {
@@ -82,11 +82,11 @@ func parseChunk[T string | []byte](s T) (uint64, bool) {
 func (a *Amount) shift(u uint64) bool {
 	const base = 10_000_000_000_000_000_000
 	carry := u
-	for i := range a.v {
-		hi, lo := bits.Mul64(a.v[i], base)
-		var c uint64
-		a.v[i], c = bits.Add64(lo, carry, 0)
-		carry = hi + c // hi ≤ base − 1, so this can't wrap
+	for i := range a.limbs {
+		hi, lo := bits.Mul64(a.limbs[i], base)
+		var carryOut uint64
+		a.limbs[i], carryOut = bits.Add64(lo, carry, 0)
+		carry = hi + carryOut // hi ≤ base − 1, so this can't wrap
 	}
 	return carry == 0
 }
@@ -94,7 +94,7 @@ func (a *Amount) shift(u uint64) bool {
 // String returns the amount in canonical digits, the form that Parse accepts.
 func (a Amount) String() string {
 	if a.fitsUint64() {
-		return strconv.FormatUint(a.v[0], 10)
+		return strconv.FormatUint(a.limbs[0], 10)
 	}
 	return string(a.AppendDecimal(make([]byte, 0, MaxDigits)))
 }
@@ -102,23 +102,22 @@ func (a Amount) String() string {
 // AppendDecimal appends the canonical digits. It allocates only to grow dst.
 func (a Amount) AppendDecimal(dst []byte) []byte {
 	if a.fitsUint64() {
-		return strconv.AppendUint(dst, a.v[0], 10)
+		return strconv.AppendUint(dst, a.limbs[0], 10)
 	}
 	var digits [MaxDigits]byte
 	base := uint256.Int{10_000_000_000_000_000_000}
 	start := len(digits)
 	for !a.fitsUint64() {
-		var rest uint256.Int
-		a.v.DivMod(&a.v, &base, &rest)
+		var remainder uint256.Int
+		a.limbs.DivMod(&a.limbs, &base, &remainder)
 		for range chunkDigits {
 			start--
-			digits[start] = byte('0' + rest[0]%10)
-			rest[0] /= 10
+			digits[start] = byte('0' + remainder[0]%10)
+			remainder[0] /= 10
 		}
 	}
-	// The division leaves a non-zero head: a value of at least 2^64 divided by 10^19 is at least
-	// 1.
-	dst = strconv.AppendUint(dst, a.v[0], 10)
+	// What remains is not zero: a value of at least 2^64, divided by 10^19, is at least 1.
+	dst = strconv.AppendUint(dst, a.limbs[0], 10)
 	return append(dst, digits[start:]...)
 }
 

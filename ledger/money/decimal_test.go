@@ -11,7 +11,7 @@ import (
 )
 
 func TestParseTakesOnlyCanonicalDigits(t *testing.T) {
-	const ten77 = "100000000000000000000000000000000000000000000000000000000000000000000000000000"
+	const tenTo77 = "100000000000000000000000000000000000000000000000000000000000000000000000000000"
 	for _, c := range []struct {
 		in   string
 		want error
@@ -21,9 +21,9 @@ func TestParseTakesOnlyCanonicalDigits(t *testing.T) {
 		{"100", nil},
 		{"123456789012345678", nil}, // the specification's 18 digits
 		{max64, nil},
-		{two64, nil},
+		{twoTo64, nil},
 		{strings.Repeat("9", 77), nil},
-		{ten77, nil},
+		{tenTo77, nil},
 		{max256, nil},
 
 		{"", ErrSyntax},
@@ -50,7 +50,7 @@ func TestParseTakesOnlyCanonicalDigits(t *testing.T) {
 		{max64 + "x", ErrSyntax},
 		{"x" + max64, ErrSyntax},
 		{max256[:77] + "x", ErrSyntax},
-		{strings.Repeat("9", 77) + "x", ErrSyntax}, // would overflow besides
+		{strings.Repeat("9", 77) + "x", ErrSyntax}, // would also overflow
 		{"1" + strings.Repeat("0", 40) + "x" + strings.Repeat("0", 30), ErrSyntax},
 
 		{"115792089237316195423570985008687907853269984665640564039457584007913129639936", ErrOverflow},
@@ -72,7 +72,7 @@ func TestParseTakesOnlyCanonicalDigits(t *testing.T) {
 	}
 }
 
-func TestEdgesSurviveText(t *testing.T) {
+func TestEdgeAmountsSurviveText(t *testing.T) {
 	for _, s := range edgeAmounts {
 		n, _ := new(big.Int).SetString(s, 10)
 		if got := toBig(MustParse(s)); got.Cmp(n) != 0 {
@@ -170,7 +170,7 @@ func TestTextDoesNotAllocate(t *testing.T) {
 	wantNoAllocation(t, "AppendDecimal of many digits", func() { sinkBytes = large.AppendDecimal(buf) })
 }
 
-// FuzzParse compares Parse with the written rule and math/big.
+// FuzzParse compares Parse with wantParseError and math/big.
 func FuzzParse(f *testing.F) {
 	for _, s := range append(edgeAmounts, "", "05", "-1", "+1", "0x10", "1e3", " 1", strings.Repeat("9", 78), strings.Repeat("1", 79)) {
 		f.Add(s)
@@ -191,7 +191,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// wantParseError returns the error that Parse must return for s.
+// wantParseError returns the error that Parse must return for s, by its documented rule; nil if s is valid.
 func wantParseError(s string) error {
 	if len(s) > MaxDigits {
 		return ErrTooLong

@@ -13,8 +13,8 @@ var ceiling = new(big.Int).Lsh(big.NewInt(1), 256)
 // edgeAmounts are amounts at which carries, limbs and digit counts change.
 var edgeAmounts = []string{
 	"0", "1", "9", "10", "255", "256",
-	"9999999999999999999",  // the longest single chunk
-	"10000000000000000000", // its successor
+	"9999999999999999999",  // 10^19 − 1, the largest number that is parsed as one chunk
+	"10000000000000000000", // 10^19
 	"18446744073709551615", // 2^64 − 1
 	"18446744073709551616",
 	"340282366920938463463374607431768211455", // 2^128 − 1
@@ -26,8 +26,9 @@ var edgeAmounts = []string{
 	"115792089237316195423570985008687907853269984665640564039457584007913129639935", // 2^256 − 1
 }
 
-// drawAmount often draws an edge; otherwise it draws every bit length with the same probability. So it draws small and
-// huge values, and pairs of which one value or both can take a fast path.
+// drawAmount draws one of edgeAmounts in one case of five, else a random amount of 0 to 256 bits, each length with the
+// same probability. So small and huge amounts are equally frequent, and operations get amounts with and without a fast
+// path.
 func drawAmount() *rapid.Generator[Amount] {
 	return rapid.Custom(func(t *rapid.T) Amount {
 		if rapid.IntRange(0, 4).Draw(t, "edge?") == 0 {
@@ -47,7 +48,7 @@ func fromBig(n *big.Int) Amount {
 	n.FillBytes(buf[:])
 	for i, b := range buf {
 		limb := 3 - i/8
-		a.v[limb] = a.v[limb]<<8 | uint64(b)
+		a.limbs[limb] = a.limbs[limb]<<8 | uint64(b)
 	}
 	return a
 }
@@ -55,13 +56,13 @@ func fromBig(n *big.Int) Amount {
 func toBig(a Amount) *big.Int {
 	n := new(big.Int)
 	for i := 3; i >= 0; i-- {
-		n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(a.v[i]))
+		n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(a.limbs[i]))
 	}
 	return n
 }
 
-// wantExact compares an operation's result with the exact one. If the exact one is in the range of an Amount, they must
-// be equal; if not, the error must be ErrNegative or ErrOverflow.
+// wantExact compares an operation's result with the exact result. If the exact result is in the range of an Amount, got
+// must be equal to it; if not, the error must be ErrNegative or ErrOverflow.
 func wantExact(t *rapid.T, op string, got Amount, err error, exact *big.Int) {
 	t.Helper()
 	switch {

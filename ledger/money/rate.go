@@ -10,7 +10,7 @@ import (
 // BasisPoints is a share in hundredths of a percent: 250 is 2.5 percent.
 type BasisPoints uint64
 
-// MaxBasisPoints is a hundred times the whole, which is far above any fee.
+// MaxBasisPoints is 10000 percent, far above any fee.
 const MaxBasisPoints BasisPoints = 1_000_000
 
 // wholeBasisPoints is 100 percent.
@@ -26,7 +26,7 @@ func ParseBasisPoints(s string) (BasisPoints, error) {
 	if FromUint64(uint64(MaxBasisPoints)).Less(a) {
 		return 0, ErrOverflow
 	}
-	return BasisPoints(a.v[0]), nil
+	return BasisPoints(a.limbs[0]), nil
 }
 
 // String returns the number of basis points in digits.
@@ -54,15 +54,15 @@ func (a Amount) Portion(bps BasisPoints) (Amount, error) {
 	return a.MulDivFloor(FromUint64(uint64(bps)), FromUint64(wholeBasisPoints))
 }
 
-// MaxRateDigits is the largest number of digits in a rate's text. It is so small that a rate stays below 2^256
-// when Convert multiplies it by a power of ten.
+// MaxRateDigits is the largest number of digits in a rate's text. It is so small that Convert can multiply
+// a rate's digits by a power of ten without reaching 2^256.
 const MaxRateDigits = 38
 
 // Rate is a positive decimal number: the value of one major unit of a currency in major units of
 // another. Equal rates are equal by ==. The zero value means "no rate" and converts nothing.
 type Rate struct {
 	coefficient Amount // the rate is coefficient ÷ 10^places
-	places      int8   // the last decimal is never a 0
+	places      int8   // number of decimals; the last decimal is never 0
 }
 
 // ParseRate parses digits with at most one point between digits ("92.5"), without sign, exponent
@@ -88,11 +88,11 @@ func ParseRate(s string) (Rate, error) {
 	return Rate{coefficient: coefficient, places: int8(len(trimmed))}, nil
 }
 
-// IsZero tells whether there is no rate.
+// IsZero tells whether r is the zero value, "no rate".
 func (r Rate) IsZero() bool { return r == Rate{} }
 
-// String returns the rate in its canonical form, which ParseRate accepts; empty if there is
-// none.
+// String returns the rate in its canonical form, which ParseRate accepts; the zero rate is
+// empty.
 func (r Rate) String() string {
 	if r.IsZero() {
 		return ""
@@ -154,9 +154,9 @@ func (r *Rate) UnmarshalBinary(b []byte) error {
 }
 
 // powersOf10 lists 10^0 to 10^77, all powers of ten below 2^256.
-var powersOf10 = powersOfTen()
+var powersOf10 = computePowersOf10()
 
-func powersOfTen() (table [MaxDigits]Amount) {
+func computePowersOf10() (table [MaxDigits]Amount) {
 	table[0] = FromUint64(1)
 	for i := 1; i < len(table); i++ {
 		next, err := table[i-1].Mul(FromUint64(10))
@@ -178,10 +178,10 @@ func (a Amount) Convert(r Rate, fromScale, toScale int) (Amount, error) {
 	}
 	exponent := toScale - fromScale - int(r.places)
 	if exponent < 0 {
-		// At most MaxScale + MaxRateDigits = 74, inside the table.
+		// -exponent is at most MaxScale + MaxRateDigits = 74, so the table has the power.
 		return a.MulDivFloor(r.coefficient, powersOf10[-exponent])
 	}
-	// Below 10^MaxRateDigits × 10^MaxScale = 10^74, so the factor fits.
+	// The factor is below 10^MaxRateDigits × 10^MaxScale = 10^74, so the product fits.
 	factor, err := r.coefficient.Mul(powersOf10[exponent])
 	assert.NoError(err)
 	return a.Mul(factor)

@@ -21,7 +21,7 @@ func TestParseBasisPoints(t *testing.T) {
 		{"10000", 10000, nil},
 		{"1000000", 1000000, nil},
 		{"1000001", 0, ErrOverflow},
-		{two64, 0, ErrOverflow},
+		{twoTo64, 0, ErrOverflow},
 		{max256, 0, ErrOverflow},
 		{strings.Repeat("9", 79), 0, ErrTooLong},
 		{"", 0, ErrSyntax},
@@ -154,7 +154,7 @@ func TestParseRate(t *testing.T) {
 	}
 }
 
-func TestEqualRatesAreEqual(t *testing.T) {
+func TestTrailingZerosDoNotChangeARate(t *testing.T) {
 	a, errA := ParseRate("92.5")
 	b, errB := ParseRate("92.5000")
 	if errA != nil || errB != nil || a != b {
@@ -162,8 +162,8 @@ func TestEqualRatesAreEqual(t *testing.T) {
 	}
 }
 
-// rates draws a rate and its exact value.
-func rates(t *rapid.T) (Rate, *big.Rat) {
+// drawRate draws a rate and its exact value.
+func drawRate(t *rapid.T) (Rate, *big.Rat) {
 	digits := rapid.StringMatching(`(0|[1-9][0-9]{0,18})(\.[0-9]{1,19})?`).
 		Filter(func(s string) bool { return strings.Trim(s, "0.") != "" }).Draw(t, "rate")
 	r, err := ParseRate(digits)
@@ -176,7 +176,7 @@ func rates(t *rapid.T) (Rate, *big.Rat) {
 
 func TestRateTextIsExactAndCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r, exact := rates(t)
+		r, exact := drawRate(t)
 		if shown, ok := new(big.Rat).SetString(r.String()); !ok || shown.Cmp(exact) != 0 {
 			t.Fatalf("shown as %v, is %v", r, exact)
 		}
@@ -186,7 +186,7 @@ func TestRateTextIsExactAndCanonical(t *testing.T) {
 	})
 }
 
-func TestRateForms(t *testing.T) {
+func TestRateInJSONAndBinary(t *testing.T) {
 	rate, err := ParseRate("0.0725")
 	if err != nil {
 		t.Fatal(err)
@@ -218,17 +218,17 @@ func TestConvertEdges(t *testing.T) {
 	tiny := "0." + strings.Repeat("0", 36) + "1"
 	nines := strings.Repeat("9", 38)
 	for _, c := range []struct {
-		amount, rate string
-		from, to     int
-		want         string
+		amount, rate       string
+		fromScale, toScale int
+		want               string
 	}{
 		{"10000", "92.5", 2, 2, "925000"},                    // 100.00 USD to RUB
 		{"100", "92.5", 2, 6, "92500000"},                    // 1.00 USD to RUBT
 		{"1000000", "0.0108", 6, 2, "1"},                     // 1 RUBT to 0.01 USD
 		{"999999", "0.01", 6, 2, "0"},                        // 0.00999999 USD is less than a cent
 		{"1", "1", 18, 2, "0"},                               // one wei
-		{"1000000000000000000", "3012.337", 18, 2, "301233"}, // one ETH; a third of a cent is lost
-		{"1", "1", 2, 18, "10000000000000000"},               // and up again
+		{"1000000000000000000", "3012.337", 18, 2, "301233"}, // one ETH; 0.7 cent is lost
+		{"1", "1", 2, 18, "10000000000000000"},               // one cent, with 18 decimals
 		{"3", "0.3333", 2, 2, "0"},                           // 0.9999
 		{"0", "92.5", 2, 18, "0"},
 		{max256, "1", 2, 2, max256},
@@ -245,8 +245,8 @@ func TestConvertEdges(t *testing.T) {
 		if err != nil {
 			t.Fatalf("ParseRate(%s): %v", c.rate, err)
 		}
-		if got := resultText(MustParse(c.amount).Convert(rate, c.from, c.to)); got != c.want {
-			t.Errorf("%s × %s, scale %d to %d = %s, want %s", c.amount, c.rate, c.from, c.to, got, c.want)
+		if got := resultText(MustParse(c.amount).Convert(rate, c.fromScale, c.toScale)); got != c.want {
+			t.Errorf("%s × %s, scale %d to %d = %s, want %s", c.amount, c.rate, c.fromScale, c.toScale, got, c.want)
 		}
 	}
 }
@@ -254,12 +254,12 @@ func TestConvertEdges(t *testing.T) {
 func TestConvertAgreesWithRat(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawAmount().Draw(t, "a")
-		r, exact := rates(t)
-		from, to := rapid.IntRange(0, MaxScale).Draw(t, "from"), rapid.IntRange(0, MaxScale).Draw(t, "to")
-		got, err := a.Convert(r, from, to)
+		r, exact := drawRate(t)
+		fromScale, toScale := rapid.IntRange(0, MaxScale).Draw(t, "from"), rapid.IntRange(0, MaxScale).Draw(t, "to")
+		got, err := a.Convert(r, fromScale, toScale)
 
 		exact.Mul(exact, new(big.Rat).SetInt(toBig(a)))
-		exact.Mul(exact, new(big.Rat).SetFrac(powerOfTen(to), powerOfTen(from)))
+		exact.Mul(exact, new(big.Rat).SetFrac(powerOfTen(toScale), powerOfTen(fromScale)))
 		wantExact(t, "convert", got, err, new(big.Int).Quo(exact.Num(), exact.Denom()))
 	})
 }
@@ -270,7 +270,7 @@ func TestConvertWithoutRate(t *testing.T) {
 	}
 }
 
-func TestConvertPanicsOutsideTheScales(t *testing.T) {
+func TestConvertPanicsOnAScaleOutOfRange(t *testing.T) {
 	rate, err := ParseRate("1")
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 )
 
 // scaleRow is the number of decimals of an asset. A row with Env zero applies to both
-// environments; a row with an Env overrides it there.
+// environments; a row with an Env overrides it in that environment.
 type scaleRow struct {
 	currency Currency
 	network  Network
@@ -14,8 +14,8 @@ type scaleRow struct {
 	digits   int
 }
 
-// scaleTable is the only source of decimals (specification "Money rules" 2: from the triple, not
-// the ticker). Fiat currencies have ISO 4217 minor units.
+// scaleTable is the only source of decimals (specification "Money rules" 2: they depend on currency,
+// network and env, not on the currency alone). Fiat currencies have ISO 4217 minor units.
 var scaleTable = []scaleRow{
 	// Transaction currencies, in the specification's order.
 	{"RUB", "", 0, 2},
@@ -60,20 +60,20 @@ var scaleTable = []scaleRow{
 	{"KGS", "", 0, 2},
 }
 
-// accepted is the closed set of transaction currencies (specification, "Currencies and
-// network").
-var accepted = []Currency{
+// transactionCurrencies is the closed set of currencies that transactions accept (specification,
+// "Currencies and network").
+var transactionCurrencies = []Currency{
 	"RUB", "UAH", "AZN", "USD", "EUR", "GBP", "CHF", "TRY", "KZT", "CAD", "SGD", "IDR",
 	"RUBT", "USDT", "USDC", "EURT", "ETH", "TRX", "TON", "ZOLT",
 }
 
 // Indexes of the tables above.
 var (
-	scales       = indexScales(scaleTable)
-	onlyNetworks = indexOnlyNetworks(scaleTable)
-	currencies   = indexCurrencies(scaleTable)
-	networks     = indexNetworks(scaleTable)
-	acceptedSet  = indexAccepted(accepted)
+	scales         = indexScales(scaleTable)
+	onlyNetworks   = indexOnlyNetworks(scaleTable)
+	currencies     = indexCurrencies(scaleTable)
+	networks       = indexNetworks(scaleTable)
+	acceptedByCode = indexAccepted(transactionCurrencies)
 )
 
 // MaxScale is larger than any scale of the table. Convert accepts no larger scale.
@@ -95,15 +95,16 @@ func (a Asset) Scale() (digits int, ok bool) {
 // Accepted tells whether transactions accept the code, which must be in upper case. The returned
 // Currency doesn't alias code.
 func Accepted(code string) (Currency, bool) {
-	c, ok := acceptedSet[code]
+	c, ok := acceptedByCode[code]
 	return c, ok
 }
 
-// Unsupported is the specification's message for a currency that is not accepted. It repeats at most 32 bytes of the code.
+// Unsupported returns the specification's message for a currency that is not accepted. It repeats at
+// most 32 bytes of the code.
 func Unsupported(code []byte) string {
-	const maxBytes = 32
-	if len(code) > maxBytes {
-		code = code[:maxBytes]
+	const maxShown = 32
+	if len(code) > maxShown {
+		code = code[:maxShown]
 		for len(code) > 0 && !utf8.Valid(code) {
 			code = code[:len(code)-1]
 		}
@@ -112,17 +113,17 @@ func Unsupported(code []byte) string {
 }
 
 // AcceptedCurrencies returns the transaction currencies in the specification's order.
-func AcceptedCurrencies() []Currency { return slices.Clone(accepted) }
+func AcceptedCurrencies() []Currency { return slices.Clone(transactionCurrencies) }
 
-// AcceptedAssets returns all assets of env that a transaction can name and that have a scale, in
-// the order of the table; none for an invalid env.
+// AcceptedAssets returns all assets of an environment that a transaction can name and
+// that have a scale, in the order of the table; none for an invalid env.
 func AcceptedAssets(env Env) []Asset {
 	if !env.Valid() {
 		return nil
 	}
 	var assets []Asset
 	for _, row := range scaleTable {
-		if _, ok := acceptedSet[string(row.currency)]; ok && (row.env == 0 || row.env == env) {
+		if _, ok := acceptedByCode[string(row.currency)]; ok && (row.env == 0 || row.env == env) {
 			asset := Asset{Currency: row.currency, Network: row.network, Env: env}
 			if !slices.Contains(assets, asset) {
 				assets = append(assets, asset)
@@ -132,8 +133,8 @@ func AcceptedAssets(env Env) []Asset {
 	return assets
 }
 
-// ResolveNetwork sets an empty network if the currency has exactly one (ETH ethereum, TRX tron,
-// TON ton). Otherwise it returns n.
+// ResolveNetwork returns n if it is not empty, else the currency's only network (ethereum for ETH, tron
+// for TRX, ton for TON). The result is empty for a currency that has none or several.
 func ResolveNetwork(c Currency, n Network) Network {
 	if n == "" {
 		return onlyNetworks[c]
@@ -194,7 +195,7 @@ func internCurrency(name []byte) Currency {
 	return Currency(name)
 }
 
-// internNetwork does the same for networks.
+// internNetwork does the same for the name of a network.
 func internNetwork(name []byte) Network {
 	if n, ok := networks[string(name)]; ok {
 		return n

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// transactionScales is written by hand, as a second copy of the table.
+// transactionScales is a second copy, written by hand, of the table of transaction currencies. A key is currency/network.
 var transactionScales = map[string]int{
 	"RUB/": 2, "UAH/": 2, "AZN/": 2, "USD/": 2, "EUR/": 2, "GBP/": 2, "CHF/": 2, "TRY/": 2, "KZT/": 2,
 	"CAD/": 2, "SGD/": 2, "IDR/": 2,
@@ -16,23 +16,24 @@ var transactionScales = map[string]int{
 	"ETH/ethereum": 18, "TRX/tron": 6, "TON/ton": 9,
 }
 
-// contractScales has the currencies of the contract regions, with the minor units of ISO 4217
-// list one.
+// contractScales has the currencies of the contract regions, with the number of decimals from list one
+// of ISO 4217.
 var contractScales = map[string]int{
 	"AED/": 2, "SAR/": 2, "BHD/": 3, "QAR/": 2, "KWD/": 3, "OMR/": 3, "MYR/": 2, "IDR/": 2, "PKR/": 2, "BDT/": 2,
 	"EGP/": 2, "JOD/": 3, "TRY/": 2, "KZT/": 2, "UZS/": 2, "AZN/": 2, "KGS/": 2, "RUB/": 2, "GBP/": 2, "USD/": 2, "EUR/": 2,
 }
 
-func asset(name string, env Env) Asset {
+// parseAsset parses currency/network.
+func parseAsset(name string, env Env) Asset {
 	currency, network, _ := strings.Cut(name, "/")
 	return Asset{Currency(currency), Network(network), env}
 }
 
 func TestScales(t *testing.T) {
-	for _, grid := range []map[string]int{transactionScales, contractScales} {
-		for name, want := range grid {
+	for _, scalesByName := range []map[string]int{transactionScales, contractScales} {
+		for name, want := range scalesByName {
 			for _, env := range []Env{Prod, Test} {
-				if got, ok := asset(name, env).Scale(); got != want || !ok {
+				if got, ok := parseAsset(name, env).Scale(); got != want || !ok {
 					t.Errorf("scale of %v %s = %d, %v, want %d", env, name, got, ok, want)
 				}
 			}
@@ -50,9 +51,9 @@ func TestTheTableHoldsNothingElse(t *testing.T) {
 		}
 		seen[key] = true
 		name := string(row.currency) + "/" + string(row.network)
-		_, transaction := transactionScales[name]
-		_, contract := contractScales[name]
-		if !transaction && !contract {
+		_, inTransactions := transactionScales[name]
+		_, inContracts := contractScales[name]
+		if !inTransactions && !inContracts {
 			t.Errorf("nobody decided on %s", name)
 		}
 		if row.digits < 0 || row.digits > MaxScale {
@@ -64,20 +65,20 @@ func TestTheTableHoldsNothingElse(t *testing.T) {
 	}
 }
 
-func TestUnresolvedScales(t *testing.T) {
+func TestUnresolvedAssetsHaveNoScale(t *testing.T) {
 	for _, a := range []Asset{
 		{},
 		{"USDT", "", Prod},      // several networks: unresolved
-		{"USDC", "", Test},      //
+		{"USDC", "", Test},      // the same
 		{"USDC", "tron", Prod},  // not issued there
 		{"ETH", "", Prod},       // before ResolveNetwork
-		{"USD", "tron", Prod},   // fiat lives on no chain
+		{"USD", "tron", Prod},   // a currency without a network
 		{"JPY", "", Prod},       // not in the table
 		{"usd", "", Prod},       // case matters
 		{"USD", "", 0},          // an asset without an environment has no scale
-		{"USD", "", 3},          //
-		{"USDT", "TRON", Prod},  //
-		{"USDT ", "tron", Prod}, //
+		{"USD", "", 3},          // an unknown environment
+		{"USDT", "TRON", Prod},  // case matters here too
+		{"USDT ", "tron", Prod}, // spaces are not removed
 	} {
 		if digits, ok := a.Scale(); ok || digits != 0 {
 			t.Errorf("scale of %+v = %d, %v", a, digits, ok)
@@ -135,7 +136,7 @@ func TestAcceptedAssets(t *testing.T) {
 			t.Errorf("%d assets, want %d", len(got), len(transactionScales))
 		}
 		for name := range transactionScales {
-			if !slices.Contains(got, asset(name, env)) {
+			if !slices.Contains(got, parseAsset(name, env)) {
 				t.Errorf("%v %s is missing", env, name)
 			}
 		}

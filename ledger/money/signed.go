@@ -1,8 +1,8 @@
 package money
 
-// Signed is a difference for display: a balance on its wrong side, or a merchant's share after a
-// fee above the amount. This package never sets Negative on 0, and its methods treat a negative
-// 0 as plain 0.
+// Signed is a difference of two amounts. It is negative for a balance on the wrong side of an account,
+// or for a merchant's share if the fee is above the amount. This package never sets
+// Negative on 0, and its methods treat a negative 0 as plain 0.
 type Signed struct {
 	Negative bool
 	Abs      Amount
@@ -19,7 +19,7 @@ func Difference(a, b Amount) Signed {
 
 // differenceOfOrdered returns a − b; b must not be greater than a.
 func differenceOfOrdered(a, b Amount) Amount {
-	a.v.Sub(&a.v, &b.v)
+	a.limbs.Sub(&a.limbs, &b.limbs)
 	return a
 }
 
@@ -57,7 +57,7 @@ func (s Signed) Amount() (Amount, bool) {
 	return s.Abs, true
 }
 
-// Add returns s + o. The error is ErrOverflow if the magnitude is out of an Amount's range.
+// Add returns s + other. The error is ErrOverflow if the magnitude is out of an Amount's range.
 func (s Signed) Add(other Signed) (Signed, error) {
 	if s.isNegative() != other.isNegative() {
 		if s.isNegative() {
@@ -72,7 +72,7 @@ func (s Signed) Add(other Signed) (Signed, error) {
 	return Signed{Negative: s.isNegative(), Abs: sum}, nil
 }
 
-// Cmp returns -1, 0 or +1 if s is less than, equal to or greater than o.
+// Cmp returns -1, 0 or +1 if s is less than, equal to or greater than other.
 func (s Signed) Cmp(other Signed) int {
 	switch {
 	case s.isNegative() && other.isNegative():
@@ -85,7 +85,7 @@ func (s Signed) Cmp(other Signed) int {
 	return s.Abs.Cmp(other.Abs)
 }
 
-// Less tells whether s is less than o.
+// Less tells whether s is less than other.
 func (s Signed) Less(other Signed) bool { return s.Cmp(other) < 0 }
 
 // String returns the digits, preceded by a minus sign if negative; never "-0".
@@ -113,8 +113,8 @@ func (s *Signed) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// AppendBinary appends the stored form: a byte, 1 if negative and else 0, and the magnitude as
-// an Amount.
+// AppendBinary appends the stored form: a byte, 1 if negative and else 0, and the stored form of the
+// magnitude as an Amount.
 func (s Signed) AppendBinary(dst []byte) []byte {
 	sign := byte(0)
 	if s.isNegative() {
@@ -124,12 +124,12 @@ func (s Signed) AppendBinary(dst []byte) []byte {
 }
 
 // ReadSigned parses the form of AppendBinary and returns the bytes after it. Any other form,
-// including one of "-0", is ErrEncoding.
+// including a form of "-0", is ErrEncoding.
 func ReadSigned(src []byte) (Signed, []byte, error) {
 	if len(src) == 0 || src[0] > 1 {
 		return Signed{}, nil, ErrEncoding
 	}
-	abs, rest, err := ReadAmount(src[1:])
+	abs, tail, err := ReadAmount(src[1:])
 	if err != nil {
 		return Signed{}, nil, err
 	}
@@ -137,7 +137,7 @@ func ReadSigned(src []byte) (Signed, []byte, error) {
 	if negative && abs.IsZero() {
 		return Signed{}, nil, ErrEncoding
 	}
-	return Signed{Negative: negative, Abs: abs}, rest, nil
+	return Signed{Negative: negative, Abs: abs}, tail, nil
 }
 
 // MarshalBinary implements encoding.BinaryMarshaler with AppendBinary's form.
@@ -146,15 +146,15 @@ func (s Signed) MarshalBinary() ([]byte, error) {
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler. Bytes after the value
-// are ErrEncoding.
+// are an error, ErrEncoding.
 func (s *Signed) UnmarshalBinary(b []byte) error {
-	read, rest, err := ReadSigned(b)
+	parsed, tail, err := ReadSigned(b)
 	if err != nil {
 		return err
 	}
-	if len(rest) != 0 {
+	if len(tail) != 0 {
 		return ErrEncoding
 	}
-	*s = read
+	*s = parsed
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // minusZero can only be built by hand; the methods treat it as 0.
 var minusZero = Signed{Negative: true}
 
-func signedBig(s Signed) *big.Int {
+func signedToBig(s Signed) *big.Int {
 	n := toBig(s.Abs)
 	if s.Negative {
 		n.Neg(n)
@@ -21,7 +21,7 @@ func signedBig(s Signed) *big.Int {
 	return n
 }
 
-func signedAmounts() *rapid.Generator[Signed] {
+func drawSigned() *rapid.Generator[Signed] {
 	return rapid.Custom(func(t *rapid.T) Signed {
 		abs := drawAmount().Draw(t, "abs")
 		return Signed{Negative: rapid.Bool().Draw(t, "negative") && !abs.IsZero(), Abs: abs}
@@ -37,8 +37,8 @@ func TestDifferenceEdges(t *testing.T) {
 		{max256, "0", max256},
 		{"0", max256, "-" + max256},
 		{max256, max256, "0"},
-		{two64, "1", max64},
-		{"1", two64, "-" + max64},
+		{twoTo64, "1", max64},
+		{"1", twoTo64, "-" + max64},
 	} {
 		got := Difference(MustParse(c.a), MustParse(c.b))
 		if got.String() != c.want {
@@ -53,40 +53,40 @@ func TestDifferenceEdges(t *testing.T) {
 func TestSignedAgreesWithBig(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawAmount().Draw(t, "a"), drawAmount().Draw(t, "b")
-		d := Difference(a, b)
+		difference := Difference(a, b)
 		exact := new(big.Int).Sub(toBig(a), toBig(b))
-		if signedBig(d).Cmp(exact) != 0 || d.String() != exact.String() {
-			t.Fatalf("Difference = %v, want %v", d, exact)
+		if signedToBig(difference).Cmp(exact) != 0 || difference.String() != exact.String() {
+			t.Fatalf("Difference = %v, want %v", difference, exact)
 		}
-		if d.Neg() != Difference(b, a) {
-			t.Fatalf("Neg = %v, want %v", d.Neg(), Difference(b, a))
+		if difference.Neg() != Difference(b, a) {
+			t.Fatalf("Neg = %v, want %v", difference.Neg(), Difference(b, a))
 		}
 
-		s, other := signedAmounts().Draw(t, "s"), signedAmounts().Draw(t, "o")
-		x, y := signedBig(s), signedBig(other)
-		if s.Cmp(other) != x.Cmp(y) || s.Less(other) != (x.Cmp(y) < 0) {
+		s, other := drawSigned().Draw(t, "s"), drawSigned().Draw(t, "o")
+		bigS, bigOther := signedToBig(s), signedToBig(other)
+		if s.Cmp(other) != bigS.Cmp(bigOther) || s.Less(other) != (bigS.Cmp(bigOther) < 0) {
 			t.Fatalf("Cmp(%v, %v) = %d, Less %v", s, other, s.Cmp(other), s.Less(other))
 		}
-		if s.IsZero() != (x.Sign() == 0) {
+		if s.IsZero() != (bigS.Sign() == 0) {
 			t.Fatalf("IsZero(%v) = %v", s, s.IsZero())
 		}
-		if abs, ok := s.Amount(); ok != (x.Sign() >= 0) || (ok && toBig(abs).Cmp(x) != 0) {
+		if abs, ok := s.Amount(); ok != (bigS.Sign() >= 0) || (ok && toBig(abs).Cmp(bigS) != 0) {
 			t.Fatalf("Amount(%v) = %v, %v", s, abs, ok)
 		}
 		sum, err := s.Add(other)
-		want := x.Add(x, y)
+		want := bigS.Add(bigS, bigOther)
 		if new(big.Int).Abs(want).Cmp(ceiling) >= 0 {
 			if err != ErrOverflow || sum != (Signed{}) {
 				t.Fatalf("%v + %v = %v, %v, want ErrOverflow", s, other, sum, err)
 			}
-		} else if err != nil || signedBig(sum).Cmp(want) != 0 || (sum.Negative && sum.Abs.IsZero()) {
+		} else if err != nil || signedToBig(sum).Cmp(want) != 0 || (sum.Negative && sum.Abs.IsZero()) {
 			t.Fatalf("%v + %v = %+v, %v, want %v", s, other, sum, err, want)
 		}
 	})
 }
 
 func TestSignedAddEdges(t *testing.T) {
-	for _, c := range []struct{ s, o, want string }{
+	for _, c := range []struct{ s, other, want string }{
 		{"2", "3", "5"},
 		{"-2", "-3", "-5"},
 		{"2", "-3", "-1"},
@@ -100,9 +100,9 @@ func TestSignedAddEdges(t *testing.T) {
 		{"-" + max256, "-1", ErrOverflow.Error()},
 	} {
 		s, errS := ParseSigned(c.s)
-		other, errO := ParseSigned(c.o)
-		if errS != nil || errO != nil {
-			t.Fatal(errS, errO)
+		other, errOther := ParseSigned(c.other)
+		if errS != nil || errOther != nil {
+			t.Fatal(errS, errOther)
 		}
 		sum, err := s.Add(other)
 		got := sum.String()
@@ -110,19 +110,19 @@ func TestSignedAddEdges(t *testing.T) {
 			got = err.Error()
 		}
 		if got != c.want {
-			t.Errorf("%s + %s = %s, want %s", c.s, c.o, got, c.want)
+			t.Errorf("%s + %s = %s, want %s", c.s, c.other, got, c.want)
 		}
 	}
 }
 
-func TestSignedForms(t *testing.T) {
+func TestSignedSurvivesTextJSONAndBinary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := signedAmounts().Draw(t, "s")
-		if parsed, err := ParseSigned(signedBig(s).String()); err != nil || parsed != s {
+		s := drawSigned().Draw(t, "s")
+		if parsed, err := ParseSigned(signedToBig(s).String()); err != nil || parsed != s {
 			t.Fatalf("ParseSigned = %v, %v, want %v", parsed, err, s)
 		}
 		text, err := json.Marshal(s)
-		if err != nil || string(text) != `"`+signedBig(s).String()+`"` {
+		if err != nil || string(text) != `"`+signedToBig(s).String()+`"` {
 			t.Fatalf("Marshal = %s, %v", text, err)
 		}
 		var parsed Signed
@@ -130,18 +130,18 @@ func TestSignedForms(t *testing.T) {
 			t.Fatalf("Unmarshal(%s) = %v, %v", text, parsed, err)
 		}
 		tail := rapid.SliceOf(rapid.Byte()).Draw(t, "tail")
-		read, rest, err := ReadSigned(append(s.AppendBinary(nil), tail...))
-		if err != nil || read != s || !bytes.Equal(rest, tail) {
-			t.Fatalf("ReadSigned = %v, %x, %v", read, rest, err)
+		fromBytes, gotTail, err := ReadSigned(append(s.AppendBinary(nil), tail...))
+		if err != nil || fromBytes != s || !bytes.Equal(gotTail, tail) {
+			t.Fatalf("ReadSigned = %v, %x, %v", fromBytes, gotTail, err)
 		}
-		var again Signed
-		if form, err := s.MarshalBinary(); err != nil || again.UnmarshalBinary(form) != nil || again != s {
-			t.Fatalf("binary round trip = %v, %v", again, err)
+		var fromBinary Signed
+		if form, err := s.MarshalBinary(); err != nil || fromBinary.UnmarshalBinary(form) != nil || fromBinary != s {
+			t.Fatalf("binary round trip = %v, %v", fromBinary, err)
 		}
 	})
 }
 
-func TestNeverMinusZero(t *testing.T) {
+func TestMinusZeroCountsAsZero(t *testing.T) {
 	if minusZero.String() != "0" {
 		t.Errorf("String = %s", minusZero)
 	}
