@@ -14,7 +14,7 @@ import (
 
 const unauthorized = `{"error":"unauthorized"}`
 
-// sameHeaders returns the response's headers without those that always differ.
+// sameHeaders returns, as text, the headers that two equal responses share: all but the date and the request's ID.
 func sameHeaders(r *response) string {
 	headers := r.header.Clone()
 	headers.Del("date")
@@ -25,46 +25,46 @@ func sameHeaders(r *response) string {
 func TestAllUnauthorizedResponsesAreEqual(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	first, second := f.seed.First.Org.String(), f.seed.Second.Org.String()
-	adminOf := func(path, body string) *response { return f.admin().post(path, body) }
-	revoked := adminOf("/api/v1/api_keys", `{"name":"r","partner_id":1}`).want(201, "")
-	f.admin().do("DELETE", "/api/v1/api_keys/"+revoked.at("id"), "").want(200, "")
-	expired := adminOf("/api/v1/api_keys", `{"name":"e","partner_id":1,"expires_at":"2026-09-03T10:16:00Z"}`).want(201, "")
+	firstOrg, secondOrg := f.seed.First.Org.String(), f.seed.Second.Org.String()
+	postAsAdmin := func(path, body string) *response { return f.admin().post(path, body) }
+	revokedKey := postAsAdmin("/api/v1/api_keys", `{"name":"r","partner_id":1}`).want(201, "")
+	f.admin().do("DELETE", "/api/v1/api_keys/"+revokedKey.at("id"), "").want(200, "")
+	expiredKey := postAsAdmin("/api/v1/api_keys", `{"name":"e","partner_id":1,"expires_at":"2026-09-03T10:16:00Z"}`).want(201, "")
 	restrictedPartner := f.admin().post("/api/v1/partners", `{"name":"E","login":"elsewhere","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
-	restricted := adminOf("/api/v1/api_keys", fmt.Sprintf(`{"name":"s","partner_id":%s}`, restrictedPartner.at("id"))).want(201, "")
-	idle := f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Idle"}`).want(201, "")
-	idleAdmin := f.bearer(string(f.seed.AdminToken), uuid.MustParse(idle.at("data.id")))
-	member := idleAdmin.post("/api/v1/partners", `{"name":"I","login":"i","pass":"nine-Lions-paint"}`).want(201, "")
-	idleKey := idleAdmin.post("/api/v1/api_keys", `{"name":"i","partner_id":`+member.at("id")+`}`).want(201, "")
-	idleOwner := f.anyone().with("x-api-key", idleKey.at("key"), "x-organization-id", idle.at("data.id"))
-	idleOwner.get(transactions+"/"+uuid.NewString()).want(404, "")
-	f.admin().patch("/api/v1/organizations/"+idle.at("data.id"), `{"status":"maintenance"}`).want(200, "")
+	restrictedKey := postAsAdmin("/api/v1/api_keys", fmt.Sprintf(`{"name":"s","partner_id":%s}`, restrictedPartner.at("id"))).want(201, "")
+	idleOrg := f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Idle"}`).want(201, "")
+	idleAdmin := f.bearer(string(f.seed.AdminToken), uuid.MustParse(idleOrg.at("data.id")))
+	idlePartner := idleAdmin.post("/api/v1/partners", `{"name":"I","login":"i","pass":"nine-Lions-paint"}`).want(201, "")
+	idleKey := idleAdmin.post("/api/v1/api_keys", `{"name":"i","partner_id":`+idlePartner.at("id")+`}`).want(201, "")
+	idleCaller := f.anyone().with("x-api-key", idleKey.at("key"), "x-organization-id", idleOrg.at("data.id"))
+	idleCaller.get(transactions+"/"+uuid.NewString()).want(404, "")
+	f.admin().patch("/api/v1/organizations/"+idleOrg.at("data.id"), `{"status":"maintenance"}`).want(200, "")
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":3600}`).want(200, "")
 
 	key := string(f.seed.First.APIKey)
 	withKey := func(key, org string) caller { return f.anyone().with("x-api-key", key, "x-organization-id", org) }
-	withKey(key, first).get(transactions+"/"+uuid.NewString()).want(404, "")
+	withKey(key, firstOrg).get(transactions+"/"+uuid.NewString()).want(404, "")
 	cases := map[string]caller{
-		"nothing":                      f.anyone(),
-		"no key":                       withKey("", first),
+		"no credentials":               f.anyone(),
+		"no key":                       withKey("", firstOrg),
 		"no organization":              withKey(key, ""),
 		"malformed organization":       withKey(key, "not-a-uuid"),
-		"organization in another form": withKey(key, strings.ReplaceAll(first, "-", "")),
+		"organization in another form": withKey(key, strings.ReplaceAll(firstOrg, "-", "")),
 		"unknown organization":         withKey(key, uuid.NewString()),
 		"the nil organization":         withKey(key, uuid.Nil.String()),
-		"wrong organization":           withKey(key, second),
-		"unknown key":                  withKey("mzk_unknown", first),
-		"long key":                     withKey(strings.Repeat("k", 4000), first),
-		"revoked key":                  withKey(revoked.at("key"), first),
-		"expired key":                  withKey(expired.at("key"), first),
-		"source address":               withKey(restricted.at("key"), first),
-		"inactive organization":        idleOwner,
-		"admin token as key":           withKey(string(f.seed.AdminToken), first),
-		"session token as key":         withKey(string(f.seed.First.SessionToken), first),
+		"wrong organization":           withKey(key, secondOrg),
+		"unknown key":                  withKey("mzk_unknown", firstOrg),
+		"long key":                     withKey(strings.Repeat("k", 4000), firstOrg),
+		"revoked key":                  withKey(revokedKey.at("key"), firstOrg),
+		"expired key":                  withKey(expiredKey.at("key"), firstOrg),
+		"forbidden source address":     withKey(restrictedKey.at("key"), firstOrg),
+		"inactive organization":        idleCaller,
+		"admin token as key":           withKey(string(f.seed.AdminToken), firstOrg),
+		"session token as key":         withKey(string(f.seed.First.SessionToken), firstOrg),
 		"key as bearer":                f.bearer(key, f.seed.First.Org),
 	}
 	reference := f.anyone().get(transactions+"/"+uuid.NewString()).want(401, unauthorized)
-	f.admin().post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized) // it is not a partner, and may only read a partner's data
+	f.admin().post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized) // an administrator may read partners' data, but is not a partner
 	for name, c := range cases {
 		for _, a := range []*response{c.get(transactions + "/" + uuid.NewString()), c.post(transactions, paymentBody(`"amount":"1"`))} {
 			if a.status != 401 || a.body != unauthorized || sameHeaders(a) != sameHeaders(reference) {
@@ -76,8 +76,8 @@ func TestAllUnauthorizedResponsesAreEqual(t *testing.T) {
 		"other organization's session": f.bearer(string(f.seed.Second.SessionToken), f.seed.First.Org),
 		"session without organization": f.session().with("x-organization-id", ""),
 		"unknown token":                f.bearer("mzs_unknown", f.seed.First.Org),
-		"no token":                     f.anyone().with("x-organization-id", first),
-		"another scheme":               f.anyone().with("authorization", "Basic "+string(f.seed.First.SessionToken), "x-organization-id", first),
+		"no token":                     f.anyone().with("x-organization-id", firstOrg),
+		"another scheme":               f.anyone().with("authorization", "Basic "+string(f.seed.First.SessionToken), "x-organization-id", firstOrg),
 	} {
 		for _, path := range []string{"/api/v1/ledger/accounts", "/api/v1/partners"} {
 			if r := c.get(path); r.status != 401 || r.body != unauthorized || sameHeaders(r) != sameHeaders(reference) {
@@ -114,28 +114,28 @@ func TestDeactivatedPartnerIsForbidden(t *testing.T) {
 
 func TestSourceAddressesAreChecked(t *testing.T) {
 	t.Parallel()
-	proxied := func(cfg *api.Config) { cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
-	behindProxy, withoutProxy := newFixture(t, proxied), newFixture(t)
-	for _, h := range []*fixture{behindProxy, withoutProxy} {
-		h.admin().patch("/api/v1/partners/1", `{"source_addresses":["203.0.113.0/24"]}`).want(200, "")
+	trustLoopback := func(cfg *api.Config) { cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
+	behindProxy, withoutProxy := newFixture(t, trustLoopback), newFixture(t)
+	for _, f := range []*fixture{behindProxy, withoutProxy} {
+		f.admin().patch("/api/v1/partners/1", `{"source_addresses":["203.0.113.0/24"]}`).want(200, "")
 	}
 	for _, c := range []struct {
-		f       *fixture
-		forward string
-		status  int
+		f            *fixture
+		forwardedFor string
+		status       int
 	}{
 		{behindProxy, "203.0.113.9", 404},
 		{behindProxy, "198.51.100.1, 203.0.113.9", 404},
 		{behindProxy, "203.0.113.9, 127.0.0.5", 404},
-		{behindProxy, "203.0.113.9, 198.51.100.1", 401}, // the address that the nearest proxy saw counts
+		{behindProxy, "203.0.113.9, 198.51.100.1", 401}, // what counts is the address that the nearest proxy saw
 		{behindProxy, "::ffff:203.0.113.9", 404},
 		{behindProxy, "", 401},
 		{behindProxy, "garbage", 401},
 		{behindProxy, "203.0.113.9, garbage", 401},
 		{withoutProxy, "203.0.113.9", 401}, // no proxy is trusted, so the header is ignored
 	} {
-		if r := c.f.partner().with("x-forwarded-for", c.forward).get(transactions + "/" + uuid.NewString()); r.status != c.status {
-			t.Errorf("%q: %d, want %d", c.forward, r.status, c.status)
+		if r := c.f.partner().with("x-forwarded-for", c.forwardedFor).get(transactions + "/" + uuid.NewString()); r.status != c.status {
+			t.Errorf("%q: %d, want %d", c.forwardedFor, r.status, c.status)
 		}
 	}
 }
@@ -153,11 +153,11 @@ func TestRequestsThatReachedAProxyWithoutTLSAreRefused(t *testing.T) {
 	f.anyone().with("x-forwarded-proto", "http").get("/api/v1/health").want(403, body)
 	f.anyone().with("x-forwarded-proto", "https").get("/api/v1/health").want(200, "")
 	f.anyone().with("x-forwarded-proto", "https, http").get("/api/v1/health").want(403, body)
-	for _, two := range []string{"https\r\nX-Forwarded-Proto: http", "http\r\nx-forwarded-proto: https", "https\r\nX-Forwarded-Proto: https"} {
-		// The client itself has sent one of them to the proxy.
-		responses, _ := f.raw("GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Forwarded-Proto: "+two+"\r\n\r\n", 1)
+	for _, twoValues := range []string{"https\r\nX-Forwarded-Proto: http", "http\r\nx-forwarded-proto: https", "https\r\nX-Forwarded-Proto: https"} {
+		// Two headers reach the server: the client sent one of them to the proxy itself.
+		responses, _ := f.raw("GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Forwarded-Proto: "+twoValues+"\r\n\r\n", 1)
 		if len(responses) != 1 {
-			t.Fatalf("%q: %d responses", two, len(responses))
+			t.Fatalf("%q: %d responses", twoValues, len(responses))
 		}
 		responses[0].want(403, body)
 	}
@@ -169,19 +169,19 @@ func TestRateOfAKeyIsLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(cfg *api.Config) { cfg.RateLimit = 1 })
 	path := transactions + "/" + uuid.NewString()
-	limited := f.partner().get(path).want(404, "")
-	for n := 0; n < 1_000 && limited.status == 404; n++ { // a slow machine reaches the limit later
-		limited = f.partner().get(path)
+	r := f.partner().get(path).want(404, "")
+	for n := 0; n < 1_000 && r.status == 404; n++ { // a slow machine reaches the limit later
+		r = f.partner().get(path)
 	}
-	if limited.status != 429 || limited.body != `{"error":"rate_limited","message":"too many requests"}` || limited.header.Get("retry-after") == "" {
-		t.Fatalf("after the burst: %+v", limited)
+	if r.status != 429 || r.body != `{"error":"rate_limited","message":"too many requests"}` || r.header.Get("retry-after") == "" {
+		t.Fatalf("after the burst: %+v", r)
 	}
 	f.second().get(path).want(404, "")
 	f.auditor().get("/api/v1/ledger/accounts").want(200, "")
 }
 
-// A command waits while the manual clock is moved. The move itself must not wait, or it would
-// wait for itself.
+// A command waits in Config.Enter while the manual clock is moved. The request that moves the clock
+// must not enter, or it would wait for itself.
 func TestCommandsWaitWhileTheManualClockMoves(t *testing.T) {
 	t.Parallel()
 	var entered, finished atomic.Int64
@@ -195,18 +195,18 @@ func TestCommandsWaitWhileTheManualClockMoves(t *testing.T) {
 		cfg.Payments = failingPayments{panic: "broken"}
 	})
 	for _, c := range []struct {
-		response *response
-		times    int64
+		response    *response
+		wantEntered int64
 	}{
-		{f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(500, ""), 1}, // a handler that panics leaves too
+		{f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(500, ""), 1}, // the command is left even if its handler panics
 		{f.admin().post("/api/v1/partners", `{}`).want(422, ""), 2},
 		{f.admin().do("DELETE", "/api/v1/api_keys/"+uuid.NewString(), "").want(404, ""), 3},
 		{f.anyone().post(transactions, "{}").want(401, unauthorized), 3},
 		{f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":1}`).want(200, ""), 3},
 		{f.auditor().get("/api/v1/ledger/accounts").want(200, ""), 3},
 	} {
-		if c.response == nil || entered.Load() < c.times || finished.Load() != entered.Load() {
-			t.Errorf("entered %d times and left %d, want at least %d", entered.Load(), finished.Load(), c.times)
+		if c.response == nil || entered.Load() < c.wantEntered || finished.Load() != entered.Load() {
+			t.Errorf("entered %d times and left %d, want at least %d", entered.Load(), finished.Load(), c.wantEntered)
 		}
 	}
 	if entered.Load() != 3 {

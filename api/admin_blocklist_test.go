@@ -12,25 +12,25 @@ import (
 	"mizan/ledger/directory"
 )
 
-const blocklist = "/api/v1/blocklist"
+const blocklistPath = "/api/v1/blocklist"
 
 func (f *fixture) addToBlocklist(kind, value string) *response {
 	f.t.Helper()
-	return f.admin().post(blocklist, `{"kind":"`+kind+`","value":"`+value+`"}`).want(201, "")
+	return f.admin().post(blocklistPath, `{"kind":"`+kind+`","value":"`+value+`"}`).want(201, "")
 }
 
 func TestBlocklistEntryIsAddedAndRemoved(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	block := f.addToBlocklist("email", "Anna@Example.com")
-	block.wantFields(map[string]string{
-		"data.kind": "email", "data.value": "anna@example.com", "data.active": "true", "data.updated_at": block.at("data.created_at"),
+	entry := f.addToBlocklist("email", "Anna@Example.com")
+	entry.wantFields(map[string]string{
+		"data.kind": "email", "data.value": "anna@example.com", "data.active": "true", "data.updated_at": entry.at("data.created_at"),
 	})
-	if !strings.HasPrefix(block.at("data.created_at"), "2026-09-03T10:15:30.") {
-		t.Errorf("%s", block.body)
+	if !strings.HasPrefix(entry.at("data.created_at"), "2026-09-03T10:15:30.") {
+		t.Errorf("%s", entry.body)
 	}
-	path := blocklist + "/" + block.at("data.id")
-	f.admin().get(path).want(200, block.body)
+	path := blocklistPath + "/" + entry.at("data.id")
+	f.admin().get(path).want(200, entry.body)
 	payer := directory.Payer{Email: "anna@example.com"}
 	if kind, blocked := f.directory.Blocked(f.seed.First.Org, &payer); kind != "email" || !blocked {
 		t.Errorf("blocked by %q %v", kind, blocked)
@@ -38,44 +38,44 @@ func TestBlocklistEntryIsAddedAndRemoved(t *testing.T) {
 	if _, blocked := f.directory.Blocked(f.seed.Second.Org, &payer); blocked {
 		t.Error("blocked by another organization's list")
 	}
-	if r := f.admin().post(blocklist, `{"kind":"email","value":"ANNA@example.com"}`).want(409, ""); r.at("error") != "conflict" {
+	if r := f.admin().post(blocklistPath, `{"kind":"email","value":"ANNA@example.com"}`).want(409, ""); r.at("error") != "conflict" {
 		t.Errorf("%s", r.body)
 	}
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`).want(200, "")
 	deleted := f.admin().do("DELETE", path, "").want(200, "")
 	deleted.wantFields(map[string]string{
-		"data.active": "false", "data.created_at": block.at("data.created_at"), "data.updated_at": "2026-09-03T10:16:30.123456+00:00",
+		"data.active": "false", "data.created_at": entry.at("data.created_at"), "data.updated_at": "2026-09-03T10:16:30.123456+00:00",
 	})
 	f.admin().do("DELETE", path, "").want(200, deleted.body)
 	f.admin().get(path).want(200, deleted.body)
 	if f.directory.HasBlocks(f.seed.First.Org) {
 		t.Error("what was taken off is in force")
 	}
-	again := f.addToBlocklist("email", "anna@example.com")
-	again.wantFields(map[string]string{"data.id": block.at("data.id"), "data.active": "true", "data.created_at": block.at("data.created_at")})
-	f.admin().do("DELETE", blocklist+"/"+uuid.NewString(), "").want(404, "")
-	f.admin().do("DELETE", blocklist+"/x", "").want(404, "")
-	f.admin().get(blocklist+"/"+uuid.NewString()).want(404, "")
+	reactivated := f.addToBlocklist("email", "anna@example.com")
+	reactivated.wantFields(map[string]string{"data.id": entry.at("data.id"), "data.active": "true", "data.created_at": entry.at("data.created_at")})
+	f.admin().do("DELETE", blocklistPath+"/"+uuid.NewString(), "").want(404, "")
+	f.admin().do("DELETE", blocklistPath+"/x", "").want(404, "")
+	f.admin().get(blocklistPath+"/"+uuid.NewString()).want(404, "")
 	events := f.auditor().get(ledgerPath+"/events?limit=3").want(200, "")
-	events.wantFields(map[string]string{"data.2.event": "create", "data.1.event": "deactivate", "data.0.event": "activate", "data.0.source": block.at("data.id")})
+	events.wantFields(map[string]string{"data.2.event": "create", "data.1.event": "deactivate", "data.0.event": "activate", "data.0.source": entry.at("data.id")})
 }
 
 func TestBlocklistIsListedByKind(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	bin, first, second := f.addToBlocklist("bin", "424242").at("data.id"), f.addToBlocklist("country", "ru").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
-	deletedID := f.addToBlocklist("country", "AE").at("data.id")
-	f.admin().do("DELETE", blocklist+"/"+deletedID, "").want(200, "")
-	for query, want := range map[string]string{"": second + " " + first + " " + bin, "?kind=country": second + " " + first, "?kind=bin": bin, "?kind=card": ""} {
-		if ids := columnOfPages(t, f.admin(), blocklist+query, 1, "id"); strings.Join(ids, " ") != want {
+	binID, russiaID, kazakhstanID := f.addToBlocklist("bin", "424242").at("data.id"), f.addToBlocklist("country", "ru").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
+	emiratesID := f.addToBlocklist("country", "AE").at("data.id")
+	f.admin().do("DELETE", blocklistPath+"/"+emiratesID, "").want(200, "")
+	for query, want := range map[string]string{"": kazakhstanID + " " + russiaID + " " + binID, "?kind=country": kazakhstanID + " " + russiaID, "?kind=bin": binID, "?kind=card": ""} {
+		if ids := columnOfPages(t, f.admin(), blocklistPath+query, 1, "id"); strings.Join(ids, " ") != want {
 			t.Errorf("%s: %v, want %s", query, ids, want)
 		}
 	}
-	if list := f.admin().with("x-organization-id", f.seed.Second.Org.String()).get(blocklist).want(200, ""); list.rows() != 0 {
+	if list := f.admin().with("x-organization-id", f.seed.Second.Org.String()).get(blocklistPath).want(200, ""); list.rows() != 0 {
 		t.Errorf("%s", list.body)
 	}
 	for query, field := range map[string]string{"page=1": "page", "limit=0": "limit", "cursor=x": "cursor", "kind=name": "kind", "kind=": "kind", "value=RU": "value"} {
-		if r := f.admin().get(blocklist+"?"+query).want(422, ""); r.at("errors.0.field") != field {
+		if r := f.admin().get(blocklistPath+"?"+query).want(422, ""); r.at("errors.0.field") != field {
 			t.Errorf("%s: %s", query, r.body)
 		}
 	}
@@ -111,35 +111,35 @@ func TestBlocklistRefusesInvalidValues(t *testing.T) {
 		`{"kind":"card","value":"0123456789abcdef0123456789abcdef"}`: "value: invalid cardnumber",
 		`{"kind":"card","value":"42424242424242424242"}`:             "value: invalid cardnumber",
 	} {
-		if r := f.admin().post(blocklist, body); r.status != 422 || r.problemsOf() != want {
+		if r := f.admin().post(blocklistPath, body); r.status != 422 || r.fieldProblems() != want {
 			t.Errorf("%s: %d %s, want %s", body, r.status, r.body, want)
 		}
 	}
-	f.admin().post(blocklist, `{"kind":"country","value":"RU","value":"KZ"}`).want(400, "")
-	if list := f.admin().get(blocklist).want(200, ""); list.rows() != 0 {
+	f.admin().post(blocklistPath, `{"kind":"country","value":"RU","value":"KZ"}`).want(400, "")
+	if list := f.admin().get(blocklistPath).want(200, ""); list.rows() != 0 {
 		t.Errorf("what was refused is there: %s", list.body)
 	}
 }
 
-// A card is identified by its keyed fingerprint, the same as for transactions; no response, log
-// or file contains its number.
+// A listed card is identified by its keyed fingerprint, as the card of a transaction is. No response,
+// log or file contains the card's number.
 func TestBlocklistedCardNumberIsStoredNowhere(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const escaped, number = `5105\u003105105105100`, "5105105105105100"
-	created := f.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, "")
+	const escapedNumber, number = `5105\u003105105105100`, "5105105105105100"
+	created := f.admin().with("idempotency-key", "one").post(blocklistPath, `{"kind":"card","value":"`+escapedNumber+`"}`).want(201, "")
 	created.wantFields(map[string]string{"data.kind": "card", "data.value": "510510******5100"})
-	replay := f.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, created.body)
+	replay := f.admin().with("idempotency-key", "one").post(blocklistPath, `{"kind":"card","value":"`+escapedNumber+`"}`).want(201, created.body)
 	if replay.header.Get("x-idempotent-replay") != "true" {
 		t.Error("no replay")
 	}
-	f.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(409, "")
-	f.admin().post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(409, "")
+	f.admin().with("idempotency-key", "one").post(blocklistPath, `{"kind":"card","value":"`+number+`"}`).want(409, "")
+	f.admin().post(blocklistPath, `{"kind":"card","value":"`+number+`"}`).want(409, "")
 	payer := directory.Payer{Card: f.Keyring.Fingerprint([]byte(number))}
 	if kind, blocked := f.directory.Blocked(f.seed.First.Org, &payer); kind != "card" || !blocked {
 		t.Errorf("blocked by %q %v", kind, blocked)
 	}
-	if list := f.admin().get(blocklist); strings.Contains(list.body, number) || strings.Contains(list.body, payer.Card) {
+	if list := f.admin().get(blocklistPath); strings.Contains(list.body, number) || strings.Contains(list.body, payer.Card) {
 		t.Errorf("%s", list.body)
 	}
 	f.stopServer()
@@ -147,30 +147,30 @@ func TestBlocklistedCardNumberIsStoredNowhere(t *testing.T) {
 	if strings.Contains(f.log.String(), number) {
 		t.Error("the number is in the log")
 	}
-	files := 0
+	fileCount := 0
 	must(t, filepath.WalkDir(f.Dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		files++
+		fileCount++
 		content, err := os.ReadFile(path)
 		if strings.Contains(string(content), number) {
 			t.Errorf("the number is in %s", path)
 		}
 		return err
 	}))
-	if files == 0 {
+	if fileCount == 0 {
 		t.Error("there are no files")
 	}
 }
 
-// With zeros in front a number still passes the Luhn check, but it matches no block list and no
-// limit. It is refused wherever a card number is accepted.
+// With zeros in front a card number still passes the Luhn check, but matches no blocklist entry and
+// no limit. Every request that takes a card number must therefore refuse it.
 func TestCardNumberWithALeadingZeroIsRefusedEverywhere(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.admin().post(blocklist, `{"kind":"card","value":"4242424242424242"}`).want(201, "")
-	f.admin().post(blocklist, `{"kind":"bin","value":"555555"}`).want(201, "")
+	f.admin().post(blocklistPath, `{"kind":"card","value":"4242424242424242"}`).want(201, "")
+	f.admin().post(blocklistPath, `{"kind":"bin","value":"555555"}`).want(201, "")
 	const invalid = `{"errors":[{"code":"invalid","detail":"invalid cardnumber","field":"%s"}]}`
 	for _, number := range []string{"04242424242424242", "0004242424242424242", "005555555555554444"} {
 		storage := `"money_storage":{"type":"bank_card","cardnumber":"` + number + `",` + cardRest + `}`
@@ -183,7 +183,7 @@ func TestCardNumberWithALeadingZeroIsRefusedEverywhere(t *testing.T) {
 		action, _ := f.browse(transaction.at("widget_url")).form()
 		f.send(action, card(number)).wantPage(422, "Pay by card", "Check the card number")
 		f.transaction(transaction.at("id")).wantStatus("created", "")
-		f.admin().post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(422, fmt.Sprintf(invalid, "value"))
+		f.admin().post(blocklistPath, `{"kind":"card","value":"`+number+`"}`).want(422, fmt.Sprintf(invalid, "value"))
 	}
-	f.admin().post(blocklist, `{"kind":"bin","value":"055555"}`).want(422, "")
+	f.admin().post(blocklistPath, `{"kind":"bin","value":"055555"}`).want(422, "")
 }

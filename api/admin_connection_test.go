@@ -9,7 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-const connection = `"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
+// connectionParams are the parameters of a terminal whose provider is another platform, except for the credentials.
+const connectionParams = `"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
 
 func terminalBody(params string) string {
 	return `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{` + params + `}}`
@@ -19,16 +20,16 @@ func TestCredentialsForAnotherPlatformAreNeverShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	keyed := f.admin().with("idempotency-key", "one")
-	terminal := keyed.post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, "")
-	const shownConnection = `{"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","priority":5,"webhook_secret":"•••"}`
+	terminal := keyed.post("/api/v1/terminal", terminalBody(connectionParams+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, "")
+	const shownParams = `{"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","priority":5,"webhook_secret":"•••"}`
 	id := terminal.at("data.id")
-	again := keyed.post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, terminal.body)
+	repeated := keyed.post("/api/v1/terminal", terminalBody(connectionParams+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, terminal.body)
 	read := f.admin().get("/api/v1/terminal/"+id).want(200, "")
 	list := f.admin().get("/api/v1/terminals").want(200, "")
 	patched := f.admin().patch("/api/v1/terminal/"+id, `{"name":"farther"}`).want(200, "")
 	deleted := f.admin().do("DELETE", "/api/v1/terminal/"+id, "").want(200, "")
-	for _, a := range []*response{terminal, again, read, list, patched, deleted} {
-		if strings.Contains(a.body, "mzk_secret") || strings.Contains(a.body, "signing-value") || !strings.Contains(a.body, `"provider_params":`+shownConnection) {
+	for _, a := range []*response{terminal, repeated, read, list, patched, deleted} {
+		if strings.Contains(a.body, "mzk_secret") || strings.Contains(a.body, "signing-value") || !strings.Contains(a.body, `"provider_params":`+shownParams) {
 			t.Errorf("shown: %s", a.body)
 		}
 	}
@@ -37,11 +38,12 @@ func TestCredentialsForAnotherPlatformAreNeverShown(t *testing.T) {
 	}
 }
 
+// The mask, •••, is what responses show in place of a secret.
 func TestPatchWithTheMaskKeepsTheStoredSecret(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	id := f.admin().post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
-	stored := func() string {
+	id := f.admin().post("/api/v1/terminal", terminalBody(connectionParams+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
+	storedConnection := func() string {
 		t.Helper()
 		for _, terminal := range f.directory.RemoteTerminals(utp.Name) {
 			if terminal.ID.String() == id {
@@ -56,19 +58,19 @@ func TestPatchWithTheMaskKeepsTheStoredSecret(t *testing.T) {
 		return f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{`+params+`}}`).want(status, "")
 	}
 	patch(`"base_url":"https://PLATFORM.example:443/moved","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","webhook_secret":"\u2022\u2022\u2022"`, 200)
-	if got := stored(); got != "https://PLATFORM.example:443/moved mzk_first hook" {
+	if got := storedConnection(); got != "https://PLATFORM.example:443/moved mzk_first hook" {
 		t.Errorf("stored %s", got)
 	}
-	patch(connection+`,"api_key":"mzk_second"`, 200)
-	if got := stored(); got != "https://platform.example/prefix mzk_second " {
+	patch(connectionParams+`,"api_key":"mzk_second"`, 200)
+	if got := storedConnection(); got != "https://platform.example/prefix mzk_second " {
 		t.Errorf("stored %s", got)
 	}
-	if r := patch(connection+`,"api_key":"•••","webhook_secret":"•••"`, 422); r.at("errors.0.field") != "provider_params.webhook_secret" {
+	if r := patch(connectionParams+`,"api_key":"•••","webhook_secret":"•••"`, 422); r.at("errors.0.field") != "provider_params.webhook_secret" {
 		t.Errorf("%s", r.body)
 	}
-	f.admin().post("/api/v1/terminal", terminalBody(connection+`,"api_key":"•••"`)).want(422, "")
+	f.admin().post("/api/v1/terminal", terminalBody(connectionParams+`,"api_key":"•••"`)).want(422, "")
 	f.restart()
-	if got := stored(); got != "https://platform.example/prefix mzk_second " {
+	if got := storedConnection(); got != "https://platform.example/prefix mzk_second " {
 		t.Errorf("stored over a restart %s", got)
 	}
 }
@@ -78,7 +80,7 @@ func TestPatchWithTheMaskKeepsTheStoredSecret(t *testing.T) {
 func TestNewPlatformAddressNeedsItsKeySentAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	id := f.admin().post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
+	id := f.admin().post("/api/v1/terminal", terminalBody(connectionParams+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
 	const organizationField = `,"organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
 	for _, address := range []string{"https://elsewhere.example", "https://platform.example:8443", "https://platform.example.elsewhere.example/prefix", "http://127.0.0.1:8080"} {
 		r := f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"`+address+`"`+organizationField+`,"api_key":"\u2022••","webhook_secret":"•••"}}`).want(422, "")
@@ -99,8 +101,8 @@ func TestConnectionIsCheckedOnRequest(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for params, field := range map[string]string{
-		``:         "base_url",
-		connection: "api_key",
+		``:               "base_url",
+		connectionParams: "api_key",
 		`"base_url":"http://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"k"`: "base_url",
 		`"base_url":"https://platform.example","organization_id":"us","api_key":"k"`:                                  "organization_id",
 	} {
@@ -112,31 +114,31 @@ func TestConnectionIsCheckedOnRequest(t *testing.T) {
 	f.admin().post("/api/v1/terminal", terminalBody(`"base_url":"http://127.0.0.1:8443","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"k"`)).want(201, "")
 }
 
-// Secret parameters of a terminal are written and never shown, for every provider. Unknown
-// parameters are kept, and named in a warning.
+// A terminal's secret parameters are stored but never shown, whatever its provider. Unknown
+// parameters are stored too, and named in a warning.
 func TestTerminalHidesSecretsAndWarnsOfUnknownParameters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const secrets = `"api_secret":"CANARY-1","auth":{"access_token":"CANARY-2","user":"u"},"PASSWORD":"CANARY-3","publishable_key":"pk_1"`
-	const shownConnection = `{"priority":3,"api_secret":"•••","auth":{"access_token":"•••","user":"u"},"PASSWORD":"•••","publishable_key":"pk_1"}`
+	const shownParams = `{"priority":3,"api_secret":"•••","auth":{"access_token":"•••","user":"u"},"PASSWORD":"•••","publishable_key":"pk_1"}`
 	terminal := f.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
-	const warned = `["provider_params.PASSWORD is not known here; it is kept as it is","provider_params.api_secret is not known here; it is kept as it is","provider_params.auth is not known here; it is kept as it is","provider_params.publishable_key is not known here; it is kept as it is"]`
+	const wantWarnings = `["provider_params.PASSWORD is not known here; it is kept as it is","provider_params.api_secret is not known here; it is kept as it is","provider_params.auth is not known here; it is kept as it is","provider_params.publishable_key is not known here; it is kept as it is"]`
 	path := "/api/v1/terminal/" + terminal.at("data.id")
 	repeated := f.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
-	patched := f.admin().patch(path, `{"name":"T","provider_params":`+shownConnection+`,"merchant_params":{"my_key":"•••"}}`).want(200, "")
-	for what, a := range map[string]*response{"made": terminal, "again": repeated, "patched": patched} {
-		if a.at("warnings") != warned {
-			t.Errorf("%s: warned %s", what, a.body)
+	patched := f.admin().patch(path, `{"name":"T","provider_params":`+shownParams+`,"merchant_params":{"my_key":"•••"}}`).want(200, "")
+	for name, a := range map[string]*response{"made": terminal, "again": repeated, "patched": patched} {
+		if a.at("warnings") != wantWarnings {
+			t.Errorf("%s: warned %s", name, a.body)
 		}
 	}
 	f.restart()
 	read := f.admin().get(path).want(200, "")
-	for what, a := range map[string]*response{"made": terminal, "again": repeated, "patched": patched, "read": read, "listed": f.admin().get("/api/v1/terminals").want(200, "")} {
+	for name, a := range map[string]*response{"made": terminal, "again": repeated, "patched": patched, "read": read, "listed": f.admin().get("/api/v1/terminals").want(200, "")} {
 		if strings.Contains(a.body, "CANARY") {
-			t.Errorf("%s: a secret is shown: %s", what, a.body)
+			t.Errorf("%s: a secret is shown: %s", name, a.body)
 		}
 	}
-	if !strings.Contains(read.body, `"provider_params":`+shownConnection) || !strings.Contains(read.body, `"merchant_params":{"my_key":"•••"}`) {
+	if !strings.Contains(read.body, `"provider_params":`+shownParams) || !strings.Contains(read.body, `"merchant_params":{"my_key":"•••"}`) {
 		t.Errorf("read as %s", read.body)
 	}
 	id, err := uuid.Parse(terminal.at("data.id"))

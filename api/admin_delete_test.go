@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// DELETE never removes a record, because every record has a history: it deactivates the record.
+// DELETE deactivates a record. It never removes one, because every record has a history.
 func TestDeletePartnerDeactivatesIt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -28,8 +28,8 @@ func TestDeletePartnerDeactivatesIt(t *testing.T) {
 	}
 	f.admin().patch("/api/v1/partners/1", `{"active":true}`).want(200, "")
 	f.partner().get(transactions+"/"+paid.at("id")).want(200, "")
-	for _, nobody := range []string{"0", "01", "2", "99", "x"} {
-		f.admin().do("DELETE", "/api/v1/partners/"+nobody, "").want(404, "")
+	for _, unknownID := range []string{"0", "01", "2", "99", "x"} {
+		f.admin().do("DELETE", "/api/v1/partners/"+unknownID, "").want(404, "")
 	}
 }
 

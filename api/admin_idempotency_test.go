@@ -10,42 +10,42 @@ import (
 	"testing"
 )
 
-// write is a request of the administration that changes something.
+// write is an administration request that changes something. Its name is also its idempotency key.
 type write struct{ name, method, path, body string }
 
 // allWrites returns one write of each kind, on records that the fixture has or creates.
 func (f *fixture) allWrites() []write {
 	f.t.Helper()
 	const terminal = `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"}`
-	organization := f.admin().post("/api/v1/organizations", `{"name":"O"}`).want(201, "").at("data.id")
-	partner := f.admin().post("/api/v1/partners", `{"name":"P","login":"p","pass":"nine-Lions-paint"}`).want(201, "").at("id")
-	terminalID, deletedID := f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id"), f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id")
-	key := f.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":1}`).want(201, "").at("id")
-	f.admin().put(rates, `{"from":"EUR","to":"RUB","rate":"100"}`).want(200, "")
-	bound := limits + "/" + f.createLimit(velocity).at("data.id")
-	listed, inactive := f.addToBlocklist("country", "RU").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
-	f.admin().do("DELETE", blocklist+"/"+inactive, "").want(200, "")
+	organizationID := f.admin().post("/api/v1/organizations", `{"name":"O"}`).want(201, "").at("data.id")
+	partnerID := f.admin().post("/api/v1/partners", `{"name":"P","login":"p","pass":"nine-Lions-paint"}`).want(201, "").at("id")
+	terminalID, terminalToDeleteID := f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id"), f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id")
+	keyID := f.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":1}`).want(201, "").at("id")
+	f.admin().put(ratesPath, `{"from":"EUR","to":"RUB","rate":"100"}`).want(200, "")
+	limitPath := limitsPath + "/" + f.createLimit(velocityBody).at("data.id")
+	listedID, inactiveID := f.addToBlocklist("country", "RU").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
+	f.admin().do("DELETE", blocklistPath+"/"+inactiveID, "").want(200, "")
 	return []write{
 		{"POST organizations", "POST", "/api/v1/organizations", `{"name":"New"}`},
-		{"PATCH organizations", "PATCH", "/api/v1/organizations/" + organization, `{"name":"Newer"}`},
+		{"PATCH organizations", "PATCH", "/api/v1/organizations/" + organizationID, `{"name":"Newer"}`},
 		{"POST partners", "POST", "/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`},
-		{"PATCH partners", "PATCH", "/api/v1/partners/" + partner, `{"name":"Newer"}`},
-		{"DELETE partners", "DELETE", "/api/v1/partners/" + partner, ""},
+		{"PATCH partners", "PATCH", "/api/v1/partners/" + partnerID, `{"name":"Newer"}`},
+		{"DELETE partners", "DELETE", "/api/v1/partners/" + partnerID, ""},
 		{"POST terminal", "POST", "/api/v1/terminal", terminal},
 		{"PATCH terminal", "PATCH", "/api/v1/terminal/" + terminalID, `{"name":"Newer"}`},
-		{"DELETE terminal", "DELETE", "/api/v1/terminal/" + deletedID, ""},
+		{"DELETE terminal", "DELETE", "/api/v1/terminal/" + terminalToDeleteID, ""},
 		{"POST api_keys", "POST", "/api/v1/api_keys", `{"name":"new","partner_id":1,"expires_at":"2027-01-01T00:00:00Z"}`},
-		{"DELETE api_keys", "DELETE", "/api/v1/api_keys/" + key, ""},
-		{"PUT rates, a new one", "PUT", rates, `{"from":"USD","to":"RUB","rate":"92.5"}`},
-		{"PUT rates, another value", "PUT", rates, `{"from":"EUR","to":"RUB","rate":"101"}`},
-		{"POST limits", "POST", limits, velocity},
-		{"PATCH limits", "PATCH", bound, `{"max_count":6}`},
-		{"DELETE limits", "DELETE", bound, ""},
-		{"POST blocklist", "POST", blocklist, `{"kind":"bin","value":"424242"}`},
-		{"POST blocklist, listed before", "POST", blocklist, `{"kind":"country","value":"KZ"}`},
-		{"DELETE blocklist", "DELETE", blocklist + "/" + listed, ""},
-		{"POST partners/settlements", "POST", "/api/v1/partners/1/settlements", settledIn},
-		{"POST terminal/settlements", "POST", "/api/v1/terminal/" + f.collectingTerminal() + "/settlements", collected},
+		{"DELETE api_keys", "DELETE", "/api/v1/api_keys/" + keyID, ""},
+		{"PUT rates, a new one", "PUT", ratesPath, `{"from":"USD","to":"RUB","rate":"92.5"}`},
+		{"PUT rates, another value", "PUT", ratesPath, `{"from":"EUR","to":"RUB","rate":"101"}`},
+		{"POST limits", "POST", limitsPath, velocityBody},
+		{"PATCH limits", "PATCH", limitPath, `{"max_count":6}`},
+		{"DELETE limits", "DELETE", limitPath, ""},
+		{"POST blocklist", "POST", blocklistPath, `{"kind":"bin","value":"424242"}`},
+		{"POST blocklist, listed before", "POST", blocklistPath, `{"kind":"country","value":"KZ"}`},
+		{"DELETE blocklist", "DELETE", blocklistPath + "/" + listedID, ""},
+		{"POST partners/settlements", "POST", "/api/v1/partners/1/settlements", settlementBody},
+		{"POST terminal/settlements", "POST", "/api/v1/terminal/" + f.paymentTerminal() + "/settlements", providerSettlementBody},
 	}
 }
 
@@ -60,13 +60,13 @@ func (f *fixture) events() string {
 	return f.auditor().get(ledgerPath + "/head").at("data.tree_size")
 }
 
-// wantReplay checks that a repeated write gets the first response again.
+// wantReplay checks that a repeated write gets the first response again, and adds no event.
 func (w *write) wantReplay(f *fixture, first *response) {
 	f.t.Helper()
 	before := f.events()
-	again := w.sendAs(f.admin()).want(first.status, first.body)
-	if !again.isReplay() || again.header.Get("content-type") != first.header.Get("content-type") {
-		f.t.Errorf("%s: %v", w.name, again.header)
+	repeated := w.sendAs(f.admin()).want(first.status, first.body)
+	if !repeated.isReplay() || repeated.header.Get("content-type") != first.header.Get("content-type") {
+		f.t.Errorf("%s: %v", w.name, repeated.header)
 	}
 	if after := f.events(); after != before {
 		f.t.Errorf("%s: %s events, were %s", w.name, after, before)
@@ -77,33 +77,33 @@ func TestEveryAdministrationWriteTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	writes := f.allWrites()
-	firsts := make([]*response, len(writes))
+	firstResponses := make([]*response, len(writes))
 	for i := range writes {
 		before := f.events()
-		firsts[i] = writes[i].sendAs(f.admin())
-		if firsts[i].status/100 != 2 || firsts[i].isReplay() {
-			t.Fatalf("%s: %d %s", writes[i].name, firsts[i].status, firsts[i].body)
+		firstResponses[i] = writes[i].sendAs(f.admin())
+		if firstResponses[i].status/100 != 2 || firstResponses[i].isReplay() {
+			t.Fatalf("%s: %d %s", writes[i].name, firstResponses[i].status, firstResponses[i].body)
 		}
 		if writes[i].path != "/api/v1/organizations" && writes[i].name != "PATCH organizations" && f.events() == before {
 			t.Errorf("%s has changed nothing", writes[i].name)
 		}
-		writes[i].wantReplay(f, firsts[i])
+		writes[i].wantReplay(f, firstResponses[i])
 	}
 	for i := range writes {
 		different := writes[i]
 		different.body += " " // the same meaning, but a different request
 		different.sendAs(f.admin()).want(409, keyConflict)
 	}
-	// The response stays the same after the record has changed, and after a restart.
-	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"1"}`).want(200, "")
-	f.admin().do("DELETE", "/api/v1/api_keys/"+firsts[8].at("id"), "").want(200, "")
-	f.admin().patch("/api/v1/partners/"+firsts[2].at("id"), `{"name":"Newest"}`).want(200, "")
+	// A repeated write still gets its first response after the record has changed, and after a restart.
+	f.admin().put(ratesPath, `{"from":"USD","to":"RUB","rate":"1"}`).want(200, "")
+	f.admin().do("DELETE", "/api/v1/api_keys/"+firstResponses[8].at("id"), "").want(200, "")
+	f.admin().patch("/api/v1/partners/"+firstResponses[2].at("id"), `{"name":"Newest"}`).want(200, "")
 	for i := range writes {
-		writes[i].wantReplay(f, firsts[i])
+		writes[i].wantReplay(f, firstResponses[i])
 	}
 	f.restart()
 	for i := range writes {
-		writes[i].wantReplay(f, firsts[i])
+		writes[i].wantReplay(f, firstResponses[i])
 	}
 }
 
@@ -115,18 +115,18 @@ func TestAdministrationKeyBelongsToOneRequest(t *testing.T) {
 	f.admin().keyed("k").post("/api/v1/organizations", body).want(409, keyConflict)
 	f.admin().keyed("k").patch(path+"/"+created.at("id"), body).want(409, keyConflict)
 	f.admin().keyed("k").post(path, `{}`).want(409, keyConflict)
-	second := f.admin().with("x-organization-id", f.seed.Second.Org.String())
-	second.keyed("k").post(path, body).want(409, keyConflict)
-	if other := second.keyed("k-2").post(path, body).want(201, ""); other.isReplay() || other.at("id") == created.at("id") {
+	inSecondOrg := f.admin().with("x-organization-id", f.seed.Second.Org.String())
+	inSecondOrg.keyed("k").post(path, body).want(409, keyConflict)
+	if other := inSecondOrg.keyed("k-2").post(path, body).want(201, ""); other.isReplay() || other.at("id") == created.at("id") {
 		t.Errorf("%s", other.body)
 	}
-	// A partner may use a key with the same text: it is a different key.
+	// A partner may use a key with the same text: partners' keys are separate.
 	if paid := f.partner().keyed("k").post(transactions, paymentBody(`"amount":"100"`)).want(201, ""); paid.isReplay() {
 		t.Error("a replay")
 	}
 }
 
-// A request that was refused, or that changed nothing, has not used its key.
+// A request that is refused, or changes nothing, leaves its key free for another request.
 func TestAdministrationKeyIsFreeUntilARequestChangesSomething(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -156,11 +156,11 @@ func TestAdministrationKeyHasABoundedLength(t *testing.T) {
 			t.Errorf("%s %s: %s", w.method, w.path, r.body)
 		}
 	}
-	w := write{strings.Repeat("ж", 255), "PUT", rates, `{"from":"USD","to":"RUB","rate":"92.5"}`}
+	w := write{strings.Repeat("ж", 255), "PUT", ratesPath, `{"from":"USD","to":"RUB","rate":"92.5"}`}
 	w.wantReplay(f, w.sendAs(f.admin()).want(200, ""))
 }
 
-// Of several concurrent equal requests one is executed; all get the same response.
+// Of several concurrent equal requests only one is executed. All of them get its response.
 func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -172,17 +172,17 @@ func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 			wg.Go(func() { responses[i] = w.sendAs(f.admin()) })
 		}
 		wg.Wait()
-		firsts := 0
+		executedCount := 0
 		for _, a := range responses {
 			if a.want(responses[0].status, responses[0].body).status/100 != 2 {
 				t.Fatalf("%s: %d %s", w.name, a.status, a.body)
 			}
 			if !a.isReplay() {
-				firsts++
+				executedCount++
 			}
 		}
-		if firsts != 1 {
-			t.Errorf("%s: %d responses are no replays, want 1", w.name, firsts)
+		if executedCount != 1 {
+			t.Errorf("%s: %d responses are no replays, want 1", w.name, executedCount)
 		}
 		if added := len(columnOfPages(t, f.admin(), "/api/v1/organizations", 100, "id")) - before; added > 1 {
 			t.Errorf("%s: %d organizations", w.name, added)
@@ -195,64 +195,64 @@ func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 	}
 }
 
-// Of several concurrent different requests with one key one is executed; the others conflict.
+// If different concurrent requests share a key, only one is executed. The requests that differ from it get 409.
 func TestConcurrentDifferentWritesWithOneKeyConflict(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ways := []write{
+	writes := []write{
 		{"k", "PATCH", "/api/v1/partners/1", `{"name":"Newer"}`},
 		{"k", "POST", "/api/v1/organizations", `{"name":"New"}`},
-		{"k", "PUT", rates, `{"from":"USD","to":"RUB","rate":"92.5"}`},
+		{"k", "PUT", ratesPath, `{"from":"USD","to":"RUB","rate":"92.5"}`},
 		{"k", "PATCH", "/api/v1/organizations/" + f.seed.Second.Org.String(), `{"name":"Newer"}`},
 	}
-	responses := make([]*response, 4*len(ways))
+	responses := make([]*response, 4*len(writes))
 	var wg sync.WaitGroup
 	for i := range responses {
-		wg.Go(func() { responses[i] = ways[i%len(ways)].sendAs(f.admin()) })
+		wg.Go(func() { responses[i] = writes[i%len(writes)].sendAs(f.admin()) })
 	}
 	wg.Wait()
-	done := map[int]bool{}
+	executed := map[int]bool{}
 	for i, a := range responses {
 		if a.status/100 == 2 {
-			done[i%len(ways)] = true
+			executed[i%len(writes)] = true
 		} else {
 			a.want(409, keyConflict)
 		}
 	}
-	if len(done) != 1 {
-		t.Errorf("%d requests were done, want 1", len(done))
+	if len(executed) != 1 {
+		t.Errorf("%d requests were done, want 1", len(executed))
 	}
 }
 
-// The response with an API key's value is repeated, and the value is nowhere stored in plaintext.
+// A repeated request gets the new API key's value again, although that value is nowhere stored in plaintext.
 func TestCachedReplyWithAnAPIKeyIsSealed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const body = `{"name":"till","partner_id":1}`
-	first := f.admin().keyed("k").post("/api/v1/api_keys", body).want(201, "")
-	again := f.admin().keyed("k").post("/api/v1/api_keys", body).want(201, first.body)
-	f.partner().with("x-api-key", again.at("key")).post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
+	created := f.admin().keyed("k").post("/api/v1/api_keys", body).want(201, "")
+	repeated := f.admin().keyed("k").post("/api/v1/api_keys", body).want(201, created.body)
+	f.partner().with("x-api-key", repeated.at("key")).post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
 	f.stopServer()
 	f.stopBackend()
-	value, prefix := []byte(first.at("key")), []byte(first.at("prefix"))
-	found := 0
-	must(t, filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	value, prefix := []byte(created.at("key")), []byte(created.at("prefix"))
+	prefixCount := 0
+	must(t, filepath.WalkDir(f.Dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
 			return err
 		}
 		content, err := os.ReadFile(path)
 		if bytes.Contains(content, value) {
 			t.Errorf("%s has the key's value", path)
 		}
-		found += bytes.Count(content, prefix)
+		prefixCount += bytes.Count(content, prefix)
 		return err
 	}))
-	if found == 0 {
+	if prefixCount == 0 {
 		t.Error("not even the part of the key that is kept in clear was found: the search finds nothing")
 	}
 }
 
-// A move of the clock is not repeated for a key, because the clock can't go back.
+// A second request to move the clock moves it again, even with the same idempotency key.
 func TestClockMoveIgnoresIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -263,7 +263,7 @@ func TestClockMoveIgnoresIdempotencyKeys(t *testing.T) {
 	}
 }
 
-// A cached reply has an event, which the auditor finds by its record.
+// Storing a reply under its idempotency key is an event too. The auditor finds the event by the stored reply's ID.
 func TestCachedReplyHasAJournalEvent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	limits   = "/api/v1/limits"
-	velocity = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"}` // the body that creates a velocity limit
+	limitsPath   = "/api/v1/limits"
+	velocityBody = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"}` // the body that creates a velocity limit
 )
 
-// problemsOf returns the refused fields of a response with their details.
-func (r *response) problemsOf() string {
+// fieldProblems returns the refused fields of a response with their details, separated by "|".
+func (r *response) fieldProblems() string {
 	r.t.Helper()
 	var got []string
 	problems, _ := r.object()["errors"].([]any)
@@ -30,7 +30,7 @@ func (r *response) problemsOf() string {
 	return strings.Join(got, "|")
 }
 
-// wantFields checks fields of a response by their paths.
+// wantFields checks fields of a response. want has the fields' paths and texts.
 func (r *response) wantFields(want map[string]string) {
 	r.t.Helper()
 	for path, value := range want {
@@ -42,7 +42,7 @@ func (r *response) wantFields(want map[string]string) {
 
 func (f *fixture) createLimit(body string) *response {
 	f.t.Helper()
-	return f.admin().post(limits, body).want(201, "")
+	return f.admin().post(limitsPath, body).want(201, "")
 }
 
 func TestLimitIsCreatedReadAndListed(t *testing.T) {
@@ -58,25 +58,25 @@ func TestLimitIsCreatedReadAndListed(t *testing.T) {
 		t.Errorf("%s", limit.body)
 	}
 	terminal := f.admin().get("/api/v1/terminals?partner_id=1")
-	pace := f.createLimit(`{"params":{"partner_id":1,"terminal_id":"` + terminal.at("data.0.id") + `","kind":"velocity","max_count":5,"window":"hour","env":"` + terminal.at("data.0.env") + `","active":false}}`)
-	pace.wantFields(map[string]string{
+	velocityLimit := f.createLimit(`{"params":{"partner_id":1,"terminal_id":"` + terminal.at("data.0.id") + `","kind":"velocity","max_count":5,"window":"hour","env":"` + terminal.at("data.0.env") + `","active":false}}`)
+	velocityLimit.wantFields(map[string]string{
 		"data.terminal_id": terminal.at("data.0.id"), "data.kind": "velocity", "data.type": "null", "data.currency": "null", "data.network": "",
 		"data.env": terminal.at("data.0.env"), "data.max_amount": "null", "data.max_count": "5", "data.window": "hour", "data.scope": "partner", "data.active": "false",
 	})
-	f.admin().get(limits+"/"+limit.at("data.id")).want(200, limit.body)
-	if ids := columnOfPages(t, f.admin(), limits+"?partner_id=1", 1, "id"); strings.Join(ids, " ") != pace.at("data.id")+" "+limit.at("data.id") {
+	f.admin().get(limitsPath+"/"+limit.at("data.id")).want(200, limit.body)
+	if ids := columnOfPages(t, f.admin(), limitsPath+"?partner_id=1", 1, "id"); strings.Join(ids, " ") != velocityLimit.at("data.id")+" "+limit.at("data.id") {
 		t.Errorf("list %v", ids)
 	}
-	for _, nobody := range []string{"99999", "2"} {
-		f.admin().get(limits+"?partner_id="+nobody).want(404, "")
+	for _, unknownPartner := range []string{"99999", "2"} {
+		f.admin().get(limitsPath+"?partner_id="+unknownPartner).want(404, "")
 	}
 	for query, field := range map[string]string{"page=1": "page", "limit=501": "limit", "cursor=x": "cursor", "partner_id=0": "partner_id"} {
-		if r := f.admin().get(limits+"?"+query).want(422, ""); r.at("errors.0.field") != field {
+		if r := f.admin().get(limitsPath+"?"+query).want(422, ""); r.at("errors.0.field") != field {
 			t.Errorf("%s: %s", query, r.body)
 		}
 	}
-	if in := f.directory.Limits(f.seed.First.Org, 1); len(in) != 1 || in[0].ID.String() != limit.at("data.id") {
-		t.Errorf("%v in force", in)
+	if active := f.directory.Limits(f.seed.First.Org, 1); len(active) != 1 || active[0].ID.String() != limit.at("data.id") {
+		t.Errorf("%v in force", active)
 	}
 }
 
@@ -84,58 +84,58 @@ func TestInvalidLimitsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	foreignTerminal := f.admin().with("x-organization-id", f.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
-	const amount, count = "max_amount must be a string of minor units", "max_count must be an integer from 1 to 1000000"
-	const volume, pace = `"partner_id":1,"kind":"daily_volume","currency":"USD"`, `"partner_id":1,"kind":"velocity"`
+	const amountDetail, countDetail = "max_amount must be a string of minor units", "max_count must be an integer from 1 to 1000000"
+	const volumeFields, velocityFields = `"partner_id":1,"kind":"daily_volume","currency":"USD"`, `"partner_id":1,"kind":"velocity"`
 	for body, want := range map[string]string{
-		`{}`:                               "partner_id: partner_id is required|kind: must be per_transaction, daily_volume, monthly_volume or velocity",
-		`{` + volume + `,"partner_id_":1}`: "max_amount: is required",
-		`{` + pace + `,"window":"minute"}`: "max_count: is required",
-		`{"partner_id":9,"kind":"daily_volume","currency":"USD","max_amount":"1"}`:                   "partner_id: no such partner",
-		`{"partner_id":2,"kind":"daily_volume","currency":"USD","max_amount":"1"}`:                   "partner_id: no such partner",
-		`{"partner_id":"1","kind":"daily_volume","currency":"USD","max_amount":"1"}`:                 "partner_id: partner_id must be an integer of at least 1",
-		`{` + volume + `,"max_amount":"1","terminal_id":"` + uuid.NewString() + `"}`:                 "terminal_id: no such terminal of the partner",
-		`{` + volume + `,"max_amount":"1","terminal_id":"` + foreignTerminal + `"}`:                  "terminal_id: no such terminal of the partner",
-		`{` + volume + `,"max_amount":"1","terminal_id":"00000000-0000-0000-0000-000000000000"}`:     "terminal_id: terminal_id must be a UUID",
-		`{` + volume + `,"max_amount":"1","terminal_id":"1"}`:                                        "terminal_id: terminal_id must be a UUID",
-		`{` + volume + `,"max_amount":1}`:                                                            "max_amount: " + amount,
-		`{` + volume + `,"max_amount":"0"}`:                                                          "max_amount: max_amount must be above zero",
-		`{` + volume + `,"max_amount":"-1"}`:                                                         "max_amount: max_amount must be a string of minor units",
-		`{` + volume + `,"max_amount":"1.5"}`:                                                        "max_amount: max_amount must be a string of minor units",
-		`{` + volume + `,"max_amount":"1` + strings.Repeat("0", 71) + `1"}`:                          "max_amount: max_amount is out of range",
-		`{` + volume + `,"max_amount":"1` + strings.Repeat("0", 78) + `"}`:                           "max_amount: max_amount must be a string of minor units",
-		`{` + volume + `,"max_amount":"1","max_count":1}`:                                            "max_count: is for velocity only",
-		`{` + volume + `,"max_amount":"1","window":"hour"}`:                                          "window: is for velocity only",
-		`{` + pace + `,"window":"minute","max_count":0}`:                                             "max_count: " + count,
-		`{` + pace + `,"window":"minute","max_count":1000001}`:                                       "max_count: " + count,
-		`{` + pace + `,"window":"minute","max_count":1.0}`:                                           "max_count: " + count,
-		`{` + pace + `,"window":"minute","max_count":"5"}`:                                           "max_count: " + count,
-		`{` + pace + `,"window":"day","max_count":5}`:                                                "window: must be minute or hour",
-		`{` + pace + `,"max_count":5}`:                                                               "window: must be minute or hour",
-		`{` + pace + `,"window":"minute","max_count":5,"max_amount":"1"}`:                            "max_amount: is for the other kinds: velocity takes max_count",
-		`{` + pace + `,"window":"minute","max_count":5,"network":"tron"}`:                            "network: is of no use without currency",
-		`{"partner_id":1,"kind":"weekly_volume"}`:                                                    "kind: must be per_transaction, daily_volume, monthly_volume or velocity",
-		`{"partner_id":1,"kind":"daily_volume","max_amount":"1"}`:                                    "currency: is required",
-		`{"partner_id":1,"kind":"daily_volume","currency":"JPY","max_amount":"1"}`:                   "currency: unsupported currency JPY",
-		`{"partner_id":1,"kind":"velocity","currency":"usd","max_count":1,"window":"hour"}`:          "currency: unsupported currency usd",
-		`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1"}`:                  `network: is required: USDT is on several networks ("" is for transactions whose network is unresolved)`,
-		`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1","network":null}`:   `network: is required: USDT is on several networks ("" is for transactions whose network is unresolved)`,
-		`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1","network":"x"}`:    "network: is no network of USDT",
-		`{` + volume + `,"max_amount":"1","env":"live"}`:                                             "env: must be prod or test",
-		`{` + volume + `,"max_amount":"1","type":"merchant"}`:                                        "type: must be payment or payout",
-		`{` + volume + `,"max_amount":"1","scope":"phone"}`:                                          "scope: must be partner, card, email or ip",
-		`{` + volume + `,"max_amount":"1","active":"no"}`:                                            "active: active must be true or false",
-		`{"partner_id":1,"kind":"per_transaction","currency":"USD","max_amount":"1","scope":"card"}`: "scope: must be partner: one transaction is nobody's sum",
+		`{}`:                                     "partner_id: partner_id is required|kind: must be per_transaction, daily_volume, monthly_volume or velocity",
+		`{` + volumeFields + `,"partner_id_":1}`: "max_amount: is required",
+		`{` + velocityFields + `,"window":"minute"}`:                                                   "max_count: is required",
+		`{"partner_id":9,"kind":"daily_volume","currency":"USD","max_amount":"1"}`:                     "partner_id: no such partner",
+		`{"partner_id":2,"kind":"daily_volume","currency":"USD","max_amount":"1"}`:                     "partner_id: no such partner",
+		`{"partner_id":"1","kind":"daily_volume","currency":"USD","max_amount":"1"}`:                   "partner_id: partner_id must be an integer of at least 1",
+		`{` + volumeFields + `,"max_amount":"1","terminal_id":"` + uuid.NewString() + `"}`:             "terminal_id: no such terminal of the partner",
+		`{` + volumeFields + `,"max_amount":"1","terminal_id":"` + foreignTerminal + `"}`:              "terminal_id: no such terminal of the partner",
+		`{` + volumeFields + `,"max_amount":"1","terminal_id":"00000000-0000-0000-0000-000000000000"}`: "terminal_id: terminal_id must be a UUID",
+		`{` + volumeFields + `,"max_amount":"1","terminal_id":"1"}`:                                    "terminal_id: terminal_id must be a UUID",
+		`{` + volumeFields + `,"max_amount":1}`:                                                        "max_amount: " + amountDetail,
+		`{` + volumeFields + `,"max_amount":"0"}`:                                                      "max_amount: max_amount must be above zero",
+		`{` + volumeFields + `,"max_amount":"-1"}`:                                                     "max_amount: max_amount must be a string of minor units",
+		`{` + volumeFields + `,"max_amount":"1.5"}`:                                                    "max_amount: max_amount must be a string of minor units",
+		`{` + volumeFields + `,"max_amount":"1` + strings.Repeat("0", 71) + `1"}`:                      "max_amount: max_amount is out of range",
+		`{` + volumeFields + `,"max_amount":"1` + strings.Repeat("0", 78) + `"}`:                       "max_amount: max_amount must be a string of minor units",
+		`{` + volumeFields + `,"max_amount":"1","max_count":1}`:                                        "max_count: is for velocity only",
+		`{` + volumeFields + `,"max_amount":"1","window":"hour"}`:                                      "window: is for velocity only",
+		`{` + velocityFields + `,"window":"minute","max_count":0}`:                                     "max_count: " + countDetail,
+		`{` + velocityFields + `,"window":"minute","max_count":1000001}`:                               "max_count: " + countDetail,
+		`{` + velocityFields + `,"window":"minute","max_count":1.0}`:                                   "max_count: " + countDetail,
+		`{` + velocityFields + `,"window":"minute","max_count":"5"}`:                                   "max_count: " + countDetail,
+		`{` + velocityFields + `,"window":"day","max_count":5}`:                                        "window: must be minute or hour",
+		`{` + velocityFields + `,"max_count":5}`:                                                       "window: must be minute or hour",
+		`{` + velocityFields + `,"window":"minute","max_count":5,"max_amount":"1"}`:                    "max_amount: is for the other kinds: velocity takes max_count",
+		`{` + velocityFields + `,"window":"minute","max_count":5,"network":"tron"}`:                    "network: is of no use without currency",
+		`{"partner_id":1,"kind":"weekly_volume"}`:                                                      "kind: must be per_transaction, daily_volume, monthly_volume or velocity",
+		`{"partner_id":1,"kind":"daily_volume","max_amount":"1"}`:                                      "currency: is required",
+		`{"partner_id":1,"kind":"daily_volume","currency":"JPY","max_amount":"1"}`:                     "currency: unsupported currency JPY",
+		`{"partner_id":1,"kind":"velocity","currency":"usd","max_count":1,"window":"hour"}`:            "currency: unsupported currency usd",
+		`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1"}`:                    `network: is required: USDT is on several networks ("" is for transactions whose network is unresolved)`,
+		`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1","network":null}`:     `network: is required: USDT is on several networks ("" is for transactions whose network is unresolved)`,
+		`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1","network":"x"}`:      "network: is no network of USDT",
+		`{` + volumeFields + `,"max_amount":"1","env":"live"}`:                                         "env: must be prod or test",
+		`{` + volumeFields + `,"max_amount":"1","type":"merchant"}`:                                    "type: must be payment or payout",
+		`{` + volumeFields + `,"max_amount":"1","scope":"phone"}`:                                      "scope: must be partner, card, email or ip",
+		`{` + volumeFields + `,"max_amount":"1","active":"no"}`:                                        "active: active must be true or false",
+		`{"partner_id":1,"kind":"per_transaction","currency":"USD","max_amount":"1","scope":"card"}`:   "scope: must be partner: one transaction is nobody's sum",
 	} {
-		if r := f.admin().post(limits, body); r.status != 422 || r.problemsOf() != want {
+		if r := f.admin().post(limitsPath, body); r.status != 422 || r.fieldProblems() != want {
 			t.Errorf("%s: %d %s, want %s", body, r.status, r.body, want)
 		}
 	}
-	f.admin().post(limits, `{`+volume+`,"max_amount":"1","max_amount":"2"}`).want(400, "")
-	if list := f.admin().get(limits).want(200, ""); list.rows() != 0 {
+	f.admin().post(limitsPath, `{`+volumeFields+`,"max_amount":"1","max_amount":"2"}`).want(400, "")
+	if list := f.admin().get(limitsPath).want(200, ""); list.rows() != 0 {
 		t.Errorf("what was refused is there: %s", list.body)
 	}
-	f.createLimit(`{` + volume + `,"max_amount":"1` + strings.Repeat("0", 72) + `"}`)
-	f.createLimit(`{` + pace + `,"window":"minute","max_count":100000}`)
+	f.createLimit(`{` + volumeFields + `,"max_amount":"1` + strings.Repeat("0", 72) + `"}`)
+	f.createLimit(`{` + velocityFields + `,"window":"minute","max_count":100000}`)
 	unresolved := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1","network":""}`)
 	unresolved.wantFields(map[string]string{"data.network": "", "data.currency": "USDT"})
 }
@@ -144,7 +144,7 @@ func TestOnlyALimitsBoundAndActiveFlagCanChange(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	limit := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)
-	path := limits + "/" + limit.at("data.id")
+	path := limitsPath + "/" + limit.at("data.id")
 	raised := f.admin().patch(path, `{"max_amount":"2000","kind":"daily_volume","partner_id":1,"currency":"USD","network":"","env":"prod","scope":"partner"}`).want(200, "")
 	raised.wantFields(map[string]string{"data.max_amount": "2000", "data.created_at": limit.at("data.created_at")})
 	for body, want := range map[string]string{
@@ -161,17 +161,17 @@ func TestOnlyALimitsBoundAndActiveFlagCanChange(t *testing.T) {
 		`{"max_amount":"0"}`:                         "max_amount: max_amount must be above zero",
 		`{"active":1}`:                               "active: active must be true or false",
 	} {
-		if r := f.admin().patch(path, body); r.status != 422 || r.problemsOf() != want {
+		if r := f.admin().patch(path, body); r.status != 422 || r.fieldProblems() != want {
 			t.Errorf("%s: %d %s, want %s", body, r.status, r.body, want)
 		}
 	}
 	f.admin().get(path).want(200, raised.body)
-	gone := f.admin().do("DELETE", path, "").want(200, "")
-	gone.wantFields(map[string]string{"data.active": "false", "data.max_amount": "2000"})
-	f.admin().do("DELETE", path, "").want(200, gone.body)
-	f.admin().get(path).want(200, gone.body)
-	if in := f.directory.Limits(f.seed.First.Org, 1); in != nil {
-		t.Errorf("%v in force", in)
+	deactivated := f.admin().do("DELETE", path, "").want(200, "")
+	deactivated.wantFields(map[string]string{"data.active": "false", "data.max_amount": "2000"})
+	f.admin().do("DELETE", path, "").want(200, deactivated.body)
+	f.admin().get(path).want(200, deactivated.body)
+	if active := f.directory.Limits(f.seed.First.Org, 1); active != nil {
+		t.Errorf("%v in force", active)
 	}
 	f.admin().patch(path, `{"active":true}`).want(200, raised.body)
 	events := f.auditor().get(ledgerPath+"/events?limit=4").want(200, "")
@@ -188,92 +188,92 @@ func TestHundredAndFirstActiveLimitIsAConflict(t *testing.T) {
 	for range directory.MaxLimits {
 		f.createLimit(body + `}`)
 	}
-	if r := f.admin().post(limits, body+`}`).want(409, ""); r.at("error") != "conflict" {
+	if r := f.admin().post(limitsPath, body+`}`).want(409, ""); r.at("error") != "conflict" {
 		t.Errorf("%s", r.body)
 	}
-	spare := f.createLimit(body + `,"active":false}`)
-	f.admin().patch(limits+"/"+spare.at("data.id"), `{"active":true}`).want(409, "")
+	inactive := f.createLimit(body + `,"active":false}`)
+	f.admin().patch(limitsPath+"/"+inactive.at("data.id"), `{"active":true}`).want(409, "")
 }
 
 func TestLimitIsCreatedOncePerIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	with := f.admin().with("idempotency-key", "one")
-	created := with.post(limits, velocity).want(201, "")
-	if again := with.post(limits, velocity).want(201, created.body); again.header.Get("x-idempotent-replay") != "true" {
+	keyed := f.admin().with("idempotency-key", "one")
+	created := keyed.post(limitsPath, velocityBody).want(201, "")
+	if repeated := keyed.post(limitsPath, velocityBody).want(201, created.body); repeated.header.Get("x-idempotent-replay") != "true" {
 		t.Error("no replay")
 	}
-	with.post(limits, strings.Replace(velocity, "5", "6", 1)).want(409, "")
-	path := limits + "/" + created.at("data.id")
-	gone := f.admin().with("idempotency-key", "two").do("DELETE", path, "").want(200, "")
+	keyed.post(limitsPath, strings.Replace(velocityBody, "5", "6", 1)).want(409, "")
+	path := limitsPath + "/" + created.at("data.id")
+	deactivated := f.admin().with("idempotency-key", "two").do("DELETE", path, "").want(200, "")
 	f.admin().patch(path, `{"active":true}`).want(200, "")
-	f.admin().with("idempotency-key", "two").do("DELETE", path, "").want(200, gone.body)
-	if list := f.admin().get(limits); list.rows() != 1 || list.at("data.0.active") != "true" {
+	f.admin().with("idempotency-key", "two").do("DELETE", path, "").want(200, deactivated.body)
+	if list := f.admin().get(limitsPath); list.rows() != 1 || list.at("data.0.active") != "true" {
 		t.Errorf("%s", list.body)
 	}
 }
 
-// usageReport is a LimitUsage that returns the values that a test sets, and records the calls.
-type usageReport struct {
+// fakeUsage is an admin.LimitUsage that returns what a test sets, and records the subjects it was asked for.
+type fakeUsage struct {
 	usage    directory.Usage
 	err      error
 	subjects []string
 }
 
-func (u *usageReport) Usage(_ context.Context, _ *directory.Limit, subject string) (directory.Usage, error) {
+func (u *fakeUsage) Usage(_ context.Context, _ *directory.Limit, subject string) (directory.Usage, error) {
 	u.subjects = append(u.subjects, subject)
 	return u.usage, u.err
 }
 
 func TestUsageOfALimitIsShown(t *testing.T) {
 	t.Parallel()
-	usage := new(usageReport)
+	usage := new(fakeUsage)
 	f := newFixture(t, func(c *api.Config) { c.Usage = usage })
-	ask := func(limit *response) *response {
+	readUsage := func(limit *response) *response {
 		t.Helper()
-		return f.admin().get(limits+"/"+limit.at("data.id")+"/usage").want(200, "")
+		return f.admin().get(limitsPath+"/"+limit.at("data.id")+"/usage").want(200, "")
 	}
 	resets := ledger.MicrosOf(began)
 	usage.usage = directory.Usage{Used: money.FromUint64(300), Reserved: money.FromUint64(200), Resets: resets}
-	ask(f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)).
+	readUsage(f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)).
 		want(200, `{"data":{"used":"300","reserved":"200","remaining":"500","resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
-	ask(f.createLimit(`{"partner_id":1,"kind":"monthly_volume","currency":"USD","max_amount":"499"}`)).
+	readUsage(f.createLimit(`{"partner_id":1,"kind":"monthly_volume","currency":"USD","max_amount":"499"}`)).
 		want(200, `{"data":{"used":"300","reserved":"200","remaining":"0","resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
 	usage.usage = directory.Usage{Count: 2, Resets: resets}
-	ask(f.createLimit(velocity)).
+	readUsage(f.createLimit(velocityBody)).
 		want(200, `{"data":{"used":2,"reserved":0,"remaining":3,"resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
 	usage.usage = directory.Usage{}
-	ask(f.createLimit(`{"partner_id":1,"kind":"per_transaction","currency":"USD","max_amount":"1000"}`)).
+	readUsage(f.createLimit(`{"partner_id":1,"kind":"per_transaction","currency":"USD","max_amount":"1000"}`)).
 		want(200, `{"data":{"used":"0","reserved":"0","remaining":"1000","resets_at":null}}`)
 	usage.err = ledger.Refuse("test", ledger.Unavailable, "no answer in time")
-	one := f.createLimit(velocity)
-	f.admin().get(limits+"/"+one.at("data.id")+"/usage").want(503, "")
-	f.admin().get(limits+"/"+uuid.NewString()+"/usage").want(404, "")
+	limit := f.createLimit(velocityBody)
+	f.admin().get(limitsPath+"/"+limit.at("data.id")+"/usage").want(503, "")
+	f.admin().get(limitsPath+"/"+uuid.NewString()+"/usage").want(404, "")
 }
 
 func TestUsageOfAScopedLimitCountsOnePayer(t *testing.T) {
 	t.Parallel()
-	usage := new(usageReport)
+	usage := new(fakeUsage)
 	f := newFixture(t, func(c *api.Config) { c.Usage = usage })
-	path := map[string]string{}
+	paths := map[string]string{}
 	for _, scope := range []string{"partner", "card", "email", "ip"} {
 		limit := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000","scope":"` + scope + `"}`)
-		path[scope] = limits + "/" + limit.at("data.id") + "/usage"
+		paths[scope] = limitsPath + "/" + limit.at("data.id") + "/usage"
 	}
-	paid := f.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
-	cardless := f.partner().post(transactions, `{"params":{"type":"payment","amount":"100","env":"test","returnUrl":"https://a.example","failUrl":"https://a.example","money_storage":{"type":"klarna"}}}`).want(201, "").at("id")
-	foreignTransaction := f.second().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
+	paymentID := f.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
+	cardlessID := f.partner().post(transactions, `{"params":{"type":"payment","amount":"100","env":"test","returnUrl":"https://a.example","failUrl":"https://a.example","money_storage":{"type":"klarna"}}}`).want(201, "").at("id")
+	foreignID := f.second().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
 	fingerprint := f.Keyring.Fingerprint([]byte("4242424242424242"))
 	for _, c := range []struct{ scope, query, subject string }{
 		{"partner", "", ""},
 		{"card", "?card=" + fingerprint, fingerprint},
-		{"card", "?transaction_id=" + paid, fingerprint},
-		{"email", "?email=A@example.com", "08168cd80dfd534ab0f10af10f1303fe"}, // the first half of the SHA-256
+		{"card", "?transaction_id=" + paymentID, fingerprint},
+		{"email", "?email=A@example.com", "08168cd80dfd534ab0f10af10f1303fe"}, // the first half of the address's SHA-256
 		{"ip", "?ip=192.0.2.1", "37fcff24bf62035b2b08020afc08b4fe"},
 		{"ip", "?ip=::ffff:192.0.2.1", "37fcff24bf62035b2b08020afc08b4fe"},
 	} {
 		usage.subjects = nil
-		f.admin().get(path[c.scope]+c.query).want(200, "")
+		f.admin().get(paths[c.scope]+c.query).want(200, "")
 		if len(usage.subjects) != 1 || usage.subjects[0] != c.subject {
 			t.Errorf("%s%s: asked for %q, want %q", c.scope, c.query, usage.subjects, c.subject)
 		}
@@ -284,26 +284,26 @@ func TestUsageOfAScopedLimitCountsOnePayer(t *testing.T) {
 		{"card", "?card=4242424242424242", "card: card must be a card's fingerprint"},
 		{"card", "?transaction_id=x", "transaction_id: transaction_id must be a UUID"},
 		{"card", "?transaction_id=" + uuid.NewString(), "transaction_id: no such transaction of the partner"},
-		{"card", "?transaction_id=" + foreignTransaction, "transaction_id: no such transaction of the partner"},
-		{"card", "?transaction_id=" + cardless, "transaction_id: the transaction has no card"},
+		{"card", "?transaction_id=" + foreignID, "transaction_id: no such transaction of the partner"},
+		{"card", "?transaction_id=" + cardlessID, "transaction_id: the transaction has no card"},
 		{"email", "", "email: email is required: the limit is for each email"},
 		{"ip", "", "ip: ip is required: the limit is for each ip"},
 		{"ip", "?ip=localhost", "ip: ip must be an IP address"},
 	} {
-		if r := f.admin().get(path[c.scope] + c.query); r.status != 422 || r.problemsOf() != c.want {
+		if r := f.admin().get(paths[c.scope] + c.query); r.status != 422 || r.fieldProblems() != c.want {
 			t.Errorf("%s%s: %d %s, want %s", c.scope, c.query, r.status, r.body, c.want)
 		}
 	}
 }
 
-func TestUnknownUsageOfALimitIs503(t *testing.T) {
+func TestUsageOfALimitIs503WithoutAUsageService(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(c *api.Config) { c.Usage = nil })
-	limit := f.createLimit(velocity)
-	f.admin().get(limits+"/"+limit.at("data.id")+"/usage").want(503, "")
+	limit := f.createLimit(velocityBody)
+	f.admin().get(limitsPath+"/"+limit.at("data.id")+"/usage").want(503, "")
 }
 
-// The types of the specification, "Partner limits".
+// These are the kinds of limits that the specification names in "Partner limits".
 func TestPartnerHasTheFourKindsOfLimits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -6,22 +6,22 @@ import (
 	"testing"
 )
 
-// notifiableRecords are the two kinds of records with a notification address: how each is created and
-// changed, and the field that is refused.
-var notifiableRecords = []struct{ name, list, create, change, field string }{
+// notifiableRecords are the two kinds of records with a notification address. Each has the path and the
+// body that create a record, the body that changes it, and the name of the address's field.
+var notifiableRecords = []struct{ name, createPath, createBody, changeBody, field string }{
 	{"partner", "/api/v1/partners", `{"name":"n","login":"%[2]s","pass":"nine-Lions-paint","notify_url":%[1]s}`, `{"notify_url":%s}`, "notify_url"},
 	{"terminal", "/api/v1/terminal", `{"name":"%[2]s","partner_id":1,"provider":"simulator","type":"merchant","merchant_params":{"notify_url":%[1]s}}`,
 		`{"merchant_params":{"notify_url":%s}}`, "merchant_params.notify_url"},
 }
 
-// wantAddressAccepted sends an address in the creation and in a change of both kinds of records, and
-// checks whether it is accepted.
+// wantAddressAccepted creates and changes a record of each kind with an address, and checks that both
+// requests are accepted, or both refused. paths are the records to change.
 func (f *fixture) wantAddressAccepted(address string, accepted bool, paths map[string]string) {
 	f.t.Helper()
 	for _, record := range notifiableRecords {
 		before := f.events()
-		created := f.admin().post(record.list, fmt.Sprintf(record.create, address, fmt.Sprint("login-", before)))
-		changed := f.admin().patch(paths[record.name], fmt.Sprintf(record.change, address))
+		created := f.admin().post(record.createPath, fmt.Sprintf(record.createBody, address, fmt.Sprint("login-", before)))
+		changed := f.admin().patch(paths[record.name], fmt.Sprintf(record.changeBody, address))
 		if accepted {
 			created.want(201, "")
 			changed.want(200, "")
@@ -42,8 +42,8 @@ func TestNotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	paths := f.patchablePaths()
-	for _, private := range []bool{false, true} {
-		f.directory.AllowPrivateHooks(private)
+	for _, allowPrivate := range []bool{false, true} {
+		f.directory.AllowPrivateHooks(allowPrivate)
 		for _, address := range []string{
 			`"x"`, `"ftp://shop.example/"`, `"https:///x"`, `"https://u:p@shop.example/"`, `"https://u@shop.example/"`, `"https://shop.example/#top"`, `"https://shop.example/a b"`,
 			`"https://shop.example/\u0000"`, `"https://shop.example/\r\nx: y"`, `"https://shöp.example/"`, `"https://shop.example:70000/"`, `"https://shop.example/` + strings.Repeat("a", 2048) + `"`, `5`, `["https://shop.example/"]`,
@@ -58,14 +58,14 @@ func TestNotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
 			"127.0.0.1:9", "localhost", "a.localhost.", "[::1]", "10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254", "[fe80::1]", "[fc00::1]", "100.64.0.1",
 			"[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "0.0.0.0",
 		} {
-			f.wantAddressAccepted(`"http://`+host+`/hook"`, private, paths)
-			f.wantAddressAccepted(`"https://`+host+`/hook"`, private, paths)
+			f.wantAddressAccepted(`"http://`+host+`/hook"`, allowPrivate, paths)
+			f.wantAddressAccepted(`"https://`+host+`/hook"`, allowPrivate, paths)
 		}
 	}
 }
 
-// An address that was accepted while private addresses were allowed stays, may be sent back,
-// and does not prevent other changes.
+// A private address that is stored stays when private addresses are no longer allowed: it may be
+// sent back unchanged, and the record's other fields may change.
 func TestStoredPrivateNotificationAddressMayStay(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -8,16 +8,17 @@ import (
 	"github.com/google/uuid"
 )
 
+// mask is what responses show in place of a secret.
 const mask = "•••"
 
-// terminalAt makes a terminal of the first partner and returns its path.
-func (f *fixture) terminalAt(more string) string {
+// createTerminal makes a terminal of the first partner, with more fields, and returns its path.
+func (f *fixture) createTerminal(fields string) string {
 	f.t.Helper()
-	terminal := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"`+more+`}`).want(201, "")
+	terminal := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"`+fields+`}`).want(201, "")
 	return "/api/v1/terminal/" + terminal.at("data.id")
 }
 
-// dataObject returns the object in a response as it was sent.
+// dataObject returns the object under "data" in a response, byte for byte.
 func (r *response) dataObject() string {
 	return strings.TrimSuffix(strings.TrimPrefix(r.body, `{"data":`), "}")
 }
@@ -25,7 +26,7 @@ func (r *response) dataObject() string {
 func TestTerminalSentBackAsReadKeepsItsSecrets(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	path := f.terminalAt(`,"merchant_params":{"notify_url":"https://shop.example/n","secret":"CANARY-1","secret_previous":"CANARY-2"}`)
+	path := f.createTerminal(`,"merchant_params":{"notify_url":"https://shop.example/n","secret":"CANARY-1","secret_previous":"CANARY-2"}`)
 	read := f.admin().get(path).want(200, "")
 	if read.at("data.merchant_params.secret") != mask || read.at("data.merchant_params.secret_previous") != mask || strings.Contains(read.body, "CANARY") {
 		t.Errorf("%s", read.body)
@@ -77,12 +78,12 @@ func TestPartnerSentBackAsReadKeepsItsSecret(t *testing.T) {
 func TestMaskIsRefusedWithoutAStoredSecret(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	path := f.terminalAt("")
+	path := f.createTerminal("")
 	for _, a := range []*response{
 		f.admin().patch(path, `{"merchant_params":{"secret":"`+mask+`"}}`),
 		f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","merchant_params":{"secret":"`+mask+`"}}`),
 	} {
-		if a.want(422, ""); a.problemsOf() != "merchant_params.secret: is not known here: send the secret itself" {
+		if a.want(422, ""); a.fieldProblems() != "merchant_params.secret: is not known here: send the secret itself" {
 			t.Errorf("%s", a.body)
 		}
 	}
@@ -90,22 +91,22 @@ func TestMaskIsRefusedWithoutAStoredSecret(t *testing.T) {
 		f.admin().patch("/api/v1/partners/1", `{"secret":"`+mask+`"}`),
 		f.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"nine-Lions-paint","secret":"`+mask+`"}`),
 	} {
-		if a.want(422, ""); a.problemsOf() != "secret: is not known here: send the secret itself" {
+		if a.want(422, ""); a.fieldProblems() != "secret: is not known here: send the secret itself" {
 			t.Errorf("%s", a.body)
 		}
 	}
 }
 
-// patchablePaths returns the records that PATCH can change, each with its path.
+// patchablePaths returns the path of one record of each kind that PATCH can change.
 func (f *fixture) patchablePaths() map[string]string {
 	f.t.Helper()
 	limit := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000"}`)
 	return map[string]string{
 		"organization": "/api/v1/organizations/" + f.seed.First.Org.String(),
 		"partner":      "/api/v1/partners/1",
-		"terminal":     f.terminalAt(`,"provider_params":{"priority":3}`),
+		"terminal":     f.createTerminal(`,"provider_params":{"priority":3}`),
 		"user":         users + "/" + f.createUser("anna", `"client"`, "").at("data.id"),
-		"limit":        limits + "/" + limit.at("data.id"),
+		"limit":        limitsPath + "/" + limit.at("data.id"),
 	}
 }
 
@@ -141,7 +142,7 @@ func TestImmutableFieldsAreAcceptedOnlyUnchanged(t *testing.T) {
 		{"limit", "id", `"` + otherID + `"`},
 	} {
 		r := f.admin().patch(paths[c.record], `{"`+c.field+`":`+c.value+`}`).want(422, "")
-		if r.problemsOf() != c.field+": "+c.field+" never changes" {
+		if r.fieldProblems() != c.field+": "+c.field+" never changes" {
 			t.Errorf("%s %s %s: %s", c.record, c.field, c.value, r.body)
 		}
 	}
@@ -154,7 +155,7 @@ func TestNullClearsOptionalFields(t *testing.T) {
 	f.admin().patch(paths["partner"], `{"email":"a@b.example","lang":"ru","notify_url":"https://a.example","secret":"s","source_addresses":["127.0.0.1"],"overdraft_limit":[{"currency":"USD","amount":"1"}]}`).want(200, "")
 	f.admin().patch(paths["user"], `{"email":"a@b.example","roles":["partner"],"partner_id":1}`).want(200, "")
 	f.admin().patch(paths["terminal"], `{"merchant_adapter":"m","merchant_params":{"notify_url":"https://a.example"}}`).want(200, "")
-	for _, c := range []struct{ record, field, sent, shown string }{
+	for _, c := range []struct{ record, field, otherFields, shown string }{
 		{"organization", "modules", "", "[]"},
 		{"organization", "allowed_regions", "", "[]"},
 		{"partner", "email", "", "null"},
@@ -171,7 +172,7 @@ func TestNullClearsOptionalFields(t *testing.T) {
 		{"limit", "max_count", "", "null"}, // for a volume limit, which has no max_count
 		{"limit", "terminal_id", "", "null"},
 	} {
-		r := f.admin().patch(paths[c.record], `{"`+c.field+`":null`+c.sent+`}`).want(200, "")
+		r := f.admin().patch(paths[c.record], `{"`+c.field+`":null`+c.otherFields+`}`).want(200, "")
 		if got := r.at("data." + c.field); got != c.shown {
 			t.Errorf("%s %s became %s", c.record, c.field, got)
 		}
@@ -203,17 +204,17 @@ func TestNullIsRefusedForRequiredFields(t *testing.T) {
 func TestCursorWithAnUnescapedPlusIsAccepted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.terminalAt("")
+	f.createTerminal("")
 	limit := `{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1"}`
 	f.createLimit(limit)
 	f.createLimit(limit)
 	for _, value := range []string{"RU", "KZ"} {
-		f.admin().post(blocklist, `{"kind":"country","value":"`+value+`"}`).want(201, "")
+		f.admin().post(blocklistPath, `{"kind":"country","value":"`+value+`"}`).want(201, "")
 	}
 	for _, reference := range []string{"a", "b"} {
 		f.admin().post("/api/v1/partners/1/settlements", `{"direction":"in","amount":"1","currency":"USD","reference":"`+reference+`"}`).want(201, "")
 	}
-	for _, list := range []string{"/api/v1/organizations", "/api/v1/terminals", limits, blocklist, "/api/v1/partners/1/settlements"} {
+	for _, list := range []string{"/api/v1/organizations", "/api/v1/terminals", limitsPath, blocklistPath, "/api/v1/partners/1/settlements"} {
 		first := f.admin().get(list+"?limit=1").want(200, "")
 		cursor := first.at("cursor.cursor_value")
 		if !strings.Contains(cursor, "+") {

@@ -10,7 +10,7 @@ func (r *response) wantFieldsRefused(fields ...string) {
 	r.t.Helper()
 	var got []string
 	r.want(422, "")
-	for problem := range strings.SplitSeq(r.problemsOf(), "|") {
+	for problem := range strings.SplitSeq(r.fieldProblems(), "|") {
 		field, _, _ := strings.Cut(problem, ":")
 		got = append(got, field)
 	}
@@ -77,7 +77,7 @@ func TestPatchReportsAllBadFieldsAtOnce(t *testing.T) {
 func TestProviderSettlementReportsAllBadFieldsAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.admin().post(f.terminalAt("")+"/settlements", `{"gross":"5","fee":"6","currency":"JPY","env":"prod","reference":7}`).
+	f.admin().post(f.createTerminal("")+"/settlements", `{"gross":"5","fee":"6","currency":"JPY","env":"prod","reference":7}`).
 		wantFieldsRefused("fee", "currency", "env", "reference")
 }
 
@@ -91,16 +91,16 @@ func TestRateReportsAllBadFieldsAtOnce(t *testing.T) {
 func TestUnknownRecordIs404WhateverTheBody(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	foreign := f.admin().with("x-organization-id", f.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
-	for _, path := range []string{"partners/2", "partners/99", "terminal/" + foreign, "users/" + foreign, "limits/" + foreign, "organizations/" + foreign} {
+	foreignID := f.admin().with("x-organization-id", f.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
+	for _, path := range []string{"partners/2", "partners/99", "terminal/" + foreignID, "users/" + foreignID, "limits/" + foreignID, "organizations/" + foreignID} {
 		f.admin().patch("/api/v1/"+path, `{"name":7,"active":"no"}`).want(404, "")
 	}
-	for _, path := range []string{"partners/2", "terminal/" + foreign} {
+	for _, path := range []string{"partners/2", "terminal/" + foreignID} {
 		f.admin().post("/api/v1/"+path+"/settlements", `{"amount":5}`).want(404, "")
 	}
 }
 
-func TestRefusedDryRunLeavesItsKeyFree(t *testing.T) {
+func TestRefusedCreationLeavesItsKeyFree(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	keyed := f.admin().with("idempotency-key", "once")
@@ -111,7 +111,7 @@ func TestRefusedDryRunLeavesItsKeyFree(t *testing.T) {
 	}
 }
 
-func TestTerminalMustNameExistingRecords(t *testing.T) {
+func TestRoutingParametersOfATerminalAreChecked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for params, field := range map[string]string{
@@ -129,7 +129,7 @@ func TestTerminalMustNameExistingRecords(t *testing.T) {
 			r.want(201, "")
 		} else {
 			r.wantFieldsRefused(field)
-			f.admin().patch(f.terminalAt(""), `{"provider_params":`+params+`}`).wantFieldsRefused(field)
+			f.admin().patch(f.createTerminal(""), `{"provider_params":`+params+`}`).wantFieldsRefused(field)
 		}
 	}
 }
@@ -167,9 +167,9 @@ func TestSettlementNeedsANetworkOfItsCurrency(t *testing.T) {
 	const path = "/api/v1/partners/1/settlements"
 	f.admin().post(path, `{"direction":"in","amount":"1","currency":"USDT","network":"solana","reference":"a"}`).wantFieldsRefused("network")
 	f.admin().post(path, `{"direction":"in","amount":"1","currency":"ETH","network":"tron","reference":"b"}`).wantFieldsRefused("network")
-	fiat := f.admin().post(path, `{"direction":"in","amount":"1","currency":"USD","network":"tron","reference":"c"}`).want(201, "")
-	if fiat.at("data.network") != "" {
-		t.Errorf("%s", fiat.body)
+	settlement := f.admin().post(path, `{"direction":"in","amount":"1","currency":"USD","network":"tron","reference":"c"}`).want(201, "")
+	if settlement.at("data.network") != "" {
+		t.Errorf("%s", settlement.body)
 	}
 }
 
@@ -178,31 +178,31 @@ func TestRevokedKeyShowsItsLastUse(t *testing.T) {
 	f := newFixture(t)
 	apiKey := f.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1}`).want(201, "")
 	f.partner().with("x-api-key", apiKey.at("key")).get("/api/v1/balances").want(200, "")
-	gone := f.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+apiKey.at("id"), "").want(200, "")
+	revoked := f.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+apiKey.at("id"), "").want(200, "")
 	list := f.admin().get("/api/v1/api_keys?partner_id=1&limit=1").want(200, "")
-	if gone.at("data.last_used_at") == "null" || gone.at("data.last_used_at") != list.at("data.0.last_used_at") {
-		t.Errorf("%s, and the list says %s", gone.body, list.body)
+	if revoked.at("data.last_used_at") == "null" || revoked.at("data.last_used_at") != list.at("data.0.last_used_at") {
+		t.Errorf("%s, and the list says %s", revoked.body, list.body)
 	}
-	f.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+apiKey.at("id"), "").want(200, gone.body)
+	f.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+apiKey.at("id"), "").want(200, revoked.body)
 }
 
-func TestRoutingTakesNoParameters(t *testing.T) {
+func TestRoutingOfATransactionTakesNoParameters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	paid := f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
-	f.admin().get(transactions+"/"+paid+"/routing?foo=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"foo"}]}`)
-	f.admin().get(transactions+"/"+paid+"/routing").want(200, "")
+	id := f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
+	f.admin().get(transactions+"/"+id+"/routing?foo=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"foo"}]}`)
+	f.admin().get(transactions+"/"+id+"/routing").want(200, "")
 }
 
-// Specification, "Currencies and network": without a network the transaction is created with an
-// unresolved scale, if no terminal determines the network.
-func TestTerminalWithNetworksDoesNotServeACurrencyWithoutOne(t *testing.T) {
+// Specification, "Currencies and network": a transaction without a network is created with an
+// unresolved scale, if no terminal determines its network.
+func TestTerminalDoesNotServeACurrencyOfOtherNetworks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, id := range columnOfPages(t, f.admin(), "/api/v1/terminals?partner_id=1", 50, "id") {
 		f.admin().do("DELETE", "/api/v1/terminal/"+id, "").want(200, "")
 	}
-	f.terminalAt(`,"provider_params":{"networks":["solana","ton"]}`)
+	f.createTerminal(`,"provider_params":{"networks":["solana","ton"]}`)
 	create := func(currency string) *response {
 		return f.partner().post(transactions, paymentBody(`"amount":"1","currency":"`+currency+`"`)).want(201, "")
 	}

@@ -16,12 +16,12 @@ import (
 const (
 	partnersSettlements = "/api/v1/partners/1/settlements"
 
-	settledIn = `{"direction":"in","amount":"250","currency":"USD","env":"test","reference":"wire"}`
-	collected = `{"gross":"1000","fee":"30","currency":"USD","env":"test","reference":"week"}`
+	settlementBody         = `{"direction":"in","amount":"250","currency":"USD","env":"test","reference":"wire"}`
+	providerSettlementBody = `{"gross":"1000","fee":"30","currency":"USD","env":"test","reference":"week"}`
 )
 
-// collectingTerminal returns a terminal of the first partner in env test.
-func (f *fixture) collectingTerminal() string {
+// paymentTerminal returns the ID of the first partner's terminal for test payments.
+func (f *fixture) paymentTerminal() string {
 	f.t.Helper()
 	terminals := f.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
 	for i := range terminals.rows() {
@@ -34,8 +34,8 @@ func (f *fixture) collectingTerminal() string {
 	return ""
 }
 
-// counter returns the value of a counter.
-func (f *fixture) counter(key string) string {
+// counterValue returns the value of one of the first organization's counters in the ledger, by its key.
+func (f *fixture) counterValue(key string) string {
 	f.t.Helper()
 	view := f.Journal.View()
 	defer view.Close()
@@ -47,53 +47,54 @@ func (f *fixture) counter(key string) string {
 func TestSettlementSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	terminal := f.collectingTerminal()
-	settlement := f.admin().post(partnersSettlements, settledIn).want(201, "")
-	other := f.admin().post("/api/v1/terminal/"+terminal+"/settlements", collected).want(201, "")
-	own, provider := f.admin().get(partnersSettlements+"?env=test").want(200, ""), f.admin().get("/api/v1/terminal/"+terminal+"/settlements?env=test").want(200, "")
-	if own.rows() != 1 || own.at("data.0.id") != settlement.at("data.id") || provider.rows() != 1 || provider.at("data.0.id") != other.at("data.id") {
-		t.Errorf("%s %s", own.body, provider.body)
+	terminal := f.paymentTerminal()
+	settlement := f.admin().post(partnersSettlements, settlementBody).want(201, "")
+	providerSettlement := f.admin().post("/api/v1/terminal/"+terminal+"/settlements", providerSettlementBody).want(201, "")
+	partnerList, providerList := f.admin().get(partnersSettlements+"?env=test").want(200, ""), f.admin().get("/api/v1/terminal/"+terminal+"/settlements?env=test").want(200, "")
+	if partnerList.rows() != 1 || partnerList.at("data.0.id") != settlement.at("data.id") || providerList.rows() != 1 || providerList.at("data.0.id") != providerSettlement.at("data.id") {
+		t.Errorf("%s %s", partnerList.body, providerList.body)
 	}
 	f.restart()
-	f.admin().get(partnersSettlements+"?env=test").want(200, own.body)
-	f.admin().get("/api/v1/terminal/"+terminal+"/settlements?env=test").want(200, provider.body)
+	f.admin().get(partnersSettlements+"?env=test").want(200, partnerList.body)
+	f.admin().get("/api/v1/terminal/"+terminal+"/settlements?env=test").want(200, providerList.body)
 	f.admin().get("/api/v1/settlements/"+settlement.at("data.id")).want(200, settlement.body)
-	if again := f.admin().post(partnersSettlements, settledIn).want(201, settlement.body); !again.isReplay() {
+	if repeated := f.admin().post(partnersSettlements, settlementBody).want(201, settlement.body); !repeated.isReplay() {
 		t.Error("after a restart the reference is free")
 	}
 }
 
+// The headroom counter is the sum of all amounts in an asset. Its maximum keeps totals from overflowing.
 func TestSettlementCountsTowardsTheLargestTotal(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const usd = "headroom/test/USD/"
-	before := f.counter(usd)
-	f.admin().post(partnersSettlements, settledIn).want(201, "")
-	f.admin().post(partnersSettlements, settledIn).want(201, "")
+	const headroomKey = "headroom/test/USD/"
+	before := f.counterValue(headroomKey)
+	f.admin().post(partnersSettlements, settlementBody).want(201, "")
+	f.admin().post(partnersSettlements, settlementBody).want(201, "")
 	f.admin().post(partnersSettlements, `{"direction":"out","amount":"50","currency":"USD","env":"test","reference":"out"}`).want(201, "")
-	f.admin().post("/api/v1/terminal/"+f.collectingTerminal()+"/settlements", collected).want(201, "")
+	f.admin().post("/api/v1/terminal/"+f.paymentTerminal()+"/settlements", providerSettlementBody).want(201, "")
 	f.admin().post(partnersSettlements, `{"direction":"out","amount":"9999999999","currency":"USD","env":"test","reference":"short"}`).want(422, "")
-	first, _ := new(big.Int).SetString(before, 10)
-	if want := first.Add(first, big.NewInt(250+50+1000)).String(); f.counter(usd) != want {
-		t.Errorf("it stands at %s, want %s", f.counter(usd), want)
+	total, _ := new(big.Int).SetString(before, 10)
+	if want := total.Add(total, big.NewInt(250+50+1000)).String(); f.counterValue(headroomKey) != want {
+		t.Errorf("it stands at %s, want %s", f.counterValue(headroomKey), want)
 	}
 }
 
 func TestSettlementKeyAndReferenceAreEachUsedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	first := f.admin().keyed("k").post(partnersSettlements, settledIn).want(201, "")
+	first := f.admin().keyed("k").post(partnersSettlements, settlementBody).want(201, "")
 	if first.isReplay() || first.at("data.seq") == "0" {
 		t.Errorf("%s", first.body)
 	}
 	// The reference was used before, so nothing changes and the key stays unused.
-	if again := f.admin().keyed("other").post(partnersSettlements, settledIn).want(201, first.body); !again.isReplay() {
+	if repeated := f.admin().keyed("other").post(partnersSettlements, settlementBody).want(201, first.body); !repeated.isReplay() {
 		t.Error("the reference was free")
 	}
 	f.admin().keyed("other").post("/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`).want(201, "")
-	f.admin().keyed("k").post(partnersSettlements, settledIn+" ").want(409, keyConflict)
+	f.admin().keyed("k").post(partnersSettlements, settlementBody+" ").want(409, keyConflict)
 	// A used key is checked before the reference.
-	f.admin().keyed("other").post(partnersSettlements, settledIn).want(409, keyConflict)
+	f.admin().keyed("other").post(partnersSettlements, settlementBody).want(409, keyConflict)
 }
 
 func TestConcurrentSettlementsWithOneKeyAndReferenceAreBookedOnce(t *testing.T) {
@@ -107,37 +108,37 @@ func TestConcurrentSettlementsWithOneKeyAndReferenceAreBookedOnce(t *testing.T) 
 		if i%2 == 0 {
 			c = c.keyed("k")
 		}
-		wg.Go(func() { responses[i] = c.post(partnersSettlements, settledIn) })
+		wg.Go(func() { responses[i] = c.post(partnersSettlements, settlementBody) })
 	}
 	wg.Wait()
-	firstResponses := 0
+	bookedCount := 0
 	for _, a := range responses {
 		if a.want(201, responses[0].body).isReplay() {
 			continue
 		}
-		firstResponses++
+		bookedCount++
 	}
-	after, _ := strconv.Atoi(f.events())
-	if begun, _ := strconv.Atoi(before); firstResponses != 1 || after < begun+1 || after > begun+2 { // the reply that is stored with the key, if the first request had it, is one more event
-		t.Errorf("%d were booked, %d events after %d", firstResponses, after, begun)
+	eventsAfter, _ := strconv.Atoi(f.events())
+	if eventsBefore, _ := strconv.Atoi(before); bookedCount != 1 || eventsAfter < eventsBefore+1 || eventsAfter > eventsBefore+2 { // if the request that was booked had the key, storing its reply is one more event
+		t.Errorf("%d were booked, %d events after %d", bookedCount, eventsAfter, eventsBefore)
 	}
 }
 
 func TestProviderSettlementsExcludeThePartnersOtherTerminals(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	idleTerminal := f.collectingTerminal()
-	busy := f.admin().post("/api/v1/terminal", `{"name":"busy","partner_id":1,"provider":"simulator","type":"payment","env":"test"}`).at("data.id")
+	idleTerminal := f.paymentTerminal()
+	busyTerminal := f.admin().post("/api/v1/terminal", `{"name":"busy","partner_id":1,"provider":"simulator","type":"payment","env":"test"}`).at("data.id")
 	settle := func(terminal, reference string) string {
 		return f.admin().post("/api/v1/terminal/"+terminal+"/settlements", `{"gross":"10","fee":"1","currency":"USD","env":"test","reference":"`+reference+`"}`).want(201, "").at("data.id")
 	}
 	oldest := settle(idleTerminal, "oldest")
-	const newerTransactions = 510 // more than one page examines
+	const newerSettlements = 510 // more than the server examines for one page
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {
-			for i := worker; i < newerTransactions; i += 8 {
-				settle(busy, strconv.Itoa(i))
+			for i := worker; i < newerSettlements; i += 8 {
+				settle(busyTerminal, strconv.Itoa(i))
 			}
 		})
 	}
@@ -150,60 +151,60 @@ func TestProviderSettlementsExcludeThePartnersOtherTerminals(t *testing.T) {
 		t.Errorf("%v, want %s", ids, oldest)
 	}
 	seen := make(map[string]bool)
-	for _, id := range columnOfPages(t, f.admin(), "/api/v1/terminal/"+busy+"/settlements?env=test", 100, "id") {
+	for _, id := range columnOfPages(t, f.admin(), "/api/v1/terminal/"+busyTerminal+"/settlements?env=test", 100, "id") {
 		seen[id] = true
 	}
-	if len(seen) != newerTransactions {
-		t.Errorf("%d are listed, want %d", len(seen), newerTransactions)
+	if len(seen) != newerSettlements {
+		t.Errorf("%d are listed, want %d", len(seen), newerSettlements)
 	}
 }
 
 func TestSettlementRouteDoesNotFindOtherRecords(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, id := range []string{f.chargedPayment(), f.collectingTerminal(), uuid.NewString(), "x", "1"} {
+	for _, id := range []string{f.chargedPayment(), f.paymentTerminal(), uuid.NewString(), "x", "1"} {
 		f.admin().get("/api/v1/settlements/"+id).want(404, "")
 	}
 }
 
-// A partner's available balance and debt after any settlements, payments and payouts equal
-// those of a naive computation.
+// After random payments and settlements a partner's available balance, its debt and the provider's
+// debt equal those of a naive computation.
 func TestSettlementsAddUp(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	random := newRandom(t)
-	partner := f.admin().post("/api/v1/partners", `{"name":"Sums","login":"sums","pass":"nine-Lions-paint"}`).want(201, "").at("id")
-	key := f.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":`+partner+`}`).want(201, "").at("key")
-	terminal := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":`+partner+`,"provider":"simulator","type":"payment","env":"test",`+
+	partnerID := f.admin().post("/api/v1/partners", `{"name":"Sums","login":"sums","pass":"nine-Lions-paint"}`).want(201, "").at("id")
+	key := f.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":`+partnerID+`}`).want(201, "").at("key")
+	terminalID := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":`+partnerID+`,"provider":"simulator","type":"payment","env":"test",`+
 		`"provider_params":{"fee_fixed":"300"}}`).want(201, "").at("data.id")
 	merchant := f.partner().with("x-api-key", key)
-	available, owed, provider := 0, 0, 0
+	available, debt, providerDebt := 0, 0, 0
 	for i := range 60 {
 		amount := 1 + random.IntN(500)
 		switch random.IntN(4) {
 		case 0: // a payment; its fee may be more than its amount
 			merchant.post(transactions, paymentBody(fmt.Sprintf(`"currency":"USD","amount":"%d"`, amount))).want(201, "")
-			provider += amount
-			available, owed = applyAmount(available, owed, amount-300)
+			providerDebt += amount
+			available, debt = applyAmount(available, debt, amount-300)
 		case 1:
-			f.admin().post("/api/v1/partners/"+partner+"/settlements", fmt.Sprintf(`{"direction":"in","amount":"%d","currency":"USD","env":"test","reference":"%d"}`, amount, i)).want(201, "")
-			available, owed = applyAmount(available, owed, amount)
+			f.admin().post("/api/v1/partners/"+partnerID+"/settlements", fmt.Sprintf(`{"direction":"in","amount":"%d","currency":"USD","env":"test","reference":"%d"}`, amount, i)).want(201, "")
+			available, debt = applyAmount(available, debt, amount)
 		case 2:
 			status := 201
 			if amount > available {
 				status = 422
 			}
-			f.admin().post("/api/v1/partners/"+partner+"/settlements", fmt.Sprintf(`{"direction":"out","amount":"%d","currency":"USD","env":"test","reference":"%d"}`, amount, i)).want(status, "")
+			f.admin().post("/api/v1/partners/"+partnerID+"/settlements", fmt.Sprintf(`{"direction":"out","amount":"%d","currency":"USD","env":"test","reference":"%d"}`, amount, i)).want(status, "")
 			if status == 201 {
 				available -= amount
 			}
 		case 3:
-			f.admin().post("/api/v1/terminal/"+terminal+"/settlements", fmt.Sprintf(`{"gross":"%d","fee":"%d","currency":"USD","env":"test","reference":"%d"}`, amount, random.IntN(amount+1), i)).want(201, "")
-			provider -= amount
+			f.admin().post("/api/v1/terminal/"+terminalID+"/settlements", fmt.Sprintf(`{"gross":"%d","fee":"%d","currency":"USD","env":"test","reference":"%d"}`, amount, random.IntN(amount+1), i)).want(201, "")
+			providerDebt -= amount
 		}
 	}
 	for path, want := range map[string]int{
-		"L:partner:" + partner + ":available": available, "A:partner:" + partner + ":receivable": owed, "A:provider:" + terminal: provider,
+		"L:partner:" + partnerID + ":available": available, "A:partner:" + partnerID + ":receivable": debt, "A:provider:" + terminalID: providerDebt,
 	} {
 		if got := f.balanceOf(path); got != strconv.Itoa(want) {
 			t.Errorf("%s is at %s, want %d", path, got, want)
@@ -211,15 +212,15 @@ func TestSettlementsAddUp(t *testing.T) {
 	}
 }
 
-// applyAmount returns the available and owed amounts after the amount came in, or went out if
-// it is negative.
-func applyAmount(available, owed, amount int) (int, int) {
+// applyAmount returns a partner's available balance and debt after an amount came in or, if the amount
+// is negative, went out.
+func applyAmount(available, debt, amount int) (int, int) {
 	if amount >= 0 {
-		paid := min(owed, amount)
-		return available + amount - paid, owed - paid
+		paid := min(debt, amount)
+		return available + amount - paid, debt - paid
 	}
 	taken := min(max(available, 0), -amount)
-	return available - taken, owed - amount - taken
+	return available - taken, debt - amount - taken
 }
 
 func (f *fixture) balanceOf(path string) string {
@@ -231,16 +232,17 @@ func (f *fixture) balanceOf(path string) string {
 	return r.at("data.0.balance")
 }
 
-// newRandom returns a random source and prints its seed; MIZAN_SEED repeats a run.
+// newRandom returns a random source and logs its seed. The environment variable MIZAN_SEED sets the seed of an
+// earlier run.
 func newRandom(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
-		given, err := strconv.ParseUint(text, 10, 64)
+		parsed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
 			t.Fatalf("MIZAN_SEED: %v", err)
 		}
-		seed = given
+		seed = parsed
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
@@ -249,8 +251,8 @@ func newRandom(t testing.TB) *rand.Rand {
 func TestUnsupportedCurrenciesOfSettlementsAreNamed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	long := strings.Repeat("X", 100)
-	r := f.admin().post(partnersSettlements, strings.Replace(settledIn, `"USD"`, `"`+long+`"`, 1)).want(422, "")
+	longCurrency := strings.Repeat("X", 100)
+	r := f.admin().post(partnersSettlements, strings.Replace(settlementBody, `"USD"`, `"`+longCurrency+`"`, 1)).want(422, "")
 	if r.at("errors.0.field") != "currency" || r.at("errors.0.detail") != "unsupported currency "+strings.Repeat("X", 32) {
 		t.Errorf("%s", r.body)
 	}

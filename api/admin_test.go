@@ -87,22 +87,22 @@ func TestPartnersAreAdministered(t *testing.T) {
 			t.Errorf("%s: %s", body, r.body)
 		}
 	}
-	for _, nobody := range []string{"0", "-1", "01", "2", "99", "x", "1.0", "99999999999999999999"} {
-		f.admin().get("/api/v1/partners/"+nobody).want(404, "")
-		f.admin().patch("/api/v1/partners/"+nobody, `{}`).want(404, "")
+	for _, unknownID := range []string{"0", "-1", "01", "2", "99", "x", "1.0", "99999999999999999999"} {
+		f.admin().get("/api/v1/partners/"+unknownID).want(404, "")
+		f.admin().patch("/api/v1/partners/"+unknownID, `{}`).want(404, "")
 	}
 }
 
 func TestAdministrationRequestNamesItsOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	anywhere := f.admin().with("x-organization-id", "")
-	anywhere.get("/api/v1/partners").want(422, `{"errors":[{"code":"invalid","detail":"x-organization-id is required","field":"x-organization-id"}]}`)
-	anywhere.with("x-organization-id", "x").get("/api/v1/partners").want(422, "")
-	anywhere.with("x-organization-id", uuid.NewString()).get("/api/v1/partners").want(404, `{"error":"not_found","message":"no such organization"}`)
-	second := anywhere.with("x-organization-id", f.seed.Second.Org.String()).get("/api/v1/partners").want(200, "")
-	if second.at("data.0.id") != "2" || second.rows() != 1 {
-		t.Errorf("%s", second.body)
+	inNoOrg := f.admin().with("x-organization-id", "")
+	inNoOrg.get("/api/v1/partners").want(422, `{"errors":[{"code":"invalid","detail":"x-organization-id is required","field":"x-organization-id"}]}`)
+	inNoOrg.with("x-organization-id", "x").get("/api/v1/partners").want(422, "")
+	inNoOrg.with("x-organization-id", uuid.NewString()).get("/api/v1/partners").want(404, `{"error":"not_found","message":"no such organization"}`)
+	partners := inNoOrg.with("x-organization-id", f.seed.Second.Org.String()).get("/api/v1/partners").want(200, "")
+	if partners.at("data.0.id") != "2" || partners.rows() != 1 {
+		t.Errorf("%s", partners.body)
 	}
 	// The administrator may make changes in an organization that is not active.
 	f.admin().patch("/api/v1/organizations/"+f.seed.First.Org.String(), `{"status":"maintenance"}`).want(200, "")
@@ -140,8 +140,8 @@ func TestTerminalsAreAdministered(t *testing.T) {
 	if ids := columnOfPages(t, f.admin(), "/api/v1/terminals?partner_id=1", 2, "id"); len(ids) != 5 || ids[0] != id {
 		t.Errorf("list %v", ids)
 	}
-	if none := f.admin().get("/api/v1/terminals?partner_id=2").want(200, ""); none.rows() != 0 {
-		t.Errorf("%s", none.body)
+	if list := f.admin().get("/api/v1/terminals?partner_id=2").want(200, ""); list.rows() != 0 {
+		t.Errorf("%s", list.body)
 	}
 	for body, want := range map[string]string{
 		`{"name":"T","provider":"simulator","type":"payment"}`:                                    "partner_id",
@@ -172,12 +172,12 @@ func TestKeysAreShownOnceAndRevoked(t *testing.T) {
 	if list.at("data.0.id") != id || list.at("data.0.key") != "(absent)" || strings.Contains(list.body, key) || list.at("data.0.last_used_at") == "null" || list.at("data.0.revoked_at") != "null" {
 		t.Errorf("%s", list.body)
 	}
-	gone := f.admin().do("DELETE", "/api/v1/api_keys/"+id, "").want(200, "")
-	if gone.at("data.id") != id || gone.at("data.revoked_at") == "null" {
-		t.Errorf("%s", gone.body)
+	revoked := f.admin().do("DELETE", "/api/v1/api_keys/"+id, "").want(200, "")
+	if revoked.at("data.id") != id || revoked.at("data.revoked_at") == "null" {
+		t.Errorf("%s", revoked.body)
 	}
 	tillCaller.post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized)
-	f.admin().do("DELETE", "/api/v1/api_keys/"+id, "").want(200, gone.body)
+	f.admin().do("DELETE", "/api/v1/api_keys/"+id, "").want(200, revoked.body)
 	f.admin().do("DELETE", "/api/v1/api_keys/"+uuid.NewString(), "").want(404, "")
 	f.admin().post("/api/v1/api_keys", `{"name":"old","partner_id":1,"expires_at":"2020-01-01T00:00:00Z"}`).want(422, "")
 	f.admin().post("/api/v1/api_keys", `{"name":"old","partner_id":1,"expires_at":"soon"}`).want(422, "")
@@ -210,8 +210,8 @@ func TestClockIsMoved(t *testing.T) {
 	f.admin().do("PUT", path, `{"advance_seconds":3600}`).want(200, `{"now":"2026-09-03T11:15:30.123456+00:00"}`)
 	f.admin().do("PUT", path, `{"now":"2026-09-04T00:00:00+01:00"}`).want(200, `{"now":"2026-09-03T23:00:00.000000+00:00"}`)
 	f.admin().do("PUT", path, `{"advance_seconds":0}`).want(200, `{"now":"2026-09-03T23:00:00.000000+00:00"}`)
-	for _, back := range []string{`{"now":"2026-09-03T22:59:59Z"}`, `{"advance_seconds":-1}`, `{"advance_seconds":-9223372036854775808}`} {
-		f.admin().do("PUT", path, back).want(409, `{"error":"conflict","message":"the clock never moves back"}`)
+	for _, earlier := range []string{`{"now":"2026-09-03T22:59:59Z"}`, `{"advance_seconds":-1}`, `{"advance_seconds":-9223372036854775808}`} {
+		f.admin().do("PUT", path, earlier).want(409, `{"error":"conflict","message":"the clock never moves back"}`)
 	}
 	for _, bad := range []string{`{}`, `{"now":5}`, `{"now":"tomorrow"}`, `{"advance_seconds":1.5}`, `{"advance_seconds":"5"}`,
 		`{"advance_seconds":1e3}`, `{"advance_seconds":99999999999999999999}`, `{"now":"2027-01-01T00:00:00Z","advance_seconds":1}`, `{"Now":"2027-01-01T00:00:00Z"}`, `{"now":"9999-12-31T23:59:59-01:00"}`} {

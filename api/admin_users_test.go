@@ -17,18 +17,18 @@ const (
 	goodPass = "nine-Lions-paint"
 )
 
-// createUser creates a user of the first organization with the fixture's password.
-func (f *fixture) createUser(login, roles, more string) *response {
+// createUser creates a user of the first organization with the password goodPass and other fields.
+func (f *fixture) createUser(login, roles, otherFields string) *response {
 	f.t.Helper()
-	return f.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"U","roles":[`+roles+`]`+more+`}`).want(201, "")
+	return f.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"U","roles":[`+roles+`]`+otherFields+`}`).want(201, "")
 }
 
 func TestUsersAreAdministered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	user := f.admin().post(users, `{"params":{"login":"anna","pass":"`+goodPass+`","name":"Anna","email":"anna@bank.example","roles":["client","auditor"]}}`).want(201, "")
-	const shown = `"login":"anna","name":"Anna","email":"anna@bank.example","roles":["auditor","client"],"partner_id":null,"active":true`
-	if !strings.Contains(user.body, shown) || strings.Contains(user.body, goodPass) || strings.Contains(user.body, "argon") {
+	const shownFields = `"login":"anna","name":"Anna","email":"anna@bank.example","roles":["auditor","client"],"partner_id":null,"active":true`
+	if !strings.Contains(user.body, shownFields) || strings.Contains(user.body, goodPass) || strings.Contains(user.body, "argon") {
 		t.Errorf("%s", user.body)
 	}
 	path := users + "/" + user.at("data.id")
@@ -41,8 +41,8 @@ func TestUsersAreAdministered(t *testing.T) {
 	if page := f.admin().get(users+"?limit=1").want(200, ""); page.at("data.0.id") != cashier.at("data.id") || page.at("cursor.cursor_value") == "null" {
 		t.Errorf("%s", page.body)
 	}
-	if mine := f.admin().get(users+"?partner_id=1").want(200, ""); mine.rows() != 1 {
-		t.Errorf("%s", mine.body)
+	if partnerUsers := f.admin().get(users+"?partner_id=1").want(200, ""); partnerUsers.rows() != 1 {
+		t.Errorf("%s", partnerUsers.body)
 	}
 	changed := f.admin().patch(path, `{"name":"Anna B","email":"b@bank.example","roles":["partner"],"partner_id":1}`).want(200, "")
 	if changed.at("data.name") != "Anna B" || changed.at("data.partner_id") != "1" || changed.at("data.roles") != `["partner"]` || changed.at("data.login") != "anna" {
@@ -71,7 +71,7 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 	foreignPartner := f.admin().with("x-organization-id", f.seed.Second.Org.String()).post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id")
 	path := users + "/" + f.createUser("anna", `"client"`, "").at("data.id")
 	before := f.events()
-	for _, c := range []struct{ name, value, more, field string }{
+	for _, c := range []struct{ name, value, otherFields, refusedField string }{
 		{"pass", `"password"`, "", "pass"},
 		{"pass", `""`, "", "pass"},
 		{"pass", `12345678`, "", "pass"},
@@ -91,16 +91,16 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 		{"partner_id", `"1"`, "", "partner_id"},
 		{"active", `"yes"`, "", "active"},
 	} {
-		member := `"` + c.name + `":` + c.value + c.more
-		whole := "{" + member
-		for name, good := range map[string]string{"login": `"new"`, "pass": `"` + goodPass + `"`, "name": `"N"`, "roles": `["client"]`} {
+		sentFields := `"` + c.name + `":` + c.value + c.otherFields
+		creation := "{" + sentFields
+		for name, validValue := range map[string]string{"login": `"new"`, "pass": `"` + goodPass + `"`, "name": `"N"`, "roles": `["client"]`} {
 			if name != c.name {
-				whole += `,"` + name + `":` + good
+				creation += `,"` + name + `":` + validValue
 			}
 		}
-		for what, a := range map[string]*response{"a patch": f.admin().patch(path, "{"+member+"}"), "a new user": f.admin().post(users, whole+"}")} {
-			if a.want(422, "").at("errors.0.field") != c.field {
-				t.Errorf("%s with %s: %s, want %s", what, member, a.body, c.field)
+		for request, a := range map[string]*response{"a patch": f.admin().patch(path, "{"+sentFields+"}"), "a new user": f.admin().post(users, creation+"}")} {
+			if a.want(422, "").at("errors.0.field") != c.refusedField {
+				t.Errorf("%s with %s: %s, want %s", request, sentFields, a.body, c.refusedField)
 			}
 		}
 	}
@@ -128,24 +128,24 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 func TestForeignUserIDEqualsAnUnknownID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	anna := f.createUser("anna", `"client"`, "").at("data.id")
-	second := f.admin().with("x-organization-id", f.seed.Second.Org.String())
-	random := f.admin().get(users+"/"+uuid.NewString()).want(404, "")
+	annaID := f.createUser("anna", `"client"`, "").at("data.id")
+	inSecondOrg := f.admin().with("x-organization-id", f.seed.Second.Org.String())
+	unknown := f.admin().get(users+"/"+uuid.NewString()).want(404, "")
 	for _, a := range []*response{
-		second.get(users + "/" + anna), second.patch(users+"/"+anna, `{"name":"X"}`), second.do("DELETE", users+"/"+anna, ""),
-		f.admin().get(users + "/1"), f.admin().get(users + "/" + f.partnerRecord()), f.admin().get(users + "/x"),
+		inSecondOrg.get(users + "/" + annaID), inSecondOrg.patch(users+"/"+annaID, `{"name":"X"}`), inSecondOrg.do("DELETE", users+"/"+annaID, ""),
+		f.admin().get(users + "/1"), f.admin().get(users + "/" + f.partnerRecordID()), f.admin().get(users + "/x"),
 	} {
-		if a.status != 404 || a.at("error") != random.at("error") {
+		if a.status != 404 || a.at("error") != unknown.at("error") {
 			t.Errorf("%d %s", a.status, a.body)
 		}
 	}
-	if name := f.admin().get(users + "/" + anna).at("data.name"); name != "U" {
+	if name := f.admin().get(users + "/" + annaID).at("data.name"); name != "U" {
 		t.Errorf("the user's name is %s", name)
 	}
 }
 
-// partnerRecord returns the id of the first partner's record.
-func (f *fixture) partnerRecord() string {
+// partnerRecordID returns the id of the first partner's record.
+func (f *fixture) partnerRecordID() string {
 	p, _ := f.directory.Partner(f.seed.First.Org, 1)
 	return p.ID.String()
 }
@@ -158,10 +158,10 @@ func TestUserWritesTakeAnIdempotencyKey(t *testing.T) {
 	creation.wantReplay(f, created)
 	change := write{"k-2", "PATCH", users + "/" + created.at("data.id"), `{"pass":"` + goodPass + ` again"}`}
 	change.wantReplay(f, change.sendAs(f.admin()).want(200, ""))
-	end := write{"k-3", "DELETE", users + "/" + created.at("data.id"), ""}
-	end.wantReplay(f, end.sendAs(f.admin()).want(200, ""))
-	different := write{"k-1", "POST", users, `{"login":"boris","pass":"` + goodPass + `","name":"B","roles":["client"]}`}
-	different.sendAs(f.admin()).want(409, keyConflict)
+	deletion := write{"k-3", "DELETE", users + "/" + created.at("data.id"), ""}
+	deletion.wantReplay(f, deletion.sendAs(f.admin()).want(200, ""))
+	conflicting := write{"k-1", "POST", users, `{"login":"boris","pass":"` + goodPass + `","name":"B","roles":["client"]}`}
+	conflicting.sendAs(f.admin()).want(409, keyConflict)
 	f.restart()
 	creation.wantReplay(f, created)
 }
@@ -172,15 +172,15 @@ func TestPartnerPasswordIsReplaced(t *testing.T) {
 	login := func(pass string) *response {
 		return f.logIn(f.seed.First.Org.String(), `{"login":"demo","pass":"`+pass+`"}`)
 	}
-	old := login(string(f.seed.First.Pass)).want(201, "").at("data.token")
+	oldToken := login(string(f.seed.First.Pass)).want(201, "").at("data.token")
 	if r := f.admin().patch("/api/v1/partners/1", `{"pass":""}`).want(422, ""); r.at("errors.0.field") != "pass" {
 		t.Errorf("%s", r.body)
 	}
 	f.admin().patch("/api/v1/partners/999", `{"pass":"another-Lion-paints-9"}`).want(404, "")
 	f.admin().patch("/api/v1/partners/1", `{"name":"Other"}`).want(200, "")
-	f.bearer(old, f.seed.First.Org).get("/api/v1/balances").want(200, "")
+	f.bearer(oldToken, f.seed.First.Org).get("/api/v1/balances").want(200, "")
 	f.admin().patch("/api/v1/partners/1", `{"pass":"another-Lion-paints-9"}`).want(200, "")
-	f.bearer(old, f.seed.First.Org).get("/api/v1/balances").want(401, unauthorized)
+	f.bearer(oldToken, f.seed.First.Org).get("/api/v1/balances").want(401, unauthorized)
 	login(string(f.seed.First.Pass)).want(401, unauthorized)
 	login("another-Lion-paints-9").want(201, "")
 	f.partner().get("/api/v1/balances").want(200, "") // partners' keys are not affected
@@ -190,36 +190,36 @@ func TestAdminTokenIsRotated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const path = "/api/v1/admin_tokens/rotate"
-	old := f.admin()
-	r := old.post(path, "").want(201, "")
-	next := f.bearer(r.at("data.token"), f.seed.First.Org)
+	oldAdmin := f.admin()
+	r := oldAdmin.post(path, "").want(201, "")
+	newAdmin := f.bearer(r.at("data.token"), f.seed.First.Org)
 	if !strings.HasPrefix(r.at("data.token"), "mza_") || r.body != `{"data":{"token":"`+r.at("data.token")+`"}}` {
 		t.Errorf("%s", r.body)
 	}
-	for _, asked := range []*response{old.get("/api/v1/partners"), old.post(path, ""), old.keyed("k").post(path, "{}"), old.get("/api/v1/sandbox/clock")} {
-		asked.want(401, unauthorized)
+	for _, refused := range []*response{oldAdmin.get("/api/v1/partners"), oldAdmin.post(path, ""), oldAdmin.keyed("k").post(path, "{}"), oldAdmin.get("/api/v1/sandbox/clock")} {
+		refused.want(401, unauthorized)
 	}
-	next.get("/api/v1/partners").want(200, "")
+	newAdmin.get("/api/v1/partners").want(200, "")
 	f.session().post(path, "").want(403, "")
 	f.anyone().post(path, "").want(401, unauthorized)
 
-	// With a key the response is stored, sealed, so that it can be repeated.
-	first := next.keyed("k").post(path, "{}").want(201, "")
-	last := f.bearer(first.at("data.token"), f.seed.First.Org)
-	next.keyed("k").post(path, "{}").want(401, unauthorized)
-	if again := last.keyed("k").post(path, "{}").want(201, first.body); !again.isReplay() {
+	// With an idempotency key the response is stored, encrypted, so that it can be repeated.
+	rotation := newAdmin.keyed("k").post(path, "{}").want(201, "")
+	newestAdmin := f.bearer(rotation.at("data.token"), f.seed.First.Org)
+	newAdmin.keyed("k").post(path, "{}").want(401, unauthorized)
+	if repeated := newestAdmin.keyed("k").post(path, "{}").want(201, rotation.body); !repeated.isReplay() {
 		t.Error("no replay")
 	}
-	last.get("/api/v1/partners").want(200, "")
+	newestAdmin.get("/api/v1/partners").want(200, "")
 	f.restart()
-	last.get("/api/v1/partners").want(200, "")
-	next.get("/api/v1/partners").want(401, unauthorized)
+	newestAdmin.get("/api/v1/partners").want(200, "")
+	newAdmin.get("/api/v1/partners").want(401, unauthorized)
 	f.stopServer()
 	f.stopBackend()
-	f.wantSecretsAbsent(first.at("data.token"))
+	f.wantSecretsAbsent(rotation.at("data.token"))
 }
 
-// A body that is not a JSON object shows that the caller wanted something else.
+// A rotation needs no body. A body that is not a JSON object is refused: its sender wanted something else.
 func TestRotationWithABadBodyChangesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -234,9 +234,9 @@ func TestRotationWithABadBodyChangesNothing(t *testing.T) {
 // wantSecretsAbsent checks that no file of the stopped server contains one of the secrets.
 func (f *fixture) wantSecretsAbsent(secrets ...string) {
 	f.t.Helper()
-	files := 0
-	must(f.t, filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	fileCount := 0
+	must(f.t, filepath.WalkDir(f.Dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
 			return err
 		}
 		content, err := os.ReadFile(path)
@@ -245,10 +245,10 @@ func (f *fixture) wantSecretsAbsent(secrets ...string) {
 				f.t.Errorf("%s has a secret", path)
 			}
 		}
-		files++
+		fileCount++
 		return err
 	}))
-	if files == 0 {
+	if fileCount == 0 {
 		f.t.Error("no file was looked into")
 	}
 }

@@ -21,8 +21,8 @@ const backupsPath = "/api/v1/backups"
 
 // backups returns a function that takes backups of the server, as the program does.
 func (f *fixture) backups() func(*admin.BackupBase) (io.ReadCloser, error) {
-	quiet := backup.Options{Journal: f.Journal, Keyring: f.Keyring, Clock: f.Clock, Data: f.Dir}
-	service := backup.New(quiet)
+	options := backup.Options{Journal: f.Journal, Keyring: f.Keyring, Clock: f.Clock, Data: f.Dir}
+	service := backup.New(options)
 	return func(since *admin.BackupBase) (io.ReadCloser, error) {
 		return service.Stream((*backup.Base)(since))
 	}
@@ -42,45 +42,45 @@ func (f *fixture) takeBackup(body string) string {
 
 func TestBackupNeedsTheAdminToken(t *testing.T) {
 	f := newFixture(t)
-	fullBackup := f.takeBackup(`{}`)
-	header, err := backup.CheckTransfer(t.Context(), fullBackup)
+	fullPath := f.takeBackup(`{}`)
+	header, err := backup.CheckTransfer(t.Context(), fullPath)
 	must(t, err)
 	if header.Kind() != "full" {
 		t.Errorf("the backup is %s", header.Kind())
 	}
-	_, err = backup.Read(t.Context(), fullBackup, f.Keyring)
+	_, err = backup.Read(t.Context(), fullPath, f.Keyring)
 	must(t, err)
 
-	base, err := json.Marshal(map[string]any{"since": header.Base()})
+	request, err := json.Marshal(map[string]any{"since": header.Base()})
 	must(t, err)
 	f.addToBlocklist("country", "KP").want(http.StatusCreated, "")
-	next := f.takeBackup(string(base))
-	grown, err := backup.CheckTransfer(t.Context(), next)
+	incrementPath := f.takeBackup(string(request))
+	incrementHeader, err := backup.CheckTransfer(t.Context(), incrementPath)
 	must(t, err)
-	if grown.Kind() != "incremental" || grown.Since.ID != header.ID || grown.Group <= header.Group {
-		t.Errorf("the increment is %+v", grown)
+	if incrementHeader.Kind() != "incremental" || incrementHeader.Since.ID != header.ID || incrementHeader.Group <= header.Group {
+		t.Errorf("the increment is %+v", incrementHeader)
 	}
-	smaller, err := os.Stat(next)
+	incrementInfo, err := os.Stat(incrementPath)
 	must(t, err)
-	fullInfo, err := os.Stat(fullBackup)
+	fullInfo, err := os.Stat(fullPath)
 	must(t, err)
-	if smaller.Size() >= fullInfo.Size() {
-		t.Errorf("the increment has %d bytes, the full one %d", smaller.Size(), fullInfo.Size())
+	if incrementInfo.Size() >= fullInfo.Size() {
+		t.Errorf("the increment has %d bytes, the full one %d", incrementInfo.Size(), fullInfo.Size())
 	}
 }
 
 func TestBackupWithAnInvalidSinceIsRefused(t *testing.T) {
 	f := newFixture(t)
-	const id = `"id":"3d560634-e283-41f4-8987-8974726a90a5"`
-	zeros := string(bytes.Repeat([]byte{'0'}, 64))
+	const idField = `"id":"3d560634-e283-41f4-8987-8974726a90a5"`
+	zeroHash := string(bytes.Repeat([]byte{'0'}, 64))
 	for name, since := range map[string]string{
-		"a text":         `"yesterday"`,
-		"nothing in it":  `{}`,
-		"no hash":        `{` + id + `,"group":1,"depth":1}`,
-		"a negative":     `{` + id + `,"group":-1,"depth":1,"group_hash":"` + zeros + `"}`,
-		"another chain":  `{` + id + `,"group":1,"depth":1,"group_hash":"` + zeros + `"}`,
-		"a later group":  `{` + id + `,"group":9007199254740993,"depth":1,"group_hash":"` + zeros + `"}`,
-		"an endless one": `{` + id + `,"group":1,"depth":9007199254740993,"group_hash":"` + zeros + `"}`,
+		"text":           `"yesterday"`,
+		"empty object":   `{}`,
+		"no hash":        `{` + idField + `,"group":1,"depth":1}`,
+		"negative group": `{` + idField + `,"group":-1,"depth":1,"group_hash":"` + zeroHash + `"}`,
+		"unknown backup": `{` + idField + `,"group":1,"depth":1,"group_hash":"` + zeroHash + `"}`,
+		"later group":    `{` + idField + `,"group":9007199254740993,"depth":1,"group_hash":"` + zeroHash + `"}`,
+		"endless depth":  `{` + idField + `,"group":1,"depth":9007199254740993,"group_hash":"` + zeroHash + `"}`,
 	} {
 		r := f.admin().post(backupsPath, `{"since":`+since+`}`)
 		if r.status != http.StatusUnprocessableEntity || !strings.Contains(r.body, `"field":"since"`) {
@@ -101,12 +101,12 @@ func TestBackupRefusesUnknownFields(t *testing.T) {
 	f.takeBackup(`{"since":null}`)
 }
 
-// If a backup breaks off, the response is incomplete.
+// If a backup fails after the response has begun, the response breaks off, so that the client sees the failure.
 func TestFailedBackupClosesTheConnectionUnfinished(t *testing.T) {
-	broken := errors.New("broken")
+	errBroken := errors.New("broken")
 	f := newFixture(t, func(cfg *api.Config) {
 		cfg.Backup = func(*admin.BackupBase) (io.ReadCloser, error) {
-			return io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, 10_000)), failing{broken})), nil
+			return io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, 10_000)), failingReader{errBroken})), nil
 		}
 	})
 	request, err := http.NewRequest("POST", f.base()+backupsPath, strings.NewReader(`{}`))
@@ -123,9 +123,9 @@ func TestFailedBackupClosesTheConnectionUnfinished(t *testing.T) {
 	}
 }
 
-type failing struct{ err error }
+type failingReader struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
 
 func TestConcurrentBackupIsAConflict(t *testing.T) {
 	f := newFixture(t, func(cfg *api.Config) {

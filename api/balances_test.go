@@ -13,23 +13,23 @@ import (
 
 const balancesPath = "/api/v1/balances"
 
-// bookTransfer posts one entry with two lines in the first organization.
+// bookTransfer books one entry with a debit and a credit in the first organization.
 func (f *fixture) bookTransfer(phase ledger.Phase, debit, credit ledger.Path, asset money.Asset, amount string) {
 	f.t.Helper()
-	a := money.MustParse(amount)
+	parsed := money.MustParse(amount)
 	f.bookEntry(&ledger.Entry{Phase: phase, Postings: []ledger.Posting{
-		{Account: debit, Asset: asset, Side: ledger.Debit, Amount: a}, {Account: credit, Asset: asset, Side: ledger.Credit, Amount: a},
+		{Account: debit, Asset: asset, Side: ledger.Debit, Amount: parsed}, {Account: credit, Asset: asset, Side: ledger.Credit, Amount: parsed},
 	}})
 }
 
 func (f *fixture) bookEntry(entry *ledger.Entry) {
 	f.t.Helper()
-	done := make(chan posting.Receipt, 1)
+	receipts := make(chan posting.Receipt, 1)
 	f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "book", To: "done", Entry: entry}},
-	}}}, func(r posting.Receipt) { done <- r })
-	must(f.t, (<-done).Err)
+	}}}, func(r posting.Receipt) { receipts <- r })
+	must(f.t, (<-receipts).Err)
 }
 
 func TestBalancesShowAvailableAndPendingMoney(t *testing.T) {
@@ -43,7 +43,7 @@ func TestBalancesShowAvailableAndPendingMoney(t *testing.T) {
 	f.partner().post(transactions, paymentBody(`"amount":"7","currency":"KZT"`)).want(201, "")
 	f.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"99999907","pending":"0"}]}`)
-	// Holds on both sides, and a negative balance.
+	// Pending entries on both sides of the account, and then a negative balance.
 	kzt, available := money.Asset{Currency: "KZT", Env: money.Test}, ledger.PartnerAvailable(1)
 	f.bookTransfer(ledger.Pending, available, ledger.Bank, kzt, "7")
 	f.bookTransfer(ledger.Pending, ledger.Bank, available, kzt, "5000")
@@ -60,13 +60,13 @@ func TestBalancesAreOrderedAndFiltered(t *testing.T) {
 	f.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1), money.Asset{Currency: "USDT", Env: money.Prod}, "3")
 	f.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerReceivable(1), money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
 	f.bookTransfer(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1)+"2", money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
-	rows := func(query string) (names []string) {
+	listRows := func(query string) (rowTexts []string) {
 		r := f.partner().get(balancesPath+query).want(200, "")
 		for i := range r.rows() {
-			at := fmt.Sprintf("data.%d.", i)
-			names = append(names, r.at(at+"env")+" "+r.at(at+"currency")+" "+r.at(at+"network")+" "+r.at(at+"scale"))
+			rowPath := fmt.Sprintf("data.%d.", i)
+			rowTexts = append(rowTexts, r.at(rowPath+"env")+" "+r.at(rowPath+"currency")+" "+r.at(rowPath+"network")+" "+r.at(rowPath+"scale"))
 		}
-		return names
+		return rowTexts
 	}
 	for query, want := range map[string][]string{
 		"?currency=USDT": {
@@ -84,11 +84,11 @@ func TestBalancesAreOrderedAndFiltered(t *testing.T) {
 		"?currency=RUB&network=":      {"prod RUB  2", "test RUB  2"},
 		"?currency=USDT&network=tron": {"prod USDT tron 6", "test USDT tron 6"},
 	} {
-		if got := rows(query); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got := listRows(query); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s:\n got %q\nwant %q", query, got, want)
 		}
 	}
-	allRows := rows("")
+	allRows := listRows("")
 	if len(allRows) != 2*len(money.AcceptedAssets(money.Prod))+1 || allRows[0] != "prod AZN  2" || allRows[len(allRows)-1] != "test ZOLT  8" {
 		t.Errorf("%d rows: %q", len(allRows), allRows)
 	}
@@ -120,7 +120,8 @@ func TestPartnerSeesOnlyItsOwnBalances(t *testing.T) {
 		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"100000000","pending":"0"}]}`)
 }
 
-// Networks are arbitrary names, so a partner's number of assets has no other bound.
+// One response shows at most 1000 balances. The number of a partner's assets is not bounded, because networks are
+// arbitrary names.
 func TestNumberOfBalancesIsBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -46,31 +46,31 @@ func (d *onePartner) Authenticate(ledger.ID, []byte) (*directory.APIKey, *direct
 // Organization implements auth.Directory.
 func (d *onePartner) Organization(ledger.ID) (*directory.Organization, bool) { return &d.org, true }
 
-// BenchmarkCreate measures this package's and the router's part of a create: everything except
-// the transport, the key's lookup and the payment itself.
+// BenchmarkCreate measures what this package and the router do to create a transaction: everything
+// except the transport, the lookup of the API key and the payment itself.
 func BenchmarkCreate(b *testing.B) {
-	s := New(Config{
+	server := New(Config{
 		Payments:  instantPayments{result: paymentactor.Result{Record: benchRecord(), Stamp: benchStamp}},
 		Directory: &onePartner{partner: directory.Partner{Active: true}, org: directory.Organization{Status: directory.Active}},
 		Clock:     clock.NewManual(time.Unix(0, 0)), Enter: func() func() { return func() {} },
 		Fingerprint: func([]byte) string { return "0123456789abcdef0123456789abcdef" },
 		Observe:     func(string, string, int, time.Duration) {},
 	})
-	s.app.Handler() // builds the router
-	handler := s.app.Server().Handler
+	server.app.Handler() // builds the router
+	handler := server.app.Server().Handler
 	body := `{"params":{"type":"payment","amount":"12345","currency":"USD","txid":"order-000000123456","env":"test","returnUrl":"https://shop.example/return","failUrl":"https://shop.example/fail",` + benchCard + `,"description":"Order 123456","merchant_meta":{"order":"123456"}}}`
-	raw := "POST /api/v1/transactions HTTP/1.1\r\nHost: 127.0.0.1:8443\r\nUser-Agent: bench\r\nContent-Type: application/json\r\nX-Api-Key: mzk_" + strings.Repeat("k", 43) +
+	requestHeader := "POST /api/v1/transactions HTTP/1.1\r\nHost: 127.0.0.1:8443\r\nUser-Agent: bench\r\nContent-Type: application/json\r\nX-Api-Key: mzk_" + strings.Repeat("k", 43) +
 		"\r\nX-Organization-Id: 3e0a2c58-61f8-4b53-8a0a-0f2f3a9c1d01\r\nAccept-Encoding: gzip\r\n\r\n"
 	ctx := new(fasthttp.RequestCtx)
 	ctx.Init(&fasthttp.Request{}, nil, nil)
-	if err := ctx.Request.Header.Read(bufio.NewReader(strings.NewReader(raw))); err != nil {
+	if err := ctx.Request.Header.Read(bufio.NewReader(strings.NewReader(requestHeader))); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		ctx.ResetUserValues()
 		ctx.Response.Reset()
-		ctx.Request.SetBodyString(body) // the last iteration wiped it
+		ctx.Request.SetBodyString(body) // the previous iteration wiped the body
 		if handler(ctx); ctx.Response.StatusCode() != 201 {
 			b.Fatalf("%d %s", ctx.Response.StatusCode(), ctx.Response.Body())
 		}
@@ -79,6 +79,7 @@ func BenchmarkCreate(b *testing.B) {
 
 const benchCard = `"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`
 
+// benchStamp has the version and the times that the journal stores with the record.
 var benchStamp = posting.Stamp{Version: 3, LastSeq: 9, Started: 1788430530123456, Updated: 1788430531123456, Due: 1788432330123456}
 
 func benchRecord() *payment.Record {

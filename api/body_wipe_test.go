@@ -13,12 +13,12 @@ import (
 )
 
 func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
-	s := New(Config{})
-	client, server := net.Pipe()
-	defer func() { _, _ = client.Close(), server.Close() }()
+	apiServer := New(Config{})
+	clientConn, serverConn := net.Pipe()
+	defer func() { _, _ = clientConn.Close(), serverConn.Close() }()
 	var content []byte
-	read := func(ctx *fasthttp.RequestCtx) {
-		if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{Callers: web.Anyone}}}); err != nil {
+	readBody := func(ctx *fasthttp.RequestCtx) {
+		if err := apiServer.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{Callers: web.Anyone}}}); err != nil {
 			t.Error(err)
 		}
 		if content = ctx.Request.Body(); !bytes.HasPrefix(content, []byte(`{"cvv":"123"`)) {
@@ -26,20 +26,20 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 		}
 	}
 	small, large := `{"cvv":"123"}`, `{"cvv":"123","more":"`+strings.Repeat("x", body.FirstBuffer)+`"}`
-	for i, inner := range []fasthttp.RequestHandler{
-		read,
-		func(ctx *fasthttp.RequestCtx) { read(ctx); panic(fasthttp.ErrBodyTooLarge) },
-		read,
+	for i, handler := range []fasthttp.RequestHandler{
+		readBody,
+		func(ctx *fasthttp.RequestCtx) { readBody(ctx); panic(fasthttp.ErrBodyTooLarge) },
+		readBody,
 	} {
 		ctx := new(fasthttp.RequestCtx)
-		ctx.Init2(server, nil, false)
+		ctx.Init2(serverConn, nil, false)
 		ctx.Request.Header.SetHost("a")
 		sent := []string{small, small, large}[i]
 		ctx.Request.Header.SetContentLength(len(sent))
 		ctx.Request.SetBodyStream(strings.NewReader(sent), len(sent))
 		func() {
-			defer func() { _ = recover() }() // s has no log, so the guard panics when it reports the handler's panic; the body must be wiped even then
-			s.guard(inner)(ctx)
+			defer func() { _ = recover() }() // apiServer has no log, so the guard panics when it reports the handler's panic; even then it must wipe the body
+			apiServer.guard(handler)(ctx)
 		}()
 		if len(content) == 0 || !bytes.Equal(content, make([]byte, len(content))) {
 			t.Errorf("still there: %q", content)
@@ -47,29 +47,29 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 	}
 }
 
-// If the budget is used up, requests with larger bodies get 503; bodies that fit into a connection's
-// first buffer are still read.
+// If the memory budget for bodies is used up, a body that fits into a connection's first buffer is still
+// read. A request with a larger body gets 503.
 func TestBodiesBeyondTheBudgetAre503(t *testing.T) {
-	s := New(Config{})
-	s.bodies = body.New(nil, body.Shares*body.FirstBuffer, body.Shares*body.FirstBuffer)
-	client, server := net.Pipe()
-	defer func() { _, _ = client.Close(), server.Close() }()
+	apiServer := New(Config{})
+	apiServer.bodies = body.New(nil, body.Shares*body.FirstBuffer, body.Shares*body.FirstBuffer)
+	clientConn, serverConn := net.Pipe()
+	defer func() { _, _ = clientConn.Close(), serverConn.Close() }()
 	for size, want := range map[int]int{10: 200, body.FirstBuffer: 200, body.FirstBuffer + 1: 503} {
 		ctx := new(fasthttp.RequestCtx)
-		ctx.Init2(server, nil, false)
+		ctx.Init2(serverConn, nil, false)
 		ctx.Request.Header.SetHost("a")
 		ctx.Request.Header.SetContentLength(size)
 		ctx.Request.SetBodyStream(strings.NewReader(strings.Repeat("x", size)), size)
-		s.guard(func(ctx *fasthttp.RequestCtx) {
-			if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{Callers: web.Anyone}}}); err != nil {
+		apiServer.guard(func(ctx *fasthttp.RequestCtx) {
+			if err := apiServer.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{Callers: web.Anyone}}}); err != nil {
 				web.WriteError(ctx, err)
 			}
 		})(ctx)
 		if got := ctx.Response.StatusCode(); got != want || (want == 503 && string(ctx.Response.Header.Peek("Retry-After")) == "") {
 			t.Errorf("%d bytes: %d %s", size, got, ctx.Response.Body())
 		}
-		if s.BodyBytes() != 0 {
-			t.Errorf("%d bytes are held", s.BodyBytes())
+		if apiServer.BodyBytes() != 0 {
+			t.Errorf("%d bytes are held", apiServer.BodyBytes())
 		}
 	}
 }

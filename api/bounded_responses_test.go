@@ -19,36 +19,36 @@ func TestResponsesToBadInputAreBounded(t *testing.T) {
 	testkit.NotUnderRace(t, "large bodies are refused on the goroutine of their request")
 	f := newFixture(t)
 	const textSize = 1_000_000
-	part := func(element string, size int) string {
+	repeatElement := func(element string, size int) string {
 		return strings.Repeat(element+",", size/(len(element)+1)) + element
 	}
-	list := func(element string) string { return part(element, textSize) }
-	long := strings.Repeat("x", textSize)
-	for what, c := range map[string]struct{ method, path, body string }{
+	list := func(element string) string { return repeatElement(element, textSize) }
+	longText := strings.Repeat("x", textSize)
+	for name, c := range map[string]struct{ method, path, body string }{
 		"empty overdrafts":      {"PATCH", "/api/v1/partners/1", `{"overdraft_limit":[` + list(`{}`) + `]}`},
 		"wrong overdrafts":      {"PATCH", "/api/v1/partners/1", `{"overdraft_limit":[` + list(`{"currency":"`+strings.Repeat("Ä", 20)+`","env":1,"network":2,"amount":3}`) + `]}`},
-		"no overdrafts":         {"POST", "/api/v1/partners", `{"login":"a","name":"N","pass":"p","overdraft_limit":[` + list(`1`) + `]}`},
+		"numbers as overdrafts": {"POST", "/api/v1/partners", `{"login":"a","name":"N","pass":"p","overdraft_limit":[` + list(`1`) + `]}`},
 		"addresses":             {"PATCH", "/api/v1/partners/1", `{"source_addresses":[` + list(`"x"`) + `]}`},
-		"a long address":        {"PATCH", "/api/v1/partners/1", `{"source_addresses":["` + long + `"]}`},
-		"a long currency":       {"POST", "/api/v1/limits", `{"partner_id":1,"kind":"` + long[:textSize/3] + `","currency":"` + long[:textSize/3] + `","env":"` + long[:textSize/3] + `"}`},
-		"modules":               {"POST", "/api/v1/organizations", `{"name":"N","type":"bank","modules":[` + part(`"m"`, textSize/2) + `],"allowed_regions":[` + part(`"r"`, textSize/2) + `]}`},
-		"a long module":         {"POST", "/api/v1/organizations", `{"name":"N","type":"bank","modules":["` + long + `"]}`},
+		"a long address":        {"PATCH", "/api/v1/partners/1", `{"source_addresses":["` + longText + `"]}`},
+		"a long currency":       {"POST", "/api/v1/limits", `{"partner_id":1,"kind":"` + longText[:textSize/3] + `","currency":"` + longText[:textSize/3] + `","env":"` + longText[:textSize/3] + `"}`},
+		"modules":               {"POST", "/api/v1/organizations", `{"name":"N","type":"bank","modules":[` + repeatElement(`"m"`, textSize/2) + `],"allowed_regions":[` + repeatElement(`"r"`, textSize/2) + `]}`},
+		"a long module":         {"POST", "/api/v1/organizations", `{"name":"N","type":"bank","modules":["` + longText + `"]}`},
 		"roles":                 {"POST", users, `{"login":"x","name":"N","pass":"p","roles":[` + list(`"r"`) + `]}`},
-		"parameters of no name": {"POST", "/api/v1/terminal", `{"partner_id":1,"provider_params":{` + unknownMembers(textSize) + `}}`},
-		"methods":               {"POST", "/api/v1/terminal", `{"partner_id":1,"provider_params":{"methods":[` + list(`"m"`) + `],"priority":"` + long[:1000] + `"}}`},
+		"unknown parameters":    {"POST", "/api/v1/terminal", `{"partner_id":1,"provider_params":{` + unknownMembers(textSize) + `}}`},
+		"methods":               {"POST", "/api/v1/terminal", `{"partner_id":1,"provider_params":{"methods":[` + list(`"m"`) + `],"priority":"` + longText[:1000] + `"}}`},
 		"chats":                 {"POST", "/api/v1/terminal", `{"partner_id":1,"merchant_params":{"tg_ids_to_notify":[` + list(`"m"`) + `],"emails_to_notify":[` + list(`"e"`)[:1000] + `"e"]}}`},
 		"unknown fields":        {"POST", "/api/v1/partners", `{` + unknownMembers(textSize) + `}`},
-		"a long login":          {"POST", sessions, `{"login":"` + long[:60_000] + `","pass":"` + long[:100] + `"}`},
-		"parameters":            {"GET", "/api/v1/ledger/entries?" + strings.Repeat("a&", 3_500), ""},
-		"long parameters":       {"GET", "/api/v1/ledger/entries?" + strings.Repeat("%00%ff", 1_100), ""},
+		"a long login":          {"POST", sessions, `{"login":"` + longText[:60_000] + `","pass":"` + longText[:100] + `"}`},
+		"query parameters":      {"GET", "/api/v1/ledger/entries?" + strings.Repeat("a&", 3_500), ""},
+		"long query parameters": {"GET", "/api/v1/ledger/entries?" + strings.Repeat("%00%ff", 1_100), ""},
 	} {
-		by := f.admin()
+		sender := f.admin()
 		if c.method == "GET" {
-			by = f.auditor()
+			sender = f.auditor()
 		}
-		r := by.do(c.method, c.path, c.body)
+		r := sender.do(c.method, c.path, c.body)
 		if r.status != 422 || len(r.body) > maxErrorResponse || !json.Valid([]byte(r.body)) {
-			t.Errorf("%s: %d with %d bytes: %.200s", what, r.status, len(r.body), r.body)
+			t.Errorf("%s: %d with %d bytes: %.200s", name, r.status, len(r.body), r.body)
 		}
 	}
 	r := f.admin().patch("/api/v1/partners/1", `{"overdraft_limit":[{},{"amount":1}]}`).want(422, "")
@@ -57,11 +57,11 @@ func TestResponsesToBadInputAreBounded(t *testing.T) {
 	}
 }
 
-// unknownMembers returns about size bytes of members that no request knows.
+// unknownMembers returns about size bytes of JSON members that no request has.
 func unknownMembers(size int) string {
-	var all strings.Builder
-	for i := 0; all.Len() < size-40; i++ {
-		fmt.Fprintf(&all, `"unknown %d":{"a":[]},`, i)
+	var text strings.Builder
+	for i := 0; text.Len() < size-40; i++ {
+		fmt.Fprintf(&text, `"unknown %d":{"a":[]},`, i)
 	}
-	return all.String() + `"last":1`
+	return text.String() + `"last":1`
 }

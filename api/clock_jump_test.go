@@ -24,20 +24,21 @@ func TestConcurrentClockMovesAddUp(t *testing.T) {
 	}
 }
 
-// An event at the clock's last instant has a date that can be written.
+// RFC 3339 can write dates until the year 9999. The clock ends a year before, so that whatever follows
+// from an event in its last instant has a date that can be written.
 func TestManualClockEndsAYearBeforeTheLastDate(t *testing.T) {
 	f := newFixture(t)
 	f.stopServer()
 	f.stopBackend()
 	must(t, f.Clock.Set(time.Date(9998, 11, 1, 0, 0, 0, 0, time.UTC))) // moving the running server's clock here from today would step through three million days
 	f.start()
-	const path, last = "/api/v1/sandbox/clock", `{"now":"9998-12-31T23:59:59.999999+00:00"}`
-	for _, beyond := range []string{`{"now":"9999-01-01T00:00:00Z"}`, `{"now":"9998-12-31T23:00:00-01:00"}`, `{"now":"9999-12-31T23:59:59.999999Z"}`} {
-		f.admin().do("PUT", path, beyond).want(422, "")
+	const path, lastInstant = "/api/v1/sandbox/clock", `{"now":"9998-12-31T23:59:59.999999+00:00"}`
+	for _, tooLate := range []string{`{"now":"9999-01-01T00:00:00Z"}`, `{"now":"9998-12-31T23:00:00-01:00"}`, `{"now":"9999-12-31T23:59:59.999999Z"}`} {
+		f.admin().do("PUT", path, tooLate).want(422, "")
 	}
-	f.admin().do("PUT", path, last).want(200, last)
+	f.admin().do("PUT", path, lastInstant).want(200, lastInstant)
 	f.admin().do("PUT", path, `{"advance_seconds":1}`).want(422, "")
 	transaction := f.partner().post(transactions, paymentBody(`"amount":"7","currency":"USD"`)).want(201, "")
 	f.partner().get(transactions+"/"+transaction.at("id")).want(200, "")
-	f.admin().get(path).want(200, last)
+	f.admin().get(path).want(200, lastInstant)
 }

@@ -9,22 +9,23 @@ import (
 	"mizan/ledger/directory"
 )
 
-// "The secular reading is gated by the organization module `participatory_finance`": without it
-// every endpoint returns 403 `module_not_active`, and does not reveal which contracts exist.
+// Specification: "The secular reading is gated by the organization module `participatory_finance`". A
+// reading is a family of paths for contracts, secular or religious. Without the module every endpoint
+// of the family returns 403 `module_not_active`, and does not reveal which contracts exist.
 func TestContractsNeedTheModule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	d := f.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`)
-	org := "/api/v1/organizations/" + f.seed.First.Org.String()
-	f.admin().patch(org, `{"modules":["islamic_finance"]}`).want(200, "")
-	noModule := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org) // this organization never had the module
+	lease := f.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`)
+	orgPath := "/api/v1/organizations/" + f.seed.First.Org.String()
+	f.admin().patch(orgPath, `{"modules":["islamic_finance"]}`).want(200, "")
+	inSecondOrg := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org) // that organization never had the module
 	f.wantNothingStored(t, func() {
 		for _, r := range f.server.Routes() {
 			if !strings.HasPrefix(r.Path, secularPath) {
 				continue
 			}
-			for _, c := range []caller{f.session(), noModule} {
-				for _, id := range []string{d.id(), uuid.NewString(), "x"} {
+			for _, c := range []caller{f.session(), inSecondOrg} {
+				for _, id := range []string{lease.id(), uuid.NewString(), "x"} {
 					a := c.do(r.Method, withParameter(r.Path, id), "")
 					if a.status != 403 || a.at("error") != "module_not_active" || a.at("message") != "the module participatory_finance is not active" {
 						t.Errorf("%s %s: %d %s", r.Method, r.Path, a.status, a.body)
@@ -33,17 +34,17 @@ func TestContractsNeedTheModule(t *testing.T) {
 			}
 		}
 	})
-	// Timers of the contract fire nevertheless, because it still exists.
-	f.admin().patch(org, `{"modules":["participatory_finance"]}`).want(200, "")
-	d.mustAct("activate")
-	f.admin().patch(org, `{"modules":[]}`).want(200, "")
+	// While the module is not active the contract's timers still fire, because the contract still exists.
+	f.admin().patch(orgPath, `{"modules":["participatory_finance"]}`).want(200, "")
+	lease.mustAct("activate")
+	f.admin().patch(orgPath, `{"modules":[]}`).want(200, "")
 	f.advanceDays(30)
-	f.admin().patch(org, `{"modules":["participatory_finance"]}`).want(200, "")
-	d.read().wantData("rent_receivable", "100")
+	f.admin().patch(orgPath, `{"modules":["participatory_finance"]}`).want(200, "")
+	lease.read().wantData("rent_receivable", "100")
 }
 
-// Admin and client create contracts and act on them, an auditor reads them, and a session of
-// role partner gets 403, as a partner's key does: a session token, not an API key.
+// Admins and clients create contracts and act on them; auditors read them. Partners get 403, with a
+// session as with an API key.
 func TestEachRoleHasItsRightsOnContracts(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
@@ -70,51 +71,51 @@ func TestEachRoleHasItsRightsOnContracts(t *testing.T) {
 	f.bearer(f.second.key, f.first.org).get(contract.path).want(401, unauthorized)
 }
 
-// "Readings are isolated": a contract is 404 at the other family's path and in no list there.
-// The same holds at the path of another product, and for a contract of another organization.
+// "Readings are isolated": at the other family's path a contract gets 404, and no list there has it.
+// The same holds at another product's path, and in another organization.
 func TestContractIsFoundAtItsOwnPathOnly(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
-	religious := map[string]string{
+	religiousNames := map[string]string{
 		"certificate-issues": "sukuk", "managed-investments": "mudaraba", "leases": "ijara", "partnerships": "musharaka",
 		"instalment-sales": "murabaha", "safekeeping-deposits": "wadiah", "investment-deposits": "mudaraba",
 	}
 	caller, foreignCaller := f.callerOf(asAdmin), f.callerOf(asForeignAdmin)
 	for _, product := range products {
 		id := caller.post(secularPath+product, forms[product].json()).want(201, "").at("data.id")
-		baas := "/api/v1/baas/islamic-banking/" + religious[product]
-		random := caller.get(secularPath+product+"/"+uuid.NewString()).want(404, "")
+		religiousListPath := "/api/v1/baas/islamic-banking/" + religiousNames[product]
+		unknown := caller.get(secularPath+product+"/"+uuid.NewString()).want(404, "")
 		for _, otherProduct := range products {
-			for _, end := range []string{"", "/entries", "/schedule.csv"} {
+			for _, suffix := range []string{"", "/entries", "/schedule.csv"} {
 				if otherProduct != product {
-					caller.get(secularPath+otherProduct+"/"+id+end).want(404, random.body)
+					caller.get(secularPath+otherProduct+"/"+id+suffix).want(404, unknown.body)
 				}
-				foreignCaller.get(secularPath+otherProduct+"/"+id+end).want(404, random.body)
+				foreignCaller.get(secularPath+otherProduct+"/"+id+suffix).want(404, unknown.body)
 			}
 			if otherProduct != product {
-				caller.post(secularPath+otherProduct+"/"+id+"/activate", "").want(404, random.body)
-				caller.post(secularPath+otherProduct+"/"+id+"/fly", "").want(404, random.body)
+				caller.post(secularPath+otherProduct+"/"+id+"/activate", "").want(404, unknown.body)
+				caller.post(secularPath+otherProduct+"/"+id+"/fly", "").want(404, unknown.body)
 			}
-			foreignCaller.post(secularPath+otherProduct+"/"+id+"/activate", "").want(404, random.body)
+			foreignCaller.post(secularPath+otherProduct+"/"+id+"/activate", "").want(404, unknown.body)
 		}
-		caller.get(baas+"/"+id).want(404, "")
-		caller.post(baas+"/"+id+"/approve", `{"approved_by":"a","fatwa_reference":"b"}`).want(404, "")
-		if r := caller.get(baas); r.at("meta.total") != "0" || r.rows() != 0 {
-			t.Errorf("%s: %s", baas, r.body)
+		caller.get(religiousListPath+"/"+id).want(404, "")
+		caller.post(religiousListPath+"/"+id+"/approve", `{"approved_by":"a","fatwa_reference":"b"}`).want(404, "")
+		if r := caller.get(religiousListPath); r.at("meta.total") != "0" || r.rows() != 0 {
+			t.Errorf("%s: %s", religiousListPath, r.body)
 		}
 		if r := foreignCaller.get(secularPath + product + "?env=prod"); r.rows() != 0 {
 			t.Errorf("another organization's list of %s: %s", product, r.body)
 		}
 	}
-	draftID := caller.post("/api/v1/baas/islamic-banking/ijara", forms["leases"].json()).want(201, "").at("data.id")
+	religiousID := caller.post("/api/v1/baas/islamic-banking/ijara", forms["leases"].json()).want(201, "").at("data.id")
 	for _, product := range products {
-		caller.get(secularPath+product+"/"+draftID).want(404, "")
-		caller.post(secularPath+product+"/"+draftID+"/submit", "").want(404, "")
+		caller.get(secularPath+product+"/"+religiousID).want(404, "")
+		caller.post(secularPath+product+"/"+religiousID+"/submit", "").want(404, "")
 	}
 	if r := caller.get(secularPath + "leases"); r.rows() != 1 {
 		t.Errorf("the secular list has %d leases, want the secular one", r.rows())
 	}
-	// Each reading has its own sequence of numbers.
+	// Each reading has its own sequence of contract numbers.
 	caller.get(secularPath+"leases").wantData("0.contract_number", "LS-2026-000001")
 	for _, id := range []string{"x", "1", strings.ToUpper(uuid.NewString())[:35], "%00", uuid.NewString() + "0"} {
 		caller.get(secularPath+"leases/"+id).want(404, "")
@@ -125,9 +126,9 @@ func TestContractIsFoundAtItsOwnPathOnly(t *testing.T) {
 func TestContractRegionMustBeAllowedForTheOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	org := "/api/v1/organizations/" + f.seed.First.Org.String()
+	orgPath := "/api/v1/organizations/" + f.seed.First.Org.String()
 	lease := f.createSecular("leases", "region", `"MY"`)
-	f.admin().patch(org, `{"allowed_regions":["AE","SA"]}`).want(200, "")
+	f.admin().patch(orgPath, `{"allowed_regions":["AE","SA"]}`).want(200, "")
 	for _, product := range products {
 		f.createSecular(product, "region", `"SA"`)
 		r := f.session().post(secularPath+product, forms[product].with("region", `"MY"`).json()).wantFaults("region")
@@ -136,11 +137,11 @@ func TestContractRegionMustBeAllowedForTheOrganization(t *testing.T) {
 		}
 	}
 	lease.mustAct("submit") // an existing contract continues
-	f.admin().patch(org, `{"allowed_regions":[]}`).want(200, "")
+	f.admin().patch(orgPath, `{"allowed_regions":[]}`).want(200, "")
 	f.createSecular("leases", "region", `"MY"`)
 }
 
-// "`env` (`test` or `prod`)": prod unless sent; other values are refused.
+// "`env` (`test` or `prod`)": a contract created without env is prod; other values are refused.
 func TestTestAndProdContractsAreSeparate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -169,7 +170,7 @@ func TestContractsNeedALiveSession(t *testing.T) {
 	f.callerOf(asClient).get(secularPath+"leases").want(401, unauthorized)
 }
 
-// logInAgain returns the token of another session of the matrix's user with the role.
+// logInAgain logs in the fixture's user with the role once more, and returns the new session's token.
 func (f *accessFixture) logInAgain(role directory.Role) string {
 	return f.anyone().with("x-organization-id", f.first.org.String()).
 		post("/api/v1/sessions", `{"login":"user-`+string(role)+`","pass":"correct-horse-battery-9"}`).want(201, "").at("data.token")

@@ -15,25 +15,25 @@ func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.createSecular("leases")
-	deep := strings.Repeat(`{"a":`, 33) + "1" + strings.Repeat("}", 33)
-	type bad struct {
+	deepBody := strings.Repeat(`{"a":`, 33) + "1" + strings.Repeat("}", 33)
+	type refusedBody struct {
 		body   string
 		status int
 	}
 	f.wantNothingStored(t, func() {
 		for _, path := range []string{secularPath + "leases", contract.path + "/acquire"} {
-			for name, c := range map[string]bad{
-				"no JSON":        {`{`, 400},
-				"nothing at all": {` `, 400},
-				"two values":     {`{} {}`, 400},
-				"a key twice":    {`{"region":"AE","region":"SA"}`, 400},
-				"inside, twice":  {`{"metadata":{"a":1,"a":2}}`, 400},
-				"no UTF-8":       {"{\"region\":\"\xff\"}", 400},
-				"too deep":       {deep, 400},
-				"a list":         {`[]`, 422},
-				"a text":         {`"x"`, 422},
-				"a number":       {`1`, 422},
-				"null":           {`null`, 422},
+			for name, c := range map[string]refusedBody{
+				"no JSON":      {`{`, 400},
+				"blank":        {` `, 400},
+				"two values":   {`{} {}`, 400},
+				"a key twice":  {`{"region":"AE","region":"SA"}`, 400},
+				"nested twice": {`{"metadata":{"a":1,"a":2}}`, 400},
+				"no UTF-8":     {"{\"region\":\"\xff\"}", 400},
+				"too deep":     {deepBody, 400},
+				"a list":       {`[]`, 422},
+				"a text":       {`"x"`, 422},
+				"a number":     {`1`, 422},
+				"null":         {`null`, 422},
 			} {
 				r := f.session().post(path, c.body)
 				if r.status != c.status || c.status == 400 && r.at("error") != "bad_request" {
@@ -43,9 +43,9 @@ func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
 					r.wantFaults("body")
 				}
 			}
-			for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "application/jsonp", ""} {
-				// Go sends no content type if the header is empty.
-				f.session().with("content-type", kind).post(path, "{}").want(415, "")
+			for _, contentType := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "application/jsonp", ""} {
+				// With the empty type the request has no Content-Type header.
+				f.session().with("content-type", contentType).post(path, "{}").want(415, "")
 			}
 			f.session().with("content-type", "application/json; charset=utf-8").post(path, "{}").want(422, "")
 			f.session().post(path, `{"metadata":"`+strings.Repeat("a", 1<<20)+`"}`).want(413, "")
@@ -53,7 +53,7 @@ func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
 	})
 }
 
-// An action without parameters needs no body, and ignores one.
+// An action without parameters needs no body, and ignores any body that is sent.
 func TestActionWithoutParametersNeedsNoBody(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -75,11 +75,11 @@ func TestActionWithoutParametersNeedsNoBody(t *testing.T) {
 			contract.post(contract.path+"/"+action, body).want(200, "")
 		}
 	}
-	// If all members are optional, no body is treated as an empty one.
+	// If all members of a body are optional, a missing body counts as an empty object.
 	contract := f.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`)
 	contract.mustAct("activate").wantData("start_date", "2026-09-03")
-	b := f.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate")
-	b.mustAct("buyout").wantData("units_bought", "1")
+	partnership := f.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate")
+	partnership.mustAct("buyout").wantData("units_bought", "1")
 }
 
 // Refusals are checked in this order: unknown contract, unknown action, wrong state, bad
@@ -89,9 +89,9 @@ func TestActionChecksRunInTheSpecifiedOrder(t *testing.T) {
 	f := newFixture(t)
 	contract := f.createSecular("leases")
 	f.wantNothingStored(t, func() {
-		nobody := secularPath + "leases/" + uuid.NewString()
+		unknownPath := secularPath + "leases/" + uuid.NewString()
 		for _, action := range []string{"activate", "fly", "payment", "rent_due"} {
-			if r := f.session().post(nobody+"/"+action, `{"amount":1}`); r.status != 404 || r.at("error") != "not_found" {
+			if r := f.session().post(unknownPath+"/"+action, `{"amount":1}`); r.status != 404 || r.at("error") != "not_found" {
 				t.Errorf("%s of nothing: %d %s", action, r.status, r.body)
 			}
 		}
@@ -132,7 +132,7 @@ func TestUnknownActionIsNamedInTheError(t *testing.T) {
 	}
 }
 
-// The refusal of an unknown action repeats its name as text, and truncates a long one.
+// The refusal of an unknown action repeats the action's name as text, truncated if it is long.
 func TestUnknownActionNameIsEscapedAndTruncated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -148,114 +148,114 @@ func TestUnknownActionNameIsEscapedAndTruncated(t *testing.T) {
 	}
 }
 
-// "metadata object returned untouched": the bytes are the sent ones.
+// "metadata object returned untouched": the response has the bytes that were sent.
 func TestContractMetadataIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const odd = `{ "b" : 1.0,  "a":[ 1e2 ,-0, 12345678901234567890.10],"ü":"\u00e9\/\n", "status":"x", "losses":{"n":null} }`
+	const oddMetadata = `{ "b" : 1.0,  "a":[ 1e2 ,-0, 12345678901234567890.10],"ü":"\u00e9\/\n", "status":"x", "losses":{"n":null} }`
 	for _, product := range products {
-		body := forms[product].with("metadata", odd).json()
+		body := forms[product].with("metadata", oddMetadata).json()
 		r := f.session().post(secularPath+product, body).want(201, "")
 		for _, shown := range []string{r.body, f.session().get(secularPath + product + "/" + r.at("data.id")).body} {
-			if !strings.Contains(shown, `"metadata":`+odd+`,`) {
+			if !strings.Contains(shown, `"metadata":`+oddMetadata+`,`) {
 				t.Errorf("%s shows %s", product, shown)
 			}
 		}
 		for sent, want := range map[string]string{"": "null", "null": "null", "{}": "{}"} {
-			b := f.session().post(secularPath+product, forms[product].with("metadata", sent).json()).want(201, "")
-			if got := b.at("data.metadata"); got != want {
+			created := f.session().post(secularPath+product, forms[product].with("metadata", sent).json()).want(201, "")
+			if got := created.at("data.metadata"); got != want {
 				t.Errorf("%s with metadata %q shows %s", product, sent, got)
 			}
 		}
 	}
 }
 
-// The service's own metadata keys are those in the specification. Sent keys are kept beside
-// them; for equal names the service's key has precedence.
+// The service adds metadata keys of its own, which the specification names. The client's keys stay
+// beside them, but a key of the service replaces a client's key of the same name.
 func TestServiceMetadataKeysAreAddedToTheClients(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const sent = `{"mine":{ "a" : [1.0] },"rejection_reason":"mine too","\u0061b":"x"}`
-	contract := f.createSecular("partnerships", "metadata", sent).mustActAll("submit", `reject reason "no"`)
+	const clientMetadata = `{"mine":{ "a" : [1.0] },"rejection_reason":"mine too","\u0061b":"x"}`
+	contract := f.createSecular("partnerships", "metadata", clientMetadata).mustActAll("submit", `reject reason "no"`)
 	if r := contract.read(); !strings.Contains(r.body, `"metadata":{"mine":{ "a" : [1.0] },"ab":"x","rejection_reason":"no"}`) {
 		t.Errorf("%s", r.body)
 	}
-	loss := f.createSecular("partnerships", "metadata", `{"mine":1}`).mustActAll("fund", "activate", `loss amount "10"`)
-	loss.read().wantData("metadata", `{"last_loss":{"amount":"10","bank_share":"6","customer_share":"4","date":"2026-09-03"},"mine":1}`)
+	withLoss := f.createSecular("partnerships", "metadata", `{"mine":1}`).mustActAll("fund", "activate", `loss amount "10"`)
+	withLoss.read().wantData("metadata", `{"last_loss":{"amount":"10","bank_share":"6","customer_share":"4","date":"2026-09-03"},"mine":1}`)
 }
 
-// Every text, date and amount in an action's body has bounds too: a value outside is refused by
-// the field's name, and nothing is stored.
+// Every text, date and amount in an action's body has bounds: a value outside them is refused with the
+// field's name, and nothing is stored.
 func TestActionFieldsOutsideTheirBoundsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	amount, zero, date, text := noAmount, noSum, noDate, append([]string{`""`, "", "null"}, noNote...)
-	integer, sums := invalidIntegers(`0`), append([]string{"", "null"}, amount...)
-	issue := `offering subscription_start "2026-09-01" subscription_end "2026-09-30"`
-	bought := `subscribe investor_id "` + customerID + `" certificates 2`
-	owned := `acquire ownership_documents ["deed"]`
-	bought2 := []string{"order_asset", `purchase_asset ownership_documents ["deed"]`, "deliver_asset", "activate"}
-	list := []string{`"deed"`, `[]`, `{}`, `[""]`, `[null]`, `[{}]`, "", "null"}
+	badReason := append([]string{`""`, "", "null"}, badNote...)
+	badCount, badRequiredAmount := invalidIntegers(`0`), append([]string{"", "null"}, badAmount...)
+	offer := `offering subscription_start "2026-09-01" subscription_end "2026-09-30"`
+	subscribe := `subscribe investor_id "` + customerID + `" certificates 2`
+	acquire := `acquire ownership_documents ["deed"]`
+	deliverAndActivate := []string{"order_asset", `purchase_asset ownership_documents ["deed"]`, "deliver_asset", "activate"}
+	badDocuments := []string{`"deed"`, `[]`, `{}`, `[""]`, `[null]`, `[{}]`, "", "null"}
 	for _, c := range []struct {
-		product string
-		more    []string // members of the contract
-		before  []string // actions
-		action  string
-		good    []string // members of the body
-		bad     map[string][]string
+		product         string
+		contractMembers []string // name, value pairs that differ from the product's form
+		earlierActions  []string
+		action          string
+		validMembers    []string            // name, value pairs of the action's body
+		refusedValues   map[string][]string // by the name of the member
 	}{
 		{"certificate-issues", nil, nil, "offering", []string{"subscription_start", `"2026-09-01"`, "subscription_end", `"2026-09-30"`},
-			map[string][]string{"subscription_start": append([]string{"", "null"}, date...), "subscription_end": append([]string{"", "null"}, date...)}},
-		{"certificate-issues", nil, []string{issue}, "subscribe", []string{"investor_id", `"` + customerID + `"`, "certificates", `1`},
-			map[string][]string{"investor_id": append([]string{"", "null"}, noUUID...), "certificates": append([]string{"", "null", `11`}, integer...)}},
-		{"certificate-issues", nil, []string{issue, bought}, "activate", nil, map[string][]string{"issue_date": date}},
-		{"certificate-issues", nil, []string{issue, bought, "activate"}, "profit", []string{"total_profit", `"5"`}, map[string][]string{"total_profit": sums, "period_end_date": date}},
-		{"certificate-issues", []string{"early_redemption_allowed", "true"}, []string{issue, bought, "activate"}, "redeem_early", []string{"redemption_date", `"2026-09-03"`}, map[string][]string{"redemption_date": append([]string{"", "null"}, date...)}},
-		{"certificate-issues", nil, []string{issue, bought, "activate"}, "default", []string{"reason", `"gone"`}, map[string][]string{"reason": text}},
-		{"managed-investments", nil, []string{"submit"}, "review", []string{"approved_by", `"board"`}, map[string][]string{"approved_by": append([]string{`""`, "", "null"}, noText...), "signed_at": noNote, "note": noNote, "document_ref": noNote}},
-		{"managed-investments", nil, []string{"submit"}, "reject", []string{"reason", `"no"`}, map[string][]string{"reason": text}},
+			map[string][]string{"subscription_start": append([]string{"", "null"}, badDate...), "subscription_end": append([]string{"", "null"}, badDate...)}},
+		{"certificate-issues", nil, []string{offer}, "subscribe", []string{"investor_id", `"` + customerID + `"`, "certificates", `1`},
+			map[string][]string{"investor_id": append([]string{"", "null"}, badUUID...), "certificates": append([]string{"", "null", `11`}, badCount...)}},
+		{"certificate-issues", nil, []string{offer, subscribe}, "activate", nil, map[string][]string{"issue_date": badDate}},
+		{"certificate-issues", nil, []string{offer, subscribe, "activate"}, "profit", []string{"total_profit", `"5"`}, map[string][]string{"total_profit": badRequiredAmount, "period_end_date": badDate}},
+		{"certificate-issues", []string{"early_redemption_allowed", "true"}, []string{offer, subscribe, "activate"}, "redeem_early", []string{"redemption_date", `"2026-09-03"`}, map[string][]string{"redemption_date": append([]string{"", "null"}, badDate...)}},
+		{"certificate-issues", nil, []string{offer, subscribe, "activate"}, "default", []string{"reason", `"gone"`}, map[string][]string{"reason": badReason}},
+		{"managed-investments", nil, []string{"submit"}, "review", []string{"approved_by", `"board"`}, map[string][]string{"approved_by": append([]string{`""`, "", "null"}, badText...), "signed_at": badNote, "note": badNote, "document_ref": badNote}},
+		{"managed-investments", nil, []string{"submit"}, "reject", []string{"reason", `"no"`}, map[string][]string{"reason": badReason}},
 		{"managed-investments", nil, []string{"fund", "activate"}, "profit", []string{"gross_profit", `"0"`, "period_end_date", `"2026-09-03"`},
-			map[string][]string{"gross_profit": append([]string{"", "null"}, zero...), "period_end_date": append([]string{"", "null"}, date...)}},
-		{"managed-investments", nil, []string{"fund", "activate"}, "loss", []string{"amount", `"1"`, "period_end_date", `"2026-09-03"`}, map[string][]string{"amount": sums, "period_end_date": date}},
-		{"managed-investments", nil, []string{"fund"}, "complete", []string{"final_value", `"0"`}, map[string][]string{"final_value": append([]string{"", "null"}, zero...)}},
+			map[string][]string{"gross_profit": append([]string{"", "null"}, badSum...), "period_end_date": append([]string{"", "null"}, badDate...)}},
+		{"managed-investments", nil, []string{"fund", "activate"}, "loss", []string{"amount", `"1"`, "period_end_date", `"2026-09-03"`}, map[string][]string{"amount": badRequiredAmount, "period_end_date": badDate}},
+		{"managed-investments", nil, []string{"fund"}, "complete", []string{"final_value", `"0"`}, map[string][]string{"final_value": append([]string{"", "null"}, badSum...)}},
 		{"leases", nil, nil, "acquire", []string{"ownership_documents", `[{"ref":1}]`},
-			map[string][]string{"ownership_documents": list, "asset_serial_number": noText, "asset_registration": noText, "insurance_policy": noText, "insurance_expires": date}},
-		{"leases", nil, []string{owned}, "activate", nil, map[string][]string{"delivery_date": date}},
-		{"leases", nil, []string{owned, "activate"}, "payment", []string{"amount", `"1"`}, map[string][]string{"amount": sums}},
-		{"leases", nil, []string{owned, "activate"}, "arrears", []string{"amount", `"0"`}, map[string][]string{"amount": append([]string{"", "null"}, zero...)}},
-		{"leases", nil, []string{owned, "activate"}, "expense", []string{"amount", `"1"`, "description", `"tyres"`}, map[string][]string{"amount": sums, "description": text, "type": noText}},
-		{"leases", nil, []string{owned, "activate"}, "terminate", []string{"reason", `"gone"`}, map[string][]string{"reason": text}},
-		{"partnerships", nil, []string{"submit"}, "review", []string{"approved_by", `"board"`}, map[string][]string{"approved_by": append([]string{`""`, "", "null"}, noText...)}},
+			map[string][]string{"ownership_documents": badDocuments, "asset_serial_number": badText, "asset_registration": badText, "insurance_policy": badText, "insurance_expires": badDate}},
+		{"leases", nil, []string{acquire}, "activate", nil, map[string][]string{"delivery_date": badDate}},
+		{"leases", nil, []string{acquire, "activate"}, "payment", []string{"amount", `"1"`}, map[string][]string{"amount": badRequiredAmount}},
+		{"leases", nil, []string{acquire, "activate"}, "arrears", []string{"amount", `"0"`}, map[string][]string{"amount": append([]string{"", "null"}, badSum...)}},
+		{"leases", nil, []string{acquire, "activate"}, "expense", []string{"amount", `"1"`, "description", `"tyres"`}, map[string][]string{"amount": badRequiredAmount, "description": badReason, "type": badText}},
+		{"leases", nil, []string{acquire, "activate"}, "terminate", []string{"reason", `"gone"`}, map[string][]string{"reason": badReason}},
+		{"partnerships", nil, []string{"submit"}, "review", []string{"approved_by", `"board"`}, map[string][]string{"approved_by": append([]string{`""`, "", "null"}, badText...)}},
 		{"partnerships", nil, []string{"fund", "activate"}, "profit", []string{"gross_profit", `"0"`, "period_end_date", `"2026-09-03"`},
-			map[string][]string{"gross_profit": append([]string{"", "null"}, zero...), "period_end_date": append([]string{"", "null"}, date...)}},
-		{"partnerships", nil, []string{"fund", "activate"}, "loss", []string{"amount", `"1"`}, map[string][]string{"amount": sums}},
-		{"partnerships", []string{"partnership_type", `"diminishing"`, "term_months", `12`}, []string{"fund", "activate"}, "buyout", []string{"units", `12`}, map[string][]string{"units": append([]string{`13`}, integer...)}},
-		{"partnerships", nil, []string{"fund", "activate"}, "dissolve", []string{"reason", `"gone"`}, map[string][]string{"reason": text}},
+			map[string][]string{"gross_profit": append([]string{"", "null"}, badSum...), "period_end_date": append([]string{"", "null"}, badDate...)}},
+		{"partnerships", nil, []string{"fund", "activate"}, "loss", []string{"amount", `"1"`}, map[string][]string{"amount": badRequiredAmount}},
+		{"partnerships", []string{"partnership_type", `"diminishing"`, "term_months", `12`}, []string{"fund", "activate"}, "buyout", []string{"units", `12`}, map[string][]string{"units": append([]string{`13`}, badCount...)}},
+		{"partnerships", nil, []string{"fund", "activate"}, "dissolve", []string{"reason", `"gone"`}, map[string][]string{"reason": badReason}},
 		{"investment-deposits", nil, nil, "activate", nil, map[string][]string{"compliance_review": {`1`, `"x"`, `[]`, `{}`, `{"approved_by":""}`, `{"approved_by":" "}`, `{"approved_by":1}`, `{"approved_by":null}`, `{"Approved_By":"x"}`}}},
-		{"investment-deposits", nil, []string{"activate"}, "profit", []string{"gross_profit", `"0"`}, map[string][]string{"gross_profit": append([]string{"", "null"}, zero...), "period_end_date": date}},
-		{"investment-deposits", nil, []string{"activate"}, "loss", []string{"amount", `"1"`}, map[string][]string{"amount": sums, "period_end_date": date}},
-		{"investment-deposits", []string{"early_withdrawal_allowed", "true"}, []string{"activate"}, "withdraw", []string{"closed_by", `"teller"`}, map[string][]string{"closed_by": append([]string{`""`, "", "null"}, noText...)}},
-		{"instalment-sales", nil, nil, "order_asset", nil, map[string][]string{"supplier_deposit": zero}},
-		{"instalment-sales", nil, []string{"order_asset"}, "purchase_asset", []string{"ownership_documents", `["deed"]`}, map[string][]string{"ownership_documents": list, "actual_cost": amount}},
-		{"instalment-sales", nil, bought2, "record_payment", []string{"amount", `"1100"`}, map[string][]string{"amount": append([]string{`"1101"`}, sums...)}},
-		{"instalment-sales", nil, bought2, "settle_early", []string{"rebate", `"100"`}, map[string][]string{"rebate": append([]string{"", "null", `"101"`}, zero...)}},
-		{"safekeeping-deposits", nil, []string{"activate"}, "withdraw", []string{"amount", `"1000"`}, map[string][]string{"amount": append([]string{`"1001"`}, sums...)}},
-		{"safekeeping-deposits", nil, []string{"activate"}, "grant_hibah", []string{"amount", `"1"`, "granted_by", `"board"`}, map[string][]string{"amount": sums, "granted_by": append([]string{`""`, "", "null"}, noText...), "note": noNote}},
+		{"investment-deposits", nil, []string{"activate"}, "profit", []string{"gross_profit", `"0"`}, map[string][]string{"gross_profit": append([]string{"", "null"}, badSum...), "period_end_date": badDate}},
+		{"investment-deposits", nil, []string{"activate"}, "loss", []string{"amount", `"1"`}, map[string][]string{"amount": badRequiredAmount, "period_end_date": badDate}},
+		{"investment-deposits", []string{"early_withdrawal_allowed", "true"}, []string{"activate"}, "withdraw", []string{"closed_by", `"teller"`}, map[string][]string{"closed_by": append([]string{`""`, "", "null"}, badText...)}},
+		{"instalment-sales", nil, nil, "order_asset", nil, map[string][]string{"supplier_deposit": badSum}},
+		{"instalment-sales", nil, []string{"order_asset"}, "purchase_asset", []string{"ownership_documents", `["deed"]`}, map[string][]string{"ownership_documents": badDocuments, "actual_cost": badAmount}},
+		{"instalment-sales", nil, deliverAndActivate, "record_payment", []string{"amount", `"1100"`}, map[string][]string{"amount": append([]string{`"1101"`}, badRequiredAmount...)}},
+		{"instalment-sales", nil, deliverAndActivate, "settle_early", []string{"rebate", `"100"`}, map[string][]string{"rebate": append([]string{"", "null", `"101"`}, badSum...)}},
+		{"safekeeping-deposits", nil, []string{"activate"}, "withdraw", []string{"amount", `"1000"`}, map[string][]string{"amount": append([]string{`"1001"`}, badRequiredAmount...)}},
+		{"safekeeping-deposits", nil, []string{"activate"}, "grant_hibah", []string{"amount", `"1"`, "granted_by", `"board"`}, map[string][]string{"amount": badRequiredAmount, "granted_by": append([]string{`""`, "", "null"}, badText...), "note": badNote}},
 	} {
-		contract := f.createSecular(c.product, c.more...).mustActAll(c.before...)
-		complete := members{}.with(c.good...)
+		contract := f.createSecular(c.product, c.contractMembers...).mustActAll(c.earlierActions...)
+		validBody := members{}.with(c.validMembers...)
 		f.wantNothingStored(t, func() {
-			for _, name := range slices.Sorted(maps.Keys(c.bad)) {
-				for _, value := range c.bad[name] {
-					r := contract.post(contract.path+"/"+c.action, complete.with(name, value).json())
+			for _, name := range slices.Sorted(maps.Keys(c.refusedValues)) {
+				for _, value := range c.refusedValues[name] {
+					r := contract.post(contract.path+"/"+c.action, validBody.with(name, value).json())
 					if r.status != 422 || r.at("details."+name) == "(absent)" {
 						t.Errorf("%s %s with %s %.60s: %d %.300s", c.product, c.action, name, value, r.status, r.body)
 					}
 				}
 			}
 		})
-		if r := contract.post(contract.path+"/"+c.action, complete.json()); r.status != 200 {
-			t.Errorf("%s %s with %s: %s", c.product, c.action, complete.json(), fmt.Sprint(r.status, " ", r.body))
+		if r := contract.post(contract.path+"/"+c.action, validBody.json()); r.status != 200 {
+			t.Errorf("%s %s with %s: %s", c.product, c.action, validBody.json(), fmt.Sprint(r.status, " ", r.body))
 		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"mizan/posting"
 )
 
-// charityContracts runs issues that give to charity: each gives a penalty and a remainder.
+// charityContracts creates two sukuk issues and redeems them early. Both give a penalty to charity; the first also
+// gives a remainder of profit that could not be divided.
 func (f *fixture) charityContracts() (first, second *contractFixture) {
 	f.t.Helper()
 	const earlyField = "early_redemption_allowed"
@@ -26,8 +27,8 @@ func (f *fixture) charityContracts() (first, second *contractFixture) {
 	return first, second
 }
 
-// The report on charity has each posting on L:charity with its contract, and the totals of each
-// asset.
+// The charity report has each posting on the account L:charity with its contract, and the totals of
+// each asset.
 func TestCharityReportListsEachPostingWithItsContract(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -64,8 +65,8 @@ func TestCharityReportListsEachPostingWithItsContract(t *testing.T) {
 	}
 }
 
-// The report may be limited by time, with inclusive days or instants, and by environment. The
-// totals are those of the selected range, on all pages.
+// The report may be limited by time and by environment. The limits of time are instants, or days that
+// are included. Every page has the totals of the whole selection.
 func TestCharityReportIsLimitedByTimeAndPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -122,9 +123,9 @@ func TestCharityReportIsLimitedByTimeAndPage(t *testing.T) {
 	}
 }
 
-// Each line names the accounts from which the money came, even if one entry has several: a
-// penalty from the holders, a remainder from undistributed profit. With a hundred holders, one
-// action posts both in two entries.
+// Each line of the report names the accounts from which its money came: a penalty comes from the
+// holders, a remainder from undistributed profit. This holds even if one entry has several lines. With
+// a hundred holders one early redemption is booked in two entries.
 func TestCharityLineNamesItsSourceAccounts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -145,7 +146,8 @@ func TestCharityLineNamesItsSourceAccounts(t *testing.T) {
 	}
 }
 
-// Money that contracts of the secular reading leave is on the account, and not in the report.
+// A remainder that a secular contract leaves is booked on the charity account too, but is not in the religious
+// family's report.
 func TestCharityReportCoversTheReligiousReadingOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -157,14 +159,14 @@ func TestCharityReportCoversTheReligiousReadingOnly(t *testing.T) {
 	f.session().get(religiousPath+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
 }
 
-// A report reads a bounded number of events: a longer one must be requested in parts.
+// One request reads a bounded number of events. A longer report must be requested in parts.
 func TestCharityReportReadsABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const maxEvents, perContract = 5_000, 250
 	contract := f.createReligious("wadiah")
 	source := ledger.Source{Kind: ledger.Contract, ID: uuid.MustParse(contract.id())}
-	give := func(n int) {
+	giveToCharity := func(n int) {
 		view := f.Journal.View()
 		record, _, err := view.Record(f.seed.First.Org, source)
 		view.Close()
@@ -176,16 +178,16 @@ func TestCharityReportReadsABoundedNumberOfEvents(t *testing.T) {
 				{Account: "A:cash:AE", Asset: asset, Side: ledger.Debit, Amount: oneUnit}, {Account: "L:charity", Asset: asset, Side: ledger.Credit, Amount: oneUnit},
 			}}})
 		}
-		stored := make(chan posting.Receipt, 1)
-		f.Journal.Submit(&posting.Change{Steps: []posting.Step{step}}, func(r posting.Receipt) { stored <- r })
-		must(t, (<-stored).Err)
+		receipts := make(chan posting.Receipt, 1)
+		f.Journal.Submit(&posting.Change{Steps: []posting.Step{step}}, func(r posting.Receipt) { receipts <- r })
+		must(t, (<-receipts).Err)
 	}
 	for range maxEvents / perContract {
-		give(perContract)
+		giveToCharity(perContract)
 	}
 	f.session().get(religiousPath+"charity?limit=1").want(200, "").wantTexts(`"amount":5000,"postings":5000}]`)
 	f.advanceDays(1)
-	give(1)
+	giveToCharity(1)
 	f.session().get(religiousPath + "charity?limit=1").wantFaults("from")
 	f.session().get(religiousPath+"charity?from=2026-09-04").want(200, "").wantTexts(`"amount":1,"postings":1}]`)
 	f.session().get(religiousPath+"charity?to=2026-09-03&limit=1").want(200, "").wantTexts(`"amount":5000,"postings":5000}]`)

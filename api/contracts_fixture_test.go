@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// secularPath is the prefix of the secular reading's paths.
+// secularPath is the prefix of the paths of the secular reading. A reading is one of the two
+// families of paths for contracts, the secular and the religious one.
 const secularPath = "/api/v1/pfp/"
 
 // Ids of persons.
@@ -18,10 +19,10 @@ const (
 	otherCustomerID = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c02"
 )
 
-// members are the members of a JSON object: a name and its value as JSON.
+// members are the members of a JSON object: names, each with its value as JSON.
 type members map[string]string
 
-// with returns the members with others, as name, value pairs; an empty value removes one.
+// with returns a changed copy of the members. It takes name, value pairs; an empty value removes the member.
 func (m members) with(pairs ...string) members {
 	merged := maps.Clone(m)
 	for i := 0; i < len(pairs); i += 2 {
@@ -42,7 +43,7 @@ func (m members) json() string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-const half = `{"bank":50,"customer":50}`
+const halfRatio = `{"bank":50,"customer":50}`
 
 // forms are the bodies that create a contract of each product, without optional members.
 var forms = map[string]members{
@@ -52,7 +53,7 @@ var forms = map[string]members{
 	},
 	"managed-investments": {
 		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "currency": `"AED"`, "capital_amount": `"1000"`, "business_type": `"trade"`,
-		"profit_sharing_ratio": half, "term_months": `12`,
+		"profit_sharing_ratio": halfRatio, "term_months": `12`,
 	},
 	"leases": {
 		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "lease_type": `"operating"`, "asset_description": `"A lorry of 12 t"`,
@@ -60,11 +61,11 @@ var forms = map[string]members{
 	},
 	"partnerships": {
 		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "partnership_type": `"permanent"`, "total_value": `"1000"`,
-		"bank_contribution": `"600"`, "customer_contribution": `"400"`, "profit_sharing_ratio": half,
+		"bank_contribution": `"600"`, "customer_contribution": `"400"`, "profit_sharing_ratio": halfRatio,
 	},
 	"investment-deposits": {
 		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "currency": `"AED"`, "initial_amount": `"1000"`, "term_months": `12`,
-		"profit_sharing_ratio": half,
+		"profit_sharing_ratio": halfRatio,
 	},
 	"instalment-sales": {
 		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "currency": `"AED"`, "asset_description": `"A milling machine"`,
@@ -89,17 +90,17 @@ func wantEveryProduct[V any](t *testing.T, table map[string]V) {
 	}
 }
 
-// contractFixture is one contract, with a caller.
+// contractFixture is the path of a contract, with the caller that uses it.
 type contractFixture struct {
 	caller
 	path string
 }
 
-// createSecular creates a contract of the product, as an administrator of the first
-// organization, with changed members in the body.
-func (f *fixture) createSecular(product string, more ...string) *contractFixture {
+// createSecular creates a contract of the product, as an administrator of the first organization. The
+// changes to the product's form are name, value pairs.
+func (f *fixture) createSecular(product string, changes ...string) *contractFixture {
 	f.t.Helper()
-	id := f.session().post(secularPath+product, forms[product].with(more...).json()).want(201, "").at("data.id")
+	id := f.session().post(secularPath+product, forms[product].with(changes...).json()).want(201, "").at("data.id")
 	return &contractFixture{f.session(), secularPath + product + "/" + id}
 }
 
@@ -113,7 +114,7 @@ func (contract *contractFixture) mustAct(action string, pairs ...string) *respon
 	return r
 }
 
-// act performs an action with these members in its body; without members there is no body.
+// act performs an action. Its body has the members given as name, value pairs; without pairs there is no body.
 func (contract *contractFixture) act(action string, pairs ...string) *response {
 	contract.fixture.t.Helper()
 	body := ""
@@ -123,7 +124,8 @@ func (contract *contractFixture) act(action string, pairs ...string) *response {
 	return contract.post(contract.path+"/"+action, body)
 }
 
-// mustActAll performs actions in order. Each is a name and its members, separated by spaces.
+// mustActAll performs actions in order. Each is the action's name, followed by the names and values of its body's
+// members, all separated by spaces.
 func (contract *contractFixture) mustActAll(actions ...string) *contractFixture {
 	contract.fixture.t.Helper()
 	for _, action := range actions {
@@ -140,7 +142,7 @@ func (contract *contractFixture) read() *response {
 }
 
 // entries returns the contract's entries, oldest first: its events that moved money, as "event
-// date: Dr account amount, Cr account amount". {c} stands for the contract.
+// date: Dr account amount, Cr account amount". {c} stands for the contract, {p} and {q} for the customers.
 func (contract *contractFixture) entries() (entries []string) {
 	contract.fixture.t.Helper()
 	var list struct {
@@ -171,7 +173,7 @@ func (contract *contractFixture) wantEntries(want ...string) {
 	}
 }
 
-// wantData checks values by their paths below data, given as path, text pairs.
+// wantData checks values in the response's data. They are given as path, text pairs.
 func (r *response) wantData(pairs ...string) *response {
 	r.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -186,10 +188,10 @@ func (r *response) wantData(pairs ...string) *response {
 // fields, each with a message.
 func (r *response) wantFaults(fields ...string) *response {
 	r.t.Helper()
-	details, shaped := r.object()["details"].(map[string]any)
+	details, hasDetails := r.object()["details"].(map[string]any)
 	names := slices.Sorted(maps.Keys(details))
 	slices.Sort(fields)
-	if r.status != 422 || !shaped || r.at("error") != "unprocessable_entity" || !slices.Equal(names, fields) {
+	if r.status != 422 || !hasDetails || r.at("error") != "unprocessable_entity" || !slices.Equal(names, fields) {
 		r.t.Errorf("responded %d %s, want 422 about %q", r.status, r.body, fields)
 	}
 	for name, text := range details {
@@ -200,7 +202,7 @@ func (r *response) wantFaults(fields ...string) *response {
 	return r
 }
 
-// wantConflict checks that the machine has refused the transition.
+// wantConflict checks that the contract's state machine has refused the action.
 func (r *response) wantConflict() *response {
 	r.t.Helper()
 	if r.status != 409 || r.at("error") != "conflict" || r.at("message") == "(absent)" {

@@ -15,17 +15,17 @@ func TestContractWritesTakeAnIdempotencyKey(t *testing.T) {
 	for _, product := range products {
 		body := forms[product].with("metadata", `{ "n" :1}`).json()
 		first := keyed("create "+product).post(secularPath+product, body).want(201, "")
-		again := keyed("create "+product).post(secularPath+product, body).want(201, first.body)
-		if again.header.Get("x-idempotent-replay") != "true" || first.header.Get("x-idempotent-replay") != "" {
-			t.Errorf("%s: first %q, again %q", product, first.header, again.header)
+		repeated := keyed("create "+product).post(secularPath+product, body).want(201, first.body)
+		if repeated.header.Get("x-idempotent-replay") != "true" || first.header.Get("x-idempotent-replay") != "" {
+			t.Errorf("%s: first %q, again %q", product, first.header, repeated.header)
 		}
 		keyed("create "+product).post(secularPath+product, forms[product].with("metadata", `{"n":1}`).json()).wantConflict()
 		if rows := f.session().get(secularPath + product + "?env=prod").rows(); rows != 1 {
 			t.Errorf("%d %s", rows, product)
 		}
 	}
-	otherContract, d := f.createSecular("partnerships"), f.createSecular("partnerships")
-	path := d.path
+	otherContract, contract := f.createSecular("partnerships"), f.createSecular("partnerships")
+	path := contract.path
 	steps := []struct{ action, body string }{
 		{"submit", ""}, {"review", `{"approved_by":"board"}`}, {"fund", ""}, {"activate", ""},
 		{"profit", `{"gross_profit":"7","period_end_date":"2026-09-07"}`}, {"loss", `{"amount":"5"}`}, {"dissolve", `{"reason":"over"}`},
@@ -35,21 +35,21 @@ func TestContractWritesTakeAnIdempotencyKey(t *testing.T) {
 		responses = append(responses, keyed(step.action).post(path+"/"+step.action, step.body).want(200, ""))
 		f.advanceDays(1)
 	}
-	end := d.read()
+	final := contract.read()
 	f.wantNothingStored(t, func() {
 		for i, step := range steps {
-			again := keyed(step.action).post(path+"/"+step.action, step.body).want(200, responses[i].body)
-			if again.header.Get("x-idempotent-replay") != "true" {
+			repeated := keyed(step.action).post(path+"/"+step.action, step.body).want(200, responses[i].body)
+			if repeated.header.Get("x-idempotent-replay") != "true" {
 				t.Errorf("%s is not marked as a replay", step.action)
 			}
 			keyed(step.action).post(path+"/"+step.action, `{"other":1}`).wantConflict()
 			keyed(step.action).post(otherContract.path+"/"+step.action, step.body).wantConflict()
 		}
-		d.get(path).want(200, end.body)
+		contract.get(path).want(200, final.body)
 	})
 }
 
-// The response to an action with several entries is the same when it is repeated.
+// A repeated action gets its first response again, even if the action has booked many entries.
 func TestReplayOfAnActionWithSeveralEntriesIsEqual(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -67,7 +67,7 @@ func TestReplayOfAnActionWithSeveralEntriesIsEqual(t *testing.T) {
 	c.post(contract.path+"/activate", "").want(200, first.body)
 }
 
-// A refusal claims nothing: the key is free for the corrected request.
+// A refused request does not use its key: the corrected request may have the same one.
 func TestRefusedContractWriteLeavesItsKeyFree(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -80,7 +80,7 @@ func TestRefusedContractWriteLeavesItsKeyFree(t *testing.T) {
 	contract.act("acquire").wantFaults("ownership_documents")
 	contract.mustAct("acquire", "ownership_documents", `["deed"]`)
 	contract.act("acquire", "ownership_documents", `["other"]`).wantConflict()
-	f.session().post(contract.path+"/acquire", `{"ownership_documents":["deed"]}`).wantConflict() // without the key, so that the state is different
+	f.session().post(contract.path+"/acquire", `{"ownership_documents":["deed"]}`).wantConflict() // without the key this is a new request, and the contract's new state refuses it
 	for _, key := range []string{strings.Repeat("k", 256), "a\tb"} {
 		f.session().with("idempotency-key", key).post(secularPath+"leases", forms["leases"].json()).wantFaults("Idempotency-Key")
 	}

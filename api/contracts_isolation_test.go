@@ -7,19 +7,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// Specification: readings are isolated. A contract at a path of the other reading, or of
-// another product, gets the same response as one that does not exist.
+// Specification: readings (the secular and the religious family of paths) are isolated. A contract at a
+// path of the other reading, or of another product, gets the same response as one that does not exist.
 func TestContractOfOneReadingIs404InTheOther(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	actions := map[string]string{ // an action that exists at the other path
+	actions := map[string]string{ // for each religious product an action of its secular counterpart
 		"murabaha": "cancel", "mudaraba": "fund", "musharaka": "dissolve", "ijara": "acquire", "sukuk": "offering", "wadiah": "close",
 	}
 	for religious, secular := range counterparts {
 		secularContract, religiousContract := f.createSecular(secular), f.createReligious(religious)
 		idOf := func(contract *contractFixture) string { return contract.path[strings.LastIndex(contract.path, "/")+1:] }
 		f.wantNothingStored(t, func() {
-			for _, at := range []struct{ base, id, action string }{
+			for _, c := range []struct{ base, id, action string }{
 				{secularPath + secular, idOf(religiousContract), actions[religious]},
 				{religiousPath + religious, idOf(secularContract), "approve"},
 				{religiousPath + religious, idOf(secularContract), "buyout_unit"},
@@ -27,21 +27,21 @@ func TestContractOfOneReadingIs404InTheOther(t *testing.T) {
 				{secularPath + secular, idOf(religiousContract), "nonsense"},
 			} {
 				for _, suffix := range []string{"", "/entries", "/schedule.csv", "/review"} {
-					if suffix == "/review" && strings.HasPrefix(at.base, secularPath) {
+					if suffix == "/review" && strings.HasPrefix(c.base, secularPath) {
 						continue
 					}
-					want := f.session().get(at.base+"/"+uuid.NewString()+suffix).want(404, `{"error":"not_found","message":"no such contract"}`)
-					if r := f.session().get(at.base+"/"+at.id+suffix).want(404, want.body); sameHeaders(r) != sameHeaders(want) {
-						t.Errorf("%s%s: %v, of a random id %v", at.base, suffix, r.header, want.header)
+					want := f.session().get(c.base+"/"+uuid.NewString()+suffix).want(404, `{"error":"not_found","message":"no such contract"}`)
+					if r := f.session().get(c.base+"/"+c.id+suffix).want(404, want.body); sameHeaders(r) != sameHeaders(want) {
+						t.Errorf("%s%s: %v, of a random id %v", c.base, suffix, r.header, want.header)
 					}
 				}
-				want := f.session().post(at.base+"/"+uuid.NewString()+"/"+at.action, fatwa.json()).want(404, "")
-				f.session().post(at.base+"/"+at.id+"/"+at.action, fatwa.json()).want(404, want.body)
+				want := f.session().post(c.base+"/"+uuid.NewString()+"/"+c.action, fatwa.json()).want(404, "")
+				f.session().post(c.base+"/"+c.id+"/"+c.action, fatwa.json()).want(404, want.body)
 			}
 		})
 	}
-	other := f.createReligious("mudaraba")
-	id := other.path[strings.LastIndex(other.path, "/")+1:]
+	mudaraba := f.createReligious("mudaraba")
+	id := mudaraba.path[strings.LastIndex(mudaraba.path, "/")+1:]
 	f.session().get(religiousPath+"ijara/"+id).want(404, `{"error":"not_found","message":"no such contract"}`)
 }
 
@@ -60,9 +60,9 @@ func TestReadingsAreSeparateInListsFiltersStatisticsAndNumbers(t *testing.T) {
 				t.Errorf("%s: %s", c.path, r.body)
 			}
 		}
-		for d, number := range map[*contractFixture]string{secularContract: "-2026-000001", religiousContract: "-2026-000001"} {
-			if got := d.read().at("data.contract_number"); !strings.HasSuffix(got, number) {
-				t.Errorf("%s has the number %s", d.path, got)
+		for contract, number := range map[*contractFixture]string{secularContract: "-2026-000001", religiousContract: "-2026-000001"} {
+			if got := contract.read().at("data.contract_number"); !strings.HasSuffix(got, number) {
+				t.Errorf("%s has the number %s", contract.path, got)
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func TestReadingsAreSeparateInListsFiltersStatisticsAndNumbers(t *testing.T) {
 		t.Errorf("a holder of sukuk is shown %s", r.body)
 	}
 	for range 3 {
-		f.createSecular("investment-deposits") // they have no path in the religious family
+		f.createSecular("investment-deposits") // investment deposits have no path in the religious family
 	}
 	stats := f.session().get(religiousPath+"stats").want(200, "")
 	stats.wantData("total", "7")
@@ -91,7 +91,7 @@ func TestReadingsAreSeparateInListsFiltersStatisticsAndNumbers(t *testing.T) {
 	}
 }
 
-// The same key at a path of the other reading is a different request.
+// A key that was used at one reading's path gets 409 at the other's, because that is a different request.
 func TestIdempotencyKeysOfTheTwoReadingsAreSeparate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -99,7 +99,7 @@ func TestIdempotencyKeysOfTheTwoReadingsAreSeparate(t *testing.T) {
 	body := forms["managed-investments"].json()
 	first := keyed.post(religiousPath+"mudaraba", body).want(201, "")
 	keyed.post(secularPath+"managed-investments", body).want(409, "")
-	if again := keyed.post(religiousPath+"mudaraba", body).want(201, first.body); again.header.Get("x-idempotent-replay") != "true" {
+	if repeated := keyed.post(religiousPath+"mudaraba", body).want(201, first.body); repeated.header.Get("x-idempotent-replay") != "true" {
 		t.Error("the repetition does not say that it is one")
 	}
 	keyed.post(religiousPath+"mudaraba", forms["managed-investments"].with("term_months", "13").json()).want(409, "")
@@ -116,7 +116,7 @@ func TestReligiousActionRunsOncePerIdempotencyKey(t *testing.T) {
 	keyed := contract.with("idempotency-key", "approve-1")
 	first := keyed.post(contract.path+"/approve", fatwa.json()).want(200, "")
 	contract.mustActAll("fund")
-	if again := keyed.post(contract.path+"/approve", fatwa.json()).want(200, first.body); again.header.Get("x-idempotent-replay") != "true" {
+	if repeated := keyed.post(contract.path+"/approve", fatwa.json()).want(200, first.body); repeated.header.Get("x-idempotent-replay") != "true" {
 		t.Error("the repetition does not say that it is one")
 	}
 	keyed.post(contract.path+"/approve", fatwa.with("note", `"other"`).json()).want(409, "")

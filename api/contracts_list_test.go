@@ -26,19 +26,19 @@ func (contract *contractFixture) id() string {
 func (f *fixture) wantList(product, query string, want ...*contractFixture) {
 	f.t.Helper()
 	var wantIDs []string
-	for _, d := range want {
-		wantIDs = append(wantIDs, d.id())
+	for _, contract := range want {
+		wantIDs = append(wantIDs, contract.id())
 	}
 	if got := f.session().get(secularPath+product+query).want(200, "").ids(); !slices.Equal(got, wantIDs) {
 		f.t.Errorf("%s%s finds %q, want %q", product, query, got, wantIDs)
 	}
 }
 
-// "List filters (all products)": status, region, type, env. Newest first.
+// "List filters (all products)": status, region, type, env. Lists have the newest contract first.
 func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	table := map[string]struct{ field, firstType, otherType, step, movedStatus string }{
+	table := map[string]struct{ typeField, firstType, otherType, action, nextStatus string }{
 		"certificate-issues":   {"backing_type", "lease", "manufacturing", "submit", "under_review"},
 		"managed-investments":  {"mandate_type", "restricted", "unrestricted", "submit", "under_review"},
 		"leases":               {"lease_type", "operating", "finance", "submit", "under_review"},
@@ -49,32 +49,32 @@ func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 	}
 	wantEveryProduct(t, table)
 	for product, c := range table {
-		more := []string{"term_months", `12`, "purchase_option_price", `"1"`}
-		first := f.createSecular(product, append(more, c.field, `"`+c.firstType+`"`)...)
-		otherContract := f.createSecular(product, append(more, c.field, `"`+c.otherType+`"`, "region", `"MY"`)...)
-		test := f.createSecular(product, append(more, c.field, `"`+c.firstType+`"`, "env", `"test"`)...)
+		typeMembers := []string{"term_months", `12`, "purchase_option_price", `"1"`}
+		firstContract := f.createSecular(product, append(typeMembers, c.typeField, `"`+c.firstType+`"`)...)
+		otherContract := f.createSecular(product, append(typeMembers, c.typeField, `"`+c.otherType+`"`, "region", `"MY"`)...)
+		testContract := f.createSecular(product, append(typeMembers, c.typeField, `"`+c.firstType+`"`, "env", `"test"`)...)
 		initialStatus := otherContract.read().at("data.status")
-		first.mustAct(c.step)
-		both := []*contractFixture{test, otherContract, first}
-		if product == "partnerships" { // "partnerships default prod"
-			both = both[1:]
+		firstContract.mustAct(c.action)
+		unfiltered := []*contractFixture{testContract, otherContract, firstContract}
+		if product == "partnerships" { // "partnerships default prod": without env they list no test contracts
+			unfiltered = unfiltered[1:]
 		}
-		f.wantList(product, "", both...)
-		f.wantList(product, "?env=prod", otherContract, first)
-		f.wantList(product, "?env=test", test)
-		f.wantList(product, "?status="+c.movedStatus, first)
+		f.wantList(product, "", unfiltered...)
+		f.wantList(product, "?env=prod", otherContract, firstContract)
+		f.wantList(product, "?env=test", testContract)
+		f.wantList(product, "?status="+c.nextStatus, firstContract)
 		f.wantList(product, "?env=prod&status="+initialStatus, otherContract)
 		f.wantList(product, "?region=MY", otherContract)
-		f.wantList(product, "?region=AE&env=prod", first)
+		f.wantList(product, "?region=AE&env=prod", firstContract)
 		f.wantList(product, "?region=SA")
 		f.wantList(product, "?type="+c.otherType, otherContract)
-		f.wantList(product, "?env=prod&type="+c.firstType, first)
-		f.wantList(product, "?env=prod&type="+c.firstType+"&region=AE&status="+c.movedStatus, first)
+		f.wantList(product, "?env=prod&type="+c.firstType, firstContract)
+		f.wantList(product, "?env=prod&type="+c.firstType+"&region=AE&status="+c.nextStatus, firstContract)
 		f.wantList(product, "?env=prod&type="+c.firstType+"&region=MY")
 	}
 }
 
-// Each value of a type is a filter, and no other value is.
+// The filter by type accepts each type of the product, and nothing else.
 func TestListsAcceptOnlyTheTypesOfTheirProduct(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -86,8 +86,8 @@ func TestListsAcceptOnlyTheTypesOfTheirProduct(t *testing.T) {
 		"investment-deposits":  "general restricted",
 		"safekeeping-deposits": "guaranteed trust",
 	} {
-		for _, word := range strings.Fields(types) {
-			f.session().get(secularPath+product+"?type="+word).want(200, "")
+		for _, contractType := range strings.Fields(types) {
+			f.session().get(secularPath+product+"?type="+contractType).want(200, "")
 		}
 		f.session().get(secularPath + product + "?type=other").wantFaults("type")
 	}
@@ -96,8 +96,8 @@ func TestListsAcceptOnlyTheTypesOfTheirProduct(t *testing.T) {
 	}
 }
 
-// "customer_id": for managed investments, leases and investment deposits, and for all products
-// that have a customer.
+// The filter customer_id is accepted for all products that have a customer, not only for managed
+// investments, leases and investment deposits.
 func TestListsFilterByCustomer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -107,39 +107,41 @@ func TestListsFilterByCustomer(t *testing.T) {
 			continue
 		}
 		ownContract, otherContract := f.createSecular(product), f.createSecular(product, "customer_id", `"`+otherCustomerID+`"`)
-		test := f.createSecular(product, "env", `"test"`)
+		testContract := f.createSecular(product, "env", `"test"`)
 		f.wantList(product, "?env=prod&customer_id="+customerID, ownContract)
 		f.wantList(product, "?env=prod&customer_id="+otherCustomerID, otherContract)
-		f.wantList(product, "?env=test&customer_id="+customerID, test)
+		f.wantList(product, "?env=test&customer_id="+customerID, testContract)
 		f.wantList(product, "?customer_id=7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c99")
 	}
 }
 
-// "investor_id (uuid, issues where this holder has a subscription)".
+// Specification: "investor_id (uuid, issues where this holder has a subscription)".
 func TestIssuesFilterByInvestor(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	window := `offering subscription_start "2026-09-01" subscription_end "2026-09-30"`
-	buy := func(who, n string) string { return `subscribe investor_id "` + who + `" certificates ` + n }
-	first := f.createSecular("certificate-issues").mustActAll(window, buy(customerID, "1"), buy(otherCustomerID, "1"), buy(customerID, "2"))
-	second := f.createSecular("certificate-issues").mustActAll(window, buy(customerID, "3"))
-	f.createSecular("certificate-issues").mustActAll(window)
-	f.wantList("certificate-issues", "?investor_id="+customerID, second, first)
-	f.wantList("certificate-issues", "?investor_id="+otherCustomerID, first)
+	offer := `offering subscription_start "2026-09-01" subscription_end "2026-09-30"`
+	subscribe := func(investorID, certificates string) string {
+		return `subscribe investor_id "` + investorID + `" certificates ` + certificates
+	}
+	firstIssue := f.createSecular("certificate-issues").mustActAll(offer, subscribe(customerID, "1"), subscribe(otherCustomerID, "1"), subscribe(customerID, "2"))
+	secondIssue := f.createSecular("certificate-issues").mustActAll(offer, subscribe(customerID, "3"))
+	f.createSecular("certificate-issues").mustActAll(offer)
+	f.wantList("certificate-issues", "?investor_id="+customerID, secondIssue, firstIssue)
+	f.wantList("certificate-issues", "?investor_id="+otherCustomerID, firstIssue)
 	f.wantList("certificate-issues", "?investor_id="+customerID+"&status=draft")
-	f.wantList("certificate-issues", "?limit=1&investor_id="+customerID, second)
+	f.wantList("certificate-issues", "?limit=1&investor_id="+customerID, secondIssue)
 	f.session().get(secularPath + "leases?investor_id=" + customerID).wantFaults("investor_id")
 }
 
-// "arrears=true (active leases in arrears)": by the recorded amount.
+// "arrears=true (active leases in arrears)": a lease is in arrears if its recorded arrears are above zero.
 func TestLeasesFilterByArrears(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	begin := []string{`acquire ownership_documents ["deed"]`, "activate"}
-	inArrears := f.createSecular("leases").mustActAll(begin...).mustActAll(`arrears amount "5"`)
-	cleared := f.createSecular("leases").mustActAll(begin...).mustActAll(`arrears amount "5"`, `arrears amount "0"`)
-	f.createSecular("leases").mustActAll(begin...).mustActAll(`arrears amount "5"`, "return")
-	punctual := f.createSecular("leases").mustActAll(begin...)
+	toActive := []string{`acquire ownership_documents ["deed"]`, "activate"}
+	inArrears := f.createSecular("leases").mustActAll(toActive...).mustActAll(`arrears amount "5"`)
+	cleared := f.createSecular("leases").mustActAll(toActive...).mustActAll(`arrears amount "5"`, `arrears amount "0"`)
+	f.createSecular("leases").mustActAll(toActive...).mustActAll(`arrears amount "5"`, "return")
+	punctual := f.createSecular("leases").mustActAll(toActive...)
 	f.wantList("leases", "?arrears=true", inArrears)
 	f.wantList("leases", "?arrears=false&status=active", punctual, cleared)
 	f.wantList("leases", "?status=active", punctual, cleared, inArrears)
@@ -149,16 +151,16 @@ func TestLeasesFilterByArrears(t *testing.T) {
 	f.session().get(secularPath + "partnerships?arrears=true").wantFaults("arrears")
 }
 
-// "ending_in_days (integer, active leases ending within N days)".
+// Specification: "ending_in_days (integer, active leases ending within N days)".
 func TestLeasesFilterByEndingInDays(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	begin := []string{`acquire ownership_documents ["deed"]`, "activate"}
-	oneMonthLease := f.createSecular("leases", "lease_term_months", `1`).mustActAll(begin...)
-	two := f.createSecular("leases", "lease_term_months", `2`).mustActAll(begin...)
+	toActive := []string{`acquire ownership_documents ["deed"]`, "activate"}
+	oneMonthLease := f.createSecular("leases", "lease_term_months", `1`).mustActAll(toActive...)
+	twoMonthLease := f.createSecular("leases", "lease_term_months", `2`).mustActAll(toActive...)
 	f.createSecular("leases", "lease_term_months", `1`)
-	f.createSecular("leases", "lease_term_months", `1`).mustActAll(begin...).mustActAll("return")
-	for days, want := range map[string][]*contractFixture{"0": nil, "29": nil, "30": {oneMonthLease}, "59": {oneMonthLease}, "60": {two, oneMonthLease}, "36500": {two, oneMonthLease}} {
+	f.createSecular("leases", "lease_term_months", `1`).mustActAll(toActive...).mustActAll("return")
+	for days, want := range map[string][]*contractFixture{"0": nil, "29": nil, "30": {oneMonthLease}, "59": {oneMonthLease}, "60": {twoMonthLease, oneMonthLease}, "36500": {twoMonthLease, oneMonthLease}} {
 		f.wantList("leases", "?ending_in_days="+days, want...)
 	}
 	f.advanceDays(15)
@@ -170,7 +172,7 @@ func TestLeasesFilterByEndingInDays(t *testing.T) {
 	f.session().get(secularPath + "investment-deposits?ending_in_days=1").wantFaults("ending_in_days")
 }
 
-// An unknown parameter of a list is 422 with its name, in the contracts' shape.
+// An unknown or invalid parameter of a list gets 422 with its name, in the contracts' error shape.
 func TestContractListsRefuseUnknownParameters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

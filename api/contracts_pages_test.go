@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A list is `{data:[…],cursor:{cursor_field,cursor_value}}`, limit 50, at most 200. A
-// cursor continues where its page ended, even if contracts are created meanwhile.
+// A list is `{data:[…],cursor:{cursor_field,cursor_value}}` with 50 rows, or limit=N rows, at most
+// 200. A cursor continues where its page ended, even if contracts are created meanwhile.
 func TestContractPagesContinueWhileOthersAreCreated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -20,40 +20,40 @@ func TestContractPagesContinueWhileOthersAreCreated(t *testing.T) {
 		wantIDs = append(wantIDs, f.createSecular("investment-deposits").id())
 	}
 	slices.Reverse(wantIDs)
-	page := func(query string) *response {
+	getPage := func(query string) *response {
 		return f.session().get(secularPath+"investment-deposits?"+query).want(200, "")
 	}
 	for query, rows := range map[string]int{"": 50, "limit=1": 1, "limit=200": 200} {
-		if a := page(query); !slices.Equal(a.ids(), wantIDs[:rows]) || a.at("cursor.cursor_field") != "inserted_at" {
-			t.Errorf("%q: %d rows", query, a.rows())
+		if r := getPage(query); !slices.Equal(r.ids(), wantIDs[:rows]) || r.at("cursor.cursor_field") != "inserted_at" {
+			t.Errorf("%q: %d rows", query, r.rows())
 		}
 	}
 	var gotIDs []string
 	cursor := ""
 	for range 10 {
-		a := page("limit=50" + cursor)
-		gotIDs = append(gotIDs, a.ids()...)
-		next := a.at("cursor.cursor_value")
+		r := getPage("limit=50" + cursor)
+		gotIDs = append(gotIDs, r.ids()...)
+		next := r.at("cursor.cursor_value")
 		if next == "null" {
 			break
 		}
-		if last := a.at(fmt.Sprintf("data.%d.inserted_at", a.rows()-1)); next != last {
-			t.Errorf("the cursor is %s after a row of %s", next, last)
+		if lastInserted := r.at(fmt.Sprintf("data.%d.inserted_at", r.rows()-1)); next != lastInserted {
+			t.Errorf("the cursor is %s after a row of %s", next, lastInserted)
 		}
 		cursor = "&cursor=" + url.QueryEscape(next)
 		f.createSecular("investment-deposits")
-		f.session().post(secularPath+"investment-deposits/"+a.ids()[0]+"/activate", "").want(200, "") // a contract that changes keeps its place
+		f.session().post(secularPath+"investment-deposits/"+r.ids()[0]+"/activate", "").want(200, "") // a contract that changes keeps its place
 	}
 	if !slices.Equal(gotIDs, wantIDs) {
 		t.Errorf("walked over %d contracts, want %d", len(gotIDs), len(wantIDs))
 	}
-	first := "&cursor=" + url.QueryEscape("1969-12-31T00:00:00.000000+00:00")
-	if a := page("limit=1" + first); a.rows() != 0 || a.at("cursor.cursor_value") != "null" {
-		t.Errorf("before all: %s", a.body)
+	earliestCursor := "&cursor=" + url.QueryEscape("1969-12-31T00:00:00.000000+00:00")
+	if r := getPage("limit=1" + earliestCursor); r.rows() != 0 || r.at("cursor.cursor_value") != "null" {
+		t.Errorf("before all: %s", r.body)
 	}
 }
 
-// A page with few matches among many contracts continues where it stopped.
+// The cursor of a filtered page continues where that page stopped.
 func TestFilteredContractPageContinuesWhereItStopped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -104,7 +104,7 @@ func TestPartnershipsAreListedInTheirShortForm(t *testing.T) {
 	}
 }
 
-// Certificate detail has `subscriptions` [{investor_id, certificates, date}].
+// The detail of a certificate issue has `subscriptions` [{investor_id, certificates, date}]. A row of the list has none.
 func TestIssueDetailHasItsSubscriptions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -117,37 +117,37 @@ func TestIssueDetailHasItsSubscriptions(t *testing.T) {
 	}
 }
 
-// The list of a contract's entries has only this contract's, newest first, in pages.
+// A contract's list of entries has only that contract's entries, newest first, in pages.
 func TestContractEntriesAreListedNewestFirst(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	d, other := f.createSecular("partnerships"), f.createSecular("partnerships")
-	if r := d.get(d.path + "/entries"); r.rows() != 0 || r.at("cursor.cursor_value") != "null" {
+	contract, other := f.createSecular("partnerships"), f.createSecular("partnerships")
+	if r := contract.get(contract.path + "/entries"); r.rows() != 0 || r.at("cursor.cursor_value") != "null" {
 		t.Errorf("a draft has %s", r.body)
 	}
 	other.mustActAll("fund")
-	d.mustActAll("fund", "activate", `profit gross_profit "101" period_end_date "2026-09-03"`, `loss amount "10"`)
-	d.wantEntries(
+	contract.mustActAll("fund", "activate", `profit gross_profit "101" period_end_date "2026-09-03"`, `loss amount "10"`)
+	contract.wantEntries(
 		"fund 2026-09-03: Dr A:musharaka:{c} 600, Cr A:cash:AE 600, Dr M:venture_assets:{c} 400, Cr M:partner_capital:{c} 400",
 		"profit 2026-09-03: Dr A:venture_due:{c} 101, Cr I:musharaka 50, Cr L:partner_profit:{c} 51, Dr A:cash:AE 50, Dr L:partner_profit:{c} 51, Cr A:venture_due:{c} 101",
 		"loss 2026-09-03: Dr E:musharaka_loss 6, Cr A:musharaka:{c} 6, Dr M:partner_capital:{c} 4, Cr M:venture_assets:{c} 4",
 	)
-	page := d.get(d.path+"/entries?limit=2").want(200, "")
-	nextPage := d.get(d.path+"/entries?limit=2&cursor="+page.at("cursor.cursor_value")).want(200, "")
+	page := contract.get(contract.path+"/entries?limit=2").want(200, "")
+	nextPage := contract.get(contract.path+"/entries?limit=2&cursor="+page.at("cursor.cursor_value")).want(200, "")
 	if page.rows() != 2 || page.at("data.0.event") != "loss" || nextPage.rows() != 1 || nextPage.at("data.0.event") != "fund" || nextPage.at("cursor.cursor_value") != "null" {
 		t.Errorf("pages %s\n%s", page.body, nextPage.body)
 	}
-	// The entries are the ledger's, in the form that the auditor sees.
-	ledger := f.auditor().get("/api/v1/ledger/entries?source="+d.id()+"&limit=2").want(200, "")
-	if ledger.body != page.body {
-		t.Errorf("shown as\n%s\nthe ledger's are\n%s", page.body, ledger.body)
+	// The contract's list shows entries as the auditor's list of the ledger does.
+	ledgerEntries := f.auditor().get("/api/v1/ledger/entries?source="+contract.id()+"&limit=2").want(200, "")
+	if ledgerEntries.body != page.body {
+		t.Errorf("shown as\n%s\nthe ledger's are\n%s", page.body, ledgerEntries.body)
 	}
-	for query, field := range map[string]string{"limit=0": "limit", "limit=501": "limit", "cursor=x": "cursor", "source=" + d.id(): "source"} {
-		d.get(d.path + "/entries?" + query).wantFaults(field)
+	for query, field := range map[string]string{"limit=0": "limit", "limit=501": "limit", "cursor=x": "cursor", "source=" + contract.id(): "source"} {
+		contract.get(contract.path + "/entries?" + query).wantFaults(field)
 	}
 }
 
-// The schedule's CSV file is for people. It has dates, and amounts in minor units.
+// A lease's payment schedule can be read as a CSV file, with dates and amounts in minor units.
 func TestLeaseScheduleIsACSVFile(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -174,9 +174,9 @@ func TestInstalmentSaleScheduleIsACSVFile(t *testing.T) {
 	}
 }
 
-// A page reads a bounded number of contracts. A page with too few matches has a cursor, and the
-// next page continues there: following the cursors finds the one lease in arrears although all
-// others are newer.
+// For one page the server reads a bounded number of contracts. If too few of them match, the page has
+// a cursor, and the next page continues there: following the cursors finds the one lease in arrears,
+// although all others are newer.
 func TestContractPageReadsABoundedNumber(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -196,17 +196,17 @@ func TestContractPageReadsABoundedNumber(t *testing.T) {
 		f.session().post(secularPath+"leases", body).want(201, "")
 	}
 	for _, filter := range []string{"arrears=true", "status=active", "region=MY", "ending_in_days=36500", "arrears=true&env=prod", "arrears=true&limit=1"} {
-		first := f.session().get(secularPath+"leases?"+filter).want(200, "")
-		if first.rows() != 0 || first.at("cursor.cursor_value") == "null" {
-			t.Fatalf("%s: %d contracts were looked at for %s", filter, bound+1, first.body)
+		firstPage := f.session().get(secularPath+"leases?"+filter).want(200, "")
+		if firstPage.rows() != 0 || firstPage.at("cursor.cursor_value") == "null" {
+			t.Fatalf("%s: %d contracts were looked at for %s", filter, bound+1, firstPage.body)
 		}
-		last := f.session().get(secularPath+"leases?"+filter+"&cursor="+url.QueryEscape(first.at("cursor.cursor_value"))).want(200, "")
-		if ids := last.ids(); !slices.Equal(ids, []string{oldest.id()}) || last.at("cursor.cursor_value") != "null" {
-			t.Errorf("%s: the second page is %s", filter, last.body)
+		secondPage := f.session().get(secularPath+"leases?"+filter+"&cursor="+url.QueryEscape(firstPage.at("cursor.cursor_value"))).want(200, "")
+		if ids := secondPage.ids(); !slices.Equal(ids, []string{oldest.id()}) || secondPage.at("cursor.cursor_value") != "null" {
+			t.Errorf("%s: the second page is %s", filter, secondPage.body)
 		}
 	}
-	// An environment has its own list, so that no contracts of the other one are read.
-	rare := f.createSecular("leases", "env", `"test"`)
+	// Each environment has its own list, so that a list of test contracts reads no prod contracts.
+	testLease := f.createSecular("leases", "env", `"test"`)
 	for range concurrency {
 		wg.Go(func() {
 			for range bound/concurrency + 1 {
@@ -216,7 +216,7 @@ func TestContractPageReadsABoundedNumber(t *testing.T) {
 	}
 	wg.Wait()
 	r := f.session().get(secularPath+"leases?env=test").want(200, "")
-	if !slices.Equal(r.ids(), []string{rare.id()}) || r.at("cursor.cursor_value") != "null" {
+	if !slices.Equal(r.ids(), []string{testLease.id()}) || r.at("cursor.cursor_value") != "null" {
 		t.Errorf("the one of its environment: %s", r.body)
 	}
 }

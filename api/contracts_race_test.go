@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// concurrency is the number of concurrent requests.
+// concurrency is the number of requests that concurrently sends at once.
 const concurrency = 64
 
-// concurrently makes the requests concurrently and counts the responses by status; send gets the
-// number of its request.
+// concurrently calls send many times at once, each time with the number of the request to make, and
+// counts the responses by status.
 func concurrently(send func(i int) *response) (responses [concurrency]*response, count map[int]int) {
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})
@@ -47,7 +47,7 @@ func TestConcurrentSubscribersNeverOversubscribe(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
-	_, count := concurrently(func(i int) *response { // ten certificates, three in each request
+	_, count := concurrently(func(i int) *response { // there are ten certificates, and each request asks for three
 		return contract.act("subscribe", "investor_id", fmt.Sprintf(`"%s%02d"`, customerID[:34], i), "certificates", `3`)
 	})
 	wantCount(t, count, map[int]int{200: 3, 422: concurrency - 3})
@@ -91,18 +91,18 @@ func TestConcurrentLastBuyoutsSucceedOnce(t *testing.T) {
 func TestConcurrentActivationsSucceedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for product, before := range map[string][]string{
+	for product, earlierActions := range map[string][]string{
 		"investment-deposits": nil, "safekeeping-deposits": nil, "leases": {`acquire ownership_documents ["deed"]`},
 		"partnerships": {"fund"}, "managed-investments": {"fund"},
 	} {
-		contract := f.createSecular(product, "env", `"test"`).mustActAll(before...)
+		contract := f.createSecular(product, "env", `"test"`).mustActAll(earlierActions...)
 		_, count := concurrently(func(int) *response { return contract.act("activate") })
 		wantCount(t, count, map[int]int{200: 1, 409: concurrency - 1})
 	}
 }
 
-// If a loss of everything is requested together with profits, the profits before the loss are booked,
-// those after it are refused, and the books agree with the record.
+// If a loss of everything is requested together with profits, the profits before the loss are booked
+// and those after it are refused. The entries agree with the contract's record.
 func TestConcurrentProfitsAndTotalLossAreSerialized(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -137,21 +137,21 @@ func TestConcurrentCompletionsSucceedOnce(t *testing.T) {
 func TestConcurrentWritesWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	create := f.session().with("idempotency-key", "create")
-	responses, count := concurrently(func(int) *response { return create.post(secularPath+"leases", forms["leases"].json()) })
+	createCaller := f.session().with("idempotency-key", "create")
+	responses, count := concurrently(func(int) *response { return createCaller.post(secularPath+"leases", forms["leases"].json()) })
 	wantCount(t, count, map[int]int{201: concurrency})
 	contract := &contractFixture{f.session(), secularPath + "leases/" + responses[0].at("data.id")}
 	f.wantList("leases", "", contract)
 	contract.mustActAll(`acquire ownership_documents ["deed"]`, "activate")
-	pay := f.session().with("idempotency-key", "pay")
-	paymentResponses, count := concurrently(func(int) *response { return pay.post(contract.path+"/payment", `{"amount":"30"}`) })
+	paymentCaller := f.session().with("idempotency-key", "pay")
+	paymentResponses, count := concurrently(func(int) *response { return paymentCaller.post(contract.path+"/payment", `{"amount":"30"}`) })
 	wantCount(t, count, map[int]int{200: concurrency})
 	contract.read().wantData("total_rentals_paid", "30")
-	for name, all := range map[string][concurrency]*response{"create": responses, "payment": paymentResponses} {
+	for name, group := range map[string][concurrency]*response{"create": responses, "payment": paymentResponses} {
 		firstResponses := 0
-		for _, a := range all {
-			if a.body != all[0].body {
-				t.Fatalf("%s: responded %s and %s", name, all[0].body, a.body)
+		for _, a := range group {
+			if a.body != group[0].body {
+				t.Fatalf("%s: responded %s and %s", name, group[0].body, a.body)
 			}
 			if a.header.Get("x-idempotent-replay") != "true" {
 				firstResponses++
@@ -161,23 +161,23 @@ func TestConcurrentWritesWithOneKeyRunOnce(t *testing.T) {
 			t.Errorf("%s: %d responses are no replay", name, firstResponses)
 		}
 	}
-	// Two bodies with one key: one is executed, the other is a conflict.
-	keyed := f.session().with("idempotency-key", "either")
+	// Of two different bodies with one key, one is executed and the other gets 409.
+	eitherCaller := f.session().with("idempotency-key", "either")
 	responses, count = concurrently(func(i int) *response {
-		return keyed.post(secularPath+"leases", forms["leases"].with("asset_location", []string{`"A"`, `"B"`}[i%2]).json())
+		return eitherCaller.post(secularPath+"leases", forms["leases"].with("asset_location", []string{`"A"`, `"B"`}[i%2]).json())
 	})
 	wantCount(t, count, map[int]int{201: concurrency / 2, 409: concurrency / 2})
-	place := ""
+	locations := ""
 	for _, a := range responses {
 		if a.status == 201 {
-			if place += a.at("data.asset_location"); strings.Trim(place, place[:1]) != "" {
+			if locations += a.at("data.asset_location"); strings.Trim(locations, locations[:1]) != "" {
 				t.Fatal("both were made")
 			}
 		}
 	}
 }
 
-// Numbers have no gaps, however many contracts are created concurrently.
+// Contract numbers have no gaps, however many contracts are created concurrently.
 func TestConcurrentContractsAreNumberedWithoutGaps(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -2,8 +2,8 @@ package api_test
 
 import "testing"
 
-// An empty optional text is treated as null. An empty required text, choice, id or date is
-// refused by its name.
+// An empty optional text is treated as null. An empty required text is refused, and so is an empty
+// choice, id or date.
 func TestEmptyTextIsNullOrRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -27,20 +27,20 @@ func TestEmptyTextIsNullOrRefused(t *testing.T) {
 	lease.read().wantTexts(`"type":"maintenance"`)
 }
 
-// The refusal of a bad amount names the form of its family: strings in the secular family,
-// integers too in the religious one.
+// The refusal of a bad amount says which form amounts have: strings in the secular family of paths,
+// integers or strings in the religious one.
 func TestBadAmountErrorNamesTheFamilysForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const texts, textOrInteger = "must be a string of minor units", "must be minor units, as an integer or a string of digits"
-	for _, text := range []string{"1.5", `"1.5"`, `"x"`, "-1", "true"} {
-		f.session().post(secularPath+"managed-investments", forms["managed-investments"].with("capital_amount", text).json()).
-			want(422, `{"error":"unprocessable_entity","details":{"capital_amount":["`+texts+`"]}}`)
-		f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", text).json()).
-			want(422, `{"error":"unprocessable_entity","details":{"capital_amount":["`+textOrInteger+`"]}}`)
+	const stringsOnly, integersOrStrings = "must be a string of minor units", "must be minor units, as an integer or a string of digits"
+	for _, badAmount := range []string{"1.5", `"1.5"`, `"x"`, "-1", "true"} {
+		f.session().post(secularPath+"managed-investments", forms["managed-investments"].with("capital_amount", badAmount).json()).
+			want(422, `{"error":"unprocessable_entity","details":{"capital_amount":["`+stringsOnly+`"]}}`)
+		f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", badAmount).json()).
+			want(422, `{"error":"unprocessable_entity","details":{"capital_amount":["`+integersOrStrings+`"]}}`)
 	}
 	contract := f.createReligious("wadiah")
-	if r := contract.act("grant_hibah", "amount", "1.0", "granted_by", `"board"`).wantFaults("amount"); r.at("details.amount.0") != textOrInteger {
+	if r := contract.act("grant_hibah", "amount", "1.0", "granted_by", `"board"`).wantFaults("amount"); r.at("details.amount.0") != integersOrStrings {
 		t.Errorf("an action gets %s", r.body)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// registerPage is a page of an issue's register.
+// registerPage is a page of an issue's register: of its subscriptions or of its holders.
 type registerPage struct {
 	Data []struct {
 		Number       int
@@ -23,14 +23,15 @@ type registerPage struct {
 	}
 }
 
-func (contract *contractFixture) readRegister(query string) (p registerPage) {
+// readRegister reads a page. path is what follows the contract's path.
+func (contract *contractFixture) readRegister(path string) (p registerPage) {
 	contract.fixture.t.Helper()
-	must(contract.fixture.t, json.Unmarshal([]byte(contract.get(contract.path+query).want(200, "").body), &p))
+	must(contract.fixture.t, json.Unmarshal([]byte(contract.get(contract.path+path).want(200, "").body), &p))
 	return p
 }
 
-// Holders have separate rows: the detail shows the first subscriptions and their number. All
-// subscriptions, and the holders' positions, are read in pages.
+// An issue's detail shows the first subscriptions and how many there are. All subscriptions are read in
+// pages, and so are the holders with their certificates.
 func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -40,13 +41,13 @@ func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 	if p := contract.readRegister("/subscriptions"); len(p.Data) != 0 || p.Cursor.Field != "number" || p.Cursor.Value != nil {
 		t.Errorf("nobody has subscribed: %+v", p)
 	}
-	var people []string
+	var investors []string
 	for i := range 203 {
 		investorID := uuid.NewString()
 		if i >= 200 {
-			investorID = people[i-200] // three of them subscribe again
+			investorID = investors[i-200] // three investors subscribe again
 		}
-		people = append(people, investorID)
+		investors = append(investors, investorID)
 		contract.mustAct("subscribe", "investor_id", fmt.Sprintf("%q", investorID), "certificates", fmt.Sprint(i%7+1))
 	}
 	var contractData struct {
@@ -60,19 +61,19 @@ func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 		}
 	}
 	must(t, json.Unmarshal([]byte(contract.get(contract.path).want(200, "").body), &contractData))
-	if s := contractData.Data; len(s.Subscriptions) != 200 || s.Total != 203 || s.Holders != 200 || string(s.Progress) != "null" {
-		t.Errorf("%d of %d subscriptions of %d holders are shown, progress %s", len(s.Subscriptions), s.Total, s.Holders, s.Progress)
+	if data := contractData.Data; len(data.Subscriptions) != 200 || data.Total != 203 || data.Holders != 200 || string(data.Progress) != "null" {
+		t.Errorf("%d of %d subscriptions of %d holders are shown, progress %s", len(data.Subscriptions), data.Total, data.Holders, data.Progress)
 	}
-	if p := contract.readRegister("/subscriptions?cursor=200"); len(p.Data) != 3 || p.Data[0].Number != 201 || p.Data[0].Investor != people[200] || p.Cursor.Value != nil {
+	if p := contract.readRegister("/subscriptions?cursor=200"); len(p.Data) != 3 || p.Data[0].Number != 201 || p.Data[0].Investor != investors[200] || p.Cursor.Value != nil {
 		t.Errorf("behind those of the detail: %+v", p)
 	}
-	var found []string
+	var listed []string
 	for cursor := ""; ; {
 		p := contract.readRegister("/subscriptions?limit=60" + cursor)
 		for _, row := range p.Data {
-			found = append(found, row.Investor)
-			if row.Number != len(found) || row.Certificates != (len(found)-1)%7+1 || row.Date == "" {
-				t.Fatalf("subscription %d is %+v", len(found), row)
+			listed = append(listed, row.Investor)
+			if row.Number != len(listed) || row.Certificates != (len(listed)-1)%7+1 || row.Date == "" {
+				t.Fatalf("subscription %d is %+v", len(listed), row)
 			}
 		}
 		if p.Cursor.Value == nil {
@@ -80,33 +81,33 @@ func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 		}
 		cursor = "&cursor=" + *p.Cursor.Value
 	}
-	if !slices.Equal(found, people) {
+	if !slices.Equal(listed, investors) {
 		t.Error("the pages show other subscriptions")
 	}
-	if p := contract.readRegister("/holders"); len(p.Data) != 50 || p.Cursor.Value == nil || *p.Cursor.Value != "50" || p.Data[49].Investor != people[49] {
+	if p := contract.readRegister("/holders"); len(p.Data) != 50 || p.Cursor.Value == nil || *p.Cursor.Value != "50" || p.Data[49].Investor != investors[49] {
 		t.Errorf("%+v", p)
 	}
-	if p := contract.readRegister("/holders?limit=1000"); len(p.Data) != 200 || p.Data[1].Certificates != 2+(201%7+1) || p.Data[1].Investor != people[1] {
+	if p := contract.readRegister("/holders?limit=1000"); len(p.Data) != 200 || p.Data[1].Certificates != 2+(201%7+1) || p.Data[1].Investor != investors[1] {
 		t.Errorf("%+v", p)
 	}
-	if p := contract.readRegister("/holders?investor_id=" + people[2]); len(p.Data) != 1 || p.Data[0].Number != 3 {
+	if p := contract.readRegister("/holders?investor_id=" + investors[2]); len(p.Data) != 1 || p.Data[0].Number != 3 {
 		t.Errorf("%+v", p)
 	}
 	if p := contract.readRegister("/holders?investor_id=" + uuid.NewString()); len(p.Data) != 0 {
 		t.Errorf("%+v", p)
 	}
-	f.wantList("certificate-issues", "?investor_id="+people[7], contract)
+	f.wantList("certificate-issues", "?investor_id="+investors[7], contract)
 	f.wantList("certificate-issues", "?investor_id="+uuid.NewString())
-	for query, field := range map[string]string{
+	for path, field := range map[string]string{
 		"/holders?investor_id=5": "investor_id", "/holders?limit=1001": "limit", "/subscriptions?limit=0": "limit", "/subscriptions?cursor=x": "cursor",
 		"/subscriptions?investor_id=" + customerID: "investor_id", "/holders?offset=1": "offset",
 	} {
-		contract.get(contract.path + query).wantFaults(field)
+		contract.get(contract.path + path).wantFaults(field)
 	}
 	if p := contract.readRegister("/subscriptions?cursor=18446744073709551615"); len(p.Data) != 0 {
 		t.Errorf("%+v", p)
 	}
 	other := f.createSecular("leases")
-	other.get(other.path+"/holders").want(405, "") // that path has only actions
+	other.get(other.path+"/holders").want(405, "") // below a lease's path this name could only be an action, which is a POST
 	contract.get(secularPath+"certificate-issues/"+customerID+"/holders").want(404, "")
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// religiousRequests returns requests to every route of the family, about an existing contract
-// and about an unknown one.
+// religiousRequests returns requests to every route of the religious family of paths, about an existing
+// contract and about an unknown one. Each is a method, a path and a body.
 func (f *fixture) religiousRequests(contract *contractFixture) (requests [][3]string) {
 	const get, post = "GET", "POST"
 	for _, path := range []string{
@@ -25,12 +25,13 @@ func (f *fixture) religiousRequests(contract *contractFixture) (requests [][3]st
 	return requests
 }
 
-// wantRefused sends all these requests as a caller, and checks that all get the same refusal.
-func (contract *contractFixture) wantRefused(who caller, status int, begins string) {
+// wantRefused sends all religiousRequests as a caller. It checks that each gets the status and a body that begins
+// with the prefix.
+func (contract *contractFixture) wantRefused(sender caller, status int, prefix string) {
 	contract.fixture.t.Helper()
 	for _, r := range contract.fixture.religiousRequests(contract) {
-		if a := who.do(r[0], r[1], r[2]); a.status != status || !strings.HasPrefix(a.body, begins) {
-			contract.fixture.t.Errorf("%s %s: %d %s, want %d %s", r[0], r[1], a.status, a.body, status, begins)
+		if a := sender.do(r[0], r[1], r[2]); a.status != status || !strings.HasPrefix(a.body, prefix) {
+			contract.fixture.t.Errorf("%s %s: %d %s, want %d %s", r[0], r[1], a.status, a.body, status, prefix)
 		}
 	}
 }
@@ -41,30 +42,30 @@ func TestReligiousRoutesNeedTheModule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.createReligious("mudaraba")
-	organization := "/api/v1/organizations/" + f.seed.First.Org.String()
-	second := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
-	const missing = `{"error":"module_not_active","message":"`
-	f.wantNothingStored(t, func() { contract.wantRefused(second, 403, missing) }) // it is not a bank either
+	orgPath := "/api/v1/organizations/" + f.seed.First.Org.String()
+	inSecondOrg := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
+	const moduleRefusal = `{"error":"module_not_active","message":"`
+	f.wantNothingStored(t, func() { contract.wantRefused(inSecondOrg, 403, moduleRefusal) }) // that organization is not a bank either
 	for _, modules := range []string{`[]`, `["participatory_finance"]`} {
-		f.admin().patch(organization, `{"modules":`+modules+`}`).want(200, "")
-		f.wantNothingStored(t, func() { contract.wantRefused(f.session(), 403, missing) })
+		f.admin().patch(orgPath, `{"modules":`+modules+`}`).want(200, "")
+		f.wantNothingStored(t, func() { contract.wantRefused(f.session(), 403, moduleRefusal) })
 	}
-	f.admin().patch(organization, `{"modules":["islamic_finance"]}`).want(200, "")
+	f.admin().patch(orgPath, `{"modules":["islamic_finance"]}`).want(200, "")
 	contract.read().wantData("status", "draft")
-	f.session().get(secularPath+"managed-investments").want(403, "") // which requires another module
+	f.session().get(secularPath+"managed-investments").want(403, "") // the secular family requires another module
 }
 
-// For an authenticated caller the check of the module precedes those of roles, keys and banks.
-// An unauthorized caller does not learn about the module.
+// For an authenticated caller the module is checked before the role, the key and the organization's
+// type. An unauthorized caller does not learn about the module.
 func TestModuleIsCheckedBeforeRoles(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
 	contract := f.createReligious("mudaraba")
-	known := []kind{asAdmin, asClient, asAuditor, asPartner, byKey, byNeighbour, byInactivePartner, byAdmin}
-	const organization = "/api/v1/organizations/"
-	f.operator(f.first.org).patch(organization+f.first.org.String(), `{"type":"merchant","modules":["participatory_finance"]}`).want(200, "")
+	authenticated := []kind{asAdmin, asClient, asAuditor, asPartner, byKey, byNeighbour, byInactivePartner, byAdmin}
+	const orgsPath = "/api/v1/organizations/"
+	f.operator(f.first.org).patch(orgsPath+f.first.org.String(), `{"type":"merchant","modules":["participatory_finance"]}`).want(200, "")
 	before := f.storedCounts()
-	for _, k := range known {
+	for _, k := range authenticated {
 		contract.wantRefused(f.callerOf(k), 403, `{"error":"module_not_active","message":"the module islamic_finance is not active"`)
 		if a := f.callerOf(k).do("HEAD", religiousPath+"stats", ""); a.status != 403 {
 			t.Errorf("HEAD as %s: %d", k, a.status)
@@ -73,9 +74,9 @@ func TestModuleIsCheckedBeforeRoles(t *testing.T) {
 	if after := f.storedCounts(); after != before {
 		t.Errorf("who was refused has left %+v, before %+v", after, before)
 	}
-	f.operator(f.first.org).patch(organization+f.first.org.String(), `{"type":"bank","modules":["islamic_finance"]}`).want(200, "")
+	f.operator(f.first.org).patch(orgsPath+f.first.org.String(), `{"type":"bank","modules":["islamic_finance"]}`).want(200, "")
 	before = f.storedCounts()
-	for _, k := range known {
+	for _, k := range authenticated {
 		for _, r := range f.server.Routes() {
 			if !strings.HasPrefix(r.Path, secularPath) {
 				continue
@@ -89,7 +90,7 @@ func TestModuleIsCheckedBeforeRoles(t *testing.T) {
 		contract.wantRefused(f.callerOf(k), 401, unauthorized)
 		f.callerOf(k).get(secularPath+"leases").want(401, unauthorized)
 	}
-	// The operator's token names no existing organization, so no module is missing.
+	// If the admin token comes with no existing organization, there is no module to check.
 	for _, org := range []string{"", customerID, "x"} {
 		f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).with("x-organization-id", org).get(secularPath+"leases").want(403, `{"error":"forbidden","message":"this needs a session of the organization"}`)
 	}
@@ -108,8 +109,8 @@ func TestReligiousRoutesNeedABank(t *testing.T) {
 	f.session().get(secularPath+"managed-investments").want(200, "")
 }
 
-// The family requires role admin or client. Auditors, partners, partners' keys and the
-// operator's token are refused, and an unauthorized caller does not learn why.
+// The religious family requires role admin or client. Auditors, partners, partners' keys and the
+// admin token are refused. An unauthorized caller does not learn about roles.
 func TestReligiousRoutesNeedAdminOrClient(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
@@ -125,13 +126,13 @@ func TestReligiousRoutesNeedAdminOrClient(t *testing.T) {
 		t.Errorf("who was refused has left %+v, before %+v", after, before)
 	}
 	for _, k := range []kind{asAdmin, asClient} {
-		visible := &contractFixture{f.callerOf(k), contract.path}
-		visible.read().wantData("product_type", "mudaraba")
+		ownView := &contractFixture{f.callerOf(k), contract.path}
+		ownView.read().wantData("product_type", "mudaraba")
 		f.callerOf(k).post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
 		for _, path := range []string{"stats", "regions", "charity", "screen?subject=asset", "ijara"} {
 			f.callerOf(k).get(religiousPath+path).want(200, "")
 		}
-		if entries := visible.get(contract.path+"/entries").want(200, ""); entries.rows() != 0 {
+		if entries := ownView.get(contract.path+"/entries").want(200, ""); entries.rows() != 0 {
 			t.Errorf("it has moved %s", entries.body)
 		}
 	}
@@ -147,18 +148,18 @@ func TestForeignContractEqualsAnUnknownOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.createReligious("mudaraba")
-	screening := f.session().get(religiousPath+"screen?subject=asset").want(200, "").at("data.screening_id")
+	screeningID := f.session().get(religiousPath+"screen?subject=asset").want(200, "").at("data.screening_id")
 	f.admin().patch("/api/v1/organizations/"+f.seed.Second.Org.String(), `{"type":"bank","modules":["islamic_finance"]}`).want(200, "")
-	second := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
+	inSecondOrg := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
 	for _, suffix := range []string{"", "/review", "/entries", "/schedule.csv"} {
-		want := second.get(religiousPath+"mudaraba/"+customerID+suffix).want(404, "")
-		second.get(contract.path+suffix).want(404, want.body)
+		want := inSecondOrg.get(religiousPath+"mudaraba/"+customerID+suffix).want(404, "")
+		inSecondOrg.get(contract.path+suffix).want(404, want.body)
 	}
-	second.post(contract.path+"/approve", fatwa.json()).want(404, "")
-	second.get(religiousPath+"screen/"+screening).want(404, second.get(religiousPath+"screen/"+customerID).body)
-	second.post(religiousPath+"mudaraba", religiousForm("mudaraba").with("screening_id", `"`+screening+`"`).json()).wantFaults("screening_id")
-	second.get(religiousPath+"stats").want(200, "").wantData("total", "0")
-	if r := second.post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, ""); r.at("data.contract_number") != "MDR-2026-000001" || r.at("data.organization_id") != f.seed.Second.Org.String() {
+	inSecondOrg.post(contract.path+"/approve", fatwa.json()).want(404, "")
+	inSecondOrg.get(religiousPath+"screen/"+screeningID).want(404, inSecondOrg.get(religiousPath+"screen/"+customerID).body)
+	inSecondOrg.post(religiousPath+"mudaraba", religiousForm("mudaraba").with("screening_id", `"`+screeningID+`"`).json()).wantFaults("screening_id")
+	inSecondOrg.get(religiousPath+"stats").want(200, "").wantData("total", "0")
+	if r := inSecondOrg.post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, ""); r.at("data.contract_number") != "MDR-2026-000001" || r.at("data.organization_id") != f.seed.Second.Org.String() {
 		t.Errorf("made %s", r.body)
 	}
 }

@@ -59,23 +59,23 @@ func TestAmountsMustBeIntegersOrDecimalStrings(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.createReligious("mudaraba").approve().mustActAll("fund", "activate")
-	wrongFields := []string{
+	badAmounts := []string{
 		"1.0", "1e3", "-1", "-0", `"01"`, `"-1"`, `"1.0"`, `" 1"`, `""`, `"x"`, `"0x10"`, "true", "[]", "{}", `["1"]`,
 		"1" + strings.Repeat("0", 72) + "1", "1" + strings.Repeat("0", 200), `"` + strings.Repeat("9", 79) + `"`,
 	}
 	f.wantNothingStored(t, func() {
-		for _, text := range append(wrongFields, "0", `"0"`) {
+		for _, text := range append(badAmounts, "0", `"0"`) {
 			f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", text).json()).wantFaults("capital_amount")
 			contract.act("record_loss", "amount", text).wantFaults("amount")
 		}
-		for _, text := range wrongFields {
+		for _, text := range badAmounts {
 			contract.act("distribute_profit", "gross_profit", text, "period_end_date", `"2026-09-03"`).wantFaults("gross_profit")
 		}
 	})
 	contract.mustAct("distribute_profit", "gross_profit", "0", "period_end_date", `"2026-09-03"`)
 }
 
-// Integers that are not amounts have bounds in this family too.
+// Integers that are not amounts have bounds in the religious family too.
 func TestOtherIntegersAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -87,7 +87,7 @@ func TestOtherIntegersAreBounded(t *testing.T) {
 }
 
 // The record has neutral column names and no empty fields: null, "", [] and {} are empty, 0 and
-// false are not. Both sides are written by hand from the specification's tables.
+// false are not. The expected texts are written by hand from the specification's tables.
 func TestEmptyFieldsAreOmitted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -122,7 +122,7 @@ func TestEmptyFieldsAreOmitted(t *testing.T) {
 	}
 }
 
-// metadata is returned unchanged: its empty members are the client's and stay.
+// The client's metadata is returned unchanged. Its empty members stay too.
 func TestReligiousMetadataIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

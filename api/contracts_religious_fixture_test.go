@@ -8,7 +8,8 @@ import (
 	"mizan/ledger/contract"
 )
 
-// religiousPath is the prefix of the religious reading's paths.
+// religiousPath is the prefix of the paths of the religious reading. A reading is one of the two
+// families of paths for contracts, the secular and the religious one.
 const religiousPath = "/api/v1/baas/islamic-banking/"
 
 // counterparts maps the religious family's product types to the secular names of their
@@ -18,6 +19,7 @@ var counterparts = map[string]string{
 	"ijara": "leases", "sukuk": "certificate-issues", "wadiah": "safekeeping-deposits",
 }
 
+// productTypes are the religious family's product types in alphabetical order.
 var productTypes = slices.Sorted(maps.Keys(counterparts))
 
 // Most tests of contracts run over the tables forms, counterparts and religiousActions. A product that
@@ -34,7 +36,7 @@ func TestTablesOfContractTestsHaveEveryProduct(t *testing.T) {
 	}
 }
 
-// The specification's table of actions, each with a valid body.
+// religiousActions is the specification's table of actions: the actions of each product type, each with a valid body.
 var religiousActions = map[string]map[string]members{
 	"murabaha": {
 		"approve": fatwa, "order_asset": {}, "purchase_asset": {"ownership_documents": `["bill"]`}, "deliver_asset": {}, "activate": {},
@@ -59,34 +61,35 @@ var religiousActions = map[string]map[string]members{
 	"wadiah":    {"grant_hibah": {"amount": `"1"`, "granted_by": `"the board"`}},
 }
 
+// fatwa is the body that approves a contract, refusal the body that rejects one.
 var (
 	fatwa   = members{"approved_by": `"Dr. Amin"`, "fatwa_reference": `"F-7/2026"`}
 	refusal = members{"reason": `"not permitted"`}
 )
 
-// reviewed is the member that creations of musharaka and wadiah must have.
-const reviewed = `{"approved_by":"Dr. Amin","fatwa_reference":"F-7/2026"}`
+// reviewJSON is the compliance_review that the creation of a musharaka or wadiah must contain.
+const reviewJSON = `{"approved_by":"Dr. Amin","fatwa_reference":"F-7/2026"}`
 
 // religiousForm returns the body that creates a contract of a product type.
 func religiousForm(productType string) members {
 	form := forms[counterparts[productType]]
-	if activeOnCreate(productType) {
-		form = form.with("compliance_review", reviewed)
+	if isActiveOnCreate(productType) {
+		form = form.with("compliance_review", reviewJSON)
 	}
 	return form
 }
 
-// activeOnCreate tells whether a creation of the product type is reviewed, funded and active at
-// once.
-func activeOnCreate(productType string) bool {
+// isActiveOnCreate tells whether a contract of the product type is reviewed, funded and active as soon
+// as it is created.
+func isActiveOnCreate(productType string) bool {
 	return productType == "musharaka" || productType == "wadiah"
 }
 
-// createReligious creates a contract of the religious reading, with changed members in its
-// body.
-func (f *fixture) createReligious(productType string, more ...string) *contractFixture {
+// createReligious creates a contract of the religious reading. The changes to the product type's form
+// are name, value pairs.
+func (f *fixture) createReligious(productType string, changes ...string) *contractFixture {
 	f.t.Helper()
-	id := f.session().post(religiousPath+productType, religiousForm(productType).with(more...).json()).want(201, "").at("data.id")
+	id := f.session().post(religiousPath+productType, religiousForm(productType).with(changes...).json()).want(201, "").at("data.id")
 	return &contractFixture{f.session(), religiousPath + productType + "/" + id}
 }
 
@@ -99,7 +102,7 @@ func (contract *contractFixture) actWith(action string, body members) *response 
 	return contract.post(contract.path+"/"+action, body.json())
 }
 
-// approve approves the contract's review.
+// approve concludes the contract's review with an approval.
 func (contract *contractFixture) approve() *contractFixture {
 	contract.fixture.t.Helper()
 	contract.actWith("approve", fatwa).want(200, "")
@@ -130,15 +133,15 @@ func TestUnknownProductTypeIs400(t *testing.T) {
 	})
 }
 
-// Specification, "Response shape": the stored record with product_type and organization_id,
-// wrapped in data. Each product type has its own prefix of contract numbers.
+// Specification, "Response shape": a response has the stored record, product_type and organization_id,
+// all in data. Each product type has its own prefix of contract numbers.
 func TestEachProductTypeIsCreatedAndReadUnderItsName(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	prefixes := map[string]string{"murabaha": "MRB", "mudaraba": "MDR", "musharaka": "MSH", "ijara": "IJR", "sukuk": "SUK", "wadiah": "WAD"}
 	for _, name := range productTypes {
 		status := "draft"
-		if activeOnCreate(name) {
+		if isActiveOnCreate(name) {
 			status = "active"
 		}
 		for i, number := range []string{"000001", "000002"} {
@@ -154,8 +157,8 @@ func TestEachProductTypeIsCreatedAndReadUnderItsName(t *testing.T) {
 	}
 }
 
-// Specification, "Actions": each product type has exactly the actions in the table; any other
-// is 422 `Unsupported action: {name}`, even if its product has it in the other reading.
+// Specification, "Actions": each product type has exactly the actions in the table. Any other
+// action gets 422 `Unsupported action: {name}`, even if the product has it in the other reading.
 func TestEachProductTypeHasExactlyItsActions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -22,7 +22,7 @@ func TestMurabahaLifecycle(t *testing.T) {
 	contract.read().wantData("status", "completed", "total_paid", "1100", "outstanding", "0", "profit_recognised", "100", "delinquent_amount", "0")
 }
 
-// A sale before the bank owns the asset is 409. This reading has no rebate and no cancellation.
+// A sale before the bank owns the asset gets 409. The religious family has no rebate and no cancellation.
 func TestMurabahaSellsOnlyOwnedAssets(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -32,13 +32,13 @@ func TestMurabahaSellsOnlyOwnedAssets(t *testing.T) {
 	}
 	contract.actWith("purchase_asset", religiousActions["murabaha"]["purchase_asset"]).wantConflict()
 	contract.mustActAll("order_asset")
-	for _, tooEarly := range []string{"activate", "deliver_asset"} {
-		contract.act(tooEarly).wantConflict()
+	for _, action := range []string{"activate", "deliver_asset"} {
+		contract.act(action).wantConflict()
 	}
 	contract.mustActAll(`purchase_asset ownership_documents ["bill"]`)
 	contract.act("activate").wantConflict()
-	for _, secular := range []string{"cancel", "settle_early"} {
-		contract.act(secular, "rebate", `"1"`).wantFaults("action")
+	for _, secularAction := range []string{"cancel", "settle_early"} {
+		contract.act(secularAction, "rebate", `"1"`).wantFaults("action")
 	}
 	contract.read().wantData("status", "asset_purchased")
 }
@@ -69,8 +69,8 @@ func TestMudarabaIsLiquidatedByItsLosses(t *testing.T) {
 	contract.act("complete", "final_value", "1").wantConflict()
 }
 
-// Specification, entries of "Partnership (musharaka)": the creation funds and activates the contract; units are
-// bought until the last one.
+// Specification, entries of "Partnership (musharaka)": the creation funds and activates the contract; the
+// customer then buys the bank's units, up to the last one.
 func TestMusharakaLifecycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -87,7 +87,8 @@ func TestMusharakaLifecycle(t *testing.T) {
 	f.createReligious("musharaka").act("buyout_unit").wantFaults("partnership_type")
 }
 
-// Specification, entries of "Safekeeping deposit (wadiah)": funded at its creation, then given a gift (hibah).
+// Specification, entries of "Safekeeping deposit (wadiah)": it is funded at its creation, then the
+// bank gives the customer a gift (hibah).
 func TestWadiahLifecycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -95,13 +96,13 @@ func TestWadiahLifecycle(t *testing.T) {
 	contract.mustAct("grant_hibah", "amount", "7", "granted_by", `"the board"`, "note", `"Eid"`).wantData("balance", "1007", "hibah_total", "7",
 		"hibah_history", `[{"amount":7,"date":"2026-09-03","granted_by":"the board","note":"Eid"}]`)
 	contract.wantEntries("activate 2026-09-03: Dr A:cash:AE 1000, Cr L:wadiah:{c} 1000", "grant_hibah 2026-09-03: Dr E:hibah 7, Cr L:wadiah:{c} 7")
-	trust := f.createReligious("wadiah", "custody_type", `"trust"`)
-	trust.act("grant_hibah", "amount", "7", "granted_by", `"the board"`).wantFaults("custody_type")
-	trust.wantEntries("activate 2026-09-03: Dr A:segregated_cash:{c} 1000, Cr L:trust:{c} 1000")
+	trustDeposit := f.createReligious("wadiah", "custody_type", `"trust"`)
+	trustDeposit.act("grant_hibah", "amount", "7", "granted_by", `"the board"`).wantFaults("custody_type")
+	trustDeposit.wantEntries("activate 2026-09-03: Dr A:segregated_cash:{c} 1000, Cr L:trust:{c} 1000")
 }
 
-// Specification, entries of "Lease (ijara)": the rows become due by the clock, and the lessee gets the asset
-// when all rent is paid.
+// Specification, entries of "Lease (ijara)": the rows of the payment schedule become due as the clock moves,
+// and the lessee gets the asset when all rent is paid.
 func TestIjaraLifecycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -124,14 +125,14 @@ func TestIjaraLifecycle(t *testing.T) {
 			"Dr L:security_deposit:{c} 30, Cr A:cash:AE 30, Dr M:arrears_control 4, Cr M:arrears:{c} 4",
 	)
 	contract.read().wantData("status", "completed", "transfer_date", "2026-10-04", "total_rentals_paid", "200")
-	returned := f.createReligious("ijara").approve().mustActAll(`acquire_asset ownership_documents ["deed"]`, "activate")
-	returned.mustAct("return_asset").wantData("status", "completed", "return_date", "2026-10-04")
-	ended := f.createReligious("ijara").approve().mustActAll(`acquire_asset ownership_documents ["deed"]`, "activate")
-	ended.mustAct("terminate", "reason", `"lost"`).wantData("status", "terminated")
+	returnedLease := f.createReligious("ijara").approve().mustActAll(`acquire_asset ownership_documents ["deed"]`, "activate")
+	returnedLease.mustAct("return_asset").wantData("status", "completed", "return_date", "2026-10-04")
+	terminatedLease := f.createReligious("ijara").approve().mustActAll(`acquire_asset ownership_documents ["deed"]`, "activate")
+	terminatedLease.mustAct("terminate", "reason", `"lost"`).wantData("status", "terminated")
 }
 
-// Specification, entries of "Certificate issue (sukuk)": in this reading a holder's penalty for early
-// redemption goes to charity, and so does the remainder that can't be divided.
+// Specification, entries of "Certificate issue (sukuk)": in the religious family a holder's penalty for
+// early redemption goes to charity, and so does the remainder that can't be divided.
 func TestSukukLifecycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -149,10 +150,11 @@ func TestSukukLifecycle(t *testing.T) {
 	)
 }
 
-// activeSukuk creates an issue of sukuk with two holders, of one certificate and of two.
-func (f *fixture) activeSukuk(more ...string) *contractFixture {
+// activeSukuk creates an active issue of sukuk. One holder has one certificate, the other has two. The changes to the
+// form are name, value pairs.
+func (f *fixture) activeSukuk(changes ...string) *contractFixture {
 	f.t.Helper()
-	contract := f.createReligious("sukuk", more...).approve()
+	contract := f.createReligious("sukuk", changes...).approve()
 	contract.actWith("start_offering", religiousActions["sukuk"]["start_offering"]).want(200, "")
 	contract.mustAct("subscribe", "investor_id", `"`+customerID+`"`, "certificates", "1")
 	contract.mustAct("subscribe", "investor_id", `"`+otherCustomerID+`"`, "certificates", "2")
@@ -163,17 +165,17 @@ func (f *fixture) activeSukuk(more ...string) *contractFixture {
 func TestSukukMaturesOrDefaults(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	contract := f.activeSukuk("maturity_months", "1")
-	contract.act("mature").wantFaults("maturity_date")
-	contract.act("redeem_early", "redemption_date", `"2026-09-04"`).wantFaults("early_redemption_allowed")
-	sukuk := f.activeSukuk()
+	maturing := f.activeSukuk("maturity_months", "1")
+	maturing.act("mature").wantFaults("maturity_date")
+	maturing.act("redeem_early", "redemption_date", `"2026-09-04"`).wantFaults("early_redemption_allowed")
+	defaulting := f.activeSukuk()
 	f.advanceDays(30)
-	contract.mustActAll("mature", `redeem redemption_date "2026-10-03"`)
-	contract.read().wantData("status", "redeemed", "redemption_date", "2026-10-03")
-	sukuk.mustAct("default", "reason", `"the tower fell"`).wantData("status", "defaulted", "metadata.default_reason", "the tower fell")
+	maturing.mustActAll("mature", `redeem redemption_date "2026-10-03"`)
+	maturing.read().wantData("status", "redeemed", "redemption_date", "2026-10-03")
+	defaulting.mustAct("default", "reason", `"the tower fell"`).wantData("status", "defaulted", "metadata.default_reason", "the tower fell")
 }
 
-// The payment schedules of this family are available as CSV at its own paths.
+// The religious family's payment schedules are available as CSV at that family's paths.
 func TestReligiousSchedulesAreReadAsCSV(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -21,9 +21,9 @@ import (
 func TestReligiousListsArePaged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const n = 60
-	var allIDs, activeIDs []string // newest first
-	for i := range n {
+	const contractCount = 60
+	var allIDs, prodIDs []string // newest first
+	for i := range contractCount {
 		env := `"prod"`
 		if i%4 == 1 {
 			env = `"test"`
@@ -31,16 +31,16 @@ func TestReligiousListsArePaged(t *testing.T) {
 		r := f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("env", env).json()).want(201, "")
 		allIDs = append([]string{r.at("data.id")}, allIDs...)
 		if env == `"prod"` {
-			activeIDs = append([]string{r.at("data.id")}, activeIDs...)
+			prodIDs = append([]string{r.at("data.id")}, prodIDs...)
 		}
 	}
 	f.createReligious("ijara")
-	first := f.session().get(religiousPath+"mudaraba").want(200, "")
-	if first.rows() != 50 || first.at("meta") != `{"page":1,"per_page":50,"product_type":"mudaraba","total":60}` {
-		t.Errorf("%d rows, %s", first.rows(), first.at("meta"))
+	firstPage := f.session().get(religiousPath+"mudaraba").want(200, "")
+	if firstPage.rows() != 50 || firstPage.at("meta") != `{"page":1,"per_page":50,"product_type":"mudaraba","total":60}` {
+		t.Errorf("%d rows, %s", firstPage.rows(), firstPage.at("meta"))
 	}
 	for _, size := range []int{1, 7, 20, 30, 59, 60, 200} {
-		for env, want := range map[string][]string{"": allIDs, "&env=prod": activeIDs} {
+		for env, want := range map[string][]string{"": allIDs, "&env=prod": prodIDs} {
 			var got []string
 			for page := 1; ; page++ {
 				r := f.session().get(fmt.Sprintf("%smudaraba?per_page=%d&page=%d%s", religiousPath, size, page, env)).want(200, "")
@@ -63,12 +63,12 @@ func TestReligiousListsArePaged(t *testing.T) {
 	f.session().get(religiousPath+"sukuk").want(200, `{"data":[],"meta":{"total":0,"product_type":"sukuk","page":1,"per_page":50}}`)
 }
 
-// Every page is found, wherever it begins and however many contracts were created in between.
+// Every page is found, wherever it begins and however many contracts of other products were created in between.
 func TestPageIsFoundByContractNumber(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const n = 40
-	for i := range n {
+	const contractCount = 40
+	for i := range contractCount {
 		f.createReligious("murabaha")
 		if i%3 == 0 {
 			f.createReligious("ijara")
@@ -78,9 +78,9 @@ func TestPageIsFoundByContractNumber(t *testing.T) {
 			f.advanceDays(1 + i)
 		}
 	}
-	for page := 1; page <= n; page++ {
+	for page := 1; page <= contractCount; page++ {
 		r := f.session().get(fmt.Sprintf("%smurabaha?per_page=1&page=%d", religiousPath, page)).want(200, "")
-		if got, want := r.at("data.0.contract_number"), fmt.Sprintf("-%06d", n-page+1); !strings.HasSuffix(got, want) {
+		if got, want := r.at("data.0.contract_number"), fmt.Sprintf("-%06d", contractCount-page+1); !strings.HasSuffix(got, want) {
 			t.Errorf("page %d has %s, want %s", page, got, want)
 		}
 	}
@@ -111,29 +111,29 @@ func TestPageParametersAreChecked(t *testing.T) {
 func TestStatisticsCountTheContracts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	stats := func(mudaraba, ijara int) string {
+	wantStats := func(mudaraba, ijara int) string {
 		return fmt.Sprintf(`{"data":{"products":[{"product_type":"sukuk","count":0},{"product_type":"musharaka","count":0},{"product_type":"ijara","count":%d},`+
 			`{"product_type":"mudaraba","count":%d},{"product_type":"murabaha","count":0},{"product_type":"wadiah","count":0}],"total":%d}}`, ijara, mudaraba, mudaraba+ijara)
 	}
-	f.session().get(religiousPath+"stats").want(200, stats(0, 0))
+	f.session().get(religiousPath+"stats").want(200, wantStats(0, 0))
 	f.createReligious("mudaraba").actWith("reject", refusal).want(200, "") // contracts that have ended count too
 	f.createReligious("mudaraba", "env", `"test"`)
 	f.createReligious("ijara").approve()
 	f.session().post(religiousPath+"ijara", "{}").want(422, "")
-	f.session().get(religiousPath+"stats").want(200, stats(2, 1))
-	f.session().get(religiousPath+"stats?env=prod").want(200, stats(1, 1))
-	f.session().get(religiousPath+"stats?env=test").want(200, stats(1, 0))
+	f.session().get(religiousPath+"stats").want(200, wantStats(2, 1))
+	f.session().get(religiousPath+"stats?env=prod").want(200, wantStats(1, 1))
+	f.session().get(religiousPath+"stats?env=test").want(200, wantStats(1, 0))
 	f.restart()
-	f.session().get(religiousPath+"stats").want(200, stats(2, 1))
+	f.session().get(religiousPath+"stats").want(200, wantStats(2, 1))
 }
 
-// The response lists the regions with a chart of accounts, and those of dual banking.
+// The response lists the regions with a chart of accounts and, separately, the regions with dual banking.
 func TestRegionsListTheDualBankingOnes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := f.session().get(religiousPath+"regions").want(200, "")
 	const want = "AE AED,SA SAR,BH BHD,QA QAR,KW KWD,OM OMR,MY MYR,ID IDR,PK PKR,BD BDT,EG EGP,JO JOD,TR TRY,KZ KZT,UZ UZS,AZ AZN,KG KGS,RU RUB,GB GBP"
-	types := map[string]bool{}
+	offeredTypes := map[string]bool{}
 	for i, row := range strings.Split(want, ",") {
 		at := fmt.Sprintf("data.regions.%d.", i)
 		code, currency, _ := strings.Cut(row, " ")
@@ -141,23 +141,23 @@ func TestRegionsListTheDualBankingOnes(t *testing.T) {
 			t.Errorf("region %d is %s", i, r.at(strings.TrimSuffix(at, ".")))
 		}
 		for k := range productTypes {
-			types[r.at(at+"product_types."+strconv.Itoa(k))] = true
+			offeredTypes[r.at(at+"product_types."+strconv.Itoa(k))] = true
 		}
 	}
 	for _, productType := range productTypes {
-		if !types[productType] {
+		if !offeredTypes[productType] {
 			t.Errorf("%s is offered nowhere", productType)
 		}
 	}
-	if len(types) != len(productTypes) || r.at("data.regions.19") != "(absent)" {
-		t.Errorf("offered are %v; %s", types, r.body)
+	if len(offeredTypes) != len(productTypes) || r.at("data.regions.19") != "(absent)" {
+		t.Errorf("offered are %v; %s", offeredTypes, r.body)
 	}
 	if got := r.at("data.dual_banking"); got != `["AE","BH","MY","ID","PK","BD","TR","KZ","UZ","RU"]` {
 		t.Errorf("dual banking is at home in %s", got)
 	}
 }
 
-// The regions are those in which the organization works.
+// If the organization has allowed_regions, only these are listed.
 func TestRegionsAreLimitedToTheOrganizations(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -206,16 +206,16 @@ func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 	}
 }
 
-// A page of one environment is found wherever it begins. If the other environment has few
-// contracts the page is found by a search, which skips at most MaxSkip rows.
+// A page of one environment is found wherever it begins. If the other environment has at
+// most MaxSkip contracts, at most MaxSkip rows are passed over to find the page.
 func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const contractCount, every = 40, 5
+	const contractCount, testInterval = 40, 5
 	lists := map[money.Env][]ledger.ID{}
 	for i := range contractCount {
 		env := money.Prod
-		if i%every == 2 {
+		if i%testInterval == 2 {
 			env = money.Test
 		}
 		id := uuid.MustParse(f.createReligious("wadiah", "env", `"`+env.String()+`"`).id())
@@ -229,7 +229,7 @@ func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 	defer view.Close()
 	product := contract.Find(contract.Religious, "wadiah")
 	for env, want := range lists {
-		for _, maxSkip := range []uint64{0, 3, contractCount / every, contractCount} {
+		for _, maxSkip := range []uint64{0, 3, contractCount / testInterval, contractCount} {
 			for skip := range want {
 				page := contracts.Page{Org: f.seed.First.Org, Product: product, Reading: contract.Religious, Skip: uint64(skip), Limit: 3, MaxSkip: maxSkip}
 				found, err := page.Find(view, []money.Env{env})
@@ -241,7 +241,7 @@ func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 				if !slices.Equal(got, want[skip:min(skip+3, len(want))]) {
 					t.Errorf("%v behind %d, maxSkip %d: %v", env, skip, maxSkip, got)
 				}
-				if others := uint64(contractCount - len(want)); others <= maxSkip && page.Skipped > maxSkip {
+				if otherEnvCount := uint64(contractCount - len(want)); otherEnvCount <= maxSkip && page.Skipped > maxSkip {
 					t.Errorf("%v behind %d: %d are passed over, %d may be", env, skip, page.Skipped, maxSkip)
 				}
 			}

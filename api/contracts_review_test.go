@@ -22,7 +22,7 @@ func TestNoReligiousActionIsAllowedBeforeTheReview(t *testing.T) {
 				switch r := contract.actWith(name, withoutConclusion(name, body)); {
 				case name == "approve", name == "reject":
 					r.want(422, "")
-				case name == "subscribe": // its checks have another order
+				case name == "subscribe": // subscribe checks the state in another order
 					r.wantFaults("status")
 				default:
 					r.wantConflict()
@@ -35,7 +35,7 @@ func TestNoReligiousActionIsAllowedBeforeTheReview(t *testing.T) {
 	}
 }
 
-// withoutConclusion removes the conclusion from a review's body.
+// withoutConclusion returns the action's body, but nothing for an action that would conclude the review.
 func withoutConclusion(name string, body members) members {
 	if name == "approve" || name == "reject" {
 		return nil
@@ -43,7 +43,7 @@ func withoutConclusion(name string, body members) members {
 	return body
 }
 
-// After a negative review nothing is possible either: the state has no transitions.
+// After a rejection nothing is possible either: the state rejected has no transitions.
 func TestNoActionIsAllowedAfterANegativeReview(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -63,15 +63,15 @@ func TestNoActionIsAllowedAfterANegativeReview(t *testing.T) {
 	}
 }
 
-// Only after the review each first action posts, or leads to one that posts.
+// The first action that posts money, or leads to posting, is refused before the review and accepted after it.
 func TestActionsAreAllowedAfterTheReview(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for productType, first := range map[string]string{"murabaha": "order_asset", "mudaraba": "fund", "ijara": "acquire_asset", "sukuk": "start_offering"} {
+	for productType, firstAction := range map[string]string{"murabaha": "order_asset", "mudaraba": "fund", "ijara": "acquire_asset", "sukuk": "start_offering"} {
 		contract := f.createReligious(productType)
-		contract.actWith(first, religiousActions[productType][first]).wantConflict()
+		contract.actWith(firstAction, religiousActions[productType][firstAction]).wantConflict()
 		contract.approve().read().wantData("status", "review_passed")
-		contract.actWith(first, religiousActions[productType][first]).want(200, "")
+		contract.actWith(firstAction, religiousActions[productType][firstAction]).want(200, "")
 	}
 }
 
@@ -101,16 +101,16 @@ func TestServiceNeverFillsInAReview(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, productType := range draftTypes {
-		contract := f.createReligious(productType, "compliance_review", reviewed) // a creation is not a review for a type with an approve action
+		contract := f.createReligious(productType, "compliance_review", reviewJSON) // a creation is not a review for a type with an approve action
 		contract.read().wantData("status", "draft", "compliance_review", "(absent)")
-		contract.actWith("approve", fatwa).want(200, "").wantData("compliance_review", reviewed)
+		contract.actWith("approve", fatwa).want(200, "").wantData("compliance_review", reviewJSON)
 	}
 	for _, productType := range []string{"musharaka", "wadiah"} {
-		f.createReligious(productType).read().wantData("compliance_review", reviewed)
+		f.createReligious(productType).read().wantData("compliance_review", reviewJSON)
 	}
 }
 
-// Creations of musharaka and wadiah must contain their review.
+// A request that creates a musharaka or wadiah must contain the review.
 func TestMusharakaAndWadiahNeedTheirReviewOnCreate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -155,7 +155,7 @@ func TestCreateWithReviewIsOneAtomicStep(t *testing.T) {
 	}
 }
 
-// Specification: sukuk also accepts board_id. For other types it is an unknown field.
+// Specification: sukuk also accepts board_id. For other types board_id is an unknown field, which is ignored.
 func TestOnlySukukAcceptsBoardID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -179,7 +179,8 @@ func TestOnlySukukAcceptsBoardID(t *testing.T) {
 	}
 }
 
-// Specification, "Errors": a second approval is 409, and so is any other conclusion after one.
+// Specification, "Errors": a review has one conclusion. A second approval gets 409, and so does a rejection
+// after an approval.
 func TestReviewIsConcludedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -195,16 +196,16 @@ func TestReviewIsConcludedOnce(t *testing.T) {
 	}
 }
 
-// Of 64 concurrent conclusions one is accepted.
+// Of 64 concurrent approvals and rejections of a contract only one is accepted.
 func TestConcurrentReviewsHaveOneConclusion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for range 4 {
 		contract := f.createReligious("mudaraba")
-		const n = 64
-		statuses := make([]int, n)
+		const requests = 64
+		statuses := make([]int, requests)
 		var wg sync.WaitGroup
-		for i := range n {
+		for i := range requests {
 			wg.Go(func() {
 				if i%2 == 0 {
 					statuses[i] = contract.actWith("approve", fatwa).status
@@ -229,7 +230,7 @@ func TestConcurrentReviewsHaveOneConclusion(t *testing.T) {
 	}
 }
 
-// A negative review needs a reason: one that is missing or blank is refused.
+// A rejection needs a reason: a missing or blank reason is refused.
 func TestNegativeReviewNeedsAReason(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -242,36 +243,36 @@ func TestNegativeReviewNeedsAReason(t *testing.T) {
 	}
 }
 
-// The report for the board shows who approved what and when, and on which reference.
+// The report for the board shows who approved which contract and when, and under which reference.
 func TestReviewReportShowsWhoApprovedWhatAndWhen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	screening := f.session().get(religiousPath+"screen?subject=asset&region=AE&asset_type=tower").want(200, "").at("data.screening_id")
-	contract := f.createReligious("sukuk", "screening_id", `"`+screening+`"`)
+	screeningID := f.session().get(religiousPath+"screen?subject=asset&region=AE&asset_type=tower").want(200, "").at("data.screening_id")
+	contract := f.createReligious("sukuk", "screening_id", `"`+screeningID+`"`)
 	id := contract.path[strings.LastIndex(contract.path, "/")+1:]
-	const screened = `"screening":{"screening_id":"SCREENING","decision":"pass","ruleset_version":1,"screened_at":"2026-09-03T10:15:30.123456+00:00"}}}`
+	const screeningJSON = `"screening":{"screening_id":"SCREENING","decision":"pass","ruleset_version":1,"screened_at":"2026-09-03T10:15:30.123456+00:00"}}}`
 	report := func(members string) string {
-		return strings.NewReplacer("SCREENING", screening).Replace(`{"data":{"id":"` + id + `","contract_number":"SUK-2026-000001","product_type":"sukuk",` + members)
+		return strings.NewReplacer("SCREENING", screeningID).Replace(`{"data":{"id":"` + id + `","contract_number":"SUK-2026-000001","product_type":"sukuk",` + members)
 	}
-	contract.get(contract.path+"/review").want(200, report(`"status":"draft","conclusion":null,`+screened))
+	contract.get(contract.path+"/review").want(200, report(`"status":"draft","conclusion":null,`+screeningJSON))
 	f.advanceDays(1)
 	contract.actWith("approve", fatwa.with("board_id", `"SB-1"`, "signed_at", `"2026-09-02"`)).want(200, "")
 	f.advanceDays(1)
 	contract.actWith("start_offering", religiousActions["sukuk"]["start_offering"]).want(200, "")
 	contract.get(contract.path+"/review").want(200, report(`"status":"offering","conclusion":"approved","approved_by":"Dr. Amin","signed_at":"2026-09-02",`+
-		`"fatwa_reference":"F-7/2026","board_id":"SB-1","reviewed_at":"2026-09-04T10:15:30.123456+00:00",`+screened))
+		`"fatwa_reference":"F-7/2026","board_id":"SB-1","reviewed_at":"2026-09-04T10:15:30.123456+00:00",`+screeningJSON))
 
-	refused := f.createReligious("ijara")
+	rejected := f.createReligious("ijara")
 	f.advanceDays(1)
-	refused.actWith("reject", refusal).want(200, "")
+	rejected.actWith("reject", refusal).want(200, "")
 	f.advanceDays(1)
-	r := refused.get(refused.path+"/review").want(200, "")
+	r := rejected.get(rejected.path+"/review").want(200, "")
 	r.wantData("conclusion", "rejected", "reason", "not permitted", "status", "rejected", "approved_by", "(absent)", "screening", "(absent)")
-	if at := r.at("data.reviewed_at"); !strings.HasPrefix(at, "2026-09-06T10:15:30.") {
-		t.Errorf("refused at %s", at)
+	if reviewedAt := r.at("data.reviewed_at"); !strings.HasPrefix(reviewedAt, "2026-09-06T10:15:30.") {
+		t.Errorf("refused at %s", reviewedAt)
 	}
 	for _, productType := range []string{"musharaka", "wadiah"} {
-		opened := f.createReligious(productType)
-		opened.get(opened.path+"/review").want(200, "").wantData("conclusion", "approved", "approved_by", "Dr. Amin", "fatwa_reference", "F-7/2026", "status", "active")
+		contract := f.createReligious(productType)
+		contract.get(contract.path+"/review").want(200, "").wantData("conclusion", "approved", "approved_by", "Dr. Amin", "fatwa_reference", "F-7/2026", "status", "active")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"mizan/api"
 )
 
-// screen requests a screening, with parameters as name, value pairs.
+// screen requests a screening. pairs are its parameters: name, value, name, value …
 func (f *fixture) screen(pairs ...string) *response {
 	f.t.Helper()
 	parameters := url.Values{}
@@ -21,7 +21,7 @@ func (f *fixture) screen(pairs ...string) *response {
 	return f.session().get(religiousPath + "screen?" + parameters.Encode())
 }
 
-// The response has the specified shape.
+// The response lists each rule with its outcome.
 func TestScreeningReturnsItsRules(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -39,8 +39,8 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, c := range []struct {
-		decision string
-		given    string // parameters in addition to region=AE
+		decision   string
+		parameters string // region=AE is added if no region is given
 	}{
 		{"pass", "subject=asset&asset_type=tower"},
 		{"pass", "subject=asset&description=a tower"},
@@ -62,9 +62,9 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 		{"fail", "subject=transaction&activity=conventional finance&amount=1"},
 		{"fail", "subject=transaction&activity=conventional_insurance&amount=1"},
 		{"fail", "subject=transaction&activity=Conventional-Insurance&amount=1"},
-		{"fail", "subject=transaction&description=weapons"}, // although a parameter is missing
+		{"fail", "subject=transaction&description=weapons"}, // the sector decides, although a parameter is missing
 		{"fail", "subject=asset&asset_type=adult entertainment"},
-		{"fail", "subject=asset&asset_type=alcohol-free drinks"}, // it contains a whole word of the list
+		{"fail", "subject=asset&asset_type=alcohol-free drinks"}, // alcohol stands there as a whole word
 		{"fail", "subject=asset&activity=tobacco&region="},
 
 		{"pass", "subject=asset&asset_type=alcoholics anonymous"},
@@ -88,13 +88,13 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 		{"fail", "subject=asset&asset_type=x&impure_income_percent=6"},
 		{"fail", "subject=asset&impure_income_percent=6"},
 	} {
-		query := strings.ReplaceAll(c.given, " ", "%20")
+		query := strings.ReplaceAll(c.parameters, " ", "%20")
 		if !strings.Contains(query, "region=") {
 			query += "&region=AE"
 		}
 		r := f.session().get(religiousPath+"screen?"+query).want(200, "")
 		if got := r.at("data.decision"); got != c.decision {
-			t.Errorf("%s: %s, want %s", c.given, r.body, c.decision)
+			t.Errorf("%s: %s, want %s", c.parameters, r.body, c.decision)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestScreeningSeesThroughInvisibleAndWideLetters(t *testing.T) {
 	for text, decision := range map[string]string{
 		"alco\u200bhol":                    "fail", // zero-width space
 		"\ufeffgam\u2060b\u00adling\u200d": "fail", // byte order mark, word joiner, soft hyphen, joiner
-		"pork\u200bbelly":                  "fail", // it may also separate two words
+		"pork\u200bbelly":                  "fail", // a zero-width space may also separate two words
 		"tob\ufe0facco":                    "fail", // variation selector
 		"por\u034fk":                       "fail", // combining grapheme joiner
 		"wea\u3164pons":                    "fail", // a filler, which is in the class of letters
@@ -129,7 +129,7 @@ func TestScreeningSeesThroughInvisibleAndWideLetters(t *testing.T) {
 	}
 }
 
-// A screening is a write, so HEAD makes none.
+// A screening is a write, so a HEAD request does not make one.
 func TestHeadCreatesNoScreening(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -148,8 +148,8 @@ func TestHeadCreatesNoScreening(t *testing.T) {
 	f.session().with("idempotency-key", "head").get(religiousPath+"screen?subject=asset").want(200, "") // the key is free
 }
 
-// Every write accepts an Idempotency-Key. This one is a GET whose content is in
-// its query.
+// A screening accepts an Idempotency-Key as every write does, although it is a GET with its content in
+// the query.
 func TestScreeningTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -182,7 +182,7 @@ func TestScreeningTakesAnIdempotencyKey(t *testing.T) {
 	f.session().with("idempotency-key", "free").get(query).want(200, "")
 }
 
-// Of concurrent requests with one key one makes the screening, and all get its response.
+// If requests with the same key run concurrently, only one makes a screening, and all get its response.
 func TestConcurrentScreeningsWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -204,7 +204,7 @@ func TestConcurrentScreeningsWithOneKeyRunOnce(t *testing.T) {
 	}
 }
 
-// A malformed parameter is refused by its name, and no screening is stored.
+// The refusal of a malformed parameter names it, and no screening is stored.
 func TestScreeningParametersAreChecked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -250,7 +250,7 @@ func TestScreeningIsStoredWithItsInputs(t *testing.T) {
 	}
 }
 
-// A screening may be linked to a contract, and never replaces its review.
+// A screening may be linked to a contract, but never replaces the contract's review.
 func TestScreeningNeverReplacesAReview(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -274,22 +274,22 @@ func TestScreeningNeverReplacesAReview(t *testing.T) {
 	contract.get(contract.path+"/review").want(200, "").wantData("conclusion", "approved", "screening.decision", "fail", "screening.screening_id", failed)
 }
 
-// A screening is stored, so it is a command although it is a GET: a manual clock must not move
-// during it, as it may during a read.
+// A screening is stored, so it is a command although it is a GET. A manual clock must not move during a
+// command; during a read it may.
 func TestScreeningIsACommandAlthoughItIsAGet(t *testing.T) {
 	t.Parallel()
-	var entered atomic.Int64
+	var enterCalls atomic.Int64
 	f := newFixture(t, func(cfg *api.Config) {
 		enter := cfg.Enter
 		cfg.Enter = func() func() {
-			entered.Add(1)
+			enterCalls.Add(1)
 			return enter()
 		}
 	})
 	for path, commands := range map[string]int64{"screen?subject=asset": 1, "stats": 0, "mudaraba": 0, "charity": 0, "regions": 0} {
-		before := entered.Load()
+		before := enterCalls.Load()
 		f.session().get(religiousPath+path).want(200, "")
-		if got := entered.Load() - before; got != commands {
+		if got := enterCalls.Load() - before; got != commands {
 			t.Errorf("%s is %d commands, want %d", path, got, commands)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// When the clock jumps over months, timers fire in order and once, with the dates of their own days.
+// When the clock jumps over months, each timer fires once, in order, and dates its entry to its own day.
 func TestClockJumpFiresAllDueTimersInOrder(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -20,11 +20,11 @@ func TestClockJumpFiresAllDueTimersInOrder(t *testing.T) {
 		"activate 2026-09-03: Dr A:rent_receivable:{c} 10, Cr L:unearned_rent:{c} 10",
 	)
 	f.advanceDays(7 * 30)
-	due := func(day string, earned, depreciation int) string {
+	rentDueEntry := func(day string, earned, depreciation int) string {
 		return fmt.Sprintf("rent_due %s: Dr A:rent_receivable:{c} 100, Cr I:rent 100, Dr L:unearned_rent:{c} %d, Cr I:rent %d, Dr E:depreciation %d, Cr A:accumulated_depreciation:{c} %d",
 			day, earned, earned, depreciation, depreciation)
 	}
-	if got, want := lease.entries()[2:], []string{due("2026-10-03", 3, 400), due("2026-11-02", 3, 400), due("2026-12-02", 4, 400)}; !slices.Equal(got, want) {
+	if got, want := lease.entries()[2:], []string{rentDueEntry("2026-10-03", 3, 400), rentDueEntry("2026-11-02", 3, 400), rentDueEntry("2026-12-02", 4, 400)}; !slices.Equal(got, want) {
 		t.Errorf("rent fell due as\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 	lease.read().wantData("status", "active", "rent_receivable", "310", "total_rentals_paid", "0", "end_date", "2026-12-02")
@@ -40,7 +40,7 @@ func TestClockJumpFiresAllDueTimersInOrder(t *testing.T) {
 	}
 }
 
-// Timers that became due while the server was down fire at the next start, once.
+// Timers that became due while the server was down fire once, at the next start.
 func TestTimersDueDuringDowntimeFireAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -50,11 +50,11 @@ func TestTimersDueDuringDowntimeFireAtTheNextStart(t *testing.T) {
 	f.stopBackend()
 	must(t, f.Clock.Set(f.Clock.Now().AddDate(0, 0, 60)))
 	f.start()
-	f.advanceDays(0) // it returns after everything due has been done
+	f.advanceDays(0) // returns after all due timers have fired
 	lease.read().wantData("rent_receivable", "150", "total_rentals_paid", "150")
-	days := f.auditor().get("/api/v1/ledger/entries?event=rent_due&source="+lease.id()).want(200, "")
-	if days.rows() != 3 || days.at("data.2.effective_date") != "2026-10-03" || days.at("data.1.effective_date") != "2026-11-02" || days.at("data.0.effective_date") != "2026-12-02" {
-		t.Errorf("%s", days.body)
+	rentEntries := f.auditor().get("/api/v1/ledger/entries?event=rent_due&source="+lease.id()).want(200, "")
+	if rentEntries.rows() != 3 || rentEntries.at("data.2.effective_date") != "2026-10-03" || rentEntries.at("data.1.effective_date") != "2026-11-02" || rentEntries.at("data.0.effective_date") != "2026-12-02" {
+		t.Errorf("%s", rentEntries.body)
 	}
 	f.restart()
 	f.wantNothingStored(t, func() { f.advanceDays(0) })
@@ -82,8 +82,8 @@ func TestContractsAreTheSameAfterARestart(t *testing.T) {
 		contracts, before = append(contracts, contract), append(before, contract.read().body)
 	}
 	f.restart()
-	for i, d := range contracts {
-		d.read().want(200, before[i])
+	for i, contract := range contracts {
+		contract.read().want(200, before[i])
 	}
 }
 
@@ -94,23 +94,23 @@ func TestActionIsRefusedBeforeItsDay(t *testing.T) {
 	deposit := f.createSecular("investment-deposits", "term_months", `1`).mustActAll("activate")
 	issue := f.createSecular("certificate-issues", "maturity_months", `1`).mustActAll(`offering subscription_start "2026-09-03" subscription_end "2026-09-03"`,
 		`subscribe investor_id "`+customerID+`" certificates 1`, "activate")
-	closed := f.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
-	buy := func() *response {
-		return closed.act("subscribe", "investor_id", `"`+customerID+`"`, "certificates", `1`)
+	laterIssue := f.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
+	subscribe := func() *response {
+		return laterIssue.act("subscribe", "investor_id", `"`+customerID+`"`, "certificates", `1`)
 	}
-	buy().wantFaults("subscription_start")
+	subscribe().wantFaults("subscription_start")
 	for range 29 {
 		f.advanceDays(1)
 	}
-	for _, d := range []*contractFixture{deposit, issue} {
-		d.act("mature").wantFaults("maturity_date")
+	for _, contract := range []*contractFixture{deposit, issue} {
+		contract.act("mature").wantFaults("maturity_date")
 	}
-	buy().wantFaults("subscription_end")
+	subscribe().wantFaults("subscription_end")
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"2026-10-02T23:59:59Z"}`).want(200, "")
 	deposit.act("mature").wantFaults("maturity_date")
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"2026-10-03T00:00:00Z"}`).want(200, "")
-	for _, d := range []*contractFixture{deposit, issue} {
-		d.mustAct("mature").wantData("status", "matured")
+	for _, contract := range []*contractFixture{deposit, issue} {
+		contract.mustAct("mature").wantData("status", "matured")
 	}
 }
 
@@ -120,20 +120,20 @@ func TestSubscriptionWindowIncludesItsFirstAndLastDay(t *testing.T) {
 	f := newFixture(t)
 	contract := f.createSecular("certificate-issues").mustActAll(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
 	for _, day := range []struct {
-		now     string
-		against string
+		now       string
+		wantFault string
 	}{{"2026-09-03T23:59:59Z", "subscription_start"}, {"2026-09-04T00:00:00Z", ""}, {"2026-09-05T23:59:59Z", ""}, {"2026-09-06T00:00:00Z", "subscription_end"}} {
 		f.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+day.now+`"}`).want(200, "")
 		r := contract.act("subscribe", "investor_id", `"`+customerID+`"`, "certificates", `1`)
-		if day.against == "" {
+		if day.wantFault == "" {
 			r.want(200, "")
 		} else {
-			r.wantFaults(day.against)
+			r.wantFaults(day.wantFault)
 		}
 	}
 }
 
-// For a lease with a delivery date in the past, the rows whose days have passed fall due at once,
+// If a lease's delivery date is in the past, the rents of the days that have passed fall due at once,
 // before the next action.
 func TestBackdatedLeaseRowsFallDueImmediately(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func TestBackdatedLeaseRowsFallDueImmediately(t *testing.T) {
 	contract.mustAct("payment", "amount", `"250"`).wantData("rent_receivable", "50", "total_rentals_paid", "250", "end_date", "2027-05-27")
 	var days []string
 	for _, entry := range contract.entries() {
-		if day, due := strings.CutPrefix(entry, "rent_due "); due {
+		if day, isRent := strings.CutPrefix(entry, "rent_due "); isRent {
 			days = append(days, day[:len("2026-07-01")])
 		}
 	}

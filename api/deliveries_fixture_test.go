@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-const deliveries = "/api/v1/deliveries"
+const deliveriesPath = "/api/v1/deliveries"
 
 // webhookReceiver receives notifications and responds with the status that a test sets.
 type webhookReceiver struct {
@@ -23,8 +23,7 @@ type webhookReceiver struct {
 	ids    []string // guarded by mu: event_ids of the received notifications
 }
 
-// newWebhookReceiver sends the first partner's notifications to a new receiver, which
-// acknowledges.
+// newWebhookReceiver sends the first partner's notifications to a new receiver, which responds with 200.
 func (f *fixture) newWebhookReceiver() *webhookReceiver {
 	f.t.Helper()
 	s := newReceiver(f.t)
@@ -33,24 +32,25 @@ func (f *fixture) newWebhookReceiver() *webhookReceiver {
 	return s
 }
 
+// newReceiver starts a receiver that responds with 200.
 func newReceiver(t testing.TB) *webhookReceiver {
 	t.Helper()
 	s := &webhookReceiver{status: http.StatusOK}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var envelope struct {
+		var notification struct {
 			ID   string `json:"event_id"`
 			Type string `json:"type"`
 		}
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = json.Unmarshal(body, &envelope)
+			err = json.Unmarshal(body, &notification)
 		}
 		if err != nil {
 			t.Errorf("a notification: %v", err)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.ids, s.types = append(s.ids, envelope.ID), append(s.types, envelope.Type)
+		s.ids, s.types = append(s.ids, notification.ID), append(s.types, notification.Type)
 		w.WriteHeader(s.status)
 	}))
 	t.Cleanup(s.Close)
@@ -77,27 +77,27 @@ func (r *webhookReceiver) count() int {
 	return len(ids)
 }
 
-// waitForDeliveries waits until all due deliveries were attempted and the attempts are stored.
+// waitForDeliveries returns after all due deliveries were attempted and the attempts are stored.
 func (f *fixture) waitForDeliveries() {
 	f.t.Helper()
 	f.advance(1)
 }
 
-// parkAll makes all waiting deliveries fail until they are parked.
+// parkAll advances the clock until waiting deliveries whose attempts all fail are parked, that is given up.
 func (f *fixture) parkAll() {
 	f.t.Helper()
 	f.advance(8 * 3600)
 }
 
-// listed returns the event_ids of a list, in order, over all its pages.
-func (f *fixture) listed(query string) (ids []string) {
+// listedIDs returns the event_ids on all pages of the list of deliveries, in order.
+func (f *fixture) listedIDs(query string) (ids []string) {
 	f.t.Helper()
 	for cursor := ""; cursor != "null"; {
 		more := ""
 		if cursor != "" {
 			more = "&cursor=" + url.QueryEscape(cursor)
 		}
-		r := f.admin().get(deliveries+"?"+query+more).want(200, "")
+		r := f.admin().get(deliveriesPath+"?"+query+more).want(200, "")
 		for _, row := range r.object()["data"].([]any) {
 			ids = append(ids, row.(map[string]any)["event_id"].(string))
 		}
@@ -106,26 +106,27 @@ func (f *fixture) listed(query string) (ids []string) {
 	return ids
 }
 
-// wantListed checks a list over all of its pages.
+// wantListed checks the event_ids on all pages of the list.
 func (f *fixture) wantListed(query string, want ...string) {
 	f.t.Helper()
-	if got := f.listed(query); strings.Join(got, " ") != strings.Join(want, " ") {
+	if got := f.listedIDs(query); strings.Join(got, " ") != strings.Join(want, " ") {
 		f.t.Errorf("%s lists\n\t%v, want\n\t%v", query, got, want)
 	}
 }
 
-// firstDelivery returns the event_id of the only delivery about a transaction.
-func (f *fixture) firstDelivery(id string) string {
+// deliveryAbout returns the event_id of the newest delivery about a transaction.
+func (f *fixture) deliveryAbout(transactionID string) string {
 	f.t.Helper()
-	return f.admin().get(deliveries+"?transaction_id="+id).want(200, "").at("data.0.event_id")
+	return f.admin().get(deliveriesPath+"?transaction_id="+transactionID).want(200, "").at("data.0.event_id")
 }
 
-// newSlowReceiver returns the address of a receiver that responds once leave is closed.
-func newSlowReceiver(t testing.TB, arrived, leave chan struct{}) string {
+// newSlowReceiver returns the address of a receiver that sends to arrived at each request, and responds once
+// release is closed.
+func newSlowReceiver(t testing.TB, arrived, release chan struct{}) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}
-		<-leave
+		<-release
 	}))
 	t.Cleanup(s.Close)
 	return s.URL

@@ -12,28 +12,28 @@ func TestReplayAttemptsImmediately(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.newWebhookReceiver()
-	id := f.firstDelivery(f.charge(good).at("id"))
+	id := f.deliveryAbout(f.charge(good).at("id"))
 	f.waitForDeliveries()
-	r := f.admin().post(deliveries+"/"+id+"/replay", "").want(200, "")
+	r := f.admin().post(deliveriesPath+"/"+id+"/replay", "").want(200, "")
 	if r.at("data.event_id") != id || r.at("data.state") != "pending" || r.at("data.attempts.0.status") != "200" {
 		t.Errorf("%s", r.body)
 	}
 	f.waitForDeliveries()
-	read := f.admin().get(deliveries+"/"+id).want(200, "")
-	if ids, _ := s.received(); !slices.Equal(ids, []string{id, id}) || read.at("data.state") != "delivered" || read.at("data.attempts.1.status") != "200" {
-		t.Errorf("%v %s", ids, read.body)
+	replayed := f.admin().get(deliveriesPath+"/"+id).want(200, "")
+	if ids, _ := s.received(); !slices.Equal(ids, []string{id, id}) || replayed.at("data.state") != "delivered" || replayed.at("data.attempts.1.status") != "200" {
+		t.Errorf("%v %s", ids, replayed.body)
 	}
-	// The replay of a waiting delivery is attempted immediately.
+	// A waiting delivery, too, is attempted immediately when it is replayed.
 	s.answerWith(500)
-	id = f.firstDelivery(f.charge(good).at("id"))
+	id = f.deliveryAbout(f.charge(good).at("id"))
 	f.waitForDeliveries()
 	before := s.count()
-	f.admin().post(deliveries+"/"+id+"/replay", `{}`).want(200, "")
+	f.admin().post(deliveriesPath+"/"+id+"/replay", `{}`).want(200, "")
 	f.waitForDeliveries()
 	if s.count() != before+1 {
 		t.Errorf("%d attempts", s.count()-before)
 	}
-	f.admin().post(deliveries+"/"+id+"/replay", `[]`).want(400, "")
+	f.admin().post(deliveriesPath+"/"+id+"/replay", `[]`).want(400, "")
 }
 
 func TestReplayedDeliveryIsRetriedOnTheFullSchedule(t *testing.T) {
@@ -41,14 +41,14 @@ func TestReplayedDeliveryIsRetriedOnTheFullSchedule(t *testing.T) {
 	f := newFixture(t)
 	s := f.newWebhookReceiver()
 	s.answerWith(500)
-	id := f.firstDelivery(f.charge(good).at("id"))
+	id := f.deliveryAbout(f.charge(good).at("id"))
 	f.parkAll()
-	if s.count() != 6 || f.admin().get(deliveries+"/"+id).at("data.state") != "parked" {
+	if s.count() != 6 || f.admin().get(deliveriesPath+"/"+id).at("data.state") != "parked" {
 		t.Fatalf("%d attempts", s.count())
 	}
-	f.admin().post(deliveries+"/"+id+"/replay", "").want(200, "")
+	f.admin().post(deliveriesPath+"/"+id+"/replay", "").want(200, "")
 	f.parkAll()
-	if r := f.admin().get(deliveries + "/" + id); s.count() != 12 || r.at("data.state") != "parked" {
+	if r := f.admin().get(deliveriesPath + "/" + id); s.count() != 12 || r.at("data.state") != "parked" {
 		t.Errorf("%d attempts: %s", s.count(), r.body)
 	}
 }
@@ -63,22 +63,22 @@ func TestParkedDeliveriesOfATerminalAreReplayed(t *testing.T) {
 		f.payout1250(`{"type":"bank_account"}`)
 	}
 	f.parkAll()
-	parked := f.listed("state=parked")
+	parked := f.listedIDs("state=parked")
 	if len(parked) != 6 {
 		t.Fatalf("%d parked", len(parked))
 	}
 	s.answerWith(200)
 	payment, payout := f.terminalOf("payment"), f.terminalOf("payout")
-	first := f.admin().get(deliveries + "/" + f.listed("state=parked&terminal_id=" + payment)[2])
-	f.admin().post(deliveries+"/replay", `{"terminal_id":"`+payment+`","to":"`+first.at("data.booked_at")+`"}`).want(200, `{"data":{"replayed":1}}`)
-	f.admin().post(deliveries+"/replay", `{"params":{"terminal_id":"`+payment+`","from":"`+first.at("data.booked_at")+`"}}`).want(200, `{"data":{"replayed":2}}`)
-	f.admin().post(deliveries+"/replay", `{"terminal_id":"`+payout+`","to":"1960-01-01T00:00:00Z"}`).want(200, `{"data":{"replayed":0}}`)
-	f.admin().post(deliveries+"/replay", `{"terminal_id":"`+payout+`","from":"1960-01-01T00:00:00Z","to":"`+f.Clock.Now().Format(time.RFC3339Nano)+`"}`).want(200, `{"data":{"replayed":3}}`)
+	oldest := f.admin().get(deliveriesPath + "/" + f.listedIDs("state=parked&terminal_id=" + payment)[2])
+	f.admin().post(deliveriesPath+"/replay", `{"terminal_id":"`+payment+`","to":"`+oldest.at("data.booked_at")+`"}`).want(200, `{"data":{"replayed":1}}`)
+	f.admin().post(deliveriesPath+"/replay", `{"params":{"terminal_id":"`+payment+`","from":"`+oldest.at("data.booked_at")+`"}}`).want(200, `{"data":{"replayed":2}}`)
+	f.admin().post(deliveriesPath+"/replay", `{"terminal_id":"`+payout+`","to":"1960-01-01T00:00:00Z"}`).want(200, `{"data":{"replayed":0}}`)
+	f.admin().post(deliveriesPath+"/replay", `{"terminal_id":"`+payout+`","from":"1960-01-01T00:00:00Z","to":"`+f.Clock.Now().Format(time.RFC3339Nano)+`"}`).want(200, `{"data":{"replayed":3}}`)
 	f.waitForDeliveries()
-	if left := f.listed("state=parked"); len(left) != 0 || len(f.listed("state=delivered")) != 6 {
-		t.Errorf("still parked: %v", left)
+	if stillParked := f.listedIDs("state=parked"); len(stillParked) != 0 || len(f.listedIDs("state=delivered")) != 6 {
+		t.Errorf("still parked: %v", stillParked)
 	}
-	f.admin().post(deliveries+"/replay", `{"terminal_id":"`+payment+`"}`).want(200, `{"data":{"replayed":0}}`)
+	f.admin().post(deliveriesPath+"/replay", `{"terminal_id":"`+payment+`"}`).want(200, `{"data":{"replayed":0}}`)
 }
 
 func TestReplayFieldsAreChecked(t *testing.T) {
@@ -87,61 +87,62 @@ func TestReplayFieldsAreChecked(t *testing.T) {
 	for body, field := range map[string]string{
 		`{}`: "terminal_id", `{"terminal_id":null}`: "terminal_id", `{"terminal_id":1}`: "terminal_id", `{"terminal_id":"x"}`: "terminal_id",
 	} {
-		f.admin().post(deliveries+"/replay", body).wantFieldsRefused(field)
+		f.admin().post(deliveriesPath+"/replay", body).wantFieldsRefused(field)
 	}
 	terminal := f.terminalOf("payment")
-	f.admin().post(deliveries+"/replay", `{"terminal_id":"`+terminal+`","to":"soon","from":7}`).wantFieldsRefused("from", "to")
-	f.admin().post(deliveries+"/replay", `[]`).want(422, "")
-	unknown := f.admin().post(deliveries+"/replay", `{"terminal_id":"`+uuid.NewString()+`"}`).want(404, "")
-	f.admin().with("x-organization-id", f.seed.Second.Org.String()).post(deliveries+"/replay", `{"terminal_id":"`+terminal+`"}`).want(404, unknown.body)
+	f.admin().post(deliveriesPath+"/replay", `{"terminal_id":"`+terminal+`","to":"soon","from":7}`).wantFieldsRefused("from", "to")
+	f.admin().post(deliveriesPath+"/replay", `[]`).want(422, "")
+	unknown := f.admin().post(deliveriesPath+"/replay", `{"terminal_id":"`+uuid.NewString()+`"}`).want(404, "")
+	f.admin().with("x-organization-id", f.seed.Second.Org.String()).post(deliveriesPath+"/replay", `{"terminal_id":"`+terminal+`"}`).want(404, unknown.body)
 }
 
-// Both replays accept an Idempotency-Key, as every write of the administration.
+// The replay of one delivery and the replay of a terminal's parked deliveries accept an Idempotency-Key, as
+// every write of the administration does.
 func TestReplaysTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.newWebhookReceiver()
 	s.answerWith(500)
-	delivery, otherDelivery := f.firstDelivery(f.charge(good).at("id")), f.firstDelivery(f.charge(good).at("id"))
+	delivery, otherDelivery := f.deliveryAbout(f.charge(good).at("id")), f.deliveryAbout(f.charge(good).at("id"))
 	f.parkAll()
-	path, terminalBody := deliveries+"/"+delivery+"/replay", `{"terminal_id":"`+f.terminalOf("payment")+`"}`
-	first := f.admin().keyed("one").post(path, "").want(200, "")
-	replayedRest := f.admin().keyed("rest").post(deliveries+"/replay", terminalBody).want(200, `{"data":{"replayed":1}}`)
+	path, terminalBody := deliveriesPath+"/"+delivery+"/replay", `{"terminal_id":"`+f.terminalOf("payment")+`"}`
+	deliveryReplay := f.admin().keyed("one").post(path, "").want(200, "")
+	terminalReplay := f.admin().keyed("rest").post(deliveriesPath+"/replay", terminalBody).want(200, `{"data":{"replayed":1}}`)
 	f.waitForDeliveries()
 	before := s.count()
 	repeat := func() {
-		for _, a := range []*response{f.admin().keyed("one").post(path, "").want(200, first.body), f.admin().keyed("rest").post(deliveries+"/replay", terminalBody).want(200, replayedRest.body)} {
-			if !a.isReplay() {
-				t.Errorf("no replay: %v", a.header)
+		for _, r := range []*response{f.admin().keyed("one").post(path, "").want(200, deliveryReplay.body), f.admin().keyed("rest").post(deliveriesPath+"/replay", terminalBody).want(200, terminalReplay.body)} {
+			if !r.isReplay() {
+				t.Errorf("no replay: %v", r.header)
 			}
 		}
 	}
 	repeat()
-	f.admin().keyed("one").post(deliveries+"/"+otherDelivery+"/replay", "").want(409, keyConflict)
-	f.admin().keyed("rest").post(deliveries+"/replay", terminalBody+" ").want(409, keyConflict)
+	f.admin().keyed("one").post(deliveriesPath+"/"+otherDelivery+"/replay", "").want(409, keyConflict)
+	f.admin().keyed("rest").post(deliveriesPath+"/replay", terminalBody+" ").want(409, keyConflict)
 	f.admin().keyed("one").post("/api/v1/organizations", `{"name":"O"}`).want(409, keyConflict)
 	f.waitForDeliveries()
 	if s.count() != before {
 		t.Errorf("a repeated replay was delivered")
 	}
 	// A request that was refused, or that changed nothing, has not used its key.
-	f.admin().keyed("free").post(deliveries+"/"+uuid.NewString()+"/replay", "").want(404, "")
-	f.admin().keyed("free").post(deliveries+"/replay", `{"terminal_id":"`+f.terminalOf("payout")+`"}`).want(200, `{"data":{"replayed":0}}`)
-	f.admin().keyed("free").post(deliveries+"/replay", `{"terminal_id":"`+f.terminalOf("payout")+`","from":"2026-01-01T00:00:00Z"}`).want(200, `{"data":{"replayed":0}}`)
+	f.admin().keyed("free").post(deliveriesPath+"/"+uuid.NewString()+"/replay", "").want(404, "")
+	f.admin().keyed("free").post(deliveriesPath+"/replay", `{"terminal_id":"`+f.terminalOf("payout")+`"}`).want(200, `{"data":{"replayed":0}}`)
+	f.admin().keyed("free").post(deliveriesPath+"/replay", `{"terminal_id":"`+f.terminalOf("payout")+`","from":"2026-01-01T00:00:00Z"}`).want(200, `{"data":{"replayed":0}}`)
 	f.restart()
 	repeat()
 }
 
-// Of several concurrent requests with one key one is executed, and all get its response.
+// Of several concurrent requests with the same key only one is executed, and all get its response.
 func TestConcurrentReplaysWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.newWebhookReceiver()
-	id := f.firstDelivery(f.charge(good).at("id"))
+	id := f.deliveryAbout(f.charge(good).at("id"))
 	f.waitForDeliveries()
 	responses := make(chan *response, 16)
 	for range cap(responses) {
-		go func() { responses <- f.admin().keyed("k").post(deliveries+"/"+id+"/replay", "") }()
+		go func() { responses <- f.admin().keyed("k").post(deliveriesPath+"/"+id+"/replay", "") }()
 	}
 	bodies := map[string]int{}
 	for range cap(responses) {
@@ -167,29 +168,30 @@ func TestTestDeliveryReportsItsResult(t *testing.T) {
 		t.Errorf("%s %v", r.body, types)
 	}
 	s.answerWith(302)
-	b := f.admin().keyed("k").post(path, `{}`).want(200, "")
-	if b.at("data.delivered") != "false" || b.at("data.status") != "302" || b.at("data.error") != "redirect" || b.at("data.event_id") == r.at("data.event_id") {
-		t.Errorf("%s", b.body)
+	redirected := f.admin().keyed("k").post(path, `{}`).want(200, "")
+	if redirected.at("data.delivered") != "false" || redirected.at("data.status") != "302" || redirected.at("data.error") != "redirect" || redirected.at("data.event_id") == r.at("data.event_id") {
+		t.Errorf("%s", redirected.body)
 	}
 	s.Close()
-	c := f.admin().keyed("k").post(path, "").want(200, "") // it ignores the key
-	if c.at("data.delivered") != "false" || c.at("data.status") != "null" || c.at("data.error") == "null" || c.isReplay() {
-		t.Errorf("%s", c.body)
+	unreachable := f.admin().keyed("k").post(path, "").want(200, "") // a test delivery ignores the key
+	if unreachable.at("data.delivered") != "false" || unreachable.at("data.status") != "null" || unreachable.at("data.error") == "null" || unreachable.isReplay() {
+		t.Errorf("%s", unreachable.body)
 	}
 	f.parkAll()
-	if rows := f.admin().get(deliveries).want(200, "").rows(); rows != 0 || f.events() != before {
+	if rows := f.admin().get(deliveriesPath).want(200, "").rows(); rows != 0 || f.events() != before {
 		t.Errorf("a test is stored: %d rows", rows)
 	}
 	f.admin().post(path, `[]`).want(400, "")
 }
 
-// A test delivery takes as long as its receiver, so their number is bounded.
+// A test delivery waits for its receiver's response, so the number of test deliveries at one time is
+// bounded.
 func TestTestDeliveriesUnderWayAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.directory.AllowPrivateHooks(true)
-	arrived, leave := make(chan struct{}), make(chan struct{})
-	f.admin().patch("/api/v1/partners/1", `{"notify_url":"`+newSlowReceiver(t, arrived, leave)+`"}`).want(200, "")
+	arrived, release := make(chan struct{}), make(chan struct{})
+	f.admin().patch("/api/v1/partners/1", `{"notify_url":"`+newSlowReceiver(t, arrived, release)+`"}`).want(200, "")
 	path := "/api/v1/terminal/" + f.terminalOf("payment") + "/test-delivery"
 	responses := make(chan *response, 16)
 	for range cap(responses) {
@@ -198,10 +200,10 @@ func TestTestDeliveriesUnderWayAreBounded(t *testing.T) {
 	for range cap(responses) {
 		<-arrived
 	}
-	if over := f.admin().post(path, "").want(503, ""); over.header.Get("retry-after") == "" {
-		t.Errorf("no Retry-After: %v", over.header)
+	if refused := f.admin().post(path, "").want(503, ""); refused.header.Get("retry-after") == "" {
+		t.Errorf("no Retry-After: %v", refused.header)
 	}
-	close(leave)
+	close(release)
 	for range cap(responses) {
 		if r := (<-responses).want(200, ""); r.at("data.delivered") != "true" {
 			t.Errorf("%s", r.body)

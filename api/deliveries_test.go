@@ -16,34 +16,32 @@ func TestDeliveriesAreListedNewestFirst(t *testing.T) {
 	f.newWebhookReceiver()
 	var want []string
 	for range 5 {
-		want = append([]string{f.firstDelivery(f.charge(good).at("id"))}, want...)
+		want = append([]string{f.deliveryAbout(f.charge(good).at("id"))}, want...)
 	}
 	f.waitForDeliveries()
 	f.wantListed("", want...)
 	f.wantListed("limit=2", want...)
-	page := f.admin().get(deliveries+"?limit=5").want(200, "")
+	page := f.admin().get(deliveriesPath+"?limit=5").want(200, "")
 	if page.at("cursor.cursor_field") != "event_id" || page.at("cursor.cursor_value") != "null" {
 		t.Errorf("a full page is the last one: %s", page.at("cursor"))
 	}
 }
 
-// The rows are {event_id, transaction_id, terminal_id, type, state,
-// attempts, next_at}.
 func TestDeliveryRowHasItsFields(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.newWebhookReceiver()
-	paid := f.charge(good)
+	payment := f.charge(good)
 	terminal := f.terminalOf("payment")
 	f.waitForDeliveries()
-	id, _ := s.received()
-	row := f.admin().get(deliveries).want(200, "").object()["data"].([]any)[0].(map[string]any)
+	ids, _ := s.received()
+	row := f.admin().get(deliveriesPath).want(200, "").object()["data"].([]any)[0].(map[string]any)
 	booked, _ := row["booked_at"].(string)
 	if _, err := time.Parse(time.RFC3339, booked); err != nil {
 		t.Errorf("booked_at: %v", err)
 	}
 	want := map[string]any{
-		"event_id": id[0], "transaction_id": paid.at("id"), "terminal_id": terminal, "channel": "webhook", "type": "transaction.charged",
+		"event_id": ids[0], "transaction_id": payment.at("id"), "terminal_id": terminal, "channel": "webhook", "type": "transaction.charged",
 		"state": "delivered", "attempts": 1.0, "next_at": nil, "booked_at": booked,
 	}
 	if fmt.Sprint(row) != fmt.Sprint(want) {
@@ -56,13 +54,13 @@ func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
 	f := newFixture(t)
 	s := f.newWebhookReceiver()
 	s.answerWith(503)
-	id := f.firstDelivery(f.charge(good).at("id"))
+	id := f.deliveryAbout(f.charge(good).at("id"))
 	f.waitForDeliveries()
 	first := began.Format("2006-01-02T15:04:05.000000-07:00")
 	f.advance(29) // 30 s after the first failure
 	s.answerWith(204)
 	f.advance(120)
-	r := f.admin().get(deliveries+"/"+id).want(200, "")
+	r := f.admin().get(deliveriesPath+"/"+id).want(200, "")
 	second, third := began.Add(30*time.Second), began.Add(150*time.Second)
 	for path, want := range map[string]string{
 		"data.state": "delivered", "data.next_at": "null", "data.event_id": id,
@@ -75,8 +73,8 @@ func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
-	if took := r.object()["data"].(map[string]any)["attempts"].([]any)[0].(map[string]any)["duration_ms"].(float64); took < 0 || took > 15_000 {
-		t.Errorf("duration_ms = %v", took)
+	if milliseconds := r.object()["data"].(map[string]any)["attempts"].([]any)[0].(map[string]any)["duration_ms"].(float64); milliseconds < 0 || milliseconds > 15_000 {
+		t.Errorf("duration_ms = %v", milliseconds)
 	}
 }
 
@@ -85,9 +83,9 @@ func TestUnansweredAttemptHasAnErrorAndNoStatus(t *testing.T) {
 	f := newFixture(t)
 	s := f.newWebhookReceiver()
 	s.Close()
-	id := f.firstDelivery(f.charge(good).at("id"))
+	id := f.deliveryAbout(f.charge(good).at("id"))
 	f.waitForDeliveries()
-	r := f.admin().get(deliveries+"/"+id).want(200, "")
+	r := f.admin().get(deliveriesPath+"/"+id).want(200, "")
 	if r.at("data.attempts.0.status") != "null" || r.at("data.attempts.0.error") == "null" || r.at("data.state") != "pending" {
 		t.Errorf("%s", r.body)
 	}
@@ -96,16 +94,16 @@ func TestUnansweredAttemptHasAnErrorAndNoStatus(t *testing.T) {
 	}
 }
 
-// mixDeliveries makes deliveries in each state, for two terminals, and returns them by state,
-// newest first.
-func (f *fixture) mixDeliveries(r *webhookReceiver) (byState map[string][]string, list []string) {
+// mixDeliveries makes deliveries in each state, for two terminals. It returns their event_ids, newest first:
+// by state, and all together.
+func (f *fixture) mixDeliveries(r *webhookReceiver) (byState map[string][]string, allIDs []string) {
 	f.t.Helper()
 	byState = map[string][]string{}
-	add := func(state string, ids ...string) {
-		for _, id := range ids {
-			delivery := f.firstDelivery(id)
+	add := func(state string, transactionIDs ...string) {
+		for _, id := range transactionIDs {
+			delivery := f.deliveryAbout(id)
 			byState[state] = append([]string{delivery}, byState[state]...)
-			list = append([]string{delivery}, list...)
+			allIDs = append([]string{delivery}, allIDs...)
 		}
 	}
 	r.answerWith(500)
@@ -122,10 +120,10 @@ func (f *fixture) mixDeliveries(r *webhookReceiver) (byState map[string][]string
 	r.answerWith(500)
 	add("pending", f.charge(good).at("id"), f.payout1250(`{"type":"bank_account"}`).at("id"))
 	f.waitForDeliveries()
-	return byState, list
+	return byState, allIDs
 }
 
-// terminalOf returns the first partner's terminal for a kind of transaction in env test.
+// terminalOf returns the id of the first partner's terminal for payments or for payouts, in env test.
 func (f *fixture) terminalOf(kind string) string {
 	f.t.Helper()
 	list := f.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
@@ -153,7 +151,7 @@ func TestDeliveriesAreFiltered(t *testing.T) {
 	f.wantListed("limit=1&terminal_id="+payment, allIDs[1], allIDs[2], allIDs[4], allIDs[6])
 	f.wantListed("terminal_id="+payout+"&state=parked", allIDs[5])
 	f.wantListed("terminal_id="+payment+"&state=pending", allIDs[1])
-	fullList := f.admin().get(deliveries+"?limit=500").want(200, "")
+	fullList := f.admin().get(deliveriesPath+"?limit=500").want(200, "")
 	transactionID := fullList.at("data.4.transaction_id")
 	f.wantListed("transaction_id="+transactionID, allIDs[4])
 	f.wantListed("transaction_id="+transactionID+"&state=delivered&terminal_id="+payment, allIDs[4])
@@ -170,7 +168,7 @@ func TestDeliveriesAreFilteredByTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	_, allIDs := f.mixDeliveries(f.newWebhookReceiver())
-	fullList := f.admin().get(deliveries+"?limit=500").want(200, "")
+	fullList := f.admin().get(deliveriesPath+"?limit=500").want(200, "")
 	at := func(i int) string { return url.QueryEscape(fullList.at(fmt.Sprintf("data.%d.booked_at", i))) }
 	for query, want := range map[string][]string{
 		"from=" + at(2):                         allIDs[:3],
@@ -202,44 +200,44 @@ func TestDeliveriesOfOneTransactionAreListedByIt(t *testing.T) {
 	f.changeTransaction(id, `"type":"refund","amount":"100"`).want(200, "")
 	f.changeTransaction(id, `"type":"refund"`).want(200, "")
 	f.waitForDeliveries()
-	for _, page := range []string{"", "&limit=1", "&limit=2"} {
-		ids := f.listed("transaction_id=" + id + page)
+	for _, limit := range []string{"", "&limit=1", "&limit=2"} {
+		ids := f.listedIDs("transaction_id=" + id + limit)
 		if len(ids) != 3 {
-			t.Fatalf("%d deliveries%s", len(ids), page)
+			t.Fatalf("%d deliveries%s", len(ids), limit)
 		}
 	}
-	r := f.admin().get(deliveries+"?transaction_id="+id).want(200, "")
+	r := f.admin().get(deliveriesPath+"?transaction_id="+id).want(200, "")
 	if got := r.at("data.0.type") + " " + r.at("data.1.type") + " " + r.at("data.2.type"); got != "transaction.refunded transaction.refunded transaction.charged" {
 		t.Errorf("notified of %s", got)
 	}
 }
 
-// A list with few matches ends after a bounded number of pages with a cursor, and each delivery
-// is listed exactly once, for every filter and page size.
+// Each delivery is listed exactly once, for every filter and page size. A request reads a bounded number of
+// stored pages: if few of their deliveries match, the response has few rows and a cursor.
 func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 	t.Parallel()
-	h, random := newFixture(t), newRandom(t)
-	s := h.newWebhookReceiver()
-	for range 80 { // each in its own group, and so on its own page
+	f, random := newFixture(t), newRandom(t)
+	s := f.newWebhookReceiver()
+	for range 80 { // each is written on its own, and so on a stored page of its own
 		s.answerWith([]int{200, 200, 200, 500}[random.IntN(4)])
-		h.charge([]string{good, "4000000000000002"}[random.IntN(2)])
+		f.charge([]string{good, "4000000000000002"}[random.IntN(2)])
 		if random.IntN(8) == 0 {
-			h.advance([]int{1, 31, 3600, 30000}[random.IntN(4)])
+			f.advance([]int{1, 31, 3600, 30000}[random.IntN(4)])
 		}
 	}
-	h.waitForDeliveries()
-	listedDeliveries := h.listed("limit=500")
-	if len(listedDeliveries) != 80 {
-		t.Fatalf("%d deliveries", len(listedDeliveries))
+	f.waitForDeliveries()
+	allIDs := f.listedIDs("limit=500")
+	if len(allIDs) != 80 {
+		t.Fatalf("%d deliveries", len(allIDs))
 	}
 	byState := map[string]string{}
-	for _, id := range listedDeliveries {
-		byState[id] = h.admin().get(deliveries+"/"+id).want(200, "").at("data.state")
+	for _, id := range allIDs {
+		byState[id] = f.admin().get(deliveriesPath+"/"+id).want(200, "").at("data.state")
 	}
 	for _, state := range []string{"", "pending", "delivered", "parked"} {
 		query := fmt.Sprintf("limit=%d", 1+random.IntN(9))
 		var want []string
-		for _, id := range listedDeliveries {
+		for _, id := range allIDs {
 			if state == "" || byState[id] == state {
 				want = append(want, id)
 			}
@@ -247,32 +245,32 @@ func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 		if state != "" {
 			query += "&state=" + state
 		}
-		h.wantListed(query, want...)
-		h.wantListed(query+"&terminal_id="+h.terminalOf("payment"), want...)
+		f.wantListed(query, want...)
+		f.wantListed(query+"&terminal_id="+f.terminalOf("payment"), want...)
 	}
-	emptyList := h.admin().get(deliveries+"?terminal_id="+uuid.NewString()).want(200, "")
+	emptyList := f.admin().get(deliveriesPath+"?terminal_id="+uuid.NewString()).want(200, "")
 	if emptyList.rows() != 0 || emptyList.at("cursor.cursor_value") == "null" {
 		t.Errorf("of 80 pages as many are read as are there: %s", emptyList.body)
 	}
 }
 
-// Waiting and parked deliveries are on the first page, however many were delivered since.
+// A search for waiting or parked deliveries has them on its first page, however many were delivered since.
 func TestWaitingAndParkedDeliveriesAreListedFirst(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.newWebhookReceiver()
 	s.answerWith(500)
-	parked := f.firstDelivery(f.charge(good).at("id"))
+	parked := f.deliveryAbout(f.charge(good).at("id"))
 	f.advance(30_000) // six attempts
-	waiting := []string{f.firstDelivery(f.charge(good).at("id")), f.firstDelivery(f.charge(good).at("id"))}
+	waiting := []string{f.deliveryAbout(f.charge(good).at("id")), f.deliveryAbout(f.charge(good).at("id"))}
 	f.waitForDeliveries()
 	s.answerWith(200)
-	for range 70 { // each in its own group, and so on its own page
+	for range 70 { // each is written on its own, and so on a stored page of its own
 		f.charge(good)
 	}
 	f.waitForDeliveries()
 	for state, want := range map[string][]string{"pending": {waiting[1], waiting[0]}, "parked": {parked}} {
-		r := f.admin().get(deliveries+"?limit=10&state="+state).want(200, "")
+		r := f.admin().get(deliveriesPath+"?limit=10&state="+state).want(200, "")
 		for i, id := range want {
 			if r.rows() != len(want) || r.at(fmt.Sprintf("data.%d.event_id", i)) != id {
 				t.Errorf("%s: %s, want %v", state, r.body, want)
@@ -290,11 +288,11 @@ func TestDeliveryParametersAreChecked(t *testing.T) {
 		"cursor=x": "cursor", "cursor=" + uuid.NewString(): "cursor", "cursor=": "cursor", "state=parked&state=parked": "state",
 		"cursor=untried": "cursor", "state=parked&cursor=untried": "cursor", "state=pending&cursor=untried-": "cursor", "state=pending&cursor=untried-x": "cursor",
 	} {
-		f.admin().get(deliveries + "?" + query).wantFieldsRefused(field)
+		f.admin().get(deliveriesPath + "?" + query).wantFieldsRefused(field)
 	}
-	f.admin().get(deliveries+"?limit=500").want(200, "")
-	f.admin().get(deliveries+"?state=pending&cursor=untried").want(200, "")
-	f.admin().with("x-organization-id", "").get(deliveries).wantFieldsRefused("x-organization-id")
+	f.admin().get(deliveriesPath+"?limit=500").want(200, "")
+	f.admin().get(deliveriesPath+"?state=pending&cursor=untried").want(200, "")
+	f.admin().with("x-organization-id", "").get(deliveriesPath).wantFieldsRefused("x-organization-id")
 }
 
 // An event_id of another organization gets the same response as an unknown one.
@@ -302,20 +300,20 @@ func TestForeignDeliveriesAreUnknown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.newWebhookReceiver()
-	id := f.firstDelivery(f.charge(good).at("id"))
+	id := f.deliveryAbout(f.charge(good).at("id"))
 	f.waitForDeliveries()
 	otherAdmin := f.admin().with("x-organization-id", f.seed.Second.Org.String())
-	unknown := f.admin().get(deliveries+"/"+uuid.NewString()).want(404, "")
-	for _, path := range []string{id, strings.ToUpper(id), "x", uuid.Nil.String(), strings.ReplaceAll(id, "-", "")} {
-		otherAdmin.get(deliveries+"/"+path).want(404, unknown.body)
-		otherAdmin.post(deliveries+"/"+path+"/replay", "").want(404, unknown.body)
+	unknown := f.admin().get(deliveriesPath+"/"+uuid.NewString()).want(404, "")
+	for _, pathID := range []string{id, strings.ToUpper(id), "x", uuid.Nil.String(), strings.ReplaceAll(id, "-", "")} {
+		otherAdmin.get(deliveriesPath+"/"+pathID).want(404, unknown.body)
+		otherAdmin.post(deliveriesPath+"/"+pathID+"/replay", "").want(404, unknown.body)
 	}
-	otherAdmin.get(deliveries + "?cursor=" + id).wantFieldsRefused("cursor")
-	if rows := otherAdmin.get(deliveries).want(200, "").rows(); rows != 0 {
+	otherAdmin.get(deliveriesPath + "?cursor=" + id).wantFieldsRefused("cursor")
+	if rows := otherAdmin.get(deliveriesPath).want(200, "").rows(); rows != 0 {
 		t.Errorf("%d foreign rows", rows)
 	}
 	// An event_id with a plausible time and channel for which there is no notification.
-	f.admin().get(deliveries+"/"+f.charge("4000000000000077").at("id")).want(404, unknown.body)
+	f.admin().get(deliveriesPath+"/"+f.charge("4000000000000077").at("id")).want(404, unknown.body)
 }
 
 // A delivery that is neither delivered nor parked is listed as pending, even before its first
@@ -324,22 +322,22 @@ func TestDeliveryUnderWayIsPending(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.directory.AllowPrivateHooks(true)
-	arrived, leave := make(chan struct{}), make(chan struct{})
-	slow := newSlowReceiver(t, arrived, leave)
+	arrived, release := make(chan struct{}), make(chan struct{})
+	slow := newSlowReceiver(t, arrived, release)
 	f.admin().patch("/api/v1/partners/1", `{"notify_url":"`+slow+`"}`).want(200, "")
 	id := f.charge(good).at("id")
 	<-arrived
-	r := f.admin().get(deliveries+"?state=pending").want(200, "")
+	r := f.admin().get(deliveriesPath+"?state=pending").want(200, "")
 	if r.at("data.0.transaction_id") != id || r.at("data.0.attempts") != "0" || r.at("data.0.next_at") != r.at("data.0.booked_at") || r.rows() != 1 {
 		t.Errorf("%s", r.body)
 	}
 	f.wantListed("state=delivered")
-	close(leave)
+	close(release)
 	f.waitForDeliveries()
 	f.wantListed("state=pending")
 }
 
-// Messages to operators without an event are listed too.
+// Messages to operators are listed too, although they are not about an event.
 func TestOperatorMessagesAreListed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -351,7 +349,7 @@ func TestOperatorMessagesAreListed(t *testing.T) {
 	f.waitForDeliveries()
 	f.charge(good)
 	f.waitForDeliveries()
-	r := f.admin().get(deliveries).want(200, "")
+	r := f.admin().get(deliveriesPath).want(200, "")
 	got := fmt.Sprintf("%s %s %s %s, %s %s %s", r.at("data.0.channel"), r.at("data.1.channel"), r.at("data.2.channel"), r.at("data.3"),
 		r.at("data.1.type"), r.at("data.1.transaction_id"), r.at("data.1.terminal_id"))
 	if want := "webhook bulletin webhook (absent), daily_summary null " + terminal; got != want {
@@ -359,7 +357,7 @@ func TestOperatorMessagesAreListed(t *testing.T) {
 	}
 	f.parkAll()
 	f.wantListed("state=parked&terminal_id="+terminal, r.at("data.1.event_id"))
-	f.admin().post(deliveries+"/replay", `{"terminal_id":"`+terminal+`"}`).want(200, `{"data":{"replayed":1}}`)
+	f.admin().post(deliveriesPath+"/replay", `{"terminal_id":"`+terminal+`"}`).want(200, `{"data":{"replayed":1}}`)
 }
 
 // Deliveries older than the retention are not shown.
@@ -367,17 +365,17 @@ func TestExpiredDeliveriesAreNotShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.newWebhookReceiver()
-	ok := f.firstDelivery(f.charge(good).at("id"))
+	deliveredID := f.deliveryAbout(f.charge(good).at("id"))
 	f.waitForDeliveries()
 	s.answerWith(500)
-	failed := f.firstDelivery(f.charge(good).at("id"))
+	failedID := f.deliveryAbout(f.charge(good).at("id"))
 	f.advance(31 * 24 * 3600)
 	s.answerWith(200)
-	keptDelivery := f.firstDelivery(f.charge(good).at("id"))
+	recentID := f.deliveryAbout(f.charge(good).at("id"))
 	f.advance(24 * 3600)
-	f.wantListed("", keptDelivery)
+	f.wantListed("", recentID)
 	f.wantListed("state=parked")
-	for _, id := range []string{ok, failed} {
-		f.admin().get(deliveries+"/"+id).want(404, "")
+	for _, id := range []string{deliveredID, failedID} {
+		f.admin().get(deliveriesPath+"/"+id).want(404, "")
 	}
 }

@@ -1,16 +1,17 @@
-// Package api serves HTTP: it runs the routes of the families (payments, contracts, admin,
-// ledger, checkout) behind one listener, one guard and one pipeline.
+// Package api serves HTTP: it runs the routes of its subpackages (payments, contracts, admin,
+// ledger, checkout) behind one listener, one guard (guard.go) and one pipeline of steps (server.go).
 //
 // Invariants:
 //  1. The cost of a request is bounded before anything else happens: size of headers and body,
 //     nesting, digits, time. A request that HTTP parsers can read in different ways (two hosts,
 //     two lengths, a length beside a transfer encoding) is refused and the connection closed.
 //  2. Every request passes the same steps in the same order: guard, access, rate, media type,
-//     body, then the handler. A command also waits for its turn and for the manual clock.
+//     body, then the handler. A command (a request that may write) also waits for its turn, and
+//     while a manual clock moves.
 //  3. Every response has an x-request-id that the service has made. Every 401 has the same bytes,
 //     whatever is wrong with the credentials.
 //  4. Bodies are never logged, and are overwritten after the handler.
-//  5. The table in routes.go lists every route, and every route that it lists works.
+//  5. The table in routes.go lists every route, and each of them is served.
 //  6. Shutdown returns after all handlers and exports have ended.
 //
 // Callers: cmd/mizan starts a Server; bench and tests send requests to a Server of their own.

@@ -23,22 +23,22 @@ func (s *Server) Routes() (names []RouteName) {
 	return names
 }
 
-// Served returns the routes that the router really has.
-func (s *Server) Served() (names []RouteName) {
+// ServedRoutes returns the routes that the router really has.
+func (s *Server) ServedRoutes() (names []RouteName) {
 	for _, r := range s.app.GetRoutes(true) {
 		names = append(names, RouteName{r.Method, r.Path})
 	}
 	return names
 }
 
-// ExportBook returns the book of an export of everything in an environment.
+// ExportBook returns the content of an export that has everything in an environment.
 func (s *Server) ExportBook(ctx context.Context, org ledger.ID, env money.Env) (*export.Book, error) {
 	return s.ledger.Book(ctx, &ledgerapi.Range{Env: env, To: web.Forever}, org)
 }
 
-// TakePlaces leaves the server only one place for commands, which does not lapse during a test, and takes
-// that place. leave frees it again. No command may be under way.
-func (s *Server) TakePlaces() (leave func()) {
+// TakePlaces lets the server run only one command at a time, and takes that command's place for longer than a
+// test lasts. leavePlace frees it. No command may be under way.
+func (s *Server) TakePlaces() (leavePlace func()) {
 	s.shed = shed.New(shed.Options{Places: 1, Lapse: time.Hour})
 	return s.shed.Enter().Leave
 }

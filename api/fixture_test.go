@@ -43,6 +43,7 @@ import (
 	"mizan/posting"
 )
 
+// began is the time at which every fixture's clock starts.
 var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
 // The compiler checks here that the production types implement the server's interfaces.
@@ -61,7 +62,7 @@ var (
 )
 
 // fixture is a server on a loopback port with the real journal, actors, directory and
-// simulator, seeded as a sandbox.
+// simulator (a provider), seeded as a sandbox.
 type fixture struct {
 	*testkit.World
 	t           testing.TB
@@ -112,7 +113,7 @@ func (s *sandboxImage) fill(t testing.TB) {
 	w.Runtime.Start(func(posting.Item) bool { return false })
 	s.seed, err = directory.Seed(t.Context(), directoryactor.SeedInput{})
 	must(t, err)
-	// The first use of a key is stored as an event, which later counts of events do not include.
+	// The first use of an API key is stored as an event. Here it happens before any test counts events.
 	for _, demo := range []directoryactor.Demo{s.seed.First, s.seed.Second} {
 		directory.Authenticate(demo.Org, []byte(demo.APIKey))
 	}
@@ -121,7 +122,7 @@ func (s *sandboxImage) fill(t testing.TB) {
 	s.image = w.Image()
 }
 
-// restart stops the server and everything below it, and starts it again.
+// restart stops the server and everything below it, and starts them again.
 func (f *fixture) restart() {
 	f.t.Helper()
 	f.stopServer()
@@ -132,9 +133,9 @@ func (f *fixture) restart() {
 func (f *fixture) start(change ...func(*api.Config)) {
 	t := f.t
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	f.address = l.Addr().String()
+	f.address = listener.Addr().String()
 	runtime, simulated := f.openStorage()
 	cfg := api.Config{
 		Payments: f.payments, Directory: f.directory, Journal: f.Journal, Clock: f.Clock,
@@ -154,7 +155,7 @@ func (f *fixture) start(change ...func(*api.Config)) {
 	for _, c := range change {
 		c(&cfg)
 	}
-	f.serve(cfg, l)
+	f.serve(cfg, listener)
 }
 
 // openStorage opens what the server needs: the journal, the actors, the directory and the provider.
@@ -162,9 +163,9 @@ func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	t := f.t
 	t.Helper()
 	var err error
-	startingProgram.Lock() // a program that is being started holds copies of open files, including closed ones with locks
+	programStart.Lock() // a program that is being started may still hold the lock of a store that was closed here
 	f.Open()
-	startingProgram.Unlock()
+	programStart.Unlock()
 	simulated, err := simulator.Open(simulator.Options{
 		Path: filepath.Join(f.Dir, "simulator.log"), Clock: f.Clock, BaseURL: f.base(), Key: f.Keyring.Derive("simulator challenge"),
 	})
@@ -197,7 +198,7 @@ func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	return runtime, simulated
 }
 
-// actionTTL is how long a payer may take to act.
+// actionTTL is how long a payer may take to do what a provider asks, such as confirming a payment.
 const actionTTL = 30 * time.Minute
 
 // base returns the prefix of the server's URLs.
@@ -207,12 +208,12 @@ func (f *fixture) pages() payerpage.Pages {
 	return payerpage.Pages{Base: f.base(), Tokens: f.Keyring.PageTokens()}
 }
 
-func (f *fixture) serve(cfg api.Config, l net.Listener) {
+func (f *fixture) serve(cfg api.Config, listener net.Listener) {
 	f.t.Helper()
 	server := api.New(cfg)
 	f.server = server
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
+	go func() { ended <- server.Serve(listener) }()
 	f.stopServer = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
@@ -264,21 +265,28 @@ type response struct {
 	closes bool // the server closes the connection
 }
 
+// anyone returns a caller without credentials.
 func (f *fixture) anyone() caller { return caller{f, map[string]string{}} }
 
-func (f *fixture) partner() caller { return f.keyed(&f.seed.First) }
-func (f *fixture) second() caller  { return f.keyed(&f.seed.Second) }
+// partner and second return the first and the second organization's partner, with an API key.
+func (f *fixture) partner() caller { return f.callerWithAPIKey(&f.seed.First) }
+func (f *fixture) second() caller  { return f.callerWithAPIKey(&f.seed.Second) }
 
-func (f *fixture) keyed(d *directoryactor.Demo) caller {
+func (f *fixture) callerWithAPIKey(d *directoryactor.Demo) caller {
 	return f.anyone().with("x-api-key", string(d.APIKey), "x-organization-id", d.Org.String())
 }
 
+// admin returns an operator, with the administration token.
 func (f *fixture) admin() caller {
 	return f.bearer(string(f.seed.AdminToken), f.seed.First.Org)
 }
+
+// session returns the first organization's administrator, with a session.
 func (f *fixture) session() caller {
 	return f.bearer(string(f.seed.First.SessionToken), f.seed.First.Org)
 }
+
+// auditor returns the first organization's auditor, with a session.
 func (f *fixture) auditor() caller {
 	return f.bearer(string(f.seed.First.AuditorToken), f.seed.First.Org)
 }
@@ -287,7 +295,7 @@ func (f *fixture) bearer(token string, org ledger.ID) caller {
 	return f.anyone().with("authorization", "Bearer "+token, "x-organization-id", org.String())
 }
 
-// with returns the caller with other headers, as name, value pairs; an empty value removes one.
+// with returns the caller with other headers, given as name, value pairs. An empty value removes the header.
 func (c caller) with(pairs ...string) caller {
 	headers := make(map[string]string, len(c.headers))
 	for name, value := range c.headers {
@@ -304,11 +312,11 @@ var transport = &http.Transport{MaxIdleConnsPerHost: 64}
 func (c caller) do(method, path, body string) *response {
 	t := c.fixture.t
 	t.Helper()
-	var content io.Reader
+	var requestBody io.Reader
 	if body != "" {
-		content = strings.NewReader(body)
+		requestBody = strings.NewReader(body)
 	}
-	request, err := http.NewRequest(method, "http://"+c.fixture.address+path, content)
+	request, err := http.NewRequest(method, "http://"+c.fixture.address+path, requestBody)
 	must(t, err)
 	if body != "" {
 		request.Header.Set("content-type", "application/json")
@@ -320,12 +328,12 @@ func (c caller) do(method, path, body string) *response {
 			request.Header.Set(name, value)
 		}
 	}
-	received, err := transport.RoundTrip(request)
+	httpResponse, err := transport.RoundTrip(request)
 	must(t, err)
-	defer func() { _ = received.Body.Close() }()
-	read, err := io.ReadAll(received.Body)
+	defer func() { _ = httpResponse.Body.Close() }()
+	responseBody, err := io.ReadAll(httpResponse.Body)
 	must(t, err)
-	return &response{t: t, status: received.StatusCode, header: received.Header, body: string(read), closes: received.Close}
+	return &response{t: t, status: httpResponse.StatusCode, header: httpResponse.Header, body: string(responseBody), closes: httpResponse.Close}
 }
 
 func (c caller) get(path string) *response { c.fixture.t.Helper(); return c.do("GET", path, "") }
@@ -338,7 +346,7 @@ func (c caller) patch(path, body string) *response {
 	return c.do("PATCH", path, body)
 }
 
-// want checks the status, and the body unless it is empty, and returns the response.
+// want checks the status and, unless body is empty, the body. It returns the response.
 func (r *response) want(status int, body string) *response {
 	r.t.Helper()
 	if r.status != status || body != "" && r.body != body {
@@ -357,7 +365,8 @@ func (r *response) object() map[string]any {
 	return o
 }
 
-// at finds a value by its path of names and indexes, for example "data.0.id".
+// at returns the value at a path of names and indexes, for example "data.0.id": "null" for null, "(absent)" if
+// there is no value.
 func (r *response) at(path string) string {
 	r.t.Helper()
 	var value any = r.object()
@@ -403,12 +412,12 @@ const goodCard = `"money_storage":{"type":"bank_card","cardnumber":"424242424242
 
 const urls = `"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no"`
 
-// paymentBody returns the body of a create for a card payment. The given fields come first in it.
+// paymentBody returns the body of a create for a card payment. It begins with the given fields.
 func paymentBody(fields string) string {
 	return `{"params":{` + fields + `,"type":"payment","env":"test",` + urls + `,` + goodCard + `}}`
 }
 
-// blockedCreates is a payment service whose creates wait to be released.
+// blockedCreates is a payment service whose Create sends to arrived, and continues once release is closed.
 type blockedCreates struct {
 	payments.Transactions
 	arrived, release chan struct{}

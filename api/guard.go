@@ -23,7 +23,7 @@ const (
 	idleTimeout = 2 * time.Minute
 )
 
-// routeKey is where a request keeps its route for the metrics.
+// routeKey is the name under which a request's context has its route, for the metrics.
 const routeKey = "route"
 
 // noRoute is the route label of requests that match no route, so that invented paths do not
@@ -36,8 +36,8 @@ func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		started := time.Now()
 		s.begin(ctx)
-		defer s.leave(ctx, started)
-		if err := s.check(ctx); err != nil {
+		defer s.finish(ctx, started)
+		if err := s.checkRequest(ctx); err != nil {
 			web.WriteError(ctx, err)
 			return
 		}
@@ -45,12 +45,12 @@ func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// leave ends every request. It is deferred, so that it also runs after a panic.
-func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
+// finish ends every request. It is deferred, so that it also runs after a panic.
+func (s *Server) finish(ctx *fasthttp.RequestCtx, started time.Time) {
 	p := recover()
 	body.Wipe(ctx)
 	if p != nil {
-		s.recovered(ctx, p)
+		s.respondToPanic(ctx, p)
 	}
 	body.SkipRest(ctx)
 	if s.cfg.Observe != nil {
@@ -63,9 +63,9 @@ func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
 	}
 }
 
-// recovered sends the response after a panic. It logs only the text of a runtime error, because other
+// respondToPanic sends the response after a panic. It logs only the text of a runtime error, because other
 // panic values may contain data of the request.
-func (s *Server) recovered(ctx *fasthttp.RequestCtx, p any) {
+func (s *Server) respondToPanic(ctx *fasthttp.RequestCtx, p any) {
 	id := string(ctx.Response.Header.PeekBytes(web.HeaderRequestID))
 	secure := len(ctx.Response.Header.PeekBytes(web.HeaderTLSOnly)) > 0
 	ctx.Response.Reset()
@@ -93,7 +93,7 @@ func methodOf(ctx *fasthttp.RequestCtx) string {
 }
 
 // begin sets the headers that every response has: its id and, over TLS, the instruction to use
-// TLS only. It ignores ids from outside, because the log could not tell them from the service's
+// TLS only. An id that the request brings is ignored, because in the log it would look like the service's
 // own.
 func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	var buf [36]byte
@@ -103,8 +103,8 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// tlsOnly returns the value of the header that tells browsers how long to use TLS only. It is shorter in a sandbox, which
-// shares the name localhost with other programs of its developer.
+// tlsOnly returns the value of the header that tells browsers how long to use TLS only. In a sandbox the time is
+// short, because a developer's other programs have the name localhost too.
 func (s *Server) tlsOnly() []byte {
 	if s.cfg.Env == sandbox {
 		return web.ValueTLSOnlyBriefly
@@ -112,33 +112,33 @@ func (s *Server) tlsOnly() []byte {
 	return web.ValueTLSOnly
 }
 
-// check refuses a bad request before any work is done for it.
-func (s *Server) check(ctx *fasthttp.RequestCtx) error {
-	seen, err := checkHeaders(ctx.Request.Header.RawHeaders())
-	if err == nil && seen.chunked && !ctx.Request.Header.IsHTTP11() {
+// checkRequest refuses a bad request before any work is done for it.
+func (s *Server) checkRequest(ctx *fasthttp.RequestCtx) error {
+	headers, err := checkHeaders(ctx.Request.Header.RawHeaders())
+	if err == nil && headers.chunked && !ctx.Request.Header.IsHTTP11() {
 		err = ledger.Refuse("api.guard", web.BadRequest, "HTTP/1.0 has no chunks")
 	}
 	if err == nil {
 		err = checkTarget(&ctx.Request.Header)
 	}
 	if err != nil {
-		conn.HangUp(ctx) // the position of the next request is unknown
+		conn.HangUp(ctx) // where the next request begins is unknown
 		return err
 	}
 	if s.cfg.BehindProxy {
 		// If there are two scheme headers, one may come from the client.
-		if seen.schemes != 1 || !s.access.Proxies.Secure(ctx) {
+		if headers.schemes != 1 || !s.access.Proxies.Secure(ctx) {
 			return ledger.Refuse("api.guard", ledger.Forbidden, "requests must come over TLS")
 		}
 		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
 	}
-	if seen.encoded {
+	if headers.encoded {
 		return ledger.Refuse("api.guard", web.UnsupportedMediaType, "content encodings are not supported")
 	}
 	if methodOf(ctx) == "other" {
-		// No route has TRACE, so the router's response depends only on whether the path exists.
+		// No route has TRACE, so the router responds with 404 or 405, depending only on the path.
 		ctx.Request.Header.SetMethod(fiber.MethodTrace)
 	}
-	seen.withhold(&ctx.Request.Header)
+	headers.removeRepeated(&ctx.Request.Header)
 	return nil
 }

@@ -20,19 +20,19 @@ import (
 	"mizan/internal/wiping"
 )
 
-// raw writes bytes to a connection and reads the responses until the server closes it, or until
-// it has read limit responses.
+// raw writes request to a new connection and reads responses, at most limit of them, until the server closes the
+// connection. closed tells whether the server has closed it.
 func (f *fixture) raw(request string, limit int) (responses []*response, closed bool) {
 	f.t.Helper()
-	c, err := net.Dial("tcp", f.address)
+	connection, err := net.Dial("tcp", f.address)
 	must(f.t, err)
-	defer func() { _ = c.Close() }()
-	must(f.t, c.SetDeadline(time.Now().Add(patience)))
-	_, err = io.WriteString(c, request)
+	defer func() { _ = connection.Close() }()
+	must(f.t, connection.SetDeadline(time.Now().Add(patience)))
+	_, err = io.WriteString(connection, request)
 	must(f.t, err)
-	r := bufio.NewReader(c)
+	reader := bufio.NewReader(connection)
 	for len(responses) < limit {
-		received, err := http.ReadResponse(r, nil)
+		received, err := http.ReadResponse(reader, nil)
 		if err != nil {
 			return responses, !errors.Is(err, os.ErrDeadlineExceeded)
 		}
@@ -40,47 +40,47 @@ func (f *fixture) raw(request string, limit int) (responses []*response, closed 
 		must(f.t, err)
 		responses = append(responses, &response{t: f.t, status: received.StatusCode, header: received.Header, body: string(body), closes: received.Close})
 	}
-	_, err = r.ReadByte()
+	_, err = reader.ReadByte()
 	return responses, err == io.EOF
 }
 
 func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const hidden = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
+	const hiddenRequest = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
 	for name, request := range map[string]string{
-		"two hosts":                     "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + hidden,
-		"two equal hosts":               "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nhOST: a\r\n\r\n" + hidden,
-		"no host":                       "GET /api/v1/health HTTP/1.1\r\nAccept: a\r\n\r\n" + hidden,
-		"two lengths":                   "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello" + hidden,
-		"two equal lengths":             "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello" + hidden,
-		"length and transfer encoding":  "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
-		"transfer encoding and length":  "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n" + hidden,
-		"length and identity":           "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nTransfer-Encoding: identity\r\n\r\n" + hidden,
-		"two transfer encodings":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + hidden,
-		"identity":                      "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n" + hidden,
-		"identity, another case":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\ntransfer-encoding: Identity\r\n\r\n" + hidden,
-		"identity of a GET":             "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n" + hidden,
-		"empty transfer encoding":       "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\n\r\n" + hidden,
-		"list of transfer encodings":    "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n" + hidden,
-		"chunked twice":                 "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n" + hidden,
-		"HTTP/1.0 with chunked":         "POST /api/v1/transactions HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
-		"unknown transfer encoding":     "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hidden,
-		"negative length":               "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n" + hidden,
-		"length with a sign":            "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nhello" + hidden,
-		"space before the colon":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length : 5\r\n\r\nhello" + hidden,
-		"folded header":                 "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-A: b\r\n Content-Length: 5\r\n\r\n" + hidden,
-		"bare LF in headers":            "GET /api/v1/health HTTP/1.1\r\nHost: a\nX-A: b\r\n\r\n" + hidden,
-		"bare LF after the last header": "GET /api/v1/health HTTP/1.1\r\nHost: a\n\n" + hidden,
-		"NUL in a value":                "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-A: b\x00c\r\n\r\n" + hidden,
-		"NUL in a name":                 "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-\x00A: b\r\n\r\n" + hidden,
-		"CR in a value":                 "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-A: b\rc\r\n\r\n" + hidden,
-		"header without a colon":        "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n" + hidden,
-		"NUL in the target":             "GET /api/v1/\x00health HTTP/1.1\r\nHost: a\r\n\r\n" + hidden,
-		"unknown protocol":              "GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n" + hidden,
-		"HTTP/2.0":                      "GET /api/v1/health HTTP/2.0\r\nHost: a\r\n\r\n" + hidden,
-		"HTTP/0.9":                      "GET /api/v1/health HTTP/0.9\r\nHost: a\r\n\r\n" + hidden,
-		"not HTTP":                      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n" + hidden,
+		"two hosts":                     "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + hiddenRequest,
+		"two equal hosts":               "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nhOST: a\r\n\r\n" + hiddenRequest,
+		"no host":                       "GET /api/v1/health HTTP/1.1\r\nAccept: a\r\n\r\n" + hiddenRequest,
+		"two lengths":                   "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello" + hiddenRequest,
+		"two equal lengths":             "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello" + hiddenRequest,
+		"length and transfer encoding":  "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hiddenRequest,
+		"transfer encoding and length":  "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n" + hiddenRequest,
+		"length and identity":           "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nTransfer-Encoding: identity\r\n\r\n" + hiddenRequest,
+		"two transfer encodings":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + hiddenRequest,
+		"identity":                      "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n" + hiddenRequest,
+		"identity, another case":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\ntransfer-encoding: Identity\r\n\r\n" + hiddenRequest,
+		"identity of a GET":             "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n" + hiddenRequest,
+		"empty transfer encoding":       "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\n\r\n" + hiddenRequest,
+		"list of transfer encodings":    "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n" + hiddenRequest,
+		"chunked twice":                 "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n" + hiddenRequest,
+		"HTTP/1.0 with chunked":         "POST /api/v1/transactions HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hiddenRequest,
+		"unknown transfer encoding":     "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hiddenRequest,
+		"negative length":               "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n" + hiddenRequest,
+		"length with a sign":            "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nhello" + hiddenRequest,
+		"space before the colon":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length : 5\r\n\r\nhello" + hiddenRequest,
+		"folded header":                 "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-A: b\r\n Content-Length: 5\r\n\r\n" + hiddenRequest,
+		"bare LF in headers":            "GET /api/v1/health HTTP/1.1\r\nHost: a\nX-A: b\r\n\r\n" + hiddenRequest,
+		"bare LF after the last header": "GET /api/v1/health HTTP/1.1\r\nHost: a\n\n" + hiddenRequest,
+		"NUL in a value":                "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-A: b\x00c\r\n\r\n" + hiddenRequest,
+		"NUL in a name":                 "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-\x00A: b\r\n\r\n" + hiddenRequest,
+		"CR in a value":                 "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-A: b\rc\r\n\r\n" + hiddenRequest,
+		"header without a colon":        "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n" + hiddenRequest,
+		"NUL in the target":             "GET /api/v1/\x00health HTTP/1.1\r\nHost: a\r\n\r\n" + hiddenRequest,
+		"unknown protocol":              "GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n" + hiddenRequest,
+		"HTTP/2.0":                      "GET /api/v1/health HTTP/2.0\r\nHost: a\r\n\r\n" + hiddenRequest,
+		"HTTP/0.9":                      "GET /api/v1/health HTTP/0.9\r\nHost: a\r\n\r\n" + hiddenRequest,
+		"not HTTP":                      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n" + hiddenRequest,
 	} {
 		responses, closed := f.raw(request, 2)
 		if len(responses) != 1 || responses[0].status != 400 || !closed {
@@ -96,11 +96,11 @@ func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// Chunks are parsed only after the caller is known, so these requests have a key.
+// Chunks are parsed only after the caller is authenticated, so these requests have an API key.
 func TestBrokenChunksAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const hidden = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
+	const hiddenRequest = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\nTransfer-Encoding: chunked\r\n\r\n",
 		transactions, string(f.seed.First.APIKey), f.seed.First.Org)
 	for name, body := range map[string]string{
@@ -112,12 +112,12 @@ func TestBrokenChunksAreRefused(t *testing.T) {
 		"a size with a sign":          "+2\r\n{}\r\n0\r\n\r\n",
 		"a size with 0x":              "0x2\r\n{}\r\n0\r\n\r\n",
 		"a size beyond 64 bits":       "10000000000000002\r\n{}\r\n0\r\n\r\n",
-		"a size that is none":         "zz\r\n\r\n",
+		"a size that is no number":    "zz\r\n\r\n",
 		"no size":                     "\r\n{}\r\n0\r\n\r\n",
 		"a trailer that is a length":  "2\r\n{}\r\n0\r\nContent-Length: 5\r\n\r\n",
 		"a trailer without a colon":   "2\r\n{}\r\n0\r\nnonsense\r\n\r\n",
 	} {
-		responses, closed := f.raw(head+body+hidden, 2)
+		responses, closed := f.raw(head+body+hiddenRequest, 2)
 		if len(responses) != 1 || responses[0].status != 400 || !closed || responses[0].at("error") != "bad_request" {
 			t.Errorf("%s: %d responses, closed %v", name, len(responses), closed)
 			for _, a := range responses {
@@ -161,7 +161,7 @@ func TestTrailersAreIgnored(t *testing.T) {
 			t.Errorf("%s: what follows gets %d %s", name, responses[1].status, responses[1].body)
 		}
 	}
-	// An Idempotency-Key in a trailer claims nothing, and does not replace the header's.
+	// An Idempotency-Key in a trailer has no effect, whether or not the headers have one too.
 	for _, c := range []struct{ headers, replay string }{{"", ""}, {"Idempotency-Key: header\r\n", "true"}} {
 		var last *response
 		for range 2 {
@@ -195,7 +195,7 @@ func TestSeveralRequestsShareAConnection(t *testing.T) {
 	}
 }
 
-var uuid4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+var uuid4Pattern = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
 func TestEveryResponseHasAServiceMadeID(t *testing.T) {
 	t.Parallel()
@@ -212,7 +212,7 @@ func TestEveryResponseHasAServiceMadeID(t *testing.T) {
 		f.anyone().with("x-a", strings.Repeat("x", 10_000)).get("/api/v1/health"),
 	} {
 		id := a.header.Get("x-request-id")
-		if !uuid4.MatchString(id) || id == clientID || seen[id] {
+		if !uuid4Pattern.MatchString(id) || id == clientID || seen[id] {
 			t.Errorf("%d %s: id %q", a.status, a.body, id)
 		}
 		seen[id] = true
@@ -222,7 +222,7 @@ func TestEveryResponseHasAServiceMadeID(t *testing.T) {
 	}
 }
 
-func TestUnknownPathsAndMethods(t *testing.T) {
+func TestUnknownPathsAndMethodsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, path := range []string{"/", "/api/v1", "/api/v1/nothing", "/api/v1/health/", "/API/v1/health", "/api/v1/Health", "//api/v1/health", "/api/v1/transactions/a/b", "/api/v2/health", "/api/v1/ledger/exports"} {
@@ -247,6 +247,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 }
 
+// sameSet tells whether two comma-separated lists have the same elements.
 func sameSet(a, b string) bool {
 	x, y := strings.Split(a, ", "), strings.Split(b, ", ")
 	for _, v := range x {
@@ -260,12 +261,12 @@ func sameSet(a, b string) bool {
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	pad := func(n int) string {
+	paddedBody := func(n int) string {
 		body := paymentBody(`"amount":"5"`)
 		return body + strings.Repeat(" ", n-len(body))
 	}
-	f.partner().post(transactions, pad(1<<20)).want(201, "")
-	f.partner().post(transactions, pad(1<<20+1)).want(413, `{"error":"payload_too_large","message":"the body is larger than 1048576 bytes"}`)
+	f.partner().post(transactions, paddedBody(1<<20)).want(201, "")
+	f.partner().post(transactions, paddedBody(1<<20+1)).want(413, `{"error":"payload_too_large","message":"the body is larger than 1048576 bytes"}`)
 	f.anyone().with("x-pad", strings.Repeat("x", 9000)).get("/api/v1/health").want(431, `{"error":"headers_too_large","message":"the headers are larger than 8192 bytes"}`)
 }
 
@@ -316,14 +317,14 @@ func TestShutdownFinishesRequestsUnderWay(t *testing.T) {
 func TestShutdownClosesIdleConnections(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	c, err := net.Dial("tcp", f.address)
+	silentConnection, err := net.Dial("tcp", f.address)
 	must(t, err)
-	defer func() { _ = c.Close() }()
-	f.anyone().get("/api/v1/health").want(200, "") // the silent connection was accepted before
+	defer func() { _ = silentConnection.Close() }()
+	f.anyone().get("/api/v1/health").want(200, "") // so the silent connection, which came earlier, is accepted too
 	stopped := make(chan error, 1)
 	go func() { stopped <- f.server.Shutdown(context.Background()) }()
-	must(t, c.SetReadDeadline(time.Now().Add(patience)))
-	if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+	must(t, silentConnection.SetReadDeadline(time.Now().Add(patience)))
+	if _, err := silentConnection.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("the silent connection: %v", err)
 	}
 	must(t, <-stopped)
@@ -343,8 +344,8 @@ func TestServerThatWasShutDownDoesNotServe(t *testing.T) {
 
 const hsts = "strict-transport-security"
 
-// hasHeader checks a header and returns the response.
-func (r *response) hasHeader(name, value string) *response {
+// wantHeader checks a header and returns the response.
+func (r *response) wantHeader(name, value string) *response {
 	r.t.Helper()
 	if got := r.header.Get(name); got != value {
 		r.t.Errorf("%d: %s is %q, want %q", r.status, name, got, value)
@@ -370,8 +371,8 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 	if response.StatusCode != 200 || !strings.Contains(string(body), `"core_status":"ok"`) {
 		t.Errorf("%d %s", response.StatusCode, body)
 	}
-	const brief, year = "max-age=3600", "max-age=31536000"
-	if got := response.Header.Get(hsts); got != brief {
+	const oneHour, oneYear = "max-age=3600", "max-age=31536000"
+	if got := response.Header.Get(hsts); got != oneHour {
 		t.Errorf("health: %q", got)
 	}
 	for request, status := range map[string]int{
@@ -380,7 +381,7 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 		"GET /api/v1/transactions HTTP/1.1\r\nHost: a\r\n\r\n":                        401,
 		"GET /pay/none HTTP/1.1\r\nHost: a\r\n\r\n":                                   404,
 		"GET /api/v1/health HTTP/1.1\r\n\r\n":                                         400, // refused by the guard
-		"GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n":                              400, // refused by the transport
+		"GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n":                              400, // refused by the transport, before the guard
 		"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", 9000) + "\r\n\r\n": 431,
 	} {
 		c, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
@@ -389,20 +390,20 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 		must(t, err)
 		response, err := http.ReadResponse(bufio.NewReader(c), nil)
 		must(t, err)
-		if response.StatusCode != status || response.Header.Get(hsts) != brief {
+		if response.StatusCode != status || response.Header.Get(hsts) != oneHour {
 			t.Errorf("%.40q: %d, %s %q", request, response.StatusCode, hsts, response.Header.Get(hsts))
 		}
 		must(t, c.Close())
 	}
-	f.anyone().get("/nowhere").want(404, "").hasHeader(hsts, "") // without TLS browsers ignore the header
+	f.anyone().get("/nowhere").want(404, "").wantHeader(hsts, "") // without TLS browsers ignore the header
 	production := newFixture(t, func(cfg *api.Config) {
 		cfg.Env, cfg.BehindProxy, cfg.TrustedProxies = "production", true, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 		cfg.Payments = failingPayments{panic: "broken"}
 	})
-	through := production.partner().with("x-forwarded-proto", "https")
-	through.get("/api/v1/health").want(200, "").hasHeader(hsts, year)
-	through.post(transactions, paymentBody(`"amount":"1"`)).want(500, "").hasHeader(hsts, year)
-	production.anyone().get("/api/v1/health").want(403, "").hasHeader(hsts, "")
+	viaProxy := production.partner().with("x-forwarded-proto", "https")
+	viaProxy.get("/api/v1/health").want(200, "").wantHeader(hsts, oneYear)
+	viaProxy.post(transactions, paymentBody(`"amount":"1"`)).want(500, "").wantHeader(hsts, oneYear)
+	production.anyone().get("/api/v1/health").want(403, "").wantHeader(hsts, "")
 	must(t, listener.Close())
 	must(t, <-ended)
 }

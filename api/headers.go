@@ -15,14 +15,14 @@ import (
 // seenHeaders is what checkHeaders finds in the raw headers. It counts headers, because the
 // transport's parser returns only the first of two headers with the same name.
 type seenHeaders struct {
-	encoded, chunked            bool
-	organizations, keys, tokens int
-	schemes                     int // X-Forwarded-Proto
+	encoded, chunked            bool // whether there is a Content-Encoding, a Transfer-Encoding
+	organizations, keys, tokens int  // X-Organization-Id, X-Api-Key, Authorization
+	schemes                     int  // X-Forwarded-Proto
 }
 
-// checkHeaders parses the raw headers.
+// checkHeaders parses the raw headers, and refuses those that parsers could read in different ways.
 func checkHeaders(raw []byte) (seen seenHeaders, err error) {
-	hosts, lengths, transfers := 0, 0, 0
+	hosts, lengths, transferEncodings := 0, 0, 0
 	for len(raw) > 0 {
 		end := bytes.IndexByte(raw, '\n')
 		if end < 0 {
@@ -49,9 +49,9 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 		case isHeader(name, "Content-Length"):
 			lengths++
 		case isHeader(name, "Transfer-Encoding"):
-			if transfers++; !isHeader(bytes.Trim(value, " \t"), "chunked") {
-				// The transport reads a request with identity as one without a body; other
-				// parsers don't.
+			if transferEncodings++; !isHeader(bytes.Trim(value, " \t"), "chunked") {
+				// With the encoding identity, the transport reads a request without a body; other
+				// parsers read a body.
 				return seen, ledger.Refuse("api.guard", web.BadRequest, "the only transfer encoding is chunked")
 			}
 		case isHeader(name, "Content-Encoding"):
@@ -66,16 +66,16 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 			seen.schemes++
 		}
 	}
-	seen.chunked = transfers > 0
-	if hosts > 1 || lengths > 1 || transfers > 1 || (lengths > 0 && transfers > 0) {
+	seen.chunked = transferEncodings > 0
+	if hosts > 1 || lengths > 1 || transferEncodings > 1 || (lengths > 0 && transferEncodings > 0) {
 		return seen, ledger.Refuse("api.guard", web.BadRequest, "repeated or conflicting headers")
 	}
 	return seen, nil
 }
 
-// withhold removes credentials and organizations that a request has twice, because a proxy in front
-// of the service may have checked the one that the transport's parser does not return.
-func (seen *seenHeaders) withhold(h *fasthttp.RequestHeader) {
+// removeRepeated removes credentials and organizations that a request has more than once. The transport's parser
+// would return only the first, and a proxy in front of the service may have checked another one.
+func (seen *seenHeaders) removeRepeated(h *fasthttp.RequestHeader) {
 	if seen.keys > 1 || seen.tokens > 1 {
 		h.DelBytes(web.HeaderAPIKey)
 		h.Del(fiber.HeaderAuthorization)

@@ -15,8 +15,8 @@ const StatusOK = "ok"
 
 // Status is the state of the parts of the service.
 type Status struct {
-	Core string // StatusOK means that all due work is scheduled
-	DB   string
+	Core string // StatusOK: all due work is scheduled
+	DB   string // StatusOK: the disk has enough space for commands
 }
 
 // The paths of the checks that supervisors and load balancers make.
@@ -28,7 +28,8 @@ const (
 
 // health serves the health check (specification, "Health"): 503 while the service
 // starts or stops, so that a load balancer which reads only the status code sends
-// nothing here. A nearly full disk gets 200, because the service still serves reads and stores outcomes.
+// it no requests. While the disk is nearly full the response is 200, because the service still serves reads and
+// stores the outcomes of calls to providers.
 func (s *Server) health(req *web.Request) error {
 	status := s.cfg.Status()
 	web.WriteJSON(req.RequestCtx, statusCode(status.Core), s.cfg.healthBody(status))
@@ -84,16 +85,16 @@ func (cfg *Config) healthBody(status Status) []byte {
 	return web.Marshal(healthResponse{status.Core, status.DB, cfg.Version, cfg.Env, cfg.Domain})
 }
 
-// Starting serves requests in place of a Server whose parts are still being opened: the checks say that
-// the service is starting, and every other request gets 503. It needs Status, Version, Env and
-// Domain of the Config. Each response closes its connection, because the next request goes to
+// Starting returns the handler that serves requests while the parts of a Server are still being opened: the
+// checks say that the service is starting, and every other request gets 503. It needs only Status, Version,
+// Env and Domain of the Config. Each response closes its connection, because the next request goes to
 // another server.
 func Starting(cfg Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, state := cfg.Status(), cfg.Status().state()
 		code, body := http.StatusServiceUnavailable, schema.AppendText([]byte(`{"error":"unavailable","message":`), "the service is starting")
 		body = append(body, '}')
-		if read := r.Method == http.MethodGet || r.Method == http.MethodHead; read {
+		if isRead := r.Method == http.MethodGet || r.Method == http.MethodHead; isRead {
 			switch r.URL.Path {
 			case healthPath:
 				code, body = statusCode(status.Core), cfg.healthBody(status)

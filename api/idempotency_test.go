@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// keyed sends requests with an Idempotency-Key.
+// keyed returns the caller with an Idempotency-Key in its requests.
 func (c caller) keyed(key string) caller { return c.with("idempotency-key", key) }
 
 // isReplay tells whether a response repeats an earlier one.
@@ -32,7 +32,7 @@ func TestKeyMakesACreateIdempotent(t *testing.T) {
 	}
 }
 
-// A replay shows the transaction's current state, in the form of its create.
+// A replay shows the transaction's current state, in the form of the response to its create.
 func TestHostedCreateReplayShowsTheCurrentState(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -52,18 +52,18 @@ func TestKeyBelongsToOneRequest(t *testing.T) {
 	} {
 		f.partner().keyed("k").post(transactions, body).want(409, keyConflict)
 	}
-	// Another path, and another method on the same one.
+	// Another method, on another path.
 	f.partner().keyed("k").put(transactions+"/"+transaction.at("id"), `{"params":{"type":"refund"}}`).want(409, keyConflict)
 	f.transaction(transaction.at("id")).want(200, transaction.body)
 }
 
-// A key belongs to the partner in its organization.
+// Partners do not share idempotency keys, even within an organization.
 func TestKeyBelongsToOnePartner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	neighbour := f.otherPartner()
+	otherPartner := f.otherPartner()
 	ids := map[string]bool{}
-	for _, c := range []caller{f.partner(), neighbour, f.second()} {
+	for _, c := range []caller{f.partner(), otherPartner, f.second()} {
 		transaction := c.keyed("k").post(transactions, paymentBody(`"amount":"100","currency":"USD"`)).want(201, "")
 		if transaction.isReplay() {
 			t.Errorf("a replay: %s", transaction.body)
@@ -74,7 +74,7 @@ func TestKeyBelongsToOnePartner(t *testing.T) {
 		t.Errorf("%d transactions", len(ids))
 	}
 	// A different request by another partner is no conflict either.
-	neighbour.keyed("k2").post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
+	otherPartner.keyed("k2").post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
 	f.partner().keyed("k2").post(transactions, paymentBody(`"amount":"2","currency":"USD"`)).want(201, "")
 }
 
@@ -93,7 +93,7 @@ func TestEveryOperationTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	charged, charging := f.charge(good), f.charge("4000000000000077")
-	waits, hosted := f.charge("4000002500003155"), f.createHosted("")
+	unconfirmed, hosted := f.charge("4000002500003155"), f.createHosted("")
 	payout := f.payout1250(`{"type":"sepa"}`)
 	f.setTerminalParams("payment", `{"two_phase":true}`)
 	heldPayment := f.charge(good)
@@ -102,7 +102,7 @@ func TestEveryOperationTakesAnIdempotencyKey(t *testing.T) {
 		"cancel":   {"PUT", transactions + "/" + charging.at("id"), `{"params":{"type":"cancel"}}`},
 		"commit":   {"POST", operation("commit", heldPayment.at("id")), `{"params":{"amount":"400"}}`},
 		"continue": {"POST", operation("continue", hosted.at("id")), `{` + goodCard + `}`},
-		"complete": {"POST", operation("additional_params_for_auth", waits.at("id")), `{"params":{"otp":"123456"}}`},
+		"complete": {"POST", operation("additional_params_for_auth", unconfirmed.at("id")), `{"params":{"otp":"123456"}}`},
 		"choose":   {"POST", operation("choose_target_destination", payout.at("id")), `{"target_bank_id":"` + payout.at("availble_destinations.0.target_bank_id") + `"}`},
 	} {
 		first := f.partner().keyed(name).do(c.method, c.path, c.body).want(200, "")
@@ -148,29 +148,29 @@ func TestIdempotencyKeyHasABoundedLength(t *testing.T) {
 func TestConcurrentRequestsWithOneKeyMakeOneTransaction(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	race := func(ask func() *response) {
+	sendConcurrently := func(send func() *response) {
 		t.Helper()
 		responses := make([]*response, 16)
 		var wg sync.WaitGroup
 		for i := range responses {
-			wg.Go(func() { responses[i] = ask() })
+			wg.Go(func() { responses[i] = send() })
 		}
 		wg.Wait()
-		firsts := 0
-		for _, a := range responses {
-			if a.want(responses[0].status, responses[0].body); !a.isReplay() {
-				firsts++
+		executions := 0
+		for _, r := range responses {
+			if r.want(responses[0].status, responses[0].body); !r.isReplay() {
+				executions++
 			}
 		}
-		if firsts != 1 {
-			t.Errorf("%d responses are no replays, want 1", firsts)
+		if executions != 1 {
+			t.Errorf("%d responses are no replays, want 1", executions)
 		}
 	}
-	race(func() *response {
+	sendConcurrently(func() *response {
 		return f.partner().keyed("create").post(transactions, paymentBody(`"amount":"100","currency":"USD"`))
 	})
 	transaction := f.charge(good)
-	race(func() *response {
+	sendConcurrently(func() *response {
 		return f.partner().keyed("refund").put(transactions+"/"+transaction.at("id"), `{"params":{"type":"refund","amount":"100"}}`)
 	})
 	if got := f.transaction(transaction.at("id")).at("refunded_amount"); got != "100" {
@@ -178,7 +178,7 @@ func TestConcurrentRequestsWithOneKeyMakeOneTransaction(t *testing.T) {
 	}
 }
 
-// The txid and the key both find the transaction again.
+// A repeated create finds its transaction by the idempotency key or by the txid.
 func TestTxidAndKeyBothFindTheTransaction(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -14,7 +14,7 @@ import (
 	"mizan/posting/store"
 )
 
-// makeCheckpoints makes the checkpoints of the days that have ended.
+// makeCheckpoints makes the checkpoints (stored totals of all accounts) of the days that have ended.
 func (f *fixture) makeCheckpoints() {
 	f.t.Helper()
 	runtime := actors.New(actors.Options{Clock: f.Clock, Journal: f.Journal, Log: slog.New(slog.DiscardHandler)})
@@ -23,7 +23,7 @@ func (f *fixture) makeCheckpoints() {
 	must(f.t, checkpoint.Start(runtime).MakeDue())
 }
 
-// No response depends on whether there are checkpoints, or whether some are missing.
+// A response is the same without checkpoints, with them, and if a part of one is missing or damaged.
 func TestTrialBalanceDoesNotDependOnCheckpoints(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -38,35 +38,35 @@ func TestTrialBalanceDoesNotDependOnCheckpoints(t *testing.T) {
 		"", "&at=2026-09-03T10:15:29Z", "&at=2026-09-03T23:59:59Z", "&at=2026-09-04T23:59:59Z", "&at=2026-09-05T12:00:00Z", "&at=2030-01-01T00:00:00Z",
 		"&at=2026-09-04&by=effective", "&at=2026-09-06&by=effective", "&at=1999-01-01&by=effective",
 	}
-	read := func() (results []string) {
+	readBalances := func() (results []string) {
 		for _, at := range moments {
 			results = append(results, strings.Join(columnOfPages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 500, "credits_posted"), " "))
 			results = append(results, strings.Join(columnOfPages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 7, "balance"), " "))
 		}
 		return append(results, strings.Join(columnOfPages(t, f.auditor(), ledgerPath+"/accounts?env=test", 20, "debits_posted"), " "))
 	}
-	want := read()
+	want := readBalances()
 	f.makeCheckpoints()
 	org := f.seed.First.Org
-	var parts [][]byte
+	var checkpointParts [][]byte
 	view := f.Journal.View()
 	err := view.KVKeys(org, store.CheckpointParts(), nil, func(key []byte) ([]byte, bool, error) {
-		parts = append(parts, slices.Clone(key))
+		checkpointParts = append(checkpointParts, slices.Clone(key))
 		return nil, true, nil
 	})
 	view.Close()
-	if err != nil || len(parts) != 4 {
-		t.Fatalf("%d parts of checkpoints, %v", len(parts), err)
+	if err != nil || len(checkpointParts) != 4 {
+		t.Fatalf("%d parts of checkpoints, %v", len(checkpointParts), err)
 	}
-	for name, spoil := range map[string]posting.KV{
+	for name, kv := range map[string]posting.KV{
 		"with checkpoints": {Org: ledger.ID{1}, Key: []byte("other")},
-		"a part missing":   {Org: org, Key: parts[1]},
-		"a part is wrong":  {Org: org, Key: parts[3], Value: []byte("wrong")},
+		"a part missing":   {Org: org, Key: checkpointParts[1]},
+		"a part is wrong":  {Org: org, Key: checkpointParts[3], Value: []byte("wrong")},
 	} {
 		done := make(chan posting.Receipt, 1)
-		f.Journal.Submit(&posting.Change{KVs: []posting.KV{spoil}}, func(r posting.Receipt) { done <- r })
+		f.Journal.Submit(&posting.Change{KVs: []posting.KV{kv}}, func(r posting.Receipt) { done <- r })
 		must(t, (<-done).Err)
-		if got := read(); !slices.Equal(got, want) {
+		if got := readBalances(); !slices.Equal(got, want) {
 			t.Errorf("%s: %s", name, fmt.Sprint(got))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// wantExportRefused checks that the response is not an export.
+// wantExportRefused checks that the response is this refusal, without the headers of an export.
 func (r *response) wantExportRefused(status int, body string) {
 	r.t.Helper()
 	r.want(status, body)
@@ -23,20 +23,20 @@ func (r *response) wantExportRefused(status int, body string) {
 	}
 }
 
-// unreadable is a journal whose views panic.
-type unreadable struct{ web.Journal }
+// unreadableJournal is a journal that panics when it is to be read.
+type unreadableJournal struct{ web.Journal }
 
 // View implements web.Journal.
-func (unreadable) View() *posting.View { panic("no view") }
+func (unreadableJournal) View() *posting.View { panic("no view") }
 
-// If an export fails before its first piece, the response is an error status.
+// If an export fails before the first piece of its content, the response is an error status.
 func TestEarlyExportFailureIsAnErrorStatus(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, func(cfg *api.Config) { cfg.Journal = unreadable{cfg.Journal} })
+	f := newFixture(t, func(cfg *api.Config) { cfg.Journal = unreadableJournal{cfg.Journal} })
 	f.auditor().get(exportPath+"?format=csv").wantExportRefused(500, `{"error":"internal","message":"something went wrong on our side"}`)
 }
 
-// An export that has not begun when the server stops gets an error status too.
+// A request for an export that has not begun when the server stops gets an error status too.
 func TestStoppingServerRefusesNewExports(t *testing.T) {
 	t.Parallel()
 	f, j := newBlockedExportFixture(t)
@@ -44,22 +44,22 @@ func TestStoppingServerRefusesNewExports(t *testing.T) {
 	responses := make(chan *response)
 	go func() { responses <- f.auditor().get(exportPath + "?format=csv") }()
 	<-j.waitingViews
-	halted := make(chan struct{})
+	serverStopped := make(chan struct{})
 	go func() {
 		f.stopServer()
-		close(halted)
+		close(serverStopped)
 	}()
 	(<-responses).wantExportRefused(503, `{"error":"unavailable","message":"the service is stopping"}`)
-	close(j.open)
-	<-halted
+	close(j.release)
+	<-serverStopped
 }
 
-// HTTP/1.0 has no chunks: a client would take chunk sizes for content, and a broken connection
-// for the end.
+// HTTP/1.0 has no chunks: a client would take the sizes of chunks for content, and a broken connection
+// for the end of the export.
 func TestStreamNeedsHTTP11(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	head := func(c caller, line string) string {
+	requestHead := func(c caller, line string) string {
 		request := line + " HTTP/1.0\r\nHost: a\r\nContent-Type: application/json\r\n"
 		for name, value := range c.headers {
 			request += name + ": " + value + "\r\n"
@@ -67,8 +67,8 @@ func TestStreamNeedsHTTP11(t *testing.T) {
 		return request
 	}
 	for name, request := range map[string]string{
-		"an export": head(f.auditor(), "GET "+exportPath+"?format=csv") + "\r\n",
-		"a backup":  head(f.admin(), "POST /api/v1/backups") + "Content-Length: 2\r\n\r\n{}",
+		"an export": requestHead(f.auditor(), "GET "+exportPath+"?format=csv") + "\r\n",
+		"a backup":  requestHead(f.admin(), "POST /api/v1/backups") + "Content-Length: 2\r\n\r\n{}",
 	} {
 		responses, _ := f.raw(request, 1)
 		if len(responses) != 1 {
@@ -78,8 +78,8 @@ func TestStreamNeedsHTTP11(t *testing.T) {
 	}
 }
 
-// Booked times run ahead of a clock that stands still. A range may end at a booked time that a
-// response has shown.
+// No two events have the same booked time, so booked times run ahead of a clock that stands still. A range may
+// still end at a booked time that a response has shown.
 func TestExportMayEndAtABookedTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -117,8 +117,8 @@ func TestExportMayEndAtABookedTime(t *testing.T) {
 
 var headingPattern = regexp.MustCompile(`\n; Booked from the beginning to (\S+); the last event by then is (\d+)\n`)
 
-// An export without an end names the moment at which it ends. An export up to that moment has
-// the same content later, even if entries were booked since.
+// The heading of an export without an end names the moment at which the export ends. A later export up to that
+// moment has the same content, even if entries were booked since.
 func TestOpenExportNamesItsEnd(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -127,17 +127,17 @@ func TestOpenExportNamesItsEnd(t *testing.T) {
 	for _, format := range []string{"hledger", "beancount"} {
 		for _, to := range []string{"", "&to=2026-09-03", "&to=" + url.QueryEscape(f.Clock.Now().Format(time.RFC3339Nano))} {
 			export := f.auditor().get(exportPath+"?env=test&format="+format+to).want(200, "").body
-			text := headingPattern.FindStringSubmatch(export)
-			if text == nil {
+			heading := headingPattern.FindStringSubmatch(export)
+			if heading == nil {
 				t.Fatalf("%s%s begins %.300s", format, to, export)
 			}
-			at, err := time.Parse(time.RFC3339Nano, text[1])
+			end, err := time.Parse(time.RFC3339Nano, heading[1])
 			must(t, err)
-			if booked, err := time.Parse(time.RFC3339Nano, newest.at("data.0.booked_at")); err != nil || !booked.Equal(at) || text[2] != newest.at("data.0.seq") {
-				t.Errorf("%s%s ends at %v with event %s, the last one is %s", format, to, at, text[2], newest.body)
+			if booked, err := time.Parse(time.RFC3339Nano, newest.at("data.0.booked_at")); err != nil || !booked.Equal(end) || heading[2] != newest.at("data.0.seq") {
+				t.Errorf("%s%s ends at %v with event %s, the last one is %s", format, to, end, heading[2], newest.body)
 			}
 			f.charge(good)
-			f.auditor().get(exportPath+"?env=test&format="+format+"&to="+url.QueryEscape(text[1])).want(200, export)
+			f.auditor().get(exportPath+"?env=test&format="+format+"&to="+url.QueryEscape(heading[1])).want(200, export)
 			newest = f.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
 		}
 	}

@@ -23,8 +23,8 @@ import (
 
 const exportPath = ledgerPath + "/export"
 
-// bookEveryKind makes payments that end in each way that moves money, and contracts of every
-// product in both readings, in both environments.
+// bookEveryKind makes payments with every outcome that moves money, and contracts of every product in both
+// readings (the secular and the religious form of the API), in both environments.
 func (f *fixture) bookEveryKind() {
 	f.t.Helper()
 	card := `{"type":"bank_card","cardnumber":"` + good + `"}`
@@ -32,7 +32,7 @@ func (f *fixture) bookEveryKind() {
 	f.payout1250(card).wantStatus("charged", "")
 	f.create(`"type":"payment","amount":"7000000","currency":"USDT","network":"tron",` + goodCard)
 	f.create(`"type":"payment","amount":"3000000000000000001","currency":"USDT","network":"bsc",` + goodCard)
-	f.charge("4000000000000259").wantStatus("charged", "") // the provider takes it back later
+	f.charge("4000000000000259").wantStatus("charged", "") // the provider takes the money back later
 	f.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
 	f.setTerminalParams("payment", `{"fee_bps":"250","settlement_currency":"EUR"}`)
 	f.charge(good).wantStatus("charged", "")
@@ -47,7 +47,7 @@ func (f *fixture) bookEveryKind() {
 		f.runSecularContracts(env)
 	}
 	f.runReligiousContracts()
-	f.advanceDays(31) // rows become due, the payment is taken back, holds expire
+	f.advanceDays(31) // rents become due, the provider takes the money back, holds expire
 	f.charge(good).wantStatus("payment_suspended", "")
 }
 
@@ -55,10 +55,12 @@ func (f *fixture) bookEveryKind() {
 // lifecycle.
 func (f *fixture) runSecularContracts(env string) {
 	f.t.Helper()
-	buy := func(who, n string) string { return `subscribe investor_id "` + who + `" certificates ` + n }
+	subscribe := func(investor, count string) string {
+		return `subscribe investor_id "` + investor + `" certificates ` + count
+	}
 	const deed = `ownership_documents ["deed"]`
 	f.createSecular("certificate-issues", "env", env, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).mustActAll(
-		`offering subscription_start "2026-08-01" subscription_end "2026-09-30"`, buy(customerID, "1"), buy(otherCustomerID, "2"), "close_subscription", `activate issue_date "2026-08-31"`,
+		`offering subscription_start "2026-08-01" subscription_end "2026-09-30"`, subscribe(customerID, "1"), subscribe(otherCustomerID, "2"), "close_subscription", `activate issue_date "2026-08-31"`,
 		`profit total_profit "31"`, `redeem_early redemption_date "2026-09-04"`)
 	f.createSecular("managed-investments", "env", env).mustActAll("fund", "activate",
 		`profit gross_profit "101" period_end_date "2026-09-03"`, `loss amount "30"`, `complete final_value "1000"`)
@@ -85,14 +87,15 @@ func (f *fixture) runReligiousContracts() {
 	f.createReligious("wadiah").mustActAll(`grant_hibah amount 3 granted_by "board"`)
 }
 
-// trialBalanceRow is a row of the trial balance.
+// trialBalanceRow is a row of the trial balance: an account's totals in one asset, in minor units.
 type trialBalanceRow struct {
 	Account string
 	Asset   struct{ Currency, Network, Env string }
-	Debits  string `json:"debits_posted"`
-	Credits string `json:"credits_posted"`
-	Held    string `json:"debits_pending"`
-	Owed    string `json:"credits_pending"`
+
+	DebitsPosted   string `json:"debits_posted"`
+	CreditsPosted  string `json:"credits_posted"`
+	DebitsPending  string `json:"debits_pending"`
+	CreditsPending string `json:"credits_pending"`
 }
 
 // trialBalance returns all rows of the trial balance.
@@ -115,19 +118,19 @@ func (f *fixture) trialBalance(query string) (rows []trialBalanceRow) {
 	}
 }
 
-// netBalances returns debits minus credits of each row, in minor units, by "account commodity". Rows with
-// the balance zero are left out.
+// netBalances returns debits minus credits of each row, in minor units, with "account commodity" as the key.
+// Balances of zero are left out.
 func netBalances(t *testing.T, rows []trialBalanceRow) map[string]string {
 	t.Helper()
-	found := map[string]string{}
-	put := func(account, commodity, plus, minus string) {
-		a, ok := new(big.Int).SetString(plus, 10)
-		b, well := new(big.Int).SetString(minus, 10)
-		if !ok || !well {
+	balances := map[string]string{}
+	add := func(account, commodity, plus, minus string) {
+		a, debitsOK := new(big.Int).SetString(plus, 10)
+		b, creditsOK := new(big.Int).SetString(minus, 10)
+		if !debitsOK || !creditsOK {
 			t.Fatalf("%s has totals %q and %q", account, plus, minus)
 		}
 		if a.Sub(a, b).Sign() != 0 {
-			found[account+" "+commodity] = a.String()
+			balances[account+" "+commodity] = a.String()
 		}
 	}
 	for _, r := range rows {
@@ -138,50 +141,51 @@ func netBalances(t *testing.T, rows []trialBalanceRow) map[string]string {
 		case r.Asset.Network != "":
 			commodity += "/" + r.Asset.Network
 		}
-		put(r.Account, commodity, r.Debits, r.Credits)
-		put("pending:"+r.Account, commodity, r.Held, r.Owed)
+		add(r.Account, commodity, r.DebitsPosted, r.CreditsPosted)
+		add("pending:"+r.Account, commodity, r.DebitsPending, r.CreditsPending)
 	}
-	return found
+	return balances
 }
 
-// hledgerBalances returns the balances that hledger computes from a file, in minor units:
-// hledger shows all decimals of the commodity.
+// hledgerBalances returns the balances that hledger computes from a file, in minor units. hledger shows all
+// decimals of a commodity, so the amount without its decimal point is in minor units.
 func hledgerBalances(t *testing.T, path string, args ...string) map[string]string {
 	t.Helper()
-	out := hledger(t, append([]string{"-f", path, "balance", "--flat", "--no-total", "--layout", "bare", "-O", "csv"}, args...)...)
+	out := runHledger(t, append([]string{"-f", path, "balance", "--flat", "--no-total", "--layout", "bare", "-O", "csv"}, args...)...)
 	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
 	must(t, err)
-	found := map[string]string{}
+	balances := map[string]string{}
 	for _, row := range rows[1:] {
 		amount, ok := new(big.Int).SetString(strings.Replace(row[2], ".", "", 1), 10)
 		if !ok {
 			t.Fatalf("hledger says %q", row)
 		}
-		found[row[0]+" "+row[1]] = amount.String()
+		balances[row[0]+" "+row[1]] = amount.String()
 	}
-	return found
+	return balances
 }
 
-// startingProgram is held while a program is being started. Until the program runs, it has a copy of each
-// open file of this process, including locked directories that are closed here meanwhile.
-// Opening a store must wait for that.
-var startingProgram sync.Mutex
+// programStart is locked while a program is being started. Until the program runs, its process has a copy of each
+// open file of this process, and so may hold the lock of a store that is closed here meanwhile. Opening a store
+// must wait until the program runs.
+var programStart sync.Mutex
 
 // runProgram runs another program and returns all its output.
 func runProgram(name string, args ...string) ([]byte, error) {
 	var text bytes.Buffer
 	program := exec.Command(name, args...)
 	program.Stdout, program.Stderr = &text, &text
-	startingProgram.Lock()
+	programStart.Lock()
 	err := program.Start()
-	startingProgram.Unlock()
+	programStart.Unlock()
 	if err == nil {
 		err = program.Wait()
 	}
 	return text.Bytes(), err
 }
 
-func hledger(t *testing.T, args ...string) string {
+// runHledger runs hledger and returns its output.
+func runHledger(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := runProgram("hledger", args...)
 	if err != nil {
@@ -191,35 +195,35 @@ func hledger(t *testing.T, args ...string) string {
 }
 
 // wantEqualBalances compares another program's result with the trial balance.
-func wantEqualBalances(t *testing.T, what string, got, want map[string]string) {
+func wantEqualBalances(t *testing.T, label string, got, want map[string]string) {
 	t.Helper()
 	if maps.Equal(got, want) {
 		return
 	}
 	names := slices.Collect(maps.Keys(want))
 	for name := range got {
-		if _, both := want[name]; !both {
+		if _, isWanted := want[name]; !isWanted {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	for _, name := range names {
 		if got[name] != want[name] {
-			t.Errorf("%s: %s is %q, and %q in the trial balance", what, name, got[name], want[name])
+			t.Errorf("%s: %s is %q, and %q in the trial balance", label, name, got[name], want[name])
 		}
 	}
 }
 
-// exported writes an export to a file and returns the file's path.
-func (f *fixture) exported(query, extension string) string {
+// writeExport writes an export to a file and returns the file's path.
+func (f *fixture) writeExport(query, extension string) string {
 	f.t.Helper()
 	path := filepath.Join(f.t.TempDir(), "export."+extension)
 	must(f.t, os.WriteFile(path, []byte(f.auditor().get(exportPath+"?"+query).want(200, "").body), 0o600))
 	return path
 }
 
-// hledger, which shares no code with this service, reads the export and computes the balances of each
-// account, posted and held, by booked time and by effective date. They equal those of the trial balance.
+// hledger, which shares no code with this service, computes from the export each account's posted and held
+// balances, by booked time and by effective date. They equal the balances of the trial balance.
 func TestHLedgerAgreesWithTheTrialBalance(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("hledger"); err != nil {
@@ -228,21 +232,21 @@ func TestHLedgerAgreesWithTheTrialBalance(t *testing.T) {
 	f := newFixture(t)
 	f.bookEveryKind()
 	for env, minimum := range map[string]int{"prod": 25, "test": 30} {
-		path := f.exported("format=hledger&env="+env, "journal")
-		hledger(t, "-f", path, "check", "--strict")
+		path := f.writeExport("format=hledger&env="+env, "journal")
+		runHledger(t, "-f", path, "check", "--strict")
 		want := netBalances(t, f.trialBalance("env="+env))
 		if len(want) < minimum {
 			t.Errorf("%s: only %d balances are compared: %v", env, len(want), want)
 		}
 		wantEqualBalances(t, env, hledgerBalances(t, path), want)
 		for _, day := range []string{"2026-08-31", "2026-09-03", "2026-09-04", "2026-10-03"} {
-			posted := func(m map[string]string) map[string]string {
+			withoutPending := func(m map[string]string) map[string]string {
 				maps.DeleteFunc(m, func(name, _ string) bool { return strings.HasPrefix(name, "pending:") })
 				return m
 			}
-			end := "-e" + nextDay(t, day)
-			wantEqualBalances(t, env+" effective by "+day, posted(hledgerBalances(t, path, end)), posted(netBalances(t, f.trialBalance("env="+env+"&by=effective&at="+day))))
-			wantEqualBalances(t, env+" booked by "+day, hledgerBalances(t, path, "--date2", end), netBalances(t, f.trialBalance("env="+env+"&at="+day+"T23:59:59.999999Z")))
+			endArgument := "-e" + nextDay(t, day)
+			wantEqualBalances(t, env+" effective by "+day, withoutPending(hledgerBalances(t, path, endArgument)), withoutPending(netBalances(t, f.trialBalance("env="+env+"&by=effective&at="+day))))
+			wantEqualBalances(t, env+" booked by "+day, hledgerBalances(t, path, "--date2", endArgument), netBalances(t, f.trialBalance("env="+env+"&at="+day+"T23:59:59.999999Z")))
 		}
 	}
 	if got := f.trialBalance("env=test&by=effective&at=2026-08-31"); len(got) == 0 {
@@ -261,22 +265,22 @@ func nextDay(t *testing.T, day string) string {
 	return ""
 }
 
-// beancount checks each row of the trial balance against its own balances.
+// beancount checks each row of the trial balance against the balance that it computes from the export.
 func TestBeancountAgreesWithTheTrialBalance(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bean-check"); err != nil {
 		t.Skip("bean-check is not installed: nobody else reads this export")
 	}
-	h := newFixture(t)
-	h.bookEveryKind()
+	f := newFixture(t)
+	f.bookEveryKind()
 	for _, env := range []string{"prod", "test"} {
-		path := h.exported("format=beancount&env="+env, "beancount")
-		var claims strings.Builder
-		for _, r := range h.trialBalance("env=" + env) {
+		path := f.writeExport("format=beancount&env="+env, "beancount")
+		var assertions strings.Builder
+		for _, r := range f.trialBalance("env=" + env) {
 			parsed, known := money.ParseEnv(r.Asset.Env)
 			asset := money.Asset{Currency: money.Currency(r.Asset.Currency), Network: money.Network(r.Asset.Network), Env: parsed}
-			scale, resolved := asset.Scale()
-			if !known || !resolved {
+			scale, hasScale := asset.Scale()
+			if !known || !hasScale {
 				t.Fatalf("%+v", r)
 			}
 			commodity := r.Asset.Currency
@@ -286,21 +290,21 @@ func TestBeancountAgreesWithTheTrialBalance(t *testing.T) {
 			if env == "test" {
 				commodity += "'TEST"
 			}
-			claims.WriteString(balanceAssertion(r.Account, false, r.Debits, r.Credits, scale, commodity))
-			claims.WriteString(balanceAssertion(r.Account, true, r.Held, r.Owed, scale, commodity))
+			assertions.WriteString(balanceAssertion(r.Account, false, r.DebitsPosted, r.CreditsPosted, scale, commodity))
+			assertions.WriteString(balanceAssertion(r.Account, true, r.DebitsPending, r.CreditsPending, scale, commodity))
 		}
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 		must(t, err)
-		_, err = f.WriteString(claims.String())
+		_, err = file.WriteString(assertions.String())
 		must(t, err)
-		must(t, f.Close())
+		must(t, file.Close())
 		if out, err := runProgram("bean-check", path); err != nil || len(out) > 0 {
 			t.Errorf("%s: bean-check: %v\n%.3000s", env, err, out)
 		}
 	}
 }
 
-// balanceAssertion returns a beancount assertion of an account's balance, to the last digit.
+// balanceAssertion returns a line with which beancount checks an account's balance, to the last digit.
 func balanceAssertion(account string, pending bool, debits, credits string, scale int, commodity string) string {
 	plus, _ := new(big.Int).SetString(debits, 10)
 	minus, _ := new(big.Int).SetString(credits, 10)
@@ -310,43 +314,43 @@ func balanceAssertion(account string, pending bool, debits, credits string, scal
 	return fmt.Sprintf("2030-01-01 balance %s %s ~ 0 %s\n", name, amount, commodity)
 }
 
-// beancountName returns the name that an account of these tests has in beancount. It does not use the
+// beancountName returns the name that an account of these tests has in beancount, computed without the
 // exporter's code.
-func beancountName(path string, pending bool) string {
+func beancountName(account string, pending bool) string {
 	roots := map[byte]string{'A': "Assets", 'L': "Liabilities", 'Q': "Equity:Quasi", 'I': "Income", 'E': "Expenses", 'M': "Equity:Memorandum"}
-	root := roots[path[0]]
+	name := roots[account[0]]
 	if pending {
-		root = "Equity:Pending:" + path[:1]
+		name = "Equity:Pending:" + account[:1]
 	}
-	for _, segment := range strings.Split(path[2:], ":") {
+	for _, segment := range strings.Split(account[2:], ":") {
 		if segment == "AE" || segment == "BH" || segment == "KW" {
-			root += ":" + segment
+			name += ":" + segment
 			continue
 		}
 		words := strings.Split(segment, "_")
 		for i, w := range words {
 			words[i] = strings.ToUpper(w[:1]) + w[1:]
 		}
-		root += ":" + strings.Join(words, "")
+		name += ":" + strings.Join(words, "")
 	}
-	return root
+	return name
 }
 
-// Every format is available under its name, with its media type.
+// An export in each format has the format's media type and file extension.
 func TestEveryExportFormatIsServed(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
+	f := newFixture(t)
 	for name, media := range map[string]string{
 		"hledger": "text/plain; charset=utf-8", "beancount": "text/plain; charset=utf-8", "csv": "text/csv; charset=utf-8",
 		"parquet": "application/vnd.apache.parquet", "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 	} {
-		f, _ := export.ParseFormat(name)
-		r := h.auditor().get(exportPath+"?env=test&format="+name).want(200, "")
-		if r.header.Get("content-type") != media || r.header.Get("content-disposition") != `attachment; filename="ledger-test.`+f.Extension()+`"` ||
+		format, _ := export.ParseFormat(name)
+		r := f.auditor().get(exportPath+"?env=test&format="+name).want(200, "")
+		if r.header.Get("content-type") != media || r.header.Get("content-disposition") != `attachment; filename="ledger-test.`+format.Extension()+`"` ||
 			r.header.Get("cache-control") != "no-store" || r.header.Get("x-content-type-options") != "nosniff" || len(r.body) < 500 {
 			t.Errorf("%s: %v, %d bytes", name, r.header, len(r.body))
 		}
-		if head := h.auditor().do("HEAD", exportPath+"?format="+name, "").want(200, ""); head.header.Get("content-type") != media || head.body != "" {
+		if head := f.auditor().do("HEAD", exportPath+"?format="+name, "").want(200, ""); head.header.Get("content-type") != media || head.body != "" {
 			t.Errorf("%s: HEAD: %v", name, head.header)
 		}
 	}

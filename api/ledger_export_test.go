@@ -23,7 +23,7 @@ import (
 	"mizan/posting"
 )
 
-// seqs returns the seqs in a CSV export, each once.
+// seqs returns the sequence numbers of the entries in a CSV export, each once.
 func (r *response) seqs() (seqs []string) {
 	r.t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(r.body)).ReadAll()
@@ -34,7 +34,7 @@ func (r *response) seqs() (seqs []string) {
 	return slices.Compact(seqs)
 }
 
-// Wrong parameters of an export are 422 with their names.
+// An export with a wrong parameter gets 422, with the name of the parameter.
 func TestBadExportParametersAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -51,35 +51,36 @@ func TestBadExportParametersAreRefused(t *testing.T) {
 			t.Errorf("%q: %d %s, want 422 about %s", query, r.status, r.body, field)
 		}
 	}
-	const formats = `{"errors":[{"code":"invalid","detail":"format must be one of hledger, beancount, csv, parquet, xlsx","field":"format"}]}`
-	f.auditor().get(exportPath+"?format=pdf").want(422, formats)
+	const refusal = `{"errors":[{"code":"invalid","detail":"format must be one of hledger, beancount, csv, parquet, xlsx","field":"format"}]}`
+	f.auditor().get(exportPath+"?format=pdf").want(422, refusal)
 }
 
-// A range includes both its bounds; a day stands for its first or its last instant.
+// A range includes both its bounds. A day stands for its first instant in the
+// parameter from, and for its last one in the parameter to.
 func TestExportRangeIncludesBothBounds(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	entry := func() (seq, booked string) {
+	bookEntry := func() (seq, booked string) {
 		id := f.charge(good).at("id")
 		r := f.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
 		return r.at("data.0.seq"), url.QueryEscape(r.at("data.0.booked_at"))
 	}
 	f.advanceDays(1)
-	ledgerEntry, at := entry()
-	two, next := entry()
+	firstSeq, firstTime := bookEntry()
+	secondSeq, secondTime := bookEntry()
 	f.advanceDays(1)
-	three, _ := entry()
+	thirdSeq, _ := bookEntry()
 	for query, want := range map[string][]string{
-		"from=2026-09-04":                    {ledgerEntry, two, three},
-		"from=2026-09-04&to=2026-09-04":      {ledgerEntry, two},
-		"from=2026-09-05&to=2026-09-05":      {three},
-		"from=2026-09-05":                    {three},
-		"from=" + at + "&to=" + at:           {ledgerEntry},
-		"from=" + next:                       {two, three},
-		"from=2026-09-04&prefix=A:provider:": {ledgerEntry, two, three},
-		"from=2026-09-04&prefix=L:partner:2": nil,
-		"prefix=nobody":                      nil,
-		"from=2026-09-04&env=prod":           nil,
+		"from=2026-09-04":                        {firstSeq, secondSeq, thirdSeq},
+		"from=2026-09-04&to=2026-09-04":          {firstSeq, secondSeq},
+		"from=2026-09-05&to=2026-09-05":          {thirdSeq},
+		"from=2026-09-05":                        {thirdSeq},
+		"from=" + firstTime + "&to=" + firstTime: {firstSeq},
+		"from=" + secondTime:                     {secondSeq, thirdSeq},
+		"from=2026-09-04&prefix=A:provider:":     {firstSeq, secondSeq, thirdSeq},
+		"from=2026-09-04&prefix=L:partner:2":     nil,
+		"prefix=nobody":                          nil,
+		"from=2026-09-04&env=prod":               nil,
 	} {
 		if !strings.Contains(query, "env=") {
 			query += "&env=test"
@@ -89,10 +90,10 @@ func TestExportRangeIncludesBothBounds(t *testing.T) {
 		}
 	}
 	allSeqs := f.auditor().get(exportPath+"?format=csv&env=test").want(200, "").seqs()
-	listed := columnOfPages(t, f.auditor(), ledgerPath+"/entries?env=test", 100, "seq")
-	slices.Reverse(listed)
-	if !slices.Equal(allSeqs, listed) {
-		t.Errorf("exported are %v, listed %v", allSeqs, listed)
+	listedSeqs := columnOfPages(t, f.auditor(), ledgerPath+"/entries?env=test", 100, "seq")
+	slices.Reverse(listedSeqs)
+	if !slices.Equal(allSeqs, listedSeqs) {
+		t.Errorf("exported are %v, listed %v", allSeqs, listedSeqs)
 	}
 }
 
@@ -108,26 +109,26 @@ func TestExportHasOnlyItsOrganizationsEntries(t *testing.T) {
 	}
 }
 
-// blockedJournal is a journal whose views wait until it is opened.
+// blockedJournal is a journal whose readers wait: View returns only after release is closed.
 type blockedJournal struct {
 	web.Journal
 	freeViews    *atomic.Int64 // how many views may still be taken without waiting
 	waitingViews chan struct{} // receives once for each view that waits
-	open         chan struct{} // closed: the views that wait continue
+	release      chan struct{} // once it is closed, the waiting views continue
 }
 
 // View implements web.Journal.
 func (j blockedJournal) View() *posting.View {
 	if j.freeViews.Add(-1) < 0 {
 		j.waitingViews <- struct{}{}
-		<-j.open
+		<-j.release
 	}
 	return j.Journal.View()
 }
 
-// newBlockedExportFixture starts a server whose exports wait once no views are free.
+// newBlockedExportFixture starts a server whose exports wait once freeViews is used up.
 func newBlockedExportFixture(t *testing.T) (*fixture, blockedJournal) {
-	j := blockedJournal{freeViews: new(atomic.Int64), waitingViews: make(chan struct{}, 1024), open: make(chan struct{})}
+	j := blockedJournal{freeViews: new(atomic.Int64), waitingViews: make(chan struct{}, 1024), release: make(chan struct{})}
 	j.freeViews.Store(1 << 40)
 	f := newFixture(t, func(cfg *api.Config) {
 		j.Journal = cfg.Journal
@@ -136,8 +137,8 @@ func newBlockedExportFixture(t *testing.T) (*fixture, blockedJournal) {
 	return f, j
 }
 
-// begin requests an export and reads only its headers, which come with the first piece.
-func (c caller) begin(query string) *http.Response {
+// beginExport requests an export and reads only the headers, which come with the first piece of the content.
+func (c caller) beginExport(query string) *http.Response {
 	c.fixture.t.Helper()
 	request, err := http.NewRequest("GET", "http://"+c.fixture.address+exportPath+"?"+query, nil)
 	must(c.fixture.t, err)
@@ -150,16 +151,16 @@ func (c caller) begin(query string) *http.Response {
 	return response
 }
 
-// Two exports of an organization, and four in total, run at once; a further one is asked to try
-// again later.
+// At most two exports of an organization, and at most four in total, run at once. A further request is told to
+// try again later.
 func TestConcurrentExportsAreBounded(t *testing.T) {
 	t.Parallel()
 	f, j := newBlockedExportFixture(t)
-	third := f.admin().post("/api/v1/organizations", `{"name":"Third"}`).want(201, "").at("data.id")
-	f.bearer(string(f.seed.AdminToken), uuid.MustParse(third)).post(users, `{"login":"eye","pass":"`+goodPass+`","name":"E","roles":["auditor"]}`).want(201, "")
-	foreignAuditor := f.bearer(f.logIn(third, loginBody("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
+	thirdOrg := f.admin().post("/api/v1/organizations", `{"name":"Third"}`).want(201, "").at("data.id")
+	f.bearer(string(f.seed.AdminToken), uuid.MustParse(thirdOrg)).post(users, `{"login":"eye","pass":"`+goodPass+`","name":"E","roles":["auditor"]}`).want(201, "")
+	thirdAuditor := f.bearer(f.logIn(thirdOrg, loginBody("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(thirdOrg))
 	j.freeViews.Store(0)
-	refuses := func(c caller, detail string) {
+	wantRefused := func(c caller, detail string) {
 		t.Helper()
 		refused := c.get(exportPath+"?format=csv").want(503, `{"error":"unavailable","message":"`+detail+`"}`)
 		if refused.header.Get("retry-after") == "" || refused.header.Get("content-disposition") != "" {
@@ -167,26 +168,26 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 		}
 	}
 	running := make(chan *response)
-	both := []caller{f.auditor(), f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)}
-	for _, c := range both {
+	callers := []caller{f.auditor(), f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)}
+	for _, c := range callers {
 		for range 2 {
 			go func() { running <- c.get(exportPath + "?format=csv&env=test") }()
 			<-j.waitingViews
 		}
-		refuses(c, "too many exports of this organization are under way")
+		wantRefused(c, "too many exports of this organization are under way")
 	}
-	refuses(foreignAuditor, "too many exports are under way")
-	close(j.open)
-	seen := map[string]int{}
+	wantRefused(thirdAuditor, "too many exports are under way")
+	close(j.release)
+	exportCounts := map[string]int{}
 	for range 4 {
-		seen[(<-running).want(200, "").body]++
+		exportCounts[(<-running).want(200, "").body]++
 	}
-	for body, times := range seen {
-		if times != 2 || body == "" {
-			t.Errorf("%d exports of %d bytes are the same", times, len(body))
+	for body, count := range exportCounts {
+		if count != 2 || body == "" {
+			t.Errorf("%d exports of %d bytes are the same", count, len(body))
 		}
 	}
-	// A place becomes free a moment after the last byte is written.
+	// An export's place becomes free a moment after its last byte is written.
 	deadline := time.Now().Add(time.Minute)
 	for f.auditor().get(exportPath+"?format=csv").status != 200 {
 		if time.Now().After(deadline) {
@@ -195,41 +196,41 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 	}
 }
 
-// A server that stops breaks exports off: the reader can tell that the export is incomplete,
-// and no view of the journal stays open.
+// A server that stops breaks off its exports: a client can tell that its export is incomplete,
+// and no view (snapshot) of the journal stays open.
 func TestInterruptedExportIsRecognizable(t *testing.T) {
 	t.Parallel()
 	f, j := newBlockedExportFixture(t)
-	fillJournal(t, f, 3_000) // more than one read and more than the first piece
+	fillJournal(t, f, 3_000) // so many that the export needs several reads and sends several pieces
 	j.freeViews.Store(2)
-	response := f.auditor().begin("format=csv")
+	response := f.auditor().beginExport("format=csv")
 	<-j.waitingViews
-	halted := make(chan struct{})
+	serverStopped := make(chan struct{})
 	go func() {
 		f.stopServer()
-		close(halted)
+		close(serverStopped)
 	}()
 	if body, err := io.ReadAll(response.Body); response.StatusCode != 200 || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("the export ends with %v and %d bytes, as if it were whole", err, len(body))
 	}
 	select {
-	case <-halted:
+	case <-serverStopped:
 		t.Error("the server has stopped while an export was still reading")
 	default:
 	}
-	close(j.open)
-	<-halted
+	close(j.release)
+	<-serverStopped
 	f.stopBackend() // fails if a view is open
 }
 
-// A reader that disconnects ends its export, which would otherwise keep its place until its
-// time is over.
+// An export ends when its client disconnects. Otherwise it would keep one of the few places until the time for
+// an export is over.
 func TestExportEndsWhenItsReaderDisconnects(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	fillJournal(t, f, 30_000) // more than a connection buffers without a reader
+	fillJournal(t, f, 30_000) // more than a connection buffers while its client reads nothing
 	for range 2 {
-		must(t, f.auditor().begin("format=csv").Body.Close())
+		must(t, f.auditor().beginExport("format=csv").Body.Close())
 	}
 	deadline := time.Now().Add(time.Minute)
 	for f.auditor().get(exportPath+"?format=csv&env=test").status != 200 {
@@ -239,26 +240,26 @@ func TestExportEndsWhenItsReaderDisconnects(t *testing.T) {
 	}
 }
 
-// Open views prevent compaction, and a reader may be slow, so no view is open while pieces are
-// sent. A journal with an open view does not close.
+// An open view (snapshot) of the journal prevents compaction, and a client may be slow, so no view is open while
+// content is sent. The test closes the journal meanwhile, which fails if a view is open.
 func TestExportHoldsNoViewWhileItSends(t *testing.T) {
 	t.Parallel()
-	for part, read := range map[string]func(b *export.Book, first func()) error{
-		"entries": func(b *export.Book, first func()) error {
+	for part, read := range map[string]func(b *export.Book, afterFirst func()) error{
+		"entries": func(b *export.Book, afterFirst func()) error {
 			for _, err := range b.Entries {
 				if err != nil {
 					return err
 				}
-				first()
+				afterFirst()
 			}
 			return nil
 		},
-		"accounts": func(b *export.Book, first func()) error {
+		"accounts": func(b *export.Book, afterFirst func()) error {
 			for _, err := range b.Accounts {
 				if err != nil {
 					return err
 				}
-				first()
+				afterFirst()
 			}
 			return nil
 		},
@@ -273,18 +274,18 @@ func TestExportHoldsNoViewWhileItSends(t *testing.T) {
 	}
 }
 
-// An export reads a journal in pieces: nothing is lost or repeated at their borders, and
-// entries booked meanwhile are not in it.
+// An export reads a journal in pieces. Nothing is lost or repeated at the borders of the pieces, and the export
+// has no entries that are booked meanwhile.
 func TestExportIsCompleteAcrossItsReads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	fillJournal(t, f, 3_000)
-	var entries, exported []uint64
-	var accounts, declared []string
+	var bookedSeqs, exportedSeqs []uint64
+	var accounts, exportedAccounts []string
 	view := f.Journal.View()
 	err := errors.Join(view.EventsAscending(f.seed.First.Org, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil && e.Entry.Postings[0].Asset.Env == money.Prod {
-			entries = append(entries, e.Seq)
+			bookedSeqs = append(bookedSeqs, e.Seq)
 		}
 		return true, nil
 	}), view.Accounts(f.seed.First.Org, "", money.Prod, func(a ledger.Account) (bool, error) {
@@ -295,22 +296,22 @@ func TestExportIsCompleteAcrossItsReads(t *testing.T) {
 	must(t, err)
 	b, err := f.server.ExportBook(t.Context(), f.seed.First.Org, money.Prod)
 	must(t, err)
-	more := sync.OnceFunc(func() { fillJournal(t, f, 100) })
+	bookMore := sync.OnceFunc(func() { fillJournal(t, f, 100) })
 	for e, err := range b.Entries {
 		must(t, err)
 		if e.Entry != nil && e.Entry.Postings[0].Asset.Env == money.Prod {
-			exported = append(exported, e.Seq)
+			exportedSeqs = append(exportedSeqs, e.Seq)
 		}
-		more()
+		bookMore()
 	}
 	for a, err := range b.Accounts {
 		must(t, err)
-		declared = append(declared, string(a.Path))
+		exportedAccounts = append(exportedAccounts, string(a.Path))
 	}
-	if len(entries) < 3_000 || !slices.Equal(exported, entries) {
-		t.Errorf("%d entries are exported, %d were there", len(exported), len(entries))
+	if len(bookedSeqs) < 3_000 || !slices.Equal(exportedSeqs, bookedSeqs) {
+		t.Errorf("%d entries are exported, %d were there", len(exportedSeqs), len(bookedSeqs))
 	}
-	if !slices.IsSorted(declared) || len(slices.Compact(declared)) != len(slices.Compact(accounts)) {
-		t.Errorf("%d accounts are declared, %d are there", len(declared), len(accounts))
+	if !slices.IsSorted(exportedAccounts) || len(slices.Compact(exportedAccounts)) != len(slices.Compact(accounts)) {
+		t.Errorf("%d accounts are declared, %d are there", len(exportedAccounts), len(accounts))
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// cursorOfAnother is the refusal of a cursor with other parameters than those of the previous
+// cursorMismatch is the response to a cursor that is sent with other parameters than those of the previous
 // page.
-const cursorOfAnother = `{"errors":[{"code":"invalid","detail":"cursor is of another list: send it with the parameters of the page before","field":"cursor"}]}`
+const cursorMismatch = `{"errors":[{"code":"invalid","detail":"cursor is of another list: send it with the parameters of the page before","field":"cursor"}]}`
 
-// readPages reads a list of accounts in pages, and calls afterPage after each page. It returns the
+// readPages reads a list of accounts in pages, and calls afterPage between the pages. It returns the
 // accounts with their totals.
 func (f *fixture) readPages(path string, limit int, afterPage func()) (rows []string) {
 	f.t.Helper()
@@ -30,8 +30,9 @@ func (f *fixture) readPages(path string, limit int, afterPage func()) (rows []st
 	}
 }
 
-// wantOneMoment reads a list in pages while entries are booked. The pages must equal a single
-// page read at the first page's moment, and differ from one read at the end.
+// wantOneMoment reads a list in pages; between them afterPage books entries. All pages must show the moment at
+// which the first one was read, so together they equal a single page of that moment. A page that is read at the
+// end must differ.
 func (f *fixture) wantOneMoment(path string, afterPage func()) {
 	f.t.Helper()
 	want := f.readPages(path, 500, func() {})
@@ -62,47 +63,48 @@ func TestPagesByEffectiveDateShowOneMoment(t *testing.T) {
 	}
 }
 
-// Entries of contracts are dated into a past day while its pages are read.
+// Entries of contracts are dated to a past day while the pages of that day are read.
 func TestPagesOfAPastDayShowOneMomentDespiteBackdatedEntries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.createSecular("managed-investments", "env", `"prod"`).mustActAll("fund", "activate")
 	f.setClockToOctober()
-	n := 0
+	bookedEntries := 0
 	f.wantOneMoment("/trial-balance?by=effective&at=2026-09-30", func() {
-		n++
-		contract.mustActAll(fmt.Sprintf(`profit gross_profit "%d" period_end_date "2026-09-30"`, 100+n))
+		bookedEntries++
+		contract.mustActAll(fmt.Sprintf(`profit gross_profit "%d" period_end_date "2026-09-30"`, 100+bookedEntries))
 	})
-	if n < 3 {
-		t.Errorf("%d entries between the pages", n)
+	if bookedEntries < 3 {
+		t.Errorf("%d entries between the pages", bookedEntries)
 	}
 }
 
-// Without at, the first page determines the day: entries dated to the next day are not
-// included, even if that day comes between the pages.
+// Without the parameter at, the first page determines the day. Entries dated to the next day are not
+// included, even if that day begins before the last page is read.
 func TestPagesOfTodayContinuePastMidnight(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.createSecular("certificate-issues", "env", `"prod"`, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).mustActAll(subscribed...)
 	contract.mustActAll("activate", `redeem_early redemption_date "2026-09-04"`)
-	dated := 0
+	penaltyRows := 0
 	for _, row := range f.readPages("/trial-balance?by=effective", 500, func() {}) {
 		if strings.Contains(row, `"account":"I:penalty"`) {
-			dated++
+			penaltyRows++
 			if !strings.Contains(row, `"credits_posted":"0"`) {
 				t.Errorf("what is dated ahead is in it: %s", row)
 			}
 		}
 	}
-	if dated != 1 {
-		t.Errorf("%d rows of what the penalty is booked on", dated)
+	if penaltyRows != 1 {
+		t.Errorf("%d rows of what the penalty is booked on", penaltyRows)
 	}
 	f.wantOneMoment("/trial-balance?by=effective", func() {
 		f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":86400}`).want(200, "")
 	})
 }
 
-// A future instant is pinned too: entries booked before it come between pages.
+// The pages of a future instant show one moment too, although entries before that instant are booked between
+// the pages.
 func TestPagesOfAFutureInstantShowOneMoment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -131,7 +133,7 @@ func TestCursorOfAccountsNeedsTheSameParameters(t *testing.T) {
 			"/accounts/L:partner:1:available?env=test", "/accounts/A:bank?env=test", "/trial-balance?currency=USDT&network=tron",
 		} {
 			if other != query {
-				f.auditor().get(ledgerPath+other+cursor).want(422, cursorOfAnother)
+				f.auditor().get(ledgerPath+other+cursor).want(422, cursorMismatch)
 			}
 		}
 	}
@@ -139,7 +141,7 @@ func TestCursorOfAccountsNeedsTheSameParameters(t *testing.T) {
 	first := f.auditor().get(ledgerPath+"/trial-balance?by=effective&at=2026-09-03&limit=2").want(200, "")
 	cursor := "&cursor=" + url.QueryEscape(first.at("cursor.cursor_value"))
 	f.auditor().get(ledgerPath+"/trial-balance?env=prod&by=effective&at=2026-09-03T12:00:00%2B00:00"+cursor).want(200, "")
-	// Other problems have precedence.
+	// Other faults are reported first.
 	f.auditor().get(ledgerPath+"/trial-balance?env=live&by=effective&at=2026-09-03"+cursor).want(422, `{"errors":[{"code":"invalid","detail":"env must be prod or test","field":"env"}]}`)
 }
 

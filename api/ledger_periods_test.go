@@ -18,9 +18,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// periods is the prefix of the paths of closed months. The fixture's clock begins in September
+// periodsPath is the path of the closed months. The fixture's clock begins in September
 // 2026.
-const periods = "/api/v1/ledger/periods"
+const periodsPath = "/api/v1/ledger/periods"
 
 // setClockToOctober moves the clock to the second of October.
 func (f *fixture) setClockToOctober() { f.t.Helper(); f.setClock("2026-10-02T10:00:00Z") }
@@ -33,11 +33,11 @@ func (f *fixture) setClock(now string) {
 // closeMonth closes a month, as an administrator of the first organization.
 func (f *fixture) closeMonth(month string) *response {
 	f.t.Helper()
-	return f.session().post(periods+"/"+month+"/close", "")
+	return f.session().post(periodsPath+"/"+month+"/close", "")
 }
 
-// trialRow is a row of the trial balance.
-type trialRow struct {
+// hashedRow is a row of the trial balance, with the columns that the hash of a month covers.
+type hashedRow struct {
 	Account string
 	Asset   struct{ Currency, Network, Env string }
 
@@ -47,16 +47,16 @@ type trialRow struct {
 	CreditsPending string `json:"credits_pending"`
 }
 
-// recomputeMonth returns the hash of a month and its number of rows, as an auditor computes them
-// from GET /ledger/trial-balance by the text form in docs/api.md.
-func (f *fixture) recomputeMonth(month, lastDay string) (sum string, rows int) {
+// recomputeMonth returns the hash of a month and its number of rows. It computes them as an auditor does: from
+// GET /ledger/trial-balance, by the text form in docs/api.md.
+func (f *fixture) recomputeMonth(month, lastDay string) (hash string, rows int) {
 	f.t.Helper()
 	text := "mizan period 1\norganization " + f.seed.First.Org.String() + "\nmonth " + month + "\n"
 	for _, env := range []string{"prod", "test"} {
 		cursor := ""
 		for more := true; more; more = cursor != "" {
 			var page struct {
-				Data   []trialRow
+				Data   []hashedRow
 				Cursor struct {
 					Value *string `json:"cursor_value"`
 				}
@@ -110,9 +110,9 @@ func TestAuditorRecomputesTheHashOfAClosedMonth(t *testing.T) {
 	}
 	check := func() {
 		t.Helper()
-		sum, rows := f.recomputeMonth("2026-09", "2026-09-30")
-		if r.at("data.hash") != sum || r.at("data.rows") != fmt.Sprint(rows) || rows < 20 {
-			t.Errorf("%s, and %d rows are hashed as %s", r.body, rows, sum)
+		hash, rows := f.recomputeMonth("2026-09", "2026-09-30")
+		if r.at("data.hash") != hash || r.at("data.rows") != fmt.Sprint(rows) || rows < 20 {
+			t.Errorf("%s, and %d rows are hashed as %s", r.body, rows, hash)
 		}
 	}
 	check()
@@ -130,14 +130,14 @@ func TestAuditorRecomputesTheHashOfAClosedMonth(t *testing.T) {
 	check()
 }
 
-// datedActions has all fields of actions that set the date of an entry.
+// datedActions has an element for each field of an action that sets the date of an entry.
 var datedActions = []struct {
-	product string
-	more    []string // names and values in the body that creates the contract
-	before  []string // the actions that precede the action
-	action  string
-	field   string   // the field with the date
-	pairs   []string // names and values of the action's other fields
+	product        string
+	createFields   []string // names and values in the body that creates the contract
+	earlierActions []string // the actions that precede the action
+	action         string
+	field          string   // the field with the date
+	otherFields    []string // names and values of the action's other fields
 }{
 	{"managed-investments", nil, []string{"fund", "activate"}, "profit", "period_end_date", []string{"gross_profit", `"10"`}},
 	{"managed-investments", nil, []string{"fund", "activate"}, "profit", "period_end_date", []string{"gross_profit", `"0"`}}, // nothing is posted
@@ -154,7 +154,7 @@ var datedActions = []struct {
 	{"instalment-sales", nil, []string{"order_asset", `purchase_asset ownership_documents ["deed"]`, "deliver_asset"}, "activate", "start_date", nil},
 }
 
-// subscribed has the actions after which an issue has a subscriber.
+// subscribed has the actions after which an issue of certificates has a subscriber.
 var subscribed = []string{`offering subscription_start "2026-08-01" subscription_end "2026-12-30"`, `subscribe investor_id "` + customerID + `" certificates 2`}
 
 func TestCommandDatedInAClosedMonthIsRefused(t *testing.T) {
@@ -162,29 +162,29 @@ func TestCommandDatedInAClosedMonthIsRefused(t *testing.T) {
 	f := newFixture(t)
 	var contracts []*contractFixture
 	for _, c := range datedActions {
-		contracts = append(contracts, f.createSecular(c.product, c.more...).mustActAll(c.before...))
+		contracts = append(contracts, f.createSecular(c.product, c.createFields...).mustActAll(c.earlierActions...))
 	}
 	f.setClockToOctober()
 	f.closeMonth("2026-09").want(200, "")
 	for i, c := range datedActions {
-		d := contracts[i]
+		contract := contracts[i]
 		days := []string{"2026-09-30", "2026-09-03", "2026-09-01", "2026-08-31", "1970-01-01"}
 		if c.field == "period_end_date" {
-			days = days[:2] // before that the contract had no money
+			days = days[:2] // on the other days the contract had no money
 		}
 		for _, day := range days {
 			f.wantNothingStored(t, func() {
-				r := d.act(c.action, append([]string{c.field, `"` + day + `"`}, c.pairs...)...).wantFaults(c.field)
+				r := contract.act(c.action, append([]string{c.field, `"` + day + `"`}, c.otherFields...)...).wantFaults(c.field)
 				if want := "is in a month that is closed: the first open day is 2026-10-01"; r.at("details."+c.field+".0") != want {
 					t.Errorf("%s of %s on %s: %s", c.action, c.product, day, r.body)
 				}
 			})
 		}
-		d.mustAct(c.action, append([]string{c.field, `"2026-10-01"`}, c.pairs...)...)
+		contract.mustAct(c.action, append([]string{c.field, `"2026-10-01"`}, c.otherFields...)...)
 	}
 }
 
-// Other faults are reported first, because they do not depend on the month.
+// Other faults of a request are reported before a closed month, because they do not depend on the month.
 func TestOtherFaultsAreReportedBeforeAClosedMonth(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -195,7 +195,7 @@ func TestOtherFaultsAreReportedBeforeAClosedMonth(t *testing.T) {
 	contract.mustActAll("fund", "activate").act("profit", "gross_profit", `"x"`, "period_end_date", `"2026-09-30"`).wantFaults("gross_profit")
 }
 
-// The religious reading has the same dates under its own names.
+// The religious reading (the religious form of the contract API) has the same dates under other names.
 func TestReligiousReadingRespectsClosedMonths(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -237,27 +237,27 @@ func TestMalformedMonthIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.setClockToOctober()
-	for month, says := range map[string]string{
+	for month, detail := range map[string]string{
 		"2026-13": "must be a month, yyyy-mm", "2026-1": "must be a month, yyyy-mm", "2026-00": "must be a month, yyyy-mm", "202609": "must be a month, yyyy-mm",
 		"2026-09-01": "must be a month, yyyy-mm", "x": "must be a month, yyyy-mm", "%00": "must be a month, yyyy-mm", "-2026-09": "must be a month, yyyy-mm",
 		"2026-08": "is before 2026-09, in which the books began", "1970-01": "is before 2026-09, in which the books began",
 	} {
 		f.wantNothingStored(t, func() {
 			r := f.closeMonth(month)
-			if r.status != 422 || r.at("errors.0.field") != "month" || r.at("errors.0.detail") != says {
+			if r.status != 422 || r.at("errors.0.field") != "month" || r.at("errors.0.detail") != detail {
 				t.Errorf("%s: %d %s", month, r.status, r.body)
 			}
 		})
 	}
-	close := func(body string) *response { return f.session().post(periods+"/2026-09/close", body) }
+	closeSeptember := func(body string) *response { return f.session().post(periodsPath+"/2026-09/close", body) }
 	f.wantNothingStored(t, func() {
-		close(`[]`).wantFieldsRefused("body")
-		close(`{`).want(400, "")
+		closeSeptember(`[]`).wantFieldsRefused("body")
+		closeSeptember(`{`).want(400, "")
 	})
-	close(`{"force":true}`).want(200, "") // unknown fields are ignored
+	closeSeptember(`{"force":true}`).want(200, "") // unknown fields are ignored
 }
 
-// A contract's timer that is still open keeps its month from being closed.
+// A month is not closed while a contract's timer that is due in it has not fired.
 func TestMonthWithAnOpenTimerIsNotClosed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -271,37 +271,37 @@ func TestMonthWithAnOpenTimerIsNotClosed(t *testing.T) {
 	f.advanceDays(0)
 	f.closeMonth("2026-10").want(200, "")
 	f.closeMonth("2026-11").want(200, "")
-	days := f.auditor().get("/api/v1/ledger/entries?event=rent_due").want(200, "")
-	if days.rows() != 2 || days.at("data.0.effective_date") != "2026-11-02" || days.at("data.1.effective_date") != "2026-10-03" {
-		t.Errorf("%s", days.body)
+	rentEntries := f.auditor().get("/api/v1/ledger/entries?event=rent_due").want(200, "")
+	if rentEntries.rows() != 2 || rentEntries.at("data.0.effective_date") != "2026-11-02" || rentEntries.at("data.1.effective_date") != "2026-10-03" {
+		t.Errorf("%s", rentEntries.body)
 	}
 }
 
 func TestClosedMonthsAreListedNewestFirst(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.auditor().get(periods).want(200, `{"data":[],"cursor":{"cursor_field":"month","cursor_value":null}}`)
-	created := f.createUser("chief", `"admin"`, "").want(201, "")
+	f.auditor().get(periodsPath).want(200, `{"data":[],"cursor":{"cursor_field":"month","cursor_value":null}}`)
+	chief := f.createUser("chief", `"admin"`, "").want(201, "")
 	f.setClock("2026-12-01T00:00:00Z")
-	f.logInAs("chief").post(periods+"/2026-09/close", "").want(200, "")
-	closed := f.closeMonth("2026-10").want(200, "")
+	f.logInAs("chief").post(periodsPath+"/2026-09/close", "").want(200, "")
+	october := f.closeMonth("2026-10").want(200, "")
 	f.closeMonth("2026-11").want(200, "")
-	list := f.auditor().get(periods+"?limit=2").want(200, "")
+	list := f.auditor().get(periodsPath+"?limit=2").want(200, "")
 	if list.rows() != 2 || list.at("data.0.month") != "2026-11" || list.at("data.1.month") != "2026-10" || list.at("cursor.cursor_value") != "2026-10" {
 		t.Errorf("%s", list.body)
 	}
 	for _, field := range []string{"month", "closed_at", "closed_by.session_id", "closed_by.user_id", "closed_by.login", "seq", "hash", "rows"} {
-		if got, want := list.at("data.1."+field), closed.at("data."+field); got != want || want == "(absent)" {
+		if got, want := list.at("data.1."+field), october.at("data."+field); got != want || want == "(absent)" {
 			t.Errorf("%s is listed as %s and got as %s", field, got, want)
 		}
 	}
-	nextPage := f.session().get(periods+"?limit=2&cursor=2026-10").want(200, "")
+	nextPage := f.session().get(periodsPath+"?limit=2&cursor=2026-10").want(200, "")
 	if nextPage.rows() != 1 || nextPage.at("data.0.month") != "2026-09" || nextPage.at("cursor.cursor_value") != "null" ||
-		nextPage.at("data.0.closed_by.login") != "chief" || nextPage.at("data.0.closed_by.user_id") != created.at("data.id") {
+		nextPage.at("data.0.closed_by.login") != "chief" || nextPage.at("data.0.closed_by.user_id") != chief.at("data.id") {
 		t.Errorf("%s", nextPage.body)
 	}
 	for _, query := range []string{"cursor=2026-1", "cursor=x", "limit=0", "limit=501", "month=2026-09"} {
-		if r := f.auditor().get(periods + "?" + query); r.status != 422 {
+		if r := f.auditor().get(periodsPath + "?" + query); r.status != 422 {
 			t.Errorf("%s: %d %s", query, r.status, r.body)
 		}
 	}
@@ -314,9 +314,9 @@ func TestEachOrganizationClosesItsOwnMonths(t *testing.T) {
 	f.setClockToOctober()
 	f.closeMonth("2026-09").want(200, "")
 	other := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
-	other.get(periods).want(200, `{"data":[],"cursor":{"cursor_field":"month","cursor_value":null}}`)
-	firstOrg, secondOrg := f.closeMonth("2026-09"), other.post(periods+"/2026-09/close", "").want(200, "")
-	if firstOrg.status != 409 || secondOrg.at("data.hash") == f.auditor().get(periods).at("data.0.hash") {
+	other.get(periodsPath).want(200, `{"data":[],"cursor":{"cursor_field":"month","cursor_value":null}}`)
+	firstOrg, secondOrg := f.closeMonth("2026-09"), other.post(periodsPath+"/2026-09/close", "").want(200, "")
+	if firstOrg.status != 409 || secondOrg.at("data.hash") == f.auditor().get(periodsPath).at("data.0.hash") {
 		t.Errorf("%s and %s", firstOrg.body, secondOrg.body)
 	}
 }
@@ -326,26 +326,25 @@ func TestClosingIsReplayedForItsKey(t *testing.T) {
 	f := newFixture(t)
 	f.setClockToOctober()
 	keyed := f.session().keyed("september")
-	first := keyed.post(periods+"/2026-09/close", "").want(200, "")
+	first := keyed.post(periodsPath+"/2026-09/close", "").want(200, "")
 	f.restart()
-	again := keyed.with().post(periods+"/2026-09/close", "").want(200, first.body)
+	again := keyed.with().post(periodsPath+"/2026-09/close", "").want(200, first.body)
 	if first.isReplay() || !again.isReplay() {
 		t.Error("the first is a replay, or the second is none")
 	}
-	f.wantNothingStored(t, func() { keyed.post(periods+"/2026-10/close", "").wantConflict() })
+	f.wantNothingStored(t, func() { keyed.post(periodsPath+"/2026-10/close", "").wantConflict() })
 	f.setClock("2026-11-01T00:00:00Z")
-	f.wantNothingStored(t, func() { keyed.post(periods+"/2026-10/close", "").wantConflict() }) // the key belongs to another request
+	f.wantNothingStored(t, func() { keyed.post(periodsPath+"/2026-10/close", "").wantConflict() }) // the key belongs to another request
 	f.createSecularAs(keyed, "leases").wantConflict()
 }
 
-// createSecularAs creates a contract as a given caller.
+// createSecularAs creates a contract as the given caller.
 func (f *fixture) createSecularAs(who caller, product string) *response {
 	f.t.Helper()
 	return who.post(secularPath+product, forms[product].json())
 }
 
-// No entry gets into a closed month, in any order of the closing and the entries that are dated to
-// the month.
+// Entries are dated to a month while it is closed. No entry gets into the month after its closing.
 func TestConcurrentEntriesNeverGetIntoAClosedMonth(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -355,7 +354,7 @@ func TestConcurrentEntriesNeverGetIntoAClosedMonth(t *testing.T) {
 	}
 	f.setClockToOctober()
 	var wg sync.WaitGroup
-	var closed *response
+	var closing *response
 	for i := range 64 {
 		wg.Go(func() {
 			r := contracts[i%16].act("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-30"`)
@@ -364,13 +363,13 @@ func TestConcurrentEntriesNeverGetIntoAClosedMonth(t *testing.T) {
 			}
 		})
 		if i == 20 {
-			wg.Go(func() { closed = f.closeMonth("2026-09") })
+			wg.Go(func() { closing = f.closeMonth("2026-09") })
 		}
 	}
 	wg.Wait()
-	closed.want(200, "")
-	if sum, _ := f.recomputeMonth("2026-09", "2026-09-30"); sum != closed.at("data.hash") {
-		t.Errorf("%s, and the books are hashed as %s", closed.body, sum)
+	closing.want(200, "")
+	if hash, _ := f.recomputeMonth("2026-09", "2026-09-30"); hash != closing.at("data.hash") {
+		t.Errorf("%s, and the books are hashed as %s", closing.body, hash)
 	}
 }
 
@@ -379,23 +378,23 @@ func TestClosingRouteIsMissingWithoutItsService(t *testing.T) {
 	f := newFixture(t, func(cfg *api.Config) { cfg.Periods = nil })
 	f.setClockToOctober()
 	f.closeMonth("2026-09").want(404, "")
-	f.auditor().get(periods).want(200, "")
+	f.auditor().get(periodsPath).want(200, "")
 }
 
-// undated has the fields of actions with a date that is not the date of an entry, such as the end of an
+// otherDates has the date fields of actions that do not set the date of an entry, such as the end of an
 // insurance or of an offering.
-var undated = []string{"insurance_expires", "subscription_start", "subscription_end"}
+var otherDates = []string{"insurance_expires", "subscription_start", "subscription_end"}
 
-// Every field of an action with a date is in datedActions or in undated, so that a new one must be
-// classified.
+// Every date field of an action is in datedActions or in otherDates. A new field fails this test until it is
+// in one of them.
 func TestEveryActionDateIsClassified(t *testing.T) {
 	t.Parallel()
-	known := make(map[string]bool)
+	datedFields := make(map[string]bool)
 	for _, product := range contract.Products {
 		for _, c := range datedActions {
 			if variant := product.Variants[contract.Secular]; variant != nil && variant.Name == c.product {
 				action, _ := product.Action(contract.Secular, c.action)
-				known[variant.Name+" "+string(action)+" "+c.field] = true
+				datedFields[variant.Name+" "+string(action)+" "+c.field] = true
 			}
 		}
 	}
@@ -409,13 +408,13 @@ func TestEveryActionDateIsClassified(t *testing.T) {
 				continue
 			}
 			for _, column := range handler.Body.Columns {
-				if column.Kind == schema.KindDate && !slices.Contains(undated, column.Name) && !known[variant.Name+" "+string(handler.Name)+" "+column.Name] {
+				if column.Kind == schema.KindDate && !slices.Contains(otherDates, column.Name) && !datedFields[variant.Name+" "+string(handler.Name)+" "+column.Name] {
 					t.Errorf("%s of %s takes %s, and nobody has said whether it dates an entry", handler.Name, variant.Name, column.Name)
 				}
 			}
 		}
 	}
-	if len(known) != 12 {
-		t.Errorf("%d dates are known", len(known))
+	if len(datedFields) != 12 {
+		t.Errorf("%d dates are known", len(datedFields))
 	}
 }

@@ -69,10 +69,10 @@ func TestPaymentIsSeenInTheLedger(t *testing.T) {
 	if ledgerEntry.at("data.seq") != seq || ledgerEntry.at("data.postings.1.balance") != "100001250" {
 		t.Errorf("%s", ledgerEntry.body)
 	}
-	// The same entry is found in other ways.
-	for _, way := range []string{"/entries?env=test", "/entries?env=test&account=L:partner:1:available", "/entries?env=test&event=settle&source=" + id} {
-		if got := f.auditor().get(ledgerPath+way).want(200, ""); got.at("data.0.seq") != seq {
-			t.Errorf("%s: %s", way, got.body)
+	// Other queries find the same entry.
+	for _, query := range []string{"/entries?env=test", "/entries?env=test&account=L:partner:1:available", "/entries?env=test&event=settle&source=" + id} {
+		if got := f.auditor().get(ledgerPath+query).want(200, ""); got.at("data.0.seq") != seq {
+			t.Errorf("%s: %s", query, got.body)
 		}
 	}
 	// A later payment does not change the balance after this one.
@@ -98,8 +98,8 @@ func TestEventsShowEveryTransition(t *testing.T) {
 			t.Fatalf("seqs %v: not newest first and gap-free", seqs)
 		}
 	}
-	if rest := columnOfPages(t, f.auditor(), ledgerPath+"/events?source="+id, 1, "seq"); len(rest) != last+1 {
-		t.Errorf("%v in pages of one", rest)
+	if seqsOfSource := columnOfPages(t, f.auditor(), ledgerPath+"/events?source="+id, 1, "seq"); len(seqsOfSource) != last+1 {
+		t.Errorf("%v in pages of one", seqsOfSource)
 	}
 	noEvents := f.auditor().get(ledgerPath+"/events?source=0f8fad5b-d9cb-469f-a165-70867728950e").want(200, "")
 	if noEvents.rows() != 0 || noEvents.at("cursor.cursor_value") != "null" {
@@ -107,13 +107,13 @@ func TestEventsShowEveryTransition(t *testing.T) {
 	}
 }
 
-// totals sums the columns of the trial balance's rows by asset.
+// totals returns for each asset the sums of a trial balance's debits and credits, in this order.
 func totals(t *testing.T, c caller, query string) map[string][2]money.Amount {
 	t.Helper()
 	sums := map[string][2]money.Amount{}
-	const row = ledgerPath + "/trial-balance"
-	assets := columnOfPages(t, c, row+query, 7, "asset")
-	debits, credits := columnOfPages(t, c, row+query, 7, "debits_posted"), columnOfPages(t, c, row+query, 7, "credits_posted")
+	const path = ledgerPath + "/trial-balance"
+	assets := columnOfPages(t, c, path+query, 7, "asset")
+	debits, credits := columnOfPages(t, c, path+query, 7, "debits_posted"), columnOfPages(t, c, path+query, 7, "credits_posted")
 	for i, asset := range assets {
 		sum := sums[asset]
 		for side, text := range [2]string{debits[i], credits[i]} {
@@ -273,7 +273,7 @@ func TestEntriesAreFilteredByTimeAndName(t *testing.T) {
 func TestPartnerSeesOnlyItsOwnLedger(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	neighbour := f.otherPartner()
+	otherPartner := f.otherPartner()
 	f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
 	for _, list := range []string{"/accounts?env=test", "/trial-balance?env=test"} {
 		for _, path := range columnOfPages(t, f.partner(), ledgerPath+list, 10, "account") {
@@ -284,7 +284,7 @@ func TestPartnerSeesOnlyItsOwnLedger(t *testing.T) {
 		if got := columnOfPages(t, f.partner(), ledgerPath+list, 10, "account"); len(got) != 25 {
 			t.Errorf("%s: %d rows", list, len(got))
 		}
-		if got := columnOfPages(t, neighbour, ledgerPath+list, 10, "account"); got != nil {
+		if got := columnOfPages(t, otherPartner, ledgerPath+list, 10, "account"); got != nil {
 			t.Errorf("%s shows the neighbour %v", list, got)
 		}
 	}
@@ -293,10 +293,10 @@ func TestPartnerSeesOnlyItsOwnLedger(t *testing.T) {
 		if strings.Contains(r.body, "A:") {
 			t.Errorf("%s shows foreign postings: %s", list, r.body)
 		}
-		if foreign := strings.Contains(list, "A:bank"); (r.rows() == 0) != foreign {
+		if isForeign := strings.Contains(list, "A:bank"); (r.rows() == 0) != isForeign {
 			t.Errorf("%s: %d rows", list, r.rows())
 		}
-		if got := neighbour.get(ledgerPath+list).want(200, ""); got.rows() != 0 {
+		if got := otherPartner.get(ledgerPath+list).want(200, ""); got.rows() != 0 {
 			t.Errorf("%s shows the neighbour %s", list, got.body)
 		}
 	}
@@ -334,47 +334,47 @@ func TestHeadIsSigned(t *testing.T) {
 func TestListParametersAreChecked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	field := func(name, detail string) string {
+	fieldError := func(name, detail string) string {
 		return `{"errors":[{"code":"invalid","detail":"` + detail + `","field":"` + name + `"}]}`
 	}
 	for _, list := range []string{"/accounts", "/trial-balance", "/entries", "/events", "/accounts/A:bank/postings", "/accounts/A:bank"} {
 		for _, bad := range []string{"page", "offset", "Limit", "txid", "order_by"} {
-			f.auditor().get(ledgerPath+list+"?"+bad+"=1").want(422, field(bad, "Unexpected field"))
+			f.auditor().get(ledgerPath+list+"?"+bad+"=1").want(422, fieldError(bad, "Unexpected field"))
 		}
 		for _, bad := range []string{"0", "-1", "501", "x", "1.5", "", "+5", "05", "99999999999999999999"} {
-			f.auditor().get(ledgerPath+list+"?limit="+url.QueryEscape(bad)).want(422, field("limit", "limit must be from 1 to 500"))
+			f.auditor().get(ledgerPath+list+"?limit="+url.QueryEscape(bad)).want(422, fieldError("limit", "limit must be from 1 to 500"))
 		}
 		for _, bad := range []string{"", "x", "-1", "0", "1.-1", "YQ", "%00", "QTpiYW5rCgoK", strings.Repeat("9", 30)} {
-			f.auditor().get(ledgerPath+list+"?cursor="+bad).want(422, field("cursor", "cursor is malformed"))
+			f.auditor().get(ledgerPath+list+"?cursor="+bad).want(422, fieldError("cursor", "cursor is malformed"))
 		}
-		f.auditor().get(ledgerPath+list+"?limit=1&limit=1").want(422, field("limit", "limit is there twice"))
+		f.auditor().get(ledgerPath+list+"?limit=1&limit=1").want(422, fieldError("limit", "limit is there twice"))
 	}
 	for query, want := range map[string]string{
-		"/accounts?env=live":                            field("env", "env must be prod or test"),
-		"/accounts?env=":                                field("env", "env must be prod or test"),
-		"/trial-balance?at=yesterday":                   field("at", "at must be an RFC 3339 time"),
-		"/trial-balance?at=2026-09-03":                  field("at", "at must be an RFC 3339 time"),
-		"/trial-balance?by=value":                       field("by", "by must be one of booked, effective"),
-		"/entries?source=1":                             field("source", "source must be a UUID"),
-		"/entries?from=1":                               field("from", "from must be an RFC 3339 time"),
-		"/accounts?prefix=" + strings.Repeat("a", 1025): field("prefix", "prefix is malformed"),
-		"/accounts?prefix=%FF":                          field("prefix", "prefix is malformed"),
+		"/accounts?env=live":                            fieldError("env", "env must be prod or test"),
+		"/accounts?env=":                                fieldError("env", "env must be prod or test"),
+		"/trial-balance?at=yesterday":                   fieldError("at", "at must be an RFC 3339 time"),
+		"/trial-balance?at=2026-09-03":                  fieldError("at", "at must be an RFC 3339 time"),
+		"/trial-balance?by=value":                       fieldError("by", "by must be one of booked, effective"),
+		"/entries?source=1":                             fieldError("source", "source must be a UUID"),
+		"/entries?from=1":                               fieldError("from", "from must be an RFC 3339 time"),
+		"/accounts?prefix=" + strings.Repeat("a", 1025): fieldError("prefix", "prefix is malformed"),
+		"/accounts?prefix=%FF":                          fieldError("prefix", "prefix is malformed"),
 	} {
 		f.auditor().get(ledgerPath+query).want(422, want)
 	}
 	f.auditor().get(ledgerPath+"/accounts?limit=0&env=x&page=1").want(422, "")
 }
 
-// A search with few matches stops after a bounded number of events and has a cursor.
+// A search with few matches stops after a bounded number of events, and its response has a cursor.
 func TestSearchesAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).at("id")
-	const noise = 6_000
-	for range noise / posting.MaxEvents {
+	const otherEvents = 6_000
+	for range otherEvents / posting.MaxEvents {
 		f.bookEvents(make([]ledger.Event, posting.MaxEvents))
 	}
-	f.bookEvents(make([]ledger.Event, noise%posting.MaxEvents))
+	f.bookEvents(make([]ledger.Event, otherEvents%posting.MaxEvents))
 	first := f.auditor().get(ledgerPath+"/entries?env=test&event=settle").want(200, "")
 	if first.rows() != 0 || first.at("cursor.cursor_value") == "null" {
 		t.Fatalf("%s", first.body)
@@ -383,12 +383,12 @@ func TestSearchesAreBounded(t *testing.T) {
 	if len(found) != 2 || found[0] != id {
 		t.Errorf("found %v", found)
 	}
-	if direct := f.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, ""); direct.rows() != 1 {
-		t.Errorf("by its source: %s", direct.body)
+	if bySource := f.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, ""); bySource.rows() != 1 {
+		t.Errorf("by its source: %s", bySource.body)
 	}
 }
 
-// bookEvents writes events of a record in the first organization.
+// bookEvents fills the slice with events without entries, and books them in the first organization.
 func (f *fixture) bookEvents(events []ledger.Event) {
 	f.t.Helper()
 	source := ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}

@@ -10,8 +10,8 @@ import (
 	"mizan/ledger"
 )
 
-// maxLimiters bounds the keys whose rate is stored. A key that was dropped starts with a full
-// burst, like one that was idle for long enough.
+// maxLimiters bounds how many keys have a stored limiter. Without one, a key starts with a full burst, as it does
+// after a long idle time.
 const maxLimiters = 65_536
 
 // limits allows each key a number of requests per second of real time, because a manual clock
@@ -32,7 +32,7 @@ func newLimits(perSecond int) *limits {
 
 // limitedBy returns the key whose rate a request uses: a partner's API key, or the session of a
 // person who acts as a partner.
-func limitedBy(who *auth.Principal) (id ledger.ID, limited bool) {
+func limitedBy(who *auth.Principal) (id ledger.ID, isLimited bool) {
 	switch {
 	case who.Key != nil:
 		return who.Key.ID, true
@@ -42,7 +42,7 @@ func limitedBy(who *auth.Principal) (id ledger.ID, limited bool) {
 	return id, false
 }
 
-// allow takes one request from the key's rate; the burst is twice the rate.
+// allow tells whether the key may make one more request, and counts that request. The burst is twice the rate.
 func (l *limits) allow(key ledger.ID, now time.Time) bool {
 	if l == nil {
 		return true
@@ -52,7 +52,7 @@ func (l *limits) allow(key ledger.ID, now time.Time) bool {
 	limiter := l.keys[key]
 	if limiter == nil {
 		if len(l.keys) >= maxLimiters {
-			l.drop(now)
+			l.makeRoom(now)
 		}
 		limiter = rate.NewLimiter(rate.Limit(l.perSecond), 2*l.perSecond)
 		l.keys[key] = limiter
@@ -60,9 +60,9 @@ func (l *limits) allow(key ledger.ID, now time.Time) bool {
 	return limiter.AllowN(now, 1)
 }
 
-// drop makes room in the map: it removes the keys whose burst is full again and, if there are none,
-// any other key.
-func (l *limits) drop(now time.Time) {
+// makeRoom removes the limiters of all keys whose burst is full again. If there are none, it removes the limiter
+// of any key.
+func (l *limits) makeRoom(now time.Time) {
 	for key, limiter := range l.keys {
 		if limiter.TokensAt(now) >= float64(2*l.perSecond) {
 			delete(l.keys, key)

@@ -16,25 +16,25 @@ import (
 func TestAdministrationWorksDuringAFloodOfLogins(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	first := f.seed.First.Org.String()
+	firstOrg := f.seed.First.Org.String()
 	const connections = 300
-	crowded := make(chan struct{})
-	reportCrowded := sync.OnceFunc(func() { close(crowded) })
+	atMaximum := make(chan struct{})
+	reportAtMaximum := sync.OnceFunc(func() { close(atMaximum) })
 	var flood sync.WaitGroup
 	for i := range connections {
 		flood.Go(func() {
-			r := f.logIn(first, loginBody(fmt.Sprintf("x%d", i), "y"))
+			r := f.logIn(firstOrg, loginBody(fmt.Sprintf("x%d", i), "y"))
 			switch {
 			case r.status == 429 && r.at("message") == "too many attempts to log in at once" && r.header.Get("retry-after") == "1":
-				reportCrowded()
-			case r.status == 503: // on a busy machine a flood may last longer than a login waits
+				reportAtMaximum()
+			case r.status == 503: // on a slow machine the flood may last longer than a login waits
 			case r.status != 401:
 				t.Errorf("%d %s", r.status, r.body)
 			}
 		})
 	}
-	go func() { flood.Wait(); reportCrowded() }()
-	<-crowded // the maximum number is under way
+	go func() { flood.Wait(); reportAtMaximum() }()
+	<-atMaximum // the maximum number of logins is under way
 	for i := range 3 {
 		f.admin().post(users, fmt.Sprintf(`{"login":"u%d","name":"N","pass":%q,"roles":["client"]}`, i, goodPass)).want(201, "")
 		f.admin().post("/api/v1/partners", fmt.Sprintf(`{"login":"p%d","name":"N","pass":"correct-Lions-paint-9"}`, i)).want(201, "")
@@ -46,20 +46,20 @@ func TestAdministrationWorksDuringAFloodOfLogins(t *testing.T) {
 func transportFrom(t *testing.T, address string) *http.Transport {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
-	tr := &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64}
-	t.Cleanup(tr.CloseIdleConnections)
-	return tr
+	addressTransport := &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64}
+	t.Cleanup(addressTransport.CloseIdleConnections)
+	return addressTransport
 }
 
-// logInFrom posts a login and returns the response's status.
-func (f *fixture) logInFrom(tr *http.Transport, login, pass string) (int, error) {
+// logInFrom posts a login over a transport of transportFrom and returns the response's status.
+func (f *fixture) logInFrom(addressTransport *http.Transport, login, pass string) (int, error) {
 	request, err := http.NewRequest("POST", f.base()+sessions, strings.NewReader(loginBody(login, pass)))
 	if err != nil {
 		return 0, err
 	}
 	request.Header.Set("content-type", "application/json")
 	request.Header.Set("x-organization-id", f.seed.First.Org.String())
-	response, err := tr.RoundTrip(request)
+	response, err := addressTransport.RoundTrip(request)
 	if err != nil {
 		return 0, err
 	}
@@ -67,8 +67,8 @@ func (f *fixture) logInFrom(tr *http.Transport, login, pass string) (int, error)
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
-// However many attempts come from a few addresses, an attempt from another address is neither
-// refused nor waits for all of them.
+// However many logins are attempted from a few addresses, a login from another address is not refused, and does
+// not wait for all of them.
 func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -77,15 +77,15 @@ func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 	var flood sync.WaitGroup
 	atMaximum := make(chan struct{})
 	reportAtMaximum := sync.OnceFunc(func() { close(atMaximum) })
-	for a := range 6 {
-		tr := transportFrom(t, fmt.Sprintf("127.0.%d.%d", a%2, a+2))
+	for addressNumber := range 6 {
+		addressTransport := transportFrom(t, fmt.Sprintf("127.0.%d.%d", addressNumber%2, addressNumber+2))
 		for i := range 64 {
 			flood.Go(func() {
 				for n := 0; !floodEnded.Load(); n++ {
-					status, err := f.logInFrom(tr, fmt.Sprintf("x%d-%d-%d", a, i, n), "y")
+					status, err := f.logInFrom(addressTransport, fmt.Sprintf("x%d-%d-%d", addressNumber, i, n), "y")
 					if status == 429 || status == 503 {
 						reportAtMaximum()
-						return // only as many proceed as there are places
+						return // so only as many goroutines stay as there are places for logins
 					}
 					if err != nil || status != 401 {
 						t.Errorf("%d %v", status, err)
@@ -96,9 +96,9 @@ func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 		}
 	}
 	<-atMaximum
-	other := transportFrom(t, "127.0.0.99")
+	otherTransport := transportFrom(t, "127.0.0.99")
 	for range 3 {
-		if status, err := f.logInFrom(other, "anna", goodPass); status != 201 || err != nil {
+		if status, err := f.logInFrom(otherTransport, "anna", goodPass); status != 201 || err != nil {
 			t.Errorf("from another address: %d %v", status, err)
 		}
 	}

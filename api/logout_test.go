@@ -2,8 +2,8 @@ package api_test
 
 import "testing"
 
-// The sandbox's sessions have no user. They can be ended without a login before, in the process
-// that has created them and in a later one.
+// The sandbox's sessions have no user. They can be ended although nobody has logged in before: in the process
+// that has created them, and after a restart.
 func TestSandboxSessionsCanBeEndedBeforeAnyLogin(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -13,7 +13,7 @@ import (
 	"mizan/posting"
 )
 
-// kind is a kind of caller in the matrix.
+// kind is a kind of caller in the matrix of routes and callers (matrix_test.go).
 type kind string
 
 const (
@@ -22,7 +22,7 @@ const (
 	byKey             kind = "partner's key"
 	byNeighbour       kind = "key of another partner of the organization"
 	byForeignKey      kind = "partner's key of another organization"
-	byMisplacedKey    kind = "that key, naming the first organization"
+	byMisplacedKey    kind = "partner's key of another organization, naming the first organization"
 	byInactivePartner kind = "key of a partner that is switched off"
 
 	byAdmin          kind = "admin token"
@@ -37,7 +37,7 @@ const (
 	asForeignClient  kind = "another organization's session of role client"
 	asForeignAuditor kind = "another organization's session of role auditor"
 	asForeignPartner kind = "another organization's session of role partner"
-	asMisplaced      kind = "another organization's session, naming the first"
+	asMisplaced      kind = "another organization's session, naming the first organization"
 )
 
 // Groups of callers that get the same status from most routes.
@@ -60,87 +60,87 @@ func join(groups ...[]kind) (kinds []kind) {
 	return kinds
 }
 
-// place is the owner of records: a partner in an organization.
-type place struct {
+// recordOwner is an owner of records: a partner in an organization.
+type recordOwner struct {
 	org     ledger.ID
 	partner string // the partner's number
-	key     string
+	key     string // an API key of the partner
 }
 
 // accessFixture is a server with several partners and a caller of each kind.
 type accessFixture struct {
 	*fixture
-	first, neighbour, inactive, second *place
-	sessions                           map[kind]string // tokens of sessions
-	made                               map[string]string
+	first, neighbour, inactive, second *recordOwner
+	sessions                           map[kind]string   // tokens of sessions
+	recordIDs                          map[string]string // ids of the records that were created, with keys such as "limit of 1"
 }
 
-// newAccessFixture starts a server and creates the records. Afterwards only the matrix's
-// requests change anything, because the clock stands still.
+// newAccessFixture starts a server and creates the callers. Afterwards only the tests' requests
+// change anything, because the clock stands still.
 func newAccessFixture(t *testing.T) *accessFixture {
 	t.Helper()
-	f := &accessFixture{fixture: newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} }), sessions: map[kind]string{}, made: map[string]string{}}
-	f.first = &place{org: f.seed.First.Org, partner: fmt.Sprint(f.seed.First.Partner), key: string(f.seed.First.APIKey)}
-	f.second = &place{org: f.seed.Second.Org, partner: fmt.Sprint(f.seed.Second.Partner), key: string(f.seed.Second.APIKey)}
+	f := &accessFixture{fixture: newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} }), sessions: map[kind]string{}, recordIDs: map[string]string{}}
+	f.first = &recordOwner{org: f.seed.First.Org, partner: fmt.Sprint(f.seed.First.Partner), key: string(f.seed.First.APIKey)}
+	f.second = &recordOwner{org: f.seed.Second.Org, partner: fmt.Sprint(f.seed.Second.Partner), key: string(f.seed.Second.APIKey)}
 	f.neighbour, f.inactive = f.addPartner("beside"), f.addPartner("off")
 	f.setActive(f.inactive, false)
-	f.createContracts(f.second)
-	for k, at := range map[kind]*place{asAdmin: f.first, asForeignAdmin: f.second} {
-		f.sessions[k] = f.logIn(at, directory.Admin)
+	f.enableContracts(f.second)
+	for k, owner := range map[kind]*recordOwner{asAdmin: f.first, asForeignAdmin: f.second} {
+		f.sessions[k] = f.logIn(owner, directory.Admin)
 	}
-	for k, at := range map[kind]*place{asAuditor: f.first, asForeignAuditor: f.second} {
-		f.sessions[k] = f.logIn(at, directory.Auditor)
+	for k, owner := range map[kind]*recordOwner{asAuditor: f.first, asForeignAuditor: f.second} {
+		f.sessions[k] = f.logIn(owner, directory.Auditor)
 	}
-	for k, at := range map[kind]*place{asClient: f.first, asForeignClient: f.second} {
-		f.sessions[k] = f.logIn(at, directory.Client)
+	for k, owner := range map[kind]*recordOwner{asClient: f.first, asForeignClient: f.second} {
+		f.sessions[k] = f.logIn(owner, directory.Client)
 	}
-	for k, at := range map[kind]*place{asPartner: f.first, asForeignPartner: f.second} {
-		f.sessions[k] = f.logIn(at, directory.PartnerRole)
+	for k, owner := range map[kind]*recordOwner{asPartner: f.first, asForeignPartner: f.second} {
+		f.sessions[k] = f.logIn(owner, directory.PartnerRole)
 	}
 	f.sessions[asMisplaced] = f.sessions[asForeignAdmin]
 	return f
 }
 
-// ignoredUpdates accepts provider updates; none is signed here.
+// ignoredUpdates accepts provider updates. No request of these tests is signed, so no update gets here.
 type ignoredUpdates struct{}
 
 // ProviderUpdate implements payments.Updates.
 func (ignoredUpdates) ProviderUpdate(_, _, _ ledger.ID) error { return nil }
 
-// operator returns a caller with the admin token, for an organization.
+// operator returns a caller with the administration token, for an organization.
 func (f *accessFixture) operator(org ledger.ID) caller {
 	return f.bearer(string(f.seed.AdminToken), org)
 }
 
-// addPartner creates another partner of the first organization, with a terminal and a key.
-func (f *accessFixture) addPartner(login string) *place {
-	at := &place{org: f.first.org}
-	at.partner = f.admin().post("/api/v1/partners", `{"name":"N","login":"`+login+`","pass":"nine-Lions-paint"}`).want(201, "").at("id")
-	at.key = f.admin().post("/api/v1/api_keys", `{"name":"n","partner_id":`+at.partner+`}`).want(201, "").at("key")
-	f.admin().post("/api/v1/terminal", `{"name":"n","provider":"simulator","type":"payment","env":"test","partner_id":`+at.partner+`}`).want(201, "")
-	return at
+// addPartner creates another partner of the first organization, with a terminal and an API key.
+func (f *accessFixture) addPartner(login string) *recordOwner {
+	owner := &recordOwner{org: f.first.org}
+	owner.partner = f.admin().post("/api/v1/partners", `{"name":"N","login":"`+login+`","pass":"nine-Lions-paint"}`).want(201, "").at("id")
+	owner.key = f.admin().post("/api/v1/api_keys", `{"name":"n","partner_id":`+owner.partner+`}`).want(201, "").at("key")
+	f.admin().post("/api/v1/terminal", `{"name":"n","provider":"simulator","type":"payment","env":"test","partner_id":`+owner.partner+`}`).want(201, "")
+	return owner
 }
 
-func (f *accessFixture) setActive(at *place, active bool) {
-	f.operator(at.org).patch("/api/v1/partners/"+at.partner, fmt.Sprintf(`{"active":%t}`, active)).want(200, "")
+func (f *accessFixture) setActive(owner *recordOwner, active bool) {
+	f.operator(owner.org).patch("/api/v1/partners/"+owner.partner, fmt.Sprintf(`{"active":%t}`, active)).want(200, "")
 }
 
-// logIn creates a user with the role and returns the token of a session.
-func (f *accessFixture) logIn(at *place, role directory.Role) string {
+// logIn creates a user with the role, logs in, and returns the session's token.
+func (f *accessFixture) logIn(owner *recordOwner, role directory.Role) string {
 	const pass = "correct-horse-battery-9"
-	acts := ""
+	partnerField := ""
 	if role == directory.PartnerRole {
-		acts = `,"partner_id":` + at.partner
+		partnerField = `,"partner_id":` + owner.partner
 	}
 	login := "user-" + string(role)
-	f.operator(at.org).post("/api/v1/users", fmt.Sprintf(`{"login":%q,"name":"U","pass":%q,"roles":[%q]%s}`, login, pass, role, acts)).want(201, "")
-	return f.anyone().with("x-organization-id", at.org.String()).
+	f.operator(owner.org).post("/api/v1/users", fmt.Sprintf(`{"login":%q,"name":"U","pass":%q,"roles":[%q]%s}`, login, pass, role, partnerField)).want(201, "")
+	return f.anyone().with("x-organization-id", owner.org.String()).
 		post("/api/v1/sessions", fmt.Sprintf(`{"login":%q,"pass":%q}`, login, pass)).want(201, "").at("data.token")
 }
 
-// placeOf returns the place whose records the caller may see; wholeOrganization tells whether the
-// caller may see all records of its organization.
-func (f *accessFixture) placeOf(k kind) (at *place, wholeOrganization bool) {
+// ownerOf returns the owner whose records the caller may see. wholeOrganization tells whether the
+// caller may see all other records of the owner's organization too.
+func (f *accessFixture) ownerOf(k kind) (owner *recordOwner, wholeOrganization bool) {
 	switch k {
 	case byNeighbour:
 		return f.neighbour, false
@@ -158,122 +158,122 @@ func (f *accessFixture) placeOf(k kind) (at *place, wholeOrganization bool) {
 
 // callerOf returns a caller of the kind.
 func (f *accessFixture) callerOf(k kind) caller {
-	at, _ := f.placeOf(k)
+	owner, _ := f.ownerOf(k)
 	switch k {
 	case nobody:
 		return f.anyone()
 	case byMisplacedKey:
 		return f.anyone().with("x-api-key", f.second.key, "x-organization-id", f.first.org.String())
 	case byKey, byNeighbour, byForeignKey, byInactivePartner:
-		return f.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
+		return f.anyone().with("x-api-key", owner.key, "x-organization-id", owner.org.String())
 	case byAdmin, byAdminElsewhere:
-		return f.operator(at.org)
+		return f.operator(owner.org)
 	}
-	return f.bearer(f.sessions[k], at.org)
+	return f.bearer(f.sessions[k], owner.org)
 }
 
-// target is a kind of record that a path's parameter names.
+// target is a kind of record whose id a path's parameter is.
 type target struct {
 	name      string
-	make      func(f *accessFixture, at *place) string
-	unknownID string // an unknown id of the same kind
+	make      func(f *accessFixture, owner *recordOwner) string // creates the owner's record and returns its id
+	unknownID string                                            // has the form of an id, but no record has it
 
 	// A record belongs to a partner by default. If shared is set, it belongs to the organization, whose
-	// partners share it. If belongsToNobody is set, it has no owner. If numbered is set, its id is a
+	// partners share it. If belongsToNobody is set, it has no owner. If hasNumber is set, its id is a
 	// number within the organization, and other organizations have a record with the same number.
-	shared, belongsToNobody, numbered bool
+	shared, belongsToNobody, hasNumber bool
 }
 
-// id returns the id of the place's record, which is created at the first call.
-func (f *accessFixture) id(x *target, at *place) string {
-	index := x.name + " of " + at.partner
-	if f.made[index] == "" {
-		if at == f.inactive { // while it is switched off it can't create records
-			f.setActive(at, true)
-			defer f.setActive(at, false)
+// id returns the id of the owner's record. The first call creates the record.
+func (f *accessFixture) id(x *target, owner *recordOwner) string {
+	name := x.name + " of " + owner.partner
+	if f.recordIDs[name] == "" {
+		if owner == f.inactive { // a partner that is switched off can't create records
+			f.setActive(owner, true)
+			defer f.setActive(owner, false)
 		}
-		f.made[index] = x.make(f, at)
+		f.recordIDs[name] = x.make(f, owner)
 	}
-	return f.made[index]
+	return f.recordIDs[name]
 }
 
-// foreignPlaces returns the places whose records are foreign to the caller.
-func (f *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
-	at, wholeOrganization := f.placeOf(k)
-	for _, other := range []*place{f.first, f.neighbour, f.second} {
-		sameOrganization := other.org == at.org
+// foreignOwners returns the owners whose records the caller may not see.
+func (f *accessFixture) foreignOwners(k kind, x *target) (owners []*recordOwner) {
+	owner, wholeOrganization := f.ownerOf(k)
+	for _, other := range []*recordOwner{f.first, f.neighbour, f.second} {
+		sameOrganization := other.org == owner.org
 		switch {
-		case other == at, x.belongsToNobody, sameOrganization && (wholeOrganization || x.shared), !sameOrganization && x.numbered:
+		case other == owner, x.belongsToNobody, sameOrganization && (wholeOrganization || x.shared), !sameOrganization && x.hasNumber:
 		default:
-			places = append(places, other)
+			owners = append(owners, other)
 		}
 	}
-	return places
+	return owners
 }
 
-// createdBy returns a function that creates a record as an operator and returns the id in the
-// response.
-func createdBy(path, id, body string) func(*accessFixture, *place) string {
-	return func(f *accessFixture, at *place) string {
-		body := strings.NewReplacer("PARTNER", at.partner, "ONCE", uuid.NewString()).Replace(body)
-		return f.operator(at.org).post("/api/v1"+path, body).want(201, "").at(id)
+// operatorCreate returns a function that creates a record: an operator posts body to path, and the record's id is
+// at idPath in the response.
+func operatorCreate(path, idPath, body string) func(*accessFixture, *recordOwner) string {
+	return func(f *accessFixture, owner *recordOwner) string {
+		body := strings.NewReplacer("PARTNER", owner.partner, "ONCE", uuid.NewString()).Replace(body)
+		return f.operator(owner.org).post("/api/v1"+path, body).want(201, "").at(idPath)
 	}
 }
 
 // The records that paths name.
 var (
-	aTransaction = &target{name: "transaction", unknownID: uuid.NewString(), make: func(f *accessFixture, at *place) string {
-		return f.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String()).
+	aTransaction = &target{name: "transaction", unknownID: uuid.NewString(), make: func(f *accessFixture, owner *recordOwner) string {
+		return f.anyone().with("x-api-key", owner.key, "x-organization-id", owner.org.String()).
 			post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 	}}
-	// It is cancelled, so that every action on it is a conflict.
-	aSubscription = &target{name: "subscription", unknownID: uuid.NewString(), make: func(f *accessFixture, at *place) string {
-		c := f.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
+	// The subscription is cancelled, so every action on it is a conflict.
+	aSubscription = &target{name: "subscription", unknownID: uuid.NewString(), make: func(f *accessFixture, owner *recordOwner) string {
+		c := f.anyone().with("x-api-key", owner.key, "x-organization-id", owner.org.String())
 		initial := c.post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 		id := c.post(subscriptions, `{"params":{"initial_payment_id":"`+initial+`","amount":"1","period_days":30}}`).want(201, "").at("data.id")
 		c.post(subscriptions+"/"+id+"/cancel", "").want(200, "")
 		return id
 	}}
-	anAccount = &target{name: "account", unknownID: "L:partner:999:available", make: func(_ *accessFixture, at *place) string {
-		return "L:partner:" + at.partner + ":available"
+	anAccount = &target{name: "account", unknownID: "L:partner:999:available", make: func(_ *accessFixture, owner *recordOwner) string {
+		return "L:partner:" + owner.partner + ":available"
 	}}
-	anEntry = &target{name: "entry", unknownID: "999999", numbered: true, make: func(f *accessFixture, at *place) string {
-		auditor, id := f.callerOf(asAuditor), f.id(aTransaction, at)
-		if at == f.second {
+	anEntry = &target{name: "entry", unknownID: "999999", hasNumber: true, make: func(f *accessFixture, owner *recordOwner) string {
+		auditor, id := f.callerOf(asAuditor), f.id(aTransaction, owner)
+		if owner == f.second {
 			auditor = f.callerOf(asForeignAuditor)
 		}
 		return auditor.get("/api/v1/ledger/entries?env=test&source="+id).want(200, "").at("data.0.seq")
 	}}
-	anOrganization = &target{name: "organization", unknownID: uuid.NewString(), belongsToNobody: true, make: func(_ *accessFixture, at *place) string {
-		return at.org.String()
+	anOrganization = &target{name: "organization", unknownID: uuid.NewString(), belongsToNobody: true, make: func(_ *accessFixture, owner *recordOwner) string {
+		return owner.org.String()
 	}}
-	aPartner = &target{name: "partner", unknownID: "999999", shared: true, make: func(_ *accessFixture, at *place) string { return at.partner }}
+	aPartner = &target{name: "partner", unknownID: "999999", shared: true, make: func(_ *accessFixture, owner *recordOwner) string { return owner.partner }}
 
-	// The partner that DELETE switches off is used by no caller.
-	aSparePartner = &target{name: "spare partner", unknownID: "999999", shared: true, make: createdBy("/partners", "id", `{"name":"S","login":"ONCE","pass":"nine-Lions-paint"}`)}
-	aTerminal     = &target{name: "terminal", unknownID: uuid.NewString(), shared: true, make: createdBy("/terminal", "data.id",
+	// The test switches off this partner by DELETE, so no caller uses it.
+	aSparePartner = &target{name: "spare partner", unknownID: "999999", shared: true, make: operatorCreate("/partners", "id", `{"name":"S","login":"ONCE","pass":"nine-Lions-paint"}`)}
+	aTerminal     = &target{name: "terminal", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/terminal", "data.id",
 		`{"name":"S","provider":"simulator","type":"payout","env":"test","partner_id":PARTNER}`)}
-	aKey   = &target{name: "key", unknownID: uuid.NewString(), shared: true, make: createdBy("/api_keys", "id", `{"name":"S","partner_id":PARTNER}`)}
-	aUser  = &target{name: "user", unknownID: uuid.NewString(), shared: true, make: createdBy("/users", "data.id", `{"login":"ONCE","name":"S","pass":"correct-horse-battery-9","roles":["auditor"]}`)}
-	aLimit = &target{name: "limit", unknownID: uuid.NewString(), shared: true, make: createdBy("/limits", "data.id",
+	aKey   = &target{name: "key", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/api_keys", "id", `{"name":"S","partner_id":PARTNER}`)}
+	aUser  = &target{name: "user", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/users", "data.id", `{"login":"ONCE","name":"S","pass":"correct-horse-battery-9","roles":["auditor"]}`)}
+	aLimit = &target{name: "limit", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/limits", "data.id",
 		`{"partner_id":PARTNER,"kind":"velocity","max_count":100000,"window":"minute","env":"test","active":false}`)}
-	// A delivery that fails, because nothing listens at the address.
-	aDelivery = &target{name: "delivery", unknownID: uuid.NewString(), shared: true, make: func(f *accessFixture, at *place) string {
+	// The delivery fails, because nothing listens at its address.
+	aDelivery = &target{name: "delivery", unknownID: uuid.NewString(), shared: true, make: func(f *accessFixture, owner *recordOwner) string {
 		f.directory.AllowPrivateHooks(true)
-		f.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":"http://127.0.0.1:9/hook"}`).want(200, "")
-		paid := aTransaction.make(f, at)
-		f.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":null}`).want(200, "")
-		return f.operator(at.org).get("/api/v1/deliveries?transaction_id="+paid).want(200, "").at("data.0.event_id")
+		f.operator(owner.org).patch("/api/v1/partners/"+owner.partner, `{"notify_url":"http://127.0.0.1:9/hook"}`).want(200, "")
+		transactionID := aTransaction.make(f, owner)
+		f.operator(owner.org).patch("/api/v1/partners/"+owner.partner, `{"notify_url":null}`).want(200, "")
+		return f.operator(owner.org).get("/api/v1/deliveries?transaction_id="+transactionID).want(200, "").at("data.0.event_id")
 	}}
-	aBlock      = &target{name: "entry of the blocklist", unknownID: uuid.NewString(), shared: true, make: createdBy("/blocklist", "data.id", `{"kind":"email","value":"ONCE@example.com"}`)}
-	aSettlement = &target{name: "settlement", unknownID: uuid.NewString(), shared: true, make: func(f *accessFixture, at *place) string {
-		return createdBy("/partners/"+at.partner+"/settlements", "data.id", `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"ONCE"}`)(f, at)
+	aBlock      = &target{name: "entry of the blocklist", unknownID: uuid.NewString(), shared: true, make: operatorCreate("/blocklist", "data.id", `{"kind":"email","value":"ONCE@example.com"}`)}
+	aSettlement = &target{name: "settlement", unknownID: uuid.NewString(), shared: true, make: func(f *accessFixture, owner *recordOwner) string {
+		return operatorCreate("/partners/"+owner.partner+"/settlements", "data.id", `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"ONCE"}`)(f, owner)
 	}}
 )
 
-// storedCounts counts what is stored. It does not count first uses of keys, which are stored in
+// storedCounts counts what is stored. It does not count first uses of API keys, which are stored in
 // the background.
-type storedCounts struct{ organizations, events, claims, lists, waiting, sealed, counters int }
+type storedCounts struct{ organizations, events, claims, lists, pageBuffers, sealedRows, counters int }
 
 func (f *accessFixture) storedCounts() (s storedCounts) {
 	v := f.Journal.View()
@@ -287,8 +287,8 @@ func (f *accessFixture) storedCounts() (s storedCounts) {
 			return true, nil
 		})
 		must(f.t, err)
-		for section, n := range map[posting.RowKind]*int{posting.Claims: &s.claims, posting.Lists: &s.lists, posting.PageBuffers: &s.waiting, posting.SealedRows: &s.sealed, posting.Counters: &s.counters} {
-			must(f.t, v.Rows(org, section, func(_, _ []byte) (bool, error) { *n++; return true, nil }))
+		for rowKind, n := range map[posting.RowKind]*int{posting.Claims: &s.claims, posting.Lists: &s.lists, posting.PageBuffers: &s.pageBuffers, posting.SealedRows: &s.sealedRows, posting.Counters: &s.counters} {
+			must(f.t, v.Rows(org, rowKind, func(_, _ []byte) (bool, error) { *n++; return true, nil }))
 		}
 		return true, nil
 	}))

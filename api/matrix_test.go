@@ -11,7 +11,7 @@ import (
 )
 
 // audience maps each kind of caller to the status that a route returns for the caller's own
-// records; a kind that is missing gets 401.
+// records. A kind that is not in the map gets 401.
 type audience map[kind]int
 
 // with returns the audience with another status for some kinds.
@@ -23,9 +23,9 @@ func (a audience) with(status int, kinds ...kind) audience {
 	return next
 }
 
-// The audiences that routes have. status is that of the callers that the route admits. A person
-// with a valid session gets 403 if the route does not admit sessions, or not that role. A
-// deactivated partner gets 403 wherever its key would be admitted.
+// partnerKeysOnly and the functions after it return the audiences that routes have. Admitted callers get status.
+// A person with a valid session gets 403 if the route does not admit sessions, or not the person's role. A
+// partner that is switched off gets 403 wherever its API key would be admitted.
 func partnerKeysOnly(status int) audience {
 	return audience{}.with(status, partnerKeys...).with(403, byInactivePartner).with(403, join(admins, auditors, clientSessions, partnerSessions)...)
 }
@@ -62,13 +62,12 @@ func anyone(status int) audience { return audience{}.with(status, kinds...) }
 type row struct {
 	want        audience
 	body        string
-	query       string  // of the path; begins with ?
-	target      *target // the kind of record in the path's parameter
-	wantUnknown int     // the status for an unknown or foreign record, for callers that get neither 401 nor 403; 0: 404
+	query       string  // follows the path; begins with ?
+	target      *target // the kind of record whose id is the path's parameter
+	wantUnknown int     // the status for an unknown or foreign record if the caller gets neither 401 nor 403; 0: 404
 
-	// last: the route invalidates credentials, so it is tested after all others.
-	last  bool
-	after func(f *accessFixture, a *response)
+	isLast    bool                                // tested after all others, because the route invalidates credentials
+	onSuccess func(f *accessFixture, r *response) // called after each request that succeeds
 }
 
 // matrix has a row for each route. A route without a row fails the test.
@@ -157,14 +156,14 @@ var matrix = map[api.RouteName]row{
 	{Method: "POST", Path: "/api/v1/deliveries/replay"}:          {want: operatorsOnly(422), body: "{}"},
 	{Method: "GET", Path: "/api/v1/deliveries/:id"}:              {want: operatorsOnly(200), target: aDelivery},
 	{Method: "POST", Path: "/api/v1/deliveries/:id/replay"}:      {want: operatorsOnly(200), target: aDelivery},
-	{Method: "POST", Path: "/api/v1/terminal/:id/test-delivery"}: {want: operatorsOnly(422), target: aTerminal}, // it has no address
+	{Method: "POST", Path: "/api/v1/terminal/:id/test-delivery"}: {want: operatorsOnly(422), target: aTerminal}, // the terminal has no address for notifications
 
 	{Method: "POST", Path: "/api/v1/sessions"}:           {want: anyone(422), body: "{}"},
 	{Method: "GET", Path: "/api/v1/sessions/current"}:    {want: sessionsOnly(200)},
-	{Method: "DELETE", Path: "/api/v1/sessions/current"}: {want: sessionsOnly(204), last: true},
+	{Method: "DELETE", Path: "/api/v1/sessions/current"}: {want: sessionsOnly(204), isLast: true},
 	{Method: "POST", Path: "/api/v1/admin_tokens/rotate"}: {
-		want: operatorsOnly(201), last: true,
-		after: func(f *accessFixture, a *response) { f.seed.AdminToken = secret.Text(a.at("data.token")) },
+		want: operatorsOnly(201), isLast: true,
+		onSuccess: func(f *accessFixture, r *response) { f.seed.AdminToken = secret.Text(r.at("data.token")) },
 	},
 
 	{Method: "GET", Path: "/api/v1/ledger/accounts"}:       {want: ledgerReaders(200)},
@@ -185,7 +184,7 @@ var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/api/v1/ledger/proofs/inclusion"}:   {want: adminsAndAuditors(200), query: "?seq=1"},
 	{Method: "GET", Path: "/api/v1/ledger/proofs/consistency"}: {want: adminsAndAuditors(200), query: "?from=1"},
 
-	// A page opens only with its token.
+	// A payer's page opens only with its token.
 	{Method: "GET", Path: "/pay/:id"}:              {want: anyone(404), target: aTransaction},
 	{Method: "POST", Path: "/pay/:id"}:             {want: anyone(404), target: aTransaction},
 	{Method: "GET", Path: "/pay/:id/return"}:       {want: anyone(404), target: aTransaction},
@@ -197,7 +196,7 @@ var matrix = map[api.RouteName]row{
 	{Method: "PUT", Path: "/api/v1/sandbox/clock"}: {want: operatorsOnly(422), body: "{}"},
 }
 
-// wantStatuses returns the expected status for the caller's own record, and for another one.
+// wantStatuses returns the expected status for the caller's own record, and for a foreign or unknown one.
 func (r *row) wantStatuses(k kind) (ownStatus, otherStatus int) {
 	ownStatus, known := r.want[k]
 	switch {
@@ -211,7 +210,7 @@ func (r *row) wantStatuses(k kind) (ownStatus, otherStatus int) {
 	return ownStatus, 404
 }
 
-// request makes the route's request as a caller of the kind.
+// request makes the route's request as a caller of the kind, with id as the path's parameter.
 func (f *accessFixture) request(name api.RouteName, r *row, k kind, id string) *response {
 	f.t.Helper()
 	return f.callerOf(k).do(name.Method, withParameter(name.Path, id)+r.query, r.body)
@@ -222,10 +221,10 @@ func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 	f := newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} })
 	table := f.server.Routes()
 	for _, r := range table {
-		m, there := matrix[r]
-		if !there {
+		expected, found := matrix[r]
+		if !found {
 			t.Errorf("%s %s has no row in the matrix: say which callers it allows, and which response the others get", r.Method, r.Path)
-		} else if strings.Contains(r.Path, ":") != (m.target != nil) {
+		} else if strings.Contains(r.Path, ":") != (expected.target != nil) {
 			t.Errorf("%s %s: its row does not say what its parameter names", r.Method, r.Path)
 		}
 	}
@@ -235,7 +234,7 @@ func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 		}
 	}
 	// The router serves exactly the routes in the table.
-	for _, r := range f.server.Served() {
+	for _, r := range f.server.ServedRoutes() {
 		if r.Method == "HEAD" {
 			r.Method = "GET"
 		}
@@ -250,33 +249,34 @@ func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 func TestEveryRouteForEveryCaller(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
-	for _, last := range []bool{false, true} {
+	for _, isLast := range []bool{false, true} {
 		for _, name := range f.server.Routes() {
-			if r := matrix[name]; r.last == last {
+			if r := matrix[name]; r.isLast == isLast {
 				f.checkEveryCaller(name, &r)
 			}
 		}
 	}
 }
 
+// checkEveryCaller makes the refused kinds of callers request the route first, and then the admitted ones.
 func (f *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 	ids := map[kind]string{}
 	for _, k := range kinds {
-		if at, _ := f.placeOf(k); r.target != nil {
-			ids[k] = f.id(r.target, at)
+		if owner, _ := f.ownerOf(k); r.target != nil {
+			ids[k] = f.id(r.target, owner)
 		}
 	}
-	ask := func(k kind, want int) *response {
-		a := f.request(name, r, k, ids[k])
-		if a.status != want || want == 401 && a.body != unauthorized {
-			f.t.Errorf("%s %s as %s: %d %s, want %d", name.Method, name.Path, k, a.status, a.body, want)
+	check := func(k kind, want int) *response {
+		response := f.request(name, r, k, ids[k])
+		if response.status != want || want == 401 && response.body != unauthorized {
+			f.t.Errorf("%s %s as %s: %d %s, want %d", name.Method, name.Path, k, response.status, response.body, want)
 		}
-		return a
+		return response
 	}
 	before := f.storedCounts()
 	for _, k := range kinds {
 		if want, _ := r.wantStatuses(k); want >= 400 {
-			ask(k, want)
+			check(k, want)
 		}
 	}
 	if after := f.storedCounts(); after != before {
@@ -284,8 +284,8 @@ func (f *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 	}
 	for _, k := range kinds {
 		if want, _ := r.wantStatuses(k); want < 400 {
-			if a := ask(k, want); r.after != nil && a.status == want {
-				r.after(f, a)
+			if response := check(k, want); r.onSuccess != nil && response.status == want {
+				r.onSuccess(f, response)
 			}
 		}
 	}
@@ -297,45 +297,45 @@ func (f *accessFixture) checkEveryCaller(name api.RouteName, r *row) {
 func TestForeignIDsEqualUnknownIDs(t *testing.T) {
 	t.Parallel()
 	f := newAccessFixture(t)
-	hidden := 0
+	hiddenRecords := 0
 	for _, name := range f.server.Routes() {
 		r := matrix[name]
 		if r.target == nil {
 			continue
 		}
-		for _, at := range []*place{f.first, f.neighbour, f.second} {
-			f.id(r.target, at)
+		for _, owner := range []*recordOwner{f.first, f.neighbour, f.second} {
+			f.id(r.target, owner)
 		}
 		before := f.storedCounts()
 		for _, k := range kinds {
-			hidden += f.checkForeign(name, &r, k)
+			hiddenRecords += f.checkForeign(name, &r, k)
 		}
 		if after := f.storedCounts(); after != before {
 			t.Errorf("%s %s stored something: %+v, before %+v", name.Method, name.Path, after, before)
 		}
 	}
-	if hidden < 150 {
-		t.Errorf("only %d responses hid something: is the matrix asking at all?", hidden)
+	if hiddenRecords < 150 {
+		t.Errorf("only %d responses hid something: is the matrix asking at all?", hiddenRecords)
 	}
 }
 
 // checkForeign requests an unknown record, then all records that are foreign to the caller, and
 // returns the number of foreign records that were hidden.
-func (f *accessFixture) checkForeign(name api.RouteName, r *row, k kind) (hidden int) {
+func (f *accessFixture) checkForeign(name api.RouteName, r *row, k kind) (hiddenRecords int) {
 	_, status := r.wantStatuses(k)
 	want := f.request(name, r, k, r.target.unknownID)
 	if want.status != status {
 		f.t.Errorf("%s %s as %s: an id that nobody has: %d %s, want %d", name.Method, name.Path, k, want.status, want.body, status)
 	}
-	for _, other := range f.foreignPlaces(k, r.target) {
+	for _, other := range f.foreignOwners(k, r.target) {
 		got := f.request(name, r, k, f.id(r.target, other))
 		if got.status != want.status || got.body != want.body || sameHeaders(got) != sameHeaders(want) {
 			f.t.Errorf("%s %s as %s: partner %s's: %d %s, one that nobody has: %d %s",
 				name.Method, name.Path, k, other.partner, got.status, got.body, want.status, want.body)
 		}
 		if status == 404 {
-			hidden++
+			hiddenRecords++
 		}
 	}
-	return hidden
+	return hiddenRecords
 }

@@ -13,7 +13,7 @@ import (
 func TestRedirectLeadsToTheChallengeAndBack(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, c := range []struct{ button, status, reason, back string }{
+	for _, c := range []struct{ button, status, reason, returnsTo string }{
 		{"approve", "charged", "", returnURL},
 		{"refuse", "rejected", "authentication_failed", failURL},
 	} {
@@ -22,10 +22,10 @@ func TestRedirectLeadsToTheChallengeAndBack(t *testing.T) {
 			if transaction.at("auth_params.type") != "redirect" || transaction.at("widget_url") != "null" {
 				t.Errorf("%s", transaction.body)
 			}
-			answered := f.answerChallenge(f.browse(transaction.at(address)).wantPage(200, "Simulated bank", "12.50 USD"), c.button)
-			f.transaction(transaction.at("id")).wantStatus(c.status, c.reason) // before the payer has come back
-			f.follow(answered).wantRedirect(c.back)
-			f.browse(answered.header.Get("location")).wantRedirect(c.back) // coming back a second time has the same result
+			decided := f.answerChallenge(f.browse(transaction.at(address)).wantPage(200, "Simulated bank", "12.50 USD"), c.button)
+			f.transaction(transaction.at("id")).wantStatus(c.status, c.reason) // even before the payer comes back
+			f.follow(decided).wantRedirect(c.returnsTo)
+			f.browse(decided.header.Get("location")).wantRedirect(c.returnsTo) // the payer may come back a second time
 			f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
 		}
 	}
@@ -61,27 +61,27 @@ func TestLateChallengeAnswerChargesNothing(t *testing.T) {
 	f.transaction(transaction.at("id")).wantStatus("rejected", "payer action expired")
 }
 
-func TestProvidersWithoutAnActionHaveThePageOnly(t *testing.T) {
+func TestActionWithoutAuthParamsIsShownOnlyOnThePage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for query, texts := range map[string][]string{
+	for params, texts := range map[string][]string{
 		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                      {"Scan to pay", "12.50 RUB"},
 		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"qr_code"}`:                  {"Scan to pay", "12.50 RUB"},
 		`"type":"payment","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`: {"Scan to pay", "0.001250 USDT (tron)", "<dt>Address</dt>", "<bdi>simulated-tron-"},
 		`"type":"payout","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                       {"Scan to receive", "12.50 RUB"},
 		`"type":"payout","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`:  {"Scan to receive", "0.001250 USDT (tron)", "<dt>Sender address</dt>"},
 	} {
-		transaction := f.create(query).wantStatus("action_required", "")
-		if published := transaction.at("auth_params"); published != "null" && published != "(absent)" {
-			t.Errorf("%s: auth_params %s", query, published)
+		transaction := f.create(params).wantStatus("action_required", "")
+		if authParams := transaction.at("auth_params"); authParams != "null" && authParams != "(absent)" {
+			t.Errorf("%s: auth_params %s", params, authParams)
 		}
 		if transaction.at("widget_url") != "null" {
-			t.Errorf("%s: %s", query, transaction.body)
+			t.Errorf("%s: %s", params, transaction.body)
 		}
 		address := transaction.at("simple_auth_redirect_url")
 		page := f.browse(address).wantPage(200, texts[0], append(texts[1:], "<svg class=\"qr\"", "<dd>30 min 00 s</dd>", `content="5; url=/pay/`)...)
-		if deposit := strings.Contains(page.body, "simulated-"); deposit != strings.Contains(query, "crypto") {
-			t.Errorf("%s: an address is shown: %v", query, deposit)
+		if showsAddress := strings.Contains(page.body, "simulated-"); showsAddress != strings.Contains(params, "crypto") {
+			t.Errorf("%s: an address is shown: %v", params, showsAddress)
 		}
 		f.advanceBy(90 * time.Second)
 		page = f.browse(address).wantPage(200, texts[0], "<dd>28 min 30 s</dd>")
@@ -89,22 +89,22 @@ func TestProvidersWithoutAnActionHaveThePageOnly(t *testing.T) {
 		fields.Set("decision", "approve")
 		f.follow(f.visit("POST", action, fields)).wantRedirect(returnURL)
 		f.transaction(transaction.at("id")).wantStatus("charged", "")
-		end := map[bool]string{true: "Paid", false: "The money is on its way to you"}[strings.Contains(query, `"payment"`)]
-		f.browse(address).wantPage(200, end)
+		finalText := map[bool]string{true: "Paid", false: "The money is on its way to you"}[strings.Contains(params, `"payment"`)]
+		f.browse(address).wantPage(200, finalText)
 	}
 }
 
-// An open page shows the outcome even if its own link expires earlier.
+// A page that the payer keeps open shows the outcome, even if the link to it expires earlier.
 func TestOpenPageShowsTheOutcomeAfterItsLinkExpires(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	transaction := f.create(`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`)
-	next := regexp.MustCompile(`content="5; url=([^"]+)"`)
+	refreshPattern := regexp.MustCompile(`content="5; url=([^"]+)"`)
 	page := f.browse(transaction.at("simple_auth_redirect_url"))
 	for range 6 {
 		page.wantPage(200, "Scan to pay")
 		f.advanceBy(5 * time.Minute)
-		page = f.browse(f.base() + unescape.Replace(next.FindStringSubmatch(page.body)[1]))
+		page = f.browse(f.base() + unescape.Replace(refreshPattern.FindStringSubmatch(page.body)[1]))
 	}
 	page.wantPage(200, "Not paid", "Time ran out before you confirmed.", failURL)
 }
@@ -142,7 +142,7 @@ func TestChallengeWithoutADecisionIsShownAgain(t *testing.T) {
 	if again := f.browse(address).wantPage(200, "Simulated bank", "has already been confirmed or declined"); strings.Contains(again.body, "<button") {
 		t.Errorf("%s", again.body)
 	}
-	f.visit("POST", address, url.Values{"decision": {"refuse"}}) // the first response counts
+	f.visit("POST", address, url.Values{"decision": {"refuse"}}) // the first decision counts
 	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
 
@@ -156,12 +156,12 @@ func TestChallengeIsOpenToItsTokenOnly(t *testing.T) {
 	must(t, err)
 	for name, value := range map[string]string{"token": otherAddress.Query().Get("token"), "reference": otherTransaction.at("id"), "terminal": uuid.NewString()} {
 		for _, forged := range []string{value, "", "x"} {
-			q := address.Query()
-			q.Set(name, forged)
-			f.visit("GET", "/simulator/challenge?"+q.Encode(), nil).wantPage(404, "Page not found")
-			f.visit("POST", "/simulator/challenge?"+q.Encode(), url.Values{"decision": {"approve"}}).wantPage(404, "Page not found")
-			q.Set("decision", "approve")
-			f.visit("POST", "/simulator/challenge", q).wantPage(404, "Page not found")
+			query := address.Query()
+			query.Set(name, forged)
+			f.visit("GET", "/simulator/challenge?"+query.Encode(), nil).wantPage(404, "Page not found")
+			f.visit("POST", "/simulator/challenge?"+query.Encode(), url.Values{"decision": {"approve"}}).wantPage(404, "Page not found")
+			query.Set("decision", "approve")
+			f.visit("POST", "/simulator/challenge", query).wantPage(404, "Page not found")
 		}
 	}
 	f.transaction(transaction.at("id")).wantStatus("action_required", "")

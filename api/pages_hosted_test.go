@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// card returns the fields that a payer types.
+// card returns the form fields that a payer fills in, with the card's number.
 func card(number string) url.Values {
 	return url.Values{"cardnumber": {number}, "cardholder": {"JOHN DOE"}, "exp_month": {"12"}, "exp_year": {"2030"}, "cvv": {"987"}}
 }
@@ -16,7 +16,7 @@ func card(number string) url.Values {
 func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, c := range []struct{ fields, typed, title, status, reason, text string }{
+	for _, c := range []struct{ fields, cardNumber, title, status, reason, text string }{
 		{"", "4242424242424242", "Paid", "charged", "", "You can close this page."},
 		{`,"returnUrl":"` + failURL + `"`, "4242 4242-4242 4242", "Paid", "charged", "", `<a href="` + failURL + `">`},
 		{`,"failUrl":"` + failURL + `"`, "4000000000000002", "Not paid", "rejected", "card_declined", `<a href="` + failURL + `">`},
@@ -29,7 +29,7 @@ func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 		}
 		page := f.browse(transaction.at("widget_url")).wantPage(200, "Pay by card", "12.50 USD", "Red shoes", "no money moves", "autocomplete=\"cc-number\"")
 		action, _ := page.form()
-		f.send(action, card(c.typed)).wantPage(200, c.title, c.text)
+		f.send(action, card(c.cardNumber)).wantPage(200, c.title, c.text)
 		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
 		f.send(action, card("4242424242424242")).wantPage(200, c.title) // the form can be sent only once
 		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
@@ -47,18 +47,18 @@ func TestHostedPaymentGoesThroughTheChallenge(t *testing.T) {
 	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
 
-// The link to the hosted page is valid for 15 minutes. A payer who has begun to pay has the
-// time of the action.
+// The link to the hosted page is valid for 15 minutes. A payer who has begun to pay may take longer: as long as
+// the action that the provider asks for is open.
 func TestStartedHostedPaymentOutlivesItsLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	transaction := f.createHosted("")
 	action, _ := f.browse(transaction.at("widget_url")).form()
-	next, _ := f.send(action, card("4000002500003155")).wantPage(200, "Confirm with a password").form()
+	confirmation, _ := f.send(action, card("4000002500003155")).wantPage(200, "Confirm with a password").form()
 	f.advanceBy(16 * time.Minute)
 	f.browse(transaction.at("widget_url"))
 	f.browse(action).wantPage(410, "This link is no longer valid")
-	f.send(next, url.Values{"otp": {"123456"}}).wantPage(200, "Paid")
+	f.send(confirmation, url.Values{"otp": {"123456"}}).wantPage(200, "Paid")
 	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
 
@@ -85,7 +85,7 @@ func TestHostedPayoutAcceptsACardNumber(t *testing.T) {
 	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
 
-// randomText is a token or an id in a page, which may hold any three digits by chance.
+// randomText matches tokens and ids in a page. They may contain the card's three digits by chance.
 var randomText = regexp.MustCompile(`[A-Za-z0-9_-]{20,}`)
 
 func TestInvalidCardIsRefusedAndNotShown(t *testing.T) {
@@ -117,9 +117,9 @@ func TestInvalidCardIsRefusedAndNotShown(t *testing.T) {
 				t.Errorf("%s: the page shows %q", c.field, typed)
 			}
 		}
-		missing := card("4242424242424242")
-		missing.Del(c.field)
-		f.send(action, missing).wantPage(422, "Pay by card", c.text)
+		incompleteForm := card("4242424242424242")
+		incompleteForm.Del(c.field)
+		f.send(action, incompleteForm).wantPage(422, "Pay by card", c.text)
 	}
 	f.transaction(transaction.at("id")).wantStatus("created", "")
 	f.send(action, card("4242424242424242")).wantPage(200, "Paid")
@@ -140,16 +140,16 @@ func TestHeldMoneyIsApproved(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	terminals := f.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
-	patched := 0
+	patchedTerminals := 0
 	for i := range terminals.rows() {
-		at := "data." + string(rune('0'+i))
-		if terminals.at(at+".type") == "payment" && terminals.at(at+".env") == "test" {
-			f.admin().patch("/api/v1/terminal/"+terminals.at(at+".id"), `{"provider_params":{"two_phase":true}}`).want(200, "")
-			patched++
+		row := "data." + string(rune('0'+i))
+		if terminals.at(row+".type") == "payment" && terminals.at(row+".env") == "test" {
+			f.admin().patch("/api/v1/terminal/"+terminals.at(row+".id"), `{"provider_params":{"two_phase":true}}`).want(200, "")
+			patchedTerminals++
 		}
 	}
-	if patched != 1 {
-		t.Fatalf("%d terminals: %s", patched, terminals.body)
+	if patchedTerminals != 1 {
+		t.Fatalf("%d terminals: %s", patchedTerminals, terminals.body)
 	}
 	transaction := f.createHosted("")
 	action, _ := f.browse(transaction.at("widget_url")).form()
