@@ -40,7 +40,7 @@ func (f *Form) refused(err error) error {
 	refusals := slices.Clone(f.Problems)
 	if aboutFields {
 		for _, r := range decided {
-			if !refusals.HasField(r.Field) {
+			if !hasFieldOrParent(refusals, r.Field) {
 				refusals = append(refusals, r)
 			}
 		}
@@ -57,4 +57,18 @@ func (f *Form) position(field string) int {
 		return at
 	}
 	return len(f.Order)
+}
+
+// hasFieldOrParent tells whether a field, or an object that contains it, has been refused already.
+func hasFieldOrParent(refusals web.Problems, field string) bool {
+	for {
+		if refusals.HasField(field) {
+			return true
+		}
+		last := strings.LastIndexByte(field, '.')
+		if last < 0 {
+			return false
+		}
+		field = field[:last]
+	}
 }
