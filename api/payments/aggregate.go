@@ -17,7 +17,8 @@ import (
 	"mizan/posting"
 )
 
-// maxGroups bounds the rows of an aggregate.
+// maxGroups bounds the rows of an aggregate: the response to GET /transactions/aggregate, with the
+// number and the sums of a partner's transactions for each group.
 const maxGroups = 10_000
 
 var aggregateParameters = slices.Concat(filterParameters, []string{"currency", "group_by"})
@@ -57,7 +58,7 @@ func (q *aggregateQuery) readGrouping() {
 type group struct {
 	currency money.Currency
 	network  money.Network
-	day      ledger.Date // UTC day of started
+	day      ledger.Date // UTC day on which the transactions started
 	kind     payment.Type
 	status   payment.Status
 }
@@ -80,10 +81,10 @@ type sums struct {
 func (s *sums) add(r *payment.Record) (err error) {
 	s.count++
 	for _, a := range [...]struct {
-		sum  *money.Amount
-		more money.Amount
+		sum    *money.Amount
+		addend money.Amount
 	}{{&s.amount, r.Amount}, {&s.withFee, r.AmountWithFee}, {&s.fee, r.Fee}, {&s.refunded, r.Refunded}} {
-		if *a.sum, err = a.sum.Add(a.more); err != nil {
+		if *a.sum, err = a.sum.Add(a.addend); err != nil {
 			return err
 		}
 	}
@@ -91,22 +92,22 @@ func (s *sums) add(r *payment.Record) (err error) {
 	return err
 }
 
-// aggregate is an aggregate while it is computed.
+// aggregate computes the rows of one response.
 type aggregate struct {
-	walk
+	walk    // reads the rows of the partner's transaction list
 	query   *aggregateQuery
 	partner int64
 	groups  map[group]*sums
 	budget  *runBudget
 }
 
-// add adds a transaction. Sums can't overflow with amounts that creates accept; if one does,
-// the request is refused, because the response would be wrong.
-func (a *aggregate) add(r *payment.Record, s *posting.Stamp) error {
+// add adds a transaction. Sums of accepted amounts can't overflow; if a sum does, the request is
+// refused, because the response would be wrong.
+func (a *aggregate) add(r *payment.Record, stamp *posting.Stamp) error {
 	q := a.query
 	g := group{currency: r.Asset.Currency, network: r.Asset.Network}
 	if q.byDay {
-		g.day = s.Started.Date()
+		g.day = stamp.Started.Date()
 	}
 	if q.byType {
 		g.kind = r.Type
@@ -143,7 +144,7 @@ type aggregateJSON struct {
 }
 
 type aggregateMeta struct {
-	AsOf web.Instant `json:"as_of"`
+	AsOf web.Instant `json:"as_of"` // time of the organization's newest event
 }
 
 // aggregateRow has the values by which the request groups, and the sums.

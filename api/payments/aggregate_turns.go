@@ -15,37 +15,37 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of aggregates. An aggregate may read every transaction of an organization, and takes machine
-// time from payments.
+// Bounds of aggregates: responses with sums of a partner's transactions. An aggregate may read every
+// transaction of an organization, and takes machine time from payments.
 const (
-	maxAggregates     = 2                      // aggregates that run at once
-	maxAggregateQueue = 32                     // aggregates that wait for their turn
-	maxAggregatesEach = 8                      // aggregates of one partner that run or wait
-	aggregateSlice    = 100 * time.Millisecond // length of a turn
-	aggregateWait     = 3 * time.Second        // maximum wait for the first turn, unless Config sets another
-	aggregateTime     = 20 * time.Second       // total time of an aggregate's turns
-	checkEvery        = 256                    // rows or records between two checks that the caller is still connected
+	maxAggregates        = 2                      // aggregates that run at once
+	maxAggregateQueue    = 32                     // aggregates that wait for their turn
+	maxPartnerAggregates = 8                      // aggregates of one partner that run or wait
+	aggregateTurn        = 100 * time.Millisecond // length of a turn
+	aggregateWait        = 3 * time.Second        // maximum wait for the first turn, unless Config sets another
+	aggregateRunTime     = 20 * time.Second       // total time of an aggregate's turns
+	checkEvery           = 256                    // rows or records read between two checks of deadline and connection
 )
 
-// aggregates bounds how many aggregates run at once. Organizations take turns, and so do the
-// partners of each organization. Turns also change while an aggregate runs, so that nobody
-// has to wait until somebody else's long aggregate has ended.
-type aggregates struct {
+// aggregateGate bounds how many aggregates run at once. Organizations take turns, and so do the
+// partners of each organization. A running aggregate lets others run after each aggregateTurn, so that
+// nobody has to wait until somebody else's long aggregate has ended.
+type aggregateGate struct {
 	turns *fair.Gate[aggregateOwner]
 	wait  time.Duration
 }
 
-// aggregateOwner identifies the owner of an aggregate: an organization or, with a number, one of its
-// partners.
+// aggregateOwner identifies the owner of an aggregate: an organization or, with a partner
+// number, one of its partners.
 type aggregateOwner struct {
 	org     ledger.ID
-	partner int64
+	partner int64 // 0: the organization itself
 }
 
-func newAggregates(wait time.Duration) *aggregates {
-	return &aggregates{
+func newAggregateGate(wait time.Duration) *aggregateGate {
+	return &aggregateGate{
 		wait:  cmp.Or(wait, aggregateWait),
-		turns: fair.New[aggregateOwner](fair.Bounds{Inside: maxAggregates, Waiting: maxAggregateQueue, Each: maxAggregatesEach}),
+		turns: fair.New[aggregateOwner](fair.Bounds{Inside: maxAggregates, Waiting: maxAggregateQueue, Each: maxPartnerAggregates}),
 	}
 }
 
@@ -56,35 +56,35 @@ func (h *Handlers) aggregate(req *web.Request) error {
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
-	place, err := h.aggregates.enter(h.cfg.Serving, &req.Principal)
+	place, err := h.aggregateGate.enter(h.cfg.Serving, &req.Principal)
 	if err != nil {
 		return err
 	}
-	budget := runBudget{ctx: h.cfg.Serving, conn: req.Conn(), deadline: time.Now().Add(aggregateTime), place: place}
+	budget := runBudget{ctx: h.cfg.Serving, conn: req.Conn(), deadline: time.Now().Add(aggregateRunTime), place: place}
 	defer budget.leave()
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	sum := aggregate{
+	a := aggregate{
 		walk:  walk{view: view, org: req.Principal.Org, list: q.listOf(req)},
 		query: q, partner: req.Principal.Partner.Number, groups: make(map[group]*sums),
 		budget: &budget,
 	}
-	if err := sum.run(); err != nil {
+	if err := a.run(); err != nil {
 		return err
 	}
 	asOf, err := journal.LastBooked(view, req.Principal.Org, now)
 	if err != nil {
 		return err
 	}
-	sum.write(req, asOf)
+	a.write(req, asOf)
 	return nil
 }
 
 // enter waits for the caller's turn.
-func (a *aggregates) enter(serving context.Context, who *auth.Principal) (*fair.Place[aggregateOwner], error) {
+func (a *aggregateGate) enter(serving context.Context, caller *auth.Principal) (*fair.Place[aggregateOwner], error) {
 	ctx, cancel := context.WithTimeout(serving, a.wait)
 	defer cancel()
-	place, err := a.turns.Enter(ctx, aggregateOwner{org: who.Org}, aggregateOwner{who.Org, who.Partner.Number})
+	place, err := a.turns.Enter(ctx, aggregateOwner{org: caller.Org}, aggregateOwner{caller.Org, caller.Partner.Number})
 	switch {
 	case err == nil:
 		return place, nil
@@ -98,20 +98,20 @@ func unavailable(reason string) error {
 	return ledger.Refuse("payments.aggregate", ledger.Unavailable, "%s", reason)
 }
 
-// run computes the sums in the cheaper of two ways: from the rows of the partner's index between the
-// requested times, or from all records of the organization.
+// run computes the sums in the cheaper of two ways: from the index (the rows of the partner's
+// transaction list) between the requested times, or from all records of the organization.
 func (a *aggregate) run() error {
-	f := &a.query.transactionFilter
-	a.span = f.started
-	if f.started.from == 0 && f.updated.from > 0 {
-		a.span, a.byUpdate = f.updated, true
+	filter := &a.query.transactionFilter
+	a.span = filter.started
+	if filter.started.from == 0 && filter.updated.from > 0 {
+		a.span, a.byUpdate = filter.updated, true
 	}
-	readAll, err := a.prefersAll()
+	readAll, err := a.scanIsCheaper()
 	if err != nil {
 		return err
 	}
 	if !readAll {
-		return a.each(a.row)
+		return a.each(a.addRow)
 	}
 	return a.view.Records(a.org, ledger.Transaction, func(_ ledger.ID, stored posting.Record) (bool, error) {
 		if err := a.budget.check(); err != nil {
@@ -128,14 +128,14 @@ const (
 	usualEvents  = 5
 )
 
-// prefersAll tells whether reading all records of the organization is cheaper than searching for those
-// in the index. It counts the index's rows only until the decision is clear.
-func (a *aggregate) prefersAll() (bool, error) {
-	events, _, err := a.view.Head(a.org)
+// scanIsCheaper tells whether reading all records of the organization is cheaper than searching for each
+// record that the index lists. It counts the index's rows only until the decision is clear.
+func (a *aggregate) scanIsCheaper() (bool, error) {
+	eventCount, _, err := a.view.Head(a.org)
 	if err != nil {
 		return false, err
 	}
-	maxSearches := events / (usualEvents * costOfSearch)
+	maxSearches := eventCount / (usualEvents * costOfSearch)
 	searches := uint64(0)
 	err = a.each(func(row posting.Listed) (bool, error) {
 		if a.byUpdate || row.First {
@@ -146,15 +146,16 @@ func (a *aggregate) prefersAll() (bool, error) {
 	return searches > maxSearches, err
 }
 
-// row adds the transaction of an index row.
-func (a *aggregate) row(row posting.Listed) (bool, error) {
+// addRow adds the transaction of an index row. A transaction has several rows, of which one counts:
+// that of its creation or, in the order of updates, that of its last update.
+func (a *aggregate) addRow(row posting.Listed) (bool, error) {
 	if err := a.budget.check(); err != nil {
 		return false, err
 	}
 	if !a.byUpdate && !row.First {
 		return true, nil
 	}
-	stored, err := a.listed(row)
+	stored, err := a.recordOf(row)
 	if err != nil || a.byUpdate && stored.Stamp.Updated != row.Booked {
 		return true, err
 	}
@@ -163,12 +164,12 @@ func (a *aggregate) row(row posting.Listed) (bool, error) {
 
 // addIfMatching adds a record that meets the conditions.
 func (a *aggregate) addIfMatching(stored *posting.Record) error {
-	f := &a.query.transactionFilter
-	if !f.matchesTimes(&stored.Stamp) {
+	filter := &a.query.transactionFilter
+	if !filter.matchesTimes(&stored.Stamp) {
 		return nil
 	}
 	record, err := transactionOf(stored)
-	if err != nil || record.Partner != a.partner || record.Asset.Env != f.env || !f.matches(record) {
+	if err != nil || record.Partner != a.partner || record.Asset.Env != filter.env || !filter.matches(record) {
 		return err
 	}
 	return a.add(record, &stored.Stamp)
@@ -179,8 +180,8 @@ type runBudget struct {
 	ctx      context.Context // the context of the server
 	conn     net.Conn        // the caller's connection
 	deadline time.Time
-	place    *fair.Place[aggregateOwner] // nil: the aggregate takes no turns
-	n        int
+	place    *fair.Place[aggregateOwner] // the right to run; nil: the aggregate takes no turns
+	checks   int                         // number of calls of check
 }
 
 // leave frees the place, if there is one.
@@ -190,13 +191,13 @@ func (b *runBudget) leave() {
 	}
 }
 
-// share lets other aggregates take their turns. The wait does not count towards this aggregate's
-// time.
+// share lets waiting aggregates run. The time until this aggregate's next turn does not count towards
+// its running time.
 func (b *runBudget) share() error {
 	if b.place == nil {
 		return nil
 	}
-	waited, err := b.place.Share(b.ctx, aggregateSlice)
+	waited, err := b.place.Share(b.ctx, aggregateTurn)
 	b.deadline = b.deadline.Add(waited)
 	if err != nil {
 		b.place = nil
@@ -208,7 +209,7 @@ func (b *runBudget) share() error {
 // check returns the error that ends the aggregate, if there is one. Only the first of every
 // checkEvery calls examines anything.
 func (b *runBudget) check() error {
-	if b.n++; b.n%checkEvery != 1 {
+	if b.checks++; b.checks%checkEvery != 1 {
 		return nil
 	}
 	select {

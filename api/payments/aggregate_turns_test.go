@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-func TestWaitForATurnEndsWithItsTime(t *testing.T) {
-	p := runBudget{ctx: t.Context(), deadline: time.Now().Add(time.Hour)}
+func TestCheckFailsSoonAfterTheDeadline(t *testing.T) {
+	budget := runBudget{ctx: t.Context(), deadline: time.Now().Add(time.Hour)}
 	for range 3 * checkEvery {
-		if err := p.check(); err != nil {
+		if err := budget.check(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.deadline = time.Now().Add(-time.Second)
-	n := 1
-	for p.check() == nil {
-		n++
+	budget.deadline = time.Now().Add(-time.Second)
+	calls := 1
+	for budget.check() == nil {
+		calls++
 	}
-	if n > checkEvery {
-		t.Errorf("noticed after %d looks, want one within %d", n, checkEvery)
+	if calls > checkEvery {
+		t.Errorf("noticed after %d checks, want one within %d", calls, checkEvery)
 	}
 }

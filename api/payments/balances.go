@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// maxBalances bounds one response, because networks are arbitrary names, so that a partner may
-// have any number of assets.
+// maxBalances bounds one response: networks are arbitrary names, so a partner may have any number
+// of assets.
 const maxBalances = 1_000
 
 // balanceQuery selects a partner's balances.
@@ -39,8 +39,8 @@ func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
 	return q
 }
 
-// acceptedCurrency reads the currency; empty if none was sent. The refusal of a currency
-// outside the closed set has the specification's words.
+// acceptedCurrency reads the parameter currency; empty if it was not sent. A currency outside the
+// closed set is refused in the specification's words.
 func acceptedCurrency(q *web.Query) money.Currency {
 	text, sent := q.Sent("currency")
 	if !sent {
@@ -58,7 +58,7 @@ func (q *balanceQuery) matches(a money.Asset) bool {
 }
 
 // listBalances is GET /balances: the amount that the calling partner can pay out and the amount
-// under way, for each asset in which its account has lines.
+// under way, for each asset in which its account has postings.
 func (h *Handlers) listBalances(req *web.Request) error {
 	q := newBalanceQuery(req.RequestCtx)
 	if err := q.Problems.Err(); err != nil {

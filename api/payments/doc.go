@@ -9,9 +9,9 @@
 //  3. The address of a payer's page is shown only to the partner that reads its own transaction
 //     with its own key.
 //  4. A provider update is authenticated before it is parsed, with the same work and one response
-//     for every fault. It only causes an inquiry.
+//     for every fault. An accepted update only causes an inquiry at the provider.
 //
 // Callers: package api.
 //
-// Rejected: aggregates that every payment updates. Each payment would have to pay for them.
+// Rejected: aggregates that every payment updates. Every payment would bear their cost.
 package payments

@@ -38,16 +38,16 @@ type Updates interface {
 	ProviderUpdate(org, terminal, id ledger.ID) error
 }
 
-// updates holds what the handler of provider updates remembers between requests.
-type updates struct {
+// updateState holds what the handler of provider updates remembers between requests.
+type updateState struct {
 	absentSecret [sha256.Size]byte // stands in for the secret of a terminal that does not exist or has none
-	events       events
+	events       recentEvents
 }
 
-func newUpdates() *updates {
-	n := &updates{events: events{arrivedAt: make(map[event]time.Time), bound: maxKnownEvents}}
-	_, _ = rand.Read(n.absentSecret[:]) // it never fails
-	return n
+func newUpdateState() *updateState {
+	s := &updateState{events: recentEvents{arrivedAt: make(map[event]time.Time), bound: maxKnownEvents}}
+	_, _ = rand.Read(s.absentSecret[:]) // it never fails
+	return s
 }
 
 // takeUpdate is POST /terminal/{id}/notifications: a provider reports that a transaction at the
@@ -69,24 +69,24 @@ func (h *Handlers) takeUpdate(req *web.Request) error {
 		return err
 	}
 	now, e := h.cfg.Clock.Now(), event{terminal: terminal.ID, id: sha256.Sum256(id)}
-	if !h.updates.events.seen(e, now) {
-		if err := h.report(terminal, value); err != nil {
-			return err // not acknowledged, so the provider sends it again
+	if !h.updateState.events.has(e, now) {
+		if err := h.inquire(terminal, value); err != nil {
+			return err // the update is not acknowledged, so the provider sends it again
 		}
-		h.updates.events.record(e, now)
+		h.updateState.events.record(e, now)
 	}
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, []byte(`{"data":{}}`))
 	return nil
 }
 
 // sender returns the terminal whose secret has signed the request. The work is the same for every
-// fault.
+// fault, so that its duration reveals nothing.
 func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal, bool) {
 	id, err := web.ParseID(req.Parameter("id"))
 	terminal, found := h.cfg.Directory.FindTerminal(id)
-	secret := h.updates.absentSecret[:]
-	trusted := err == nil && found && terminal.Server.SigningSecret != ""
-	if trusted {
+	secret := h.updateState.absentSecret[:]
+	hasSecret := err == nil && found && terminal.Server.SigningSecret != ""
+	if hasSecret {
 		secret = []byte(terminal.Server.SigningSecret)
 	}
 	header := &req.Request.Header
@@ -96,12 +96,12 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 	_, _ = mac.Write([]byte{'.'})
 	_, _ = mac.Write(content)
 	signature := make([]byte, hex.DecodedLen(len(header.PeekBytes(headerSignature))))
-	size, malformed := hex.Decode(signature, header.PeekBytes(headerSignature))
-	signed := subtle.ConstantTimeCompare(mac.Sum(nil), signature[:size]) == 1 && malformed == nil
-	seconds, unreadable := strconv.ParseInt(string(timestamp), 10, 64)
+	size, hexErr := hex.Decode(signature, header.PeekBytes(headerSignature))
+	isSigned := subtle.ConstantTimeCompare(mac.Sum(nil), signature[:size]) == 1 && hexErr == nil
+	seconds, timeErr := strconv.ParseInt(string(timestamp), 10, 64)
 	skew := h.cfg.Clock.Now().Sub(time.Unix(seconds, 0))
-	isFresh := unreadable == nil && skew.Abs() <= maxNotificationSkew
-	return terminal, trusted && signed && isFresh
+	isFresh := timeErr == nil && skew.Abs() <= maxNotificationSkew
+	return terminal, hasSecret && isSigned && isFresh
 }
 
 // eventOf returns the event's id from an envelope, the signed JSON body of an update. The header is
@@ -121,9 +121,9 @@ func eventOf(envelope, header []byte) ([]byte, error) {
 	return id, nil
 }
 
-// report starts an inquiry about the transaction that the envelope names. It names the transaction by
-// the id that this service has issued; everything else in it is ignored.
-func (h *Handlers) report(t *directory.Terminal, envelope []byte) error {
+// inquire starts an inquiry about the transaction whose id (issued by this service) is in the envelope,
+// the body of the update. Everything else in the envelope is ignored.
+func (h *Handlers) inquire(t *directory.Terminal, envelope []byte) error {
 	content := web.Member(envelope, "data")
 	if !web.IsObject(content) {
 		return nil
@@ -142,30 +142,30 @@ type event struct {
 	id       [sha256.Size]byte
 }
 
-// events are the ids that arrived recently, up to a bound.
-type events struct {
+// recentEvents holds the events that arrived recently, at most bound of them.
+type recentEvents struct {
 	mu        sync.Mutex
 	arrivedAt map[event]time.Time // guarded by mu: event → time of arrival
 	order     []event             // guarded by mu: ordered by time of arrival, oldest first
 	bound     int
 }
 
-func (k *events) seen(e event, now time.Time) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	at, known := k.arrivedAt[e]
+func (r *recentEvents) has(e event, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, known := r.arrivedAt[e]
 	return known && now.Sub(at) <= eventIDLifetime
 }
 
-func (k *events) record(e event, now time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for len(k.order) > 0 && (len(k.order) >= k.bound || now.Sub(k.arrivedAt[k.order[0]]) > eventIDLifetime) {
-		delete(k.arrivedAt, k.order[0])
-		k.order = k.order[1:]
+func (r *recentEvents) record(e event, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.order) > 0 && (len(r.order) >= r.bound || now.Sub(r.arrivedAt[r.order[0]]) > eventIDLifetime) {
+		delete(r.arrivedAt, r.order[0])
+		r.order = r.order[1:]
 	}
-	if _, known := k.arrivedAt[e]; !known {
-		k.arrivedAt[e] = now
-		k.order = append(k.order, e)
+	if _, known := r.arrivedAt[e]; !known {
+		r.arrivedAt[e] = now
+		r.order = append(r.order, e)
 	}
 }

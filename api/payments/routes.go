@@ -29,15 +29,15 @@ type Config struct {
 	Updates Updates
 
 	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
-	// recognized without being stored. Without the key nobody can find the input by trying
+	// recognized without being stored. Without the key nobody can find the content by trying
 	// values.
-	Fingerprint func(number []byte) string
+	Fingerprint func(content []byte) string
 
 	// AggregateWait is how long an aggregate waits for its turn; 0: 3 s.
 	AggregateWait time.Duration
 
-	// Serving ends when the server begins to stop. A request's own context can't be a parent,
-	// because the transport writes to memory that Done reads.
+	// Serving is cancelled when the server begins to stop. A request's own context can't replace it,
+	// because the transport overwrites memory that the context's Done reads.
 	Serving context.Context
 }
 
@@ -51,21 +51,21 @@ type Directory interface {
 
 // Handlers serves the routes of transactions, balances and subscriptions.
 type Handlers struct {
-	cfg        Config
-	keys       web.IdempotencyKeys
-	aggregates *aggregates
-	updates    *updates
+	cfg           Config
+	keys          web.IdempotencyKeys
+	aggregateGate *aggregateGate
+	updateState   *updateState
 }
 
 // New returns the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{
 		cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint},
-		aggregates: newAggregates(cfg.AggregateWait), updates: newUpdates(),
+		aggregateGate: newAggregateGate(cfg.AggregateWait), updateState: newUpdateState(),
 	}
 }
 
-// The prefixes of the family's paths.
+// The prefixes of this package's paths.
 const (
 	transactionsPath  = "/api/v1/transactions"
 	subscriptionsPath = "/api/v1/subscriptions"
@@ -74,8 +74,8 @@ const (
 // The callers that routes admit. Transactions are shown to their partner, to the
 // administration, and to the roles that oversee the organization.
 var (
-	byPartner      = web.Access{Callers: web.PartnerKey}
-	byOwner        = web.Access{Callers: web.PartnerKey | web.PartnerSession}
+	byPartnerKey   = web.Access{Callers: web.PartnerKey}
+	byPartner      = web.Access{Callers: web.PartnerKey | web.PartnerSession}
 	byLister       = web.Access{Callers: web.PartnerKey | web.PartnerSession | web.AdminToken}
 	byViewer       = web.Access{Callers: web.PartnerKey | web.PartnerSession | web.AdminToken | web.Session, Roles: web.LedgerRoles}
 	byLedgerReader = web.Access{
@@ -83,34 +83,34 @@ var (
 	}
 )
 
-// Routes are the routes of the family.
+// Routes returns the routes of this package.
 func (h *Handlers) Routes() []web.Route {
 	const get, post, put = fiber.MethodGet, fiber.MethodPost, fiber.MethodPut
 	routes := []web.Route{
-		{Method: post, Path: transactionsPath, Access: byPartner, JSON: true, Command: true, Handle: h.createTransaction},
+		{Method: post, Path: transactionsPath, Access: byPartnerKey, JSON: true, Command: true, Handle: h.createTransaction},
 		{Method: get, Path: transactionsPath, Access: byLister, Handle: h.listTransactions},
-		{Method: get, Path: transactionsPath + "/aggregate", Access: byOwner, Handle: h.aggregate}, // must precede :id
+		{Method: get, Path: transactionsPath + "/aggregate", Access: byPartner, Handle: h.aggregate}, // must precede :id
 		{Method: get, Path: transactionsPath + "/:id", Access: byViewer, Handle: h.readTransaction},
 		{Method: get, Path: transactionsPath + "/:id/routing", Access: byLedgerReader, Handle: h.readRouting},
-		{Method: put, Path: transactionsPath + "/:id", Access: byPartner, JSON: true, Command: true, Handle: h.changeTransaction},
-		{Method: post, Path: transactionsPath + "/commit/:id", Access: byPartner, Command: true, Handle: h.commitTransaction}, // the body may be absent
-		{Method: post, Path: transactionsPath + "/continue/:id", Access: byPartner, JSON: true, Command: true, Handle: h.continueTransaction},
-		{Method: post, Path: transactionsPath + "/additional_params_for_auth/:id", Access: byPartner, JSON: true, Command: true, Handle: h.completeTransaction},
-		{Method: post, Path: transactionsPath + "/choose_target_destination/:id", Access: byPartner, Command: true, Handle: h.chooseDestination}, // the refusal of an absent body is specific to this route
-		{Method: get, Path: "/api/v1/balances", Access: byOwner, Handle: h.listBalances},
+		{Method: put, Path: transactionsPath + "/:id", Access: byPartnerKey, JSON: true, Command: true, Handle: h.changeTransaction},
+		{Method: post, Path: transactionsPath + "/commit/:id", Access: byPartnerKey, Command: true, Handle: h.commitTransaction}, // the body may be absent
+		{Method: post, Path: transactionsPath + "/continue/:id", Access: byPartnerKey, JSON: true, Command: true, Handle: h.continueTransaction},
+		{Method: post, Path: transactionsPath + "/additional_params_for_auth/:id", Access: byPartnerKey, JSON: true, Command: true, Handle: h.completeTransaction},
+		{Method: post, Path: transactionsPath + "/choose_target_destination/:id", Access: byPartnerKey, Command: true, Handle: h.chooseDestination}, // the refusal of an absent body is specific to this route
+		{Method: get, Path: "/api/v1/balances", Access: byPartner, Handle: h.listBalances},
 	}
 	if h.cfg.Subscriptions != nil {
 		routes = append(routes,
-			web.Route{Method: post, Path: subscriptionsPath, Access: byPartner, JSON: true, Command: true, Handle: h.createSubscription},
-			web.Route{Method: get, Path: subscriptionsPath, Access: byOwner, Handle: h.listSubscriptions},
-			web.Route{Method: get, Path: subscriptionsPath + "/:id", Access: byOwner, Handle: h.readSubscription},
-			web.Route{Method: post, Path: subscriptionsPath + "/:id/pause", Access: byPartner, Command: true, Handle: h.pauseSubscription},
-			web.Route{Method: post, Path: subscriptionsPath + "/:id/resume", Access: byPartner, Command: true, Handle: h.resumeSubscription},
-			web.Route{Method: post, Path: subscriptionsPath + "/:id/cancel", Access: byPartner, Command: true, Handle: h.cancelSubscription},
+			web.Route{Method: post, Path: subscriptionsPath, Access: byPartnerKey, JSON: true, Command: true, Handle: h.createSubscription},
+			web.Route{Method: get, Path: subscriptionsPath, Access: byPartner, Handle: h.listSubscriptions},
+			web.Route{Method: get, Path: subscriptionsPath + "/:id", Access: byPartner, Handle: h.readSubscription},
+			web.Route{Method: post, Path: subscriptionsPath + "/:id/pause", Access: byPartnerKey, Command: true, Handle: h.pauseSubscription},
+			web.Route{Method: post, Path: subscriptionsPath + "/:id/resume", Access: byPartnerKey, Command: true, Handle: h.resumeSubscription},
+			web.Route{Method: post, Path: subscriptionsPath + "/:id/cancel", Access: byPartnerKey, Command: true, Handle: h.cancelSubscription},
 		)
 	}
 	if h.cfg.Updates != nil {
-		// For anyone, because the provider that calls it signs with the terminal's secret.
+		// Anyone may call this route: a provider has no credentials, but signs with the terminal's secret.
 		routes = append(routes, web.Route{
 			Method: post, Path: "/api/v1/terminal/:id/notifications", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, Handle: h.takeUpdate,
 		})

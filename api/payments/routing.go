@@ -28,20 +28,20 @@ func (h *Handlers) readRouting(req *web.Request) error {
 		return err
 	}
 	r := result.Record
-	var tried []triedTerminal
+	var rows []triedTerminal
 	for i := range r.Attempts {
-		tried = append(tried, h.triedTerminal(req.Principal.Org, &r.Attempts[i]))
+		rows = append(rows, h.newTriedTerminal(req.Principal.Org, &r.Attempts[i]))
 	}
 	if r.Terminal != (ledger.ID{}) {
 		last := lastAttempt(&result)
-		tried = append(tried, h.triedTerminal(req.Principal.Org, &last))
+		rows = append(rows, h.newTriedTerminal(req.Principal.Org, &last))
 	}
-	web.WriteData(req, fiber.StatusOK, tried)
+	web.WriteData(req, fiber.StatusOK, rows)
 	return nil
 }
 
-// lastAttempt returns the outcome at the transaction's last terminal, with the time at which it
-// ended or last changed.
+// lastAttempt describes the attempt at the transaction's last terminal. Its time is that of the
+// transaction's end or, before the end, of its last change.
 func lastAttempt(result *paymentactor.Result) payment.Attempt {
 	r := result.Record
 	a := payment.Attempt{Terminal: r.Terminal, Priority: r.Priority, At: r.Finished}
@@ -72,16 +72,16 @@ type triedTerminal struct {
 	At       web.Instant `json:"at"`
 }
 
-func (h *Handlers) triedTerminal(org ledger.ID, a *payment.Attempt) triedTerminal {
-	tried := triedTerminal{
+func (h *Handlers) newTriedTerminal(org ledger.ID, a *payment.Attempt) triedTerminal {
+	row := triedTerminal{
 		Terminal: a.Terminal, Priority: a.Priority, Outcome: a.Outcome, Reason: web.OrNull(a.Failure.Describe("en")), At: web.Instant(a.At),
 	}
 	if t, found := h.cfg.Directory.Terminal(org, a.Terminal); found {
-		tried.Name = web.OrNull(t.Name)
+		row.Name = web.OrNull(t.Name)
 	}
 	if a.Failure.Code.Published() {
 		code := string(a.Failure.Code)
-		tried.Code = &code
+		row.Code = &code
 	}
-	return tried
+	return row
 }

@@ -20,9 +20,10 @@ import (
 )
 
 // Subscriptions creates, reads and changes recurring payments; *subscription.Service of actors
-// is one. Its errors are subscription.ErrTerms or a *ledger.Refusal, whose code is
-// NotFound both for an unknown id and for the id of another partner's subscription. A method with a key claims the key, and repeats
-// the earlier response if the key was claimed before (Result.Replay).
+// is one. Its errors are subscription.ErrTerms or a *ledger.Refusal, whose code is NotFound both for an
+// unknown id and for the id of another partner's subscription. A method that gets an idempotency key
+// claims the key; if the key was claimed before, the method repeats the earlier response
+// (Result.Replay).
 type Subscriptions interface {
 	Create(subscriptionactor.Create) (subscriptionactor.Result, error)
 	Read(org ledger.ID, partner int64, id ledger.ID) (subscriptionactor.Result, error)
@@ -35,7 +36,7 @@ type Subscriptions interface {
 	Cancel(subscriptionactor.Command) (subscriptionactor.Result, error)
 }
 
-// subscriptionFields are a create's fields in the order of refusals.
+// subscriptionFields are the fields of a create, in the order in which refusals list them.
 var subscriptionFields = []string{"initial_payment_id", "amount", "period_days", "metadata"}
 
 // createSubscription is POST /subscriptions
@@ -76,8 +77,8 @@ func (h *Handlers) createSubscription(req *web.Request) error {
 	return h.writeSubscription(req, fiber.StatusCreated, &result, err)
 }
 
-// readTerms reads the terms of a create. A missing field or one of the wrong type is a problem;
-// the subscription decides whether the values are allowed.
+// readTerms reads the terms of a create. A missing field or one of the wrong type is a problem; the
+// subscription service decides whether the values are allowed.
 func readTerms(params []byte, problems *web.Problems) (t subscription.Terms) {
 	const initial, amount, period, metadata = "initial_payment_id", "amount", "period_days", "metadata"
 	if text, isText := jsonwalk.Text(web.Member(params, initial)); !isText {
@@ -123,21 +124,21 @@ func (h *Handlers) readSubscription(req *web.Request) error {
 
 // pauseSubscription is POST /subscriptions/{id}/pause.
 func (h *Handlers) pauseSubscription(req *web.Request) error {
-	return h.moveSubscription(req, h.cfg.Subscriptions.Pause)
+	return h.changeSubscription(req, h.cfg.Subscriptions.Pause)
 }
 
 // resumeSubscription is POST /subscriptions/{id}/resume.
 func (h *Handlers) resumeSubscription(req *web.Request) error {
-	return h.moveSubscription(req, h.cfg.Subscriptions.Resume)
+	return h.changeSubscription(req, h.cfg.Subscriptions.Resume)
 }
 
 // cancelSubscription is POST /subscriptions/{id}/cancel.
 func (h *Handlers) cancelSubscription(req *web.Request) error {
-	return h.moveSubscription(req, h.cfg.Subscriptions.Cancel)
+	return h.changeSubscription(req, h.cfg.Subscriptions.Cancel)
 }
 
-// moveSubscription changes the subscription in the path. A body is ignored.
-func (h *Handlers) moveSubscription(req *web.Request, move func(subscriptionactor.Command) (subscriptionactor.Result, error)) error {
+// changeSubscription pauses, resumes or cancels the subscription that the path names. A body is ignored.
+func (h *Handlers) changeSubscription(req *web.Request, change func(subscriptionactor.Command) (subscriptionactor.Result, error)) error {
 	command := subscriptionactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
 	var err error
 	if command.ID, err = web.ParseID(req.Parameter("id")); err != nil {
@@ -149,7 +150,7 @@ func (h *Handlers) moveSubscription(req *web.Request, move func(subscriptionacto
 	if _, err = req.Optional(); err != nil {
 		return err
 	}
-	result, err := move(command)
+	result, err := change(command)
 	return h.writeSubscription(req, fiber.StatusOK, &result, err)
 }
 

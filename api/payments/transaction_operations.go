@@ -23,7 +23,7 @@ const (
 // changeTransaction is PUT /transactions/{id}: a refund or a cancellation
 // (specification, "refund or cancel").
 func (h *Handlers) changeTransaction(req *web.Request) error {
-	command, err := h.command(req)
+	command, err := h.newCommand(req)
 	if err != nil {
 		return err
 	}
@@ -43,10 +43,10 @@ func (h *Handlers) changeTransaction(req *web.Request) error {
 			return err
 		}
 		result, err := h.cfg.Payments.Refund(paymentactor.AmountCommand{Command: command, Amount: amount})
-		return h.changed(req, &result, err)
+		return h.writeResult(req, &result, err)
 	case "cancel":
 		result, err := h.cfg.Payments.Cancel(command)
-		return h.changed(req, &result, err)
+		return h.writeResult(req, &result, err)
 	}
 	return ledger.RefuseField("payments.changeTransaction", "type", "type must be refund or cancel")
 }
@@ -54,7 +54,7 @@ func (h *Handlers) changeTransaction(req *web.Request) error {
 // commitTransaction is POST /transactions/commit/{id}: it captures the hold, or params.amount
 // of it. The body may be absent.
 func (h *Handlers) commitTransaction(req *web.Request) error {
-	command, err := h.command(req)
+	command, err := h.newCommand(req)
 	if err != nil {
 		return err
 	}
@@ -67,13 +67,14 @@ func (h *Handlers) commitTransaction(req *web.Request) error {
 		return err
 	}
 	result, err := h.cfg.Payments.Commit(paymentactor.AmountCommand{Command: command, Amount: amount})
-	return h.changed(req, &result, err)
+	return h.writeResult(req, &result, err)
 }
 
-// continueTransaction is POST /transactions/continue/{id}: it continues a hosted transaction
-// with the payer's credentials. The body's fields are at the top level.
+// continueTransaction is POST /transactions/continue/{id}: it continues a hosted transaction (one that
+// was created without credentials) with the payer's credentials. The body's fields are at the top
+// level.
 func (h *Handlers) continueTransaction(req *web.Request) error {
-	command, err := h.command(req)
+	command, err := h.newCommand(req)
 	if err != nil {
 		return err
 	}
@@ -95,13 +96,13 @@ func (h *Handlers) continueTransaction(req *web.Request) error {
 	result, err := h.cfg.Payments.Continue(paymentactor.Continue{
 		Command: command, Credentials: body.Kept, Card: body.Card, Route: body.route, Browser: body.browser,
 	})
-	return h.changed(req, &result, err)
+	return h.writeResult(req, &result, err)
 }
 
-// completeTransaction is POST /transactions/additional_params_for_auth/{id}: it submits the
-// material for which a charge waits.
+// completeTransaction is POST /transactions/additional_params_for_auth/{id}: it submits the material
+// (authentication data, such as a one-time code) for which a charge waits.
 func (h *Handlers) completeTransaction(req *web.Request) error {
-	command, err := h.command(req)
+	command, err := h.newCommand(req)
 	if err != nil {
 		return err
 	}
@@ -121,14 +122,14 @@ func (h *Handlers) completeTransaction(req *web.Request) error {
 		return ledger.RefuseField("payments.completeTransaction", materialName, "%s must not be empty", materialName)
 	}
 	result, err := h.cfg.Payments.Complete(paymentactor.Material{Command: command, Object: submitted})
-	return h.changed(req, &result, err)
+	return h.writeResult(req, &result, err)
 }
 
-// chooseDestination is POST /transactions/choose_target_destination/{id}: it chooses the
-// receiving institution of a payout that offers several. The body's fields are at the top
-// level.
+// chooseDestination is POST /transactions/choose_target_destination/{id}: it chooses
+// among the receiving institutions that the provider offers for a payout. The body's fields are at the
+// top level.
 func (h *Handlers) chooseDestination(req *web.Request) error {
-	command, err := h.command(req)
+	command, err := h.newCommand(req)
 	if err != nil {
 		return err
 	}
@@ -144,11 +145,11 @@ func (h *Handlers) chooseDestination(req *web.Request) error {
 		return ledger.Refuse("payments.chooseDestination", web.DestinationMissing, "no target_bank_id")
 	}
 	result, err := h.cfg.Payments.Choose(paymentactor.Choice{Command: command, Bank: string(bank)})
-	return h.changed(req, &result, err)
+	return h.writeResult(req, &result, err)
 }
 
-// command returns a command for the transaction that the request names.
-func (h *Handlers) command(req *web.Request) (command paymentactor.Command, err error) {
+// newCommand returns a command for the transaction that the request names.
+func (h *Handlers) newCommand(req *web.Request) (command paymentactor.Command, err error) {
 	command = paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
 	if command.ID, err = web.ParseID(req.Parameter("id")); err != nil {
 		return command, err
@@ -157,8 +158,8 @@ func (h *Handlers) command(req *web.Request) (command paymentactor.Command, err 
 	return command, err
 }
 
-// changed responds with the transaction after an operation, or with the operation's error.
-func (h *Handlers) changed(req *web.Request, result *paymentactor.Result, err error) error {
+// writeResult responds with the transaction after an operation, or with the operation's error.
+func (h *Handlers) writeResult(req *web.Request, result *paymentactor.Result, err error) error {
 	if err != nil {
 		return err
 	}
@@ -193,8 +194,8 @@ const materialName = payment.MaterialField
 // materialOf finds the material in a body. It is a member at the top level or in params, or the params
 // object itself. The member at the top level has precedence. Nil means that there is no material.
 func materialOf(body []byte) []byte {
-	if bare := web.Member(body, materialName); bare != nil {
-		return bare
+	if member := web.Member(body, materialName); member != nil {
+		return member
 	}
 	params := web.Member(body, "params")
 	if !web.IsObject(params) || web.IsEmptyObject(params) {
@@ -206,7 +207,7 @@ func materialOf(body []byte) []byte {
 	return params
 }
 
-// continuation is the body of a continue.
+// continuation is the body of a request that continues a hosted transaction.
 type continuation struct {
 	credentials.MoneyStorage
 	route    string
@@ -233,17 +234,17 @@ func (c *continuation) read(body []byte, t payment.Type, fingerprint func([]byte
 
 // checkBrowser checks the types of browser_data's fields. The provider decides whether their
 // content is right.
-func checkBrowser(browser []byte, list *web.Problems) {
+func checkBrowser(browser []byte, problems *web.Problems) {
 	for _, name := range [...]string{"language", "user_agent"} {
 		if value := web.Member(browser, name); value != nil {
 			if _, isText := jsonwalk.Text(value); !isText {
-				list.Add("browser_data."+name, name+" must be a string")
+				problems.Add("browser_data."+name, name+" must be a string")
 			}
 		}
 	}
 	if zone := web.Member(browser, "timezone"); zone != nil {
 		if _, err := strconv.ParseInt(string(zone), 10, 64); err != nil {
-			list.Add("browser_data.timezone", "timezone must be an integer")
+			problems.Add("browser_data.timezone", "timezone must be an integer")
 		}
 	}
 }

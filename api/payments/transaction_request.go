@@ -20,11 +20,12 @@ const (
 	maxMerchantMeta = 64 << 10
 )
 
-// creation is the params of a create. Raw values alias the body.
+// creation is the params of a create.
 type creation struct {
+	// The JSON values as they were sent. They alias the body.
 	kind, amount, currency, network, env, txid, description []byte
 	returnURL, failURL, customer, lang, meta                []byte
-	hosted, widget, brought                                 []byte
+	hosted, widget, moneyStorage                            []byte
 
 	credentials.MoneyStorage
 	request  payment.Request
@@ -41,8 +42,8 @@ func readCreation(params []byte) *creation {
 		if !more {
 			return c
 		}
-		if into := c.field(name); into != nil {
-			*into = web.Present(value)
+		if field := c.field(name); field != nil {
+			*field = web.Present(value)
 		}
 	}
 }
@@ -78,12 +79,13 @@ func (c *creation) field(name []byte) *[]byte {
 	case "show_widget":
 		return &c.widget
 	case "money_storage":
-		return &c.brought
+		return &c.moneyStorage
 	}
 	return nil
 }
 
-// wantsPage tells whether the create asks for the hosted page.
+// wantsPage tells whether the create asks for the hosted page, on which the payer enters the
+// credentials.
 func (c *creation) wantsPage() bool {
 	return string(c.hosted) == "true" || string(c.widget) == "true"
 }
@@ -172,14 +174,14 @@ func (c *creation) checkAsset() {
 	asset.Network = money.ResolveNetwork(asset.Currency, c.checkNetwork())
 	if _, hasScale := asset.Scale(); !hasScale {
 		// An asset that is the same on every network, such as a state currency, has no network.
-		if bare := (money.Asset{Currency: asset.Currency, Env: asset.Env}); scaled(bare) {
+		if withoutNetwork := (money.Asset{Currency: asset.Currency, Env: asset.Env}); hasKnownScale(withoutNetwork) {
 			asset.Network = ""
 		}
 	}
 	c.request.Asset = asset
 }
 
-func scaled(a money.Asset) bool {
+func hasKnownScale(a money.Asset) bool {
 	_, known := a.Scale()
 	return known
 }
@@ -215,8 +217,8 @@ func (c *creation) checkNetwork() money.Network {
 	return network
 }
 
-// checkCustomer requires strings in the fields of a customer that the specification names. It
-// does not check other fields.
+// checkCustomer requires strings in the customer's fields that the specification names. It does not
+// check other fields.
 func (c *creation) checkCustomer(customer []byte) {
 	if customer == nil {
 		return
@@ -230,8 +232,7 @@ func (c *creation) checkCustomer(customer []byte) {
 	}
 }
 
-// checkLang requires one of the service's languages. If it is absent, the partner's language
-// applies.
+// checkLang requires one of the service's languages. Without a lang the partner's language applies.
 func (c *creation) checkLang() string {
 	if c.lang == nil {
 		return ""
@@ -258,13 +259,13 @@ func (c *creation) checkFlag(name string, value []byte) {
 
 // checkStorage reads the credentials. A create without credentials is well formed: its
 // transaction is refused later. Credentials of a hosted create are checked and dropped, because
-// its payer supplies them.
+// its payer enters the credentials on the hosted page.
 func (c *creation) checkStorage(fingerprint func([]byte) string) {
-	if c.brought == nil || web.IsEmptyObject(c.brought) {
+	if c.moneyStorage == nil || web.IsEmptyObject(c.moneyStorage) {
 		return
 	}
 	r := &c.request
-	c.MoneyStorage.Check(c.brought, r.Type, &c.problems)
+	c.MoneyStorage.Check(c.moneyStorage, r.Type, &c.problems)
 	if len(c.problems) > 0 || c.wantsPage() {
 		return
 	}

@@ -21,8 +21,8 @@ import (
 
 func fakeFingerprint(number []byte) string { return fmt.Sprintf("print of %d digits", len(number)) }
 
-// create parses and checks a create's params, and wipes the body as the server does.
-func create(t testing.TB, params string) *creation {
+// parseCreate parses and checks a create's params, and wipes the body as the server does.
+func parseCreate(t testing.TB, params string) *creation {
 	t.Helper()
 	body := []byte(`{"params":` + params + `}`)
 	value, err := transactionParams(body)
@@ -36,14 +36,14 @@ func create(t testing.TB, params string) *creation {
 	return c
 }
 
-func details(c *creation) (list []string) {
+func problemTexts(c *creation) (list []string) {
 	for _, p := range c.problems {
 		list = append(list, p.Field+": "+p.Detail)
 	}
 	return list
 }
 
-const card = `"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`
+const cardMember = `"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JOHN DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`
 
 func TestBodyWithoutParamsIsRefused(t *testing.T) {
 	for _, body := range []string{
@@ -62,8 +62,8 @@ func TestBodyWithoutParamsIsRefused(t *testing.T) {
 	}
 }
 
-func TestCreateIsRefused(t *testing.T) {
-	const least = `"type":"payment","amount":"1"`
+func TestMalformedCreateIsRefused(t *testing.T) {
+	const requiredFields = `"type":"payment","amount":"1"`
 	for _, c := range []struct{ params, want string }{
 		{`{}`, "type: type is required|amount: amount is required"},
 		{`{"type":null,"amount":null}`, "type: type is required|amount: amount is required"},
@@ -91,49 +91,49 @@ func TestCreateIsRefused(t *testing.T) {
 		{`{"type":"payment","amount":"1` + strings.Repeat("0", 78) + `"}`, "amount: amount is above 2^256 - 1"},
 		{`{"type":"payment","amount":"` + strings.Repeat("9", 1_000_000) + `"}`, "amount: amount is above 2^256 - 1"},
 
-		{`{` + least + `,"currency":"JPY"}`, "currency: unsupported currency JPY"},
-		{`{` + least + `,"currency":"PLN"}`, "currency: unsupported currency PLN"},
-		{`{` + least + `,"currency":"usd"}`, "currency: unsupported currency usd"},
-		{`{` + least + `,"currency":"643"}`, "currency: unsupported currency 643"},
-		{`{` + least + `,"currency":643}`, "currency: unsupported currency 643"},
-		{`{` + least + `,"currency":""}`, "currency: unsupported currency "},
-		{`{` + least + `,"currency":"AED"}`, "currency: unsupported currency AED"},
-		{`{` + least + `,"currency":"` + strings.Repeat("X", 100) + `"}`, "currency: unsupported currency " + strings.Repeat("X", 32)},
-		{`{` + least + `,"env":"live"}`, "env: env must be prod or test"},
-		{`{` + least + `,"env":"PROD"}`, "env: env must be prod or test"},
-		{`{` + least + `,"env":1}`, "env: env must be prod or test"},
-		{`{` + least + `,"network":"TRON"}`, "network: network must be a name in lower case"},
-		{`{` + least + `,"network":"a/b"}`, "network: network must be a name in lower case"},
-		{`{` + least + `,"network":5}`, "network: network must be a name in lower case"},
-		{`{` + least + `,"txid":5}`, "txid: txid must be a string"},
-		{`{` + least + `,"txid":"` + strings.Repeat("ж", 256) + `"}`, "txid: txid must be at most 255 characters"},
-		{`{` + least + `,"description":5}`, "description: description must be a string"},
-		{`{` + least + `,"description":{}}`, "description: description must be a string"},
-		{`{` + least + `,"description":"` + strings.Repeat("𝄞", 2001) + `"}`, "description: description must be at most 2000 characters"},
-		{`{` + least + `,"returnUrl":[],"failUrl":false}`, "returnUrl: returnUrl must be a string|failUrl: failUrl must be a string"},
-		{`{` + least + `,"customer":"me"}`, "customer: customer must be an object"},
-		{`{` + least + `,"merchant_meta":[]}`, "merchant_meta: merchant_meta must be an object"},
-		{`{` + least + `,"merchant_meta":{"a":"` + strings.Repeat("a", maxMerchantMeta) + `"}}`, "merchant_meta: merchant_meta is too large"},
-		{`{` + least + `,"lang":7}`, "lang: lang must be a string"},
-		{`{` + least + `,"hosted":"true","show_widget":1}`, "hosted: hosted must be true or false|show_widget: show_widget must be true or false"},
+		{`{` + requiredFields + `,"currency":"JPY"}`, "currency: unsupported currency JPY"},
+		{`{` + requiredFields + `,"currency":"PLN"}`, "currency: unsupported currency PLN"},
+		{`{` + requiredFields + `,"currency":"usd"}`, "currency: unsupported currency usd"},
+		{`{` + requiredFields + `,"currency":"643"}`, "currency: unsupported currency 643"},
+		{`{` + requiredFields + `,"currency":643}`, "currency: unsupported currency 643"},
+		{`{` + requiredFields + `,"currency":""}`, "currency: unsupported currency "},
+		{`{` + requiredFields + `,"currency":"AED"}`, "currency: unsupported currency AED"},
+		{`{` + requiredFields + `,"currency":"` + strings.Repeat("X", 100) + `"}`, "currency: unsupported currency " + strings.Repeat("X", 32)},
+		{`{` + requiredFields + `,"env":"live"}`, "env: env must be prod or test"},
+		{`{` + requiredFields + `,"env":"PROD"}`, "env: env must be prod or test"},
+		{`{` + requiredFields + `,"env":1}`, "env: env must be prod or test"},
+		{`{` + requiredFields + `,"network":"TRON"}`, "network: network must be a name in lower case"},
+		{`{` + requiredFields + `,"network":"a/b"}`, "network: network must be a name in lower case"},
+		{`{` + requiredFields + `,"network":5}`, "network: network must be a name in lower case"},
+		{`{` + requiredFields + `,"txid":5}`, "txid: txid must be a string"},
+		{`{` + requiredFields + `,"txid":"` + strings.Repeat("ж", 256) + `"}`, "txid: txid must be at most 255 characters"},
+		{`{` + requiredFields + `,"description":5}`, "description: description must be a string"},
+		{`{` + requiredFields + `,"description":{}}`, "description: description must be a string"},
+		{`{` + requiredFields + `,"description":"` + strings.Repeat("𝄞", 2001) + `"}`, "description: description must be at most 2000 characters"},
+		{`{` + requiredFields + `,"returnUrl":[],"failUrl":false}`, "returnUrl: returnUrl must be a string|failUrl: failUrl must be a string"},
+		{`{` + requiredFields + `,"customer":"me"}`, "customer: customer must be an object"},
+		{`{` + requiredFields + `,"merchant_meta":[]}`, "merchant_meta: merchant_meta must be an object"},
+		{`{` + requiredFields + `,"merchant_meta":{"a":"` + strings.Repeat("a", maxMerchantMeta) + `"}}`, "merchant_meta: merchant_meta is too large"},
+		{`{` + requiredFields + `,"lang":7}`, "lang: lang must be a string"},
+		{`{` + requiredFields + `,"hosted":"true","show_widget":1}`, "hosted: hosted must be true or false|show_widget: show_widget must be true or false"},
 
-		{`{` + least + `,"money_storage":"card"}`, "money_storage: money_storage must be an object"},
-		{`{` + least + `,"money_storage":[]}`, "money_storage: money_storage must be an object"},
-		{`{` + least + `,"money_storage":{"cardnumber":"4242424242424242"}}`, "money_storage.type: money_storage type is required"},
-		{`{` + least + `,"money_storage":{"type":"wallet"}}`, "money_storage.type: invalid money_storage type wallet"},
-		{`{` + least + `,"money_storage":{"type":5}}`, "money_storage.type: invalid money_storage type "},
-		{`{` + least + `,"money_storage":{"type":"direct_debit"}}`, "money_storage.scheme: direct_debit requires scheme: ach, acss, or bacs"},
-		{`{` + least + `,` + strings.Replace(card, `"cvv":"123"`, `"cvv":"1234"`, 1) + `}`, "money_storage.cvv: invalid cvv"},
-		{`{` + least + `,` + strings.Replace(card, `"cvv":"123"`, `"cvv":123`, 1) + `}`, "money_storage.cvv: invalid cvv"},
-		{`{` + least + `,` + strings.Replace(card, `,"cvv":"123"`, ``, 1) + `}`, "money_storage.cvv: cvv is required"},
-		{`{` + least + `,` + strings.Replace(card, `"cvv":"123"`, `"cvv":null`, 1) + `}`, "money_storage.cvv: cvv is required"},
-		{`{` + least + `,` + strings.Replace(card, `"cvv"`, `"CVV"`, 1) + `}`, "money_storage.cvv: cvv is required"},
+		{`{` + requiredFields + `,"money_storage":"card"}`, "money_storage: money_storage must be an object"},
+		{`{` + requiredFields + `,"money_storage":[]}`, "money_storage: money_storage must be an object"},
+		{`{` + requiredFields + `,"money_storage":{"cardnumber":"4242424242424242"}}`, "money_storage.type: money_storage type is required"},
+		{`{` + requiredFields + `,"money_storage":{"type":"wallet"}}`, "money_storage.type: invalid money_storage type wallet"},
+		{`{` + requiredFields + `,"money_storage":{"type":5}}`, "money_storage.type: invalid money_storage type "},
+		{`{` + requiredFields + `,"money_storage":{"type":"direct_debit"}}`, "money_storage.scheme: direct_debit requires scheme: ach, acss, or bacs"},
+		{`{` + requiredFields + `,` + strings.Replace(cardMember, `"cvv":"123"`, `"cvv":"1234"`, 1) + `}`, "money_storage.cvv: invalid cvv"},
+		{`{` + requiredFields + `,` + strings.Replace(cardMember, `"cvv":"123"`, `"cvv":123`, 1) + `}`, "money_storage.cvv: invalid cvv"},
+		{`{` + requiredFields + `,` + strings.Replace(cardMember, `,"cvv":"123"`, ``, 1) + `}`, "money_storage.cvv: cvv is required"},
+		{`{` + requiredFields + `,` + strings.Replace(cardMember, `"cvv":"123"`, `"cvv":null`, 1) + `}`, "money_storage.cvv: cvv is required"},
+		{`{` + requiredFields + `,` + strings.Replace(cardMember, `"cvv"`, `"CVV"`, 1) + `}`, "money_storage.cvv: cvv is required"},
 
-		{`{"type":"x","amount":"0","currency":"JPY","env":"x","txid":1,` + strings.Replace(card, "4242424242424242", "4242424242424241", 1) + `}`,
+		{`{"type":"x","amount":"0","currency":"JPY","env":"x","txid":1,` + strings.Replace(cardMember, "4242424242424242", "4242424242424241", 1) + `}`,
 			"type: type must be payment or payout|amount: amount must be greater than zero|currency: unsupported currency JPY|env: env must be prod or test|txid: txid must be a string|money_storage.cardnumber: invalid cardnumber"},
 	} {
-		got := create(t, c.params)
-		if joined := strings.Join(details(got), "|"); joined != c.want {
+		got := parseCreate(t, c.params)
+		if joined := strings.Join(problemTexts(got), "|"); joined != c.want {
 			t.Errorf("%.200s: %q, want %q", c.params, joined, c.want)
 		}
 		if got.Card != nil {
@@ -143,11 +143,11 @@ func TestCreateIsRefused(t *testing.T) {
 }
 
 func TestCreateFieldsAreRead(t *testing.T) {
-	c := create(t, `{"type":"payment","amount":"115792089237316195423570985008687907853269984665640564039457584007913129639935",
+	c := parseCreate(t, `{"type":"payment","amount":"115792089237316195423570985008687907853269984665640564039457584007913129639935",
 		"currency":"USDT","network":"bsc","env":"test","txid":" Order/\u0031 ","description":"caf\u00e9","returnUrl":"https://a/","failUrl":"https://b/",
-		"customer":{"email":"a@b"},"lang":"en","merchant_meta": { "k" : [1, {"x":null}] },"hosted":false,"notifyUrl":"https://ignored/","unknown":{"a":1},`+card+`}`)
+		"customer":{"email":"a@b"},"lang":"en","merchant_meta": { "k" : [1, {"x":null}] },"hosted":false,"notifyUrl":"https://ignored/","unknown":{"a":1},`+cardMember+`}`)
 	if len(c.problems) != 0 {
-		t.Fatal(details(c))
+		t.Fatal(problemTexts(c))
 	}
 	want := payment.Request{
 		Type: payment.Payment, Amount: money.Max, Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test},
@@ -158,16 +158,16 @@ func TestCreateFieldsAreRead(t *testing.T) {
 	if got, want := fmt.Sprintf("%+v", c.request), fmt.Sprintf("%+v", want); got != want {
 		t.Errorf("request\n%s, want\n%s", got, want)
 	}
-	k := c.Card
-	if got := fmt.Sprintf("%s %s %s %s %s", k.Number, k.Holder, k.ExpMonth, k.ExpYear, k.CVV); got != "4242424242424242 JOHN DOE 12 2030 123" {
+	card := c.Card
+	if got := fmt.Sprintf("%s %s %s %s %s", card.Number, card.Holder, card.ExpMonth, card.ExpYear, card.CVV); got != "4242424242424242 JOHN DOE 12 2030 123" {
 		t.Errorf("card %q: it must not alias the body, which is wiped", got)
 	}
-	if k.Wipe(); len(k.Number) != 0 {
+	if card.Wipe(); len(card.Number) != 0 {
 		t.Error("the card can't be wiped")
 	}
 }
 
-func TestCreateDefaults(t *testing.T) {
+func TestCreateHasDefaultAssets(t *testing.T) {
 	for _, c := range []struct {
 		params string
 		asset  money.Asset
@@ -180,9 +180,9 @@ func TestCreateDefaults(t *testing.T) {
 		{`{"type":"payout","amount":"1","currency":"USDT"}`, money.Asset{Currency: "USDT", Env: money.Prod}},
 		{`{"type":"payout","amount":"1","currency":"ETH","network":"base"}`, money.Asset{Currency: "ETH", Network: "base", Env: money.Prod}},
 	} {
-		got := create(t, c.params)
+		got := parseCreate(t, c.params)
 		if len(got.problems) != 0 || got.request.Asset != c.asset || got.request.Described || got.request.Method != "" || got.Card != nil {
-			t.Errorf("%s: %v %+v", c.params, details(got), got.request)
+			t.Errorf("%s: %v %+v", c.params, problemTexts(got), got.request)
 		}
 	}
 }
@@ -190,44 +190,44 @@ func TestCreateDefaults(t *testing.T) {
 // Missing credentials are not malformed: the transaction is created and rejected.
 func TestMissingCredentialsAreWellFormed(t *testing.T) {
 	for _, storage := range []string{"", `,"money_storage":null`, `,"money_storage":{}`, `,"money_storage":{ }`} {
-		c := create(t, `{"type":"payment","amount":"1"`+storage+`}`)
+		c := parseCreate(t, `{"type":"payment","amount":"1"`+storage+`}`)
 		if len(c.problems) != 0 || c.request.Method != "" || c.request.ReturnURL != "" {
-			t.Errorf("%q: %v %+v", storage, details(c), c.request)
+			t.Errorf("%q: %v %+v", storage, problemTexts(c), c.request)
 		}
 	}
 }
 
 func TestBoundsCountCharactersNotBytes(t *testing.T) {
-	c := create(t, `{"type":"payment","amount":"1","txid":"`+strings.Repeat("𝄞", 255)+`","description":"`+strings.Repeat("ж", 2000)+`"}`)
+	c := parseCreate(t, `{"type":"payment","amount":"1","txid":"`+strings.Repeat("𝄞", 255)+`","description":"`+strings.Repeat("ж", 2000)+`"}`)
 	if len(c.problems) != 0 || utf8.RuneCountInString(c.request.TxID) != 255 || utf8.RuneCountInString(c.request.Description) != 2000 {
-		t.Errorf("%v", details(c))
+		t.Errorf("%v", problemTexts(c))
 	}
-	if key := len(c.request.TxID) + 20; key > 1200 {
-		t.Errorf("the longest txid makes a claim of %d bytes", key)
+	if claimLength := len(c.request.TxID) + 20; claimLength > 1200 {
+		t.Errorf("the longest txid makes a claim of %d bytes", claimLength)
 	}
 }
 
 func TestPayoutKeepsNoCVV(t *testing.T) {
-	c := create(t, `{"type":"payout","amount":"1",`+card+`}`)
+	c := parseCreate(t, `{"type":"payout","amount":"1",`+cardMember+`}`)
 	if len(c.problems) != 0 || len(c.Card.CVV) != 0 || string(c.Card.Number) != "4242424242424242" {
-		t.Errorf("%v", details(c))
+		t.Errorf("%v", problemTexts(c))
 	}
 }
 
 func TestEscapedCredentialsAreWiped(t *testing.T) {
-	body := []byte(`{"params":{"type":"payment","amount":"1",` + strings.Replace(strings.Replace(card, "4242424242424242", `\u0034242424242424242`, 1), `"123"`, `"\u00312\u0033"`, 1) + `}}`)
+	body := []byte(`{"params":{"type":"payment","amount":"1",` + strings.Replace(strings.Replace(cardMember, "4242424242424242", `\u0034242424242424242`, 1), `"123"`, `"\u00312\u0033"`, 1) + `}}`)
 	value, err := transactionParams(body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := readCreation(value)
 	c.check(fakeFingerprint)
-	read := []([]byte){c.Storage.CardNumber, c.Storage.CVV, c.Storage.CardHolder}
-	if len(c.problems) != 0 || string(read[0]) != "4242424242424242" || string(read[1]) != "123" {
-		t.Fatal(details(c))
+	unescaped := []([]byte){c.Storage.CardNumber, c.Storage.CVV, c.Storage.CardHolder}
+	if len(c.problems) != 0 || string(unescaped[0]) != "4242424242424242" || string(unescaped[1]) != "123" {
+		t.Fatal(problemTexts(c))
 	}
 	c.Wipe()
-	for i, part := range read {
+	for i, part := range unescaped {
 		if bytes.ContainsFunc(part, func(r rune) bool { return r != 0 }) {
 			t.Errorf("part %d is still there: %q", i, part)
 		}
@@ -237,7 +237,7 @@ func TestEscapedCredentialsAreWiped(t *testing.T) {
 	}
 }
 
-func TestHostedIsRecognised(t *testing.T) {
+func TestHostedFlagsAreRecognised(t *testing.T) {
 	for params, want := range map[string]bool{
 		`{"hosted":true}`: true, `{"show_widget":true}`: true, `{"hosted":false,"show_widget":true}`: true,
 		`{"hosted":false}`: false, `{}`: false, `{"hosted":null}`: false, `{"Hosted":true}`: false,
@@ -263,7 +263,7 @@ func TestRefusalsNeverRepeatCredentials(t *testing.T) {
 	})
 }
 
-func TestMismatchNamesTheFirstField(t *testing.T) {
+func TestMismatchNamesTheFirstDifferingField(t *testing.T) {
 	stored := &payment.Record{Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(5), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
 		Description: "d", Described: true, MerchantMeta: []byte(`{"a":1,"b":[2]}`), Customer: []byte(`{"name":"x"}`), Method: "bank_card", CardFingerprint: "p",
@@ -300,7 +300,7 @@ func TestMismatchNamesTheFirstField(t *testing.T) {
 }
 
 // The credentials of a hosted transaction come from its payer, not from its create.
-func TestMismatchOfHostedCreates(t *testing.T) {
+func TestMismatchIgnoresCredentialsOfHostedCreates(t *testing.T) {
 	stored := &payment.Record{Hosted: true, Request: payment.Request{Type: payment.Payment, Method: "bank_card", CardFingerprint: "p"}}
 	sent := payment.Request{Type: payment.Payment}
 	if got := mismatch(&sent, true, stored); got != "" {
@@ -312,24 +312,24 @@ func TestMismatchOfHostedCreates(t *testing.T) {
 }
 
 func TestHostedCreateKeepsNoCredentials(t *testing.T) {
-	c := create(t, `{"type":"payment","amount":"1","hosted":true,`+card+`}`)
+	c := parseCreate(t, `{"type":"payment","amount":"1","hosted":true,`+cardMember+`}`)
 	if len(c.problems) != 0 || c.Card != nil || c.request.Method != "" || c.request.CardBIN+c.request.CardLast4+c.request.CardFingerprint != "" {
-		t.Errorf("%v %+v", details(c), c.request)
+		t.Errorf("%v %+v", problemTexts(c), c.request)
 	}
-	c = create(t, `{"type":"payment","amount":"1","hosted":true,`+strings.Replace(card, `"cvv":"123"`, `"cvv":"1234"`, 1)+`}`)
-	if got := strings.Join(details(c), "|"); got != "money_storage.cvv: invalid cvv" {
+	c = parseCreate(t, `{"type":"payment","amount":"1","hosted":true,`+strings.Replace(cardMember, `"cvv":"123"`, `"cvv":"1234"`, 1)+`}`)
+	if got := strings.Join(problemTexts(c), "|"); got != "money_storage.cvv: invalid cvv" {
 		t.Errorf("they are checked all the same: %q", got)
 	}
 }
 
 func FuzzCreateBody(f *testing.F) {
 	for _, params := range []string{
-		`{"type":"payment","amount":"100",` + card + `}`, `{"amount":"1","money_storage":{"type":"direct_debit","scheme":"ach"}}`,
+		`{"type":"payment","amount":"100",` + cardMember + `}`, `{"amount":"1","money_storage":{"type":"direct_debit","scheme":"ach"}}`,
 		`{"txid":"\ud83d\ude00","merchant_meta":{"a":{"b":[]}},"customer":{}}`, `{"type":"payout","network":"tron","currency":"USDT","env":"test","amount":"5"}`,
 	} {
 		f.Add([]byte(`{"params":` + params + `}`))
 	}
-	s, p := newShowingHandlers(f)
+	h, partner := newShowingHandlers(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		params, err := transactionParams(body)
 		if err != nil {
@@ -353,7 +353,7 @@ func FuzzCreateBody(f *testing.F) {
 			t.Fatalf("the request aliases the body: %s, was %s", after, before)
 		}
 		r := &payment.Record{Request: c.request, Status: payment.Created, Terminal: ledger.ID{1}, RailMeta: []byte(`{"a":1}`)}
-		if answer := s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView); !json.Valid(answer) {
+		if answer := h.appendTransaction(nil, partner, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView); !json.Valid(answer) {
 			t.Fatalf("not JSON: %s", answer)
 		}
 	})
@@ -377,8 +377,8 @@ func FuzzAmountField(f *testing.F) {
 		if json.Unmarshal([]byte(literal), &text) != nil {
 			t.Fatalf("taken, but not one JSON string: %s", literal)
 		}
-		digits := !slices.ContainsFunc([]byte(text), func(b byte) bool { return b < '0' || b > '9' })
-		if !digits || len(text) > 78 || text[0] == '0' || c.request.Amount.String() != text {
+		isNumber := !slices.ContainsFunc([]byte(text), func(b byte) bool { return b < '0' || b > '9' })
+		if !isNumber || len(text) > 78 || text[0] == '0' || c.request.Amount.String() != text {
 			t.Fatalf("%s was taken as %v", literal, c.request.Amount)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"mizan/api/web/worktest"
 )
 
-// FuzzCreateParsingIsLinear reads a body as a create.
+// FuzzCreateParsingIsLinear checks that the work of parsing a create grows at most linearly with its body.
 func FuzzCreateParsingIsLinear(f *testing.F) {
 	worktest.Add(f, [3]string{`{"params":{"type":"payment","txid":"`, `\u0061`, `"}}`}, [3]string{`{"params":{"merchant_meta":{"a":[`, `[],`, `{}]}}}`}, [3]string{`{`, ` `, `}`})
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {
@@ -17,8 +17,8 @@ func FuzzCreateParsingIsLinear(f *testing.F) {
 			if err != nil || !web.IsObject(object) {
 				return
 			}
-			if inner := web.Member(object, "params"); web.IsObject(inner) {
-				object = inner
+			if params := web.Member(object, "params"); web.IsObject(params) {
+				object = params
 			}
 			creation := readCreation(object)
 			creation.check(func([]byte) string { return "" })

@@ -18,18 +18,17 @@ import (
 
 // Transactions creates, reads and changes transactions; *payment.Service of actors is one. Its
 // errors are *ledger.Refusal, with the code NotFound both for an unknown id and for the id of another
-// partner's transaction. A method with a key claims the key, and responds with the current state if the key was claimed
-// before (Result.Replay).
+// partner's transaction. A method that gets an idempotency key claims the key; if the key was claimed
+// before, the method returns the transaction's current state (Result.Replay).
 type Transactions interface {
-	// Create blocks until the provider's first outcome, or for the time that creates
-	// may wait.
+	// Create blocks until the provider's first outcome, but no longer than a create may wait.
 	Create(paymentactor.Create) (paymentactor.Result, error)
 	// Read returns the transaction as it is stored.
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
-	// Current returns the transaction after its provider has renewed an expired action.
-	// onPayerPage says that the payer's page asks for it.
+	// Current is Read after the provider has renewed an expired action of the payer. onPayerPage
+	// says that the payer's page shows the transaction.
 	Current(c paymentactor.Command, onPayerPage bool) (paymentactor.Result, error)
-	// Find returns the stored transaction, of any partner.
+	// Find is Read for a transaction of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Refund returns settled money. Errors: NotReversible, InvalidRefundAmount, Conflict.
 	Refund(paymentactor.AmountCommand) (paymentactor.Result, error)
@@ -37,11 +36,12 @@ type Transactions interface {
 	Cancel(paymentactor.Command) (paymentactor.Result, error)
 	// Commit captures the hold. Errors: InvalidCaptureAmount, Conflict.
 	Commit(paymentactor.AmountCommand) (paymentactor.Result, error)
-	// Complete submits the material for which a charge waits. Errors: Conflict, Expired.
+	// Complete submits the material (authentication data) for which a charge waits. Errors: Conflict, Expired.
 	Complete(paymentactor.Material) (paymentactor.Result, error)
 	// Choose names the institution that receives a payout. Errors: Conflict, Invalid.
 	Choose(paymentactor.Choice) (paymentactor.Result, error)
-	// Continue adds the payer's credentials to a hosted transaction, and wipes the card. Error:
+	// Continue adds the payer's credentials to a hosted transaction (one that was created without
+	// credentials), and wipes the card. Error:
 	// NotContinuable.
 	Continue(paymentactor.Continue) (paymentactor.Result, error)
 }
@@ -112,25 +112,25 @@ func (h *Handlers) readTransaction(req *web.Request) error {
 	return nil
 }
 
-// buffers are reused for responses: WriteJSON copies the response.
+// buffers are reused for further responses, because WriteJSON copies the response.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
 // writeTransaction responds with a transaction.
 func (h *Handlers) writeTransaction(req *web.Request, status int, result *paymentactor.Result) {
 	buf := buffers.Get().(*[]byte)
-	*buf = h.appendTransaction((*buf)[:0], req.Principal.Partner, result, h.viewedBy(req, result))
+	*buf = h.appendTransaction((*buf)[:0], req.Principal.Partner, result, h.viewContextOf(req, result))
 	web.WriteJSON(req.RequestCtx, status, *buf)
 	buffers.Put(buf)
 }
 
 // writeHosted responds in the short form of a hosted create.
 func (h *Handlers) writeHosted(req *web.Request, status int, result *paymentactor.Result) {
-	web.WriteJSON(req.RequestCtx, status, h.appendHosted(nil, req.Principal.Org, result, h.viewedBy(req, result)))
+	web.WriteJSON(req.RequestCtx, status, h.appendHosted(nil, req.Principal.Org, result, h.viewContextOf(req, result)))
 }
 
-// mismatch returns the name of the first field in which a repeated create differs from the
-// transaction with its txid; empty if none differs. The credentials of a hosted transaction
-// come from its payer and are not compared.
+// mismatch returns the name of the first field in which a repeated create differs from the stored
+// transaction; empty if none differs. The credentials of a hosted transaction come from its payer and
+// are not compared.
 func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string {
 	switch {
 	case sent.Type != stored.Type:

@@ -17,14 +17,15 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of the work for one page. A page with fewer rows than requested has a cursor for the
-// rest.
+// Bounds of the work for one page. A page that ends early because of them has a cursor, with which the
+// list continues.
 const (
-	maxRead = 500     // records read
-	maxRows = 200_000 // index rows read; reading a record costs as much as reading hundreds of rows
+	maxRecordsRead = 500     // records read
+	maxIndexRows   = 200_000 // index rows read; reading a record costs as much as reading hundreds of rows
 )
 
-// walk reads the rows of a partner's transaction list, newest first.
+// walk reads the rows of a partner's transaction list, newest first. The list is an index: it has a row
+// for the creation and for each update of a transaction.
 type walk struct {
 	view     *posting.View
 	org      ledger.ID
@@ -33,11 +34,11 @@ type walk struct {
 	span     span // range of the times by which the list is ordered
 }
 
-// each calls fn with the rows that may belong to a transaction whose time is in w.span. These include
-// rows of updates.
+// each calls fn with the rows that may belong to a transaction whose time is in w.span. They include
+// the rows of updates.
 //
 // The row of a creation is booked at the last event of the change that created the record, so a
-// record that began within the span may have its row just after it. The events of one change
+// record that started within the span may have its row just after the span. The events of one change
 // are contiguous, so only the first creation after the span can be such a row.
 func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 	if w.span.from > w.span.to {
@@ -59,9 +60,9 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 			return true, nil
 		}
 		if firstAfter.First {
-			first := firstAfter
+			earliest := firstAfter
 			firstAfter = posting.Listed{}
-			if more, err := fn(first); err != nil || !more {
+			if more, err := fn(earliest); err != nil || !more {
 				return false, err
 			}
 		}
@@ -73,8 +74,8 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 	return err
 }
 
-// listed returns the record of a row.
-func (w *walk) listed(row posting.Listed) (posting.Record, error) {
+// recordOf returns the record of a row.
+func (w *walk) recordOf(row posting.Listed) (posting.Record, error) {
 	stored, found, err := w.view.Record(w.org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
 	if err == nil && !found {
 		err = fmt.Errorf("transaction %v is listed and not there", row.ID)
@@ -99,18 +100,18 @@ type listPage struct {
 	partner  *directory.Partner // owner of the transactions
 	query    *listQuery
 	now      time.Time
-	out      web.List
-	seen     map[ledger.ID]struct{} // records read, if ordered by update
+	body     web.List               // the response
+	readIDs  map[ledger.ID]struct{} // ids of the records read, if the list is ordered by update
 
 	rowsRead    int           // index rows read
 	readTo      ledger.Micros // time of the last row read
-	lastShown   ledger.Micros // time of the last transaction on the page
-	next        ledger.Micros // the next page begins before this time; 0: there is none
+	lastShownAt ledger.Micros // time of the last transaction on the page
+	nextBefore  ledger.Micros // the next page begins before this time; 0: there is no next page
 	recordsRead int           // number of records read
 }
 
 // listPages are reused with their buffers.
-var listPages = sync.Pool{New: func() any { return &listPage{seen: make(map[ledger.ID]struct{})} }}
+var listPages = sync.Pool{New: func() any { return &listPage{readIDs: make(map[ledger.ID]struct{})} }}
 
 // maxReusedBuffer bounds the buffers that are kept for reuse, because merchant_meta can be long.
 const maxReusedBuffer = 1 << 20
@@ -130,50 +131,50 @@ func (h *Handlers) listTransactions(req *web.Request) error {
 		return err
 	}
 	cursor := ""
-	if p.next != 0 {
-		cursor = p.next.Time().Format(schema.InstantLayout)
+	if p.nextBefore != 0 {
+		cursor = p.nextBefore.Time().Format(schema.InstantLayout)
 	}
-	p.out.Buf = p.out.Finish(q.orderName(), cursor)
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, p.out.Buf)
+	p.body.Buf = p.body.Finish(q.orderName(), cursor)
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, p.body.Buf)
 	return nil
 }
 
 func (p *listPage) begin(h *Handlers, q *listQuery, view *posting.View, req *web.Request) {
 	p.handlers, p.partner, p.query, p.now = h, req.Principal.Partner, q, h.cfg.Clock.Now()
-	p.walk = walk{view: view, org: req.Principal.Org, list: q.listOf(req), byUpdate: q.byUpdate, span: *q.order()}
-	p.out.Open('{')
-	p.out.OpenField("data", '[')
+	p.walk = walk{view: view, org: req.Principal.Org, list: q.listOf(req), byUpdate: q.byUpdate, span: *q.orderSpan()}
+	p.body.Open('{')
+	p.body.OpenField("data", '[')
 }
 
 func (p *listPage) release() {
-	seen, buf := p.seen, p.out.Buf[:0]
+	readIDs, buf := p.readIDs, p.body.Buf[:0]
 	if cap(buf) > maxReusedBuffer {
 		buf = nil
 	}
-	clear(seen)
-	*p = listPage{seen: seen}
-	p.out.Buf = buf
+	clear(readIDs)
+	*p = listPage{readIDs: readIDs}
+	p.body.Buf = buf
 	listPages.Put(p)
 }
 
-// listOf returns the caller's list in the requested environment.
+// listOf returns the caller's list of transactions in the requested environment.
 func (q *filterQuery) listOf(req *web.Request) ledger.List {
 	return payment.Transactions.Of(req.Principal.Partner.Number, q.transactionFilter.env)
 }
 
-// addRow adds the row's transaction to the page if it meets the conditions. When the page is full, it
-// looks at one more row, to find out whether the page is the last.
+// addRow adds the row's transaction to the page if it meets the conditions. If the page is full,
+// addRow only notes that there is a next page.
 func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
-	if p.rowsRead++; p.recordsRead == maxRead || p.rowsRead > maxRows {
-		p.next = p.readTo
+	if p.rowsRead++; p.recordsRead == maxRecordsRead || p.rowsRead > maxIndexRows {
+		p.nextBefore = p.readTo
 		return false, nil
 	}
-	if p.stale(row) {
+	if p.isStale(row) {
 		p.readTo = row.Booked
 		return true, nil
 	}
 	p.recordsRead++
-	stored, err := p.listed(row)
+	stored, err := p.recordOf(row)
 	if err != nil {
 		return false, err
 	}
@@ -181,7 +182,7 @@ func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
 	p.readTo = stamp.Started
 	if p.byUpdate {
 		p.readTo = row.Booked
-		p.seen[row.ID] = struct{}{}
+		p.readIDs[row.ID] = struct{}{}
 	}
 	if !q.matchesTimes(stamp) {
 		return true, nil
@@ -190,23 +191,23 @@ func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
 	if err != nil || !q.matches(record) {
 		return true, err
 	}
-	if p.out.Rows == q.limit {
-		p.next = p.lastShown
+	if p.body.Rows == q.limit {
+		p.nextBefore = p.lastShownAt
 		return false, nil
 	}
-	p.out.Buf = p.handlers.appendTransaction(p.out.Buf, p.partner, &paymentactor.Result{Record: record, Stamp: *stamp}, viewed{at: p.now})
-	p.out.Rows++
-	p.lastShown = p.readTo
+	p.body.Buf = p.handlers.appendTransaction(p.body.Buf, p.partner, &paymentactor.Result{Record: record, Stamp: *stamp}, viewContext{at: p.now})
+	p.body.Rows++
+	p.lastShownAt = p.readTo
 	return true, nil
 }
 
-// stale tells, without reading the record, whether a row is to be skipped. In the order of creation only
-// rows of creations count. In the order of updates only a record's newest row counts, so a row is stale
-// if the record was read before.
-func (p *listPage) stale(row posting.Listed) bool {
+// isStale tells, without reading the record, whether a row is to be skipped. In the order of creation
+// only rows of creations count. In the order of updates only a record's newest row counts, so a row is
+// stale if the record was read before.
+func (p *listPage) isStale(row posting.Listed) bool {
 	if !p.byUpdate {
 		return !row.First
 	}
-	_, known := p.seen[row.ID]
+	_, known := p.readIDs[row.ID]
 	return known
 }

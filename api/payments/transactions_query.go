@@ -40,12 +40,12 @@ func (s span) intersect(o span) span { return span{max(s.from, o.from), min(s.to
 // transactionFilter holds the conditions on transactions.
 type transactionFilter struct {
 	env      money.Env
-	status   payment.Status // empty: any; an unknown one matches nothing
+	status   payment.Status // empty: any; an unknown status matches nothing
 	kind     payment.Type   // 0: any
 	currency money.Currency // empty: any
 	rrn      string         // empty: any
-	link     ledger.ID
-	linked   bool // link has a value
+	link     ledger.ID      // id of a payment link
+	hasLink  bool           // false: any link or none
 
 	minAmount, maxAmount money.Amount // bounds of the amount, both included
 
@@ -61,11 +61,11 @@ func (f *transactionFilter) matchesTimes(s *posting.Stamp) bool {
 func (f *transactionFilter) matches(r *payment.Record) bool {
 	return (f.status == "" || r.Status == f.status) && (f.kind == 0 || r.Type == f.kind) &&
 		(f.currency == "" || r.Asset.Currency == f.currency) && (f.rrn == "" || r.RRN == f.rrn) &&
-		(!f.linked || r.LinkID == f.link && r.LinkID != ledger.ID{}) && !r.Amount.Less(f.minAmount) && !f.maxAmount.Less(r.Amount)
+		(!f.hasLink || r.LinkID == f.link && r.LinkID != ledger.ID{}) && !r.Amount.Less(f.minAmount) && !f.maxAmount.Less(r.Amount)
 }
 
-// narrow tightens the bounds of each time by those of the other times, so that a walk ends sooner. A
-// transaction finishes after it starts, and is last updated when it finishes or later.
+// narrow tightens the bounds of the start and of the last update by those of the other times, so that
+// fewer rows are read. A transaction finishes after it starts, and is last updated when it finishes or later.
 func (f *transactionFilter) narrow() {
 	f.started.to = min(f.started.to, f.finished.to, f.updated.to)
 	f.updated.from = max(f.updated.from, f.finished.from, f.started.from)
@@ -78,29 +78,29 @@ type filterQuery struct {
 	now time.Time
 }
 
-func newFilterQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *filterQuery {
-	q := &filterQuery{Query: web.QueryOf(ctx, known...), now: now}
-	q.refuseEmpty(known)
+func newFilterQuery(ctx *fasthttp.RequestCtx, now time.Time, parameters []string) *filterQuery {
+	q := &filterQuery{Query: web.QueryOf(ctx, parameters...), now: now}
+	q.refuseEmpty(parameters)
 	f := &q.transactionFilter
 	f.env = q.Query.Env()
 	f.status = payment.Status(q.Text("status"))
 	f.kind = q.readType()
 	f.rrn = q.Text("rrn")
-	f.link, f.linked = q.ID("link_id")
-	f.minAmount, f.maxAmount = q.amount("amount_from", money.Amount{}), q.amount("amount_to", money.Max)
-	f.started, f.updated, f.finished = q.span("started"), q.span("updated"), q.span("finished")
+	f.link, f.hasLink = q.ID("link_id")
+	f.minAmount, f.maxAmount = q.readAmount("amount_from", money.Amount{}), q.readAmount("amount_to", money.Max)
+	f.started, f.updated, f.finished = q.readSpan("started"), q.readSpan("updated"), q.readSpan("finished")
 	if f.finished != (span{0, web.Forever}) {
 		f.finished.from = max(f.finished.from, 1) // an unfinished transaction has the time 0
 	}
 	return q
 }
 
-// refuseEmpty refuses empty parameters, in the order of known, and forgets them, because an
-// empty status must not mean any status.
-func (q *filterQuery) refuseEmpty(known []string) {
-	for _, name := range known {
+// refuseEmpty refuses empty parameters, in the given order, and forgets them: an empty status must not
+// mean any status. An empty start_cursor without an end_cursor is ignored.
+func (q *filterQuery) refuseEmpty(parameters []string) {
+	for _, name := range parameters {
 		text, sent := q.Sent(name)
-		if _, window := q.Sent("end_cursor"); name == "start_cursor" && !window {
+		if _, hasEnd := q.Sent("end_cursor"); name == "start_cursor" && !hasEnd {
 			continue
 		}
 		if sent && text == "" && name != "txid" {
@@ -122,7 +122,7 @@ func (q *filterQuery) readType() payment.Type {
 	return kind
 }
 
-func (q *filterQuery) amount(name string, ifAbsent money.Amount) money.Amount {
+func (q *filterQuery) readAmount(name string, ifAbsent money.Amount) money.Amount {
 	text, sent := q.Sent(name)
 	if !sent {
 		return ifAbsent
@@ -134,20 +134,21 @@ func (q *filterQuery) amount(name string, ifAbsent money.Amount) money.Amount {
 	return amount
 }
 
-// span reads the bounds of a time. web.ThroughNow explains an upper bound of now.
-func (q *filterQuery) span(field string) span {
+// readSpan reads the parameters that bound a time. web.ThroughNow explains what an upper bound that
+// equals now means.
+func (q *filterQuery) readSpan(field string) span {
 	s := span{0, web.Forever}
-	if at, sent := q.time(field + "_from"); sent {
+	if at, ok := q.readTime(field + "_from"); ok {
 		s.from = web.CeilMicros(at)
 	}
-	if at, sent := q.time(field + "_to"); sent {
+	if at, ok := q.readTime(field + "_to"); ok {
 		s.to = web.ThroughNow(ledger.MicrosOf(at), q.now)
 	}
 	return s
 }
 
-// time reads a parameter that is an instant; sent is false if it is absent or malformed.
-func (q *filterQuery) time(name string) (at time.Time, sent bool) {
+// readTime reads a parameter that is an instant; ok is false if the parameter is absent or malformed.
+func (q *filterQuery) readTime(name string) (at time.Time, ok bool) {
 	text, sent := q.Sent(name)
 	if !sent {
 		return at, false
@@ -155,9 +156,9 @@ func (q *filterQuery) time(name string) (at time.Time, sent bool) {
 	if at, ok := web.ParseInstant(text); ok {
 		return at, true
 	}
-	from, to := strings.HasSuffix(name, "from"), strings.HasSuffix(name, "_to")
-	if day, err := time.Parse(time.DateOnly, text); err == nil && (from || to) {
-		if to {
+	isFrom, isTo := strings.HasSuffix(name, "from"), strings.HasSuffix(name, "_to")
+	if day, err := time.Parse(time.DateOnly, text); err == nil && (isFrom || isTo) {
+		if isTo {
 			day = day.Add(24*time.Hour - time.Microsecond) // a day includes its last microsecond
 		}
 		return day, true
@@ -173,26 +174,26 @@ type listQuery struct {
 	byUpdate bool // ordered by the last update; otherwise by creation
 }
 
-// newListQuery reads a request for a page. The cursors are instants of the time by which the list is
-// ordered, and become bounds of that time.
-func newListQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *listQuery {
-	q := &listQuery{filterQuery: newFilterQuery(ctx, now, known)}
-	if at, sent := q.time("from"); sent {
+// newListQuery reads a request for a page. A cursor is a value of the time by which the list is
+// ordered, and becomes a bound of that time.
+func newListQuery(ctx *fasthttp.RequestCtx, now time.Time, parameters []string) *listQuery {
+	q := &listQuery{filterQuery: newFilterQuery(ctx, now, parameters)}
+	if at, ok := q.readTime("from"); ok {
 		q.started.from = max(q.started.from, web.CeilMicros(at))
 	}
 	q.limit = q.readLimit()
 	q.byUpdate = q.Choice("order_by", "started", "updated") == "updated"
-	order := q.order()
-	*order = order.intersect(q.window())
-	if at, sent := q.time("cursor"); sent {
-		order.to = min(order.to, web.CeilMicros(at)-1)
+	bounds := q.orderSpan()
+	*bounds = bounds.intersect(q.readWindow())
+	if at, ok := q.readTime("cursor"); ok {
+		bounds.to = min(bounds.to, web.CeilMicros(at)-1)
 	}
 	q.narrow()
 	return q
 }
 
-// order returns the time by which the list is ordered.
-func (q *listQuery) order() *span {
+// orderSpan returns the bounds of the time by which the list is ordered.
+func (q *listQuery) orderSpan() *span {
 	if q.byUpdate {
 		return &q.updated
 	}
@@ -206,16 +207,16 @@ func (q *listQuery) orderName() string {
 	return "started"
 }
 
-// window returns the range between start_cursor and end_cursor; either of them may be the newer one. If
-// only one of them was sent, it is ignored (specification, "list").
-func (q *listQuery) window() span {
-	_, start := q.Sent("start_cursor")
-	_, end := q.Sent("end_cursor")
-	if !start || !end {
+// readWindow returns the range between start_cursor and end_cursor; either of them may be the newer one.
+// A start_cursor or an end_cursor alone is ignored (specification, "list").
+func (q *listQuery) readWindow() span {
+	_, hasStart := q.Sent("start_cursor")
+	_, hasEnd := q.Sent("end_cursor")
+	if !hasStart || !hasEnd {
 		return span{0, web.Forever}
 	}
-	a, _ := q.time("start_cursor")
-	b, _ := q.time("end_cursor")
+	a, _ := q.readTime("start_cursor")
+	b, _ := q.readTime("end_cursor")
 	if b.Before(a) {
 		a, b = b, a
 	}

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger"
 )
 
-// operatorParameters are the list's parameters for the administration token. They add the
-// partner and a start time, which are unexpected fields for a partner's key.
+// operatorParameters are the list's parameters for the administration token: also the partner and a
+// start time, which are unexpected fields for a partner's key.
 var operatorParameters = slices.Concat(listParameters, []string{"partner_id", "from"})
 
 // organization returns the organization of a request by the administration token or by a session.
@@ -33,15 +33,15 @@ func (h *Handlers) listQueryOf(req *web.Request) (*listQuery, error) {
 		return nil, err
 	}
 	q := newListQuery(req.RequestCtx, h.cfg.Clock.Now(), operatorParameters)
-	number := partnerID(q.Query)
+	number := readPartnerID(q.Query)
 	if err := q.Problems.Err(); err != nil {
 		return nil, err
 	}
 	return q, h.actAs(req, org, number)
 }
 
-// partnerID reads the partner of the list. An empty parameter was refused before.
-func partnerID(q *web.Query) int64 {
+// readPartnerID reads the number of the list's partner. refuseEmpty has refused an empty parameter.
+func readPartnerID(q *web.Query) int64 {
 	const name = "partner_id"
 	text, sent := q.Sent(name)
 	n, err := strconv.ParseInt(text, 10, 64)

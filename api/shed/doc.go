@@ -1,5 +1,5 @@
-// Package shed bounds how long commands wait for the service itself, and refuses those that
-// would wait longer: it sheds load by the age of the queue's oldest command.
+// Package shed bounds how long commands (requests that write) wait for the service itself, and
+// refuses those that would wait longer: it sheds load by the age of the queue's oldest command.
 //
 // A fixed number of commands is in service at once, enough to keep the machine busy. The others
 // wait in one queue, first in, first out. A command that has waited MaxAge without getting a
@@ -15,7 +15,7 @@
 //     returns how many such commands there are. Any other command leaves its place to another one
 //     after Lapse, which is longer than any work of the service itself.
 //  4. The number of refusals a second is bounded; further commands that are to be refused wait. A
-//     refusal costs a third of a command, so clients that retry at once would otherwise take
+//     refusal costs a third of a command's work, so clients that retry at once would otherwise take
 //     the machine from accepted commands.
 //
 // Callers: api, around commands. Reads and health checks don't pass through it.

@@ -13,7 +13,7 @@ const (
 	Places         = 256                    // commands in service at once
 	MaxAge         = 250 * time.Millisecond // longest wait
 	StandingAge    = 50 * time.Millisecond  // longest wait in a queue that has not been empty for MaxAge
-	Lapse          = time.Second            // how long a command keeps its place
+	Lapse          = time.Second            // how long a command that waits for no provider keeps its place
 	RefusalsOfCore = 1_000                  // refusals a second, for each core
 )
 
@@ -27,7 +27,7 @@ type Options struct {
 	Places   int           // commands in service at once; 0: Places
 	Lapse    time.Duration // how long a command keeps its place; 0: Lapse
 	Refusals int           // refusals a second; 0: RefusalsOfCore for each core
-	Clock    Clock         // nil: the machine's
+	Clock    Clock         // nil: the machine's clock
 
 	// ProviderCalls returns how many commands in service wait for a provider now, and so leave
 	// their places to others; nil: none.
@@ -40,10 +40,11 @@ type Clock interface {
 	After(time.Duration, func()) // runs the function, on a goroutine of its own
 }
 
-type machine struct{}
+// machineClock is the machine's clock.
+type machineClock struct{}
 
-func (machine) Now() time.Time                         { return time.Now() }
-func (machine) After(d time.Duration, function func()) { time.AfterFunc(d, function) }
+func (machineClock) Now() time.Time                         { return time.Now() }
+func (machineClock) After(d time.Duration, function func()) { time.AfterFunc(d, function) }
 
 // Gate bounds the commands in service. It is safe for concurrent use.
 type Gate struct {
@@ -53,14 +54,14 @@ type Gate struct {
 	refusals      int // refusals at each check
 	providerCalls func() int
 
-	mu          sync.Mutex
-	inside      list.List // guarded by mu: *Place, in the order of entry
-	lapsed      int       // guarded by mu: commands in service whose place has lapsed
-	waiting     list.List // guarded by mu: *Place, in the order of arrival
-	standsSince time.Time // guarded by mu: since when the queue has not been empty
-	toRefuse    list.List // guarded by mu: *Place of shed commands whose refusal has not been sent yet
-	watched     bool      // guarded by mu: check is scheduled
-	shed        uint64    // guarded by mu: commands that got no place
+	mu             sync.Mutex
+	inService      list.List // guarded by mu: *Place, in the order of entry
+	lapsedCount    int       // guarded by mu: commands in service whose place has lapsed; not in inService
+	queue          list.List // guarded by mu: *Place, in the order of arrival
+	nonEmptySince  time.Time // guarded by mu: since when the queue has not been empty
+	toRefuse       list.List // guarded by mu: *Place of shed commands whose refusal has not been sent yet
+	checkScheduled bool      // guarded by mu
+	shedCount      uint64    // guarded by mu: commands that got no place
 }
 
 // Place is a command's right to be carried out.
@@ -76,7 +77,7 @@ func New(o Options) *Gate {
 	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, Lapse), providerCalls: o.ProviderCalls}
 	g.refusals = max(1, cmp.Or(o.Refusals, RefusalsOfCore*runtime.GOMAXPROCS(0))/int(time.Second/checkInterval))
 	if g.clock == nil {
-		g.clock = machine{}
+		g.clock = machineClock{}
 	}
 	if g.providerCalls == nil {
 		g.providerCalls = func() int { return 0 }
@@ -101,16 +102,16 @@ func (g *Gate) enterOrWait() *Place {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.advance(p.since)
-	if g.waiting.Len() > 0 || !g.vacant() {
-		if g.waiting.Len() == 0 {
-			g.standsSince = p.since
+	if g.queue.Len() > 0 || !g.hasVacancy() {
+		if g.queue.Len() == 0 {
+			g.nonEmptySince = p.since
 		}
 		p.admitted = make(chan bool, 1)
-		g.waiting.PushBack(p)
-		g.watch()
+		g.queue.PushBack(p)
+		g.scheduleCheck()
 		return p
 	}
-	p.element = g.inside.PushBack(p)
+	p.element = g.inService.PushBack(p)
 	return p
 }
 
@@ -120,11 +121,11 @@ func (p *Place) Leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p.element == nil {
-		g.lapsed--
+		g.lapsedCount--
 		return
 	}
-	g.inside.Remove(p.element)
-	if g.waiting.Len() > 0 {
+	g.inService.Remove(p.element)
+	if g.queue.Len() > 0 {
 		g.advance(g.clock.Now())
 	}
 }
@@ -141,38 +142,38 @@ type Figures struct {
 func (g *Gate) Figures() Figures {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f := Figures{Inside: g.inside.Len() + g.lapsed, Waiting: g.waiting.Len(), Shed: g.shed}
-	if head := g.waiting.Front(); head != nil {
+	f := Figures{Inside: g.inService.Len() + g.lapsedCount, Waiting: g.queue.Len(), Shed: g.shedCount}
+	if head := g.queue.Front(); head != nil {
 		f.HeadAge = g.clock.Now().Sub(head.Value.(*Place).since)
 	}
 	return f
 }
 
-// vacant tells whether a place is free. A place whose command waits for a provider counts as free.
-// The places of lapsed commands are free already. Most of these commands wait for a provider, so
-// their number is subtracted from that of the provider calls: no place may count as free twice.
-func (g *Gate) vacant() bool {
-	n := g.inside.Len()
-	return n < g.places || n-max(0, g.providerCalls()-g.lapsed) < g.places
+// hasVacancy tells whether a place is free. A place whose command waits for a provider counts as free.
+// Lapsed places are not in inService, but most of their commands wait for a provider too. So the lapsed
+// places are subtracted from the provider calls: no place may count as free twice.
+func (g *Gate) hasVacancy() bool {
+	n := g.inService.Len()
+	return n < g.places || n-max(0, g.providerCalls()-g.lapsedCount) < g.places
 }
 
-// advance gives free places to waiting commands, and sets aside those that have waited too
-// long.
+// advance gives free places to waiting commands, and moves commands that have waited too long to
+// toRefuse.
 func (g *Gate) advance(now time.Time) {
 	bound := MaxAge
-	if now.Sub(g.standsSince) >= MaxAge {
+	if now.Sub(g.nonEmptySince) >= MaxAge {
 		bound = StandingAge
 	}
-	for head := g.waiting.Front(); head != nil; head = g.waiting.Front() {
+	for head := g.queue.Front(); head != nil; head = g.queue.Front() {
 		p := head.Value.(*Place)
 		switch {
 		case now.Sub(p.since) >= bound:
-			g.shed++
-			g.waiting.Remove(head)
+			g.shedCount++
+			g.queue.Remove(head)
 			g.toRefuse.PushBack(p)
-		case g.vacant():
-			g.waiting.Remove(head)
-			p.since, p.element = now, g.inside.PushBack(p)
+		case g.hasVacancy():
+			g.queue.Remove(head)
+			p.since, p.element = now, g.inService.PushBack(p)
 			p.admitted <- true
 		default:
 			return
@@ -180,9 +181,9 @@ func (g *Gate) advance(now time.Time) {
 	}
 }
 
-func (g *Gate) watch() {
-	if !g.watched {
-		g.watched = true
+func (g *Gate) scheduleCheck() {
+	if !g.checkScheduled {
+		g.checkScheduled = true
 		g.clock.After(checkInterval, g.check)
 	}
 }
@@ -190,17 +191,17 @@ func (g *Gate) watch() {
 func (g *Gate) check() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.watched = false
+	g.checkScheduled = false
 	now := g.clock.Now()
-	for first := g.inside.Front(); first != nil && now.Sub(first.Value.(*Place).since) >= g.lapse; first = g.inside.Front() {
-		g.inside.Remove(first).(*Place).element = nil
-		g.lapsed++
+	for oldest := g.inService.Front(); oldest != nil && now.Sub(oldest.Value.(*Place).since) >= g.lapse; oldest = g.inService.Front() {
+		g.inService.Remove(oldest).(*Place).element = nil
+		g.lapsedCount++
 	}
 	g.advance(now)
 	for n := g.refusals; n > 0 && g.toRefuse.Len() > 0; n-- {
 		g.toRefuse.Remove(g.toRefuse.Front()).(*Place).admitted <- false
 	}
-	if g.waiting.Len()+g.toRefuse.Len() > 0 {
-		g.watch()
+	if g.queue.Len()+g.toRefuse.Len() > 0 {
+		g.scheduleCheck()
 	}
 }

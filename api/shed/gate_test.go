@@ -27,20 +27,20 @@ func (c *clock) After(d time.Duration, run func()) {
 
 // moveBy moves the clock from one timer to the next.
 func (c *clock) moveBy(d time.Duration) {
-	to := c.now.Add(d)
+	end := c.now.Add(d)
 	for {
-		first := -1
+		earliest := -1
 		for i, t := range c.timers {
-			if !t.due.After(to) && (first < 0 || t.due.Before(c.timers[first].due)) {
-				first = i
+			if !t.due.After(end) && (earliest < 0 || t.due.Before(c.timers[earliest].due)) {
+				earliest = i
 			}
 		}
-		if first < 0 {
-			c.now = to
+		if earliest < 0 {
+			c.now = end
 			return
 		}
-		t := c.timers[first]
-		c.timers = slices.Delete(c.timers, first, first+1)
+		t := c.timers[earliest]
+		c.timers = slices.Delete(c.timers, earliest, earliest+1)
 		c.now = t.due
 		t.run()
 	}
@@ -59,7 +59,7 @@ func newTestGate(t *testing.T, o Options) *testGate {
 	return &testGate{New(o), c, t}
 }
 
-// outcome returns the result so far of a command that asked for a place.
+// outcome returns what has happened so far to a command that asked for a place.
 func (p *Place) outcome() string {
 	if p.admitted == nil {
 		return "accepted"
@@ -146,28 +146,28 @@ func TestStandingQueueHasTheShorterBound(t *testing.T) {
 
 func TestOldestWaitingCommandGetsTheNextPlace(t *testing.T) {
 	g := newTestGate(t, Options{Places: 2})
-	earlier, two := g.wantEnter("accepted"), g.wantEnter("accepted")
-	first, second := g.wantEnter("waiting"), g.wantEnter("waiting")
-	earlier.Leave()
-	g.want(first, "accepted")
-	latecomer := g.wantEnter("waiting") // behind the second, even if a command leaves now
-	g.want(second, "waiting")
-	two.Leave()
-	g.want(second, "accepted")
-	g.want(latecomer, "waiting")
+	first, second := g.wantEnter("accepted"), g.wantEnter("accepted")
+	third, fourth := g.wantEnter("waiting"), g.wantEnter("waiting")
 	first.Leave()
+	g.want(third, "accepted")
+	latecomer := g.wantEnter("waiting") // behind the fourth command
+	g.want(fourth, "waiting")
+	second.Leave()
+	g.want(fourth, "accepted")
+	g.want(latecomer, "waiting")
+	third.Leave()
 	g.want(latecomer, "accepted")
 }
 
 // A command does not overtake a waiting one even if a place becomes free during its Enter.
 func TestNewCommandQueuesBehindWaitingOnes(t *testing.T) {
-	asked := 0
-	g := newTestGate(t, Options{Places: 1, ProviderCalls: func() int { asked++; return asked / 3 }})
+	calls := 0 // the third call is the first to report a command that waits for a provider
+	g := newTestGate(t, Options{Places: 1, ProviderCalls: func() int { calls++; return calls / 3 }})
 	g.wantEnter("accepted")
-	first := g.wantEnter("waiting") // ProviderCalls is called once
-	g.wantEnter("waiting")          // and again for the first; then one command would be waiting for a provider
+	second := g.wantEnter("waiting") // calls ProviderCalls once
+	g.wantEnter("waiting")           // calls ProviderCalls for the second command only
 	g.moveBy(checkInterval)
-	g.want(first, "accepted")
+	g.want(second, "accepted")
 }
 
 // A command that waits for a provider uses no CPU, so it takes no place.
@@ -199,7 +199,7 @@ func TestPlaceLapsesAfterItsTime(t *testing.T) {
 	g.moveBy(checkInterval)
 	g.want(next, "accepted")
 	g.wantFigures(Figures{Inside: 2})
-	atProvider = 1 // the slow command's provider call, which counts once
+	atProvider = 1 // the slow command's provider call; its lapsed place is not counted as free again
 	last := g.wantEnter("waiting")
 	g.moveBy(2 * checkInterval)
 	g.want(last, "waiting")
@@ -232,10 +232,10 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 		for repeat := true; repeat; { // a command that leaves lets others in
 			repeat = false
 			commands = slices.DeleteFunc(commands, func(c *command) bool {
-				switch became := c.place.outcome(); {
-				case became == "shed":
+				switch outcome := c.place.outcome(); {
+				case outcome == "shed":
 					return true
-				case became == "waiting":
+				case outcome == "waiting":
 				case c.ends.IsZero():
 					accepted++
 					c.ends = g.now.Add(workTime)
@@ -256,14 +256,14 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 		}
 		g.moveBy(tick)
 	}
-	// Two seconds of arrivals, and the commands that wait at the end: 1,600 and 40.
+	// 1,600 commands in two seconds of arrivals, and 40 that wait at the end.
 	if accepted < 1_550 || accepted > 1_700 {
 		t.Errorf("%d were accepted, want 1,640", accepted)
 	}
 	g.wantFigures(Figures{Shed: uint64(arrivals - accepted)})
 }
 
-// Refusals cost CPU too, so their rate is bounded, and further commands wait longer.
+// Refusals cost CPU too, so their rate is bounded, and further shed commands wait for their refusal.
 func TestRateOfRefusalsIsBounded(t *testing.T) {
 	g := newTestGate(t, Options{Places: 1, Refusals: 1_000})
 	g.wantEnter("accepted")

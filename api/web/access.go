@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Callers is a set of kinds of principal.
+// Callers is a set of kinds of principal (authenticated caller).
 type Callers uint8
 
 // The kinds of principal that call routes.
@@ -38,7 +38,7 @@ type Access struct {
 // LedgerRoles are the roles that read a whole organization's ledger.
 var LedgerRoles = []directory.Role{directory.Admin, directory.Auditor}
 
-// Authorizer authenticates the caller of a request, and checks that the route admits it.
+// Authorizer authenticates the caller of a request, and checks that the route admits the caller.
 type Authorizer struct {
 	Authenticator auth.Authenticator
 	Organizations Organizations
@@ -53,56 +53,56 @@ func (a *Authorizer) Admit(req *Request) error {
 		return nil
 	}
 	h := &req.Request.Header
-	c := auth.Credentials{
+	credentials := auth.Credentials{
 		APIKey:       h.PeekBytes(HeaderAPIKey),
 		Organization: h.PeekBytes(HeaderOrganization),
 		Bearer:       Bearer(h.Peek(fiber.HeaderAuthorization)),
 		Source:       a.Proxies.Source(req.RequestCtx),
 	}
-	if route.SoleOrganization && len(c.Organization) == 0 {
+	if route.SoleOrganization && len(credentials.Organization) == 0 {
 		if id, isSole := a.Organizations.SoleOrganization(); isSole {
-			c.Organization = []byte(id.String())
+			credentials.Organization = []byte(id.String())
 		}
 	}
-	err := a.admit(req, &c)
+	err := a.admit(req, &credentials)
 	if route.Forbid != nil && ledger.IsRefusal(err, ledger.Forbidden) {
-		err = route.Forbid(auth.Organization(c.Organization), err)
+		err = route.Forbid(auth.Organization(credentials.Organization), err)
 	}
 	return err
 }
 
-// admit chooses the credential that counts and checks its principal against the route. If the
-// route admits the administration token or no sessions, a request with a partner's key counts
-// as the partner's; on other routes a bearer token has precedence over a key.
-func (a *Authorizer) admit(req *Request, c *auth.Credentials) (err error) {
+// admit chooses the credential that counts and checks its principal against the route. If a request
+// has a partner's key and a bearer token, the key counts on routes that admit the administration token
+// or do not admit the kind Session; on other routes the token counts.
+func (a *Authorizer) admit(req *Request, credentials *auth.Credentials) (err error) {
 	access := &req.Route.Access
 	switch access.Callers {
 	case AdminToken:
-		if err = a.Authenticator.AdminToken(c); err == nil {
-			err = refuseSeveralOrganizations(c.Organization)
+		if err = a.Authenticator.AdminToken(credentials); err == nil {
+			err = refuseSeveralOrganizations(credentials.Organization)
 		}
 		return err
 	case PartnerKey:
-		req.Principal, err = a.Authenticator.PartnerKey(c)
+		req.Principal, err = a.Authenticator.PartnerKey(credentials)
 		return err
 	}
-	keyFirst := access.Callers.has(AdminToken) || !access.Callers.has(Session)
-	byKey := len(c.Bearer) == 0 || keyFirst && len(c.APIKey) != 0
-	if !byKey && access.Callers.has(AdminToken) && a.Authenticator.AdminToken(c) == nil {
+	prefersKey := access.Callers.has(AdminToken) || !access.Callers.has(Session)
+	usesKey := len(credentials.Bearer) == 0 || prefersKey && len(credentials.APIKey) != 0
+	if !usesKey && access.Callers.has(AdminToken) && a.Authenticator.AdminToken(credentials) == nil {
 		req.Operator = true
 		return nil
 	}
 	switch {
-	case byKey:
-		req.Principal, err = a.Authenticator.PartnerKey(c)
+	case usesKey:
+		req.Principal, err = a.Authenticator.PartnerKey(credentials)
 	case !access.Callers.has(Session):
-		req.Principal, err = a.Authenticator.PartnerKeyOrSession(c)
+		req.Principal, err = a.Authenticator.PartnerKeyOrSession(credentials)
 	case access.Callers.has(PartnerSession) || access.PartnerRefusal != "":
-		req.Principal, err = a.Authenticator.LedgerReader(c, access.Roles...)
+		req.Principal, err = a.Authenticator.LedgerReader(credentials, access.Roles...)
 	case req.Route.EndsSession:
-		req.Principal, err = a.Authenticator.SessionToEnd(c, access.Roles...)
+		req.Principal, err = a.Authenticator.SessionToEnd(credentials, access.Roles...)
 	default:
-		req.Principal, err = a.Authenticator.Session(c, access.Roles...)
+		req.Principal, err = a.Authenticator.Session(credentials, access.Roles...)
 	}
 	if err == nil && req.Principal.Partner != nil && !access.Callers.has(PartnerKey) {
 		return ledger.Refuse("web.Admit", ledger.Forbidden, "%s", access.partnerRefusal())

@@ -15,8 +15,8 @@
 // Callers: the route families payments, contracts, admin, ledger and checkout; package api,
 // which runs their routes. Families import web and its subpackages, and never each other.
 //
-// Rejected: Fiber's BodyParser, which accepts forms and XML, ignores the case of names and
-// keeps the last of two equal ones. Middleware for authentication: a route without it would be
-// open to everyone, while a route without an Access admits nobody. encoding/json for responses:
-// it uses reflection on the hot path.
+// Rejected: Fiber's BodyParser, which accepts forms and XML, ignores the case of names and keeps the
+// last of two members with one name. Middleware for authentication: a route without it would be open
+// to everyone, while a route without an Access admits nobody. encoding/json for responses: it uses
+// reflection on the hot path.
 package web

@@ -37,11 +37,11 @@ const (
 // errorResponse is the HTTP response to a refusal code. Without a name the code itself is the
 // error's name; without a text the refusal's detail is shown.
 type errorResponse struct {
-	status int
-	shape  shape
-	name   string
-	text   string
-	retry  int // seconds of Retry-After
+	status     int
+	shape      shape
+	name       string
+	text       string
+	retryAfter int // seconds; 0: no header Retry-After
 }
 
 // errorResponses maps every code, of package ledger and of this layer, to its response.
@@ -58,7 +58,7 @@ var errorResponses = map[ledger.Code]errorResponse{
 	ledger.Forbidden:            {status: fiber.StatusForbidden, shape: messageShape},
 	ledger.Unauthorized:         {status: fiber.StatusUnauthorized, shape: nameShape},
 	ledger.ModuleNotActive:      {status: fiber.StatusForbidden, shape: messageShape},
-	ledger.Unavailable:          {status: fiber.StatusServiceUnavailable, shape: messageShape, retry: 1},
+	ledger.Unavailable:          {status: fiber.StatusServiceUnavailable, shape: messageShape, retryAfter: 1},
 	ledger.Internal:             {status: fiber.StatusInternalServerError, shape: messageShape, text: "something went wrong on our side"},
 	ledger.IllegalTransition:    {status: fiber.StatusConflict, shape: messageShape, name: "conflict"},
 
@@ -72,7 +72,7 @@ var errorResponses = map[ledger.Code]errorResponse{
 	MethodNotAllowed:     {status: fiber.StatusMethodNotAllowed, shape: messageShape},
 	PayloadTooLarge:      {status: fiber.StatusRequestEntityTooLarge, shape: messageShape},
 	UnsupportedMediaType: {status: fiber.StatusUnsupportedMediaType, shape: messageShape},
-	RateLimited:          {status: fiber.StatusTooManyRequests, shape: messageShape, retry: 1},
+	RateLimited:          {status: fiber.StatusTooManyRequests, shape: messageShape, retryAfter: 1},
 	RequestTimeout:       {status: fiber.StatusRequestTimeout, shape: messageShape},
 	HeadersTooLarge:      {status: fiber.StatusRequestHeaderFieldsTooLarge, shape: messageShape},
 	DestinationMissing:   {status: fiber.StatusBadRequest, shape: nameShape, name: "id and target_bank_id are required"},
@@ -87,11 +87,11 @@ func WriteError(ctx *fasthttp.RequestCtx, err error) int {
 		return fiber.StatusUnprocessableEntity
 	}
 	refusals := RefusalsOf(err)
-	first := refusals[0]
-	response, known := errorResponses[first.Code]
+	refusal := refusals[0]
+	response, known := errorResponses[refusal.Code]
 	if !known {
 		response = errorResponses[ledger.Internal]
-		first = &ledger.Refusal{Code: ledger.Internal}
+		refusal = &ledger.Refusal{Code: ledger.Internal}
 	}
 	body := make([]byte, 0, 256)
 	switch response.shape {
@@ -99,15 +99,15 @@ func WriteError(ctx *fasthttp.RequestCtx, err error) int {
 		body = appendProblems(body, refusals)
 	case nameShape:
 		body = append(body, `{"error":`...)
-		body = append(schema.AppendText(body, response.nameOf(first)), '}')
+		body = append(schema.AppendText(body, response.nameOf(refusal)), '}')
 	default:
 		body = append(body, `{"error":`...)
-		body = schema.AppendText(body, response.nameOf(first))
+		body = schema.AppendText(body, response.nameOf(refusal))
 		body = append(body, `,"message":`...)
-		body = append(appendBounded(body, response.textOf(first)), '}')
+		body = append(appendBounded(body, response.textOf(refusal)), '}')
 	}
-	if response.retry > 0 && len(ctx.Response.Header.PeekBytes(HeaderRetryAfter)) == 0 {
-		ctx.Response.Header.SetCanonical(HeaderRetryAfter, strconv.AppendInt(nil, int64(response.retry), 10))
+	if response.retryAfter > 0 && len(ctx.Response.Header.PeekBytes(HeaderRetryAfter)) == 0 {
+		ctx.Response.Header.SetCanonical(HeaderRetryAfter, strconv.AppendInt(nil, int64(response.retryAfter), 10))
 	}
 	WriteJSON(ctx, response.status, body)
 	return response.status
@@ -156,8 +156,8 @@ func appendProblems(dst []byte, list Problems) []byte {
 	return append(dst, `]}`...)
 }
 
-// appendFaults appends the body of a 422 of the contracts' routes: each refused field once with
-// all its messages. An unknown action is also the message of the whole body.
+// appendFaults appends the body of a 422 of the contracts' routes: each refused field once with all
+// its messages. The refusal of an unknown action is also the message of the whole body.
 func appendFaults(dst []byte, faults *schema.Faults) []byte {
 	encoder := schema.Encoder{Buf: dst}
 	encoder.Open('{')
@@ -170,19 +170,19 @@ func appendFaults(dst []byte, faults *schema.Faults) []byte {
 		}
 	}
 	encoder.OpenField("details", '{')
-	listed := make(map[string]bool)
+	writtenFields := make(map[string]bool)
 	list := faults.List[:min(len(faults.List), maxProblems)]
 	for _, fault := range list {
-		if listed[fault.Field] {
+		if writtenFields[fault.Field] {
 			continue
 		}
-		listed[fault.Field] = true
+		writtenFields[fault.Field] = true
 		encoder.Comma()
 		encoder.Buf = append(appendBounded(encoder.Buf, fault.Field), ':', '[')
-		for _, other := range list {
-			if other.Field == fault.Field {
+		for _, candidate := range list {
+			if candidate.Field == fault.Field {
 				encoder.Comma()
-				encoder.Buf = appendBounded(encoder.Buf, other.Message)
+				encoder.Buf = appendBounded(encoder.Buf, candidate.Message)
 			}
 		}
 		encoder.Close(']')

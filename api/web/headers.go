@@ -1,6 +1,6 @@
 package web
 
-// Header names in canonical form, and values that never change.
+// Names of headers in canonical form, and constant values of headers.
 var (
 	HeaderRetryAfter   = []byte("Retry-After")
 	HeaderRequestID    = []byte("X-Request-Id")
@@ -12,10 +12,10 @@ var (
 	HeaderOrganization = []byte("X-Organization-Id")
 	HeaderTLSOnly      = []byte("Strict-Transport-Security")
 
-	headerReplay      = []byte("X-Idempotent-Replay")
-	headerIdempotency = []byte("Idempotency-Key")
-	headerForwarded   = []byte("X-Forwarded-For")
-	headerForwardedBy = []byte("X-Forwarded-Proto")
+	headerReplay         = []byte("X-Idempotent-Replay")
+	headerIdempotency    = []byte("Idempotency-Key")
+	headerForwardedFor   = []byte("X-Forwarded-For")
+	headerForwardedProto = []byte("X-Forwarded-Proto")
 
 	ValueNoSniff        = []byte("nosniff")
 	ValueNoStore        = []byte("no-store")

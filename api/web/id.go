@@ -9,8 +9,8 @@ import (
 // ParseID parses a UUID in its usual form. The error is NotFound: a malformed id gets
 // the same response as one that does not exist.
 func ParseID(text string) (ledger.ID, error) {
-	const usual = 36
-	if len(text) != usual {
+	const usualLength = 36
+	if len(text) != usualLength {
 		return ledger.ID{}, NotFound()
 	}
 	id, err := uuid.Parse(text)

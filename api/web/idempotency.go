@@ -17,13 +17,13 @@ const maxIdempotencyKey = 255
 // requestLabel separates the fingerprints of requests from those of cards.
 const requestLabel = "mizan request: "
 
-// IdempotencyKeys reads the header Idempotency-Key of writes. A key is the zero value if the
-// request has none; an error is a *ledger.Refusal about the header. The service that the
+// IdempotencyKeys reads the header Idempotency-Key of requests that write. A key is the zero value if
+// the request has none; an error is a *ledger.Refusal about the header. The service that the
 // handler calls claims the key for the record that the request creates or changes. If the key
 // was claimed before, the handler calls MarkReplayed.
 type IdempotencyKeys struct {
-	// Fingerprint is a keyed hash. A body may contain a card number and the hash of a request is
-	// stored permanently, so with a bare SHA-256 a reader of the store could find the number by
+	// Fingerprint is a keyed hash. A body may contain a card number, and the hash of a request is
+	// stored permanently. So with a bare SHA-256 a reader of the store could find the number by
 	// trying all values.
 	Fingerprint func(content []byte) string
 }
@@ -33,7 +33,7 @@ func (k IdempotencyKeys) Partner(req *Request) (actors.Key, error) {
 	return k.key(req, actors.PartnerKeyScope(req.Principal.Partner.Number))
 }
 
-// Admin returns the key of a write of the administration. All its keys are in one name space,
+// Admin returns the key of a write by the administration. All these keys are in one name space,
 // so the organization in the header is hashed as a part of the request.
 func (k IdempotencyKeys) Admin(req *Request) (actors.Key, error) {
 	key, err := k.key(req, actors.AdminKeyScope)
@@ -44,7 +44,7 @@ func (k IdempotencyKeys) Admin(req *Request) (actors.Key, error) {
 }
 
 // Staff returns the key of a session's write. These keys belong to the organization: the same
-// request by another user counts as the same request.
+// request by another user counts as its repetition.
 func (k IdempotencyKeys) Staff(req *Request) (actors.Key, error) {
 	return k.key(req, actors.UserKeyScope)
 }
@@ -59,19 +59,19 @@ func (k IdempotencyKeys) StaffQuery(req *Request) (actors.Key, error) {
 }
 
 func (k IdempotencyKeys) key(req *Request, scope string) (actors.Key, error) {
-	sent := req.Request.Header.PeekAll(string(headerIdempotency))
-	if len(sent) == 0 {
+	values := req.Request.Header.PeekAll(string(headerIdempotency))
+	if len(values) == 0 {
 		return actors.Key{}, nil
 	}
-	if len(sent) > 1 || !usableKey(sent[0]) {
+	if len(values) > 1 || !isUsableKey(values[0]) {
 		return actors.Key{}, ledger.RefuseField("web.IdempotencyKeys", string(headerIdempotency),
 			"Idempotency-Key must be sent once, with 1 to %d printable characters", maxIdempotencyKey)
 	}
-	return actors.Key{Scope: scope, Text: string(sent[0]), Hash: k.hash(req)}, nil
+	return actors.Key{Scope: scope, Text: string(values[0]), Hash: k.hash(req)}, nil
 }
 
-// usableKey tells whether a header's value can be a key.
-func usableKey(value []byte) bool {
+// isUsableKey tells whether a header's value can be a key.
+func isUsableKey(value []byte) bool {
 	if len(value) == 0 || !utf8.Valid(value) || utf8.RuneCount(value) > maxIdempotencyKey {
 		return false
 	}
@@ -83,10 +83,10 @@ func usableKey(value []byte) bool {
 	return true
 }
 
-// hash returns a hash that identifies a request by its method, path and body, and by further parts.
-func (k IdempotencyKeys) hash(req *Request, further ...[]byte) [sha256.Size]byte {
+// hash returns a hash that identifies a request by its method, path and body, and by extraParts.
+func (k IdempotencyKeys) hash(req *Request, extraParts ...[]byte) [sha256.Size]byte {
 	var texts [][]byte
-	for _, part := range append([][]byte{req.Method(), req.Path(), req.Request.Body()}, further...) {
+	for _, part := range append([][]byte{req.Method(), req.Path(), req.Request.Body()}, extraParts...) {
 		texts = append(texts, binary.BigEndian.AppendUint64(nil, uint64(len(part))), part)
 	}
 	sum := secret.Sum256(texts...)

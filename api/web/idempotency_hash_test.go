@@ -33,12 +33,12 @@ func TestRequestHashDependsOnMethodPathAndBody(t *testing.T) {
 	}
 }
 
-// A reader of the store must not be able to find a card's digits by trying.
+// A reader of the store must not be able to find a card's digits by trying all values.
 func TestRequestHashIsKeyed(t *testing.T) {
 	r := requestOf("POST", "/a", `{"cvv":"123"}`)
-	firstKeys := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("1%x", b) }}
-	two := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("2%x", b) }}
-	if firstKeys.hash(r) == two.hash(r) {
+	keys := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("1%x", b) }}
+	otherKeys := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("2%x", b) }}
+	if keys.hash(r) == otherKeys.hash(r) {
 		t.Error("the hash is the same under another key")
 	}
 }

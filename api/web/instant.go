@@ -7,7 +7,7 @@ import (
 	"mizan/ledger"
 )
 
-// Forever is after every booked time.
+// Forever is after every booked time (the time of an event in the journal).
 const Forever = ledger.Micros(1<<63 - 1)
 
 // DayOrInstant describes the forms of a bound that may be a day or a time.
@@ -23,8 +23,8 @@ var instantLayouts = [...]string{
 // ParseInstant parses a time in one of the protocol's forms: ISO 8601, or "YYYY-MM-DD
 // HH:MM:SS.ffffff Etc/UTC".
 func ParseInstant(text string) (time.Time, bool) {
-	if wall, hasZone := strings.CutSuffix(text, " Etc/UTC"); hasZone {
-		at, err := time.Parse(time.DateTime, wall)
+	if wallTime, hasZone := strings.CutSuffix(text, " Etc/UTC"); hasZone {
+		at, err := time.Parse(time.DateTime, wallTime)
 		return at, err == nil
 	}
 	// The '+' of an offset arrives as a space if the client did not escape it.
@@ -38,7 +38,7 @@ func ParseInstant(text string) (time.Time, bool) {
 }
 
 // CeilMicros returns the first microsecond at or after the instant, and at least 0: nothing was
-// booked before 1970, and keys have no sign.
+// booked before 1970, and the store's keys are unsigned.
 func CeilMicros(at time.Time) ledger.Micros {
 	m := ledger.MicrosOf(at)
 	if at.Nanosecond()%1_000 != 0 {
@@ -47,10 +47,10 @@ func CeilMicros(at time.Time) ledger.Micros {
 	return max(0, m)
 }
 
-// ThroughNow returns an inclusive upper bound, or Forever if the bound is the clock's now.
-// Booked times strictly increase, so events that share an instant of the clock are booked
-// microseconds after it, and a query up to now must find them. A later instant is used exactly,
-// because it may be a booked time that a response has shown.
+// ThroughNow returns an inclusive upper bound unchanged, or Forever if it is the clock's current time.
+// Booked times strictly increase, so of several events at one instant of the clock only the first is
+// booked at that instant and the others microseconds later; a query up to now must find all. A bound
+// after now is used exactly, because it may be a booked time that a response has shown.
 func ThroughNow(at ledger.Micros, now time.Time) ledger.Micros {
 	if at == ledger.MicrosOf(now) {
 		return Forever

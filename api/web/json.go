@@ -29,17 +29,17 @@ func Document(body []byte) ([]byte, error) {
 
 // depth returns how deeply objects and arrays of a document are nested.
 func depth(value []byte) int {
-	deepest, now := 0, 0
+	deepest, current := 0, 0
 	steps.Add(len(value))
 	for i := 0; i < len(value); i++ {
 		switch value[i] {
 		case '"':
 			i += jsonwalk.TextLength(value[i:]) - 1
 		case '{', '[':
-			now++
-			deepest = max(deepest, now)
+			current++
+			deepest = max(deepest, current)
 		case '}', ']':
-			now--
+			current--
 		}
 	}
 	return deepest
@@ -69,16 +69,15 @@ func IsEmptyObject(value []byte) bool {
 	return !more
 }
 
-// Member returns an object's member with exactly that name; nil if there is none, or it is
-// null.
+// Member returns an object's member with exactly that name; nil if there is none or its value is null.
 func Member(object []byte, name string) []byte {
 	m := jsonwalk.MembersOf(object)
 	for {
-		found, value, more := m.Next()
+		memberName, value, more := m.Next()
 		if !more {
 			return nil
 		}
-		if string(found) == name {
+		if string(memberName) == name {
 			return Present(value)
 		}
 	}
@@ -88,7 +87,7 @@ func Member(object []byte, name string) []byte {
 func Without(object []byte, name string) []byte {
 	e := schema.Encoder{Buf: make([]byte, 0, len(object))}
 	e.Open('{')
-	e.Members(object, func(found []byte) bool { return string(found) != name })
+	e.Members(object, func(memberName []byte) bool { return string(memberName) != name })
 	e.Close('}')
 	return e.Buf
 }

@@ -80,7 +80,7 @@ func TestMemberNamesMatchExactly(t *testing.T) {
 	}
 }
 
-func TestEmptyObjects(t *testing.T) {
+func TestEmptyObjectsAreRecognised(t *testing.T) {
 	for value, want := range map[string]bool{`{}`: true, "{ \n}": true, `{"a":1}`: false, `[]`: false, `null`: false, `"{}"`: false} {
 		if got := IsEmptyObject([]byte(value)); got != want {
 			t.Errorf("isEmptyObject(%s) = %v", value, got)
@@ -103,12 +103,13 @@ func FuzzDocument(f *testing.F) {
 		if !json.Valid(body) {
 			t.Fatalf("taken, but not JSON: %q", body)
 		}
-		sameMembers(t, value)
+		wantSameMembers(t, value)
 	})
 }
 
-// sameMembers compares the members found by this package with encoding/json's, at all depths.
-func sameMembers(t *testing.T, value []byte) {
+// wantSameMembers compares the members that this package finds with those that encoding/json finds, at all
+// depths.
+func wantSameMembers(t *testing.T, value []byte) {
 	switch {
 	case IsObject(value):
 		var want map[string]json.RawMessage
@@ -124,7 +125,7 @@ func sameMembers(t *testing.T, value []byte) {
 			if !bytes.Equal(got, want[string(name)]) {
 				t.Fatalf("member %q of %q = %q, want %q", name, value, got, want[string(name)])
 			}
-			sameMembers(t, got)
+			wantSameMembers(t, got)
 		}
 		if seen != len(want) {
 			t.Fatalf("%q: %d members, want %d", value, seen, len(want))
@@ -140,7 +141,7 @@ func sameMembers(t *testing.T, value []byte) {
 			if !more || !bytes.Equal(got, want[i]) {
 				t.Fatalf("element %d of %q = %q, want %q", i, value, got, want[i])
 			}
-			sameMembers(t, got)
+			wantSameMembers(t, got)
 		}
 		if _, more := m.Element(); more {
 			t.Fatalf("%q has too many elements", value)
@@ -154,9 +155,9 @@ func sameMembers(t *testing.T, value []byte) {
 		if !isText {
 			return
 		}
-		var again string
-		if err := json.Unmarshal(schema.AppendText(nil, want), &again); err != nil || again != want {
-			t.Fatalf("schema.AppendText(%q) reads back as %q, %v", want, again, err)
+		var decoded string
+		if err := json.Unmarshal(schema.AppendText(nil, want), &decoded); err != nil || decoded != want {
+			t.Fatalf("schema.AppendText(%q) reads back as %q, %v", want, decoded, err)
 		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 // maxProblems. As an error they are sent in one response.
 type Problems []*ledger.Refusal
 
-// Error is the text of the first problem and their number.
+// Error returns the text of the first problem, and the number of problems.
 func (p Problems) Error() string { return p[0].Error() + " (of " + strconv.Itoa(len(p)) + ")" }
 
 // Add refuses a field. A detail repeats data of the request only if the specification says so.
@@ -45,8 +45,8 @@ func (p Problems) Err() error {
 	return p
 }
 
-// RefusalsOf converts any error to refusals, which all have the same code. An error that is not a refusal becomes
-// Internal, or Unavailable while the process stops.
+// RefusalsOf converts any error to refusals, which all have the same code. An error that is not a
+// refusal becomes Internal, or Unavailable while the process stops.
 func RefusalsOf(err error) Problems {
 	var problems Problems
 	var fields directory.Refusals
@@ -87,7 +87,7 @@ func (p *Problems) Text(name string, value []byte, limit int) string {
 }
 
 // Object returns a copy of a JSON object of at most limit bytes, as it was sent; nil if there
-// is none.
+// is none, or if it is refused.
 func (p *Problems) Object(name string, value []byte, limit int) []byte {
 	switch {
 	case value == nil:

@@ -21,15 +21,15 @@ func (p Proxies) Trusts(a netip.Addr) bool {
 	return false
 }
 
-// Source returns the client's address: the one that has connected or, behind trusted proxies,
-// the one that they name. The list is read from its end, because only the addresses that a
-// trusted proxy has added count.
+// Source returns the client's address: the address that has connected or, behind trusted proxies, the
+// address that they name in X-Forwarded-For. This list is read from its end, because only the
+// addresses that a trusted proxy has added count.
 func (p Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
-	address := remote(ctx)
+	address := remoteAddress(ctx)
 	if len(p) == 0 || !p.Trusts(address) {
 		return address
 	}
-	lists := ctx.Request.Header.PeekAll(string(headerForwarded))
+	lists := ctx.Request.Header.PeekAll(string(headerForwardedFor))
 	for i := len(lists) - 1; i >= 0; i-- {
 		hops := strings.Split(string(lists[i]), ",")
 		for k := len(hops) - 1; k >= 0; k-- {
@@ -47,11 +47,11 @@ func (p Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
 
 // Secure tells whether the request came from a trusted proxy that received it over TLS.
 func (p Proxies) Secure(ctx *fasthttp.RequestCtx) bool {
-	return p.Trusts(remote(ctx)) && strings.EqualFold(string(ctx.Request.Header.PeekBytes(headerForwardedBy)), "https")
+	return p.Trusts(remoteAddress(ctx)) && strings.EqualFold(string(ctx.Request.Header.PeekBytes(headerForwardedProto)), "https")
 }
 
-// remote returns the address at the other end of the connection.
-func remote(ctx *fasthttp.RequestCtx) netip.Addr {
+// remoteAddress returns the address at the other end of the connection.
+func remoteAddress(ctx *fasthttp.RequestCtx) netip.Addr {
 	if tcp, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap().WithZone("")
 	}

@@ -16,13 +16,13 @@ import (
 
 // Bounds of the lists of the ledger and of the administration.
 const (
-	listDefault = 50
-	ListMax     = 500
-	maxValue    = 1024 // bytes of a parameter's value
+	defaultLimit = 50
+	ListMax      = 500  // highest limit
+	maxValue     = 1024 // bytes of a parameter's value
 )
 
-// Query holds the parameters of a list, each sent at most once. Reading a malformed one adds a
-// problem. A parameter that the list does not know is refused.
+// Query holds the parameters of a list, each sent at most once. Reading a malformed parameter adds a
+// problem.
 type Query struct {
 	values   map[string]string
 	Problems Problems
@@ -33,21 +33,21 @@ type Query struct {
 func QueryOf(ctx *fasthttp.RequestCtx, known ...string) *Query {
 	q := &Query{values: make(map[string]string)}
 	for name, value := range ctx.QueryArgs().All() {
-		q.take(string(name), string(value), known)
+		q.add(string(name), string(value), known)
 	}
 	return q
 }
 
-func (q *Query) take(name, value string, known []string) {
-	found := false
+func (q *Query) add(name, value string, known []string) {
+	isKnown := false
 	steps.Add(len(name) + len(value))
 	for _, k := range known {
 		steps.Add(min(len(k), len(name)) + 1)
-		found = found || k == name
+		isKnown = isKnown || k == name
 	}
 	_, repeated := q.Sent(name)
 	switch {
-	case !found:
+	case !isKnown:
 		q.Problems.Add(Truncate([]byte(strings.ToValidUTF8(name, "?")), 64), "Unexpected field")
 	case repeated:
 		q.Problems.Add(name, name+" is there twice")
@@ -84,18 +84,18 @@ func (q *Query) Env() money.Env {
 }
 
 // Limit reads how many rows a page may have.
-func (q *Query) Limit() int { return q.LimitUpTo(listDefault, ListMax) }
+func (q *Query) Limit() int { return q.LimitUpTo(defaultLimit, ListMax) }
 
-// LimitUpTo is Limit with other bounds.
-func (q *Query) LimitUpTo(defaultLimit, maxLimit int) int {
+// LimitUpTo is Limit with another default and another maximum.
+func (q *Query) LimitUpTo(ifAbsent, maxLimit int) int {
 	text, sent := q.Sent("limit")
 	if !sent {
-		return defaultLimit
+		return ifAbsent
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxLimit || strconv.Itoa(n) != text {
 		q.Problems.Add("limit", "limit must be from 1 to "+strconv.Itoa(maxLimit))
-		return defaultLimit
+		return ifAbsent
 	}
 	return n
 }
@@ -105,7 +105,8 @@ func (q *Query) Instant(name string, ifAbsent ledger.Micros) ledger.Micros {
 	return q.InstantOr(name, ifAbsent, "an RFC 3339 time")
 }
 
-// InstantOr is Instant for a parameter with further forms. The refusal lists the forms.
+// InstantOr is Instant for a parameter that has other forms too, which the caller has tried before.
+// The refusal lists all forms.
 func (q *Query) InstantOr(name string, ifAbsent ledger.Micros, forms string) ledger.Micros {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -116,7 +117,7 @@ func (q *Query) InstantOr(name string, ifAbsent ledger.Micros, forms string) led
 		q.Problems.Add(name, name+" must be "+forms)
 		return ifAbsent
 	}
-	return max(0, ledger.MicrosOf(at)) // nothing was booked before 1970, and keys have no sign
+	return max(0, ledger.MicrosOf(at)) // nothing was booked before 1970, and the store's keys are unsigned
 }
 
 // UpTo reads an inclusive upper bound; Forever if none was sent.
@@ -152,8 +153,8 @@ func (q *Query) Choice(name string, words ...string) string {
 	return words[0]
 }
 
-// SeqCursor reads the cursor of a list that is newest first: the page begins below it. 0: no
-// cursor was sent.
+// SeqCursor reads the cursor of a list that is newest first: the seq (number of an event) below which
+// the page begins. 0: no cursor was sent.
 func (q *Query) SeqCursor() uint64 {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -167,7 +168,7 @@ func (q *Query) SeqCursor() uint64 {
 	return seq
 }
 
-// CursorParts splits a cursor that JoinCursor made from n parts; nil: none was sent.
+// CursorParts splits a cursor that JoinCursor made from n parts; nil: no cursor was sent.
 func (q *Query) CursorParts(n int) []string {
 	text, sent := q.Sent("cursor")
 	if !sent {

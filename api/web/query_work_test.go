@@ -10,7 +10,8 @@ import (
 	"mizan/api/web/worktest"
 )
 
-// FuzzQueryParsingIsLinear parses a query string as those of the lists, with their cursors.
+// FuzzQueryParsingIsLinear checks that the work of parsing a list's query string, with its cursor, grows
+// at most linearly with its length.
 func FuzzQueryParsingIsLinear(f *testing.F) {
 	worktest.Add(f, [3]string{"limit=1&cursor=", "YQ", ""}, [3]string{"", "a&", ""}, [3]string{"cursor=", "%0a", ""}, [3]string{"", "limit=1&", ""})
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {

@@ -26,17 +26,17 @@ type Request struct {
 	// may call too.
 	Operator bool
 
-	path *fiber.Ctx // for the parameters of the path
+	fiberCtx *fiber.Ctx // has the parameters of the path
 }
 
-// NewRequest returns the request, which the router has matched to the route.
+// NewRequest returns the request that the router has matched to the route.
 func NewRequest(route *Route, c *fiber.Ctx) *Request {
-	return &Request{RequestCtx: c.Context(), Route: route, path: c}
+	return &Request{RequestCtx: c.Context(), Route: route, fiberCtx: c}
 }
 
 // Parameter returns a parameter of the path, unescaped and safe to keep.
 func (req *Request) Parameter(name string) string {
-	text := req.path.Params(name)
+	text := req.fiberCtx.Params(name)
 	if strings.IndexByte(text, '%') < 0 {
 		return text
 	}
@@ -120,23 +120,23 @@ type Organizations interface {
 
 // Organization returns the organization of an administration request: the one in its header, or
 // the only one that exists.
-func (req *Request) Organization(known Organizations) (ledger.ID, error) {
+func (req *Request) Organization(organizations Organizations) (ledger.ID, error) {
 	const op, header = "web.Organization", "x-organization-id"
-	organization := req.Request.Header.PeekBytes(HeaderOrganization)
-	if len(organization) == 0 {
-		if sole, isSole := known.SoleOrganization(); isSole {
-			return sole, nil
+	headerValue := req.Request.Header.PeekBytes(HeaderOrganization)
+	if len(headerValue) == 0 {
+		if id, isSole := organizations.SoleOrganization(); isSole {
+			return id, nil
 		}
 		return ledger.ID{}, ledger.RefuseField(op, header, "%s is required", header)
 	}
-	if err := refuseSeveralOrganizations(organization); err != nil {
+	if err := refuseSeveralOrganizations(headerValue); err != nil {
 		return ledger.ID{}, err
 	}
-	id, err := ParseID(string(organization))
+	id, err := ParseID(string(headerValue))
 	if err != nil {
 		return ledger.ID{}, ledger.RefuseField(op, header, "%s must be a UUID", header)
 	}
-	if _, found := known.Organization(id); !found {
+	if _, found := organizations.Organization(id); !found {
 		return ledger.ID{}, ledger.Refuse(op, ledger.NotFound, "no such organization")
 	}
 	return id, nil
@@ -144,14 +144,14 @@ func (req *Request) Organization(known Organizations) (ledger.ID, error) {
 
 // IsJSON tells whether a content type is application/json, with UTF-8 or without a charset.
 func IsJSON(contentType []byte) bool {
-	const kind = "application/json"
-	if string(contentType) == kind {
+	const jsonType = "application/json"
+	if string(contentType) == jsonType {
 		return true
 	}
 	mediaType, parameters, err := mime.ParseMediaType(string(contentType))
-	if err != nil || mediaType != kind {
+	if err != nil || mediaType != jsonType {
 		return false
 	}
-	charset, has := parameters["charset"]
-	return len(parameters) == 0 || len(parameters) == 1 && has && strings.EqualFold(charset, "utf-8")
+	charset, hasCharset := parameters["charset"]
+	return len(parameters) == 0 || len(parameters) == 1 && hasCharset && strings.EqualFold(charset, "utf-8")
 }

@@ -56,7 +56,8 @@ func (l *List) Row() {
 	l.Open('{')
 }
 
-// Finish ends the list and returns it. next is the cursor's value; empty on the last page.
+// Finish ends the list and returns it. next is the cursor's value, empty on the last page; field is the
+// name of the field from which the value comes.
 func (l *List) Finish(field, next string) []byte {
 	l.Close(']')
 	l.OpenField("cursor", '{')

@@ -8,15 +8,16 @@ type Route struct {
 	Method, Path string
 	Access       Access
 
-	// If Access refuses an authenticated caller, Forbid returns the error that is sent instead of the refusal; nil: the refusal is sent.
+	// Forbid returns the error that replaces the refusal of an authenticated caller whom Access does
+	// not admit; nil: the refusal itself is sent.
 	Forbid func(org ledger.ID, refusal error) error
 
-	EndsSession      bool // a deactivated partner may call it, to log out
+	EndsSession      bool // it logs the caller out, so a deactivated partner may call it too
 	SoleOrganization bool // a request without x-organization-id concerns the only organization
 	JSON             bool // the body must be application/json
 	MaxBody          int  // bytes of a body; 0: the usual bound
-	Command          bool // it writes: it waits while a manual clock moves, and is shed under overload
-	Unshed           bool // a command that bounds its own queue, and is not shed
+	Command          bool // the request writes: it waits while a manual clock moves, and may be shed (refused under overload)
+	Unshed           bool // the command is not shed, because its handler bounds the number of waiting requests
 
 	// Refuse sends the response to a request that is refused before its handler runs; nil: the
 	// error is sent as JSON.

@@ -12,24 +12,24 @@ import (
 // WriteTimeout is how long a caller may take to read a piece of a response.
 const WriteTimeout = 30 * time.Second
 
-// StreamHead sets the headers of a response of unknown length. They are sent before the first
-// byte of the body, which may take a while.
-func (req *Request) StreamHead(media string) {
-	req.Response.Header.SetContentType(media)
+// StreamHead sets the headers of a response of unknown length. They are sent at once, because the first
+// byte of the body may take a while.
+func (req *Request) StreamHead(mediaType string) {
+	req.Response.Header.SetContentType(mediaType)
 	req.Response.Header.SetCanonical(HeaderCache, ValueNoStore)
 	req.Response.Header.SetCanonical(HeaderNoSniff, ValueNoSniff)
 	req.Response.ImmediateHeaderFlush = true
 }
 
-// firstPiece is how many bytes of a body are produced before the response begins: as many as an
+// firstPieceSize is how many bytes of a body are produced before the response begins: as many as an
 // export writes at a time.
-const firstPiece = 64 << 10
+const firstPieceSize = 64 << 10
 
-// AwaitFirstPiece reads the first piece of a body, so that an error in it can still get an error
-// status. It closes the body on an error.
+// AwaitFirstPiece waits for the first piece of a body, so that an error in this piece can still get an
+// error status. It returns the whole body, or closes the body on an error.
 func AwaitFirstPiece(body io.ReadCloser) (io.ReadCloser, error) {
-	first := make([]byte, firstPiece)
-	n, err := io.ReadFull(body, first)
+	piece := make([]byte, firstPieceSize)
+	n, err := io.ReadFull(body, piece)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		_ = body.Close()
 		return nil, err
@@ -37,11 +37,11 @@ func AwaitFirstPiece(body io.ReadCloser) (io.ReadCloser, error) {
 	return struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(first[:n]), body), body}, nil
+	}{io.MultiReader(bytes.NewReader(piece[:n]), body), body}, nil
 }
 
 // RequireChunks refuses a caller that can't notice a broken response: HTTP/1.0 has no chunks, and
-// takes a broken connection for the end.
+// its clients take a broken connection for the end.
 func (req *Request) RequireChunks() error {
 	if req.Request.Header.IsHTTP11() {
 		return nil
@@ -52,21 +52,21 @@ func (req *Request) RequireChunks() error {
 // Stream sends a body as it is read. An error breaks the connection, so that no caller takes
 // the response for complete.
 func (req *Request) Stream(body io.ReadCloser) {
-	req.Response.SetBodyStream(&streamedBody{ReadCloser: body, to: req.Conn()}, -1)
+	req.Response.SetBodyStream(&streamedBody{ReadCloser: body, conn: req.Conn()}, -1)
 }
 
 // streamedBody is the body that the transport sends. The write deadline counts from the last piece:
-// a large response may take long, but a reader that has stopped reading is disconnected.
+// a large response may take long, but a caller that has stopped reading is disconnected.
 type streamedBody struct {
 	io.ReadCloser
-	to net.Conn
+	conn net.Conn
 }
 
 // Read implements io.Reader.
 func (b *streamedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		if deadlineErr := b.to.SetWriteDeadline(time.Now().Add(WriteTimeout)); deadlineErr != nil {
+		if deadlineErr := b.conn.SetWriteDeadline(time.Now().Add(WriteTimeout)); deadlineErr != nil {
 			return 0, deadlineErr
 		}
 	}

@@ -12,8 +12,8 @@ import (
 func TestLongExportIsNotCutOff(t *testing.T) {
 	t.Parallel()
 	reader, writer := io.Pipe()
-	conn := &bounded{}
-	body := &streamedBody{ReadCloser: reader, to: conn}
+	conn := &deadlineRecorder{}
+	body := &streamedBody{ReadCloser: reader, conn: conn}
 	go func() {
 		for range 3 {
 			_, _ = writer.Write([]byte("piece"))
@@ -25,24 +25,24 @@ func TestLongExportIsNotCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(content) != "piecepiecepiece" || len(conn.bounds) < 3 {
-		t.Errorf("%q was read under the bounds %v", content, conn.bounds)
+	if string(content) != "piecepiecepiece" || len(conn.deadlines) < 3 {
+		t.Errorf("%q was read under the deadlines %v", content, conn.deadlines)
 	}
-	for _, at := range conn.bounds {
-		if at.Before(before.Add(10 * time.Second)) {
-			t.Errorf("a piece has until %v, from %v on", at, before)
+	for _, deadline := range conn.deadlines {
+		if deadline.Before(before.Add(10 * time.Second)) {
+			t.Errorf("a piece has until %v, from %v on", deadline, before)
 		}
 	}
 }
 
-// bounded records its write deadlines.
-type bounded struct {
+// deadlineRecorder is a connection that records its write deadlines.
+type deadlineRecorder struct {
 	net.Conn
-	bounds []time.Time
+	deadlines []time.Time
 }
 
 // SetWriteDeadline implements net.Conn.
-func (c *bounded) SetWriteDeadline(at time.Time) error {
-	c.bounds = append(c.bounds, at)
+func (c *deadlineRecorder) SetWriteDeadline(at time.Time) error {
+	c.deadlines = append(c.deadlines, at)
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Responses without payments, ledger lines or columns of a record are structs with json tags. All
-// others are written with schema.Encoder. Both ways give the same bytes for the same value.
+// Responses with payments, ledger lines or columns of a record are written with schema.Encoder. All
+// others are structs with json tags. Both ways give the same bytes for the same value.
 
 // Marshal returns the JSON of a struct with json tags. Lists are never null, and broken UTF-8 is
 // replaced by U+FFFD.

@@ -13,18 +13,18 @@ import (
 // A client must not be able to tell which way a response was written.
 func TestStructsAndTheEncoderGiveTheSameBytes(t *testing.T) {
 	type answer struct {
-		Text  string      `json:"text"`
-		Or    *string     `json:"or"`
-		ID    ledger.ID   `json:"id"`
-		At    web.Instant `json:"at"`
-		N     uint64      `json:"n"`
-		Flag  bool        `json:"flag"`
-		Texts []string    `json:"texts"`
+		Text   string      `json:"text"`
+		OrNull *string     `json:"or"`
+		ID     ledger.ID   `json:"id"`
+		At     web.Instant `json:"at"`
+		N      uint64      `json:"n"`
+		Flag   bool        `json:"flag"`
+		Texts  []string    `json:"texts"`
 	}
 	texts := []string{"", "plain", "é €", "<a href='x'>&amp;</a>", "\u2028\u2029", "\"\\/", "\x00\x01\b\t\n\v\f\r\x1f\x7f", "broken \xff UTF-8", "\U0001f600"}
 	for _, text := range texts {
 		for _, at := range []ledger.Micros{0, 1, 1_700_000_000_123_456} {
-			v := answer{Text: text, Or: web.OrNull(text), ID: uuid.New(), At: web.Instant(at), N: 1<<63 - 1, Flag: text == ""}
+			v := answer{Text: text, OrNull: web.OrNull(text), ID: uuid.New(), At: web.Instant(at), N: 1<<63 - 1, Flag: text == ""}
 			if text != "" {
 				v.Texts = texts
 			}

@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// When a charge becomes action_required, auth_params are set and the payer's time begins.
-func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
+// When a charge becomes action_required, auth_params are set and the payer's time to act begins.
+func TestActionRequiredSetsTheActionAndItsDeadline(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail"}, KeepCard: true})
 	sc.want(d, "act action_required", "due 30m0s")
@@ -23,18 +23,18 @@ func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
 	}
 }
 
-// The rail chooses when it is inquired, but not after the payer's time is over.
-func TestAnActionIsInquiredWhenItsRailWants(t *testing.T) {
+// The rail chooses when the charge is inquired next, but the end of the payer's time is the latest instant.
+func TestRailChoosesTheNextInquiryOfAnAction(t *testing.T) {
 	for delay, want := range map[time.Duration]string{0: "due 30m0s", 5 * time.Second: "due 5s", time.Hour: "due 30m0s"} {
 		sc := inState(t, payment.Payment, payment.Charging)
-		sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: delay}), "act action_required", want)
+		sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otpAction, Again: delay}), "act action_required", want)
 	}
 }
 
 // One inquiry that times out does not stop further ones.
-func TestAnActionsRailIsPolledOnAfterATimeOut(t *testing.T) {
+func TestInquiriesOfAnActionContinueAfterATimeOut(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: 5 * time.Second})
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otpAction, Again: 5 * time.Second})
 	sc.onDue(5 * time.Second)
 	sc.want(sc.onAnswer(answers["nothing"]), "await action_required", "due 10s")
 	sc.onDue(10 * time.Second)
@@ -45,7 +45,7 @@ func TestAnActionsRailIsPolledOnAfterATimeOut(t *testing.T) {
 }
 
 // When the payer comes back or submits the material, the provider is asked to continue the charge.
-func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
+func TestCompletedActionContinuesAtTheProvider(t *testing.T) {
 	for _, material := range []bool{true, false} {
 		sc := inState(t, payment.Payment, payment.ActionRequired)
 		sc.want(sc.complete(material), "submit charging", "due 10s, ask op")
@@ -69,9 +69,9 @@ func TestARefusedActionIsRejected(t *testing.T) {
 	}
 }
 
-// If a call to continue is lost, the charge does not fail. The rail reports the charge's status; if
-// it still waits for the call, the call is repeated with the same reference.
-func TestALostCompletionIsAskedForAgain(t *testing.T) {
+// If the call that continues a charge is lost, the charge does not fail: it is inquired. If the rail still waits for
+// the call, the call is repeated with the same reference.
+func TestLostCompletionIsSentAgain(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.complete(false)
 	request := sc.record.Op.Request
@@ -86,7 +86,7 @@ func TestALostCompletionIsAskedForAgain(t *testing.T) {
 	if !sc.record.Answered() || sc.record.Op != nil {
 		t.Errorf("%+v", sc.record.Op)
 	}
-	// A second call is lost too. As long as the rail does not report that it is ready, the payer still has to act.
+	// A second call is lost too. The rail does not report that the payer has acted, so the payer still has to act.
 	sc.complete(false)
 	sc.onAnswer(answers["still to act"])
 	if a := sc.record.Action; sc.record.Status != payment.ActionRequired || string(a.Material) != `{"otp":""}` || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) {
@@ -94,6 +94,7 @@ func TestALostCompletionIsAskedForAgain(t *testing.T) {
 	}
 }
 
+// The caller who continues a charge gets a response even if the provider does not know the call yet.
 func TestUnknownCompletionReleasesTheCaller(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.complete(true)
@@ -123,8 +124,7 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 			wantRefused(t, err, ledger.Conflict)
 		}
 	}
-	// A charge that the rail is processing accepts no material; a payer may still come back to
-	// it.
+	// A charge that the rail is processing accepts no material, but the payer may still come back from the rail.
 	sc := inState(t, payment.Payment, payment.Charging)
 	_, err := sc.decideContinuation(true)
 	wantRefused(t, err, ledger.Conflict)
@@ -189,9 +189,8 @@ func TestMaterialMustHaveTheRequestedMembers(t *testing.T) {
 	}
 }
 
-// "Request fresh material and start again": an expired action is published anew, without
-// changing the payer's time or the kept card. The merchant is not notified, because it has
-// asked.
+// "Request fresh material and start again": an expired action is published anew. The payer's
+// deadline and the stored card stay. The merchant is not notified, because the merchant has asked for the action.
 func TestExpiredActionIsPublishedAgain(t *testing.T) {
 	micros := func(after time.Duration) ledger.Micros { return ledger.MicrosOf(now.Add(after)) }
 	sc := inState(t, payment.Payment, payment.Charging)
@@ -199,12 +198,12 @@ func TestExpiredActionIsPublishedAgain(t *testing.T) {
 		Material: []byte(`{"sequence":1}`), ExpiresAt: micros(time.Minute), Page: "https://rail/1", PageUntil: micros(5 * time.Minute),
 	}})
 	for _, c := range []struct {
-		after         time.Duration
-		onAPI, onPage bool
+		after                   time.Duration
+		endedOnAPI, endedOnPage bool
 	}{
 		{time.Minute, false, false}, {time.Minute + time.Microsecond, true, true}, {30*time.Minute - time.Microsecond, true, true}, {30 * time.Minute, false, false},
 	} {
-		if onAPI, onPage := sc.record.Ended(micros(c.after), false), sc.record.Ended(micros(c.after), true); onAPI != c.onAPI || onPage != c.onPage {
+		if onAPI, onPage := sc.record.Ended(micros(c.after), false), sc.record.Ended(micros(c.after), true); onAPI != c.endedOnAPI || onPage != c.endedOnPage {
 			t.Errorf("after %v it has ended for whoever reads: %v, for the payer's page: %v", c.after, onAPI, onPage)
 		}
 	}
@@ -230,8 +229,9 @@ func TestExpiredActionIsPublishedAgain(t *testing.T) {
 	}
 }
 
-// The rail's page may expire by itself; only the payer's page leads there.
-func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
+// The rail's page may expire before the payer's time is over. The action has then ended on the hosted page only,
+// because only the hosted page leads to the rail's page.
+func TestExpiredRailPageEndsTheActionOnTheHostedPageOnly(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	pageEnd := now.Add(5 * time.Minute)
 	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(pageEnd)}})
@@ -244,7 +244,7 @@ func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
 	}
 }
 
-// An answer with an expired action, or with none, is no news.
+// An answer that again has an expired action, or no action at all, is no news.
 func TestRepublishedExpiredActionIsNotNews(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
@@ -258,8 +258,8 @@ func TestRepublishedExpiredActionIsNotNews(t *testing.T) {
 	}
 }
 
-// From the instant at which the payer's time is over no submission is accepted, whether or not
-// the provider has been asked to void the charge.
+// Once the payer's time is over, every submission is refused, both before and after the provider is asked to void the
+// charge.
 func TestSubmissionAfterThePayersTimeIsRefused(t *testing.T) {
 	paymentScenario, payoutScenario := inState(t, payment.Payment, payment.ActionRequired), inState(t, payment.Payout, payment.Charging)
 	payoutScenario.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
@@ -288,7 +288,8 @@ func TestSubmissionAfterThePayersTimeIsRefused(t *testing.T) {
 	}
 }
 
-// A charge that was refused for another reason is over, but not because of the time.
+// Nothing can be submitted for a charge that the provider refused. The error is Conflict: Expired is only for a payer
+// who is late.
 func TestRefusedChargeAcceptsNoPayerAction(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.onAnswer(answers["refused"])
@@ -325,7 +326,7 @@ func TestAnotherActionDoesNotProlongThePayersTime(t *testing.T) {
 func TestSealedCardIsKeptUntilTheChargeEnds(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	for _, keep := range []bool{true, false} {
-		sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, KeepCard: keep})
+		sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otpAction, KeepCard: keep})
 	}
 	if !sc.record.KeepCard {
 		t.Error("a second action forgot the card")
@@ -357,7 +358,7 @@ func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 	}
 }
 
-// If the payer acted at the last moment, the provider refuses the void, and the charge stands.
+// If the payer acts at the last moment, the provider charges and refuses the void. The transaction is then charged.
 func TestALapseIsRefusedBecauseItWasChargedMeanwhile(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	sc.onDue(30 * time.Minute)

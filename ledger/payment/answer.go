@@ -9,16 +9,16 @@ import (
 // Answer is a provider's answer to a submission or an inquiry.
 type Answer struct {
 	Verdict  Verdict
-	Failure  Failure // for VerdictRefused, VerdictFailed and VerdictNotSent: the rail's reason
-	RRN      string
+	Failure  Failure       // for VerdictRefused, VerdictFailed and VerdictNotSent: the rail's reason
+	RRN      string        // retrieval reference number; empty: none
 	Again    time.Duration // delay before the next inquiry; 0: DecisionContext.Inquire, doubled after each inquiry
 	Status   Status        // an intermediate state of the rail; empty: none
 	Meta     []byte        // the rail's own keys, a JSON object; nil: unchanged
 	Action   *Action       // for VerdictAction; nil: unchanged
 	Token    []byte        // for VerdictCharged: the provider's token for the charged card, encrypted; nil: none
-	KeepCard bool          // for VerdictAction: the card was sent and is kept for a later step
-	Inquired bool          // answers an inquiry, not a submission
-	Reissued bool          // answers AskReissue: Action is the old one, published anew
+	KeepCard bool          // for VerdictAction: the encrypted card stays stored for a later step
+	Inquired bool          // this answers an inquiry, not a submission
+	Reissued bool          // this answers AskReissue: Action is the previous action, published anew
 }
 
 // Answered decides on a provider's answer about the charge. ok is false if the answer is no news. It is also false
@@ -46,7 +46,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	case VerdictCharged:
 		c.settle(&d, a)
 	case VerdictHeld:
-		ok = c.suspend(&d, a)
+		ok = c.onHeld(&d, a)
 		return d, ok
 	case VerdictRefused:
 		c.onDeclined(&d, a)
@@ -67,14 +67,15 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	return d, true
 }
 
-// SaysNothing tells whether an answer only confirms that the rail still has the charge.
+// SaysNothing tells whether an answer changes nothing: the rail still has the charge, or did not answer.
 func (r *Record) SaysNothing(a Answer) bool {
 	return r.Status.AtProvider() && r.Op == nil && (a.Verdict == VerdictPending || a.Verdict == VerdictUnknown) &&
 		(a.Status == "" || a.Status == r.Status)
 }
 
-// arrive moves the charge to the status in which the rail has it and the payer has acted.
-func (d *Decision) arrive() {
+// moveToCharging moves a charge that was being submitted, or waited for its payer, to status charging. It leaves any
+// other status as it is.
+func (d *Decision) moveToCharging() {
 	switch d.Record.Status {
 	case Authorizing:
 		d.move(Process, nil)
@@ -85,21 +86,22 @@ func (d *Decision) arrive() {
 
 func (c DecisionContext) settle(d *Decision, a Answer) {
 	if !d.Record.Status.Held() {
-		d.arrive()
+		d.moveToCharging()
 	}
 	if a.RRN != "" {
 		d.Record.RRN = a.RRN
 	}
 	d.Record.keepToken(a)
-	entry := d.Record.settlement()
+	entry := d.Record.settlementEntry()
 	if r := d.Record; r.Status.Held() {
-		// The answer to a commit was lost, so the amount that was to be captured has been captured.
+		// The provider captured the hold, but no answer to a commit said so. The captured amount is that of the last
+		// commit; without a commit it is the whole amount.
 		r.Captured = r.Amount
 		if !r.LastCommit.IsZero() {
-			heldPostings := r.hold().Postings
+			heldPostings := r.holdEntry().Postings
 			assertPriced(r.price(r.LastCommit))
 			r.Captured = r.LastCommit
-			entry = r.capture(heldPostings)
+			entry = r.captureEntry(heldPostings)
 		}
 	}
 	d.Counters = d.Record.settleVolumes(c.Org, c.room(d.Counters))
@@ -107,13 +109,13 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	d.end(Failure{})
 }
 
-// suspend records that the money is held. It returns false if it is held already.
-func (c DecisionContext) suspend(d *Decision, a Answer) bool {
+// onHeld records that the money is held. The result is false if that is no news.
+func (c DecisionContext) onHeld(d *Decision, a Answer) bool {
 	r := d.Record
 	if r.Status.Held() {
 		return c.onNoNews(d, a)
 	}
-	d.arrive()
+	d.moveToCharging()
 	r.Known = true
 	if a.RRN != "" {
 		r.RRN = a.RRN
@@ -121,7 +123,7 @@ func (c DecisionContext) suspend(d *Decision, a Answer) bool {
 	if r.Type == Payout {
 		d.move(HoldPayout, nil)
 	} else {
-		d.move(HoldPayment, r.hold())
+		d.move(HoldPayment, r.holdEntry())
 	}
 	r.Action, r.Op, r.KeepCard = nil, nil, false
 	r.HoldUntil = c.fromNow(r.HoldTTL)
@@ -134,21 +136,21 @@ func (c DecisionContext) onDeclined(d *Decision, a Answer) {
 		c.onFailed(d, a)
 		return
 	}
-	d.move(Decline, d.Record.release())
+	d.move(Decline, d.Record.releaseEntry())
 	d.giveUp(c, a.Failure.orCode(CardDeclined))
 }
 
 func (c DecisionContext) onFailed(d *Decision, a Answer) {
 	if !d.Record.Status.Held() && a.Verdict != VerdictNotSent {
-		d.arrive()
+		d.moveToCharging()
 	}
-	d.move(Fail, d.Record.release())
+	d.move(Fail, d.Record.releaseEntry())
 	d.giveUp(c, a.Failure.orCode(ProcessingError))
 }
 
-// onNotFound decides on the answer "unknown reference". After the first one the charge is inquired once more, a provider
-// time-out later. A second one in a row means that the call never arrived. A charge that the provider has known cannot
-// become unknown.
+// onNotFound decides on the answer "unknown reference". After the first such answer the charge is inquired once more,
+// a provider time-out later. A second one in a row means that the call never arrived. A charge that the provider has
+// once confirmed is never treated as lost.
 func (c DecisionContext) onNotFound(d *Decision) bool {
 	r := d.Record
 	if r.Known && (r.Op == nil || r.Op.Answered) {
@@ -168,13 +170,13 @@ func (c DecisionContext) onNotFound(d *Decision) bool {
 	if c.resend(d) {
 		return true
 	}
-	d.arrive()
-	d.move(Fail, r.release())
+	d.moveToCharging()
+	d.move(Fail, r.releaseEntry())
 	d.giveUp(c, Failure{Code: Interrupted})
 	return true
 }
 
-// onAction publishes what the payer has to do. It returns false if that is published already.
+// onAction publishes what the payer has to do. The result is false if that is no news.
 func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 	r := d.Record
 	r.NotFoundAnswers, r.Known = 0, true
@@ -209,8 +211,8 @@ func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 	return true
 }
 
-// onNoNews decides on an answer without news. It leaves a due instant in the future as it is and replaces one that
-// has passed.
+// onNoNews decides on an answer without news. If the due instant has passed, it sets the next one. Otherwise it changes
+// nothing and returns false.
 func (c DecisionContext) onNoNews(d *Decision, a Answer) bool {
 	if c.Due > ledger.MicrosOf(c.Now) {
 		return false
@@ -220,17 +222,17 @@ func (c DecisionContext) onNoNews(d *Decision, a Answer) bool {
 	return true
 }
 
-// onReady completes a charge whose payer has acted.
+// onReady decides on VerdictReady: it continues a charge whose payer has acted.
 func (c DecisionContext) onReady(d *Decision) bool {
 	r := d.Record
 	r.Known = true
 	if r.Op == nil && r.Status == Authorizing {
-		d.arrive() // from here Complete can begin the operation
+		d.moveToCharging() // in status charging, Complete can begin the operation
 		d.Due = c.nextInquiry(&r.Inquiries, Answer{})
 		return true
 	}
 	if r.Op == nil {
-		return c.onNoNews(d, Answer{}) // the operation begins with Complete, which names it
+		return c.onNoNews(d, Answer{}) // Complete begins the operation and gives it its id
 	}
 	r.NotFoundAnswers = 0
 	d.move(Await, nil)
@@ -239,7 +241,7 @@ func (c DecisionContext) onReady(d *Decision) bool {
 	return true
 }
 
-// onPending records that the rail has the charge, or that it has not answered.
+// onPending records that the rail has the charge, or that the rail has not answered.
 func (c DecisionContext) onPending(d *Decision, a Answer) bool {
 	r := d.Record
 	if a.Verdict == VerdictPending { // VerdictUnknown does not confirm that the charge arrived
@@ -249,7 +251,7 @@ func (c DecisionContext) onPending(d *Decision, a Answer) bool {
 	case r.Status.Held(), r.Status == ActionRequired && a.Verdict == VerdictUnknown:
 		return c.onNoNews(d, a)
 	case r.Status == Authorizing, r.Status == ActionRequired:
-		d.arrive()
+		d.moveToCharging()
 	case r.Status.Passing() && a.Status == Charging:
 		d.move(Process, nil)
 	case !a.Status.Passing() || a.Status == r.Status:

@@ -11,9 +11,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-var otp = &payment.Action{Type: "none", Material: []byte(`{"otp":""}`)}
+var otpAction = &payment.Action{Type: "none", Material: []byte(`{"otp":""}`)}
 
-// answers has the answers of a provider, by the names that the tests use for them.
+// answers maps the names that the tests use to a provider's answers.
 var answers = map[string]payment.Answer{
 	"charged":      {Verdict: payment.VerdictCharged, RRN: "123456789012"},
 	"pending":      {Verdict: payment.VerdictPending},
@@ -22,13 +22,13 @@ var answers = map[string]payment.Answer{
 	"nothing":      {Verdict: payment.VerdictUnknown},
 	"not known":    {Verdict: payment.VerdictNotFound},
 	"held":         {Verdict: payment.VerdictHeld, RRN: "123456789012"},
-	"act":          {Verdict: payment.VerdictAction, Action: otp},
+	"act":          {Verdict: payment.VerdictAction, Action: otpAction},
 	"still to act": {Verdict: payment.VerdictAction},
 	"ready":        {Verdict: payment.VerdictReady},
 	"not sent":     {Verdict: payment.VerdictNotSent, Failure: payment.Failure{Detail: "why"}},
 }
 
-// inState takes a transaction of 100 without a fee to a state.
+// inState returns a transaction of 100 without a fee that provider answers have brought to a status.
 func inState(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 	t.Helper()
 	sc := newScenario(t, kind, "100", twoPhase(terms(feeDeducted(0, "0"))))
@@ -49,91 +49,92 @@ func inState(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 	return sc
 }
 
-// The table has the effect of every answer in every state in which the rail has the charge: the events, the state, the
-// entries and the next inquiry. Each answer arrives at the due instant. A time-out never fails a charge, and a charge that
-// is held or waits for its payer stays so until its time is over.
+// The table has the effect of every answer in every status in which the provider may have the charge: the events, the
+// next status, the phases of the entries and the next inquiry. Each answer arrives at the due instant. A time-out never
+// fails a charge, and never ends a hold or the payer's time early.
 func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
-	atRailRow := func(status, holds, settles, voids string) map[string]string {
+	atRailRow := func(status, holdEffect, settlePhase, voidPhase string) map[string]string {
 		wait := "await: " + status + ", due 10s"
 		return map[string]string{
-			"charged": "settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
-			"failed": "fail: failed" + voids + ", release 100, final", "held": holds + ", due 168h0m0s",
+			"charged": "settle: charged, " + settlePhase + ", final", "refused": "decline: rejected" + voidPhase + ", release 100, final",
+			"failed": "fail: failed" + voidPhase + ", release 100, final", "held": holdEffect + ", due 168h0m0s",
 			"act": "act: action_required, due 30m0s", "still to act": "act: action_required, due 30m0s",
 			"pending": wait, "nothing": wait, "not known": wait, "ready": wait, "not sent": wait,
 		}
 	}
-	heldRow := func(status, voids string) map[string]string {
+	heldRow := func(status, voidPhase string) map[string]string {
 		wait, inquireSoon := "await: "+status+", due 168h0m0s", "await: "+status+", due 10s"
 		return map[string]string{
-			"charged": "settle: charged, capture, final", "refused": "fail: failed" + voids + ", release 100, final", "failed": "fail: failed" + voids + ", release 100, final",
+			"charged": "settle: charged, capture, final", "refused": "fail: failed" + voidPhase + ", release 100, final", "failed": "fail: failed" + voidPhase + ", release 100, final",
 			"pending": wait, "held": wait, "act": wait, "still to act": wait, "ready": wait,
 			"nothing": inquireSoon, "not known": inquireSoon, "not sent": inquireSoon,
 		}
 	}
-	authorizingRow := func(holds, settles, voids string) map[string]string {
+	authorizingRow := func(holdEffect, settlePhase, voidPhase string) map[string]string {
 		return map[string]string{
-			"charged": "process settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
-			"failed": "process fail: failed" + voids + ", release 100, final", "held": "process " + holds + ", due 168h0m0s",
+			"charged": "process settle: charged, " + settlePhase + ", final", "refused": "decline: rejected" + voidPhase + ", release 100, final",
+			"failed": "process fail: failed" + voidPhase + ", release 100, final", "held": "process " + holdEffect + ", due 168h0m0s",
 			"act": "process act: action_required, due 30m0s", "still to act": "process act: action_required, due 30m0s",
 			"pending": "process: charging, due 10s", "nothing": "process: charging, due 10s", "ready": "process: charging, due 10s",
-			"not known": "await: authorizing, due 10s", "not sent": "fail: failed" + voids + ", release 100, final",
+			"not known": "await: authorizing, due 10s", "not sent": "fail: failed" + voidPhase + ", release 100, final",
 		}
 	}
-	actionRequiredRow := func(holds, settles, voids string) map[string]string {
+	actionRequiredRow := func(holdEffect, settlePhase, voidPhase string) map[string]string {
 		wait, inquireSoon := "await: action_required, due 30m0s", "await: action_required, due 10s"
 		return map[string]string{
-			"charged": "submit settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
-			"failed": "submit fail: failed" + voids + ", release 100, final", "held": "submit " + holds + ", due 168h0m0s",
+			"charged": "submit settle: charged, " + settlePhase + ", final", "refused": "decline: rejected" + voidPhase + ", release 100, final",
+			"failed": "submit fail: failed" + voidPhase + ", release 100, final", "held": "submit " + holdEffect + ", due 168h0m0s",
 			"pending": "submit: charging, due 10s", "act": "act: action_required, due 30m0s",
 			"still to act": wait, "ready": wait, "nothing": inquireSoon, "not known": inquireSoon, "not sent": inquireSoon,
 		}
 	}
-	heldPayment, heldPayout := "hold_payment: payment_suspended, pending", "hold_payout: payout_suspended"
+	paymentHeld, payoutHeld := "hold_payment: payment_suspended, pending", "hold_payout: payout_suspended"
 	for _, c := range []struct {
-		kind        payment.Type
-		heldPayment payment.Status
-		want        map[string]string
+		kind   payment.Type
+		status payment.Status
+		want   map[string]string // effect of each answer, by the answer's name
 	}{
-		{payment.Payment, payment.Authorizing, authorizingRow(heldPayment, "posted", "")},
-		{payment.Payment, payment.ActionRequired, actionRequiredRow(heldPayment, "posted", "")},
-		{payment.Payment, payment.Charging, atRailRow("charging", heldPayment, "posted", "")},
-		{payment.Payment, payment.PreAuthorized3DS, atRailRow("pre_authorized_3ds", heldPayment, "posted", "")},
-		{payment.Payment, payment.AuthRequired, atRailRow("auth_required", heldPayment, "posted", "")},
-		{payment.Payment, payment.Unknown, atRailRow("unknown", heldPayment, "posted", "")},
-		{payment.Payment, payment.Cancelled, atRailRow("cancelled", heldPayment, "posted", "")},
+		{payment.Payment, payment.Authorizing, authorizingRow(paymentHeld, "posted", "")},
+		{payment.Payment, payment.ActionRequired, actionRequiredRow(paymentHeld, "posted", "")},
+		{payment.Payment, payment.Charging, atRailRow("charging", paymentHeld, "posted", "")},
+		{payment.Payment, payment.PreAuthorized3DS, atRailRow("pre_authorized_3ds", paymentHeld, "posted", "")},
+		{payment.Payment, payment.AuthRequired, atRailRow("auth_required", paymentHeld, "posted", "")},
+		{payment.Payment, payment.Unknown, atRailRow("unknown", paymentHeld, "posted", "")},
+		{payment.Payment, payment.Cancelled, atRailRow("cancelled", paymentHeld, "posted", "")},
 		{payment.Payment, payment.PaymentHeld, heldRow("payment_suspended", ", void")},
-		{payment.Payout, payment.Authorizing, authorizingRow(heldPayout, "capture", ", void")},
-		{payment.Payout, payment.ActionRequired, actionRequiredRow(heldPayout, "capture", ", void")},
-		{payment.Payout, payment.Charging, atRailRow("charging", heldPayout, "capture", ", void")},
-		{payment.Payout, payment.PreAuthorized3DS, atRailRow("pre_authorized_3ds", heldPayout, "capture", ", void")},
-		{payment.Payout, payment.Cancelled, atRailRow("cancelled", heldPayout, "capture", ", void")},
+		{payment.Payout, payment.Authorizing, authorizingRow(payoutHeld, "capture", ", void")},
+		{payment.Payout, payment.ActionRequired, actionRequiredRow(payoutHeld, "capture", ", void")},
+		{payment.Payout, payment.Charging, atRailRow("charging", payoutHeld, "capture", ", void")},
+		{payment.Payout, payment.PreAuthorized3DS, atRailRow("pre_authorized_3ds", payoutHeld, "capture", ", void")},
+		{payment.Payout, payment.Cancelled, atRailRow("cancelled", payoutHeld, "capture", ", void")},
 		{payment.Payout, payment.PayoutHeld, heldRow("payout_suspended", ", void")},
 	} {
 		if len(c.want) != len(answers) {
-			t.Fatalf("%s: %d answers, want %d", c.heldPayment, len(c.want), len(answers))
+			t.Fatalf("%s: %d answers, want %d", c.status, len(c.want), len(answers))
 		}
 		for name, want := range c.want {
-			sc := inState(t, c.kind, c.heldPayment)
-			sc.context.Due = ledger.MicrosOf(now) // it is inquired at its due instant
-			before, decided := *sc.record, sc.record
+			sc := inState(t, c.kind, c.status)
+			sc.context.Due = ledger.MicrosOf(now) // the answer arrives at the due instant
+			before, oldRecord := *sc.record, sc.record
 			if got := summaryOf(sc.onAnswer(answers[name])); got != want {
-				t.Errorf("%v in %s, %s: %s, want %s", c.kind, c.heldPayment, name, got, want)
+				t.Errorf("%v in %s, %s: %s, want %s", c.kind, c.status, name, got, want)
 			}
-			wantUnchanged(t, before, decided)
+			wantUnchanged(t, before, oldRecord)
 		}
 	}
 }
 
+// summaryOf formats a decision as one line: the events, the status, the phases of the entries and the other effects.
 func summaryOf(d payment.Decision) string {
 	var names []string
-	phase := ""
+	phases := ""
 	for _, e := range d.Events {
 		names = append(names, e.Name)
 		if e.Entry != nil {
-			phase += ", " + e.Entry.Phase.String()
+			phases += ", " + e.Entry.Phase.String()
 		}
 	}
-	text := strings.Join(names, " ") + ": " + string(d.Record.Status) + phase
+	text := strings.Join(names, " ") + ": " + string(d.Record.Status) + phases
 	if d.Due != 0 {
 		text += ", due " + d.Due.Time().Sub(now).String()
 	}
@@ -191,7 +192,7 @@ func TestAnswerWithoutNewsChangesNothing(t *testing.T) {
 	for _, c := range []struct {
 		kind   payment.Type
 		status payment.Status
-		news   string // the answers with news
+		news   string // names of the answers that are news
 	}{
 		{payment.Payment, payment.ActionRequired, "charged pending refused failed held act"},
 		{payment.Payment, payment.PaymentHeld, "charged refused failed"},
@@ -217,7 +218,7 @@ func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 			}
 		}
 	}
-	for answer, a := range answers { // but money that moves after all is recorded
+	for answer, a := range answers { // for a refused charge, only money that moves after all is recorded
 		sc := inState(t, payment.Payment, payment.Charging)
 		sc.onAnswer(answers["refused"])
 		if _, ok := sc.context.Answered(sc.record, a); ok != (answer == "charged") {
@@ -226,8 +227,8 @@ func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 	}
 }
 
-// An answer about a charge that is being voided, captured or refunded has no effect. Only the answer to that operation
-// decides.
+// While a charge is being voided, captured or refunded, an answer about the charge has no effect. Only an answer about
+// that operation decides.
 func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 	for name, sc := range map[string]*scenario{
 		"void":    inState(t, payment.Payment, payment.Charging),
@@ -292,8 +293,8 @@ func TestUnsentInquiryFailsNothing(t *testing.T) {
 	sc.want(sc.onAnswer(answers["not sent"]), "process charging", "due 10s")
 }
 
-// A time-out between two unknown references reveals nothing. A charge that the rail has once
-// confirmed never counts as lost.
+// A time-out between two answers "unknown reference" changes nothing: the charge still counts as lost. A charge that the
+// rail has once confirmed never counts as lost.
 func TestChargeConfirmedByTheRailNeverCountsAsLost(t *testing.T) {
 	for between, lost := range map[string]bool{"nothing": true, "pending": false, "act": false} {
 		sc := inState(t, payment.Payment, payment.Charging)
@@ -327,8 +328,8 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 	}
 }
 
-// If a rail chooses the time of the next inquiry, it is asked then, but never twice at the same instant: a manual clock
-// would stay at that instant forever.
+// A rail may choose the time of the next inquiry, but never the present instant: a manual clock, which stops at every
+// due instant, would never get past it.
 func TestRailChoosesTheNextInquiry(t *testing.T) {
 	for delay, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
 		sc := inState(t, payment.Payment, payment.Charging)
@@ -365,7 +366,7 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 	}
 }
 
-// A due transaction causes an inquiry about its charge, early or not.
+// A transaction whose charge is at the rail is inquired when it is due, and also earlier, as after a restart.
 func TestDueTransactionAtTheRailIsInquired(t *testing.T) {
 	for status, want := range map[payment.Status]payment.Ask{
 		payment.Authorizing: payment.AskInquire, payment.Charging: payment.AskInquire, payment.Unknown: payment.AskInquire,

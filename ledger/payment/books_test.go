@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// books is the naive ledger of the tests. It has the sums of postings in unbounded integers, the counters, and the
-// postings of each record's open hold.
+// books is a simple ledger for the tests. It has the sums of postings in unbounded integers, the counters, and the
+// postings that are held for each record.
 type books struct {
 	t        *rapid.T
 	accounts map[ledger.Account]*sums
@@ -21,7 +21,7 @@ type books struct {
 	holds    map[ledger.ID][]ledger.Posting
 }
 
-// sums are an account's totals by side (ledger.Debit, ledger.Credit).
+// sums are an account's totals, indexed by side (ledger.Debit, ledger.Credit).
 type sums struct{ posted, pending [3]big.Int }
 
 func newBooks(t *rapid.T) *books {
@@ -52,11 +52,12 @@ func (s *sums) available() *big.Int {
 	return n.Sub(n, &s.pending[ledger.Debit])
 }
 
+// owed returns posted debits less posted credits: on a debt account, what the partner owes.
 func (s *sums) owed() *big.Int {
 	return new(big.Int).Sub(&s.posted[ledger.Debit], &s.posted[ledger.Credit])
 }
 
-// apply books a decision as the writer would, and adds its postings to net.
+// apply books a decision as the writer would. It adds what the posted entries change to net, by account.
 func (b *books) apply(d *payment.Decision, net map[ledger.Account]*big.Int) {
 	for i := range d.Events {
 		e := &d.Events[i]
@@ -83,11 +84,12 @@ func stateOf(from string) payment.Status {
 	return payment.Status(from)
 }
 
+// book books an event's entry. id is the record's id.
 func (b *books) book(id ledger.ID, e *ledger.Event, net map[ledger.Account]*big.Int) {
 	if err := e.Entry.Check(); err != nil {
 		b.t.Fatalf("%s: %v", e.Name, err)
 	}
-	closed := e.Entry.Postings
+	releasedPostings := e.Entry.Postings
 	switch e.Entry.Phase {
 	case ledger.Pending:
 		if b.holds[id] != nil {
@@ -97,14 +99,14 @@ func (b *books) book(id ledger.ID, e *ledger.Event, net map[ledger.Account]*big.
 		b.hold(e.Entry.Postings, 1)
 		return
 	case ledger.Capture:
-		closed = e.Entry.Released
+		releasedPostings = e.Entry.Released
 		fallthrough
 	case ledger.Void:
-		if !slices.Equal(b.holds[id], closed) {
-			b.t.Fatalf("%s closes %v, %v is held", e.Name, closed, b.holds[id])
+		if !slices.Equal(b.holds[id], releasedPostings) {
+			b.t.Fatalf("%s closes %v, %v is held", e.Name, releasedPostings, b.holds[id])
 		}
 		delete(b.holds, id)
-		b.hold(closed, -1)
+		b.hold(releasedPostings, -1)
 	}
 	if e.Entry.Phase != ledger.Void {
 		for i := range e.Entry.Postings {
@@ -113,6 +115,7 @@ func (b *books) book(id ledger.ID, e *ledger.Event, net map[ledger.Account]*big.
 	}
 }
 
+// hold adds the postings to the pending totals, or subtracts them if sign is -1.
 func (b *books) hold(postings []ledger.Posting, sign int64) {
 	for i := range postings {
 		p := &postings[i]
@@ -123,32 +126,32 @@ func (b *books) hold(postings []ledger.Posting, sign int64) {
 	}
 }
 
-// post posts a line, split by the partner's debt: a credit pays the debt first, and a debit
-// above the available balance increases it.
+// post books a posting. One with a Spill account is split between the partner's balance and the partner's debt: a
+// credit pays the debt first, and the part of a debit above the available balance becomes debt.
 func (b *books) post(p *ledger.Posting, net map[ledger.Account]*big.Int) {
 	amount := number(p.Amount)
 	change := new(big.Int).Set(amount)
 	if p.Side == ledger.Debit {
 		change.Neg(change)
 	}
-	name := ledger.Account{Path: p.Account, Asset: p.Asset}
-	if net[name] == nil {
-		net[name] = new(big.Int)
+	key := ledger.Account{Path: p.Account, Asset: p.Asset}
+	if net[key] == nil {
+		net[key] = new(big.Int)
 	}
-	net[name].Add(net[name], change) // net does not tell a partner's two accounts apart
+	net[key].Add(net[key], change) // net has one sum for a partner's balance and debt
 
 	account := b.account(p.Account, p.Asset)
-	spilt := new(big.Int)
+	debtPart := new(big.Int)
 	if p.Spill != "" {
 		debt := b.account(p.Spill, p.Asset)
 		if p.Side == ledger.Credit {
-			spilt = coveredPart(debt.owed(), amount)
+			debtPart = coveredPart(debt.owed(), amount)
 		} else {
-			spilt.Sub(amount, coveredPart(account.available(), amount))
+			debtPart.Sub(amount, coveredPart(account.available(), amount))
 		}
-		debt.posted[p.Side].Add(&debt.posted[p.Side], spilt)
+		debt.posted[p.Side].Add(&debt.posted[p.Side], debtPart)
 	}
-	account.posted[p.Side].Add(&account.posted[p.Side], amount.Sub(amount, spilt))
+	account.posted[p.Side].Add(&account.posted[p.Side], amount.Sub(amount, debtPart))
 }
 
 // coveredPart returns the part of an amount that the available sum covers; zero if that sum is negative.
@@ -162,6 +165,7 @@ func coveredPart(available, amount *big.Int) *big.Int {
 	return available
 }
 
+// count applies a guard to its counter.
 func (b *books) count(g *ledger.CounterGuard) {
 	known := slices.ContainsFunc([]string{"headroom/", "volume/", "settled/"}, func(kind string) bool { return strings.HasPrefix(g.Key, kind) })
 	if g.Org != testContext.Org || !known || g.Window != "" {
@@ -182,8 +186,8 @@ func (b *books) count(g *ledger.CounterGuard) {
 	}
 }
 
-// countersAccept tells whether all counters accept a decision, and returns the index of the first that refuses it. Each
-// counter is checked with the changes of the preceding ones applied.
+// countersAccept tells whether all counters accept a decision, and returns the index of the first guard whose counter
+// refuses it. Each guard is checked after the preceding ones were applied.
 func (b *books) countersAccept(d *payment.Decision) (refusing int, accepted bool) {
 	counters := map[string]*big.Int{}
 	for i := range d.Counters {
@@ -205,10 +209,10 @@ func (b *books) countersAccept(d *payment.Decision) (refusing int, accepted bool
 	return 0, true
 }
 
-// fundsAvailable tells whether the funds for a decision are available.
+// fundsAvailable tells whether the accounts that a decision debits have enough money.
 func (b *books) fundsAvailable(d *payment.Decision) bool {
 	for _, g := range d.Funds {
-		after := new(big.Int).Set(b.account(g.Account.Path, g.Account.Asset).available())
+		balance := new(big.Int).Set(b.account(g.Account.Path, g.Account.Asset).available())
 		for i := range d.Events {
 			e := d.Events[i].Entry
 			if e == nil {
@@ -218,20 +222,20 @@ func (b *books) fundsAvailable(d *payment.Decision) bool {
 				switch {
 				case p.Account != g.Account.Path || p.Asset != g.Account.Asset || p.Side != ledger.Debit:
 				case e.Phase == ledger.Void:
-					after.Add(after, number(p.Amount))
+					balance.Add(balance, number(p.Amount))
 				default:
-					after.Sub(after, number(p.Amount))
+					balance.Sub(balance, number(p.Amount))
 				}
 			}
 		}
-		if after.Add(after, number(g.Overdraft)).Sign() < 0 {
+		if balance.Add(balance, number(g.Overdraft)).Sign() < 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// fund gives partner 1 money for payouts, and reserves its headroom.
+// fund gives partner 1 money for payouts, and reserves headroom for it (counts it in the asset's headroom counter).
 func (b *books) fund(asset money.Asset, amount money.Amount) {
 	if amount.IsZero() {
 		return
@@ -246,11 +250,11 @@ func (b *books) fund(asset money.Asset, amount money.Amount) {
 // check runs after every decision: debits equal credits, no debt is negative, and no total
 // exceeds the headroom reserved for it.
 func (b *books) check() {
-	type balance struct{ posted, pending big.Int }
-	assets := map[money.Asset]*balance{}
+	type netTotals struct{ posted, pending big.Int } // debits less credits
+	assets := map[money.Asset]*netTotals{}
 	for a, s := range b.accounts {
 		if assets[a.Asset] == nil {
-			assets[a.Asset] = new(balance)
+			assets[a.Asset] = new(netTotals)
 		}
 		total := assets[a.Asset]
 		reserved := b.counters["headroom/"+a.Asset.String()]

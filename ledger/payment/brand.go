@@ -21,19 +21,19 @@ var brands = []struct {
 	{5000, 5099, "maestro"}, {5600, 5899, "maestro"}, {6300, 6399, "maestro"}, {6700, 6799, "maestro"},
 }
 
-// CardBrand returns the scheme of the record's card, in lower case; empty if there is no card or
+// CardBrand returns the scheme of the request's card, in lower case; empty if there is no card or
 // its scheme is not in the table.
 func (r *Request) CardBrand() string {
 	const prefixDigits = 4
 	if len(r.CardBIN) < prefixDigits {
 		return ""
 	}
-	first, err := strconv.Atoi(r.CardBIN[:prefixDigits])
+	prefix, err := strconv.Atoi(r.CardBIN[:prefixDigits])
 	if err != nil {
 		return ""
 	}
 	for _, b := range brands {
-		if b.from <= first && first <= b.to {
+		if b.from <= prefix && prefix <= b.to {
 			return b.name
 		}
 	}

@@ -8,8 +8,9 @@ import (
 )
 
 // In a converted payment, money in the source's asset goes into the exchange position, and money in the destination's
-// asset comes out of it. If the fee leaves nothing to convert, there is only the source's part.
-func TestAConvertedChargeCrossesThePosition(t *testing.T) {
+// asset comes out of it. If the fee takes the whole amount, nothing is converted. An amount that is rounded down to
+// zero at the destination has no postings there.
+func TestConvertedChargeCrossesTheExchangePosition(t *testing.T) {
 	for want, terminalTerms := range map[string]*payment.Terms{
 		"Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 89910 RUB, Cr L:partner:1:available 89910 RUB*, Cr I:fees 28": convertingTerms(feeDeducted(250, "3"), usd, rub, "92.5"),
 		"Dr A:provider 1028, Cr Q:fx_position 1000, Dr Q:fx_position 333 RUB, Cr L:partner:1:available 333 RUB*, Cr I:fees 28":    convertingTerms(feeOnTop(250, "3"), usd, rub, "0.333"),
@@ -24,12 +25,12 @@ func TestAConvertedChargeCrossesThePosition(t *testing.T) {
 }
 
 func TestAConvertedPayoutIsCapturedInBothAssets(t *testing.T) {
-	const deducted = "Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000"
+	const feeDeductedPostings = "Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000"
 	sc := newScenario(t, payment.Payout, "100000", convertingTerms(feeDeducted(100, "0"), rub, tron, "0.0108"))
-	sc.want(sc.onAnswer(answers["charged"]), "process charging", "settle charged: capture "+deducted+" for "+deducted, "final")
+	sc.want(sc.onAnswer(answers["charged"]), "process charging", "settle charged: capture "+feeDeductedPostings+" for "+feeDeductedPostings, "final")
 	sc = newScenario(t, payment.Payout, "100000", convertingTerms(feeOnTop(100, "0"), rub, tron, "0.0108"))
-	const onTop = "Dr L:partner:1:available 101000, Cr Q:fx_position 100000, Dr Q:fx_position 10800000 USDT, Cr A:provider 10800000 USDT, Cr I:fees 1000"
-	sc.want(sc.onAnswer(answers["refused"]), "decline rejected: void "+onTop, "release 102000, release 10800000 "+tron.String()+", final")
+	const feeOnTopPostings = "Dr L:partner:1:available 101000, Cr Q:fx_position 100000, Dr Q:fx_position 10800000 USDT, Cr A:provider 10800000 USDT, Cr I:fees 1000"
+	sc.want(sc.onAnswer(answers["refused"]), "decline rejected: void "+feeOnTopPostings, "release 102000, release 10800000 "+tron.String()+", final")
 }
 
 // Refunds and reversals use the charge's rate. The total returned at the destination is the total returned at the
@@ -40,7 +41,8 @@ func TestConvertedRefundsInParts(t *testing.T) {
 		from, to money.Asset
 		rate     string
 	}{
-		// 98 × 0.333 = 32.6, 486 × 0.333 = 161.8, 972 × 0.333 = 323.7: 32, 129 and 162.
+		// The totals are floor(98 × 0.333) = 32, floor(486 × 0.333) = 161 and floor(972 × 0.333) = 323. Each part is a
+		// difference of totals: 32, 129 and 162.
 		{refundCase{"the fee goes back", "1000", refundable(feeDeducted(250, "3")), []refundPart{
 			{"100", "100", "Cr A:provider 100, Dr Q:fx_position 98, Cr Q:fx_position 32 RUB, Dr L:partner:1:available 32 RUB, Dr I:fees 2",
 				"Cr A:provider 100, Dr Q:fx_position 98, Cr Q:fx_position 32 RUB, Dr L:partner:1:available 32 RUB*, Dr I:fees 2", "102, reserve 32 " + rub.String()},
@@ -49,7 +51,7 @@ func TestConvertedRefundsInParts(t *testing.T) {
 			{"", "500", "Cr A:provider 500, Dr Q:fx_position 486, Cr Q:fx_position 162 RUB, Dr L:partner:1:available 162 RUB, Dr I:fees 14",
 				"Cr A:provider 500, Dr Q:fx_position 486, Cr Q:fx_position 162 RUB, Dr L:partner:1:available 162 RUB*, Dr I:fees 14", "514, reserve 162 " + rub.String()},
 		}}, usd, rub, "0.333"},
-		// 1000 × 0.333 is more than the 323 that arrived, because the fee stays.
+		// The refund takes back 333, although only 323 arrived, because the fee is not returned.
 		{refundCase{"the fee stays", "1000", feeDeducted(250, "3"), []refundPart{
 			{"", "1000", "Cr A:provider 1000, Dr Q:fx_position 1000, Cr Q:fx_position 333 RUB, Dr L:partner:1:available 333 RUB",
 				"Cr A:provider 1000, Dr Q:fx_position 1000, Cr Q:fx_position 333 RUB, Dr L:partner:1:available 333 RUB*", "1000, reserve 333 " + rub.String()},
@@ -60,7 +62,7 @@ func TestConvertedRefundsInParts(t *testing.T) {
 			{"1", "2", "Cr A:provider 2, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB, Dr I:fees 1",
 				"Cr A:provider 2, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB*, Dr I:fees 1", "3, reserve 1 " + rub.String()},
 		}}, usd, rub, "0.333"},
-		// 0.3, 0.6, 0.9 and 1.3: nothing is returned until the sum reaches a whole unit.
+		// The totals are 0.333, 0.999 and 1.332: nothing is taken back until the total reaches a whole unit.
 		{refundCase{"unit by unit", "4", feeDeducted(0, "0"), []refundPart{
 			{"1", "1", "Cr A:provider 1, Dr Q:fx_position 1", "Cr A:provider 1, Dr Q:fx_position 1", "1"},
 			{"2", "2", "Cr A:provider 2, Dr Q:fx_position 2", "Cr A:provider 2, Dr Q:fx_position 2", "2"},
@@ -73,7 +75,7 @@ func TestConvertedRefundsInParts(t *testing.T) {
 			{"", "1000000", "Cr A:provider 1000000, Dr Q:fx_position 1000000, Cr Q:fx_position 1565050 IDR, Dr L:partner:1:available 1565050 IDR",
 				"Cr A:provider 1000000, Dr Q:fx_position 1000000, Cr Q:fx_position 1565050 IDR, Dr L:partner:1:available 1565050 IDR*", "1000000, reserve 1565050 " + idr.String()},
 		}}, tron, idr, "15650.5"},
-		// If the fee exceeded the amount, nothing crossed the exchange position, and a refund does not cross it either.
+		// If the fee took the whole amount, nothing was converted, and a refund converts nothing either.
 		{refundCase{"a fee above the amount", "50", refundable(feeDeducted(0, "70")), []refundPart{
 			{"20", "20", "Cr A:provider 20, Cr L:partner:1:available 8, Dr I:fees 28", "Cr A:provider 20, Cr L:partner:1:available 8*, Dr I:fees 28", "48"},
 			{"", "30", "Cr A:provider 30, Cr L:partner:1:available 12, Dr I:fees 42", "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "72"},
@@ -106,7 +108,7 @@ func TestConvertedReversalIsTheUnrefundedRest(t *testing.T) {
 		fees    payment.Fees
 		refund  string
 		entry   string
-		figures string
+		figures string // amounts of the return, as amountsText
 	}{
 		{"nothing refunded", feeDeducted(250, "3"), "",
 			"Cr A:provider 1000, Dr Q:fx_position 972, Cr Q:fx_position 323 RUB, Dr L:partner:1:available 323 RUB*, Dr I:fees 28", "1000 323 972 28"},

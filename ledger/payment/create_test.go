@@ -25,7 +25,7 @@ func TestCreatesThatAreRejectedBeforeRouting(t *testing.T) {
 		"no credentials, no addresses":  {payment.Payment, false, func(r *payment.Request) { r.Method, r.ReturnURL = "", "" }, payment.UnexpectedCard},
 		"no returnUrl":                  {payment.Payment, false, func(r *payment.Request) { r.ReturnURL = "" }, payment.ReturnURLsMissing},
 		"no failUrl":                    {payment.Payment, false, func(r *payment.Request) { r.FailURL = "" }, payment.ReturnURLsMissing},
-		"hosted without any":            {payment.Payment, true, func(r *payment.Request) { r.Method, r.ReturnURL, r.FailURL = "", "", "" }, ""},
+		"hosted, neither of them":       {payment.Payment, true, func(r *payment.Request) { r.Method, r.ReturnURL, r.FailURL = "", "", "" }, ""},
 		"a payout without addresses":    {payment.Payout, false, func(r *payment.Request) { r.ReturnURL, r.FailURL = "", "" }, ""},
 		"a payout without credentials":  {payment.Payout, false, func(r *payment.Request) { r.Method = "" }, payment.UnexpectedCard},
 		"the largest amount":            {payment.Payment, false, func(r *payment.Request) { r.Amount = ledger.MaxAmount }, ""},
@@ -40,9 +40,9 @@ func TestCreatesThatAreRejectedBeforeRouting(t *testing.T) {
 	}
 }
 
-// A create records the intent to call its provider, and reserves headroom for every outcome: the amount, and the fee
-// once more, in case it becomes the partner's debt.
-func TestACreateIsTheIntentToCallItsProvider(t *testing.T) {
+// A create records the intent to call the provider. It reserves headroom, which keeps account totals in range, for
+// every outcome: the amount and, in case the fee becomes the partner's debt, the fee once more.
+func TestCreateRecordsTheIntentToCallTheProvider(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "9999", terms(feeDeducted(250, "3")))
 	sc.want(sc.context.Create(transactionID, 1, sc.record.Request, terms(feeDeducted(250, "3"))),
 		"create created", "route new", "authorise authorizing",
@@ -68,7 +68,7 @@ func TestAPayoutIsHeldBeforeItsProviderIsCalled(t *testing.T) {
 		"due 10s, ask submit, funds L:partner:1:available down to -0, reserve 1020")
 }
 
-// Money of a converted payout is held in both assets, and headroom is reserved in both.
+// A converted payout holds money and reserves headroom in both assets.
 func TestAConvertedPayoutIsHeldInBothAssets(t *testing.T) {
 	terminalTerms := convertingTerms(feeDeducted(100, "0"), rub, tron, "0.0108")
 	sc := newScenario(t, payment.Payout, "100000", terminalTerms)
@@ -87,6 +87,7 @@ func TestARejectedCreateHoldsNothing(t *testing.T) {
 	}
 }
 
+// newHosted creates a payment that waits for its payer on the hosted page.
 func newHosted(t *testing.T) *scenario {
 	t.Helper()
 	sc := &scenario{t: t, context: testContext}
@@ -108,13 +109,13 @@ func TestAHostedTransactionWaitsForItsPayer(t *testing.T) {
 
 func TestHostedTransactionContinuesWithThePayersCredentials(t *testing.T) {
 	sc := newHosted(t)
-	waiting, before := sc.record, *sc.record
+	oldRecord, before := sc.record, *sc.record
 	d := sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p"}, terms(feeOnTop(0, "5"))))
 	sc.want(d, "route new", "authorise authorizing", "due 10s, ask submit, reserve 1010")
 	if r := d.Record; r.Method != "bank_card" || r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardFingerprint != "p" || r.Answered() || amountsText(r) != "1005 1000 1000 5" || r.AwaitsPayer() {
 		t.Errorf("%+v", r)
 	}
-	wantUnchanged(t, before, waiting)
+	wantUnchanged(t, before, oldRecord)
 	sc = newHosted(t)
 	d = sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "sbp"}, convertingTerms(feeDeducted(0, "0"), usd, rub, "")))
 	sc.want(d, "refuse rejected", "final")
@@ -133,7 +134,7 @@ func TestAHostedTransactionThatNoTerminalTakesIsRejected(t *testing.T) {
 }
 
 // If the payer does nothing for the time of --action-ttl, the transaction is rejected with the code
-// payer_action_expired. If it is checked before its due instant, as after a restart, nothing happens.
+// payer_action_expired. A check before that time, as after a restart, changes nothing.
 func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
 	sc := newHosted(t)
 	if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{9}); ask != payment.AskNothing || decided {
@@ -176,7 +177,7 @@ func otherTerminalTerms(f payment.Fees) *payment.Terms {
 
 func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "1000", terms(feeOnTop(0, "7")))
-	first, before := sc.record, *sc.record
+	oldRecord, before := sc.record, *sc.record
 	d, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "20")))
 	if !ok || d.MustRecord {
 		t.Fatal("not rerouted by a command")
@@ -190,7 +191,7 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	if got, want := r.Attempts[0], (payment.Attempt{Terminal: terminalID, Failure: payment.Failure{Code: payment.CardDeclined}, At: ledger.MicrosOf(now), Outcome: payment.AttemptRefused}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	wantUnchanged(t, before, first)
+	wantUnchanged(t, before, oldRecord)
 }
 
 // Each decision has a list of attempts of its own. So a decision that the writer refuses changes neither the old record
@@ -201,9 +202,9 @@ func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
 		d, _ := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "0")))
 		sc.apply(d)
 	}
-	first, _ := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictNotSent}, terms(feeDeducted(0, "0")))
+	decision, _ := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictNotSent}, terms(feeDeducted(0, "0")))
 	_, _ = sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.ExpiredCard}}, terms(feeDeducted(0, "0")))
-	if a := first.Record.Attempts; len(a) != 4 || a[3].Failure.Code != payment.ProcessingError {
+	if a := decision.Record.Attempts; len(a) != 4 || a[3].Failure.Code != payment.ProcessingError {
 		t.Errorf("%+v", a)
 	}
 }

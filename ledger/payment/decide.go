@@ -16,8 +16,8 @@ type DecisionContext struct {
 	Inquire   time.Duration // the provider time-out, after which the outcome of an unanswered call is inquired
 	ActionTTL time.Duration // how long a payer has time to act
 
-	// Room is reusable memory for Counters. Only one decision with MustRecord may use it. If it is nil, memory is
-	// allocated.
+	// Room is reusable memory for Decision.Counters. Only a decision with MustRecord uses it, and no two decisions may
+	// share it. If it is nil, memory is allocated.
 	Room []ledger.CounterGuard
 }
 
@@ -41,12 +41,12 @@ type Decision struct {
 	Funds      []ledger.FundsGuard
 	Counters   []ledger.CounterGuard
 	Due        ledger.Micros // when the record is due; 0: never
-	Finish     bool          // the record reaches a final status
+	Finish     bool          // true if the record has reached a final status
 	MustRecord bool          // the decision records what has already happened: the writer may not refuse it
 	Ask        Ask
 	Return     *Decision // the return transaction, for Reversed
 
-	bounds     []Bound // the bounds whose counters begin at firstBound in Counters
+	bounds     []Bound // the volume limits' bounds; their guards begin at Counters[firstBound]
 	firstBound int
 }
 
@@ -56,8 +56,9 @@ func newDecision(r *Record) Decision {
 	return Decision{Record: &copied}
 }
 
-// Unacceptable returns why a create request is rejected before routing; empty if it is not. A hosted transaction
-// gets its credentials later, so it needs no return address. Nor does a renewal, because no payer is present.
+// Unacceptable returns why a create request is rejected before routing; empty if it is not. A hosted transaction needs
+// neither credentials, which its payer enters later, nor return addresses. A renewal needs no return addresses, because
+// no payer is present.
 func Unacceptable(r *Request, hosted bool) Code {
 	switch {
 	case !hosted && r.Method == "":
@@ -85,8 +86,8 @@ func (d *Decision) refuse(why Failure) {
 	d.end(why)
 }
 
-// Create creates a transaction on a terminal, with the intent to call its provider. It also holds the money of a
-// payout.
+// Create creates a transaction on a terminal, with the intent to call its provider. For a payout it also
+// holds the money.
 func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent}}
 	d.move(Create, nil)
@@ -167,7 +168,7 @@ func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	r := d.Record
 	var hold *ledger.Entry
 	if r.Type == Payout {
-		hold = r.hold()
+		hold = r.holdEntry()
 		d.Funds = []ledger.FundsGuard{{
 			Org:       c.Org,
 			Account:   ledger.Account{Path: ledger.PartnerAvailable(r.Partner), Asset: r.Asset},
@@ -184,17 +185,17 @@ func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	d.Ask = AskSubmit
 }
 
-// Reroute tries another terminal after a refusal. The writer may refuse this; then the first terminal's answer
-// becomes final. ok is false if the other terminal's terms exclude the transaction.
+// Reroute tries another terminal after a refusal. The writer may refuse this decision; then the first terminal's
+// answer becomes final. ok is false if the other terminal's terms exclude the transaction.
 func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	d = newDecision(r)
 	d.Counters = r.unreserve(c.Org, nil)
-	d.move(Reroute, r.release())
-	tried := Attempt{Terminal: r.Terminal, Failure: a.Failure.orCode(CardDeclined), At: ledger.MicrosOf(c.Now), Outcome: AttemptRefused, Priority: r.Priority}
+	d.move(Reroute, r.releaseEntry())
+	failedAttempt := Attempt{Terminal: r.Terminal, Failure: a.Failure.orCode(CardDeclined), At: ledger.MicrosOf(c.Now), Outcome: AttemptRefused, Priority: r.Priority}
 	if a.Verdict == VerdictNotSent {
-		tried.Outcome, tried.Failure = AttemptNotSent, a.Failure.orCode(ProcessingError)
+		failedAttempt.Outcome, failedAttempt.Failure = AttemptNotSent, a.Failure.orCode(ProcessingError)
 	}
-	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], tried), t.Skipped...)
+	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], failedAttempt), t.Skipped...)
 	d.Record.NotFoundAnswers, d.Record.Inquiries, d.Record.Known = 0, 0, false
 	if code := d.Record.takeTerms(t); code != "" {
 		return Decision{}, false
@@ -209,7 +210,8 @@ func Reroutable(r *Record, a Answer) bool {
 	return r.Status == Authorizing && r.NotFoundAnswers == 0 && (a.Verdict == VerdictRefused || a.Verdict == VerdictNotSent)
 }
 
-// reserve appends the guards that keep every total in range, whatever the charge's outcome is.
+// reserve appends the guards that reserve headroom for the charge. Headroom keeps every account total in range,
+// whatever the outcome is.
 func (r *Record) reserve(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
 	if guards == nil {
 		guards = make([]ledger.CounterGuard, 0, 1)
@@ -263,14 +265,14 @@ func (c DecisionContext) nextInquiry(inquiries *uint8, a Answer) ledger.Micros {
 
 func (c DecisionContext) fromNow(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.Now.Add(d)) }
 
-// giveUp ends a transaction that moved no money.
+// giveUp ends a transaction that moved no money and releases what it reserved.
 func (d *Decision) giveUp(c DecisionContext, why Failure) {
 	d.Counters = d.Record.unreserve(c.Org, c.room(d.Counters))
 	d.Record.Volumes = nil
 	d.end(why)
 }
 
-// end clears the fields that only a charge under way needs.
+// end makes the transaction final: it records the failure and clears what only a charge under way needs.
 func (d *Decision) end(why Failure) {
 	r := d.Record
 	r.Failure = why
@@ -279,7 +281,7 @@ func (d *Decision) end(why Failure) {
 	d.Due = 0
 }
 
-// amountOf returns the requested amount; all of it if the request names none.
+// amountOf returns the requested amount, or the total if none was requested.
 func amountOf(requested *money.Amount, total money.Amount) money.Amount {
 	if requested == nil {
 		return total

@@ -5,21 +5,23 @@
 // Invariants:
 //  1. Decisions are pure. Input: record, command and instant. Output: the next record, its events and
 //     guards, its next due instant and the question to the provider. The old record is never changed.
-//  2. Only the machine in machine.go names transitions; its report is committed beside it.
-//  3. An event that moves money has an entry whose template is in postings.go. Amounts are rounded
-//     down, and a named account gets the remainder.
-//  4. An asset's headroom counter equals the money that live and settled transactions need, so no account total in
-//     that asset exceeds it.
+//  2. Only the state machine in machine.go defines transitions. Its report is testdata/machine.txt.
+//  3. The entries of all events that move money are built in postings.go. Fees and converted amounts are rounded
+//     down.
+//  4. An asset's headroom counter is the sum of what pending and settled transactions may book. It is bounded, and no
+//     account total in that asset exceeds it.
 //  5. A volume limit has two counters: the amounts pending or settled, and the settled ones (volume.go). The
-//     record stores each volume in which it counts, so that an amount is subtracted from the same window on any
-//     day and after any change of the limit. Money that settled too late is in suspense and counts in no volume.
-//  6. A charge has one operation at a time. While it is under way only its answer decides. An unknown outcome
-//     is inquired, never assumed.
+//     record stores the counters in which its amount counts, so that the amount is released from the same window of
+//     time even on a later day or after a change of the limit. Money that settles after its transaction was closed is
+//     on the suspense account and counts in no volume.
+//  6. A charge has at most one operation at a time, such as a capture or a refund. While an operation is under way,
+//     only the answer to it decides. An unknown outcome is inquired, never assumed.
 //  7. A record never contains a card number or a verification value, and a provider's token only
 //     encrypted.
 //
 // Callers: actors/payment (makes decisions durable), api (shows records), actors/alerts (counts
 // outcomes), snapshots (replays the machine).
 //
-// Rejected: one function per status. The table can be compared with the specification's own table, row by row.
+// Rejected design: one function per status. The machine is a table instead, which can be compared with the
+// specification's table row by row.
 package payment

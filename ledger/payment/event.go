@@ -1,6 +1,6 @@
 package payment
 
-// Event is an event of a transaction: an input of the machine.
+// Event is an event of a transaction: an input of the state machine.
 type Event string
 
 // Events of a charge.
@@ -12,13 +12,13 @@ const (
 	Reroute     Event = "reroute"      // the terminal refused: another one is tried
 	Process     Event = "process"      // the provider has the charge and has not settled it
 	Act         Event = "act"          // the provider asks the payer to act
-	Reissue     Event = "reissue"      // the payer's action has ended: the provider asks anew
+	Reissue     Event = "reissue"      // the payer's action has expired: the provider publishes it anew
 	Submit      Event = "submit"       // the payer has acted: the intent to tell the provider
 	HoldPayment Event = "hold_payment" // the payer's money is held
 	HoldPayout  Event = "hold_payout"  // the money of a two-phase payout is held
 	Settle      Event = "settle"       // the money has moved
 	Decline     Event = "decline"      // the provider or the payer refused
-	Fail        Event = "fail"         // the call never reached the provider
+	Fail        Event = "fail"         // the provider could not process the charge, or never got it
 	Await       Event = "await"        // nothing is known yet: the provider is asked again later
 )
 
@@ -33,8 +33,8 @@ const (
 // Events of operations on a charge: first the intent, then its outcome.
 const (
 	Commit        Event = "commit"         // the intent to capture held money
-	Capture       Event = "capture"        // the provider has captured it
-	CommitRefused Event = "commit_refused" // the provider has refused to capture it
+	Capture       Event = "capture"        // the provider has captured the held money
+	CommitRefused Event = "commit_refused" // the provider has not captured the held money
 
 	Cancel     Event = "cancel"      // the intent to void, requested by a caller
 	Void       Event = "void"        // the provider has voided the charge, so the transaction fails
@@ -46,18 +46,18 @@ const (
 	RefundPending        Event = "refund_pending"         // the provider has the refund and has not carried it out
 	RefundDone           Event = "refund_done"            // the provider has refunded
 	RefundRefused        Event = "refund_refused"         // the provider has refused the refund
-	FurtherRefundRefused Event = "further_refund_refused" // the same, after earlier partial refunds
+	FurtherRefundRefused Event = "further_refund_refused" // the provider has refused a refund after earlier partial refunds
 )
 
 // Events that the provider causes without a request, and their consequences.
 const (
 	Reverse        Event = "reverse"          // the rail has taken settled money back
-	Return         Event = "return"           // creates the reversal's own transaction
+	Return         Event = "return"           // creates the return: a transaction of its own for the reversal
 	Correct        Event = "correct"          // the rail reports that a rejected transaction failed
 	SettleLate     Event = "settle_late"      // money has moved for a transaction that had ended
-	GiveBack       Event = "give_back"        // the intent to return such money to the payer
-	GaveBack       Event = "gave_back"        // the provider has returned it
-	GiveBackFailed Event = "give_back_failed" // the provider has not returned it
+	GiveBack       Event = "give_back"        // the intent to return late money to the payer
+	GaveBack       Event = "gave_back"        // the provider has returned late money
+	GiveBackFailed Event = "give_back_failed" // the provider has not returned late money
 )
 
 var events = []Event{

@@ -24,8 +24,8 @@ const (
 	ProcessingError      Code = "processing_error" // also if the reason is not known
 	AuthenticationFailed Code = "authentication_failed"
 	PayerActionExpired   Code = "payer_action_expired"
-	Interrupted          Code = "interrupted"
-	ForcedByTerminal     Code = "forced_by_terminal"
+	Interrupted          Code = "interrupted"        // the call never reached the provider
+	ForcedByTerminal     Code = "forced_by_terminal" // the terminal's settings force a failure
 	HoldExpired          Code = "hold_expired"
 	CancelledByCaller    Code = "cancelled"
 	RefundDeclined       Code = "refund_refused"
@@ -52,9 +52,9 @@ func (c Code) Published() bool { return slices.Contains(codes, c) }
 type Failure struct {
 	Code Code
 
-	// Detail is, for LimitExceeded and AntiFraud, the kind at the end of their sentence. For
-	// other codes it is the rail's own text, which replaces the catalogue's sentence; empty if
-	// the rail gives none.
+	// Detail depends on the code. For LimitExceeded and AntiFraud it is the kind of the limit or the blocklist entry,
+	// with which the sentence ends. For other codes it is the rail's own text, which replaces the catalogue's sentence;
+	// empty if the rail gives none.
 	Detail string
 }
 
@@ -70,9 +70,9 @@ func (f Failure) orCode(code Code) Failure {
 	return f
 }
 
-// ofRefund returns the failure of a refund: Interrupted if the refund never arrived, RefundDeclined for any other
-// reason.
-func (f Failure) ofRefund() Failure {
+// asRefundFailure returns the failure with the code of a refund: Interrupted if the refund never arrived, else
+// RefundDeclined.
+func (f Failure) asRefundFailure() Failure {
 	if f.Code != Interrupted {
 		f.Code = RefundDeclined
 	}

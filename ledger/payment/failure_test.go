@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// error_description is in the partner's language if the catalogue has it. The specification's
-// exact texts are the English ones and the default.
+// error_description is in the partner's language if the catalogue has it. The English texts are the
+// default and, where the specification prescribes a text, exactly that text.
 func TestFailuresAreDescribedInThePartnersLanguage(t *testing.T) {
 	for _, c := range []struct {
 		lang    string
@@ -36,7 +36,8 @@ func TestFailuresAreDescribedInThePartnersLanguage(t *testing.T) {
 	}
 }
 
-// The list of codes is closed. Here it is written by hand, with the English descriptions that are fixed.
+// The list of codes is closed. Here it is written by hand, with the English texts that the specification prescribes;
+// an empty text means that it prescribes none.
 func TestEveryCodeHasASentenceInEachLanguageOfTheCatalogue(t *testing.T) {
 	exact := map[string]string{
 		"unexpected_card": "unexpected card", "return_urls_missing": "return_url/fail_url params not specified", "no_terminal": "no terminal available",

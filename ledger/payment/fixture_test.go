@@ -77,8 +77,8 @@ func convertingTerms(f payment.Fees, from, to money.Asset, rate string) *payment
 	return t
 }
 
-// scenario is a transaction under test: each step decides on its record, which then becomes the
-// decision's record.
+// scenario is a transaction under test. Each step makes a decision on record, and then replaces record by the record of
+// that decision.
 type scenario struct {
 	t        testing.TB
 	context  payment.DecisionContext
@@ -104,6 +104,7 @@ func newCharged(t testing.TB, kind payment.Type, amount string, terminalTerms *p
 	return sc
 }
 
+// apply checks the decision's entries and makes its record the current one.
 func (sc *scenario) apply(d payment.Decision) payment.Decision {
 	sc.t.Helper()
 	for i := range d.Events {
@@ -174,8 +175,8 @@ func (sc *scenario) complete(material bool) payment.Decision {
 	return sc.onRequest(sc.decideContinuation(material))
 }
 
-// decideContinuation decides to continue a charge whose payer has submitted all required material, or has come back from the
-// rail.
+// decideContinuation decides to continue a charge. If material is true, the payer has submitted all required material;
+// if not, the payer has come back from the rail.
 func (sc *scenario) decideContinuation(material bool) (payment.Decision, error) {
 	if material {
 		return sc.context.Submit(sc.record, hasTexts("otp", "signature"), sc.newRequestID())
@@ -183,11 +184,12 @@ func (sc *scenario) decideContinuation(material bool) (payment.Decision, error) 
 	return sc.context.Complete(sc.record, sc.newRequestID())
 }
 
-// hasTexts returns a function that tells whether the material has a text of that name.
+// hasTexts returns a function that tells whether a name is one of names, as Submit asks about the material's texts.
 func hasTexts(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
+// onRequest applies and returns the decision on a caller's request. The request must have succeeded.
 func (sc *scenario) onRequest(d payment.Decision, err error) payment.Decision {
 	sc.t.Helper()
 	if err != nil {
@@ -286,12 +288,12 @@ func entryText(asset money.Asset, e *ledger.Entry) string {
 	return text
 }
 
-// postingsText formats the lines of an entry. It omits the terminal's id, marks a line that splits
-// with "*", and names an asset that is not the transaction's.
-func postingsText(asset money.Asset, list []ledger.Posting) string {
+// postingsText formats an entry's postings. It omits the terminal's id, marks with "*" a posting that is split
+// between the partner's balance and debt, and names an asset that is not the transaction's.
+func postingsText(asset money.Asset, postings []ledger.Posting) string {
 	var lines []string
-	for i := range list {
-		p := &list[i]
+	for i := range postings {
+		p := &postings[i]
 		line := map[ledger.Side]string{ledger.Debit: "Dr ", ledger.Credit: "Cr "}[p.Side]
 		switch p.Account {
 		case ledger.ProviderReceivable(terminalID):

@@ -6,6 +6,8 @@ import (
 	"mizan/ledger/money"
 )
 
+// This file decides on operations that follow the submission of a charge: refund, capture, void and continuation.
+
 // Refund decides on a request to return settled money: the given amount, or all that is left if amount is nil. The
 // error is a *ledger.Refusal: NotReversible if nothing settled, InvalidRefundAmount for more than is left, Conflict
 // while another operation is under way.
@@ -36,11 +38,11 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 	return d, nil
 }
 
-// refundHeadroom returns the guards for what a refund adds to totals. With giveBack it returns the guards that
-// release this again, after the provider refused the refund.
-func (r *Record) refundHeadroom(org ledger.ID, f flow, giveBack bool) []ledger.CounterGuard {
+// refundHeadroom returns the guards that reserve headroom for what a refund adds to account totals. If release is true,
+// the guards release that headroom instead, because the provider refused the refund.
+func (r *Record) refundHeadroom(org ledger.ID, f flow, release bool) []ledger.CounterGuard {
 	guard := ledger.Headroom
-	if giveBack {
+	if release {
 		guard = ledger.HeadroomBack
 	}
 	guards := []ledger.CounterGuard{guard(org, r.Asset, plus(f.provider, f.fees))}
@@ -67,10 +69,11 @@ func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) 
 // lapse decides the intent to void a charge that has waited too long.
 func (c DecisionContext) lapse(r *Record, request ledger.ID, why Code) Decision {
 	d := c.void(r, Lapse, why, request)
-	d.MustRecord = true // a timer decided it, so no caller could receive a refusal
+	d.MustRecord = true // a timer causes this decision, so no caller could receive a refusal
 	return d
 }
 
+// void decides the intent to void a charge, with the event and the code that say why.
 func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) Decision {
 	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpVoid, Request: request, Why: why, From: r.Status}
@@ -118,10 +121,10 @@ func (c DecisionContext) Complete(r *Record, request ledger.ID) (Decision, error
 	return c.complete(r, request), nil
 }
 
-// Submit decides to pass the payer's material to the rail. has tells whether the material has a member with the
-// given name whose value is a text and not blank. The error is a *ledger.Refusal, after which the charge still
-// waits: Expired after the payer's time or the material's deadline, Conflict if the charge waits for no material,
-// Invalid for material that lacks a required member.
+// Submit decides to pass the payer's material to the rail. has tells whether the material has a member with the given
+// name whose value is a text and not blank. The error is a *ledger.Refusal: Expired after the payer's time or the
+// material's deadline, Conflict if the charge waits for no material, Invalid for material that lacks a required
+// member.
 func (c DecisionContext) Submit(r *Record, has func(name string) bool, request ledger.ID) (Decision, error) {
 	const op = "payment.Submit"
 	now := ledger.MicrosOf(c.Now)
@@ -156,13 +159,14 @@ func tooLate(op string) *ledger.Refusal {
 	return ledger.Refuse(op, ledger.Expired, "the payer's time is over")
 }
 
-// Ended tells whether the rail has to publish the payer's action again before it is shown: if the material's
-// deadline has passed or, if it is shown on the payer's page, the rail's own page has expired. After the payer's time
-// it is false.
+// Ended tells whether the payer's action has expired, so that the rail has to publish it again before it is shown.
+// Either the material's deadline has passed or, if onPage is true because the action is shown on the hosted page, the
+// rail's own page has expired. After the payer's time the result is false.
 func (r *Record) Ended(now ledger.Micros, onPage bool) bool {
 	return r.Status == ActionRequired && r.Op == nil && now < r.Action.Until && r.Action.isStaleFor(now, onPage)
 }
 
+// complete decides the intent to tell the provider that the payer has acted.
 func (c DecisionContext) complete(r *Record, request ledger.ID) Decision {
 	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpComplete, Request: request, From: r.Status}
@@ -216,9 +220,9 @@ func (r *Record) waitsUntil() ledger.Micros {
 	return 0
 }
 
-// dueWhileWaiting returns the due instant of a charge that waits for its payer or for a commit. That is the end of the payer's
-// time or of the hold, or an earlier inquiry if the rail asks for one or did not answer. After that end, or while
-// the rail processes the charge, the gaps between inquiries grow.
+// dueWhileWaiting returns the due instant of a charge that waits for its payer or for a commit: the end of the
+// payer's time or of the hold, or the instant of an earlier inquiry if the rail asks for one or did not answer. For a
+// charge that does not wait, or no longer, it returns the instant of the next inquiry.
 func (c DecisionContext) dueWhileWaiting(r *Record, a Answer) ledger.Micros {
 	switch end := r.waitsUntil(); {
 	case end <= ledger.MicrosOf(c.Now):
@@ -273,7 +277,7 @@ func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d D
 		d.Record.RRN = a.RRN
 	}
 	if o.Answered && a.Verdict == VerdictNotSent {
-		a.Verdict = VerdictUnknown // the operation was sent before; only an inquiry was not
+		a.Verdict = VerdictUnknown // the operation was sent before; only an inquiry was not sent
 	}
 	switch a.Verdict {
 	case VerdictCharged:
@@ -293,8 +297,8 @@ func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d D
 
 // onOpNotFound decides on the answer that the operation never arrived. After the second such answer in a row, a
 // provider time-out after the first, the operation is submitted once more under the same name. A charge can't be
-// submitted again, because the payer's credentials are not stored; an operation needs none, and its caller was told
-// that it is under way. If the second submission does not arrive either, the operation has failed.
+// submitted again, because it needs the payer's credentials, which are not stored; an operation needs no credentials.
+// If the second submission does not arrive either, the operation has failed.
 func (c DecisionContext) onOpNotFound(d *Decision) {
 	const resubmitAt, giveUpAt = 2, 4
 	o := d.Record.Op
@@ -338,22 +342,22 @@ func (d *Decision) awaitOutcome() {
 func (c DecisionContext) onDone(d *Decision) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
-		heldPostings, original := r.hold().Postings, *r
+		heldPostings, original := r.holdEntry().Postings, *r
 		assertPriced(r.price(o.Amount))
 		d.Counters = r.releaseSurplus(&original, c.Org)
 		r.Captured = o.Amount
 		d.Counters = r.settleVolumes(c.Org, c.room(d.Counters))
-		d.move(Capture, r.capture(heldPostings))
+		d.move(Capture, r.captureEntry(heldPostings))
 		d.end(Failure{})
 	case o.Kind == OpVoid:
 		event := Void
 		if o.Why == PayerActionExpired {
 			event = Expire
 		}
-		d.move(event, r.release())
+		d.move(event, r.releaseEntry())
 		d.giveUp(c, Failure{Code: o.Why})
 	case o.Late:
-		d.move(GaveBack, r.suspense(ledger.Credit))
+		d.move(GaveBack, r.suspenseEntry(ledger.Credit))
 		r.endRefund(c, RefundSucceeded, Failure{})
 		r.Op = nil
 	default:
@@ -380,7 +384,7 @@ func (c DecisionContext) onNotDone(d *Decision, why Failure) {
 		d.Ask = AskInquire
 	case o.Late:
 		d.move(GiveBackFailed, nil)
-		r.endRefund(c, RefundFailed, why.ofRefund())
+		r.endRefund(c, RefundFailed, why.asRefundFailure())
 		r.Op = nil
 	default:
 		f := r.refundFlow()
@@ -390,7 +394,7 @@ func (c DecisionContext) onNotDone(d *Decision, why Failure) {
 		}
 		d.move(event, &ledger.Entry{Phase: ledger.Void, Postings: r.refundPostings(f, false)})
 		d.Counters = r.refundHeadroom(c.Org, f, true)
-		r.endRefund(c, RefundFailed, why.ofRefund())
+		r.endRefund(c, RefundFailed, why.asRefundFailure())
 		r.Op = nil
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The service gives up a charge whose payer does nothing. The rail did not refuse that charge, and a later "failed" from
-// the rail only reports that the charge was voided, so it corrects nothing.
+// The service gives up a charge whose payer does nothing. The rail did not refuse that charge, and a later "failed"
+// from the rail only reports that the charge was voided, so it corrects nothing.
 func TestExpiredPayerActionIsNotCorrected(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.ActionRequired)
 	_, d, decided := sc.onDue(30 * time.Minute)

@@ -17,7 +17,7 @@ func newHeld(t testing.TB, kind payment.Type, amount string, terminalTerms *paym
 }
 
 // While money is held, the charge's entry is pending, with the partner's whole line on the available account. Only the
-// capture splits this line.
+// capture splits this line between the partner's balance and the partner's debt.
 func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "1000", twoPhase(terms(feeDeducted(250, "3"))))
 	sc.want(sc.onAnswer(answers["held"]),
@@ -40,8 +40,8 @@ func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 	}
 }
 
-// The fee is computed anew for the captured part. The rest of the hold is released, and so is its headroom: 1028 − 413
-// and 1056 − 426.
+// The fee is computed anew for the captured part. The rest of the hold is released, and so is the headroom reserved
+// for it: 1028 − 413 and 1056 − 426.
 func TestFeeIsComputedForTheCapturedPart(t *testing.T) {
 	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
 	sc.commit("400")
@@ -150,7 +150,7 @@ func TestACommitAndACancelExcludeEachOther(t *testing.T) {
 	}
 }
 
-// A hold whose capture failed stays held until its time is over.
+// If a capture fails, the money stays held until the end of the hold.
 func TestACommitThatTheProviderRefusesLeavesTheMoneyHeld(t *testing.T) {
 	for name, why := range map[string]string{"refused": "why", "failed": "why", "not sent": "why"} {
 		sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
@@ -166,16 +166,16 @@ func TestACommitThatTheProviderRefusesLeavesTheMoneyHeld(t *testing.T) {
 	}
 }
 
-func TestAnOperationIsInquiredUntilItsProviderKnowsHowItEnded(t *testing.T) {
+func TestOperationIsInquiredUntilItsOutcomeIsKnown(t *testing.T) {
 	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	sc.commit("")
-	for _, c := range []struct{ says, due string }{
+	for _, c := range []struct{ answer, due string }{
 		{"nothing", "due 10s"}, {"pending", "due 20s"}, {"not known", "due 10s"}, {"pending", "due 40s"}, {"not known", "due 10s"},
 		{"held", "due 1m20s"}, {"not sent", "due 2m40s"}, {"pending", "due 5m20s"},
 	} {
-		sc.want(sc.onOpAnswer(answers[c.says]), "await payment_suspended", c.due)
+		sc.want(sc.onOpAnswer(answers[c.answer]), "await payment_suspended", c.due)
 		if !sc.record.Answered() {
-			t.Errorf("%s: nobody is answered", c.says)
+			t.Errorf("%s: nobody is answered", c.answer)
 		}
 	}
 	sc.onOpAnswer(answers["not known"])
@@ -187,7 +187,7 @@ func TestAnOperationIsInquiredUntilItsProviderKnowsHowItEnded(t *testing.T) {
 	}
 }
 
-// A cancel is an intent to void at the provider; when it is done, the hold is released.
+// A cancel is an intent to void at the provider. When the provider has voided the charge, the hold is released.
 func TestACancelReleasesTheHold(t *testing.T) {
 	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
 	sc.want(sc.cancel(), "cancel payment_suspended", "due 10s, ask op")
@@ -204,8 +204,8 @@ func TestACancelReleasesTheHold(t *testing.T) {
 		"release 1010, final")
 }
 
-// A charge that has not settled can be voided too; a payment holds nothing then.
-func TestACancelBeforeSettlementFails(t *testing.T) {
+// A payment that is neither held nor settled can be cancelled too. It has no hold to release, and becomes failed.
+func TestCancelledUnsettledPaymentBecomesFailed(t *testing.T) {
 	for _, status := range []payment.Status{payment.Charging, payment.ActionRequired, payment.AuthRequired} {
 		sc := inState(t, payment.Payment, status)
 		sc.want(sc.cancel(), "cancel "+string(status), "due 10s, ask op")
@@ -221,16 +221,16 @@ func TestACancelBeforeSettlementFails(t *testing.T) {
 
 // A cancel is refused as not_reversible if the charge never reached a provider, or has settled.
 func TestWhatCanNotBeCancelled(t *testing.T) {
-	closed := inState(t, payment.Payment, payment.Charging)
-	closed.onAnswer(answers["refused"])
-	returned := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
-	decision, _ := returned.context.DecideReversal(returned.record, 7, otherID, payment.Failure{})
+	rejected := inState(t, payment.Payment, payment.Charging)
+	rejected.onAnswer(answers["refused"])
+	charged := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
+	reversal, _ := charged.context.DecideReversal(charged.record, 7, otherID, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
 		"hosted":      newHosted(t).record,
 		"authorizing": newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0"))).record,
-		"charged":     returned.record,
-		"reversed":    decision.Record,
-		"rejected":    closed.record,
+		"charged":     charged.record,
+		"reversed":    reversal.Record,
+		"rejected":    rejected.record,
 	} {
 		_, err := testContext.Cancel(r, otherID)
 		if err == nil {
@@ -241,7 +241,7 @@ func TestWhatCanNotBeCancelled(t *testing.T) {
 	}
 }
 
-// If the provider reports after a void that the charge settled, the transaction is charged.
+// If the provider refuses a void and then reports that the charge settled, the transaction is charged.
 func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
 	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	sc.cancel()
@@ -259,7 +259,7 @@ func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
 		"settle charged: capture Dr L:partner:1:available 100, Cr A:provider 100 for Dr L:partner:1:available 100, Cr A:provider 100", "final")
 }
 
-// The inquiry about the charge's status may be lost. It is repeated before the hold's time is over.
+// The inquiry that follows a refused void may be lost. It is then repeated, without waiting for the end of the hold.
 func TestChargeIsInquiredAfterARefusedVoidUntilItsStatusIsKnown(t *testing.T) {
 	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	sc.cancel()

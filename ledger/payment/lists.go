@@ -5,11 +5,11 @@ import (
 	"mizan/ledger/money"
 )
 
-// Lists are the lists of transactions. Each partner has one of each in each environment. A list has a row for a
+// Lists declares the lists of transactions. Each partner has its own lists in each environment. A list has a row for a
 // transaction's creation and one for each later change.
 var Lists = ledger.NewPartnerLists(ledger.Transaction, func(r *Record) (partner int64, env money.Env) { return r.Partner, r.Asset.Env })
 
-// The lists. Each line declares one.
+// The lists of transactions. Transactions has all of them.
 var (
 	Transactions = Lists.Declare(1, func(*Record) bool { return true })
 )

@@ -85,11 +85,12 @@ func atRailSteps(status payment.Status, added steps) steps {
 		"await": status, "submit": status, "cancel": status, "void": "failed", "void_failed": status,
 		"pass_pre_authorized_3ds": "pre_authorized_3ds", "pass_auth_required": "auth_required", "pass_unknown": "unknown", "pass_cancelled": "cancelled",
 	}
-	delete(row, "pass_"+payment.Event(status)) // it is the status already
+	delete(row, "pass_"+payment.Event(status)) // no event leads from a rail's status to itself
 	maps.Copy(row, added)
 	return row
 }
 
+// suspendedSteps returns the steps out of a status in which money is held.
 func suspendedSteps(status payment.Status) steps {
 	return steps{
 		"commit": status, "capture": "charged", "commit_refused": status, "cancel": status, "lapse": status, "void": "failed", "void_failed": status,
@@ -130,7 +131,8 @@ func TestTheMachinesReportIsCommitted(t *testing.T) {
 	}
 }
 
-// The specification's table "Statuses", column "Final", and its open vocabulary.
+// The expected values are those of the specification's table "Statuses", column "Final". A status that only a rail
+// knows is not final.
 func TestFinalStatusesAreTheSpecifications(t *testing.T) {
 	for status, want := range map[payment.Status]bool{
 		"created": false, "new": false, "authorizing": false, "action_required": false, "charging": false, "charged": true, "rejected": true,

@@ -6,9 +6,9 @@ import (
 	"mizan/ledger"
 )
 
-// notifiableStatuses lists the statuses of which a merchant can be notified. A status's index is stored, so no status may
-// change its place. Merchants are notified of the first numNotifiedByDefault statuses unless the terminal selects
-// others (merchant_params.notify_statuses).
+// notifiableStatuses lists the statuses of which a merchant can be notified. The index of a status is stored, so no
+// status may change its place. Merchants are notified of the first numNotifiedByDefault statuses unless the terminal
+// selects others (merchant_params.notify_statuses).
 var notifiableStatuses = [...]Status{
 	ActionRequired, PaymentHeld, PayoutHeld, Charged, Rejected, Failed, Reversed, Refunding, Refunded,
 	Created, New, Authorizing, Charging, PreAuthorized3DS, AuthRequired, Unknown, Cancelled,
@@ -32,8 +32,8 @@ func NotifiedByDefault(s Status) bool {
 	return slices.Contains(notifiableStatuses[:numNotifiedByDefault], s)
 }
 
-// NotifiedNumber returns the number that stands for a status in stored notices; false if merchants are not notified
-// of it.
+// NotifiedNumber returns the number that stands for a status in stored notices; false if merchants can't be
+// notified of the status.
 func NotifiedNumber(s Status) (byte, bool) {
 	i := slices.Index(notifiableStatuses[:], s)
 	return byte(max(i, 0)), i >= 0

@@ -6,14 +6,14 @@ import (
 	"mizan/ledger/money"
 )
 
-// flow is the money that moves between the provider, the partner and the institution, in the transaction's asset,
-// and the partner's part at the destination. A charge debits the provider and credits the others; a return does the
-// opposite.
+// flow is the money that a payment or its return moves between the provider, the partner and the institution that
+// earns the fees. The amounts are in the transaction's asset; dest is the partner's part in the asset that the
+// partner gets. A charge debits the provider and credits the others; a return does the opposite.
 type flow struct {
 	provider money.Amount
 	partner  money.Signed
 	fees     money.Amount
-	dest     money.Signed // the partner's part in the destination's asset, if converted
+	dest     money.Signed // the partner's part, converted
 }
 
 // chargeFlow returns the flow of a settled payment.
@@ -29,8 +29,8 @@ func (r *Record) refundsFlow(amount, fee money.Amount) flow {
 		f.provider = plus(amount, fee)
 		f.partner = money.Difference(amount, money.Amount{})
 	}
-	if r.Rate.IsZero() || r.crosses() {
-		f.dest = money.Signed{Abs: must(r.converted(f.partner))}
+	if r.Rate.IsZero() || r.crossesExchange() {
+		f.dest = money.Signed{Abs: must(r.convert(f.partner))}
 	}
 	return f
 }
@@ -56,7 +56,7 @@ func (r *Record) refundedFee(refunded money.Amount) money.Amount {
 
 // paymentPostings returns the postings of incoming money: Dr provider / Cr partner, Cr fees. If splits is
 // set, the partner's credit first pays the partner's debt. If the fee is more than the amount,
-// the partner's line is a debit.
+// the partner is debited.
 func (r *Record) paymentPostings(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Debit, splits)
 }
@@ -66,11 +66,12 @@ func (r *Record) refundPostings(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Credit, splits)
 }
 
+// postings returns the postings of a flow: the provider's on the given side, the others on the opposite side.
 func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Posting {
-	l := r.lines()
+	l := r.newLines()
 	l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, side, f.provider)
 	opposite := side.Opposite()
-	if !r.crosses() {
+	if !r.crossesExchange() {
 		l.addPartner(r.Partner, r.Asset, opposite, f.partner, splits)
 	} else {
 		l.addSigned(ledger.FXPosition, r.Asset, opposite, f.partner)
@@ -81,16 +82,16 @@ func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Postin
 	return l.postings
 }
 
-// crosses tells whether a payment's money crosses the exchange position. If the fee takes the whole amount, there
-// are no postings at the destination.
-func (r *Record) crosses() bool {
+// crossesExchange tells whether a payment's money is converted, which books it through the exchange position. If the
+// fee takes the whole amount, nothing is left to convert.
+func (r *Record) crossesExchange() bool {
 	return !r.Rate.IsZero() && !r.Merchant.Negative && !r.Merchant.IsZero()
 }
 
 // payoutPostings returns a payout's postings: Dr partner amount_with_fee / Cr provider amount_dest, Cr
 // fees. A converted payout crosses the exchange position.
 func (r *Record) payoutPostings() []ledger.Posting {
-	l := r.lines()
+	l := r.newLines()
 	l.add(ledger.PartnerAvailable(r.Partner), r.Asset, ledger.Debit, r.AmountWithFee)
 	if r.Rate.IsZero() {
 		l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, ledger.Credit, r.Dest)
@@ -103,38 +104,38 @@ func (r *Record) payoutPostings() []ledger.Posting {
 	return l.postings
 }
 
-// hold returns the entry that holds a charge's money. A payout is held before the call to the
+// holdEntry returns the entry that holds a charge's money. A payout is held before the call to the
 // provider, a two-phase payment once it is authorised.
-func (r *Record) hold() *ledger.Entry {
+func (r *Record) holdEntry() *ledger.Entry {
 	if r.Type == Payout {
 		return &ledger.Entry{Phase: ledger.Pending, Postings: r.payoutPostings()}
 	}
 	return &ledger.Entry{Phase: ledger.Pending, Postings: r.paymentPostings(r.chargeFlow(), false)}
 }
 
-// holds tells whether money of the charge is held.
-func (r *Record) holds() bool {
+// hasHold tells whether the charge's money is held by a pending entry.
+func (r *Record) hasHold() bool {
 	return r.Type == Payout && r.Status != Created && r.Status != New || r.Status == PaymentHeld
 }
 
-// release returns the entry that releases the held money; nil if none is held.
-func (r *Record) release() *ledger.Entry {
-	if !r.holds() {
+// releaseEntry returns the entry that releases the held money; nil if none is held.
+func (r *Record) releaseEntry() *ledger.Entry {
+	if !r.hasHold() {
 		return nil
 	}
-	return &ledger.Entry{Phase: ledger.Void, Postings: r.hold().Postings}
+	return &ledger.Entry{Phase: ledger.Void, Postings: r.holdEntry().Postings}
 }
 
-// settlement returns the entry that a confirmation books.
-func (r *Record) settlement() *ledger.Entry {
-	if !r.holds() {
+// settlementEntry returns the entry that is booked when the provider confirms the charge.
+func (r *Record) settlementEntry() *ledger.Entry {
+	if !r.hasHold() {
 		return &ledger.Entry{Phase: ledger.Posted, Postings: r.paymentPostings(r.chargeFlow(), true)}
 	}
-	return r.capture(r.hold().Postings)
+	return r.captureEntry(r.holdEntry().Postings)
 }
 
-// capture returns the entry that settles held money.
-func (r *Record) capture(heldPostings []ledger.Posting) *ledger.Entry {
+// captureEntry returns the entry that settles the charge and releases its held postings.
+func (r *Record) captureEntry(heldPostings []ledger.Posting) *ledger.Entry {
 	if r.Type == Payout {
 		return &ledger.Entry{Phase: ledger.Capture, Postings: r.payoutPostings(), Released: heldPostings}
 	}
@@ -146,9 +147,9 @@ func (r *Record) refundFlow() flow {
 	return r.refundsFlow(plus(r.Refunded, r.Op.Amount), plus(r.RefundedFee, r.Op.RefundedFee)).minus(r.refundsFlow(r.Refunded, r.RefundedFee))
 }
 
-// suspense returns the entry for money that moved after its transaction was closed, or for its refund: the amount
-// that the provider moved, against the suspense account.
-func (r *Record) suspense(side ledger.Side) *ledger.Entry {
+// suspenseEntry returns the entry between provider and suspense account for money that moved after its transaction was
+// closed, or for the refund of that money. In a payment, side is the provider's side.
+func (r *Record) suspenseEntry(side ledger.Side) *ledger.Entry {
 	asset, amount := r.Asset, r.AmountWithFee
 	if r.Type == Payout {
 		asset, amount, side = r.DestAsset(), r.Dest, side.Opposite()
@@ -159,10 +160,11 @@ func (r *Record) suspense(side ledger.Side) *ledger.Entry {
 	return &ledger.Entry{Phase: ledger.Posted, Postings: l.postings}
 }
 
-// lines builds postings and omits those of zero.
+// lines builds a list of postings and omits postings of zero.
 type lines struct{ postings []ledger.Posting }
 
-func (r *Record) lines() lines {
+// newLines returns empty lines with memory for the postings of a charge.
+func (r *Record) newLines() lines {
 	n := 3
 	if !r.Rate.IsZero() {
 		n = 5
@@ -176,7 +178,7 @@ func (l *lines) add(account ledger.Path, asset money.Asset, side ledger.Side, am
 	}
 }
 
-// addSigned adds a line, on the opposite side if the amount is negative.
+// addSigned adds a posting, on the opposite side if the amount is negative.
 func (l *lines) addSigned(account ledger.Path, asset money.Asset, side ledger.Side, amount money.Signed) {
 	if amount.Negative {
 		side = side.Opposite()
@@ -184,7 +186,7 @@ func (l *lines) addSigned(account ledger.Path, asset money.Asset, side ledger.Si
 	l.add(account, asset, side, amount.Abs)
 }
 
-// addPartner adds the partner's line, with a Spill account if it splits.
+// addPartner adds the partner's posting. If splits is set, the posting has the partner's debt as its Spill account.
 func (l *lines) addPartner(number int64, asset money.Asset, side ledger.Side, amount money.Signed, splits bool) {
 	before := len(l.postings)
 	l.addSigned(ledger.PartnerAvailable(number), asset, side, amount)

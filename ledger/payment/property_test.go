@@ -17,8 +17,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// randomTransaction is a transaction of a random test: its record, what its postings have moved, and the headroom of its
-// refunds.
+// randomTransaction is a transaction of a random test: its record, the net change of each account by its postings,
+// and the headroom that its refunds reserve.
 type randomTransaction struct {
 	books           *books
 	t               *rapid.T
@@ -29,14 +29,14 @@ type randomTransaction struct {
 	openRefund      map[string]*big.Int // headroom of the refund under way, by counter
 	finishedRefunds map[string]*big.Int // headroom of finished refunds, by counter
 
-	termsBounds []payment.Bound // bounds in the terms of the decision under test
-	bounds      []payment.Bound // bounds with which it was sent to a provider
+	termsBounds []payment.Bound // volume limits' bounds in the terms of the decision under test
+	bounds      []payment.Bound // volume limits' bounds when the transaction was last sent to a provider
 }
 
 // Requests, reports and answers come in random order and under random terms. No decision panics or changes the old
-// record. Entries balance and close exactly what was held, and no refund exceeds what settled. The headroom is what
-// live and settled transactions need, and volumes are the sums of their amounts. A rejected, failed or reversed
-// transaction has moved nothing in total, and neither has one that was refunded with its fee.
+// record. Entries balance and release exactly what was held, and no refund exceeds what settled. The reserved
+// headroom is what pending and settled transactions need, and volumes are the sums of their amounts. A rejected,
+// failed or reversed transaction has moved nothing in total, and neither has one that was refunded with its fee.
 func TestEveryLifeOfATransactionBalances(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed on failure
 		if err := flag.Set("rapid.seed", seed); err != nil {
@@ -164,17 +164,17 @@ func (tx *randomTransaction) apply(d payment.Decision) {
 	}
 }
 
-// checkDue checks that a transaction which still waits for something has a due instant, and that one which is over has
+// checkDue checks that a transaction which waits for something has a due instant, and that a finished transaction has
 // none.
 func (tx *randomTransaction) checkDue(d *payment.Decision) {
 	r, now := d.Record, ledger.MicrosOf(tx.context.Now)
-	over := r.Op == nil && (r.Status.Final() || r.Status == payment.Refunded)
+	isOver := r.Op == nil && (r.Status.Final() || r.Status == payment.Refunded)
 	switch {
-	case over && r.SettledLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // its money has to be returned
+	case isOver && r.SettledLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // its money has to be returned
 		if d.Due == 0 {
 			tx.t.Fatalf("%s: nobody gives back what is in suspense", r.Status)
 		}
-	case over:
+	case isOver:
 		if d.Due != 0 {
 			tx.t.Fatalf("%s is due at %v", r.Status, d.Due)
 		}
@@ -202,8 +202,8 @@ func (tx *randomTransaction) countRefundHeadroom(d *payment.Decision) {
 		case payment.Refund:
 			tx.openRefund = map[string]*big.Int{}
 			for _, p := range e.Entry.Postings {
-				source := p.Asset == d.Record.Asset
-				if source && (p.Account == ledger.Fees || strings.HasPrefix(string(p.Account), "A:provider:")) || !source && p.Account == ledger.FXPosition {
+				inSourceAsset := p.Asset == d.Record.Asset
+				if inSourceAsset && (p.Account == ledger.Fees || strings.HasPrefix(string(p.Account), "A:provider:")) || !inSourceAsset && p.Account == ledger.FXPosition {
 					addHeadroom(tx.openRefund, p.Asset, number(p.Amount))
 				}
 			}
@@ -229,7 +229,7 @@ func addToCounter(sums map[string]*big.Int, key string, amount *big.Int) {
 	sums[key].Add(sums[key], amount)
 }
 
-// checkHeadroom checks that the counters equal what the transactions and the funding need.
+// checkHeadroom checks that the headroom and volume counters equal what the transactions and the funding need.
 func checkHeadroom(t *rapid.T, b *books, txs []*randomTransaction) {
 	want := map[string]*big.Int{}
 	for a, s := range b.accounts {
@@ -274,7 +274,7 @@ func (tx *randomTransaction) newRequestID() ledger.ID {
 	return uuid.UUID{9, byte(len(tx.net)), tx.requests, tx.record.ID[1]}
 }
 
-// deepCopy returns a copy of a record. The copy stays as it is even if a decision changes the record by mistake.
+// deepCopy returns a copy that does not change if a decision changes the record by mistake.
 func deepCopy(r *payment.Record) payment.Record {
 	copied := *r
 	if r.Op != nil {
@@ -292,15 +292,15 @@ func deepCopy(r *payment.Record) payment.Record {
 
 // step tries one action, whether it fits the state or not.
 func (tx *randomTransaction) step() {
-	before, decided := deepCopy(tx.record), tx.record
-	kinds := []func() (payment.Decision, bool){tx.answer, tx.answer, tx.operation, tx.operation, tx.onDue, tx.refund, tx.refund, tx.cancel, tx.commit, tx.complete,
+	before, oldRecord := deepCopy(tx.record), tx.record
+	actions := []func() (payment.Decision, bool){tx.onAnswer, tx.onAnswer, tx.onOpAnswer, tx.onOpAnswer, tx.onDue, tx.refund, tx.refund, tx.cancel, tx.commit, tx.complete,
 		tx.reverse, tx.correct, tx.giveBack, tx.resume, tx.reroute}
-	d, ok := rapid.SampledFrom(kinds).Draw(tx.t, "step")()
+	d, ok := rapid.SampledFrom(actions).Draw(tx.t, "step")()
 	if len(before.Attempts) == 0 {
-		before.Attempts = decided.Attempts
+		before.Attempts = oldRecord.Attempts
 	}
-	if !reflect.DeepEqual(before, *decided) {
-		tx.t.Fatalf("the record decided on was changed:\n%+v\n%+v", before, *decided)
+	if !reflect.DeepEqual(before, *oldRecord) {
+		tx.t.Fatalf("the record decided on was changed:\n%+v\n%+v", before, *oldRecord)
 	}
 	if ok {
 		tx.apply(d)
@@ -321,11 +321,11 @@ func (tx *randomTransaction) anyAnswer() payment.Answer {
 	return a
 }
 
-func (tx *randomTransaction) answer() (payment.Decision, bool) {
+func (tx *randomTransaction) onAnswer() (payment.Decision, bool) {
 	return tx.context.Answered(tx.record, tx.anyAnswer())
 }
 
-func (tx *randomTransaction) operation() (payment.Decision, bool) {
+func (tx *randomTransaction) onOpAnswer() (payment.Decision, bool) {
 	id := tx.newRequestID()
 	if tx.record.Op != nil && rapid.IntRange(0, 9).Draw(tx.t, "of this operation") > 0 {
 		id = tx.record.Op.Request
@@ -348,7 +348,7 @@ func (tx *randomTransaction) onDue() (payment.Decision, bool) {
 	return d, decided
 }
 
-// drawAmount draws a part of an amount, all of it, or more than it. nil stands for all that is left.
+// drawAmount draws an amount that is less than the whole, equal to it, or more. nil requests all that is left.
 func (tx *randomTransaction) drawAmount(whole money.Amount) *money.Amount {
 	n := number(whole)
 	switch rapid.IntRange(0, 5).Draw(tx.t, "part") {
@@ -395,6 +395,7 @@ func (tx *randomTransaction) complete() (payment.Decision, bool) {
 	return acceptedDecision(tx.context.Complete(tx.record, tx.newRequestID()))
 }
 
+// acceptedDecision returns a decision, and whether the request for it was accepted.
 func acceptedDecision(d payment.Decision, err error) (payment.Decision, bool) { return d, err == nil }
 
 func (tx *randomTransaction) reverse() (payment.Decision, bool) {
@@ -463,7 +464,7 @@ func (tx *randomTransaction) end() {
 			tx.apply(d)
 		}
 	}
-	// The provider has refused every capture and every void, so only its own report can end the hold.
+	// The provider has refused every capture and every void, so only a report of the provider can end the hold.
 	if !tx.record.Status.Held() {
 		tx.t.Fatalf("%s has no end", tx.record.Status)
 	}

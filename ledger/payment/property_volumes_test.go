@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// anyBounds returns up to three limits' volumes, some with a subject in common.
+// anyBounds draws the bounds of up to three volume limits, some of which count the same subject.
 func anyBounds(t *rapid.T) (bounds []payment.Bound) {
 	for i := range rapid.IntRange(0, 3).Draw(t, "bounds") {
 		b := payment.Bound{Max: ledger.MaxAmount, Breach: payment.Failure{Code: payment.LimitExceeded, Detail: fmt.Sprint(i)}}
@@ -31,7 +31,7 @@ func anyBounds(t *rapid.T) (bounds []payment.Bound) {
 	return bounds
 }
 
-// refusal returns why the writer would refuse a command; zero if it would not.
+// refusal returns why the writer would refuse the decision; zero if it would not.
 func (tx *randomTransaction) refusal(d *payment.Decision) payment.Failure {
 	if i, accepted := tx.books.countersAccept(d); !accepted {
 		g, breach := &d.Counters[i], d.Breach(i)
@@ -47,19 +47,19 @@ func (tx *randomTransaction) refusal(d *payment.Decision) payment.Failure {
 	return payment.Failure{}
 }
 
-// addVolumes adds a pending or settled transaction to its volumes: its amount, or the part
-// that was captured.
+// addVolumes adds to want what a pending or settled transaction counts in its volumes: the whole amount or the captured
+// part.
 func addVolumes(want map[string]*big.Int, tx *randomTransaction) {
 	amount := number(tx.record.Amount)
 	if !tx.record.Captured.IsZero() {
 		amount = number(tx.record.Captured)
 	}
-	settled := tx.record.Status == payment.Charged || tx.record.Status == payment.Refunding || tx.record.Status == payment.Refunded || tx.record.Status == payment.Reversed
+	isSettled := tx.record.Status == payment.Charged || tx.record.Status == payment.Refunding || tx.record.Status == payment.Refunded || tx.record.Status == payment.Reversed
 	for _, b := range tx.bounds {
-		tail := b.Limit.String() + "/" + b.Window + "/" + b.Subject
-		addToCounter(want, "volume/"+tail, amount)
-		if settled {
-			addToCounter(want, "settled/"+tail, amount)
+		keySuffix := b.Limit.String() + "/" + b.Window + "/" + b.Subject
+		addToCounter(want, "volume/"+keySuffix, amount)
+		if isSettled {
+			addToCounter(want, "settled/"+keySuffix, amount)
 		}
 	}
 }

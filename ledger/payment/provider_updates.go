@@ -2,12 +2,13 @@ package payment
 
 import "mizan/ledger"
 
-// This file decides on late messages from a provider: they are about a transaction whose charge has already ended.
+// This file decides on late messages from a provider, about a transaction whose charge has already ended.
 
 // DecideReversal decides on a chargeback: settled money that the provider has taken back. It marks the original
 // transaction as reversed and adds a return, a separate transaction that reverses the part that was not refunded yet.
-// chargeSeq is the seq of the entry that settled the original. The second result is false if everything was already
-// refunded, or while a refund is under way, because its outcome has to be recorded first.
+// chargeSeq is the seq of the entry that settled the original. The second result is false if nothing settled or
+// everything was refunded. It is also false while a refund is under way, because the refund's outcome has to be
+// recorded first.
 func (c DecisionContext) DecideReversal(r *Record, chargeSeq uint64, returnID ledger.ID, why Failure) (Decision, bool) {
 	if r.Status != Charged && r.Status != Refunded {
 		return Decision{}, false
@@ -22,20 +23,20 @@ func (c DecisionContext) DecideReversal(r *Record, chargeSeq uint64, returnID le
 	original.move(Reverse, nil)
 	original.end(Failure{Code: TakenBack, Detail: why.Detail})
 
-	// The return has the parts of the charge (fees, the merchant's, the provider's) that no refund has returned.
-	parts := r.chargeFlow().minus(r.refundsFlow(r.Refunded, r.RefundedFee))
-	returned := Record{ID: returnID, Partner: r.Partner, Status: Absent, ReversalOf: r.ID, Terminal: r.Terminal, Route: r.Route,
-		Fees: r.Fees, Fee: parts.fees, AmountWithFee: parts.provider, Merchant: parts.partner, Rate: r.Rate, SettlementAsset: r.SettlementAsset}
-	returned.Dest, _ = parts.dest.Amount() // zero for a negative part; the postings use the signed part
-	returned.Request = Request{Type: Payout, Amount: unrefunded, Asset: r.Asset, Method: r.Method, CardBIN: r.CardBIN, CardLast4: r.CardLast4,
+	// The return has the part of each amount of the charge that no refund has returned.
+	returnFlow := r.chargeFlow().minus(r.refundsFlow(r.Refunded, r.RefundedFee))
+	returnRecord := Record{ID: returnID, Partner: r.Partner, Status: Absent, ReversalOf: r.ID, Terminal: r.Terminal, Route: r.Route,
+		Fees: r.Fees, Fee: returnFlow.fees, AmountWithFee: returnFlow.provider, Merchant: returnFlow.partner, Rate: r.Rate, SettlementAsset: r.SettlementAsset}
+	returnRecord.Dest, _ = returnFlow.dest.Amount() // zero for a negative part; the postings use the signed part
+	returnRecord.Request = Request{Type: Payout, Amount: unrefunded, Asset: r.Asset, Method: r.Method, CardBIN: r.CardBIN, CardLast4: r.CardLast4,
 		MerchantMeta: []byte(`{"reversal_of":"` + r.ID.String() + `"}`)}
-	original.Return = &Decision{Record: &returned, MustRecord: true}
-	original.Return.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: chargeSeq, Postings: r.refundPostings(parts, true)})
+	original.Return = &Decision{Record: &returnRecord, MustRecord: true}
+	original.Return.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: chargeSeq, Postings: r.refundPostings(returnFlow, true)})
 	original.Return.Finish = true
 	return original, true
 }
 
-// DecideCorrection decides on a provider's message that a charge which it reported as rejected has in fact failed.
+// DecideCorrection decides on a provider's message that a charge, which was reported as rejected, has in fact failed.
 // Rejected means that the payer or the bank declined; failed means a fault in processing. A charge that the service
 // itself gave up, because the payer did not act in time, is not corrected.
 func (c DecisionContext) DecideCorrection(r *Record, why Failure) (Decision, bool) {
@@ -64,7 +65,7 @@ func (c DecisionContext) decideLateAnswer(r *Record, a Answer) (Decision, bool) 
 		d.Record.RRN = a.RRN
 	}
 	d.Counters = d.Record.reserve(c.Org, nil)
-	d.move(SettleLate, d.Record.suspense(ledger.Debit))
+	d.move(SettleLate, d.Record.suspenseEntry(ledger.Debit))
 	if r.Type == Payment {
 		d.Due = c.fromNow(minRetryDelay) // the timer refunds it, unless a caller has done so before
 	}
@@ -72,7 +73,8 @@ func (c DecisionContext) decideLateAnswer(r *Record, a Answer) (Decision, bool) 
 }
 
 // DecideSuspenseRefund decides to refund the transaction's money on the suspense account. The second result is false
-// if no money is there, or if the transaction is a payout, which can't be refunded.
+// if the suspense account has no unreturned money of the transaction, or if the transaction is a payout, which can't be
+// refunded.
 func (c DecisionContext) DecideSuspenseRefund(r *Record, request ledger.ID) (Decision, bool) {
 	if !r.SettledLate || r.Type != Payment || r.Op != nil || len(r.Refunds) > 0 {
 		return Decision{}, false

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// A reversal books on a transaction of its own, the return. Its entry is the charge's with opposite sides, less what was
-// refunded. As in the charge, the partner's line is split by the partner's debt.
+// A reversal books on a transaction of its own, the return. The return's entry is the charge's with opposite sides,
+// less what was refunded. As in the charge, the partner's posting is split between balance and debt ("*").
 func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 	for _, c := range []struct {
 		name, amount string
@@ -20,7 +20,7 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 		refunds      []string
 		entry        string
 		returnAmount string // the return's amount
-		figures      string
+		figures      string // the return's amounts, as amountsText
 	}{
 		{"no fee", "50", feeDeducted(0, "0"), nil, "Cr A:provider 50, Dr L:partner:1:available 50*", "50", "50 50 50 0"},
 		{"deducted", "50", feeDeducted(0, "20"), nil, "Cr A:provider 50, Dr L:partner:1:available 30*, Dr I:fees 20", "50", "50 30 30 20"},
@@ -42,7 +42,7 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 			sc.refund(r)
 			sc.onOpAnswer(answers["charged"])
 		}
-		before, decided := *sc.record, sc.record
+		before, oldRecord := *sc.record, sc.record
 		d, ok := sc.context.DecideReversal(sc.record, 7, otherID, payment.Failure{})
 		if !ok || !d.MustRecord || !d.Return.MustRecord {
 			t.Fatalf("%s: not reversed", c.name)
@@ -52,12 +52,12 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 		if amountsText(r) != c.figures || r.Amount.String() != c.returnAmount {
 			t.Errorf("%s: the return is of %v, %s, want %s, %s", c.name, r.Amount, amountsText(r), c.returnAmount, c.figures)
 		}
-		wantUnchanged(t, before, decided)
+		wantUnchanged(t, before, oldRecord)
 	}
 }
 
-// A return is a transaction of its own: a payout in status charged, with merchant_meta.reversal_of. The original becomes
-// reversed and shows return_id.
+// A return is a transaction of its own: a payout in status charged, with merchant_meta.reversal_of. The original
+// becomes reversed and shows return_id.
 func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
 	sc := newCharged(t, payment.Payment, "50", terms(feeDeducted(0, "0")))
 	d, _ := sc.context.DecideReversal(sc.record, 7, otherID, payment.Failure{Detail: "the bank's own words"})
@@ -86,8 +86,8 @@ func TestPartialCaptureIsReversedAtTheCapturedAmount(t *testing.T) {
 	}
 }
 
-// A transaction that has not settled, is already returned, or has a refund under way is not
-// reversed: the refund's answer comes first.
+// A transaction that has not settled, or is already returned, is not reversed. While a refund is under way, a reversal
+// has to wait for the answer to the refund.
 func TestWhatCanNotBeReversed(t *testing.T) {
 	newPayment := func() *scenario { return newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))) }
 	reversed, refunding, pending, refunded := newPayment(), newPayment(), newPayment(), newPayment()
@@ -118,7 +118,7 @@ func TestWhatCanNotBeReversed(t *testing.T) {
 func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	sc.onAnswer(answers["refused"])
-	before, decided := *sc.record, sc.record
+	before, oldRecord := *sc.record, sc.record
 	d, ok := sc.context.DecideCorrection(sc.record, payment.Failure{Code: payment.ProcessingError})
 	if !ok || !d.MustRecord {
 		t.Fatal("not corrected")
@@ -127,7 +127,7 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	if d.Record.Failure.Code != payment.ProcessingError {
 		t.Errorf("%q", d.Record.Failure.Describe("en"))
 	}
-	wantUnchanged(t, before, decided)
+	wantUnchanged(t, before, oldRecord)
 	failed := inState(t, payment.Payment, payment.Charging)
 	failed.onAnswer(answers["failed"])
 	for name, r := range map[string]*payment.Record{
@@ -142,8 +142,8 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	}
 }
 
-// If money moves after the transaction was closed, the provider's amount is booked to the suspense account, and headroom
-// is reserved for it again. A payment is to be given back then.
+// If money moves after the transaction was closed, the provider's amount is booked to the suspense account, and
+// headroom is reserved for it again. The money of a payment is then refunded.
 func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 	for _, c := range []struct {
 		kind          payment.Type
@@ -198,7 +198,8 @@ func TestLateSettlementIsRefunded(t *testing.T) {
 	}
 }
 
-// If the process ends between the late settlement and its refund, the next start finds what is to be given back.
+// If the process ends between the late settlement and its refund, the refund is decided after the
+// next start.
 func TestLateSettlementIsRefundedAfterARestart(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	sc.onAnswer(answers["failed"])
@@ -227,7 +228,7 @@ func TestRefusedSuspenseRefundStaysInSuspense(t *testing.T) {
 	}
 }
 
-// A payout can't be returned: it stays in suspense until people handle it.
+// A payout can't be refunded: its money stays on the suspense account until people handle it.
 func TestLatePayoutIsNotRefunded(t *testing.T) {
 	sc := inState(t, payment.Payout, payment.Charging)
 	sc.onAnswer(answers["failed"])
@@ -245,7 +246,7 @@ func TestLatePayoutIsNotRefunded(t *testing.T) {
 	}
 }
 
-// A correction after a late settlement keeps the instant at which the money is to be given back.
+// A correction after a late settlement keeps the instant at which the refund of the money is due.
 func TestCorrectionKeepsTheDueInstant(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	sc.onAnswer(answers["refused"])

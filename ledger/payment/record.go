@@ -43,7 +43,7 @@ func ParseType(s string) (Type, bool) {
 // buffer.
 type Request struct {
 	Type            Type
-	TxID            string // empty: no idempotency
+	TxID            string // the partner's unique id for the transaction; empty: none
 	EmptyTxID       bool   // an empty txid was sent
 	Amount          money.Amount
 	Asset           money.Asset // network resolved if possible
@@ -60,7 +60,7 @@ type Request struct {
 	CardFingerprint string // keyed fingerprint of the number
 
 	PayerIP   netip.Addr    // source of the payer's credentials; zero: unknown
-	Attempted ledger.Micros // when routing began and limits counted it; 0: never
+	Attempted ledger.Micros // when routing began and limits counted the attempt; 0: never
 
 	Renewal *Renewal  // nil: a caller requested the transaction
 	LinkID  ledger.ID // the payment link that the transaction pays; zero: none
@@ -88,7 +88,7 @@ type Record struct {
 	ShownText string    // the terminal's own text in place of the description
 	Fees      Fees      // the terminal's fees at routing
 	Attempts  []Attempt // earlier terminals that were passed over or that refused, in order
-	Volumes   []Volume  // the volumes in which the amount counts; nil if there are none any more
+	Volumes   []Volume  // counters of volume limits that count the amount; nil: none, or none any more
 
 	Hosted      bool           // created for the hosted page
 	TwoPhase    bool           // the money is held until commit or cancel
@@ -107,17 +107,17 @@ type Record struct {
 	Op       *Op     // the operation under way after the charge itself; nil: none
 	RailMeta []byte  // JSON object of the rail's own keys; nil: none
 
-	Token           []byte // the provider's token for the charged card, encrypted; nil: none
-	RRN             string
-	Finished        ledger.Micros // zero: not final; stored in the row around the record
+	Token           []byte        // the provider's token for the charged card, encrypted; nil: none
+	RRN             string        // retrieval reference number; empty: none
+	Finished        ledger.Micros // when the status became final; 0: it is not; stored in the row around the record
 	NotFoundAnswers uint8         // consecutive inquiries that the provider answered with "unknown reference"
 	Inquiries       uint8         // unanswered inquiries: the gaps between them grow
 
-	Notified   uint32 // transitions of which the merchant was notified
-	Unnotified uint32 // transitions without an address for notifications
-	Unwanted   uint32 // transitions to statuses that the merchant has not selected
+	Notified   uint32 // number of transitions of which the merchant was notified
+	Unnotified uint32 // number of transitions without an address for notifications
+	Unwanted   uint32 // number of transitions to statuses that the merchant has not selected
 
-	ReturnID   ledger.ID // the return transaction of a reversed one
+	ReturnID   ledger.ID // the return transaction, if this one was reversed
 	ReversalOf ledger.ID // for a return: the transaction that it returns
 }
 
@@ -142,7 +142,7 @@ type Attempt struct {
 const (
 	AttemptRefused  = "refused"  // the provider declined
 	AttemptNotSent  = "not_sent" // the call was never sent
-	AttemptSkipped  = "skipped"  // its circuit was open
+	AttemptSkipped  = "skipped"  // it was passed over because its circuit breaker was open
 	AttemptStopped  = "stopped"  // it was chosen, but another check rejected the transaction
 	AttemptExcluded = "excluded" // it does not serve such a transaction, and no other was found
 )
@@ -150,7 +150,7 @@ const (
 // Op is an operation on a charge that is under way at the provider.
 type Op struct {
 	Kind            OpKind
-	Request         ledger.ID    // the operation's name at the provider
+	Request         ledger.ID    // the operation's id at the provider
 	Amount          money.Amount // amount to capture or to refund
 	RefundedFee     money.Amount // part of the fee returned with a refund
 	Answered        bool         // the provider has answered it once

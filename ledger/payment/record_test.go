@@ -38,7 +38,8 @@ func TestFirstProviderAnswerReleasesTheCaller(t *testing.T) {
 	}
 }
 
-// A submission that the provider does not know yet may still be on its way.
+// The answer "unknown reference" is recorded until the provider has confirmed the submission, which may still be on
+// its way.
 func TestUnknownReferenceIsRecordedForChargeAndOperation(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Authorizing)
 	if sc.record.NotKnown() {
@@ -61,8 +62,8 @@ func TestPredicatesOfStatuses(t *testing.T) {
 	for _, status := range payment.Machine.States() {
 		held := status == "payment_suspended" || status == "payout_suspended"
 		passing := status == "pre_authorized_3ds" || status == "auth_required" || status == "unknown" || status == "cancelled"
-		moving := passing || status == "charging"
-		if status.Held() != held || status.Passing() != passing || status.AtProvider() != moving {
+		atProvider := passing || status == "charging"
+		if status.Held() != held || status.Passing() != passing || status.AtProvider() != atProvider {
 			t.Errorf("%s: held %v, passing %v, moving %v", status, status.Held(), status.Passing(), status.AtProvider())
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The partner's line of a charge is split by the partner's debt. If the fee exceeds the amount, the line is a debit.
+// The partner's posting of a charge may be split between the partner's balance and debt, which "*" stands for. If the
+// fee exceeds the amount, the posting is a debit.
 func TestAChargeSplitsBetweenThePartnerAndTheFees(t *testing.T) {
 	for want, c := range map[string]struct {
 		amount string
@@ -41,7 +42,7 @@ func TestPayoutHoldIsCapturedWhenCharged(t *testing.T) {
 	}
 }
 
-// refundCase is a payment and its refunds in parts. Each part has the entry of its hold and that of its capture.
+// refundCase is a payment and the refunds of its parts, in order.
 type refundCase struct {
 	name   string
 	amount string
@@ -49,7 +50,13 @@ type refundCase struct {
 	parts  []refundPart
 }
 
-type refundPart struct{ amount, operationAmount, entry, splits, room string }
+type refundPart struct {
+	amount          string // the requested amount; empty: all that is left
+	operationAmount string // the amount that the provider is to return
+	heldPostings    string // postings of the refund's pending entry
+	capturePostings string // postings of the entry that captures it
+	headroom        string // the headroom that the refund reserves
+}
 
 // The fee returned so far is floor(fee × refunded so far ÷ amount), so that the parts of the fee sum to the whole fee.
 func TestRefundsInParts(t *testing.T) {
@@ -61,7 +68,7 @@ func TestRefundsInParts(t *testing.T) {
 			{"", "8999", "Cr A:provider 8999, Dr L:partner:1:available 8999", "Cr A:provider 8999, Dr L:partner:1:available 8999*", "8999"}}},
 		{"on top, the fee stays", "9999", feeOnTop(250, "3"), []refundPart{
 			{"", "9999", "Cr A:provider 9999, Dr L:partner:1:available 9999", "Cr A:provider 9999, Dr L:partner:1:available 9999*", "9999"}}},
-		// 25.2, 50.4 and 252 of the fee: 25, 25 and 202.
+		// The fee returned so far is floor(25.2), then floor(50.4), then 252. The parts are 25, 25 and 202.
 		{"deducted, the fee goes back", "9999", refundable(feeDeducted(250, "3")), []refundPart{
 			{"1000", "1000", "Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "Cr A:provider 1000, Dr L:partner:1:available 975*, Dr I:fees 25", "1025"},
 			{"1000", "1000", "Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "Cr A:provider 1000, Dr L:partner:1:available 975*, Dr I:fees 25", "1025"},
@@ -69,7 +76,7 @@ func TestRefundsInParts(t *testing.T) {
 		{"on top, the fee goes back", "9999", refundable(feeOnTop(250, "3")), []refundPart{
 			{"1000", "1025", "Cr A:provider 1025, Dr L:partner:1:available 1000, Dr I:fees 25", "Cr A:provider 1025, Dr L:partner:1:available 1000*, Dr I:fees 25", "1050"},
 			{"8999", "9226", "Cr A:provider 9226, Dr L:partner:1:available 8999, Dr I:fees 227", "Cr A:provider 9226, Dr L:partner:1:available 8999*, Dr I:fees 227", "9453"}}},
-		// The partner gets back what the fee above the amount has cost it.
+		// The charge debited the partner, because the fee exceeded the amount. So a refund credits the partner.
 		{"a fee above the amount", "50", refundable(feeDeducted(0, "70")), []refundPart{
 			{"20", "20", "Cr A:provider 20, Cr L:partner:1:available 8, Dr I:fees 28", "Cr A:provider 20, Cr L:partner:1:available 8*, Dr I:fees 28", "48"},
 			{"30", "30", "Cr A:provider 30, Cr L:partner:1:available 12, Dr I:fees 42", "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "72"}}},
@@ -93,29 +100,30 @@ func TestRefundsInParts(t *testing.T) {
 	}
 }
 
-// checkRefunds runs refunds that the provider carries out at once, and checks their entries.
+// checkRefunds runs refunds that the provider carries out at once, and checks their entries. status is the
+// transaction's status before the first one.
 func (sc *scenario) checkRefunds(name, status string, parts []refundPart) {
 	sc.t.Helper()
 	for _, p := range parts {
 		d := sc.refund(p.amount)
-		sc.want(d, "refund "+status+": pending "+p.entry, "due 10s, ask op, reserve "+p.room)
+		sc.want(d, "refund "+status+": pending "+p.heldPostings, "due 10s, ask op, reserve "+p.headroom)
 		if amount, asset := sc.record.OperationAmount(); amount.String() != p.operationAmount || asset != sc.record.Asset {
 			sc.t.Errorf("%s: %v %v is asked for, want %s", name, amount, asset, p.operationAmount)
 		}
 		if sc.record.Answered() || refundID(sc.record) != sc.record.Op.Request || refundMessage(sc.record) != "" {
 			sc.t.Errorf("%s: %+v", name, sc.record)
 		}
-		before, decided := *sc.record, sc.record
-		sc.want(sc.onOpAnswer(answers["charged"]), "refund_done refunded: capture "+p.splits+" for "+p.entry)
+		before, oldRecord := *sc.record, sc.record
+		sc.want(sc.onOpAnswer(answers["charged"]), "refund_done refunded: capture "+p.capturePostings+" for "+p.heldPostings)
 		if refundMessage(sc.record) != "The money was returned." || sc.record.Op != nil || refundID(sc.record) != refundID(&before) || !sc.record.Answered() {
 			sc.t.Errorf("%s: %+v", name, sc.record)
 		}
-		wantUnchanged(sc.t, before, decided)
+		wantUnchanged(sc.t, before, oldRecord)
 		status = "refunded"
 	}
 }
 
-// The captured part of a commit can be refunded, with its fee.
+// If only a part was captured, that part and its fee can be refunded, but no more.
 func TestRefundsAreBoundedByTheCapturedPart(t *testing.T) {
 	sc := newHeld(t, payment.Payment, "1000", terms(refundable(feeDeducted(250, "3"))))
 	sc.commit("400")
@@ -231,8 +239,8 @@ func TestSlowRefundIsRefunding(t *testing.T) {
 	}
 }
 
-// While it is unknown whether the money was returned, the status must show it: charged is final
-// and would mean that no refund is under way.
+// While it is unknown whether the money was returned, the status is refunding, because charged is final and would mean
+// that no refund is under way.
 func TestARefundWithoutAnOutcomeIsRefunding(t *testing.T) {
 	for _, answer := range []string{"nothing", "not known"} {
 		for _, before := range []string{"charged", "refunded"} {

@@ -73,11 +73,11 @@ func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
 	}
 }
 
-// The provider's token for a card stays with the record once the card is charged. A later token does not replace it.
+// Once the card is charged, the record has the provider's token for it. A later token does not replace the first one.
 func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 	token := payment.Answer{Token: []byte("sealed")}
 	for name, c := range map[string]struct {
-		end  func(sc *scenario)
+		step func(sc *scenario)
 		want string
 	}{
 		"charged at once": {func(sc *scenario) { token.Verdict = payment.VerdictCharged; sc.onAnswer(token) }, "sealed"},
@@ -85,7 +85,7 @@ func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 		"pending":         {func(sc *scenario) { token.Verdict = payment.VerdictPending; sc.onAnswer(token) }, ""},
 	} {
 		sc := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
-		c.end(sc)
+		c.step(sc)
 		if string(sc.record.Token) != c.want || sc.record.HasCredential() != (c.want != "") {
 			t.Errorf("%s: token %q", name, sc.record.Token)
 		}

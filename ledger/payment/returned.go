@@ -11,7 +11,7 @@ func (r *Record) Submitted() money.Amount {
 	return r.AmountWithFee
 }
 
-// Returned returns how much of a charge the provider has returned, in the provider's amounts.
+// Returned returns how much the provider has returned in refunds, including fees that the payer had paid on top.
 func (r *Record) Returned() money.Amount {
 	return r.refundsFlow(r.Refunded, r.RefundedFee).provider
 }

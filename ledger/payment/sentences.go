@@ -6,7 +6,7 @@ const (
 	textRefundPending = "refund pending"
 )
 
-// sentences has the texts for people, by language and code. English texts that the specification
+// sentences has the texts for people, by language, then by code or key. English texts that the specification
 // prescribes are repeated exactly.
 var sentences = map[string]map[string]string{
 	"en": {

@@ -3,8 +3,8 @@ package payment
 // Status is a transaction's state, spelled as the protocol spells it.
 type Status string
 
-// The statuses. The protocol's vocabulary is open: the last four are passed through when a rail
-// reports them.
+// The statuses. The protocol's vocabulary is open: the last four are statuses of a rail's own, which are
+// passed through.
 const (
 	Absent           Status = "none" // before creation; never stored
 	Created          Status = "created"

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths of money_storage values.
+// Bounds of the lengths of money_storage values.
 const (
 	minCardNumber = 12 // ISO/IEC 7812 numbers in use have 12 to 19 digits
 	maxCardNumber = 19
@@ -126,8 +126,8 @@ func (s *Storage) Check(t Type, refuse func(key, detail string)) {
 	}
 }
 
-// quotableType returns the beginning of an unknown type's name, or "[redacted]" if the name may be a card number that was
-// sent under the wrong key.
+// quotableType returns the beginning of an unknown type's name, or "[redacted]" if the name may be a card number that
+// was sent under the wrong key.
 func quotableType(name []byte) string {
 	if CardLike(name) {
 		return "[redacted]"
@@ -167,27 +167,27 @@ func (s *Storage) checkCard(t Type, refuse func(key, detail string)) {
 
 // checkDebit requires the keys of the direct debit scheme.
 func (s *Storage) checkDebit(t Type, refuse func(key, detail string)) {
-	type part struct {
+	type requiredKey struct {
 		key   string
 		value []byte
 	}
-	var parts []part
+	var required []requiredKey
 	switch string(s.Scheme) {
 	case "ach":
-		parts = []part{{"routing_number", s.RoutingNumber}, {"account_number", s.AccountNumber}}
+		required = []requiredKey{{"routing_number", s.RoutingNumber}, {"account_number", s.AccountNumber}}
 	case "bacs":
-		parts = []part{{"sort_code", s.SortCode}, {"account_number", s.AccountNumber}}
+		required = []requiredKey{{"sort_code", s.SortCode}, {"account_number", s.AccountNumber}}
 	case "acss":
 		if t != Payment {
 			refuse("scheme", "acss is accepted for payments only")
 			return
 		}
-		parts = []part{{"institution_number", s.InstitutionNumber}, {"transit_number", s.TransitNumber}, {"account_number", s.AccountNumber}}
+		required = []requiredKey{{"institution_number", s.InstitutionNumber}, {"transit_number", s.TransitNumber}, {"account_number", s.AccountNumber}}
 	default:
 		refuse("scheme", "direct_debit requires scheme: ach, acss, or bacs")
 		return
 	}
-	for _, p := range parts {
+	for _, p := range required {
 		switch {
 		case p.value == nil:
 			refuse(p.key, p.key+" is required")

@@ -32,13 +32,14 @@ func refusals(s *payment.Storage, kind payment.Type) []string {
 	return got
 }
 
+// card has the pairs of a valid card.
 var card = []string{"type=bank_card", "cardnumber=4242424242424242", "cardholder=JOHN DOE", "exp_month=12", "exp_year=2030", "cvv=123"}
 
-// changedCard returns the pairs of the valid card with one of them replaced. If change has no '=', the pair with that key
-// is removed.
+// changedCard returns the pairs of the valid card, with the pair of one key replaced by change. If change has no
+// '=', the pair of the key change is removed.
 func changedCard(change string) []string {
-	name, _, found := strings.Cut(change, "=")
-	pairs := slices.DeleteFunc(slices.Clone(card), func(p string) bool { return strings.HasPrefix(p, name+"=") })
+	key, _, found := strings.Cut(change, "=")
+	pairs := slices.DeleteFunc(slices.Clone(card), func(p string) bool { return strings.HasPrefix(p, key+"=") })
 	if found {
 		pairs = append(pairs, change)
 	}
@@ -126,7 +127,8 @@ func TestStorageRules(t *testing.T) {
 	}
 }
 
-// The specification's two lists, copied by hand.
+// The types are those of the specification's lists, copied by hand. A known type is accepted without other keys, except
+// bank_card and direct_debit.
 func TestStorageTypesAreTheSpecifications(t *testing.T) {
 	want := strings.FieldsFunc(`bank_card, bank_account, sbp, qr_code, crypto, e_wallet, phone_payment, bnpl, open_banking, direct_debit, apple_pay, google_pay, voucher, gift_card,
 		totp, provider_token, square_nonce, sepa, upi, netbanking, boleto, revolut_payout, encrypted_qr, native_gas, username_subscription,
@@ -153,16 +155,16 @@ func TestStorageTypesAreTheSpecifications(t *testing.T) {
 
 func TestOnlyOneCheckDigitPassesLuhn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		body := rapid.StringMatching(`[1-9][0-9]{10,17}`).Draw(t, "number without its check digit")
+		prefix := rapid.StringMatching(`[1-9][0-9]{10,17}`).Draw(t, "number without its check digit")
 		passed := 0
 		for d := range 10 {
-			s := &payment.Storage{Type: []byte(payment.BankCard), CardNumber: fmt.Append(nil, body, d)}
+			s := &payment.Storage{Type: []byte(payment.BankCard), CardNumber: fmt.Append(nil, prefix, d)}
 			if refusals(s, payment.Payout) == nil {
 				passed++
 			}
 		}
 		if passed != 1 {
-			t.Fatalf("%d check digits pass for %s, want one", passed, body)
+			t.Fatalf("%d check digits pass for %s, want one", passed, prefix)
 		}
 	})
 }

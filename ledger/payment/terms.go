@@ -18,15 +18,15 @@ type Terms struct {
 	Overdraft money.Amount // how far the partner's available balance may go below zero
 	Asset     money.Asset  // the transaction's asset, with its network resolved
 
-	// Converts tells whether the amount is converted, at Rate, into SettlementAsset for the partner. If Rate is zero, no
-	// rate is known and the transaction is rejected.
+	// Converts tells whether the amount is converted, at Rate, into SettlementAsset for the partner. If Rate is zero,
+	// no rate is known and the transaction is rejected.
 	Converts        bool
 	SettlementAsset money.Asset
 	Rate            money.Rate
 
 	Priority int       // the terminal's priority
 	Bounds   []Bound   // bounds of the volume limits that count this transaction
-	Skipped  []Attempt // terminals that precede this one and were passed over
+	Skipped  []Attempt // terminals that were passed over in favour of this one
 }
 
 // Found tells whether a terminal was found.
@@ -60,6 +60,7 @@ func (t *Terms) Stopped(why Failure, now time.Time) []Attempt {
 		Attempt{Terminal: t.Terminal, Outcome: AttemptStopped, Failure: why, Priority: t.Priority, At: ledger.MicrosOf(now)})
 }
 
+// hasScale tells whether the asset's number of decimals is known.
 func hasScale(a money.Asset) bool {
 	_, known := a.Scale()
 	return known
@@ -83,7 +84,7 @@ func (r *Record) price(amount money.Amount) Code {
 		}
 		r.Merchant = money.Difference(amount, money.Amount{})
 	}
-	if r.Dest, err = r.converted(r.Merchant); err != nil || ledger.MaxAmount.Less(r.Dest) {
+	if r.Dest, err = r.convert(r.Merchant); err != nil || ledger.MaxAmount.Less(r.Dest) {
 		return AmountOutOfRange
 	}
 	if r.Type == Payout && r.Dest.IsZero() {
@@ -95,18 +96,18 @@ func (r *Record) price(amount money.Amount) Code {
 	return ""
 }
 
-// refundable tells whether the whole amount, converted, stays in range, so that a full refund can be booked. If the
-// terminal does not return its fee, a full refund takes back more than arrived there.
+// refundable tells whether a full refund can be booked: the whole amount, converted, has to be in range. If the
+// terminal does not return its fee, a full refund takes more from the partner than the charge brought.
 func (r *Record) refundable(amount money.Amount) bool {
-	if r.Type != Payment || !r.crosses() {
+	if r.Type != Payment || !r.crossesExchange() {
 		return true
 	}
-	largestReturn, err := r.converted(money.Signed{Abs: amount})
+	largestReturn, err := r.convert(money.Signed{Abs: amount})
 	return err == nil && !ledger.MaxAmount.Less(largestReturn)
 }
 
-// converted returns a part of the amount in the destination's asset, rounded down; zero for a negative part.
-func (r *Record) converted(part money.Signed) (money.Amount, error) {
+// convert returns a part of the amount in the destination's asset, rounded down; zero for a negative part.
+func (r *Record) convert(part money.Signed) (money.Amount, error) {
 	if part.Negative {
 		return money.Amount{}, nil
 	}

@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The amounts are computed by hand: fee = floor(amount × bps ÷ 10000) + fixed. The fee is deducted from what the merchant
-// receives, or added to what the payer pays, which is amount_with_fee.
+// The amounts are computed by hand: fee = floor(amount × bps ÷ 10000) + fixed. The fee is deducted from what the
+// merchant receives, or added to what the payer pays (amount_with_fee).
 func TestFeesAreFlooredAndDeductedOrOnTop(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   payment.Type
@@ -72,10 +72,10 @@ func zeros(n int) string {
 	return "000000000000000000000000000000000000000000000000000000000000000000000000"[:n]
 }
 
-// A transaction that the terms exclude is created in status rejected and without a terminal. No money is held, nothing is
-// reserved, and no inquiry is due.
+// A transaction that the terms exclude is created in status rejected and without a terminal. No money is held, nothing
+// is reserved, and no inquiry is due.
 func TestTermsThatRejectATransaction(t *testing.T) {
-	unscaled := money.Asset{Currency: "USDT", Env: money.Prod}
+	noScale := money.Asset{Currency: "USDT", Env: money.Prod}
 	for name, c := range map[string]struct {
 		kind          payment.Type
 		amount        string
@@ -83,8 +83,8 @@ func TestTermsThatRejectATransaction(t *testing.T) {
 		want          string
 	}{
 		"no rate is set":                         {payment.Payment, "100", convertingTerms(feeDeducted(0, "0"), usd, rub, ""), "no exchange rate"},
-		"the source has no scale":                {payment.Payment, "100", convertingTerms(feeDeducted(0, "0"), unscaled, rub, "92.5"), "no exchange rate"},
-		"the destination has no scale":           {payment.Payment, "100", convertingTerms(feeDeducted(0, "0"), usd, unscaled, "1"), "no exchange rate"},
+		"the source has no scale":                {payment.Payment, "100", convertingTerms(feeDeducted(0, "0"), noScale, rub, "92.5"), "no exchange rate"},
+		"the destination has no scale":           {payment.Payment, "100", convertingTerms(feeDeducted(0, "0"), usd, noScale, "1"), "no exchange rate"},
 		"a payout's fee is all":                  {payment.Payout, "100", terms(feeDeducted(0, "100")), "fee exceeds amount"},
 		"a payout's fee is more":                 {payment.Payout, "100", terms(feeDeducted(0, "101")), "fee exceeds amount"},
 		"a payout of which nothing arrives":      {payment.Payout, "1", convertingTerms(feeDeducted(0, "0"), usd, rub, "0.5"), "fee exceeds amount"},
@@ -92,7 +92,8 @@ func TestTermsThatRejectATransaction(t *testing.T) {
 		"destination above the maximum, payout":  {payment.Payout, "1" + zeros(36), convertingTerms(feeDeducted(0, "0"), usd, rub, "1"+zeros(36)+".1"), "amount out of range"},
 		"destination above the maximum, payment": {payment.Payment, "1" + zeros(36), convertingTerms(feeDeducted(0, "0"), usd, rub, "1"+zeros(36)+".1"), "amount out of range"},
 		"destination out of range, payout":       {payment.Payout, "1" + zeros(72), convertingTerms(feeDeducted(0, "0"), usd, rub, "1"+zeros(37)), "amount out of range"},
-		// After the fee one unit is converted, which fits; but the conversion of the whole payment, for a refund, does not.
+		// After the fee, one unit is left to convert, which is in range. A full refund would convert the whole
+		// amount, which is not.
 		"full refund out of range, payment": {payment.Payment, "1" + zeros(72), convertingTerms(feeDeducted(0, nines(72)), usd, rub, "1"+zeros(37)), "amount out of range"},
 	} {
 		req := request(c.kind, c.amount)
@@ -114,7 +115,8 @@ func nines(n int) string {
 	return "999999999999999999999999999999999999999999999999999999999999999999999999"[:n]
 }
 
-// The network that a terminal resolves stays with a transaction that its terms reject.
+// A terminal determines the network of the transaction's asset. The record keeps it even if the terminal's terms
+// reject the transaction.
 func TestARejectedTransactionShowsItsNetwork(t *testing.T) {
 	req := request(payment.Payout, "100")
 	req.Asset = money.Asset{Currency: "USDT", Env: money.Prod}

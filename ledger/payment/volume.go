@@ -7,24 +7,25 @@ import (
 	"mizan/ledger/money"
 )
 
-// Volume is a counter of a volume limit in which a transaction counts. The transaction reserves its amount there
-// with the intent to call the provider. If money moves, the amount is counted as settled; if not, it is released.
+// Volume names the two counters of a volume limit that count a transaction: of pending or settled amounts, and of
+// settled ones. The intent to call the provider adds the amount to the first counter. If money moves, the amount is
+// added to the second; if not, it is subtracted from the first.
 type Volume struct {
 	Limit   ledger.ID
 	Window  string // the day, month or year of the intent to call the provider (ledger.WindowNumber)
 	Subject string // the card, address or e-mail that the limit counts; empty: the whole partner
 
 	// Keys of the volume's counters; empty if they were not built yet. They are not stored.
-	reserving, settling string
+	pendingKey, settledKey string
 }
 
 // Bound is a volume and the largest total that its limit allows there.
 type Bound struct {
 	Volume
 	Max    money.Amount // inclusive
-	Breach Failure      // failure of a transaction that would exceed Max
+	Breach Failure      // the failure of a transaction that would exceed Max
 
-	volumes []Volume // set by Share in the first Bound only: the volumes of all its bounds
+	volumes []Volume // set by Share, in the first Bound only: the volumes of all bounds
 }
 
 // Share prepares bounds for the Terms of many transactions: it builds the counters' keys and the records' Volumes
@@ -42,13 +43,14 @@ func Share(bounds []Bound) {
 	bounds[0].volumes = volumes
 }
 
-// Name builds the keys of the volume's counters. Both an intent and its outcome need them. The volume must not be
-// changed afterwards.
-func (v *Volume) Name() { v.reserving, v.settling = v.counters() }
+// Name builds the keys of the volume's counters. An intent and its outcome then need not build the keys again. The
+// volume must not be changed afterwards.
+func (v *Volume) Name() { v.pendingKey, v.settledKey = v.counterKeys() }
 
-func (v *Volume) counters() (reserving, settling string) {
-	if v.reserving != "" {
-		return v.reserving, v.settling
+// counterKeys returns the keys of the volume's counters, and builds them if Name has not.
+func (v *Volume) counterKeys() (pendingKey, settledKey string) {
+	if v.pendingKey != "" {
+		return v.pendingKey, v.settledKey
 	}
 	return ledger.VolumeKeys(v.Limit, v.Window, v.Subject)
 }
@@ -64,21 +66,21 @@ func (d *Decision) reserveVolumes(org ledger.ID, bounds []Bound) {
 	d.Counters = slices.Grow(d.Counters, len(bounds))
 	for i := range bounds {
 		b := &bounds[i]
-		reserving, _ := b.counters()
+		pendingKey, _ := b.counterKeys()
 		d.Counters = append(d.Counters, ledger.CounterGuard{
-			Org: org, Key: reserving, Add: r.Amount, Max: b.Max, Refuse: ledger.LimitExceeded,
+			Org: org, Key: pendingKey, Add: r.Amount, Max: b.Max, Refuse: ledger.LimitExceeded,
 		})
 	}
 }
 
-// volumesOf returns the volumes of the bounds; nil if there are none. Bounds that Share prepared share their
-// volumes too.
+// volumesOf returns the volumes of the bounds; nil if there are none. If Share prepared the bounds, all transactions
+// get the same slice.
 func volumesOf(bounds []Bound) []Volume {
 	if len(bounds) == 0 {
 		return nil
 	}
-	if shared := bounds[0].volumes; len(shared) == len(bounds) {
-		return shared
+	if sharedVolumes := bounds[0].volumes; len(sharedVolumes) == len(bounds) {
+		return sharedVolumes
 	}
 	volumes := make([]Volume, len(bounds))
 	for i := range bounds {
@@ -109,14 +111,14 @@ func (c DecisionContext) room(counters []ledger.CounterGuard) []ledger.CounterGu
 func (r *Record) releaseVolumes(org ledger.ID, amount money.Amount, guards []ledger.CounterGuard) []ledger.CounterGuard {
 	guards = slices.Grow(guards, len(r.Volumes))
 	for i := range r.Volumes {
-		reserving, _ := r.Volumes[i].counters()
-		guards = append(guards, ledger.CounterGuard{Org: org, Key: reserving, Add: amount, Release: true})
+		pendingKey, _ := r.Volumes[i].counterKeys()
+		guards = append(guards, ledger.CounterGuard{Org: org, Key: pendingKey, Add: amount, Release: true})
 	}
 	return guards
 }
 
-// settleVolumes appends guards that count the settled amount for the record's link and in its volumes, and release the
-// rest of the reservation. They belong to an outcome, so they are never refused.
+// settleVolumes appends guards that count the settled amount for the record's link and in its volumes, and release the surplus of the
+// reservation. They record an outcome, so the writer never refuses them.
 func (r *Record) settleVolumes(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
 	if r.LinkID != (ledger.ID{}) {
 		charged := ledger.LinkCharged(org, r.LinkID, r.Settled())
@@ -125,19 +127,19 @@ func (r *Record) settleVolumes(org ledger.ID, guards []ledger.CounterGuard) []le
 	if len(r.Volumes) == 0 {
 		return guards
 	}
-	settled := r.Settled()
-	rest := must(r.Amount.Sub(settled))
+	settledAmount := r.Settled()
+	surplus := must(r.Amount.Sub(settledAmount))
 	count := len(r.Volumes)
-	if !rest.IsZero() {
+	if !surplus.IsZero() {
 		count *= 2
 	}
 	guards = slices.Grow(guards, count)
 	for i := range r.Volumes {
-		_, settling := r.Volumes[i].counters()
-		guards = append(guards, ledger.CounterGuard{Org: org, Key: settling, Add: settled, Max: money.Max, Refuse: ledger.OutOfRange})
+		_, settledKey := r.Volumes[i].counterKeys()
+		guards = append(guards, ledger.CounterGuard{Org: org, Key: settledKey, Add: settledAmount, Max: money.Max, Refuse: ledger.OutOfRange})
 	}
-	if rest.IsZero() {
+	if surplus.IsZero() {
 		return guards
 	}
-	return r.releaseVolumes(org, rest, guards)
+	return r.releaseVolumes(org, surplus, guards)
 }

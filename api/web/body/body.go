@@ -19,15 +19,15 @@ import (
 // Bounds of request bodies.
 const (
 	maxBody     = 1 << 20         // bytes of a body from a caller whose credential was checked
-	openBody    = 64 << 10        // bytes of a body on a route for anyone
+	maxOpenBody = 64 << 10        // bytes of a body on a route for anyone
 	FirstBuffer = 4 << 10         // bytes of a body that are read without being charged to a budget
 	Grace       = 5 * time.Second // time for the first byte; a whole body may take this much longer than minRate allows
 	minRate     = 8 << 10         // bytes a second that have to arrive
 	maxDiscard  = 64 << 10        // bytes of a refused body that are read so that the connection can be reused
-	discardTime = time.Second     // for reading these bytes
+	discardTime = time.Second     // for reading the rest of a refused body
 	KnownBytes  = 128 << 20       // bytes of bodies held at once for callers whose credentials were checked
 	AnyoneBytes = 32 << 20        // bytes of bodies held at once on routes for anyone
-	Shares      = 4               // one organization, or one address, gets at most this part of a budget
+	Shares      = 4               // one organization, or one address, gets at most 1/Shares of a budget
 )
 
 // contextKey is where a request keeps the body that Wipe overwrites.
@@ -35,8 +35,8 @@ const contextKey = "body"
 
 // buffer holds the body of one request until the response.
 type buffer struct {
-	buf     []byte // the bytes that have arrived, in first or in a larger buffer that is charged to the budget
-	first   [FirstBuffer]byte
+	buf     []byte // the bytes that have arrived, in the field initial or in a larger buffer that is charged to the budget
+	initial [FirstBuffer]byte
 	budget  *budget
 	owner   owner
 	charged int // bytes that are charged to the budget
@@ -44,21 +44,21 @@ type buffer struct {
 
 var bufferPool = sync.Pool{New: func() any { return new(buffer) }}
 
-// Bodies reads the bodies of requests. Each is charged to a budget: one for callers whose
-// credentials were checked, one for all others.
+// Bodies reads the bodies of requests. Each body is charged to one of two budgets: that of callers
+// whose credentials were checked, or that of all others.
 type Bodies struct {
-	proxies       web.Proxies
-	known, anyone *budget
+	proxies                  web.Proxies
+	authenticated, anonymous *budget
 }
 
-// New makes a reader that holds at most knownBytes at once for callers whose credentials
-// were checked, and at most anyoneBytes for all others.
-func New(proxies web.Proxies, knownBytes, anyoneBytes int) *Bodies {
-	return &Bodies{proxies: proxies, known: newBudget(knownBytes), anyone: newBudget(anyoneBytes)}
+// New makes a reader that holds at most authenticatedBytes at once for callers whose credentials
+// were checked, and at most anonymousBytes for all others.
+func New(proxies web.Proxies, authenticatedBytes, anonymousBytes int) *Bodies {
+	return &Bodies{proxies: proxies, authenticated: newBudget(authenticatedBytes), anonymous: newBudget(anonymousBytes)}
 }
 
-// owner is charged for a body: the organization of an authenticated caller (zero: the
-// operator), or the address that calls a route for anyone.
+// owner is who is charged for a body: the organization of an authenticated caller (zero: the
+// administration token), or the address that calls a route for anyone.
 type owner struct {
 	org     ledger.ID
 	address netip.Addr
@@ -66,7 +66,7 @@ type owner struct {
 
 // budget bounds the bytes of bodies that are held at once, in all and for one owner.
 type budget struct {
-	total, share int
+	total, maxOfOwner int
 
 	mu      sync.Mutex
 	used    int           // guarded by mu
@@ -74,7 +74,7 @@ type budget struct {
 }
 
 func newBudget(total int) *budget {
-	return &budget{total: total, share: total / Shares, byOwner: make(map[owner]int)}
+	return &budget{total: total, maxOfOwner: total / Shares, byOwner: make(map[owner]int)}
 }
 
 // charge charges the owner n bytes. If that would exceed a bound, it charges nothing and returns
@@ -82,7 +82,7 @@ func newBudget(total int) *budget {
 func (b *budget) charge(o owner, n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used+n > b.total || b.byOwner[o]+n > b.share {
+	if b.used+n > b.total || b.byOwner[o]+n > b.maxOfOwner {
 		return false
 	}
 	b.used += n
@@ -99,14 +99,14 @@ func (b *budget) refund(o owner, n int) {
 	}
 }
 
-func (b *budget) held() int {
+func (b *budget) heldBytes() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used
 }
 
 // Held returns how many bytes are held for bodies larger than a first buffer.
-func (b *Bodies) Held() int { return b.known.held() + b.anyone.held() }
+func (b *Bodies) Held() int { return b.authenticated.heldBytes() + b.anonymous.heldBytes() }
 
 // boundOf returns the largest body of the route, in bytes.
 func boundOf(route *web.Route) int {
@@ -114,13 +114,13 @@ func boundOf(route *web.Route) int {
 	case route.MaxBody > 0:
 		return route.MaxBody
 	case route.Access.Callers == web.Anyone:
-		return openBody
+		return maxOpenBody
 	}
 	return maxBody
 }
 
 // Read reads the whole body into Request.Body. It is called after the caller is known and
-// before a command begins, so that a caller that sends slowly occupies only its own connection.
+// before the request is carried out, so that a caller that sends slowly occupies only its own connection.
 func (bodies *Bodies) Read(req *web.Request) error {
 	const op = "body.read"
 	stream := req.RequestBodyStream()
@@ -132,9 +132,9 @@ func (bodies *Bodies) Read(req *web.Request) error {
 		return tooLarge(bound)
 	}
 	b := bufferPool.Get().(*buffer)
-	b.budget, b.owner = bodies.known, owner{org: req.Principal.Org}
+	b.budget, b.owner = bodies.authenticated, owner{org: req.Principal.Org}
 	if req.Route.Access.Callers == web.Anyone {
-		b.budget, b.owner = bodies.anyone, owner{address: bodies.proxies.Source(req.RequestCtx)}
+		b.budget, b.owner = bodies.anonymous, owner{address: bodies.proxies.Source(req.RequestCtx)}
 	}
 	req.SetUserValue(contextKey, b)
 	var headers fasthttp.RequestHeader
@@ -143,7 +143,7 @@ func (bodies *Bodies) Read(req *web.Request) error {
 		req.Request.Header.CopyTo(&headers)
 	}
 	err := b.fill(stream, length, bound, req.Conn())
-	if err == nil && chunked && conn.BrokenOff(req.Conn()) {
+	if err == nil && chunked && conn.HasEnded(req.Conn()) {
 		err = io.ErrUnexpectedEOF
 	}
 	if chunked {
@@ -176,10 +176,10 @@ func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, fasthttp.ErrTimeout)
 }
 
-// fill reads length bytes, or until the stream ends if length is negative. An error is a
+// fill reads length bytes or, if length is negative, everything up to the end of the stream. An error is a
 // *ledger.Refusal, or the error of the connection or its framing.
 func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
-	b.buf = b.first[:0]
+	b.buf = b.initial[:0]
 	for began := time.Now(); len(b.buf) != length; {
 		if len(b.buf) == cap(b.buf) {
 			if err := b.grow(length, bound); err != nil {
@@ -220,10 +220,10 @@ func (b *buffer) grow(length, bound int) error {
 	if !b.budget.charge(b.owner, size) {
 		return ledger.Refuse("body.Read", ledger.Unavailable, "too many large requests are being read")
 	}
-	old, before := b.buf, b.charged
-	b.buf, b.charged = append(make([]byte, 0, size), old...), size
-	clear(old)
-	b.budget.refund(b.owner, before)
+	oldBuf, oldCharge := b.buf, b.charged
+	b.buf, b.charged = append(make([]byte, 0, size), oldBuf...), size
+	clear(oldBuf)
+	b.budget.refund(b.owner, oldCharge)
 	return nil
 }
 
@@ -249,9 +249,9 @@ func Wipe(ctx *fasthttp.RequestCtx) {
 }
 
 // SkipRest keeps the unread rest of a body from being parsed as the next request: it discards a
-// short rest and closes the connection on a long one.
+// short rest, and closes the connection if the rest is long.
 func SkipRest(ctx *fasthttp.RequestCtx) {
-	if stream := ctx.RequestBodyStream(); stream != nil && !conn.HungUpOn(ctx) && !discardRest(ctx, stream) {
+	if stream := ctx.RequestBodyStream(); stream != nil && !conn.WasHungUp(ctx) && !discardRest(ctx, stream) {
 		conn.HangUp(ctx)
 	}
 }

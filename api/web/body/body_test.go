@@ -16,14 +16,14 @@ import (
 	"mizan/ledger"
 )
 
-// deadlines is a connection that records its read deadlines.
-type deadlines struct {
+// deadlineRecorder is a connection that records its read deadlines.
+type deadlineRecorder struct {
 	net.Conn
 	deadlines []time.Time
 }
 
 // SetReadDeadline implements net.Conn.
-func (d *deadlines) SetReadDeadline(t time.Time) error {
+func (d *deadlineRecorder) SetReadDeadline(t time.Time) error {
 	d.deadlines = append(d.deadlines, t)
 	return nil
 }
@@ -43,12 +43,12 @@ func (p *stallingBody) Read(buffer []byte) (int, error) {
 	return n, nil
 }
 
-func newBody(total int) *buffer {
+func newBuffer(total int) *buffer {
 	return &buffer{budget: newBudget(total), owner: owner{org: ledger.ID{1}}}
 }
 
 func TestSlowBodyTimesOut(t *testing.T) {
-	conn, b := new(deadlines), newBody(maxBody)
+	conn, b := new(deadlineRecorder), newBuffer(maxBody)
 	began := time.Now()
 	err := b.fill(&stallingBody{4, 1000, 8 << 10}, maxBody, maxBody, conn)
 	if !timedOut(err) {
@@ -56,11 +56,11 @@ func TestSlowBodyTimesOut(t *testing.T) {
 	}
 	first, last := conn.deadlines[0], conn.deadlines[len(conn.deadlines)-1]
 	// The deadline is Grace after the beginning, and a second later for each 8 KiB that have arrived.
-	if late := first.Sub(began); late < Grace || late > Grace+time.Minute {
-		t.Errorf("after 4 bytes the next may come for %v", late)
+	if allowed := first.Sub(began); allowed < Grace || allowed > Grace+time.Minute {
+		t.Errorf("after 4 bytes the next may come for %v", allowed)
 	}
-	if more := last.Sub(first); more < time.Second || more > 1130*time.Millisecond {
-		t.Errorf("9192 bytes more allow %v", more)
+	if extension := last.Sub(first); extension < time.Second || extension > 1130*time.Millisecond {
+		t.Errorf("9192 bytes more allow %v", extension)
 	}
 	if !slices.IsSortedFunc(conn.deadlines, time.Time.Compare) {
 		t.Errorf("deadlines %v", conn.deadlines)
@@ -77,17 +77,17 @@ func TestAnnouncedLengthIsNotAllocated(t *testing.T) {
 		maxBody - 1:       maxBody,
 		FirstBuffer/2 + 1: 0,
 	} {
-		b := newBody(2 * Shares * maxBody)
-		if err := b.fill(&stallingBody{arrived}, maxBody, maxBody, new(deadlines)); !timedOut(err) {
+		b := newBuffer(2 * Shares * maxBody)
+		if err := b.fill(&stallingBody{arrived}, maxBody, maxBody, new(deadlineRecorder)); !timedOut(err) {
 			t.Fatal(err)
 		}
-		if b.charged != charged || b.budget.held() != charged || len(b.buf) != arrived || (charged > 0 && cap(b.buf) > charged+charged/8) {
+		if b.charged != charged || b.budget.heldBytes() != charged || len(b.buf) != arrived || (charged > 0 && cap(b.buf) > charged+charged/8) {
 			t.Errorf("%d bytes of %d: %d are charged, the buffer has %d of %d", arrived, maxBody, b.charged, len(b.buf), cap(b.buf))
 		}
 		budget := b.budget
 		b.release()
-		if budget.held() != 0 || len(budget.byOwner) != 0 {
-			t.Errorf("afterwards %d bytes are charged", budget.held())
+		if budget.heldBytes() != 0 || len(budget.byOwner) != 0 {
+			t.Errorf("afterwards %d bytes are charged", budget.heldBytes())
 		}
 	}
 }
@@ -96,13 +96,13 @@ func TestBodyAtTheBoundIsAcceptedAboveItRefused(t *testing.T) {
 	const bound = 3*FirstBuffer + 5
 	for _, chunked := range []bool{false, true} {
 		for _, size := range []int{0, 1, FirstBuffer - 1, FirstBuffer, FirstBuffer + 1, bound - 1, bound, bound + 1, 2 * bound} {
-			b, sent, length := newBody(Shares*maxBody), bytes.Repeat([]byte{'x'}, size), size
+			b, sent, length := newBuffer(Shares*maxBody), bytes.Repeat([]byte{'x'}, size), size
 			if chunked {
 				length = chunkedLength
 			} else if size > bound {
 				continue // refused before anything is read
 			}
-			err := b.fill(bytes.NewReader(sent), length, bound, new(deadlines))
+			err := b.fill(bytes.NewReader(sent), length, bound, new(deadlineRecorder))
 			if size > bound {
 				if !ledger.IsRefusal(err, web.PayloadTooLarge) {
 					t.Errorf("%d of %d bytes: %v", size, bound, err)
@@ -115,8 +115,8 @@ func TestBodyAtTheBoundIsAcceptedAboveItRefused(t *testing.T) {
 }
 
 func TestIncompleteBodyIsAnError(t *testing.T) {
-	b := newBody(maxBody)
-	if err := b.fill(strings.NewReader("{}"), 3, maxBody, new(deadlines)); !errors.Is(err, io.ErrUnexpectedEOF) {
+	b := newBuffer(maxBody)
+	if err := b.fill(strings.NewReader("{}"), 3, maxBody, new(deadlineRecorder)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
 }
@@ -134,7 +134,7 @@ func TestOneBodyCannotUseTheWholeBudget(t *testing.T) {
 		}
 	}
 	b.refund(orgOwner, 25)
-	if b.held() != 75 || !b.charge(owner{org: ledger.ID{3}}, 20) {
-		t.Errorf("%d are held", b.held())
+	if b.heldBytes() != 75 || !b.charge(owner{org: ledger.ID{3}}, 20) {
+		t.Errorf("%d are held", b.heldBytes())
 	}
 }

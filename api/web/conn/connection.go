@@ -21,8 +21,8 @@ const (
 	lingerBytes = 16 << 20
 )
 
-// Listener accepts connections that wipe their buffers, deliver a refusal before they close,
-// and can be closed while they have not sent a request.
+// Listener accepts connections that wipe their buffers, deliver a refusal before they close, and can
+// be closed while the caller has sent nothing.
 type Listener struct {
 	net.Listener
 	Silent *Silent
@@ -51,10 +51,11 @@ func socketOf(c net.Conn) net.Conn {
 	return c
 }
 
-// NoteState is called by the transport when a connection's state changes.
+// NoteState wipes the buffer of a connection that has ended. The transport calls it when a
+// connection's state changes.
 func NoteState(c net.Conn, state fasthttp.ConnState) {
-	if ended, isOurs := c.(interface{ wipe() }); isOurs && state == fasthttp.StateClosed {
-		ended.wipe()
+	if wiper, isOurs := c.(interface{ wipe() }); isOurs && state == fasthttp.StateClosed {
+		wiper.wipe()
 	}
 }
 
@@ -96,15 +97,15 @@ func (c *secureConnection) wipe() {
 type base struct {
 	raw     net.Conn // the accepted connection
 	silent  *Silent
-	place   *connlimit.Conn // nil if connections are not bounded
+	place   *connlimit.Conn // its share of the bounded number of connections; nil: the number is not bounded
 	hasSent atomic.Bool     // the caller has sent something
 	ended   atomic.Bool     // the caller sends nothing more
 	hungUp  atomic.Bool
 	buffer  []byte // the buffer of the transport's reader; nil before the first read
 }
 
-// read fills p, a part of the reader's buffer that the reader no longer needs. It first overwrites
-// what the last request has left there.
+// read fills p, a part of the buffer of the transport's reader that the reader no longer needs. It
+// first overwrites what the last request has left there.
 func (b *base) read(p []byte) (int, error) {
 	if b.buffer == nil {
 		b.buffer = p[:cap(p)] // an empty reader passes its whole buffer
@@ -121,26 +122,26 @@ func (b *base) read(p []byte) (int, error) {
 		b.ended.Store(true)
 	}
 	if n > 0 && !b.hasSent.Load() && !b.silent.remove(b) {
-		return 0, net.ErrClosed // closed at this moment: its request must not begin
+		return 0, net.ErrClosed // CloseAll has closed the connection at this moment: its request must not begin
 	}
 	return n, err
 }
 
-// reuses tells whether p is the end of the reader's buffer. A large body is read into another
-// buffer, which is empty.
+// reuses tells whether p is the end of the reader's buffer, which may have old content. A large body
+// is read into a new buffer instead.
 func (b *base) reuses(p []byte) bool {
 	return len(p) > 0 && &p[:cap(p)][cap(p)-1] == &b.buffer[len(b.buffer)-1]
 }
 
 // close closes the connection. Closing a connection with unread bytes resets it, and a caller
-// that is still sending would never see the refusal. So if the server hung up, it first reads
-// the caller's data for a bounded time.
+// that is still sending would never see the refusal. So if the server hung up,
+// close first reads the caller's data for a bounded time.
 func (b *base) close() error {
 	b.silent.remove(b)
 	if b.hungUp.Load() { // set by a handler: the transport has finished the request and closes the connection
 		b.wipe()
-		half, ok := b.raw.(interface{ CloseWrite() error })
-		if ok && half.CloseWrite() == nil && b.raw.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+		halfCloser, ok := b.raw.(interface{ CloseWrite() error })
+		if ok && halfCloser.CloseWrite() == nil && b.raw.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
 			_, _ = Discard(b.raw, lingerBytes)
 		}
 	}
@@ -152,24 +153,24 @@ func (b *base) close() error {
 func (b *base) wipe() { readerBuffers.leave(b) }
 
 // readerBuffers records which connection owns each buffer of the transport's readers.
-var readerBuffers = ownership{owners: make(map[*byte]*base)}
+var readerBuffers = bufferOwners{owners: make(map[*byte]*base)}
 
-// ownership records which connection last read into a buffer. A connection may be notified of its
-// end after another one has taken over its reader.
-type ownership struct {
+// bufferOwners records which connection last read into a buffer. A connection may be notified of its
+// end after another connection has taken over its reader.
+type bufferOwners struct {
 	mu     sync.Mutex
 	owners map[*byte]*base // by the buffer's first byte; guarded by mu
 }
 
 // take makes the connection the owner of its buffer.
-func (o *ownership) take(b *base) {
+func (o *bufferOwners) take(b *base) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.owners[&b.buffer[0]] = b
 }
 
 // leave overwrites the connection's buffer, if the connection still owns it.
-func (o *ownership) leave(b *base) {
+func (o *bufferOwners) leave(b *base) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if b.buffer != nil && o.owners[&b.buffer[0]] == b {
@@ -178,21 +179,21 @@ func (o *ownership) leave(b *base) {
 	}
 }
 
-func (b *base) hangUp()        { b.hungUp.Store(true) }
-func (b *base) hungUpOn() bool { return b.hungUp.Load() }
-func (b *base) hasEnded() bool { return b.ended.Load() }
+func (b *base) hangUp()         { b.hungUp.Store(true) }
+func (b *base) wasHungUp() bool { return b.hungUp.Load() }
+func (b *base) hasEnded() bool  { return b.ended.Load() }
 
-func (b *base) known() {
+func (b *base) markAuthenticated() {
 	if b.place != nil {
 		b.place.Known()
 	}
 }
 
 // MarkAuthenticated records that the caller of this request has a valid credential. When
-// connections are scarce, those of other callers are closed first.
+// connections are scarce, those without a valid credential are closed first.
 func MarkAuthenticated(ctx *fasthttp.RequestCtx) {
-	if c, ok := ctx.Conn().(interface{ known() }); ok {
-		c.known()
+	if c, ok := ctx.Conn().(interface{ markAuthenticated() }); ok {
+		c.markAuthenticated()
 	}
 }
 
@@ -204,21 +205,21 @@ func HangUp(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// HungUpOn tells whether HangUp was called for this connection.
-func HungUpOn(ctx *fasthttp.RequestCtx) bool {
-	c, ok := ctx.Conn().(interface{ hungUpOn() bool })
-	return ok && c.hungUpOn()
+// WasHungUp tells whether HangUp was called for this connection.
+func WasHungUp(ctx *fasthttp.RequestCtx) bool {
+	c, ok := ctx.Conn().(interface{ wasHungUp() bool })
+	return ok && c.wasHungUp()
 }
 
-// BrokenOff tells whether the connection ended while a request was being read. The transport
-// mistakes that for the end of a chunked body.
-func BrokenOff(c net.Conn) bool {
+// HasEnded tells whether a read has found that the caller closed the connection. The transport mistakes
+// this for the end of a chunked body.
+func HasEnded(c net.Conn) bool {
 	b, ok := c.(interface{ hasEnded() bool })
 	return ok && b.hasEnded()
 }
 
 // Silent holds the connections that have not sent anything yet. The transport regards them as
-// busy until their read time-out, so a stop would wait for them.
+// busy until their read time-out, so the server's stop would wait for them.
 type Silent struct {
 	mu     sync.Mutex
 	conns  map[*base]struct{} // guarded by mu
@@ -264,26 +265,26 @@ func (s *Silent) CloseAll() {
 // discardSize is how many bytes are discarded at a time.
 const discardSize = 4 << 10
 
-var scraps = sync.Pool{New: func() any { return new([discardSize]byte) }}
+var discardBuffers = sync.Pool{New: func() any { return new([discardSize]byte) }}
 
 // Discard reads about n bytes and wipes them, because they may contain card numbers. The error
 // is never nil.
-func Discard(from io.Reader, n int) (read int, err error) {
-	b := scraps.Get().(*[discardSize]byte)
-	defer scraps.Put(b)
+func Discard(from io.Reader, n int) (total int, err error) {
+	b := discardBuffers.Get().(*[discardSize]byte)
+	defer discardBuffers.Put(b)
 	defer clear(b[:])
-	for read < n {
+	for total < n {
 		var arrived int
 		arrived, err = from.Read(b[:])
-		if read += arrived; err != nil {
-			return read, err
+		if total += arrived; err != nil {
+			return total, err
 		}
 	}
-	return read, io.ErrShortBuffer
+	return total, io.ErrShortBuffer
 }
 
-// CallerGone tells whether the other end has closed the connection, even if unread data
-// precedes the end (such as the close_notify of TLS).
+// CallerGone tells whether the caller has closed the connection, even if unread data precedes the end
+// (such as the close_notify of TLS).
 func CallerGone(c net.Conn) (gone bool) {
 	switch b := c.(type) {
 	case *connection:

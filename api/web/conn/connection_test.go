@@ -23,27 +23,27 @@ func TestReadWipesThePreviousData(t *testing.T) {
 }
 
 // The transport reuses the buffered reader of an ended connection for another connection, possibly before
-// we learn that the first connection has ended. Then the buffer's content belongs to the other connection.
+// this package learns that the first connection has ended. Then the buffer belongs to the other connection.
 func TestReaderBufferIsWipedUnlessAnotherConnectionHasIt(t *testing.T) {
 	buffer := make([]byte, 64)
-	reads := func(text string) *base {
+	readText := func(text string) *base {
 		client, server := net.Pipe()
 		t.Cleanup(func() { _ = client.Close() })
-		l := &base{raw: server, silent: new(Silent)}
-		l.silent.add(l)
+		b := &base{raw: server, silent: new(Silent)}
+		b.silent.add(b)
 		go func() { _, _ = client.Write([]byte(text)) }()
-		if n, err := l.read(buffer); err != nil || string(buffer[:n]) != text {
+		if n, err := b.read(buffer); err != nil || string(buffer[:n]) != text {
 			t.Fatal(n, err)
 		}
-		return l
+		return b
 	}
-	first := reads("4242424242424242")
-	second := reads("cvv=739")
-	if first.wipe(); !bytes.HasPrefix(buffer, []byte("cvv=739\x00")) {
-		t.Errorf("the first one's end leaves %q", buffer)
+	earlier := readText("4242424242424242")
+	later := readText("cvv=739")
+	if earlier.wipe(); !bytes.HasPrefix(buffer, []byte("cvv=739\x00")) {
+		t.Errorf("the end of the earlier connection leaves %q", buffer)
 	}
-	if second.wipe(); !bytes.Equal(buffer, make([]byte, len(buffer))) {
-		t.Errorf("the second one's end leaves %q", buffer)
+	if later.wipe(); !bytes.Equal(buffer, make([]byte, len(buffer))) {
+		t.Errorf("the end of the later connection leaves %q", buffer)
 	}
 	if readerBuffers.owners[&buffer[0]] != nil {
 		t.Error("the buffer is still somebody's")

@@ -15,23 +15,23 @@ import (
 	"mizan/internal/wiping"
 )
 
-// joined returns both ends of a loopback connection, the server's and the caller's.
-func joined(t *testing.T, secure bool) (server, caller net.Conn) {
+// connect returns both ends of a loopback connection, the server's and the caller's.
+func connect(t *testing.T, secure bool) (server, caller net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if secure {
-		l = wiping.Listen(l, &tls.Config{Certificates: []tls.Certificate{ownCertificate(t)}})
+		l = wiping.Listen(l, &tls.Config{Certificates: []tls.Certificate{newCertificate(t)}})
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	dialled := make(chan net.Conn, 1)
 	go func() {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err == nil && secure {
-			overTLS := tls.Client(c, &tls.Config{InsecureSkipVerify: true}) // #nosec G402: a certificate of this test
-			err, c = overTLS.Handshake(), overTLS
+			tlsConn := tls.Client(c, &tls.Config{InsecureSkipVerify: true}) // #nosec G402: a certificate of this test
+			err, c = tlsConn.Handshake(), tlsConn
 		}
 		if err != nil {
 			t.Error(err)
@@ -50,7 +50,7 @@ func joined(t *testing.T, secure bool) (server, caller net.Conn) {
 	return server, <-dialled
 }
 
-func ownCertificate(t *testing.T) tls.Certificate {
+func newCertificate(t *testing.T) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -67,7 +67,7 @@ func ownCertificate(t *testing.T) tls.Certificate {
 // TLS sends close_notify before it closes, so unread data precedes the end.
 func TestDisconnectedCallerIsNoticed(t *testing.T) {
 	for name, secure := range map[string]bool{"in the clear": false, "over TLS": true} {
-		server, caller := joined(t, secure)
+		server, caller := connect(t, secure)
 		if _, err := caller.Write([]byte("the next request")); err != nil {
 			t.Fatal(err)
 		}

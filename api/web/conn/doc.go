@@ -1,6 +1,6 @@
 // Package conn wraps the connections of the API's listeners: it wipes the rest of a request
 // from the reader's buffer, delivers a refusal before it closes, and can close connections that
-// have not sent a request.
+// have not sent anything.
 //
 // Invariants:
 //  1. The bytes of a request in the transport's buffer are overwritten before the buffer is
@@ -14,5 +14,5 @@
 // whether a caller has disconnected.
 //
 // Rejected: fasthttp's own handling. It regards a connection that has sent nothing as busy, so
-// that a stop would wait for the read time-out.
+// that the server's stop would wait for the read time-out.
 package conn

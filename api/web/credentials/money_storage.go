@@ -22,11 +22,11 @@ type MoneyStorage struct {
 	Card    *secret.Card        // nil: the method is not a card
 }
 
-// Check reads the object and checks it by the rules for a transaction of type t. It adds faults
-// to list.
-func (c *MoneyStorage) Check(object []byte, t payment.Type, list *web.Problems) {
+// Check reads the object and checks it by the rules for a transaction of type t. It adds faults to
+// problems.
+func (c *MoneyStorage) Check(object []byte, t payment.Type, problems *web.Problems) {
 	if !web.IsObject(object) {
-		list.Add("money_storage", "money_storage must be an object")
+		problems.Add("money_storage", "money_storage must be an object")
 		return
 	}
 	m := jsonwalk.MembersOf(object)
@@ -35,19 +35,19 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, list *web.Problems) 
 		if !more {
 			break
 		}
-		if into := c.Storage.Key(name); into != nil && web.Present(value) != nil {
-			if *into, _ = jsonwalk.Text(value); *into == nil {
-				*into = []byte{} // not a string; every rule refuses an empty value
+		if field := c.Storage.Key(name); field != nil && web.Present(value) != nil {
+			if *field, _ = jsonwalk.Text(value); *field == nil {
+				*field = []byte{} // not a string; every rule refuses an empty value
 			}
 		}
 	}
 	c.Storage.Check(t, func(key, detail string) {
-		list.Add("money_storage."+key, detail)
+		problems.Add("money_storage."+key, detail)
 	})
 }
 
-// Keep copies checked credentials out of the body: the card into one allocation, and the parts
-// that may be stored into another.
+// Keep copies checked credentials out of the body: the card into Card, and the parts that may be
+// stored into Kept.
 func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
 	c.Kept.Method, _ = payment.Method(c.Storage.Type)
 	c.Kept.Network, _ = money.ParseNetwork(string(c.Storage.Network))
@@ -60,19 +60,19 @@ func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
 	c.Kept.CardFingerprint = fingerprint(number)
 
 	copied := make([]byte, 0, len(number)+len(s.CardHolder)+len(s.ExpMonth)+len(s.ExpYear)+len(s.CVV))
-	part := func(value []byte) []byte {
+	copyOf := func(value []byte) []byte {
 		from := len(copied)
 		copied = append(copied, value...)
 		return copied[from:len(copied):len(copied)]
 	}
-	c.Card = &secret.Card{Number: part(number), Holder: part(s.CardHolder), ExpMonth: part(s.ExpMonth), ExpYear: part(s.ExpYear)}
+	c.Card = &secret.Card{Number: copyOf(number), Holder: copyOf(s.CardHolder), ExpMonth: copyOf(s.ExpMonth), ExpYear: copyOf(s.ExpYear)}
 	if t == payment.Payment {
-		c.Card.CVV = part(s.CVV) // a payout does not use it
+		c.Card.CVV = copyOf(s.CVV) // a payout does not use it
 	}
 }
 
-// Wipe overwrites text that was unescaped from the object; the server wipes the body itself.
-// The card stays.
+// Wipe overwrites text that was unescaped from the object; the server wipes the body itself. The copy in
+// Card stays.
 func (c *MoneyStorage) Wipe() {
 	s := &c.Storage
 	for _, part := range [...][]byte{

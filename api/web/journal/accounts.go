@@ -16,21 +16,21 @@ type AccountFilter struct {
 	Env    money.Env
 
 	Currency, Network       string
-	HasCurrency, HasNetwork bool // false: any currency or network
+	HasCurrency, HasNetwork bool // false: any currency, any network
 
 	After *ledger.Account // the last account of the previous page; nil: the first page
 }
 
 // Each calls fn with the selected accounts that the caller may see, ordered by path, currency
 // and network, beginning after f.After.
-func (f *AccountFilter) Each(view *posting.View, who *auth.Principal, fn func(ledger.Account) (bool, error)) error {
+func (f *AccountFilter) Each(view *posting.View, caller *auth.Principal, fn func(ledger.Account) (bool, error)) error {
 	more := true
-	for _, prefix := range Visible(who, f.Prefix) {
+	for _, prefix := range Visible(caller, f.Prefix) {
 		if !more {
 			break
 		}
-		err := view.AccountsFrom(who.Org, prefix, f.Env, f.After, func(a ledger.Account) (bool, error) {
-			if !f.Matches(a) || !who.Sees(a.Path) {
+		err := view.AccountsFrom(caller.Org, prefix, f.Env, f.After, func(a ledger.Account) (bool, error) {
+			if !f.Matches(a) || !caller.Sees(a.Path) {
 				return true, nil
 			}
 			var err error
@@ -51,15 +51,15 @@ func (f *AccountFilter) Matches(a ledger.Account) bool {
 		(!f.HasNetwork || string(a.Asset.Network) == f.Network)
 }
 
-// Visible returns the path prefixes to search if a caller asks for the accounts with a prefix. For
-// an auditor that is the prefix itself. For a partner they are the prefixes of its own accounts, as
-// far as they overlap with the requested one, in the order of paths.
-func Visible(who *auth.Principal, prefix string) []string {
-	if who.Partner == nil {
+// Visible returns the path prefixes to search if a caller asks for the accounts with a prefix. For a
+// caller who sees all accounts that is the prefix itself. For a partner they are the prefixes of its own
+// accounts, as far as they overlap with the requested prefix, in the order of paths.
+func Visible(caller *auth.Principal, prefix string) []string {
+	if caller.Partner == nil {
 		return []string{prefix}
 	}
 	var prefixes []string
-	for _, ownPrefix := range append(auth.Prefixes(who.Partner.Number), string(ledger.Suspense(who.Partner.Number))) {
+	for _, ownPrefix := range append(auth.Prefixes(caller.Partner.Number), string(ledger.Suspense(caller.Partner.Number))) {
 		switch {
 		case strings.HasPrefix(ownPrefix, prefix):
 			prefixes = append(prefixes, ownPrefix)

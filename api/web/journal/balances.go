@@ -8,10 +8,10 @@ import (
 	"mizan/posting"
 )
 
-// NewBalances reads the balances after each event from the accounts' lines; nil for an event
-// without an entry.
-func NewBalances(view *posting.View, who *auth.Principal, events []ledger.Event) ([]*jsonform.Balances, error) {
-	after, err := view.TotalsAfter(who.Org, events, who.Sees)
+// NewBalances returns the accounts' balances after each event; nil for an event without an entry. It
+// reads the accounts' lines: their postings, each with the account's totals after it.
+func NewBalances(view *posting.View, caller *auth.Principal, events []ledger.Event) ([]*jsonform.Balances, error) {
+	totals, err := view.TotalsAfter(caller.Org, events, caller.Sees)
 	if err != nil {
 		return nil, err
 	}
@@ -24,8 +24,8 @@ func NewBalances(view *posting.View, who *auth.Principal, events []ledger.Event)
 		b := &jsonform.Balances{After: make([]money.Signed, len(entry.Postings)), Shown: make([]bool, len(entry.Postings))}
 		for i := range entry.Postings {
 			path := entry.Postings[i].Account
-			if b.Shown[i] = who.Sees(path); b.Shown[i] {
-				b.After[i] = after[n][i].Balance(path.NormalSide())
+			if b.Shown[i] = caller.Sees(path); b.Shown[i] {
+				b.After[i] = totals[n][i].Balance(path.NormalSide())
 			}
 		}
 		balances[n] = b

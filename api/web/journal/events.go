@@ -17,7 +17,7 @@ import (
 
 // Bounds of one page of entries or events.
 const (
-	maxExamined = 5_000 // events examined; a page with fewer rows than requested has a cursor for the rest
+	maxExamined = 5_000 // events examined; a page that ends early has a cursor, with which the list continues
 	minBatch    = 100   // events fetched at a time
 )
 
@@ -30,34 +30,34 @@ type EventQuery struct {
 	Name    string      // name of the event; empty: any
 	From    ledger.Micros
 	To      ledger.Micros // included
-	Before  uint64        // seq; 0: from the newest
+	Before  uint64        // only events with a lower seq (number in the journal); 0: from the newest
 	Limit   int
 	Who     *auth.Principal
 }
 
-// WritePage responds with a page of the events that meet the conditions. write writes the fields
-// of one event.
-func WritePage(req *web.Request, journal web.Journal, q *web.Query, want *EventQuery, write func(*schema.Encoder, *ledger.Event, *jsonform.Balances)) error {
+// WritePage responds with a page of the events that meet the conditions. writeFields writes
+// the fields of one event.
+func WritePage(req *web.Request, journal web.Journal, q *web.Query, conditions *EventQuery, writeFields func(*schema.Encoder, *ledger.Event, *jsonform.Balances)) error {
 	if id, sent := q.ID("source"); sent {
-		want.Source = &id
+		conditions.Source = &id
 	}
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
 	view := journal.View()
 	defer view.Close()
-	found, next, err := want.find(view)
+	events, next, err := conditions.find(view)
 	if err != nil {
 		return err
 	}
-	b, err := NewBalances(view, &req.Principal, found)
+	balances, err := NewBalances(view, &req.Principal, events)
 	if err != nil {
 		return err
 	}
 	l := web.NewList()
-	for i := range found {
+	for i := range events {
 		l.Row()
-		write(&l.Encoder, &found[i], b[i])
+		writeFields(&l.Encoder, &events[i], balances[i])
 		l.Close('}')
 	}
 	cursor := ""
@@ -70,44 +70,44 @@ func WritePage(req *web.Request, journal web.Journal, q *web.Query, want *EventQ
 
 // find returns a page of matching events, and the seq below which the next page begins; 0 if
 // there is no next page. A page ends after maxExamined events, even if few of them match.
-func (q *EventQuery) find(view *posting.View) (found []ledger.Event, next uint64, err error) {
-	before, err := q.begin(view)
+func (q *EventQuery) find(view *posting.View) (events []ledger.Event, next uint64, err error) {
+	before, err := q.startBelow(view)
 	if err != nil {
 		return nil, 0, err
 	}
-	read, err := q.reader(view)
+	readBatch, err := q.reader(view)
 	if err != nil {
 		return nil, 0, err
 	}
 	n := max(minBatch, q.Limit+1)
 	for examined := 0; examined < maxExamined; examined += n {
-		batch, err := read(before, n)
+		batch, err := readBatch(before, n)
 		if err != nil {
 			return nil, 0, err
 		}
 		for i := range batch {
 			e := &batch[i]
 			if e.Booked < q.From {
-				return found, 0, nil
+				return events, 0, nil
 			}
 			if q.matches(e) {
-				if len(found) == q.Limit {
-					return found, found[q.Limit-1].Seq, nil
+				if len(events) == q.Limit {
+					return events, events[q.Limit-1].Seq, nil
 				}
-				found = append(found, *e)
+				events = append(events, *e)
 			}
 			before = e.Seq
 		}
 		if len(batch) < n {
-			return found, 0, nil
+			return events, 0, nil
 		}
 	}
-	return found, before, nil
+	return events, before, nil
 }
 
-// begin returns the seq below which the search starts: the cursor's, or the first seq after the
-// requested time range. 0: from the newest.
-func (q *EventQuery) begin(view *posting.View) (uint64, error) {
+// startBelow returns the seq below which the search starts: the lower of the cursor and the first seq
+// after the requested time range. 0: from the newest.
+func (q *EventQuery) startBelow(view *posting.View) (uint64, error) {
 	if q.To == web.Forever {
 		return q.Before, nil
 	}
@@ -126,7 +126,7 @@ func (q *EventQuery) matches(e *ledger.Event) bool {
 	if q.Entries && (e.Entry == nil || !SeesAny(q.Who, e.Entry)) {
 		return false
 	}
-	if q.Env.Valid() && e.Entry.Postings[0].Asset.Env != q.Env { // no entry crosses environments
+	if q.Env.Valid() && e.Entry.Postings[0].Asset.Env != q.Env { // all postings of an entry have one environment
 		return false
 	}
 	if q.Account != "" && !slices.ContainsFunc(e.Entry.Postings, func(p ledger.Posting) bool { return p.Account == q.Account }) {
