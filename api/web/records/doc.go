@@ -1,7 +1,7 @@
-// Package records serves writes of records that are tables of columns (ledger/schema): it reads forms, reports all
-// wrong fields at once, and repeats the cached reply to a request whose Idempotency-Key was used before.
+// Package records serves writes of records whose types are tables of columns (ledger/schema): it reads forms, reports all
+// wrong fields at once, and repeats the cached reply to a request whose Idempotency-Key has been used before.
 //
-// Callers: api/admin, api/storefront.
+// Callers: api/admin.
 //
 // Rejected: this code in package web. Routes of payments and contracts have bodies and idempotency keys of their own.
 package records
