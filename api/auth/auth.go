@@ -11,16 +11,16 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Directory looks up records of the directory, in its state after the last synced change;
-// *actors/directory.Service is one.
+// Directory looks up the records by which callers are authenticated, as of the last change that is
+// durable; *directory.Service of actors implements it.
 type Directory interface {
 	// Authenticate finds an API key in the organization by the SHA-256 of its value. It takes
 	// the same time whether or not the key exists. ok is false if the key is unknown, revoked or
 	// expired.
-	Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool)
+	Authenticate(org ledger.ID, key []byte) (apiKey *directory.APIKey, partner *directory.Partner, ok bool)
 	// Session finds a session in the organization by its token, and records a use of the
 	// session. ok is false if the session is unknown or has ended.
-	Session(org ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool)
+	Session(org ledger.ID, token []byte, now ledger.Micros) (session *directory.Session, ok bool)
 	// Partner finds a partner of the organization by its number.
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 	// AdminToken tells whether the token is an administration token in force.
@@ -31,10 +31,10 @@ type Directory interface {
 
 // Credentials are the credentials in a request. Slices may alias the request's buffers.
 type Credentials struct {
-	APIKey       []byte // header x-api-key
-	Organization []byte // header x-organization-id
-	Bearer       []byte // header Authorization, the token of scheme Bearer
-	Source       netip.Addr
+	APIKey       []byte     // header x-api-key
+	Organization []byte     // header x-organization-id
+	Bearer       []byte     // header Authorization, the token of scheme Bearer
+	Source       netip.Addr // the caller's address
 }
 
 // Principal is the authenticated caller of a request.
@@ -57,28 +57,28 @@ type Authenticator struct {
 	Clock     clock.Clock
 }
 
-// unauthorized returns the refusal for invalid credentials. It is the same for every fault.
+// unauthorized returns the refusal for invalid credentials, which doesn't tell what is wrong with them.
 func unauthorized() *ledger.Refusal {
 	return ledger.Refuse("auth", ledger.Unauthorized, "unauthorized")
 }
 
 // PartnerKey authenticates a partner's key (specification, "Authentication" 1 to 5). The error is
-// a *ledger.Refusal: Unauthorized, or Forbidden for a partner that is deactivated. A person
-// who is logged in and sends no key gets Forbidden.
-func (a *Authenticator) PartnerKey(c *Credentials) (Principal, error) {
-	org, wellFormed := organization(c.Organization)
-	if len(c.APIKey) == 0 && len(c.Bearer) != 0 {
-		if _, live := a.session(org, wellFormed, c); live {
+// a *ledger.Refusal: Unauthorized, or Forbidden for a deactivated partner, and for a person who
+// is logged in and sends no key.
+func (a *Authenticator) PartnerKey(credentials *Credentials) (Principal, error) {
+	org, wellFormed := organization(credentials.Organization)
+	if len(credentials.APIKey) == 0 && len(credentials.Bearer) != 0 {
+		if _, live := a.session(org, wellFormed, credentials); live {
 			return Principal{}, ledger.Refuse("auth.PartnerKey", ledger.Forbidden, "this needs a partner's key")
 		}
 	}
-	key, partner, known := a.Directory.Authenticate(org, c.APIKey)
+	key, partner, known := a.Directory.Authenticate(org, credentials.APIKey)
 	o, found := a.Directory.Organization(org)
 	active := found && o.Active()
 	if partner == nil {
 		partner = absentPartner
 	}
-	admitted := partner.Admits(c.Source)
+	admitted := partner.Admits(credentials.Source)
 	if !wellFormed || !known || !active || !admitted {
 		return Principal{}, unauthorized()
 	}
@@ -88,16 +88,16 @@ func (a *Authenticator) PartnerKey(c *Credentials) (Principal, error) {
 	return Principal{Org: org, Key: key, Partner: partner}, nil
 }
 
-// absentPartner stands in for the partner of an unknown key. It has source addresses to search,
-// so that the check takes as long as for a partner that has some.
+// absentPartner stands in for the partner of an unknown key. It has source addresses, so that
+// checking the caller's address takes as long as for a partner that lists addresses.
 var absentPartner = &directory.Partner{Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}} // RFC 5737: reserved for documentation
 
 // AdminToken authenticates the operator by the administration token. A valid session gets
 // Forbidden, every other credential Unauthorized.
-func (a *Authenticator) AdminToken(c *Credentials) error {
-	org, wellFormed := organization(c.Organization)
-	admin := a.Directory.AdminToken(c.Bearer)
-	_, live := a.session(org, wellFormed, c)
+func (a *Authenticator) AdminToken(credentials *Credentials) error {
+	org, wellFormed := organization(credentials.Organization)
+	admin := a.Directory.AdminToken(credentials.Bearer)
+	_, live := a.session(org, wellFormed, credentials)
 	switch {
 	case admin:
 		return nil
@@ -110,15 +110,15 @@ func (a *Authenticator) AdminToken(c *Credentials) error {
 // PartnerKeyOrSession authenticates a caller that reads a partner's data: the partner's key, or
 // a session of role partner, which acts as its partner. All other callers get the
 // same refusals as from PartnerKey.
-func (a *Authenticator) PartnerKeyOrSession(c *Credentials) (Principal, error) {
-	if len(c.APIKey) != 0 || len(c.Bearer) == 0 {
-		return a.PartnerKey(c)
+func (a *Authenticator) PartnerKeyOrSession(credentials *Credentials) (Principal, error) {
+	if len(credentials.APIKey) != 0 || len(credentials.Bearer) == 0 {
+		return a.PartnerKey(credentials)
 	}
-	org, wellFormed := organization(c.Organization)
-	s, live := a.session(org, wellFormed, c)
+	org, wellFormed := organization(credentials.Organization)
+	session, live := a.session(org, wellFormed, credentials)
 	switch {
-	case live && s.Roles.Has(directory.PartnerRole):
-		return a.actAsPartner(org, s, c)
+	case live && session.Roles.Has(directory.PartnerRole):
+		return a.actAsPartner(org, session, credentials)
 	case live:
 		return Principal{}, refuseRole("auth.PartnerKeyOrSession")
 	}
@@ -126,20 +126,20 @@ func (a *Authenticator) PartnerKeyOrSession(c *Credentials) (Principal, error) {
 }
 
 // LedgerReader authenticates a caller that reads the ledger: a session with one of the roles,
-// or a caller that PartnerKeyOrSession admits, which sees the partner's accounts. The
+// or a caller that PartnerKeyOrSession admits, who sees only that partner's accounts. The
 // administration token gets Forbidden, because it has no role in an organization.
-func (a *Authenticator) LedgerReader(c *Credentials, roles ...directory.Role) (Principal, error) {
-	if len(c.Bearer) == 0 {
-		return a.PartnerKey(c)
+func (a *Authenticator) LedgerReader(credentials *Credentials, roles ...directory.Role) (Principal, error) {
+	if len(credentials.Bearer) == 0 {
+		return a.PartnerKey(credentials)
 	}
-	org, wellFormed := organization(c.Organization)
-	s, live := a.session(org, wellFormed, c)
-	admin := a.Directory.AdminToken(c.Bearer)
+	org, wellFormed := organization(credentials.Organization)
+	session, live := a.session(org, wellFormed, credentials)
+	admin := a.Directory.AdminToken(credentials.Bearer)
 	switch {
-	case live && s.Roles.Has(roles...):
-		return Principal{Org: org, Session: s}, nil
-	case live && s.Roles.Has(directory.PartnerRole):
-		return a.actAsPartner(org, s, c)
+	case live && session.Roles.Has(roles...):
+		return Principal{Org: org, Session: session}, nil
+	case live && session.Roles.Has(directory.PartnerRole):
+		return a.actAsPartner(org, session, credentials)
 	case live:
 		return Principal{}, refuseRole("auth.LedgerReader")
 	case admin:
@@ -149,33 +149,34 @@ func (a *Authenticator) LedgerReader(c *Credentials, roles ...directory.Role) (P
 }
 
 // Session authenticates a person with one of the roles. A partner's key and the administration
-// token get Forbidden, because they are not persons. A session whose only role is to act for a
-// deactivated partner gets Forbidden too.
-func (a *Authenticator) Session(c *Credentials, roles ...directory.Role) (Principal, error) {
-	return a.person(c, false, roles)
+// token get Forbidden, because they are not persons. A session with no role but partner gets
+// Forbidden too if its partner is deactivated.
+func (a *Authenticator) Session(credentials *Credentials, roles ...directory.Role) (Principal, error) {
+	return a.authenticatePerson(credentials, false, roles)
 }
 
-// SessionToEnd authenticates a person who ends the session. It does what Session does, but also
-// admits a session of a deactivated partner.
-func (a *Authenticator) SessionToEnd(c *Credentials, roles ...directory.Role) (Principal, error) {
-	return a.person(c, true, roles)
+// SessionToEnd authenticates a person who ends the session. It differs from Session
+// in one point: a session of a deactivated partner is admitted too.
+func (a *Authenticator) SessionToEnd(credentials *Credentials, roles ...directory.Role) (Principal, error) {
+	return a.authenticatePerson(credentials, true, roles)
 }
 
-func (a *Authenticator) person(c *Credentials, ending bool, roles []directory.Role) (Principal, error) {
+// authenticatePerson does what Session does or, if ending is true, what SessionToEnd does.
+func (a *Authenticator) authenticatePerson(credentials *Credentials, ending bool, roles []directory.Role) (Principal, error) {
 	const op = "auth.Session"
-	if len(c.Bearer) == 0 {
-		_, err := a.PartnerKey(c)
+	if len(credentials.Bearer) == 0 {
+		_, err := a.PartnerKey(credentials)
 		if err == nil {
 			err = ledger.Refuse(op, ledger.Forbidden, "this needs a session of the organization")
 		}
 		return Principal{}, err
 	}
-	org, wellFormed := organization(c.Organization)
-	s, live := a.session(org, wellFormed, c)
-	admin := a.Directory.AdminToken(c.Bearer)
+	org, wellFormed := organization(credentials.Organization)
+	session, live := a.session(org, wellFormed, credentials)
+	admin := a.Directory.AdminToken(credentials.Bearer)
 	switch {
-	case live && len(s.Roles) == 1 && s.Roles.Has(directory.PartnerRole):
-		if _, err := a.actAsPartner(org, s, c); err != nil && !(ending && isDeactivated(err)) {
+	case live && len(session.Roles) == 1 && session.Roles.Has(directory.PartnerRole):
+		if _, err := a.actAsPartner(org, session, credentials); err != nil && !(ending && isDeactivated(err)) {
 			return Principal{}, err
 		}
 	case admin && !live:
@@ -183,23 +184,23 @@ func (a *Authenticator) person(c *Credentials, ending bool, roles []directory.Ro
 	case !live:
 		return Principal{}, unauthorized()
 	}
-	if !s.Roles.Has(roles...) {
+	if !session.Roles.Has(roles...) {
 		return Principal{}, refuseRole(op)
 	}
-	return Principal{Org: org, Session: s}, nil
+	return Principal{Org: org, Session: session}, nil
 }
 
 // actAsPartner returns the principal for a session that acts as a partner. The rules are those
 // for the partner's key.
-func (a *Authenticator) actAsPartner(org ledger.ID, s *directory.Session, c *Credentials) (Principal, error) {
-	partner, found := a.Directory.Partner(org, s.Partner)
+func (a *Authenticator) actAsPartner(org ledger.ID, session *directory.Session, credentials *Credentials) (Principal, error) {
+	partner, found := a.Directory.Partner(org, session.Partner)
 	switch {
-	case !found || !partner.Admits(c.Source):
+	case !found || !partner.Admits(credentials.Source):
 		return Principal{}, unauthorized()
 	case !partner.Active:
 		return Principal{}, ledger.Refuse("auth.actAsPartner", ledger.Forbidden, "the partner is deactivated")
 	}
-	return Principal{Org: org, Partner: partner, Session: s}, nil
+	return Principal{Org: org, Partner: partner, Session: session}, nil
 }
 
 // isDeactivated tells whether an error of actAsPartner means that the partner is deactivated.
@@ -208,17 +209,17 @@ func isDeactivated(err error) bool {
 	return errors.As(err, &refused) && refused.Code == ledger.Forbidden
 }
 
-// refuseRole returns the refusal of a person without any of the roles.
+// refuseRole returns the refusal for a person who has none of the required roles.
 func refuseRole(op string) error {
 	return ledger.Refuse(op, ledger.Forbidden, "the session's role may not do this")
 }
 
-// session finds the session of a bearer token in an active organization.
-func (a *Authenticator) session(org ledger.ID, wellFormed bool, c *Credentials) (*directory.Session, bool) {
-	s, found := a.Directory.Session(org, c.Bearer, ledger.MicrosOf(a.Clock.Now()))
+// session finds the session of a bearer token; live is false if there is none, or if its organization is not active.
+func (a *Authenticator) session(org ledger.ID, wellFormed bool, credentials *Credentials) (session *directory.Session, live bool) {
+	session, found := a.Directory.Session(org, credentials.Bearer, ledger.MicrosOf(a.Clock.Now()))
 	o, exists := a.Directory.Organization(org)
 	active := exists && o.Active()
-	return s, found && wellFormed && active
+	return session, found && wellFormed && active
 }
 
 // Organization parses the header x-organization-id. If the header is malformed, it returns the nil
@@ -232,9 +233,9 @@ func Organization(header []byte) ledger.ID {
 }
 
 // organization parses a UUID in its usual form only; uuid.ParseBytes accepts three more forms.
-func organization(header []byte) (ledger.ID, bool) {
-	const usual = 36
-	if len(header) != usual {
+func organization(header []byte) (id ledger.ID, wellFormed bool) {
+	const uuidLength = 36
+	if len(header) != uuidLength {
 		return ledger.ID{}, false
 	}
 	id, err := uuid.ParseBytes(header)

@@ -22,7 +22,7 @@ var (
 	clientAddress = netip.MustParseAddr("203.0.113.9")
 )
 
-// recordingDirectory is a Directory that records the calls.
+// recordingDirectory is an auth.Directory that records the calls, with one partner, key, session and token.
 type recordingDirectory struct {
 	lookups        []string
 	partner        directory.Partner
@@ -31,53 +31,53 @@ type recordingDirectory struct {
 	partnerMissing bool // the partner does not exist
 }
 
-func (p *recordingDirectory) note(lookup string) { p.lookups = append(p.lookups, lookup) }
+func (d *recordingDirectory) record(lookup string) { d.lookups = append(d.lookups, lookup) }
 
 // Authenticate implements auth.Directory.
-func (p *recordingDirectory) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
-	p.note("key")
+func (d *recordingDirectory) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
+	d.record("key")
 	if org != ourOrg || string(key) != "mzk_good" {
 		return nil, nil, false
 	}
-	return &directory.APIKey{}, &p.partner, true
+	return &directory.APIKey{}, &d.partner, true
 }
 
 // Session implements auth.Directory.
-func (p *recordingDirectory) Session(org ledger.ID, token []byte, _ ledger.Micros) (*directory.Session, bool) {
-	p.note("session")
+func (d *recordingDirectory) Session(org ledger.ID, token []byte, _ ledger.Micros) (*directory.Session, bool) {
+	d.record("session")
 	if org != ourOrg || string(token) != "mzs_good" {
 		return nil, false
 	}
-	return &directory.Session{Roles: directory.Roles{p.role}, Partner: p.partner.Number}, true
+	return &directory.Session{Roles: directory.Roles{d.role}, Partner: d.partner.Number}, true
 }
 
 // Partner implements auth.Directory.
-func (p *recordingDirectory) Partner(org ledger.ID, number int64) (*directory.Partner, bool) {
-	p.note("partner")
-	return &p.partner, org == ourOrg && number == p.partner.Number && !p.partnerMissing
+func (d *recordingDirectory) Partner(org ledger.ID, number int64) (*directory.Partner, bool) {
+	d.record("partner")
+	return &d.partner, org == ourOrg && number == d.partner.Number && !d.partnerMissing
 }
 
 // AdminToken implements auth.Directory.
-func (p *recordingDirectory) AdminToken(token []byte) bool {
-	p.note("admin")
+func (d *recordingDirectory) AdminToken(token []byte) bool {
+	d.record("admin")
 	return string(token) == "mza_good"
 }
 
 // Organization implements auth.Directory.
-func (p *recordingDirectory) Organization(id ledger.ID) (*directory.Organization, bool) {
-	p.note("organization")
+func (d *recordingDirectory) Organization(id ledger.ID) (*directory.Organization, bool) {
+	d.record("organization")
 	if id != ourOrg {
 		return nil, false
 	}
-	return &directory.Organization{ID: id, Status: p.status}, true
+	return &directory.Organization{ID: id, Status: d.status}, true
 }
 
 func newAuthenticator() (*auth.Authenticator, *recordingDirectory) {
-	p := &recordingDirectory{partner: directory.Partner{Number: 7, Active: true}, status: directory.Active, role: directory.Auditor}
-	return &auth.Authenticator{Directory: p, Clock: clock.NewManual(time.Unix(0, 0))}, p
+	d := &recordingDirectory{partner: directory.Partner{Number: 7, Active: true}, status: directory.Active, role: directory.Auditor}
+	return &auth.Authenticator{Directory: d, Clock: clock.NewManual(time.Unix(0, 0))}, d
 }
 
-func code(err error) ledger.Code {
+func codeOf(err error) ledger.Code {
 	var r *ledger.Refusal
 	if errors.As(err, &r) {
 		return r.Code
@@ -89,34 +89,34 @@ func TestEveryUnauthorizedCaseTakesTheSameSteps(t *testing.T) {
 	valid := auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}
 	noChange := func(*recordingDirectory) {}
 	foreignRange := netip.MustParsePrefix("192.0.2.0/24")
-	steps := []string{"key", "organization"}
+	wantLookups := []string{"key", "organization"}
 	for name, c := range map[string]struct {
 		change func(*auth.Credentials)
 		setUp  func(*recordingDirectory)
 		want   ledger.Code
 	}{
-		"good":                         {func(*auth.Credentials) {}, noChange, ""},
+		"valid":                        {func(*auth.Credentials) {}, noChange, ""},
 		"no key":                       {func(c *auth.Credentials) { c.APIKey = nil }, noChange, ledger.Unauthorized},
 		"unknown key":                  {func(c *auth.Credentials) { c.APIKey = []byte("mzk_bad") }, noChange, ledger.Unauthorized},
 		"no organization":              {func(c *auth.Credentials) { c.Organization = nil }, noChange, ledger.Unauthorized},
 		"malformed organization":       {func(c *auth.Credentials) { c.Organization = []byte("x") }, noChange, ledger.Unauthorized},
 		"other organization":           {func(c *auth.Credentials) { c.Organization = []byte(otherOrg.String()) }, noChange, ledger.Unauthorized},
 		"organization in braces":       {func(c *auth.Credentials) { c.Organization = []byte("{" + ourOrg.String() + "}") }, noChange, ledger.Unauthorized},
-		"inactive organization":        {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.status = directory.Maintenance }, ledger.Unauthorized},
-		"foreign address":              {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Sources = []netip.Prefix{foreignRange} }, ledger.Unauthorized},
-		"deactivated, foreign address": {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active, p.partner.Sources = false, []netip.Prefix{foreignRange} }, ledger.Unauthorized},
-		"deactivated":                  {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active = false }, ledger.Forbidden},
+		"inactive organization":        {func(*auth.Credentials) {}, func(d *recordingDirectory) { d.status = directory.Maintenance }, ledger.Unauthorized},
+		"foreign address":              {func(*auth.Credentials) {}, func(d *recordingDirectory) { d.partner.Sources = []netip.Prefix{foreignRange} }, ledger.Unauthorized},
+		"deactivated, foreign address": {func(*auth.Credentials) {}, func(d *recordingDirectory) { d.partner.Active, d.partner.Sources = false, []netip.Prefix{foreignRange} }, ledger.Unauthorized},
+		"deactivated":                  {func(*auth.Credentials) {}, func(d *recordingDirectory) { d.partner.Active = false }, ledger.Forbidden},
 	} {
-		g, p := newAuthenticator()
+		authenticator, d := newAuthenticator()
 		credentials := valid
 		c.change(&credentials)
-		c.setUp(p)
-		who, err := g.PartnerKey(&credentials)
-		if code(err) != c.want || (err == nil) != (who.Partner != nil) || (err == nil) != (who.Org == ourOrg) {
-			t.Errorf("%s: %+v, %v", name, who, err)
+		c.setUp(d)
+		principal, err := authenticator.PartnerKey(&credentials)
+		if codeOf(err) != c.want || (err == nil) != (principal.Partner != nil) || (err == nil) != (principal.Org == ourOrg) {
+			t.Errorf("%s: %+v, %v", name, principal, err)
 		}
-		if !slices.Equal(p.lookups, steps) {
-			t.Errorf("%s: asked %v, want %v", name, p.lookups, steps)
+		if !slices.Equal(d.lookups, wantLookups) {
+			t.Errorf("%s: asked %v, want %v", name, d.lookups, wantLookups)
 		}
 	}
 }
@@ -141,24 +141,24 @@ func TestBearerTokenIsReadFromTheHeader(t *testing.T) {
 		"unknown":                         {"mzs_bad", ourOrg.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
 		"partner's key as a bearer":       {"mzk_good", ourOrg.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
 	} {
-		g, p := newAuthenticator()
-		p.role, p.status = c.role, c.status
+		authenticator, d := newAuthenticator()
+		d.role, d.status = c.role, c.status
 		credentials := auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(c.org), APIKey: []byte("mzk_good"), Source: clientAddress}
-		if err := g.AdminToken(&credentials); code(err) != c.want.admin {
+		if err := authenticator.AdminToken(&credentials); codeOf(err) != c.want.admin {
 			t.Errorf("%s as admin: %v", name, err)
 		}
-		who, err := g.LedgerReader(&credentials, directory.Admin, directory.Auditor)
-		if code(err) != c.want.reader || (err == nil) != (who.Session != nil) || (who.Partner != nil) != (err == nil && c.role == directory.PartnerRole) {
-			t.Errorf("%s as reader: %+v %v", name, who, err)
+		principal, err := authenticator.LedgerReader(&credentials, directory.Admin, directory.Auditor)
+		if codeOf(err) != c.want.reader || (err == nil) != (principal.Session != nil) || (principal.Partner != nil) != (err == nil && c.role == directory.PartnerRole) {
+			t.Errorf("%s as reader: %+v %v", name, principal, err)
 		}
 	}
 }
 
 func TestLedgerReadWithoutBearerUsesThePartnerKey(t *testing.T) {
-	g, _ := newAuthenticator()
-	who, err := g.LedgerReader(&auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.Auditor)
-	if err != nil || who.Partner == nil || who.Session != nil {
-		t.Errorf("%+v %v", who, err)
+	authenticator, _ := newAuthenticator()
+	principal, err := authenticator.LedgerReader(&auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.Auditor)
+	if err != nil || principal.Partner == nil || principal.Session != nil {
+		t.Errorf("%+v %v", principal, err)
 	}
 }
 
@@ -180,8 +180,8 @@ func TestPartnerSeesItsOwnAccounts(t *testing.T) {
 }
 
 func TestRefusalsHoldNoCredential(t *testing.T) {
-	g, _ := newAuthenticator()
-	_, err := g.PartnerKey(&auth.Credentials{APIKey: []byte("CANARY"), Organization: []byte("CANARY"), Bearer: []byte("CANARY")})
+	authenticator, _ := newAuthenticator()
+	_, err := authenticator.PartnerKey(&auth.Credentials{APIKey: []byte("CANARY"), Organization: []byte("CANARY"), Bearer: []byte("CANARY")})
 	if text := fmt.Sprintf("%v %+v", err, err); err == nil || text != "auth: unauthorized: unauthorized auth: unauthorized: unauthorized" {
 		t.Errorf("%s", text)
 	}

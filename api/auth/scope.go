@@ -19,9 +19,9 @@ func Owns(partner int64, path ledger.Path) bool {
 	return false
 }
 
-// Prefixes returns the prefixes of the paths of a partner's own accounts, in the order of
-// paths. Its suspense account is returned as a whole path, because with a prefix partner 1
-// would see partner 12's.
+// Prefixes returns the path prefixes of a partner's own accounts, in the order of paths, without its
+// suspense account: that path ends in the partner's number, so as a prefix it would also show partner 1
+// the account of partner 12.
 func Prefixes(partner int64) []string {
 	receivable := string(ledger.PartnerReceivable(partner))
 	available := string(ledger.PartnerAvailable(partner))

@@ -9,14 +9,13 @@ import (
 	"mizan/ledger/directory"
 )
 
-// The table has the refusal of each kind of caller on each kind of route with sessions. It is
-// written by hand.
+// The table says, for each kind of caller, which refusal it gets from each kind of route.
 func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 	const admitted, forbidden, unauthorized ledger.Code = "", ledger.Forbidden, ledger.Unauthorized
 	// want has the refusals by PartnerKey, by PartnerKeyOrSession, by LedgerReader, and by Session
 	// for the roles admin and client.
 	type want struct{ partner, partnerReads, ledger, session ledger.Code }
-	everybody := []struct {
+	callers := []struct {
 		name        string
 		key, bearer string
 		role        directory.Role
@@ -34,64 +33,62 @@ func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 		{"an unknown key and a session", "mzk_bad", "mzs_good", directory.PartnerRole, want{unauthorized, unauthorized, admitted, forbidden}},
 		{"a key and an unknown token", "mzk_good", "mzs_bad", directory.PartnerRole, want{admitted, admitted, unauthorized, unauthorized}},
 	}
-	for _, c := range everybody {
-		ask := func(caller string, enter func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error), want ledger.Code, acts bool) {
+	for _, c := range callers {
+		check := func(route string, authenticate func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error), want ledger.Code, wantPartner bool) {
 			t.Helper()
-			g, p := newAuthenticator()
-			p.role = c.role
-			who, err := enter(g, &auth.Credentials{APIKey: []byte(c.key), Bearer: []byte(c.bearer), Organization: []byte(ourOrg.String()), Source: clientAddress})
-			if code(err) != want || (err == nil) != (who.Org == ourOrg) || err == nil && acts != (who.Partner != nil) {
-				t.Errorf("%s at %s: %+v %v, want %q", c.name, caller, who, err, want)
+			authenticator, d := newAuthenticator()
+			d.role = c.role
+			principal, err := authenticate(authenticator, &auth.Credentials{APIKey: []byte(c.key), Bearer: []byte(c.bearer), Organization: []byte(ourOrg.String()), Source: clientAddress})
+			if codeOf(err) != want || (err == nil) != (principal.Org == ourOrg) || err == nil && wantPartner != (principal.Partner != nil) {
+				t.Errorf("%s at %s: %+v %v, want %q", c.name, route, principal, err, want)
 			}
 		}
-		partners := c.key == "mzk_good" || c.role == directory.PartnerRole
-		ask("a partner's route", (*auth.Authenticator).PartnerKey, c.want.partner, true)
-		ask("a partner's reading", (*auth.Authenticator).PartnerKeyOrSession, c.want.partnerReads, true)
-		ask("the ledger", func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
-			return g.LedgerReader(c, directory.Admin, directory.Auditor)
-		}, c.want.ledger, partners)
-		ask("a person's route", func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
-			return g.Session(c, directory.Admin, directory.Client)
+		actsAsPartner := c.key == "mzk_good" || c.role == directory.PartnerRole
+		check("a partner's route", (*auth.Authenticator).PartnerKey, c.want.partner, true)
+		check("a partner's reading", (*auth.Authenticator).PartnerKeyOrSession, c.want.partnerReads, true)
+		check("the ledger", func(a *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
+			return a.LedgerReader(c, directory.Admin, directory.Auditor)
+		}, c.want.ledger, actsAsPartner)
+		check("a person's route", func(a *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
+			return a.Session(c, directory.Admin, directory.Client)
 		}, c.want.session, false)
 	}
 }
 
-// A session that acts as a partner is refused in the same cases as the partner's key.
 func TestPartnerSessionIsRefusedInTheSameCasesAsItsKey(t *testing.T) {
 	allRoles := []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}
 	for name, c := range map[string]struct {
 		change func(*recordingDirectory)
 		want   ledger.Code
 	}{
-		"as it is": {func(*recordingDirectory) {}, ""},
-		"deactivated and from a foreign address": {func(p *recordingDirectory) {
-			p.partner.Active, p.partner.Sources = false, []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+		"valid": {func(*recordingDirectory) {}, ""},
+		"deactivated and from a foreign address": {func(d *recordingDirectory) {
+			d.partner.Active, d.partner.Sources = false, []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 		}, ledger.Unauthorized},
-		"deactivated":            {func(p *recordingDirectory) { p.partner.Active = false }, ledger.Forbidden},
-		"from a foreign address": {func(p *recordingDirectory) { p.partner.Sources = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} }, ledger.Unauthorized},
-		"of no partner":          {func(p *recordingDirectory) { p.partner.Number = 0; p.partnerMissing = true }, ledger.Unauthorized},
+		"deactivated":            {func(d *recordingDirectory) { d.partner.Active = false }, ledger.Forbidden},
+		"from a foreign address": {func(d *recordingDirectory) { d.partner.Sources = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} }, ledger.Unauthorized},
+		"of no partner":          {func(d *recordingDirectory) { d.partner.Number = 0; d.partnerMissing = true }, ledger.Unauthorized},
 	} {
-		for caller, enter := range map[string]func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error){
+		for route, authenticate := range map[string]func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error){
 			"a partner's reading": (*auth.Authenticator).PartnerKeyOrSession,
-			"the ledger": func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
-				return g.LedgerReader(c, directory.Auditor)
+			"the ledger": func(a *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
+				return a.LedgerReader(c, directory.Auditor)
 			},
-			"anybody's route": func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
-				return g.Session(c, allRoles...)
+			"anybody's route": func(a *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
+				return a.Session(c, allRoles...)
 			},
 		} {
-			g, p := newAuthenticator()
-			p.role = directory.PartnerRole
-			c.change(p)
-			if _, err := enter(g, &auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}); code(err) != c.want {
-				t.Errorf("%s at %s: %v, want %q", name, caller, err, c.want)
+			authenticator, d := newAuthenticator()
+			d.role = directory.PartnerRole
+			c.change(d)
+			if _, err := authenticate(authenticator, &auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}); codeOf(err) != c.want {
+				t.Errorf("%s at %s: %v, want %q", name, route, err, c.want)
 			}
 		}
 	}
 }
 
-// A session of a deactivated partner may be ended, but not from an address that is not the
-// partner's.
+// A session of a deactivated partner may be ended, but only from one of the partner's addresses.
 func TestDeactivatedPartnerCanLogOut(t *testing.T) {
 	foreignRange := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	for name, c := range map[string]struct {
@@ -99,26 +96,26 @@ func TestDeactivatedPartnerCanLogOut(t *testing.T) {
 		bearer string
 		want   ledger.Code
 	}{
-		"as it is":                               {func(*recordingDirectory) {}, "mzs_good", ""},
-		"deactivated":                            {func(p *recordingDirectory) { p.partner.Active = false }, "mzs_good", ""},
-		"from a foreign address":                 {func(p *recordingDirectory) { p.partner.Sources = foreignRange }, "mzs_good", ledger.Unauthorized},
-		"deactivated and from a foreign address": {func(p *recordingDirectory) { p.partner.Active, p.partner.Sources = false, foreignRange }, "mzs_good", ledger.Unauthorized},
-		"of no partner":                          {func(p *recordingDirectory) { p.partner.Number = 0; p.partnerMissing = true }, "mzs_good", ledger.Unauthorized},
-		"a session that is over":                 {func(*recordingDirectory) {}, "mzs_bad", ledger.Unauthorized},
+		"valid":                                  {func(*recordingDirectory) {}, "mzs_good", ""},
+		"deactivated":                            {func(d *recordingDirectory) { d.partner.Active = false }, "mzs_good", ""},
+		"from a foreign address":                 {func(d *recordingDirectory) { d.partner.Sources = foreignRange }, "mzs_good", ledger.Unauthorized},
+		"deactivated and from a foreign address": {func(d *recordingDirectory) { d.partner.Active, d.partner.Sources = false, foreignRange }, "mzs_good", ledger.Unauthorized},
+		"of no partner":                          {func(d *recordingDirectory) { d.partner.Number = 0; d.partnerMissing = true }, "mzs_good", ledger.Unauthorized},
+		"an unknown session":                     {func(*recordingDirectory) {}, "mzs_bad", ledger.Unauthorized},
 		"the administration token":               {func(*recordingDirectory) {}, "mza_good", ledger.Forbidden},
 	} {
-		g, p := newAuthenticator()
-		p.role = directory.PartnerRole
-		c.change(p)
-		who, err := g.SessionToEnd(&auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.PartnerRole)
-		if code(err) != c.want || (err == nil) != (who.Session != nil) {
-			t.Errorf("%s: %+v %v, want %q", name, who, err, c.want)
+		authenticator, d := newAuthenticator()
+		d.role = directory.PartnerRole
+		c.change(d)
+		principal, err := authenticator.SessionToEnd(&auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.PartnerRole)
+		if codeOf(err) != c.want || (err == nil) != (principal.Session != nil) {
+			t.Errorf("%s: %+v %v, want %q", name, principal, err, c.want)
 		}
 	}
-	g, p := newAuthenticator()
-	p.role = directory.Auditor
-	if _, err := g.SessionToEnd(&auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.Client); code(err) != ledger.Forbidden {
-		t.Errorf("a role that may not: %v", err)
+	authenticator, d := newAuthenticator()
+	d.role = directory.Auditor
+	if _, err := authenticator.SessionToEnd(&auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.Client); codeOf(err) != ledger.Forbidden {
+		t.Errorf("a role without the right: %v", err)
 	}
 }
 

@@ -15,68 +15,69 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Challenges is the simulator's side of its challenge page; *simulator.Simulator is one. The
-// error for an unknown challenge is simulator.ErrNoChallenge.
+// Challenges finds and decides the simulator's challenges: a challenge is a page on which a simulated
+// bank asks the payer to approve or refuse. *simulator.Simulator implements it. The error for an
+// unknown challenge is simulator.ErrNoChallenge.
 type Challenges interface {
 	// Challenge returns the content of the page.
 	Challenge(terminal, reference ledger.ID, token string) (simulator.Challenge, error)
-	// Decide records the payer's decision. It returns the address to which the payer goes, and the
-	// organization of the charge.
+	// Decide records the payer's decision. It returns the payer's next address, and the
+	// organization of the transaction.
 	Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error)
 }
 
-// challengeID names a challenge.
+// challengeID identifies a challenge: the charge by its terminal and reference, and a secret token.
 type challengeID struct {
 	terminal, reference ledger.ID
 	token               string
 }
 
-// showChallenge is GET /simulator/challenge: the page of a simulated bank.
+// showChallenge is GET /simulator/challenge: the page with the challenge.
 func (h *Handlers) showChallenge(req *web.Request) error {
-	return h.challenge(req, &formFields{})
+	return h.sendChallenge(req, &formFields{})
 }
 
-// postChallenge is POST /simulator/challenge. Without a decision the request is a provider's form
-// that leads to the page, so the page is shown. With one, the transaction is updated before the
-// payer returns, so that the merchant sees the outcome.
+// postChallenge is POST /simulator/challenge. If the form has no decision, it only leads the
+// payer to the page, which is shown. After a decision the transaction is updated before the payer
+// is sent back, so that the merchant sees the outcome.
 func (h *Handlers) postChallenge(req *web.Request) error {
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
-		return h.notice(req, status, "", page.Malformed)
+		return h.sendNotice(req, status, "", page.Malformed)
 	}
-	approve, decided := decision(fields)
+	approve, decided := readDecision(fields)
 	if !decided {
-		return h.challenge(req, fields)
+		return h.sendChallenge(req, fields)
 	}
-	id, ok := challengeOf(req, fields)
+	id, ok := readChallengeID(req, fields)
 	if !ok {
-		return h.noChallenge(req, simulator.ErrNoChallenge)
+		return h.sendNoChallenge(req, simulator.ErrNoChallenge)
 	}
 	returnURL, org, err := h.cfg.Challenges.Decide(id.terminal, id.reference, id.token, approve)
 	if err != nil {
-		return h.noChallenge(req, err)
+		return h.sendNoChallenge(req, err)
 	}
 	if _, err := h.cfg.Payers.Returned(org, id.reference); err != nil && codeOf(err) == ledger.Internal {
-		return h.sendError(req, &visit{}, err)
+		return h.sendError(req, &visitor{}, err)
 	}
 	if !h.mayLeadTo(returnURL) {
-		return h.challenge(req, fields)
+		return h.sendChallenge(req, fields)
 	}
 	return h.redirect(req, returnURL)
 }
 
-func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
-	id, ok := challengeOf(req, fields)
+func (h *Handlers) sendChallenge(req *web.Request, fields *formFields) error {
+	id, ok := readChallengeID(req, fields)
 	if !ok {
-		return h.noChallenge(req, simulator.ErrNoChallenge)
+		return h.sendNoChallenge(req, simulator.ErrNoChallenge)
 	}
 	challenge, err := h.cfg.Challenges.Challenge(id.terminal, id.reference, id.token)
 	if err != nil {
-		return h.noChallenge(req, err)
+		return h.sendNoChallenge(req, err)
 	}
 	amount, err := money.Parse(challenge.Amount)
 	if err != nil {
-		return h.noChallenge(req, err)
+		return h.sendNoChallenge(req, err)
 	}
 	p := page.Challenge{
 		Order: page.Order{Sum: page.Sum{Amount: amount, Asset: challenge.Asset}},
@@ -95,30 +96,30 @@ func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
 }
 
 // simulatedButtons returns the buttons of the simulator's challenge; nil for another provider.
-func (h *Handlers) simulatedButtons(a *payment.Action) *page.Simulated {
+func (h *Handlers) simulatedButtons(a *payment.Action) *page.SimulatedForm {
 	query, isSimulated := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
 	values, err := url.ParseQuery(query)
 	if h.cfg.Challenges == nil || !isSimulated || err != nil {
 		return nil
 	}
-	b := &page.Simulated{Post: simulator.ChallengePath}
+	b := &page.SimulatedForm{Post: simulator.ChallengePath}
 	for _, name := range []string{simulator.TerminalParam, simulator.ReferenceParam, simulator.TokenParam} {
 		b.Fields = append(b.Fields, page.Field{Name: name, Value: values.Get(name)})
 	}
 	return b
 }
 
-// noChallenge responds with a page if the challenge cannot be shown.
-func (h *Handlers) noChallenge(req *web.Request, err error) error {
+// sendNoChallenge responds with a page that says why the challenge cannot be shown.
+func (h *Handlers) sendNoChallenge(req *web.Request, err error) error {
 	if errors.Is(err, simulator.ErrNoChallenge) {
-		return h.notice(req, fiber.StatusNotFound, "", page.NotFound)
+		return h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
 	}
-	return h.sendError(req, &visit{}, err)
+	return h.sendError(req, &visitor{}, err)
 }
 
-// challengeOf reads the id of the challenge from the form, or from the query if the form has
-// none.
-func challengeOf(req *web.Request, fields *formFields) (id challengeID, ok bool) {
+// readChallengeID reads each part of the challenge's id from the form, or from the query if the form
+// does not have it.
+func readChallengeID(req *web.Request, fields *formFields) (id challengeID, ok bool) {
 	parameter := func(name string) string {
 		if value := fields.value(name); value != nil {
 			return string(value)
@@ -136,9 +137,9 @@ func challengeOf(req *web.Request, fields *formFields) (id challengeID, ok bool)
 	return id, true
 }
 
-// decision reads which button of the form was pressed: a field whose name or value is approve
-// or refuse. decided is false if both were sent.
-func decision(fields *formFields) (approve, decided bool) {
+// readDecision reads which button of the form was pressed: a field whose name or value is approve
+// or refuse. decided is false if neither or both were sent.
+func readDecision(fields *formFields) (approve, decided bool) {
 	refuse := false
 	for _, field := range fields.fields {
 		for _, word := range [...]string{string(field.name), string(field.value)} {

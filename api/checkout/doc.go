@@ -1,5 +1,6 @@
 // Package checkout serves the routes of payers: the page of a transaction, its forms, the way
-// back from a provider, and the simulator's challenge. Package page renders the pages.
+// back from a provider, and the simulator's challenge. Package
+// page renders the pages.
 //
 // Invariants:
 //  1. A page opens only with its token, which is checked before anything is read. Without a

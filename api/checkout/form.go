@@ -17,7 +17,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Bounds of a page's form.
+// Bounds of the forms that payers send.
 const (
 	maxFormFields    = 32
 	maxPassword      = 64 // bytes of a one-time password
@@ -25,7 +25,7 @@ const (
 	maxBrowserHeader = 512 // bytes of each header that describes the browser
 )
 
-// formFields are the fields of a form in a buffer of their own, which is wiped.
+// formFields are the decoded fields of a form, in a buffer that wipe overwrites.
 type formFields struct {
 	buf    []byte
 	fields []formField
@@ -34,7 +34,8 @@ type formFields struct {
 type formField struct{ name, value []byte }
 
 // readForm parses a form (application/x-www-form-urlencoded, URL Standard 5.1). The status is
-// 200, or the one for another media type, invalid UTF-8, or a repeated name.
+// 200, 415 for another media type, or 400 for a malformed form: invalid UTF-8, a repeated name or too
+// many fields.
 func readForm(contentType, body []byte) (f *formFields, status int) {
 	switch {
 	case len(body) == 0:
@@ -66,17 +67,17 @@ func (f *formFields) addPair(pair []byte) bool {
 	if len(f.fields) == maxFormFields {
 		return false
 	}
-	text, given, _ := bytes.Cut(pair, []byte{'='})
-	name, ok := f.unescape(text)
+	nameText, valueText, _ := bytes.Cut(pair, []byte{'='})
+	name, ok := f.unescape(nameText)
 	if !ok || f.value(string(name)) != nil {
 		return false
 	}
-	value, ok := f.unescape(given)
+	value, ok := f.unescape(valueText)
 	f.fields = append(f.fields, formField{name, value})
 	return ok
 }
 
-// unescape decodes into the form's buffer, which is as long as the body.
+// unescape decodes into the form's buffer, which is as long as the body and so never moves.
 func (f *formFields) unescape(text []byte) ([]byte, bool) {
 	from := len(f.buf)
 	steps.Add(len(text))
@@ -117,30 +118,30 @@ func (f *formFields) value(name string) []byte {
 // wipe overwrites the typed values.
 func (f *formFields) wipe() { clear(f.buf[:cap(f.buf)]) }
 
-// cardOf reads the card from a hosted page's form by the rules of money_storage. If fields are
-// wrong, it returns their names. The card does not alias the form.
-func cardOf(f *formFields, t payment.Type, fingerprint func([]byte) string) (command paymentactor.Continue, wrongFields page.Wrong) {
-	var c credentials.MoneyStorage
-	c.Storage.Type, c.Storage.CardNumber = []byte(payment.BankCard), compact(f.value("cardnumber"))
-	if t == payment.Payment {
-		c.Storage.CardHolder = bytes.TrimSpace(f.value("cardholder"))
-		c.Storage.ExpMonth = bytes.TrimSpace(f.value("exp_month"))
-		c.Storage.ExpYear = bytes.TrimSpace(f.value("exp_year"))
-		c.Storage.CVV = bytes.TrimSpace(f.value("cvv"))
+// cardOf returns the command with the card that the payer typed into a form, or the names of the wrong
+// fields. The rules are those of the API's field money_storage. The card does not alias the form.
+func cardOf(f *formFields, kind payment.Type, fingerprint func([]byte) string) (command paymentactor.Continue, wrongFields page.WrongFields) {
+	var storage credentials.MoneyStorage
+	storage.Storage.Type, storage.Storage.CardNumber = []byte(payment.BankCard), removeSeparators(f.value("cardnumber"))
+	if kind == payment.Payment {
+		storage.Storage.CardHolder = bytes.TrimSpace(f.value("cardholder"))
+		storage.Storage.ExpMonth = bytes.TrimSpace(f.value("exp_month"))
+		storage.Storage.ExpYear = bytes.TrimSpace(f.value("exp_year"))
+		storage.Storage.CVV = bytes.TrimSpace(f.value("cvv"))
 	}
-	wrongFields = page.Wrong{}
-	c.Storage.Check(t, func(key, _ string) { wrongFields[key] = true })
+	wrongFields = page.WrongFields{}
+	storage.Storage.Check(kind, func(key, _ string) { wrongFields[key] = true })
 	if len(wrongFields) > 0 {
 		return command, wrongFields
 	}
-	c.Keep(t, fingerprint)
-	command.Credentials, command.Card = c.Kept, c.Card
+	storage.Keep(kind, fingerprint)
+	command.Credentials, command.Card = storage.Kept, storage.Card
 	return command, nil
 }
 
-// compact removes spaces and dashes from a card number, in place, because people type it as it
-// is printed.
-func compact(number []byte) []byte {
+// removeSeparators removes spaces and dashes from a card number, in place, because people type the
+// number as their card shows it.
+func removeSeparators(number []byte) []byte {
 	if number == nil {
 		return nil
 	}
@@ -154,9 +155,9 @@ func compact(number []byte) []byte {
 	return digits
 }
 
-// browserOf returns what the service knows of the browser without a script, in the form of the
-// protocol's browser_data.
-func browserOf(h *fasthttp.RequestHeader) []byte {
+// browserDataOf returns what a browser's headers tell about it, as the JSON object browser_data of the
+// protocol.
+func browserDataOf(h *fasthttp.RequestHeader) []byte {
 	language, _, _ := strings.Cut(string(h.Peek(fiber.HeaderAcceptLanguage)), ",")
 	language, _, _ = strings.Cut(language, ";")
 	data := append([]byte(nil), `{"language":`...)

@@ -70,8 +70,8 @@ func TestMalformedFormIsRefused(t *testing.T) {
 	}
 }
 
-// The standard library is the oracle: it accepts more forms, and parses the common ones to the
-// same values.
+// The standard library is the oracle: it accepts every form that readForm accepts, and finds the same
+// values in it.
 func FuzzForm(f *testing.F) {
 	for _, seed := range []string{"", "a=b&c=d+e", "a=%D1%8F&b", "a=%", "a=1&a=2", "&=&", "a=b;c"} {
 		f.Add([]byte(seed))
@@ -97,7 +97,6 @@ func FuzzForm(f *testing.F) {
 	})
 }
 
-// The typed values are wiped; the copied card is not.
 func TestCopiedCardSurvivesTheWipeOfItsForm(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242+4242-4242%204242&cardholder=+JOHN+DOE+&exp_month=1&exp_year=30&cvv=987"))
 	command, wrong := cardOf(f, payment.Payment, func(number []byte) string { return "print of " + string(number) })
@@ -120,14 +119,14 @@ func TestCopiedCardSurvivesTheWipeOfItsForm(t *testing.T) {
 
 func TestPayoutFormReadsTheCardNumberOnly(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242424242424242&cvv=1&exp_month=99"))
-	with, wrong := cardOf(f, payment.Payout, func([]byte) string { return "" })
-	if len(wrong) != 0 || string(with.Card.Number) != "4242424242424242" || len(with.Card.CVV) != 0 {
+	command, wrong := cardOf(f, payment.Payout, func([]byte) string { return "" })
+	if len(wrong) != 0 || string(command.Card.Number) != "4242424242424242" || len(command.Card.CVV) != 0 {
 		t.Errorf("%v", wrong)
 	}
 }
 
 func TestBrowserDataIsFilledFromHeaders(t *testing.T) {
-	for _, c := range []struct{ language, agent, wantLanguage, wantAgent string }{
+	for _, c := range []struct{ language, userAgent, wantLanguage, wantAgent string }{
 		{"ru-RU,ru;q=0.9,en;q=0.8", "Mozilla/5.0 (X11)", "ru-RU", "Mozilla/5.0 (X11)"},
 		{"", "", "", ""},
 		{" en ;q=1", `a"b\c`, "en", `a"b\c`},
@@ -136,10 +135,10 @@ func TestBrowserDataIsFilledFromHeaders(t *testing.T) {
 	} {
 		var h fasthttp.RequestHeader
 		h.Set("Accept-Language", c.language)
-		h.Set("User-Agent", c.agent)
+		h.Set("User-Agent", c.userAgent)
 		var text map[string]string
-		if err := json.Unmarshal(browserOf(&h), &text); err != nil || len(text) != 2 || text["language"] != c.wantLanguage || text["user_agent"] != c.wantAgent {
-			t.Errorf("%q %q: %q %v", c.language, c.agent, text, err)
+		if err := json.Unmarshal(browserDataOf(&h), &text); err != nil || len(text) != 2 || text["language"] != c.wantLanguage || text["user_agent"] != c.wantAgent {
+			t.Errorf("%q %q: %q %v", c.language, c.userAgent, text, err)
 		}
 	}
 }

@@ -20,11 +20,11 @@ type Config struct {
 	Proxies  web.Proxies
 	Errors   web.Errors
 
-	// Challenges is the simulator's page; nil: there is none.
+	// Challenges serves the simulator's challenge page; nil if there is no simulator.
 	Challenges Challenges
 
-	// Fingerprint returns a keyed hash of a card number, so that equal ones can be recognized
-	// without being stored.
+	// Fingerprint returns a keyed hash of a card number, so that equal numbers can be
+	// recognized without being stored.
 	Fingerprint func(number []byte) string
 
 	// Sandbox allows pages to lead to addresses of this machine, on which developers run their
@@ -45,8 +45,8 @@ type Handlers struct {
 // New returns the handlers.
 func New(cfg Config) *Handlers { return &Handlers{cfg: cfg} }
 
-// Routes returns the family's routes: those of the pages if tokens are configured, and that of
-// the simulator's challenge if Challenges is.
+// Routes returns the routes of the payers' pages if Pages.Tokens is set, and those of the simulator's
+// challenge if Challenges is set.
 func (h *Handlers) Routes() (routes []web.Route) {
 	if h.cfg.Payers == nil {
 		return nil
@@ -70,7 +70,7 @@ func (h *Handlers) Routes() (routes []web.Route) {
 	return routes
 }
 
-// refuse responds with a page if the handler of a request did not run.
+// refuse responds with an error page to a request that was refused before its handler ran.
 func (h *Handlers) refuse(req *web.Request, err error) error {
-	return h.sendError(req, &visit{}, err)
+	return h.sendError(req, &visitor{}, err)
 }

@@ -41,10 +41,10 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 }
 
 // redirect responds with a redirect that a browser follows with GET, to a path of the service or
-// to an address that page.Web accepts.
+// to an address that page.IsWebAddress accepts.
 func (h *Handlers) redirect(req *web.Request, address string) error {
 	setPageHeaders(req)
-	req.Response.Header.SetCanonical(web.HeaderLocation, []byte(page.Header(address)))
+	req.Response.Header.SetCanonical(web.HeaderLocation, []byte(page.LocationValue(address)))
 	req.Response.SetStatusCode(fiber.StatusSeeOther)
 	return nil
 }
@@ -58,25 +58,25 @@ func setPageHeaders(req *web.Request) {
 	h.SetCanonical(headerReferrer, valueNoReferer)
 }
 
-func (h *Handlers) notice(req *web.Request, status int, lang string, n page.Notice) error {
+func (h *Handlers) sendNotice(req *web.Request, status int, lang string, n page.Notice) error {
 	return h.sendPage(req, status, lang, n)
 }
 
 // sendError responds to an error with a page. Status and log are the same as on other routes. After
 // a deadline the page says that the link has expired.
-func (h *Handlers) sendError(req *web.Request, v *visit, err error) error {
+func (h *Handlers) sendError(req *web.Request, payer *visitor, err error) error {
 	if codeOf(err) == ledger.Expired {
-		return h.notice(req, fiber.StatusGone, v.lang, page.TooLate)
+		return h.sendNotice(req, fiber.StatusGone, payer.lang, page.TooLate)
 	}
 	h.cfg.Errors.Respond(req, err)
 	status := req.Response.StatusCode()
 	switch status {
 	case fiber.StatusNotFound:
-		return h.notice(req, status, v.lang, page.NotFound)
+		return h.sendNotice(req, status, payer.lang, page.NotFound)
 	case fiber.StatusServiceUnavailable:
-		return h.notice(req, status, v.lang, page.Unavailable)
+		return h.sendNotice(req, status, payer.lang, page.Unavailable)
 	case fiber.StatusInternalServerError:
-		return h.notice(req, status, v.lang, page.Fault)
+		return h.sendNotice(req, status, payer.lang, page.Fault)
 	}
-	return h.notice(req, status, v.lang, page.Malformed)
+	return h.sendNotice(req, status, payer.lang, page.Malformed)
 }

@@ -19,64 +19,64 @@ import (
 
 type record = payment.Record
 
-// awaited is what a transaction waits for from its payer. The zero value means nothing.
-type awaited uint8
+// payerInput is what a transaction waits for from its payer. The zero value means nothing.
+type payerInput uint8
 
 const (
-	awaitsCard awaited = iota + 1
-	awaitsChoice
-	awaitsPassword
-	awaitsSignature
-	awaitsScan
-	awaitsProvider // a visit to the provider's address
+	inputCard payerInput = iota + 1
+	inputChoice
+	inputPassword
+	inputSignature
+	inputScan
+	inputAtProvider // a visit to the provider's address
 )
 
-// waitsFor returns what the transaction waits for from its payer. That is nothing after the payer's time
-// has passed, and nothing while an operation is under way.
-func waitsFor(result *paymentactor.Result, now ledger.Micros) awaited {
+// awaitedInput returns what the transaction waits for from its payer: nothing after the payer's time has
+// passed, or while an operation is under way.
+func awaitedInput(result *paymentactor.Result, now ledger.Micros) payerInput {
 	r := result.Record
-	a := r.Action
+	action := r.Action
 	switch {
 	case r.AwaitsPayer() && now < result.Stamp.Due:
-		return awaitsCard
-	case r.Status != payment.ActionRequired || r.Op != nil || a == nil || now >= a.Until:
+		return inputCard
+	case r.Status != payment.ActionRequired || r.Op != nil || action == nil || now >= action.Until:
 		return 0
-	case a.Code != "":
-		return awaitsScan
-	case a.Page != "":
-		return awaitsProvider
-	case a.Destinations != nil:
-		return awaitsChoice
-	case isPassword(a):
-		return awaitsPassword
-	case isSignature(a):
-		return awaitsSignature
-	case a.URL != "":
-		return awaitsProvider
+	case action.Code != "":
+		return inputScan
+	case action.Page != "":
+		return inputAtProvider
+	case action.Destinations != nil:
+		return inputChoice
+	case requiresPassword(action):
+		return inputPassword
+	case requiresSignature(action):
+		return inputSignature
+	case action.URL != "":
+		return inputAtProvider
 	}
 	return 0
 }
 
-// isPassword tells whether the action requires only a one-time password. If the action has no list of
-// required fields, the type of its material decides.
-func isPassword(a *payment.Action) bool {
-	if !web.IsObject(a.Material) {
+// requiresPassword tells whether the action requires only a one-time password. If the action has no list of
+// required fields, the type that the provider put into its material decides.
+func requiresPassword(action *payment.Action) bool {
+	if !web.IsObject(action.Material) {
 		return false
 	}
-	if len(a.Requires) > 0 {
-		return slices.Equal(a.Requires, []string{"otp"})
+	if len(action.Requires) > 0 {
+		return slices.Equal(action.Requires, []string{"otp"})
 	}
-	kind := web.Member(a.Material, "type")
+	kind := web.Member(action.Material, "type")
 	text, _ := jsonwalk.Text(kind)
 	return kind == nil || string(text) == "otp"
 }
 
-// isSignature tells whether the action requires the signature of a payload.
-func isSignature(a *payment.Action) bool {
-	if !web.IsObject(a.Material) || !slices.Equal(a.Requires, []string{"signature"}) {
+// requiresSignature tells whether the action requires the signature of a payload.
+func requiresSignature(action *payment.Action) bool {
+	if !web.IsObject(action.Material) || !slices.Equal(action.Requires, []string{"signature"}) {
 		return false
 	}
-	_, isText := jsonwalk.Text(web.Member(a.Material, "payload"))
+	_, isText := jsonwalk.Text(web.Member(action.Material, "payload"))
 	return isText
 }
 
@@ -84,81 +84,81 @@ func isSignature(a *payment.Action) bool {
 // provider can correct it.
 var errAddress = errors.New("the provider's address for the payer is not a web address")
 
-// step returns the payer's next step: a page, or an address to go to. The error is errAddress,
+// nextStep returns the payer's next step: a page, or an address to go to. The error is errAddress,
 // or the refusal Expired if the payer can't act any more.
-func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, redirectTo string, err error) {
+func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next page.Page, redirectTo string, err error) {
 	r := result.Record
-	order := h.orderOf(v.org, r)
+	order := h.orderOf(payer.org, r)
 	now := ledger.MicrosOf(h.cfg.Clock.Now())
-	switch waitsFor(result, now) {
-	case awaitsCard:
-		return page.Card{Order: order, Post: v.path()}, "", nil
-	case awaitsChoice:
-		return h.choiceOf(v, r), "", nil
-	case awaitsPassword:
+	switch awaitedInput(result, now) {
+	case inputCard:
+		return page.Card{Order: order, Post: payer.path()}, "", nil
+	case inputChoice:
+		return h.choiceOf(payer, r), "", nil
+	case inputPassword:
 		if at := r.Action.ExpiresAt; at != 0 && now > at {
 			return nil, "", ledger.Refuse("checkout.step", ledger.Expired, "expires_at is over")
 		}
-		return page.Password{Order: order, Post: h.actionPage(v, r)}, "", nil
-	case awaitsSignature:
-		return h.signatureOf(v, r), "", nil
-	case awaitsScan:
-		next, err = h.scanOf(v, r)
+		return page.Password{Order: order, Post: h.actionPath(payer, r)}, "", nil
+	case inputSignature:
+		return h.signatureOf(payer, r), "", nil
+	case inputScan:
+		next, err = h.scanOf(payer, r)
 		return next, "", err
-	case awaitsProvider:
+	case inputAtProvider:
 		return h.providerPage(r.Action, order)
 	}
 	if result, hasEnded := resultOf(r.Status); hasEnded {
 		return page.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r)}, "", nil
 	}
-	return page.Processing{Order: order, Self: v.path()}, "", nil
+	return page.Processing{Order: order, Self: payer.path()}, "", nil
 }
 
-// providerPage returns the payer's next step at the provider. It is the address of the provider's page
+// providerPage returns the payer's next step at the provider. That is the address of the provider's page
 // or, if there is none, the action's URL: as the target of a form if the action's method is post, else
 // as an address to go to.
-func (h *Handlers) providerPage(a *payment.Action, order page.Order) (next page.Page, redirectTo string, err error) {
-	target := a.Page
+func (h *Handlers) providerPage(action *payment.Action, order page.Order) (next page.Page, redirectTo string, err error) {
+	target := action.Page
 	if target == "" {
-		target = a.URL
+		target = action.URL
 	}
 	switch {
 	case !h.mayLeadTo(target):
 		return nil, "", errAddress
-	case a.Page != "":
+	case action.Page != "":
 		return nil, target, nil
-	case a.Method == "post":
-		return page.Forward{Order: order, Target: target, Fields: hiddenFields(a.Params)}, "", nil
+	case action.Method == "post":
+		return page.Forward{Order: order, Target: target, Fields: hiddenFields(action.Params)}, "", nil
 	}
-	return nil, withParams(target, hiddenFields(a.Params)), nil
+	return nil, withParams(target, hiddenFields(action.Params)), nil
 }
 
 // signatureOf returns the page with the payload to sign and the remaining time.
-func (h *Handlers) signatureOf(v *visit, r *record) page.Signature {
-	a := r.Action
-	payload, _ := jsonwalk.Text(web.Member(a.Material, "payload"))
-	p := page.Signature{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r), Payload: string(payload), Left: h.timeLeft(a.Until)}
-	sequence := web.Member(a.Material, "sequence")
+func (h *Handlers) signatureOf(payer *visitor, r *record) page.Signature {
+	action := r.Action
+	payload, _ := jsonwalk.Text(web.Member(action.Material, "payload"))
+	p := page.Signature{Order: h.orderOf(payer.org, r), Post: h.actionPath(payer, r), Payload: string(payload), Left: h.timeLeft(action.Until)}
+	sequence := web.Member(action.Material, "sequence")
 	if text, isText := jsonwalk.Text(sequence); isText {
 		sequence = text
 	}
 	p.Sequence = string(sequence)
-	if a.ExpiresAt != 0 {
-		p.Left = min(p.Left, h.timeLeft(a.ExpiresAt))
+	if action.ExpiresAt != 0 {
+		p.Left = min(p.Left, h.timeLeft(action.ExpiresAt))
 	}
 	return p
 }
 
-// scanOf returns the page with the provider's QR code, and the provider's address for a payer
-// without a second device.
-func (h *Handlers) scanOf(v *visit, r *record) (page.Scan, error) {
-	a := r.Action
-	p := page.Scan{Order: h.orderOf(v.org, r), Self: h.actionPage(v, r), Deposit: a.Deposit, Left: h.timeLeft(a.Until)}
-	if p.Simulated = h.simulatedButtons(a); p.Simulated == nil && h.mayLeadTo(a.Page) {
-		p.Link = a.Page
+// scanOf returns the page with the provider's QR code, and with a link to the provider for a payer
+// who has no second device.
+func (h *Handlers) scanOf(payer *visitor, r *record) (page.Scan, error) {
+	action := r.Action
+	p := page.Scan{Order: h.orderOf(payer.org, r), Self: h.actionPath(payer, r), Deposit: action.Deposit, Left: h.timeLeft(action.Until)}
+	if p.Simulated = h.simulatedButtons(action); p.Simulated == nil && h.mayLeadTo(action.Page) {
+		p.Link = action.Page
 	}
 	var err error
-	p.Code, err = page.NewCode(a.Code)
+	p.Code, err = page.NewCode(action.Code)
 	return p, err
 }
 
@@ -167,13 +167,13 @@ func (h *Handlers) timeLeft(until ledger.Micros) time.Duration {
 	return max(until.Time().Sub(h.cfg.Clock.Now()), 0)
 }
 
-// actionPage returns the path of the page for a payer who has begun to act in time. The path is valid as
-// long as the action, and then shows the outcome for a while.
-func (h *Handlers) actionPage(v *visit, r *record) string {
-	return h.cfg.Pages.Path(v.org, v.id, "", r.Action.Until.Time().Add(payerpage.Lifetime))
+// actionPath returns the path of the page for a payer who has begun to act in time. The path stays
+// valid until the action expires and for a while afterwards, in which the page shows the outcome.
+func (h *Handlers) actionPath(payer *visitor, r *record) string {
+	return h.cfg.Pages.Path(payer.org, payer.id, "", r.Action.Until.Time().Add(payerpage.Lifetime))
 }
 
-// hiddenFields returns the parameters of an action, ordered by name.
+// hiddenFields returns the parameters of an action as the hidden fields of a form, ordered by name.
 func hiddenFields(object []byte) (fields []page.Field) {
 	if !web.IsObject(object) {
 		return nil
@@ -197,7 +197,7 @@ func withParams(address string, fields []page.Field) string {
 	if len(fields) == 0 {
 		return address
 	}
-	address, fragment, marked := strings.Cut(address, "#")
+	address, fragment, hasFragment := strings.Cut(address, "#")
 	separator := "?"
 	if strings.Contains(address, "?") {
 		separator = "&"
@@ -206,7 +206,7 @@ func withParams(address string, fields []page.Field) string {
 		address += separator + url.QueryEscape(f.Name) + "=" + url.QueryEscape(f.Value)
 		separator = "&"
 	}
-	if marked {
+	if hasFragment {
 		address += "#" + fragment
 	}
 	return address
@@ -248,7 +248,7 @@ func (h *Handlers) merchantAddress(r *record) string {
 // the service itself, or in the sandbox this machine, on which developers run their shops.
 // Without TLS anybody on the network path could redirect the payer and read the address.
 func (h *Handlers) mayLeadTo(address string) bool {
-	if !page.Web(address) {
+	if !page.IsWebAddress(address) {
 		return false
 	}
 	u, err := url.Parse(address)
@@ -278,7 +278,7 @@ func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
 	return o
 }
 
-// langOf returns the language of the transaction, or that of its partner.
+// langOf returns the language that the transaction names, else its partner's; empty if neither names one.
 func (h *Handlers) langOf(org ledger.ID, r *record) string {
 	if r.Lang != "" {
 		return r.Lang
@@ -289,8 +289,8 @@ func (h *Handlers) langOf(org ledger.ID, r *record) string {
 	return ""
 }
 
-func (h *Handlers) choiceOf(v *visit, r *record) page.Choice {
-	p := page.Choice{Order: h.orderOf(v.org, r), Post: h.actionPage(v, r)}
+func (h *Handlers) choiceOf(payer *visitor, r *record) page.Choice {
+	p := page.Choice{Order: h.orderOf(payer.org, r), Post: h.actionPath(payer, r)}
 	for _, d := range r.Action.Destinations {
 		p.Banks = append(p.Banks, page.Bank{ID: d.ID, Name: d.Name})
 	}

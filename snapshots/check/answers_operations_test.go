@@ -218,7 +218,7 @@ func TestResponsesBeforeACorrectionAreCompared(t *testing.T) {
 	runScenario(t, w, func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 300), terms(fees()))
 		writeAndAnswer := func(d payment.Decision) {
-			stamp := l.write(d, func(d *payment.Decision) { d.Record.LinkID = w.FirstDemo.Org })
+			stamp := l.write(d, func(d *payment.Decision) { d.Record.RRN = "RRN" })
 			w.StartTimes[l.record.ID], l.record.Finished = stamp.Started, stamp.Finished
 			lines = append(lines, fixture.CreateLine(w.FirstDemo.Org, 201, l.record, w.Show(l.record)))
 		}
@@ -233,7 +233,7 @@ func TestResponsesBeforeACorrectionAreCompared(t *testing.T) {
 		writeAndAnswer(d)
 	})
 	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, lines...)}))
-	for i, wrong := range []string{"finished", "link_id"} {
+	for i, wrong := range []string{"finished", "rrn"} {
 		changed := withField(lines[i], wrong, `"2026-09-03T10:15:31.000000+00:00"`)
 		fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, changed)}), 1)
 	}

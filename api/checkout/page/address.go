@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Web tells whether a page may link to, post to or redirect to an address: an absolute http or
+// IsWebAddress tells whether a page may link to, post to or redirect to an address: an absolute http or
 // https URL with a host, and without characters that have a meaning in a header or a policy.
-func Web(address string) bool {
+func IsWebAddress(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return false
@@ -23,9 +23,9 @@ func Web(address string) bool {
 	return true
 }
 
-// Header returns an address that Web accepts in the form of a Location header: everything
-// except visible ASCII is percent-encoded, and nothing else is changed.
-func Header(address string) string {
+// LocationValue returns a web address as the value of a Location header: it percent-encodes everything
+// except visible ASCII and changes nothing else.
+func LocationValue(address string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(address) {
@@ -41,14 +41,14 @@ func Header(address string) string {
 	return b.String()
 }
 
-// originOf returns an address's scheme and host in the form of a source in a Content-Security-Policy.
-// It is empty if Web refuses the address, and for international names, which a policy can't contain.
+// originOf returns an address's scheme and host, as a Content-Security-Policy names a source.
+// The result is empty if IsWebAddress refuses the address, and for international names, which a policy can't contain.
 func originOf(address string) string {
-	if !Web(address) {
+	if !IsWebAddress(address) {
 		return ""
 	}
 	u, err := url.Parse(address)
-	if err != nil || Header(u.Host) != u.Host {
+	if err != nil || LocationValue(u.Host) != u.Host {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host

@@ -19,38 +19,38 @@ func TestOnlyWebAddressesAreLinked(t *testing.T) {
 		"https://a;b/": false, "https://a,b/": false, "https://a'b/": false, "https://a*b/": false, "https://a b/": false, "https://a\"b/": false,
 		"https://%zz/": false, "https://shop.example:x/": false,
 	} {
-		if got := Web(address); got != want {
+		if got := IsWebAddress(address); got != want {
 			t.Errorf("%q: %v", address, got)
 		}
 	}
 }
 
-func TestWebAddressIsLinkedUnchanged(t *testing.T) {
+func TestLocationValueIsTheAddressPercentEncoded(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://shop.example/ok?a=b&c=%20#d": "https://shop.example/ok?a=b&c=%20#d",
 		"https://shop.example/a b":            "https://shop.example/a%20b",
 		"https://shop.example/%D1%8F?я":       "https://shop.example/%D1%8F?%D1%8F",
 		"/pay/a?token=b.c-_":                  "/pay/a?token=b.c-_",
 	} {
-		if got := Header(address); got != want {
+		if got := LocationValue(address); got != want {
 			t.Errorf("%q becomes %q, want %q", address, got, want)
 		}
 	}
 }
 
-// No accepted address can break out of its header or policy.
-func FuzzAddressCannotBreakOutOfItsHeader(f *testing.F) {
+// No accepted address can add anything else to a Location header or to a policy.
+func FuzzAddressCannotBreakOutOfItsLocationValue(f *testing.F) {
 	for _, seed := range []string{"https://shop.example/ok", "https://a;b/", "https://a\r\nb", "http://[::1]:1/", "https://я/ я", "javascript:alert(1)"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
-		if !Web(address) {
+		if !IsWebAddress(address) {
 			if originOf(address) != "" {
 				t.Errorf("%q has an origin", address)
 			}
 			return
 		}
-		header := Header(address)
+		header := LocationValue(address)
 		for i := range len(header) {
 			if header[i] <= ' ' || header[i] >= 0x7f {
 				t.Fatalf("%q becomes %q", address, header)

@@ -7,19 +7,19 @@ import (
 	"rsc.io/qr"
 )
 
-// quietZone is the margin that a reader needs around a QR code, in modules (ISO/IEC 18004,
+// quietZone is the margin that a scanner needs around a QR code, in modules (ISO/IEC 18004,
 // 9.1).
 const quietZone = 4
 
 // Code is the picture of a QR code: Side is its height and width in modules, including the
-// margin, and the SVG path draws the dark modules. The zero value is no code.
+// margin, and the SVG path draws the dark modules. The zero value has no code.
 type Code struct {
 	Side int
 	Path string
 }
 
-// NewCode makes the QR code of a text. It stays readable if up to 15 % of it is damaged (level
-// M, ISO/IEC 18004). The error is for a text that is too long, about 2,300 bytes.
+// NewCode makes the QR code of a text. The code stays readable if up to 15 % of it is damaged (level
+// M, ISO/IEC 18004). A text longer than about 2,300 bytes is an error.
 func NewCode(text string) (Code, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {

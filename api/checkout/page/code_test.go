@@ -8,7 +8,7 @@ import (
 	"rsc.io/qr"
 )
 
-// The picture has exactly the dark modules, each once, and a margin of four.
+// The picture draws each dark module of the QR code once, no other, and leaves a margin of four modules.
 func TestQRCodeImageHasExactlyItsModules(t *testing.T) {
 	for _, text := range []string{"", "x", "https://pay.example/simulator/challenge?reference=1&token=" + strings.Repeat("aB3-", 40), "ключ", strings.Repeat("x", 2300)} {
 		want, err := qr.Encode(text, qr.M)
@@ -21,18 +21,18 @@ func TestQRCodeImageHasExactlyItsModules(t *testing.T) {
 		}
 		darkModules := make(map[[2]int]int)
 		for run := range strings.SplitSeq(strings.TrimPrefix(got.Path, "M"), "M") {
-			var x, y, n, back int
-			if _, err := fmt.Sscanf(run, "%d %dh%dv1h-%dz", &x, &y, &n, &back); err != nil || n != back || n < 1 {
+			var x, y, width, widthBack int
+			if _, err := fmt.Sscanf(run, "%d %dh%dv1h-%dz", &x, &y, &width, &widthBack); err != nil || width != widthBack || width < 1 {
 				t.Fatalf("%q: %v", run, err)
 			}
-			for i := range n {
+			for i := range width {
 				darkModules[[2]int{x + i - 4, y - 4}]++
 			}
 		}
 		for y := -4; y < want.Size+4; y++ {
 			for x := -4; x < want.Size+4; x++ {
-				if n := darkModules[[2]int{x, y}]; n > 1 || (n == 1) != want.Black(x, y) {
-					t.Errorf("%.20q: module %d %d is dark %d times", text, x, y, n)
+				if timesDrawn := darkModules[[2]int{x, y}]; timesDrawn > 1 || (timesDrawn == 1) != want.Black(x, y) {
+					t.Errorf("%.20q: module %d %d is dark %d times", text, x, y, timesDrawn)
 				}
 			}
 		}

@@ -14,11 +14,13 @@ import (
 )
 
 // Page is one of the pages of this package.
-type Page interface{ file() string }
+type Page interface {
+	file() string // the name of its template's file, without .html
+}
 
 // Order is the order that a page shows.
 type Order struct {
-	Payout   bool // true: the reader gets the money; false: the reader pays
+	Payout   bool // true: the person at the page gets the money; false: the person pays
 	Sum      Sum
 	Merchant string // the merchant's name; empty: not shown
 	Text     string // the merchant's or the terminal's description; empty: none
@@ -33,14 +35,14 @@ type Sum struct {
 	Asset  money.Asset
 }
 
-// Wrong has the names of the form's refused fields.
-type Wrong map[string]bool
+// WrongFields has the names of the refused fields of a form.
+type WrongFields map[string]bool
 
-// Card asks for a card. For a payout it asks for the number only.
+// Card asks for a card, or for its number only if the order is a payout.
 type Card struct {
 	Order
-	Post  string // where the form posts to
-	Wrong Wrong  // by the protocol's names: cardnumber, cardholder, exp_month, exp_year, cvv
+	Post  string      // where the form posts to
+	Wrong WrongFields // by the protocol's names: cardnumber, cardholder, exp_month, exp_year, cvv
 }
 
 // Password asks for a one-time password.
@@ -55,9 +57,9 @@ type Signature struct {
 	Order
 	Post     string // the form's target, and the page's own path
 	Payload  string
-	Sequence string // the payload's number; empty: not shown
-	Left     time.Duration
-	Wrong    bool // the payer typed no signature
+	Sequence string        // the payload's number; empty: not shown
+	Left     time.Duration // until the payer can act no more
+	Wrong    bool          // the payer typed no signature
 }
 
 // ReloadAfter is the number of seconds until the page reloads.
@@ -69,16 +71,16 @@ type Scan struct {
 	Order
 	Self    string // the page's own path
 	Code    Code
-	Deposit string // the address on a chain that the code contains; empty: the code contains a link
-	Link    string // link for a payer without another device, valid by func Web; empty: none
-	Left    time.Duration
+	Deposit string        // the address on a chain that the code contains; empty: the code contains a link
+	Link    string        // link for a payer without another device, valid by IsWebAddress; empty: none
+	Left    time.Duration // until the payer can act no more
 
-	Simulated *Simulated // nil: the provider is a real one
+	Simulated *SimulatedForm // nil: the provider is a real one
 }
 
-// Simulated is the form by which the payer tells the simulator that the code was scanned
-// and paid. It is the simulator's challenge, for tests without a second device.
-type Simulated struct {
+// SimulatedForm is the form with which the payer tells the provider simulator that the code was
+// scanned and paid, so that tests need no second device.
+type SimulatedForm struct {
 	Post   string
 	Fields []Field
 }
@@ -97,7 +99,7 @@ type Bank struct{ ID, Name string }
 // Forward is a form for the provider, which the payer sends with a button.
 type Forward struct {
 	Order
-	Target string // an address that Web accepts
+	Target string // an address that IsWebAddress accepts
 	Fields []Field
 }
 
@@ -134,7 +136,7 @@ type Outcome struct {
 	Order
 	Result Result
 	Reason string // an error_code; shown if the pages have a text for it
-	Back   string // the merchant's address, which Web accepts; empty: no link
+	Back   string // the merchant's address, which IsWebAddress accepts; empty: no link
 }
 
 // Notice is a page that only explains why there is nothing else to show. The zero value is invalid.
@@ -179,39 +181,39 @@ var allPages = []Page{
 var templates embed.FS
 
 // style is the one inline style. It must not contain anything that html/template removes.
-var style = strings.TrimSpace(read("style.css"))
+var style = strings.TrimSpace(readTemplateFile("style.css"))
 
-var parsed = parse()
+var pageTemplates = parseTemplates()
 
-func read(name string) string {
+func readTemplateFile(name string) string {
 	content, err := templates.ReadFile("templates/" + name)
 	assert.NoError(err)
 	return string(content)
 }
 
-// parse parses each page's file into its own template.
-func parse() map[string]*template.Template {
-	layout := template.Must(template.New("layout.html").Parse(read("layout.html")))
+// parseTemplates returns the template of each page, by the name of its file.
+func parseTemplates() map[string]*template.Template {
+	layout := template.Must(template.New("layout.html").Parse(readTemplateFile("layout.html")))
 	parsedPages := make(map[string]*template.Template, len(allPages))
 	for _, p := range allPages {
 		pageTemplate := template.Must(layout.Clone())
-		parsedPages[p.file()] = template.Must(pageTemplate.Parse(read(p.file() + ".html")))
+		parsedPages[p.file()] = template.Must(pageTemplate.Parse(readTemplateFile(p.file() + ".html")))
 	}
 	return parsedPages
 }
 
-// view is the data for templates.
-type view struct {
+// templateData is the data for templates.
+type templateData struct {
 	T     *texts
 	Style template.CSS
 	Page  Page
 }
 
 // Render returns the page as an HTML document in UTF-8. lang is a language tag; the page is in
-// English if there is no catalogue for it. An error means a bug in a template.
+// English if there are no texts for that language. An error means a bug in a template.
 func Render(lang string, p Page) ([]byte, error) {
 	var out bytes.Buffer
-	err := parsed[p.file()].Execute(&out, view{T: textsIn(lang), Style: template.CSS(style), Page: p})
+	err := pageTemplates[p.file()].Execute(&out, templateData{T: textsIn(lang), Style: template.CSS(style), Page: p})
 	return out.Bytes(), err
 }
 
@@ -224,10 +226,10 @@ func hashOf(text string) string {
 }
 
 // Policy returns a page's Content-Security-Policy. The page's forms may be posted only to the
-// service and to the origins of the targets (addresses that Web accepts), and no site may show
+// service and to the origins of the targets (addresses that IsWebAddress accepts), and no site may show
 // the page in a frame.
 func Policy(targets ...string) string {
-	policy := base + "; frame-ancestors 'none'; form-action 'self'"
+	policy := commonPolicy + "; frame-ancestors 'none'; form-action 'self'"
 	for _, target := range targets {
 		if origin := originOf(target); origin != "" {
 			policy += " " + origin
@@ -243,6 +245,6 @@ func SimulatedPolicy() string { return ChallengePolicy() + "; frame-ancestors 'n
 // ChallengePolicy returns the Content-Security-Policy of a Challenge. Merchants may show a Challenge
 // in a frame. Its form may lead to any address, because a browser applies the policy also to the
 // redirects after a form, and these lead back to any merchant.
-func ChallengePolicy() string { return base + "; form-action 'self' https: http:" }
+func ChallengePolicy() string { return commonPolicy + "; form-action 'self' https: http:" }
 
-var base = "default-src 'none'; base-uri 'none'; style-src " + styleHash
+var commonPolicy = "default-src 'none'; base-uri 'none'; style-src " + styleHash

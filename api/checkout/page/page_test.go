@@ -19,11 +19,11 @@ func pagesWithText(text string) []Page {
 	order := Order{Sum: dollars, Merchant: text, Text: text}
 	fields := []Field{{Name: text, Value: text}}
 	pages := []Page{
-		Card{Order: order, Post: "/pay/a?token=b.c-_", Wrong: Wrong{"cardnumber": true, "cardholder": true, "exp_month": true, "exp_year": true, "cvv": true}},
+		Card{Order: order, Post: "/pay/a?token=b.c-_", Wrong: WrongFields{"cardnumber": true, "cardholder": true, "exp_month": true, "exp_year": true, "cvv": true}},
 		Password{Order: order, Post: "/pay/a?token=b.c-_", Wrong: true},
 		Signature{Order: order, Post: "/pay/a?token=b.c-_", Payload: text, Sequence: text, Left: time.Minute, Wrong: true},
 		Scan{Order: order, Self: "/pay/a?token=b.c-_", Code: Code{Side: 29, Path: "M4 4h7v1h-7z"}, Deposit: text, Link: "https://rail.example/?a=b&c=d", Left: time.Minute,
-			Simulated: &Simulated{Post: "/simulator/challenge", Fields: fields}},
+			Simulated: &SimulatedForm{Post: "/simulator/challenge", Fields: fields}},
 		Choice{Order: order, Post: "/pay/a?token=b.c-_", Banks: []Bank{{ID: text, Name: text}}, Wrong: true},
 		Forward{Order: order, Target: "https://acs.example/step?a=b&c=d", Fields: fields},
 		Leaving{Order: order, Next: "/pay/a?token=b.c-_"},
@@ -49,7 +49,7 @@ func render(t *testing.T, lang string, p Page) string {
 	return string(html)
 }
 
-var heading = regexp.MustCompile(`(?s)<title>([^<]+)</title>.*<h1>([^<]+)</h1>`)
+var headingPattern = regexp.MustCompile(`(?s)<title>([^<]+)</title>.*<h1>([^<]+)</h1>`)
 
 func TestEveryPageRendersInEveryLanguage(t *testing.T) {
 	for tag, lang := range map[string]string{"en": "en", "ru": "ru", "ru-RU": "ru", "RU": "ru", "": "en", "fr": "en", "russian": "en"} {
@@ -58,7 +58,7 @@ func TestEveryPageRendersInEveryLanguage(t *testing.T) {
 			if !strings.HasPrefix(html, "<!DOCTYPE html>\n<html lang=\""+lang+"\">") {
 				t.Errorf("%s %T begins %.60q", tag, p, html)
 			}
-			titles := heading.FindStringSubmatch(html)
+			titles := headingPattern.FindStringSubmatch(html)
 			if titles == nil || titles[1] != titles[2] {
 				t.Errorf("%s %T: titles %q", tag, p, titles)
 			}
@@ -72,9 +72,9 @@ func TestEveryPageRendersInEveryLanguage(t *testing.T) {
 func TestEveryTextExistsInEveryLanguage(t *testing.T) {
 	englishTexts := reflect.ValueOf(english)
 	for lang, texts := range catalogue {
-		v := reflect.ValueOf(*texts)
-		for i := range v.NumField() {
-			name, field := v.Type().Field(i).Name, v.Field(i)
+		value := reflect.ValueOf(*texts)
+		for i := range value.NumField() {
+			name, field := value.Type().Field(i).Name, value.Field(i)
 			if field.Kind() == reflect.String {
 				if field.String() == "" {
 					t.Errorf("%s: no %s", lang, name)
@@ -98,21 +98,20 @@ func TestEveryTextExistsInEveryLanguage(t *testing.T) {
 	}
 }
 
-var hostile = []string{
+var hostileTexts = []string{
 	`<script>alert(1)</script>`, `"><script>alert(1)</script>`, `' onmouseover='alert(1)`, `" autofocus onfocus="alert(1)`,
 	`</title><script>alert(1)</script>`, `</style><script>alert(1)</script>`, `{{.T.Lang}}`, `<!--`, `<base href=//evil.example>`,
 	`javascript:alert(1)`, "\x00<script>", `&lt;script&gt;`, `<img src=x onerror=alert(1)>`,
 }
 
-var tags = regexp.MustCompile(`<(/?[a-zA-Z!][^\s>]*)`)
+var tagPattern = regexp.MustCompile(`<(/?[a-zA-Z!][^\s>]*)`)
 
-// Text from others never becomes markup: the page has the same tags and attributes as with a
-// harmless text.
+// Whatever text a page shows, it has the same tags and attributes as with a harmless text.
 func TestForeignTextNeverBecomesMarkup(t *testing.T) {
 	harmless := pagesWithText("x")
-	for _, text := range hostile {
+	for _, text := range hostileTexts {
 		for i, p := range pagesWithText(text) {
-			want, got := tags.FindAllString(render(t, "en", harmless[i]), -1), tags.FindAllString(render(t, "en", p), -1)
+			want, got := tagPattern.FindAllString(render(t, "en", harmless[i]), -1), tagPattern.FindAllString(render(t, "en", p), -1)
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%T with %q has tags %q, want %q", p, text, got, want)
 			}
@@ -136,12 +135,12 @@ func TestOrderTextIsEscaped(t *testing.T) {
 }
 
 func TestTestMoneyIsMarkedOnThePage(t *testing.T) {
-	play := dollars
-	play.Asset.Env = money.Test
+	testDollars := dollars
+	testDollars.Asset.Env = money.Test
 	for _, c := range []struct {
 		sum  Sum
 		want bool
-	}{{dollars, false}, {play, true}} {
+	}{{dollars, false}, {testDollars, true}} {
 		if got := strings.Contains(render(t, "en", Card{Order: Order{Sum: c.sum}}), "no money moves"); got != c.want {
 			t.Errorf("%v: said %v", c.sum.Asset, got)
 		}
@@ -159,11 +158,11 @@ func TestPagesHaveNoScriptsAndLoadNoResources(t *testing.T) {
 	}
 }
 
-var styles = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
+var stylePattern = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
 
 func TestContentPolicyHasTheHashOfTheStyle(t *testing.T) {
 	for _, p := range pagesWithText("x") {
-		found := styles.FindAllStringSubmatch(render(t, "ru", p), -1)
+		found := stylePattern.FindAllStringSubmatch(render(t, "ru", p), -1)
 		if len(found) != 1 {
 			t.Fatalf("%T has %d styles", p, len(found))
 		}
@@ -180,8 +179,8 @@ func TestContentPolicyHasTheHashOfTheStyle(t *testing.T) {
 func TestContentPolicyAllowsOnlyTheFormsTargets(t *testing.T) {
 	directives := func(policy string) map[string]string {
 		texts := map[string]string{}
-		for _, d := range strings.Split(policy, "; ") {
-			name, value, _ := strings.Cut(d, " ")
+		for _, directive := range strings.Split(policy, "; ") {
+			name, value, _ := strings.Cut(directive, " ")
 			texts[name] = value
 		}
 		return texts
@@ -201,20 +200,20 @@ func TestContentPolicyAllowsOnlyTheFormsTargets(t *testing.T) {
 			t.Errorf("%q: %q", c.targets, got)
 		}
 	}
-	open := directives(ChallengePolicy())
-	if _, framed := open["frame-ancestors"]; framed || open["form-action"] != "'self' https: http:" || open["default-src"] != "'none'" {
-		t.Errorf("challenge: %q", open)
+	challengePolicy := directives(ChallengePolicy())
+	if _, framed := challengePolicy["frame-ancestors"]; framed || challengePolicy["form-action"] != "'self' https: http:" || challengePolicy["default-src"] != "'none'" {
+		t.Errorf("challenge: %q", challengePolicy)
 	}
 }
 
-var inputs = regexp.MustCompile(`<input [^>]*>`)
+var inputPattern = regexp.MustCompile(`<input [^>]*>`)
 
 func TestCardFormHasTheFieldsOfACard(t *testing.T) {
 	html := render(t, "en", Card{Order: Order{Sum: dollars}, Post: "/pay/a?token=b.c-_"})
 	want := map[string]string{
 		"cardnumber": "cc-number", "cardholder": "cc-name", "exp_month": "cc-exp-month", "exp_year": "cc-exp-year", "cvv": "cc-csc",
 	}
-	found := inputs.FindAllString(html, -1)
+	found := inputPattern.FindAllString(html, -1)
 	if len(found) != len(want) {
 		t.Errorf("inputs %q", found)
 	}
@@ -235,7 +234,7 @@ func TestCardFormHasTheFieldsOfACard(t *testing.T) {
 
 func TestPayoutFormHasTheCardNumberOnly(t *testing.T) {
 	html := render(t, "en", Card{Order: Order{Payout: true, Sum: dollars}})
-	if found := inputs.FindAllString(html, -1); len(found) != 1 || !strings.Contains(found[0], `name="cardnumber"`) {
+	if found := inputPattern.FindAllString(html, -1); len(found) != 1 || !strings.Contains(found[0], `name="cardnumber"`) {
 		t.Errorf("inputs %q", found)
 	}
 }
@@ -245,7 +244,7 @@ func TestRefusedFieldsAreMarked(t *testing.T) {
 		"cardnumber": english.WrongNumber, "cardholder": english.WrongHolder, "exp_month": english.WrongMonth,
 		"exp_year": english.WrongYear, "cvv": english.WrongCVV,
 	} {
-		html := render(t, "en", Card{Order: Order{Sum: dollars}, Wrong: Wrong{name: true}})
+		html := render(t, "en", Card{Order: Order{Sum: dollars}, Wrong: WrongFields{name: true}})
 		if strings.Count(html, "aria-invalid") != 1+strings.Count(style, "aria-invalid") || !strings.Contains(html, text) || !strings.Contains(html, `aria-describedby="`+name+`-wrong"`) ||
 			!strings.Contains(html, english.WrongForm) {
 			t.Errorf("%s: %s", name, html)

@@ -2,7 +2,7 @@ package page
 
 import "strings"
 
-// text returns the amount in major units with its currency and network, if it has one: "12.50
+// text returns the amount in major units with its currency and, if there is one, its network: "12.50
 // USD", "0.000001 USDT (tron)". ok is false if the scale is unknown; then the amount is in
 // minor units.
 func (s Sum) text() (text string, ok bool) {

@@ -8,7 +8,7 @@ import (
 
 // texts are the texts of pages in one language.
 type texts struct {
-	Lang string // of the HTML document
+	Lang string // the value of the HTML attribute lang
 
 	Test, Merchant, Amount, Details, MinorUnits string
 
@@ -28,7 +28,7 @@ type texts struct {
 	Reasons map[string]string // by error_code; a code that is missing here is not shown
 }
 
-// message is a notice: a title and a sentence.
+// message is the text of a notice.
 type message struct{ Title, Body string }
 
 var english = texts{
@@ -139,8 +139,8 @@ var russian = texts{
 
 var catalogue = map[string]*texts{"en": &english, "ru": &russian}
 
-// textsIn returns the texts for a language tag (RFC 5646); English if there is no catalogue for
-// it.
+// textsIn returns the texts for a language tag (RFC 5646); English if there are none for
+// that language.
 func textsIn(lang string) *texts {
 	language, _, _ := strings.Cut(lang, "-")
 	if t := catalogue[strings.ToLower(language)]; t != nil {
@@ -167,7 +167,7 @@ func (t *texts) Left(d time.Duration) string {
 // wholeSeconds rounds down, so that a page never shows more time than is left.
 func wholeSeconds(d time.Duration) int64 { return int64(d / time.Second) }
 
-// Ended names how a transaction ended.
+// Ended returns the title of the page that tells how a transaction ended.
 func (t *texts) Ended(o Outcome) string {
 	switch o.Result {
 	case Done:
@@ -180,10 +180,10 @@ func (t *texts) Ended(o Outcome) string {
 	return textFor(o.Payout, t.NotPaidOut, t.NotPaid)
 }
 
-// Reason returns the text for the reason code of an outcome; it is empty for a code that the payer is not shown.
+// Reason returns the text for the reason code of an outcome; empty for a code that payers are not shown.
 func (t *texts) Reason(o Outcome) string { return t.Reasons[o.Reason] }
 
-// Notice is the text of a notice.
+// Notice returns the text of a notice.
 func (t *texts) Notice(n Notice) message { return t.Notices[n] }
 
 func textFor(payout bool, payoutText, paymentText string) string {

@@ -1,5 +1,5 @@
-// Package records serves writes of records that are tables of columns (ledger/schema): it reads forms, reports all
-// wrong fields at once, and repeats the cached reply to a request whose Idempotency-Key was used before.
+// Package records serves writes of records whose types are tables of columns (ledger/schema): it reads forms, reports all
+// wrong fields at once, and repeats the cached reply to a request whose Idempotency-Key has been used before.
 //
 // Callers: api/admin, api/storefront.
 //

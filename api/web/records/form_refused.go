@@ -18,28 +18,28 @@ func Decide[T any](ctx context.Context, f *Form, change func(context.Context) (T
 		ctx = directoryactor.WithDryRun(ctx)
 	}
 	result, err := change(ctx)
-	if err = f.refused(err); err != nil {
+	if err = f.allRefusals(err); err != nil {
 		var zero T
 		return zero, err
 	}
 	return result, nil
 }
 
-// refused returns all problems of the form in the order of its fields: the problems of reading
-// it and the refusals in err. NotFound has precedence. A refusal without a field is returned
-// only if all fields are right.
-func (f *Form) refused(err error) error {
+// allRefusals returns all problems of the form in the order of its fields: those found in reading the form
+// and the refusals in err. A NotFound in err is returned alone, and a refusal without a field only if all
+// fields are right.
+func (f *Form) allRefusals(err error) error {
 	if err == nil {
 		return f.Problems.Err()
 	}
-	decided := web.RefusalsOf(err)
-	aboutFields := decided[0].Code == ledger.Invalid
-	if decided[0].Code == ledger.NotFound || !aboutFields && len(f.Problems) == 0 {
+	changeRefusals := web.RefusalsOf(err)
+	aboutFields := changeRefusals[0].Code == ledger.Invalid
+	if changeRefusals[0].Code == ledger.NotFound || !aboutFields && len(f.Problems) == 0 {
 		return err
 	}
 	refusals := slices.Clone(f.Problems)
 	if aboutFields {
-		for _, r := range decided {
+		for _, r := range changeRefusals {
 			if !hasFieldOrParent(refusals, r.Field) {
 				refusals = append(refusals, r)
 			}
@@ -53,8 +53,8 @@ func (f *Form) refused(err error) error {
 // the form does not list come last.
 func (f *Form) position(field string) int {
 	root, _, _ := strings.Cut(field, ".")
-	if at := slices.Index(f.Order, root); at >= 0 {
-		return at
+	if index := slices.Index(f.Order, root); index >= 0 {
+		return index
 	}
 	return len(f.Order)
 }

@@ -30,9 +30,9 @@ func ReadColumns[R any](f *Form, columns *schema.Type[R]) *RecordForm[R] {
 		f.Order = append(f.Order, c.Name)
 	}
 	input := make(schema.Input)
-	m := jsonwalk.MembersOf(f.Object)
+	members := jsonwalk.MembersOf(f.Object)
 	for {
-		name, value, more := m.Next()
+		name, value, more := members.Next()
 		if !more {
 			return &RecordForm[R]{f, columns, input}
 		}
@@ -52,14 +52,14 @@ func (f *RecordForm[R]) Draft() R {
 	return *r
 }
 
-// Change returns the change that the request asks for. It includes the faults found while
-// reading the body, so that they are reported together with those of the record.
+// Change returns the change that the request asks for. When the change is made, it reports
+// the faults of the body together with those of the record.
 func (f *RecordForm[R]) Change() schema.Change[R] {
 	return func(r *R, faults *schema.Faults) { f.columns.Patch(f.input, r, faults) }
 }
 
-// Style is how records are shown. A reply that is stored with an idempotency
-// key has gaps for the values that only the writer knows.
+// Style is how records are shown. A reply is stored with its idempotency key before the change is booked, so it has
+// gaps for the values that are known only afterwards.
 var Style = schema.Style{Unbooked: instantGap, Unnumbered: seqGap}
 
 // FieldsOf returns the function that writes the fields of a record.

@@ -14,12 +14,13 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Reply describes the response to one kind of write. A repeated request gets the same response.
+// Reply describes the response to one kind of write. A request that is repeated with the same
+// Idempotency-Key gets the same response.
 type Reply[T any] struct {
 	Status int
-	Bare   bool                     // the record's fields are at the top level too
+	Bare   bool                     // the record's fields are at the top level too, besides in data
 	Append func(*schema.Encoder, T) // writes the fields of a record
-	Show   func(T) any              // if Append is nil: a struct with json tags
+	Show   func(T) any              // if Append is nil: returns a struct with json tags
 	Warn   func(T) []string         // warnings for the caller about the result; nil: none
 }
 
@@ -33,8 +34,8 @@ type Cached struct {
 // caller can't know whether the change was made.
 const CommandWait = 15 * time.Second
 
-// Run makes a change once. A request whose Idempotency-Key was used before gets the cached
-// reply. change must copy what it needs of the request, because it may still run after the request
+// Run makes a change once. A request whose Idempotency-Key has been used before gets the
+// cached reply. change must copy what it needs of the request, because it may still run after the request
 // has ended.
 func (reply Reply[T]) Run(c Cached, req *web.Request, change func(context.Context) (T, error)) error {
 	key, err := c.Key(req)
@@ -47,11 +48,11 @@ func (reply Reply[T]) Run(c Cached, req *web.Request, change func(context.Contex
 		if answered, err := c.replay(req, key); answered || err != nil {
 			return err
 		}
-		ctx = directoryactor.Once(ctx, key, reply.cached)
+		ctx = directoryactor.Once(ctx, key, reply.answerToStore)
 	}
 	result, err := change(ctx)
 	if err != nil {
-		return c.replayOr(req, key, err)
+		return c.replayOrRefuse(req, key, err)
 	}
 	writeBody(req, reply.Status, reply.body(result))
 	return nil
@@ -66,7 +67,7 @@ func writeBody(req *web.Request, status int, body []byte) {
 	web.WriteJSON(req.RequestCtx, status, body)
 }
 
-// body is the response's body, with warnings if there are any.
+// body returns the response's body, with warnings if there are any.
 func (reply Reply[T]) body(result T) []byte {
 	switch {
 	case reply.Status == fiber.StatusNoContent:
@@ -88,15 +89,15 @@ func (reply Reply[T]) body(result T) []byte {
 	return e.Buf
 }
 
-// cached returns the reply to store with the key, with gaps for values that are not known
+// answerToStore returns the reply to store with the key, with gaps for values that are not known
 // before the change is booked.
-func (reply Reply[T]) cached(result any) directoryactor.Answer {
+func (reply Reply[T]) answerToStore(result any) directoryactor.Answer {
 	return directoryactor.Answer{Status: reply.Status, Body: reply.body(result.(T))}
 }
 
-// replayOr handles a refused write. If a concurrent request has used the key meanwhile, it
-// responds with that request's reply; otherwise it returns the refusal.
-func (c Cached) replayOr(req *web.Request, key actors.Key, refusal error) error {
+// replayOrRefuse handles a refused write. If a concurrent request has used the key meanwhile, the
+// response is that request's reply; otherwise the refusal is returned.
+func (c Cached) replayOrRefuse(req *web.Request, key actors.Key, refusal error) error {
 	if key.IsZero() {
 		return refusal
 	}
@@ -109,24 +110,24 @@ func (c Cached) replayOr(req *web.Request, key actors.Key, refusal error) error 
 // replay responds with the cached reply for the key. answered is false if the key is free. The error is a
 // Conflict if the key was used for another request.
 func (c Cached) replay(req *web.Request, key actors.Key) (answered bool, err error) {
-	a, found, err := c.Reply(key)
+	answer, found, err := c.Reply(key)
 	if err != nil || !found {
 		return false, err
 	}
 	web.MarkReplayed(req)
-	writeBody(req, a.Status, fillGaps(a.Body, &a))
+	writeBody(req, answer.Status, fillGaps(answer.Body, &answer))
 	return true, nil
 }
 
 // Gaps in a reply that is stored before its change is booked: for the booked time and for the
-// seq in the journal. JSON never contains such bytes.
+// sequence number in the journal. JSON never contains such bytes.
 var (
 	instantGap = bytes.Repeat([]byte{0}, len(schema.InstantLayout))
 	seqGap     = []byte{1}
 )
 
 // fillGaps fills in the values that were not known when the reply was stored.
-func fillGaps(body []byte, a *directoryactor.Answer) []byte {
-	body = bytes.ReplaceAll(body, instantGap, a.Booked.Time().AppendFormat(nil, schema.InstantLayout))
-	return bytes.ReplaceAll(body, seqGap, strconv.AppendUint(nil, a.Seq, 10))
+func fillGaps(body []byte, answer *directoryactor.Answer) []byte {
+	body = bytes.ReplaceAll(body, instantGap, answer.Booked.Time().AppendFormat(nil, schema.InstantLayout))
+	return bytes.ReplaceAll(body, seqGap, strconv.AppendUint(nil, answer.Seq, 10))
 }

@@ -18,27 +18,27 @@ const (
 type Schedule struct {
 	Dir   string // empty: the server takes none
 	Every time.Duration
-	Keep  int
+	Keep  int    // how many backups are kept
 	Rate  uint64 // bytes a second, also for backups that clients request; 0: no bound
 }
 
 // backupSchedule reads the settings for backups.
 func (r *reader) backupSchedule() Schedule {
-	p := Schedule{
+	schedule := Schedule{
 		Dir: r.text("backup-dir"), Every: r.durationBetween("backup-every", "1h", minBackupEvery, maxBackupEvery),
 		Rate: r.bytes("backup-rate"),
 	}
 	var err error
-	if p.Keep, err = strconv.Atoi(r.text("backup-keep")); r.text("backup-keep") != "" && (err != nil || p.Keep < 1 || p.Keep > maxBackupKeep) {
+	if schedule.Keep, err = strconv.Atoi(r.text("backup-keep")); r.text("backup-keep") != "" && (err != nil || schedule.Keep < 1 || schedule.Keep > maxBackupKeep) {
 		r.reportBad("backup-keep", "%q is not a number from 1 to %d", r.text("backup-keep"), maxBackupKeep)
 	}
-	if p.Dir != "" {
-		if info, err := os.Stat(p.Dir); err != nil {
+	if schedule.Dir != "" {
+		if info, err := os.Stat(schedule.Dir); err != nil {
 			r.reportBad("backup-dir", "%v", err)
 		} else if !info.IsDir() {
-			r.reportBad("backup-dir", "%s is no directory", p.Dir)
-		} else if isWithin(p.Dir, r.text("data")) {
-			r.reportBad("backup-dir", "%s is in the data directory, and would be lost with it", p.Dir)
+			r.reportBad("backup-dir", "%s is no directory", schedule.Dir)
+		} else if isWithin(schedule.Dir, r.text("data")) {
+			r.reportBad("backup-dir", "%s is in the data directory, and would be lost with it", schedule.Dir)
 		}
 	} else if !r.fileUnreadable {
 		for _, name := range []string{"backup-every", "backup-keep"} {
@@ -47,25 +47,25 @@ func (r *reader) backupSchedule() Schedule {
 			}
 		}
 	}
-	return p
+	return schedule
 }
 
-// isWithin tells whether a directory is the other directory or is below it.
+// isWithin tells whether dir is the other directory or is below it.
 func isWithin(dir, other string) bool {
-	real := func(path string) (string, error) {
+	resolve := func(path string) (string, error) {
 		path, err := filepath.EvalSymlinks(path)
 		if err != nil {
 			return "", err
 		}
 		return filepath.Abs(path)
 	}
-	inner, err := real(dir)
+	inner, err := resolve(dir)
 	if err != nil {
 		return false
 	}
-	outer, err := real(other)
+	outer, err := resolve(other)
 	if err != nil {
-		return false // the server creates it when it starts, so it has no contents yet
+		return false // the server creates this directory when it starts, so nothing is in it yet
 	}
 	relative, err := filepath.Rel(outer, inner)
 	return err == nil && filepath.IsLocal(relative)

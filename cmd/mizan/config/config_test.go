@@ -14,31 +14,31 @@ import (
 	"mizan/internal/testkit"
 )
 
-// parse reads a command line as run does.
+// parse reads the flags of `mizan serve` as the binary does.
 func parse(t *testing.T, args ...string) (*Config, error) {
 	t.Helper()
-	var c struct {
+	var commandLine struct {
 		Serve Flags `cmd:""`
 	}
-	parser, err := kong.New(&c)
+	parser, err := kong.New(&commandLine)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := parser.Parse(append([]string{"serve"}, args...)); err != nil {
 		t.Fatal(err)
 	}
-	return c.Serve.Read()
+	return commandLine.Serve.Read()
 }
 
 func lines(err error) []string {
-	var f *cli.Fault
-	if !errors.As(err, &f) {
+	var fault *cli.Fault
+	if !errors.As(err, &fault) {
 		return nil
 	}
-	return f.Lines
+	return fault.Lines
 }
 
-func TestDefaults(t *testing.T) {
+func TestAbsentKeysHaveTheirDefaults(t *testing.T) {
 	cfg, err := parse(t, "--sandbox")
 	if err != nil {
 		t.Fatal(err)
@@ -76,22 +76,22 @@ func TestFlagBeforeEnvironmentBeforeFileBeforeDefault(t *testing.T) {
 }
 
 func TestEveryKeyCanBeSetByEnvironment(t *testing.T) {
-	for _, k := range Keys(&Flags{}) {
-		t.Run(k.Name, func(t *testing.T) {
-			variable := "MIZAN_" + strings.ToUpper(strings.ReplaceAll(k.Name, "-", "_"))
+	for _, key := range Keys(&Flags{}) {
+		t.Run(key.Name, func(t *testing.T) {
+			variable := "MIZAN_" + strings.ToUpper(strings.ReplaceAll(key.Name, "-", "_"))
 			t.Setenv(variable, "mark")
-			var c struct {
+			var commandLine struct {
 				Serve Flags `cmd:""`
 			}
-			parser, err := kong.New(&c)
+			parser, err := kong.New(&commandLine)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if _, err := parser.Parse([]string{"serve"}); err != nil {
 				t.Fatal(err)
 			}
-			for _, got := range Keys(&c.Serve) {
-				if given := got.Raw == "mark"; given != (got.Name == k.Name) {
+			for _, got := range Keys(&commandLine.Serve) {
+				if isSet := got.Raw == "mark"; isSet != (got.Name == key.Name) {
 					t.Errorf("%s set: %s is %q", variable, got.Name, got.Raw)
 				}
 			}
@@ -208,7 +208,7 @@ func TestContradictoryConfigKeysAreRefused(t *testing.T) {
 	}
 }
 
-func TestBytesAndDurations(t *testing.T) {
+func TestBytesAndDurationsAreParsed(t *testing.T) {
 	for raw, want := range map[string]uint64{"0": 0, "1": 1, "2KiB": 2 << 10, "3MiB": 3 << 20, "4GiB": 4 << 30} {
 		if cfg, err := parse(t, "--sandbox", "--min-free", raw); err != nil || cfg.MinFree != want {
 			t.Errorf("--min-free %s: %v", raw, err)
@@ -231,7 +231,7 @@ func TestBytesAndDurations(t *testing.T) {
 	}
 }
 
-func TestAdminTokenFile(t *testing.T) {
+func TestAdminTokenFileHoldsOneToken(t *testing.T) {
 	token := "mza_" + strings.Repeat("x", 40)
 	cfg, err := parse(t, "--sandbox", "--admin-token-file", testkit.File(t, "token", token+"\n"))
 	if err != nil || cfg.AdminToken != token {
@@ -268,10 +268,10 @@ func TestConfigFileIsOneFlatObject(t *testing.T) {
 // required key is reported as missing, because the file might have set it. A bad flag is still reported.
 func wantConfigLine(t *testing.T, name, path string) {
 	t.Helper()
-	const mark = "mizan: configuration: config: "
+	const prefix = "mizan: configuration: config: "
 	for _, flags := range [][]string{{"--sandbox"}, {"--clock", "manual"}, {"--tls", "off", "--listen", ":1"}} {
 		_, err := parse(t, append(flags, "--config", path)...)
-		if got := lines(err); len(got) != 1 || !strings.HasPrefix(got[0], mark) || strings.ContainsAny(got[0], "\n\r") {
+		if got := lines(err); len(got) != 1 || !strings.HasPrefix(got[0], prefix) || strings.ContainsAny(got[0], "\n\r") {
 			t.Errorf("%s: %q, want one line about config", name, got)
 		}
 	}
@@ -325,17 +325,17 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 	if len(rows) != len(list) {
 		t.Errorf("%d rows for %d keys", len(rows), len(list))
 	}
-	for _, k := range list {
-		want := []string{"`MIZAN_" + strings.ToUpper(strings.ReplaceAll(k.Name, "-", "_")) + "`"}
-		if k.Standard != "" {
-			want = append(want, "`"+k.Standard+"`")
+	for _, key := range list {
+		want := []string{"`MIZAN_" + strings.ToUpper(strings.ReplaceAll(key.Name, "-", "_")) + "`"}
+		if key.Standard != "" {
+			want = append(want, "`"+key.Standard+"`")
 		}
 		documented := slices.ContainsFunc(rows, func(row string) bool {
-			named := strings.HasPrefix(row, "| `--"+k.Name+"`") || strings.HasPrefix(row, "| `--"+k.Name+" ")
-			return named && !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(row, w) })
+			namesKey := strings.HasPrefix(row, "| `--"+key.Name+"`") || strings.HasPrefix(row, "| `--"+key.Name+" ")
+			return namesKey && !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(row, w) })
 		})
 		if !documented {
-			t.Errorf("docs/operations.md has no row for --%s with %q", k.Name, want)
+			t.Errorf("docs/operations.md has no row for --%s with %q", key.Name, want)
 		}
 	}
 }

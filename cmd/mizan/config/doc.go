@@ -4,7 +4,7 @@
 // Invariants:
 //  1. A flag has precedence over the environment, the environment over the file, and the file
 //     over the default.
-//  2. Every key is checked, and all bad keys are reported at once, one in each line.
+//  2. Every key is checked, and all bad keys are reported at once, each in a line of its own.
 //  3. No message quotes a token, a password, or an address that may contain one.
 //  4. Only the keys of Reloadable change while the server runs.
 //

@@ -17,9 +17,10 @@ const maxConfigFile = 1 << 20
 // badKey is a wrong key of the file, with a description of the error.
 type badKey struct{ key, text string }
 
-// readConfigFile reads a flat JSON object: names of flags (with '-' or '_') with strings, numbers,
-// booleans, or lists of strings. It returns values in the form that their flags have. For a file that
-// can't be read, or is not one object, it returns only err, because the keys are unknown.
+// readConfigFile reads a flat JSON object, whose names are those of flags (with '-' or '_') and whose
+// values are strings, numbers, booleans, or lists of strings. It returns the values as texts for those
+// flags. For a file that can't be read, or is not one object, it returns only err, because the keys are
+// unknown.
 func readConfigFile(path string) (values map[string]string, badKeys []badKey, err error) {
 	content, err := cli.ReadFile(path, maxConfigFile)
 	if err != nil {
@@ -32,7 +33,7 @@ func readConfigFile(path string) (values map[string]string, badKeys []badKey, er
 	malformed := func(err error) (map[string]string, []badKey, error) {
 		return nil, nil, fmt.Errorf("%s is not one JSON object: %w", path, err)
 	}
-	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+	if firstToken, err := decoder.Token(); err != nil || firstToken != json.Delim('{') {
 		return malformed(errors.New("it has to start with {"))
 	}
 	for decoder.More() {
@@ -47,7 +48,7 @@ func readConfigFile(path string) (values map[string]string, badKeys []badKey, er
 			return malformed(err)
 		}
 		key := strings.ReplaceAll(name.(string), "_", "-")
-		text, ok := asFlagText(value)
+		text, ok := flagText(value)
 		switch {
 		case seen[key]:
 			badKeys = append(badKeys, badKey{key, "given twice in " + path})
@@ -67,8 +68,8 @@ func readConfigFile(path string) (values map[string]string, badKeys []badKey, er
 	return values, badKeys, nil
 }
 
-// asFlagText converts a JSON value to the form that its flag has.
-func asFlagText(value any) (string, bool) {
+// flagText converts a JSON value to the text that a flag would have.
+func flagText(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
 		return v, true
@@ -77,15 +78,15 @@ func asFlagText(value any) (string, bool) {
 	case bool:
 		return fmt.Sprint(v), true
 	case []any:
-		parts := make([]string, len(v))
-		for i, part := range v {
-			text, ok := part.(string)
+		texts := make([]string, len(v))
+		for i, element := range v {
+			text, ok := element.(string)
 			if !ok {
 				return "", false
 			}
-			parts[i] = text
+			texts[i] = text
 		}
-		return strings.Join(parts, ","), true
+		return strings.Join(texts, ","), true
 	}
 	return "", false
 }

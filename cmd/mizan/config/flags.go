@@ -23,8 +23,8 @@ const (
 	MaxAdminToken = 512
 )
 
-// Flags are the keys of `mizan serve`. The struct tag `standard` is a key's default. This
-// package reads it and not kong, because kong can't tell a default from a value that was given.
+// Flags are the keys of `mizan serve`. The struct tag `standard` is a key's default. Kong
+// doesn't know that tag, because it could not tell a default from a value that was given.
 type Flags struct {
 	Config               Setting `name:"config" env:"MIZAN_CONFIG" placeholder:"FILE" help:"JSON file with any of these keys."`
 	Data                 Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory."`
@@ -64,14 +64,14 @@ type Flags struct {
 
 // Config is the checked configuration of the server.
 type Config struct {
-	Dir            string
+	Dir            string // the data directory
 	Listen         string
 	TLS            string // auto, files or off
 	CertFile       string
 	KeyFile        string
 	BaseURL        string // empty: derived from the listen address
 	Sandbox        bool
-	Manual         bool // the server has a manual clock
+	Manual         bool // the server's clock is moved by requests
 	Keyring        string
 	AdminToken     string // from the file; empty: the server creates one
 	Proxies        []netip.Prefix
@@ -80,12 +80,12 @@ type Config struct {
 	CreateWait     time.Duration
 	ProviderWait   time.Duration
 	ActionTTL      time.Duration
-	Retention      time.Duration // of deliveries
-	PrivateHooks   bool
+	Retention      time.Duration     // of deliveries
+	PrivateHooks   bool              // notifications may go to private addresses
 	Operators      operators.Options // without clock and log
 	Check          bool
 	Backups        Schedule
-	Level          slog.Level
+	Level          slog.Level // the lowest level that is logged
 	LogFormat      string
 	MetricsAddress string
 }
@@ -103,8 +103,8 @@ func (c *Flags) Read() (*Config, error) {
 // readLayers combines the layers: flag, environment, file, default. Each call reads the file again.
 func (c *Flags) readLayers() *reader {
 	r := &reader{settings: make(map[string]*Setting), reported: make(map[string]bool)}
-	list := Keys(c)
-	for _, k := range list {
+	keys := Keys(c)
+	for _, k := range keys {
 		if k.origin != "" {
 			*k.Setting = Setting{}
 		}
@@ -112,9 +112,9 @@ func (c *Flags) readLayers() *reader {
 	if c.Config.IsSet && c.Config.Raw == "" {
 		r.fileUnreadable = true // reported below
 	} else if c.Config.IsSet {
-		r.applyFile(list, c.Config.Raw)
+		r.applyFile(keys, c.Config.Raw)
 	}
-	for _, k := range list {
+	for _, k := range keys {
 		if !k.IsSet {
 			k.Raw = k.Standard
 		} else if k.Raw == "" {
@@ -126,17 +126,17 @@ func (c *Flags) readLayers() *reader {
 }
 
 // applyFile takes from the configuration file the keys that neither a flag nor the environment has set.
-func (r *reader) applyFile(list []Key, path string) {
+func (r *reader) applyFile(keys []Key, path string) {
 	values, badKeys, err := readConfigFile(path)
 	if err != nil {
 		r.reportBad("config", "%v", err)
 		r.fileUnreadable = true
 		return
 	}
-	for _, b := range badKeys {
-		r.reportBad(b.key, "%s", b.text)
+	for _, bad := range badKeys {
+		r.reportBad(bad.key, "%s", bad.text)
 	}
-	for _, k := range list {
+	for _, k := range keys {
 		raw, found := values[k.Name]
 		if !found || k.Name == "config" {
 			continue
@@ -154,15 +154,15 @@ func (r *reader) applyFile(list []Key, path string) {
 // readConfig reads every key, in the order of the help text.
 func (r *reader) readConfig() *Config {
 	sandbox := r.flag("sandbox", false)
-	mode := "files"
+	defaultTLS := "files"
 	if sandbox {
-		mode = "auto"
+		defaultTLS = "auto"
 	}
 	cfg := &Config{
 		Sandbox:        sandbox,
 		Dir:            r.text("data"),
 		Listen:         r.address("listen"),
-		TLS:            r.oneOf("tls", mode, "auto", "files", "off"),
+		TLS:            r.oneOf("tls", defaultTLS, "auto", "files", "off"),
 		CertFile:       r.text("tls-cert"),
 		KeyFile:        r.text("tls-key"),
 		BaseURL:        r.origin("base-url"),
@@ -184,7 +184,7 @@ func (r *reader) readConfig() *Config {
 		LogFormat:      r.oneOf("log-format", "", "text", "json"),
 		MetricsAddress: r.address("metrics-listen"),
 	}
-	if !r.fileUnreadable && !r.reported["sandbox"] { // if the file could not be read, the combination of keys is unknown
+	if !r.fileUnreadable && !r.reported["sandbox"] { // otherwise a key may have a value that is unknown here
 		r.checkCombinations(cfg)
 	}
 	return cfg

@@ -15,15 +15,15 @@ import (
 // maxSecret bounds a file that holds a token or a password, in bytes.
 const maxSecret = 1024
 
-// botToken is the form of the Bot API's tokens. It is checked because a token becomes part of a
-// URL.
-var botToken = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
+// botTokenPattern is the form of tokens of Telegram's Bot API. A token is checked because it becomes part
+// of a URL.
+var botTokenPattern = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 
 // operators reads the channels to operators, Telegram and e-mail. Either may be absent.
 func (r *reader) operators(sandbox bool) operators.Options {
 	o := operators.Options{TelegramURL: r.telegramURL(), TelegramToken: r.secret("telegram-token-file")}
 	switch isGiven := r.settings["telegram-token-file"].IsSet; {
-	case isGiven && o.TelegramToken != "" && !botToken.MatchString(string(o.TelegramToken)):
+	case isGiven && o.TelegramToken != "" && !botTokenPattern.MatchString(string(o.TelegramToken)):
 		r.reportBad("telegram-token-file", "%s does not hold a bot's token", r.text("telegram-token-file"))
 	case !isGiven && r.settings["telegram-url"].IsSet && !r.fileUnreadable:
 		r.reportBad("telegram-url", "only goes with --telegram-token-file")
@@ -34,15 +34,15 @@ func (r *reader) operators(sandbox bool) operators.Options {
 
 func (r *reader) telegramURL() string {
 	address := r.origin("telegram-url")
-	if rest, isPlain := strings.CutPrefix(address, "http://"); isPlain && !Loopback(withPort(rest)) {
+	if host, isPlain := strings.CutPrefix(address, "http://"); isPlain && !Loopback(addMissingPort(host)) {
 		r.reportBad("telegram-url", "has to be https unless it is on this machine: the token is part of each request")
 		return ""
 	}
 	return address
 }
 
-// withPort adds a port to a host without one.
-func withPort(host string) string {
+// addMissingPort adds port 80 to a host that has no port.
+func addMissingPort(host string) string {
 	if _, _, err := net.SplitHostPort(host); err == nil {
 		return host
 	}

@@ -36,15 +36,15 @@ func TestOperatorChannelsAreParsed(t *testing.T) {
 func TestContradictoryOperatorKeysAreRefused(t *testing.T) {
 	keyring := testkit.File(t, "keyring", "{}")
 	token, pass := testkit.File(t, "token", "1:x"), testkit.File(t, "pass", "p")
-	mail := func(more ...string) []string {
-		return append([]string{"--smtp-address", "mail.bank.example:25", "--smtp-from", "mizan@bank.example"}, more...)
+	mailArgs := func(extraArgs ...string) []string {
+		return append([]string{"--smtp-address", "mail.bank.example:25", "--smtp-from", "mizan@bank.example"}, extraArgs...)
 	}
 	for name, c := range map[string]struct {
 		args []string
 		want []string // prefixes of the lines
 	}{
 		"no keys of channels":                           {nil, nil},
-		"all keys of e-mail":                            {mail("--smtp-user", "u", "--smtp-pass-file", pass, "--smtp-tls", "tls"), nil},
+		"all keys of e-mail":                            {mailArgs("--smtp-user", "u", "--smtp-pass-file", pass, "--smtp-tls", "tls"), nil},
 		"a Telegram URL without a token":                {[]string{"--telegram-url", "https://telegram.example"}, []string{"telegram-url: only goes with"}},
 		"plain HTTP to another host":                    {[]string{"--telegram-token-file", token, "--telegram-url", "http://telegram.example"}, []string{"telegram-url: has to be https"}},
 		"plain HTTP to a loopback address":              {[]string{"--telegram-token-file", token, "--telegram-url", "http://[::1]"}, nil},
@@ -57,7 +57,7 @@ func TestContradictoryOperatorKeysAreRefused(t *testing.T) {
 		"an empty token":                                {[]string{"--telegram-token-file", testkit.File(t, "token", "\n")}, []string{"telegram-token-file: "}},
 		"a token of two lines":                          {[]string{"--telegram-token-file", testkit.File(t, "token", "1:CANARY\n1:x")}, []string{"telegram-token-file: "}},
 		"a missing token file":                          {[]string{"--telegram-token-file", "/nonexistent"}, []string{"telegram-token-file: open"}},
-		"a password that is too long":                   {mail("--smtp-user", "u", "--smtp-pass-file", testkit.File(t, "pass", strings.Repeat("CANARY", 1000))), []string{"smtp-pass-file: "}},
+		"a password that is too long":                   {mailArgs("--smtp-user", "u", "--smtp-pass-file", testkit.File(t, "pass", strings.Repeat("CANARY", 1000))), []string{"smtp-pass-file: "}},
 		"e-mail without a server":                       {[]string{"--smtp-from", "a@b.example", "--smtp-user", "u", "--smtp-pass-file", pass, "--smtp-tls", "tls"}, []string{"smtp-from: only", "smtp-user: only", "smtp-pass-file: only", "smtp-tls: only"}},
 		"e-mail without a sender":                       {[]string{"--smtp-address", "mail.bank.example:25"}, []string{"smtp-from: is required"}},
 		"a malformed sender":                            {[]string{"--smtp-address", "mail.bank.example:25", "--smtp-from", "mizan"}, []string{"smtp-from: "}},
@@ -65,14 +65,14 @@ func TestContradictoryOperatorKeysAreRefused(t *testing.T) {
 		"a server with port zero":                       {[]string{"--smtp-address", "mail.bank.example:0", "--smtp-from", "a@b.example"}, []string{"smtp-address: "}},
 		"a server with a port too high":                 {[]string{"--smtp-address", "mail.bank.example:65536", "--smtp-from", "a@b.example"}, []string{`smtp-address: the port of "mail.bank.example:65536" is no number from 0 to 65535`}},
 		"a server without a host":                       {[]string{"--smtp-address", ":25", "--smtp-from", "a@b.example"}, []string{"smtp-address: "}},
-		"a user without a password":                     {mail("--smtp-user", "u"), []string{"smtp-pass-file: is required"}},
-		"a password without a user":                     {mail("--smtp-pass-file", pass), []string{"smtp-user: is required"}},
-		"an unknown value of smtp-tls":                  {mail("--smtp-tls", "ssl"), []string{"smtp-tls: "}},
-		"e-mail without TLS":                            {mail("--smtp-tls", "off"), []string{"smtp-tls: off needs a loopback"}},
+		"a user without a password":                     {mailArgs("--smtp-user", "u"), []string{"smtp-pass-file: is required"}},
+		"a password without a user":                     {mailArgs("--smtp-pass-file", pass), []string{"smtp-user: is required"}},
+		"an unknown value of smtp-tls":                  {mailArgs("--smtp-tls", "ssl"), []string{"smtp-tls: "}},
+		"e-mail without TLS":                            {mailArgs("--smtp-tls", "off"), []string{"smtp-tls: off needs a loopback"}},
 		"e-mail without TLS to a loopback address":      {[]string{"--smtp-address", "127.0.0.1:25", "--smtp-from", "a@b.example", "--smtp-tls", "off"}, nil},
-		"e-mail without TLS in a sandbox":               {append([]string{"--sandbox"}, mail("--smtp-tls", "off")...), nil},
+		"e-mail without TLS in a sandbox":               {append([]string{"--sandbox"}, mailArgs("--smtp-tls", "off")...), nil},
 		"e-mail without TLS and with a password":        {[]string{"--smtp-address", "[::1]:25", "--smtp-from", "a@b.example", "--smtp-tls", "off", "--smtp-user", "u", "--smtp-pass-file", pass}, []string{"smtp-tls: off does not go"}},
-		"e-mail without TLS and a bad value of sandbox": {append([]string{"--sandbox=perhaps"}, mail("--smtp-tls", "off")...), []string{"sandbox: "}},
+		"e-mail without TLS and a bad value of sandbox": {append([]string{"--sandbox=perhaps"}, mailArgs("--smtp-tls", "off")...), []string{"sandbox: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := c.args

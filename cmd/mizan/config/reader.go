@@ -16,10 +16,10 @@ import (
 
 // reader converts settings to values and collects the errors in them.
 type reader struct {
-	settings       map[string]*Setting
-	faults         []string
-	reported       map[string]bool
-	fileUnreadable bool // the configuration file exists and could not be read
+	settings       map[string]*Setting // by key
+	faults         []string            // a line for each bad key
+	reported       map[string]bool     // the bad keys
+	fileUnreadable bool                // the configuration file exists and could not be read
 }
 
 // reportBad reports a bad key. Only the first error of a key is reported, so each bad key has one line.
@@ -37,6 +37,7 @@ func (r *reader) reportBad(name, format string, args ...any) {
 
 func (r *reader) text(name string) string { return r.settings[name].Raw }
 
+// oneOf reads a setting that allows certain values. standard, if not empty, is the value of an absent one.
 func (r *reader) oneOf(name, standard string, allowed ...string) string {
 	raw := r.text(name)
 	if !r.settings[name].IsSet && standard != "" {
@@ -49,6 +50,7 @@ func (r *reader) oneOf(name, standard string, allowed ...string) string {
 	return raw
 }
 
+// flag reads a boolean setting; standard is the value of an absent one.
 func (r *reader) flag(name string, standard bool) bool {
 	if !r.settings[name].IsSet {
 		return standard
@@ -127,8 +129,7 @@ func (r *reader) token(name string) string {
 	return token
 }
 
-// IsNotTokenRune tells whether a token must not contain the character: tokens are visible
-// ASCII.
+// IsNotTokenRune tells whether a character is not visible ASCII, which is what tokens consist of.
 func IsNotTokenRune(c rune) bool { return c <= ' ' || c > '~' }
 
 func (r *reader) networks(name string) []netip.Prefix {

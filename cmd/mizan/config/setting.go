@@ -44,12 +44,12 @@ type Key struct {
 
 // Keys returns a command's settings in the order of its struct.
 func Keys(command any) []Key {
-	v := reflect.ValueOf(command).Elem()
-	var list []Key
-	for i := range v.NumField() {
-		tag := v.Type().Field(i).Tag
+	fields := reflect.ValueOf(command).Elem()
+	var keys []Key
+	for i := range fields.NumField() {
+		tag := fields.Type().Field(i).Tag
 		k := Key{Name: tag.Get("name"), Standard: tag.Get("standard")}
-		switch field := v.Field(i).Addr().Interface().(type) {
+		switch field := fields.Field(i).Addr().Interface().(type) {
 		case *Setting:
 			k.Setting = field
 		case *toggle:
@@ -57,19 +57,19 @@ func Keys(command any) []Key {
 		default:
 			continue
 		}
-		list = append(list, k)
+		keys = append(keys, k)
 	}
-	return list
+	return keys
 }
 
 // Describe returns a key's line in the help text: its purpose, default and environment
 // variable.
-func Describe(v *kong.Value) string {
-	text := v.Help
-	if standard := v.Tag.Get("standard"); standard != "" {
+func Describe(setting *kong.Value) string {
+	text := setting.Help
+	if standard := setting.Tag.Get("standard"); standard != "" {
 		text += " (default " + standard + ")"
 	}
-	for _, env := range v.Tag.Envs {
+	for _, env := range setting.Tag.Envs {
 		text += " ($" + env + ")"
 	}
 	return text

@@ -35,9 +35,9 @@ func (c *rotateTokenCommand) Run(s *cli.Streams) error {
 	if err := c.checkFlags(); err != nil {
 		return err
 	}
-	rotate, retired := c.rotateOnline, "the token that was used is retired"
+	rotate, retiredTokens := c.rotateOnline, "the token that was used is retired"
 	if c.Data != "" {
-		rotate, retired = c.rotateOffline, "all others are retired"
+		rotate, retiredTokens = c.rotateOffline, "all others are retired"
 	}
 	token, err := rotate(s)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *rotateTokenCommand) Run(s *cli.Streams) error {
 	if _, err := fmt.Fprintln(s.Out, string(token)); err != nil {
 		return cli.StorageFault("the token can't be shown: %v", err)
 	}
-	_, err = fmt.Fprintf(s.Err, "mizan: this token is in force and shown this once; %s\n", retired)
+	_, err = fmt.Fprintf(s.Err, "mizan: this token is in force and shown this once; %s\n", retiredTokens)
 	return err
 }
 
@@ -70,9 +70,9 @@ func (c *rotateTokenCommand) checkFlags() error {
 	return nil
 }
 
-// token reads the token in force from the file or the environment. No flag contains the token itself, because
+// readToken reads the token in force from the file or the environment. No flag contains the token itself, because
 // every user of the machine could read it on the command line.
-func (c *rotateTokenCommand) token() (secret.Text, error) {
+func (c *rotateTokenCommand) readToken() (secret.Text, error) {
 	name, token := "MIZAN_ADMIN_TOKEN", os.Getenv("MIZAN_ADMIN_TOKEN")
 	if c.TokenFile != "" {
 		content, err := cli.ReadFileOrStdin(c.TokenFile, config.MaxAdminToken+2)
@@ -99,8 +99,8 @@ func (c *rotateTokenCommand) rotateOffline(s *cli.Streams) (secret.Text, error) 
 	return serving.RotateAdminTokens(c.Data, c.openSealer(s), s)
 }
 
-// openSealer loads the server's keyring without writing it. The rotation itself does not need it:
-// without a readable keyring, sealed fields stay as they are.
+// openSealer loads the server's keyring. The rotation works without a readable keyring too; then the sealed
+// fields of terminals and partners stay as they are.
 func (c *rotateTokenCommand) openSealer(s *cli.Streams) directoryactor.Sealer {
 	path := c.Keyring
 	if path == "" {

@@ -19,17 +19,17 @@ import (
 	"mizan/internal/secret"
 )
 
-// Bounds of the request to a running server.
+// Bounds of the request to a running server, of its reply, and of the file with certificates.
 const (
-	rotateBound   = 30 * time.Second
-	maxRotateBody = 64 << 10
-	maxCAFile     = 1 << 20
+	rotateTimeout  = 30 * time.Second
+	maxRotateReply = 64 << 10
+	maxCAFile      = 1 << 20
 )
 
 // rotateOnline asks a running server to rotate the token that the request presents. It sends the
-// request only once, because a second one could arrive after its token is retired.
+// request only once, because a second request could arrive after the first has retired the token.
 func (c *rotateTokenCommand) rotateOnline(*cli.Streams) (secret.Text, error) {
-	token, err := c.token()
+	token, err := c.readToken()
 	if err != nil {
 		return "", err
 	}
@@ -41,9 +41,9 @@ func (c *rotateTokenCommand) rotateOnline(*cli.Streams) (secret.Text, error) {
 	request.Header.Set("Idempotency-Key", uuid.NewString())
 	response, err := client.Do(request)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err
+		var urlError *url.Error
+		if errors.As(err, &urlError) {
+			err = urlError.Err
 		}
 		if wasNotSent(err) {
 			return "", notSentFault(err)
@@ -51,27 +51,27 @@ func (c *rotateTokenCommand) rotateOnline(*cli.Streams) (secret.Text, error) {
 		return "", unknownOutcomeFault(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxRotateBody))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxRotateReply))
 	if err != nil {
 		return "", unknownOutcomeFault(err)
 	}
 	return parseRotation(response.StatusCode, body)
 }
 
-// newRequest returns the request without its credentials, and an HTTP client that can send it.
+// newRequest returns the request without the token, and an HTTP client that can send it.
 func (c *rotateTokenCommand) newRequest() (*http.Request, *http.Client, error) {
 	base, err := url.Parse(c.URL)
-	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "https" && (base.Scheme != "http" || !config.Loopback(hostPort(base))) {
+	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "https" && (base.Scheme != "http" || !config.Loopback(hostWithPort(base))) {
 		return nil, nil, cli.BadConfiguration("url: has to be https://HOST, or http:// on this machine")
 	}
-	trust := &tls.Config{MinVersion: tls.VersionTLS12}
+	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile != "" {
 		content, err := cli.ReadFile(c.CAFile, maxCAFile)
 		if err != nil {
 			return nil, nil, cli.BadConfiguration("ca-file: " + err.Error())
 		}
-		trust.RootCAs = x509.NewCertPool()
-		if !trust.RootCAs.AppendCertsFromPEM(content) {
+		tlsConfig.RootCAs = x509.NewCertPool()
+		if !tlsConfig.RootCAs.AppendCertsFromPEM(content) {
 			return nil, nil, cli.BadConfiguration("ca-file: " + c.CAFile + " holds no certificate")
 		}
 	}
@@ -80,27 +80,27 @@ func (c *rotateTokenCommand) newRequest() (*http.Request, *http.Client, error) {
 		return nil, nil, cli.BadConfiguration("url: is not an address")
 	}
 	return request, &http.Client{
-		Timeout:   rotateBound,
-		Transport: &http.Transport{TLSClientConfig: trust, Proxy: http.ProxyFromEnvironment},
+		Timeout:   rotateTimeout,
+		Transport: &http.Transport{TLSClientConfig: tlsConfig, Proxy: http.ProxyFromEnvironment},
 		// The token is sent only to the server that the flag names, not to the target of a
 		// redirect.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
 }
 
-func hostPort(u *url.URL) string {
+func hostWithPort(u *url.URL) string {
 	if u.Port() == "" {
 		return u.Host + ":80"
 	}
 	return u.Host
 }
 
-// wasNotSent tells whether the request was certainly not sent: no connection was established, or the
+// wasNotSent tells whether err means that the request was certainly not sent: no connection was established, or the
 // server's certificate was not accepted.
 func wasNotSent(err error) bool {
-	var distrust *tls.CertificateVerificationError
-	var connecting *net.OpError
-	return errors.As(err, &distrust) || errors.As(err, &connecting) && connecting.Op == "dial"
+	var certificateError *tls.CertificateVerificationError
+	var connectionError *net.OpError
+	return errors.As(err, &certificateError) || errors.As(err, &connectionError) && connectionError.Op == "dial"
 }
 
 func notSentFault(err error) error {
@@ -118,17 +118,17 @@ func unknownOutcomeFault(err error) error {
 	}}
 }
 
-// parseRotation reads the server's response. If the rotation failed, the error has only the message of the
-// server's error.
+// parseRotation reads the server's response. If the rotation failed, the error has only the server's
+// error code and message.
 func parseRotation(status int, body []byte) (secret.Text, error) {
 	var answer struct {
 		Data    struct{ Token string }
 		Error   string
 		Message string
 	}
-	readable := json.Unmarshal(body, &answer) == nil
+	isReadable := json.Unmarshal(body, &answer) == nil
 	switch {
-	case status == http.StatusCreated && readable && answer.Data.Token != "":
+	case status == http.StatusCreated && isReadable && answer.Data.Token != "":
 		return secret.Text(answer.Data.Token), nil
 	case status == http.StatusCreated:
 		return "", unknownOutcomeFault(errors.New("it can't be read"))

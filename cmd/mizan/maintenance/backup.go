@@ -18,7 +18,7 @@ import (
 	"mizan/snapshots/backup"
 )
 
-// BackupCommands are `mizan backup …`. Without a subcommand it takes a backup.
+// BackupCommands are `mizan backup …`. Without a subcommand `mizan backup` takes a backup.
 type BackupCommands struct {
 	Take   takeBackupCommand   `cmd:"" default:"withargs" help:"Take a backup of a running server."`
 	Verify verifyBackupCommand `cmd:"" help:"Read a backup, and the backups that it builds on, to the end."`
@@ -37,7 +37,7 @@ type takeBackupCommand struct {
 	Keyring *string `name:"keyring" placeholder:"FILE" help:"The server's keyring: read the backup to its end with it before it gets its name."`
 }
 
-// Run implements the command. The backup's file gets its name when it is complete.
+// Run implements the command. The file gets its name when the backup is complete.
 func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	ctx, stop := cli.SignalContext()
 	defer stop()
@@ -63,12 +63,12 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	if err := backup.RemoveUnfinished(dir); err != nil {
 		return cli.BadConfiguration("to: " + err.Error())
 	}
-	f, err := backup.CreateFile(dir)
+	file, err := backup.CreateFile(dir)
 	if err != nil {
 		return cli.BadConfiguration("to: " + err.Error())
 	}
-	header, path, err := c.receive(ctx, s, f, body, dir, path, keyring)
-	if err = errors.Join(err, f.Close()); err != nil {
+	header, path, err := c.receive(ctx, s, file, body, dir, path, keyring)
+	if err = errors.Join(err, file.Close()); err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err() // the interruption caused the other error
 		}
@@ -82,15 +82,15 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// receive writes the backup to the file, checks it and gives it its name.
-func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, f *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, _ string, err error) {
-	if err := c.Take(ctx, "backup", s, body, f); err != nil {
+// receive writes the backup to the file, checks what was written and gives the file its name.
+func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, file *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, finalPath string, err error) {
+	if err := c.Take(ctx, "backup", s, body, file); err != nil {
 		return header, path, err
 	}
 	if keyring != nil {
-		header, err = backup.Read(ctx, f.Name(), keyring)
+		header, err = backup.Read(ctx, file.Name(), keyring)
 	} else {
-		header, err = backup.CheckTransfer(ctx, f.Name())
+		header, err = backup.CheckTransfer(ctx, file.Name())
 	}
 	if err != nil {
 		return header, path, err
@@ -98,11 +98,11 @@ func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, f *back
 	if path == "" {
 		path = filepath.Join(dir, backup.FileName(&header))
 	}
-	return header, path, f.Keep(path)
+	return header, path, file.Keep(path)
 }
 
-// requestBody returns the request's body, which names the base of an increment. It first reads the
-// whole base, because an increment to a damaged base can't be restored.
+// requestBody returns the request's body, which names the base of an increment: the earlier backup
+// since which it has the changes. The whole base is read first, because an increment to a damaged base can't be restored.
 func (c *takeBackupCommand) requestBody(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
 	if c.Since == nil {
 		return []byte("{}"), nil
@@ -117,7 +117,7 @@ func (c *takeBackupCommand) requestBody(ctx context.Context, keyring backup.Seal
 // destination returns the directory of the backup, and its path if --to names a file.
 func (c *takeBackupCommand) destination() (dir, path string, err error) {
 	info, err := os.Stat(c.To)
-	if _, link := os.Lstat(c.To); errors.Is(err, fs.ErrNotExist) && link == nil {
+	if _, linkErr := os.Lstat(c.To); errors.Is(err, fs.ErrNotExist) && linkErr == nil {
 		return "", "", cli.BadConfiguration("to: " + c.To + " is a link that leads nowhere")
 	}
 	switch {
@@ -148,22 +148,22 @@ func (c *verifyBackupCommand) Run(s *cli.Streams) error {
 	if err := refuseEmpty(flag{"from", &c.From}, flag{"at", c.At}, flag{"keyring", &c.Keyring}); err != nil {
 		return err
 	}
-	at, keyring, err := backupSource(c.At, c.Keyring)
+	at, keyring, err := parseSourceFlags(c.At, c.Keyring)
 	if err != nil {
 		return err
 	}
-	done, err := backup.Verify(ctx, c.From, at, keyring)
+	result, err := backup.Verify(ctx, c.From, at, keyring)
 	if err != nil {
 		return sourceFault("from", err)
 	}
-	warnUnused(s, done)
+	warnUnused(s, result)
 	_, err = fmt.Fprintf(s.Out, "%s: %s, of %s, group %d, %d rows from %d backups: whole\n",
-		done.Header.ID, done.Header.Kind(), done.Header.TakenAt.Format(time.RFC3339Nano), done.Header.Group, done.Rows, done.Used)
+		result.Header.ID, result.Header.Kind(), result.Header.TakenAt.Format(time.RFC3339Nano), result.Header.Group, result.Rows, result.Used)
 	return err
 }
 
-// backupSource reads the flags that restore and verify share.
-func backupSource(at *string, keyring string) (time.Time, *secret.Keyring, error) {
+// parseSourceFlags reads the flags that restore and verify share.
+func parseSourceFlags(at *string, keyringFile string) (time.Time, *secret.Keyring, error) {
 	var instant time.Time
 	if at != nil {
 		var err error
@@ -171,21 +171,21 @@ func backupSource(at *string, keyring string) (time.Time, *secret.Keyring, error
 			return instant, nil, cli.BadConfiguration("at: is no time such as 2026-09-03T10:15:30Z")
 		}
 	}
-	k, err := secret.LoadSealingKeyring(keyring)
+	loaded, err := secret.LoadSealingKeyring(keyringFile)
 	if err != nil {
 		return instant, nil, cli.BadConfiguration("keyring: " + err.Error())
 	}
-	return instant, k, nil
+	return instant, loaded, nil
 }
 
-// flag is a flag and its value; nil: it was not given.
+// flag is a flag of a command; value is nil if the flag was not given.
 type flag struct {
 	name  string
 	value *string
 }
 
-// refuseEmpty refuses flags with an empty value: a script's variable may be unset, and if the flag were
-// ignored the command would do something else.
+// refuseEmpty refuses flags with an empty value, which a script gives if its variable is unset. If such a flag
+// were ignored, the command would do something else.
 func refuseEmpty(flags ...flag) error {
 	var lines []string
 	for _, f := range flags {
@@ -199,10 +199,10 @@ func refuseEmpty(flags ...flag) error {
 	return cli.BadConfiguration(lines...)
 }
 
-// warnUnused warns of damaged backups that were found beside those that were used.
-func warnUnused(s *cli.Streams, done *backup.Restored) {
-	for _, err := range done.Unused {
-		_, _ = fmt.Fprintln(s.Err, "mizan: warning: beside it, and not needed: "+cli.OneLine(err.Error())) // there is no other place to report it
+// warnUnused warns of damaged backups beside those that were used.
+func warnUnused(s *cli.Streams, result *backup.Restored) {
+	for _, err := range result.Unused {
+		_, _ = fmt.Fprintln(s.Err, "mizan: warning: beside it, and not needed: "+cli.OneLine(err.Error())) // an error of this warning can be reported nowhere
 	}
 }
 
@@ -214,14 +214,14 @@ func sourceFault(name string, err error) error {
 	return backupFault(err)
 }
 
-// backupFault maps an error of taking or reading a backup to the process's exit.
+// backupFault maps an error of taking or reading a backup to the fault with which the process exits.
 func backupFault(err error) error {
-	var known *cli.Fault
-	var target *backup.TargetError
+	var fault *cli.Fault
+	var targetError *backup.TargetError
 	switch {
-	case errors.As(err, &known):
+	case errors.As(err, &fault):
 		return err
-	case errors.As(err, &target):
+	case errors.As(err, &targetError):
 		return cli.BadConfiguration("data: " + err.Error())
 	case errors.Is(err, fs.ErrExist):
 		return cli.BadConfiguration("to: " + err.Error())

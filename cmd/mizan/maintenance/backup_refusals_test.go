@@ -11,43 +11,43 @@ import (
 	"mizan/internal/testkit"
 )
 
-// No server starts in the directory of a killed restore. And a restore does not clear a directory in
-// which a server was started.
+// No server starts in the work directory of a killed restore, and no restore clears that directory after a
+// server was started in it.
 func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
 	testkit.NotUnderRace(t, refusedOnly)
-	s := testkit.Start(t, testkit.Options{})
+	server := testkit.Start(t, testkit.Options{})
 	backup := filepath.Join(t.TempDir(), "one")
-	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", backup)
+	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", backup)
 	dir := filepath.Join(t.TempDir(), "data")
-	work, keyring := dir+".restoring", filepath.Join(s.Dir, "keyring")
-	restore := []string{"restore", "--from", backup, "--data", dir, "--keyring", keyring}
+	workDir, keyring := dir+".restoring", filepath.Join(server.Dir, "keyring")
+	restoreArgs := []string{"restore", "--from", backup, "--data", dir, "--keyring", keyring}
 
-	served := testkit.Start(t, testkit.Options{Dir: work})
-	if r := testkit.Run(t, nil, restore...); r.Exit != 3 || !strings.Contains(r.Stderr, "in use by another process") {
+	serverInWorkDir := testkit.Start(t, testkit.Options{Dir: workDir})
+	if r := testkit.Run(t, nil, restoreArgs...); r.Exit != 3 || !strings.Contains(r.Stderr, "in use by another process") {
 		t.Errorf("a restore over a server: exit %d: %s", r.Exit, r.Stderr)
 	}
-	testkit.Pay(t, served.Partner(), "after the refusal")
-	if served.Stop() != 0 {
+	testkit.Pay(t, serverInWorkDir.Partner(), "after the refusal")
+	if serverInWorkDir.Stop() != 0 {
 		t.Error("the server did not stop cleanly")
 	}
-	if r := testkit.Run(t, nil, restore...); r.Exit != 2 || !strings.Contains(r.Stderr, work+" is in the way") {
+	if r := testkit.Run(t, nil, restoreArgs...); r.Exit != 2 || !strings.Contains(r.Stderr, workDir+" is in the way") {
 		t.Errorf("a restore over a server's directory: exit %d: %s", r.Exit, r.Stderr)
 	}
-	testkit.Succeed(t, "audit", "verify", "--data", work)
+	testkit.Succeed(t, "audit", "verify", "--data", workDir)
 
-	if err := os.WriteFile(filepath.Join(work, "RESTORING"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(workDir, "RESTORING"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"serve", "--sandbox", "--listen", "127.0.0.1:0", "--data", work}, {"audit", "verify", "--data", work}} {
+	for _, args := range [][]string{{"serve", "--sandbox", "--listen", "127.0.0.1:0", "--data", workDir}, {"audit", "verify", "--data", workDir}} {
 		if r := testkit.Run(t, nil, args...); r.Exit != 1 || !strings.Contains(r.Stderr, "restore again") {
 			t.Errorf("%s: exit %d: %s", args[0], r.Exit, r.Stderr)
 		}
 	}
-	testkit.Succeed(t, restore...)
+	testkit.Succeed(t, restoreArgs...)
 }
 
-// An increment to a base that can't be restored is not taken, because it would look like a
-// usable backup.
+// An increment has only the changes since an earlier backup, so with a damaged one it could never be restored,
+// though it would look like a usable backup.
 func TestIncrementToADamagedBackupIsRefused(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	dir, keyring := t.TempDir(), filepath.Join(server.Dir, "keyring")
@@ -62,8 +62,8 @@ func TestIncrementToADamagedBackupIsRefused(t *testing.T) {
 	if err := os.WriteFile(fullBackup, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, more := range [][]string{nil, {"--keyring", keyring}} {
-		args := append([]string{"backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "wednesday"), "--since", dir}, more...)
+	for _, extraArgs := range [][]string{nil, {"--keyring", keyring}} {
+		args := append([]string{"backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "wednesday"), "--since", dir}, extraArgs...)
 		if r := testkit.Run(t, nil, args...); r.Exit != 1 || !strings.Contains(r.Stderr, fullBackup+": the backup is damaged") {
 			t.Errorf("exit %d: %s", r.Exit, r.Stderr)
 		}
@@ -73,12 +73,11 @@ func TestIncrementToADamagedBackupIsRefused(t *testing.T) {
 	}
 }
 
-// A damaged file beside the used backups is reported.
 func TestUnneededDamagedBackupIsAWarning(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{})
-	dir, keyring := t.TempDir(), filepath.Join(s.Dir, "keyring")
-	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", filepath.Join(dir, "monday"))
-	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", filepath.Join(dir, "tuesday"), "--since", dir)
+	server := testkit.Start(t, testkit.Options{})
+	dir, keyring := t.TempDir(), filepath.Join(server.Dir, "keyring")
+	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "monday"))
+	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "tuesday"), "--since", dir)
 	if err := os.WriteFile(filepath.Join(dir, "x.backup"), []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +90,7 @@ func TestUnneededDamagedBackupIsAWarning(t *testing.T) {
 	}
 }
 
-// The help shows the short form of the command, because people use it.
+// The short form is `mizan backup`, without `take`.
 func TestBackupHelpShowsTheShortForm(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
 	if help := testkit.Succeed(t, "backup", "--help"); !strings.Contains(help, "mizan backup --to DIR|FILE") {

@@ -23,22 +23,22 @@ type process struct {
 
 func startCommand(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(testkit.RaceBinary(t), args...)}
-	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
-	if err := p.cmd.Start(); err != nil {
+	started := &process{cmd: exec.Command(testkit.RaceBinary(t), args...)}
+	started.cmd.Stdout, started.cmd.Stderr = &started.output, &started.output
+	if err := started.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if p.cmd.ProcessState == nil {
-			_ = p.cmd.Process.Kill()
-			_ = p.cmd.Wait()
+		if started.cmd.ProcessState == nil {
+			_ = started.cmd.Process.Kill()
+			_ = started.cmd.Wait()
 		}
 	})
-	return p
+	return started
 }
 
-// exit waits for the end and returns the exit code; -1 if a signal ended the process.
-func (p *process) exit() int {
+// waitForExit returns the exit code; -1 if a signal ended the process.
+func (p *process) waitForExit() int {
 	_ = p.cmd.Wait()
 	return p.cmd.ProcessState.ExitCode()
 }
@@ -68,8 +68,8 @@ func partialBackupSize(t *testing.T, dir string) (bytes int64) {
 	return bytes
 }
 
-// trialBalance returns the trial balance. A restored sandbox creates new tokens, which are events
-// without entries.
+// trialBalance returns the trial balance, which a restored server must reproduce. That server also creates
+// new sandbox tokens, but their events have no entries.
 func trialBalance(t *testing.T, s *testkit.Server) string {
 	t.Helper()
 	answer, err := s.Auditor().Get("/api/v1/ledger/trial-balance?env=test&limit=500")
@@ -80,7 +80,7 @@ func trialBalance(t *testing.T, s *testkit.Server) string {
 // runs on each: the books are equal, and new payments work.
 func TestBackupOfARunningServerIsRestored(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
-	backups, place := t.TempDir(), t.TempDir()
+	backups, restoreDir := t.TempDir(), t.TempDir()
 	keyring := filepath.Join(server.Dir, "keyring")
 	for i := range 20 {
 		testkit.Pay(t, server.Partner(), fmt.Sprint("first-", i))
@@ -103,42 +103,42 @@ func TestBackupOfARunningServerIsRestored(t *testing.T) {
 		t.Error("the server did not stop cleanly")
 	}
 	for i, from := range [][]string{{"--from", backups, "--at", betweenBackups}, {"--from", increment}} {
-		dir := filepath.Join(place, fmt.Sprint("data", i))
+		dir := filepath.Join(restoreDir, fmt.Sprint("data", i))
 		output := testkit.Succeed(t, append([]string{"restore", "--data", dir, "--keyring", keyring}, from...)...)
 		if !strings.Contains(output, "mizan: restored "+dir+" to 2") || !strings.Contains(output, "rule 5 ok ") {
 			t.Errorf("the restore says %s", output)
 		}
 		testkit.Succeed(t, "audit", "verify", "--data", dir)
-		again := testkit.Start(t, testkit.Options{Dir: dir, Flags: []string{"--keyring", keyring, "--check"}})
-		if got := trialBalance(t, again); got != balances[i] {
+		restored := testkit.Start(t, testkit.Options{Dir: dir, Flags: []string{"--keyring", keyring, "--check"}})
+		if got := trialBalance(t, restored); got != balances[i] {
 			t.Errorf("backup %d: the restored trial balance is %s, want %s", i, got, balances[i])
 		}
-		testkit.Pay(t, again.Partner(), "after the restore")
-		if again.Stop() != 0 {
+		testkit.Pay(t, restored.Partner(), "after the restore")
+		if restored.Stop() != 0 {
 			t.Error("the restored server did not stop cleanly")
 		}
 		testkit.Succeed(t, "audit", "verify", "--data", dir)
 	}
 }
 
-// slow are flags with which a backup takes longer than any test.
-var slow = []string{"--backup-rate", "1000"}
+// slowBackup are flags with which a backup takes longer than any test.
+var slowBackup = []string{"--backup-rate", "1000"}
 
 // startSlowBackup returns a backup command that has begun to write.
 func startSlowBackup(t *testing.T, s *testkit.Server, dir string) *process {
 	t.Helper()
-	p := startCommand(t, "backup", "--sandbox", s.Dir, "--to", dir)
+	backup := startCommand(t, "backup", "--sandbox", s.Dir, "--to", dir)
 	testkit.WaitUntil(t, "a backup that begins", func() bool { return partialBackupSize(t, dir) > 0 })
-	return p
+	return backup
 }
 
 func TestKilledServerLeavesNoBackup(t *testing.T) {
-	server := testkit.Start(t, testkit.Options{Flags: slow})
+	server := testkit.Start(t, testkit.Options{Flags: slowBackup})
 	dir := t.TempDir()
-	p := startSlowBackup(t, server, dir)
+	backup := startSlowBackup(t, server, dir)
 	server.Kill()
-	if code := p.exit(); code != 1 || !strings.Contains(p.output.String(), "the server broke off") {
-		t.Errorf("the backup ended with %d: %s", code, p.output.String())
+	if code := backup.waitForExit(); code != 1 || !strings.Contains(backup.output.String(), "the server broke off") {
+		t.Errorf("the backup ended with %d: %s", code, backup.output.String())
 	}
 	if completeBackups(t, dir) != nil || partialBackupSize(t, dir) > 0 {
 		t.Error("something is left of the backup")
@@ -147,32 +147,32 @@ func TestKilledServerLeavesNoBackup(t *testing.T) {
 }
 
 func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
-	server := testkit.Start(t, testkit.Options{Flags: slow})
+	server := testkit.Start(t, testkit.Options{Flags: slowBackup})
 	dir := t.TempDir()
-	p := startSlowBackup(t, server, dir)
-	if err := p.cmd.Process.Kill(); err != nil {
+	backup := startSlowBackup(t, server, dir)
+	if err := backup.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	p.exit()
+	backup.waitForExit()
 	if completeBackups(t, dir) != nil {
 		t.Error("there is a backup")
 	}
 	testkit.Pay(t, server.Partner(), "")
 	testkit.WaitUntil(t, "another backup", func() bool { // the server notices the kill when it sends more bytes
-		p := startCommand(t, "backup", "--sandbox", server.Dir, "--to", dir)
+		backup := startCommand(t, "backup", "--sandbox", server.Dir, "--to", dir)
 		exited := make(chan int, 1)
-		go func() { exited <- p.exit() }()
+		go func() { exited <- backup.waitForExit() }()
 		for {
 			select {
 			case code := <-exited:
-				if code != 2 || !strings.Contains(p.output.String(), "another backup is under way") {
-					t.Fatalf("exit %d: %s", code, p.output.String())
+				if code != 2 || !strings.Contains(backup.output.String(), "another backup is under way") {
+					t.Fatalf("exit %d: %s", code, backup.output.String())
 				}
 				return false
 			case <-time.After(time.Millisecond):
 			}
 			if partialBackupSize(t, dir) > 0 {
-				_ = p.cmd.Process.Kill()
+				_ = backup.cmd.Process.Kill()
 				<-exited
 				return true
 			}
@@ -184,31 +184,30 @@ func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 	testkit.Succeed(t, "audit", "verify", "--data", server.Dir)
 }
 
-// The command for an interrupted backup reports the interruption and leaves no file.
-func TestInterruptedBackupReportsIt(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{Flags: slow})
+func TestInterruptedBackupIsReportedAndLeavesNoFile(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: slowBackup})
 	dir := t.TempDir()
-	p := startSlowBackup(t, s, dir)
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+	backup := startSlowBackup(t, s, dir)
+	if err := backup.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code := p.exit(); code != 1 || !strings.HasSuffix(p.output.String(), "it was interrupted; nothing is left of it\n") || strings.Count(p.output.String(), "\n") != 1 {
-		t.Errorf("the backup ended with %d: %s", code, p.output.String())
+	if code := backup.waitForExit(); code != 1 || !strings.HasSuffix(backup.output.String(), "it was interrupted; nothing is left of it\n") || strings.Count(backup.output.String(), "\n") != 1 {
+		t.Errorf("the backup ended with %d: %s", code, backup.output.String())
 	}
 	if completeBackups(t, dir) != nil || partialBackupSize(t, dir) > 0 {
 		t.Error("something is left of the backup")
 	}
 }
 
-func TestStopEndsABackup(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{Flags: slow})
+func TestStopOfTheServerEndsABackup(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: slowBackup})
 	dir := t.TempDir()
-	p := startSlowBackup(t, s, dir)
+	backup := startSlowBackup(t, s, dir)
 	if code := s.Stop(); code != 0 {
 		t.Errorf("the server ended with %d: %s", code, s.Stderr())
 	}
-	if code := p.exit(); code != 1 || completeBackups(t, dir) != nil {
-		t.Errorf("the backup ended with %d: %s", code, p.output.String())
+	if code := backup.waitForExit(); code != 1 || completeBackups(t, dir) != nil {
+		t.Errorf("the backup ended with %d: %s", code, backup.output.String())
 	}
 }
 
@@ -220,7 +219,7 @@ func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
 	}
 	backup := filepath.Join(t.TempDir(), "one.backup")
 	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", backup)
-	want, err := os.ReadFile(backup)
+	content, err := os.ReadFile(backup)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,13 +229,13 @@ func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
 		_, err := os.Stat(path)
 		return !errors.Is(err, fs.ErrNotExist)
 	}
-	work := dir + ".restoring"
-	for _, sign := range []string{work, work + "/store.new", work + "/store.new/MANIFEST", work + "/HEAD", work + "/store", work + "/TABLES"} {
-		p := startCommand(t, args...)
+	workDir := dir + ".restoring"
+	for _, progressFile := range []string{workDir, workDir + "/store.new", workDir + "/store.new/MANIFEST", workDir + "/HEAD", workDir + "/store", workDir + "/TABLES"} {
+		restore := startCommand(t, args...)
 		ended := make(chan int, 1)
-		go func() { ended <- p.exit() }()
-		testkit.WaitUntil(t, sign, func() bool { return exists(sign) || exists(dir) })
-		_ = p.cmd.Process.Kill() // the process may have ended already
+		go func() { ended <- restore.waitForExit() }()
+		testkit.WaitUntil(t, progressFile, func() bool { return exists(progressFile) || exists(dir) })
+		_ = restore.cmd.Process.Kill() // the process may have ended already
 		<-ended
 		if exists(dir) {
 			testkit.Succeed(t, "audit", "verify", "--data", dir)
@@ -246,10 +245,10 @@ func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
 		}
 	}
 	testkit.Succeed(t, args...)
-	if exists(work) {
+	if exists(workDir) {
 		t.Error("the place of work is still there")
 	}
-	if got, err := os.ReadFile(backup); err != nil || !bytes.Equal(got, want) {
+	if got, err := os.ReadFile(backup); err != nil || !bytes.Equal(got, content) {
 		t.Errorf("the backup was changed: %v", err)
 	}
 }
@@ -266,27 +265,27 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 	}
 	otherKeyring := filepath.Join(dir, "keyring")
 	testkit.Succeed(t, "keyring", otherKeyring)
-	half := filepath.Join(t.TempDir(), "half.backup")
-	if err := os.WriteFile(half, content[:len(content)/2], 0o600); err != nil {
+	truncatedBackup := filepath.Join(t.TempDir(), "half.backup")
+	if err := os.WriteFile(truncatedBackup, content[:len(content)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	newer := filepath.Join(filepath.Dir(half), "newer")
-	if err := os.WriteFile(newer, bytes.Replace(content, []byte(`"version":1`), []byte(`"version":2`), 1), 0o600); err != nil {
+	newerBackup := filepath.Join(filepath.Dir(truncatedBackup), "newer")
+	if err := os.WriteFile(newerBackup, bytes.Replace(content, []byte(`"version":1`), []byte(`"version":2`), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	link := filepath.Join(filepath.Dir(half), "link")
-	if err := os.Symlink("/nowhere/at/all", link); err != nil {
+	danglingLink := filepath.Join(filepath.Dir(truncatedBackup), "link")
+	if err := os.Symlink("/nowhere/at/all", danglingLink); err != nil {
 		t.Fatal(err)
 	}
-	place := t.TempDir()
-	data := filepath.Join(place, "data")
+	dataParent := t.TempDir()
+	data := filepath.Join(dataParent, "data")
 	for name, c := range map[string]struct {
 		args   []string
 		exit   int
 		stderr string // text in the error
 	}{
 		"another keyring":                    {[]string{"restore", "--from", backup, "--data", data, "--keyring", otherKeyring}, 1, "another keyring"},
-		"a truncated backup":                 {[]string{"restore", "--from", half, "--data", data, "--keyring", keyring}, 1, "the backup is damaged"},
+		"a truncated backup":                 {[]string{"restore", "--from", truncatedBackup, "--data", data, "--keyring", keyring}, 1, "the backup is damaged"},
 		"a missing keyring":                  {[]string{"restore", "--from", backup, "--data", data, "--keyring", data}, 2, "mizan: configuration: keyring: "},
 		"a missing backup":                   {[]string{"restore", "--from", data, "--data", data, "--keyring", keyring}, 2, "mizan: configuration: from: " + data + ": no such file"},
 		"a malformed time":                   {[]string{"restore", "--from", dir, "--at", "yesterday", "--data", data, "--keyring", keyring}, 2, "mizan: configuration: at: "},
@@ -302,12 +301,12 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 		"an empty keyring":                   {[]string{"backup", "--sandbox", server.Dir, "--to", data, "--keyring="}, 2, "keyring: is empty"},
 		"a data directory that is a file":    {[]string{"restore", "--from", backup, "--data", otherKeyring, "--keyring", keyring}, 2, "is no directory"},
 		"a data directory without a parent":  {[]string{"restore", "--from", backup, "--data", data + "/none", "--keyring", keyring}, 2, "mizan: configuration: data: "},
-		"a backup of a newer release":        {[]string{"restore", "--from", newer, "--data", data, "--keyring", keyring}, 3, "it was made by another release"},
-		"a truncated base":                   {[]string{"backup", "--sandbox", server.Dir, "--since", half, "--to", data}, 1, "the backup is damaged"},
+		"a backup of a newer release":        {[]string{"restore", "--from", newerBackup, "--data", data, "--keyring", keyring}, 3, "it was made by another release"},
+		"a truncated base":                   {[]string{"backup", "--sandbox", server.Dir, "--since", truncatedBackup, "--to", data}, 1, "the backup is damaged"},
 		"a missing base":                     {[]string{"backup", "--sandbox", server.Dir, "--since", data, "--to", data}, 2, "since: " + data + ": no such file"},
 		"a hidden target":                    {[]string{"backup", "--sandbox", server.Dir, "--to", filepath.Join(t.TempDir(), ".hidden")}, 2, "begins with a dot"},
-		"a target that is a dangling link":   {[]string{"backup", "--sandbox", server.Dir, "--to", link}, 2, "is a link that leads nowhere"},
-		"verify of a truncated backup":       {[]string{"backup", "verify", "--from", half, "--keyring", keyring}, 1, "the backup is damaged"},
+		"a target that is a dangling link":   {[]string{"backup", "--sandbox", server.Dir, "--to", danglingLink}, 2, "is a link that leads nowhere"},
+		"verify of a truncated backup":       {[]string{"backup", "verify", "--from", truncatedBackup, "--keyring", keyring}, 1, "the backup is damaged"},
 		"a target that exists":               {[]string{"backup", "--sandbox", server.Dir, "--to", backup}, 2, "is there already"},
 		"a base that is no backup":           {[]string{"backup", "--sandbox", server.Dir, "--since", otherKeyring, "--to", data}, 2, "mizan: configuration: since: "},
 		"a token file without a token":       {[]string{"backup", "--url", "http://127.0.0.1:1", "--token-file", otherKeyring, "--to", data}, 2, "holds no token"},
@@ -317,7 +316,7 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 			t.Errorf("%s: exit %d, %q, want %d and one line with %q", name, r.Exit, r.Stderr, c.exit, c.stderr)
 		}
 	}
-	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
+	if entries, err := os.ReadDir(dataParent); err != nil || len(entries) > 0 {
 		t.Errorf("something was made: %v, %v", entries, err)
 	}
 	if got, err := os.ReadFile(backup); err != nil || !bytes.Equal(got, content) {
@@ -325,8 +324,8 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 	}
 }
 
-// A server with a backup directory takes a backup when it starts, and reads it again to check
-// it.
+// A server with a backup directory takes a backup when it starts, and then reads that backup to
+// check it.
 func TestServerTakesScheduledBackups(t *testing.T) {
 	dir := t.TempDir()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--backup-dir", dir, "--backup-every", "1h", "--backup-keep", "2"}})

@@ -2,8 +2,8 @@
 // keys, rotation of admin tokens, backups and restores.
 //
 // Invariants:
-//  1. A file that a command creates gets its name when it is complete: an interrupted backup,
-//     restored directory or keyring has no name.
+//  1. A file that a command creates gets its name when it is complete: an interrupted command
+//     leaves no backup, restored directory or keyring under that name.
 //  2. A command that needs a stopped server takes the lock of its data directory.
 //  3. Tokens and keys come from files, stdin or the environment, never from the command line. A
 //     new token is printed once, alone on stdout.

@@ -11,36 +11,36 @@ import (
 
 // KeysCommands are `mizan keys …`.
 type KeysCommands struct {
-	Rotate rotateCommand   `cmd:"" help:"Add a sealing key; everything is sealed by it from the server's next start on."`
-	List   listKeysCommand `cmd:"" help:"List the sealing keys' ids, the oldest first."`
+	Rotate rotateKeysCommand `cmd:"" help:"Add a sealing key; everything is sealed by it from the server's next start on."`
+	List   listKeysCommand   `cmd:"" help:"List the sealing keys' ids, the oldest first."`
 }
 
-// rotateCommand is `mizan keys rotate`.
-type rotateCommand struct {
+// rotateKeysCommand is `mizan keys rotate`.
+type rotateKeysCommand struct {
 	config.KeyringFlags
 }
 
 // Run implements the command. It needs no lock of the data directory, because a server reads
 // the keyring only when it starts.
-func (c *rotateCommand) Run(s *cli.Streams) error {
+func (c *rotateKeysCommand) Run(s *cli.Streams) error {
 	path, err := c.Path()
 	if err != nil {
 		return err
 	}
-	k, err := secret.RotateKeyring(path)
+	keyring, err := secret.RotateKeyring(path)
 	if err != nil {
 		return cli.KeyringFault(err)
 	}
-	list := k.SealingKeys()
-	earlier := -1 // not counting the key that was added now
-	for _, key := range list {
+	keys := keyring.SealingKeys()
+	earlierKeys := -1 // not counting the key that was added now
+	for _, key := range keys {
 		if key.Enabled {
-			earlier++
+			earlierKeys++
 		}
 	}
 	_, err = fmt.Fprintf(s.Out, "mizan: %s: key %d seals from the server's next start on; earlier keys that open what they sealed: %d\n"+
 		"mizan: a running server keeps the keys that it has loaded: restart it; and keep a copy of the keyring as it is now\n",
-		path, list[len(list)-1].ID, earlier)
+		path, keys[len(keys)-1].ID, earlierKeys)
 	return err
 }
 
@@ -55,16 +55,16 @@ func (c *listKeysCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	k, err := secret.LoadKeyring(path)
+	keyring, err := secret.LoadKeyring(path)
 	if err != nil {
 		return cli.KeyringFault(err)
 	}
-	if !k.CanSeal() {
+	if !keyring.CanSeal() {
 		_, err := fmt.Fprintf(s.Err, "mizan: %s holds no sealing key; `mizan keys rotate` adds one\n", path)
 		return err
 	}
 	out := bufio.NewWriter(s.Out)
-	for _, key := range k.SealingKeys() {
+	for _, key := range keyring.SealingKeys() {
 		state, role := "disabled", ""
 		if key.Enabled {
 			state = "enabled"

@@ -22,8 +22,8 @@ func newKeyring(t *testing.T) string {
 	return path
 }
 
-// removeSealingKeys removes the sealing keys from a keyring's file, as a release without
-// sealing would have written it.
+// removeSealingKeys removes the sealing keys from a keyring's file, so that it is like the
+// file of a release without sealing.
 func removeSealingKeys(t *testing.T, path string) {
 	t.Helper()
 	fields := keyringFields(t, path)
@@ -50,31 +50,31 @@ func keyringFields(t *testing.T, path string) map[string]json.RawMessage {
 	return fields
 }
 
-// listKeys returns what `mizan keys list` must print for the keyring's file.
-func listKeys(t *testing.T, path string) (lines string, count int) {
+// wantKeysList returns what `mizan keys list` must print for the keyring's file.
+func wantKeysList(t *testing.T, path string) (lines string, count int) {
 	t.Helper()
-	k, err := secret.LoadKeyring(path)
+	keyring, err := secret.LoadKeyring(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range k.SealingKeys() {
+	for _, key := range keyring.SealingKeys() {
 		lines += fmt.Sprint(key.ID, " enabled")
 		if key.Primary {
 			lines += " primary"
 		}
 		lines += "\n"
 	}
-	return lines, len(k.SealingKeys())
+	return lines, len(keyring.SealingKeys())
 }
 
 func TestKeysRotateAddsAPrimaryKey(t *testing.T) {
 	path := newKeyring(t)
-	before, err := secret.LoadKeyring(path)
+	keyringBefore, err := secret.LoadKeyring(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fields := keyringFields(t, path)
-	sealed, err := before.Seal([]byte("text"), []byte("place"))
+	sealed, err := keyringBefore.Seal([]byte("text"), []byte("place"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,14 +86,14 @@ func TestKeysRotateAddsAPrimaryKey(t *testing.T) {
 		t.Errorf("two rotations said\n%s", output)
 	}
 	list := testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "list", "--keyring", path))
-	if lines, n := listKeys(t, path); list != lines || n != 3 || !regexp.MustCompile(`^\d+ enabled\n\d+ enabled\n\d+ enabled primary\n$`).MatchString(list) {
+	if lines, n := wantKeysList(t, path); list != lines || n != 3 || !regexp.MustCompile(`^\d+ enabled\n\d+ enabled\n\d+ enabled primary\n$`).MatchString(list) {
 		t.Errorf("list says\n%s, want\n%s", list, lines)
 	}
-	after, err := secret.LoadKeyring(path)
+	keyringAfter, err := secret.LoadKeyring(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := after.Open(sealed, []byte("place")); err != nil || string(text) != "text" {
+	if text, err := keyringAfter.Open(sealed, []byte("place")); err != nil || string(text) != "text" {
 		t.Errorf("what was sealed before opens as %q, %v", text, err)
 	}
 	for name, value := range keyringFields(t, path) {
@@ -120,25 +120,25 @@ func TestKeysRotateBesideARunningServer(t *testing.T) {
 	path := filepath.Join(server.Dir, "keyring")
 	testkit.Pay(t, server.Partner(), "before")
 	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "rotate", "--data", server.Dir))
-	rotated, err := os.ReadFile(path)
+	rotatedKeyring, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	testkit.Pay(t, server.Partner(), "after")
-	unchanged := func(when string) {
+	wantUnchanged := func(when string) {
 		t.Helper()
-		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, rotated) {
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, rotatedKeyring) {
 			t.Errorf("%s the keyring is another one, %v", when, err)
 		}
 	}
-	unchanged("beside the server")
+	wantUnchanged("beside the server")
 	server.Stop()
-	unchanged("after the server's stop")
+	wantUnchanged("after the server's stop")
 	server.Restart()
-	unchanged("after a start")
+	wantUnchanged("after a start")
 	testkit.Pay(t, server.Partner(), "with the new key")
 	server.Kill()
-	unchanged("after a kill")
+	wantUnchanged("after a kill")
 	if list := testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "list", "--data", server.Dir)); strings.Count(list, "\n") != 2 {
 		t.Errorf("list says\n%s", list)
 	}
@@ -150,7 +150,7 @@ func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 	dataKeyring := filepath.Join(dir, "keyring")
 	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", dataKeyring))
 	keysOf := func(path string) string {
-		lines, _ := listKeys(t, path)
+		lines, _ := wantKeysList(t, path)
 		return lines
 	}
 	for _, c := range []struct {
@@ -170,7 +170,7 @@ func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 	}
 }
 
-func TestKeysListAKeyringWithoutSealingKeys(t *testing.T) {
+func TestKeysListReportsAKeyringWithoutSealingKeys(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
 	path := newKeyring(t)
 	removeSealingKeys(t, path)
@@ -181,7 +181,7 @@ func TestKeysListAKeyringWithoutSealingKeys(t *testing.T) {
 	if output := testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "rotate", "--keyring", path)); !strings.Contains(output, " sealed: 0\n") {
 		t.Errorf("rotate said %s", output)
 	}
-	if _, n := listKeys(t, path); n != 1 {
+	if _, n := wantKeysList(t, path); n != 1 {
 		t.Errorf("there are %d keys", n)
 	}
 }
@@ -223,8 +223,8 @@ func TestUnreadableKeyringIsLeftUnchanged(t *testing.T) {
 	}
 }
 
-// TestStartAddsMissingSealingKeys removes the sealing keys, which a keyring of an older
-// release does not have. The server adds them to its own keyring, and never to the operator's.
+// TestStartAddsMissingSealingKeys uses keyrings without sealing keys, as an older release made them. The server
+// adds the keys to the keyring in its data directory, and never to one that the operator names.
 func TestStartAddsMissingSealingKeys(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	s.Stop()
@@ -232,21 +232,21 @@ func TestStartAddsMissingSealingKeys(t *testing.T) {
 	removeSealingKeys(t, path)
 	s.Restart()
 	testkit.Pay(t, s.Partner(), "")
-	first, n := listKeys(t, path)
+	keysOfFirstStart, count := wantKeysList(t, path)
 	s.Kill()
 	s.Restart()
-	if again, _ := listKeys(t, path); n != 1 || again != first {
-		t.Errorf("the first start made %d keys:\n%s, after the second there are\n%s", n, first, again)
+	if keysOfSecondStart, _ := wantKeysList(t, path); count != 1 || keysOfSecondStart != keysOfFirstStart {
+		t.Errorf("the first start made %d keys:\n%s, after the second there are\n%s", count, keysOfFirstStart, keysOfSecondStart)
 	}
 
-	named := newKeyring(t)
-	removeSealingKeys(t, named)
-	serve := []string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--tls", "off", "--keyring", named, "--log-level", "error"}
-	r := testkit.Run(t, nil, serve...)
-	if testkit.WantOneLine(t, r.Stderr, "mizan: configuration: keyring: "); r.Exit != 2 || !strings.Contains(r.Stderr, "`mizan keys rotate --keyring "+named+"`") {
+	operatorKeyring := newKeyring(t)
+	removeSealingKeys(t, operatorKeyring)
+	serveArgs := []string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--tls", "off", "--keyring", operatorKeyring, "--log-level", "error"}
+	r := testkit.Run(t, nil, serveArgs...)
+	if testkit.WantOneLine(t, r.Stderr, "mizan: configuration: keyring: "); r.Exit != 2 || !strings.Contains(r.Stderr, "`mizan keys rotate --keyring "+operatorKeyring+"`") {
 		t.Errorf("exit %d, want 2 and the advice: %s", r.Exit, r.Stderr)
 	}
-	if _, n := listKeys(t, named); n != 0 {
+	if _, n := wantKeysList(t, operatorKeyring); n != 0 {
 		t.Error("the operator's keyring was written")
 	}
 }

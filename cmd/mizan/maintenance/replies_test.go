@@ -11,47 +11,48 @@ import (
 	"mizan/internal/testkit"
 )
 
-// replayWorld has requests with idempotency keys, one of each kind whose reply is stored.
+// replayWorld is a server that has answered requests with idempotency keys, one of each kind whose reply is
+// stored.
 type replayWorld struct {
 	t       *testing.T
 	server  *testkit.Server
-	paid    string // the transaction that the subscription renews
-	replies map[string]string
+	paidID  string            // the transaction that the subscription renews
+	replies map[string]string // the first replies, by kind of request
 }
 
 func (r *replayWorld) requests() map[string]func() (*testkit.Answer, error) {
 	s := r.server
-	keyed := func(c *testkit.Client) *testkit.Client { return c.With("idempotency-key", "k") }
+	withKey := func(c *testkit.Client) *testkit.Client { return c.With("idempotency-key", "k") }
 	return map[string]func() (*testkit.Answer, error){
 		"payment": func() (*testkit.Answer, error) {
-			return keyed(s.Partner()).Post("/api/v1/transactions", paymentFrom(`{"type":"e_wallet"}`))
+			return withKey(s.Partner()).Post("/api/v1/transactions", paymentFrom(`{"type":"e_wallet"}`))
 		},
 		"subscription": func() (*testkit.Answer, error) {
-			return s.Partner().With("idempotency-key", "s").Post("/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"900","period_days":30}}`, r.paid))
+			return s.Partner().With("idempotency-key", "s").Post("/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"900","period_days":30}}`, r.paidID))
 		},
 		"contract": func() (*testkit.Answer, error) {
-			return keyed(s.Session()).Post("/api/v1/pfp/safekeeping-deposits",
+			return withKey(s.Session()).Post("/api/v1/pfp/safekeeping-deposits",
 				fmt.Sprintf(`{"customer_id":%q,"region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`, s.Sandbox.OrganizationID))
 		},
 		"API key": func() (*testkit.Answer, error) {
-			return keyed(s.Admin()).With("x-organization-id", s.Sandbox.OrganizationID).Post("/api/v1/api_keys", fmt.Sprintf(`{"partner_id":%d,"name":"till"}`, s.Sandbox.PartnerID))
+			return withKey(s.Admin()).With("x-organization-id", s.Sandbox.OrganizationID).Post("/api/v1/api_keys", fmt.Sprintf(`{"partner_id":%d,"name":"till"}`, s.Sandbox.PartnerID))
 		},
 	}
 }
 
-// replayAll repeats all requests and checks the status of each response.
-func (r *replayWorld) replayAll(when string, status map[string]int) map[string]string {
+// replayAll sends all requests, checks the status of each response, and returns the bodies.
+func (r *replayWorld) replayAll(when string, wantStatus map[string]int) map[string]string {
 	r.t.Helper()
 	replies := make(map[string]string)
-	for name, ask := range r.requests() {
-		a, err := ask()
+	for name, send := range r.requests() {
+		answer, err := send()
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		if a.Status != status[name] {
-			r.t.Errorf("%s: %s: %d %s, want %d", when, name, a.Status, a.Body, status[name])
+		if answer.Status != wantStatus[name] {
+			r.t.Errorf("%s: %s: %d %s, want %d", when, name, answer.Status, answer.Body, wantStatus[name])
 		}
-		replies[name] = string(a.Body)
+		replies[name] = string(answer.Body)
 	}
 	return replies
 }
@@ -99,7 +100,7 @@ func startReplayWorld(t *testing.T) *replayWorld {
 	if err := paid.JSON(&created); err != nil {
 		t.Fatal(err)
 	}
-	r.paid = created.ID
+	r.paidID = created.ID
 	r.replies = r.replayAll("first", everyCreated)
 	r.changeRecords()
 	return r
@@ -121,7 +122,7 @@ func (r *replayWorld) stop() {
 	}
 }
 
-// keepPrimaryKeyOnly removes all sealing keys except the primary one from a keyring's file.
+// keepPrimaryKeyOnly copies a keyring's file with only one of its sealing keys, the primary one.
 func keepPrimaryKeyOnly(t *testing.T, from, to string) {
 	t.Helper()
 	fields := keyringFields(t, from)
@@ -178,8 +179,8 @@ func TestCachedRepliesSurviveARotationButNotALostKey(t *testing.T) {
 		t.Errorf("with a keyring that lacks the key the checker said\n%s", text)
 	}
 	r.server.Restart()
-	lost := map[string]int{"payment": 201, "subscription": 201, "contract": 201, "API key": 409}
-	for name, text := range r.replayAll("lost", lost) {
+	lostStatus := map[string]int{"payment": 201, "subscription": 201, "contract": 201, "API key": 409}
+	for name, text := range r.replayAll("lost", lostStatus) {
 		want := map[string]string{
 			"payment": `"refunded_amount":"100"`, "subscription": `"status":"paused"`, "contract": `"status":"active"`,
 			"API key": `"error":"conflict"`,
@@ -193,7 +194,7 @@ func TestCachedRepliesSurviveARotationButNotALostKey(t *testing.T) {
 		t.Errorf("%d alarms in the log\n%s", n, r.server.Stderr())
 	}
 
-	// With the key all replies can be opened again, and nothing was stored meanwhile.
+	// With the earlier key all replies can be opened again, and none was replaced meanwhile.
 	if err := os.WriteFile(keyring, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -203,23 +204,22 @@ func TestCachedRepliesSurviveARotationButNotALostKey(t *testing.T) {
 	r.verify(0)
 }
 
-// verify runs the checker with the directory's keyring and checks its exit code.
-func (r *replayWorld) verify(exit int) string {
+// verify runs the checker with the keyring in the data directory, checks its exit code and returns its output.
+func (r *replayWorld) verify(wantExit int) string {
 	r.t.Helper()
 	run := testkit.Run(r.t, nil, "audit", "verify", "--data", r.server.Dir)
-	if run.Exit != exit {
-		r.t.Errorf("audit verify ended with %d, want %d\n%s%s", run.Exit, exit, run.Stdout, run.Stderr)
+	if run.Exit != wantExit {
+		r.t.Errorf("audit verify ended with %d, want %d\n%s%s", run.Exit, wantExit, run.Stdout, run.Stderr)
 	}
 	return run.Stdout
 }
 
-// The checker accepts only the store's own keyring.
 func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
 	r := startReplayWorld(t)
 	r.stop()
-	place := filepath.Join(t.TempDir(), "keys")
-	if err := os.Rename(filepath.Join(r.server.Dir, "keyring"), place); err != nil {
+	movedKeyring := filepath.Join(t.TempDir(), "keys")
+	if err := os.Rename(filepath.Join(r.server.Dir, "keyring"), movedKeyring); err != nil {
 		t.Fatal(err)
 	}
 	otherKeyring := newKeyring(t)
@@ -229,9 +229,9 @@ func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
 		message string
 	}{
 		"no --keyring":            {nil, 0, ""},
-		"the store's own keyring": {[]string{"--keyring", place}, 0, ""},
+		"the store's own keyring": {[]string{"--keyring", movedKeyring}, 0, ""},
 		"another keyring":         {[]string{"--keyring", otherKeyring}, 2, "mizan: configuration: keyring: the store was made with another keyring"},
-		"a missing keyring":       {[]string{"--keyring", place + "x"}, 2, "no such file"},
+		"a missing keyring":       {[]string{"--keyring", movedKeyring + "x"}, 2, "no such file"},
 		"a directory":             {[]string{"--keyring", r.server.Dir}, 1, "is not a regular file"},
 	} {
 		run := testkit.Run(t, nil, append([]string{"audit", "verify", "--data", r.server.Dir}, c.flags...)...)
@@ -241,7 +241,7 @@ func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
 	}
 }
 
-// paymentFrom returns the body of a payment with this money_storage.
-func paymentFrom(storage string) string {
-	return `{"params":{"type":"payment","amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","money_storage":` + storage + `}}`
+// paymentFrom returns the body of a payment with the given money_storage.
+func paymentFrom(moneyStorage string) string {
+	return `{"params":{"type":"payment","amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","money_storage":` + moneyStorage + `}}`
 }

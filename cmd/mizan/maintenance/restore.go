@@ -18,7 +18,7 @@ type RestoreCommand struct {
 	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that was backed up."`
 }
 
-// Run implements the command. The last lines name the restored moment, or list the checker's findings.
+// Run implements the command. Its output ends with the restored moment, or with the checker's findings.
 func (c *RestoreCommand) Run(s *cli.Streams) error {
 	if err := refuseEmpty(flag{"from", &c.From}, flag{"at", c.At}, flag{"data", &c.Data}, flag{"keyring", &c.Keyring}); err != nil {
 		return err
@@ -26,23 +26,23 @@ func (c *RestoreCommand) Run(s *cli.Streams) error {
 	serving.LimitMemory()
 	ctx, stop := cli.SignalContext()
 	defer stop()
-	at, keyring, err := backupSource(c.At, c.Keyring)
+	at, keyring, err := parseSourceFlags(c.At, c.Keyring)
 	if err != nil {
 		return err
 	}
-	done, err := backup.Restore(ctx, backup.RestoreConfig{
+	result, err := backup.Restore(ctx, backup.RestoreConfig{
 		From: c.From, At: at, Data: c.Data, Keyring: keyring, KeyringID: keyring.Identity(), Log: slog.New(slog.DiscardHandler),
 	})
-	if done != nil && done.Report != nil {
-		if _, reportErr := done.Report.WriteTo(s.Out); reportErr != nil && err == nil {
+	if result != nil && result.Report != nil {
+		if _, reportErr := result.Report.WriteTo(s.Out); reportErr != nil && err == nil {
 			err = reportErr // the directory has been restored nevertheless
 		}
 	}
 	if err != nil {
 		return sourceFault("from", err)
 	}
-	warnUnused(s, done)
+	warnUnused(s, result)
 	_, err = fmt.Fprintf(s.Out, "mizan: restored %s to %s, group %d: %d rows from %d backups\n",
-		c.Data, done.Header.TakenAt.Format(time.RFC3339Nano), done.Header.Group, done.Rows, done.Used)
+		c.Data, result.Header.TakenAt.Format(time.RFC3339Nano), result.Header.Group, result.Rows, result.Used)
 	return err
 }

@@ -10,23 +10,23 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The commands of record types. Their flags and the columns of their tables are made from the type's
-// columns.
+// This file has the commands that list, show, create, change and delete records. Their flags and the
+// columns of their tables are made from the columns of the record type.
 
 // describe gives the commands of a record type their paths, flags and tables.
-func describe(t schema.AnyType, at paths, list *listOfPartner, show *showRecord[client.ID], create *createRecord, update *updateRecord[client.ID], remove *deleteRecord[client.ID]) {
-	list.path, list.columns = at.list, tableColumns(t)
-	show.path, create.path, update.path, remove.path = at.one, at.one, at.one, at.one
+func describe(t schema.AnyType, typePaths paths, list *listOfPartner, show *showRecord[client.ID], create *createRecord, update *updateRecord[client.ID], remove *deleteRecord[client.ID]) {
+	list.path, list.columns = typePaths.list, tableColumns(t)
+	show.path, create.path, update.path, remove.path = typePaths.record, typePaths.record, typePaths.record, typePaths.record
 	create.Fields, update.Fields = flagsOf(t, false), flagsOf(t, true)
 }
 
-// recordID is the type of id in the path of a record.
+// recordID is what identifies a record in its path.
 type recordID interface {
 	client.ID | client.PartnerNumber
 }
 
-// paths are where the server has the records of a type.
-type paths struct{ list, one string }
+// paths are the server's paths for a type of record: that of the list, and that to which a record's id is added.
+type paths struct{ list, record string }
 
 // listRecords prints the records of a type.
 type listRecords struct {
@@ -94,25 +94,25 @@ func (c *deleteRecord[ID]) Run(e *client.Command) error {
 
 // tableColumns returns the columns of a type's table: those that are shown in lists, without secrets and documents.
 func tableColumns(t schema.AnyType) (names []string) {
-	for _, c := range t.Shown() {
-		if c.Place != schema.Deep && !c.Secret && c.Shape() != schema.Document {
-			names = append(names, c.Name)
+	for _, column := range t.Shown() {
+		if column.Place != schema.Deep && !column.Secret && column.Shape() != schema.Document {
+			names = append(names, column.Name)
 		}
 	}
 	return names
 }
 
-// flagsOf returns a new struct with a flag for each column that a create request may set or, with
-// change, for each column that a change request may set. The struct is also the body of the request: a
+// flagsOf returns a new struct with a flag for each column that a create request may set or, if
+// isChange is true, that a change request may set. The struct is also the body of the request: a
 // flag that was not given is not sent.
-func flagsOf(t schema.AnyType, change bool) any {
+func flagsOf(t schema.AnyType, isChange bool) any {
 	var fields []reflect.StructField
-	for i, c := range t.Requested() {
-		if change && c.Fixed {
+	for i, column := range t.Requested() {
+		if isChange && column.Fixed {
 			continue
 		}
-		flag, value := c.FlagName(), flagType(c)
-		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q json:"%s,omitzero"`, flag, placeholder(c), helpText(c), c.Name)
+		flag, value := column.FlagName(), flagType(column)
+		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q json:"%s,omitzero"`, flag, placeholder(column), helpText(column), column.Name)
 		switch value.Kind() {
 		case reflect.Slice:
 			tag += ` sep:"none"`
@@ -121,7 +121,7 @@ func flagsOf(t schema.AnyType, change bool) any {
 				tag += ` negatable:""`
 			}
 		}
-		if c.Required && c.Kind == schema.KindInteger && !change {
+		if column.Required && column.Kind == schema.KindInteger && !isChange {
 			tag += ` required:""`
 		}
 		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: value, Tag: reflect.StructTag(tag)})
@@ -130,29 +130,29 @@ func flagsOf(t schema.AnyType, change bool) any {
 }
 
 // flagType returns the type of a column's flag.
-func flagType(c *schema.Column) reflect.Type {
+func flagType(column *schema.Column) reflect.Type {
 	switch {
-	case c.Secret || c.InputOnly:
+	case column.Secret || column.InputOnly:
 		return reflect.TypeFor[client.Secret]()
-	case c.Kind == schema.KindBool:
+	case column.Kind == schema.KindBool:
 		return reflect.TypeFor[*bool]()
-	case c.Kind == schema.KindInteger && c.Required:
+	case column.Kind == schema.KindInteger && column.Required:
 		return reflect.TypeFor[client.PartnerNumber]()
-	case c.Kind == schema.KindInteger:
+	case column.Kind == schema.KindInteger:
 		return reflect.TypeFor[*int64]()
-	case c.Shape() == schema.Document:
+	case column.Shape() == schema.Document:
 		return reflect.TypeFor[client.Document]()
-	case c.Shape() == schema.TextList:
+	case column.Shape() == schema.TextList:
 		return reflect.TypeFor[client.StringList]()
-	case c.RefuseEmpty != "":
+	case column.RefuseEmpty != "":
 		return reflect.TypeFor[*client.NullText]()
 	}
 	return reflect.TypeFor[*string]()
 }
 
 // placeholder names a flag's value in its help.
-func placeholder(c *schema.Column) string {
-	switch flagType(c) {
+func placeholder(column *schema.Column) string {
+	switch flagType(column) {
 	case reflect.TypeFor[client.Secret]():
 		return "FILE"
 	case reflect.TypeFor[client.Document]():
@@ -162,13 +162,13 @@ func placeholder(c *schema.Column) string {
 	case reflect.TypeFor[*bool]():
 		return ""
 	}
-	return strings.ToUpper(strings.ReplaceAll(strings.TrimSuffix(c.FlagName(), "-url"), "-", "_"))
+	return strings.ToUpper(strings.ReplaceAll(strings.TrimSuffix(column.FlagName(), "-url"), "-", "_"))
 }
 
 // helpText returns the help text of a column's flag.
-func helpText(c *schema.Column) string {
-	text := strings.ToUpper(c.Help[:1]) + c.Help[1:]
-	switch flagType(c) {
+func helpText(column *schema.Column) string {
+	text := strings.ToUpper(column.Help[:1]) + column.Help[1:]
+	switch flagType(column) {
 	case reflect.TypeFor[client.Secret]():
 		text += "; in a file, - is stdin"
 	case reflect.TypeFor[client.Document]():
@@ -178,8 +178,8 @@ func helpText(c *schema.Column) string {
 	case reflect.TypeFor[*client.NullText]():
 		text += "; null removes it"
 	}
-	if len(c.Words) > 0 {
-		text += ": " + schema.JoinWords(c.Words, "or")
+	if len(column.Words) > 0 {
+		text += ": " + schema.JoinWords(column.Words, "or")
 	}
 	return text + "."
 }

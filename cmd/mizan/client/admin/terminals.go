@@ -7,17 +7,17 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// The paths of the collection of terminals and of one terminal differ.
+// The list of terminals and a single terminal have different paths.
 const (
 	terminalsPath = "/terminals"
 	terminalPath  = "/terminal"
 )
 
-// partnerQuery is a query that many lists accept.
-func partnerQuery(n *client.PartnerNumber) url.Values {
+// partnerQuery returns the query that restricts a list to one partner; nil means all partners.
+func partnerQuery(partner *client.PartnerNumber) url.Values {
 	query := url.Values{}
-	if n != nil {
-		query.Set("partner_id", strconv.FormatInt(int64(*n), 10))
+	if partner != nil {
+		query.Set("partner_id", strconv.FormatInt(int64(*partner), 10))
 	}
 	return query
 }

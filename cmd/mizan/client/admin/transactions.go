@@ -46,7 +46,7 @@ type showRouting struct {
 	ID client.ID `arg:"" help:"The transaction."`
 }
 
-// Run is called by kong. The list is complete: it has no pages.
+// Run is called by kong. The server gives this list as a whole, so the command asks for no further page.
 func (c *showRouting) Run(e *client.Command) error {
 	return e.List(client.Listing{Path: transactionsPath + "/" + string(c.ID) + "/routing", Columns: []string{
 		"terminal_id", "name", "priority", "outcome", "reason", "at",

@@ -9,8 +9,9 @@ import (
 )
 
 // amountNames are the members of contracts, and of rows in them, that are amounts in minor units. The
-// response does not tell which members are amounts: in one reading amounts are strings, as texts are,
-// and in the other integers, as counts are. So the names are those of the products' columns.
+// response does not tell which members are amounts: of a product's two readings (secular and religious)
+// one has amounts as strings, like texts, and the other as integers, like counts. So the names come
+// from the columns of the products.
 var amountNames = func() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range contract.Products {
@@ -34,7 +35,7 @@ func addAmounts(names map[string]bool, table *schema.Table) {
 	}
 }
 
-// wordSet returns the set of the words of all lists.
+// wordSet returns the words of all lists, which are separated by spaces.
 func wordSet(lists ...string) map[string]bool {
 	words := make(map[string]bool)
 	for _, list := range lists {
@@ -48,13 +49,13 @@ func wordSet(lists ...string) map[string]bool {
 // IsAmount tells whether a contract's member with the name is an amount in minor units.
 func IsAmount(name string) bool { return amountNames[name] }
 
-// threeDigits are the currencies of contracts whose major unit has a thousand minor units (ISO
+// threeDecimalCurrencies are the currencies of contracts whose major unit has a thousand minor units (ISO
 // 4217); all others have a hundred.
-var threeDigits = wordSet("BHD KWD OMR JOD")
+var threeDecimalCurrencies = wordSet("BHD KWD OMR JOD")
 
 // Decimals returns the number of decimals of a currency's amounts.
 func Decimals(currency string) int {
-	if threeDigits[currency] {
+	if threeDecimalCurrencies[currency] {
 		return 3
 	}
 	return 2
@@ -68,11 +69,11 @@ func majorUnits(minor, currency string) string {
 		return client.Printable(minor)
 	}
 	sign := minor[:len(minor)-len(digits)]
-	n := Decimals(currency)
-	if len(digits) <= n {
-		digits = strings.Repeat("0", n+1-len(digits)) + digits
+	decimals := Decimals(currency)
+	if len(digits) <= decimals {
+		digits = strings.Repeat("0", decimals+1-len(digits)) + digits
 	}
-	integer, fraction := digits[:len(digits)-n], digits[len(digits)-n:]
+	integer, fraction := digits[:len(digits)-decimals], digits[len(digits)-decimals:]
 	var b strings.Builder
 	for i := range len(integer) {
 		if i > 0 && (len(integer)-i)%3 == 0 {

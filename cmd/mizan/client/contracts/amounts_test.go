@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A statement tells amounts by their names, so a name is an amount everywhere or nowhere. The decimals
-// of currencies are the ledger's.
+// A statement tells by its name whether a member is an amount, so a name must be that of an amount
+// everywhere or nowhere. Its number of decimals for each currency must be the ledger's.
 func TestStatementKnowsEveryAmount(t *testing.T) {
 	seen := make(map[string]bool)
 	var inspect func(table *schema.Table)
@@ -19,13 +19,13 @@ func TestStatementKnowsEveryAmount(t *testing.T) {
 			if c.Place == schema.Hidden {
 				continue
 			}
-			amount := c.Kind == schema.KindAmount || c.Kind == schema.KindSigned
-			if known, found := seen[c.Name]; found && known != amount {
+			isAmount := c.Kind == schema.KindAmount || c.Kind == schema.KindSigned
+			if wasAmount, found := seen[c.Name]; found && wasAmount != isAmount {
 				t.Errorf("%s is an amount in one place and none in another", c.Name)
 			}
-			seen[c.Name] = amount
-			if contracts.IsAmount(c.Name) != amount {
-				t.Errorf("%s: the statement takes it for an amount: %t, it is one: %t", c.Name, !amount, amount)
+			seen[c.Name] = isAmount
+			if contracts.IsAmount(c.Name) != isAmount {
+				t.Errorf("%s: the statement takes it for an amount: %t, it is one: %t", c.Name, !isAmount, isAmount)
 			}
 			if c.Of != nil {
 				inspect(c.Of)
@@ -35,12 +35,12 @@ func TestStatementKnowsEveryAmount(t *testing.T) {
 	for _, p := range contract.Products {
 		inspect(p.Columns)
 	}
-	for name, amount := range map[string]bool{
+	for name, isAmount := range map[string]bool{
 		"total_value": true, "outstanding": true, "per_certificate": true, "variance": true, "final_value": true,
 		"certificates_total": false, "term_months": false, "customer_id": false, "balance_date": false,
 	} {
-		if contracts.IsAmount(name) != amount {
-			t.Errorf("%s: the statement takes it for an amount: %t", name, !amount)
+		if contracts.IsAmount(name) != isAmount {
+			t.Errorf("%s: the statement takes it for an amount: %t", name, !isAmount)
 		}
 	}
 	if len(seen) < 100 {

@@ -17,8 +17,8 @@ import (
 
 // Commands are `mizan contracts …` for kong: commands with which an organization's staff read
 // its contracts. They use a session's token, not the administration's. A command needs a
-// *Streams among kong's bindings. Its error is a *Fault, or the stream's own if the output
-// could not be written.
+// *client.Streams among kong's bindings. Its error is a *client.Fault, or the stream's own error if
+// the output could not be written.
 type Commands struct {
 	client.ContractFlags
 
@@ -28,25 +28,25 @@ type Commands struct {
 // ContractCommand is a running command about contracts; kong passes it to Run.
 type ContractCommand struct{ client.Command }
 
-// ProvideCommand makes the argument of a command's Run for kong.
-func (c *Commands) ProvideCommand(k *kong.Context, s *client.Streams) (*ContractCommand, error) {
-	e := &ContractCommand{client.Command{Name: "contracts " + k.Selected().Name, Streams: s}}
+// ProvideCommand is called by kong. It makes the argument of a command's Run.
+func (c *Commands) ProvideCommand(k *kong.Context, streams *client.Streams) (*ContractCommand, error) {
+	command := &ContractCommand{client.Command{Name: "contracts " + k.Selected().Name, Streams: streams}}
 	if slices.ContainsFunc(k.Args, func(argument string) bool { return !utf8.ValidString(argument) }) {
-		return nil, e.Misused("an argument is not UTF-8")
+		return nil, command.Misused("an argument is not UTF-8")
 	}
 	var err error
-	if e.Client, err = c.Open(); err != nil {
-		return nil, e.Misused("%v", err)
+	if command.Client, err = c.Open(); err != nil {
+		return nil, command.Misused("%v", err)
 	}
-	return e, nil
+	return command, nil
 }
 
 type showContract struct {
 	ID client.ID `arg:"" help:"The contract, of either reading."`
 }
 
-// collections are the paths of the collections in which a contract may be, those of each product in each
-// reading; the contract's id does not tell which.
+// collections are the paths under which a contract may be: each product has one in each of its readings
+// (secular and religious), and a contract's id tells neither product nor reading.
 var collections = func() (paths []string) {
 	for _, reading := range contract.Readings {
 		for _, p := range contract.Products {
@@ -60,46 +60,46 @@ var collections = func() (paths []string) {
 
 // Run is called by kong.
 func (c *showContract) Run(e *ContractCommand) error {
-	place, found, err := e.find(string(c.ID))
+	path, record, err := e.findContract(string(c.ID))
 	if err != nil {
 		return err
 	}
-	entries, err := e.entries(place + "/entries")
+	entries, err := e.listEntries(path + "/entries")
 	if err != nil {
 		return err
 	}
 	out := new(bytes.Buffer)
-	if err := writeStatement(out, place, found, entries); err != nil {
+	if err := writeStatement(out, path, record, entries); err != nil {
 		return e.Failed("the answer is not the server's: %v", err)
 	}
 	_, err = e.Streams.Out.Write(out.Bytes())
 	return err
 }
 
-// find looks for the contract in each collection. If a collection is not enabled for the
-// organization, or not visible to the session, it tries the others.
-func (e *ContractCommand) find(id string) (place string, found client.Object, err error) {
+// findContract looks for the contract in each collection, except those that are not enabled for the
+// organization or not visible to the session.
+func (e *ContractCommand) findContract(id string) (path string, record client.Object, err error) {
 	var refusal error
-	for _, base := range collections {
-		a, err := e.Client.Send(client.Request{Method: http.MethodGet, Path: base + id})
+	for _, collection := range collections {
+		answer, err := e.Client.Send(client.Request{Method: http.MethodGet, Path: collection + id})
 		if err != nil {
 			return "", client.Object{}, e.Failed("%s: %v", e.Client.Base, err)
 		}
-		switch a.Status {
+		switch answer.Status {
 		case http.StatusNotFound:
 			continue
 		case http.StatusForbidden:
-			_, refusal = e.Check(a)
+			_, refusal = e.Check(answer)
 			continue
 		}
-		if _, err := e.Check(a); err != nil {
+		if _, err := e.Check(answer); err != nil {
 			return "", client.Object{}, err
 		}
-		found, err := parseData(a.Body)
+		record, err := parseData(answer.Body)
 		if err != nil {
 			return "", client.Object{}, e.Failed("the answer is not the server's: %v", err)
 		}
-		return base + id, found, nil
+		return collection + id, record, nil
 	}
 	if refusal != nil {
 		e.Note("not every collection could be read")
@@ -118,14 +118,14 @@ func parseData(body []byte) (client.Object, error) {
 	return client.ParseObject(data)
 }
 
-// entryPage is how many entries are requested at a time.
-const entryPage = "500"
+// entriesPerPage is how many entries are requested at a time.
+const entriesPerPage = "500"
 
-// entries returns all entries of a contract, oldest first.
-func (e *ContractCommand) entries(path string) (list []entry, err error) {
-	query := url.Values{"limit": {entryPage}}
+// listEntries returns all entries of a contract, oldest first.
+func (e *ContractCommand) listEntries(path string) (list []entry, err error) {
+	query := url.Values{"limit": {entriesPerPage}}
 	for range client.MaxPages {
-		a, err := e.Send(client.Request{Method: http.MethodGet, Path: path, Query: query})
+		answer, err := e.Send(client.Request{Method: http.MethodGet, Path: path, Query: query})
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func (e *ContractCommand) entries(path string) (list []entry, err error) {
 				Value *string `json:"cursor_value"`
 			} `json:"cursor"`
 		}
-		if err := json.Unmarshal(a.Body, &page); err != nil || page.Data == nil {
+		if err := json.Unmarshal(answer.Body, &page); err != nil || page.Data == nil {
 			return nil, e.Failed("the answer is not a list of the server's")
 		}
 		list = append(list, page.Data...)

@@ -1,10 +1,10 @@
-// Package contracts is `mizan contracts …`: commands with which an organization's staff read
-// its contracts with a session's token, above all a statement.
+// Package contracts is `mizan contracts …`: commands with which an organization's staff,
+// with a session's token, read its contracts as statements.
 //
 // Invariants:
-//  1. It is only a client: it reaches contracts over HTTP. Besides package client it imports the
+//  1. The package is only a client: it reaches contracts over HTTP. Besides package client it imports the
 //     tables of the products, which say at which paths contracts are and which members are amounts,
-//     so that it knows a new product without a change.
+//     so that a new product needs no change here.
 //  2. A statement is for people: it has amounts in major units, and the exact minor units beside them.
 //     A response does not tell how many decimals a currency has. This package has its
 //     own list of the decimals, and a test compares it with the ledger's.

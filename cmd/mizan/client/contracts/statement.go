@@ -16,16 +16,16 @@ import (
 
 // textTable is a table of text: its cells, and the columns that are aligned to the right.
 type textTable struct {
-	right map[int]bool
-	rows  [][]string
+	alignRight map[int]bool
+	rows       [][]string
 }
 
-func (s *textTable) row(cells ...string) { s.rows = append(s.rows, cells) }
+func (t *textTable) addRow(cells ...string) { t.rows = append(t.rows, cells) }
 
 // write aligns the cells, two spaces apart, and prints them with an indent.
-func (s *textTable) write(out *bytes.Buffer, indent string) {
+func (t *textTable) write(out *bytes.Buffer, indent string) {
 	var widths []int
-	for _, row := range s.rows {
+	for _, row := range t.rows {
 		for i, cell := range row {
 			if i == len(widths) {
 				widths = append(widths, 0)
@@ -33,11 +33,11 @@ func (s *textTable) write(out *bytes.Buffer, indent string) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	for _, row := range s.rows {
+	for _, row := range t.rows {
 		var line strings.Builder
 		for i, cell := range row {
 			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if s.right[i] {
+			if t.alignRight[i] {
 				line.WriteString(gap + cell)
 			} else {
 				line.WriteString(cell + gap)
@@ -48,35 +48,35 @@ func (s *textTable) write(out *bytes.Buffer, indent string) {
 	}
 }
 
-// shownInHead are the members in the statement's head.
-var shownInHead = wordSet("id product_type organization_id contract_number status env currency")
+// headerMembers are the members of a contract that the statement's header shows.
+var headerMembers = wordSet("id product_type organization_id contract_number status env currency")
 
-// writeStatement prints a contract for people: its head, its record, reports and schedule as tables,
-// and its entries. An error means that the response is malformed.
-func writeStatement(out *bytes.Buffer, place string, found client.Object, entries []entry) error {
-	currency := memberText(&found, "currency")
-	name := strings.Split(strings.Trim(place, "/"), "/")
-	_, _ = fmt.Fprintf(out, "%s  %s  %s\n", memberText(&found, "contract_number"), name[len(name)-2], memberText(&found, "status"))
+// writeStatement prints a contract for people: its header, its record, the lists in it (such as the
+// schedule) as tables, and its entries. An error means that the response is malformed.
+func writeStatement(out *bytes.Buffer, path string, record client.Object, entries []entry) error {
+	currency := memberText(&record, "currency")
+	segments := strings.Split(strings.Trim(path, "/"), "/")
+	_, _ = fmt.Fprintf(out, "%s  %s  %s\n", memberText(&record, "contract_number"), segments[len(segments)-2], memberText(&record, "status"))
 	_, _ = fmt.Fprintf(out, "%s  env %s  amounts in %s, and beside them in minor units: 1 %s = %d\n\n",
-		memberText(&found, "id"), memberText(&found, "env"), currency, currency, powerOfTen(Decimals(currency)))
+		memberText(&record, "id"), memberText(&record, "env"), currency, currency, powerOfTen(Decimals(currency)))
 	out.WriteString("RECORD\n")
-	record := &textTable{right: map[int]bool{1: true, 2: true}}
+	recordTable := &textTable{alignRight: map[int]bool{1: true, 2: true}}
 	var tables []client.Member
-	for _, m := range found.Members {
-		if shownInHead[m.Name] {
+	for _, m := range record.Members {
+		if headerMembers[m.Name] {
 			continue
 		}
-		add := appendMember
+		appendTo := appendMember
 		if m.Name == "metadata" && m.Value.Kind() == '{' {
-			add = reports[name[len(name)-2]].appendMetadata
+			appendTo = serviceKeysOf[segments[len(segments)-2]].appendMetadata
 		}
-		nested, err := add(record, m, currency)
+		nested, err := appendTo(recordTable, m, currency)
 		if err != nil {
 			return err
 		}
 		tables = append(tables, nested...)
 	}
-	writeRecord(out, record)
+	writeRecord(out, recordTable)
 	for _, table := range tables {
 		if err := writeRows(out, table, currency); err != nil {
 			return err
@@ -94,17 +94,17 @@ func powerOfTen(digits int) int {
 	return n
 }
 
-func memberText(r *client.Object, name string) string {
-	value, _ := r.Value(name)
+func memberText(object *client.Object, name string) string {
+	value, _ := object.Value(name)
 	return client.Text(value)
 }
 
-// text returns a JSON value without its quotes, for example an amount's digits.
-func text(value jsontext.Value) string {
+// unquote returns a JSON value without its quotes, for example an amount's digits.
+func unquote(value jsontext.Value) string {
 	if value.Kind() == '"' {
-		unquoted, err := jsontext.AppendUnquote(nil, value)
+		text, err := jsontext.AppendUnquote(nil, value)
 		if err == nil {
-			return string(unquoted)
+			return string(text)
 		}
 	}
 	return value.String()
@@ -115,11 +115,11 @@ func text(value jsontext.Value) string {
 func appendMember(table *textTable, member client.Member, currency string) (tables []client.Member, err error) {
 	switch kind := member.Value.Kind(); {
 	case kind == '[':
-		if _, simple := client.Scalars(member.Value); !simple {
+		if _, isScalarList := client.Scalars(member.Value); !isScalarList {
 			return []client.Member{member}, nil
 		}
 		if listed := client.Text(member.Value); listed != client.AbsentValue {
-			table.row(client.Printable(member.Name), "", "", listed)
+			table.addRow(client.Printable(member.Name), "", "", listed)
 		}
 	case kind == '{':
 		inner, err := client.ParseObject(member.Value)
@@ -136,22 +136,22 @@ func appendMember(table *textTable, member client.Member, currency string) (tabl
 		}
 	case kind == 'n':
 	case isAmount(member):
-		table.row(client.Printable(member.Name), majorUnits(text(member.Value), currency), text(member.Value), "")
+		table.addRow(client.Printable(member.Name), majorUnits(unquote(member.Value), currency), unquote(member.Value), "")
 	default:
-		table.row(client.Printable(member.Name), "", "", client.Text(member.Value))
+		table.addRow(client.Printable(member.Name), "", "", client.Text(member.Value))
 	}
 	return tables, nil
 }
 
-// report maps the metadata keys that the service writes for a product to the members of their
-// values; a key without members has a text value.
-type report map[string]map[string]bool
+// serviceKeys are the keys that the service itself writes into the metadata of a product's contracts,
+// with the names of the members of their values; a key without members has a text value.
+type serviceKeys map[string]map[string]bool
 
-// reports maps the products, by their names in paths, to their reports.
-var reports = func() map[string]report {
-	byProduct := make(map[string]report)
+// serviceKeysOf maps the products, by their names in paths, to the metadata keys that the service writes.
+var serviceKeysOf = func() map[string]serviceKeys {
+	byProduct := make(map[string]serviceKeys)
 	for _, p := range contract.Products {
-		keys := make(report)
+		keys := make(serviceKeys)
 		for _, c := range p.Columns.Columns {
 			switch {
 			case c.Place != schema.Metadata:
@@ -173,18 +173,18 @@ var reports = func() map[string]report {
 
 // appendMetadata adds the service's own metadata keys like other members, and keys that clients
 // sent as plain JSON, because only the client knows their meaning.
-func (r report) appendMetadata(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
-	inner, err := client.ParseObject(m.Value)
+func (keys serviceKeys) appendMetadata(table *textTable, metadata client.Member, currency string) (tables []client.Member, err error) {
+	inner, err := client.ParseObject(metadata.Value)
 	if err != nil {
 		return nil, err
 	}
 	for _, part := range inner.Members {
-		name := m.Name + "." + part.Name
-		if !r.isOwn(part) {
-			s.row(client.Printable(name), "", "", client.Printable(string(part.Value)))
+		name := metadata.Name + "." + part.Name
+		if !keys.isFromService(part) {
+			table.addRow(client.Printable(name), "", "", client.Printable(string(part.Value)))
 			continue
 		}
-		nested, err := appendMember(s, client.Member{Name: name, Value: part.Value}, currency)
+		nested, err := appendMember(table, client.Member{Name: name, Value: part.Value}, currency)
 		if err != nil {
 			return nil, err
 		}
@@ -193,12 +193,12 @@ func (r report) appendMetadata(s *textTable, m client.Member, currency string) (
 	return tables, nil
 }
 
-// isOwn tells by name and form whether a member of metadata was written by the service. The name is not
+// isFromService tells by name and form whether a member of metadata was written by the service. The name is not
 // enough: a client may send a member with the same name before the service writes it.
-func (r report) isOwn(part client.Member) bool {
-	known, isReported := r[part.Name]
-	if !isReported || known == nil {
-		return isReported && part.Value.Kind() == '"'
+func (keys serviceKeys) isFromService(part client.Member) bool {
+	memberNames, isServiceKey := keys[part.Name]
+	if !isServiceKey || memberNames == nil {
+		return isServiceKey && part.Value.Kind() == '"'
 	}
 	rows := []client.Object{{}}
 	var err error
@@ -212,8 +212,8 @@ func (r report) isOwn(part client.Member) bool {
 	}
 	for _, row := range rows {
 		for _, m := range row.Members {
-			known := known[m.Name] && (m.Value.Kind() == '"' || m.Value.Kind() == '0')
-			if !known {
+			isKnown := memberNames[m.Name] && (m.Value.Kind() == '"' || m.Value.Kind() == '0')
+			if !isKnown {
 				return false
 			}
 		}
@@ -224,7 +224,7 @@ func (r report) isOwn(part client.Member) bool {
 	return err == nil
 }
 
-// arbitraryJSON are the members, besides metadata, whose value is arbitrary JSON from a client.
+// arbitraryJSON are the members of contracts, besides metadata, whose value is any JSON that a client sent.
 var arbitraryJSON = func() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range contract.Products {
@@ -239,8 +239,8 @@ var arbitraryJSON = func() map[string]bool {
 
 // holdsAmounts tells whether the member with this name may contain amounts of the contract.
 func holdsAmounts(name string) bool {
-	first, _, _ := strings.Cut(name, ".")
-	return !arbitraryJSON[first]
+	topLevel, _, _ := strings.Cut(name, ".")
+	return !arbitraryJSON[topLevel]
 }
 
 // isAmount tells whether a member is an amount, by its name inside the contract.
@@ -249,25 +249,25 @@ func isAmount(m client.Member) bool {
 	if dot := strings.LastIndexByte(m.Name, '.'); dot >= 0 {
 		parent, last = m.Name[:dot], m.Name[dot+1:]
 	}
-	digits := strings.TrimPrefix(text(m.Value), "-")
+	digits := strings.TrimPrefix(unquote(m.Value), "-")
 	return IsAmount(last) && holdsAmounts(parent) && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// writeRecord prints amounts, texts and dates in one column of values. Amounts are aligned at their
-// decimal points, with the minor units beside them.
-func writeRecord(out *bytes.Buffer, s *textTable) {
+// writeRecord prints a table whose rows have a name, an amount in major and in minor units, and a text. The
+// amount and the text share one printed column, in which the amounts are aligned at their decimal points.
+func writeRecord(out *bytes.Buffer, table *textTable) {
 	values := &textTable{}
 	width := 0
-	for _, row := range s.rows {
+	for _, row := range table.rows {
 		width = max(width, utf8.RuneCountInString(row[1]))
 	}
-	for _, row := range s.rows {
+	for _, row := range table.rows {
 		if row[3] != "" {
-			values.row(row[0], row[3])
+			values.addRow(row[0], row[3])
 			continue
 		}
 		gap := strings.Repeat(" ", width-utf8.RuneCountInString(row[1]))
-		values.row(row[0], gap+row[1]+"  ("+row[2]+")")
+		values.addRow(row[0], gap+row[1]+"  ("+row[2]+")")
 	}
 	values.write(out, "  ")
 }
@@ -280,43 +280,43 @@ func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 	if err != nil {
 		return err
 	}
-	var names, head []string
-	table := &textTable{right: make(map[int]bool)}
-	amount := func(name string) bool { return IsAmount(name) && holdsAmounts(list.Name) }
+	var names, header []string
+	table := &textTable{alignRight: make(map[int]bool)}
+	isAmountColumn := func(name string) bool { return IsAmount(name) && holdsAmounts(list.Name) }
 	for _, row := range rows {
 		for _, m := range row.Members {
 			if slices.Contains(names, m.Name) {
 				continue
 			}
 			names = append(names, m.Name)
-			head = append(head, client.Printable(m.Name))
-			if amount(m.Name) {
-				table.right[len(head)-1], table.right[len(head)] = true, true
-				head = append(head, "(minor)")
+			header = append(header, client.Printable(m.Name))
+			if isAmountColumn(m.Name) {
+				table.alignRight[len(header)-1], table.alignRight[len(header)] = true, true
+				header = append(header, "(minor)")
 			}
 		}
 	}
-	if len(head) > 0 {
-		table.row(head...)
+	if len(header) > 0 {
+		table.addRow(header...)
 	}
 	for _, row := range rows {
 		if row.Members == nil {
-			table.row(client.Text(row.Raw))
+			table.addRow(client.Text(row.Raw))
 			continue
 		}
 		var cells []string
 		for _, name := range names {
 			value, _ := row.Value(name)
 			switch {
-			case !amount(name):
+			case !isAmountColumn(name):
 				cells = append(cells, client.Text(value))
 			case client.Text(value) == client.AbsentValue:
 				cells = append(cells, client.AbsentValue, "")
 			default:
-				cells = append(cells, majorUnits(text(value), currency), text(value))
+				cells = append(cells, majorUnits(unquote(value), currency), unquote(value))
 			}
 		}
-		table.row(cells...)
+		table.addRow(cells...)
 	}
 	out.WriteString("\n" + strings.ToUpper(strings.ReplaceAll(client.Printable(list.Name), "_", " ")) + "\n")
 	table.write(out, "  ")
@@ -325,12 +325,12 @@ func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 
 // parseRows returns the elements of a list; an element that is not an object has no members.
 func parseRows(list jsontext.Value) (rows []client.Object, err error) {
-	d := jsontext.NewDecoder(bytes.NewReader(list))
-	if _, err := d.ReadToken(); err != nil {
+	decoder := jsontext.NewDecoder(bytes.NewReader(list))
+	if _, err := decoder.ReadToken(); err != nil {
 		return nil, err
 	}
-	for d.PeekKind() != ']' {
-		value, err := d.ReadValue()
+	for decoder.PeekKind() != ']' {
+		value, err := decoder.ReadValue()
 		if err != nil {
 			return nil, err
 		}
@@ -352,8 +352,8 @@ func writeEntries(out *bytes.Buffer, entries []entry) {
 		out.WriteString("  none\n")
 		return
 	}
-	table := &textTable{right: map[int]bool{4: true, 5: true, 6: true}}
-	table.row("date", "seq", "event", "account", "debit", "credit", "(minor)")
+	table := &textTable{alignRight: map[int]bool{4: true, 5: true, 6: true}}
+	table.addRow("date", "seq", "event", "account", "debit", "credit", "(minor)")
 	for _, e := range entries {
 		date, seq, event := client.Printable(e.Date), client.Printable(e.Seq.String()), client.Printable(e.Event)
 		for _, p := range e.Postings {
@@ -362,7 +362,7 @@ func writeEntries(out *bytes.Buffer, entries []entry) {
 			if p.Side != "debit" {
 				debit, credit = "", amount
 			}
-			table.row(date, seq, event, client.Printable(p.Account), debit, credit, client.Printable(p.Amount))
+			table.addRow(date, seq, event, client.Printable(p.Account), debit, credit, client.Printable(p.Amount))
 			date, seq, event = "", "", ""
 		}
 	}
