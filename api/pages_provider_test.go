@@ -60,6 +60,9 @@ func (r *fakePayers) returnedCount() int {
 	return r.returnedCalls
 }
 
+// Create implements checkout.Payers. The page of a transaction never calls it.
+func (r *fakePayers) Create(paymentactor.Create) (paymentactor.Result, error) { return r.result() }
+
 // Find implements checkout.Payers.
 func (r *fakePayers) Find(org, id ledger.ID) (paymentactor.Result, error) {
 	if id != r.id {

@@ -35,7 +35,7 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 		Contracts: cfg.Contracts, Organizations: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock, Fingerprint: cfg.Fingerprint,
 	})
 	pageHandlers := checkout.New(checkout.Config{
-		Payers: cfg.Payers, Pages: cfg.Pages, Partners: cfg.Directory, Clock: cfg.Clock, Proxies: s.access.Proxies, Errors: s.errors,
+		Payers: cfg.Payers, Pages: cfg.Pages, Partners: cfg.Directory, Storefront: cfg.Storefront, Clock: cfg.Clock, Proxies: s.access.Proxies, Errors: s.errors,
 		Challenges: cfg.Challenges, Fingerprint: cfg.Fingerprint, Sandbox: cfg.Env == sandbox,
 	})
 	store := storefront.New(storefront.Config{Records: cfg.Storefront, Directory: cfg.Directory, Fingerprint: cfg.Fingerprint})

@@ -92,7 +92,7 @@ type Config struct {
 	Subscriptions payments.Subscriptions
 
 	// Storefront has the payment links, products and images; nil: their routes are missing.
-	Storefront storefront.Records
+	Storefront Storefront
 
 	// Status returns the state that the health check reports.
 	Status  func() Status
@@ -118,6 +118,12 @@ type Directory interface {
 	auth.Directory
 	admin.Directory
 	payments.Directory
+}
+
+// Storefront has the payment links, products and images; *storefront.Service of actors is one.
+type Storefront interface {
+	storefront.Records
+	checkout.Storefront
 }
 
 // Server serves requests on listeners.

@@ -19,6 +19,8 @@ import (
 // actors implements it. Errors are *ledger.Refusal. All methods but Find and Current return after
 // the provider's first outcome, or after the longest time for which a request to create a transaction waits.
 type Payers interface {
+	// Create begins a payment, whose credentials the payer enters later.
+	Create(paymentactor.Create) (paymentactor.Result, error)
 	// Find returns the stored transaction, of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Current returns the transaction. If the action (what the payer has to do) has expired, its

@@ -9,6 +9,7 @@ import (
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/storefront"
 )
 
 // Config is what New needs.
@@ -16,9 +17,13 @@ type Config struct {
 	Payers   Payers
 	Pages    payerpage.Pages
 	Partners Partners
-	Clock    clock.Clock
-	Proxies  web.Proxies
-	Errors   web.Errors
+
+	// Storefront finds links, products and images; nil: their pages are missing.
+	Storefront Storefront
+
+	Clock   clock.Clock
+	Proxies web.Proxies
+	Errors  web.Errors
 
 	// Challenges serves the simulator's challenge page; nil if there is no simulator.
 	Challenges Challenges
@@ -32,18 +37,20 @@ type Config struct {
 	Sandbox bool
 }
 
-// Partners finds the partners of an organization.
+// Partners finds organizations and their partners.
 type Partners interface {
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
+	Organization(org ledger.ID) (*directory.Organization, bool)
 }
 
 // Handlers serves the routes of the payer's pages.
 type Handlers struct {
-	cfg Config
+	cfg       Config
+	creations *creations
 }
 
 // New returns the handlers.
-func New(cfg Config) *Handlers { return &Handlers{cfg: cfg} }
+func New(cfg Config) *Handlers { return &Handlers{cfg: cfg, creations: newCreations()} }
 
 // Routes returns the routes of the payers' pages if Pages.Tokens is set, and those of the simulator's
 // challenge if Challenges is set.
@@ -59,6 +66,19 @@ func (h *Handlers) Routes() (routes []web.Route) {
 			web.Route{Method: post, Path: payerpage.Root + "/:id", Access: anyone, Refuse: h.refuse, Command: true, Handle: h.postPage},
 			web.Route{Method: get, Path: payerpage.Root + "/:id" + payerpage.ReturnEnd, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.returnPayer},
 			web.Route{Method: post, Path: payerpage.Root + "/:id" + payerpage.ReturnEnd, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.returnPayer},
+		)
+	}
+	if h.cfg.Pages.Tokens != nil && h.cfg.Storefront != nil {
+		link, product := storefront.LinkPath+":id", storefront.ProductPath+":id"
+		const code = "/qr.:format<regex(^(svg|png)$)>"
+		routes = append(routes,
+			web.Route{Method: get, Path: link, Access: anyone, Refuse: h.refuse, Handle: h.showLink},
+			web.Route{Method: post, Path: link, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.postLink},
+			web.Route{Method: get, Path: link + code, Access: anyone, Refuse: h.refuse, Handle: h.linkCode},
+			web.Route{Method: get, Path: product, Access: anyone, Refuse: h.refuse, Handle: h.showProduct},
+			web.Route{Method: post, Path: product, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.postProduct},
+			web.Route{Method: get, Path: product + code, Access: anyone, Refuse: h.refuse, Handle: h.productCode},
+			web.Route{Method: get, Path: storefront.ImagePath + ":name", Access: anyone, Refuse: h.refuse, Handle: h.showImage},
 		)
 	}
 	if h.cfg.Challenges != nil {

@@ -31,6 +31,8 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 		}
 	case page.Challenge:
 		policy = page.ChallengePolicy()
+	case page.Offer:
+		policy = page.OfferPolicy()
 	}
 	setPageHeaders(req)
 	req.Response.Header.SetContentTypeBytes(valueHTML)

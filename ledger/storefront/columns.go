@@ -59,7 +59,7 @@ type namedAmount struct {
 	amount money.Amount
 }
 
-// checkAmounts refuses an asset without a scale, and amounts above maxAmount. Faults are named under the prefix.
+// checkAmounts refuses an asset without a scale, and amounts above MaxAmount. Faults are named under the prefix.
 func checkAmounts(prefix string, asset money.Asset, f *schema.Faults, amounts ...namedAmount) {
 	if asset.Currency == "" || !asset.Env.Valid() || f.Has(prefix+"currency") || f.Has(strings.TrimSuffix(prefix, ".")) {
 		return
@@ -73,7 +73,7 @@ func checkAmounts(prefix string, asset money.Asset, f *schema.Faults, amounts ..
 		f.Add(prefix+"network", "%s", problem)
 		return
 	}
-	limit := maxAmount(scale)
+	limit := MaxAmount(scale)
 	for _, a := range amounts {
 		if limit.Less(a.amount) && !f.Has(prefix+a.name) {
 			f.Add(prefix+a.name, "must be at most %v", limit)
@@ -81,9 +81,9 @@ func checkAmounts(prefix string, asset money.Asset, f *schema.Faults, amounts ..
 	}
 }
 
-// maxAmount returns the largest amount of a link or a product: 10^15 minor units, or 10^9 major units where that is
+// MaxAmount returns the largest amount of a link or a product: 10^15 minor units, or 10^9 major units where that is
 // more.
-func maxAmount(scale int) money.Amount {
+func MaxAmount(scale int) money.Amount {
 	const minorDigits, majorDigits = 15, 9
 	a, err := money.Parse("1" + strings.Repeat("0", max(minorDigits, scale+majorDigits)))
 	assert.NoError(err)

@@ -150,6 +150,8 @@ const (
 	Malformed                     // the request is not a form of these pages
 	Unavailable                   // try again
 	Fault                         // a bug of the service
+	Closed                        // a payment link or a product that accepts no payments
+	TooMany                       // the address has begun too many payments
 )
 
 // Challenge is the simulator's page, on which the payer's bank asks the payer to approve or refuse.
@@ -174,7 +176,7 @@ func (Notice) file() string     { return "notice" }
 func (Challenge) file() string  { return "challenge" }
 
 var allPages = []Page{
-	Card{}, Password{}, Signature{}, Scan{}, Choice{}, Forward{}, Leaving{}, Processing{}, Outcome{}, NotFound, Challenge{},
+	Card{}, Password{}, Signature{}, Scan{}, Choice{}, Forward{}, Leaving{}, Processing{}, Outcome{}, NotFound, Challenge{}, Offer{},
 }
 
 //go:embed templates
@@ -237,6 +239,9 @@ func Policy(targets ...string) string {
 	}
 	return policy
 }
+
+// OfferPolicy returns the Content-Security-Policy of an Offer: that of other pages, with pictures of the service.
+func OfferPolicy() string { return Policy() + "; img-src 'self'" }
 
 // SimulatedPolicy returns the Content-Security-Policy of a Scan with the simulator's buttons. It is
 // that of a Challenge, except that no site may show the page in a frame.

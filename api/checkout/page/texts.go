@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -23,6 +24,11 @@ type texts struct {
 	ForwardTitle, ForwardHint, Continue                                           string
 	ProcessingTitle, ProcessingHint, Refresh                                      string
 	Paid, PaidOut, ApprovedPay, NotPaid, NotPaidOut, ReturnedPay, Back, CloseThis string
+
+	OfferTitle, NothingToPay                                    string
+	AmountMissing, AmountMalformed, AmountAtLeast, AmountAtMost string // the last two end with the bound
+
+	Decimal string // what is written before the fraction of a number
 
 	Notices map[Notice]message
 	Reasons map[string]string // by error_code; a code that is missing here is not shown
@@ -64,6 +70,10 @@ var english = texts{
 
 	ProcessingTitle: "Processing", ProcessingHint: "This takes a moment. This page updates automatically.", Refresh: "Refresh",
 
+	OfferTitle: "Payment", NothingToPay: "There is nothing to pay here.",
+	AmountMissing: "Enter the amount.", AmountMalformed: "Enter the amount as a number, for example 12.50.",
+	AmountAtLeast: "The least is", AmountAtMost: "The most is", Decimal: ".",
+
 	Paid: "Paid", PaidOut: "The money is on its way to you", ApprovedPay: "Approved", NotPaid: "Not paid", NotPaidOut: "Not paid out",
 	ReturnedPay: "Returned", Back: "Back to the merchant", CloseThis: "You can close this page.",
 
@@ -74,6 +84,8 @@ var english = texts{
 		Malformed:   {"That did not work", "The form could not be read. Go back and send it again."},
 		Unavailable: {"Try again in a moment", "The service is busy. Nothing is lost: reload this page."},
 		Fault:       {"Something went wrong", "The error is on our side. Reload this page in a moment, and check with the merchant before you pay again."},
+		Closed:      {"No payments are accepted here", "This link or product is no longer offered. Ask the merchant for a new link."},
+		TooMany:     {"Too many payments from here", "Wait a minute, then reload this page and try again."},
 	},
 	Reasons: map[string]string{
 		"card_declined": "The card was declined.", "insufficient_funds": "There is not enough money on the card.",
@@ -117,6 +129,10 @@ var russian = texts{
 
 	ProcessingTitle: "Обрабатывается", ProcessingHint: "Это займёт немного времени. Страница обновится сама.", Refresh: "Обновить сейчас",
 
+	OfferTitle: "Оплата", NothingToPay: "Здесь нечего оплачивать.",
+	AmountMissing: "Введите сумму.", AmountMalformed: "Введите сумму числом, например 12,50.",
+	AmountAtLeast: "Не меньше чем", AmountAtMost: "Не больше чем", Decimal: ",",
+
 	Paid: "Оплачено", PaidOut: "Деньги отправлены вам", ApprovedPay: "Одобрено", NotPaid: "Не оплачено", NotPaidOut: "Не выплачено",
 	ReturnedPay: "Возвращено", Back: "Вернуться в магазин", CloseThis: "Страницу можно закрыть.",
 
@@ -127,6 +143,8 @@ var russian = texts{
 		Malformed:   {"Не получилось", "Форму не удалось прочитать. Вернитесь назад и отправьте её ещё раз."},
 		Unavailable: {"Повторите через минуту", "Сервис занят. Ничего не потеряно: обновите страницу."},
 		Fault:       {"Что-то пошло не так", "Ошибка на нашей стороне. Обновите страницу через минуту; прежде чем платить снова, спросите магазин."},
+		Closed:      {"Здесь больше не принимают оплату", "Эта ссылка или товар больше не действует. Попросите у магазина новую ссылку."},
+		TooMany:     {"Слишком много платежей отсюда", "Подождите минуту, обновите страницу и попробуйте ещё раз."},
 	},
 	Reasons: map[string]string{
 		"card_declined": "Карта отклонена.", "insufficient_funds": "На карте недостаточно средств.",
@@ -147,6 +165,48 @@ func textsIn(lang string) *texts {
 		return t
 	}
 	return &english
+}
+
+// Preferred returns the first language of a header Accept-Language (RFC 9110, 12.5.4) in which there are texts, by
+// descending weight; empty if there is none.
+func Preferred(header string) string {
+	preferred, best := "", 0.0
+	for i, entry := range strings.Split(header, ",") {
+		tag, parameter, _ := strings.Cut(entry, ";")
+		weight := 1.0
+		if text, hasWeight := strings.CutPrefix(strings.TrimSpace(parameter), "q="); hasWeight {
+			weight, _ = strconv.ParseFloat(text, 64) // 0 for anything malformed
+		}
+		language, _, _ := strings.Cut(strings.TrimSpace(tag), "-")
+		if language = strings.ToLower(language); catalogue[language] != nil && weight > best {
+			preferred, best = language, weight
+		}
+		if i == maxLanguages {
+			break
+		}
+	}
+	return preferred
+}
+
+// maxLanguages bounds how many entries of Accept-Language are read.
+const maxLanguages = 32
+
+// DecimalOf returns what a language writes before the fraction of a number.
+func DecimalOf(lang string) byte { return textsIn(lang).Decimal[0] }
+
+// AmountRefusal is the text for the amount that a payer typed.
+func (t *texts) AmountRefusal(o Offer) string {
+	switch o.Problem {
+	case AmountMissing:
+		return t.AmountMissing
+	case AmountTooLow:
+		return t.AmountAtLeast + " " + t.Sum(Sum{o.Min, o.Sum.Asset}) + "."
+	case AmountTooHigh:
+		if !o.Max.IsZero() {
+			return t.AmountAtMost + " " + t.Sum(Sum{o.Max, o.Sum.Asset}) + "."
+		}
+	}
+	return t.AmountMalformed
 }
 
 // Sum formats an amount for people.

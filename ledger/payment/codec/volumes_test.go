@@ -61,6 +61,16 @@ func TestCounterKeysOfVolumesAreNotStored(t *testing.T) {
 
 func TestDamagedVolumesAreAnError(t *testing.T) {
 	limit := strings.Repeat("02", 16)
+	decode := func(volumes string) (*payment.Record, error) {
+		payload, err := hex.DecodeString(volumesHead + "31c4" + hex.EncodeToString([]byte{byte(len(volumes) / 2)}) + volumes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return paymentcodec.Decode(payload)
+	}
+	if _, err := decode(limit + "f89b0f"); err != nil {
+		t.Fatalf("a volume without damage: %v", err)
+	}
 	for name, volumes := range map[string]string{
 		"half an id":                  limit[:16],
 		"no head":                     limit,
@@ -75,11 +85,7 @@ func TestDamagedVolumesAreAnError(t *testing.T) {
 		"half a window":               limit + "02" + "0432",
 		"a byte after the volume":     limit + "f89b0f" + "00",
 	} {
-		payload, err := hex.DecodeString("01de0001" + "37c4" + hex.EncodeToString([]byte{byte(len(volumes) / 2)}) + volumes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r, err := paymentcodec.Decode(payload); err == nil {
+		if r, err := decode(volumes); err == nil {
 			t.Errorf("%s: read as %+v", name, r.Volumes)
 		}
 	}

@@ -1,0 +1,96 @@
+package checkout
+
+import (
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/checkout/page"
+	"mizan/api/web"
+	"mizan/ledger"
+)
+
+// Headers of files whose address never gets another content.
+var (
+	valueImmutable = []byte("public, max-age=31536000, immutable")
+	valueDay       = []byte("public, max-age=86400")
+	policyOfFile   = []byte("default-src 'none'; style-src 'unsafe-inline'; sandbox")
+	valueSVG       = []byte("image/svg+xml")
+	valuePNG       = []byte("image/png")
+	valueJPEG      = []byte("image/jpeg")
+)
+
+// Bounds of a QR code's picture in pixels.
+const (
+	minCode     = 64
+	maxCode     = 2048
+	defaultCode = 512
+)
+
+// showImage is GET /images/{name}.
+func (h *Handlers) showImage(req *web.Request) error {
+	m, err := h.cfg.Storefront.PublicImage(req.Parameter("name"))
+	switch {
+	case err != nil:
+		return h.sendError(req, &visitor{}, err)
+	case m == nil:
+		return h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
+	}
+	contentType := valuePNG
+	if m.Format != "png" {
+		contentType = valueJPEG
+	}
+	return sendFile(req, contentType, valueImmutable, m.Content)
+}
+
+// linkCode is GET /pay/l/{id}/qr.svg and qr.png?size=.
+func (h *Handlers) linkCode(req *web.Request) error { return h.sendCode(req, h.findLink) }
+
+// productCode is GET /pay/p/{id}/qr.svg and qr.png?size=.
+func (h *Handlers) productCode(req *web.Request) error { return h.sendCode(req, h.findProduct) }
+
+// sendCode responds with the QR code of an offer's address. The code of a closed offer does not change.
+func (h *Handlers) sendCode(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
+	id, err := web.ParseID(req.Parameter("id"))
+	if err != nil {
+		return h.sendOfferError(req, err)
+	}
+	o, err := find(id)
+	if err == nil && o == nil {
+		err = web.NotFound()
+	}
+	if err != nil {
+		return h.sendOfferError(req, err)
+	}
+	address := h.cfg.Pages.Base + o.address
+	if req.Parameter("format") == "svg" {
+		code, err := page.NewCode(address)
+		if err != nil {
+			return err
+		}
+		return sendFile(req, valueSVG, valueDay, code.SVG())
+	}
+	size := defaultCode
+	if text := string(req.QueryArgs().Peek("size")); text != "" {
+		if size, err = strconv.Atoi(text); err != nil || size < minCode || size > maxCode {
+			return h.sendNotice(req, fiber.StatusUnprocessableEntity, "", page.Malformed)
+		}
+	}
+	picture, err := page.CodePNG(address, size)
+	if err != nil {
+		return err
+	}
+	return sendFile(req, valuePNG, valueDay, picture)
+}
+
+// sendFile responds with a file that no browser may take for a page.
+func sendFile(req *web.Request, contentType, cache, content []byte) error {
+	h := &req.Response.Header
+	h.SetContentTypeBytes(contentType)
+	h.SetCanonical(web.HeaderCache, cache)
+	h.SetCanonical(web.HeaderNoSniff, web.ValueNoSniff)
+	h.SetCanonical(headerPolicy, policyOfFile)
+	req.Response.SetStatusCode(fiber.StatusOK)
+	req.Response.SetBody(content)
+	return nil
+}

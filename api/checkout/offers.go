@@ -1,0 +1,217 @@
+package checkout
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/checkout/page"
+	"mizan/api/web"
+	"mizan/api/web/payerpage"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/ledger/storefront"
+)
+
+// Storefront finds what a public address shows; *storefront.Service of actors is one. The result is nil if there is
+// nothing at the address.
+type Storefront interface {
+	PublicLink(id ledger.ID) (*storefront.Link, error)
+	PublicProduct(id ledger.ID) (*storefront.Product, error)
+	PublicImage(name string) (*storefront.Image, error)
+}
+
+// offer is what a payment link or a product offers to its visitors.
+type offer struct {
+	org      ledger.ID
+	partner  *directory.Partner
+	address  string // path of the page
+	isActive bool
+	page     page.Offer
+	min, max money.Amount    // bounds of the amount that the payer enters; zero: none
+	request  payment.Request // the payment that the page creates, without its amount
+}
+
+// errClosed is the error for an address that accepts no payments any more.
+var errClosed = errors.New("the offer is closed")
+
+// findLink returns the offer of the payment link in the path; nil if there is none.
+func (h *Handlers) findLink(id ledger.ID) (*offer, error) {
+	l, err := h.cfg.Storefront.PublicLink(id)
+	if err != nil || l == nil {
+		return nil, err
+	}
+	o := &offer{
+		org: l.Org, address: storefront.LinkPath + l.ID.String(), isActive: l.Active, min: l.Amount.Min, max: l.Amount.Max,
+		page: page.Offer{
+			Order: page.Order{Sum: page.Sum{Amount: l.Amount.Default, Asset: l.Asset()}}, Title: l.Name, Description: l.Description,
+			Image: imagePath(l.Image), IsOpen: l.AmountType == storefront.Dynamic,
+		},
+		request: payment.Request{LinkID: l.ID, MerchantMeta: l.Metadata, Description: l.Name, ReturnURL: l.ReturnURL, FailURL: l.FailURL},
+	}
+	for _, bound := range l.Products {
+		if bound.Product != nil && bound.Product.Active {
+			o.page.Items = append(o.page.Items, itemOf(bound.Product))
+		}
+	}
+	o.partner, _ = h.cfg.Partners.Partner(l.Org, l.Partner)
+	return o, nil
+}
+
+// findProduct returns the offer of the product in the path; nil if there is none.
+func (h *Handlers) findProduct(id ledger.ID) (*offer, error) {
+	p, err := h.cfg.Storefront.PublicProduct(id)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	total, isFixed := p.Total()
+	o := &offer{
+		org: p.Org, address: storefront.ProductPath + p.ID.String(), isActive: p.Active,
+		page:    page.Offer{Order: page.Order{Sum: page.Sum{Amount: total, Asset: p.Asset()}}, IsOpen: !isFixed, Items: []page.Item{itemOf(p)}},
+		request: payment.Request{Description: p.Header, MerchantMeta: []byte(`{"product_id":"` + p.ID.String() + `"}`)},
+	}
+	o.partner, _ = h.cfg.Partners.Partner(p.Org, p.Partner)
+	return o, nil
+}
+
+func itemOf(p *storefront.Product) page.Item {
+	item := page.Item{Header: p.Header, Text: p.Text, Quantity: p.Quantity, Image: imagePath(p.Image)}
+	if p.Price != nil {
+		item.Price = &page.Sum{Amount: *p.Price, Asset: p.Asset()}
+	}
+	return item
+}
+
+// imagePath returns the path of an image; empty if there is none.
+func imagePath(p storefront.Picture) string {
+	if p.Name == "" {
+		return ""
+	}
+	return storefront.ImagePath + p.Name
+}
+
+// open finds the offer in the path. The error is errClosed for an offer that accepts no payments.
+func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error)) (*offer, error) {
+	id, err := web.ParseID(req.Parameter("id"))
+	if err != nil {
+		return nil, err
+	}
+	o, err := find(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case o == nil:
+		return nil, web.NotFound()
+	}
+	organization, _ := h.cfg.Partners.Organization(o.org)
+	if !o.isActive || o.partner == nil || !o.partner.Active || organization == nil || !organization.Active() {
+		return nil, errClosed
+	}
+	o.page.Merchant, o.page.Post = o.partner.Name, o.address
+	if !o.page.IsOpen && o.page.Sum.Amount.IsZero() {
+		o.page.IsFree = true
+	}
+	return o, nil
+}
+
+// sendOfferError responds to an address without an offer.
+func (h *Handlers) sendOfferError(req *web.Request, err error) error {
+	lang := page.Preferred(string(req.Request.Header.Peek(fiber.HeaderAcceptLanguage)))
+	if errors.Is(err, errClosed) {
+		return h.sendNotice(req, fiber.StatusGone, lang, page.Closed)
+	}
+	return h.sendError(req, &visitor{lang: lang}, err)
+}
+
+// langFor returns the language of an offer's page: the first of the browser's languages in which there are texts, else the
+// partner's.
+func (h *Handlers) langFor(req *web.Request, o *offer) string {
+	if lang := page.Preferred(string(req.Request.Header.Peek(fiber.HeaderAcceptLanguage))); lang != "" {
+		return lang
+	}
+	return o.partner.Lang
+}
+
+// showLink is GET /pay/l/{id}.
+func (h *Handlers) showLink(req *web.Request) error { return h.showOffer(req, h.findLink) }
+
+// showProduct is GET /pay/p/{id}.
+func (h *Handlers) showProduct(req *web.Request) error { return h.showOffer(req, h.findProduct) }
+
+// postLink is POST /pay/l/{id} with the page's form.
+func (h *Handlers) postLink(req *web.Request) error { return h.postOffer(req, h.findLink) }
+
+// postProduct is POST /pay/p/{id} with the page's form.
+func (h *Handlers) postProduct(req *web.Request) error { return h.postOffer(req, h.findProduct) }
+
+func (h *Handlers) showOffer(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
+	o, err := h.open(req, find)
+	if err != nil {
+		return h.sendOfferError(req, err)
+	}
+	return h.sendPage(req, fiber.StatusOK, h.langFor(req, o), o.page)
+}
+
+// postOffer creates a hosted payment and sends the payer to its page.
+func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
+	o, err := h.open(req, find)
+	if err != nil {
+		return h.sendOfferError(req, err)
+	}
+	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
+	lang := h.langFor(req, o)
+	if status != fiber.StatusOK {
+		return h.sendNotice(req, status, lang, page.Malformed)
+	}
+	amount, problem := o.amount(fields, lang)
+	if problem != 0 {
+		o.page.Typed, o.page.Problem = string(bytes.ToValidUTF8(fields.value(page.AmountField), nil)), problem
+		o.page.Min, o.page.Max = o.min, o.max
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, lang, o.page)
+	}
+	source := h.cfg.Proxies.Source(req.RequestCtx)
+	if !h.creations.allow(source) {
+		return h.sendNotice(req, fiber.StatusTooManyRequests, lang, page.TooMany)
+	}
+	request := o.request
+	request.Type, request.Amount, request.Asset, request.PayerIP = payment.Payment, amount, o.page.Sum.Asset, source
+	request.Described = request.Description != ""
+	request.MerchantMeta = slices.Clone(request.MerchantMeta)
+	result, err := h.cfg.Payers.Create(paymentactor.Create{Org: o.org, Partner: o.partner, Request: request, Hosted: true})
+	if err != nil {
+		return h.sendError(req, &visitor{lang: lang}, err)
+	}
+	return h.redirect(req, h.cfg.Pages.Path(o.org, result.Record.ID, "", h.cfg.Clock.Now().Add(payerpage.Lifetime)))
+}
+
+// amount returns the amount to pay, or what is wrong with the amount that the payer typed.
+func (o *offer) amount(fields *formFields, lang string) (money.Amount, page.AmountProblem) {
+	if !o.page.IsOpen {
+		if o.page.IsFree {
+			return money.Amount{}, page.AmountMissing
+		}
+		return o.page.Sum.Amount, 0
+	}
+	typed := strings.TrimSpace(string(fields.value(page.AmountField)))
+	if typed == "" {
+		return money.Amount{}, page.AmountMissing
+	}
+	asset := o.page.Sum.Asset
+	amount, ok := page.ParseAmount(typed, page.DecimalOf(lang), asset)
+	scale, _ := asset.Scale()
+	switch {
+	case !ok || amount.IsZero():
+		return money.Amount{}, page.AmountMalformed
+	case amount.Less(o.min):
+		return money.Amount{}, page.AmountTooLow
+	case !o.max.IsZero() && o.max.Less(amount), storefront.MaxAmount(scale).Less(amount):
+		return money.Amount{}, page.AmountTooHigh
+	}
+	return amount, 0
+}

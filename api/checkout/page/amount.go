@@ -1,0 +1,99 @@
+package page
+
+import (
+	"strings"
+	"unicode"
+
+	"mizan/ledger/money"
+)
+
+// maxTyped is the longest amount that ParseAmount reads, in bytes.
+const maxTyped = 128
+
+// ParseAmount reads an amount in major units as a payer types it: "12.50", "12,5", "1 234,50", "1,234". decimal is the
+// character that the payer's language writes before the fraction. Spaces and apostrophes are ignored. If a point or a
+// comma can have only one meaning, it has that meaning whatever the language is; otherwise, as in "1.234", the language
+// decides. ok is false for anything else, and for more decimals than the asset has.
+func ParseAmount(text string, decimal byte, asset money.Asset) (amount money.Amount, ok bool) {
+	scale, known := asset.Scale()
+	if !known || len(text) > maxTyped {
+		return amount, false
+	}
+	whole, fraction, ok := splitTyped(latinDigits(text), decimal)
+	fraction = strings.TrimRight(fraction, "0")
+	if !ok || len(fraction) > scale {
+		return amount, false
+	}
+	digits := strings.TrimLeft(whole+fraction+strings.Repeat("0", scale-len(fraction)), "0")
+	if digits == "" {
+		digits = "0"
+	}
+	amount, err := money.Parse(digits)
+	return amount, err == nil
+}
+
+// latinDigits writes the digits and separators of other scripts as 0–9, '.' and ',', and removes what only groups.
+func latinDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '٫':
+			return '.'
+		case r == '٬', r == '\'', r == '’', unicode.IsSpace(r):
+			return -1
+		case r >= '٠' && r <= '٩':
+			return r - '٠' + '0'
+		case r >= '۰' && r <= '۹':
+			return r - '۰' + '0'
+		case r >= '০' && r <= '৯':
+			return r - '০' + '0'
+		}
+		return r
+	}, text)
+}
+
+// splitTyped splits an amount into the digits before and after its decimal separator.
+func splitTyped(text string, decimal byte) (whole, fraction string, ok bool) {
+	last := strings.LastIndexAny(text, ".,")
+	if last < 0 {
+		return text, "", isDigits(text)
+	}
+	separator := text[last]
+	before, after := text[:last], text[last+1:]
+	groupsOnly := strings.Count(text, string(separator)) > 1 || separator != decimal && len(after) == groupSize && !strings.ContainsAny(before, ".,") && before != "" && before[0] != '0'
+	if groupsOnly {
+		joined, isGrouped := joinGroups(text, separator)
+		return joined, "", isGrouped
+	}
+	group := byte('.')
+	if separator == '.' {
+		group = ','
+	}
+	if strings.IndexByte(before, group) >= 0 {
+		if before, ok = joinGroups(before, group); !ok {
+			return "", "", false
+		}
+	}
+	if before == "" {
+		before = "0"
+	}
+	return before, after, isDigits(before) && isDigits(after)
+}
+
+// groupSize is the number of digits between separators of groups.
+const groupSize = 3
+
+// joinGroups removes the separators between groups of digits; ok is false if a group but the first has not exactly three
+// digits.
+func joinGroups(text string, separator byte) (joined string, ok bool) {
+	groups := strings.Split(text, string(separator))
+	for i, group := range groups {
+		if !isDigits(group) || len(group) > groupSize || i > 0 && len(group) != groupSize {
+			return "", false
+		}
+	}
+	return strings.Join(groups, ""), true
+}
+
+func isDigits(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+}

@@ -1,0 +1,55 @@
+package page
+
+import "mizan/ledger/money"
+
+// AmountField is the name of the field in which a payer types an amount.
+const AmountField = "amount"
+
+// Offer is the public page of a payment link or a product. Its form begins a payment.
+type Offer struct {
+	Order
+	Title       string // empty: none
+	Description string // empty: none
+	Image       string // path of a picture; empty: none
+	Items       []Item
+	Post        string // where the form posts to
+
+	IsOpen   bool          // the payer enters the amount; Sum is then what the page suggests, zero for nothing
+	IsFree   bool          // there is nothing to pay, so the page has no button
+	Typed    string        // what the payer typed as amount, if it is refused
+	Problem  AmountProblem // what is wrong with it; zero: nothing
+	Min, Max money.Amount  // bounds of the amount, for a refusal; zero: none
+}
+
+// Item is one of the products that a page shows.
+type Item struct {
+	Header, Text string
+	Price        *Sum   // of one piece; nil: the payer decides
+	Quantity     string // number of pieces
+	Image        string // path of a picture; empty: none
+}
+
+// IsSeveral tells whether there is more than one piece.
+func (i Item) IsSeveral() bool { return i.Quantity != "1" }
+
+// AmountProblem is why an amount that a payer typed is refused. The zero value means that it is not refused.
+type AmountProblem uint8
+
+// The problems.
+const (
+	AmountMissing AmountProblem = iota + 1
+	AmountMalformed
+	AmountTooLow
+	AmountTooHigh
+)
+
+// Suggested is the text in the amount's field.
+func (o Offer) Suggested() string {
+	if o.Typed != "" || o.Problem != 0 || o.Sum.Amount.IsZero() {
+		return o.Typed
+	}
+	text, _ := Sum{o.Sum.Amount, money.Asset{Currency: o.Sum.Asset.Currency, Network: o.Sum.Asset.Network, Env: o.Sum.Asset.Env}}.number()
+	return text
+}
+
+func (Offer) file() string { return "offer" }
