@@ -73,7 +73,7 @@ func (h *Handlers) findProduct(id ledger.ID) (*offer, error) {
 	total, isFixed := p.Total()
 	o := &offer{
 		org: p.Org, address: storefront.ProductPath + p.ID.String(), isActive: p.Active,
-		page:    page.Offer{Order: page.Order{Sum: page.Sum{Amount: total, Asset: p.Asset()}}, IsOpen: !isFixed, Items: []page.Item{itemOf(p)}},
+		page:    page.Offer{Order: page.Order{Sum: page.Sum{Amount: total, Asset: p.Asset()}}, IsOpen: !isFixed, Title: p.Header, Items: []page.Item{itemOf(p)}},
 		request: payment.Request{Description: p.Header, MerchantMeta: []byte(`{"product_id":"` + p.ID.String() + `"}`)},
 	}
 	o.partner, _ = h.cfg.Partners.Partner(p.Org, p.Partner)

@@ -1,0 +1,195 @@
+package api_test
+
+import (
+	"bytes"
+	"image"
+	_ "image/png" // the format of QR codes
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/makiuchi-d/gozxing"
+	"github.com/makiuchi-d/gozxing/qrcode"
+)
+
+// testLink creates a link in the test environment, in which the demo partner has a terminal. fields ends with a comma.
+func (f *fixture) testLink(fields, amount, kind string) *response {
+	f.t.Helper()
+	return f.partner().post(linksPath, `{`+fields+`"env":"test","amount":{`+amount+`,"currency":"USD"},"amount_type":"`+kind+`","pay_config":{}}`).want(201, "")
+}
+
+func TestLinkIsPaidOnItsPage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	product := f.product(f.partner(), `"qty":"3",`)
+	created := f.testLink(`"name":"Green tea","description":"From the hills","metadata":{"order":7},"products":["`+product+`"],`, `"default":1999`, "fixed")
+	id := created.at("data.id")
+	page := f.browse(created.at("data.url")).wantPage(200, "Green tea", "From the hills", "19.99 USD", "no money moves", "4.50 RUB", "× 3")
+	action, _ := page.form()
+	checkout := f.send(action, url.Values{}).wantPage(200, "Pay by card", "19.99 USD", "Green tea")
+	pay, _ := checkout.form()
+	list := f.partner().get("/api/v1/transactions?env=test&link_id="+id).want(200, "")
+	list.wantFields(map[string]string{
+		"data.0.status": "created", "data.0.amount": "1999", "data.0.currency": "USD", "data.0.link_id": id, "data.0.merchant_meta.order": "7",
+		"data.1": "(absent)",
+	})
+	f.partner().get(linksPath + "/" + id).wantFields(map[string]string{"data.payments.count": "0", "data.payments.amount": "0"})
+	f.partner().patch(linksPath+"/"+id, `{"amount":{"currency":"EUR"}}`).want(422, "").wantFields(map[string]string{
+		"errors.0.field": "amount.currency", "errors.0.detail": "never changes after the first payment",
+	})
+	f.send(pay, card("4242424242424242")).wantPage(200, "Paid")
+	f.transaction(list.at("data.0.id")).wantStatus("charged", "")
+	f.partner().get(linksPath + "/" + id).wantFields(map[string]string{"data.payments.count": "1", "data.payments.amount": "1999"})
+	f.partner().patch(linksPath+"/"+id, `{"amount":{"default":2500}}`).want(200, "")
+	second, _ := f.send(action, url.Values{}).wantPage(200, "Pay by card", "25.00 USD").form()
+	f.send(second, card("4000000000000002")).wantPage(200, "Not paid")
+	f.partner().get(linksPath + "/" + id).wantFields(map[string]string{"data.payments.count": "1", "data.payments.amount": "1999"})
+}
+
+func TestPayerEntersTheAmountOfADynamicLink(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	created := f.testLink("", `"default":1000,"min":500,"max":123456`, "dynamic")
+	page := f.browse(created.at("data.url")).wantPage(200, "Payment", "Amount, USD", `value="10.00"`)
+	action, _ := page.form()
+	for typed, want := range map[string]string{
+		"": "Enter the amount.", "x": "as a number", "4.99": "The least is 5.00 USD.", "1234.57": "The most is 1234.56 USD.", "5.001": "as a number",
+	} {
+		refused := f.send(action, url.Values{"amount": {typed}}).wantPage(422, "Payment", want)
+		if !strings.Contains(refused.body, `value="`+typed+`"`) {
+			t.Errorf("%q is not shown again: %s", typed, refused.body)
+		}
+	}
+	f.send(action, url.Values{"amount": {"1,234.56"}}).wantPage(200, "Pay by card", "1234.56 USD")
+	list := f.partner().get("/api/v1/transactions?env=test&link_id="+created.at("data.id")).want(200, "")
+	list.wantFields(map[string]string{"data.0.amount": "123456", "data.1": "(absent)"})
+}
+
+func TestProductIsPaidAtItsOwnAddress(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	created := f.partner().post(productsPath, `{"header":"Tea","text":"Green","price":450,"currency":"USD","qty":"3","env":"test"}`).want(201, "")
+	action, _ := f.browse(created.at("data.url")).wantPage(200, "Tea", "Green", "4.50 USD", "13.50 USD").form()
+	pay, _ := f.send(action, url.Values{}).wantPage(200, "Pay by card", "13.50 USD", "Tea").form()
+	f.send(pay, card("4242424242424242")).wantPage(200, "Paid")
+	f.partner().get("/api/v1/transactions?env=test").wantFields(map[string]string{
+		"data.0.amount": "1350", "data.0.link_id": "(absent)", "data.0.merchant_meta.product_id": created.at("data.id"), "data.0.status": "charged",
+	})
+	free := f.partner().post(productsPath, `{"header":"Gift","text":"Free","price":0,"env":"test"}`).want(201, "")
+	page := f.browse(free.at("data.url")).wantPage(200, "Gift", "There is nothing to pay here.")
+	if strings.Contains(page.body, "<form") {
+		t.Errorf("%s", page.body)
+	}
+	f.send(free.at("data.url"), url.Values{}).wantPage(422, "Gift", "There is nothing to pay here.")
+	open := f.partner().post(productsPath, `{"header":"Donation","text":"Any amount","currency":"EUR","env":"test"}`).want(201, "")
+	action, _ = f.browse(open.at("data.url")).wantPage(200, "Donation", "Amount, EUR", `value=""`).form()
+	f.send(action, url.Values{"amount": {"7"}}).wantPage(200, "Pay by card", "7.00 EUR")
+}
+
+func TestAddressWithoutAnOfferIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	link := f.testLink("", `"default":100`, "fixed")
+	product := f.partner().post(productsPath, `{"header":"Tea","text":"Green","price":450,"env":"test"}`).want(201, "")
+	for path, created := range map[string]*response{linksPath: link, productsPath: product} {
+		record, address := path+"/"+created.at("data.id"), created.at("data.url")
+		f.partner().patch(record, `{"active":false}`).want(200, "")
+		f.browse(address).wantPage(410, "No payments are accepted here")
+		f.send(address, url.Values{}).wantPage(410, "No payments are accepted here")
+		f.partner().patch(record, `{"active":true}`).want(200, "")
+		f.browse(address).wantStatusOf(200)
+		f.partner().do("DELETE", record, "").want(204, "")
+		f.browse(address).wantPage(410, "No payments are accepted here")
+		f.file(address + "/qr.svg").wantStatusOf(200)
+		for _, unknown := range []string{uuid.NewString(), "x"} {
+			f.browse(strings.Replace(address, created.at("data.id"), unknown, 1)).wantPage(404, "Page not found")
+			f.browse(strings.Replace(address, created.at("data.id"), unknown, 1)+"/qr.png").wantPage(404, "Page not found")
+		}
+	}
+	f.browse(f.base()+"/pay/p/"+link.at("data.id")).wantPage(404, "Page not found")
+	second := f.testLink("", `"default":100`, "fixed")
+	f.admin().patch("/api/v1/partners/1", `{"active":false}`).want(200, "")
+	f.browse(second.at("data.url")).wantPage(410, "No payments are accepted here")
+}
+
+func TestPaymentsBegunByOneAddressAreBounded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	address := f.testLink("", `"default":100`, "fixed").at("data.url")
+	for range 10 {
+		f.send(address, url.Values{}).wantPage(200, "Pay by card")
+	}
+	f.send(address, url.Values{}).wantPage(429, "Too many payments from here")
+	f.browse(address).wantStatusOf(200)
+	if rows := f.partner().get("/api/v1/transactions?env=test").rows(); rows != 10 {
+		t.Errorf("%d payments were created", rows)
+	}
+}
+
+func TestCodeLeadsToThePage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	link := f.testLink("", `"default":100`, "fixed")
+	product := f.partner().post(productsPath, `{"header":"Tea","text":"Green"}`).want(201, "")
+	for _, created := range []*response{link, product} {
+		address := created.at("data.url")
+		if created.at("data.qr_url") != address+"/qr.svg" {
+			t.Errorf("%s", created.body)
+		}
+		for query, side := range map[string]int{"": 512, "?size=64": 64, "?size=333": 333, "?size=2048": 2048} {
+			r := f.file(address + "/qr.png" + query)
+			picture, _, err := image.Decode(bytes.NewReader([]byte(r.body)))
+			if err != nil || picture.Bounds().Dx() != side || picture.Bounds().Dy() != side {
+				t.Fatalf("%s: %v %v", query, picture, err)
+			}
+			bitmap, err := gozxing.NewBinaryBitmapFromImage(picture)
+			must(t, err)
+			decoded, err := qrcode.NewQRCodeReader().Decode(bitmap, nil)
+			if err != nil || decoded.GetText() != address {
+				t.Errorf("%s: the code says %v (%v), want %s", query, decoded, err, address)
+			}
+		}
+		for _, size := range []string{"63", "2049", "x", "-1", "1e3"} {
+			f.browse(address + "/qr.png?size=" + size).wantStatusOf(422)
+		}
+		svg := f.file(address + "/qr.svg")
+		if svg.status != 200 || svg.header.Get("Content-Type") != "image/svg+xml" || svg.header.Get("Content-Security-Policy") == "" || !strings.HasPrefix(svg.body, "<svg ") {
+			t.Errorf("%d %v %.80s", svg.status, svg.header, svg.body)
+		}
+		f.file(address + "/qr.gif").wantStatusOf(404)
+	}
+}
+
+func TestPageIsInTheBrowsersLanguage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	address := strings.TrimPrefix(f.testLink("", `"default":123456,"min":100`, "dynamic").at("data.url"), f.base())
+	for header, want := range map[string]string{
+		"": "en", "ru": "ru", "ru-RU,en;q=0.9": "ru", "en;q=0.5, ru;q=0.7": "ru", "xx,ru;q=0.1": "ru", "xx": "en", "ru;q=0,en": "en", "*": "en", "ru;q=x": "en",
+		strings.Repeat("xx,", 40) + "ru": "en",
+	} {
+		if r := f.anyone().with("Accept-Language", header).get(address); !strings.Contains(r.body, `<html lang="`+want+`">`) {
+			t.Errorf("%q: %.60q", header, r.body)
+		}
+	}
+	refused := f.anyone().with("Accept-Language", "ru", "Content-Type", "application/x-www-form-urlencoded").post(address, "amount=0,99")
+	if refused.status != 422 || !strings.Contains(refused.body, "Не меньше чем 1.00 USD") {
+		t.Errorf("%d %s", refused.status, refused.body)
+	}
+}
+
+// file reads a file at a public address.
+func (f *fixture) file(address string) *response {
+	f.t.Helper()
+	path, _ := f.ownPath(address)
+	return f.anyone().get(path)
+}
+
+func (r *response) wantStatusOf(status int) {
+	r.t.Helper()
+	if r.status != status {
+		r.t.Errorf("responded %d, want %s", r.status, strconv.Itoa(status))
+	}
+}
