@@ -56,7 +56,7 @@ func (c *Check) checkImage(r *scan.Record, m *storefront.Image) {
 		format = string(storefront.JPEG)
 	}
 	if err != nil || format != string(m.Format) || int64(config.Width) != m.Width || int64(config.Height) != m.Height {
-		c.Fault(r, "is no %s of %d × %d pixels", m.Format, m.Width, m.Height)
+		c.Fault(r, "is no %s of %d by %d pixels", m.Format, m.Width, m.Height)
 	}
 	c.noteAddressOf(r)
 }

@@ -1,0 +1,260 @@
+package check_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"strings"
+	"testing"
+
+	paymentactor "mizan/actors/payment"
+	storefrontactor "mizan/actors/storefront"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
+	"mizan/ledger/schema"
+	"mizan/ledger/storefront"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+const publicBase = "https://pay.example"
+
+// storefrontStore is a store with a payment link of two products and an image, at which one payment was charged and one
+// was only begun.
+type storefrontStore struct {
+	*fixture.Store
+	link     *storefront.Link
+	products [2]*storefront.Product
+	foreign  *storefront.Product // of the second organization
+	image    *storefront.Image
+	charged  ledger.ID
+}
+
+func newStorefrontStore(t *testing.T) *storefrontStore {
+	t.Helper()
+	w := &storefrontStore{Store: fixture.Copy(t)}
+	server := fixture.Start(t, w.Store)
+	defer server.Close()
+	s := storefrontactor.New(server.Journal, server.Directory, publicBase)
+	ctx, org, partner := t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner
+	var content bytes.Buffer
+	fixture.Must(t, png.Encode(&content, image.NewGray(image.Rect(0, 0, 3, 2))))
+	var err error
+	w.image, err = s.CreateImage(ctx, org, storefront.Image{Format: storefront.PNG, Width: 3, Height: 2, Content: content.Bytes()})
+	fixture.Must(t, err)
+	draft := func(partner int64, header string) storefront.Product {
+		return storefront.Product{Partner: partner, Env: money.Test, Header: header, Text: "text", Currency: "USD", Quantity: "1", Active: true}
+	}
+	for i, header := range []string{"first", "second"} {
+		w.products[i], err = s.CreateProduct(ctx, org, draft(partner, header))
+		fixture.Must(t, err)
+	}
+	w.foreign, err = s.CreateProduct(ctx, w.SecondDemo.Org, draft(w.SecondDemo.Partner, "foreign"))
+	fixture.Must(t, err)
+	w.link, err = s.CreateLink(ctx, org, storefront.Link{
+		Partner: partner, Env: money.Test, AmountType: storefront.Fixed, Active: true, Amount: storefront.LinkAmount{Default: money.FromUint64(1250), Currency: "USD"},
+	})
+	fixture.Must(t, err)
+	bind := fmt.Sprintf(`[%q,%q]`, w.products[0].ID, w.products[1].ID)
+	w.link, err = s.PatchLink(ctx, org, partner, w.link.ID, func(l *storefront.Link, f *schema.Faults) {
+		storefront.Links.Patch(schema.Input{"products": json.RawMessage(bind), "image": json.RawMessage(fmt.Sprintf("%q", publicBase+"/images/"+w.image.Name()))}, l, f)
+	})
+	fixture.Must(t, err)
+	w.charged = w.begin(t, server, w.link.ID)
+	_, err = server.Payments.Continue(paymentactor.Continue{
+		Command:     paymentactor.Command{Org: org, ID: w.charged},
+		Credentials: payment.Credentials{Method: payment.BankCard, CardBIN: "424242", CardLast4: "4242"},
+		Card:        &secret.Card{Number: []byte("4242424242424242"), ExpMonth: []byte("12"), ExpYear: []byte("2030"), CVV: []byte("123"), Holder: []byte("JOHN DOE")},
+	})
+	fixture.Must(t, err)
+	w.begin(t, server, w.link.ID)
+	return w
+}
+
+// begin begins a hosted payment of the link.
+func (w *storefrontStore) begin(t *testing.T, server *fixture.Server, link ledger.ID) ledger.ID {
+	t.Helper()
+	partner, _ := server.Directory.Partner(w.FirstDemo.Org, w.FirstDemo.Partner)
+	result, err := server.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: partner, Hosted: true, Request: payment.Request{
+		Type: payment.Payment, Amount: money.FromUint64(1250), Asset: money.Asset{Currency: "USD", Env: money.Test}, LinkID: link,
+	}})
+	fixture.Must(t, err)
+	return result.Record.ID
+}
+
+// changeStored changes the stored form of a record with columns.
+func changeStored[R any](p *fixture.Corrupter, org ledger.ID, columns *schema.Type[R], s ledger.Source, change func(*R)) {
+	p.T.Helper()
+	p.ChangeRecord(org, s, func(_ *store.Envelope, payload []byte) []byte {
+		r := new(R)
+		fixture.Must(p.T, columns.ReadStored(payload, r, nil))
+		change(r)
+		changed, err := columns.AppendStored(nil, r, nil)
+		fixture.Must(p.T, err)
+		return changed
+	})
+}
+
+// setCounter sets or removes a counter of the first organization.
+func (w *storefrontStore) setCounter(p *fixture.Corrupter, key string, n uint64) {
+	p.Group.Set(store.KeyCounter(nil, w.FirstDemo.Org, key, ""), money.FromUint64(n).AppendBinary(nil))
+}
+
+func (w *storefrontStore) changeLink(p *fixture.Corrupter, change func(*storefront.Link)) {
+	p.T.Helper()
+	changeStored(p, w.FirstDemo.Org, storefront.Links, ledger.Source{Kind: ledger.Link, ID: w.link.ID}, change)
+}
+
+func addressClaim(kind ledger.Kind, id ledger.ID) []byte {
+	return store.KeyClaim(nil, directory.PlatformOrg, ledger.ClaimAddress, storefront.AddressKey(ledger.Source{Kind: kind, ID: id}))
+}
+
+// Each fault in payment links, products and images breaks its rules.
+func TestFaultsInTheStorefrontAreFound(t *testing.T) {
+	type corruption func(*storefrontStore, *fixture.Corrupter)
+	corruptLink := func(change func(*storefrontStore, *storefront.Link)) corruption {
+		return func(w *storefrontStore, p *fixture.Corrupter) {
+			w.changeLink(p, func(l *storefront.Link) { change(w, l) })
+		}
+	}
+	corruptImage := func(change func(*storefront.Image)) corruption {
+		return func(w *storefrontStore, p *fixture.Corrupter) {
+			changeStored(p, w.FirstDemo.Org, storefront.Images, ledger.Source{Kind: ledger.Image, ID: w.image.ID}, change)
+		}
+	}
+	corruptTransaction := func(change func(r *payment.Record)) corruption {
+		return func(w *storefrontStore, p *fixture.Corrupter) {
+			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.charged), func(_ *store.Envelope, payload []byte) []byte {
+				r, err := paymentcodec.Decode(payload)
+				fixture.Must(p.T, err)
+				change(r)
+				return paymentcodec.Encode(r)
+			})
+		}
+	}
+	for name, c := range map[string]struct {
+		brokenRules []int
+		wantText    string
+		corrupt     corruption
+	}{
+		"no fault":             {},
+		"a link of no partner": {[]int{3, 4}, "can't be read", corruptLink(func(_ *storefrontStore, l *storefront.Link) { l.Partner = 0 })},
+		"a link that is off and was never switched off": {[]int{3}, "events lead to", corruptLink(func(_ *storefrontStore, l *storefront.Link) { l.Active = false })},
+		"a link of another partner":                     {[]int{3, 4}, "which its partner does not have", corruptLink(func(_ *storefrontStore, l *storefront.Link) { l.Partner = 99 })},
+		"a link with a product twice": {[]int{3}, "twice", corruptLink(func(w *storefrontStore, l *storefront.Link) {
+			l.Products = append(l.Products, l.Products[0])
+		})},
+		"a link with a product of another organization": {[]int{3}, "which its partner does not have", corruptLink(func(w *storefrontStore, l *storefront.Link) {
+			l.Products[0].ID = w.foreign.ID
+		})},
+		"a product of another partner": {[]int{3, 4}, "which its partner does not have", func(w *storefrontStore, p *fixture.Corrupter) {
+			changeStored(p, w.FirstDemo.Org, storefront.Products, ledger.Source{Kind: ledger.Product, ID: w.products[0].ID}, func(p *storefront.Product) { p.Partner = 99 })
+		}},
+		"a product of no quantity": {[]int{3, 4}, "can't be read", func(w *storefrontStore, p *fixture.Corrupter) {
+			changeStored(p, w.FirstDemo.Org, storefront.Products, ledger.Source{Kind: ledger.Product, ID: w.products[0].ID}, func(p *storefront.Product) { p.Quantity = "0" })
+		}},
+		"a product that is off and was never switched off": {[]int{3}, "events lead to", func(w *storefrontStore, p *fixture.Corrupter) {
+			changeStored(p, w.FirstDemo.Org, storefront.Products, ledger.Source{Kind: ledger.Product, ID: w.products[1].ID}, func(p *storefront.Product) { p.Active = false })
+		}},
+		"an image of another size":   {[]int{3}, "is no png of 4 by 2 pixels", corruptImage(func(m *storefront.Image) { m.Width = 4 })},
+		"an image of another format": {[]int{3}, "is no jpg", corruptImage(func(m *storefront.Image) { m.Format = storefront.JPEG })},
+		"an image that is no image":  {[]int{3}, "is no png", corruptImage(func(m *storefront.Image) { m.Content = []byte("<script>") })},
+		"a link without the claim on its address": {[]int{4}, "has no claim on its address", func(w *storefrontStore, p *fixture.Corrupter) {
+			p.Group.Delete(addressClaim(ledger.Link, w.link.ID))
+		}},
+		"a product without the claim on its address": {[]int{4}, "has no claim on its address", func(w *storefrontStore, p *fixture.Corrupter) {
+			p.Group.Delete(addressClaim(ledger.Product, w.products[1].ID))
+		}},
+		"an image whose address leads to another organization": {[]int{4}, "has no claim on its address", func(w *storefrontStore, p *fixture.Corrupter) {
+			p.Group.Set(addressClaim(ledger.Image, w.image.ID), w.SecondDemo.Org[:])
+		}},
+		"a claim on the address of nothing": {[]int{4}, "which does not have it", func(w *storefrontStore, p *fixture.Corrupter) {
+			p.Group.Set(addressClaim(ledger.Link, fixture.NewID()), w.FirstDemo.Org[:])
+		}},
+		"a payment that was not counted": {[]int{2}, "its transactions make it 2", func(w *storefrontStore, p *fixture.Corrupter) {
+			w.setCounter(p, ledger.LinkBegunKey(w.link.ID), 1)
+		}},
+		"a charge that was counted twice": {[]int{2}, "its transactions make it 1", func(w *storefrontStore, p *fixture.Corrupter) {
+			w.setCounter(p, ledger.LinkChargedKey(w.link.ID), 2)
+		}},
+		"another amount than was charged": {[]int{2}, "its transactions make it 1250", func(w *storefrontStore, p *fixture.Corrupter) {
+			w.setCounter(p, ledger.LinkAmountKey(w.link.ID), 1251)
+		}},
+		"a counter that is missing": {[]int{2}, "there is no counter", func(w *storefrontStore, p *fixture.Corrupter) {
+			p.Group.Delete(store.KeyCounter(nil, w.FirstDemo.Org, ledger.LinkAmountKey(w.link.ID), ""))
+		}},
+		"a payment of a link that does not exist": {[]int{2, 3}, "which its partner does not have", corruptTransaction(func(r *payment.Record) { r.LinkID = fixture.NewID() })},
+		"a payment that forgot its link":          {[]int{2}, "its transactions make it", corruptTransaction(func(r *payment.Record) { r.LinkID = ledger.ID{} })},
+		"a link that is listed twice": {[]int{4}, "listed twice", func(w *storefrontStore, p *fixture.Corrupter) {
+			list := storefront.AllLinks.Of(w.FirstDemo.Partner, money.Test)
+			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, list, 1), store.EncodeListed(nil, store.Listed{Booked: 1, First: true, ID: w.link.ID}))
+		}},
+		"a link in the list of the other environment": {[]int{4}, "where it does not belong", func(w *storefrontStore, p *fixture.Corrupter) {
+			addListRow(p, w.Store, w.FirstDemo.Partner, storefront.AllLinks, w.link.ID, 1)
+		}},
+		"a list that shows a missing product": {[]int{4}, "does not exist", func(w *storefrontStore, p *fixture.Corrupter) {
+			addListRow(p, w.Store, w.FirstDemo.Partner, storefront.AllProducts, fixture.NewID(), 1)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStorefrontStore(t)
+			if c.corrupt != nil {
+				w.Corrupt(t, func(p *fixture.Corrupter) { c.corrupt(w, p) })
+			}
+			report := w.Check(t, check.Inputs{})
+			if fixture.WantBroken(t, report, c.brokenRules...); c.wantText == "" {
+				return
+			}
+			for _, rule := range report.Rules {
+				for _, detail := range rule.Details {
+					if strings.Contains(detail, c.wantText) {
+						return
+					}
+				}
+			}
+			t.Errorf("no detail says %q: %+v", c.wantText, report.Rules)
+		})
+	}
+}
+
+// Responses about links and products are compared with the store, except for what follows from other records.
+func TestResponsesAboutTheStorefrontAreCompared(t *testing.T) {
+	w := newStorefrontStore(t)
+	org := w.FirstDemo.Org
+	line := func(method, path string, status int, record string) string {
+		return fmt.Sprintf(`{"method":%q,"path":"/api/v1/%s","organization_id":%q,"status":%d,"response":{"data":{%s}}}`, method, path, org, status, record)
+	}
+	linkText := string(storefront.Links.AppendFields(nil, w.link, schema.Style{}))
+	productText := string(storefront.Products.AppendFields(nil, w.products[0], schema.Style{}))
+	linkPath, productPath := "links/"+w.link.ID.String(), "products/"+w.products[0].ID.String()
+	for name, c := range map[string]struct {
+		line    string
+		isSound bool
+	}{
+		"a product's creation":                {line("POST", "products", 201, productText), true},
+		"a product's creation, another text":  {line("POST", "products", 201, strings.Replace(productText, `"text":"text"`, `"text":"other"`, 1)), false},
+		"a product that is lost":              {line("POST", "products", 201, strings.Replace(productText, w.products[0].ID.String(), fixture.NewID().String(), 1)), false},
+		"a link's change":                     {line("PATCH", linkPath, 200, linkText), true},
+		"a link's change, another partner":    {line("PATCH", linkPath, 200, strings.Replace(linkText, `"partner_id":`, `"partner_id":9`, 1)), false},
+		"a link's change, other payments":     {line("PATCH", linkPath, 200, strings.Replace(linkText, `"count":0`, `"count":9`, 1)), true},
+		"a link's change, without products":   {line("PATCH", linkPath, 200, strings.Replace(linkText, `"products":[`, `"products":[],"old":[`, 1)), true},
+		"a product's deletion":                {line("DELETE", productPath, 204, ""), true},
+		"the deletion of an unknown product":  {line("DELETE", "products/"+fixture.NewID().String(), 204, ""), false},
+		"the reading of a product by address": {line("GET", productPath, 200, productText), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var brokenRules []int
+			if !c.isSound {
+				brokenRules = []int{1}
+			}
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.line)}), brokenRules...)
+		})
+	}
+}
