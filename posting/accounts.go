@@ -16,7 +16,7 @@ type balance struct {
 	accountKey
 	totals        ledger.Totals
 	page          page
-	hasStoredPage bool // the account has a stored page, which lists it among the accounts
+	hasStoredPage bool // the account has a stored page; only a stored page shows that the account exists
 }
 
 func newBalance(k accountKey, prefix []byte) *balance {
@@ -25,8 +25,8 @@ func newBalance(k accountKey, prefix []byte) *balance {
 	return b
 }
 
-// follow sets the totals to those after the last of the lines.
-func (b *balance) follow(lines []byte) error {
+// setTotalsAfter sets the totals to those that the last of the lines has.
+func (b *balance) setTotalsAfter(lines []byte) error {
 	return store.DecodePage(lines, func(l *store.Line) (bool, error) {
 		b.totals = l.Totals
 		return true, nil
@@ -43,7 +43,7 @@ func (w *writer) account(org ledger.ID, a ledger.Account) *balance {
 	b = newBalance(k, store.KeyPages(nil, org, a))
 	w.must(w.snapshot().Descend(b.page.prefix, nil, func(_, page []byte) (bool, error) {
 		b.hasStoredPage = true
-		return false, b.follow(page)
+		return false, b.setTotalsAfter(page)
 	}))
 	w.balances.set(k, b)
 	return b
@@ -90,25 +90,27 @@ func hasPostingOn(entry *ledger.Entry, p *ledger.Posting) bool {
 	return false
 }
 
-// appendLine appends the line of a posting to the page of the posting's account.
+// appendLine appends the line of a posting to the page of the posting's account. If the entry takes effect on
+// another day than it is booked, the line also gets a row of its own, under the effective day.
 func (w *writer) appendLine(b *balance, e *ledger.Event, index int, p *ledger.Posting) {
 	page := &b.page
-	w.appendTo(page, e.Booked)
+	w.makeRoom(page, e.Booked)
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: e.Entry.Phase, Amount: p.Amount, Totals: b.totals}
 	if index >= len(e.Entry.Postings) {
 		l.Phase = ledger.Void // the posting was released without being captured
 	}
-	before := len(page.lines)
+	oldLength := len(page.lines)
 	page.lines = store.EncodeLine(page.lines, &l)
-	w.tail.bytes += len(page.lines) - before
+	w.tail.bytes += len(page.lines) - oldLength
 	if e.Entry.Effective != e.Booked.Date() {
 		w.key = store.KeyShifted(w.key[:0], b.org, b.account, e.Entry.Effective, e.Seq, index)
-		w.group.Set(w.key, page.lines[before:])
+		w.group.Set(w.key, page.lines[oldLength:])
 	}
 }
 
-// newLines returns memory for a page's lines; recycle reuses it afterwards. A page without lines has no
-// memory of its own, because otherwise each cached page would hold as much as its busiest group needed.
+// newLines returns memory for a page's lines; recycle takes the memory back for other pages. A page without
+// lines has no memory of its own, because otherwise each cached page would hold as much as its busiest group
+// needed.
 func (w *writer) newLines() []byte {
 	n := len(w.buffers) - 1
 	if n < 0 {
@@ -123,7 +125,7 @@ func (w *writer) newLines() []byte {
 const maxBuffers = 8_192
 
 func (w *writer) recycle(buffer []byte) {
-	if c := cap(buffer); c > 0 && c <= maxKept && len(w.buffers) < maxBuffers {
+	if c := cap(buffer); c > 0 && c <= maxReusedBuffer && len(w.buffers) < maxBuffers {
 		w.buffers = append(w.buffers, buffer[:0])
 	}
 }

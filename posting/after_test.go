@@ -15,9 +15,9 @@ import (
 
 // compareAfter compares TotalsAfter with the model, for events that are neighbours and for events from all
 // over the journal.
-func (p *modelRun) compareAfter(v *posting.View, org ledger.ID, o *modelOrg) {
+func (p *modelRun) compareAfter(v *posting.View, org ledger.ID, orgModel *modelOrg) {
 	p.t.Helper()
-	if len(o.events) == 0 {
+	if len(orgModel.events) == 0 {
 		return
 	}
 	for round := range 4 {
@@ -25,48 +25,51 @@ func (p *modelRun) compareAfter(v *posting.View, org ledger.ID, o *modelOrg) {
 			p.preload(v, org)
 		}
 		var events []ledger.Event
-		most, step := 1+p.random.IntN(60), 1+p.random.IntN(20)
-		for n := p.random.IntN(len(o.events)); n >= 0 && len(events) < most; n -= 1 + p.random.IntN(step) {
-			events = append(events, o.events[n])
+		maxEvents, maxStep := 1+p.random.IntN(60), 1+p.random.IntN(20)
+		for n := p.random.IntN(len(orgModel.events)); n >= 0 && len(events) < maxEvents; n -= 1 + p.random.IntN(maxStep) {
+			events = append(events, orgModel.events[n])
 		}
 		if p.random.IntN(4) == 0 {
 			slices.Reverse(events)
 		}
-		unwanted := modelPaths[p.random.IntN(len(modelPaths))]
-		after, err := v.TotalsAfter(org, events, func(path ledger.Path) bool { return path != unwanted })
-		if err != nil || len(after) != len(events) {
-			p.t.Fatalf("the totals after %d events: %d, %v", len(events), len(after), err)
+		unwantedPath := modelPaths[p.random.IntN(len(modelPaths))]
+		totals, err := v.TotalsAfter(org, events, func(path ledger.Path) bool { return path != unwantedPath })
+		if err != nil || len(totals) != len(events) {
+			p.t.Fatalf("the totals after %d events: %d, %v", len(events), len(totals), err)
 		}
 		for n := range events {
-			p.compareOneAfter(o, &events[n], after[n], unwanted)
+			p.compareOneAfter(orgModel, &events[n], totals[n], unwantedPath)
 		}
 	}
 }
 
-func (p *modelRun) compareOneAfter(o *modelOrg, e *ledger.Event, after []ledger.Totals, unwanted ledger.Path) {
+// compareOneAfter compares the totals after an event's postings with the model. Totals of the unwanted path were not
+// asked for and are zero.
+func (p *modelRun) compareOneAfter(orgModel *modelOrg, e *ledger.Event, totals []ledger.Totals, unwantedPath ledger.Path) {
 	p.t.Helper()
 	if e.Entry == nil {
-		if after != nil {
-			p.t.Errorf("after event %d, which moved nothing: %+v", e.Seq, after)
+		if totals != nil {
+			p.t.Errorf("after event %d, which moved nothing: %+v", e.Seq, totals)
 		}
 		return
 	}
-	if len(after) != len(e.Entry.Postings) {
-		p.t.Fatalf("after event %d of %d postings: %+v", e.Seq, len(e.Entry.Postings), after)
+	if len(totals) != len(e.Entry.Postings) {
+		p.t.Fatalf("after event %d of %d postings: %+v", e.Seq, len(e.Entry.Postings), totals)
 	}
 	for i := range e.Entry.Postings {
 		posting := &e.Entry.Postings[i]
 		var want ledger.Totals
-		if posting.Account != unwanted {
-			want = o.lineOf(posting, e.Seq, i).Totals
+		if posting.Account != unwantedPath {
+			want = orgModel.lineOf(posting, e.Seq, i).Totals
 		}
-		if after[i] != want {
-			p.t.Errorf("after posting %d of event %d: %+v, want %+v", i, e.Seq, after[i], want)
+		if totals[i] != want {
+			p.t.Errorf("after posting %d of event %d: %+v, want %+v", i, e.Seq, totals[i], want)
 		}
 	}
 }
 
-// preload calls PreloadBuffer for random accounts. They include accounts that are compared next.
+// preload calls PreloadBuffer (it searches the page buffer for several accounts at once) for random accounts, among
+// them some that are compared next.
 func (p *modelRun) preload(v *posting.View, org ledger.ID) {
 	p.t.Helper()
 	for range p.random.IntN(3) {
@@ -85,9 +88,9 @@ func (p *modelRun) preload(v *posting.View, org ledger.ID) {
 // compareSourceEvents compares a record's events before a random seq with the model.
 func (p *modelRun) compareSourceEvents(v *posting.View, k recordKey) {
 	p.t.Helper()
-	o := p.model.org(k.org)
-	before := uint64(1 + p.random.IntN(len(o.events)+2))
-	want := slices.DeleteFunc(slices.Clone(o.events), func(e ledger.Event) bool { return e.Source != k.source || e.Seq >= before })
+	orgModel := p.model.org(k.org)
+	before := uint64(1 + p.random.IntN(len(orgModel.events)+2))
+	want := slices.DeleteFunc(slices.Clone(orgModel.events), func(e ledger.Event) bool { return e.Source != k.source || e.Seq >= before })
 	err := v.SourceEventsBefore(k.org, k.source, before, func(e ledger.Event) (bool, error) {
 		if n := len(want) - 1; n < 0 || want[n].Seq != e.Seq {
 			p.t.Fatalf("record %v before %d: event %d, and %d are to come", k.source.ID, before, e.Seq, n+1)
@@ -109,8 +112,8 @@ func (o *modelOrg) lineOf(p *ledger.Posting, seq uint64, index int) posting.Line
 	return lines[n]
 }
 
-// bookInOwnGroups books an entry for each of the given number of partners, each entry in a group of its own.
-// So consecutive lines of a partner are far apart.
+// bookInOwnGroups books an entry for each of the given number of partners, each entry in a group (a transaction of
+// the store) of its own.
 func (f *fixture) bookInOwnGroups(partners int64) {
 	f.t.Helper()
 	for n := range partners {
@@ -118,8 +121,8 @@ func (f *fixture) bookInOwnGroups(partners int64) {
 	}
 }
 
-// manyPartners is a number of partners. If a group has entries of all of them, its chunks in the page buffer
-// are sharded.
+// manyPartners is a number of partners so large that a group with an entry for each of them shards its lines in the
+// page buffer: it distributes them over several rows (shards) by account.
 const manyPartners = store.ShardedFrom + 40
 
 // bookInOneGroup books an entry for each of manyPartners partners, all in one group.
@@ -147,22 +150,22 @@ func (f *fixture) allEvents() (events []ledger.Event) {
 	return events
 }
 
-// checkAfter compares TotalsAfter for some of the events with sums over all entries, after preloading the
+// checkTotalsAfter compares TotalsAfter for the chosen events with sums over all events. Before that it preloads the
 // lines of the given accounts.
-func (f *fixture) checkAfter(events, chosen []ledger.Event, preloaded ...ledger.Account) {
+func (f *fixture) checkTotalsAfter(events, chosenEvents []ledger.Event, preloadedAccounts ...ledger.Account) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	if err := v.PreloadBuffer(org, preloaded); err != nil {
+	if err := v.PreloadBuffer(org, preloadedAccounts); err != nil {
 		f.t.Fatal(err)
 	}
-	after, err := v.TotalsAfter(org, chosen, func(ledger.Path) bool { return true })
+	totals, err := v.TotalsAfter(org, chosenEvents, func(ledger.Path) bool { return true })
 	if err != nil {
-		f.t.Fatalf("%d events from %d on: %v", len(chosen), chosen[0].Seq, err)
+		f.t.Fatalf("%d events from %d on: %v", len(chosenEvents), chosenEvents[0].Seq, err)
 	}
 	got := make(map[uint64][]ledger.Totals)
-	for n := range chosen {
-		got[chosen[n].Seq] = after[n]
+	for n := range chosenEvents {
+		got[chosenEvents[n].Seq] = totals[n]
 	}
 	sums := make(map[ledger.Path]*ledger.Totals)
 	for n := range events {
@@ -173,8 +176,8 @@ func (f *fixture) checkAfter(events, chosen []ledger.Event, preloaded ...ledger.
 			if err := sums[p.Account].Post(p.Side, p.Amount); err != nil {
 				f.t.Fatal(err)
 			}
-			if after := got[events[n].Seq]; after != nil && after[i] != *sums[p.Account] {
-				f.t.Errorf("after posting %d of event %d: %+v, want %+v", i, events[n].Seq, after[i], *sums[p.Account])
+			if totals := got[events[n].Seq]; totals != nil && totals[i] != *sums[p.Account] {
+				f.t.Errorf("after posting %d of event %d: %+v, want %+v", i, events[n].Seq, totals[i], *sums[p.Account])
 			}
 		}
 	}
@@ -198,9 +201,9 @@ func TestTotalsAfterAreFoundInBuffersAndOnPages(t *testing.T) {
 				accounts = append(accounts, ledger.Account{Path: ledger.PartnerAvailable(n + 1), Asset: usd})
 			}
 			for _, chosen := range [][]ledger.Event{events, events[:1], events[manyPartners : manyPartners+10], events[manyPartners+30 : manyPartners+31], events[manyPartners+25 : manyPartners+35], events[last-1:], events[last-30-manyPartners : last-20]} {
-				f.checkAfter(events, chosen)
-				f.checkAfter(events, chosen, accounts[:len(accounts)/2]...)
-				f.checkAfter(events, chosen, accounts...)
+				f.checkTotalsAfter(events, chosen)
+				f.checkTotalsAfter(events, chosen, accounts[:len(accounts)/2]...)
+				f.checkTotalsAfter(events, chosen, accounts...)
 			}
 		})
 	}
@@ -215,9 +218,9 @@ func TestTotalsAfterAreFoundInAGroupWithALaterShard(t *testing.T) {
 	f.bookInOneGroup()
 	f.bookInOwnGroups(10)
 	events := f.allEvents()
-	early := events[manyPartners]
+	earlyEvent := events[manyPartners]
 	for n := range manyPartners {
-		f.checkAfter(events, []ledger.Event{events[manyPartners+10+n], early})
+		f.checkTotalsAfter(events, []ledger.Event{events[manyPartners+10+n], earlyEvent})
 	}
 }
 
@@ -233,8 +236,8 @@ func fullChange(orgID ledger.ID, n uint64) *posting.Change {
 	return c
 }
 
-// Events may be read in batches: a view continues in the block that it read last, for any organization, even
-// if other events are read between two batches.
+// Events may be read in batches: a view continues in the block (a row of events) that it read last, even if events
+// of this or another organization are read between two batches.
 func TestEventsReadInBatchesEqualOneRead(t *testing.T) {
 	f := open(t)
 	f.memTable = store.DefaultMemTable // with it, as on a server, a group has room for the largest change
@@ -247,14 +250,14 @@ func TestEventsReadInBatchesEqualOneRead(t *testing.T) {
 	defer v.Close()
 	const eventCount = 2 * posting.MaxSteps
 	for _, batch := range []uint64{1, 7, 100, eventCount} {
-		next, before := uint64(eventCount), uint64(0)
-		for next > 0 {
+		nextSeq, before := uint64(eventCount), uint64(0)
+		for nextSeq > 0 {
 			remaining := batch
 			err := v.Events(org, before, func(e ledger.Event) (bool, error) {
-				if e.Seq != next || e.Entry.Postings[0].Amount != amount(1+2*((e.Seq-1)/posting.MaxSteps)) {
-					t.Fatalf("in batches of %d: %+v, want event %d", batch, e, next)
+				if e.Seq != nextSeq || e.Entry.Postings[0].Amount != amount(1+2*((e.Seq-1)/posting.MaxSteps)) {
+					t.Fatalf("in batches of %d: %+v, want event %d", batch, e, nextSeq)
 				}
-				before, next = e.Seq, next-1
+				before, nextSeq = e.Seq, nextSeq-1
 				remaining--
 				if e.Seq%5 == 0 {
 					if _, _, _, err := v.Event(org, 1+e.Seq*7%eventCount); err != nil {
@@ -264,10 +267,10 @@ func TestEventsReadInBatchesEqualOneRead(t *testing.T) {
 				return remaining > 0, nil
 			})
 			if err != nil || remaining == batch {
-				t.Fatalf("in batches of %d: %d are to come, %v", batch, next, err)
+				t.Fatalf("in batches of %d: %d are to come, %v", batch, nextSeq, err)
 			}
-			if next%3 == 0 {
-				if _, _, _, err := v.Event(otherOrg, 1+next); err != nil {
+			if nextSeq%3 == 0 {
+				if _, _, _, err := v.Event(otherOrg, 1+nextSeq); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -275,7 +278,7 @@ func TestEventsReadInBatchesEqualOneRead(t *testing.T) {
 	}
 }
 
-func TestPostingWithoutALineIsDamage(t *testing.T) {
+func TestTotalsAfterAPostingWithoutALineAreADamageError(t *testing.T) {
 	f := open(t)
 	f.bookInOwnGroups(3)
 	events := f.allEvents()

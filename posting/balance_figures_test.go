@@ -18,17 +18,17 @@ import (
 	"mizan/posting/store"
 )
 
-// The data for measuring balances: figureEntries entries among figureAccounts accounts over figureDays days,
-// in groups as on a busy server. Each entry has a posting on the bank's account and one on a random partner's.
-// One entry in ten was held before, and one in a hundred takes effect on another day.
+// The data for measuring balances: figureEntries entries among figureAccounts accounts over figureDays days, in
+// groups of figureGroupSize entries, as on a busy server. Each entry has a posting on the bank's account and one on
+// a random partner's. One entry in ten captures an earlier hold, and one in a hundred takes effect on another day.
 const (
-	figureEntries  = 1_000_000
-	figureAccounts = 10_000
-	figureDays     = 100
-	figureGroup    = 200
+	figureEntries   = 1_000_000
+	figureAccounts  = 10_000
+	figureDays      = 100
+	figureGroupSize = 200
 )
 
-// openMeasuredJournal opens a journal with this data. MIZAN_FIGURES names a directory in which the journal is
+// openMeasuredJournal opens a journal with the data above. MIZAN_FIGURES names a directory in which the journal is
 // kept from run to run; with 1, the journal is made for this run only.
 func openMeasuredJournal(t *testing.T) *posting.Journal {
 	dir := os.Getenv("MIZAN_FIGURES")
@@ -55,13 +55,13 @@ func openMeasuredJournal(t *testing.T) *posting.Journal {
 	if _, err := os.Stat(doneFile); err != nil {
 		j, started := open(), time.Now()
 		random := rand.New(rand.NewPCG(1, 2))
-		for n := 0; n < figureEntries; n += figureGroup {
+		for n := 0; n < figureEntries; n += figureGroupSize {
 			answers := make(chan posting.Receipt, 1)
 			j.Submit(groupOfEntries(random), func(r posting.Receipt) { answers <- r })
 			if r := <-answers; r.Err != nil {
 				t.Fatal(r.Err)
 			}
-			if err := clock.Set(clock.Now().Add(figureDays * 24 * time.Hour / (figureEntries / figureGroup))); err != nil {
+			if err := clock.Set(clock.Now().Add(figureDays * 24 * time.Hour / (figureEntries / figureGroupSize))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -76,13 +76,13 @@ func openMeasuredJournal(t *testing.T) *posting.Journal {
 	return j
 }
 
-// figureAccount returns the n-th partner's account, counted from 0.
+// figureAccount returns the account of the n-th partner, counted from 0.
 func figureAccount(n int64) ledger.Path { return ledger.PartnerAvailable(n + 1) }
 
 // groupOfEntries returns a change with the entries of one group.
 func groupOfEntries(random *rand.Rand) *posting.Change {
 	c := &posting.Change{MustRecord: true}
-	for n := range figureGroup {
+	for n := range figureGroupSize {
 		s := ledger.Source{Kind: ledger.Transfer}
 		binary.BigEndian.PutUint64(s.ID[:], random.Uint64())
 		binary.BigEndian.PutUint64(s.ID[8:], random.Uint64())
@@ -105,11 +105,11 @@ func groupOfEntries(random *rand.Rand) *posting.Change {
 }
 
 // measure runs a query the given number of times, each time in a view of its own, and logs the median and the
-// maximum duration. It also logs the CPU time of the process, on which other processes have less effect.
+// maximum duration. It also logs the CPU time of the process, because other processes affect CPU time less.
 func measure(t *testing.T, name string, times int, query func(v *posting.View) error, j *posting.Journal) {
 	t.Helper()
 	var durations []time.Duration
-	before := cpuTime(t)
+	startCPU := cpuTime(t)
 	for range times {
 		v := j.View()
 		started := time.Now()
@@ -120,7 +120,7 @@ func measure(t *testing.T, name string, times int, query func(v *posting.View) e
 			t.Fatal(err)
 		}
 	}
-	cpu := (cpuTime(t) - before) / time.Duration(times)
+	cpu := (cpuTime(t) - startCPU) / time.Duration(times)
 	slices.Sort(durations)
 	t.Logf("%s: median %v, slowest %v of %d; CPU %v each", name, durations[len(durations)/2], durations[len(durations)-1], times, cpu)
 }
@@ -135,7 +135,7 @@ func cpuTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// makeCheckpoints makes all due checkpoints and returns their number.
+// makeCheckpoints makes all checkpoints (from which trial balances start) that are due, and returns their number.
 func makeCheckpoints(t *testing.T, j *posting.Journal) (count int) {
 	t.Helper()
 	var base balances.Checkpoint
@@ -226,7 +226,7 @@ func TestMeasureBalances(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, prefix string
-		accounts     int
+		maxAccounts  int
 	}{{"one account", "L:partner:7777:", 1}, {"eleven accounts", "L:partner:123", 11}} {
 		measure(t, c.name+" with a prefix at a time", 100, func(v *posting.View) error {
 			q, count := balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Prefix: c.prefix, Paged: true}, 0
@@ -234,7 +234,7 @@ func TestMeasureBalances(t *testing.T) {
 				count++
 				return true, nil
 			})
-			if err == nil && count > c.accounts {
+			if err == nil && count > c.maxAccounts {
 				err = fmt.Errorf("%d accounts", count)
 			}
 			return err
@@ -266,15 +266,15 @@ func TestMeasureBalances(t *testing.T) {
 		return v.BufferedPages(org, func(_, _ []byte) error { return nil })
 	}, j)
 	measure(t, "a statement's page from a random event on, with its events", 50, func(v *posting.View) error {
-		before := 1_000 + random.Uint64N(figureEntries-1_000)
+		beforeSeq := 1_000 + random.Uint64N(figureEntries-1_000)
 		return readPage(func(next func() bool) error {
-			return v.Lines(org, ledger.Account{Path: "A:bank", Asset: usd}, before, func(l posting.Line) (bool, error) {
+			return v.Lines(org, ledger.Account{Path: "A:bank", Asset: usd}, beforeSeq, func(l posting.Line) (bool, error) {
 				_, _, _, err := v.Event(org, l.Seq)
 				return next(), err
 			})
 		})
 	}, j)
-	measure(t, "a whole statement of an account that is not hot", 50, func(v *posting.View) error {
+	measure(t, "a whole statement of a partner's account", 50, func(v *posting.View) error {
 		lines := 0
 		a := ledger.Account{Path: figureAccount(random.Int64N(figureAccounts - 1)), Asset: usd}
 		err := v.Lines(org, a, 0, func(l posting.Line) (bool, error) {

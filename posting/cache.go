@@ -1,14 +1,14 @@
 package posting
 
-// cache holds what the orderer has written or read, in two generations. An entry moves to the young
-// generation when it is used. When the young generation is full, the old one is dropped and the young
-// one becomes old. A generation lives for at least minRotation groups, so that no entry is dropped
-// before its group is durable (invariant 5 of the package).
+// cache holds values that the orderer (the goroutine that prepares groups of changes) has written or read, in
+// two generations. An entry moves to the young generation when it is used. When the young generation is full,
+// the old one is dropped and the young one becomes old. A generation lives for at least minRotation groups, so
+// that no entry is dropped before its group is durable (invariant 5 of the package).
 type cache[K comparable, V any] struct {
-	young, old map[K]V
-	limit      int
-	rotated    uint64       // group number of the last rotation
-	pinned     func(V) bool // tells whether a value must be kept when its generation is dropped; nil: none must
+	young, old   map[K]V
+	limit        int
+	lastRotation uint64       // number of the group before which the generations were last changed
+	pinned       func(V) bool // tells whether a value must be kept when its generation is dropped; nil: none must
 }
 
 const minRotation = 4
@@ -30,9 +30,10 @@ func (c *cache[K, V]) get(k K) (V, bool) {
 
 func (c *cache[K, V]) set(k K, v V) { c.young[k] = v }
 
-// rotate is called between groups, with the number of the next group.
+// rotate drops the old generation if the young one is full. It is called between groups, with the number of
+// the next group.
 func (c *cache[K, V]) rotate(group uint64) {
-	if len(c.young) < c.limit || group < c.rotated+minRotation {
+	if len(c.young) < c.limit || group < c.lastRotation+minRotation {
 		return
 	}
 	c.old, c.young = c.young, c.old
@@ -44,5 +45,5 @@ func (c *cache[K, V]) rotate(group uint64) {
 		}
 	}
 	clear(c.young)
-	c.rotated = group
+	c.lastRotation = group
 }

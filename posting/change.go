@@ -30,7 +30,7 @@ type Step struct {
 	Org    ledger.ID
 	Source ledger.Source
 
-	// Expect is the stored version; 0: the record is new. The random id (UUID v4) of a new
+	// Expect is the version that the record must have in the store; 0: the record is new. The random id (UUID v4) of a new
 	// transaction or transfer must have been generated for this Change: the writer does not
 	// check whether it is free.
 	Expect uint64
@@ -47,23 +47,23 @@ type Step struct {
 	Sealed []byte
 	Unseal bool
 
-	// List names the list that shows the record; the zero value: none. Also names further lists.
+	// List is the list that shows the record; the zero value: none. Also has further lists.
 	List ledger.List
 	Also []ledger.List
 
-	// Number names the sequence from which a new record takes the next number, from
-	// 1 and without gaps in its organization; empty: none. At most MaxClaim bytes.
+	// Number is the name of the sequence from which a new record takes its number; empty: none. The
+	// numbers begin at 1 and have no gaps in an organization. At most MaxClaim bytes.
 	Number string
 
-	// Due is the record's next due instant; 0: never. It replaces the previous one. An instant
-	// in the past becomes the clock's now.
+	// Due is the record's next due instant, at which its timer fires; 0: never. It replaces the previous
+	// due instant. An instant in the past becomes the clock's now.
 	Due ledger.Micros
 
 	// Finish records the time of the last event as the time at which the record reached a final
 	// state.
 	Finish bool
 
-	// Events are drafts. The writer fills in place the fields that ledger.Event calls late.
+	// Events are drafts. The writer fills in place what is known only at booking, such as Seq and Booked.
 	Events []ledger.Event
 
 	// Notices are notifications about these events, in their order.
@@ -81,7 +81,7 @@ type Receipt struct {
 	Claim int
 	Owner []byte
 
-	// If Err has the code of a counter's guard, Counter is that guard's index in Change.Counters.
+	// If a counter guard refused the Change, Counter is that guard's index in Change.Counters.
 	Counter int
 
 	// Stamps has the stamp of each step, in order.
@@ -97,7 +97,7 @@ type Stamp struct {
 	Due      ledger.Micros
 	Held     uint64        // seq of the record's open pending entry; 0: the record has none
 	Settled  uint64        // seq of its first posted or captured entry; 0: it has none
-	Finished ledger.Micros // booked time of the last event that finished it; 0: none
+	Finished ledger.Micros // booked time of the last event that finished the record; 0: none
 	Parts    uint64        // number of the further rows of a long payload
 	Number   uint64        // the record's number in its sequence; 0: it has none
 	Sealed   ledger.Hash   // hash of its sealed row; zero: it has none
@@ -109,18 +109,18 @@ func (c *Change) check() error {
 	if len(c.Steps) > MaxSteps {
 		return fmt.Errorf("change of %d steps", len(c.Steps))
 	}
-	hashed := 0
+	hashedClaims := 0
 	for i := range c.Claims {
 		claim := &c.Claims[i]
 		if claim.Key == "" || len(claim.Key) > MaxClaim || len(claim.Owner) > MaxClaim {
 			return fmt.Errorf("claim with a key of %d and an owner of %d bytes", len(claim.Key), len(claim.Owner))
 		}
 		if store.ClaimIsHashed(claim.Owner) {
-			hashed++
+			hashedClaims++
 		}
 	}
-	if hashed > ledger.MaxClaimHashes || hashed > 0 && len(c.Steps) == 0 {
-		return fmt.Errorf("%d claims that an event has to prove, and %d steps", hashed, len(c.Steps))
+	if hashedClaims > ledger.MaxClaimHashes || hashedClaims > 0 && len(c.Steps) == 0 {
+		return fmt.Errorf("%d claims that an event has to prove, and %d steps", hashedClaims, len(c.Steps))
 	}
 	for i := range c.Counters {
 		if n := len(c.Counters[i].Key) + len(c.Counters[i].Window); n > MaxClaim {
@@ -143,8 +143,8 @@ func (c *Change) check() error {
 	return c.checkSources()
 }
 
-// checkSources refuses a Change in which two steps move one record, because both would be checked
-// against the version before the Change.
+// checkSources refuses a Change in which two steps move the same record, because the versions of both steps
+// would be checked against the stored version.
 func (c *Change) checkSources() error {
 	if len(c.Steps) < 2 {
 		return nil
@@ -204,7 +204,7 @@ func checkEntry(entry *ledger.Entry) error {
 	for _, list := range [2][]ledger.Posting{entry.Postings, entry.Released} {
 		for i := range list {
 			p := &list[i]
-			if (i == 0 || p.Asset != list[i-1].Asset) && !storable(p.Asset) {
+			if (i == 0 || p.Asset != list[i-1].Asset) && !isStorable(p.Asset) {
 				return fmt.Errorf("entry: posting %d: asset %q", i, p.Asset)
 			}
 			if p.Spill != "" {
@@ -218,7 +218,7 @@ func checkEntry(entry *ledger.Entry) error {
 	return nil
 }
 
-func storable(a money.Asset) bool {
+func isStorable(a money.Asset) bool {
 	return a.Env.Valid() && a.Currency != "" && len(a.Currency) <= money.MaxName && len(a.Network) <= money.MaxName &&
 		strings.IndexByte(string(a.Currency), 0) < 0 && strings.IndexByte(string(a.Network), 0) < 0
 }

@@ -61,7 +61,8 @@ func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byt
 	return owner, claimed
 }
 
-// stamp returns a record's stamp as the last change leaves it that the orderer has put into a group.
+// stamp returns a record's stamp (its version and other data beside the payload), as it is after the last
+// change that the orderer has put into a group.
 func (w *writer) stamp(s *Step) Stamp {
 	if s.Record == nil {
 		return Stamp{} // of such a record only the event is stored
@@ -87,20 +88,20 @@ func (w *writer) stamp(s *Step) Stamp {
 }
 
 // isCertainlyNew tells whether the record certainly is not in the store, because its random id was generated for
-// this change. Records of changes that are not durable yet are found in the cache.
+// this change. (A record of an earlier change that is not durable yet has its stamp in the cache.)
 func (s *Step) isCertainlyNew() bool {
 	return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer) && s.Source.ID.Version() == 4
 }
 
-// checkCounters checks each guard against its counter, as the preceding guards leave the counter. It
-// returns the index of the first guard that refuses.
+// checkCounters checks each guard against its counter, as the preceding guards leave the counter. If a guard
+// refuses the change, it returns that guard's index.
 func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 	for i := range c.Counters {
 		g := &c.Counters[i]
 		if g.Release {
 			continue
 		}
-		sum, err := w.projectedCounter(c.Counters[:i], g)
+		sum, err := w.projectedAmount(c.Counters[:i], g)
 		if err == nil {
 			sum, err = amountAfter(sum, g)
 		}
@@ -111,8 +112,8 @@ func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 	return 0, nil
 }
 
-// projectedCounter returns a guard's counter as the preceding guards leave it.
-func (w *writer) projectedCounter(earlier []ledger.CounterGuard, g *ledger.CounterGuard) (money.Amount, error) {
+// projectedAmount returns the amount of a guard's counter as the preceding guards of the change leave it.
+func (w *writer) projectedAmount(earlier []ledger.CounterGuard, g *ledger.CounterGuard) (money.Amount, error) {
 	amount := w.counter(counterKey{g.Org, g.Key, g.Window}).amount
 	var err error
 	for i := range earlier {
@@ -128,7 +129,7 @@ func (w *writer) projectedCounter(earlier []ledger.CounterGuard, g *ledger.Count
 }
 
 // amountAfter returns a counter's amount after a guard. A counter that an outcome has filled to the
-// maximum stays full: its true amount is unknown, and refusing is safe.
+// maximum of all amounts stays full: its true amount is unknown, and a full counter refuses all commands.
 func amountAfter(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
 	if g.Release {
 		if amount == money.Max {
@@ -139,8 +140,8 @@ func amountAfter(amount money.Amount, g *ledger.CounterGuard) (money.Amount, err
 	return amount.Add(g.Add)
 }
 
-// counter returns a counter as the last change leaves it that the orderer has put into a group. It comes from
-// the cache or takes one read.
+// counter returns a counter as it is after the last change that the orderer has put into a group. If the counter
+// is not cached, that takes one read.
 func (w *writer) counter(k counterKey) *counter {
 	c, ok := w.counters.get(k)
 	if ok {
@@ -177,6 +178,7 @@ func (w *writer) checkFunds(c *Change) *ledger.Refusal {
 	return nil
 }
 
+// projectAll books the entries of all steps on projected totals.
 func (w *writer) projectAll(c *Change) error {
 	w.projection.reset()
 	for i := range c.Steps {
@@ -193,8 +195,8 @@ func (w *writer) projectAll(c *Change) error {
 }
 
 // checkRange refuses a command that could bring a total to half of its range: a command may begin only
-// with totals in the lowest quarter of their range, and move less than a quarter. Outcomes stay in
-// range because their intents have counted them in the headroom counter.
+// with totals in the lowest quarter of their range, and move less than a quarter. An outcome stays in
+// range because its amounts were counted before the provider was called (ledger.Headroom).
 func (w *writer) checkRange(c *Change) *ledger.Refusal {
 	var sum money.Amount
 	for i := range c.Steps {
@@ -207,7 +209,7 @@ func (w *writer) checkRange(c *Change) *ledger.Refusal {
 			for n := range entry.Postings {
 				p := &entry.Postings[n]
 				var err error
-				if sum, err = sum.Add(p.Amount); err != nil || !sum.Less(quarter) || !w.isSmall(s.Org, p) {
+				if sum, err = sum.Add(p.Amount); err != nil || !sum.Less(quarter) || !w.hasSmallTotals(s.Org, p) {
 					return ledger.Refuse("posting.Submit", ledger.OutOfRange, "%s", p.Account)
 				}
 			}
@@ -223,13 +225,14 @@ var quarter = func() money.Amount {
 	return a
 }()
 
-// isSmall tells whether all totals of the accounts that a posting may change are in the lowest quarter of their range.
-func (w *writer) isSmall(org ledger.ID, p *ledger.Posting) bool {
-	return w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).isSmall() &&
-		(p.Spill == "" || w.account(org, ledger.Account{Path: p.Spill, Asset: p.Asset}).isSmall())
+// hasSmallTotals tells whether all totals of each account that a posting may change are in the lowest quarter of
+// their range.
+func (w *writer) hasSmallTotals(org ledger.ID, p *ledger.Posting) bool {
+	return w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).hasSmallTotals() &&
+		(p.Spill == "" || w.account(org, ledger.Account{Path: p.Spill, Asset: p.Asset}).hasSmallTotals())
 }
 
-func (b *balance) isSmall() bool {
+func (b *balance) hasSmallTotals() bool {
 	t := &b.totals
 	return t.DebitsPosted.Less(quarter) && t.CreditsPosted.Less(quarter) && t.DebitsPending.Less(quarter) && t.CreditsPending.Less(quarter)
 }

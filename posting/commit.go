@@ -14,9 +14,9 @@ type prepared struct {
 	waiters        []waiter
 	dues           []dueChange
 	notices        []orgNotices
-	earliest       ledger.Micros // the earliest instant that the group makes due; 0: none
-	oldestBuffered uint64        // the oldest group with page-buffer rows
-	prepareTime    time.Duration // how long the orderer took to prepare it
+	earliest       ledger.Micros // the earliest due instant that the group sets; 0: none
+	oldestBuffered uint64        // number of the oldest group with page-buffer rows
+	prepareTime    time.Duration // how long the orderer took to prepare the group
 }
 
 type waiter struct {
@@ -32,26 +32,26 @@ func (p *prepared) reset(n uint64, previous [32]byte) {
 	p.notices = p.notices[:0]
 }
 
-// order is the orderer's loop.
+// order is the orderer's loop: it prepares a group of queued changes and hands it to the committer.
 func (j *Journal) order(w *writer) {
 	defer j.stopped.Done()
 	defer close(j.groups)
-	var spare, batch []submitted
+	var taken, batch []submitted
 	ok := true
 	for {
 		if len(batch) == 0 {
-			clear(spare)
-			if batch, ok = j.take(spare); !ok {
+			clear(taken)
+			if batch, ok = j.take(taken); !ok {
 				return
 			}
-			spare = batch
+			taken = batch
 		}
 		select {
 		case <-j.failed:
 			j.countGrouped(len(batch))
-			batch = nil // the orderer's state will never become durable
+			batch = nil // after a failure no change becomes durable
 			continue
-		case p := <-j.free:
+		case p := <-j.freeGroups:
 			started := time.Now()
 			n := w.prepare(p, batch)
 			batch = batch[n:]
@@ -85,12 +85,12 @@ func (j *Journal) commit() {
 		for i := range p.waiters {
 			p.waiters[i].done(p.waiters[i].receipt)
 		}
-		j.free <- p
+		j.freeGroups <- p
 	}
 }
 
-// apply makes the group durable. A group without rows contains only refusals; it passes through apply
-// so that its refusals are sent only after the groups that they are based on are durable.
+// apply makes the group durable. A group without rows contains only refusals; it too waits for its
+// turn, so that the refusals are sent only after the groups on which they are based are durable.
 func (j *Journal) apply(p *prepared) error {
 	if p.group.Rows() == 0 {
 		return nil

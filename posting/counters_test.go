@@ -8,53 +8,54 @@ import (
 	"mizan/posting"
 )
 
-// depositWithGuards returns a deposit with these counter guards.
+// depositWithGuards returns a deposit with the given counter guards.
 func depositWithGuards(guards ...ledger.CounterGuard) *posting.Change {
 	c := deposit()
 	c.Counters = guards
 	return c
 }
 
-// increment returns a guard that adds to a counter, whose maximum is 100; release returns one that subtracts.
+// increment returns a guard that adds n to a counter and refuses a sum above 100.
 func increment(key string, n uint64) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), Max: amount(100), Refuse: ledger.LimitExceeded}
 }
 
+// release returns a guard that subtracts n from a counter.
 func release(key string, n uint64) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), Release: true}
 }
 
-// wantRefusedBy submits a change, and checks that the guard at the index refuses it and that no counter of the
-// guards changes.
+// wantRefusedBy submits a change, and checks that the guard at the index refuses it and that no counter changes.
 func (f *fixture) wantRefusedBy(index int, c *posting.Change) {
 	f.t.Helper()
-	before := f.sums(c)
+	oldAmounts := f.amounts(c)
 	receipt := f.submit(c)
 	wantCode(f.t, receipt.Err, ledger.LimitExceeded)
 	if receipt.Counter != index {
 		f.t.Errorf("counter %d refuses, want %d", receipt.Counter, index)
 	}
-	for key, sum := range f.sums(c) {
-		if before[key] != sum {
-			f.t.Errorf("%s was %v and is %v", key, before[key], sum)
+	for key, sum := range f.amounts(c) {
+		if oldAmounts[key] != sum {
+			f.t.Errorf("%s was %v and is %v", key, oldAmounts[key], sum)
 		}
 	}
 }
 
-func (f *fixture) sums(c *posting.Change) map[string]money.Amount {
+// amounts returns the amounts of the counters that the change's guards name, by key.
+func (f *fixture) amounts(c *posting.Change) map[string]money.Amount {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	sums := make(map[string]money.Amount)
+	amounts := make(map[string]money.Amount)
 	for i := range c.Counters {
 		g := &c.Counters[i]
 		sum, err := v.Counter(g.Org, g.Key, g.Window)
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		sums[g.Key] = sum
+		amounts[g.Key] = sum
 	}
-	return sums
+	return amounts
 }
 
 func TestReceiptNamesTheFirstRefusingCounter(t *testing.T) {
@@ -70,8 +71,8 @@ func TestReceiptNamesTheFirstRefusingCounter(t *testing.T) {
 	}
 }
 
-// Claims and versions are checked before counters, and funds after them. An outcome is refused by none of its
-// counter guards.
+// Versions are checked before counters, and funds after them. No counter guard refuses an outcome (a change with
+// MustRecord).
 func TestCountersAreCheckedAfterVersionsAndBeforeFunds(t *testing.T) {
 	f := open(t)
 	change := depositWithGuards(increment("a", 100), increment("b", 101))
@@ -90,9 +91,9 @@ func TestCountersAreCheckedAfterVersionsAndBeforeFunds(t *testing.T) {
 	f.wantRefusedBy(0, depositWithGuards(increment("a", 1)))
 }
 
-// A release makes room for the later guards of its change, but not for the earlier ones. That also holds for a
-// counter that is not cached.
-func TestDecrementMakesRoomForALaterIncrementOfTheSameChange(t *testing.T) {
+// A release makes room for the later guards of its change, but not for the earlier ones, whether the counter
+// is cached or not.
+func TestReleaseMakesRoomForALaterIncrementOfTheSameChange(t *testing.T) {
 	f := open(t)
 	f.must(depositWithGuards(increment("a", 100)))
 	for range 2 {
@@ -100,7 +101,7 @@ func TestDecrementMakesRoomForALaterIncrementOfTheSameChange(t *testing.T) {
 		f.wantRefusedBy(1, depositWithGuards(release("a", 100), increment("a", 101)))
 		f.wantRefusedBy(2, depositWithGuards(release("a", 100), increment("a", 60), increment("a", 41)))
 		f.must(depositWithGuards(release("a", 100), increment("a", 60), release("a", 20), increment("a", 60)))
-		if sum := f.sums(depositWithGuards(increment("a", 0)))["a"]; sum != amount(100) {
+		if sum := f.amounts(depositWithGuards(increment("a", 0)))["a"]; sum != amount(100) {
 			t.Errorf("%v", sum)
 		}
 		f.restart()

@@ -12,32 +12,35 @@ import (
 	"mizan/posting"
 )
 
-// act is one step of one record, with the expected totals of accounts and the expected stamp afterwards.
+// act is one step of a record's life cycle (hold, capture, void, refund), with the expected totals of accounts and
+// the expected stamp afterwards.
 type act struct {
-	name    string
-	record  string // the test's name of the record
-	events  []entryOf
-	guarded bool        // with a funds guard: the available balance of partner 1 must not become negative
-	code    ledger.Code // the refusal; empty: none
+	name      string
+	record    string // the test's name of the record
+	events    []eventEntry
+	isGuarded bool        // with a funds guard: the available balance of partner 1 must not become negative
+	refusal   ledger.Code // code with which the act must be refused; empty: it must be accepted
 
 	// want has the expected totals of the relevant accounts: posted debits/credits, followed by the pending
 	// ones if there are any. The key is the path, followed by the currency if it is not USD.
 	want map[string]string
 
-	held, settled uint64 // version of the event that holds something now, and of the first event that settled; 0: none
+	// The stamp must name the event with the record's open hold, and the first event that posted or captured. Here
+	// each is given by its version (its number among the record's events); 0: none.
+	heldVersion, settledVersion uint64
 }
 
-// entryOf is the entry of an event; without a phase the event has no entry. A capture or a void closes what
-// the record holds.
-type entryOf struct {
+// eventEntry is the entry of an event; without a phase the event has no entry. A capture or a void closes the
+// record's open hold.
+type eventEntry struct {
 	phase    ledger.Phase
 	postings []ledger.Posting
 }
 
-func posts(p ...ledger.Posting) entryOf    { return entryOf{ledger.Posted, p} }
-func holds(p ...ledger.Posting) entryOf    { return entryOf{ledger.Pending, p} }
-func captures(p ...ledger.Posting) entryOf { return entryOf{ledger.Capture, p} }
-func voids() entryOf                       { return entryOf{phase: ledger.Void} }
+func posts(p ...ledger.Posting) eventEntry    { return eventEntry{ledger.Posted, p} }
+func holds(p ...ledger.Posting) eventEntry    { return eventEntry{ledger.Pending, p} }
+func captures(p ...ledger.Posting) eventEntry { return eventEntry{ledger.Capture, p} }
+func voids() eventEntry                       { return eventEntry{phase: ledger.Void} }
 
 const (
 	terminalX ledger.Path = "A:provider:x"
@@ -47,15 +50,15 @@ const (
 	fx        ledger.Path = "Q:fx_position"
 )
 
-func dr(path ledger.Path, n uint64) ledger.Posting { return line(path, ledger.Debit, n) }
-func cr(path ledger.Path, n uint64) ledger.Posting { return line(path, ledger.Credit, n) }
+func debit(path ledger.Path, n uint64) ledger.Posting  { return line(path, ledger.Debit, n) }
+func credit(path ledger.Path, n uint64) ledger.Posting { return line(path, ledger.Credit, n) }
 
 func inEUR(p ledger.Posting) ledger.Posting {
 	p.Asset.Currency = "EUR"
 	return p
 }
 
-// stage plays acts on a journal, and remembers of each record what a caller would know.
+// stage plays acts on a journal, and remembers what the callers of a real journal would know about each record.
 type stage struct {
 	*fixture
 	records map[string]*knownRecord
@@ -64,8 +67,8 @@ type stage struct {
 type knownRecord struct {
 	source  ledger.Source
 	version uint64
-	seqs    []uint64 // seq of each event; the index is the version - 1
-	held    []ledger.Posting
+	seqs    []uint64         // position of each event in the journal; the index is the version - 1
+	held    []ledger.Posting // postings of the open hold
 }
 
 func (s *stage) play(a *act) {
@@ -77,8 +80,8 @@ func (s *stage) play(a *act) {
 	}
 	c, held := s.change(a, known)
 	receipt := s.submit(c)
-	if a.code != "" {
-		wantCode(s.t, receipt.Err, a.code)
+	if a.refusal != "" {
+		wantCode(s.t, receipt.Err, a.refusal)
 	} else if receipt.Err != nil {
 		s.t.Fatalf("%s: %v", a.name, receipt.Err)
 	} else {
@@ -111,7 +114,7 @@ func (s *stage) change(a *act, known *knownRecord) (c *posting.Change, held []le
 		step.Events = append(step.Events, event)
 	}
 	c = &posting.Change{Steps: []posting.Step{step}}
-	if a.guarded {
+	if a.isGuarded {
 		c.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: available, Asset: usd}}}
 	}
 	return c, held
@@ -125,8 +128,8 @@ func (s *stage) wantStamp(a *act, known *knownRecord, got posting.Stamp) {
 		}
 		return known.seqs[version-1]
 	}
-	if got.Held != seq(a.held) || got.Settled != seq(a.settled) {
-		s.t.Errorf("%s: held %d and settled %d, want %d and %d", a.name, got.Held, got.Settled, seq(a.held), seq(a.settled))
+	if got.Held != seq(a.heldVersion) || got.Settled != seq(a.settledVersion) {
+		s.t.Errorf("%s: held %d and settled %d, want %d and %d", a.name, got.Held, got.Settled, seq(a.heldVersion), seq(a.settledVersion))
 	}
 }
 
@@ -170,40 +173,43 @@ func playAll(t *testing.T, acts []act) {
 }
 
 // After the acts of spentPartner, 90 have been credited to the partner (a payment of 100 less a fee of 10) and
-// 70 were paid out. So 20 are available.
+// 70 have been paid out. So 20 are available.
+//
+// maySpill makes a posting on the available balance that may be split: a credit first pays the partner's debt
+// (the receivable), and what a debit takes beyond the available balance becomes debt.
 var spentPartner = []act{
-	{name: "charge", record: "payment", events: []entryOf{posts(dr(terminalX, 100), maySpill(ledger.Credit, 90), cr(fees, 10))},
-		want: map[string]string{"L:partner:1:available": "0/90"}, settled: 1},
-	{name: "settlement out", record: "settlement", events: []entryOf{posts(dr(available, 70), cr(bank, 70))}, guarded: true,
-		want: map[string]string{"L:partner:1:available": "70/90"}, settled: 1},
+	{name: "charge", record: "payment", events: []eventEntry{posts(debit(terminalX, 100), maySpill(ledger.Credit, 90), credit(fees, 10))},
+		want: map[string]string{"L:partner:1:available": "0/90"}, settledVersion: 1},
+	{name: "settlement out", record: "settlement", events: []eventEntry{posts(debit(available, 70), credit(bank, 70))}, isGuarded: true,
+		want: map[string]string{"L:partner:1:available": "70/90"}, settledVersion: 1},
 }
 
-// refundHold holds 85 for a refund, 5 of them the returned fee.
-var refundHold = act{name: "refunding", record: "payment", events: []entryOf{holds(dr(available, 80), dr(fees, 5), cr(terminalX, 85))},
+// refundHold holds 85 for a refund: 80 from the partner, and 5 of the fee.
+var refundHold = act{name: "refunding", record: "payment", events: []eventEntry{holds(debit(available, 80), debit(fees, 5), credit(terminalX, 85))},
 	want: map[string]string{
 		"L:partner:1:available": "70/90 +80/0", "I:fees": "0/10 +5/0", "A:provider:x": "100/0 +0/85", "A:partner:1:receivable": "0/0",
-	}, held: 2, settled: 1}
+	}, heldVersion: 2, settledVersion: 1}
 
 func TestPendingRefundIsHeldInFullAndItsCaptureMayCreateDebt(t *testing.T) {
 	playAll(t, append(slices.Clone(spentPartner), refundHold, act{
-		name: "refunded", record: "payment", events: []entryOf{captures(maySpill(ledger.Debit, 80), dr(fees, 5), cr(terminalX, 85))},
+		name: "refunded", record: "payment", events: []eventEntry{captures(maySpill(ledger.Debit, 80), debit(fees, 5), credit(terminalX, 85))},
 		want: map[string]string{
 			"L:partner:1:available": "90/90", "A:partner:1:receivable": "60/0", "I:fees": "5/10", "A:provider:x": "100/85",
-		}, settled: 1,
+		}, settledVersion: 1,
 	}))
 }
 
 func TestFailedRefundReleasesItsWholeHold(t *testing.T) {
 	playAll(t, append(slices.Clone(spentPartner), refundHold, act{
-		name: "refused", record: "payment", events: []entryOf{voids()},
+		name: "refused", record: "payment", events: []eventEntry{voids()},
 		want: map[string]string{
 			"L:partner:1:available": "70/90", "A:partner:1:receivable": "0/0", "I:fees": "0/10", "A:provider:x": "100/0",
-		}, settled: 1,
+		}, settledVersion: 1,
 	}))
 }
 
 func TestPayoutIsRefusedWhileARefundOverdrawsAvailable(t *testing.T) {
-	payout := act{name: "payout", record: "payout", events: []entryOf{holds(dr(available, 1), cr(terminalX, 1))}, guarded: true, code: ledger.InsufficientFunds,
+	payout := act{name: "payout", record: "payout", events: []eventEntry{holds(debit(available, 1), credit(terminalX, 1))}, isGuarded: true, refusal: ledger.InsufficientFunds,
 		want: map[string]string{"L:partner:1:available": "70/90 +80/0"}}
 	playAll(t, append(slices.Clone(spentPartner), refundHold, payout))
 }
@@ -211,35 +217,35 @@ func TestPayoutIsRefusedWhileARefundOverdrawsAvailable(t *testing.T) {
 // The second refund's hold is separate: the first refund can neither spend nor release it.
 func TestConcurrentRefundsDoNotSpendEachOthersHolds(t *testing.T) {
 	twoHolds := []act{
-		{name: "deposit", record: "deposit", events: []entryOf{posts(dr(bank, 100), cr(available, 100))}, settled: 1},
-		{name: "first", record: "first", events: []entryOf{holds(dr(available, 80), cr(terminalX, 80))}, held: 1},
-		{name: "second", record: "second", events: []entryOf{holds(dr(available, 60), cr(terminalX, 60))}, held: 1,
+		{name: "deposit", record: "deposit", events: []eventEntry{posts(debit(bank, 100), credit(available, 100))}, settledVersion: 1},
+		{name: "first", record: "first", events: []eventEntry{holds(debit(available, 80), credit(terminalX, 80))}, heldVersion: 1},
+		{name: "second", record: "second", events: []eventEntry{holds(debit(available, 60), credit(terminalX, 60))}, heldVersion: 1,
 			want: map[string]string{"L:partner:1:available": "0/100 +140/0"}},
-		{name: "first refunded", record: "first", events: []entryOf{captures(maySpill(ledger.Debit, 80), cr(terminalX, 80))}, settled: 2,
+		{name: "first refunded", record: "first", events: []eventEntry{captures(maySpill(ledger.Debit, 80), credit(terminalX, 80))}, settledVersion: 2,
 			want: map[string]string{"L:partner:1:available": "40/100 +60/0", "A:partner:1:receivable": "40/0"}},
 	}
-	t.Run("both are made", func(t *testing.T) {
+	t.Run("both refunds are made", func(t *testing.T) {
 		playAll(t, append(slices.Clone(twoHolds), act{
-			name: "second refunded", record: "second", events: []entryOf{captures(maySpill(ledger.Debit, 60), cr(terminalX, 60))}, settled: 2,
+			name: "second refunded", record: "second", events: []eventEntry{captures(maySpill(ledger.Debit, 60), credit(terminalX, 60))}, settledVersion: 2,
 			want: map[string]string{"L:partner:1:available": "100/100", "A:partner:1:receivable": "40/0"},
 		}))
 	})
-	t.Run("the second is refused", func(t *testing.T) {
+	t.Run("the second refund is refused", func(t *testing.T) {
 		playAll(t, append(slices.Clone(twoHolds),
-			act{name: "second refused", record: "second", events: []entryOf{voids()},
+			act{name: "second refused", record: "second", events: []eventEntry{voids()},
 				want: map[string]string{"L:partner:1:available": "40/100", "A:partner:1:receivable": "40/0"}},
-			act{name: "charge", record: "payment", events: []entryOf{posts(dr(terminalX, 50), maySpill(ledger.Credit, 50))}, settled: 1,
+			act{name: "charge", record: "payment", events: []eventEntry{posts(debit(terminalX, 50), maySpill(ledger.Credit, 50))}, settledVersion: 1,
 				want: map[string]string{"L:partner:1:available": "40/110", "A:partner:1:receivable": "40/40"}},
 		))
 	})
 }
 
-// The capture has no posting on the available balance, which is zero. But the account gets a line that
+// The available balance is zero, so the capture has no posting on that account. But the account gets a line that
 // explains why its hold is gone.
 func TestRefundWithoutBalanceBecomesDebt(t *testing.T) {
 	s := &stage{fixture: open(t), records: map[string]*knownRecord{}}
-	s.play(&act{name: "refunding", record: "r", events: []entryOf{holds(dr(available, 80), cr(terminalX, 80))}, held: 1})
-	s.play(&act{name: "refunded", record: "r", events: []entryOf{captures(maySpill(ledger.Debit, 80), cr(terminalX, 80))}, settled: 2,
+	s.play(&act{name: "refunding", record: "r", events: []eventEntry{holds(debit(available, 80), credit(terminalX, 80))}, heldVersion: 1})
+	s.play(&act{name: "refunded", record: "r", events: []eventEntry{captures(maySpill(ledger.Debit, 80), credit(terminalX, 80))}, settledVersion: 2,
 		want: map[string]string{"L:partner:1:available": "0/0", "A:partner:1:receivable": "80/0", "A:provider:x": "0/80"}})
 	v := s.View()
 	defer v.Close()
@@ -254,115 +260,116 @@ func TestRefundWithoutBalanceBecomesDebt(t *testing.T) {
 }
 
 func TestCaptureMayPostToOtherAccountsThanItsHold(t *testing.T) {
-	hold := act{name: "hold", record: "payment", events: []entryOf{holds(dr(terminalX, 110), cr(available, 100), cr(fees, 10))},
-		want: map[string]string{"A:provider:x": "0/0 +110/0", "L:partner:1:available": "0/0 +0/100", "I:fees": "0/0 +0/10"}, held: 1}
+	hold := act{name: "hold", record: "payment", events: []eventEntry{holds(debit(terminalX, 110), credit(available, 100), credit(fees, 10))},
+		want: map[string]string{"A:provider:x": "0/0 +110/0", "L:partner:1:available": "0/0 +0/100", "I:fees": "0/0 +0/10"}, heldVersion: 1}
 	for name, c := range map[string]struct {
-		capture entryOf
+		capture eventEntry
 		want    map[string]string
 	}{
 		"smaller amounts": {
-			captures(dr(terminalX, 44), maySpill(ledger.Credit, 40), cr(fees, 4)),
+			captures(debit(terminalX, 44), maySpill(ledger.Credit, 40), credit(fees, 4)),
 			map[string]string{"A:provider:x": "44/0", "L:partner:1:available": "0/40", "I:fees": "0/4"},
 		},
 		"fewer postings": {
-			captures(dr(terminalX, 50), maySpill(ledger.Credit, 50)),
+			captures(debit(terminalX, 50), maySpill(ledger.Credit, 50)),
 			map[string]string{"A:provider:x": "50/0", "L:partner:1:available": "0/50", "I:fees": "0/0"},
 		},
 		"more postings, on other accounts": {
-			captures(dr(terminalX, 60), cr(available, 30), cr("L:suspense:1", 20), cr(fees, 10), dr(terminalY, 5), cr(available, 5)),
+			captures(debit(terminalX, 60), credit(available, 30), credit("L:suspense:1", 20), credit(fees, 10), debit(terminalY, 5), credit(available, 5)),
 			map[string]string{"A:provider:x": "60/0", "A:provider:y": "5/0", "L:partner:1:available": "0/35", "L:suspense:1": "0/20", "I:fees": "0/10"},
 		},
-		"none of the accounts held": {
-			captures(dr(terminalY, 7), cr("L:suspense:1", 7)),
+		"only accounts without a hold": {
+			captures(debit(terminalY, 7), credit("L:suspense:1", 7)),
 			map[string]string{
 				"A:provider:x": "0/0", "A:provider:y": "7/0", "L:partner:1:available": "0/0", "L:suspense:1": "0/7", "I:fees": "0/0",
 			},
 		},
 		"the partner's posting on the other side": {
-			captures(dr(terminalX, 10), maySpill(ledger.Debit, 5), cr(fees, 15)),
+			captures(debit(terminalX, 10), maySpill(ledger.Debit, 5), credit(fees, 15)),
 			map[string]string{"A:provider:x": "10/0", "L:partner:1:available": "0/0", "A:partner:1:receivable": "5/0", "I:fees": "0/15"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			playAll(t, []act{hold, {name: "commit", record: "payment", events: []entryOf{c.capture}, want: c.want, settled: 2}})
+			playAll(t, []act{hold, {name: "commit", record: "payment", events: []eventEntry{c.capture}, want: c.want, settledVersion: 2}})
 		})
 	}
 }
 
 func TestCapturePaysDebtFirstEvenIfAllWasHeldAsAvailable(t *testing.T) {
 	playAll(t, []act{
-		{name: "owe", record: "earlier", events: []entryOf{posts(dr(receivable, 30), cr(terminalX, 30))}, settled: 1},
-		{name: "hold", record: "payment", events: []entryOf{holds(dr(terminalX, 100), cr(available, 100))}, held: 1,
+		{name: "owe", record: "earlier", events: []eventEntry{posts(debit(receivable, 30), credit(terminalX, 30))}, settledVersion: 1},
+		{name: "hold", record: "payment", events: []eventEntry{holds(debit(terminalX, 100), credit(available, 100))}, heldVersion: 1,
 			want: map[string]string{"L:partner:1:available": "0/0 +0/100", "A:partner:1:receivable": "30/0"}},
-		{name: "commit", record: "payment", events: []entryOf{captures(dr(terminalX, 100), maySpill(ledger.Credit, 100))}, settled: 2,
+		{name: "commit", record: "payment", events: []eventEntry{captures(debit(terminalX, 100), maySpill(ledger.Credit, 100))}, settledVersion: 2,
 			want: map[string]string{"L:partner:1:available": "0/70", "A:partner:1:receivable": "30/30"}},
 	})
 }
 
-// The funds that the old hold releases are available for the new one, and no more.
+// The new hold may take the funds that the old hold releases, and no more.
 func TestHoldIsReplacedInOneStep(t *testing.T) {
-	exchange := func(n uint64) []entryOf {
-		return []entryOf{{}, voids(), {}, holds(dr(available, n), cr(terminalY, n))}
+	exchange := func(n uint64) []eventEntry {
+		return []eventEntry{{}, voids(), {}, holds(debit(available, n), credit(terminalY, n))}
 	}
 	playAll(t, []act{
-		{name: "deposit", record: "deposit", events: []entryOf{posts(dr(bank, 100), cr(available, 100))}, settled: 1},
-		{name: "payout", record: "payout", events: []entryOf{{}, holds(dr(available, 100), cr(terminalX, 100))}, guarded: true, held: 2,
+		{name: "deposit", record: "deposit", events: []eventEntry{posts(debit(bank, 100), credit(available, 100))}, settledVersion: 1},
+		{name: "payout", record: "payout", events: []eventEntry{{}, holds(debit(available, 100), credit(terminalX, 100))}, isGuarded: true, heldVersion: 2,
 			want: map[string]string{"L:partner:1:available": "0/100 +100/0", "A:provider:x": "0/0 +0/100"}},
-		{name: "one too many", record: "payout", events: exchange(101), guarded: true, code: ledger.InsufficientFunds,
+		{name: "one too many", record: "payout", events: exchange(101), isGuarded: true, refusal: ledger.InsufficientFunds,
 			want: map[string]string{"L:partner:1:available": "0/100 +100/0", "A:provider:x": "0/0 +0/100", "A:provider:y": "0/0"}},
-		{name: "another terminal", record: "payout", events: exchange(100), guarded: true, held: 6,
+		{name: "another terminal", record: "payout", events: exchange(100), isGuarded: true, heldVersion: 6,
 			want: map[string]string{"L:partner:1:available": "0/100 +100/0", "A:provider:x": "0/0", "A:provider:y": "0/0 +0/100"}},
-		{name: "and another", record: "payout", events: exchange(95), guarded: true, held: 10,
+		{name: "and another", record: "payout", events: exchange(95), isGuarded: true, heldVersion: 10,
 			want: map[string]string{"L:partner:1:available": "0/100 +95/0", "A:provider:y": "0/0 +0/95"}},
-		{name: "paid", record: "payout", events: []entryOf{captures(dr(available, 95), cr(terminalY, 95))}, settled: 11,
+		{name: "paid", record: "payout", events: []eventEntry{captures(debit(available, 95), credit(terminalY, 95))}, settledVersion: 11,
 			want: map[string]string{"L:partner:1:available": "95/100", "A:provider:y": "0/95"}},
 	})
 }
 
 func TestRecordMayHoldAndCloseInOneStep(t *testing.T) {
 	playAll(t, []act{
-		{name: "hold and void", record: "a", events: []entryOf{holds(dr(terminalX, 5), cr(available, 5)), voids()},
+		{name: "hold and void", record: "a", events: []eventEntry{holds(debit(terminalX, 5), credit(available, 5)), voids()},
 			want: map[string]string{"A:provider:x": "0/0", "L:partner:1:available": "0/0"}},
-		{name: "hold and capture", record: "b", events: []entryOf{holds(dr(terminalX, 5), cr(available, 5)), captures(dr(terminalX, 4), cr(available, 4))}, settled: 2,
+		{name: "hold and capture", record: "b", events: []eventEntry{holds(debit(terminalX, 5), credit(available, 5)), captures(debit(terminalX, 4), credit(available, 4))}, settledVersion: 2,
 			want: map[string]string{"A:provider:x": "4/0", "L:partner:1:available": "0/4"}},
 	})
 }
 
-// The stamp names the charge as the first settled entry, whatever the record holds later.
+// The stamp (what the store keeps beside a record) names the charge as the first settled entry, whatever the record
+// holds later.
 func TestRecordMayHoldAgainAfterSettling(t *testing.T) {
-	refund := func(name string, n, held uint64) act {
-		return act{name: name, record: "payment", events: []entryOf{holds(dr(available, n), cr(terminalX, n))}, held: held}
+	refund := func(name string, n, heldVersion uint64) act {
+		return act{name: name, record: "payment", events: []eventEntry{holds(debit(available, n), credit(terminalX, n))}, heldVersion: heldVersion}
 	}
 	for name, c := range map[string]struct {
-		charge  []act
-		settled uint64
+		charge         []act
+		settledVersion uint64
 	}{
 		"charged at once": {[]act{
-			{name: "charge", record: "payment", events: []entryOf{{}, posts(dr(terminalX, 100), maySpill(ledger.Credit, 100))}, settled: 2},
+			{name: "charge", record: "payment", events: []eventEntry{{}, posts(debit(terminalX, 100), maySpill(ledger.Credit, 100))}, settledVersion: 2},
 		}, 2},
 		"held, then charged": {[]act{
-			{name: "hold", record: "payment", events: []entryOf{holds(dr(terminalX, 100), cr(available, 100))}, held: 1},
-			{name: "charge", record: "payment", events: []entryOf{captures(dr(terminalX, 100), maySpill(ledger.Credit, 100))}, settled: 2},
+			{name: "hold", record: "payment", events: []eventEntry{holds(debit(terminalX, 100), credit(available, 100))}, heldVersion: 1},
+			{name: "charge", record: "payment", events: []eventEntry{captures(debit(terminalX, 100), maySpill(ledger.Credit, 100))}, settledVersion: 2},
 		}, 2},
 		"held twice, then charged": {[]act{
-			{name: "hold", record: "payment", events: []entryOf{holds(dr(terminalY, 100), cr(available, 100))}, held: 1},
-			{name: "another", record: "payment", events: []entryOf{voids(), holds(dr(terminalX, 100), cr(available, 100))}, held: 3},
-			{name: "charge", record: "payment", events: []entryOf{captures(dr(terminalX, 100), maySpill(ledger.Credit, 100))}, settled: 4},
+			{name: "hold", record: "payment", events: []eventEntry{holds(debit(terminalY, 100), credit(available, 100))}, heldVersion: 1},
+			{name: "another", record: "payment", events: []eventEntry{voids(), holds(debit(terminalX, 100), credit(available, 100))}, heldVersion: 3},
+			{name: "charge", record: "payment", events: []eventEntry{captures(debit(terminalX, 100), maySpill(ledger.Credit, 100))}, settledVersion: 4},
 		}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			acts := append(slices.Clone(c.charge),
-				refund("first", 30, c.settled+1),
-				act{name: "first made", record: "payment", events: []entryOf{captures(maySpill(ledger.Debit, 30), cr(terminalX, 30))},
+				refund("first", 30, c.settledVersion+1),
+				act{name: "first made", record: "payment", events: []eventEntry{captures(maySpill(ledger.Debit, 30), credit(terminalX, 30))},
 					want: map[string]string{"L:partner:1:available": "30/100", "A:provider:x": "100/30"}},
-				refund("second", 50, c.settled+3),
-				act{name: "second refused", record: "payment", events: []entryOf{voids()},
+				refund("second", 50, c.settledVersion+3),
+				act{name: "second refused", record: "payment", events: []eventEntry{voids()},
 					want: map[string]string{"L:partner:1:available": "30/100", "A:provider:x": "100/30"}},
-				act{name: "third at once", record: "payment", events: []entryOf{posts(maySpill(ledger.Debit, 70), cr(terminalX, 70))},
+				act{name: "third at once", record: "payment", events: []eventEntry{posts(maySpill(ledger.Debit, 70), credit(terminalX, 70))},
 					want: map[string]string{"L:partner:1:available": "100/100", "A:provider:x": "100/100"}},
 			)
 			for i := len(c.charge); i < len(acts); i++ {
-				acts[i].settled = c.settled
+				acts[i].settledVersion = c.settledVersion
 			}
 			playAll(t, acts)
 		})
@@ -370,31 +377,31 @@ func TestRecordMayHoldAgainAfterSettling(t *testing.T) {
 }
 
 func TestConversionBalancesEachAssetAndPaysDebtOnlyInTheSameAsset(t *testing.T) {
-	owe := act{name: "owe", record: "earlier", settled: 1, events: []entryOf{posts(
-		dr(receivable, 20), cr(terminalX, 20), inEUR(dr(receivable, 50)), inEUR(cr(terminalX, 50)))}}
-	entry := []ledger.Posting{dr(terminalX, 100), cr(fees, 3), cr(fx, 97), inEUR(dr(fx, 90)), inEUR(maySpill(ledger.Credit, 90))}
+	owe := act{name: "owe", record: "earlier", settledVersion: 1, events: []eventEntry{posts(
+		debit(receivable, 20), credit(terminalX, 20), inEUR(debit(receivable, 50)), inEUR(credit(terminalX, 50)))}}
+	entry := []ledger.Posting{debit(terminalX, 100), credit(fees, 3), credit(fx, 97), inEUR(debit(fx, 90)), inEUR(maySpill(ledger.Credit, 90))}
 	wantTotals := map[string]string{
 		"A:provider:x": "100/20", "I:fees": "0/3", "Q:fx_position": "0/97", "Q:fx_position EUR": "90/0",
 		"L:partner:1:available": "0/0", "A:partner:1:receivable": "20/0",
 		"L:partner:1:available EUR": "0/40", "A:partner:1:receivable EUR": "50/50",
 	}
 	t.Run("at once", func(t *testing.T) {
-		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: wantTotals, settled: 1}})
+		playAll(t, []act{owe, {name: "charge", record: "payment", events: []eventEntry{posts(entry...)}, want: wantTotals, settledVersion: 1}})
 	})
 	t.Run("held first", func(t *testing.T) {
 		heldPostings := slices.Clone(entry)
 		heldPostings[4].Spill = ""
 		playAll(t, []act{owe,
-			{name: "hold", record: "payment", events: []entryOf{holds(heldPostings...)}, held: 1, want: map[string]string{
+			{name: "hold", record: "payment", events: []eventEntry{holds(heldPostings...)}, heldVersion: 1, want: map[string]string{
 				"A:provider:x": "0/20 +100/0", "L:partner:1:available EUR": "0/0 +0/90", "A:partner:1:receivable EUR": "50/0",
 			}},
-			{name: "charge", record: "payment", events: []entryOf{captures(entry...)}, want: wantTotals, settled: 2},
+			{name: "charge", record: "payment", events: []eventEntry{captures(entry...)}, want: wantTotals, settledVersion: 2},
 		})
 	})
 	t.Run("reversed, more than is available", func(t *testing.T) {
-		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: wantTotals, settled: 1},
-			{name: "return", record: "return", settled: 1, events: []entryOf{posts(
-				inEUR(maySpill(ledger.Debit, 90)), inEUR(cr(fx, 90)), dr(fx, 97), dr(fees, 3), cr(terminalX, 100))},
+		playAll(t, []act{owe, {name: "charge", record: "payment", events: []eventEntry{posts(entry...)}, want: wantTotals, settledVersion: 1},
+			{name: "return", record: "return", settledVersion: 1, events: []eventEntry{posts(
+				inEUR(maySpill(ledger.Debit, 90)), inEUR(credit(fx, 90)), debit(fx, 97), debit(fees, 3), credit(terminalX, 100))},
 				want: map[string]string{
 					"L:partner:1:available EUR": "40/40", "A:partner:1:receivable EUR": "100/50", "A:partner:1:receivable": "20/0",
 					"Q:fx_position": "97/97", "Q:fx_position EUR": "90/90", "I:fees": "3/3", "A:provider:x": "100/120",

@@ -10,8 +10,9 @@ import (
 )
 
 // Due holds in memory the items that are due soon, in time order, and loads later items from the store when
-// their time comes near. Due rows are never removed one by one: an item counts only while it has its record's
-// current due instant, and whole rows are removed once the low-water mark has passed them.
+// their time comes near. An item is a record with a due instant. It counts only while the record still has this
+// due instant; otherwise it is stale. The store keeps the items of one second in rows, and a whole row is removed
+// once the low-water mark has passed its second.
 type Due struct {
 	journal *Journal
 	wake    chan struct{} // receives a value when the earliest known due instant becomes earlier
@@ -20,10 +21,10 @@ type Due struct {
 	heap       []heapItem               // ordered by At; stale items stay until they reach the top
 	current    map[dueKey]currentDue    // due instant of each record that is due before horizon
 	dispatched map[dueKey]ledger.Micros // due instants of items that were handed out and are not done yet
-	horizon    ledger.Micros            // all items due before it are in memory
-	ticket     uint64                   // the last ticket given
+	horizon    ledger.Micros            // all items that are due before this instant are in memory
+	ticket     uint64                   // the last ticket; each item of the heap has its own
 
-	mark int64 // the second below which no row has a current item; only the orderer moves it
+	mark int64 // low-water mark: no row of an earlier second has a current item; only the orderer moves the mark
 }
 
 type dueKey struct {
@@ -43,13 +44,13 @@ type heapItem struct {
 	ticket uint64
 }
 
-// dueChange is the new due instant of a durable Step's record; 0: none.
+// dueChange is the new due instant of a record that a durable group has written.
 type dueChange struct {
 	dueKey
-	at ledger.Micros
+	at ledger.Micros // 0: none
 }
 
-// dueWindow is how far ahead items are in memory.
+// dueWindow is how far ahead of the clock items are in memory.
 const dueWindow = 10 * time.Minute
 
 func newDue(j *Journal) *Due {
@@ -70,25 +71,25 @@ func (d *Due) Next() (ledger.Micros, bool) {
 	return d.heap[0].At, true
 }
 
-// Take hands out the items due at or before the instant, in order, at most max of them. An item is
-// handed out again only after Return or a restart, so the caller must make sure that the record gets
+// Take hands out the items due at or before the latest instant, in order, at most limit of them. An item
+// is handed out again only after Return or a restart, so the caller must make sure that the record gets
 // another due instant or none.
-func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
+func (d *Due) Take(latest ledger.Micros, limit int) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var dispatched []store.DueItem
-	for len(dispatched) < max {
+	var items []store.DueItem
+	for len(items) < limit {
 		d.dropStale()
-		if len(d.heap) == 0 || d.heap[0].At > upTo {
+		if len(d.heap) == 0 || d.heap[0].At > latest {
 			break
 		}
 		item := d.pop().DueItem
 		k := dueKey{item.Org, item.Source}
 		d.current[k] = currentDue{at: item.At}
 		d.dispatched[k] = item.At
-		dispatched = append(dispatched, item)
+		items = append(items, item)
 	}
-	return dispatched
+	return items
 }
 
 // Return puts back a taken item that could not be handled.
@@ -100,18 +101,18 @@ func (d *Due) Return(item store.DueItem) {
 	}
 }
 
-// All returns those items in memory for which accept returns true, whatever their time. When the server
-// starts, this finds the intents whose outcome is unknown, so that their outcome is inquired at once.
+// All returns those items in memory for which accept returns true, whatever their time. A starting server finds
+// with it the calls to providers whose outcome is unknown, and inquires at once.
 func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var found []store.DueItem
+	var items []store.DueItem
 	for i := range d.heap {
 		if item := &d.heap[i]; d.isCurrent(item) && accept(item.DueItem) {
-			found = append(found, item.DueItem)
+			items = append(items, item.DueItem)
 		}
 	}
-	return found
+	return items
 }
 
 // isCurrent tells whether an item still has its record's current due instant.
@@ -119,16 +120,17 @@ func (d *Due) isCurrent(item *heapItem) bool {
 	return d.current[dueKey{item.Org, item.Source}].ticket == item.ticket
 }
 
+// dropStale removes stale items from the top of the heap.
 func (d *Due) dropStale() {
 	for len(d.heap) > 0 && !d.isCurrent(&d.heap[0]) {
 		d.pop()
 	}
 }
 
-// setDue sets the record's due instant. An item that is already in the heap stays; if it was handed out,
-// the record becomes due once more.
+// setDue sets the record's due instant. If the record has an item with this instant in the heap, the item stays.
+// If the item was handed out, the record becomes due once more.
 func (d *Due) setDue(k dueKey, at ledger.Micros) {
-	if w := d.current[k]; w.at == at && w.ticket != 0 {
+	if due := d.current[k]; due.at == at && due.ticket != 0 {
 		return
 	}
 	d.ticket++
@@ -149,9 +151,9 @@ func (d *Due) applyChanges(changes []dueChange) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	first := ledger.Micros(0)
+	earliest := ledger.Micros(0)
 	if len(d.heap) > 0 {
-		first = d.heap[0].At
+		earliest = d.heap[0].At
 	}
 	for i := range changes {
 		c := &changes[i]
@@ -162,7 +164,7 @@ func (d *Due) applyChanges(changes []dueChange) {
 		d.setDue(c.dueKey, c.at)
 	}
 	d.compact()
-	if len(d.heap) > 0 && (first == 0 || d.heap[0].At < first) {
+	if len(d.heap) > 0 && (earliest == 0 || d.heap[0].At < earliest) {
 		select {
 		case d.wake <- struct{}{}:
 		default:
@@ -173,8 +175,8 @@ func (d *Due) applyChanges(changes []dueChange) {
 // minCompact is the size of the heap below which compacting is not worth while.
 const minCompact = 4_096
 
-// compact bounds the heap by the number of waiting records. Without it, records whose due instant moves
-// often and lies far in the future would fill the heap with stale items.
+// compact keeps the heap from growing much beyond the number of waiting records. Without it, records with due
+// instants that move often and lie far in the future would fill the heap with stale items.
 func (d *Due) compact() {
 	if len(d.heap) < max(minCompact, 2*len(d.current)) {
 		return
@@ -188,17 +190,17 @@ func (d *Due) compact() {
 // LookAhead loads the items due within the window after now. It must be called as the clock
 // moves, and before a manual clock is moved to an instant.
 func (d *Due) LookAhead(now time.Time) error {
-	to := ledger.MicrosOf(now.Add(dueWindow))
+	newHorizon := ledger.MicrosOf(now.Add(dueWindow))
 	d.mu.Lock()
-	isLoaded := to-d.horizon < ledger.Micros(dueWindow.Microseconds()/2)
+	isLoaded := newHorizon-d.horizon < ledger.Micros(dueWindow.Microseconds()/2)
 	d.mu.Unlock()
 	if isLoaded {
 		return nil
 	}
-	return d.loadTo(to)
+	return d.loadTo(newHorizon)
 }
 
-// recover reads the mark and loads the items that are due from the mark on.
+// recover reads the low-water mark and loads the items that are due from the mark until the end of the window.
 func (d *Due) recover(now time.Time) error {
 	snap := d.journal.store.Snapshot()
 	row, found, err := snap.Get(store.KeyMark, nil)
@@ -215,15 +217,15 @@ func (d *Due) recover(now time.Time) error {
 	return d.loadTo(ledger.MicrosOf(now.Add(dueWindow)))
 }
 
-// loadTo moves the horizon in steps, because it holds the lock during a step, and a commit needs the lock to
-// report its due instants.
-func (d *Due) loadTo(to ledger.Micros) error {
+// loadTo loads the items that are due before the new horizon. It does so in steps, because it holds the lock
+// during a step, and a commit needs the lock to report its due instants.
+func (d *Due) loadTo(newHorizon ledger.Micros) error {
 	for {
 		d.mu.Lock()
-		err := d.load(to)
-		reached := d.horizon >= to
+		err := d.load(newHorizon)
+		isReached := d.horizon >= newHorizon
 		d.mu.Unlock()
-		if err != nil || reached {
+		if err != nil || isReached {
 			return err
 		}
 	}
@@ -232,31 +234,31 @@ func (d *Due) loadTo(to ledger.Micros) error {
 // maxLoad is the number of items after which a step of loading ends at the next second.
 const maxLoad = 4_096
 
-// load reads rows from the horizon on, adds the items that have their record's current due instant, and
-// moves the horizon to where it stopped. After an error, items beyond the old horizon are still only in
-// the store. The lock is held from before the snapshot is opened: a group that the snapshot does not
-// show reports its changes afterwards, so no stale item stays.
-func (d *Due) load(to ledger.Micros) error {
+// load is one step of loading. It reads rows from the horizon on, adds the items that have their record's current
+// due instant, and moves the horizon to the instant where reading ended. After an error, items beyond the old
+// horizon are still only in the store. The caller holds the lock already when load opens the snapshot. So a
+// group that the snapshot does not show reports its changes after load, and they replace items that load has added.
+func (d *Due) load(newHorizon ledger.Micros) error {
 	snap := d.journal.store.Snapshot()
 	defer snap.Close()
-	from, last := d.horizon, int64(d.horizon)/1_000_000
+	oldHorizon, lastSecond := d.horizon, int64(d.horizon)/1_000_000
 	var items []store.DueItem
-	err := snap.Ascend(store.KeyDues(nil), store.KeyDueFrom(nil, last), func(key, row []byte) (bool, error) {
+	err := snap.Ascend(store.KeyDues(nil), store.KeyDueFrom(nil, lastSecond), func(key, row []byte) (bool, error) {
 		second, ok := store.ParseDueKey(key)
 		if !ok {
 			return false, damaged("due row with key %x", key)
 		}
 		secondStart := ledger.Micros(second) * 1_000_000
-		if secondStart >= to {
+		if secondStart >= newHorizon {
 			return false, nil
 		}
-		if second != last && len(items) >= maxLoad {
-			to = secondStart
+		if second != lastSecond && len(items) >= maxLoad {
+			newHorizon = secondStart
 			return false, nil
 		}
-		last = second
+		lastSecond = second
 		return true, store.DecodeDues(row, func(item store.DueItem) {
-			if item.At >= from && item.At < to {
+			if item.At >= oldHorizon && item.At < newHorizon {
 				items = append(items, item)
 			}
 		})
@@ -265,11 +267,12 @@ func (d *Due) load(to ledger.Micros) error {
 		err = d.addCurrent(snap, items)
 	}
 	if err == nil {
-		d.horizon = max(d.horizon, to)
+		d.horizon = max(d.horizon, newHorizon)
 	}
 	return err
 }
 
+// addCurrent adds those items whose record has the item's due instant in the snapshot.
 func (d *Due) addCurrent(snap *store.Snapshot, items []store.DueItem) error {
 	var key, row []byte
 	for _, item := range items {
@@ -288,7 +291,7 @@ func (d *Due) addCurrent(snap *store.Snapshot, items []store.DueItem) error {
 		}
 		if envelope.Due == item.At {
 			k := dueKey{item.Org, item.Source}
-			if _, known := d.current[k]; !known {
+			if _, isKnown := d.current[k]; !isKnown {
 				d.setDue(k, item.At)
 			}
 		}
@@ -296,9 +299,9 @@ func (d *Due) addCurrent(snap *store.Snapshot, items []store.DueItem) error {
 	return nil
 }
 
-// passedUntil returns the second below which no due row has a current item. No item is due before it: neither
-// one in memory, nor one that is not loaded yet, nor one that the orderer has prepared but the committer has
-// not reported.
+// passedUntil returns the second below which no due row has a current item. It considers the items in memory,
+// the items that were handed out, those that are not loaded yet, and those that the orderer has prepared but the
+// committer has not reported.
 func (d *Due) passedUntil(now, earliestPrepared ledger.Micros) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -307,7 +310,7 @@ func (d *Due) passedUntil(now, earliestPrepared ledger.Micros) int64 {
 	if len(d.heap) > 0 {
 		earliest = min(earliest, d.heap[0].At)
 	}
-	for _, at := range d.dispatched { // their records still have this due instant
+	for _, at := range d.dispatched { // the records of these items still have the due instant
 		earliest = min(earliest, at)
 	}
 	if earliestPrepared != 0 {

@@ -31,7 +31,7 @@ func (f *fixture) lookAhead() {
 	}
 }
 
-// takeSources takes everything that is due now, and returns the sources.
+// takeSources takes all items that are due now, and returns their records' sources.
 func (f *fixture) takeSources() []ledger.Source {
 	var sources []ledger.Source
 	for _, item := range f.Due.Take(ledger.MicrosOf(f.clock.Now()), 1_000) {
@@ -40,6 +40,7 @@ func (f *fixture) takeSources() []ledger.Source {
 	return sources
 }
 
+// wantTaken takes all items that are due now, and compares their sources in order.
 func (f *fixture) wantTaken(want ...ledger.Source) {
 	f.t.Helper()
 	got := f.takeSources()
@@ -59,7 +60,7 @@ func TestClockJumpLosesNoTimers(t *testing.T) {
 	f.setDue(s, 0, ledger.MicrosOf(start.Add(time.Hour)))
 	f.restart()              // the first group after a start removes passed due rows without delay
 	f.forward(2 * time.Hour) // as after the machine was suspended: LookAhead has not been called meanwhile
-	f.must(deposit())        // its group removes passed due rows
+	f.must(deposit())        // its group removes passed due rows (rows of items with an earlier second)
 	f.must(deposit())
 	f.lookAhead()
 	f.wantTaken(s)
@@ -82,22 +83,22 @@ func TestTimerSetAgainForTheSameInstantIsTakenOnce(t *testing.T) {
 	f.setDue(s, 4, at)
 	f.wantTaken(s)
 	f.wantTaken()
-	f.Due.Return(posting.Item{At: at, Org: org, Source: s}) // its record is due now, which is after At
+	f.Due.Return(posting.Item{At: at, Org: org, Source: s}) // stale: the record was set due now, which is after at
 	f.wantTaken()
 }
 
 func TestReturnedItemIsTakenAgainUnlessItsRecordMoved(t *testing.T) {
 	f := open(t)
-	s, moved := newSource(), newSource()
+	s, movedSource := newSource(), newSource()
 	at := ledger.MicrosOf(start) + 1_000_000
 	f.setDue(s, 0, at)
-	f.setDue(moved, 0, at+1)
+	f.setDue(movedSource, 0, at+1)
 	f.forward(time.Minute)
 	items := f.Due.Take(ledger.MicrosOf(f.clock.Now()), 10)
 	if len(items) != 2 {
 		t.Fatalf("%d are due", len(items))
 	}
-	f.setDue(moved, 1, 0)
+	f.setDue(movedSource, 1, 0)
 	for range 2 {
 		f.Due.Return(items[0])
 		f.Due.Return(items[1])
@@ -157,8 +158,8 @@ func TestManyTimersBeyondTheWindowAreAllFound(t *testing.T) {
 
 func TestOnlyPassedDueRowsAreRemoved(t *testing.T) {
 	f := open(t)
-	waiting := newSource()
-	f.setDue(waiting, 0, ledger.MicrosOf(start)+1)
+	waitingSource := newSource()
+	f.setDue(waitingSource, 0, ledger.MicrosOf(start)+1)
 	const n = posting.MaxDueRemovals + 100
 	for i := range n { // each in a row of its own
 		s := newSource()
@@ -168,38 +169,39 @@ func TestOnlyPassedDueRowsAreRemoved(t *testing.T) {
 	f.forward(time.Hour)
 	f.restart()
 	f.lookAhead()
-	f.wantTaken(waiting)
+	f.wantTaken(waitingSource)
 	f.must(deposit())
-	if rows := f.dueRows(); rows < n {
+	if rows := f.countDueRows(); rows < n {
 		t.Errorf("%d rows of due work are left with a record still waiting below them, want %d", rows, n)
 	}
-	f.setDue(waiting, 1, ledger.MicrosOf(start.Add(2*time.Hour)))
+	f.setDue(waitingSource, 1, ledger.MicrosOf(start.Add(2*time.Hour)))
 	f.restart() // the first group after a start removes passed due rows without delay
 	for range n/posting.MaxDueRemovals + 2 {
 		f.must(deposit()) // each removes some rows
 	}
-	if rows := f.dueRows(); rows != 1 {
+	if rows := f.countDueRows(); rows != 1 {
 		t.Errorf("%d rows of due work are left, want 1", rows)
 	}
 	f.forward(2 * time.Hour)
 	f.restart()
-	f.wantTaken(waiting)
+	f.wantTaken(waitingSource)
 }
 
-func (f *fixture) dueRows() int {
+// countDueRows returns the number of items in due rows. In these tests each row has one item.
+func (f *fixture) countDueRows() int {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	n := 0
-	if _, err := v.DueItems(func(int64, posting.Item) { n++ }); err != nil {
+	count := 0
+	if _, err := v.DueItems(func(int64, posting.Item) { count++ }); err != nil {
 		f.t.Fatal(err)
 	}
-	return n
+	return count
 }
 
 func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 	f := open(t)
-	for range posting.MaxDueRemovals + 10 { // more passed rows than one group removes, so the next one continues
+	for range posting.MaxDueRemovals + 10 { // more passed rows than one group removes, so the next group removes the others
 		s := newSource()
 		f.setDue(s, 0, ledger.MicrosOf(start)+1)
 		f.setDue(s, 1, 0)
@@ -216,9 +218,9 @@ func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 	}
 	f.restart()
 	f.lookAhead()
-	waiter, receipts := newSource(), make(chan posting.Receipt, 2)
+	waitingSource, receipts := newSource(), make(chan posting.Receipt, 2)
 	sendReceipt := func(receipt posting.Receipt) { receipts <- receipt }
-	c := recordWithoutEntry(waiter.ID)
+	c := recordWithoutEntry(waitingSource.ID)
 	c.Steps[0].Due = ledger.MicrosOf(f.clock.Now()) + 1_000_000
 	f.Submit(&c, sendReceipt)
 	<-arrived // the group is at the disk, and has removed as many passed rows as it may
@@ -233,11 +235,11 @@ func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 			t.Fatal(receipt.Err)
 		}
 	}
-	if rows := f.dueRows(); rows != 1 {
+	if rows := f.countDueRows(); rows != 1 {
 		t.Errorf("%d rows of due work are left, want 1: the second group has not removed the rest", rows)
 	}
 	f.restart()
-	f.wantTaken(waiter)
+	f.wantTaken(waitingSource)
 }
 
 func TestTimerMemoryIsBoundedByWaitingRecords(t *testing.T) {
@@ -251,23 +253,23 @@ func TestTimerMemoryIsBoundedByWaitingRecords(t *testing.T) {
 		outcome.MustRecord, outcome.Steps[0].Expect = true, 1
 		changes = append(changes, &c, &outcome)
 	}
-	waiter := newSource()
-	last := recordWithoutEntry(waiter.ID)
-	last.Steps[0].Due = ledger.MicrosOf(start) + 550_000_000
-	changes = append(changes, &last)
+	waitingSource := newSource()
+	lastChange := recordWithoutEntry(waitingSource.ID)
+	lastChange.Steps[0].Due = ledger.MicrosOf(start) + 550_000_000
+	changes = append(changes, &lastChange)
 	for i := range changes {
-		changes[i].MustRecord = true // the queue accepts all outcomes
+		changes[i].MustRecord = true // so that the full queue refuses none of them
 	}
 	for _, receipt := range f.submitTogether(d, changes) {
 		if receipt.Err != nil {
 			t.Fatal(receipt.Err)
 		}
 	}
-	if n := f.Due.Items(); n > 10_000 || f.Due.Waiting() != 1 {
-		t.Errorf("%d items in memory for %d waiting records", n, f.Due.Waiting())
+	if n := f.Due.ItemCount(); n > 10_000 || f.Due.WaitingCount() != 1 {
+		t.Errorf("%d items in memory for %d waiting records", n, f.Due.WaitingCount())
 	}
 	f.forward(time.Hour)
-	f.wantTaken(waiter)
+	f.wantTaken(waitingSource)
 }
 
 // reversibleClock is a clock that can go back, as a machine's clock can.
@@ -287,8 +289,8 @@ func TestNothingBecomesDueBelowTheMarkIfTheClockGoesBack(t *testing.T) {
 	}
 	f := reopen()
 	f.must(deposit()) // its group removes passed due rows and moves the mark to start
-	wait := func() {
-		// The organization is new, so that it has no events whose booked times keep the time from going back.
+	addDueRecord := func() {
+		// A new organization has no earlier event that forces a later booked time.
 		f.must(&posting.Change{Steps: []posting.Step{{
 			Org: uuid.New(), Source: newSource(), Record: []byte{1}, Due: 1, Events: []ledger.Event{{Name: "wait"}},
 		}}})
@@ -300,9 +302,9 @@ func TestNothingBecomesDueBelowTheMarkIfTheClockGoesBack(t *testing.T) {
 		f = reopen()
 	}
 	clock.micros.Store(start.Add(-time.Minute).UnixMicro())
-	wait()
+	addDueRecord()
 	restart()
-	wait() // now the clock went back between two starts
+	addDueRecord() // now the clock went back between two starts
 	restart()
 	defer func() { _ = f.Close() }()
 	clock.micros.Store(start.Add(time.Minute).UnixMicro())

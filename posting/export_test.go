@@ -8,15 +8,15 @@ func (c *Change) Size() (rows, bytes int) {
 	return s.rows, s.bytes
 }
 
-// Items returns the number of due items in memory, including stale ones.
-func (d *Due) Items() int {
+// ItemCount returns the number of due items in memory, including stale ones.
+func (d *Due) ItemCount() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.heap)
 }
 
-// Waiting returns the number of records that are due within the window.
-func (d *Due) Waiting() int {
+// WaitingCount returns the number of records that are due within the window.
+func (d *Due) WaitingCount() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.current)
@@ -25,7 +25,7 @@ func (d *Due) Waiting() int {
 // MaxDueRemovals is the maximum number of passed due rows that one group removes.
 const MaxDueRemovals = maxDueRemovals
 
-// LowestBuffered returns the oldest group whose page-buffer rows readers search.
+// LowestBuffered returns the number of the oldest group whose page-buffer rows readers search.
 func (j *Journal) LowestBuffered() uint64 { return j.oldestBuffered.Load() }
 
 // Bounds of the page buffer.
@@ -35,12 +35,12 @@ const (
 	MaxBufferBytes    = maxBufferBytes
 )
 
-// Limit returns the bounds of a group without the due rows that it removes.
+// Limit returns the most rows and bytes that a group may have, without the removals of passed due rows.
 func (j *Journal) Limit() (rows, bytes int) { return j.limit.rows, j.limit.bytes }
 
 // RowsOfInclusion returns the number of rows that the proof of an event reads.
 func RowsOfInclusion(v *View, org ledger.ID, seq, size uint64) (int, error) {
-	b := newBranches(v, org)
-	_, err := b.inclusion(seq, size)
-	return b.rows, err
+	branches := newBranches(v, org)
+	_, err := branches.inclusion(seq, size)
+	return branches.rows, err
 }

@@ -20,10 +20,10 @@ import (
 
 var errDisk = errors.New("the disk failed")
 
-// disk is a Log between the committer and the store.
+// disk is a Log between the committer and the store, which a test can block or make fail.
 type disk struct {
 	posting.Log
-	gate        chan struct{} // if not nil, each group waits until gate is closed
+	gate        chan struct{} // if not nil, each group waits until the gate is closed
 	unblockOnce sync.Once
 	failBefore  atomic.Bool // Apply fails without storing the group
 	failAfter   atomic.Bool // Apply stores the group and then fails
@@ -68,19 +68,19 @@ func deposit() *posting.Change {
 	return transfer(ledger.Posted, line("A:bank", ledger.Debit, 5), line("L:partner:1:available", ledger.Credit, 5))
 }
 
-func TestNothingNotEvenARefusalIsAcknowledgedBeforeTheSync(t *testing.T) {
+func TestChangesAndRefusalsAreAcknowledgedOnlyAfterTheSync(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
 	receipts := make(chan posting.Receipt, 3)
-	first, second := deposit(), deposit()
+	winner, loser := deposit(), deposit()
 	claim := ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: "1/x", Owner: []byte("me")}
-	first.Claims, second.Claims = []ledger.Claim{claim}, []ledger.Claim{claim}
+	winner.Claims, loser.Claims = []ledger.Claim{claim}, []ledger.Claim{claim}
 	done := func(receipt posting.Receipt) { receipts <- receipt }
-	f.Submit(first, done)
-	f.Submit(second, done)
+	f.Submit(winner, done)
+	f.Submit(loser, done)
 	f.Submit(deposit(), done)
 	for range 1_000 {
-		v := f.View() // views work while no group may pass
+		v := f.View() // views work while the disk is blocked
 		v.Close()
 	}
 	select {
@@ -109,17 +109,17 @@ func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 			f.must(deposit())
 			d.failBefore.Store(!c.isStored)
 			d.failAfter.Store(c.isStored)
-			acknowledged := make(chan posting.Receipt, 2)
-			f.Submit(deposit(), func(receipt posting.Receipt) { acknowledged <- receipt })
+			receipts := make(chan posting.Receipt, 2)
+			f.Submit(deposit(), func(receipt posting.Receipt) { receipts <- receipt })
 			if err := <-f.fatal; !errors.Is(err, errDisk) {
 				t.Fatalf("fatal: %v", err)
 			}
 			d.failBefore.Store(false)
 			d.failAfter.Store(false)
-			f.Submit(deposit(), func(receipt posting.Receipt) { acknowledged <- receipt })
+			f.Submit(deposit(), func(receipt posting.Receipt) { receipts <- receipt })
 			_ = f.Close()
 			select {
-			case receipt := <-acknowledged:
+			case receipt := <-receipts:
 				t.Fatalf("acknowledged after a failure: %+v", receipt)
 			default:
 			}
@@ -136,25 +136,25 @@ func TestFullQueueRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
 	refusedCount, acceptedCount := 0, 0
-	refusals := make(chan error, 3*posting.MaxQueue)
-	done := func(receipt posting.Receipt) { refusals <- receipt.Err }
+	receiptErrs := make(chan error, 3*posting.MaxQueue)
+	done := func(receipt posting.Receipt) { receiptErrs <- receipt.Err }
 	for range posting.MaxQueue + 3*posting.MaxGroup {
 		f.Submit(deposit(), done)
 	}
 	outcome := deposit()
 	outcome.MustRecord = true
 	f.Submit(outcome, done)
-	refusedCount = len(refusals)
+	refusedCount = len(receiptErrs)
 	if refusedCount == 0 {
 		t.Fatal("a full queue refused nothing")
 	}
 	for range refusedCount {
-		wantCode(t, <-refusals, ledger.Unavailable)
+		wantCode(t, <-receiptErrs, ledger.Unavailable)
 	}
 	d.unblock()
 	want := posting.MaxQueue + 3*posting.MaxGroup + 1 - refusedCount
-	for range want {
-		if err := <-refusals; err != nil {
+	for range want { // the accepted changes, with the outcome
+		if err := <-receiptErrs; err != nil {
 			t.Fatal(err)
 		}
 		acceptedCount++
@@ -226,7 +226,7 @@ func TestTimersAreTakenOnceInOrderAndAgainAfterARestart(t *testing.T) {
 	if got := take(); len(got) != 0 {
 		t.Errorf("taken twice: %+v", got)
 	}
-	// One record changes and is not due any more, and one sets another instant; the third is still due.
+	// One record is not due any more, and another gets a later due instant; the third is still due.
 	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[1], Expect: 1, Record: []byte{1}, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
 	later := ledger.MicrosOf(start) + 5_000_000
 	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[2], Expect: 1, Record: []byte{1}, Due: later, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
@@ -243,12 +243,12 @@ func TestFailedBackgroundFlushIsFatalEvenWhenIdle(t *testing.T) {
 	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 1 << 20}
 	f.reopen()
 	t.Cleanup(func() { _ = f.Close() })
-	for id := range 9 { // files with the names of the next tables, so that Badger cannot create these tables
+	for id := range 9 { // files in place of the next tables, so that Badger cannot create these tables
 		if err := os.WriteFile(filepath.Join(f.dir, "store", fmt.Sprintf("%06d.sst", id+2)), []byte("in the way"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	logs := func() int {
+	countMemtables := func() int {
 		names, err := filepath.Glob(filepath.Join(f.dir, "store", "*.mem"))
 		if err != nil {
 			t.Fatal(err)
@@ -256,7 +256,7 @@ func TestFailedBackgroundFlushIsFatalEvenWhenIdle(t *testing.T) {
 		return len(names)
 	}
 	var failed error
-	for failed == nil && logs() < 2 { // until Badger flushes the first memtable
+	for failed == nil && countMemtables() < 2 { // until Badger flushes the first memtable
 		c := deposit()
 		c.Steps[0].Record = make([]byte, 50_000)
 		done := make(chan posting.Receipt, 1)

@@ -19,7 +19,7 @@ const (
 	MaxGroup  = 8_192          // changes in a group
 	MaxRecord = 1<<20 + 64<<10 // bytes of a record's payload: the longest request and what the service adds
 	MaxSealed = 2 << 10        // bytes of a record's sealed row
-	MaxClaim  = 1_200          // bytes of a claim's key (255 characters of four bytes, and a margin), or of its owner
+	MaxClaim  = 1_200          // bytes of a claim's key (255 characters of four bytes, and a margin), and of its owner
 	MaxTexts  = 1_024          // bytes of an event's name and states together
 	MaxEvents = 1_024          // events of one Step
 	MaxSteps  = 1_024          // steps of one Change
@@ -29,8 +29,8 @@ const (
 // ErrStopped is the error of a closed journal: the process is ending.
 var ErrStopped = errors.New("the journal is closed")
 
-// Log receives prepared groups. The local implementation is the store, which applies a group at
-// once and only copies it.
+// Log receives prepared groups. The local implementation is the store, which makes a group durable before
+// Apply returns.
 type Log interface {
 	Apply(g *store.Group) error
 }
@@ -50,7 +50,7 @@ type Options struct {
 	Cached int
 
 	// BufferedGroups is the maximum number of groups that have lines in the page buffer; 0: 1,024. If it is
-	// negative, nothing is buffered: each group stores a page for every account it touches.
+	// negative, nothing is buffered: each group stores a page for every account that it moves.
 	BufferedGroups int
 
 	// WrapLog, if set, wraps the Log to which the committer writes. Tests use it to simulate failing or
@@ -80,12 +80,12 @@ type Journal struct {
 	dequeued int         // guarded by mu: changes taken from queue that are not in a group yet
 	closed   bool
 
-	groups         chan *prepared
-	free           chan *prepared
-	stopped        sync.WaitGroup
-	committed      atomic.Uint64 // number of the last durable group
-	oldestBuffered atomic.Uint64 // the oldest group with page-buffer rows after the last durable group
-	fences         fences
+	groups         chan *prepared // from the orderer to the committer
+	freeGroups     chan *prepared // from the committer back to the orderer
+	stopped        sync.WaitGroup // done when the journal's goroutines have ended
+	committed      atomic.Uint64  // number of the last durable group
+	oldestBuffered atomic.Uint64  // number of the oldest durable group with page-buffer rows
+	fences         fences         // the months that are being closed
 }
 
 // submitted is a Change in the queue.
@@ -112,7 +112,7 @@ func Open(o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		store: s, log: s, clock: o.Clock, fatal: o.Fatal,
-		groups: make(chan *prepared), free: make(chan *prepared, 2), failed: make(chan struct{}), ended: make(chan struct{}),
+		groups: make(chan *prepared), freeGroups: make(chan *prepared, 2), failed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	j.limit.rows, j.limit.bytes = s.MaxGroup()
 	j.limit.add(-removalRows, -removalBytes)
@@ -130,7 +130,7 @@ func Open(o Options) (*Journal, error) {
 	n, hash := s.LastGroup()
 	j.committed.Store(n)
 	for range 2 {
-		j.free <- &prepared{group: store.NewGroup(n+1, hash)}
+		j.freeGroups <- &prepared{group: store.NewGroup(n+1, hash)}
 	}
 	if o.Cached == 0 {
 		o.Cached = maxCached
@@ -197,7 +197,7 @@ func (j *Journal) QueueDepth() int {
 func (j *Journal) LowSpace() bool { return j.store.LowSpace() }
 
 // Bind ties the store to a keyring by the keyring's identity. If the store is already tied to
-// another keyring, the error is store.ErrOtherKeyring. It must be called before the first
+// another keyring, the error is store.ErrOtherKeyring. Bind must be called before the first
 // Submit.
 func (j *Journal) Bind(keyring [32]byte) error { return j.store.Bind(keyring) }
 
@@ -233,8 +233,8 @@ func (j *Journal) fail(err error) {
 	})
 }
 
-// watch ends the process when the store's background work (a flush or a compaction) fails while
-// no group is applied, because whatever Badger does after that makes things worse.
+// watch ends the process when the store's background work (a flush or a compaction) fails, even while no
+// group is applied, because later work of Badger could damage more.
 func (j *Journal) watch() {
 	defer j.stopped.Done()
 	select {
@@ -244,20 +244,21 @@ func (j *Journal) watch() {
 	}
 }
 
-// take waits for submitted changes and returns them. The queue then reuses the memory of spare. ok is false
-// when the journal is closed and no change is left.
-func (j *Journal) take(spare []submitted) (batch []submitted, ok bool) {
+// take waits for submitted changes and returns them. The queue reuses the memory of the previous batch. ok is
+// false when the journal is closed and no change is left.
+func (j *Journal) take(previous []submitted) (batch []submitted, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for len(j.queue) == 0 && !j.closed {
 		j.wake.Wait()
 	}
-	batch, j.queue = j.queue, spare[:0]
+	batch, j.queue = j.queue, previous[:0]
 	j.dequeued = len(batch)
 	return batch, len(batch) > 0
 }
 
-// countGrouped records that n of the taken changes are in a group.
+// countGrouped records that n of the changes that take returned have left the queue for a group, or were
+// dropped after a failure.
 func (j *Journal) countGrouped(n int) {
 	j.mu.Lock()
 	j.dequeued -= n

@@ -23,7 +23,8 @@ var (
 	start = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 )
 
-// fixture is a journal under test, on a clock that the test moves.
+// fixture is a journal under test, on a clock that the test moves. The fields from minFree to wrapLog are options with
+// which reopen opens the journal.
 type fixture struct {
 	t     *testing.T
 	dir   string
@@ -34,13 +35,13 @@ type fixture struct {
 	cached         int
 	bufferedGroups int
 	wrapLog        func(posting.Log) posting.Log
-	fatal          chan error
+	fatal          chan error // receives the error with which the journal would end the process
 }
 
 func newClock() *clock.Manual { return clock.NewManual(start) }
 
-// smallMemTable is the smallest memtable with which the store accepts values as long as on a server.
-// Allocating and clearing a memtable of a server's size would take longer than most tests.
+// smallMemTable is the smallest size of Badger's memtable with which the store accepts values as long as on a
+// server. Allocating and clearing a memtable of a server's size would take longer than most tests.
 const smallMemTable = 8 << 20
 
 func open(t *testing.T) *fixture {
@@ -89,6 +90,7 @@ func (f *fixture) submit(c *posting.Change) posting.Receipt {
 	return posting.Receipt{}
 }
 
+// must submits a change, and fails the test if the change is refused.
 func (f *fixture) must(c *posting.Change) posting.Receipt {
 	f.t.Helper()
 	receipt := f.submit(c)
@@ -100,11 +102,12 @@ func (f *fixture) must(c *posting.Change) posting.Receipt {
 
 func amount(n uint64) money.Amount { return money.FromUint64(n) }
 
+// line returns a posting in USD.
 func line(path ledger.Path, side ledger.Side, n uint64) ledger.Posting {
 	return ledger.Posting{Account: path, Asset: usd, Side: side, Amount: amount(n)}
 }
 
-// transfer returns a change of one new record with one event, which has an entry with these postings.
+// transfer returns a change that creates one record, with one event and an entry of the given postings.
 func transfer(phase ledger.Phase, postings ...ledger.Posting) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
@@ -140,20 +143,20 @@ func TestPartialCaptureReleasesTheWholeHold(t *testing.T) {
 	f := open(t)
 	f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1000), line("L:partner:1:available", ledger.Credit, 1000)))
 	source := ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}
-	held := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 300), line("A:provider:x", ledger.Credit, 290), line("I:fees", ledger.Credit, 10)}
-	first := f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Record: []byte{1},
-		Events: []ledger.Event{{Name: "hold", To: "held", Entry: &ledger.Entry{Phase: ledger.Pending, Postings: held}}}}}})
-	if first.Stamps[0].Held != first.Stamps[0].LastSeq {
-		t.Fatalf("stamp %+v: the hold is not noted", first.Stamps[0])
+	heldPostings := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 300), line("A:provider:x", ledger.Credit, 290), line("I:fees", ledger.Credit, 10)}
+	holdReceipt := f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Record: []byte{1},
+		Events: []ledger.Event{{Name: "hold", To: "held", Entry: &ledger.Entry{Phase: ledger.Pending, Postings: heldPostings}}}}}})
+	if holdReceipt.Stamps[0].Held != holdReceipt.Stamps[0].LastSeq {
+		t.Fatalf("stamp %+v: the hold is not noted", holdReceipt.Stamps[0])
 	}
 	if got, want := f.totals("L:partner:1:available").Available().String(), "700"; got != want {
 		t.Errorf("available while held: %s, want %s", got, want)
 	}
 	f.restart()
-	captured := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 200), line("A:provider:x", ledger.Credit, 200)}
-	second := f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Expect: 1, Record: []byte{1},
-		Events: []ledger.Event{{Name: "capture", From: "held", To: "done", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: captured, Released: held}}}}}})
-	if s := second.Stamps[0]; s.Held != 0 || s.Settled != s.LastSeq || s.Version != 2 {
+	capturedPostings := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 200), line("A:provider:x", ledger.Credit, 200)}
+	captureReceipt := f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Expect: 1, Record: []byte{1},
+		Events: []ledger.Event{{Name: "capture", From: "held", To: "done", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: capturedPostings, Released: heldPostings}}}}}})
+	if s := captureReceipt.Stamps[0]; s.Held != 0 || s.Settled != s.LastSeq || s.Version != 2 {
 		t.Errorf("stamp %+v after the capture", s)
 	}
 	for path, want := range map[ledger.Path]ledger.Totals{
@@ -167,15 +170,15 @@ func TestPartialCaptureReleasesTheWholeHold(t *testing.T) {
 	}
 	v := f.View()
 	defer v.Close()
-	e, _, _, err := v.Event(org, second.Stamps[0].LastSeq)
-	if err != nil || e.Entry.Closes != first.Stamps[0].LastSeq {
-		t.Errorf("the capture closes %d, want %d (%v)", e.Entry.Closes, first.Stamps[0].LastSeq, err)
+	e, _, _, err := v.Event(org, captureReceipt.Stamps[0].LastSeq)
+	if err != nil || e.Entry.Closes != holdReceipt.Stamps[0].LastSeq {
+		t.Errorf("the capture closes %d, want %d (%v)", e.Entry.Closes, holdReceipt.Stamps[0].LastSeq, err)
 	}
 }
 
 func TestCreditPaysDebtAndOverdraftBecomesDebt(t *testing.T) {
 	f := open(t)
-	spill := func(side ledger.Side, n uint64) ledger.Posting {
+	spillingPosting := func(side ledger.Side, n uint64) ledger.Posting {
 		p := line("L:partner:1:available", side, n)
 		p.Spill = "A:partner:1:receivable"
 		return p
@@ -192,7 +195,7 @@ func TestCreditPaysDebtAndOverdraftBecomesDebt(t *testing.T) {
 		{ledger.Credit, 25, "15", "0"},
 	}
 	for i, s := range steps {
-		f.must(transfer(ledger.Posted, spill(s.side, s.n), line("A:provider:x", s.side.Opposite(), s.n)))
+		f.must(transfer(ledger.Posted, spillingPosting(s.side, s.n), line("A:provider:x", s.side.Opposite(), s.n)))
 		available, owed := f.totals("L:partner:1:available"), f.totals("A:partner:1:receivable")
 		if got := available.Available().String(); got != s.available {
 			t.Errorf("step %d: available %s, want %s", i, got, s.available)
@@ -205,7 +208,7 @@ func TestCreditPaysDebtAndOverdraftBecomesDebt(t *testing.T) {
 
 func TestClaimHasOneOwnerAndALosingChangeWritesNothing(t *testing.T) {
 	f := open(t)
-	claim := func(owner string) *posting.Change {
+	changeWithClaim := func(owner string) *posting.Change {
 		c := transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:partner:1:available", ledger.Credit, 1))
 		c.Claims = []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: "1/order-1", Owner: []byte(owner)}}
 		return c
@@ -215,7 +218,7 @@ func TestClaimHasOneOwnerAndALosingChangeWritesNothing(t *testing.T) {
 	receipts := make(chan posting.Receipt, racers)
 	for range racers {
 		callers.Go(func() {
-			f.Submit(claim(uuid.NewString()), func(receipt posting.Receipt) { receipts <- receipt })
+			f.Submit(changeWithClaim(uuid.NewString()), func(receipt posting.Receipt) { receipts <- receipt })
 		})
 	}
 	callers.Wait()
@@ -233,12 +236,13 @@ func TestClaimHasOneOwnerAndALosingChangeWritesNothing(t *testing.T) {
 		t.Errorf("%d winners, %d owners named", winners, len(owners))
 	}
 	f.restart()
-	wantCode(t, f.submit(claim("late")).Err, ledger.ClaimTaken)
+	wantCode(t, f.submit(changeWithClaim("late")).Err, ledger.ClaimTaken)
 	if got := f.totals("A:bank").DebitsPosted; got != amount(1) {
 		t.Errorf("the losers posted: %v", got)
 	}
 }
 
+// wantCode checks that the error is a refusal with the code.
 func wantCode(t *testing.T, err error, code ledger.Code) {
 	t.Helper()
 	var refusal *ledger.Refusal
@@ -267,32 +271,32 @@ func TestStepRequiresTheStoredVersion(t *testing.T) {
 func TestFundsGuardRefusesInsufficientFunds(t *testing.T) {
 	f := open(t)
 	f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line("L:partner:1:available", ledger.Credit, 100)))
-	payout := func(n, overdraft uint64) *posting.Change {
+	guardedPayout := func(n, overdraft uint64) *posting.Change {
 		c := transfer(ledger.Pending, line("L:partner:1:available", ledger.Debit, n), line("A:provider:x", ledger.Credit, n))
 		c.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: "L:partner:1:available", Asset: usd}, Overdraft: amount(overdraft)}}
 		return c
 	}
-	wantCode(t, f.submit(payout(101, 0)).Err, ledger.InsufficientFunds)
-	f.must(payout(60, 0))
-	wantCode(t, f.submit(payout(41, 0)).Err, ledger.InsufficientFunds)
-	f.must(payout(41, 1))
-	wantCode(t, f.submit(payout(1, 1)).Err, ledger.InsufficientFunds)
+	wantCode(t, f.submit(guardedPayout(101, 0)).Err, ledger.InsufficientFunds)
+	f.must(guardedPayout(60, 0))
+	wantCode(t, f.submit(guardedPayout(41, 0)).Err, ledger.InsufficientFunds)
+	f.must(guardedPayout(41, 1))
+	wantCode(t, f.submit(guardedPayout(1, 1)).Err, ledger.InsufficientFunds)
 }
 
 func TestCounterIsPersistedBoundedAndDecremented(t *testing.T) {
 	f := open(t)
-	count := func(add, max uint64, release bool) *posting.Change {
+	countingChange := func(add, max uint64, release bool) *posting.Change {
 		c := transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:partner:1:available", ledger.Credit, 1))
 		c.Counters = []ledger.CounterGuard{{Org: org, Key: "daily", Window: "2026-09-03", Add: amount(add), Max: amount(max), Release: release, Refuse: ledger.LimitExceeded}}
 		return c
 	}
-	f.must(count(70, 100, false))
-	wantCode(t, f.submit(count(31, 100, false)).Err, ledger.LimitExceeded)
+	f.must(countingChange(70, 100, false))
+	wantCode(t, f.submit(countingChange(31, 100, false)).Err, ledger.LimitExceeded)
 	f.restart()
-	f.must(count(30, 100, false))
-	wantCode(t, f.submit(count(1, 100, false)).Err, ledger.LimitExceeded)
-	f.must(count(50, 0, true))
-	f.must(count(50, 100, false))
+	f.must(countingChange(30, 100, false))
+	wantCode(t, f.submit(countingChange(1, 100, false)).Err, ledger.LimitExceeded)
+	f.must(countingChange(50, 0, true))
+	f.must(countingChange(50, 100, false))
 	v := f.View()
 	defer v.Close()
 	if got, err := v.Counter(org, "daily", "2026-09-03"); err != nil || got != amount(100) {
@@ -320,28 +324,28 @@ func TestSequencesHaveNoGapsTimesIncreaseAndTheTreeFollowsRFC6962(t *testing.T) 
 	v := f.View()
 	defer v.Close()
 	var hashes []tlog.Hash
-	next, last := uint64(1), ledger.Micros(0)
+	nextSeq, lastBooked := uint64(1), ledger.Micros(0)
 	err := v.EventsAscending(org, 1, func(e ledger.Event, canonical []byte) (bool, error) {
-		if e.Seq != next || e.Booked <= last {
-			t.Fatalf("event %d at %d after %d at %d", e.Seq, e.Booked, next-1, last)
+		if e.Seq != nextSeq || e.Booked <= lastBooked {
+			t.Fatalf("event %d at %d after %d at %d", e.Seq, e.Booked, nextSeq-1, lastBooked)
 		}
-		next, last = next+1, e.Booked
-		more, err := tlog.StoredHashes(int64(e.Seq-1), canonical, tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) {
-			found := make([]tlog.Hash, len(at))
-			for i, k := range at {
+		nextSeq, lastBooked = nextSeq+1, e.Booked
+		newHashes, err := tlog.StoredHashes(int64(e.Seq-1), canonical, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
+			found := make([]tlog.Hash, len(indexes))
+			for i, k := range indexes {
 				found[i] = hashes[k]
 			}
 			return found, nil
 		}))
-		hashes = append(hashes, more...)
+		hashes = append(hashes, newHashes...)
 		return true, err
 	})
-	if err != nil || next != n+4 {
-		t.Fatalf("read up to event %d: %v", next, err)
+	if err != nil || nextSeq != n+4 {
+		t.Fatalf("read up to event %d: %v", nextSeq, err)
 	}
-	want, err := tlog.TreeHash(n+3, tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) {
-		found := make([]tlog.Hash, len(at))
-		for i, k := range at {
+	want, err := tlog.TreeHash(n+3, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
+		found := make([]tlog.Hash, len(indexes))
+		for i, k := range indexes {
 			found[i] = hashes[k]
 		}
 		return found, nil

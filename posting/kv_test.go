@@ -14,7 +14,8 @@ import (
 	"mizan/posting/store"
 )
 
-// changeOfKVs returns a change of KVs, given as pairs of key and value. The value "-" removes the row.
+// changeOfKVs returns a change of KVs (an actor's rows of key and value), given as pairs of key and value. The value
+// "-" removes the row.
 func changeOfKVs(orgID ledger.ID, pairs ...string) *posting.Change {
 	c := new(posting.Change)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -27,7 +28,7 @@ func changeOfKVs(orgID ledger.ID, pairs ...string) *posting.Change {
 	return c
 }
 
-// kvs returns the KVs of an organization.
+// kvs returns all KVs of an organization, by key.
 func (f *fixture) kvs(orgID ledger.ID) map[string]string {
 	f.t.Helper()
 	v := f.View()
@@ -81,10 +82,10 @@ func TestRefusedChangeLeavesKVsUnchanged(t *testing.T) {
 	f := open(t)
 	f.must(changeOfKVs(org, "a", "1"))
 	claim := []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: "1/x", Owner: []byte("me")}}
-	first, second := deposit(), changeOfKVs(org, "a", "2", "b", "3")
-	first.Claims, second.Claims = claim, claim
-	f.must(first)
-	wantCode(t, f.submit(second).Err, ledger.ClaimTaken)
+	claimWinner, claimLoser := deposit(), changeOfKVs(org, "a", "2", "b", "3")
+	claimWinner.Claims, claimLoser.Claims = claim, claim
+	f.must(claimWinner)
+	wantCode(t, f.submit(claimLoser).Err, ledger.ClaimTaken)
 	f.wantKVs(org, "a", "1")
 }
 
@@ -92,14 +93,14 @@ func TestInvalidKVPanicsInItsCaller(t *testing.T) {
 	f := open(t)
 	key := strings.Repeat("k", store.MaxKVKey)
 	for name, row := range map[string]posting.KV{
-		"without a key":            {Org: org, Value: []byte{1}},
-		"with too long a key":      {Org: org, Key: []byte(key + "k"), Value: []byte{1}},
-		"with too long a value":    {Org: org, Key: []byte("a"), Value: make([]byte, store.MaxKVValue+1)},
-		"with a key of notices":    {Org: org, Key: []byte("n"), Value: []byte{1}},
-		"in place of a page":       {Org: org, Key: []byte("n12345678"), Value: []byte{}},
-		"removed without a key":    {Org: org},
-		"removed, key too long":    {Org: org, Key: []byte(key + "k")},
-		"removed, long notice key": {Org: org, Key: []byte("n" + key)},
+		"without a key":                   {Org: org, Value: []byte{1}},
+		"with too long a key":             {Org: org, Key: []byte(key + "k"), Value: []byte{1}},
+		"with too long a value":           {Org: org, Key: []byte("a"), Value: make([]byte, store.MaxKVValue+1)},
+		"with the prefix of notice pages": {Org: org, Key: []byte("n"), Value: []byte{1}},
+		"in place of a notice page":       {Org: org, Key: []byte("n12345678"), Value: []byte{}},
+		"removed without a key":           {Org: org},
+		"removed, key too long":           {Org: org, Key: []byte(key + "k")},
+		"removed, long notice key":        {Org: org, Key: []byte("n" + key)},
 	} {
 		if !panics(func() { f.submit(&posting.Change{KVs: []posting.KV{row}}) }) {
 			t.Errorf("a row %s was taken", name)
@@ -118,9 +119,9 @@ func TestNoticePageCanBeRemoved(t *testing.T) {
 		f.must(change(stepWithNotices(org, 1, "x")))
 	}
 	notices := f.storedNotices(org)
-	second := notices[3].Page
-	page := string(store.KVKey(store.KeyNoticePage(nil, org, second)))
-	f.must(changeOfKVs(org, page, "-"))
+	secondPage := notices[3].Page
+	pageKey := string(store.KVKey(store.KeyNoticePage(nil, org, secondPage)))
+	f.must(changeOfKVs(org, pageKey, "-"))
 	want := append(slices.Clone(notices[:3]), notices[6:]...)
 	wantNotices(t, "stored", f.storedNotices(org), want)
 	f.restart()

@@ -16,7 +16,8 @@ import (
 	"mizan/posting/store"
 )
 
-// random returns a source of random numbers and logs its seed. MIZAN_SEED repeats a run with that seed.
+// random returns a source of random numbers and logs its seed. The environment variable MIZAN_SEED sets the seed, to
+// repeat a run.
 func random(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -61,7 +62,7 @@ func (f *fixture) submitTogether(d *disk, changes []*posting.Change) []posting.R
 	return receipts
 }
 
-func TestListMayExceedOneRowInOneGroup(t *testing.T) {
+func TestNewLinesOfAListInOneGroupMayExceedARow(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
 	const n = 2 * posting.MaxGroup
@@ -91,7 +92,7 @@ func TestListMayExceedOneRowInOneGroup(t *testing.T) {
 	}
 }
 
-func TestTimersOfOneSecondAndGroupMayExceedARow(t *testing.T) {
+func TestTimersOfOneSecondInOneGroupMayExceedARow(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
 	const n = 2 * posting.MaxGroup
@@ -131,7 +132,7 @@ func TestChangeLargerThanAGroupIsRefused(t *testing.T) {
 
 func TestEntryMustHaveRoomForSplitPostings(t *testing.T) {
 	f := open(t)
-	entry := func(n int) *posting.Change {
+	entryOfSpillingPostings := func(n int) *posting.Change {
 		postings := []ledger.Posting{line("A:bank", ledger.Debit, uint64(n-1)*2)}
 		for i := range n - 1 {
 			p := line(ledger.Path(fmt.Sprintf("L:partner:%d:available", i)), ledger.Credit, 2)
@@ -140,11 +141,11 @@ func TestEntryMustHaveRoomForSplitPostings(t *testing.T) {
 		}
 		return transfer(ledger.Posted, postings...)
 	}
-	if !panics(func() { f.submit(entry(ledger.MaxPostings)) }) {
+	if !panics(func() { f.submit(entryOfSpillingPostings(ledger.MaxPostings)) }) {
 		t.Error("an entry that may be split into 511 postings was taken")
 	}
-	f.must(entry(ledger.MaxPostings / 2))
-	f.restart() // reads the last events
+	f.must(entryOfSpillingPostings(ledger.MaxPostings / 2))
+	f.restart() // the next change makes the writer read the last events
 	f.must(deposit())
 }
 
@@ -204,46 +205,45 @@ func TestInvalidChangePanicsInItsCaller(t *testing.T) {
 }
 
 // worstCase returns a random change with the given numbers of steps, events of each step and postings of each
-// event. Its keys and paths are as long as allowed, so that it takes much of what the estimate of its size
-// allows.
-func worstCase(r *rand.Rand, steps, events, postings int) *posting.Change {
-	long := func(prefix string, n int) ledger.Path {
-		text := prefix + fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())
+// event. Its keys and paths are as long as allowed, so that its size comes near its estimated maximum.
+func worstCase(random *rand.Rand, steps, events, postings int) *posting.Change {
+	longText := func(prefix string, n int) ledger.Path {
+		text := prefix + fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64())
 		return ledger.Path(text + strings.Repeat("x", n-len(text)))
 	}
 	asset := money.Asset{Currency: money.Currency(strings.Repeat("C", money.MaxName)), Network: money.Network(strings.Repeat("n", money.MaxName)), Env: money.Test}
 	c := new(posting.Change)
-	for range r.IntN(3) {
-		c.Claims = append(c.Claims, ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: string(long("", posting.MaxClaim)), Owner: make([]byte, 1+r.IntN(posting.MaxClaim))})
-		c.Counters = append(c.Counters, ledger.CounterGuard{Org: org, Key: string(long("", 200)), Window: "2026", Add: money.Max, Max: money.Max, Refuse: ledger.LimitExceeded})
+	for range random.IntN(3) {
+		c.Claims = append(c.Claims, ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: string(longText("", posting.MaxClaim)), Owner: make([]byte, 1+random.IntN(posting.MaxClaim))})
+		c.Counters = append(c.Counters, ledger.CounterGuard{Org: org, Key: string(longText("", 200)), Window: "2026", Add: money.Max, Max: money.Max, Refuse: ledger.LimitExceeded})
 	}
-	for range r.IntN(3) {
-		c.KVs = append(c.KVs, posting.KV{Org: org, Key: []byte(long("d", store.MaxKVKey)), Value: make([]byte, r.IntN(store.MaxKVValue+1))},
-			posting.KV{Org: org, Key: []byte(long("e", store.MaxKVKey))})
+	for range random.IntN(3) {
+		c.KVs = append(c.KVs, posting.KV{Org: org, Key: []byte(longText("d", store.MaxKVKey)), Value: make([]byte, random.IntN(store.MaxKVValue+1))},
+			posting.KV{Org: org, Key: []byte(longText("e", store.MaxKVKey))})
 	}
 	for i := range steps {
 		s := posting.Step{
-			Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: make([]byte, r.IntN(2_000)),
-			List: listOf(r.Int64(), 1), Due: ledger.MicrosOf(start) + ledger.Micros(r.Int64N(1e15)),
+			Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: make([]byte, random.IntN(2_000)),
+			List: listOf(random.Int64(), 1), Due: ledger.MicrosOf(start) + ledger.Micros(random.Int64N(1e15)),
 		}
-		if s.Unseal = r.IntN(2) == 0; !s.Unseal {
-			s.Sealed = make([]byte, 1+r.IntN(posting.MaxSealed))
+		if s.Unseal = random.IntN(2) == 0; !s.Unseal {
+			s.Sealed = make([]byte, 1+random.IntN(posting.MaxSealed))
 		}
-		if r.IntN(2) == 0 {
-			s.Number = string(long("", posting.MaxClaim))
+		if random.IntN(2) == 0 {
+			s.Number = string(longText("", posting.MaxClaim))
 		}
-		for range r.IntN(3) {
-			s.Also = append(s.Also, listOf(r.Int64(), 8))
+		for range random.IntN(3) {
+			s.Also = append(s.Also, listOf(random.Int64(), 8))
 		}
-		if i == 0 && r.IntN(2) == 0 {
-			s.Record = make([]byte, r.IntN(3*store.MaxPart))
+		if i == 0 && random.IntN(2) == 0 {
+			s.Record = make([]byte, random.IntN(3*store.MaxPart))
 		}
 		for n := range events {
-			s.Notices = append(s.Notices, posting.Notice{Event: n, Channel: posting.Channel(1 + r.IntN(3)), To: uuid.New(), Body: make([]byte, r.IntN(posting.MaxNotice>>r.IntN(15)+1))})
-			entry := &ledger.Entry{Phase: ledger.Posted, Effective: ledger.Date(r.IntN(30_000))}
+			s.Notices = append(s.Notices, posting.Notice{Event: n, Channel: posting.Channel(1 + random.IntN(3)), To: uuid.New(), Body: make([]byte, random.IntN(posting.MaxNotice>>random.IntN(15)+1))})
+			entry := &ledger.Entry{Phase: ledger.Posted, Effective: ledger.Date(random.IntN(30_000))}
 			for n := range postings {
 				entry.Postings = append(entry.Postings, ledger.Posting{
-					Account: long("L:", ledger.MaxPath), Spill: long("A:", ledger.MaxPath), Asset: asset, Side: ledger.Debit + ledger.Side(n%2),
+					Account: longText("L:", ledger.MaxPath), Spill: longText("A:", ledger.MaxPath), Asset: asset, Side: ledger.Debit + ledger.Side(n%2),
 					Amount: money.MustParse("1" + strings.Repeat("0", 70)),
 				})
 			}
@@ -269,7 +269,7 @@ func TestChangeStaysWithinItsSizeEstimate(t *testing.T) {
 	}
 	f.reopen()
 	t.Cleanup(func() { _ = f.Close() })
-	tightest := 0.0
+	usedShare := 0.0
 	for _, counts := range [][3]int{{1, 1, 2}, {1, 1, 128}, {1, 8, 128}, {8, 4, 16}, {64, 1, 2}, {1, 200, 2}, {20, 5, 2}, {256, 1, 0}} {
 		c := worstCase(random, counts[0], counts[1], counts[2])
 		maxRows, maxBytes := c.Size()
@@ -277,22 +277,22 @@ func TestChangeStaysWithinItsSizeEstimate(t *testing.T) {
 		if rows > maxRows || bytes > maxBytes {
 			t.Errorf("counts %v: %d rows and %d bytes, estimated %d and %d", counts, rows, bytes, maxRows, maxBytes)
 		}
-		tightest = max(tightest, float64(bytes)/float64(maxBytes))
+		usedShare = max(usedShare, float64(bytes)/float64(maxBytes))
 	}
-	if tightest < 0.4 {
-		t.Errorf("the estimate is too large: at most %.2f of it is used", tightest)
+	if usedShare < 0.4 {
+		t.Errorf("the estimate is too large: at most %.2f of it is used", usedShare)
 	}
 }
 
 // logFunc is a function that implements posting.Log.
 type logFunc func(g *store.Group) error
 
-func (a logFunc) Apply(g *store.Group) error { return a(g) }
+func (f logFunc) Apply(g *store.Group) error { return f(g) }
 
 func TestNoGroupExceedsTheStoresLimit(t *testing.T) {
-	for name, memTable := range map[string]int64{"the smallest memtable": 1 << 20, "the default memtable": 0} {
+	for name, memTable := range map[string]int64{"with the smallest memtable": 1 << 20, "with the default memtable": 0} {
 		if testing.Short() && memTable == 0 {
-			continue // the same goroutines, with fewer and larger groups
+			continue // it runs the same code, only with fewer and larger groups
 		}
 		t.Run(name, func(t *testing.T) {
 			random := random(t)
@@ -301,15 +301,15 @@ func TestNoGroupExceedsTheStoresLimit(t *testing.T) {
 			f.wrapLog = func(l posting.Log) posting.Log { d.Log = l; return d }
 			f.reopen()
 			t.Cleanup(func() { d.unblock(); _ = f.Close() })
-			refused := 0
+			refusedCount := 0
 			for _, receipt := range f.submitTogether(d, mixedChanges(random)) {
 				if receipt.Err != nil {
 					wantCode(t, receipt.Err, ledger.OutOfRange) // larger than a group may be with the smallest memtable
-					refused++
+					refusedCount++
 				}
 			}
-			if n := f.Stats.Groups.Load(); n < 5 || refused > 200 || refused > 0 && memTable == 0 {
-				t.Errorf("%d groups, %d changes refused", n, refused)
+			if n := f.Stats.Groups.Load(); n < 5 || refusedCount > 200 || refusedCount > 0 && memTable == 0 {
+				t.Errorf("%d groups, %d changes refused", n, refusedCount)
 			}
 		})
 	}

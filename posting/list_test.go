@@ -15,18 +15,18 @@ import (
 	"mizan/posting/store"
 )
 
-// testList is the list of owner 7.
+// testList is list number 1 of owner 7.
 var testList = listOf(7, 1)
 
-// listOf returns the list of transactions with the given number whose owner is n.
-func listOf(n int64, number byte) ledger.List {
-	return ledger.NewList(ledger.Transaction, number, binary.BigEndian.AppendUint64(nil, uint64(n))...)
+// listOf returns an owner's list of transactions; an owner has a list for each number.
+func listOf(owner int64, number byte) ledger.List {
+	return ledger.NewList(ledger.Transaction, number, binary.BigEndian.AppendUint64(nil, uint64(owner))...)
 }
 
 // ownerOf returns the number of a list's owner.
 func ownerOf(l ledger.List) int64 { return int64(binary.BigEndian.Uint64(l[2:])) }
 
-// changeOfListed returns a change that moves a record of testList with the given number of events.
+// changeOfListed returns a change that moves a record with the given number of events and lists it in testList.
 func changeOfListed(s ledger.Source, expect uint64, events int) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: s, Expect: expect, Record: []byte{1}, List: testList,
@@ -34,7 +34,7 @@ func changeOfListed(s ledger.Source, expect uint64, events int) *posting.Change 
 	}}}
 }
 
-// naiveWalk returns what a walk must read from a list with these rows, which are in ascending order.
+// naiveWalk returns the rows that a walk (a query of a list) must read. The list has the given rows, oldest first.
 func naiveWalk(rows []posting.Listed, w posting.Walk) (want []posting.Listed) {
 	for _, row := range slices.Backward(rows) {
 		if row.Booked >= w.From && (w.Before == 0 || row.Booked < w.Before) && (row.First || !w.First) {
@@ -61,7 +61,7 @@ func (f *fixture) walk(w posting.Walk, limit int) (rows []posting.Listed) {
 
 const noLimit = 1 << 30
 
-func TestListIsBoundedExactly(t *testing.T) {
+func TestWalkReadsExactlyTheRowsWithinItsBounds(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
 	var rows []posting.Listed // oldest first
@@ -74,13 +74,13 @@ func TestListIsBoundedExactly(t *testing.T) {
 			rows = append(rows, posting.Listed{Booked: receipt.Stamps[0].Updated, First: s.Expect == 0, ID: s.Source.ID})
 		}
 	}
-	var changes []*posting.Change // more than fit on a page
+	var changes []*posting.Change // they add more rows than fit on a page
 	for i := range 2_000 {
 		s, events := newTransaction(), 1+i%3
 		changes = append(changes, changeOfListed(s, 0, events), changeOfListed(s, uint64(events), 1))
 	}
 	submitAll(changes...)
-	for range 3 { // each in a group of its own, and so in a chunk of its own
+	for range 3 { // each in a group of its own, and so in a chunk of the page buffer of its own
 		submitAll(changeOfListed(newTransaction(), 0, 3))
 	}
 	borders := f.borders()
@@ -113,8 +113,8 @@ func newTransaction() ledger.Source {
 	return ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
 }
 
-// borders returns the booked times of the first and the last row of every stored page and every chunk of the
-// lists.
+// borders returns the booked times of the first and the last row of every stored page and every chunk (a list's
+// rows in the page buffer).
 func (f *fixture) borders() (times []ledger.Micros) {
 	f.t.Helper()
 	v := f.View()
@@ -160,7 +160,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	}
 	v := f.View()
 	defer v.Close()
-	for name, walk := range map[string]func(count func() (bool, error)) error{
+	for name, walkAll := range map[string]func(count func() (bool, error)) error{
 		"a list": func(count func() (bool, error)) error {
 			return v.List(org, testList, posting.Walk{First: true}, func(posting.Listed) (bool, error) { return count() })
 		},
@@ -171,7 +171,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 		rows, runs := 0, 0
 		allocations := testing.AllocsPerRun(3, func() {
 			runs++
-			if err := walk(func() (bool, error) { rows++; return true, nil }); err != nil {
+			if err := walkAll(func() (bool, error) { rows++; return true, nil }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -181,7 +181,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	}
 }
 
-// changingList creates and changes records of testList between two walks, and knows their versions.
+// changingList creates and changes random records of testList between two walks, and knows the records' versions.
 type changingList struct {
 	*fixture
 	random   *rand.Rand
@@ -204,11 +204,11 @@ func (c *changingList) create() {
 }
 
 // move changes a random record.
-func (c *changingList) move() (moved ledger.ID) {
-	moved = c.ids[c.random.IntN(len(c.ids))]
-	s := ledger.Source{Kind: ledger.Transaction, ID: moved}
-	c.versions[moved] = c.must(changeOfListed(s, c.versions[moved], 1)).Stamps[0].Version
-	return moved
+func (c *changingList) move() (id ledger.ID) {
+	id = c.ids[c.random.IntN(len(c.ids))]
+	s := ledger.Source{Kind: ledger.Transaction, ID: id}
+	c.versions[id] = c.must(changeOfListed(s, c.versions[id], 1)).Stamps[0].Version
+	return id
 }
 
 func TestListByCreationIsStableDuringConcurrentChanges(t *testing.T) {
@@ -217,14 +217,14 @@ func TestListByCreationIsStableDuringConcurrentChanges(t *testing.T) {
 	slices.Reverse(want)
 	var got []ledger.ID
 	for w := (posting.Walk{First: true}); ; {
-		page := c.walk(w, 7)
-		for _, row := range page {
+		rows := c.walk(w, 7)
+		for _, row := range rows {
 			got = append(got, row.ID)
 		}
-		if len(page) < 7 {
+		if len(rows) < 7 {
 			break
 		}
-		w.Before = page[6].Booked
+		w.Before = rows[6].Booked
 		c.create()
 		c.move()
 	}
@@ -239,20 +239,20 @@ func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 		c.move()
 	}
 	initialIDs, wasMoved, timesSeen := slices.Clone(c.ids), map[ledger.ID]bool{}, map[ledger.ID]int{}
-	last := ledger.Micros(math.MaxInt64)
+	lastBooked := ledger.Micros(math.MaxInt64)
 	for w := (posting.Walk{}); ; {
-		page := c.newestRows(w, 7)
-		for _, row := range page {
-			if row.Booked >= last {
-				t.Errorf("a row of %d comes after one of %d", row.Booked, last)
+		rows := c.newestRows(w, 7)
+		for _, row := range rows {
+			if row.Booked >= lastBooked {
+				t.Errorf("a row of %d comes after one of %d", row.Booked, lastBooked)
 			}
-			last = row.Booked
+			lastBooked = row.Booked
 			timesSeen[row.ID]++
 		}
-		if len(page) < 7 {
+		if len(rows) < 7 {
 			break
 		}
-		w.Before = last
+		w.Before = lastBooked
 		c.create()
 		wasMoved[c.move()] = true
 	}
@@ -266,7 +266,7 @@ func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 	}
 }
 
-// newestRows reads at most limit rows that are the newest ones of their records.
+// newestRows reads at most limit rows, each the newest row of its record.
 func (c *changingList) newestRows(w posting.Walk, limit int) (rows []posting.Listed) {
 	c.t.Helper()
 	v := c.View()

@@ -13,23 +13,23 @@ import (
 	"mizan/posting/balances"
 )
 
-// compare compares the results of every query of a view with the model.
+// compare compares the results of all queries of a view with the model (a naive second version of the writer).
 func (p *modelRun) compare() {
 	p.t.Helper()
 	v := p.View()
 	defer v.Close()
 	for _, org := range append(p.orgs, uuid.New()) {
-		o := p.model.org(org)
-		p.compareEvents(v, org, o)
-		p.compareAfter(v, org, o)
+		orgModel := p.model.org(org)
+		p.compareEvents(v, org, orgModel)
+		p.compareAfter(v, org, orgModel)
 		p.preload(v, org)
 		for _, path := range append(modelPaths, "A:ban", "L:nobody") {
 			for _, asset := range modelAssets {
-				p.compareAccount(v, org, o, ledger.Account{Path: path, Asset: asset})
+				p.compareAccount(v, org, orgModel, ledger.Account{Path: path, Asset: asset})
 			}
 		}
 		for _, prefix := range []string{"", "A:bank", "A:bank:", "A:bank2", "L:partner:1", "L:partner:1:", "Z"} {
-			p.compareAccounts(v, org, o, prefix)
+			p.compareAccounts(v, org, orgModel, prefix)
 		}
 	}
 	for k, r := range p.model.records {
@@ -52,36 +52,36 @@ func (p *modelRun) compare() {
 	}
 }
 
-// instant returns the booked time of a random event, or an instant one microsecond before or after it.
-func (p *modelRun) instant(o *modelOrg) ledger.Micros {
-	if len(o.events) == 0 {
+// nearEvent returns the booked time of a random event, or an instant one microsecond before or after it.
+func (p *modelRun) nearEvent(orgModel *modelOrg) ledger.Micros {
+	if len(orgModel.events) == 0 {
 		return p.model.now
 	}
-	return o.events[p.random.IntN(len(o.events))].Booked + ledger.Micros(p.random.IntN(3)-1)
+	return orgModel.events[p.random.IntN(len(orgModel.events))].Booked + ledger.Micros(p.random.IntN(3)-1)
 }
 
-func (p *modelRun) compareEvents(v *posting.View, org ledger.ID, o *modelOrg) {
+func (p *modelRun) compareEvents(v *posting.View, org ledger.ID, orgModel *modelOrg) {
 	p.t.Helper()
-	last := uint64(len(o.events))
-	if size, _, err := v.Head(org); size != last || err != nil {
-		p.t.Errorf("the journal has %d events (%v), want %d", size, err, last)
+	lastSeq := uint64(len(orgModel.events))
+	if size, _, err := v.Head(org); size != lastSeq || err != nil {
+		p.t.Errorf("the journal has %d events (%v), want %d", size, err, lastSeq)
 	}
-	from := uint64(p.random.IntN(len(o.events) + 3))
-	next := max(from, 1)
+	from := uint64(p.random.IntN(len(orgModel.events) + 3))
+	nextSeq := max(from, 1)
 	err := v.EventsAscending(org, from, func(e ledger.Event, canonical []byte) (bool, error) {
-		if next > last || string(canonical) != string(o.events[next-1].AppendCanonical(nil)) {
-			p.t.Fatalf("event %d is %+v", next, e)
+		if nextSeq > lastSeq || string(canonical) != string(orgModel.events[nextSeq-1].AppendCanonical(nil)) {
+			p.t.Fatalf("event %d is %+v", nextSeq, e)
 		}
-		next++
+		nextSeq++
 		return true, nil
 	})
-	if err != nil || next <= last {
-		p.t.Errorf("the events end before %d (%v)", next, err)
+	if err != nil || nextSeq <= lastSeq {
+		p.t.Errorf("the events end before %d (%v)", nextSeq, err)
 	}
-	before, limit := uint64(p.random.IntN(len(o.events)+3)), p.random.IntN(500)
-	want := last
+	before, limit := uint64(p.random.IntN(len(orgModel.events)+3)), p.random.IntN(500)
+	want := lastSeq
 	if before != 0 {
-		want = min(last, before-1)
+		want = min(lastSeq, before-1)
 	}
 	err = v.Events(org, before, func(e ledger.Event) (bool, error) {
 		if e.Seq != want {
@@ -95,26 +95,26 @@ func (p *modelRun) compareEvents(v *posting.View, org ledger.ID, o *modelOrg) {
 		p.t.Errorf("the events before %d end at %d (%v)", before, want, err)
 	}
 	for range 20 {
-		at := p.instant(o)
-		n, _ := slices.BinarySearchFunc(o.events, at+1, func(e ledger.Event, at ledger.Micros) int { return cmp.Compare(e.Booked, at) })
+		at := p.nearEvent(orgModel)
+		n, _ := slices.BinarySearchFunc(orgModel.events, at+1, func(e ledger.Event, at ledger.Micros) int { return cmp.Compare(e.Booked, at) })
 		if got, err := v.SeqAt(org, at); got != uint64(n) || err != nil {
 			p.t.Errorf("at %d the journal was at %d (%v), want %d", at, got, err, n)
 		}
-		seq := uint64(p.random.IntN(len(o.events) + 3))
-		if e, _, found, err := v.Event(org, seq); err != nil || found != (seq > 0 && seq <= last) || found && e.Seq != seq {
+		seq := uint64(p.random.IntN(len(orgModel.events) + 3))
+		if e, _, found, err := v.Event(org, seq); err != nil || found != (seq > 0 && seq <= lastSeq) || found && e.Seq != seq {
 			p.t.Errorf("event %d: %+v, %v (%v)", seq, e, found, err)
 		}
 	}
 }
 
-func (p *modelRun) compareAccount(v *posting.View, org ledger.ID, o *modelOrg, a ledger.Account) {
+func (p *modelRun) compareAccount(v *posting.View, org ledger.ID, orgModel *modelOrg, a ledger.Account) {
 	p.t.Helper()
-	lines := o.accounts[a]
-	if got, err := v.Totals(org, a); got != o.totals[a].ledger() || err != nil {
-		p.t.Errorf("%v: %+v (%v), want %+v", a, got, err, o.totals[a].ledger())
+	lines := orgModel.accounts[a]
+	if got, err := v.Totals(org, a); got != orgModel.totals[a].toLedger() || err != nil {
+		p.t.Errorf("%v: %+v (%v), want %+v", a, got, err, orgModel.totals[a].toLedger())
 	}
 	for range 5 {
-		at := p.instant(o)
+		at := p.nearEvent(orgModel)
 		n, _ := slices.BinarySearchFunc(lines, at+1, func(l posting.Line, at ledger.Micros) int { return cmp.Compare(l.Booked, at) })
 		want := ledger.Totals{}
 		if n > 0 {
@@ -124,10 +124,10 @@ func (p *modelRun) compareAccount(v *posting.View, org ledger.ID, o *modelOrg, a
 			p.t.Errorf("%v at %d: %+v %v (%v), want %+v", a, at, got, found, err, want)
 		}
 		day := at.Date() + ledger.Date(p.random.IntN(40)-20)
-		if got, _, err := balances.Account(v, org, a, &balances.AsOf{On: day}); got != o.effective(a, day) || err != nil {
-			p.t.Errorf("%v on %v: %+v (%v), want %+v", a, day, got, err, o.effective(a, day))
+		if got, _, err := balances.Account(v, org, a, &balances.AsOf{On: day}); got != orgModel.totalsOn(a, day) || err != nil {
+			p.t.Errorf("%v on %v: %+v (%v), want %+v", a, day, got, err, orgModel.totalsOn(a, day))
 		}
-		before := uint64(p.random.IntN(len(o.events) + 3))
+		before := uint64(p.random.IntN(len(orgModel.events) + 3))
 		p.compareLines(v, org, a, at, before, lines[:n])
 	}
 	n := 0
@@ -161,11 +161,11 @@ func (p *modelRun) compareLines(v *posting.View, org ledger.ID, a ledger.Account
 	}
 }
 
-func (p *modelRun) compareAccounts(v *posting.View, org ledger.ID, o *modelOrg, prefix string) {
+func (p *modelRun) compareAccounts(v *posting.View, org ledger.ID, orgModel *modelOrg, prefix string) {
 	p.t.Helper()
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		var want, got []ledger.Account
-		for a := range o.accounts {
+		for a := range orgModel.accounts {
 			if a.Asset.Env == env && strings.HasPrefix(string(a.Path), prefix) {
 				want = append(want, a)
 			}

@@ -24,7 +24,7 @@ type modelRun struct {
 	random     *rand.Rand
 	model      *model
 	orgs       []ledger.ID
-	draftCount int // number of drafts; the keys of claims and the windows of counters depend on it
+	draftCount int // number of drafts so far, from which keys of claims and windows of counters are made
 }
 
 var (
@@ -37,8 +37,8 @@ var (
 	}
 )
 
-// The caches hold one entry at first, groups are small, and the journal restarts now and then. So the orderer
-// has to read again what it has forgotten.
+// The caches hold one entry at first, groups are small, and the journal restarts now and then. So the orderer (the
+// goroutine that prepares groups) has to read again what it has dropped from its caches.
 func TestJournalMatchesItsModel(t *testing.T) {
 	const maxRounds = 40
 	rounds := maxRounds
@@ -53,7 +53,7 @@ func TestJournalMatchesItsModel(t *testing.T) {
 	p.reopen()
 	t.Cleanup(func() { _ = p.Close() })
 	for round := 0; round < rounds || round < maxRounds && len(p.missingRefusals()) > 0; round++ {
-		p.batch(1 + random.IntN(300))
+		p.submitBatch(1 + random.IntN(300))
 		p.takeDue()
 		if round%4 == 3 {
 			p.bufferedGroups = []int{-1, 1, 3, 20, 0}[random.IntN(5)]
@@ -83,18 +83,18 @@ func (p *modelRun) missingRefusals() []ledger.Code {
 	return slices.DeleteFunc(codes, func(code ledger.Code) bool { return p.model.refusals[code] > 0 })
 }
 
-// batch submits changes from several goroutines and applies the receipts to the model.
-func (p *modelRun) batch(n int) {
+// submitBatch submits changes from several goroutines and applies the receipts to the model.
+func (p *modelRun) submitBatch(n int) {
 	type answer struct {
 		draft
 		receipt posting.Receipt
 	}
 	var drafts []draft
 	for len(drafts) < n {
-		d := p.draft()
-		d.wait = p.random.IntN(6) == 0
+		d := p.randomDraft()
+		d.isAlone = p.random.IntN(6) == 0
 		drafts = append(drafts, d)
-		for !makesTransaction(d.change) && p.random.IntN(8) == 0 { // the same change again: only one of them is accepted
+		for !makesTransaction(d.change) && p.random.IntN(8) == 0 { // the same change again: only one of the two is accepted
 			drafts = append(drafts, draft{copyOf(d.change), d.reserved, false})
 		}
 	}
@@ -102,19 +102,19 @@ func (p *modelRun) batch(n int) {
 	var mu sync.Mutex
 	var pending, callers sync.WaitGroup
 	pending.Add(len(drafts))
-	for part := range slices.Chunk(drafts, 1+len(drafts)/4) {
+	for chunk := range slices.Chunk(drafts, 1+len(drafts)/4) {
 		callers.Go(func() {
-			for _, d := range part {
-				pristine := draft{copyOf(d.change), d.reserved, d.wait}
+			for _, d := range chunk {
+				unsubmitted := draft{copyOf(d.change), d.reserved, d.isAlone}
 				answered := make(chan struct{})
 				p.Submit(d.change, func(r posting.Receipt) {
 					mu.Lock()
-					answers = append(answers, answer{pristine, r})
+					answers = append(answers, answer{unsubmitted, r})
 					mu.Unlock()
 					pending.Done()
 					close(answered)
 				})
-				if d.wait {
+				if d.isAlone {
 					<-answered
 				}
 			}
@@ -141,20 +141,21 @@ func makesTransaction(c *posting.Change) bool {
 	})
 }
 
+// wantReceipt compares a receipt with what the model expects, and applies an accepted change to the model.
 func (p *modelRun) wantReceipt(d draft, got posting.Receipt) {
-	code, at, owner := p.model.expect(d.change)
+	code, index, owner := p.model.expect(d.change)
 	claim, counter := 0, 0
 	if code == ledger.ClaimTaken {
-		claim = at
+		claim = index
 	} else {
-		counter = at
+		counter = index
 	}
 	var refusal *ledger.Refusal
 	if errors.As(got.Err, &refusal) != (code != "") || refusal != nil && refusal.Code != code || string(got.Owner) != owner ||
 		got.Claim != claim || got.Counter != counter {
 		p.t.Fatalf("claims %+v, funds %+v, counters %+v, %d steps, first expects %d: answered %v with claim %d of owner %q and counter %d, want %q at %d of owner %q",
 			d.change.Claims, d.change.Funds, d.change.Counters, len(d.change.Steps), d.change.Steps[0].Expect, got.Err,
-			got.Claim, got.Owner, got.Counter, code, at, owner)
+			got.Claim, got.Owner, got.Counter, code, index, owner)
 	}
 	if code != "" {
 		p.model.refusals[code]++
@@ -182,41 +183,41 @@ func copyOf(c *posting.Change) *posting.Change {
 	return &next
 }
 
-func (p *modelRun) org() ledger.ID { return p.orgs[p.random.IntN(len(p.orgs))] }
+func (p *modelRun) randomOrg() ledger.ID { return p.orgs[p.random.IntN(len(p.orgs))] }
 
-// draft returns a random change that a caller could submit in the model's state.
-func (p *modelRun) draft() draft {
+// randomDraft returns a random change that a caller could submit in the model's state.
+func (p *modelRun) randomDraft() draft {
 	p.draftCount++
 	d := draft{change: new(posting.Change)}
 	c := d.change
-	org := p.org()
+	org := p.randomOrg()
 	switch p.random.IntN(8) {
 	case 0:
-		c.Steps = []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: p.events(1, p.entry(ledger.Posted))}}
+		c.Steps = []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: p.newEvents(1, p.randomEntry(ledger.Posted))}}
 	case 1, 2:
-		c.Steps = []posting.Step{p.creationStep(org, p.entry(ledger.Pending))}
+		c.Steps = []posting.Step{p.creationStep(org, p.randomEntry(ledger.Pending))}
 		d.reserved = 1 + p.random.Int64N(20)
 		c.Counters = []ledger.CounterGuard{{Org: org, Key: "reserved", Add: amount(uint64(d.reserved)), Max: amount(1 << 40), Refuse: ledger.OutOfRange}}
 	case 3, 4:
-		if p.outcome(&d) {
+		if p.makeOutcome(&d) {
 			return d
 		}
 		fallthrough
 	case 5:
 		for range 1 + p.random.IntN(3) {
-			c.Steps = append(c.Steps, p.creationStep(org, p.entry(ledger.Posted)))
-			org = p.org()
+			c.Steps = append(c.Steps, p.creationStep(org, p.randomEntry(ledger.Posted)))
+			org = p.randomOrg()
 		}
 	default:
 		c.Steps = []posting.Step{p.moveStep(org)}
 		c.MustRecord = p.random.IntN(2) == 0
 	}
-	p.guard(c)
+	p.addGuards(c)
 	return d
 }
 
-// guard adds guards and claims by which a command may be refused.
-func (p *modelRun) guard(c *posting.Change) {
+// addGuards adds claims, and counter and funds guards, for which a command may be refused.
+func (p *modelRun) addGuards(c *posting.Change) {
 	for p.random.IntN(3) == 0 {
 		c.Claims = append(c.Claims, ledger.Claim{
 			Org: c.Steps[0].Org, Kind: ledger.ClaimTxID, Key: fmt.Sprint(p.random.IntN(p.draftCount + 1)), Owner: []byte(uuid.NewString()),
@@ -241,24 +242,24 @@ func (p *modelRun) guard(c *posting.Change) {
 	}
 }
 
-// outcome makes d a change that closes what a record holds and releases its reservation. In some cases the
-// record then holds something else. outcome returns false if no record holds anything.
-func (p *modelRun) outcome(d *draft) bool {
-	for k, r := range p.model.records { // maps have no order, so the seed does not decide which record it is
+// makeOutcome makes d a change that closes a record's open hold and releases the record's reservation. In some cases
+// the change then makes a new hold. makeOutcome returns false if no record has an open hold.
+func (p *modelRun) makeOutcome(d *draft) bool {
+	for k, r := range p.model.records { // in random order, which does not depend on the seed
 		if r.stamp.Held == 0 {
 			continue
 		}
 		entry := &ledger.Entry{Phase: ledger.Void, Postings: slices.Clone(r.held)}
 		if p.random.IntN(2) == 0 {
-			entry = p.entry(ledger.Capture)
+			entry = p.randomEntry(ledger.Capture)
 			entry.Released = slices.Clone(r.held)
 		}
-		entry.Effective = p.effective()
-		events := p.events(1+p.random.IntN(2), entry)
+		entry.Effective = p.effectiveDate()
+		events := p.newEvents(1+p.random.IntN(2), entry)
 		if p.random.IntN(3) == 0 {
-			events = append(events, p.events(1+p.random.IntN(2), p.entry(ledger.Pending))...)
+			events = append(events, p.newEvents(1+p.random.IntN(2), p.randomEntry(ledger.Pending))...)
 		}
-		s := p.step(k.org, k.source, r.stamp.Version, events)
+		s := p.randomStep(k.org, k.source, r.stamp.Version, events)
 		d.change.Steps, d.change.MustRecord = []posting.Step{s}, true
 		if r.reserved > 0 {
 			d.change.Counters = []ledger.CounterGuard{{Org: k.org, Key: "reserved", Add: amount(uint64(r.reserved)), Release: true}}
@@ -268,24 +269,24 @@ func (p *modelRun) outcome(d *draft) bool {
 	return false
 }
 
-// moveStep returns a step of a record that holds nothing, often with a wrong version; without such a record, a
-// step that creates one.
+// moveStep returns a step of a record without an open hold, sometimes with a wrong version. If it finds no such
+// record, the step creates a record.
 func (p *modelRun) moveStep(org ledger.ID) posting.Step {
 	for k, r := range p.model.records {
 		if k.org == org && r.stamp.Held == 0 && p.random.IntN(4) > 0 {
 			var entry *ledger.Entry
 			if p.random.IntN(3) == 0 {
-				entry = p.entry(ledger.Pending)
+				entry = p.randomEntry(ledger.Pending)
 			}
-			return p.step(org, k.source, p.version(k, r), p.events(1+p.random.IntN(3), entry))
+			return p.randomStep(org, k.source, p.expectedVersion(k, r), p.newEvents(1+p.random.IntN(3), entry))
 		}
 	}
 	return p.creationStep(org, nil)
 }
 
-// version returns the record's version, or sometimes the version before it. For a transaction of version 1 it
+// expectedVersion returns the record's version, or sometimes the version before it. For a transaction of version 1 it
 // never returns 0, because the writer does not check whether the id of a new transaction is free.
-func (p *modelRun) version(k recordKey, r *modelRecord) uint64 {
+func (p *modelRun) expectedVersion(k recordKey, r *modelRecord) uint64 {
 	if p.random.IntN(5) > 0 || r.stamp.Version == 1 && k.source.Kind == ledger.Transaction {
 		return r.stamp.Version
 	}
@@ -294,10 +295,10 @@ func (p *modelRun) version(k recordKey, r *modelRecord) uint64 {
 
 func (p *modelRun) creationStep(org ledger.ID, entry *ledger.Entry) posting.Step {
 	kinds := []ledger.Kind{ledger.Transaction, ledger.Settlement, ledger.Partner}
-	return p.step(org, ledger.Source{Kind: kinds[p.random.IntN(len(kinds))], ID: uuid.New()}, 0, p.events(1+p.random.IntN(3), entry))
+	return p.randomStep(org, ledger.Source{Kind: kinds[p.random.IntN(len(kinds))], ID: uuid.New()}, 0, p.newEvents(1+p.random.IntN(3), entry))
 }
 
-func (p *modelRun) step(org ledger.ID, source ledger.Source, expect uint64, events []ledger.Event) posting.Step {
+func (p *modelRun) randomStep(org ledger.ID, source ledger.Source, expect uint64, events []ledger.Event) posting.Step {
 	s := posting.Step{Org: org, Source: source, Expect: expect, Events: events, Record: make([]byte, p.random.IntN(100)), Finish: p.random.IntN(4) == 0}
 	if p.random.IntN(200) == 0 {
 		s.Record = []byte(strings.Repeat("long", p.random.IntN(maxPart/4)+1))
@@ -312,14 +313,14 @@ func (p *modelRun) step(org ledger.ID, source ledger.Source, expect uint64, even
 		s.List = listOf(p.random.Int64N(3), byte(1+p.random.IntN(2)))
 	}
 	if p.random.IntN(2) == 0 {
-		// The instant has passed, or is in the window that is held in memory, or is far beyond it.
+		// The instant has passed, or is in the window of due instants in memory, or is far beyond the window.
 		s.Due = max(1, ledger.MicrosOf(p.clock.Now())-1_000_000+ledger.Micros(p.random.Int64N(1<<(10+p.random.IntN(35)))))
 	}
 	return s
 }
 
-// events returns the given number of events; one of them has the entry.
-func (p *modelRun) events(n int, entry *ledger.Entry) []ledger.Event {
+// newEvents returns the given number of events, one of which has the entry.
+func (p *modelRun) newEvents(n int, entry *ledger.Entry) []ledger.Event {
 	events := make([]ledger.Event, n)
 	for i := range events {
 		events[i] = ledger.Event{Name: fmt.Sprint("event", i), From: "a", To: "b"}
@@ -328,17 +329,17 @@ func (p *modelRun) events(n int, entry *ledger.Entry) []ledger.Event {
 	return events
 }
 
-func (p *modelRun) effective() ledger.Date {
+func (p *modelRun) effectiveDate() ledger.Date {
 	if p.random.IntN(2) == 0 {
 		return 0
 	}
 	return ledger.DateOf(p.clock.Now()) + ledger.Date(p.random.IntN(40)-20)
 }
 
-// entry returns an entry in one or two assets, in each of which it balances. Half of its postings may spill if
-// the phase allows it.
-func (p *modelRun) entry(phase ledger.Phase) *ledger.Entry {
-	entry := &ledger.Entry{Phase: phase, Effective: p.effective()}
+// randomEntry returns an entry in one or two assets, which balances in each asset. If the phase allows it, about half
+// of the postings may be split between two accounts.
+func (p *modelRun) randomEntry(phase ledger.Phase) *ledger.Entry {
+	entry := &ledger.Entry{Phase: phase, Effective: p.effectiveDate()}
 	for range 1 + p.random.IntN(2) {
 		asset := modelAssets[p.random.IntN(len(modelAssets))]
 		side, sum := ledger.Debit+ledger.Side(p.random.IntN(2)), uint64(0)

@@ -36,21 +36,21 @@ type recordKey struct {
 type modelOrg struct {
 	events   []ledger.Event
 	totals   map[ledger.Account]modelTotals
-	accounts map[ledger.Account][]posting.Line
+	accounts map[ledger.Account][]posting.Line // the lines of each account
 	effects  map[ledger.Account][]effect
 }
 
 // modelTotals are an account's totals: posted debits and credits, then pending debits and credits.
 type modelTotals [4]int64
 
-func (f modelTotals) available() int64 { return f[1] - f[0] - f[2] }
+func (t modelTotals) available() int64 { return t[1] - t[0] - t[2] }
 
-func (f modelTotals) ledger() ledger.Totals {
-	at := func(i int) money.Amount { return money.FromUint64(uint64(f[i])) }
-	return ledger.Totals{DebitsPosted: at(0), CreditsPosted: at(1), DebitsPending: at(2), CreditsPending: at(3)}
+func (t modelTotals) toLedger() ledger.Totals {
+	total := func(i int) money.Amount { return money.FromUint64(uint64(t[i])) }
+	return ledger.Totals{DebitsPosted: total(0), CreditsPosted: total(1), DebitsPending: total(2), CreditsPending: total(3)}
 }
 
-// effect is the change of one of an account's totals by an entry, from the entry's effective day on.
+// effect is what an entry adds to one of an account's totals from the entry's effective day on.
 type effect struct {
 	day   ledger.Date
 	total int // index in modelTotals
@@ -62,14 +62,14 @@ type modelRecord struct {
 	payload  string
 	sealed   string // empty: no row
 	held     []ledger.Posting
-	reserved int64
+	reserved int64 // amount that its pending entry has added to the counter "reserved"
 }
 
 // draft is a change that is to be submitted.
 type draft struct {
 	change   *posting.Change
-	reserved int64 // what its first step reserves
-	wait     bool  // submit no other change before its receipt
+	reserved int64 // amount that the change adds to the counter "reserved"
+	isAlone  bool  // the submitting goroutine waits for the receipt before it submits another change
 }
 
 func newModel() *model {
@@ -80,12 +80,12 @@ func newModel() *model {
 }
 
 func (m *model) org(id ledger.ID) *modelOrg {
-	o := m.orgs[id]
-	if o == nil {
-		o = &modelOrg{totals: map[ledger.Account]modelTotals{}, accounts: map[ledger.Account][]posting.Line{}, effects: map[ledger.Account][]effect{}}
-		m.orgs[id] = o
+	orgModel := m.orgs[id]
+	if orgModel == nil {
+		orgModel = &modelOrg{totals: map[ledger.Account]modelTotals{}, accounts: map[ledger.Account][]posting.Line{}, effects: map[ledger.Account][]effect{}}
+		m.orgs[id] = orgModel
 	}
-	return o
+	return orgModel
 }
 
 func claimKey(c *ledger.Claim) string { return string(c.Kind) + c.Org.String() + c.Key }
@@ -99,17 +99,17 @@ func toInt(a money.Amount) int64 {
 	return int64(n)
 }
 
-// expect returns the code with which a change must be refused; empty if it must be accepted. For a taken
-// claim, at is the index of the claim and owner its owner; for a counter, at is the index of the guard.
-func (m *model) expect(c *posting.Change) (code ledger.Code, at int, owner string) {
-	inChange := map[string]string{} // owner of each key that an earlier claim of the change takes
+// expect returns the code with which a change must be refused; empty if it must be accepted. For a taken claim,
+// index is the claim's and owner is the claim's owner; for a counter guard, index is the guard's.
+func (m *model) expect(c *posting.Change) (code ledger.Code, index int, owner string) {
+	inChange := map[string]string{} // owners of the keys that earlier claims of the change take
 	for i := range c.Claims {
 		k := claimKey(&c.Claims[i])
-		if o, taken := m.claims[k]; taken {
-			return ledger.ClaimTaken, i, o
+		if holder, isTaken := m.claims[k]; isTaken {
+			return ledger.ClaimTaken, i, holder
 		}
-		if o, taken := inChange[k]; taken {
-			return ledger.ClaimTaken, i, o
+		if holder, isTaken := inChange[k]; isTaken {
+			return ledger.ClaimTaken, i, holder
 		}
 		inChange[k] = string(c.Claims[i].Owner)
 	}
@@ -129,7 +129,7 @@ func (m *model) expect(c *posting.Change) (code ledger.Code, at int, owner strin
 	counters := map[counterKey]int64{}
 	for i, g := range c.Counters {
 		k := counterKey{g.Org, g.Key, g.Window}
-		if _, known := counters[k]; !known {
+		if _, isKnown := counters[k]; !isKnown {
 			counters[k] = m.counters[k]
 		}
 		if g.Release {
@@ -140,10 +140,11 @@ func (m *model) expect(c *posting.Change) (code ledger.Code, at int, owner strin
 			return g.Refuse, i, ""
 		}
 	}
-	return m.judgeFunds(c), 0, ""
+	return m.expectFunds(c), 0, ""
 }
 
-func (m *model) judgeFunds(c *posting.Change) ledger.Code {
+// expectFunds returns InsufficientFunds if a funds guard must refuse the change.
+func (m *model) expectFunds(c *posting.Change) ledger.Code {
 	totals := map[ledger.ID]map[ledger.Account]modelTotals{}
 	totalsOf := func(org ledger.ID) map[ledger.Account]modelTotals {
 		if totals[org] == nil {
@@ -169,10 +170,10 @@ func (m *model) judgeFunds(c *posting.Change) ledger.Code {
 	return ""
 }
 
-// bookNaively books an entry on totals and returns its postings after splitting. It calls line for each
-// expected line, in order, with the line's index. An index from the number of postings on means a line for
-// what a capture releases.
-func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, line func(ledger.Posting, ledger.Phase, int, modelTotals)) []ledger.Posting {
+// bookNaively books an entry on totals and returns its postings after splitting. It calls onLine for each expected
+// line, in order, with the line's posting, phase and index, and the account's totals after it. The indexes after
+// those of the postings are of lines for what a capture releases.
+func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, onLine func(ledger.Posting, ledger.Phase, int, modelTotals)) []ledger.Posting {
 	postingAccount := func(p ledger.Posting) ledger.Account { return ledger.Account{Path: p.Account, Asset: p.Asset} }
 	add := func(p ledger.Posting, total int, n int64) modelTotals {
 		t := totals[postingAccount(p)]
@@ -185,14 +186,14 @@ func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, line fu
 		totals[postingAccount(p)] = t
 		return t
 	}
-	var released []modelTotals
+	var releasedTotals []modelTotals
 	for _, p := range e.Released {
-		released = append(released, add(p, 2, -toInt(p.Amount)))
+		releasedTotals = append(releasedTotals, add(p, 2, -toInt(p.Amount)))
 	}
 	var split []ledger.Posting
 	type bookedLine struct {
-		p ledger.Posting
-		t modelTotals
+		posting ledger.Posting
+		totals  modelTotals
 	}
 	var lines []bookedLine
 	for _, p := range e.Postings {
@@ -212,17 +213,17 @@ func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, line fu
 			split = append(split, part)
 		}
 	}
-	posted := map[ledger.Account]bool{}
+	hasPosting := map[ledger.Account]bool{}
 	for _, p := range split {
-		posted[postingAccount(p)] = true
+		hasPosting[postingAccount(p)] = true
 	}
 	for i, p := range e.Released {
-		if !posted[postingAccount(p)] {
-			line(p, ledger.Void, len(split)+i, released[i])
+		if !hasPosting[postingAccount(p)] {
+			onLine(p, ledger.Void, len(split)+i, releasedTotals[i])
 		}
 	}
-	for i, b := range lines {
-		line(b.p, e.Phase, i, b.t)
+	for i, l := range lines {
+		onLine(l.posting, e.Phase, i, l.totals)
 	}
 	return split
 }
@@ -248,14 +249,14 @@ func splitNaively(totals map[ledger.Account]modelTotals, p ledger.Posting) (part
 	return parts
 }
 
-// apply applies an accepted change, and returns its expected stamps.
+// apply applies an accepted change, and returns the expected stamps of its records.
 func (m *model) apply(d draft) (stamps []posting.Stamp) {
 	c := d.change
-	var claims []ledger.Hash
+	var claimHashes []ledger.Hash
 	for i := range c.Claims {
 		m.claims[claimKey(&c.Claims[i])] = string(c.Claims[i].Owner)
 		if len(c.Claims[i].Owner) > 16 {
-			claims = append(claims, claimHash(&c.Claims[i]))
+			claimHashes = append(claimHashes, claimHash(&c.Claims[i]))
 		}
 	}
 	for _, g := range c.Counters {
@@ -267,70 +268,71 @@ func (m *model) apply(d draft) (stamps []posting.Stamp) {
 		}
 	}
 	for i := range c.Steps {
-		stamps = append(stamps, m.step(&c.Steps[i], d.reserved))
+		stamps = append(stamps, m.applyStep(&c.Steps[i], d.reserved))
 		if i == 0 {
 			events := m.org(c.Steps[i].Org).events
-			events[len(events)-1].Stored.Claims = claims
+			events[len(events)-1].Stored.Claims = claimHashes
 		}
 	}
 	return stamps
 }
 
-func (m *model) step(s *posting.Step, reserved int64) posting.Stamp {
-	o, k := m.org(s.Org), recordKey{s.Org, s.Source}
-	r := m.records[k]
-	if r == nil {
-		r = new(modelRecord)
+func (m *model) applyStep(s *posting.Step, reserved int64) posting.Stamp {
+	orgModel, k := m.org(s.Org), recordKey{s.Org, s.Source}
+	record := m.records[k]
+	if record == nil {
+		record = new(modelRecord)
 	}
-	first := r.stamp.Version == 0
+	isNew := record.stamp.Version == 0
 	for i := range s.Events {
 		e := s.Events[i]
 		e.Source, e.Stored = s.Source, ledger.Stored{}
-		e.Seq, e.Booked = uint64(len(o.events)+1), m.now
-		if n := len(o.events); n > 0 {
-			e.Booked = max(m.now, o.events[n-1].Booked+1)
+		e.Seq, e.Booked = uint64(len(orgModel.events)+1), m.now
+		if n := len(orgModel.events); n > 0 {
+			e.Booked = max(m.now, orgModel.events[n-1].Booked+1)
 		}
-		r.stamp.Version++
-		e.Version, e.Previous = r.stamp.Version, r.stamp.LastSeq
-		r.stamp.LastSeq, r.stamp.Updated = e.Seq, e.Booked
-		if first && i == 0 {
-			r.stamp.Started = e.Booked
+		record.stamp.Version++
+		e.Version, e.Previous = record.stamp.Version, record.stamp.LastSeq
+		record.stamp.LastSeq, record.stamp.Updated = e.Seq, e.Booked
+		if isNew && i == 0 {
+			record.stamp.Started = e.Booked
 		}
 		if e.Entry != nil {
-			m.entry(o, r, &e, reserved)
+			m.applyEntry(orgModel, record, &e, reserved)
 		}
-		o.events = append(o.events, e)
+		orgModel.events = append(orgModel.events, e)
 	}
 	if s.Finish {
-		r.stamp.Finished = r.stamp.Updated
+		record.stamp.Finished = record.stamp.Updated
 	}
-	r.stamp.Due = 0
+	record.stamp.Due = 0
 	if s.Due != 0 {
-		r.stamp.Due = max(s.Due, m.now)
+		record.stamp.Due = max(s.Due, m.now)
 	}
 	delete(m.handedOut, k)
 	if s.Record != nil {
-		r.payload = string(s.Record)
+		record.payload = string(s.Record)
 		if s.Sealed != nil || s.Unseal {
-			r.sealed, r.stamp.Sealed = string(s.Sealed), ledger.Hash{}
+			record.sealed, record.stamp.Sealed = string(s.Sealed), ledger.Hash{}
 			if s.Sealed != nil {
-				r.stamp.Sealed = sha256.Sum256(s.Sealed)
+				record.stamp.Sealed = sha256.Sum256(s.Sealed)
 			}
 		}
-		r.stamp.Parts = uint64(max(0, len(s.Record)-1) / maxPart)
-		row := store.EncodeRecord(nil, store.Envelope(r.stamp), s.Record)
-		o.events[len(o.events)-1].Stored.Record = sha256.Sum256(row)
-		m.records[k] = r
+		record.stamp.Parts = uint64(max(0, len(s.Record)-1) / maxPart)
+		row := store.EncodeRecord(nil, store.Envelope(record.stamp), s.Record)
+		orgModel.events[len(orgModel.events)-1].Stored.Record = sha256.Sum256(row)
+		m.records[k] = record
 	}
 	if s.List != (ledger.List{}) {
-		m.lists[s.List] = append(m.lists[s.List], posting.Listed{Booked: r.stamp.Updated, First: first, ID: s.Source.ID})
+		m.lists[s.List] = append(m.lists[s.List], posting.Listed{Booked: record.stamp.Updated, First: isNew, ID: s.Source.ID})
 	}
-	return r.stamp
+	return record.stamp
 }
 
+// maxPart is the most bytes of a payload in one row.
 const maxPart = 96 << 10
 
-func (m *model) entry(o *modelOrg, r *modelRecord, e *ledger.Event, reserved int64) {
+func (m *model) applyEntry(orgModel *modelOrg, record *modelRecord, e *ledger.Event, reserved int64) {
 	entry := *e.Entry
 	e.Entry = &entry
 	if entry.Effective == 0 {
@@ -338,29 +340,29 @@ func (m *model) entry(o *modelOrg, r *modelRecord, e *ledger.Event, reserved int
 	}
 	switch entry.Phase {
 	case ledger.Pending:
-		r.stamp.Held, r.held, r.reserved = e.Seq, slices.Clone(entry.Postings), reserved
+		record.stamp.Held, record.held, record.reserved = e.Seq, slices.Clone(entry.Postings), reserved
 	case ledger.Capture, ledger.Void:
-		entry.Closes, r.stamp.Held = r.stamp.Held, 0
-		for _, p := range r.held {
-			o.addEffect(p, entry.Effective, 2, -toInt(p.Amount))
+		entry.Closes, record.stamp.Held = record.stamp.Held, 0
+		for _, p := range record.held {
+			orgModel.addEffect(p, entry.Effective, 2, -toInt(p.Amount))
 		}
-		r.held = nil
+		record.held = nil
 	}
-	if (entry.Phase == ledger.Posted || entry.Phase == ledger.Capture) && r.stamp.Settled == 0 {
-		r.stamp.Settled = e.Seq
+	if (entry.Phase == ledger.Posted || entry.Phase == ledger.Capture) && record.stamp.Settled == 0 {
+		record.stamp.Settled = e.Seq
 	}
-	entry.Postings = bookNaively(o.totals, &entry, func(p ledger.Posting, phase ledger.Phase, index int, after modelTotals) {
+	entry.Postings = bookNaively(orgModel.totals, &entry, func(p ledger.Posting, phase ledger.Phase, index int, after modelTotals) {
 		a := ledger.Account{Path: p.Account, Asset: p.Asset}
-		o.accounts[a] = append(o.accounts[a], posting.Line{
-			Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: phase, Amount: p.Amount, Totals: after.ledger(),
+		orgModel.accounts[a] = append(orgModel.accounts[a], posting.Line{
+			Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: phase, Amount: p.Amount, Totals: after.toLedger(),
 		})
 	})
 	for _, p := range entry.Postings {
 		switch entry.Phase {
 		case ledger.Posted, ledger.Capture:
-			o.addEffect(p, entry.Effective, 0, toInt(p.Amount))
+			orgModel.addEffect(p, entry.Effective, 0, toInt(p.Amount))
 		case ledger.Pending:
-			o.addEffect(p, entry.Effective, 2, toInt(p.Amount))
+			orgModel.addEffect(p, entry.Effective, 2, toInt(p.Amount))
 		}
 	}
 }
@@ -373,8 +375,8 @@ func (o *modelOrg) addEffect(p ledger.Posting, day ledger.Date, total int, delta
 	o.effects[a] = append(o.effects[a], effect{day, total, delta})
 }
 
-// effective returns an account's totals by effective date, at the end of a day.
-func (o *modelOrg) effective(a ledger.Account, day ledger.Date) ledger.Totals {
+// totalsOn returns an account's totals by effective date, at the end of a day.
+func (o *modelOrg) totalsOn(a ledger.Account, day ledger.Date) ledger.Totals {
 	var t modelTotals
 	for _, e := range o.effects[a] {
 		if e.day <= day {
@@ -382,5 +384,5 @@ func (o *modelOrg) effective(a ledger.Account, day ledger.Date) ledger.Totals {
 		}
 	}
 	t[2], t[3] = max(0, t[2]), max(0, t[3])
-	return t.ledger()
+	return t.toLedger()
 }

@@ -27,8 +27,8 @@ func (c Channel) String() string {
 	return names[0]
 }
 
-// ofEvents tells whether notices on this channel are about events.
-func (c Channel) ofEvents() bool { return c >= Webhook && c <= Operators }
+// isAboutEvents tells whether notices on this channel are about events.
+func (c Channel) isAboutEvents() bool { return c >= Webhook && c <= Operators }
 
 // Notice is a notification about an event. It becomes durable with the event.
 type Notice struct {
@@ -38,19 +38,19 @@ type Notice struct {
 	Body    []byte // stored beside the record: at most MaxNotice bytes
 
 	// About is the notice's subject in memory. It is not stored; with it the first delivery attempt
-	// need not read the record. The submitter must not modify About and Body afterwards.
+	// need not read the record. After Submit, the caller must not modify About and Body.
 	About any
 
 	// The writer fills the following fields.
 	Source ledger.Source
 	Booked ledger.Micros // booked time of the event; together with Channel it identifies the notice in its organization
-	Page   ledger.Micros // booked time of the first notice on the same page
+	Page   ledger.Micros // booked time of the first notice on the same page (a stored row of consecutive notices)
 }
 
 // MaxNotice is the maximum length of a notice's body in bytes.
 const MaxNotice = store.MaxNotice
 
-// KV is a row that belongs to an actor. The journal writes it with the Change and does not interpret
+// KV is a row of key and value that belongs to an actor. The journal writes it with the Change and does not interpret
 // it. Keys that begin with 'n' are the writer's pages of notices: a KV can only remove them. Keys that
 // begin with 't' are checkpoints, which readers of the trial balance use.
 type KV struct {
@@ -73,7 +73,7 @@ func (s *Step) checkNotices() error {
 	lastEvent := 0
 	for i := range s.Notices {
 		n := &s.Notices[i]
-		if n.Event < lastEvent || n.Event >= len(s.Events) || !n.Channel.ofEvents() || len(n.Body) > MaxNotice {
+		if n.Event < lastEvent || n.Event >= len(s.Events) || !n.Channel.isAboutEvents() || len(n.Body) > MaxNotice {
 			return fmt.Errorf("notice of event %d by channel %d with %d bytes", n.Event, n.Channel, len(n.Body))
 		}
 		if i > 0 && n.Event == lastEvent && n.Channel <= s.Notices[i-1].Channel {
@@ -90,7 +90,8 @@ type orgNotices struct {
 	notices []Notice
 }
 
-// appendNotices puts the step's notices on the group's page, and their hashes into their events.
+// appendNotices puts the step's notices on the group's open page of the organization, and the notices' hashes
+// into the events.
 func (w *writer) appendNotices(b *orgState, s *Step) {
 	w.hashed = w.hashed[:0]
 	for i := range s.Notices {
@@ -102,7 +103,7 @@ func (w *writer) appendNotices(b *orgState, s *Step) {
 		if b.notices.First == 0 {
 			w.tail.add(1, noticeRow)
 		}
-		before := b.notices.Bytes()
+		oldBytes := b.notices.Bytes()
 		n.Source, n.Booked = s.Source, s.Events[n.Event].Booked
 		stored := store.Notice{Booked: n.Booked, Source: n.Source, Channel: byte(n.Channel), To: n.To, Body: n.Body}
 		b.notices.Add(&stored)
@@ -112,7 +113,7 @@ func (w *writer) appendNotices(b *orgState, s *Step) {
 			s.Events[n.Event].Stored.Notices = store.HashNotices(w.hashed)
 			w.hashed = w.hashed[:0]
 		}
-		w.tail.bytes += b.notices.Bytes() - before
+		w.tail.bytes += b.notices.Bytes() - oldBytes
 		b.newNotices = append(b.newNotices, *n)
 	}
 }
@@ -127,8 +128,8 @@ func (w *writer) flushNotices(b *orgState) {
 	b.notices.Reset()
 }
 
-// finishNotices writes the last page, and keeps the notices for OnNotices until the group is
-// durable.
+// finishNotices writes the group's last page of notices, and keeps the notices until the group is durable and the
+// function of OnNotices is called with them.
 func (w *writer) finishNotices(b *orgState) {
 	w.flushNotices(b)
 	if len(b.newNotices) == 0 {
@@ -152,15 +153,15 @@ func (v *View) KV(org ledger.ID, key []byte) ([]byte, bool, error) {
 }
 
 // KVsAscending calls fn with the KVs whose keys begin with prefix, beginning with the first key ≥ from
-// (nil: with the first of all). The slices are valid until fn returns.
+// (nil: with the first of all). Key and value are valid until fn returns.
 func (v *View) KVsAscending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key, value []byte) (bool, error) {
 		return fn(store.KVKey(key), value)
 	})
 }
 
-// KVKeys is KVsAscending without the values. If fn returns a skipTo that is not nil, the iteration
-// continues with the first key ≥ skipTo, which must be above the current key.
+// KVKeys is KVsAscending without the values. If fn returns a key in skipTo, the iteration continues with the
+// first key ≥ skipTo, and skipTo must be above the current key.
 func (v *View) KVKeys(org ledger.ID, prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
 	return v.snap.AscendKeys(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key []byte) ([]byte, bool, error) {
 		skip, more, err := fn(store.KVKey(key))
@@ -186,7 +187,7 @@ func kvFrom(org ledger.ID, from []byte) []byte {
 }
 
 // NoticesAscending calls fn with an organization's notices, beginning with the page that covers
-// the given booked time. The body is valid until fn returns.
+// the given booked time. A notice's body is valid until fn returns.
 func (v *View) NoticesAscending(org ledger.ID, from ledger.Micros, fn func(n *Notice) (more bool, err error)) error {
 	prefix := store.KeyNotices(nil, org)
 	start, _, found, err := v.snap.Last(prefix, store.KeyNoticePage(nil, org, from))
@@ -200,8 +201,8 @@ func (v *View) NoticesAscending(org ledger.ID, from ledger.Micros, fn func(n *No
 }
 
 // NoticePages calls fn with pages of notices, the newest first, beginning with the page that
-// covers the given booked time (0: with the last page). fn owns the notices; their bodies are
-// valid until fn returns.
+// covers the given booked time (0: with the last page). fn may keep the notices, but their bodies are
+// valid only until fn returns.
 func (v *View) NoticePages(org ledger.ID, from ledger.Micros, fn func(page ledger.Micros, notices []Notice) (more bool, err error)) error {
 	var start []byte
 	if from != 0 {

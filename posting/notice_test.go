@@ -16,7 +16,7 @@ import (
 	"mizan/posting/store"
 )
 
-// noticeRecorder records the calls of OnNotices, in order.
+// noticeRecorder records the notices that the journal hands over (to the function of OnNotices), in order.
 type noticeRecorder struct {
 	mu    sync.Mutex
 	calls []noticeCall // guarded by mu
@@ -27,18 +27,18 @@ type noticeCall struct {
 	notices []posting.Notice
 }
 
-func (h *noticeRecorder) listen(j *posting.Journal) {
+func (r *noticeRecorder) listen(j *posting.Journal) {
 	j.OnNotices(func(org ledger.ID, notices []posting.Notice) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.calls = append(h.calls, noticeCall{org, notices})
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.calls = append(r.calls, noticeCall{org, notices})
 	})
 }
 
-func (h *noticeRecorder) noticesOf(org ledger.ID) (all []posting.Notice) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, c := range h.calls {
+func (r *noticeRecorder) noticesOf(org ledger.ID) (all []posting.Notice) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.calls {
 		if c.org == org {
 			all = append(all, c.notices...)
 		}
@@ -78,23 +78,23 @@ func (f *fixture) storedNotices(orgID ledger.ID) (all []posting.Notice) {
 	return all
 }
 
-// wantNotices compares notices in the fields that are stored.
+// wantNotices compares those fields of notices that are stored.
 func wantNotices(t *testing.T, what string, got, want []posting.Notice) {
 	t.Helper()
 	equal := func(a, b posting.Notice) bool {
 		return a.Booked == b.Booked && a.Page == b.Page && a.Source == b.Source && a.Channel == b.Channel && a.To == b.To && bytes.Equal(a.Body, b.Body)
 	}
 	if !slices.EqualFunc(got, want, equal) {
-		t.Errorf("%s: %d notices, want %d, or they differ:\n%+v\n%+v", what, len(got), len(want), head(got), head(want))
+		t.Errorf("%s: %d notices, want %d, or they differ:\n%+v\n%+v", what, len(got), len(want), firstThree(got), firstThree(want))
 	}
 }
 
-func head(notices []posting.Notice) []posting.Notice { return notices[:min(3, len(notices))] }
+func firstThree(notices []posting.Notice) []posting.Notice { return notices[:min(3, len(notices))] }
 
 func TestNoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
 	f := open(t)
-	var h noticeRecorder
-	h.listen(f.Journal)
+	var recorder noticeRecorder
+	recorder.listen(f.Journal)
 	c := change(stepWithNotices(org, 2, "first"), stepWithNotices(org, 1, "second"))
 	f.must(c)
 	var want []posting.Notice
@@ -109,7 +109,7 @@ func TestNoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
 	if want[0].Booked == 0 || want[0].Booked == want[3].Booked {
 		t.Fatalf("the events were booked at %d and %d", want[0].Booked, want[3].Booked)
 	}
-	wantNotices(t, "handed over", h.noticesOf(org), want)
+	wantNotices(t, "handed over", recorder.noticesOf(org), want)
 	wantNotices(t, "stored", f.storedNotices(org), want)
 	f.restart()
 	wantNotices(t, "after a restart", f.storedNotices(org), want)
@@ -118,15 +118,15 @@ func TestNoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
 	}
 }
 
-func TestNoticesAboutIsHandedOverButNotStored(t *testing.T) {
+func TestAboutOfANoticeIsHandedOverButNotStored(t *testing.T) {
 	f := open(t)
-	var h noticeRecorder
-	h.listen(f.Journal)
+	var recorder noticeRecorder
+	recorder.listen(f.Journal)
 	s := stepWithNotices(org, 1, "x")
 	about := new(int)
 	s.Notices[1].About = about
 	f.must(change(s))
-	if got := h.noticesOf(org); got[1].About != about || got[0].About != nil {
+	if got := recorder.noticesOf(org); got[1].About != about || got[0].About != nil {
 		t.Errorf("handed over with %v and %v", got[1].About, got[0].About)
 	}
 	if got := f.storedNotices(org); got[1].About != nil {
@@ -137,8 +137,8 @@ func TestNoticesAboutIsHandedOverButNotStored(t *testing.T) {
 func TestRefusedChangeWritesNoNotices(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
-	var h noticeRecorder
-	h.listen(f.Journal)
+	var recorder noticeRecorder
+	recorder.listen(f.Journal)
 	claim := []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: "1/x", Owner: []byte("me")}}
 	first, claimTaken, stale := change(stepWithNotices(org, 1, "first")), change(stepWithNotices(org, 1, "taken")), change(stepWithNotices(org, 1, "stale"))
 	first.Claims, claimTaken.Claims = claim, claim
@@ -150,7 +150,7 @@ func TestRefusedChangeWritesNoNotices(t *testing.T) {
 	}
 	wantCode(t, receipts[1].Err, ledger.ClaimTaken)
 	wantCode(t, receipts[2].Err, ledger.StaleVersion)
-	for what, got := range map[string][]posting.Notice{"handed over": h.noticesOf(org), "stored": f.storedNotices(org)} {
+	for what, got := range map[string][]posting.Notice{"handed over": recorder.noticesOf(org), "stored": f.storedNotices(org)} {
 		if len(got) != 3 || string(got[0].Body) != "first 0 webhook" {
 			t.Errorf("%s: %+v", what, got)
 		}
@@ -165,8 +165,8 @@ func TestNoticesAreNotHandedOverOnAFailedDiskAndAreReadAfterRestart(t *testing.T
 		t.Run(name, func(t *testing.T) {
 			d := new(disk)
 			f := openOn(t, d)
-			var h noticeRecorder
-			h.listen(f.Journal)
+			var recorder noticeRecorder
+			recorder.listen(f.Journal)
 			f.must(change(stepWithNotices(org, 1, "before")))
 			d.failBefore.Store(!c.isStored)
 			d.failAfter.Store(c.isStored)
@@ -175,7 +175,7 @@ func TestNoticesAreNotHandedOverOnAFailedDiskAndAreReadAfterRestart(t *testing.T
 				t.Fatalf("fatal: %v", err)
 			}
 			_ = f.Close()
-			if got := len(h.noticesOf(org)); got != 3 {
+			if got := len(recorder.noticesOf(org)); got != 3 {
 				t.Errorf("%d were handed over, want the 3 of the durable group", got)
 			}
 			d.failBefore.Store(false)
@@ -192,10 +192,10 @@ func TestNoticesAreHandedOverAfterTheSyncAndBeforeTheReceipt(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
 	var order []string // only the committer's goroutine writes it
-	var inView int
+	var storedCount int
 	f.OnNotices(func(org ledger.ID, notices []posting.Notice) {
 		order = append(order, "handed over")
-		inView = len(f.storedNotices(org))
+		storedCount = len(f.storedNotices(org))
 	})
 	done := make(chan struct{})
 	f.Submit(change(stepWithNotices(org, 1, "x")), func(posting.Receipt) {
@@ -212,24 +212,24 @@ func TestNoticesAreHandedOverAfterTheSyncAndBeforeTheReceipt(t *testing.T) {
 	}
 	d.unblock()
 	<-done
-	if !slices.Equal(order, []string{"handed over", "acknowledged"}) || inView != 3 {
-		t.Errorf("order %v, and %d durable when they were handed over", order, inView)
+	if !slices.Equal(order, []string{"handed over", "acknowledged"}) || storedCount != 3 {
+		t.Errorf("order %v, and %d durable when they were handed over", order, storedCount)
 	}
 }
 
-// Four goroutines submit entries of two organizations, in groups of any size. All notices of an organization
-// are handed over once, in the order of booking.
+// Four goroutines submit changes of two organizations, which the writer puts into groups of any size. All notices of
+// an organization are handed over once, in the order of booking.
 func TestNoticesComeInBookingOrder(t *testing.T) {
 	f := open(t)
-	var h noticeRecorder
-	h.listen(f.Journal)
+	var recorder noticeRecorder
+	recorder.listen(f.Journal)
 	orgs := [2]ledger.ID{org, uuid.New()}
 	var senders, pending sync.WaitGroup
-	const each = 300
-	pending.Add(4 * each)
+	const perSender = 300
+	pending.Add(4 * perSender)
 	for i := range 4 {
 		senders.Go(func() {
-			for n := range each {
+			for n := range perSender {
 				f.Submit(change(stepWithNotices(orgs[(i+n)%2], 1, "x")), func(receipt posting.Receipt) {
 					if receipt.Err != nil {
 						t.Error(receipt.Err)
@@ -242,14 +242,14 @@ func TestNoticesComeInBookingOrder(t *testing.T) {
 	senders.Wait()
 	pending.Wait()
 	for _, orgID := range orgs {
-		got := h.noticesOf(orgID)
-		if len(got) != 4*each/2*3 {
-			t.Errorf("%d notices, want %d", len(got), 4*each/2*3)
+		got := recorder.noticesOf(orgID)
+		if len(got) != 4*perSender/2*3 {
+			t.Errorf("%d notices, want %d", len(got), 4*perSender/2*3)
 		}
-		sorted := slices.IsSortedFunc(got, func(a, b posting.Notice) int {
+		isSorted := slices.IsSortedFunc(got, func(a, b posting.Notice) int {
 			return cmp.Or(cmp.Compare(a.Booked, b.Booked), cmp.Compare(a.Channel, b.Channel), 1) // a repeated notice counts as unsorted
 		})
-		if !sorted {
+		if !isSorted {
 			t.Error("they were not handed over in the order of their bookings")
 		}
 		wantNotices(t, "stored", f.storedNotices(orgID), got)
@@ -299,7 +299,8 @@ func TestNoticePageEndsAtItsBound(t *testing.T) {
 	wantNotices(t, "by pages, the newest first", readAgain, stored)
 }
 
-// A reader that asks for the notices from an instant on begins with the page that covers the instant.
+// A reader that asks for the notices from an instant on begins with the page (a stored row of consecutive notices)
+// that covers the instant.
 func TestNoticesAreReadFromThePageCoveringAnInstant(t *testing.T) {
 	f := open(t)
 	for range 5 {
@@ -309,29 +310,29 @@ func TestNoticesAreReadFromThePageCoveringAnInstant(t *testing.T) {
 	v := f.View()
 	defer v.Close()
 	for from := all[0].Booked - 2; from <= all[len(all)-1].Booked+2; from++ {
-		page := all[0].Page
+		wantPage := all[0].Page
 		for _, n := range all {
 			if n.Page <= from {
-				page = n.Page
+				wantPage = n.Page
 			}
 		}
-		var first, newest ledger.Micros
+		var firstBooked, newestPage ledger.Micros
 		err := v.NoticesAscending(org, from, func(n *posting.Notice) (bool, error) {
-			first = n.Booked
+			firstBooked = n.Booked
 			return false, nil
 		})
-		if err != nil || first != page {
-			t.Errorf("from %d: begins at %d, want %d (%v)", from, first, page, err)
+		if err != nil || firstBooked != wantPage {
+			t.Errorf("from %d: begins at %d, want %d (%v)", from, firstBooked, wantPage, err)
 		}
 		err = v.NoticePages(org, from, func(p ledger.Micros, _ []posting.Notice) (bool, error) {
-			newest = p
+			newestPage = p
 			return false, nil
 		})
 		if from < all[0].Page {
-			page = 0
+			wantPage = 0
 		}
-		if err != nil || newest != page {
-			t.Errorf("back from %d: begins at %d, want %d (%v)", from, newest, page, err)
+		if err != nil || newestPage != wantPage {
+			t.Errorf("back from %d: begins at %d, want %d (%v)", from, newestPage, wantPage, err)
 		}
 	}
 }
@@ -370,8 +371,8 @@ func TestInvalidNoticePanicsInItsCaller(t *testing.T) {
 func TestStoredNoticesEqualThoseHandedOver(t *testing.T) {
 	random := random(t)
 	f := open(t)
-	var h noticeRecorder
-	h.listen(f.Journal)
+	var recorder noticeRecorder
+	recorder.listen(f.Journal)
 	orgs := make([]ledger.ID, 20) // more than the number of organizations whose pages are kept in memory
 	for i := range orgs {
 		orgs[i] = uuid.New()
@@ -402,10 +403,10 @@ func TestStoredNoticesEqualThoseHandedOver(t *testing.T) {
 		pending.Wait()
 		if random.IntN(2) == 0 {
 			f.restart()
-			h.listen(f.Journal)
+			recorder.listen(f.Journal)
 		}
 		for _, orgID := range orgs {
-			wantNotices(t, "stored", f.storedNotices(orgID), h.noticesOf(orgID))
+			wantNotices(t, "stored", f.storedNotices(orgID), recorder.noticesOf(orgID))
 		}
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"mizan/posting"
 )
 
-// numberedChange returns a change of a new record that takes a number of the sequence and the claim.
-func numberedChange(org ledger.ID, sequence, claim string) *posting.Change {
+// numberedChange returns a change of a new record that takes the sequence's next number, and takes the claim.
+func numberedChange(orgID ledger.ID, sequence, claim string) *posting.Change {
 	c := recordWithoutEntry(uuid.New())
 	s := &c.Steps[0]
-	s.Org, s.Number = org, sequence
+	s.Org, s.Number = orgID, sequence
 	s.Source.Kind = ledger.Contract
-	c.Claims = []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: claim, Owner: []byte{1}}}
+	c.Claims = []ledger.Claim{{Org: orgID, Kind: ledger.ClaimTxID, Key: claim, Owner: []byte{1}}}
 	return &c
 }
 
@@ -29,7 +29,7 @@ func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 	numbersOf := make(map[string][]uint64)
 	for round := range 4 {
 		var changes []*posting.Change
-		var names []string
+		var sequenceNames []string
 		for n := range 200 {
 			orgID, sequence := org, []string{"PN", "CI"}[random.IntN(2)]
 			if random.IntN(3) == 0 {
@@ -37,12 +37,12 @@ func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 			}
 			claim := fmt.Sprintf("%d-%d", round, n-random.IntN(2)) // about half of the claims are taken already
 			changes = append(changes, numberedChange(orgID, sequence, sequence+claim))
-			names = append(names, orgID.String()+sequence)
+			sequenceNames = append(sequenceNames, orgID.String()+sequence)
 		}
 		for i, receipt := range f.submitTogether(d, changes) {
 			switch {
 			case receipt.Err == nil:
-				numbersOf[names[i]] = append(numbersOf[names[i]], receipt.Stamps[0].Number)
+				numbersOf[sequenceNames[i]] = append(numbersOf[sequenceNames[i]], receipt.Stamps[0].Number)
 			case !ledger.IsRefusal(receipt.Err, ledger.ClaimTaken):
 				t.Fatal(receipt.Err)
 			}
@@ -54,11 +54,11 @@ func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 	if len(numbersOf) != 4 {
 		t.Fatalf("%d sequences, want 4", len(numbersOf))
 	}
-	for name, numbers := range numbersOf {
+	for sequenceName, numbers := range numbersOf {
 		slices.Sort(numbers)
 		for i, n := range numbers {
 			if n != uint64(i)+1 {
-				t.Fatalf("%s: number %d comes where %d should", name, n, i+1)
+				t.Fatalf("%s: number %d comes where %d should", sequenceName, n, i+1)
 			}
 		}
 	}
@@ -66,20 +66,20 @@ func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 
 func TestRecordKeepsItsNumber(t *testing.T) {
 	f := open(t)
-	first := numberedChange(org, "PN", "a")
-	created := f.must(first).Stamps[0]
-	secondChange := recordWithoutEntry(first.Steps[0].Source.ID)
-	secondChange.Steps[0].Source, secondChange.Steps[0].Expect, secondChange.Steps[0].Number = first.Steps[0].Source, 1, "PN"
-	moved := f.must(&secondChange).Stamps[0]
+	firstChange := numberedChange(org, "PN", "a")
+	createdStamp := f.must(firstChange).Stamps[0]
+	secondChange := recordWithoutEntry(firstChange.Steps[0].Source.ID)
+	secondChange.Steps[0].Source, secondChange.Steps[0].Expect, secondChange.Steps[0].Number = firstChange.Steps[0].Source, 1, "PN"
+	movedStamp := f.must(&secondChange).Stamps[0]
 	f.restart()
 	v := f.View()
 	defer v.Close()
-	record, found, err := v.Record(org, first.Steps[0].Source)
-	if err != nil || !found || created.Number != 1 || moved.Number != 1 || record.Stamp.Number != 1 {
-		t.Errorf("numbers %d, %d, stored %d (%v, %v), want 1", created.Number, moved.Number, record.Stamp.Number, found, err)
+	record, found, err := v.Record(org, firstChange.Steps[0].Source)
+	if err != nil || !found || createdStamp.Number != 1 || movedStamp.Number != 1 || record.Stamp.Number != 1 {
+		t.Errorf("numbers %d, %d, stored %d (%v, %v), want 1", createdStamp.Number, movedStamp.Number, record.Stamp.Number, found, err)
 	}
-	last, err := v.Counter(org, posting.SequenceKey("PN"), "")
-	if n, _ := last.Uint64(); err != nil || n != 1 {
+	lastNumber, err := v.Counter(org, posting.SequenceKey("PN"), "")
+	if n, _ := lastNumber.Uint64(); err != nil || n != 1 {
 		t.Errorf("the sequence is at %d (%v), want 1", n, err)
 	}
 }

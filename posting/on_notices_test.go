@@ -9,20 +9,20 @@ import (
 	"mizan/posting/store"
 )
 
-// A full page of notices is already in the group, so it must not also count as a row that is still to be added
-// (tail). Otherwise a group with many notices would end too early.
+// A full page of notices is written into the group at once, so it must not also count in tail, the size of the rows
+// that are still to be added. Otherwise a group with many notices would end too early.
 func TestFullNoticePageIsCountedOnce(t *testing.T) {
-	w, b := &writer{group: store.NewGroup(1, [32]byte{})}, &orgState{org: uuid.New()}
+	w, state := &writer{group: store.NewGroup(1, [32]byte{})}, &orgState{org: uuid.New()}
 	s := Step{Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}}
 	for n := range 20 {
 		s.Events = append(s.Events, ledger.Event{Name: "a", To: "b", Booked: ledger.Micros(n + 1)})
 		s.Notices = append(s.Notices, Notice{Event: n, Channel: Webhook, To: uuid.New(), Body: make([]byte, MaxNotice)})
 	}
-	w.appendNotices(b, &s)
-	if fullPages := w.group.Rows(); fullPages < 5 || b.notices.First == 0 {
-		t.Fatalf("%d pages are full, and the open one begins with %d", fullPages, b.notices.First)
+	w.appendNotices(state, &s)
+	if fullPages := w.group.Rows(); fullPages < 5 || state.notices.First == 0 {
+		t.Fatalf("%d pages are full, and the open one begins with %d", fullPages, state.notices.First)
 	}
-	if want := (size{1, noticeRow + b.notices.Bytes()}); w.tail != want {
+	if want := (size{1, noticeRow + state.notices.Bytes()}); w.tail != want {
 		t.Errorf("%+v is still to be put into the group, want the open page, %+v", w.tail, want)
 	}
 }

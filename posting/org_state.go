@@ -14,15 +14,15 @@ type orgState struct {
 	time  ledger.Micros // booked time of the last event
 	dates dates
 	tree  tree
-	block store.Block
+	block store.Block // open block: the row of events that the group is filling
 
-	crossing   []store.Subtree // subtrees that the block completed but that begin before it
-	chunks     int             // number of this group's chunks for the page buffer
+	crossing   []store.Subtree // subtrees that the open block completes but that begin before the block
+	chunks     int             // number of this group's chunks (lines of one page) for the page buffer
 	bufferRows []bufferRow     // this group's page-buffer rows
 	touched    bool            // the group being prepared has changes of the organization
 
-	notices    store.NoticePage
-	newNotices []Notice // of this group
+	notices    store.NoticePage // open page: the row of notices that the group is filling
+	newNotices []Notice         // all notices of this group
 }
 
 // openOrg reads the end of an organization's journal from the store.
@@ -67,8 +67,8 @@ func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
 	return b, nil
 }
 
-// next assigns the seq of the next event, without a gap, and its booked time, later than the previous
-// one.
+// next returns the seq of the next event, without a gap, and the event's booked time, which is later than the
+// previous event's.
 func (b *orgState) next(now ledger.Micros) (uint64, ledger.Micros) {
 	b.last++
 	b.time = max(b.time+1, now)
@@ -86,18 +86,17 @@ func (b *orgState) append(seq uint64, canonical []byte) {
 	})
 }
 
-// appendLeaf adds an event's bytes to the block and the tree; it begins a new block if the open one is
-// full.
+// appendLeaf adds an event's bytes to the open block and the tree. If the block is full, it begins a new one.
 func (w *writer) appendLeaf(b *orgState, seq uint64, canonical []byte) {
-	before := b.block.Bytes()
+	oldBytes := b.block.Bytes()
 	if b.block.Full(len(canonical)) {
 		w.flushBlock(b)
 	}
 	b.append(seq, canonical)
-	w.tail.bytes += b.block.Bytes() - before
+	w.tail.bytes += b.block.Bytes() - oldBytes
 }
 
-// list adds a record to a list.
+// list adds a row to a list, on the list's open page.
 func (w *writer) list(b *orgState, l ledger.List, row store.Listed) {
 	k := listKey{b.org, l}
 	p, ok := w.lists.get(k)
@@ -105,17 +104,17 @@ func (w *writer) list(b *orgState, l ledger.List, row store.Listed) {
 		p = &page{list: k, prefix: store.KeyLists(nil, b.org, l)}
 		w.lists.set(k, p)
 	}
-	w.appendTo(p, row.Booked)
-	before := len(p.lines)
+	w.makeRoom(p, row.Booked)
+	oldLength := len(p.lines)
 	p.lines = store.EncodeListed(p.lines, row)
-	w.tail.bytes += len(p.lines) - before
+	w.tail.bytes += len(p.lines) - oldLength
 }
 
 // flushOrg writes the group's last block and its notices.
 func (w *writer) flushOrg(b *orgState) {
 	w.flushBlock(b)
 	w.finishNotices(b)
-	if len(w.orgs) > maxWarm {
+	if len(w.orgs) > maxBlockOrgs {
 		b.block = store.Block{}
 	}
 	if len(w.orgs) > maxBufferingOrgs {
@@ -126,11 +125,12 @@ func (w *writer) flushOrg(b *orgState) {
 
 // Bounds of memory that is kept from group to group for reuse.
 const (
-	maxWarm          = 256     // with more organizations than this, the memory of blocks is not reused
-	maxBufferingOrgs = 16      // with more organizations than this, the memory of buffer rows, which may be ten times as large, is not reused
-	maxKept          = 4 << 10 // largest capacity of a page's line buffer that is reused
+	maxBlockOrgs     = 256     // with more organizations than this, the memory of their blocks is not reused
+	maxBufferingOrgs = 16      // with more organizations than this, the larger memory of page-buffer rows and notices is not reused
+	maxReusedBuffer  = 4 << 10 // largest capacity of a page's line buffer that is reused
 )
 
+// flushBlock writes the open block and its tree row.
 func (w *writer) flushBlock(b *orgState) {
 	if b.block.Count == 0 {
 		return
@@ -149,12 +149,12 @@ func (w *writer) flushBlock(b *orgState) {
 // tree is the right edge of an organization's Merkle tree (RFC 6962): the complete subtrees of
 // the leaves so far, largest first.
 type tree struct {
-	size    uint64
+	size    uint64 // number of leaves
 	edge    []store.Subtree
 	scratch []byte
 }
 
-// add appends a leaf and calls completed with each subtree that the leaf completes.
+// add appends a leaf and calls onSubtree with each larger subtree that the leaf completes.
 func (t *tree) add(leaf []byte, onSubtree func(store.Subtree)) {
 	t.scratch = append(append(t.scratch[:0], 0), leaf...)
 	s := store.Subtree{Index: t.size, Hash: sha256.Sum256(t.scratch)}

@@ -10,28 +10,28 @@ import (
 	"mizan/posting/store"
 )
 
-// page collects the lines of an account, or the rows of a list, until they are written as one stored
-// page. Until then the lines are durable in the page buffer. Without the buffer, each page that a group
-// touches would get a row; if the group's changes have few accounts in common, these rows would be most
+// page collects the lines of an account (its postings), or the lines of a list, until they are written as one
+// stored page. Until then the lines are durable in the page buffer. Without the buffer, each page to which a
+// group adds lines would get a row; if the group's changes have few accounts in common, these rows would be most
 // of the group's bytes.
 type page struct {
 	balance *balance // balance of the page's account; nil: it is a page of a list
 	list    listKey
 	prefix  []byte // of the stored pages' keys
 
-	group         uint64        // the last group that wrote to it
-	bufferedSince uint64        // the group whose buffer rows have its first line; 0: none is buffered
-	first         ledger.Micros // booked time of its first line
-	last          ledger.Micros // booked time of its last line
+	group         uint64        // the last group that added lines
+	bufferedSince uint64        // the group whose page-buffer rows have the oldest buffered line; 0: none is buffered
+	firstBooked   ledger.Micros // booked time of the first of the lines
+	lastBooked    ledger.Micros // booked time of the last of the lines
 	lines         []byte        // lines that are not on a stored page yet; between groups nil if there are none
-	cuts          []cut         // offsets in lines at which further rows begin, if they are too long for one row
-	groupStart    int           // offset at which the lines of the group being prepared begin
+	furtherRows   []rowStart    // further rows, if the lines are too long for one row
+	groupStart    int           // offset in lines at which the lines of the group being prepared begin
 }
 
-// cut is the offset at which a row begins, and the booked time of its first line.
-type cut struct {
-	at    int
-	first ledger.Micros
+// rowStart is the offset in page.lines at which a further row begins, and the booked time of its first line.
+type rowStart struct {
+	offset      int
+	firstBooked ledger.Micros
 }
 
 // buffered tells whether the page buffer has lines of the page. A page with such lines must stay in
@@ -48,7 +48,7 @@ func (p *page) org() ledger.ID { return ledger.ID(p.prefix[1:17]) }
 // bufferedGroup has the page-buffer rows that one group wrote.
 type bufferedGroup struct {
 	group uint64
-	pages []*page // pages whose oldest buffered lines are in this group's rows
+	pages []*page // pages with their oldest buffered lines in this group's rows
 	rows  []store.BufferKey
 	bytes int
 }
@@ -61,20 +61,19 @@ type pageBuffer struct {
 	lagging   bool // the last group had no room for all the lines that it should have flushed
 }
 
-// Lines move from the page buffer to a stored page when the page has flushFrom bytes, when
-// more groups than the journal's Options.BufferedGroups have buffered lines and the page's lines
-// are in the oldest of them, or when all buffered lines exceed maxBufferBytes. The bounds limit
-// the rows that a reader searches and that a start reads.
+// Lines move from the page buffer to a stored page in three cases: the page has flushFrom bytes of lines; or more
+// groups than Options.BufferedGroups have buffered lines, and the page's are in the oldest group; or all buffered
+// lines exceed maxBufferBytes. The bounds limit how many rows a reader searches and a starting journal reads.
 const (
 	flushFrom         = 1 << 10
 	maxBufferedGroups = 1024
 	maxBufferBytes    = 32 << 20
 )
 
-// appendTo makes the page ready for a line booked at an instant, and begins a further row
-// if the last one is full. It never begins a row between two lines of one event, because the
-// event's booked time is the row's key.
-func (w *writer) appendTo(p *page, at ledger.Micros) {
+// makeRoom makes the page ready for a line with the given booked time, and begins a further row
+// if the last one is full. It never begins a row between two lines of one event, because a row's
+// key is the booked time of its first line.
+func (w *writer) makeRoom(p *page, booked ledger.Micros) {
 	if p.group != w.n {
 		if p.lines == nil {
 			p.lines = w.newLines()
@@ -83,54 +82,53 @@ func (w *writer) appendTo(p *page, at ledger.Micros) {
 		w.pages = append(w.pages, p)
 		w.tail.add(1, p.rowBound())
 	}
-	if p.tooLongWith(lineSize) && p.last != at {
+	if p.tooLongWith(lineSize) && p.lastBooked != booked {
 		if len(p.lines) > p.groupStart {
 			w.tail.add(1, p.rowBound())
 		}
-		p.cuts = append(p.cuts, cut{len(p.lines), at})
+		p.furtherRows = append(p.furtherRows, rowStart{len(p.lines), booked})
 	}
 	if len(p.lines) == 0 {
-		p.first = at
+		p.firstBooked = booked
 	}
-	p.last = at
+	p.lastBooked = booked
 }
 
 // tooLongWith tells whether the page's last row would be too long with n more bytes.
 func (p *page) tooLongWith(n int) bool {
-	from := 0
-	if k := len(p.cuts); k > 0 {
-		from = p.cuts[k-1].at
+	offset := 0
+	if k := len(p.furtherRows); k > 0 {
+		offset = p.furtherRows[k-1].offset
 	}
-	return len(p.lines) > from && len(p.lines)-from+n > store.MaxPage
+	return len(p.lines) > offset && len(p.lines)-offset+n > store.MaxPage
 }
 
-// rowBound returns the most bytes that a row of the page takes, without its lines.
+// rowBound returns how many bytes a row of the page takes at most, besides its lines.
 func (p *page) rowBound() int { return chunkSize + len(p.prefix) }
 
 // flush writes the page's lines as one stored page, or as several if they are too long.
 func (w *writer) flush(p *page) {
-	from, first := 0, p.first
-	for _, c := range p.cuts {
-		w.storePage(p, first, p.lines[from:c.at])
-		from, first = c.at, c.first
+	offset, firstBooked := 0, p.firstBooked
+	for _, c := range p.furtherRows {
+		w.storePage(p, firstBooked, p.lines[offset:c.offset])
+		offset, firstBooked = c.offset, c.firstBooked
 	}
-	w.storePage(p, first, p.lines[from:])
-	p.lines, p.cuts, p.groupStart, p.bufferedSince = p.lines[:0], nil, 0, 0
+	w.storePage(p, firstBooked, p.lines[offset:])
+	p.lines, p.furtherRows, p.groupStart, p.bufferedSince = p.lines[:0], nil, 0, 0
 	if p.balance != nil {
 		p.balance.hasStoredPage = true
 	}
 }
 
-func (w *writer) storePage(p *page, first ledger.Micros, lines []byte) {
-	w.key = binary.BigEndian.AppendUint64(append(w.key[:0], p.prefix...), uint64(first))
+// storePage writes lines as one stored page.
+func (w *writer) storePage(p *page, firstBooked ledger.Micros, lines []byte) {
+	w.key = binary.BigEndian.AppendUint64(append(w.key[:0], p.prefix...), uint64(firstBooked))
 	w.group.Set(w.key, lines)
 }
 
-// finishPages ends the group's pages. Pages with enough lines are flushed; the lines of the other pages
-// go into the page buffer. A page's lines also go there if flushing the page does not fit into the
-// group, because the lines of earlier groups are not part of the size estimate of this group's changes.
-// An account's first lines are flushed at once, because only a stored page shows that the account
-// exists.
+// finishPages writes the lines that the group has added to pages. It flushes the pages with enough lines, and
+// puts the lines of the other pages into the page buffer. A page with enough lines is not flushed if the group has
+// no room for the page's lines of earlier groups: the estimated size of the group's changes does not include them.
 func (w *writer) finishPages() {
 	room := w.room()
 	w.buffer.lagging = false
@@ -139,7 +137,7 @@ func (w *writer) finishPages() {
 		if len(p.lines) >= flushFrom || w.buffer.maxGroups < 0 || p.needsFirstPage() {
 			if p.groupStart == 0 || room.take(p.olderSize()) {
 				w.flush(p)
-				w.setAside(p)
+				w.recycleLines(p)
 				continue
 			}
 			w.buffer.lagging = true
@@ -152,78 +150,80 @@ func (w *writer) finishPages() {
 	w.pages = w.pages[:0]
 }
 
-// needsFirstPage tells whether the account has no stored page yet; only a stored page shows that an account
-// exists.
+// needsFirstPage tells whether the page is of an account without a stored page. Such a page is flushed at once,
+// because only a stored page shows that the account exists.
 func (p *page) needsFirstPage() bool { return p.balance != nil && !p.balance.hasStoredPage }
 
-// olderSize returns the size that flushing the page adds to what the group has already counted for its own lines.
+// olderSize returns the size of the lines of earlier groups, which flushing the page adds to the group.
 func (p *page) olderSize() size {
 	bound := size{bytes: p.groupStart}
-	for _, c := range p.cuts {
-		if c.at <= p.groupStart {
+	for _, c := range p.furtherRows {
+		if c.offset <= p.groupStart {
 			bound.add(1, p.rowBound())
 		}
 	}
 	return bound
 }
 
-// setAside recycles the memory of a page that has been flushed.
-func (w *writer) setAside(p *page) {
+// recycleLines recycles the memory of a page that has been flushed.
+func (w *writer) recycleLines(p *page) {
 	w.recycle(p.lines)
 	p.lines = nil
 }
 
-// room returns how much more the group can hold.
+// room returns how many more rows and bytes the group can hold.
 func (w *writer) room() size {
 	limit := w.journal.limit
 	return size{limit.rows - w.group.Rows() - w.tail.rows, limit.bytes - w.group.Bytes() - w.tail.bytes}
 }
 
-// bufferPages writes the lines that the group added to these pages into page buffers, in the order in which
-// the group touched the pages; the check of snapshots relies on that order.
+// bufferPages writes the lines that the group added to these pages into page-buffer rows, a chunk for each page
+// (its head, which is the prefix without the organization, and its lines). The chunks are in the order in which the
+// group first added lines to the pages; the check of snapshots relies on that order.
 func (w *writer) bufferPages(pages []*page) {
 	if len(pages) == 0 {
 		return
 	}
-	d := bufferedGroup{group: w.n, pages: make([]*page, 0, len(pages))}
+	groupRows := bufferedGroup{group: w.n, pages: make([]*page, 0, len(pages))}
 	for _, p := range pages {
 		if p.bufferedSince == 0 {
 			p.bufferedSince = w.n
-			d.pages = append(d.pages, p)
+			groupRows.pages = append(groupRows.pages, p)
 		}
 		w.head = store.PageHead(w.head[:0], p.prefix)
-		shard, b := store.Unsharded, w.orgs[p.org()]
-		if b.chunks >= store.ShardedFrom {
+		shard, state := store.Unsharded, w.orgs[p.org()]
+		if state.chunks >= store.ShardedFrom {
 			shard = store.Shard(w.head)
 		}
-		from := p.groupStart
-		for _, c := range p.cuts {
-			if c.at > from {
-				w.addChunk(b, shard, p.lines[from:c.at], &d)
-				from = c.at
+		offset := p.groupStart
+		for _, c := range p.furtherRows {
+			if c.offset > offset {
+				w.addChunk(state, shard, p.lines[offset:c.offset], &groupRows)
+				offset = c.offset
 			}
 		}
-		w.addChunk(b, shard, p.lines[from:], &d)
+		w.addChunk(state, shard, p.lines[offset:], &groupRows)
 	}
-	for _, b := range w.touched {
-		for i := range b.bufferRows {
-			w.writeBufferRow(b, &b.bufferRows[i], &d)
-			b.bufferRows[i].part = 0
+	for _, state := range w.touched {
+		for i := range state.bufferRows {
+			w.writeBufferRow(state, &state.bufferRows[i], &groupRows)
+			state.bufferRows[i].part = 0
 		}
-		b.chunks = 0
+		state.chunks = 0
 	}
-	w.buffer.groups = append(w.buffer.groups, d)
-	w.buffer.bytes += d.bytes
+	w.buffer.groups = append(w.buffer.groups, groupRows)
+	w.buffer.bytes += groupRows.bytes
 }
 
 // bufferRow is a page-buffer row that is being written.
 type bufferRow struct {
 	shard byte
-	part  uint16
-	row   []byte
+	part  uint16 // number of rows of this shard that the group has written already
+	bytes []byte
 }
 
-// bufferRow returns the organization's row for a shard.
+// bufferRow returns the organization's row for a shard: in a group with many pages, a reader of one page searches
+// only one shard's rows.
 func (b *orgState) bufferRow(shard byte) *bufferRow {
 	for i := range b.bufferRows {
 		if b.bufferRows[i].shard == shard {
@@ -234,24 +234,25 @@ func (b *orgState) bufferRow(shard byte) *bufferRow {
 	return &b.bufferRows[len(b.bufferRows)-1]
 }
 
-// addChunk writes lines of the page whose head is w.head.
-func (w *writer) addChunk(b *orgState, shard byte, lines []byte, d *bufferedGroup) {
-	s := b.bufferRow(shard)
-	if len(s.row) > 0 && len(s.row)+chunkLengths+len(w.head)+len(lines) > store.MaxPage {
-		w.writeBufferRow(b, s, d)
+// addChunk adds a chunk of the page with the head w.head to the shard's row. If the row has no room for the chunk,
+// the row is written first.
+func (w *writer) addChunk(state *orgState, shard byte, lines []byte, groupRows *bufferedGroup) {
+	row := state.bufferRow(shard)
+	if len(row.bytes) > 0 && len(row.bytes)+chunkLengths+len(w.head)+len(lines) > store.MaxPage {
+		w.writeBufferRow(state, row, groupRows)
 	}
-	s.row = store.AppendChunk(s.row, w.head, lines)
+	row.bytes = store.AppendChunk(row.bytes, w.head, lines)
 }
 
-func (w *writer) writeBufferRow(b *orgState, s *bufferRow, d *bufferedGroup) {
-	if len(s.row) > 0 {
-		k := store.BufferKey{Org: b.org, Shard: s.shard, Group: w.n, Part: s.part}
+func (w *writer) writeBufferRow(state *orgState, row *bufferRow, groupRows *bufferedGroup) {
+	if len(row.bytes) > 0 {
+		k := store.BufferKey{Org: state.org, Shard: row.shard, Group: w.n, Part: row.part}
 		w.key = store.KeyBufferRow(w.key[:0], k)
-		w.group.Set(w.key, s.row)
-		d.rows = append(d.rows, k)
-		d.bytes += len(s.row)
-		s.part++
-		s.row = s.row[:0]
+		w.group.Set(w.key, row.bytes)
+		groupRows.rows = append(groupRows.rows, k)
+		groupRows.bytes += len(row.bytes)
+		row.part++
+		row.bytes = row.bytes[:0]
 	}
 }
 
@@ -259,46 +260,46 @@ func (w *writer) writeBufferRow(b *orgState, s *bufferRow, d *bufferedGroup) {
 // group has room.
 func (w *writer) drain() {
 	room := w.room()
-	b := &w.buffer
-	for len(b.groups) > max(b.maxGroups, 0) || b.bytes > maxBufferBytes {
-		d := &b.groups[0]
-		if !w.drainGroup(d, &room) {
-			b.lagging = true
+	buffer := &w.buffer
+	for len(buffer.groups) > max(buffer.maxGroups, 0) || buffer.bytes > maxBufferBytes {
+		oldest := &buffer.groups[0]
+		if !w.drainGroup(oldest, &room) {
+			buffer.lagging = true
 			return
 		}
-		b.bytes -= d.bytes
-		*d = bufferedGroup{}
-		b.groups = b.groups[1:]
+		buffer.bytes -= oldest.bytes
+		*oldest = bufferedGroup{}
+		buffer.groups = buffer.groups[1:]
 	}
 }
 
-// drainGroup flushes the lines in one group's buffer rows and removes the rows. It returns false if
-// there was no room for all of them.
-func (w *writer) drainGroup(d *bufferedGroup, room *size) bool {
-	for n := len(d.pages) - 1; n >= 0; n-- {
-		if p := d.pages[n]; p.bufferedSince == d.group {
-			rows := 1 + len(p.cuts)
+// drainGroup flushes the pages with lines in an earlier group's page-buffer rows, and removes these rows. It
+// returns false if the group being prepared had no room for all of that.
+func (w *writer) drainGroup(groupRows *bufferedGroup, room *size) bool {
+	for n := len(groupRows.pages) - 1; n >= 0; n-- {
+		if p := groupRows.pages[n]; p.bufferedSince == groupRows.group {
+			rows := 1 + len(p.furtherRows)
 			if !room.take(size{rows, rows*p.rowBound() + len(p.lines)}) {
 				return false
 			}
 			w.flush(p)
-			w.setAside(p)
-			p.cacheIn(w) // it must stay cached until the group is durable
+			w.recycleLines(p)
+			p.cacheIn(w) // the page must stay cached until the group is durable
 		}
-		d.pages = d.pages[:n]
+		groupRows.pages = groupRows.pages[:n]
 	}
-	if !room.take(size{len(d.rows), len(d.rows) * removalSize}) {
+	if !room.take(size{len(groupRows.rows), len(groupRows.rows) * removalSize}) {
 		return false
 	}
-	for _, k := range d.rows {
+	for _, k := range groupRows.rows {
 		w.key = store.KeyBufferRow(w.key[:0], k)
 		w.group.Delete(w.key)
 	}
 	return true
 }
 
-// lowestBuffered returns the oldest group with page-buffer rows once the group being prepared
-// is durable.
+// lowestBuffered returns the number of the oldest group that will have page-buffer rows when the group being
+// prepared is durable.
 func (w *writer) lowestBuffered() uint64 {
 	if len(w.buffer.groups) == 0 {
 		return w.n + 1
@@ -327,9 +328,9 @@ func (w *writer) loadBuffer() error {
 		return err
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.key.Group, b.key.Group) })
-	r := bufferLoader{writer: w, snap: snap, pages: make(map[string]*loadedPage)}
+	loader := bufferLoader{writer: w, snap: snap, pages: make(map[string]*loadedPage)}
 	for _, row := range rows {
-		if err := r.row(row.key, row.bytes); err != nil {
+		if err := loader.addRow(row.key, row.bytes); err != nil {
 			return unreadable(row.key, err)
 		}
 	}
@@ -349,46 +350,47 @@ func unreadable(k store.BufferKey, err error) error {
 type bufferLoader struct {
 	*writer
 	snap  *store.Snapshot
-	pages map[string]*loadedPage
+	pages map[string]*loadedPage // by prefix
 }
 
 type loadedPage struct {
 	*page
-	flushedUntil ledger.Micros // booked time of the last line on its stored pages
+	flushedUntil ledger.Micros // booked time of the last line on the stored pages
 }
 
-func (r *bufferLoader) row(k store.BufferKey, row []byte) error {
-	b := &r.buffer
-	if n := len(b.groups); n == 0 || b.groups[n-1].group != k.Group {
-		b.groups = append(b.groups, bufferedGroup{group: k.Group})
+// addRow adds the lines of a page-buffer row to their pages, except lines that are on stored pages already.
+func (r *bufferLoader) addRow(k store.BufferKey, row []byte) error {
+	buffer := &r.buffer
+	if n := len(buffer.groups); n == 0 || buffer.groups[n-1].group != k.Group {
+		buffer.groups = append(buffer.groups, bufferedGroup{group: k.Group})
 	}
-	d := &b.groups[len(b.groups)-1]
-	d.rows = append(d.rows, k)
-	d.bytes += len(row)
-	b.bytes += len(row)
+	groupRows := &buffer.groups[len(buffer.groups)-1]
+	groupRows.rows = append(groupRows.rows, k)
+	groupRows.bytes += len(row)
+	buffer.bytes += len(row)
 	return store.EachChunk(row, func(head, lines []byte) error {
 		p, err := r.page(k.Org, head)
 		if err != nil {
 			return err
 		}
-		first, last, err := store.Span(head[0], lines)
-		if err != nil || first <= p.flushedUntil {
+		firstBooked, lastBooked, err := store.Span(head[0], lines)
+		if err != nil || firstBooked <= p.flushedUntil {
 			return err
 		}
 		if p.bufferedSince == 0 {
-			p.bufferedSince, p.first = k.Group, first
-			d.pages = append(d.pages, p.page)
+			p.bufferedSince, p.firstBooked = k.Group, firstBooked
+			groupRows.pages = append(groupRows.pages, p.page)
 			p.cacheIn(r.writer)
 		}
 		if p.tooLongWith(len(lines)) {
-			p.cuts = append(p.cuts, cut{len(p.lines), first})
+			p.furtherRows = append(p.furtherRows, rowStart{len(p.lines), firstBooked})
 		}
-		p.last = last
+		p.lastBooked = lastBooked
 		p.lines = append(p.lines, lines...)
 		if p.balance == nil {
 			return nil
 		}
-		return p.balance.follow(lines)
+		return p.balance.setTotalsAfter(lines)
 	})
 }
 

@@ -18,21 +18,21 @@ import (
 	"mizan/posting/store"
 )
 
-// blockableDisk is a disk that can be blocked repeatedly.
+// blockableDisk is a journal's log in front of the disk. A test can block it, repeatedly.
 type blockableDisk struct {
 	posting.Log
-	blocked sync.Mutex // while the mutex is held no group reaches the store
-	waiting atomic.Int32
-	longest struct{ rows, bytes atomic.Int64 } // size of the largest group
+	blocked       sync.Mutex // while the mutex is held no group reaches the store
+	waitingGroups atomic.Int32
+	largestGroup  struct{ rows, bytes atomic.Int64 }
 }
 
 func (d *blockableDisk) Apply(g *store.Group) error {
-	d.waiting.Add(1)
+	d.waitingGroups.Add(1)
 	d.blocked.Lock()
-	d.waiting.Add(-1)
+	d.waitingGroups.Add(-1)
 	d.blocked.Unlock()
-	d.longest.rows.Store(max(d.longest.rows.Load(), int64(g.Rows())))
-	d.longest.bytes.Store(max(d.longest.bytes.Load(), int64(g.Bytes())))
+	d.largestGroup.rows.Store(max(d.largestGroup.rows.Load(), int64(g.Rows())))
+	d.largestGroup.bytes.Store(max(d.largestGroup.bytes.Load(), int64(g.Bytes())))
 	return d.Log.Apply(g)
 }
 
@@ -54,8 +54,8 @@ func waitUntil(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// burst books changes that arrive while the disk is blocked.
-func (d *bufferFixture) burst(disk *blockableDisk, steps ...posting.Step) {
+// bookTogether books each step as a change of its own. All the changes arrive while the disk is blocked.
+func (d *bufferFixture) bookTogether(disk *blockableDisk, steps ...posting.Step) {
 	d.t.Helper()
 	disk.blocked.Lock()
 	receipts := make(chan posting.Receipt, len(steps))
@@ -67,10 +67,10 @@ func (d *bufferFixture) burst(disk *blockableDisk, steps ...posting.Step) {
 	}
 	disk.blocked.Unlock()
 	d.model.now = ledger.MicrosOf(d.clock.Now())
-	for _, drafted := range drafts {
+	for i := range drafts {
 		select {
 		case receipt := <-receipts:
-			d.wantReceipt(drafted, receipt)
+			d.wantReceipt(drafts[i], receipt)
 		case err := <-d.fatal:
 			d.t.Fatal(err)
 		}
@@ -78,39 +78,40 @@ func (d *bufferFixture) burst(disk *blockableDisk, steps ...posting.Step) {
 }
 
 func TestManyPagesOfOneGroupAreSharded(t *testing.T) {
-	for pages, sharded := range map[int]bool{store.ShardedFrom - 1: false, store.ShardedFrom: true, 4 * store.ShardedFrom: true} {
+	for pages, wantSharded := range map[int]bool{store.ShardedFrom - 1: false, store.ShardedFrom: true, 4 * store.ShardedFrom: true} {
 		d := newBufferFixture(t, 3, 1)
 		var pairs [][2]ledger.Path
-		for n := range pages - 1 { // the list is a page too
+		for n := range pages - 1 { // the list is one of the pages
 			pairs = append(pairs, [2]ledger.Path{accountOf(n), accountOf((n + 1) % (pages - 1))})
 		}
 		list0, list1 := listOf(7, 1), listOf(1007, 1)
-		d.group(d.step(d.orgs[0], ledger.List{}, pairs...), d.step(d.orgs[1], ledger.List{}, pairs...)) // so that no account is new in the next group
+		// A new account's first lines are not buffered, so the accounts get them before the group under test.
+		d.bookGroup(d.step(d.orgs[0], ledger.List{}, pairs...), d.step(d.orgs[1], ledger.List{}, pairs...))
 		d.wantGroupsInBuffer()
-		d.group(d.step(d.orgs[0], list0, pairs...), d.step(d.orgs[1], list1, pairs[:store.ShardedFrom/2]...))
+		d.bookGroup(d.step(d.orgs[0], list0, pairs...), d.step(d.orgs[1], list1, pairs[:store.ShardedFrom/2]...))
 		v := d.View()
-		shards := map[byte]int{}
+		chunksInShard := map[byte]int{}
 		for _, row := range d.bufferRows(v, d.orgs[0]) {
-			shards[row.Shard] += len(row.chunks)
+			chunksInShard[row.Shard] += len(row.chunks)
 			for prefix := range row.chunks {
-				if want := store.Shard(store.PageHead(nil, []byte(prefix))); sharded && row.Shard != want || !sharded && row.Shard != store.Unsharded {
+				if want := store.Shard(store.PageHead(nil, []byte(prefix))); wantSharded && row.Shard != want || !wantSharded && row.Shard != store.Unsharded {
 					t.Errorf("of %d pages one is in shard %d, want %d if they are sharded", pages, row.Shard, want)
 				}
 			}
 		}
 		sum := 0
-		for _, n := range shards {
+		for _, n := range chunksInShard {
 			sum += n
 		}
-		if sum != pages || sharded != (len(shards) > 8) {
-			t.Errorf("%d chunks of %d pages are in shards %v", sum, pages, shards)
+		if sum != pages || wantSharded != (len(chunksInShard) > 8) {
+			t.Errorf("%d chunks of %d pages are in shards %v", sum, pages, chunksInShard)
 		}
 		if rows := d.bufferRows(v, d.orgs[1]); len(rows) != 1 || rows[0].Shard != store.Unsharded {
 			t.Errorf("the other organization's few pages are in %+v", rows)
 		}
 		v.Close()
 		d.wantLikeModel()
-		d.group(d.step(d.orgs[0], list0, pairs[:5]...), d.step(d.orgs[1], list1, pairs[3:7]...))
+		d.bookGroup(d.step(d.orgs[0], list0, pairs[:5]...), d.step(d.orgs[1], list1, pairs[3:7]...))
 		v = d.View()
 		for _, row := range d.bufferRows(v, d.orgs[0]) {
 			if row.Group == 3 && row.Shard != store.Unsharded {
@@ -118,12 +119,12 @@ func TestManyPagesOfOneGroupAreSharded(t *testing.T) {
 			}
 		}
 		v.Close()
-		d.wantNowAndAfterRestart("after a group of many pages and one of few")
+		d.wantSoundAcrossRestart("after a group of many pages and one of few")
 		for range 3 {
 			d.bookUnrelated()
 		}
 		d.wantGroupsInBuffer(4, 5, 6)
-		d.wantNowAndAfterRestart("after all was flushed")
+		d.wantSoundAcrossRestart("after all was flushed")
 	}
 }
 
@@ -131,7 +132,7 @@ func TestManyPagesOfOneGroupAreSharded(t *testing.T) {
 func accountsInShard(shard byte, n int) (paths []ledger.Path) {
 	for i := 0; len(paths) < n; i++ {
 		path := accountOf(i)
-		if store.Shard(store.PageHead(nil, []byte(prefixOf(path)))) == shard {
+		if store.Shard(store.PageHead(nil, []byte(pagePrefixOf(path)))) == shard {
 			paths = append(paths, path)
 		}
 	}
@@ -144,11 +145,11 @@ func TestPageBufferRowIsNoLongerThanAPage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newBufferFixture(t, 2, 1)
 			var pairs [][2]ledger.Path
-			for n := range 20 * len(paths) { // forty lines each
+			for n := range 20 * len(paths) { // forty lines for each account
 				pairs = append(pairs, [2]ledger.Path{paths[n%len(paths)], paths[(n+7)%len(paths)]})
 			}
-			d.group(d.step(org, ledger.List{}, pairs[:len(paths)]...)) // so that no account is new in the next group
-			d.group(d.step(org, ledger.List{}, pairs...))
+			d.bookGroup(d.step(org, ledger.List{}, pairs[:len(paths)]...)) // a new account's first lines are not buffered
+			d.bookGroup(d.step(org, ledger.List{}, pairs...))
 			v := d.View()
 			rows := d.bufferRows(v, org)
 			v.Close()
@@ -160,11 +161,11 @@ func TestPageBufferRowIsNoLongerThanAPage(t *testing.T) {
 					t.Errorf("row %d is part %d of shard %d with %d bytes", n, row.Part, row.Shard, row.length)
 				}
 			}
-			d.wantNowAndAfterRestart("before it is flushed")
+			d.wantSoundAcrossRestart("before it is flushed")
 			d.bookUnrelated()
 			d.bookUnrelated()
 			d.wantGroupsInBuffer(3, 4)
-			d.wantNowAndAfterRestart("after it was flushed")
+			d.wantSoundAcrossRestart("after it was flushed")
 		})
 	}
 }
@@ -172,29 +173,30 @@ func TestPageBufferRowIsNoLongerThanAPage(t *testing.T) {
 func TestBufferedPagesStayInMemoryWithSmallCaches(t *testing.T) {
 	d := newBufferFixture(t, 40, 1)
 	for n := range 120 {
-		d.group(d.step(org, listOf(int64(n%37), 1), [2]ledger.Path{accountOf(n % 41), accountOf(n % 43)}))
+		d.bookGroup(d.step(org, listOf(int64(n%37), 1), [2]ledger.Path{accountOf(n % 41), accountOf(n % 43)}))
 		if n%10 == 0 {
 			d.wantLikeModel()
-			d.wantInvariant()
+			d.wantBufferInvariant()
 		}
 	}
-	d.wantNowAndAfterRestart("in the end")
+	d.wantSoundAcrossRestart("in the end")
 }
 
-// A page gets new lines while the group that flushes it is still on its way to the disk.
+// A page gets new lines while the group that flushes it, that is, stores its buffered lines as a page, is still
+// on its way to the disk.
 func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 	for maxGroups := 1; maxGroups <= 9; maxGroups++ {
 		d := newBufferFixture(t, maxGroups, 1)
 		disk := d.insertDisk()
 		d.restart()
 		list := listOf(7, 1)
-		d.group(d.step(org, ledger.List{}, [2]ledger.Path{busy1, busy2}))
-		d.group(d.step(org, list, [2]ledger.Path{busy1, busy2}))
+		d.bookGroup(d.step(org, ledger.List{}, [2]ledger.Path{busy1, busy2}))
+		d.bookGroup(d.step(org, list, [2]ledger.Path{busy1, busy2}))
 		unrelatedStep := func() posting.Step {
 			return d.step(org, listOf(98, 1), [2]ledger.Path{accountOf(50), accountOf(51)})
 		}
 		for n := 1; n < maxGroups; n++ {
-			d.group(unrelatedStep())
+			d.bookGroup(unrelatedStep())
 		}
 		disk.blocked.Lock()
 		receipts := make(chan posting.Receipt, 2)
@@ -204,18 +206,18 @@ func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 			drafts = append(drafts, draft{change: copyOf(c)})
 			d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 			if n == 0 {
-				waitUntil(t, "the group that flushes is at the disk", func() bool { return disk.waiting.Load() == 1 })
+				waitUntil(t, "the group that flushes is at the disk", func() bool { return disk.waitingGroups.Load() == 1 })
 			}
 			waitUntil(t, "the change is in a group", func() bool { return d.QueueDepth() == 0 })
 		}
 		disk.blocked.Unlock()
-		for _, drafted := range drafts {
-			d.wantReceipt(drafted, <-receipts)
+		for i := range drafts {
+			d.wantReceipt(drafts[i], <-receipts)
 		}
-		if got := len(d.pages(busy2)); got != 2 {
+		if got := len(d.pageLengths(busy2)); got != 2 {
 			t.Errorf("with page buffers of %d groups it was not flushed by its age: %d pages", maxGroups, got)
 		}
-		d.wantNowAndAfterRestart(fmt.Sprintf("with page buffers of %d groups", maxGroups))
+		d.wantSoundAcrossRestart(fmt.Sprintf("with page buffers of %d groups", maxGroups))
 	}
 }
 
@@ -225,10 +227,10 @@ func TestPageBufferIsBoundedWhileEveryGroupIsFull(t *testing.T) {
 		{2, 40, 1_000}, {2, 400, 1_000}, // no page is flushed by its age
 	} {
 		if testing.Short() && c.accounts > 100 {
-			continue // the same goroutines would only do more work, for which the race detector takes ten times as long
+			continue // a short run is one under the race detector, for which more accounts would only be more work
 		}
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
-			h := newHeavy(t, c.maxGroups)
+			h := newLongLines(t, c.maxGroups)
 			for round := range 5 {
 				var changes []*posting.Change
 				for range 5_000 / c.postings {
@@ -238,13 +240,13 @@ func TestPageBufferIsBoundedWhileEveryGroupIsFull(t *testing.T) {
 				if got := len(h.groupsInBuffer()); got > c.maxGroups+4 {
 					t.Fatalf("%d groups have page buffer rows after round %d", got, round)
 				}
-				if got := h.mostBuffered(); got > 8*posting.FlushFrom {
+				if got := h.maxBufferedBytes(); got > 8*posting.FlushFrom {
 					t.Fatalf("%d bytes wait for a page after round %d", got, round)
 				}
 			}
 			_, maxBytes := h.Limit()
-			if n, _ := h.LastGroup(); n < 24 || h.disk.longest.bytes.Load() < int64(maxBytes)*8/10 {
-				t.Errorf("%d groups, the longest has %d of %d bytes: they were not full", n, h.disk.longest.bytes.Load(), maxBytes)
+			if n, _ := h.LastGroup(); n < 24 || h.disk.largestGroup.bytes.Load() < int64(maxBytes)*8/10 {
+				t.Errorf("%d groups, the longest has %d of %d bytes: they were not full", n, h.disk.largestGroup.bytes.Load(), maxBytes)
 			}
 			h.wantLines()
 			h.restart()
@@ -253,16 +255,16 @@ func TestPageBufferIsBoundedWhileEveryGroupIsFull(t *testing.T) {
 	}
 }
 
-// heavy is a journal whose lines have the maximum length. Their amounts are too large for the integers of the
-// model, so the test itself counts the lines of each account.
-type heavy struct {
+// longLines is a journal whose lines have the maximum length. The amounts are too large for the integers of the
+// model, so the fixture itself counts the lines of each account.
+type longLines struct {
 	*bufferFixture
-	disk  *blockableDisk
-	lines map[ledger.Path]int
+	disk       *blockableDisk
+	lineCounts map[ledger.Path]int
 }
 
-func newHeavy(t *testing.T, maxGroups int) *heavy {
-	h := &heavy{bufferFixture: newBufferFixture(t, maxGroups, 1), lines: map[ledger.Path]int{}}
+func newLongLines(t *testing.T, maxGroups int) *longLines {
+	h := &longLines{bufferFixture: newBufferFixture(t, maxGroups, 1), lineCounts: map[ledger.Path]int{}}
 	h.disk = h.insertDisk()
 	h.memTable = 1 << 20
 	h.restart()
@@ -272,13 +274,13 @@ func newHeavy(t *testing.T, maxGroups int) *heavy {
 var hugeAmount = money.MustParse("1" + strings.Repeat("0", 60))
 
 // change returns a change with one line on each of the accounts. The number of accounts must be even.
-func (h *heavy) change(accounts ...ledger.Path) *posting.Change {
+func (h *longLines) change(accounts ...ledger.Path) *posting.Change {
 	entry := &ledger.Entry{Phase: ledger.Posted}
 	for n, path := range accounts {
 		p := line(path, ledger.Debit+ledger.Side(n%2), 0)
 		p.Amount = hugeAmount
 		entry.Postings = append(entry.Postings, p)
-		h.lines[path]++
+		h.lineCounts[path]++
 	}
 	return &posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{{Name: "move", To: "done", Entry: entry}},
@@ -286,15 +288,15 @@ func (h *heavy) change(accounts ...ledger.Path) *posting.Change {
 }
 
 // book books changes that arrive while the disk is blocked.
-func (h *heavy) book(changes ...*posting.Change) {
+func (h *longLines) book(changes ...*posting.Change) {
 	h.t.Helper()
 	h.disk.blocked.Lock()
 	receipts := make(chan posting.Receipt, len(changes))
 	for n, c := range changes {
 		h.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
-		switch n { // the others arrive when a group is at the disk and a second is prepared: they share the third
+		switch n { // the first two changes get a group each; all others arrive while these groups wait, and share the third
 		case 0:
-			waitUntil(h.t, "the first is at the disk", func() bool { return h.disk.waiting.Load() == 1 })
+			waitUntil(h.t, "the first is at the disk", func() bool { return h.disk.waitingGroups.Load() == 1 })
 		case 1:
 			waitUntil(h.t, "the second is prepared", func() bool { return h.QueueDepth() == 0 })
 		}
@@ -312,13 +314,13 @@ func (h *heavy) book(changes ...*posting.Change) {
 	}
 }
 
-// wantLines checks that each account has the expected number of lines, and that each line has the sums of all
-// lines up to it, in every way of reading.
-func (h *heavy) wantLines() {
+// wantLines checks that each account has the expected number of lines, and that each line has the totals after
+// all lines up to it. It reads the lines forwards and backwards.
+func (h *longLines) wantLines() {
 	h.t.Helper()
 	v := h.View()
 	defer v.Close()
-	for path, n := range h.lines {
+	for path, n := range h.lineCounts {
 		a := ledger.Account{Path: path, Asset: usd}
 		var lines []posting.Line
 		var sum ledger.Totals
@@ -349,7 +351,7 @@ func (h *heavy) wantLines() {
 }
 
 // randomAccounts returns n accounts, each a random one of the accounts with the numbers below limit.
-func (h *heavy) randomAccounts(n, limit int) (accounts []ledger.Path) {
+func (h *longLines) randomAccounts(n, limit int) (accounts []ledger.Path) {
 	for range n {
 		accounts = append(accounts, accountOf(h.random.IntN(limit)))
 	}
@@ -359,7 +361,7 @@ func (h *heavy) randomAccounts(n, limit int) (accounts []ledger.Path) {
 // A change may touch many pages for which earlier groups have buffered many lines. The estimate of the
 // change's size does not include those lines.
 func TestChangeOnManyBufferedPagesFitsIntoItsGroup(t *testing.T) {
-	h := newHeavy(t, 20)
+	h := newLongLines(t, 20)
 	for round := range 14 {
 		var changes []*posting.Change
 		for range 3_000 {
@@ -377,37 +379,37 @@ func TestChangeOnManyBufferedPagesFitsIntoItsGroup(t *testing.T) {
 
 const hotAccount = ledger.Path("L:hot")
 
-// overfillHotPage books a group after which the hot account's page has more buffered bytes than fit into a
-// row. Before that group, every page that it touches is nearly long enough to be flushed; the group makes all
-// of them long enough, but has room to flush only some. overfillHotPage tells whether more than a row is
-// buffered with the given number of changes of the hot account.
-func (h *heavy) overfillHotPage(changes int) (overfilled bool) {
+// overfillHotPage tries to book a group after which the hot account has more buffered bytes than fit into a row,
+// and tells whether it did. First it books lines until every page that the group will touch is nearly long enough
+// to be flushed. Then the group, with the given number of changes of the hot account, makes all those pages long
+// enough, but has room to flush only some of them.
+func (h *longLines) overfillHotPage(hotChanges int) (overfilled bool) {
 	var touched []ledger.Path
 	for n := range 80 {
 		touched = append(touched, accountOf(n))
 	}
 	touched = append(touched, "A:bank", hotAccount)
-	for buffered, last := 0, 0; buffered+last < posting.FlushFrom; { // just below the bound for flushing
+	for buffered, growth := 0, 0; buffered+growth < posting.FlushFrom; { // until one more group would reach the bound
 		h.book(h.change(touched...))
-		buffered, last = h.bufferedBytes(hotAccount), h.bufferedBytes(hotAccount)-buffered
+		buffered, growth = h.bufferedBytes(hotAccount), h.bufferedBytes(hotAccount)-buffered
 	}
-	changeList := []*posting.Change{h.change("A:other", "A:other"), h.change("A:other", "A:other"), h.change(touched...), h.change(touched...)}
-	for range changes {
-		changeList = append(changeList, h.change(slices.Repeat([]ledger.Path{hotAccount}, 32)...))
+	changes := []*posting.Change{h.change("A:other", "A:other"), h.change("A:other", "A:other"), h.change(touched...), h.change(touched...)}
+	for range hotChanges {
+		changes = append(changes, h.change(slices.Repeat([]ledger.Path{hotAccount}, 32)...))
 	}
-	h.book(changeList...)
-	last, _ := h.LastGroup()
-	return len(h.chunkLengths(hotAccount)[last]) > 1
+	h.book(changes...)
+	lastGroup, _ := h.LastGroup()
+	return len(h.chunkLengths(hotAccount)[lastGroup]) > 1
 }
 
 func TestBufferedLinesMayExceedARow(t *testing.T) {
-	h := newHeavy(t, 50)
-	for changes := 12; !h.overfillHotPage(changes); changes++ {
-		if changes == 40 {
+	h := newLongLines(t, 50)
+	for hotChanges := 12; !h.overfillHotPage(hotChanges); hotChanges++ {
+		if hotChanges == 40 {
 			t.Fatal("no group has had too little room")
 		}
 		_ = h.Close()
-		h = newHeavy(t, 50)
+		h = newLongLines(t, 50)
 	}
 	bufferedBefore := h.bufferedBytes(hotAccount)
 	if bufferedBefore <= store.MaxPage {
@@ -415,14 +417,14 @@ func TestBufferedLinesMayExceedARow(t *testing.T) {
 	}
 	for range 2 {
 		h.wantLines()
-		h.wantInvariant()
+		h.wantBufferInvariant()
 		h.restart()
 	}
 	h.book(h.change(hotAccount, hotAccount))
-	if n := len(h.pages(hotAccount)) - 1; n < 2 || n > bufferedBefore/store.MaxPage+2 || h.bufferedBytes(hotAccount) != 0 {
+	if n := len(h.pageLengths(hotAccount)) - 1; n < 2 || n > bufferedBefore/store.MaxPage+2 || h.bufferedBytes(hotAccount) != 0 {
 		t.Errorf("%d bytes are flushed as %d pages, and %d wait", bufferedBefore, n, h.bufferedBytes(hotAccount))
 	}
-	for _, length := range h.pages(hotAccount) {
+	for _, length := range h.pageLengths(hotAccount) {
 		if maxLength := store.MaxPage + 32*100; length > maxLength { // the lines of one event are never divided
 			t.Errorf("a page has %d bytes", length)
 		}
@@ -437,10 +439,10 @@ func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 		t.Skip("it counts the bytes that are stored; the model's tests run the same goroutines")
 	}
 	d := newBufferFixture(t, 0, 0)
-	for sum, restarted := 0, false; sum < posting.MaxBufferBytes*2; {
-		if sum > posting.MaxBufferBytes/2 && !restarted {
+	for writtenBytes, hasRestarted := 0, false; writtenBytes < posting.MaxBufferBytes*2; {
+		if writtenBytes > posting.MaxBufferBytes/2 && !hasRestarted {
 			d.restart()
-			restarted = true
+			hasRestarted = true
 		}
 		c := &posting.Change{MustRecord: true}
 		for k := range 20 { // many pages with long names and few buffered lines each
@@ -454,10 +456,10 @@ func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 		}
 		d.must(c)
 		v := d.View()
-		buffered, last := 0, d.nextGroup()-1
+		buffered, lastGroup := 0, d.nextGroup()-1
 		err := v.Rows(org, posting.PageBuffers, func(key, row []byte) (bool, error) {
-			if k, _ := store.ParseBufferKey(key); k.Group == last {
-				sum += len(row)
+			if k, _ := store.ParseBufferKey(key); k.Group == lastGroup {
+				writtenBytes += len(row)
 			}
 			buffered += len(row)
 			return true, nil
@@ -472,13 +474,14 @@ func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 	}
 }
 
-// The key of a page has the booked time of its first line, so the lines of one event must not be on two pages.
+// A page's key has the booked time of the page's first line. All lines of an event have the same booked time, so
+// they must not be on two pages.
 func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 	for _, maxGroups := range []int{-1, 3} {
-		h := newHeavy(t, maxGroups)
+		h := newLongLines(t, maxGroups)
 		h.memTable = 4 << 20
 		h.restart()
-		hold := h.change(hotAccount, hotAccount) // after it the pending totals of the account are long too
+		hold := h.change(hotAccount, hotAccount) // makes the account's pending totals long too
 		hold.Steps[0].Source.Kind, hold.Steps[0].Record = ledger.Settlement, []byte{}
 		hold.Steps[0].Events[0].Entry.Phase = ledger.Pending
 		h.book(hold)
@@ -488,7 +491,7 @@ func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 				h.book(h.change(hotAccount, hotAccount)) // so there are lines before and after those of the next event
 			}
 		}
-		longest := slices.Max(h.pages(hotAccount))
+		longest := slices.Max(h.pageLengths(hotAccount))
 		if longest <= store.MaxPage {
 			t.Errorf("the lines of an event take %d bytes, which is not more than a page", longest)
 		}
@@ -498,8 +501,8 @@ func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 	}
 }
 
-// mostBuffered returns the number of bytes that are buffered for the page with most.
-func (d *bufferFixture) mostBuffered() (longest int) {
+// maxBufferedBytes returns the largest number of bytes that are buffered for one page.
+func (d *bufferFixture) maxBufferedBytes() (longest int) {
 	v := d.View()
 	defer v.Close()
 	err := v.BufferedPages(org, func(_, lines []byte) error {
@@ -517,7 +520,7 @@ func (d *bufferFixture) bufferedBytes(path ledger.Path) (n int) {
 	v := d.View()
 	defer v.Close()
 	err := v.BufferedPages(org, func(prefix, lines []byte) error {
-		if string(prefix) == prefixOf(path) {
+		if string(prefix) == pagePrefixOf(path) {
 			n = len(lines)
 		}
 		return nil
@@ -528,13 +531,14 @@ func (d *bufferFixture) bufferedBytes(path ledger.Path) (n int) {
 	return n
 }
 
-// chunkLengths returns the lengths of an account's chunks in the page buffer, by the group that wrote them.
+// chunkLengths returns the lengths of an account's chunks, by the group that wrote them. A chunk has the
+// account's lines in one page-buffer row.
 func (d *bufferFixture) chunkLengths(path ledger.Path) map[uint64][]int {
 	v := d.View()
 	defer v.Close()
 	lengths := map[uint64][]int{}
 	for _, row := range d.bufferRows(v, org) {
-		if lines := row.chunks[prefixOf(path)]; len(lines) > 0 {
+		if lines := row.chunks[pagePrefixOf(path)]; len(lines) > 0 {
 			lengths[row.Group] = append(lengths[row.Group], len(lines))
 		}
 	}

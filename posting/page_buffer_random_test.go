@@ -10,8 +10,9 @@ import (
 	"mizan/posting"
 )
 
-// Groups of all sizes change few or many accounts. The length of the page buffers varies, caches have one
-// entry, and the journal restarts now and then. Everything reads as in the model.
+// Groups of all sizes change few or many accounts. The length of the page buffers (rows with lines that are on
+// no stored page yet) varies, the caches are small, and the journal restarts now and then. What is read always
+// equals the model.
 func TestPageBufferReadsMatchTheModel(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
@@ -23,25 +24,25 @@ func TestPageBufferReadsMatchTheModel(t *testing.T) {
 	d.restart()
 	var openView *heldView
 	for round := range rounds {
-		d.round(disk)
+		d.bookRound(disk)
 		d.wantLikeModel()
-		d.wantInvariant()
+		d.wantBufferInvariant()
 		switch {
 		case openView != nil && d.random.IntN(3) == 0:
-			openView.wantSame(d)
+			openView.wantUnchanged(d)
 			openView = nil
 		case openView == nil:
-			openView = d.hold()
+			openView = d.holdView()
 		}
 		if d.random.IntN(4) == 0 {
 			if openView != nil {
-				openView.wantSame(d)
+				openView.wantUnchanged(d)
 				openView = nil
 			}
 			d.bufferedGroups, d.cached = []int{-1, 1, 2, 5, 40, 0}[d.random.IntN(6)], 1+d.random.IntN(20)
 			d.restart()
 			d.wantLikeModel()
-			d.wantInvariant()
+			d.wantBufferInvariant()
 		}
 		if t.Failed() {
 			t.Fatalf("round %d, page buffers of %d groups, caches of %d", round, d.bufferedGroups, d.cached)
@@ -49,42 +50,42 @@ func TestPageBufferReadsMatchTheModel(t *testing.T) {
 		d.forward(time.Duration(d.random.Int64N(1e9)))
 	}
 	if openView != nil {
-		openView.wantSame(d)
+		openView.wantUnchanged(d)
 	}
 	groups, _ := d.LastGroup()
 	t.Logf("%d moves in %d groups over %d accounts", d.moves, groups, len(d.model.org(org).accounts))
 }
 
-// round books some groups: one after the other, or from changes that arrive while the disk is blocked.
-func (d *bufferFixture) round(disk *blockableDisk) {
+// bookRound books some groups: one after the other, or from changes that arrive while the disk is blocked.
+func (d *bufferFixture) bookRound(disk *blockableDisk) {
 	d.t.Helper()
-	accounts := []int{3, 40, 400}[d.random.IntN(3)]
+	accountLimit := []int{3, 40, 400}[d.random.IntN(3)]
 	if d.random.IntN(3) == 0 {
 		var steps []posting.Step
 		for range 1 + d.random.IntN(400) {
-			steps = append(steps, d.randomStep(d.orgs[d.random.IntN(2)], 1+d.random.IntN(6), accounts))
+			steps = append(steps, d.randomStep(d.orgs[d.random.IntN(2)], 1+d.random.IntN(6), accountLimit))
 		}
-		d.burst(disk, steps...)
+		d.bookTogether(disk, steps...)
 		return
 	}
 	for range 1 + d.random.IntN(8) {
 		var steps []posting.Step
 		for range 1 + d.random.IntN(3) {
 			maxMoves := []int{1, 10, 100, 300}[d.random.IntN(4)]
-			steps = append(steps, d.randomStep(d.orgs[d.random.IntN(2)], 1+d.random.IntN(maxMoves), accounts))
+			steps = append(steps, d.randomStep(d.orgs[d.random.IntN(2)], 1+d.random.IntN(maxMoves), accountLimit))
 		}
-		d.group(steps...)
+		d.bookGroup(steps...)
 	}
 }
 
-// randomStep returns a step with the given number of moves between the accounts with numbers below accounts,
-// and sometimes with a list.
-func (d *bufferFixture) randomStep(orgID ledger.ID, moves, accounts int) posting.Step {
+// randomStep returns a step with the given number of moves between the accounts whose numbers are below
+// accountLimit. Most of the steps are listed.
+func (d *bufferFixture) randomStep(orgID ledger.ID, moves, accountLimit int) posting.Step {
 	var pairs [][2]ledger.Path
 	for range moves {
-		pairs = append(pairs, [2]ledger.Path{accountOf(d.random.IntN(accounts)), accountOf(d.random.IntN(1 + d.random.IntN(accounts)))})
+		pairs = append(pairs, [2]ledger.Path{accountOf(d.random.IntN(accountLimit)), accountOf(d.random.IntN(1 + d.random.IntN(accountLimit)))})
 	}
-	owner := d.random.Int64N(int64(accounts))
+	owner := d.random.Int64N(int64(accountLimit))
 	if orgID == d.orgs[1] {
 		owner += 1000
 	}
@@ -103,7 +104,7 @@ type heldView struct {
 	shownAtFirst []string
 }
 
-func (d *bufferFixture) hold() *heldView {
+func (d *bufferFixture) holdView() *heldView {
 	h := &heldView{View: d.View()}
 	for a := range d.model.org(org).accounts {
 		if h.accounts = append(h.accounts, a); len(h.accounts) == 10 {
@@ -140,7 +141,7 @@ func (h *heldView) readAll(d *bufferFixture) (texts []string) {
 	return texts
 }
 
-func (h *heldView) wantSame(d *bufferFixture) {
+func (h *heldView) wantUnchanged(d *bufferFixture) {
 	d.t.Helper()
 	defer h.Close()
 	if got := h.readAll(d); !slices.Equal(got, h.shownAtFirst) {

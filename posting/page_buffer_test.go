@@ -14,16 +14,17 @@ import (
 	"mizan/posting/store"
 )
 
-// bufferFixture is a journal with a page buffer, and its model.
+// bufferFixture is a journal with a page buffer (rows with lines that are on no stored page yet), and the model
+// with which the tests compare the journal.
 type bufferFixture struct {
 	*modelRun
 	moves       uint64 // number of moves so far, which is also the amount of the last one
 	maxCompared int    // how many accounts, and how many lists, one comparison covers
 }
 
-func newBufferFixture(t *testing.T, maxGroups, cached int) *bufferFixture {
+func newBufferFixture(t *testing.T, maxGroups, cacheEntries int) *bufferFixture {
 	d := &bufferFixture{maxCompared: 100, modelRun: &modelRun{
-		fixture: &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), bufferedGroups: maxGroups, cached: cached},
+		fixture: &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), bufferedGroups: maxGroups, cached: cacheEntries},
 		random:  random(t), model: newModel(), orgs: []ledger.ID{org, uuid.New()},
 	}}
 	d.reopen()
@@ -51,8 +52,8 @@ func (d *bufferFixture) step(orgID ledger.ID, list ledger.List, pairs ...[2]ledg
 	return s
 }
 
-// group books steps as one change, which is a group of its own.
-func (d *bufferFixture) group(steps ...posting.Step) {
+// bookGroup books steps as one change, which is a group of its own.
+func (d *bufferFixture) bookGroup(steps ...posting.Step) {
 	d.t.Helper()
 	c := &posting.Change{Steps: steps, MustRecord: true}
 	pristine := copyOf(c)
@@ -64,7 +65,7 @@ func (d *bufferFixture) group(steps ...posting.Step) {
 // bookUnrelated books a group that touches no account of the tests.
 func (d *bufferFixture) bookUnrelated() {
 	d.t.Helper()
-	d.group(d.step(d.orgs[0], listOf(99, 1)))
+	d.bookGroup(d.step(d.orgs[0], listOf(99, 1)))
 }
 
 // wantLikeModel compares the accounts and lists of the journal with those of the model.
@@ -100,16 +101,16 @@ func (d *bufferFixture) wantLikeModel() {
 // others to the second.
 func (d *bufferFixture) orgOf(l ledger.List) ledger.ID { return d.orgs[ownerOf(l)/1000] }
 
-// wantNowAndAfterRestart compares the journal with the model and checks the invariant, now and after a
-// restart. The moment says in an error when that was.
-func (d *bufferFixture) wantNowAndAfterRestart(moment string) {
+// wantSoundAcrossRestart compares the journal with the model and checks the invariant, now and after a
+// restart. An error names the moment.
+func (d *bufferFixture) wantSoundAcrossRestart(moment string) {
 	d.t.Helper()
 	before := d.t.Failed()
 	d.wantLikeModel()
-	d.wantInvariant()
+	d.wantBufferInvariant()
 	d.restart()
 	d.wantLikeModel()
-	d.wantInvariant()
+	d.wantBufferInvariant()
 	if !before && d.t.Failed() {
 		d.t.Fatalf("this was %s", moment)
 	}
@@ -119,7 +120,7 @@ func (d *bufferFixture) wantNowAndAfterRestart(moment string) {
 type bufferRow struct {
 	store.BufferKey
 	length int
-	chunks map[string][]byte // lines of a page, by the prefix of its keys
+	chunks map[string][]byte // lines of each page in the row, by the prefix of the page's keys
 }
 
 func (f *fixture) bufferRows(v *posting.View, org ledger.ID) (rows []bufferRow) {
@@ -175,20 +176,20 @@ func (f *fixture) storedPages(v *posting.View, org ledger.ID) map[string][][]byt
 	return pages
 }
 
-// wantInvariant checks that the chunks of a page that are already on stored pages come before those that are
-// not, and that readers begin at the oldest page-buffer row.
-func (d *bufferFixture) wantInvariant() {
+// wantBufferInvariant checks the order of each page's chunks (a chunk has the page's lines in one page-buffer row):
+// the chunks that are already on stored pages come first. It also checks that readers begin at the oldest row.
+func (d *bufferFixture) wantBufferInvariant() {
 	d.t.Helper()
 	v := d.View()
 	defer v.Close()
 	for _, orgID := range d.orgs {
-		pages, isBuffered, parts := d.storedPages(v, orgID), map[string]bool{}, map[store.BufferKey]uint16{}
+		pages, isBuffered, nextPart := d.storedPages(v, orgID), map[string]bool{}, map[store.BufferKey]uint16{}
 		for _, row := range d.bufferRows(v, orgID) {
 			shard := store.BufferKey{Shard: row.Shard, Group: row.Group}
-			if row.Part != parts[shard] {
-				d.t.Errorf("group %d: part %d of shard %d comes where part %d should", row.Group, row.Part, row.Shard, parts[shard])
+			if row.Part != nextPart[shard] {
+				d.t.Errorf("group %d: part %d of shard %d comes where part %d should", row.Group, row.Part, row.Shard, nextPart[shard])
 			}
-			parts[shard]++
+			nextPart[shard]++
 			for prefix, lines := range row.chunks {
 				isStored := bytes.Contains(bytes.Join(pages[prefix], nil), lines)
 				if isStored && isBuffered[prefix] {
@@ -209,23 +210,23 @@ func (d *bufferFixture) nextGroup() uint64 {
 	return n + 1
 }
 
-// pages returns the lengths of an account's stored pages.
-func (d *bufferFixture) pages(path ledger.Path) (lengths []int) {
+// pageLengths returns the lengths of an account's stored pages.
+func (d *bufferFixture) pageLengths(path ledger.Path) (lengths []int) {
 	v := d.View()
 	defer v.Close()
-	for _, page := range d.storedPages(v, org)[prefixOf(path)] {
+	for _, page := range d.storedPages(v, org)[pagePrefixOf(path)] {
 		lengths = append(lengths, len(page))
 	}
 	return lengths
 }
 
-func prefixOf(path ledger.Path) string {
+func pagePrefixOf(path ledger.Path) string {
 	return string(store.KeyPages(nil, org, ledger.Account{Path: path, Asset: usd}))
 }
 
 func (d *bufferFixture) wantPages(path ledger.Path, want int) {
 	d.t.Helper()
-	if got := len(d.pages(path)); got != want {
+	if got := len(d.pageLengths(path)); got != want {
 		d.t.Errorf("%s has %d stored pages, want %d", path, got, want)
 	}
 }
@@ -243,32 +244,32 @@ func TestBufferedLinesReadLikeStoredPages(t *testing.T) {
 	d := newBufferFixture(t, 3, 1)
 	list := listOf(7, 1)
 	pairs := [][2]ledger.Path{{busy1, busy2}, {quiet1, quiet2}}
-	d.group(d.step(org, list, pairs...))
+	d.bookGroup(d.step(org, list, pairs...))
 	d.wantPages(quiet1, 1)
 	d.wantGroupsInBuffer(1)
-	d.wantNowAndAfterRestart("when the accounts are new: their first lines are on a page, those of the list are buffered")
+	d.wantSoundAcrossRestart("when the accounts are new: their first lines are on a page, those of the list are buffered")
 
-	d.group(d.step(org, list, pairs...))
+	d.bookGroup(d.step(org, list, pairs...))
 	d.wantPages(quiet1, 1)
 	d.wantPages(busy1, 1)
 	d.wantGroupsInBuffer(1, 2)
-	d.wantNowAndAfterRestart("before a page is flushed")
+	d.wantSoundAcrossRestart("before a page is flushed")
 
-	d.group(d.step(org, list, slices.Repeat(pairs[:1], posting.FlushFrom/15)...))
+	d.bookGroup(d.step(org, list, slices.Repeat(pairs[:1], posting.FlushFrom/15)...))
 	d.wantPages(busy1, 2)
 	d.wantPages(quiet1, 1)
 	d.wantGroupsInBuffer(1, 2, 3)
-	d.wantNowAndAfterRestart("after a page with enough lines was flushed, while the page buffer still has the same lines")
+	d.wantSoundAcrossRestart("after a page with enough lines was flushed, while the page buffer still has the same lines")
 
-	d.group(d.step(org, list, pairs[0]))
+	d.bookGroup(d.step(org, list, pairs[0]))
 	d.wantGroupsInBuffer(2, 3, 4)
-	d.wantNowAndAfterRestart("after the flushed page has buffered lines again")
+	d.wantSoundAcrossRestart("after the flushed page has buffered lines again")
 
-	d.group(d.step(org, list, pairs[0]))
+	d.bookGroup(d.step(org, list, pairs[0]))
 	d.wantPages(quiet1, 2)
 	d.wantPages(busy1, 2)
 	d.wantGroupsInBuffer(3, 4, 5)
-	d.wantNowAndAfterRestart("after the oldest group's lines were flushed because of their age, and its row was removed")
+	d.wantSoundAcrossRestart("after the oldest group's lines were flushed because of their age, and its row was removed")
 
 	for range 3 {
 		d.bookUnrelated()
@@ -276,21 +277,21 @@ func TestBufferedLinesReadLikeStoredPages(t *testing.T) {
 	d.wantPages(busy1, 3)
 	d.wantPages(quiet1, 2)
 	d.wantGroupsInBuffer(6, 7, 8)
-	d.wantNowAndAfterRestart("after all was flushed")
+	d.wantSoundAcrossRestart("after all was flushed")
 }
 
 func TestOldestPageBufferRowsAreRemovedBeyondMaxGroups(t *testing.T) {
 	for _, maxGroups := range []int{1, 2, 5} {
 		d := newBufferFixture(t, maxGroups, 1)
 		for n := range uint64(12) {
-			d.group(d.step(d.orgs[n%2], listOf(int64(n%2*1000), 1), [2]ledger.Path{accountOf(int(n % 5)), accountOf(int(n % 3))}))
+			d.bookGroup(d.step(d.orgs[n%2], listOf(int64(n%2*1000), 1), [2]ledger.Path{accountOf(int(n % 5)), accountOf(int(n % 3))}))
 			var want []uint64
 			for g := max(0, int(n)+1-maxGroups) + 1; g <= int(n)+1; g++ {
 				want = append(want, uint64(g))
 			}
 			d.wantGroupsInBuffer(want...)
 			d.wantLikeModel()
-			d.wantInvariant()
+			d.wantBufferInvariant()
 		}
 	}
 }
@@ -298,17 +299,17 @@ func TestOldestPageBufferRowsAreRemovedBeyondMaxGroups(t *testing.T) {
 func TestWithoutAPageBufferEachGroupStoresItsPages(t *testing.T) {
 	d := newBufferFixture(t, -1, 1)
 	for range 4 {
-		d.group(d.step(org, listOf(7, 1), [2]ledger.Path{busy1, busy2}))
+		d.bookGroup(d.step(org, listOf(7, 1), [2]ledger.Path{busy1, busy2}))
 	}
 	d.wantGroupsInBuffer()
 	d.wantPages(busy1, 4)
-	d.wantNowAndAfterRestart("without a page buffer")
+	d.wantSoundAcrossRestart("without a page buffer")
 }
 
 func TestDefaultPageBufferLimitHoldsManyGroups(t *testing.T) {
 	d := newBufferFixture(t, 0, 1)
 	for n := range posting.MaxBufferedGroups + 2 {
-		d.group(d.step(org, listOf(int64(n%100), 1)))
+		d.bookGroup(d.step(org, listOf(int64(n%100), 1)))
 	}
 	if groups := d.groupsInBuffer(); len(groups) != posting.MaxBufferedGroups || groups[0] != 3 {
 		t.Errorf("%d groups have page buffer rows, the first is %d", len(groups), groups[0])
@@ -318,9 +319,9 @@ func TestDefaultPageBufferLimitHoldsManyGroups(t *testing.T) {
 func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 	d := newBufferFixture(t, 2, 1)
 	list := listOf(7, 1)
-	d.group(d.step(org, list, [2]ledger.Path{busy1, busy2}, [2]ledger.Path{quiet1, busy2}))
-	d.group(d.step(org, list, [2]ledger.Path{busy1, busy2}))
-	d.group(d.step(org, list, [2]ledger.Path{busy1, quiet1}))
+	d.bookGroup(d.step(org, list, [2]ledger.Path{busy1, busy2}, [2]ledger.Path{quiet1, busy2}))
+	d.bookGroup(d.step(org, list, [2]ledger.Path{busy1, busy2}))
+	d.bookGroup(d.step(org, list, [2]ledger.Path{busy1, quiet1}))
 	read := func(v *posting.View) (texts []string) {
 		add := func(what any) { texts = append(texts, fmt.Sprintf("%+v", what)) }
 		must := func(err error) {
@@ -340,7 +341,7 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 		must(v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) { add(a); return true, nil }))
 		return texts
 	}
-	earlyView, lateView := d.View(), d.View() // early is read before and after the flush, late only after it
+	earlyView, lateView := d.View(), d.View() // earlyView is read before and after the flush, lateView only after it
 	defer earlyView.Close()
 	defer lateView.Close()
 	want := read(earlyView)
@@ -348,7 +349,7 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 		t.Fatalf("only %d things are shown", len(want))
 	}
 	for range 4 {
-		d.group(d.step(org, list, [2]ledger.Path{quiet2, busy1}))
+		d.bookGroup(d.step(org, list, [2]ledger.Path{quiet2, busy1}))
 	}
 	d.wantGroupsInBuffer(6, 7)
 	for name, v := range map[string]*posting.View{"before and after": earlyView, "only after": lateView} {
@@ -359,19 +360,20 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 	d.wantLikeModel()
 }
 
-// A journal opens with the page buffer that it left, even if its new options allow only a smaller one.
+// A journal opens with the page buffer that it had when it was closed, even if its options allow only a smaller
+// one now.
 func TestPageBufferShrinksToASmallerLimitAfterRestart(t *testing.T) {
 	for _, maxGroups := range []int{4, 1, -1} {
 		d := newBufferFixture(t, 9, 1)
 		for n := range 9 {
-			d.group(d.step(org, listOf(7, 1), [2]ledger.Path{accountOf(n % 4), accountOf(4 + n)}))
+			d.bookGroup(d.step(org, listOf(7, 1), [2]ledger.Path{accountOf(n % 4), accountOf(4 + n)}))
 		}
 		d.wantGroupsInBuffer(1, 2, 3, 4, 5, 6, 7, 8, 9)
 		d.bufferedGroups = maxGroups
-		d.wantNowAndAfterRestart("before the next group")
-		d.group(d.step(org, listOf(7, 1), [2]ledger.Path{accountOf(1), accountOf(20)}))
+		d.wantSoundAcrossRestart("before the next group")
+		d.bookGroup(d.step(org, listOf(7, 1), [2]ledger.Path{accountOf(1), accountOf(20)}))
 		want := []uint64{7, 8, 9, 10}
 		d.wantGroupsInBuffer(want[len(want)-max(0, maxGroups):]...)
-		d.wantNowAndAfterRestart("after the next group")
+		d.wantSoundAcrossRestart("after the next group")
 	}
 }

@@ -10,30 +10,30 @@ import (
 	"mizan/posting/store"
 )
 
-// DateGuard refuses a command with Invalid and the field's name if the field's day is in a month
-// that the organization has closed.
+// DateGuard names a day that a command chose in one of its fields. The command is refused with Invalid and the
+// field's name if the organization has closed the day's month or a later one.
 type DateGuard struct {
 	Org   ledger.ID
 	Field string
 	On    ledger.Date
 }
 
-// Closing closes an organization's month. One step of the Change must be the new record of that month.
-// Afterwards no entry takes effect in or before the month: a DateGuard refuses a command that names
-// such a day, and an entry without a chosen day takes effect on the first open day at the earliest.
+// Closing closes an organization's month. One step of the Change must create the month's record. Afterwards no
+// entry takes effect in or before the month: a DateGuard refuses a command that names a day up to the month's
+// last, and an entry without a chosen day takes effect on the first open day at the earliest.
 //
-// Seen is the seq of the last event in the record's trial balance. If a later event took effect in the
-// month, the Change is refused with StaleVersion, and the trial balance must be computed again. The
-// Change is refused with Conflict if the month is already closed, or has not ended at the instant at
-// which the closing would be booked.
+// Seen is the seq of the last event in the record's trial balance. If a later event may have taken effect in or
+// before the month, the Change is refused with StaleVersion, and the trial balance must be computed again. The
+// Change is refused with Conflict if the month is already closed, or has not ended at the instant at which the
+// closing would be booked.
 type Closing struct {
 	Org   ledger.ID
 	Month period.Month
 	Seen  uint64
 }
 
-// checkClosing refuses a Change with the record of a closed month but without Change.Close, and one
-// with Change.Close but without that record.
+// checkClosing refuses a Change that has only one of these two: Change.Close, and a step with the record of the
+// month to close.
 func (c *Change) checkClosing() error {
 	closes := 0
 	for i := range c.Steps {
@@ -52,14 +52,15 @@ func (c *Change) checkClosing() error {
 	return nil
 }
 
-// dates is the orderer's state of the days on which an organization's entries take effect.
+// dates is what the orderer, the goroutine that orders changes, knows about the days on which an organization's
+// entries take effect.
 type dates struct {
 	closed         period.Month            // the last closed month; 0: none
-	datedBefore    map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked in a later month
-	uncoveredUntil uint64                  // seq of the last event that datedBefore does not cover
+	lastBackdated  map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked in a later month
+	uncoveredUntil uint64                  // seq of the last event that lastBackdated does not cover
 
 	today           ledger.Date // the booked day of the last entry; 0: none since the start
-	last            uint64      // seq of the last entry
+	lastSeq         uint64      // seq of the last entry
 	lastBeforeToday uint64      // seq of the last entry booked on an earlier day
 }
 
@@ -75,28 +76,28 @@ func (d *dates) setEffective(e *ledger.Event) {
 		entry.Effective = max(entry.Effective, d.closed.Last()+1)
 	}
 	if booked != d.today {
-		d.today, d.lastBeforeToday = booked, d.last
+		d.today, d.lastBeforeToday = booked, d.lastSeq
 	}
-	d.last = e.Seq
+	d.lastSeq = e.Seq
 	if entry.Effective >= booked {
 		return
 	}
 	if m := period.MonthOf(entry.Effective); m < period.MonthOf(booked) {
-		if d.datedBefore == nil {
-			d.datedBefore = make(map[period.Month]uint64)
+		if d.lastBackdated == nil {
+			d.lastBackdated = make(map[period.Month]uint64)
 		}
-		d.datedBefore[m] = e.Seq
+		d.lastBackdated[m] = e.Seq
 	}
 }
 
 // mayHaveChanged tells whether an event after the seq may have taken effect in or before the month. Such an
-// event may even be booked in the month, because a group that began before midnight becomes durable
-// after midnight.
+// event may even be booked in the month, because a group that began before midnight may become durable after
+// midnight.
 func (d *dates) mayHaveChanged(seq uint64, month period.Month) bool {
-	if d.uncoveredUntil > seq || d.lastBeforeToday > seq || d.today <= month.Last() && d.last > seq {
+	if d.uncoveredUntil > seq || d.lastBeforeToday > seq || d.today <= month.Last() && d.lastSeq > seq {
 		return true
 	}
-	for m, last := range d.datedBefore {
+	for m, last := range d.lastBackdated {
 		if last > seq && m <= month {
 			return true
 		}
@@ -107,7 +108,7 @@ func (d *dates) mayHaveChanged(seq uint64, month period.Month) bool {
 // close records that a month is closed. No later entry takes effect in it.
 func (d *dates) close(m period.Month) {
 	d.closed = m
-	maps.DeleteFunc(d.datedBefore, func(month period.Month, _ uint64) bool { return month <= m })
+	maps.DeleteFunc(d.lastBackdated, func(month period.Month, _ uint64) bool { return month <= m })
 }
 
 // checkClosed returns the reason why the month cannot be closed; nil if there is none.
@@ -180,8 +181,8 @@ func readPeriod(id ledger.ID, stored *Record) (*period.Record, error) {
 	return r, nil
 }
 
-// Periods calls fn with the months that an organization has closed, the last one first,
-// beginning before the given month (0: with the last).
+// Periods calls fn with the records of the months that an organization has closed before the given month
+// (0: of all), the latest month first.
 func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Record) (more bool, err error)) error {
 	last, err := v.Closed(org)
 	if err != nil {
@@ -203,9 +204,9 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 	return nil
 }
 
-// Overdue returns the number of an organization's records with a due instant before the given one, plus
-// the number of contracts that are due now. Contracts that are due now count because the entry of their
-// timer takes effect on the day it was due, which may be long ago.
+// Overdue returns the number of an organization's records that are due before an instant. A contract also counts
+// if it is due later than that but not after now, because the entry of a contract's timer takes effect on the
+// day on which the timer was due.
 func (d *Due) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -217,8 +218,8 @@ func (d *Due) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
 	return n
 }
 
-// fences has the months that are being closed. It is in memory only: after a crash no month is
-// fenced.
+// fences has the months that are being closed, for which commands with days in or before the month are refused.
+// It is in memory only, so after a crash no month is fenced.
 type fences struct {
 	mu     sync.Mutex
 	months map[ledger.ID]period.Month // guarded by mu
@@ -230,12 +231,12 @@ func (f *fences) monthOf(org ledger.ID) period.Month {
 	return f.months[org]
 }
 
-// Fence makes the writer refuse commands that name a day in or before the month of an organization,
-// with Unavailable, until the returned function down is called. Without it, commands that date entries
-// into the month while it is being closed would force the closer to read the trial balance again and
-// again. Entries of commands that were ordered before the fence are in the journal after a few groups.
-// An organization has at most one fence at a time.
-func (j *Journal) Fence(org ledger.ID, m period.Month) (down func()) {
+// Fence makes the writer refuse commands that name a day in or before the month of an organization, with
+// Unavailable, until the returned function is called. Without it, commands that date entries into the month
+// while it is being closed would force the caller that closes the month to read the trial balance again and
+// again. Entries of commands that were ordered before the fence are in the journal after a few groups. An
+// organization has at most one fence at a time.
+func (j *Journal) Fence(org ledger.ID, m period.Month) (remove func()) {
 	j.fences.mu.Lock()
 	defer j.fences.mu.Unlock()
 	if j.fences.months == nil {

@@ -26,35 +26,35 @@ func datedTransfer(day ledger.Date) *posting.Change {
 	return c
 }
 
-// closing returns a change that closes a month. Its trial balance has the hash sum and covers the events up to
-// seen.
-func closing(orgID ledger.ID, m period.Month, seen uint64, sum [32]byte) *posting.Change {
-	r := &period.Record{Month: m, BalanceHash: sum, ClosedBy: period.ClosedBy{Login: "auditor"}}
+// closing returns a change that closes a month whose trial balance has the given hash and covers the events up
+// to the seq seen.
+func closing(orgID ledger.ID, m period.Month, seen uint64, hash [32]byte) *posting.Change {
+	r := &period.Record{Month: m, BalanceHash: hash, ClosedBy: period.ClosedBy{Login: "auditor"}}
 	return &posting.Change{
 		Close: &posting.Closing{Org: orgID, Month: m, Seen: seen},
 		Steps: []posting.Step{{Org: orgID, Source: m.Source(), Record: period.AppendRecord(nil, r), Events: []ledger.Event{r.Event()}, Finish: true}},
 	}
 }
 
-// balance returns the hash of the trial balance at a month's end, and the seq of the journal's last event.
-func (f *fixture) balance(m period.Month) (sum [32]byte, seen uint64) {
+// balanceHash returns the hash of the trial balance at a month's end, and the seq of the journal's last event.
+func (f *fixture) balanceHash(m period.Month) (hash [32]byte, seen uint64) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	sum, _, err := balances.AtMonthEnd(v, org, m)
+	hash, _, err := balances.AtMonthEnd(v, org, m)
 	if err != nil {
 		f.t.Error(err)
 	}
 	if seen, _, err = v.Head(org); err != nil {
 		f.t.Error(err)
 	}
-	return sum, seen
+	return hash, seen
 }
 
-func (f *fixture) close(m period.Month) {
+func (f *fixture) closeMonth(m period.Month) {
 	f.t.Helper()
-	sum, seen := f.balance(m)
-	f.must(closing(org, m, seen, sum))
+	hash, seen := f.balanceHash(m)
+	f.must(closing(org, m, seen, hash))
 }
 
 // moveToOctober sets the clock to the first instant of October.
@@ -84,14 +84,14 @@ func wantDateRefused(t *testing.T, err error, field string) {
 	}
 }
 
-// A closed month refuses a command's date in or before it. Later days, other organizations and
-// other months accept it. This holds after a restart too.
+// A command is refused if its date is in a closed month or before that month. Later dates, and dates of other
+// organizations, are accepted. All this holds after a restart too.
 func TestCommandsWithADateInAClosedMonthAreRefused(t *testing.T) {
 	f := open(t)
 	f.must(datedTransfer(september.Last()))
 	f.moveToOctober()
 	f.must(datedTransfer(september.Last()))
-	f.close(september)
+	f.closeMonth(september)
 	for _, restarted := range []bool{false, true} {
 		if restarted {
 			f.restart()
@@ -115,36 +115,36 @@ func TestEntryForAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
 	f.forward(40 * time.Hour) // it is the second of October
-	f.close(september)
-	sum, _ := f.balance(september)
+	f.closeMonth(september)
+	hash, _ := f.balanceHash(september)
 	for _, c := range []struct {
-		outcome bool
-		day     ledger.Date
-		want    ledger.Date
+		isOutcome bool
+		day       ledger.Date
+		want      ledger.Date
 	}{
 		{true, september.Last(), september.Last() + 1}, {true, 1, september.Last() + 1}, {false, september.First(), september.Last() + 1},
 		{true, september.Last() + 1, september.Last() + 1}, {true, 0, september.Last() + 2}, {false, september.Last() + 9, september.Last() + 9},
 	} {
 		change := datedTransfer(c.day)
-		change.MustRecord = c.outcome
-		if !c.outcome {
+		change.MustRecord = c.isOutcome
+		if !c.isOutcome {
 			change.Dates = nil
 		}
 		if got := f.effectiveOf(f.must(change).Stamps[0].LastSeq); got != c.want {
 			t.Errorf("on %v it takes effect on %v, want %v", c.day, got, c.want)
 		}
 	}
-	if now, _ := f.balance(september); now != sum {
+	if hashNow, _ := f.balanceHash(september); hashNow != hash {
 		t.Error("the closed month's trial balance has changed")
 	}
-	f.wantEffective(september.Last()+1, ledger.Totals{DebitsPosted: amount(4)})
+	f.wantTotalsOn(september.Last()+1, ledger.Totals{DebitsPosted: amount(4)})
 }
 
-// An outcome is never refused, not even for a date.
+// An outcome (a change marked MustRecord) is never refused, not even for its date.
 func TestOutcomeIsNotRefusedForItsDate(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
-	f.close(september)
+	f.closeMonth(september)
 	c := datedTransfer(september.Last())
 	c.MustRecord = true
 	if got := f.effectiveOf(f.must(c).Stamps[0].LastSeq); got != september.Last()+1 {
@@ -155,11 +155,11 @@ func TestOutcomeIsNotRefusedForItsDate(t *testing.T) {
 func TestMonthIsClosedOnce(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
-	f.close(september)
+	f.closeMonth(september)
 	for range 2 {
 		for _, m := range []period.Month{september, september - 1} {
-			sum, seen := f.balance(m)
-			wantCode(t, f.submit(closing(org, m, seen, sum)).Err, ledger.Conflict)
+			hash, seen := f.balanceHash(m)
+			wantCode(t, f.submit(closing(org, m, seen, hash)).Err, ledger.Conflict)
 		}
 		f.restart()
 	}
@@ -170,50 +170,49 @@ func TestMonthIsNotClosedBeforeItsEnd(t *testing.T) {
 	if err := f.clock.Set(september.End().Time().Add(-time.Microsecond)); err != nil {
 		t.Fatal(err)
 	}
-	sum, seen := f.balance(september)
-	wantCode(t, f.submit(closing(org, september, seen, sum)).Err, ledger.Conflict)
+	hash, seen := f.balanceHash(september)
+	wantCode(t, f.submit(closing(org, september, seen, hash)).Err, ledger.Conflict)
 	v := f.View()
 	if last, err := v.Closed(org); last != 0 || err != nil {
 		t.Errorf("%v is closed, %v", last, err)
 	}
 	v.Close()
 	f.moveToOctober()
-	f.close(september)
+	f.closeMonth(september)
 }
 
 // A closing is refused if an entry was dated into its month after the trial balance was read. Other entries
 // don't matter.
 func TestClosingIsRefusedAfterAnEntryDatedIntoItsMonth(t *testing.T) {
 	for _, c := range []struct {
-		day   ledger.Date
-		stale bool
+		day       ledger.Date
+		wantStale bool
 	}{{0, false}, {september.Last() + 1, false}, {september.Last() + 40, false}, {september.Last(), true}, {september.First() - 30, true}} {
 		f := open(t)
 		f.must(datedTransfer(0))
 		f.moveToOctober()
 		f.forward(48 * time.Hour)
 		f.must(datedTransfer(0)) // the first entry of this day
-		sum, seen := f.balance(september)
+		hash, seen := f.balanceHash(september)
 		f.must(datedTransfer(c.day))
 		f.must(datedTransfer(0))
-		err := f.submit(closing(org, september, seen, sum)).Err
-		if c.stale != ledger.IsRefusal(err, ledger.StaleVersion) || !c.stale && err != nil {
+		err := f.submit(closing(org, september, seen, hash)).Err
+		if c.wantStale != ledger.IsRefusal(err, ledger.StaleVersion) || !c.wantStale && err != nil {
 			t.Errorf("after an entry dated %v: %v", c.day, err)
 		}
-		if c.stale {
-			f.close(september)
+		if c.wantStale {
+			f.closeMonth(september)
 		}
 	}
 }
 
-// A closing is refused if the orderer cannot tell whether an entry that its trial balance lacks took effect in
-// the month: for example, an entry booked on the month's last day whose group became durable after the trial
-// balance was read, an entry that is no longer cached, or one that was booked before the journal was last
-// opened.
+// A closing is refused if its trial balance may lack an entry that took effect in the month: for example, an entry
+// booked on the month's last day in a group that became durable after the trial balance was read, an entry with
+// many later ones, or one that was booked before the journal was last opened.
 func TestClosingIsRefusedIfItMayHaveMissedEvents(t *testing.T) {
 	for name, meanwhile := range map[string]func(f *fixture){
 		"booked in the month": func(f *fixture) { f.must(datedTransfer(0)); f.moveToOctober() },
-		"booked on its last day": func(f *fixture) {
+		"booked on the month's last day": func(f *fixture) {
 			f.forward(27 * 24 * time.Hour)
 			f.must(datedTransfer(0))
 			f.moveToOctober()
@@ -237,10 +236,10 @@ func TestClosingIsRefusedIfItMayHaveMissedEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := open(t)
 			f.must(datedTransfer(0))
-			sum, seen := f.balance(september)
+			hash, seen := f.balanceHash(september)
 			meanwhile(f)
-			wantCode(t, f.submit(closing(org, september, seen, sum)).Err, ledger.StaleVersion)
-			f.close(september)
+			wantCode(t, f.submit(closing(org, september, seen, hash)).Err, ledger.StaleVersion)
+			f.closeMonth(september)
 		})
 	}
 }
@@ -252,17 +251,17 @@ func TestEntryDatedIntoALaterMonthDoesNotDelayAClosing(t *testing.T) {
 	f.moveToOctober()
 	f.forward(32 * 24 * time.Hour)
 	f.must(datedTransfer(0)) // the first entry of this day
-	sum, seen := f.balance(september)
+	hash, seen := f.balanceHash(september)
 	for range 300 {
 		f.must(datedTransfer(september.Last() + 1))
 	}
-	if err := f.submit(closing(org, september, seen, sum)).Err; err != nil {
+	if err := f.submit(closing(org, september, seen, hash)).Err; err != nil {
 		t.Error(err)
 	}
 }
 
-// A fence refuses commands that name a day in or before the month. It refuses no other changes, and does not
-// close the month.
+// A fence, put around a month while it is being closed, refuses commands that name a day in or before the month.
+// It refuses no other changes, and does not close the month.
 func TestFencedMonthRefusesDatesOfCommands(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
@@ -270,19 +269,19 @@ func TestFencedMonthRefusesDatesOfCommands(t *testing.T) {
 	wantCode(t, f.submit(datedTransfer(september.Last())).Err, ledger.Unavailable)
 	wantCode(t, f.submit(datedTransfer(september.First()-40)).Err, ledger.Unavailable)
 	f.must(datedTransfer(september.Last() + 1))
-	undated := datedTransfer(september.Last()) // no command chose its date
-	undated.Dates = nil
-	f.must(undated)
+	withoutGuard := datedTransfer(september.Last())
+	withoutGuard.Dates = nil // no command chose the date
+	f.must(withoutGuard)
 	removeFence()
 	f.must(datedTransfer(september.Last()))
 	removeFence = f.Fence(org, september)
-	f.close(september)
+	f.closeMonth(september)
 	removeFence()
 	wantCode(t, f.submit(datedTransfer(september.Last())).Err, ledger.Invalid)
 }
 
-// Commands with dates in a month arrive while the month is being closed. The hashed trial balance contains all
-// that were accepted, and the others are refused.
+// Commands with dates in a month arrive while the month is being closed. The hashed trial balance contains the
+// entries of all accepted commands; the other commands are refused.
 func TestCommandsAndTheClosingOfTheirMonthAreSerialized(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
@@ -302,12 +301,12 @@ func TestCommandsAndTheClosingOfTheirMonthAreSerialized(t *testing.T) {
 			}
 		})
 	}
-	var sum [32]byte
+	var hash [32]byte
 	var closingSeq uint64
 	for {
 		var seen uint64
-		sum, seen = f.balance(september)
-		receipt := f.submit(closing(org, september, seen, sum))
+		hash, seen = f.balanceHash(september)
+		receipt := f.submit(closing(org, september, seen, hash))
 		if receipt.Err == nil {
 			closingSeq = receipt.Stamps[0].LastSeq
 			break
@@ -319,7 +318,7 @@ func TestCommandsAndTheClosingOfTheirMonthAreSerialized(t *testing.T) {
 	for err := range refused {
 		wantDateRefused(t, err, "period_end_date")
 	}
-	if now, _ := f.balance(september); now != sum {
+	if hashNow, _ := f.balanceHash(september); hashNow != hash {
 		t.Error("the trial balance is not the one that was hashed")
 	}
 	v := f.View()
@@ -341,7 +340,7 @@ func TestClosedMonthsAreListedLatestFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	for m := september; m < september+3; m++ {
-		f.close(m)
+		f.closeMonth(m)
 	}
 	v := f.View()
 	defer v.Close()
@@ -375,9 +374,9 @@ func TestOverdueCounts(t *testing.T) {
 	f.setDue(newSource(), 0, end)
 	contract := ledger.Source{Kind: ledger.Contract, ID: uuid.New()}
 	f.setDue(contract, 0, end)
-	moved := newSource()
-	f.setDue(moved, 0, end-2)
-	f.setDue(moved, 1, 0)
+	noLongerDue := newSource()
+	f.setDue(noLongerDue, 0, end-2)
+	f.setDue(noLongerDue, 1, 0)
 	f.moveToOctober()
 	f.lookAhead()
 	for _, c := range []struct {
@@ -389,8 +388,8 @@ func TestOverdueCounts(t *testing.T) {
 			t.Errorf("%d before %d, want %d", got, c.before-end, c.want)
 		}
 	}
-	if taken := f.Due.Take(end, 9); len(taken) != 3 {
-		t.Errorf("%d are taken", len(taken))
+	if items := f.Due.Take(end, 9); len(items) != 3 {
+		t.Errorf("%d are taken", len(items))
 	}
 	if got := f.Due.Overdue(org, end, end); got != 2 {
 		t.Errorf("items that were handed out and are not done count as %d", got)
@@ -401,16 +400,16 @@ func TestOverdueCounts(t *testing.T) {
 func TestMonthRecordRequiresItsClosing(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
-	for name, change := range map[string]func(*posting.Change){
-		"no closing":              func(c *posting.Change) { c.Close = nil },
-		"no record":               func(c *posting.Change) { c.Steps = nil },
-		"of another month":        func(c *posting.Change) { c.Close.Month-- },
-		"of another organization": func(c *posting.Change) { c.Close.Org = uuid.New() },
-		"a second version":        func(c *posting.Change) { c.Steps[0].Expect = 1 },
-		"an outcome":              func(c *posting.Change) { c.MustRecord = true },
+	for name, spoil := range map[string]func(*posting.Change){
+		"no closing":                      func(c *posting.Change) { c.Close = nil },
+		"no record":                       func(c *posting.Change) { c.Steps = nil },
+		"closing of another month":        func(c *posting.Change) { c.Close.Month-- },
+		"closing of another organization": func(c *posting.Change) { c.Close.Org = uuid.New() },
+		"a second version":                func(c *posting.Change) { c.Steps[0].Expect = 1 },
+		"an outcome":                      func(c *posting.Change) { c.MustRecord = true },
 	} {
 		c := closing(org, september, 0, [32]byte{})
-		change(c)
+		spoil(c)
 		func() {
 			defer func() {
 				if recover() == nil {

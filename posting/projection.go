@@ -5,15 +5,15 @@ import (
 	"mizan/ledger"
 )
 
-// projection computes the totals that accounts would have after entries are booked. It splits the
-// postings that spill. checkFunds checks the projected totals.
+// projection computes the totals that accounts would have after entries are booked. It also splits each posting
+// that spills, that is, of which a part may go to a second account. checkFunds checks the projected totals.
 type projection struct {
 	writer   *writer
-	accounts []projected // few, so they are searched linearly
-	postings []ledger.Posting
+	accounts []projectedAccount // few, so they are searched linearly
+	postings []ledger.Posting   // of the entry that was booked last, as split
 }
 
-type projected struct {
+type projectedAccount struct {
 	accountKey
 	totals ledger.Totals
 }
@@ -27,14 +27,14 @@ func (f *projection) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
 			return &found.totals
 		}
 	}
-	f.accounts = append(f.accounts, projected{accountKey{org, a}, f.writer.account(org, a).totals})
+	f.accounts = append(f.accounts, projectedAccount{accountKey{org, a}, f.writer.account(org, a).totals})
 	return &f.accounts[len(f.accounts)-1].totals
 }
 
-// split replaces each posting of the entry that spills by the postings on both accounts. Their amounts
-// follow from the accounts' totals.
+// split replaces each posting that spills by postings on its own account and on its spill account, with amounts
+// that follow from the accounts' totals.
 func (f *projection) split(org ledger.ID, entry *ledger.Entry) {
-	if !spills(entry) {
+	if !hasSpill(entry) {
 		return
 	}
 	f.reset()
@@ -42,7 +42,7 @@ func (f *projection) split(org ledger.ID, entry *ledger.Entry) {
 	entry.Postings = append([]ledger.Posting(nil), f.postings...)
 }
 
-func spills(entry *ledger.Entry) bool {
+func hasSpill(entry *ledger.Entry) bool {
 	for i := range entry.Postings {
 		if entry.Postings[i].Spill != "" {
 			return true
@@ -51,8 +51,8 @@ func spills(entry *ledger.Entry) bool {
 	return false
 }
 
-// book books an entry in the projection: first what a capture releases, then each posting, split by the
-// totals after the previous postings. Afterwards f.postings has the postings as split.
+// book books an entry in the projection: first what a capture releases, then each posting, split according to
+// the totals after the previous postings.
 func (f *projection) book(org ledger.ID, entry *ledger.Entry) error {
 	for i := range entry.Released {
 		p := &entry.Released[i]
@@ -85,35 +85,35 @@ func move(t *ledger.Totals, phase ledger.Phase, p *ledger.Posting) error {
 	return t.Post(p.Side, p.Amount)
 }
 
-// add appends a posting, as two postings if it spills and both accounts get a part.
+// add appends a posting to f.postings, as two postings if it spills and both accounts get a part.
 func (f *projection) add(org ledger.ID, p *ledger.Posting) {
-	unspilled := *p
-	if unspilled.Spill == "" {
-		f.postings = append(f.postings, unspilled)
+	ownPart := *p
+	if ownPart.Spill == "" {
+		f.postings = append(f.postings, ownPart)
 		return
 	}
-	spilled := ledger.Posting{Account: unspilled.Spill, Asset: unspilled.Asset, Side: unspilled.Side}
-	unspilled.Spill = ""
-	if unspilled.Side == ledger.Credit {
+	spillPart := ledger.Posting{Account: ownPart.Spill, Asset: ownPart.Asset, Side: ownPart.Side}
+	ownPart.Spill = ""
+	if ownPart.Side == ledger.Credit {
 		// A credit first pays the debt.
-		owed := f.totals(org, ledger.Account{Path: spilled.Account, Asset: unspilled.Asset}).Balance(ledger.Debit)
+		owed := f.totals(org, ledger.Account{Path: spillPart.Account, Asset: ownPart.Asset}).Balance(ledger.Debit)
 		if !owed.Negative {
-			spilled.Amount = owed.Abs.Min(unspilled.Amount)
+			spillPart.Amount = owed.Abs.Min(ownPart.Amount)
 		}
 	} else {
-		// A debit takes the available balance; the rest becomes debt.
-		available := f.totals(org, ledger.Account{Path: unspilled.Account, Asset: unspilled.Asset}).Available()
-		spilled.Amount = unspilled.Amount
+		// A debit takes the available balance; what is lacking becomes debt.
+		available := f.totals(org, ledger.Account{Path: ownPart.Account, Asset: ownPart.Asset}).Available()
+		spillPart.Amount = ownPart.Amount
 		if !available.Negative {
-			spilled.Amount, _ = unspilled.Amount.Sub(available.Abs.Min(unspilled.Amount))
+			spillPart.Amount, _ = ownPart.Amount.Sub(available.Abs.Min(ownPart.Amount))
 		}
 	}
-	remaining, err := unspilled.Amount.Sub(spilled.Amount)
-	assert.NoError(err) // spilled.Amount is a part of rest.Amount
-	if unspilled.Amount = remaining; !remaining.IsZero() {
-		f.postings = append(f.postings, unspilled)
+	remaining, err := ownPart.Amount.Sub(spillPart.Amount)
+	assert.NoError(err) // the spilled amount is a part of the posting's
+	if ownPart.Amount = remaining; !remaining.IsZero() {
+		f.postings = append(f.postings, ownPart)
 	}
-	if !spilled.Amount.IsZero() {
-		f.postings = append(f.postings, spilled)
+	if !spillPart.Amount.IsZero() {
+		f.postings = append(f.postings, spillPart)
 	}
 }

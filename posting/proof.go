@@ -24,16 +24,16 @@ type Consistency struct {
 	Path             tlog.TreeProof
 }
 
-// Inclusion proves the event in the tree of the first size events. It reads at most about twice
-// as many rows as the tree has levels. Errors: a *ledger.Refusal with Code Invalid whose Field
-// is "seq" or "size", unless 1 ≤ seq ≤ size ≤ the head's size; *store.DamageError.
+// Inclusion proves the event in the tree of the first size events. It reads at most about twice as many rows as
+// the tree has levels. It requires 1 ≤ seq ≤ size ≤ the journal's size; otherwise the error is a
+// *ledger.Refusal with Code Invalid whose Field is "seq" or "size". Other errors: *store.DamageError.
 func (v *View) Inclusion(org ledger.ID, seq, size uint64) (Inclusion, error) {
 	return newBranches(v, org).inclusion(seq, size)
 }
 
 func (b *branches) inclusion(seq, size uint64) (Inclusion, error) {
 	p := Inclusion{Seq: seq, Size: size}
-	head, err := b.view.provable(b.org, "posting.Inclusion", "size", size)
+	head, err := b.view.headOfAtLeast(b.org, "posting.Inclusion", "size", size)
 	if err != nil {
 		return p, err
 	}
@@ -56,12 +56,12 @@ func (b *branches) inclusion(seq, size uint64) (Inclusion, error) {
 	return p, nil
 }
 
-// Consistency proves that the journal of from events is the beginning of the journal of to
-// events. Errors: a *ledger.Refusal with Code Invalid whose Field is "from" or "to", unless 1 ≤
-// from ≤ to ≤ the head's size; *store.DamageError.
+// Consistency proves that the journal of from events is the beginning of the journal of to events. It requires
+// 1 ≤ from ≤ to ≤ the journal's size; otherwise the error is a *ledger.Refusal with Code Invalid whose Field is
+// "from" or "to". Other errors: *store.DamageError.
 func (v *View) Consistency(org ledger.ID, from, to uint64) (Consistency, error) {
 	p := Consistency{From: from, To: to}
-	head, err := v.provable(org, "posting.Consistency", "to", to)
+	head, err := v.headOfAtLeast(org, "posting.Consistency", "to", to)
 	if err != nil {
 		return p, err
 	}
@@ -84,8 +84,9 @@ func (v *View) Consistency(org ledger.ID, from, to uint64) (Consistency, error) 
 	return p, nil
 }
 
-// provable returns the head, if the journal has at least size events.
-func (v *View) provable(org ledger.ID, op, field string, size uint64) (tlog.Tree, error) {
+// headOfAtLeast returns the size and root of the whole journal's tree. It refuses if the journal has fewer than
+// size events, or if size is 0.
+func (v *View) headOfAtLeast(org ledger.ID, op, field string, size uint64) (tlog.Tree, error) {
 	n, root, err := v.Head(org)
 	if err != nil {
 		return tlog.Tree{}, err
@@ -104,13 +105,13 @@ type branches struct {
 	rows   int       // number of rows read
 }
 
-// branch is the part of the tree that one block of the journal completed.
+// branch is the part of the tree that one block (a stored row of consecutive events) completed.
 type branch struct {
-	first    uint64 // index of the block's first leaf
-	end      uint64 // the number of leaves in the tree after the block
-	crossing []store.Subtree
-	leaves   [][]byte    // canonical bytes; nil until one is needed
-	hashes   []tlog.Hash // record hashes of the leaves
+	first    uint64          // index of the block's first leaf
+	end      uint64          // the number of leaves in the tree after the block
+	crossing []store.Subtree // subtrees that began before the block and end in it
+	leaves   [][]byte        // canonical bytes of the block's events; nil until one is needed
+	hashes   []tlog.Hash     // record hashes of the leaves
 }
 
 func newBranches(v *View, org ledger.ID) *branches { return &branches{view: v, org: org} }
@@ -128,9 +129,9 @@ func (b *branches) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// subtree returns the hash of the complete subtree whose leaves begin at n<<level. The block that has
-// the subtree's last leaf completed the subtree. If the subtree began before that block, the block's
-// tree row has its hash; otherwise the hash follows from the block's events.
+// subtree returns the hash of the complete subtree whose leaves begin at n<<level. The block that has the
+// subtree's last leaf completed the subtree. If the subtree began before that block, the subtree's hash is in
+// the tree row, which is stored beside the block; otherwise it follows from the block's events.
 func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
 	begin, end := n<<level, (n+1)<<level
 	part, err := b.branch(end - 1)
@@ -151,7 +152,7 @@ func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
 	return hashOf(part.hashes[begin-part.first : end-part.first]), nil
 }
 
-// hashOf returns the root over the leaves. Their number must be a power of two.
+// hashOf returns the root over the leaves, whose number must be a power of two.
 func hashOf(leaves []tlog.Hash) tlog.Hash {
 	if len(leaves) == 1 {
 		return leaves[0]
@@ -172,8 +173,8 @@ func (b *branches) leaf(index int64) ([]byte, error) {
 	return part.leaves[uint64(index)-part.first], nil
 }
 
-// root returns the root of the tree of the first size events. The root of the head is read from
-// its block, so that a proof is checked against the signed value.
+// root returns the root of the tree of the first size events. The root of the whole journal is the stored one,
+// in head, so that a proof is checked against the signed value.
 func (b *branches) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
 	if int64(size) == head.N {
 		return head.Hash, nil

@@ -9,7 +9,8 @@ import (
 	"mizan/posting"
 )
 
-// TestMeasureProofs measures proofs in a journal of a million entries. Each proof has a view of its own.
+// TestMeasureProofs measures how long proofs take in a journal of a million entries. Each proof has a view of its
+// own.
 func TestMeasureProofs(t *testing.T) {
 	j := openMeasuredJournal(t)
 	random := rand.New(rand.NewPCG(5, 6))

@@ -53,9 +53,9 @@ func bookEvents(t *testing.T, f *fixture, events int, random *rand.Rand) (roots 
 }
 
 func TestInclusionProofOfEveryEventInEveryTree(t *testing.T) {
-	source := random(t)
+	random := random(t)
 	f := open(t)
-	roots, leaves := bookEvents(t, f, 90, source)
+	roots, leaves := bookEvents(t, f, 90, random)
 	v := f.View()
 	defer v.Close()
 	for size := 1; size <= len(roots); size++ {
@@ -78,9 +78,9 @@ func TestInclusionProofOfEveryEventInEveryTree(t *testing.T) {
 }
 
 func TestConsistencyProofOfEveryPairOfTrees(t *testing.T) {
-	source := random(t)
+	random := random(t)
 	f := open(t)
-	roots, _ := bookEvents(t, f, 90, source)
+	roots, _ := bookEvents(t, f, 90, random)
 	v := f.View()
 	defer v.Close()
 	for to := 1; to <= len(roots); to++ {
@@ -106,8 +106,8 @@ func TestProofOutOfRangeIsRefused(t *testing.T) {
 	defer v.Close()
 	for _, c := range []struct {
 		seqOrFrom, sizeOrTo uint64
-		inclusion           string // field that the refusal names; empty: the proof succeeds
-		consistency         string
+		inclusionField      string // field that the refusal of an inclusion proof names; empty: the proof succeeds
+		consistencyField    string // the same for a consistency proof
 	}{
 		{1, 5, "", ""},
 		{5, 5, "", ""},
@@ -120,18 +120,18 @@ func TestProofOutOfRangeIsRefused(t *testing.T) {
 		{1 << 63, 5, "seq", "from"},
 	} {
 		_, err := v.Inclusion(org, c.seqOrFrom, c.sizeOrTo)
-		wantField(t, err, c.inclusion)
+		wantRefusedField(t, err, c.inclusionField)
 		_, err = v.Consistency(org, c.seqOrFrom, c.sizeOrTo)
-		wantField(t, err, c.consistency)
+		wantRefusedField(t, err, c.consistencyField)
 	}
 	unknownOrg := ledger.ID{1}
 	_, err := v.Inclusion(unknownOrg, 1, 1)
-	wantField(t, err, "size")
+	wantRefusedField(t, err, "size")
 	_, err = v.Consistency(unknownOrg, 1, 1)
-	wantField(t, err, "to")
+	wantRefusedField(t, err, "to")
 }
 
-func wantField(t *testing.T, err error, field string) {
+func wantRefusedField(t *testing.T, err error, field string) {
 	t.Helper()
 	var refusal *ledger.Refusal
 	switch {
@@ -143,9 +143,9 @@ func wantField(t *testing.T, err error, field string) {
 }
 
 func TestProofDoesNotDependOnLaterEvents(t *testing.T) {
-	source := random(t)
+	random := random(t)
 	f := open(t)
-	roots, _ := bookEvents(t, f, 60, source)
+	roots, _ := bookEvents(t, f, 60, random)
 	prove := func() posting.Inclusion {
 		v := f.View()
 		defer v.Close()
@@ -207,7 +207,7 @@ func TestDamagedTreeYieldsNoProof(t *testing.T) {
 			return store.EncodeTree(nil, edge, crossing)
 		},
 		"missing hashes":  func(edge, _ []store.Subtree) []byte { return store.EncodeTree(nil, edge, nil) },
-		"another edge":    func(edge, crossing []store.Subtree) []byte { return store.EncodeTree(nil, edge[:0], crossing) },
+		"missing edge":    func(edge, crossing []store.Subtree) []byte { return store.EncodeTree(nil, edge[:0], crossing) },
 		"an unknown form": func(_, _ []store.Subtree) []byte { return []byte{9} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,8 +245,8 @@ func TestBlockLengthMustMatchItsTreeRow(t *testing.T) {
 	}
 }
 
-// spoilTree replaces the tree row of the block that begins with the event.
-func (f *fixture) spoilTree(first uint64, spoil func(edge, crossing []store.Subtree) []byte) {
+// spoilTree replaces the tree row (hashes of the tree of events) of the block that begins with the given event.
+func (f *fixture) spoilTree(firstSeq uint64, spoil func(edge, crossing []store.Subtree) []byte) {
 	f.t.Helper()
 	if err := f.Close(); err != nil {
 		f.t.Fatal(err)
@@ -255,11 +255,11 @@ func (f *fixture) spoilTree(first uint64, spoil func(edge, crossing []store.Subt
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	sn := s.Snapshot()
-	row, found, err := sn.Get(store.KeyTree(nil, org, first), nil)
-	sn.Close()
+	snapshot := s.Snapshot()
+	row, found, err := snapshot.Get(store.KeyTree(nil, org, firstSeq), nil)
+	snapshot.Close()
 	if err != nil || !found {
-		f.t.Fatalf("no tree row of event %d (%v)", first, err)
+		f.t.Fatalf("no tree row of event %d (%v)", firstSeq, err)
 	}
 	edge, crossing, err := store.DecodeTree(row)
 	if err != nil {
@@ -267,7 +267,7 @@ func (f *fixture) spoilTree(first uint64, spoil func(edge, crossing []store.Subt
 	}
 	n, hash := s.LastGroup()
 	g := store.NewGroup(n+1, hash)
-	g.Set(store.KeyTree(nil, org, first), spoil(edge, crossing))
+	g.Set(store.KeyTree(nil, org, firstSeq), spoil(edge, crossing))
 	g.Seal()
 	if err := errors.Join(s.Apply(g), s.Close()); err != nil {
 		f.t.Fatal(err)

@@ -19,7 +19,8 @@ import (
 // record was changed once after its creation.
 const recordCount = 200_000
 
-// openWithRecords returns a journal with these records in tables on the disk.
+// openWithRecords returns a journal with recordCount records. The journal was closed and opened again, so that the
+// records are in the store's files.
 func openWithRecords(b *testing.B) (*posting.Journal, []ledger.Source) {
 	b.Helper()
 	discardLog, dir := slog.New(slog.DiscardHandler), b.TempDir()
@@ -74,7 +75,7 @@ func submitRecords(b *testing.B, j *posting.Journal) (sources []ledger.Source) {
 	return sources
 }
 
-// BenchmarkReadPage reads 100 random records, as a page of a list does.
+// BenchmarkReadPage reads 100 random records, as many as one page of the API's lists has.
 func BenchmarkReadPage(b *testing.B) {
 	j, sources := openWithRecords(b)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -89,7 +90,7 @@ func BenchmarkReadPage(b *testing.B) {
 	})
 }
 
-// BenchmarkWalkList reads the list rows of 100 creations, beginning at a random place in the list.
+// BenchmarkWalkList reads 100 rows of a list, only those of records' creations, from a random place in the list.
 func BenchmarkWalkList(b *testing.B) {
 	j, sources := openWithRecords(b)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -146,12 +147,13 @@ func BenchmarkWalkRecords(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*recordCount), "ns/record")
 }
 
-// The data of the page-buffer benchmarks: as many groups as the page buffer holds at most, each with
-// paymentsInGroup payments of random partners. A tenth of the payments are of the first busyPartners.
+// The data of the page-buffer benchmarks: as many groups as the page buffer (rows with lines that are on no
+// stored page yet) holds at most, each with paymentsInGroup payments of random partners. A tenth of the
+// payments are of the first busyPartnerCount partners.
 const (
-	paymentsInGroup = 100
-	partners        = 10_000
-	busyPartners    = 10
+	paymentsInGroup  = 100
+	partnerCount     = 10_000
+	busyPartnerCount = 10
 )
 
 // openWithPageBuffer returns a journal that was just opened. Its page buffer has at most maxGroups groups, as
@@ -187,14 +189,14 @@ func openWithPageBuffer(b *testing.B, maxGroups int) *posting.Journal {
 	return j
 }
 
-// payments returns a group of payments. Each is listed, and moves money between the account of one of its
-// partner's three terminals, the partner's balance and the fees.
+// payments returns a change of payments, which is a group of its own. Each payment is listed, and moves money
+// between the account of one of its partner's three terminals, the partner's balance and the fees.
 func payments(random *rand.Rand) *posting.Change {
 	c := &posting.Change{MustRecord: true}
 	for n := range paymentsInGroup {
-		partner := random.Int64N(partners)
+		partner := random.Int64N(partnerCount)
 		if n%10 == 0 {
-			partner = random.Int64N(busyPartners)
+			partner = random.Int64N(busyPartnerCount)
 		}
 		step := changeOfListed(newTransaction(), 0, 1).Steps[0]
 		step.Record, step.List = make([]byte, 350), listOf(partner, 1)
@@ -216,12 +218,12 @@ func BenchmarkReadPageBuffer(b *testing.B) {
 	}{{"in-the-page-buffer", posting.MaxBufferedGroups}, {"on-pages", -1}} {
 		b.Run(c.name, func(b *testing.B) {
 			j := openWithPageBuffer(b, c.maxGroups)
-			for _, q := range questions(rand.New(rand.NewPCG(3, 4))) {
+			for _, q := range apiQueries(rand.New(rand.NewPCG(3, 4))) {
 				b.Run(q.name, func(b *testing.B) {
 					reportDurations(b, func() {
 						v := j.View()
 						defer v.Close()
-						if err := q.ask(v); err != nil {
+						if err := q.run(v); err != nil {
 							b.Fatal(err)
 						}
 					})
@@ -231,30 +233,30 @@ func BenchmarkReadPageBuffer(b *testing.B) {
 	}
 }
 
-// question is a query of the API.
-type question struct {
+// apiQuery is a query of the API.
+type apiQuery struct {
 	name string
-	ask  func(v *posting.View) error
+	run  func(v *posting.View) error
 }
 
-func questions(random *rand.Rand) []question {
+func apiQueries(random *rand.Rand) []apiQuery {
 	randomAccount := func() ledger.Account {
-		return ledger.Account{Path: ledger.PartnerAvailable(random.Int64N(partners)), Asset: usd}
+		return ledger.Account{Path: ledger.PartnerAvailable(random.Int64N(partnerCount)), Asset: usd}
 	}
-	return []question{
+	return []apiQuery{
 		{"balance", func(v *posting.View) error {
 			_, err := v.Totals(org, randomAccount())
 			return err
 		}},
 		{"statement", func(v *posting.View) error {
-			return statement(v, ledger.PartnerAvailable(random.Int64N(busyPartners)))
+			return readStatement(v, ledger.PartnerAvailable(random.Int64N(busyPartnerCount)))
 		}},
 		{"statement-of-fees", func(v *posting.View) error {
-			return statement(v, ledger.Fees)
+			return readStatement(v, ledger.Fees)
 		}},
 		{"list", func(v *posting.View) error {
 			return readPage(func(next func() bool) error {
-				list := listOf(random.Int64N(busyPartners), 1)
+				list := listOf(random.Int64N(busyPartnerCount), 1)
 				return v.List(org, list, posting.Walk{First: true}, func(posting.Listed) (bool, error) { return next(), nil })
 			})
 		}},
@@ -282,8 +284,8 @@ func questions(random *rand.Rand) []question {
 	}
 }
 
-// statement reads the newest lines of an account.
-func statement(v *posting.View, path ledger.Path) error {
+// readStatement reads the newest lines of an account.
+func readStatement(v *posting.View, path ledger.Path) error {
 	return readPage(func(next func() bool) error {
 		return v.Lines(org, ledger.Account{Path: path, Asset: usd}, 0, func(posting.Line) (bool, error) { return next(), nil })
 	})

@@ -14,19 +14,21 @@ import (
 	"mizan/posting/balances"
 )
 
+// The accounts of the tests of the writer's rules about claims, counters, funds and spilling postings.
 const (
 	available  ledger.Path = "L:partner:1:available"
 	receivable ledger.Path = "A:partner:1:receivable"
 )
 
-// maySpill returns a posting on partner 1's available balance that may spill into the partner's debt.
+// maySpill returns a posting on partner 1's available balance, a part of which may go to the account of the
+// partner's debt instead.
 func maySpill(side ledger.Side, n uint64) ledger.Posting {
 	p := line(available, side, n)
 	p.Spill = receivable
 	return p
 }
 
-func (f *fixture) wantSplit(wantAvailable, wantOwed string) {
+func (f *fixture) wantBalances(wantAvailable, wantOwed string) {
 	f.t.Helper()
 	if got := f.totals(available).Available().String(); got != wantAvailable {
 		f.t.Errorf("available: %s, want %s", got, wantAvailable)
@@ -55,9 +57,9 @@ func TestFirstClaimWinsWithinOneChange(t *testing.T) {
 
 func TestReceiptNamesTheFirstTakenClaim(t *testing.T) {
 	f := open(t)
-	answer := strings.Repeat("answer", posting.MaxClaim/6)
+	cachedReply := strings.Repeat("answer", posting.MaxClaim/6)
 	txid := ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: "1/order-1", Owner: []byte("transaction")}
-	key := ledger.Claim{Org: org, Kind: ledger.ClaimIdempotency, Key: "1/key-1", Owner: []byte(answer)}
+	key := ledger.Claim{Org: org, Kind: ledger.ClaimIdempotency, Key: "1/key-1", Owner: []byte(cachedReply)}
 	freeClaim := func(i int) ledger.Claim {
 		return ledger.Claim{Org: org, Kind: ledger.ClaimSettlement, Key: strconv.Itoa(i), Owner: []byte("free")}
 	}
@@ -66,8 +68,8 @@ func TestReceiptNamesTheFirstTakenClaim(t *testing.T) {
 		c.Claims = []ledger.Claim{claim}
 		f.must(c)
 	}
-	for _, durable := range []bool{false, true} {
-		if durable {
+	for _, isDurable := range []bool{false, true} {
+		if isDurable {
 			f.restart()
 		}
 		for i, c := range []struct {
@@ -77,10 +79,10 @@ func TestReceiptNamesTheFirstTakenClaim(t *testing.T) {
 		}{
 			{[]ledger.Claim{txid}, 0, "transaction"},
 			{[]ledger.Claim{txid, key}, 0, "transaction"},
-			{[]ledger.Claim{key, txid}, 0, answer},
-			{[]ledger.Claim{freeClaim(1), key}, 1, answer},
+			{[]ledger.Claim{key, txid}, 0, cachedReply},
+			{[]ledger.Claim{freeClaim(1), key}, 1, cachedReply},
 			{[]ledger.Claim{freeClaim(1), txid, key}, 1, "transaction"},
-			{[]ledger.Claim{freeClaim(1), freeClaim(2), key}, 2, answer},
+			{[]ledger.Claim{freeClaim(1), freeClaim(2), key}, 2, cachedReply},
 			{[]ledger.Claim{freeClaim(1), freeClaim(2), freeClaim(1)}, 2, "free"},
 		} {
 			change := deposit()
@@ -140,10 +142,10 @@ func TestOutcomeIsCountedEvenByAFullCounter(t *testing.T) {
 
 func TestSpillingPostingsOfOneEntryAreSplitInOrder(t *testing.T) {
 	for name, c := range map[string]struct {
-		available, owed   uint64 // balances before the entry
-		side              ledger.Side
-		parts             []uint64
-		wantFree, wantOwe string
+		available, owed         uint64 // balances before the entry
+		side                    ledger.Side
+		amounts                 []uint64
+		wantAvailable, wantOwed string
 	}{
 		"two credits pay off a debt once":                         {0, 100, ledger.Credit, []uint64{60, 60}, "20", "0"},
 		"two debits take what is available once":                  {100, 0, ledger.Debit, []uint64{60, 60}, "0", "20"},
@@ -158,12 +160,12 @@ func TestSpillingPostingsOfOneEntryAreSplitInOrder(t *testing.T) {
 				f.must(transfer(ledger.Posted, line(receivable, ledger.Debit, c.owed), line("A:bank", ledger.Credit, c.owed)))
 			}
 			sum, postings := uint64(0), []ledger.Posting(nil)
-			for _, n := range c.parts {
+			for _, n := range c.amounts {
 				sum += n
 				postings = append(postings, maySpill(c.side, n))
 			}
 			f.must(transfer(ledger.Posted, append(postings, line("A:provider:x", c.side.Opposite(), sum))...))
-			f.wantSplit(c.wantFree, c.wantOwe)
+			f.wantBalances(c.wantAvailable, c.wantOwed)
 		})
 	}
 }
@@ -172,14 +174,14 @@ func TestCaptureSplitsAfterItsHoldIsReleased(t *testing.T) {
 	f := open(t)
 	f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line(available, ledger.Credit, 100)))
 	c := transfer(ledger.Pending, line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100))
-	held := c.Steps[0].Events[0].Entry.Postings
+	heldPostings := c.Steps[0].Events[0].Entry.Postings
 	f.must(c)
 	source := c.Steps[0].Source
 	capture := transfer(ledger.Capture, maySpill(ledger.Debit, 130), line("A:provider:x", ledger.Credit, 130))
 	capture.Steps[0].Source, capture.Steps[0].Expect = source, 1
-	capture.Steps[0].Events[0].Entry.Released = held
+	capture.Steps[0].Events[0].Entry.Released = heldPostings
 	f.must(capture)
-	f.wantSplit("0", "30")
+	f.wantBalances("0", "30")
 }
 
 func TestFundsAreCheckedAfterSplitting(t *testing.T) {
@@ -199,15 +201,15 @@ func TestFundsAreCheckedAfterSplitting(t *testing.T) {
 	t.Run("a debit that spills leaves nothing lacking", func(t *testing.T) {
 		f := open(t)
 		f.must(withFundsGuard(transfer(ledger.Posted, maySpill(ledger.Debit, 100), line("A:bank", ledger.Credit, 100))))
-		f.wantSplit("0", "100")
+		f.wantBalances("0", "100")
 	})
-	t.Run("a void in the same change gives back", func(t *testing.T) {
+	t.Run("a void in the same change makes its hold available", func(t *testing.T) {
 		f := open(t)
 		f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line(available, ledger.Credit, 100)))
 		c := transfer(ledger.Pending, line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100))
-		held := c.Steps[0].Events[0].Entry.Postings
+		heldPostings := c.Steps[0].Events[0].Entry.Postings
 		f.must(c)
-		voidAndHold := withFundsGuard(transfer(ledger.Void, held...))
+		voidAndHold := withFundsGuard(transfer(ledger.Void, heldPostings...))
 		voidAndHold.Steps[0].Source, voidAndHold.Steps[0].Expect = c.Steps[0].Source, 1
 		voidAndHold.Steps[0].Events = append(voidAndHold.Steps[0].Events, ledger.Event{Name: "hold", Entry: &ledger.Entry{
 			Phase: ledger.Pending, Postings: []ledger.Posting{line(available, ledger.Debit, 70), line("A:provider:x", ledger.Credit, 70)},
@@ -249,39 +251,39 @@ func TestLargestAmountMovesWithoutOverflow(t *testing.T) {
 
 func TestTotalsByEffectiveDateIncludeABackdatedCapture(t *testing.T) {
 	f := open(t)
-	held := []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)}
-	c := transfer(ledger.Pending, held...)
+	heldPostings := []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)}
+	c := transfer(ledger.Pending, heldPostings...)
 	f.must(c) // on day 0
 	f.forward(5 * 24 * time.Hour)
 	capture := transfer(ledger.Capture, line(available, ledger.Debit, 80), line("A:provider:x", ledger.Credit, 80))
 	capture.Steps[0].Source, capture.Steps[0].Expect = c.Steps[0].Source, 1
-	capture.Steps[0].Events[0].Entry.Released = held
+	capture.Steps[0].Events[0].Entry.Released = heldPostings
 	today := ledger.DateOf(start)
 	capture.Steps[0].Events[0].Entry.Effective = today + 3
 	f.must(capture) // on day 5, with effect from day 3
 	pending, posted := ledger.Totals{DebitsPending: amount(100)}, ledger.Totals{DebitsPosted: amount(80)}
 	for day, want := range map[ledger.Date]ledger.Totals{today: pending, today + 2: pending, today + 3: posted, today + 4: posted, today + 5: posted} {
-		f.wantEffective(day, want)
+		f.wantTotalsOn(day, want)
 	}
 }
 
 func TestHoldEffectiveAfterItsEndHoldsNothingBefore(t *testing.T) {
 	f := open(t)
 	today := ledger.DateOf(start)
-	held := []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)}
-	c := transfer(ledger.Pending, held...)
+	heldPostings := []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)}
+	c := transfer(ledger.Pending, heldPostings...)
 	c.Steps[0].Events[0].Entry.Effective = today - 2
 	f.must(c)
-	void := transfer(ledger.Void, held...)
+	void := transfer(ledger.Void, heldPostings...)
 	void.Steps[0].Source, void.Steps[0].Expect = c.Steps[0].Source, 1
 	void.Steps[0].Events[0].Entry.Effective = today - 4
 	f.must(void)
 	for day := today - 5; day < today+2; day++ {
-		f.wantEffective(day, ledger.Totals{})
+		f.wantTotalsOn(day, ledger.Totals{})
 	}
 }
 
-func (f *fixture) wantEffective(day ledger.Date, want ledger.Totals) {
+func (f *fixture) wantTotalsOn(day ledger.Date, want ledger.Totals) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
@@ -318,13 +320,13 @@ func TestCloseAfterAFailureDoesNotBlock(t *testing.T) {
 func TestEveryChangeGetsOneReceiptWhenTheJournalCloses(t *testing.T) {
 	f := open(t)
 	const callers, perCaller = 8, 400
-	answers := make(chan error, callers*perCaller*2)
+	receiptErrs := make(chan error, callers*perCaller*2)
 	submitted, finished := make(chan struct{}, callers*perCaller), make(chan struct{})
 	for range callers {
 		go func() {
 			for range perCaller {
 				c := recordWithoutEntry(uuid.New())
-				f.Submit(&c, func(receipt posting.Receipt) { answers <- receipt.Err })
+				f.Submit(&c, func(receipt posting.Receipt) { receiptErrs <- receipt.Err })
 				submitted <- struct{}{}
 			}
 			finished <- struct{}{}
@@ -341,14 +343,14 @@ func TestEveryChangeGetsOneReceiptWhenTheJournalCloses(t *testing.T) {
 	}
 	stored := 0
 	for range callers * perCaller {
-		if err := <-answers; err == nil {
+		if err := <-receiptErrs; err == nil {
 			stored++
 		} else if err != posting.ErrStopped {
 			t.Fatal(err)
 		}
 	}
-	if len(answers) != 0 {
-		t.Errorf("%d answers too many", len(answers))
+	if len(receiptErrs) != 0 {
+		t.Errorf("%d answers too many", len(receiptErrs))
 	}
 	f.reopen()
 	v := f.View()

@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// sealChange returns a change of one record that replaces its sealed row; nil keeps the row.
+// sealChange returns a change of one record that replaces the sealed row (ciphertext) beside it; nil keeps the row.
 func sealChange(s ledger.Source, expect uint64, sealed []byte) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: s, Expect: expect, Record: []byte{1}, Sealed: sealed, Events: []ledger.Event{{Name: "a", To: "b"}},
@@ -37,33 +37,33 @@ func (f *fixture) wantSealed(s ledger.Source, want string) {
 
 func TestSealedRowIsKeptUntilReplacedOrRemoved(t *testing.T) {
 	f := open(t)
-	card, partner := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
-	f.wantSealed(card, "")
-	f.must(sealChange(card, 0, []byte("first")))
+	transaction, partner := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
+	f.wantSealed(transaction, "")
+	f.must(sealChange(transaction, 0, []byte("first")))
 	f.must(sealChange(partner, 0, []byte("other")))
-	f.must(sealChange(card, 1, nil))
+	f.must(sealChange(transaction, 1, nil))
 	f.restart()
-	f.wantSealed(card, "first")
-	f.must(sealChange(card, 2, []byte("second")))
-	f.wantSealed(card, "second")
-	f.must(unsealChange(card, 3))
-	f.wantSealed(card, "")
+	f.wantSealed(transaction, "first")
+	f.must(sealChange(transaction, 2, []byte("second")))
+	f.wantSealed(transaction, "second")
+	f.must(unsealChange(transaction, 3))
+	f.wantSealed(transaction, "")
 	f.restart()
-	f.wantSealed(card, "")
+	f.wantSealed(transaction, "")
 	f.wantSealed(partner, "other")
-	f.must(unsealChange(card, 4)) // the record has no sealed row any more
-	f.wantSealed(card, "")
+	f.must(unsealChange(transaction, 4)) // the record has no sealed row any more
+	f.wantSealed(transaction, "")
 }
 
 func TestLaterSealedRowInOneGroupWins(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
-	var unsealed, sealed []ledger.Source
+	var unsealedSources, sealedSources []ledger.Source
 	var changes []*posting.Change
 	for range 100 {
-		g, k := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
-		unsealed, sealed = append(unsealed, g), append(sealed, k)
-		changes = append(changes, sealChange(g, 0, []byte("gone")), unsealChange(g, 1), unsealChange(k, 0), sealChange(k, 1, []byte("kept")))
+		unsealed, sealed := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
+		unsealedSources, sealedSources = append(unsealedSources, unsealed), append(sealedSources, sealed)
+		changes = append(changes, sealChange(unsealed, 0, []byte("gone")), unsealChange(unsealed, 1), unsealChange(sealed, 0), sealChange(sealed, 1, []byte("kept")))
 	}
 	for _, receipt := range f.submitTogether(d, changes) {
 		if receipt.Err != nil {
@@ -73,9 +73,9 @@ func TestLaterSealedRowInOneGroupWins(t *testing.T) {
 	if n := f.Stats.Groups.Load(); n > 3 {
 		t.Fatalf("%d groups: not together", n)
 	}
-	for i := range unsealed {
-		f.wantSealed(unsealed[i], "")
-		f.wantSealed(sealed[i], "kept")
+	for i := range unsealedSources {
+		f.wantSealed(unsealedSources[i], "")
+		f.wantSealed(sealedSources[i], "kept")
 	}
 }
 
@@ -95,11 +95,11 @@ func TestSealedContentIsInNoOtherRow(t *testing.T) {
 	v := f.View()
 	defer v.Close()
 	rows := map[posting.RowKind]int{}
-	for s := posting.Blocks; s <= posting.SealedRows; s++ {
-		err := v.Rows(org, s, func(_, row []byte) (bool, error) {
-			rows[s]++
-			if bytes.Contains(row, secret[:16]) != (s == posting.SealedRows) {
-				t.Errorf("section %d: %q", s, row)
+	for kind := posting.Blocks; kind <= posting.SealedRows; kind++ {
+		err := v.Rows(org, kind, func(_, row []byte) (bool, error) {
+			rows[kind]++
+			if bytes.Contains(row, secret[:16]) != (kind == posting.SealedRows) {
+				t.Errorf("section %d: %q", kind, row)
 			}
 			return true, nil
 		})
@@ -114,10 +114,10 @@ func TestSealedContentIsInNoOtherRow(t *testing.T) {
 
 func TestSealedRowsAreListedByOrganizationKindAndID(t *testing.T) {
 	f := open(t)
-	foreign := sealChange(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, []byte("foreign"))
-	foreign.Steps[0].Org = uuid.New()
-	f.must(foreign)
-	want := []ledger.Source{ // in the order of reading
+	otherOrgsChange := sealChange(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, []byte("foreign"))
+	otherOrgsChange.Steps[0].Org = uuid.New()
+	f.must(otherOrgsChange)
+	want := []ledger.Source{ // in the order in which they are read
 		{Kind: ledger.Partner, ID: uuid.MustParse("ffffffff-0000-4000-8000-000000000000")},
 		{Kind: ledger.Transaction, ID: uuid.MustParse("00000000-0000-4000-8000-000000000000")},
 		{Kind: ledger.Transaction, ID: uuid.MustParse("ffffffff-0000-4000-8000-000000000000")},

@@ -16,7 +16,7 @@ func (s *size) add(rows, bytes int) {
 
 func (s size) plus(other size) size { return size{s.rows + other.rows, s.bytes + other.bytes} }
 
-// take subtracts part from the size if part fits into it, and tells whether it does.
+// take subtracts part from the size if part fits, and tells whether it did.
 func (s *size) take(part size) bool {
 	if !part.within(*s) {
 		return false
@@ -29,30 +29,30 @@ func (s size) within(limit size) bool { return s.rows <= limit.rows && s.bytes <
 
 // Upper bounds in bytes. A number takes up to ten bytes, and an amount up to 33.
 const (
-	rowSize   = 16 + 1 + 16                     // a row's overhead in the store, its kind, and its organization
-	claimSize = rowSize + 1                     // a claim's row without key and owner
-	countSize = rowSize + 1 + 33                // a counter's row without key and window
-	headSize  = rowSize + 18 + 11*10 + hashSize // a record's row without the payload
-	partSize  = rowSize + 25                    // a further row of a long payload, without the payload
-	sealSize  = rowSize + 17                    // a sealed row without the ciphertext
-	dueSize   = rowSize + 1                     // a due row without its items
-	noticeRow = rowSize + 1 + 8 + 1             // a page of notices without its notices
-	noticeMax = 10 + 17 + 17 + 3                // a notice on its page, without its body
-	itemSize  = 10 + 16 + 1 + 16                // an item of a due row
-	listSize  = chunkSize + 17 + 2 + ledger.ListOwner
-	listRow   = 10 + 16
-	pageSize  = chunkSize + 21 // without path, currency and network
-	lineSize  = 3*10 + 1 + 5*33
+	rowSize    = 16 + 1 + 16                           // a row's overhead in the store, its kind, and its organization
+	claimSize  = rowSize + 1                           // a claim's row without key and owner
+	countSize  = rowSize + 1 + 33                      // a counter's row without key and window
+	recordSize = rowSize + 18 + 11*10 + hashSize       // a record's row without the payload
+	partSize   = rowSize + 25                          // a further row of a long payload, without the payload
+	sealedSize = rowSize + 17                          // a sealed row without the ciphertext
+	dueSize    = rowSize + 1                           // a due row without its items
+	noticeRow  = rowSize + 1 + 8 + 1                   // a page of notices without its notices
+	noticeMax  = 10 + 17 + 17 + 3                      // a notice on its page, without its body
+	itemSize   = 10 + 16 + 1 + 16                      // an item of a due row
+	listSize   = chunkSize + 17 + 2 + ledger.ListOwner // a new page of a list, without its rows
+	listRow    = 10 + 16                               // a row of a list
+	pageSize   = chunkSize + 21                        // a new page of an account, without path, currency and network
+	lineSize   = 3*10 + 1 + 5*33                       // a line of an account
 
-	// Size of a page beyond its prefix and its lines: a buffer row with one chunk. A stored page
-	// takes less.
+	// What a page in the page buffer takes beyond the prefix of its keys and its lines: a row with one chunk, which
+	// is what one row has of one page. A stored page takes less.
 	chunkSize    = 16 + 28 + chunkLengths - 16
-	chunkLengths = 2 + 3 // the lengths of the head and of the lines
-	removalSize  = 16 + 28
-	shiftSize    = rowSize + 18 + lineSize
+	chunkLengths = 2 + 3                   // the lengths of the head and of the lines
+	removalSize  = 16 + 28                 // the removal of a page-buffer row
+	shiftSize    = rowSize + 18 + lineSize // a line whose effective day is not its booked day, in a row of its own
 
-	// A block and its tree row without the events: for each level of a tree of 2^40 events, one
-	// subtree on the edge and one that the block completed.
+	// A block (a row of consecutive events) and its tree row, without the events: for each level of a tree of
+	// 2^40 events, one subtree on the edge and one that the block completed.
 	blockSize = 2*(rowSize+8) + 1 + 10 + 32 + 3 + 2*40*(1+10+32)
 
 	hashSize    = 32
@@ -60,7 +60,7 @@ const (
 	entrySize   = 1 + 4*10
 	postingSize = 1 + 2 + 3 + 33 // in the event, without path, currency and network
 
-	// What removing passed due rows, and writing the mark, may add to any group.
+	// What a group may add by removing passed due rows and writing their low-water mark.
 	removalRows  = maxDueRemovals + 1
 	removalBytes = removalRows * (rowSize + 17)
 )
@@ -82,7 +82,7 @@ func (c *Change) size() (total size) {
 		if i == 0 || s.Org != c.Steps[i-1].Org {
 			blocks += 2 // the Change's own block, and one that was begun before and is full
 		}
-		total = total.plus(s.rows())
+		total = total.plus(s.rowsSize())
 		for k := range s.Events {
 			bound := eventBound(&s.Events[k])
 			total = total.plus(bound)
@@ -97,14 +97,14 @@ func (c *Change) size() (total size) {
 	return total
 }
 
-// rows returns the size of what the Step writes besides its events.
-func (s *Step) rows() (total size) {
+// rowsSize returns the size of what the Step writes besides its events.
+func (s *Step) rowsSize() (total size) {
 	if s.Record != nil {
 		parts := len(s.Record) / store.MaxPart
-		total.add(1+parts, headSize+len(s.Record)+parts*partSize)
+		total.add(1+parts, recordSize+len(s.Record)+parts*partSize)
 	}
 	if s.Sealed != nil || s.Unseal {
-		total.add(1, sealSize+len(s.Sealed))
+		total.add(1, sealedSize+len(s.Sealed))
 	}
 	if s.Due != 0 {
 		total.add(1, dueSize+itemSize)
@@ -136,24 +136,24 @@ func eventBound(e *ledger.Event) size {
 // that spills counts as two.
 func entryBound(entry *ledger.Entry) (total size) {
 	total.add(0, entrySize)
-	shifted := entry.Effective != 0
+	isShifted := entry.Effective != 0
 	for _, list := range [2][]ledger.Posting{entry.Postings, entry.Released} {
 		for i := range list {
 			p := &list[i]
-			names := len(p.Asset.Currency) + len(p.Asset.Network)
-			total = total.plus(postingBound(len(p.Account)+names, shifted))
+			assetLength := len(p.Asset.Currency) + len(p.Asset.Network)
+			total = total.plus(postingBound(len(p.Account)+assetLength, isShifted))
 			if p.Spill != "" {
-				total = total.plus(postingBound(len(p.Spill)+names, shifted))
+				total = total.plus(postingBound(len(p.Spill)+assetLength, isShifted))
 			}
 		}
 	}
 	return total
 }
 
-func postingBound(names int, shifted bool) size {
-	bound := size{rows: 1, bytes: postingSize + names + pageSize + names + lineSize}
-	if shifted {
-		bound.add(1, shiftSize+names)
+func postingBound(accountLength int, isShifted bool) size {
+	bound := size{rows: 1, bytes: postingSize + accountLength + pageSize + accountLength + lineSize}
+	if isShifted {
+		bound.add(1, shiftSize+accountLength)
 	}
 	return bound
 }

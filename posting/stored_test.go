@@ -19,8 +19,8 @@ func claimHash(c *ledger.Claim) ledger.Hash {
 	return sha256.Sum256(append(append(binary.AppendUvarint(nil, uint64(len(key))), key...), c.Owner...))
 }
 
-// noticesHash also computes its hash independently: for each notice its channel, its destination, the length
-// of its body, and the body.
+// noticesHash computes the hash of an event's notices independently of the writer: for each notice its channel,
+// its destination, the length of its body, and the body.
 func noticesHash(notices ...posting.Notice) ledger.Hash {
 	var b []byte
 	for _, n := range notices {
@@ -30,8 +30,8 @@ func noticesHash(notices ...posting.Notice) ledger.Hash {
 	return sha256.Sum256(b)
 }
 
-// hashes returns, for each event of an organization, the hashes of rows that it contains.
-func (f *fixture) hashes(org ledger.ID) (hashes []ledger.Stored) {
+// storedHashes returns, for each event of an organization, the hashes of stored rows that the event contains.
+func (f *fixture) storedHashes(org ledger.ID) (hashes []ledger.Stored) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
@@ -45,15 +45,15 @@ func (f *fixture) hashes(org ledger.ID) (hashes []ledger.Stored) {
 	return hashes
 }
 
-// rowHash returns the SHA-256 over the row of the only record of a kind, followed by the rows with the rest of
-// its payload.
-func (f *fixture) rowHash(kind ledger.Kind) ledger.Hash {
+// recordHash returns the SHA-256 over the rows of the only record of a kind: the record's row, and the further rows
+// of a long payload.
+func (f *fixture) recordHash(kind ledger.Kind) ledger.Hash {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
 	var content []byte
-	for _, section := range []posting.RowKind{posting.Records, posting.Parts} {
-		err := v.Rows(org, section, func(key, row []byte) (bool, error) {
+	for _, kindOfRow := range []posting.RowKind{posting.Records, posting.Parts} {
+		err := v.Rows(org, kindOfRow, func(key, row []byte) (bool, error) {
 			if key[17] == byte(kind) {
 				content = append(content, row...)
 			}
@@ -68,7 +68,7 @@ func (f *fixture) rowHash(kind ledger.Kind) ledger.Hash {
 
 func (f *fixture) wantStored(what string, index int, want ledger.Stored) {
 	f.t.Helper()
-	got := f.hashes(org)[index]
+	got := f.storedHashes(org)[index]
 	if got.Record != want.Record || got.Notices != want.Notices || len(got.Claims) != len(want.Claims) {
 		f.t.Errorf("%s: event %d has %x, want %x", what, index+1, got, want)
 		return
@@ -80,12 +80,12 @@ func (f *fixture) wantStored(what string, index int, want ledger.Stored) {
 	}
 }
 
-// An event's hashes are those of the stored rows once its group is durable. That includes fields of rows that
-// the writer fills in, long payloads, and the hashes of sealed rows.
+// Once a group is durable, the hashes in its events are those of the stored rows. The test has rows with fields
+// that the writer fills in, with long payloads, and with the hashes of sealed rows.
 func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 	f := open(t)
 	user, partner := ledger.Source{Kind: ledger.User, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
-	long := bytes.Repeat([]byte("payload "), 40<<10)
+	longPayload := bytes.Repeat([]byte("payload "), 40<<10)
 	id := bytes.Repeat([]byte{7}, 16)
 	claims := []ledger.Claim{
 		{Org: org, Kind: ledger.ClaimIdempotency, Key: "admin/k", Owner: append([]byte("hash of a request"), id...)},
@@ -102,18 +102,18 @@ func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 			Org: org, Source: user, Record: []byte("first"), Due: ledger.MicrosOf(start) + 5, Finish: true, Number: "n", Sealed: []byte("card"),
 			Events: []ledger.Event{{Name: "a", To: "b"}, {Name: "b", From: "b", To: "c"}}, Notices: notices,
 		},
-		{Org: org, Source: partner, Record: long, Events: []ledger.Event{{Name: "a", To: "b"}}},
+		{Org: org, Source: partner, Record: longPayload, Events: []ledger.Event{{Name: "a", To: "b"}}},
 	}})
 	f.wantStored("a step's first event", 0, ledger.Stored{Notices: noticesHash(notices[:2]...)})
 	f.wantStored("its last event", 1, ledger.Stored{
-		Record: f.rowHash(ledger.User), Notices: noticesHash(notices[2]), Claims: []ledger.Hash{claimHash(&claims[0]), claimHash(&claims[2])},
+		Record: f.recordHash(ledger.User), Notices: noticesHash(notices[2]), Claims: []ledger.Hash{claimHash(&claims[0]), claimHash(&claims[2])},
 	})
-	f.wantStored("a long record", 2, ledger.Stored{Record: f.rowHash(ledger.Partner)})
-	sealed := f.rowHash(ledger.User)
+	f.wantStored("a long record", 2, ledger.Stored{Record: f.recordHash(ledger.Partner)})
+	hashBefore := f.recordHash(ledger.User)
 
 	f.restart() // the writer reads the record's stamp from the store
 	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: user, Expect: 2, Record: []byte("first"), Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
-	f.wantStored("a record beside its sealed row", 3, ledger.Stored{Record: f.rowHash(ledger.User)})
+	f.wantStored("a record beside its sealed row", 3, ledger.Stored{Record: f.recordHash(ledger.User)})
 	v := f.View()
 	record, _, err := v.Record(org, user)
 	v.Close()
@@ -121,8 +121,8 @@ func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 		t.Errorf("the record says that %x is sealed beside it (%v), want %x", record.Stamp.Sealed, err, want)
 	}
 	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: user, Expect: 3, Record: []byte("first"), Unseal: true, Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
-	f.wantStored("a record whose sealed row is removed", 4, ledger.Stored{Record: f.rowHash(ledger.User)})
-	if f.rowHash(ledger.User) == sealed {
+	f.wantStored("a record whose sealed row is removed", 4, ledger.Stored{Record: f.recordHash(ledger.User)})
+	if f.recordHash(ledger.User) == hashBefore {
 		t.Error("a record with another version has the same hash")
 	}
 	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{{Name: "move"}}}}})
@@ -135,7 +135,7 @@ func TestClaimNeedsAnEventWithItsHash(t *testing.T) {
 	owner := bytes.Repeat([]byte{7}, 17)
 	for name, c := range map[string]*posting.Change{
 		"no step": {Claims: []ledger.Claim{{Org: org, Kind: ledger.ClaimIdempotency, Key: "k", Owner: owner}}},
-		"too many": {
+		"too many claims": {
 			Claims: manyClaims(ledger.MaxClaimHashes+1, owner),
 			Steps:  []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.User, ID: uuid.New()}, Record: []byte{1}, Events: []ledger.Event{{Name: "a", To: "b"}}}},
 		},

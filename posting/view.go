@@ -11,17 +11,17 @@ import (
 type View struct {
 	snap           *store.Snapshot
 	clock          clock.Clock
-	oldestBuffered uint64               // no older group has page-buffer rows
+	oldestBuffered uint64               // no older group has page-buffer rows, that is, rows with lines that are on no stored page yet
 	searches       int                  // how many times page buffers were searched for a single page
 	buffers        map[ledger.ID]chunks // page buffers that were loaded as a whole
-	preloaded      chunks               // chunks of the pages that PreloadBuffer loaded
+	preloaded      chunks               // buffered lines of the pages that PreloadBuffer loaded
 	blockOrg       ledger.ID
 	block          store.BlockRow // the last block read
 }
 
 // View opens a view of everything that is durable now.
 func (j *Journal) View() *View {
-	oldestBuffered := j.oldestBuffered.Load() // read before the snapshot is taken; rows of groups below it are never added, only removed
+	oldestBuffered := j.oldestBuffered.Load() // read before the snapshot is taken: a later value could exclude rows that the snapshot needs
 	return &View{snap: j.store.Snapshot(), clock: j.clock, oldestBuffered: oldestBuffered}
 }
 
@@ -31,7 +31,7 @@ func (v *View) Now() ledger.Micros { return ledger.MicrosOf(v.clock.Now()) }
 // Close ends the view.
 func (v *View) Close() { v.snap.Close() }
 
-// Record is a stored record: its stamp and its payload.
+// Record is a stored record: its stamp (version, times and other fields of the writer) and its payload.
 type Record struct {
 	Stamp   Stamp
 	Payload []byte
@@ -49,12 +49,12 @@ func (v *View) Record(org ledger.ID, s ledger.Source) (Record, bool, error) {
 	if err != nil || !found {
 		return Record{}, false, err
 	}
-	envelope, payload, ok := store.DecodeRecord(row)
+	stamp, payload, ok := store.DecodeRecord(row)
 	if !ok {
 		return Record{}, false, damaged("record %v: unknown form", s.ID)
 	}
-	payload, err = v.joinParts(org, s, envelope, payload)
-	return Record{Stamp: Stamp(envelope), Payload: payload}, err == nil, err
+	payload, err = v.joinParts(org, s, stamp, payload)
+	return Record{Stamp: Stamp(stamp), Payload: payload}, err == nil, err
 }
 
 // StoredRecord returns the stored bytes of a record, whose SHA-256 is in the record's last
@@ -64,21 +64,21 @@ func (v *View) StoredRecord(org ledger.ID, s ledger.Source) ([]byte, bool, error
 	if err != nil || !found {
 		return nil, false, err
 	}
-	envelope, _, ok := store.DecodeRecord(row)
+	stamp, _, ok := store.DecodeRecord(row)
 	if !ok {
 		return nil, false, damaged("record %v: unknown form", s.ID)
 	}
-	row, err = v.joinParts(org, s, envelope, row)
+	row, err = v.joinParts(org, s, stamp, row)
 	return row, err == nil, err
 }
 
-// joinParts joins the parts of a long payload.
-func (v *View) joinParts(org ledger.ID, s ledger.Source, e store.Envelope, payload []byte) ([]byte, error) {
-	if e.Parts == 0 {
+// joinParts appends the further rows of a long payload, if there are any.
+func (v *View) joinParts(org ledger.ID, s ledger.Source, stamp store.Envelope, payload []byte) ([]byte, error) {
+	if stamp.Parts == 0 {
 		return payload, nil
 	}
 	payload = append([]byte(nil), payload...)
-	for n := uint64(1); n <= e.Parts; n++ {
+	for n := uint64(1); n <= stamp.Parts; n++ {
 		part, found, err := v.snap.Get(store.KeyPart(nil, org, s, n), nil)
 		if err != nil {
 			return nil, err
@@ -91,20 +91,20 @@ func (v *View) joinParts(org ledger.ID, s ledger.Source, e store.Envelope, paylo
 	return payload, nil
 }
 
-// Records calls fn with every record of a kind in an organization, by id. The
-// payload is valid during fn.
+// Records calls fn with every record of a kind in an organization, in the order of their ids. The payload is
+// valid during fn.
 func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Record) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeyRecords(nil, org, kind), nil, func(key, row []byte) (bool, error) {
 		_, s, ok := store.ParseRecordKey(key)
-		envelope, payload, decoded := store.DecodeRecord(row)
+		stamp, payload, decoded := store.DecodeRecord(row)
 		if !ok || !decoded {
 			return false, damaged("record with key %x: unknown form", key)
 		}
-		payload, err := v.joinParts(org, s, envelope, payload)
+		payload, err := v.joinParts(org, s, stamp, payload)
 		if err != nil {
 			return false, err
 		}
-		return fn(s.ID, Record{Stamp: Stamp(envelope), Payload: payload})
+		return fn(s.ID, Record{Stamp: Stamp(stamp), Payload: payload})
 	})
 }
 
@@ -113,7 +113,7 @@ func (v *View) Sealed(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
 	return v.snap.Get(store.KeySealed(nil, org, s), nil)
 }
 
-// SealedRows calls fn with every sealed row of an organization, by kind and id of its record.
+// SealedRows calls fn with every sealed row of an organization, ordered by the kind and id of its record.
 // The row is valid during fn.
 func (v *View) SealedRows(org ledger.ID, fn func(s ledger.Source, sealed []byte) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeySealeds(nil, org), nil, func(key, row []byte) (bool, error) {
@@ -155,10 +155,10 @@ func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) 
 // Walk selects rows of a list.
 //
 // The bounds apply to Booked, which increases strictly in an organization, so that one walk can
-// continue exactly where another ended. The Booked of a creation's row is that of the last event of the
-// creating Step. The record's Started is that of the Step's first event, and so at most MaxEvents
-// microseconds earlier. Rows are in the order of Started too, but a caller that needs all records with
-// Started in a window must extend the walk by MaxEvents microseconds and check each record.
+// continue exactly where another ended. In the row of a record's creation, Booked is the time of the last event of
+// the creating Step. The record's Started is the time of that Step's first event, at most MaxEvents microseconds
+// earlier. Rows are in the order of Started too, but a caller that needs all records with Started in a window
+// must extend the walk by MaxEvents microseconds and check each record.
 type Walk struct {
 	From   ledger.Micros // inclusive
 	Before ledger.Micros // exclusive; 0: no bound

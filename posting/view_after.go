@@ -24,19 +24,19 @@ type accountSearch struct {
 	remaining int
 }
 
-// search has the accounts whose lines are sought, by the heads of their pages.
+// search has the accounts whose lines are sought.
 type search struct {
 	org       ledger.ID
-	accounts  map[string]*accountSearch
+	accounts  map[string]*accountSearch // by the head of the account's pages: the prefix of their keys without the organization
 	remaining int
 	from, to  ledger.Micros // the earliest and the latest booked time of the lines
 }
 
-// TotalsAfter returns the totals of accounts after each posting of events' entries: for each event a slice
-// with one element for each posting, which is zero if selects returns false for the posting's path. The lines
-// of consecutive events are in the same groups' page buffers and on the same pages, so TotalsAfter reads each
-// of them once. Searching line by line would read a hot account's page, or the whole page buffer, for each
-// line. Errors: *DamageError, also for a posting without a line.
+// TotalsAfter returns, for each posting of each event's entry, the totals that its account has after the
+// posting; zero if selects returns false for the posting's path. Consecutive events have their lines on the
+// same pages and in the same rows of the page buffer (lines that are on no stored page yet), so TotalsAfter
+// reads each page and row once. Searching line by line would read a hot account's page, or the whole page
+// buffer, for each line. Errors: *DamageError, also for a posting without a line.
 func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, selects func(ledger.Path) bool) ([][]ledger.Totals, error) {
 	s := search{org: org, accounts: make(map[string]*accountSearch)}
 	after := make([][]ledger.Totals, len(events))
@@ -92,7 +92,7 @@ func (a *accountSearch) sortLines() {
 	})
 }
 
-// copyTotals copies the totals of the sought lines, and returns how many it found.
+// copyTotals searches encoded lines for the sought ones, copies their totals, and returns how many it found.
 func (a *accountSearch) copyTotals(lines []byte) (copied int, err error) {
 	err = store.DecodePage(lines, func(l *Line) (bool, error) {
 		n, found := slices.BinarySearchFunc(a.lines, l, func(s soughtLine, l *Line) int {
@@ -109,7 +109,7 @@ func (a *accountSearch) copyTotals(lines []byte) (copied int, err error) {
 }
 
 // searchBuffers searches the page-buffer rows of the groups that may have booked the lines. The rows may
-// also have lines that have been flushed since; those equal the lines on the stored page.
+// also have lines that have been written to a stored page since; these lines are the same in both places.
 func (v *View) searchBuffers(s *search) error {
 	if s.remaining == 0 || v.oldestBuffered > v.snap.Group() {
 		return nil
@@ -138,17 +138,18 @@ func (v *View) searchBuffers(s *search) error {
 	return nil
 }
 
-// searchPreloaded searches the chunks that PreloadBuffer has loaded. It returns the shards that may hold
-// lines of other accounts; if there are none, the unsharded rows need not be read either.
+// searchPreloaded searches the chunks that PreloadBuffer has loaded. It returns the page buffer's shards (each
+// has the rows of some pages) that may hold lines of other accounts; if there are none, the unsharded rows need
+// not be read either.
 func (v *View) searchPreloaded(s *search) (shards [256]bool, err error) {
 	for head, a := range s.accounts {
-		found, preloaded := v.preloaded[string(store.KeyPages(nil, s.org, a.account))]
+		found, isPreloaded := v.preloaded[string(store.KeyPages(nil, s.org, a.account))]
 		for i := range found {
 			if err := s.copyTotals(a, found[i].lines); err != nil {
 				return shards, err
 			}
 		}
-		if !preloaded {
+		if !isPreloaded {
 			shards[store.Shard([]byte(head))], shards[store.Unsharded] = true, true
 		}
 	}
@@ -184,7 +185,7 @@ func (v *View) narrowGroups(s *search, shards [256]bool) (groupRange, error) {
 		if !shards[shard] {
 			continue
 		}
-		_, _, found, err := v.bufferRowFrom(s.org, byte(shard), groups)
+		_, _, found, err := v.firstGroupWithRow(s.org, byte(shard), groups)
 		if err != nil {
 			return groups, err
 		}
@@ -192,11 +193,11 @@ func (v *View) narrowGroups(s *search, shards [256]bool) (groupRange, error) {
 			continue
 		}
 		shardsTried++
-		first, _, err := v.groupAt(s.org, byte(shard), groups, s.from)
+		first, _, err := v.groupsAround(s.org, byte(shard), groups, s.from)
 		if err != nil {
 			return groups, err
 		}
-		_, last, err := v.groupAt(s.org, byte(shard), groups, s.to)
+		_, last, err := v.groupsAround(s.org, byte(shard), groups, s.to)
 		if err != nil {
 			return groups, err
 		}
@@ -205,35 +206,35 @@ func (v *View) narrowGroups(s *search, shards [256]bool) (groupRange, error) {
 	return groups, nil
 }
 
-// groupAt searches a shard's rows of a range of groups. It returns the last group that began to book at
-// or before an instant, and the first that began later; where there is no such group, it returns the
+// groupsAround searches a shard's rows of a range of groups. It returns the last group that began to book at
+// or before an instant, and the first group that began later; where there is no such group, it returns the
 // range's bound. Groups book one after the other, so the booked time of any line of a group is enough
 // to compare the group with the instant.
-func (v *View) groupAt(org ledger.ID, shard byte, groups groupRange, at ledger.Micros) (began, later uint64, err error) {
-	began, later = groups.first, groups.last
+func (v *View) groupsAround(org ledger.ID, shard byte, groups groupRange, at ledger.Micros) (lastBegun, firstLater uint64, err error) {
+	lastBegun, firstLater = groups.first, groups.last
 	for low, high := groups.first, groups.last; low <= high; {
 		middle := low + (high-low)/2
-		group, firstBooked, found, err := v.bufferRowFrom(org, shard, groupRange{middle, high})
+		group, firstBooked, found, err := v.firstGroupWithRow(org, shard, groupRange{middle, high})
 		switch {
 		case err != nil:
 			return 0, 0, err
 		case found && firstBooked <= at:
-			began, low = group, group+1
+			lastBegun, low = group, group+1
 			continue
 		case found:
-			later = group
+			firstLater = group
 		}
 		if middle == 0 {
 			break
 		}
 		high = middle - 1
 	}
-	return began, later, nil
+	return lastBegun, firstLater, nil
 }
 
-// bufferRowFrom returns the first group of a range that has a row in a shard, and the booked
+// firstGroupWithRow returns the first group of a range that has a row in a shard, and the booked
 // time of that row's first line.
-func (v *View) bufferRowFrom(org ledger.ID, shard byte, groups groupRange) (group uint64, booked ledger.Micros, found bool, err error) {
+func (v *View) firstGroupWithRow(org ledger.ID, shard byte, groups groupRange) (group uint64, booked ledger.Micros, found bool, err error) {
 	err = v.snap.Ascend(store.KeyBufferShard(nil, org, shard), store.KeyBufferRow(nil, store.BufferKey{Org: org, Shard: shard, Group: groups.first}), func(key, row []byte) (bool, error) {
 		k, ok := store.ParseBufferKey(key)
 		if !ok {

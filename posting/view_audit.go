@@ -27,9 +27,9 @@ const (
 	KVs         // actors' own rows, and notices
 )
 
-// sectionHead is the length of the common part of the keys of one kind and organization: the
-// kind of row and the organization.
-const sectionHead = 1 + 16
+// prefixLength is the length of what the keys of one kind and organization have in common: the kind of row and
+// the organization.
+const prefixLength = 1 + 16
 
 // prefix returns the common part of the keys of an organization's rows of the kind.
 func (s RowKind) prefix(org ledger.ID) []byte {
@@ -60,13 +60,13 @@ func (s RowKind) prefix(org ledger.ID) []byte {
 	case KVs:
 		key = store.KeyKV(nil, org, nil)
 	}
-	return key[:sectionHead]
+	return key[:prefixLength]
 }
 
 // Rows calls fn with every stored row of a kind of an organization, in the order of keys.
 // Checkers use it. The slices are valid until fn returns.
-func (v *View) Rows(org ledger.ID, s RowKind, fn func(key, row []byte) (more bool, err error)) error {
-	return v.snap.Ascend(s.prefix(org), nil, fn)
+func (v *View) Rows(org ledger.ID, kind RowKind, fn func(key, row []byte) (more bool, err error)) error {
+	return v.snap.Ascend(kind.prefix(org), nil, fn)
 }
 
 // RowsWith is Rows for rows without an organization: all rows whose keys begin with prefix.
@@ -101,20 +101,21 @@ func (v *View) LinesAscending(org ledger.ID, a ledger.Account, fn func(*Line) (m
 
 // OrganizationsWith calls fn with every organization that has rows of the kind, even if the
 // organization has no other row.
-func (v *View) OrganizationsWith(s RowKind, fn func(ledger.ID) (more bool, err error)) error {
-	return v.snap.AscendKeys(s.prefix(ledger.ID{})[:1], nil, func(key []byte) ([]byte, bool, error) {
-		if len(key) < sectionHead {
+func (v *View) OrganizationsWith(kind RowKind, fn func(ledger.ID) (more bool, err error)) error {
+	return v.snap.AscendKeys(kind.prefix(ledger.ID{})[:1], nil, func(key []byte) ([]byte, bool, error) {
+		if len(key) < prefixLength {
 			return nil, false, damaged("a row with key %x", key)
 		}
-		org := ledger.ID(key[1:sectionHead])
-		next := store.After(s.prefix(org))
+		org := ledger.ID(key[1:prefixLength])
+		next := store.After(kind.prefix(org))
 		more, err := fn(org)
 		return next, more, err
 	})
 }
 
-// DueItems calls fn with every item of every due row, including stale items, whose records have another
-// due instant by now. It returns the low-water mark: no reader uses rows of seconds below it.
+// DueItems calls fn with every item of every due row (the records that are due in one second), including stale
+// items, whose records have another due instant by now. It returns the low-water mark: no reader uses rows of
+// seconds below it.
 func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error) {
 	row, found, err := v.snap.Get(store.KeyMark, nil)
 	if err == nil && found {
@@ -139,16 +140,16 @@ type GroupRow struct {
 	Hash     [32]byte
 }
 
-// groupHead and groupSize are the form of the store's group rows. Key: 'g' and the number.
+// groupKind and groupSize describe the store's group rows. Key: 'g' and the number.
 // Value: the number, the previous hash, the hash of the rows, their size in bytes.
 const (
-	groupHead = 'g'
+	groupKind = 'g'
 	groupSize = 8 + 32 + 32 + 8
 )
 
 // Groups calls fn with every group row in order.
 func (v *View) Groups(fn func(GroupRow) (more bool, err error)) error {
-	return v.snap.Ascend([]byte{groupHead}, nil, func(key, row []byte) (bool, error) {
+	return v.snap.Ascend([]byte{groupKind}, nil, func(key, row []byte) (bool, error) {
 		if len(key) != 1+8 || len(row) != groupSize || string(row[:8]) != string(key[1:]) {
 			return false, damaged("group row with key %x", key)
 		}
@@ -159,10 +160,9 @@ func (v *View) Groups(fn func(GroupRow) (more bool, err error)) error {
 // StoredRow is a row in its stored form, with the group that wrote it.
 type StoredRow = store.StoredRow
 
-// StoredRows calls fn with the rows of a backup of this moment, by ascending key, beginning with the
-// first key ≥ from (nil: with the first of all). If since is not 0, it calls fn only with rows written
-// after that group and with all rows of the kinds that can be removed. The slices are valid until fn
-// returns.
+// StoredRows calls fn with the rows of a backup of this moment, by ascending key, beginning with the first key
+// ≥ from (nil: with the first of all). If since is not 0, it calls fn only with rows written after the group
+// since, and with all rows of the kinds that can be removed. The slices are valid until fn returns.
 func (v *View) StoredRows(from []byte, since uint64, fn func(StoredRow) (more bool, err error)) error {
 	return v.snap.StoredRows(from, since, fn)
 }

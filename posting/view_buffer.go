@@ -9,7 +9,8 @@ import (
 	"mizan/posting/store"
 )
 
-// chunk has the lines of one page in one group's buffer rows.
+// chunk has the lines of one page that one group wrote into the page buffer, the rows for lines that are on no
+// stored page yet.
 type chunk struct {
 	group uint64
 	lines []byte
@@ -92,14 +93,14 @@ func (v *View) PreloadBuffer(org ledger.ID, accounts []ledger.Account) error {
 		v.preloaded = make(chunks)
 	}
 	for _, prefix := range prefixes {
-		v.preloaded[prefix] = found[prefix] // an empty result is kept too
+		v.preloaded[prefix] = found[prefix] // even if nothing was found, so that the page is not searched for again
 	}
 	return nil
 }
 
-// eachBufferRow calls fn with the page-buffer rows of a shard, oldest first. It begins at the oldest
-// group that still has rows: iterating over the removed rows of older groups would take longer and
-// longer.
+// eachBufferRow calls fn with the page-buffer rows of a shard (the rows of some pages), oldest first. It begins
+// at the oldest group that still has rows: iterating over the removed rows of older groups would take longer
+// and longer.
 func (v *View) eachBufferRow(org ledger.ID, shard byte, fn func(group uint64, row []byte) error) error {
 	from := store.KeyBufferRow(nil, store.BufferKey{Org: org, Shard: shard, Group: v.oldestBuffered})
 	return v.snap.Ascend(store.KeyBufferShard(nil, org, shard), from, func(key, row []byte) (bool, error) {
@@ -111,8 +112,8 @@ func (v *View) eachBufferRow(org ledger.ID, shard byte, fn func(group uint64, ro
 	})
 }
 
-// joinChunks concatenates a page's chunks without those that have been flushed. A flush writes
-// all buffered lines of a page, so the flushed chunks are the older ones.
+// joinChunks concatenates a page's chunks without those that have been flushed, that is, written to a stored
+// page. A flush writes all buffered lines of a page, so the flushed chunks are the older ones.
 func (v *View) joinChunks(prefix []byte, found []chunk) (lines []byte, err error) {
 	if len(found) == 0 {
 		return nil, nil
@@ -122,13 +123,13 @@ func (v *View) joinChunks(prefix []byte, found []chunk) (lines []byte, err error
 		return nil, err
 	}
 	slices.SortStableFunc(found, func(a, b chunk) int { return cmp.Compare(a.group, b.group) })
-	for _, s := range found {
-		first, _, err := store.Span(prefix[0], s.lines)
+	for _, c := range found {
+		first, _, err := store.Span(prefix[0], c.lines)
 		if err != nil {
 			return nil, err
 		}
 		if first > lastFlushed {
-			lines = append(lines, s.lines...)
+			lines = append(lines, c.lines...)
 		}
 	}
 	return lines, nil
@@ -180,8 +181,8 @@ func (v *View) loadBuffer(org ledger.ID) (chunks, error) {
 	return pages, nil
 }
 
-// descend calls fn with the lines of a page's rows, newest rows first: the buffered lines,
-// then the stored pages that begin at or before from.
+// descend calls fn with the lines of an account or list, newest first: with the buffered lines, and then with
+// those of each stored page whose key is at most from.
 func (v *View) descend(prefix, from []byte, fn func(lines []byte) (more bool, err error)) error {
 	lines, err := v.bufferedLines(prefix)
 	if err != nil {

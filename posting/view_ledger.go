@@ -35,15 +35,15 @@ func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t le
 // ordered by account, day and seq, beginning with the first account whose key is ≥ from. An account's
 // key is that of store.AccountKey; it is valid until fn returns.
 func (v *View) ShiftedLines(org ledger.ID, from []byte, fn func(account []byte, on ledger.Date, l *Line) (more bool, err error)) error {
-	head := Shifted.prefix(org)
+	prefix := Shifted.prefix(org)
 	more := true
-	return v.snap.Ascend(head, append(slices.Clone(head), from...), func(key, row []byte) (bool, error) {
+	return v.snap.Ascend(prefix, append(slices.Clone(prefix), from...), func(key, row []byte) (bool, error) {
 		account, on, ok := store.ParseShifted(key)
 		if !ok {
 			return false, damaged("shifted line with key %x", key)
 		}
 		if bytes.Compare(account, from) < 0 {
-			return true, nil // only the whole key of the line, with day and seq, is above from
+			return true, nil // the line's key is above from only because it also has the day and the seq
 		}
 		err := store.DecodePage(row, func(l *Line) (bool, error) {
 			var err error
@@ -117,31 +117,31 @@ func (v *View) LinesUntil(org ledger.ID, a ledger.Account, until ledger.Micros, 
 
 // Event reads one event and its canonical bytes.
 func (v *View) Event(org ledger.ID, seq uint64) (ledger.Event, []byte, bool, error) {
-	var found ledger.Event
-	var bytes []byte
+	var e ledger.Event
+	var canonicalBytes []byte
 	if seq == 0 {
-		return found, nil, false, nil
+		return e, nil, false, nil
 	}
 	block, err := v.blockOf(org, seq)
 	if err != nil || block.Count == 0 {
-		return found, nil, false, err
+		return e, nil, false, err
 	}
-	err = block.Each(func(at uint64, canonical []byte) (bool, error) {
-		if at == seq {
-			bytes = append([]byte(nil), canonical...)
+	err = block.Each(func(n uint64, canonical []byte) (bool, error) {
+		if n == seq {
+			canonicalBytes = append([]byte(nil), canonical...)
 		}
-		return at < seq, nil
+		return n < seq, nil
 	})
-	if err != nil || bytes == nil {
-		return found, nil, false, err
+	if err != nil || canonicalBytes == nil {
+		return e, nil, false, err
 	}
-	found, err = ledger.ParseCanonical(bytes)
-	return found, bytes, err == nil, err
+	e, err = ledger.ParseCanonical(canonicalBytes)
+	return e, canonicalBytes, err == nil, err
 }
 
-// blockOf returns the block with the event or, if the event does not exist, the last block before it;
-// Count is zero if there is no such block. The view caches the block, because callers often read
-// neighbouring events.
+// blockOf returns the block (the row of consecutive events) with the event or, if the event does not exist, the
+// last block before it; the returned Count is zero if there is no such block. The view caches the block,
+// because callers often read neighbouring events.
 func (v *View) blockOf(org ledger.ID, seq uint64) (store.BlockRow, error) {
 	if b := &v.block; v.blockOrg == org && seq >= b.First && seq-b.First < b.Count {
 		return *b, nil
@@ -307,7 +307,7 @@ func (v *View) SeqAt(org ledger.ID, at ledger.Micros) (uint64, error) {
 	return low, nil
 }
 
-// Head returns the size and root of an organization's tree of events.
+// Head returns the size and root of the hash tree of an organization's events.
 func (v *View) Head(org ledger.ID) (size uint64, root [32]byte, err error) {
 	key, row, found, err := v.snap.Last(store.KeyBlocks(nil, org), store.KeyBlock(nil, org, ^uint64(0)))
 	if err != nil {

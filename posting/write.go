@@ -7,10 +7,10 @@ import (
 	"mizan/posting/store"
 )
 
-// write puts a change that passed its checks into the group, and the stamps of its steps into the receipt. It
-// must not fail.
+// write puts a change that passed its checks into the group, and the stamp of each of its records (version, times
+// and such) into the receipt. It must not fail.
 func (w *writer) write(c *Change, r *Receipt) {
-	claims := w.claim(c.Claims)
+	claimHashes := w.writeClaims(c.Claims)
 	for i := range c.Counters {
 		w.applyGuard(&c.Counters[i])
 	}
@@ -19,8 +19,8 @@ func (w *writer) write(c *Change, r *Receipt) {
 	}
 	r.Stamps = w.stampsFor(len(c.Steps))
 	for i := range c.Steps {
-		r.Stamps[i] = w.step(&c.Steps[i], claims)
-		claims = nil // only the last event of the first step has the claims' hashes
+		r.Stamps[i] = w.writeStep(&c.Steps[i], claimHashes)
+		claimHashes = nil // only the last event of the first step has the claims' hashes
 	}
 	if c.Close != nil {
 		w.org(c.Close.Org).dates.close(c.Close.Month)
@@ -29,7 +29,7 @@ func (w *writer) write(c *Change, r *Receipt) {
 
 // nextNumber takes the next number of a sequence.
 func (w *writer) nextNumber(org ledger.ID, sequence string) uint64 {
-	c := w.touch(counterKey{org, SequenceKey(sequence), ""})
+	c := w.touchCounter(counterKey{org, SequenceKey(sequence), ""})
 	last, fits := c.amount.Uint64()
 	assert.That(fits, "the sequence %s is at its end", sequence)
 	c.amount = money.FromUint64(last + 1)
@@ -39,8 +39,8 @@ func (w *writer) nextNumber(org ledger.ID, sequence string) uint64 {
 // SequenceKey returns the key of the counter that holds the last number of a sequence.
 func SequenceKey(sequence string) string { return "number/" + sequence }
 
-// touch returns a counter for writing and adds it to the group's rows.
-func (w *writer) touch(k counterKey) *counter {
+// touchCounter returns a counter for writing, and makes the group write its row.
+func (w *writer) touchCounter(k counterKey) *counter {
 	c := w.counter(k)
 	if c.group != w.n {
 		c.group = w.n
@@ -51,7 +51,7 @@ func (w *writer) touch(k counterKey) *counter {
 }
 
 func (w *writer) applyGuard(g *ledger.CounterGuard) {
-	c := w.touch(counterKey{g.Org, g.Key, g.Window})
+	c := w.touchCounter(counterKey{g.Org, g.Key, g.Window})
 	amount, err := amountAfter(c.amount, g)
 	if err != nil && !g.Release {
 		// A Change marked MustRecord can't be refused. Its counter becomes full, and a full counter
@@ -71,9 +71,9 @@ func (w *writer) putKV(s *KV) {
 	w.group.Set(w.key, s.Value)
 }
 
-// claim records the owners of a change's keys. It returns the hashes of those claims whose hash has to
-// be in an event.
-func (w *writer) claim(claims []ledger.Claim) (hashes []ledger.Hash) {
+// writeClaims records a change's claims (unique keys) with their owners. It returns the hashes of those claims
+// whose hash has to be in an event.
+func (w *writer) writeClaims(claims []ledger.Claim) (hashes []ledger.Hash) {
 	for i := range claims {
 		claim := &claims[i]
 		w.key = store.KeyClaim(w.key[:0], claim.Org, claim.Kind, claim.Key)
@@ -87,13 +87,13 @@ func (w *writer) claim(claims []ledger.Claim) (hashes []ledger.Hash) {
 	return hashes
 }
 
-// step writes one record's events, row, list rows and due instant. The row is written before the
-// events' leaves, because the last event contains the row's hash.
-func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
+// writeStep writes one record's events, row, list rows and due instant. The row is written before the events go
+// into the hash tree, because the last event contains the row's hash.
+func (w *writer) writeStep(s *Step, claimHashes []ledger.Hash) Stamp {
 	b := w.org(s.Org)
 	stamp := w.stamp(s)
 	previousDue := stamp.Due
-	first := stamp.Version == 0
+	isNew := stamp.Version == 0
 	for i := range s.Events {
 		e := &s.Events[i]
 		e.Source = s.Source
@@ -101,33 +101,33 @@ func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 		stamp.Version++
 		e.Version, e.Previous = stamp.Version, stamp.LastSeq
 		stamp.LastSeq, stamp.Updated = e.Seq, e.Booked
-		if first && i == 0 {
+		if isNew && i == 0 {
 			stamp.Started = e.Booked
 		}
 		e.Stored = ledger.Stored{}
-		w.event(b, e, &stamp)
+		w.bookEntry(b, e, &stamp)
 	}
 	w.appendNotices(b, s)
 	if s.Finish {
 		stamp.Finished = stamp.Updated
 	}
-	if first && s.Number != "" {
+	if isNew && s.Number != "" {
 		stamp.Number = w.nextNumber(s.Org, s.Number)
 	}
 	stamp.Due = s.Due
 	if s.Due != 0 {
-		stamp.Due = max(s.Due, w.now) // if the clock stands still, events are booked ahead of it, but a due instant must not be
-		w.due(s, stamp.Due)
+		stamp.Due = max(s.Due, w.now) // not the event's booked time, which is ahead of the clock while the clock stands still
+		w.addDue(s, stamp.Due)
 	}
 	k := dueKey{s.Org, s.Source}
 	if previousDue != 0 || stamp.Due != 0 {
 		w.out.dues = append(w.out.dues, dueChange{k, stamp.Due})
 	}
 	last := &s.Events[len(s.Events)-1].Stored
-	last.Claims = claims
+	last.Claims = claimHashes
 	if s.Record != nil {
-		w.seal(s, &stamp)
-		last.Record = w.record(s, &stamp)
+		w.writeSealed(s, &stamp)
+		last.Record = w.writeRecord(s, &stamp)
 		w.stamps.set(k, stamp)
 	}
 	for i := range s.Events {
@@ -135,22 +135,22 @@ func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 		w.appendLeaf(b, s.Events[i].Seq, w.canonical)
 	}
 	if s.List != (ledger.List{}) {
-		w.list(b, s.List, store.Listed{Booked: stamp.Updated, First: first, ID: s.Source.ID})
+		w.list(b, s.List, store.Listed{Booked: stamp.Updated, First: isNew, ID: s.Source.ID})
 	}
 	for _, l := range s.Also {
-		w.list(b, l, store.Listed{Booked: stamp.Updated, First: first, ID: s.Source.ID})
+		w.list(b, l, store.Listed{Booked: stamp.Updated, First: isNew, ID: s.Source.ID})
 	}
 	return stamp
 }
 
-// record writes the record's row, and further rows for a long payload, and returns
+// writeRecord writes the record's row, and further rows for a long payload, and returns
 // their hash.
-func (w *writer) record(s *Step, stamp *Stamp) ledger.Hash {
-	inline := s.Record
+func (w *writer) writeRecord(s *Step, stamp *Stamp) ledger.Hash {
+	firstPart := s.Record
 	stamp.Parts = 0
 	var parts [][]byte
-	if len(inline) > store.MaxPart {
-		inline = inline[:store.MaxPart]
+	if len(firstPart) > store.MaxPart {
+		firstPart = firstPart[:store.MaxPart]
 		for remaining := s.Record[store.MaxPart:]; len(remaining) > 0; {
 			n := min(len(remaining), store.MaxPart)
 			stamp.Parts++
@@ -160,14 +160,14 @@ func (w *writer) record(s *Step, stamp *Stamp) ledger.Hash {
 			remaining = remaining[n:]
 		}
 	}
-	w.value = store.EncodeRecord(w.value[:0], store.Envelope(*stamp), inline)
+	w.value = store.EncodeRecord(w.value[:0], store.Envelope(*stamp), firstPart)
 	w.key = store.KeyRecord(w.key[:0], s.Org, s.Source)
 	w.group.Set(w.key, w.value)
 	return store.HashRecord(w.value, parts...)
 }
 
-// seal writes or removes the record's sealed row.
-func (w *writer) seal(s *Step, stamp *Stamp) {
+// writeSealed writes or removes the record's sealed row.
+func (w *writer) writeSealed(s *Step, stamp *Stamp) {
 	if s.Sealed == nil && !s.Unseal {
 		return
 	}
@@ -181,22 +181,22 @@ func (w *writer) seal(s *Step, stamp *Stamp) {
 	stamp.Sealed = store.HashSealed(s.Sealed)
 }
 
-// event books one event's entry.
-func (w *writer) event(b *orgState, e *ledger.Event, stamp *Stamp) {
+// bookEntry books one event's entry.
+func (w *writer) bookEntry(b *orgState, e *ledger.Event, stamp *Stamp) {
 	if e.Entry == nil {
 		return
 	}
 	b.dates.setEffective(e)
 	w.projection.split(b.org, e.Entry)
-	hold(e, stamp)
+	updateHeld(e, stamp)
 	w.book(b.org, e)
 }
 
-// due adds the record to the due row of its second.
-func (w *writer) due(s *Step, at ledger.Micros) {
+// addDue adds the record to the row of all records that are due in the same second.
+func (w *writer) addDue(s *Step, at ledger.Micros) {
 	second := int64(at) / 1_000_000
-	row, begun := w.dues[second]
-	if !begun {
+	row, hasRow := w.dues[second]
+	if !hasRow {
 		w.tail.add(1, dueSize)
 	}
 	row = store.EncodeDue(row, store.DueItem{At: at, Org: s.Org, Source: s.Source})
@@ -208,8 +208,8 @@ func (w *writer) due(s *Step, at ledger.Micros) {
 	}
 }
 
-// hold updates the stamp's open pending entry and first settled entry.
-func hold(e *ledger.Event, stamp *Stamp) {
+// updateHeld updates the seqs of the record's open pending entry and of its first settled entry in the stamp.
+func updateHeld(e *ledger.Event, stamp *Stamp) {
 	switch e.Entry.Phase {
 	case ledger.Pending:
 		assert.That(stamp.Held == 0, "record %v holds twice", e.Source.ID)

@@ -11,18 +11,19 @@ import (
 	"mizan/posting/store"
 )
 
-// writer is the orderer's state. Only the orderer's goroutine uses it.
+// writer is the state of the orderer, the goroutine that checks changes and puts them into groups. Only that
+// goroutine uses it.
 type writer struct {
 	journal  *Journal
-	n        uint64 // number of the group being prepared
-	previous [32]byte
+	n        uint64   // number of the group being prepared
+	previous [32]byte // hash of the previous group
 	group    *store.Group
-	tail     size // upper bound of what finish will add to the group
-	out      *prepared
+	tail     size          // upper bound of what finish will add to the group
+	out      *prepared     // the group with its receipts, for the committer
 	now      ledger.Micros // never decreases, even if the clock does
 
 	orgs          map[ledger.ID]*orgState
-	touched       []*orgState
+	touched       []*orgState // organizations for which this group has rows
 	balances      *cache[accountKey, *balance]
 	lists         *cache[listKey, *page]
 	pages         []*page  // pages to which this group adds lines
@@ -34,19 +35,19 @@ type writer struct {
 	claims        [2]map[string][]byte // owners by claim key, of this group's claims and of the previous group's
 	projection    projection
 
-	dues         map[int64][]byte // second → row of this group
-	longest      int              // length in bytes of the longest of these rows
-	inflight     ledger.Micros    // earliest due instant of the previous group; 0: none
-	lastRemoval  time.Time        // when passed due rows were last removed
-	behind       bool             // more passed due rows are left than one group may remove
-	removedBelow []byte           // all due rows below this key are removed
+	dues             map[int64][]byte // second → this group's row of the records that are due in it
+	longest          int              // length in bytes of the longest of these rows
+	previousEarliest ledger.Micros    // earliest due instant of the previous group; 0: none
+	lastRemoval      time.Time        // when passed due rows were last removed
+	hasMoreToRemove  bool             // more passed due rows are left than one group may remove
+	removedBelow     []byte           // all due rows below this key are removed
 
 	slab       []Stamp         // memory for receipts' stamps
 	snap       *store.Snapshot // for reads of this group's checks
-	key, value []byte
-	head       []byte
-	canonical  []byte
-	hashed     []byte // input of the hash of a claim or of notices
+	key, value []byte          // buffers for the row being written
+	head       []byte          // buffer for the head of a page: the prefix of its keys without the organization
+	canonical  []byte          // buffer for an event's canonical bytes
+	hashed     []byte          // buffer for the input of the hash of a claim or of notices
 }
 
 type counterKey struct {
@@ -58,7 +59,7 @@ type counterKey struct {
 type counter struct {
 	counterKey
 	amount money.Amount
-	group  uint64 // the last group that moved it
+	group  uint64 // the last group that changed it
 }
 
 func newWriter(j *Journal, n uint64, hash [32]byte, o Options) *writer {
@@ -71,7 +72,7 @@ func newWriter(j *Journal, n uint64, hash [32]byte, o Options) *writer {
 		counters: newCache[counterKey, *counter](o.Cached),
 		claims:   [2]map[string][]byte{make(map[string][]byte), make(map[string][]byte)},
 		dues:     make(map[int64][]byte),
-		// No due instant may be below the mark, because rows below it are never read again.
+		// No due instant may be below the low-water mark, because due rows below the mark are never read again.
 		now: ledger.Micros(j.Due.mark) * 1_000_000,
 	}
 	w.balances.pinned = func(b *balance) bool { return b.page.buffered() }
@@ -87,17 +88,17 @@ func (w *writer) prepare(p *prepared, batch []submitted) int {
 	w.begin(p)
 	count := 0
 	for count < len(batch) && count < MaxGroup && w.fits(&batch[count]) {
-		w.take(&batch[count])
+		w.checkAndWrite(&batch[count])
 		count++
 	}
 	w.finish()
 	return count
 }
 
-// fits tells whether a change certainly fits into the group. All its due items may be in one second,
-// whose row must not exceed the store's limit. If the previous group had no room for all the lines that
-// it should have flushed, this group reserves half of its room for flushing, unless it is still empty.
-// Without that, the page buffer would grow for as long as every group is full.
+// fits tells whether a change certainly fits into the group. All the change's due items may be in one second,
+// and the row of that second must not exceed the store's limit. If the previous group had no room for all the
+// lines that it should have flushed to stored pages, this group reserves half of its room for flushing, unless
+// it is still empty. Otherwise the page buffer would grow for as long as every group is full.
 func (w *writer) fits(s *submitted) bool {
 	used, limit := size{w.group.Rows(), w.group.Bytes()}.plus(w.tail), w.journal.limit
 	if w.buffer.lagging && used != (size{}) {
@@ -120,8 +121,8 @@ func (w *writer) begin(p *prepared) {
 	clear(w.claims[0])
 }
 
-// take checks one change and, unless the change is refused, writes it.
-func (w *writer) take(s *submitted) {
+// checkAndWrite checks one change and, unless the change is refused, writes it.
+func (w *writer) checkAndWrite(s *submitted) {
 	receipt := w.check(s.change)
 	if receipt.Err == nil {
 		w.write(s.change, &receipt)
@@ -169,7 +170,7 @@ func (w *writer) finish() {
 	w.out.oldestBuffered = w.lowestBuffered()
 	w.removePassedDue()
 	w.closeSnapshot()
-	w.inflight = w.out.earliest
+	w.previousEarliest = w.out.earliest
 	w.previous = w.group.Seal()
 }
 
@@ -180,16 +181,16 @@ const (
 	maxDueRemovals = 512
 )
 
-// removePassedDue moves the low-water mark of due rows forward and removes the rows below it.
+// removePassedDue moves the low-water mark of due rows forward, and removes the rows below the mark.
 func (w *writer) removePassedDue() {
 	now := time.Now()
-	if !w.behind && now.Sub(w.lastRemoval) < removalEvery {
+	if !w.hasMoreToRemove && now.Sub(w.lastRemoval) < removalEvery {
 		return
 	}
-	w.lastRemoval, w.behind = now, false
-	earliest := w.inflight
-	if prepared := w.out.earliest; prepared != 0 && (earliest == 0 || prepared < earliest) {
-		earliest = prepared
+	w.lastRemoval, w.hasMoreToRemove = now, false
+	earliest := w.previousEarliest
+	if ofGroup := w.out.earliest; ofGroup != 0 && (earliest == 0 || ofGroup < earliest) {
+		earliest = ofGroup
 	}
 	d := w.journal.Due
 	second := d.passedUntil(w.now, earliest)
@@ -207,7 +208,7 @@ func (w *writer) removePassedDue() {
 			return nil, false, nil
 		}
 		if removed == maxDueRemovals {
-			second, w.behind = at, true
+			second, w.hasMoreToRemove = at, true
 			w.removedBelow = append(w.removedBelow[:0], key...)
 			return nil, false, nil
 		}
@@ -219,8 +220,8 @@ func (w *writer) removePassedDue() {
 	w.group.Set(store.KeyMark, store.EncodeMark(nil, second))
 }
 
-// snapshot returns the group's snapshot, opened at the first read: it shows everything durable.
-// Changes that are not durable yet are in the caches and in claims.
+// snapshot returns the group's snapshot. It is opened at the first read, and shows what was durable then. Changes
+// that were not durable are in the caches and in claims.
 func (w *writer) snapshot() *store.Snapshot {
 	if w.snap == nil {
 		w.snap = w.journal.store.Snapshot()

@@ -10,18 +10,18 @@ import (
 
 // Kinds of columns that only contracts have.
 var (
-	KindShares schema.Kind = sharesKind{} // Ratio
-	KindReview schema.Kind = reviewKind{} // Approval
+	KindShares schema.Kind = sharesKind{} // the value is a Ratio
+	KindReview schema.Kind = reviewKind{} // the value is an Approval
 )
 
-// shares defines a column that divides profit between bank and customer.
-func shares(key uint8, name string, o ...schema.Option) schema.Cell[Ratio] {
-	return schema.NewCell[Ratio](key, name, KindShares, o)
+// shares defines a column with the ratio by which bank and customer divide profit.
+func shares(key uint8, name string, options ...schema.Option) schema.Cell[Ratio] {
+	return schema.NewCell[Ratio](key, name, KindShares, options)
 }
 
-// approval defines a column that holds the conclusion of a review.
-func approval(key uint8, name string, o ...schema.Option) schema.Cell[Approval] {
-	return schema.NewCell[Approval](key, name, KindReview, append(o, func(c *schema.Column) { c.Of = reviews }))
+// approval defines a column with the conclusion of a review.
+func approval(key uint8, name string, options ...schema.Option) schema.Cell[Approval] {
+	return schema.NewCell[Approval](key, name, KindReview, append(options, func(c *schema.Column) { c.Of = reviews }))
 }
 
 var anyPercent = schema.Percent(1, "", 0, 100)
@@ -33,21 +33,21 @@ type sharesKind struct {
 
 func (sharesKind) String() string { return "shares" }
 
-func (sharesKind) Parse(_ *schema.Column, raw []byte, how schema.Reader) (any, string) {
-	const form = "must be {bank, customer}, whole percent that add up to 100"
+func (sharesKind) Parse(_ *schema.Column, raw []byte, reader schema.Reader) (any, string) {
+	const wrongForm = "must be {bank, customer}, whole percent that add up to 100"
 	var request schema.Input
 	if raw[0] != '{' || json.Unmarshal(raw, &request) != nil {
-		return nil, form
+		return nil, wrongForm
 	}
-	part := schema.KindPercent
-	bank, wrongBank := part.Parse(anyPercent.Column, request["bank"], how)
-	customer, wrongCustomer := part.Parse(anyPercent.Column, request["customer"], how)
-	if wrongBank != "" || wrongCustomer != "" || part.Check(anyPercent.Column, bank) != "" || part.Check(anyPercent.Column, customer) != "" {
-		return nil, form
+	kind := schema.KindPercent
+	bank, bankProblem := kind.Parse(anyPercent.Column, request["bank"], reader)
+	customer, customerProblem := kind.Parse(anyPercent.Column, request["customer"], reader)
+	if bankProblem != "" || customerProblem != "" || kind.Check(anyPercent.Column, bank) != "" || kind.Check(anyPercent.Column, customer) != "" {
+		return nil, wrongForm
 	}
 	r := Ratio{Bank: bank.(int64), Customer: customer.(int64)}
 	if r.Bank+r.Customer != 100 {
-		return nil, form
+		return nil, wrongForm
 	}
 	return r, ""
 }
@@ -119,5 +119,5 @@ func (reviewKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.S
 	return append(dst, '}')
 }
 
-// maxNote is the most characters of a review's text.
+// maxNote is the most characters of a long text, such as the note of a review.
 const maxNote = 2000

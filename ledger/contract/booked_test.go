@@ -19,10 +19,13 @@ import (
 	"mizan/ledger/schema"
 )
 
+// This file has checks that the tests of several products share: of booked entries, refusals, the bounds of
+// fields, and every action in every state.
+
 // formatEntries formats the entries of a decision, one line each: the effective date and the postings. {c}
-// stands for the contract's id and {p} for someone's.
+// stands for the contract's id and {p} for the person's id in someone.
 func formatEntries(d Decision) string {
-	names := strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}")
+	placeholders := strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}")
 	var entries []string
 	for i := range d.Events {
 		e := d.Events[i].Entry
@@ -38,7 +41,7 @@ func formatEntries(d Decision) string {
 			if p.Side == ledger.Credit {
 				side = "Cr "
 			}
-			texts = append(texts, side+names.Replace(string(p.Account))+" "+p.Amount.String())
+			texts = append(texts, side+placeholders.Replace(string(p.Account))+" "+p.Amount.String())
 		}
 		entries = append(entries, strings.Join(texts, ", "))
 	}
@@ -55,7 +58,7 @@ func (org *orgFixture) wantEntries(r *Record, name Action, request schema.Input,
 	org.book(&d)
 	org.checkColumns(d.Record)
 	wanted, got := strings.Join(want, ", "), formatEntries(d)
-	if len(want) > 0 && strings.HasPrefix(want[0], "Dr") { // want has no date: it is today
+	if len(want) > 0 && strings.HasPrefix(want[0], "Dr") { // without a date in want, the date must be today
 		got = strings.TrimPrefix(got, org.now.Date().String()+", ")
 	}
 	if got != wanted {
@@ -67,7 +70,7 @@ func (org *orgFixture) wantEntries(r *Record, name Action, request schema.Input,
 // passDays moves the clock by days. It runs no timers.
 func (org *orgFixture) passDays(days int) { org.now += ledger.Micros(days) * 24 * 3600 * 1_000_000 }
 
-// faultyFields returns the fields that an error names; nil if it is not a refusal of fields.
+// faultyFields returns the fields that an error names; nil if the error is not a refusal of fields.
 func faultyFields(err error) (fields []string) {
 	var faults *schema.Faults
 	if errors.As(err, &faults) {
@@ -152,7 +155,7 @@ func checkBounds(t *testing.T, p *Product, valid schema.Input, bounds []fieldBou
 	}
 }
 
-// Values that the fields of a kind accept and refuse.
+// JSON values that fields of one kind accept or refuse.
 var (
 	notAmounts  = []string{`"0"`, `"-1"`, `"01"`, `"1.5"`, `"1e3"`, `""`, `" 1"`, `1000`, `true`, `{}`, `"1` + strings.Repeat("0", 71) + `1"`}
 	notTexts    = []string{`""`, `"  "`, `5`, `{}`, `"` + strings.Repeat("x", 256) + `"`}
@@ -167,7 +170,7 @@ var (
 )
 
 // gridRow has the transitions out of a state: an action's name → the next state. An action that is missing
-// must be a conflict.
+// from the row must be refused as a conflict.
 type gridRow map[string]Status
 
 // scenario checks the effect of every action in every state.
@@ -176,20 +179,20 @@ type scenario struct {
 	reading     *Reading
 	openingBody schema.Input
 	grid        map[Status]gridRow
-	paths       map[Status]string       // the names of the actions that lead to a state
+	paths       map[Status]string       // for a state: the names of the actions that lead to it, separated by spaces
 	bodies      map[string]schema.Input // by an action's name in grid and paths
-	beforeAYear string                  // the action before which a year passes
+	afterAYear  string                  // the name of the action that is tried only after a year has passed
 }
 
-// do tries an action by its name in grid and paths. That is the name in the reading's URLs; if an action
-// has several bodies, a colon and a word that tells them apart follow.
+// do tries an action by its name in grid and paths. Such a name is the action's name in the
+// reading's URLs. If an action has several bodies, a colon and a word for the body follow, as in "loss:all".
 func (sc *scenario) do(org *orgFixture, r *Record, name string) (*Record, error) {
 	actionName, _, _ := strings.Cut(name, ":")
 	action, ok := sc.product.Action(sc.reading, actionName)
 	if !ok {
-		action = Action(actionName) // it has no URL and only leads to a state
+		action = Action(actionName) // an action without a URL: only paths contain it
 	}
-	if actionName == sc.beforeAYear {
+	if actionName == sc.afterAYear {
 		org.passDays(365)
 	}
 	d, err := org.decide(r, action, sc.bodies[name], org.now)
@@ -201,6 +204,7 @@ func (sc *scenario) do(org *orgFixture, r *Record, name string) (*Record, error)
 	return d.Record, nil
 }
 
+// reach returns a contract that the actions in paths have taken to a state.
 func (sc *scenario) reach(t *testing.T, state Status) (*orgFixture, *Record) {
 	org := newOrgFixture(t, "2026-01-10")
 	r := org.open(sc.product, sc.reading, sc.openingBody)
@@ -246,7 +250,7 @@ func (sc *scenario) check(t *testing.T) {
 	}
 }
 
-// useSeed lets MIZAN_SEED repeat a run: rapid prints its seed on failure.
+// useSeed gives rapid the seed in MIZAN_SEED, to repeat a run that failed. Rapid prints the seed of such a run.
 func useSeed(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" {
 		if err := flag.Set("rapid.seed", seed); err != nil {
@@ -255,9 +259,9 @@ func useSeed(t *testing.T) {
 	}
 }
 
-// drawnSums generates amounts that are small, large, or the largest possible. The generator is made once,
-// because making it takes longer than a whole random life.
-var drawnSums = rapid.OneOf(
+// sumGenerator generates amounts that are small, large, or the largest possible. The generator is made once,
+// because making it takes longer than a whole random test case.
+var sumGenerator = rapid.OneOf(
 	rapid.StringMatching(`[1-9][0-9]{0,3}`),
 	rapid.StringMatching(`[1-9][0-9]{0,3}`),
 	rapid.StringMatching(`[1-9][0-9]{17,71}`),
@@ -265,7 +269,7 @@ var drawnSums = rapid.OneOf(
 )
 
 func drawSum(t *rapid.T, label string) *big.Int {
-	sum, _ := new(big.Int).SetString(drawnSums.Draw(t, label), 10)
+	sum, _ := new(big.Int).SetString(sumGenerator.Draw(t, label), 10)
 	return sum
 }
 

@@ -16,18 +16,18 @@ type Case struct {
 
 	reading        *Reading
 	faults         *schema.Faults
-	event          Action // the transition, if the action has several
-	lines          []ledger.Posting
-	entries        [][]ledger.Posting
-	effectiveDate  ledger.Date    // the effective date; 0: today
-	dated          []Dated        // dates in the body
-	newParty       ledger.ID      // a person who becomes a party
-	reserved       money.Amount   // what timers may book on shared accounts
-	extendedColumn *schema.Column // the Rows column that got a row
+	transition     Action             // the action's name, or another one of ActionHandler.Transitions
+	lines          []ledger.Posting   // of the current entry
+	entries        [][]ledger.Posting // the entries before the current one
+	effectiveDate  ledger.Date        // of all entries; 0: today
+	dated          []Dated            // dates in the body
+	newParty       ledger.ID          // a person who becomes a party to the contract
+	reserved       money.Amount       // what timers may book on shared accounts
+	extendedColumn *schema.Column     // the list column that got a row
 
-	register       Register     // the extract of the register
+	register       Register     // the extract of the register of an issue's holders
 	holderPosition Holder       // the holder's new row; Number 0: none
-	subscription   Subscription // the subscription behind it
+	subscription   Subscription // the subscription that changes holderPosition
 	underWay       UnderWay
 }
 
@@ -41,16 +41,16 @@ func (c *Case) refuse(field, format string, args ...any) { c.faults.Add(field, f
 func (c *Case) noFaults() bool { return c.faults.Empty() }
 
 // setTransition selects one of the action's possible transitions.
-func (c *Case) setTransition(event Action) { c.event = event }
+func (c *Case) setTransition(transition Action) { c.transition = transition }
 
 // setEffectiveDate sets the effective date of the entry.
 func (c *Case) setEffectiveDate(day ledger.Date) { c.effectiveDate = day }
 
 // setReserve sets the most that timers may book on any shared account. A timer is never refused, so
-// the writer refuses the action that starts the timer if the account has no room.
+// the writer refuses the action that starts the timer if an account has no room for the amount.
 func (c *Case) setReserve(amount money.Amount) { c.reserved = amount }
 
-// line is one side of an entry.
+// line is one debit or credit of an entry.
 type line struct {
 	side    ledger.Side
 	account ledger.Path
@@ -60,7 +60,7 @@ type line struct {
 func dr(account ledger.Path, amount money.Amount) line { return line{ledger.Debit, account, amount} }
 func cr(account ledger.Path, amount money.Amount) line { return line{ledger.Credit, account, amount} }
 
-// book adds lines that balance by themselves, and omits lines of zero. If the lines do not fit
+// book adds lines that balance among themselves, and omits lines of zero. If the lines do not fit
 // into the current entry, all of them go into a new entry of the same Change.
 func (c *Case) book(lines ...line) {
 	free := ledger.MaxPostings - len(c.lines)
@@ -80,8 +80,8 @@ func (c *Case) move(debit, credit ledger.Path, amount money.Amount) {
 	c.book(dr(debit, amount), cr(credit, amount))
 }
 
-// setArrears sets the memorandum account of arrears to an amount. It books only the difference from
-// the amount reported before; the debt itself does not change.
+// setArrears sets the column arrears and the memorandum account of arrears to an amount. It books only the
+// difference from the amount reported before; the debt itself does not change.
 func (c *Case) setArrears(arrears schema.Cell[money.Amount], amount money.Amount) {
 	before, account := arrears.Get(c.values()), c.record.account("M:arrears")
 	const control ledger.Path = "M:arrears_control"
@@ -90,8 +90,8 @@ func (c *Case) setArrears(arrears schema.Cell[money.Amount], amount money.Amount
 	arrears.Set(c.values(), amount)
 }
 
-// gainOrLoss returns the line for the proceeds less the carrying amount, which are a gain or a loss. A difference of
-// zero makes a line that book omits.
+// gainOrLoss returns the line that books the difference of proceeds and carrying amount as a gain or a loss. If
+// the difference is zero, book omits the line.
 func (c *Case) gainOrLoss(proceeds, carryingAmount money.Amount, gain, loss ledger.Path) []line {
 	if carryingAmount.Less(proceeds) {
 		return []line{cr(gain, minus(proceeds, carryingAmount))}

@@ -10,7 +10,8 @@ import (
 )
 
 // Certificate is an issue of certificates in one asset; the holders share the asset's income.
-// The platform is issuer and paying agent. The religious counterpart is sukuk.
+// The platform is issuer and paying agent. The religious counterpart is sukuk. Names that begin with ci
+// (certificate issue) belong to this product.
 var Certificate = define(&Product{
 	Code: 'c',
 	Variants: map[*Reading]*Variant{
@@ -21,7 +22,7 @@ var Certificate = define(&Product{
 		}},
 	},
 	Columns: schema.NewTable(baseColumns,
-		ciName, ciBacking, ciAsset, ciAssetValue, ciTotal, ciFace, ciYield, ciTermMonths, ciMinSubscription, ciMaxSubscription, ciFrequency, ciMode,
+		ciName, ciBacking, ciAsset, ciAssetValue, ciTotalValue, ciFace, ciYield, ciTermMonths, ciMinSubscription, ciMaxSubscription, ciFrequency, ciRedemptionMode,
 		ciEarlyAllowed, ciPenalty, ciWindowStart, ciWindowEnd, ciOriginator, ciVehicle, ciProduct, ciAssetType,
 		ciCertificates, ciOutstanding, ciDistributions, ciTotalDistributed, ciActualYield, ciNextDistribution, ciCode, ciIssueDate, ciMaturity, ciSubscriptions,
 		ciDefaultReason, ciRedemptionDate, ciUndistributed, ciSold, ciApplications, ciHolders, ciProgress,
@@ -49,7 +50,7 @@ var Certificate = define(&Product{
 		&ActionHandler{Name: Mature, Do: ciMature},
 		&ActionHandler{Name: Redeem, Moves: Always, Body: schema.NewTable(nil, ciInRedemptionDate), Do: func(c *Case) { ciRepay(c, Redeem) }},
 		&ActionHandler{Name: RedeemEarly, Moves: Always, Body: schema.NewTable(nil, ciInEarlyRedemptionDate), Do: ciRedeemEarly},
-		&ActionHandler{Name: Default, Moves: Always, Body: reasons, Do: ciGiveUp},
+		&ActionHandler{Name: Default, Moves: Always, Body: reasons, Do: ciDefault},
 		&ActionHandler{Name: Batch, Moves: Always, Timer: true, Do: ciBatch},
 	),
 	Type: "backing_type",
@@ -75,19 +76,21 @@ const (
 	Default           Action = "default"
 )
 
+// Columns, in this order: those of a request for an issue, those that the service derives, those of the rows of
+// lists, and those of the actions' bodies (ciIn…).
 var (
 	ciName            = schema.Text(32, "name", schema.Required, schema.InShort)
 	ciBacking         = schema.Enum(33, "backing_type", []string{"lease", "managed_investment", "partnership", "installment_sale", "manufacturing", "forward_purchase"}, schema.Required, schema.InShort)
 	ciAsset           = schema.Text(34, "underlying_asset", schema.Required, schema.LongerThan(10), schema.AtMost(maxNote))
 	ciAssetValue      = schema.Amount(35, "underlying_asset_value", schema.Required)
-	ciTotal           = schema.Amount(36, "total_value", schema.Required, schema.InShort)
+	ciTotalValue      = schema.Amount(36, "total_value", schema.Required, schema.InShort)
 	ciFace            = schema.Amount(37, "certificate_value", schema.Required, schema.InShort)
 	ciYield           = schema.Percent(38, "expected_yield", 1, 50, schema.Required)
 	ciTermMonths      = schema.Integer(39, "maturity_months", 1, 360, schema.Required)
 	ciMinSubscription = schema.Integer(40, "min_subscription", 1, maxCertificates, schema.Settable)
 	ciMaxSubscription = schema.Integer(41, "max_subscription", 1, maxCertificates, schema.Settable)
 	ciFrequency       = schema.Enum(42, "profit_distribution_frequency", frequencies, schema.Settable)
-	ciMode            = schema.Enum(43, "redemption_mode", []string{"bullet", "amortizing", "callable"}, schema.Settable)
+	ciRedemptionMode  = schema.Enum(43, "redemption_mode", []string{"bullet", "amortizing", "callable"}, schema.Settable)
 	ciEarlyAllowed    = schema.Bool(44, "early_redemption_allowed", schema.DefaultTo(false))
 	ciPenalty         = schema.Amount(45, "early_redemption_penalty", schema.Settable, schema.OrZero)
 	ciWindowStart     = schema.Date(46, "subscription_start", schema.Settable)
@@ -99,7 +102,7 @@ var (
 
 	ciCertificates     = schema.Derived(60, "certificates_total", schema.InShort)
 	ciOutstanding      = schema.Derived(61, "certificates_outstanding", schema.InShort)
-	ciDistributions    = schema.Rows(62, "profit_distributions", ciDistribution)
+	ciDistributions    = schema.Rows(62, "profit_distributions", ciDistributionTable)
 	ciTotalDistributed = schema.Amount(63, "total_profit_distributed")
 	ciActualYield      = schema.Percent(64, "actual_yield", 0, 0)
 	ciNextDistribution = schema.Date(65, "next_distribution_date")
@@ -113,18 +116,18 @@ var (
 	ciSold             = schema.Derived(73, "certificates_sold", schema.NotShown)
 	ciApplications     = schema.Derived(74, "subscriptions_total", schema.InDeep)
 	ciHolders          = schema.Derived(75, "holders_total", schema.InDeep)
-	ciProgress         = schema.Rows(76, "progress", ciProgressRow, schema.Single)
+	ciProgress         = schema.Rows(76, "progress", ciProgressTable, schema.Single)
 
 	ciInvestor     = schema.ID(1, "investor_id")
 	ciSubscribed   = schema.Derived(2, "certificates")
 	ciSubscribedOn = schema.Date(3, "date")
 	ciSubscription = schema.NewTable(nil, ciInvestor, ciSubscribed, ciSubscribedOn)
 
-	ciDistributedOn   = schema.Date(1, "date")
-	ciDistributedSum  = schema.Amount(2, "total_profit")
-	ciPerCertificate  = schema.Amount(3, "per_certificate")
-	ciOutstandingThen = schema.Derived(4, "certificates_outstanding")
-	ciDistribution    = schema.NewTable(nil, ciDistributedOn, ciDistributedSum, ciPerCertificate, ciOutstandingThen)
+	ciDistributedOn     = schema.Date(1, "date")
+	ciDistributedSum    = schema.Amount(2, "total_profit")
+	ciPerCertificate    = schema.Amount(3, "per_certificate")
+	ciOutstandingThen   = schema.Derived(4, "certificates_outstanding")
+	ciDistributionTable = schema.NewTable(nil, ciDistributedOn, ciDistributedSum, ciPerCertificate, ciOutstandingThen)
 
 	ciInWindowStart         = schema.Date(1, "subscription_start", schema.Settable)
 	ciInWindowEnd           = schema.Date(2, "subscription_end", schema.Settable)
@@ -142,7 +145,7 @@ const maxCertificates = maxExact
 
 func ciOpen(c *Case) {
 	v := c.values()
-	total, face := ciTotal.Get(v), ciFace.Get(v)
+	total, face := ciTotalValue.Get(v), ciFace.Get(v)
 	if ciAssetValue.Get(v).Less(total) {
 		c.refuse(ciAssetValue.Name, "must be at least total_value")
 	}
@@ -150,7 +153,7 @@ func ciOpen(c *Case) {
 	n, fits := certificates.Uint64()
 	switch {
 	case must(certificates.Mul(face)) != total:
-		c.refuse(ciTotal.Name, "must be divisible exactly by certificate_value")
+		c.refuse(ciTotalValue.Name, "must be divisible exactly by certificate_value")
 		return
 	case !fits || n > maxCertificates:
 		c.refuse(ciFace.Name, "makes more than %d certificates", int64(maxCertificates))
@@ -164,8 +167,8 @@ func ciOpen(c *Case) {
 	}
 	ciCheckWindow(c)
 	ciCertificates.Set(v, int64(n))
-	for _, n := range []schema.Cell[int64]{ciOutstanding, ciSold, ciApplications, ciHolders} {
-		n.Set(v, 0)
+	for _, count := range []schema.Cell[int64]{ciOutstanding, ciSold, ciApplications, ciHolders} {
+		count.Set(v, 0)
 	}
 	ciTotalDistributed.Set(v, money.Amount{})
 	ciCode.Set(v, internalCode(Region.Get(v), c.reading.CertificateMark, c.record.ID))
@@ -178,18 +181,18 @@ func ciCheckWindow(c *Case) {
 	}
 }
 
-// internalCode returns the issue's internal code: the region, the reading's mark, ten hexadecimal digits
-// of the contract's random id, and a check digit by the rule of ISO 6166.
+// internalCode returns the issue's internal code: the region, the mark of the secular or the religious reading,
+// ten hexadecimal digits of the contract's random id, and a check digit by the rule of ISO 6166.
 func internalCode(region, mark string, id ledger.ID) string {
-	body := strings.ToUpper(region + mark + hex.EncodeToString(id[:5]))
-	return body + string(rune('0'+checkDigit(body)))
+	code := strings.ToUpper(region + mark + hex.EncodeToString(id[:5]))
+	return code + string(rune('0'+checkDigit(code)))
 }
 
-// checkDigit returns the Luhn check digit. A letter counts as two digits: A is 10.
-func checkDigit(body string) int {
+// checkDigit returns the Luhn check digit of a code. A letter counts as two digits: A is 10.
+func checkDigit(code string) int {
 	var digits []int
-	for i := range len(body) {
-		if c := body[i]; c >= 'A' {
+	for i := range len(code) {
+		if c := code[i]; c >= 'A' {
 			n := int(c-'A') + 10
 			digits = append(digits, n/10, n%10)
 		} else {
@@ -211,9 +214,9 @@ func checkDigit(body string) int {
 
 func ciOffer(c *Case) {
 	v := c.values()
-	for _, day := range []struct{ sent, column schema.Cell[ledger.Date] }{{ciInWindowStart, ciWindowStart}, {ciInWindowEnd, ciWindowEnd}} {
-		if day.sent.Has(c.input) {
-			day.column.Set(v, day.sent.Get(c.input))
+	for _, day := range []struct{ bodyColumn, column schema.Cell[ledger.Date] }{{ciInWindowStart, ciWindowStart}, {ciInWindowEnd, ciWindowEnd}} {
+		if day.bodyColumn.Has(c.input) {
+			day.column.Set(v, day.bodyColumn.Get(c.input))
 		}
 		if !day.column.Has(v) {
 			c.refuse(day.column.Name, "is required")
@@ -222,12 +225,12 @@ func ciOffer(c *Case) {
 	ciCheckWindow(c)
 }
 
-// ciSubscribe checks a subscription in the order that the specification gives.
+// ciSubscribe checks a subscription in the order that the specification gives, and books it.
 func ciSubscribe(c *Case) {
 	v := c.values()
 	investor, n := ciInInvestor.Get(c.input), ciInCertificates.Get(c.input)
 	position := c.register.Position
-	held, unsold := position.Certificates, ciCertificates.Get(v)-ciSold.Get(v)
+	alreadyHeld, unsold := position.Certificates, ciCertificates.Get(v)-ciSold.Get(v)
 	switch {
 	case c.record.Status != Offering:
 		c.refuse("status", "the issue is not offered: it is %s", c.record.Status)
@@ -237,8 +240,8 @@ func ciSubscribe(c *Case) {
 		c.refuse(ciWindowEnd.Name, "subscriptions are taken from %v to %v", ciWindowStart.Get(v), ciWindowEnd.Get(v))
 	case ciMinSubscription.Has(v) && n < ciMinSubscription.Get(v):
 		c.refuse(ciInCertificates.Name, "must be at least %d", ciMinSubscription.Get(v))
-	case ciMaxSubscription.Has(v) && (n > ciMaxSubscription.Get(v) || held > ciMaxSubscription.Get(v)-n):
-		c.refuse(ciInCertificates.Name, "would be more than %d together with the %d already held", ciMaxSubscription.Get(v), held)
+	case ciMaxSubscription.Has(v) && (n > ciMaxSubscription.Get(v) || alreadyHeld > ciMaxSubscription.Get(v)-n):
+		c.refuse(ciInCertificates.Name, "would be more than %d together with the %d already held", ciMaxSubscription.Get(v), alreadyHeld)
 	case n > unsold:
 		c.refuse(ciInCertificates.Name, "only %d are left", unsold)
 	case ciApplications.Get(v) >= maxSubscriptions:
@@ -269,14 +272,14 @@ func ciActivate(c *Case) {
 		return
 	}
 	v, r := c.values(), c.record
-	issued := dateOrToday(c, ciInIssueDate)
-	ciIssueDate.Set(v, issued)
-	ciMaturity.Set(v, addMonths(issued, ciTermMonths.Get(v)))
+	issueDay := dateOrToday(c, ciInIssueDate)
+	ciIssueDate.Set(v, issueDay)
+	ciMaturity.Set(v, addMonths(issueDay, ciTermMonths.Get(v)))
 	if ciFrequency.Has(v) {
-		ciNextDistribution.Set(v, addMonths(issued, periodMonths(ciFrequency.Get(v))))
+		ciNextDistribution.Set(v, addMonths(issueDay, periodMonths(ciFrequency.Get(v))))
 	}
 	ciOutstanding.Set(v, ciSold.Get(v))
-	c.setEffectiveDate(issued)
+	c.setEffectiveDate(issueDay)
 	ciForHolders(c, Activate, r.account("A:underlying"), times(ciFace.Get(v), ciSold.Get(v)))
 }
 
@@ -287,16 +290,16 @@ func ciDistribute(c *Case) {
 		return
 	}
 	profit, outstanding := ciInProfit.Get(c.input), ciOutstanding.Get(v)
-	each := portion(profit, 1, outstanding)
-	row := ciDistribution.New()
+	perCertificate := portion(profit, 1, outstanding)
+	row := ciDistributionTable.New()
 	ciDistributedOn.Set(row, day)
 	ciDistributedSum.Set(row, profit)
-	ciPerCertificate.Set(row, each)
+	ciPerCertificate.Set(row, perCertificate)
 	ciOutstandingThen.Set(row, outstanding)
 	if !c.addToTotal(ciTotalDistributed, profit, ciInProfit.Name) || !c.addRow(ciDistributions, row, ciInProfit.Name) {
 		return
 	}
-	yield, exact := wholePercent(ciTotalDistributed.Get(v), ciTotal.Get(v))
+	yield, exact := wholePercent(ciTotalDistributed.Get(v), ciTotalValue.Get(v))
 	if !exact {
 		c.refuse(ciInProfit.Name, "takes %s above %d", ciActualYield.Name, int64(maxExact))
 		return
@@ -306,7 +309,7 @@ func ciDistribute(c *Case) {
 		c.advance(ciNextDistribution, periodMonths(ciFrequency.Get(v)))
 	}
 	c.setEffectiveDate(day)
-	if each.IsZero() { // less than one minor unit per certificate: no holder gets anything
+	if perCertificate.IsZero() { // less than one minor unit per certificate: no holder gets anything
 		c.book(ciPayProfit(c, r.cash(), nil, true)...)
 		return
 	}
@@ -327,7 +330,7 @@ func ciRedeemEarly(c *Case) {
 	ciRepay(c, RedeemEarly)
 }
 
-// ciRepay pays each holder the face of the holder's certificates, less the holder's part of a
+// ciRepay pays each holder the face value of the holder's certificates, less the holder's part of a
 // penalty for early redemption, and closes every account of the issue.
 func ciRepay(c *Case, action Action) {
 	v, r := c.values(), c.record
@@ -335,20 +338,20 @@ func ciRepay(c *Case, action Action) {
 	ciRedemptionDate.Set(v, day)
 	c.setEffectiveDate(day)
 	ciForHolders(c, action, r.cash(), times(ciFace.Get(v), ciSold.Get(v)))
-	ciGiveAway(c)
+	ciGiveRemaindersToCharity(c)
 }
 
-// ciGiveAway pays the indivisible remainders of the distributions to charity.
-func ciGiveAway(c *Case) {
+// ciGiveRemaindersToCharity pays the indivisible remainders of the distributions to charity.
+func ciGiveRemaindersToCharity(c *Case) {
 	v := c.values()
 	c.move(c.record.account("L:undistributed"), "L:charity", ciUndistributed.Get(v))
 	ciUndistributed.Set(v, money.Amount{})
 	ciNextDistribution.Clear(v)
 }
 
-func ciGiveUp(c *Case) {
+func ciDefault(c *Case) {
 	v := c.values()
 	ciDefaultReason.Set(v, reason.Get(c.input))
 	ciForHolders(c, Default, c.record.account("A:underlying_impaired"), times(ciFace.Get(v), ciSold.Get(v)))
-	ciGiveAway(c)
+	ciGiveRemaindersToCharity(c)
 }

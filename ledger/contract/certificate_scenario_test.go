@@ -6,6 +6,7 @@ import (
 	"mizan/ledger/schema"
 )
 
+// issueMoves returns the actions that TestActionsOfAnIssueInEveryState tries, by the names in its grids and routes.
 func issueMoves() map[string]gridMove {
 	return map[string]gridMove{
 		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: boardReview()},
@@ -19,7 +20,8 @@ func issueMoves() map[string]gridMove {
 	}
 }
 
-// issueRoutes returns the moves that lead to each state. Start has those that come before the offering.
+// issueRoutes returns, for each state, the names of the moves that lead to it. The moves in start come before the
+// offering.
 func issueRoutes(start ...string) map[Status][]string {
 	route := func(moves ...string) []string { return append(start[:len(start):len(start)], moves...) }
 	return map[Status][]string{
@@ -80,12 +82,13 @@ func checkIssueColumns(fixture *contractFixture) {
 		fixture.t.Fatalf("%d sold of %d, %d outstanding, %v distributed without a row; it is %s", sold, ciCertificates.Get(v), ciOutstanding.Get(v), distributed, fixture.record.Status)
 	}
 	for _, h := range fixture.registerOf(fixture.record).holders {
-		if allowed := ciMaxSubscription.Get(v); allowed > 0 && h.Certificates > allowed {
-			fixture.t.Fatalf("somebody holds %d of at most %d", h.Certificates, allowed)
+		if maxHeld := ciMaxSubscription.Get(v); maxHeld > 0 && h.Certificates > maxHeld {
+			fixture.t.Fatalf("somebody holds %d of at most %d", h.Certificates, maxHeld)
 		}
 	}
 }
 
+// A life is a new contract and the random actions that are tried on it.
 func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
@@ -95,13 +98,13 @@ func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 			}
 			lives.body = func(d *dice) schema.Input {
 				n, face := d.number(1, 300), d.number(1, 50)
-				g := withChanges(issueBody(), "certificate_value", quote(face), "total_value", quote(n*face), "underlying_asset_value", quote(n*face),
+				body := withChanges(issueBody(), "certificate_value", quote(face), "total_value", quote(n*face), "underlying_asset_value", quote(n*face),
 					"subscription_end", `"2026-06-30"`, "maturity_months", d.numberText(1, 6), "early_redemption_allowed", d.pick("true", "false"))
-				d.setSometimes(g, "early_redemption_penalty", quote(d.number(0, 500)))
-				d.setSometimes(g, "max_subscription", d.numberText(1, 300))
-				d.setSometimes(g, "min_subscription", d.numberText(1, 10))
-				d.setSometimes(g, "profit_distribution_frequency", d.quotedWord(frequencies...))
-				return g
+				d.setSometimes(body, "early_redemption_penalty", quote(d.number(0, 500)))
+				d.setSometimes(body, "max_subscription", d.numberText(1, 300))
+				d.setSometimes(body, "min_subscription", d.numberText(1, 10))
+				d.setSometimes(body, "profit_distribution_frequency", d.quotedWord(frequencies...))
+				return body
 			}
 			redemptionBody := func(d *dice, _ schema.Row) schema.Input { return input("redemption_date", d.day()) }
 			lives.bodies = map[Action]func(*dice, schema.Row) schema.Input{

@@ -14,8 +14,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// issueBody is the body of an issue of a hundred certificates of 10. It is open for subscription for a
-// month.
+// issueBody returns a request for an issue of a hundred certificates with a face value of 10. The issue is open
+// for subscription for a month.
 func issueBody() schema.Input {
 	return input("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
 		"underlying_asset_value", `"1200"`, "total_value", `"1000"`, "certificate_value", `"10"`, "expected_yield", "5", "maturity_months", "2",
@@ -30,8 +30,8 @@ func offeredIssue(t *testing.T, pairs ...string) *contractFixture {
 	return fixture
 }
 
-// activeIssue returns an issue that is active since 2026-01-01. Of its certificates, someone holds four and
-// someoneElse three.
+// activeIssue returns an issue that is active since 2026-01-01. The person someone holds four of its certificates,
+// and someoneElse holds three.
 func activeIssue(t *testing.T, reading *Reading, pairs ...string) *contractFixture {
 	t.Helper()
 	fixture := openContract(t, Certificate, reading, withChanges(issueBody(), pairs...))
@@ -125,8 +125,8 @@ func TestAnIssuesCertificatesFollowFromItsValue(t *testing.T) {
 		"actual_yield", "", "next_distribution_date", "", "currency", "MYR", "early_redemption_allowed", "false")
 }
 
-// The internal code consists of the region, the reading's mark, ten random hexadecimal digits, and a check
-// digit. For the check digit, a letter counts as two digits, and every second digit from the right is doubled.
+// The internal code consists of the region, the reading's mark (CRT or SKK), ten random hexadecimal digits, and a
+// check digit. For the check digit, a letter counts as two digits, and every second digit from the right is doubled.
 func TestAnIssuesInternalCode(t *testing.T) {
 	id := uuid.MustParse("0123456789ab4cdef0123456789abcde"[:32])
 	for _, c := range []struct{ region, mark, want string }{
@@ -150,8 +150,8 @@ func TestAnIssuesInternalCode(t *testing.T) {
 	}
 }
 
-// luhn returns the remainder of the weighted sum of a code with its check digit; it is zero if the check
-// digit is correct. Unlike the program, it computes the sum from a text of digits.
+// luhn returns the Luhn sum, modulo 10, of a code that ends with its check digit. The result is zero if the check
+// digit is correct. Unlike checkDigit, luhn writes the digits into a text first.
 func luhn(code string) int {
 	var digits strings.Builder
 	for _, c := range code {
@@ -183,7 +183,7 @@ func TestOfferingNeedsItsWindow(t *testing.T) {
 }
 
 // A subscription is checked in the specification's order. The first failed check is reported, even if all
-// later ones fail too. The numbers below are those of the specification's checks.
+// later checks fail too. The numbers below are those of the specification's checks.
 func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	body := []string{"min_subscription", "2", "max_subscription", "60"}
 	fixture := openContract(t, Certificate, Secular, withChanges(issueBody(), body...))
@@ -199,12 +199,12 @@ func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	fixture.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "1") // 4: below the minimum of two
 	fixture.do(Subscribe, "investor_id", someone, "certificates", "50")
 	fixture.wantColumns("certificates_outstanding", "0")
-	name := fixture.message(Subscribe, "investor_id", someone, "certificates", "51") // 5: above the investor's maximum, which is checked before the remainder of 50
-	if !strings.Contains(name, "60") || !strings.Contains(name, "50 already held") {
-		t.Errorf("the ceiling's message is %q", name)
+	message := fixture.message(Subscribe, "investor_id", someone, "certificates", "51") // 5: above the investor's maximum, which is checked before the 50 that are left
+	if !strings.Contains(message, "60") || !strings.Contains(message, "50 already held") {
+		t.Errorf("the ceiling's message is %q", message)
 	}
-	if name = fixture.message(Subscribe, "investor_id", someoneElse, "certificates", "51"); !strings.Contains(name, "only 50 are left") { // 6: the remainder
-		t.Errorf("the remainder's message is %q", name)
+	if message = fixture.message(Subscribe, "investor_id", someoneElse, "certificates", "51"); !strings.Contains(message, "only 50 are left") { // 6: the remainder
+		t.Errorf("the remainder's message is %q", message)
 	}
 	fixture.do(Subscribe, "investor_id", someone, "certificates", "10")
 	fixture.do(Subscribe, "investor_id", someoneElse, "certificates", "40")
@@ -278,13 +278,13 @@ func TestIncomeIsFlooredPerCertificate(t *testing.T) {
 	fixture.wantColumns("total_profit_distributed", "100", "actual_yield", "10", "next_distribution_date", "2026-03-02")
 	fixture.wantRefused("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-03"`) // tomorrow
 	fixture.wantRefused("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2025-12-31"`) // before the issue
-	fixture.do(Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-01"`)                             // less than one each
+	fixture.do(Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-01"`)                             // less than one for each certificate
 	fixture.wantPostings("Dr A:cash:MY 5", "Cr L:undistributed:{c} 5")
 	fixture.wantEffective("2026-01-01")
 	fixture.wantColumns("total_profit_distributed", "105", "actual_yield", "10")
 	fixture.wantRows("profit_distributions", "2026-01-02 100 14 7", "2026-01-01 5 0 7")
 	fixture.wantRefused("total_profit", Profit, "total_profit", `"1`+strings.Repeat("0", 72)+`"`)
-	// The yield is exact for every JSON reader; otherwise the distribution is refused.
+	// A distribution is refused if it makes the yield too large for a JSON reader to read exactly.
 	fixture.wantRefused("total_profit", Profit, "total_profit", `"90071992547409815"`) // the total would be 90071992547409920, a yield of 2^53
 	fixture.do(Profit, "total_profit", `"90071992547409814"`)
 	fixture.wantColumns("actual_yield", "9007199254740991", "total_profit_distributed", "90071992547409919")
@@ -375,7 +375,7 @@ func TestDefaultLeavesTheMemorandumAccountsOpen(t *testing.T) {
 	}
 }
 
-// A hundred and more holders do not fit into one entry. The decision then has several entries, and each of
+// More than a hundred holders do not fit into one entry. The decision then has several entries, and each of
 // them balances.
 func TestManyHoldersAreBookedInSeveralEntries(t *testing.T) {
 	fixture := offeredIssue(t, "total_value", `"1300"`, "underlying_asset_value", `"1300"`)

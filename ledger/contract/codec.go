@@ -8,13 +8,13 @@ import (
 	"mizan/ledger/schema"
 )
 
-// recordVersion is the first byte of a contract's payload. Product, reading, environment and
+// recordVersion is the first byte of a contract's stored form. Product, reading, environment and
 // status follow, then each column that has a value, with its key and length. A reader skips keys
 // that it does not know.
 const recordVersion = 1
 
-// AppendRecord appends a contract's stored form. It does not include the id, the number or the
-// version, which the writer stores beside it.
+// AppendRecord appends a contract's stored form. The writer stores the id, the number and the
+// version beside this form.
 func AppendRecord(dst []byte, r *Record) []byte {
 	dst = append(dst, recordVersion, r.Product.Code, r.Reading.Code, byte(r.Asset.Env))
 	dst = schema.AppendBytes(dst, string(r.Status))
@@ -31,12 +31,12 @@ func ReadRecord(id ledger.ID, stored []byte) (*Record, error) {
 		return nil, schema.ErrStored
 	}
 	r := &Record{ID: id, Product: product, Reading: reading}
-	status, rest, ok := schema.CutBytes(stored[4:])
+	status, storedValues, ok := schema.CutBytes(stored[4:])
 	if !ok || !product.Machine(reading).Has(Status(status)) {
 		return nil, schema.ErrStored
 	}
 	r.Status = Status(status)
-	values, err := product.Columns.ReadStored(rest)
+	values, err := product.Columns.ReadStored(storedValues)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func ReadRecord(id ledger.ID, stored []byte) (*Record, error) {
 	return r, nil
 }
 
-// productOf returns the product with the code; nil if this build has none.
+// productOf returns the product with the code; nil if this build has no such product.
 func productOf(code byte) *Product {
 	i := slices.IndexFunc(Products, func(p *Product) bool { return p.Code == code })
 	if i < 0 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// If a record that a later build has stored has columns that this build does not know, these are left out,
-// and all others keep their values.
+// A record that a later build has stored may have columns that this build does not know. Such columns are left
+// out, and all other columns keep their values.
 func TestColumnsThatABuildDoesNotKnowAreLeftOut(t *testing.T) {
 	fixture := activePartnership(t)
 	fixture.do(Loss, "amount", `"10"`)
@@ -24,7 +24,7 @@ func TestColumnsThatABuildDoesNotKnowAreLeftOut(t *testing.T) {
 	}
 }
 
-// Bytes that are not a record are refused, and never read as another record.
+// Bytes that are not the stored form of a record are refused.
 func TestMalformedRecordIsRefused(t *testing.T) {
 	fixture := activePartnership(t)
 	stored := AppendRecord(nil, fixture.record)

@@ -11,7 +11,7 @@ import (
 
 // Decision is the outcome of an action or a timer, to be made durable in one Change.
 type Decision struct {
-	Record     *Record // the record after the decision; never the old record
+	Record     *Record // the record after the decision: a changed copy of the old one
 	Events     []ledger.Event
 	Due        ledger.Micros // when the next timer is due; 0: none
 	Finish     bool          // the contract has ended
@@ -21,20 +21,20 @@ type Decision struct {
 	// decision.
 	Reserve money.Amount
 
-	// Dated are the dates in the command, with their fields. The writer refuses dates in closed
-	// months.
+	// Dated lists the dates in the command with the fields that contain them. The writer refuses
+	// dates in closed months.
 	Dated []Dated
 
 	// Joined is a person who becomes a party to the contract, beside its customer.
 	Joined ledger.ID
 
 	// Subscribed is a subscription that the decision adds to the register of holders, and
-	// Position is the holder's new row. If their Number is 0, nothing is added.
+	// Position is the holder's new row. If nothing is added, the Number of each is 0.
 	Subscribed Subscription
 	Position   Holder
 
 	// UnderWay tells whether the decision begins or ends an action that is carried out in
-	// batches. No month can be closed between the two.
+	// batches. No month can be closed between these two decisions.
 	UnderWay UnderWay
 }
 
@@ -62,7 +62,7 @@ type Proposal struct {
 	Env     money.Env
 	Input   schema.Input
 	Now     ledger.Micros
-	Allowed func(region string) bool // whether the organization works there
+	Allowed func(region string) bool // whether the organization works in the region
 }
 
 // Open decides on a new contract. The error is a *Faults.
@@ -86,7 +86,7 @@ func Open(proposal Proposal) (Decision, error) {
 		return Decision{}, err
 	}
 	decision := Decision{Record: r}
-	decision.move(c, Create, Create)
+	decision.applyTransition(c, Create, Create)
 	for _, name := range variant.Opening {
 		handler := proposal.Product.Handler(name)
 		c = &Case{Now: proposal.Now, Today: proposal.Now.Date(), record: r, reading: proposal.Reading, faults: faults}
@@ -101,19 +101,19 @@ func Open(proposal Proposal) (Decision, error) {
 }
 
 // resolveAsset sets the contract's asset, in the currency of the request or else the region's.
-func (proposal *Proposal) resolveAsset(r *Record, f *schema.Faults) {
+func (proposal *Proposal) resolveAsset(r *Record, faults *schema.Faults) {
 	region, known := Regions[Region.Get(r.Values)]
 	switch {
 	case !Region.Has(r.Values):
 	case !known:
-		f.Add(Region.Name, "is not supported by the chart of accounts")
+		faults.Add(Region.Name, "is not supported by the chart of accounts")
 	case proposal.Allowed != nil && !proposal.Allowed(region.Code):
-		f.Add(Region.Name, "is not one in which the organization works")
+		faults.Add(Region.Name, "is not one in which the organization works")
 	}
 	if !Currency.Has(r.Values) {
 		if proposal.Product.NeedsCurrency {
-			if !f.Has(Currency.Name) {
-				f.Add(Currency.Name, "is required")
+			if !faults.Has(Currency.Name) {
+				faults.Add(Currency.Name, "is required")
 			}
 			return
 		}
@@ -123,24 +123,24 @@ func (proposal *Proposal) resolveAsset(r *Record, f *schema.Faults) {
 	}
 	currency := money.Currency(Currency.Get(r.Values))
 	if currency != "" && !Currencies[currency] {
-		f.Add(Currency.Name, "is not one that contracts are made in")
+		faults.Add(Currency.Name, "is not one that contracts are made in")
 	}
 	r.Asset = money.Asset{Currency: currency, Env: proposal.Env}
 }
 
 // approval parses the review in a request for a contract.
-func (proposal *Proposal) approval(f *schema.Faults) schema.Row {
+func (proposal *Proposal) approval(faults *schema.Faults) schema.Row {
 	raw := proposal.Input[Reviewed.Name]
 	var request schema.Input
 	if len(raw) == 0 || string(raw) == "null" {
-		f.Add(Reviewed.Name, "is required")
+		faults.Add(Reviewed.Name, "is required")
 		return nil
 	}
 	if raw[0] != '{' || json.Unmarshal(raw, &request) != nil {
-		f.Add(Reviewed.Name, "must be an object")
+		faults.Add(Reviewed.Name, "must be an object")
 		return nil
 	}
-	return proposal.Product.reviews(proposal.Reading).Read(request, schema.Reader{}, Reviewed.Name+".", f)
+	return proposal.Product.reviews(proposal.Reading).Read(request, schema.Reader{}, Reviewed.Name+".", faults)
 }
 
 // input parses the body of an action.
@@ -215,7 +215,7 @@ func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 
 // run runs a handler on the record of the decision.
 func (d *Decision) run(c *Case, handler *ActionHandler) error {
-	c.event = handler.Name
+	c.transition = handler.Name
 	handler.Do(c)
 	if err := c.faults.Err(); err != nil {
 		return err
@@ -223,19 +223,20 @@ func (d *Decision) run(c *Case, handler *ActionHandler) error {
 	d.Joined, d.Reserve = c.newParty, c.reserved
 	d.Subscribed, d.Position, d.UnderWay = c.subscription, c.holderPosition, c.underWay
 	d.Dated = append(d.Dated, c.dated...)
-	d.move(c, c.event, handler.Name)
+	d.applyTransition(c, c.transition, handler.Name)
 	return c.checkRoom()
 }
 
-// move takes the record through a transition and books the lines of the case under the
-// action's name. The transition was checked before, so an illegal one is a bug.
-func (d *Decision) move(c *Case, action, name Action) {
+// applyTransition takes the record through a transition and adds the events with the entries of the
+// case. The first event has the action's name. Callers have checked that the state allows the
+// transition, so an illegal transition is a bug.
+func (d *Decision) applyTransition(c *Case, transition, action Action) {
 	r := d.Record
 	from := r.Status
 	target := from // a batch does not change the state
-	if action != Batch {
-		step, ok := r.Product.Machine(r.Reading).Next(from, action)
-		assert.That(ok, "contract: %s in state %s", action, from)
+	if transition != Batch {
+		step, ok := r.Product.Machine(r.Reading).Next(from, transition)
+		assert.That(ok, "contract: %s in state %s", transition, from)
 		target = step.To
 	}
 	r.Status = target
@@ -245,11 +246,11 @@ func (d *Decision) move(c *Case, action, name Action) {
 	if len(c.lines) > 0 {
 		c.entries = append(c.entries, c.lines)
 	}
-	first := ledger.Event{Name: string(name), From: string(from), To: string(target)}
+	event := ledger.Event{Name: string(action), From: string(from), To: string(target)}
 	if len(c.entries) > 0 {
-		first.Entry = c.entry(0)
+		event.Entry = c.entry(0)
 	}
-	d.Events = append(d.Events, first)
+	d.Events = append(d.Events, event)
 	for i := 1; i < len(c.entries); i++ {
 		d.Events = append(d.Events, ledger.Event{
 			Name: string(Continue), From: string(target), To: string(target), Entry: c.entry(i),
@@ -257,8 +258,8 @@ func (d *Decision) move(c *Case, action, name Action) {
 	}
 }
 
-// entry returns the i-th entry of the case. If no effective date was set, it is the day by the
-// clock and not by the writer, whose instants run ahead of a clock that stands still.
+// entry returns the i-th entry of the case. If the handler has set no effective date, the entry has the
+// day by the clock, not by the writer: the writer's instants run ahead of a clock that stands still.
 func (c *Case) entry(i int) *ledger.Entry {
 	day := c.effectiveDate
 	if day == 0 {
@@ -267,7 +268,7 @@ func (c *Case) entry(i int) *ledger.Entry {
 	return &ledger.Entry{Phase: ledger.Posted, Effective: day, Postings: c.entries[i]}
 }
 
-// finish completes the decision with the next timer, and with whether the contract has ended.
+// finish sets the decision's next timer and whether the contract has ended.
 func (d *Decision) finish() Decision {
 	r := d.Record
 	if r.Product.Due != nil {
@@ -279,7 +280,7 @@ func (d *Decision) finish() Decision {
 	return *d
 }
 
-// Ended tells whether the state is final and no action is under way.
+// Ended tells whether the state is final and no action is being carried out in batches.
 func (r *Record) Ended() bool {
 	_, underWay := r.Progress()
 	return r.Product.Machine(r.Reading).Final(r.Status) && !underWay

@@ -12,8 +12,8 @@ import (
 )
 
 // The checker of stores takes some facts from a product's declarations: Moves, Totals, OpenAfterEnd,
-// EmptyIn, SetAgain and ShownByDay. Whatever contract a test of this package makes, checkDeclarations
-// compares them with what the product does.
+// EmptyIn, SetAgain and ShownByDay. For every contract that a test of this package makes, checkDeclarations
+// compares these declarations with what the product does.
 
 // checkDeclarations compares a decision on a contract with the declarations of the contract's
 // product.
@@ -24,13 +24,13 @@ func (org *orgFixture) checkDeclarations(d *Decision) {
 	if org.latest == nil {
 		org.latest = make(map[ledger.ID]latest)
 	}
-	now := latest{r, previous.action}
+	current := latest{r, previous.action}
 	for _, e := range d.Events {
 		if name := Action(e.Name); name != Continue && name != Batch {
-			now.action = name
+			current.action = name
 		}
 	}
-	org.latest[r.ID] = now
+	org.latest[r.ID] = current
 	org.checkMovements(d)
 	org.checkEmptyAccounts(r)
 	if org.decisions++; org.decisions%16 == 0 { // seldom, because long schedules take time
@@ -38,7 +38,7 @@ func (org *orgFixture) checkDeclarations(d *Decision) {
 	}
 	created := d.Events[0].Name == string(Create)
 	if previous.record == nil && !created {
-		return // a record that the test has made without the decisions before
+		return // the test has made this record itself, without decisions
 	}
 	org.checkTotals(previous, d)
 	if !created {
@@ -52,14 +52,14 @@ type latest struct {
 	action Action // neither a continuation nor a batch
 }
 
-// checkMovements checks that exactly the events that may move money have entries.
+// checkMovements checks that events that never move money have no entry, and that those that always do have one.
 func (org *orgFixture) checkMovements(d *Decision) {
 	org.t.Helper()
 	p := d.Record.Product
 	for _, e := range d.Events {
 		moves := Always
 		if name := Action(e.Name); name != Continue {
-			moves = p.Moves(name) // all transitions of an action have the handler's declaration
+			moves = p.Moves(name) // the handler's declaration is valid for all transitions of the action
 		}
 		if e.Entry != nil && moves == Never || e.Entry == nil && moves == Always {
 			org.t.Fatalf("%s: %s has the entry %v, and Moves is %q", p.Variants[d.Record.Reading].Name, e.Name, e.Entry, moves)
@@ -81,8 +81,9 @@ func (org *orgFixture) checkEmptyAccounts(r *Record) {
 	}
 }
 
-// checkTotals compares the lines of a decision on the accounts of all control totals with the change
-// of the product's own totals.
+// checkTotals checks that each control total of the product changes by the sum that the decision posts on the
+// total's account. On an account that only control totals of other products count, the decision must post
+// nothing.
 func (org *orgFixture) checkTotals(previous latest, d *Decision) {
 	org.t.Helper()
 	p := d.Record.Product
@@ -105,7 +106,8 @@ func (org *orgFixture) checkTotals(previous latest, d *Decision) {
 	}
 }
 
-// bookedOn adds up the lines of a decision that a control total counts.
+// bookedOn adds up the lines of a decision that a control total counts. The action is that of the contract's previous
+// decision, which a batch continues.
 func bookedOn(total *ControlTotal, action Action, d *Decision) *big.Int {
 	sum := new(big.Int)
 	for _, e := range d.Events {
@@ -128,7 +130,7 @@ func bookedOn(total *ControlTotal, action Action, d *Decision) *big.Int {
 	return sum
 }
 
-// totalIn returns the sum in a record; 0 for no record.
+// totalIn returns the value of a control total in a record; 0 if r is nil.
 func totalIn(total *ControlTotal, r *Record) *big.Int {
 	sum := new(big.Int)
 	if r == nil {
@@ -162,13 +164,13 @@ func (org *orgFixture) checkSetAgain(previous, r *Record) {
 	}
 }
 
-// checkShownByDay checks that no column depends on the day of reading, except those in
+// checkShownByDay checks that no column depends on the day on which a record is read, except those in
 // ShownByDay.
 func (org *orgFixture) checkShownByDay(r *Record) {
 	org.t.Helper()
-	first, later := r.AsOf(0, org.now.Date()), r.AsOf(0, org.now.Date()+400)
+	today, later := r.AsOf(0, org.now.Date()), r.AsOf(0, org.now.Date()+400)
 	for _, c := range r.Product.Columns.Columns {
-		if c.Place != schema.Hidden && !slices.Contains(r.Product.ShownByDay, c) && !reflect.DeepEqual(c.Value(first.Values), c.Value(later.Values)) {
+		if c.Place != schema.Hidden && !slices.Contains(r.Product.ShownByDay, c) && !reflect.DeepEqual(c.Value(today.Values), c.Value(later.Values)) {
 			org.t.Fatalf("%s depends on the day on which the contract is read, and ShownByDay does not list it", c.Name)
 		}
 	}

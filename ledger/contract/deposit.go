@@ -6,8 +6,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Deposit is money that a depositor puts into the pool for a term. Profit is shared by a ratio,
-// and the depositor bears losses. The religious reading does not offer this product.
+// Deposit is money that a depositor puts into the investment pool for a term. Bank and depositor share
+// profit by a ratio, and the depositor bears losses. The religious reading does not offer this product.
+// Names that begin with dp belong to it.
 var Deposit = define(&Product{
 	Code:     'd',
 	Variants: map[*Reading]*Variant{Secular: {Name: "investment-deposits", Prefix: "ID"}},
@@ -55,6 +56,8 @@ const (
 // atMaturity is the frequency of a single distribution, which is on the maturity date.
 const atMaturity = "at_maturity"
 
+// Columns, in this order: those of a request for a deposit, those that the service derives, those of the rows of
+// lists, and those of the actions' bodies (dpIn…).
 var (
 	dpCustomer     = schema.ID(32, "customer_id", schema.Required, schema.InShort)
 	dpPrincipal    = schema.Amount(33, "initial_amount", schema.Required, schema.InShort) // principal of the current term
@@ -75,8 +78,8 @@ var (
 	dpCustomerProfit   = schema.Amount(51, "customer_profit_share") // profit of the current term; dpBankProfit and dpTotalLoss count only this term too
 	dpBankProfit       = schema.Amount(52, "bank_profit_share")
 	dpTotalLoss        = schema.Amount(53, "loss", schema.NotShown)
-	dpDistributions    = schema.Rows(54, "profit_distributions", dpDistribution)
-	dpWithdrawal       = schema.Rows(55, "early_withdrawal", dpWithdrawalRow, schema.InMetadata, schema.Single)
+	dpDistributions    = schema.Rows(54, "profit_distributions", dpDistributionTable)
+	dpWithdrawal       = schema.Rows(55, "early_withdrawal", dpWithdrawalTable, schema.InMetadata, schema.Single)
 	dpOpenedOn         = schema.Date(56, "opening_date")
 	dpMaturity         = schema.Date(57, "maturity_date", schema.InShort)
 	dpNextDistribution = schema.Date(58, "next_distribution_date")
@@ -86,16 +89,16 @@ var (
 	dpClosedBy         = schema.Text(62, "closed_by")
 	dpUnsharedSince    = schema.Date(63, "unshared_since", schema.NotShown) // the maturity date of a renewed term whose single profit is not yet shared
 
-	dpDistributedOn = schema.Date(1, "date")
-	dpGross         = schema.Amount(2, "gross_profit")
-	dpCustomerShare = schema.Amount(3, "customer_share")
-	dpBankShare     = schema.Amount(4, "bank_share")
-	dpDistribution  = schema.NewTable(nil, dpDistributedOn, dpGross, dpCustomerShare, dpBankShare)
+	dpDistributedOn     = schema.Date(1, "date")
+	dpGross             = schema.Amount(2, "gross_profit")
+	dpCustomerShare     = schema.Amount(3, "customer_share")
+	dpBankShare         = schema.Amount(4, "bank_share")
+	dpDistributionTable = schema.NewTable(nil, dpDistributedOn, dpGross, dpCustomerShare, dpBankShare)
 
-	dpPenaltyAmount = schema.Amount(1, "penalty_amount")
-	dpPenaltyRate   = schema.Percent(2, "penalty_percent", 0, 100)
-	dpFinalValue    = schema.Amount(3, "final_value")
-	dpWithdrawalRow = schema.NewTable(nil, dpPenaltyAmount, dpPenaltyRate, dpFinalValue)
+	dpPenaltyAmount   = schema.Amount(1, "penalty_amount")
+	dpPenaltyRate     = schema.Percent(2, "penalty_percent", 0, 100)
+	dpFinalValue      = schema.Amount(3, "final_value")
+	dpWithdrawalTable = schema.NewTable(nil, dpPenaltyAmount, dpPenaltyRate, dpFinalValue)
 
 	dpInReview      = approval(1, "compliance_review", schema.Settable)
 	dpInGross       = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
@@ -118,7 +121,7 @@ func dpOpen(c *Case) {
 }
 
 // dpActivate books the incoming money. If the reading requires a review, the request for the
-// activation must contain it, because deposits have no separate review step.
+// activation must contain the review, because deposits have no separate review step.
 func dpActivate(c *Case) {
 	v, r := c.values(), c.record
 	switch {
@@ -161,7 +164,7 @@ func dpShareProfit(c *Case) {
 	}
 	gross := dpInGross.Get(c.input)
 	bankShare, customerShare := dpRatio.Get(v).split(gross)
-	row := dpDistribution.New()
+	row := dpDistributionTable.New()
 	dpDistributedOn.Set(row, day)
 	dpGross.Set(row, gross)
 	dpCustomerShare.Set(row, customerShare)
@@ -175,22 +178,22 @@ func dpShareProfit(c *Case) {
 	c.book(dr("A:pool", gross), cr(r.account("Q:profit"), customerShare), cr("I:mudarib_share", bankShare))
 }
 
-// dpCheckSingleProfit checks the profit of a term with the frequency atMaturity, which has only
-// one. It is allowed from the maturity date on, and still once after a renewal if it was not
-// shared before.
+// dpCheckSingleProfit checks the profit of a term with the frequency atMaturity. Such a term has one
+// distribution, on or after its maturity date. If the deposit was renewed without it, the distribution
+// may follow in the next term.
 func dpCheckSingleProfit(c *Case, day ledger.Date) bool {
 	v := c.values()
-	from := dpMaturity.Get(v)
+	earliestDay := dpMaturity.Get(v)
 	if dpUnsharedSince.Has(v) {
-		from = dpUnsharedSince.Get(v)
+		earliestDay = dpUnsharedSince.Get(v)
 	}
 	switch {
 	case !dpUnsharedSince.Has(v) && !dpNextDistribution.Has(v):
 		c.refuse(dpFrequency.Name, "is %s: the profit of the term has been shared", atMaturity)
-	case c.Today < from:
-		c.refuse(dpMaturity.Name, "is %v, which has not arrived: %s is %s", from, dpFrequency.Name, atMaturity)
-	case day < from:
-		c.refuse(dpInProfitEnd.Name, "is %v, and the profit is of %v on: %s is %s", day, from, dpFrequency.Name, atMaturity)
+	case c.Today < earliestDay:
+		c.refuse(dpMaturity.Name, "is %v, which has not arrived: %s is %s", earliestDay, dpFrequency.Name, atMaturity)
+	case day < earliestDay:
+		c.refuse(dpInProfitEnd.Name, "is %v, and the profit is of %v on: %s is %s", day, earliestDay, dpFrequency.Name, atMaturity)
 	default:
 		return true
 	}
@@ -210,7 +213,7 @@ func dpSetNextDistribution(v schema.Row) {
 	}
 }
 
-// dpBearLoss deducts a loss from the value, at most the whole value. It does not change the
+// dpBearLoss deducts a loss from the deposit's value, at most the whole value. It does not change the
 // shares of profit.
 func dpBearLoss(c *Case) {
 	v := c.values()
@@ -222,11 +225,11 @@ func dpBearLoss(c *Case) {
 	if !accepted {
 		return
 	}
-	lost := dpInLoss.Get(c.input).Min(dpValue.Get(v))
-	dpValue.Set(v, minus(dpValue.Get(v), lost))
-	dpTotalLoss.Set(v, plus(dpTotalLoss.Get(v), lost)) // at most the principal and the depositor's profit
+	loss := dpInLoss.Get(c.input).Min(dpValue.Get(v))
+	dpValue.Set(v, minus(dpValue.Get(v), loss))
+	dpTotalLoss.Set(v, plus(dpTotalLoss.Get(v), loss)) // at most the principal and the depositor's profit
 	c.setEffectiveDate(day)
-	c.move(c.record.account(lossStem), "A:pool", lost)
+	c.move(c.record.account(lossStem), "A:pool", loss)
 }
 
 func dpMature(c *Case) {
@@ -265,7 +268,7 @@ func dpRenew(c *Case) {
 	dpBeginTerm(c)
 }
 
-// dpWithdraw pays before maturity. The penalty is a part of the depositor's profit, so it never
+// dpWithdraw pays out a deposit before maturity. The penalty is a part of the depositor's profit, so it never
 // reduces the principal. After a loss the value may be less than the penalty; then nothing is
 // paid.
 func dpWithdraw(c *Case) {
@@ -276,16 +279,16 @@ func dpWithdraw(c *Case) {
 	}
 	rate := dpPenalty.Get(v)
 	penalty := share(dpCustomerProfit.Get(v), rate)
-	final := minusOrZero(dpValue.Get(v), penalty)
-	row := dpWithdrawalRow.New()
+	finalValue := minusOrZero(dpValue.Get(v), penalty)
+	row := dpWithdrawalTable.New()
 	dpPenaltyAmount.Set(row, penalty)
 	dpPenaltyRate.Set(row, rate)
-	dpFinalValue.Set(row, final)
+	dpFinalValue.Set(row, finalValue)
 	dpWithdrawal.Set(v, []schema.Row{row})
 	dpNextDistribution.Clear(v)
 	dpClosedBy.Set(v, dpInWithdrawnBy.Get(c.input))
-	dpPay(c, final)
-	dpValue.Set(v, final)
+	dpPay(c, finalValue)
+	dpValue.Set(v, finalValue)
 }
 
 func dpClose(c *Case) {
@@ -325,13 +328,13 @@ func dpDue(r *Record) (ledger.Date, Action) {
 
 func dpHoldings(r *Record) []Holding {
 	v := r.Values
-	capital, profit, lost := money.Amount{}, money.Amount{}, money.Amount{}
+	capital, profit, loss := money.Amount{}, money.Amount{}, money.Amount{}
 	if r.Status == Active || r.Status == Matured {
-		capital, profit, lost = dpPrincipal.Get(v), dpCustomerProfit.Get(v), dpTotalLoss.Get(v)
+		capital, profit, loss = dpPrincipal.Get(v), dpCustomerProfit.Get(v), dpTotalLoss.Get(v)
 	}
 	return []Holding{
 		{r.account("Q:capital"), capital},
 		{r.account("Q:profit"), profit},
-		{r.account(lossStem), lost},
+		{r.account(lossStem), loss},
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"mizan/ledger"
 )
 
-// naiveDeposit is a naive second implementation of deposits, which the first must agree with.
+// naiveDeposit is a second, naive implementation of deposits. The tests compare the package with it.
 type naiveDeposit struct {
 	status                                                  Status
 	principal, value, customerProfit, bankProfit, totalLoss *big.Int
 	bankPercent, penaltyPercent                             int64
-	early, renews                                           bool
+	allowsEarly, autoRenews                                 bool
 	today, maturity                                         ledger.Date
 	term, renewals, distributions                           int64
 }
@@ -33,16 +33,17 @@ func TestRandomLivesOfDeposits(t *testing.T) {
 	})
 }
 
+// checkDepositLife tries random actions on a new deposit, and after each compares the deposit with a naive one.
 func checkDepositLife(t *rapid.T) {
 	org := newOrgFixture(t, "2026-01-10")
 	naive := &naiveDeposit{status: Pending, principal: drawSum(t, "principal"), value: new(big.Int), customerProfit: new(big.Int), bankProfit: new(big.Int), totalLoss: new(big.Int)}
 	naive.bankPercent, naive.penaltyPercent = rapid.Int64Range(0, 100).Draw(t, "bank"), rapid.Int64Range(0, 100).Draw(t, "penalty")
-	naive.early, naive.renews = rapid.Bool().Draw(t, "early"), rapid.Bool().Draw(t, "renews")
+	naive.allowsEarly, naive.autoRenews = rapid.Bool().Draw(t, "early"), rapid.Bool().Draw(t, "renews")
 	naive.term = rapid.Int64Range(1, 3).Draw(t, "term")
 	ratio := `{"bank":` + strconv.FormatInt(naive.bankPercent, 10) + `,"customer":` + strconv.FormatInt(100-naive.bankPercent, 10) + `}`
 	r := org.open(Deposit, Secular, withChanges(depositBody, "initial_amount", quoteBig(naive.principal), "profit_sharing_ratio", ratio,
 		"early_withdrawal_penalty_percent", strconv.FormatInt(naive.penaltyPercent, 10), "term_months", strconv.FormatInt(naive.term, 10),
-		"early_withdrawal_allowed", strconv.FormatBool(naive.early), "auto_renewal", strconv.FormatBool(naive.renews)))
+		"early_withdrawal_allowed", strconv.FormatBool(naive.allowsEarly), "auto_renewal", strconv.FormatBool(naive.autoRenews)))
 	for range rapid.IntRange(1, 16).Draw(t, "steps") {
 		org.passDays(rapid.SampledFrom([]int{0, 0, 1, 30, 100}).Draw(t, "days"))
 		naive.today = org.now.Date()
@@ -56,7 +57,7 @@ func checkDepositLife(t *rapid.T) {
 
 // runTimers runs the due timers of the naive deposit, and returns their number.
 func (naive *naiveDeposit) runTimers() (n int) {
-	for naive.renews {
+	for naive.autoRenews {
 		switch {
 		case naive.status == Active && naive.today >= naive.maturity:
 			naive.status = Matured
@@ -70,14 +71,14 @@ func (naive *naiveDeposit) runTimers() (n int) {
 	return n
 }
 
-func (naive *naiveDeposit) renew(from ledger.Date) {
-	naive.status, naive.maturity = Active, from+ledger.Date(30*naive.term)
+func (naive *naiveDeposit) renew(start ledger.Date) {
+	naive.status, naive.maturity = Active, start+ledger.Date(30*naive.term)
 	naive.principal.Set(naive.value)
 	naive.customerProfit, naive.bankProfit, naive.totalLoss = new(big.Int), new(big.Int), new(big.Int)
 	naive.renewals++
 }
 
-// step tries any action, and repeats it in the naive deposit.
+// step tries a random action. If the deposit accepts it, step repeats it on the naive deposit.
 func (naive *naiveDeposit) step(t *rapid.T, org *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Activate, Activate, Profit, Profit, Profit, Loss, Mature, Renew, Withdraw, Close}).Draw(t, "action")
 	sum := drawSum(t, "sum")
@@ -90,7 +91,7 @@ func (naive *naiveDeposit) step(t *rapid.T, org *orgFixture, r *Record) *Record 
 		org.wantConflict(r, name, request)
 		return r
 	}
-	if field := naive.unmet(name, sum); field != "" {
+	if field := naive.unmetField(name, sum); field != "" {
 		org.wantRefused(r, name, request, field)
 		return r
 	}
@@ -103,8 +104,8 @@ func (naive *naiveDeposit) step(t *rapid.T, org *orgFixture, r *Record) *Record 
 	return next
 }
 
-// unmet returns the unmet condition of an action; "" if all are met.
-func (naive *naiveDeposit) unmet(name Action, sum *big.Int) string {
+// unmetField returns the field for whose unmet condition an action is refused; "" if all conditions are met.
+func (naive *naiveDeposit) unmetField(name Action, sum *big.Int) string {
 	bankShare := percentOf(sum, naive.bankPercent)
 	customerProfit := new(big.Int).Sub(sum, bankShare)
 	switch name {
@@ -127,7 +128,7 @@ func (naive *naiveDeposit) unmet(name Action, sum *big.Int) string {
 			return "current_value"
 		}
 	case Withdraw:
-		if !naive.early {
+		if !naive.allowsEarly {
 			return "early_withdrawal_allowed"
 		}
 	}
@@ -140,11 +141,11 @@ func (naive *naiveDeposit) do(name Action, sum *big.Int) {
 		naive.status, naive.maturity = Active, naive.today+ledger.Date(30*naive.term)
 		naive.value.Set(naive.principal)
 	case Profit:
-		bank := percentOf(sum, naive.bankPercent)
-		customerProfit := new(big.Int).Sub(sum, bank)
+		bankShare := percentOf(sum, naive.bankPercent)
+		customerProfit := new(big.Int).Sub(sum, bankShare)
 		naive.value.Add(naive.value, customerProfit)
 		naive.customerProfit.Add(naive.customerProfit, customerProfit)
-		naive.bankProfit.Add(naive.bankProfit, bank)
+		naive.bankProfit.Add(naive.bankProfit, bankShare)
 		naive.distributions++
 	case Loss:
 		if sum.Cmp(naive.value) > 0 {

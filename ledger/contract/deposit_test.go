@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// depositBody is the body that opens a deposit.
+// depositBody is a request for a deposit.
 var depositBody = input("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "initial_amount", `"1000"`,
 	"term_months", "3", "profit_sharing_ratio", `{"bank":40,"customer":60}`)
 
@@ -51,14 +51,14 @@ func TestDerivedDepositFieldsCannotBeSet(t *testing.T) {
 	}
 }
 
-func TestDepositsHaveNoAddressInTheReligiousReading(t *testing.T) {
+func TestDepositsHaveNoReligiousVariant(t *testing.T) {
 	if Deposit.Variants[Religious] != nil || Deposit.Machine(Religious) != nil {
 		t.Error("there is one")
 	}
 }
 
 func TestStatesOfDeposits(t *testing.T) {
-	sc := &scenario{product: Deposit, reading: Secular, openingBody: withChanges(depositBody, "early_withdrawal_allowed", "true"), beforeAYear: "mature",
+	sc := &scenario{product: Deposit, reading: Secular, openingBody: withChanges(depositBody, "early_withdrawal_allowed", "true"), afterAYear: "mature",
 		bodies: map[string]schema.Input{
 			"profit": input("gross_profit", `"10"`), "loss": input("amount", `"10"`), "loss:all": input("amount", largest),
 			"withdraw": input("closed_by", `"Amina"`), "close": input("closed_by", `"Amina"`),
@@ -104,12 +104,12 @@ func TestActivationPutsTheMoneyIntoThePool(t *testing.T) {
 }
 
 func TestFirstDistributionIsAfterOnePeriodOrAtMaturity(t *testing.T) {
-	for frequency, first := range map[string]string{
+	for frequency, want := range map[string]string{
 		`"monthly"`: "2026-02-09", `"quarterly"`: "2026-04-10", `"semi_annually"`: "2026-05-10", `"at_maturity"`: "2026-05-10", "": "2026-05-10",
 	} {
 		_, r := runningDeposit(t, withChanges(depositBody, "term_months", "4", "distribution_frequency", frequency))
-		if got := dpNextDistribution.Get(r.Values).String(); got != first {
-			t.Errorf("%s: first distribution on %s, want %s", frequency, got, first)
+		if got := dpNextDistribution.Get(r.Values).String(); got != want {
+			t.Errorf("%s: first distribution on %s, want %s", frequency, got, want)
 		}
 	}
 }
@@ -126,12 +126,12 @@ func TestAReviewThatIsSentWithAnActivationIsValid(t *testing.T) {
 	}
 }
 
-// A religious variant of deposits would need only data: with it, activation requires a review, and
-// the penalty stays with the pool's depositors.
+// A religious variant of deposits would need only data. With such a variant, activation requires a review,
+// and the penalty stays with the pool's depositors.
 func TestReligiousDepositsWouldNeedOnlyAVariant(t *testing.T) {
-	copied := *Deposit
-	copied.Variants = map[*Reading]*Variant{Religious: {Name: "mudaraba-deposit", Prefix: "MDD"}}
-	religious := define(&copied)
+	changedProduct := *Deposit
+	changedProduct.Variants = map[*Reading]*Variant{Religious: {Name: "mudaraba-deposit", Prefix: "MDD"}}
+	religious := define(&changedProduct)
 	org := newOrgFixture(t, "2026-01-10")
 	r := org.open(religious, Religious, withChanges(depositBody, "early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "50"))
 	org.wantRefused(r, Activate, nil, "compliance_review")
@@ -146,13 +146,13 @@ func TestDepositProfitIsSplitByTheRatioAndTheDepositorTakesTheRemainder(t *testi
 	org, r := runningDeposit(t, withChanges(depositBody, "distribution_frequency", `"monthly"`))
 	r = org.wantEntries(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`),
 		"2026-01-10", "Dr A:pool 101", "Cr Q:profit:{c} 61", "Cr I:mudarib_share 40")
-	v, d := r.Values, dpDistributions.Get(r.Values)[0]
+	v, distribution := r.Values, dpDistributions.Get(r.Values)[0]
 	if dpValue.Get(v) != money.FromUint64(1061) || dpCustomerProfit.Get(v) != money.FromUint64(61) || dpBankProfit.Get(v) != money.FromUint64(40) {
 		t.Errorf("worth %v, shares %v and %v", dpValue.Get(v), dpCustomerProfit.Get(v), dpBankProfit.Get(v))
 	}
-	if dpDistributedOn.Get(d).String() != "2026-01-10" || dpGross.Get(d) != money.FromUint64(101) ||
-		dpCustomerShare.Get(d) != money.FromUint64(61) || dpBankShare.Get(d) != money.FromUint64(40) {
-		t.Errorf("distribution %v", d)
+	if dpDistributedOn.Get(distribution).String() != "2026-01-10" || dpGross.Get(distribution) != money.FromUint64(101) ||
+		dpCustomerShare.Get(distribution) != money.FromUint64(61) || dpBankShare.Get(distribution) != money.FromUint64(40) {
+		t.Errorf("distribution %v", distribution)
 	}
 	org.passDays(5)
 	r = org.wantEntries(r, Profit, input("gross_profit", `"1"`), "2026-01-15", "Dr A:pool 1", "Cr Q:profit:{c} 1")
@@ -304,17 +304,17 @@ func TestDepositWithoutAutomaticRenewalHasNoTimer(t *testing.T) {
 }
 
 func TestAnEarlyWithdrawalForfeitsAPartOfTheProfit(t *testing.T) {
-	earlyAllowed := withChanges(depositBody, "early_withdrawal_allowed", "true")
+	body := withChanges(depositBody, "early_withdrawal_allowed", "true")
 	for percent, want := range map[string]struct {
-		final, penalty int
+		finalValue, penalty int
 	}{"": {1061, 0}, "0": {1061, 0}, "33": {1041, 20}, "50": {1031, 30}, "100": {1000, 61}} {
-		org, r := runningDeposit(t, withChanges(earlyAllowed, "early_withdrawal_penalty_percent", percent))
+		org, r := runningDeposit(t, withChanges(body, "early_withdrawal_penalty_percent", percent))
 		r = org.act(r, Profit, input("gross_profit", `"101"`))
-		entry := []string{"Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 61", "Cr L:customer:{p}:current " + strconv.Itoa(want.final)}
+		entry := []string{"Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 61", "Cr L:customer:{p}:current " + strconv.Itoa(want.finalValue)}
 		if want.penalty > 0 {
 			entry = append(entry, "Cr I:penalty "+strconv.Itoa(want.penalty))
 		}
-		paid := strconv.Itoa(want.final)
+		paid := strconv.Itoa(want.finalValue)
 		r = org.wantEntries(r, Withdraw, input("closed_by", `"Amina"`), append(entry, "Dr A:cash:AE "+paid, "Cr A:pool "+paid)...)
 		row, rate := dpWithdrawal.Get(r.Values)[0], "0"
 		if percent != "" {
@@ -382,7 +382,7 @@ func TestNumberOfDistributionsOfADepositIsBounded(t *testing.T) {
 	org, r := runningDeposit(t, depositBody)
 	fullRecord, rows := r.next(), make([]schema.Row, maxRows)
 	for i := range rows {
-		rows[i] = dpDistribution.New()
+		rows[i] = dpDistributionTable.New()
 	}
 	dpDistributions.Set(fullRecord.Values, rows[:maxRows-1])
 	fullRecord = org.act(fullRecord, Profit, input("gross_profit", `"0"`))

@@ -2,41 +2,41 @@
 // for all products, one file per product.
 //
 // A product is a value: its columns with their bounds, its state machine as a table, its action
-// handlers with their bodies and arithmetic, its timers, and its accounts. A reading is a value
-// too: it says whether a review comes before the first movement of money, which fields a review
-// has, and which accounts penalties go to. A contract is a record with the columns of one
-// product, in one reading.
+// handlers with their bodies and arithmetic, its timers, and its accounts. A reading (secular or
+// religious) is a value too: it says whether a review comes before the first movement of money,
+// which fields a review has, and which accounts penalties go to. A contract is a record with the
+// columns of one product, in one reading.
 //
 // Invariants:
 //  1. An action is checked against the state first, then its body, then its conditions. A
 //     refusal changes nothing. A handler with ChecksState does its own checks in its own order.
 //  2. Every step is in the product's machine for the contract's reading. If the reading requires
 //     a review, no path of the machine reaches an action that moves money before the review.
-//  3. The entries of a decision balance and are in the same Change as its state. Lines that
-//     do not fit into one entry continue in further entries of that Change. An action for more
-//     holders than one Change can hold only declares the work; further decisions of bounded
-//     size carry it out (holders.go).
-//  4. Amounts in requests and growing totals are at most ledger.MaxAmount, so products
-//     of an amount, a term and a percentage stay in range. Lists of reports have at most
-//     maxRows rows and fit into MaxStored. A full contract refuses reports and can still end.
-//     Timers are never refused: the action that starts one reserves what it may book on
-//     shared accounts (Decision.Reserve).
+//  3. The entries of a decision balance. They become durable together with the new state, in one
+//     Change. Lines that do not fit into one entry continue in further entries of that Change.
+//     If an action is for more holders than fit into one Change, its decision only declares the
+//     work, and further decisions of bounded size carry it out (holders.go).
+//  4. Amounts in requests and growing totals are at most ledger.MaxAmount, so an amount stays
+//     in range when it is multiplied by a term and a percentage. Lists of reports have at most
+//     maxRows rows and fit into MaxStored. A contract whose list is full refuses reports and can
+//     still end. Timers are never refused: the action that starts a timer reserves what the
+//     timer may book on shared accounts (Decision.Reserve).
 //  5. The columns determine the balance of each of the contract's own accounts (Holdings).
-//     When a contract ends they are zero, except where the product says otherwise.
+//     When a contract ends, these balances are zero, except where the product says otherwise.
 //  6. A timer's entry is dated on the day it was due, even if it runs late. Of several due
 //     timers the earliest runs first, one per decision.
 //  7. No product tests which reading it is in.
 //  8. Rounding down is explicit, and the same entry books the remainder to a named account.
 //  9. A long column that follows from other columns, such as a schedule, is computed when it
-//     is read and not stored. A column that depends on the day of reading is computed too
-//     (Record.AsOf).
+//     is read and not stored. A column that depends on the day on which the record is
+//     read is computed too (Record.AsOf).
 //  10. The clock determines the day, also in entries. A decision's instant is never before the
 //     record's last booked time, which may run ahead of a clock that stands still.
 //  11. The register of an issue's holders is not part of the record: a decision receives the
 //     extract that it needs and returns the rows that it adds (register.go).
-//  12. An event has the name of its action. Its from and to states tell which of the
-//     action's transitions it was.
-//  13. What other packages must know of a product, the product declares: which events move money
+//  12. An event has the name of its action. The event's from and to states tell
+//     which of the action's transitions it was.
+//  13. A product declares what other packages must know of it: which events move money
 //     (Moves), which columns are sums of lines (Totals), which accounts stay open (OpenAfterEnd,
 //     EmptyIn), which columns change later (SetAgain, ShownByDay). The checker and the client have
 //     no list of products of their own.

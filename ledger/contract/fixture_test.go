@@ -20,8 +20,8 @@ import (
 type contractFixture struct {
 	*orgFixture
 	record       *Record
-	decision     Decision // the last decision
-	placeholders *strings.Replacer
+	decision     Decision          // the last decision
+	placeholders *strings.Replacer // replaces ids in accounts and values: {c}, {p} and {q} (wantPostings)
 }
 
 // oneDay is the length of a day on the clock.
@@ -43,16 +43,16 @@ func openContract(t rapid.TB, p *Product, reading *Reading, body schema.Input) *
 // someoneElse is the id of another person than someone, as JSON.
 const someoneElse = `"7a1c9d40-1f0e-4f57-8a55-0b8f6f0e9a02"`
 
-// apply books a decision, and checks that the contract's Holdings equal the balances of its own
-// accounts, and that they contain each of these accounts.
+// apply books a decision. It checks that the contract's Holdings list each of its own accounts, with the balance
+// of the account.
 func (fixture *contractFixture) apply(d Decision) {
 	fixture.t.Helper()
 	fixture.decision, fixture.record = d, d.Record
 	fixture.book(&d)
 	fixture.checkColumns(fixture.record)
 	holdings := fixture.holdings(fixture.record)
-	for _, side := range []map[ledger.Path]money.Amount{fixture.debit, fixture.credit} {
-		for path := range side {
+	for _, totals := range []map[ledger.Path]money.Amount{fixture.debit, fixture.credit} {
+		for path := range totals {
 			known := slices.ContainsFunc(holdings, func(h Holding) bool { return h.Account == path })
 			if !known && strings.Contains(string(path), fixture.record.ID.String()) {
 				fixture.t.Fatalf("the %s contract says nothing of %s", fixture.record.Status, path)
@@ -97,6 +97,7 @@ func (fixture *contractFixture) outcomeOf(name Action, body schema.Input) string
 	return "422 " + strings.Join(fieldsOf(fixture.t, err), " ")
 }
 
+// fieldsOf returns the fields for which an action was refused. The refusal must have a message for each.
 func fieldsOf(t rapid.TB, err error) (fields []string) {
 	t.Helper()
 	var faults *schema.Faults
@@ -245,9 +246,9 @@ func withChanges(body schema.Input, pairs ...string) schema.Input {
 
 // fieldCase is a value of a body's member, and the field that is refused for it; empty if the value is
 // accepted.
-type fieldCase struct{ member, value, refused string }
+type fieldCase struct{ member, value, refusedField string }
 
-// openWithChanges opens a contract for each trial, with the member changed, and checks which field is
+// openWithChanges opens a contract for each trial, with one member changed, and checks which field is
 // refused.
 func openWithChanges(t *testing.T, p *Product, reading *Reading, body schema.Input, trials []fieldCase) {
 	t.Helper()
@@ -256,13 +257,13 @@ func openWithChanges(t *testing.T, p *Product, reading *Reading, body schema.Inp
 		d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: changed, Now: newOrgFixture(t, "2026-01-01").now})
 		name := fmt.Sprintf("%s %.60s", trial.member, trial.value)
 		switch {
-		case err == nil && trial.refused != "":
-			t.Errorf("%s is taken; want %s refused", name, trial.refused)
+		case err == nil && trial.refusedField != "":
+			t.Errorf("%s is taken; want %s refused", name, trial.refusedField)
 		case err != nil && d.Record != nil:
 			t.Errorf("%s is refused, and has left a trace", name)
 		case err != nil:
-			if got := strings.Join(fieldsOf(t, err), " "); got != trial.refused {
-				t.Errorf("%s is refused for %q; want %q", name, got, trial.refused)
+			if got := strings.Join(fieldsOf(t, err), " "); got != trial.refusedField {
+				t.Errorf("%s is refused for %q; want %q", name, got, trial.refusedField)
 			}
 		}
 	}
@@ -279,8 +280,8 @@ type gridMove struct {
 // refusal such as "422 amount". A move that is missing for a state must be a conflict.
 type grid map[Status]map[string]string
 
-// checkGrid checks a product's grid in a reading: it tries each of the moves in each state. The routes
-// are the names of the moves that lead from a new contract to a state.
+// checkGrid checks a product's grid in a reading: it tries each of the moves in each state. For each state, routes
+// has the names of the moves that lead to it from a new contract.
 func checkGrid(t *testing.T, p *Product, reading *Reading, body schema.Input, moves map[string]gridMove, routes map[Status][]string, want grid) {
 	t.Helper()
 	for state, row := range want {
@@ -289,7 +290,7 @@ func checkGrid(t *testing.T, p *Product, reading *Reading, body schema.Input, mo
 				t.Fatalf("%s: there is no move %s", state, name)
 			}
 		}
-		for name, m := range moves {
+		for name, move := range moves {
 			fixture := openContract(t, p, reading, body)
 			for _, step := range routes[state] {
 				fixture.passDays(moves[step].days)
@@ -298,12 +299,12 @@ func checkGrid(t *testing.T, p *Product, reading *Reading, body schema.Input, mo
 			if fixture.record.Status != state {
 				t.Fatalf("the route to %s leads to %s", state, fixture.record.Status)
 			}
-			fixture.passDays(m.days)
+			fixture.passDays(move.days)
 			wantOutcome := row[name]
 			if wantOutcome == "" {
 				wantOutcome = "409"
 			}
-			if got := fixture.outcomeOf(m.name, m.input); got != wantOutcome {
+			if got := fixture.outcomeOf(move.name, move.input); got != wantOutcome {
 				t.Errorf("%s: %s in state %s is answered with %s; want %s", reading.Name, name, state, got, wantOutcome)
 			}
 		}
@@ -313,14 +314,14 @@ func checkGrid(t *testing.T, p *Product, reading *Reading, body schema.Input, mo
 	}
 }
 
-func pairsOf(g schema.Input) (pairs []string) {
-	for name, value := range g {
+func pairsOf(body schema.Input) (pairs []string) {
+	for name, value := range body {
 		pairs = append(pairs, name, string(value))
 	}
 	return pairs
 }
 
-// boardReview is the body of the religious reading's review.
+// boardReview returns the body of the religious reading's review.
 func boardReview() schema.Input {
 	return input("approved_by", `"the board"`, "fatwa_reference", `"F-7"`)
 }
@@ -345,7 +346,7 @@ func allActionNames() map[string]bool {
 }
 
 // checkNames checks a product's name, prefix and actions in a reading, and that it has no other actions
-// there.
+// in this reading.
 func checkNames(t *testing.T, p *Product, reading *Reading, name, prefix string, want map[string]Action) {
 	t.Helper()
 	if Find(reading, name) != p || p.Variants[reading].Prefix != prefix {

@@ -10,11 +10,11 @@ import (
 	"mizan/ledger/schema"
 )
 
-// worstText returns a text of n four-byte characters, as JSON.
-func worstText(n int) string { return `"` + strings.Repeat("𝄞", n) + `"` }
+// longestText returns a text of n characters of four bytes each, as JSON.
+func longestText(n int) string { return `"` + strings.Repeat("𝄞", n) + `"` }
 
-// worstObject returns the largest object that a body's member may have.
-func worstObject() string { return `{"x":"` + strings.Repeat("x", schema.MaxObject-8) + `"}` }
+// largestObject returns the largest object that a body's member may have.
+func largestObject() string { return `{"x":"` + strings.Repeat("x", schema.MaxObject-8) + `"}` }
 
 // objectOf returns a body as a JSON object.
 func objectOf(body schema.Input) string {
@@ -25,11 +25,11 @@ func objectOf(body schema.Input) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// worstBody returns a body with the largest value of each column of a table. The members in keep have the
-// values given there.
-func worstBody(t *schema.Table, given schema.Input) schema.Input {
+// largestBody returns a body with the largest value of each column of a table. Members that are in given have
+// the values from there.
+func largestBody(table *schema.Table, given schema.Input) schema.Input {
 	body := schema.Input{}
-	for _, c := range t.Columns {
+	for _, c := range table.Columns {
 		if !c.Settable {
 			continue
 		}
@@ -40,20 +40,20 @@ func worstBody(t *schema.Table, given schema.Input) schema.Input {
 		value := ""
 		switch c.Kind {
 		case schema.KindText:
-			value = worstText(maxLength)
+			value = longestText(maxLength)
 			if c.DateOrTime {
 				value = `"2026-01-01T00:00:00.` + strings.Repeat("0", schema.MaxText-21) + `Z"`
 			}
 		case schema.KindTexts:
-			value = "[" + strings.TrimSuffix(strings.Repeat(worstText(schema.MaxText)+",", schema.MaxList), ",") + "]"
+			value = "[" + strings.TrimSuffix(strings.Repeat(longestText(schema.MaxText)+",", schema.MaxList), ",") + "]"
 		case schema.KindObject:
-			value = worstObject()
+			value = largestObject()
 		case schema.KindList:
-			value = "[" + worstObject()[:schema.MaxObject-6] + `"}]`
+			value = "[" + largestObject()[:schema.MaxObject-6] + `"}]`
 		case schema.KindRows:
-			value = objectOf(worstBody(c.Of, nil))
+			value = objectOf(largestBody(c.Of, nil))
 		case KindReview:
-			value = objectOf(worstBody(c.Of, nil))
+			value = objectOf(largestBody(c.Of, nil))
 		}
 		if value != "" {
 			body[c.Name] = []byte(value)
@@ -65,13 +65,13 @@ func worstBody(t *schema.Table, given schema.Input) schema.Input {
 	return body
 }
 
-// fillList repeats an action with the largest texts until it is refused because its list is full, and
-// checks the record's size then. It fails if tooMany rows were accepted.
+// fillList repeats an action with the largest texts until the action is refused because its list is full. Then it
+// checks the record's size. It fails the test if tooMany rows were accepted.
 func (fixture *contractFixture) fillList(list string, name Action, body schema.Input, tooMany int) {
 	fixture.t.Helper()
 	rows := 0
 	for ; rows < tooMany; rows++ {
-		d, err := fixture.record.Act(name, worstBody(fixture.record.Product.Handler(name).Body, body), fixture.now)
+		d, err := fixture.record.Act(name, largestBody(fixture.record.Product.Handler(name).Body, body), fixture.now)
 		if err != nil {
 			if got := strings.Join(faultyFields(err), " "); got != list {
 				fixture.t.Fatalf("the row %d of %s is refused for %s: %v", rows, list, got, err)
@@ -92,13 +92,13 @@ func (fixture *contractFixture) fillList(list string, name Action, body schema.I
 // maxRecord is the size in bytes of the largest record that can be stored (posting.MaxRecord).
 const maxRecord = 1<<20 + 64<<10
 
-// endWithFullList takes an action with the largest texts on a contract whose list is full. The record must have
-// room for these texts.
-func (fixture *contractFixture) endWithFullList(name Action, body schema.Input, want Status) {
+// doWithLargestBody takes an action with the largest texts. The record must have room for them, even if the
+// contract's list is full.
+func (fixture *contractFixture) doWithLargestBody(name Action, body schema.Input, want Status) {
 	fixture.t.Helper()
 	input := body
 	if table := fixture.record.Product.Handler(name).Body; table != nil {
-		input = worstBody(table, body)
+		input = largestBody(table, body)
 	}
 	d, err := fixture.record.Act(name, input, fixture.now)
 	if err != nil {
@@ -113,38 +113,38 @@ func (fixture *contractFixture) endWithFullList(name Action, body schema.Input, 
 	}
 }
 
-// A contract with a full list refuses reports and can still be ended: its record fits with any
-// content.
+// A contract with a full list refuses reports and can still be ended: with the largest texts, its record is not
+// too large.
 func TestFullContractRefusesReportsAndCanBeEnded(t *testing.T) {
 	oneUnit := input("amount", `"1"`)
 	for _, reading := range Readings {
-		body := worstBody(Safekeeping.Columns, withChanges(keepingBody(), "currency", `"AED"`))
-		body["compliance_review"] = []byte(objectOf(worstBody(reading.Reviews, nil)))
+		body := largestBody(Safekeeping.Columns, withChanges(keepingBody(), "currency", `"AED"`))
+		body["compliance_review"] = []byte(objectOf(largestBody(reading.Reviews, nil)))
 		fixture := openContract(t, Safekeeping, reading, body)
 		if reading == Secular {
-			fixture.do(Activate, "compliance_review", objectOf(worstBody(reading.Reviews, nil)))
+			fixture.do(Activate, "compliance_review", objectOf(largestBody(reading.Reviews, nil)))
 		}
 		fixture.fillList("hibah_history", GrantHibah, oneUnit, maxRows)
 		if reading == Religious {
-			continue // grant_hibah is its only action
+			continue // the contract has no other action in this reading
 		}
 		fixture.do(Withdraw, "amount", `"1"`)
 		fixture.do(PutIn, "amount", `"1"`)
-		fixture.endWithFullList(Close, nil, Closed)
+		fixture.doWithLargestBody(Close, nil, Closed)
 	}
-	lease := newLease(t, Secular, worstBody(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
+	lease := newLease(t, Secular, largestBody(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
 	lease.do(Submit)
-	lease.endWithFullList(Pass, worstBody(reviews, nil), ReviewPassed)
-	lease.endWithFullList(Acquire, nil, AssetAcquired)
+	lease.doWithLargestBody(Pass, largestBody(reviews, nil), ReviewPassed)
+	lease.doWithLargestBody(Acquire, nil, AssetAcquired)
 	lease.do(Activate)
 	lease.fillList("owner_expenses", BearExpense, oneUnit, maxExpenses)
 	lease.passDays(100) // rows of rent fall due
 	lease.do(RecordArrears, "amount", `"1"`)
-	lease.endWithFullList(Terminate, nil, Terminated)
+	lease.doWithLargestBody(Terminate, nil, Terminated)
 }
 
-// worstValue returns the value with the longest stored form, for a column that no body sets.
-func worstValue(c *schema.Column) any {
+// largestValue returns the value with the longest stored form, for a column that no body sets.
+func largestValue(c *schema.Column) any {
 	switch c.Kind {
 	case schema.KindText:
 		return strings.Repeat("𝄞", maxNote)
@@ -163,20 +163,20 @@ func worstValue(c *schema.Column) any {
 	case schema.KindID:
 		return ledger.ID{1}
 	case schema.KindRows:
-		return worstRows(c)
+		return fullRows(c)
 	}
 	return nil
 }
 
-// worstRows returns a full list of rows with the longest values. It returns nil for rows with texts: such a
-// list is full earlier, as TestFullContractRefusesReportsAndCanBeEnded shows.
-func worstRows(c *schema.Column) any {
+// fullRows returns a full list of rows with the longest values. It returns nil for rows with texts: such a
+// list is full before it has that many rows, as TestFullContractRefusesReportsAndCanBeEnded shows.
+func fullRows(c *schema.Column) any {
 	row := c.Of.New()
 	for _, column := range c.Of.Columns {
 		if column.Kind == schema.KindText {
 			return nil
 		}
-		column.Put(row, worstValue(column))
+		column.Put(row, largestValue(column))
 	}
 	n := c.MaxLength
 	switch {
@@ -197,14 +197,14 @@ func worstRows(c *schema.Column) any {
 func TestListsOfAmountsNeverFillARecord(t *testing.T) {
 	for _, p := range Products {
 		ignored := new(schema.Faults)
-		r := &Record{Product: p, Reading: Secular, Status: p.States[0], Values: p.Columns.Read(worstBody(p.Columns, nil), schema.Reader{}, "", ignored)}
+		r := &Record{Product: p, Reading: Secular, Status: p.States[0], Values: p.Columns.Read(largestBody(p.Columns, nil), schema.Reader{}, "", ignored)}
 		for _, c := range p.Columns.Columns {
 			if c.From == nil && c.Stored(r.Values) == nil {
-				c.Put(r.Values, worstValue(c))
+				c.Put(r.Values, largestValue(c))
 			}
 		}
-		for _, approval := range approvalOf(boardReviews, boardReviews.Read(worstBody(boardReviews, nil), schema.Reader{}, "", ignored)) {
-			Reviewed.Set(r.Values, append(Reviewed.Get(r.Values), approval))
+		for _, field := range approvalOf(boardReviews, boardReviews.Read(largestBody(boardReviews, nil), schema.Reader{}, "", ignored)) {
+			Reviewed.Set(r.Values, append(Reviewed.Get(r.Values), field))
 		}
 		if size := len(AppendRecord(nil, r)); size > MaxStored || size < 100_000 {
 			t.Errorf("%s: the longest record has %d bytes, of %d", p.Variants[Secular].Name, size, MaxStored)

@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// An action for all holders of an issue books entries with a bounded number of holders in each.
+// An action for all holders of a certificate issue (ci in names) books entries with a bounded number of holders in each.
 // For up to maxAtOnce holders the action's own decision books them all. For more holders that
 // decision only declares the action: it changes the status and books the whole sum against the
 // contract's account L:distributions. Each further decision books one batch and reduces that
@@ -16,7 +16,8 @@ import (
 // contract until the last batch is booked.
 
 const (
-	// maxAtOnce is the largest number of holders whose rows fit into one group of the writer.
+	// maxAtOnce is the largest number of holders whose rows fit into one group, which is what the writer syncs
+	// at once.
 	maxAtOnce = 1_500
 
 	// maxSubscriptions is the most subscriptions of an issue.
@@ -31,9 +32,9 @@ const (
 // so no machine contains it.
 const Batch Action = "batch"
 
-// perBatch returns how many holders a batch has, so that their lines fill one entry: a profit needs
+// holdersPerBatch returns how many holders a batch has, so that their lines fill one entry: a profit needs
 // one line for each holder, other actions need two, and the batch as a whole up to three more.
-func perBatch(action Action) int64 {
+func holdersPerBatch(action Action) int64 {
 	const commonLines = 3
 	if action == Profit {
 		return ledger.MaxPostings - commonLines
@@ -47,24 +48,25 @@ func Batches(action Action, holders int64) int64 {
 	if holders <= maxAtOnce {
 		return 0
 	}
-	return (holders + perBatch(action) - 1) / perBatch(action)
+	return (holders + holdersPerBatch(action) - 1) / holdersPerBatch(action)
 }
 
+// Columns of the row with the progress of an action in batches.
 var (
-	ciDoneAction     = schema.Text(1, "action") // the action's name in the contract's reading
-	ciDoneHolders    = schema.Derived(2, "done")
-	ciDoneTotal      = schema.Derived(3, "total")
-	ciDoneActionCode = schema.Text(4, "doing", schema.NotShown)        // the action's name in this package
-	ciDoneOn         = schema.Date(5, "effective_on", schema.NotShown) // the effective date of all entries of the action
-	ciDoneDeclared   = schema.Date(6, "declared_on", schema.NotShown)  // the clock's day of the declaration
-	ciProgressRow    = schema.NewTable(nil, ciDoneAction, ciDoneHolders, ciDoneTotal, ciDoneActionCode, ciDoneOn, ciDoneDeclared)
+	ciProgressAction      = schema.Text(1, "action") // the action's name in the contract's reading
+	ciProgressDone        = schema.Derived(2, "done")
+	ciProgressTotal       = schema.Derived(3, "total")
+	ciProgressActionCode  = schema.Text(4, "doing", schema.NotShown)        // the action's name in this package
+	ciProgressEffectiveOn = schema.Date(5, "effective_on", schema.NotShown) // the effective date of all entries of the action
+	ciProgressDeclaredOn  = schema.Date(6, "declared_on", schema.NotShown)  // the clock's day of the declaration
+	ciProgressTable       = schema.NewTable(nil, ciProgressAction, ciProgressDone, ciProgressTotal, ciProgressActionCode, ciProgressEffectiveOn, ciProgressDeclaredOn)
 )
 
 // Progress is how much of an action in batches is done.
 type Progress struct {
 	Doing       Action
-	Done, Total int64       // holders
-	On          ledger.Date // the effective date of all its entries
+	Done, Total int64       // numbers of holders
+	On          ledger.Date // the effective date of the action's entries
 }
 
 // Progress returns the progress of the action that is under way; false if none is.
@@ -76,7 +78,7 @@ func (r *Record) Progress() (p Progress, underWay bool) {
 	if row == nil {
 		return p, false
 	}
-	return Progress{Action(ciDoneActionCode.Get(row)), ciDoneHolders.Get(row), ciDoneTotal.Get(row), ciDoneOn.Get(row)}, true
+	return Progress{Action(ciProgressActionCode.Get(row)), ciProgressDone.Get(row), ciProgressTotal.Get(row), ciProgressEffectiveOn.Get(row)}, true
 }
 
 // ciUnderWay returns the row with the progress of the action that is under way; nil if none is.
@@ -100,7 +102,7 @@ func ciExtract(r *Record, name Action, request schema.Input) Extract {
 		}
 	case Batch:
 		if p, underWay := r.Progress(); underWay {
-			return Extract{From: p.Done + 1, MaxHolders: int(min(perBatch(p.Doing), p.Total-p.Done))}
+			return Extract{From: p.Done + 1, MaxHolders: int(min(holdersPerBatch(p.Doing), p.Total-p.Done))}
 		}
 	}
 	return Extract{}
@@ -109,13 +111,13 @@ func ciExtract(r *Record, name Action, request schema.Input) Extract {
 // ciDue returns the timer of the next batch. It is due on the day on which the action was declared.
 func ciDue(r *Record) (ledger.Date, Action) {
 	if row := ciUnderWay(r.Values); row != nil {
-		return ciDoneDeclared.Get(row), Batch
+		return ciProgressDeclaredOn.Get(row), Batch
 	}
 	return 0, ""
 }
 
-// ciForHolders books an action for all holders, or declares it if there are too many. The account debit gets the whole
-// sum, on the side opposite to the holders' lines.
+// ciForHolders books an action for all holders, or declares it if there are too many. The whole sum is debited to
+// the account debit.
 func ciForHolders(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	total := ciHolders.Get(c.values())
 	if total > maxAtOnce {
@@ -131,27 +133,27 @@ func ciForHolders(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	}
 }
 
-// ciDeclare books the whole sum against the account that the batches reduce.
+// ciDeclare credits the whole sum to the account that the batches reduce, and records that the action is under way.
 func ciDeclare(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	c.move(debit, c.record.account(distributions), sum)
 	day := c.effectiveDate
 	if day == 0 {
 		day = c.Today
 	}
-	row := ciProgressRow.New()
-	ciDoneAction.Set(row, c.record.Product.ActionName(c.reading, action))
-	ciDoneHolders.Set(row, 0)
-	ciDoneTotal.Set(row, ciHolders.Get(c.values()))
-	ciDoneActionCode.Set(row, string(action))
-	ciDoneOn.Set(row, day)
-	ciDoneDeclared.Set(row, c.Today)
+	row := ciProgressTable.New()
+	ciProgressAction.Set(row, c.record.Product.ActionName(c.reading, action))
+	ciProgressDone.Set(row, 0)
+	ciProgressTotal.Set(row, ciHolders.Get(c.values()))
+	ciProgressActionCode.Set(row, string(action))
+	ciProgressEffectiveOn.Set(row, day)
+	ciProgressDeclaredOn.Set(row, c.Today)
 	ciProgress.Set(c.values(), []schema.Row{row})
 	c.setReserve(sum)
 	c.underWay = Begins
 }
 
-// distributions is the stem of the account that holds the sum of a declared action until its
-// batches are booked.
+// distributions is the stem (the path without the contract's id) of the account that holds the sum of a
+// declared action until its batches are booked.
 const distributions = "L:distributions"
 
 // ciBatch books the next batch of holders.
@@ -160,30 +162,30 @@ func ciBatch(c *Case) {
 	p, underWay := c.record.Progress()
 	holders := c.register.Holders
 	remaining := p.Total - p.Done
-	assert.That(underWay && int64(len(holders)) == min(remaining, perBatch(p.Doing)) && holders[0].Number == p.Done+1, "contract: a batch of %d holders at %d of %d", len(holders), p.Done, p.Total)
-	last := int64(len(holders)) == remaining
+	assert.That(underWay && int64(len(holders)) == min(remaining, holdersPerBatch(p.Doing)) && holders[0].Number == p.Done+1, "contract: a batch of %d holders at %d of %d", len(holders), p.Done, p.Total)
+	isLast := int64(len(holders)) == remaining
 	c.setEffectiveDate(p.On)
-	c.book(ciHolderLines(c, p.Doing, c.record.account(distributions), holders, last)...)
-	if last {
+	c.book(ciHolderLines(c, p.Doing, c.record.account(distributions), holders, isLast)...)
+	if isLast {
 		ciProgress.Clear(v)
 		c.underWay = Ends
 		return
 	}
 	row := append(schema.Row(nil), ciUnderWay(v)...)
-	ciDoneHolders.Set(row, p.Done+int64(len(holders)))
+	ciProgressDone.Set(row, p.Done+int64(len(holders)))
 	ciProgress.Set(v, []schema.Row{row})
 }
 
 // ciHolderLines returns the lines of an action for some holders and updates the contract's columns.
-// The lines balance.
-func ciHolderLines(c *Case, action Action, debit ledger.Path, holders []Holder, last bool) []line {
+// The lines balance. isLast tells that no holders follow.
+func ciHolderLines(c *Case, action Action, debit ledger.Path, holders []Holder, isLast bool) []line {
 	switch action {
 	case Activate:
 		return ciMoveFaces(c, "L:subscription", "Q:holders", debit, c.record.cash(), holders)
 	case Default:
 		return ciMoveFaces(c, "Q:holders", "Q:holders_defaulted", debit, c.record.account("A:underlying"), holders)
 	case Profit:
-		return ciPayProfit(c, debit, holders, last)
+		return ciPayProfit(c, debit, holders, isLast)
 	case Redeem:
 		return ciPayFace(c, debit, money.Amount{}, holders)
 	case RedeemEarly:
@@ -201,8 +203,8 @@ func ciFaces(c *Case, holders []Holder) money.Amount {
 	return times(ciFace.Get(c.values()), certificates)
 }
 
-// ciMoveFaces moves each holder's face from one of the holder's accounts to another, and the sum
-// of the faces between two common accounts.
+// ciMoveFaces moves the face value of each holder's certificates from one of the holder's accounts to
+// another, and the sum of the faces between two accounts of the whole issue.
 func ciMoveFaces(c *Case, fromStem, toStem string, debit, credit ledger.Path, holders []Holder) (lines []line) {
 	for _, h := range holders {
 		face := times(ciFace.Get(c.values()), h.Certificates)
@@ -214,30 +216,30 @@ func ciMoveFaces(c *Case, fromStem, toStem string, debit, credit ledger.Path, ho
 
 // ciPayProfit pays holders their parts of the last distribution. The entry of the last holders
 // also books the remainder that could not be divided.
-func ciPayProfit(c *Case, debit ledger.Path, holders []Holder, last bool) []line {
+func ciPayProfit(c *Case, debit ledger.Path, holders []Holder, isLast bool) []line {
 	v, r := c.values(), c.record
-	each, rest := ciLastDistribution(v)
+	perCertificate, remainder := ciLastDistribution(v)
 	paid, lines := money.Amount{}, []line(nil)
 	for _, h := range holders {
-		part := times(each, h.Certificates)
+		part := times(perCertificate, h.Certificates)
 		paid = plus(paid, part)
 		lines = append(lines, cr(currentAccount(h.Investor), part))
 	}
-	if last {
-		paid = plus(paid, rest)
-		lines = append(lines, cr(r.account("L:undistributed"), rest))
-		ciUndistributed.Set(v, plus(ciUndistributed.Get(v), rest))
+	if isLast {
+		paid = plus(paid, remainder)
+		lines = append(lines, cr(r.account("L:undistributed"), remainder))
+		ciUndistributed.Set(v, plus(ciUndistributed.Get(v), remainder))
 	}
 	return append([]line{dr(debit, paid)}, lines...)
 }
 
 // ciLastDistribution returns what each certificate gets of the last distribution, and the
 // remainder that could not be divided.
-func ciLastDistribution(v schema.Row) (each, rest money.Amount) {
+func ciLastDistribution(v schema.Row) (perCertificate, remainder money.Amount) {
 	rows := ciDistributions.Get(v)
 	row := rows[len(rows)-1]
-	each = ciPerCertificate.Get(row)
-	return each, minus(ciDistributedSum.Get(row), times(each, ciOutstandingThen.Get(row)))
+	perCertificate = ciPerCertificate.Get(row)
+	return perCertificate, minus(ciDistributedSum.Get(row), times(perCertificate, ciOutstandingThen.Get(row)))
 }
 
 // ciPayFace pays each holder the face of the certificates less the holder's part of a penalty.
@@ -260,29 +262,29 @@ func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, holders []Holde
 // whole register.
 func ciHoldings(r *Record) (holdings []Holding) {
 	v := r.Values
-	before, after := ciStemIn(r.Status), ciStemIn(r.Status)
+	stemBefore, stemAfter := ciStemIn(r.Status), ciStemIn(r.Status)
 	p, underWay := r.Progress()
 	done := p.Done
 	if !underWay {
 		done = ciHolders.Get(v)
 	} else {
-		before = ciStemBefore[p.Doing]
+		stemBefore = ciStemBefore[p.Doing]
 	}
 	openFace, bookedFace := money.Amount{}, money.Amount{} // face of the holders that are not booked yet, and of those that are
 	for _, h := range r.Register.Holders {
-		face, stem := times(ciFace.Get(v), h.Certificates), after
+		face, stem := times(ciFace.Get(v), h.Certificates), stemAfter
 		if h.Number > done {
-			stem = before
+			stem = stemBefore
 			openFace = plus(openFace, face)
 		} else {
 			bookedFace = plus(bookedFace, face)
 		}
 		for _, accountStem := range []string{"L:subscription", "Q:holders", "Q:holders_defaulted"} {
-			held := money.Amount{}
+			balance := money.Amount{}
 			if accountStem == stem {
-				held = face
+				balance = face
 			}
-			holdings = append(holdings, Holding{r.accountFor(accountStem, h.Investor), held})
+			holdings = append(holdings, Holding{r.accountFor(accountStem, h.Investor), balance})
 		}
 	}
 	return append(holdings, ciCommonHoldings(r, p, underWay, openFace, bookedFace)...)
@@ -312,7 +314,7 @@ func ciStemIn(status Status) string {
 func ciCommonHoldings(r *Record, p Progress, underWay bool, openFace, bookedFace money.Amount) []Holding {
 	v := r.Values
 	faces := plus(openFace, bookedFace)
-	underlying, impaired, undistributed := money.Amount{}, money.Amount{}, money.Amount{}
+	underlying, impaired, notYetBooked := money.Amount{}, money.Amount{}, money.Amount{}
 	switch r.Status {
 	case Active, Matured:
 		underlying = faces
@@ -320,13 +322,13 @@ func ciCommonHoldings(r *Record, p Progress, underWay bool, openFace, bookedFace
 		impaired = faces
 	}
 	if underWay {
-		switch undistributed = openFace; p.Doing {
+		switch notYetBooked = openFace; p.Doing {
 		case Profit:
-			each, rest := ciLastDistribution(v)
-			undistributed = rest
+			perCertificate, remainder := ciLastDistribution(v)
+			notYetBooked = remainder
 			for _, h := range r.Register.Holders {
 				if h.Number > p.Done {
-					undistributed = plus(undistributed, times(each, h.Certificates))
+					notYetBooked = plus(notYetBooked, times(perCertificate, h.Certificates))
 				}
 			}
 		case Redeem, RedeemEarly, Default:
@@ -335,6 +337,6 @@ func ciCommonHoldings(r *Record, p Progress, underWay bool, openFace, bookedFace
 	}
 	return []Holding{
 		{r.account("A:underlying"), underlying}, {r.account("A:underlying_impaired"), impaired},
-		{r.account("L:undistributed"), ciUndistributed.Get(v)}, {r.account(distributions), undistributed},
+		{r.account("L:undistributed"), ciUndistributed.Get(v)}, {r.account(distributions), notYetBooked},
 	}
 }

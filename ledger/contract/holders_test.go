@@ -15,7 +15,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// newRandom returns a source of random numbers and prints its seed, which MIZAN_SEED sets to repeat a run.
+// newRandom returns a source of random numbers and logs its seed. To repeat a run, set MIZAN_SEED to the seed.
 func newRandom(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -79,11 +79,11 @@ func newIssueWithHolders(t *testing.T, random *rand.Rand, reading *Reading, hold
 
 func quoteInt64(n int64) string { return strconv.Quote(strconv.FormatInt(n, 10)) }
 
-// bookBatches books the batches of the last action. It checks their number, and that each has one entry
-// with the action's date.
+// bookBatches books the batches of the last action. It checks the number of batches, and that each has one
+// entry with the action's date.
 func (issue *issueWithHolders) bookBatches(action Action, status Status) {
 	issue.t.Helper()
-	first, batches := issue.decision, 0
+	declaration, batches := issue.decision, 0
 	if issue.record.Status != status {
 		issue.t.Fatalf("%s leads to %s, not to %s", action, issue.record.Status, status)
 	}
@@ -93,14 +93,14 @@ func (issue *issueWithHolders) bookBatches(action Action, status Status) {
 		if !underWay {
 			break
 		}
-		if p.Doing != action || p.Total != total || p.Done != int64(batches)*perBatch(action) || issue.decision.Finish || issue.decision.Due == 0 || issue.decision.Due > issue.now {
+		if p.Doing != action || p.Total != total || p.Done != int64(batches)*holdersPerBatch(action) || issue.decision.Finish || issue.decision.Due == 0 || issue.decision.Due > issue.now {
 			issue.t.Fatalf("batch %d of %s: %+v, due %v, finished: %v", batches, action, p, issue.decision.Due, issue.decision.Finish)
 		}
 		d, due := issue.onDue(issue.record, issue.now)
 		if !due || !d.MustRecord || len(d.Events) != 1 || d.Events[0].Name != "batch" || d.Events[0].From != string(status) || d.Events[0].To != string(status) {
 			issue.t.Fatalf("batch %d of %s: %v, due: %v", batches, action, d.Events, due)
 		}
-		if e := d.Events[0].Entry; len(e.Postings) > ledger.MaxPostings || e.Effective != first.Events[0].Entry.Effective {
+		if e := d.Events[0].Entry; len(e.Postings) > ledger.MaxPostings || e.Effective != declaration.Events[0].Entry.Effective {
 			issue.t.Fatalf("batch %d of %s has %d lines, dated %v", batches, action, len(e.Postings), e.Effective)
 		}
 		if batches%5 == 0 {
@@ -126,8 +126,8 @@ func (issue *issueWithHolders) wantBalance(path ledger.Path, want *big.Int) {
 	}
 }
 
-// checkAccounts compares every account with the test's own arithmetic. Stem is the kind of account that
-// has the face value of each holder's certificates now; "" if they are redeemed.
+// checkAccounts compares every account with the test's own arithmetic. The holders' accounts with the
+// stem must have the face value of the certificates now. The stem is "" if the certificates are redeemed.
 func (issue *issueWithHolders) checkAccounts(stem string) {
 	issue.t.Helper()
 	faceOfAll := big.NewInt(issue.face * issue.sold)
@@ -162,14 +162,14 @@ func (issue *issueWithHolders) checkAccounts(stem string) {
 func (issue *issueWithHolders) distributeProfit(sum int64) {
 	issue.t.Helper()
 	issue.do(Profit, "total_profit", quoteInt64(sum))
-	if each := sum / issue.sold; each > 0 {
+	if perCertificate := sum / issue.sold; perCertificate > 0 {
 		issue.bookBatches(Profit, Active)
 	}
-	each := sum / issue.sold
+	perCertificate := sum / issue.sold
 	for id, n := range issue.certificates {
-		issue.currentBalances[id].Add(issue.currentBalances[id], big.NewInt(each*n))
+		issue.currentBalances[id].Add(issue.currentBalances[id], big.NewInt(perCertificate*n))
 	}
-	issue.undistributed.Add(issue.undistributed, big.NewInt(sum-each*issue.sold))
+	issue.undistributed.Add(issue.undistributed, big.NewInt(sum-perCertificate*issue.sold))
 	issue.checkAccounts("Q:holders")
 }
 
@@ -192,7 +192,7 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 				issue.do(Activate, "issue_date", `"2026-01-01"`)
 				issue.bookBatches(Activate, Active)
 				issue.checkAccounts("Q:holders")
-				issue.distributeProfit(issue.sold - 1) // less than one each
+				issue.distributeProfit(issue.sold - 1) // less than one for each certificate
 				issue.distributeProfit(issue.sold*random.Int64N(50) + random.Int64N(issue.sold) + issue.sold)
 				issue.passDays(61)
 				switch end {
@@ -229,7 +229,7 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 	}
 }
 
-// An action over many holders counts as a whole before its batches are booked: all its money is on
+// An action over many holders takes effect as a whole before its batches are booked: all its money is on
 // L:distributions, and the contract shows how many holders have been paid.
 func TestDeclaredActionShowsItsProgress(t *testing.T) {
 	issue := newIssueWithHolders(t, rand.New(rand.NewPCG(1, 1)), Religious, 2_000)
@@ -264,20 +264,21 @@ func (issue *issueWithHolders) bookRemainingBatches() {
 	}
 }
 
-// A row of a register has one stored form only: changed bytes are refused, or are the form of another row.
+// A row of the register of holders has only one stored form: changed bytes are refused, or are the form of another
+// row.
 func TestOtherFormsOfRegisterRowsAreRefused(t *testing.T) {
 	random := newRandom(t)
 	for range 2_000 {
-		s := Subscription{Number: 7, Holder: 1 + random.Int64N(1<<random.IntN(60)), Investor: uuid.New(), Certificates: 1 + random.Int64N(1<<random.IntN(60)), On: ledger.Date(1 + random.Int32N(1<<30))}
-		h := Holder{Number: 9, Investor: uuid.New(), Certificates: 1 + random.Int64N(1<<random.IntN(60))}
-		subscription, holder := AppendSubscription(nil, &s), AppendHolder(nil, &h)
-		if got, err := ReadSubscription(7, subscription); err != nil || got != s {
-			t.Fatalf("%+v is read as %+v (%v)", s, got, err)
+		subscription := Subscription{Number: 7, Holder: 1 + random.Int64N(1<<random.IntN(60)), Investor: uuid.New(), Certificates: 1 + random.Int64N(1<<random.IntN(60)), On: ledger.Date(1 + random.Int32N(1<<30))}
+		holder := Holder{Number: 9, Investor: uuid.New(), Certificates: 1 + random.Int64N(1<<random.IntN(60))}
+		storedSubscription, storedHolder := AppendSubscription(nil, &subscription), AppendHolder(nil, &holder)
+		if got, err := ReadSubscription(7, storedSubscription); err != nil || got != subscription {
+			t.Fatalf("%+v is read as %+v (%v)", subscription, got, err)
 		}
-		if got, err := ReadHolder(9, holder); err != nil || got != h {
-			t.Fatalf("%+v is read as %+v (%v)", h, got, err)
+		if got, err := ReadHolder(9, storedHolder); err != nil || got != holder {
+			t.Fatalf("%+v is read as %+v (%v)", holder, got, err)
 		}
-		for _, stored := range [][]byte{subscription, holder} {
+		for _, stored := range [][]byte{storedSubscription, storedHolder} {
 			changed := bytes.Clone(stored)
 			changed[random.IntN(len(changed))] ^= byte(1 + random.IntN(255))
 			if got, err := ReadSubscription(7, changed); err == nil && !bytes.Equal(AppendSubscription(nil, &got), changed) {

@@ -8,8 +8,9 @@ import (
 
 // InstalmentSale is the sale of an asset that the institution buys for a customer. The price is
 // the cost and a markup, both known to the customer, and is paid in instalments. The religious
-// counterpart is murabaha. The institution sells only what it owns: in every reading the order
-// is ordering, purchase, delivery, activation.
+// counterpart is murabaha. The institution sells only what it owns, so in every reading the
+// actions follow each other: order, purchase, delivery, activation. Names that begin with sl (sale) belong
+// to this product.
 var InstalmentSale = define(&Product{
 	Code: 's',
 	Variants: map[*Reading]*Variant{
@@ -71,6 +72,8 @@ const (
 	SettleEarly       Action = "settle_early"
 )
 
+// Columns, in this order: those of a request for a sale, those that the service derives, those of the rows of
+// lists, and those of the actions' bodies (slIn…).
 var (
 	slCustomer        = schema.ID(32, "customer_id", schema.Required, schema.InShort)
 	slAsset           = schema.Text(33, "asset_description", schema.Required, schema.LongerThan(10), schema.AtMost(maxNote))
@@ -79,7 +82,7 @@ var (
 	slInstalmentCount = schema.Integer(36, "instalments", 1, 360, schema.Required)
 	slDownPayment     = schema.Amount(37, "down_payment", schema.Settable, schema.OrZero)
 	slEarnest         = schema.Amount(38, "earnest_deposit", schema.Settable, schema.OrZero)
-	slSupplier        = schema.Rows(39, "supplier", slSupplierRow, schema.Settable, schema.Single)
+	slSupplier        = schema.Rows(39, "supplier", slSupplierTable, schema.Settable, schema.Single)
 	slAssetType       = schema.Text(40, "asset_type", schema.Settable)
 
 	slMarkup           = schema.Amount(50, "markup_amount")
@@ -100,9 +103,9 @@ var (
 	slRebate           = schema.Amount(65, "rebate")
 	slCompletedAt      = schema.Instant(66, "completed_at")
 
-	slSupplierName = schema.Text(1, "name", schema.Required)
-	slSupplierRef  = schema.Text(2, "reference", schema.Settable)
-	slSupplierRow  = schema.NewTable(nil, slSupplierName, slSupplierRef)
+	slSupplierName  = schema.Text(1, "name", schema.Required)
+	slSupplierRef   = schema.Text(2, "reference", schema.Settable)
+	slSupplierTable = schema.NewTable(nil, slSupplierName, slSupplierRef)
 
 	slNumber          = schema.Derived(1, "payment_number")
 	slDueDate         = schema.Date(2, "due_date")
@@ -122,7 +125,7 @@ var (
 	slInRebate       = schema.Amount(1, "rebate", schema.Required, schema.OrZero)
 )
 
-// rowSettled is the status of the remaining rows after the customer has paid the rest at once.
+// rowSettled is the status of the schedule's unpaid rows after the customer has settled the sale early.
 const rowSettled = "settled"
 
 // slUpfront returns what the customer pays before the first instalment.
@@ -263,20 +266,20 @@ func slComplete(c *Case) {
 	slCompletedAt.Set(c.values(), c.Now)
 }
 
-// slDaysLate returns for how many days the first unpaid row has been due on the day on which the
-// record is read.
+// slDaysLate returns the number of days from the due date of the first unpaid row to the day on which the
+// record is read; 0 if no row is late.
 func slDaysLate(v schema.Row) any {
 	if !slStart.Has(v) || slCompletedAt.Has(v) {
 		return int64(0)
 	}
-	row, each := slInstalmentCount.Get(v)-1, slInstalmentAmount.Get(v)
-	if !each.IsZero() {
-		paidRows, fits := must(minus(slTotalPaid.Get(v), slUpfront(v)).DivFloor(each)).Uint64()
-		if fits && paidRows < uint64(row) {
-			row = int64(paidRows)
+	unpaidRow, instalment := slInstalmentCount.Get(v)-1, slInstalmentAmount.Get(v)
+	if !instalment.IsZero() {
+		paidRows, fits := must(minus(slTotalPaid.Get(v), slUpfront(v)).DivFloor(instalment)).Uint64()
+		if fits && paidRows < uint64(unpaidRow) {
+			unpaidRow = int64(paidRows)
 		}
 	}
-	return max(0, int64(readingDay.Get(v)-addMonths(slStart.Get(v), row+1)))
+	return max(0, int64(readingDay.Get(v)-addMonths(slStart.Get(v), unpaidRow+1)))
 }
 
 func slCancel(c *Case) {
@@ -315,33 +318,33 @@ func slScheduleRows(v schema.Row) any {
 	if !slStart.Has(v) {
 		return nil
 	}
-	n, each, paidUp := slInstalmentCount.Get(v), slInstalmentAmount.Get(v), slUpfront(v)
-	rest, earned := minus(slPrice.Get(v), paidUp), slEarned(v, paidUp)
+	n, instalment, sumThroughRow := slInstalmentCount.Get(v), slInstalmentAmount.Get(v), slUpfront(v)
+	remaining, earned := minus(slPrice.Get(v), sumThroughRow), slEarned(v, sumThroughRow)
 	rows := make([]schema.Row, n)
 	for i := range rows {
 		if i == len(rows)-1 {
-			each = rest
+			instalment = remaining
 		}
-		paidUp, rest = plus(paidUp, each), minus(rest, each)
-		profit := minus(slEarned(v, paidUp), earned)
+		sumThroughRow, remaining = plus(sumThroughRow, instalment), minus(remaining, instalment)
+		profit := minus(slEarned(v, sumThroughRow), earned)
 		earned = plus(earned, profit)
 		row := slInstalmentTable.New()
 		slNumber.Set(row, int64(i+1))
 		slDueDate.Set(row, addMonths(slStart.Get(v), int64(i+1)))
-		slAmount.Set(row, each)
-		slCostPart.Set(row, minus(each, profit))
+		slAmount.Set(row, instalment)
+		slCostPart.Set(row, minus(instalment, profit))
 		slProfitPart.Set(row, profit)
-		slStatus.Set(row, slRowStatus(v, paidUp))
+		slStatus.Set(row, slRowStatus(v, sumThroughRow))
 		rows[i] = row
 	}
 	return rows
 }
 
-// slRowStatus returns the status of a row. paidUp is the part of the price up to and including the row:
-// the row is paid when that much has been paid.
-func slRowStatus(v schema.Row, paidUp money.Amount) string {
+// slRowStatus returns the status of a row. sumThroughRow is the part of the price up to and including the
+// row: the row is paid when the customer has paid that much.
+func slRowStatus(v schema.Row, sumThroughRow money.Amount) string {
 	switch {
-	case !slTotalPaid.Get(v).Less(paidUp):
+	case !slTotalPaid.Get(v).Less(sumThroughRow):
 		return rowPaid
 	case slCompletedAt.Has(v):
 		return rowSettled

@@ -8,14 +8,14 @@ import (
 	"mizan/ledger/schema"
 )
 
-// saleBody is the body of a sale. The cost of 1000 and a markup of a quarter make a price of 1250, of which
-// 150 are paid up front and 1100 in three instalments.
+// saleBody returns a request for a sale. The cost of 1000 and a markup of a quarter make a price of 1250: 150 are
+// paid up front and 1100 in three instalments.
 func saleBody() schema.Input {
 	return input("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "asset_description", `"a delivery van"`,
 		"asset_cost", `"1000"`, "markup_rate", "25", "instalments", "3", "down_payment", `"100"`, "earnest_deposit", `"50"`)
 }
 
-// deliveredSale returns a sale whose asset was bought at its price and delivered.
+// deliveredSale returns a sale whose asset was bought at the expected cost and delivered.
 func deliveredSale(t *testing.T, reading *Reading) *contractFixture {
 	t.Helper()
 	fixture := openContract(t, InstalmentSale, reading, saleBody())
@@ -158,7 +158,7 @@ func TestThePurchaseFixesThePriceByWhatTheAssetCost(t *testing.T) {
 	}
 }
 
-func TestADeliveryIsDatedOnItsDay(t *testing.T) {
+func TestDeliveryIsBookedOnTheDeliveryDate(t *testing.T) {
 	fixture := openContract(t, InstalmentSale, Secular, saleBody())
 	fixture.do(OrderAsset)
 	fixture.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
@@ -234,7 +234,7 @@ func TestDelinquencyIsBookedByTheDifference(t *testing.T) {
 	fixture.wantPostings("Dr M:arrears_control 100", "Cr M:arrears:{c} 100")
 	fixture.wantColumns("delinquent_amount", "0", "days_past_due", "375") // the days do not depend on the reported amount
 	fixture.passDays(1)
-	fixture.wantColumns("days_past_due", "376") // they depend on the day on which they are read
+	fixture.wantColumns("days_past_due", "376") // the days depend on the day on which the sale is read
 }
 
 // 1100 is three instalments of 366 and a remainder of 2, which is in the third row.
@@ -246,8 +246,8 @@ func TestRemainderInTheLastRowIsLateAfterItsDueDate(t *testing.T) {
 	fixture.wantColumns("days_past_due", "10")
 }
 
-// Payments before the first instalment are not part of it: a row is late until its whole amount
-// is paid.
+// Payments up front are not part of the first instalment: a row is late until its whole amount is paid
+// besides them.
 func TestUpfrontPaymentsCoverNoRow(t *testing.T) {
 	fixture := activeSale(t)
 	fixture.passDays(35)
@@ -318,7 +318,7 @@ func TestLastRowHasThePriceIfInstalmentsRoundToZero(t *testing.T) {
 	fixture.wantColumns("days_past_due", "10")
 }
 
-// saleMoves has the moves of a sale's grids.
+// saleMoves returns the actions that the tests try in every state of a sale, by the names in the grids and routes.
 func saleMoves() map[string]gridMove {
 	return map[string]gridMove{
 		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)},
@@ -331,21 +331,22 @@ func saleMoves() map[string]gridMove {
 	}
 }
 
-// saleRoutes returns the moves that lead to each state. Start has those that come before the asset's order.
+// saleRoutes returns, for each state, the names of the moves that lead to it. The moves in start come before the
+// asset is ordered.
 func saleRoutes(start ...string) map[Status][]string {
-	way := func(more ...string) []string { return append(start[:len(start):len(start)], more...) }
+	route := func(moves ...string) []string { return append(start[:len(start):len(start)], moves...) }
 	return map[Status][]string{
 		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
-		AssetOrdered: way("order_asset"), AssetPurchased: way("order_asset", "purchase_asset"),
-		AssetDelivered: way("order_asset", "purchase_asset", "deliver_asset"),
-		Active:         way("order_asset", "purchase_asset", "deliver_asset", "activate"),
-		Completed:      way("order_asset", "purchase_asset", "deliver_asset", "activate", "the rest"),
+		AssetOrdered: route("order_asset"), AssetPurchased: route("order_asset", "purchase_asset"),
+		AssetDelivered: route("order_asset", "purchase_asset", "deliver_asset"),
+		Active:         route("order_asset", "purchase_asset", "deliver_asset", "activate"),
+		Completed:      route("order_asset", "purchase_asset", "deliver_asset", "activate", "the rest"),
 		Cancelled:      {"cancel"},
 	}
 }
 
-// Purchase, delivery and activation are possible in this order only, because what is sold must be owned
-// first.
+// Purchase, delivery and activation are possible in this order only, because the institution must own
+// what it sells.
 func TestActionsOfASaleInEveryState(t *testing.T) {
 	checkGrid(t, InstalmentSale, Secular, saleBody(), saleMoves(), saleRoutes(), grid{
 		Draft:          {"submit": "under_review", "order_asset": "asset_ordered", "cancel": "cancelled"},
@@ -361,7 +362,7 @@ func TestActionsOfASaleInEveryState(t *testing.T) {
 	})
 }
 
-// A review comes first, and the religious reading has neither a rebate nor a cancellation.
+// In the religious reading a review comes first, and there is neither a rebate nor a cancellation.
 func TestActionsOfAMurabahaInEveryState(t *testing.T) {
 	checkGrid(t, InstalmentSale, Religious, saleBody(), saleMoves(), saleRoutes("review"), grid{
 		Draft:          {"submit": "under_review", "review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected"},
@@ -391,8 +392,8 @@ func TestAMurabahasActionsAreTheListedOnes(t *testing.T) {
 // checkSaleColumns checks that a sale's columns agree with each other.
 func checkSaleColumns(fixture *contractFixture) {
 	v := fixture.record.Values
-	total := func(list ...money.Amount) (sum money.Amount) {
-		for _, a := range list {
+	total := func(amounts ...money.Amount) (sum money.Amount) {
+		for _, a := range amounts {
 			sum = plus(sum, a)
 		}
 		return sum

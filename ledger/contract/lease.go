@@ -8,7 +8,7 @@ import (
 
 // Lease is an asset that the institution owns and a lessee pays rent for. An operating lease
 // ends with the asset's return, a finance lease with the transfer of its ownership. The
-// religious counterpart is ijara.
+// religious counterpart is ijara. Names that begin with ls belong to this product.
 var Lease = define(&Product{
 	Code: 'l',
 	Variants: map[*Reading]*Variant{
@@ -22,7 +22,7 @@ var Lease = define(&Product{
 	Columns: schema.NewTable(baseColumns,
 		lsCustomer, lsKind, lsAsset, lsCost, lsTerm, lsRental, lsOptionPrice, lsAssetType, lsAdvance, lsDeposit, lsResidual,
 		lsSerial, lsLocation, lsSpecifications, lsProduct,
-		lsPurchase, lsTotalDue, lsTotalPaid, lsSchedule, lsExpenses, lsExpenseRows, lsReturnDate, lsTransferDate,
+		lsHasPurchaseOption, lsTotalDue, lsTotalPaid, lsSchedule, lsTotalExpenses, lsExpenseRows, lsReturnDate, lsTransferDate,
 		lsDocuments, lsRegistration, lsInsurance, lsInsuredUntil, lsStart, lsEnd, lsArrears, lsReceivable, lsTerminationDate, lsReason,
 		lsRowsDue, lsPrepaid,
 	),
@@ -44,7 +44,7 @@ var Lease = define(&Product{
 		&ActionHandler{Name: Acquire, Moves: Always, Body: schema.NewTable(nil, lsInDocuments, lsInSerial, lsInRegistration, lsInInsurance, lsInInsuredUntil), Do: lsAcquire},
 		&ActionHandler{Name: Activate, Moves: Possibly, Body: schema.NewTable(nil, lsInDeliveryDate), Do: lsActivate},
 		&ActionHandler{Name: RentDue, Moves: Always, Timer: true, Do: lsRowDue},
-		&ActionHandler{Name: PayRent, Moves: Always, Body: schema.NewTable(nil, lsInAmount), Do: lsPay},
+		&ActionHandler{Name: PayRent, Moves: Always, Body: schema.NewTable(nil, lsInPayment), Do: lsPay},
 		&ActionHandler{Name: RecordArrears, Moves: Possibly, Body: schema.NewTable(nil, lsInArrears), Do: lsRecordArrears},
 		&ActionHandler{Name: BearExpense, Moves: Always, Body: schema.NewTable(nil, lsInExpense, lsInDescription, lsInExpenseType), Do: lsBearExpense},
 		&ActionHandler{Name: ReturnAsset, Moves: Always, Do: lsReturn},
@@ -57,14 +57,14 @@ var Lease = define(&Product{
 	Open: lsOpen, Due: lsNextTimer, Holdings: lsHoldings,
 	Totals: []ControlTotal{
 		{Account: Cash, By: PayRent, Side: ledger.Debit, Column: lsTotalPaid.Column},
-		{Account: "E:owner_expense", Side: ledger.Debit, Column: lsExpenses.Column},
+		{Account: "E:owner_expense", Side: ledger.Debit, Column: lsTotalExpenses.Column},
 	},
 	OpenAfterEnd: []string{"A:rent_receivable"}, // until the lessee has paid
 	SetAgain:     []*schema.Column{lsSerial.Column},
 })
 
-// States and actions that only this product has. RentDue is the timer's action for a row of the
-// schedule.
+// States and actions that only this product has. RentDue is the action of the timer that
+// makes a row of the payment schedule fall due.
 const (
 	AssetAcquired   Status = "asset_acquired"
 	TransferPending Status = "transfer_pending"
@@ -87,10 +87,12 @@ const (
 	finance   = "finance"
 )
 
-// maxExpenses is the most owner expenses of a lease: the lease's record stores each with its
-// description.
+// maxExpenses is the most owner expenses of a lease. The bound keeps the record small: the record
+// stores each expense with its description.
 const maxExpenses = 400
 
+// Columns, in this order: those of a request for a lease, those that the service derives, those of the rows of
+// lists, and those of the actions' bodies (lsIn…).
 var (
 	lsCustomer       = schema.ID(32, "customer_id", schema.Required, schema.InShort)
 	lsKind           = schema.Enum(33, "lease_type", []string{operating, finance}, schema.Required, schema.InShort)
@@ -108,14 +110,14 @@ var (
 	lsSpecifications = schema.Object(45, "asset_specifications", schema.Settable)
 	lsProduct        = schema.ID(46, "product_id", schema.Settable)
 
-	lsPurchase     = schema.Bool(60, "purchase_option", schema.InShort)
-	lsTotalDue     = schema.Amount(61, "total_rentals_due", schema.InShort)
-	lsTotalPaid    = schema.Amount(62, "total_rentals_paid", schema.InShort)
-	lsSchedule     = schema.Rows(63, "payment_schedule", lsRow, schema.InDeep, schema.Computed(lsRows)) // key 63 is never stored
-	lsExpenses     = schema.Amount(64, "total_owner_expenses")
-	lsExpenseRows  = schema.Rows(65, "owner_expenses", lsExpense, schema.InDeep, schema.AtMost(maxExpenses))
-	lsReturnDate   = schema.Date(66, "return_date")
-	lsTransferDate = schema.Date(67, "transfer_date")
+	lsHasPurchaseOption = schema.Bool(60, "purchase_option", schema.InShort)
+	lsTotalDue          = schema.Amount(61, "total_rentals_due", schema.InShort)
+	lsTotalPaid         = schema.Amount(62, "total_rentals_paid", schema.InShort)
+	lsSchedule          = schema.Rows(63, "payment_schedule", lsRowTable, schema.InDeep, schema.Computed(lsScheduleRows)) // key 63 is never stored
+	lsTotalExpenses     = schema.Amount(64, "total_owner_expenses")
+	lsExpenseRows       = schema.Rows(65, "owner_expenses", lsExpenseTable, schema.InDeep, schema.AtMost(maxExpenses))
+	lsReturnDate        = schema.Date(66, "return_date")
+	lsTransferDate      = schema.Date(67, "transfer_date")
 
 	lsDocuments       = schema.List(68, "ownership_documents")
 	lsRegistration    = schema.Text(69, "asset_registration")
@@ -134,13 +136,13 @@ var (
 	lsDueOn     = schema.Date(2, "due_date")
 	lsRowAmount = schema.Amount(3, "amount")
 	lsRowStatus = schema.Text(4, "status")
-	lsRow       = schema.NewTable(nil, lsNumber, lsDueOn, lsRowAmount, lsRowStatus)
+	lsRowTable  = schema.NewTable(nil, lsNumber, lsDueOn, lsRowAmount, lsRowStatus)
 
-	lsExpenseOn     = schema.Date(1, "date")
-	lsExpenseAmount = schema.Amount(2, "amount")
-	lsExpenseFor    = schema.Text(3, "description")
-	lsExpenseType   = schema.Text(4, "type")
-	lsExpense       = schema.NewTable(nil, lsExpenseOn, lsExpenseAmount, lsExpenseFor, lsExpenseType)
+	lsExpenseOn          = schema.Date(1, "date")
+	lsExpenseAmount      = schema.Amount(2, "amount")
+	lsExpenseDescription = schema.Text(3, "description")
+	lsExpenseType        = schema.Text(4, "type")
+	lsExpenseTable       = schema.NewTable(nil, lsExpenseOn, lsExpenseAmount, lsExpenseDescription, lsExpenseType)
 
 	lsInDocuments    = schema.List(1, "ownership_documents", schema.Required)
 	lsInSerial       = schema.Text(2, "asset_serial_number", schema.Settable)
@@ -148,7 +150,7 @@ var (
 	lsInInsurance    = schema.Text(4, "insurance_policy", schema.Settable)
 	lsInInsuredUntil = schema.Date(5, "insurance_expires", schema.Settable)
 	lsInDeliveryDate = schema.Date(1, "delivery_date", schema.Settable)
-	lsInAmount       = schema.Amount(1, "amount", schema.Required)
+	lsInPayment      = schema.Amount(1, "amount", schema.Required)
 	lsInArrears      = schema.Amount(1, "amount", schema.Required, schema.OrZero)
 	lsInExpense      = schema.Amount(1, "amount", schema.Required)
 	lsInDescription  = schema.Text(2, "description", schema.Required, schema.AtMost(maxNote))
@@ -167,8 +169,8 @@ func lsRunningSteps(state Status) []Step {
 
 func lsOpen(c *Case) {
 	v := c.values()
-	lsPurchase.Set(v, lsKind.Get(v) == finance)
-	if lsPurchase.Get(v) && !lsOptionPrice.Has(v) {
+	lsHasPurchaseOption.Set(v, lsKind.Get(v) == finance)
+	if lsHasPurchaseOption.Get(v) && !lsOptionPrice.Has(v) {
 		c.refuse(lsOptionPrice.Name, "is required for a finance lease")
 	}
 	for _, price := range []schema.Cell[money.Amount]{lsOptionPrice, lsResidual} {
@@ -176,7 +178,7 @@ func lsOpen(c *Case) {
 			c.refuse(price.Name, "is above asset_cost")
 		}
 	}
-	for _, total := range []schema.Cell[money.Amount]{lsTotalDue, lsTotalPaid, lsExpenses, lsArrears, lsReceivable} {
+	for _, total := range []schema.Cell[money.Amount]{lsTotalDue, lsTotalPaid, lsTotalExpenses, lsArrears, lsReceivable} {
 		total.Set(v, money.Amount{})
 	}
 	c.addToTotal(lsTotalDue, times(lsRental.Get(v), lsTerm.Get(v)), lsRental.Name)
@@ -191,26 +193,26 @@ const (
 	rowCancelled = "cancelled"
 )
 
-// lsRows computes the schedule of a lease that has started: one row for each period of 30 days,
+// lsScheduleRows computes the schedule of a lease that has started: one row for each period of 30 days,
 // the first due one period after the start. The advance rental comes on top and has no row.
 // Payments cover the advance rental first and then the rows in order.
-func lsRows(v schema.Row) any {
+func lsScheduleRows(v schema.Row) any {
 	if !lsStart.Has(v) {
 		return nil
 	}
-	paid := lsCoveredRows(v)
-	ended := lsReturnDate.Has(v) || lsTransferDate.Has(v) || lsTerminationDate.Has(v)
+	coveredRows := lsCoveredRows(v)
+	hasEnded := lsReturnDate.Has(v) || lsTransferDate.Has(v) || lsTerminationDate.Has(v)
 	schedule := make([]schema.Row, lsTerm.Get(v))
 	for i := range schedule {
 		number := int64(i) + 1
 		status := rowPending
 		switch {
-		case ended && number > lsRowsDue.Get(v):
+		case hasEnded && number > lsRowsDue.Get(v):
 			status = rowCancelled
-		case number <= paid:
+		case number <= coveredRows:
 			status = rowPaid
 		}
-		row := lsRow.New()
+		row := lsRowTable.New()
 		lsNumber.Set(row, number)
 		lsDueOn.Set(row, addMonths(lsStart.Get(v), number))
 		lsRowAmount.Set(row, lsRental.Get(v))
@@ -220,9 +222,9 @@ func lsRows(v schema.Row) any {
 	return schedule
 }
 
-// lsCoveredRows returns how many rows are covered, by payments or, at the lease's end, by money that
-// the institution owed the lessee. The covered amount is the billed rent less the receivable,
-// plus the prepaid rent.
+// lsCoveredRows returns how many rows of the schedule are paid. At the lease's end, the money that the
+// institution owes the lessee pays rows too. So the paid rent is the billed rent less the receivable, plus
+// the prepaid rent.
 func lsCoveredRows(v schema.Row) int64 {
 	covered := plus(minusOrZero(lsBilled(v), lsReceivable.Get(v)), lsPrepaid.Get(v))
 	n, _ := must(minusOrZero(covered, lsAdvance.Get(v)).DivFloor(lsRental.Get(v))).Uint64()

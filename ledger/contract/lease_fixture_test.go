@@ -17,8 +17,8 @@ import (
 // leaseFixture is one lease with its accounts.
 type leaseFixture struct{ *contractFixture }
 
-// leaseBody is the body of an operating lease of four periods. Its asset costs 1000 and has a residual
-// value of 100; the rent is 50 for each period, and 30 in advance. The pairs are members and their other
+// leaseBody returns a request for an operating lease of four periods. Its asset costs 1000 and has a residual
+// value of 100; the rent is 50 for each period, and 30 in advance. The pairs are members and their new
 // values; an empty value removes the member.
 func leaseBody(pairs ...string) schema.Input {
 	return withChanges(input("customer_id", someone, "region", `"AE"`, "lease_type", `"operating"`, "asset_description", `"a forklift truck"`,
@@ -26,7 +26,7 @@ func leaseBody(pairs ...string) schema.Input {
 		"security_deposit", `"70"`, "residual_value", `"100"`), pairs...)
 }
 
-// financeChanges turn the body into that of a finance lease with a purchase price of 100.
+// financeChanges are pairs for leaseBody that make it a request for a finance lease with a purchase price of 100.
 var financeChanges = []string{"lease_type", `"finance"`, "purchase_option_price", `"100"`, "residual_value", ""}
 
 func newLease(t rapid.TB, reading *Reading, body schema.Input) *leaseFixture {
@@ -59,6 +59,7 @@ func (lease *leaseFixture) tryAction(name Action, body schema.Input) string {
 	return leaseRefusal(err)
 }
 
+// leaseRefusal formats a refusal in the form that tryAction returns.
 func leaseRefusal(err error) string {
 	var faults *schema.Faults
 	if errors.As(err, &faults) {
@@ -162,7 +163,7 @@ func (lease *leaseFixture) statusLetters() string {
 	return text.String()
 }
 
-func leaseDay(t *testing.T, text string) ledger.Date {
+func parseDay(t *testing.T, text string) ledger.Date {
 	t.Helper()
 	day, ok := schema.ParseDate(text)
 	if !ok {

@@ -12,9 +12,9 @@ import (
 func lsAcquire(c *Case) {
 	v := c.values()
 	lsDocuments.Set(v, lsInDocuments.Get(c.input))
-	for _, item := range []struct{ sent, column schema.Cell[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
-		if item.sent.Has(c.input) {
-			item.column.Set(v, item.sent.Get(c.input))
+	for _, item := range []struct{ bodyColumn, column schema.Cell[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
+		if item.bodyColumn.Has(c.input) {
+			item.column.Set(v, item.bodyColumn.Get(c.input))
 		}
 	}
 	if lsInInsuredUntil.Has(c.input) {
@@ -27,13 +27,13 @@ func lsAcquire(c *Case) {
 // and earned over the term.
 func lsActivate(c *Case) {
 	v, r := c.values(), c.record
-	delivered := dateOrToday(c, lsInDeliveryDate)
-	lsStart.Set(v, delivered)
-	lsEnd.Set(v, addMonths(delivered, lsTerm.Get(v)))
+	deliveryDay := dateOrToday(c, lsInDeliveryDate)
+	lsStart.Set(v, deliveryDay)
+	lsEnd.Set(v, addMonths(deliveryDay, lsTerm.Get(v)))
 	lsRowsDue.Set(v, 0)
 	lsReceivable.Set(v, lsAdvance.Get(v))
 	c.setReserve(plus(lsTotalDue.Get(v), lsCost.Get(v)))
-	c.setEffectiveDate(delivered)
+	c.setEffectiveDate(deliveryDay)
 	c.move(r.account("A:rent_receivable"), r.account("L:unearned_rent"), lsAdvance.Get(v))
 	c.move(r.cash(), r.account("L:security_deposit"), lsDeposit.Get(v))
 }
@@ -54,72 +54,74 @@ func lsRowDue(c *Case) { lsMakeRowsDue(c, 1) }
 // part of the depreciation.
 func lsMakeRowsDue(c *Case, rows int64) {
 	v, r := c.values(), c.record
-	earned, depreciation := lsUnearned(v), lsDepreciated(v)
+	unearnedBefore, depreciatedBefore := lsUnearned(v), lsDepreciated(v)
 	lsRowsDue.Set(v, lsRowsDue.Get(v)+rows)
-	earned, depreciation = minus(earned, lsUnearned(v)), minus(lsDepreciated(v), depreciation)
+	earned, depreciation := minus(unearnedBefore, lsUnearned(v)), minus(lsDepreciated(v), depreciatedBefore)
 	rent := times(lsRental.Get(v), rows)
 	prepaid := rent.Min(lsPrepaid.Get(v))
 	lsReceivable.Set(v, plus(lsReceivable.Get(v), minus(rent, prepaid)))
 	lsPrepaid.Set(v, minus(lsPrepaid.Get(v), prepaid))
-	owed := r.account("A:rent_receivable")
-	c.move(owed, "I:rent", rent)
-	c.move(r.account("L:prepaid_rent"), owed, prepaid)
+	receivable := r.account("A:rent_receivable")
+	c.move(receivable, "I:rent", rent)
+	c.move(r.account("L:prepaid_rent"), receivable, prepaid)
 	c.move(r.account("L:unearned_rent"), "I:rent", earned)
 	c.move("E:depreciation", r.account("A:accumulated_depreciation"), depreciation)
 }
 
-// lsUnearned returns the advance rental less the part that the due rows have earned. The part is
-// a cumulative floor, so the last row leaves nothing unearned.
+// lsUnearned returns the advance rental less the part that the due rows have earned. That
+// part is rounded down once for all due rows together, so after the last row nothing is unearned.
 func lsUnearned(v schema.Row) money.Amount {
 	return minus(lsAdvance.Get(v), portion(lsAdvance.Get(v), lsRowsDue.Get(v), lsTerm.Get(v)))
 }
 
-// lsDepreciated returns the accumulated depreciation after the due rows. It is a cumulative floor, so
-// after the last row the book value is the residual value or the price of the purchase option.
+// lsDepreciated returns the accumulated depreciation after the due rows. It is
+// rounded down once for all due rows together, so after the last row the book value is the residual
+// value or the price of the purchase option.
 func lsDepreciated(v schema.Row) money.Amount {
 	endValue := lsResidual
-	if lsPurchase.Get(v) {
+	if lsHasPurchaseOption.Get(v) {
 		endValue = lsOptionPrice
 	}
 	return portion(minus(lsCost.Get(v), endValue.Get(v)), lsRowsDue.Get(v), lsTerm.Get(v))
 }
 
-// lsPay books a payment of rent: first for rent that is owed, the rest as prepaid rent. A lease
+// lsPay books a payment of rent. The payment covers owed rent first, and the rest is prepaid rent. A lease
 // that has ended accepts only rent that is still owed.
 func lsPay(c *Case) {
 	v, r := c.values(), c.record
-	paid, owed := lsInAmount.Get(c.input), lsReceivable.Get(v)
+	paid, owed := lsInPayment.Get(c.input), lsReceivable.Get(v)
 	maxPayment := owed
 	if r.Status == Active || r.Status == TransferPending {
 		maxPayment = minus(lsTotalDue.Get(v), lsTotalPaid.Get(v))
 	}
 	if maxPayment.Less(paid) {
-		c.refuse(lsInAmount.Name, "is more than the %v that is still to be paid", maxPayment)
+		c.refuse(lsInPayment.Name, "is more than the %v that is still to be paid", maxPayment)
 		return
 	}
-	due := paid.Min(owed)
-	prepaid := minus(paid, due)
+	owedPart := paid.Min(owed)
+	prepaidPart := minus(paid, owedPart)
 	lsTotalPaid.Set(v, plus(lsTotalPaid.Get(v), paid))
-	lsReceivable.Set(v, minus(owed, due))
-	lsPrepaid.Set(v, plus(lsPrepaid.Get(v), prepaid))
-	c.book(dr(r.cash(), paid), cr(r.account("A:rent_receivable"), due), cr(r.account("L:prepaid_rent"), prepaid))
+	lsReceivable.Set(v, minus(owed, owedPart))
+	lsPrepaid.Set(v, plus(lsPrepaid.Get(v), prepaidPart))
+	c.book(dr(r.cash(), paid), cr(r.account("A:rent_receivable"), owedPart), cr(r.account("L:prepaid_rent"), prepaidPart))
 }
 
 func lsRecordArrears(c *Case) { c.setArrears(lsArrears, lsInArrears.Get(c.input)) }
 
 func lsBearExpense(c *Case) {
 	spent := lsInExpense.Get(c.input)
-	row := lsExpense.New()
+	row := lsExpenseTable.New()
 	lsExpenseOn.Set(row, c.Today)
 	lsExpenseAmount.Set(row, spent)
-	lsExpenseFor.Set(row, lsInDescription.Get(c.input))
+	lsExpenseDescription.Set(row, lsInDescription.Get(c.input))
 	lsExpenseType.Set(row, lsInExpenseType.Get(c.input))
-	if c.addRow(lsExpenseRows, row, lsInExpense.Name) && c.addToTotal(lsExpenses, spent, lsInExpense.Name) {
+	if c.addRow(lsExpenseRows, row, lsInExpense.Name) && c.addToTotal(lsTotalExpenses, spent, lsInExpense.Name) {
 		c.move("E:owner_expense", c.record.cash(), spent)
 	}
 }
 
-// lsRequireKind tells whether the lease is of the kind. If not, it refuses the action.
+// lsRequireKind tells whether the lease is of the kind. If not, it refuses the action and
+// names the ending, which only this kind has.
 func lsRequireKind(c *Case, kind, ending string) bool {
 	if lsKind.Get(c.values()) == kind {
 		return true
@@ -157,11 +159,11 @@ func lsTakeBack(c *Case) {
 }
 
 // lsOffset offsets money held for the lessee against the owed rent and pays out the rest.
-func lsOffset(c *Case, stem string, held money.Amount) {
+func lsOffset(c *Case, stem string, amount money.Amount) {
 	v, r := c.values(), c.record
-	due := held.Min(lsReceivable.Get(v))
-	lsReceivable.Set(v, minus(lsReceivable.Get(v), due))
-	c.book(dr(r.account(stem), held), cr(r.account("A:rent_receivable"), due), cr(r.cash(), minus(held, due)))
+	offset := amount.Min(lsReceivable.Get(v))
+	lsReceivable.Set(v, minus(lsReceivable.Get(v), offset))
+	c.book(dr(r.account(stem), amount), cr(r.account("A:rent_receivable"), offset), cr(r.cash(), minus(amount, offset)))
 }
 
 func lsMarkTransfer(c *Case) { lsRequireKind(c, finance, "the transfer of the asset") }

@@ -23,7 +23,7 @@ func TestActivationBillsTheAdvanceAndTakesTheDeposit(t *testing.T) {
 	}
 }
 
-func TestRowsFallDueWithTheirPartsByCumulativeFloor(t *testing.T) {
+func TestDueRowsBookTheirPartsOfTheAdvanceAndDepreciation(t *testing.T) {
 	lease := runningLease(t, "residual_value", `"99"`) // 901 to depreciate in four rows: 225, 225, 225, 226
 	for _, row := range []struct{ day, earned, depreciation string }{
 		{"2026-01-31", "7", "225"}, // in total 7, 15, 22 and 30 of the advance rental of 30
@@ -68,7 +68,7 @@ func TestLateRowsFallDueInOrderOnTheirDays(t *testing.T) {
 	if _, due := lease.record.OnDue(lease.now); due {
 		t.Error("a row falls due before its day")
 	}
-	lease.now = startOfDay(leaseDay(t, "2026-01-13")) - 1
+	lease.now = startOfDay(parseDay(t, "2026-01-13")) - 1
 	if lease.runDueRows() != 0 {
 		t.Error("a row falls due a microsecond before its day")
 	}
@@ -98,7 +98,7 @@ func TestAPaymentBeyondWhatIsDueIsPrepaid(t *testing.T) {
 
 func TestAPaymentAdvancesTheSchedule(t *testing.T) {
 	lease := runningLease(t)
-	for _, paid := range []struct{ amount, rows string }{
+	for _, payment := range []struct{ amount, wantLetters string }{
 		{"30", "oooo"}, // the advance rental, which has no row
 		{"49", "oooo"},
 		{"1", "pooo"},
@@ -106,9 +106,9 @@ func TestAPaymentAdvancesTheSchedule(t *testing.T) {
 		{"49", "pppo"},
 		{"1", "pppp"},
 	} {
-		lease.do(PayRent, "amount", `"`+paid.amount+`"`)
-		if got := lease.statusLetters(); got != paid.rows {
-			t.Errorf("after %s more: %s; want %s", paid.amount, got, paid.rows)
+		lease.do(PayRent, "amount", `"`+payment.amount+`"`)
+		if got := lease.statusLetters(); got != payment.wantLetters {
+			t.Errorf("after %s more: %s; want %s", payment.amount, got, payment.wantLetters)
 		}
 	}
 	lease.wantAmount(lsTotalPaid, "230")
@@ -154,10 +154,10 @@ func TestOwnerBearsAnExpense(t *testing.T) {
 	lease.passUntil("2026-01-05")
 	lease.do(BearExpense, "amount", `"30"`, "description", `"a policy"`, "type", `"insurance"`)
 	lease.do(BearExpense, "amount", `"1"`, "description", `"a bolt"`, "type", `""`)
-	lease.wantAmount(lsExpenses, "43")
+	lease.wantAmount(lsTotalExpenses, "43")
 	want := []string{"2026-01-01 12 new tyres maintenance", "2026-01-05 30 a policy insurance", "2026-01-05 1 a bolt maintenance"}
 	for i, row := range lsExpenseRows.Get(lease.record.Values) {
-		got := strings.Join([]string{lsExpenseOn.Get(row).String(), lsExpenseAmount.Get(row).String(), lsExpenseFor.Get(row), lsExpenseType.Get(row)}, " ")
+		got := strings.Join([]string{lsExpenseOn.Get(row).String(), lsExpenseAmount.Get(row).String(), lsExpenseDescription.Get(row), lsExpenseType.Get(row)}, " ")
 		if i >= len(want) || got != want[i] {
 			t.Errorf("expense %d is %q; want one of %q", i, got, want)
 		}
@@ -175,7 +175,7 @@ func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 	lease.wantLines("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:prepaid_rent:{c} 15", "Cr A:cash:AE 15", "Dr L:unearned_rent:{c} 23", "Cr A:cash:AE 23",
 		"Dr L:security_deposit:{c} 70", "Cr A:cash:AE 70", "Dr M:arrears_control 9", "Cr M:arrears:{c} 9")
-	if lease.record.Status != Completed || lsReturnDate.Get(lease.record.Values) != leaseDay(t, "2026-02-10") || lease.decision.Due != 0 {
+	if lease.record.Status != Completed || lsReturnDate.Get(lease.record.Values) != parseDay(t, "2026-02-10") || lease.decision.Due != 0 {
 		t.Errorf("%s on %v, due %v", lease.record.Status, lsReturnDate.Get(lease.record.Values), lease.decision.Due)
 	}
 	if got := lease.statusLetters(); got != "pccc" {
@@ -193,7 +193,7 @@ func TestMoneyOwedToTheLesseeIsOffsetAgainstRentFirst(t *testing.T) {
 	lease.wantLines("Dr A:accumulated_depreciation:{c} 450", "Dr A:returned_assets 550", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:unearned_rent:{c} 15", "Cr A:rent_receivable:{c} 15", "Dr L:security_deposit:{c} 20", "Cr A:rent_receivable:{c} 20")
 	lease.wantAmount(lsReceivable, "95")
-	if v := lease.record.Values; lease.record.Status != Terminated || lsReason.Get(v) != "insolvent" || lsTerminationDate.Get(v) != leaseDay(t, "2026-03-02") || lsReturnDate.Has(v) {
+	if v := lease.record.Values; lease.record.Status != Terminated || lsReason.Get(v) != "insolvent" || lsTerminationDate.Get(v) != parseDay(t, "2026-03-02") || lsReturnDate.Has(v) {
 		t.Errorf("%s: %v", lease.record.Status, v)
 	}
 	if got := lease.statusLetters(); got != "oocc" {
@@ -212,7 +212,6 @@ func TestDepositAboveTheOwedRentIsSplit(t *testing.T) {
 	}
 }
 
-// The unearned advance rental is set off before the deposit.
 func TestUnearnedRentIsOffsetBeforeTheDeposit(t *testing.T) {
 	lease := runningLease(t)
 	lease.passUntil("2026-01-31")
@@ -273,7 +272,7 @@ func TestTransferMakesTheRemainingRowsDueFirst(t *testing.T) {
 		"Dr L:unearned_rent:{c} 23", "Cr I:rent 23", "Dr E:depreciation 675", "Cr A:accumulated_depreciation:{c} 675",
 		"Dr A:cash:AE 100", "Dr A:accumulated_depreciation:{c} 900", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:security_deposit:{c} 70", "Cr A:cash:AE 70", "Dr M:arrears_control 9", "Cr M:arrears:{c} 9")
-	if v := lease.record.Values; lsTransferDate.Get(v) != leaseDay(t, "2026-01-31") || lease.statusLetters() != "pppp" || lease.decision.Due != 0 {
+	if v := lease.record.Values; lsTransferDate.Get(v) != parseDay(t, "2026-01-31") || lease.statusLetters() != "pppp" || lease.decision.Due != 0 {
 		t.Errorf("%v, rows %s", lsTransferDate.Get(v), lease.statusLetters())
 	}
 	lease.passUntil("2027-01-01")
@@ -296,7 +295,7 @@ func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
 		t.Error("a draft is in arrears, or ends")
 	}
 	lease = runningLease(t)
-	if Lease.Arrears(lease.record) || Lease.Ends(lease.record) != leaseDay(t, "2026-05-01") {
+	if Lease.Arrears(lease.record) || Lease.Ends(lease.record) != parseDay(t, "2026-05-01") {
 		t.Errorf("ends %v", Lease.Ends(lease.record))
 	}
 	lease.passUntil("2026-03-02") // rent is overdue, but no arrears are recorded

@@ -13,20 +13,20 @@ import (
 	"mizan/ledger/schema"
 )
 
-// leaseLife is a lease on which random actions are tried, and its expected totals, which the test counts in
-// a naive way.
+// leaseLife is a lease on which random actions are tried, with its terms and the totals that the test counts
+// itself.
 type leaseLife struct {
 	*leaseFixture
-	cost, rental, advance, deposit, residual, term *big.Int
-	paid, expenses                                 *big.Int
-	started                                        ledger.Date
+	cost, rental, advance, deposit, residual, term *big.Int // residual is the option's price in a finance lease
+	paid, expenses                                 *big.Int // what the lease has accepted so far
+	startDay                                       ledger.Date
 }
 
 // Whatever actions are tried in whatever order and at whatever time, entries balance and the columns agree
 // with the accounts (apply checks both). An action that the state does not allow is refused and changes
-// nothing (tryAction checks this). The amounts earned, spent and paid follow the terms.
+// nothing (tryAction checks this). The amounts earned, spent and paid follow from the lease's terms.
 func TestRandomLivesOfLeases(t *testing.T) {
-	ended := map[Status]int{}
+	endStates := map[Status]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
 			life := newLeaseLife(t)
@@ -40,21 +40,21 @@ func TestRandomLivesOfLeases(t *testing.T) {
 				life.step(t)
 				life.checkTotals(t)
 			}
-			ended[life.record.Status]++
+			endStates[life.record.Status]++
 		}
 	})
-	t.Log(ended)
+	t.Log(endStates)
 	for _, state := range leaseStates {
-		if ended[state] == 0 {
+		if endStates[state] == 0 {
 			t.Errorf("no life ended %s: the lives are too dull", state)
 		}
 	}
 }
 
 func newLeaseLife(t *rapid.T) *leaseLife {
-	size := rapid.SampledFrom([]string{"", "", "000000", "00000000000000000000000000000000000000000000000000000000000000000"}).Draw(t, "size")
+	zeros := rapid.SampledFrom([]string{"", "", "000000", "00000000000000000000000000000000000000000000000000000000000000000"}).Draw(t, "size")
 	draw := func(low, high int, name string) *big.Int {
-		n, _ := new(big.Int).SetString(strconv.Itoa(rapid.IntRange(low, high).Draw(t, name))+size, 10)
+		n, _ := new(big.Int).SetString(strconv.Itoa(rapid.IntRange(low, high).Draw(t, name))+zeros, 10)
 		return n
 	}
 	life := &leaseLife{cost: draw(1, 5000, "cost"), rental: draw(1, 300, "rental"), advance: new(big.Int), deposit: new(big.Int), residual: new(big.Int),
@@ -115,7 +115,7 @@ func (life *leaseLife) step(t *rapid.T) {
 
 // attempt tries an action, and compares its result with the grid.
 func (life *leaseLife) attempt(t *rapid.T, name string) {
-	action, body, sum := life.body(t, name)
+	action, body, sum := life.drawBody(t, name)
 	before := life.record
 	refusal := life.tryAction(action, body)
 	if want := life.expectedRefusal(before, action, sum); refusal != want {
@@ -130,7 +130,7 @@ func (life *leaseLife) attempt(t *rapid.T, name string) {
 	case BearExpense:
 		life.expenses.Add(life.expenses, sum)
 	case Activate:
-		life.started = lsStart.Get(life.record.Values)
+		life.startDay = lsStart.Get(life.record.Values)
 		life.runDueRows()
 	}
 }
@@ -142,7 +142,7 @@ func (life *leaseLife) passTime(t *rapid.T) {
 	rows := life.runDueRows()
 	want := int64(0)
 	if life.record.Status == Active || life.record.Status == TransferPending {
-		want = min((int64(life.now.Date())-int64(life.started))/30, life.term.Int64()) - before
+		want = min((int64(life.now.Date())-int64(life.startDay))/30, life.term.Int64()) - before
 	}
 	if int64(rows) != want {
 		t.Fatalf("%d rows fell due; want %d", rows, want)
@@ -151,8 +151,8 @@ func (life *leaseLife) passTime(t *rapid.T) {
 
 func (life *leaseLife) rowsDue() int64 { return lsRowsDue.Get(life.record.Values) }
 
-// body draws an action's body, and returns it with the action and the amount in the body.
-func (life *leaseLife) body(t *rapid.T, name string) (Action, schema.Input, *big.Int) {
+// drawBody draws an action's body, and returns it with the action and the amount in the body.
+func (life *leaseLife) drawBody(t *rapid.T, name string) (Action, schema.Input, *big.Int) {
 	sum := new(big.Int).Mul(life.rental, big.NewInt(int64(rapid.IntRange(1, 300).Draw(t, "times"))))
 	sum.Div(sum, big.NewInt(100)).Add(sum, big.NewInt(1))
 	switch name {
@@ -189,15 +189,16 @@ func (life *leaseLife) totalRent() *big.Int {
 	return new(big.Int).Add(new(big.Int).Mul(life.rental, life.term), life.advance)
 }
 
-// expectedRefusal returns how an action must be refused according to the hand-written grids; empty if it must be accepted.
+// expectedRefusal returns the refusal of an action by the hand-written grids, as tryAction does; empty if the
+// action must be accepted.
 func (life *leaseLife) expectedRefusal(r *Record, name Action, sum *big.Int) string {
 	row := leaseGrid[r.Status]
 	kind := lsKind.Get(r.Values)
-	if special, differs := financeGrid[r.Status]; differs && kind == finance {
-		row = special
+	if specialRow, differs := financeGrid[r.Status]; differs && kind == finance {
+		row = specialRow
 	}
-	if special, differs := religiousGrid[r.Status]; differs && r.Reading == Religious {
-		row = special
+	if specialRow, differs := religiousGrid[r.Status]; differs && r.Reading == Religious {
+		row = specialRow
 	}
 	want, legal := row[name]
 	switch {
@@ -225,21 +226,21 @@ func (life *leaseLife) partOfTerm(a *big.Int, n int64) *big.Int {
 	return part.Div(part, life.term)
 }
 
-// checkTotals checks the lease's totals against the naive ones.
+// checkTotals checks the lease's totals against those that the test has counted.
 func (life *leaseLife) checkTotals(t *rapid.T) {
 	v := life.record.Values
-	n := life.rowsDue()
+	rowsDue := life.rowsDue()
 	wantAmount := func(total string, got money.Signed, want *big.Int) {
 		if got.String() != want.String() {
 			t.Fatalf("%s of a %s lease: %v; want %v", total, life.record.Status, got, want)
 		}
 	}
 	wantAmount("total_rentals_paid", money.Signed{Abs: lsTotalPaid.Get(v)}, life.paid)
-	wantAmount("total_owner_expenses", money.Signed{Abs: lsExpenses.Get(v)}, life.expenses)
+	wantAmount("total_owner_expenses", money.Signed{Abs: lsTotalExpenses.Get(v)}, life.expenses)
 	wantAmount("E:owner_expense", life.balance("E:owner_expense"), life.expenses)
-	rent := new(big.Int).Mul(life.rental, big.NewInt(n))
-	wantAmount("I:rent", life.balance("I:rent"), rent.Add(rent, life.partOfTerm(life.advance, n)))
-	depreciation := life.partOfTerm(new(big.Int).Sub(life.cost, life.residual), n)
+	rent := new(big.Int).Mul(life.rental, big.NewInt(rowsDue))
+	wantAmount("I:rent", life.balance("I:rent"), rent.Add(rent, life.partOfTerm(life.advance, rowsDue)))
+	depreciation := life.partOfTerm(new(big.Int).Sub(life.cost, life.residual), rowsDue)
 	wantAmount("E:depreciation", life.balance("E:depreciation"), depreciation)
 	if life.record.Status == Completed || life.record.Status == Terminated {
 		if lsTransferDate.Has(v) {
@@ -268,9 +269,10 @@ func (life *leaseLife) checkClosed(t *rapid.T) {
 	}
 }
 
-// checkCash checks the balance of cash. The asset and its expenses are paid from it. What the lessee has paid
-// is added: while the lease runs, the deposit and the rent paid so far; after the asset was taken back, the
-// earned rent that is not owed any more; after it was sold, all rent and the price.
+// checkCash checks the balance of cash, from which the asset and its expenses are paid. A running lease has
+// brought in the deposit and the rent paid so far. If the asset was taken back, the lease has brought in the
+// earned rent that is not owed any more. If the asset was sold, the lease has brought in all rent and
+// the price.
 func (life *leaseLife) checkCash(t *rapid.T) {
 	v := life.record.Values
 	cash := new(big.Int).Neg(life.expenses)
@@ -291,22 +293,22 @@ func (life *leaseLife) checkCash(t *rapid.T) {
 	}
 }
 
-// checkSchedule checks that the rows sum to the term's rent, and that paid rows come before pending ones and
-// these before cancelled ones.
+// checkSchedule checks that the rows sum to the term's rent, and that paid rows come first, then
+// pending rows, then cancelled ones.
 func (life *leaseLife) checkSchedule(t *rapid.T) {
 	schedule := lsSchedule.Get(life.record.Values)
 	if schedule == nil {
 		return
 	}
-	sum, last := new(big.Int), rowPaid
+	sum, previous := new(big.Int), rowPaid
 	order := map[string]int{rowPaid: 0, rowPending: 1, rowCancelled: 2}
 	for i, row := range schedule {
 		sum.Add(sum, bigOf(lsRowAmount.Get(row)))
 		status := lsRowStatus.Get(row)
-		if order[status] < order[last] || lsDueOn.Get(row) != life.started+ledger.Date(30*(i+1)) {
-			t.Fatalf("row %d, %s after %s, due %v", i+1, status, last, lsDueOn.Get(row))
+		if order[status] < order[previous] || lsDueOn.Get(row) != life.startDay+ledger.Date(30*(i+1)) {
+			t.Fatalf("row %d, %s after %s, due %v", i+1, status, previous, lsDueOn.Get(row))
 		}
-		last = status
+		previous = status
 	}
 	if sum.Cmp(new(big.Int).Mul(life.rental, life.term)) != 0 {
 		t.Fatalf("the schedule sums to %v", sum)

@@ -17,7 +17,7 @@ var (
 	monthlyLimit = uuid.MustParse("eeeeeeee-eeee-4eee-8eee-eeeeeeeeeeee")
 )
 
-// boundedTerms adds to terms the bounds of a daily volume of one card and of a monthly volume of the partner.
+// boundedTerms adds two bounds to the terms: on the daily volume of one card, and on the partner's monthly volume.
 func boundedTerms(terminalTerms *payment.Terms) *payment.Terms {
 	terminalTerms.Bounds = []payment.Bound{
 		{Volume: payment.Volume{Limit: dailyLimit, Window: "2026-09-03", Subject: "card"}, Max: money.FromUint64(2_000), Breach: payment.Failure{Detail: "the day"}},
@@ -26,40 +26,41 @@ func boundedTerms(terminalTerms *payment.Terms) *payment.Terms {
 	return terminalTerms
 }
 
-// volumesText formats a decision's changes of volume counters. It names the counters of the daily volume "day" and those of
-// the monthly volume "month".
+// volumesText formats a decision's changes of volume counters. A counter of the daily volume is called "day", and a counter
+// of the monthly volume "month".
 func volumesText(d *payment.Decision) string {
 	var changes []string
-	short := strings.NewReplacer("/"+dailyLimit.String()+"/2026-09-03/card", " day", "/"+monthlyLimit.String()+"/2026-09/", " month")
+	shortNames := strings.NewReplacer("/"+dailyLimit.String()+"/2026-09-03/card", " day", "/"+monthlyLimit.String()+"/2026-09/", " month")
 	for _, g := range d.Counters {
 		if strings.HasPrefix(g.Key, "headroom/") {
 			continue
 		}
-		changes = append(changes, short.Replace(counterText(d.Record.Asset, g)))
+		changes = append(changes, shortNames.Replace(counterText(d.Record.Asset, g)))
 	}
 	return strings.Join(changes, ", ")
 }
 
-func (sc *scenario) wantVolumes(d payment.Decision, want string, counting bool) {
+// wantVolumes checks a decision's changes of volume counters, and whether the record counts towards both volumes.
+func (sc *scenario) wantVolumes(d payment.Decision, want string, counts bool) {
 	sc.t.Helper()
 	if got := volumesText(&d); got != want {
 		sc.t.Errorf("%s: %s\nwant %s", sc.record.Status, got, want)
 	}
-	if got := len(sc.record.Volumes); got != map[bool]int{true: 2, false: 0}[counting] {
+	if got := len(sc.record.Volumes); got != map[bool]int{true: 2, false: 0}[counts] {
 		sc.t.Errorf("%s: it counts towards %d volumes", sc.record.Status, got)
 	}
 }
 
 const (
-	reservesAll = "reserve 1000 volume day, reserve 1000 volume month"
-	releasesAll = "release 1000 volume day, release 1000 volume month"
-	settlesAll  = "reserve 1000 settled day, reserve 1000 settled month"
+	allReserved = "reserve 1000 volume day, reserve 1000 volume month"
+	allReleased = "release 1000 volume day, release 1000 volume month"
+	allSettled  = "reserve 1000 settled day, reserve 1000 settled month"
 )
 
 func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 	sc := &scenario{t: t, context: testContext}
 	d := sc.apply(sc.context.Create(transactionID, 1, request(payment.Payment, "1000"), boundedTerms(terms(feeOnTop(250, "3")))))
-	sc.wantVolumes(d, reservesAll, true) // the amount, without the fee
+	sc.wantVolumes(d, allReserved, true) // the amount, without the fee
 	for i, maxVolume := range map[int]uint64{len(d.Counters) - 2: 2_000, len(d.Counters) - 1: 9_000} {
 		if g := d.Counters[i]; g.Max != money.FromUint64(maxVolume) || g.Refuse != ledger.LimitExceeded || g.Org != testContext.Org || g.Window != "" {
 			t.Errorf("guard %+v", g)
@@ -71,7 +72,7 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 		}
 	}
 	sc.wantVolumes(sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending}), "", true)
-	sc.wantVolumes(sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), settlesAll, true)
+	sc.wantVolumes(sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), allSettled, true)
 	sc.wantVolumes(sc.refund(""), "", true) // returned money still counts
 	sc.wantVolumes(sc.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged}), "", true)
 }
@@ -108,7 +109,7 @@ func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
 			t.Run(name+", "+kind.String(), func(t *testing.T) {
 				sc := newScenario(t, kind, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 				sc.t = t
-				sc.wantVolumes(end(sc), releasesAll, false)
+				sc.wantVolumes(end(sc), allReleased, false)
 				if d, ok := sc.context.Answered(sc.record, refusal); ok {
 					t.Errorf("a second refusal: %s", volumesText(&d))
 				}
@@ -116,7 +117,7 @@ func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
 					t.Errorf("a correction: %s", volumesText(&d))
 				}
 				if d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}); volumesText(&d) != "" {
-					t.Errorf("money that came too late: %s", volumesText(&d)) // it is in suspense
+					t.Errorf("money that came too late: %s", volumesText(&d)) // this money stays on the suspense account
 				}
 			})
 		}
@@ -124,35 +125,34 @@ func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
 }
 
 func TestACaptureOfAPartKeepsThatPartOfTheVolume(t *testing.T) {
-	const part = "reserve 400 settled day, reserve 400 settled month, release 600 volume day, release 600 volume month"
+	const partSettled = "reserve 400 settled day, reserve 400 settled month, release 600 volume day, release 600 volume month"
 	sc := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeOnTop(250, "3"))))
 	sc.wantVolumes(sc.commit("400"), "", true)
-	sc.wantVolumes(sc.onOpAnswer(answers["charged"]), part, true)
+	sc.wantVolumes(sc.onOpAnswer(answers["charged"]), partSettled, true)
 
 	sc = newHeld(t, payment.Payout, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 	sc.commit("")
-	sc.wantVolumes(sc.onOpAnswer(answers["charged"]), settlesAll, true)
+	sc.wantVolumes(sc.onOpAnswer(answers["charged"]), allSettled, true)
 
 	misreported := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // its capture seems to fail, but has succeeded
 	misreported.commit("400")
 	misreported.wantVolumes(misreported.onOpAnswer(payment.Answer{Verdict: payment.VerdictRefused}), "", true)
-	misreported.wantVolumes(misreported.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), part, true)
+	misreported.wantVolumes(misreported.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), partSettled, true)
 
 	expired := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // never captured
 	if _, d, decided := expired.onDue(week); !decided || volumesText(&d) != "" {
 		t.Errorf("the hold's end: %s", volumesText(&d))
 	}
-	expired.wantVolumes(expired.onOpAnswer(answers["charged"]), releasesAll, false)
+	expired.wantVolumes(expired.onOpAnswer(answers["charged"]), allReleased, false)
 }
 
-// The decision that reserves the amount in the next terminal's volumes first releases it from those of the first
-// terminal.
+// One decision first releases the amount from the first terminal's volumes, and then reserves it in the next terminal's.
 func TestFailoverReplacesTheVolumesOfTheFirstTerminal(t *testing.T) {
 	sc := newScenario(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 	terminalTerms := otherTerminalTerms(feeDeducted(0, "0"))
 	terminalTerms.Bounds = boundedTerms(terms(payment.Fees{})).Bounds[:1]
 	d, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused}, terminalTerms)
-	if !ok || volumesText(&d) != releasesAll+", reserve 1000 volume day" || len(d.Record.Volumes) != 1 {
+	if !ok || volumesText(&d) != allReleased+", reserve 1000 volume day" || len(d.Record.Volumes) != 1 {
 		t.Fatalf("%s", volumesText(&d))
 	}
 	if i := len(d.Counters) - 1; d.Breach(i).Detail != "the day" || d.Breach(i-1).Code != payment.AmountOutOfRange {
@@ -162,43 +162,42 @@ func TestFailoverReplacesTheVolumesOfTheFirstTerminal(t *testing.T) {
 		t.Error("the record decided on was changed")
 	}
 	unbounded, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "0")))
-	if !ok || volumesText(&unbounded) != releasesAll || unbounded.Record.Volumes != nil {
+	if !ok || volumesText(&unbounded) != allReleased || unbounded.Record.Volumes != nil {
 		t.Errorf("%s", volumesText(&unbounded))
 	}
 }
 
-// A hosted payment counts from the moment its payer enters credentials.
-func TestAHostedPaymentCountsOnceItIsRouted(t *testing.T) {
+// The payer of a hosted payment enters the credentials after its creation. Only then is the payment routed and counted.
+func TestAHostedPaymentCountsOnlyAfterItIsRouted(t *testing.T) {
 	sc := &scenario{t: t, context: testContext}
 	sc.wantVolumes(sc.apply(sc.context.Host(transactionID, 1, request(payment.Payment, "1000"))), "", false)
 	refused := sc.context.RefuseContinue(sc.record, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"})
 	if volumesText(&refused) != "" || refused.Record.Volumes != nil {
 		t.Errorf("refused: %s", volumesText(&refused))
 	}
-	sc.wantVolumes(sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "sbp"}, boundedTerms(terms(feeDeducted(0, "0"))))), reservesAll, true)
+	sc.wantVolumes(sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "sbp"}, boundedTerms(terms(feeDeducted(0, "0"))))), allReserved, true)
 }
 
-// A rejected transaction shows the network of its credentials or of its terminal, which the
-// limits have used.
+// A rejected transaction has the network for which the limits were checked: the request's, or else the one that comes with
+// the credentials.
 func TestRejectedTransactionKeepsTheCheckedNetwork(t *testing.T) {
-	unresolved := request(payment.Payment, "1000")
-	unresolved.Asset.Currency = "USDT"
-	hosted := testContext.Host(transactionID, 1, unresolved)
+	usdtRequest := request(payment.Payment, "1000")
+	usdtRequest.Asset.Currency = "USDT"
+	hosted := testContext.Host(transactionID, 1, usdtRequest)
 	for network, want := range map[money.Network]money.Network{"": "", "tron": "tron"} {
 		d := testContext.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: network}, payment.Failure{Detail: "no"})
 		if d.Record.Asset.Network != want {
 			t.Errorf("on %q, want %q", d.Record.Asset.Network, want)
 		}
 	}
-	unresolved.Asset.Network = "bsc"
-	hosted = testContext.Host(transactionID, 1, unresolved)
+	usdtRequest.Asset.Network = "bsc"
+	hosted = testContext.Host(transactionID, 1, usdtRequest)
 	d := testContext.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: "tron"}, payment.Failure{Detail: "no"})
 	if d.Record.Asset.Network != "bsc" {
 		t.Errorf("on %q", d.Record.Asset.Network)
 	}
 }
 
-// A transaction that the terminal's terms exclude counts in no volume.
 func TestTransactionExcludedByItsTermsCountsInNoVolume(t *testing.T) {
 	sc := &scenario{t: t, context: testContext}
 	sc.wantVolumes(sc.apply(sc.context.Create(transactionID, 1, request(payment.Payout, "10"), boundedTerms(terms(feeDeducted(0, "10"))))), "", false)
@@ -207,19 +206,19 @@ func TestTransactionExcludedByItsTermsCountsInNoVolume(t *testing.T) {
 	}
 }
 
-// sharedTerms is boundedTerms with bounds that many transactions can share.
+// sharedTerms is boundedTerms with bounds that transactions share in memory.
 func sharedTerms(terminalTerms *payment.Terms) *payment.Terms {
 	terminalTerms = boundedTerms(terminalTerms)
 	payment.Share(terminalTerms.Bounds)
 	return terminalTerms
 }
 
-func TestSharedBoundsHaveTheEffectOfOwnBounds(t *testing.T) {
+func TestSharedBoundsCountLikeUnsharedBounds(t *testing.T) {
 	terminalTerms := sharedTerms(terms(feeDeducted(0, "0")))
 	begin := func() *scenario {
 		sc := &scenario{t: t, context: testContext}
 		d := sc.apply(sc.context.Create(transactionID, 1, request(payment.Payment, "1000"), terminalTerms))
-		sc.wantVolumes(d, reservesAll, true)
+		sc.wantVolumes(d, allReserved, true)
 		for i, want := range []string{"amount out of range", "the day", "the month"} {
 			if got := d.Breach(i).Describe("en"); got != want {
 				t.Errorf("counter %d refuses with %q, want %q", i, got, want)
@@ -227,24 +226,24 @@ func TestSharedBoundsHaveTheEffectOfOwnBounds(t *testing.T) {
 		}
 		return sc
 	}
-	first, second := begin(), begin()
-	if &first.record.Volumes[0] != &second.record.Volumes[0] {
+	scenario1, scenario2 := begin(), begin()
+	if &scenario1.record.Volumes[0] != &scenario2.record.Volumes[0] {
 		t.Error("each has its own volumes")
 	}
-	second.wantVolumes(second.onAnswer(payment.Answer{Verdict: payment.VerdictRefused}), releasesAll, false)
-	first.wantVolumes(first.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), settlesAll, true)
+	scenario2.wantVolumes(scenario2.onAnswer(payment.Answer{Verdict: payment.VerdictRefused}), allReleased, false)
+	scenario1.wantVolumes(scenario1.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), allSettled, true)
 	begin()
 	payment.Share(nil) // no bounds
 }
 
 func TestPrefixOfSharedBoundsReservesOnlyItsVolumes(t *testing.T) {
 	terminalTerms := sharedTerms(terms(feeDeducted(0, "0")))
-	for part, want := range map[int]string{0: "", 1: "reserve 1000 volume day"} {
+	for boundCount, want := range map[int]string{0: "", 1: "reserve 1000 volume day"} {
 		terminalTerms := *terminalTerms
-		terminalTerms.Bounds = terminalTerms.Bounds[:part]
+		terminalTerms.Bounds = terminalTerms.Bounds[:boundCount]
 		d := testContext.Create(transactionID, 1, request(payment.Payment, "1000"), &terminalTerms)
-		if volumesText(&d) != want || len(d.Record.Volumes) != part {
-			t.Errorf("%d of them: %s", part, volumesText(&d))
+		if volumesText(&d) != want || len(d.Record.Volumes) != boundCount {
+			t.Errorf("%d of them: %s", boundCount, volumesText(&d))
 		}
 	}
 }
@@ -254,7 +253,7 @@ func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 	for name, outcome := range map[string]struct {
 		verdict payment.Verdict
 		want    string
-	}{"charged": {payment.VerdictCharged, settlesAll}, "refused": {payment.VerdictRefused, releasesAll}} {
+	}{"charged": {payment.VerdictCharged, allSettled}, "refused": {payment.VerdictRefused, allReleased}} {
 		sc := newScenario(t, payment.Payment, "1000", sharedTerms(terms(feeDeducted(0, "0"))))
 		for i, v := range sc.record.Volumes {
 			stored := payment.Volume{Limit: v.Limit, Window: v.Window, Subject: v.Subject}
@@ -273,11 +272,10 @@ func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 	}
 }
 
-// DecisionContext.Room only provides memory for an outcome's counters. Whatever it contains and whatever its size is, the
-// counters are the same.
+// DecisionContext.Room only provides memory for an outcome's counters. Its contents and its size do not change them.
 func TestCountersDoNotDependOnTheReusedMemory(t *testing.T) {
 	litter := ledger.CounterGuard{Key: "litter", Add: money.FromUint64(9), Max: money.Max, Release: true, Refuse: ledger.Invalid}
-	for verdict, want := range map[payment.Verdict]string{payment.VerdictCharged: settlesAll, payment.VerdictRefused: releasesAll} {
+	for verdict, want := range map[payment.Verdict]string{payment.VerdictCharged: allSettled, payment.VerdictRefused: allReleased} {
 		for size := range 6 {
 			sc := newScenario(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 			for range size {
@@ -295,21 +293,21 @@ func TestCountersDoNotDependOnTheReusedMemory(t *testing.T) {
 	}
 }
 
-// A create under shared volumes, and its outcome, allocate nothing for them except the slice of
-// counters. Nearly every payment of a partner with limits is of that kind.
+// Creating a payment under shared volumes and deciding on its outcome allocate no more than without volumes. Nearly every
+// payment of a partner with limits has shared volumes.
 func TestSharedVolumesDoNotAllocate(t *testing.T) {
-	request := request(payment.Payment, "1000")
-	allocations := func(terminalTerms *payment.Terms) float64 {
+	paymentRequest := request(payment.Payment, "1000")
+	countAllocations := func(terminalTerms *payment.Terms) float64 {
 		return testing.AllocsPerRun(100, func() {
 			c := testContext
-			d := c.Create(transactionID, 1, request, terminalTerms)
+			d := c.Create(transactionID, 1, paymentRequest, terminalTerms)
 			c.Room = d.Counters
 			if _, ok := c.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged}); !ok {
 				t.Fatal("it was not decided on")
 			}
 		})
 	}
-	unlimited, limited := allocations(terms(feeDeducted(0, "0"))), allocations(sharedTerms(terms(feeDeducted(0, "0"))))
+	unlimited, limited := countAllocations(terms(feeDeducted(0, "0"))), countAllocations(sharedTerms(terms(feeDeducted(0, "0"))))
 	if limited != unlimited {
 		t.Errorf("%v allocations, %v without volumes", limited, unlimited)
 	}

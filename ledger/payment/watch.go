@@ -8,9 +8,9 @@ func IsFirstCharge(e *ledger.Event) bool {
 	return Status(e.To) == Charged && Status(e.From) != Charged && Status(e.From) != Refunding
 }
 
-// Outcome tells whether the change from the given status to the record's present one is the transaction's outcome
-// (ok), and whether that outcome is a failure. Later changes by the rail are not an outcome, and a return
-// transaction has none.
+// Outcome tells whether the change from the given status to the record's present status is the transaction's outcome
+// (ok), and whether that outcome is a failure. A change of a transaction that already has an outcome is not one. A
+// transaction that returns the money of another transaction has no outcome.
 func (r *Record) Outcome(from Status) (failed, ok bool) {
 	if from.Final() || from == Refunding || from == Refunded || r.ReversalOf != (ledger.ID{}) {
 		return false, false

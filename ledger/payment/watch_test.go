@@ -6,17 +6,17 @@ import (
 	"mizan/ledger"
 )
 
-// The table has every event of the machine that leads to charged. It tells for each status before the event whether the
-// transaction counts as charged for the first time.
+// isFirstCharge lists every event that leads to Charged. For each status before the event, its value tells whether the
+// transaction then becomes charged for the first time.
 func TestWhatMakesATransactionCharged(t *testing.T) {
-	charges := map[Event]map[Status]bool{
+	isFirstCharge := map[Event]map[Status]bool{
 		Settle:        {Charging: true, PreAuthorized3DS: true, AuthRequired: true, Unknown: true, Cancelled: true, PaymentHeld: true, PayoutHeld: true},
 		Capture:       {PaymentHeld: true, PayoutHeld: true},
 		Return:        {Absent: true},
 		Refund:        {Charged: false},
 		RefundRefused: {Charged: false, Refunding: false},
 	}
-	seen := 0
+	chargingSteps := 0
 	for _, event := range events {
 		for _, from := range []Status{
 			Absent, Created, New, Authorizing, ActionRequired, Charging, PreAuthorized3DS, AuthRequired, Unknown, Cancelled,
@@ -26,15 +26,15 @@ func TestWhatMakesATransactionCharged(t *testing.T) {
 			if !legal || step.To != Charged {
 				continue
 			}
-			seen++
-			want, known := charges[event][from]
+			chargingSteps++
+			want, known := isFirstCharge[event][from]
 			if got := IsFirstCharge(&ledger.Event{Name: string(event), From: string(from), To: string(step.To)}); !known || got != want {
 				t.Errorf("%s from %s: %v, want %v (known %v)", event, from, got, want, known)
 			}
 		}
 	}
-	if seen != 13 {
-		t.Errorf("%d events lead to charged, want 13", seen)
+	if chargingSteps != 13 {
+		t.Errorf("%d events lead to charged, want 13", chargingSteps)
 	}
 	if IsFirstCharge(&ledger.Event{Name: string(Decline), From: string(Charging), To: string(Rejected)}) {
 		t.Error("a rejection charges")
@@ -42,20 +42,20 @@ func TestWhatMakesATransactionCharged(t *testing.T) {
 }
 
 func TestWhatCountsAsTheOutcomeOfATransaction(t *testing.T) {
-	const none, good, bad = "none", "good", "bad"
+	const none, success, failure = "none", "success", "failure"
 	for _, c := range []struct {
 		from, to Status
 		want     string
 	}{
-		{Absent, Charged, good},
-		{Absent, Rejected, bad},
-		{Created, Rejected, bad},
-		{Authorizing, Rejected, bad},
-		{Authorizing, Failed, bad},
-		{ActionRequired, Failed, bad},
-		{Charging, Charged, good},
-		{PaymentHeld, Charged, good},
-		{PayoutHeld, Failed, bad},
+		{Absent, Charged, success},
+		{Absent, Rejected, failure},
+		{Created, Rejected, failure},
+		{Authorizing, Rejected, failure},
+		{Authorizing, Failed, failure},
+		{ActionRequired, Failed, failure},
+		{Charging, Charged, success},
+		{PaymentHeld, Charged, success},
+		{PayoutHeld, Failed, failure},
 		{Charging, PaymentHeld, none},
 		{Charging, ActionRequired, none},
 		{Rejected, Failed, none},
@@ -67,9 +67,9 @@ func TestWhatCountsAsTheOutcomeOfATransaction(t *testing.T) {
 	} {
 		got := none
 		if failed, ok := (&Record{Status: c.to}).Outcome(c.from); ok && failed {
-			got = bad
+			got = failure
 		} else if ok {
-			got = good
+			got = success
 		}
 		if got != c.want {
 			t.Errorf("from %s to %s: %s, want %s", c.from, c.to, got, c.want)

@@ -23,10 +23,10 @@ import (
 // within an environment they are in the byte order of account, currency and network. Rows with
 // only zeros are omitted.
 type Balance struct {
-	hash hash.Hash
-	last ledger.Account
-	line []byte
-	rows uint64
+	hash        hash.Hash
+	lastAccount ledger.Account
+	line        []byte
+	rows        uint64
 }
 
 // NewBalance begins the trial balance of an organization at the end of a month.
@@ -37,20 +37,20 @@ func NewBalance(org ledger.ID, m Month) *Balance {
 }
 
 // Add adds an account. Accounts must be added in the order of Compare.
-func (b *Balance) Add(a ledger.Account, t *ledger.Totals) {
-	assert.That(b.last == (ledger.Account{}) || Compare(b.last, a) < 0, "period: %s %v is not behind %s %v", a.Path, a.Asset, b.last.Path, b.last.Asset)
-	b.last = a
-	if *t == (ledger.Totals{}) {
+func (b *Balance) Add(account ledger.Account, totals *ledger.Totals) {
+	assert.That(b.lastAccount == (ledger.Account{}) || Compare(b.lastAccount, account) < 0, "period: %s %v is not behind %s %v", account.Path, account.Asset, b.lastAccount.Path, b.lastAccount.Asset)
+	b.lastAccount = account
+	if *totals == (ledger.Totals{}) {
 		return
 	}
-	b.line = append(append(b.line[:0], a.Asset.Env.String()...), '\t')
-	b.line = append(append(b.line, a.Path...), '\t')
-	b.line = append(append(b.line, a.Asset.Currency...), '\t')
-	b.line = append(append(b.line, a.Asset.Network...), '\t')
-	b.line = append(append(b.line, t.DebitsPosted.String()...), '\t')
-	b.line = append(append(b.line, t.CreditsPosted.String()...), '\t')
-	b.line = append(append(b.line, t.DebitsPending.String()...), '\t')
-	b.line = append(append(b.line, t.CreditsPending.String()...), '\n')
+	b.line = append(append(b.line[:0], account.Asset.Env.String()...), '\t')
+	b.line = append(append(b.line, account.Path...), '\t')
+	b.line = append(append(b.line, account.Asset.Currency...), '\t')
+	b.line = append(append(b.line, account.Asset.Network...), '\t')
+	b.line = append(append(b.line, totals.DebitsPosted.String()...), '\t')
+	b.line = append(append(b.line, totals.CreditsPosted.String()...), '\t')
+	b.line = append(append(b.line, totals.DebitsPending.String()...), '\t')
+	b.line = append(append(b.line, totals.CreditsPending.String()...), '\n')
 	b.hash.Write(b.line)
 	b.rows++
 }

@@ -9,14 +9,14 @@ import (
 	"mizan/ledger"
 )
 
-// Field is the name of the field in refusals of a month.
+// Field is the name of the request's field that a refusal of a month names.
 const Field = "month"
 
 // Books is the state of an organization's books when a month is to be closed.
 type Books struct {
 	Now          ledger.Micros
 	FirstMonth   Month // month of the journal's first event
-	LastClosed   Month // the last closed one; 0: none
+	LastClosed   Month // the last closed month; 0: none
 	PendingItems int   // number of items that were due by the month's end and are still pending
 }
 
@@ -30,19 +30,19 @@ func (s *Books) nextToClose() Month {
 
 // CheckClose returns why the month can't be closed; nil if it can. The error is Invalid for a month
 // before the books began, else a Conflict.
-func (m Month) CheckClose(s Books) error {
+func (m Month) CheckClose(books Books) error {
 	const op = "period.Close"
 	switch {
-	case m < s.FirstMonth:
-		return ledger.RefuseField(op, Field, "is before %v, in which the books began", s.FirstMonth)
-	case m <= s.LastClosed:
+	case m < books.FirstMonth:
+		return ledger.RefuseField(op, Field, "is before %v, in which the books began", books.FirstMonth)
+	case m <= books.LastClosed:
 		return ledger.Refuse(op, ledger.Conflict, "%v is closed already", m)
-	case s.Now < m.End():
+	case books.Now < m.End():
 		return ledger.Refuse(op, ledger.Conflict, "%v has not ended", m)
-	case m != s.nextToClose():
-		return ledger.Refuse(op, ledger.Conflict, "%v has to be closed first", s.nextToClose())
-	case s.PendingItems != 0:
-		return ledger.Refuse(op, ledger.Conflict, "%d items due in %v or earlier are still pending", s.PendingItems, m)
+	case m != books.nextToClose():
+		return ledger.Refuse(op, ledger.Conflict, "%v has to be closed first", books.nextToClose())
+	case books.PendingItems != 0:
+		return ledger.Refuse(op, ledger.Conflict, "%d items due in %v or earlier are still pending", books.PendingItems, m)
 	}
 	return nil
 }
@@ -61,13 +61,13 @@ type Record struct {
 	Rows        uint64            // number of rows in that balance
 	ClosedBy    ClosedBy
 
-	// From the store's row around the payload.
-	At  ledger.Micros
-	Seq uint64
+	// These are in the store's row around the payload.
+	At  ledger.Micros // when the month was closed
+	Seq uint64        // number of the closing's event in the journal
 }
 
 // Event returns the event that closes the month. Its target state contains the month and the
-// hash, so the leaf of the journal proves them: closed 2026-10 <64 hexadecimal digits>.
+// hash: closed 2026-10 <64 hexadecimal digits>. So the journal's Merkle tree proves them.
 func (r *Record) Event() ledger.Event {
 	step, ok := Machine.Next(Open, Close)
 	assert.That(ok, "period: nothing is closed")

@@ -23,7 +23,7 @@ func AppendRecord(dst []byte, r *Record) []byte {
 	return append(dst, r.ClosedBy.Login...)
 }
 
-// ReadRecord parses the payload of the record with the id.
+// ReadRecord parses the payload of the closed month whose record has the id.
 func ReadRecord(id ledger.ID, payload []byte) (*Record, error) {
 	m, ok := FromID(id)
 	r := &Record{Month: m}

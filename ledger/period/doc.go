@@ -13,7 +13,7 @@
 //  5. The id of a month's record follows from the month's number. Ids are in the order of
 //     months, so one seek finds the last closed month.
 //
-// Callers: posting (keeps closed months closed), actors/period (closes months), api (shows
+// Callers: posting (refuses entries in closed months), actors/period (closes months), api (shows
 // them), snapshots (replays the machine and the hash).
 //
 // Rejected: closing a month together with all open months before it. That saves requests,

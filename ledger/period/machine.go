@@ -29,7 +29,7 @@ func (s Step) Target() State { return s.To }
 // Reason implements fsm.Transition.
 func (s Step) Reason() string { return s.Why }
 
-// Machine is a month's state machine; its report is testdata/machine.txt.
+// Machine is a month's state machine. testdata/machine.txt has the same table as text, for reviews.
 var Machine = fsm.MustCompile(
 	[]State{Open, Closed},
 	[]Action{Close},

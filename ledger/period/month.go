@@ -60,10 +60,10 @@ func (m Month) ID() (id ledger.ID) {
 	return id
 }
 
-// Source returns the name of the month's record.
+// Source returns what identifies the month's record in the journal.
 func (m Month) Source() ledger.Source { return ledger.Source{Kind: ledger.Period, ID: m.ID()} }
 
-// FromID returns the month of a ledger.Period record; false if the id belongs to no month.
+// FromID returns the month whose record has the id; false if the id belongs to no month.
 func FromID(id ledger.ID) (Month, bool) {
 	m := Month(binary.BigEndian.Uint32(id[:4]))
 	const lastMonth = (lastYear - firstYear + 1) * 12

@@ -81,28 +81,28 @@ func TestAMonthHasItsCalendarDays(t *testing.T) {
 
 // Invariant 5: ids are in the order of months, and each id belongs to one month.
 func TestIdsAreInTheOrderOfMonths(t *testing.T) {
-	before := ledger.ID{}
+	previousID := ledger.ID{}
 	for m := parseMonth(t, "1970-01"); m <= parseMonth(t, "9000-12"); m++ {
 		id := m.ID()
-		if bytes.Compare(before[:], id[:]) >= 0 || id.Version() != 8 || id.Variant() != uuid.RFC4122 {
-			t.Fatalf("%v has the id %v, and the month before %v", m, id, before)
+		if bytes.Compare(previousID[:], id[:]) >= 0 || id.Version() != 8 || id.Variant() != uuid.RFC4122 {
+			t.Fatalf("%v has the id %v, and the month before %v", m, id, previousID)
 		}
 		if parsed, ok := period.FromID(id); !ok || parsed != m {
 			t.Fatalf("%v is the id of %v, %v", id, parsed, ok)
 		}
-		before = id
+		previousID = id
 	}
-	other := parseMonth(t, "2026-10").ID()
-	other[15] = 1
-	for _, id := range []ledger.ID{{}, uuid.Max, other, (parseMonth(t, "9000-12") + 1).ID(), period.Month(0).ID()} {
+	alteredID := parseMonth(t, "2026-10").ID()
+	alteredID[15] = 1
+	for _, id := range []ledger.ID{{}, uuid.Max, alteredID, (parseMonth(t, "9000-12") + 1).ID(), period.Month(0).ID()} {
 		if m, ok := period.FromID(id); ok {
 			t.Errorf("%v is the id of %v", id, m)
 		}
 	}
 }
 
-// Invariants 1 and 3: months are closed in order and after their end. Of several reasons to refuse a closing, the first is
-// reported.
+// Invariants 1 and 3: months are closed in order and after their end. If there are several reasons to refuse a closing,
+// CheckClose reports the one that it checks first.
 func TestMonthsAreClosedInOrderAfterTheirEndWithNothingDue(t *testing.T) {
 	now := func(text string) ledger.Micros {
 		at, err := time.Parse(time.RFC3339Nano, text)
@@ -114,22 +114,22 @@ func TestMonthsAreClosedInOrderAfterTheirEndWithNothingDue(t *testing.T) {
 	const conflict = ledger.Conflict
 	for _, c := range []struct {
 		name, month, now, firstMonth, lastClosed string
-		overdue                                  int
+		pendingItems                             int
 		want                                     ledger.Code
 	}{
-		{"the first", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "", 0, ""},
-		{"the next", "2026-10", "2026-12-24T00:00:00Z", "2026-09", "2026-09", 0, ""},
+		{"the first month", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "", 0, ""},
+		{"the next month", "2026-10", "2026-12-24T00:00:00Z", "2026-09", "2026-09", 0, ""},
 		{"across the year's end", "2027-01", "2027-02-01T00:00:00Z", "2026-09", "2026-12", 0, ""},
-		{"before the books", "2026-08", "2026-10-01T00:00:00Z", "2026-09", "", 1, ledger.Invalid},
-		{"closed", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "2026-09", 1, conflict},
+		{"before the books began", "2026-08", "2026-10-01T00:00:00Z", "2026-09", "", 1, ledger.Invalid},
+		{"closed already", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "2026-09", 1, conflict},
 		{"closed long ago", "2026-09", "2026-12-01T00:00:00Z", "2026-09", "2026-11", 0, conflict},
-		{"its last microsecond", "2026-09", "2026-09-30T23:59:59.999999Z", "2026-09", "", 0, conflict},
+		{"in its last microsecond", "2026-09", "2026-09-30T23:59:59.999999Z", "2026-09", "", 0, conflict},
 		{"a month in the future", "2027-09", "2026-10-01T00:00:00Z", "2026-09", "", 0, conflict},
-		{"not the first", "2026-10", "2026-12-01T00:00:00Z", "2026-09", "", 0, conflict},
-		{"not the next", "2026-11", "2026-12-01T00:00:00Z", "2026-09", "2026-09", 0, conflict},
-		{"something due", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "", 1, conflict},
+		{"not the first month", "2026-10", "2026-12-01T00:00:00Z", "2026-09", "", 0, conflict},
+		{"not the next month", "2026-11", "2026-12-01T00:00:00Z", "2026-09", "2026-09", 0, conflict},
+		{"items still pending", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "", 1, conflict},
 	} {
-		s := period.Books{Now: now(c.now), FirstMonth: parseMonth(t, c.firstMonth), PendingItems: c.overdue}
+		s := period.Books{Now: now(c.now), FirstMonth: parseMonth(t, c.firstMonth), PendingItems: c.pendingItems}
 		if c.lastClosed != "" {
 			s.LastClosed = parseMonth(t, c.lastClosed)
 		}
@@ -157,7 +157,7 @@ func TestTheHashIsOfTheDocumentedText(t *testing.T) {
 	eur, usdt := money.Asset{Currency: "EUR", Env: money.Prod}, money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	testEUR := money.Asset{Currency: "EUR", Env: money.Test}
 	b.Add(ledger.Account{Path: ledger.Bank, Asset: eur}, &ledger.Totals{DebitsPosted: amount(1000)})
-	b.Add(ledger.Account{Path: ledger.Fees, Asset: eur}, &ledger.Totals{}) // it is not written, because all its totals are zero
+	b.Add(ledger.Account{Path: ledger.Fees, Asset: eur}, &ledger.Totals{}) // this account is not hashed, because all its totals are zero
 	b.Add(ledger.Account{Path: ledger.PartnerAvailable(1), Asset: eur}, &ledger.Totals{DebitsPosted: amount(1), CreditsPosted: amount(1001), DebitsPending: amount(2)})
 	b.Add(ledger.Account{Path: ledger.PartnerAvailable(1), Asset: usdt}, &ledger.Totals{CreditsPending: amount(7)})
 	b.Add(ledger.Account{Path: ledger.Bank, Asset: testEUR}, &ledger.Totals{DebitsPosted: amount(5), CreditsPosted: amount(5)})

@@ -14,13 +14,13 @@ const (
 	Detail   Place = iota // shown in responses to a read by ID and to a change, and in full lists
 	Short                 // shown where Detail is, and in short lists too
 	Deep                  // shown in responses to a read by ID and to a change, but in no list
-	Metadata              // shown where Detail is, but inside the object metadata, beside the keys that were sent
+	Metadata              // shown where Detail is, but inside the object metadata, beside the keys that a request sent
 	Hidden                // shown in no response
 )
 
-// Column is a field of a record, of a request's body, or of a row inside one.
+// Column is a field of a record, of a request's body, or of a row inside a record.
 type Column struct {
-	Key   uint8  // its number in the stored form; may be 0 if it is not stored
+	Key   uint8  // its number in the stored form; may be 0 for a column that is not stored
 	Name  string // its name in the API
 	Kind  Kind
 	Help  string // one line for people: documentation, flags, forms
@@ -30,7 +30,7 @@ type Column struct {
 	Settable      bool
 	Required      bool
 	Fixed         bool     // set at creation and never changed
-	Secret        bool     // sealed in the store and shown as the Mask
+	Secret        bool     // encrypted in the store, and shown as the Mask
 	NotNull       bool     // for fields of a struct: zero is a value, which is shown and stored
 	Default       any      // the value if nothing was sent; nil: none
 	Min, Max      int64    // bounds of the values of Integer and Percent
@@ -39,8 +39,8 @@ type Column struct {
 	DateOrTime    bool     // a text is a date or an RFC 3339 time
 	MaxLength     int      // the largest number of characters of a text, or of entries of a list
 	Words         []string // the allowed words of an Enum or Word
-	Of            *Table   // the columns of its rows, or of its review
-	Single        bool     // rows have at most one row, shown as an object
+	Of            *Table   // the columns of the rows or entries that are its values, or of a contract's review
+	Single        bool     // a column of rows has at most one row, shown as an object
 	OneLine       bool     // a text has no control characters at all
 	RefuseEmpty   string   // the message that refuses an empty text in a request; without one, an empty text counts as null
 	ShownAfter    string   // the column after which this one is shown; empty: the one declared before it
@@ -67,9 +67,9 @@ type Column struct {
 
 // Table is a list of columns.
 type Table struct {
-	Columns []*Column
-	keys    map[uint8]*Column
-	names   map[string]*Column
+	Columns     []*Column
+	columnOfKey map[uint8]*Column
+	columnNamed map[string]*Column
 }
 
 // Row holds a value, or nil, for each column of a table. It is immutable once it is shared.
@@ -81,9 +81,9 @@ type Ref interface{ column() *Column }
 func (c *Column) column() *Column { return c }
 
 // NewTable makes a table of the columns of base, which may be nil, and the given columns. The columns of base keep
-// their indexes. A column may only be in one table and in tables that are based on it.
+// their indexes. A column may only be in one table and in tables that are based on that table.
 func NewTable(base *Table, columns ...Ref) *Table {
-	t := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
+	t := &Table{columnOfKey: make(map[uint8]*Column), columnNamed: make(map[string]*Column)}
 	if base != nil {
 		for _, c := range base.Columns {
 			t.add(c)
@@ -97,37 +97,37 @@ func NewTable(base *Table, columns ...Ref) *Table {
 	return t
 }
 
-// WithPlace returns a copy of the table in which one of the columns has another Place.
+// WithPlace returns a copy of the table in which one of the columns has another Place, and is not Sparse.
 func (t *Table) WithPlace(c *Column, place Place) *Table {
-	moved := *c
-	moved.Place, moved.Sparse = place, false
-	changed := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
+	movedColumn := *c
+	movedColumn.Place, movedColumn.Sparse = place, false
+	changedTable := &Table{columnOfKey: make(map[uint8]*Column), columnNamed: make(map[string]*Column)}
 	for _, column := range t.Columns {
 		if column == c {
-			column = &moved
+			column = &movedColumn
 		}
-		changed.add(column)
+		changedTable.add(column)
 	}
-	return changed
+	return changedTable
 }
 
 func (t *Table) add(c *Column) {
 	assert.That(c.Kind != nil, "schema: column %s has no kind", c.Name)
 	isStored := c.Key != 0 || !c.Transient && !c.InputOnly
-	assert.That(!isStored || t.keys[c.Key] == nil, "schema: column %s has the key %d of another", c.Name, c.Key)
-	twin := t.names[c.Name]
+	assert.That(!isStored || t.columnOfKey[c.Key] == nil, "schema: column %s has the key %d of another", c.Name, c.Key)
+	twin := t.columnNamed[c.Name]
 	assert.That(twin == nil || twin.Place == Metadata != (c.Place == Metadata), "schema: two columns %s", c.Name)
-	if t.names[c.Name] = c; isStored {
-		t.keys[c.Key] = c
+	if t.columnNamed[c.Name] = c; isStored {
+		t.columnOfKey[c.Key] = c
 	}
 	t.Columns = append(t.Columns, c)
 }
 
-// ByKey returns the column with a stored number, nil if there is none.
-func (t *Table) ByKey(key uint8) *Column { return t.keys[key] }
+// ByKey returns the column with the key, nil if there is none.
+func (t *Table) ByKey(key uint8) *Column { return t.columnOfKey[key] }
 
-// ByName returns the column with a name in the API, nil if there is none.
-func (t *Table) ByName(name string) *Column { return t.names[name] }
+// ByName returns the column with the name, nil if there is none.
+func (t *Table) ByName(name string) *Column { return t.columnNamed[name] }
 
 // New returns a row without values.
 func (t *Table) New() Row { return make(Row, len(t.Columns)) }
@@ -143,7 +143,7 @@ func (c *Column) Value(r Row) any {
 // Stored returns the value that is stored in the row; nil for a computed column.
 func (c *Column) Stored(r Row) any { return r[c.index] }
 
-// Put sets a value of the kind's Go type, or removes it. The row must not be shared yet.
+// Put sets the column's value, of the kind's Go type; nil removes it. The row must not be shared yet.
 func (c *Column) Put(r Row, value any) { r[c.index] = value }
 
 // Cell is a column whose values have the Go type T.
@@ -155,7 +155,7 @@ func (c Cell[T]) Get(r Row) T {
 	return value
 }
 
-// Has tells whether there is a value.
+// Has tells whether the row has a value in the column.
 func (c Cell[T]) Has(r Row) bool { return c.Value(r) != nil }
 
 // Set sets the column's value. The row must not be shared yet.
@@ -176,7 +176,7 @@ func NewCell[T any](key uint8, name string, kind Kind, options []Option) Cell[T]
 	return Cell[T]{c}
 }
 
-// The options that take no value.
+// The options without an argument. Most of them set the field of Column with the same name.
 func Settable(c *Column)      { c.Settable = true }
 func Required(c *Column)      { c.Settable, c.Required = true, true }
 func InShort(c *Column)       { c.Place = Short }
@@ -196,14 +196,14 @@ func OneLine(c *Column)       { c.OneLine = true }
 func Constant(c *Column)      { c.Fixed = true }    // no request sets it, and it never changes
 func Needed(c *Column)        { c.Required = true } // every record has a value, and no request sets it
 func AbsentWhenNew(c *Column) { c.AbsentWhenNew = true }
-func Sealed(c *Column)        { c.Secret = true }
+func Sealed(c *Column)        { c.Secret = true } // a Secret that no request sets
 func Shared(c *Column)        { c.Shared = true }
 
-// Help is the column's line for people.
+// Help sets the column's line for people.
 func Help(line string) Option { return func(c *Column) { c.Help = line } }
 
 // Rule adds a check of values to that of the column's kind.
-func Rule(problem func(value any) string) Option { return func(c *Column) { c.Rule = problem } }
+func Rule(check func(value any) (problem string)) Option { return func(c *Column) { c.Rule = check } }
 
 // RefuseEmpty refuses an empty text in a request with the message.
 func RefuseEmpty(message string) Option {
@@ -235,7 +235,7 @@ func LongerThan(n int) Option { return func(c *Column) { c.LongerThan = n } }
 // AtMost bounds a text in characters, or a list in entries.
 func AtMost(n int) Option { return func(c *Column) { c.MaxLength = n } }
 
-// Computed derives the value from other columns; it is not stored.
+// Computed derives the column's value from other columns; the value is not stored.
 func Computed(from func(Row) any) Option { return func(c *Column) { c.From = from } }
 
 // DefaultTo sets the value that the column has if a request sends none.

@@ -12,7 +12,7 @@ import (
 // intermediate values. Field names are literals that need no escape.
 type Encoder struct{ Buf []byte }
 
-// Comma separates the next element from the one before it.
+// Comma appends a comma if an element or a field is to follow another one.
 func (e *Encoder) Comma() {
 	if n := len(e.Buf); n > 0 {
 		switch e.Buf[n-1] {
@@ -31,7 +31,7 @@ func (e *Encoder) Key(name string) {
 	e.Buf = append(e.Buf, '"', ':')
 }
 
-// Open begins an object or an array that is an element: bracket is { or [.
+// Open begins an object or an array that is an element of an array: bracket is { or [.
 func (e *Encoder) Open(bracket byte) {
 	e.Comma()
 	e.Buf = append(e.Buf, bracket)
@@ -64,8 +64,8 @@ func (e *Encoder) Object(name string, value []byte) {
 	e.Buf = append(e.Buf, value...)
 }
 
-// Members writes those members of a JSON object for whose names include returns true. An absent object has
-// none.
+// Members writes the members of a JSON object, except those for whose name include returns false. The object may be
+// absent.
 func (e *Encoder) Members(object []byte, include func(name []byte) bool) {
 	if len(object) == 0 {
 		return
@@ -98,7 +98,7 @@ func (e *Encoder) Word(name, value string) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// TextOrNull writes a string, or null for the empty one.
+// TextOrNull writes a string, or null for an empty string.
 func (e *Encoder) TextOrNull(name, value string) {
 	if value == "" {
 		e.Null(name)
@@ -168,7 +168,7 @@ func (e *Encoder) Instant(name string, at ledger.Micros) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// Scale writes an asset's number of decimals, or null while they are unknown.
+// Scale writes an asset's number of decimals, or null while the number is unknown.
 func (e *Encoder) Scale(name string, a money.Asset) {
 	digits, resolved := a.Scale()
 	if !resolved {

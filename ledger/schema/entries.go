@@ -32,17 +32,18 @@ func (t *Type[R]) shownNames() string {
 func (k entriesKind[E]) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	var f Faults
 	value := k.ParseParts(c, raw, &f)
-	return value, firstOf(&f)
+	return value, faultsText(&f)
 }
 
 // Check implements Kind. It is not called either.
 func (k entriesKind[E]) Check(c *Column, value any) string {
 	var f Faults
 	k.CheckParts(c, value, &f)
-	return firstOf(&f)
+	return faultsText(&f)
 }
 
-func firstOf(f *Faults) string {
+// faultsText returns all faults as one text, empty if there are none.
+func faultsText(f *Faults) string {
 	if f.Empty() {
 		return ""
 	}
@@ -88,7 +89,7 @@ func (k entriesKind[E]) CheckParts(c *Column, value any, f *Faults) {
 	}
 }
 
-// addEntry adds the faults of an entry of a list.
+// addEntry adds the faults of the entry with the index.
 func (f *Faults) addEntry(c *Column, entry int, faults *Faults) {
 	for _, fault := range faults.List {
 		if field := c.Name + "." + strconv.Itoa(entry) + "." + fault.Field; !f.Has(field) {
@@ -140,7 +141,7 @@ func (entriesKind[E]) Shape() Shape { return Document }
 // Empty implements Kind.
 func (k entriesKind[E]) Empty(value any) bool { return len(value.([]E)) == 0 }
 
-// maxEntries is the bound of a list.
+// maxEntries returns the largest number of entries of a list.
 func (c *Column) maxEntries() int {
 	if c.MaxLength == 0 {
 		return MaxList

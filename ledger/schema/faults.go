@@ -35,11 +35,11 @@ func (f *Faults) Has(field string) bool {
 
 // Error implements error.
 func (f *Faults) Error() string {
-	parts := make([]string, len(f.List))
+	texts := make([]string, len(f.List))
 	for i, fault := range f.List {
-		parts[i] = fault.Field + ": " + fault.Message
+		texts[i] = fault.Field + ": " + fault.Message
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(texts, "; ")
 }
 
 // Err returns the faults as an error, nil if there are none.

@@ -9,8 +9,8 @@ import (
 // field is a column's place in a Go struct.
 type field struct {
 	record reflect.Type                // the struct
-	get    func(record any) any        // the value; nil: none
-	set    func(record any, value any) // nil: none
+	get    func(record any) any        // returns the value; nil: none
+	set    func(record any, value any) // sets the value; nil: none
 	zero   any                         // the value of a new record
 }
 
@@ -37,13 +37,13 @@ func Bound[R, T any](c Cell[T], get func(*R) T, set func(*R, T)) *Column {
 
 // Shown binds a column to a value that is derived from the record: it is shown in responses, but neither requested nor
 // stored.
-func Shown[R, T any](c Cell[T], get func(*R) (value T, has bool)) *Column {
+func Shown[R, T any](c Cell[T], get func(*R) (value T, hasValue bool)) *Column {
 	assert.That(c.field == nil && !c.Settable, "schema: column %s cannot be set", c.Name)
 	c.Transient = true
 	c.field = &field{
 		record: reflect.TypeFor[R](),
 		get: func(record any) any {
-			if value, has := get(record.(*R)); has {
+			if value, hasValue := get(record.(*R)); hasValue {
 				return value
 			}
 			return nil

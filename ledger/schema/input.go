@@ -9,8 +9,8 @@ import (
 // does not alias a network buffer.
 type Input map[string]json.RawMessage
 
-// Read reads the table's settable columns from a request's body. Faults are added under the prefix and the name of
-// the field.
+// Read reads the table's settable columns from a request's body. A fault names its field by the prefix, then the
+// column's name.
 func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
 	r := t.New()
 	for _, c := range t.Columns {
@@ -41,14 +41,14 @@ func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
 	return r
 }
 
-// ReadMembers parses an object by the columns of c.Of. problem is its first fault, empty if there is none.
+// ReadMembers parses an object by the columns of c.Of. problem is the object's first fault, empty if there is none.
 func (c *Column) ReadMembers(raw []byte, reader Reader) (row Row, problem string) {
-	var isSent Input
-	if raw[0] != '{' || json.Unmarshal(raw, &isSent) != nil {
+	var members Input
+	if raw[0] != '{' || json.Unmarshal(raw, &members) != nil {
 		return nil, "must be an object"
 	}
 	faults := new(Faults)
-	row = c.Of.Read(isSent, reader, "", faults)
+	row = c.Of.Read(members, reader, "", faults)
 	if !faults.Empty() {
 		return nil, faults.List[0].Field + " " + faults.List[0].Message
 	}
@@ -65,11 +65,11 @@ func equalJSON(a, b []byte) bool {
 }
 
 // ReadMembers reads the settable columns from the members of an object that is part of another record, such as the
-// parameters of a terminal. null counts as absent, and so does an empty text in a text column with a
-// default or in an optional column of KindWord. A member that is not of the column's kind is a fault and read as absent. A member that only the
-// column's bounds or rule refuse is read nevertheless, so that stored objects can be read under newer rules. A secret that
-// is sent as the Mask is refused and read as absent. Faults are added under the prefix and the name of the field. The
-// record is a *R.
+// parameters of a terminal. null counts as absent, and so does an empty text in a text column with a default or in an
+// optional column of KindWord. A member that is not of the column's kind is a fault, and counts as absent. So does a
+// secret that is sent as the Mask, the text that responses show instead. A member that only the column's bounds or rule
+// refuse is a fault too, but its value is set, so that stored objects can be read under newer rules. A fault names its
+// field by the prefix, then the column's name. The record is a *R.
 func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any) {
 	r := t.New()
 	for _, c := range t.Columns {

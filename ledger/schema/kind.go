@@ -6,8 +6,8 @@ type Kind interface {
 	// String names the kind in documentation: "text", "amount".
 	String() string
 
-	// Parse reads a value of strict JSON, which is not null. problem says why it is not a value of the kind; empty if
-	// it is one. A nil value without a problem counts as not sent.
+	// Parse reads a JSON value other than null. problem says why the JSON is not a value of the kind; empty if it is.
+	// A nil value without a problem counts as not sent.
 	Parse(c *Column, raw []byte, reader Reader) (value any, problem string)
 
 	// Check returns why a value of the kind is not allowed in the column, or an empty text if it is.
@@ -60,14 +60,16 @@ type Reader struct {
 
 // Style says how a family of routes shows records.
 type Style struct {
-	NumericAmounts bool // amounts are JSON integers of any size, else strings
+	NumericAmounts bool // amounts are JSON integers of any size; false: strings
 	OmitEmpty      bool // empty values are left out
 
 	JustCreated bool // the record has just been created: columns that are set later are left out
 
-	// Unbooked is written in place of an instant that is not known yet, and Unnumbered in place of a number that the
-	// writer will assign. If they are empty, null and 0 are written.
-	Unbooked, Unnumbered []byte
+	// Unbooked is written in place of an instant that is not known before the record is stored; nil: null is written.
+	Unbooked []byte
+
+	// Unnumbered is written in place of a number that is assigned when the record is stored; nil: 0 is written.
+	Unnumbered []byte
 }
 
 // Unsettable can be embedded by kinds whose values no request can set.

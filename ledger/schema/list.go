@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Default bounds of lists in entries, and of objects in bytes.
+// Default bounds of lists and of JSON documents.
 const (
-	MaxList   = 100
-	MaxObject = 64 << 10
+	MaxList   = 100      // entries
+	MaxObject = 64 << 10 // bytes
 )
 
 // The kinds that hold several values.
@@ -115,7 +115,7 @@ func (textsKind) Shape() Shape { return TextList }
 
 func (textsKind) Empty(value any) bool { return len(value.([]string)) == 0 }
 
-// verbatim implements the storing and showing of a document exactly as it was sent.
+// verbatim stores and shows a document exactly as it was sent. Kinds embed it.
 type verbatim struct{}
 
 func (verbatim) AppendStored(_ *Column, dst []byte, value any) []byte {
@@ -131,7 +131,7 @@ func (verbatim) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 // Shape implements Shaped.
 func (verbatim) Shape() Shape { return Document }
 
-func (verbatim) Empty(value any) bool { return emptyObject(orEmptyObject(value.([]byte))) }
+func (verbatim) Empty(value any) bool { return isEmptyObject(orEmptyObject(value.([]byte))) }
 
 func orEmptyObject(document []byte) []byte {
 	if len(document) == 0 {
@@ -140,8 +140,8 @@ func orEmptyObject(document []byte) []byte {
 	return document
 }
 
-// emptyObject tells whether a document is an object without members.
-func emptyObject(document []byte) bool {
+// isEmptyObject tells whether a document is an object without members.
+func isEmptyObject(document []byte) bool {
 	if document[0] != '{' {
 		return false
 	}
@@ -186,15 +186,15 @@ func (listKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 		return nil, "must not be empty"
 	}
 	for _, entry := range entries {
-		if !isDocument(entry) {
+		if !isTextOrObject(entry) {
 			return nil, "each entry must be a text of 1 to " + strconv.Itoa(MaxText) + " characters, or an object that is not empty"
 		}
 	}
 	return raw, ""
 }
 
-// isDocument tells whether an entry of a list is a visible text or an object with members.
-func isDocument(entry []byte) bool {
+// isTextOrObject tells whether an entry of a list is a visible text, or an object with members.
+func isTextOrObject(entry []byte) bool {
 	var text string
 	var members map[string]json.RawMessage
 	switch entry[0] {

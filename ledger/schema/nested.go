@@ -25,14 +25,14 @@ func (k nestedKind[N]) String() string { return "object of " + k.nestedType.show
 func (k nestedKind[N]) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	var f Faults
 	value := k.ParseParts(c, raw, &f)
-	return value, firstOf(&f)
+	return value, faultsText(&f)
 }
 
 // Check implements Kind. It is not called either.
 func (k nestedKind[N]) Check(c *Column, value any) string {
 	var f Faults
 	k.CheckParts(c, value, &f)
-	return firstOf(&f)
+	return faultsText(&f)
 }
 
 // ParseParts implements MultiPart.

@@ -19,7 +19,7 @@ var (
 	KindMinor   Kind = minorKind{}            // money.Amount, minor units that are a JSON integer in every request and response
 	KindSigned  Kind = signedKind{}           // money.Signed, minor units of the record's asset
 	KindInstant Kind = instantKind{}          // ledger.Micros
-	KindSeq     Kind = seqKind{}              // int64, which the writer assigns
+	KindSeq     Kind = seqKind{}              // int64, assigned when the record is stored
 )
 
 // Integer makes a column of integers within bounds.
@@ -62,7 +62,7 @@ func Instant(key uint8, name string, options ...Option) Cell[ledger.Micros] {
 	return NewCell[ledger.Micros](key, name, KindInstant, options)
 }
 
-// Seq makes a column of numbers that the writer assigns.
+// Seq makes a column of numbers that are assigned when the record is stored.
 func Seq(key uint8, name string, options ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindSeq, options)
 }
@@ -83,7 +83,7 @@ func (integerKind) Empty(any) bool { return false }
 
 func (integerKind) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
-	if canonical := err == nil && strconv.FormatInt(n, 10) == string(raw); !canonical {
+	if isCanonical := err == nil && strconv.FormatInt(n, 10) == string(raw); !isCanonical {
 		return nil, integerRule(c)
 	}
 	return n, ""
@@ -162,20 +162,20 @@ func (amountKind) String() string { return "amount" }
 
 // Parse implements Kind. It accepts minor units: digits without a leading zero.
 func (amountKind) Parse(_ *Column, raw []byte, reader Reader) (any, string) {
-	form := "must be a string of minor units"
+	message := "must be a string of minor units"
 	if reader.LooseAmounts {
-		form = "must be minor units, as an integer or a string of digits"
+		message = "must be minor units, as an integer or a string of digits"
 	}
 	digits := raw
 	switch {
 	case raw[0] == '"':
 		digits = raw[1 : len(raw)-1]
 	case !reader.LooseAmounts:
-		return nil, form
+		return nil, message
 	}
 	a, err := money.ParseBytes(digits)
 	if err != nil {
-		return nil, form
+		return nil, message
 	}
 	return a, ""
 }
@@ -264,14 +264,14 @@ func (instantKind) String() string { return "instant" }
 
 // Parse implements Kind. It accepts an RFC 3339 time.
 func (instantKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
-	const form = "must be an RFC 3339 time"
+	const message = "must be an RFC 3339 time"
 	text, problem := readString(raw)
 	if problem != "" {
 		return nil, problem
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return nil, form
+		return nil, message
 	}
 	return ledger.MicrosOf(at), ""
 }

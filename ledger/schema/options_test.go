@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// optionsRecord is a record whose columns have the options that the columns of boundRecord lack.
+// optionsRecord is a record whose columns have the options that boundRecord (type_test.go) does not test.
 type optionsRecord struct {
 	ID      ledger.ID
 	Created ledger.Micros
@@ -63,7 +63,7 @@ var markets = schema.NewType[optionsRecord]("market",
 
 func TestEachColumnOptionIsEnforced(t *testing.T) {
 	for _, c := range []struct{ document, refusedFields, message string }{
-		{`{"name":"a","pass":7}`, "", ""}, // the code that reads a password checks it
+		{`{"name":"a","pass":7}`, "", ""}, // the code that reads a password checks its form
 		{`{"name":"a\tb"}`, "name", "name must not hold control characters"},
 		{`{"name":"a","site":""}`, "site", "must not be empty; null takes it away"},
 		{`{"name":"a","site":null}`, "", ""},
@@ -89,7 +89,7 @@ func TestEachColumnOptionIsEnforced(t *testing.T) {
 
 func TestCrossCheckComparesWithTheOldRecord(t *testing.T) {
 	old := optionsRecord{Name: "a", Env: 1, Offers: []offer{{"x", 1}}}
-	for document, refused := range map[string]string{
+	for document, refusedFields := range map[string]string{
 		`{"offers":[]}`:   "offers",
 		`{"offers":null}`: "offers",
 		`{"name":"b"}`:    "",
@@ -99,18 +99,18 @@ func TestCrossCheckComparesWithTheOldRecord(t *testing.T) {
 		next, faults := old, new(schema.Faults)
 		markets.Patch(input(t, document), &next, faults)
 		markets.Check(&old, &next, faults)
-		if fields := faultyFields(faults); fields != refused {
-			t.Errorf("%s: refused are %q, want %q", document, fields, refused)
+		if fields := faultyFields(faults); fields != refusedFields {
+			t.Errorf("%s: refused are %q, want %q", document, fields, refusedFields)
 		}
 	}
 }
 
 func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 	s := optionsRecord{Name: "a", Env: 2, Offers: []offer{{"x", 0}}}
-	later := schema.Style{Unbooked: []byte("later"), JustCreated: true}
+	newRecordStyle := schema.Style{Unbooked: []byte("later"), JustCreated: true}
 	for want, style := range map[string]schema.Style{
 		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":null,"site":null,"env":"test","offers":[{"name":"x","size":0}],"label":"a!","ended_at":null`: {},
-		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":"later","site":null,"env":"test","offers":[{"name":"x","size":0}],"label":"a!"`:              later,
+		`{"id":"00000000-0000-0000-0000-000000000000","name":"a","created_at":"later","site":null,"env":"test","offers":[{"name":"x","size":0}],"label":"a!"`:              newRecordStyle,
 	} {
 		if got := string(markets.AppendFields([]byte("{"), &s, style)); got != want {
 			t.Errorf("shown is %s, want %s", got, want)
@@ -129,8 +129,8 @@ func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 	envelope := schema.Envelope{ID: ledger.ID{1}, Created: 5}
 	complete := optionsRecord{ID: envelope.ID, Created: envelope.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
 	for name, c := range map[string]struct {
-		change   func(*optionsRecord)
-		accepted bool
+		change     func(*optionsRecord)
+		isAccepted bool
 	}{
 		"complete":                {func(*optionsRecord) {}, true},
 		"no name":                 {func(s *optionsRecord) { s.Name = "" }, false},
@@ -145,10 +145,10 @@ func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := markets.Read(envelope, stored, nil)
-		if c.accepted != (err == nil) || err != nil && !errors.Is(err, schema.ErrStored) {
+		if c.isAccepted != (err == nil) || err != nil && !errors.Is(err, schema.ErrStored) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if c.accepted && !markets.Equal(got, &complete) {
+		if c.isAccepted && !markets.Equal(got, &complete) {
 			t.Errorf("%s: read is %+v", name, got)
 		}
 	}

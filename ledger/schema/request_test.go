@@ -21,7 +21,7 @@ type narrowRecord struct {
 	Note   string
 }
 
-var hours = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour}
+var durations = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour}
 
 var stalls = schema.NewType[narrowRecord]("stall",
 	schema.Field(schema.Derived(1, "number", schema.Needed, schema.Help("its number")), func(s *narrowRecord) *int64 { return &s.Number }),
@@ -29,14 +29,14 @@ var stalls = schema.NewType[narrowRecord]("stall",
 		schema.Help("what it sells")), func(s *narrowRecord) *string { return &s.Kind }),
 	schema.Bound(schema.Word(3, "open", []string{"minute", "hour"}, schema.Settable, schema.Help("how long it is open")),
 		func(s *narrowRecord) string {
-			for name, length := range hours {
+			for name, length := range durations {
 				if length == s.Open {
 					return name
 				}
 			}
 			return ""
 		},
-		func(s *narrowRecord, name string) { s.Open = hours[name] }),
+		func(s *narrowRecord, name string) { s.Open = durations[name] }),
 	schema.Field(schema.Instant(4, "ends_at", schema.Settable, schema.Help("when it ends")), func(s *narrowRecord) *ledger.Micros { return &s.Ends }),
 	schema.Field(schema.Integer(5, "most", 1, 9, schema.Settable, schema.Help("most visitors")), func(s *narrowRecord) *int64 { return &s.Max }),
 	schema.Field(schema.Object(6, "rules", schema.Settable, schema.NotNull, schema.Help("rules")), func(s *narrowRecord) *[]byte { return &s.Rules }),
@@ -50,9 +50,9 @@ func sortedWords(text string) string {
 	return strings.Join(words, " ")
 }
 
-// A value that does not fit into its field is refused when it is read, because the check of the record does not see it.
+// A value that does not fit into its field is refused when it is read, because the later check sees only the record.
 func TestValueThatDoesNotFitItsFieldIsRefused(t *testing.T) {
-	for body, refused := range map[string]string{
+	for body, refusedFields := range map[string]string{
 		`{}`:                                    "",
 		`{"kind":""}`:                           "", // an empty text counts as absent
 		`{"kind":"shoes"}`:                      "kind",
@@ -78,8 +78,8 @@ func TestValueThatDoesNotFitItsFieldIsRefused(t *testing.T) {
 	} {
 		var faults schema.Faults
 		stalls.Check(nil, stalls.Create(input(t, body), &faults), &faults)
-		if got := sortedWords(faultyFields(&faults)); got != sortedWords(refused) {
-			t.Errorf("%s: refused are %q, want %q", body, got, refused)
+		if got := sortedWords(faultyFields(&faults)); got != sortedWords(refusedFields) {
+			t.Errorf("%s: refused are %q, want %q", body, got, refusedFields)
 		}
 	}
 }
@@ -95,12 +95,13 @@ func TestInstantIsParsedFromText(t *testing.T) {
 	}
 }
 
-// A change can remove the value of a column whose type has an empty value, whether the column is shown or not.
-func TestNullRemovesAValue(t *testing.T) {
+// In a patch, null removes the value of an optional column. A column that is required, or that no request sets, refuses
+// null.
+func TestNullRemovesTheValueOfAnOptionalColumn(t *testing.T) {
 	old := narrowRecord{Number: 1, Kind: "books", Open: time.Hour, Ends: 5, Max: 3, Rules: []byte(`{"a":1}`), Note: "n"}
 	for body, c := range map[string]struct {
-		refused string
-		want    func(*narrowRecord)
+		refusedFields string
+		want          func(*narrowRecord)
 	}{
 		`{"open":null}`:    {"", func(s *narrowRecord) { s.Open = 0 }},
 		`{"ends_at":null}`: {"", func(s *narrowRecord) { s.Ends = 0 }},
@@ -114,8 +115,8 @@ func TestNullRemovesAValue(t *testing.T) {
 		var faults schema.Faults
 		stalls.Patch(input(t, body), &next, &faults)
 		stalls.Check(&old, &next, &faults)
-		if got := faultyFields(&faults); got != c.refused {
-			t.Errorf("%s: refused are %q, want %q", body, got, c.refused)
+		if got := faultyFields(&faults); got != c.refusedFields {
+			t.Errorf("%s: refused are %q, want %q", body, got, c.refusedFields)
 		}
 		if c.want == nil {
 			continue
@@ -133,9 +134,9 @@ func TestStoredWordOutsideTheColumnsWordsIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kind, accepted := range map[string]bool{"books": true, "food": true, "shoes": false, "": false} {
-		altered := schema.AppendBytes(append(stored[:len(stored):len(stored)], 2), kind) // the later value of a column counts
-		if err := stalls.ReadStored(altered, new(narrowRecord), nil); (err == nil) != accepted {
+	for kind, isAccepted := range map[string]bool{"books": true, "food": true, "shoes": false, "": false} {
+		altered := schema.AppendBytes(append(stored[:len(stored):len(stored)], 2), kind) // of two values of a column, the later one counts
+		if err := stalls.ReadStored(altered, new(narrowRecord), nil); (err == nil) != isAccepted {
 			t.Errorf("%q is read: %v", kind, err)
 		}
 	}

@@ -29,47 +29,47 @@ func FuzzTextIsQuotedAsByEncodingJSON(f *testing.F) {
 // The columns of tableOfEveryKind, a table with a column of each kind.
 var (
 	words            = []string{"small", "large"}
-	inner            = schema.NewTable(nil, schema.Text(1, "word", schema.Required), schema.Integer(2, "n", 0, 9, schema.Settable))
+	innerTable       = schema.NewTable(nil, schema.Text(1, "word", schema.Required), schema.Integer(2, "n", 0, 9, schema.Settable))
 	theText          = schema.Text(1, "text", schema.Settable)
 	theEnum          = schema.Enum(2, "enum", words, schema.Settable)
 	theID            = schema.ID(3, "id", schema.Settable)
 	theDate          = schema.Date(4, "date", schema.Settable)
-	theInt           = schema.Integer(5, "integer", -5, 1<<40, schema.Settable)
-	thePart          = schema.Percent(6, "percent", 0, 100, schema.Settable)
+	theInteger       = schema.Integer(5, "integer", -5, 1<<40, schema.Settable)
+	thePercent       = schema.Percent(6, "percent", 0, 100, schema.Settable)
 	theBool          = schema.Bool(7, "bool", schema.Settable)
-	theSum           = schema.Amount(8, "amount", schema.Settable)
-	theSign          = schema.Signed(9, "signed")
-	theTime          = schema.Instant(10, "instant")
+	theAmount        = schema.Amount(8, "amount", schema.Settable)
+	theSigned        = schema.Signed(9, "signed")
+	theInstant       = schema.Instant(10, "instant")
 	theTexts         = schema.Texts(11, "texts", schema.Settable)
-	theObj           = schema.Object(12, "object", schema.Settable)
+	theObject        = schema.Object(12, "object", schema.Settable)
 	theList          = schema.List(13, "list", schema.Settable)
-	theRows          = schema.Rows(14, "rows", inner)
-	theOne           = schema.Rows(15, "single", inner, schema.Single, schema.Settable)
-	tableOfEveryKind = schema.NewTable(nil, theText, theEnum, theID, theDate, theInt, thePart, theBool, theSum, theSign, theTime, theTexts, theObj, theList, theRows, theOne)
+	theRows          = schema.Rows(14, "rows", innerTable)
+	theSingle        = schema.Rows(15, "single", innerTable, schema.Single, schema.Settable)
+	tableOfEveryKind = schema.NewTable(nil, theText, theEnum, theID, theDate, theInteger, thePercent, theBool, theAmount, theSigned, theInstant, theTexts, theObject, theList, theRows, theSingle)
 )
 
 // fullRow returns a row with a value in each column, and the JSON of each shown column.
 func fullRow() (r schema.Row, wantJSON map[string]string) {
 	r = tableOfEveryKind.New()
-	innerRow := inner.New()
-	inner.ByName("word").Put(innerRow, "x")
-	inner.ByName("n").Put(innerRow, int64(3))
+	innerRow := innerTable.New()
+	innerTable.ByName("word").Put(innerRow, "x")
+	innerTable.ByName("n").Put(innerRow, int64(3))
 	theText.Set(r, `a "b"`)
 	theEnum.Set(r, "large")
 	theID.Set(r, uuid.MustParse("0f0e0d0c-0b0a-4908-8706-050403020100"))
 	day, _ := schema.ParseDate("2024-10-04")
 	theDate.Set(r, day)
-	theInt.Set(r, -5)
-	thePart.Set(r, 100)
+	theInteger.Set(r, -5)
+	thePercent.Set(r, 100)
 	theBool.Set(r, false)
-	theSum.Set(r, money.FromUint64(1<<60))
-	theSign.Set(r, money.Signed{Abs: money.FromUint64(7), Negative: true})
-	theTime.Set(r, ledger.Micros(1_700_000_000_123_456))
+	theAmount.Set(r, money.FromUint64(1<<60))
+	theSigned.Set(r, money.Signed{Abs: money.FromUint64(7), Negative: true})
+	theInstant.Set(r, ledger.Micros(1_700_000_000_123_456))
 	theTexts.Set(r, []string{"a", ""})
-	theObj.Set(r, []byte(`{"a": 1}`))
+	theObject.Set(r, []byte(`{"a": 1}`))
 	theList.Set(r, []byte(`["a"]`))
 	theRows.Set(r, []schema.Row{innerRow, innerRow})
-	theOne.Set(r, []schema.Row{innerRow})
+	theSingle.Set(r, []schema.Row{innerRow})
 	return r, map[string]string{
 		"text": `"a \"b\""`, "enum": `"large"`, "id": `"0f0e0d0c-0b0a-4908-8706-050403020100"`, "date": `"2024-10-04"`, "integer": "-5", "percent": "100",
 		"bool": "false", "amount": `"1152921504606846976"`, "signed": `"-7"`, "instant": `"2023-11-14T22:13:20.123456+00:00"`, "texts": `["a",""]`,
@@ -97,7 +97,7 @@ func TestStoredBytesOfAnotherFormAreRefused(t *testing.T) {
 			}
 		}
 	}
-	for name, bad := range map[string][]byte{
+	for name, wrongBytes := range map[string][]byte{
 		"an id of 15 bytes":           append([]byte{3, 15}, make([]byte, 15)...),
 		"a bool of 2 bytes":           {7, 2, 0, 0},
 		"a number and a byte more":    {5, 2, 0, 0},
@@ -105,7 +105,7 @@ func TestStoredBytesOfAnotherFormAreRefused(t *testing.T) {
 		"an amount without bytes":     {8, 0},
 		"a text longer than its list": {11, 1, 9},
 	} {
-		if _, err := tableOfEveryKind.ReadStored(bad); err == nil {
+		if _, err := tableOfEveryKind.ReadStored(wrongBytes); err == nil {
 			t.Errorf("%s is read", name)
 		}
 	}
@@ -128,15 +128,15 @@ func TestFieldsAreShownAccordingToTheirKind(t *testing.T) {
 		style  schema.Style
 		want   string
 	}{
-		{theSum.Column, money.FromUint64(5), schema.Style{NumericAmounts: true}, `{"amount":5`},
-		{theSign.Column, money.Signed{Abs: money.FromUint64(5), Negative: true}, schema.Style{NumericAmounts: true}, `{"signed":-5`},
+		{theAmount.Column, money.FromUint64(5), schema.Style{NumericAmounts: true}, `{"amount":5`},
+		{theSigned.Column, money.Signed{Abs: money.FromUint64(5), Negative: true}, schema.Style{NumericAmounts: true}, `{"signed":-5`},
 		{theText.Column, nil, schema.Style{}, `{"text":null`},
 		{theText.Column, "", schema.Style{OmitEmpty: true}, `{`},
 		{theBool.Column, false, schema.Style{OmitEmpty: true}, `{"bool":false`},
-		{theObj.Column, []byte("{ }"), schema.Style{OmitEmpty: true}, `{`},
+		{theObject.Column, []byte("{ }"), schema.Style{OmitEmpty: true}, `{`},
 		{theRows.Column, nil, schema.Style{}, `{"rows":[]`},
 		{theRows.Column, nil, schema.Style{OmitEmpty: true}, `{`},
-		{theOne.Column, nil, schema.Style{}, `{"single":null`},
+		{theSingle.Column, nil, schema.Style{}, `{"single":null`},
 	} {
 		if got := string(schema.AppendField([]byte("{"), c.column, c.value, c.style)); got != c.want {
 			t.Errorf("%s %v in %+v is shown as %s, want %s", c.column.Name, c.value, c.style, got, c.want)
@@ -152,7 +152,7 @@ func TestARequestIsReadByItsColumns(t *testing.T) {
 	}
 	input["texts"] = json.RawMessage(`["a"]`)
 	theTexts.Set(r, []string{"a"})
-	for _, derived := range []schema.Ref{theSign, theTime, theRows} {
+	for _, derived := range []schema.Ref{theSigned, theInstant, theRows} {
 		switch c := derived.(type) {
 		case schema.Cell[money.Signed]:
 			c.Clear(r)
@@ -181,12 +181,12 @@ func TestARequestIsReadByItsColumns(t *testing.T) {
 }
 
 func TestEveryFaultOfARequestIsNamed(t *testing.T) {
-	bad := map[string]string{
+	wrongJSON := map[string]string{
 		"text": `7`, "enum": `"huge"`, "id": `"0f0e"`, "date": `"2024-02-30"`, "integer": "-6", "percent": "101", "bool": `"true"`, "amount": "5",
 		"texts": `[""]`, "object": "[]", "list": "[]", "single": `{"n":10}`,
 	}
 	input := make(schema.Input)
-	for name, value := range bad {
+	for name, value := range wrongJSON {
 		input[name] = json.RawMessage(value)
 	}
 	var faults schema.Faults
@@ -201,7 +201,7 @@ func TestEveryFaultOfARequestIsNamed(t *testing.T) {
 	}
 }
 
-func TestDuplicateKeyOrNameInATablePanics(t *testing.T) {
+func TestColumnWithoutKindOrWithDuplicateKeyOrNamePanics(t *testing.T) {
 	for name, declare := range map[string]func(){
 		"key":  func() { schema.NewTable(nil, schema.Text(1, "a"), schema.Text(1, "b")) },
 		"name": func() { schema.NewTable(nil, schema.Text(1, "a"), schema.Text(2, "a")) },

@@ -25,7 +25,7 @@ func CutBytes(src []byte) (b, rest []byte, ok bool) {
 	return src[size : size+int(n) : size+int(n)], src[size+int(n):], true
 }
 
-// AppendStored appends the columns of a row that have a value.
+// AppendStored appends a row's stored form.
 func (t *Table) AppendStored(dst []byte, r Row) []byte {
 	var value []byte
 	for _, c := range t.Columns {

@@ -32,7 +32,7 @@ func Text(key uint8, name string, options ...Option) Cell[string] {
 	return NewCell[string](key, name, KindText, options)
 }
 
-// Enum makes a column whose texts are each one of the words.
+// Enum makes a column whose values are among the words.
 func Enum(key uint8, name string, words []string, options ...Option) Cell[string] {
 	return NewCell[string](key, name, KindEnum, append(options, func(c *Column) { c.Words = words }))
 }
@@ -252,7 +252,7 @@ func (dateKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 	return appendWord(dst, value.(ledger.Date).String())
 }
 
-// minYear and MaxYear bound dates, so that every term ends in a year of four digits.
+// minYear and MaxYear bound dates, so that every contract's term ends in a year of four digits.
 const minYear, MaxYear = 1970, 9000
 
 // ParseDate parses YYYY-MM-DD, a day of the calendar from minYear to MaxYear.

@@ -47,8 +47,8 @@ func (t *Type[R]) OnCreate(check func(Input, *R, *Faults)) *Type[R] {
 	return t
 }
 
-// CrossCheck registers a check of several columns, which Check runs after the checks of single columns. old is nil for a new
-// record.
+// CrossCheck registers a check of several columns, which Check runs after the checks of single columns. old is nil for
+// a new record.
 func (t *Type[R]) CrossCheck(check func(old, r *R, f *Faults)) *Type[R] {
 	t.crossCheck = check
 	return t
@@ -110,8 +110,8 @@ func (t *Type[R]) New() *R {
 	return r
 }
 
-// Create returns a record with the fields of a request. null counts as absent, and so does an empty text if the column has
-// a default or is an optional KindWord. An absent column has its default.
+// Create returns a record with the fields of a request. null counts as absent, and so does an empty text in a text column
+// with a default or in an optional column of KindWord. An absent column gets its default.
 func (t *Type[R]) Create(input Input, f *Faults) *R {
 	r := t.New()
 	for _, c := range t.Columns {
@@ -171,7 +171,7 @@ func (c *Column) isMergeable() bool {
 	return is
 }
 
-// read sets a column to a value that was sent. A value that is refused is a fault, and its column is not checked again.
+// read sets a column to a value that was sent. A refused value is a fault, and Check then skips the column.
 func (t *Type[R]) read(c *Column, raw []byte, r *R, f *Faults) {
 	if kind, ok := c.Kind.(MultiPart); ok {
 		c.field.set(r, kind.ParseParts(c, raw, f))
@@ -203,8 +203,8 @@ func sameAsShown(c *Column, raw []byte, value any) bool {
 	return equalJSON(raw, c.Kind.AppendJSON(c, nil, value, Style{}))
 }
 
-// Check checks the columns that requests can set: for a new record (old is nil) all of them, for a change those that have
-// changed. So a stored value that today's rules refuse does not block a change of another column.
+// Check checks the columns that requests can set: for a new record (old is nil) all of them, for a changed record those
+// that differ from old. So a stored value that today's rules refuse does not block a change of another column.
 func (t *Type[R]) Check(old, r *R, f *Faults) {
 	for _, c := range t.Columns {
 		if !c.Settable || c.InputOnly {
@@ -233,7 +233,7 @@ func (t *Type[R]) Check(old, r *R, f *Faults) {
 	}
 }
 
-// missingMessage returns the refusal of a required column that has no value.
+// missingMessage returns the message for a required column that has no value.
 func missingMessage(c *Column) string {
 	switch c.Kind {
 	case KindText:
@@ -281,12 +281,12 @@ type Vault interface {
 	// Seal encrypts a column's stored value.
 	Seal(c *Column, plaintext []byte) ([]byte, error)
 
-	// Open decrypts what Seal made. ok is false if that fails; the vault reports the failure, and the record is read
+	// Open decrypts what Seal made. ok is false if it cannot; the vault reports the failure, and the record is read
 	// without the value.
 	Open(c *Column, sealed []byte) (plaintext []byte, ok bool)
 }
 
-// version begins a record's stored form.
+// version is the first byte of a record's stored form.
 const version = 2
 
 // AppendStored appends a record's stored form: the version, then its columns. The error is the vault's.
@@ -356,7 +356,7 @@ func (t *Type[R]) ReadStored(src []byte, r *R, v Vault) error {
 // AnyType is Type without its type parameter, for code that handles several record types.
 type AnyType interface {
 	// ReadRecord is Read, and AppendRecord is AppendFields of a record that ReadRecord has returned.
-	ReadRecord(at Envelope, stored []byte, v Vault) (record any, err error)
+	ReadRecord(envelope Envelope, stored []byte, v Vault) (record any, err error)
 	AppendRecord(dst []byte, record any, style Style) []byte
 
 	// ReadMembers reads a record that is a part of another one, as Type.ReadMembers does.

@@ -106,7 +106,7 @@ func input(t *testing.T, document string) (in schema.Input) {
 	return in
 }
 
-// faultyFields returns the names of the fields with faults, in order.
+// faultyFields returns the names of the fields with faults, in the order of the faults.
 func faultyFields(f *schema.Faults) string {
 	var fields []string
 	for _, fault := range f.List {
@@ -117,9 +117,9 @@ func faultyFields(f *schema.Faults) string {
 
 func TestARecordIsCreatedByItsColumns(t *testing.T) {
 	for _, c := range []struct {
-		document string
-		want     boundRecord
-		refused  string
+		document      string
+		want          boundRecord
+		refusedFields string
 	}{
 		{`{"name":"a"}`, boundRecord{Name: "a", Open: true}, ""},
 		{`{"id":7,"name":"a","size":"large","open":false,"secret":"s","tags":["x"],"gates":[1,2],"level":9,"created_at":"x"}`,
@@ -127,16 +127,16 @@ func TestARecordIsCreatedByItsColumns(t *testing.T) {
 		{`{"name":"a","open":null,"size":null,"gates":null}`, boundRecord{Name: "a", Open: true}, ""},
 		{`{}`, boundRecord{Open: true}, "name"},
 		{`{"name":""}`, boundRecord{Open: true}, "name"},
-		{`{"name":7}`, boundRecord{Open: true}, "name"}, // it has one fault, and is not reported as missing too
+		{`{"name":7}`, boundRecord{Open: true}, "name"}, // the name has one fault, and is not reported as missing too
 		{`{"name":"a b","size":"huge","open":1,"secret":2,"tags":["x","y","z"],"gates":[0,1,-1]}`, boundRecord{}, "size open secret tags name gates.0 gates.2"},
 	} {
 		var faults schema.Faults
 		got := *shops.Create(input(t, c.document), &faults)
 		shops.Check(nil, &got, &faults)
-		if fields := faultyFields(&faults); fields != c.refused {
-			t.Errorf("%s: refused are %q, want %q", c.document, fields, c.refused)
+		if fields := faultyFields(&faults); fields != c.refusedFields {
+			t.Errorf("%s: refused are %q, want %q", c.document, fields, c.refusedFields)
 		}
-		if c.refused == "" && !reflect.DeepEqual(got, c.want) {
+		if c.refusedFields == "" && !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s makes %+v, want %+v", c.document, got, c.want)
 		}
 	}
@@ -145,14 +145,14 @@ func TestARecordIsCreatedByItsColumns(t *testing.T) {
 func TestPatchChangesOnlyNamedFields(t *testing.T) {
 	old := boundRecord{Number: 7, Name: "bad name", Size: "small", Open: true, Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Created: 5}
 	for _, c := range []struct {
-		document, refused string
-		change            func(*boundRecord)
+		document, refusedFields string
+		change                  func(*boundRecord)
 	}{
 		{`{}`, "", func(*boundRecord) {}},
 		{`{"id":7,"size":"small","secret":"•••","created_at":"1970-01-01T00:00:00.000005+00:00"}`, "", func(*boundRecord) {}},
 		{`{"open":false}`, "", func(s *boundRecord) { s.Open = false }}, // the stored name is not checked again
 		{`{"name":"b","tags":[],"gates":null,"secret":null}`, "", func(s *boundRecord) { s.Name, s.Tags, s.Gates, s.Secret = "b", nil, nil, "" }},
-		{`{"level":9}`, "", func(*boundRecord) {}}, // no request can have it
+		{`{"level":9}`, "", func(*boundRecord) {}}, // no request can set the level
 		{`{"id":8,"size":"large","created_at":null}`, "id size created_at", func(*boundRecord) {}},
 		{`{"id":null,"size":null}`, "id size", func(*boundRecord) {}},
 		{`{"name":null}`, "name", func(*boundRecord) {}},
@@ -163,12 +163,12 @@ func TestPatchChangesOnlyNamedFields(t *testing.T) {
 		var faults schema.Faults
 		shops.Patch(input(t, c.document), &next, &faults)
 		shops.Check(&old, &next, &faults)
-		if fields := faultyFields(&faults); fields != c.refused {
-			t.Errorf("%s: refused are %q, want %q", c.document, fields, c.refused)
+		if fields := faultyFields(&faults); fields != c.refusedFields {
+			t.Errorf("%s: refused are %q, want %q", c.document, fields, c.refusedFields)
 		}
 		want := old
 		c.change(&want)
-		if c.refused == "" && !reflect.DeepEqual(next, want) {
+		if c.refusedFields == "" && !reflect.DeepEqual(next, want) {
 			t.Errorf("%s makes %+v, want %+v", c.document, next, want)
 		}
 	}
@@ -222,7 +222,7 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := original
-	want.Created = 0 // it is transient
+	want.Created = 0 // a transient column is not stored
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read is %+v, want %+v", got, want)
 	}
@@ -233,9 +233,9 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 	if _, err := shops.AppendStored(nil, &original, vault{locked: true}); err == nil {
 		t.Error("a secret is stored that cannot be sealed")
 	}
-	for _, bad := range [][]byte{nil, {1}, append([]byte{1}, stored[1:]...), stored[:len(stored)-1]} {
-		if err := shops.ReadStored(bad, new(boundRecord), vault{}); !errors.Is(err, schema.ErrStored) {
-			t.Errorf("%x is read: %v", bad, err)
+	for _, unreadable := range [][]byte{nil, {1}, append([]byte{1}, stored[1:]...), stored[:len(stored)-1]} {
+		if err := shops.ReadStored(unreadable, new(boundRecord), vault{}); !errors.Is(err, schema.ErrStored) {
+			t.Errorf("%x is read: %v", unreadable, err)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestChangedListsTheDifferingColumns(t *testing.T) {
 	}
 }
 
-func TestAColumnThatIsNotBoundOrNotExplainedIsRefused(t *testing.T) {
+func TestAColumnThatIsNotBoundOrHasNoHelpPanics(t *testing.T) {
 	type other struct{ Name string }
 	for name, declare := range map[string]func(){
 		"no field": func() { schema.NewType[boundRecord]("shop", schema.Text(1, "a", schema.Help("a")).Column) },

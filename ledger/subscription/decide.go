@@ -17,17 +17,17 @@ const (
 	maxInquiryDelay   = 24 * time.Hour
 )
 
-// MaxAttempts is the most attempts at one renewal. After the automatic retries, each further
+// MaxAttempts is the largest number of attempts at one renewal. After the automatic retries, each further
 // attempt needs a Resume.
 const MaxAttempts = 255
 
-// retryDelays are the delays between a failed attempt and the next one. After the last retry the
+// retryDelays are the delays between a failed attempt and the next one. If the last retry fails, the
 // subscription is paused.
 var retryDelays = [...]time.Duration{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour}
 
 // Decision is the effect of a command or a timer on a subscription.
 type Decision struct {
-	Record        *Record // the next record; never the one decided on
+	Record        *Record // the changed record, a copy; the record decided on stays as it was
 	Events        []ledger.Event
 	Notifications []Notification // notifications to merchants, in the order of Events
 	Due           ledger.Micros  // the record's next due instant; 0: never
@@ -52,8 +52,8 @@ func micros(instant time.Time) ledger.Micros { return ledger.MicrosOf(instant) }
 
 // New creates a subscription on terms that Check has accepted. The initial payment pays the
 // first period, so the first renewal is one period later.
-func New(id ledger.ID, partner int64, t Terms, credential Credential, now time.Time) Decision {
-	d := Decision{Record: &Record{ID: id, Partner: partner, Terms: t, Terminal: credential.Terminal, Asset: credential.Asset}}
+func New(id ledger.ID, partner int64, terms Terms, credential Credential, now time.Time) Decision {
+	d := Decision{Record: &Record{ID: id, Partner: partner, Terms: terms, Terminal: credential.Terminal, Asset: credential.Asset}}
 	r := d.Record
 	r.State = Absent
 	r.Anchor = micros(now.Add(r.period()))
@@ -68,8 +68,8 @@ func (r *Record) RenewalDue(now time.Time) bool {
 	return (r.State == Active || r.State == PastDue) && r.Next <= micros(now)
 }
 
-// BeginRenewal decides the intent to charge a due renewal. transaction is the new id of the
-// transaction that will charge it.
+// BeginRenewal decides to charge a due renewal. transaction is the id of the new transaction that
+// will charge the renewal.
 func (r *Record) BeginRenewal(transaction ledger.ID, now time.Time) Decision {
 	d := newDecision(r)
 	d.Record.Number++
@@ -89,21 +89,21 @@ func (r *Record) Postpone(now time.Time) Decision {
 }
 
 // ContinueWaiting records that the outcome of the renewal under way is still unknown.
-// chargeMissing tells whether its transaction does not exist; the renewal is then charged.
+// chargeMissing tells whether the renewal's transaction does not exist; the renewal is then charged.
 func (r *Record) ContinueWaiting(chargeMissing bool, now time.Time) Decision {
 	d := newDecision(r)
-	gap := min(firstInquiryDelay<<r.Inquiries, maxInquiryDelay)
-	if gap < maxInquiryDelay {
+	delay := min(firstInquiryDelay<<r.Inquiries, maxInquiryDelay)
+	if delay < maxInquiryDelay {
 		d.Record.Inquiries++
 	}
 	d.move(WaitForOutcome)
-	d.Due = micros(now.Add(gap))
+	d.Due = micros(now.Add(delay))
 	d.MustRecord, d.Charge = true, chargeMissing
 	return d
 }
 
-// OnOutcome decides on the outcome of the renewal with the transaction; ok is false if that renewal
-// is not under way.
+// OnOutcome decides on the outcome of the renewal that the transaction charges; ok is false if that
+// renewal is not under way.
 func (r *Record) OnOutcome(transaction ledger.ID, paid bool, now time.Time) (d Decision, ok bool) {
 	if !r.State.UnderWay() || r.Last != transaction {
 		return Decision{}, false
@@ -115,7 +115,7 @@ func (r *Record) OnOutcome(transaction ledger.ID, paid bool, now time.Time) (d D
 	} else {
 		d.onUnpaid(now)
 	}
-	if s := d.Record.State; s == Active || s == PastDue {
+	if state := d.Record.State; state == Active || state == PastDue {
 		d.Due = d.Record.Next
 	}
 	return d, true
@@ -126,8 +126,8 @@ func (d *Decision) onPaid(now time.Time) {
 	r.Renewals++
 	r.Failures, r.Inquiries = 0, 0
 	period := ledger.Micros(r.period().Microseconds())
-	missed := max(0, (micros(now)-r.Anchor)/period)
-	r.Anchor += (missed + 1) * period
+	missedPeriods := max(0, (micros(now)-r.Anchor)/period)
+	r.Anchor += (missedPeriods + 1) * period
 	r.Next = r.Anchor
 	d.move(Renewed)
 }
@@ -160,18 +160,18 @@ func (r *Record) Cancel(now time.Time) (Decision, error) {
 }
 
 // Resume continues a paused subscription. Its next renewal, or the next attempt at an unpaid
-// one, keeps its due instant, or is due at once if that has passed. Later renewals keep their
-// instants. The error is a *ledger.Refusal, a Conflict if the subscription is not paused or the
+// one, keeps its due instant, or is due at once if that instant has passed. Later renewals keep
+// their instants. The error is a *ledger.Refusal, a Conflict if the subscription is not paused or the
 // renewal has had MaxAttempts attempts.
 func (r *Record) Resume(now time.Time) (Decision, error) {
-	resumed := *r
+	resumedRecord := *r
 	if r.State == Paused {
 		if r.Failures >= MaxAttempts {
 			return Decision{}, ledger.Refuse("subscription.Resume", ledger.Conflict, "the renewal was tried %d times and was not paid", MaxAttempts)
 		}
-		resumed.Next = max(resumed.Next, micros(now))
+		resumedRecord.Next = max(resumedRecord.Next, micros(now))
 	}
-	d, err := resumed.onRequest(Resume, "subscription.Resume", now)
+	d, err := resumedRecord.onRequest(Resume, "subscription.Resume", now)
 	if err == nil && d.Record.State == Active {
 		d.Due = d.Record.Next
 	}

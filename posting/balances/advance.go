@@ -11,44 +11,45 @@ import (
 	"mizan/posting/store"
 )
 
-// advance computes totals after the event upToSeq: those of a checkpoint, changed by the events after the
-// checkpoint. It calls fn with every account in the range k that is in the checkpoint or in those events, in
-// the order of the accounts' keys. If there are more accounts than a turnover can have, it reads the events
-// again for the next accounts. If a part of the checkpoint is wrong, the error is ErrNotWhole, and fn has not
-// been called for any account of that part.
-func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, upToSeq uint64, k keys, maxAccounts int, fn accountFunc) error {
+// advance computes totals after the event upToSeq: those of a checkpoint (all accounts' totals after an earlier
+// event), changed by the events after the checkpoint. It calls fn with every account in the range keys that is
+// in the checkpoint or in those events, in the order of the accounts' keys. If there are more accounts than a
+// turnover, the sum of the events, can have, it reads the events again for the next accounts. If a part of the
+// checkpoint is wrong, the error is ErrNotWhole, and fn has not been called for any account of that part.
+func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, upToSeq uint64, keys keyRange, maxAccounts int, fn accountFunc) error {
 	for {
-		t, err := r.turnover(view, org, k, c.Seq, upToSeq, maxAccounts)
+		t, err := r.turnover(view, org, keys, c.Seq, upToSeq, maxAccounts)
 		if err != nil {
 			return err
 		}
-		part := keys{from: k.from, until: k.until}
-		if t.keys.until != "" && k.has(t.keys.until) {
+		part := keys
+		if t.keys.until != "" && keys.has(t.keys.until) {
 			part.until = t.keys.until
 		}
 		more, err := merge(view, c, t, part, fn)
-		if err != nil || !more || part.until == k.until {
+		if err != nil || !more || part.until == keys.until {
 			return err
 		}
-		k.from = part.until
+		keys.from = part.until
 	}
 }
 
-// merge adds a turnover to the totals of a checkpoint, for the accounts in the range k.
-func merge(view *posting.View, c *Checkpoint, t *turnover, k keys, fn accountFunc) (more bool, err error) {
-	start, _ := slices.BinarySearch(t.order, k.from)
+// merge calls fn with the accounts in the range keys and their totals, which are those of a checkpoint plus a
+// turnover.
+func merge(view *posting.View, c *Checkpoint, t *turnover, keys keyRange, fn accountFunc) (more bool, err error) {
+	start, _ := slices.BinarySearch(t.order, keys.from)
 	movedKeys := t.order[start:]
-	if k.until != "" {
-		end, _ := slices.BinarySearch(movedKeys, k.until)
+	if keys.until != "" {
+		end, _ := slices.BinarySearch(movedKeys, keys.until)
 		movedKeys = movedKeys[:end]
 	}
 	more = true
-	// onlyMoved calls fn with the next moved accounts that the checkpoint does not have: all of them, or those
-	// with keys below the given one.
+	// emitMoved calls fn with the next accounts of the turnover that the checkpoint does not have: those with keys
+	// below the given one, or all of them.
 	emitMoved := func(below string, allMoved bool) error {
 		for more && len(movedKeys) > 0 && (allMoved || movedKeys[0] < below) {
 			var totals ledger.Totals
-			if err := t.add(movedKeys[0], &totals); err != nil {
+			if err := t.addTo(movedKeys[0], &totals); err != nil {
 				return err
 			}
 			if more, err = fn([]byte(movedKeys[0]), &totals); err != nil {
@@ -58,13 +59,13 @@ func merge(view *posting.View, c *Checkpoint, t *turnover, k keys, fn accountFun
 		}
 		return nil
 	}
-	err = totalsOf(view, t.org, c, k, func(key []byte, totals *ledger.Totals) (bool, error) {
+	err = totalsOf(view, t.org, c, keys, func(key []byte, totals *ledger.Totals) (bool, error) {
 		if err := emitMoved(string(key), false); err != nil || !more {
 			return false, err
 		}
 		if len(movedKeys) > 0 && movedKeys[0] == string(key) {
 			movedKeys = movedKeys[1:]
-			if err := t.add(string(key), totals); err != nil {
+			if err := t.addTo(string(key), totals); err != nil {
 				return false, err
 			}
 		}
@@ -77,25 +78,26 @@ func merge(view *posting.View, c *Checkpoint, t *turnover, k keys, fn accountFun
 	return more, err
 }
 
-func (t *turnover) add(key string, totals *ledger.Totals) error {
+// addTo adds what the turnover has for an account to the account's totals.
+func (t *turnover) addTo(key string, totals *ledger.Totals) error {
 	if err := t.movements[key].apply(totals, false); err != nil {
 		return damaged("organization %v: account with key %x: %v", t.org, key, err)
 	}
 	return nil
 }
 
-// totalsOf calls fn with the accounts of a checkpoint that are in the range k, in the order of their keys. If
-// a part of the checkpoint is wrong, the error is ErrNotWhole, and fn has not been called for any account of
+// totalsOf calls fn with the accounts of a checkpoint that are in the range keys, in the order of their keys.
+// If a part of the checkpoint is wrong, the error is ErrNotWhole, and fn has not been called for any account of
 // that part.
-func totalsOf(view *posting.View, org ledger.ID, c *Checkpoint, k keys, fn accountFunc) error {
-	start := sort.Search(len(c.Parts), func(i int) bool { return string(c.Parts[i].First) > k.from }) - 1
+func totalsOf(view *posting.View, org ledger.ID, c *Checkpoint, keys keyRange, fn accountFunc) error {
+	start := sort.Search(len(c.Parts), func(i int) bool { return string(c.Parts[i].First) > keys.from }) - 1
 	more := true
-	for place := max(start, 0); more && place < len(c.Parts); place++ {
-		part := &c.Parts[place]
-		if k.until != "" && string(part.First) >= k.until {
+	for number := max(start, 0); more && number < len(c.Parts); number++ {
+		part := &c.Parts[number]
+		if keys.until != "" && string(part.First) >= keys.until {
 			return nil
 		}
-		row, found, err := view.KV(org, store.KeyCheckpointPart(c.Seq, place))
+		row, found, err := view.KV(org, store.KeyCheckpointPart(c.Seq, number))
 		if err != nil {
 			return err
 		}
@@ -104,9 +106,9 @@ func totalsOf(view *posting.View, org ledger.ID, c *Checkpoint, k keys, fn accou
 		}
 		err = store.DecodeCheckpointPart(row, func(key []byte, t *ledger.Totals) (bool, error) {
 			switch {
-			case k.until != "" && string(key) >= k.until:
+			case keys.until != "" && string(key) >= keys.until:
 				more = false
-			case string(key) >= k.from:
+			case string(key) >= keys.from:
 				more, err = fn(key, t)
 			}
 			return more, err
@@ -118,10 +120,10 @@ func totalsOf(view *posting.View, org ledger.ID, c *Checkpoint, k keys, fn accou
 	return nil
 }
 
-// beginsWith tells whether the account is the first of a part.
-func beginsWith(part, first []byte) (isFirst bool) {
+// beginsWith tells whether the first account of a part has the given key.
+func beginsWith(part, accountKey []byte) (isFirst bool) {
 	err := store.DecodeCheckpointPart(part, func(key []byte, _ *ledger.Totals) (bool, error) {
-		isFirst = bytes.Equal(key, first)
+		isFirst = bytes.Equal(key, accountKey)
 		return false, nil
 	})
 	return isFirst && err == nil

@@ -38,27 +38,27 @@ func (q *AsOf) seen() ledger.Micros {
 	return math.MaxInt64
 }
 
-// keys is a range of accounts, by their keys in checkpoints.
-type keys struct {
+// keyRange is a range of accounts, by their keys in checkpoints.
+type keyRange struct {
 	from  string // inclusive
 	until string // exclusive; empty: no bound
 }
 
-func (k keys) has(key string) bool { return key >= k.from && (k.until == "" || key < k.until) }
+func (r keyRange) has(key string) bool { return key >= r.from && (r.until == "" || key < r.until) }
 
-// keys returns the range of the selected accounts.
-func (q *AsOf) keys() keys {
+// keyRange returns the range of the selected accounts.
+func (q *AsOf) keyRange() keyRange {
 	prefix := append([]byte{byte(q.Env)}, q.Prefix...)
-	k := keys{from: string(prefix)}
-	k.until = string(store.After(prefix))
+	r := keyRange{from: string(prefix)}
+	r.until = string(store.After(prefix))
 	if q.After != nil {
-		k.from = max(k.from, string(store.AccountKey(nil, *q.After))+"\x00")
+		r.from = max(r.from, string(store.AccountKey(nil, *q.After))+"\x00")
 	}
-	return k
+	return r
 }
 
-// keysOf returns the range that contains one account.
-func keysOf(a ledger.Account) keys {
+// keyRangeOf returns the range that contains one account.
+func keyRangeOf(a ledger.Account) keyRange {
 	key := string(store.AccountKey(nil, a))
-	return keys{from: key, until: key + "\x00"}
+	return keyRange{from: key, until: key + "\x00"}
 }

@@ -9,10 +9,9 @@ import (
 	"mizan/posting/store"
 )
 
-// Checkpoint is the head of a checkpoint of the trial balance: the totals of an organization's
-// accounts after one event, in rows that follow from the journal alone. A reader begins with a
-// checkpoint and continues in the journal. A missing or wrong checkpoint costs time and never
-// changes a result.
+// Checkpoint is the head of a checkpoint. A checkpoint has the totals of an organization's accounts after one
+// event, in rows (a head and parts) that follow from the journal alone. A reader of the trial balance begins with
+// a checkpoint and continues in the journal. A missing or wrong checkpoint costs time and never changes a result.
 type Checkpoint = store.CheckpointHead
 
 // ErrNotWhole is the error for a checkpoint whose parts are missing or differ from its head.
@@ -25,13 +24,13 @@ var ErrManyAccounts = errors.New("there are more accounts than a checkpoint has 
 // accounts there are, the rarer are checkpoints: within a day, at most one entry is written for every
 // four events; at the end of a day, at most four entries for each event.
 const (
-	checkpointEvents   = 32_768 // minimum number of events from one checkpoint to the next, except at the end of a day
-	checkpointAccounts = 4      // events per account from one checkpoint to the next
+	minDistance   = 32_768 // minimum number of events from one checkpoint to the next, except at the end of a day
+	distanceRatio = 4      // minimum number of events per account within a day; maximum number of accounts per event at the day's end
 )
 
-// NextCheckpoint returns the event after which the checkpoint that follows base comes (the zero value:
-// the first one); due is false if that event is not booked yet. It is the last event of a UTC day or,
-// on a day with many events, the event at a fixed distance from base. The result depends on the journal
+// NextCheckpoint returns the seq of the event after which the next checkpoint after base is made (if base is the
+// zero value, the first checkpoint); due is false if that event is not booked yet. The event is the last one of a
+// UTC day or, on a day with many events, the one at a fixed distance from base. The result depends on the journal
 // alone, so a rebuilt checkpoint equals the lost one.
 func NextCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint) (seq uint64, due bool, err error) {
 	head, _, err := view.Head(org)
@@ -39,7 +38,7 @@ func NextCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint) (seq ui
 		return 0, false, err
 	}
 	byDistance := base.Seq + distance(base)
-	earliest := base.Seq + max(1, base.Accounts/checkpointAccounts)
+	earliest := base.Seq + max(1, base.Accounts/distanceRatio)
 	if earliest > head {
 		return 0, false, nil
 	}
@@ -61,9 +60,10 @@ func NextCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint) (seq ui
 }
 
 // distance returns the number of events from a checkpoint to the next on a day with many events.
-func distance(c *Checkpoint) uint64 { return max(checkpointEvents, checkpointAccounts*c.Accounts) }
+func distance(c *Checkpoint) uint64 { return max(minDistance, distanceRatio*c.Accounts) }
 
-// seqUntil is SeqAt for an instant that is probably after the last event.
+// seqUntil returns the seq of the last event booked by an instant, which is probably after the journal's last
+// event, head.
 func seqUntil(view *posting.View, org ledger.ID, head uint64, at ledger.Micros) (uint64, error) {
 	last, _, found, err := view.Event(org, head)
 	if err != nil || found && last.Booked <= at {
@@ -95,7 +95,7 @@ func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq ui
 		parts++
 		return write(posting.KV{Org: org, Key: store.KeyCheckpointPart(seq, parts-1), Value: row})
 	}
-	err = new(Reader).advance(view, org, base, seq, keys{}, maxTurnover, func(key []byte, t *ledger.Totals) (bool, error) {
+	err = new(Reader).advance(view, org, base, seq, keyRange{}, maxTurnover, func(key []byte, t *ledger.Totals) (bool, error) {
 		return true, writePart(w.Add(key, t))
 	})
 	if err == nil {
@@ -107,8 +107,8 @@ func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq ui
 	return &w.Head, err
 }
 
-// CheckpointsAfter calls fn for each row of an organization's checkpoints after c (the zero value: of all
-// checkpoints), heads first, with a KV that removes the row.
+// CheckpointsAfter calls fn with a KV that removes a row, for each row of an organization's checkpoints after c (if
+// c is the zero value, of all its checkpoints), heads first.
 func CheckpointsAfter(view *posting.View, org ledger.ID, c *Checkpoint, fn func(removal posting.KV) error) error {
 	for _, from := range [...]struct{ prefix, key []byte }{
 		{store.CheckpointHeads(), store.KeyCheckpointHead(c.Booked + 1)},
@@ -152,15 +152,15 @@ func ReadCheckpoint(view *posting.View, org ledger.ID, c *Checkpoint) (Checkpoin
 // HasParts tells whether all parts of a checkpoint exist. Their content is checked when they are
 // read.
 func HasParts(view *posting.View, org ledger.ID, c *Checkpoint) (bool, error) {
-	n := 0
-	first := store.KeyCheckpointPart(c.Seq, 0)
-	err := view.KVKeys(org, first[:len(first)-4], nil, func(key []byte) ([]byte, bool, error) {
-		if _, place, ok := store.ParseCheckpointPart(key); ok && place == n {
-			n++
+	parts := 0
+	firstKey := store.KeyCheckpointPart(c.Seq, 0)
+	err := view.KVKeys(org, firstKey[:len(firstKey)-4], nil, func(key []byte) ([]byte, bool, error) {
+		if _, number, ok := store.ParseCheckpointPart(key); ok && number == parts {
+			parts++
 		}
 		return nil, true, nil
 	})
-	return n == len(c.Parts), err
+	return parts == len(c.Parts), err
 }
 
 // checkpointAt returns the last checkpoint up to an instant; the zero value if there is none.

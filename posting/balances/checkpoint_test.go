@@ -23,8 +23,8 @@ func (f *fixture) submitKVs(rows ...posting.KV) {
 	f.MustSubmit(&posting.Change{KVs: rows})
 }
 
-// nextCheckpoint drafts the checkpoint after base, if it is due, and makes it durable.
-func (f *fixture) nextCheckpoint(base balances.Checkpoint) (*balances.Checkpoint, bool) {
+// makeNextCheckpoint drafts the checkpoint after base, if it is due, and makes it durable.
+func (f *fixture) makeNextCheckpoint(base balances.Checkpoint) (*balances.Checkpoint, bool) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -49,7 +49,7 @@ func (f *fixture) nextCheckpoint(base balances.Checkpoint) (*balances.Checkpoint
 func (f *fixture) makeCheckpoints(base balances.Checkpoint) (checkpoints []balances.Checkpoint) {
 	f.t.Helper()
 	for {
-		c, due := f.nextCheckpoint(base)
+		c, due := f.makeNextCheckpoint(base)
 		if !due {
 			return checkpoints
 		}
@@ -131,20 +131,20 @@ func TestDayCheckpointIsMadeOnceTheNextDayBegins(t *testing.T) {
 		f.MustSubmit(deposit(n))
 	}
 	f.setClock(1, 12)
-	if _, due := f.nextCheckpoint(balances.Checkpoint{}); due {
+	if _, due := f.makeNextCheckpoint(balances.Checkpoint{}); due {
 		t.Fatal("it was made before something was booked later")
 	}
 	f.MustSubmit(deposit(7))
-	c, due := f.nextCheckpoint(balances.Checkpoint{})
+	c, due := f.makeNextCheckpoint(balances.Checkpoint{})
 	if !due || c.Seq != 2 || c.Accounts != 2 || c.Previous != 0 || c.Booked.Date() != ledger.DateOf(start) {
 		t.Fatalf("made was %+v, %v", c, due)
 	}
-	if _, due = f.nextCheckpoint(*c); due {
+	if _, due = f.makeNextCheckpoint(*c); due {
 		t.Error("the next day has one before it is over")
 	}
 	f.setClock(4, 12)
 	f.MustSubmit(deposit(1))
-	next, due := f.nextCheckpoint(*c)
+	next, due := f.makeNextCheckpoint(*c)
 	if !due || next.Seq != 3 || next.Previous != 2 {
 		t.Errorf("the checkpoint of the next day: %+v, %v", next, due)
 	}
@@ -203,25 +203,25 @@ func manyEntries(n int) *posting.Change {
 func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 	f := open(t)
 	book := func(c *posting.Change) ledger.Micros { return f.MustSubmit(c).Stamps[0].Updated }
-	first := book(deposit(500))
+	depositedAt := book(deposit(500))
 	holdChange := &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "hold", To: "held", Entry: &ledger.Entry{Phase: ledger.Pending, Postings: []ledger.Posting{
 			line("L:partner:1:available", ledger.Debit, 100), line("A:bank", ledger.Credit, 100),
 		}}}},
 	}}}
-	hold := book(holdChange)
+	heldAt := book(holdChange)
 	f.setClock(1, 12)
 	step := holdChange.Steps[0]
 	step.Expect = 1
 	step.Events = []ledger.Event{{Name: "take", To: "taken", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: []ledger.Posting{
 		line("L:partner:1:available", ledger.Debit, 60), line("A:bank", ledger.Credit, 59), line("I:fees", ledger.Credit, 1),
 	}, Released: holdChange.Steps[0].Events[0].Entry.Postings}}}
-	captured := book(&posting.Change{Steps: []posting.Step{step}})
+	capturedAt := book(&posting.Change{Steps: []posting.Step{step}})
 	f.setClock(2, 12)
 	backdated := deposit(7)
 	backdated.Steps[0].Events[0].Entry.Effective = ledger.DateOf(start)
-	booked := book(backdated)
+	backdatedAt := book(backdated)
 	f.setClock(3, 12)
 	book(deposit(1))
 	if checkpoints := f.makeCheckpoints(balances.Checkpoint{}); len(checkpoints) != 3 {
@@ -233,20 +233,20 @@ func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 		q    balances.AsOf
 		want listing
 	}{
-		{"before everything", balances.AsOf{At: first - 1}, nil},
+		{"before everything", balances.AsOf{At: depositedAt - 1}, nil},
 		{"before 1970", balances.AsOf{At: -1}, nil},
-		{"after the first", balances.AsOf{At: first}, listing{bank + "500 0 0 0", partner + "0 500 0 0"}},
-		{"while held", balances.AsOf{At: captured - 1}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
-		{"at the hold", balances.AsOf{At: hold}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
-		{"when taken", balances.AsOf{At: booked - 1}, listing{bank + "500 59 0 0", fees + "0 1 0 0", partner + "60 500 0 0"}},
-		{"when the back-dated one was booked", balances.AsOf{At: booked}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"after the deposit", balances.AsOf{At: depositedAt}, listing{bank + "500 0 0 0", partner + "0 500 0 0"}},
+		{"before the capture", balances.AsOf{At: capturedAt - 1}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
+		{"at the hold", balances.AsOf{At: heldAt}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
+		{"after the capture", balances.AsOf{At: backdatedAt - 1}, listing{bank + "500 59 0 0", fees + "0 1 0 0", partner + "60 500 0 0"}},
+		{"after the back-dated deposit", balances.AsOf{At: backdatedAt}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
 		{"in the future", balances.AsOf{At: 1 << 62}, listing{bank + "508 59 0 0", fees + "0 1 0 0", partner + "60 508 0 0"}},
-		{"by effect, before everything", balances.AsOf{On: ledger.DateOf(start) - 1}, nil},
-		{"by effect, on the first day", balances.AsOf{On: ledger.DateOf(start)}, listing{bank + "507 0 0 100", partner + "0 507 100 0"}},
-		{"by effect, on the second day", balances.AsOf{On: ledger.DateOf(start) + 1}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
-		{"of one account", balances.AsOf{At: booked, Prefix: "I:"}, listing{fees + "0 1 0 0"}},
-		{"past an account", balances.AsOf{At: booked, After: &ledger.Account{Path: "A:bank", Asset: usd}}, listing{fees + "0 1 0 0", partner + "60 507 0 0"}},
-		{"of another environment", balances.AsOf{At: booked, Env: money.Test}, nil},
+		{"by effective date, before everything", balances.AsOf{On: ledger.DateOf(start) - 1}, nil},
+		{"by effective date, on the first day", balances.AsOf{On: ledger.DateOf(start)}, listing{bank + "507 0 0 100", partner + "0 507 100 0"}},
+		{"by effective date, on the second day", balances.AsOf{On: ledger.DateOf(start) + 1}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"of one account", balances.AsOf{At: backdatedAt, Prefix: "I:"}, listing{fees + "0 1 0 0"}},
+		{"after an account", balances.AsOf{At: backdatedAt, After: &ledger.Account{Path: "A:bank", Asset: usd}}, listing{fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"of another environment", balances.AsOf{At: backdatedAt, Env: money.Test}, nil},
 	} {
 		if c.q.Env == 0 {
 			c.q.Env = money.Prod
@@ -267,20 +267,20 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 		postings []ledger.Posting
 	}
 	var holds []openHold
-	pair := func(asset money.Asset, n uint64) []ledger.Posting {
-		at := random.Perm(len(paths))
+	randomPair := func(asset money.Asset, n uint64) []ledger.Posting {
+		order := random.Perm(len(paths))
 		return []ledger.Posting{
-			{Account: paths[at[0]], Asset: asset, Side: ledger.Debit, Amount: amount(n)}, {Account: paths[at[1]], Asset: asset, Side: ledger.Credit, Amount: amount(n)},
+			{Account: paths[order[0]], Asset: asset, Side: ledger.Debit, Amount: amount(n)}, {Account: paths[order[1]], Asset: asset, Side: ledger.Credit, Amount: amount(n)},
 		}
 	}
-	effective := func() ledger.Date {
+	randomDay := func() ledger.Date {
 		if random.IntN(4) > 0 {
 			return 0
 		}
 		return ledger.DateOf(start) + ledger.Date(random.IntN(days+2)-1)
 	}
 	book := func(step posting.Step, phase ledger.Phase, postings, released []ledger.Posting) {
-		step.Events = []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Effective: effective(), Postings: postings, Released: released}}}
+		step.Events = []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Effective: randomDay(), Postings: postings, Released: released}}}
 		instants = append(instants, f.MustSubmit(&posting.Change{MustRecord: true, Steps: []posting.Step{step}}).Stamps[0].Updated)
 	}
 	for day := range days {
@@ -288,7 +288,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 		for range random.IntN(12) {
 			step := posting.Step{Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1}}
 			n := 2 + random.Uint64N(1000)
-			postings := pair(assets[random.IntN(len(assets))], n)
+			postings := randomPair(assets[random.IntN(len(assets))], n)
 			switch k := random.IntN(3); {
 			case k == 0:
 				book(step, ledger.Posted, postings, nil)
@@ -303,7 +303,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 				if random.IntN(2) == 0 {
 					book(h.step, ledger.Void, h.postings, nil)
 				} else {
-					book(h.step, ledger.Capture, pair(h.postings[0].Asset, 1+random.Uint64N(2)), h.postings)
+					book(h.step, ledger.Capture, randomPair(h.postings[0].Asset, 1+random.Uint64N(2)), h.postings)
 				}
 			}
 		}
@@ -311,7 +311,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 	return instants
 }
 
-// What is expected is read from the accounts' pages, which do not depend on checkpoints.
+// The expected trial balances are read from the accounts' pages, which do not depend on checkpoints.
 func TestTrialBalanceFromCheckpointsEqualsThePages(t *testing.T) {
 	random := random(t)
 	f := open(t)
@@ -348,8 +348,8 @@ func TestTrialBalanceFromCheckpointsEqualsThePages(t *testing.T) {
 	}
 }
 
-// Reading the next page of a trial balance uses the turnover that was computed for the page before. Each
-// moment has its own result, even if readers of several moments alternate.
+// Reading the next page of a trial balance uses the turnover (the sum of the events since the checkpoint) that was
+// computed for the page before. Each moment has a balance of its own, even if readers of several moments alternate.
 func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
 	random := random(t)
 	f := open(t)

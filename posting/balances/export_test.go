@@ -6,17 +6,17 @@ import (
 	"mizan/posting/store"
 )
 
-// FromCheckpoint is TrialBalance, always from the last checkpoint, however far back that is. It holds at most
+// FromCheckpoint reads the trial balance from the last checkpoint, however far back that is. It holds at most
 // twice maxAccounts accounts in memory.
 func (r *Reader) FromCheckpoint(view *posting.View, org ledger.ID, q AsOf, maxAccounts int, fn func(ledger.Account, *ledger.Totals)) error {
-	c, upToSeq, err := start(view, org, &q)
+	c, upToSeq, err := startingPoint(view, org, &q)
 	if err != nil {
 		return err
 	}
 	return r.fromCheckpoint(view, org, &q, &c, upToSeq, maxAccounts, collect(fn))
 }
 
-// FromPages is TrialBalance, always from the accounts' pages.
+// FromPages reads the trial balance from the accounts' pages.
 func FromPages(view *posting.View, org ledger.ID, q AsOf, fn func(ledger.Account, *ledger.Totals)) error {
 	return fromPages(view, org, &q, collect(fn))
 }
@@ -32,11 +32,12 @@ func collect(fn func(ledger.Account, *ledger.Totals)) accountFunc {
 	}
 }
 
-// HasKeptTurnover tells whether the reader keeps a turnover for the next page.
+// HasKeptTurnover tells whether the reader keeps a turnover, the sum of the events since a checkpoint, for the
+// next page.
 func (r *Reader) HasKeptTurnover() bool { return r.cached.Load() != nil }
 
 // CheckpointEvents is the least number of events from one checkpoint to the next within a day.
-const CheckpointEvents = checkpointEvents
+const CheckpointEvents = minDistance
 
 // FewAccounts is the number of accounts below which a trial balance is read from the accounts' pages.
 const FewAccounts = fewAccounts

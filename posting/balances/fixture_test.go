@@ -36,7 +36,7 @@ func open(t *testing.T) *fixture {
 	return f
 }
 
-// random returns random numbers, which MIZAN_SEED repeats.
+// random returns a source of random numbers. The environment variable MIZAN_SEED repeats those of an earlier run.
 func random(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()

@@ -8,8 +8,8 @@ import (
 // movement is the amounts that are added to and subtracted from an account's totals.
 type movement struct{ plus, minus ledger.Totals }
 
-// apply adds the movement to the totals. With floored, a pending total that would become negative
-// becomes zero. That happens if a hold takes effect later than the entry that closes it.
+// apply adds the movement to the totals. If floored is set, a pending total that would become negative becomes
+// zero. That happens if a hold takes effect later than the entry that closes it.
 func (m *movement) apply(t *ledger.Totals, floored bool) error {
 	for _, f := range [...]struct {
 		total, plus, minus *money.Amount

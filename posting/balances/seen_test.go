@@ -10,8 +10,8 @@ import (
 	"mizan/posting/balances"
 )
 
-// trialOfEvents returns the trial balance by effective date at the end of a day, of the events booked by the
-// instant seen. It sums the events themselves, without checkpoints, pages and shifted lines.
+// trialOfEvents returns the trial balance by effective date at the end of a day, counting only the events booked by
+// the instant seen. It sums the events themselves, without checkpoints, pages or shifted lines.
 func trialOfEvents(f *fixture, day ledger.Date, seen ledger.Micros, env money.Env) (lines listing) {
 	f.t.Helper()
 	v := f.Journal.View()
@@ -75,8 +75,8 @@ func trialOfEvents(f *fixture, day ledger.Date, seen ledger.Micros, env money.En
 	return lines
 }
 
-// If Seen is set, a trial balance by effective date counts only what was booked by that instant, whatever is
-// dated into its day later.
+// If Seen is set, a trial balance by effective date counts only what was booked by that instant, even if
+// later entries are dated to the same day or before.
 func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 	random := random(t)
 	f := open(t)
@@ -92,7 +92,7 @@ func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 			q.Env = money.Test
 		}
 		want := trialOfEvents(f, q.On, q.Seen, q.Env)
-		for way, got := range trialsSeen(f, q, random) {
+		for way, got := range readInEveryWay(f, q, random) {
 			if slices.Sort(got); !slices.Equal(got, want) {
 				t.Fatalf("%+v:\n%s %q\nwant %q", q, way, got, want)
 			}
@@ -100,8 +100,9 @@ func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 	}
 }
 
-// trialsSeen returns the trial balance as read in each way, without accounts whose totals are zero.
-func trialsSeen(f *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
+// readInEveryWay returns the trial balance as read in each way, by the name of the way, without accounts whose
+// totals are zero.
+func readInEveryWay(f *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
 	f.t.Helper()
 	var fromPages, fromCheckpoints, inPages listing
 	addNonZero := func(lines *listing) func(ledger.Account, *ledger.Totals) {

@@ -9,45 +9,45 @@ import (
 	"mizan/posting/store"
 )
 
-// shift calls fn with the accounts that read finds and their totals. If q.On is set, it corrects the totals by
-// the lines that cross the end of the day (booked and effective on different sides of it), and adds the
-// accounts that have only such lines.
-func shift(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, read func(accountFunc) error) error {
+// correctForDay calls fn with the accounts that read finds and their totals. If q.On is set, it corrects the totals
+// by the lines that cross the end of that day (booked on one side of it, and effective on the other), and adds
+// the accounts that have only such lines.
+func correctForDay(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, read func(accountFunc) error) error {
 	if q.On == 0 {
 		return read(fn)
 	}
-	next, stop := iter.Pull2(crossings(view, org, q.keys(), q))
+	next, stop := iter.Pull2(crossings(view, org, q.keyRange(), q))
 	defer stop()
-	x, err, more := next()
+	current, err, more := next()
 	if err != nil {
 		return err
 	}
-	applyNext := func(t *ledger.Totals) (include bool, err error) { // applies the next crossing and calls fn
-		if err := x.crossing.apply(t, true); err != nil {
+	applyCurrent := func(t *ledger.Totals) (include bool, err error) { // applies the current crossing and calls fn
+		if err := current.crossing.apply(t, true); err != nil {
 			return false, err
 		}
-		include, err = fn(x.key, t)
+		include, err = fn(current.key, t)
 		if err == nil && include {
-			x, err, more = next()
+			current, err, more = next()
 		}
 		return include, err
 	}
 	include := true
 	err = read(func(key []byte, t *ledger.Totals) (bool, error) {
-		for more && string(x.key) < string(key) {
-			if include, err = applyNext(new(ledger.Totals)); err != nil || !include {
+		for more && string(current.key) < string(key) {
+			if include, err = applyCurrent(new(ledger.Totals)); err != nil || !include {
 				return false, err
 			}
 		}
-		if more && string(x.key) == string(key) {
-			include, err = applyNext(t)
+		if more && string(current.key) == string(key) {
+			include, err = applyCurrent(t)
 		} else {
 			include, err = fn(key, t)
 		}
 		return include, err
 	})
 	for err == nil && include && more {
-		include, err = applyNext(new(ledger.Totals))
+		include, err = applyCurrent(new(ledger.Totals))
 	}
 	return err
 }
@@ -67,21 +67,21 @@ type accountCrossing struct {
 
 // crossings returns the accounts with lines whose booked time and effective day are on different
 // sides of a day's end, in the order of their keys.
-func crossings(view *posting.View, org ledger.ID, k keys, q *AsOf) iter.Seq2[accountCrossing, error] {
+func crossings(view *posting.View, org ledger.ID, keys keyRange, q *AsOf) iter.Seq2[accountCrossing, error] {
 	return func(yield func(accountCrossing, error) bool) {
-		var x accountCrossing
+		var current accountCrossing
 		var a ledger.Account
 		found := false
-		err := view.ShiftedLines(org, []byte(k.from), func(key []byte, effective ledger.Date, l *posting.Line) (bool, error) {
-			if !k.has(string(key)) {
+		err := view.ShiftedLines(org, []byte(keys.from), func(key []byte, effective ledger.Date, l *posting.Line) (bool, error) {
+			if !keys.has(string(key)) {
 				return false, nil
 			}
-			if string(key) != string(x.key) {
-				if found && !yield(x, nil) {
+			if string(key) != string(current.key) {
+				if found && !yield(current, nil) {
 					found = false
 					return false, nil
 				}
-				x, found = accountCrossing{key: slices.Clone(key)}, false
+				current, found = accountCrossing{key: slices.Clone(key)}, false
 				var ok bool
 				if a, ok = store.ParseAccountKey(key); !ok {
 					return false, damaged("organization %v: a shifted line of the account with key %x", org, key)
@@ -92,22 +92,22 @@ func crossings(view *posting.View, org ledger.ID, k keys, q *AsOf) iter.Seq2[acc
 				return true, nil
 			}
 			found = true
-			return true, addLine(view, &x.crossing, org, a, l, counts)
+			return true, addLine(view, &current.crossing, org, a, l, counts)
 		})
 		switch {
 		case err != nil:
 			yield(accountCrossing{}, err)
 		case found:
-			yield(x, nil)
+			yield(current, nil)
 		}
 	}
 }
 
 // crossing sums what the lines that cross a day add to and subtract from an account's totals. The sum
-// is applied at once, because the lines are not in the order of booking.
+// is applied as a whole, because the lines are not in the order of booking.
 type crossing struct {
 	movement
-	capture uint64 // the last capture whose hold was counted
+	capture uint64 // seq of the last capture whose hold was counted
 }
 
 // addLine adds the line to the crossing if the line counts; otherwise it subtracts the line.

@@ -12,10 +12,10 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Bounds of the choice between the two ways to read a trial balance.
+// Bounds of the choice between the two ways to read a trial balance: from the accounts' pages, or from a checkpoint.
 const (
-	fewAccounts = 16 // fewer accounts than this are read from their pages; most prefixes name one partner, and a partner has fewer accounts
-	maxBehind   = 8  // if the moment is more distances than this after the last checkpoint, checkpoints are not being made
+	fewAccounts = 16 // fewer accounts than this are read from their pages; one partner, whom most prefixes name, has fewer
+	maxBehind   = 8  // if more distances between checkpoints than this have passed since the last one, no checkpoints are being made
 )
 
 // Reader reads trial balances. It caches the sums of events for the next page of the same trial
@@ -45,7 +45,7 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 		return err
 	}
 	if !isFew {
-		c, upToSeq, err := start(view, org, &q)
+		c, upToSeq, err := startingPoint(view, org, &q)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 }
 
 // hasFew tells whether only a few accounts are selected. If so, it searches the page buffer once for the lines
-// of all these accounts; if it is only one account, its lines are found faster when its pages are read.
+// of all these accounts; the buffered lines of a single account are found faster when its pages are read.
 func hasFew(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
 	var accounts []ledger.Account
 	err := view.AccountsFrom(org, q.Prefix, q.Env, q.After, func(a ledger.Account) (bool, error) {
@@ -76,8 +76,8 @@ func hasFew(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
 	return true, view.PreloadBuffer(org, accounts)
 }
 
-// start returns the checkpoint to begin with, and the last event that counts.
-func start(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, upToSeq uint64, err error) {
+// startingPoint returns the checkpoint to begin with, and the seq of the last event that counts.
+func startingPoint(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, upToSeq uint64, err error) {
 	end := q.end()
 	if c, err = checkpointAt(view, org, end); err != nil {
 		return c, 0, err
@@ -97,7 +97,7 @@ func isNear(c *Checkpoint, upToSeq uint64) bool {
 
 // fromPages reads the totals of each account from its pages.
 func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) error {
-	return shift(view, org, q, fn, func(fn accountFunc) error {
+	return correctForDay(view, org, q, fn, func(fn accountFunc) error {
 		var key []byte
 		return view.AccountsFrom(org, q.Prefix, q.Env, q.After, func(a ledger.Account) (bool, error) {
 			t, found, err := view.TotalsAt(org, a, q.end())
@@ -113,8 +113,8 @@ func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) error
 // fromCheckpoint adds the events up to upToSeq to the totals of a checkpoint. It holds at most twice
 // maxAccounts accounts in memory.
 func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, upToSeq uint64, maxAccounts int, fn accountFunc) error {
-	return shift(view, org, q, fn, func(fn accountFunc) error {
-		return r.advance(view, org, c, upToSeq, q.keys(), maxAccounts, fn)
+	return correctForDay(view, org, q, fn, func(fn accountFunc) error {
+		return r.advance(view, org, c, upToSeq, q.keyRange(), maxAccounts, fn)
 	})
 }
 
@@ -125,7 +125,7 @@ func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t le
 	if err != nil || q.On == 0 {
 		return t, found, err
 	}
-	for x, err := range crossings(view, org, keysOf(a), q) {
+	for x, err := range crossings(view, org, keyRangeOf(a), q) {
 		if err == nil {
 			err = x.crossing.apply(&t, true)
 		}

@@ -20,11 +20,11 @@ const (
 // turnover is the sum of what the events after a checkpoint add to and subtract from accounts'
 // totals. If there are too many accounts, it has only the first ones.
 type turnover struct {
-	org            ledger.ID
-	after, upToSeq uint64 // its events are those after the seq after, up to and including upToSeq
-	keys           keys   // keys.until is lowered when there are too many accounts
-	movements      map[string]*movement
-	order          []string // the sorted keys of movements
+	org               ledger.ID
+	afterSeq, upToSeq uint64   // its events are those after afterSeq, up to and including upToSeq
+	keys              keyRange // keys.until is lowered when there are too many accounts
+	movements         map[string]*movement
+	order             []string // the sorted keys of movements
 }
 
 // turnoverBuilder builds a turnover.
@@ -32,8 +32,8 @@ type turnoverBuilder struct {
 	*turnover
 	view        *posting.View
 	maxAccounts int
-	holds       map[uint64][]ledger.Posting
-	key         []byte
+	holds       map[uint64][]ledger.Posting // seq → postings of a pending entry
+	key         []byte                      // buffer for an account's key
 }
 
 // maxAccounts returns the number of accounts to which a turnover for the query is cut when it has twice as
@@ -45,16 +45,16 @@ func (q *AsOf) maxAccounts() int {
 	return maxTurnover
 }
 
-// turnover returns the turnover of the events after afterSeq and up to upToSeq, for accounts from the
-// beginning of the range k. It returns the cached turnover if that fits, or computes a new one, and caches the
-// new one if it has few accounts and many events. A cached turnover stays valid because the journal's past
-// never changes.
-func (r *Reader) turnover(view *posting.View, org ledger.ID, k keys, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
+// turnover returns the turnover of the events after afterSeq and up to upToSeq, for the range keys or, if that
+// has too many accounts, for its beginning. It returns the cached turnover if that fits. Otherwise it computes
+// a new one, and caches that if it has few accounts and many events. A cached turnover stays valid because the
+// journal's past never changes.
+func (r *Reader) turnover(view *posting.View, org ledger.ID, keys keyRange, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
 	t := r.cached.Load()
-	if t != nil && t.org == org && t.after == afterSeq && t.upToSeq == upToSeq && t.keys.has(k.from) {
+	if t != nil && t.org == org && t.afterSeq == afterSeq && t.upToSeq == upToSeq && t.keys.has(keys.from) {
 		return t, nil
 	}
-	t, err := computeTurnover(view, org, k, afterSeq, upToSeq, maxAccounts)
+	t, err := computeTurnover(view, org, keys, afterSeq, upToSeq, maxAccounts)
 	if err == nil && upToSeq >= afterSeq+minKept && len(t.order) <= maxKept {
 		r.cached.Store(t)
 	}
@@ -62,8 +62,8 @@ func (r *Reader) turnover(view *posting.View, org ledger.ID, k keys, afterSeq, u
 }
 
 // computeTurnover sums the events after afterSeq and up to upToSeq.
-func computeTurnover(view *posting.View, org ledger.ID, k keys, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
-	result := &turnover{org: org, after: afterSeq, upToSeq: upToSeq, keys: k, movements: make(map[string]*movement)}
+func computeTurnover(view *posting.View, org ledger.ID, keys keyRange, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
+	result := &turnover{org: org, afterSeq: afterSeq, upToSeq: upToSeq, keys: keys, movements: make(map[string]*movement)}
 	if afterSeq >= upToSeq {
 		return result, nil
 	}
@@ -122,24 +122,24 @@ func (t *turnoverBuilder) book(e *ledger.Event) error {
 	return nil
 }
 
-// release subtracts what a capture closes.
-func (t *turnoverBuilder) release(closes uint64) error {
-	postings, isCached := t.holds[closes]
+// release subtracts the hold that a capture closes.
+func (t *turnoverBuilder) release(holdSeq uint64) error {
+	postings, isCached := t.holds[holdSeq]
 	if !isCached {
-		hold, _, found, err := t.view.Event(t.org, closes)
+		hold, _, found, err := t.view.Event(t.org, holdSeq)
 		if err != nil {
 			return err
 		}
 		if !found || hold.Entry == nil {
-			return damaged("organization %v: event %d holds nothing", t.org, closes)
+			return damaged("organization %v: event %d holds nothing", t.org, holdSeq)
 		}
 		postings = hold.Entry.Postings
 	}
-	delete(t.holds, closes)
+	delete(t.holds, holdSeq)
 	for i := range postings {
 		if m := t.movementOf(&postings[i]); m != nil {
 			if err := m.minus.Hold(postings[i].Side, postings[i].Amount); err != nil {
-				return damaged("organization %v: event %d: %v", t.org, closes, err)
+				return damaged("organization %v: event %d: %v", t.org, holdSeq, err)
 			}
 		}
 	}
@@ -163,9 +163,9 @@ func (t *turnoverBuilder) movementOf(p *ledger.Posting) *movement {
 
 // shrink drops the last accounts of the turnover, and ignores them from now on.
 func (t *turnoverBuilder) shrink() {
-	keys := slices.Sorted(maps.Keys(t.movements))
-	t.keys.until = keys[t.maxAccounts]
-	for _, key := range keys[t.maxAccounts:] {
+	sortedKeys := slices.Sorted(maps.Keys(t.movements))
+	t.keys.until = sortedKeys[t.maxAccounts]
+	for _, key := range sortedKeys[t.maxAccounts:] {
 		delete(t.movements, key)
 	}
 }

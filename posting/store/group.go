@@ -20,7 +20,6 @@ const (
 
 	checksumSize = 4  // CRC-32C over key and value, at the end of every value
 	rowOverhead  = 12 // what Badger adds when it counts a row against its limit
-	rowHead      = 9  // operation, length of the key, length of the value
 
 	opSet    = 1
 	opDelete = 2

@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// storeWithAdminKeys returns a store in which two administration requests had keys: one created an
+// storeWithAdminKeys returns a store after two administration requests with idempotency keys: one created an
 // organization, the other changed the first partner.
 func storeWithAdminKeys(t *testing.T) (w *fixture.Store, organization ledger.ID) {
 	t.Helper()
@@ -40,11 +40,12 @@ func storeWithAdminKeys(t *testing.T) (w *fixture.Store, organization ledger.ID)
 	return w, o.ID
 }
 
+// adminReplySource names the record of the cached reply to the request with the idempotency key.
 func adminReplySource(key string) ledger.Source {
 	return ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(key)}
 }
 
-func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
+func TestFaultsInCachedAdminRepliesAreFound(t *testing.T) {
 	claim := func(key string) []byte {
 		return store.KeyClaim(nil, directory.PlatformOrg, ledger.ClaimIdempotency, key)
 	}
@@ -53,9 +54,9 @@ func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
 		wantText    string
 		corrupt     func(w *fixture.Store, organization ledger.ID, p *fixture.Corrupter)
 	}{
-		"no fault":                  {},
-		"an answer without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, _ ledger.ID, p *fixture.Corrupter) { p.Group.Delete(claim("admin/change")) }},
-		"an answer of another key": {[]int{4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Corrupter) {
+		"no fault":                {},
+		"a reply without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, _ ledger.ID, p *fixture.Corrupter) { p.Group.Delete(claim("admin/change")) }},
+		"a reply of another key": {[]int{4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Corrupter) {
 			p.Group.Delete(claim("admin/make"))
 			addClaim(p, w, "admin/other")
 		}},
@@ -63,10 +64,10 @@ func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
 			_, rows := p.Rows(claim("admin/change"))
 			p.Group.Set(claim("admin/change"), append(rows[0][:len(rows[0])-len(organization)], organization[:]...))
 		}},
-		"an answer that is gone": {[]int{3, 4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Corrupter) {
+		"a reply that is gone": {[]int{3, 4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, adminReplySource("admin/change")))
 		}},
-		"an answer that can't be read": {[]int{3}, "can't be read", func(_ *fixture.Store, organization ledger.ID, p *fixture.Corrupter) {
+		"a reply that can't be read": {[]int{3}, "can't be read", func(_ *fixture.Store, organization ledger.ID, p *fixture.Corrupter) {
 			p.ChangeRecord(organization, adminReplySource("admin/make"), func(_ *store.Envelope, _ []byte) []byte { return []byte{9} })
 		}},
 	} {
@@ -82,7 +83,7 @@ func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
 	}
 }
 
-// addClaim adds a claim on a key that names a record that does not exist.
+// addClaim adds a claim on the idempotency key. The claim names a record that does not exist.
 func addClaim(p *fixture.Corrupter, w *fixture.Store, key string) {
 	owner := append(ownerOf(ledger.Partner, uuid.New()), w.FirstDemo.Org[:]...)
 	p.Group.Set(store.KeyClaim(nil, directory.PlatformOrg, ledger.ClaimIdempotency, key), owner)

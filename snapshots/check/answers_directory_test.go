@@ -31,13 +31,13 @@ type shownAdminRecord struct {
 	status       int
 }
 
-// line returns the line of an answers file with the request and its response.
+// line returns the line of an answers file with the request and its response, which shows data.
 func (a *shownAdminRecord) line(org ledger.ID, data string) string {
 	return fixture.RecordLine(a.method, a.path, org, a.status, data)
 }
 
-// createShownRecords creates records of every kind that responses show in the first organization, with values in all
-// columns.
+// createShownRecords creates in the first organization records of every kind that responses show, with values in all
+// columns. The map's keys are names for use in tests.
 func createShownRecords(t *testing.T, w *fixture.Store) (records map[string]*shownAdminRecord) {
 	t.Helper()
 	server := fixture.Start(t, w)
@@ -115,7 +115,7 @@ func createShownRecords(t *testing.T, w *fixture.Store) (records map[string]*sho
 	return records
 }
 
-// openingBalance returns the opening balance of the sandbox's partner, which is in several assets.
+// openingBalance returns the settlement that is the sandbox partner's opening balance, in several assets.
 func openingBalance(t *testing.T, server *fixture.Server, org ledger.ID) (opening *directory.Settlement) {
 	t.Helper()
 	v := server.Journal.View()
@@ -137,7 +137,7 @@ func openingBalance(t *testing.T, server *fixture.Server, org ledger.ID) (openin
 	return opening
 }
 
-// differentValue returns a value that no record of the test has in the column, as responses show it.
+// differentValue returns another value for the column than value, in the form that responses have.
 func differentValue(t *testing.T, column *schema.Column, value json.RawMessage) string {
 	t.Helper()
 	switch {
@@ -176,10 +176,10 @@ func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []
 	return columns, lines
 }
 
-// isReported tells whether rule 1 reports the line with the index in a detail that ends with wantText.
-func isReported(report *findings.Report, line int, wantText string) bool {
+// isReported tells whether a detail of rule 1 names the line, counted from 0, and ends with wantText.
+func isReported(report *findings.Report, lineIndex int, wantText string) bool {
 	return slices.ContainsFunc(report.Rules[findings.RuleAnswers-1].Details, func(detail string) bool {
-		return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", line+1)) && strings.HasSuffix(detail, wantText)
+		return strings.HasPrefix(detail, fmt.Sprintf("line %d: ", lineIndex+1)) && strings.HasSuffix(detail, wantText)
 	})
 }
 
@@ -188,8 +188,8 @@ func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 	w := fixture.Copy(t)
 	records, org := createShownRecords(t, w), w.FirstDemo.Org
 	var soundLines []string
-	for _, a := range records {
-		soundLines = append(soundLines, a.line(org, fixture.ShowRecord(a.source.Kind, a.record)))
+	for _, shown := range records {
+		soundLines = append(soundLines, shown.line(org, fixture.ShowRecord(shown.source.Kind, shown.record)))
 	}
 	comparedColumns := make(map[*schema.Column]bool)
 	w.RunChecks(t, func(run func(check.Inputs) *findings.Report) {
@@ -198,15 +198,15 @@ func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 		if got := report.Rules[findings.RuleAnswers-1].Count; got != uint64(len(soundLines)) {
 			t.Errorf("%d answers were compared, want %d", got, len(soundLines))
 		}
-		for name, a := range records {
+		for name, shown := range records {
 			t.Run(name, func(t *testing.T) {
-				columns, lines := a.alteredLines(t, org)
+				columns, lines := shown.alteredLines(t, org)
 				report := run(check.Inputs{Answers: fixture.WriteLines(t, lines...)})
 				fixture.WantBroken(t, report, findings.RuleAnswers)
 				for i, c := range columns {
 					comparedColumns[c] = true
 					wantText := "is stored with another " + c.Name
-					if c.Name == "id" || a.source.Kind == ledger.Rate { // another record is shown; a rate is compared with its events
+					if c.Name == "id" || shown.source.Kind == ledger.Rate { // another id names another record; a rate is compared with its events
 						wantText = ""
 					}
 					if !isReported(report, i, wantText) {
@@ -227,7 +227,7 @@ func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 
 // If a record was changed after its creation, the response to the creation is compared only in the columns that never
 // change.
-func TestFixedColumnsOfAChangedRecordAreComparedWithItsCreation(t *testing.T) {
+func TestOnlyFixedColumnsOfALaterChangedRecordAreCompared(t *testing.T) {
 	w := fixture.Copy(t)
 	records, org := createShownRecords(t, w), w.FirstDemo.Org
 	changedNames := changeRecords(t, w, records)
@@ -247,7 +247,7 @@ func TestFixedColumnsOfAChangedRecordAreComparedWithItsCreation(t *testing.T) {
 	})
 }
 
-// changeRecords changes a record of every kind that can be changed, and returns their names.
+// changeRecords changes a record of every kind that can be changed, and returns the names of the changed records.
 func changeRecords(t *testing.T, w *fixture.Store, records map[string]*shownAdminRecord) (names []string) {
 	t.Helper()
 	server := fixture.Start(t, w)
@@ -293,10 +293,10 @@ func changeRecords(t *testing.T, w *fixture.Store, records map[string]*shownAdmi
 // If a stored column is corrupted, rule 1 reports the response that showed the column.
 func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	for _, f := range []struct {
-		name, record, column string
-		value                any
-		brokenRules          []int
-		wantText             string
+		name, recordName, column string
+		value                    any
+		brokenRules              []int
+		wantText                 string
 	}{
 		{"a limit's window", "velocity", "window", "minute", []int{1}, "another window"},
 		{"a limit's network", "sum", "network", "ethereum", []int{1}, "another network"},
@@ -311,21 +311,21 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 		{"a settlement's direction", "settlement with a bank", "out", false, []int{1, 3}, "another direction"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			wantReported(t, f.record, f.brokenRules, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
+			wantReported(t, f.recordName, f.brokenRules, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
 				p.ChangeColumn(w.FirstDemo.Org, s, f.column, f.value)
 			})
 		})
 	}
 	for _, f := range []struct {
-		name, record, wantText string
-		change                 func(*store.Envelope)
+		name, recordName, wantText string
+		change                     func(*store.Envelope)
 	}{
 		{"a limit's time of creation", "sum", "another created_at", func(e *store.Envelope) { e.Started-- }},
 		{"a blocked card's time of change", "card", "another updated_at", func(e *store.Envelope) { e.Updated++ }},
 		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.Envelope) { e.Settled++ }},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			wantReported(t, f.record, []int{1, 3}, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
+			wantReported(t, f.recordName, []int{1, 3}, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
 				p.ChangeRecord(w.FirstDemo.Org, s, func(e *store.Envelope, payload []byte) []byte {
 					f.change(e)
 					return payload
@@ -335,11 +335,12 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	}
 }
 
-// wantReported corrupts a record that a response has shown, and checks which rules are broken and what rule 1 reports.
-func wantReported(t *testing.T, record string, brokenRules []int, wantText string, change func(*fixture.Corrupter, *fixture.Store, ledger.Source)) {
+// wantReported corrupts a record that a response has shown, and checks which rules are broken and that each detail of
+// rule 1 ends with wantText.
+func wantReported(t *testing.T, recordName string, brokenRules []int, wantText string, change func(*fixture.Corrupter, *fixture.Store, ledger.Source)) {
 	t.Helper()
 	w := fixture.Copy(t)
-	a := createShownRecords(t, w)[record]
+	a := createShownRecords(t, w)[recordName]
 	w.Corrupt(t, func(p *fixture.Corrupter) { change(p, w, a.source) })
 	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, a.line(w.FirstDemo.Org, fixture.ShowRecord(a.source.Kind, a.record)))})
 	fixture.WantBroken(t, report, brokenRules...)

@@ -61,27 +61,27 @@ func TestEveryFieldOfAResponseIsCompared(t *testing.T) {
 		"description": `null`, "merchant_meta": `{"a":9007199254740992,"b":[1.5,null]}`, "started": instant, "finished": instant, "route": `"other"`,
 		"error_code": `"expired_card"`, "payment_method": `{"type":"sbp"}`, "customer": `{"q":1}`,
 	}
-	for name, r := range map[string]*payment.Record{
+	for name, record := range map[string]*payment.Record{
 		"charged": w.ChargedPayment, "rejected": w.DeclinedPayment, "reversed": w.ReversedPayment, "charged before it was reversed": &chargedBefore,
 		"charging before it was charged": &charging,
 	} {
-		line := func(shown string) string { return fixture.CreateLine(w.FirstDemo.Org, 201, r, shown) }
+		line := func(response string) string { return fixture.CreateLine(w.FirstDemo.Org, 201, record, response) }
 		lines := make(map[string]string)
-		for field, wrong := range fields {
-			value := regexp.MustCompile(`"` + field + `":("(\\.|[^"\\])*"|\{[^}]*\}|null|\d+)`)
-			lines[field] = line(value.ReplaceAllLiteralString(w.Show(r), `"`+field+`":`+wrong))
-			lines["no "+field] = line(value.ReplaceAllLiteralString(w.Show(r), `"other":0`))
+		for field, wrongValue := range fields {
+			pattern := regexp.MustCompile(`"` + field + `":("(\\.|[^"\\])*"|\{[^}]*\}|null|\d+)`)
+			lines[field] = line(pattern.ReplaceAllLiteralString(w.Show(record), `"`+field+`":`+wrongValue))
+			lines["no "+field] = line(pattern.ReplaceAllLiteralString(w.Show(record), `"other":0`))
 		}
-		for _, added := range []string{`"network":"tron"`, `"rrn":"000000000000"`, `"return_id":"` + uuid.NewString() + `"`} {
-			field, _, _ := strings.Cut(added[1:], `"`)
-			shown := regexp.MustCompile(`,"`+field+`":"[^"]*"`).ReplaceAllString(w.Show(r), "")
-			lines[field] = line(strings.TrimSuffix(shown, "}") + "," + added + "}")
-			if shown != w.Show(r) {
-				lines["no "+field] = line(shown)
+		for _, addedField := range []string{`"network":"tron"`, `"rrn":"000000000000"`, `"return_id":"` + uuid.NewString() + `"`} {
+			field, _, _ := strings.Cut(addedField[1:], `"`)
+			withoutField := regexp.MustCompile(`,"`+field+`":"[^"]*"`).ReplaceAllString(w.Show(record), "")
+			lines[field] = line(strings.TrimSuffix(withoutField, "}") + "," + addedField + "}")
+			if withoutField != w.Show(record) {
+				lines["no "+field] = line(withoutField)
 			}
 		}
 		w.RunChecks(t, func(checkStore func(check.Inputs) *findings.Report) {
-			fixture.WantBroken(t, checkStore(check.Inputs{Answers: fixture.WriteLines(t, line(w.Show(r)))}))
+			fixture.WantBroken(t, checkStore(check.Inputs{Answers: fixture.WriteLines(t, line(w.Show(record)))}))
 			for field, text := range lines {
 				report := checkStore(check.Inputs{Answers: fixture.WriteLines(t, text)})
 				if detail := strings.Join(report.Rules[0].Details, "\n"); !strings.Contains(detail, strings.TrimPrefix(field, "no ")) {
@@ -95,18 +95,18 @@ func TestEveryFieldOfAResponseIsCompared(t *testing.T) {
 
 func TestResponsesAreComparedAsJSON(t *testing.T) {
 	w := fixture.Copy(t)
-	shown := strings.Replace(w.Show(w.ChargedPayment), `{"b":[1.50,null],"a":9007199254740993}`, `{ "a" : 9007199254740993, "b" : [15e-1, null]}`, 1)
-	shown = strings.Replace(shown, `"a \"mug\" & <more>"`, `"\u0061 \"mug\" \u0026 \u003cmore\u003e"`, 1)
-	if shown == w.Show(w.ChargedPayment) {
+	response := strings.Replace(w.Show(w.ChargedPayment), `{"b":[1.50,null],"a":9007199254740993}`, `{ "a" : 9007199254740993, "b" : [15e-1, null]}`, 1)
+	response = strings.Replace(response, `"a \"mug\" & <more>"`, `"\u0061 \"mug\" \u0026 \u003cmore\u003e"`, 1)
+	if response == w.Show(w.ChargedPayment) {
 		t.Fatal("nothing is written another way")
 	}
-	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, fixture.CreateLine(w.FirstDemo.Org, 201, w.ChargedPayment, shown))}))
+	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, fixture.CreateLine(w.FirstDemo.Org, 201, w.ChargedPayment, response))}))
 }
 
 func TestResponseMustShowTheRequestedRecord(t *testing.T) {
 	w := fixture.Copy(t)
-	getLine := func(id ledger.ID, shown string) string {
-		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, id, w.FirstDemo.Org, shown)
+	getLine := func(id ledger.ID, response string) string {
+		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, id, w.FirstDemo.Org, response)
 	}
 	for name, line := range map[string]string{
 		"another transaction": getLine(w.DeclinedPayment.ID, w.Show(w.ChargedPayment)),
@@ -166,7 +166,7 @@ func balancesAfter(t testing.TB, w *fixture.Store, org ledger.ID, e *ledger.Even
 	return balances
 }
 
-// showEntry returns an entry as GET /ledger/entries/{seq} shows it.
+// showEntry returns an entry as GET /ledger/entries/{seq} shows it. postings are the postings that the response shows.
 func showEntry(e *ledger.Event, postings []ledger.Posting, balances map[ledger.Path]money.Signed) string {
 	var lines []string
 	for _, p := range postings {
@@ -206,8 +206,8 @@ func TestEntriesAreComparedWithTheJournal(t *testing.T) {
 			otherPostings = append(otherPostings, p)
 		}
 	}
-	getLine := func(seq uint64, shown string) string {
-		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/entries/%d","organization_id":%q,"status":200,"response":%s}`, seq, org, shown)
+	getLine := func(seq uint64, response string) string {
+		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/entries/%d","organization_id":%q,"status":200,"response":%s}`, seq, org, response)
 	}
 	balances := balancesAfter(t, w, org, &settleEvent)
 	wholeEntry := showEntry(&settleEvent, settleEvent.Entry.Postings, balances)
@@ -236,28 +236,28 @@ func TestEntriesAreComparedWithTheJournal(t *testing.T) {
 	})
 }
 
-func TestVerifyRefusesAFileWithoutResponses(t *testing.T) {
+func TestVerifyRefusesAnInvalidAnswersFile(t *testing.T) {
 	w := fixture.Copy(t)
-	good := w.Answers[0] + "\n"
+	soundLine := w.Answers[0] + "\n"
 	for _, c := range []struct {
 		name, content string
-		line          int // the line with a fault; 0: none
+		faultyLine    int // 0: none
 	}{
-		{"answers", good, 0},
-		{"a torn last line", good + `{"method":"GET","pa`, 0},
-		{"a last line without its end", good + strings.TrimSuffix(good, "\n"), 0},
-		{"nothing", "", 1},
+		{"a sound line", soundLine, 0},
+		{"a torn last line", soundLine + `{"method":"GET","pa`, 0},
+		{"a last line without its newline", soundLine + strings.TrimSuffix(soundLine, "\n"), 0},
+		{"an empty file", "", 1},
 		{"only a torn line", `{"method":`, 1},
-		{"a torn line in the middle", good + `{"method":` + "\n" + good, 2},
-		{"a torn line with its end", good + `{"method":` + "\n", 2},
-		{"an empty line", good + "\n" + good, 2},
-		{"an array", "[]\n" + good, 1},
-		{"a string", good + good + `"GET"` + "\n", 3},
-		{"an object of another form", good + "{}\n", 2},
-		{"no status", good + `{"method":"GET","path":"/api/v1/health"}` + "\n", 2},
-		{"a status that is none", good + `{"method":"GET","path":"/api/v1/health","status":7}` + "\n", 2},
-		{"an organization that is none", good + `{"method":"GET","path":"/api/v1/health","status":200,"organization_id":"x"}` + "\n", 2},
-		{"two objects in a line", good + strings.TrimSpace(good) + good, 2},
+		{"a torn line in the middle", soundLine + `{"method":` + "\n" + soundLine, 2},
+		{"a torn line with its newline", soundLine + `{"method":` + "\n", 2},
+		{"an empty line", soundLine + "\n" + soundLine, 2},
+		{"an array", "[]\n" + soundLine, 1},
+		{"a string", soundLine + soundLine + `"GET"` + "\n", 3},
+		{"an object of another form", soundLine + "{}\n", 2},
+		{"no status", soundLine + `{"method":"GET","path":"/api/v1/health"}` + "\n", 2},
+		{"an invalid status", soundLine + `{"method":"GET","path":"/api/v1/health","status":7}` + "\n", 2},
+		{"an invalid organization", soundLine + `{"method":"GET","path":"/api/v1/health","status":200,"organization_id":"x"}` + "\n", 2},
+		{"two objects in one line", soundLine + strings.TrimSpace(soundLine) + soundLine, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "answers")
@@ -265,14 +265,14 @@ func TestVerifyRefusesAFileWithoutResponses(t *testing.T) {
 				t.Fatal(err)
 			}
 			cfg := check.VerifyConfig{Data: w.Dir, Answers: path}
-			if c.line == 0 {
+			if c.faultyLine == 0 {
 				if exit, out := verify(t, cfg); exit != 0 {
 					t.Errorf("exit %d, printed:\n%s", exit, out)
 				}
 				return
 			}
 			exit, text := verifyRefused(t, cfg)
-			if want := fmt.Sprintf("line %d", c.line); exit != 2 || !strings.HasPrefix(text, "mizan: configuration: ") || !strings.Contains(text, want) {
+			if want := fmt.Sprintf("line %d", c.faultyLine); exit != 2 || !strings.HasPrefix(text, "mizan: configuration: ") || !strings.Contains(text, want) {
 				t.Errorf("exit %d, said %q; want 2 and %s", exit, text, want)
 			}
 		})

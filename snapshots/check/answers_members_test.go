@@ -30,22 +30,22 @@ func (l *scenario) responseForm(lang string) []byte {
 	return jsonform.AppendTransaction(nil, &r, &view)
 }
 
-// lineShowing returns a line of an answers file that shows a transaction.
+// lineShowing returns a line of an answers file: form is the transaction that its response shows.
 func lineShowing(org, id ledger.ID, form []byte) string {
 	return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, id, org, form)
 }
 
 // A correct response stays correct, no matter what happens to its transaction later.
 func TestResponsesBetweenRandomEventsAreCorrect(t *testing.T) {
-	w, r := fixture.Copy(t), fixture.Rand(t)
+	w, random := fixture.Copy(t), fixture.Rand(t)
 	var lines []string
 	runScenario(t, w, func(s *scenarios) {
 		for range 200 {
-			l := s.randomTransaction(r)
+			transaction := s.randomTransaction(random)
 			for range 12 {
-				lang := []string{"", "en", "ru", "fr"}[r.IntN(4)]
-				lines = append(lines, lineShowing(w.FirstDemo.Org, l.record.ID, l.responseForm(lang)))
-				l.randomStep(r)
+				lang := []string{"", "en", "ru", "fr"}[random.IntN(4)]
+				lines = append(lines, lineShowing(w.FirstDemo.Org, transaction.record.ID, transaction.responseForm(lang)))
+				transaction.randomStep(random)
 			}
 		}
 	})
@@ -65,15 +65,15 @@ type moments struct {
 // addForm adds the response that would show the transaction now.
 func (m *moments) addForm(name string) { m.forms[name] = m.responseForm("ru") }
 
-// Every member that the encoder writes is compared, even if neither this test nor the checker knows it. The
-// exceptions are listed here.
+// Every member that the encoder writes is compared, except those listed here. No list contains the compared members,
+// so that a new member is compared too.
 func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 	const (
 		pageMembers   = "simple_auth_redirect_url widget_url"
 		actionMembers = "additional_params_for_auth auth_params availble_destinations expires_at simple_auth_redirect_url"
 		reasonMembers = "error_code error_description"
 	)
-	excepted := map[string]string{ // transaction and moment → members that are not compared, written by hand
+	exceptions := map[string]string{ // transaction and moment → members that are not compared
 		"charge: created":             "network scale " + pageMembers,
 		"charge: action_required":     actionMembers,
 		"hold: payment_suspended":     "hold_expires_at rrn",
@@ -134,37 +134,37 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 		secondHold.commit(300)
 		secondHold.answerOperation(payment.VerdictCharged)
 
-		acting := track("acting", s.create(request, pricedTerms()))
-		acting.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{
+		withAction := track("acting", s.create(request, pricedTerms()))
+		withAction.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{
 			Type: "redirect", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: ledger.MicrosOf(fixture.StartTime.Add(time.Minute)),
 		}})
-		acting.addForm("action_required")
+		withAction.addForm("action_required")
 
-		refused := track("refused", s.create(request, pricedTerms()))
-		refused.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
-		refused.addForm("rejected")
-		d, ok := s.decider.DecideCorrection(refused.record, payment.Failure{Code: payment.ProcessingError})
+		refusedPayment := track("refused", s.create(request, pricedTerms()))
+		refusedPayment.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
+		refusedPayment.addForm("rejected")
+		d, ok := s.decider.DecideCorrection(refusedPayment.record, payment.Failure{Code: payment.ProcessingError})
 		if !ok {
 			t.Fatal("it is not corrected")
 		}
-		refused.write(d)
-		refused.addForm("failed")
+		refusedPayment.write(d)
+		refusedPayment.addForm("failed")
 	})
 	w.RunChecks(t, func(checkStore func(check.Inputs) *findings.Report) {
 		for name, m := range transactions {
-			for instant, form := range m.forms {
-				t.Run(name+": "+instant, func(t *testing.T) {
+			for moment, form := range m.forms {
+				t.Run(name+": "+moment, func(t *testing.T) {
 					breaches := func(lines ...string) uint64 {
 						return checkStore(check.Inputs{Answers: fixture.WriteLines(t, lines...)}).Rules[0].Breaches
 					}
 					if n := breaches(lineShowing(w.FirstDemo.Org, m.record.ID, form)); n != 0 {
 						t.Fatalf("the answer itself breaks the rule %d times", n)
 					}
-					found, missed := alteredLines(t, w.FirstDemo.Org, m.record.ID, form, strings.Fields(excepted[name+": "+instant]))
-					if n := breaches(found...); n != uint64(len(found)) {
-						t.Errorf("%d of %d changes are found", n, len(found))
+					comparedLines, exceptedLines := alteredLines(t, w.FirstDemo.Org, m.record.ID, form, strings.Fields(exceptions[name+": "+moment]))
+					if n := breaches(comparedLines...); n != uint64(len(comparedLines)) {
+						t.Errorf("%d of %d changes are found", n, len(comparedLines))
 					}
-					if len(missed) > 0 && breaches(missed...) != 0 {
+					if len(exceptedLines) > 0 && breaches(exceptedLines...) != 0 {
 						t.Error("a change is found that is said to be missed")
 					}
 				})
@@ -174,9 +174,9 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 }
 
 // alteredLines returns, for each member of a response, a line of an answers file in which the member has
-// another value. The checker must find the change in the lines found. The lines missed are those of the
+// another value. The checker must find the change in each of comparedLines; exceptedLines are those of the
 // excepted members.
-func alteredLines(t *testing.T, org, id ledger.ID, form []byte, excepted []string) (found, missed []string) {
+func alteredLines(t *testing.T, org, id ledger.ID, form []byte, exceptedMembers []string) (comparedLines, exceptedLines []string) {
 	t.Helper()
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(form, &members); err != nil {
@@ -189,60 +189,60 @@ func alteredLines(t *testing.T, org, id ledger.ID, form []byte, excepted []strin
 		if err != nil {
 			t.Fatal(err)
 		}
-		if line := lineShowing(org, id, text); slices.Contains(excepted, member) {
-			missed = append(missed, line)
+		if line := lineShowing(org, id, text); slices.Contains(exceptedMembers, member) {
+			exceptedLines = append(exceptedLines, line)
 		} else {
-			found = append(found, line)
+			comparedLines = append(comparedLines, line)
 		}
 	}
-	return found, missed
+	return comparedLines, exceptedLines
 }
 
-// A record drops failed refunds to make room. Responses that show them are correct, and everything else in
-// such a response is still compared.
+// A record drops failed refunds to make room for further ones. Responses that show dropped refunds are correct, and
+// everything else in such a response is still compared.
 func TestResponsesMayShowDroppedRefunds(t *testing.T) {
 	w := fixture.Copy(t)
-	var first, second []byte
-	var l *scenario
+	var afterFirstRefund, afterSecondRefund []byte
+	var charge *scenario
 	runScenario(t, w, func(s *scenarios) {
-		l = s.pay(1_000, terms(payment.Fees{}))
+		charge = s.pay(1_000, terms(payment.Fees{}))
 		for i := range payment.MaxRefunds {
-			l.refund(1)
-			l.answerOperation(payment.VerdictRefused)
+			charge.refund(1)
+			charge.answerOperation(payment.VerdictRefused)
 			switch i {
 			case 0:
-				first = l.responseForm("")
+				afterFirstRefund = charge.responseForm("")
 			case 1:
-				second = l.responseForm("")
+				afterSecondRefund = charge.responseForm("")
 			}
 		}
 	})
-	if len(l.record.Refunds) != payment.MaxRefunds-1 {
-		t.Fatalf("%d refunds are kept", len(l.record.Refunds))
+	if len(charge.record.Refunds) != payment.MaxRefunds-1 {
+		t.Fatalf("%d refunds are kept", len(charge.record.Refunds))
 	}
-	var shown struct {
+	var response struct {
 		Refunds []struct {
 			ID string `json:"refund_id"`
 		} `json:"refunds"`
 	}
-	if err := json.Unmarshal(second, &shown); err != nil {
+	if err := json.Unmarshal(afterSecondRefund, &response); err != nil {
 		t.Fatal(err)
 	}
-	droppedID, keptID := shown.Refunds[0].ID, shown.Refunds[1].ID
-	line := func(form []byte, pairs ...string) string {
-		return lineShowing(w.FirstDemo.Org, l.record.ID, []byte(strings.NewReplacer(pairs...).Replace(string(form))))
+	droppedID, keptID := response.Refunds[0].ID, response.Refunds[1].ID
+	alteredLine := func(form []byte, oldAndNewTexts ...string) string {
+		return lineShowing(w.FirstDemo.Org, charge.record.ID, []byte(strings.NewReplacer(oldAndNewTexts...).Replace(string(form))))
 	}
 	for _, c := range []struct {
 		name    string
 		lines   []string
 		isSound bool
 	}{
-		{"the dropped refund alone", []string{line(first)}, true},
-		{"the dropped refund and a kept one", []string{line(first), line(second)}, true},
-		{"a kept refund under another name", []string{line(second, keptID, uuid.NewString())}, false},
-		{"another refund in place of the dropped one", []string{line(first), line(second, droppedID, uuid.NewString())}, false},
-		{"another sum than no refund makes", []string{line(first, `"refunded_amount":"0"`, `"refunded_amount":"1"`)}, false},
-		{"a dropped refund that succeeded", []string{line(first, `"status":"failed","error_code":"refund_refused","msg":"no"`, `"status":"succeeded","error_code":"refund_refused","msg":"no"`)}, false},
+		{"the dropped refund alone", []string{alteredLine(afterFirstRefund)}, true},
+		{"the dropped refund and a kept one", []string{alteredLine(afterFirstRefund), alteredLine(afterSecondRefund)}, true},
+		{"a kept refund with another id", []string{alteredLine(afterSecondRefund, keptID, uuid.NewString())}, false},
+		{"another refund in place of the dropped one", []string{alteredLine(afterFirstRefund), alteredLine(afterSecondRefund, droppedID, uuid.NewString())}, false},
+		{"a refunded amount without a successful refund", []string{alteredLine(afterFirstRefund, `"refunded_amount":"0"`, `"refunded_amount":"1"`)}, false},
+		{"a dropped refund that succeeded", []string{alteredLine(afterFirstRefund, `"status":"failed","error_code":"refund_refused","msg":"no"`, `"status":"succeeded","error_code":"refund_refused","msg":"no"`)}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var brokenRules []int

@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// line returns a line of an answers file whose response shows a subscription after the change.
+// line returns a line of an answers file with a response that shows a subscription as change alters it.
 func (w *subscriptionStore) line(t *testing.T, id ledger.ID, change func(r *subscription.Record)) string {
 	t.Helper()
 	j := fixture.OpenJournal(t, w.Store, clock.NewManual(fixture.StartTime), nil)
@@ -36,7 +36,7 @@ func (w *subscriptionStore) line(t *testing.T, id ledger.ID, change func(r *subs
 	return fmt.Sprintf(`{"method":"GET","path":"/api/v1/subscriptions/%v","organization_id":%q,"status":200,"response":{"data":%s}}`, id, w.FirstDemo.Org, e.Buf)
 }
 
-// renewal returns the transaction of a subscription's renewal with the number.
+// renewal returns the transaction of the subscription's renewal that has the number.
 func (w *subscriptionStore) renewal(t *testing.T, id ledger.ID, number uint64) ledger.ID {
 	t.Helper()
 	j := fixture.OpenJournal(t, w.Store, clock.NewManual(fixture.StartTime), nil)
@@ -56,11 +56,12 @@ func (w *subscriptionStore) renewal(t *testing.T, id ledger.ID, number uint64) l
 // A response about a subscription is correct if it shows one of the states that the subscription had.
 func TestResponsesAboutSubscriptionsAreComparedWithPastStates(t *testing.T) {
 	w := newSubscriptionStore(t)
-	first, second := w.renewal(t, w.renewed, 1), w.renewal(t, w.renewed, 2)
-	withProgress := func(s subscription.Progress) func(*subscription.Record) {
-		return func(r *subscription.Record) { r.Progress = s }
+	firstRenewal, secondRenewal := w.renewal(t, w.renewed, 1), w.renewal(t, w.renewed, 2)
+	withProgress := func(progress subscription.Progress) func(*subscription.Record) {
+		return func(r *subscription.Record) { r.Progress = progress }
 	}
-	const active, renewing, pastDue, paused, next = subscription.Active, subscription.Renewing, subscription.PastDue, subscription.Paused, 1
+	const active, renewing, pastDue, paused = subscription.Active, subscription.Renewing, subscription.PastDue, subscription.Paused
+	const anyTime = 1 // in a past state, the time of the next renewal is not compared
 	for _, c := range []struct {
 		name    string
 		id      ledger.ID
@@ -69,19 +70,19 @@ func TestResponsesAboutSubscriptionsAreComparedWithPastStates(t *testing.T) {
 	}{
 		{"as it is", w.renewed, func(*subscription.Record) {}, true},
 		{"as it is, renewed at another time", w.renewed, func(r *subscription.Record) { r.Next++ }, false},
-		{"new", w.renewed, withProgress(subscription.Progress{State: active, Next: next}), true},
-		{"at its first renewal", w.renewed, withProgress(subscription.Progress{State: renewing, Number: 1, Last: first}), true},
-		{"after its first renewal", w.renewed, withProgress(subscription.Progress{State: active, Next: next, Number: 1, Last: first, Renewals: 1}), true},
-		{"after its first renewal, with the transaction of the second", w.renewed, withProgress(subscription.Progress{State: active, Next: next, Number: 1, Last: second, Renewals: 1}), false},
-		{"after its first renewal, which is not counted", w.renewed, withProgress(subscription.Progress{State: active, Next: next, Number: 1, Last: first}), false},
-		{"renewed and without its transaction", w.renewed, withProgress(subscription.Progress{State: active, Next: next, Renewals: 1}), false},
-		{"with a renewal that failed", w.renewed, withProgress(subscription.Progress{State: pastDue, Next: next, Number: 1, Last: first, Failures: 1}), false},
-		{"paused", w.renewed, withProgress(subscription.Progress{State: paused, Number: 1, Last: first, Renewals: 1}), false},
-		{"renewed three times", w.renewed, withProgress(subscription.Progress{State: active, Next: next, Number: 3, Last: second, Renewals: 3}), false},
+		{"new", w.renewed, withProgress(subscription.Progress{State: active, Next: anyTime}), true},
+		{"at its first renewal", w.renewed, withProgress(subscription.Progress{State: renewing, Number: 1, Last: firstRenewal}), true},
+		{"after its first renewal", w.renewed, withProgress(subscription.Progress{State: active, Next: anyTime, Number: 1, Last: firstRenewal, Renewals: 1}), true},
+		{"after its first renewal, with the transaction of the second", w.renewed, withProgress(subscription.Progress{State: active, Next: anyTime, Number: 1, Last: secondRenewal, Renewals: 1}), false},
+		{"after its first renewal, which is not counted", w.renewed, withProgress(subscription.Progress{State: active, Next: anyTime, Number: 1, Last: firstRenewal}), false},
+		{"renewed and without its transaction", w.renewed, withProgress(subscription.Progress{State: active, Next: anyTime, Renewals: 1}), false},
+		{"with a renewal that failed", w.renewed, withProgress(subscription.Progress{State: pastDue, Next: anyTime, Number: 1, Last: firstRenewal, Failures: 1}), false},
+		{"paused", w.renewed, withProgress(subscription.Progress{State: paused, Number: 1, Last: firstRenewal, Renewals: 1}), false},
+		{"renewed three times", w.renewed, withProgress(subscription.Progress{State: active, Next: anyTime, Number: 3, Last: secondRenewal, Renewals: 3}), false},
 		{"of another amount", w.renewed, func(r *subscription.Record) { r.Amount, _ = r.Amount.Add(r.Amount) }, false},
-		{"before its pause", w.paused, withProgress(subscription.Progress{State: active, Next: next}), true},
+		{"before its pause", w.paused, withProgress(subscription.Progress{State: active, Next: anyTime}), true},
 		{"during its pause", w.paused, withProgress(subscription.Progress{State: paused}), true},
-		{"past due before its pause", w.paused, withProgress(subscription.Progress{State: pastDue, Next: next, Failures: 1}), false},
+		{"past due before its pause", w.paused, withProgress(subscription.Progress{State: pastDue, Next: anyTime, Failures: 1}), false},
 		{"with an attempt that was not paid", w.unpaid, func(*subscription.Record) {}, true},
 		{"with one attempt more", w.unpaid, func(r *subscription.Record) { r.Failures++ }, false},
 	} {

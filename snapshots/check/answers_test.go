@@ -17,15 +17,15 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// failingLog simulates a server that continues after a failed sync: from then on it reports groups as
-// durable without writing them.
+// failingLog simulates a server that continues after a failed sync: from then on it reports groups (changes synced
+// together) as durable without writing them.
 type failingLog struct {
 	posting.Log
-	failed *atomic.Bool
+	hasFailed *atomic.Bool
 }
 
 func (l failingLog) Apply(g *store.Group) error {
-	if l.failed.Load() {
+	if l.hasFailed.Load() {
 		return nil
 	}
 	return l.Log.Apply(g)
@@ -33,13 +33,13 @@ func (l failingLog) Apply(g *store.Group) error {
 
 func TestLostAcknowledgementAfterASyncErrorIsFound(t *testing.T) {
 	w := fixture.Copy(t)
-	var failed atomic.Bool
-	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), func(l posting.Log) posting.Log { return failingLog{l, &failed} })
+	var hasFailed atomic.Bool
+	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), func(l posting.Log) posting.Log { return failingLog{l, &hasFailed} })
 	acknowledge := func(txid string) *payment.Record {
 		decider, request := decisionFor(w, txid)
 		d := decider.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		done := make(chan posting.Receipt, 1)
-		j.Submit(changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)), func(r posting.Receipt) { done <- r })
+		j.Submit(changeFor(w.FirstDemo.Org, &d, 0, txidClaim(w.FirstDemo.Org, 1, d.Record)), func(r posting.Receipt) { done <- r })
 		r := <-done
 		if r.Err != nil {
 			t.Fatal(r.Err)
@@ -49,7 +49,7 @@ func TestLostAcknowledgementAfterASyncErrorIsFound(t *testing.T) {
 		return d.Record
 	}
 	acknowledge("before the fault")
-	failed.Store(true)
+	hasFailed.Store(true)
 	acknowledge("after the fault")
 	acknowledge("long after the fault")
 	if err := j.Close(); err != nil {
@@ -69,11 +69,11 @@ func TestResponsesAreComparedWithTheStore(t *testing.T) {
 	}
 	w := fixture.Copy(t)
 	org := w.FirstDemo.Org
-	readLine := func(org ledger.ID, r *payment.Record, shown string) string {
-		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v?y=z","organization_id":%q,"body":null,"status":200,"response":%s}`, r.ID, org, shown)
+	readLine := func(org ledger.ID, r *payment.Record, response string) string {
+		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v?y=z","organization_id":%q,"body":null,"status":200,"response":%s}`, r.ID, org, response)
 	}
-	listLine := func(org ledger.ID, shown string) string {
-		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions","organization_id":%q,"status":200,"response":{"data":[%s]}}`, org, shown)
+	listLine := func(org ledger.ID, response string) string {
+		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions","organization_id":%q,"status":200,"response":{"data":[%s]}}`, org, response)
 	}
 	alteredForm := func(r *payment.Record, from, to string) string {
 		if !strings.Contains(w.Show(r), from) {
@@ -81,22 +81,22 @@ func TestResponsesAreComparedWithTheStore(t *testing.T) {
 		}
 		return strings.Replace(w.Show(r), from, to, 1)
 	}
-	charging := *w.ChargedPayment
-	charging.Status, charging.Finished, charging.RRN = payment.Charging, 0, ""
-	wasCharged := *w.ReversedPayment
-	wasCharged.Status, wasCharged.Failure, wasCharged.ReturnID, wasCharged.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
+	recordWhileCharging := *w.ChargedPayment
+	recordWhileCharging.Status, recordWhileCharging.Finished, recordWhileCharging.RRN = payment.Charging, 0, ""
+	recordBeforeReversal := *w.ReversedPayment
+	recordBeforeReversal.Status, recordBeforeReversal.Failure, recordBeforeReversal.ReturnID, recordBeforeReversal.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
 	lostRecord := *w.ChargedPayment
 	lostRecord.ID = uuid.New()
 	for _, c := range []struct {
-		name    string
-		lines   []string
-		count   uint64
-		isSound bool
+		name      string
+		lines     []string
+		wantCount uint64 // the answers that are compared
+		isSound   bool
 	}{
 		{"a charge as it was answered", []string{fixture.CreateLine(org, 201, w.ChargedPayment, w.Show(w.ChargedPayment))}, 1, true},
 		{"a charge with JSON in strings", []string{fixture.CreateLine(org, 201, w.ChargedPayment, fmt.Sprintf("%q", w.Show(w.ChargedPayment)))}, 1, true},
-		{"a state that it has left", []string{readLine(org, w.ChargedPayment, w.Show(&charging))}, 1, true},
-		{"a charge that was reversed since", []string{readLine(org, w.ReversedPayment, w.Show(&wasCharged))}, 1, true},
+		{"a status that the charge has left", []string{readLine(org, w.ChargedPayment, w.Show(&recordWhileCharging))}, 1, true},
+		{"a charge that was reversed since", []string{readLine(org, w.ReversedPayment, w.Show(&recordBeforeReversal))}, 1, true},
 		{"a list", []string{listLine(org, w.Show(w.ChargedPayment)+`,`+w.Show(w.DeclinedPayment))}, 1, true},
 		{"two answers that contradict each other", []string{readLine(org, w.ChargedPayout, w.Show(w.ChargedPayout)), readLine(org, w.ChargedPayout, alteredForm(w.ChargedPayout, `"1111"`, `"1110"`))}, 2, false},
 		{"a lost transaction", []string{fixture.CreateLine(org, 201, &lostRecord, w.Show(&lostRecord))}, 1, false},
@@ -107,8 +107,8 @@ func TestResponsesAreComparedWithTheStore(t *testing.T) {
 		{"another txid", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, "order-1", "order-l"))}, 1, false},
 		{"another currency", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, "USD", "EUR"))}, 1, false},
 		{"another environment", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, `"prod"`, `"test"`))}, 1, false},
-		{"a state that it never had", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, `"charged"`, `"failed"`))}, 1, false},
-		{"a state that no machine has", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, `"charged"`, `"gone"`))}, 1, false},
+		{"a status that the charge never had", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, `"charged"`, `"failed"`))}, 1, false},
+		{"a status that no transaction can have", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, `"charged"`, `"gone"`))}, 1, false},
 		{"a 201 that names nothing", []string{createLine(org, 201, "x", "1", `{}`)}, 1, false},
 		{"a refusal that left nothing", []string{createLine(org, 422, "never", "1", `{}`)}, 1, true},
 		{"a refusal that left something", []string{createLine(org, 422, "order-2", "500", `{}`)}, 1, false},
@@ -119,11 +119,11 @@ func TestResponsesAreComparedWithTheStore(t *testing.T) {
 		{"no answer, and a transaction of another amount exists", []string{createLine(org, 0, "order-2", "501", `null`)}, 1, false},
 		{"no answer to a repeated request", []string{createLine(org, 503, "order-2", "501", `{}`), createLine(org, 0, "order-2", "500", `null`)}, 2, true},
 		{"lines about something else", []string{`{"method":"GET","path":"/api/v1/health","status":200}`}, 0, true},
-		{"a partner that is there", w.Answers[:1], 1, true},
-		{"a key that is there", w.Answers[1:2], 1, true},
+		{"an existing partner", w.Answers[:1], 1, true},
+		{"an existing key", w.Answers[1:2], 1, true},
 		{"a lost partner", []string{strings.ReplaceAll(w.Answers[0], `"id":3`, `"id":9`)}, 1, false},
 		{"a lost key", []string{strings.Replace(w.Answers[1], w.Answers[1][len(w.Answers[1])-9:len(w.Answers[1])-5], "0000", 1)}, 1, false},
-		{"an organization that is there", []string{fmt.Sprintf(`{"method":"POST","path":"/api/v1/organizations","status":201,"response":{"data":{"id":%q}}}`, w.SecondDemo.Org)}, 1, true},
+		{"an existing organization", []string{fmt.Sprintf(`{"method":"POST","path":"/api/v1/organizations","status":201,"response":{"data":{"id":%q}}}`, w.SecondDemo.Org)}, 1, true},
 		{"a lost organization", []string{fmt.Sprintf(`{"method":"POST","path":"/api/v1/organizations","status":201,"response":{"data":{"id":%q}}}`, uuid.New())}, 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,8 +133,8 @@ func TestResponsesAreComparedWithTheStore(t *testing.T) {
 				brokenRules = []int{1}
 			}
 			fixture.WantBroken(t, report, brokenRules...)
-			if got := report.Rules[0].Count; got != c.count {
-				t.Errorf("%d answers were compared, want %d", got, c.count)
+			if got := report.Rules[0].Count; got != c.wantCount {
+				t.Errorf("%d answers were compared, want %d", got, c.wantCount)
 			}
 		})
 	}

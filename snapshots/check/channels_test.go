@@ -19,7 +19,7 @@ import (
 // Notices to operators are checked too: they may belong only to certain events, and must be readable.
 func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 	for name, c := range map[string]struct {
-		charge   bool // the notice belongs to the event of the charge; false: to the event before the provider was called
+		isCharge bool // the notice belongs to the event of the charge; false: to the intent, which is stored before the provider is called
 		body     []byte
 		wantText string
 	}{
@@ -31,19 +31,19 @@ func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 			w := copyNotifiedStore(t)
 			runScenario(t, &w.Store, func(s *scenarios) {
 				creation := s.decider.Create(uuid.New(), w.owner.Number, s.request(payment.Payment, 900), terms(payment.Fees{}))
-				first := changeFor(w.FirstDemo.Org, &creation, 0)
+				intentChange := changeFor(w.FirstDemo.Org, &creation, 0)
 				outcome, ok := s.decider.Answered(creation.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
 				if !ok {
 					t.Fatal("it is not charged")
 				}
-				second := changeFor(w.FirstDemo.Org, &outcome, uint64(len(creation.Events)))
-				if c.charge {
-					second.Steps[0].Notices = []posting.Notice{w.operatorsNotice(len(outcome.Events)-1, c.body)}
+				chargeChange := changeFor(w.FirstDemo.Org, &outcome, uint64(len(creation.Events)))
+				if c.isCharge {
+					chargeChange.Steps[0].Notices = []posting.Notice{w.operatorsNotice(len(outcome.Events)-1, c.body)}
 				} else {
-					first.Steps[0].Notices = []posting.Notice{w.operatorsNotice(0, c.body)}
+					intentChange.Steps[0].Notices = []posting.Notice{w.operatorsNotice(0, c.body)}
 				}
-				s.submit(first)
-				s.submit(second)
+				s.submit(intentChange)
+				s.submit(chargeChange)
 			})
 			wantNotifiedRule(t, w, c.wantText)
 		})
@@ -54,7 +54,7 @@ func (w *notifiedStore) operatorsNotice(event int, body []byte) posting.Notice {
 	return posting.Notice{Event: event, Channel: posting.Operators, To: w.terminals[acknowledging], Body: body}
 }
 
-// submit writes a change to the open store.
+// submit writes a change to the open store and waits until it is durable.
 func (s *scenarios) submit(c *posting.Change) {
 	s.t.Helper()
 	done := make(chan posting.Receipt, 1)
@@ -78,49 +78,49 @@ func wantNotifiedRule(t *testing.T, w *notifiedStore, wantText string) {
 }
 
 func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
-	const paused, resumed = 3, 4 // codes of the stored form
+	const pausedCode, resumedCode = 3, 4 // codes of the events in the stored form of a notice
 	for name, c := range map[string]struct {
 		channel  posting.Channel
-		event    int                                           // the event of the notice: 0 the creation, 1 the pause
+		event    int                                           // the event that the notice belongs to: 0 the creation, 1 the pause
 		body     func(afterPause, afterCreation []byte) []byte // makes the notice's body from two stored forms of the progress
 		wantText string
 	}{
-		"a pause": {posting.Stream, 1, func(afterPause, _ []byte) []byte { return append([]byte{1, paused}, afterPause...) }, ""},
+		"a pause": {posting.Stream, 1, func(afterPause, _ []byte) []byte { return append([]byte{1, pausedCode}, afterPause...) }, ""},
 		"a pause that is called a resumption": {
-			posting.Stream, 1, func(afterPause, _ []byte) []byte { return append([]byte{1, resumed}, afterPause...) }, "another content than its event",
+			posting.Stream, 1, func(afterPause, _ []byte) []byte { return append([]byte{1, resumedCode}, afterPause...) }, "another content than its event",
 		},
 		"a pause after which it is active": {
-			posting.Stream, 1, func(_, afterCreation []byte) []byte { return append([]byte{1, paused}, afterCreation...) }, "another content than its event",
+			posting.Stream, 1, func(_, afterCreation []byte) []byte { return append([]byte{1, pausedCode}, afterCreation...) }, "another content than its event",
 		},
 		"a creation": {
-			posting.Stream, 0, func(_, afterCreation []byte) []byte { return append([]byte{1, paused}, afterCreation...) }, "no merchant is notified",
+			posting.Stream, 0, func(_, afterCreation []byte) []byte { return append([]byte{1, pausedCode}, afterCreation...) }, "no merchant is notified",
 		},
 		"a pause with an unreadable body": {posting.Stream, 1, func(afterPause, _ []byte) []byte { return afterPause }, "can't be read"},
 		"a pause by another channel": {
-			posting.Webhook, 1, func(afterPause, _ []byte) []byte { return append([]byte{1, paused}, afterPause...) }, "is not for its record",
+			posting.Webhook, 1, func(afterPause, _ []byte) []byte { return append([]byte{1, pausedCode}, afterPause...) }, "is not for its record",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := copyNotifiedStore(t)
 			runScenario(t, &w.Store, func(s *scenarios) {
-				d := subscription.New(uuid.New(), w.owner.Number, subscription.Terms{
+				creation := subscription.New(uuid.New(), w.owner.Number, subscription.Terms{
 					Initial: w.acknowledged.ID, Amount: money.FromUint64(100), PeriodDays: 30,
 				}, subscription.Credential{Terminal: w.terminals[acknowledging], Asset: fixture.USD}, fixture.StartTime)
-				pause, err := d.Record.Pause(fixture.StartTime)
+				pause, err := creation.Record.Pause(fixture.StartTime)
 				fixture.Must(t, err)
 				pause.Record.Notified++
-				first := s.subscriptionChange(&d, 0)
-				second := s.subscriptionChange(&pause, 1)
+				creationChange := s.subscriptionChange(&creation, 0)
+				pauseChange := s.subscriptionChange(&pause, 1)
 				notice := func(channel posting.Channel, body []byte) posting.Notice {
 					return posting.Notice{Channel: channel, To: w.terminals[acknowledging], Body: body}
 				}
-				if c.event == 0 || c.channel != posting.Stream { // the case's notice is not the pause's own: add that one, so that nothing else is wrong
-					second.Steps[0].Notices = []posting.Notice{notice(posting.Stream, append([]byte{1, paused}, encodedProgress(t, pause.Record)...))}
+				if c.event == 0 || c.channel != posting.Stream { // the pause lacks its own notice: add it, so that nothing else is wrong
+					pauseChange.Steps[0].Notices = []posting.Notice{notice(posting.Stream, append([]byte{1, pausedCode}, encodedProgress(t, pause.Record)...))}
 				}
-				notices := &[]*posting.Change{first, second}[c.event].Steps[0].Notices
-				*notices = append([]posting.Notice{notice(c.channel, c.body(encodedProgress(t, pause.Record), encodedProgress(t, d.Record)))}, *notices...)
-				s.submit(first)
-				s.submit(second)
+				notices := &[]*posting.Change{creationChange, pauseChange}[c.event].Steps[0].Notices
+				*notices = append([]posting.Notice{notice(c.channel, c.body(encodedProgress(t, pause.Record), encodedProgress(t, creation.Record)))}, *notices...)
+				s.submit(creationChange)
+				s.submit(pauseChange)
 			})
 			wantNotifiedRule(t, w, c.wantText)
 		})

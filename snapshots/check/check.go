@@ -32,54 +32,54 @@ type Inputs struct {
 }
 
 // Check checks an open journal. Nothing may be submitted meanwhile, because the check compares
-// the store with the files beside it. An error means that the check could not be made; faults
+// the store with files that would change too. An error means that the check could not be made; faults
 // of the store are in the report.
 func Check(ctx context.Context, j *posting.Journal, inputs Inputs) (*findings.Report, error) {
 	return CheckRestored(ctx, j, inputs, func(*calls.LogFilter) error { return nil })
 }
 
 // CheckRestored is Check for a restored store. It calls cutLog after it has read the journals and
-// before it compares the simulator's log with them. cutLog may remove calls from the log.
+// before it compares the simulator's log with the journals. cutLog may remove calls from the log.
 func CheckRestored(ctx context.Context, j *posting.Journal, inputs Inputs, cutLog func(*calls.LogFilter) error) (*findings.Report, error) {
 	if inputs.Log == nil {
 		inputs.Log = slog.Default()
 	}
 	v := j.View()
 	defer v.Close()
-	last, hash := j.LastGroup()
-	c := newChecker(scan.New(ctx, v, inputs.Keyring, last))
-	c.Report.Skip(findings.RuleReopened)
-	if err := c.answers.ReadFile(inputs.Answers); err != nil {
+	lastGroup, groupHash := j.LastGroup()
+	checker := newChecker(scan.New(ctx, v, inputs.Keyring, lastGroup))
+	checker.Report.Skip(findings.RuleReopened)
+	if err := checker.answers.ReadFile(inputs.Answers); err != nil {
 		return nil, err
 	}
 	for _, step := range []func() error{
-		func() error { return c.checkGroups(last, hash) },
-		c.checkOrganizations,
-		c.checkPlatformClaims,
-		c.directory.CheckLimits,
-		c.directory.CheckUsers,
-		c.checkKeys,
-		c.checkClaimsStored,
-		c.checkTimers,
-		func() error { return cutLog(calls.NewLogFilter(c.Scan)) },
-		func() error { return calls.Check(c.Scan, inputs.Data) },
-		c.answers.CheckAll,
-		func() error { return canaries.Check(c.Scan, inputs.Data, inputs.Canaries, inputs.Answers) },
+		func() error { return checker.checkGroups(lastGroup, groupHash) },
+		checker.checkOrganizations,
+		checker.checkPlatformClaims,
+		checker.directory.CheckLimits,
+		checker.directory.CheckUsers,
+		checker.checkKeys,
+		checker.checkClaimsStored,
+		checker.checkTimers,
+		func() error { return cutLog(calls.NewLogFilter(checker.Scan)) },
+		func() error { return calls.Check(checker.Scan, inputs.Data) },
+		checker.answers.CheckAll,
+		func() error { return canaries.Check(checker.Scan, inputs.Data, inputs.Canaries, inputs.Answers) },
 	} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	c.Report.Digest = c.Digest.Sum()
-	counts := &c.Report.Counts
-	inputs.Log.Info("the store was checked", "broken", c.Report.Broken(), "organizations", counts.Organizations, "events", counts.Events,
+	checker.Report.Digest = checker.Digest.Sum()
+	counts := &checker.Report.Counts
+	inputs.Log.Info("the store was checked", "broken", checker.Report.Broken(), "organizations", counts.Organizations, "events", counts.Events,
 		"records", counts.Records, "lines", counts.Lines, "claims", counts.Claims, "skipped_answers", counts.SkippedAnswers,
-		"digest", hex.EncodeToString(c.Report.Digest[:]))
-	return c.Report, nil
+		"digest", hex.EncodeToString(checker.Report.Digest[:]))
+	return checker.Report, nil
 }
 
 // checker is the state of one check of a whole store. It has the rules that need all organizations,
-// and the data that other rules collect for them.
+// and the data that other rules collect for these.
 type checker struct {
 	*scan.Scan
 	directory    *directory.Check
@@ -121,9 +121,9 @@ func (c *checker) newOrgCheck(o *scan.Organization) *orgCheck {
 	}
 }
 
-// checkOrganizations checks all organizations one after the other, ordered by id, including
-// those that only a stray row names. While an organization is
-// checked, only the short history of each of its records is in memory.
+// checkOrganizations checks all organizations one after the other, ordered by id, also an organization that
+// only one stray row names. While an organization is checked, only the short history of each of its records is
+// in memory.
 func (c *checker) checkOrganizations() error {
 	ids, err := c.allOrganizations()
 	if err != nil {
@@ -139,12 +139,12 @@ func (c *checker) checkOrganizations() error {
 	return nil
 }
 
-// run reads the organization's sections in order. If a section can't be read, the rule given
-// with the section is broken.
+// run makes the checks of one organization in order. If a check can't read its section (the rows of one kind),
+// the rule given with the check is broken.
 func (c *orgCheck) run() error {
-	for _, section := range []struct {
-		rule int
-		read func() error
+	for _, step := range []struct {
+		rule  int
+		check func() error
 	}{
 		{findings.RuleJournal, c.checkJournal},
 		{findings.RuleJournal, c.books.CheckBuffers},
@@ -160,7 +160,7 @@ func (c *orgCheck) run() error {
 		{findings.RuleStates, func() error { return c.addToDigest(posting.Parts) }},
 		{findings.RuleNotified, func() error { return c.deliveries.CheckRows(c.contracts) }},
 	} {
-		if err := c.ReadSection(section.rule, section.read); err != nil {
+		if err := c.ReadSection(step.rule, step.check); err != nil {
 			return err
 		}
 	}
@@ -168,12 +168,12 @@ func (c *orgCheck) run() error {
 }
 
 // checkCounters compares the stored counters of volumes and of contracts with those that transactions
-// and contracts require. Other counters, such as an account's headroom, are not checked, because no
-// event determines their values.
+// and contracts require. Other counters, such as headroom (how much of an asset was settled or is under way),
+// are not checked, because no event determines their values.
 func (c *orgCheck) checkCounters() error {
-	const head = 1 + 16 // a key begins with the kind of its row and the organization's id
+	const headLength = 1 + 16 // a key begins with the kind of its row and the organization's id
 	err := c.Rows(c.organization, posting.Counters, func(key, row []byte) error {
-		name, window, _ := strings.Cut(string(key[min(head, len(key)):]), "\x00")
+		name, window, _ := strings.Cut(string(key[min(headLength, len(key)):]), "\x00")
 		if !c.contracts.CheckCounter(name, window, row) {
 			c.transactions.CheckCounter(name, window, row)
 		}
@@ -187,9 +187,9 @@ func (c *orgCheck) checkCounters() error {
 // allOrganizations returns the organizations that any row names.
 func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	ids := make(map[ledger.ID]bool)
-	for s := posting.Blocks; s <= posting.KVs; s++ {
+	for kind := posting.Blocks; kind <= posting.KVs; kind++ {
 		err := c.ReadSection(findings.RuleJournal, func() error {
-			return c.View.OrganizationsWith(s, func(id ledger.ID) (bool, error) {
+			return c.View.OrganizationsWith(kind, func(id ledger.ID) (bool, error) {
 				ids[id] = true
 				return true, nil
 			})
@@ -201,8 +201,8 @@ func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	return scan.SortedIDs(ids), nil
 }
 
-// addToDigest adds a section to the digest without checking its rows, which are checked along with
-// their records.
-func (c *orgCheck) addToDigest(s posting.RowKind) error {
-	return c.Rows(c.organization, s, func(_, _ []byte) error { return nil })
+// addToDigest adds the rows of a kind to the digest without checking them, for rows that are checked
+// along with their records.
+func (c *orgCheck) addToDigest(kind posting.RowKind) error {
+	return c.Rows(c.organization, kind, func(_, _ []byte) error { return nil })
 }

@@ -13,9 +13,9 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// addMonths lets five months pass for the store's contracts. In each month so many other entries are booked
-// that a checkpoint is due.
-func (w *contractStore) addMonths(t *testing.T) {
+// letMonthsPass lets five months pass for the store's contracts. In each month so many other entries are booked
+// that a checkpoint (all accounts with their totals after one event) is due.
+func (w *contractStore) letMonthsPass(t *testing.T) {
 	t.Helper()
 	for range 5 {
 		server := fixture.Start(t, &w.Store)
@@ -32,33 +32,33 @@ func (w *contractStore) addMonths(t *testing.T) {
 	makeCheckpointAt(t, &w.Store, w.at)
 }
 
-// Checkpoints contain the accounts that belong to one contract like all other accounts. The checker reads the
-// events a second time only if an account is wrong, to name the account.
+// A checkpoint contains every account, also those that belong to a single contract. If one of these is wrong, and
+// only then, the checker reads the events a second time, to name the wrong account.
 func TestContractAccountsInCheckpointsAreCompared(t *testing.T) {
 	w := copyContractStore(t, fixture.Paged)
-	w.addMonths(t)
+	w.letMonthsPass(t)
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report)
 	if report.Counts.Reread != 0 {
 		t.Error("sound ones were read twice")
 	}
-	path := ledger.Path("")
+	wrongPath := ledger.Path("")
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		heads, parts := checkpointRows(p, &w.Store)
-		n := len(heads) - 2
-		rewriteCheckpoint(p, heads[n], parts[n], func(key []byte, totals *ledger.Totals) bool {
-			if a, _ := store.ParseAccountKey(key); path == "" && strings.HasPrefix(string(a.Path), "A:mudaraba:") {
-				path, totals.DebitsPosted = a.Path, fixture.MustAdd(totals.DebitsPosted, 1)
+		lastButOne := len(heads) - 2
+		rewriteCheckpoint(p, heads[lastButOne], parts[lastButOne], func(key []byte, totals *ledger.Totals) bool {
+			if a, _ := store.ParseAccountKey(key); wrongPath == "" && strings.HasPrefix(string(a.Path), "A:mudaraba:") {
+				wrongPath, totals.DebitsPosted = a.Path, fixture.MustAdd(totals.DebitsPosted, 1)
 			}
 			return true
 		})
 	})
-	if path == "" {
+	if wrongPath == "" {
 		t.Fatal("no contract has an account in a checkpoint")
 	}
 	report = w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report, 2)
-	wantSomewhere(t, report, "has other totals in part 0 than its events give: account "+string(path))
+	wantSomewhere(t, report, "has other totals in part 0 than its events give: account "+string(wrongPath))
 	if report.Counts.Reread != 1 {
 		t.Errorf("%d organizations were read twice", report.Counts.Reread)
 	}

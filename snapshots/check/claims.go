@@ -10,9 +10,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, claims. Every claim names one existing record that has the claimed key, and every
-// record with such a key has its claim. If a claim holds more than an id, exactly one event has its hash
-// (stored.go checks that).
+// Rule 4, claims. A claim is a row that makes a key, such as a partner's txid, unique. Every claim names one existing
+// record that has the claimed key, and every record with a key that must be unique has its claim. If a claim holds
+// more than the record's id, exactly one event has the claim's hash (stored.go checks that).
 
 // ownerKinds has, for each kind of claim, the kinds of records that such a claim may name. The records belong
 // to the same organization as the claim.
@@ -23,19 +23,19 @@ var ownerKinds = map[ledger.ClaimKind][]ledger.Kind{
 	ledger.ClaimKeyHash:    {ledger.APIKey, ledger.Session},
 }
 
-// checkClaims compares the claims with the keys that records must have claimed.
+// checkClaims compares the claims with the unique keys of the records.
 func (c *orgCheck) checkClaims() error {
 	o := c.organization
-	const head = 1 + 16 // a key begins with the kind of its row and the organization's id
+	const headLength = 1 + 16 // a key begins with the kind of its row and the organization's id
 	err := c.Rows(o, posting.Claims, func(key, row []byte) error {
 		c.Report.Counts.Claims++
 		c.Report.Count(findings.RuleClaims, 1)
-		if len(key) <= head+1 {
+		if len(key) <= headLength+1 {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a claim without a key", o.ID)
 			return nil
 		}
 		c.addStoredClaim(key, row)
-		c.checkClaim(ledger.ClaimKind(key[head]), string(key[head+1:]), row)
+		c.checkClaim(ledger.ClaimKind(key[headLength]), string(key[headLength+1:]), row)
 		return nil
 	})
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *orgCheck) checkClaims() error {
 	return nil
 }
 
-// checkClaim checks one claim.
+// checkClaim checks one claim. owner is the claim's value, which names the record that has the key.
 func (c *orgCheck) checkClaim(kind ledger.ClaimKind, key string, owner []byte) {
 	o := c.organization
 	if kind == ledger.ClaimIdempotency {

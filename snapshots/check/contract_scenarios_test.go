@@ -21,10 +21,10 @@ import (
 // randomInput draws random requests for contracts.
 type randomInput struct {
 	*rand.Rand
-	at time.Time
+	now time.Time // days near this time are drawn
 }
 
-func (d randomInput) day() string { return d.at.AddDate(0, 0, d.IntN(200)-100).Format(`"2006-01-02"`) }
+func (d randomInput) day() string { return d.now.AddDate(0, 0, d.IntN(200)-100).Format(`"2006-01-02"`) }
 
 // value draws a value for a column, in most cases a valid one.
 func (d randomInput) value(c *schema.Column) string {
@@ -70,15 +70,15 @@ func (d randomInput) body(table *schema.Table) schema.Input {
 func (d randomInput) creationBody(t testing.TB, p *contract.Product) schema.Input {
 	t.Helper()
 	input := d.body(p.Columns)
-	bank, customer, face := 100+d.IntN(900), 1+d.IntN(500), 1+d.IntN(40)
+	bank, customer, faceValue := 100+d.IntN(900), 1+d.IntN(500), 1+d.IntN(40)
 	total := bank + customer
 	if p == contract.Certificate {
-		total = face * (10 + d.IntN(30))
+		total = faceValue * (10 + d.IntN(30))
 	}
 	for name, value := range parseInput(t, fmt.Sprintf(`{"region":"AE","currency":"AED","screening_id":null,"compliance_review":%s,`+
 		`"total_value":"%d","bank_contribution":"%d","customer_contribution":"%d","certificate_value":"%d","underlying_asset_value":"%d",`+
 		`"capital_amount":"%d","initial_amount":"%d","asset_cost":"%d","monthly_rental":"%d"}`,
-		fatwa, total, bank, customer, face, total+5, total, total, 400+total, 1+d.IntN(90))) {
+		fatwa, total, bank, customer, faceValue, total+5, total, total, 400+total, 1+d.IntN(90))) {
 		input[name] = value
 	}
 	if p == contract.Certificate {
@@ -87,8 +87,7 @@ func (d randomInput) creationBody(t testing.TB, p *contract.Product) schema.Inpu
 	return input
 }
 
-// After random requests and random passage of time, the checker finds no fault in the
-// contracts.
+// After random requests and random passage of time, the checker finds no fault in the contracts.
 func TestRandomContractRequestsBreakNoRule(t *testing.T) {
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
@@ -97,9 +96,9 @@ func TestRandomContractRequestsBreakNoRule(t *testing.T) {
 		fixture.Must(t, err)
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
-	d := randomInput{rand.New(rand.NewPCG(seed, 0)), fixture.StartTime}
+	random := randomInput{rand.New(rand.NewPCG(seed, 0)), fixture.StartTime}
 	w := fixture.Copy(t)
-	seen := make(map[string]int) // product in a reading → number of accepted requests
+	acceptedCounts := make(map[string]int) // product in a reading (religious or secular) → number of accepted requests
 	func() {
 		server := fixture.Start(t, w)
 		defer server.Close()
@@ -108,47 +107,47 @@ func TestRandomContractRequestsBreakNoRule(t *testing.T) {
 			for _, p := range contract.Products {
 				for _, reading := range contract.Readings { // a fixed order, so that a seed repeats a run
 					if variant := p.Variants[reading]; variant != nil {
-						seen[variant.Name] += d.runContract(t, service, w.FirstDemo.Org, p, reading)
+						acceptedCounts[variant.Name] += random.runContract(t, service, w.FirstDemo.Org, p, reading)
 					}
 				}
 			}
-			server.Advance(time.Duration(d.IntN(60)) * 24 * time.Hour)
-			d.at = server.Clock.Now()
+			server.Advance(time.Duration(random.IntN(60)) * 24 * time.Hour)
+			random.now = server.Clock.Now()
 		}
 	}()
-	for name, n := range seen {
+	for name, n := range acceptedCounts {
 		if n == 0 {
-			t.Errorf("nothing has happened to %s: %v", name, seen)
+			t.Errorf("nothing has happened to %s: %v", name, acceptedCounts)
 		}
 	}
 	report := w.Check(t, check.Inputs{})
-	t.Logf("%v: %+v", seen, report.Counts)
+	t.Logf("%v: %+v", acceptedCounts, report.Counts)
 	fixture.WantBroken(t, report)
 }
 
-// runContract creates a contract and makes random requests about it. It returns the number of requests that
-// were accepted.
-func (d randomInput) runContract(t testing.TB, service *contractactor.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (n int) {
+// runContract creates a contract, makes random requests about it, and returns how many of these requests were
+// accepted.
+func (d randomInput) runContract(t testing.TB, service *contractactor.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (accepted int) {
 	t.Helper()
-	r := d.createAccepted(t, service, contractactor.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
+	latest := d.createAccepted(t, service, contractactor.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
 	for range 30 {
 		handler := p.Handlers[d.IntN(len(p.Handlers))]
-		if handler.Timer || !keepsContractOpen(r.Record, handler) && d.IntN(10) > 0 {
+		if handler.Timer || !keepsContractOpen(latest.Record, handler) && d.IntN(10) > 0 {
 			continue
 		}
-		a := contractactor.Act{Org: org, ID: r.Record.ID, Product: p, Reading: reading, Action: handler.Name, Input: d.body(handler.Body), Key: d.key()}
+		act := contractactor.Act{Org: org, ID: latest.Record.ID, Product: p, Reading: reading, Action: handler.Name, Input: d.body(handler.Body), Key: d.key()}
 		if handler.Name == contract.Pass {
-			a.Input = parseInput(t, fatwa)
+			act.Input = parseInput(t, fatwa)
 		}
-		if result, err := service.Act(a); err == nil {
-			r = result
-			n++
+		if result, err := service.Act(act); err == nil {
+			latest = result
+			accepted++
 		}
 	}
-	return n
+	return accepted
 }
 
-// createAccepted tries to create a contract until it is not refused.
+// createAccepted creates a contract: it draws bodies until one is accepted.
 func (d randomInput) createAccepted(t testing.TB, service *contractactor.Service, c contractactor.Create) contractactor.Result {
 	t.Helper()
 	var err error
@@ -163,8 +162,8 @@ func (d randomInput) createAccepted(t testing.TB, service *contractactor.Service
 	return contractactor.Result{}
 }
 
-// keepsContractOpen tells whether a handler is possible in the contract's status and can leave the contract
-// open.
+// keepsContractOpen tells whether an action is possible in the contract's status and can leave the contract
+// open. handler is the function that carries out the action.
 func keepsContractOpen(r *contract.Record, handler *contract.ActionHandler) bool {
 	machine := r.Product.Machine(r.Reading)
 	for _, transition := range handler.Transitions {

@@ -18,31 +18,31 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// contractStore is a store whose first organization has contracts of every product in both
-// readings: running ones, ones that have ended in each way, and ones that a timer has moved.
+// contractStore is a store whose first organization has contracts of every product in both readings (religious and
+// secular): contracts that run, contracts that have ended in each way, and contracts that a timer has changed.
 type contractStore struct {
 	fixture.Store
-	at        time.Time            // the last time of its clock
+	at        time.Time            // the time of the last action on the contracts
 	contracts map[string]ledger.ID // by the names that createContracts gives them
-	screening ledger.ID            // the screening that leases name
+	screening ledger.ID            // the screening (a compliance check) that leases name
 	customer  ledger.ID            // the customer of all contracts that have one
 	investor  ledger.ID            // the person who holds certificates of the secular issues
 }
 
-// The keys of two requests: the creation of one lease and its last action.
+// The idempotency keys of two requests: the creation of one lease, and the last action on that lease.
 var (
 	signKey = actors.Key{Scope: actors.UserKeyScope, Text: "sign", Hash: [32]byte{1}}
 	moveKey = actors.Key{Scope: actors.UserKeyScope, Text: "move", Hash: [32]byte{2}}
 )
 
-// contractStores are built once for each layout of lines.
+// contractStores has a contract store for each layout of lines (in page buffers or on pages). It is built when a
+// test first needs it.
 var contractStores = map[int]*struct {
 	contractStore
 	once sync.Once
 }{fixture.Buffered: {}, fixture.Paged: {}}
 
-// copyContractStore copies the contract store with the given layout into a directory of the
-// test.
+// copyContractStore copies the contract store with the given layout into a directory of the test.
 func copyContractStore(t testing.TB, layout int) *contractStore {
 	t.Helper()
 	template := contractStores[layout]
@@ -69,9 +69,9 @@ func copyContractStore(t testing.TB, layout int) *contractStore {
 // contractMaker creates contracts and acts on them.
 type contractMaker struct {
 	*fixture.Server
-	store   *contractStore
-	service *contractactor.Service
-	created map[string]contractactor.Create // the request that created each contract, by the contract's name
+	store     *contractStore
+	service   *contractactor.Service
+	creations map[string]contractactor.Create // the request that created each contract, by the contract's name
 }
 
 // parseInput parses the members of a request's body.
@@ -97,7 +97,7 @@ func (s *contractMaker) createWithKey(name string, p *contract.Product, reading 
 	if err != nil {
 		s.T.Fatalf("%s: %v", name, err)
 	}
-	s.created[name], s.store.contracts[name] = c, r.Record.ID
+	s.creations[name], s.store.contracts[name] = c, r.Record.ID
 }
 
 // act performs an action and checks the contract's new status.
@@ -108,7 +108,7 @@ func (s *contractMaker) act(name string, action contract.Action, body string, wa
 
 func (s *contractMaker) actWithKey(name string, action contract.Action, body string, want contract.Status, key actors.Key) {
 	s.T.Helper()
-	c := s.created[name]
+	c := s.creations[name]
 	r, err := s.service.Act(contractactor.Act{
 		Org: c.Org, ID: s.store.contracts[name], Product: c.Product, Reading: c.Reading, Action: action, Input: parseInput(s.T, body), Key: key,
 	})
@@ -120,7 +120,7 @@ func (s *contractMaker) actWithKey(name string, action contract.Action, body str
 // wantStatus checks a contract's status and the value of a column.
 func (s *contractMaker) wantStatus(name string, want contract.Status, column, value string) {
 	s.T.Helper()
-	c := s.created[name]
+	c := s.creations[name]
 	r, err := s.service.Read(c.Org, c.Product, c.Reading, s.store.contracts[name])
 	fixture.Must(s.T, err)
 	if got := valueOf(r.Record, column); r.Record.Status != want || got != value {
@@ -142,40 +142,42 @@ func valueOf(r *contract.Record, name string) string {
 	return contract.FormatValue(columnNamed(r, name).Value(r.Values))
 }
 
+// Bodies of requests.
 const (
 	fatwa  = `{"approved_by":"the board","fatwa_reference":"F-7"}`
 	reason = `{"reason":"enough"}`
 )
 
+// createContracts creates the contracts and performs actions on them, and lets time pass.
 func (w *contractStore) createContracts(t testing.TB) {
 	server := fixture.Start(t, &w.Store)
 	defer server.Close()
 	w.contracts = make(map[string]ledger.ID)
 	w.customer = fixture.NewID()
-	s := &contractMaker{Server: server, store: w, service: contractactor.New(server.Runtime), created: make(map[string]contractactor.Create)}
-	screening, err := s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"})
+	maker := &contractMaker{Server: server, store: w, service: contractactor.New(server.Runtime), creations: make(map[string]contractactor.Create)}
+	screening, err := maker.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"})
 	fixture.Must(t, err)
 	w.screening = screening.ID
-	_, err = s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{
+	_, err = maker.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{
 		Subject: "transaction", Region: "AE", Activity: "gambling", Amount: money.FromUint64(5), HasAmount: true, Debt: "12.5",
 	}, actors.Key{})
 	fixture.Must(t, err)
-	_, err = s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "transaction"}, actors.Key{})
+	_, err = maker.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "transaction"}, actors.Key{})
 	fixture.Must(t, err)
 	for _, reading := range contract.Readings {
-		s.createPartnerships(reading)
-		s.createIssues(reading)
-		s.createLeases(reading)
-		s.createInvestments(reading)
-		s.createSales(reading)
-		s.createSafekeepings(reading)
+		maker.createPartnerships(reading)
+		maker.createIssues(reading)
+		maker.createLeases(reading)
+		maker.createInvestments(reading)
+		maker.createSales(reading)
+		maker.createSafekeepings(reading)
 	}
-	s.createDeposits()
+	maker.createDeposits()
 	server.Advance(100 * 24 * time.Hour)
-	s.wantStatus("venture secular", contract.BuyingOut, "rental_paid_total", "21") // 3 × floor(9 × 69 ÷ 80)
-	s.wantStatus("lease secular", contract.Active, "rent_receivable", "110")       // three rows and the advance, minus the payments
-	s.wantStatus("deposit", contract.Active, "renewals", "3")
-	s.actMonthsLater()
+	maker.wantStatus("venture secular", contract.BuyingOut, "rental_paid_total", "21") // three months' rent: 3 × floor(9 × 69 ÷ 80)
+	maker.wantStatus("lease secular", contract.Active, "rent_receivable", "110")       // three months' rent and the advance, minus the payment
+	maker.wantStatus("deposit", contract.Active, "renewals", "3")
+	maker.actMonthsLater()
 	w.at = server.Clock.Now()
 }
 

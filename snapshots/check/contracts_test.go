@@ -30,7 +30,7 @@ func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
 	}
 }
 
-// withView calls fn with a view of the store.
+// withView opens the store and calls fn with a view of it.
 func (w *contractStore) withView(t testing.TB, fn func(view *posting.View)) {
 	t.Helper()
 	j := fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)
@@ -44,19 +44,19 @@ func (w *contractStore) withView(t testing.TB, fn func(view *posting.View)) {
 type contractFault struct {
 	name        string
 	brokenRules []int
-	want        string // text that at least one detail must contain
+	wantText    string // text that at least one detail of the report must contain
 	make        func(t *testing.T, w *contractStore)
 }
 
 func TestFaultsInContractsAreFound(t *testing.T) {
-	for _, list := range [][]contractFault{lifecycleFaults, columnFaults, waitingContractFaults, numberFaults, contractListFaults, registerFaults, staffFaults, screeningFaults} {
+	for _, list := range [][]contractFault{lifecycleFaults, columnFaults, timedContractFaults, numberFaults, contractListFaults, registerFaults, cachedReplyFaults, screeningFaults} {
 		for _, f := range list {
 			t.Run(f.name, func(t *testing.T) {
 				w := copyContractStore(t, fixture.Paged)
 				f.make(t, w)
 				report := w.Check(t, check.Inputs{})
 				fixture.WantBroken(t, report, f.brokenRules...)
-				wantSomewhere(t, report, f.want)
+				wantSomewhere(t, report, f.wantText)
 			})
 		}
 	}

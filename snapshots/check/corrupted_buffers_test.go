@@ -17,17 +17,18 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// lineChunk is a chunk of lines of an account or a list in a page-buffer row, for tests to
-// change.
+// lineChunk is the part of a page-buffer row that belongs to one account or list: its lines, and the prefix of the
+// keys of its pages. A page buffer has the lines that a group (changes written together) has added; the server
+// flushes them to pages later.
 type lineChunk struct{ prefix, lines []byte }
 
-// bufferRow is a page-buffer row, for tests to change.
+// bufferRow is a page-buffer row in a form that tests can change.
 type bufferRow struct {
 	store.BufferKey
 	chunks []lineChunk
 }
 
-// bufferRowsOf returns an organization's page-buffer rows, oldest first.
+// bufferRowsOf returns an organization's page-buffer rows, those of the oldest group first.
 func bufferRowsOf(p *fixture.Corrupter, org ledger.ID) (bufferRows []bufferRow) {
 	p.T.Helper()
 	keys, rows := p.Rows(store.KeyBuffer(nil, org))
@@ -47,32 +48,30 @@ func bufferRowsOf(p *fixture.Corrupter, org ledger.ID) (bufferRows []bufferRow) 
 	return bufferRows
 }
 
-// writeBufferRows writes page-buffer rows.
 func writeBufferRows(p *fixture.Corrupter, rows ...bufferRow) {
 	for _, s := range rows {
 		var row []byte
-		for _, part := range s.chunks {
-			row = store.AppendChunk(row, store.PageHead(nil, part.prefix), part.lines)
+		for _, chunk := range s.chunks {
+			row = store.AppendChunk(row, store.PageHead(nil, chunk.prefix), chunk.lines)
 		}
 		p.Group.Set(store.KeyBufferRow(nil, s.BufferKey), row)
 	}
 }
 
-// removeBufferRows removes page-buffer rows.
 func removeBufferRows(p *fixture.Corrupter, rows ...bufferRow) {
 	for _, s := range rows {
 		p.Group.Delete(store.KeyBufferRow(nil, s.BufferKey))
 	}
 }
 
-// rowsWithLines returns the rows that contain lines of the account or list whose keys begin with the prefix.
+// rowsWithLines returns the rows that contain lines of one account or list, which the prefix identifies.
 func rowsWithLines(bufferRows []bufferRow, prefix []byte) []bufferRow {
-	return slices.DeleteFunc(slices.Clone(bufferRows), func(s bufferRow) bool { return s.chunkOf(prefix) < 0 })
+	return slices.DeleteFunc(slices.Clone(bufferRows), func(s bufferRow) bool { return s.chunkWith(prefix) < 0 })
 }
 
-// chunkOf returns the index of the row's chunk with the prefix; -1 if there is none.
-func (s *bufferRow) chunkOf(prefix []byte) int {
-	return slices.IndexFunc(s.chunks, func(part lineChunk) bool { return bytes.Equal(part.prefix, prefix) })
+// chunkWith returns the index of the row's chunk with the prefix; -1 if there is none.
+func (s *bufferRow) chunkWith(prefix []byte) int {
+	return slices.IndexFunc(s.chunks, func(chunk lineChunk) bool { return bytes.Equal(chunk.prefix, prefix) })
 }
 
 // eraseAll removes all lines of an account or a list, from pages and page buffers.
@@ -101,9 +100,9 @@ func eraseAll(p *fixture.Corrupter, prefix []byte) {
 	}))
 }
 
-// changeChunk changes the lines of an account or a list in one page-buffer row. index is the row's index
-// among the rows that contain such lines; -1: the newest of them. If change returns no lines, the chunk is
-// removed.
+// changeChunk returns a function that changes the lines of one account or list in one page-buffer row. index selects
+// among the rows that contain such lines, oldest first; -1: the newest of them. If change returns no lines, the chunk
+// is removed.
 func changeChunk(prefix func(*fixture.Store) []byte, index int, change func(p *fixture.Corrupter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -112,7 +111,7 @@ func changeChunk(prefix func(*fixture.Store) []byte, index int, change func(p *f
 				index += len(candidates)
 			}
 			s := candidates[index]
-			chunkIndex := s.chunkOf(prefix(w))
+			chunkIndex := s.chunkWith(prefix(w))
 			if s.chunks[chunkIndex].lines = change(p, s.chunks[chunkIndex].lines); s.chunks[chunkIndex].lines == nil {
 				s.chunks = slices.Delete(s.chunks, chunkIndex, chunkIndex+1)
 			}
@@ -123,7 +122,7 @@ func changeChunk(prefix func(*fixture.Store) []byte, index int, change func(p *f
 	}
 }
 
-// changeFirstLine changes the first line of an account's chunk.
+// changeFirstLine returns a function that changes the first line of an account's chunk.
 func changeFirstLine(change func(*store.Line)) func(*fixture.Corrupter, []byte) []byte {
 	return func(p *fixture.Corrupter, lines []byte) (changed []byte) {
 		fixture.Must(p.T, store.DecodePage(lines, func(l *store.Line) (bool, error) {
@@ -137,7 +136,7 @@ func changeFirstLine(change func(*store.Line)) func(*fixture.Corrupter, []byte) 
 	}
 }
 
-// changeFirstRow changes the first row of a list's chunk.
+// changeFirstRow returns a function that changes the first row of a list's chunk.
 func changeFirstRow(change func(*store.Listed)) func(*fixture.Corrupter, []byte) []byte {
 	return func(p *fixture.Corrupter, lines []byte) (changed []byte) {
 		rows, err := store.DecodeListed(lines)
@@ -164,21 +163,25 @@ func raiseAmount(l *store.Line) {
 	*total = fixture.MustAdd(*total, 1)
 }
 
+// feesPrefix returns the prefix of the keys of the fees account's pages.
 func feesPrefix(w *fixture.Store) []byte {
 	return store.KeyPages(nil, w.FirstDemo.Org, fixture.FeesInUSD)
 }
 
+// listPrefix returns the prefix of the keys of a partner's list of transactions.
 func listPrefix(partner int64) func(*fixture.Store) []byte {
 	return func(w *fixture.Store) []byte {
 		return store.KeyLists(nil, w.FirstDemo.Org, payment.Transactions.Of(partner, money.Prod))
 	}
 }
 
+// transferAccount returns a benchmark account, on which transfers are booked.
 func transferAccount(n int) ledger.Account {
 	return ledger.Account{Path: ledger.Path(fmt.Sprintf("L:bench:%d", n)), Asset: fixture.USD}
 }
 
-func transferAccountPages(n int) func(*fixture.Store) []byte {
+// transferPrefix returns the prefix of the keys of a benchmark account's pages.
+func transferPrefix(n int) func(*fixture.Store) []byte {
 	return func(w *fixture.Store) []byte { return store.KeyPages(nil, w.FirstDemo.Org, transferAccount(n)) }
 }
 
@@ -200,19 +203,19 @@ func transferBetween(w *fixture.Store, times int, accounts ...int) posting.Step 
 	}
 }
 
-// postTransfers writes the number of groups, each with one line on each of two benchmark accounts.
-func postTransfers(t *testing.T, w *fixture.Store, groups, debit, credit int) {
+// postTransfers writes groups, as many as groupCount, each with one line on each of two benchmark accounts.
+func postTransfers(t *testing.T, w *fixture.Store, groupCount, debit, credit int) {
 	t.Helper()
 	var changes []*posting.Change
-	for range groups {
+	for range groupCount {
 		changes = append(changes, &posting.Change{Steps: []posting.Step{transferBetween(w, 1, debit, credit)}})
 	}
 	w.Submit(t, changes...)
 }
 
-// transferRounds is the number of groups that withTraffic writes: enough that some lines of each account are
+// trafficGroups is the number of groups that withTraffic writes: enough that some lines of each account are
 // both on a page and in the page buffer, and that the newest lines are only in the page buffer.
-const transferRounds = 70
+const trafficGroups = 70
 
 // fillShards posts to more accounts than one row of a group's page buffer can hold, so that the
 // group divides them into shards.
@@ -227,24 +230,24 @@ func fillShards(t *testing.T, w *fixture.Store) {
 	}
 }
 
-// fillLongChunk posts so much to some accounts that a group's page buffer has a second part. It opens the
-// store with the default options, because fixture.Options has groups that are too small for so much.
-func fillLongChunk(t *testing.T, w *fixture.Store) {
+// fillTwoParts posts so much to some accounts that a group's page buffer is divided into two parts. It opens the
+// store with the default options, because the groups of fixture.Options are too small for so much.
+func fillTwoParts(t *testing.T, w *fixture.Store) {
 	t.Helper()
-	var first, second posting.Change
+	var firstChange, secondChange posting.Change
 	for n := 0; n < store.ShardedFrom-4; n += 2 {
-		first.Steps = append(first.Steps, transferBetween(w, 1, n, n+1))
-		second.Steps = append(second.Steps, transferBetween(w, 30, n, n+1))
+		firstChange.Steps = append(firstChange.Steps, transferBetween(w, 1, n, n+1))
+		secondChange.Steps = append(secondChange.Steps, transferBetween(w, 30, n, n+1))
 	}
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: w.Dir, Log: fixture.NoLog}, Clock: clock.NewManual(fixture.StartTime), Log: fixture.NoLog})
 	fixture.Must(t, err)
-	fixture.SubmitTo(t, j, &first, &second)
+	fixture.SubmitTo(t, j, &firstChange, &secondChange)
 }
 
 // newestRows returns the rows of the last group that has rows in the page buffer.
 func newestRows(bufferRows []bufferRow) []bufferRow {
-	last := bufferRows[len(bufferRows)-1].Group
-	return slices.DeleteFunc(slices.Clone(bufferRows), func(s bufferRow) bool { return s.Group != last })
+	lastGroup := bufferRows[len(bufferRows)-1].Group
+	return slices.DeleteFunc(slices.Clone(bufferRows), func(s bufferRow) bool { return s.Group != lastGroup })
 }
 
 // corruptAfter returns a function that fills the page buffer with fill and then corrupts the store.
@@ -255,9 +258,9 @@ func corruptAfter(fill func(*testing.T, *fixture.Store), corrupt func(w *fixture
 	}
 }
 
-func withTraffic(t *testing.T, w *fixture.Store)   { postTransfers(t, w, transferRounds, 1, 2) }
-func withShards(t *testing.T, w *fixture.Store)    { fillShards(t, w) }
-func withLongChunk(t *testing.T, w *fixture.Store) { fillLongChunk(t, w) }
+func withTraffic(t *testing.T, w *fixture.Store)  { postTransfers(t, w, trafficGroups, 1, 2) }
+func withShards(t *testing.T, w *fixture.Store)   { fillShards(t, w) }
+func withTwoParts(t *testing.T, w *fixture.Store) { fillTwoParts(t, w) }
 
 // withTwoPairs writes two groups whose rows have no account in common, after the groups that wrote
 // the accounts' first lines.
@@ -279,29 +282,29 @@ var bufferFaults = []fault{
 	{"a line twice in its row", changeChunk(feesPrefix, 7, repeatLines), []int{2}, "belongs to no event"},
 	{"a chunk under another account", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
 		s := newestRows(bufferRows)[0]
-		s.chunks[s.chunkOf(transferAccountPages(1)(w))].prefix = feesPrefix(w)
+		s.chunks[s.chunkWith(transferPrefix(1)(w))].prefix = feesPrefix(w)
 		writeBufferRows(p, s)
 	}), []int{2}, ""}, // one account lacks a line, the other has one too many
 	{"a chunk of an account on which nothing was booked", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
 		s := newestRows(bufferRows)[0]
-		s.chunks[s.chunkOf(transferAccountPages(1)(w))].prefix = transferAccountPages(999)(w)
+		s.chunks[s.chunkWith(transferPrefix(1)(w))].prefix = transferPrefix(999)(w)
 		writeBufferRows(p, s)
 	}), []int{2}, ""},
 	{"an account whose first line is on no page", func(t *testing.T, w *fixture.Store) {
 		postTransfers(t, w, 1, 1, 2)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			keys, rows := p.Rows(transferAccountPages(1)(w))
+			keys, rows := p.Rows(transferPrefix(1)(w))
 			p.Group.Delete(keys[0])
-			writeBufferRows(p, bufferRow{store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: p.Group.N() - 1}, []lineChunk{{transferAccountPages(1)(w), rows[0]}}})
+			writeBufferRows(p, bufferRow{store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: p.Group.N() - 1}, []lineChunk{{transferPrefix(1)(w), rows[0]}}})
 		})
 	}, []int{2}, "has lines in the page buffer and no page"},
 
-	{"a list that lacks the row of a creation", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, true) }, []int{4}, "is not listed"},
-	{"a list that lacks the row of a last change", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, false) }, []int{4}, "is not listed"},
+	{"a list that lacks the row of a creation", func(t *testing.T, w *fixture.Store) { removeFromList(t, w, true) }, []int{4}, "is not listed"},
+	{"a list that lacks the row of a last change", func(t *testing.T, w *fixture.Store) { removeFromList(t, w, false) }, []int{4}, "is not listed"},
 	{"a list's chunk under another partner's list", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			s := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listPrefix(w.FirstDemo.Partner)(w))[3]
-			s.chunks[s.chunkOf(listPrefix(w.FirstDemo.Partner)(w))].prefix = listPrefix(9)(w)
+			s.chunks[s.chunkWith(listPrefix(w.FirstDemo.Partner)(w))].prefix = listPrefix(9)(w)
 			writeBufferRows(p, s)
 		})
 	}, []int{4}, "is listed where it does not belong"},
@@ -310,11 +313,11 @@ var bufferFaults = []fault{
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			bufferRows := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listPrefix(w.FirstDemo.Partner)(w))
 			for _, s := range bufferRows {
-				part := &s.chunks[s.chunkOf(listPrefix(w.FirstDemo.Partner)(w))]
-				rows, err := store.DecodeListed(part.lines)
+				chunk := &s.chunks[s.chunkWith(listPrefix(w.FirstDemo.Partner)(w))]
+				rows, err := store.DecodeListed(chunk.lines)
 				fixture.Must(p.T, err)
 				if len(rows) == 2 { // a transaction, and the return that reverses it
-					part.lines = store.EncodeListed(store.EncodeListed(nil, rows[1]), rows[0])
+					chunk.lines = store.EncodeListed(store.EncodeListed(nil, rows[1]), rows[0])
 					writeBufferRows(p, s)
 					return
 				}
@@ -331,31 +334,31 @@ var bufferFaults = []fault{
 	{"a list's chunk in the wrong shard", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			bufferRows := bufferRowsOf(p, w.FirstDemo.Org)
-			at := slices.IndexFunc(bufferRows, func(s bufferRow) bool {
-				return len(s.chunks) == 1 && s.chunkOf(listPrefix(w.FirstDemo.Partner)(w)) == 0
+			rowIndex := slices.IndexFunc(bufferRows, func(s bufferRow) bool {
+				return len(s.chunks) == 1 && s.chunkWith(listPrefix(w.FirstDemo.Partner)(w)) == 0
 			})
-			removeBufferRows(p, bufferRows[at])
-			bufferRows[at].Shard = (store.Shard(store.PageHead(nil, listPrefix(w.FirstDemo.Partner)(w))) + 1) % 16
-			writeBufferRows(p, bufferRows[at])
+			removeBufferRows(p, bufferRows[rowIndex])
+			bufferRows[rowIndex].Shard = (store.Shard(store.PageHead(nil, listPrefix(w.FirstDemo.Partner)(w))) + 1) % 16
+			writeBufferRows(p, bufferRows[rowIndex])
 		})
 	}, []int{4}, "where no reader looks for it"},
 	{"an unsharded chunk beside the shards", corruptAfter(withShards, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
-		from := newestRows(bufferRows)[3]
-		writeBufferRows(p, moveChunk(from, bufferRow{BufferKey: store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: from.Group}})...)
+		source := newestRows(bufferRows)[3]
+		writeBufferRows(p, moveChunk(source, bufferRow{BufferKey: store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: source.Group}})...)
 	}), []int{5}, "is divided into shards, and has a row of all"},
-	{"a last part that is missing", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+	{"a last part that is missing", corruptAfter(withTwoParts, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
 		removeBufferRows(p, newestRows(bufferRows)[1])
 	}), []int{2}, "has no line"},
-	{"a first part that is missing", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+	{"a first part that is missing", corruptAfter(withTwoParts, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
 		removeBufferRows(p, newestRows(bufferRows)[0])
 	}), []int{2, 5}, ""},
-	{"a part with too high a number", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+	{"a part with too high a number", corruptAfter(withTwoParts, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
 		s := newestRows(bufferRows)[1]
 		removeBufferRows(p, s)
 		s.Part++
 		writeBufferRows(p, s)
 	}), []int{5}, "does not follow another"},
-	{"parts out of order", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+	{"parts out of order", corruptAfter(withTwoParts, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
 		parts := newestRows(bufferRows)
 		parts[0].chunks, parts[1].chunks = parts[1].chunks, parts[0].chunks
 		writeBufferRows(p, parts...)
@@ -383,17 +386,17 @@ var bufferFaults = []fault{
 	}), []int{2, 5}, ""},
 }
 
-// removeFromLists removes the row of a charged payment's creation, or of its last change, from
-// its partner's list.
-func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
+// removeFromList removes a row of a charged payment from the list of the payment's partner: the row of the payment's
+// creation or, if isCreation is false, that of its last change.
+func removeFromList(t *testing.T, w *fixture.Store, isCreation bool) {
 	t.Helper()
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		list := listPrefix(w.FirstDemo.Partner)(w)
 		for _, s := range rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list) {
-			chunkIndex := s.chunkOf(list)
+			chunkIndex := s.chunkWith(list)
 			rows, err := store.DecodeListed(s.chunks[chunkIndex].lines)
 			fixture.Must(t, err)
-			if len(rows) == 1 && rows[0].ID == w.ChargedPayment.ID && rows[0].First == creation {
+			if len(rows) == 1 && rows[0].ID == w.ChargedPayment.ID && rows[0].First == isCreation {
 				s.chunks = slices.Delete(s.chunks, chunkIndex, chunkIndex+1)
 				if writeBufferRows(p, s); len(s.chunks) == 0 {
 					removeBufferRows(p, s)

@@ -11,6 +11,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
+// callFaults are faults in the simulator's log of calls, which rule 7 compares with the intents in the journals.
 var callFaults = []fault{
 	{"a call without an intent", func(t *testing.T, w *fixture.Store) {
 		w.RewriteSimulatorLog(t, func(lines []string) []string {

@@ -19,7 +19,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// makeCheckpoints posts entries on four further days and makes the checkpoints of the days that have ended.
+// makeCheckpoints posts entries on four further days and makes the checkpoints of the days that have ended. A
+// checkpoint has an organization's accounts with their totals after one event.
 func makeCheckpoints(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	for day := range 4 {
@@ -50,7 +51,8 @@ func makeCheckpointAt(t *testing.T, w *fixture.Store, now time.Time) {
 	fixture.Must(t, j.Close())
 }
 
-// checkpointRows returns the heads and the parts of the first organization's checkpoints.
+// checkpointRows returns the rows of the first organization's checkpoints: the heads, which name the event and have
+// sums, and the parts, which have the accounts.
 func checkpointRows(p *fixture.Corrupter, w *fixture.Store) (heads, parts []storedKV) {
 	p.T.Helper()
 	for _, section := range []struct {
@@ -70,33 +72,34 @@ func checkpointRows(p *fixture.Corrupter, w *fixture.Store) (heads, parts []stor
 
 type storedKV struct{ key, row []byte }
 
-// rewriteCheckpoint replaces a part of a checkpoint, and makes the checkpoint's head match it. change alters
+// rewriteCheckpoint replaces a part of a checkpoint, and makes the checkpoint's head match the new part. change alters
 // an account's totals and tells whether the account stays. The added accounts get empty totals.
-func rewriteCheckpoint(p *fixture.Corrupter, head, part storedKV, change func(key []byte, t *ledger.Totals) (stays bool), added ...ledger.Account) {
+func rewriteCheckpoint(p *fixture.Corrupter, head, part storedKV, change func(key []byte, totals *ledger.Totals) (stays bool), addedAccounts ...ledger.Account) {
 	p.T.Helper()
 	h, err := store.DecodeCheckpointHead(store.KVKey(head.key), head.row)
 	fixture.Must(p.T, err)
-	w := store.CheckpointWriter{Head: store.CheckpointHead{Seq: h.Seq, Booked: h.Booked, Previous: h.Previous}}
-	fixture.Must(p.T, store.DecodeCheckpointPart(part.row, func(key []byte, t *ledger.Totals) (bool, error) {
-		if key := bytes.Clone(key); change(key, t) {
-			w.Add(key, t)
+	writer := store.CheckpointWriter{Head: store.CheckpointHead{Seq: h.Seq, Booked: h.Booked, Previous: h.Previous}}
+	fixture.Must(p.T, store.DecodeCheckpointPart(part.row, func(key []byte, totals *ledger.Totals) (bool, error) {
+		if key := bytes.Clone(key); change(key, totals) {
+			writer.Add(key, totals)
 		}
 		return true, nil
 	}))
-	for _, a := range added {
-		w.Add(store.AccountKey(nil, a), new(ledger.Totals))
+	for _, a := range addedAccounts {
+		writer.Add(store.AccountKey(nil, a), new(ledger.Totals))
 	}
-	p.Group.Set(part.key, w.Flush())
-	p.Group.Set(head.key, store.EncodeCheckpointHead(&w.Head))
+	p.Group.Set(part.key, writer.Flush())
+	p.Group.Set(head.key, store.EncodeCheckpointHead(&writer.Head))
 }
 
+// Sound checkpoints break no rule, and neither do missing ones.
 func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 	w := fixture.Copy(t)
-	withoutCheckpoints := w.Check(t, check.Inputs{})
+	reportBefore := w.Check(t, check.Inputs{})
 	makeCheckpoints(t, w)
-	withCheckpoints := w.Check(t, check.Inputs{})
-	fixture.WantBroken(t, withCheckpoints)
-	if len(withCheckpoints.Rules) == 0 || countOf(withCheckpoints, 2) <= countOf(withoutCheckpoints, 2) {
+	reportAfter := w.Check(t, check.Inputs{})
+	fixture.WantBroken(t, reportAfter)
+	if len(reportAfter.Rules) == 0 || countOf(reportAfter, 2) <= countOf(reportBefore, 2) {
 		t.Error("nothing was compared")
 	}
 	for name, change := range map[string]func(p *fixture.Corrupter, heads, parts []storedKV){
@@ -114,7 +117,7 @@ func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 		})
 		report := w.Check(t, check.Inputs{})
 		fixture.WantBroken(t, report)
-		if report.Digest != withCheckpoints.Digest {
+		if report.Digest != reportAfter.Digest {
 			t.Errorf("%s: the digest is another", name)
 		}
 		makeMissingCheckpoints(t, w)
@@ -164,11 +167,11 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 		}},
 		{"a checkpoint of an earlier event than the one before", "comes too late", func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Set(heads[2].key, heads[0].row) }},
 		{"a checkpoint of an event that does not exist", "which does not exist", func(p *fixture.Corrupter, heads, parts []storedKV) {
-			last := heads[len(heads)-1]
-			h, err := store.DecodeCheckpointHead(store.KVKey(last.key), last.row)
+			lastHead := heads[len(heads)-1]
+			h, err := store.DecodeCheckpointHead(store.KVKey(lastHead.key), lastHead.row)
 			fixture.Must(p.T, err)
 			h.Previous, h.Seq = h.Seq, h.Seq+1_000_000
-			p.Group.Set(store.KeyKV(nil, ledger.ID(last.key[1:17]), store.KeyCheckpointHead(h.Booked+1_000_000_000_000)), store.EncodeCheckpointHead(&h))
+			p.Group.Set(store.KeyKV(nil, ledger.ID(lastHead.key[1:17]), store.KeyCheckpointHead(h.Booked+1_000_000_000_000)), store.EncodeCheckpointHead(&h))
 		}},
 		{"a head that cannot be read", "unknown form", func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Set(heads[3].key, []byte{7}) }},
 		{"a part of no checkpoint", "is not one of its parts", func(p *fixture.Corrupter, heads, parts []storedKV) {

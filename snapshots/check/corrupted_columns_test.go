@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// changeContract changes a contract's columns.
+// changeContract changes the columns of the contract that the contract store has under the name.
 func changeContract(p *fixture.Corrupter, w *contractStore, name string, change func(r *contract.Record)) {
 	p.T.Helper()
 	id := w.contracts[name]
@@ -28,19 +28,19 @@ func changeContract(p *fixture.Corrupter, w *contractStore, name string, change 
 	})
 }
 
-// corruptColumn changes columns of a stored contract.
-func corruptColumn(name string, change func(w *contractStore, r *contract.Record)) func(*testing.T, *contractStore) {
+// corruptContract returns a function that changes columns of a stored contract.
+func corruptContract(name string, change func(w *contractStore, r *contract.Record)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) { changeContract(p, w, name, func(r *contract.Record) { change(w, r) }) })
 	}
 }
 
-// setColumn sets a column of a stored contract to another value.
+// setColumn returns a function that sets a column of a stored contract to another value.
 func setColumn(name, column string, value any) func(*testing.T, *contractStore) {
-	return corruptColumn(name, func(_ *contractStore, r *contract.Record) { columnNamed(r, column).Put(r.Values, value) })
+	return corruptContract(name, func(_ *contractStore, r *contract.Record) { columnNamed(r, column).Put(r.Values, value) })
 }
 
-// corruptStamp changes the writer's stamp of a stored contract.
+// corruptStamp returns a function that changes what the writer has added to a stored contract, such as its number.
 func corruptStamp(name string, change func(w *contractStore, e *store.Envelope)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -52,12 +52,14 @@ func corruptStamp(name string, change func(w *contractStore, e *store.Envelope))
 	}
 }
 
+// columnFaults are stored contracts with other columns than their events and entries give. A reading is the secular or
+// the religious form of a product.
 var columnFaults = []contractFault{
 	{"a hidden column that was changed", []int{3}, "and by its entries that is", setColumn("venture secular", "carried", money.FromUint64(1))},
 	{"a column that was taken away", []int{3}, "and by its entries that is", setColumn("deposit", "initial_amount", nil)},
 	{"a sum that was changed", []int{3}, "other sums than its entries", setColumn("venture secular", "rental_paid_total", money.FromUint64(1))},
 	{"a row that was taken away", []int{3}, "other sums than its entries", setColumn("deposit", "profit_distributions", nil)},
-	{"a contract in another status", []int{3}, "events lead to", corruptColumn("lease secular", func(_ *contractStore, r *contract.Record) { r.Status = contract.TransferPending })},
+	{"a contract in another status", []int{3}, "events lead to", corruptContract("lease secular", func(_ *contractStore, r *contract.Record) { r.Status = contract.TransferPending })},
 	{"a contract of another product", []int{3, 4}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.ChangeRecord(w.FirstDemo.Org, contractSource(w.contracts["investment secular"]), func(_ *store.Envelope, payload []byte) []byte {
@@ -66,7 +68,7 @@ var columnFaults = []contractFault{
 			})
 		})
 	}},
-	{"a contract of the other reading", []int{3, 4}, "whose machine its events do not follow", corruptColumn("settled early secular", func(_ *contractStore, r *contract.Record) {
+	{"a contract of the other reading", []int{3, 4}, "whose machine its events do not follow", corruptContract("settled early secular", func(_ *contractStore, r *contract.Record) {
 		r.Reading = contract.Religious
 	})},
 	{"a contract that can't be read", []int{3, 4}, "can't be read", func(t *testing.T, w *contractStore) {
@@ -78,10 +80,10 @@ var columnFaults = []contractFault{
 	{"a screening that does not exist", []int{3}, "names screening", setColumn("lease secular", "screening_id", ledger.ID{1})},
 }
 
-// day is the number of microseconds in a day.
-const day = ledger.Micros(24 * 3600 * 1_000_000)
+// microsPerDay is the number of microseconds in a day.
+const microsPerDay = ledger.Micros(24 * 3600 * 1_000_000)
 
-var waitingContractFaults = []contractFault{
+var timedContractFaults = []contractFault{
 	{"a contract without its timer", []int{3}, "has a timer at", func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
 			b.act(b.find("lease secular"), contract.BearExpense, `{"amount":"1","description":"oil"}`, func(d *contract.Decision) { d.Due = 0 })
@@ -89,15 +91,15 @@ var waitingContractFaults = []contractFault{
 	}},
 	{"a contract with a timer on another day", []int{3}, "has a timer at", func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
-			b.act(b.find("deposit"), contract.Profit, `{"gross_profit":"0"}`, func(d *contract.Decision) { d.Due += day })
+			b.act(b.find("deposit"), contract.Profit, `{"gross_profit":"0"}`, func(d *contract.Decision) { d.Due += microsPerDay })
 		})
 	}},
-	{"a contract with a timer that it must not have", []int{3}, "has a timer at", funding(func(d *contract.Decision) { d.Due = ledger.MicrosOf(fixture.StartTime) + 1_000*day })},
+	{"a contract with a timer that it must not have", []int{3}, "has a timer at", fundWith(func(d *contract.Decision) { d.Due = ledger.MicrosOf(fixture.StartTime) + 1_000*microsPerDay })},
 	{"a contract that has ended and was not finished", []int{3}, "and was finished at 0", actWith("investment secular", contract.Complete, `{"final_value":"1"}`, func(d *contract.Decision) { d.Finish = false })},
-	{"a contract that was finished and goes on", []int{3}, "and was finished at", funding(func(d *contract.Decision) { d.Finish = true })},
+	{"a contract that was finished and goes on", []int{3}, "and was finished at", fundWith(func(d *contract.Decision) { d.Finish = true })},
 }
 
-// corruptCounter changes a stored counter, or removes it.
+// corruptCounter returns a function that replaces the row of a counter, or removes it if row is nil.
 func corruptCounter(key, window string, row []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -113,6 +115,8 @@ func corruptCounter(key, window string, row []byte) func(*testing.T, *contractSt
 
 func amountRow(n uint64) []byte { return store.EncodeAmount(nil, money.FromUint64(n)) }
 
+// numberFaults are faults in the numbers of contracts, and in the counters that assign the numbers or count the
+// contracts.
 var numberFaults = []contractFault{
 	{"a number that another contract has", []int{4}, "which another contract has", corruptStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 2 })},
 	{"no number", []int{4}, "which was never assigned", corruptStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 0 })},
@@ -126,7 +130,7 @@ var numberFaults = []contractFault{
 	{"a count that was lost", []int{4}, "there is no counter contracts/IJR test", corruptCounter("contracts/IJR", "test", nil)},
 }
 
-// corruptListRows changes rows in a list of contracts.
+// corruptListRows returns a function that changes the rows of the list of contracts with the key.
 func corruptListRows(key func(w *contractStore) []byte, change func(w *contractStore, rows []store.Listed) []store.Listed) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -144,19 +148,19 @@ func corruptListRows(key func(w *contractStore) []byte, change func(w *contractS
 	}
 }
 
-func leaseList(w *contractStore) []byte {
+func leaseListKey(w *contractStore) []byte {
 	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOf(contract.Lease, contract.Secular))
 }
 
-func customersLeases(w *contractStore) []byte {
+func customersLeaseListKey(w *contractStore) []byte {
 	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOfPerson(contract.Lease, contract.Secular, w.customer))
 }
 
-func investorsIssues(w *contractStore) []byte {
+func investorsIssueListKey(w *contractStore) []byte {
 	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOfPerson(contract.Certificate, contract.Secular, w.investor))
 }
 
-func environmentsLeases(w *contractStore) []byte {
+func environmentsLeaseListKey(w *contractStore) []byte {
 	return store.KeyLists(nil, w.FirstDemo.Org, contractactor.ListOfEnv(contract.Lease, contract.Secular, money.Test))
 }
 
@@ -168,48 +172,49 @@ func repeatFirst(_ *contractStore, rows []store.Listed) []store.Listed {
 	return append(rows, repeated)
 }
 
-func showingOther(name string) func(*contractStore, []store.Listed) []store.Listed {
+func addRowOf(name string) func(*contractStore, []store.Listed) []store.Listed {
 	return func(w *contractStore, rows []store.Listed) []store.Listed {
 		return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, First: true, ID: w.contracts[name]})
 	}
 }
 
-func showingNobody(_ *contractStore, rows []store.Listed) []store.Listed {
+func addRowOfMissing(_ *contractStore, rows []store.Listed) []store.Listed {
 	return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, First: true, ID: fixture.NewID()})
 }
 
 const wrongLists = "is not exactly once in the list of its environment and of each of its parties"
 
 var contractListFaults = []contractFault{
-	{"a product's list without one of its contracts", []int{4}, "is not listed", corruptListRows(leaseList, dropFirst)},
-	{"a product's list with a contract twice", []int{4}, "is listed twice", corruptListRows(leaseList, repeatFirst)},
-	{"a product's list with another product's contract", []int{4}, "where it does not belong", corruptListRows(leaseList, showingOther("deposit"))},
-	{"a product's list with the other reading's contract", []int{4}, "where it does not belong", corruptListRows(leaseList, showingOther("lease religious"))},
-	{"a product's list with a missing contract", []int{4}, "which does not exist", corruptListRows(leaseList, showingNobody)},
-	{"a customer's list without one of its contracts", []int{4}, wrongLists, corruptListRows(customersLeases, dropFirst)},
-	{"a customer's list with a contract twice", []int{4}, wrongLists, corruptListRows(customersLeases, repeatFirst)},
-	{"a customer's list with somebody else's contract", []int{4}, wrongLists, corruptListRows(customersLeases, showingOther("issue secular"))},
-	{"a customer's list with a missing contract", []int{4}, "which does not exist", corruptListRows(customersLeases, showingNobody)},
-	{"an environment's list without one of its contracts", []int{4}, wrongLists, corruptListRows(environmentsLeases, dropFirst)},
+	{"a product's list without one of its contracts", []int{4}, "is not listed", corruptListRows(leaseListKey, dropFirst)},
+	{"a product's list with a contract twice", []int{4}, "is listed twice", corruptListRows(leaseListKey, repeatFirst)},
+	{"a product's list with another product's contract", []int{4}, "where it does not belong", corruptListRows(leaseListKey, addRowOf("deposit"))},
+	{"a product's list with the other reading's contract", []int{4}, "where it does not belong", corruptListRows(leaseListKey, addRowOf("lease religious"))},
+	{"a product's list with a missing contract", []int{4}, "which does not exist", corruptListRows(leaseListKey, addRowOfMissing)},
+	{"a customer's list without one of its contracts", []int{4}, wrongLists, corruptListRows(customersLeaseListKey, dropFirst)},
+	{"a customer's list with a contract twice", []int{4}, wrongLists, corruptListRows(customersLeaseListKey, repeatFirst)},
+	{"a customer's list with somebody else's contract", []int{4}, wrongLists, corruptListRows(customersLeaseListKey, addRowOf("issue secular"))},
+	{"a customer's list with a missing contract", []int{4}, "which does not exist", corruptListRows(customersLeaseListKey, addRowOfMissing)},
+	{"an environment's list without one of its contracts", []int{4}, wrongLists, corruptListRows(environmentsLeaseListKey, dropFirst)},
 	{"a contract of another customer", []int{4}, wrongLists, setColumn("lease secular", "customer_id", ledger.ID{7})},
-	{"an investor's list without one of its issues", []int{4}, wrongLists, corruptListRows(investorsIssues, dropFirst)},
+	{"an investor's list without one of its issues", []int{4}, wrongLists, corruptListRows(investorsIssueListKey, dropFirst)},
 }
 
-func replyOf(w *contractStore, key string) ledger.Source {
+func replySource(w *contractStore, key string) ledger.Source {
 	return ledger.Source{Kind: ledger.Reply, ID: contractactor.ReplyID(w.FirstDemo.Org, key)}
 }
 
-// corruptReply changes the cached reply to the last action that had a key.
+// corruptReply returns a function that changes the cached reply to the last action that had an idempotency key.
 func corruptReply(change func(t *testing.T, w *contractStore, payload []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.ChangeRecord(w.FirstDemo.Org, replyOf(w, moveKey.ClaimKey()), func(_ *store.Envelope, payload []byte) []byte { return change(t, w, payload) })
+			p.ChangeRecord(w.FirstDemo.Org, replySource(w, moveKey.ClaimKey()), func(_ *store.Envelope, payload []byte) []byte { return change(t, w, payload) })
 		})
 	}
 }
 
-// changedReply returns a reply that shows a changed contract, correctly sealed.
-func changedReply(change func(r *contract.Record)) func(*testing.T, *contractStore, []byte) []byte {
+// changeShownContract returns a function that changes the contract that a cached reply shows, and seals (encrypts) the
+// reply again.
+func changeShownContract(change func(r *contract.Record)) func(*testing.T, *contractStore, []byte) []byte {
 	return resealPlaintext(func(t *testing.T, w *contractStore, form []byte) []byte {
 		r, err := contract.ReadRecord(w.contracts["terminated secular"], form[len(ledger.ID{}):])
 		fixture.Must(t, err)
@@ -218,10 +223,10 @@ func changedReply(change func(r *contract.Record)) func(*testing.T, *contractSto
 	})
 }
 
-// resealPlaintext changes the plaintext of a cached reply and seals it again.
+// resealPlaintext returns a function that changes the plaintext of a cached reply and seals it again.
 func resealPlaintext(change func(t *testing.T, w *contractStore, plaintext []byte) []byte) func(*testing.T, *contractStore, []byte) []byte {
 	return func(t *testing.T, w *contractStore, payload []byte) []byte {
-		keys, reply := fixture.Keyring(t, w.Dir), replyOf(w, moveKey.ClaimKey()).ID
+		keys, reply := fixture.Keyring(t, w.Dir), replySource(w, moveKey.ClaimKey()).ID
 		plaintext, err := actors.OpenReply(keys, actors.ContractReply, w.FirstDemo.Org, reply, payload)
 		fixture.Must(t, err)
 		sealed, err := actors.SealReply(keys, actors.ContractReply, w.FirstDemo.Org, reply, change(t, w, plaintext))
@@ -230,8 +235,9 @@ func resealPlaintext(change func(t *testing.T, w *contractStore, plaintext []byt
 	}
 }
 
-// corruptClaimOwner changes the claim on the key of the last action that had a key, or removes the claim.
-func corruptClaimOwner(change func(w *contractStore, owner []byte) []byte) func(*testing.T, *contractStore) {
+// corruptKeyClaim returns a function that changes the claim on the idempotency key of the last action that had one.
+// change returns the claim's new value; nil removes the claim.
+func corruptKeyClaim(change func(w *contractStore, owner []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			key := store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, moveKey.ClaimKey())
@@ -245,39 +251,40 @@ func corruptClaimOwner(change func(w *contractStore, owner []byte) []byte) func(
 	}
 }
 
-// ownedBy makes the claim on a key name another record.
-func ownedBy(sourceOf func(w *contractStore) ledger.Source) func(*contractStore, []byte) []byte {
+// nameRecord returns a function that replaces the record that the claim on a key names.
+func nameRecord(sourceOf func(w *contractStore) ledger.Source) func(*contractStore, []byte) []byte {
 	return func(w *contractStore, owner []byte) []byte {
 		source := sourceOf(w)
 		return append(append(owner[:32:32], byte(source.Kind)), source.ID[:]...)
 	}
 }
 
-var staffFaults = []contractFault{
-	{"an answer of another status", []int{3}, "as it never was", corruptReply(changedReply(func(r *contract.Record) { r.Status = contract.Active }))},
-	{"an answer in the other reading", []int{3}, "as it never was", corruptReply(changedReply(func(r *contract.Record) { r.Reading = contract.Religious }))},
-	{"an answer with other columns", []int{3}, "with other columns", corruptReply(changedReply(func(r *contract.Record) {
+// cachedReplyFaults are faults in the cached replies to staff's requests with idempotency keys.
+var cachedReplyFaults = []contractFault{
+	{"a reply of another status", []int{3}, "as it never was", corruptReply(changeShownContract(func(r *contract.Record) { r.Status = contract.Active }))},
+	{"a reply in the other reading", []int{3}, "as it never was", corruptReply(changeShownContract(func(r *contract.Record) { r.Reading = contract.Religious }))},
+	{"a reply with other columns", []int{3}, "with other columns", corruptReply(changeShownContract(func(r *contract.Record) {
 		columnNamed(r, "total_rentals_paid").Put(r.Values, money.FromUint64(1))
 	}))},
-	{"an answer of another contract", []int{3}, "and follows an event of", corruptReply(resealPlaintext(func(_ *testing.T, w *contractStore, form []byte) []byte {
+	{"a reply of another contract", []int{3}, "and follows an event of", corruptReply(resealPlaintext(func(_ *testing.T, w *contractStore, form []byte) []byte {
 		deposit := w.contracts["deposit"]
 		return append(deposit[:], form[len(deposit):]...)
 	}))},
-	{"an answer that can't be read", []int{3}, "can't be read", corruptReply(resealPlaintext(func(_ *testing.T, _ *contractStore, form []byte) []byte { return append(form[:16], 9) }))},
-	{"an answer that does not open", []int{3}, "can't be read", corruptReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte {
+	{"a reply that can't be read", []int{3}, "can't be read", corruptReply(resealPlaintext(func(_ *testing.T, _ *contractStore, form []byte) []byte { return append(form[:16], 9) }))},
+	{"a reply that does not open", []int{3}, "can't be read", corruptReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte {
 		payload[len(payload)-1] ^= 1
 		return payload
 	})},
-	{"an answer of another key", []int{3}, "can't be read", corruptReply(func(t *testing.T, w *contractStore, payload []byte) []byte {
-		keys, reply := fixture.Keyring(t, w.Dir), replyOf(w, moveKey.ClaimKey()).ID
+	{"a reply of another key", []int{3}, "can't be read", corruptReply(func(t *testing.T, w *contractStore, payload []byte) []byte {
+		keys, reply := fixture.Keyring(t, w.Dir), replySource(w, moveKey.ClaimKey()).ID
 		plaintext, err := actors.OpenReply(keys, actors.ContractReply, w.FirstDemo.Org, reply, payload)
 		fixture.Must(t, err)
 		sealed, err := actors.SealReply(keys, actors.ContractReply, w.FirstDemo.Org, fixture.NewID(), plaintext)
 		fixture.Must(t, err)
 		return sealed
 	})},
-	{"an answer of an unknown form", []int{3, 4}, "is of an unknown form", corruptReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte { return append([]byte{9}, payload[1:]...) })},
-	{"an answer to no action on a contract", []int{3, 4}, "does not follow a contract's event", func(t *testing.T, w *contractStore) {
+	{"a reply of an unknown form", []int{3, 4}, "is of an unknown form", corruptReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte { return append([]byte{9}, payload[1:]...) })},
+	{"a reply to no action on a contract", []int{3, 4}, "does not follow a contract's event", func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
 			reply := fixture.NewID()
 			b.submit(&posting.Change{
@@ -289,27 +296,27 @@ var staffFaults = []contractFault{
 			})
 		})
 	}},
-	{"an answer that was lost", []int{3, 4}, "which does not exist", func(t *testing.T, w *contractStore) {
+	{"a reply that was lost", []int{3, 4}, "which does not exist", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.DeleteAll(store.KeyRecord(nil, w.FirstDemo.Org, replyOf(w, moveKey.ClaimKey())))
+			p.DeleteAll(store.KeyRecord(nil, w.FirstDemo.Org, replySource(w, moveKey.ClaimKey())))
 		})
 	}},
-	{"a key that was lost", []int{4}, "belongs to no idempotency key", corruptClaimOwner(func(*contractStore, []byte) []byte { return nil })},
-	{"a key that names a missing contract", []int{4}, "which does not exist", corruptClaimOwner(ownedBy(func(*contractStore) ledger.Source { return contractSource(fixture.NewID()) }))},
-	{"a key that was used for another contract", []int{4}, "belongs to no idempotency key", corruptClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return contractSource(w.contracts["deposit"]) }))},
-	{"a key that was used for a payment", []int{4}, "which does not exist", corruptClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return fixture.TransactionSource(w.ChargedPayment.ID) }))},
-	{"a key of an unknown form", []int{4}, "of an unknown form", corruptClaimOwner(func(_ *contractStore, owner []byte) []byte { return owner[:40] })},
+	{"a key that was lost", []int{4}, "belongs to no idempotency key", corruptKeyClaim(func(*contractStore, []byte) []byte { return nil })},
+	{"a key that names a missing contract", []int{4}, "which does not exist", corruptKeyClaim(nameRecord(func(*contractStore) ledger.Source { return contractSource(fixture.NewID()) }))},
+	{"a key that was used for another contract", []int{4}, "belongs to no idempotency key", corruptKeyClaim(nameRecord(func(w *contractStore) ledger.Source { return contractSource(w.contracts["deposit"]) }))},
+	{"a key that was used for a payment", []int{4}, "which does not exist", corruptKeyClaim(nameRecord(func(w *contractStore) ledger.Source { return fixture.TransactionSource(w.ChargedPayment.ID) }))},
+	{"a key of an unknown form", []int{4}, "of an unknown form", corruptKeyClaim(func(_ *contractStore, owner []byte) []byte { return owner[:40] })},
 }
 
-// corruptScreening changes the payload of the screening that leases name.
+// corruptScreening returns a function that changes the payload of the screening (a compliance check) that leases name.
 func corruptScreening(change func(s map[string]any)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(_ *store.Envelope, payload []byte) []byte {
-				shown := make(map[string]any)
-				fixture.Must(t, json.Unmarshal(payload[1:], &shown))
-				change(shown)
-				body, err := json.Marshal(shown)
+				screening := make(map[string]any)
+				fixture.Must(t, json.Unmarshal(payload[1:], &screening))
+				change(screening)
+				body, err := json.Marshal(screening)
 				fixture.Must(t, err)
 				return append(payload[:1:1], body...)
 			})

@@ -10,18 +10,18 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// ownAccount returns the account of one contract's capital, which belongs to that contract only.
-func (w *contractStore) ownAccount() ledger.Account {
+// investmentAccount returns an account that belongs to one contract only: that of the investment's capital.
+func (w *contractStore) investmentAccount() ledger.Account {
 	return ledger.Account{
 		Path:  ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String()),
 		Asset: money.Asset{Currency: "SAR", Env: money.Prod},
 	}
 }
 
-// changeLines changes each line on the pages of ownAccount.
+// changeLines returns a function that changes each line on the pages of investmentAccount.
 func changeLines(change func(*store.Line)) func(*fixture.Corrupter, *contractStore) {
 	return func(p *fixture.Corrupter, w *contractStore) {
-		keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, w.ownAccount()))
+		keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, w.investmentAccount()))
 		for i, row := range rows {
 			var changed []byte
 			fixture.Must(p.T, store.DecodePage(row, func(l *store.Line) (bool, error) {
@@ -48,13 +48,13 @@ func TestLinesOfContractAccountsAreCompared(t *testing.T) {
 			l.Totals.DebitsPosted, l.Totals.CreditsPosted = l.Totals.CreditsPosted, l.Totals.DebitsPosted
 		}), "the totals are"},
 		{"no page", func(p *fixture.Corrupter, w *contractStore) {
-			p.DeleteAll(store.KeyPages(nil, w.FirstDemo.Org, w.ownAccount()))
+			p.DeleteAll(store.KeyPages(nil, w.FirstDemo.Org, w.investmentAccount()))
 		}, "and no page"},
 		{"a page of an account without an event", func(p *fixture.Corrupter, w *contractStore) {
-			keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, w.ownAccount()))
-			other := w.ownAccount()
-			other.Path = ledger.Path("L:forgotten:" + w.contracts["investment secular"].String())
-			p.Group.Set(append(store.KeyPages(nil, w.FirstDemo.Org, other), keys[0][len(keys[0])-8:]...), rows[0])
+			keys, rows := p.Rows(store.KeyPages(nil, w.FirstDemo.Org, w.investmentAccount()))
+			otherAccount := w.investmentAccount()
+			otherAccount.Path = ledger.Path("L:forgotten:" + w.contracts["investment secular"].String())
+			p.Group.Set(append(store.KeyPages(nil, w.FirstDemo.Org, otherAccount), keys[0][len(keys[0])-8:]...), rows[0])
 		}, "has a page and no event"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
@@ -67,8 +67,8 @@ func TestLinesOfContractAccountsAreCompared(t *testing.T) {
 	}
 }
 
-// The number of accounts that belong to one contract is unbounded, so the checker does not hold them in
-// memory. It holds all other accounts, which include those that contracts share.
+// Each contract has accounts that belong to it only. Their number is unbounded, so the checker does not hold them in
+// memory. It holds all other accounts, also those that contracts share.
 func TestContractAccountsAreNotHeldInMemory(t *testing.T) {
 	w := copyContractStore(t, fixture.Paged)
 	report := w.Check(t, check.Inputs{})

@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// wantSomewhere checks that some detail contains the text.
+// wantSomewhere checks that at least one detail of the report contains the text.
 func wantSomewhere(t *testing.T, report *findings.Report, wantText string) {
 	t.Helper()
 	for _, rule := range report.Rules {
@@ -55,6 +55,7 @@ type craftedContract struct {
 	version uint64
 }
 
+// write makes a decision about a contract durable. version is the contract's version before; 0: it does not exist yet.
 func (b *contractScenarios) write(d *contract.Decision, version uint64) *craftedContract {
 	b.t.Helper()
 	r := d.Record
@@ -109,13 +110,14 @@ func (b *contractScenarios) find(name string) *craftedContract {
 	return &craftedContract{r.Record, r.Stamp.Version}
 }
 
+// act performs an action on a contract. change alters the decision before it is written.
 func (b *contractScenarios) act(r *craftedContract, action contract.Action, body string, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
-	part, err := contractactor.Extract(view, b.sample.FirstDemo.Org, r.ID, r.RegisterExtract(action, parseInput(b.t, body)))
+	extract, err := contractactor.Extract(view, b.sample.FirstDemo.Org, r.ID, r.RegisterExtract(action, parseInput(b.t, body)))
 	view.Close()
 	fixture.Must(b.t, err)
-	r.Register = part
+	r.Register = extract
 	d, err := r.Act(action, parseInput(b.t, body), ledger.MicrosOf(b.sample.at))
 	fixture.Must(b.t, err)
 	if change != nil {
@@ -124,8 +126,8 @@ func (b *contractScenarios) act(r *craftedContract, action contract.Action, body
 	return b.write(&d, r.version)
 }
 
-// funding funds an investment; change alters the decision before it is written.
-func funding(change func(*contract.Decision)) func(*testing.T, *contractStore) {
+// fundWith returns a function that funds an investment; change alters the decision before it is written.
+func fundWith(change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
 			b.act(b.open(contract.Managed, contract.Secular, nil), contract.Fund, "", change)
@@ -133,25 +135,25 @@ func funding(change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	}
 }
 
-// actWith performs an action on a contract of the contract store; change alters the decision before it is
-// written.
+// actWith returns a function that performs an action on a contract of the contract store; change alters the decision
+// before it is written.
 func actWith(name string, action contract.Action, body string, change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) { b.act(b.find(name), action, body, change) })
 	}
 }
 
-func withoutEntry(d *contract.Decision) { d.Events[0].Entry = nil }
+func removeEntry(d *contract.Decision) { d.Events[0].Entry = nil }
 
-// addOne adds one to both amounts of an entry with one debit and one credit.
-func addOne(d *contract.Decision) {
+// addOneUnit adds one to both amounts of an entry with one debit and one credit.
+func addOneUnit(d *contract.Decision) {
 	postings := d.Events[0].Entry.Postings
 	for i := range postings {
 		postings[i].Amount = fixture.MustAdd(postings[i].Amount, 1)
 	}
 }
 
-// changePosting replaces the account of the first posting on the side.
+// changePosting returns a function that replaces the account of the first posting on the side.
 func changePosting(side ledger.Side, path func(r *contract.Record) ledger.Path) func(*contract.Decision) {
 	return func(d *contract.Decision) {
 		postings := d.Events[0].Entry.Postings
@@ -164,27 +166,28 @@ func changePosting(side ledger.Side, path func(r *contract.Record) ledger.Path) 
 	}
 }
 
-func ownPath(stem string) func(*contract.Record) ledger.Path {
+// contractAccountPath returns the path of an account that belongs to one contract.
+func contractAccountPath(stem string) func(*contract.Record) ledger.Path {
 	return func(r *contract.Record) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
 }
 
 // splitEntry moves an entry's postings from the third on into the entry of a second event.
 func splitEntry(d *contract.Decision) {
-	first := &d.Events[0]
-	rest := *first.Entry
-	rest.Postings = first.Entry.Postings[2:]
-	first.Entry.Postings = first.Entry.Postings[:2]
-	d.Events = append(d.Events, ledger.Event{Name: "continue", From: first.To, To: first.To, Entry: &rest})
+	firstEvent := &d.Events[0]
+	secondEntry := *firstEvent.Entry
+	secondEntry.Postings = firstEvent.Entry.Postings[2:]
+	firstEvent.Entry.Postings = firstEvent.Entry.Postings[:2]
+	d.Events = append(d.Events, ledger.Event{Name: "continue", From: firstEvent.To, To: firstEvent.To, Entry: &secondEntry})
 }
 
 // lifecycleFaults are events and entries that a contract's machine and accounts do not allow.
-// The real writer writes them, so that the books are sound.
+// The real writer writes them, so accounts and totals fit the entries.
 var lifecycleFaults = []contractFault{
 	{"an entry that continues in another event", nil, "", actWith("sale secular", contract.RecordPayment, `{"amount":"9"}`, splitEntry)},
-	{"a missing entry of an event that must have one", []int{3}, "it has no entry", actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, withoutEntry)},
-	{"a missing entry of an event that may have none", []int{3}, "and by its entries that is", actWith("venture secular", contract.Dissolve, reason, withoutEntry)},
-	{"one unit more on both sides of an entry", []int{3}, "and by its entries that is", funding(addOne)},
-	{"one unit more between accounts that contracts share", []int{3}, "other sums than its entries", actWith("lease secular", contract.BearExpense, `{"amount":"5","description":"oil"}`, addOne)},
+	{"a missing entry of an event that must have one", []int{3}, "it has no entry", actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, removeEntry)},
+	{"a missing entry of an event that may have none", []int{3}, "and by its entries that is", actWith("venture secular", contract.Dissolve, reason, removeEntry)},
+	{"one unit more on both sides of an entry", []int{3}, "and by its entries that is", fundWith(addOneUnit)},
+	{"one unit more between accounts that contracts share", []int{3}, "other sums than its entries", actWith("lease secular", contract.BearExpense, `{"amount":"5","description":"oil"}`, addOneUnit)},
 	{"one unit more for the institution in a distribution", []int{3}, "other sums than its entries", actWith("deposit", contract.Profit, `{"gross_profit":"20"}`, func(d *contract.Decision) {
 		for i, p := range d.Events[0].Entry.Postings {
 			if p.Account == "A:pool" || p.Account == "I:mudarib_share" {
@@ -200,11 +203,11 @@ var lifecycleFaults = []contractFault{
 			}}
 			d.Events[0] = ledger.Event{Name: "activate", From: "funded", To: "active", Entry: entry}
 		})},
-	{"a hold", []int{3}, "its entry is not one of such an event", funding(func(d *contract.Decision) { d.Events[0].Entry.Phase = ledger.Pending })},
-	{"a status that was skipped", []int{3}, "no product's machine has the steps", funding(func(d *contract.Decision) {
+	{"a hold", []int{3}, "its entry is not one of such an event", fundWith(func(d *contract.Decision) { d.Events[0].Entry.Phase = ledger.Pending })},
+	{"a status that was skipped", []int{3}, "no product's machine has the steps", fundWith(func(d *contract.Decision) {
 		d.Events[0].To, d.Record.Status = "active", contract.Active
 	})},
-	{"an event that no machine knows", []int{3}, "no product's machine has the steps", funding(func(d *contract.Decision) { d.Events[0].Name = "finance" })},
+	{"an event that no machine knows", []int{3}, "no product's machine has the steps", fundWith(func(d *contract.Decision) { d.Events[0].Name = "finance" })},
 	{"steps of two products", []int{3}, "no product's machine has the steps", actWith("investment secular", contract.Complete, `{"final_value":"1"}`, func(d *contract.Decision) {
 		d.Events[0].Name, d.Events[0].To = string(contract.Withdraw), string(contract.Withdrawn)
 	})},
@@ -225,13 +228,13 @@ var lifecycleFaults = []contractFault{
 		d.Events[0].Entry, d.Events[1].Entry.Postings = nil, append(d.Events[0].Entry.Postings, d.Events[1].Entry.Postings...)
 	})},
 	{"an entry on another contract's account", []int{3}, "and by its entries that is", func(t *testing.T, w *contractStore) {
-		funding(changePosting(ledger.Debit, func(*contract.Record) ledger.Path {
+		fundWith(changePosting(ledger.Debit, func(*contract.Record) ledger.Path {
 			return ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String())
 		}))(t, w)
 	}},
 	{"an entry on an unknown account of a contract", []int{3}, "says nothing", actWith("investment secular", contract.Profit,
-		`{"gross_profit":"10","period_end_date":"2026-09-09"}`, changePosting(ledger.Credit, ownPath("L:forgotten")))},
-	{"an entry of another asset", []int{3}, "has moved another asset", funding(func(d *contract.Decision) {
+		`{"gross_profit":"10","period_end_date":"2026-09-09"}`, changePosting(ledger.Credit, contractAccountPath("L:forgotten")))},
+	{"an entry of another asset", []int{3}, "has moved another asset", fundWith(func(d *contract.Decision) {
 		for i := range d.Events[0].Entry.Postings {
 			d.Events[0].Entry.Postings[i].Asset.Currency = "EUR"
 		}
@@ -241,7 +244,7 @@ var lifecycleFaults = []contractFault{
 			d.Events[0].Entry.Postings[i].Asset.Currency = "EUR"
 		}
 	})},
-	{"an entry on an impossible day", []int{3}, "its entry has an impossible day", funding(func(d *contract.Decision) {
+	{"an entry on an impossible day", []int{3}, "its entry has an impossible day", fundWith(func(d *contract.Decision) {
 		d.Events[0].Entry.Effective = ledger.DateOf(time.Date(9001, 1, 1, 0, 0, 0, 0, time.UTC))
 	})},
 	{"rent before its day", []int{3}, "before its day", func(t *testing.T, w *contractStore) {

@@ -19,6 +19,10 @@ import (
 	"mizan/snapshots/fixture"
 )
 
+// deliveryFaults are faults in deliveries (what was done to send one notice) that have a row of their own. The faults in
+// this file change rows of the delivery log, whose keys begin with a letter: n a page of notices, d the marks of
+// deliveries that were acknowledged at once, e a delivery, r a waiting delivery, p a parked one (given up until somebody
+// requests it again), c the cursor (the page before which all notices were tried), i the key of a message to operators.
 var deliveryFaults = []deliveryFault{
 	{"a delivery to another destination than its notice's", changeRetried(func(row map[string]any) { row["t"] = make([]byte, 16) }), "has another destination"},
 	{"a delivery that has another content than its notice", changeRetried(func(row map[string]any) { row["b"] = []byte{1, 0, 4} }), "another content than its notice"},
@@ -101,13 +105,14 @@ var deliveryFaults = []deliveryFault{
 	}, "before its last attempt"},
 }
 
-// changeRetried changes the delivery that was acknowledged at its second attempt.
+// changeRetried returns a function that changes the delivery that was acknowledged at its second attempt.
 func changeRetried(change func(row map[string]any)) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.changeDelivery(w.retried, change) }))
 	}
 }
 
+// waitingFaults are faults in the rows that find waiting and parked deliveries, and in the cursor.
 var waitingFaults = []deliveryFault{
 	{"a waiting delivery without its row", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.Group.Delete(p.onlyKey("r", failing)) }))
@@ -153,6 +158,7 @@ var waitingFaults = []deliveryFault{
 	}, "points to none of their pages"},
 }
 
+// kvFaults are rows of an unknown kind or form, and faults in messages to operators, which belong to no event.
 var kvFaults = []deliveryFault{
 	{"a row of an unknown kind", withKV([]byte{1}, "z"), "unknown kind"},
 	{"the row of summaries in an organization", withKV([]byte{0, 0, 0, 1}, "summaries"), "unknown kind"},
@@ -189,13 +195,14 @@ var kvFaults = []deliveryFault{
 	}, "belongs to no event"},
 }
 
+// withKV returns a function that adds a row with the key to the delivery log.
 func withKV(row []byte, key string) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.set(row, key) }))
 	}
 }
 
-// changeOperatorMessage rewrites the message to operators.
+// changeOperatorMessage changes the delivery of the message to operators.
 func (p *kvCorrupter) changeOperatorMessage(change func(row map[string]any)) {
 	_, rows := p.Rows(p.key("i"))
 	p.changeDeliveryAt(rows[0], change)
@@ -241,26 +248,26 @@ var soundDeliveries = []deliveryFault{
 		})
 	}, ""},
 	{"a payment right after its terminal got an address", func(t *testing.T, w *notifiedStore) {
-		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), noAddresses{})
-		defer n.close()
-		terminal := n.createTerminal(w, w.owner, directory.PaymentTerminal, "RUB", "/ok")
-		if r := n.pay(w, w.owner, "RUB", "4242424242424242"); r.Terminal != terminal {
+		server := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), noAddresses{})
+		defer server.close()
+		terminal := server.createTerminal(w, w.owner, directory.PaymentTerminal, "RUB", "/ok")
+		if r := server.pay(w, w.owner, "RUB", "4242424242424242"); r.Terminal != terminal {
 			t.Fatalf("paid at terminal %v: %q", r.Terminal, r.Failure.Describe("en"))
 		}
 	}, ""},
 	{"deliveries that were requested again, and tried until they were parked", func(t *testing.T, w *notifiedStore) {
-		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
-		defer n.close()
+		server := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
+		defer server.close()
 		for _, r := range []*payment.Record{w.parked, w.pending, w.retried, w.requestedAgain, w.ofPartnerWithAddress} {
-			_, err := n.notifier.Replay(w.FirstDemo.Org, n.delivery(w, r), nil)
+			_, err := server.notifier.Replay(w.FirstDemo.Org, server.delivery(w, r), nil)
 			fixture.Must(t, err)
 		}
-		n.Advance(10 * time.Hour)
+		server.Advance(10 * time.Hour)
 	}, ""},
 }
 
-// The checker finds it if an insider raises the time up to which retention has removed notifications, in order
-// to remove further ones: that time is in a record, and an event has the record's hash.
+// An insider could raise the time up to which retention has removed notifications, and then remove further ones. The
+// checker finds this, because that time is in a record, and an event has the record's hash.
 func TestChangedRetentionTimeIsFound(t *testing.T) {
 	now := fixture.StartTime.Add(12 * time.Hour)
 	for name, raisedTime := range map[string]time.Time{"to a past time": now.Add(-time.Hour), "to a future time": fixture.StartTime.AddDate(1, 0, 0)} {
@@ -268,18 +275,18 @@ func TestChangedRetentionTimeIsFound(t *testing.T) {
 			w := copyNotifiedStore(t)
 			fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(now), nil), retentionChange(w.FirstDemo.Org, fixture.StartTime))
 			fixture.WantBroken(t, w.Check(t, check.Inputs{}))
-			ins := openInsider(t, &w.Store, now)
-			row := ins.rows["record d"][0]
-			changed := rawRow{row.key, bytes.Clone(row.value)}
-			copy(changed.value[len(changed.value)-8:], binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(raisedTime))))
-			rows := []rawRow{changed}
+			attacker := openInsider(t, &w.Store, now)
+			row := attacker.rows["record d"][0]
+			changedRow := rawRow{row.key, bytes.Clone(row.value)}
+			copy(changedRow.value[len(changedRow.value)-8:], binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(raisedTime))))
+			rows := []rawRow{changedRow}
 			for _, kind := range []string{"kv n", "kv d", "kv e", "kv p", "kv r"} {
-				for _, removedRow := range ins.rows[kind] {
+				for _, removedRow := range attacker.rows[kind] {
 					rows = append(rows, rawRow{key: removedRow.key})
 				}
 			}
-			ins.writeRows(rows...)
-			report, err := check.Check(t.Context(), ins.journal, check.Inputs{Log: fixture.NoLog})
+			attacker.writeRows(rows...)
+			report, err := check.Check(t.Context(), attacker.journal, check.Inputs{Log: fixture.NoLog})
 			fixture.Must(t, err)
 			fixture.WantBroken(t, report, 3)
 			if details := fmt.Sprint(report.Rules[2].Details); !strings.Contains(details, "is not what was stored with event") {

@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// recordsOfEachKind returns a record of every kind in the directory, and its organization.
+// recordsOfEachKind returns one record of each kind in the directory, with the record's organization.
 func recordsOfEachKind(t *testing.T, w *fixture.Store) (sources map[ledger.Source]ledger.ID) {
 	t.Helper()
 	sources = map[ledger.Source]ledger.ID{{Kind: ledger.Platform, ID: directory.PlatformID}: directory.PlatformOrg}
@@ -46,19 +46,19 @@ func recordsOfEachKind(t *testing.T, w *fixture.Store) (sources map[ledger.Sourc
 
 // A record of the directory can't be read if it lacks a column that every record of its kind must have.
 func TestRecordWithoutARequiredColumnIsFound(t *testing.T) {
-	for n, more := 0, true; more; n++ { // removes the nth required column from a record of each kind
+	for n, hasMore := 0, true; hasMore; n++ { // removes the nth required column from a record of each kind
 		w := fixture.Copy(t)
 		sources := recordsOfEachKind(t, w)
 		var wantTexts []string
-		more = false
+		hasMore = false
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			for source, org := range sources {
-				required := slices.DeleteFunc(fixture.StoredColumns(source.Kind), func(c *schema.Column) bool { return !c.Required || c.Secret })
-				if n < len(required) {
-					p.ChangeColumn(org, source, required[n].Name, nil)
-					wantTexts = append(wantTexts, scan.Named(source)+" can't be read: "+schema.ErrStored.Error()+": no column "+required[n].Name)
+				requiredColumns := slices.DeleteFunc(fixture.StoredColumns(source.Kind), func(c *schema.Column) bool { return !c.Required || c.Secret })
+				if n < len(requiredColumns) {
+					p.ChangeColumn(org, source, requiredColumns[n].Name, nil)
+					wantTexts = append(wantTexts, scan.Named(source)+" can't be read: "+schema.ErrStored.Error()+": no column "+requiredColumns[n].Name)
 				}
-				more = more || n+1 < len(required)
+				hasMore = hasMore || n+1 < len(requiredColumns)
 			}
 		})
 		report := w.Check(t, check.Inputs{})
@@ -72,10 +72,10 @@ func TestRecordWithoutARequiredColumnIsFound(t *testing.T) {
 
 func TestEveryDirectoryRecordFaultBreaksItsRule(t *testing.T) {
 	for _, f := range []struct {
-		name, record, column string
-		value                any
-		brokenRules          []int
-		wantText             string
+		name, recordName, column string
+		value                    any
+		brokenRules              []int
+		wantText                 string
 	}{
 		{"an organization that is archived without an event", "organization", "status", "archived", []int{3}, `says "archived", and its events lead to "active"`},
 		{"an organization of an unknown type", "organization", "type", "shop", []int{3}, "column type"},
@@ -92,16 +92,16 @@ func TestEveryDirectoryRecordFaultBreaksItsRule(t *testing.T) {
 		{"a partner with another login", "partner", "login", "other", []int{4}, "key"},
 		{"a partner whose overdraft can't be read", "partner", "overdraft_limit", fixture.Raw{1, 9}, unreadableRules, ""}, // its limit and its user are reported too
 		{"a partner whose addresses can't be read", "partner", "source_addresses", fixture.Raw("\x01x"), unreadableRules, ""},
-		{"a partner with another number", "partner", "id", int64(99), []int{3, 4}, ""}, // its limit and its user name nobody, and its number has no claim
+		{"a partner with another number", "partner", "id", int64(99), []int{3, 4}, ""}, // its limit and its user then belong to nobody, and its number has no claim
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
-			a := createShownRecords(t, w)[f.record]
+			shown := createShownRecords(t, w)[f.recordName]
 			org := w.FirstDemo.Org
-			if a.source.Kind == ledger.Organization {
-				org = a.source.ID
+			if shown.source.Kind == ledger.Organization {
+				org = shown.source.ID
 			}
-			w.Corrupt(t, func(p *fixture.Corrupter) { p.ChangeColumn(org, a.source, f.column, f.value) })
+			w.Corrupt(t, func(p *fixture.Corrupter) { p.ChangeColumn(org, shown.source, f.column, f.value) })
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.brokenRules...)
 			wantReason(t, report, f.brokenRules, f.wantText)

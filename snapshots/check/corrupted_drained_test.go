@@ -17,30 +17,30 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// drainedFaults are faults in lines that were flushed: they are on a page, and the page buffer still has
-// them. The oldest lines of an account with much traffic, and of the list of a partner with many payments,
-// are flushed.
-var drainedFaults = []fault{
+// flushedLineFaults are faults in flushed lines: the server has copied such a line from the page buffer to a page, and
+// the page buffer still has the line. The oldest lines of an account with much traffic, and of the list of a partner
+// with many payments, are flushed.
+var flushedLineFaults = []fault{
 	{"a flushed line of another amount, with its total", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
-		s := rowsWithLines(bufferRows, transferAccountPages(1)(w))[5]
-		part := &s.chunks[s.chunkOf(transferAccountPages(1)(w))]
-		part.lines = changeFirstLine(raiseAmount)(p, part.lines)
+		s := rowsWithLines(bufferRows, transferPrefix(1)(w))[5]
+		chunk := &s.chunks[s.chunkWith(transferPrefix(1)(w))]
+		chunk.lines = changeFirstLine(raiseAmount)(p, chunk.lines)
 		writeBufferRows(p, s)
 	}), []int{2}, "that its pages have otherwise"},
 	{"a flushed line twice in its row", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
-		s := rowsWithLines(bufferRows, transferAccountPages(1)(w))[5]
-		at := s.chunkOf(transferAccountPages(1)(w))
-		s.chunks = slices.Insert(s.chunks, at, s.chunks[at])
+		s := rowsWithLines(bufferRows, transferPrefix(1)(w))[5]
+		chunkIndex := s.chunkWith(transferPrefix(1)(w))
+		s.chunks = slices.Insert(s.chunks, chunkIndex, s.chunks[chunkIndex])
 		writeBufferRows(p, s)
 	}), []int{2}, "out of the order of booking"},
 	{"a flushed chunk under another account", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
-		s := rowsWithLines(bufferRows, transferAccountPages(1)(w))[5]
-		s.chunks[s.chunkOf(transferAccountPages(1)(w))].prefix = feesPrefix(w)
+		s := rowsWithLines(bufferRows, transferPrefix(1)(w))[5]
+		s.chunks[s.chunkWith(transferPrefix(1)(w))].prefix = feesPrefix(w)
 		writeBufferRows(p, s)
-	}), []int{2}, ""}, // the fees account has no page after it, so the line belongs to no event
+	}), []int{2}, ""}, // the fees account has no page after that line, so the line is taken as not flushed, and belongs to no event
 	{"a flushed row of a list with another transaction", changeChunk(listPrefix(4), 5, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
 	{"a page that lacks a flushed line", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, _ []bufferRow) {
-		keys, rows := p.Rows(transferAccountPages(1)(w))
+		keys, rows := p.Rows(transferPrefix(1)(w))
 		var remaining []byte
 		n := 0
 		fixture.Must(p.T, store.DecodePage(rows[1], func(l *store.Line) (bool, error) {
@@ -53,20 +53,20 @@ var drainedFaults = []fault{
 	}), []int{2}, ""},
 	{"a line that is on a page and in the page buffer, after others that only the page buffer has", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
 		s := newestRows(bufferRows)[0]
-		lines := s.chunks[s.chunkOf(transferAccountPages(1)(w))].lines
-		first, _, err := store.Span('p', lines)
+		lines := s.chunks[s.chunkWith(transferPrefix(1)(w))].lines
+		firstBooked, _, err := store.Span('p', lines)
 		fixture.Must(p.T, err)
-		p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, transferAccount(1), first), lines)
+		p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, transferAccount(1), firstBooked), lines)
 	}), []int{2}, ""},
 	{"a row of a list that is on a page and in the page buffer, after others that only the page buffer has", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			list := listPrefix(w.FirstDemo.Partner)(w)
 			bufferRows := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list)
 			s := bufferRows[len(bufferRows)-1]
-			lines := s.chunks[s.chunkOf(list)].lines
-			first, _, err := store.Span('l', lines)
+			lines := s.chunks[s.chunkWith(list)].lines
+			firstBooked, _, err := store.Span('l', lines)
 			fixture.Must(t, err)
-			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, payment.Transactions.Of(w.FirstDemo.Partner, money.Prod), first), lines)
+			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, payment.Transactions.Of(w.FirstDemo.Partner, money.Prod), firstBooked), lines)
 		})
 	}, []int{4}, ""},
 	{"a row that comes back in another group", func(t *testing.T, w *fixture.Store) {
@@ -94,16 +94,16 @@ var drainedFaults = []fault{
 	{"a line that is on a page and in the page buffer, before others that only the page buffer has", func(t *testing.T, w *fixture.Store) {
 		postTransfers(t, w, 4, 1, 2)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			s := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), transferAccountPages(1)(w))[0]
-			lines := s.chunks[s.chunkOf(transferAccountPages(1)(w))].lines
-			first, _, err := store.Span('p', lines)
+			s := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), transferPrefix(1)(w))[0]
+			lines := s.chunks[s.chunkWith(transferPrefix(1)(w))].lines
+			firstBooked, _, err := store.Span('p', lines)
 			fixture.Must(t, err)
-			p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, transferAccount(1), first), lines)
+			p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, transferAccount(1), firstBooked), lines)
 		})
 	}, nil, ""},
 }
 
-// drainBuffer makes the server flush all lines of a group and remove the group's row, which it returns.
+// drainBuffer makes the server flush all lines of a group and remove the group's row. It returns the removed row.
 func drainBuffer(t *testing.T, w *fixture.Store) (row bufferRow) {
 	t.Helper()
 	postTransfers(t, w, 2, 1, 2)
@@ -132,7 +132,7 @@ func lookAtRows(t *testing.T, w *fixture.Store, inspect func(*fixture.Corrupter)
 
 func TestEveryPageBufferFaultBreaksItsRule(t *testing.T) {
 	wantFaults(t, fixture.Copy, bufferFaults)
-	wantFaults(t, fixture.Copy, drainedFaults)
+	wantFaults(t, fixture.Copy, flushedLineFaults)
 }
 
 // The rows of a list must be in order across its pages: a reader that goes backward through the list stops at
@@ -152,13 +152,13 @@ func TestListWithOverlappingPagesIsFound(t *testing.T) {
 // The functions that fill the page buffer have the intended result and leave a sound store.
 func TestPageBufferFixturesAreSound(t *testing.T) {
 	for name, c := range map[string]struct {
-		fill       func(*testing.T, *fixture.Store)
-		asIntended func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) bool
+		fill         func(*testing.T, *fixture.Store)
+		isAsIntended func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) bool
 	}{
 		"traffic flushes lines that the page buffer still has": {withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) bool {
-			keys, _ := p.Rows(transferAccountPages(1)(w))
+			keys, _ := p.Rows(transferPrefix(1)(w))
 			unbuffered := 2 // the group that wrote the account's first lines, and the one that filled its page
-			return len(keys) == 2 && len(rowsWithLines(bufferRows, transferAccountPages(1)(w))) == transferRounds-unbuffered
+			return len(keys) == 2 && len(rowsWithLines(bufferRows, transferPrefix(1)(w))) == trafficGroups-unbuffered
 		}},
 		"the payments of a busy partner flush rows of its list": {func(*testing.T, *fixture.Store) {}, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) bool {
 			keys, _ := p.Rows(listPrefix(4)(w))
@@ -168,13 +168,13 @@ func TestPageBufferFixturesAreSound(t *testing.T) {
 			rows := newestRows(bufferRows)
 			return len(rows) == 16 && rows[15].Shard == 15
 		}},
-		"a long group has two parts": {withLongChunk, func(_ *fixture.Store, _ *fixture.Corrupter, bufferRows []bufferRow) bool {
+		"a long group has two parts": {withTwoParts, func(_ *fixture.Store, _ *fixture.Corrupter, bufferRows []bufferRow) bool {
 			rows := newestRows(bufferRows)
 			return len(rows) == 2 && rows[1].Part == 1 && rows[1].Shard == store.Unsharded
 		}},
 		"two pairs are in two groups": {withTwoPairs, func(w *fixture.Store, _ *fixture.Corrupter, bufferRows []bufferRow) bool {
 			a, b := bufferRows[len(bufferRows)-2], bufferRows[len(bufferRows)-1]
-			return b.Group == a.Group+1 && a.chunkOf(transferAccountPages(1)(w)) >= 0 && b.chunkOf(transferAccountPages(3)(w)) >= 0
+			return b.Group == a.Group+1 && a.chunkWith(transferPrefix(1)(w)) >= 0 && b.chunkWith(transferPrefix(3)(w)) >= 0
 		}},
 		"a drained row is removed": {func(t *testing.T, w *fixture.Store) { drainBuffer(t, w) }, func(*fixture.Store, *fixture.Corrupter, []bufferRow) bool { return true }},
 	} {
@@ -182,7 +182,7 @@ func TestPageBufferFixturesAreSound(t *testing.T) {
 			w := fixture.Copy(t)
 			c.fill(t, w)
 			lookAtRows(t, w, func(p *fixture.Corrupter) {
-				if !c.asIntended(w, p, bufferRowsOf(p, w.FirstDemo.Org)) {
+				if !c.isAsIntended(w, p, bufferRowsOf(p, w.FirstDemo.Org)) {
 					t.Error("the page buffer is not what this test needs")
 				}
 			})
@@ -209,7 +209,7 @@ func TestServerRefusesAnUnreadablePageBuffer(t *testing.T) {
 		"lines that are cut short":      changeNewestRow(func(s *bufferRow) { s.chunks[0].lines = s.chunks[0].lines[:3] }),
 		"a chunk of an unknown account": changeNewestRow(func(s *bufferRow) { s.chunks[0].prefix = s.chunks[0].prefix[:20] }),
 		"an unreadable page of an account with buffered lines": func(w *fixture.Store, p *fixture.Corrupter) {
-			keys, _ := p.Rows(transferAccountPages(1)(w))
+			keys, _ := p.Rows(transferPrefix(1)(w))
 			p.Group.Set(keys[0], []byte{0xff, 0xff, 0xff})
 		},
 	} {

@@ -65,7 +65,7 @@ var refundFaults = []fault{
 	}),
 }
 
-// moveOne moves one minor unit of an entry from its posting on the source account to that on the target account.
+// moveOne moves one minor unit within an entry, from the posting on the source account to the one on the target account.
 func moveOne(entry *ledger.Entry, source, target ledger.Path) {
 	for i := range entry.Postings {
 		switch p := &entry.Postings[i]; p.Account {
@@ -77,6 +77,8 @@ func moveOne(entry *ledger.Entry, source, target ledger.Path) {
 	}
 }
 
+// renameAccount moves an entry's posting to another account. It also clears Spill, so that the writer does not split
+// the posting.
 func renameAccount(entry *ledger.Entry, oldPath, newPath ledger.Path) {
 	for i := range entry.Postings {
 		if p := &entry.Postings[i]; p.Account == oldPath {
@@ -87,29 +89,29 @@ func renameAccount(entry *ledger.Entry, oldPath, newPath ledger.Path) {
 
 var returnFaults = []fault{
 	scenarioFault("a return of all of a charge that was refunded in part", "it is not the mirror of what was left of the charge", func(s *scenarios) {
-		l := s.refundedInPart()
+		l := s.chargeRefundedInPart()
 		refunded := l.record.Refunded
 		l.record.Refunded = money.Amount{}
 		l.reverse(func(d *payment.Decision) { d.Record.Refunded = refunded })
 	}),
 	scenarioFault("a return of another amount than it says", "its amounts do not add up", func(s *scenarios) {
-		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return.Record.Amount = fixture.MustAdd(d.Return.Record.Amount, 1) })
+		s.chargeRefundedInPart().reverse(func(d *payment.Decision) { d.Return.Record.Amount = fixture.MustAdd(d.Return.Record.Amount, 1) })
 	}),
 	scenarioFault("a return that books other amounts than it says", "books other amounts than it says", func(s *scenarios) {
-		s.refundedInPart().reverse(func(d *payment.Decision) {
+		s.chargeRefundedInPart().reverse(func(d *payment.Decision) {
 			r := d.Return.Record
 			r.Amount, r.AmountWithFee = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1)
 		})
 	}),
 	scenarioFault("a reversed charge without its return", "and its return says otherwise", func(s *scenarios) {
-		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return, d.Record.ReturnID = nil, ledger.ID{} })
+		s.chargeRefundedInPart().reverse(func(d *payment.Decision) { d.Return, d.Record.ReturnID = nil, ledger.ID{} })
 	}),
 	scenarioFault("a return of an event that is no charge", "", func(s *scenarios) {
-		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return.Events[0].Entry.Reverses = 1 })
+		s.chargeRefundedInPart().reverse(func(d *payment.Decision) { d.Return.Events[0].Entry.Reverses = 1 })
 	}),
 	{"two charges that name each other's return", func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, func(s *scenarios) {
-			first, second := s.refundedInPart(), s.refundedInPart()
+			first, second := s.chargeRefundedInPart(), s.chargeRefundedInPart()
 			first.reverse()
 			second.reverse()
 			w.CorruptLater(first.record.ID, func(r *payment.Record) { r.ReturnID = second.record.ReturnID })
@@ -119,7 +121,8 @@ var returnFaults = []fault{
 	}, []int{3}, "does not name it"},
 }
 
-func (s *scenarios) refundedInPart() *scenario {
+// chargeRefundedInPart makes a payment of 300 and refunds 100 of it.
+func (s *scenarios) chargeRefundedInPart() *scenario {
 	s.t.Helper()
 	l := s.pay(300, terms(payment.Fees{}))
 	l.refund(100)
@@ -127,15 +130,16 @@ func (s *scenarios) refundedInPart() *scenario {
 	return l
 }
 
-// splitScenario returns a fault in how an entry splits a partner's balance, which breaks rule 2.
+// splitScenario returns a fault that breaks rule 2: an entry wrongly splits an amount between what is available to a
+// partner and what the partner owes.
 func splitScenario(name, wantText string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, wantText, fn)
 	f.brokenRules = []int{2}
 	return f
 }
 
-// splitOff adds a posting to an entry, with the amount owed and on the given side, on the account of what partner 1
-// owes. It changes the posting on the partner's available account so that the entry still balances.
+// splitOff adds a posting of the amount owed, on the given side, to an entry. The posting is on the account of what
+// partner 1 owes. The posting on the partner's available account changes so that the entry still balances.
 func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 	for i := range entry.Postings {
 		p := &entry.Postings[i]

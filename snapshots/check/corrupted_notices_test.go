@@ -17,6 +17,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
+// noticeFaults are faults in notices (a notice says that somebody is to be notified of an event) and in the counts that
+// records have of them.
 var noticeFaults = []deliveryFault{
 	{"a counted notification without its notice", func(t *testing.T, w *notifiedStore) {
 		decider, request := decisionFor(&w.Store, "")
@@ -44,42 +46,42 @@ var noticeFaults = []deliveryFault{
 		}))
 	}, "belongs to no event"},
 	{"a notice later than the last event", func(t *testing.T, w *notifiedStore) {
-		const late = 1 << 60
+		const lateTime = 1 << 60
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, late)...), encodePage(store.Notice{
-				Booked: late, Source: fixture.TransactionSource(w.acknowledged.ID), Channel: 1, To: w.merchantTerminal, Body: []byte{1, 0, 3},
+			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, lateTime)...), encodePage(store.Notice{
+				Booked: lateTime, Source: fixture.TransactionSource(w.acknowledged.ID), Channel: 1, To: w.merchantTerminal, Body: []byte{1, 0, 3},
 			}))
 		}))
 	}, "belongs to no event"},
-	{"two notices of one event by one channel", changedNotice(func(n store.Notice) []store.Notice { return []store.Notice{n, n} }), "out of order"},
-	{"a notice of another record's event", changedNotice(func(n store.Notice) []store.Notice {
+	{"two notices of one event by one channel", corruptNotice(func(n store.Notice) []store.Notice { return []store.Notice{n, n} }), "out of order"},
+	{"a notice of another record's event", corruptNotice(func(n store.Notice) []store.Notice {
 		n.Source.ID[3]++
 		return []store.Notice{n}
 	}), "another record than its event"},
-	{"a notice with another status", changedNotice(func(n store.Notice) []store.Notice {
+	{"a notice with another status", corruptNotice(func(n store.Notice) []store.Notice {
 		n.Body = bytes.Clone(n.Body)
 		n.Body[2]++
 		return []store.Notice{n}
 	}), "has another status"},
-	{"a notice that can't be read", changedNotice(func(n store.Notice) []store.Notice {
+	{"a notice that can't be read", corruptNotice(func(n store.Notice) []store.Notice {
 		n.Body = append(bytes.Clone(n.Body), 0)
 		return []store.Notice{n}
 	}), "can't be read"},
-	{"a transaction's notice on the channel of subscriptions", changedNotice(func(n store.Notice) []store.Notice {
+	{"a transaction's notice on the channel of subscriptions", corruptNotice(func(n store.Notice) []store.Notice {
 		other := n
 		other.Channel = byte(posting.Stream)
 		return []store.Notice{n, other}
 	}), "is not for its record"},
-	{"a message to operators that can't be read", changedNotice(func(n store.Notice) []store.Notice {
+	{"a message to operators that can't be read", corruptNotice(func(n store.Notice) []store.Notice {
 		other := n
 		other.Channel, other.Body = byte(posting.Operators), []byte("{}")
 		return []store.Notice{n, other}
 	}), "can't be read"},
-	{"a notice to another partner", changedNotice(func(n store.Notice) []store.Notice {
+	{"a notice to another partner", corruptNotice(func(n store.Notice) []store.Notice {
 		n.To = notifiedTemplate.terminals[acknowledging]
 		return []store.Notice{n}
 	}), "another partner"},
-	{"a notice with a missing destination", changedNotice(func(n store.Notice) []store.Notice {
+	{"a notice with a missing destination", corruptNotice(func(n store.Notice) []store.Notice {
 		n.To[3]++
 		return []store.Notice{n}
 	}), "has a destination that does not exist"},
@@ -94,8 +96,9 @@ var noticeFaults = []deliveryFault{
 	{"nobody is notified although a notification-only terminal has an address", payWithoutAddress(unserved), "an address was set"},
 }
 
-// changedNotice changes a notice, after making it one for which no attempt was made yet.
-func changedNotice(change func(n store.Notice) []store.Notice) func(t *testing.T, w *notifiedStore) {
+// corruptNotice returns a function that changes a notice. It first removes the notice's mark, so that no attempt to
+// deliver the notice is stored.
+func corruptNotice(change func(n store.Notice) []store.Notice) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.dropMarks(w.ofPartnerWithAddress)
@@ -104,7 +107,7 @@ func changedNotice(change func(n store.Notice) []store.Notice) func(t *testing.T
 	}
 }
 
-// encodePage encodes a row of notices.
+// encodePage returns a row with the notices.
 func encodePage(notices ...store.Notice) []byte {
 	var p store.NoticePage
 	for i := range notices {
@@ -124,7 +127,8 @@ func (noAddresses) Address(ledger.ID, ledger.ID) (address actors.Address, hasAdd
 	return address, false
 }
 
-// payWithoutAddress makes a payment on a server that finds no address, although an address is set.
+// payWithoutAddress returns a function that makes a payment on a server that finds no address, although an address is
+// set. The currency selects the terminal.
 func payWithoutAddress(currency money.Currency) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), noAddresses{})
@@ -137,6 +141,7 @@ func payWithoutAddress(currency money.Currency) func(t *testing.T, w *notifiedSt
 	}
 }
 
+// markFaults are faults in marks. A mark says that a notice was acknowledged at the first attempt.
 var markFaults = []deliveryFault{
 	{"a mark of a notice that does not exist", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
@@ -166,7 +171,7 @@ var markFaults = []deliveryFault{
 			p.Group.Set(keys[0], append(bytes.Clone(rows[0]), rows[0][1:]...))
 		}))
 	}, "marked twice"},
-	{"an acknowledgement that is none", func(t *testing.T, w *notifiedStore) {
+	{"a mark whose response is no acknowledgement", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			n, page := p.firstNotice(w.ofPartnerWithAddress)
 			p.setMark(page, &n, 302)
@@ -178,7 +183,7 @@ var markFaults = []deliveryFault{
 			p.Group.Set(keys[0], []byte{7})
 		}))
 	}, "marks of deliveries"},
-	{"a delivery that is marked and parked", func(t *testing.T, w *notifiedStore) {
+	{"a delivery that is marked and parked (given up)", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			n, page := p.firstNotice(w.parked)
 			p.setMark(page, &n, 200)

@@ -24,10 +24,11 @@ import (
 // has an unpaid renewal.
 type subscriptionStore struct {
 	*fixture.Store
-	renewed, paused, unpaid ledger.ID
-	key                     actors.Key // key of the request that created the renewed subscription
+	renewed, paused, unpaid ledger.ID  // the ids of the subscriptions
+	key                     actors.Key // the idempotency key of the request that created the renewed subscription
 }
 
+// newSubscriptionStore creates the subscriptions and lets two periods pass.
 func newSubscriptionStore(t *testing.T) *subscriptionStore {
 	t.Helper()
 	w := &subscriptionStore{Store: fixture.Copy(t)}
@@ -85,8 +86,8 @@ func lastRenewalOf(p *fixture.Corrupter, org, id ledger.ID) (last ledger.ID) {
 	return r.Last
 }
 
-// changeRenewal changes the transaction of a subscription's last renewal.
-func changeRenewal(p *fixture.Corrupter, org, id ledger.ID, change func(r *payment.Record)) {
+// changeLastRenewal changes the transaction of a subscription's last renewal.
+func changeLastRenewal(p *fixture.Corrupter, org, id ledger.ID, change func(r *payment.Record)) {
 	p.T.Helper()
 	p.ChangeRecord(org, ledger.Source{Kind: ledger.Transaction, ID: lastRenewalOf(p, org, id)}, func(_ *store.Envelope, payload []byte) []byte {
 		r, err := paymentcodec.Decode(payload)
@@ -96,8 +97,8 @@ func changeRenewal(p *fixture.Corrupter, org, id ledger.ID, change func(r *payme
 	})
 }
 
-// claimOf returns the key of the claim on a renewal's name.
-func claimOf(org, id ledger.ID, number uint64) []byte {
+// renewalClaimKey returns the key of the claim on a renewal's name, which is an idempotency key.
+func renewalClaimKey(org, id ledger.ID, number uint64) []byte {
 	name := actors.Renewal{Subscription: id, Number: number}
 	key := name.Key()
 	return store.KeyClaim(nil, org, ledger.ClaimIdempotency, key.ClaimKey())
@@ -111,17 +112,19 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		}
 	}
 	corruptTransaction := func(change func(r *payment.Record)) func(*subscriptionStore, *fixture.Corrupter) {
-		return func(w *subscriptionStore, p *fixture.Corrupter) { changeRenewal(p, w.FirstDemo.Org, w.renewed, change) }
+		return func(w *subscriptionStore, p *fixture.Corrupter) {
+			changeLastRenewal(p, w.FirstDemo.Org, w.renewed, change)
+		}
 	}
 	corruptEvents := func(change func(w *subscriptionStore, e *ledger.Event)) func(*subscriptionStore, *fixture.Corrupter) {
 		return func(w *subscriptionStore, p *fixture.Corrupter) {
-			p.ChangeJournal(w.FirstDemo.Org, -1, func(corruptEvents []ledger.Event) []ledger.Event {
-				for i := range corruptEvents {
-					if corruptEvents[i].Source.Kind == ledger.Subscription && corruptEvents[i].Source.ID == w.renewed {
-						change(w, &corruptEvents[i])
+			p.ChangeJournal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
+				for i := range events {
+					if events[i].Source.Kind == ledger.Subscription && events[i].Source.ID == w.renewed {
+						change(w, &events[i])
 					}
 				}
-				return corruptEvents
+				return events
 			})
 		}
 	}
@@ -178,17 +181,17 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Notified, r.Unnotified = 1, 0 })
 		}},
 		"a name without its claim": {[]int{4}, "no claim on it", func(w *subscriptionStore, p *fixture.Corrupter) {
-			p.Group.Delete(claimOf(w.FirstDemo.Org, w.renewed, 2))
+			p.Group.Delete(renewalClaimKey(w.FirstDemo.Org, w.renewed, 2))
 		}},
 		"a claim on the name of another renewal": {[]int{4}, "has another key", func(w *subscriptionStore, p *fixture.Corrupter) {
-			_, rows := p.Rows(claimOf(w.FirstDemo.Org, w.renewed, 2))
-			p.Group.Set(claimOf(w.FirstDemo.Org, w.renewed, 3), rows[0])
+			_, rows := p.Rows(renewalClaimKey(w.FirstDemo.Org, w.renewed, 2))
+			p.Group.Set(renewalClaimKey(w.FirstDemo.Org, w.renewed, 3), rows[0])
 		}},
 		"a claim that names nothing": {[]int{4}, "does not exist", func(w *subscriptionStore, p *fixture.Corrupter) {
 			name := actors.Renewal{Subscription: w.renewed, Number: 3}
 			key := name.Key()
 			claim := key.Claim(w.FirstDemo.Org, ledger.Source{Kind: ledger.Transaction, ID: fixture.NewID()}, nil)
-			p.Group.Set(claimOf(w.FirstDemo.Org, w.renewed, 3), claim.Owner)
+			p.Group.Set(renewalClaimKey(w.FirstDemo.Org, w.renewed, 3), claim.Owner)
 		}},
 		"a claim of an unknown form": {[]int{4}, "of an unknown form", func(w *subscriptionStore, p *fixture.Corrupter) {
 			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimIdempotency, "subscription/x/1"), make([]byte, 49))

@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// scenarioFault returns a fault that scenarios make and rule 3 reports.
+// scenarioFault returns a fault that rule 3 reports. fn makes the transactions with the fault.
 func scenarioFault(name, wantText string, fn func(*scenarios)) fault {
 	return fault{name: name, brokenRules: []int{3}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, fn)
@@ -40,7 +40,7 @@ func reduce(postings []ledger.Posting, currency money.Currency) {
 	}
 }
 
-// reduceBoth takes one minor unit off both sides of an entry.
+// reduceBoth takes one minor unit off both sides of an entry in USD.
 func reduceBoth(entry *ledger.Entry) { reduce(entry.Postings, "USD") }
 
 func subtract(a money.Amount, n uint64) money.Amount {
@@ -88,8 +88,8 @@ var entryFaults = []fault{
 	{"a void of another transaction's hold", func(t *testing.T, w *fixture.Store) {
 		var first, second *scenario
 		runScenario(t, w, func(s *scenarios) {
-			terminal := terms(fees())
-			first, second = s.create(s.request(payment.Payout, 300), terminal), s.create(s.request(payment.Payout, 300), terminal)
+			sameTerms := terms(fees())
+			first, second = s.create(s.request(payment.Payout, 300), sameTerms), s.create(s.request(payment.Payout, 300), sameTerms)
 			first.answer(payment.Answer{Verdict: payment.VerdictRefused})
 			second.answer(payment.Answer{Verdict: payment.VerdictRefused})
 		})
@@ -105,13 +105,13 @@ var entryFaults = []fault{
 		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("a hold of another amount at an earlier terminal", "has held other amounts at terminal", func(s *scenarios) {
-		rerouted := s.w.Trades.Rerouted
+		reroutedPayment := s.w.Trades.Rerouted
 		r := s.request(payment.Payout, 300)
 		r.Asset.Currency = "KZT"
-		first := &payment.Terms{Terminal: rerouted.Attempts[0].Terminal, Asset: r.Asset, Fees: payment.Fees{Fixed: money.FromUint64(2), OnTop: true}}
+		firstTerms := &payment.Terms{Terminal: reroutedPayment.Attempts[0].Terminal, Asset: r.Asset, Fees: payment.Fees{Fixed: money.FromUint64(2), OnTop: true}}
 		s.w.FirstDemo.Partner = s.w.Trades.Partner
-		l := s.create(r, first)
-		l.reroute(&payment.Terms{Terminal: rerouted.Terminal, Asset: r.Asset, Fees: rerouted.Fees})
+		l := s.create(r, firstTerms)
+		l.reroute(&payment.Terms{Terminal: reroutedPayment.Terminal, Asset: r.Asset, Fees: reroutedPayment.Fees})
 	}),
 	splitScenario("a void of another amount than is held", "voids something else than is pending", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
@@ -161,13 +161,13 @@ var entryFaults = []fault{
 		})
 	}),
 	scenarioFault("suspense of another amount", "has other amounts in suspense than it says", func(s *scenarios) {
-		s.lateMoney(func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
+		s.chargeLate(func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("late money that the record does not mention", "says that money came too late: false", func(s *scenarios) {
-		s.lateMoney(func(d *payment.Decision) { d.Record.SettledLate, d.Due = false, 0 })
+		s.chargeLate(func(d *payment.Decision) { d.Record.SettledLate, d.Due = false, 0 })
 	}),
 	scenarioFault("a refund of less than is in suspense", "it does not refund the amount in suspense", func(s *scenarios) {
-		l := s.lateMoney()
+		l := s.chargeLate()
 		l.refundLate()
 		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
@@ -192,10 +192,11 @@ var entryFaults = []fault{
 	}),
 }
 
-// transfer returns an event without a record, as the ledger's benchmark makes it.
-func transfer(w *fixture.Store, moves bool) *posting.Change {
+// transfer returns a change with one event and no record, as the ledger's benchmark makes it. If movesMoney is true, the
+// event has an entry.
+func transfer(w *fixture.Store, movesMoney bool) *posting.Change {
 	e := ledger.Event{Name: "transfer", To: "done"}
-	if moves {
+	if movesMoney {
 		e.Entry = &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			{Account: "L:bench:1", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
 			{Account: "L:bench:2", Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(1)},
@@ -207,17 +208,17 @@ func transfer(w *fixture.Store, moves bool) *posting.Change {
 }
 
 // lastEventOf returns the last event of a transaction.
-func lastEventOf(events []ledger.Event, l *scenario) (found *ledger.Event) {
+func lastEventOf(events []ledger.Event, l *scenario) (last *ledger.Event) {
 	for i := range events {
 		if events[i].Source == fixture.TransactionSource(l.record.ID) {
-			found = &events[i]
+			last = &events[i]
 		}
 	}
-	return found
+	return last
 }
 
-// lateMoney makes a transaction for which money moves after its rejection.
-func (s *scenarios) lateMoney(changes ...change) *scenario {
+// chargeLate makes a payment that is rejected and for which the provider later reports a charge.
+func (s *scenarios) chargeLate(changes ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
 	l.answer(payment.Answer{Verdict: payment.VerdictRefused})
@@ -225,6 +226,7 @@ func (s *scenarios) lateMoney(changes ...change) *scenario {
 	return l
 }
 
+// intentFaults are faults in intents: events that are stored before the provider is called.
 var intentFaults = []fault{
 	scenarioFault("a capture that was not requested", "it has no matching request to the provider", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
@@ -242,7 +244,7 @@ var intentFaults = []fault{
 		})
 	}),
 	scenarioFault("a void as of an old hold, of a payment whose payer did not act", "and it is not rejected", func(s *scenarios) {
-		l := s.awaitingPayer()
+		l := s.createAwaitingPayer()
 		laterDecider := s.decider
 		laterDecider.Now = laterDecider.Now.Add(time.Hour)
 		_, d, decided := laterDecider.OnDue(l.record, false, uuid.New())
@@ -259,17 +261,17 @@ var intentFaults = []fault{
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	scenarioFault("an intent apart from the choice of its terminal", "it is not part of the step that chose its terminal", func(s *scenarios) {
-		d := s.decider.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), terms(fees()))
-		first := d
-		first.Events, first.Record = d.Events[:2], &payment.Record{}
-		*first.Record = *d.Record
-		first.Record.Status = payment.New
+		creation := s.decider.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), terms(fees()))
+		choiceOnly := creation
+		choiceOnly.Events, choiceOnly.Record = creation.Events[:2], &payment.Record{}
+		*choiceOnly.Record = *creation.Record
+		choiceOnly.Record.Status = payment.New
 		l := &scenario{scenarios: s}
-		l.write(first)
+		l.write(choiceOnly)
 		s.pay(300, terms(fees()))
-		d.Events = d.Events[2:]
-		d.Record.Unwanted = first.Record.Unwanted
-		l.write(d)
+		creation.Events = creation.Events[2:]
+		creation.Record.Unwanted = choiceOnly.Record.Unwanted
+		l.write(creation)
 	}),
 	scenarioFault("a terminal that the record does not name", "names 1 terminals, and was sent to 2", func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 300), terms(fees()))
@@ -282,15 +284,15 @@ var intentFaults = []fault{
 	}),
 }
 
-// awaitingPayer makes a payment whose payer has to act.
-func (s *scenarios) awaitingPayer(changes ...change) *scenario {
+// createAwaitingPayer makes a payment whose payer has to act.
+func (s *scenarios) createAwaitingPayer(changes ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(fees()))
 	l.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, changes...)
 	return l
 }
 
-// sandboxTerms returns the terms of that terminal of the sandbox's partner which has fees.
+// sandboxTerms returns the terms of the sandbox partner's terminal with fees.
 func (s *scenarios) sandboxTerms() *payment.Terms {
 	c := s.w.ChargedPayment
 	return &payment.Terms{Terminal: c.Terminal, Asset: fixture.USD, Fees: c.Fees}
@@ -327,27 +329,27 @@ var termFaults = []fault{
 		terminal := server.CreateConvertingTerminal(w, "TRY")
 		server.Close()
 		runScenario(t, w, func(s *scenarios) {
-			c := withRate(&payment.Terms{Terminal: terminal, Asset: fixture.USD}, "40")
-			c.SettlementAsset.Currency = "TRY"
-			s.pay(300, c)
+			convertingTerms := withRate(&payment.Terms{Terminal: terminal, Asset: fixture.USD}, "40")
+			convertingTerms.SettlementAsset.Currency = "TRY"
+			s.pay(300, convertingTerms)
 		})
 	}, []int{3}, "is converted, and there is no rate"},
 }
 
-// convert makes a payment at the trader's terminal that converts, at the rate.
+// convert makes a payment at the trader's converting terminal, with the given rate.
 func (s *scenarios) convert(rate string) {
-	converted := s.w.Trades.Converted
+	convertedPayment := s.w.Trades.Converted
 	r := s.request(payment.Payment, 300)
-	r.Asset = converted.Asset
-	c := withRate(&payment.Terms{Terminal: converted.Terminal, Asset: converted.Asset, Fees: converted.Fees}, rate)
-	c.SettlementAsset = converted.SettlementAsset
+	r.Asset = convertedPayment.Asset
+	convertingTerms := withRate(&payment.Terms{Terminal: convertedPayment.Terminal, Asset: convertedPayment.Asset, Fees: convertedPayment.Fees}, rate)
+	convertingTerms.SettlementAsset = convertedPayment.SettlementAsset
 	s.w.FirstDemo.Partner = s.w.Trades.Partner
-	l := s.create(r, c)
+	l := s.create(r, convertingTerms)
 	l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 }
 
 var statusFaults = []fault{
-	scenarioFault("a transaction stored with a passing status", `is stored with the status "created"`, func(s *scenarios) {
+	scenarioFault("a transaction stored with a status that never is stored", `is stored with the status "created"`, func(s *scenarios) {
 		l := &scenario{scenarios: s}
 		l.write(s.decider.Host(uuid.New(), 1, s.request(payment.Payment, 300)), func(d *payment.Decision) { d.Record.Hosted = false })
 	}),
@@ -362,7 +364,7 @@ var statusFaults = []fault{
 		s.hold(payment.Payment, 300, terms(fees()), func(d *payment.Decision) { d.Record.HoldUntil = 0 })
 	}),
 	scenarioFault("a payer with nothing to do", "and its payer has something to do: false", func(s *scenarios) {
-		s.awaitingPayer(func(d *payment.Decision) { d.Record.Action = nil })
+		s.createAwaitingPayer(func(d *payment.Decision) { d.Record.Action = nil })
 	}),
 	scenarioFault("a charge whose payer still has something to do", "and its payer has something to do: true", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.Action = new(payment.Action) })
@@ -374,15 +376,15 @@ var statusFaults = []fault{
 		s.create(s.request(payment.Payment, 300), terms(fees()), func(d *payment.Decision) { d.Due = 0 })
 	}),
 	scenarioFault("money in suspense without a timer", "and it has a timer: false", func(s *scenarios) {
-		s.lateMoney(func(d *payment.Decision) { d.Due = 0 })
+		s.chargeLate(func(d *payment.Decision) { d.Due = 0 })
 	}),
 	scenarioFault("a closed transaction with a timer", "and it has a timer: true", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Due = ledger.MicrosOf(s.decider.Now.Add(time.Hour)) })
 	}),
 }
 
-// keyFault returns a fault: a claim is added on an idempotency key, which has the form that actors.Key gives
-// it. claimOwner returns the claim's organization and owner.
+// keyFault returns a fault: a claim is added on an idempotency key in the form of actors.Key.ClaimKey. claimOwner
+// returns the claim's organization and owner.
 func keyFault(name, key string, brokenRules []int, wantText string, claimOwner func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
 	return fault{name: name, brokenRules: brokenRules, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		org, owner := claimOwner(w)
@@ -390,7 +392,7 @@ func keyFault(name, key string, brokenRules []int, wantText string, claimOwner f
 	}}
 }
 
-// ownerOf returns the owner of a claim that names a record.
+// ownerOf returns the value of a claim that names the record.
 func ownerOf(kind ledger.Kind, id ledger.ID) []byte {
 	return append(append(make([]byte, 32), byte(kind)), id[:]...)
 }

@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// volumeFault returns a fault in the counters of a transaction's volumes, which breaks rule 2.
+// volumeFault returns a fault that breaks rule 2. It is in a counter of volumes (amounts that count towards a limit).
 func volumeFault(name string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, "and its transactions make it", fn)
 	f.brokenRules = []int{2}
@@ -39,24 +39,25 @@ func boundFault(name, wantText string, change func(*scenarios, *payment.Bound)) 
 	})
 }
 
-// withoutGuards returns a change that removes from a decision counter guards whose keys have the prefix. If
-// release is true, it removes those that release an amount, otherwise those that reserve one.
-func withoutGuards(prefix string, release bool) change {
+// withoutGuards returns a function that removes counter guards (changes of counters) with the key prefix from a
+// decision: those that subtract an amount if subtracting is true, otherwise those that add one.
+func withoutGuards(prefix string, subtracting bool) change {
 	return func(d *payment.Decision) {
 		d.Counters = slices.DeleteFunc(d.Counters, func(g ledger.CounterGuard) bool {
-			return strings.HasPrefix(g.Key, prefix) && g.Release == release
+			return strings.HasPrefix(g.Key, prefix) && g.Release == subtracting
 		})
 	}
 }
 
-// counterFault returns a fault in a counter of the first organization.
-func counterFault(name string, key func(*fixture.Store) string, row func(oldRow []byte) []byte, brokenRules ...int) fault {
+// counterFault returns a fault in a counter of the first organization. changeRow returns the counter's new row; nil
+// removes the counter.
+func counterFault(name string, key func(*fixture.Store) string, changeRow func(oldRow []byte) []byte, brokenRules ...int) fault {
 	return fault{name: name, brokenRules: brokenRules, want: "", make: func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			counterKey := store.KeyCounter(nil, w.FirstDemo.Org, key(w), "")
 			oldRow, _, err := p.Snap.Get(counterKey, nil)
 			fixture.Must(t, err)
-			if newRow := row(oldRow); newRow != nil {
+			if newRow := changeRow(oldRow); newRow != nil {
 				p.Group.Set(counterKey, newRow)
 			} else {
 				p.Group.Delete(counterKey)
@@ -65,25 +66,25 @@ func counterFault(name string, key func(*fixture.Store) string, row func(oldRow 
 	}}
 }
 
-// dayCounter returns the key of the counter of the sandbox's partner for the fixture's first day.
-func dayCounter(w *fixture.Store) string {
+// dayCounterKey returns the key of the sandbox partner's counter of the fixture's first day.
+func dayCounterKey(w *fixture.Store) string {
 	v := w.Trades.Volumes[0]
 	return "volume/" + v.Limit.String() + "/2026-09-03/"
 }
 
-func settledCounter(w *fixture.Store) string {
-	return "settled" + strings.TrimPrefix(dayCounter(w), "volume")
+func settledCounterKey(w *fixture.Store) string {
+	return "settled" + strings.TrimPrefix(dayCounterKey(w), "volume")
 }
 
-func nextDayCounter(w *fixture.Store) string {
-	return strings.Replace(dayCounter(w), "-03/", "-04/", 1)
+func nextDayCounterKey(w *fixture.Store) string {
+	return strings.Replace(dayCounterKey(w), "-03/", "-04/", 1)
 }
 
-func rowOf(n uint64) func([]byte) []byte {
+func setAmount(n uint64) func([]byte) []byte {
 	return func([]byte) []byte { return store.EncodeAmount(nil, money.FromUint64(n)) }
 }
 
-func oneMore(oldRow []byte) []byte {
+func addOneToRow(oldRow []byte) []byte {
 	amount, err := store.DecodeAmount(oldRow)
 	if err != nil {
 		panic(err)
@@ -163,11 +164,11 @@ var volumeFaults = []fault{
 			})
 		})
 	}, []int{2, 3}, ""},
-	counterFault("a counter without a transaction", nextDayCounter, rowOf(1), 2),
-	counterFault("a counter of zero without a transaction", nextDayCounter, rowOf(0)),
-	counterFault("a counter that is lost", dayCounter, func([]byte) []byte { return nil }, 2),
-	counterFault("a counter of what settled that is lost", settledCounter, func([]byte) []byte { return nil }, 2),
-	counterFault("a counter that is one too many", dayCounter, oneMore, 2),
-	counterFault("a counter of what settled that is one too many", settledCounter, oneMore, 2),
-	counterFault("a counter that can't be read", dayCounter, func([]byte) []byte { return []byte{9} }, 2),
+	counterFault("a counter without a transaction", nextDayCounterKey, setAmount(1), 2),
+	counterFault("a counter of zero without a transaction", nextDayCounterKey, setAmount(0)),
+	counterFault("a counter that is lost", dayCounterKey, func([]byte) []byte { return nil }, 2),
+	counterFault("a counter of what settled that is lost", settledCounterKey, func([]byte) []byte { return nil }, 2),
+	counterFault("a counter that is one too many", dayCounterKey, addOneToRow, 2),
+	counterFault("a counter of what settled that is one too many", settledCounterKey, addOneToRow, 2),
+	counterFault("a counter that can't be read", dayCounterKey, func([]byte) []byte { return []byte{9} }, 2),
 }

@@ -7,28 +7,30 @@
 //	2 totals, pages, months         package books, volumes in package transactions
 //	3 states of records             packages transactions, contracts, directory; stored.go
 //	4 claims, lists, numbers        claims.go, lists.go, keys.go, package contracts
-//	5 journals, trees, groups       journal.go, tree.go, package books (page buffers)
+//	5 journals, hash trees, groups  journal.go, tree.go, package books (page buffers)
 //	6 notifications                 package deliveries
 //	7 provider calls                package calls
 //	8 canaries                      package canaries
-//	9 a reopened store is the same  a crash test compares Report.Digest of two openings
+//	9 a reopened store is the same  a crash test compares the Report.Digest of two checks
 //
-// The comment at the head of the file that checks a rule is the text of the rule.
+// The text of a rule is the comment at the top of the file that checks it. A group has the changes that were
+// written and synced together; the page buffer has lines that are flushed to pages later.
 //
 // Invariants:
-//  1. A check writes nothing. Opening a closed store runs its recovery and changes nothing
+//  1. A check writes nothing. Opening a closed store for it runs the recovery and changes nothing
 //     else.
 //  2. Everything is recomputed from the events' canonical bytes; trees by
 //     golang.org/x/mod/sumdb/tlog, which shares no code with the writer.
-//  3. Rows are read in sections, in order. Memory holds a few hundred bytes for each record,
-//     account, refund, volume, provider call and response, and the page buffers.
-//  4. No rule needs the keyring. With the keyring, cached replies are opened and compared too.
-//  5. The text of a fault names ids, seqs, amounts and accounts, and never a text that a partner sent,
-//     because the text may contain a card number.
+//  3. Rows are read in sections: all rows of one kind of one organization, ordered by key. Memory holds
+//     a few hundred bytes for each record, account, refund, volume, provider call and response, and the page
+//     buffers.
+//  4. No rule needs the keyring. With the keyring, cached replies are decrypted and compared too.
+//  5. The message about a fault names ids, seqs, amounts and accounts. It contains no text that a partner sent,
+//     because such a text may contain a card number.
 //  6. A rule that can't read its rows is reported as FAIL, not as skipped.
 //
 // Callers: cmd/mizan, snapshots/backup; tests of every package that writes.
 //
-// Rejected: rules as plugins over a common record stream. Each rule needs rows in a different order
-// and with different rows at hand; here the rules are scans that run one after the other.
+// Rejected: rules as plugins over a common record stream. Each rule needs its rows in another order
+// and compares them with other rows; here the rules are scans that run one after the other.
 package check

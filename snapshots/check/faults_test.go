@@ -23,8 +23,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// changeFor returns the change that actors/payment submits for a decision. It counts the decision's
-// transitions in the record as those of a merchant without an address.
+// changeFor returns the change that actors/payment submits for a decision. In the record it counts the decision's
+// transitions as those of a merchant who has no address for notifications.
 func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	for i := range d.Events {
 		switch e := &d.Events[i]; {
@@ -58,17 +58,17 @@ func decisionFor(w *fixture.Store, txid string) (payment.DecisionContext, paymen
 	}
 }
 
-// claim returns the claim on a transaction's txid.
-func claim(org ledger.ID, partner int64, r *payment.Record) ledger.Claim {
+// txidClaim returns the claim on a transaction's txid.
+func txidClaim(org ledger.ID, partner int64, r *payment.Record) ledger.Claim {
 	return ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: paymentactor.TxIDKey(partner, r.TxID), Owner: r.ID[:]}
 }
 
-// settlement moves money between the bank and a partner, outside any transaction.
+// settlement returns a change that moves money between the bank and a partner, outside any transaction.
 func settlement(org ledger.ID, partner int64, outgoing bool, amount uint64, effective ledger.Date) *posting.Change {
 	id, reference := uuid.New(), "r-"+uuid.NewString()
-	bank, owner := ledger.Debit, ledger.Credit
+	bankSide, partnerSide := ledger.Debit, ledger.Credit
 	if outgoing {
-		bank, owner = owner, bank
+		bankSide, partnerSide = partnerSide, bankSide
 	}
 	record := storedSettlement(&directory.Settlement{
 		Partner: partner, Reference: reference, Outgoing: outgoing, Lines: []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(amount)}},
@@ -79,8 +79,8 @@ func settlement(org ledger.ID, partner int64, outgoing bool, amount uint64, effe
 			Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: id}, Record: record,
 			List: directory.SettlementsWithBank.Of(partner, fixture.USD.Env),
 			Events: []ledger.Event{{Name: "settle", To: "settled", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: effective, Postings: []ledger.Posting{
-				{Account: ledger.Bank, Asset: fixture.USD, Side: bank, Amount: money.FromUint64(amount)},
-				{Account: ledger.PartnerAvailable(partner), Asset: fixture.USD, Side: owner, Amount: money.FromUint64(amount)},
+				{Account: ledger.Bank, Asset: fixture.USD, Side: bankSide, Amount: money.FromUint64(amount)},
+				{Account: ledger.PartnerAvailable(partner), Asset: fixture.USD, Side: partnerSide, Amount: money.FromUint64(amount)},
 			}}}},
 		}},
 	}
@@ -101,12 +101,12 @@ func markForced(c *posting.Change) *posting.Change {
 	return c
 }
 
-// fault is one fault made in a sound store, and the rules that report it.
+// fault is one fault, which make makes in a sound store, and the rules that report the fault.
 type fault struct {
 	name        string
 	make        func(t *testing.T, w *fixture.Store)
 	brokenRules []int
-	want        string // text that every detail must contain, because no other check finds the fault; empty: not checked
+	want        string // text that every detail of the report must contain; empty: not checked
 }
 
 func TestEveryFaultBreaksOnlyItsRules(t *testing.T) {
@@ -168,7 +168,7 @@ var claimFaults = []fault{
 	{"two transactions with one txid", func(t *testing.T, w *fixture.Store) {
 		decider, request := decisionFor(w, "twice")
 		first, second := decider.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard}), decider.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
-		w.Submit(t, changeFor(w.FirstDemo.Org, &first, 0, claim(w.FirstDemo.Org, 1, first.Record)), changeFor(w.FirstDemo.Org, &second, 0))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &first, 0, txidClaim(w.FirstDemo.Org, 1, first.Record)), changeFor(w.FirstDemo.Org, &second, 0))
 	}, []int{4}, ""},
 	{"a lost claim on a txid", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -301,9 +301,9 @@ var stateFaults = []fault{
 		charge := decider.Create(uuid.New(), 1, request, &payment.Terms{
 			Terminal: w.ChargedPayment.Terminal, Asset: fixture.USD, Fees: payment.Fees{Fixed: fixture.MustAdd(w.ChargedPayment.Fee, 1)}, Route: "another",
 		})
-		w.Submit(t, changeFor(w.FirstDemo.Org, &charge, 0, claim(w.FirstDemo.Org, 1, charge.Record)))
-		next, _ := decider.Answered(charge.Record, payment.Answer{Verdict: payment.VerdictCharged})
-		w.Submit(t, changeFor(w.FirstDemo.Org, &next, 3))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &charge, 0, txidClaim(w.FirstDemo.Org, 1, charge.Record)))
+		outcome, _ := decider.Answered(charge.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		w.Submit(t, changeFor(w.FirstDemo.Org, &outcome, 3))
 	}, []int{3}, ""},
 	{"an entry of another amount than its record", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -353,7 +353,7 @@ var stateFaults = []fault{
 			{Account: "A:bank", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
 			{Account: "I:fees", Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(1)},
 		}}
-		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, txidClaim(w.FirstDemo.Org, 1, d.Record)))
 	}, []int{3}, ""},
 	{"money that moves without a state", func(t *testing.T, w *fixture.Store) {
 		decider, request := decisionFor(w, "moves")
@@ -362,29 +362,29 @@ var stateFaults = []fault{
 			{Account: "A:bank", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
 			{Account: "I:fees", Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(1)},
 		}}
-		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, txidClaim(w.FirstDemo.Org, 1, d.Record)))
 	}, []int{3}, ""},
 	{"a state without its entry", func(t *testing.T, w *fixture.Store) {
 		decider, request := decisionFor(w, "empty")
 		d := decider.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
-		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
-		next, _ := decider.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
-		next.Events[1].Entry = nil
-		w.Submit(t, changeFor(w.FirstDemo.Org, &next, 3))
+		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, txidClaim(w.FirstDemo.Org, 1, d.Record)))
+		outcome, _ := decider.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		outcome.Events[1].Entry = nil
+		w.Submit(t, changeFor(w.FirstDemo.Org, &outcome, 3))
 	}, []int{3}, ""},
 	{"more captured than was held", func(t *testing.T, w *fixture.Store) {
 		decider, request := decisionFor(w, "more")
 		request.Type = payment.Payout
 		d := decider.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
-		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
-		next, _ := decider.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
-		for i := range next.Events[1].Entry.Postings {
-			line := &next.Events[1].Entry.Postings[i]
-			line.Amount = fixture.MustAdd(line.Amount, 1)
+		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, txidClaim(w.FirstDemo.Org, 1, d.Record)))
+		outcome, _ := decider.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		for i := range outcome.Events[1].Entry.Postings {
+			chargePosting := &outcome.Events[1].Entry.Postings[i]
+			chargePosting.Amount = fixture.MustAdd(chargePosting.Amount, 1)
 		}
-		next.Record.Amount, next.Record.AmountWithFee, next.Record.Dest = fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1)
-		next.Record.Merchant.Abs = next.Record.Dest
-		w.Submit(t, changeFor(w.FirstDemo.Org, &next, 3))
+		outcome.Record.Amount, outcome.Record.AmountWithFee, outcome.Record.Dest = fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1)
+		outcome.Record.Merchant.Abs = outcome.Record.Dest
+		w.Submit(t, changeFor(w.FirstDemo.Org, &outcome, 3))
 	}, []int{3}, ""},
 	{"a second return of one charge", func(t *testing.T, w *fixture.Store) {
 		decider, _ := decisionFor(w, "")
@@ -430,7 +430,7 @@ var journalFaults = []fault{
 			})
 		})
 	}, []int{3, 4}, ""}, // rule 4: no list has a row of the added event
-	{"nothing but blocks of another size", func(t *testing.T, w *fixture.Store) {
+	{"blocks of another size, which are no fault", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.ChangeJournal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event { return e })
 		})

@@ -27,8 +27,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// insider changes rows of a store and restores them. It knows what an attacker inside may know: the
-// disk, the code and the checksums.
+// insider changes rows of a store and changes them back. It knows what an attacker inside may know: the disk, the code
+// and the checksums.
 type insider struct {
 	t       *testing.T
 	journal *posting.Journal
@@ -38,8 +38,8 @@ type insider struct {
 
 type rawRow struct{ key, value []byte }
 
-// openInsider opens a store whose rows the test changes and checks in turn. Nothing may be submitted to its
-// journal.
+// openInsider opens a store, so that a test can change its rows and check it after each change. Nothing may be
+// submitted to its journal.
 func openInsider(t *testing.T, w *fixture.Store, at time.Time) *insider {
 	t.Helper()
 	ins := &insider{t: t, rows: make(map[string][]rawRow)}
@@ -56,27 +56,27 @@ func (ins *insider) read() {
 	for s := posting.Blocks; s <= posting.KVs; s++ {
 		fixture.Must(ins.t, v.OrganizationsWith(s, func(org ledger.ID) (bool, error) {
 			return true, v.Rows(org, s, func(key, value []byte) (bool, error) {
-				ins.recordRow(key, value)
+				ins.addRow(key, value)
 				return true, nil
 			})
 		}))
 	}
 	for _, prefix := range [][]byte{store.KeyDues(nil), store.KeyMark} {
 		fixture.Must(ins.t, v.RowsWith(prefix, func(key, value []byte) (bool, error) {
-			ins.recordRow(key, value)
+			ins.addRow(key, value)
 			return true, nil
 		}))
 	}
 }
 
-func (ins *insider) recordRow(key, value []byte) {
+func (ins *insider) addRow(key, value []byte) {
 	kind := kindOfRow(key)
 	ins.rows[kind] = append(ins.rows[kind], rawRow{bytes.Clone(key), bytes.Clone(value)})
 }
 
 // kindOfRow names a row as the table in docs/audit.md does.
 func kindOfRow(key []byte) string {
-	const keyHead = 1 + 16
+	const headLength = 1 + 16 // a key begins with the kind of its row and the organization's id
 	switch key[0] {
 	case 'b':
 		return "block"
@@ -89,15 +89,15 @@ func kindOfRow(key []byte) string {
 	case 'y':
 		return "page buffer"
 	case 'r':
-		return "record " + string(key[keyHead])
+		return "record " + string(key[headLength])
 	case 'q':
 		return "part"
 	case 'x':
 		return "sealed"
 	case 'c':
-		return "claim " + string(key[keyHead])
+		return "claim " + string(key[headLength])
 	case 'n':
-		name, _, _ := strings.Cut(string(key[keyHead:]), "/")
+		name, _, _ := strings.Cut(string(key[headLength:]), "/")
 		return "counter " + name
 	case 'l':
 		return "list"
@@ -106,13 +106,13 @@ func kindOfRow(key []byte) string {
 	case 'm':
 		return "mark"
 	case 'w':
-		if store.IsCheckpoint(key[keyHead:]) {
+		if store.IsCheckpoint(key[headLength:]) {
 			return "checkpoint"
 		}
-		if bytes.Equal(key[keyHead:], []byte("summaries")) {
+		if bytes.Equal(key[headLength:], []byte("summaries")) {
 			return "kv summaries"
 		}
-		return "kv " + string(key[keyHead])
+		return "kv " + string(key[headLength])
 	}
 	return "unknown " + string(key[0])
 }
@@ -133,7 +133,7 @@ func (ins *insider) writeRows(rows ...rawRow) {
 	fixture.Must(ins.t, ins.log.Apply(g))
 }
 
-// isDetected tells whether the checker finds the change of a row. Afterwards the row is as before.
+// isDetected tells whether the checker finds that a row was changed. It then changes the row back.
 func (ins *insider) isDetected(row, changed rawRow) bool {
 	ins.t.Helper()
 	ins.replaceRow(row, changed)
@@ -152,7 +152,7 @@ func (ins *insider) replaceRow(oldRow, newRow rawRow) {
 	}
 }
 
-// change changes one byte of a row: of its value, or of its key if it has none.
+// change returns a copy of a row with one byte changed: in the value or, if the row has no value, in the key.
 func (r rawRow) change(random *rand.Rand) rawRow {
 	changed := rawRow{bytes.Clone(r.key), bytes.Clone(r.value)}
 	target, start := changed.value, 0
@@ -163,15 +163,15 @@ func (r rawRow) change(random *rand.Rand) rawRow {
 	return changed
 }
 
-// unprovenKinds has the kinds of rows in which the checker may miss a changed byte. They are those in
-// docs/audit.md, "Rows that no event proves".
+// unprovenKinds has the kinds of rows in which the checker may miss a changed byte. docs/audit.md lists the same kinds
+// in "Rows that no event proves".
 var unprovenKinds = map[string]bool{
 	"counter headroom": true, "counter timed": true, "mark": true, "due": true, "part": true,
 	"kv c": true, "kv d": true, "kv e": true, "kv i": true, "kv summaries": true,
 }
 
-// storeWithAllRowKinds returns a store with rows of almost every kind: the notified store and, added to it,
-// requests with keys, a long record, checkpoints, a transfer, and the record of a retention.
+// storeWithAllRowKinds returns a store with rows of almost every kind: the notified store and, added to it, requests
+// with keys, a long record, checkpoints, a transfer, and the record of a removal of old deliveries.
 func storeWithAllRowKinds(t *testing.T) *fixture.Store {
 	t.Helper()
 	w := copyNotifiedStore(t)
@@ -195,12 +195,12 @@ func storeWithAllRowKinds(t *testing.T) *fixture.Store {
 	return &w.Store
 }
 
-// The checker finds one changed byte in any row, even if all checksums are right, unless
-// docs/audit.md explains why that kind of row is an exception.
+// The checker finds one changed byte in any row, even if all checksums are right. The exceptions are the kinds of rows
+// that docs/audit.md explains.
 func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
-	changes := 200
+	changeCount := 200
 	if n, err := strconv.Atoi(os.Getenv("MIZAN_CHANGES")); err == nil {
-		changes = n
+		changeCount = n
 	}
 	seed := rand.Uint64()
 	if n, err := strconv.ParseUint(os.Getenv("MIZAN_SEED"), 10, 64); err == nil {
@@ -208,20 +208,20 @@ func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	sample := copyContractStore(t, fixture.Buffered)
+	contractSample := copyContractStore(t, fixture.Buffered)
 	missingKinds := map[string]bool{"sealed": true, "part": true, "record y": true, "record a": true, "shifted": true, "checkpoint": true, "kv n": true, "claim i": true, "record d": true}
-	for _, ins := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
-		kinds := slices.Sorted(maps.Keys(ins.rows))
+	for _, attacker := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &contractSample.Store, contractSample.at)} {
+		kinds := slices.Sorted(maps.Keys(attacker.rows))
 		for _, kind := range kinds {
 			delete(missingKinds, kind)
 		}
 		triedCounts, missedCounts := make(map[string]int), make(map[string]int)
-		for n := range changes / 2 {
+		for n := range changeCount / 2 {
 			kind := kinds[n%len(kinds)]
-			row := ins.rows[kind][random.IntN(len(ins.rows[kind]))]
+			row := attacker.rows[kind][random.IntN(len(attacker.rows[kind]))]
 			changed := row.change(random)
 			triedCounts[kind]++
-			if ins.isDetected(row, changed) {
+			if attacker.isDetected(row, changed) {
 				continue
 			}
 			missedCounts[kind]++
@@ -237,13 +237,13 @@ func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 	}
 }
 
-// The checker finds a removed row, unless its kind is unproven or all readers get the same
-// results as before: the row's lines are in another row too, or are no longer shown, or the row only
-// made reading faster.
+// The checker finds a removed row, with two exceptions: rows of unprovenKinds, and rows without which all readers get
+// the same results, because another row has the same lines, or the lines are no longer shown, or the row only makes
+// reading faster.
 func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
-	rowsOfKind := 8 // the number of rows of each kind that are tried
+	rowsPerKind := 8 // the number of rows of each kind that are tried
 	if os.Getenv("MIZAN_SOAK") != "" {
-		rowsOfKind = 300
+		rowsPerKind = 300
 	}
 	seed := rand.Uint64()
 	if n, err := strconv.ParseUint(os.Getenv("MIZAN_SEED"), 10, 64); err == nil {
@@ -251,26 +251,26 @@ func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	sample := copyContractStore(t, fixture.Buffered)
+	contractSample := copyContractStore(t, fixture.Buffered)
 	redundantKinds := map[string]bool{"page buffer": true, "list": true, "page": true, "checkpoint": true} // kinds of rows that readers may not need
-	for _, ins := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
-		originalResults, missedCounts := ins.readAll(), make(map[string]int)
-		for kind, rows := range ins.rows {
+	for _, attacker := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &contractSample.Store, contractSample.at)} {
+		originalResults, missedCounts := attacker.readAll(), make(map[string]int)
+		for kind, rows := range attacker.rows {
 			if unprovenKinds[kind] {
 				continue
 			}
 			random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-			for _, row := range rows[:min(rowsOfKind, len(rows))] {
+			for _, row := range rows[:min(rowsPerKind, len(rows))] {
 				removedRow := rawRow{key: row.key}
-				if ins.isDetected(row, removedRow) {
+				if attacker.isDetected(row, removedRow) {
 					continue
 				}
 				missedCounts[kind]++
-				ins.writeRows(removedRow)
-				if !redundantKinds[kind] || ins.readAll() != originalResults {
+				attacker.writeRows(removedRow)
+				if !redundantKinds[kind] || attacker.readAll() != originalResults {
 					t.Errorf("nobody finds that a row of kind %s is gone: key %x, was %x", kind, row.key, row.value)
 				}
-				ins.writeRows(row)
+				attacker.writeRows(row)
 			}
 		}
 		t.Logf("missed and not missing: %v", missedCounts)
@@ -280,31 +280,31 @@ func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
 // readAll returns what readers get about all accounts and lists.
 func (ins *insider) readAll() string {
 	ins.t.Helper()
-	v := ins.journal.View()
-	defer v.Close()
-	var b strings.Builder
-	fixture.Must(ins.t, v.Organizations(func(org ledger.ID) (bool, error) {
+	view := ins.journal.View()
+	defer view.Close()
+	var results strings.Builder
+	fixture.Must(ins.t, view.Organizations(func(org ledger.ID) (bool, error) {
 		for _, env := range []money.Env{money.Prod, money.Test} {
-			fixture.Must(ins.t, v.Accounts(org, "", env, func(a ledger.Account) (bool, error) {
-				fmt.Fprintln(&b, a)
-				return true, v.Lines(org, a, 0, func(l posting.Line) (bool, error) {
-					fmt.Fprintln(&b, l)
+			fixture.Must(ins.t, view.Accounts(org, "", env, func(a ledger.Account) (bool, error) {
+				fmt.Fprintln(&results, a)
+				return true, view.Lines(org, a, 0, func(l posting.Line) (bool, error) {
+					fmt.Fprintln(&results, l)
 					return true, nil
 				})
 			}))
-			for _, at := range []ledger.Micros{ledger.MicrosOf(fixture.StartTime), ledger.MicrosOf(fixture.StartTime.AddDate(0, 0, 2)), v.Now()} {
-				fixture.Must(ins.t, new(balances.Reader).TrialBalance(v, org, balances.AsOf{At: at, Env: env}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
-					fmt.Fprintln(&b, a, *t)
+			for _, at := range []ledger.Micros{ledger.MicrosOf(fixture.StartTime), ledger.MicrosOf(fixture.StartTime.AddDate(0, 0, 2)), view.Now()} {
+				fixture.Must(ins.t, new(balances.Reader).TrialBalance(view, org, balances.AsOf{At: at, Env: env}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+					fmt.Fprintln(&results, a, *t)
 					return true, nil
 				}))
 			}
 		}
-		for _, l := range ins.lists(v, org) {
-			ins.writeList(&b, v, org, l)
+		for _, l := range ins.lists(view, org) {
+			ins.writeList(&results, view, org, l)
 		}
 		return true, nil
 	}))
-	return b.String()
+	return results.String()
 }
 
 // lists returns all lists that have rows.
@@ -329,22 +329,22 @@ func (ins *insider) lists(v *posting.View, org ledger.ID) (list []ledger.List) {
 // writeList writes the rows of a list that readers show: the first and the last row of each record. It skips the
 // other rows.
 func (ins *insider) writeList(b *strings.Builder, v *posting.View, org ledger.ID, l ledger.List) {
-	last := make(map[ledger.ID]bool)
+	isShown := make(map[ledger.ID]bool)
 	fixture.Must(ins.t, v.List(org, l, posting.Walk{}, func(row posting.Listed) (bool, error) {
-		if !last[row.ID] || row.First {
+		if !isShown[row.ID] || row.First {
 			fmt.Fprintln(b, l, row)
 		}
-		last[row.ID] = true
+		isShown[row.ID] = true
 		return true, nil
 	}))
 }
 
 // The documentation for auditors names every kind of row that no event proves.
 func TestAuditDocumentationNamesTheUnprovenRows(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
+	documentation, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
 	fixture.Must(t, err)
 	for kind := range unprovenKinds {
-		if !bytes.Contains(page, fmt.Appendf(nil, "| `%s` |", kind)) {
+		if !bytes.Contains(documentation, fmt.Appendf(nil, "| `%s` |", kind)) {
 			t.Errorf("docs/audit.md does not say why a row of kind %q may be changed", kind)
 		}
 	}

@@ -10,15 +10,15 @@ import (
 )
 
 // Admission is one attempt to accept a transaction: its progress and its findings. It contains no pointers to
-// itself, so it may be copied. In the zero value no admission is under way. Its methods take the result of a Task
-// and return the next Task.
+// itself, so it may be copied. In the zero value no admission is under way. A caller carries out a Task and hands the
+// result to a method, which returns the next Task.
 type Admission struct {
 	Search
 	Terms     payment.Terms      // terms of the found terminal; if none was found, only Asset and Skipped are set
 	Reason    payment.Failure    // reason of the rejection; zero: no objection
 	Attempt   directory.Attempt  // the request as limits see it
 	CountedBy []*directory.Limit // the velocity limits that count the attempt
-	Counted   bool               // whether they have counted it; a withdrawal must then uncount it
+	Counted   bool               // whether those limits have counted the attempt; a withdrawal must then uncount it
 	Stopped   []payment.Attempt  // failover: terminals passed over since the provider's refusal, with reasons
 	Fault     error              // why the attempt could not be counted
 
@@ -29,8 +29,8 @@ type Admission struct {
 // MaxAttempts is the largest number of tried terminals that a record lists.
 const MaxAttempts = 32
 
-// Start begins an admission at s.At. missing is the code of what the request lacks (payment.Unacceptable); empty if
-// it lacks nothing. The request counts as an attempt even if its amount is out of range.
+// Start begins an admission at s.At. missing is empty or payment.AmountOutOfRange. The request counts as an attempt in
+// either case.
 func Start(s Search, missing payment.Code) (Admission, Task) {
 	s.Request.Attempted = s.At
 	a := Admission{Search: s, state: Routing}
@@ -41,7 +41,8 @@ func Start(s Search, missing payment.Code) (Admission, Task) {
 	return a, a.step(Objected)
 }
 
-// Refuse begins an admission of a request that lacks something that every terminal needs.
+// Refuse begins an admission that only rejects: the request lacks something that every terminal needs. missing tells
+// what. Such a request does not count as an attempt.
 func Refuse(s Search, missing payment.Code) (Admission, Task) {
 	a := Admission{Search: s, state: Routing, Reason: payment.Failure{Code: missing}}
 	a.Terms.Asset = s.Request.Asset
@@ -64,22 +65,22 @@ func (a *Admission) Waits() bool { return a.state == Counting || a.state == Reco
 // Velocity takes the velocity limits' result: the first exceeded limit (nil: none), or an error. The error
 // ledger.ClaimTaken means that the attempt repeats a stored one.
 func (a *Admission) Velocity(exceeded *directory.Limit, err error) Task {
-	first := a.state == Counting
+	isFirstCount := a.state == Counting // not in failover
 	switch {
-	case first && ledger.IsRefusal(err, ledger.ClaimTaken):
+	case isFirstCount && ledger.IsRefusal(err, ledger.ClaimTaken):
 		return a.step(Repeated)
 	case err != nil:
 		a.Fault = err
 		return a.step(Uncountable)
 	}
-	a.Counted = first
+	a.Counted = isFirstCount
 	if exceeded != nil {
 		return a.onObjection(breachOf(exceeded))
 	}
 	return a.onObjection(payment.Failure{})
 }
 
-// GuardFunds reports that only the account's funds bound the payout.
+// GuardFunds reports that the account's funds are the only bound on the payout, so the account is asked for them first.
 func (a *Admission) GuardFunds() Task { return a.step(FundsGuarded) }
 
 // Funds takes the result of AskAccount: whether the account's funds cover the payout.
@@ -90,29 +91,30 @@ func (a *Admission) Funds(covered bool) Task {
 	return a.Object(payment.Failure{Code: payment.InsufficientBalance})
 }
 
-// RuleOut reports that the terminal's terms exclude the transaction. The record does not list the terminal among
-// its attempts then.
+// RuleOut reports that the terminal's terms exclude the transaction. Such a terminal is not among the attempts that the
+// record lists.
 func (a *Admission) RuleOut() Task {
 	a.Tried = append(a.Tried, payment.Attempt{Terminal: a.Terms.Terminal})
 	return a.step(RuledOut)
 }
 
-// Object takes an objection that the writer or the account raised later.
+// Object takes an objection of the writer (posting) or the account.
 func (a *Admission) Object(reason payment.Failure) Task {
 	a.Reason = payment.Failure{}
 	return a.onObjection(reason)
 }
 
-// Lose reports that the writer refused for a reason that is not an objection to the payment.
+// Lose reports that the writer refused for a reason that is not an objection to the payment, such as a txid in use.
 func (a *Admission) Lose() Task { return a.step(Lost) }
 
-// LookedAt returns the terminals that were considered for a transaction that is rejected at the given instant.
+// LookedAt returns the terminals that were considered for a rejected transaction, and why each did not take it. now is
+// the instant of the rejection.
 func (a *Admission) LookedAt(terminals []*directory.Terminal, rails Rails, now time.Time) []payment.Attempt {
 	switch {
 	case a.Terms.Found():
 		return a.Terms.Stopped(a.Reason, now)
 	case a.Reason.Code != payment.NoTerminal:
-		return nil // no terminal was searched
+		return nil // no terminal was searched for
 	default:
 		return a.attemptsWithReasons(terminals, rails, a.Terms.Skipped)
 	}
@@ -133,7 +135,7 @@ func (a *Admission) onObjection(objection payment.Failure) Task {
 	return a.step(Objected)
 }
 
-// passOver adds the terminal with its objection to Stopped, and clears the objection.
+// passOver adds the terminal and the objection to Stopped, and clears the objection.
 func (a *Admission) passOver() {
 	attempts := a.Terms.Stopped(a.Reason, a.At.Time())
 	a.Stopped = append(a.Stopped, attempts...)
@@ -149,10 +151,10 @@ func (a *Admission) failingOver() bool {
 	return false
 }
 
-// step makes a step of the machine.
+// step applies an event to the state, and returns the next task.
 func (a *Admission) step(e Event) Task {
 	step, ok := Machine.Next(a.state, e)
-	if !ok { // passing the arguments to an assertion that holds would allocate them
+	if !ok { // only then, because the call allocates its arguments
 		assert.That(ok, "admission: %s on %s", a.state, e)
 	}
 	a.state = step.To

@@ -73,22 +73,22 @@ func (f *fixture) resume(a *admission.Admission, task admission.Task) admission.
 	}
 }
 
-func search(amount uint64) admission.Search {
+func newSearch(amount uint64) admission.Search {
 	return admission.Search{Org: org, Partner: &directory.Partner{Number: 1}, At: attemptedAt, Request: &payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(amount), Asset: usd, Method: payment.BankCard,
 	}}
 }
 
 func (f *fixture) start(amount uint64, missing payment.Code) (admission.Admission, admission.Task) {
-	a, task := admission.Start(search(amount), missing)
+	a, task := admission.Start(newSearch(amount), missing)
 	task = f.resume(&a, task)
 	return a, task
 }
 
-// failOver begins the failover of a record that the first terminal of the fixture has refused. The attempts are earlier
-// ones at other terminals.
+// failOver begins the failover of a record that the fixture's first terminal has refused. attempts are the record's
+// earlier attempts at other terminals.
 func (f *fixture) failOver(attempts ...payment.Attempt) (admission.Admission, admission.Task) {
-	s := search(10)
+	s := newSearch(10)
 	r := &payment.Record{Terminal: f.terminals[0].ID, Request: *s.Request, Attempts: attempts}
 	s.Tried = append(slices.Clone(attempts), payment.Attempt{Terminal: r.Terminal})
 	a, task := admission.Failover(s, r)
@@ -96,18 +96,18 @@ func (f *fixture) failOver(attempts ...payment.Attempt) (admission.Admission, ad
 	return a, task
 }
 
-func limit(kind directory.LimitKind, terminal ledger.ID) *directory.Limit {
+func newLimit(kind directory.LimitKind, terminal ledger.ID) *directory.Limit {
 	return &directory.Limit{
 		ID: uuid.UUID{9}, Org: org, Partner: 1, Kind: kind, Scope: directory.ScopePartner, Asset: usd, Active: true, Terminal: terminal,
 		MaxAmount: money.FromUint64(5), MaxCount: 1,
 	}
 }
 
-// wantProgress checks the progress of an admission.
-func wantProgress(t *testing.T, a *admission.Admission, task admission.Task, state admission.State, want admission.Task, reason payment.Failure) {
+// wantProgress checks an admission's state and reason, and the task that it has returned.
+func wantProgress(t *testing.T, a *admission.Admission, task admission.Task, wantState admission.State, wantTask admission.Task, wantReason payment.Failure) {
 	t.Helper()
-	if a.State() != state || task != want || a.Reason != reason {
-		t.Errorf("%s, %s for %+v; want %s, %s for %+v", a.State(), task, a.Reason, state, want, reason)
+	if a.State() != wantState || task != wantTask || a.Reason != wantReason {
+		t.Errorf("%s, %s for %+v; want %s, %s for %+v", a.State(), task, a.Reason, wantState, wantTask, wantReason)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestPaymentWithoutObjectionsIsAdmitted(t *testing.T) {
 }
 
 func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
-	velocity, single := limit(directory.Velocity, ledger.ID{}), limit(directory.PerTransaction, ledger.ID{})
+	velocity, perTransaction := newLimit(directory.Velocity, ledger.ID{}), newLimit(directory.PerTransaction, ledger.ID{})
 	for name, c := range map[string]struct {
 		terminals        int
 		blocksEveryPayer bool
@@ -138,7 +138,7 @@ func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
 		"limit on a payment": {1, false, "", failure(payment.LimitExceeded, "per_transaction")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(c.terminals, velocity, single)
+			f := newFixture(c.terminals, velocity, perTransaction)
 			f.blocksEveryPayer = c.blocksEveryPayer
 			a, task := f.start(10, c.missing)
 			wantProgress(t, &a, task, admission.Counting, admission.Count, c.want)
@@ -155,7 +155,7 @@ func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
 }
 
 func TestVelocityLimitRejects(t *testing.T) {
-	velocity := limit(directory.Velocity, ledger.ID{})
+	velocity := newLimit(directory.Velocity, ledger.ID{})
 	a, _ := newFixture(1, velocity).start(10, "")
 	task := a.Velocity(velocity, nil)
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.LimitExceeded, "velocity"))
@@ -167,7 +167,7 @@ func TestRepeatedOrUncountableAttemptIsWithdrawn(t *testing.T) {
 		ledger.Refuse("test", ledger.ClaimTaken, "a repetition"): admission.AnswerStored,
 		errStore: admission.Withdraw,
 	} {
-		a, _ := newFixture(1, limit(directory.Velocity, ledger.ID{})).start(10, "")
+		a, _ := newFixture(1, newLimit(directory.Velocity, ledger.ID{})).start(10, "")
 		task := a.Velocity(nil, err)
 		wantProgress(t, &a, task, admission.Withdrawn, want, payment.Failure{})
 		if a.Counted || want == admission.Withdraw && !errors.Is(a.Fault, errStore) {
@@ -176,8 +176,8 @@ func TestRepeatedOrUncountableAttemptIsWithdrawn(t *testing.T) {
 	}
 }
 
-func TestTransactionForNoTerminalIsNoAttempt(t *testing.T) {
-	a, task := admission.Refuse(search(10), payment.UnexpectedCard)
+func TestRequestThatNoTerminalCanTakeIsNoAttempt(t *testing.T) {
+	a, task := admission.Refuse(newSearch(10), payment.UnexpectedCard)
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.UnexpectedCard, ""))
 	if a.Request.Attempted != 0 || a.LookedAt(nil, nil, attemptedAt.Time()) != nil {
 		t.Errorf("attempted at %v", a.Request.Attempted)
@@ -185,7 +185,7 @@ func TestTransactionForNoTerminalIsNoAttempt(t *testing.T) {
 }
 
 func TestWriterChecksVolumesAndItsRefusalIsTheReason(t *testing.T) {
-	a, task := newFixture(1, limit(directory.DailyVolume, ledger.ID{})).start(10, "")
+	a, task := newFixture(1, newLimit(directory.DailyVolume, ledger.ID{})).start(10, "")
 	wantProgress(t, &a, task, admission.Admitted, admission.Begin, payment.Failure{})
 	if len(a.Terms.Bounds) != 1 {
 		t.Fatalf("%d bounds", len(a.Terms.Bounds))
@@ -201,9 +201,9 @@ func TestWriterChecksVolumesAndItsRefusalIsTheReason(t *testing.T) {
 
 func TestPayoutWithoutFundsIsRejected(t *testing.T) {
 	for covered, want := range map[bool]struct {
-		state admission.State
-		task  admission.Task
-		why   payment.Failure
+		state  admission.State
+		task   admission.Task
+		reason payment.Failure
 	}{
 		true:  {admission.Admitted, admission.Write, payment.Failure{}},
 		false: {admission.Rejected, admission.Reject, failure(payment.InsufficientBalance, "")},
@@ -212,11 +212,11 @@ func TestPayoutWithoutFundsIsRejected(t *testing.T) {
 		task := a.GuardFunds()
 		wantProgress(t, &a, task, admission.Funding, admission.AskAccount, payment.Failure{})
 		task = a.Funds(covered)
-		wantProgress(t, &a, task, want.state, want.task, want.why)
+		wantProgress(t, &a, task, want.state, want.task, want.reason)
 	}
 }
 
-func TestATerminalThatIsDownIsSkippedAndRemembered(t *testing.T) {
+func TestATerminalThatIsDownIsSkippedAndListed(t *testing.T) {
 	f := newFixture(2)
 	f.circuitsOpen = []ledger.ID{f.terminals[0].ID}
 	a, _ := f.start(10, "")
@@ -235,7 +235,7 @@ func TestATerminalThatIsDownIsSkippedAndRemembered(t *testing.T) {
 // checked again.
 func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 	f := newFixture(3)
-	f.blocksEveryPayer, f.limits = true, []*directory.Limit{limit(directory.PerTransaction, f.terminals[1].ID)}
+	f.blocksEveryPayer, f.limits = true, []*directory.Limit{newLimit(directory.PerTransaction, f.terminals[1].ID)}
 	a, task := f.failOver()
 	wantProgress(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
 	if a.Terms.Terminal != f.terminals[2].ID || len(a.Stopped) != 1 || a.Stopped[0].Terminal != f.terminals[1].ID {
@@ -259,11 +259,11 @@ func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// A rerouted attempt is counted only by the limits of the other terminal, and never uncounted.
+// A rerouted attempt is counted only by the limits of the other terminal, and is never uncounted.
 func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
 	f := newFixture(3)
-	ofSecondTerminal := limit(directory.Velocity, f.terminals[1].ID)
-	f.limits = []*directory.Limit{limit(directory.Velocity, ledger.ID{}), ofSecondTerminal}
+	ofSecondTerminal := newLimit(directory.Velocity, f.terminals[1].ID)
+	f.limits = []*directory.Limit{newLimit(directory.Velocity, ledger.ID{}), ofSecondTerminal}
 	a, task := f.failOver()
 	wantProgress(t, &a, task, admission.Recounting, admission.Recount, payment.Failure{})
 	if len(a.CountedBy) != 1 || a.CountedBy[0] != ofSecondTerminal || !a.Attempt.Rescreened {
@@ -279,14 +279,14 @@ func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
 	wantProgress(t, &uncountable, task, admission.Exhausted, admission.LetStand, payment.Failure{})
 }
 
-func TestFailoverEndsAtTheMostAttemptsOfARecord(t *testing.T) {
-	for before, want := range map[int]admission.State{admission.MaxAttempts - 1: admission.Rerouted, admission.MaxAttempts: admission.Exhausted} {
-		attempts := make([]payment.Attempt, before)
+func TestFailoverEndsAtMaxAttempts(t *testing.T) {
+	for attemptsBefore, want := range map[int]admission.State{admission.MaxAttempts - 1: admission.Rerouted, admission.MaxAttempts: admission.Exhausted} {
+		attempts := make([]payment.Attempt, attemptsBefore)
 		for i := range attempts {
 			attempts[i].Terminal = uuid.UUID{100, byte(i)}
 		}
 		if a, _ := newFixture(2).failOver(attempts...); a.State() != want {
-			t.Errorf("after %d attempts %s, want %s", before, a.State(), want)
+			t.Errorf("after %d attempts %s, want %s", attemptsBefore, a.State(), want)
 		}
 	}
 }

@@ -1,12 +1,13 @@
 // Package admission decides whether a transaction is accepted, and at which terminal: routing,
-// blocklist, limits, velocity and failover, as a machine whose steps name the next task.
+// blocklist, limits, velocity (the number of attempts) and failover. It is a state machine, and
+// each step names the caller's next task.
 //
 // Invariants:
 //  1. A transaction is checked against the terminals, the blocklist, the limits and the funds, in
 //     this order; the first objection is the reason of its rejection.
-//  2. The velocity limits that apply count every attempt once, even if another check objects. Only an
-//     attempt that repeats a stored one is uncounted.
-//  3. Limits on volumes become Terms.Bounds, which the writer checks: nothing is reserved here.
+//  2. A velocity limit that applies counts every attempt once, even if another check objects. Only an
+//     attempt of which nothing is stored is uncounted.
+//  3. Limits on volumes become Terms.Bounds, which the writer (posting) checks: nothing is reserved here.
 //  4. Failover tries the other terminals one by one, each under its own limits. It does not check
 //     the blocklist again, because the payer is the same. If no terminal is left, the
 //     first terminal's answer becomes the charge's final answer.

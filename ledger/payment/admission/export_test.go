@@ -6,38 +6,38 @@ import (
 	"mizan/ledger/directory"
 )
 
-// CachedPartners returns for how many partners bounds are cached after the given number of partners have paid on one
-// day, and for how many after the first payment of the next day.
+// CachedPartners returns how many partners are in the cache of bounds: today, after the given number of partners have
+// paid, and tomorrow, after the first payment of that day.
 func CachedPartners(partners int) (today, tomorrow int64) {
-	v, limitSet := new(Volumes), new(limitSet)
-	limitSet.add(0)
+	volumes, chosenLimits := new(Volumes), new(limitSet)
+	chosenLimits.add(0)
 	limits := []*directory.Limit{{Kind: directory.DailyVolume}}
 	for range partners {
-		v.day(1).bounds(slices.Clone(limits), limitSet)
+		volumes.day(1).bounds(slices.Clone(limits), chosenLimits)
 	}
-	today = v.today.Load().partners.Load()
-	v.day(2).bounds(limits, limitSet)
-	return today, v.today.Load().partners.Load()
+	today = volumes.today.Load().partners.Load()
+	volumes.day(2).bounds(limits, chosenLimits)
+	return today, volumes.today.Load().partners.Load()
 }
 
-// CachedSets returns how many sets of bounds of one partner are cached after the given number of payments, each bounded by
-// another set of limits, and one more payment bounded by the last set.
+// CachedSets makes a partner's payments under the given number of different sets of limits, and one more payment under the
+// last set. It returns how many sets of bounds the cache then has for the partner.
 func CachedSets(sets int) int {
-	v, limits := new(Volumes), make([]*directory.Limit, sets)
+	volumes, limits := new(Volumes), make([]*directory.Limit, sets)
 	for i := range limits {
 		limits[i] = &directory.Limit{Kind: directory.DailyVolume}
 	}
 	for i := range sets + 1 {
-		limitSet := new(limitSet)
-		limitSet.add(min(i, sets-1))
-		v.day(1).bounds(limits, limitSet)
+		chosenLimits := new(limitSet)
+		chosenLimits.add(min(i, sets-1))
+		volumes.day(1).bounds(limits, chosenLimits)
 	}
-	stored, _ := v.today.Load().sets.Load(&limits[0])
+	stored, _ := volumes.today.Load().sets.Load(&limits[0])
 	return len(stored.(*boundSets).sets)
 }
 
 // InState returns an admission with only the state set.
 func InState(s State) Admission { return Admission{state: s} }
 
-// Take makes a step of the machine.
+// Take applies an event to the state, and returns the next task.
 func (a *Admission) Take(e Event) Task { return a.step(e) }

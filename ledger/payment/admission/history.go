@@ -10,7 +10,7 @@ import (
 // one at each terminal that failover tried. It stops when fn returns false, and returns fn's last result.
 func Attempts(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory.Attempt) (wantsMore bool)) (wantsMore bool) {
 	search := Search{Request: &r.Request}
-	attempt := directory.Attempt{Type: search.kind(), Asset: r.Asset, Payer: PayerOf(&r.Request, nil)}
+	attempt := directory.Attempt{Type: search.terminalType(), Asset: r.Asset, Payer: PayerOf(&r.Request, nil)}
 	attemptedAt := r.Attempted
 	emit := func(terminal ledger.ID, when ledger.Micros) bool {
 		a := attempt
@@ -35,5 +35,5 @@ func Attempts(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory
 			return false
 		}
 	}
-	return attempt.Rescreened || fn(attemptedAt, &attempt) // no terminal was found
+	return attempt.Rescreened || fn(attemptedAt, &attempt) // even without a terminal there was one attempt
 }

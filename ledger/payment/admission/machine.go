@@ -2,13 +2,13 @@ package admission
 
 import "mizan/ledger/fsm"
 
-// State is the progress of a transaction's admission. The zero value is invalid: no admission is
+// State is the progress of a transaction's admission. The zero value means that no admission is
 // under way.
 type State string
 
 // The states. Failover begins after the provider of an admitted transaction has refused.
 const (
-	Routing   State = "routing"   // a terminal is being searched
+	Routing   State = "routing"   // a terminal is being searched for
 	Screening State = "screening" // the blocklist and the limits are checked
 	Counting  State = "counting"  // the velocity limits count the attempt
 	Funding   State = "funding"   // the account of a payout is asked whether it has the funds
@@ -16,10 +16,10 @@ const (
 	Rejected  State = "rejected"  // the rejection is being written
 	Withdrawn State = "withdrawn" // nothing of the attempt is stored
 
-	Searching   State = "searching"   // failover: another terminal is being searched
+	Searching   State = "searching"   // failover: another terminal is being searched for
 	Rescreening State = "rescreening" // failover: the limits of that terminal are checked
 	Recounting  State = "recounting"  // failover: the velocity limits of that terminal count the attempt
-	Rerouted    State = "rerouted"    // failover: the charge begins there
+	Rerouted    State = "rerouted"    // failover: the charge begins at that terminal
 	Exhausted   State = "exhausted"   // failover: no terminal is left
 )
 
@@ -31,12 +31,12 @@ const (
 	Unacceptable    Event = "unacceptable"     // the request lacks what every terminal needs
 	TerminalFound   Event = "terminal_found"   // a terminal serves the request and its circuit is closed
 	NoTerminal      Event = "no_terminal"      // no terminal serves the request, or none is left
-	ToCount         Event = "to_count"         // velocity limits count the attempt
+	ToCount         Event = "to_count"         // velocity limits apply, and must count the attempt
 	Cleared         Event = "cleared"          // nothing objects
 	Objected        Event = "objected"         // something objects: Admission.Reason says what
 	Repeated        Event = "repeated"         // the txid is taken: the attempt repeats a stored one
 	Uncountable     Event = "uncountable"      // the attempt could not be counted (Admission.Fault)
-	FundsGuarded    Event = "funds_guarded"    // only the account's funds bound the payout
+	FundsGuarded    Event = "funds_guarded"    // the account's funds are the only bound on the payout
 	RuledOut        Event = "ruled_out"        // the terminal's terms exclude the transaction
 	Lost            Event = "lost"             // the writer refused for a reason that is no objection to the payment
 	ProviderRefused Event = "provider_refused" // the terminal refused, or the call was never sent
@@ -46,17 +46,18 @@ const (
 type Task string
 
 // The tasks. Each comment names the method of Admission that takes the result. Tasks without a
-// method end the admission, or wait for the writer (Object, Lose).
+// method end the admission, or wait for the writer of package
+// posting (Object, Lose).
 const (
 	FindTerminal Task = "find_terminal" // Find
 	Screen       Task = "screen"        // Screen
 	Count        Task = "count"         // count the attempt, directly or by the account's actor: Velocity
 	Recount      Task = "recount"       // count the attempt by the account's actor: Velocity
 	AskAccount   Task = "ask_account"   // ask the account's actor for the funds: Funds
-	Begin        Task = "begin"         // decide on the charge and hand it to the writer, or GuardFunds
+	Begin        Task = "begin"         // decide on the charge and hand the decision to the writer, or call GuardFunds
 	Write        Task = "write"         // hand the decision to the writer
-	Reject       Task = "reject"        // decide on the rejection for Reason and hand it to the writer
-	Reroute      Task = "reroute"       // decide on the other terminal and hand it to the writer, or RuleOut
+	Reject       Task = "reject"        // decide to reject for Reason, and hand the decision to the writer
+	Reroute      Task = "reroute"       // decide on the other terminal and hand the decision to the writer, or call RuleOut
 	AnswerStored Task = "answer_stored" // answer with the stored transaction
 	Withdraw     Task = "withdraw"      // return Fault to the caller
 	TakeBack     Task = "take_back"     // uncount the attempt and return the writer's refusal
@@ -76,7 +77,7 @@ func (s Step) Target() State { return s.To }
 // Reason implements fsm.Transition.
 func (s Step) Reason() string { return s.Why }
 
-// Machine is the machine of an admission; its report is testdata/machine.txt.
+// Machine is the state machine of an admission. testdata/machine.txt has the same table as text, for reviews.
 var Machine = fsm.MustCompile(
 	[]State{
 		Routing, Screening, Counting, Funding, Admitted, Rejected, Withdrawn,

@@ -11,8 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the machine's report")
 
-// steps are the transitions out of a state: event → next state and task. A missing event is
-// refused.
+// steps are the transitions out of a state: for each event the next state and task. A missing event
+// is illegal in the state.
 type steps map[admission.Event]step
 
 type step struct {
@@ -26,12 +26,12 @@ var vocabulary = []admission.Event{
 	"ruled_out", "lost", "provider_refused",
 }
 
-// grid is written by hand. A request is refused for the first of these reasons: what it lacks, no terminal, the
-// blocklist, limits, velocity, funds. Then the writer may refuse it. After a provider's refusal, the other terminals are
-// checked in the same order, without the blocklist.
+// grid is the expected table of the machine, written by hand. A request is refused for the first of these reasons: what
+// it lacks, no terminal, the blocklist, limits, velocity, funds. Then the writer (posting) may refuse it. After a provider's
+// refusal, the other terminals are checked in the same order, without the blocklist.
 var grid = map[admission.State]steps{
-	// A terminal is searched first. Without one, or with an amount out of range, the attempt
-	// still counts.
+	// A terminal is searched for first. An attempt counts even if no terminal is found, or its amount
+	// is out of range.
 	"routing": {
 		"unacceptable":   {"rejected", "reject"},
 		"terminal_found": {"screening", "screen"},
@@ -50,7 +50,7 @@ var grid = map[admission.State]steps{
 		"repeated":    {"withdrawn", "answer_stored"},
 		"uncountable": {"withdrawn", "withdraw"},
 	},
-	// Only a payout's account is asked, and only if the writer has no volume to check before it.
+	// The account is asked for funds only for a payout, and only if the writer has no volume to check.
 	"admitted": {
 		"funds_guarded":    {"funding", "ask_account"},
 		"objected":         {"rejected", "reject"},
@@ -89,7 +89,7 @@ var grid = map[admission.State]steps{
 	"exhausted": {},
 }
 
-func TestTheMachineIsTheOrderOfRefusals(t *testing.T) {
+func TestTheMachineHasExactlyTheExpectedSteps(t *testing.T) {
 	if got := admission.Machine.Events(); !slices.Equal(got, vocabulary) {
 		t.Errorf("events %q, want %q", got, vocabulary)
 	}
@@ -122,7 +122,7 @@ func TestTheMachinesReportIsCommitted(t *testing.T) {
 	}
 }
 
-// An event that the machine does not have is an error of the caller, never a step.
+// An event for which the state has no step is a bug of the caller.
 func TestAnEventThatIsNotInTheTablePanics(t *testing.T) {
 	for _, state := range admission.Machine.States() {
 		for _, event := range vocabulary {
@@ -135,8 +135,8 @@ func TestAnEventThatIsNotInTheTablePanics(t *testing.T) {
 			}
 		}
 	}
-	var none admission.Admission
-	if !panics(func() { none.Lose() }) {
+	var zero admission.Admission
+	if !panics(func() { zero.Lose() }) {
 		t.Error("the zero value takes a step")
 	}
 }

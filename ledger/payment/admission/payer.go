@@ -7,9 +7,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// PayerOf returns the payer or payee of a request: the card, the merchant's data about its customer, and the source
-// of the credentials. bin is the beginning of the card's number, if known; nil means the one in the request. The
-// Payer refers to the slice and does not copy it.
+// PayerOf returns the payer or payee of a request: the card, the merchant's data about the customer, and the IP address
+// from which the credentials came. bin is the beginning of the card's number; nil means that of the request. The
+// returned Payer aliases bin.
 func PayerOf(r *payment.Request, bin []byte) directory.Payer {
 	p := directory.Payer{Card: r.CardFingerprint, BIN: bin, IP: directory.NormalAddress(r.PayerIP)}
 	if bin == nil {

@@ -16,16 +16,16 @@ type Search struct {
 	Request *payment.Request
 	Route   string            // the rail that the payer chose; empty: any
 	Tried   []payment.Attempt // terminals that must not be tried again
-	At      ledger.Micros
+	At      ledger.Micros     // the instant of the search
 }
 
-// Rails tells what routing needs to know about providers.
+// Rails tells what routing needs to know about rails, which are also called providers.
 type Rails interface {
-	// Accepts tells whether this build includes the provider and the provider takes the method in that direction.
+	// Accepts tells whether this build includes the provider and the provider takes the method for payments or payouts.
 	Accepts(provider string, direction payment.Type, method string) bool
 	// CircuitOpen tells whether the terminal's circuit breaker is open: the terminal counts as down.
 	CircuitOpen(terminal ledger.ID) bool
-	// Rate returns an organization's rate; false if it has none.
+	// Rate returns an organization's exchange rate; false if it has none.
 	Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool)
 }
 
@@ -50,18 +50,18 @@ func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
 }
 
 func (s *Search) findTerms(terminals []*directory.Terminal, rails Rails) (terms payment.Terms) {
-	for _, t := range terminals {
-		if s.tried(t) || s.exclusionReason(t, rails) != "" {
+	for _, terminal := range terminals {
+		if s.wasTried(terminal) || s.exclusionReason(terminal, rails) != "" {
 			continue
 		}
-		if rails.CircuitOpen(t.ID) {
+		if rails.CircuitOpen(terminal.ID) {
 			if len(terms.Skipped) < MaxAttempts {
-				terms.Skipped = append(terms.Skipped, s.attempt(t, payment.AttemptSkipped, ReasonCircuitOpen))
+				terms.Skipped = append(terms.Skipped, s.newAttempt(terminal, payment.AttemptSkipped, ReasonCircuitOpen))
 			}
 			continue
 		}
 		skipped := terms.Skipped
-		terms = s.termsOf(t, rails)
+		terms = s.termsOf(terminal, rails)
 		terms.Skipped = skipped
 		return terms
 	}
@@ -70,11 +70,11 @@ func (s *Search) findTerms(terminals []*directory.Terminal, rails Rails) (terms 
 
 // Offers tells whether one of the terminals serves the request, even if its circuit is open.
 func (s *Search) Offers(terminals []*directory.Terminal, rails Rails) bool {
-	return slices.ContainsFunc(terminals, func(t *directory.Terminal) bool { return s.exclusionReason(t, rails) == "" })
+	return slices.ContainsFunc(terminals, func(terminal *directory.Terminal) bool { return s.exclusionReason(terminal, rails) == "" })
 }
 
-// kind returns the type of terminal that the request needs.
-func (s *Search) kind() directory.TerminalType {
+// terminalType returns the type of terminal that the request needs.
+func (s *Search) terminalType() directory.TerminalType {
 	if s.Request.Type == payment.Payout {
 		return directory.PayoutTerminal
 	}
@@ -82,63 +82,63 @@ func (s *Search) kind() directory.TerminalType {
 }
 
 // exclusionReason returns why the terminal's own settings exclude the request; empty if they do not.
-func (s *Search) exclusionReason(t *directory.Terminal, rails Rails) string {
-	if s.Route != "" && s.Route != t.Provider {
+func (s *Search) exclusionReason(terminal *directory.Terminal, rails Rails) string {
+	if s.Route != "" && s.Route != terminal.Provider {
 		return "the payer chose another rail"
 	}
 	r := s.Request
 	method := r.Method
 	if r.Renewal != nil {
-		if t.ID != r.Renewal.Terminal {
+		if terminal.ID != r.Renewal.Terminal {
 			return "the stored credential is another terminal's"
 		}
 		method = payment.BankCard // a card's stored credential is charged at a terminal for cards
 	}
-	if why := t.UnsuitableReason(s.kind(), r.Asset, method, r.Amount); why != "" {
-		return why
+	if reason := terminal.UnsuitableReason(s.terminalType(), r.Asset, method, r.Amount); reason != "" {
+		return reason
 	}
-	if !rails.Accepts(t.Provider, r.Type, r.Method) {
+	if !rails.Accepts(terminal.Provider, r.Type, r.Method) {
 		return "its provider does not take the method"
 	}
 	return ""
 }
 
 // termsOf returns the terminal's terms for the request.
-func (s *Search) termsOf(t *directory.Terminal, rails Rails) payment.Terms {
-	settings := &t.Settings
-	asset := t.Resolve(s.Request.Asset)
+func (s *Search) termsOf(terminal *directory.Terminal, rails Rails) payment.Terms {
+	settings := &terminal.Settings
+	asset := terminal.Resolve(s.Request.Asset)
 	terms := payment.Terms{
-		Terminal: t.ID, Route: t.Provider, ShownText: settings.Description, Priority: settings.Priority,
+		Terminal: terminal.ID, Route: terminal.Provider, ShownText: settings.Description, Priority: settings.Priority,
 		Fees:     payment.Fees{Bps: settings.FeeBps, Fixed: settings.FeeFixed, OnTop: settings.FeeOnTop, Refundable: settings.FeeRefundable},
 		TwoPhase: settings.TwoPhase, HoldTTL: settings.HoldTTL, Overdraft: s.Partner.OverdraftOf(asset), Asset: asset,
 	}
-	if settlement, converts := t.SettlementAsset(asset); converts {
+	if settlement, converts := terminal.SettlementAsset(asset); converts {
 		terms.Converts, terms.SettlementAsset = true, settlement
 		terms.Rate, _ = rails.Rate(s.Org, asset.Currency, settlement.Currency)
 	}
 	return terms
 }
 
-func (s *Search) tried(t *directory.Terminal) bool {
-	return slices.ContainsFunc(s.Tried, func(a payment.Attempt) bool { return a.Terminal == t.ID })
+func (s *Search) wasTried(terminal *directory.Terminal) bool {
+	return slices.ContainsFunc(s.Tried, func(a payment.Attempt) bool { return a.Terminal == terminal.ID })
 }
 
-func (s *Search) attempt(t *directory.Terminal, outcome, reason string) payment.Attempt {
-	return payment.Attempt{Terminal: t.ID, Outcome: outcome, Failure: payment.Failure{Detail: reason}, Priority: t.Settings.Priority, At: s.At}
+func (s *Search) newAttempt(terminal *directory.Terminal, outcome, reason string) payment.Attempt {
+	return payment.Attempt{Terminal: terminal.ID, Outcome: outcome, Failure: payment.Failure{Detail: reason}, Priority: terminal.Settings.Priority, At: s.At}
 }
 
-// attemptsWithReasons returns, for each of the partner's terminals of the right kind and environment, why
-// it did not take the request. It includes the skipped terminals.
+// attemptsWithReasons lists the partner's terminals of the right type and environment that did not take the request, each
+// with the reason. skipped has the reasons of those with an open circuit.
 func (s *Search) attemptsWithReasons(terminals []*directory.Terminal, rails Rails, skipped []payment.Attempt) []payment.Attempt {
-	kind := s.kind()
+	wantType := s.terminalType()
 	var attempts []payment.Attempt
-	for _, t := range terminals {
-		if t.Type != kind || t.Env != s.Request.Asset.Env || len(attempts) == MaxAttempts {
+	for _, terminal := range terminals {
+		if terminal.Type != wantType || terminal.Env != s.Request.Asset.Env || len(attempts) == MaxAttempts {
 			continue
 		}
-		if why := s.exclusionReason(t, rails); why != "" {
-			attempts = append(attempts, s.attempt(t, payment.AttemptExcluded, why))
-		} else if i := slices.IndexFunc(skipped, func(a payment.Attempt) bool { return a.Terminal == t.ID }); i >= 0 {
+		if reason := s.exclusionReason(terminal, rails); reason != "" {
+			attempts = append(attempts, s.newAttempt(terminal, payment.AttemptExcluded, reason))
+		} else if i := slices.IndexFunc(skipped, func(a payment.Attempt) bool { return a.Terminal == terminal.ID }); i >= 0 {
 			attempts = append(attempts, skipped[i])
 		}
 	}

@@ -12,25 +12,24 @@ import (
 type Rules struct {
 	Limits  []*directory.Limit // the partner's active limits: a slice that never changes
 	Blocks  BlockList          // nil: the blocklist is empty
-	Volumes *Volumes
-	BIN     []byte // the beginning of the card's number; nil: as in the request
+	Volumes *Volumes           // the cache of the bounds that volume limits make
+	BIN     []byte             // the beginning of the card's number; nil: as in the request
 }
 
-// BlockList returns the kind of the first blocklist entry that names a payer.
+// BlockList finds the first blocklist entry that names a payer, and returns its kind, such as "ip".
 type BlockList interface {
 	Blocked(org ledger.ID, p *directory.Payer) (kind string, blocked bool)
 }
 
 // Screen checks the attempt against the blocklist, unless there is an objection already or failover is under way.
-// It always checks the limits, because that also finds the velocity limits that count the attempt. Most partners
-// have neither a blocklist nor limits.
+// It always checks the limits, because that also finds the velocity limits that count the attempt.
 func (a *Admission) Screen(rules Rules) Task {
 	limits, checksBlocks := rules.Limits, rules.Blocks != nil && !a.failingOver()
-	if len(limits) == 0 && !checksBlocks {
+	if len(limits) == 0 && !checksBlocks { // as for most partners
 		return a.onObjection(payment.Failure{})
 	}
 	a.CountedBy = nil
-	a.Attempt = directory.Attempt{Type: a.kind(), Asset: a.Terms.Asset, Terminal: a.Terms.Terminal, Rescreened: a.failingOver()}
+	a.Attempt = directory.Attempt{Type: a.terminalType(), Asset: a.Terms.Asset, Terminal: a.Terms.Terminal, Rescreened: a.failingOver()}
 	if checksBlocks || slices.ContainsFunc(limits, isPersonal) {
 		a.Attempt.Payer = PayerOf(a.Request, rules.BIN)
 	}
@@ -49,7 +48,7 @@ func (a *Admission) Screen(rules Rules) Task {
 	return a.step(ToCount)
 }
 
-// applyLimits checks the attempt against the limits on one payment, and returns the first objection. It also
+// applyLimits checks the attempt against the limits on the amount of one payment, and returns the first objection. It also
 // collects the velocity limits, which the account's actor counts, and makes Terms.Bounds from the volume limits,
 // which the writer checks. Attempts with the same bounds share them in memory, unless one of the volume limits depends
 // on the payer.
@@ -57,30 +56,30 @@ func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (br
 	var (
 		today        *day
 		volumeLimits limitSet
-		unshared     = len(limits) > directory.MaxLimits || slices.ContainsFunc(limits, isPersonalVolume)
+		isUnshared   = len(limits) > directory.MaxLimits || slices.ContainsFunc(limits, isPersonalVolume)
 	)
-	for i, l := range limits {
-		subject, applies := l.AppliesTo(&a.Attempt)
+	for i, limit := range limits {
+		subject, applies := limit.AppliesTo(&a.Attempt)
 		switch {
 		case !applies:
-		case l.Kind.Measure() == directory.OneAmount:
-			if breach.IsZero() && l.MaxAmount.Less(a.Request.Amount) {
-				breach = breachOf(l)
+		case limit.Kind.Measure() == directory.OneAmount:
+			if breach.IsZero() && limit.MaxAmount.Less(a.Request.Amount) {
+				breach = breachOf(limit)
 			}
-		case l.Kind.Measure() == directory.Attempts:
-			a.CountedBy = append(a.CountedBy, l)
+		case limit.Kind.Measure() == directory.Attempts:
+			a.CountedBy = append(a.CountedBy, limit)
 		default:
 			if today == nil {
 				today = volumes.day(a.At.Date())
 			}
-			if unshared {
-				a.addBound(boundOf(l, today.name, subject), len(limits))
+			if isUnshared {
+				a.addBound(boundOf(limit, today.name, subject), len(limits))
 			} else {
 				volumeLimits.add(i)
 			}
 		}
 	}
-	if today != nil && !unshared {
+	if today != nil && !isUnshared {
 		a.Terms.Bounds = today.bounds(limits, &volumeLimits)
 	}
 	return breach
@@ -105,8 +104,10 @@ func breachOf(l *directory.Limit) payment.Failure {
 	return payment.Failure{Code: payment.LimitExceeded, Detail: string(l.Kind)}
 }
 
-func boundOf(l *directory.Limit, today, subject string) payment.Bound {
+// boundOf returns the bound that a volume limit puts on a payment of the day. subject is the payer whom the limit bounds;
+// empty: all payers.
+func boundOf(l *directory.Limit, dayName, subject string) payment.Bound {
 	return payment.Bound{
-		Volume: payment.Volume{Limit: l.ID, Window: l.CounterWindow(today), Subject: subject}, Max: l.MaxAmount, Breach: breachOf(l),
+		Volume: payment.Volume{Limit: l.ID, Window: l.CounterWindow(dayName), Subject: subject}, Max: l.MaxAmount, Breach: breachOf(l),
 	}
 }

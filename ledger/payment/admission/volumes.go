@@ -9,38 +9,38 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Volumes caches the bounds that volume limits put on payments, for one UTC day. On one day the
-// counters' windows have the same names, and a limit in the partner scope bounds all of the
-// partner's payments in the same way. A bound that is not in the cache is computed again. It is
-// safe for several goroutines; the zero value is empty.
+// Volumes caches the bounds that volume limits put on payments, for one UTC day. Payments of one
+// day can share a bound: the name of its counter's window is the same all day, and a limit in the
+// partner scope bounds all of the partner's payments in the same way. A bound that is not in the
+// cache is computed. Volumes is safe for several goroutines; the zero value is empty.
 type Volumes struct{ today atomic.Pointer[day] }
 
 // day is the cache of one UTC day.
 type day struct {
 	date ledger.Date
-	name string // ledger.DayWindow
+	name string // of the day's counter window (ledger.DayWindow)
 
-	sets     sync.Map     // key: address of the first of a partner's limits (**directory.Limit); value: *boundSets
+	sets     sync.Map     // key: address of the first element of a partner's limits (**directory.Limit); value: *boundSets
 	partners atomic.Int64 // number of partners in sets
 }
 
-// Bounds of a day's cache. A full cache is emptied.
+// Maximum sizes of a day's cache. A full cache is emptied.
 const (
 	MaxPartners = 65_536 // partners; a partner whose limits have changed counts once more
 	MaxSets     = 16     // sets of one partner: one for each combination of asset, type and terminal that has limits
 )
 
-// limitSet is a set of a partner's limits, by their index: those that bound a transaction.
+// limitSet is a set of some of a partner's limits. It has a bit for the index of each limit.
 type limitSet [(directory.MaxLimits + 63) / 64]uint64
 
 func (set *limitSet) add(i int) { set[i/64] |= 1 << (i % 64) }
 
 func (set *limitSet) has(i int) bool { return set[i/64]&(1<<(i%64)) != 0 }
 
-// boundSet has the bounds that the chosen limits put on a payment.
+// boundSet has the bounds that some of a partner's limits put on a payment.
 type boundSet struct {
 	limits limitSet
-	bounds []payment.Bound // shared
+	bounds []payment.Bound // shared by payments
 }
 
 // boundSets is immutable; a change replaces it.
@@ -58,20 +58,20 @@ func (v *Volumes) day(date ledger.Date) *day {
 
 // bounds returns the bounds that the chosen limits of a partner put on a payment by any payer. A slice of limits
 // never changes, so the address of its first element identifies it.
-func (d *day) bounds(limits []*directory.Limit, chosen *limitSet) []payment.Bound {
+func (d *day) bounds(limits []*directory.Limit, chosenLimits *limitSet) []payment.Bound {
 	var cachedSets []boundSet
 	stored, found := d.sets.Load(&limits[0])
 	if found {
 		cachedSets = stored.(*boundSets).sets
 		for i := range cachedSets {
-			if cachedSets[i].limits == *chosen {
+			if cachedSets[i].limits == *chosenLimits {
 				return cachedSets[i].bounds
 			}
 		}
 	}
-	set := boundSet{limits: *chosen}
+	set := boundSet{limits: *chosenLimits}
 	for i, l := range limits {
-		if chosen.has(i) {
+		if chosenLimits.has(i) {
 			set.bounds = append(set.bounds, boundOf(l, d.name, ""))
 		}
 	}

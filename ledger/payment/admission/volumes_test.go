@@ -6,8 +6,8 @@ import (
 	"mizan/ledger/payment/admission"
 )
 
-// With many partners, or limits on many assets, the cache is emptied and does not grow.
-func TestCacheOfADaysLimitsIsBounded(t *testing.T) {
+// A cache that is full, of partners or of one partner's sets of bounds, is emptied and does not grow.
+func TestCacheOfADaysBoundsIsEmptiedWhenFull(t *testing.T) {
 	for partners, want := range map[int]int64{1: 1, admission.MaxPartners - 1: admission.MaxPartners - 1, admission.MaxPartners: admission.MaxPartners, admission.MaxPartners + 1: 1} {
 		if today, tomorrow := admission.CachedPartners(partners); today != want || tomorrow != 1 {
 			t.Errorf("of %d partners %d are kept, and of one the next day %d; want %d and 1", partners, today, tomorrow, want)

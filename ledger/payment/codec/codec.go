@@ -64,7 +64,7 @@ func Decode(payload []byte) (*payment.Record, error) {
 	return r, nil
 }
 
-// decode decodes the pairs of the map. It skips keys that it does not know (invariant 3).
+// decode decodes the pairs of the map. It skips unknown keys (the package's invariant 3).
 func (c *coder) decode(r *payment.Record) bool {
 	var pairs, key int
 	if pairs, c.err = c.dec.DecodeMapLen(); c.err != nil {

@@ -33,14 +33,14 @@ func newRandom(t testing.TB) *rand.Rand {
 
 // wholeValues has, for each type that is stored as one value, a function that makes random values of it.
 var wholeValues = map[reflect.Type]func(*rand.Rand) any{
-	reflect.TypeFor[money.Amount]():   func(d *rand.Rand) any { return money.FromUint64(1 + d.Uint64N(1<<63)) },
-	reflect.TypeFor[money.Rate]():     func(d *rand.Rand) any { return rate(fmt.Sprint(1+d.IntN(1_000), ".", 1+d.IntN(8))) },
+	reflect.TypeFor[money.Amount]():   func(random *rand.Rand) any { return money.FromUint64(1 + random.Uint64N(1<<63)) },
+	reflect.TypeFor[money.Rate]():     func(random *rand.Rand) any { return rate(fmt.Sprint(1+random.IntN(1_000), ".", 1+random.IntN(8))) },
 	reflect.TypeFor[money.Env]():      func(*rand.Rand) any { return money.Test },
 	reflect.TypeFor[payment.Type]():   func(*rand.Rand) any { return payment.Payout },
-	reflect.TypeFor[payment.OpKind](): func(d *rand.Rand) any { return payment.OpKind(1 + d.IntN(4)) },
-	reflect.TypeFor[netip.Addr]():     func(d *rand.Rand) any { return netip.AddrFrom4([4]byte{1, 2, 3, byte(d.Int())}) },
-	reflect.TypeFor[ledger.ID]():      func(d *rand.Rand) any { return ledger.ID{byte(1 + d.IntN(255)), 15: byte(d.Int())} },
-	reflect.TypeFor[[]byte]():         func(d *rand.Rand) any { return []byte(fmt.Sprintf(`{"n":%d}`, d.Int())) },
+	reflect.TypeFor[payment.OpKind](): func(random *rand.Rand) any { return payment.OpKind(1 + random.IntN(4)) },
+	reflect.TypeFor[netip.Addr]():     func(random *rand.Rand) any { return netip.AddrFrom4([4]byte{1, 2, 3, byte(random.Int())}) },
+	reflect.TypeFor[ledger.ID]():      func(random *rand.Rand) any { return ledger.ID{byte(1 + random.IntN(255)), 15: byte(random.Int())} },
+	reflect.TypeFor[[]byte]():         func(random *rand.Rand) any { return []byte(fmt.Sprintf(`{"n":%d}`, random.Int())) },
 }
 
 func rate(text string) money.Rate {
@@ -51,7 +51,8 @@ func rate(text string) money.Rate {
 	return r
 }
 
-// fill calls isChosen for each field, at every depth. If isChosen returns true, the field gets a random value other than zero.
+// fill calls isChosen for each field, at every depth. If isChosen returns true, the field gets a random value other
+// than zero.
 func fill(v reflect.Value, random *rand.Rand, isChosen func() bool) {
 	if newValue, ok := wholeValues[v.Type()]; ok {
 		if isChosen() {
@@ -118,7 +119,7 @@ func recordWith(random *rand.Rand, isChosen func() bool) *payment.Record {
 	return r
 }
 
-// A new field of the record or of a nested type that the codec does not store fails here.
+// A new field of the record, or of a type inside it, fails here if the codec does not store it.
 func TestEveryFieldOfATransactionIsStored(t *testing.T) {
 	want := recordWith(newRandom(t), func() bool { return true })
 	got, err := paymentcodec.Decode(paymentcodec.Encode(want))
@@ -150,9 +151,9 @@ func TestADamagedTransactionIsAnErrorAndNeverAPanic(t *testing.T) {
 			t.Fatalf("cut to %d bytes: read", i)
 		}
 		for bit := range 8 {
-			bad := append([]byte(nil), payload...)
-			bad[i] ^= 1 << bit
-			_, _ = paymentcodec.Decode(bad) // an error, or a different record; in the store the row's checksum reveals the damage
+			damaged := append([]byte(nil), payload...)
+			damaged[i] ^= 1 << bit
+			_, _ = paymentcodec.Decode(damaged) // an error, or a different record; in the store the row's checksum reveals the damage
 		}
 	}
 }
@@ -167,16 +168,16 @@ func FuzzDecode(f *testing.F) {
 	for oneIn := range 6 {
 		f.Add(paymentcodec.Encode(recordWith(random, func() bool { return random.IntN(1+oneIn) == 0 })))
 	}
-	larger := &payment.Record{Request: payment.Request{Attempted: 1 << 50, PayerIP: netip.MustParseAddr("2001:db8::1")}}
+	largeRecord := &payment.Record{Request: payment.Request{Attempted: 1 << 50, PayerIP: netip.MustParseAddr("2001:db8::1")}}
 	for i := range 100 {
-		larger.Volumes = append(larger.Volumes, payment.Volume{Limit: ledger.ID{byte(i)}, Window: "2026-11", Subject: strings.Repeat("f", i)})
+		largeRecord.Volumes = append(largeRecord.Volumes, payment.Volume{Limit: ledger.ID{byte(i)}, Window: "2026-11", Subject: strings.Repeat("f", i)})
 	}
 	for i := range 32 {
-		larger.Attempts = append(larger.Attempts, payment.Attempt{
+		largeRecord.Attempts = append(largeRecord.Attempts, payment.Attempt{
 			Terminal: ledger.ID{byte(i)}, Failure: payment.Failure{Detail: strings.Repeat("r", i)}, At: 1, Outcome: payment.AttemptSkipped, Priority: -i,
 		})
 	}
-	f.Add(paymentcodec.Encode(larger))
+	f.Add(paymentcodec.Encode(largeRecord))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		r, err := paymentcodec.Decode(payload)
 		if err != nil {
@@ -194,24 +195,24 @@ func FuzzDecode(f *testing.F) {
 
 func TestATransactionWrittenByALaterReleaseIsRead(t *testing.T) {
 	payload := paymentcodec.Encode(&payment.Record{ID: ledger.ID{1}, Partner: 3})
-	changed := append([]byte(nil), payload...)
-	changed[3]++                                    // one pair more
-	changed = append(changed, 0xcc, 200, 0xa1, 'x') // key 200: "x"
-	r, err := paymentcodec.Decode(changed)
+	laterPayload := append([]byte(nil), payload...)
+	laterPayload[3]++                                         // one pair more
+	laterPayload = append(laterPayload, 0xcc, 200, 0xa1, 'x') // key 200: "x"
+	r, err := paymentcodec.Decode(laterPayload)
 	if err != nil || r.Partner != 3 {
 		t.Errorf("%+v (%v)", r, err)
 	}
 }
 
-// An operation with one more field, as a later release may write it.
+// A later release may add a value to the array that an operation is stored as.
 func TestALongerArrayOfALaterReleaseIsRead(t *testing.T) {
 	want := &payment.Record{ID: ledger.ID{1}, Op: &payment.Op{Kind: payment.OpRefund, From: payment.Charged}}
 	payload := paymentcodec.Encode(want)
-	head := len(paymentcodec.Encode(&payment.Record{ID: ledger.ID{1}})) + 1 // of the operation, which is written last
-	changed := append([]byte(nil), payload...)
-	changed[head]++
-	changed = append(changed, 0x92, 1, 0xa1, 'x') // [1, "x"]
-	if r, err := paymentcodec.Decode(changed); err != nil || !reflect.DeepEqual(r, want) {
+	arrayHead := len(paymentcodec.Encode(&payment.Record{ID: ledger.ID{1}})) + 1 // index of the array's length; the operation is stored last
+	laterPayload := append([]byte(nil), payload...)
+	laterPayload[arrayHead]++
+	laterPayload = append(laterPayload, 0x92, 1, 0xa1, 'x') // [1, "x"]
+	if r, err := paymentcodec.Decode(laterPayload); err != nil || !reflect.DeepEqual(r, want) {
 		t.Errorf("%+v (%v)", r, err)
 	}
 }

@@ -14,12 +14,13 @@ import (
 	"mizan/ledger/payment"
 )
 
-// coder encodes or decodes values. Each of its methods, and each function with a coder parameter, does both: it
-// encodes the value that v points to, or decodes into it. So each stored form is written down only once.
+// coder either encodes or decodes values. To code a value means to encode or to decode it, as the coder does: a method
+// or function with a parameter v encodes the value that v points to, or decodes into it. So each stored form is
+// written down only once.
 type coder struct {
 	enc   *msgpack.Encoder // writes to buf; nil in a coder that decodes
 	buf   bytes.Buffer
-	pairs int // keys that were encoded
+	pairs int // number of keys that were encoded
 
 	dec *msgpack.Decoder // reads src; nil in a coder that encodes
 	src bytes.Reader
@@ -29,8 +30,10 @@ type coder struct {
 	scratch []byte   // scratch of longer values
 }
 
-// encodes tells whether the coder encodes, and decodes whether it decodes. After an error it does neither.
+// encodes tells whether the coder is an encoder.
 func (c *coder) encodes() bool { return c.enc != nil }
+
+// decodes tells whether the coder is a decoder without an error.
 func (c *coder) decodes() bool { return c.enc == nil && c.err == nil }
 
 // key encodes the key of a field. The caller has checked that the field is not empty.
@@ -75,7 +78,7 @@ func (c *coder) bytes(v *[]byte) {
 	}
 }
 
-// packed codes bytes by two functions, one that appends them and one that parses them.
+// packed codes bytes: appendTo appends them when encoding, and parse parses them when decoding.
 func (c *coder) packed(appendTo func(dst []byte) []byte, parse func([]byte) error) {
 	if c.encodes() {
 		c.scratch = appendTo(c.scratch[:0])
@@ -148,30 +151,30 @@ func (c *coder) failure(v *payment.Failure) {
 
 var errShort = errors.New("a value is cut off")
 
-// array codes an array whose values the code function codes. It also decodes a longer array and skips the values
-// that it does not know (invariant 3).
-func (c *coder) array(values int, code func()) {
+// array codes an array with the given number of values; the code function codes all of them. Further values of a longer
+// array are skipped when decoding (the package's invariant 3).
+func (c *coder) array(valueCount int, code func()) {
 	if c.encodes() {
-		assert.NoError(c.enc.EncodeArrayLen(values))
+		assert.NoError(c.enc.EncodeArrayLen(valueCount))
 		code()
 		return
 	}
-	n := c.length(0)
-	if c.err == nil && n < values {
+	storedCount := c.length(0)
+	if c.err == nil && storedCount < valueCount {
 		c.err = errShort
 	}
 	if c.err != nil {
 		return
 	}
 	code()
-	for range n - values {
+	for range storedCount - valueCount {
 		if c.err == nil {
 			c.err = c.dec.Skip()
 		}
 	}
 }
 
-// length codes the length of a list.
+// length encodes n as the length of a list and returns n, or decodes and returns a length.
 func (c *coder) length(n int) int {
 	if c.encodes() {
 		assert.NoError(c.enc.EncodeArrayLen(n))
@@ -181,7 +184,7 @@ func (c *coder) length(n int) int {
 	return n
 }
 
-// list codes a list; the given function codes one element.
+// list returns a function that codes a list; the code function codes one element.
 func list[T any](code func(*coder, *T)) func(*coder, *[]T) {
 	return func(c *coder, v *[]T) {
 		if n := c.length(len(*v)); c.encodes() {

@@ -7,12 +7,12 @@
 //     and for the names of counters, which are derived.
 //  3. A decoder skips keys that it does not know, and the unknown values at the end of a longer array: a later
 //     release may add both.
-//  4. Decode returns an error for any damaged payload. It neither panics nor allocates more than the
-//     payload announces and holds (internal/packed).
+//  4. Decode returns an error for any payload that does not have this form. It never panics, and allocates
+//     no memory for elements that a payload announces but does not have (internal/packed).
 //  5. The same record is always encoded as the same bytes.
 //
-// Callers: actors/payment, which stores records, and the packages that read the store without an actor
-// (actors/alerts through cmd, api, snapshots, bench).
+// Callers: actors/payment, which stores records, and code that reads the store without an actor: api,
+// snapshots, bench, and cmd for actors/alerts.
 //
 // Rejected: methods of payment.Record, which would bring msgpack into the package that decides;
 // encoding by reflection and struct tags, which is slower and lets a renamed field

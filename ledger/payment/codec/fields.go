@@ -15,7 +15,7 @@ type record = payment.Record
 // field is a stored field of a transaction.
 type field struct {
 	key  int                   // its index in fields, and its number in the stored map
-	code func(*coder, *record) // encodes the key and the field if it is not empty, or decodes the field
+	code func(*coder, *record) // encodes the key and the value, unless the value is empty; or decodes the value
 }
 
 // fields are the stored fields of a transaction. A key never changes its meaning: new fields are added at the end.
@@ -149,7 +149,7 @@ func description(key int) field {
 	}}
 }
 
-// flags returns the field that holds the record's conditions as bits.
+// flags returns the field that holds several of the record's booleans as bits (flagBits).
 func flags(key int) field {
 	return field{key, func(c *coder, r *record) {
 		bits := flagsOf(r)
@@ -166,7 +166,7 @@ func flags(key int) field {
 	}}
 }
 
-// Numbers of values in the arrays below. New values are added at the end.
+// How many values each of the arrays below has. New values are added at an array's end.
 const (
 	attemptValues     = 6
 	refundValues      = 8

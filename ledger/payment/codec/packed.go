@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// flagBits maps the record's conditions to stored bits. A bit never changes its meaning.
+// flagBits lists the record's booleans that are stored as bits of one number. A bit never changes its meaning.
 var flagBits = [...]struct {
 	bit    int
 	locate func(*record) *bool
@@ -25,7 +25,7 @@ var flagBits = [...]struct {
 	{1 << 7, func(r *record) *bool { return &r.EmptyTxID }},
 }
 
-// flagsOf returns the bits of the conditions that are true.
+// flagsOf returns the bits of the booleans that are true.
 func flagsOf(r *record) (flags int) {
 	for i := range flagBits {
 		if *flagBits[i].locate(r) {
@@ -41,10 +41,10 @@ func setFlags(r *record, flags int) {
 	}
 }
 
-// volumes codes the volumes. Nearly every transaction under a limit stores them, in two versions of its record, so
-// the form is small. A volume is its limit's id, a head, and up to two texts: the window, then the subject. The
-// head's lowest bit tells whether a subject follows, and the next bit whether the window follows as a text. If it
-// does not, the higher bits are the window's number.
+// volumes encodes or decodes the volumes towards which a transaction counts. Nearly every transaction under a limit
+// stores them, in two versions of its record, so the form is small. A volume is its limit's id, a number called the
+// head, and up to two texts: the window, then the subject. The head's lowest bit tells whether a subject follows, and
+// the next bit whether the window follows as a text. Without such a text, the higher bits are the window's number.
 func (c *coder) volumes(v *[]payment.Volume) {
 	c.packed(
 		func(dst []byte) []byte {
@@ -66,20 +66,20 @@ func (c *coder) volumes(v *[]payment.Volume) {
 
 // Bits of a volume's head. They are stored.
 const (
-	volumeSubject = 1 << iota
-	volumeText
+	subjectBit = 1 << iota
+	windowTextBit
 
-	volumeBits = iota
+	headBitCount = iota
 )
 
 func appendVolume(dst []byte, v *payment.Volume) []byte {
 	n, numbered := ledger.WindowNumber(v.Window)
-	head := n << volumeBits
+	head := n << headBitCount
 	if v.Subject != "" {
-		head |= volumeSubject
+		head |= subjectBit
 	}
 	if !numbered {
-		head |= volumeText
+		head |= windowTextBit
 	}
 	dst = binary.AppendUvarint(append(dst, v.Limit[:]...), head)
 	if !numbered {
@@ -93,7 +93,7 @@ func appendVolume(dst []byte, v *payment.Volume) []byte {
 
 var errWindow = errors.New("a window of no day or month")
 
-// cutVolume parses what appendVolume appended.
+// cutVolume parses the volume at the beginning of b, as appendVolume wrote it.
 func cutVolume(v *payment.Volume, b []byte) (rest []byte, err error) {
 	if b, err = cutID(&v.Limit, b); err != nil {
 		return nil, err
@@ -103,20 +103,20 @@ func cutVolume(v *payment.Volume, b []byte) (rest []byte, err error) {
 		return nil, errShort
 	}
 	b = b[n:]
-	if head&volumeText != 0 {
+	if head&windowTextBit != 0 {
 		v.Window, b, err = cutText(b)
-	} else if window, known := ledger.WindowOf(head >> volumeBits); known {
+	} else if window, known := ledger.WindowOf(head >> headBitCount); known {
 		v.Window = window
 	} else {
 		err = errWindow
 	}
-	if err == nil && head&volumeSubject != 0 {
+	if err == nil && head&subjectBit != 0 {
 		v.Subject, b, err = cutText(b)
 	}
 	return b, err
 }
 
-// renewal codes a payment's Renewal: three ids and the number.
+// renewal encodes or decodes a payment's Renewal: three ids, then the renewal's number.
 func (c *coder) renewal(v *payment.Renewal) {
 	ids := [...]*ledger.ID{&v.Subscription, &v.Initial, &v.Terminal}
 	c.packed(
@@ -142,7 +142,7 @@ func (c *coder) renewal(v *payment.Renewal) {
 	)
 }
 
-// cutID parses an id at the beginning.
+// cutID parses the id at the beginning of b.
 func cutID(id *ledger.ID, b []byte) (rest []byte, err error) {
 	if len(b) < len(id) {
 		return nil, errShort
@@ -150,13 +150,13 @@ func cutID(id *ledger.ID, b []byte) (rest []byte, err error) {
 	return b[copy(id[:], b):], nil
 }
 
-// appendText appends a text of fewer than 256 bytes, preceded by its length.
+// appendText appends the length of a text in one byte, then the text.
 func appendText(dst []byte, text string) []byte {
 	assert.That(len(text) <= math.MaxUint8, "payment: a volume's text of %d bytes", len(text))
 	return append(append(dst, byte(len(text))), text...)
 }
 
-// cutText parses what appendText appended.
+// cutText parses the text at the beginning of b, as appendText wrote it.
 func cutText(b []byte) (text string, rest []byte, err error) {
 	if len(b) == 0 || len(b) < 1+int(b[0]) {
 		return "", nil, errShort

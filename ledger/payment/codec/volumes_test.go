@@ -11,8 +11,8 @@ import (
 	paymentcodec "mizan/ledger/payment/codec"
 )
 
-// recordWithVolumes returns a record that counts towards a day, a card's month, and a window that is
-// neither a day nor a month.
+// recordWithVolumes returns a record that counts towards three volumes: of a day, of a card's month, and of a window
+// that is neither a day nor a month.
 func recordWithVolumes() *payment.Record {
 	return &payment.Record{ID: ledger.ID{1}, Volumes: []payment.Volume{
 		{Limit: ledger.ID{2}, Window: "2026-11-21"},
@@ -22,18 +22,19 @@ func recordWithVolumes() *payment.Record {
 }
 
 const (
-	// The beginning: a map of two pairs, of which the first is the record's id.
-	volumesHead = "02de0002" + "00c410" + "01000000000000000000000000000000"
+	// The payload begins with the head of a map of two pairs, and the first pair: the record's id.
+	payloadBeginning = "02de0002" + "00c410" + "01000000000000000000000000000000"
 
-	// The heads of the volumes are 4*3*20778 and 4*(3*682+1)+1 for windows with a number, and 2 for the one that follows as a text.
-	volumesForm = volumesHead + "31c444" +
+	// Each volume has a head after its limit's id (coder.volumes): 4*3*20778 for the day, 4*(3*682+1)+1 for the card's month,
+	// and 2 for the window that follows as a text.
+	volumesPayload = payloadBeginning + "31c444" +
 		"02000000000000000000000000000000" + "f89b0f" +
 		"03000000000000000000000000000000" + "fd3f" + "0466303064" +
 		"04000000000000000000000000000000" + "02" + "087768656e65766572"
 )
 
 func TestVolumesAreRead(t *testing.T) {
-	payload, err := hex.DecodeString(volumesForm)
+	payload, err := hex.DecodeString(volumesPayload)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,27 +43,27 @@ func TestVolumesAreRead(t *testing.T) {
 	}
 }
 
-func TestVolumesRoundTrip(t *testing.T) {
-	if got := hex.EncodeToString(paymentcodec.Encode(recordWithVolumes())); got != volumesForm {
-		t.Errorf("written as\n%s, want\n%s", got, volumesForm)
+func TestVolumesAreWritten(t *testing.T) {
+	if got := hex.EncodeToString(paymentcodec.Encode(recordWithVolumes())); got != volumesPayload {
+		t.Errorf("written as\n%s, want\n%s", got, volumesPayload)
 	}
 }
 
-// The keys of a volume's counters, which are in memory, are not stored.
+// Volume.Name computes the keys of the volume's counters; they stay in memory.
 func TestCounterKeysOfVolumesAreNotStored(t *testing.T) {
 	withKeys := recordWithVolumes()
 	for i := range withKeys.Volumes {
 		withKeys.Volumes[i].Name()
 	}
-	if got := hex.EncodeToString(paymentcodec.Encode(withKeys)); got != volumesForm {
-		t.Errorf("written as\n%s, want\n%s", got, volumesForm)
+	if got := hex.EncodeToString(paymentcodec.Encode(withKeys)); got != volumesPayload {
+		t.Errorf("written as\n%s, want\n%s", got, volumesPayload)
 	}
 }
 
 func TestDamagedVolumesAreAnError(t *testing.T) {
 	limit := strings.Repeat("02", 16)
 	decode := func(volumes string) (*payment.Record, error) {
-		payload, err := hex.DecodeString(volumesHead + "31c4" + hex.EncodeToString([]byte{byte(len(volumes) / 2)}) + volumes)
+		payload, err := hex.DecodeString(payloadBeginning + "31c4" + hex.EncodeToString([]byte{byte(len(volumes) / 2)}) + volumes)
 		if err != nil {
 			t.Fatal(err)
 		}
