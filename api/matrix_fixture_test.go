@@ -271,6 +271,23 @@ var (
 	}}
 )
 
+// The records of the storefront. Those at public addresses belong to nobody, because anybody may see them.
+var (
+	aLink          = &target{name: "link", unknownID: uuid.NewString(), make: operatorCreate("/links", "data.id", linkOfPartner)}
+	aProduct       = &target{name: "product", unknownID: uuid.NewString(), make: operatorCreate("/products", "data.id", productOfPartner)}
+	aPublicLink    = &target{name: "public link", unknownID: uuid.NewString(), belongsToNobody: true, make: operatorCreate("/links", "data.id", linkOfPartner)}
+	aPublicProduct = &target{name: "public product", unknownID: uuid.NewString(), belongsToNobody: true, make: operatorCreate("/products", "data.id", productOfPartner)}
+	anImage        = &target{name: "image", unknownID: strings.Repeat("0", 32) + ".png", belongsToNobody: true, make: func(f *accessFixture, owner *recordOwner) string {
+		url := f.operator(owner.org).upload(grayPNG(f.t, 3, 2)).want(201, "").at("data.url")
+		return url[strings.LastIndexByte(url, '/')+1:]
+	}}
+)
+
+const (
+	linkOfPartner    = `{"partner_id":PARTNER,"env":"test","amount":{"default":5,"currency":"USD"},"amount_type":"dynamic","pay_config":{}}`
+	productOfPartner = `{"partner_id":PARTNER,"env":"test","header":"Tea","text":"Green"}`
+)
+
 // storedCounts counts what is stored. It does not count first uses of API keys, which are stored in
 // the background.
 type storedCounts struct{ organizations, events, claims, lists, pageBuffers, sealedRows, counters int }

@@ -52,6 +52,9 @@ func operatorsAdminsAndAuditors(status int) audience {
 	return allButClients(status).with(403, join(partnerKeys, partnerSessions)...)
 }
 
+// keysAndOperators is the audience of the storefront's routes.
+func keysAndOperators(status int) audience { return partnerKeysOnly(status).with(status, operators...) }
+
 func sessionsOnly(status int) audience {
 	return audience{}.with(status, join(admins, auditors, clientSessions, partnerSessions)...).with(403, join(partnerKeys, operators)...).with(403, byInactivePartner)
 }
@@ -183,6 +186,29 @@ var matrix = map[api.RouteName]row{
 
 	{Method: "GET", Path: "/api/v1/ledger/proofs/inclusion"}:   {want: adminsAndAuditors(200), query: "?seq=1"},
 	{Method: "GET", Path: "/api/v1/ledger/proofs/consistency"}: {want: adminsAndAuditors(200), query: "?from=1"},
+
+	{Method: "POST", Path: "/api/v1/links"}:          {want: keysAndOperators(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/links"}:           {want: keysAndOperators(200).with(422, operators...)}, // operators must name a partner
+	{Method: "GET", Path: "/api/v1/links/:id"}:       {want: keysAndOperators(200), target: aLink},
+	{Method: "PATCH", Path: "/api/v1/links/:id"}:     {want: keysAndOperators(200), target: aLink, body: "{}"},
+	{Method: "DELETE", Path: "/api/v1/links/:id"}:    {want: keysAndOperators(204), target: aLink},
+	{Method: "POST", Path: "/api/v1/products"}:       {want: keysAndOperators(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/products"}:        {want: keysAndOperators(200).with(422, operators...)},
+	{Method: "GET", Path: "/api/v1/products/:id"}:    {want: keysAndOperators(200), target: aProduct},
+	{Method: "PATCH", Path: "/api/v1/products/:id"}:  {want: keysAndOperators(200), target: aProduct, body: "{}"},
+	{Method: "DELETE", Path: "/api/v1/products/:id"}: {want: keysAndOperators(204), target: aProduct},
+	{Method: "POST", Path: "/api/v1/images"}:         {want: keysAndOperators(415), body: "{}"}, // a file is sent as multipart/form-data
+
+	// Anybody opens a public page. The form lacks the amount.
+	{Method: "GET", Path: "/pay/l/:id"}:        {want: anyone(200).with(410, byInactivePartner), target: aPublicLink},
+	{Method: "POST", Path: "/pay/l/:id"}:       {want: anyone(422).with(410, byInactivePartner), target: aPublicLink},
+	{Method: "GET", Path: "/pay/l/:id/qr.svg"}: {want: anyone(200), target: aPublicLink},
+	{Method: "GET", Path: "/pay/l/:id/qr.png"}: {want: anyone(200), target: aPublicLink},
+	{Method: "GET", Path: "/pay/p/:id"}:        {want: anyone(200).with(410, byInactivePartner), target: aPublicProduct},
+	{Method: "POST", Path: "/pay/p/:id"}:       {want: anyone(422).with(410, byInactivePartner), target: aPublicProduct},
+	{Method: "GET", Path: "/pay/p/:id/qr.svg"}: {want: anyone(200), target: aPublicProduct},
+	{Method: "GET", Path: "/pay/p/:id/qr.png"}: {want: anyone(200), target: aPublicProduct},
+	{Method: "GET", Path: "/images/:name"}:     {want: anyone(200), target: anImage},
 
 	// A payer's page opens only with its token.
 	{Method: "GET", Path: "/pay/:id"}:              {want: anyone(404), target: aTransaction},

@@ -43,32 +43,32 @@ func (h *Handlers) showImage(req *web.Request) error {
 	return sendFile(req, contentType, valueImmutable, m.Content)
 }
 
-// linkCode is GET /pay/l/{id}/qr.svg and qr.png?size=.
-func (h *Handlers) linkCode(req *web.Request) error { return h.sendCode(req, h.findLink) }
+// drawLinkCode is GET /pay/l/{id}/qr.svg, and renderLinkCode is GET /pay/l/{id}/qr.png?size=.
+func (h *Handlers) drawLinkCode(req *web.Request) error   { return h.drawCode(req, h.findLink) }
+func (h *Handlers) renderLinkCode(req *web.Request) error { return h.renderCode(req, h.findLink) }
 
-// productCode is GET /pay/p/{id}/qr.svg and qr.png?size=.
-func (h *Handlers) productCode(req *web.Request) error { return h.sendCode(req, h.findProduct) }
+// drawProductCode is GET /pay/p/{id}/qr.svg, and renderProductCode is GET /pay/p/{id}/qr.png?size=.
+func (h *Handlers) drawProductCode(req *web.Request) error   { return h.drawCode(req, h.findProduct) }
+func (h *Handlers) renderProductCode(req *web.Request) error { return h.renderCode(req, h.findProduct) }
 
-// sendCode responds with the QR code of an offer's address. The code of a closed offer does not change.
-func (h *Handlers) sendCode(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
-	id, err := web.ParseID(req.Parameter("id"))
+// drawCode responds with the QR code of an offer's address as an SVG.
+func (h *Handlers) drawCode(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
+	address, err := h.encodedAddress(req, find)
 	if err != nil {
 		return h.sendOfferError(req, err)
 	}
-	o, err := find(id)
-	if err == nil && o == nil {
-		err = web.NotFound()
+	code, err := page.NewCode(address)
+	if err != nil {
+		return err
 	}
+	return sendFile(req, valueSVG, valueDay, code.SVG())
+}
+
+// renderCode responds with the QR code of an offer's address as a PNG.
+func (h *Handlers) renderCode(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
+	address, err := h.encodedAddress(req, find)
 	if err != nil {
 		return h.sendOfferError(req, err)
-	}
-	address := h.cfg.Pages.Base + o.address
-	if req.Parameter("format") == "svg" {
-		code, err := page.NewCode(address)
-		if err != nil {
-			return err
-		}
-		return sendFile(req, valueSVG, valueDay, code.SVG())
 	}
 	size := defaultCode
 	if text := string(req.QueryArgs().Peek("size")); text != "" {
@@ -81,6 +81,22 @@ func (h *Handlers) sendCode(req *web.Request, find func(id ledger.ID) (*offer, e
 		return err
 	}
 	return sendFile(req, valuePNG, valueDay, picture)
+}
+
+// encodedAddress returns the address in the QR code of an offer. It stays the same when the offer is closed.
+func (h *Handlers) encodedAddress(req *web.Request, find func(id ledger.ID) (*offer, error)) (string, error) {
+	id, err := web.ParseID(req.Parameter("id"))
+	if err != nil {
+		return "", err
+	}
+	o, err := find(id)
+	switch {
+	case err != nil:
+		return "", err
+	case o == nil:
+		return "", web.NotFound()
+	}
+	return h.cfg.Pages.Base + o.address, nil
 }
 
 // sendFile responds with a file that no browser may take for a page.

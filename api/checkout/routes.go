@@ -70,14 +70,15 @@ func (h *Handlers) Routes() (routes []web.Route) {
 	}
 	if h.cfg.Pages.Tokens != nil && h.cfg.Storefront != nil {
 		link, product := storefront.LinkPath+":id", storefront.ProductPath+":id"
-		const code = "/qr.:format<regex(^(svg|png)$)>"
 		routes = append(routes,
 			web.Route{Method: get, Path: link, Access: anyone, Refuse: h.refuse, Handle: h.showLink},
 			web.Route{Method: post, Path: link, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.postLink},
-			web.Route{Method: get, Path: link + code, Access: anyone, Refuse: h.refuse, Handle: h.linkCode},
+			web.Route{Method: get, Path: link + storefront.QRSuffix, Access: anyone, Refuse: h.refuse, Handle: h.drawLinkCode},
+			web.Route{Method: get, Path: link + storefront.PNGSuffix, Access: anyone, Refuse: h.refuse, Handle: h.renderLinkCode},
 			web.Route{Method: get, Path: product, Access: anyone, Refuse: h.refuse, Handle: h.showProduct},
 			web.Route{Method: post, Path: product, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.postProduct},
-			web.Route{Method: get, Path: product + code, Access: anyone, Refuse: h.refuse, Handle: h.productCode},
+			web.Route{Method: get, Path: product + storefront.QRSuffix, Access: anyone, Refuse: h.refuse, Handle: h.drawProductCode},
+			web.Route{Method: get, Path: product + storefront.PNGSuffix, Access: anyone, Refuse: h.refuse, Handle: h.renderProductCode},
 			web.Route{Method: get, Path: storefront.ImagePath + ":name", Access: anyone, Refuse: h.refuse, Handle: h.showImage},
 		)
 	}

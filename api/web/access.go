@@ -95,6 +95,8 @@ func (a *Authorizer) admit(req *Request, credentials *auth.Credentials) (err err
 	switch {
 	case usesKey:
 		req.Principal, err = a.Authenticator.PartnerKey(credentials)
+	case !access.Callers.has(Session) && !access.Callers.has(PartnerSession):
+		req.Principal, err = a.Authenticator.PartnerKey(credentials)
 	case !access.Callers.has(Session):
 		req.Principal, err = a.Authenticator.PartnerKeyOrSession(credentials)
 	case access.Callers.has(PartnerSession) || access.PartnerRefusal != "":

@@ -19,6 +19,7 @@ const (
 	ProductPath = "/pay/p/"
 	ImagePath   = "/images/"
 	QRSuffix    = "/qr.svg"
+	PNGSuffix   = "/qr.png"
 )
 
 // publicColumn is a public address.
