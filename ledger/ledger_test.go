@@ -22,7 +22,8 @@ func post(path ledger.Path, side ledger.Side, n uint64) ledger.Posting {
 	return ledger.Posting{Account: path, Asset: usd, Side: side, Amount: money.FromUint64(n)}
 }
 
-// The leaf of one event, written by hand. A changed form invalidates every proof ever given.
+// A leaf is the form of an event that is hashed into the journal's proofs. If the form changed, every proof ever
+// given would be invalid. The expected leaf is written by hand.
 func TestTheLeafsBytesNeverChange(t *testing.T) {
 	e := ledger.Event{
 		Seq: 5, Version: 5, Previous: 4, Booked: 1_788_430_530_123_456,
@@ -63,9 +64,9 @@ func TestLeafRoundTripAndOtherBytesAreRefused(t *testing.T) {
 		}
 		index := rapid.IntRange(0, len(leaf)-1).Draw(t, "at")
 		for name, changed := range map[string][]byte{
-			"cut":     leaf[:index],
-			"longer":  append(bytes.Clone(leaf), 0),
-			"flipped": flipBit(leaf, index),
+			"truncated":          leaf[:index],
+			"with another byte":  append(bytes.Clone(leaf), 0),
+			"with a bit flipped": flipBit(leaf, index),
 		} {
 			parsed, err := ledger.ParseCanonical(changed)
 			if err == nil && !bytes.Equal(parsed.AppendCanonical(nil), changed) {
@@ -92,77 +93,77 @@ func TestLeafWithADayOutOfRangeIsRefused(t *testing.T) {
 	}
 }
 
-func flipBit(b []byte, index int) []byte {
-	c := bytes.Clone(b)
-	c[index] ^= 0x80
-	return c
+func flipBit(data []byte, index int) []byte {
+	changed := bytes.Clone(data)
+	changed[index] ^= 0x80
+	return changed
 }
 
 func anyEvent(t *rapid.T) ledger.Event {
-	text := rapid.StringMatching(`[a-z_]{0,12}`)
-	e := ledger.Event{
+	anyName := rapid.StringMatching(`[a-z_]{0,12}`)
+	event := ledger.Event{
 		Seq: rapid.Uint64().Draw(t, "seq"), Version: rapid.Uint64().Draw(t, "version"), Previous: rapid.Uint64().Draw(t, "previous"),
 		Booked: ledger.Micros(rapid.Int64Min(0).Draw(t, "booked")),
-		Name:   text.Draw(t, "name"), From: text.Draw(t, "from"), To: text.Draw(t, "to"),
+		Name:   anyName.Draw(t, "name"), From: anyName.Draw(t, "from"), To: anyName.Draw(t, "to"),
 	}
-	e.Source.Kind = ledger.Kind(rapid.Byte().Draw(t, "kind"))
-	copy(e.Source.ID[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
-	hash := rapid.Custom(func(t *rapid.T) (h ledger.Hash) {
+	event.Source.Kind = ledger.Kind(rapid.Byte().Draw(t, "kind"))
+	copy(event.Source.ID[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
+	anyHash := rapid.Custom(func(t *rapid.T) (h ledger.Hash) {
 		copy(h[:], rapid.SliceOfN(rapid.Byte(), len(h), len(h)).Draw(t, "hash"))
 		return h
 	})
 	if rapid.Bool().Draw(t, "stored") {
-		e.Stored.Record, e.Stored.Notices = hash.Draw(t, "record"), hash.Draw(t, "notices")
+		event.Stored.Record, event.Stored.Notices = anyHash.Draw(t, "record"), anyHash.Draw(t, "notices")
 		for range rapid.IntRange(0, 3).Draw(t, "claims") {
-			h := hash.Draw(t, "claim")
+			h := anyHash.Draw(t, "claim")
 			h[0] |= 1 // no hash is all zeros
-			e.Stored.Claims = append(e.Stored.Claims, h)
+			event.Stored.Claims = append(event.Stored.Claims, h)
 		}
 	}
 	if !rapid.Bool().Draw(t, "entry") {
-		return e
+		return event
 	}
-	e.Entry = &ledger.Entry{Phase: ledger.Phase(rapid.IntRange(1, 4).Draw(t, "phase")), Effective: ledger.Date(rapid.Int32Min(0).Draw(t, "date")),
+	event.Entry = &ledger.Entry{Phase: ledger.Phase(rapid.IntRange(1, 4).Draw(t, "phase")), Effective: ledger.Date(rapid.Int32Min(0).Draw(t, "date")),
 		Reverses: rapid.Uint64().Draw(t, "reverses"), Closes: rapid.Uint64().Draw(t, "closes"),
 		Postings: make([]ledger.Posting, rapid.IntRange(0, 5).Draw(t, "n"))}
-	for i := range e.Entry.Postings {
-		e.Entry.Postings[i] = ledger.Posting{
-			Account: ledger.Path("L:" + text.Draw(t, "path")), Side: ledger.Side(rapid.IntRange(1, 2).Draw(t, "side")),
-			Asset:  money.Asset{Currency: "USDT", Network: money.Network(text.Draw(t, "network")), Env: money.Test},
+	for i := range event.Entry.Postings {
+		event.Entry.Postings[i] = ledger.Posting{
+			Account: ledger.Path("L:" + anyName.Draw(t, "path")), Side: ledger.Side(rapid.IntRange(1, 2).Draw(t, "side")),
+			Asset:  money.Asset{Currency: "USDT", Network: money.Network(anyName.Draw(t, "network")), Env: money.Test},
 			Amount: money.FromUint64(rapid.Uint64().Draw(t, "amount")),
 		}
 	}
-	return e
+	return event
 }
 
 func TestOnlyABalancedEntryMayBeBooked(t *testing.T) {
 	eur := money.Asset{Currency: "EUR", Env: money.Prod}
-	good := []ledger.Posting{post("A:bank", ledger.Debit, 7), post("L:partner:1:available", ledger.Credit, 7)}
-	inEUR := post("A:bank", ledger.Debit, 7)
-	inEUR.Asset = eur
-	spilling := post("L:partner:1:available", ledger.Credit, 7)
-	spilling.Spill = "A:partner:1:receivable"
+	balanced := []ledger.Posting{post("A:bank", ledger.Debit, 7), post("L:partner:1:available", ledger.Credit, 7)}
+	eurPosting := post("A:bank", ledger.Debit, 7)
+	eurPosting.Asset = eur
+	postingWithSpill := post("L:partner:1:available", ledger.Credit, 7)
+	postingWithSpill.Spill = "A:partner:1:receivable"
 	for name, c := range map[string]struct {
 		entry ledger.Entry
 		ok    bool
 	}{
-		"two that balance":             {ledger.Entry{Phase: ledger.Posted, Postings: good}, true},
-		"one posting":                  {ledger.Entry{Phase: ledger.Posted, Postings: good[:1]}, false},
-		"debits above credits":         {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("A:bank", ledger.Debit, 8), good[1]}}, false},
-		"balanced over two assets":     {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{inEUR, good[1]}}, false},
-		"a zero":                       {ledger.Entry{Phase: ledger.Posted, Postings: append([]ledger.Posting{post("I:fees", ledger.Credit, 0)}, good...)}, false},
-		"no side":                      {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("A:bank", 0, 7), good[1]}}, false},
-		"no phase":                     {ledger.Entry{Postings: good}, false},
-		"an account without class":     {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("bank", ledger.Debit, 7), good[1]}}, false},
-		"memorandum against an asset":  {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("M:arrears:1", ledger.Debit, 7), good[1]}}, false},
+		"two postings that balance":    {ledger.Entry{Phase: ledger.Posted, Postings: balanced}, true},
+		"one posting":                  {ledger.Entry{Phase: ledger.Posted, Postings: balanced[:1]}, false},
+		"debits above credits":         {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("A:bank", ledger.Debit, 8), balanced[1]}}, false},
+		"balanced over two assets":     {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{eurPosting, balanced[1]}}, false},
+		"a posting of zero":            {ledger.Entry{Phase: ledger.Posted, Postings: append([]ledger.Posting{post("I:fees", ledger.Credit, 0)}, balanced...)}, false},
+		"a posting without a side":     {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("A:bank", 0, 7), balanced[1]}}, false},
+		"an entry without a phase":     {ledger.Entry{Postings: balanced}, false},
+		"an account without class":     {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("bank", ledger.Debit, 7), balanced[1]}}, false},
+		"memorandum against an asset":  {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("M:arrears:1", ledger.Debit, 7), balanced[1]}}, false},
 		"a memorandum pair":            {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("M:arrears:1", ledger.Debit, 7), post("M:arrears_control", ledger.Credit, 7)}}, true},
-		"a pair beside real postings":  {ledger.Entry{Phase: ledger.Posted, Postings: append([]ledger.Posting{post("M:arrears:1", ledger.Debit, 3), post("M:arrears_control", ledger.Credit, 3)}, good...)}, true},
-		"a posted entry that spills":   {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{good[0], spilling}}, true},
-		"a pending entry that spills":  {ledger.Entry{Phase: ledger.Pending, Postings: []ledger.Posting{good[0], spilling}}, false},
-		"a posted entry that closes":   {ledger.Entry{Phase: ledger.Posted, Closes: 3, Postings: good}, false},
-		"a capture":                    {ledger.Entry{Phase: ledger.Capture, Postings: good, Released: good}, true},
-		"a capture releasing nothing":  {ledger.Entry{Phase: ledger.Capture, Postings: good}, false},
-		"a posted entry that releases": {ledger.Entry{Phase: ledger.Posted, Postings: good, Released: good}, false},
+		"a pair beside real postings":  {ledger.Entry{Phase: ledger.Posted, Postings: append([]ledger.Posting{post("M:arrears:1", ledger.Debit, 3), post("M:arrears_control", ledger.Credit, 3)}, balanced...)}, true},
+		"a posted entry that spills":   {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{balanced[0], postingWithSpill}}, true},
+		"a pending entry that spills":  {ledger.Entry{Phase: ledger.Pending, Postings: []ledger.Posting{balanced[0], postingWithSpill}}, false},
+		"a posted entry that closes":   {ledger.Entry{Phase: ledger.Posted, Closes: 3, Postings: balanced}, false},
+		"a capture":                    {ledger.Entry{Phase: ledger.Capture, Postings: balanced, Released: balanced}, true},
+		"a capture releasing nothing":  {ledger.Entry{Phase: ledger.Capture, Postings: balanced}, false},
+		"a posted entry that releases": {ledger.Entry{Phase: ledger.Posted, Postings: balanced, Released: balanced}, false},
 	} {
 		if err := c.entry.Check(); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
@@ -170,7 +171,7 @@ func TestOnlyABalancedEntryMayBeBooked(t *testing.T) {
 	}
 }
 
-func TestNormalSidesAreTheChartsOwn(t *testing.T) {
+func TestNormalSidesFollowTheChartOfAccounts(t *testing.T) {
 	for path, want := range map[ledger.Path]ledger.Side{
 		"A:bank": ledger.Debit, "E:provider_fees": ledger.Debit, "L:partner:1:available": ledger.Credit, "Q:fx_position": ledger.Credit,
 		"I:fees": ledger.Credit, "A:accumulated_depreciation:x": ledger.Credit, "M:arrears:x": ledger.Debit, "M:arrears_control": ledger.Credit,
@@ -208,16 +209,16 @@ func TestAvailableIsPostedCreditsLessPostedAndPendingDebits(t *testing.T) {
 }
 
 func TestDatesAreUTCDays(t *testing.T) {
-	for at, want := range map[string]string{
+	for text, want := range map[string]string{
 		"2026-09-03T00:00:00Z": "2026-09-03", "2026-09-03T23:59:59.999999Z": "2026-09-03",
 		"2026-09-04T01:00:00+02:00": "2026-09-03", "1969-12-31T23:59:59Z": "1969-12-31", "2024-02-29T12:00:00Z": "2024-02-29",
 	} {
-		instant, err := time.Parse(time.RFC3339Nano, at)
+		instant, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := ledger.DateOf(instant).String(); got != want {
-			t.Errorf("%s: %s, want %s", at, got, want)
+			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }

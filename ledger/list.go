@@ -9,7 +9,7 @@ import (
 )
 
 // List is the key of a list of records. Its first byte is the kind of the records that it shows, its second byte
-// the list's number among the lists of that kind. The rest is the list's owner, whose form only the package that
+// the list's number among the lists of that kind. The rest is the list's owner, in a form that only the package that
 // declares the list knows. The zero value is no list.
 type List [2 + ListOwner]byte
 
@@ -38,10 +38,11 @@ func (l List) String() string { return fmt.Sprintf("%c%d of %x", l[0], l[1], l[2
 type PartnerLists[R any] struct {
 	kind  Kind
 	owner func(*R) (partner int64, env money.Env)
-	rows  []partnerRow[R]
+	lists []declaredList[R]
 }
 
-type partnerRow[R any] struct {
+// declaredList is a list, and the function that tells which records the list shows.
+type declaredList[R any] struct {
 	list  PartnerList
 	shows func(*R) bool
 }
@@ -49,7 +50,7 @@ type partnerRow[R any] struct {
 // MaxPartnerLists is the largest number of lists that a kind can have.
 const MaxPartnerLists = 8
 
-// NewPartnerLists returns the lists of a kind of record, of which none is declared yet. The owner function returns
+// NewPartnerLists returns PartnerLists for a kind of record, still without a list. The owner function returns
 // the partner and the environment of a record.
 func NewPartnerLists[R any](kind Kind, owner func(*R) (partner int64, env money.Env)) *PartnerLists[R] {
 	return &PartnerLists[R]{kind: kind, owner: owner}
@@ -59,22 +60,22 @@ func NewPartnerLists[R any](kind Kind, owner func(*R) (partner int64, env money.
 // shows for a record must never change.
 func (p *PartnerLists[R]) Declare(number byte, shows func(*R) bool) PartnerList {
 	l := PartnerList{p.kind, number}
-	for i := range p.rows {
-		assert.That(p.rows[i].list != l, "two lists of kind %c have number %d", p.kind, number)
+	for i := range p.lists {
+		assert.That(p.lists[i].list != l, "two lists of kind %c have number %d", p.kind, number)
 	}
-	assert.That(len(p.rows) < MaxPartnerLists, "more than %d lists of kind %c", MaxPartnerLists, p.kind)
-	p.rows = append(p.rows, partnerRow[R]{l, shows})
+	assert.That(len(p.lists) < MaxPartnerLists, "more than %d lists of kind %c", MaxPartnerLists, p.kind)
+	p.lists = append(p.lists, declaredList[R]{l, shows})
 	return l
 }
 
-// Of returns the lists that show a record: the first, and the others. The first is zero if there
-// are none.
+// Of returns the lists that show a record: the first, and the others. The first is zero if no list shows
+// the record.
 func (p *PartnerLists[R]) Of(r *R) (first List, others []List) {
-	for i := range p.rows {
-		if !p.rows[i].shows(r) {
+	for i := range p.lists {
+		if !p.lists[i].shows(r) {
 			continue
 		}
-		if l := p.rows[i].list.Of(p.owner(r)); first == (List{}) {
+		if l := p.lists[i].list.Of(p.owner(r)); first == (List{}) {
 			first = l
 		} else {
 			others = append(others, l)

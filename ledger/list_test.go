@@ -9,7 +9,7 @@ import (
 
 type sale struct {
 	partner int64
-	large   bool
+	isLarge bool
 }
 
 func newSaleLists() *ledger.PartnerLists[sale] {
@@ -20,12 +20,12 @@ func everySale(*sale) bool { return true }
 
 func TestARecordIsInTheListsThatShowIt(t *testing.T) {
 	lists := newSaleLists()
-	allSales, largeSales := lists.Declare(1, everySale), lists.Declare(2, func(s *sale) bool { return s.large })
+	allSales, largeSales := lists.Declare(1, everySale), lists.Declare(2, func(s *sale) bool { return s.isLarge })
 	first, others := lists.Of(&sale{partner: 7})
 	if first != allSales.Of(7, money.Test) || len(others) != 0 {
 		t.Errorf("a small sale is in %v and %v", first, others)
 	}
-	first, others = lists.Of(&sale{partner: 7, large: true})
+	first, others = lists.Of(&sale{partner: 7, isLarge: true})
 	if first != allSales.Of(7, money.Test) || len(others) != 1 || others[0] != largeSales.Of(7, money.Test) {
 		t.Errorf("a large sale is in %v and %v", first, others)
 	}
@@ -52,7 +52,7 @@ func TestListsDiffer(t *testing.T) {
 	}
 }
 
-// The declaration of a list runs when the program starts, which must fail rather than mix lists.
+// Lists are declared when the program starts. An invalid declaration must stop the program, since it would mix lists.
 func TestInvalidListDeclarationPanics(t *testing.T) {
 	for name, declare := range map[string]func(){
 		"a number used twice": func() {
@@ -79,7 +79,7 @@ func TestInvalidListDeclarationPanics(t *testing.T) {
 	}
 }
 
-func TestPartnerListDoesNotAllocate(t *testing.T) {
+func TestFindingTheListsOfARecordDoesNotAllocate(t *testing.T) {
 	lists := newSaleLists()
 	lists.Declare(1, everySale)
 	s := &sale{partner: 7}

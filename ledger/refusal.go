@@ -26,16 +26,16 @@ const (
 	Internal             Code = "internal"
 	IllegalTransition    Code = "illegal_transition"
 
-	// Refusals by the writer. The actor that decided turns them into an outcome.
+	// Refusals by the writer, which makes decisions durable. The actor that made the decision handles them.
 	ClaimTaken        Code = "claim_taken"        // a unique key has another owner
 	StaleVersion      Code = "stale_version"      // the record has changed meanwhile
-	InsufficientFunds Code = "insufficient_funds" // a funds guard found too little money
-	LimitExceeded     Code = "limit_exceeded"     // a counter guard found its counter full
+	InsufficientFunds Code = "insufficient_funds" // an account has less money than a guard (a condition of the entry) requires
+	LimitExceeded     Code = "limit_exceeded"     // a counter would exceed the maximum that a guard sets
 	OutOfRange        Code = "out_of_range"       // a total could overflow
 )
 
 // Refusal is an error caused by the caller or by the present state, not by a bug. It says what was refused and why,
-// in words that may be shown, and never contains request data.
+// in words that the caller may see, and never contains data of the request.
 type Refusal struct {
 	Op     string // for logs, for example "payment.Capture"
 	Code   Code

@@ -25,11 +25,11 @@ func (t *Totals) Hold(side Side, amount money.Amount) error {
 // Release subtracts the amount from the pending total of the side.
 func (t *Totals) Release(side Side, amount money.Amount) error {
 	total := totalOf(side, &t.DebitsPending, &t.CreditsPending)
-	rest, err := total.Sub(amount)
+	remaining, err := total.Sub(amount)
 	if err != nil {
 		return fmt.Errorf("release of %v from %v pending", amount, *total)
 	}
-	*total = rest
+	*total = remaining
 	return nil
 }
 
@@ -49,21 +49,21 @@ func addTo(total *money.Amount, amount money.Amount) error {
 	return nil
 }
 
-// Balance returns the posted balance: positive on the given side, negative on the other.
-func (t Totals) Balance(normal Side) money.Signed {
-	if normal == Debit {
+// Balance returns the posted balance. It is positive on the given side, negative on the other.
+func (t Totals) Balance(side Side) money.Signed {
+	if side == Debit {
 		return money.Difference(t.DebitsPosted, t.CreditsPosted)
 	}
 	return money.Difference(t.CreditsPosted, t.DebitsPosted)
 }
 
-// Available returns posted credits less posted debits less pending debits: the amount that a
-// credit-normal account can still pay out.
+// Available returns posted credits less posted debits less pending debits: the amount that an account
+// with its balance on the credit side can still pay out.
 func (t Totals) Available() money.Signed {
 	spent, err := t.DebitsPosted.Add(t.DebitsPending)
 	if err != nil {
-		// The headroom guard keeps sums of totals in range. If a sum overflows anyway, nothing
-		// is available.
+		// The writer refuses an entry after which a sum of totals could overflow. If a sum overflows
+		// anyway, nothing is available.
 		return money.Difference(money.Amount{}, t.DebitsPosted)
 	}
 	return money.Difference(t.CreditsPosted, spent)

@@ -14,7 +14,7 @@ type timers struct {
 	mu            sync.Mutex
 	queue         wakeUpHeap                                         // guarded by mu
 	byDestination map[destinationKey]*wakeUp                         // guarded by mu
-	takenUpTo     ledger.Micros                                      // guarded by mu: the wake-ups up to this instant were taken
+	dequeuedUntil ledger.Micros                                      // guarded by mu: the wake-ups up to this instant were taken
 	wakeNow       func(destination destinationKey, at ledger.Micros) // wakes a destination at once
 }
 
@@ -41,7 +41,7 @@ func (t *timers) set(k destinationKey, at ledger.Micros) {
 func (t *timers) put(k destinationKey, at ledger.Micros) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if at <= t.takenUpTo {
+	if at <= t.dequeuedUntil {
 		return false
 	}
 	w, ok := t.byDestination[k]
@@ -71,7 +71,7 @@ func (t *timers) next() (time.Time, bool) {
 func (t *timers) take(now ledger.Micros) (due []*wakeUp) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.takenUpTo = max(t.takenUpTo, now)
+	t.dequeuedUntil = max(t.dequeuedUntil, now)
 	for len(t.queue) > 0 && t.queue[0].at <= now {
 		w := heap.Pop(&t.queue).(*wakeUp)
 		delete(t.byDestination, w.key)

@@ -12,31 +12,31 @@ type Charge struct {
 	Amount     money.Amount
 	Asset      money.Asset
 	Fee        money.Amount
-	Merchant   money.Signed // what the merchant gets of the amount
-	ReversalOf ledger.ID    // if the charge returns the money of a transaction that the rail has reversed: that transaction; else zero
-	At         ledger.Micros
+	Merchant   money.Signed  // what the merchant gets of the amount
+	ReversalOf ledger.ID     // the transaction that the rail (the provider) has reversed, if the charge returns its money; else zero
+	At         ledger.Micros // when it was charged
 }
 
 // isReturn tells whether the charge returns a transaction that the rail reversed.
 func (c *Charge) isReturn() bool { return c.ReversalOf != (ledger.ID{}) }
 
 // Alert returns the message about a charge to a terminal's operators, and whether there is a reason to send
-// it. There are two reasons: an amount at or above the terminal's threshold, and, unless the charge is a
-// return, a fee above the amount. The threshold is in minor units of the charge's asset; nil means none.
+// it. One reason is an amount at or above the terminal's threshold. The other is a fee above the amount, but not if
+// the charge is a return. The threshold is in minor units of the charge's asset; nil means none.
 func (c *Charge) Alert(terminal Terminal, threshold *money.Amount) (Message, bool) {
-	large := threshold != nil && !c.Amount.Less(*threshold)
-	negative := c.Merchant.Negative && !c.Merchant.IsZero() && !c.isReturn()
-	if !large && !negative {
+	isLarge := threshold != nil && !c.Amount.Less(*threshold)
+	isNegative := c.Merchant.Negative && !c.Merchant.IsZero() && !c.isReturn()
+	if !isLarge && !isNegative {
 		return Message{}, false
 	}
 	m := Message{}
 	amount := formatAmount(c.Amount, c.Asset)
 	var text textBuilder
 	text.add("A %s of %s was charged at %s.", c.Type, amount, formatTime(c.At))
-	if large {
+	if isLarge {
 		text.add("The threshold for large transactions is %s.", formatAmount(*threshold, c.Asset))
 	}
-	if negative {
+	if isNegative {
 		text.add("Its fee is %s: more than the amount. The merchant's part is %s.", formatAmount(c.Fee, c.Asset), formatSigned(c.Merchant, c.Asset))
 	}
 	if c.isReturn() {
@@ -46,9 +46,9 @@ func (c *Charge) Alert(terminal Terminal, threshold *money.Amount) (Message, boo
 	text.add("Where: %s", &terminal)
 	m.Text = text.String()
 	switch {
-	case large && negative:
+	case isLarge && isNegative:
 		m.Kind, m.Subject = LargeNegative, subjectLine("Large %s with negative revenue: %s at %s", c.Type, amount, terminal.name())
-	case large:
+	case isLarge:
 		m.Kind, m.Subject = Large, subjectLine("Large %s: %s at %s", c.Type, amount, terminal.name())
 	default:
 		m.Kind, m.Subject = Negative, subjectLine("Negative revenue: fee above the amount of a %s of %s at %s", c.Type, amount, terminal.name())

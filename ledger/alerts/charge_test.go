@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/money"
 )
 
-func amountOf(n uint64) *money.Amount {
+func amountPointer(n uint64) *money.Amount {
 	a := money.FromUint64(n)
 	return &a
 }
@@ -19,19 +19,19 @@ func TestWhichChargesAlert(t *testing.T) {
 		isReturn    bool
 		want        Kind // empty: no alert
 	}{
-		"no threshold":               {1_000_000, 10, nil, false, ""},
-		"below the threshold":        {499, 10, amountOf(500), false, ""},
-		"at the threshold":           {500, 10, amountOf(500), false, Large},
-		"above the threshold":        {501, 10, amountOf(500), false, Large},
-		"a threshold of nothing":     {1, 0, amountOf(0), false, Large},
-		"a fee of all":               {100, 100, nil, false, ""},
-		"a fee above":                {100, 101, nil, false, Negative},
-		"a fee above, not large":     {100, 101, amountOf(500), false, Negative},
-		"a fee above, and large":     {500, 501, amountOf(500), false, LargeNegative},
-		"a return":                   {100, 10, amountOf(500), true, ""},
-		"a large return":             {500, 10, amountOf(500), true, Large},
-		"a return of a fee above":    {100, 101, nil, true, ""},
-		"a large return of such one": {500, 501, amountOf(500), true, Large},
+		"no threshold":                     {1_000_000, 10, nil, false, ""},
+		"below the threshold":              {499, 10, amountPointer(500), false, ""},
+		"at the threshold":                 {500, 10, amountPointer(500), false, Large},
+		"above the threshold":              {501, 10, amountPointer(500), false, Large},
+		"a threshold of zero":              {1, 0, amountPointer(0), false, Large},
+		"a fee equal to the amount":        {100, 100, nil, false, ""},
+		"a fee above the amount":           {100, 101, nil, false, Negative},
+		"a fee above, below the threshold": {100, 101, amountPointer(500), false, Negative},
+		"a fee above, at the threshold":    {500, 501, amountPointer(500), false, LargeNegative},
+		"a return":                         {100, 10, amountPointer(500), true, ""},
+		"a large return":                   {500, 10, amountPointer(500), true, Large},
+		"a return with a fee above":        {100, 101, nil, true, ""},
+		"a large return with a fee above":  {500, 501, amountPointer(500), true, Large},
 	} {
 		charge := Charge{
 			ID: ledger.ID{2}, Type: "payment", Amount: money.FromUint64(c.amount), Asset: asset("USD", ""), Fee: money.FromUint64(c.fee),
@@ -47,6 +47,7 @@ func TestWhichChargesAlert(t *testing.T) {
 	}
 }
 
+// A fee on top is paid by the payer, so the merchant gets the whole amount.
 func TestAFeeOnTopIsNoNegativeRevenue(t *testing.T) {
 	charge := Charge{Amount: money.FromUint64(5), Fee: money.FromUint64(9), Merchant: money.Signed{Abs: money.FromUint64(5)}, Asset: asset("USD", "")}
 	if m, alerted := charge.Alert(testTerminal, nil); alerted {
@@ -59,7 +60,7 @@ func TestLargeChargeMessage(t *testing.T) {
 		ID: ledger.ID{2}, Type: "payout", Amount: money.FromUint64(2_000_000), Asset: asset("USDT", "tron"), Fee: money.FromUint64(5_000_000),
 		Merchant: money.Difference(money.FromUint64(2_000_000), money.FromUint64(5_000_000)), At: 1_795_000_000_000_000,
 	}
-	m, _ := charge.Alert(testTerminal, amountOf(1_500_000))
+	m, _ := charge.Alert(testTerminal, amountPointer(1_500_000))
 	want := Message{
 		Kind:    LargeNegative,
 		Subject: `Large payout with negative revenue: 2.000000 USDT on tron (2000000 minor units) at "Main"`,
@@ -74,7 +75,7 @@ Where: terminal "Main" (01000000-0000-0000-0000-000000000000), partner 7, test
 		t.Errorf("told was\n%+v\nwant\n%+v", m, want)
 	}
 	charge.ReversalOf = ledger.ID{9}
-	m, _ = charge.Alert(testTerminal, amountOf(1))
+	m, _ = charge.Alert(testTerminal, amountPointer(1))
 	if want := `A payout of 2.000000 USDT on tron (2000000 minor units) was charged at 2026-11-18 11:06:40 UTC.
 The threshold for large transactions is 0.000001 USDT on tron (1 minor units).
 It returns transaction 09000000-0000-0000-0000-000000000000, which the rail took back.

@@ -12,11 +12,12 @@
 //     later sends the same text.
 //  5. A message has at most MaxText and MaxSubject bytes. Its last line counts the lines
 //     that did not fit.
-//  6. There is a spike while the last SpikeWindow has at least SpikeMinOutcomes outcomes of
-//     which at least half are failures. A spike alerts when it begins, if there was none for
-//     SpikeCalm, and again every SpikeRepeat while it lasts.
+//  6. An outcome is the end of a transaction, a success or a failure. There is a spike while the
+//     last SpikeWindow has at least SpikeMinOutcomes outcomes, and at least half of them are
+//     failures. A spike alerts when it begins, if there was no spike for SpikeCalm, and again
+//     every SpikeRepeat while it lasts.
 //  7. The memory of a SpikeDetector is bounded. It takes 16 bytes for each of up to 256 outcomes.
-//     If there are more, it takes 16 bytes for each second, and an outcome may count a second longer.
+//     Further outcomes of the same second share 16 bytes, and may count a second longer.
 //
 // Callers: actors/payment (single transactions), actors/alerts (spikes, summaries),
 // actors/notifier/operators (sends messages).

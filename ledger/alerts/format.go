@@ -19,15 +19,15 @@ type Terminal struct {
 // maxName is the length in bytes at which a terminal's name is truncated.
 const maxName = 80
 
-// String names the terminal, its ID, partner and environment.
+// String returns the terminal's name, ID, partner and environment.
 func (terminal *Terminal) String() string {
 	return fmt.Sprintf("terminal %s (%s), partner %d, %s", terminal.name(), terminal.ID, terminal.Partner, terminal.Env)
 }
 
-// name is the quoted name, for subjects.
+// name returns the terminal's name in quotes, truncated.
 func (terminal *Terminal) name() string { return fmt.Sprintf("%q", truncate(terminal.Name, maxName)) }
 
-// assetName is an asset without its environment: "USD", "USDT on tron".
+// assetName names an asset without its environment: "USD", "USDT on tron".
 func assetName(a money.Asset) string {
 	if a.Network == "" {
 		return string(a.Currency)
@@ -48,11 +48,11 @@ func formatSigned(amount money.Signed, asset money.Asset) string {
 	case scale == 0:
 		return fmt.Sprintf("%s %s", amount, assetName(asset))
 	}
-	return fmt.Sprintf("%s %s (%s minor units)", decimal(amount, scale), assetName(asset), amount)
+	return fmt.Sprintf("%s %s (%s minor units)", formatDecimal(amount, scale), assetName(asset), amount)
 }
 
-// decimal formats an amount with a decimal point.
-func decimal(amount money.Signed, scale int) string {
+// formatDecimal formats an amount with a decimal point.
+func formatDecimal(amount money.Signed, scale int) string {
 	digits, sign := amount.Abs.String(), ""
 	if amount.Negative && !amount.IsZero() {
 		sign = "-"

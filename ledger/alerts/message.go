@@ -19,8 +19,8 @@ const (
 	Daily         Kind = "daily_summary"
 )
 
-// Bounds of a message in bytes. Both together fit into one Telegram message of 4,096
-// characters.
+// Bounds of a message in bytes. The longest subject and the longest text fit together into one Telegram message of
+// 4,096 characters.
 const (
 	MaxSubject = 200
 	MaxText    = 3_600
@@ -67,32 +67,32 @@ func subjectLine(format string, args ...any) string {
 }
 
 // truncate shortens a text to at most the given number of bytes, at a character boundary.
-func truncate(text string, bytes int) string {
-	const mark = "..."
-	if len(text) <= bytes {
+func truncate(text string, maxBytes int) string {
+	const ellipsis = "..."
+	if len(text) <= maxBytes {
 		return text
 	}
-	end := bytes - len(mark)
+	end := maxBytes - len(ellipsis)
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return text[:end] + mark
+	return text[:end] + ellipsis
 }
 
 // textBuilder builds a text of at most MaxText bytes line by line.
 type textBuilder struct {
-	text    strings.Builder
-	dropped int // lines that did not fit
+	text         strings.Builder
+	droppedLines int // lines that did not fit
 }
 
-// dropNoteBytes is the space reserved for the last line, which has the number of dropped lines.
+// dropNoteBytes is the space reserved for a last line with the number of dropped lines.
 const dropNoteBytes = 120
 
-// add appends a line, or drops it if it or an earlier one does not fit.
+// add appends a line. The first line that does not fit is dropped, and so are all lines after it.
 func (builder *textBuilder) add(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
-	if builder.dropped > 0 || builder.text.Len()+len(line)+1+dropNoteBytes > MaxText {
-		builder.dropped++
+	if builder.droppedLines > 0 || builder.text.Len()+len(line)+1+dropNoteBytes > MaxText {
+		builder.droppedLines++
 		return
 	}
 	builder.text.WriteString(line)
@@ -101,8 +101,8 @@ func (builder *textBuilder) add(format string, args ...any) {
 
 // String returns the text.
 func (builder *textBuilder) String() string {
-	if builder.dropped > 0 {
-		return fmt.Sprintf("%sand %d more lines, which have no room here: GET /api/v1/transactions/aggregate has them all\n", builder.text.String(), builder.dropped)
+	if builder.droppedLines > 0 {
+		return fmt.Sprintf("%sand %d more lines, which have no room here: GET /api/v1/transactions/aggregate has them all\n", builder.text.String(), builder.droppedLines)
 	}
 	return builder.text.String()
 }

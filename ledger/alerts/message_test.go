@@ -39,7 +39,7 @@ func TestAmountsHaveTheDecimalsOfTheirAssetAndMinorUnits(t *testing.T) {
 	if got := formatSigned(money.Difference(money.FromUint64(1), money.FromUint64(6)), asset("USD", "")); got != "-0.05 USD (-5 minor units)" {
 		t.Errorf("below zero: %q", got)
 	}
-	if got := decimal(money.Signed{Abs: money.FromUint64(7)}, 1); got != "0.7" {
+	if got := formatDecimal(money.Signed{Abs: money.FromUint64(7)}, 1); got != "0.7" {
 		t.Errorf("one decimal: %q", got)
 	}
 }
@@ -64,21 +64,21 @@ func TestMessageRoundTrip(t *testing.T) {
 }
 
 func TestSubjectsAndTextsAreBounded(t *testing.T) {
-	longNamed := testTerminal
-	longNamed.Name = strings.Repeat("ж", 500)
+	terminal := testTerminal
+	terminal.Name = strings.Repeat("ж", 500)
 	alarm := Alarm{Failed: 5, All: 10}
-	if m := alarm.Message(longNamed); len(m.Subject) > MaxSubject || !utf8.ValidString(m.Subject) || !utf8.ValidString(m.Text) {
-		t.Errorf("the subject has %d bytes: %q", len(m.Subject), m.Subject)
+	if message := alarm.Message(terminal); len(message.Subject) > MaxSubject || !utf8.ValidString(message.Subject) || !utf8.ValidString(message.Text) {
+		t.Errorf("the subject has %d bytes: %q", len(message.Subject), message.Subject)
 	}
 	amount := money.MustParse("1" + strings.Repeat("0", 72))
-	c := Charge{Type: "payment", Amount: amount, Asset: asset("USDT", "tron"), Fee: amount, Merchant: money.Signed{Negative: true, Abs: amount}}
-	m, ok := c.Alert(longNamed, &money.Amount{})
-	if !ok || len(m.Subject) > MaxSubject || len(m.Text) > MaxText {
-		t.Errorf("%d and %d bytes", len(m.Subject), len(m.Text))
+	charge := Charge{Type: "payment", Amount: amount, Asset: asset("USDT", "tron"), Fee: amount, Merchant: money.Signed{Negative: true, Abs: amount}}
+	message, ok := charge.Alert(terminal, &money.Amount{})
+	if !ok || len(message.Subject) > MaxSubject || len(message.Text) > MaxText {
+		t.Errorf("%d and %d bytes", len(message.Subject), len(message.Text))
 	}
 }
 
-func TestCutNeverSplitsACharacter(t *testing.T) {
+func TestTruncationNeverSplitsACharacter(t *testing.T) {
 	for n := 3; n < 20; n++ {
 		if got := truncate("жжжжжжжжжж", n); len(got) > n || !utf8.ValidString(got) || !strings.HasSuffix(got, "...") {
 			t.Errorf("%d bytes: %q", n, got)

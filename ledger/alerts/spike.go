@@ -7,7 +7,7 @@ import (
 	"mizan/ledger"
 )
 
-// What counts as a spike of failures.
+// What counts as a spike of failures, and when a spike alerts. An outcome is a success or a failure.
 const (
 	SpikeWindow      = 10 * time.Minute // how long an outcome counts
 	SpikeMinOutcomes = 10               // with fewer outcomes, successes included, there is no spike
@@ -15,9 +15,9 @@ const (
 	SpikeRepeat      = time.Hour        // interval of alerts while a spike lasts
 )
 
-// Outcomes at one instant share a bucket. If there are maxExactBuckets buckets already, outcomes
-// within one second share a bucket and leave the window together with the latest of them. So there
-// are at most maxExactBuckets buckets, and one more for each second of the window.
+// Outcomes at one instant share a bucket. If there are more than maxExactBuckets buckets, outcomes
+// within one second share a bucket, and leave the window together with the latest of them. So there
+// are at most maxExactBuckets buckets, and one for each second of the window.
 const (
 	maxExactBuckets = 256
 	bucketWidth     = time.Second
@@ -31,10 +31,10 @@ type bucket struct {
 
 // SpikeDetector counts the outcomes at one terminal. The zero value is ready to use.
 type SpikeDetector struct {
-	buckets       []bucket      // those in the window, the oldest first
+	buckets       []bucket      // the buckets in the window, the oldest first
 	total, failed uint64        // sums of the buckets
 	latest        ledger.Micros // the latest outcome
-	spikeEnd      ledger.Micros // when the last spike ended, as far as is known; 0: there was none
+	spikeEnd      ledger.Micros // the latest instant known to belong to a spike; 0: there was none
 	alertedAt     ledger.Micros // when the last alarm was raised; 0: never, or it was retracted
 }
 
@@ -50,7 +50,7 @@ func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (Alarm, boo
 	detector.latest = max(detector.latest, at)
 	detector.advance(detector.latest)
 	detector.count(failed)
-	if !detector.isHigh() {
+	if !detector.hasSpike() {
 		return Alarm{}, false
 	}
 	isNewSpike := detector.spikeEnd == 0 || detector.latest.Time().Sub(detector.spikeEnd.Time()) >= SpikeCalm
@@ -65,8 +65,8 @@ func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (Alarm, boo
 // Retract takes the last alarm back: the next outcome raises it again while the spike lasts.
 func (detector *SpikeDetector) Retract() { detector.alertedAt = 0 }
 
-// Idle tells whether all outcomes recorded so far no longer matter: a new detector would
-// behave the same.
+// Idle tells whether the recorded outcomes no longer matter, so that a new detector would behave
+// the same.
 func (detector *SpikeDetector) Idle(at ledger.Micros) bool {
 	return at.Time().Sub(detector.latest.Time()) >= SpikeWindow+SpikeCalm && at.Time().Sub(detector.alertedAt.Time()) >= SpikeRepeat
 }
@@ -95,26 +95,27 @@ func (detector *SpikeDetector) count(failed bool) {
 // advance moves the end of the window to an instant and drops the buckets that leave it. Before
 // it drops a bucket, it checks the share of failures, which may have been high until then.
 func (detector *SpikeDetector) advance(end ledger.Micros) {
-	dropped := 0
-	for ; dropped < len(detector.buckets); dropped++ {
-		e := detector.buckets[dropped]
-		leavesAt := ledger.MicrosOf(e.at.Time().Add(SpikeWindow))
+	expiredBuckets := 0
+	for ; expiredBuckets < len(detector.buckets); expiredBuckets++ {
+		oldest := detector.buckets[expiredBuckets]
+		leavesAt := ledger.MicrosOf(oldest.at.Time().Add(SpikeWindow))
 		if leavesAt > end {
 			break
 		}
-		if detector.isHigh() {
+		if detector.hasSpike() {
 			detector.spikeEnd = leavesAt
 		}
-		detector.total -= uint64(e.total)
-		detector.failed -= uint64(e.failed)
+		detector.total -= uint64(oldest.total)
+		detector.failed -= uint64(oldest.failed)
 	}
-	if detector.isHigh() {
+	if detector.hasSpike() {
 		detector.spikeEnd = end
 	}
-	detector.buckets = slices.Delete(detector.buckets, 0, dropped)
+	detector.buckets = slices.Delete(detector.buckets, 0, expiredBuckets)
 }
 
-func (detector *SpikeDetector) isHigh() bool {
+// hasSpike tells whether the outcomes in the window are a spike.
+func (detector *SpikeDetector) hasSpike() bool {
 	return detector.total >= SpikeMinOutcomes && 2*detector.failed >= detector.total
 }
 

@@ -13,57 +13,57 @@ import (
 
 var testStart = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-func at(d time.Duration) ledger.Micros { return ledger.MicrosOf(testStart.Add(d)) }
+func testTime(d time.Duration) ledger.Micros { return ledger.MicrosOf(testStart.Add(d)) }
 
-// instant is a line of a test case: the time since the beginning, how many successes and failures happen
-// then, and whether they raise an alarm.
-type instant struct {
+// burst is a line of a test case: how many successes and failures happen at a time after testStart, and whether
+// they raise an alarm.
+type burst struct {
 	after               time.Duration
 	successes, failures int
 	alarmed             bool
 }
 
-func (m instant) play(detector *SpikeDetector) (alarmed bool) {
-	for range m.successes {
-		_, raised := detector.Record(at(m.after), false)
+func (b burst) play(detector *SpikeDetector) (alarmed bool) {
+	for range b.successes {
+		_, raised := detector.Record(testTime(b.after), false)
 		alarmed = alarmed || raised
 	}
-	for range m.failures {
-		_, raised := detector.Record(at(m.after), true)
+	for range b.failures {
+		_, raised := detector.Record(testTime(b.after), true)
 		alarmed = alarmed || raised
 	}
 	return alarmed
 }
 
 func TestWhenASpikeAlerts(t *testing.T) {
-	const min = time.Minute
-	for name, script := range map[string][]instant{
+	const minute = time.Minute
+	for name, script := range map[string][]burst{
 		"nine are too few":                       {{0, 0, 9, false}},
 		"ten that all failed":                    {{0, 0, 10, true}},
 		"half of ten":                            {{0, 5, 5, true}},
-		"less than half":                         {{0, 6, 5, false}, {min, 100, 99, false}},
-		"half of more, later":                    {{0, 11, 10, false}, {min, 0, 1, true}},
-		"gathered within the window":             {{0, 0, 5, false}, {9 * min, 0, 5, true}},
-		"gathered too slowly":                    {{0, 0, 5, false}, {10 * min, 0, 5, false}},
-		"the window is ten minutes":              {{0, 0, 9, false}, {10*min - time.Second, 0, 1, true}},
-		"to the microsecond":                     {{time.Second - time.Microsecond, 0, 9, false}, {time.Second - 2*time.Microsecond + 10*min, 0, 1, true}},
-		"after the window":                       {{0, 0, 9, false}, {10 * min, 0, 1, false}},
-		"half of those that ended, not of ten":   {{0, 10, 9, false}, {min, 0, 1, true}},
-		"successes that are too long ago":        {{0, 100, 0, false}, {10 * min, 0, 10, true}},
-		"successes that still count":             {{0, 100, 0, false}, {9 * min, 0, 10, false}},
-		"once while it goes on":                  {{0, 0, 10, true}, {min, 0, 10, false}, {5 * min, 0, 100, false}, {12 * min, 0, 10, false}, {20 * min, 0, 10, false}},
-		"again after an hour of it":              {{0, 0, 10, true}, {8 * min, 0, 9, false}, {16 * min, 0, 9, false}, {24 * min, 0, 9, false}, {32 * min, 0, 9, false}, {40 * min, 0, 9, false}, {48 * min, 0, 9, false}, {56 * min, 0, 9, false}, {60 * min, 0, 1, true}, {61 * min, 0, 9, false}},
-		"no calm of ten minutes":                 {{0, 0, 10, true}, {min, 30, 0, false}, {9 * min, 0, 20, false}},
-		"failures in the window are no calm":     {{0, 0, 10, true}, {19 * min, 0, 10, false}},
-		"calm by successes, then again":          {{0, 0, 10, true}, {min, 100, 0, false}, {12 * min, 0, 100, true}},
-		"calm by silence, then again":            {{0, 0, 10, true}, {20 * min, 0, 10, true}, {21 * min, 0, 10, false}},
-		"months later":                           {{0, 0, 10, true}, {100 * 24 * 60 * min, 0, 9, false}, {100*24*60*min + 1, 0, 1, true}},
-		"an instant before counts as the latest": {{min, 0, 9, false}, {0, 0, 1, true}},
+		"less than half":                         {{0, 6, 5, false}, {minute, 100, 99, false}},
+		"half of more than ten, later":           {{0, 11, 10, false}, {minute, 0, 1, true}},
+		"gathered within the window":             {{0, 0, 5, false}, {9 * minute, 0, 5, true}},
+		"gathered too slowly":                    {{0, 0, 5, false}, {10 * minute, 0, 5, false}},
+		"the window is ten minutes":              {{0, 0, 9, false}, {10*minute - time.Second, 0, 1, true}},
+		"the window is exact to the microsecond": {{time.Second - time.Microsecond, 0, 9, false}, {time.Second - 2*time.Microsecond + 10*minute, 0, 1, true}},
+		"after the window":                       {{0, 0, 9, false}, {10 * minute, 0, 1, false}},
+		"half of twenty outcomes":                {{0, 10, 9, false}, {minute, 0, 1, true}},
+		"successes that are too long ago":        {{0, 100, 0, false}, {10 * minute, 0, 10, true}},
+		"successes that still count":             {{0, 100, 0, false}, {9 * minute, 0, 10, false}},
+		"one alarm while a spike lasts":          {{0, 0, 10, true}, {minute, 0, 10, false}, {5 * minute, 0, 100, false}, {12 * minute, 0, 10, false}, {20 * minute, 0, 10, false}},
+		"another alarm after an hour of a spike": {{0, 0, 10, true}, {8 * minute, 0, 9, false}, {16 * minute, 0, 9, false}, {24 * minute, 0, 9, false}, {32 * minute, 0, 9, false}, {40 * minute, 0, 9, false}, {48 * minute, 0, 9, false}, {56 * minute, 0, 9, false}, {60 * minute, 0, 1, true}, {61 * minute, 0, 9, false}},
+		"a calm of less than ten minutes":        {{0, 0, 10, true}, {minute, 30, 0, false}, {9 * minute, 0, 20, false}},
+		"failures in the window are no calm":     {{0, 0, 10, true}, {19 * minute, 0, 10, false}},
+		"calm by successes, then again":          {{0, 0, 10, true}, {minute, 100, 0, false}, {12 * minute, 0, 100, true}},
+		"calm by silence, then again":            {{0, 0, 10, true}, {20 * minute, 0, 10, true}, {21 * minute, 0, 10, false}},
+		"another spike months later":             {{0, 0, 10, true}, {100 * 24 * 60 * minute, 0, 9, false}, {100*24*60*minute + 1, 0, 1, true}},
+		"an instant before counts as the latest": {{minute, 0, 9, false}, {0, 0, 1, true}},
 	} {
 		var detector SpikeDetector
-		for i, m := range script {
-			if alarmed := m.play(&detector); alarmed != m.alarmed {
-				t.Errorf("%s: moment %d told %v, want %v", name, i, alarmed, m.alarmed)
+		for i, b := range script {
+			if alarmed := b.play(&detector); alarmed != b.alarmed {
+				t.Errorf("%s: moment %d told %v, want %v", name, i, alarmed, b.alarmed)
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func TestSpikeDetectorMemoryIsBounded(t *testing.T) {
 	var detector SpikeDetector
 	const gap = 100 * time.Millisecond
 	for n := range 20_000 {
-		detector.Record(at(time.Duration(n)*gap), false)
+		detector.Record(testTime(time.Duration(n)*gap), false)
 		wantOutcomes := min(n+1, int(SpikeWindow/gap))
 		if len(detector.buckets) > maxExactBuckets+int(SpikeWindow/bucketWidth)+1 || detector.total < uint64(wantOutcomes) || detector.total > uint64(wantOutcomes)+uint64(bucketWidth/gap) {
 			t.Fatalf("outcome %d: %d entries of %d outcomes", n, len(detector.buckets), detector.total)
@@ -85,33 +85,33 @@ func TestSpikeDetectorMemoryIsBounded(t *testing.T) {
 
 func TestRetractedAlarmIsRaisedAgain(t *testing.T) {
 	var detector SpikeDetector
-	instant{0, 0, 10, true}.play(&detector)
+	burst{0, 0, 10, true}.play(&detector)
 	detector.Retract()
-	if _, raised := detector.Record(at(time.Minute), true); !raised {
+	if _, raised := detector.Record(testTime(time.Minute), true); !raised {
 		t.Error("the next outcome repeats nothing")
 	}
-	if _, raised := detector.Record(at(time.Minute), true); raised {
+	if _, raised := detector.Record(testTime(time.Minute), true); raised {
 		t.Error("it was told twice")
 	}
 }
 
 func TestSpikeDetectorIsIdleWithoutOutcomesThatCount(t *testing.T) {
 	var detector SpikeDetector
-	detector.Record(at(0), true)
-	if detector.Idle(at(19 * time.Minute)) {
+	detector.Record(testTime(0), true)
+	if detector.Idle(testTime(19 * time.Minute)) {
 		t.Error("what has ended lately is forgotten")
 	}
-	if !detector.Idle(at(21 * time.Minute)) {
+	if !detector.Idle(testTime(21 * time.Minute)) {
 		t.Error("it never comes to an end")
 	}
-	instant{0, 0, 10, true}.play(&detector)
-	if detector.Idle(at(59*time.Minute)) || !detector.Idle(at(61*time.Minute)) {
+	burst{0, 0, 10, true}.play(&detector)
+	if detector.Idle(testTime(59*time.Minute)) || !detector.Idle(testTime(61*time.Minute)) {
 		t.Error("when it was told is forgotten too early, or never")
 	}
 }
 
 func TestSpikeMessage(t *testing.T) {
-	alarm := Alarm{Failed: 7, All: 12, At: at(0)}
+	alarm := Alarm{Failed: 7, All: 12, At: testTime(0)}
 	m := alarm.Message(testTerminal)
 	if m.Kind != Failures || m.Subject != `7 of 12 transactions rejected or failed at "Main"` ||
 		!strings.HasPrefix(m.Text, "Of the 12 transactions that came to an end here in the 10 minutes before 2026-11-21 10:00:00 UTC, 7 were rejected or failed.\n") {
@@ -119,12 +119,12 @@ func TestSpikeMessage(t *testing.T) {
 	}
 }
 
-// naiveDetector applies the rule literally: it keeps all outcomes, and counts them anew at each instant at
-// which one of them leaves the window.
+// naiveDetector applies the rule literally: it keeps all outcomes, and counts them anew whenever an outcome leaves
+// the window.
 type naiveDetector struct {
 	outcomes  []outcome
 	newest    ledger.Micros
-	lastHigh  ledger.Micros
+	lastSpike ledger.Micros
 	lastAlarm ledger.Micros
 }
 
@@ -135,8 +135,8 @@ type outcome struct {
 
 const tenMinutes = 600_000_000
 
-// isHigh counts the outcomes of the last ten minutes.
-func (n *naiveDetector) isHigh(now ledger.Micros) bool {
+// hasSpike counts the outcomes of the last ten minutes.
+func (n *naiveDetector) hasSpike(now ledger.Micros) bool {
 	total, failed := 0, 0
 	for _, o := range n.outcomes {
 		if now-o.at < tenMinutes {
@@ -152,21 +152,21 @@ func (n *naiveDetector) isHigh(now ledger.Micros) bool {
 func (n *naiveDetector) record(at ledger.Micros, failed bool) bool {
 	now := max(at, n.newest)
 	for _, o := range n.outcomes {
-		if leaves := o.at + tenMinutes; leaves > n.newest && leaves <= now && n.isHigh(leaves-1) {
-			n.lastHigh = leaves
+		if leavesAt := o.at + tenMinutes; leavesAt > n.newest && leavesAt <= now && n.hasSpike(leavesAt-1) {
+			n.lastSpike = leavesAt
 		}
 	}
-	if n.isHigh(now) {
-		n.lastHigh = now
+	if n.hasSpike(now) {
+		n.lastSpike = now
 	}
 	n.newest = now
 	n.outcomes = append(n.outcomes, outcome{now, failed})
-	if !n.isHigh(now) {
+	if !n.hasSpike(now) {
 		return false
 	}
-	calm := n.lastHigh == 0 || now-n.lastHigh >= tenMinutes
-	n.lastHigh = now
-	if n.lastAlarm != 0 && !calm && now-n.lastAlarm < 3600_000_000 {
+	afterCalm := n.lastSpike == 0 || now-n.lastSpike >= tenMinutes
+	n.lastSpike = now
+	if n.lastAlarm != 0 && !afterCalm && now-n.lastAlarm < 3600_000_000 {
 		return false
 	}
 	n.lastAlarm = now
@@ -176,18 +176,18 @@ func (n *naiveDetector) record(at ledger.Micros, failed bool) bool {
 func TestSpikesAgreeWithANaiveImplementation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var detector SpikeDetector
-		var n naiveDetector
-		now := at(0)
-		share := rapid.IntRange(0, 100).Draw(t, "share")
-		pace := rapid.IntRange(1, 200).Draw(t, "pace")
+		var naive naiveDetector
+		now := testTime(0)
+		failurePercent := rapid.IntRange(0, 100).Draw(t, "share")
+		maxGapSeconds := rapid.IntRange(1, 200).Draw(t, "pace")
 		for i := range rapid.IntRange(1, 150).Draw(t, "outcomes") {
-			now += ledger.Micros(rapid.IntRange(0, pace*1000).Draw(t, "gap")) * 1_000
+			now += ledger.Micros(rapid.IntRange(0, maxGapSeconds*1000).Draw(t, "gap")) * 1_000
 			if rapid.IntRange(0, 40).Draw(t, "rests") == 0 {
 				now += ledger.Micros(rapid.IntRange(0, 90).Draw(t, "rest")) * 60_000_000
 			}
-			failed := rapid.IntRange(0, 99).Draw(t, "failed") < share
+			failed := rapid.IntRange(0, 99).Draw(t, "failed") < failurePercent
 			alarm, raised := detector.Record(now, failed)
-			if want := n.record(now, failed); raised != want {
+			if want := naive.record(now, failed); raised != want {
 				t.Fatalf("outcome %d is told: %v, want %v", i, raised, want)
 			}
 			if raised && (alarm.All < 10 || 2*alarm.Failed < alarm.All) {

@@ -18,22 +18,22 @@ type SummaryItem struct {
 	Amount   money.Amount // the settled amount
 	Fee      money.Amount // fee taken; in a line of type Returned, the fee given back; zero if no money has moved
 	Refunded money.Amount // the refunded part of Amount
-	Failed   bool         // it was rejected or failed
+	Failed   bool         // the transaction was rejected or failed
 }
 
-// Returned is the type that summaries show for the payout as which the rail's reversal of a transaction is
-// recorded. Requested payouts have the type payout.
+// Returned is the type that summaries show for a return: the payout that is recorded when the rail (the provider)
+// reverses a transaction. Payouts on request have the type payout.
 const Returned = "return"
 
 // lineKey is what the transactions of a summary line have in common.
 type lineKey struct {
-	kind, status string
-	asset        money.Asset
+	txType, status string
+	asset          money.Asset
 }
 
 func (key lineKey) compare(other lineKey) int {
 	return cmp.Or(
-		cmp.Compare(key.kind, other.kind), cmp.Compare(key.asset.Currency, other.asset.Currency), cmp.Compare(key.asset.Network, other.asset.Network),
+		cmp.Compare(key.txType, other.txType), cmp.Compare(key.asset.Currency, other.asset.Currency), cmp.Compare(key.asset.Network, other.asset.Network),
 		cmp.Compare(key.asset.Env, other.asset.Env), cmp.Compare(key.status, other.status),
 	)
 }
@@ -45,12 +45,12 @@ type boundedSum struct {
 }
 
 func (s *boundedSum) add(amount money.Amount) {
-	next, err := s.amount.Add(amount)
+	sum, err := s.amount.Add(amount)
 	if err != nil {
 		s.overflowed = true
 		return
 	}
-	s.amount = next
+	s.amount = sum
 }
 
 func (s *boundedSum) format(asset money.Asset) string {
@@ -71,20 +71,20 @@ type summaryLine struct {
 // Summary adds up the transactions started at one terminal on one day. Its size is bounded
 // by the number of types, statuses and assets. The zero value is empty.
 type Summary struct {
-	rows          map[lineKey]*summaryLine
+	lines         map[lineKey]*summaryLine
 	total, failed uint64
 }
 
 // Add adds a transaction.
 func (s *Summary) Add(item *SummaryItem) {
-	if s.rows == nil {
-		s.rows = make(map[lineKey]*summaryLine)
+	if s.lines == nil {
+		s.lines = make(map[lineKey]*summaryLine)
 	}
-	key := lineKey{kind: item.Type, status: item.Status, asset: item.Asset}
-	line := s.rows[key]
+	key := lineKey{txType: item.Type, status: item.Status, asset: item.Asset}
+	line := s.lines[key]
 	if line == nil {
 		line = new(summaryLine)
-		s.rows[key] = line
+		s.lines[key] = line
 	}
 	line.count++
 	line.amount.add(item.Amount)
@@ -111,25 +111,26 @@ func (s *Summary) Message(terminal Terminal, day ledger.Date, readAt ledger.Micr
 		m.Text = text.String()
 		return m
 	}
-	m.Subject = subjectLine("%s at %s: %s, %d rejected or failed", day, terminal.name(), transactions(s.total), s.failed)
-	for _, key := range slices.SortedFunc(maps.Keys(s.rows), lineKey.compare) {
-		text.add("%s", s.rows[key].text(key))
+	m.Subject = subjectLine("%s at %s: %s, %d rejected or failed", day, terminal.name(), transactionCount(s.total), s.failed)
+	for _, key := range slices.SortedFunc(maps.Keys(s.lines), lineKey.compare) {
+		text.add("%s", s.lines[key].text(key))
 	}
 	m.Text = text.String()
 	return m
 }
 
-func transactions(n uint64) string {
+// transactionCount formats a number of transactions.
+func transactionCount(n uint64) string {
 	if n == 1 {
 		return "1 transaction"
 	}
 	return fmt.Sprintf("%d transactions", n)
 }
 
-// text is "payment, charged: 3, 12.00 USD (1200 minor units), fees ..., refunded ...".
+// text formats the line: "payment, charged: 3, 12.00 USD (1200 minor units), fees ..., refunded ...".
 func (s *summaryLine) text(key lineKey) string {
-	text := fmt.Sprintf("%s, %s: %d, %s", key.kind, key.status, s.count, s.amount.format(key.asset))
-	if !s.fee.isEmpty() && key.kind == Returned {
+	text := fmt.Sprintf("%s, %s: %d, %s", key.txType, key.status, s.count, s.amount.format(key.asset))
+	if !s.fee.isEmpty() && key.txType == Returned {
 		text += ", fees given back " + s.fee.format(key.asset)
 	} else if !s.fee.isEmpty() {
 		text += ", fees " + s.fee.format(key.asset)

@@ -10,12 +10,12 @@ import (
 	"mizan/ledger/money"
 )
 
-var today = ledger.DateOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
+var testDay = ledger.DateOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
 
-func (s *Summary) addMany(n int, kind, status string, a money.Asset, amount, fee, refunded uint64) {
+func (s *Summary) addMany(n int, txType, status string, asset money.Asset, amount, fee, refunded uint64) {
 	for range n {
 		s.Add(&SummaryItem{
-			Type: kind, Status: status, Asset: a, Amount: money.FromUint64(amount), Fee: money.FromUint64(fee), Refunded: money.FromUint64(refunded),
+			Type: txType, Status: status, Asset: asset, Amount: money.FromUint64(amount), Fee: money.FromUint64(fee), Refunded: money.FromUint64(refunded),
 			Failed: status == "rejected" || status == "failed",
 		})
 	}
@@ -32,7 +32,7 @@ func TestSummaryLines(t *testing.T) {
 	s.addMany(1, "payout", "charged", asset("USD", ""), 100, 1, 0)
 	s.addMany(1, Returned, "charged", asset("USD", ""), 100, 1, 0)
 	s.addMany(1, "payment", "charging", asset("XYZ", ""), 5, 0, 0)
-	m := s.Message(testTerminal, today, ledger.MicrosOf((today + 1).Time()))
+	m := s.Message(testTerminal, testDay, ledger.MicrosOf((testDay + 1).Time()))
 	want := `What was started on 2026-11-20 (UTC), as it stood at 2026-11-21 00:00:00 UTC.
 Where: terminal "Main" (01000000-0000-0000-0000-000000000000), partner 7, test
 
@@ -57,27 +57,27 @@ return, charged: 1, 1.00 USD (100 minor units), fees given back 0.01 USD (1 mino
 func TestOneTransactionIsNotCalledTransactions(t *testing.T) {
 	var s Summary
 	s.addMany(1, "payment", "charged", asset("USD", ""), 1, 0, 0)
-	if m := s.Message(testTerminal, today, 0); !strings.Contains(m.Subject, ": 1 transaction, 0 rejected") {
+	if m := s.Message(testTerminal, testDay, 0); !strings.Contains(m.Subject, ": 1 transaction, 0 rejected") {
 		t.Errorf("the subject is %q", m.Subject)
 	}
 }
 
 func TestSummaryOfADayWithoutTransactions(t *testing.T) {
 	var s Summary
-	m := s.Message(testTerminal, today, 0)
+	m := s.Message(testTerminal, testDay, 0)
 	if !s.Empty() || m.Subject != `2026-11-20 at "Main": no transactions` || !strings.HasSuffix(m.Text, "There was nothing.\n") {
 		t.Errorf("%+v", m)
 	}
 }
 
-func TestASumThatLeavesTheRangeIsNotShownAsANumber(t *testing.T) {
+func TestASumThatOverflowsIsNotShownAsANumber(t *testing.T) {
 	largest := money.MustParse("115792089237316195423570985008687907853269984665640564039457584007913129639935")
 	var s Summary
 	for range 2 {
 		s.Add(&SummaryItem{Type: "payment", Status: "charged", Asset: asset("USD", ""), Amount: largest, Fee: largest, Refunded: largest})
 	}
 	want := "payment, charged: 2, more USD than can be shown, fees more USD than can be shown, refunded more USD than can be shown\n"
-	if m := s.Message(testTerminal, today, 0); !strings.HasSuffix(m.Text, want) {
+	if m := s.Message(testTerminal, testDay, 0); !strings.HasSuffix(m.Text, want) {
 		t.Errorf("told was %s", m.Text)
 	}
 }
@@ -90,13 +90,13 @@ func TestDroppedLinesAreCounted(t *testing.T) {
 			s.addMany(1, "payment", status, a, 1_000_000_000, 1_000_000, 1_000)
 		}
 	}
-	m := s.Message(testTerminal, today, 0)
+	m := s.Message(testTerminal, testDay, 0)
 	lines := strings.Split(strings.TrimSuffix(m.Text, "\n"), "\n")
 	last := lines[len(lines)-1]
 	if len(m.Text) > MaxText || !strings.Contains(last, "more lines, which have no room here") {
 		t.Fatalf("%d bytes, the last line is %q", len(m.Text), last)
 	}
-	shown, all := len(lines)-4, len(money.AcceptedAssets(money.Test))*len(statuses) // after two lines and an empty one
+	shown, all := len(lines)-4, len(money.AcceptedAssets(money.Test))*len(statuses) // the text begins with three other lines and ends with the count
 	if want := all - shown; !strings.HasPrefix(last, fmt.Sprintf("and %d more", want)) {
 		t.Errorf("%d of %d lines are shown, and the last says %q", shown, all, last)
 	}

@@ -10,26 +10,26 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the machines' reports")
+var updateReports = flag.Bool("update", false, "rewrite the machines' reports")
 
-// Each product's machine in each reading has a report under testdata, which shows every change. It
-// also says which events move money and which columns are sums of lines, because the checker requires
-// the entries accordingly.
+// Testdata has a report on each product's state machine in each reading (its secular or religious form), so a
+// change of a machine shows as a difference. The report also lists which events move money and which columns are
+// sums of postings, because the checker holds the stored entries to both.
 func TestTheMachinesReportsAreCommitted(t *testing.T) {
-	pages := make(map[string]bool)
+	reports := make(map[string]bool)
 	for _, p := range Products {
 		for reading, variant := range p.Variants {
 			name := reading.Name + "-" + variant.Name + ".txt"
-			page := filepath.Join("testdata", name)
-			pages[name] = true
+			path := filepath.Join("testdata", name)
+			reports[name] = true
 			got := p.Machine(reading).Report() + reportOfMovements(p, reading)
-			if *update {
-				if err := os.WriteFile(page, []byte(got), 0o600); err != nil {
+			if *updateReports {
+				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if want, err := os.ReadFile(page); err != nil || got != string(want) {
-				t.Errorf("%s is not the machine's report (%v): run go test -update and review the difference", page, err)
+			if want, err := os.ReadFile(path); err != nil || got != string(want) {
+				t.Errorf("%s is not the machine's report (%v): run go test -update and review the difference", path, err)
 			}
 		}
 	}
@@ -37,15 +37,15 @@ func TestTheMachinesReportsAreCommitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range files {
-		if !pages[filepath.Base(page)] {
-			t.Errorf("%s is of no machine", page)
+	for _, path := range files {
+		if !reports[filepath.Base(path)] {
+			t.Errorf("%s is of no machine", path)
 		}
 	}
 }
 
-// reportOfMovements returns tables of the events of a product's machine with their movements, and of
-// the product's control totals.
+// reportOfMovements returns two tables: whether each event of a product's machine moves money, and the product's
+// control totals (columns with a sum of postings).
 func reportOfMovements(p *Product, reading *Reading) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n%-20s  MOVES MONEY\n", "EVENT")
@@ -57,21 +57,21 @@ func reportOfMovements(p *Product, reading *Reading) string {
 		fmt.Fprintf(&out, "%-20s  %s\n", name, moves)
 	}
 	out.WriteString("\nCONTROL TOTALS\n")
-	for _, t := range p.Totals {
-		column, entries := t.Column.Name, "all entries"
-		if t.RowColumn != nil {
-			column += "." + t.RowColumn.Name
+	for _, total := range p.Totals {
+		column, entries := total.Column.Name, "all entries"
+		if total.RowColumn != nil {
+			column += "." + total.RowColumn.Name
 		}
-		if t.By != "" {
-			entries = "the entries of " + string(t.By)
+		if total.By != "" {
+			entries = "the entries of " + string(total.By)
 		}
-		fmt.Fprintf(&out, "%s: the %ss of %s by %s\n", column, t.Side, t.Account, entries)
+		fmt.Fprintf(&out, "%s: the %ss of %s by %s\n", column, total.Side, total.Account, entries)
 	}
 	return out.String()
 }
 
-// A sum that no control total names is not checked, and no other test finds out. So a product without
-// any is a mistake rather than a decision.
+// The checker checks only the sums that a control total names. So a product without a control total is a mistake,
+// and no other test would find it.
 func TestEveryProductHasAControlTotal(t *testing.T) {
 	for _, p := range Products {
 		if len(p.Totals) == 0 {
@@ -117,20 +117,20 @@ func TestEveryProductHasItsCounterpart(t *testing.T) {
 	}
 }
 
-// walk stands for all paths through a machine that have led to the same state, and of which all or none
-// have passed a review.
-type walk struct {
+// pathEnd stands for all paths through a machine that end in the same state, and that either all passed a review
+// or all did not.
+type pathEnd struct {
 	status   Status
 	reviewed bool
 }
 
-// walks visits every path of a product's machine in a reading, and calls onStep with each step and the
-// walk before it. All paths of one walk can be continued in the same ways, so walks continues only one of
-// them, and covers paths of any length.
-func walks(p *Product, reading *Reading, onStep func(before walk, step Step)) {
+// visitPaths follows the paths of a product's machine in a reading, and calls onStep with each step and the end of
+// the path before it. All paths with the same pathEnd can be continued in the same ways, so visitPaths continues only
+// one of them, and still covers paths of any length.
+func visitPaths(p *Product, reading *Reading, onStep func(before pathEnd, step Step)) {
 	machine := p.Machine(reading)
-	seen := map[walk]bool{}
-	queue := []walk{{status: machine.Initial()}}
+	seen := map[pathEnd]bool{}
+	queue := []pathEnd{{status: machine.Initial()}}
 	for len(queue) > 0 {
 		current := queue[0]
 		queue = queue[1:]
@@ -142,7 +142,7 @@ func walks(p *Product, reading *Reading, onStep func(before walk, step Step)) {
 			if step, ok := machine.Next(current.status, action); ok {
 				step.By = action
 				onStep(current, step)
-				queue = append(queue, walk{step.To, current.reviewed || action == Pass})
+				queue = append(queue, pathEnd{step.To, current.reviewed || action == Pass})
 			}
 		}
 	}
@@ -157,17 +157,17 @@ func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 			if !reading.ReviewFirst {
 				continue
 			}
-			moving := 0
-			walks(p, reading, func(before walk, step Step) {
+			movingSteps := 0
+			visitPaths(p, reading, func(before pathEnd, step Step) {
 				if step.By == Create || !needsReview(p, step.By) {
 					return
 				}
-				moving++
+				movingSteps++
 				if !before.reviewed {
 					t.Errorf("%s: %s is reached from %s without a review", variant.Name, step.By, before.status)
 				}
 			})
-			if moving == 0 {
+			if movingSteps == 0 {
 				t.Errorf("%s: nothing moves money", variant.Name)
 			}
 		}
@@ -208,28 +208,28 @@ func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 // In the secular reading the review is optional: the first action that moves money is possible
 // for a new contract, and also after a review if the product has one.
 func TestTheSecularReviewIsOptional(t *testing.T) {
-	for name, first := range map[string]Action{
+	for name, firstAction := range map[string]Action{
 		"certificate-issues": Offer, "managed-investments": Fund, "leases": Acquire, "partnerships": Fund, "instalment-sales": OrderAsset,
 		"investment-deposits": Activate, "safekeeping-deposits": Activate,
 	} {
 		p := Find(Secular, name)
 		machine := p.Machine(Secular)
-		if _, ok := machine.Next(p.States[0], first); !ok {
-			t.Errorf("%s: %s is not possible in %s", name, first, p.States[0])
+		if _, ok := machine.Next(p.States[0], firstAction); !ok {
+			t.Errorf("%s: %s is not possible in %s", name, firstAction, p.States[0])
 		}
-		if !needsReview(p, first) {
-			t.Errorf("%s: %s does not say that it needs a review", name, first)
+		if !needsReview(p, firstAction) {
+			t.Errorf("%s: %s does not say that it needs a review", name, firstAction)
 		}
 		if !machine.Has(ReviewPassed) {
 			continue
 		}
-		if _, ok := machine.Next(ReviewPassed, first); !ok {
-			t.Errorf("%s: %s is not possible behind a review", name, first)
+		if _, ok := machine.Next(ReviewPassed, firstAction); !ok {
+			t.Errorf("%s: %s is not possible behind a review", name, firstAction)
 		}
 	}
 }
 
-// A review without the board's texts is refused, and no text is filled in.
+// A religious review that does not name who approved and the fatwa is refused. Neither text has a default.
 func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 	for _, p := range Products {
 		if p.Variants[Religious] == nil {
@@ -253,8 +253,7 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 	}
 }
 
-// A creation that opens a contract up to the active state has the review among its steps, before
-// all steps that move money.
+// If the creation of a contract also takes its first actions (Variant.Opening), the first of them is the review.
 func TestOpeningsBeginWithTheReview(t *testing.T) {
 	for _, p := range Products {
 		for reading, variant := range p.Variants {
@@ -268,8 +267,7 @@ func TestOpeningsBeginWithTheReview(t *testing.T) {
 	}
 }
 
-// Steps that two readings share lead to the same states. Readings differ only in steps that one
-// of them does not have.
+// A step that both readings have leads to the same state in both. They differ only in steps that one of them lacks.
 func TestReadingsShareTheirSteps(t *testing.T) {
 	for _, p := range Products {
 		if p.Variants[Religious] == nil {

@@ -7,7 +7,8 @@ import (
 )
 
 // Managed is capital that a manager invests. Profit is shared by an agreed ratio, and the
-// capital alone bears a loss. The religious counterpart is mudaraba.
+// capital alone bears a loss. The religious counterpart is mudaraba. Names that begin with mi (managed
+// investment) belong to this product.
 var Managed = define(&Product{
 	Code: 'm',
 	Variants: map[*Reading]*Variant{
@@ -18,7 +19,7 @@ var Managed = define(&Product{
 		}},
 	},
 	Columns: schema.NewTable(baseColumns,
-		miManager, miCapital, miBusiness, miRatio, miTerm, miMandate, miRestrictions, miDescription, miFrequency,
+		miManager, miCapital, miBusinessType, miRatio, miTerm, miMandateType, miRestrictions, miDescription, miFrequency,
 		miValue, miStart, miExpectedEnd, miEndDate, miDistributions, miBankProfit, miCustomerProfit, miTotalLoss, miLosses, miSettlement,
 		miLastReport, miNextReport,
 	),
@@ -36,9 +37,9 @@ var Managed = define(&Product{
 	Handlers: withReview(
 		&ActionHandler{Name: Fund, Moves: Always, Do: miFund},
 		&ActionHandler{Name: Activate, Do: miActivate},
-		&ActionHandler{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, miInGross, miInProfitEnd), Do: miShareProfit},
+		&ActionHandler{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, miInGrossProfit, miInProfitEnd), Do: miShareProfit},
 		&ActionHandler{Name: Loss, Moves: Always, Body: schema.NewTable(nil, miInLoss, miInLossEnd), Transitions: []Action{Loss, Liquidate}, Do: miBearLoss},
-		&ActionHandler{Name: Complete, Moves: Always, Body: schema.NewTable(nil, miInFinal), Do: miComplete},
+		&ActionHandler{Name: Complete, Moves: Always, Body: schema.NewTable(nil, miInFinalValue), Do: miComplete},
 	),
 	Type: "mandate_type", Customer: "customer_id", NeedsCurrency: true,
 	Open: miOpen, Holdings: miHoldings,
@@ -56,52 +57,54 @@ const (
 	Liquidate Action = "liquidate" // the transition for a loss of the whole capital; it has no URL
 )
 
+// Columns, in this order: those of a request for an investment, those that the service derives, those of the rows of
+// lists, and those of the actions' bodies (miIn…).
 var (
 	miManager      = schema.ID(32, "customer_id", schema.Required, schema.InShort)
 	miCapital      = schema.Amount(33, "capital_amount", schema.Required, schema.InShort)
-	miBusiness     = schema.Text(34, "business_type", schema.Required)
+	miBusinessType = schema.Text(34, "business_type", schema.Required)
 	miRatio        = shares(35, "profit_sharing_ratio", schema.Required)
 	miTerm         = schema.Integer(36, "term_months", 1, 120, schema.Required)
-	miMandate      = schema.Enum(37, "mandate_type", []string{"restricted", "unrestricted"}, schema.DefaultTo("restricted"), schema.InShort)
+	miMandateType  = schema.Enum(37, "mandate_type", []string{"restricted", "unrestricted"}, schema.DefaultTo("restricted"), schema.InShort)
 	miRestrictions = schema.Texts(38, "business_restrictions", schema.Settable)
 	miDescription  = schema.Text(39, "business_description", schema.Settable, schema.AtMost(maxNote))
 	miFrequency    = schema.Enum(40, "reporting_frequency", frequencies, schema.Settable)
 
-	miValue          = schema.Amount(50, "current_value", schema.InShort) // the balance of A:mudaraba while the capital is out
+	miValue          = schema.Amount(50, "current_value", schema.InShort) // the balance of A:mudaraba; after completion the final value
 	miStart          = schema.Date(51, "start_date")
 	miExpectedEnd    = schema.Date(52, "expected_end_date")
 	miEndDate        = schema.Date(53, "actual_end_date")
-	miDistributions  = schema.Rows(54, "profit_distributions", miDistribution)
+	miDistributions  = schema.Rows(54, "profit_distributions", miDistributionTable)
 	miBankProfit     = schema.Amount(55, "bank_profit_share")
 	miCustomerProfit = schema.Amount(56, "customer_profit_share")
 	miTotalLoss      = schema.Amount(57, "total_loss")
-	miLosses         = schema.Rows(58, "losses", miLossRow, schema.InMetadata)
-	miSettlement     = schema.Rows(59, "final_settlement", miSettlementRow, schema.InMetadata, schema.Single)
+	miLosses         = schema.Rows(58, "losses", miLossTable, schema.InMetadata)
+	miSettlement     = schema.Rows(59, "final_settlement", miSettlementTable, schema.InMetadata, schema.Single)
 	miLastReport     = schema.Date(60, "last_reporting_date")
 	miNextReport     = schema.Date(61, "next_reporting_date")
 
-	miDistributedOn = schema.Date(1, "date")
-	miGross         = schema.Amount(2, "gross_profit")
-	miBankShare     = schema.Amount(3, "bank_share")
-	miCustomerShare = schema.Amount(4, "customer_share")
-	miDistribution  = schema.NewTable(nil, miDistributedOn, miGross, miBankShare, miCustomerShare)
+	miDistributionDate  = schema.Date(1, "date")
+	miGrossProfit       = schema.Amount(2, "gross_profit")
+	miBankShare         = schema.Amount(3, "bank_share")
+	miCustomerShare     = schema.Amount(4, "customer_share")
+	miDistributionTable = schema.NewTable(nil, miDistributionDate, miGrossProfit, miBankShare, miCustomerShare)
 
 	miLossDate     = schema.Date(1, "date")
 	miLossAmount   = schema.Amount(2, "loss_amount")
 	miLossNewValue = schema.Amount(3, "new_value")
-	miLossRow      = schema.NewTable(nil, miLossDate, miLossAmount, miLossNewValue)
+	miLossTable    = schema.NewTable(nil, miLossDate, miLossAmount, miLossNewValue)
 
-	miReturned      = schema.Amount(1, "returned_to_bank")
-	miSettledProfit = schema.Amount(2, "total_profit") // the bank's share
-	miSettledLoss   = schema.Amount(3, "total_loss")
-	miVariance      = schema.Signed(4, "variance")
-	miSettlementRow = schema.NewTable(nil, miReturned, miSettledProfit, miSettledLoss, miVariance)
+	miReturnedToBank  = schema.Amount(1, "returned_to_bank")
+	miSettledProfit   = schema.Amount(2, "total_profit") // the bank's share
+	miSettledLoss     = schema.Amount(3, "total_loss")
+	miVariance        = schema.Signed(4, "variance")
+	miSettlementTable = schema.NewTable(nil, miReturnedToBank, miSettledProfit, miSettledLoss, miVariance)
 
-	miInGross     = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
-	miInProfitEnd = schema.Date(2, "period_end_date", schema.Required)
-	miInLoss      = schema.Amount(1, "amount", schema.Required)
-	miInLossEnd   = schema.Date(2, "period_end_date", schema.Settable)
-	miInFinal     = schema.Amount(1, "final_value", schema.Required, schema.OrZero)
+	miInGrossProfit = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
+	miInProfitEnd   = schema.Date(2, "period_end_date", schema.Required)
+	miInLoss        = schema.Amount(1, "amount", schema.Required)
+	miInLossEnd     = schema.Date(2, "period_end_date", schema.Settable)
+	miInFinalValue  = schema.Amount(1, "final_value", schema.Required, schema.OrZero)
 )
 
 func miOpen(c *Case) {
@@ -125,7 +128,7 @@ func miActivate(c *Case) {
 	}
 }
 
-// miShareProfit adds the bank's share to the value. The manager's share becomes due and is paid
+// miShareProfit adds the bank's share to the investment's value. The manager's share becomes due and is paid
 // in the same entry.
 func miShareProfit(c *Case) {
 	v, r := c.values(), c.record
@@ -133,15 +136,15 @@ func miShareProfit(c *Case) {
 	if !accepted {
 		return
 	}
-	gross := miInGross.Get(c.input)
+	gross := miInGrossProfit.Get(c.input)
 	bankShare, managerShare := miRatio.Get(v).split(gross)
-	row := miDistribution.New()
-	miDistributedOn.Set(row, day)
-	miGross.Set(row, gross)
+	row := miDistributionTable.New()
+	miDistributionDate.Set(row, day)
+	miGrossProfit.Set(row, gross)
 	miBankShare.Set(row, bankShare)
 	miCustomerShare.Set(row, managerShare)
-	if !c.addRow(miDistributions, row, miInGross.Name) || !c.addToTotal(miValue, bankShare, miInGross.Name) ||
-		!c.addToTotal(miBankProfit, bankShare, miInGross.Name) || !c.addToTotal(miCustomerProfit, managerShare, miInGross.Name) {
+	if !c.addRow(miDistributions, row, miInGrossProfit.Name) || !c.addToTotal(miValue, bankShare, miInGrossProfit.Name) ||
+		!c.addToTotal(miBankProfit, bankShare, miInGrossProfit.Name) || !c.addToTotal(miCustomerProfit, managerShare, miInGrossProfit.Name) {
 		return
 	}
 	miRecordReport(c, day)
@@ -161,8 +164,8 @@ func miRecordReport(c *Case, day ledger.Date) {
 	c.setEffectiveDate(day)
 }
 
-// miBearLoss deducts a loss from the capital, at most the whole capital. The manager owes
-// nothing.
+// miBearLoss deducts a loss from the investment's value. A larger loss counts as the whole value, because the manager
+// owes nothing.
 func miBearLoss(c *Case) {
 	v := c.values()
 	day, accepted := periodEnd(c, miInLossEnd, miStart)
@@ -171,7 +174,7 @@ func miBearLoss(c *Case) {
 	}
 	lost := miInLoss.Get(c.input).Min(miValue.Get(v))
 	remaining := minus(miValue.Get(v), lost)
-	row := miLossRow.New()
+	row := miLossTable.New()
 	miLossDate.Set(row, day)
 	miLossAmount.Set(row, lost)
 	miLossNewValue.Set(row, remaining)
@@ -184,11 +187,11 @@ func miBearLoss(c *Case) {
 	c.move("E:mudaraba_loss", c.record.account("A:mudaraba"), lost)
 	if remaining.IsZero() {
 		c.setTransition(Liquidate)
-		miEnd(c)
+		miSetEnd(c)
 	}
 }
 
-func miEnd(c *Case) {
+func miSetEnd(c *Case) {
 	miEndDate.Set(c.values(), c.Today)
 	miNextReport.Clear(c.values())
 }
@@ -198,24 +201,24 @@ func miEnd(c *Case) {
 func miComplete(c *Case) {
 	v := c.values()
 	returned := miValue.Get(v)
-	row := miSettlementRow.New()
-	miReturned.Set(row, returned)
+	row := miSettlementTable.New()
+	miReturnedToBank.Set(row, returned)
 	miSettledProfit.Set(row, miBankProfit.Get(v))
 	miSettledLoss.Set(row, miTotalLoss.Get(v))
-	miVariance.Set(row, money.Difference(miInFinal.Get(c.input), returned))
+	miVariance.Set(row, money.Difference(miInFinalValue.Get(c.input), returned))
 	miSettlement.Set(v, []schema.Row{row})
-	miValue.Set(v, miInFinal.Get(c.input))
-	miEnd(c)
+	miValue.Set(v, miInFinalValue.Get(c.input))
+	miSetEnd(c)
 	c.move(c.record.cash(), c.record.account("A:mudaraba"), returned)
 }
 
 func miHoldings(r *Record) []Holding {
-	carried := money.Amount{}
+	balance := money.Amount{}
 	if r.Status == Funded || r.Status == Active {
-		carried = miValue.Get(r.Values)
+		balance = miValue.Get(r.Values)
 	}
 	return []Holding{
-		{r.account("A:mudaraba"), carried},
+		{r.account("A:mudaraba"), balance},
 		{r.account("A:venture_due"), money.Amount{}},
 		{r.account("L:manager_profit"), money.Amount{}},
 	}

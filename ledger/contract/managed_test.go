@@ -39,7 +39,7 @@ func TestManagedInvestmentFieldsHaveTheirBounds(t *testing.T) {
 
 func TestManagedInvestmentDefaults(t *testing.T) {
 	r, _ := openRefused(Managed, Secular, managedBody)
-	if got := miMandate.Get(r.Values); got != "restricted" || r.Status != Draft {
+	if got := miMandateType.Get(r.Values); got != "restricted" || r.Status != Draft {
 		t.Errorf("%s, %s", got, r.Status)
 	}
 }
@@ -119,13 +119,13 @@ func TestMudarabaHasExactlyItsActions(t *testing.T) {
 }
 
 func TestLiquidationCannotBeRequested(t *testing.T) {
-	org, r := runningManaged(t, managedBody)
+	org, r := activeInvestment(t, managedBody)
 	org.wantRefused(r, "liquidate", nil, "action")
 	org.wantRefused(r, "buyout", nil, "action")
 }
 
-// runningManaged opens a managed investment and takes it to the state in which results are reported.
-func runningManaged(t rapid.TB, request schema.Input) (*orgFixture, *Record) {
+// activeInvestment opens a managed investment and takes it to Active, the state in which results are reported.
+func activeInvestment(t rapid.TB, request schema.Input) (*orgFixture, *Record) {
 	org := newOrgFixture(t, "2026-01-10")
 	r := org.act(org.open(Managed, Secular, request), Fund, nil)
 	return org, org.act(r, Activate, nil)
@@ -143,33 +143,33 @@ func TestFundingHandsTheCapitalToTheManager(t *testing.T) {
 }
 
 func TestManagedProfitIsSplitByTheRatioAndTheValueGrowsByTheBanksShare(t *testing.T) {
-	org, r := runningManaged(t, managedBody)
+	org, r := activeInvestment(t, managedBody)
 	org.passDays(30)
 	r = org.wantEntries(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-02-01"`),
 		"2026-02-01", "Dr A:mudaraba:{c} 60", "Dr A:venture_due:{c} 41", "Cr I:mudaraba 60", "Cr L:manager_profit:{c} 41",
 		"Dr L:manager_profit:{c} 41", "Cr A:venture_due:{c} 41")
-	v, d := r.Values, miDistributions.Get(r.Values)[0]
+	v, row := r.Values, miDistributions.Get(r.Values)[0]
 	if miValue.Get(v) != money.FromUint64(1060) || miBankProfit.Get(v) != money.FromUint64(60) || miCustomerProfit.Get(v) != money.FromUint64(41) {
 		t.Errorf("value %v, shares %v and %v", miValue.Get(v), miBankProfit.Get(v), miCustomerProfit.Get(v))
 	}
-	if miDistributedOn.Get(d).String() != "2026-02-01" || miGross.Get(d) != money.FromUint64(101) ||
-		miBankShare.Get(d) != money.FromUint64(60) || miCustomerShare.Get(d) != money.FromUint64(41) {
-		t.Errorf("distribution %v", d)
+	if miDistributionDate.Get(row).String() != "2026-02-01" || miGrossProfit.Get(row) != money.FromUint64(101) ||
+		miBankShare.Get(row) != money.FromUint64(60) || miCustomerShare.Get(row) != money.FromUint64(41) {
+		t.Errorf("distribution %v", row)
 	}
 }
 
 func TestProfitShareOfZeroForManagerOrBank(t *testing.T) {
-	org, r := runningManaged(t, withChanges(managedBody, "profit_sharing_ratio", `{"bank":100,"customer":0}`))
+	org, r := activeInvestment(t, withChanges(managedBody, "profit_sharing_ratio", `{"bank":100,"customer":0}`))
 	org.passDays(30)
 	profit := input("gross_profit", `"7"`, "period_end_date", `"2026-02-01"`)
 	org.wantEntries(r, Profit, profit, "2026-02-01", "Dr A:mudaraba:{c} 7", "Cr I:mudaraba 7")
-	org, r = runningManaged(t, withChanges(managedBody, "profit_sharing_ratio", `{"bank":0,"customer":100}`))
+	org, r = activeInvestment(t, withChanges(managedBody, "profit_sharing_ratio", `{"bank":0,"customer":100}`))
 	org.passDays(30)
 	org.wantEntries(r, Profit, profit, "2026-02-01", "Dr A:venture_due:{c} 7", "Cr L:manager_profit:{c} 7", "Dr L:manager_profit:{c} 7", "Cr A:venture_due:{c} 7")
 }
 
 func TestManagedProfitOfZeroMovesTheReportingDateAndNoMoney(t *testing.T) {
-	org, r := runningManaged(t, withChanges(managedBody, "reporting_frequency", `"quarterly"`))
+	org, r := activeInvestment(t, withChanges(managedBody, "reporting_frequency", `"quarterly"`))
 	if got := miNextReport.Get(r.Values).String(); got != "2026-04-10" {
 		t.Errorf("first report on %s", got)
 	}
@@ -186,18 +186,18 @@ func TestManagedProfitOfZeroMovesTheReportingDateAndNoMoney(t *testing.T) {
 }
 
 func TestTheReportingDateStaysInTheCalendar(t *testing.T) {
-	org, r := runningManaged(t, withChanges(managedBody, "reporting_frequency", `"annually"`))
+	org, r := activeInvestment(t, withChanges(managedBody, "reporting_frequency", `"annually"`))
 	r = r.next()
-	last, _ := schema.ParseDate("9000-12-31")
-	miNextReport.Set(r.Values, last)
+	lastDay, _ := schema.ParseDate("9000-12-31")
+	miNextReport.Set(r.Values, lastDay)
 	r = org.act(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`))
-	if got := miNextReport.Get(r.Values); got != last {
+	if got := miNextReport.Get(r.Values); got != lastDay {
 		t.Errorf("next report on %v", got)
 	}
 }
 
 func TestLossReducesOnlyTheCapital(t *testing.T) {
-	org, r := runningManaged(t, managedBody)
+	org, r := activeInvestment(t, managedBody)
 	org.passDays(30)
 	r = org.wantEntries(r, Loss, input("amount", `"300"`, "period_end_date", `"2026-02-01"`),
 		"2026-02-01", "Dr E:mudaraba_loss 300", "Cr A:mudaraba:{c} 300")
@@ -212,7 +212,7 @@ func TestLossReducesOnlyTheCapital(t *testing.T) {
 }
 
 func TestALossIsCappedAtTheValueAndLiquidates(t *testing.T) {
-	org, r := runningManaged(t, withChanges(managedBody, "reporting_frequency", `"monthly"`))
+	org, r := activeInvestment(t, withChanges(managedBody, "reporting_frequency", `"monthly"`))
 	org.passDays(5)
 	d, err := r.Act(Loss, input("amount", largest), org.now)
 	if err != nil {
@@ -232,7 +232,7 @@ func TestALossIsCappedAtTheValueAndLiquidates(t *testing.T) {
 }
 
 func TestManagedActionsNeedTheirBodies(t *testing.T) {
-	org, r := runningManaged(t, managedBody)
+	org, r := activeInvestment(t, managedBody)
 	valid := input("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`)
 	for _, wrong := range []string{"", "null", `"-1"`, `5`, `"1.5"`, `"x"`} {
 		org.wantRefused(r, Profit, withChanges(valid, "gross_profit", wrong), "gross_profit")
@@ -282,28 +282,28 @@ func TestMudarabaIsApprovedWithAReference(t *testing.T) {
 }
 
 func TestCompletionReturnsCapitalAndProfitLessLosses(t *testing.T) {
-	org, r := runningManaged(t, withChanges(managedBody, "reporting_frequency", `"monthly"`))
+	org, r := activeInvestment(t, withChanges(managedBody, "reporting_frequency", `"monthly"`))
 	r = org.act(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`))
 	r = org.act(r, Loss, input("amount", `"300"`))
-	for final, variance := range map[string]string{"800": "40", "700": "-60", "760": "0", "0": "-760"} {
+	for finalValue, variance := range map[string]string{"800": "40", "700": "-60", "760": "0", "0": "-760"} {
 		org := *org
 		org.debit, org.credit = maps.Clone(org.debit), maps.Clone(org.credit)
-		r := org.wantEntries(r, Complete, input("final_value", strconv.Quote(final)), "Dr A:cash:AE 760", "Cr A:mudaraba:{c} 760")
-		v, s := r.Values, miSettlement.Get(r.Values)[0]
-		if miReturned.Get(s) != money.FromUint64(760) || miSettledProfit.Get(s) != money.FromUint64(60) || miSettledLoss.Get(s) != money.FromUint64(300) {
-			t.Errorf("settled with %v", s)
+		r := org.wantEntries(r, Complete, input("final_value", strconv.Quote(finalValue)), "Dr A:cash:AE 760", "Cr A:mudaraba:{c} 760")
+		v, settlement := r.Values, miSettlement.Get(r.Values)[0]
+		if miReturnedToBank.Get(settlement) != money.FromUint64(760) || miSettledProfit.Get(settlement) != money.FromUint64(60) || miSettledLoss.Get(settlement) != money.FromUint64(300) {
+			t.Errorf("settled with %v", settlement)
 		}
-		if got := miVariance.Get(s).String(); got != variance {
-			t.Errorf("a final value of %s leaves %s, want %s", final, got, variance)
+		if got := miVariance.Get(settlement).String(); got != variance {
+			t.Errorf("a final value of %s leaves %s, want %s", finalValue, got, variance)
 		}
-		if r.Status != Completed || miValue.Get(v).String() != final || miEndDate.Get(v).String() != "2026-01-10" || miNextReport.Has(v) {
+		if r.Status != Completed || miValue.Get(v).String() != finalValue || miEndDate.Get(v).String() != "2026-01-10" || miNextReport.Has(v) {
 			t.Errorf("%s on %v, worth %v", r.Status, miEndDate.Get(v), miValue.Get(v))
 		}
 	}
 }
 
-func TestAProfitThatLeavesTheRangeIsRefused(t *testing.T) {
-	org, r := runningManaged(t, withChanges(managedBody, "capital_amount", largest))
+func TestAProfitAboveTheLargestAmountIsRefused(t *testing.T) {
+	org, r := activeInvestment(t, withChanges(managedBody, "capital_amount", largest))
 	org.passDays(30)
 	org.wantRefused(r, Profit, input("gross_profit", `"2"`, "period_end_date", `"2026-02-01"`), "gross_profit")
 	org.wantEntries(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-02-01"`), "2026-02-01", "Dr A:venture_due:{c} 1",
@@ -311,12 +311,12 @@ func TestAProfitThatLeavesTheRangeIsRefused(t *testing.T) {
 }
 
 func TestNumberOfReportsOfAManagedInvestmentIsBounded(t *testing.T) {
-	org, r := runningManaged(t, managedBody)
+	org, r := activeInvestment(t, managedBody)
 	fullRecord := r.next()
 	miDistributions.Set(fullRecord.Values, make([]schema.Row, maxRows-1))
 	miLosses.Set(fullRecord.Values, make([]schema.Row, maxRows-1))
 	for i := range miDistributions.Stored(fullRecord.Values).([]schema.Row) {
-		miDistributions.Get(fullRecord.Values)[i], miLosses.Get(fullRecord.Values)[i] = miDistribution.New(), miLossRow.New()
+		miDistributions.Get(fullRecord.Values)[i], miLosses.Get(fullRecord.Values)[i] = miDistributionTable.New(), miLossTable.New()
 	}
 	profit, loss := input("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`), input("amount", `"1"`)
 	fullRecord = org.act(org.act(fullRecord, Profit, profit), Loss, loss)
@@ -329,13 +329,13 @@ func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
 	longestText := `"` + strings.Repeat("𐍈", schema.MaxText) + `"`
 	request := withChanges(managedBody, "capital_amount", largest, "metadata", `{"a":"`+strings.Repeat("x", schema.MaxObject-10)+`"}`,
 		"business_restrictions", `[`+strings.Repeat(longestText+",", schema.MaxList-1)+longestText+`]`, "business_description", `"`+strings.Repeat("𐍈", maxNote)+`"`)
-	org, r := runningManaged(t, request)
+	org, r := activeInvestment(t, request)
 	r = org.act(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-01-10"`)).next()
-	row, loss := miDistribution.New(), miLossRow.New()
-	for _, column := range []schema.Cell[money.Amount]{miGross, miBankShare, miCustomerShare} {
+	row, loss := miDistributionTable.New(), miLossTable.New()
+	for _, column := range []schema.Cell[money.Amount]{miGrossProfit, miBankShare, miCustomerShare} {
 		column.Set(row, ledger.MaxAmount)
 	}
-	miDistributedOn.Set(row, miLastReport.Get(r.Values))
+	miDistributionDate.Set(row, miLastReport.Get(r.Values))
 	miLossAmount.Set(loss, ledger.MaxAmount)
 	miLossNewValue.Set(loss, ledger.MaxAmount)
 	miLossDate.Set(loss, miLastReport.Get(r.Values))
@@ -346,7 +346,7 @@ func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
 	}
 }
 
-// naiveInvestment is a naive second implementation of managed investments, which the first must agree with.
+// naiveInvestment implements managed investments a second time, in a simpler way. The results must be the same.
 type naiveInvestment struct {
 	status                                       Status
 	capital                                      *big.Int
@@ -384,18 +384,19 @@ func (naive *naiveInvestment) next(name Action) Status {
 	return ""
 }
 
-// Random actions are tried in both readings. The entries of an accepted action balance and the columns agree
-// with the accounts. A refused action changes nothing, and the accounts of an ended contract are empty.
+// Random actions are tried in both readings (the secular and the religious form). The entries of an accepted action
+// balance, and the columns agree with the accounts. A refused action changes nothing, and the accounts of an ended
+// contract are empty.
 func TestRandomLivesOfManagedInvestments(t *testing.T) {
 	useSeed(t)
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
-			checkManagedLife(t)
+			checkRandomLife(t)
 		}
 	})
 }
 
-func checkManagedLife(t *rapid.T) {
+func checkRandomLife(t *rapid.T) {
 	org := newOrgFixture(t, "2026-01-10")
 	naive := &naiveInvestment{status: Draft, capital: drawSum(t, "capital"), value: new(big.Int), bankProfit: new(big.Int), customerProfit: new(big.Int), totalLoss: new(big.Int)}
 	naive.bankPercent = rapid.Int64Range(0, 100).Draw(t, "bank")
@@ -413,17 +414,17 @@ func checkManagedLife(t *rapid.T) {
 	}
 }
 
-// step tries any action, repeats it in the naive investment, and compares them.
+// step tries a random action on a contract, repeats it on the naive investment, and compares the two.
 func (naive *naiveInvestment) step(t *rapid.T, org *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Submit, Pass, Reject, Fund, Fund, Activate, Activate, Profit, Profit, Profit, Loss, Loss, Complete}).Draw(t, "action")
 	sum := drawSum(t, "sum")
 	request := input("approved_by", `"board"`, "fatwa_reference", `"F-1"`, "reason", `"no"`, "final_value", quoteBig(sum),
 		"gross_profit", quoteBig(sum), "amount", quoteBig(sum), "period_end_date", `"`+org.now.Date().String()+`"`)
 	nextStatus := naive.next(name)
-	bank := percentOf(sum, naive.bankPercent)
-	customerShare := new(big.Int).Sub(sum, bank)
+	bankShare := percentOf(sum, naive.bankPercent)
+	customerShare := new(big.Int).Sub(sum, bankShare)
 	if name == Profit && nextStatus != "" {
-		for _, total := range [][2]*big.Int{{naive.value, bank}, {naive.bankProfit, bank}, {naive.customerProfit, customerShare}} {
+		for _, total := range [][2]*big.Int{{naive.value, bankShare}, {naive.bankProfit, bankShare}, {naive.customerProfit, customerShare}} {
 			if new(big.Int).Add(total[0], total[1]).Cmp(largestSum) > 0 {
 				org.wantRefused(r, name, request, "gross_profit")
 				return r
@@ -443,8 +444,8 @@ func (naive *naiveInvestment) step(t *rapid.T, org *orgFixture, r *Record) *Reco
 	case Fund:
 		naive.value.Set(naive.capital)
 	case Profit:
-		naive.value.Add(naive.value, bank)
-		naive.bankProfit.Add(naive.bankProfit, bank)
+		naive.value.Add(naive.value, bankShare)
+		naive.bankProfit.Add(naive.bankProfit, bankShare)
 		naive.customerProfit.Add(naive.customerProfit, customerShare)
 		naive.distributions++
 	case Loss:
@@ -457,7 +458,7 @@ func (naive *naiveInvestment) step(t *rapid.T, org *orgFixture, r *Record) *Reco
 	case Complete:
 		returned := new(big.Int).Add(naive.capital, naive.bankProfit)
 		returned.Sub(returned, naive.totalLoss)
-		if got := miReturned.Get(miSettlement.Get(next.Values)[0]).String(); got != returned.String() {
+		if got := miReturnedToBank.Get(miSettlement.Get(next.Values)[0]).String(); got != returned.String() {
 			t.Fatalf("%s is returned of %v + %v − %v", got, naive.capital, naive.bankProfit, naive.totalLoss)
 		}
 		naive.value = sum

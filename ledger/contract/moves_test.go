@@ -7,13 +7,14 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A handler that moves money must declare it, because the proof that no money moves before a review uses these
-// declarations. Random lives of a product find a handler that books an entry without the declaration. Managed
-// investments and leases are covered here, the other products beside their own tests.
+// A handler that moves money must declare so (ActionHandler.Moves), because the tests that no money moves before a
+// review rely on these declarations. Random lives of a product (contracts on which random actions are tried) find a
+// handler that books an entry without the declaration. Managed investments and leases are tried here, the other
+// products beside their own tests.
 func TestHandlersDeclareThatTheyMoveMoney(t *testing.T) {
-	datedAmounts := func(name string, most money.Amount) func(*dice, schema.Row) schema.Input {
+	datedAmounts := func(name string, bound money.Amount) func(*dice, schema.Row) schema.Input {
 		return func(d *dice, v schema.Row) schema.Input {
-			return input(name, d.amountText(most), "period_end_date", d.dayFrom(miStart.Get(v)))
+			return input(name, d.amountText(bound), "period_end_date", d.periodEndFrom(miStart.Get(v)))
 		}
 	}
 	thousand := money.FromUint64(1000)
@@ -34,11 +35,11 @@ func TestHandlersDeclareThatTheyMoveMoney(t *testing.T) {
 				product: Lease, reading: reading, endStates: []Status{Completed, Terminated}, openStems: []string{"A:rent_receivable"},
 				rareActions: []Action{Submit, Reject, Terminate, ReturnAsset, MarkTransfer},
 				body: func(d *dice) schema.Input {
-					g := leaseBody("lease_term_months", d.numberText(1, 12), "monthly_rental", quote(d.number(1, 200)))
+					body := leaseBody("lease_term_months", d.numberText(1, 12), "monthly_rental", quote(d.number(1, 200)))
 					if d.chance(50) {
-						g = withChanges(g, financeChanges...)
+						body = withChanges(body, financeChanges...)
 					}
-					return g
+					return body
 				},
 				bodies: map[Action]func(*dice, schema.Row) schema.Input{
 					Reject: reasonBody, Terminate: reasonBody,

@@ -6,9 +6,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Partnership is shared capital: profit is shared by an agreed ratio, loss by contribution. In a
+// Partnership is shared capital: profit is shared by an agreed ratio, loss by what each partner owns. In a
 // diminishing partnership the customer buys the institution's share, unit by unit. The religious
-// counterpart is musharaka.
+// counterpart is musharaka. Names that begin with pn (partnership) belong to this product.
 var Partnership = define(&Product{
 	Code: 'p',
 	Variants: map[*Reading]*Variant{
@@ -37,7 +37,7 @@ var Partnership = define(&Product{
 	Handlers: withReview(
 		&ActionHandler{Name: Fund, Moves: Always, Do: pnFund},
 		&ActionHandler{Name: Activate, Do: pnActivate},
-		&ActionHandler{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, pnInGross, pnInPeriodEnd), Do: pnShareProfit},
+		&ActionHandler{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, pnInGrossProfit, pnInPeriodEnd), Do: pnShareProfit},
 		&ActionHandler{Name: Loss, Moves: Always, Body: schema.NewTable(nil, pnInLoss), Do: pnBearLoss},
 		&ActionHandler{Name: Buyout, Moves: Always, Body: schema.NewTable(nil, pnInUnits), Transitions: []Action{Buyout, BuyoutDone}, Do: pnBuyOut},
 		&ActionHandler{Name: Dissolve, Moves: Possibly, Body: reasons, Do: pnDissolve},
@@ -52,7 +52,7 @@ var Partnership = define(&Product{
 	},
 })
 
-// States and actions that only this product has.
+// States and actions of partnerships. Some other products have Funded, Completed and Fund too.
 const (
 	Funded    Status = "funded"
 	BuyingOut Status = "buyout_in_progress"
@@ -72,6 +72,8 @@ const (
 	diminishing = "diminishing"
 )
 
+// Columns, in this order: those of a request for a partnership, those that the service derives, those of the rows of
+// lists, and those of the actions' bodies (pnIn…).
 var (
 	pnCustomer        = schema.ID(32, "customer_id", schema.Required, schema.InShort)
 	pnKind            = schema.Enum(33, "partnership_type", []string{permanent, diminishing}, schema.Required, schema.InShort)
@@ -98,38 +100,38 @@ var (
 	pnStart             = schema.Date(61, "start_date")
 	pnEnd               = schema.Date(62, "expected_end_date")
 	pnNextBuyout        = schema.Date(63, "next_buyout_date")
-	pnLastLoss          = schema.Rows(64, "last_loss", pnLossRow, schema.InMetadata, schema.Single)
+	pnLastLoss          = schema.Rows(64, "last_loss", pnLossTable, schema.InMetadata, schema.Single)
 	pnLastReport        = schema.Date(65, "last_profit_date")
 	pnDissolutionReason = schema.Text(66, "dissolution_reason", schema.Sparse)
-	pnShownRent         = schema.Amount(67, "current_rental_amount", schema.Computed(pnCurrentRent)) // key 67 is never stored
+	pnShownRent         = schema.Amount(67, "current_rental_amount", schema.Computed(pnCurrentRent)) // computed, so key 67 is never stored
 
-	pnBankBalance     = schema.Amount(70, "carried", schema.NotShown)         // the balance of A:musharaka
-	pnCustomerBalance = schema.Amount(71, "partner_capital", schema.NotShown) // the balance of M:partner_capital and of M:venture_assets
-	pnRentStarted     = schema.Date(72, "rent_from", schema.NotShown)         // start of the first period of rent
-	pnRentsTaken      = schema.Derived(73, "rents", schema.NotShown)          // periods of rent that have ended
-	pnStartPercent    = schema.Derived(74, "percent_at_start", schema.NotShown)
+	pnBankBalance     = schema.Amount(70, "carried", schema.NotShown)           // the balance of A:musharaka
+	pnCustomerBalance = schema.Amount(71, "partner_capital", schema.NotShown)   // the balance of M:partner_capital and of M:venture_assets
+	pnRentStarted     = schema.Date(72, "rent_from", schema.NotShown)           // start of the first period of rent
+	pnRentsTaken      = schema.Derived(73, "rents", schema.NotShown)            // periods of rent that have ended
+	pnStartPercent    = schema.Derived(74, "percent_at_start", schema.NotShown) // the institution's percentage at the funding
 
-	pnBuyoutDate     = schema.Date(1, "date")
-	pnBuyoutUnits    = schema.Derived(2, "units")
-	pnBuyoutPrice    = schema.Amount(3, "amount")
-	pnBuyoutCustomer = schema.Percent(4, "customer_ownership_percent", 0, 100)
-	pnBuyoutBank     = schema.Percent(5, "bank_ownership_percent", 0, 100)
-	pnBuyoutTable    = schema.NewTable(nil, pnBuyoutDate, pnBuyoutUnits, pnBuyoutPrice, pnBuyoutCustomer, pnBuyoutBank)
+	pnBuyoutDate            = schema.Date(1, "date")
+	pnBuyoutUnits           = schema.Derived(2, "units")
+	pnBuyoutPrice           = schema.Amount(3, "amount")
+	pnBuyoutCustomerPercent = schema.Percent(4, "customer_ownership_percent", 0, 100)
+	pnBuyoutBankPercent     = schema.Percent(5, "bank_ownership_percent", 0, 100)
+	pnBuyoutTable           = schema.NewTable(nil, pnBuyoutDate, pnBuyoutUnits, pnBuyoutPrice, pnBuyoutCustomerPercent, pnBuyoutBankPercent)
 
 	pnLossAmount   = schema.Amount(1, "amount")
 	pnLossBank     = schema.Amount(2, "bank_share")
 	pnLossCustomer = schema.Amount(3, "customer_share")
 	pnLossDate     = schema.Date(4, "date")
-	pnLossRow      = schema.NewTable(nil, pnLossAmount, pnLossBank, pnLossCustomer, pnLossDate)
+	pnLossTable    = schema.NewTable(nil, pnLossAmount, pnLossBank, pnLossCustomer, pnLossDate)
 
-	pnInGross     = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
-	pnInPeriodEnd = schema.Date(2, "period_end_date", schema.Required)
-	pnInLoss      = schema.Amount(1, "amount", schema.Required)
-	pnInUnits     = schema.Integer(1, "units", 1, maxUnits, schema.DefaultTo(int64(1)))
+	pnInGrossProfit = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
+	pnInPeriodEnd   = schema.Date(2, "period_end_date", schema.Required)
+	pnInLoss        = schema.Amount(1, "amount", schema.Required)
+	pnInUnits       = schema.Integer(1, "units", 1, maxUnits, schema.DefaultTo(int64(1)))
 )
 
-// Bounds that the specification leaves open: a term of at most a hundred years, and more units
-// than any partnership has.
+// Bounds that the specification leaves open: a term of at most a hundred years, and a number of units that no
+// partnership reaches.
 const (
 	maxTerm  = 1200
 	maxUnits = 1 << 31
@@ -158,15 +160,15 @@ func pnOpen(c *Case) {
 			c.refuse(pnBankCapital.Name, "is less than one minor unit for each of %d units", units)
 		}
 	}
-	pnOwnership(v)
+	pnSetOwnership(v)
 	for _, total := range []schema.Cell[money.Amount]{pnProfit, pnLoss, pnBankProfit, pnCustomerProfit, pnRentPaid} {
 		total.Set(v, money.Amount{})
 	}
 }
 
-// pnOwnership sets the percentages of ownership from contributions and units bought: customer =
+// pnSetOwnership sets the percentages of ownership from contributions and units bought: customer =
 // floor((contribution + unit value × units bought) × 100 ÷ total).
-func pnOwnership(v schema.Row) {
+func pnSetOwnership(v schema.Row) {
 	owned := pnCustomerCapital.Get(v)
 	if bought := pnUnitsBought.Get(v); bought > 0 {
 		owned = plus(owned, times(pnUnitValue.Get(v), bought))
@@ -175,7 +177,7 @@ func pnOwnership(v schema.Row) {
 	wholePercents, _ := percent.Uint64()
 	customerPercent := int64(wholePercents)
 	if units := pnUnits.Get(v); units > 0 && pnUnitsBought.Get(v) == units {
-		customerPercent = 100 // with the last unit the customer owns everything: rounding down leaves no remainder
+		customerPercent = 100 // with the last unit the customer owns everything, although unit values were rounded down
 	}
 	pnCustomerPercent.Set(v, customerPercent)
 	pnBankPercent.Set(v, 100-customerPercent)
@@ -214,9 +216,9 @@ func pnShareProfit(c *Case) {
 	if !accepted {
 		return
 	}
-	gross := pnInGross.Get(c.input)
+	gross := pnInGrossProfit.Get(c.input)
 	bankShare, customerShare := pnRatio.Get(v).split(gross)
-	if !c.addToTotal(pnProfit, gross, pnInGross.Name) {
+	if !c.addToTotal(pnProfit, gross, pnInGrossProfit.Name) {
 		return
 	}
 	pnBankProfit.Set(v, plus(pnBankProfit.Get(v), bankShare))
@@ -228,8 +230,8 @@ func pnShareProfit(c *Case) {
 	c.book(dr(r.cash(), bankShare), dr(partner, customerShare), cr(due, gross))
 }
 
-// pnBearLoss splits a loss by the current percentages of ownership. The part that exceeds one
-// side's balance goes to the other side. The loss is at most what both sides still have.
+// pnBearLoss splits a loss by the current percentages of ownership. If one partner's part exceeds what the partner
+// still has, the other partner bears the excess. The loss is at most what both partners still have.
 func pnBearLoss(c *Case) {
 	v, r := c.values(), c.record
 	maxLoss := minusOrZero(pnTotalCapital.Get(v), pnLoss.Get(v))
@@ -249,7 +251,7 @@ func pnBearLoss(c *Case) {
 	pnLoss.Set(v, plus(pnLoss.Get(v), lost))
 	pnBankBalance.Set(v, minus(pnBankBalance.Get(v), bankPart))
 	pnCustomerBalance.Set(v, minus(pnCustomerBalance.Get(v), customerPart))
-	row := pnLossRow.New()
+	row := pnLossTable.New()
 	pnLossAmount.Set(row, lost)
 	pnLossBank.Set(row, bankPart)
 	pnLossCustomer.Set(row, customerPart)
@@ -270,19 +272,19 @@ func pnBuyOut(c *Case) {
 		c.refuse(pnInUnits.Name, "only %d are left", unsold)
 		return
 	}
-	price, carried := times(pnUnitValue.Get(v), units), pnBankBalance.Get(v)
-	soldAmount := portion(carried, units, unsold) // for the last units this is the whole carrying amount
+	price, carryingAmount := times(pnUnitValue.Get(v), units), pnBankBalance.Get(v)
+	soldAmount := portion(carryingAmount, units, unsold) // the last units take the whole carrying amount
 	pnUnitsBought.Set(v, pnUnitsBought.Get(v)+units)
-	pnOwnership(v)
-	pnBankBalance.Set(v, minus(carried, soldAmount))
+	pnSetOwnership(v)
+	pnBankBalance.Set(v, minus(carryingAmount, soldAmount))
 	pnCustomerBalance.Set(v, plus(pnCustomerBalance.Get(v), soldAmount))
 	row := pnBuyoutTable.New()
 	pnBuyoutDate.Set(row, c.Today)
 	pnBuyoutUnits.Set(row, units)
 	pnBuyoutPrice.Set(row, price)
-	pnBuyoutCustomer.Set(row, pnCustomerPercent.Get(v))
-	pnBuyoutBank.Set(row, pnBankPercent.Get(v))
-	c.addRow(pnBuyouts, row, pnInUnits.Name) // the list has room: a partnership has no more units than the longest term has months
+	pnBuyoutCustomerPercent.Set(row, pnCustomerPercent.Get(v))
+	pnBuyoutBankPercent.Set(row, pnBankPercent.Get(v))
+	c.addRow(pnBuyouts, row, pnInUnits.Name) // always has room: there are at most as many units as the longest term has months
 	c.book(append([]line{dr(r.cash(), price), cr(r.account("A:musharaka"), soldAmount)}, c.gainOrLoss(price, soldAmount, "I:unit_gain", "E:unit_loss")...)...)
 	c.move(r.account("M:venture_assets"), r.account("M:partner_capital"), soldAmount)
 	if units < unsold {
@@ -294,8 +296,7 @@ func pnBuyOut(c *Case) {
 	pnReverseCapital(c)
 }
 
-// pnReverseCapital reverses the memorandum pair, because the contract no longer holds a part of
-// the venture.
+// pnReverseCapital books the customer's capital off the two memorandum accounts, because the partnership has ended.
 func pnReverseCapital(c *Case) {
 	c.move(c.record.account("M:partner_capital"), c.record.account("M:venture_assets"), pnCustomerBalance.Get(c.values()))
 	pnCustomerBalance.Set(c.values(), money.Amount{})
@@ -316,7 +317,7 @@ func pnRentPeriods(v schema.Row) int64 {
 	return max(0, int64(pnEnd.Get(v)-pnRentStarted.Get(v))) / (daysPerMonth * periodMonths(pnSchedule.Get(v)))
 }
 
-// pnCurrentRent returns the current rent of a period.
+// pnCurrentRent returns the rent that a period costs at present; nil if there is no rent.
 func pnCurrentRent(v schema.Row) any {
 	switch {
 	case !pnRental.Has(v):
@@ -327,9 +328,8 @@ func pnCurrentRent(v schema.Row) any {
 	return pnRent(v)
 }
 
-// pnRent returns the rent of a period: it shrinks in proportion to the percentage that the
-// institution still owns. That percentage is at least one at the start, since the customer's
-// percentage is rounded down.
+// pnRent returns the rent of a period, which shrinks in proportion to the percentage that the institution
+// still owns. The percentage at the start is never zero, since the customer's percentage is rounded down.
 func pnRent(v schema.Row) money.Amount {
 	return portion(pnRental.Get(v), pnBankPercent.Get(v), pnStartPercent.Get(v))
 }
@@ -342,7 +342,7 @@ func pnTakeRent(c *Case) {
 	c.move(c.record.cash(), "I:musharaka_rent", rent)
 }
 
-// pnDue returns the end of the next period of rent, until the last period has ended.
+// pnDue returns the day on which the current period of rent ends, and the action Rent; zero after the last period.
 func pnDue(r *Record) (ledger.Date, Action) {
 	v := r.Values
 	if (r.Status != Active && r.Status != BuyingOut) || !pnRentStarted.Has(v) || pnRentsTaken.Get(v) >= pnRentPeriods(v) {

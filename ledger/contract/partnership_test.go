@@ -9,9 +9,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// shareBody is the body of a diminishing partnership. The institution contributes 800 and the customer 200,
-// who buys the institution's share in ten units of 80.
-func shareBody() schema.Input {
+// partnershipBody returns the body that opens a diminishing partnership. The institution contributes 800 and the
+// customer 200. The customer buys the institution's share in ten units of 80.
+func partnershipBody() schema.Input {
 	return input("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`, "total_value", `"1000"`,
 		"bank_contribution", `"800"`, "customer_contribution", `"200"`, "profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "10")
 }
@@ -19,14 +19,14 @@ func shareBody() schema.Input {
 // activePartnership returns a partnership that began on 2026-01-01.
 func activePartnership(t *testing.T, pairs ...string) *contractFixture {
 	t.Helper()
-	fixture := openContract(t, Partnership, Secular, withChanges(shareBody(), pairs...))
+	fixture := openContract(t, Partnership, Secular, withChanges(partnershipBody(), pairs...))
 	fixture.do(Fund)
 	fixture.do(Activate)
 	return fixture
 }
 
-func TestAPartnershipIsAskedForByItsFields(t *testing.T) {
-	openWithChanges(t, Partnership, Secular, shareBody(), []fieldCase{
+func TestFieldsOfAPartnershipRequest(t *testing.T) {
+	openWithChanges(t, Partnership, Secular, partnershipBody(), []fieldCase{
 		{"customer_id", "", "customer_id"},
 		{"customer_id", `"5d0d1a526f3e4a439d9e6a4bd8f6c001"`, "customer_id"},
 		{"region", "", "region"},
@@ -72,37 +72,37 @@ func TestAPartnershipIsAskedForByItsFields(t *testing.T) {
 		{"metadata", `{"ours":true}`, ""},
 		{"metadata", `"ours"`, "metadata"},
 	})
-	openWithChanges(t, Partnership, Secular, withChanges(shareBody(), "partnership_type", `"permanent"`), []fieldCase{{"term_months", "", ""}})
+	openWithChanges(t, Partnership, Secular, withChanges(partnershipBody(), "partnership_type", `"permanent"`), []fieldCase{{"term_months", "", ""}})
 }
 
 func TestAPartnershipsSharesFollowFromContributions(t *testing.T) {
-	fixture := openContract(t, Partnership, Secular, withChanges(shareBody(), "bank_ownership_percent", "1", "customer_ownership_percent", "99", "units_bought", "9"))
+	fixture := openContract(t, Partnership, Secular, withChanges(partnershipBody(), "bank_ownership_percent", "1", "customer_ownership_percent", "99", "units_bought", "9"))
 	fixture.wantColumns("bank_ownership_percent", "80", "customer_ownership_percent", "20", "units_total", "10", "buyout_unit_value", "80", "units_bought", "0",
 		"buyout_schedule", "monthly", "currency", "AED", "total_profit", "0", "total_loss", "0", "bank_profit_share", "0",
 		"customer_profit_share", "0", "rental_paid_total", "0", "start_date", "", "buyout_history", "", "compliance_review", "")
-	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "total_value", `"100000"`, "bank_contribution", `"10"`, "customer_contribution", `"99990"`))
+	fixture = openContract(t, Partnership, Secular, withChanges(partnershipBody(), "total_value", `"100000"`, "bank_contribution", `"10"`, "customer_contribution", `"99990"`))
 	fixture.wantColumns("customer_ownership_percent", "99", "bank_ownership_percent", "1")
-	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "total_value", `"999"`, "customer_contribution", `"199"`))
+	fixture = openContract(t, Partnership, Secular, withChanges(partnershipBody(), "total_value", `"999"`, "customer_contribution", `"199"`))
 	fixture.wantColumns("customer_ownership_percent", "19", "bank_ownership_percent", "81")
-	// The part of a period that is left at the end of the term is one more unit. A unit's value is rounded down.
-	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "buyout_schedule", `"quarterly"`))
+	// A last period that the end of the term shortens has a unit too. A unit's value is rounded down.
+	fixture = openContract(t, Partnership, Secular, withChanges(partnershipBody(), "buyout_schedule", `"quarterly"`))
 	fixture.wantColumns("units_total", "4", "buyout_unit_value", "200")
-	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "term_months", "3"))
+	fixture = openContract(t, Partnership, Secular, withChanges(partnershipBody(), "term_months", "3"))
 	fixture.wantColumns("units_total", "3", "buyout_unit_value", "266")
-	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "partnership_type", `"permanent"`))
+	fixture = openContract(t, Partnership, Secular, withChanges(partnershipBody(), "partnership_type", `"permanent"`))
 	fixture.wantColumns("units_total", "", "buyout_unit_value", "", "bank_ownership_percent", "80")
 }
 
 func TestFundingSetsAPartnershipsDates(t *testing.T) {
-	fixture := openContract(t, Partnership, Secular, shareBody())
+	fixture := openContract(t, Partnership, Secular, partnershipBody())
 	fixture.do(Fund)
 	fixture.wantPostings("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
 	fixture.wantEffective("2026-01-01")
 	fixture.wantColumns("start_date", "2026-01-01", "expected_end_date", "2026-10-28", "next_buyout_date", "2026-01-31")
-	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "partnership_type", `"permanent"`, "term_months", ""))
+	fixture = openContract(t, Partnership, Secular, withChanges(partnershipBody(), "partnership_type", `"permanent"`, "term_months", ""))
 	fixture.do(Fund)
 	fixture.wantColumns("expected_end_date", "2035-11-10", "next_buyout_date", "") // 120 months
-	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "buyout_schedule", `"annually"`))
+	fixture = openContract(t, Partnership, Secular, withChanges(partnershipBody(), "buyout_schedule", `"annually"`))
 	fixture.do(Fund)
 	fixture.wantColumns("next_buyout_date", "2026-12-27")
 }
@@ -143,7 +143,7 @@ func TestPartnersBearALossByWhatTheyOwn(t *testing.T) {
 }
 
 func TestLossIsCappedAtTheCapital(t *testing.T) {
-	// The institution owns 795 of 1000, which is 80 percent after rounding the customer's share
+	// The institution has contributed 795 of 1000. It owns 80 percent, because the customer's percentage is rounded
 	// down.
 	fixture := activePartnership(t, "bank_contribution", `"795"`, "customer_contribution", `"205"`)
 	fixture.do(Loss, "amount", `"5000"`)
@@ -151,8 +151,8 @@ func TestLossIsCappedAtTheCapital(t *testing.T) {
 	fixture.wantColumns("total_loss", "1000")
 	fixture.wantRows("last_loss", "1000 795 205 2026-01-01")
 	fixture.wantRefused("amount", Loss, "amount", `"1"`)
-	// Both have contributed one minor unit. The customer bears the remainder of rounding down, until the
-	// customer's capital is used up.
+	// Both partners have contributed one minor unit. The institution's half of one unit is rounded down to nothing, so
+	// the customer bears the first loss. Then the customer has nothing left, and the institution bears the second.
 	fixture = activePartnership(t, "bank_contribution", `"1"`, "customer_contribution", `"1"`, "total_value", `"2"`, "partnership_type", `"permanent"`)
 	fixture.do(Loss, "amount", `"1"`)
 	fixture.wantPostings("Dr M:partner_capital:{c} 1", "Cr M:venture_assets:{c} 1")
@@ -167,7 +167,7 @@ func TestABuyoutMovesUnits(t *testing.T) {
 	fixture.wantRefused("units", Buyout, "units", "11")
 	fixture.wantRefused("units", Buyout, "units", "9223372036854775808")
 	fixture.wantRefused("units", Buyout, "units", "1.5")
-	fixture.do(Buyout) // of one unit
+	fixture.do(Buyout) // one unit, if the request names no number
 	fixture.wantPostings("Dr A:cash:AE 80", "Cr A:musharaka:{c} 80", "Dr M:venture_assets:{c} 80", "Cr M:partner_capital:{c} 80")
 	fixture.wantColumns("units_bought", "1", "customer_ownership_percent", "28", "bank_ownership_percent", "72", "next_buyout_date", "2026-03-02")
 	fixture.do(Buyout, "units", "2")
@@ -182,12 +182,12 @@ func TestABuyoutMovesUnits(t *testing.T) {
 	}
 }
 
-func TestABuyoutsPriceMayBeMoreOrLessThanWhatIsCarried(t *testing.T) {
+func TestABuyoutBooksTheDifferenceOfPriceAndCarryingAmount(t *testing.T) {
 	fixture := activePartnership(t)
-	fixture.do(Loss, "amount", `"105"`) // the institution bears 84 of it
+	fixture.do(Loss, "amount", `"105"`) // the institution bears 84 of the loss
 	fixture.do(Buyout)
 	fixture.wantPostings("Dr A:cash:AE 80", "Cr A:musharaka:{c} 71", "Cr I:unit_gain 9", "Dr M:venture_assets:{c} 71", "Cr M:partner_capital:{c} 71")
-	// With three units of 266, the last one takes the whole carrying amount that is left.
+	// There are three units of 266. The last one takes the whole carrying amount that is left.
 	fixture = activePartnership(t, "term_months", "3")
 	fixture.do(Buyout)
 	fixture.wantPostings("Dr A:cash:AE 266", "Cr A:musharaka:{c} 266", "Dr M:venture_assets:{c} 266", "Cr M:partner_capital:{c} 266")
@@ -242,7 +242,7 @@ func TestADissolvedPartnershipIsOwedByTheCustomer(t *testing.T) {
 }
 
 func TestARejectionKeepsItsReason(t *testing.T) {
-	fixture := openContract(t, Partnership, Secular, shareBody())
+	fixture := openContract(t, Partnership, Secular, partnershipBody())
 	fixture.do(Submit)
 	fixture.wantRefused("reason", Reject)
 	fixture.do(Reject, "reason", `"too risky"`)
@@ -253,7 +253,7 @@ func TestARejectionKeepsItsReason(t *testing.T) {
 }
 
 func TestReviewNamesTheReviewer(t *testing.T) {
-	fixture := openContract(t, Partnership, Secular, shareBody())
+	fixture := openContract(t, Partnership, Secular, partnershipBody())
 	fixture.do(Submit)
 	fixture.wantRefused("approved_by", Pass)
 	fixture.wantRefused("approved_by", Pass, "approved_by", `" "`)
@@ -264,20 +264,20 @@ func TestReviewNamesTheReviewer(t *testing.T) {
 	}
 }
 
-func shareMoves() map[string]gridMove {
+func partnershipMoves() map[string]gridMove {
 	return map[string]gridMove{
 		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: boardReview()},
 		"fund": {name: Fund}, "activate": {name: Activate},
 		"profit": {name: Profit, input: input("gross_profit", `"1"`, "period_end_date", `"2026-01-01"`)},
 		"loss":   {name: Loss, input: input("amount", `"1"`)},
-		"buyout": {name: Buyout}, "all units": {name: Buyout, input: input("units", "10")}, "the others": {name: Buyout, input: input("units", "9")},
+		"buyout": {name: Buyout}, "all units": {name: Buyout, input: input("units", "10")}, "nine units": {name: Buyout, input: input("units", "9")},
 		"dissolve": {name: Dissolve, input: input("reason", `"enough"`)}, "rent": {name: Rent},
 	}
 }
 
 func TestActionsOfAPartnershipInEveryState(t *testing.T) {
-	const notRequestable = "422 action" // rent is taken by a timer only
-	checkGrid(t, Partnership, Secular, shareBody(), shareMoves(), map[Status][]string{
+	const notRequestable = "422 action" // only a timer takes rent
+	checkGrid(t, Partnership, Secular, partnershipBody(), partnershipMoves(), map[Status][]string{
 		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
 		Funded: {"fund"}, Active: {"fund", "activate"}, BuyingOut: {"fund", "activate", "buyout"},
 		Completed: {"fund", "activate", "all units"}, Dissolved: {"fund", "activate", "dissolve"},
@@ -288,11 +288,11 @@ func TestActionsOfAPartnershipInEveryState(t *testing.T) {
 		Refused:      {"rent": notRequestable},
 		Funded:       {"activate": "active", "rent": notRequestable},
 		Active: {
-			"profit": "active", "loss": "active", "buyout": "buyout_in_progress", "the others": "buyout_in_progress", "all units": "completed",
+			"profit": "active", "loss": "active", "buyout": "buyout_in_progress", "nine units": "buyout_in_progress", "all units": "completed",
 			"dissolve": "dissolved", "rent": notRequestable,
 		},
 		BuyingOut: {
-			"profit": "buyout_in_progress", "loss": "buyout_in_progress", "buyout": "buyout_in_progress", "the others": "completed",
+			"profit": "buyout_in_progress", "loss": "buyout_in_progress", "buyout": "buyout_in_progress", "nine units": "completed",
 			"all units": "422 units", "dissolve": "dissolved", "rent": notRequestable,
 		},
 		Completed: {"rent": notRequestable},
@@ -319,7 +319,7 @@ func TestADiminishingPartnershipIsBoughtOut(t *testing.T) {
 
 // The request that creates a musharaka also reviews, funds and activates it.
 func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
-	body := withChanges(shareBody(), "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
+	body := withChanges(partnershipBody(), "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 	openWithChanges(t, Partnership, Religious, body, []fieldCase{
 		{"compliance_review", "", "compliance_review"},
 		{"compliance_review", `null`, "compliance_review"},
@@ -346,7 +346,7 @@ func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
 	}
 }
 
-func TestAMusharakasActionIsBuyoutUnit(t *testing.T) {
+func TestTheOnlyActionOfAMusharakaIsBuyoutUnit(t *testing.T) {
 	checkNames(t, Partnership, Religious, "musharaka", "MSH", map[string]Action{"buyout_unit": "buyout"})
 	checkNames(t, Partnership, Secular, "partnerships", "PN", map[string]Action{
 		"submit": "submit", "review": "review", "reject": "reject", "fund": "fund", "activate": "activate",
@@ -354,8 +354,8 @@ func TestAMusharakasActionIsBuyoutUnit(t *testing.T) {
 	})
 }
 
-// The short form has identity, contributions and percentages; the detail has profit shares,
-// buyout history and the review.
+// The short form, which lists show, has identity, contributions and percentages. Profit shares, buyout history
+// and the review are only in the detail.
 func TestAPartnershipsShortForm(t *testing.T) {
 	var got []string
 	for _, c := range Partnership.Columns.Columns {
@@ -370,8 +370,8 @@ func TestAPartnershipsShortForm(t *testing.T) {
 	}
 }
 
-// checkShareColumns checks that a partnership's columns agree with each other.
-func checkShareColumns(fixture *contractFixture) {
+// checkPartnershipColumns checks that a partnership's columns agree with each other.
+func checkPartnershipColumns(fixture *contractFixture) {
 	v := fixture.record.Values
 	if pnBankPercent.Get(v)+pnCustomerPercent.Get(v) != 100 || pnBankPercent.Get(v) < 0 {
 		fixture.t.Fatalf("%d%% and %d%%", pnBankPercent.Get(v), pnCustomerPercent.Get(v))
@@ -389,36 +389,36 @@ func checkShareColumns(fixture *contractFixture) {
 	if fixture.record.Status != Active && fixture.record.Status != BuyingOut {
 		return
 	}
-	if left := plus(pnBankBalance.Get(v), pnCustomerBalance.Get(v)); plus(left, pnLoss.Get(v)) != pnTotalCapital.Get(v) {
-		fixture.t.Fatalf("%v are left and %v lost of %v", left, pnLoss.Get(v), pnTotalCapital.Get(v))
+	if remaining := plus(pnBankBalance.Get(v), pnCustomerBalance.Get(v)); plus(remaining, pnLoss.Get(v)) != pnTotalCapital.Get(v) {
+		fixture.t.Fatalf("%v are left and %v lost of %v", remaining, pnLoss.Get(v), pnTotalCapital.Get(v))
 	}
 }
 
 func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			lives := randomLives{product: Partnership, reading: reading, checkColumns: checkShareColumns, endStates: []Status{Completed, Dissolved}, rareActions: []Action{Submit, Reject, Dissolve}}
+			lives := randomLives{product: Partnership, reading: reading, checkColumns: checkPartnershipColumns, endStates: []Status{Completed, Dissolved}, rareActions: []Action{Submit, Reject, Dissolve}}
 			if reading.ReviewFirst {
 				lives.impossibleTransitions = []Action{Submit, Reject}
 			}
 			lives.body = func(d *dice) schema.Input {
 				bank, customer := d.number(1, 5000), d.number(1, 5000)
-				g := withChanges(shareBody(), "bank_contribution", quote(bank), "customer_contribution", quote(customer), "total_value", quote(bank+customer),
+				body := withChanges(partnershipBody(), "bank_contribution", quote(bank), "customer_contribution", quote(customer), "total_value", quote(bank+customer),
 					"partnership_type", d.quotedWord("diminishing", "diminishing", "permanent"), "term_months", d.numberText(1, 40), "profit_sharing_ratio", d.ratio(),
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
-				d.setSometimes(g, "rental_amount", quote(d.number(1, 200)))
-				d.setSometimes(g, "buyout_schedule", d.quotedWord(frequencies...))
-				return g
+				d.setSometimes(body, "rental_amount", quote(d.number(1, 200)))
+				d.setSometimes(body, "buyout_schedule", d.quotedWord(frequencies...))
+				return body
 			}
 			lives.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				Reject: reasonBody, Dissolve: reasonBody, Loss: amountsOf("amount", pnTotalCapital.Get),
 				Profit: func(d *dice, v schema.Row) schema.Input {
-					return input("gross_profit", d.amountText(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Get(v)))
+					return input("gross_profit", d.amountText(money.FromUint64(500)), "period_end_date", d.periodEndFrom(pnStart.Get(v)))
 				},
 				Buyout: func(d *dice, _ schema.Row) schema.Input {
-					g := schema.Input{}
-					d.setSometimes(g, "units", d.numberText(0, 12))
-					return g
+					body := schema.Input{}
+					d.setSometimes(body, "units", d.numberText(0, 12))
+					return body
 				},
 			}
 			lives.check(t)

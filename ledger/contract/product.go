@@ -12,7 +12,7 @@ import (
 // Status is a contract's state, with the name that it has in the API.
 type Status string
 
-// Action is an action or a timer of a contract. It is also the name of the event in the journal.
+// Action names something that is done with a contract: by a request, or by a timer when it is due.
 type Action string
 
 // States and actions that products share.
@@ -37,8 +37,8 @@ const (
 	Withdraw Action = "withdraw"
 	Close    Action = "close"
 
-	// Continue is the event of a further entry of a Change whose lines did not fit into
-	// one. It does not change the state.
+	// Continue is an event that only carries a further entry, because the postings of a decision did not
+	// fit into one. It does not change the state.
 	Continue Action = "continue"
 )
 
@@ -48,7 +48,7 @@ type Step struct {
 	By   Action
 	To   Status
 	Why  string
-	Only *Reading // nil: in every reading
+	Only *Reading // the only reading (secular or religious form) that has the step; nil: all have it
 }
 
 // Target implements fsm.Transition.
@@ -60,7 +60,7 @@ func (s Step) Reason() string { return s.Why }
 // Machine is the state machine of a product in a reading.
 type Machine = fsm.Machine[Status, Action, Step]
 
-// Movement tells whether an event moves money, which means that it has an entry.
+// Movement tells whether an event moves money, that is, has an entry.
 type Movement uint8
 
 // The movements.
@@ -77,9 +77,9 @@ type ActionHandler struct {
 	Name        Action
 	Body        *schema.Table // columns of the request's body; nil: no body
 	Transitions []Action      // possible transitions; nil: the one with the action's name
-	ChecksState bool          // Do checks the state itself, at its place in the order of checks
+	ChecksState bool          // Do itself checks the contract's state, in its own order of checks
 	Timer       bool          // run by a timer only
-	Moves       Movement      // whether its event moves money; if it is not Never, a required review must come first
+	Moves       Movement      // whether the action's event moves money; unless Never, a required review must come first
 	AfterReview bool          // a required review must come first, although the action moves no money
 	Do          func(c *Case)
 }
@@ -94,17 +94,17 @@ type Variant struct {
 	// body of the creation must have a compliance_review.
 	Opening []Action
 
-	// Reviews is the body of a review, if it differs from the reading's.
+	// Reviews has the columns of the body of a review, if they differ from the reading's.
 	Reviews *schema.Table
 }
 
 // ControlTotal is a column with the sum of what a contract has posted on an account that contracts
-// share. The checker compares the two. So if a contract posts on the account of any ControlTotal,
-// one of its own product must count that line.
+// share. The checker compares the sum of the column with the account. So each product that posts on the
+// account needs a ControlTotal that counts these postings.
 type ControlTotal struct {
 	Account   ledger.Path    // Cash stands for the institution's cash accounts of all regions
 	By        Action         // only entries of this action count; empty: the entries of all actions
-	Side      ledger.Side    // lines on the other side are deducted
+	Side      ledger.Side    // postings on the other side are deducted
 	Column    *schema.Column // an amount, or a list of rows
 	RowColumn *schema.Column // if Column is a list of rows: the column of the rows that is added up
 }
@@ -124,8 +124,8 @@ type Product struct {
 	// ShortLists tells whether lists show only the columns with InShort.
 	ShortLists bool
 
-	// NeedsCurrency tells whether the request must name a currency; otherwise the region's is
-	// used.
+	// NeedsCurrency tells whether the request must name a currency. If it need not, the region's currency
+	// is the default.
 	NeedsCurrency bool
 
 	// Arrears and Ends are further filters of lists; nil if the product does not have them.
@@ -141,8 +141,8 @@ type Product struct {
 	// creation moves money only by the actions in Variant.Opening.
 	Open func(c *Case)
 	// Due returns the next timer and its day; day 0 if no timer is set.
-	Due func(r *Record) (day ledger.Date, what Action)
-	// RegisterExtract returns the extract of the register of holders that an action needs; nil if the
+	Due func(r *Record) (day ledger.Date, timer Action)
+	// RegisterExtract says which part of the register of an issue's holders an action needs; nil if the
 	// product has no register.
 	RegisterExtract func(r *Record, name Action, request schema.Input) Extract
 	// Holdings returns the balances of the contract's own accounts, computed from its columns.
@@ -152,8 +152,9 @@ type Product struct {
 	// Totals lists the columns that the checker compares with entries on shared accounts.
 	Totals []ControlTotal
 
-	// A contract that has ended has no balance on its own accounts, except on those with a stem in
-	// OpenAfterEnd. EmptyIn lists states that are not the end, but in which this holds too.
+	// A contract that has ended has no balance on its own accounts, except on those with a stem (the path
+	// without the contract's id) in OpenAfterEnd. In the states of EmptyIn it has no such balance either,
+	// although they are not the end.
 	OpenAfterEnd []string
 	EmptyIn      []Status
 
@@ -176,10 +177,10 @@ func define(p *Product) *Product {
 		}
 		p.handlers[handler.Name] = handler
 	}
-	for _, t := range p.Totals {
-		assert.That(p.Columns.ByName(t.Column.Name) == t.Column, "contract: the control total %s is not a column", t.Column.Name)
-		assert.That(t.Column.Place != schema.Hidden && t.Column.Place != schema.Metadata, "contract: responses do not show the control total %s beside the other columns", t.Column.Name)
-		assert.That(t.By == "" || p.handlers[t.By] != nil, "contract: the control total %s counts the unknown action %s", t.Column.Name, t.By)
+	for _, total := range p.Totals {
+		assert.That(p.Columns.ByName(total.Column.Name) == total.Column, "contract: the control total %s is not a column", total.Column.Name)
+		assert.That(total.Column.Place != schema.Hidden && total.Column.Place != schema.Metadata, "contract: responses do not show the control total %s beside the other columns", total.Column.Name)
+		assert.That(total.By == "" || p.handlers[total.By] != nil, "contract: the control total %s counts the unknown action %s", total.Column.Name, total.By)
 	}
 	for reading := range p.Variants {
 		p.machines[reading] = p.compile(reading)
@@ -193,15 +194,15 @@ func (p *Product) compile(reading *Reading) *Machine {
 	table := fsm.Table[Status, Action, Step]{Absent: {Create: {To: p.States[0], Why: "somebody asked for it; nothing has moved"}}}
 	states, actions := []Status{Absent}, []Action{Create}
 	applicable := slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Only != nil && s.Only != reading })
-	for _, s := range p.States {
-		if s == p.States[0] || slices.ContainsFunc(applicable, func(to Step) bool { return to.To == s }) {
-			table[s] = fsm.Row[Action, Step]{}
-			states = append(states, s)
+	for _, state := range p.States {
+		if state == p.States[0] || slices.ContainsFunc(applicable, func(step Step) bool { return step.To == state }) {
+			table[state] = fsm.Row[Action, Step]{}
+			states = append(states, state)
 		}
 	}
 	for _, s := range applicable {
-		_, twice := table[s.From][s.By]
-		assert.That(!twice, "contract: two steps %s from %s", s.By, s.From)
+		_, isDuplicate := table[s.From][s.By]
+		assert.That(!isDuplicate, "contract: two steps %s from %s", s.By, s.From)
 		table[s.From][s.By] = s
 		if !slices.Contains(actions, s.By) {
 			actions = append(actions, s.By)
@@ -210,7 +211,7 @@ func (p *Product) compile(reading *Reading) *Machine {
 	return fsm.MustCompile(states, actions, table)
 }
 
-// reviews returns the body of a review of the product's contracts in a reading.
+// reviews returns the columns of the body of a review of the product's contracts in a reading.
 func (p *Product) reviews(reading *Reading) *schema.Table {
 	if variantReviews := p.Variants[reading].Reviews; variantReviews != nil {
 		return variantReviews
@@ -222,7 +223,7 @@ func (p *Product) reviews(reading *Reading) *schema.Table {
 func (p *Product) Machine(reading *Reading) *Machine { return p.machines[reading] }
 
 // HoldsNothing tells whether a contract in the status has no balance on its own accounts, except on
-// those in OpenAfterEnd. This holds if no step leads to another status.
+// those in OpenAfterEnd. It has none in a status of EmptyIn and in one that no step leaves.
 func (p *Product) HoldsNothing(reading *Reading, status Status) bool {
 	machine := p.Machine(reading)
 	for _, action := range machine.Events() {
@@ -236,7 +237,7 @@ func (p *Product) HoldsNothing(reading *Reading, status Status) bool {
 // Handler returns the handler of an action; nil if the product has no such action.
 func (p *Product) Handler(name Action) *ActionHandler { return p.handlers[name] }
 
-// steps returns steps that differ only in From.
+// steps returns one step from each of the given states.
 func steps(action Action, to Status, why string, from ...Status) []Step {
 	list := make([]Step, len(from))
 	for i := range from {
@@ -253,22 +254,22 @@ func onlyIn(reading *Reading, list []Step) []Step {
 	return list
 }
 
-// reviewSteps returns the steps of the review that most products have, and of the first action that
-// moves money. In a reading that requires a review, that action is possible only from
+// reviewSteps returns the steps of the review that most products have, and the steps of firstMove, the first
+// action that moves money. In a reading that requires a review, firstMove is possible only from
 // ReviewPassed (specification, "States and transitions").
-func reviewSteps(first Action, to Status, why string) []Step {
+func reviewSteps(firstMove Action, to Status, why string) []Step {
 	return []Step{
 		{From: Draft, By: Submit, To: UnderReview, Why: "it is to be reviewed"},
 		{From: UnderReview, By: Pass, To: ReviewPassed, Why: "the review has passed it"},
 		{From: UnderReview, By: Reject, To: Refused, Why: "the review has refused it"},
 		{From: Draft, By: Pass, To: ReviewPassed, Why: "the board has approved it", Only: Religious},
 		{From: Draft, By: Reject, To: Refused, Why: "the board has refused it", Only: Religious},
-		{From: Draft, By: first, To: to, Why: why, Only: Secular},
-		{From: ReviewPassed, By: first, To: to, Why: why},
+		{From: Draft, By: firstMove, To: to, Why: why, Only: Secular},
+		{From: ReviewPassed, By: firstMove, To: to, Why: why},
 	}
 }
 
-// Handlers of a review.
+// The handlers of a review, and the body with a reason, which rejections and some other actions have.
 var (
 	reason  = schema.Text(1, "reason", schema.Required, schema.AtMost(maxNote))
 	reasons = schema.NewTable(nil, reason)

@@ -2,7 +2,7 @@ package contract
 
 import "slices"
 
-// Products lists all products, and Readings lists all readings.
+// Products lists all products, and Readings lists all readings: the secular and the religious form of contracts.
 var (
 	Products = []*Product{Certificate, Partnership, Lease, Managed, Deposit, InstalmentSale, Safekeeping}
 	Readings = []*Reading{Secular, Religious}
@@ -18,7 +18,7 @@ func Find(reading *Reading, name string) *Product {
 	return nil
 }
 
-// Path returns the path of the product's contracts in a reading, after the version's prefix.
+// Path returns the part of the URLs of the product's contracts in a reading that follows the API's version.
 func (p *Product) Path(reading *Reading) string {
 	return reading.Path + "/" + p.Variants[reading].Name
 }
@@ -33,8 +33,8 @@ func (p *Product) ActionName(reading *Reading, action Action) string {
 	return string(action)
 }
 
-// Event returns the name of a transition's event in the journal, which is the action's name. The
-// event's from and to states tell which transition of the action it was.
+// Event returns the name that a transition's event has in the journal: the name of the transition's action. If the
+// action has several transitions, the event's from and to states tell which of them it was.
 func (p *Product) Event(transition Action) Action {
 	for _, handler := range p.Handlers {
 		if slices.Contains(handler.Transitions, transition) {

@@ -17,11 +17,11 @@ type orgFixture struct {
 	credit    map[ledger.Path]money.Amount
 	registers map[ledger.ID]*registerFixture
 
-	latest    map[ledger.ID]latest // by contract
+	latest    map[ledger.ID]latest // the state of each contract after its latest decision
 	decisions int
 }
 
-// registerFixture is the register of an issue's holders, which in the service a caller of this package stores.
+// registerFixture is the register of an issue's holders. In the service, a caller of this package stores it.
 type registerFixture struct {
 	subscriptions []Subscription
 	holders       []Holder
@@ -38,33 +38,33 @@ func (org *orgFixture) registerOf(r *Record) *registerFixture {
 	return org.registers[r.ID]
 }
 
-// addToRegister adds to the register what a decision has changed in it.
+// addToRegister stores the subscription and the holder's new position that a decision returns, if it returns them.
 func (org *orgFixture) addToRegister(d *Decision) {
 	org.t.Helper()
-	register, s, h := org.registerOf(d.Record), d.Subscribed, d.Position
-	if s.Number == 0 {
+	register, subscription, position := org.registerOf(d.Record), d.Subscribed, d.Position
+	if subscription.Number == 0 {
 		return
 	}
-	if s.Number != int64(len(register.subscriptions))+1 || h.Number > int64(len(register.holders))+1 || s.Holder != h.Number || s.Investor != h.Investor {
-		org.t.Fatalf("subscription %+v of holder %+v follows %d of %d", s, h, len(register.subscriptions), len(register.holders))
+	if subscription.Number != int64(len(register.subscriptions))+1 || position.Number > int64(len(register.holders))+1 || subscription.Holder != position.Number || subscription.Investor != position.Investor {
+		org.t.Fatalf("subscription %+v of holder %+v follows %d of %d", subscription, position, len(register.subscriptions), len(register.holders))
 	}
-	register.subscriptions = append(register.subscriptions, s)
-	if h.Number > int64(len(register.holders)) {
-		register.holders = append(register.holders, h)
+	register.subscriptions = append(register.subscriptions, subscription)
+	if position.Number > int64(len(register.holders)) {
+		register.holders = append(register.holders, position)
 	}
-	register.holders[h.Number-1] = h
+	register.holders[position.Number-1] = position
 }
 
-// extract returns the extract of a contract's register for an action.
+// extract returns the part of a contract's register that an action needs.
 func (org *orgFixture) extract(r *Record, name Action, request schema.Input) (part Register) {
-	e, register := r.RegisterExtract(name, request), org.registerOf(r)
+	needed, register := r.RegisterExtract(name, request), org.registerOf(r)
 	for _, h := range register.holders {
-		if h.Investor == e.Investor {
+		if h.Investor == needed.Investor {
 			part.Position = h
 		}
 	}
-	if e.MaxHolders > 0 {
-		part.Holders = register.holders[e.From-1 : min(len(register.holders), int(e.From)-1+e.MaxHolders)]
+	if needed.MaxHolders > 0 {
+		part.Holders = register.holders[needed.From-1 : min(len(register.holders), int(needed.From)-1+needed.MaxHolders)]
 	}
 	return part
 }
@@ -87,6 +87,7 @@ func (org *orgFixture) holdings(r *Record) []Holding {
 	return r.Product.Holdings(r)
 }
 
+// newOrgFixture returns an organization without contracts, at noon of the given day.
 func newOrgFixture(t rapid.TB, today string) *orgFixture {
 	day, ok := schema.ParseDate(today)
 	if !ok {
@@ -95,24 +96,24 @@ func newOrgFixture(t rapid.TB, today string) *orgFixture {
 	return &orgFixture{t: t, now: startOfDay(day) + 12*3600*1_000_000, debit: map[ledger.Path]money.Amount{}, credit: map[ledger.Path]money.Amount{}}
 }
 
-// book books a decision's entries.
+// book adds a decision's entries to the accounts, and the holders that it returns to the register.
 func (org *orgFixture) book(d *Decision) {
 	org.t.Helper()
 	org.addToRegister(d)
 	for i := range d.Events {
-		e := d.Events[i].Entry
-		if e == nil {
+		entry := d.Events[i].Entry
+		if entry == nil {
 			continue
 		}
-		if err := e.Check(); err != nil {
+		if err := entry.Check(); err != nil {
 			org.t.Fatalf("%s: %v", d.Events[i].Name, err)
 		}
-		for _, p := range e.Postings {
-			side := org.debit
-			if p.Side == ledger.Credit {
-				side = org.credit
+		for _, posting := range entry.Postings {
+			totals := org.debit
+			if posting.Side == ledger.Credit {
+				totals = org.credit
 			}
-			side[p.Account] = must(side[p.Account].Add(p.Amount))
+			totals[posting.Account] = must(totals[posting.Account].Add(posting.Amount))
 		}
 	}
 	org.checkDeclarations(d)
@@ -158,12 +159,13 @@ func (org *orgFixture) act(r *Record, name Action, input schema.Input) *Record {
 	return d.Record
 }
 
+// input returns a request's body with the given pairs of a member's name and its JSON value.
 func input(pairs ...string) schema.Input {
-	g := make(schema.Input)
+	body := make(schema.Input)
 	for i := 0; i < len(pairs); i += 2 {
-		g[pairs[i]] = []byte(pairs[i+1])
+		body[pairs[i]] = []byte(pairs[i+1])
 	}
-	return g
+	return body
 }
 
 // someone is the id of a person, as JSON.

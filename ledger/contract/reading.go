@@ -5,14 +5,14 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Reading is a way of reading contracts, secular or religious. It determines whether a review
+// Reading is one of the forms that contracts have: secular or religious. It determines whether a review
 // comes before money moves, how actions are named in URLs, and where penalties go. A Reading is
 // data: no product tests which reading it is in.
 type Reading struct {
 	Name string
 	Code byte // stored
 
-	// Path begins the paths of the reading's contracts in the API, after the version's prefix.
+	// Path is the beginning of the URLs of the reading's contracts, after the API's version.
 	Path string
 
 	// ReviewFirst tells whether a review with a conclusion must come before any action that
@@ -24,11 +24,11 @@ type Reading struct {
 	Requests schema.Reader
 	Answers  schema.Style
 
-	// NamesProduct tells whether a contract is shown with its product's name and its
+	// NamesProduct tells whether responses show a contract with its product's name and its
 	// organization.
 	NamesProduct bool
 
-	// Reviews is the table of a review's body.
+	// Reviews has the columns of a review's body.
 	Reviews *schema.Table
 
 	// EarlyPenalty is the account for a holder's penalty for early redemption, and
@@ -40,7 +40,7 @@ type Reading struct {
 	CertificateMark string
 }
 
-// Bodies of reviews.
+// Columns of the bodies of reviews: secular ones (reviews), religious ones, and those of sukuk (boardReviews).
 var (
 	approvedBy  = schema.Text(1, "approved_by", schema.Required)
 	signedAt    = schema.Text(2, "signed_at", schema.Settable, schema.IsDateOrTime)

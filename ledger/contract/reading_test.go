@@ -14,9 +14,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// ethical is a third reading, which proves that a reading is only data: neither the kernel nor the products'
-// arithmetic has to be changed for it. In this reading a committee concludes under a charter, amounts may be
-// integers, penalties go to a fund, and a draft can be approved.
+// ethical is a third reading (form of contracts) beside the secular and the religious one. It proves that a reading
+// is only data: no code has to be changed for it. In this reading a review names a committee and its charter, amounts
+// may be integers, penalties go to a fund, and a draft can be approved.
 var (
 	committee = schema.Text(7, "committee", schema.Required)
 	charter   = schema.Text(8, "charter", schema.Required)
@@ -33,27 +33,27 @@ func approvalText(a Approval) string {
 	return strings.Join(texts, " ")
 }
 
-// withEthicalVariants replaces products by ones with a variant in the third reading, until the test ends.
-// It returns the new products by the replaced ones.
+// withEthicalVariants replaces products by copies with a variant in the third reading, until the test ends.
+// It returns each copy by its original.
 func withEthicalVariants(t *testing.T, variants map[*Product]*Variant) map[*Product]*Product {
 	t.Helper()
 	products, readings := Products, Readings
 	t.Cleanup(func() { Products, Readings = products, readings })
 	Readings = append(slices.Clone(readings), ethical)
 	Products = slices.Clone(products)
-	adopted := make(map[*Product]*Product)
+	copies := make(map[*Product]*Product)
 	for p, variant := range variants {
-		copied := *p
-		copied.Variants = maps.Clone(p.Variants)
-		copied.Variants[ethical] = variant
-		copied.Steps = append(slices.Clone(p.Steps), onlyIn(ethical, steps(Pass, ReviewPassed, "the committee has approved it", Draft))...)
-		adopted[p] = define(&copied)
-		Products[slices.Index(Products, p)] = adopted[p]
+		withVariant := *p
+		withVariant.Variants = maps.Clone(p.Variants)
+		withVariant.Variants[ethical] = variant
+		withVariant.Steps = append(slices.Clone(p.Steps), onlyIn(ethical, steps(Pass, ReviewPassed, "the committee has approved it", Draft))...)
+		copies[p] = define(&withVariant)
+		Products[slices.Index(Products, p)] = copies[p]
 	}
-	return adopted
+	return copies
 }
 
-// A new reading is a value and a variant in each of its products (docs/architecture.md).
+// A new reading needs only a Reading, and a Variant in each of its products (docs/architecture.md).
 func TestNewReadingNeedsNoCode(t *testing.T) {
 	managed := withEthicalVariants(t, map[*Product]*Variant{Managed: {
 		Name: "ethical-ventures", Prefix: "ETV", Actions: map[string]Action{"conclude": Pass, "hand_over": Fund, "begin": Activate, "share": Profit, "end": Complete},
@@ -61,9 +61,9 @@ func TestNewReadingNeedsNoCode(t *testing.T) {
 	if Find(ethical, "ethical-ventures") != managed || Find(Secular, "ethical-ventures") != nil || Find(Religious, "mudaraba") != managed {
 		t.Fatal("it is not found under its name")
 	}
-	x := newOrgFixture(t, "2026-03-02")
-	r := x.open(managed, ethical, withChanges(managedBody, "capital_amount", "1000"))
-	if number := r.Number(x.now, 7); number != "ETV-2026-000007" {
+	org := newOrgFixture(t, "2026-03-02")
+	r := org.open(managed, ethical, withChanges(managedBody, "capital_amount", "1000"))
+	if number := r.Number(org.now, 7); number != "ETV-2026-000007" {
 		t.Errorf("its number is %s", number)
 	}
 	for _, name := range []string{"approve", "fund", "profit"} { // the names in other readings
@@ -77,12 +77,12 @@ func TestNewReadingNeedsNoCode(t *testing.T) {
 		if !known {
 			t.Fatalf("it does not know %s", name)
 		}
-		r = x.act(r, action, input(texts...))
+		r = org.act(r, action, input(texts...))
 	}
-	if _, err := r.Act(Fund, nil, x.now); !ledger.IsRefusal(err, ledger.Conflict) {
+	if _, err := r.Act(Fund, nil, org.now); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("money moves before the review: %v", err)
 	}
-	if _, err := r.Act(Pass, input("approved_by", `"Ada"`, "fatwa_reference", `"F-7"`), x.now); fmt.Sprint(fieldsOf(t, err)) != "[committee charter]" {
+	if _, err := r.Act(Pass, input("approved_by", `"Ada"`, "fatwa_reference", `"F-7"`), org.now); fmt.Sprint(fieldsOf(t, err)) != "[committee charter]" {
 		t.Errorf("its review is refused with %v", err)
 	}
 	act("conclude", "approved_by", `"Ada"`, "committee", `"north"`, "charter", `"2026"`)
@@ -90,7 +90,7 @@ func TestNewReadingNeedsNoCode(t *testing.T) {
 	act("begin")
 	act("share", "gross_profit", "101", "period_end_date", `"2026-03-02"`)
 
-	// It can be stored and read in its reading.
+	// The contract can be stored, and read back in the same reading.
 	stored, err := ReadRecord(r.ID, AppendRecord(nil, r))
 	if err != nil || stored.Reading != ethical || stored.Product != managed || stored.Status != Active {
 		t.Fatalf("it is read back as %+v, %v", stored, err)
@@ -103,14 +103,14 @@ func TestNewReadingNeedsNoCode(t *testing.T) {
 	if r.Status != Completed {
 		t.Errorf("it is %s", r.Status)
 	}
-	x.checkColumns(r)
+	org.checkColumns(r)
 }
 
 // The reading alone determines the account to which an issue's penalties go.
 func TestNewReadingNamesItsPenaltyAccounts(t *testing.T) {
 	issue := withEthicalVariants(t, map[*Product]*Variant{Certificate: {Name: "ethical-issues", Prefix: "ETI"}})[Certificate]
-	x := newOrgFixture(t, "2026-03-02")
-	r := x.open(issue, ethical, input(
+	org := newOrgFixture(t, "2026-03-02")
+	r := org.open(issue, ethical, input(
 		"name", `"Wind"`, "region", `"GB"`, "backing_type", `"lease"`, "underlying_asset", `"A field of turbines"`, "underlying_asset_value", "1000",
 		"total_value", "1000", "certificate_value", "100", "expected_yield", "5", "maturity_months", "12",
 		"early_redemption_allowed", "true", "early_redemption_penalty", "15", "subscription_start", `"2026-03-01"`, "subscription_end", `"2026-03-31"`,
@@ -118,15 +118,15 @@ func TestNewReadingNamesItsPenaltyAccounts(t *testing.T) {
 	if code := ciCode.Get(r.Values); code[:5] != "GBETH" {
 		t.Errorf("its code is %s", code)
 	}
-	r = x.act(r, Pass, input("approved_by", `"Ada"`, "committee", `"north"`, "charter", `"2026"`))
-	r = x.act(r, Offer, nil)
-	r = x.act(r, Subscribe, input("investor_id", someone, "certificates", "3"))
-	r = x.act(r, Activate, nil)
-	r = x.act(r, RedeemEarly, input("redemption_date", `"2026-03-02"`))
-	if got := x.balance("L:ethical_fund"); got != (money.Signed{Abs: money.FromUint64(15)}) {
+	r = org.act(r, Pass, input("approved_by", `"Ada"`, "committee", `"north"`, "charter", `"2026"`))
+	r = org.act(r, Offer, nil)
+	r = org.act(r, Subscribe, input("investor_id", someone, "certificates", "3"))
+	r = org.act(r, Activate, nil)
+	r = org.act(r, RedeemEarly, input("redemption_date", `"2026-03-02"`))
+	if got := org.balance("L:ethical_fund"); got != (money.Signed{Abs: money.FromUint64(15)}) {
 		t.Errorf("the fund has %v", got)
 	}
-	x.checkColumns(r)
+	org.checkColumns(r)
 }
 
 // A reading without variants has no products.

@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Record is the current state of a contract. Its number and version are kept by the writer.
+// Record is the current state of a contract. The writer keeps the contract's number and version.
 type Record struct {
 	ID      ledger.ID
 	Product *Product
@@ -18,25 +18,25 @@ type Record struct {
 	Asset   money.Asset
 	Values  schema.Row // the values of Product.Columns
 
-	// Booked is the instant of the last event, if known. While the clock stands still, the
-	// writer books events some microseconds after it, so a decision uses the later of clock and
-	// Booked.
+	// Booked is the booked instant of the last event, if known. While the clock stands still, the
+	// writer books events some microseconds ahead of the clock, so a decision uses the later of clock
+	// and Booked.
 	Booked ledger.Micros
 
-	// Register is the extract of the register of holders for the next decision (RegisterExtract),
-	// or the whole register for Holdings. It is not stored with the record.
+	// Register is the part of the register of an issue's holders that the next decision needs
+	// (RegisterExtract); for Holdings it is the whole register. It is not stored with the record.
 	Register Register
 }
 
 // next returns a copy of the record for a decision to change.
 func (r *Record) next() *Record {
-	copied := *r
-	copied.Register = Register{}
-	copied.Values = append(schema.Row(nil), r.Values...)
-	return &copied
+	successor := *r
+	successor.Register = Register{}
+	successor.Values = append(schema.Row(nil), r.Values...)
+	return &successor
 }
 
-// account returns the path of one of the contract's own accounts.
+// account returns the path of one of the contract's own accounts: a stem, such as A:mudaraba, and the contract's id.
 func (r *Record) account(stem string) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
 
 // accountFor returns the path of the contract's account for one person.
@@ -74,10 +74,10 @@ func (h Holding) Balance() money.Signed {
 var (
 	Region     = schema.Text(1, "region", schema.Required, schema.InShort, schema.AtMost(2))
 	Currency   = schema.Text(2, "currency", schema.Settable, schema.InShort, schema.AtMost(3))
-	Sent       = schema.Object(3, "metadata", schema.Settable)
+	Sent       = schema.Object(3, "metadata", schema.Settable) // what the client sent
 	Reviewed   = approval(4, "compliance_review")
 	ReviewedAt = schema.Instant(5, "reviewed_at", schema.NotShown)
-	Why        = schema.Text(6, "rejection_reason", schema.Sparse)
+	Why        = schema.Text(6, "rejection_reason", schema.Sparse) // why the contract was rejected
 
 	// ScreeningID is the screening that a request for the contract names.
 	ScreeningID = schema.ID(7, "screening_id", schema.Settable)
@@ -91,28 +91,28 @@ var (
 	baseColumns = schema.NewTable(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID, creationDay, readingDay)
 )
 
-// AsOf returns the record as it is shown on a day, for columns that depend on the day. A day
-// before the first event counts as the first event's day, because the clock may be some
-// microseconds behind the event's booked time.
-func (r *Record) AsOf(first ledger.Micros, day ledger.Date) *Record {
-	copied := r.next()
-	readingDay.Set(copied.Values, day)
+// AsOf returns the record as it is shown on a day, for columns that depend on the day. Instants before the
+// first event are shown as the first event's, because the clock that set them may have been some microseconds
+// behind the event's booked time.
+func (r *Record) AsOf(firstBooked ledger.Micros, day ledger.Date) *Record {
+	shown := r.next()
+	readingDay.Set(shown.Values, day)
 	for _, c := range r.Product.Columns.Columns {
-		if instant, ok := c.Stored(copied.Values).(ledger.Micros); ok && instant < first {
-			c.Put(copied.Values, first)
+		if instant, ok := c.Stored(shown.Values).(ledger.Micros); ok && instant < firstBooked {
+			c.Put(shown.Values, firstBooked)
 		}
 	}
-	return copied
+	return shown
 }
 
 // Number formats the contract's number: the prefix of the product's variant, the year of
-// creation, and the place n in their sequence.
-func (r *Record) Number(booked ledger.Micros, n uint64) string {
+// creation, and a sequence number. Records without a creation day use the booked instant's year.
+func (r *Record) Number(booked ledger.Micros, sequence uint64) string {
 	day := booked.Date()
 	if creationDay.Has(r.Values) {
 		day = creationDay.Get(r.Values)
 	}
-	return fmt.Sprintf("%s-%d-%06d", r.Product.Variants[r.Reading].Prefix, day.Time().Year(), n)
+	return fmt.Sprintf("%s-%d-%06d", r.Product.Variants[r.Reading].Prefix, day.Time().Year(), sequence)
 }
 
 // Customer returns the contract's customer; zero if the product has none.
@@ -123,7 +123,7 @@ func (r *Record) Customer() (customer ledger.ID) {
 	return customer
 }
 
-// Types returns the values by which lists of the product can be filtered.
+// Types returns the possible values of the column Product.Type, by which lists can be filtered.
 func (p *Product) Types() []string {
 	if c := p.Columns.ByName(p.Type); c != nil {
 		return c.Words
@@ -131,7 +131,7 @@ func (p *Product) Types() []string {
 	return nil
 }
 
-// Type returns the contract's value in the filter by Types.
+// Type returns the contract's value in the column Product.Type.
 func (r *Record) Type() (name string) {
 	if c := r.Product.Columns.ByName(r.Product.Type); c != nil {
 		name, _ = c.Stored(r.Values).(string)

@@ -9,8 +9,8 @@ const ChartVersion = 1
 type RegionRow struct {
 	Code        string // ISO 3166-1 alpha-2
 	Name        string
-	Currency    money.Currency // used if the request names none
-	DualBanking bool           // secular and religious banks operate there
+	Currency    money.Currency // used if the request names no currency
+	DualBanking bool           // both secular and religious banks operate there
 }
 
 // regions lists all regions in the order in which they are shown.

@@ -8,10 +8,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The register of an issue's holders is stored in rows beside the contract's record, because the
-// number of holders is not bounded by a record's size. Record.RegisterExtract says which extract a
-// decision needs, and the Decision has the rows that it adds. The caller of this package reads
-// the extract and stores the added rows.
+// The register of an issue's holders is stored in rows beside the contract's record, because an issue
+// may have more holders than fit into a record. Record.RegisterExtract says which part of the register
+// (an extract) a decision needs, and the Decision has the rows to add. The caller of this package reads
+// the extract and stores those rows.
 
 // Holder is the whole position of one investor in an issue of certificates.
 type Holder struct {
@@ -23,13 +23,13 @@ type Holder struct {
 // Subscription is one application for certificates.
 type Subscription struct {
 	Number       int64 // counts the subscriptions of the issue from 1
-	Holder       int64 // the number of the holder whose position it increases
+	Holder       int64 // the number of the holder who subscribes
 	Investor     ledger.ID
 	Certificates int64
 	On           ledger.Date // the day of the subscription by the clock
 }
 
-// Register is the extract of a register for a decision.
+// Register is the part of a register that a decision needs.
 type Register struct {
 	Position Holder   // position of the investor who subscribes; its Number is 0 if the investor is not a holder yet
 	Holders  []Holder // a part of the holders, ordered by number and without gaps
@@ -42,7 +42,7 @@ type Extract struct {
 	MaxHolders int       // how many holders at most; 0: none
 }
 
-// RegisterExtract returns the extract of the register that an action (Act) needs. For a due batch
+// RegisterExtract says which part of the register an action (Act) needs. For a batch that is due
 // (OnDue) the action is Batch.
 func (r *Record) RegisterExtract(name Action, request schema.Input) Extract {
 	if r.Product.RegisterExtract == nil {
@@ -51,9 +51,9 @@ func (r *Record) RegisterExtract(name Action, request schema.Input) Extract {
 	return r.Product.RegisterExtract(r, name, request)
 }
 
-// Registered returns the numbers of subscriptions and holders in the contract's register; has is
+// Registered returns how many subscriptions and holders the contract's register has; hasRegister is
 // false if the contract has no register.
-func (r *Record) Registered() (subscriptions, holders int64, has bool) {
+func (r *Record) Registered() (subscriptions, holders int64, hasRegister bool) {
 	if r.Product.RegisterExtract == nil {
 		return 0, 0, false
 	}
@@ -66,10 +66,10 @@ const ShownSubscriptions = 200
 
 // Show sets the subscriptions that the record shows; the record does not store them. The record must not yet be
 // visible to other goroutines.
-func (r *Record) Show(first []Subscription) {
-	rows := make([]schema.Row, len(first))
-	for i := range first {
-		rows[i] = first[i].Row()
+func (r *Record) Show(subscriptions []Subscription) {
+	rows := make([]schema.Row, len(subscriptions))
+	for i := range subscriptions {
+		rows[i] = subscriptions[i].Row()
 	}
 	ciSubscriptions.Set(r.Values, rows)
 }
@@ -87,18 +87,18 @@ func (s *Subscription) Row() schema.Row {
 func (h *Holder) Row() schema.Row {
 	row := ciHolderTable.New()
 	ciHolderInvestor.Set(row, h.Investor)
-	ciHolderHeld.Set(row, h.Certificates)
+	ciHolderCertificates.Set(row, h.Certificates)
 	return row
 }
 
-// Tables of the pages of a register.
+// The columns of the two lists that clients read of a register.
 var (
 	SubscriptionColumns = ciSubscription
 	HolderColumns       = ciHolderTable
 
-	ciHolderInvestor = schema.ID(1, "investor_id")
-	ciHolderHeld     = schema.Derived(2, "certificates")
-	ciHolderTable    = schema.NewTable(nil, ciHolderInvestor, ciHolderHeld)
+	ciHolderInvestor     = schema.ID(1, "investor_id")
+	ciHolderCertificates = schema.Derived(2, "certificates")
+	ciHolderTable        = schema.NewTable(nil, ciHolderInvestor, ciHolderCertificates)
 )
 
 // AppendSubscription appends a subscription's stored form, which does not include its number.
@@ -112,15 +112,15 @@ func AppendSubscription(dst []byte, s *Subscription) []byte {
 // ReadSubscription parses the form that AppendSubscription writes. The error is
 // schema.ErrStored.
 func ReadSubscription(number int64, stored []byte) (Subscription, error) {
-	investor, rest, err := cutID(stored)
+	investor, encodedNumbers, err := cutID(stored)
 	if err != nil {
 		return Subscription{}, err
 	}
-	n, err := readNumbers(rest, 3)
-	if err != nil || n[2] > math.MaxInt32 {
+	numbers, err := readNumbers(encodedNumbers, 3)
+	if err != nil || numbers[2] > math.MaxInt32 {
 		return Subscription{}, schema.ErrStored
 	}
-	return Subscription{Number: number, Investor: investor, Holder: n[0], Certificates: n[1], On: ledger.Date(n[2])}, nil
+	return Subscription{Number: number, Investor: investor, Holder: numbers[0], Certificates: numbers[1], On: ledger.Date(numbers[2])}, nil
 }
 
 // AppendHolder appends a holder's stored form, which does not include its number.
@@ -130,18 +130,19 @@ func AppendHolder(dst []byte, h *Holder) []byte {
 
 // ReadHolder parses the form that AppendHolder writes. The error is schema.ErrStored.
 func ReadHolder(number int64, stored []byte) (Holder, error) {
-	investor, rest, err := cutID(stored)
+	investor, encodedNumbers, err := cutID(stored)
 	if err != nil {
 		return Holder{}, err
 	}
-	n, err := readNumbers(rest, 1)
+	numbers, err := readNumbers(encodedNumbers, 1)
 	if err != nil {
 		return Holder{}, err
 	}
-	return Holder{Number: number, Investor: investor, Certificates: n[0]}, nil
+	return Holder{Number: number, Investor: investor, Certificates: numbers[0]}, nil
 }
 
-func cutID(stored []byte) (id ledger.ID, rest []byte, err error) {
+// cutID splits a stored form behind the id that it begins with.
+func cutID(stored []byte) (id ledger.ID, tail []byte, err error) {
 	if len(stored) < len(id) {
 		return id, nil, schema.ErrStored
 	}
@@ -152,11 +153,11 @@ func cutID(stored []byte) (id ledger.ID, rest []byte, err error) {
 func readNumbers(stored []byte, n int) ([]int64, error) {
 	numbers := make([]int64, n)
 	for i := range numbers {
-		u, size := binary.Uvarint(stored)
-		if size <= 0 || u == 0 || u > math.MaxInt64 || size > 1 && stored[size-1] == 0 {
+		number, size := binary.Uvarint(stored)
+		if size <= 0 || number == 0 || number > math.MaxInt64 || size > 1 && stored[size-1] == 0 {
 			return nil, schema.ErrStored
 		}
-		numbers[i], stored = int64(u), stored[size:]
+		numbers[i], stored = int64(number), stored[size:]
 	}
 	if len(stored) != 0 {
 		return nil, schema.ErrStored

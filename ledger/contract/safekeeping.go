@@ -6,9 +6,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Safekeeping is money that the institution keeps for a customer: either guaranteed, among its
-// own cash, or in trust, in separate accounts. It bears no rate, because no return may be
-// promised; the institution may give a gift. The religious counterpart is wadiah.
+// Safekeeping is money that the institution keeps for a customer. Guaranteed money is among the
+// institution's own cash; money in trust is in separate accounts. There is no rate, because no return may be
+// promised, but the institution may give a gift (hibah). The religious counterpart is wadiah. Names that begin with
+// sk (safekeeping) belong to this product.
 var Safekeeping = define(&Product{
 	Code: 'k',
 	Variants: map[*Reading]*Variant{
@@ -18,7 +19,7 @@ var Safekeeping = define(&Product{
 		Religious: {Name: "wadiah", Prefix: "WAD", Actions: map[string]Action{"grant_hibah": GrantHibah}, Opening: []Action{Pass, Activate}},
 	},
 	Columns: schema.NewTable(baseColumns,
-		skCustomer, skCustody, skInitial, skAccount,
+		skCustomer, skCustodyType, skInitialAmount, skAccountID,
 		skBalance, skHibahTotal, skHibahRows, skClosedAt, skClosedBy,
 	),
 	States: []Status{Pending, ReviewPassed, Active, Closed},
@@ -36,9 +37,9 @@ var Safekeeping = define(&Product{
 	Handlers: []*ActionHandler{
 		copyHandler(passHandler),
 		{Name: Activate, Moves: Always, Body: schema.NewTable(nil, skInReview), Do: skActivate},
-		{Name: PutIn, Moves: Always, Body: schema.NewTable(nil, skInAmount), Do: func(c *Case) { skDeposit(c, skInAmount.Get(c.input), skInAmount.Name) }},
+		{Name: PutIn, Moves: Always, Body: schema.NewTable(nil, skInDeposit), Do: func(c *Case) { skDeposit(c, skInDeposit.Get(c.input), skInDeposit.Name) }},
 		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, skInWithdrawal), Do: skWithdraw},
-		{Name: GrantHibah, Moves: Always, Body: schema.NewTable(nil, skInGift, skInGrantedBy, skInNote), Do: skGrant},
+		{Name: GrantHibah, Moves: Always, Body: schema.NewTable(nil, skInGift, skInGrantedBy, skInNote), Do: skGrantHibah},
 		{Name: Close, Moves: Possibly, Body: schema.NewTable(nil, skInClosedBy), Do: skClose},
 	},
 	Type: "custody_type", Customer: "customer_id",
@@ -54,30 +55,32 @@ const (
 
 // Types of custody.
 const (
-	guaranteed = "guaranteed" // the institution owes it, and may use it
+	guaranteed = "guaranteed" // the institution owes the money, and may use it
 	inTrust    = "trust"      // the money is held in separate accounts
 )
 
+// Columns, in this order: those of a request for a deposit, those that the service derives, those of the rows of
+// lists, and those of the actions' bodies (skIn…).
 var (
-	skCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort)
-	skCustody  = schema.Enum(33, "custody_type", []string{guaranteed, inTrust}, schema.Required, schema.InShort)
-	skInitial  = schema.Amount(34, "initial_amount", schema.Required, schema.InShort)
-	skAccount  = schema.Text(36, "account_id", schema.Settable)
+	skCustomer      = schema.ID(32, "customer_id", schema.Required, schema.InShort)
+	skCustodyType   = schema.Enum(33, "custody_type", []string{guaranteed, inTrust}, schema.Required, schema.InShort)
+	skInitialAmount = schema.Amount(34, "initial_amount", schema.Required, schema.InShort)
+	skAccountID     = schema.Text(36, "account_id", schema.Settable)
 
 	skBalance    = schema.Amount(50, "balance", schema.InShort)
 	skHibahTotal = schema.Amount(51, "hibah_total")
-	skHibahRows  = schema.Rows(52, "hibah_history", skHibah)
+	skHibahRows  = schema.Rows(52, "hibah_history", skHibahTable)
 	skClosedAt   = schema.Instant(53, "closed_at")
 	skClosedBy   = schema.Text(54, "closed_by")
 
-	skHibahOn     = schema.Date(1, "date")
-	skHibahAmount = schema.Amount(2, "amount")
-	skHibahNote   = schema.Text(3, "note")
-	skHibahBy     = schema.Text(4, "granted_by")
-	skHibah       = schema.NewTable(nil, skHibahOn, skHibahAmount, skHibahNote, skHibahBy)
+	skHibahDate      = schema.Date(1, "date")
+	skHibahAmount    = schema.Amount(2, "amount")
+	skHibahNote      = schema.Text(3, "note")
+	skHibahGrantedBy = schema.Text(4, "granted_by")
+	skHibahTable     = schema.NewTable(nil, skHibahDate, skHibahAmount, skHibahNote, skHibahGrantedBy)
 
 	skInReview     = approval(1, "compliance_review", schema.Settable)
-	skInAmount     = schema.Amount(1, "amount", schema.Required)
+	skInDeposit    = schema.Amount(1, "amount", schema.Required)
 	skInWithdrawal = schema.Amount(1, "amount", schema.Required)
 	skInGift       = schema.Amount(1, "amount", schema.Required)
 	skInGrantedBy  = schema.Text(2, "granted_by", schema.Required)
@@ -90,9 +93,9 @@ func skOpen(c *Case) {
 	skHibahTotal.Set(c.values(), money.Amount{})
 }
 
-// skPaths returns the asset account with the money and the liability account that shows it as owed.
-func skPaths(r *Record) (asset, liability ledger.Path) {
-	if skCustody.Get(r.Values) == inTrust {
+// skMoneyPaths returns the asset account with the customer's money and the liability account with the debt.
+func skMoneyPaths(r *Record) (asset, liability ledger.Path) {
+	if skCustodyType.Get(r.Values) == inTrust {
 		return r.account("A:segregated_cash"), r.account("L:trust")
 	}
 	return r.cash(), r.account("L:wadiah")
@@ -104,14 +107,15 @@ func skActivate(c *Case) {
 		Reviewed.Set(v, skInReview.Get(c.input))
 		ReviewedAt.Set(v, c.Now)
 	}
-	skDeposit(c, skInitial.Get(v), skInitial.Name)
+	skDeposit(c, skInitialAmount.Get(v), skInitialAmount.Name)
 }
 
+// skDeposit adds money to the deposit. If the balance gets too large, it refuses the field.
 func skDeposit(c *Case, amount money.Amount, field string) {
 	if !c.addToTotal(skBalance, amount, field) {
 		return
 	}
-	asset, liability := skPaths(c.record)
+	asset, liability := skMoneyPaths(c.record)
 	c.move(asset, liability, amount)
 }
 
@@ -121,35 +125,36 @@ func skWithdraw(c *Case) {
 		c.refuse(skInWithdrawal.Name, "is more than the balance of %v", balance)
 		return
 	}
-	skReturn(c, amount)
+	skPayOut(c, amount)
 }
 
-func skReturn(c *Case, amount money.Amount) {
+// skPayOut returns money to the customer.
+func skPayOut(c *Case, amount money.Amount) {
 	skBalance.Set(c.values(), minus(skBalance.Get(c.values()), amount))
-	asset, liability := skPaths(c.record)
+	asset, liability := skMoneyPaths(c.record)
 	c.move(liability, asset, amount)
 }
 
-// skGrant gives a gift. A deposit in trust gets none, because the institution may not use that
+// skGrantHibah gives a gift. A deposit in trust gets none, because the institution may not use that
 // money and earns nothing with it.
-func skGrant(c *Case) {
+func skGrantHibah(c *Case) {
 	v := c.values()
-	if skCustody.Get(v) != guaranteed {
-		c.refuse(skCustody.Name, "only a guaranteed deposit is given hibah")
+	if skCustodyType.Get(v) != guaranteed {
+		c.refuse(skCustodyType.Name, "only a guaranteed deposit is given hibah")
 		return
 	}
 	gift := skInGift.Get(c.input)
-	row := skHibah.New()
-	skHibahOn.Set(row, c.Today)
+	row := skHibahTable.New()
+	skHibahDate.Set(row, c.Today)
 	skHibahAmount.Set(row, gift)
-	skHibahBy.Set(row, skInGrantedBy.Get(c.input))
+	skHibahGrantedBy.Set(row, skInGrantedBy.Get(c.input))
 	if skInNote.Has(c.input) {
 		skHibahNote.Set(row, skInNote.Get(c.input))
 	}
 	if !c.addToTotal(skBalance, gift, skInGift.Name) || !c.addToTotal(skHibahTotal, gift, skInGift.Name) || !c.addRow(skHibahRows, row, skInGift.Name) {
 		return
 	}
-	_, liability := skPaths(c.record)
+	_, liability := skMoneyPaths(c.record)
 	c.move("E:hibah", liability, gift)
 }
 
@@ -157,16 +162,16 @@ func skClose(c *Case) {
 	v := c.values()
 	skClosedAt.Set(v, c.Now)
 	skClosedBy.Set(v, skInClosedBy.Get(c.input))
-	skReturn(c, skBalance.Get(v))
+	skPayOut(c, skBalance.Get(v))
 }
 
 func skHoldings(r *Record) []Holding {
 	balance := skBalance.Get(r.Values)
-	var owed, trust money.Amount
-	if skCustody.Get(r.Values) == inTrust {
-		trust = balance
+	var guaranteedBalance, trustBalance money.Amount
+	if skCustodyType.Get(r.Values) == inTrust {
+		trustBalance = balance
 	} else {
-		owed = balance
+		guaranteedBalance = balance
 	}
-	return []Holding{{r.account("L:wadiah"), owed}, {r.account("A:segregated_cash"), trust}, {r.account("L:trust"), trust}}
+	return []Holding{{r.account("L:wadiah"), guaranteedBalance}, {r.account("A:segregated_cash"), trustBalance}, {r.account("L:trust"), trustBalance}}
 }

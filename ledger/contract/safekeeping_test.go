@@ -7,6 +7,7 @@ import (
 	"mizan/ledger/schema"
 )
 
+// keepingBody returns the body that opens a guaranteed safekeeping deposit of 1000.
 func keepingBody() schema.Input {
 	return input("customer_id", someone, "region", `"BH"`, "custody_type", `"guaranteed"`, "initial_amount", `"1000"`)
 }
@@ -39,11 +40,11 @@ func TestSafekeepingIsAskedForByItsFields(t *testing.T) {
 		{"account_id", someoneElse, ""},
 		{"account_id", `"IBAN"`, ""},
 		{"account_id", `"  "`, "account_id"},
-		{"compliance_review", `7`, ""}, // activate reads it; opening ignores it
+		{"compliance_review", `7`, ""}, // ignored here: the action activate takes the review
 	})
 }
 
-// No return may be promised on safekeeping: there is no column for a rate.
+// No return may be promised on safekeeping, so there is no column for a rate.
 func TestSafekeepingHasNoRate(t *testing.T) {
 	for _, c := range Safekeeping.Columns.Columns {
 		if c.Kind == schema.KindPercent || c.Kind == KindShares || strings.Contains(c.Name, "rate") || strings.Contains(c.Name, "yield") {
@@ -52,7 +53,7 @@ func TestSafekeepingHasNoRate(t *testing.T) {
 	}
 }
 
-func TestSafekeepingStartsWithTheRegionsCurrencyAndNothing(t *testing.T) {
+func TestSafekeepingStartsEmptyInTheRegionsCurrency(t *testing.T) {
 	fixture := openContract(t, Safekeeping, Secular, keepingBody())
 	fixture.wantColumns("currency", "BHD", "balance", "0", "hibah_total", "0", "hibah_history", "", "closed_at", "")
 	if fixture.record.Status != Pending {
@@ -61,7 +62,7 @@ func TestSafekeepingStartsWithTheRegionsCurrencyAndNothing(t *testing.T) {
 	fixture.wantPostings()
 }
 
-func TestGuaranteedMoneyIsOwedAndTrustIsHeldApart(t *testing.T) {
+func TestGuaranteedMoneyIsInCashAndTrustMoneyInASeparateAccount(t *testing.T) {
 	fixture := activeSafekeeping(t)
 	fixture.wantPostings("Dr A:cash:BH 1000", "Cr L:wadiah:{c} 1000")
 	fixture.do(PutIn, "amount", `"500"`)
@@ -87,7 +88,7 @@ func TestSafekeepingDepositsAndWithdrawals(t *testing.T) {
 		fixture.wantRefused("amount", name, "amount", `"0"`)
 		fixture.wantRefused("amount", name, "amount", `500`)
 	}
-	fixture.wantRefused("amount", PutIn, "amount", `"1`+strings.Repeat("0", 72)+`"`) // the balance would leave the range
+	fixture.wantRefused("amount", PutIn, "amount", `"1`+strings.Repeat("0", 72)+`"`) // the balance would exceed the largest amount
 	fixture.wantRefused("amount", Withdraw, "amount", `"1001"`)
 	fixture.do(Withdraw, "amount", `"1000"`)
 	fixture.wantColumns("balance", "0")
@@ -117,10 +118,10 @@ func TestHibahIsAGiftToAGuaranteedDeposit(t *testing.T) {
 	activeSafekeeping(t, "custody_type", `"trust"`).wantRefused("custody_type", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
 }
 
-func TestHibahsAreBounded(t *testing.T) {
+func TestNumberOfGiftsIsBounded(t *testing.T) {
 	fixture := activeSafekeeping(t)
-	row := skHibah.New()
-	skHibahBy.Set(row, "the board")
+	row := skHibahTable.New()
+	skHibahGrantedBy.Set(row, "the board")
 	almostFull := make([]schema.Row, maxRows-1)
 	for i := range almostFull {
 		almostFull[i] = row
@@ -157,7 +158,7 @@ func TestActivatingSafekeepingTakesAReview(t *testing.T) {
 	}
 }
 
-func keepingMoves() map[string]gridMove {
+func safekeepingMoves() map[string]gridMove {
 	return map[string]gridMove{
 		"review": {name: Pass, input: boardReview()}, "activate": {name: Activate},
 		"deposit": {name: PutIn, input: input("amount", `"1"`)}, "withdraw": {name: Withdraw, input: input("amount", `"1"`)},
@@ -167,7 +168,7 @@ func keepingMoves() map[string]gridMove {
 }
 
 func TestActionsOfSafekeepingInEveryState(t *testing.T) {
-	checkGrid(t, Safekeeping, Secular, keepingBody(), keepingMoves(), map[Status][]string{Active: {"activate"}, Closed: {"activate", "close"}}, grid{
+	checkGrid(t, Safekeeping, Secular, keepingBody(), safekeepingMoves(), map[Status][]string{Active: {"activate"}, Closed: {"activate", "close"}}, grid{
 		Pending: {"activate": "active"},
 		Active:  {"deposit": "active", "withdraw": "active", "grant_hibah": "active", "close": "closed"},
 		Closed:  {},
@@ -200,7 +201,7 @@ func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
 	fixture.wantColumns("balance", "1005")
 }
 
-func TestAWadiahsActionsAreTheListedOnes(t *testing.T) {
+func TestTheOnlyActionOfAWadiahIsGrantHibah(t *testing.T) {
 	checkNames(t, Safekeeping, Religious, "wadiah", "WAD", map[string]Action{"grant_hibah": "grant_hibah"})
 	checkNames(t, Safekeeping, Secular, "safekeeping-deposits", "SD", map[string]Action{
 		"activate": "activate", "deposit": "deposit", "withdraw": "withdraw", "grant_hibah": "grant_hibah", "close": "close",
@@ -210,11 +211,11 @@ func TestAWadiahsActionsAreTheListedOnes(t *testing.T) {
 // checkSafekeepingColumns checks that the total of the gifts is the sum of their history.
 func checkSafekeepingColumns(fixture *contractFixture) {
 	v := fixture.record.Values
-	sum := skHibahTotal.Get(v)
+	unlisted := skHibahTotal.Get(v)
 	for _, row := range skHibahRows.Get(v) {
-		sum = minus(sum, skHibahAmount.Get(row))
+		unlisted = minus(unlisted, skHibahAmount.Get(row))
 	}
-	if !sum.IsZero() {
-		fixture.t.Fatalf("gifts of %v are not in the history", sum)
+	if !unlisted.IsZero() {
+		fixture.t.Fatalf("gifts of %v are not in the history", unlisted)
 	}
 }

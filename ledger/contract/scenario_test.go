@@ -25,16 +25,16 @@ type randomLives struct {
 	body                  func(*dice) schema.Input
 	bodies                map[Action]func(*dice, schema.Row) schema.Input // an action that is missing here has no body
 	checkColumns          func(*contractFixture)                          // checks that the columns agree with each other
-	openStems             []string                                        // stems of the contract's accounts that may hold money at its end
+	openStems             []string                                        // account paths without the contract's id: these accounts may hold money at its end
 	endStates             []Status                                        // states in each of which some life must end
 	rareActions           []Action                                        // actions that are tried seldom, because they end a life early
 	impossibleTransitions []Action                                        // transitions that no life can have
 }
 
-// dice draws random values, such as those of bodies.
+// dice draws random values, for example for bodies of requests.
 type dice struct {
 	*rapid.T
-	loose bool // amounts may also be JSON integers
+	looseAmounts bool // amounts may also be JSON integers
 }
 
 func (d *dice) pick(words ...string) string       { return rapid.SampledFrom(words).Draw(d.T, "word") }
@@ -58,7 +58,7 @@ func (d *dice) amountText(bound money.Amount) string {
 			digits = strconv.Itoa(d.number(1, int(min(max(small, 1), 5000))))
 		}
 	}
-	if d.loose && digits != "" && digits[0] != '0' && digits[0] != '-' && !strings.Contains(digits, ".") && d.chance(50) {
+	if d.looseAmounts && digits != "" && digits[0] != '0' && digits[0] != '-' && !strings.Contains(digits, ".") && d.chance(50) {
 		return digits
 	}
 	return `"` + digits + `"`
@@ -69,9 +69,9 @@ func (d *dice) day() string {
 	return startOfDay(ledger.Date(20_455 + d.number(0, 400))).Time().Format(`"2006-01-02"`)
 }
 
-// dayFrom draws the last day of a period that begins on start. The day may also be invalid: before the
+// periodEndFrom draws the last day of a period that begins on start. The day may also be invalid: before the
 // start, or in the future.
-func (d *dice) dayFrom(start ledger.Date) string {
+func (d *dice) periodEndFrom(start ledger.Date) string {
 	return startOfDay(max(20_000, start) + ledger.Date(d.number(0, 12)) - 2).Time().Format(`"2006-01-02"`)
 }
 
@@ -80,15 +80,15 @@ func (d *dice) ratio() string {
 	return `{"bank":` + strconv.Itoa(bank) + `,"customer":` + strconv.Itoa(100-bank) + `}`
 }
 
-// setSometimes sets a member of a body in half of all cases.
+// setSometimes sets a member of a body with a probability of one half.
 func (d *dice) setSometimes(body schema.Input, name, value string) {
 	if d.chance(50) {
 		body[name] = []byte(value)
 	}
 }
 
-// livesPerCheck returns the number of lives in each of rapid's checks, which are a hundred, or twenty
-// with -short: 2000 lives in both cases. With fewer lives, some runs miss the rarest handlers.
+// livesPerCheck returns how many lives one check of rapid runs. Rapid makes a hundred checks, or twenty with
+// -short, so there are 2000 lives in both cases. With fewer lives, some runs miss the rarest handlers.
 func livesPerCheck() int {
 	if testing.Short() {
 		return 100
@@ -105,28 +105,30 @@ func (lives randomLives) check(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	seen, done := make(map[Status]int), make(map[Action]int)
+	endings, transitionCounts := make(map[Status]int), make(map[Action]int)
 	rapid.Check(t, func(rt *rapid.T) {
 		for range livesPerCheck() {
-			lives.runLife(&dice{T: rt, loose: lives.reading.Requests.LooseAmounts}, seen, done)
+			lives.runLife(&dice{T: rt, looseAmounts: lives.reading.Requests.LooseAmounts}, endings, transitionCounts)
 		}
 	})
 	for _, status := range lives.endStates {
-		if seen[status] == 0 {
-			t.Errorf("no life ended as %s: %v", status, seen)
+		if endings[status] == 0 {
+			t.Errorf("no life ended as %s: %v", status, endings)
 		}
 	}
 	for _, handler := range lives.product.Handlers {
 		for _, action := range handler.Transitions {
-			if slices.Contains(lives.product.Machine(lives.reading).Events(), action) && (done[action] == 0) != slices.Contains(lives.impossibleTransitions, action) {
-				t.Errorf("%d lives have seen %s", done[action], action)
+			if slices.Contains(lives.product.Machine(lives.reading).Events(), action) && (transitionCounts[action] == 0) != slices.Contains(lives.impossibleTransitions, action) {
+				t.Errorf("%d lives have seen %s", transitionCounts[action], action)
 			}
 		}
 	}
-	t.Logf("lives ended as %v", seen)
+	t.Logf("lives ended as %v", endings)
 }
 
-func (lives randomLives) runLife(d *dice, seen map[Status]int, done map[Action]int) {
+// runLife opens a contract with a random body and tries random actions on it. It counts the contract's last state in
+// endings, and its transitions in transitionCounts.
+func (lives randomLives) runLife(d *dice, endings map[Status]int, transitionCounts map[Action]int) {
 	opened, err := Open(Proposal{
 		ID: uuid.UUID{4, byte(d.number(0, 255))}, Product: lives.product, Reading: lives.reading, Env: money.Prod,
 		Input: lives.body(d), Now: newOrgFixture(d.T, "2026-01-01").now,
@@ -140,7 +142,7 @@ func (lives randomLives) runLife(d *dice, seen map[Status]int, done map[Action]i
 	fixture := &contractFixture{orgFixture: newOrgFixture(d.T, "2026-01-01"), placeholders: strings.NewReplacer()}
 	reviewed := false
 	for _, e := range opened.Events {
-		done[Action(e.Name)]++
+		transitionCounts[Action(e.Name)]++
 		reviewed = reviewed || e.Name == string(Pass)
 		if e.Entry != nil && lives.reading.ReviewFirst && !reviewed {
 			d.Fatalf("%s moves money without a review", e.Name)
@@ -149,38 +151,40 @@ func (lives randomLives) runLife(d *dice, seen map[Status]int, done map[Action]i
 	fixture.apply(opened)
 	for range d.number(0, 40) {
 		if d.chance(30) {
-			lives.wait(fixture, d.number(1, 60), done)
+			lives.wait(fixture, d.number(1, 60), transitionCounts)
 		}
-		lives.step(fixture, d, done)
+		lives.step(fixture, d, transitionCounts)
 		if lives.checkColumns != nil {
 			lives.checkColumns(fixture)
 		}
 	}
-	seen[fixture.record.Status]++
+	endings[fixture.record.Status]++
 }
 
-// wait moves the clock by days, and checks that each timer runs once and its entry is dated on its due day.
-func (lives randomLives) wait(fixture *contractFixture, days int, done map[Action]int) {
+// wait moves the clock by days. It checks that each timer that is due runs once, and that the timer's entry is dated
+// on the due day.
+func (lives randomLives) wait(fixture *contractFixture, days int, transitionCounts map[Action]int) {
 	fixture.now += ledger.Micros(days) * oneDay
 	for {
-		expected := fixture.decision.Due
-		d, due := fixture.onDue(fixture.record, fixture.now)
-		if due != (expected != 0 && expected <= fixture.now) {
-			fixture.t.Fatalf("what was due at %v has happened: %v", expected, due)
+		expectedDue := fixture.decision.Due
+		decision, due := fixture.onDue(fixture.record, fixture.now)
+		if due != (expectedDue != 0 && expectedDue <= fixture.now) {
+			fixture.t.Fatalf("what was due at %v has happened: %v", expectedDue, due)
 		}
 		if !due {
 			return
 		}
-		lives.applyAndCheck(fixture, d, done)
-		for _, e := range d.Events {
-			if e.Entry != nil && e.Entry.Effective != expected.Date() {
-				fixture.t.Fatalf("what was due on %v is dated %v", expected.Date(), e.Entry.Effective)
+		lives.applyAndCheck(fixture, decision, transitionCounts)
+		for _, e := range decision.Events {
+			if e.Entry != nil && e.Entry.Effective != expectedDue.Date() {
+				fixture.t.Fatalf("what was due on %v is dated %v", expectedDue.Date(), e.Entry.Effective)
 			}
 		}
 	}
 }
 
-func (lives randomLives) step(fixture *contractFixture, d *dice, done map[Action]int) {
+// step tries a random action, with a random body.
+func (lives randomLives) step(fixture *contractFixture, d *dice, transitionCounts map[Action]int) {
 	handler := rapid.SampledFrom(lives.product.Handlers).Draw(d.T, "handler")
 	if !d.chance(10) { // try an action that the state allows
 		handler = lives.allowedHandler(fixture, d, handler)
@@ -198,7 +202,7 @@ func (lives randomLives) step(fixture *contractFixture, d *dice, done map[Action
 		d.Fatalf("%s has changed the record that it was decided on", handler.Name)
 	}
 	if err == nil {
-		lives.applyAndCheck(fixture, decision, done)
+		lives.applyAndCheck(fixture, decision, transitionCounts)
 		return
 	}
 	if decision.Record != nil || decision.Events != nil {
@@ -215,22 +219,22 @@ func (lives randomLives) step(fixture *contractFixture, d *dice, done map[Action
 	}
 }
 
-// allowedHandler returns a handler that the state allows, or the one that was drawn if it allows none.
+// allowedHandler returns a handler that the state allows; the handler drawn if the state allows none.
 func (lives randomLives) allowedHandler(fixture *contractFixture, d *dice, drawn *ActionHandler) *ActionHandler {
-	var legal []*ActionHandler
+	var legalHandlers []*ActionHandler
 	for _, handler := range lives.product.Handlers {
 		if !handler.Timer && fixture.record.allows(handler) {
-			legal = append(legal, handler)
+			legalHandlers = append(legalHandlers, handler)
 		}
 	}
-	common := slices.DeleteFunc(slices.Clone(legal), func(handler *ActionHandler) bool { return slices.Contains(lives.rareActions, handler.Name) })
+	commonHandlers := slices.DeleteFunc(slices.Clone(legalHandlers), func(handler *ActionHandler) bool { return slices.Contains(lives.rareActions, handler.Name) })
 	switch {
-	case len(legal) == 0:
+	case len(legalHandlers) == 0:
 		return drawn
-	case len(common) > 0 && d.chance(90):
-		return rapid.SampledFrom(common).Draw(d.T, "common action")
+	case len(commonHandlers) > 0 && d.chance(90):
+		return rapid.SampledFrom(commonHandlers).Draw(d.T, "common action")
 	}
-	return rapid.SampledFrom(legal).Draw(d.T, "legal action")
+	return rapid.SampledFrom(legalHandlers).Draw(d.T, "legal action")
 }
 
 // transition returns the action's transition from one state to another; empty if there is none.
@@ -247,38 +251,38 @@ func transition(p *Product, machine *Machine, name Action, from, to Status) Acti
 	return ""
 }
 
-// applyAndCheck applies a decision. It checks the decision's events, and that a contract which it ends holds
-// nothing.
-func (lives randomLives) applyAndCheck(fixture *contractFixture, d Decision, done map[Action]int) {
+// applyAndCheck applies a decision and checks its events. If the decision ends the contract, applyAndCheck also
+// checks that the contract holds nothing.
+func (lives randomLives) applyAndCheck(fixture *contractFixture, decision Decision, transitionCounts map[Action]int) {
 	from := fixture.record.Status
 	machine := lives.product.Machine(lives.reading)
-	for i, e := range d.Events {
+	for i, e := range decision.Events {
 		if i == 0 {
 			action := transition(lives.product, machine, Action(e.Name), from, Status(e.To))
 			if action == "" || e.From != string(from) {
 				fixture.t.Fatalf("%s leads from %s to %s", e.Name, e.From, e.To)
 			}
-			done[action]++
+			transitionCounts[action]++
 		} else if e.Name != string(Continue) || e.Entry == nil || e.From != e.To {
 			fixture.t.Fatalf("%s follows in the same decision", e.Name)
 		}
-		if e.Entry != nil && lives.reading.ReviewFirst && !Reviewed.Get(d.Record.Values).Concluded() {
+		if e.Entry != nil && lives.reading.ReviewFirst && !Reviewed.Get(decision.Record.Values).Concluded() {
 			fixture.t.Fatalf("%s moves money without a review", e.Name)
 		}
 	}
-	fixture.apply(d)
-	if d.Finish != machine.Final(fixture.record.Status) {
-		fixture.t.Fatalf("%s: finished: %v", fixture.record.Status, d.Finish)
+	fixture.apply(decision)
+	if decision.Finish != machine.Final(fixture.record.Status) {
+		fixture.t.Fatalf("%s: finished: %v", fixture.record.Status, decision.Finish)
 	}
-	if d.Finish {
+	if decision.Finish {
 		lives.checkHoldsNothing(fixture)
 	}
 }
 
 // checkHoldsNothing checks that the accounts of an ended contract are empty, except those in openStems.
 func (lives randomLives) checkHoldsNothing(fixture *contractFixture) {
-	for _, side := range []map[ledger.Path]money.Amount{fixture.debit, fixture.credit} {
-		for path := range side {
+	for _, totals := range []map[ledger.Path]money.Amount{fixture.debit, fixture.credit} {
+		for path := range totals {
 			ofContract := strings.Contains(string(path), fixture.record.ID.String())
 			mayStayOpen := slices.ContainsFunc(lives.openStems, func(stem string) bool { return strings.HasPrefix(string(path), stem+":") })
 			if ofContract && !mayStayOpen && !fixture.balance(path).IsZero() {
@@ -301,7 +305,7 @@ func amountsOf(name string, bound func(schema.Row) money.Amount) func(*dice, sch
 	return func(d *dice, v schema.Row) schema.Input { return input(name, d.amountText(bound(v))) }
 }
 
-// defaultBound is the bound of amounts that the contract's values do not bound.
+// defaultBound is for amounts without a bound that depends on the contract's values.
 func defaultBound(schema.Row) money.Amount { return money.FromUint64(1000) }
 
 func reasonBody(*dice, schema.Row) schema.Input { return input("reason", `"enough"`) }
@@ -314,25 +318,25 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 				lives.endStates = []Status{Completed, Refused}
 			}
 			lives.body = func(d *dice) schema.Input {
-				g := withChanges(saleBody(), "asset_cost", d.amountText(money.FromUint64(5000)), "markup_rate", d.numberText(0, 100), "instalments", d.numberText(1, 40))
+				body := withChanges(saleBody(), "asset_cost", d.amountText(money.FromUint64(5000)), "markup_rate", d.numberText(0, 100), "instalments", d.numberText(1, 40))
 				for _, name := range []string{"down_payment", "earnest_deposit"} {
-					if delete(g, name); d.chance(60) {
-						g[name] = []byte(`"` + d.numberText(0, 300) + `"`)
+					if delete(body, name); d.chance(60) {
+						body[name] = []byte(`"` + d.numberText(0, 300) + `"`)
 					}
 				}
-				return g
+				return body
 			}
 			lives.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				Reject: reasonBody,
 				OrderAsset: func(d *dice, _ schema.Row) schema.Input {
-					g := schema.Input{}
-					d.setSometimes(g, "supplier_deposit", d.amountText(money.FromUint64(2000)))
-					return g
+					body := schema.Input{}
+					d.setSometimes(body, "supplier_deposit", d.amountText(money.FromUint64(2000)))
+					return body
 				},
 				PurchaseAsset: func(d *dice, v schema.Row) schema.Input {
-					g := input("ownership_documents", d.pick(`["invoice"]`, `["invoice"]`, `[]`))
-					d.setSometimes(g, "actual_cost", d.amountText(slCost.Get(v)))
-					return g
+					body := input("ownership_documents", d.pick(`["invoice"]`, `["invoice"]`, `[]`))
+					d.setSometimes(body, "actual_cost", d.amountText(slCost.Get(v)))
+					return body
 				},
 				RecordPayment:     amountsOf("amount", slOutstanding.Get),
 				RecordDelinquency: amountsOf("amount", slInstalmentAmount.Get),

@@ -9,7 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// Outcome is the result of a rule or of a whole screening.
+// Outcome is the result of a screening, or of one of its rules. A screening checks whether an asset or a transaction
+// may be financed.
 type Outcome string
 
 // The outcomes.
@@ -25,10 +26,10 @@ const RulesetVersion = 1
 
 // Rule codes.
 const (
-	ruleSector   = "sector"
-	ruleDebt     = "debt_ratio"
-	ruleImpure   = "impure_income_ratio"
-	ruleComplete = "complete"
+	ruleSector       = "sector"
+	ruleDebtRatio    = "debt_ratio"
+	ruleImpureIncome = "impure_income_ratio"
+	ruleCompleteness = "complete"
 )
 
 // excludedSectors lists the sectors that are not financed. Each is named by a word, or by consecutive
@@ -37,10 +38,10 @@ var excludedSectors = []string{
 	"alcohol", "tobacco", "pork", "gambling", "conventional_finance", "conventional_insurance", "weapons", "adult_entertainment",
 }
 
-// Upper bounds in whole percent of a company's debt and of its impure income.
+// The most debt, and the most impure income, that a company may have, in whole percent.
 const (
-	maxDebt   = 30
-	maxImpure = 5
+	maxDebtPercent   = 30
+	maxImpurePercent = 5
 )
 
 // ScreeningInput describes the asset or transaction that is screened. A blank text counts as not
@@ -55,7 +56,7 @@ type ScreeningInput struct {
 	HasAmount   bool
 	Currency    string
 	Debt        string // whole or decimal percent, as in the request; empty: not known
-	Impure      string
+	Impure      string // impure income, in the same form
 }
 
 // Finding is the result of one rule.
@@ -77,14 +78,14 @@ type Screening struct {
 
 // NewScreening screens an input at an instant.
 func NewScreening(id ledger.ID, input ScreeningInput, instant ledger.Micros) Screening {
-	s := Screening{ID: id, Input: input, Ruleset: RulesetVersion, At: instant}
-	s.Decision, s.Findings = Screen(&input)
-	return s
+	screening := Screening{ID: id, Input: input, Ruleset: RulesetVersion, At: instant}
+	screening.Decision, screening.Findings = Screen(&input)
+	return screening
 }
 
 // Screen applies the rules. A screening never replaces a board's approval.
-func Screen(s *ScreeningInput) (decision Outcome, findings []Finding) {
-	findings = []Finding{s.checkSector(), checkRatio(ruleDebt, s.Debt, maxDebt), checkRatio(ruleImpure, s.Impure, maxImpure), s.checkComplete()}
+func Screen(input *ScreeningInput) (decision Outcome, findings []Finding) {
+	findings = []Finding{input.checkSector(), checkRatio(ruleDebtRatio, input.Debt, maxDebtPercent), checkRatio(ruleImpureIncome, input.Impure, maxImpurePercent), input.checkComplete()}
 	decision = Passed
 	for _, f := range findings {
 		switch {
@@ -99,12 +100,13 @@ func Screen(s *ScreeningInput) (decision Outcome, findings []Finding) {
 
 // checkSector searches the texts for the names of excluded sectors as whole words. It ignores case
 // and the characters between words: "non-alcoholic" names no sector, "alcohol-based" does. An
-// invisible character may be within a word or between two words, so checkSector tries both.
+// invisible character may be within a word or between two words, so checkSector searches the text once without
+// such characters and once with spaces in their place.
 func (s *ScreeningInput) checkSector() Finding {
 	for _, text := range []string{s.AssetType, s.Activity, s.Description} {
-		joined, parted := wordsOf(text, -1), wordsOf(text, ' ')
+		wordsWithoutInvisible, wordsWithSpaces := wordsOf(text, -1), wordsOf(text, ' ')
 		for _, sector := range excludedSectors {
-			if name := strings.Split(sector, "_"); containsWords(joined, name) || containsWords(parted, name) {
+			if name := strings.Split(sector, "_"); containsWords(wordsWithoutInvisible, name) || containsWords(wordsWithSpaces, name) {
 				return Finding{ruleSector, Failed, "the sector " + sector + " is excluded"}
 			}
 		}
@@ -112,12 +114,12 @@ func (s *ScreeningInput) checkSector() Finding {
 	return Finding{ruleSector, Passed, "no excluded sector is named"}
 }
 
-// Full-width characters that look like ASCII characters, and the distance of their code points
-// from ASCII.
+// The first and last of the full-width characters that look like ASCII characters, and the distance of their code
+// points from ASCII.
 const (
-	fullWidthFirst = '\uFF01'
-	fullWidthLast  = '\uFF5E'
-	fullWidth      = fullWidthFirst - '!'
+	fullWidthFirst  = '\uFF01'
+	fullWidthLast   = '\uFF5E'
+	fullWidthOffset = fullWidthFirst - '!'
 )
 
 // wordsOf returns the words of a text in lower case. It replaces invisible characters by the
@@ -128,14 +130,14 @@ func wordsOf(text string, replacement rune) []string {
 		case schema.IsIgnorable(r):
 			return replacement
 		case r >= fullWidthFirst && r <= fullWidthLast:
-			r -= fullWidth
+			r -= fullWidthOffset
 		}
 		return unicode.ToLower(r)
 	}, text)
 	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// containsWords tells whether the words of a phrase follow each other in words.
+// containsWords tells whether words contains the words of a phrase, one after the other.
 func containsWords(words, phrase []string) bool {
 	for i := 0; i+len(phrase) <= len(words); i++ {
 		matches := true
@@ -155,16 +157,16 @@ func checkRatio(code, text string, maxPercent int64) Finding {
 		return Finding{code, Passed, "not given"}
 	}
 	integer, fraction, _ := strings.Cut(text, ".")
-	n, err := money.Parse(integer)
+	percent, err := money.Parse(integer)
 	bound := amountOf(maxPercent)
-	if err != nil || bound.Less(n) || n == bound && strings.Trim(fraction, "0") != "" {
+	if err != nil || bound.Less(percent) || percent == bound && strings.Trim(fraction, "0") != "" {
 		return Finding{code, Failed, "is more than " + bound.String() + " percent"}
 	}
 	return Finding{code, Passed, "is at most " + bound.String() + " percent"}
 }
 
-// checkComplete checks that the request gives the region and, for an asset, what the asset is, or,
-// for a transaction, its purpose and amount.
+// checkComplete checks that no information is missing. Everything needs a region, an asset also its type or a
+// description, a transaction also its activity and amount.
 func (s *ScreeningInput) checkComplete() Finding {
 	var missing []string
 	if schema.IsBlank(s.Region) {
@@ -183,7 +185,7 @@ func (s *ScreeningInput) checkComplete() Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return Finding{ruleComplete, Doubtful, "missing: " + strings.Join(missing, ", ")}
+		return Finding{ruleCompleteness, Doubtful, "missing: " + strings.Join(missing, ", ")}
 	}
-	return Finding{ruleComplete, Passed, "everything that is needed was given"}
+	return Finding{ruleCompleteness, Passed, "everything that is needed was given"}
 }

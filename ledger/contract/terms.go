@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// frequencies lists the names of the lengths of periods, the shortest first.
+// frequencies lists how often something can happen, such as a payment or a report: the shortest period first.
 var frequencies = []string{"monthly", "quarterly", "semi_annually", "annually"}
 
 // periodMonths returns the length of a frequency's period in months of 30 days.
@@ -22,7 +22,7 @@ func periodMonths(frequency string) int64 {
 	return 1
 }
 
-// addMonths returns the day that is a number of months of 30 days later.
+// addMonths returns the day after a number of months of 30 days.
 func addMonths(day ledger.Date, months int64) ledger.Date {
 	return day + ledger.Date(months*daysPerMonth)
 }
@@ -60,7 +60,7 @@ func (c *Case) addRow(list schema.Cell[[]schema.Row], row schema.Row, field stri
 }
 
 // MaxStored is the most bytes that a record's stored form may have after a decision that adds a
-// row to a list and does not end the contract. The writer accepts a third more. That third is for
+// row to a list and does not end the contract. The writer accepts a third more, which is room for
 // texts and objects that are stored once, for columns that timers change, and for the end of the
 // contract.
 const MaxStored = 3 * ((1 << 20) + (64 << 10)) / 4
@@ -81,10 +81,10 @@ func (c *Case) checkRoom() error {
 	return c.faults.Err()
 }
 
-// advance moves a date one period forward, unless the result is after schema.MaxYear.
-func (c *Case) advance(next schema.Cell[ledger.Date], months int64) {
-	if day := addMonths(next.Get(c.values()), months); day.Time().Year() <= schema.MaxYear {
-		next.Set(c.values(), day)
+// advance moves a date one period of the given months forward, unless the result is after schema.MaxYear.
+func (c *Case) advance(date schema.Cell[ledger.Date], months int64) {
+	if day := addMonths(date.Get(c.values()), months); day.Time().Year() <= schema.MaxYear {
+		date.Set(c.values(), day)
 	}
 }
 
@@ -95,15 +95,15 @@ func withRow(rows []schema.Row, row schema.Row) []schema.Row {
 }
 
 // joinSteps joins lists of steps.
-func joinSteps(lists ...[]Step) (joined []Step) {
-	for _, l := range lists {
-		joined = append(joined, l...)
+func joinSteps(lists ...[]Step) (all []Step) {
+	for _, list := range lists {
+		all = append(all, list...)
 	}
-	return joined
+	return all
 }
 
 // dateOrToday returns the date in the request, or else today. It records a date from the request in
-// Case.dated, because the date's month may be closed.
+// Case.dated, because the writer refuses a date in a closed month.
 func dateOrToday(c *Case, column schema.Cell[ledger.Date]) ledger.Date {
 	if !column.Has(c.input) {
 		return c.Today
@@ -114,13 +114,13 @@ func dateOrToday(c *Case, column schema.Cell[ledger.Date]) ledger.Date {
 }
 
 // periodEnd returns the day on which the reported period ends: the date in the request, or else
-// today. It refuses a day in the future, and a day before the money was paid in; accepted is then
-// false.
+// today. It refuses a day in the future, and a day before the day in the column paidIn, on which the money was paid
+// in; accepted is then false.
 func periodEnd(c *Case, column schema.Cell[ledger.Date], paidIn schema.Cell[ledger.Date]) (day ledger.Date, accepted bool) {
 	day = dateOrToday(c, column)
-	switch from := paidIn.Get(c.values()); {
-	case day < from:
-		c.refuse(column.Name, "is %v, and the money was put in on %v", day, from)
+	switch earliest := paidIn.Get(c.values()); {
+	case day < earliest:
+		c.refuse(column.Name, "is %v, and the money was put in on %v", day, earliest)
 	case day > c.Today:
 		c.refuse(column.Name, "is %v, which is still to come: today is %v", day, c.Today)
 	default:
@@ -129,8 +129,8 @@ func periodEnd(c *Case, column schema.Cell[ledger.Date], paidIn schema.Cell[ledg
 	return 0, false
 }
 
-// wholePercent returns floor(part × 100 ÷ whole). exact is false if the result exceeds maxExact,
-// so that a reader of JSON might round it.
+// wholePercent returns floor(part × 100 ÷ whole). exact is false if the result exceeds maxExact, because a client
+// might round such a number in JSON.
 func wholePercent(part, whole money.Amount) (percent int64, exact bool) {
 	n, fits := must(part.MulDivFloor(amountOf(100), whole)).Uint64()
 	return int64(n), fits && n <= maxExact

@@ -10,7 +10,6 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A text that has only invisible characters is blank.
 func TestTextWithoutVisibleCharactersIsBlank(t *testing.T) {
 	fixture := activeSafekeeping(t)
 	for _, invisible := range []string{"", " ", "\t\n", "\u00a0", "\u200b", "\ufeff", "\u2060", "\u00ad", "\u180e", "\u202e", "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u034f", "\ufe0f", " \u200b\u2800 "} {
@@ -33,11 +32,11 @@ func TestATextHasNoControlCharacters(t *testing.T) {
 // A description has more than ten characters, not counting the blanks around it.
 func TestLengthOfADescriptionIgnoresBlankEnds(t *testing.T) {
 	for _, c := range []struct {
-		p     *Product
-		field string
-		body  schema.Input
+		product *Product
+		field   string
+		body    schema.Input
 	}{{Certificate, "underlying_asset", issueBody()}, {Lease, "asset_description", leaseBody()}, {InstalmentSale, "asset_description", saleBody()}} {
-		openWithChanges(t, c.p, Secular, c.body, []fieldCase{
+		openWithChanges(t, c.product, Secular, c.body, []fieldCase{
 			{c.field, `"0123456789"`, c.field},
 			{c.field, `"0123456789      "`, c.field},
 			{c.field, "\"\u200b\u200b0123456789\u2060\"", c.field},
@@ -96,7 +95,7 @@ func TestMinimumSubscriptionIsAtMostTheIssue(t *testing.T) {
 	})
 }
 
-// A refusal names an action as in the URL of the request.
+// A refusal names an action by its name in the URL of the request.
 func TestRefusalUsesTheReadingsActionName(t *testing.T) {
 	for reading, want := range map[*Reading]string{
 		Secular:   "review is not possible in status review_passed",
@@ -115,7 +114,7 @@ func TestRefusalUsesTheReadingsActionName(t *testing.T) {
 
 // An event has its action's name, for every transition of the action.
 func TestAnEventHasItsActionsName(t *testing.T) {
-	named := func(fixture *contractFixture, status Status, want string) {
+	wantEventName := func(fixture *contractFixture, status Status, want string) {
 		t.Helper()
 		if got := fixture.decision.Events[0].Name; got != want || fixture.record.Status != status {
 			t.Errorf("%s is booked as %s", fixture.record.Status, got)
@@ -123,15 +122,15 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 	}
 	fixture := activePartnership(t)
 	fixture.do(Buyout, "units", "10")
-	named(fixture, Completed, "buyout")
+	wantEventName(fixture, Completed, "buyout")
 	fixture = activeSale(t)
 	fixture.do(RecordPayment, "amount", `"1100"`)
-	named(fixture, Completed, "record_payment")
+	wantEventName(fixture, Completed, "record_payment")
 	fixture = openContract(t, Managed, Secular, managedBody)
 	fixture.do(Fund)
 	fixture.do(Activate)
 	fixture.do(Loss, "amount", largest)
-	named(fixture, Liquidated, "loss")
+	wantEventName(fixture, Liquidated, "loss")
 	for _, p := range Products {
 		for _, handler := range p.Handlers {
 			for _, action := range handler.Transitions {
@@ -143,9 +142,10 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 	}
 }
 
-// A reason is shown beside the member metadata, except where the specification puts it inside metadata.
+// Responses show a reason beside the member metadata, except where the specification puts the reason inside
+// metadata.
 func TestReasonsAreShownWhereTheSpecificationPutsThem(t *testing.T) {
-	places := map[string]schema.Place{
+	metadataColumns := map[string]schema.Place{
 		"certificate-issues default_reason": schema.Metadata, "partnerships rejection_reason": schema.Metadata,
 		"partnerships last_loss": schema.Metadata, "managed-investments losses": schema.Metadata, "managed-investments final_settlement": schema.Metadata,
 		"investment-deposits early_withdrawal": schema.Metadata,
@@ -153,20 +153,20 @@ func TestReasonsAreShownWhereTheSpecificationPutsThem(t *testing.T) {
 	for _, p := range Products {
 		for _, c := range p.Columns.Columns {
 			name := p.Variants[Secular].Name + " " + c.Name
-			if (c.Place == schema.Metadata) != (places[name] == schema.Metadata) {
+			if (c.Place == schema.Metadata) != (metadataColumns[name] == schema.Metadata) {
 				t.Errorf("%s stands at place %d", name, c.Place)
 			}
 			if c.Sparse != (c.Place == schema.Detail && strings.HasSuffix(c.Name, "_reason")) {
 				t.Errorf("%s is left out where it is empty: %v", name, c.Sparse)
 			}
-			delete(places, name)
+			delete(metadataColumns, name)
 		}
 	}
-	if len(places) > 0 {
-		t.Errorf("there are none of %v", places)
+	if len(metadataColumns) > 0 {
+		t.Errorf("there are none of %v", metadataColumns)
 	}
 	for _, p := range []*Product{Partnership, Lease} {
-		fixture := openContract(t, p, Secular, map[*Product]schema.Input{Partnership: shareBody(), Lease: leaseBody()}[p])
+		fixture := openContract(t, p, Secular, map[*Product]schema.Input{Partnership: partnershipBody(), Lease: leaseBody()}[p])
 		fixture.do(Submit)
 		fixture.do(Reject, "reason", `"no"`)
 		fixture.wantColumns("rejection_reason", "no")
@@ -178,7 +178,7 @@ func TestReasonsAreShownWhereTheSpecificationPutsThem(t *testing.T) {
 
 // Rent begins with activation, and its last period ends on or before the expected end.
 func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
-	fixture := openContract(t, Partnership, Secular, withChanges(shareBody(), "term_months", "3", "rental_amount", `"7"`))
+	fixture := openContract(t, Partnership, Secular, withChanges(partnershipBody(), "term_months", "3", "rental_amount", `"7"`))
 	fixture.do(Fund)
 	fixture.passDays(10)
 	fixture.do(Activate)
@@ -192,17 +192,17 @@ func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
 	}
 	fixture.passDays(4_000)
 	fixture.wantColumns("rental_paid_total", "14")
-	late := openContract(t, Partnership, Secular, withChanges(shareBody(), "term_months", "1", "rental_amount", `"7"`))
-	late.do(Fund)
-	late.passDays(31)
-	late.do(Activate)
-	late.passDays(300)
-	late.wantColumns("rental_paid_total", "0")
+	activatedLate := openContract(t, Partnership, Secular, withChanges(partnershipBody(), "term_months", "1", "rental_amount", `"7"`))
+	activatedLate.do(Fund)
+	activatedLate.passDays(31)
+	activatedLate.do(Activate)
+	activatedLate.passDays(300)
+	activatedLate.wantColumns("rental_paid_total", "0")
 }
 
-// The current rent of a period is shown.
-func TestThePresentRentIsShown(t *testing.T) {
-	fixture := openContract(t, Partnership, Secular, withChanges(shareBody(), "rental_amount", `"100"`))
+// Responses show the rent that a period costs at present. It shrinks with the institution's percentage.
+func TestTheCurrentRentIsShown(t *testing.T) {
+	fixture := openContract(t, Partnership, Secular, withChanges(partnershipBody(), "rental_amount", `"100"`))
 	fixture.wantColumns("current_rental_amount", "100")
 	fixture.do(Fund)
 	fixture.do(Activate)
@@ -214,7 +214,8 @@ func TestThePresentRentIsShown(t *testing.T) {
 	activePartnership(t).wantColumns("current_rental_amount", "")
 }
 
-// A contract's number has the year in which it was opened, even if the time of its booking is in the next.
+// A contract's number has the year of the clock when the contract was opened, even if the opening is booked in the
+// next year.
 func TestYearInAContractNumberIsTheClocks(t *testing.T) {
 	org := newOrgFixture(t, "2026-12-31")
 	d, err := Open(Proposal{ID: uuid.New(), Product: Lease, Reading: Secular, Env: money.Prod, Input: leaseBody(), Now: org.now})

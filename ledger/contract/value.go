@@ -8,7 +8,7 @@ import (
 // Ratio divides profit between bank and customer, in whole percent that add up to 100.
 type Ratio struct{ Bank, Customer int64 }
 
-// split divides a profit: the bank's part is floored and the customer gets the rest.
+// split divides a profit: the bank's part is rounded down, and the customer gets the rest.
 func (r Ratio) split(gross money.Amount) (bank, customer money.Amount) {
 	bank = share(gross, r.Bank)
 	return bank, minus(gross, bank)
@@ -26,23 +26,22 @@ func (a Approval) Concluded() bool { return len(a) > 0 }
 
 // Texts calls fn with each text.
 func (a Approval) Texts(fn func(name, text string)) {
-	for _, approval := range a {
-		fn(approval.Name, approval.Text)
+	for _, field := range a {
+		fn(field.Name, field.Text)
 	}
 }
 
-// approvalOf returns the conclusion that a row of a review's table holds.
-func approvalOf(t *schema.Table, r schema.Row) (a Approval) {
-	for _, c := range t.Columns {
-		if text, ok := c.Stored(r).(string); ok {
+// approvalOf returns the approval in the body of a review, which is a row of the table.
+func approvalOf(table *schema.Table, row schema.Row) (a Approval) {
+	for _, c := range table.Columns {
+		if text, ok := c.Stored(row).(string); ok {
 			a = append(a, ApprovalText{c.Name, text})
 		}
 	}
 	return a
 }
 
-// The amounts of the following arithmetic are bounded by invariant 4 of the package, so it does
-// not fail.
+// The following arithmetic does not fail, because invariant 4 of the package bounds its amounts.
 
 func plus(a, b money.Amount) money.Amount { return must(a.Add(b)) }
 
@@ -56,9 +55,9 @@ func minusOrZero(a, b money.Amount) money.Amount {
 	return minus(a, b)
 }
 
-// portion returns floor(a × num ÷ den).
-func portion(a money.Amount, num, den int64) money.Amount {
-	return must(a.MulDivFloor(amountOf(num), amountOf(den)))
+// portion returns floor(a × numerator ÷ denominator).
+func portion(a money.Amount, numerator, denominator int64) money.Amount {
+	return must(a.MulDivFloor(amountOf(numerator), amountOf(denominator)))
 }
 
 // share returns floor(a × percent ÷ 100).

@@ -15,7 +15,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// backupRows returns the rows of a backup of a store.
+// backupRows returns the rows of a backup of the store: all, or those since a group.
 func backupRows(t testing.TB, s *Store, since uint64) []StoredRow {
 	t.Helper()
 	sn := s.Snapshot()
@@ -23,7 +23,7 @@ func backupRows(t testing.TB, s *Store, since uint64) []StoredRow {
 	return readRows(t, sn, since, 1<<30)
 }
 
-// readRows returns the rows of a backup, in several calls of StoredRows that give at most limit rows each.
+// readRows returns the rows of a backup. It calls StoredRows several times, for at most limit rows each.
 func readRows(t testing.TB, sn *Snapshot, since uint64, limit int) (rows []StoredRow) {
 	t.Helper()
 	var from []byte
@@ -46,7 +46,8 @@ func readRows(t testing.TB, sn *Snapshot, since uint64, limit int) (rows []Store
 	return rows
 }
 
-func loadAll(t testing.TB, dir string, rows []StoredRow) error {
+// loadRows makes a store of the rows in the directory, or returns why a Loader refuses them.
+func loadRows(t testing.TB, dir string, rows []StoredRow) error {
 	t.Helper()
 	l, err := NewLoader(Options{Dir: dir, MemTable: minMemTable, Log: discardLog}, 1<<20)
 	if err != nil {
@@ -67,16 +68,16 @@ func sameRows(a, b []StoredRow) bool {
 	})
 }
 
-// A loaded store equals its source: it has every row with its group, the chain of groups and HEAD. It
-// continues from there as the source does.
+// A loaded store equals its source: it has every row with its group, the chain of groups and HEAD. After
+// further groups the two stores are still equal.
 func TestLoadedStoreEqualsItsSource(t *testing.T) {
-	st := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	hist := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	for _, groups := range []uint64{0, 1, 2, 121} {
 		s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
-		st.continueTo(t, s, groups)
+		hist.continueTo(t, s, groups)
 		rows := backupRows(t, s, 0)
 		dir := filepath.Join(t.TempDir(), "loaded")
-		if err := loadAll(t, dir, rows); err != nil {
+		if err := loadRows(t, dir, rows); err != nil {
 			t.Fatal(err)
 		}
 		for round := range 2 {
@@ -89,8 +90,8 @@ func TestLoadedStoreEqualsItsSource(t *testing.T) {
 				t.Errorf("%d groups: the loaded store has other rows", groups)
 			}
 			if round == 0 {
-				st.continueTo(t, s, groups+20)
-				st.continueTo(t, loaded, groups+20)
+				hist.continueTo(t, s, groups+20)
+				hist.continueTo(t, loaded, groups+20)
 				rows = backupRows(t, s, 0)
 			}
 			closeStore(t, loaded)
@@ -99,7 +100,8 @@ func TestLoadedStoreEqualsItsSource(t *testing.T) {
 	}
 }
 
-// An increment has the rows written since its base, and all rows of the kinds that can be removed.
+// An increment (a backup since a group) has the rows written after that group, and all rows of the kinds that
+// can be removed.
 func TestIncrementHasNewerRowsAndAllRowsOfRemovableKinds(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -165,18 +167,18 @@ func TestDamagedRowIsNotBackedUp(t *testing.T) {
 	}
 }
 
-// A snapshot can be read in several calls of StoredRows. It keeps its content while groups are applied,
-// flushed and compacted.
+// A snapshot can be read in several calls of StoredRows. The rows stay the same while further groups are
+// applied, flushed and compacted.
 func TestRepeatedStoredRowsShowOneGroup(t *testing.T) {
-	st := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	hist := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
-	st.continueTo(t, s, 60)
+	hist.continueTo(t, s, 60)
 	sn := s.Snapshot()
 	defer sn.Close()
 	want := readRows(t, sn, 0, 1<<30)
-	st.continueTo(t, s, 200)
-	random := rand.New(rand.NewPCG(st.seed, 1))
+	hist.continueTo(t, s, 200)
+	random := rand.New(rand.NewPCG(hist.seed, 1))
 	for range 3 {
 		if !sameRows(readRows(t, sn, 0, 1+random.IntN(200)), want) {
 			t.Error("a later call has rows of another group")
@@ -197,16 +199,16 @@ func TestLoaderRefusesImpossibleRows(t *testing.T) {
 		set(t, otherStore, fmt.Sprintf("r%d", i), "another value")
 	}
 	otherRows := backupRows(t, otherStore, 0)
-	group := slices.IndexFunc(rows, func(r StoredRow) bool { return r.Key[0] == prefixGroup })
+	groupRows := slices.IndexFunc(rows, func(r StoredRow) bool { return r.Key[0] == prefixGroup }) // index of the first
 	for name, spoil := range map[string]func([]StoredRow) []StoredRow{
 		"a value changed":        func(r []StoredRow) []StoredRow { r[len(r)-1].Stored[0] ^= 1; return r },
-		"a middle group missing": func(r []StoredRow) []StoredRow { return slices.Delete(r, group+1, group+2) },
+		"a middle group missing": func(r []StoredRow) []StoredRow { return slices.Delete(r, groupRows+1, groupRows+2) },
 		"the first group missing": func(r []StoredRow) []StoredRow {
-			return slices.Delete(r, group, group+1)
+			return slices.Delete(r, groupRows, groupRows+1)
 		},
-		"the last group missing":      func(r []StoredRow) []StoredRow { return slices.Delete(r, group+3, group+4) },
-		"another store's last group":  func(r []StoredRow) []StoredRow { r[group+3] = otherRows[group+3]; return r },
-		"another store's first group": func(r []StoredRow) []StoredRow { r[group] = otherRows[group]; return r },
+		"the last group missing":      func(r []StoredRow) []StoredRow { return slices.Delete(r, groupRows+3, groupRows+4) },
+		"another store's last group":  func(r []StoredRow) []StoredRow { r[groupRows+3] = otherRows[groupRows+3]; return r },
+		"another store's first group": func(r []StoredRow) []StoredRow { r[groupRows] = otherRows[groupRows]; return r },
 		"a group twice":               func(r []StoredRow) []StoredRow { return slices.Insert(r, 1, r[0]) },
 		"a row twice":                 func(r []StoredRow) []StoredRow { return append(r, r[len(r)-1]) },
 		"two groups swapped":          func(r []StoredRow) []StoredRow { r[0], r[1] = r[1], r[0]; return r },
@@ -221,7 +223,7 @@ func TestLoaderRefusesImpossibleRows(t *testing.T) {
 			spoiled[i] = StoredRow{r.Key, bytes.Clone(r.Stored), r.Group}
 		}
 		dir := filepath.Join(t.TempDir(), "loaded")
-		if err := loadAll(t, dir, spoil(spoiled)); err == nil {
+		if err := loadRows(t, dir, spoil(spoiled)); err == nil {
 			t.Errorf("%s: loaded", name)
 		}
 		if _, err := os.Stat(filepath.Join(dir, storeName)); err == nil {
@@ -230,7 +232,8 @@ func TestLoaderRefusesImpossibleRows(t *testing.T) {
 	}
 }
 
-// A load that was killed leaves no store, and a later load into the same directory makes one.
+// An abandoned load leaves no store. The next load into the same directory makes a store, and a load over that
+// store is refused.
 func TestUnfinishedLoadIsNoStore(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -252,12 +255,12 @@ func TestUnfinishedLoadIsNoStore(t *testing.T) {
 		t.Errorf("the rows end with group %d", n)
 	}
 	l.Abandon()
-	if err := loadAll(t, dir, backupRows(t, s, 0)); err != nil {
+	if err := loadRows(t, dir, backupRows(t, s, 0)); err != nil {
 		t.Fatal(err)
 	}
 	want := backupRows(t, s, 0)
 	set(t, s, "r1", "later")
-	if err := loadAll(t, dir, backupRows(t, s, 0)); err == nil {
+	if err := loadRows(t, dir, backupRows(t, s, 0)); err == nil {
 		t.Error("loaded over a store")
 	}
 	loaded := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -267,7 +270,7 @@ func TestUnfinishedLoadIsNoStore(t *testing.T) {
 	}
 }
 
-// NewLoader requires the free space that opening the loaded store will take.
+// NewLoader requires as much free space as it takes to open the loaded store.
 func TestLoaderNeedsFreeSpaceToOpenItsStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "loaded")
 	free, err := freeBytes(filepath.Dir(dir))

@@ -13,29 +13,31 @@ import (
 	"mizan/posting/store/badgerfile"
 )
 
-// Failures of Badger that this package handles:
-//   - it opens silently after it lost the end of a log or of its list of tables, and
+// Faults of Badger, and in brackets the code that handles each fault:
+//   - Badger opens silently after it has lost the end of a log or of its list of tables, and
 //     deletes tables that a shortened list no longer names (examine);
-//   - it continues after a failed append to that list, and corrupts the list; after a failed
+//   - after a failed append to that list Badger continues and corrupts the list; after a failed
 //     sync of the list it deletes the tables that it has just listed (badgerLog, badgerfile/list.go);
-//   - if a compaction cannot make a table, it drops the error and the rows (badgerfile.CompactionAudit,
+//   - if a compaction cannot make a table, Badger drops the error and the rows (badgerfile.CompactionAudit,
 //     gate);
-//   - it never syncs the name of a new log (checkNewLog);
-//   - it cannot open an empty log, which a crash may leave (badgerfile.Examine);
+//   - Badger never syncs the directory after it has created a log (checkNewLog);
+//   - Badger cannot open an empty log, which a crash may leave (badgerfile.Examine);
 //   - a full disk kills the process (space.go).
+//
+// A log here is the write-ahead log of a memtable (.mem).
 
 const (
-	memTables       = 1         // memtables waiting for a flush, besides the one written and the one being flushed
-	levelZeroTables = 10        // number of tables in level 0 at which it is compacted; a backwards seek searches each of them
-	levelZeroStall  = 20        // number of tables in level 0 at which flushing, and so each group, waits for compaction
-	baseLevel       = 256 << 20 // the size of the level into which level 0 is merged; merging needs as much disk space
+	memTables       = 1         // how many memtables may wait for a flush, besides those being written and flushed
+	levelZeroTables = 10        // at so many tables level 0 is compacted; a backwards seek searches each of them
+	levelZeroStall  = 20        // at so many tables in level 0 flushes, and then groups, wait for compaction
+	baseLevel       = 256 << 20 // the size of the level into which level 0 is merged; a merge needs as much free space
 	baseTable       = 2 << 20   // the size of a table below level 0; larger tables take more memory to build
 )
 
-// badgerLog passes Badger's own log on, without keys and tables. It also stops the store in two cases
-// in which Badger would continue: after a failed append to its list of tables and after a failed sync
-// of that list. After such a failure the list may name tables that Badger has deleted, or end with half
-// a record, and Badger would try again and append to it.
+// badgerLog is Badger's logger. It passes the messages on, without the names of keys and tables in them.
+// It also stops the store when a flush or a compaction has failed, for example because Badger could not
+// append to its list of tables or sync it. After such a failure the list may name tables that Badger has
+// deleted, or end with half a record; but Badger would try again and append to the list.
 type badgerLog struct {
 	store *Store
 	audit *badgerfile.CompactionAudit // nil while the store is created
@@ -69,7 +71,7 @@ func (l *badgerLog) Debugf(format string, args ...any) {
 	hasEnded, lostTable, err := l.audit.Observe(format, args)
 	switch {
 	case err != nil:
-		l.store.fail(&backgroundError{what: "reading Badger's list of tables", cause: badgerfile.Cause(err)})
+		l.store.fail(&backgroundError{work: "reading Badger's list of tables", cause: badgerfile.Cause(err)})
 	case lostTable:
 		l.store.condemn("compaction has lost a table")
 	case hasEnded:
@@ -78,17 +80,17 @@ func (l *badgerLog) Debugf(format string, args ...any) {
 }
 
 // Messages that Badger logs when a goroutine's work has failed (db.go and levels.go of v4.9.6).
-// The compacting goroutine logs before it releases the tables that it was to replace, so no
-// other goroutine can compact them.
+// The compacting goroutine logs while it still reserves the tables that it was to replace. Since stop
+// blocks that goroutine, no other one can compact these tables.
 const (
 	badgerFlushFailed   = "error flushing memtable"
 	badgerCompactFailed = "[Compactor: %d] LOG Compact FAILED"
 )
 
-// stop fails the store and blocks the calling goroutine of Badger, which would otherwise try again. The
-// process is about to end.
-func (l *badgerLog) stop(what string, args []any) {
-	l.store.fail(&backgroundError{what: what, cause: cause(args)})
+// stop marks the store as failed and blocks the calling goroutine of Badger, which would otherwise try
+// again. The process is about to end.
+func (l *badgerLog) stop(work string, args []any) {
+	l.store.fail(&backgroundError{work: work, cause: cause(args)})
 	select {}
 }
 
@@ -96,23 +98,23 @@ func (l *badgerLog) log(level slog.Level, format string, args []any) {
 	if !l.store.log.Enabled(context.Background(), level) {
 		return
 	}
-	l.store.log.Log(context.Background(), level, "badger: "+title(format), "cause", cause(args))
+	l.store.log.Log(context.Background(), level, "badger: "+messageTitle(format), "cause", cause(args))
 }
 
 // backgroundError is a failure of Badger's background work, outside of any Apply.
 type backgroundError struct {
-	what, cause string
+	work, cause string // the work that failed, and why
 }
 
-func (e *backgroundError) Error() string { return "store: " + e.what + ": " + e.cause }
+func (e *backgroundError) Error() string { return "store: " + e.work + ": " + e.cause }
 
-// title returns a log format up to its first argument.
-func title(format string) string {
+// messageTitle returns the format of a log message up to its first argument.
+func messageTitle(format string) string {
 	text, _, _ := strings.Cut(format, "%")
 	return strings.TrimRight(strings.TrimSpace(text), ":,[( ")
 }
 
-// cause returns the innermost cause of the first error among a log's arguments.
+// cause returns the innermost cause of the first error among the arguments of a log message.
 func cause(args []any) string {
 	for _, a := range args {
 		if err, ok := a.(error); ok {
@@ -122,8 +124,8 @@ func cause(args []any) string {
 	return ""
 }
 
-// watchLogs finds the log that Badger is writing.
-func (s *Store) watchLogs() error {
+// findCurrentLog sets logID to the number of the log that Badger is writing.
+func (s *Store) findCurrentLog() error {
 	entries, err := os.ReadDir(s.path)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -137,8 +139,8 @@ func (s *Store) watchLogs() error {
 }
 
 // checkNewLog checks whether the last commit began a new log. Badger syncs the log but not the
-// directory, and without its name the log is lost after a power failure. So checkNewLog syncs the
-// directory before the group counts as durable.
+// directory, so a power failure could remove the log's name, and with it the log. To prevent this,
+// checkNewLog syncs the directory before the group counts as durable.
 func (s *Store) checkNewLog() error {
 	if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID+1)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +152,7 @@ func (s *Store) checkNewLog() error {
 	return s.onNewLog()
 }
 
-// onNewLog does the work that is needed once for each memtable.
+// onNewLog does the work that is needed once for each log.
 func (s *Store) onNewLog() error {
 	if err := durable.SyncDir(s.path); err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -159,7 +161,7 @@ func (s *Store) onNewLog() error {
 	return s.updateDebt()
 }
 
-// refreshCatalog starts a refresh of TABLES.
+// refreshCatalog starts to rewrite TABLES (the checksums of Badger's tables) in the background.
 func (s *Store) refreshCatalog() {
 	s.tables.RefreshSoon(s.path, func(err error) {
 		s.log.Warn("the list of tables could not be written", "error", badgerfile.Cause(err))

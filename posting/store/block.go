@@ -8,14 +8,14 @@ import (
 	"mizan/ledger"
 )
 
-// MaxBlock is the maximum length of a block's row in bytes. An event is shorter, because ledger.MaxPostings bounds
-// the number of its postings.
+// MaxBlock is the maximum length of a block's row in bytes. Every single event fits, because ledger.MaxPostings
+// bounds the number of its postings.
 const MaxBlock = 64 << 10
 
-// Block builds the row of consecutive events of one organization.
+// Block builds a row with consecutive events of one organization.
 type Block struct {
-	First  uint64
-	Count  uint64
+	First  uint64 // seq of the first event
+	Count  uint64 // number of events
 	events []byte
 }
 
@@ -29,7 +29,7 @@ func (b *Block) Add(seq uint64, canonical []byte) {
 	b.events = append(b.events, canonical...)
 }
 
-// Full tells whether an event of n bytes needs a new block.
+// Full tells whether an event of n bytes does not fit into the block any more.
 func (b *Block) Full(n int) bool { return b.Count > 0 && len(b.events)+n+64 > MaxBlock }
 
 // Bytes returns the size of the events in the block.
@@ -38,8 +38,8 @@ func (b *Block) Bytes() int { return len(b.events) }
 // Reset empties the block for the next one.
 func (b *Block) Reset() { b.First, b.Count, b.events = 0, 0, b.events[:0] }
 
-// EncodeBlock appends the block's row: the number of events, the tree's root after the last one,
-// and the events.
+// EncodeBlock appends the block's row: the number of events, the root of the organization's hash tree after
+// the last event, and the events.
 func EncodeBlock(dst []byte, b *Block, root [32]byte) []byte {
 	dst = append(dst, 1)
 	dst = binary.AppendUvarint(dst, b.Count)
@@ -50,7 +50,7 @@ func EncodeBlock(dst []byte, b *Block, root [32]byte) []byte {
 // BlockRow is a stored block.
 type BlockRow struct {
 	First, Count uint64
-	Root         [32]byte // root of the tree of the first First+Count-1 events
+	Root         [32]byte // root of the organization's hash tree after the block's last event
 	events       []byte
 }
 
@@ -89,16 +89,18 @@ func (b *BlockRow) Each(fn func(seq uint64, canonical []byte) (more bool, err er
 	return nil
 }
 
-// Subtree is the hash of a complete subtree: its 1<<Level leaves begin at Index<<Level.
+// Subtree is the hash of a complete subtree of an organization's hash tree, whose leaves are the events. The
+// subtree's 1<<Level leaves begin with leaf Index<<Level.
 type Subtree struct {
 	Level int
 	Index uint64
 	Hash  [32]byte
 }
 
-// EncodeTree appends a block's tree row: the right edge of the tree after the block, lowest level last,
-// and the subtrees that the block completed but that begin before it. The hashes of subtrees inside the
-// block follow from its events.
+// EncodeTree appends a block's tree row, which has two lists. edge is the right edge of the tree after the
+// block: the complete subtrees that together have all leaves, lowest level last. crossing has the subtrees that
+// the block completes but that begin before the block. The hashes of subtrees inside the block follow from its
+// events.
 func EncodeTree(dst []byte, edge []Subtree, crossing []Subtree) []byte {
 	dst = append(dst, 1)
 	for _, list := range [2][]Subtree{edge, crossing} {
@@ -135,11 +137,11 @@ func DecodeTree(row []byte) (edge, crossing []Subtree, err error) {
 	return edge, crossing, nil
 }
 
-// DueItem is one record with a due instant.
+// DueItem says when work on a record becomes due.
 type DueItem struct {
 	At     ledger.Micros
 	Org    ledger.ID
-	Source ledger.Source
+	Source ledger.Source // the record
 }
 
 // EncodeDue appends one item to a due row.
@@ -150,7 +152,7 @@ func EncodeDue(dst []byte, d DueItem) []byte {
 	return append(dst, d.Source.ID[:]...)
 }
 
-// DecodeDues parses a due row.
+// DecodeDues calls fn with each item of a due row.
 func DecodeDues(row []byte, fn func(DueItem)) error {
 	r := reader{src: row}
 	for len(r.src) > 0 && !r.bad {
@@ -167,24 +169,24 @@ func DecodeDues(row []byte, fn func(DueItem)) error {
 	return nil
 }
 
-// Listed is a row of a list: the record was written at Booked.
+// Listed is a row of a list of records. It says that an event with the booked time Booked changed the record.
 type Listed struct {
 	Booked ledger.Micros
-	First  bool // the record was created then
+	First  bool // the event created the record
 	ID     ledger.ID
 }
 
 // EncodeListed appends one row to a list page.
 func EncodeListed(dst []byte, l Listed) []byte {
-	flags := uint64(0)
+	firstFlag := uint64(0)
 	if l.First {
-		flags = 1
+		firstFlag = 1
 	}
-	dst = binary.AppendUvarint(dst, uint64(l.Booked)<<1|flags)
+	dst = binary.AppendUvarint(dst, uint64(l.Booked)<<1|firstFlag)
 	return append(dst, l.ID[:]...)
 }
 
-// DecodeListed parses a list page, oldest row first.
+// DecodeListed returns the rows of a list page, oldest first.
 func DecodeListed(row []byte) ([]Listed, error) { return AppendListed(nil, row) }
 
 // AppendListed appends the rows of a list page, oldest first.

@@ -10,9 +10,10 @@ import (
 	"mizan/ledger"
 )
 
-// A checkpoint is stored as KVs: one head, whose key has the booked time of the checkpoint's event, and
-// parts, whose keys have the seq of that event and the part's place. All heads come first, so that they
-// can be read together.
+// A checkpoint is stored as KVs (rows of key and value): one head, which describes the checkpoint, and parts,
+// which contain the accounts. The head's key has the booked time of the checkpoint's event; a part's key has the
+// event's seq and the part's place. In the order of keys all heads come before all parts, so that the heads can
+// be read together.
 const (
 	kvCheckpointHeads = "th"
 	kvCheckpointParts = "tp"
@@ -26,19 +27,18 @@ const maxCheckpointPart = 32 << 10
 type CheckpointHead struct {
 	Seq      uint64        // seq of the event
 	Booked   ledger.Micros // the event's booked time, which is in the key
-	Previous uint64        // seq of the previous checkpoint; 0: there is none
-	Accounts uint64
+	Previous uint64        // seq of the previous checkpoint's event; 0: there is none
+	Accounts uint64        // number of accounts
 	Parts    []CheckpointPart
 }
 
-// CheckpointPart describes a part in the head: the key of the part's first account and the part's
-// SHA-256.
+// CheckpointPart describes a part in the head.
 type CheckpointPart struct {
-	First []byte
-	Sum   [32]byte
+	First []byte   // AccountKey of the part's first account
+	Sum   [32]byte // SHA-256 of the part's row
 }
 
-// IsCheckpoint tells whether a KV belongs to a checkpoint.
+// IsCheckpoint tells whether the KV with the key belongs to a checkpoint.
 func IsCheckpoint(key []byte) bool { return len(key) > 0 && key[0] == kvCheckpointHeads[0] }
 
 // CheckpointHeads returns the prefix of the keys of all heads.
@@ -47,12 +47,12 @@ func CheckpointHeads() []byte { return []byte(kvCheckpointHeads) }
 // CheckpointParts returns the prefix of the keys of all parts.
 func CheckpointParts() []byte { return []byte(kvCheckpointParts) }
 
-// KeyCheckpointHead returns the key of a KV: th<booked time of the event>.
+// KeyCheckpointHead returns the key of a head's KV: th<booked time of the event>.
 func KeyCheckpointHead(booked ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64([]byte(kvCheckpointHeads), uint64(booked))
 }
 
-// KeyCheckpointPart returns the key of a KV: tp<seq of the event><place, from 0>.
+// KeyCheckpointPart returns the key of a part's KV: tp<seq of the event><place, from 0>.
 func KeyCheckpointPart(seq uint64, place int) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte(kvCheckpointParts), seq), uint32(place))
 }
@@ -65,11 +65,11 @@ func ParseCheckpointPart(key []byte) (seq uint64, place int, ok bool) {
 	return binary.BigEndian.Uint64(key[2:]), int(binary.BigEndian.Uint32(key[10:])), true
 }
 
-// AccountKey appends an account's key in checkpoints. It is the account's part of the keys of its
-// pages, so accounts have the same order in checkpoints as in pages.
+// AccountKey appends the key of an account in checkpoints. The keys of the account's pages contain the same
+// bytes, so checkpoints and pages have the accounts in the same order.
 func AccountKey(dst []byte, a ledger.Account) []byte { return accountKey(dst, a) }
 
-// ParseAccountKey returns the account with the key.
+// ParseAccountKey returns the account whose AccountKey is key.
 func ParseAccountKey(key []byte) (ledger.Account, bool) {
 	return ParsePagePrefix(append(orgKey(nil, prefixPage, ledger.ID{}), key...))
 }
@@ -106,34 +106,34 @@ func DecodeCheckpointHead(key, row []byte) (h CheckpointHead, err error) {
 	return h, nil
 }
 
-// CheckpointWriter builds a checkpoint's parts from accounts in the order of their keys. Each
-// account has its key without the prefix that it shares with the previous key of the part, and
-// its totals.
+// CheckpointWriter builds a checkpoint's parts from accounts, which the caller adds in the order of their keys.
+// For each account a part stores the totals, and the key without the beginning that the part's previous key
+// has too.
 type CheckpointWriter struct {
-	Head       CheckpointHead
-	namedBytes int // upper bound of the bytes in the head's row that name parts
-	row        []byte
-	last       []byte
+	Head          CheckpointHead
+	partListBytes int    // upper bound of the bytes that Head.Parts takes in the head's row
+	row           []byte // of the current part
+	lastKey       []byte // of the current part
 }
 
-// Full tells whether the head would exceed the largest KV, because there are too many accounts.
+// Full tells whether there are so many accounts that the head may be too long for a KV.
 func (w *CheckpointWriter) Full() bool {
-	return 1+3*binary.MaxVarintLen64+w.namedBytes > MaxKVValue
+	return 1+3*binary.MaxVarintLen64+w.partListBytes > MaxKVValue
 }
 
-// Add adds an account. If that completes a part, it returns the part's row, which the caller owns;
-// otherwise nil.
+// Add adds an account. If the current part is long enough, Add first completes it and returns its row, which the
+// caller owns; otherwise Add returns nil.
 func (w *CheckpointWriter) Add(key []byte, t *ledger.Totals) (part []byte) {
 	if len(w.row) >= maxCheckpointPart {
 		part = w.Flush()
 	}
 	if len(w.row) == 0 {
 		w.Head.Parts = append(w.Head.Parts, CheckpointPart{First: bytes.Clone(key)})
-		w.namedBytes += binary.MaxVarintLen16 + len(key) + sha256.Size
-		w.last = w.last[:0]
+		w.partListBytes += binary.MaxVarintLen16 + len(key) + sha256.Size
+		w.lastKey = w.lastKey[:0]
 	}
 	shared := 0
-	for shared < min(len(key), len(w.last)) && key[shared] == w.last[shared] {
+	for shared < min(len(key), len(w.lastKey)) && key[shared] == w.lastKey[shared] {
 		shared++
 	}
 	w.row = binary.AppendUvarint(w.row, uint64(shared))
@@ -143,13 +143,13 @@ func (w *CheckpointWriter) Add(key []byte, t *ledger.Totals) (part []byte) {
 	w.row = t.CreditsPosted.AppendBinary(w.row)
 	w.row = t.DebitsPending.AppendBinary(w.row)
 	w.row = t.CreditsPending.AppendBinary(w.row)
-	w.last = append(w.last[:0], key...)
+	w.lastKey = append(w.lastKey[:0], key...)
 	w.Head.Accounts++
 	return part
 }
 
-// Flush returns the row of the last part, or nil if there is no such part. Afterwards the head has the
-// row's hash.
+// Flush completes the current part and returns its row, or nil if the part has no account. It puts the row's
+// hash into the head.
 func (w *CheckpointWriter) Flush() (part []byte) {
 	if len(w.row) == 0 {
 		return nil
@@ -166,11 +166,11 @@ func DecodeCheckpointPart(row []byte, fn func(key []byte, t *ledger.Totals) (mor
 	var key []byte
 	for len(r.src) > 0 {
 		shared := r.uvarint()
-		rest := r.take(int(min(r.uvarint(), MaxKey)))
+		suffix := r.take(int(min(r.uvarint(), MaxKey)))
 		if r.bad || shared > uint64(len(key)) {
 			return fmt.Errorf("checkpoint: a part is cut short")
 		}
-		key = append(key[:shared], rest...)
+		key = append(key[:shared], suffix...)
 		t := ledger.Totals{DebitsPosted: r.amount(), CreditsPosted: r.amount(), DebitsPending: r.amount(), CreditsPending: r.amount()}
 		if r.bad {
 			return fmt.Errorf("checkpoint: a part is cut short")
@@ -182,12 +182,12 @@ func DecodeCheckpointPart(row []byte, fn func(key []byte, t *ledger.Totals) (mor
 	return nil
 }
 
-// ParseShifted splits a shifted line's key into the account's key in checkpoints and the effective
-// date. The account's key aliases key.
-func ParseShifted(key []byte) (account []byte, on ledger.Date, ok bool) {
-	const tail = 4 + 8 + 2
-	if on, ok = ParseShiftedDate(key); !ok {
+// ParseShifted splits the key of a shifted line (whose effective day is not its booked day) into the account's
+// key in checkpoints and the effective date. The account's key aliases key.
+func ParseShifted(key []byte) (account []byte, effective ledger.Date, ok bool) {
+	const dateSeqLine = 4 + 8 + 2 // bytes of the effective date, the seq and the line's index
+	if effective, ok = ParseShiftedDate(key); !ok {
 		return nil, 0, false
 	}
-	return key[1+16 : len(key)-tail], on, true
+	return key[1+16 : len(key)-dateSeqLine], effective, true
 }

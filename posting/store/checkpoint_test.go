@@ -13,9 +13,9 @@ import (
 
 var manats = money.Asset{Currency: "AZN", Env: money.Prod}
 
-// checkpoint returns the head of a checkpoint after event 9 with the given number of accounts, the keys of
+// newCheckpoint returns the head of a checkpoint after event 9 with the given number of accounts, the keys of
 // these accounts, and the parts.
-func checkpoint(accounts int) (h CheckpointHead, keys []string, parts [][]byte) {
+func newCheckpoint(accounts int) (h CheckpointHead, keys []string, parts [][]byte) {
 	w := CheckpointWriter{Head: CheckpointHead{Seq: 9, Booked: 77, Previous: 4}}
 	for n := range accounts {
 		key := AccountKey(nil, ledger.Account{Path: ledger.Path(fmt.Sprintf("L:partner:%06d:available", n)), Asset: manats})
@@ -32,53 +32,53 @@ func checkpoint(accounts int) (h CheckpointHead, keys []string, parts [][]byte) 
 
 func TestCheckpointRoundTrip(t *testing.T) {
 	for _, accounts := range []int{0, 1, 2, 5_000} {
-		h, keys, parts := checkpoint(accounts)
+		h, keys, parts := newCheckpoint(accounts)
 		got, err := DecodeCheckpointHead(KeyCheckpointHead(h.Booked), EncodeCheckpointHead(&h))
 		if err != nil || !reflect.DeepEqual(got, h) || got.Accounts != uint64(accounts) || len(parts) != len(h.Parts) {
 			t.Fatalf("of %d accounts: %v, %d parts", accounts, err, len(parts))
 		}
-		var read []string
+		var keysRead []string
 		for place, part := range parts {
-			first := len(read)
+			partStart := len(keysRead)
 			err := DecodeCheckpointPart(part, func(key []byte, totals *ledger.Totals) (bool, error) {
-				if n := len(read); totals.DebitsPosted != money.FromUint64(uint64(n)) || totals.CreditsPending != money.FromUint64(7) {
+				if n := len(keysRead); totals.DebitsPosted != money.FromUint64(uint64(n)) || totals.CreditsPending != money.FromUint64(7) {
 					t.Errorf("account %d has %+v", n, totals)
 				}
-				read = append(read, string(key))
+				keysRead = append(keysRead, string(key))
 				return true, nil
 			})
-			if err != nil || read[first] != string(h.Parts[place].First) {
-				t.Errorf("part %d begins with %q, not with %q: %v", place, read[first], h.Parts[place].First, err)
+			if err != nil || keysRead[partStart] != string(h.Parts[place].First) {
+				t.Errorf("part %d begins with %q, not with %q: %v", place, keysRead[partStart], h.Parts[place].First, err)
 			}
 		}
-		if !slices.Equal(read, keys) {
-			t.Errorf("of %d accounts %d are read, or others", accounts, len(read))
+		if !slices.Equal(keysRead, keys) {
+			t.Errorf("of %d accounts %d are read, or others", accounts, len(keysRead))
 		}
 	}
 }
 
 func TestMalformedCheckpointHeadIsRefused(t *testing.T) {
-	h, _, _ := checkpoint(3)
+	h, _, _ := newCheckpoint(3)
 	key, row := KeyCheckpointHead(h.Booked), EncodeCheckpointHead(&h)
-	changed := func(change func(h *CheckpointHead)) []byte {
+	rowWith := func(change func(h *CheckpointHead)) []byte {
 		copied := h
 		change(&copied)
 		return EncodeCheckpointHead(&copied)
 	}
 	for name, c := range map[string]struct{ key, row []byte }{
-		"nothing":                  {key, nil},
-		"another version":          {key, append([]byte{2}, row[1:]...)},
-		"a part's key":             {KeyCheckpointPart(9, 0), row},
-		"a longer key":             {append(bytes.Clone(key), 0), row},
-		"of no event":              {key, changed(func(h *CheckpointHead) { h.Seq, h.Previous = 0, 0 })},
-		"made of itself":           {key, changed(func(h *CheckpointHead) { h.Previous = h.Seq })},
-		"made of what comes later": {key, changed(func(h *CheckpointHead) { h.Previous = h.Seq + 1 })},
+		"an empty row":        {key, nil},
+		"another version":     {key, append([]byte{2}, row[1:]...)},
+		"a part's key":        {KeyCheckpointPart(9, 0), row},
+		"a longer key":        {append(bytes.Clone(key), 0), row},
+		"no event":            {key, rowWith(func(h *CheckpointHead) { h.Seq, h.Previous = 0, 0 })},
+		"its own predecessor": {key, rowWith(func(h *CheckpointHead) { h.Previous = h.Seq })},
+		"a later predecessor": {key, rowWith(func(h *CheckpointHead) { h.Previous = h.Seq + 1 })},
 	} {
 		if got, err := DecodeCheckpointHead(c.key, c.row); err == nil {
 			t.Errorf("%s: it is read as %+v", name, got)
 		}
 	}
-	const fixedBytes = 1 + 1 + 1 + 1 // version, seq, previous and number of accounts: only whole parts after them may be missing
+	const fixedBytes = 1 + 1 + 1 + 1 // version, seq, previous, number of accounts; a row of only these is a head without parts
 	for n := range row {
 		if _, err := DecodeCheckpointHead(key, row[:n]); err == nil && n != fixedBytes {
 			t.Errorf("%d bytes of it are read", n)
@@ -87,32 +87,33 @@ func TestMalformedCheckpointHeadIsRefused(t *testing.T) {
 }
 
 func TestMalformedCheckpointPartIsRefused(t *testing.T) {
-	read := func(part []byte) (accounts int, err error) {
+	countAccounts := func(part []byte) (accounts int, err error) {
 		err = DecodeCheckpointPart(part, func([]byte, *ledger.Totals) (bool, error) {
 			accounts++
 			return true, nil
 		})
 		return accounts, err
 	}
-	_, _, parts := checkpoint(2)
-	_, _, oneAccount := checkpoint(1)
+	_, _, parts := newCheckpoint(2)
+	_, _, oneAccount := newCheckpoint(1)
 	for n := 1; n < len(parts[0]); n++ {
-		if _, err := read(parts[0][:n]); err == nil && n != len(oneAccount[0]) {
+		if _, err := countAccounts(parts[0][:n]); err == nil && n != len(oneAccount[0]) {
 			t.Errorf("%d bytes of it are read", n)
 		}
 	}
 	// The first account of a part has no previous key.
-	if accounts, err := read(append([]byte{1}, parts[0][1:]...)); err == nil {
+	if accounts, err := countAccounts(append([]byte{1}, parts[0][1:]...)); err == nil {
 		t.Errorf("%d accounts are read, the first like one before it", accounts)
 	}
 }
 
-// A head that is not full fits into a KV, and it becomes full before it no longer fits.
+// As long as Full is false, the head fits into a KV. Full becomes true only
+// when the head has nine tenths of the bytes that a KV may have.
 func TestCheckpointHeadIsFullBeforeItIsTooLong(t *testing.T) {
 	var w CheckpointWriter
-	last := 0
+	partCount := 0 // before the last account
 	for n := 0; !w.Full() && n < 1<<20; n++ {
-		last = len(w.Head.Parts)
+		partCount = len(w.Head.Parts)
 		w.Add(AccountKey(nil, ledger.Account{Path: ledger.Path(fmt.Sprintf("L:%0190d", n)), Asset: manats}), &ledger.Totals{})
 		w.row = w.row[:0] // the next account begins a part
 	}
@@ -120,8 +121,8 @@ func TestCheckpointHeadIsFullBeforeItIsTooLong(t *testing.T) {
 		t.Fatal("it is never full")
 	}
 	w.Head.Seq, w.Head.Previous, w.Head.Accounts = ^uint64(0), ^uint64(1), ^uint64(0)
-	w.Head.Parts = w.Head.Parts[:last]
+	w.Head.Parts = w.Head.Parts[:partCount]
 	if got := len(EncodeCheckpointHead(&w.Head)); got > MaxKVValue || got < MaxKVValue*9/10 {
-		t.Errorf("with %d parts it has %d bytes", last, got)
+		t.Errorf("with %d parts it has %d bytes", partCount, got)
 	}
 }

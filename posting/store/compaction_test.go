@@ -26,9 +26,9 @@ func highestTable(t *testing.T, s *Store) (highest uint64) {
 	return highest
 }
 
-// obstruct creates files with the names of the next n tables, so that Badger can't create these tables. The
+// obstructNextTables creates files with the names of the next n tables, so that Badger can't create these tables. The
 // function unblock removes the files.
-func obstruct(t *testing.T, s *Store, n uint64) (unblock func()) {
+func obstructNextTables(t *testing.T, s *Store, n uint64) (unblock func()) {
 	t.Helper()
 	highest := highestTable(t, s)
 	for id := highest + 1; id <= highest+n; id++ {
@@ -56,16 +56,16 @@ func waitForFlushes(s *Store) {
 
 // compactLevelZero applies groups until Badger has compacted level 0 into a deeper level and level 0 has new
 // tables, so that there is something to compact again.
-func compactLevelZero(t *testing.T, s *Store, st history) {
+func compactLevelZero(t *testing.T, s *Store, hist history) {
 	t.Helper()
 	n, _ := s.LastGroup()
-	for deep, tables := false, 0; !deep || tables == 0; n += 10 {
-		st.continueTo(t, s, n+10)
+	for hasDeepTables, tables := false, 0; !hasDeepTables || tables == 0; n += 10 {
+		hist.continueTo(t, s, n+10)
 		waitForFlushes(s)
 		levels := s.db.Levels()
-		tables, deep = levels[0].NumTables, false
+		tables, hasDeepTables = levels[0].NumTables, false
 		for _, l := range levels[1:] {
-			deep = deep || l.NumTables > 0
+			hasDeepTables = hasDeepTables || l.NumTables > 0
 		}
 	}
 }
@@ -73,15 +73,15 @@ func compactLevelZero(t *testing.T, s *Store, st history) {
 func TestTableLostByCompactionIsDetected(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
-	st := history{seed: 1, rows: 20, value: 4000, keys: 4000}
-	compactLevelZero(t, s, st)
+	hist := history{seed: 1, rows: 20, value: 4000, keys: 4000}
+	compactLevelZero(t, s, hist)
 	if err := s.db.Flatten(1); err != nil { // afterwards Badger compacts nothing by itself for a while
 		t.Fatal(err)
 	}
-	compactLevelZero(t, s, st)
+	compactLevelZero(t, s, hist)
 	sn := s.Snapshot()
-	unblock := obstruct(t, s, 20)
-	if err := s.db.Flatten(1); err != nil { // it reports success
+	unblock := obstructNextTables(t, s, 20)
+	if err := s.db.Flatten(1); err != nil { // it reports success although it could not make the new tables
 		t.Fatal(err)
 	}
 	var damage *DamageError
@@ -105,28 +105,29 @@ func TestTableLostByCompactionIsDetected(t *testing.T) {
 }
 
 func TestCompactionWithoutLossIsNoDamage(t *testing.T) {
-	st, m := history{seed: 1, rows: 20, value: 4000, keys: 500}, make(model)
+	hist, m := history{seed: 1, rows: 20, value: 4000, keys: 500}, make(model)
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	for range 3 {
-		compactLevelZero(t, s, st)
+		compactLevelZero(t, s, hist)
 		if err := s.db.Flatten(1); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n, _ := s.LastGroup()
-	st.applyTo(m, 0, n)
-	if err := st.differenceFrom(s, m); err != nil {
+	hist.applyTo(m, 0, n)
+	if err := hist.differenceFrom(s, m); err != nil {
 		t.Error(err)
 	}
-	// This passes also if the audit counts nothing; TestTableLostByCompactionIsDetected shows that it counts.
+	// This would pass too if the store's audit of compactions never failed; TestTableLostByCompactionIsDetected
+	// shows that it can fail.
 	if err := s.Failure(); err != nil {
 		t.Error(err)
 	}
 	closeStore(t, s)
 }
 
-// versions returns the number of stored versions of a key.
-func versions(s *Store, key string) (n int) {
+// countVersions returns the number of stored versions of a key.
+func countVersions(s *Store, key string) (n int) {
 	txn := s.db.NewTransactionAt(math.MaxUint64, false)
 	defer txn.Discard()
 	it := txn.NewKeyIterator([]byte(key), badger.IteratorOptions{})
@@ -138,7 +139,7 @@ func versions(s *Store, key string) (n int) {
 }
 
 func TestCompactionDropsInvisibleVersions(t *testing.T) {
-	st := history{seed: 1, rows: 20, value: 4000, keys: 500}
+	hist := history{seed: 1, rows: 20, value: 4000, keys: 500}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	set(t, s, "hot", "1", "dead", "1")
@@ -152,7 +153,7 @@ func TestCompactionDropsInvisibleVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	compact := func() {
-		compactLevelZero(t, s, st)
+		compactLevelZero(t, s, hist)
 		if err := s.db.Flatten(1); err != nil {
 			t.Fatal(err)
 		}
@@ -163,12 +164,12 @@ func TestCompactionDropsInvisibleVersions(t *testing.T) {
 	}
 	snapshot.Close()
 	compact()
-	if hot, dead := versions(s, "hot"), versions(s, "dead"); hot != 1 || dead != 0 {
+	if hot, dead := countVersions(s, "hot"), countVersions(s, "dead"); hot != 1 || dead != 0 {
 		t.Errorf("there are %d versions of a row and %d of a deleted one", hot, dead)
 	}
 }
 
-func TestCompactionNeedsNoSnapshotToDropOldVersions(t *testing.T) {
+func TestCompactionDropsOldVersionsIfNoSnapshotWasOpened(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	set(t, s, "hot", "1")
@@ -177,27 +178,27 @@ func TestCompactionNeedsNoSnapshotToDropOldVersions(t *testing.T) {
 	if err := s.db.Flatten(1); err != nil {
 		t.Fatal(err)
 	}
-	if hot := versions(s, "hot"); hot != 1 {
+	if hot := countVersions(s, "hot"); hot != 1 {
 		t.Errorf("there are %d versions of a row", hot)
 	}
 }
 
-// After a failed flush Badger would try again and append to its list of tables after half a record. So the
-// store stops at the first failure.
+// After a failed flush Badger would try again and append to its list of tables, although the list may end with
+// half a record. So the store stops at the first failure.
 func TestFailedFlushStopsTheStore(t *testing.T) {
-	st := history{seed: 1, rows: 20, value: 4000, keys: 500}
+	hist := history{seed: 1, rows: 20, value: 4000, keys: 500}
 	dir, err := os.MkdirTemp("", "store-") // not t.TempDir, because Badger is never closed and keeps using the directory
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
-	st.continueTo(t, s, 10)
-	obstruct(t, s, 1)
+	hist.continueTo(t, s, 10)
+	obstructNextTables(t, s, 1)
 	g, acked := new(Group), uint64(10)
 	for n, hash := next(s); err == nil; n++ {
 		g.Reset(n, hash)
-		st.fill(g)
+		hist.fill(g)
 		hash = g.Seal()
 		if err = s.Apply(g); err == nil {
 			acked = n
@@ -210,8 +211,8 @@ func TestFailedFlushStopsTheStore(t *testing.T) {
 	if stacks = stacks[:runtime.Stack(stacks, true)]; !bytes.Contains(stacks, []byte("(*badgerLog).stop")) {
 		t.Error("Badger will try again")
 	}
-	if closed := s.Close(); closed == nil || closed.Error() != err.Error() {
-		t.Errorf("Close = %v, want the same error", closed)
+	if closeErr := s.Close(); closeErr == nil || closeErr.Error() != err.Error() {
+		t.Errorf("Close = %v, want the same error", closeErr)
 	}
 	s.tables.Wait()
 	copyDir := t.TempDir() // as the next process finds it
@@ -222,16 +223,16 @@ func TestFailedFlushStopsTheStore(t *testing.T) {
 		t.Errorf("the last group is %d, acknowledged were %d", n, acked)
 	}
 	m := make(model)
-	st.applyTo(m, 0, n)
-	if err := st.differenceFrom(s, m); err != nil {
+	hist.applyTo(m, 0, n)
+	if err := hist.differenceFrom(s, m); err != nil {
 		t.Error(err)
 	}
 	closeStore(t, s)
 }
 
 // Badger removes a log when all its rows are in tables. Such a log remains only if the process ended just
-// before that, or if somebody put the log back. Replaying it would restore rows that were deleted and
-// compacted since.
+// before Badger removed the log, or if somebody put the log back. If it were replayed, rows would reappear that
+// were deleted later, because compaction may have dropped their deletions.
 func TestFlushedLogIsNotReplayed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})

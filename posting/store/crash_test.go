@@ -15,18 +15,18 @@ import (
 	"mizan/internal/mapfault"
 )
 
-// childVariable makes the test binary a child, which opens a store and writes to it until it is killed. Its
-// value has the seed, the number of keys, the last group and the directory.
+// childVariable is the environment variable that makes the test binary a child process, which opens a store and
+// writes to it until it is killed. The value has the seed, the number of keys, the last group and the directory.
 const childVariable = "MIZAN_STORE_CHILD"
 
 func TestMain(m *testing.M) {
-	if order := os.Getenv(childVariable); order != "" {
+	if arguments := os.Getenv(childVariable); arguments != "" {
 		err := mapfault.Exit(1, "failed "+mapFault)
 		if err == nil {
-			err = failSyncsOf(os.Getenv(faultVariable))
+			err = failSyncs(os.Getenv(faultVariable))
 		}
 		if err == nil {
-			err = child(order)
+			err = runChild(arguments)
 		}
 		if err != nil {
 			mapfault.LastWord()
@@ -58,12 +58,13 @@ const (
 	manyKeys = 1 << 40
 )
 
-// child prints each group that it has applied, then waits to be killed.
-func child(order string) error {
+// runChild applies groups up to the last one and prints the number of each, then waits to be killed.
+// arguments is the value of childVariable.
+func runChild(arguments string) error {
 	var dir string
 	var seed, last uint64
 	var keys int
-	if _, err := fmt.Sscan(order, &seed, &keys, &last, &dir); err != nil {
+	if _, err := fmt.Sscan(arguments, &seed, &keys, &last, &dir); err != nil {
 		return err
 	}
 	memTable := int64(minMemTable)
@@ -99,16 +100,17 @@ func child(order string) error {
 // process is a running child.
 type process struct {
 	cmd   *exec.Cmd
-	lines chan string // lines of its output; closed when the output ends
-	acked uint64      // the last group that it reported as applied
+	lines chan string // lines of the output; closed when the output ends
+	acked uint64      // the last group that the child reported as applied
 
-	failure string   // why it ended by itself
-	output  []string // all lines that are not reports of its progress, for example those of a crash
+	failure string   // why the child ended by itself; empty: it did not
+	output  []string // all lines that do not report progress, for example those of a crash
 }
 
-func startChild(t testing.TB, dir string, st history, last uint64) *process {
+// startChild starts a child that applies the groups of the history, up to group last.
+func startChild(t testing.TB, dir string, hist history, last uint64) *process {
 	t.Helper()
-	return start(t, exec.Command(os.Args[0]), fmt.Sprintf("%s=%d %d %d %s", childVariable, st.seed, st.keys, last, dir))
+	return start(t, exec.Command(os.Args[0]), fmt.Sprintf("%s=%d %d %d %s", childVariable, hist.seed, hist.keys, last, dir))
 }
 
 func start(t testing.TB, cmd *exec.Cmd, env ...string) *process {
@@ -145,6 +147,7 @@ func (p *process) readUntil(t testing.TB, text string) {
 	}
 }
 
+// take handles one line of the child's output.
 func (p *process) take(t testing.TB, line string) {
 	t.Helper()
 	if reason, isFailure := strings.CutPrefix(line, "failed "); isFailure {
@@ -158,23 +161,23 @@ func (p *process) take(t testing.TB, line string) {
 // waitForChanges waits until the directory has changed n times, or the child has opened the store.
 func (p *process) waitForChanges(t testing.TB, dir string, n int) {
 	t.Helper()
-	for last := listing(dir); n > 0; {
+	for last := listFiles(dir); n > 0; {
 		select {
 		case line, more := <-p.lines:
 			if p.take(t, line); !more || line == "opened" {
 				return
 			}
 		default:
-			if now := listing(dir); now != last {
-				last = now
+			if current := listFiles(dir); current != last {
+				last = current
 				n--
 			}
 		}
 	}
 }
 
-// listing returns every file of a directory with its size.
-func listing(dir string) string {
+// listFiles returns the paths and sizes of all files of a directory, as text.
+func listFiles(dir string) string {
 	var text strings.Builder
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -205,21 +208,22 @@ func (p *process) kill(t testing.TB) (acked uint64) {
 	return p.acked
 }
 
-// wantHistory opens the directory after a kill and compares the whole content with the history. The model has
-// the groups up to from; acked is the last group that was acknowledged.
-func wantHistory(t *testing.T, dir string, st history, m model, from, acked uint64) (last uint64) {
+// wantHistory opens the directory after a kill and compares the whole content with the history. It completes
+// the model m, which already has the groups up to from. acked is the last group that was acknowledged.
+func wantHistory(t *testing.T, dir string, hist history, m model, from, acked uint64) (last uint64) {
 	t.Helper()
-	return wantHistoryIn(t, open(t, Options{Dir: dir, MemTable: minMemTable}), st, m, from, acked)
+	return wantHistoryIn(t, open(t, Options{Dir: dir, MemTable: minMemTable}), hist, m, from, acked)
 }
 
-func wantHistoryIn(t *testing.T, s *Store, st history, m model, from, acked uint64) (last uint64) {
+// wantHistoryIn compares an open store in the same way, and closes the store.
+func wantHistoryIn(t *testing.T, s *Store, hist history, m model, from, acked uint64) (last uint64) {
 	t.Helper()
 	last, _ = s.LastGroup()
 	if last < acked {
 		t.Fatalf("the last group is %d, acknowledged were %d", last, acked)
 	}
-	st.applyTo(m, from, last)
-	if err := st.differenceFrom(s, m); err != nil {
+	hist.applyTo(m, from, last)
+	if err := hist.differenceFrom(s, m); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, s)
@@ -227,32 +231,32 @@ func wantHistoryIn(t *testing.T, s *Store, st history, m model, from, acked uint
 }
 
 func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
-	sd := seed(t)
-	r := rand.New(rand.NewPCG(sd, 2))
-	st, m, dir := childHistory(sd, fewKeys), make(model), t.TempDir()
+	randomSeed := seed(t)
+	r := rand.New(rand.NewPCG(randomSeed, 2))
+	hist, m, dir := childHistory(randomSeed, fewKeys), make(model), t.TempDir()
 	var checkedUpTo, acked uint64
 	for round := range 12 {
-		p := startChild(t, dir, st, 1<<40)
+		p := startChild(t, dir, hist, 1<<40)
 		if round%3 == 0 { // kill it while it opens the directory of the last kill
 			p.waitForChanges(t, dir, r.IntN(12))
 		} else {
 			p.readUntil(t, fmt.Sprintf("applied %d", acked+uint64(r.IntN(200))+2))
 		}
 		acked = max(acked, p.kill(t))
-		if round%4 == 3 { // in the other rounds, only the next child opens the directory
-			checkedUpTo = wantHistory(t, dir, st, m, checkedUpTo, acked)
+		if round%4 == 3 { // after the other rounds, only the next child opens the directory
+			checkedUpTo = wantHistory(t, dir, hist, m, checkedUpTo, acked)
 		}
 	}
 }
 
 func TestInterruptedCreationIsResumed(t *testing.T) {
-	st := childHistory(1, fewKeys)
+	hist := childHistory(1, fewKeys)
 	for changes := range 25 {
 		dir := t.TempDir()
-		p := startChild(t, dir, st, 0)
+		p := startChild(t, dir, hist, 0)
 		p.waitForChanges(t, dir, changes)
 		p.kill(t)
-		if last := wantHistory(t, dir, st, make(model), 0, 0); last != 0 {
+		if last := wantHistory(t, dir, hist, make(model), 0, 0); last != 0 {
 			t.Errorf("killed after %d changes: the last group is %d", changes, last)
 		}
 	}

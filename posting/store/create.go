@@ -15,7 +15,7 @@ import (
 )
 
 // createIfNew makes an empty store if there is none. It builds the store under another name and
-// renames it after HEAD exists. After a crash there is a complete store with its HEAD, or no store and at
+// renames it when HEAD exists. A crash leaves either a complete store with its HEAD, or no store and at
 // most a HEAD of group 0. In the second case the next start builds the store again.
 func (s *Store) createIfNew() error {
 	entries, err := os.ReadDir(s.path)
@@ -25,10 +25,10 @@ func (s *Store) createIfNew() error {
 	if len(entries) > 0 {
 		return nil
 	}
-	if err := s.refuseIfLost(); err != nil {
+	if err := s.refuseIfStoreWasLost(); err != nil {
 		return err
 	}
-	if err := s.refuseIfRemains(); err != nil {
+	if err := s.refuseIfFilesRemain(); err != nil {
 		return err
 	}
 	if s.options.Existing {
@@ -43,8 +43,8 @@ func (s *Store) createIfNew() error {
 	return nil
 }
 
-// refuseIfLost refuses to make a new store if there is a HEAD of an older store.
-func (s *Store) refuseIfLost() error {
+// refuseIfStoreWasLost refuses to make a new store if there is a HEAD of an older store.
+func (s *Store) refuseIfStoreWasLost() error {
 	path := filepath.Join(s.options.Dir, headName)
 	h, err := openHead(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,34 +53,35 @@ func (s *Store) refuseIfLost() error {
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	known, slots, err := h.read()
+	headMark, validSlots, err := h.read()
 	_ = h.close() // only read
 	switch {
 	case err != nil:
 		return fmt.Errorf("store: %w", err)
-	case slots == 0:
+	case validSlots == 0:
 		return damage.New(path, "neither of its slots is valid, and there is no store beside it")
-	case known.n > 0:
-		return damage.New(s.path, "it is gone, but HEAD knows group %d", known.n)
+	case headMark.n > 0:
+		return damage.New(s.path, "it is gone, but HEAD knows group %d", headMark.n)
 	}
 	return nil
 }
 
+// create builds the store beside its place and moves it there.
 func (s *Store) create() error {
-	building := filepath.Join(s.options.Dir, buildName)
-	if err := os.RemoveAll(building); err != nil {
+	buildPath := filepath.Join(s.options.Dir, buildName)
+	if err := os.RemoveAll(buildPath); err != nil {
 		return err
 	}
-	if err := os.Mkdir(building, 0o700); err != nil {
+	if err := os.Mkdir(buildPath, 0o700); err != nil {
 		return err
 	}
-	if err := s.bootstrap(building); err != nil {
+	if err := s.createBadger(buildPath); err != nil {
 		return err
 	}
 	if err := createHead(filepath.Join(s.options.Dir, headName)); err != nil {
 		return err
 	}
-	if err := os.Rename(building, s.path); err != nil {
+	if err := os.Rename(buildPath, s.path); err != nil {
 		return err
 	}
 	if err := durable.SyncDir(s.options.Dir); err != nil {
@@ -89,8 +90,8 @@ func (s *Store) create() error {
 	return durable.SyncDir(filepath.Join(s.options.Dir, "..")) // the directory itself may be new
 }
 
-// bootstrap writes the row of the schema, at the Badger version of group 0 (which is 1).
-func (s *Store) bootstrap(path string) error {
+// createBadger makes Badger's files in path, with one row: the schema, at the Badger version of group 0.
+func (s *Store) createBadger(path string) error {
 	db, err := openBadger(s.badgerOptions(path, nil), path)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (s *Store) bootstrap(path string) error {
 	return err
 }
 
-func schemaEntry(version byte) *badger.Entry {
+func schemaEntry(number byte) *badger.Entry {
 	key := []byte(schemaKey)
-	return badger.NewEntry(key, appendChecksum(key, []byte{version}))
+	return badger.NewEntry(key, appendChecksum(key, []byte{number}))
 }

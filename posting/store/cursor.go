@@ -10,20 +10,21 @@ import (
 )
 
 // Badger's iterators parse two items ahead. By default they skip every deleted row on the way to the
-// second item, so one backwards seek next to many deleted rows reads all of them. With AllVersions a
-// deleted row is an ordinary item, so only two items are read; the code below then chooses the version
-// of each row.
+// second item, so one backwards seek next to many deleted rows reads all these rows. With AllVersions a
+// deleted row is an ordinary item, so only two items are read; but the iterator returns every version of
+// a row, and the code below chooses the newest.
 
-// maxVersionSteps is how many versions of one key are stepped over before a seek skips the rest
-// (a counter has one version in every group until compaction).
+// maxVersionSteps is how many versions of one key are stepped over before a seek skips all further ones. A row
+// that every group sets has one version for each group until compaction.
 const maxVersionSteps = 4
 
 // lowestKey is the smallest key.
 var lowestKey = []byte{0}
 
-// ascend visits the newest visible version of each row in ascending order.
+// ascend calls fn with the newest visible version of each row whose key is ≥ from and begins with prefix, by
+// ascending key. If fn returns a skipTo, ascend continues with the first key ≥ skipTo.
 func (sn *Snapshot) ascend(prefix, from []byte, fn func(*badger.Item) (skipTo []byte, more bool, err error)) error {
-	if err := sn.readable(); err != nil {
+	if err := sn.checkReadable(); err != nil {
 		return err
 	}
 	it := sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: prefix})
@@ -62,20 +63,20 @@ func (sn *Snapshot) ascend(prefix, from []byte, fn func(*badger.Item) (skipTo []
 	return nil
 }
 
-// descend visits the newest visible version of each row in descending order. The slices given to fn are
-// valid until it returns.
+// descend calls fn with the newest visible version of each row whose key is ≤ from (nil: any) and begins with
+// prefix, by descending key. The slices are valid until fn returns.
 func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (more bool, err error)) error {
-	if err := sn.readable(); err != nil {
+	if err := sn.checkReadable(); err != nil {
 		return err
 	}
-	start, shared, ok := descentStart(prefix, from)
+	start, sharedPrefix, ok := descentStart(prefix, from)
 	if !ok {
 		return nil
 	}
-	it := sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Reverse: true, Prefix: shared})
+	it := sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Reverse: true, Prefix: sharedPrefix})
 	defer it.Close()
 	it.Seek(start)
-	var b backwardsRow
+	var row backwardsRow
 	for it.Valid() {
 		if key := it.Item().Key(); !bytes.HasPrefix(key, prefix) {
 			if bytes.Compare(key, prefix) < 0 {
@@ -84,14 +85,14 @@ func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (mo
 			it.Next() // the first key after the prefix may itself exist
 			continue
 		}
-		found, err := b.take(sn, it)
+		found, err := row.read(sn, it)
 		if err != nil {
 			return err
 		}
 		if !found {
 			continue
 		}
-		if more, err := fn(b.key, b.stored); err != nil || !more {
+		if more, err := fn(row.key, row.stored); err != nil || !more {
 			return err
 		}
 	}
@@ -103,10 +104,10 @@ type backwardsRow struct {
 	key, stored []byte
 }
 
-// take reads the row at the iterator and moves the iterator below it. A backwards iterator sees
-// a key's oldest version first. Most keys have one version; for the others a lookup finds the
+// read reads the row at the iterator and moves the iterator to the next lower row. A backwards iterator
+// sees a key's oldest version first. Most keys have one version; if a key has several, a lookup finds the
 // newest. found is false if the row is deleted.
-func (b *backwardsRow) take(sn *Snapshot, it *badger.Iterator) (found bool, err error) {
+func (b *backwardsRow) read(sn *Snapshot, it *badger.Iterator) (found bool, err error) {
 	item := it.Item()
 	b.key = append(b.key[:0], item.Key()...)
 	found = !item.IsDeletedOrExpired()
@@ -138,9 +139,8 @@ func (b *backwardsRow) take(sn *Snapshot, it *badger.Iterator) (found bool, err 
 	return err == nil, err
 }
 
-// seekBelow moves a backwards iterator to the greatest key below key. Badger can only seek to a
-// key at or below another, so seekBelow builds the key just below: keys have at most MaxKey
-// bytes, so no key lies between the two.
+// seekBelow moves a backwards iterator to the greatest stored key below key. Badger can only seek to a key at
+// or below a given one, so seekBelow gives Badger the greatest possible key below key: of MaxKey bytes.
 func seekBelow(it *badger.Iterator, key []byte) {
 	n := len(key) - 1
 	below := append(make([]byte, 0, MaxKey), key[:n]...)
@@ -154,10 +154,10 @@ func seekBelow(it *badger.Iterator, key []byte) {
 	it.Seek(below) // an empty key would mean the very end
 }
 
-// descentStart returns where a backwards seek begins, and a prefix of all keys that the seek passes. Badger's
-// backwards seek needs a key at or above all sought keys: the first key after the prefix is such a key, even
-// if it exists.
-func descentStart(prefix, from []byte) (start, shared []byte, ok bool) {
+// descentStart returns where a descent begins, and a prefix of all keys from there down to the sought ones; ok
+// is false if no key can be sought. Badger's backwards seek needs a key at or above all sought keys. Without a
+// usable from, descentStart returns the first key after the prefix; if a row has this key, the descent skips it.
+func descentStart(prefix, from []byte) (start, sharedPrefix []byte, ok bool) {
 	if from != nil && bytes.HasPrefix(from, prefix) {
 		return from, prefix, true
 	}
@@ -176,9 +176,9 @@ func descentStart(prefix, from []byte) (start, shared []byte, ok bool) {
 	return start, prefix[:i-1], true
 }
 
-// readable returns an error if the store is closed or is known to have lost rows.
-func (sn *Snapshot) readable() error {
-	if sn.openedLate {
+// checkReadable returns an error if the store is closed or is known to have lost rows.
+func (sn *Snapshot) checkReadable() error {
+	if sn.openedAfterClose {
 		return ErrClosed
 	}
 	if err := sn.store.failure(); err != nil && isDamage(err) {

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// alphabet has bytes that are special cases at the end of a prefix, and ordinary ones.
+// alphabet has the bytes of random keys: ordinary ones, and some that are special cases at the end of a prefix.
 var alphabet = []byte{0x00, 'a', 'b', 0xfe, 0xff}
 
-// randomKey returns a key that is not one of the store's own.
+// randomKey returns a key of at most longest bytes that is not one of the store's own keys.
 func randomKey(r *rand.Rand, longest int) []byte {
 	key := []byte{"ab\xfe\xff"[r.IntN(4)]}
 	for range r.IntN(longest) {
@@ -73,17 +73,17 @@ func TestCursorsAgreeWithASortedMap(t *testing.T) {
 			prefix = nil
 		}
 		from := [][]byte{nil, prefix, randomKey(r, 5), append(bytes.Clone(prefix), randomKey(r, 3)...)}[r.IntN(4)]
-		stop := r.IntN(10)
-		checkAscend(t, sn, m, prefix, from, stop)
-		checkDescend(t, sn, m, prefix, from, stop)
+		lastRow := r.IntN(10) // index of the last row that the callbacks want
+		checkAscend(t, sn, m, prefix, from, lastRow)
+		checkDescend(t, sn, m, prefix, from, lastRow)
 		checkLast(t, sn, m, prefix, from)
 	}
 }
 
-func checkAscend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop int) {
+func checkAscend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, lastRow int) {
 	t.Helper()
 	want := slices.DeleteFunc(m.keysUnder(prefix), func(k string) bool { return from != nil && k < string(from) })
-	want = want[:min(len(want), stop+1)]
+	want = want[:min(len(want), lastRow+1)]
 	var got []string
 	err := sn.Ascend(prefix, from, func(k, v []byte) (bool, error) {
 		if isStoreRow(k) {
@@ -93,7 +93,7 @@ func checkAscend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop 
 			t.Errorf("Ascend: the value of %q", k)
 		}
 		got = append(got, string(k))
-		return len(got) <= stop, nil
+		return len(got) <= lastRow, nil
 	})
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("Ascend(%q, %q) = %q, %v, want %q", prefix, from, got, err, want)
@@ -104,7 +104,7 @@ func checkAscend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop 
 			return nil, true, nil
 		}
 		got = append(got, string(k))
-		return nil, len(got) <= stop, nil
+		return nil, len(got) <= lastRow, nil
 	})
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("AscendKeys(%q, %q) = %q, %v, want %q", prefix, from, got, err, want)
@@ -114,11 +114,11 @@ func checkAscend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop 
 // isStoreRow tells whether a key is one of the store's own rows.
 func isStoreRow(k []byte) bool { return k[0] == prefixGroup || string(k) == schemaKey }
 
-func checkDescend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop int) {
+func checkDescend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, lastRow int) {
 	t.Helper()
 	want := slices.DeleteFunc(m.keysUnder(prefix), func(k string) bool { return from != nil && k > string(from) })
 	slices.Reverse(want)
-	want = want[:min(len(want), stop+1)]
+	want = want[:min(len(want), lastRow+1)]
 	var got []string
 	err := sn.Descend(prefix, from, func(k, v []byte) (bool, error) {
 		if isStoreRow(k) {
@@ -128,7 +128,7 @@ func checkDescend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop
 			t.Errorf("Descend: the value of %q", k)
 		}
 		got = append(got, string(k))
-		return len(got) <= stop, nil
+		return len(got) <= lastRow, nil
 	})
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("Descend(%q, %q) = %q, %v, want %q", prefix, from, got, err, want)
@@ -150,7 +150,7 @@ func checkLast(t *testing.T, sn *Snapshot, m model, prefix, upTo []byte) {
 	}
 }
 
-func TestSkipToFindsTheNextKeyNotBelow(t *testing.T) {
+func TestAscentContinuesAtTheFirstKeyNotBelowSkipTo(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
 	set(t, s, "aa1", "", "aa2", "", "ab1", "", "ab2", "", "ad1", "", "b", "")
@@ -159,7 +159,7 @@ func TestSkipToFindsTheNextKeyNotBelow(t *testing.T) {
 	var got []string
 	err := sn.AscendKeys([]byte("a"), nil, func(key []byte) ([]byte, bool, error) {
 		got = append(got, string(key))
-		return []byte{key[0], key[1] + 1}, true, nil // the next second letter
+		return []byte{key[0], key[1] + 1}, true, nil // the key's second letter is raised by one
 	})
 	if want := []string{"aa1", "ab1", "ad1"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("AscendKeys = %q, %v, want %q", got, err, want)
@@ -184,7 +184,7 @@ func TestCallbackErrorIsReturned(t *testing.T) {
 	}
 }
 
-// A row that is overwritten in every group has as many versions until they are compacted. A neighbouring row
+// Until compaction, a row that every group overwrites has one version for each group. The neighbouring rows
 // must still be found in both directions.
 func TestManyVersionsOfOneKeyAreReadAsOneRow(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
@@ -197,7 +197,7 @@ func TestManyVersionsOfOneKeyAreReadAsOneRow(t *testing.T) {
 	defer sn.Close()
 	for _, prefix := range []string{"n", ""} {
 		var up, down []string
-		record := func(to *[]string) func(k, v []byte) (bool, error) {
+		appendTo := func(to *[]string) func(k, v []byte) (bool, error) {
 			return func(k, v []byte) (bool, error) {
 				if !isStoreRow(k) {
 					*to = append(*to, string(k)+"="+string(v))
@@ -205,10 +205,10 @@ func TestManyVersionsOfOneKeyAreReadAsOneRow(t *testing.T) {
 				return true, nil
 			}
 		}
-		if err := sn.Ascend([]byte(prefix), nil, record(&up)); err != nil {
+		if err := sn.Ascend([]byte(prefix), nil, appendTo(&up)); err != nil {
 			t.Fatal(err)
 		}
-		if err := sn.Descend([]byte(prefix), nil, record(&down)); err != nil {
+		if err := sn.Descend([]byte(prefix), nil, appendTo(&down)); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"n=99", "n\x00=after"}
@@ -240,22 +240,23 @@ func TestSeekSkipsNeighbouringDeletedRows(t *testing.T) {
 	}
 	sn := s.Snapshot()
 	defer sn.Close()
-	seek, readAll := time.Hour, time.Hour // the shortest of several times, because other processes delay some
+	seekTime, ascentTime := time.Hour, time.Hour // the shortest of several times, because other processes delay some
 	for range 20 {
 		started := time.Now()
 		if _, _, found, err := sn.Last([]byte("e"), nil); !found || err != nil {
 			t.Fatal(found, err)
 		}
-		seek = min(seek, time.Since(started))
+		seekTime = min(seekTime, time.Since(started))
 		started = time.Now()
 		if err := sn.Ascend([]byte("d"), nil, nil); err != nil { // it has to read all deleted rows
 			t.Fatal(err)
 		}
-		readAll = min(readAll, time.Since(started))
+		ascentTime = min(ascentTime, time.Since(started))
 	}
-	// Usually the seek takes a five-hundredth; if it read the deleted rows, it would take as long as Ascend.
-	if seek > readAll/10 {
-		t.Errorf("a seek beside 20,000 deleted rows took %v, reading all of them %v", seek, readAll)
+	// Usually the seek takes a five-hundredth of the time of Ascend; if it read the deleted rows, both would take as
+	// long.
+	if seekTime > ascentTime/10 {
+		t.Errorf("a seek beside 20,000 deleted rows took %v, reading all of them %v", seekTime, ascentTime)
 	}
 }
 
@@ -277,7 +278,7 @@ func TestCallerOwnsTheSlicesOfLast(t *testing.T) {
 	}
 }
 
-func TestGetAppendsToTheBeginning(t *testing.T) {
+func TestGetReusesTheGivenBuffer(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
 	set(t, s, "a", "value", "empty", "")

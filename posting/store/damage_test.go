@@ -19,25 +19,26 @@ import (
 // specimen is the directory of a store after a kill or a close, and its expected content.
 type specimen struct {
 	dir      string
-	stale    string // an earlier state of the same store
+	staleDir string // an earlier state of the same store
 	history  history
-	acked    uint64
+	acked    uint64           // the last acknowledged group
 	expected map[uint64]model // the content after each group that may be the last
 }
 
-// newSpecimen makes a specimen with tables on two levels. If it is not closed but killed, it also has logs.
-func newSpecimen(t *testing.T, seed uint64, groups uint64, closed bool) *specimen {
+// newSpecimen makes a specimen with the given number of groups and with tables on two levels. If its process was
+// killed before it closed the store, the specimen also has logs.
+func newSpecimen(t *testing.T, seed uint64, groups uint64, isClosed bool) *specimen {
 	t.Helper()
-	sp := &specimen{dir: t.TempDir(), stale: t.TempDir(), history: childHistory(seed, fewKeys), expected: make(map[uint64]model)}
+	sp := &specimen{dir: t.TempDir(), staleDir: t.TempDir(), history: childHistory(seed, fewKeys), expected: make(map[uint64]model)}
 	for _, n := range []uint64{groups / 2, groups} {
 		p := startChild(t, sp.dir, sp.history, n)
 		p.readUntil(t, "done")
 		sp.acked = p.kill(t)
-		if closed {
+		if isClosed {
 			closeStore(t, open(t, Options{Dir: sp.dir, MemTable: minMemTable}))
 		}
 		if n < groups {
-			copyTree(t, sp.dir, sp.stale)
+			copyTree(t, sp.dir, sp.staleDir)
 		}
 	}
 	if sp.acked != groups {
@@ -49,7 +50,7 @@ func newSpecimen(t *testing.T, seed uint64, groups uint64, closed bool) *specime
 	return sp
 }
 
-// files returns the paths of all files, relative to the directory.
+// files returns the paths of all files in the directory, relative to it.
 func files(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -65,9 +66,9 @@ func files(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// tryOpening opens a damaged store, applies a group and opens it again. refusal is the error with which the
-// store is refused. fault says what is wrong: the error is not one clear line, or the store has other content
-// than expected.
+// tryOpening opens a damaged store, applies a group and opens the store again. refusal is the error with which
+// Open refuses the store. fault is a failure of the test: refusal is not one clear line, or the store has other
+// content than expected.
 func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 	for round := range 2 {
 		s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog})
@@ -110,40 +111,43 @@ func unclear(err error) error {
 	return nil
 }
 
-// harm is a way to damage a file. The function apply gets the content, an earlier content (nil if there is none)
-// and the content of another file of the same kind, and returns the damaged content; nil if the harm can't be
-// done to the file.
+// harm is a way to damage a file. The function apply gets the file's content, an earlier content (nil if there is
+// none) and the content of another file of the same kind. It returns the damaged content, or nil if the file can't
+// be damaged in this way.
 type harm struct {
 	name  string
-	apply func(r *rand.Rand, now, stale, other []byte) []byte
+	apply func(r *rand.Rand, content, staleContent, otherContent []byte) []byte
 }
 
-func flipAt(at func(r *rand.Rand, n int) int) func(*rand.Rand, []byte, []byte, []byte) []byte {
-	return func(r *rand.Rand, now, _, _ []byte) []byte {
-		if len(now) == 0 {
+// flipAt returns the apply of a harm that flips a bit of the byte at offset(r, n), in a file of n bytes.
+func flipAt(offset func(r *rand.Rand, n int) int) func(*rand.Rand, []byte, []byte, []byte) []byte {
+	return func(r *rand.Rand, content, _, _ []byte) []byte {
+		if len(content) == 0 {
 			return nil
 		}
-		b := bytes.Clone(now)
-		b[min(max(at(r, len(b)), 0), len(b)-1)] ^= 1 << r.IntN(8)
+		b := bytes.Clone(content)
+		b[min(max(offset(r, len(b)), 0), len(b)-1)] ^= 1 << r.IntN(8)
 		return b
 	}
 }
 
-func cutTo(at func(r *rand.Rand, n int) int) func(*rand.Rand, []byte, []byte, []byte) []byte {
-	return func(r *rand.Rand, now, _, _ []byte) []byte {
-		return append([]byte{}, now[:max(at(r, len(now)), 0)]...) // not nil, even if it is empty
+// cutTo returns the apply of a harm that cuts a file of n bytes to length(r, n) bytes.
+func cutTo(length func(r *rand.Rand, n int) int) func(*rand.Rand, []byte, []byte, []byte) []byte {
+	return func(r *rand.Rand, content, _, _ []byte) []byte {
+		return append([]byte{}, content[:max(length(r, len(content)), 0)]...) // an empty slice, not nil
 	}
 }
 
+// anywhere returns a random offset.
 func anywhere(r *rand.Rand, n int) int { return r.IntN(n) }
 
 // flipInUse flips a bit before the zeros that fill the end of the file.
-func flipInUse(r *rand.Rand, now, _, _ []byte) []byte {
-	used := len(bytes.TrimRight(now, "\x00"))
+func flipInUse(r *rand.Rand, content, _, _ []byte) []byte {
+	used := len(bytes.TrimRight(content, "\x00"))
 	if used == 0 {
 		return nil
 	}
-	b := bytes.Clone(now)
+	b := bytes.Clone(content)
 	b[r.IntN(used)] ^= 1 << r.IntN(8)
 	return b
 }
@@ -154,8 +158,8 @@ var harms = []harm{
 	{"flip in the header", flipAt(func(r *rand.Rand, _ int) int { return r.IntN(64) })},
 	{"flip in the middle", flipAt(func(_ *rand.Rand, n int) int { return n / 2 })},
 	{"flip anywhere", flipAt(anywhere)},
-	{"flip anywhere in use", flipInUse},
-	{"flip anywhere in use again", flipInUse},
+	{"flip before the zeros at the end", flipInUse},
+	{"flip before the zeros at the end, again", flipInUse},
 	{"flip near the end", flipAt(func(r *rand.Rand, n int) int { return n - 1 - r.IntN(40) })},
 	{"flip the last byte", flipAt(func(_ *rand.Rand, n int) int { return n - 1 })},
 	{"cut to nothing", cutTo(func(*rand.Rand, int) int { return 0 })},
@@ -163,22 +167,22 @@ var harms = []harm{
 	{"cut in half", cutTo(func(_ *rand.Rand, n int) int { return n / 2 })},
 	{"cut anywhere", cutTo(func(r *rand.Rand, n int) int { return r.IntN(n + 1) })},
 	{"cut off the last byte", cutTo(func(_ *rand.Rand, n int) int { return n - 1 })},
-	{"zero it", func(_ *rand.Rand, now, _, _ []byte) []byte { return make([]byte, len(now)) }},
-	{"zero a page", func(r *rand.Rand, now, _, _ []byte) []byte {
-		b := bytes.Clone(now)
+	{"zero it", func(_ *rand.Rand, content, _, _ []byte) []byte { return make([]byte, len(content)) }},
+	{"zero a page", func(r *rand.Rand, content, _, _ []byte) []byte {
+		b := bytes.Clone(content)
 		page := r.IntN(len(b)/4096+1) * 4096
 		clear(b[page:min(page+4096, len(b))])
 		return b
 	}},
-	{"append garbage", func(r *rand.Rand, now, _, _ []byte) []byte {
-		return append(bytes.Clone(now), byte(r.Uint32()|1), byte(r.Uint32()), byte(r.Uint32()), 0, 0, 0, 1, 2, 3)
+	{"append garbage", func(r *rand.Rand, content, _, _ []byte) []byte {
+		return append(bytes.Clone(content), byte(r.Uint32()|1), byte(r.Uint32()), byte(r.Uint32()), 0, 0, 0, 1, 2, 3)
 	}},
-	{"a stale copy", func(_ *rand.Rand, _, stale, _ []byte) []byte { return stale }},
-	{"another of its kind", func(_ *rand.Rand, _, _, other []byte) []byte { return other }},
+	{"a stale copy", func(_ *rand.Rand, _, staleContent, _ []byte) []byte { return staleContent }},
+	{"another file of the kind", func(_ *rand.Rand, _, _, otherContent []byte) []byte { return otherContent }},
 }
 
-// kind returns a file's extension, or its name if it has none.
-func kind(name string) string {
+// fileKind returns a file's extension, or its name if it has none.
+func fileKind(name string) string {
 	if ext := filepath.Ext(name); ext != "" {
 		return ext
 	}
@@ -188,24 +192,24 @@ func kind(name string) string {
 // otherOfKind returns the name of another file of the same kind; empty if there is none.
 func otherOfKind(names []string, name string) string {
 	for _, n := range names {
-		if n != name && kind(n) == kind(name) {
+		if n != name && fileKind(n) == fileKind(name) {
 			return n
 		}
 	}
 	return ""
 }
 
-// chooseFiles returns the names, but of a kind with more than two files only the last one and a random one.
+// chooseFiles returns at most two names of each kind of file: the last one and a random other one.
 func chooseFiles(r *rand.Rand, names []string) (chosen []string) {
 	byKind := make(map[string][]string)
 	for _, n := range names {
-		byKind[kind(n)] = append(byKind[kind(n)], n)
+		byKind[fileKind(n)] = append(byKind[fileKind(n)], n)
 	}
-	for _, ofKind := range byKind {
-		if k := len(ofKind); k > 2 {
-			ofKind = []string{ofKind[r.IntN(k-1)], ofKind[k-1]}
+	for _, namesOfKind := range byKind {
+		if k := len(namesOfKind); k > 2 {
+			namesOfKind = []string{namesOfKind[r.IntN(k-1)], namesOfKind[k-1]}
 		}
-		chosen = append(chosen, ofKind...)
+		chosen = append(chosen, namesOfKind...)
 	}
 	slices.Sort(chosen)
 	return chosen
@@ -225,40 +229,41 @@ func readFile(t testing.TB, path string) []byte {
 }
 
 func TestDamageIsDetectedOrHarmless(t *testing.T) {
-	sd, soak := seed(t), os.Getenv("MIZAN_SOAK") != ""
-	for _, closed := range []bool{false, true} {
-		sp := newSpecimen(t, sd, 800, closed)
-		r := rand.New(rand.NewPCG(sd, 3))
+	randomSeed, soak := seed(t), os.Getenv("MIZAN_SOAK") != ""
+	for _, isClosed := range []bool{false, true} {
+		sp := newSpecimen(t, randomSeed, 800, isClosed)
+		r := rand.New(rand.NewPCG(randomSeed, 3))
 		refusals := make(map[string]int)
 		names := files(t, sp.dir)
 		for _, name := range chooseFiles(r, names) {
 			for _, h := range harms {
-				if closed && r.IntN(3) > 0 || !soak && r.IntN(2) > 0 || testing.Short() && r.IntN(8) > 0 {
+				if isClosed && r.IntN(3) > 0 || !soak && r.IntN(2) > 0 || testing.Short() && r.IntN(8) > 0 {
 					continue // it is tried with the store that was killed, or in another run
 				}
 				sp.tryHarm(t, r, h, names, name, refusals)
 			}
 		}
-		t.Logf("closed %v: refused %v", closed, refusals)
+		t.Logf("closed %v: refused %v", isClosed, refusals)
 	}
 }
 
-// tryHarm damages one file of a copy, and checks how the copy opens.
+// tryHarm damages one file of a copy, and checks that Open detects the damage or that it is harmless.
+// It counts the refusals by kind of file.
 func (sp *specimen) tryHarm(t *testing.T, r *rand.Rand, h harm, names []string, name string, refusals map[string]int) {
 	t.Helper()
-	now := readFile(t, filepath.Join(sp.dir, name))
-	stale := readFile(t, filepath.Join(sp.stale, name))
-	var other []byte
+	content := readFile(t, filepath.Join(sp.dir, name))
+	staleContent := readFile(t, filepath.Join(sp.staleDir, name))
+	var otherContent []byte
 	if o := otherOfKind(names, name); o != "" {
-		other = readFile(t, filepath.Join(sp.dir, o))
+		otherContent = readFile(t, filepath.Join(sp.dir, o))
 	}
-	b := h.apply(r, now, stale, other)
-	if b == nil || bytes.Equal(b, now) {
+	damaged := h.apply(r, content, staleContent, otherContent)
+	if damaged == nil || bytes.Equal(damaged, content) {
 		return
 	}
 	dir := sp.copy(t)
 	defer dropTree(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name), damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	refusal, fault := sp.tryOpening(dir)
@@ -266,12 +271,12 @@ func (sp *specimen) tryHarm(t *testing.T, r *rand.Rand, h harm, names []string, 
 		t.Errorf("%s: %s: %v", name, h.name, fault)
 	}
 	if refusal != nil {
-		refusals[kind(name)]++
+		refusals[fileKind(name)]++
 	}
 }
 
-// copy copies the specimen, into a file system in memory if there is one: it is opened hundreds of times, and
-// its syncs do not matter here.
+// copy copies the specimen, into a file system in memory if there is one: the tests open hundreds of copies, and
+// need no real syncs.
 func (sp *specimen) copy(t *testing.T) (dir string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "mizan-store-")
@@ -308,7 +313,7 @@ func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 		}
 		id, isTable := badgerfile.TableID(filepath.Base(name))
 		_, isListed := survey.Tables[id]
-		isNeeded := isTable && isListed || kind(name) == "MANIFEST" || kind(name) == "HEAD"
+		isNeeded := isTable && isListed || fileKind(name) == "MANIFEST" || fileKind(name) == "HEAD"
 		if isNeeded && refusal == nil {
 			t.Errorf("%s is gone, and the store opened", name)
 		}
@@ -316,28 +321,28 @@ func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 	}
 }
 
-// Files that were deleted long ago may reappear: with a backup that is copied over the directory, or with an
+// Files that were deleted long ago may reappear if somebody copies a backup over the directory, or restores an
 // older state of the file system.
 func TestReappearingFilesAreHarmless(t *testing.T) {
 	sp := newSpecimen(t, seed(t), 600, false)
 	dir := sp.copy(t)
 	defer dropTree(t, dir)
-	var recovered []string
-	present := files(t, sp.dir)
-	for _, name := range files(t, sp.stale) {
-		if slices.Contains(present, name) {
+	var reappearedFiles []string
+	presentFiles := files(t, sp.dir)
+	for _, name := range files(t, sp.staleDir) {
+		if slices.Contains(presentFiles, name) {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), readFile(t, filepath.Join(sp.stale, name)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), readFile(t, filepath.Join(sp.staleDir, name)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		recovered = append(recovered, name)
+		reappearedFiles = append(reappearedFiles, name)
 	}
-	if len(recovered) == 0 {
+	if len(reappearedFiles) == 0 {
 		t.Fatal("there is no file that was deleted since")
 	}
 	if refusal, fault := sp.tryOpening(dir); refusal != nil || fault != nil {
-		t.Errorf("with %v back: %v, %v", recovered, refusal, fault)
+		t.Errorf("with %v back: %v, %v", reappearedFiles, refusal, fault)
 	}
 }
 
@@ -365,31 +370,31 @@ func TestLostStoreIsNotCreatedAgain(t *testing.T) {
 	wantRefused("the store is gone and HEAD is damaged")
 }
 
-// TestSoakDamage damages small stores until its time is over. It flips one bit at a time, at places all over
-// every file.
+// TestSoakDamage damages small stores for the duration in MIZAN_SOAK. It flips one bit at a time, all over every
+// file.
 func TestSoakDamage(t *testing.T) {
 	text := os.Getenv("MIZAN_SOAK")
 	if text == "" {
 		t.Skip("set MIZAN_SOAK to a duration")
 	}
-	limit, err := time.ParseDuration(text)
+	duration, err := time.ParseDuration(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	start, sd := time.Now(), seed(t)
-	r := rand.New(rand.NewPCG(sd, 4))
-	tried := 0
-	for time.Since(start) < limit {
+	start, randomSeed := time.Now(), seed(t)
+	r := rand.New(rand.NewPCG(randomSeed, 4))
+	flips := 0
+	for time.Since(start) < duration {
 		sp := newSpecimen(t, r.Uint64(), []uint64{3, 3, 40, 400}[r.IntN(4)], r.IntN(2) == 0)
 		for _, name := range files(t, sp.dir) {
-			now := readFile(t, filepath.Join(sp.dir, name))
-			used := len(bytes.TrimRight(now, "\x00")) + 64
-			for at := r.IntN(1 + used/2000); at < min(used, len(now)) && time.Since(start) < limit; at += 1 + used/2000 {
+			content := readFile(t, filepath.Join(sp.dir, name))
+			used := len(bytes.TrimRight(content, "\x00")) + 64
+			for at := r.IntN(1 + used/2000); at < min(used, len(content)) && time.Since(start) < duration; at += 1 + used/2000 {
 				flip := harm{fmt.Sprintf("flip a bit of byte %d", at), flipAt(func(*rand.Rand, int) int { return at })}
 				sp.tryHarm(t, r, flip, nil, name, make(map[string]int))
-				tried++
+				flips++
 			}
 		}
 	}
-	t.Logf("%d bytes were tried", tried)
+	t.Logf("%d bytes were tried", flips)
 }

@@ -19,7 +19,7 @@ var (
 	ErrNewerSchema = errors.New("the store was written by a newer release")
 
 	// ErrOlderSchema is the error for a store with rows in forms that this release does not
-	// read. Rows of releases before the first one are not migrated.
+	// read. No release migrates rows from before the first release.
 	ErrOlderSchema = errors.New("the store was written by an older release, whose rows this one does not read")
 
 	// ErrNoSpace is the error for a disk with too little room to open or to write.
@@ -41,22 +41,22 @@ func IsOtherSchema(err error) bool {
 // DamageError is the error for a disk that does not hold what was written to it.
 type DamageError = damage.Error
 
-// verdictName is the file that records that rows are known to be lost. A later examination could not
+// damagedFileName is the file that records that rows are known to be lost. A later examination could not
 // detect the loss, because the remaining files are sound.
-const verdictName = "DAMAGED"
+const damagedFileName = "DAMAGED"
 
 // condemn stops the store for good, and makes every later Open of it fail.
 func (s *Store) condemn(what string) {
-	path := filepath.Join(s.options.Dir, verdictName)
+	path := filepath.Join(s.options.Dir, damagedFileName)
 	if err := durable.Replace(path, fileMode, []byte(what)); err != nil {
 		s.log.Error("a verdict could not be written", "path", path, "error", err)
 	}
 	s.fail(damage.New(s.path, "%s", what))
 }
 
-// checkVerdict returns an error if the store was condemned.
-func (s *Store) checkVerdict() error {
-	what, err := os.ReadFile(filepath.Join(s.options.Dir, verdictName))
+// checkNotCondemned returns an error if condemn has recorded a loss of rows.
+func (s *Store) checkNotCondemned() error {
+	what, err := os.ReadFile(filepath.Join(s.options.Dir, damagedFileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -66,13 +66,13 @@ func (s *Store) checkVerdict() error {
 	return damage.New(s.path, "%.100q was found when it was last open", what)
 }
 
-// UnfinishedName is the file that marks a data directory whose restore has begun and is not
-// accepted yet. A restore creates this file as its first step and removes it as its last.
+// UnfinishedName is the file that marks a data directory whose restore has begun but is not
+// complete. A restore creates this file in its first step and removes it in its last.
 const UnfinishedName = "RESTORING"
 
-// checkFinished returns an error for a directory whose restore is not finished, unless the restore itself
+// checkRestoreFinished returns an error for a directory whose restore is not finished, unless the restore itself
 // opens it.
-func (s *Store) checkFinished() error {
+func (s *Store) checkRestoreFinished() error {
 	if s.options.Unfinished {
 		return nil
 	}

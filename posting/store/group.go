@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// MaxKey and MaxValue are the largest sizes of a row, in bytes. Badger keeps values up to
+	// MaxKey and MaxValue are the largest lengths of a row's key and value, in bytes. Badger keeps values up to
 	// 15% of a memtable in its tables and moves longer ones into another file, for which this
 	// package's invariants do not hold.
 	MaxKey   = 4 << 10
 	MaxValue = 128 << 10
 
 	checksumSize = 4  // CRC-32C over key and value, at the end of every value
-	rowOverhead  = 12 // what Badger adds when it counts a row against its limit
+	rowOverhead  = 12 // bytes that Badger adds for each row when it computes the size of a transaction
 
 	opSet    = 1
 	opDelete = 2
@@ -27,37 +27,37 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// row is the place of one row in the group's arena.
-type row struct {
-	at      uint32 // offset of the key
-	key     uint32 // length of the key
-	value   uint32 // length of the value with its checksum; 0 for a deletion
-	deleted bool
+// rowPlace is the place of one row in the group's arena.
+type rowPlace struct {
+	offset      uint32 // of the key; the value follows the key
+	keyLength   uint32
+	valueLength uint32 // with the checksum; 0 for a deletion
+	isDeletion  bool
 }
 
-// Group is a set of rows that become durable together. Its owner adds the rows, which are serialised at
-// once; Store.Apply only copies the bytes. Only one goroutine at a time may use a Group. Reset reuses
+// Group is a set of rows that become durable together. Its owner adds the rows. A Group serialises each row at
+// once, so that Store.Apply only copies bytes. Only one goroutine at a time may use a Group. Reset reuses
 // its memory.
 type Group struct {
 	n        uint64
 	previous [32]byte
 	arena    []byte // the rows in the hashed form: operation, lengths, key, value
-	rows     []row
-	size     int
+	rows     []rowPlace
+	size     int // see Bytes
 	sealed   bool
-	seal     groupRow
+	seal     groupRow       // set by Seal
 	entries  []badger.Entry // for Apply
 }
 
-// NewGroup returns an empty group n, which follows the group with the hash previous (all zeros
-// before group 1).
+// NewGroup returns an empty group with the number n. previous is the hash of the preceding group, all
+// zeros for group 1.
 func NewGroup(n uint64, previous [32]byte) *Group {
 	g := new(Group)
 	g.Reset(n, previous)
 	return g
 }
 
-// Reset empties the group and makes it group n.
+// Reset empties the group and gives it the number n and the preceding group's hash.
 func (g *Group) Reset(n uint64, previous [32]byte) {
 	assert.That(n > 0, "group 0 is the empty store")
 	g.n, g.previous = n, previous
@@ -76,28 +76,28 @@ func (g *Group) Set(key, value []byte) {
 	if len(value) > MaxValue { // passing the arguments to an assertion would allocate them
 		assert.That(false, "a value of %d bytes", len(value))
 	}
-	at := g.add(opSet, key, len(value)+checksumSize)
+	offset := g.add(opSet, key, len(value)+checksumSize)
 	g.arena = append(g.arena, value...)
-	sum := crc32.Update(crc32.Checksum(g.arena[at:int(at)+len(key)], castagnoli), castagnoli, value)
+	sum := crc32.Update(crc32.Checksum(g.arena[offset:int(offset)+len(key)], castagnoli), castagnoli, value)
 	g.arena = binary.BigEndian.AppendUint32(g.arena, sum)
 }
 
 // Delete adds the deletion of a key to the group.
 func (g *Group) Delete(key []byte) { g.add(opDelete, key, 0) }
 
-func (g *Group) add(op byte, key []byte, value int) (at uint32) {
+func (g *Group) add(op byte, key []byte, valueLength int) (offset uint32) {
 	assert.That(!g.sealed, "group %d is sealed", g.n)
 	assert.That(len(key) > 0 && len(key) <= MaxKey, "a key of %d bytes", len(key))
 	assert.That(key[0] != prefixGroup && key[0] != '!' && string(key) != schemaKey,
 		"keys that begin with %q belong to the store", key[0])
 	g.arena = append(g.arena, op)
 	g.arena = binary.BigEndian.AppendUint32(g.arena, uint32(len(key)))
-	g.arena = binary.BigEndian.AppendUint32(g.arena, uint32(value))
-	at = uint32(len(g.arena))
+	g.arena = binary.BigEndian.AppendUint32(g.arena, uint32(valueLength))
+	offset = uint32(len(g.arena))
 	g.arena = append(g.arena, key...)
-	g.rows = append(g.rows, row{at: at, key: uint32(len(key)), value: uint32(value), deleted: op == opDelete})
-	g.size += len(key) + value + rowOverhead
-	return at
+	g.rows = append(g.rows, rowPlace{offset: offset, keyLength: uint32(len(key)), valueLength: uint32(valueLength), isDeletion: op == opDelete})
+	g.size += len(key) + valueLength + rowOverhead
+	return offset
 }
 
 // Rows returns the number of rows in the group.
@@ -111,7 +111,7 @@ func (g *Group) Bytes() int { return g.size }
 // every row in order and the hash of the group before.
 func (g *Group) Seal() [32]byte {
 	if !g.sealed {
-		g.seal = groupRow{n: g.n, previous: g.previous, rows: sha256.Sum256(g.arena), size: uint64(g.size)}
+		g.seal = groupRow{n: g.n, previous: g.previous, rowsHash: sha256.Sum256(g.arena), size: uint64(g.size)}
 		g.sealed = true
 	}
 	return g.seal.hash()
@@ -123,7 +123,7 @@ func (g *Group) fill(txn *badger.Txn) error {
 	g.entries = slices.Grow(g.entries[:0], n+1)[:n+1]
 	clear(g.entries) // Badger has changed them
 	for i, r := range g.rows {
-		if r.deleted {
+		if r.isDeletion {
 			if err := txn.Delete(g.key(r)); err != nil {
 				return err
 			}
@@ -141,17 +141,19 @@ func (g *Group) fill(txn *badger.Txn) error {
 	return txn.SetEntry(groupEntry)
 }
 
-func (g *Group) key(r row) []byte { return g.arena[r.at : r.at+r.key : r.at+r.key] }
-
-func (g *Group) value(r row) []byte {
-	from := r.at + r.key
-	return g.arena[from : from+r.value : from+r.value]
+func (g *Group) key(r rowPlace) []byte {
+	return g.arena[r.offset : r.offset+r.keyLength : r.offset+r.keyLength]
 }
 
-// prefixGroup is the first byte of the keys of group rows: g, then n as 8 bytes, big-endian.
+func (g *Group) value(r rowPlace) []byte {
+	from := r.offset + r.keyLength
+	return g.arena[from : from+r.valueLength : from+r.valueLength]
+}
+
+// prefixGroup is the first byte of the keys of group rows. The group's number follows as 8 bytes, big-endian.
 const prefixGroup = 'g'
 
-// KeyGroup returns the key group/<n>.
+// KeyGroup returns the key group/<n>, under which the store describes group n.
 func KeyGroup(n uint64) []byte { return groupRowKey(n) }
 
 func groupRowKey(n uint64) []byte {
@@ -162,8 +164,8 @@ func groupRowKey(n uint64) []byte {
 type groupRow struct {
 	n        uint64
 	previous [32]byte
-	rows     [32]byte // SHA-256 of the group's rows in order
-	size     uint64   // Group.Bytes
+	rowsHash [32]byte // SHA-256 of the group's rows in order
+	size     uint64   // what Group.Bytes returns
 }
 
 const groupRowSize = 8 + 32 + 32 + 8
@@ -171,7 +173,7 @@ const groupRowSize = 8 + 32 + 32 + 8
 func (r groupRow) append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, r.n)
 	dst = append(dst, r.previous[:]...)
-	dst = append(dst, r.rows[:]...)
+	dst = append(dst, r.rowsHash[:]...)
 	return binary.BigEndian.AppendUint64(dst, r.size)
 }
 
@@ -187,7 +189,7 @@ func parseGroupRow(b []byte) (r groupRow, ok bool) {
 	}
 	r.n = binary.BigEndian.Uint64(b)
 	copy(r.previous[:], b[8:])
-	copy(r.rows[:], b[40:])
+	copy(r.rowsHash[:], b[40:])
 	r.size = binary.BigEndian.Uint64(b[72:])
 	return r, true
 }
@@ -198,8 +200,8 @@ func appendChecksum(key, value []byte) []byte {
 	return binary.BigEndian.AppendUint32(append(make([]byte, 0, len(value)+checksumSize), value...), sum)
 }
 
-// openValue verifies and removes the checksum of a stored value.
-func openValue(key, stored []byte) (value []byte, ok bool) {
+// withoutChecksum returns a stored value without its checksum; ok tells whether the checksum is right.
+func withoutChecksum(key, stored []byte) (value []byte, ok bool) {
 	n := len(stored) - checksumSize
 	if n < 0 {
 		return nil, false

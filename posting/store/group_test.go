@@ -43,7 +43,7 @@ func TestGroupHashCoversEverythingInIt(t *testing.T) {
 	}
 }
 
-func TestResetGroupEqualsANewOne(t *testing.T) {
+func TestResetGroupEqualsANewGroup(t *testing.T) {
 	want := groupHash(2, [32]byte{1}, "a", "1")
 	g := NewGroup(1, [32]byte{})
 	g.Set([]byte("x"), bytes.Repeat([]byte("x"), 1000))
@@ -100,8 +100,8 @@ func TestLaterRowWithTheSameKeyWins(t *testing.T) {
 	}
 }
 
-func TestCallersMistakesPanic(t *testing.T) {
-	for name, mistake := range map[string]func(g *Group){
+func TestMisuseOfAGroupPanics(t *testing.T) {
+	for name, misuse := range map[string]func(g *Group){
 		"group 0":              func(g *Group) { g.Reset(0, [32]byte{}) },
 		"no key":               func(g *Group) { g.Set(nil, nil) },
 		"a long key":           func(g *Group) { g.Set(make([]byte, MaxKey+1), nil) },
@@ -117,30 +117,30 @@ func TestCallersMistakesPanic(t *testing.T) {
 					t.Error("it was accepted")
 				}
 			}()
-			mistake(NewGroup(1, [32]byte{}))
+			misuse(NewGroup(1, [32]byte{}))
 		})
 	}
 }
 
 func TestChecksumCoversTheKey(t *testing.T) {
 	stored := appendChecksum([]byte("a"), []byte("value"))
-	if v, ok := openValue([]byte("a"), stored); !ok || string(v) != "value" {
-		t.Errorf("openValue = %q, %v", v, ok)
+	if v, ok := withoutChecksum([]byte("a"), stored); !ok || string(v) != "value" {
+		t.Errorf("withoutChecksum = %q, %v", v, ok)
 	}
-	if _, ok := openValue([]byte("b"), stored); ok {
+	if _, ok := withoutChecksum([]byte("b"), stored); ok {
 		t.Error("it opens under another key")
 	}
 	for i := range stored {
 		for bit := range 8 {
 			stored[i] ^= 1 << bit
-			if _, ok := openValue([]byte("a"), stored); ok {
+			if _, ok := withoutChecksum([]byte("a"), stored); ok {
 				t.Errorf("it opens with bit %d of byte %d flipped", bit, i)
 			}
 			stored[i] ^= 1 << bit
 		}
 	}
 	for n := range len(stored) {
-		if _, ok := openValue([]byte("a"), stored[:n]); ok {
+		if _, ok := withoutChecksum([]byte("a"), stored[:n]); ok {
 			t.Errorf("it opens when cut to %d bytes", n)
 		}
 	}

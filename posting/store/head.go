@@ -13,31 +13,31 @@ import (
 )
 
 const (
-	headName = "HEAD"
-	slotSize = 4096
-	slotSum  = slotSize - 4 // offset of the slot's checksum
+	headName      = "HEAD"
+	slotSize      = 4096
+	slotSumOffset = slotSize - 4
 )
 
 // headMagic begins each slot; the last character is the version of the format.
 var headMagic = []byte("mizanHD2")
 
-// head is the small file beside the store with the last durable group. Badger opens without an
-// error after it lost the end of one of its logs, and only a file outside of it can show that.
-// Two slots are written in turn, each on a page of its own, so that a torn write leaves the
-// other slot intact.
+// head is the file HEAD beside Badger's directory. It has the number and hash of the last durable group.
+// Badger opens without an error even if the end of one of its logs is lost; only a file that Badger
+// does not write can show such a loss. HEAD has two slots, which are written in turn, each on a page of
+// its own, so that a torn write leaves the other slot intact.
 type head struct {
 	f   *os.File
 	id  identity // stored in each slot
 	buf [slotSize]byte
 }
 
-// mark is the content of a slot: the last group and its hash.
+// mark is the content of a slot: a group's number and hash.
 type mark struct {
-	n    uint64
+	n    uint64 // 0: no group yet
 	hash [32]byte
 }
 
-// openHead opens the file DIR/HEAD. The error is os.ErrNotExist if there is none.
+// openHead opens the file HEAD at path. The error is os.ErrNotExist if there is no such file.
 func openHead(path string) (*head, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -46,10 +46,10 @@ func openHead(path string) (*head, error) {
 	return &head{f: f}, nil
 }
 
-// read returns the newer of the valid slots, and the number of valid slots. It keeps the store's
-// identity for later writes. If all valid slots have another format, the error is ErrOlderSchema
-// or ErrNewerSchema.
-func (h *head) read() (newest mark, valid int, err error) {
+// read returns the newer mark of the valid slots, and the number of valid slots. It stores the identity
+// in h for later writes. If no slot is valid, but one is intact and has another format, the error is
+// ErrOlderSchema or ErrNewerSchema.
+func (h *head) read() (newest mark, validSlots int, err error) {
 	var formatErr error
 	for slot := range int64(2) {
 		n, err := h.f.ReadAt(h.buf[:], slot*slotSize)
@@ -58,39 +58,39 @@ func (h *head) read() (newest mark, valid int, err error) {
 		}
 		m, id, ok := parseSlot(h.buf[:n])
 		if !ok && formatErr == nil {
-			formatErr = formatOf(h.buf[:n])
+			formatErr = formatError(h.buf[:n])
 		}
 		if !ok || m.n%2 != uint64(slot) && m.n != 0 {
 			continue
 		}
-		valid++
-		if valid == 1 || m.n > newest.n {
+		validSlots++
+		if validSlots == 1 || m.n > newest.n {
 			newest, h.id = m, id
 		}
 	}
-	if valid == 0 {
+	if validSlots == 0 {
 		return newest, 0, formatErr
 	}
-	return newest, valid, nil
+	return newest, validSlots, nil
 }
 
-// formatOf returns ErrOlderSchema or ErrNewerSchema for a valid slot of another format.
-func formatOf(buf []byte) error {
-	last := len(headMagic) - 1
-	if len(buf) != slotSize || !bytes.HasPrefix(buf, headMagic[:last]) ||
-		crc32.Checksum(buf[:slotSum], castagnoli) != binary.BigEndian.Uint32(buf[slotSum:]) {
+// formatError returns ErrOlderSchema or ErrNewerSchema for an intact slot of another format; otherwise nil.
+func formatError(buf []byte) error {
+	versionOffset := len(headMagic) - 1
+	if len(buf) != slotSize || !bytes.HasPrefix(buf, headMagic[:versionOffset]) ||
+		crc32.Checksum(buf[:slotSumOffset], castagnoli) != binary.BigEndian.Uint32(buf[slotSumOffset:]) {
 		return nil
 	}
-	switch version := buf[last]; {
-	case version < headMagic[last]:
+	switch version := buf[versionOffset]; {
+	case version < headMagic[versionOffset]:
 		return ErrOlderSchema
-	case version > headMagic[last]:
+	case version > headMagic[versionOffset]:
 		return ErrNewerSchema
 	}
 	return nil
 }
 
-// write makes m durable in the older slot.
+// write makes m durable in the older slot: even groups have the first slot, odd ones the second.
 func (h *head) write(m mark) error {
 	fillSlot(h.buf[:], m, h.id)
 	if _, err := h.f.WriteAt(h.buf[:], int64(m.n%2)*slotSize); err != nil {
@@ -111,12 +111,12 @@ func fillSlot(buf []byte, m mark, id identity) {
 	b = append(b, m.hash[:]...)
 	b = append(b, id.first[:]...)
 	_ = append(b, id.keyring[:]...) // a slot has much more room
-	binary.BigEndian.PutUint32(buf[slotSum:], crc32.Checksum(buf[:slotSum], castagnoli))
+	binary.BigEndian.PutUint32(buf[slotSumOffset:], crc32.Checksum(buf[:slotSumOffset], castagnoli))
 }
 
 func parseSlot(buf []byte) (m mark, id identity, ok bool) {
 	if len(buf) != slotSize || !bytes.HasPrefix(buf, headMagic) ||
-		crc32.Checksum(buf[:slotSum], castagnoli) != binary.BigEndian.Uint32(buf[slotSum:]) {
+		crc32.Checksum(buf[:slotSumOffset], castagnoli) != binary.BigEndian.Uint32(buf[slotSumOffset:]) {
 		return m, id, false
 	}
 	b := buf[len(headMagic):]
@@ -128,7 +128,7 @@ func parseSlot(buf []byte) (m mark, id identity, ok bool) {
 	return m, id, true
 }
 
-// createHead writes a durable HEAD for a store without groups, completely or not at all.
+// createHead makes a HEAD for a store without groups. The file is durable and complete, or does not exist.
 func createHead(path string) error {
 	buf := make([]byte, 2*slotSize)
 	fillSlot(buf[:slotSize], mark{}, identity{})

@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// newHead creates and opens a HEAD without groups.
 func newHead(t *testing.T) *head {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), headName)
@@ -20,9 +21,10 @@ func newHead(t *testing.T) *head {
 	return h
 }
 
+// markOf returns a mark (a group's number and hash, the content of a slot) of group n with a hash made of n.
 func markOf(n uint64) mark { return mark{n: n, hash: [32]byte{byte(n), byte(n >> 8), 7}} }
 
-func TestHeadReturnsItsLatestMark(t *testing.T) {
+func TestHeadReturnsTheLastGroupWritten(t *testing.T) {
 	h := newHead(t)
 	for n := range uint64(10) {
 		if n > 0 {
@@ -34,27 +36,27 @@ func TestHeadReturnsItsLatestMark(t *testing.T) {
 		if n == 0 {
 			want = mark{}
 		}
-		if got, valid, err := h.read(); got != want || valid != 2 || err != nil {
-			t.Errorf("after group %d: %d, %d slots, %v", n, got.n, valid, err)
+		if got, validSlots, err := h.read(); got != want || validSlots != 2 || err != nil {
+			t.Errorf("after group %d: %d, %d slots, %v", n, got.n, validSlots, err)
 		}
 	}
 }
 
-func TestTornSlotLeavesThePreviousMark(t *testing.T) {
+func TestTornSlotLeavesThePreviousGroup(t *testing.T) {
 	h := newHead(t)
 	for n := range uint64(4) {
 		if err := h.write(markOf(n + 1)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	half := make([]byte, slotSize)
-	fillSlot(half, markOf(5), identity{})
-	if _, err := h.f.WriteAt(half[:slotSize/2], slotSize); err != nil {
+	newSlot := make([]byte, slotSize)
+	fillSlot(newSlot, markOf(5), identity{})
+	if _, err := h.f.WriteAt(newSlot[:slotSize/2], slotSize); err != nil {
 		t.Fatal(err)
 	}
 	// The second half of the slot still holds the checksum of group 3.
-	if got, valid, err := h.read(); got != markOf(4) || valid != 1 || err != nil {
-		t.Errorf("read = group %d, %d slots, %v", got.n, valid, err)
+	if got, validSlots, err := h.read(); got != markOf(4) || validSlots != 1 || err != nil {
+		t.Errorf("read = group %d, %d slots, %v", got.n, validSlots, err)
 	}
 }
 
@@ -78,8 +80,8 @@ func TestEveryFlippedBitOfHeadIsDetected(t *testing.T) {
 		if at >= slotSize {
 			want = markOf(2)
 		}
-		if got, valid, err := h.read(); got != want || valid != 1 || err != nil {
-			t.Fatalf("byte %d: read = group %d, %d slots, %v", at, got.n, valid, err)
+		if got, validSlots, err := h.read(); got != want || validSlots != 1 || err != nil {
+			t.Fatalf("byte %d: read = group %d, %d slots, %v", at, got.n, validSlots, err)
 		}
 		if _, err := h.f.WriteAt(content[at:at+1], int64(at)); err != nil {
 			t.Fatal(err)
@@ -94,7 +96,7 @@ func TestSlotOutOfPlaceIsInvalid(t *testing.T) {
 	if _, err := h.f.WriteAt(b, 0); err != nil {
 		t.Fatal(err)
 	}
-	if got, valid, err := h.read(); got.n != 0 || valid != 1 || err != nil {
-		t.Errorf("read = group %d, %d slots, %v", got.n, valid, err)
+	if got, validSlots, err := h.read(); got.n != 0 || validSlots != 1 || err != nil {
+		t.Errorf("read = group %d, %d slots, %v", got.n, validSlots, err)
 	}
 }

@@ -16,11 +16,11 @@ import (
 )
 
 // identityName is the file beside the store that identifies the store. HEAD contains the same identity,
-// and the identity's first part can be computed from the store. So Open notices if one of these files
-// is lost or belongs to another store. If only one copy of the identity is lost, it is written again.
+// and the identity's first part can be computed from the store. So Open notices if HEAD or IDENTITY is
+// lost or belongs to another store. If only one copy of the identity is lost, Open writes this copy again.
 const identityName = "IDENTITY"
 
-// identity distinguishes a store from all others. Zeros stand for unknown parts.
+// identity distinguishes a store from all others. A part of zeros is unknown.
 type identity struct {
 	first   [32]byte // the hash of group 1
 	keyring [32]byte // identity of the keyring that encrypts and signs the store's content
@@ -29,15 +29,15 @@ type identity struct {
 // ErrOtherKeyring is the error for a store that belongs to another keyring.
 var ErrOtherKeyring = errors.New("the store was made with another keyring")
 
-// ErrNoStore is the error for a missing store if Options.Existing forbids making one.
+// ErrNoStore is the error for a missing store if Options.Existing forbids Open to make one.
 var ErrNoStore = errors.New("there is no store in it")
 
 // ErrRemains is the error for a directory without a store but with files that only an earlier store can
 // have left.
 var ErrRemains = errors.New("the store is gone; restore from a backup, or, to begin anew, name an empty directory or move away all that is in this one")
 
-// appendIdentity appends the content of the file: lines that people can compare, the last line
-// with a checksum of the others.
+// appendIdentity appends the content of IDENTITY: lines that people can compare. The last line is a checksum
+// of the others.
 func appendIdentity(dst []byte, id identity) []byte {
 	from := len(dst)
 	dst = fmt.Appendf(dst, "store %x\nkeyring %x\n", id.first, id.keyring)
@@ -54,44 +54,44 @@ func parseIdentity(b []byte) (id identity, ok bool) {
 	return id, bytes.Equal(b, appendIdentity(nil, id))
 }
 
-// recognise compares the store's identity with HEAD and the file, and completes both. It runs
-// after the groups were checked.
-func (s *Store) recognise() error {
-	known := &s.head.id
-	first, err := s.firstGroup()
+// checkIdentity compares the identity in HEAD with the store's first group and with IDENTITY, and completes
+// both files. Open calls it after the check of the groups.
+func (s *Store) checkIdentity() error {
+	headID := &s.head.id
+	firstHash, err := s.firstGroupHash()
 	if err != nil {
 		return err
 	}
-	if known.first != [32]byte{} && known.first != first {
+	if headID.first != [32]byte{} && headID.first != firstHash {
 		return damage.New(s.head.f.Name(), "it is of another store than the one beside it")
 	}
-	known.first = first
+	headID.first = firstHash
 	path := filepath.Join(s.options.Dir, identityName)
 	b, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("store: %w", err)
 	}
-	stored, ok := parseIdentity(b)
+	storedID, ok := parseIdentity(b)
 	switch {
 	case !ok:
 		if err == nil {
 			s.log.Warn("a damaged file is made anew", "path", path)
 		}
-	case stored.first != [32]byte{} && stored.first != known.first:
-		return damage.New(path, "it names another store than the one beside it, which begins with %.8x", known.first)
-	case stored.keyring != [32]byte{} && known.keyring != [32]byte{} && stored.keyring != known.keyring:
+	case storedID.first != [32]byte{} && storedID.first != headID.first:
+		return damage.New(path, "it names another store than the one beside it, which begins with %.8x", headID.first)
+	case storedID.keyring != [32]byte{} && headID.keyring != [32]byte{} && storedID.keyring != headID.keyring:
 		return damage.New(path, "it names another keyring than HEAD")
-	case known.keyring == [32]byte{}:
-		known.keyring = stored.keyring
+	case headID.keyring == [32]byte{}:
+		headID.keyring = storedID.keyring
 	}
-	if ok && stored == *known {
+	if ok && storedID == *headID {
 		return nil
 	}
 	return s.writeIdentity()
 }
 
-// firstGroup returns the hash of group 1; zeros for a store without groups.
-func (s *Store) firstGroup() (hash [32]byte, err error) {
+// firstGroupHash returns the hash of group 1; zeros for a store without groups.
+func (s *Store) firstGroupHash() (hash [32]byte, err error) {
 	if s.last.n == 0 {
 		return hash, nil
 	}
@@ -108,7 +108,7 @@ func (s *Store) firstGroup() (hash [32]byte, err error) {
 	return r.hash(), nil
 }
 
-// writeIdentity writes the identity of HEAD into the file.
+// writeIdentity writes the identity that HEAD has into IDENTITY.
 func (s *Store) writeIdentity() error {
 	path := filepath.Join(s.options.Dir, identityName)
 	if err := durable.Replace(path, fileMode, appendIdentity(nil, s.head.id)); err != nil {
@@ -117,18 +117,18 @@ func (s *Store) writeIdentity() error {
 	return nil
 }
 
-// Bind ties the store to the keyring with the identity. If the store is already tied to another
-// keyring, the error is ErrOtherKeyring, except for a store without groups: nothing in it depends on a
-// keyring, so it is tied to the new one. Bind must not be called while a group is applied.
+// Bind ties the store to the keyring with the given identity. If a store with groups is already tied to another
+// keyring, the error is ErrOtherKeyring. In a store without groups nothing depends on a keyring, so there Bind
+// replaces the keyring. Bind must not be called while a group is applied.
 func (s *Store) Bind(keyring [32]byte) error {
-	known := &s.head.id.keyring
+	bound := &s.head.id.keyring
 	switch {
-	case *known == keyring:
+	case *bound == keyring:
 		return nil
-	case *known != [32]byte{} && s.last.n > 0:
-		return fmt.Errorf("store: %s: %w: it has %s, and not %s", s.options.Dir, ErrOtherKeyring, shortHex(*known), shortHex(keyring))
+	case *bound != [32]byte{} && s.last.n > 0:
+		return fmt.Errorf("store: %s: %w: it has %s, and not %s", s.options.Dir, ErrOtherKeyring, shortHex(*bound), shortHex(keyring))
 	}
-	*known = keyring
+	*bound = keyring
 	if err := s.writeIdentity(); err != nil {
 		return err
 	}
@@ -144,9 +144,9 @@ func (s *Store) Bound() [32]byte { return s.head.id.keyring }
 // shortHex returns the beginning of an identity, enough for people to compare.
 func shortHex(id [32]byte) string { return hex.EncodeToString(id[:8]) }
 
-// refuseIfRemains refuses to make a new store where an older one has been. If a new store were made,
+// refuseIfFilesRemain refuses to make a new store where files show that there was one. If a new store were made,
 // operators would learn of the loss only from empty balances.
-func (s *Store) refuseIfRemains() error {
+func (s *Store) refuseIfFilesRemain() error {
 	for _, name := range slices.Concat([]string{identityName, catalogName}, s.options.Remains) {
 		path := filepath.Join(s.options.Dir, name)
 		_, err := os.Lstat(path)

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// Open makes no new store in a directory that has lost its store, whatever else remains there.
+// Open makes no new store in a directory that has lost its store, whichever other files remain there.
 func TestNoNewStoreInADirectoryThatLostItsStore(t *testing.T) {
-	for name, remaining := range map[string][]string{
+	for name, remainingFiles := range map[string][]string{
 		"all other files":           {identityName, catalogName, "others"},
 		"its identity":              {identityName},
 		"its catalog of tables":     {catalogName},
@@ -27,17 +27,17 @@ func TestNoNewStoreInADirectoryThatLostItsStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, f := range []string{storeName, headName, identityName, catalogName, "others"} {
-				if !slices.Contains(remaining, f) {
+				if !slices.Contains(remainingFiles, f) {
 					if err := os.RemoveAll(filepath.Join(dir, f)); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
 			o := Options{Dir: dir, MemTable: minMemTable, Log: discardLog, Remains: []string{"others"}}
-			if s, err := Open(o); !errors.Is(err, ErrRemains) || unclear(err) != nil || !strings.Contains(err.Error(), filepath.Join(dir, remaining[0])) {
-				t.Fatalf("Open = %v, %v, want ErrRemains of %s", s, err, remaining[0])
+			if s, err := Open(o); !errors.Is(err, ErrRemains) || unclear(err) != nil || !strings.Contains(err.Error(), filepath.Join(dir, remainingFiles[0])) {
+				t.Fatalf("Open = %v, %v, want ErrRemains of %s", s, err, remainingFiles[0])
 			}
-			for _, f := range remaining {
+			for _, f := range remainingFiles {
 				remove(t, filepath.Join(dir, f))
 			}
 			closeStore(t, open(t, o)) // an empty directory is a new one
@@ -98,14 +98,14 @@ func TestLostIdentityFileIsRewritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
-		if now := readFile(t, path); !bytes.Equal(now, content) {
-			t.Errorf("the file is %q, was %q", now, content)
+		if rewritten := readFile(t, path); !bytes.Equal(rewritten, content) {
+			t.Errorf("the file is %q, was %q", rewritten, content)
 		}
 	}
 }
 
-// A kill between a group and HEAD, or between HEAD and IDENTITY, leaves one of the two files without the
-// identity. The next start completes it.
+// A kill after the first group is written, but before HEAD or before IDENTITY, leaves that file without the
+// identity. The next start completes the file.
 func TestUnknownIdentityIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -147,7 +147,7 @@ func TestStoreIsBoundToItsKeyring(t *testing.T) {
 	}
 }
 
-// Open with Existing never makes a store, whatever remains in the directory.
+// Open with Existing makes no store and changes nothing in the directory.
 func TestOpenWithExistingCreatesNoStore(t *testing.T) {
 	dir := t.TempDir()
 	closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
@@ -156,13 +156,13 @@ func TestOpenWithExistingCreatesNoStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	remaining := listing(dir)
+	filesBefore := listFiles(dir)
 	for range 2 {
 		if s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog, Existing: true}); !errors.Is(err, ErrNoStore) || unclear(err) != nil {
 			t.Fatalf("Open = %v, %v, want ErrNoStore", s, err)
 		}
-		if now := listing(dir); now != remaining {
-			t.Errorf("the directory has %s, had %s", now, remaining)
+		if filesAfter := listFiles(dir); filesAfter != filesBefore {
+			t.Errorf("the directory has %s, had %s", filesAfter, filesBefore)
 		}
 	}
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})

@@ -8,23 +8,22 @@ import (
 	"mizan/ledger/money"
 )
 
-// The first byte of a key is the kind of row. 'g' (groups) and 'm' (the store's own marks)
-// belong to the store.
+// The first byte of a key is the kind of row. One more kind, prefixGroup, is in group.go.
 const (
-	prefixBlock   = 'b'
-	prefixPage    = 'p'
-	prefixShifted = 's'
-	prefixTree    = 't'
-	prefixRecord  = 'r'
-	prefixPart    = 'q'
-	prefixSealed  = 'x'
-	prefixClaim   = 'c'
-	prefixCounter = 'n'
-	prefixDue     = 'd'
-	prefixList    = 'l'
-	prefixBuffer  = 'y'
-	prefixKV      = 'w'
-	prefixMark    = 'm'
+	prefixBlock   = 'b' // events of an organization
+	prefixPage    = 'p' // lines of an account
+	prefixShifted = 's' // a line whose effective day is not its booked day
+	prefixTree    = 't' // hashes of an organization's hash tree after a block
+	prefixRecord  = 'r' // a record, with the beginning of its payload
+	prefixPart    = 'q' // a further part of a record's payload
+	prefixSealed  = 'x' // a ciphertext beside a record
+	prefixClaim   = 'c' // a unique key and its owner
+	prefixCounter = 'n' // an amount
+	prefixDue     = 'd' // records on which work becomes due
+	prefixList    = 'l' // items of a list of records
+	prefixBuffer  = 'y' // lines and items before they are in pages
+	prefixKV      = 'w' // an actor's own data, or a page of notices
+	prefixMark    = 'm' // KeyMark and the schema's version
 )
 
 // keyRoom is enough capacity for most keys, so that a new key needs one allocation.
@@ -36,28 +35,28 @@ func orgKey(dst []byte, prefix byte, org ledger.ID) []byte {
 }
 
 // KeyBlock is block/<org>/<first seq>.
-func KeyBlock(dst []byte, org ledger.ID, first uint64) []byte {
-	return binary.BigEndian.AppendUint64(orgKey(dst, prefixBlock, org), first)
+func KeyBlock(dst []byte, org ledger.ID, firstSeq uint64) []byte {
+	return binary.BigEndian.AppendUint64(orgKey(dst, prefixBlock, org), firstSeq)
 }
 
 // KeyBlocks is the prefix of an organization's blocks.
 func KeyBlocks(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixBlock, org) }
 
 // KeyTree is tree/<org>/<first seq of the block>.
-func KeyTree(dst []byte, org ledger.ID, first uint64) []byte {
-	return binary.BigEndian.AppendUint64(orgKey(dst, prefixTree, org), first)
+func KeyTree(dst []byte, org ledger.ID, firstSeq uint64) []byte {
+	return binary.BigEndian.AppendUint64(orgKey(dst, prefixTree, org), firstSeq)
 }
 
 // KeyTrees is the prefix of an organization's tree rows.
 func KeyTrees(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixTree, org) }
 
 // ParseTreeKey returns the seq of the first event of a tree row's block.
-func ParseTreeKey(key []byte) (first uint64, ok bool) {
+func ParseTreeKey(key []byte) (firstSeq uint64, ok bool) {
 	if len(key) != 1+16+8 || key[0] != prefixTree {
 		return 0, false
 	}
-	first = binary.BigEndian.Uint64(key[17:])
-	return first, first != 0
+	firstSeq = binary.BigEndian.Uint64(key[17:])
+	return firstSeq, firstSeq != 0
 }
 
 // KeyPages is the prefix of one account's pages: org, env, path, asset. The texts end with zero
@@ -66,10 +65,11 @@ func KeyPages(dst []byte, org ledger.ID, a ledger.Account) []byte {
 	return accountKey(orgKey(dst, prefixPage, org), a)
 }
 
-// KeyPage is page/<org>/<account>/<booked time of its first line>. Booked times increase
-// strictly within an organization, as sequences do, and balances are requested by time.
-func KeyPage(dst []byte, org ledger.ID, a ledger.Account, first ledger.Micros) []byte {
-	return binary.BigEndian.AppendUint64(KeyPages(dst, org, a), uint64(first))
+// KeyPage is page/<org>/<account>/<booked time of the page's first line>. The key has the time and not the
+// seq, because balances are requested by time. Like the seq, booked times increase strictly within an
+// organization.
+func KeyPage(dst []byte, org ledger.ID, a ledger.Account, firstBooked ledger.Micros) []byte {
+	return binary.BigEndian.AppendUint64(KeyPages(dst, org, a), uint64(firstBooked))
 }
 
 // After returns the first key that is greater than all keys with the prefix; nil if there is none.
@@ -84,8 +84,8 @@ func After(prefix []byte) []byte {
 	return nil
 }
 
-// KeyAccounts is the prefix of the pages of all accounts of an organization in
-// an environment whose path begins with prefix.
+// KeyAccounts is the prefix of all pages of those accounts of an organization in an environment whose path
+// begins with prefix.
 func KeyAccounts(dst []byte, org ledger.ID, env money.Env, prefix string) []byte {
 	return append(append(orgKey(dst, prefixPage, org), byte(env)), prefix...)
 }
@@ -112,31 +112,31 @@ func ParsePagePrefix(prefix []byte) (ledger.Account, bool) {
 		return a, false
 	}
 	a.Asset.Env = money.Env(prefix[17])
-	rest := prefix[18:]
+	unparsed := prefix[18:]
 	var texts [3]string
 	for i := range texts {
 		end := 0
-		for end < len(rest) && rest[end] != 0 {
+		for end < len(unparsed) && unparsed[end] != 0 {
 			end++
 		}
-		if end == len(rest) {
+		if end == len(unparsed) {
 			return a, false
 		}
-		texts[i], rest = string(rest[:end]), rest[end+1:]
+		texts[i], unparsed = string(unparsed[:end]), unparsed[end+1:]
 	}
 	a.Path, a.Asset.Currency, a.Asset.Network = ledger.Path(texts[0]), money.Currency(texts[1]), money.Network(texts[2])
-	return a, len(rest) == 0
+	return a, len(unparsed) == 0
 }
 
-// KeyShifts is the prefix of an account's shifted lines, whose effective day is not their booked
-// day.
+// KeyShifts is the prefix of the rows of an account's shifted lines: those whose effective day is not their
+// booked day.
 func KeyShifts(dst []byte, org ledger.ID, a ledger.Account) []byte {
 	return accountKey(orgKey(dst, prefixShifted, org), a)
 }
 
 // KeyShifted is shifted/<org>/<account>/<effective date>/<seq>/<line>.
-func KeyShifted(dst []byte, org ledger.ID, a ledger.Account, on ledger.Date, seq uint64, line int) []byte {
-	dst = binary.BigEndian.AppendUint32(KeyShifts(dst, org, a), uint32(on))
+func KeyShifted(dst []byte, org ledger.ID, a ledger.Account, effective ledger.Date, seq uint64, line int) []byte {
+	dst = binary.BigEndian.AppendUint32(KeyShifts(dst, org, a), uint32(effective))
 	dst = binary.BigEndian.AppendUint64(dst, seq)
 	return binary.BigEndian.AppendUint16(dst, uint16(line))
 }
@@ -146,7 +146,7 @@ func KeyRecord(dst []byte, org ledger.ID, s ledger.Source) []byte {
 	return append(KeyRecords(dst, org, s.Kind), s.ID[:]...)
 }
 
-// KeyPart is part/<org>/<kind>/<id>/<n>: the n-th further row of a long payload.
+// KeyPart is part/<org>/<kind>/<id>/<n>: the n-th further row of a record whose payload is too long for one row.
 func KeyPart(dst []byte, org ledger.ID, s ledger.Source, n uint64) []byte {
 	dst = append(append(orgKey(dst, prefixPart, org), byte(s.Kind)), s.ID[:]...)
 	return binary.BigEndian.AppendUint64(dst, n)
@@ -214,7 +214,7 @@ func KeyDue(dst []byte, second int64, group uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, group)
 }
 
-// KeyDueFrom returns where the rows of a second begin.
+// KeyDueFrom is the lowest key of the due rows of a second.
 func KeyDueFrom(dst []byte, second int64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, prefixDue), uint64(second))
 }
@@ -235,9 +235,9 @@ func KeyLists(dst []byte, org ledger.ID, list ledger.List) []byte {
 	return append(orgKey(dst, prefixList, org), list[:]...)
 }
 
-// KeyList is list/<org>/<list>/<booked time of its first row>.
-func KeyList(dst []byte, org ledger.ID, list ledger.List, first ledger.Micros) []byte {
-	return binary.BigEndian.AppendUint64(KeyLists(dst, org, list), uint64(first))
+// KeyList is list/<org>/<list>/<booked time of the page's first row>: a page of the list.
+func KeyList(dst []byte, org ledger.ID, list ledger.List, firstBooked ledger.Micros) []byte {
+	return binary.BigEndian.AppendUint64(KeyLists(dst, org, list), uint64(firstBooked))
 }
 
 // ParseListPrefix returns the list whose pages' keys begin with the prefix.
@@ -248,14 +248,14 @@ func ParseListPrefix(prefix []byte) (list ledger.List, ok bool) {
 	return ledger.List(prefix[17:]), true
 }
 
-// KeyMark is the key of the low-water mark of due work.
+// KeyMark is the key of the due mark. Its value is a second; due rows of earlier seconds are never read again.
 var KeyMark = []byte("mdue")
 
 // ParseShiftedDate returns the effective date in a shifted line's key.
 func ParseShiftedDate(key []byte) (ledger.Date, bool) {
-	const tail = 4 + 8 + 2
-	if len(key) < 1+16+tail || key[0] != prefixShifted {
+	const dateSeqLine = 4 + 8 + 2 // bytes of the effective date, the seq and the line's index
+	if len(key) < 1+16+dateSeqLine || key[0] != prefixShifted {
 		return 0, false
 	}
-	return ledger.Date(binary.BigEndian.Uint32(key[len(key)-tail:])), true
+	return ledger.Date(binary.BigEndian.Uint32(key[len(key)-dateSeqLine:])), true
 }

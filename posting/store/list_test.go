@@ -22,32 +22,33 @@ import (
 )
 
 // syncList is Badger's own hook for tests of its list of tables: Badger calls it after
-// each append, and nowhere else. Only children of these tests set it.
+// each append, and nowhere else. It is set only in child processes (see childVariable).
 //
 //go:linkname syncList github.com/dgraph-io/badger/v4.syncFunc
 var syncList func(*os.File) error
 
-// faultVariable makes syncs of a child's list of tables fail. Its value has the number of the first sync that
-// fails, whether "any" sync counts or only those of a "compaction", and whether the fault comes "once" or
-// stays "on". The appended bytes are in the page cache, as after a real fault.
+// faultVariable is the environment variable that makes syncs of a child's list of tables fail. Its value has the
+// number of the first sync that fails, whether "any" sync counts or only those of a "compaction", and whether
+// the fault comes "once" or stays "on". The appended bytes are in the page cache, as after a real fault.
 const faultVariable = "MIZAN_STORE_FAULT"
 
-func failSyncsOf(order string) error {
-	if order == "" {
+// failSyncs makes syncs fail as fault says, which is the value of faultVariable.
+func failSyncs(fault string) error {
+	if fault == "" {
 		return nil
 	}
-	var first, count int
-	var syncKind, often string
-	if _, err := fmt.Sscan(order, &first, &syncKind, &often); err != nil {
+	var firstFailing, syncCount int
+	var syncKind, persistence string
+	if _, err := fmt.Sscan(fault, &firstFailing, &syncKind, &persistence); err != nil {
 		return err
 	}
 	realSync := syncList
 	syncList = func(f *os.File) error {
 		_, records, err := recordsOf(f.Name())
-		if err != nil || syncKind == "compaction" && !replaces(records[len(records)-1]) {
+		if err != nil || syncKind == "compaction" && !replacesTables(records[len(records)-1]) {
 			return errors.Join(err, realSync(f))
 		}
-		if count++; count == first || count > first && often == "on" {
+		if syncCount++; syncCount == firstFailing || syncCount > firstFailing && persistence == "on" {
 			return &os.PathError{Op: "sync", Path: f.Name(), Err: syscall.EIO}
 		}
 		return realSync(f)
@@ -55,17 +56,17 @@ func failSyncsOf(order string) error {
 	return nil
 }
 
-// startFaulty starts a child in whose environment a fault is set, or under a wrapper that injects one. The
-// child applies groups up to last and closes the store.
-func startFaulty(t testing.TB, dir string, st history, last uint64, wrapper ...string) *process {
+// startFaulty starts a child that applies groups up to last and closes the store. The fault is set in the
+// environment, or comes from the command wrapper, which runs the child.
+func startFaulty(t testing.TB, dir string, hist history, last uint64, wrapper ...string) *process {
 	t.Helper()
-	order := fmt.Sprintf("%s=%d %d %d %s", childVariable, st.seed, st.keys, last, dir)
+	childArguments := fmt.Sprintf("%s=%d %d %d %s", childVariable, hist.seed, hist.keys, last, dir)
 	command := append(wrapper, os.Args[0])
-	return start(t, exec.Command(command[0], command[1:]...), order, closeVariable+"=1")
+	return start(t, exec.Command(command[0], command[1:]...), childArguments, closeVariable+"=1")
 }
 
 // wantNoLoss checks that a child ended by itself with an error of the disk, and that no row is lost.
-func wantNoLoss(t *testing.T, p *process, dir string, st history) {
+func wantNoLoss(t *testing.T, p *process, dir string, hist history) {
 	t.Helper()
 	p.readUntil(t, "")
 	err := p.cmd.Wait()
@@ -77,18 +78,18 @@ func wantNoLoss(t *testing.T, p *process, dir string, st history) {
 		t.Errorf("the child failed: %q", p.failure)
 	}
 	if p.acked > 0 {
-		wantHistory(t, dir, st, make(model), 0, p.acked)
+		wantHistory(t, dir, hist, make(model), 0, p.acked)
 	} else {
 		closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
 	}
 }
 
 // A failed sync of the list of tables ends the process, whenever it happens: while the store is made, in a
-// flush, in a compaction, or at the end. The next start succeeds without loss: the rows of a table that a
-// flush has deleted again are still in their log, and those of a compaction in the tables that it was to
+// flush, in a compaction, or at the end. The next start succeeds without loss. If a flush has deleted its
+// table again, the rows are still in their log; if a compaction has, they are in the tables that it was to
 // replace.
 func TestFailedTableListSyncLosesNothing(t *testing.T) {
-	st := childHistory(seed(t), fewKeys)
+	hist := childHistory(seed(t), fewKeys)
 	for _, fault := range []string{
 		"1 any once", "2 any on", "3 any once", "6 any on",
 		"1 compaction once", "1 compaction on", "2 compaction once",
@@ -99,8 +100,8 @@ func TestFailedTableListSyncLosesNothing(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			t.Setenv(faultVariable, fault)
 			dir := t.TempDir()
-			p := startFaulty(t, dir, st, 1<<40)
-			wantNoLoss(t, p, dir, st)
+			p := startFaulty(t, dir, hist, 1<<40)
+			wantNoLoss(t, p, dir, hist)
 			if strings.Contains(fault, "compaction") && !strings.Contains(p.failure, "compacting tables") {
 				t.Errorf("it failed in something else: %s", p.failure)
 			}
@@ -110,24 +111,24 @@ func TestFailedTableListSyncLosesNothing(t *testing.T) {
 
 // When a store is closed, the last sync of the list is that of the last flush.
 func TestFailedTableListSyncAtCloseLosesNothing(t *testing.T) {
-	st := childHistory(seed(t), fewKeys)
+	hist := childHistory(seed(t), fewKeys)
 	t.Setenv(faultVariable, "2 any on")
 	dir := t.TempDir()
-	p := startFaulty(t, dir, st, 3)
-	wantNoLoss(t, p, dir, st)
+	p := startFaulty(t, dir, hist, 3)
+	wantNoLoss(t, p, dir, hist)
 	if p.acked != 3 {
 		t.Errorf("it ended before it was closed, after group %d", p.acked)
 	}
 }
 
-// Real errors of the kernel, injected by strace, have the same effect. strace counts the calls of each thread
+// Errors of the kernel, injected by strace, have the same effect. strace counts the calls of each thread
 // separately.
 func TestFailedSystemCallOnTheTableListLosesNothing(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("NOT TRIED: strace is not installed here")
 	}
-	st := childHistory(seed(t), fewKeys)
+	hist := childHistory(seed(t), fewKeys)
 	for _, fault := range []string{
 		"fsync:error=EIO:when=1", "fsync:error=ENOSPC:when=2+", "write:error=ENOSPC:when=1", "write:error=EIO:when=2+",
 	} {
@@ -135,27 +136,27 @@ func TestFailedSystemCallOnTheTableListLosesNothing(t *testing.T) {
 			dir := t.TempDir()
 			closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
 			list := filepath.Join(dir, storeName, badger.ManifestFilename)
-			p := startFaulty(t, dir, st, 1<<40, strace, "-f", "-qqq", "-o", os.DevNull, "-P", list, "-e", "trace=fsync,write", "-e", "inject="+fault)
-			wantNoLoss(t, p, dir, st)
+			p := startFaulty(t, dir, hist, 1<<40, strace, "-f", "-qqq", "-o", os.DevNull, "-P", list, "-e", "trace=fsync,write", "-e", "inject="+fault)
+			wantNoLoss(t, p, dir, hist)
 		})
 	}
 }
 
-// changes returns changes of the list with one operation, one for each table.
-func changes(op pb.ManifestChange_Operation, level uint32, ids ...uint64) (list []*pb.ManifestChange) {
+// tableChanges returns one change of the list for each table; all changes have the same operation.
+func tableChanges(op pb.ManifestChange_Operation, level uint32, ids ...uint64) (changes []*pb.ManifestChange) {
 	for _, id := range ids {
-		list = append(list, &pb.ManifestChange{Id: id, Op: op, Level: level})
+		changes = append(changes, &pb.ManifestChange{Id: id, Op: op, Level: level})
 	}
-	return list
+	return changes
 }
 
-// A record whose sync failed may not be the last one, because another goroutine may have appended its own
-// record meanwhile. A record with missing tables is left out only if no row is lost.
+// A record of the list whose sync failed may not be the last record, because another goroutine may have appended
+// one meanwhile. A record with missing tables is left out only if no row is lost.
 func TestRecordOfAFailedSyncIsLeftOutWithoutLoss(t *testing.T) {
 	const create, drop = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
-	st := childHistory(seed(t), fewKeys)
+	hist := childHistory(seed(t), fewKeys)
 	dir := t.TempDir()
-	p := startChild(t, dir, st, 150)
+	p := startChild(t, dir, hist, 150)
 	p.readUntil(t, "done")
 	acked := p.kill(t)
 	list := filepath.Join(dir, storeName, badger.ManifestFilename)
@@ -163,33 +164,33 @@ func TestRecordOfAFailedSyncIsLeftOutWithoutLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var flushed []uint64 // tables, each made by a record of its own
+	var flushedTables []uint64 // tables, each made by a record of its own
 	for _, r := range records {
 		if len(r) != 1 || r[0].Op != create {
 			t.Fatalf("the list has a record %v", r)
 		}
-		flushed = append(flushed, r[0].Id)
+		flushedTables = append(flushedTables, r[0].Id)
 	}
-	if len(flushed) < 3 {
-		t.Fatalf("%d tables", len(flushed))
+	if len(flushedTables) < 3 {
+		t.Fatalf("%d tables", len(flushedTables))
 	}
-	last := flushed[len(flushed)-1]
-	compaction := slices.Concat(changes(create, 6, 900, 901), changes(drop, 0, flushed[0], flushed[1]))
+	lastTable := flushedTables[len(flushedTables)-1]
+	compaction := slices.Concat(tableChanges(create, 6, 900, 901), tableChanges(drop, 0, flushedTables[0], flushedTables[1]))
 	for name, c := range map[string]struct {
 		records        [][]*pb.ManifestChange // records that are appended
 		removedRecords int                    // number of records that are removed from the end before that
 		deletedTable   uint64                 // number of a table that is deleted; 0: none
-		opens          bool
+		wantOpen       bool
 	}{
-		"one flush":                  {[][]*pb.ManifestChange{changes(create, 0, 900)}, 0, 0, true},
+		"one flush":                  {[][]*pb.ManifestChange{tableChanges(create, 0, 900)}, 0, 0, true},
 		"a compaction":               {[][]*pb.ManifestChange{compaction}, 0, 0, true},
-		"a compaction, then a flush": {[][]*pb.ManifestChange{compaction, changes(create, 0, 902)}, 0, 0, true},
-		"a compaction, then a flush that succeeded":    {[][]*pb.ManifestChange{compaction, changes(create, 0, last)}, 1, 0, true},
-		"a flush, then a flush that succeeded":         {[][]*pb.ManifestChange{changes(create, 0, 900), changes(create, 0, last)}, 1, 0, false},
-		"a compaction whose input is gone":             {[][]*pb.ManifestChange{compaction}, 0, flushed[0], false},
-		"a compaction whose input was compacted again": {[][]*pb.ManifestChange{compaction, changes(drop, 0, flushed[0])}, 0, 0, false},
-		"a flush whose log is gone":                    {nil, 0, last, false},
-		"two flushes":                                  {[][]*pb.ManifestChange{changes(create, 0, 900), changes(create, 0, 901)}, 0, 0, false},
+		"a compaction, then a flush": {[][]*pb.ManifestChange{compaction, tableChanges(create, 0, 902)}, 0, 0, true},
+		"a compaction, then a flush that succeeded":    {[][]*pb.ManifestChange{compaction, tableChanges(create, 0, lastTable)}, 1, 0, true},
+		"a flush, then a flush that succeeded":         {[][]*pb.ManifestChange{tableChanges(create, 0, 900), tableChanges(create, 0, lastTable)}, 1, 0, false},
+		"a compaction whose input is gone":             {[][]*pb.ManifestChange{compaction}, 0, flushedTables[0], false},
+		"a compaction whose input was compacted again": {[][]*pb.ManifestChange{compaction, tableChanges(drop, 0, flushedTables[0])}, 0, 0, false},
+		"a flush whose log is gone":                    {nil, 0, lastTable, false},
+		"two flushes":                                  {[][]*pb.ManifestChange{tableChanges(create, 0, 900), tableChanges(create, 0, 901)}, 0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			copyDir := t.TempDir()
@@ -199,8 +200,8 @@ func TestRecordOfAFailedSyncIsLeftOutWithoutLoss(t *testing.T) {
 			if c.deletedTable != 0 {
 				remove(t, badgerfile.TablePath(filepath.Dir(copiedList), c.deletedTable))
 			}
-			if c.opens {
-				wantHistory(t, copyDir, st, make(model), 0, acked)
+			if c.wantOpen {
+				wantHistory(t, copyDir, hist, make(model), 0, acked)
 				closeStore(t, open(t, Options{Dir: copyDir, MemTable: minMemTable}))
 				return
 			}
@@ -212,8 +213,8 @@ func TestRecordOfAFailedSyncIsLeftOutWithoutLoss(t *testing.T) {
 	}
 }
 
-// recordsOf reads a list of tables in Badger's form: 8 bytes of header, then records, each with
-// its length and checksum, 4 bytes each, before it.
+// recordsOf reads a list of tables in Badger's form: 8 bytes of header, then records, with 4 bytes
+// of length and 4 bytes of checksum before each.
 func recordsOf(path string) (header []byte, records [][]*pb.ManifestChange, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -221,17 +222,17 @@ func recordsOf(path string) (header []byte, records [][]*pb.ManifestChange, err 
 	}
 	header, b = b[:8], b[8:]
 	for len(b) > 0 {
-		set, size := new(pb.ManifestChangeSet), 8+binary.BigEndian.Uint32(b)
-		if err := proto.Unmarshal(b[8:size], set); err != nil {
+		changeSet, size := new(pb.ManifestChangeSet), 8+binary.BigEndian.Uint32(b)
+		if err := proto.Unmarshal(b[8:size], changeSet); err != nil {
 			return nil, nil, err
 		}
-		records, b = append(records, set.Changes), b[size:]
+		records, b = append(records, changeSet.Changes), b[size:]
 	}
 	return header, records, nil
 }
 
-// replaces tells whether a record's tables replace others, as those of a compaction do.
-func replaces(record []*pb.ManifestChange) bool {
+// replacesTables tells whether a record's tables replace others, as those of a compaction do.
+func replacesTables(record []*pb.ManifestChange) bool {
 	return slices.ContainsFunc(record, func(c *pb.ManifestChange) bool { return c.Op == pb.ManifestChange_DELETE })
 }
 
@@ -240,13 +241,13 @@ func writeRecords(t *testing.T, path string, header []byte, records [][]*pb.Mani
 	t.Helper()
 	b := slices.Clone(header)
 	for _, r := range records {
-		set, err := proto.Marshal(&pb.ManifestChangeSet{Changes: r})
+		changeSet, err := proto.Marshal(&pb.ManifestChangeSet{Changes: r})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b = binary.BigEndian.AppendUint32(b, uint32(len(set)))
-		b = binary.BigEndian.AppendUint32(b, crc32.Checksum(set, castagnoli))
-		b = append(b, set...)
+		b = binary.BigEndian.AppendUint32(b, uint32(len(changeSet)))
+		b = binary.BigEndian.AppendUint32(b, crc32.Checksum(changeSet, castagnoli))
+		b = append(b, changeSet...)
 	}
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)

@@ -16,26 +16,26 @@ import (
 )
 
 const (
-	loadBatch = 4 << 20             // bytes of rows that are given to Badger at once
+	loadBatch = 4 << 20             // number of bytes of rows that are given to Badger at once
 	loadTable = 256 << 10           // base size of tables; Badger makes those of its last level 32 times as large
 	loadRoom  = 17 * 32 * loadTable // the most that Badger writes at once: 16 tables and one more
 )
 
-// Loader makes a store from the rows of another store. It writes tables directly, in the order of the rows and
-// with their versions, so the result equals the store of the server that wrote the rows. Until Finish the
-// directory contains no store. Only one goroutine may use a Loader.
+// Loader makes a store from the rows of another store. It writes Badger's tables directly, with the rows in
+// the given order and with their versions, so the result equals the other store. Until Finish the directory
+// contains no store. Only one goroutine may use a Loader.
 type Loader struct {
-	store  *Store
-	tables *badger.StreamWriter
-	batch  *z.Buffer
-	kv     pb.KV
-	check  RowCheck
-	room   uint64 // free bytes required before a batch
+	store     *Store
+	tables    *badger.StreamWriter
+	batch     *z.Buffer
+	kv        pb.KV
+	rowCheck  RowCheck
+	batchRoom uint64 // number of bytes that must be free before a batch is written
 }
 
-// NewLoader begins a store in o.Dir, which must not contain one; it makes the directory if it is
-// absent. size is the approximate number of bytes of the rows. There must be room for them and
-// for the free space that an open store needs. Errors: ErrLocked, ErrNoSpace, or an I/O error
+// NewLoader begins a store in o.Dir, which must not contain one; it makes the directory if there is
+// none. size is the approximate number of bytes of the rows. The disk must have room for the rows, and
+// besides for what an open store needs. Errors: ErrLocked, ErrNoSpace, or an I/O error
 // that names the path.
 func NewLoader(o Options, size uint64) (*Loader, error) {
 	if o.MemTable == 0 {
@@ -68,7 +68,7 @@ func (l *Loader) begin(size uint64) error {
 		}
 	}
 	need := size + size/8
-	l.room = minReserve + min(loadRoom, need)
+	l.batchRoom = minReserve + min(loadRoom, need)
 	if err := s.requireFree(minReserve + need + s.servingRoom()); err != nil {
 		return err
 	}
@@ -90,9 +90,10 @@ func (l *Loader) begin(size uint64) error {
 	return nil
 }
 
-// Add takes the next row, by ascending key. Its errors mean that no store could have these rows.
+// Add takes the next row, by ascending key. An error means that no store can have these rows, or
+// that they could not be written.
 func (l *Loader) Add(r StoredRow) error {
-	if err := l.check.Add(r); err != nil {
+	if err := l.rowCheck.Add(r); err != nil {
 		return err
 	}
 	l.kv.Key, l.kv.Value, l.kv.Version, l.kv.StreamId = r.Key, r.Stored, version(r.Group), 1
@@ -105,7 +106,7 @@ func (l *Loader) Add(r StoredRow) error {
 
 // flush gives the batch to Badger, if there is room for what Badger may write.
 func (l *Loader) flush() error {
-	if err := l.store.requireFree(l.room); err != nil {
+	if err := l.store.requireFree(l.batchRoom); err != nil {
 		return err
 	}
 	if err := l.store.failure(); err != nil {
@@ -119,11 +120,11 @@ func (l *Loader) flush() error {
 }
 
 // LastGroup returns the number and hash of the last group whose row was added; 0 and zeros if
-// there was none. Finish makes a store that ends with it.
-func (l *Loader) LastGroup() (n uint64, hash [32]byte) { return l.check.LastGroup() }
+// there was none. Finish makes a store that ends with this group.
+func (l *Loader) LastGroup() (n uint64, hash [32]byte) { return l.rowCheck.LastGroup() }
 
-// Finish makes the store durable and gives it its name. Then it can be opened and continues after its
-// last group. After an error the directory contains no store.
+// Finish makes the store durable and gives it its name. Then the store can be opened, and takes groups
+// after its last one. After an error the directory contains no store.
 func (l *Loader) Finish() error {
 	err := l.finish()
 	if err != nil {
@@ -135,8 +136,8 @@ func (l *Loader) Finish() error {
 }
 
 func (l *Loader) finish() error {
-	if c := &l.check; c.newest > c.end.n {
-		return fmt.Errorf("store: a row is of group %d, but the last one is %d", c.newest, c.end.n)
+	if c := &l.rowCheck; c.newestGroup > c.lastGroup.n {
+		return fmt.Errorf("store: a row is of group %d, but the last one is %d", c.newestGroup, c.lastGroup.n)
 	}
 	if err := l.flush(); err != nil {
 		return err
@@ -150,15 +151,15 @@ func (l *Loader) finish() error {
 		return fmt.Errorf("store: loading %s: %s", s.path, badgerfile.Cause(err))
 	}
 	s.db = nil
-	if err := l.settle(); err != nil {
+	if err := l.completeStore(); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil
 }
 
-// settle completes the store as createIfNew does after Badger's files exist: the store gets its name
-// once it is durable and HEAD exists.
-func (l *Loader) settle() error {
+// completeStore makes Badger's files durable, then HEAD, and then gives the store's directory its name, as
+// createIfNew does.
+func (l *Loader) completeStore() error {
 	s := l.store
 	files, err := os.ReadDir(s.path)
 	if err != nil {
@@ -173,14 +174,14 @@ func (l *Loader) settle() error {
 		return err
 	}
 	buf := make([]byte, 2*slotSize)
-	id := identity{first: l.check.first}
+	id := identity{first: l.rowCheck.firstHash}
 	writeSlot := func(m mark) { fillSlot(buf[int(m.n%2)*slotSize:][:slotSize], m, id) }
-	end := l.check.end
+	lastGroup := l.rowCheck.lastGroup
 	writeSlot(mark{})
 	fillSlot(buf[slotSize:], mark{}, id)
-	if end.n > 0 {
-		writeSlot(mark{end.n - 1, l.check.previousHash})
-		writeSlot(end)
+	if lastGroup.n > 0 {
+		writeSlot(mark{lastGroup.n - 1, l.rowCheck.previousHash})
+		writeSlot(lastGroup)
 	}
 	if err := durable.Replace(filepath.Join(s.options.Dir, headName), fileMode, buf); err != nil {
 		return err

@@ -13,29 +13,29 @@ import (
 
 const lockName = "LOCK"
 
-// lockDirectory takes the lock of a data directory, which holds as long as the file is open. It
-// is taken before Badger is opened, whose own lock covers only store/.
+// lockDirectory takes the lock of a data directory. The lock holds as long as the returned file is open.
+// It must be taken before Badger is opened, because Badger's own lock covers only store/.
 func lockDirectory(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	return lockFor(f, dir)
+	return lockFile(f, dir)
 }
 
-// lockBadger takes the lock that Badger itself holds while it has the directory open. It
-// protects the store even if LOCK was deleted. The caller must release it before it
-// opens Badger, which takes the lock itself.
+// lockBadger takes the lock that Badger itself holds while it has the directory open. This lock
+// protects the store even if LOCK was deleted. The caller must release the lock before opening
+// Badger, which takes the lock itself.
 func lockBadger(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	return lockFor(f, path)
+	return lockFile(f, path)
 }
 
-// lockFor locks the file f on behalf of the directory dir. If it can't, it closes f.
-func lockFor(f *os.File, dir string) (*os.File, error) {
+// lockFile locks the file f, whose lock is that of the directory dir. After an error f is closed.
+func lockFile(f *os.File, dir string) (*os.File, error) {
 	err := filelock.Try(f)
 	if err == nil {
 		return f, nil
@@ -57,7 +57,7 @@ func Held(dir string) error {
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	if f, err = lockFor(f, dir); err != nil {
+	if f, err = lockFile(f, dir); err != nil {
 		return err
 	}
 	return f.Close()

@@ -32,8 +32,8 @@ func seed(t testing.TB) uint64 {
 // model is the expected content of a store.
 type model map[string]string
 
-// history gives the content of each group of a store as a function of the seed. So the expected content after
-// any group need not be recorded.
+// history describes a store for tests: it computes the content of each group from the seed. So tests need not
+// record which content they expect after a group.
 type history struct {
 	seed  uint64
 	rows  int // number of random rows in a group
@@ -41,16 +41,16 @@ type history struct {
 	keys  int // number of keys, so that rows are overwritten and deleted
 }
 
-// group calls set or del for every row of group n.
-func (s history) group(n uint64, set func(key, value []byte), del func(key []byte)) {
-	r := rand.New(rand.NewPCG(s.seed, n))
-	for range s.rows {
-		key := fmt.Appendf(nil, "k%04d", r.IntN(s.keys))
+// eachRow calls set or remove for every row of group n.
+func (h history) eachRow(n uint64, set func(key, value []byte), remove func(key []byte)) {
+	r := rand.New(rand.NewPCG(h.seed, n))
+	for range h.rows {
+		key := fmt.Appendf(nil, "k%04d", r.IntN(h.keys))
 		if r.IntN(4) == 0 {
-			del(key)
+			remove(key)
 			continue
 		}
-		value := make([]byte, r.IntN(s.value))
+		value := make([]byte, r.IntN(h.value))
 		for i := range value {
 			value[i] = byte(r.Uint32())
 		}
@@ -61,38 +61,38 @@ func (s history) group(n uint64, set func(key, value []byte), del func(key []byt
 }
 
 // fill writes group n into g.
-func (s history) fill(g *Group) { s.group(g.N(), g.Set, g.Delete) }
+func (h history) fill(g *Group) { h.eachRow(g.N(), g.Set, g.Delete) }
 
-// applyTo applies the groups after from, up to the group to, to the model.
-func (s history) applyTo(m model, from, to uint64) {
-	for n := from + 1; n <= to; n++ {
-		s.group(n, func(k, v []byte) { m[string(k)] = string(v) }, func(k []byte) { delete(m, string(k)) })
+// applyTo applies the groups after from, up to group last, to the model.
+func (h history) applyTo(m model, from, last uint64) {
+	for n := from + 1; n <= last; n++ {
+		h.eachRow(n, func(k, v []byte) { m[string(k)] = string(v) }, func(k []byte) { delete(m, string(k)) })
 	}
 }
 
-// continueTo applies the groups after the store's last one, up to group n, to the store.
-func (s history) continueTo(t testing.TB, st *Store, n uint64) {
+// continueTo applies to the store the groups after its last one, up to group n.
+func (h history) continueTo(t testing.TB, s *Store, n uint64) {
 	t.Helper()
-	last, hash := st.LastGroup()
+	last, hash := s.LastGroup()
 	g := new(Group)
 	for last++; last <= n; last++ {
 		g.Reset(last, hash)
-		s.fill(g)
+		h.fill(g)
 		hash = g.Seal()
-		if err := st.Apply(g); err != nil {
+		if err := s.Apply(g); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// content returns all rows except the store's own, and checks that reading in both directions gives the same.
+// content returns all rows except the store's own, and checks that both directions of reading give the same rows.
 func content(sn *Snapshot) (model, error) {
 	m := make(model)
-	var up, down []string
+	var ascending, descending []string
 	err := sn.Ascend(nil, nil, func(k, v []byte) (bool, error) {
 		if k[0] != prefixGroup && string(k) != schemaKey {
 			m[string(k)] = string(v)
-			up = append(up, string(k))
+			ascending = append(ascending, string(k))
 		}
 		return true, nil
 	})
@@ -101,7 +101,7 @@ func content(sn *Snapshot) (model, error) {
 	}
 	err = sn.Descend(nil, nil, func(k, v []byte) (bool, error) {
 		if k[0] != prefixGroup && string(k) != schemaKey {
-			down = append(down, string(k))
+			descending = append(descending, string(k))
 			if m[string(k)] != string(v) {
 				return false, fmt.Errorf("%q differs by direction", k)
 			}
@@ -111,17 +111,17 @@ func content(sn *Snapshot) (model, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.Reverse(down)
-	if !slices.IsSorted(up) || !slices.Equal(up, down) {
-		return nil, fmt.Errorf("the directions disagree: %d and %d rows", len(up), len(down))
+	slices.Reverse(descending)
+	if !slices.IsSorted(ascending) || !slices.Equal(ascending, descending) {
+		return nil, fmt.Errorf("the directions disagree: %d and %d rows", len(ascending), len(descending))
 	}
 	return m, nil
 }
 
 // differenceFrom returns how the store differs from the model, in a walk over all rows or in Get for some
-// keys; nil: it does not.
-func (s history) differenceFrom(st *Store, m model) error {
-	sn := st.Snapshot()
+// keys; nil means that they are equal.
+func (h history) differenceFrom(s *Store, m model) error {
+	sn := s.Snapshot()
 	defer sn.Close()
 	got, err := content(sn)
 	if err != nil {
@@ -130,15 +130,15 @@ func (s history) differenceFrom(st *Store, m model) error {
 	if !maps.Equal(got, m) {
 		return fmt.Errorf("at group %d the store has %d rows, and they should be %d others", sn.Group(), len(got), len(m))
 	}
-	r := rand.New(rand.NewPCG(s.seed, sn.Group()))
+	r := rand.New(rand.NewPCG(h.seed, sn.Group()))
 	for range 500 {
-		key := fmt.Appendf(nil, "k%04d", r.IntN(s.keys))
+		key := fmt.Appendf(nil, "k%04d", r.IntN(h.keys))
 		value, found, err := sn.Get(key, nil)
 		if err != nil {
 			return err
 		}
-		want, has := m[string(key)]
-		if found != has || string(value) != want {
+		want, isExpected := m[string(key)]
+		if found != isExpected || string(value) != want {
 			return fmt.Errorf("Get(%s) is wrong", key)
 		}
 	}
@@ -163,7 +163,7 @@ func closeStore(t testing.TB, s *Store) {
 	}
 }
 
-// abandonStore releases a store that has failed, as otherwise only the end of the process would.
+// abandonStore releases the files of a store that has failed, which otherwise only the end of the process does.
 func abandonStore(t testing.TB, s *Store) {
 	t.Helper()
 	if err := s.db.Close(); err != nil {
@@ -177,7 +177,7 @@ func abandonStore(t testing.TB, s *Store) {
 	}
 }
 
-// copyTree copies a directory, keeping the holes of Badger's logs.
+// copyTree copies a directory. The zeros at the end of a file take no space in the copy, as in Badger's logs.
 func copyTree(t testing.TB, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {

@@ -16,7 +16,7 @@ import (
 
 var noticeOrg = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a03")
 
-// noticesOf reads a page to its end, or to the first fault.
+// noticesOf returns the notices of a page, up to its end or the first fault.
 func noticesOf(first ledger.Micros, row []byte) (notices []Notice, err error) {
 	err = EachNotice(first, row, func(n *Notice) (bool, error) {
 		copied := *n
@@ -31,7 +31,7 @@ func sameNotice(a, b Notice) bool {
 	return a.Booked == b.Booked && a.Source == b.Source && a.Channel == b.Channel && a.To == b.To && bytes.Equal(a.Body, b.Body)
 }
 
-// randomNotices returns notices in order, some of them with the destination of the previous one.
+// randomNotices returns n notices in the order of booking. Some have the destination of the previous notice.
 func randomNotices(r *rand.Rand, n int) []Notice {
 	notices := make([]Notice, n)
 	booked, to, channel := ledger.Micros(1+r.Int64N(1<<50)), uuid.New(), byte(1)
@@ -49,6 +49,7 @@ func randomNotices(r *rand.Rand, n int) []Notice {
 	return notices
 }
 
+// pageOf returns a page with the notices.
 func pageOf(notices []Notice) *NoticePage {
 	p := new(NoticePage)
 	for i := range notices {
@@ -113,7 +114,7 @@ func TestNoticePageIsFullBeforeItsBound(t *testing.T) {
 func TestTruncatedNoticePageIsRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 0))
 	want := randomNotices(r, 12)
-	noticesUpTo := map[int]int{1: 0} // number of whole notices, by the length of the page up to there
+	noticesUpTo := map[int]int{1: 0} // number of whole notices in the first bytes of the page, by the number of bytes
 	for n := range want {
 		noticesUpTo[pageOf(want[:n+1]).Bytes()] = n + 1
 	}
@@ -170,12 +171,12 @@ func TestParseNoticePageRefusesOtherKeys(t *testing.T) {
 		t.Error("a page's key is not among the notices")
 	}
 	for name, other := range map[string][]byte{
-		"shorter":      key[:len(key)-1],
-		"longer":       append(slices.Clone(key), 0),
-		"of an actor":  KeyKV(nil, noticeOrg, []byte("d12345678")),
-		"of a record":  append([]byte{prefixRecord}, key[1:]...),
-		"empty":        nil,
-		"its org only": key[:17],
+		"shorter":     key[:len(key)-1],
+		"longer":      append(slices.Clone(key), 0),
+		"of an actor": KeyKV(nil, noticeOrg, []byte("d12345678")),
+		"of a record": append([]byte{prefixRecord}, key[1:]...),
+		"empty":       nil,
+		"an org only": key[:17],
 	} {
 		if _, ok := ParseNoticePage(other); ok {
 			t.Errorf("%s: it is taken for a page's", name)
@@ -189,7 +190,7 @@ func TestParseNoticePageRefusesOtherKeys(t *testing.T) {
 	}
 }
 
-// A change of any byte of a stored page is reported when the store is opened.
+// If a byte of a stored page is changed, Open reports the damage.
 func TestDamagedNoticePageIsDetected(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 0))
 	dir := t.TempDir()
@@ -220,8 +221,8 @@ func TestDamagedNoticePageIsDetected(t *testing.T) {
 	}
 }
 
-// FuzzNoticePage checks that an invalid page causes no panic, and that a valid one encodes
-// to the same bytes.
+// FuzzNoticePage checks that an invalid page causes no panic, and that the notices of a valid page are the same
+// after they are written and read again.
 func FuzzNoticePage(f *testing.F) {
 	p := pageOf(randomNotices(rand.New(rand.NewPCG(1, 1)), 4))
 	f.Add(uint64(p.First), p.Row())
@@ -233,9 +234,9 @@ func FuzzNoticePage(f *testing.F) {
 			return
 		}
 		p := pageOf(notices)
-		again, err := noticesOf(p.First, p.Row())
-		if err != nil || !slices.EqualFunc(notices, again, sameNotice) {
-			t.Errorf("%+v is read again as %+v (%v)", notices, again, err)
+		reread, err := noticesOf(p.First, p.Row())
+		if err != nil || !slices.EqualFunc(notices, reread, sameNotice) {
+			t.Errorf("%+v is read again as %+v (%v)", notices, reread, err)
 		}
 	})
 }

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	storeName   = "store" // Badger's own directory
-	buildName   = "store.new"
-	catalogName = "TABLES"
-	fileMode    = 0o600 // of the files in the data directory
+	storeName   = "store"     // Badger's own directory
+	buildName   = "store.new" // Badger's directory while the store is being made
+	catalogName = "TABLES"    // the checksums of Badger's tables
+	fileMode    = 0o600       // of the files in the data directory
 
 	schemaKey = "mschema"
-	schema    = 5 // version 5: a list's key is a ledger.List
+	schema    = 5 // version of the forms of rows; since version 5 a list's key is a ledger.List
 )
 
 // Open opens the store in o.Dir, or makes a new one if there is none. Errors: ErrLocked,
@@ -61,16 +61,16 @@ func Open(o Options) (*Store, error) {
 }
 
 func (s *Store) open() error {
-	if err := s.checkFinished(); err != nil {
+	if err := s.checkRestoreFinished(); err != nil {
 		return err
 	}
-	if err := s.checkVerdict(); err != nil {
+	if err := s.checkNotCondemned(); err != nil {
 		return err
 	}
 	if err := s.createIfNew(); err != nil {
 		return err
 	}
-	known, found, err := s.makeReady()
+	headMark, survey, err := s.prepareFiles()
 	if err != nil {
 		return err
 	}
@@ -79,98 +79,98 @@ func (s *Store) open() error {
 	}
 	s.ready.Store(true)
 	s.maxRows, s.maxBytes = int(s.db.MaxBatchCount()*9/10), int(s.db.MaxBatchSize()*9/10)
-	s.last.n = found.Last - 1
+	s.last.n = survey.Last - 1
 	if err := s.checkSchema(); err != nil {
 		return err
 	}
-	if err := s.checkGroups(known); err != nil {
+	if err := s.checkGroups(headMark); err != nil {
 		return err
 	}
-	if err := s.recognise(); err != nil {
+	if err := s.checkIdentity(); err != nil {
 		return err
 	}
-	if err := s.takeOver(); err != nil {
+	if err := s.prepareToApply(); err != nil {
 		return err
 	}
-	return s.failure() // Badger has begun to make tables of its logs
+	return s.failure() // Badger is already making tables of its logs, and may have failed
 }
 
-// makeReady examines the files, under the lock that Badger will take, and prepares them for
-// Badger.
-func (s *Store) makeReady() (known mark, found *badgerfile.Survey, err error) {
+// prepareFiles examines the files and prepares them for Badger, under the lock that Badger itself will take.
+// headMark has the last group in HEAD.
+func (s *Store) prepareFiles() (headMark mark, survey *badgerfile.Survey, err error) {
 	badgerLock, err := lockBadger(s.path)
 	if err != nil {
-		return known, nil, err
+		return headMark, nil, err
 	}
 	defer func() { _ = badgerLock.Close() }() // the directory was only locked, nothing was written
-	known, slots, err := s.openHead()
+	headMark, validSlots, err := s.readHead()
 	if err != nil {
-		return known, nil, err
+		return headMark, nil, err
 	}
-	if found, err = s.examine(known, slots); err != nil {
-		return known, nil, err
+	if survey, err = s.examine(headMark, validSlots); err != nil {
+		return headMark, nil, err
 	}
-	if err := s.requireRoomToOpen(found); err != nil {
-		return known, nil, err
+	if err := s.requireRoomToOpen(survey); err != nil {
+		return headMark, nil, err
 	}
-	if err := s.prepare(found); err != nil {
-		return known, nil, fmt.Errorf("store: %w", err)
+	if err := s.cleanFiles(survey); err != nil {
+		return headMark, nil, fmt.Errorf("store: %w", err)
 	}
-	return known, found, nil
+	return headMark, survey, nil
 }
 
-// prepare makes the files ready for Badger, and removes what a killed process left.
-func (s *Store) prepare(found *badgerfile.Survey) error {
-	durable.RemoveLeftovers(s.options.Dir, headName, identityName, catalogName, verdictName)
-	listEnd, err := found.Clean()
+// cleanFiles removes what a killed process left in the files and beside them, and writes TABLES.
+func (s *Store) cleanFiles(survey *badgerfile.Survey) error {
+	durable.RemoveLeftovers(s.options.Dir, headName, identityName, catalogName, damagedFileName)
+	listEnd, err := survey.Clean()
 	if err != nil {
 		return err
 	}
-	if err := s.tables.Write(found.Tables); err != nil {
+	if err := s.tables.Write(survey.Tables); err != nil {
 		return err
 	}
 	s.audit, err = badgerfile.NewCompactionAudit(badgerfile.ListPath(s.path), listEnd)
 	return err
 }
 
-// openHead reads HEAD. createIfNew has made sure that a store exists.
-func (s *Store) openHead() (known mark, slots int, err error) {
+// readHead opens and reads HEAD. createIfNew has made sure that a store exists, so a missing HEAD is damage.
+func (s *Store) readHead() (headMark mark, validSlots int, err error) {
 	path := filepath.Join(s.options.Dir, headName)
 	s.head, err = openHead(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return known, 0, damage.New(path, "it is missing, but there is a store beside it")
+		return headMark, 0, damage.New(path, "it is missing, but there is a store beside it")
 	}
 	if err != nil {
-		return known, 0, fmt.Errorf("store: %w", err)
+		return headMark, 0, fmt.Errorf("store: %w", err)
 	}
-	known, slots, err = s.head.read()
+	headMark, validSlots, err = s.head.read()
 	if err != nil {
-		return known, 0, fmt.Errorf("store: %w", err)
+		return headMark, 0, fmt.Errorf("store: %w", err)
 	}
-	if slots == 0 {
-		return known, 0, damage.New(path, "neither of its slots is valid")
+	if validSlots == 0 {
+		return headMark, 0, damage.New(path, "neither of its slots is valid")
 	}
-	return known, slots, nil
+	return headMark, validSlots, nil
 }
 
-// badgerOptions returns Badger's options, which are the same for every store; see Badger's
-// options.go.
-func (s *Store) badgerOptions(path string, t *badgerfile.CompactionAudit) badger.Options {
-	mem := s.options.MemTable
+// badgerOptions returns Badger's options for a store at path; see Badger's options.go. audit is nil while the store
+// is created.
+func (s *Store) badgerOptions(path string, audit *badgerfile.CompactionAudit) badger.Options {
+	memTable := s.options.MemTable
 	return badger.DefaultOptions(path).
-		WithLogger(&badgerLog{store: s, audit: t}).
+		WithLogger(&badgerLog{store: s, audit: audit}).
 		WithMetricsEnabled(false).
 		WithSyncWrites(true).
 		WithDetectConflicts(false).
 		WithNumVersionsToKeep(1).
-		WithMemTableSize(mem).
+		WithMemTableSize(memTable).
 		WithNumMemtables(memTables).
 		WithNumLevelZeroTables(levelZeroTables).
 		WithNumLevelZeroTablesStall(levelZeroStall).
 		WithNumCompactors(2).
 		WithBaseTableSize(baseTable).
-		WithBaseLevelSize(min(baseLevel, 10*mem)).
-		WithValueThreshold(min(1<<20, mem*15/100)).
+		WithBaseLevelSize(min(baseLevel, 10*memTable)).
+		WithValueThreshold(min(1<<20, memTable*15/100)).
 		WithValueLogFileSize(1 << 20).
 		WithCompression(options.None).
 		WithBlockCacheSize(0).
@@ -178,8 +178,8 @@ func (s *Store) badgerOptions(path string, t *badgerfile.CompactionAudit) badger
 		WithChecksumVerificationMode(options.OnTableRead)
 }
 
-// openBadger converts Badger's messages to the errors of this package. The files have been
-// examined, so a panic here is a case that no check covers.
+// openBadger opens Badger and turns its errors into those of this package. The files have been
+// examined, so a panic of Badger here is a case that no check covers.
 func openBadger(o badger.Options, path string) (db *badger.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -198,6 +198,7 @@ func openBadger(o badger.Options, path string) (db *badger.DB, err error) {
 	return nil, fmt.Errorf("store: opening %s: %s", path, badgerfile.Cause(err))
 }
 
+// checkSchema returns an error unless this release reads the schema of the store's rows.
 func (s *Store) checkSchema() error {
 	sn := s.Snapshot()
 	defer sn.Close()
@@ -215,16 +216,16 @@ func (s *Store) checkSchema() error {
 	return nil
 }
 
-// checkGroups walks the group rows back from the last one, for twice as many bytes as all memtables can
+// checkGroups walks the group rows back from the last one, for twice as many bytes of groups as all memtables can
 // hold. If Badger's logs or its list of tables are truncated, the lost rows are in that range.
-func (s *Store) checkGroups(known mark) error {
+func (s *Store) checkGroups(headMark mark) error {
 	sn := s.Snapshot()
 	defer sn.Close()
 	var (
-		next        = s.last.n // the group that the walk must find next, from the last group down
-		chain       [32]byte   // its hash, according to the row of the following group
-		bytesWalked uint64
-		bound       = 2 * uint64(memTables+2) * uint64(s.options.MemTable)
+		next         = s.last.n // the group that the walk must find next, from the last group down
+		expectedHash [32]byte   // the hash of that group, according to the row of the group after it
+		bytesWalked  uint64
+		bound        = 2 * uint64(memTables+2) * uint64(s.options.MemTable)
 	)
 	err := sn.Descend([]byte{prefixGroup}, nil, func(key, value []byte) (bool, error) {
 		r, ok := parseGroupRow(value)
@@ -235,13 +236,13 @@ func (s *Store) checkGroups(known mark) error {
 		switch {
 		case next == s.last.n:
 			s.last.hash = hash
-		case hash != chain:
+		case hash != expectedHash:
 			return false, damage.New(s.path, "group %d is not the one that group %d follows", next, next+1)
 		}
-		if next == known.n && hash != known.hash {
+		if next == headMark.n && hash != headMark.hash {
 			return false, damage.New(s.path, "group %d is not the one that HEAD knows", next)
 		}
-		next, chain = next-1, r.previous
+		next, expectedHash = next-1, r.previous
 		bytesWalked += r.size
 		return bytesWalked < bound && next > 0, nil
 	})
@@ -251,21 +252,21 @@ func (s *Store) checkGroups(known mark) error {
 	switch {
 	case bytesWalked < bound && next > 0:
 		return damage.New(s.path, "group %d is missing", next)
-	case next == 0 && s.last.n > 0 && chain != [32]byte{}:
+	case next == 0 && s.last.n > 0 && expectedHash != [32]byte{}:
 		return damage.New(s.path, "group 1 follows another store's group")
 	}
 	return nil
 }
 
-// takeOver brings the files beside Badger's up to the last group.
-func (s *Store) takeOver() error {
+// prepareToApply brings HEAD up to the last group, and finds the log that Badger will write.
+func (s *Store) prepareToApply() error {
 	if err := s.rewriteHead(); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	return s.watchLogs()
+	return s.findCurrentLog()
 }
 
-// rewriteHead writes both slots, so that both are valid and one is older than the other.
+// rewriteHead writes both slots of HEAD: the last group, and the group before it.
 func (s *Store) rewriteHead() error {
 	if s.last.n > 0 {
 		sn := s.Snapshot()
@@ -284,8 +285,8 @@ func (s *Store) rewriteHead() error {
 	return s.head.write(s.last)
 }
 
-// abandon releases everything after a failed Open. When Badger is closed it flushes what it has
-// read from its logs; that is harmless, because those rows were durable.
+// abandon releases everything after a failed Open. When Badger is closed it flushes the rows that it has
+// read from its logs. This is harmless, because those rows were durable already.
 func (s *Store) abandon() {
 	if s.db != nil {
 		if err := s.closeBadger(s.db); err != nil {

@@ -8,13 +8,14 @@ import (
 	"mizan/ledger/money"
 )
 
-// MaxPage is the maximum length of a page's row in bytes.
+// MaxPage is the maximum length of a page's row in bytes. A page has consecutive lines of one account, or items of
+// one list.
 const MaxPage = 32 << 10
 
 // Line is one posting on one account, with the account's totals after it.
 type Line struct {
 	Seq    uint64
-	Index  int // index of the posting in its entry. A capture's release on an account on which it does not post has a line too, numbered after the postings
+	Index  int // index of the posting in its entry; a number above all postings if a capture only released money here
 	Booked ledger.Micros
 	Side   ledger.Side
 	Phase  ledger.Phase
@@ -40,8 +41,8 @@ func DecodePage(row []byte, fn func(*Line) (more bool, err error)) error {
 	r := reader{src: row}
 	for len(r.src) > 0 {
 		l := Line{Seq: r.uvarint(), Index: int(r.uvarint()), Booked: ledger.Micros(r.uvarint())}
-		b := r.byte()
-		l.Side, l.Phase = ledger.Side(b>>4), ledger.Phase(b&15)
+		sideAndPhase := r.byte()
+		l.Side, l.Phase = ledger.Side(sideAndPhase>>4), ledger.Phase(sideAndPhase&15)
 		for _, a := range [...]*money.Amount{&l.Amount, &l.Totals.DebitsPosted, &l.Totals.CreditsPosted, &l.Totals.DebitsPending, &l.Totals.CreditsPending} {
 			*a = r.amount()
 		}
@@ -81,13 +82,14 @@ func DecodeAmount(row []byte) (money.Amount, error) {
 	return a, nil
 }
 
-// EncodeMark appends the due mark: the time, in seconds since 1970, below which due rows are never read again.
+// EncodeMark appends the due mark: a time in seconds since 1970. Due rows (records on which work becomes due) of
+// earlier seconds are never read again.
 func EncodeMark(dst []byte, second int64) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(second))
 }
 
 // DecodeMark parses the due mark.
-func DecodeMark(row []byte) (int64, error) {
+func DecodeMark(row []byte) (second int64, err error) {
 	if len(row) != 8 {
 		return 0, fmt.Errorf("due mark: %d bytes", len(row))
 	}

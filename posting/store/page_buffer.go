@@ -9,20 +9,20 @@ import (
 	"mizan/ledger"
 )
 
-// A page-buffer row holds the lines that one group booked on sparsely filled pages: a
+// A page-buffer row holds the lines that one group booked on pages that get few lines: a
 // chunk for each page, with the page's head and its new lines. The head is the prefix of
-// the page's keys without the organization: the kind of row, and what follows.
+// the page's keys without the organization: the kind of row, and the account or list.
 
 // Shards of a page buffer: a group with many chunks of an organization distributes them
-// over shards by their heads, so that a reader of one page reads only one shard.
+// over shards by their heads, so that a reader of one page need not read all chunks.
 const (
 	shardCount  = 16
-	ShardedFrom = 64 // number of an organization's chunks in a group from which on they are sharded
+	ShardedFrom = 64 // if a group has at least so many chunks of an organization, they are sharded
 
 	unsharded = 0xff
 )
 
-// Shard returns the shard for a page's chunks when a group's chunks are sharded.
+// Shard returns the shard for the chunks of the page with the head, if the chunks of their group are sharded.
 func Shard(head []byte) byte { return byte(crc32.Checksum(head, castagnoli) % shardCount) }
 
 // Shards returns all shards of an organization, Unsharded included.
@@ -39,7 +39,7 @@ func PageHead(dst, prefix []byte) []byte {
 	return append(append(dst, prefix[0]), prefix[1+16:]...)
 }
 
-// PagePrefix appends the prefix of the keys of a head's stored pages.
+// PagePrefix is the reverse of PageHead: it appends the prefix of the keys of the pages that have the head.
 func PagePrefix(dst []byte, org ledger.ID, head []byte) []byte {
 	return append(orgKey(dst, head[0], org), head[1:]...)
 }
@@ -49,7 +49,7 @@ type BufferKey struct {
 	Org   ledger.ID
 	Shard byte   // 0 to 15, or Unsharded
 	Group uint64 // the group that booked the lines
-	Part  uint16 // a group has several rows if the lines do not fit into one
+	Part  uint16 // from 0; a group has several rows if its lines do not fit into one
 }
 
 // Unsharded is the shard of rows that may contain chunks of any page.
@@ -112,16 +112,16 @@ func EachChunk(row []byte, fn func(head, lines []byte) error) error {
 
 // FindChunks calls fn with the lines of each chunk that has the given head.
 func FindChunks(row, head []byte, fn func(lines []byte)) error {
-	return EachChunk(row, func(h, lines []byte) error {
-		if bytes.Equal(h, head) {
+	return EachChunk(row, func(chunkHead, lines []byte) error {
+		if bytes.Equal(chunkHead, head) {
 			fn(lines)
 		}
 		return nil
 	})
 }
 
-// Span returns the booked times of the first and the last line of a page or chunk of
-// either kind.
+// Span returns the booked times of the first and the last line of a page or chunk. kind is
+// the first byte of its head.
 func Span(kind byte, lines []byte) (first, last ledger.Micros, err error) {
 	addTime := func(at ledger.Micros) {
 		if first == 0 {

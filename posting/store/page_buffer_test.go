@@ -44,28 +44,30 @@ func listHeadOf(partner int64) []byte {
 	return PageHead(nil, KeyLists(nil, bufferOrg, ledger.NewList(ledger.Transaction, 1, byte(partner))))
 }
 
-// part is a chunk in the form that tests compare.
-type part struct{ head, lines string }
+// chunk is a chunk (a page's head and lines) of a page-buffer row in the form that tests compare.
+type chunk struct{ head, lines string }
 
-func chunksOf(row []byte) (parts []part, err error) {
+// chunksOf returns the chunks of a page-buffer row.
+func chunksOf(row []byte) (chunks []chunk, err error) {
 	err = EachChunk(row, func(head, lines []byte) error {
-		parts = append(parts, part{string(head), string(lines)})
+		chunks = append(chunks, chunk{string(head), string(lines)})
 		return nil
 	})
-	return parts, err
+	return chunks, err
 }
 
-func bufferRow() (row []byte, parts []part) {
-	for _, p := range []part{
+// bufferRow returns a page-buffer row and its chunks.
+func bufferRow() (row []byte, chunks []chunk) {
+	for _, c := range []chunk{
 		{string(pageHeadOf(bufferAccount)), string(pageLines(7, 7, 9))},
 		{string(listHeadOf(5)), string(listLines(3, 9))},
 		{string(pageHeadOf(bufferAccount)), string(pageLines(11))},
 		{string(listHeadOf(-1)), string(bytes.Repeat(listLines(20), 2_000))},
 	} {
-		row = AppendChunk(row, []byte(p.head), []byte(p.lines))
-		parts = append(parts, p)
+		row = AppendChunk(row, []byte(c.head), []byte(c.lines))
+		chunks = append(chunks, c)
 	}
-	return row, parts
+	return row, chunks
 }
 
 func TestPageBufferRowRoundTrip(t *testing.T) {
@@ -115,9 +117,9 @@ func TestPageHeadIsThePrefixWithoutTheOrganization(t *testing.T) {
 }
 
 func TestPageBufferKeyRoundTrip(t *testing.T) {
-	last := append(bytes.Repeat([]byte{0xff}, 15), 0xfe)
+	highOrg := append(bytes.Repeat([]byte{0xff}, 15), 0xfe)
 	var keys [][]byte
-	for _, org := range []ledger.ID{{}, bufferOrg, ledger.ID(last)} {
+	for _, org := range []ledger.ID{{}, bufferOrg, ledger.ID(highOrg)} {
 		for _, shard := range Shards() {
 			for _, group := range []uint64{0, 1, 255, 256, math.MaxUint64} {
 				for _, n := range []uint16{0, 1, math.MaxUint16} {
@@ -217,30 +219,30 @@ func TestSpanIsFromTheFirstLineToTheLast(t *testing.T) {
 // A truncated row or chunk is detected, except when it is cut between two chunks or lines.
 func TestTruncatedPageBufferRowIsRefused(t *testing.T) {
 	row, want := bufferRow()
-	chunksUpTo := map[int]int{0: 0} // number of whole chunks, by the length of the row up to there
+	chunksUpTo := map[int]int{0: 0} // number of whole chunks in the first bytes of the row, by the number of bytes
 	for n, length := 0, 0; n < len(want); n++ {
 		length += len(AppendChunk(nil, []byte(want[n].head), []byte(want[n].lines)))
 		chunksUpTo[length] = n + 1
 	}
 	for n := range len(row) + 1 {
 		got, err := chunksOf(row[:n])
-		if chunks, between := chunksUpTo[n]; between != (err == nil) || between && !slices.Equal(got, want[:chunks]) {
+		if chunks, isBetween := chunksUpTo[n]; isBetween != (err == nil) || isBetween && !slices.Equal(got, want[:chunks]) {
 			t.Fatalf("%d of %d bytes: %d chunks, %v", n, len(row), len(got), err)
 		}
 	}
 	for kind, lines := range map[byte][]byte{prefixPage: pageLines(7, 7, 9), prefixList: listLines(3, 9, 1<<40)} {
-		between := map[int]bool{0: true}
+		hasSpan := map[int]bool{0: true} // by the number of bytes
 		for n := 1; n <= len(lines); n++ {
 			_, _, err := Span(kind, lines[:n])
-			between[n] = err == nil
+			hasSpan[n] = err == nil
 		}
 		cuts := 0
-		for _, chunksUpTo := range between {
-			if chunksUpTo {
+		for _, has := range hasSpan {
+			if has {
 				cuts++
 			}
 		}
-		if cuts != 4 || !between[len(lines)] {
+		if cuts != 4 || !hasSpan[len(lines)] {
 			t.Errorf("lines of kind %q have a span when cut at %d places, want 4", kind, cuts)
 		}
 	}
@@ -248,25 +250,25 @@ func TestTruncatedPageBufferRowIsRefused(t *testing.T) {
 
 func TestMalformedPageBufferRowIsRefused(t *testing.T) {
 	head, lines := pageHeadOf(bufferAccount), pageLines(7)
-	flipped := slices.Clone(head)
+	otherHead := slices.Clone(head)
 	for kind := range 256 {
-		flipped[0] = byte(kind)
-		_, err := chunksOf(AppendChunk(nil, flipped, lines))
+		otherHead[0] = byte(kind)
+		_, err := chunksOf(AppendChunk(nil, otherHead, lines))
 		if known := kind == prefixPage || kind == prefixList; known != (err == nil) {
 			t.Errorf("a chunk of kind %d: %v", kind, err)
 		}
 	}
 	for name, row := range map[string][]byte{
 		"no head":                 AppendChunk(nil, nil, lines),
-		"a head of its kind only": AppendChunk(nil, head[:1], lines),
+		"a head without account":  AppendChunk(nil, head[:1], lines),
 		"no lines":                AppendChunk(nil, head, nil),
-		"a length without end":    bytes.Repeat([]byte{0xff}, 32),
-		"a length of everything":  append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, head...),
+		"an endless length":       bytes.Repeat([]byte{0xff}, 32),
+		"a head longer than all":  append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, head...),
 		"lines longer than all":   append(append([]byte{byte(len(head))}, head...), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f),
 		"a byte after the chunks": append(AppendChunk(nil, head, lines), 0),
 	} {
-		if parts, err := chunksOf(row); err == nil {
-			t.Errorf("%s is read as %q", name, parts)
+		if chunks, err := chunksOf(row); err == nil {
+			t.Errorf("%s is read as %q", name, chunks)
 		}
 		if err := FindChunks(row, head, func([]byte) {}); err == nil {
 			t.Errorf("%s is searched", name)
@@ -274,8 +276,8 @@ func TestMalformedPageBufferRowIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzPageBufferRow checks that an invalid row causes no panic, and that a valid one encodes to
-// the same bytes.
+// FuzzPageBufferRow checks that an invalid row causes no panic. The chunks of a valid row must be found by their
+// heads, and must not take more bytes when they are written again.
 func FuzzPageBufferRow(f *testing.F) {
 	row, _ := bufferRow()
 	f.Add(row[:300])
@@ -284,9 +286,9 @@ func FuzzPageBufferRow(f *testing.F) {
 	f.Add([]byte{2, prefixPage, 0, 1, 0})
 	f.Add(bytes.Repeat([]byte{0xff}, 12))
 	f.Fuzz(func(t *testing.T, row []byte) {
-		var again []byte
+		var rewritten []byte
 		err := EachChunk(row, func(head, lines []byte) error {
-			again = AppendChunk(again, head, lines)
+			rewritten = AppendChunk(rewritten, head, lines)
 			first, last, err := Span(head[0], lines)
 			if err == nil && first == 0 && last != 0 {
 				t.Errorf("lines from %d to %d", first, last)
@@ -295,14 +297,14 @@ func FuzzPageBufferRow(f *testing.F) {
 			ParsePagePrefix(prefix)
 			ParseListPrefix(prefix)
 			found := false
-			err = FindChunks(row, head, func(other []byte) { found = found || bytes.Equal(other, lines) })
+			err = FindChunks(row, head, func(foundLines []byte) { found = found || bytes.Equal(foundLines, lines) })
 			if !found && err == nil {
 				t.Errorf("a chunk of %x is not found", head)
 			}
 			return nil
 		})
-		if err == nil && len(again) > len(row) {
-			t.Errorf("%d bytes are %d when they are written again", len(row), len(again))
+		if err == nil && len(rewritten) > len(row) {
+			t.Errorf("%d bytes are %d when they are written again", len(row), len(rewritten))
 		}
 		ParseBufferKey(row)
 	})

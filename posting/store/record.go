@@ -6,21 +6,21 @@ import (
 	"mizan/ledger"
 )
 
-// Envelope is what the writer stores in every record's row before the payload. posting.Stamp describes the fields.
+// Envelope is what the writer stores in every record's row before the payload.
 type Envelope struct {
 	Version  uint64
-	LastSeq  uint64
-	Started  ledger.Micros
-	Updated  ledger.Micros
-	Due      ledger.Micros
-	Held     uint64
-	Settled  uint64
-	Finished ledger.Micros
-	Parts    uint64 // further rows with the rest of a long payload
-	Number   uint64 // the record's number in its sequence; 0: none
+	LastSeq  uint64        // seq of the record's last event
+	Started  ledger.Micros // booked time of the first event
+	Updated  ledger.Micros // booked time of the last event
+	Due      ledger.Micros // when work on the record becomes due
+	Held     uint64        // seq of the open pending entry; 0: there is none
+	Settled  uint64        // seq of the first posted or captured entry; 0: there is none
+	Finished ledger.Micros // booked time of the last event that finished the record; 0: there is none
+	Parts    uint64        // number of further rows with the rest of a long payload
+	Number   uint64        // the record's number in its sequence; 0: it has none
 
-	// Sealed is the SHA-256 of the record's sealed row; zero: it has none. Thus the hash of the
-	// record proves the ciphertext too.
+	// Sealed is the SHA-256 of the record's sealed row, a ciphertext; zero: the record has none. Because
+	// Sealed is in the record's row, the hash of the record proves the ciphertext too.
 	Sealed ledger.Hash
 }
 
@@ -63,8 +63,8 @@ func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// DecodeRecord parses a record's row. The payload aliases the row and is incomplete if the
-// envelope has Parts.
+// DecodeRecord parses a record's row. The payload aliases the row. It is incomplete if the envelope's
+// Parts is not 0.
 func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	r := reader{src: row}
 	form := r.byte()
@@ -89,9 +89,9 @@ func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	return e, r.src, !r.bad
 }
 
-// reader parses a row; bad stays set after the first fault.
+// reader parses a row from its beginning. After the first fault, bad stays set and all methods return zeros.
 type reader struct {
-	src []byte
+	src []byte // what is not parsed yet
 	bad bool
 }
 

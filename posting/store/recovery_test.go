@@ -15,8 +15,8 @@ import (
 	"mizan/posting/store/badgerfile"
 )
 
-// openWithHead makes a store with five groups, calls change, which may replace HEAD, and opens the store
-// again. change gets the hashes of the groups.
+// openWithHead makes a store with five groups and closes it, calls change, which may replace HEAD, and opens the
+// store again. change gets the hashes of the groups, by number.
 func openWithHead(t *testing.T, change func(dir string, hashes map[uint64][32]byte)) (last uint64, err error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,8 +38,8 @@ func openWithHead(t *testing.T, change func(dir string, hashes map[uint64][32]by
 	if err != nil {
 		t.Fatal(err)
 	}
-	if newest, valid, err := h.read(); newest.n != last || valid != 2 || err != nil {
-		t.Errorf("after it was opened HEAD knows group %d in %d slots, %v", newest.n, valid, err)
+	if newest, validSlots, err := h.read(); newest.n != last || validSlots != 2 || err != nil {
+		t.Errorf("after it was opened HEAD knows group %d in %d slots, %v", newest.n, validSlots, err)
 	}
 	if err := h.close(); err != nil {
 		t.Fatal(err)
@@ -48,7 +48,8 @@ func openWithHead(t *testing.T, change func(dir string, hashes map[uint64][32]by
 	return last, nil
 }
 
-// writeHead writes a HEAD with these marks in its slots; the slot of a nil mark is invalid.
+// writeHead writes a HEAD with these marks (group numbers and hashes) in its slots. The slot of a nil mark is
+// invalid.
 func writeHead(t *testing.T, dir string, marks ...*mark) {
 	t.Helper()
 	buf := make([]byte, 2*slotSize)
@@ -66,7 +67,7 @@ func TestHeadMustMatchTheLastGroup(t *testing.T) {
 	markOfGroup := func(n uint64, hashes map[uint64][32]byte) *mark { return &mark{n, hashes[n]} }
 	for name, c := range map[string]struct {
 		even, odd uint64 // the group in each slot; 0: the slot is invalid
-		opens     bool
+		wantOpen  bool
 	}{
 		"at the last group":                             {4, 5, true},
 		"one behind: a crash before HEAD":               {4, 3, true},
@@ -91,9 +92,9 @@ func TestHeadMustMatchTheLastGroup(t *testing.T) {
 			})
 			var damage *DamageError
 			switch {
-			case c.opens && (err != nil || last != 5):
+			case c.wantOpen && (err != nil || last != 5):
 				t.Errorf("Open = group %d, %v", last, err)
-			case !c.opens && !errors.As(err, &damage):
+			case !c.wantOpen && !errors.As(err, &damage):
 				t.Errorf("Open = group %d, %v, want a *DamageError", last, err)
 			}
 		})
@@ -117,11 +118,11 @@ func TestHeadOfAnotherHistoryIsRefused(t *testing.T) {
 }
 
 // A crash while a row is written may leave a row with its length but without its content. Badger would
-// allocate that much memory before it verifies the checksum.
+// allocate memory of that length before it verifies the checksum.
 func TestTornRowIsCutOff(t *testing.T) {
-	st := childHistory(seed(t), fewKeys)
+	hist := childHistory(seed(t), fewKeys)
 	dir := t.TempDir()
-	p := startChild(t, dir, st, 5)
+	p := startChild(t, dir, hist, 5)
 	p.readUntil(t, "done")
 	acked := p.kill(t)
 	log := badgerfile.LogPath(filepath.Join(dir, storeName), 1)
@@ -145,7 +146,7 @@ func TestTornRowIsCutOff(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if last := wantHistory(t, dir, st, make(model), 0, acked); last != acked {
+	if last := wantHistory(t, dir, hist, make(model), 0, acked); last != acked {
 		t.Errorf("the last group is %d, acknowledged were %d", last, acked)
 	}
 }
@@ -176,7 +177,7 @@ func TestHalfWrittenFilesAreRemoved(t *testing.T) {
 	set(t, s, "a", "1")
 	closeStore(t, s)
 	var leftovers []string
-	for _, name := range []string{headName, identityName, catalogName, verdictName, filepath.Join(storeName, badger.ManifestFilename)} {
+	for _, name := range []string{headName, identityName, catalogName, damagedFileName, filepath.Join(storeName, badger.ManifestFilename)} {
 		leftovers = append(leftovers, filepath.Join(dir, filepath.Dir(name), "."+filepath.Base(name)+".12.tmp"))
 	}
 	for _, path := range leftovers {
@@ -192,24 +193,24 @@ func TestHalfWrittenFilesAreRemoved(t *testing.T) {
 	}
 }
 
-// Two stores may differ only in their first group, while the chain of groups is not checked back to it. Each
-// of their tables is sound in itself.
+// Two stores may differ only in their first group, and Open may not check the chain of groups as far back. Each
+// table of both stores is sound in itself.
 func TestTableOfAnotherStoreIsRefused(t *testing.T) {
 	var dirs, paths [2]string
 	for i, value := range []string{"1", "2"} {
 		dirs[i] = t.TempDir()
 		s := open(t, Options{Dir: dirs[i], MemTable: minMemTable})
 		set(t, s, "a", value)
-		st := history{seed: 1, rows: 20, value: 4000, keys: manyKeys}
+		hist := history{seed: 1, rows: 20, value: 4000, keys: manyKeys}
 		for n := uint64(2); s.db.Levels()[0].NumTables < levelZeroTables-2; n++ {
-			st.continueTo(t, s, n)
+			hist.continueTo(t, s, n)
 			waitForFlushes(s)
 		}
 		closeStore(t, s)
 		paths[i] = badgerfile.TablePath(s.path, 2) // table 1 has only the schema
 	}
-	foreign := readFile(t, paths[1])
-	if err := os.WriteFile(paths[0], foreign, 0o600); err != nil {
+	foreignTable := readFile(t, paths[1])
+	if err := os.WriteFile(paths[0], foreignTable, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var damage *DamageError
@@ -222,8 +223,8 @@ func TestTableOfAnotherStoreIsRefused(t *testing.T) {
 	}
 }
 
-// forge changes or removes a row behind the store's back, at the version of group n.
-func forge(t *testing.T, s *Store, n uint64, key, value []byte) {
+// forgeRow sets a row, or removes it if value is nil, without a group, but with the version of group n.
+func forgeRow(t *testing.T, s *Store, n uint64, key, value []byte) {
 	t.Helper()
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
 	var err error
@@ -241,21 +242,21 @@ func forge(t *testing.T, s *Store, n uint64, key, value []byte) {
 }
 
 func TestBrokenGroupChainIsRefused(t *testing.T) {
-	for name, breakIt := range map[string]func(s *Store){
-		"the first is missing":  func(s *Store) { forge(t, s, 5, groupRowKey(1), nil) },
-		"one is missing":        func(s *Store) { forge(t, s, 5, groupRowKey(3), nil) },
-		"one has another hash":  func(s *Store) { forge(t, s, 5, groupRowKey(3), groupRow{n: 3}.append(nil)) },
-		"one has other numbers": func(s *Store) { forge(t, s, 5, groupRowKey(3), groupRow{n: 2}.append(nil)) },
-		"one is no group":       func(s *Store) { forge(t, s, 5, groupRowKey(3), []byte("group")) },
-		"there is one too many": func(s *Store) { forge(t, s, 5, groupRowKey(6), groupRow{n: 6}.append(nil)) },
-		"it has no schema":      func(s *Store) { forge(t, s, 5, []byte(schemaKey), nil) },
+	for name, breakChain := range map[string]func(s *Store){
+		"the first is missing":  func(s *Store) { forgeRow(t, s, 5, groupRowKey(1), nil) },
+		"one is missing":        func(s *Store) { forgeRow(t, s, 5, groupRowKey(3), nil) },
+		"one has another hash":  func(s *Store) { forgeRow(t, s, 5, groupRowKey(3), groupRow{n: 3}.append(nil)) },
+		"one has other numbers": func(s *Store) { forgeRow(t, s, 5, groupRowKey(3), groupRow{n: 2}.append(nil)) },
+		"one is no group":       func(s *Store) { forgeRow(t, s, 5, groupRowKey(3), []byte("group")) },
+		"there is one too many": func(s *Store) { forgeRow(t, s, 5, groupRowKey(6), groupRow{n: 6}.append(nil)) },
+		"it has no schema":      func(s *Store) { forgeRow(t, s, 5, []byte(schemaKey), nil) },
 	} {
 		dir := t.TempDir()
 		s := open(t, Options{Dir: dir, MemTable: minMemTable})
 		for range 5 {
 			set(t, s, "a", "1")
 		}
-		breakIt(s)
+		breakChain(s)
 		closeStore(t, s)
 		var damage *DamageError
 		if _, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog}); !errors.As(err, &damage) {

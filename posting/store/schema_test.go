@@ -14,16 +14,16 @@ import (
 )
 
 // storeWithSchema returns the directory of a store whose schema version is replaced by the given one.
-func storeWithSchema(t *testing.T, version byte) (dir string) {
+func storeWithSchema(t *testing.T, schemaVersion byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	s := open(t, Options{Dir: dir})
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
 	defer txn.Discard()
-	if err := txn.SetEntry(schemaEntry(version)); err != nil {
+	if err := txn.SetEntry(schemaEntry(schemaVersion)); err != nil {
 		t.Fatal(err)
 	}
-	if err := txn.CommitAt(schemaVersion, nil); err != nil {
+	if err := txn.CommitAt(schemaRowVersion, nil); err != nil {
 		t.Fatal(err)
 	}
 	set(t, s, "a", "1", "b", "2")
@@ -31,21 +31,20 @@ func storeWithSchema(t *testing.T, version byte) (dir string) {
 	return dir
 }
 
-// schemaVersion is the Badger version of the schema's row.
-var schemaVersion = version(0)
+// schemaRowVersion is the Badger version of the schema's row.
+var schemaRowVersion = version(0)
 
-// The refusal is one line that says which version is newer, and it is the same each time,
-// because Open writes nothing that would mix two versions.
+// Open refuses such a store each time with the same error of one line, because it changes nothing in the store.
 func TestOtherSchemaIsRefused(t *testing.T) {
-	for written, want := range map[byte]error{1: ErrOlderSchema, schema - 1: ErrOlderSchema, schema + 1: ErrNewerSchema, 255: ErrNewerSchema} {
-		dir := storeWithSchema(t, written)
+	for storedVersion, want := range map[byte]error{1: ErrOlderSchema, schema - 1: ErrOlderSchema, schema + 1: ErrNewerSchema, 255: ErrNewerSchema} {
+		dir := storeWithSchema(t, storedVersion)
 		for range 2 {
 			s, err := Open(Options{Dir: dir, Log: discardLog})
 			if err == nil {
 				closeStore(t, s)
 			}
 			if !errors.Is(err, want) || !IsOtherSchema(err) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("schema %d: Open = %v, want %v", written, err, want)
+				t.Errorf("schema %d: Open = %v, want %v", storedVersion, err, want)
 			}
 		}
 	}
@@ -53,7 +52,7 @@ func TestOtherSchemaIsRefused(t *testing.T) {
 }
 
 func TestStoreWithoutASchemaIsDamaged(t *testing.T) {
-	for name, value := range map[string][]byte{"none": {}, "zero": {0}, "two bytes": {1, 1}} {
+	for name, value := range map[string][]byte{"empty": {}, "zero": {0}, "two bytes": {1, 1}} {
 		dir := t.TempDir()
 		s := open(t, Options{Dir: dir})
 		txn := s.db.NewTransactionAt(math.MaxUint64, true)
@@ -72,10 +71,10 @@ func TestStoreWithoutASchemaIsDamaged(t *testing.T) {
 	}
 }
 
-// HEAD is read before the schema's row, and has its own format version.
+// Open reads HEAD, which has a format version of its own, before the schema's row.
 func TestOtherHeadFormatMeansOtherRelease(t *testing.T) {
-	for version, want := range map[byte]error{'1': ErrOlderSchema, headMagic[len(headMagic)-1] + 1: ErrNewerSchema} {
-		for _, slots := range []int{1, 2} {
+	for headVersion, want := range map[byte]error{'1': ErrOlderSchema, headMagic[len(headMagic)-1] + 1: ErrNewerSchema} {
+		for _, intactSlots := range []int{1, 2} {
 			dir := t.TempDir()
 			s := open(t, Options{Dir: dir})
 			set(t, s, "a", "1", "b", "2")
@@ -84,22 +83,22 @@ func TestOtherHeadFormatMeansOtherRelease(t *testing.T) {
 			head := readFile(t, path)
 			for i := range 2 {
 				slot := head[i*slotSize : (i+1)*slotSize]
-				slot[len(headMagic)-1] = version
-				if i < slots {
-					binary.BigEndian.PutUint32(slot[slotSum:], crc32.Checksum(slot[:slotSum], castagnoli))
+				slot[len(headMagic)-1] = headVersion
+				if i < intactSlots {
+					binary.BigEndian.PutUint32(slot[slotSumOffset:], crc32.Checksum(slot[:slotSumOffset], castagnoli))
 				}
 			}
 			if err := os.WriteFile(path, head, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if s, err := Open(Options{Dir: dir, Log: discardLog}); !errors.Is(err, want) || !IsOtherSchema(err) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("format %c, %d whole slots: Open = %v, %v, want %v", version, slots, s, err, want)
+				t.Errorf("format %c, %d whole slots: Open = %v, %v, want %v", headVersion, intactSlots, s, err, want)
 			}
 			if err := os.RemoveAll(filepath.Join(dir, storeName)); err != nil {
 				t.Fatal(err)
 			}
 			if s, err := Open(Options{Dir: dir, Log: discardLog}); !errors.Is(err, want) {
-				t.Errorf("format %c, without a store: Open = %v, %v, want %v", version, s, err, want)
+				t.Errorf("format %c, without a store: Open = %v, %v, want %v", headVersion, s, err, want)
 			}
 		}
 	}

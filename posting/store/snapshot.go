@@ -12,15 +12,15 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Snapshot reads the store as it was after one group, whatever is applied meanwhile. One goroutine at a
-// time may use it, and it must be closed exactly once. It should live for one query only, because while
-// it is open compaction can't drop any row that the snapshot sees.
+// Snapshot reads the store as it was after one group, whatever is applied meanwhile. Only one goroutine at a
+// time may use a Snapshot, and it must be closed exactly once. It should live for one query only, because
+// compaction can't drop any row that an open snapshot sees.
 type Snapshot struct {
-	store      *Store
-	txn        *badger.Txn
-	n          uint64
-	openedLate bool // opened after the store was closed: every read fails
-	closed     bool
+	store            *Store
+	txn              *badger.Txn
+	n                uint64
+	openedAfterClose bool // opened after the store was closed: every read fails
+	closed           bool
 }
 
 // Snapshot opens a view of the last durable group. It never waits for a sync.
@@ -33,7 +33,7 @@ func (s *Store) Snapshot() *Snapshot {
 	} else {
 		s.openSnapshots = append(s.openSnapshots, liveReads{n: n, count: 1})
 	}
-	return &Snapshot{store: s, txn: s.db.NewTransactionAt(version(n), false), n: n, openedLate: s.isShut}
+	return &Snapshot{store: s, txn: s.db.NewTransactionAt(version(n), false), n: n, openedAfterClose: s.isShut}
 }
 
 // Group returns the number of the snapshot's group.
@@ -58,7 +58,7 @@ func (sn *Snapshot) Close() {
 
 // Get returns the value of a key, appended to dst[:0]. Errors: *DamageError.
 func (sn *Snapshot) Get(key []byte, dst []byte) (value []byte, found bool, err error) {
-	if err := sn.readable(); err != nil {
+	if err := sn.checkReadable(); err != nil {
 		return nil, false, err
 	}
 	item, err := sn.txn.Get(key)
@@ -86,12 +86,12 @@ func (sn *Snapshot) Last(prefix, upTo []byte) (key, value []byte, found bool, er
 	return key, value, found, err
 }
 
-// Ascend calls fn for every row whose key begins with prefix, in ascending order, beginning with the
-// first key ≥ from (nil: with the first of all), until fn returns false. The slices are valid until fn
-// returns. Errors: *DamageError, or fn's.
+// Ascend calls fn for every row whose key begins with prefix, by ascending key, until fn returns false. It
+// begins with the first key ≥ from; nil means the first of all. The slices are valid until fn returns.
+// Errors: *DamageError, or the error of fn.
 func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.ascend(prefix, from, func(item *badger.Item) ([]byte, bool, error) {
-		more, err := withValue(item, fn)
+		more, err := callWithValue(item, fn)
 		return nil, more, err
 	})
 }
@@ -104,8 +104,7 @@ func (sn *Snapshot) AscendKeys(prefix, from []byte, fn func(key []byte) (skipTo 
 	})
 }
 
-// Descend is Ascend backwards, beginning with the greatest key ≤ from that begins with prefix (nil:
-// with the last).
+// Descend is Ascend by descending key. It begins with the greatest key ≤ from; nil means the last of all.
 func (sn *Snapshot) Descend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.descend(prefix, from, func(key, stored []byte) (bool, error) {
 		value, err := verifiedValue(key, stored)
@@ -116,7 +115,8 @@ func (sn *Snapshot) Descend(prefix, from []byte, fn func(key, value []byte) (mor
 	})
 }
 
-func withValue(item *badger.Item, fn func(key, value []byte) (bool, error)) (more bool, err error) {
+// callWithValue calls fn with an item's key and verified value.
+func callWithValue(item *badger.Item, fn func(key, value []byte) (bool, error)) (more bool, err error) {
 	err = item.Value(func(stored []byte) error {
 		value, err := verifiedValue(item.Key(), stored)
 		if err == nil {
@@ -129,7 +129,7 @@ func withValue(item *badger.Item, fn func(key, value []byte) (bool, error)) (mor
 
 // verifiedValue returns a stored value without its checksum, after verifying it.
 func verifiedValue(key, stored []byte) ([]byte, error) {
-	value, ok := openValue(key, stored)
+	value, ok := withoutChecksum(key, stored)
 	if !ok {
 		return nil, damage.New("", "the row %.64x does not match its checksum", key)
 	}

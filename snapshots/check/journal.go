@@ -12,70 +12,72 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 5, journals. Event numbers have no gaps, booked times strictly increase, each block begins where
-// the previous one ends, and groups are a chain up to the last durable group.
+// Rule 5, journals. An organization's events are numbered without a gap, and their booked times strictly
+// increase. Each block of events begins where the previous block ends. Groups (the units in which the writer
+// writes) are a chain of hashes up to the last durable group.
 
-// checkGroups checks that the store's groups are a chain without a gap up to the last durable group.
-func (c *checker) checkGroups(last uint64, hash [32]byte) error {
-	var n uint64
-	var lastHash [32]byte
+// checkGroups checks that the store's groups are a chain without a gap up to the last durable group, whose number
+// and hash are given.
+func (c *checker) checkGroups(durable uint64, durableHash [32]byte) error {
+	var previous uint64
+	var previousHash [32]byte
 	return c.ReadSection(findings.RuleJournal, func() error {
 		err := c.View.Groups(func(g posting.GroupRow) (bool, error) {
-			if g.N != n+1 || g.Previous != lastHash {
-				c.Report.Breach(findings.RuleJournal, "group %d does not follow group %d", g.N, n)
+			if g.N != previous+1 || g.Previous != previousHash {
+				c.Report.Breach(findings.RuleJournal, "group %d does not follow group %d", g.N, previous)
 			}
-			n, lastHash = g.N, g.Hash
+			previous, previousHash = g.N, g.Hash
 			return true, c.Interrupted()
 		})
-		if err == nil && (n != last || lastHash != hash) {
-			c.Report.Breach(findings.RuleJournal, "the last group is %d, and group %d was durable", n, last)
+		if err == nil && (previous != durable || previousHash != durableHash) {
+			c.Report.Breach(findings.RuleJournal, "the last group is %d, and group %d was durable", previous, durable)
 		}
 		return err
 	})
 }
 
-// checkJournal reads an organization's events in order, checks their order and their tree, and
-// passes them to the rules that need events.
+// checkJournal reads an organization's events, checks their order and their hash tree, and passes each event to the
+// rules that need events.
 func (c *orgCheck) checkJournal() error {
 	o := c.organization
-	nextTree, stop := iter.Pull(c.treeRows())
+	nextTreeRow, stop := iter.Pull(c.treeRows())
 	defer stop()
 	j := &journal{orgCheck: c, notices: c.deliveries.ReadNotices()}
 	j.months = c.books.ReadMonths()
 	j.checkpoints = c.books.ReadCheckpoints()
 	defer j.notices.Stop()
 	defer j.checkpoints.Stop()
-	tree, more := nextTree()
+	tree, hasTreeRow := nextTreeRow()
 	err := c.View.Rows(o.ID, posting.Blocks, func(key, row []byte) (bool, error) {
 		block, err := store.DecodeBlock(key, row)
 		if err != nil {
 			c.Report.Breach(findings.RuleJournal, "organization %v: %v", o.ID, err)
 			return true, nil
 		}
-		for more && tree.first < block.First {
-			c.Report.Breach(findings.RuleJournal, "organization %v: a tree row at %d without a block", o.ID, tree.first)
-			tree, more = nextTree()
+		for hasTreeRow && tree.firstSeq < block.First {
+			c.Report.Breach(findings.RuleJournal, "organization %v: a tree row at %d without a block", o.ID, tree.firstSeq)
+			tree, hasTreeRow = nextTreeRow()
 		}
 		var treeOfBlock []byte
-		if more && tree.first == block.First {
+		if hasTreeRow && tree.firstSeq == block.First {
 			treeOfBlock = tree.row
 		}
 		if err := j.checkBlock(&block, treeOfBlock); err != nil {
 			return false, err
 		}
 		if treeOfBlock != nil {
-			tree, more = nextTree()
+			tree, hasTreeRow = nextTreeRow()
 		}
 		return true, nil
 	})
 	if err != nil {
 		return err
 	}
-	for ; more; tree, more = nextTree() {
+	for ; hasTreeRow; tree, hasTreeRow = nextTreeRow() {
 		if tree.err != nil {
 			return tree.err
 		}
-		c.Report.Breach(findings.RuleJournal, "organization %v: a tree row at %d without a block", o.ID, tree.first)
+		c.Report.Breach(findings.RuleJournal, "organization %v: a tree row at %d without a block", o.ID, tree.firstSeq)
 	}
 	j.checkLastStep()
 	j.notices.End()
@@ -89,34 +91,36 @@ func (c *orgCheck) checkJournal() error {
 
 // treeRow is a row of an organization's hash tree. Each block of events has one.
 type treeRow struct {
-	first uint64 // seq of the block's first event
-	row   []byte // valid until the next row is read
-	err   error
+	firstSeq uint64 // seq of the block's first event
+	row      []byte // valid until the next row is read
+	err      error
 }
 
 // treeRows iterates over an organization's tree rows. If reading fails, the last element has the error.
 func (c *orgCheck) treeRows() iter.Seq[treeRow] {
 	return func(yield func(treeRow) bool) {
 		err := c.View.Rows(c.organization.ID, posting.Trees, func(key, row []byte) (bool, error) {
-			return yield(treeRow{first: binary.BigEndian.Uint64(key[len(key)-8:]), row: row}), nil
+			return yield(treeRow{firstSeq: binary.BigEndian.Uint64(key[len(key)-8:]), row: row}), nil
 		})
 		if err != nil {
-			yield(treeRow{first: ^uint64(0), err: err})
+			yield(treeRow{firstSeq: ^uint64(0), err: err})
 		}
 	}
 }
 
-// journal is the state of reading one organization's events.
+// journal is what checkJournal knows after the events that it has read.
 type journal struct {
 	*orgCheck
 	forest      forest
-	lastSeq     uint64 // seq of the last event
-	lastBooked  ledger.Micros
+	lastSeq     uint64        // seq of the last event
+	lastBooked  ledger.Micros // booked time of the last event
 	events      uint64
 	notices     *deliveries.Notices
 	months      *books.Months
 	checkpoints *books.Checkpoints
-	unhashed    ledger.Source // the record whose next event must follow immediately; zero: none
+	// unhashedRecord is the record of the last event, if that event has no hash of the record. Then the record's next
+	// event must follow immediately. Zero: none.
+	unhashedRecord ledger.Source
 }
 
 // checkBlock checks one block and its events. tree is the block's tree row; nil if it is missing.
@@ -125,7 +129,7 @@ func (j *journal) checkBlock(block *store.BlockRow, tree []byte) error {
 	if block.First != j.lastSeq+1 {
 		j.Report.Breach(findings.RuleJournal, "organization %v: the block at %d follows event %d", org, block.First, j.lastSeq)
 	}
-	j.forest.begin(block.First)
+	j.forest.beginBlock(block.First)
 	err := block.Each(func(seq uint64, canonical []byte) (bool, error) {
 		j.lastSeq = seq
 		if err := j.forest.add(canonical); err != nil {
@@ -164,7 +168,7 @@ func (j *journal) checkEvent(seq uint64, canonical []byte) {
 	j.lastBooked = e.Booked
 	closedHold := j.books.Book(&e)
 	j.followStoredHashes(&e)
-	j.follow(&e, closedHold)
+	j.followTransition(&e, closedHold)
 	j.months.Follow(&e, closedHold)
 	j.contracts.FollowOwnAccounts(&e)
 	j.notices.Follow(&e)

@@ -14,26 +14,27 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, idempotency keys. A key names an existing record of its partner, or a contract or a
-// closed month of its organization. Every cached reply has its key.
+// Rule 4, idempotency keys. A claim (the row that makes a key unique) names the record for which the key was used:
+// an existing record of the key's partner, or a contract or a closed month of the organization. Every cached reply
+// belongs to such a key.
 
-// foreignKey is a claim on an idempotency key that names a record of another organization. All claims of
-// administration requests are of this kind, because they belong to the platform's organization.
+// foreignKey is a claim on an idempotency key, if the claim names a record of another organization. All claims
+// of administration requests may do so, because these claims belong to the platform's organization.
 type foreignKey struct {
-	org       ledger.ID
+	org       ledger.ID // the organization that has the claim
 	record    ledger.Source
 	recordOrg ledger.ID // the organization that has the record
 	reply     ledger.ID // the id of the cached reply, which recordOrg has; zero: none
 }
 
-// readForeignKey parses a claim that may be one of an administration request. The claim's owner ends with
-// the id of the organization that has the record and the cached reply. If that suffix is missing, the
-// record is an organization.
+// readForeignKey parses a claim that may belong to an administration request. The owner is the claim's stored
+// value; it ends with the id of the organization that has the record and the cached reply. If that suffix is missing,
+// the record is an organization.
 func readForeignKey(org ledger.ID, source ledger.Source, key string, owner []byte) foreignKey {
-	const head = 32 + 1 + 16 // the owner begins with the hash of the request and the kind and id of the record
+	const prefixLen = 32 + 1 + 16 // the owner begins with the hash of the request and the kind and id of the record
 	k := foreignKey{org: org, record: source, recordOrg: source.ID}
-	if len(owner) == head+len(k.recordOrg) {
-		k.recordOrg, k.reply = ledger.ID(owner[head:]), directory.CachedReplyID(key)
+	if len(owner) == prefixLen+len(k.recordOrg) {
+		k.recordOrg, k.reply = ledger.ID(owner[prefixLen:]), directory.CachedReplyID(key)
 	}
 	return k
 }
@@ -46,7 +47,7 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 		return
 	}
 	source, ok := scan.KeyOwner(owner)
-	scope, text, hasScope := cutScope(key)
+	partner, text, hasScope := cutScope(key)
 	if !ok || !hasScope || text == "" {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) of an unknown form", o.ID, ledger.ClaimIdempotency)
 		return
@@ -56,15 +57,15 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 		c.foreignKeys = append(c.foreignKeys, readForeignKey(o.ID, source, key, owner))
 		return
 	}
-	if source.Kind == ledger.Subscription && scope != 0 {
-		c.transactions.CheckSubscriptionKey(key, scope, source, owner)
+	if source.Kind == ledger.Subscription && partner != 0 {
+		c.transactions.CheckSubscriptionKey(key, partner, source, owner)
 	}
-	if source.Kind != ledger.Transaction || scope == 0 {
+	if source.Kind != ledger.Transaction || partner == 0 {
 		return
 	}
 	c.replies.Keys[scan.Place{Org: o.ID, ID: paymentactor.ReplyID(o.ID, key)}] = source.ID
-	if !o.Histories.BelongsToPartner(payment.Transactions, scope, h) {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, scope, scan.Named(source))
+	if !o.Histories.BelongsToPartner(payment.Transactions, partner, h) {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.Named(source))
 	}
 }
 
@@ -123,11 +124,10 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 	return partner, text, ok && err == nil && partner > 0
 }
 
-// checkKeys checks that each key of another organization's record names an existing record, and that
-// every cached reply belongs to a key.
+// checkKeys checks that the record in each foreignKey exists, and that every cached reply belongs to a key.
 func (c *checker) checkKeys() error {
-	for place, shown := range c.replies.Shown {
-		if record, found := c.replies.Keys[place]; !found || record != shown && shown != (ledger.ID{}) {
+	for place, shownID := range c.replies.Shown {
+		if recordID, found := c.replies.Keys[place]; !found || recordID != shownID && shownID != (ledger.ID{}) {
 			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", place.Org, scan.Named(ledger.Source{Kind: ledger.Reply, ID: place.ID}))
 		}
 	}
@@ -147,9 +147,9 @@ func (c *checker) checkKeys() error {
 		}
 		claimedReplies[scan.Place{Org: k.recordOrg, ID: k.reply}] = true
 	}
-	for _, a := range c.adminReplies {
-		if !claimedReplies[a] {
-			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", a.Org, scan.Named(ledger.Source{Kind: ledger.Answer, ID: a.ID}))
+	for _, place := range c.adminReplies {
+		if !claimedReplies[place] {
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", place.Org, scan.Named(ledger.Source{Kind: ledger.Answer, ID: place.ID}))
 		}
 	}
 	return nil

@@ -12,12 +12,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, lists. A transaction has a row in each of its lists for its creation and for each later change,
-// with the times of these changes. A settlement, subscription or contract has one row in each of its lists. Rows are in the
-// order of booking, on pages and in page buffers.
+// Rule 4, lists. A transaction has several rows in each of its lists: one for its creation and one for each later
+// change, with the booked time of the change. A settlement, subscription or contract has one row in each of its
+// lists. Rows are in the order of booking. They are on pages, or in page buffers (rows that are on no page yet).
 
-// checkLists checks an organization's lists, and that every record is in the lists that must show
-// it.
+// checkLists checks an organization's lists, and that every record is in the lists that must show the record.
 func (c *orgCheck) checkLists() error {
 	o := c.organization
 	var order books.ListOrder
@@ -89,18 +88,18 @@ func (c *orgCheck) checkListed(list ledger.List, row *store.Listed) {
 		return
 	}
 	o.Histories.FollowListed(h, row.Booked)
-	bit, ok := o.Histories.MustShow(list, h)
+	listBit, ok := o.Histories.MustShow(list, h)
 	switch {
 	case !ok:
 		c.Report.Breach(findings.RuleClaims, "organization %v: %s is listed where it does not belong", o.ID, scan.Named(source))
 		return
-	case row.First && h.ListedAtCreation&bit != 0, source.Kind != ledger.Transaction && !row.First:
+	case row.First && h.ListedAtCreation&listBit != 0, source.Kind != ledger.Transaction && !row.First:
 		c.Report.Breach(findings.RuleClaims, "organization %v: %s is listed twice", o.ID, scan.Named(source))
 	}
 	if row.First {
-		h.ListedAtCreation |= bit
+		h.ListedAtCreation |= listBit
 	}
 	if row.Booked == h.Updated {
-		h.ListedAtLastEvent |= bit
+		h.ListedAtLastEvent |= listBit
 	}
 }

@@ -7,12 +7,13 @@ import (
 	"mizan/snapshots/fixture"
 )
 
+// TestMain removes, after all tests, the template stores that the tests copy.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	fixture.RemoveTemplates()
-	for _, built := range contractStores {
-		if built.Dir != "" {
-			_ = os.RemoveAll(built.Dir)
+	for _, template := range contractStores {
+		if template.Dir != "" {
+			_ = os.RemoveAll(template.Dir)
 		}
 	}
 	if notifiedTemplate.Dir != "" {

@@ -26,7 +26,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// notifiedStore is a store whose first organization has partners that are notified. Some of their
+// notifiedStore is a store whose first organization has partners that get notifications. Some of the partners'
 // addresses acknowledge notifications, some fail at first, some always fail.
 type notifiedStore struct {
 	fixture.Store
@@ -35,23 +35,26 @@ type notifiedStore struct {
 	terminals          map[money.Currency]ledger.ID
 	merchantTerminal   ledger.ID // the owner's notification-only terminal
 
+	// Payments, named by what became of their last notification.
+
 	acknowledged         *payment.Record // acknowledged at the first attempt
 	pending              *payment.Record // two attempts failed
-	parked               *payment.Record
+	parked               *payment.Record // all attempts failed
 	retried              *payment.Record // acknowledged at the second attempt
 	requestedAgain       *payment.Record // acknowledged at the first attempt, then requested again and acknowledged
-	payerIdle            *payment.Record // rejected because its payer had to act and did not
+	payerIdle            *payment.Record // rejected, because the payer had to act and did not
 	withoutAddress       *payment.Record // a payment at a terminal without an address, whose partner has no address either
 	withoutTerminal      *payment.Record // rejected, because no terminal takes its currency
 	ofPartnerWithAddress *payment.Record // a payment of partnerWithAddress
 }
 
-// The currencies of the terminals. A payment's currency selects its terminal.
+// The currencies of the terminals, named by what the terminal's address does. A payment's currency selects its
+// terminal.
 const (
 	acknowledging = money.Currency("USD")
-	failing       = money.Currency("EUR")
-	failingOnce   = money.Currency("GBP")
-	unaddressed   = money.Currency("CHF")
+	failing       = money.Currency("EUR") // always
+	failingOnce   = money.Currency("GBP") // at the first attempt
+	unaddressed   = money.Currency("CHF") // the terminal has no address
 	unserved      = money.Currency("KZT") // no terminal takes it
 	usesPartners  = money.Currency("IDR") // the terminal of partnerWithAddress, which uses the partner's address
 )
@@ -66,15 +69,15 @@ func copyNotifiedStore(t testing.TB) *notifiedStore {
 	t.Helper()
 	notifiedTemplate.once.Do(func() {
 		w := fixture.Copy(t)
-		filled := &notifiedTemplate.notifiedStore
-		filled.Store = *w
+		template := &notifiedTemplate.notifiedStore
+		template.Store = *w
 		var err error
-		if filled.Dir, err = os.MkdirTemp("", "mizan-notified-"); err != nil {
+		if template.Dir, err = os.MkdirTemp("", "mizan-notified-"); err != nil {
 			t.Fatal(err)
 		}
-		fixture.Must(t, os.CopyFS(filled.Dir, os.DirFS(w.Dir)))
-		fixture.Must(t, os.Chmod(filepath.Join(filled.Dir, "keyring"), 0o600))
-		filled.fill(t)
+		fixture.Must(t, os.CopyFS(template.Dir, os.DirFS(w.Dir)))
+		fixture.Must(t, os.Chmod(filepath.Join(template.Dir, "keyring"), 0o600))
+		template.fill(t)
 	})
 	if notifiedTemplate.ofPartnerWithAddress == nil {
 		t.Fatal("the notified store could not be filled")
@@ -93,7 +96,8 @@ type notifyingServer struct {
 	receiver *receiver
 }
 
-// receiver receives all notifications. The path of an address decides whether it acknowledges them.
+// receiver receives all notifications. The path of an address decides whether the receiver acknowledges the
+// notifications to that address.
 type receiver struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -114,18 +118,18 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 	case "/once":
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		var envelope struct {
+		var notification struct {
 			EventID string `json:"event_id"`
 		}
-		if err := json.NewDecoder(q.Body).Decode(&envelope); err != nil || !r.seen[envelope.EventID] {
-			r.seen[envelope.EventID] = true
+		if err := json.NewDecoder(q.Body).Decode(&notification); err != nil || !r.seen[notification.EventID] {
+			r.seen[notification.EventID] = true
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	}
 }
 
-// openNotified starts a server that sends notifications on the store. The payments find destinations with
-// addresses; nil: with the directory.
+// openNotified starts, on the store, a server that sends notifications. The payment service looks up the addresses for
+// its notifications in addresses; if that is nil, in the directory.
 func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors.Addresses) *notifyingServer {
 	t.Helper()
 	server := &fixture.Server{T: t, Dir: w.Dir, Clock: clock.NewManual(at), StartTimes: make(map[ledger.ID]ledger.Micros)}
@@ -168,11 +172,11 @@ func (n *notifyingServer) close() {
 	n.Server.Close()
 }
 
-// createTerminal makes a terminal whose notifications go to a path of the receiver; empty: the terminal gets
-// no address.
-func (n *notifyingServer) createTerminal(w *notifiedStore, owner *directory.Partner, kind directory.TerminalType, currency money.Currency, path string) ledger.ID {
+// createTerminal makes a terminal whose notifications go to a path of the receiver. If the path is empty, the
+// terminal gets no address.
+func (n *notifyingServer) createTerminal(w *notifiedStore, partner *directory.Partner, kind directory.TerminalType, currency money.Currency, path string) ledger.ID {
 	n.T.Helper()
-	draft := directory.Terminal{Partner: owner.Number, Name: "notified", Provider: directory.Simulator, Type: kind, Env: money.Prod, Active: true}
+	draft := directory.Terminal{Partner: partner.Number, Name: "notified", Provider: directory.Simulator, Type: kind, Env: money.Prod, Active: true}
 	if kind != directory.MerchantTerminal {
 		draft.ProviderParams = []byte(`{"currencies":["` + string(currency) + `"]}`)
 	}
@@ -184,10 +188,10 @@ func (n *notifyingServer) createTerminal(w *notifiedStore, owner *directory.Part
 	return terminal.ID
 }
 
-// pay makes a payment of the partner owner and waits for the first attempt to notify.
-func (n *notifyingServer) pay(w *notifiedStore, owner *directory.Partner, currency money.Currency, card string) *payment.Record {
+// pay makes a payment of a partner and waits for the first attempt to send its notification.
+func (n *notifyingServer) pay(w *notifiedStore, partner *directory.Partner, currency money.Currency, card string) *payment.Record {
 	n.T.Helper()
-	result, err := n.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: owner, Request: payment.Request{
+	result, err := n.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: partner, Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(2_500), Asset: money.Asset{Currency: currency, Env: money.Prod},
 		Method: payment.BankCard, ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}, Card: &secret.Card{Number: []byte(card), CVV: []byte("123")}})
@@ -208,6 +212,7 @@ func (n *notifyingServer) delivery(w *notifiedStore, r *payment.Record) notifier
 	return notifier.ID{Booked: stored.Stamp.Updated, Channel: 1}
 }
 
+// fill makes the partners, terminals and payments of the store.
 func (w *notifiedStore) fill(t testing.TB) {
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(time.Hour), nil)
 	defer n.close()
@@ -231,9 +236,9 @@ func (w *notifiedStore) fill(t testing.TB) {
 	w.retried = n.pay(w, w.owner, failingOnce, goodCard)
 	n.Advance(8 * time.Hour)
 	w.acknowledged = n.pay(w, w.owner, acknowledging, goodCard)
-	n.pay(w, w.owner, acknowledging, "4000000000000002")
-	w.payerIdle = n.pay(w, w.owner, acknowledging, "4000000000003220") // its payer has to act
-	n.Advance(31 * time.Minute)                                        // and does not act in time
+	n.pay(w, w.owner, acknowledging, "4000000000000002")               // is declined
+	w.payerIdle = n.pay(w, w.owner, acknowledging, "4000000000003220") // the payer has to act
+	n.Advance(31 * time.Minute)                                        // the payer's time to act ends
 	w.requestedAgain = n.pay(w, w.owner, acknowledging, goodCard)
 	_, err = n.notifier.Replay(w.FirstDemo.Org, n.delivery(w, w.requestedAgain), nil)
 	fixture.Must(t, err)
@@ -241,8 +246,8 @@ func (w *notifiedStore) fill(t testing.TB) {
 	w.withoutTerminal = n.pay(w, w.owner, unserved, goodCard)
 	w.pending = n.pay(w, w.owner, failing, goodCard)
 	n.Advance(time.Minute)
-	part := money.FromUint64(500)
-	_, err = n.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.acknowledged.ID}, Amount: &part})
+	refunded := money.FromUint64(500)
+	_, err = n.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.acknowledged.ID}, Amount: &refunded})
 	fixture.Must(t, err)
 	fixture.Must(t, n.notifier.Post(w.FirstDemo.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
 	n.Advance(time.Second)
@@ -253,6 +258,7 @@ func (w *notifiedStore) fill(t testing.TB) {
 	w.ofPartnerWithAddress = lastPayment
 }
 
+// alertMessage returns the stored form of an alert, which is a message to operators.
 func alertMessage(subject string) []byte {
 	return alerts.Message{Kind: alerts.Daily, Subject: subject, Text: "nothing"}.Append(nil)
 }

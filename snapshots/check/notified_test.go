@@ -38,17 +38,17 @@ func TestSoundDeliveriesBreakNoRule(t *testing.T) {
 			p.Rows(store.KeyKV(nil, w.FirstDemo.Org, []byte(kind)))
 		}
 	})
-	// Three were delivered: one at the second attempt, one that was requested again, and one message to
-	// operators.
+	// Three stored deliveries have succeeded: one at the second attempt, one that was requested again, and one
+	// message to operators.
 	if inState[notifier.Parked] != 1 || inState[notifier.Pending] != 1 || inState[notifier.Delivered] != 3 {
 		t.Errorf("the store has %v", inState)
 	}
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
-// A transaction counts the transitions of which its merchant was notified, those of which the merchant was
-// not notified because no address was set, and those that the merchant does not want. The expected numbers
-// are written by hand from each transaction's events.
+// A transaction counts three kinds of its transitions: the merchant was notified; the merchant was not notified,
+// because no address was set; the merchant does not want a notification. The expected numbers are written by hand
+// from each transaction's events.
 func TestTransactionCountsItsNotifications(t *testing.T) {
 	w := copyNotifiedStore(t)
 	type counts struct {
@@ -80,22 +80,24 @@ func TestTransactionCountsItsNotifications(t *testing.T) {
 	})
 }
 
+// KVs are the rows of key and value in which an actor, here the notifier, stores data of its own.
 func TestDigestCoversKVs(t *testing.T) {
-	seen := make(map[[32]byte]string)
+	kindOfDigest := make(map[[32]byte]string)
 	for _, kind := range []string{"", "c", "d", "e", "i", "n", "p", "r"} {
 		w := copyNotifiedStore(t)
 		if kind != "" {
 			w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.set([]byte{1}, kind, 0xff) }))
 		}
 		digest := w.Check(t, check.Inputs{}).Digest
-		if other, exists := seen[digest]; exists {
+		if other, exists := kindOfDigest[digest]; exists {
 			t.Errorf("a row of kind %q has the digest of %q", kind, other)
 		}
-		seen[digest] = kind
+		kindOfDigest[digest] = kind
 	}
 }
 
-// deliveryFault is one fault made in the notices and deliveries of a sound store.
+// deliveryFault is a fault that make makes in a sound store: in its notices (stored notifications) or in their
+// deliveries.
 type deliveryFault struct {
 	name string
 	make func(t *testing.T, w *notifiedStore)
@@ -120,18 +122,18 @@ func TestEveryDeliveryFaultBreaksOnlyItsRule(t *testing.T) {
 	}
 }
 
-// changeRows returns a function that corrupts the rows of the notified store's organization with fn.
+// changeRows returns a function for Corrupt that calls fn to change KVs of the notified store.
 func (w *notifiedStore) changeRows(fn func(p *kvCorrupter)) func(*fixture.Corrupter) {
 	return func(p *fixture.Corrupter) { fn(&kvCorrupter{p, w}) }
 }
 
-// kvCorrupter changes KVs of the notified store.
+// kvCorrupter changes KVs (rows of key and value) of the notified store.
 type kvCorrupter struct {
 	*fixture.Corrupter
 	w *notifiedStore
 }
 
-// key returns the key of a KV of the first organization: its kind and the rest of the key.
+// key returns the key of the first organization's KV that has the kind and the rest of the key.
 func (p *kvCorrupter) key(kind string, rest ...byte) []byte {
 	return store.KeyKV(nil, p.w.FirstDemo.Org, append([]byte(kind), rest...))
 }
@@ -145,7 +147,7 @@ func (p *kvCorrupter) set(row []byte, kind string, rest ...byte) {
 	p.Group.Set(p.key(kind, rest...), row)
 }
 
-// changeNotice rewrites the page of a transaction's first notice: change returns the notices that replace it.
+// changeNotice replaces a transaction's first notice, in its page, with the notices that change returns.
 func (p *kvCorrupter) changeNotice(transaction *payment.Record, change func(n store.Notice) []store.Notice) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))
@@ -176,15 +178,15 @@ func (p *kvCorrupter) changeNotice(transaction *payment.Record, change func(n st
 	p.T.Fatal("there is no such notice")
 }
 
-// firstNotice returns a transaction's first notice, and its page.
-func (p *kvCorrupter) firstNotice(transaction *payment.Record) (n store.Notice, page ledger.Micros) {
+// firstNotice returns a transaction's first notice, and the time that identifies the notice's page.
+func (p *kvCorrupter) firstNotice(transaction *payment.Record) (n store.Notice, pageTime ledger.Micros) {
 	p.T.Helper()
 	keys, rows := p.Rows(p.key("n"))
 	for i := range keys {
-		at, _ := store.ParseNoticePage(keys[i])
-		fixture.Must(p.T, store.EachNotice(at, rows[i], func(candidate *store.Notice) (bool, error) {
+		timeInKey, _ := store.ParseNoticePage(keys[i])
+		fixture.Must(p.T, store.EachNotice(timeInKey, rows[i], func(candidate *store.Notice) (bool, error) {
 			if candidate.Source == fixture.TransactionSource(transaction.ID) && n.Booked == 0 {
-				n, page = *candidate, at
+				n, pageTime = *candidate, timeInKey
 				n.Body = bytes.Clone(candidate.Body)
 			}
 			return true, nil
@@ -193,26 +195,27 @@ func (p *kvCorrupter) firstNotice(transaction *payment.Record) (n store.Notice, 
 	if n.Booked == 0 {
 		p.T.Fatal("there is no such notice")
 	}
-	return n, page
+	return n, pageTime
 }
 
-// idOf returns a notice's id in the form of keys.
+// idOf returns a notice's id as it stands in keys.
 func idOf(n *store.Notice) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(n.Booked)), n.Channel)
 }
 
-// setMark writes a row with one mark, as the notifier does.
-func (p *kvCorrupter) setMark(page ledger.Micros, n *store.Notice, status uint64) {
-	row := binary.AppendUvarint([]byte{1}, uint64(n.Booked-page))
+// setMark writes a row with the mark of one notice, as the notifier does. The mark says that the first attempt was
+// acknowledged, and has the HTTP status.
+func (p *kvCorrupter) setMark(pageTime ledger.Micros, n *store.Notice, status uint64) {
+	row := binary.AppendUvarint([]byte{1}, uint64(n.Booked-pageTime))
 	row = binary.AppendVarint(append(row, n.Channel), 5)
 	row = binary.AppendUvarint(binary.AppendUvarint(row, status), 3)
-	p.set(row, "d", append(binary.BigEndian.AppendUint64(nil, uint64(page)), idOf(n)...)...)
+	p.set(row, "d", append(binary.BigEndian.AppendUint64(nil, uint64(pageTime)), idOf(n)...)...)
 }
 
-// dropMarks removes the marks of a transaction's first page of notices.
+// dropMarks removes the marks of all notices on the page of a transaction's first notice.
 func (p *kvCorrupter) dropMarks(transaction *payment.Record) {
-	_, page := p.firstNotice(transaction)
-	p.DeleteAll(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(page))...))
+	_, pageTime := p.firstNotice(transaction)
+	p.DeleteAll(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(pageTime))...))
 }
 
 // changeDelivery rewrites the delivery of a transaction's first notice.
@@ -222,6 +225,7 @@ func (p *kvCorrupter) changeDelivery(transaction *payment.Record, change func(ro
 	p.changeDeliveryAt(idOf(&n), change)
 }
 
+// changeDeliveryAt rewrites the delivery with the id, which idOf returns.
 func (p *kvCorrupter) changeDeliveryAt(id []byte, change func(row map[string]any)) {
 	p.T.Helper()
 	key := p.key("e", id...)
@@ -234,11 +238,11 @@ func (p *kvCorrupter) changeDeliveryAt(id []byte, change func(row map[string]any
 	p.Group.Set(key, append([]byte{1}, body...))
 }
 
-// onlyKey returns the key of the only row of a kind for a terminal's deliveries.
+// onlyKey returns the key of the only row of a kind for deliveries to the terminal with the currency.
 func (p *kvCorrupter) onlyKey(kind string, currency money.Currency) []byte {
 	p.T.Helper()
-	to := p.w.terminals[currency]
-	keys, _ := p.Rows(p.key(kind, append([]byte{1}, to[:]...)...))
+	terminal := p.w.terminals[currency]
+	keys, _ := p.Rows(p.key(kind, append([]byte{1}, terminal[:]...)...))
 	return keys[0]
 }
 

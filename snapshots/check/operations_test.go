@@ -13,29 +13,29 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// logFault returns a fault that changes the lines of the simulator's log about one transaction.
+// logFault returns a fault that changes the lines about one transaction in the log of the provider simulator.
 func logFault(name, wantText string, transactionOf func(*fixture.Store) *payment.Record, change func(lines []string) []string) fault {
 	return fault{name: name, brokenRules: []int{7}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		id := transactionOf(w).ID.String()
 		w.RewriteSimulatorLog(t, func(lines []string) (otherLines []string) {
-			var ofTransaction []string
+			var transactionLines []string
 			for _, line := range lines {
 				if strings.Contains(line, `{"reference":"`+id) {
-					ofTransaction = append(ofTransaction, line)
+					transactionLines = append(transactionLines, line)
 				} else {
 					otherLines = append(otherLines, line)
 				}
 			}
-			originalLines := slices.Clone(ofTransaction)
-			if ofTransaction = change(ofTransaction); slices.Equal(ofTransaction, originalLines) {
+			originalLines := slices.Clone(transactionLines)
+			if transactionLines = change(transactionLines); slices.Equal(transactionLines, originalLines) {
 				t.Fatalf("nothing was changed in %q", originalLines)
 			}
-			return append(otherLines, ofTransaction...)
+			return append(otherLines, transactionLines...)
 		})
 	}}
 }
 
-// replaceInLine replaces a text in the line with an index; -1 is the last.
+// replaceInLine returns a function that replaces a text in line i; -1 is the last line.
 func replaceInLine(i int, old, replacement string) func([]string) []string {
 	return func(lines []string) []string {
 		if i < 0 {
@@ -46,29 +46,31 @@ func replaceInLine(i int, old, replacement string) func([]string) []string {
 	}
 }
 
-// repeatLast repeats the last line with another request.
+// repeatLast appends the last line again, with another request's id.
 func repeatLast(lines []string) []string {
 	line := lines[len(lines)-1]
-	const name = `"request":"`
-	at := strings.Index(line, name) + len(name)
-	return append(lines, line[:at]+uuid.NewString()+line[at+36:])
+	const member = `"request":"`
+	idStart := strings.Index(line, member) + len(member)
+	return append(lines, line[:idStart]+uuid.NewString()+line[idStart+36:])
 }
 
-// withoutLines removes the lines from an index on.
-func withoutLines(first int) func([]string) []string {
-	return func(lines []string) []string { return slices.Delete(lines, first, len(lines)) }
+// withoutLines returns a function that removes the lines from an index on.
+func withoutLines(from int) func([]string) []string {
+	return func(lines []string) []string { return slices.Delete(lines, from, len(lines)) }
 }
 
+// terminalOf returns the id of the terminal in a line.
 func terminalOf(line string) string {
 	_, after, _ := strings.Cut(line, `"terminal":"`)
 	return after[:36]
 }
 
-// changeTerminal changes the terminal of the line with an index to an unknown one.
+// changeTerminal returns a function that changes the terminal in line i to an unknown one.
 func changeTerminal(i int) func([]string) []string {
 	return func(lines []string) []string { return replaceInLine(i, terminalOf(lines[i]), uuid.NewString())(lines) }
 }
 
+// operationFaults are differences between the journal and the provider's log.
 var operationFaults = []fault{
 	logFault("a charge without its call", "is charged without a call", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, withoutLines(0)),
 	logFault("a charge that is only held", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured }, withoutLines(1)),
@@ -116,8 +118,8 @@ var operationFaults = []fault{
 		}),
 }
 
-// Money that arrives after its transaction was closed is compared with the log too: the provider has charged
-// it, and refunds it after a separate intent.
+// Money that arrives after its transaction was closed is compared with the log too: the provider's log has the
+// charge and, if the money is given back, a refund.
 func TestLateMoneyIsComparedWithTheSimulatorLog(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -135,26 +137,26 @@ func TestLateMoneyIsComparedWithTheSimulatorLog(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := fixture.Copy(t)
-			var l *scenario
+			var late *scenario
 			runScenario(t, w, func(s *scenarios) {
 				routedTerms := terms(payment.Fees{})
 				routedTerms.Route = "simulator"
-				l = s.create(s.request(payment.Payment, 300), routedTerms)
-				l.answer(payment.Answer{Verdict: payment.VerdictRefused})
-				l.answer(payment.Answer{Verdict: payment.VerdictCharged})
-				l.refundLate()
+				late = s.create(s.request(payment.Payment, 300), routedTerms)
+				late.answer(payment.Answer{Verdict: payment.VerdictRefused})
+				late.answer(payment.Answer{Verdict: payment.VerdictCharged})
+				late.refundLate()
 				if c.hasOutcome {
-					l.answerOperation(payment.VerdictCharged)
+					late.answerOperation(payment.VerdictCharged)
 				}
 			})
-			line := func(rest string) string {
-				return fmt.Sprintf(`{"reference":%q,"terminal":%q,"org":%q,"amount":%q,%s}`, l.record.ID, l.record.Terminal, w.FirstDemo.Org, c.amount, rest)
+			line := func(members string) string {
+				return fmt.Sprintf(`{"reference":%q,"terminal":%q,"org":%q,"amount":%q,%s}`, late.record.ID, late.record.Terminal, w.FirstDemo.Org, c.amount, members)
 			}
 			w.RewriteSimulatorLog(t, func(lines []string) []string {
 				lines = append(lines, line(`"operation":"payment","outcome":"charged"`))
 				if c.refunded != "" {
 					lines = append(lines, line(fmt.Sprintf(`"operation":"refund","request":%q,"outcome":"charged","status":"charged","captured":"300","refunded":%q`,
-						l.record.LastRefund().ID, c.refunded)))
+						late.record.LastRefund().ID, c.refunded)))
 				}
 				return lines
 			})

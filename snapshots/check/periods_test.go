@@ -16,14 +16,14 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// monthClosing is the change that closes a month, and the record that it will contain.
+// monthClosing is the change that closes a month, and the record that the change will contain.
 type monthClosing struct {
 	change *posting.Change
 	record *period.Record
 }
 
 // closeMonth closes a month of the contract store's first organization. change may alter the
-// closing before it is written.
+// closing before the closing is written.
 func (b *contractScenarios) closeMonth(m period.Month, change func(*monthClosing)) {
 	b.t.Helper()
 	org := b.sample.FirstDemo.Org
@@ -45,14 +45,14 @@ func (b *contractScenarios) closeMonth(m period.Month, change func(*monthClosing
 	b.submit(c.change)
 }
 
-// closeMonths closes the given number of months of the contract store, from its first one on. change may
+// closeMonths closes the given number of months of the contract store, from the first month on. change may
 // alter the last closing.
 func (w *contractStore) closeMonths(t testing.TB, months period.Month, change func(*monthClosing)) {
 	t.Helper()
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
-	first := period.MonthOf(ledger.DateOf(fixture.StartTime))
-	for m := first; m < first+months; m++ {
-		if m == first+months-1 {
+	firstMonth := period.MonthOf(ledger.DateOf(fixture.StartTime))
+	for m := firstMonth; m < firstMonth+months; m++ {
+		if m == firstMonth+months-1 {
 			b.closeMonth(m, change)
 		} else {
 			b.closeMonth(m, nil)
@@ -74,21 +74,21 @@ func TestClosedMonthsAreRecomputed(t *testing.T) {
 	}
 }
 
-// The checker finds faults in closings that the writer has accepted.
+// The writer accepts these faulty closings; the checker finds the faults.
 func TestFaultyClosingIsFound(t *testing.T) {
-	first := period.MonthOf(ledger.DateOf(fixture.StartTime))
+	firstMonth := period.MonthOf(ledger.DateOf(fixture.StartTime))
 	for name, c := range map[string]struct {
-		months   period.Month
-		corrupt  func(*monthClosing)
-		rules    []int
-		wantText string
+		months      period.Month
+		corrupt     func(*monthClosing)
+		brokenRules []int
+		wantText    string
 	}{
-		"another hash": {2, func(c *monthClosing) {
+		"an event with another hash": {2, func(c *monthClosing) {
 			c.record.BalanceHash[0]++
 			c.change.Steps[0].Events[0] = c.record.Event()
 		}, []int{2}, "with another hash than that of its trial balance"},
 		"a record with another hash": {2, func(c *monthClosing) { c.record.BalanceHash[0]++ }, []int{3}, "has another hash than its event"},
-		"another name":               {1, func(c *monthClosing) { c.change.Steps[0].Events[0].Name = "shut" }, []int{3}, "no machine has the step"},
+		"an event with another name": {1, func(c *monthClosing) { c.change.Steps[0].Events[0].Name = "shut" }, []int{3}, "no machine has the step"},
 		"a second event": {1, func(c *monthClosing) {
 			secondEvent := c.record.Event()
 			secondEvent.From = secondEvent.To
@@ -100,42 +100,42 @@ func TestFaultyClosingIsFound(t *testing.T) {
 			w := copyContractStore(t, fixture.Buffered)
 			w.closeMonths(t, c.months, c.corrupt)
 			report := w.Check(t, check.Inputs{})
-			fixture.WantBroken(t, report, c.rules...)
+			fixture.WantBroken(t, report, c.brokenRules...)
 			wantSomewhere(t, report, c.wantText)
 		})
 	}
 	t.Run("a gap", func(t *testing.T) {
 		w := copyContractStore(t, fixture.Buffered)
 		b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
-		b.closeMonth(first, nil)
-		b.closeMonth(first+2, nil)
+		b.closeMonth(firstMonth, nil)
+		b.closeMonth(firstMonth+2, nil)
 		fixture.Must(t, b.journal.Close())
 		report := w.Check(t, check.Inputs{})
 		fixture.WantBroken(t, report, 3)
-		wantSomewhere(t, report, "where "+(first+1).String()+" is to be closed")
+		wantSomewhere(t, report, "where "+(firstMonth+1).String()+" is to be closed")
 	})
 	t.Run("the second month first", func(t *testing.T) {
 		w := copyContractStore(t, fixture.Buffered)
 		b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
-		b.closeMonth(first+1, nil)
+		b.closeMonth(firstMonth+1, nil)
 		fixture.Must(t, b.journal.Close())
 		report := w.Check(t, check.Inputs{})
 		fixture.WantBroken(t, report, 3)
-		wantSomewhere(t, report, "where "+first.String()+" is to be closed")
+		wantSomewhere(t, report, "where "+firstMonth.String()+" is to be closed")
 	})
 }
 
 // The checker finds an entry that takes effect in a closed month. (The writer moves the effective day of such
 // an entry, so the test changes the day afterwards.)
 func TestEntryInAClosedMonthIsFound(t *testing.T) {
-	first := period.MonthOf(ledger.DateOf(fixture.StartTime))
-	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime} // its journal fits into one group
+	firstMonth := period.MonthOf(ledger.DateOf(fixture.StartTime))
+	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime} // a store whose journal fits into one group
 	w.closeMonths(t, 1, nil)
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 1)), nil)}
 	eur := money.Asset{Currency: "EUR", Env: money.Prod}
 	b.submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: fixture.NewID()},
-		Events: []ledger.Event{{Name: "transfer", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: first.Last(), Postings: []ledger.Posting{
+		Events: []ledger.Event{{Name: "transfer", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: firstMonth.Last(), Postings: []ledger.Posting{
 			{Account: ledger.Bank, Asset: eur, Side: ledger.Debit, Amount: money.FromUint64(1)},
 			{Account: ledger.FXPosition, Asset: eur, Side: ledger.Credit, Amount: money.FromUint64(1)},
 		}}}},
@@ -146,13 +146,13 @@ func TestEntryInAClosedMonthIsFound(t *testing.T) {
 		p.ChangeJournal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 			for i := range events {
 				if e := &events[i]; i == len(events)-1 {
-					e.Entry.Effective = first.Last()
+					e.Entry.Effective = firstMonth.Last()
 				}
 			}
 			return events
 		})
 	})
-	wantSomewhere(t, w.Check(t, check.Inputs{}), "takes effect on "+first.Last().String()+", and "+first.String()+" was closed before")
+	wantSomewhere(t, w.Check(t, check.Inputs{}), "takes effect on "+firstMonth.Last().String()+", and "+firstMonth.String()+" was closed before")
 }
 
 func TestMonthClosedBeforeItsEndIsFound(t *testing.T) {
@@ -167,7 +167,7 @@ func TestMonthClosedBeforeItsEndIsFound(t *testing.T) {
 	wantSomewhere(t, w.Check(t, check.Inputs{}), "it closes a month that has not ended")
 }
 
-// The checker finds a key that names a closed month that does not exist.
+// The checker finds an idempotency key that names a month that was not closed.
 func TestKeyOfANonexistentMonthIsFound(t *testing.T) {
 	w := copyContractStore(t, fixture.Buffered)
 	key := actors.Key{Scope: actors.UserKeyScope, Text: "close", Hash: [32]byte{3}}

@@ -40,8 +40,8 @@ func changeRate(t *testing.T, w *fixture.Store, column string, value any) {
 	changeRecord(t, w, ledger.Source{Kind: ledger.Rate, ID: directory.RateID(w.FirstDemo.Org, "USD", "RUB")}, column, value)
 }
 
-// rewriteRateEvents changes the second event of the rate of USD in RUB.
-func rewriteRateEvents(t *testing.T, w *fixture.Store, change func(*ledger.Event)) {
+// changeSecondRateEvent changes the second event of the rate of USD in RUB.
+func changeSecondRateEvent(t *testing.T, w *fixture.Store, change func(*ledger.Event)) {
 	t.Helper()
 	id := directory.RateID(w.FirstDemo.Org, "USD", "RUB")
 	w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -56,7 +56,7 @@ func rewriteRateEvents(t *testing.T, w *fixture.Store, change func(*ledger.Event
 	})
 }
 
-// A rate may have far more values than a machine has states.
+// A rate's events name its values as states; a rate may have far more values than a state machine has states.
 func TestOftenChangedRateBreaksNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	setRates(t, w, 100)
@@ -66,19 +66,19 @@ func TestOftenChangedRateBreaksNoRule(t *testing.T) {
 func TestEveryRateFaultBreaksItsRule(t *testing.T) {
 	for _, f := range []fault{
 		{"another value than its events lead to", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "rate", parseRate(t, "91")) }, []int{3}, "has another value than its events lead to"},
-		{"a value that it had before", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "rate", parseRate(t, "90")) }, []int{3}, "has another value than its events lead to"},
-		{"another pair's place", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "to", "EUR") }, []int{3}, "lies in another pair's place"},
+		{"a value that the rate had before", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "rate", parseRate(t, "90")) }, []int{3}, "has another value than its events lead to"},
+		{"another pair of currencies than its id is made of", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "to", "EUR") }, []int{3}, "lies in another pair's place"},
 		{"a currency that the platform does not accept", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "to", "XTS") }, []int{3}, "is between currencies that are not accepted"},
 		{"a value that is no number", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "rate", fixture.Raw("92.0")) }, []int{3}, "can't be read: schema: unknown stored form: column rate"},
 		{"no value", func(t *testing.T, w *fixture.Store) { changeRate(t, w, "rate", nil) }, []int{3}, "no column rate"},
-		{"an event from a value that it did not have", func(t *testing.T, w *fixture.Store) {
-			rewriteRateEvents(t, w, func(e *ledger.Event) { e.From = "89" })
+		{"an event from a value that the rate did not have", func(t *testing.T, w *fixture.Store) {
+			changeSecondRateEvent(t, w, func(e *ledger.Event) { e.From = "89" })
 		}, []int{3}, ""},
-		{"an event to what is no value", func(t *testing.T, w *fixture.Store) {
-			rewriteRateEvents(t, w, func(e *ledger.Event) { e.To = "92.0" })
+		{"an event to a text that is no value", func(t *testing.T, w *fixture.Store) {
+			changeSecondRateEvent(t, w, func(e *ledger.Event) { e.To = "92.0" })
 		}, []int{3}, ""},
-		{"an event that is none of a rate", func(t *testing.T, w *fixture.Store) {
-			rewriteRateEvents(t, w, func(e *ledger.Event) { e.Name = "deactivate" })
+		{"an event that no rate has", func(t *testing.T, w *fixture.Store) {
+			changeSecondRateEvent(t, w, func(e *ledger.Event) { e.Name = "deactivate" })
 		}, []int{3}, ""},
 	} {
 		t.Run(f.name, func(t *testing.T) {

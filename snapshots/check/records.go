@@ -11,8 +11,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, records. Each stored record has events, and each record with events is stored. The writer's
-// stamp on the row agrees with the events. A record that is due at an instant has a timer for it.
+// Rule 3, records. Each stored record has events, and each record with events is stored. The stamp (the version,
+// times and amounts that the writer stores with a record) agrees with the events. A record that is due at an instant
+// has a timer for that instant.
 
 // checkRecords compares every stored record with its history.
 func (c *orgCheck) checkRecords() error {
@@ -31,7 +32,7 @@ func (c *orgCheck) checkRecords() error {
 			c.Report.Breach(findings.RuleStates, "organization %v: %s has no events", o.ID, scan.Named(source))
 			return nil
 		}
-		if envelope.Parts > 0 {
+		if envelope.Parts > 0 { // the rest of the payload is in further rows
 			fullRecord, _, err := c.View.Record(o.ID, source)
 			if err != nil {
 				c.Report.Breach(findings.RuleStates, "organization %v: %v", o.ID, err)
@@ -106,6 +107,8 @@ func (c *orgCheck) checkPayload(r *scan.Record) {
 	}
 }
 
+// checkDirectoryRecord checks a record of the directory (organizations, partners, terminals …), or a cached reply to an
+// administration request.
 func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 	if r.Source.Kind == ledger.Answer {
 		c.adminReplies = append(c.adminReplies, scan.Place{Org: r.Organization.ID, ID: r.Source.ID})
@@ -121,7 +124,7 @@ func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 	c.answers.CompareDirectoryRecord(r, c.directory.CheckRecord(r, record), record)
 }
 
-// timers are the timers that must be stored according to the records. A missing timer is a fault, because a
+// timers are the timers that must be stored, because records are due. A missing timer is a fault, because a
 // payment without its timer would stay open forever.
 type timers struct{ required map[timer]bool }
 
@@ -133,24 +136,24 @@ type timer struct {
 
 func newTimers() *timers { return &timers{required: make(map[timer]bool)} }
 
-func (t *timers) require(org ledger.ID, s ledger.Source, at ledger.Micros) {
-	t.required[timer{org, s, at}] = true
+func (t *timers) require(org ledger.ID, source ledger.Source, at ledger.Micros) {
+	t.required[timer{org, source, at}] = true
 }
 
 // checkTimers looks for the timer of every record that is due at an instant.
 func (c *checker) checkTimers() error {
 	return c.ReadSection(findings.RuleStates, func() error {
-		const second = 1_000_000
+		const microsPerSecond = 1_000_000
 		var stored []timer
-		mark, err := c.View.DueItems(func(at int64, item posting.Item) {
+		nextSecond, err := c.View.DueItems(func(second int64, item posting.Item) { // nextSecond: earlier seconds were processed
 			t := timer{item.Org, item.Source, item.At}
-			if c.timers.required[t] && int64(item.At)/second == at {
+			if c.timers.required[t] && int64(item.At)/microsPerSecond == second {
 				delete(c.timers.required, t)
 				stored = append(stored, t)
 			}
 		})
 		for _, t := range stored {
-			if int64(t.at)/second < mark {
+			if int64(t.at)/microsPerSecond < nextSecond {
 				c.Report.Breach(findings.RuleStates, "organization %v: %s is due at an instant that was already processed", t.org, scan.Named(t.source))
 			}
 		}

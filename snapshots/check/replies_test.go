@@ -13,7 +13,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// storeWithKey returns a store in which a payment was created with a key.
+// storeWithKey returns a store in which a payment was created with an idempotency key, the payment's id, and the key.
 func storeWithKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
 	t.Helper()
 	w = fixture.Copy(t)
@@ -33,7 +33,7 @@ func storeWithKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key)
 	return w, result.Record.ID, key
 }
 
-// corruptSealedReply changes the plaintext of a cached reply and seals it again.
+// corruptSealedReply returns a function that changes the plaintext of a cached reply and seals the plaintext again.
 func corruptSealedReply(change func(plaintext []byte) []byte) func(*fixture.Store, *fixture.Corrupter, []byte, ledger.Source) {
 	return func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
 		keys := fixture.Keyring(p.T, w.Dir)
@@ -55,11 +55,11 @@ func TestCachedRepliesBelongToKeysAndShowPastStates(t *testing.T) {
 	}{
 		"no fault":                {},
 		"a reply without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, p *fixture.Corrupter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
-		"a reply of no form": {[]int{3}, "is of an unknown form", func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
+		"a reply of an unknown form": {[]int{3}, "is of an unknown form", func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
 			p.ChangeRecord(w.FirstDemo.Org, reply, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},
 		"a reply that can't be read": {[]int{3}, "can't be read: reply", corruptSealedReply(func(plaintext []byte) []byte { return plaintext[:3] })},
-		"a reply of a version that never was": {[]int{3}, "as it never was", corruptSealedReply(func(plaintext []byte) []byte {
+		"a reply with a version that the transaction never had": {[]int{3}, "as it never was", corruptSealedReply(func(plaintext []byte) []byte {
 			plaintext[0]++ // the first byte is the version, which is below 128
 			return plaintext
 		})},

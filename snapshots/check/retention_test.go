@@ -10,8 +10,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// Retention removes the deliveries that have ended and are older than its bound, and the checker finds no
-// fault in the rest. After a restart the server does not send the removed notifications again.
+// Retention removes the notifications that are too old and whose delivery has ended, and the checker finds no
+// fault in the other rows. After a restart the server does not send the removed notifications again.
 func TestRetentionBreaksNoRule(t *testing.T) {
 	w := copyNotifiedStore(t)
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)

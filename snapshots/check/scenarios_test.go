@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// scenarios makes transactions in an open store. The real code decides on them and the real writer
+// scenarios makes transactions in an open store. The real code makes the decisions and the real writer
 // writes them, so nothing is wrong except what a test changes. No provider is called, because the route
 // of the transactions does not exist.
 type scenarios struct {
@@ -26,7 +26,7 @@ type scenarios struct {
 	decider payment.DecisionContext // the context of all decisions
 }
 
-// scenario is one transaction of scenarios, as it was stored last.
+// scenario is one transaction, as it was stored last.
 type scenario struct {
 	*scenarios
 	record  *payment.Record
@@ -36,9 +36,10 @@ type scenario struct {
 	stamp   posting.Stamp
 }
 
-// change alters a decision before it is written.
+// change is a function that alters a decision before the decision is written.
 type change func(*payment.Decision)
 
+// runScenario calls fn with the store opened, and closes the store.
 func runScenario(t testing.TB, w *fixture.Store, fn func(*scenarios)) {
 	t.Helper()
 	s := &scenarios{t: t, w: w, j: fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)}
@@ -61,7 +62,7 @@ func terms(fees payment.Fees) *payment.Terms {
 	return &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD, Fees: fees}
 }
 
-// withRate makes the terms convert to euros.
+// withRate makes the terms convert to euros at the rate.
 func withRate(t *payment.Terms, rate string) *payment.Terms {
 	value, err := money.ParseRate(rate)
 	if err != nil {
@@ -103,7 +104,7 @@ func (l *scenario) write(d payment.Decision, changes ...change) posting.Stamp {
 	return stamp
 }
 
-// tryWrite is write that returns the writer's error.
+// tryWrite is like write, but returns the writer's error.
 func (l *scenario) tryWrite(d payment.Decision, changes ...change) (posting.Stamp, error) {
 	for _, alter := range changes {
 		alter(&d)
@@ -200,8 +201,8 @@ func (l *scenario) refundLate(changes ...change) {
 	l.write(d, changes...)
 }
 
-// The checker finds no fault after any sequence of events that the machine allows, no matter for how many
-// groups lines stay in page buffers.
+// The checker finds no fault after any sequence of events that the state machine allows. The layout says for how many
+// groups (units of writing) the lines of accounts stay in page buffers before they are written to pages.
 func TestRandomScenariosAreSound(t *testing.T) {
 	for _, bufferedGroups := range []int{fixture.Paged, fixture.Buffered, 1, 30} {
 		w, r := fixture.CopyWithLayout(t, min(bufferedGroups, fixture.Buffered)), fixture.Rand(t)
@@ -252,7 +253,8 @@ func (s *scenarios) randomTransaction(r *rand.Rand) *scenario {
 	return l
 }
 
-// bounds returns the first n volumes of the sandbox's partner, as bounds that no transaction exceeds.
+// bounds returns bounds, which no transaction exceeds, on the first n volumes (sums of transactions in a period) of
+// the sandbox's partner.
 func (s *scenarios) bounds(n int) (list []payment.Bound) {
 	for _, v := range s.w.Trades.Volumes[:n] {
 		list = append(list, payment.Bound{Volume: v, Max: money.FromUint64(1 << 50), Breach: payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"}})
@@ -315,7 +317,7 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	return d, err == nil
 }
 
-// unaskedEvent draws an event that is caused by the time, a rail or the payer, not by the partner.
+// unaskedEvent draws an event that is caused by the time, a provider or the payer, not by the partner.
 func (l *scenario) unaskedEvent(r *rand.Rand, decider payment.DecisionContext, answer payment.Answer) (d payment.Decision, ok bool) {
 	decider.Now = decider.Now.Add(2 * time.Hour)
 	switch r.IntN(6) {
@@ -339,7 +341,7 @@ func (l *scenario) unaskedEvent(r *rand.Rand, decider payment.DecisionContext, a
 	return d, ok
 }
 
-// otherTerms returns the terms of another terminal, to which other volumes may apply.
+// otherTerms returns the terms of another terminal, which may bound other volumes.
 func (l *scenario) otherTerms(r *rand.Rand, fees payment.Fees) *payment.Terms {
 	t := terms(fees)
 	if l.record.Partner == l.w.FirstDemo.Partner {

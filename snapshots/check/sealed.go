@@ -8,9 +8,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, sealed cards. A transaction has a sealed card if and only if its record says so.
+// Rule 3, sealed cards. A transaction has a row with a sealed (encrypted) card if and only if its record says so.
 
-// checkSealedRows compares the sealed rows with the transactions whose records say that they have a card.
+// checkSealedRows compares the rows with sealed cards with the transactions whose records say that they have a card.
+// It also compares each such row with the hash that the record has of the row.
 func (c *orgCheck) checkSealedRows() error {
 	o := c.organization
 	err := c.Rows(o, posting.SealedRows, func(key, row []byte) error {
@@ -40,6 +41,6 @@ func (c *orgCheck) checkSealedRows() error {
 			c.Report.Breach(findings.RuleStates, "organization %v: %s says that its card is sealed, and has no sealed row", o.ID, scan.Named(source))
 		}
 	}
-	c.checkUnsealed()
+	c.reportMissingSealedRows()
 	return nil
 }

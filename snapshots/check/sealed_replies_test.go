@@ -25,8 +25,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// storeWithReplies is a store in which requests of all four kinds had idempotency keys. The record that
-// each request created has changed since.
+// storeWithReplies is a store in which four requests had idempotency keys: the creation of a payment, of a contract
+// and of a subscription, and a write of the administration. Each record that they created has changed since.
 type storeWithReplies struct {
 	*fixture.Store
 	server        *fixture.Server
@@ -39,9 +39,10 @@ type storeWithReplies struct {
 type keyedReply struct {
 	keys    [][]byte               // keys of the rows that the server reads if the request is repeated
 	repeat  func() (string, error) // repeats the request and returns the response as text
-	current func() string          // returns a response with the record's current content; empty: there is no such response
+	showNow func() string          // returns a response with the record's current content; empty: there is no such response
 }
 
+// serve starts a server on the store. wrapLog, if it is not nil, wraps the log of the server's journal.
 func (a *storeWithReplies) serve(wrapLog func(posting.Log) posting.Log) {
 	a.server = fixture.StartWithLog(a.server.T, a.Store, wrapLog)
 	a.contracts = contractactor.New(a.server.Runtime)
@@ -58,21 +59,22 @@ func (a *storeWithReplies) owner() *directory.Partner {
 	return owner
 }
 
-func shownPayment(r paymentactor.Result, err error) (string, error) {
+// textOfPayment returns all that a response shows, as text to compare. textOfContract and textOfSubscription are alike.
+func textOfPayment(r paymentactor.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%x %v %v", paymentcodec.Encode(r.Record), r.Stamp, r.Replay), nil
 }
 
-func shownContract(r contractactor.Result, err error) (string, error) {
+func textOfContract(r contractactor.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%x %v %v", contract.AppendRecord(nil, r.Record), r.Stamp, r.Replay), nil
 }
 
-func shownSubscription(r subscriptionactor.Result, err error) (string, error) {
+func textOfSubscription(r subscriptionactor.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
@@ -116,17 +118,17 @@ func newStoreWithReplies(t *testing.T) *storeWithReplies {
 	t.Helper()
 	a := &storeWithReplies{Store: fixture.Copy(t), server: &fixture.Server{T: t}}
 	a.serve(nil)
-	paid, err := a.pay()
+	payResult, err := a.pay()
 	fixture.Must(t, err)
-	if paid.Record.Status != payment.Charged {
-		t.Fatalf("the payment is %s", paid.Record.Status)
+	if payResult.Record.Status != payment.Charged {
+		t.Fatalf("the payment is %s", payResult.Record.Status)
 	}
 	refunded := money.FromUint64(200)
-	_, err = a.server.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: paid.Record.ID}, Amount: &refunded})
+	_, err = a.server.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: payResult.Record.ID}, Amount: &refunded})
 	fixture.Must(t, err)
-	signedContract, err := a.createContract()
+	contractResult, err := a.createContract()
 	fixture.Must(t, err)
-	_, err = a.contracts.Act(contractactor.Act{Org: a.FirstDemo.Org, ID: signedContract.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
+	_, err = a.contracts.Act(contractactor.Act{Org: a.FirstDemo.Org, ID: contractResult.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
 	fixture.Must(t, err)
 	subscriptionResult, err := a.subscribe()
 	fixture.Must(t, err)
@@ -143,33 +145,33 @@ func newStoreWithReplies(t *testing.T) *storeWithReplies {
 	a.replies = map[string]*keyedReply{
 		"a payment": {
 			[][]byte{record(ledger.Reply, paymentactor.ReplyID(a.FirstDemo.Org, partner.ClaimKey())), claim(a.FirstDemo.Org, partner.ClaimKey())},
-			func() (string, error) { return shownPayment(a.pay()) },
+			func() (string, error) { return textOfPayment(a.pay()) },
 			func() string {
-				r, err := a.server.Payments.Read(a.FirstDemo.Org, a.FirstDemo.Partner, paid.Record.ID)
+				r, err := a.server.Payments.Read(a.FirstDemo.Org, a.FirstDemo.Partner, payResult.Record.ID)
 				r.Replay = true
-				text, err := shownPayment(r, err)
+				text, err := textOfPayment(r, err)
 				fixture.Must(t, err)
 				return text
 			},
 		},
 		"a contract": {
 			[][]byte{record(ledger.Reply, contractactor.ReplyID(a.FirstDemo.Org, staff.ClaimKey())), claim(a.FirstDemo.Org, staff.ClaimKey())},
-			func() (string, error) { return shownContract(a.createContract()) },
+			func() (string, error) { return textOfContract(a.createContract()) },
 			func() string {
-				r, err := a.contracts.Read(a.FirstDemo.Org, contract.Safekeeping, contract.Secular, signedContract.Record.ID)
+				r, err := a.contracts.Read(a.FirstDemo.Org, contract.Safekeeping, contract.Secular, contractResult.Record.ID)
 				r.Replay = true
-				text, err := shownContract(r, err)
+				text, err := textOfContract(r, err)
 				fixture.Must(t, err)
 				return text
 			},
 		},
 		"a subscription": {
 			[][]byte{claim(a.FirstDemo.Org, actors.PartnerKeyScope(a.FirstDemo.Partner)+"/s")},
-			func() (string, error) { return shownSubscription(a.subscribe()) },
+			func() (string, error) { return textOfSubscription(a.subscribe()) },
 			func() string {
 				r, err := a.subscriptions.Read(a.FirstDemo.Org, a.FirstDemo.Partner, subscriptionResult.Record.ID)
 				r.Replay = true
-				text, err := shownSubscription(r, err)
+				text, err := textOfSubscription(r, err)
 				fixture.Must(t, err)
 				return text
 			},
@@ -196,24 +198,24 @@ func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 	defer func() { a.server.Close() }()
 	ins.journal = a.server.Journal
 	ins.read()
-	step, first := 3, fixture.Rand(t).IntN(3)
+	step, start := 3, fixture.Rand(t).IntN(3)
 	if os.Getenv("MIZAN_SOAK") != "" {
 		step = 1
 	}
-	t.Logf("every byte of %d from byte %d", step, first)
+	t.Logf("every byte of %d from byte %d", step, start)
 	for name, reply := range a.replies {
 		original, err := reply.repeat()
 		fixture.Must(t, err)
-		current := reply.current()
+		current := reply.showNow()
 		if original == current {
 			t.Fatalf("%s: nothing has happened since the answer", name)
 		}
 		for _, key := range reply.keys {
 			row := ins.row(key)
 			alarms, changes, foundChanges := a.server.Runtime.RepliesUnreadable(), 0, 0
-			repeated := map[string]int{}
+			outcomes := map[string]int{}
 			for i := range row.value {
-				if i%step != first%step { // this run skips the byte; another run tries it, and "make soak" tries all bytes
+				if i%step != start%step { // this run skips the byte; another run tries it, and "make soak" tries all bytes
 					continue
 				}
 				changed := rawRow{row.key, bytes.Clone(row.value)}
@@ -227,19 +229,19 @@ func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 				ins.writeRows(changed)
 				switch repeatedText, err := reply.repeat(); {
 				case err == nil && repeatedText == original:
-					repeated["as it was"]++
+					outcomes["as it was"]++
 				case err == nil && repeatedText == current:
-					repeated["as it stands"]++
+					outcomes["as it stands"]++
 				case ledger.IsRefusal(err, ledger.Conflict):
-					repeated["refused"]++
+					outcomes["refused"]++
 				default:
 					t.Errorf("%s: byte %d: it is repeated as\n%s, %v, and was\n%s", name, i, repeatedText, err, original)
 				}
 			}
 			ins.writeRows(row)
-			t.Logf("%s: %d of %d changes found, repeated %v, %d alarms", name, foundChanges, changes, repeated, a.server.Runtime.RepliesUnreadable()-alarms)
-			if n := a.server.Runtime.RepliesUnreadable() - alarms; int(n) < repeated["as it stands"] {
-				t.Errorf("%s: %d alarms of %d answers that did not open", name, n, repeated["as it stands"])
+			t.Logf("%s: %d of %d changes found, repeated %v, %d alarms", name, foundChanges, changes, outcomes, a.server.Runtime.RepliesUnreadable()-alarms)
+			if n := a.server.Runtime.RepliesUnreadable() - alarms; int(n) < outcomes["as it stands"] {
+				t.Errorf("%s: %d alarms of %d answers that did not open", name, n, outcomes["as it stands"])
 			}
 		}
 		if repeatedText, err := reply.repeat(); err != nil || repeatedText != original {
@@ -248,7 +250,7 @@ func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 	}
 }
 
-// row returns a row as it was read.
+// row returns a row as it was before the test changed rows.
 func (ins *insider) row(key []byte) rawRow {
 	ins.t.Helper()
 	for _, row := range ins.rows[kindOfRow(key)] {

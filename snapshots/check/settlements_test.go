@@ -16,13 +16,13 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// makeSettlements lets the directory book settlements of the first partner in env prod: one in, one out, and
-// one with the provider of the terminal that has the partner's charge.
+// makeSettlements lets the directory book settlements of the first partner in env prod: one paid in by the partner,
+// one paid out to the partner, and one with the provider of the terminal that has charged the partner's payment.
 func makeSettlements(t *testing.T, w *fixture.Store) (incoming, outgoing, collected *directory.Settlement) {
 	t.Helper()
 	server := fixture.Start(t, w)
 	defer server.Close()
-	book := func(booked *directory.Settlement, exists bool, err error) *directory.Settlement {
+	mustBook := func(booked *directory.Settlement, exists bool, err error) *directory.Settlement {
 		if err != nil || exists {
 			t.Fatal(exists, err)
 		}
@@ -31,9 +31,9 @@ func makeSettlements(t *testing.T, w *fixture.Store) (incoming, outgoing, collec
 	draft := func(amount uint64, reference string) directory.SettlementDraft {
 		return directory.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(amount), Reference: reference}
 	}
-	incoming = book(server.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, false, draft(500, "in")))
-	outgoing = book(server.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, true, draft(300, "out")))
-	collected = book(server.Directory.SettleProvider(t.Context(), w.FirstDemo.Org, w.ChargedPayment.Terminal, money.FromUint64(7), draft(900, "week")))
+	incoming = mustBook(server.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, false, draft(500, "in")))
+	outgoing = mustBook(server.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, true, draft(300, "out")))
+	collected = mustBook(server.Directory.SettleProvider(t.Context(), w.FirstDemo.Org, w.ChargedPayment.Terminal, money.FromUint64(7), draft(900, "week")))
 	return incoming, outgoing, collected
 }
 
@@ -43,7 +43,7 @@ func changeSettlement(p *fixture.Corrupter, org, id ledger.ID, column string, va
 	p.ChangeColumn(org, ledger.Source{Kind: ledger.Settlement, ID: id}, column, value)
 }
 
-// addListRow adds another row for a settlement to a list.
+// addListRow adds another row for the record with the id to a partner's list.
 func addListRow(p *fixture.Corrupter, w *fixture.Store, partner int64, list ledger.PartnerList, id ledger.ID, at ledger.Micros) {
 	p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, list.Of(partner, money.Prod), at), store.EncodeListed(nil, store.Listed{Booked: at, First: true, ID: id}))
 }
@@ -122,13 +122,13 @@ var settlementFaults = []fault{
 			changeSettlement(p, w.FirstDemo.Org, collected.ID, "stored_fee", money.FromUint64(901))
 		})
 	}, unreadableRules, "has a fee above what it says"},
-	{"a fee of a partner's bank", func(t *testing.T, w *fixture.Store) {
+	{"a fee in a settlement with a bank", func(t *testing.T, w *fixture.Store) {
 		incoming, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, incoming.ID, "stored_fee", money.FromUint64(8))
 		})
 	}, unreadableRules, "is neither with a bank nor with a provider"},
-	{"a settlement to a provider", func(t *testing.T, w *fixture.Store) {
+	{"a settlement paid out to a provider", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { changeSettlement(p, w.FirstDemo.Org, collected.ID, "out", true) })
 	}, unreadableRules, "is neither with a bank nor with a provider"},
@@ -138,7 +138,7 @@ var settlementFaults = []fault{
 			changeSettlement(p, w.FirstDemo.Org, collected.ID, "terminal_id", fixture.Raw{1})
 		})
 	}, unreadableRules, "column terminal_id"},
-	{"a settlement of nothing", func(t *testing.T, w *fixture.Store) {
+	{"a settlement without lines", func(t *testing.T, w *fixture.Store) {
 		incoming, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { changeSettlement(p, w.FirstDemo.Org, incoming.ID, "stored_lines", nil) })
 	}, unreadableRules, "no column stored_lines"},
@@ -150,23 +150,23 @@ var settlementFaults = []fault{
 	}, unreadableRules, "column stored_lines"},
 	{"a settlement with a terminal that does not exist", func(t *testing.T, w *fixture.Store) {
 		unknownTerminal := uuid.New()
-		w.Submit(t, collection(t, w, w.FirstDemo.Partner, unknownTerminal))
+		w.Submit(t, providerSettlement(t, w, w.FirstDemo.Partner, unknownTerminal))
 	}, []int{3}, "with no terminal of its partner"},
 	{"a settlement with another partner's terminal", func(t *testing.T, w *fixture.Store) {
-		w.Submit(t, collection(t, w, 3, w.ChargedPayment.Terminal))
+		w.Submit(t, providerSettlement(t, w, 3, w.ChargedPayment.Terminal))
 	}, []int{3}, "with no terminal of its partner"},
 	{"a settlement that leaves the partner in debt", func(t *testing.T, w *fixture.Store) {
 		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, true, 10, 0)
 		c.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.FirstDemo.Partner)
 		w.Submit(t, c)
 	}, []int{2}, "splits a partner's balance differently"},
-	{"a settlement that does not pay off what is owed", func(t *testing.T, w *fixture.Store) {
+	{"a settlement that does not pay off the partner's debt", func(t *testing.T, w *fixture.Store) {
 		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, false, 10, 0)
 		debt := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, true, 10, 0)
 		debt.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.FirstDemo.Partner)
 		w.Submit(t, debt, c)
 	}, []int{2}, "splits a partner's balance differently"},
-	{"a settlement of two events", func(t *testing.T, w *fixture.Store) {
+	{"a settlement with two events", func(t *testing.T, w *fixture.Store) {
 		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, false, 10, 0)
 		event := c.Steps[0].Events[0]
 		event.From, event.Entry = "settled", &ledger.Entry{Phase: ledger.Posted, Postings: event.Entry.Postings}
@@ -175,17 +175,17 @@ var settlementFaults = []fault{
 	}, []int{3}, "has other events than it says"},
 }
 
-// collection returns a partner's settlement with the provider of a terminal.
-func collection(t *testing.T, w *fixture.Store, partner int64, terminal ledger.ID) *posting.Change {
+// providerSettlement returns the change that books a partner's settlement with the provider of a terminal.
+func providerSettlement(t *testing.T, w *fixture.Store, partner int64, terminal ledger.ID) *posting.Change {
 	t.Helper()
 	c := settlement(w.FirstDemo.Org, partner, false, 10, 0)
 	s := &c.Steps[0]
-	n, err := directory.Settlements.Read(schema.Envelope{}, s.Record, schema.NoKeys)
+	record, err := directory.Settlements.Read(schema.Envelope{}, s.Record, schema.NoKeys)
 	fixture.Must(t, err)
-	n.Terminal = terminal
-	s.Record, s.List = storedSettlement(n), directory.SettlementsWithProvider.Of(partner, money.Prod)
+	record.Terminal = terminal
+	s.Record, s.List = storedSettlement(record), directory.SettlementsWithProvider.Of(partner, money.Prod)
 	s.Events[0].Entry.Postings[1].Account = ledger.ProviderReceivable(terminal)
-	c.Claims[0].Key = n.Key()
+	c.Claims[0].Key = record.Key()
 	return c
 }
 

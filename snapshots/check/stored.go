@@ -11,11 +11,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 3, 4 and 6, hashes in events. An event contains the hashes of the rows that its step
-// wrote: the record, the sealed row beside it, its notices, and its claims. Whoever changes such a row
-// must change the journal too, and with it the journal's head, of which others have copies. The rows are
-// read long after the event. Until then the check holds eight bytes of each hash, made with a seed that is
-// new for each check, so that nobody can prepare a collision.
+// Rules 3, 4 and 6, hashes in events. A step is the events of one record that are written together. A step's last
+// event has the hashes of the rows written with the step: the record, its sealed (encrypted) row, its notices (stored
+// notifications), and its claims (rows that make keys unique). Whoever changes such a row must change the journal too,
+// and with the journal the root of its hash tree, of which others have copies. The rows are read long after the event.
+// Until then the check holds eight bytes of each hash, made with a seed that is new for each check, so that nobody can
+// prepare a collision.
 
 // hash64 returns a short form of a hash; 0 for the zero hash.
 func hash64(seed maphash.Seed, h ledger.Hash) uint64 {
@@ -25,14 +26,13 @@ func hash64(seed maphash.Seed, h ledger.Hash) uint64 {
 	return max(maphash.Bytes(seed, h[:]), 1)
 }
 
-// followStoredHashes records the hashes in an event. If a step has several events, only the last one
-// has the hash of the record. After an event without that hash, the record's next event must follow
-// immediately.
+// followStoredHashes records the hashes in an event. After an event without the hash of its record, the record's next
+// event must follow immediately, because only the last event of a step has that hash.
 func (j *journal) followStoredHashes(e *ledger.Event) {
-	if j.unhashed != (ledger.Source{}) && e.Source != j.unhashed {
+	if j.unhashedRecord != (ledger.Source{}) && e.Source != j.unhashedRecord {
 		j.reportUnhashed()
 	}
-	j.unhashed = ledger.Source{}
+	j.unhashedRecord = ledger.Source{}
 	for _, claim := range e.Stored.Claims {
 		j.claimsOfEvents.Add(j.seed, claim[:])
 	}
@@ -40,24 +40,25 @@ func (j *journal) followStoredHashes(e *ledger.Event) {
 	case e.Source.Kind == ledger.Transfer && hasRecord:
 		j.EventFault(j.organization.ID, e, "it has the hash of a record, and a transfer has none")
 	case e.Source.Kind != ledger.Transfer && !hasRecord:
-		j.unhashed = e.Source
+		j.unhashedRecord = e.Source
 	}
 }
 
 // checkLastStep checks that the journal does not end within a step.
 func (j *journal) checkLastStep() {
-	if j.unhashed != (ledger.Source{}) {
+	if j.unhashedRecord != (ledger.Source{}) {
 		j.reportUnhashed()
 	}
 }
 
+// reportUnhashed reports that the journal has left a step before an event had the hash of the record.
 func (j *journal) reportUnhashed() {
 	j.Report.Breach(findings.RuleStates, "organization %v: an event of %s before event %d has no hash of its record, and is not the last of its step",
-		j.organization.ID, scan.Named(j.unhashed), j.lastSeq)
+		j.organization.ID, scan.Named(j.unhashedRecord), j.lastSeq)
 }
 
 // checkStoredHash compares a record's row, including all parts of a long record, with the hash in
-// its last event. It also records the hash of the sealed row beside the record.
+// the record's last event. It also records the hash of the sealed row beside the record.
 func (c *orgCheck) checkStoredHash(r *scan.Record, row []byte) {
 	h, seed := r.History, r.Organization.Histories.Seed
 	h.SealedHash = hash64(seed, r.Stamp.Sealed)
@@ -74,17 +75,17 @@ func (c *orgCheck) checkStoredHash(r *scan.Record, row []byte) {
 	}
 }
 
-// checkSealed compares a sealed row with the hash in its record's event.
-func (c *orgCheck) checkSealed(s ledger.Source, h *scan.History, row []byte) {
+// checkSealed compares a sealed row with the hash that its record has of the row.
+func (c *orgCheck) checkSealed(source ledger.Source, h *scan.History, row []byte) {
 	o := c.organization
 	if hash64(o.Histories.Seed, sha256.Sum256(row)) != h.SealedHash {
-		c.Report.Breach(findings.RuleStates, "organization %v: the sealed row of %s is not the one that its record names", o.ID, scan.Named(s))
+		c.Report.Breach(findings.RuleStates, "organization %v: the sealed row of %s is not the one that its record names", o.ID, scan.Named(source))
 	}
 }
 
-// checkUnsealed reports records whose sealed row is missing. It leaves out cards, which checkSealedRows
-// checks.
-func (c *orgCheck) checkUnsealed() {
+// reportMissingSealedRows reports records whose sealed row is missing, except rows with cards, which checkSealedRows
+// reports.
+func (c *orgCheck) reportMissingSealedRows() {
 	o := c.organization
 	for source, h := range o.Histories.All() {
 		if h.SealedHash != 0 && h.Marks&(scan.RequiresCard|scan.CardSealed) == 0 {
@@ -100,6 +101,7 @@ func (c *checker) addStoredClaim(key, owner []byte) {
 	}
 }
 
+// hashOfClaim returns the hash that an event must have of a claim; false for a claim of which no event has a hash.
 func (c *checker) hashOfClaim(key, owner []byte) (ledger.Hash, bool) {
 	if !store.ClaimIsHashed(owner) {
 		return ledger.Hash{}, false
@@ -110,8 +112,8 @@ func (c *checker) hashOfClaim(key, owner []byte) (ledger.Hash, bool) {
 
 // checkClaimsStored compares the stored claims with those in events. A claim and its event may belong
 // to two organizations, and claims and events are stored in different orders, so only sums of hashes
-// are compared. If the sums differ, and no other check of claims has reported why, everything is read
-// again.
+// are compared. If the sums differ, and no other check of claims has reported why, explainClaims reads all events and
+// claims again.
 func (c *checker) checkClaimsStored() error {
 	if c.claimsStored == c.claimsOfEvents || c.Report.Rules[findings.RuleClaims-1].Outcome == findings.Broken {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// Rule 3, transitions. Every event is a legal step of its record's machine, starts from the
-// state to which the record's previous event led, and has the entry that such a step requires.
+// Rule 3, transitions. Every event is a transition of its record's state machine, starts from the
+// state to which the record's previous event led, and has the entry that such a transition requires.
 
-// entryRuleOf says which entry an event with the name must have, for a kind of record.
+// entryRuleOf says which entry an event with the name must have if its record is of the kind.
 func entryRuleOf(kind ledger.Kind, name string) scan.EntryRule {
 	switch kind {
 	case ledger.Transaction:
@@ -41,7 +41,7 @@ func isLegal(e *ledger.Event) bool {
 	case ledger.Subscription:
 		return subscription.Legal(e.Name, e.From, e.To)
 	case ledger.Contract:
-		return true // the event does not name its machine: package contracts checks the step
+		return true // the event does not name its state machine: package contracts checks the transition
 	case ledger.Screening:
 		return contracts.IsScreening(e)
 	case ledger.Period:
@@ -55,9 +55,9 @@ func isLegal(e *ledger.Event) bool {
 	return directory.Legal(e.Source.Kind, e.Name, e.From, e.To)
 }
 
-// follow checks an event and adds it to its record's history. closedHold is the hold that the event's entry
+// followTransition checks an event and adds it to its record's history. closedHold is the hold that the event's entry
 // closes.
-func (j *journal) follow(e *ledger.Event, closedHold scan.Hold) {
+func (j *journal) followTransition(e *ledger.Event, closedHold scan.Hold) {
 	if !isLegal(e) {
 		j.EventFault(j.organization.ID, e, "no machine has the step")
 	}

@@ -8,10 +8,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// The checker's table of entry rules is complete. For every event of a transaction's machine it gives the
-// phase of the entry that the event must have, without and with a hold, or says that it must have none.
+// The checker's table of entry rules is complete. The expected phases are those of the entry that the event must have:
+// first for a transaction without a hold, then for one with a hold. Without a phase, the event must have no entry.
 func TestEveryTransactionEventHasAnEntryRule(t *testing.T) {
-	const nothing = ledger.Phase(0)
+	const noEntry = ledger.Phase(0)
 	requiredPhases := map[payment.Event][2]ledger.Phase{
 		"create": {}, "refuse": {}, "route": {}, "process": {}, "act": {}, "reissue": {}, "submit": {}, "await": {},
 		"pass_pre_authorized_3ds": {}, "pass_auth_required": {}, "pass_unknown": {}, "pass_cancelled": {},
@@ -22,8 +22,8 @@ func TestEveryTransactionEventHasAnEntryRule(t *testing.T) {
 		"authorise": {ledger.Pending, ledger.Pending}, "hold_payment": {ledger.Pending, ledger.Pending}, "refund": {ledger.Pending, ledger.Pending},
 		"settle": {ledger.Posted, ledger.Capture}, "capture": {ledger.Capture, ledger.Capture}, "refund_done": {ledger.Capture, ledger.Capture},
 		"refund_refused": {ledger.Void, ledger.Void}, "further_refund_refused": {ledger.Void, ledger.Void},
-		"decline": {nothing, ledger.Void}, "fail": {nothing, ledger.Void}, "void": {nothing, ledger.Void}, "expire": {nothing, ledger.Void},
-		"reroute": {nothing, ledger.Void},
+		"decline": {noEntry, ledger.Void}, "fail": {noEntry, ledger.Void}, "void": {noEntry, ledger.Void}, "expire": {noEntry, ledger.Void},
+		"reroute": {noEntry, ledger.Void},
 		"return":  {ledger.Posted, ledger.Posted}, "settle_late": {ledger.Posted, ledger.Posted}, "gave_back": {ledger.Posted, ledger.Posted},
 	}
 	for _, event := range payment.Machine.Events() {

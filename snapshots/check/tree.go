@@ -10,18 +10,19 @@ import (
 	"mizan/posting/store"
 )
 
-// Rule 5, Merkle trees. Each block's root and tree row are those of a tree over the canonical
-// events, computed with tlog (RFC 6962).
+// Rule 5, Merkle trees. A block is a row of events. Its Merkle root and its tree row (a row of subtrees) are equal to
+// those that tlog (RFC 6962) computes from the canonical bytes of the events.
 
 // tree computes an organization's Merkle tree (RFC 6962) with tlog. It stores only the last
 // complete subtree of each level, because appending needs no more.
 type tree struct {
-	size int64
-	last [64]node // level → its last complete subtree
+	size         int64    // number of leaves
+	lastSubtrees [64]node // level → its last complete subtree
 }
 
+// node is the root of a complete subtree.
 type node struct {
-	index int64
+	index int64 // among the subtrees of its level
 	hash  tlog.Hash
 }
 
@@ -30,10 +31,10 @@ func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	for i, storedIndex := range indexes {
 		level, index := tlog.SplitStoredHashIndex(storedIndex)
-		if t.last[level].index != index {
+		if t.lastSubtrees[level].index != index {
 			return nil, fmt.Errorf("tree of %d leaves: subtree %d of level %d is not its edge", t.size, index, level)
 		}
-		hashes[i] = t.last[level].hash
+		hashes[i] = t.lastSubtrees[level].hash
 	}
 	return hashes, nil
 }
@@ -46,7 +47,7 @@ func (t *tree) add(leaf []byte, onSubtree func(store.Subtree)) error {
 	}
 	for level, hash := range hashes {
 		index := t.size >> level
-		t.last[level] = node{index, hash}
+		t.lastSubtrees[level] = node{index, hash}
 		if level > 0 {
 			onSubtree(store.Subtree{Level: level, Index: uint64(index), Hash: hash})
 		}
@@ -62,7 +63,7 @@ func (t *tree) edge() []store.Subtree {
 	var edge []store.Subtree
 	for level := bits.Len64(uint64(t.size)) - 1; level >= 0; level-- {
 		if t.size>>level&1 == 1 {
-			edge = append(edge, store.Subtree{Level: level, Index: uint64(t.last[level].index), Hash: t.last[level].hash})
+			edge = append(edge, store.Subtree{Level: level, Index: uint64(t.lastSubtrees[level].index), Hash: t.lastSubtrees[level].hash})
 		}
 	}
 	return edge
@@ -71,22 +72,23 @@ func (t *tree) edge() []store.Subtree {
 // forest computes the expected content of the tree rows while blocks are read.
 type forest struct {
 	tree         tree
-	first        uint64          // seq of the first event of the block that is being read
+	firstSeq     uint64          // seq of the first event of the block that is being read
 	crossing     []store.Subtree // complete subtrees that begin before that block and end in it
 	hasWrongRoot bool            // a root was wrong, so later roots are not compared
 }
 
-func (f *forest) begin(first uint64) { f.first, f.crossing = first, f.crossing[:0] }
+// beginBlock must be called before the events of a block are added.
+func (f *forest) beginBlock(firstSeq uint64) { f.firstSeq, f.crossing = firstSeq, f.crossing[:0] }
 
 func (f *forest) add(canonical []byte) error {
 	return f.tree.add(canonical, func(s store.Subtree) {
-		if s.Index<<s.Level < f.first-1 {
+		if s.Index<<s.Level < f.firstSeq-1 {
 			f.crossing = append(f.crossing, s)
 		}
 	})
 }
 
-// compare says what is wrong with a block's root and its tree row; empty if nothing is.
+// compare says what is wrong with a block's root and its tree row; empty if nothing is wrong.
 func (f *forest) compare(root [32]byte, row []byte) string {
 	want, err := f.tree.root()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// accessRecords are the users of the first organization and their sessions.
+// accessRecords are records that addUsers creates in the first organization, and another organization's partner.
 type accessRecords struct {
 	teller         ledger.Source // a user who acts as a partner
 	session        ledger.Source // a session of the teller
@@ -29,8 +29,9 @@ type accessRecords struct {
 const goodPass = "nine-Lions-paint"
 
 // addUsers adds a partner and a user to the first organization, with a used and a revoked session of the user,
-// a session of the partner, and a used key. It also switches the user off and rotates the platform's tokens.
-func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
+// a session of the partner, and an API key that was used. It also switches the user off and rotates the platform's
+// tokens.
+func addUsers(t *testing.T, w *fixture.Store) (records accessRecords) {
 	t.Helper()
 	server := fixture.Start(t, w)
 	defer server.Close()
@@ -40,9 +41,9 @@ func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
 	teller, err := server.Directory.CreateUser(ctx, org, directory.User{Login: "teller", Name: "C", Roles: directory.Roles{"client", "partner"}, Partner: w.FirstDemo.Partner, Active: true}, []byte(goodPass))
 	fixture.Must(t, err)
 	logIn := func(login, pass string) (*directory.Session, string) {
-		n, token, err := server.Directory.LogIn(ctx, directoryactor.Login{Org: org, Login: login, Pass: []byte(pass), Source: netip.IPv6Loopback()})
+		session, token, err := server.Directory.LogIn(ctx, directoryactor.Login{Org: org, Login: login, Pass: []byte(pass), Source: netip.IPv6Loopback()})
 		fixture.Must(t, err)
-		return n, string(token)
+		return session, string(token)
 	}
 	usedSession, token := logIn("teller", goodPass)
 	endedSession, _ := logIn("teller", goodPass)
@@ -60,11 +61,11 @@ func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
 	fixture.Must(t, err)
 	_, err = server.Directory.RotateAllAdminTokens(ctx)
 	fixture.Must(t, err)
-	p.teller = ledger.Source{Kind: ledger.User, ID: teller.ID}
-	p.session = ledger.Source{Kind: ledger.Session, ID: usedSession.ID}
-	p.partnerSession = ledger.Source{Kind: ledger.Session, ID: partnerSession.ID}
-	p.foreignPartner = w.SecondDemo.Partner
-	return p
+	records.teller = ledger.Source{Kind: ledger.User, ID: teller.ID}
+	records.session = ledger.Source{Kind: ledger.Session, ID: usedSession.ID}
+	records.partnerSession = ledger.Source{Kind: ledger.Session, ID: partnerSession.ID}
+	records.foreignPartner = w.SecondDemo.Partner
+	return records
 }
 
 func TestUsersAndSessionsBreakNoRule(t *testing.T) {
@@ -112,13 +113,14 @@ func TestEveryUserFaultBreaksItsRule(t *testing.T) {
 	}
 }
 
+// constant returns a function that returns the value.
 func constant(value any) func(*accessRecords) any { return func(*accessRecords) any { return value } }
 
 func userSource(p *accessRecords) ledger.Source           { return p.teller }
 func sessionSource(p *accessRecords) ledger.Source        { return p.session }
 func partnerSessionSource(p *accessRecords) ledger.Source { return p.partnerSession }
 
-// Each user and each partner has the claim on its login.
+// Each user and each partner has a claim on its login: a row that makes the login unique.
 func TestLoginWithoutItsClaimIsFound(t *testing.T) {
 	for name, login := range map[string]string{"a user's": "teller", "a partner's": "shop"} {
 		t.Run(name, func(t *testing.T) {
@@ -138,6 +140,7 @@ func TestLoginWithoutItsClaimIsFound(t *testing.T) {
 	})
 }
 
+// An administration token is in force or retired. The checker finds faults in these lists and a missing number.
 func TestRetiredTokenInForceIsFound(t *testing.T) {
 	allTokens := func(p *directory.Platform) any { return slices.Concat(p.AdminTokens, p.Retired) }
 	for name, f := range map[string]struct {
@@ -170,7 +173,7 @@ func TestRetiredTokenInForceIsFound(t *testing.T) {
 	}
 }
 
-// manyTokens returns one token more than the bound, all different.
+// manyTokens returns a function that returns one token more than the bound. All tokens are different.
 func manyTokens(bound int) func(*directory.Platform) any {
 	return func(*directory.Platform) any {
 		tokens := make([][32]byte, bound+1)

@@ -29,12 +29,12 @@ const (
 
 // VerifyConfig says what to verify. Answers and Canaries are paths of files (see Inputs) and may be empty.
 type VerifyConfig struct {
-	Data     string
+	Data     string // data directory
 	Answers  string
 	Canaries string
 	Log      *slog.Logger // nil: slog.Default
 
-	Keyring   actors.Sealer // keyring of the server that owns the store; nil: sealed rows are not opened
+	Keyring   actors.Sealer // keyring of the server that owns the store; nil: cached replies are not opened
 	KeyringID [32]byte      // the keyring's identity
 
 	// Organization must exist in the store; zero: any. The check always covers the whole store,
@@ -42,8 +42,8 @@ type VerifyConfig struct {
 	Organization ledger.ID
 }
 
-// Verify checks a closed store. It opens the store as serve does, which runs recovery, checks
-// the store, prints the report to out and closes the store. If one of these steps fails, Verify prints one
+// Verify checks a closed store. It opens the store as serve does, which includes recovery. Then it checks the store,
+// prints the report to out and closes the store. If one of these steps fails, Verify prints one
 // line that begins with "mizan:" to problems.
 func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exit int) {
 	if cfg.Log == nil {
@@ -61,19 +61,21 @@ func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exi
 	case err == nil:
 		return ExitHolds
 	case errors.Is(err, store.ErrLocked), store.IsOtherSchema(err):
-		return refuse(problems, ExitLocked, "locked", err)
+		return printProblem(problems, ExitLocked, "locked", err)
 	case errors.Is(err, findings.ErrInput):
-		return refuse(problems, ExitConfiguration, "configuration", err)
+		return printProblem(problems, ExitConfiguration, "configuration", err)
 	}
-	return refuse(problems, ExitBroken, "storage", err)
+	return printProblem(problems, ExitBroken, "storage", err)
 }
 
-func refuse(out io.Writer, exit int, category string, err error) int {
+// printProblem prints why the store could not be checked, in one line, and returns the exit code.
+func printProblem(out io.Writer, exit int, category string, err error) int {
 	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), findings.ErrInput.Error()+": "), "\n", "; ")
 	_, _ = fmt.Fprintf(out, "mizan: %s: %s\n", category, text) // there is nowhere else to report it
 	return exit
 }
 
+// verify is Verify without the output.
 func verify(ctx context.Context, cfg VerifyConfig) (report *findings.Report, err error) {
 	if err := HoldsStore(cfg.Data); err != nil {
 		return nil, err
@@ -87,17 +89,17 @@ func verify(ctx context.Context, cfg VerifyConfig) (report *findings.Report, err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	if err := holdsOrganization(j, cfg.Organization); err != nil {
+	if err := requireOrganization(j, cfg.Organization); err != nil {
 		return nil, err
 	}
-	if bound := j.Bound(); cfg.Keyring != nil && bound != cfg.KeyringID && bound != [32]byte{} {
+	if storeKeyring := j.Bound(); cfg.Keyring != nil && storeKeyring != cfg.KeyringID && storeKeyring != [32]byte{} {
 		return nil, fmt.Errorf("%w: keyring: %w", findings.ErrInput, store.ErrOtherKeyring)
 	}
 	return Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Keyring: cfg.Keyring, Log: cfg.Log})
 }
 
-// holdsOrganization returns an error if the store has no rows of the organization.
-func holdsOrganization(j *posting.Journal, want ledger.ID) error {
+// requireOrganization returns an error if the store has no rows of the organization.
+func requireOrganization(j *posting.Journal, want ledger.ID) error {
 	if want == (ledger.ID{}) {
 		return nil
 	}

@@ -19,32 +19,34 @@ import (
 	"mizan/snapshots/fixture"
 )
 
+// verify runs check.Verify, which must report no problems.
 func verify(t *testing.T, cfg check.VerifyConfig) (exit int, out string) {
 	t.Helper()
 	cfg.Log = fixture.NoLog
-	exit, out, problems := verifyBoth(t, cfg)
+	exit, out, problems := runVerify(t, cfg)
 	if problems != "" {
 		t.Errorf("beside its report it said %s", problems)
 	}
 	return exit, out
 }
 
-// verifyRefused checks that a verification can't be made: it prints an error and no report.
+// verifyRefused checks that check.Verify can't check the store: Verify prints one line that says why, and no report.
 func verifyRefused(t *testing.T, cfg check.VerifyConfig) (exit int, problems string) {
 	t.Helper()
-	exit, out, problems := verifyBoth(t, cfg)
+	exit, out, problems := runVerify(t, cfg)
 	if out != "" || strings.Count(problems, "\n") != 1 {
 		t.Errorf("printed %q, said %q; want one line that says why, and no report", out, problems)
 	}
 	return exit, problems
 }
 
-func verifyBoth(t *testing.T, cfg check.VerifyConfig) (exit int, out, output string) {
+// runVerify runs check.Verify and returns what it prints: the report and the problems.
+func runVerify(t *testing.T, cfg check.VerifyConfig) (exit int, out, problems string) {
 	t.Helper()
 	cfg.Log = fixture.NoLog
-	var text, problems bytes.Buffer
-	exit = check.Verify(t.Context(), cfg, &text, &problems)
-	return exit, text.String(), problems.String()
+	var reportBuffer, problemBuffer bytes.Buffer
+	exit = check.Verify(t.Context(), cfg, &reportBuffer, &problemBuffer)
+	return exit, reportBuffer.String(), problemBuffer.String()
 }
 
 func TestVerifyPrintsOneLinePerRule(t *testing.T) {
@@ -160,12 +162,12 @@ func TestVerifyRefusesMissingFiles(t *testing.T) {
 
 func TestDigestChangesOnlyWithTheStore(t *testing.T) {
 	w := fixture.Copy(t)
-	first := w.Check(t, check.Inputs{}).Digest
-	if second := w.Check(t, check.Inputs{}).Digest; second != first {
-		t.Errorf("digest %x, then %x", first, second)
+	digest := w.Check(t, check.Inputs{}).Digest
+	if second := w.Check(t, check.Inputs{}).Digest; second != digest {
+		t.Errorf("digest %x, then %x", digest, second)
 	}
 	w.Submit(t, settlement(w.SecondDemo.Org, 2, false, 1, 0))
-	if changed := w.Check(t, check.Inputs{}).Digest; changed == first {
+	if changed := w.Check(t, check.Inputs{}).Digest; changed == digest {
 		t.Error("a change left the digest as it was")
 	}
 }
@@ -173,14 +175,14 @@ func TestDigestChangesOnlyWithTheStore(t *testing.T) {
 func TestDigestCoversEverySection(t *testing.T) {
 	w := fixture.CopyWithLayout(t, fixture.Paged)
 	unchangedDigest := w.Check(t, check.Inputs{}).Digest
-	seen := map[[32]byte]string{unchangedDigest: "nothing"}
+	nameOfDigest := map[[32]byte]string{unchangedDigest: "nothing"}
 	for name, key := range map[string][]byte{
 		"page": store.KeyPages(nil, w.FirstDemo.Org, fixture.FeesInUSD), "record": store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)),
 		"claim": store.KeyClaim(nil, w.FirstDemo.Org, 't', "1/order-2"), "counter": store.KeyCounters(nil, w.FirstDemo.Org),
 		"list": store.KeyLists(nil, w.FirstDemo.Org, payment.Transactions.Of(1, money.Prod)), "sealed row": store.KeySealeds(nil, w.FirstDemo.Org), "part": store.KeyPart(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), 1),
 	} {
-		changed := fixture.CopyWithLayout(t, fixture.Paged)
-		changed.Corrupt(t, func(p *fixture.Corrupter) {
+		changedStore := fixture.CopyWithLayout(t, fixture.Paged)
+		changedStore.Corrupt(t, func(p *fixture.Corrupter) {
 			if name == "part" {
 				p.Group.Set(key, []byte("a part"))
 				return
@@ -188,14 +190,15 @@ func TestDigestCoversEverySection(t *testing.T) {
 			keys, rows := p.Rows(key)
 			p.Group.Set(keys[0], append(rows[0], 1))
 		})
-		digest := changed.Check(t, check.Inputs{}).Digest
-		if other, exists := seen[digest]; exists {
+		digest := changedStore.Check(t, check.Inputs{}).Digest
+		if other, exists := nameOfDigest[digest]; exists {
 			t.Errorf("a changed %s has the digest of %s", name, other)
 		}
-		seen[digest] = name
+		nameOfDigest[digest] = name
 	}
 }
 
+// Canaries are strings, such as card numbers, that no file of the data directory may contain.
 func TestCanaryIsFoundInAnyFile(t *testing.T) {
 	w := fixture.Copy(t)
 	canaries := fixture.WriteLines(t, "", "4242424242424242", "4000000000000341", "cvv=737")
@@ -270,7 +273,7 @@ func TestUnreadableRowsBreakTheirRule(t *testing.T) {
 		{"claim", func(w *fixture.Store) []byte { return store.KeyClaims(nil, w.SecondDemo.Org, 'k') }, []int{4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := fixture.CopyWithLayout(t, fixture.Paged) // a server must be able to read the page buffer when it starts
+			w := fixture.CopyWithLayout(t, fixture.Paged) // lines are on pages, because a store with unreadable page buffers can't be opened
 			w.Corrupt(t, func(p *fixture.Corrupter) {
 				keys, _ := p.Rows(c.key(w))
 				for _, key := range keys {

@@ -21,10 +21,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1: everything that a response acknowledged is in the store and equal; a definite refusal left
+// Rule 1: everything that a response acknowledged is in the store as the response shows it; a definite refusal left
 // nothing; a request without a response took effect entirely or not at all. The responses come from a
-// file (--answers), with one line for each request. A line may name the partner (partner_id); if it does
-// not, the rule treats all partners of an organization as one. Responses of a kind that the rule can't
+// file (--answers), with one line for each request. A line may name the partner (partner_id); without that name
+// the rule treats all partners of an organization as one. Responses of a kind that the rule can't
 // compare are counted. If the file has only such responses, the rule is skipped.
 
 // Check compares the responses that clients received with the store.
@@ -41,11 +41,11 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 
 // acknowledgements are the responses that clients received, which the store must match.
 type acknowledgements struct {
-	hasAnswers      bool
+	hasAnswers      bool // there is a file of responses
 	seed            maphash.Seed
-	memberListIndex map[string]int32 // the joined names of an object's members → index of the names in memberLists
-	memberLists     [][]string       // the sorted names of the members of objects
-	states          scan.States
+	memberListIndex map[string]int32       // the joined names of an object's members → index of the names in memberLists
+	memberLists     [][]string             // the sorted names of the members of objects
+	states          scan.States            // the statuses in responses, with a number for each
 	createOutcomes  map[uint64]*outcome    // outcomes of creates, by a hash of organization and txid
 	keyOutcomes     map[uint64]*keyOutcome // outcomes of creates and of requests of staff members, by a hash of organization, scope and key
 
@@ -83,7 +83,7 @@ type responseLine struct {
 	hasTxID bool // the line is a create with a txid
 }
 
-// ReadFile reads the file. A last line that is cut short, as a killed client leaves it, is
+// ReadFile reads the file of responses. A last line that is cut short, as a killed client leaves it, is
 // ignored. Any other line that is not a response means that the program which wrote the file has
 // a bug. A file without responses is an error too, because it proves nothing.
 func (c *Check) ReadFile(path string) error {
@@ -100,7 +100,7 @@ func (c *Check) ReadFile(path string) error {
 	*a = newAcknowledgements()
 	r := bufio.NewReaderSize(f, 1<<20)
 	hasResponse := false
-	for n := uint32(1); ; n++ {
+	for lineNumber := uint32(1); ; lineNumber++ {
 		line, err := r.ReadBytes('\n')
 		atEOF := errors.Is(err, io.EOF)
 		if err != nil && !atEOF {
@@ -108,12 +108,12 @@ func (c *Check) ReadFile(path string) error {
 		}
 		if l, valid := parseLine(line); valid {
 			hasResponse = true
-			c.readLine(n, l)
+			c.readLine(lineNumber, l)
 		} else if !atEOF {
-			return fmt.Errorf("%w: answers: line %d is not a JSON object with method, path and status", findings.ErrInput, n)
+			return fmt.Errorf("%w: answers: line %d is not a JSON object with method, path and status", findings.ErrInput, lineNumber)
 		}
 		if atEOF && !hasResponse {
-			return fmt.Errorf("%w: answers: line %d: the file ends without a response", findings.ErrInput, n)
+			return fmt.Errorf("%w: answers: line %d: the file ends without a response", findings.ErrInput, lineNumber)
 		}
 		if atEOF {
 			return nil
@@ -138,13 +138,13 @@ func parseLine(line []byte) (l *responseLine, valid bool) {
 	return l, l.OrganizationID == "" || l.orgErr == nil
 }
 
-// readLine reads one response. Its path decides which function compares it. A response that no
+// readLine reads one line. The path of its request decides which function compares the response. A response that no
 // function compares is counted.
-func (c *Check) readLine(n uint32, l *responseLine) {
+func (c *Check) readLine(lineNumber uint32, l *responseLine) {
 	path, _, _ := strings.Cut(l.Path, "?")
-	known := c.readDirectoryLine(n, path, l)
+	known := c.readDirectoryLine(lineNumber, path, l)
 	if !known && l.orgErr == nil {
-		known = c.readOrganizationLine(n, path, l)
+		known = c.readOrganizationLine(lineNumber, path, l)
 	}
 	if known {
 		c.Report.Count(findings.RuleAnswers, 1)
@@ -153,12 +153,12 @@ func (c *Check) readLine(n uint32, l *responseLine) {
 	}
 }
 
-// readDirectoryLine reads a response about the directory, whose line may lack an organization; false if the
-// response is about something else.
-func (c *Check) readDirectoryLine(n uint32, path string, l *responseLine) bool {
+// readDirectoryLine reads a response about a record of the directory (an organization, partner, terminal …) or a
+// rate. Such a line may lack an organization. False if the response is about something else.
+func (c *Check) readDirectoryLine(lineNumber uint32, path string, l *responseLine) bool {
 	status := *l.Status
 	if path == ratesPath && l.Method == "PUT" && (status == 200 || status == 201) {
-		c.readRate(n, l)
+		c.readRate(lineNumber, l)
 		return true
 	}
 	kind, id, ok := parseDirectoryPath(path)
@@ -166,24 +166,24 @@ func (c *Check) readDirectoryLine(n uint32, path string, l *responseLine) bool {
 	if id == "" {
 		succeeded = l.Method == "POST" && status == 201
 	}
-	return ok && succeeded && c.readDirectoryRecord(n, kind, id, l)
+	return ok && succeeded && c.readDirectoryRecord(lineNumber, kind, id, l)
 }
 
 // readOrganizationLine reads a response about the records of one organization; false if no function compares it.
-func (c *Check) readOrganizationLine(n uint32, path string, l *responseLine) bool {
+func (c *Check) readOrganizationLine(lineNumber uint32, path string, l *responseLine) bool {
 	for _, route := range []struct {
 		path string
-		read func(n uint32, rest string, l *responseLine) bool // rest follows the path
+		read func(lineNumber uint32, rest string, l *responseLine) bool // rest follows the path
 	}{
 		{transactionsPath, c.readTransactions}, {subscriptionsPath, c.readSubscriptions},
 		{screeningsPath, c.readScreening}, {entriesPath, c.readEntry},
 	} {
 		if rest, ok := strings.CutPrefix(path, route.path); ok && (rest == "" || rest[0] == '/') {
-			return route.read(n, strings.TrimPrefix(rest, "/"), l)
+			return route.read(lineNumber, strings.TrimPrefix(rest, "/"), l)
 		}
 	}
 	target, ok := parseContractPath(path)
-	return ok && c.readContract(n, target, l)
+	return ok && c.readContract(lineNumber, target, l)
 }
 
 // decodeEmbedded returns the value itself or, if it is a string, the JSON in the string.
@@ -201,10 +201,11 @@ func decodeEmbedded(v jsontext.Value) []byte {
 // data returns the response's member "data", which contains the requested record or list; nil if there is none.
 func (l *responseLine) data() jsontext.Value { return parseObject(decodeEmbedded(l.Response))["data"] }
 
-// succeeded tells whether a read or a write has succeeded. A POST to a list creates a record, so its status is 201.
-func (l *responseLine) succeeded(list bool) bool {
+// succeeded tells whether a read or a write, of a list or of one record, has succeeded. A POST to a list
+// creates a record, so its status is 201.
+func (l *responseLine) succeeded(isList bool) bool {
 	switch {
-	case l.Method == "POST" && list:
+	case l.Method == "POST" && isList:
 		return *l.Status == 201
 	case l.Method == "POST", l.Method == "GET":
 		return *l.Status == 200
@@ -212,16 +213,17 @@ func (l *responseLine) succeeded(list bool) bool {
 	return false
 }
 
-// shownObjects returns the records that a response shows: those of a list, or one. ok is false if a list was
-// expected and the response has none.
-func (l *responseLine) shownObjects(list bool) (records []jsonObject, ok bool) {
-	if !list {
+// shownObjects returns the records that a response shows: all of a list, or a single one. ok is false if isList is set
+// and the response has no list.
+func (l *responseLine) shownObjects(isList bool) (records []jsonObject, ok bool) {
+	if !isList {
 		return []jsonObject{parseObject(l.data())}, true
 	}
 	ok = json.Unmarshal(l.data(), &records) == nil
 	return records, ok
 }
 
+// hash returns a hash of the texts. It is never 0.
 func (a *acknowledgements) hash(texts ...string) uint64 {
 	var m maphash.Hash
 	m.SetSeed(a.seed)
@@ -232,7 +234,7 @@ func (a *acknowledgements) hash(texts ...string) uint64 {
 	return m.Sum64() | 1
 }
 
-// CheckAll reports what the responses show and the store lacks, and how many responses were not
+// CheckAll reports records that responses show and the store lacks, and how many responses were not
 // compared. If no response was compared, the rule is reported as skipped.
 func (c *Check) CheckAll() error {
 	a := &c.answers
@@ -255,8 +257,8 @@ func (c *Check) CheckAll() error {
 	return c.checkRates()
 }
 
-// existsInAnyOrganization tells whether any organization has the record, if its response names no
-// organization: a client may omit the header if there is only one organization.
+// existsInAnyOrganization tells whether any organization has a record whose response names no organization. A client
+// may omit the organization's header if there is only one organization.
 func (c *Check) existsInAnyOrganization(recordName directory.RecordName) bool {
 	if recordName.Org != (ledger.ID{}) {
 		return false

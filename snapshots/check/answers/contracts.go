@@ -22,9 +22,8 @@ import (
 
 // Rule 1, contracts, in the secular and the religious family of paths. The contract entered the shown status at
 // the shown instant, by the requested action; and the shown sums are those that its entries had moved by then. If
-// no event has followed, the contract's JSON form is equal to the response. Otherwise the members that an event
-// may set are not compared, unless the request has a cached reply: then the JSON form of the reply is equal to the
-// response.
+// no event has followed, the contract's JSON form is equal to the response. If one has, the members that an event
+// may set are compared only if the request has a cached reply: the JSON form of that reply is equal to the response.
 
 // contractPath is a parsed path, which names a contract or the contracts of a product.
 type contractPath struct {
@@ -33,19 +32,19 @@ type contractPath struct {
 	action  string // an action, or the part of the contract that is read
 }
 
-// contractsPath returns the prefix of the paths of a reading's contracts.
-func contractsPath(reading *contract.Reading) string { return "/api/v1" + reading.Path + "/" }
+// contractsPathPrefix returns the prefix of the paths of a reading's contracts.
+func contractsPathPrefix(reading *contract.Reading) string { return "/api/v1" + reading.Path + "/" }
 
 // parseContractPath parses a contract's path; false if the path is of another kind.
 func parseContractPath(path string) (target contractPath, ok bool) {
 	for _, reading := range contract.Readings {
-		rest, matches := strings.CutPrefix(path, contractsPath(reading))
+		rest, matches := strings.CutPrefix(path, contractsPathPrefix(reading))
 		if !matches {
 			continue
 		}
-		name, rest, _ := strings.Cut(rest, "/")
+		productName, rest, _ := strings.Cut(rest, "/")
 		target.id, target.action, _ = strings.Cut(rest, "/")
-		target.variant = contracts.Variant{Product: contract.Find(reading, name), Reading: reading}
+		target.variant = contracts.Variant{Product: contract.Find(reading, productName), Reading: reading}
 		return target, target.variant.Product != nil && !strings.Contains(target.action, "/")
 	}
 	return target, false
@@ -54,7 +53,7 @@ func parseContractPath(path string) (target contractPath, ok bool) {
 // shownContract is a contract as one response showed it.
 type shownContract struct {
 	line         uint32
-	listed       bool             // shown in a list: sums and sentMetadata are not set
+	inList       bool             // shown in a list: sums and sentMetadata are not set
 	changedAt    ledger.Micros    // time of the last change
 	action       contract.Action  // the requested action; empty: the request only read
 	sums         scan.Fingerprint // fingerprint of the control totals, which are the columns that show moved amounts
@@ -62,40 +61,40 @@ type shownContract struct {
 	members      members
 }
 
-// readContract reads a response about contracts, or a request without a response.
-func (c *Check) readContract(n uint32, target contractPath, l *responseLine) bool {
-	hasKey := l.Method == "POST" && c.noteKey(n, l, actors.UserKeyScope, 0)
+// readContract reads a response about contracts, or a request without a response; false if it is not compared.
+func (c *Check) readContract(lineNumber uint32, target contractPath, l *responseLine) bool {
+	hasKey := l.Method == "POST" && c.noteKey(lineNumber, l, actors.UserKeyScope, 0)
 	switch {
 	case *l.Status == 404 && target.id != "":
-		return c.answers.contracts.noteUnknown(c, n, l, target.id, target.variant) || hasKey
+		return c.answers.contracts.noteUnknown(c, lineNumber, l, target.id, target.variant) || hasKey
 	case !l.succeeded(target.id == ""), l.Method == "GET" && target.action != "":
 		return hasKey
 	}
-	list := target.id == "" && l.Method == "GET"
-	records, ok := l.shownObjects(list)
+	isList := target.id == "" && l.Method == "GET"
+	records, ok := l.shownObjects(isList)
 	for _, object := range records {
-		ok = c.noteContract(n, target, l, object, list) && ok
+		ok = c.noteContract(lineNumber, target, l, object, isList) && ok
 	}
 	if !ok {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no contract, or another one than was asked for", n)
+		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no contract, or another one than was asked for", lineNumber)
 	}
 	return !ok || len(records) > 0
 }
 
 // noteContract records the contract that a response shows; false if the response shows no contract, or not the
 // one that the path names.
-func (c *Check) noteContract(n uint32, target contractPath, l *responseLine, object jsonObject, listed bool) bool {
+func (c *Check) noteContract(lineNumber uint32, target contractPath, l *responseLine, object jsonObject, inList bool) bool {
 	a := &c.answers
 	at, hasTime := parseInstant(object.text("updated_at"))
 	if !hasTime || target.id != "" && object.text("id") != target.id {
 		return false
 	}
-	record := a.contracts.findOrAdd(c, n, l, object, target.variant)
+	record := a.contracts.findOrAdd(c, lineNumber, l, object, target.variant)
 	if record == nil {
 		return false
 	}
-	product, shown := target.variant.Product, shownContract{line: n, listed: listed, changedAt: at, members: a.membersOf(object)}
-	if !listed {
+	product, shown := target.variant.Product, shownContract{line: lineNumber, inList: inList, changedAt: at, members: a.membersOf(object)}
+	if !inList {
 		shown.sentMetadata = a.hashOf(withoutServiceKeys(product, object[contract.Sent.Name]))
 		shown.sums = contracts.ShownTotals(c.OrganizationOf(l.org).Histories, product, l.data())
 	}
@@ -105,7 +104,7 @@ func (c *Check) noteContract(n uint32, target contractPath, l *responseLine, obj
 			shown.action, known = product.Action(target.variant.Reading, target.action)
 		}
 		if !known {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the path names an action that does not exist", n)
+			c.Report.Breach(findings.RuleAnswers, "line %d: the path names an action that does not exist", lineNumber)
 		}
 	}
 	record.shown = append(record.shown, shown)
@@ -164,22 +163,22 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 			continue
 		case response.action != "" && !slices.ContainsFunc(pastEvents[:eventIndex+1], func(e contracts.PastEvent) bool { return e.CausedBy(p.Product, response.action) }):
 			report("after an action that has not happened")
-		case !response.listed && pastEvents[eventIndex].Moved != response.sums:
+		case !response.inList && pastEvents[eventIndex].Moved != response.sums:
 			report("with other sums than its entries had moved by then")
-		case !response.listed && sentMetadata != response.sentMetadata:
+		case !response.inList && sentMetadata != response.sentMetadata:
 			report("with other metadata than was sent")
 		}
-		past, excluded := *current, contracts.NotStored
-		if past.Status = pastEvents[eventIndex].To; response.changedAt != r.Stamp.Updated {
-			excluded = contracts.NotStoredBefore(p.Product)
+		pastContract, excludedNames := *current, contracts.NotStored
+		if pastContract.Status = pastEvents[eventIndex].To; response.changedAt != r.Stamp.Updated {
+			excludedNames = contracts.NotStoredBefore(p.Product)
 		}
-		if names := c.contractDiffers(org, &past, &r.Stamp, response, excluded); names != nil {
+		if names := c.contractDiffers(org, &pastContract, &r.Stamp, response, excludedNames); names != nil {
 			report("with another " + joinNames(names) + " than it had")
 		}
 		if k := slices.IndexFunc(record.shown[:i], func(earlier shownContract) bool {
-			return earlier.changedAt == response.changedAt && earlier.listed == response.listed
+			return earlier.changedAt == response.changedAt && earlier.inList == response.inList
 		}); k >= 0 {
-			if names := c.answers.differing(record.shown[k].members, response.members, contracts.NotStored); names != nil {
+			if names := c.answers.differingNames(record.shown[k].members, response.members, contracts.NotStored); names != nil {
 				report(fmt.Sprintf("with another %s than line %d showed of the same instant", joinNames(names), record.shown[k].line))
 			}
 		}
@@ -193,15 +192,16 @@ func (c *Check) asShown(org ledger.ID, p *contract.Record, created, changed ledg
 	return shown, contractactor.Show(c.View, org, shown)
 }
 
-// contractDiffers names the members in which a response differs from the JSON form of a contract.
-func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *posting.Stamp, response *shownContract, excluded []string) []string {
-	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: response.changedAt, Number: stamp.Number, InList: response.listed}
+// contractDiffers names the members in which a response differs from the JSON form of a contract. It ignores the
+// excluded ones.
+func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *posting.Stamp, response *shownContract, excludedNames []string) []string {
+	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: response.changedAt, Number: stamp.Number, InList: response.inList}
 	form := c.answers.formOf(func(e *schema.Encoder) { jsonform.AppendContract(e, p, &view) })
-	return c.answers.differing(form, response.members, excluded)
+	return c.answers.differingNames(form, response.members, excludedNames)
 }
 
 // compareReply compares a response about a contract with the cached reply to the same request. The cached reply
-// has all columns as they were then.
+// has all columns as they were when the request was answered.
 func (c *Check) compareReply(keyed *keyedResponse, record *shownRecord[shownContract]) {
 	response := &record.shown[slices.IndexFunc(record.shown, func(shown shownContract) bool { return shown.line == keyed.line })] // a line with a key shows one contract
 	reply := contractactor.ReplyID(keyed.org, actors.UserKeyScope+"/"+keyed.key)
@@ -223,7 +223,7 @@ func (c *Check) compareReply(keyed *keyedResponse, record *shownRecord[shownCont
 		return // rule 3 reports the reply
 	}
 	if p, err = c.asShown(keyed.org, p, stored.Stamp.Started, response.changedAt); err != nil {
-		return // rule 3 reports the register
+		return // rule 3 reports the register of the holders of certificates
 	}
 	if names := c.contractDiffers(keyed.org, p, &stored.Stamp, response, contracts.NotStored); names != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered with another %s than its cached reply has", response.line, id, joinNames(names))

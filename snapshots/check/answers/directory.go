@@ -15,20 +15,19 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, the directory. Each record that the administration created is stored and equal in the
-// columns that never change. If no later write changed the record, all columns except secrets are
-// equal.
+// Rule 1, the directory. Each record that the administration created is stored. The columns that never change are equal
+// to those in the response. If no later write changed the record, all columns except secrets are equal.
 
 // shownDirectoryRecord is a record of the directory as one response showed it.
 type shownDirectoryRecord struct {
-	line    uint32
-	source  directory.RecordName
-	created bool     // this is the response to the record's creation
-	fields  []uint32 // hashes in the order in which the type's columns are shown; 0: not shown
+	line             uint32
+	name             directory.RecordName
+	isCreateResponse bool     // this is the response to the record's creation
+	hashes           []uint32 // of the columns, in the order in which the type's columns are shown; 0: not shown
 }
 
-// apiKeyMember is the member with an API key's plaintext. Only the response to the key's creation shows it; the
-// store has its hash.
+// apiKeyMember is the member with an API key's plaintext. Only the response to the key's creation shows
+// the plaintext; the store has a hash of the plaintext.
 const apiKeyMember = "key"
 
 // directoryPaths are the paths of the directory's records, without the version of the API.
@@ -58,9 +57,9 @@ func parseDirectoryPath(path string) (kind ledger.Kind, id string, ok bool) {
 	return kind, id, ok && known && !strings.Contains(id, "/")
 }
 
-// readDirectoryRecord reads the response to a request about the record with the id, or, if the id is empty, to
-// the creation of a record.
-func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *responseLine) bool {
+// readDirectoryRecord reads the response to a request about the record with the id; if the id is empty, the response
+// to the creation of a record. It always returns true: the response is compared.
+func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id string, l *responseLine) bool {
 	object := parseObject(decodeEmbedded(l.Response))
 	if data := parseObject(object["data"]); data != nil {
 		object = data
@@ -70,29 +69,29 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *re
 		name = id
 	}
 	if id != "" && name != id || name == "" {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no %s, or another one than was asked for", n, scan.KindName(kind))
+		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no %s, or another one than was asked for", lineNumber, scan.KindName(kind))
 		return true
 	}
 	a, org := &c.answers, l.org
 	if kind == ledger.Organization {
-		org, _ = uuid.Parse(name) // an organization's record is stored under the organization itself; without an id there is no record
+		org, _ = uuid.Parse(name) // an organization's record is stored under the organization's own id; an invalid id names no record
 	}
-	shown := shownDirectoryRecord{line: n, source: directory.RecordName{Kind: kind, Org: org, Name: name}, created: id == ""}
+	shown := shownDirectoryRecord{line: lineNumber, name: directory.RecordName{Kind: kind, Org: org, Name: name}, isCreateResponse: id == ""}
 	for _, column := range directory.TypeOf(kind).Shown() {
 		hash := uint32(0)
-		if value, has := object[column.Name]; has && !column.Secret {
+		if value, isShown := object[column.Name]; isShown && !column.Secret {
 			if column.Name == apiKeyMember {
 				sum := sha256.Sum256([]byte(object.text(apiKeyMember)))
 				value = quoteJSON(hex.EncodeToString(sum[:]))
 			}
 			hash = a.hashOf(value) | 1
 		}
-		shown.fields = append(shown.fields, hash)
+		shown.hashes = append(shown.hashes, hash)
 	}
 	if a.directoryResponses == nil {
 		a.directoryResponses = make(map[directory.RecordName][]int32)
 	}
-	a.directoryResponses[shown.source] = append(a.directoryResponses[shown.source], a.directoryRecords.Add(shown))
+	a.directoryResponses[shown.name] = append(a.directoryResponses[shown.name], a.directoryRecords.Add(shown))
 	return true
 }
 
@@ -107,18 +106,18 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	if len(responses) == 0 {
 		return
 	}
-	records := directory.TypeOf(r.Source.Kind)
-	stored := parseObject(append(records.AppendRecord([]byte{'{'}, record, schema.Style{}), '}'))
+	recordType := directory.TypeOf(r.Source.Kind)
+	stored := parseObject(append(recordType.AppendRecord([]byte{'{'}, record, schema.Style{}), '}'))
 	if k, isKey := record.(*ledgerdirectory.APIKey); isKey {
 		stored[apiKeyMember] = quoteJSON(hex.EncodeToString(k.Hash[:]))
 	}
 	for _, index := range responses {
 		shown := a.directoryRecords.At(index)
-		isUnchanged := shown.created && r.Stamp.Version == 1
+		isUnchanged := shown.isCreateResponse && r.Stamp.Version == 1
 		var names []string
-		for i, column := range records.Shown() {
-			compared := shown.fields[i] != 0 && !column.Contextual && (column.Fixed || isUnchanged)
-			if compared && shown.fields[i] != a.hashOf(stored[column.Name])|1 {
+		for i, column := range recordType.Shown() {
+			isCompared := shown.hashes[i] != 0 && !column.Contextual && (column.Fixed || isUnchanged)
+			if isCompared && shown.hashes[i] != a.hashOf(stored[column.Name])|1 {
 				names = append(names, column.Name)
 			}
 		}

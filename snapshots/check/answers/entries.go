@@ -12,20 +12,20 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 1, entries. An entry that a client requested by its seq is equal to the stored one, with
-// the balances after it. An auditor sees all postings, a partner only those to its own accounts.
+// Rule 1, entries. An entry that a client requested by the seq of its event is equal to the stored entry, and so are
+// the balances after it. An auditor sees all postings, a partner only the postings to the partner's own accounts.
 
 const entriesPath = "/api/v1/ledger/entries"
 
 // readEntry compares a response that shows one entry with the journal immediately, because an
-// event never changes.
-func (c *Check) readEntry(n uint32, rest string, l *responseLine) bool {
+// event never changes. rest follows entriesPath.
+func (c *Check) readEntry(lineNumber uint32, rest string, l *responseLine) bool {
 	if l.Method != "GET" || *l.Status != 200 || rest == "" {
 		return false
 	}
 	seq, err := strconv.ParseUint(rest, 10, 63)
 	report := func(format string, args ...any) bool {
-		c.Report.Breach(findings.RuleAnswers, "line %d: entry %d of organization %v "+format, append([]any{n, seq, l.org}, args...)...)
+		c.Report.Breach(findings.RuleAnswers, "line %d: entry %d of organization %v "+format, append([]any{lineNumber, seq, l.org}, args...)...)
 		return true
 	}
 	if err != nil {
@@ -49,8 +49,8 @@ func (c *Check) readEntry(n uint32, rest string, l *responseLine) bool {
 }
 
 // entryDiffers names the fields in which the response differs from the entry. An auditor and the entry's
-// partners see different parts of it, so the response is compared with each view, and the result is of
-// the view that differs least.
+// partners see different parts of the entry, so the response is compared with what each of them sees. The result is
+// that of the comparison with the fewest differences.
 func (a *acknowledgements) entryDiffers(shown members, e *ledger.Event, totalsAfter []ledger.Totals) (names []string) {
 	owners := []string{""} // whose accounts are visible; "": all accounts
 	for _, p := range e.Entry.Postings {
@@ -59,12 +59,12 @@ func (a *acknowledgements) entryDiffers(shown members, e *ledger.Event, totalsAf
 		}
 	}
 	for i, owner := range owners {
-		b := jsonform.Balances{After: make([]money.Signed, len(totalsAfter)), Shown: make([]bool, len(totalsAfter))}
+		balances := jsonform.Balances{After: make([]money.Signed, len(totalsAfter)), Shown: make([]bool, len(totalsAfter))}
 		for k, p := range e.Entry.Postings {
-			b.After[k], b.Shown[k] = totalsAfter[k].Balance(p.Account.NormalSide()), owner == "" || ownerOf(p.Account) == owner
+			balances.After[k], balances.Shown[k] = totalsAfter[k].Balance(p.Account.NormalSide()), owner == "" || ownerOf(p.Account) == owner
 		}
-		form := a.formOf(func(out *schema.Encoder) { jsonform.AppendEntry(out, e, &b) })
-		if differing := a.differing(form, shown, nil); i == 0 || len(differing) < len(names) {
+		form := a.formOf(func(out *schema.Encoder) { jsonform.AppendEntry(out, e, &balances) })
+		if differing := a.differingNames(form, shown, nil); i == 0 || len(differing) < len(names) {
 			names = differing
 		}
 	}

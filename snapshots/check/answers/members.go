@@ -18,7 +18,7 @@ import (
 type jsonObject map[string]jsontext.Value
 
 // members are an object's members in a short form, because the file may name very many records. Most
-// responses about records of one kind have members with the same names.
+// responses about records of one kind have members with the same names, so each list of names is in memory once.
 type members struct {
 	names  int32    // index of the names in acknowledgements.memberLists
 	hashes []uint32 // hashes of the values, in the alphabetical order of the names
@@ -28,12 +28,12 @@ type members struct {
 func (a *acknowledgements) membersOf(object jsonObject) members {
 	names := slices.Sorted(maps.Keys(object))
 	key := fmt.Sprintf("%q", names)
-	at, known := a.memberListIndex[key]
+	index, known := a.memberListIndex[key]
 	if !known {
-		at = int32(len(a.memberLists))
-		a.memberListIndex[key], a.memberLists = at, append(a.memberLists, names)
+		index = int32(len(a.memberLists))
+		a.memberListIndex[key], a.memberLists = index, append(a.memberLists, names)
 	}
-	m := members{at, make([]uint32, len(names))}
+	m := members{index, make([]uint32, len(names))}
 	for i, name := range names {
 		m.hashes[i] = a.hashOf(object[name])
 	}
@@ -53,18 +53,18 @@ func (m members) equal(other members) bool {
 	return m.names == other.names && slices.Equal(m.hashes, other.hashes)
 }
 
-// differing returns the names of the members that only one of two objects has, or that differ. It does
+// differingNames returns the names of the members that only one of two objects has, or that differ. It does
 // not compare excluded members.
-func (a *acknowledgements) differing(x, y members, excluded []string) (names []string) {
+func (a *acknowledgements) differingNames(x, y members, excluded []string) (names []string) {
 	if x.equal(y) {
 		return nil
 	}
 	allNames := slices.Concat(a.memberLists[x.names], a.memberLists[y.names])
 	slices.Sort(allNames)
 	for _, name := range slices.Compact(allNames) {
-		leftHash, inLeft := a.hashIn(x, name)
-		rightHash, inRight := a.hashIn(y, name)
-		if (leftHash != rightHash || inLeft != inRight) && !slices.Contains(excluded, name) {
+		xHash, inX := a.hashIn(x, name)
+		yHash, inY := a.hashIn(y, name)
+		if (xHash != yHash || inX != inY) && !slices.Contains(excluded, name) {
 			names = append(names, name)
 		}
 	}
@@ -120,7 +120,7 @@ func (a *acknowledgements) hashOf(v jsontext.Value) uint32 {
 func joinNames(names []string) string { return strings.Join(names, ", ") }
 
 func quoteJSON(text string) jsontext.Value {
-	value, _ := jsontext.AppendQuote(nil, text) // a client cannot have sent text that is not UTF-8
+	value, _ := jsontext.AppendQuote(nil, text) // fails only for text that is not UTF-8; all callers pass hexadecimal digits
 	return value
 }
 

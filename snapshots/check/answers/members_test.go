@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// A new member of an encoder is compared without a change of the checker: a response without the member,
-// or with another value, differs in it.
+// If a JSON form gets a new member, the checker compares the member without being changed: a response that lacks the
+// member, or has another value, differs in that member.
 func TestNewMemberOfAJSONFormIsCompared(t *testing.T) {
 	a := &acknowledgements{seed: maphash.MakeSeed(), memberListIndex: make(map[string]int32)}
 	form := string(jsonform.AppendTransaction(nil, new(payment.Record), new(jsonform.TransactionView)))
@@ -18,17 +18,17 @@ func TestNewMemberOfAJSONFormIsCompared(t *testing.T) {
 	parseMembers := func(text string) members { return a.membersOf(parseObject([]byte(text))) }
 	for _, c := range []struct {
 		name, stored, shown string
-		except, want        []string
+		excluded, want      []string
 	}{
 		{"the same", longerForm, longerForm, nil, nil},
 		{"written another way", longerForm, form[:len(form)-1] + ` , "gained" : 1.0 }`, nil, nil},
 		{"absent from the answer", longerForm, form, nil, []string{"gained"}},
 		{"only in the answer", form, longerForm, nil, []string{"gained"}},
 		{"another value", longerForm, form[:len(form)-1] + `,"gained":2}`, nil, []string{"gained"}},
-		{"excepted", longerForm, form, []string{"gained"}, nil},
+		{"excluded", longerForm, form, []string{"gained"}, nil},
 		{"nothing in common", `{"a":1,"c":1}`, `{"b":1,"d":1}`, nil, []string{"a", "b", "c", "d"}},
 	} {
-		if got := a.differing(parseMembers(c.stored), parseMembers(c.shown), c.except); !slices.Equal(got, c.want) {
+		if got := a.differingNames(parseMembers(c.stored), parseMembers(c.shown), c.excluded); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q differ, want %q", c.name, got, c.want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 1, rates. A response shows the rate as it was after one of its events.
+// Rule 1, rates. A response shows the rate as it was after one of the rate's events.
 
 const ratesPath = "/api/v1/rates"
 
@@ -23,17 +23,17 @@ type shownRate struct {
 }
 
 // readRate reads the response to a request that set a rate.
-func (c *Check) readRate(n uint32, l *responseLine) {
+func (c *Check) readRate(lineNumber uint32, l *responseLine) {
 	object := parseObject(l.data())
 	id, err := uuid.Parse(object.text("id"))
 	if err != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no rate", n)
+		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no rate", lineNumber)
 		return
 	}
-	c.answers.rates = append(c.answers.rates, shownRate{n, l.org, id, c.answers.membersOf(object)})
+	c.answers.rates = append(c.answers.rates, shownRate{lineNumber, l.org, id, c.answers.membersOf(object)})
 }
 
-// checkRates compares the responses with the rates after each of their events.
+// checkRates looks for each shown rate among the forms that the stored rate had after its events.
 func (c *Check) checkRates() error {
 	for _, response := range c.answers.rates {
 		orgs := []ledger.ID{response.org}
@@ -42,7 +42,7 @@ func (c *Check) checkRates() error {
 		}
 		found := false
 		for _, org := range orgs {
-			err := c.eachRate(org, response.id, func(r *directory.Rate) {
+			err := c.eachPastRate(org, response.id, func(r *directory.Rate) {
 				found = found || response.members.equal(c.answers.formOf(func(e *schema.Encoder) {
 					e.Buf = directory.Rates.AppendFields(e.Buf, r, schema.Style{})
 				}))
@@ -58,8 +58,8 @@ func (c *Check) checkRates() error {
 	return nil
 }
 
-// eachRate calls fn with the rate as it was after each of its events.
-func (c *Check) eachRate(org, id ledger.ID, fn func(*directory.Rate)) error {
+// eachPastRate calls fn with the rate as it was after each of its events.
+func (c *Check) eachPastRate(org, id ledger.ID, fn func(*directory.Rate)) error {
 	source := ledger.Source{Kind: ledger.Rate, ID: id}
 	stored, found, err := c.View.Record(org, source)
 	if err != nil || !found {
@@ -67,7 +67,7 @@ func (c *Check) eachRate(org, id ledger.ID, fn func(*directory.Rate)) error {
 	}
 	r, err := directory.Rates.Read(schema.Envelope{Org: org, ID: id, Created: stored.Stamp.Started}, stored.Payload, schema.NoKeys)
 	if err != nil {
-		return nil // a record that cannot be read breaks another rule, and the response is not found
+		return nil // rule 3 reports the record, and checkRates the response
 	}
 	return c.View.SourceEvents(org, source, func(e ledger.Event) (bool, error) {
 		value, err := money.ParseRate(e.To)

@@ -11,7 +11,7 @@ import (
 )
 
 // shownRecords indexes what recorded API responses say about the records of one kind. Each T holds a record
-// as one response shows it. There may be very many records, so they are in a slab.
+// as one response shows it. There may be very many records, so they are in a slab, which grows without being copied.
 type shownRecords[T any] struct {
 	kind           ledger.Kind
 	index          map[scan.Place]int32 // index in slab
@@ -24,8 +24,8 @@ type shownRecord[T any] struct {
 	line    uint32            // the first line that shows the record
 	partner int64             // the partner to which the record was shown; 0: the file does not say
 	variant contracts.Variant // set for contracts only
-	found   bool
-	shown   []T
+	inStore bool              // the store has the record
+	shown   []T               // what each response shows
 }
 
 func newShownRecords[T any](kind ledger.Kind) shownRecords[T] {
@@ -39,34 +39,34 @@ func (r *shownRecords[T]) sourceOf(id ledger.ID) ledger.Source {
 
 // find returns what responses show of a record; nil if no response shows the record.
 func (r *shownRecords[T]) find(org, id ledger.ID) *shownRecord[T] {
-	at, known := r.index[scan.Place{Org: org, ID: id}]
+	slabIndex, known := r.index[scan.Place{Org: org, ID: id}]
 	if !known {
 		return nil
 	}
-	return r.slab.At(at)
+	return r.slab.At(slabIndex)
 }
 
 // findOrAdd finds or adds the record with the id in object, which is a JSON object of a response. The caller
-// adds what the response shows. It returns nil if the object has no id.
-func (r *shownRecords[T]) findOrAdd(c *Check, n uint32, l *responseLine, object jsonObject, variant contracts.Variant) *shownRecord[T] {
+// adds what the response shows. findOrAdd returns nil if the object has no id.
+func (r *shownRecords[T]) findOrAdd(c *Check, lineNumber uint32, l *responseLine, object jsonObject, variant contracts.Variant) *shownRecord[T] {
 	id, err := uuid.Parse(object.text("id"))
 	if err != nil {
 		return nil
 	}
 	record := r.find(l.org, id)
 	if record == nil {
-		at := r.slab.Add(shownRecord[T]{line: n, partner: l.PartnerID, variant: variant})
-		r.index[scan.Place{Org: l.org, ID: id}] = at
-		record = r.slab.At(at)
+		slabIndex := r.slab.Add(shownRecord[T]{line: lineNumber, partner: l.PartnerID, variant: variant})
+		r.index[scan.Place{Org: l.org, ID: id}] = slabIndex
+		record = r.slab.At(slabIndex)
 	}
 	if record.partner == 0 {
 		record.partner = l.PartnerID
 	}
 	if record.variant != variant || l.PartnerID != 0 && l.PartnerID != record.partner {
-		c.Report.Breach(findings.RuleAnswers, "line %d: %s has another address or partner than in line %d", n, scan.Named(r.sourceOf(id)), record.line)
+		c.Report.Breach(findings.RuleAnswers, "line %d: %s has another address or partner than in line %d", lineNumber, scan.Named(r.sourceOf(id)), record.line)
 	}
 	if l.IdempotencyKey != "" && l.Method != "GET" && !l.hasTxID {
-		r.keyedResponses = append(r.keyedResponses, keyedResponse{n, l.org, l.IdempotencyKey, r.sourceOf(id)})
+		r.keyedResponses = append(r.keyedResponses, keyedResponse{lineNumber, l.org, l.IdempotencyKey, r.sourceOf(id)})
 	}
 	return record
 }
@@ -74,14 +74,14 @@ func (r *shownRecords[T]) findOrAdd(c *Check, n uint32, l *responseLine, object 
 // noteUnknown checks a response that says that a record is unknown; false if no earlier line has shown the
 // record. The response is wrong if an earlier line showed the record at the same address, unless the lines
 // name two different partners.
-func (r *shownRecords[T]) noteUnknown(c *Check, n uint32, l *responseLine, text string, variant contracts.Variant) bool {
-	id, err := uuid.Parse(text)
+func (r *shownRecords[T]) noteUnknown(c *Check, lineNumber uint32, l *responseLine, idText string, variant contracts.Variant) bool {
+	id, err := uuid.Parse(idText)
 	record := r.find(l.org, id)
 	if err != nil || record == nil {
 		return false
 	}
 	if record.variant == variant && (l.PartnerID == record.partner || l.PartnerID == 0 || record.partner == 0) {
-		c.Report.Breach(findings.RuleAnswers, "line %d: %s is answered as unknown, and line %d showed it", n, scan.Named(r.sourceOf(id)), record.line)
+		c.Report.Breach(findings.RuleAnswers, "line %d: %s is answered as unknown, and line %d showed it", lineNumber, scan.Named(r.sourceOf(id)), record.line)
 	}
 	return true
 }
@@ -92,7 +92,7 @@ func (r *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) 
 	if record == nil {
 		return nil
 	}
-	if record.found = true; partner != 0 && record.partner != 0 && record.partner != partner {
+	if record.inStore = true; partner != 0 && record.partner != 0 && record.partner != partner {
 		c.Report.Breach(findings.RuleAnswers, "line %d: %s was shown to another partner than its own", record.line, scan.Named(r.sourceOf(id)))
 	}
 	record.partner = partner
@@ -102,14 +102,14 @@ func (r *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) 
 // reportLost reports the records that responses showed and that the store lacks, and the idempotency keys that
 // name a different record than the response did. It calls onMatchingKey for each key that names the same record.
 func (r *shownRecords[T]) reportLost(c *Check, scope func(*shownRecord[T]) string, onMatchingKey func(*keyedResponse, *shownRecord[T])) {
-	for place, at := range r.index {
-		if record := r.slab.At(at); !record.found {
+	for place, slabIndex := range r.index {
+		if record := r.slab.At(slabIndex); !record.inStore {
 			c.Report.Breach(findings.RuleAnswers, "line %d: %s of organization %v is lost", record.line, scan.Named(r.sourceOf(place.ID)), place.Org)
 		}
 	}
 	for i := range r.keyedResponses {
 		response := &r.keyedResponses[i]
-		if record := r.find(response.org, response.source.ID); record.found && c.checkKey(response, scope(record)) && onMatchingKey != nil {
+		if record := r.find(response.org, response.source.ID); record.inStore && c.checkKey(response, scope(record)) && onMatchingKey != nil {
 			onMatchingKey(response, record)
 		}
 	}

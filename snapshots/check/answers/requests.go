@@ -12,15 +12,15 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, requests. A refused create left no transaction under its txid or idempotency key. A
-// create without a response left the requested transaction or none. The claim on an idempotency
+// Rule 1, requests. A refused create (the POST of a transaction) left no transaction under its txid or idempotency
+// key. A create without a response left the requested transaction or none. The claim on an idempotency
 // key names the transaction that the response showed.
 
 // outcome summarizes the outcomes of all creates with one txid, or of all requests with one idempotency key.
 type outcome struct {
-	succeeded, unknown, refused bool // whether any request succeeded, got no definite response, or was refused
-	line                        uint32
-	requests                    []uint64 // hashes of the requested transactions
+	succeeded, unknown, refused bool     // whether any request succeeded, got no definite response, or was refused
+	line                        uint32   // the first line with such a request
+	requests                    []uint64 // hashes of the requested transactions, except refused ones
 }
 
 // keyOutcome is the outcome of all requests with one idempotency key of a scope.
@@ -41,17 +41,17 @@ type keyedResponse struct {
 }
 
 // readCreate reads the response to a create of a transaction, or a create without a response.
-func (c *Check) readCreate(n uint32, l *responseLine) {
+func (c *Check) readCreate(lineNumber uint32, l *responseLine) {
 	a, params := &c.answers, parseObject(parseObject(decodeEmbedded(l.Body))["params"])
 	txid := params.text("txid")
 	l.hasTxID = txid != ""
 	if *l.Status == 201 {
 		object := parseObject(decodeEmbedded(l.Response))
-		if !c.noteTransaction(n, l, object) {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the response names no transaction", n)
+		if !c.noteTransaction(lineNumber, l, object) {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the response names no transaction", lineNumber)
 		}
 		if l.hasTxID && object.text("txid") != txid {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the response shows another txid than was asked for", n)
+			c.Report.Breach(findings.RuleAnswers, "line %d: the response shows another txid than was asked for", lineNumber)
 		}
 	}
 	if params == nil {
@@ -61,18 +61,18 @@ func (c *Check) readCreate(n uint32, l *responseLine) {
 	if l.hasTxID {
 		key := a.hash(l.org.String(), txid)
 		if a.createOutcomes[key] == nil {
-			a.createOutcomes[key] = &outcome{line: n}
+			a.createOutcomes[key] = &outcome{line: lineNumber}
 		}
 		a.createOutcomes[key].add(*l.Status, request)
 	}
 	if l.PartnerID != 0 {
-		c.noteKey(n, l, actors.PartnerKeyScope(l.PartnerID), request)
+		c.noteKey(lineNumber, l, actors.PartnerKeyScope(l.PartnerID), request)
 	}
 }
 
 // noteKey records the outcome of a request with an idempotency key; false if the request had no key, or was
 // refused because of a conflict.
-func (c *Check) noteKey(n uint32, l *responseLine, scope string, request uint64) bool {
+func (c *Check) noteKey(lineNumber uint32, l *responseLine, scope string, request uint64) bool {
 	const conflict = 409 // another request has used the key, or the record's state forbids this one
 	if l.IdempotencyKey == "" || *l.Status == conflict {
 		return false
@@ -80,7 +80,7 @@ func (c *Check) noteKey(n uint32, l *responseLine, scope string, request uint64)
 	a := &c.answers
 	key := a.hash(l.org.String(), scope, l.IdempotencyKey)
 	if a.keyOutcomes[key] == nil {
-		a.keyOutcomes[key] = &keyOutcome{outcome{line: n}, l.org, scope, l.IdempotencyKey}
+		a.keyOutcomes[key] = &keyOutcome{outcome{line: lineNumber}, l.org, scope, l.IdempotencyKey}
 	}
 	a.keyOutcomes[key].add(*l.Status, request)
 	return true
@@ -122,8 +122,8 @@ func (c *Check) compareRequest(o *outcome, p *payment.Record) {
 	}
 }
 
-// checkKeys looks up the records that idempotency keys name. If a request was refused, its key must name no
-// record. If a request got no response, its key may name only what was requested.
+// checkKeys looks up the records for which idempotency keys were used. If a request was refused, its key must name no
+// record. If a request got no response, its key may name only a record that was requested.
 func (c *Check) checkKeys() {
 	a := &c.answers
 	for _, o := range a.keyOutcomes {
@@ -155,7 +155,7 @@ func (c *Check) checkKey(keyed *keyedResponse, scope string) bool {
 	return true
 }
 
-// claimedBy returns the record that an idempotency key of a scope was used for.
+// claimedBy returns the record for which an idempotency key of a scope was used.
 func (c *Check) claimedBy(line uint32, org ledger.ID, scope, key string) (record ledger.Source, found bool) {
 	owner, found, err := c.View.Claim(org, ledger.ClaimIdempotency, scope+"/"+key)
 	if err != nil {

@@ -12,34 +12,34 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rule 1, screenings. A screening never changes: its JSON form is equal to every response.
+// Rule 1, screenings. A screening never changes, so its JSON form is equal to every response that shows it.
 
-var screeningsPath = contractsPath(contract.Religious) + "screen"
+var screeningsPath = contractsPathPrefix(contract.Religious) + "screen"
 
 // readScreening compares a response that shows a screening with the store immediately. rest is empty if the
 // request carried out the screening; otherwise rest is the screening's id, and the response shows the input too.
-func (c *Check) readScreening(n uint32, rest string, l *responseLine) bool {
+func (c *Check) readScreening(lineNumber uint32, rest string, l *responseLine) bool {
 	if l.Method != "GET" || *l.Status != 200 {
 		return false
 	}
 	object := parseObject(l.data())
 	id, err := uuid.Parse(object.text("screening_id"))
 	if err != nil || rest != "" && rest != id.String() {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no screening, or another one than was asked for", n)
+		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no screening, or another one than was asked for", lineNumber)
 		return true
 	}
 	screening, found, err := contractactor.FindScreening(c.View, l.org, id)
 	if err != nil || !found {
-		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v of organization %v is lost", n, id, l.org)
+		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v of organization %v is lost", lineNumber, id, l.org)
 		return true
 	}
 	a := &c.answers
 	form := a.formOf(func(e *schema.Encoder) { jsonform.AppendScreening(e, &screening.Screening, rest != "") })
-	if names := a.differing(form, a.membersOf(object), nil); names != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v is stored with another %s", n, id, joinNames(names))
+	if names := a.differingNames(form, a.membersOf(object), nil); names != nil {
+		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v is stored with another %s", lineNumber, id, joinNames(names))
 	}
 	if l.IdempotencyKey != "" && rest == "" {
-		c.checkKey(&keyedResponse{n, l.org, l.IdempotencyKey, ledger.Source{Kind: ledger.Screening, ID: id}}, actors.UserKeyScope)
+		c.checkKey(&keyedResponse{lineNumber, l.org, l.IdempotencyKey, ledger.Source{Kind: ledger.Screening, ID: id}}, actors.UserKeyScope)
 	}
 	return true
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // Rule 1, subscriptions. For each response there is an event after which the subscription's JSON form was
-// equal to the response. The instant of the next renewal is not compared, because no event has it, unless
-// the subscription is still as it was then.
+// equal to the response. The instant of the next renewal is compared only with the stored subscription, because no
+// event has that instant.
 
 const subscriptionsPath = "/api/v1/subscriptions"
 
@@ -29,27 +29,27 @@ type shownSubscription struct {
 }
 
 // readSubscriptions reads a response about subscriptions; rest follows subscriptionsPath.
-func (c *Check) readSubscriptions(n uint32, rest string, l *responseLine) bool {
+func (c *Check) readSubscriptions(lineNumber uint32, rest string, l *responseLine) bool {
 	id, _, _ := strings.Cut(rest, "/")
 	if *l.Status == 404 {
-		return c.answers.subscriptions.noteUnknown(c, n, l, id, contracts.Variant{})
+		return c.answers.subscriptions.noteUnknown(c, lineNumber, l, id, contracts.Variant{})
 	}
 	if !l.succeeded(id == "") {
 		return false
 	}
 	records, ok := l.shownObjects(id == "" && l.Method == "GET")
 	for _, object := range records {
-		ok = (id == "" || object.text("id") == id) && c.noteSubscription(n, l, object) && ok
+		ok = (id == "" || object.text("id") == id) && c.noteSubscription(lineNumber, l, object) && ok
 	}
 	if !ok {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no subscription, or another one than was asked for", n)
+		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no subscription, or another one than was asked for", lineNumber)
 	}
 	return !ok || len(records) > 0
 }
 
 // noteSubscription records what a response shows of a subscription; false if the response shows none.
-func (c *Check) noteSubscription(n uint32, l *responseLine, object jsonObject) bool {
-	record := c.answers.subscriptions.findOrAdd(c, n, l, object, contracts.Variant{})
+func (c *Check) noteSubscription(lineNumber uint32, l *responseLine, object jsonObject) bool {
+	record := c.answers.subscriptions.findOrAdd(c, lineNumber, l, object, contracts.Variant{})
 	if record == nil {
 		return false
 	}
@@ -57,7 +57,7 @@ func (c *Check) noteSubscription(n uint32, l *responseLine, object jsonObject) b
 	if err != nil {
 		lastTransaction = ledger.ID{} // no id, so the text names none of the subscription's transactions
 	}
-	record.shown = append(record.shown, shownSubscription{n, lastTransaction, c.answers.membersOf(object)})
+	record.shown = append(record.shown, shownSubscription{lineNumber, lastTransaction, c.answers.membersOf(object)})
 	return true
 }
 
@@ -86,8 +86,8 @@ func (c *Check) compareSubscriptions() {
 	}
 }
 
-// subscriptionDiffers names the fields in which a response differs from the past form of the subscription that
-// is most like it; none if it is equal to one of the past forms.
+// subscriptionDiffers compares a response with all forms that the subscription had. It names the fields in which the
+// response differs from the most similar form; none if the response is equal to one of the forms.
 func (c *Check) subscriptionDiffers(o *scan.Organization, pastRecords []subscription.Record, shown *shownSubscription) (names []string) {
 	a, renewal := &c.answers, o.Histories.Subscriptions.ByTransaction[shown.lastTransaction].Details
 	for i, past := range pastRecords {
@@ -102,7 +102,7 @@ func (c *Check) subscriptionDiffers(o *scan.Organization, pastRecords []subscrip
 		}
 		started := o.Histories.Find(ledger.Source{Kind: ledger.Subscription, ID: past.ID}).Started
 		form := a.formOf(func(e *schema.Encoder) { jsonform.AppendSubscription(e, &past, started) })
-		if differing := a.differing(form, shown.members, excluded); i == 0 || len(differing) < len(names) {
+		if differing := a.differingNames(form, shown.members, excluded); i == 0 || len(differing) < len(names) {
 			names = differing
 		}
 	}

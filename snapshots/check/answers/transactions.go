@@ -19,42 +19,42 @@ import (
 )
 
 // Rule 1, transactions. A stored transaction has had the status that a response shows, and in
-// that status its JSON form is equal to the response.
+// that status its JSON form was equal to the response.
 
 const transactionsPath = "/api/v1/transactions"
 
 // shownTransaction is a transaction as responses show it.
 type shownTransaction struct {
-	line    uint32
-	status  uint8
-	created bool // shown in the response to a create, which is short for a hosted transaction
-	lang    string
-	members members // without the refunds
-	refunds []shownRefund
+	line             uint32
+	status           uint8   // the status's number in acknowledgements.states
+	isCreateResponse bool    // shown in the response to a create; that response is short if the payer pays on a hosted page
+	lang             string  // the language in the response's merchant_meta
+	members          members // without the refunds
+	refunds          []shownRefund
 }
 
-// shownRefund is an element of refunds.
+// shownRefund is a refund as one response showed it.
 type shownRefund struct {
 	id     ledger.ID
-	status uint8
-	hash   uint32
+	status uint8  // as in shownTransaction
+	hash   uint32 // of the refund's JSON
 }
 
-// actionPrefixes begin the paths of the operations that are named before the transaction's id.
+// actionPrefixes follow transactionsPath in the paths that name an operation before the transaction's id.
 var actionPrefixes = [...]string{"commit/", "continue/", "additional_params_for_auth/", "choose_target_destination/"}
 
 // readTransactions reads a response about transactions; rest follows transactionsPath.
-func (c *Check) readTransactions(n uint32, rest string, l *responseLine) (known bool) {
+func (c *Check) readTransactions(lineNumber uint32, rest string, l *responseLine) (known bool) {
 	switch {
 	case rest != "":
-		return c.readTransaction(n, rest, l)
+		return c.readTransaction(lineNumber, rest, l)
 	case l.Method == "POST":
-		c.readCreate(n, l)
+		c.readCreate(lineNumber, l)
 		return true
 	case l.Method == "GET" && *l.Status == 200:
 		list, _ := l.shownObjects(true)
 		for _, object := range list {
-			known = c.noteTransaction(n, l, object) || known
+			known = c.noteTransaction(lineNumber, l, object) || known
 		}
 	}
 	return known
@@ -62,7 +62,7 @@ func (c *Check) readTransactions(n uint32, rest string, l *responseLine) (known 
 
 // readTransaction reads a response about one transaction; rest follows transactionsPath. If the path ends
 // with the transaction's id, the response must show that transaction.
-func (c *Check) readTransaction(n uint32, rest string, l *responseLine) bool {
+func (c *Check) readTransaction(lineNumber uint32, rest string, l *responseLine) bool {
 	isUpdate := l.Method == "PUT"
 	for _, prefix := range actionPrefixes {
 		if remainder, found := strings.CutPrefix(rest, prefix); found && l.Method == "POST" {
@@ -73,15 +73,15 @@ func (c *Check) readTransaction(n uint32, rest string, l *responseLine) bool {
 	endsWithID := err == nil && (isUpdate || l.Method == "GET")
 	switch *l.Status {
 	case 404:
-		return endsWithID && c.answers.transactions.noteUnknown(c, n, l, rest, contracts.Variant{})
+		return endsWithID && c.answers.transactions.noteUnknown(c, lineNumber, l, rest, contracts.Variant{})
 	case 200, 201:
 		object := parseObject(decodeEmbedded(l.Response))
-		known := c.noteTransaction(n, l, object)
+		known := c.noteTransaction(lineNumber, l, object)
 		if endsWithID && object.text("id") != id.String() && (known || !isUpdate) {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the response does not show transaction %v", n, id)
+			c.Report.Breach(findings.RuleAnswers, "line %d: the response does not show transaction %v", lineNumber, id)
 		}
 		if known && l.asksForRefund() && object.text("refund_id") == "" {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the response to a refund of transaction %v names none", n, id)
+			c.Report.Breach(findings.RuleAnswers, "line %d: the response to a refund of transaction %v names none", lineNumber, id)
 		}
 		return known || endsWithID && !isUpdate
 	}
@@ -96,23 +96,23 @@ func (l *responseLine) asksForRefund() bool {
 
 // noteTransaction records what a response shows of a transaction, unless an earlier response showed the
 // same; false if the response shows no transaction.
-func (c *Check) noteTransaction(n uint32, l *responseLine, object jsonObject) bool {
+func (c *Check) noteTransaction(lineNumber uint32, l *responseLine, object jsonObject) bool {
 	a, status := &c.answers, object.text("status")
 	if status == "" {
 		return false
 	}
-	record := a.transactions.findOrAdd(c, n, l, object, contracts.Variant{})
+	record := a.transactions.findOrAdd(c, lineNumber, l, object, contracts.Variant{})
 	if record == nil {
 		return false
 	}
 	path, _, _ := strings.Cut(l.Path, "?")
 	shown := shownTransaction{
-		line: n, status: a.states.Code(status), created: l.Method == "POST" && path == transactionsPath,
+		line: lineNumber, status: a.states.Code(status), isCreateResponse: l.Method == "POST" && path == transactionsPath,
 		lang: parseObject(object["merchant_meta"]).text(jsonform.MetaLang),
 	}
 	shown.refunds, shown.members = a.readRefunds(object), a.membersOf(object)
 	if !slices.ContainsFunc(record.shown, func(earlier shownTransaction) bool {
-		return earlier.status == shown.status && earlier.created == shown.created && earlier.lang == shown.lang &&
+		return earlier.status == shown.status && earlier.isCreateResponse == shown.isCreateResponse && earlier.lang == shown.lang &&
 			earlier.members.equal(shown.members) && slices.Equal(earlier.refunds, shown.refunds)
 	}) {
 		record.shown = append(record.shown, shown)
@@ -120,7 +120,7 @@ func (c *Check) noteTransaction(n uint32, l *responseLine, object jsonObject) bo
 	return true
 }
 
-// readRefunds removes the refunds from a response and returns them. They are compared one by one,
+// readRefunds removes the refunds from a response and returns them. Refunds are compared one by one,
 // because a record drops failed refunds to make room.
 func (a *acknowledgements) readRefunds(object jsonObject) (refunds []shownRefund) {
 	var list []jsontext.Value
@@ -156,10 +156,10 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	for i := range record.shown {
 		shown := &record.shown[i]
 		past := transactions.Past{Scan: c.Scan, Record: r, Stored: p, Status: payment.Status(a.states.Names[shown.status])}
-		for _, f := range shown.refunds {
-			past.Refunds, past.Pending = append(past.Refunds, f.id), a.states.Names[f.status] == payment.RefundRequested.String()
-			if past.IsDropped(f.id) {
-				droppedIDs[f.id] = true
+		for _, refund := range shown.refunds {
+			past.Refunds, past.Pending = append(past.Refunds, refund.id), a.states.Names[refund.status] == payment.RefundRequested.String()
+			if past.IsDropped(refund.id) {
+				droppedIDs[refund.id] = true
 			}
 		}
 		if !past.WasInStatus() {
@@ -174,7 +174,7 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 }
 
 // transactionDiffers compares a response with each form that the transaction may have had. It returns the
-// names of the members that differ from the form which is most like the response; none if one form is equal.
+// names of the members in which the response differs from the most similar form; none if one form is equal.
 func (a *acknowledgements) transactionDiffers(past *transactions.Past, shown *shownTransaction) (names []string) {
 	record := past.RecordThen()
 	view := jsonform.TransactionView{Started: past.Record.Stamp.Started}
@@ -182,17 +182,17 @@ func (a *acknowledgements) transactionDiffers(past *transactions.Past, shown *sh
 		view.Lang = shown.lang
 	}
 	var forms [][]byte
-	if shown.created && record.Hosted {
+	if shown.isCreateResponse && record.Hosted {
 		forms = append(forms, jsonform.AppendHosted(nil, record, &view))
 	}
-	metas, actions := [][]byte{record.RailMeta}, []*payment.Action{nil}
+	railMetas, actions := [][]byte{record.RailMeta}, []*payment.Action{nil}
 	if record.RailMeta != nil {
-		metas = append(metas, nil) // the rail may have sent its metadata keys after the response
+		railMetas = append(railMetas, nil) // the provider may have sent its metadata keys after the response
 	}
-	if a := past.Action(); a != nil {
-		actions = append(actions, a) // no action is shown after the payer's time to act has ended
+	if action := past.Action(); action != nil {
+		actions = append(actions, action) // no action is shown after the payer's time to act has ended
 	}
-	for _, record.RailMeta = range metas {
+	for _, record.RailMeta = range railMetas {
 		for _, view.Action = range actions {
 			forms = append(forms, jsonform.AppendTransaction(nil, record, &view))
 		}
@@ -201,7 +201,7 @@ func (a *acknowledgements) transactionDiffers(past *transactions.Past, shown *sh
 	for i, form := range forms {
 		object := parseObject(form)
 		refunds := a.readRefunds(object)
-		differing := a.differing(a.membersOf(object), shown.members, excluded)
+		differing := a.differingNames(a.membersOf(object), shown.members, excluded)
 		if !slices.EqualFunc(refunds, shown.refunds, func(stored, shown shownRefund) bool {
 			return stored == shown || stored.id == shown.id && past.IsDropped(shown.id) && a.states.Names[shown.status] != payment.RefundSucceeded.String()
 		}) {

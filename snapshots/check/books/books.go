@@ -22,7 +22,7 @@ type Check struct {
 	organization   *scan.Organization
 	directory      *directory.Facts // has the partners' overdrafts
 	books          *Books
-	bufferedChunks map[string][]bufferedLines // the chunks of the organization's page buffers, by the prefix of the pages' keys
+	bufferedChunks map[string][]bufferedLines // lines that are in page buffers and on no page yet, by the prefix of the pages' keys
 }
 
 // New begins the check of one organization's accounts.
@@ -36,40 +36,43 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 type Books struct {
 	accounts map[ledger.Account]*account
 	holds    map[uint64]scan.Hold // open pending entries, by the seq of their event
-	shifted  map[[16]byte]uint64  // short form of a row by effective date that must exist → the seq of its event
-	lines    uint64
+	// shiftedRows has each row by effective date that must exist: the row's shortForm → the seq of its event. Such
+	// a row repeats a line whose effective day is not its booked day.
+	shiftedRows map[[16]byte]uint64
+	lineCount   uint64
 
 	contractAccounts *contractAccounts // nil: accounts that belong to one contract are in accounts too
 
-	key, row []byte
+	key, row []byte                            // buffers
 	onLine   func(ledger.Account, *store.Line) // if not nil, it is called with every recomputed line
 }
 
 // account is the state of one account after the entries so far.
 type account struct {
 	totals    ledger.Totals
-	forced    money.Amount  // the part of the pending debits that forced holds reserve
-	stream    hash.Hash     // running hash of all lines in the form in which they must be stored
+	forced    money.Amount  // the part of the pending debits that was held even if too little was available
+	linesHash hash.Hash     // running hash of all lines in the form in which they must be stored
 	loweredAt ledger.Micros // time of the last debit that lowered the available balance
-	lines     uint64
+	lineCount uint64
 	pagesRead bool // its pages have been read
 }
 
 func newBooks() *Books {
-	return &Books{accounts: make(map[ledger.Account]*account), holds: make(map[uint64]scan.Hold), shifted: make(map[[16]byte]uint64)}
+	return &Books{accounts: make(map[ledger.Account]*account), holds: make(map[uint64]scan.Hold), shiftedRows: make(map[[16]byte]uint64)}
 }
 
+// account returns the state of an account, and creates it if no entry has touched the account so far.
 func (b *Books) account(a ledger.Account) *account {
 	found := b.accounts[a]
 	if found == nil {
-		found = &account{stream: sha256.New()}
+		found = &account{linesHash: sha256.New()}
 		b.accounts[a] = found
 	}
 	return found
 }
 
-// book applies an event's entry, a wrong one as far as possible. It returns the hold that the entry closes,
-// and what is wrong with the entry; empty: nothing.
+// book applies an event's entry. It applies a wrong entry as far as possible. closedHold is the hold that the entry
+// closes; fault says what is wrong with the entry, and is empty if nothing is wrong.
 func (b *Books) book(e *ledger.Event) (closedHold scan.Hold, fault string) {
 	entry := e.Entry
 	fault = scan.PostingsFault(entry.Postings)
@@ -105,8 +108,9 @@ func (b *Books) book(e *ledger.Event) (closedHold scan.Hold, fault string) {
 	return closedHold, fault
 }
 
-// apply moves the totals and writes the lines. The lines that release a captured hold come
-// first. splitFault says what is wrong with the split of a partner's balance; empty: nothing.
+// apply changes the accounts' totals and adds the entry's lines. The lines that release a captured hold come
+// first. splitFault says what is wrong with how the entry divides an amount between what is available to a partner and
+// what the partner owes; empty: nothing.
 func (b *Books) apply(e *ledger.Event, closedHold *scan.Hold) (inRange bool, splitFault string) {
 	entry := e.Entry
 	inRange = b.release(e, closedHold)
@@ -116,7 +120,7 @@ func (b *Books) apply(e *ledger.Event, closedHold *scan.Hold) (inRange bool, spl
 		accountID := ledger.Account{Path: p.Account, Asset: p.Asset}
 		if b.contractAccounts != nil && b.contractAccounts.covers(e, p.Account) {
 			inRange = b.contractAccounts.post(accountID, e, i, p) && inRange
-			b.lines++
+			b.lineCount++
 			continue
 		}
 		a := b.account(accountID)
@@ -157,6 +161,7 @@ func (b *Books) release(e *ledger.Event, closedHold *scan.Hold) (inRange bool) {
 	return inRange
 }
 
+// apply changes the account's totals by a posting.
 func (a *account) apply(phase ledger.Phase, p *ledger.Posting) error {
 	switch phase {
 	case ledger.Pending:
@@ -167,25 +172,26 @@ func (a *account) apply(phase ledger.Phase, p *ledger.Posting) error {
 	return a.totals.Post(p.Side, p.Amount)
 }
 
-// addLine adds the line that the account's page must contain to the running hash of the account.
+// addLine adds a line to the account's running hash. A line is a posting, or the release of one, with the account's
+// totals after it. The account's pages must contain the line.
 func (b *Books) addLine(accountID ledger.Account, a *account, e *ledger.Event, index int, p *ledger.Posting, phase ledger.Phase) {
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: phase, Amount: p.Amount, Totals: a.totals}
 	b.row = store.EncodeLine(b.row[:0], &l)
-	a.stream.Write(b.row)
-	a.lines++
-	b.lines++
+	a.linesHash.Write(b.row)
+	a.lineCount++
+	b.lineCount++
 	if e.Entry.Effective != e.Booked.Date() {
 		b.key = store.KeyShifted(b.key[:0], ledger.ID{}, accountID, e.Entry.Effective, e.Seq, index)
-		b.shifted[shiftedKey(b.key, b.row)] = e.Seq
+		b.shiftedRows[shortForm(b.key, b.row)] = e.Seq
 	}
 	if b.onLine != nil {
 		b.onLine(accountID, &l)
 	}
 }
 
-// shiftedKey returns the short form of a row by effective date for use in memory: a hash
+// shortForm returns the form in which a row by effective date is held in memory: a hash
 // of the row's content and of its key without the organization.
-func shiftedKey(key, row []byte) (short [16]byte) {
+func shortForm(key, row []byte) (short [16]byte) {
 	h := sha256.New()
 	h.Write(key[1+len(ledger.ID{}):])
 	h.Write(row)

@@ -13,11 +13,11 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Rules 2, 4 and 5, page buffers. A page buffer has the lines of accounts and lists that one group
-// has written and that are on no stored page yet. Its rows belong to existing groups. The rows of a
-// group are numbered without a gap, and are either all in shards or all unsharded. The lines of
-// a group were booked after those of earlier groups. Each chunk of lines is where readers look
-// for it. If a page repeats a chunk, both are equal.
+// Rules 2, 4 and 5, page buffers. A group is what the writer writes at once. A page buffer has the lines of accounts
+// and lists that one group has written and that are on no stored page yet. Its rows belong to existing groups. The
+// rows of a group are numbered without a gap. They are either all in shards, by a hash of the account or list, or all
+// unsharded. The lines of a group were booked after those of earlier groups. Each chunk of lines is in the shard where
+// readers look for it. If a page repeats a chunk, the page has the same bytes.
 
 // bufferedLines is a chunk: the lines of an account or a list in the page buffer of one group, as
 // stored. A page may have the same lines.
@@ -26,12 +26,12 @@ type bufferedLines struct {
 	lines []byte
 }
 
-// CheckBuffers checks an organization's page buffers as they are stored, and holds their
+// CheckBuffers checks the rows of an organization's page buffers, and holds their
 // chunks of lines in memory until the pages are read.
 func (c *Check) CheckBuffers() error {
 	o := c.organization
 	c.bufferedChunks = make(map[string][]bufferedLines)
-	d := &bufferReader{Check: c, sharded: make(map[uint64]bool), groupSpans: make(map[uint64]span)}
+	d := &bufferReader{Check: c, isSharded: make(map[uint64]bool), groupSpans: make(map[uint64]span)}
 	if err := c.Rows(o, posting.PageBuffers, d.readRow); err != nil {
 		return err
 	}
@@ -42,19 +42,20 @@ func (c *Check) CheckBuffers() error {
 	return nil
 }
 
-// span is the time between the first and the last line.
+// span is the booked times of the first and the last line.
 type span struct{ first, last ledger.Micros }
 
 // bufferReader reads one organization's page buffers.
 type bufferReader struct {
 	*Check
 	position   store.BufferKey // key of the row that was read last
-	head       []byte          // head of the chunk that was read last in the current shard and group; nil: none
+	head       []byte          // account or list of the chunk that was read last in the current shard and group; nil: none
 	pageSpan   span            // booked times of the lines read so far for that chunk's page, in the current shard and group
-	sharded    map[uint64]bool // the groups that have rows in shards
+	isSharded  map[uint64]bool // tells for a group whether it has rows in shards
 	groupSpans map[uint64]span // the booked times of each group's lines
 }
 
+// readRow checks the key of one row of a page buffer, and the row's chunks.
 func (d *bufferReader) readRow(key, row []byte) error {
 	org := d.organization.ID
 	k, ok := store.ParseBufferKey(key)
@@ -62,9 +63,9 @@ func (d *bufferReader) readRow(key, row []byte) error {
 		d.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row with an unknown key", org)
 		return nil
 	}
-	next := d.position
-	next.Part++
-	if k != next {
+	followingKey := d.position
+	followingKey.Part++
+	if k != followingKey {
 		d.head, d.pageSpan = nil, span{}
 		if k.Part != 0 {
 			d.Report.Breach(findings.RuleJournal, "organization %v: part %d of group %d's page buffer does not follow another", org, k.Part, k.Group)
@@ -75,15 +76,15 @@ func (d *bufferReader) readRow(key, row []byte) error {
 		d.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row of group %d, and group %d was the last", org, k.Group, d.LastGroup)
 	}
 	if k.Shard != store.Unsharded {
-		d.sharded[k.Group] = true
-	} else if d.sharded[k.Group] { // sharded rows come before unsharded ones
+		d.isSharded[k.Group] = true
+	} else if d.isSharded[k.Group] { // sharded rows come before unsharded ones
 		d.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d is divided into shards, and has a row of all", org, k.Group)
 	}
 	return store.EachChunk(bytes.Clone(row), d.checkChunk)
 }
 
 // checkChunk checks that a chunk is where readers look for it, and that its lines were booked
-// after the previous lines.
+// after the previous lines. head is the stored form of the chunk's account or list.
 func (d *bufferReader) checkChunk(head, lines []byte) error {
 	prefix := store.PagePrefix(nil, d.organization.ID, head)
 	first, last, err := store.Span(head[0], lines)
@@ -103,13 +104,13 @@ func (d *bufferReader) checkChunk(head, lines []byte) error {
 		d.head, d.pageSpan.first = head, first
 	}
 	d.pageSpan.last = last
-	d.extend(first, last)
+	d.extendGroupSpan(first, last)
 	d.bufferedChunks[string(prefix)] = append(d.bufferedChunks[string(prefix)], bufferedLines{d.position.Group, lines})
 	return nil
 }
 
-// extend records the booked times of more lines of the group.
-func (d *bufferReader) extend(first, last ledger.Micros) {
+// extendGroupSpan records the booked times of more lines of the current group.
+func (d *bufferReader) extendGroupSpan(first, last ledger.Micros) {
 	groupSpan, known := d.groupSpans[d.position.Group]
 	if !known {
 		groupSpan = span{first, last}
@@ -188,8 +189,8 @@ func NameOfPages(prefix []byte) string {
 
 // ListOrder is the position up to which a list's rows have been read.
 type ListOrder struct {
-	prefix []byte
-	last   ledger.Micros
+	prefix     []byte
+	lastBooked ledger.Micros
 }
 
 // Follows tells whether rows are in the order of booking and were booked after the previous rows of the
@@ -197,12 +198,12 @@ type ListOrder struct {
 // too early, at the first row that is older than those that it looks for.
 func (s *ListOrder) Follows(prefix []byte, rows []store.Listed) bool {
 	if !bytes.Equal(s.prefix, prefix) {
-		s.prefix, s.last = append(s.prefix[:0], prefix...), 0
+		s.prefix, s.lastBooked = append(s.prefix[:0], prefix...), 0
 	}
 	inOrder := true
 	for i := range rows {
-		inOrder = inOrder && rows[i].Booked > s.last
-		s.last = rows[i].Booked
+		inOrder = inOrder && rows[i].Booked > s.lastBooked
+		s.lastBooked = rows[i].Booked
 	}
 	return inOrder
 }

@@ -11,8 +11,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// noteMoved adds an event's postings to p.movedTotals, if they are on accounts that belong to one contract and
-// if another checkpoint follows.
+// Rule 2, the totals that a checkpoint must have. A checkpoint stores all accounts of an organization with their totals
+// after one event. Accounts that belong to one contract are not held in memory: their totals are computed from the
+// previous checkpoint and the postings since then.
+
+// noteMoved adds an event's postings on accounts that belong to one contract to p.movedTotals, if another checkpoint
+// follows.
 func (p *Checkpoints) noteMoved(e *ledger.Event) {
 	if p.books.contractAccounts == nil || p.head.Seq == 0 || e.Entry == nil {
 		return
@@ -29,7 +33,7 @@ func (p *Checkpoints) noteMoved(e *ledger.Event) {
 			p.movedTotals[key] = t
 		}
 		if t.Post(posting.Side, posting.Amount) != nil {
-			p.mismatch = true
+			p.hasMismatch = true
 		}
 	}
 }
@@ -37,20 +41,20 @@ func (p *Checkpoints) noteMoved(e *ledger.Event) {
 // totals returns the current totals of all accounts, ordered by key.
 func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
-		nextOfContract, stop := iter.Pull2(p.contractTotals())
+		nextContractTotals, stop := iter.Pull2(p.contractTotals())
 		defer stop()
-		key, t, more := nextOfContract()
+		key, t, more := nextContractTotals()
 		for _, a := range p.accountsInOrder() {
-			for ; more && key < a.key; key, t, more = nextOfContract() {
+			for ; more && key < a.key; key, t, more = nextContractTotals() {
 				if !yield(key, t) {
 					return
 				}
 			}
-			if a.account.lines > 0 && !yield(a.key, &a.account.totals) {
+			if a.account.lineCount > 0 && !yield(a.key, &a.account.totals) {
 				return
 			}
 		}
-		for ; more; key, t, more = nextOfContract() {
+		for ; more; key, t, more = nextContractTotals() {
 			if !yield(key, t) {
 				return
 			}
@@ -58,8 +62,8 @@ func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 	}
 }
 
-// contractTotals returns the totals of accounts that belong to one contract: their totals in the last
-// checkpoint plus the postings since then.
+// contractTotals returns the totals of accounts that belong to one contract, ordered by key: their totals in the last
+// compared checkpoint plus the postings since then.
 func (p *Checkpoints) contractTotals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		keys := slices.SortedFunc(maps.Keys(p.movedTotals), cmp.Compare)
@@ -71,9 +75,9 @@ func (p *Checkpoints) contractTotals() iter.Seq2[string, *ledger.Totals] {
 				}
 			}
 			if next < len(keys) && keys[next] == key {
-				m := p.movedTotals[key]
-				if t.Post(ledger.Debit, m.DebitsPosted) != nil || t.Post(ledger.Credit, m.CreditsPosted) != nil {
-					p.mismatch = true
+				moved := p.movedTotals[key]
+				if t.Post(ledger.Debit, moved.DebitsPosted) != nil || t.Post(ledger.Credit, moved.CreditsPosted) != nil {
+					p.hasMismatch = true
 				}
 				next++
 			}
@@ -90,7 +94,7 @@ func (p *Checkpoints) contractTotals() iter.Seq2[string, *ledger.Totals] {
 }
 
 // previousContractTotals returns the totals that accounts belonging to one contract have in the last
-// compared checkpoint. If that checkpoint can't be read, it sets p.mismatch.
+// compared checkpoint. If that checkpoint can't be read, p.hasMismatch becomes true.
 func (p *Checkpoints) previousContractTotals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		if p.books.contractAccounts == nil {
@@ -99,24 +103,24 @@ func (p *Checkpoints) previousContractTotals() iter.Seq2[string, *ledger.Totals]
 		for part := range p.lastHead.Parts {
 			row, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.lastHead.Seq, part))
 			if err != nil || !found {
-				p.mismatch = true
+				p.hasMismatch = true
 				return
 			}
 			more := true
 			err = store.DecodeCheckpointPart(row, func(key []byte, t *ledger.Totals) (bool, error) {
 				accountID, ok := store.ParseAccountKey(key)
 				if !ok {
-					p.mismatch = true
+					p.hasMismatch = true
 					return true, nil
 				}
-				if _, ofContract := scan.OwnerContract(accountID.Path); ofContract && p.books.accounts[accountID] == nil {
+				if _, isOfContract := scan.OwnerContract(accountID.Path); isOfContract && p.books.accounts[accountID] == nil {
 					totals := *t
 					more = yield(string(key), &totals)
 				}
 				return more, nil
 			})
 			if err != nil {
-				p.mismatch = true
+				p.hasMismatch = true
 			}
 			if !more {
 				return

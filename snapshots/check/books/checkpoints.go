@@ -13,7 +13,8 @@ import (
 )
 
 // Rule 2, checkpoints of the trial balance. A checkpoint holds each account's totals after the
-// events up to the checkpoint's seq. A missing checkpoint is no fault: the server writes
+// event with the checkpoint's seq. Its rows are a head, which describes the checkpoint, and parts with the accounts.
+// A missing checkpoint is no fault: the server writes
 // checkpoints when it has time.
 
 // Checkpoints reads an organization's checkpoints along with its events. It recomputes each
@@ -26,17 +27,17 @@ type Checkpoints struct {
 	*Check
 	books          *Books
 	movedTotals    map[string]*ledger.Totals // totals posted since the last head to accounts that belong to one contract, by key
-	mismatch       bool                      // a comparison has failed
-	next           func() (scan.KV, bool)
+	hasMismatch    bool                      // a comparison has failed
+	next           func() (scan.KV, bool)    // returns the next row with a head
 	Stop           func()
 	head           store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
-	row            []byte               // the next head as it is stored
-	comparedHeads  map[uint64]int       // the compared heads, with their numbers of parts
+	headRow        []byte               // that head as it is stored
+	comparedHeads  map[uint64]int       // seq of a head that was compared → its number of parts
 	lastHead       store.CheckpointHead // the last head that was compared
 	sortedAccounts []orderedAccount     // all accounts, ordered by their keys
 }
 
-// orderedAccount is an account with the key by which checkpoints order it.
+// orderedAccount is an account with the key by which checkpoints order accounts.
 type orderedAccount struct {
 	key       string
 	accountID ledger.Account
@@ -64,7 +65,7 @@ func (c *Check) newCheckpoints(b *Books) *Checkpoints {
 // records the mismatch, and reread reports the fault.
 func (p *Checkpoints) breach(format string, args ...any) {
 	if p.books.contractAccounts != nil {
-		p.mismatch = true
+		p.hasMismatch = true
 		return
 	}
 	p.Report.Breach(findings.RuleTotals, "organization %v: "+format, append([]any{p.organization.ID}, args...)...)
@@ -86,7 +87,7 @@ func (p *Checkpoints) advance() {
 		}
 		head, err := store.DecodeCheckpointHead(row.Key, row.Row)
 		if err == nil {
-			p.head, p.row = head, bytes.Clone(row.Row)
+			p.head, p.headRow = head, bytes.Clone(row.Row)
 			return
 		}
 		p.breach("%v", err)
@@ -129,7 +130,7 @@ func (p *Checkpoints) compare() {
 		compareNext(w.Add([]byte(key), t))
 	}
 	compareNext(w.Flush())
-	if !bytes.Equal(store.EncodeCheckpointHead(&w.Head), p.row) {
+	if !bytes.Equal(store.EncodeCheckpointHead(&w.Head), p.headRow) {
 		p.breach("the checkpoint after event %d has %d accounts in %d parts with other sums than its %d accounts in %d parts",
 			p.head.Seq, p.head.Accounts, len(p.head.Parts), w.Head.Accounts, len(w.Head.Parts))
 	}
@@ -150,7 +151,7 @@ func (p *Checkpoints) accountsInOrder() []orderedAccount {
 	return p.sortedAccounts
 }
 
-// comparePart compares one part of a checkpoint.
+// comparePart compares one stored part of a checkpoint with the computed one.
 func (p *Checkpoints) comparePart(part int, want []byte) {
 	got, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.head.Seq, part))
 	switch {
@@ -171,7 +172,7 @@ func (p *Checkpoints) firstDifference(got, want []byte) string {
 	})
 	location := ""
 	err := store.DecodeCheckpointPart(got, func(key []byte, t *ledger.Totals) (bool, error) {
-		if wanted, found := totals[string(key)]; found && wanted == *t {
+		if wantTotals, found := totals[string(key)]; found && wantTotals == *t {
 			return true, nil
 		}
 		if a, ok := store.ParseAccountKey(key); ok {
@@ -206,7 +207,7 @@ func (p *Checkpoints) End() {
 	if err != nil && p.Ctx.Err() == nil {
 		p.breach("%v", err)
 	}
-	if p.mismatch && p.Ctx.Err() == nil {
+	if p.hasMismatch && p.Ctx.Err() == nil {
 		p.reread()
 	}
 }
@@ -214,17 +215,17 @@ func (p *Checkpoints) End() {
 // reread compares all checkpoints again, with the totals of all accounts.
 func (p *Checkpoints) reread() {
 	p.Report.Counts.Reread++
-	rereading := p.newCheckpoints(newBooks())
-	defer rereading.Stop()
+	secondReading := p.newCheckpoints(newBooks())
+	defer secondReading.Stop()
 	err := p.View.EventsAscending(p.organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {
-			rereading.books.book(&e)
+			secondReading.books.book(&e)
 		}
-		rereading.Follow(&e)
+		secondReading.Follow(&e)
 		return true, p.Interrupted()
 	})
 	if err != nil && p.Ctx.Err() == nil {
-		rereading.breach("%v", err)
+		secondReading.breach("%v", err)
 	}
-	rereading.End()
+	secondReading.End()
 }

@@ -12,24 +12,24 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, accounts that belong to one contract. They are not held in memory, because a store
-// has several for each contract. Instead the check sums the hashes of their lines twice, once
+// Rule 2, accounts that belong to one contract. A store has several such accounts for each contract, so they are not
+// held in memory. Instead the check sums the hashes of their lines (stored postings) twice, once
 // from the journal and once from the pages, and checks the running totals from line to line
-// while it reads pages. If the sums differ, or running totals are wrong, it books everything again with
+// while it reads pages. If the sums differ, or running totals are wrong, the check books everything again with
 // all accounts in memory.
 
 // contractAccounts compares the accounts that belong to one contract without holding them in
 // memory. It sums the hashes of their lines from the journal and from the pages. The hashes leave out
 // the running totals.
 type contractAccounts struct {
-	seed       maphash.Seed
-	journalSum lineSum // sum of the lines that the journal gives
-	pageSum    lineSum // sum of the lines on the pages
-	mismatch   bool    // a line's running totals do not follow from the line before
-	accounts   uint64  // the number of accounts with pages
-	sums       map[money.Asset]*ledger.Totals
-	shifted    map[uint64]ledger.Date  // the lines that a row by effective date must repeat: hash of the line → effective date
-	hasEvents  func(id ledger.ID) bool // tells whether a contract has events
+	seed         maphash.Seed
+	journalSum   lineSum                        // sum of the lines that the journal gives
+	pageSum      lineSum                        // sum of the lines on the pages
+	hasMismatch  bool                           // a line's running totals do not follow from the line before
+	accounts     uint64                         // the number of accounts with pages
+	sums         map[money.Asset]*ledger.Totals // totals of all these accounts, by asset
+	shiftedLines map[uint64]ledger.Date         // the lines that a row by effective date must repeat: hash of the line → effective date
+	hasEvents    func(id ledger.ID) bool        // tells whether a contract has events
 
 	row, reencoded []byte // buffers
 }
@@ -39,19 +39,19 @@ type lineSum struct{ lines, sum uint64 }
 
 func newContractAccounts(h *scan.Histories) *contractAccounts {
 	hasEvents := func(id ledger.ID) bool { return h.Find(ledger.Source{Kind: ledger.Contract, ID: id}) != nil }
-	return &contractAccounts{hasEvents: hasEvents, seed: maphash.MakeSeed(), sums: make(map[money.Asset]*ledger.Totals), shifted: make(map[uint64]ledger.Date)}
+	return &contractAccounts{hasEvents: hasEvents, seed: maphash.MakeSeed(), sums: make(map[money.Asset]*ledger.Totals), shiftedLines: make(map[uint64]ledger.Date)}
 }
 
 // covers tells whether the account belongs to a contract: the event's own contract or another contract
 // that has events. An entry on such an account must have the phase Posted. If it has another phase, covers
 // returns false and makes the check book everything again.
 func (b *contractAccounts) covers(e *ledger.Event, path ledger.Path) bool {
-	id, ofContract := scan.OwnerContract(path)
-	if !ofContract || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.hasEvents(id) {
+	id, isOfContract := scan.OwnerContract(path)
+	if !isOfContract || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.hasEvents(id) {
 		return false
 	}
 	if e.Entry.Phase != ledger.Posted {
-		b.mismatch = true
+		b.hasMismatch = true
 		return false
 	}
 	return true
@@ -74,14 +74,14 @@ func (b *contractAccounts) hash(accountID ledger.Account, l *store.Line) uint64 
 	return m.Sum64()
 }
 
-// post adds a posting's line to the sum of the journal.
+// post adds a posting to the journal's sum of lines and to the totals of its asset.
 func (b *contractAccounts) post(accountID ledger.Account, e *ledger.Event, index int, p *ledger.Posting) (inRange bool) {
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: e.Entry.Phase, Amount: p.Amount}
 	h := b.hash(accountID, &l)
 	b.journalSum.lines++
 	b.journalSum.sum += h
 	if e.Entry.Effective != e.Booked.Date() {
-		b.shifted[h] = e.Entry.Effective
+		b.shiftedLines[h] = e.Entry.Effective
 	}
 	if b.sums[accountID.Asset] == nil {
 		b.sums[accountID.Asset] = new(ledger.Totals)
@@ -90,7 +90,7 @@ func (b *contractAccounts) post(accountID ledger.Account, e *ledger.Event, index
 }
 
 // agrees tells whether the pages have exactly the lines that the journal gives.
-func (b *contractAccounts) agrees() bool { return b.journalSum == b.pageSum && !b.mismatch }
+func (b *contractAccounts) agrees() bool { return b.journalSum == b.pageSum && !b.hasMismatch }
 
 // contractLines reads the lines of an account that belongs to one contract from the account's pages.
 type contractLines struct {
@@ -110,7 +110,7 @@ func (o *contractLines) add(lines []byte) {
 	reencoded := accounts.reencoded[:0]
 	err := store.DecodePage(lines, func(l *store.Line) (bool, error) {
 		if o.totals.Post(l.Side, l.Amount) != nil || o.totals != l.Totals || l.Seq < o.seq || l.Seq == o.seq && l.Index <= o.index {
-			accounts.mismatch = true
+			accounts.hasMismatch = true
 		}
 		o.seq, o.index = l.Seq, l.Index
 		h := accounts.hash(o.accountID, l)
@@ -118,26 +118,26 @@ func (o *contractLines) add(lines []byte) {
 		accounts.pageSum.sum += h
 		start := len(reencoded)
 		reencoded = store.EncodeLine(reencoded, l)
-		if effective, shifted := accounts.shifted[h]; shifted {
+		if effective, isShifted := accounts.shiftedLines[h]; isShifted {
 			b.key = store.KeyShifted(b.key[:0], ledger.ID{}, o.accountID, effective, l.Seq, l.Index)
-			b.shifted[shiftedKey(b.key, reencoded[start:])] = l.Seq
+			b.shiftedRows[shortForm(b.key, reencoded[start:])] = l.Seq
 		}
 		return true, nil
 	})
 	accounts.reencoded = reencoded
 	if err != nil || !bytes.Equal(reencoded, lines) {
-		accounts.mismatch = true
+		accounts.hasMismatch = true
 	}
 }
 
-// recount books all entries again, with the accounts of contracts in memory, and reads those accounts'
-// pages again, to name the wrong accounts and lines.
+// recount books all entries again with the accounts of contracts in memory. It reads the pages of those accounts again,
+// to find the wrong accounts.
 func (p *pageReader) recount() error {
 	c, o := p.Check, p.organization
-	rebooked := newBooks()
+	fullBooks := newBooks()
 	err := c.View.EventsAscending(o.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {
-			rebooked.book(&e)
+			fullBooks.book(&e)
 		}
 		return true, c.Interrupted()
 	})
@@ -145,19 +145,19 @@ func (p *pageReader) recount() error {
 		return err
 	}
 	c.Report.Counts.Accounts -= p.books.contractAccounts.accounts // they are now in accounts and counted there
-	p.books.shifted, p.books.contractAccounts = rebooked.shifted, &contractAccounts{hasEvents: p.books.contractAccounts.hasEvents}
-	for accountID, a := range rebooked.accounts {
-		if id, ofContract := scan.OwnerContract(accountID.Path); ofContract && p.books.contractAccounts.hasEvents(id) {
+	p.books.shiftedRows, p.books.contractAccounts = fullBooks.shiftedRows, &contractAccounts{hasEvents: p.books.contractAccounts.hasEvents}
+	for accountID, a := range fullBooks.accounts {
+		if id, isOfContract := scan.OwnerContract(accountID.Path); isOfContract && p.books.contractAccounts.hasEvents(id) {
 			p.books.accounts[accountID] = a
 		}
 	}
-	reader := &pageReader{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
+	reader := &pageReader{Check: c, linesHash: sha256.New(), linesInBuffers: make(map[ledger.Account][]byte)}
 	if err := c.View.BufferedPages(o.ID, reader.addBuffered); err != nil {
 		return err
 	}
-	for accountID := range reader.lines {
+	for accountID := range reader.linesInBuffers {
 		if a := p.books.accounts[accountID]; a == nil || a.pagesRead {
-			delete(reader.lines, accountID)
+			delete(reader.linesInBuffers, accountID)
 		}
 	}
 	err = c.View.Rows(o.ID, posting.Pages, func(key, row []byte) (bool, error) {
@@ -166,18 +166,18 @@ func (p *pageReader) recount() error {
 			return true, nil
 		}
 		if a := p.books.accounts[accountID]; reader.prefix == nil || accountID != reader.accountID {
-			reader.end()
+			reader.endAccount()
 			reader.prefix = nil
-			if _, ofContract := scan.OwnerContract(accountID.Path); !ofContract || a != nil && a.pagesRead {
+			if _, isOfContract := scan.OwnerContract(accountID.Path); !isOfContract || a != nil && a.pagesRead {
 				return true, c.Interrupted()
 			}
-			reader.begin(accountID, append([]byte(nil), key[:len(key)-8]...))
-			reader.ownLines = nil
+			reader.beginAccount(accountID, append([]byte(nil), key[:len(key)-8]...))
+			reader.contractLines = nil
 		}
 		reader.add(row)
 		return true, c.Interrupted()
 	})
-	reader.end()
+	reader.endAccount()
 	p.wrongAccounts = append(p.wrongAccounts, reader.wrongAccounts...)
 	return err
 }

@@ -4,13 +4,13 @@
 //
 // Invariants:
 //  1. Totals are computed from entries only; the package trusts no stored total.
-//  2. Memory grows with the number of accounts, not of lines: an account's lines are compared
+//  2. Memory grows with the number of accounts, not of lines (stored postings): an account's lines are compared
 //     by a running hash. Accounts that belong to one contract are not held in memory; only the
 //     sum of their lines' hashes is (contract_accounts.go).
 //  3. The journal is read a second time only if a comparison fails, to name the first wrong
 //     line.
 //
-// Callers: snapshots/check, which feeds it the events and starts its scans.
+// Callers: snapshots/check, which passes the events to the package and starts its scans.
 //
 // Rejected: checking an account's page when an event on the account is read. Pages are ordered by
 // account and events by time, so each line would need a seek. A running hash for each account needs two

@@ -15,29 +15,28 @@ import (
 
 // Rules 2 and 3, closed months. A month is closed only after its end and only once. Months are
 // closed without a gap from the journal's first month on. The hash of a closed month covers the
-// entries that were booked before its closing and take effect by its end. No entry that is booked after
+// entries that were booked before the closing and take effect by the month's end. No entry that is booked after
 // the closing takes effect in the month or earlier.
 
 // Months recomputes the hashes of an organization's closed months from its entries.
 type Months struct {
 	*Check
 	closedMonths []period.Month // according to their records, in order
-	next         int            // index in closedMonths of the first month whose closing event was not read yet
+	nextIndex    int            // index in closedMonths of the first month whose closing event was not read yet
 	lastClosed   period.Month   // the last month whose closing event was read; 0: none
 	firstMonth   period.Month   // month of the first event
-	effects      map[ledger.Account]*effects
+	effects      map[ledger.Account]*accountEffects
 }
 
-// effects are what the entries read so far have changed on one account: settled is the effect up to the
-// end of the last month whose closing was read, and byMonth has the effect in each later closed month.
-type effects struct {
-	settled effect
-	byMonth []monthEffect
+// accountEffects are what the entries read so far have changed on one account.
+type accountEffects struct {
+	untilLastClosed effect        // up to the end of the last month whose closing event was read
+	byMonth         []monthEffect // in each later closed month
 }
 
 // monthEffect is what the entries that take effect in one month have changed.
 type monthEffect struct {
-	month int // index in Months.closedMonths
+	monthIndex int // in Months.closedMonths
 	effect
 }
 
@@ -46,7 +45,7 @@ type effect struct{ added, removed ledger.Totals }
 
 // ReadMonths reads the months that the organization has closed.
 func (c *Check) ReadMonths() *Months {
-	m := &Months{Check: c, effects: make(map[ledger.Account]*effects)}
+	m := &Months{Check: c, effects: make(map[ledger.Account]*accountEffects)}
 	err := c.View.Records(c.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
 		if month, ok := period.FromID(id); ok { // a row with another id is reported by the check of records
 			m.closedMonths = append(m.closedMonths, month)
@@ -82,19 +81,19 @@ func (m *Months) book(entry *ledger.Entry, closedHold scan.Hold, e *ledger.Event
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d takes effect on %v, and %v was closed before",
 			m.organization.ID, e.Seq, entry.Effective, m.lastClosed)
 	}
-	month, _ := slices.BinarySearchFunc(m.closedMonths, entry.Effective, func(c period.Month, day ledger.Date) int { return cmp.Compare(c.Last(), day) })
-	if month = max(month, m.next); month >= len(m.closedMonths) {
+	monthIndex, _ := slices.BinarySearchFunc(m.closedMonths, entry.Effective, func(c period.Month, day ledger.Date) int { return cmp.Compare(c.Last(), day) })
+	if monthIndex = max(monthIndex, m.nextIndex); monthIndex >= len(m.closedMonths) {
 		return
 	}
 	if entry.Phase == ledger.Capture {
 		for i := range closedHold.Postings {
 			p := &closedHold.Postings[i]
-			m.reportOutOfRange(e, m.effectOn(p, month).removed.Hold(p.Side, p.Amount))
+			m.reportOutOfRange(e, m.effectOn(p, monthIndex).removed.Hold(p.Side, p.Amount))
 		}
 	}
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
-		target := m.effectOn(p, month)
+		target := m.effectOn(p, monthIndex)
 		switch entry.Phase {
 		case ledger.Pending:
 			m.reportOutOfRange(e, target.added.Hold(p.Side, p.Amount))
@@ -106,20 +105,20 @@ func (m *Months) book(entry *ledger.Entry, closedHold scan.Hold, e *ledger.Event
 	}
 }
 
-// effectOn returns the effect of entries on a posting's account in a month.
-func (m *Months) effectOn(p *ledger.Posting, month int) *effect {
+// effectOn returns what entries have changed on a posting's account in a closed month.
+func (m *Months) effectOn(p *ledger.Posting, monthIndex int) *effect {
 	accountID := ledger.Account{Path: p.Account, Asset: p.Asset}
 	a := m.effects[accountID]
 	if a == nil {
-		a = new(effects)
+		a = new(accountEffects)
 		m.effects[accountID] = a
 	}
 	for i := range a.byMonth {
-		if a.byMonth[i].month == month {
+		if a.byMonth[i].monthIndex == monthIndex {
 			return &a.byMonth[i].effect
 		}
 	}
-	a.byMonth = append(a.byMonth, monthEffect{month: month})
+	a.byMonth = append(a.byMonth, monthEffect{monthIndex: monthIndex})
 	return &a.byMonth[len(a.byMonth)-1].effect
 }
 
@@ -129,11 +128,11 @@ func (m *Months) reportOutOfRange(e *ledger.Event, err error) {
 	}
 }
 
-// checkClosing compares the closing of a month with the months before it and with the entries.
+// checkClosing compares the event that closes a month with the months before and with the entries.
 func (m *Months) checkClosing(e *ledger.Event) {
-	month, sum, ok := period.ReadEvent(e)
+	month, storedHash, ok := period.ReadEvent(e)
 	if !ok {
-		return // the check of transitions reports it as a step that no machine has
+		return // the check of transitions reports the event
 	}
 	expected := m.firstMonth
 	if m.lastClosed != 0 {
@@ -146,26 +145,26 @@ func (m *Months) checkClosing(e *ledger.Event) {
 		m.EventFault(m.organization.ID, e, "it closes a month that has not ended")
 	}
 	m.lastClosed = max(m.lastClosed, month)
-	for m.next < len(m.closedMonths) && m.closedMonths[m.next] <= month {
-		m.addClosedMonth(m.next)
-		m.next++
+	for m.nextIndex < len(m.closedMonths) && m.closedMonths[m.nextIndex] <= month {
+		m.addClosedMonth(m.nextIndex)
+		m.nextIndex++
 	}
 	b := period.NewBalance(m.organization.ID, month)
 	for _, accountID := range slices.SortedFunc(maps.Keys(m.effects), period.Compare) {
-		totals := m.effects[accountID].settled.totals()
+		totals := m.effects[accountID].untilLastClosed.totals()
 		b.Add(accountID, &totals)
 	}
-	if computed, _ := b.Sum(); computed != sum {
+	if computedHash, _ := b.Sum(); computedHash != storedHash {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d closes %v with another hash than that of its trial balance", m.organization.ID, e.Seq, month)
 	}
 }
 
-// addClosedMonth moves each account's effect in the month from byMonth to settled.
-func (m *Months) addClosedMonth(month int) {
+// addClosedMonth moves each account's effect in the month from byMonth to untilLastClosed.
+func (m *Months) addClosedMonth(monthIndex int) {
 	for _, a := range m.effects {
 		for i := range a.byMonth {
-			if a.byMonth[i].month == month {
-				a.settled.add(&a.byMonth[i].effect)
+			if a.byMonth[i].monthIndex == monthIndex {
+				a.untilLastClosed.add(&a.byMonth[i].effect)
 				a.byMonth = slices.Delete(a.byMonth, i, i+1)
 				break
 			}

@@ -17,10 +17,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, pages. Every running total is the sum of its postings. Every ledger line is on a page
-// of its account, or in a page buffer and later than all pages. If a line's effective day
-// differs from its booked day, the line is repeated in a row by effective date. No partner's balance
-// is below its overdraft; holds of refunds and two-phase payments do not count.
+// Rule 2, pages. A line is a posting with the running totals of its account. Every running total is the sum of the
+// postings so far. Every line is on a page of its account, or in a page buffer, whose lines are later than all pages.
+// If a line's effective day differs from its booked day, the line is repeated in a row by effective date. No partner's
+// balance is negative by more than its overdraft; holds of refunds and of two-phase payments do not count.
 
 // Book applies an event's entry and returns the hold that it closes.
 func (c *Check) Book(e *ledger.Event) (closedHold scan.Hold) {
@@ -38,7 +38,7 @@ func (c *Check) Book(e *ledger.Event) (closedHold scan.Hold) {
 // the lines that the events require.
 func (c *Check) CheckPages() error {
 	o := c.organization
-	p := &pageReader{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
+	p := &pageReader{Check: c, linesHash: sha256.New(), linesInBuffers: make(map[ledger.Account][]byte)}
 	err := c.View.BufferedPages(o.ID, p.addBuffered)
 	if err != nil {
 		return err
@@ -46,8 +46,8 @@ func (c *Check) CheckPages() error {
 	if err := c.Rows(o, posting.Pages, p.readPage); err != nil {
 		return err
 	}
-	p.end()
-	p.checkPageless()
+	p.endAccount()
+	p.checkAccountsWithoutPage()
 	c.Report.Counts.Accounts += c.books.contractAccounts.accounts
 	if !c.books.contractAccounts.agrees() {
 		if err := p.recount(); err != nil {
@@ -56,11 +56,11 @@ func (c *Check) CheckPages() error {
 	}
 	for accountID, a := range c.books.accounts {
 		if !a.pagesRead {
-			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has %d lines by its events and no page", o.ID, accountID.Path, accountID.Asset, a.lines)
+			c.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has %d lines by its events and no page", o.ID, accountID.Path, accountID.Asset, a.lineCount)
 		}
 	}
-	c.Report.Count(findings.RuleTotals, c.books.lines)
-	c.Report.Counts.Lines += c.books.lines
+	c.Report.Count(findings.RuleTotals, c.books.lineCount)
+	c.Report.Counts.Lines += c.books.lineCount
 	c.Report.Counts.Accounts += uint64(len(c.books.accounts))
 	c.Report.Counts.AccountsInMemory += uint64(len(c.books.accounts))
 	return c.explain(p.wrongAccounts)
@@ -69,30 +69,30 @@ func (c *Check) CheckPages() error {
 // pageReader reads one organization's pages.
 type pageReader struct {
 	*Check
-	prefix        []byte // prefix of the keys of the account being read; nil: none
-	accountID     ledger.Account
-	stream        hash.Hash
-	lines         map[ledger.Account][]byte // lines in page buffers, of accounts whose pages were not read yet
-	ownLines      *contractLines            // not nil if the account being read belongs to one contract
-	wrongAccounts []ledger.Account
+	prefix         []byte // prefix of the keys of the account being read; nil: none
+	accountID      ledger.Account
+	linesHash      hash.Hash                 // running hash of the account's stored lines
+	linesInBuffers map[ledger.Account][]byte // of accounts whose pages were not read yet
+	contractLines  *contractLines            // not nil if the account being read belongs to one contract
+	wrongAccounts  []ledger.Account
 }
 
 // addBuffered adds the lines that an account has in page buffers.
 func (p *pageReader) addBuffered(prefix, lines []byte) error {
 	if accountID, ok := store.ParsePagePrefix(prefix); ok {
-		p.lines[accountID] = lines
+		p.linesInBuffers[accountID] = lines
 	}
 	return nil
 }
 
-// checkPageless compares the accounts that have lines in page buffers only. No such account
+// checkAccountsWithoutPage reports and compares the accounts that have lines in page buffers only. No such account
 // should exist: the writer stores an account's first lines on a page at once, because pages
 // tell readers which accounts exist.
-func (p *pageReader) checkPageless() {
-	for _, accountID := range slices.SortedFunc(maps.Keys(p.lines), scan.ByPath) {
+func (p *pageReader) checkAccountsWithoutPage() {
+	for _, accountID := range slices.SortedFunc(maps.Keys(p.linesInBuffers), scan.ByPath) {
 		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has lines in the page buffer and no page", p.organization.ID, accountID.Path, accountID.Asset)
-		p.begin(accountID, []byte{})
-		p.end()
+		p.beginAccount(accountID, []byte{})
+		p.endAccount()
 	}
 }
 
@@ -104,14 +104,14 @@ func (p *pageReader) readPage(key, row []byte) error {
 		return nil
 	}
 	if p.prefix == nil || accountID != p.accountID {
-		p.end()
-		p.begin(accountID, append(p.prefix[:0], key[:len(key)-8]...))
+		p.endAccount()
+		p.beginAccount(accountID, append(p.prefix[:0], key[:len(key)-8]...))
 	}
 	p.add(row)
 	p.DropPaged(p.prefix, row)
-	first := ledger.Micros(binary.BigEndian.Uint64(key[len(key)-8:]))
+	timeInKey := ledger.Micros(binary.BigEndian.Uint64(key[len(key)-8:]))
 	err := store.DecodePage(row, func(l *store.Line) (bool, error) {
-		if l.Booked != first {
+		if l.Booked != timeInKey { // of the page's first line
 			p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v: the page of event %d has a wrong time in its key", p.organization.ID, accountID.Path, accountID.Asset, l.Seq)
 		}
 		return false, nil
@@ -122,33 +122,33 @@ func (p *pageReader) readPage(key, row []byte) error {
 	return nil
 }
 
-// begin starts reading an account.
-func (p *pageReader) begin(accountID ledger.Account, prefix []byte) {
-	p.accountID, p.prefix, p.ownLines = accountID, prefix, nil
-	p.stream.Reset()
-	if id, ofContract := scan.OwnerContract(accountID.Path); ofContract && p.books.accounts[accountID] == nil && p.books.contractAccounts.hasEvents(id) {
-		p.ownLines = &contractLines{accountID: accountID, books: p.books}
+// beginAccount starts reading an account.
+func (p *pageReader) beginAccount(accountID ledger.Account, prefix []byte) {
+	p.accountID, p.prefix, p.contractLines = accountID, prefix, nil
+	p.linesHash.Reset()
+	if id, isOfContract := scan.OwnerContract(accountID.Path); isOfContract && p.books.accounts[accountID] == nil && p.books.contractAccounts.hasEvents(id) {
+		p.contractLines = &contractLines{accountID: accountID, books: p.books}
 		p.books.contractAccounts.accounts++
 	}
 }
 
 // add reads more lines of the account.
 func (p *pageReader) add(lines []byte) {
-	if p.ownLines != nil {
-		p.ownLines.add(lines)
+	if p.contractLines != nil {
+		p.contractLines.add(lines)
 		return
 	}
-	p.stream.Write(lines)
+	p.linesHash.Write(lines)
 }
 
-// end compares the lines of the account that was read with its entries.
-func (p *pageReader) end() {
+// endAccount compares the lines of the account that was read with the lines that the events require.
+func (p *pageReader) endAccount() {
 	if p.prefix == nil {
 		return
 	}
-	p.add(p.lines[p.accountID])
-	delete(p.lines, p.accountID)
-	if p.ownLines != nil {
+	p.add(p.linesInBuffers[p.accountID])
+	delete(p.linesInBuffers, p.accountID)
+	if p.contractLines != nil {
 		return
 	}
 	a := p.books.accounts[p.accountID]
@@ -157,7 +157,7 @@ func (p *pageReader) end() {
 		return
 	}
 	a.pagesRead = true
-	if !bytes.Equal(p.stream.Sum(nil), a.stream.Sum(nil)) {
+	if !bytes.Equal(p.linesHash.Sum(nil), a.linesHash.Sum(nil)) {
 		p.wrongAccounts = append(p.wrongAccounts, p.accountID)
 	}
 }
@@ -183,15 +183,15 @@ func (c *Check) explain(wrongAccounts []ledger.Account) error {
 		defer s.stop()
 		watched[accountID] = s
 	}
-	rebooked := newBooks()
-	rebooked.onLine = func(accountID ledger.Account, want *store.Line) {
+	fullBooks := newBooks()
+	fullBooks.onLine = func(accountID ledger.Account, want *store.Line) {
 		if s := watched[accountID]; s != nil && !s.reported {
 			s.compare(c.Report, o.ID, accountID, want)
 		}
 	}
 	err := c.View.EventsAscending(o.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {
-			rebooked.book(&e)
+			fullBooks.book(&e)
 		}
 		return true, c.Interrupted()
 	})
@@ -208,14 +208,14 @@ func (c *Check) explain(wrongAccounts []ledger.Account) error {
 	return err
 }
 
-// storedLines reads one account's lines along with the journal.
+// storedLines reads one account's lines while explain reads the journal.
 type storedLines struct {
 	next     func() (store.Line, bool)
 	stop     func()
 	reported bool // the first wrong line has been reported
 }
 
-// compare reads the next line and reports how it differs.
+// compare reads the next line and reports how it differs from the wanted one.
 func (s *storedLines) compare(report *findings.Report, org ledger.ID, accountID ledger.Account, want *store.Line) {
 	got, more := s.next()
 	switch {
@@ -241,7 +241,7 @@ func formatTotals(t ledger.Totals) string {
 // linesOf returns an account's stored lines, oldest first.
 func (c *Check) linesOf(accountID ledger.Account) iter.Seq[store.Line] {
 	return func(yield func(store.Line) bool) {
-		// An error was reported when the pages were read.
+		// An error is ignored here, because CheckPages has reported it when it read the pages.
 		_ = c.View.LinesAscending(c.organization.ID, accountID, func(l *store.Line) (bool, error) { return yield(*l), nil })
 	}
 }
@@ -250,10 +250,10 @@ func (c *Check) linesOf(accountID ledger.Account) iter.Seq[store.Line] {
 // not their booked day.
 func (c *Check) CheckShifted() error {
 	o := c.organization
-	missing := c.books.shifted
+	missing := c.books.shiftedRows
 	err := c.Rows(o, posting.Shifted, func(key, row []byte) error {
-		short := shiftedKey(key, row)
-		if _, expected := missing[short]; !expected {
+		short := shortForm(key, row)
+		if _, isRequired := missing[short]; !isRequired {
 			c.Report.Breach(findings.RuleTotals, "organization %v: a line by effective date that no event gives", o.ID)
 		}
 		delete(missing, short)
@@ -266,7 +266,7 @@ func (c *Check) CheckShifted() error {
 }
 
 // CheckBalances checks that debits equal credits in each asset, posted and pending, and that no
-// partner's balance is below its overdraft.
+// partner's balance is negative by more than its overdraft.
 func (c *Check) CheckBalances() error {
 	o := c.organization
 	sums := make(map[money.Asset]*ledger.Totals)
@@ -280,11 +280,11 @@ func (c *Check) CheckBalances() error {
 			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, accountID.Asset)
 		}
 	}
-	for asset, ofContracts := range c.books.contractAccounts.sums {
+	for asset, contractTotals := range c.books.contractAccounts.sums {
 		if sums[asset] == nil {
 			sums[asset] = new(ledger.Totals)
 		}
-		if !addTotals(sums[asset], ofContracts) {
+		if !addTotals(sums[asset], contractTotals) {
 			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, asset)
 		}
 	}
@@ -304,18 +304,18 @@ func (c *Check) CheckBalances() error {
 // addTotals adds totals to a sum and tells whether the sum stayed in its range.
 func addTotals(sum, totals *ledger.Totals) bool {
 	inRange := true
-	for _, side := range [...]struct{ sum, addend *money.Amount }{
+	for _, pair := range [...]struct{ sum, addend *money.Amount }{
 		{&sum.DebitsPosted, &totals.DebitsPosted}, {&sum.CreditsPosted, &totals.CreditsPosted},
 		{&sum.DebitsPending, &totals.DebitsPending}, {&sum.CreditsPending, &totals.CreditsPending},
 	} {
-		total, err := side.sum.Add(*side.addend)
-		*side.sum, inRange = total, inRange && err == nil
+		total, err := pair.sum.Add(*pair.addend)
+		*pair.sum, inRange = total, inRange && err == nil
 	}
 	return inRange
 }
 
-// checkOverdraft checks that a partner's available balance is not below its overdraft. Amounts that
-// forced holds reserve do not count. If the overdraft was set after the balance was last lowered,
+// checkOverdraft checks that a partner's available balance is not negative by more than its overdraft. Holds that were
+// made even if too little was available do not count. If the overdraft was set after the balance was last lowered,
 // nothing is checked, because an earlier overdraft may have allowed the balance.
 func (c *Check) checkOverdraft(accountID ledger.Account, number int64, a *account) {
 	available, err := a.totals.Available().Add(money.Signed{Abs: a.forced})
