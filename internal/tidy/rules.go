@@ -15,7 +15,7 @@ type layer struct {
 
 // Groups of packages that several layers may import; upto names the highest of them.
 var (
-	common              = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/secret", "internal/steps", "internal/wiping"}
+	common              = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/secret", "internal/steps", "internal/wiping"}
 	ledgerPackages      = []string{"ledger/..."}
 	uptoPosting         = slices.Concat(common, ledgerPackages, []string{"posting", "posting/balances"})
 	uptoStore           = slices.Concat(common, ledgerPackages, []string{"posting/store"})
@@ -40,6 +40,7 @@ var layers = []layer{
 	{"internal/jsonwalk", []string{"internal/steps"}},
 	{"internal/mapfault", nil},
 	{"internal/packed", []string{"internal/assert"}},
+	{"internal/picture", []string{"internal/assert"}},
 	{"internal/secret", []string{"internal/assert", "internal/durable", "internal/filelock"}},
 	{"internal/steps", nil},
 	{"internal/tidy", nil},
@@ -115,6 +116,7 @@ var allowedImporters = []struct{ module, packages string }{
 	{"github.com/parquet-go/parquet-go", "api/ledger/export"},
 	{"github.com/xuri/excelize", "api/ledger/export"},
 	{"rsc.io/qr", "api/checkout/page"},
+	{"golang.org/x/image", "internal/picture"},
 }
 
 // pureModules are the only modules that ledger/** may import besides the standard library and

@@ -1,0 +1,107 @@
+package picture
+
+import (
+	"encoding/binary"
+	"image"
+)
+
+// upright is the EXIF orientation of a picture that is stored as it is shown.
+const upright = 1
+
+// readOrientation returns the orientation of an EXIF block, which is a TIFF file. It is upright
+// if the block is missing or malformed.
+func readOrientation(exif []byte) int {
+	const (
+		tagOrientation = 0x0112
+		typeShort      = 3
+		entrySize      = 12
+	)
+	if len(exif) < 8 {
+		return upright
+	}
+	var order binary.ByteOrder
+	switch string(exif[:4]) {
+	case "II*\x00":
+		order = binary.LittleEndian
+	case "MM\x00*":
+		order = binary.BigEndian
+	default:
+		return upright
+	}
+	directory := int64(order.Uint32(exif[4:]))
+	if directory+2 > int64(len(exif)) {
+		return upright
+	}
+	entries := exif[directory+2:]
+	for range order.Uint16(exif[directory:]) {
+		if len(entries) < entrySize {
+			return upright
+		}
+		if order.Uint16(entries) == tagOrientation {
+			value := int(order.Uint16(entries[8:]))
+			if order.Uint16(entries[2:]) != typeShort || order.Uint32(entries[4:]) != 1 || value < 1 || value > 8 {
+				return upright
+			}
+			return value
+		}
+		entries = entries[entrySize:]
+	}
+	return upright
+}
+
+// turns tells for each orientation how to find the stored pixel of a shown one: exchange x and y,
+// then count the stored columns or rows from their end.
+var turns = [9]struct{ exchanged, fromRight, fromBottom bool }{
+	2: {false, true, false},
+	3: {false, true, true},
+	4: {false, false, true},
+	5: {true, false, false},
+	6: {true, false, true},
+	7: {true, true, true},
+	8: {true, true, false},
+}
+
+// orient returns the picture as it is shown.
+func orient(img image.Image, orientation int) image.Image {
+	if orientation == upright {
+		return img
+	}
+	size := img.Bounds().Size()
+	if turns[orientation].exchanged {
+		size.X, size.Y = size.Y, size.X
+	}
+	rect := image.Rectangle{Max: size}
+	if m, ok := img.(*image.Gray); ok {
+		shown := image.NewGray(rect)
+		turn(shown.Pix, m.Pix, m.Stride, 1, rect, orientation)
+		return shown
+	}
+	stored, shown := toRGBA(img), image.NewRGBA(rect)
+	turn(shown.Pix, stored.Pix, stored.Stride, 4, rect, orientation)
+	return shown
+}
+
+// turn copies stored pixels of some channels to where they are shown, in the rectangle.
+func turn(shown, stored []byte, stride, channels int, rect image.Rectangle, orientation int) {
+	turn := turns[orientation]
+	width, height := rect.Dx(), rect.Dy() // of the stored picture
+	if turn.exchanged {
+		width, height = height, width
+	}
+	for y := range rect.Dy() {
+		for x := range rect.Dx() {
+			column, row := x, y
+			if turn.exchanged {
+				column, row = y, x
+			}
+			if turn.fromRight {
+				column = width - 1 - column
+			}
+			if turn.fromBottom {
+				row = height - 1 - row
+			}
+			copy(shown[:channels], stored[row*stride+channels*column:])
+			shown = shown[channels:]
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package picture
+
+import (
+	"context"
+	"errors"
+
+	"mizan/internal/assert"
+)
+
+// MaxPixels is how many pixels a file may have.
+const MaxPixels = 24_000_000
+
+// Errors of Normalize.
+var (
+	// ErrFormat refuses a file that is not a complete PNG or JPEG.
+	ErrFormat = errors.New("picture: not a complete PNG or JPEG")
+	// ErrTooManyPixels refuses a picture that has too many pixels for its kind.
+	ErrTooManyPixels = errors.New("picture: too many pixels")
+)
+
+// Picture is a normalized image.
+type Picture struct {
+	Format        string // "png" or "jpg"
+	Width, Height int
+	Content       []byte
+}
+
+// Bounds of what NewNormalizer takes. With them the sums of scaling don't overflow, and a picture of
+// one pixel always fits.
+const (
+	leastSide  = 16
+	largest    = 4096
+	leastBytes = 4096
+)
+
+// Normalizer normalizes images, one at a time. It is safe for concurrent use.
+type Normalizer struct {
+	maxSide, maxBytes int
+	place             chan struct{} // full while a picture is decoded
+}
+
+// NewNormalizer returns a Normalizer of pictures with at most maxSide pixels a side (16 to 4096)
+// and maxBytes of content (at least 4096).
+func NewNormalizer(maxSide, maxBytes int) *Normalizer {
+	assert.That(leastSide <= maxSide && maxSide <= largest, "maxSide is %d", maxSide)
+	assert.That(maxBytes >= leastBytes, "maxBytes is %d", maxBytes)
+	return &Normalizer{maxSide: maxSide, maxBytes: maxBytes, place: make(chan struct{}, 1)}
+}
+
+// Normalize returns the picture in the file. The error is ErrFormat, ErrTooManyPixels, or ctx's, if
+// ctx ended before the normalizer was free.
+func (n *Normalizer) Normalize(ctx context.Context, file []byte) (Picture, error) {
+	h, err := readHeader(file)
+	if err != nil {
+		return Picture{}, err
+	}
+	if err := ctx.Err(); err != nil { // the select would choose either
+		return Picture{}, err
+	}
+	select {
+	case n.place <- struct{}{}:
+		defer func() { <-n.place }()
+	case <-ctx.Done():
+		return Picture{}, ctx.Err()
+	}
+	img, err := decode(h.format, file)
+	if err != nil {
+		return Picture{}, err
+	}
+	if width, height := fit(h.width, h.height, n.maxSide); width < h.width || height < h.height {
+		img = scale(img, width, height)
+	}
+	return encode(orient(img, h.orientation), h.format, n.maxBytes), nil
+}
