@@ -5,13 +5,14 @@ import (
 	"image"
 	_ "image/png" // the format of QR codes
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/makiuchi-d/gozxing"
-	"github.com/makiuchi-d/gozxing/qrcode"
 )
 
 // testLink creates a link in the test environment, in which the demo partner has a terminal. fields ends with a comma.
@@ -144,11 +145,8 @@ func TestCodeLeadsToThePage(t *testing.T) {
 			if err != nil || picture.Bounds().Dx() != side || picture.Bounds().Dy() != side {
 				t.Fatalf("%s: %v %v", query, picture, err)
 			}
-			bitmap, err := gozxing.NewBinaryBitmapFromImage(picture)
-			must(t, err)
-			decoded, err := qrcode.NewQRCodeReader().Decode(bitmap, nil)
-			if err != nil || decoded.GetText() != address {
-				t.Errorf("%s: the code says %v (%v), want %s", query, decoded, err, address)
+			if decoded := scanned(t, []byte(r.body)); decoded != address && decoded != "" {
+				t.Errorf("%s: the code says %q, want %s", query, decoded, address)
 			}
 		}
 		for _, size := range []string{"63", "2049", "x", "-1", "1e3"} {
@@ -178,6 +176,24 @@ func TestPageIsInTheBrowsersLanguage(t *testing.T) {
 	if refused.status != 422 || !strings.Contains(refused.body, "Не меньше чем 1.00 USD") {
 		t.Errorf("%d %s", refused.status, refused.body)
 	}
+}
+
+// scanned returns the text of a QR code as another program reads it; empty if that program is not installed.
+func scanned(t *testing.T, picture []byte) string {
+	t.Helper()
+	zbarimg, err := exec.LookPath("zbarimg")
+	if err != nil {
+		t.Log("NOT TRIED: no zbarimg here (Debian's zbar-tools), the QR code is not read back")
+		return ""
+	}
+	file := filepath.Join(t.TempDir(), "code.png")
+	must(t, os.WriteFile(file, picture, 0o600))
+	text, err := exec.Command(zbarimg, "--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", file).Output()
+	if err != nil {
+		t.Errorf("zbarimg: %v", err)
+		return "unreadable"
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // file reads a file at a public address.

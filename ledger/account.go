@@ -49,8 +49,8 @@ type Path string
 // MaxPath bounds a path's length in bytes.
 const MaxPath = 200
 
-// Account is a path in one asset. Its organization is that of its journal, and its environment is that of its
-// asset.
+// Account is a path in one asset. The journal in which it is booked tells its organization, the asset its
+// environment (production or test).
 type Account struct {
 	Path  Path
 	Asset money.Asset
@@ -68,12 +68,12 @@ func (p Path) Class() Class {
 func (p Path) NormalSide() Side {
 	switch p.Class() {
 	case ClassAsset, ClassExpense:
-		if strings.HasPrefix(string(p), contraAsset) {
+		if strings.HasPrefix(string(p), contraAssetAccount) {
 			return Credit
 		}
 		return Debit
 	case ClassMemorandum:
-		if memoCredit[p.stem()] {
+		if isCreditMemorandum[p.stem()] {
 			return Credit
 		}
 		return Debit
@@ -84,12 +84,12 @@ func (p Path) NormalSide() Side {
 // stem returns the path's first two segments, which name the kind of account.
 func (p Path) stem() string {
 	s := string(p)
-	first := strings.IndexByte(s, ':')
-	if first < 0 {
+	firstColon := strings.IndexByte(s, ':')
+	if firstColon < 0 {
 		return s
 	}
-	if second := strings.IndexByte(s[first+1:], ':'); second >= 0 {
-		return s[:first+1+second]
+	if secondSegmentLength := strings.IndexByte(s[firstColon+1:], ':'); secondSegmentLength >= 0 {
+		return s[:firstColon+1+secondSegmentLength]
 	}
 	return s
 }
@@ -105,30 +105,30 @@ func (p Path) Valid() bool {
 	default:
 		return false
 	}
-	last := byte(':')
+	previous := byte(':')
 	for i := 2; i < len(p); i++ {
 		c := p[i]
 		switch {
 		case c == ':':
-			if last == ':' {
+			if previous == ':' {
 				return false
 			}
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
 		default:
 			return false
 		}
-		last = c
+		previous = c
 	}
-	return last != ':'
+	return previous != ':'
 }
 
 // The accounts whose normal side is not that of their class: a contra asset account, and the
-// memorandum accounts that are positive on the credit side. They are listed nowhere else.
-const contraAsset = "A:accumulated_depreciation"
+// memorandum accounts that are positive on the credit side.
+const contraAssetAccount = "A:accumulated_depreciation"
 
-var memoCredit = map[string]bool{"M:partner_capital": true, "M:arrears_control": true}
+var isCreditMemorandum = map[string]bool{"M:partner_capital": true, "M:arrears_control": true}
 
-// Accounts for payments that an organization has once in each asset.
+// Accounts for payments. An organization has each of them once in each asset.
 const (
 	Bank         Path = "A:bank"
 	Fees         Path = "I:fees"

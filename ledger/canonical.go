@@ -7,7 +7,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// canonicalVersion is the first byte of every leaf. Any other form would get another number.
+// canonicalVersion is the first byte of every leaf: an event's bytes, which the organization's Merkle tree hashes.
+// Leaves of any other form would get another number.
 const canonicalVersion = 2
 
 // Flags of the optional parts of a leaf, added up in one byte.
@@ -26,13 +27,13 @@ const MaxClaimHashes = 64
 // ErrCanonical is the error for bytes that are not an event's canonical form.
 var ErrCanonical = errors.New("not a canonical event")
 
-// AppendCanonical appends the event's leaf bytes. They begin with the version, the flags of optional parts, and the
-// hash of the record, which can thus be read without parsing the rest. Then come seq, record version, previous
-// and booked as unsigned varints; the source's kind and id; name, from and to, each after its length; the entry;
+// AppendCanonical appends the event's leaf bytes. They begin with canonicalVersion, the flags of the optional parts,
+// and the hash of the record, which can thus be read without parsing what follows. Then come Seq, Version, Previous
+// and Booked as unsigned varints; the source's kind and id; Name, From and To, each after its length; the entry;
 // and the hashes of notices and claims. Two different events never have the same form, and an event has exactly one
 // form.
 func (e *Event) AppendCanonical(dst []byte) []byte {
-	parts := e.parts()
+	parts := e.optionalParts()
 	dst = append(dst, canonicalVersion, parts)
 	if parts&hasRecord != 0 {
 		dst = append(dst, e.Stored.Record[:]...)
@@ -61,8 +62,8 @@ func (e *Event) AppendCanonical(dst []byte) []byte {
 	return dst
 }
 
-// parts returns the flags of the optional parts of the event's leaf.
-func (e *Event) parts() (parts byte) {
+// optionalParts returns the flags of the optional parts of the event's leaf.
+func (e *Event) optionalParts() (parts byte) {
 	if e.Entry != nil {
 		parts |= hasEntry
 	}
@@ -102,91 +103,91 @@ func appendText(dst []byte, s string) []byte {
 // ParseCanonical parses an event's leaf bytes. The error is ErrCanonical for anything that
 // AppendCanonical would not have written.
 func ParseCanonical(src []byte) (Event, error) {
-	r := reader{src: src}
+	r := canonicalReader{src: src}
 	var e Event
-	version, parts := r.byte(), r.byte()
+	version, parts := r.readByte(), r.readByte()
 	if version != canonicalVersion || parts&^allParts != 0 {
 		return e, ErrCanonical
 	}
 	if parts&hasRecord != 0 {
-		e.Stored.Record = r.hash()
+		e.Stored.Record = r.readHash()
 	}
-	e.Seq = r.uvarint()
-	e.Version = r.uvarint()
-	e.Previous = r.uvarint()
-	e.Booked = Micros(r.uvarint())
-	e.Source.Kind = Kind(r.byte())
-	copy(e.Source.ID[:], r.take(16))
-	e.Name, e.From, e.To = r.text(), r.text(), r.text()
+	e.Seq = r.readUvarint()
+	e.Version = r.readUvarint()
+	e.Previous = r.readUvarint()
+	e.Booked = Micros(r.readUvarint())
+	e.Source.Kind = Kind(r.readByte())
+	copy(e.Source.ID[:], r.readBytes(16))
+	e.Name, e.From, e.To = r.readText(), r.readText(), r.readText()
 	if parts&hasEntry != 0 {
-		e.Entry = r.entry()
+		e.Entry = r.readEntry()
 	}
 	if parts&hasNotices != 0 {
-		e.Stored.Notices = r.hash()
+		e.Stored.Notices = r.readHash()
 	}
 	if parts&hasClaims != 0 {
-		e.Stored.Claims = r.hashes()
+		e.Stored.Claims = r.readHashes()
 	}
-	if r.failed || len(r.src) != 0 {
+	if r.hasFailed || len(r.src) != 0 {
 		return e, ErrCanonical
 	}
 	return e, nil
 }
 
-// reader parses canonical bytes; bad stays set after the first fault.
-type reader struct {
-	src    []byte
-	failed bool
+// canonicalReader parses canonical bytes. After the first fault hasFailed stays set.
+type canonicalReader struct {
+	src       []byte // the bytes not read yet
+	hasFailed bool
 }
 
-func (r *reader) entry() *Entry {
-	e := &Entry{Phase: Phase(r.byte()), Effective: r.date(), Reverses: r.uvarint(), Closes: r.uvarint()}
-	n := r.uvarint()
-	if r.failed || n > MaxPostings {
-		r.failed = true
+func (r *canonicalReader) readEntry() *Entry {
+	e := &Entry{Phase: Phase(r.readByte()), Effective: r.readDate(), Reverses: r.readUvarint(), Closes: r.readUvarint()}
+	n := r.readUvarint()
+	if r.hasFailed || n > MaxPostings {
+		r.hasFailed = true
 		return nil
 	}
 	e.Postings = make([]Posting, n)
 	for i := range e.Postings {
 		p := &e.Postings[i]
-		p.Side = Side(r.byte())
-		p.Account = Path(r.text())
+		p.Side = Side(r.readByte())
+		p.Account = Path(r.readText())
 		var err error
 		if p.Asset, r.src, err = money.ReadAsset(r.src); err != nil {
-			r.failed = true
+			r.hasFailed = true
 			return nil
 		}
 		if p.Amount, r.src, err = money.ReadAmount(r.src); err != nil {
-			r.failed = true
+			r.hasFailed = true
 			return nil
 		}
 	}
 	return e
 }
 
-// hash reads a hash. A hash of zeros is a fault: it would be a second form of an absent hash.
-func (r *reader) hash() (h Hash) {
-	copy(h[:], r.take(len(h)))
-	r.failed = r.failed || h == Hash{}
+// readHash reads a hash. A hash of zeros is a fault: it would be a second form of an absent hash.
+func (r *canonicalReader) readHash() (h Hash) {
+	copy(h[:], r.readBytes(len(h)))
+	r.hasFailed = r.hasFailed || h == Hash{}
 	return h
 }
 
-func (r *reader) hashes() []Hash {
-	n := r.uvarint()
-	if r.failed || n == 0 || n > MaxClaimHashes || n > uint64(len(r.src)) {
-		r.failed = true
+func (r *canonicalReader) readHashes() []Hash {
+	n := r.readUvarint()
+	if r.hasFailed || n == 0 || n > MaxClaimHashes || n > uint64(len(r.src)) {
+		r.hasFailed = true
 		return nil
 	}
 	list := make([]Hash, n)
 	for i := range list {
-		list[i] = r.hash()
+		list[i] = r.readHash()
 	}
 	return list
 }
 
-func (r *reader) take(n int) []byte {
-	if r.failed || len(r.src) < n {
-		r.failed = true
+func (r *canonicalReader) readBytes(n int) []byte {
+	if r.hasFailed || len(r.src) < n {
+		r.hasFailed = true
 		return nil
 	}
 	field := r.src[:n]
@@ -194,36 +195,36 @@ func (r *reader) take(n int) []byte {
 	return field
 }
 
-func (r *reader) byte() byte {
-	if b := r.take(1); len(b) == 1 {
+func (r *canonicalReader) readByte() byte {
+	if b := r.readBytes(1); len(b) == 1 {
 		return b[0]
 	}
 	return 0
 }
 
-func (r *reader) uvarint() uint64 {
+func (r *canonicalReader) readUvarint() uint64 {
 	v, n := binary.Uvarint(r.src)
-	if r.failed || n <= 0 || (n > 1 && r.src[n-1] == 0) { // a padded varint would be a second form
-		r.failed = true
+	if r.hasFailed || n <= 0 || (n > 1 && r.src[n-1] == 0) { // a padded varint would be a second form
+		r.hasFailed = true
 		return 0
 	}
 	r.src = r.src[n:]
 	return v
 }
 
-// date reads a day. A number that a Date cannot hold is a fault: it would be a second form.
-func (r *reader) date() Date {
-	v := r.uvarint()
+// readDate reads a day. A number that a Date cannot hold is a fault: it would be a second form.
+func (r *canonicalReader) readDate() Date {
+	v := r.readUvarint()
 	d := Date(v)
-	r.failed = r.failed || uint64(d) != v
+	r.hasFailed = r.hasFailed || uint64(d) != v
 	return d
 }
 
-func (r *reader) text() string {
-	n := r.uvarint()
+func (r *canonicalReader) readText() string {
+	n := r.readUvarint()
 	if n > uint64(len(r.src)) {
-		r.failed = true
+		r.hasFailed = true
 		return ""
 	}
-	return string(r.take(int(n)))
+	return string(r.readBytes(int(n)))
 }

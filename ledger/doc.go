@@ -2,10 +2,11 @@
 // entries, events, totals, claims, guards and refusals.
 //
 // Invariants:
-//  1. An entry balances per asset, has at least two postings, none of zero, and
-//     a memorandum account stands only against memorandum accounts.
-//  2. Amounts are never negative; a balance on the wrong side is shown as money.Signed.
-//  3. An event's canonical bytes never change: they are the leaf of the
+//  1. In an entry the debits equal the credits in each asset, and among its
+//     memorandum accounts. It has at least two postings, none of zero.
+//  2. Amounts are never negative; a balance that is not on the account's normal side
+//     is shown as a money.Signed.
+//  3. An event's canonical bytes never change: they are a leaf of the
 //     organization's Merkle tree (RFC 6962), and proofs outlive releases.
 //  4. Nothing here reads a clock, a file, a network or randomness.
 //

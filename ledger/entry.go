@@ -39,15 +39,15 @@ type Posting struct {
 	Side    Side
 	Amount  money.Amount
 
-	// Spill is a second account, and the writer decides how to split the amount between the two. A credit to
-	// Account first pays the debt on Spill. A debit that exceeds the available balance of Account goes to Spill.
-	// The writer replaces such a posting by one or two postings without Spill. Only Posted and Capture entries may
-	// split.
+	// Spill is an optional second account; the journal's writer then splits the amount between Account and Spill.
+	// A credit first pays the debt on Spill. What a debit takes beyond the available balance of Account goes to
+	// Spill. The writer replaces the posting by one or two postings without Spill. Only Posted and Capture
+	// entries may have a Spill.
 	Spill Path
 }
 
-// Entry is a balanced movement of money. If Effective is zero, the writer sets it to the booked
-// day.
+// Entry is a balanced movement of money. If Effective is zero, the journal's writer sets it to the day
+// on which the entry is booked.
 type Entry struct {
 	Phase     Phase
 	Effective Date
@@ -103,8 +103,8 @@ func checkBalanced(postings []Posting, maySplit bool) error {
 		}
 	}
 	for i := range postings {
-		if firstOfAsset(postings, i) {
-			if err := checkBalancedIn(postings, postings[i].Asset); err != nil {
+		if isFirstOfAsset(postings, i) {
+			if err := checkAssetBalances(postings, postings[i].Asset); err != nil {
 				return err
 			}
 		}
@@ -112,23 +112,23 @@ func checkBalanced(postings []Posting, maySplit bool) error {
 	return nil
 }
 
-// memorandumBalances tells whether the memorandum postings balance by themselves. If they do, an entry may have them
-// beside real postings, as a contract's funding has.
+// memorandumBalances tells whether the postings of the asset on memorandum accounts balance among themselves. Then an
+// entry may also have postings on other accounts; the entry that funds a contract does.
 func memorandumBalances(postings []Posting, asset money.Asset) bool {
-	var sides [3]money.Amount
+	var totals [3]money.Amount
 	for i := range postings {
 		if p := &postings[i]; p.Account.Class() == ClassMemorandum && p.Asset == asset {
-			sum, err := sides[p.Side].Add(p.Amount)
+			sum, err := totals[p.Side].Add(p.Amount)
 			if err != nil {
 				return false
 			}
-			sides[p.Side] = sum
+			totals[p.Side] = sum
 		}
 	}
-	return sides[Debit] == sides[Credit]
+	return totals[Debit] == totals[Credit]
 }
 
-func firstOfAsset(postings []Posting, i int) bool {
+func isFirstOfAsset(postings []Posting, i int) bool {
 	for j := range i {
 		if postings[j].Asset == postings[i].Asset {
 			return false
@@ -137,21 +137,21 @@ func firstOfAsset(postings []Posting, i int) bool {
 	return true
 }
 
-func checkBalancedIn(postings []Posting, asset money.Asset) error {
-	var sides [3]money.Amount
+func checkAssetBalances(postings []Posting, asset money.Asset) error {
+	var totals [3]money.Amount
 	for i := range postings {
 		p := &postings[i]
 		if p.Asset != asset {
 			continue
 		}
-		sum, err := sides[p.Side].Add(p.Amount)
+		sum, err := totals[p.Side].Add(p.Amount)
 		if err != nil {
 			return fmt.Errorf("entry: %v overflows", asset)
 		}
-		sides[p.Side] = sum
+		totals[p.Side] = sum
 	}
-	if sides[Debit] != sides[Credit] {
-		return fmt.Errorf("entry: %v: debits %v, credits %v", asset, sides[Debit], sides[Credit])
+	if totals[Debit] != totals[Credit] {
+		return fmt.Errorf("entry: %v: debits %v, credits %v", asset, totals[Debit], totals[Credit])
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// ID identifies organizations and records. It is a UUID (RFC 9562) of version 4, or a DerivedID.
+// ID identifies organizations and records. It is a UUID (RFC 9562) of version 4, or made by DerivedID.
 type ID = uuid.UUID
 
 // Kind is the kind of a record. Its letter is part of the stored key.
@@ -32,7 +32,7 @@ const (
 	Contract     Kind = 'c' // a contract of participatory finance
 	Screening    Kind = 'q' // the findings of a screening of an asset or a transaction
 	Period       Kind = 'm' // a month whose books are closed
-	Retention    Kind = 'd' // the instant up to which an organization's deliveries were removed
+	Retention    Kind = 'd' // the instant up to which an organization's delivery log was removed
 	Link         Kind = 'w' // a payment link
 	Product      Kind = 'g' // a product that is sold by link
 	Image        Kind = 'i' // an uploaded image
@@ -46,7 +46,7 @@ type Source struct {
 }
 
 // Micros is an instant in microseconds since 1970-01-01 UTC, the resolution of the journal.
-// Booked times increase strictly within an organization.
+// Within an organization each event's instant (Event.Booked) is later than that of the event before.
 type Micros int64
 
 // MicrosOf truncates t to microseconds.
@@ -55,7 +55,7 @@ func MicrosOf(t time.Time) Micros { return Micros(t.UnixMicro()) }
 // Time returns the instant in UTC.
 func (m Micros) Time() time.Time { return time.UnixMicro(int64(m)).UTC() }
 
-// Date is the UTC day of the instant.
+// Date returns the UTC day of the instant.
 func (m Micros) Date() Date {
 	const day = 24 * 60 * 60 * 1_000_000
 	d := int64(m) / day
@@ -77,14 +77,14 @@ func (d Date) Time() time.Time { return time.Unix(int64(d-1)*24*60*60, 0).UTC() 
 // String returns the ISO 8601 calendar date.
 func (d Date) String() string { return d.Time().Format(time.DateOnly) }
 
-// Event is one transition of one record. A decision leaves Seq, Version, Previous, Booked and Stored
-// empty; the writer fills them when it orders the event.
+// Event is one transition of one record. The code that decides on a transition leaves Seq, Version, Previous,
+// Booked and Stored empty; the journal's writer fills them in when it puts the event in order.
 type Event struct {
 	Seq      uint64 // position in the organization's journal, from 1, gap-free
 	Source   Source
 	Version  uint64 // the record's version after this event, from 1, gap-free
 	Previous uint64 // seq of the record's event before this one; 0: this is the first
-	Booked   Micros
+	Booked   Micros // when the event became part of the journal
 	Name     string // the action, for example "settle"
 	From, To string // the record's states; From is empty at creation
 	Entry    *Entry // nil: no money moved
@@ -94,19 +94,19 @@ type Event struct {
 // Hash is a SHA-256 digest; the zero value means that there is none.
 type Hash [32]byte
 
-// Stored has the hashes of what was stored with an event, so that a holder of a head of the
-// journal can verify the stored bytes too. The writer fills it. Package posting/store defines the
-// hashed bytes (HashRecord, HashNotices, HashClaim).
+// Stored has the hashes of what was stored with an event, so that somebody who has a head
+// (a hash of the whole journal) can verify the stored bytes too. The journal's writer fills it in. Package
+// posting/store defines the hashed bytes (HashRecord, HashNotices, HashClaim).
 type Stored struct {
-	// Record is the hash of the record after the event's step. Only the last event of a step has
-	// it, because a step stores its record once. A record that consists only of its event
+	// Record is the hash of the record after the event's step (the part of a Change for one record). Only the
+	// last event of a step has it, because a step stores its record once. A record that consists only of its event
 	// (Transfer) has none.
 	Record Hash
 
 	// Notices is the hash of the notifications about this event.
 	Notices Hash
 
-	// Claims are the hashes of the claims of the event's Change that hold more than the id of
-	// their owner, in order. The last event of the Change's first step has them.
+	// Claims are hashes of the claims (unique keys) that the event's Change takes, in order. Claims that store
+	// only their owner's id have no hash here. The last event of the Change's first step has the hashes.
 	Claims []Hash
 }

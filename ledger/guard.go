@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// ClaimKind is the kind of unique key that a claim takes.
+// ClaimKind is the kind of a claim's unique key.
 type ClaimKind byte
 
 // The kinds of claims.
@@ -19,11 +19,11 @@ const (
 	ClaimKeyHash     ClaimKind = 'k' // hash of a key or token → its record's id
 	ClaimNumber      ClaimKind = 'n' // partner number → partner's record id (platform)
 	ClaimAddress     ClaimKind = 'a' // kind and id of a record with a public address → its organization (platform)
-	ClaimIdempotency ClaimKind = 'i'
+	ClaimIdempotency ClaimKind = 'i' // idempotency key → the record that the request wrote
 )
 
 // Claim takes a unique key forever. If another Change owns the key already, the whole Change is refused with
-// ClaimTaken, and the receipt has that owner.
+// ClaimTaken, and its receipt names the owner.
 type Claim struct {
 	Org   ID
 	Kind  ClaimKind
@@ -39,7 +39,7 @@ type FundsGuard struct {
 	Overdraft money.Amount
 }
 
-// CounterGuard adds to a persisted counter and refuses the Change with Refuse if the counter
+// CounterGuard adds to a persisted counter and refuses the Change with the code in Refuse if the counter
 // would exceed Max. A guard with Release subtracts what an earlier Change added, and never refuses.
 type CounterGuard struct {
 	Org     ID
@@ -57,13 +57,13 @@ var MaxAmount = money.MustParse("1" + zeros72)
 const zeros72 = "000000000000000000000000000000000000000000000000000000000000000000000000"
 
 // Headroom returns the guard that keeps the totals of an asset from overflowing. Its counter is the sum of all
-// settled and pending amounts. The counter stays below 2^256, and no total can exceed it.
+// settled and pending amounts. The counter stays below 2^256, and no total can exceed the counter.
 func Headroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Max: maxHeadroom, Refuse: OutOfRange}
 }
 
-// maxHeadroom is less than the largest value of a counter. Only an outcome, which is never
-// refused, may fill the counter completely.
+// maxHeadroom is one less than the largest value of a counter. Only the outcome of a charge, which is never
+// refused, may raise the counter to that value.
 var maxHeadroom = func() money.Amount {
 	a, err := money.Max.Sub(money.FromUint64(1))
 	assert.NoError(err)
@@ -75,8 +75,8 @@ func HeadroomBack(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Release: true}
 }
 
-// UnderWayKey is the key of the counter of an organization's contract actions that are running in batches. While it
-// is above zero no month can be closed: the batches take effect on the day of the action, which may be in that
+// UnderWayKey is the key of a counter: how many contract actions of an organization are running in batches. While the
+// counter is above zero no month can be closed: the batches take effect on the day of the action, which may be in that
 // month.
 const UnderWayKey = "contracts/under_way"
 
@@ -128,44 +128,44 @@ func LinkCharged(org, link ID, amount money.Amount) [2]CounterGuard {
 	}
 }
 
-// A volume limit has two counters for each window and subject: the amounts reserved or settled,
-// which the limit bounds, and the settled part of them.
+// A volume limit has two counters for each window and subject. One is the sum of the amounts reserved or settled,
+// which the limit bounds; the other is the settled part of that sum.
 
-// VolumeKey returns the key of the first of a limit's two counters. The window is a UTC day, month
+// VolumeKey returns the key of a limit's counter of reserved or settled amounts. The window is a UTC day, month
 // or year (WindowNumber). The subject identifies one card, address or e-mail, and is empty for a limit
 // of the whole partner.
 func VolumeKey(limit ID, window, subject string) string {
-	counted, _ := VolumeKeys(limit, window, subject)
-	return counted
+	volumeKey, _ := VolumeKeys(limit, window, subject)
+	return volumeKey
 }
 
-// SettledKey returns the key of the second of a limit's two counters.
+// SettledKey returns the key of a limit's counter of settled amounts.
 func SettledKey(limit ID, window, subject string) string {
-	_, settled := VolumeKeys(limit, window, subject)
-	return settled
+	_, settledKey := VolumeKeys(limit, window, subject)
+	return settledKey
 }
 
-// VolumeKeys returns VolumeKey and SettledKey, built in one allocation, because a payment under
+// VolumeKeys returns the results of VolumeKey and SettledKey, built in one allocation, because a payment under
 // a limit needs both.
-func VolumeKeys(limit ID, window, subject string) (counted, settled string) {
-	const first, second = "volume/", "settled/"
-	var room [256]byte
-	keys := append(room[:0], first...)
-	keys = appendCounter(keys, limit, window, subject)
-	n := len(keys)
-	keys = append(keys, second...)
-	keys = append(keys, keys[len(first):n]...)
+func VolumeKeys(limit ID, window, subject string) (volumeKey, settledKey string) {
+	const volumePrefix, settledPrefix = "volume/", "settled/"
+	var buffer [256]byte
+	keys := append(buffer[:0], volumePrefix...)
+	keys = appendCounterKey(keys, limit, window, subject)
+	volumeKeyLength := len(keys)
+	keys = append(keys, settledPrefix...)
+	keys = append(keys, keys[len(volumePrefix):volumeKeyLength]...)
 	joined := string(keys)
-	return joined[:n], joined[n:]
+	return joined[:volumeKeyLength], joined[volumeKeyLength:]
 }
 
-// appendCounter appends <limit>/<window>/<subject>.
-func appendCounter(key []byte, limit ID, window, subject string) []byte {
-	for i, from := range [...]int{0, 4, 6, 8, 10} { // the groups of a UUID's text form
+// appendCounterKey appends <limit>/<window>/<subject>.
+func appendCounterKey(key []byte, limit ID, window, subject string) []byte {
+	for i, start := range [...]int{0, 4, 6, 8, 10} { // the groups of a UUID's text form
 		if i > 0 {
 			key = append(key, '-')
 		}
-		key = hex.AppendEncode(key, limit[from:[...]int{4, 6, 8, 10, 16}[i]])
+		key = hex.AppendEncode(key, limit[start:[...]int{4, 6, 8, 10, 16}[i]])
 	}
 	key = append(append(key, '/'), window...)
 	return append(append(key, '/'), subject...)
@@ -175,18 +175,18 @@ func appendCounter(key []byte, limit ID, window, subject string) []byte {
 func DayWindow(d Date) string { return d.String() }
 
 // WindowNumber encodes a window as a small number, for storage. A window is a UTC day ("2026-11-21"), calendar month
-// ("2026-11") or year ("2026"): its number is three times the units since 1970, plus 0, 1 or 2. ok is false for any
-// other text, and for years outside 1970 to 9999.
+// ("2026-11") or year ("2026"): its number is three times the days, months or years since 1970, plus 0, 1 or 2. ok
+// is false for any other text, and for years outside 1970 to 9999.
 func WindowNumber(window string) (n uint64, ok bool) {
 	for i, layout := range windowLayouts {
 		if len(window) != len(layout) {
 			continue
 		}
-		first, err := time.Parse(layout, window)
-		if err != nil || first.Year() < 1970 {
+		firstDay, err := time.Parse(layout, window)
+		if err != nil || firstDay.Year() < 1970 {
 			return 0, false
 		}
-		units := [...]int{int(DateOf(first)) - 1, (first.Year()-1970)*12 + int(first.Month()) - 1, first.Year() - 1970}
+		units := [...]int{int(DateOf(firstDay)) - 1, (firstDay.Year()-1970)*12 + int(firstDay.Month()) - 1, firstDay.Year() - 1970}
 		return 3*uint64(units[i]) + uint64(i), true
 	}
 	return 0, false
@@ -197,24 +197,24 @@ var windowLayouts = [...]string{time.DateOnly, "2006-01", "2006"}
 // WindowOf returns the window that WindowNumber encodes as n; ok is false for a number that it
 // never returns.
 func WindowOf(n uint64) (window string, ok bool) {
-	const lastDay = 2_932_896 // 9999-12-31, which is after the last month and year by number too
+	const maxUnits = 2_932_896 // days from 1970 to 9999-12-31; there are fewer months and years
 	unit, units := n%3, n/3
-	if units > lastDay {
+	if units > maxUnits {
 		return "", false
 	}
-	first := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
+	firstDay := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
 	switch unit {
 	case 0:
-		first = first.AddDate(0, 0, int(units))
+		firstDay = firstDay.AddDate(0, 0, int(units))
 	case 1:
-		first = first.AddDate(0, int(units), 0)
+		firstDay = firstDay.AddDate(0, int(units), 0)
 	case 2:
-		first = first.AddDate(int(units), 0, 0)
+		firstDay = firstDay.AddDate(int(units), 0, 0)
 	}
-	if first.Year() > 9999 {
+	if firstDay.Year() > 9999 {
 		return "", false
 	}
-	return first.Format(windowLayouts[unit]), true
+	return firstDay.Format(windowLayouts[unit]), true
 }
 
 func headroomKey(a money.Asset) string { return "headroom/" + a.String() }

@@ -8,8 +8,8 @@ import (
 	"mizan/ledger"
 )
 
-// The names are stored with every counter: a changed name would begin a new counter at zero.
-func TestVolumeCounterNamesHaveLimitWindowAndSubject(t *testing.T) {
+// The keys are stored with every counter: a changed key would begin a new counter at zero.
+func TestVolumeCounterKeysHaveLimitWindowAndSubject(t *testing.T) {
 	limit := uuid.MustParse("0f1e2d3c-4b5a-4697-8786-756453423120")
 	for _, c := range []struct{ window, subject, counted, settled string }{
 		{"2026-11-21", "", "volume/0f1e2d3c-4b5a-4697-8786-756453423120/2026-11-21/", "settled/0f1e2d3c-4b5a-4697-8786-756453423120/2026-11-21/"},
@@ -47,7 +47,7 @@ func TestWindowNumberRoundTrip(t *testing.T) {
 }
 
 // A number that reads back as another window would change another counter.
-func TestInvalidPeriodHasNoWindowNumber(t *testing.T) {
+func TestInvalidWindowHasNoNumber(t *testing.T) {
 	for _, text := range []string{
 		"", "202", "1969", "+026", "2026-1", "2026-00", "2026-13", "2026/11", "2026-1a", "+026-11", "20a6-11", "1969-12", "2026-11-", "2026-11-2", "2026-11-00",
 		"2026-11-31", "2026-02-29", "2026-11-2x", "2026-11/21", "1969-12-31", "10000-01-01", "10000-01", "2026-11-21 ", "２０26-11", "2026-11-+1",
@@ -63,7 +63,7 @@ func TestInvalidPeriodHasNoWindowNumber(t *testing.T) {
 	}
 }
 
-func TestEveryPeriodUntil2134HasItsOwnWindowNumber(t *testing.T) {
+func TestEveryWindowUntil2134HasItsOwnNumber(t *testing.T) {
 	for d := ledger.Date(1); d < 60_000; d++ { // from 1970 to 2134
 		day := ledger.DayWindow(d)
 		for _, window := range []string{day, day[:7], day[:4]} {

@@ -2,9 +2,9 @@ package ledger
 
 import "crypto/sha256"
 
-// DerivedID returns the id that follows from an organization and a name. It is always the same, so the record is
-// found without a claim on its name. The id has the form of a UUID of version 4, as all identifiers have
-// (specification, "What the service does"); bits of a hash replace the random bits.
+// DerivedID returns the id that follows from an organization and a name. The same organization and name always give
+// the same id, so a record with such an id is found without a claim (a stored unique key) on its name. The id
+// has the form of a UUID of version 4, as all identifiers have (specification, "What the service does"); bits of a hash replace the random bits.
 func DerivedID(org ID, name string) ID {
 	h := sha256.New()
 	_, _ = h.Write(org[:]) // a hash's Write never fails

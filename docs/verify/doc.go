@@ -5,8 +5,8 @@
 // Invariants:
 //  1. It uses no code of this project, and of other projects only golang.org/x/mod, on which
 //     Go's own checksum database is built.
-//  2. It reports an event as proven only if the key has signed the head and the event's
-//     canonical bytes lead to the head's root.
+//  2. It reports an event as proven only if the key has signed the head, which has the size and
+//     the root of a Merkle tree of events, and the event's canonical bytes lead to that root.
 //
 // Callers: auditors. Its test runs it on the proofs of a real server.
 //

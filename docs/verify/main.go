@@ -34,9 +34,9 @@ func main() {
 	fmt.Printf("%s\n", content)
 }
 
-// recordPart is the bit in a leaf's second byte that says that the SHA-256 of the record's
-// stored bytes precedes the event's seq.
-const recordPart = 2
+// recordBit, in a leaf's second byte, says that the SHA-256 of the record's stored bytes precedes the
+// event's seq, its number in the journal.
+const recordBit = 2
 
 // verify returns what the file proves to a person who trusts the key. If record is not nil, it
 // also checks that these bytes of the record were stored after the event. It does not trust the
@@ -66,24 +66,24 @@ func verify(content []byte, key string, record []byte) (proven []byte, err error
 	if len(lines) != 5 || !strings.HasPrefix(lines[3], "organization ") || len(file.Leaf) < 3 || file.Leaf[0] != 2 {
 		return nil, errors.New("the head or the leaf has another form")
 	}
-	hash, rest := []byte(nil), file.Leaf[2:]
-	if file.Leaf[1]&recordPart != 0 {
-		hash, rest = rest[:min(sha256.Size, len(rest))], rest[min(sha256.Size, len(rest)):]
+	recordHash, seqAndEvent := []byte(nil), file.Leaf[2:]
+	if file.Leaf[1]&recordBit != 0 {
+		recordHash, seqAndEvent = seqAndEvent[:min(sha256.Size, len(seqAndEvent))], seqAndEvent[min(sha256.Size, len(seqAndEvent)):]
 	}
-	if sum := sha256.Sum256(record); record != nil && !bytes.Equal(hash, sum[:]) {
+	if sum := sha256.Sum256(record); record != nil && !bytes.Equal(recordHash, sum[:]) {
 		return nil, errors.New("the record is not what was stored with the event")
 	}
-	seq, _ := binary.Uvarint(rest)
+	seq, _ := binary.Uvarint(seqAndEvent)
 	if seq < 1 || tree.N > 1<<62 || seq > uint64(tree.N) {
 		return nil, errors.New("the event is not within the tree")
 	}
 	if err := tlog.CheckRecord(file.Proof, tree.N, tree.Hash, int64(seq-1), tlog.RecordHash(file.Leaf)); err != nil {
 		return nil, err
 	}
-	what := ""
+	recordClause := ""
 	if record != nil {
-		what = ", and the record is what was stored with it"
+		recordClause = ", and the record is what was stored with it"
 	}
 	return fmt.Appendf(nil, "proven: event %d of organization %q is in its journal of %d events%s; its canonical bytes are\n%q",
-		seq, lines[3][len("organization "):], tree.N, what, file.Leaf), nil
+		seq, lines[3][len("organization "):], tree.N, recordClause, file.Leaf), nil
 }

@@ -23,9 +23,9 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// proofs returns the proofs of the first events of a server with payments, and the server's
+// makeProofs returns the proofs of the first events of a server with payments, and the server's
 // key.
-func proofs(t *testing.T) (files [][]byte, key string) {
+func makeProofs(t *testing.T) (files [][]byte, key string) {
 	t.Helper()
 	server := testkit.Start(t, testkit.Options{})
 	for n := range 3 {
@@ -62,36 +62,36 @@ func proofs(t *testing.T) (files [][]byte, key string) {
 }
 
 func TestAServersProofsAreVerifiedWithNoCodeOfItsOwn(t *testing.T) {
-	files, key := proofs(t)
+	files, key := makeProofs(t)
 	for i, file := range files {
-		said, err := verify(file, key, nil)
-		if err != nil || !strings.HasPrefix(string(said), fmt.Sprintf("proven: event %d of organization ", i+1)) {
-			t.Errorf("event %d: %v\n%s", i+1, err, said)
+		output, err := verify(file, key, nil)
+		if err != nil || !strings.HasPrefix(string(output), fmt.Sprintf("proven: event %d of organization ", i+1)) {
+			t.Errorf("event %d: %v\n%s", i+1, err, output)
 		}
-		// The leaf, the path and the head are each replaced by those of another event.
+		// The leaf and the proof are each replaced by another event's.
 		other := files[(i+1)%len(files)]
 		for _, member := range []string{`"leaf"`, `"proof"`} {
-			if said, err := verify(bytes.Replace(file, part(file, member), part(other, member), 1), key, nil); err == nil {
-				t.Errorf("event %d with another's %s: %s", i+1, member, said)
+			if output, err := verify(bytes.Replace(file, memberText(file, member), memberText(other, member), 1), key, nil); err == nil {
+				t.Errorf("event %d with another's %s: %s", i+1, member, output)
 			}
 		}
 	}
 	const otherKey = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
-	if said, err := verify(files[0], otherKey, nil); err == nil {
-		t.Errorf("by another key: %s", said)
+	if output, err := verify(files[0], otherKey, nil); err == nil {
+		t.Errorf("by another key: %s", output)
 	}
 	for _, bad := range []string{"", "{}", "[]", "null", `{"head":"x"}`} {
-		if said, err := verify([]byte(bad), key, nil); err == nil {
-			t.Errorf("%q: %s", bad, said)
+		if output, err := verify([]byte(bad), key, nil); err == nil {
+			t.Errorf("%q: %s", bad, output)
 		}
 	}
-	if said, err := verify(files[0], "key", nil); err == nil {
-		t.Errorf("by no key: %s", said)
+	if output, err := verify(files[0], "key", nil); err == nil {
+		t.Errorf("by no key: %s", output)
 	}
 }
 
-// part returns a member of the file, from its name to the next member's.
-func part(file []byte, member string) []byte {
+// memberText returns a member of the file, from its name to the next member's.
+func memberText(file []byte, member string) []byte {
 	_, rest, _ := bytes.Cut(file, []byte(member))
 	value, _, _ := bytes.Cut(rest, []byte("\n  \""))
 	return append([]byte(member), value...)
@@ -100,17 +100,17 @@ func part(file []byte, member string) []byte {
 // A valid signature is not enough: the signed text must be a head, and the leaf an event of its
 // tree.
 func TestWhatTheKeyHasSignedHasOneForm(t *testing.T) {
-	private, public, err := note.GenerateKey(rand.Reader, "mizan")
+	privateKey, publicKey, err := note.GenerateKey(rand.Reader, "mizan")
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer, err := note.NewSigner(private)
+	signer, err := note.NewSigner(privateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// said returns what verify says about a file whose event is the only one in the tree.
-	said := func(leaf []byte, root tlog.Hash, whose string, record []byte) (string, error) {
-		head, err := note.Sign(&note.Note{Text: string(tlog.FormatTree(tlog.Tree{N: 1, Hash: root})) + whose}, signer)
+	// verifySigned returns what verify says about a signed file whose event is the only one in the tree.
+	verifySigned := func(leaf []byte, root tlog.Hash, organizationLine string, record []byte) (string, error) {
+		head, err := note.Sign(&note.Note{Text: string(tlog.FormatTree(tlog.Tree{N: 1, Hash: root})) + organizationLine}, signer)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,48 +118,48 @@ func TestWhatTheKeyHasSignedHasOneForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		proven, err := verify(file, public, record)
+		proven, err := verify(file, publicKey, record)
 		return string(proven), err
 	}
-	const whose = "organization 7c2b\n"
-	first := []byte{2, 0, 1, 7}
-	if got, err := said(first, tlog.RecordHash(first), whose, nil); err != nil || !strings.HasPrefix(got, `proven: event 1 of organization "7c2b" is in its journal of 1 events`) {
+	const organizationLine = "organization 7c2b\n"
+	leaf := []byte{2, 0, 1, 7}
+	if got, err := verifySigned(leaf, tlog.RecordHash(leaf), organizationLine, nil); err != nil || !strings.HasPrefix(got, `proven: event 1 of organization "7c2b" is in its journal of 1 events`) {
 		t.Errorf("%s, %v", got, err)
 	}
-	for name, c := range map[string]struct{ leaf, whose string }{
-		"of nobody":              {"\x02\x00\x01\x07", ""},
-		"of something else":      {"\x02\x00\x01\x07", "partner number 7c2b\n"},
-		"with more to say":       {"\x02\x00\x01\x07", whose + "and more\n"},
-		"a leaf of another form": {"\x01\x00\x01\x07", whose},
-		"no leaf":                {"\x02\x00", whose},
-		"no place in the tree":   {"\x02\x00\x00\x07", whose},
-		"a place behind it":      {"\x02\x00\x02\x07", whose},
-		"a place without end":    {"\x02\x00" + strings.Repeat("\xff", 10) + "\x07", whose},
-		"a hash that is cut off": {"\x02\x02" + strings.Repeat("\x01", 32), whose},
+	for name, c := range map[string]struct{ leaf, organizationLine string }{
+		"no organization line":          {"\x02\x00\x01\x07", ""},
+		"a partner's line":              {"\x02\x00\x01\x07", "partner number 7c2b\n"},
+		"a further line":                {"\x02\x00\x01\x07", organizationLine + "and more\n"},
+		"a leaf of another form":        {"\x01\x00\x01\x07", organizationLine},
+		"a leaf that is too short":      {"\x02\x00", organizationLine},
+		"seq 0":                         {"\x02\x00\x00\x07", organizationLine},
+		"a seq above the tree's size":   {"\x02\x00\x02\x07", organizationLine},
+		"a seq without an end":          {"\x02\x00" + strings.Repeat("\xff", 10) + "\x07", organizationLine},
+		"a record's hash without a seq": {"\x02\x02" + strings.Repeat("\x01", 32), organizationLine},
 	} {
-		if got, err := said([]byte(c.leaf), tlog.RecordHash([]byte(c.leaf)), c.whose, nil); err == nil {
+		if got, err := verifySigned([]byte(c.leaf), tlog.RecordHash([]byte(c.leaf)), c.organizationLine, nil); err == nil {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if got, err := said([]byte{2, 0, 1, 8}, tlog.RecordHash(first), whose, nil); err == nil {
+	if got, err := verifySigned([]byte{2, 0, 1, 8}, tlog.RecordHash(leaf), organizationLine, nil); err == nil {
 		t.Errorf("another leaf: %s", got)
 	}
 
 	record := []byte("what was stored")
 	sum := sha256.Sum256(record)
-	stored := append(append([]byte{2, 2}, sum[:]...), 1, 7)
-	if got, err := said(stored, tlog.RecordHash(stored), whose, record); err != nil || !strings.Contains(got, "and the record is what was stored with it") {
+	leafWithRecord := append(append([]byte{2, 2}, sum[:]...), 1, 7)
+	if got, err := verifySigned(leafWithRecord, tlog.RecordHash(leafWithRecord), organizationLine, record); err != nil || !strings.Contains(got, "and the record is what was stored with it") {
 		t.Errorf("with its record: %s, %v", got, err)
 	}
 	for name, c := range map[string]struct{ leaf, record []byte }{
-		"another record":                    {stored, []byte("what was not stored")},
-		"an empty record":                   {stored, []byte{}},
-		"a record of an event without one":  {first, record},
-		"the hash without its part":         {append(append([]byte{2, 0, 1}, sum[:]...), 7), record},
-		"the hash where the seq should be":  {append([]byte{2, 2, 1}, sum[:]...), record},
-		"nothing of an event that has none": {first, []byte{}},
+		"another record":                          {leafWithRecord, []byte("what was not stored")},
+		"an empty record":                         {leafWithRecord, []byte{}},
+		"a record of an event without one":        {leaf, record},
+		"a hash without the bit for it":           {append(append([]byte{2, 0, 1}, sum[:]...), 7), record},
+		"a hash where the seq should be":          {append([]byte{2, 2, 1}, sum[:]...), record},
+		"an empty record of an event without one": {leaf, []byte{}},
 	} {
-		if got, err := said(c.leaf, tlog.RecordHash(c.leaf), whose, c.record); err == nil {
+		if got, err := verifySigned(c.leaf, tlog.RecordHash(c.leaf), organizationLine, c.record); err == nil {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -173,29 +173,29 @@ func TestTheAuditorsStepsAreTrue(t *testing.T) {
 		t.Skip("there is no shell")
 	}
 	server := testkit.Start(t, testkit.Options{})
-	folder := t.TempDir()
-	if err := os.Mkdir(filepath.Join(folder, "bin"), 0o700); err != nil {
+	workDir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(workDir, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, place := range map[string]string{"data": server.Dir, filepath.Join("bin", "mizan"): testkit.Binary(t)} {
-		if err := os.Symlink(place, filepath.Join(folder, name)); err != nil {
+	for name, target := range map[string]string{"data": server.Dir, filepath.Join("bin", "mizan"): testkit.Binary(t)} {
+		if err := os.Symlink(target, filepath.Join(workDir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	page, err := os.ReadFile(filepath.Join("..", "audit.md"))
+	guide, err := os.ReadFile(filepath.Join("..", "audit.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, blocks := "set -e\n", regexp.MustCompile("(?ms)^```sh$(.*?)^```$").FindAllStringSubmatch(string(page), -1)
+	script, blocks := "set -e\n", regexp.MustCompile("(?ms)^```sh$(.*?)^```$").FindAllStringSubmatch(string(guide), -1)
 	if len(blocks) != 5 {
 		t.Fatalf("%d blocks", len(blocks))
 	}
 	for _, block := range blocks {
 		script += block[1]
 	}
-	run := exec.Command(shell, "-c", script)
-	run.Dir = folder
-	out, err := run.CombinedOutput()
+	scriptRun := exec.Command(shell, "-c", script)
+	scriptRun.Dir = workDir
+	out, err := scriptRun.CombinedOutput()
 	for _, want := range []string{"mizan+", "the watch begins", "extends the", "proves event 7 ", "Proven: this is event 7 "} {
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Fatalf("%v, and no %q in\n%s", err, want, out)
@@ -219,8 +219,8 @@ func TestTheVerifierIsShortAndHasNoCodeOfTheProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const proof, record = 80, 10 // numbers of bytes
-	if lines := bytes.Count(content, []byte("\n")); lines > proof+record {
+	const maxProofLines, maxRecordLines = 80, 10 // for verifying the proof, and for comparing the record
+	if lines := bytes.Count(content, []byte("\n")); lines > maxProofLines+maxRecordLines {
 		t.Errorf("it has %d lines", lines)
 	}
 }

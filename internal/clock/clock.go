@@ -25,7 +25,7 @@ func (Real) Now() time.Time { return lastShown.advance(time.Now()) }
 // latest is an instant that never goes back, in microseconds.
 type latest struct{ micros atomic.Int64 }
 
-// advance advances to the instant if it is later, and returns the current value.
+// advance moves the latest instant forward to at, if at is later, and returns the latest instant.
 func (l *latest) advance(at time.Time) time.Time {
 	micros := at.UnixMicro()
 	for {

@@ -1,4 +1,4 @@
-// Package clock passes business time in, so that every timer can be tested.
+// Package clock provides business time as a value that is passed in, so that every timer can be tested.
 //
 // Invariants:
 //  1. A clock never goes back, even if the machine's does: a timer would otherwise

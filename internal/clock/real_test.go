@@ -11,11 +11,11 @@ func TestMachinesClockNeverGoesBack(t *testing.T) {
 	var l latest
 	noon := time.Date(2026, 9, 3, 12, 0, 0, 123456789, time.FixedZone("elsewhere", 3600))
 	noonUTC := time.Date(2026, 9, 3, 11, 0, 0, 123456000, time.UTC)
-	for _, step := range []struct{ machine, want time.Duration }{
+	for _, step := range []struct{ machineTime, want time.Duration }{
 		{0, 0}, {-time.Hour, 0}, {-time.Microsecond, 0}, {time.Microsecond, time.Microsecond}, {0, time.Microsecond}, {time.Hour, time.Hour},
 	} {
-		if got, want := l.advance(noon.Add(step.machine)), noonUTC.Add(step.want); got != want {
-			t.Errorf("with the machine's at %v the clock shows %v, want %v", step.machine, got, want)
+		if got, want := l.advance(noon.Add(step.machineTime)), noonUTC.Add(step.want); got != want {
+			t.Errorf("with the machine's at %v the clock shows %v, want %v", step.machineTime, got, want)
 		}
 	}
 }

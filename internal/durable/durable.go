@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// unfinished is the suffix of a file that is still being written.
-const unfinished = ".tmp"
+// temporarySuffix is the suffix of a file that is still being written.
+const temporarySuffix = ".tmp"
 
 // Create writes a new file with the content and the mode. The error is fs.ErrExist if the name
 // is taken by a file of any kind.
@@ -25,22 +25,22 @@ func Replace(path string, mode fs.FileMode, content []byte) error {
 	return write(path, mode, content, true)
 }
 
-func write(path string, mode fs.FileMode, content []byte, replace bool) (err error) {
-	f, err := begin(path)
+func write(path string, mode fs.FileMode, content []byte, mayReplace bool) (err error) {
+	f, err := createTemporary(path)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		// After a rename the temporary name does not exist any more.
-		if rm := os.Remove(f.Name()); !errors.Is(rm, fs.ErrNotExist) {
-			err = errors.Join(err, rm)
+		if removeErr := os.Remove(f.Name()); !errors.Is(removeErr, fs.ErrNotExist) {
+			err = errors.Join(err, removeErr)
 		}
 	}()
 	putInPlace := os.Link
-	if replace {
+	if mayReplace {
 		putInPlace = os.Rename
 	}
-	if err := fill(f, path, mode, content); err != nil {
+	if err := writeAndClose(f, path, mode, content); err != nil {
 		return err
 	}
 	if err := putInPlace(f.Name(), path); err != nil {
@@ -49,14 +49,14 @@ func write(path string, mode fs.FileMode, content []byte, replace bool) (err err
 	return SyncDir(filepath.Dir(path))
 }
 
-// begin creates the temporary file that replaces path when it is complete. Its mode is 0600
+// createTemporary creates the temporary file that replaces path when it is complete. Its mode is 0600
 // from the beginning.
-func begin(path string) (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"+unfinished)
+func createTemporary(path string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"+temporarySuffix)
 }
 
-// fill writes and syncs the content, and closes the file.
-func fill(f *os.File, path string, mode fs.FileMode, content []byte) error {
+// writeAndClose writes and syncs the content, and closes the file.
+func writeAndClose(f *os.File, path string, mode fs.FileMode, content []byte) error {
 	err := keepOwner(f, path)
 	if err == nil {
 		err = f.Chmod(mode)
@@ -70,21 +70,21 @@ func fill(f *os.File, path string, mode fs.FileMode, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// keepOwner gives the file the owner of the one at path, if that exists. The group need not
-// match, because it never has more rights than other users.
+// keepOwner gives f the owner of the file at path, if there is one. The group need not match, because
+// a file's mode gives its group no more rights than other users.
 func keepOwner(f *os.File, path string) error {
-	before, err := os.Lstat(path)
+	oldInfo, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	now, err := f.Stat()
+	newInfo, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	oldStat, newStat := before.Sys().(*syscall.Stat_t), now.Sys().(*syscall.Stat_t)
+	oldStat, newStat := oldInfo.Sys().(*syscall.Stat_t), newInfo.Sys().(*syscall.Stat_t)
 	if oldStat.Uid == newStat.Uid {
 		return nil
 	}
@@ -92,23 +92,23 @@ func keepOwner(f *os.File, path string) error {
 }
 
 // RemoveLeftovers deletes the temporary files that killed writes of the named files have left
-// in the directory. None of the files may be in the middle of a write.
+// in the directory. It must not be called while one of the files is being written.
 func RemoveLeftovers(dir string, names ...string) {
 	entries, _ := os.ReadDir(dir) // without a directory there are no leftovers
 	for _, entry := range entries {
-		isLeftoverOf := func(name string) bool { return leftover(entry.Name(), name) }
+		isLeftoverOf := func(name string) bool { return isLeftover(entry.Name(), name) }
 		if slices.ContainsFunc(names, isLeftoverOf) {
 			_ = os.Remove(filepath.Join(dir, entry.Name()))
 		}
 	}
 }
 
-// leftover tells whether name is a temporary name that begin gives for base. Such a name has
+// isLeftover tells whether name is a temporary name that createTemporary gives for base. Such a name has
 // digits in the middle, so it is not a copy that somebody made by hand.
-func leftover(name, base string) bool {
-	middle, hidden := strings.CutPrefix(name, "."+base+".")
-	middle, temporary := strings.CutSuffix(middle, unfinished)
-	return hidden && temporary && middle != "" && strings.Trim(middle, "0123456789") == ""
+func isLeftover(name, base string) bool {
+	middle, hasPrefix := strings.CutPrefix(name, "."+base+".")
+	middle, hasSuffix := strings.CutSuffix(middle, temporarySuffix)
+	return hasPrefix && hasSuffix && middle != "" && strings.Trim(middle, "0123456789") == ""
 }
 
 // SyncDir makes changes of names in the directory durable.

@@ -148,7 +148,7 @@ func TestLeftoversAreRemovedAndNothingElse(t *testing.T) {
 
 func TestKillLeavesOnlyLeftovers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file*")
-	f, err := begin(path) // the process was killed at this point
+	f, err := createTemporary(path) // the process was killed at this point
 	if err != nil {
 		t.Fatal(err)
 	}

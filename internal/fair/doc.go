@@ -10,11 +10,12 @@
 //  2. A free place goes to the group with the fewest places; if several have equally few, to the
 //     one that was served longest ago. Within the group the same rule selects a member, and within
 //     the member the caller that has waited longest gets the place. So for each place a group
-//     waits for at most one caller of each other group, however many callers those have.
+//     waits for at most one caller of each other group, however many callers the other groups have.
 //  3. If the queue is full, a new caller displaces the newest caller of the member with the
 //     most waiting callers in the largest group. On a tie the new caller's own group counts as
-//     the largest. So a caller whose member has none waiting is refused only if no group has
-//     more waiting than its own, and no member of that group has more than one.
+//     the largest. So a caller whose member has nobody waiting is refused only if no other group
+//     has more waiting callers than its own group would have, and in its own group no member has
+//     more than one.
 //  4. A caller that gives up leaves no state: a gate keeps nothing about callers that neither
 //     wait nor work.
 //

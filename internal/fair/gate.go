@@ -21,7 +21,7 @@ var (
 // Bounds are the bounds of a gate, each above zero.
 type Bounds struct {
 	Inside  int // maximum number of callers that have a place
-	Waiting int // maximum number of callers that wait, not counting callers in Share (at most Inside)
+	Waiting int // maximum number of callers that wait, not counting those in Share, of which there are at most Inside
 	Each    int // maximum number of callers of one member that have a place or wait
 }
 
@@ -32,29 +32,29 @@ type Gate[K comparable] struct {
 	mu      sync.Mutex
 	inside  int             // guarded by mu: callers with a place
 	waiting int             // guarded by mu
-	served  uint64          // guarded by mu: number of turns and arrivals so far
+	turns   uint64          // guarded by mu: number of turns and arrivals so far
 	groups  map[K]*group[K] // guarded by mu: groups that have callers
 }
 
-// share is the state of a group or a member in the gate.
-type share struct {
-	inside, waiting int
-	served          uint64 // number of its last turn or, before its first turn, of its arrival
+// usage is how a group or a member uses the gate.
+type usage struct {
+	inside, waiting int    // numbers of callers with a place, and of callers that wait
+	lastTurn        uint64 // number of its last turn or, before its first turn, of its arrival
 }
 
-// compare orders shares: the one that is served next comes first.
-func (s *share) compare(o *share) int {
-	return cmp.Or(cmp.Compare(s.inside, o.inside), cmp.Compare(s.served, o.served))
+// compare orders groups, or members of a group: the one whose turn is next comes first.
+func (u *usage) compare(other *usage) int {
+	return cmp.Or(cmp.Compare(u.inside, other.inside), cmp.Compare(u.lastTurn, other.lastTurn))
 }
 
 type group[K comparable] struct {
-	share
+	usage
 	key     K
 	members map[K]*member[K]
 }
 
 type member[K comparable] struct {
-	share
+	usage
 	key   K
 	group *group[K]
 	queue []*waiter // longest waiting first
@@ -63,8 +63,8 @@ type member[K comparable] struct {
 // waiter is a caller that waits. Its result is nil once it has a place, or the reason why
 // it gets none.
 type waiter struct {
-	result  chan error // buffer of one
-	sharing bool       // it is in Share, so it is never refused
+	result    chan error // buffer of one
+	isSharing bool       // it is in Share, so it is never refused
 }
 
 // New returns a gate.
@@ -83,7 +83,7 @@ func (g *Gate[K]) Waiting() int {
 type Place[K comparable] struct {
 	gate   *Gate[K]
 	member *member[K]
-	since  time.Time
+	since  time.Time // start of the caller's turn
 }
 
 // Enter waits for a place, which the caller must release with Leave. The error is ErrCrowded,
@@ -109,7 +109,7 @@ func (g *Gate[K]) wait(ctx context.Context, m *member[K], w *waiter) (*Place[K],
 		if err != nil {
 			return nil, err
 		}
-		return g.place(m), nil
+		return g.newPlace(m), nil
 	case <-ctx.Done():
 	}
 	g.mu.Lock()
@@ -121,13 +121,13 @@ func (g *Gate[K]) wait(ctx context.Context, m *member[K], w *waiter) (*Place[K],
 	g.mu.Unlock()
 	if at < 0 { // the result was sent meanwhile
 		if err := <-w.result; err == nil {
-			g.place(m).Leave()
+			g.newPlace(m).Leave()
 		}
 	}
 	return nil, ctx.Err()
 }
 
-func (g *Gate[K]) place(m *member[K]) *Place[K] {
+func (g *Gate[K]) newPlace(m *member[K]) *Place[K] {
 	return &Place[K]{gate: g, member: m, since: time.Now()}
 }
 
@@ -141,7 +141,7 @@ func (p *Place[K]) Leave() {
 	g.forget(p.member)
 }
 
-// Share lets waiting callers use the place if the caller has had it for at least slice. It returns
+// Share lets waiting callers use the place if the caller has had it for at least the time slice. It returns
 // when the caller's turn comes again, with the time that it waited. The error is ctx's; the place
 // is then lost, and the caller must not call Leave.
 func (p *Place[K]) Share(ctx context.Context, slice time.Duration) (waited time.Duration, err error) {
@@ -158,8 +158,8 @@ func (p *Place[K]) Share(ctx context.Context, slice time.Duration) (waited time.
 	}
 	w := g.enqueue(p.member, true)
 	g.release(p.member)
-	g.served++ // its turn ends now, so that callers that came meanwhile go first
-	p.member.served, p.member.group.served = g.served, g.served
+	g.turns++ // its turn ends now, so that callers that came meanwhile go first
+	p.member.lastTurn, p.member.group.lastTurn = g.turns, g.turns
 	g.grant()
 	g.mu.Unlock()
 	if _, err := g.wait(ctx, p.member, w); err != nil {
@@ -191,7 +191,7 @@ func (g *Gate[K]) admit(m *member[K]) error {
 	}
 	if largestGroup != m.group || largestMember.waiting > m.waiting+1 {
 		for at := len(largestMember.queue) - 1; at >= 0; at-- {
-			if w := largestMember.queue[at]; !w.sharing {
+			if w := largestMember.queue[at]; !w.isSharing {
 				g.dequeue(largestMember, at)
 				w.result <- ErrCrowded
 				g.forget(largestMember)
@@ -210,7 +210,7 @@ func (g *Gate[K]) grant() {
 	for g.inside < g.bounds.Inside {
 		var nextGroup *group[K]
 		for _, candidate := range g.groups {
-			if candidate.waiting > 0 && (nextGroup == nil || candidate.compare(&nextGroup.share) < 0) {
+			if candidate.waiting > 0 && (nextGroup == nil || candidate.compare(&nextGroup.usage) < 0) {
 				nextGroup = candidate
 			}
 		}
@@ -219,16 +219,16 @@ func (g *Gate[K]) grant() {
 		}
 		var m *member[K]
 		for _, candidate := range nextGroup.members {
-			if candidate.waiting > 0 && (m == nil || candidate.compare(&m.share) < 0) {
+			if candidate.waiting > 0 && (m == nil || candidate.compare(&m.usage) < 0) {
 				m = candidate
 			}
 		}
 		w := m.queue[0]
 		g.dequeue(m, 0)
-		g.served++
+		g.turns++
 		g.inside++
-		for _, s := range [...]*share{&m.share, &nextGroup.share} {
-			s.inside, s.served = s.inside+1, g.served
+		for _, s := range [...]*usage{&m.usage, &nextGroup.usage} {
+			s.inside, s.lastTurn = s.inside+1, g.turns
 		}
 		w.result <- nil
 	}
@@ -240,8 +240,8 @@ func (g *Gate[K]) release(m *member[K]) {
 	m.group.inside--
 }
 
-func (g *Gate[K]) enqueue(m *member[K], sharing bool) *waiter {
-	w := &waiter{result: make(chan error, 1), sharing: sharing}
+func (g *Gate[K]) enqueue(m *member[K], isSharing bool) *waiter {
+	w := &waiter{result: make(chan error, 1), isSharing: isSharing}
 	m.queue = append(m.queue, w)
 	m.waiting++
 	m.group.waiting++
@@ -261,21 +261,21 @@ func (g *Gate[K]) member(groupKey, memberKey K) *member[K] {
 	callersGroup := g.groups[groupKey]
 	if callersGroup == nil {
 		callersGroup = &group[K]{key: groupKey, members: make(map[K]*member[K])}
-		g.served++ // after all present groups and members
-		callersGroup.served = g.served
+		g.turns++ // after all present groups and members
+		callersGroup.lastTurn = g.turns
 		g.groups[groupKey] = callersGroup
 	}
 	m := callersGroup.members[memberKey]
 	if m == nil {
 		m = &member[K]{key: memberKey, group: callersGroup}
-		g.served++
-		m.served = g.served
+		g.turns++
+		m.lastTurn = g.turns
 		callersGroup.members[memberKey] = m
 	}
 	return m
 }
 
-// forget removes a member, and its group, if it has no callers.
+// forget removes a member that has no callers, and its group if that has none.
 func (g *Gate[K]) forget(m *member[K]) {
 	if m.inside+m.waiting == 0 {
 		delete(m.group.members, m.key)

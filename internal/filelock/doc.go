@@ -6,7 +6,7 @@
 //  2. A signal does not end a wait for a lock.
 //
 // Callers: posting/store (the data directory), internal/secret (the keyring),
-// cmd/mizan/audit (the state of a watch), snapshots/backup (unfinished backups and restores).
+// cmd/mizan/audit (the state of `mizan audit watch`), snapshots/backup (unfinished backups and restores).
 //
 // Rejected: lock files whose presence is the lock. They outlive a kill.
 package filelock

@@ -20,17 +20,17 @@ func open(t *testing.T, path string) *os.File {
 
 func TestLockIsHeldUntilItsFileIsClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "LOCK")
-	first, second := open(t, path), open(t, path)
-	defer func() { _ = second.Close() }()
-	if err := filelock.Try(first); err != nil {
+	firstFile, secondFile := open(t, path), open(t, path)
+	defer func() { _ = secondFile.Close() }()
+	if err := filelock.Try(firstFile); err != nil {
 		t.Fatal(err)
 	}
-	if err := filelock.Try(second); !errors.Is(err, filelock.ErrHeld) {
+	if err := filelock.Try(secondFile); !errors.Is(err, filelock.ErrHeld) {
 		t.Errorf("a second lock: %v, want ErrHeld", err)
 	}
 	waitResult := make(chan error, 1)
-	go func() { waitResult <- filelock.Wait(second) }()
-	if err := first.Close(); err != nil {
+	go func() { waitResult <- filelock.Wait(secondFile) }()
+	if err := firstFile.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-waitResult; err != nil {

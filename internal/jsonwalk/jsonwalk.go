@@ -8,23 +8,23 @@ import (
 	"mizan/internal/steps"
 )
 
-// Members iterates over the members of a JSON object or the elements of an array, which have an
-// empty name.
-type Members struct{ rest []byte }
+// Members iterates over the members of a JSON object with Next, or over the elements of an array with
+// Element.
+type Members struct{ unread []byte }
 
 // MembersOf starts at an object's first member, or an array's first element.
-func MembersOf(value []byte) Members { return Members{rest: value[1:]} }
+func MembersOf(value []byte) Members { return Members{unread: value[1:]} }
 
 // Next returns the next member's name, without quotes and escapes, and its value as it is in
 // the document. Both alias the document where they can.
 func (m *Members) Next() (name, value []byte, more bool) {
 	m.skip()
-	if len(m.rest) == 0 || m.rest[0] == '}' {
+	if len(m.unread) == 0 || m.unread[0] == '}' {
 		return nil, nil, false
 	}
-	n := TextLength(m.rest)
-	name, _ = Text(m.rest[:n])
-	m.rest = m.rest[n:]
+	n := TextLength(m.unread)
+	name, _ = Text(m.unread[:n])
+	m.unread = m.unread[n:]
 	m.skip()
 	return name, m.cutValue(), true
 }
@@ -32,32 +32,32 @@ func (m *Members) Next() (name, value []byte, more bool) {
 // Element returns the next element of an array.
 func (m *Members) Element() (value []byte, more bool) {
 	m.skip()
-	if len(m.rest) == 0 || m.rest[0] == ']' {
+	if len(m.unread) == 0 || m.unread[0] == ']' {
 		return nil, false
 	}
 	return m.cutValue(), true
 }
 
-// skip skips white space and separators. Their places were checked before.
+// skip skips white space and separators, which are in the right places because the JSON is valid.
 func (m *Members) skip() {
-	for i, c := range m.rest {
+	for i, c := range m.unread {
 		switch c {
 		case ' ', '\t', '\n', '\r', ',', ':':
 		default:
 			steps.Add(i + 1)
-			m.rest = m.rest[i:]
+			m.unread = m.unread[i:]
 			return
 		}
 	}
-	steps.Add(len(m.rest))
-	m.rest = nil
+	steps.Add(len(m.unread))
+	m.unread = nil
 }
 
-// cutValue removes the value at the beginning of rest and returns it.
+// cutValue removes the value at the beginning of unread and returns it.
 func (m *Members) cutValue() []byte {
-	n := valueLength(m.rest)
-	value := m.rest[:n:n]
-	m.rest = m.rest[n:]
+	n := valueLength(m.unread)
+	value := m.unread[:n:n]
+	m.unread = m.unread[n:]
 	return value
 }
 
@@ -105,7 +105,7 @@ func nestLength(b []byte) int {
 }
 
 // TextLength returns the length of the JSON string at the beginning of b, including its quotes.
-// It looks only at the bytes before the first escape twice, because a string may consist of
+// It looks twice only at the bytes before the first escape, because a string may consist of
 // escapes only and be as long as a body.
 func TextLength(b []byte) int {
 	if len(b) == 0 {
@@ -119,17 +119,17 @@ func TextLength(b []byte) int {
 	if escape < 0 {
 		return min(end+1, len(b))
 	}
-	from := 1 + escape
-	for i := from; i < len(b); i++ {
+	firstEscape := 1 + escape
+	for i := firstEscape; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			steps.Add(i + 1 - from)
+			steps.Add(i + 1 - firstEscape)
 			return i + 1
 		case '\\':
 			i++ // an escaped character does not end the string
 		}
 	}
-	steps.Add(len(b) - from)
+	steps.Add(len(b) - firstEscape)
 	return len(b)
 }
 
@@ -146,7 +146,7 @@ func indexByte(b []byte, c byte) int {
 
 // Text returns the content of a JSON string; ok is false if the value is not a string. Without
 // escapes the content aliases the value.
-func Text(value []byte) ([]byte, bool) {
+func Text(value []byte) (content []byte, ok bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return nil, false
 	}
@@ -162,8 +162,8 @@ func Text(value []byte) ([]byte, bool) {
 func Has(object []byte, name string) bool {
 	m := MembersOf(object)
 	for {
-		found, _, more := m.Next()
-		if !more || string(found) == name {
+		memberName, _, more := m.Next()
+		if !more || string(memberName) == name {
 			return more
 		}
 	}

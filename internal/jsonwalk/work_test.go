@@ -12,14 +12,14 @@ import (
 
 func init() { steps.Enable() }
 
-// mostSteps is how often walk may look at a byte: twice to find the end of each value that
+// maxStepsPerByte is how often walk may look at a byte: twice to find the end of each value that
 // contains it (on two levels, and once more for Has), and twice to unquote it.
-const mostSteps = 8
+const maxStepsPerByte = 8
 
-// walk reads a document as handlers do: each member of the outermost value, and each member of
-// those values.
+// walk reads a document as handlers do: each member of the outermost value, and each member of those
+// members.
 func walk(value []byte) {
-	visit := func(value []byte, inner func([]byte)) {
+	visit := func(value []byte, visitChild func([]byte)) {
 		switch {
 		case len(value) == 0:
 		case value[0] == '{':
@@ -28,7 +28,7 @@ func walk(value []byte) {
 				if !more {
 					return
 				}
-				inner(member)
+				visitChild(member)
 			}
 		case value[0] == '[':
 			for m := jsonwalk.MembersOf(value); ; {
@@ -36,28 +36,28 @@ func walk(value []byte) {
 				if !more {
 					return
 				}
-				inner(element)
+				visitChild(element)
 			}
 		}
 	}
-	text := func(value []byte) { jsonwalk.Text(value) }
-	visit(value, func(inner []byte) { visit(inner, text); text(inner) })
-	jsonwalk.Has(orEmpty(value), "no such member")
+	readText := func(value []byte) { jsonwalk.Text(value) }
+	visit(value, func(child []byte) { visit(child, readText); readText(child) })
+	jsonwalk.Has(objectOrEmpty(value), "no such member")
 }
 
-func orEmpty(value []byte) []byte {
+func objectOrEmpty(value []byte) []byte {
 	if len(value) > 0 && value[0] == '{' {
 		return value
 	}
 	return []byte("{}")
 }
 
-// wantLinear fails if walking a document takes more than mostSteps steps for each byte.
+// wantLinear fails if walking a document takes more than maxStepsPerByte steps for each byte.
 func wantLinear(t *testing.T, document []byte) {
 	t.Helper()
 	before := steps.Total()
 	walk(document)
-	if stepsTaken := steps.Total() - before; stepsTaken > mostSteps*int64(len(document)) {
+	if stepsTaken := steps.Total() - before; stepsTaken > maxStepsPerByte*int64(len(document)) {
 		t.Fatalf("%.80q…, %d bytes: %d steps", document, len(document), stepsTaken)
 	}
 }

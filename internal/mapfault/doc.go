@@ -9,8 +9,8 @@
 //
 // Invariants:
 //  1. The handler runs no Go code and takes no lock: it makes three system calls, write,
-//     nanosleep and exit_group. For the store, the process ends as after SIGKILL.
-//  2. The process ends with one line: the handler's, or its own after LastWord.
+//     nanosleep and exit_group. To the store this end looks like SIGKILL.
+//  2. The process ends with one line: the handler's line or, after LastWord, one that the process itself prints.
 //  3. The rest of the runtime's signal handling does not change.
 //
 // Callers: cmd/mizan, tests of posting/store.

@@ -14,15 +14,15 @@ import (
 // The handler's data. The handler can't wait for a lock, so the data is set before the handler
 // is installed and never changes afterwards. The handler refers to the variables by name.
 var (
-	text  []byte
-	code  uintptr
-	taken uint32           // who writes the line: 0 is nobody yet, byProcess is the process itself, any other value is a thread
+	text  []byte           // the line that is written to standard error
+	code  uintptr          // the exit code
+	taken uint32           // who writes the line: 0 is nobody yet, takenByProcess is the process itself, any other value is a thread
 	late  uint32           // 1 if a thread writes the line because the process did not
 	grace = [2]int64{1, 0} // how long a thread waits for the process to end: a struct timespec, seconds and nanoseconds
 )
 
-// byProcess is the value of taken when the process itself writes the last line.
-const byProcess = 2
+// takenByProcess is the value of taken when the process itself writes the last line.
+const takenByProcess = 2
 
 var isInstalled, isEnding atomic.Bool
 
@@ -64,10 +64,10 @@ func Exit(exitCode int, line string) error {
 }
 
 // LastWord is called before the process itself prints why it ends, so that only one line is
-// printed. A later fault waits a second for the process to end before it prints its line. If a
-// fault has already begun to print, LastWord does not return.
+// printed. A thread that has a fault afterwards waits a second for the process to end, and prints its line only
+// then. If a thread has already begun to print because of a fault, LastWord does not return.
 func LastWord() {
-	if !isEnding.Swap(true) && !atomic.CompareAndSwapUint32(&taken, 0, byProcess) {
+	if !isEnding.Swap(true) && !atomic.CompareAndSwapUint32(&taken, 0, takenByProcess) {
 		select {}
 	}
 }

@@ -50,7 +50,7 @@ func fault(path, ending string) error {
 	if err := f.Truncate(1 << 16); err != nil {
 		return err
 	}
-	b, err := syscall.Mmap(int(f.Fd()), 0, 1<<16, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	mapped, err := syscall.Mmap(int(f.Fd()), 0, 1<<16, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	if err != nil {
 		return err
 	}
@@ -67,11 +67,11 @@ func fault(path, ending string) error {
 			for range 1000 {
 				runtime.Gosched()
 			}
-			b[1<<15] = 1
+			mapped[1<<15] = 1 // the fault
 		})
 	}
 	if ending == "speaks" {
-		for atomic.LoadUint32(&taken) == byProcess { // until a fault has come
+		for atomic.LoadUint32(&taken) == takenByProcess { // until a fault has come
 			runtime.Gosched()
 		}
 		fmt.Fprintln(os.Stderr, "the store has failed")

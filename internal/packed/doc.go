@@ -1,12 +1,12 @@
 // Package packed checks stored msgpack before the library decodes it.
 //
 // Invariants:
-//  1. Bytes that pass WellFormed are one map that contains every length it announces, so that
-//     no decoder can be made to allocate more than the input holds.
-//  2. It allocates nothing and does not recurse.
+//  1. Bytes that pass WellFormed are one complete map: no length in them announces more than
+//     the input holds, so no decoder can be made to allocate more than that.
+//  2. WellFormed allocates nothing and does not recurse.
 //
-// Callers: packages that decode records (actors/directory, actors/payment, snapshots).
+// Callers: packages that decode stored records (ledger/payment/codec, actors/subscription, actors/notifier).
 //
 // Rejected: trusting the row's checksum alone. It detects a damaged disk, but not a row that
-// was written wrong, and the checker must survive both.
+// was written wrong, and the snapshot checker (snapshots/check) must survive both.
 package packed

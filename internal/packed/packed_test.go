@@ -10,8 +10,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// WellFormed accepts every form that the library writes.
-func TestWellFormed(t *testing.T) {
+func TestWellFormedAcceptsWhatTheLibraryWritesAndNothingElse(t *testing.T) {
 	var encoded bytes.Buffer
 	longText := strings.Repeat("x", 70000)
 	values := []any{

@@ -12,6 +12,7 @@ import (
 	"github.com/tink-crypto/tink-go/v2/insecuresecretdataaccess"
 )
 
+// canary is the secret of these tests, a card number. No output may contain it.
 const canary = "4000000000000002"
 
 func printInEveryWay(value any) string {
@@ -44,14 +45,14 @@ func leaks(output, secret string) bool {
 
 func TestSecretsPrintRedactedWithEveryVerb(t *testing.T) {
 	card := Card{Number: []byte(canary), Holder: []byte(canary), ExpMonth: []byte("12"), ExpYear: []byte("2030"), CVV: []byte(canary)}
-	keyring := create(t)
-	skey := field(t, keyring, fieldSigningKey)
-	primary, err := keyring.sealing.Primary()
+	keyring := createKeyring(t)
+	signingKey := keyringField(t, keyring, fieldSigningKey)
+	primary, err := keyring.sealingKeys.Primary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	sealingKey := string(primary.Key().(*xchacha20poly1305.Key).KeyBytes().Data(insecuresecretdataaccess.Token{}))
-	pages := keyring.PageTokens()
+	pageTokens := keyring.PageTokens()
 	for _, c := range []struct {
 		name   string
 		value  any
@@ -61,13 +62,13 @@ func TestSecretsPrintRedactedWithEveryVerb(t *testing.T) {
 		{"card pointer", &card, canary},
 		{"text", Text(canary), canary},
 		{"text in an exported field", struct{ Key Text }{Text(canary)}, canary},
-		{"keyring", keyring, skey},
-		{"keyring value", *keyring, skey},
-		{"keyring's fingerprint key", *keyring, string(keyring.fingerprint)},
+		{"keyring", keyring, signingKey},
+		{"keyring value", *keyring, signingKey},
+		{"keyring's fingerprint key", *keyring, string(keyring.fingerprintKey)},
 		{"keyring's sealing key", keyring, sealingKey},
 		{"keyring value's sealing key", *keyring, sealingKey},
-		{"page tokens", pages, string(pages.key)},
-		{"page tokens' value", *pages, string(pages.key)},
+		{"page tokens", pageTokens, string(pageTokens.key)},
+		{"page tokens' value", *pageTokens, string(pageTokens.key)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			output := printInEveryWay(c.value)

@@ -13,11 +13,11 @@ import (
 
 const (
 	privateMode = 0o600
-	otherModes  = 0o077
+	otherModes  = 0o077 // the permission bits of everybody but the owner
 
-	// maxPrivate bounds a private file. A keyring with the maximum number of sealing keys takes
+	// maxPrivateBytes bounds a private file. A keyring with the maximum number of sealing keys takes
 	// less than half of it.
-	maxPrivate = 1 << 20
+	maxPrivateBytes = 1 << 20
 
 	// maxReplacements bounds how often other processes may replace a file while this process waits to
 	// replace it.
@@ -34,8 +34,8 @@ func readPrivate(path string) ([]byte, error) {
 	return readBounded(f)
 }
 
-// openPrivate opens a file that only its owner can open. It checks the mode of the open file,
-// so that the file can't be exchanged in between.
+// openPrivate opens a file that only its owner can open. It checks the file that is
+// already open, so that no other file can take its place after the check.
 func openPrivate(path string) (_ *os.File, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -60,12 +60,12 @@ func openPrivate(path string) (_ *os.File, err error) {
 }
 
 func readBounded(f *os.File) ([]byte, error) {
-	content, err := io.ReadAll(io.LimitReader(f, maxPrivate+1))
+	content, err := io.ReadAll(io.LimitReader(f, maxPrivateBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(content) > maxPrivate {
-		return nil, fmt.Errorf("%s has more than %d bytes", f.Name(), maxPrivate)
+	if len(content) > maxPrivateBytes {
+		return nil, fmt.Errorf("%s has more than %d bytes", f.Name(), maxPrivateBytes)
 	}
 	return content, nil
 }
@@ -84,7 +84,8 @@ func rewritePrivate(path string, change func(content []byte) ([]byte, error)) er
 		return err
 	}
 	defer func() { _ = f.Close() }() // releases the lock for the next process
-	// No other process writes the file. A process that creates it fails, because it exists.
+	// While the lock is held no other process rewrites the file, so temporary files beside it are left over from a
+	// crash, or belong to a process that tries to create the keyring and fails anyway, because it exists.
 	durable.RemoveLeftovers(filepath.Dir(path), filepath.Base(path))
 	content, err := readBounded(f)
 	if err != nil {
@@ -96,9 +97,9 @@ func rewritePrivate(path string, change func(content []byte) ([]byte, error)) er
 	return durable.Replace(path, privateMode, content)
 }
 
-// lockPrivate opens the file with the name and locks it until it is closed. The lock is on the
-// file itself, so that no lock file is needed beside it. A process that waited may get the lock
-// of a file that was replaced meanwhile; it then tries again.
+// lockPrivate opens and locks the file that path names. Closing the file unlocks it. The lock is on the
+// file itself, so that no lock file is needed beside it. When the lock comes, another process may have
+// replaced the file; lockPrivate then tries again with the new file.
 func lockPrivate(path string) (*os.File, error) {
 	for range maxReplacements {
 		f, err := openPrivate(path)
@@ -116,7 +117,7 @@ func lockPrivate(path string) (*os.File, error) {
 	return nil, fmt.Errorf("%s is being replaced all the time", path)
 }
 
-// lockIfCurrent locks the open file f, and tells whether path still names it.
+// lockIfCurrent locks the open file f, and tells whether path still names this file.
 func lockIfCurrent(f *os.File, path string) (bool, error) {
 	if err := filelock.Wait(f); err != nil {
 		return false, &os.PathError{Op: "lock", Path: path, Err: err}

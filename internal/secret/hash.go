@@ -6,46 +6,46 @@ import (
 	"hash"
 )
 
-// blocks feeds a hash with whole blocks only. A hash function reads a whole block in place, but
-// copies the rest of a text into its own state, where the rest stays in plaintext until the
-// memory is reused. So the rest is collected here, padded (ISO/IEC 7816-4: 0x80, then zeros),
-// and overwritten.
-type blocks struct {
-	hash hash.Hash
-	rest [sha256.BlockSize]byte
-	n    int // bytes of rest
+// blockWriter feeds a hash with whole blocks only. A hash function reads a whole block in place, but
+// copies an incomplete one at the end of a text into its own state, where it stays in plaintext until
+// the memory is reused. So an incomplete block is collected in pending, padded (ISO/IEC 7816-4: 0x80, then
+// zeros), and overwritten.
+type blockWriter struct {
+	hash         hash.Hash
+	pending      [sha256.BlockSize]byte // an incomplete block
+	pendingBytes int                    // how many bytes of pending are used
 }
 
-func (b *blocks) write(text []byte) {
-	if b.n > 0 {
-		n := copy(b.rest[b.n:], text)
-		b.n, text = b.n+n, text[n:]
-		if b.n < len(b.rest) {
+func (b *blockWriter) write(text []byte) {
+	if b.pendingBytes > 0 {
+		n := copy(b.pending[b.pendingBytes:], text)
+		b.pendingBytes, text = b.pendingBytes+n, text[n:]
+		if b.pendingBytes < len(b.pending) {
 			return
 		}
-		b.hash.Write(b.rest[:])
-		b.n = 0
+		b.hash.Write(b.pending[:])
+		b.pendingBytes = 0
 	}
-	wholeBlocks := len(text) &^ (len(b.rest) - 1)
+	wholeBlocks := len(text) &^ (len(b.pending) - 1)
 	b.hash.Write(text[:wholeBlocks])
-	b.n = copy(b.rest[:], text[wholeBlocks:])
+	b.pendingBytes = copy(b.pending[:], text[wholeBlocks:])
 }
 
-// sum returns the hash of everything written, padded to whole blocks. Afterwards neither b nor
-// the hash contains any of the text.
-func (b *blocks) sum() (sum [sha256.Size]byte) {
-	b.rest[b.n] = 0x80
-	clear(b.rest[b.n+1:])
-	b.hash.Write(b.rest[:])
-	clear(b.rest[:])
+// sum returns the hash of everything written, padded to whole blocks. Afterwards neither the writer nor its
+// hash contains any of the text.
+func (b *blockWriter) sum() (sum [sha256.Size]byte) {
+	b.pending[b.pendingBytes] = 0x80
+	clear(b.pending[b.pendingBytes+1:])
+	b.hash.Write(b.pending[:])
+	clear(b.pending[:])
 	b.hash.Sum(sum[:0])
 	return sum
 }
 
-// Sum256 returns a hash that identifies a list of texts and leaves no trace of them in memory.
-// It is not the SHA-256 of the plain texts, because it pads them.
+// Sum256 returns a hash of the texts, joined, and leaves no trace of them in memory. The hash is not
+// the plain SHA-256, because the joined text is padded.
 func Sum256(texts ...[]byte) [sha256.Size]byte {
-	b := blocks{hash: sha256.New()}
+	b := blockWriter{hash: sha256.New()}
 	for _, text := range texts {
 		b.write(text)
 	}
@@ -54,7 +54,7 @@ func Sum256(texts ...[]byte) [sha256.Size]byte {
 
 // mac returns the HMAC-SHA-256 of a text, padded. It leaves no trace of the text in memory.
 func mac(key, text []byte) [sha256.Size]byte {
-	b := blocks{hash: hmac.New(sha256.New, key)}
+	b := blockWriter{hash: hmac.New(sha256.New, key)}
 	b.write(text)
 	return b.sum()
 }

@@ -42,11 +42,11 @@ func TestHashCoversThePaddedText(t *testing.T) {
 // recordingHash is a hash that records what is written to it.
 type recordingHash struct {
 	lengths []int
-	passed  [][]byte // slices as they were passed: a hash may read them only during Write
+	buffers [][]byte // the caller's own buffers, not copies
 }
 
 func (r *recordingHash) Write(p []byte) (int, error) {
-	r.lengths, r.passed = append(r.lengths, len(p)), append(r.passed, p)
+	r.lengths, r.buffers = append(r.lengths, len(p)), append(r.buffers, p)
 	return len(p), nil
 }
 func (r *recordingHash) Sum(b []byte) []byte { return append(b, make([]byte, sha256.Size)...) }
@@ -54,21 +54,21 @@ func (*recordingHash) Reset()                {}
 func (*recordingHash) Size() int             { return sha256.Size }
 func (*recordingHash) BlockSize() int        { return sha256.BlockSize }
 
-// The hash gets only whole blocks, which it does not copy. The last block, which is assembled from the rest of
-// the text, is overwritten.
+// TestHashKeepsNoPlaintext checks that the hash gets only whole blocks, which it does not copy, and that the buffer
+// of an incomplete block is overwritten.
 func TestHashKeepsNoPlaintext(t *testing.T) {
 	for _, pieces := range [][]int{{16}, {64}, {70, 3}, {1, 62, 1}, {63, 66}, {200}} {
-		r := new(recordingHash)
-		b := blocks{hash: r}
+		recorder := new(recordingHash)
+		b := blockWriter{hash: recorder}
 		for _, n := range pieces {
 			b.write(bytes.Repeat([]byte("4"), n))
 		}
 		b.sum()
-		for i, n := range r.lengths {
+		for i, n := range recorder.lengths {
 			if n%sha256.BlockSize != 0 {
 				t.Errorf("%v: %d bytes are written", pieces, n)
 			}
-			if p := r.passed[i]; n > 0 && &p[0] == &b.rest[0] && bytes.Contains(p, []byte("4")) {
+			if p := recorder.buffers[i]; n > 0 && &p[0] == &b.pending[0] && bytes.Contains(p, []byte("4")) {
 				t.Errorf("%v: the rest is still there", pieces)
 			}
 		}

@@ -19,16 +19,16 @@ import (
 const (
 	keyringVersion = 1
 
-	// signerName is the server's name in every signed head. Verifiers identify the key by it, so
-	// it never changes.
+	// signerName is the server's name in every signed head (a signed hash of the ledger). Verifiers find
+	// the key by this name, so it never changes.
 	signerName = "mizan"
 
 	fingerprintKeyBytes = 32
 	fingerprintBytes    = 16 // the first bytes of the HMAC, which give 32 hex digits
 )
 
-// The fields of version 1. Adding a field keeps the version. Changing the meaning of a field,
-// or requiring a new one in order to read old data, raises it.
+// The fields of version 1. A new field does not raise the version, unless old data can't be read without
+// it. A new meaning of a field does.
 const (
 	fieldVersion        = "version"
 	fieldSigningKey     = "head_skey"
@@ -40,12 +40,12 @@ const (
 // Keyring holds the platform's own keys. It never changes, so it is safe for concurrent use; a
 // rotation makes a new Keyring.
 type Keyring struct {
-	signer      note.Signer
-	verifier    note.Verifier
-	verifierKey string // the text from which verifier was made
-	fingerprint []byte
-	sealing     *keyset.Handle // nil: the file has no sealing key
-	sealer      tink.AEAD      // seals with the keys in sealing
+	signer         note.Signer
+	verifier       note.Verifier
+	verifierKey    string // the text from which verifier was made
+	fingerprintKey []byte
+	sealingKeys    *keyset.Handle // nil: the file has no sealing key
+	sealer         tink.AEAD      // seals and opens with sealingKeys; nil without a sealing key
 
 	// fields is the file as it was read, so that a rewrite keeps the fields of later versions.
 	fields map[string]json.RawMessage
@@ -92,10 +92,10 @@ func CompleteKeyring(path string) (*Keyring, error) {
 	})
 }
 
-// RotateKeyring adds a sealing key to the file, which seals everything from then on; the
-// earlier keys still open what they have sealed. The other keys stay as they are. A process
-// that has loaded the keyring continues with the loaded one. Errors are those of LoadKeyring
-// and of the file system. At 1000 keys it fails and leaves the file as it is.
+// RotateKeyring adds a sealing key to the file. The new key seals everything from then on; the
+// earlier sealing keys still open what they have sealed. The keys for other purposes stay as they are. A
+// process that has already loaded the keyring continues with the old sealing key. Errors are those of LoadKeyring
+// and of the file system. At 1000 sealing keys RotateKeyring fails and leaves the file as it is.
 func RotateKeyring(path string) (*Keyring, error) {
 	return rewriteKeyring(path, (*Keyring).withNewSealingKey)
 }
@@ -134,7 +134,7 @@ func CreateKeyring(path string, random io.Reader) (*Keyring, error) {
 	return k, nil
 }
 
-// Signer returns the signer of the ledger's heads.
+// Signer returns the signer of the ledger's heads (hashes of the whole ledger).
 func (k *Keyring) Signer() note.Signer { return k.signer }
 
 // Verifier returns the verifier of Signer's signatures.
@@ -150,10 +150,10 @@ func (k *Keyring) Identity() [32]byte { return [32]byte(k.Derive("identity " + k
 
 // Fingerprint returns a value by which equal card numbers can be recognized without being
 // stored: the first half of their HMAC-SHA-256, 32 hex digits. The number is padded to whole
-// blocks first (blocks explains why). The key never rotates, because limits and block lists
-// would lose their cards.
+// blocks first (blockWriter explains why). The key never rotates, because limits and block lists
+// would no longer recognize the cards they have stored.
 func (k *Keyring) Fingerprint(number []byte) string {
-	sum := mac(k.fingerprint, number)
+	sum := mac(k.fingerprintKey, number)
 	return hex.EncodeToString(sum[:fingerprintBytes])
 }
 
@@ -167,7 +167,7 @@ func (k Keyring) LogValue() slog.Value { return slog.StringValue(Redacted) }
 func (k Keyring) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
 func newKeyring(random io.Reader) (*Keyring, error) {
-	skey, vkey, err := note.GenerateKey(random, signerName)
+	signingKey, verifierKey, err := note.GenerateKey(random, signerName)
 	if err != nil {
 		return nil, fmt.Errorf("signing key: %w", err)
 	}
@@ -178,8 +178,8 @@ func newKeyring(random io.Reader) (*Keyring, error) {
 	fields := make(map[string]json.RawMessage)
 	for name, value := range map[string]any{
 		fieldVersion:        keyringVersion,
-		fieldSigningKey:     skey,
-		fieldVerifierKey:    vkey,
+		fieldSigningKey:     signingKey,
+		fieldVerifierKey:    verifierKey,
 		fieldFingerprintKey: fingerprint,
 	} {
 		if fields[name], err = json.Marshal(value); err != nil {
@@ -204,39 +204,39 @@ func parseKeyring(content []byte) (*Keyring, error) {
 
 func fromFields(fields map[string]json.RawMessage) (*Keyring, error) {
 	var (
-		version    int
-		skey, vkey string
-		k          = &Keyring{fields: fields}
+		version                 int
+		signingKey, verifierKey string
+		k                       = &Keyring{fields: fields}
 	)
 	for _, f := range []struct {
-		name string
-		into any
+		name   string
+		target any
 	}{
 		{fieldVersion, &version},
-		{fieldSigningKey, &skey},
-		{fieldVerifierKey, &vkey},
-		{fieldFingerprintKey, &k.fingerprint},
+		{fieldSigningKey, &signingKey},
+		{fieldVerifierKey, &verifierKey},
+		{fieldFingerprintKey, &k.fingerprintKey},
 	} {
-		if json.Unmarshal(fields[f.name], f.into) != nil {
+		if json.Unmarshal(fields[f.name], f.target) != nil {
 			return nil, fmt.Errorf("%s is missing or has the wrong type", f.name)
 		}
-		if f.into == &version && version != keyringVersion {
+		if f.target == &version && version != keyringVersion {
 			return nil, fmt.Errorf("version %d, this program reads version %d", version, keyringVersion)
 		}
 	}
-	if len(k.fingerprint) != fingerprintKeyBytes {
-		return nil, fmt.Errorf("%s has %d bytes, not %d", fieldFingerprintKey, len(k.fingerprint), fingerprintKeyBytes)
+	if len(k.fingerprintKey) != fingerprintKeyBytes {
+		return nil, fmt.Errorf("%s has %d bytes, not %d", fieldFingerprintKey, len(k.fingerprintKey), fingerprintKeyBytes)
 	}
 	var err error
-	if k.signer, err = note.NewSigner(skey); err != nil {
+	if k.signer, err = note.NewSigner(signingKey); err != nil {
 		return nil, fmt.Errorf("%s: %w", fieldSigningKey, err)
 	}
-	if k.verifier, err = note.NewVerifier(vkey); err != nil {
+	if k.verifier, err = note.NewVerifier(verifierKey); err != nil {
 		return nil, fmt.Errorf("%s: %w", fieldVerifierKey, err)
 	}
-	k.verifierKey = vkey
+	k.verifierKey = verifierKey
 	if keys, found := fields[fieldSealingKeys]; found {
-		if err := k.parseSealing(keys); err != nil {
+		if err := k.parseSealingKeys(keys); err != nil {
 			return nil, err
 		}
 	}

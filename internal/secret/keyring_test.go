@@ -17,7 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-func create(t *testing.T) *Keyring {
+func createKeyring(t *testing.T) *Keyring {
 	t.Helper()
 	k, err := CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	if err != nil {
@@ -26,7 +26,7 @@ func create(t *testing.T) *Keyring {
 	return k
 }
 
-func field(t *testing.T, k *Keyring, name string) string {
+func keyringField(t *testing.T, k *Keyring, name string) string {
 	t.Helper()
 	var value string
 	if err := json.Unmarshal(k.fields[name], &value); err != nil {
@@ -44,7 +44,7 @@ const oldKeyring = `{
 }
 `
 
-func write(t *testing.T, path, content string) {
+func writeFile(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestKeyringSurvivesARoundTrip(t *testing.T) {
 	if a, b := created.Fingerprint([]byte(canary)), loaded.Fingerprint([]byte(canary)); a != b {
 		t.Errorf("fingerprints %s and %s", a, b)
 	}
-	if other := create(t); other.Fingerprint([]byte(canary)) == created.Fingerprint([]byte(canary)) || other.Verifier().KeyHash() == created.Verifier().KeyHash() {
+	if other := createKeyring(t); other.Fingerprint([]byte(canary)) == created.Fingerprint([]byte(canary)) || other.Verifier().KeyHash() == created.Verifier().KeyHash() {
 		t.Error("two keyrings share a key")
 	}
 }
@@ -185,7 +185,7 @@ func TestConcurrentCreatesHaveOneWinner(t *testing.T) {
 func TestUnknownFieldsSurviveARewrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	const laterField = `{"primary":18446744073709551615,"keys":["a","b"]}`
-	write(t, path, strings.Replace(oldKeyring, "{", `{"later":`+laterField+",", 1))
+	writeFile(t, path, strings.Replace(oldKeyring, "{", `{"later":`+laterField+",", 1))
 	if _, err := RotateKeyring(path); err != nil {
 		t.Fatal(err)
 	}
@@ -214,27 +214,27 @@ func TestUnknownFieldsSurviveARewrite(t *testing.T) {
 
 func TestFingerprintIsATruncatedHMAC(t *testing.T) {
 	// The HMAC-SHA-256 of the padded text, computed by another program.
-	k := &Keyring{fingerprint: []byte("Jefe")}
+	k := &Keyring{fingerprintKey: []byte("Jefe")}
 	if got, want := k.Fingerprint([]byte("what do ya want for nothing?")), "b80680e934bc239e0a66d9674a03b33e"; got != want {
 		t.Errorf("fingerprint %s, want %s", got, want)
 	}
 }
 
 func TestDamagedKeyringIsRefused(t *testing.T) {
-	intact, other := create(t), create(t)
-	otherVerifier := field(t, other, fieldVerifierKey)
+	intact, other := createKeyring(t), createKeyring(t)
+	otherVerifier := keyringField(t, other, fieldVerifierKey)
 	namedSigner, namedVerifier, err := note.GenerateKey(rand.Reader, "elsewhere")
 	if err != nil {
 		t.Fatal(err)
 	}
-	skey := field(t, intact, fieldSigningKey)
+	signingKey := keyringField(t, intact, fieldSigningKey)
 	for name, change := range map[string]func(fields map[string]any){
 		"no version":            func(f map[string]any) { delete(f, fieldVersion) },
 		"version 2":             func(f map[string]any) { f[fieldVersion] = 2 },
 		"version as text":       func(f map[string]any) { f[fieldVersion] = "1" },
 		"no signing key":        func(f map[string]any) { delete(f, fieldSigningKey) },
 		"null signing key":      func(f map[string]any) { f[fieldSigningKey] = nil },
-		"cut signing key":       func(f map[string]any) { f[fieldSigningKey] = skey[:len(skey)-8] },
+		"cut signing key":       func(f map[string]any) { f[fieldSigningKey] = signingKey[:len(signingKey)-8] },
 		"another's name":        func(f map[string]any) { f[fieldSigningKey], f[fieldVerifierKey] = namedSigner, namedVerifier },
 		"another's verifier":    func(f map[string]any) { f[fieldVerifierKey] = otherVerifier },
 		"no verifier":           func(f map[string]any) { delete(f, fieldVerifierKey) },
@@ -242,13 +242,15 @@ func TestDamagedKeyringIsRefused(t *testing.T) {
 		"short fingerprint key": func(f map[string]any) { f[fieldFingerprintKey] = make([]byte, 31) },
 		"fingerprint not text":  func(f map[string]any) { f[fieldFingerprintKey] = 7 },
 		"null sealing keys":     func(f map[string]any) { f[fieldSealingKeys] = nil },
-		"sealing keys as text":  func(f map[string]any) { f[fieldSealingKeys] = skey },
+		"sealing keys as text":  func(f map[string]any) { f[fieldSealingKeys] = signingKey },
 		"empty sealing keys":    func(f map[string]any) { f[fieldSealingKeys] = map[string]any{} },
-		"no primary key":        func(f map[string]any) { sealing(f)["primaryKeyId"] = 7 },
-		"no enabled key":        func(f map[string]any) { sealingKey(f)["status"] = "DISABLED" },
-		"cut sealing key":       func(f map[string]any) { sealingData(f)["value"] = "GiAA" },
-		"sealing key not text":  func(f map[string]any) { sealingData(f)["value"] = 7 },
-		"a key of another kind": func(f map[string]any) { sealingData(f)["typeUrl"] = "type.googleapis.com/google.crypto.tink.HmacKey" },
+		"no primary key":        func(f map[string]any) { sealingKeys(f)["primaryKeyId"] = 7 },
+		"no enabled key":        func(f map[string]any) { firstSealingKey(f)["status"] = "DISABLED" },
+		"cut sealing key":       func(f map[string]any) { firstSealingKeyData(f)["value"] = "GiAA" },
+		"sealing key not text":  func(f map[string]any) { firstSealingKeyData(f)["value"] = 7 },
+		"a key of another kind": func(f map[string]any) {
+			firstSealingKeyData(f)["typeUrl"] = "type.googleapis.com/google.crypto.tink.HmacKey"
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var fields map[string]any
@@ -260,29 +262,31 @@ func TestDamagedKeyringIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantRefused(t, content, skey)
+			wantRefused(t, content, signingKey)
 		})
 	}
 	for name, content := range map[string][]byte{
-		"empty": nil, "null": []byte("null"), "a list": []byte("[]"), "text": []byte(skey),
+		"empty": nil, "null": []byte("null"), "a list": []byte("[]"), "text": []byte(signingKey),
 		"cut":      intact.encode()[:200],
-		"too long": append(intact.encode(), bytes.Repeat([]byte{' '}, maxPrivate)...),
+		"too long": append(intact.encode(), bytes.Repeat([]byte{' '}, maxPrivateBytes)...),
 	} {
-		t.Run(name, func(t *testing.T) { wantRefused(t, content, skey) })
+		t.Run(name, func(t *testing.T) { wantRefused(t, content, signingKey) })
 	}
 }
 
-func sealing(fields map[string]any) map[string]any { return fields[fieldSealingKeys].(map[string]any) }
-
-func sealingKey(fields map[string]any) map[string]any {
-	return sealing(fields)["key"].([]any)[0].(map[string]any)
+func sealingKeys(fields map[string]any) map[string]any {
+	return fields[fieldSealingKeys].(map[string]any)
 }
 
-func sealingData(fields map[string]any) map[string]any {
-	return sealingKey(fields)["keyData"].(map[string]any)
+func firstSealingKey(fields map[string]any) map[string]any {
+	return sealingKeys(fields)["key"].([]any)[0].(map[string]any)
 }
 
-func wantRefused(t *testing.T, content []byte, skey string) {
+func firstSealingKeyData(fields map[string]any) map[string]any {
+	return firstSealingKey(fields)["keyData"].(map[string]any)
+}
+
+func wantRefused(t *testing.T, content []byte, signingKey string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keyring")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -295,7 +299,7 @@ func wantRefused(t *testing.T, content []byte, skey string) {
 		if err == nil {
 			t.Fatalf("%s took it", name)
 		}
-		if !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), skey[len(skey)-40:]) {
+		if !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), signingKey[len(signingKey)-40:]) {
 			t.Errorf("%s: the error does not name the file, or shows the key: %v", name, err)
 		}
 	}
@@ -334,7 +338,7 @@ func TestKeyringNeedsRandomness(t *testing.T) {
 }
 
 func TestKeyringFileHasTheDocumentedForm(t *testing.T) {
-	k := create(t)
+	k := createKeyring(t)
 	var fields struct {
 		Version     int    `json:"version"`
 		Skey        string `json:"head_skey"`
@@ -360,7 +364,7 @@ func TestKeyringFileHasTheDocumentedForm(t *testing.T) {
 		t.Errorf("%d sealing keys, primary %d", len(s.Keys), s.Primary)
 	}
 	key, err := base64.StdEncoding.DecodeString(fields.Fingerprint)
-	if err != nil || !bytes.Equal(key, k.fingerprint) {
+	if err != nil || !bytes.Equal(key, k.fingerprintKey) {
 		t.Errorf("fingerprint key %s, %v", hex.EncodeToString(key), err)
 	}
 	if fields.Version != 1 || !strings.HasPrefix(fields.Skey, "PRIVATE+KEY+mizan+") || !strings.HasPrefix(fields.Vkey, "mizan+") {

@@ -17,8 +17,8 @@ import (
 const (
 	derivedKeyBytes = 32
 
-	// The labels of derived keys. A label of Derive can't equal the label of another key in this
-	// package.
+	// The labels of derived keys. Derive puts derivedLabel before its caller's label, so no such label can
+	// equal pageTokenLabel.
 	derivedLabel   = "mizan derived key: "
 	pageTokenLabel = "mizan page tokens"
 
@@ -43,21 +43,21 @@ func (k *Keyring) Derive(label string) []byte {
 }
 
 func (k *Keyring) derive(info string) []byte {
-	key, err := hkdf.Key(sha256.New, k.fingerprint, nil, info, derivedKeyBytes)
+	key, err := hkdf.Key(sha256.New, k.fingerprintKey, nil, info, derivedKeyBytes)
 	assert.NoError(err) // HKDF refuses only lengths above 8160 bytes
 	return key
 }
 
 // PageTokens makes and checks the tokens with which a payer opens a page without signing in.
-// Tokens are not stored, and remain valid after a restart and a rotation. It is safe for
+// Tokens are not stored, and remain valid after a restart and a rotation. PageTokens is safe for
 // concurrent use.
 type PageTokens struct{ key []byte }
 
 // PageTokens returns the keyring's PageTokens.
 func (k *Keyring) PageTokens() *PageTokens { return &PageTokens{key: k.derive(pageTokenLabel)} }
 
-// Issue returns the token, 32 characters of base64url, that opens the page with this purpose
-// for this record of the organization before expires, to the microsecond. The same arguments
+// Issue returns a token of 32 base64url characters. It opens the page that has this purpose, for
+// this record of the organization, until the given instant (to the microsecond). The same arguments
 // give the same token.
 func (p *PageTokens) Issue(purpose string, org, id [16]byte, expires time.Time) string {
 	var raw [pageTokenBytes]byte

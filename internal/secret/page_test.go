@@ -20,7 +20,7 @@ var (
 func loadOldKeyring(t *testing.T) *Keyring {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keyring")
-	write(t, path, oldKeyring)
+	writeFile(t, path, oldKeyring)
 	k, err := LoadKeyring(path)
 	if err != nil {
 		t.Fatal(err)
@@ -42,11 +42,11 @@ func TestDerivedKeysAreStable(t *testing.T) {
 }
 
 func TestEachLabelAndKeyringDerivesItsOwnKey(t *testing.T) {
-	k := create(t)
+	k := createKeyring(t)
 	seen := make(map[string]string)
 	for name, key := range map[string][]byte{
-		"a": k.Derive("a"), "b": k.Derive("b"), "of another keyring": create(t).Derive("a"),
-		"named as the page tokens' is": k.Derive(pageTokenLabel), "page tokens": k.PageTokens().key, "fingerprint": k.fingerprint,
+		"a": k.Derive("a"), "b": k.Derive("b"), "of another keyring": createKeyring(t).Derive("a"),
+		"named as the page tokens' is": k.Derive(pageTokenLabel), "page tokens": k.PageTokens().key, "fingerprint": k.fingerprintKey,
 	} {
 		if other, found := seen[string(key)]; found || len(key) != 32 {
 			t.Errorf("%s: %d bytes, as %q has", name, len(key), other)
@@ -62,13 +62,13 @@ func TestEachLabelAndKeyringDerivesItsOwnKey(t *testing.T) {
 }
 
 func TestPageTokenOpensItsPageUntilItExpires(t *testing.T) {
-	pages := loadOldKeyring(t).PageTokens()
-	token := pages.Issue("action", organization, record, noon)
-	for at, want := range map[time.Duration]error{
+	pageTokens := loadOldKeyring(t).PageTokens()
+	token := pageTokens.Issue("action", organization, record, noon)
+	for sinceExpiry, want := range map[time.Duration]error{
 		-time.Hour: nil, -time.Microsecond: nil, 0: ErrExpired, time.Microsecond: ErrExpired, 1000 * time.Hour: ErrExpired,
 	} {
-		if err := pages.Check("action", organization, record, token, noon.Add(at)); !errors.Is(err, want) {
-			t.Errorf("%v after the end: %v, want %v", at, err, want)
+		if err := pageTokens.Check("action", organization, record, token, noon.Add(sinceExpiry)); !errors.Is(err, want) {
+			t.Errorf("%v after the end: %v, want %v", sinceExpiry, err, want)
 		}
 	}
 	if reloaded := loadOldKeyring(t).PageTokens(); reloaded.Check("action", organization, record, token, noon.Add(-1)) != nil {
@@ -77,24 +77,24 @@ func TestPageTokenOpensItsPageUntilItExpires(t *testing.T) {
 }
 
 func TestPageTokenFitsIntoAURL(t *testing.T) {
-	pages := create(t).PageTokens()
+	pageTokens := createKeyring(t).PageTokens()
 	for _, expires := range []time.Time{{}, noon, time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)} {
-		token := pages.Issue(strings.Repeat("p", 100), organization, record, expires)
+		token := pageTokens.Issue(strings.Repeat("p", 100), organization, record, expires)
 		if len(token) != 32 || strings.Trim(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			t.Errorf("the token is %q", token)
 		}
 	}
 }
 
-// TestPageTokenOfAnotherPageIsInvalid checks such tokens after their expiry too: only the holder of an issued
-// token learns that it has expired.
+// TestPageTokenOfAnotherPageIsInvalid checks the tokens after their expiry too: an expired token that was not
+// issued for the page is still ErrInvalid, not ErrExpired.
 func TestPageTokenOfAnotherPageIsInvalid(t *testing.T) {
-	pages := create(t).PageTokens()
-	token := pages.Issue("action", organization, record, noon)
+	pageTokens := createKeyring(t).PageTokens()
+	token := pageTokens.Issue("action", organization, record, noon)
 	otherRecord := record
 	otherRecord[15]++
-	otherKeyrings := create(t).PageTokens().Issue("action", organization, record, noon)
-	last := strings.IndexByte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", token[31])
+	otherKeyringsToken := createKeyring(t).PageTokens().Issue("action", organization, record, noon)
+	lastDigit := strings.IndexByte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", token[31])
 	for name, c := range map[string]struct {
 		purpose string
 		org, id [16]byte
@@ -106,7 +106,7 @@ func TestPageTokenOfAnotherPageIsInvalid(t *testing.T) {
 		"another organization": {"action", otherRecord, record, token},
 		"another record":       {"action", organization, otherRecord, token},
 		"changed places":       {"action", record, organization, token},
-		"another keyring's":    {"action", organization, record, otherKeyrings},
+		"another keyring's":    {"action", organization, record, otherKeyringsToken},
 		"empty":                {"action", organization, record, ""},
 		"cut":                  {"action", organization, record, token[:31]},
 		"longer":               {"action", organization, record, token + "A"},
@@ -115,10 +115,10 @@ func TestPageTokenOfAnotherPageIsInvalid(t *testing.T) {
 		"shorter by a line":    {"action", organization, record, token[:15] + "\n" + token[16:]},
 		"of other characters":  {"action", organization, record, token[:31] + "+"},
 		"not ASCII":            {"action", organization, record, token[:30] + "é"},
-		"a later end":          {"action", organization, record, token[:31] + string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[(last+1)%64])},
+		"a later end":          {"action", organization, record, token[:31] + string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[(lastDigit+1)%64])},
 	} {
 		for _, now := range []time.Time{noon.Add(-time.Hour), noon.Add(time.Hour)} {
-			if err := pages.Check(c.purpose, c.org, c.id, c.token, now); err != ErrInvalid {
+			if err := pageTokens.Check(c.purpose, c.org, c.id, c.token, now); err != ErrInvalid {
 				t.Errorf("%s, at %v: %v", name, now, err)
 			}
 		}
@@ -126,15 +126,15 @@ func TestPageTokenOfAnotherPageIsInvalid(t *testing.T) {
 }
 
 func TestOtherTextsAreNotPageTokens(t *testing.T) {
-	pages := create(t).PageTokens()
-	token := pages.Issue("action", organization, record, noon)
+	pageTokens := createKeyring(t).PageTokens()
+	token := pageTokens.Issue("action", organization, record, noon)
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[A-Za-z0-9_-]{32}`), rapid.Custom(func(t *rapid.T) string {
 			changed := []byte(token)
 			changed[rapid.IntRange(0, 31).Draw(t, "at")] ^= rapid.ByteRange(1, 255).Draw(t, "by")
 			return string(changed)
 		})).Draw(t, "text")
-		if err := pages.Check("action", organization, record, text, noon.Add(-1)); err != ErrInvalid {
+		if err := pageTokens.Check("action", organization, record, text, noon.Add(-1)); err != ErrInvalid {
 			t.Fatalf("%q: %v", text, err)
 		}
 	})

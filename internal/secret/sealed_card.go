@@ -11,8 +11,8 @@ import (
 const sealedCardVersion = 1
 
 // SealCard seals the parts of the card that a later step needs: number, holder and expiry. The
-// result has its own row. It never contains the CVV, which must not be written to a disk in any
-// form. The card does not change. Context and errors are those of Seal.
+// result is stored in a row of its own. It never contains the CVV, which must not be written to a disk in any
+// form. The card does not change. The context and the errors are those of Seal.
 func (k *Keyring) SealCard(card *Card, context []byte) ([]byte, error) {
 	plaintext := encodeCard(card)
 	defer clear(plaintext)
@@ -20,8 +20,8 @@ func (k *Keyring) SealCard(card *Card, context []byte) ([]byte, error) {
 }
 
 // OpenCard returns the card that SealCard sealed with the same context, without a CVV. Errors
-// are those of Open, and one for a plaintext that is not a card of a known version, which
-// quotes nothing. The caller must wipe the card.
+// are those of Open, and another one if the plaintext is not a card of a known version; no error quotes
+// the plaintext. The caller must wipe the card.
 func (k *Keyring) OpenCard(sealed, context []byte) (*Card, error) {
 	plaintext, err := k.Open(sealed, context)
 	if err != nil {
@@ -31,8 +31,8 @@ func (k *Keyring) OpenCard(sealed, context []byte) (*Card, error) {
 	return decodeCard(plaintext)
 }
 
-// storedParts returns the parts of a card that are sealed, in order.
-func (c *Card) storedParts() []*[]byte {
+// sealedParts returns the parts of a card that are sealed, in order.
+func (c *Card) sealedParts() []*[]byte {
 	return []*[]byte{&c.Number, &c.Holder, &c.ExpMonth, &c.ExpYear}
 }
 
@@ -40,11 +40,11 @@ func (c *Card) storedParts() []*[]byte {
 // the beginning, because a growing buffer would leave copies that are not wiped.
 func encodeCard(card *Card) []byte {
 	size := 1
-	for _, part := range card.storedParts() {
+	for _, part := range card.sealedParts() {
 		size += binary.MaxVarintLen64 + len(*part)
 	}
 	out := append(make([]byte, 0, size), sealedCardVersion)
-	for _, part := range card.storedParts() {
+	for _, part := range card.sealedParts() {
 		out = binary.AppendUvarint(out, uint64(len(*part)))
 		out = append(out, *part...)
 	}
@@ -57,7 +57,7 @@ func decodeCard(plaintext []byte) (*Card, error) {
 		return nil, fmt.Errorf("a sealed card is not of version %d, which this program reads", sealedCardVersion)
 	}
 	card, rest := new(Card), plaintext[1:]
-	for _, part := range card.storedParts() {
+	for _, part := range card.sealedParts() {
 		length, n := binary.Uvarint(rest)
 		if n <= 0 || length > uint64(len(rest)-n) {
 			card.Wipe()

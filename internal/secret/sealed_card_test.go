@@ -41,12 +41,12 @@ func openWithTink(t *testing.T, k *Keyring) tink.AEAD {
 }
 
 func TestSealedCardHasNumberHolderAndExpiryAndNoCVV(t *testing.T) {
-	k, card := create(t), cardOfJane()
-	s, err := k.SealCard(card, sealingContext)
+	k, card := createKeyring(t), cardOfJane()
+	sealed, err := k.SealCard(card, sealingContext)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plaintext, err := openWithTink(t, k).Decrypt(s, sealingContext)
+	plaintext, err := openWithTink(t, k).Decrypt(sealed, sealingContext)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,33 +59,34 @@ func TestSealedCardHasNumberHolderAndExpiryAndNoCVV(t *testing.T) {
 	if string(card.CVV) != "987" || string(card.Number) != canary {
 		t.Error("sealing changed the card")
 	}
-	opened, err := k.OpenCard(s, sealingContext)
+	opened, err := k.OpenCard(sealed, sealingContext)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if opened.CVV != nil || !sameCard(opened, card) {
 		t.Error("the card came back as another one")
 	}
-	if _, err := k.OpenCard(s, []byte("another record")); !errors.Is(err, ErrUnopened) {
+	if _, err := k.OpenCard(sealed, []byte("another record")); !errors.Is(err, ErrUnopened) {
 		t.Errorf("moved to another record: %v", err)
 	}
 }
 
+// sameCard compares all of two cards but the CVV.
 func sameCard(a, b *Card) bool {
 	return bytes.Equal(a.Number, b.Number) && bytes.Equal(a.Holder, b.Holder) &&
 		bytes.Equal(a.ExpMonth, b.ExpMonth) && bytes.Equal(a.ExpYear, b.ExpYear)
 }
 
 func TestEveryCardSurvivesSealing(t *testing.T) {
-	k := create(t)
+	k := createKeyring(t)
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SliceOfN(rapid.Byte(), 0, 1100) // a holder has up to 255 characters of 4 bytes
 		card := &Card{Number: part.Draw(t, "number"), Holder: part.Draw(t, "holder"), ExpMonth: part.Draw(t, "month"), ExpYear: part.Draw(t, "year")}
-		s, err := k.SealCard(card, sealingContext)
+		sealed, err := k.SealCard(card, sealingContext)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if opened, err := k.OpenCard(s, sealingContext); err != nil || !sameCard(opened, card) {
+		if opened, err := k.OpenCard(sealed, sealingContext); err != nil || !sameCard(opened, card) {
 			t.Fatalf("came back as another one, %v", err)
 		}
 	})
@@ -98,30 +99,30 @@ type recordingAEAD struct {
 	contents []string // copies of their content
 }
 
-func (s *recordingAEAD) record(plaintext []byte) {
-	s.buffers, s.contents = append(s.buffers, plaintext[:cap(plaintext)]), append(s.contents, string(plaintext))
+func (r *recordingAEAD) record(plaintext []byte) {
+	r.buffers, r.contents = append(r.buffers, plaintext[:cap(plaintext)]), append(r.contents, string(plaintext))
 }
 
-func (s *recordingAEAD) Encrypt(plaintext, context []byte) ([]byte, error) {
-	s.record(plaintext)
-	return s.AEAD.Encrypt(plaintext, context)
+func (r *recordingAEAD) Encrypt(plaintext, context []byte) ([]byte, error) {
+	r.record(plaintext)
+	return r.AEAD.Encrypt(plaintext, context)
 }
 
-func (s *recordingAEAD) Decrypt(sealed, context []byte) ([]byte, error) {
-	plaintext, err := s.AEAD.Decrypt(sealed, context)
-	s.record(plaintext)
+func (r *recordingAEAD) Decrypt(sealed, context []byte) ([]byte, error) {
+	plaintext, err := r.AEAD.Decrypt(sealed, context)
+	r.record(plaintext)
 	return plaintext, err
 }
 
 func TestPlaintextOfACardIsWiped(t *testing.T) {
-	k := create(t)
+	k := createKeyring(t)
 	recorder := &recordingAEAD{AEAD: k.sealer}
 	k.sealer = recorder
-	s, err := k.SealCard(cardOfJane(), sealingContext)
+	sealed, err := k.SealCard(cardOfJane(), sealingContext)
 	if err != nil {
 		t.Fatal(err)
 	}
-	card, err := k.OpenCard(s, sealingContext)
+	card, err := k.OpenCard(sealed, sealingContext)
 	if err != nil || string(card.Number) != canary {
 		t.Fatalf("the card did not come back, %v", err)
 	}
@@ -136,7 +137,7 @@ func TestPlaintextOfACardIsWiped(t *testing.T) {
 }
 
 func TestMalformedSealedCardIsRefusedAndNotQuoted(t *testing.T) {
-	k := create(t)
+	k := createKeyring(t)
 	intact := encodeCard(cardOfJane())
 	damaged := map[string][]byte{
 		"empty": {}, "another version": append([]byte{2}, intact[1:]...), "more": append(slices.Clone(intact), 0),

@@ -15,7 +15,7 @@ import (
 )
 
 // maxSealingKeys bounds the rotations of a keyring: one a week for 19 years. With that many
-// keys the file stays below maxPrivate.
+// keys the file stays below maxPrivateBytes.
 const maxSealingKeys = 1000
 
 // The errors of sealing and opening. None reveals anything about the plaintext.
@@ -31,15 +31,15 @@ type SealingKey struct {
 	Enabled bool // the key opens what it has sealed
 }
 
-// CanSeal tells whether there is a sealing key. Without one Seal and Open, and functions that
-// use them, return ErrNoSealingKey.
+// CanSeal tells whether there is a sealing key. Without one, Seal, Open and the functions that
+// use them return ErrNoSealingKey.
 func (k *Keyring) CanSeal() bool { return k.sealer != nil }
 
 // SealingKeys lists the sealing keys, oldest first; empty if there are none.
 func (k *Keyring) SealingKeys() []SealingKey {
-	list := make([]SealingKey, k.sealing.Len())
+	list := make([]SealingKey, k.sealingKeys.Len())
 	for i := range list {
-		entry, err := k.sealing.Entry(i)
+		entry, err := k.sealingKeys.Entry(i)
 		assert.NoError(err) // i is in range
 		list[i] = SealingKey{ID: entry.KeyID(), Primary: entry.IsPrimary(), Enabled: entry.KeyStatus() == keyset.Enabled}
 	}
@@ -62,8 +62,8 @@ func (k *Keyring) Seal(plaintext, context []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// Open returns the plaintext that Seal sealed with the same context, with this key or an
-// earlier one. The error is ErrUnopened, or ErrNoSealingKey. The caller must wipe the
+// Open returns the plaintext that Seal sealed with the same context. The key may have been replaced
+// since. The error is ErrUnopened, or ErrNoSealingKey. The caller must wipe the
 // plaintext.
 func (k *Keyring) Open(sealed, context []byte) ([]byte, error) {
 	if k.sealer == nil {
@@ -76,11 +76,11 @@ func (k *Keyring) Open(sealed, context []byte) ([]byte, error) {
 	return plaintext, nil
 }
 
-// parseSealing parses the sealing keys. It drops the library's own errors, because they may
+// parseSealingKeys parses the sealing keys. It drops the library's own errors, because they may
 // quote the keys.
-func (k *Keyring) parseSealing(keys []byte) (err error) {
-	if k.sealing, err = insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(keys))); err == nil {
-		k.sealer, err = aead.New(k.sealing)
+func (k *Keyring) parseSealingKeys(keys []byte) (err error) {
+	if k.sealingKeys, err = insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(keys))); err == nil {
+		k.sealer, err = aead.New(k.sealingKeys)
 	}
 	if err != nil {
 		return fmt.Errorf("%s is not a set of AEAD keys with an enabled primary one", fieldSealingKeys)
@@ -90,14 +90,14 @@ func (k *Keyring) parseSealing(keys []byte) (err error) {
 
 // withNewSealingKey returns a keyring with one more sealing key, which is the primary one. The algorithm
 // is XChaCha20-Poly1305, whose random nonces are long enough not to repeat. With the nonces of
-// AES-GCM a key would have to be replaced before 2^32 texts, and no one is forced to replace a key.
+// AES-GCM a key would have to be replaced before it has sealed 2^32 texts, and nobody is forced to replace a key.
 func (k *Keyring) withNewSealingKey() (*Keyring, error) {
-	if k.sealing.Len() >= maxSealingKeys {
-		return nil, fmt.Errorf("%s has %d keys already", fieldSealingKeys, k.sealing.Len())
+	if k.sealingKeys.Len() >= maxSealingKeys {
+		return nil, fmt.Errorf("%s has %d keys already", fieldSealingKeys, k.sealingKeys.Len())
 	}
 	keys := keyset.NewManager()
-	if k.sealing != nil {
-		keys = keyset.NewManagerFromHandle(k.sealing)
+	if k.sealingKeys != nil {
+		keys = keyset.NewManagerFromHandle(k.sealingKeys)
 	}
 	id, err := keys.Add(aead.XChaCha20Poly1305KeyTemplate())
 	assert.NoError(err)
@@ -105,13 +105,13 @@ func (k *Keyring) withNewSealingKey() (*Keyring, error) {
 	handle, err := keys.Handle()
 	assert.NoError(err)
 	fields := maps.Clone(k.fields)
-	fields[fieldSealingKeys] = encodeSealing(handle)
+	fields[fieldSealingKeys] = encodeSealingKeys(handle)
 	return fromFields(fields)
 }
 
-// encodeSealing returns tink's own JSON form. The keys are in plaintext, like the other keys in
+// encodeSealingKeys returns the sealing keys in tink's own JSON form. They are in plaintext, like the other keys in
 // the file.
-func encodeSealing(keys *keyset.Handle) json.RawMessage {
+func encodeSealingKeys(keys *keyset.Handle) json.RawMessage {
 	var out bytes.Buffer
 	assert.NoError(insecurecleartextkeyset.Write(keys, keyset.NewJSONWriter(&out)))
 	return out.Bytes()

@@ -21,11 +21,11 @@ var sealingContext = []byte("an organization, and a record of")
 
 func sealText(t *testing.T, k *Keyring, plaintext string) []byte {
 	t.Helper()
-	s, err := k.Seal([]byte(plaintext), sealingContext)
+	sealed, err := k.Seal([]byte(plaintext), sealingContext)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return sealed
 }
 
 // wantOpens checks that the keyring opens a ciphertext that was sealed with sealingContext.
@@ -36,10 +36,11 @@ func wantOpens(t *testing.T, k *Keyring, sealed []byte, want string) {
 	}
 }
 
-// keyOf returns the id of the key that sealed: tink's prefix is 1 and the key's id.
-func keyOf(sealed []byte) uint32 { return binary.BigEndian.Uint32(sealed[1:]) }
+// idOfSealingKey returns the id of the key that sealed a ciphertext. The ciphertext begins with a byte 1 and the
+// key's id, which tink writes.
+func idOfSealingKey(sealed []byte) uint32 { return binary.BigEndian.Uint32(sealed[1:]) }
 
-func primary(t *testing.T, k *Keyring) uint32 {
+func primaryKeyID(t *testing.T, k *Keyring) uint32 {
 	t.Helper()
 	var found []uint32
 	for _, key := range k.SealingKeys() {
@@ -54,44 +55,44 @@ func primary(t *testing.T, k *Keyring) uint32 {
 }
 
 func TestCiphertextOpensInItsContextOnly(t *testing.T) {
-	k := create(t)
-	s := sealText(t, k, canary)
-	wantOpens(t, k, s, canary)
+	k := createKeyring(t)
+	sealed := sealText(t, k, canary)
+	wantOpens(t, k, sealed, canary)
 	for name, context := range map[string][]byte{
 		"another record": []byte("an organization, and a record oF"), "no context": nil, "shorter": sealingContext[:31], "longer": append(bytes.Clone(sealingContext), 0),
 	} {
-		if got, err := k.Open(s, context); !errors.Is(err, ErrUnopened) || got != nil {
+		if got, err := k.Open(sealed, context); !errors.Is(err, ErrUnopened) || got != nil {
 			t.Errorf("%s: opened as %q, %v", name, got, err)
 		}
 	}
-	if _, err := create(t).Open(s, sealingContext); !errors.Is(err, ErrUnopened) {
+	if _, err := createKeyring(t).Open(sealed, sealingContext); !errors.Is(err, ErrUnopened) {
 		t.Errorf("another keyring: %v", err)
 	}
 	wantOpens(t, k, sealText(t, k, ""), "")
 }
 
 func TestChangedCiphertextIsRefused(t *testing.T) {
-	k := create(t)
-	s := sealText(t, k, canary)
-	for i := range len(s) * 8 {
-		changed := bytes.Clone(s)
+	k := createKeyring(t)
+	sealed := sealText(t, k, canary)
+	for i := range len(sealed) * 8 {
+		changed := bytes.Clone(sealed)
 		changed[i/8] ^= 1 << (i % 8)
 		if _, err := k.Open(changed, sealingContext); !errors.Is(err, ErrUnopened) {
 			t.Errorf("bit %d flipped: %v", i, err)
 		}
 	}
-	for n := range s {
-		if _, err := k.Open(s[:n], sealingContext); !errors.Is(err, ErrUnopened) {
+	for n := range sealed {
+		if _, err := k.Open(sealed[:n], sealingContext); !errors.Is(err, ErrUnopened) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 	}
-	if _, err := k.Open(append(bytes.Clone(s), 0), sealingContext); !errors.Is(err, ErrUnopened) {
+	if _, err := k.Open(append(bytes.Clone(sealed), 0), sealingContext); !errors.Is(err, ErrUnopened) {
 		t.Errorf("a byte more: %v", err)
 	}
 }
 
 func TestCiphertextRevealsNothing(t *testing.T) {
-	k := create(t)
+	k := createKeyring(t)
 	first, second := sealText(t, k, canary), sealText(t, k, canary)
 	if bytes.Equal(first[5:], second[5:]) || leaks(string(first)+string(second), canary) || leaks(string(first), string(sealingContext)) {
 		t.Error("the plaintext or the context shows, or two seals of one text are equal")
@@ -104,12 +105,12 @@ func TestSealingNeedsAContext(t *testing.T) {
 			t.Errorf("sealing without a context said %v", text)
 		}
 	}()
-	_, _ = create(t).Seal([]byte(canary), nil)
+	_, _ = createKeyring(t).Seal([]byte(canary), nil)
 }
 
 func TestKeyringWithoutSealingKeyLoadsAndReportsIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
-	write(t, path, oldKeyring)
+	writeFile(t, path, oldKeyring)
 	k, err := LoadKeyring(path)
 	if err != nil {
 		t.Fatal(err)
@@ -117,15 +118,15 @@ func TestKeyringWithoutSealingKeyLoadsAndReportsIt(t *testing.T) {
 	if k.CanSeal() || len(k.SealingKeys()) != 0 {
 		t.Error("it seems to have a sealing key")
 	}
-	// The HMAC-SHA-256 of the padded text with the key above, computed by another program.
+	// The HMAC-SHA-256 of the padded number with oldKeyring's fingerprint key, computed by another program.
 	if got, want := k.Fingerprint([]byte(canary)), "a8fd405617302ed8f771a20d89c567f0"; got != want {
 		t.Errorf("fingerprint %s, want %s", got, want)
 	}
-	_, sealing := k.Seal([]byte(canary), sealingContext)
-	_, opening := k.Open([]byte("sealed"), sealingContext)
-	_, sealingCard := k.SealCard(&Card{Number: []byte(canary)}, sealingContext)
-	_, openingCard := k.OpenCard([]byte("sealed"), sealingContext)
-	for _, err := range []error{sealing, opening, sealingCard, openingCard} {
+	_, sealErr := k.Seal([]byte(canary), sealingContext)
+	_, openErr := k.Open([]byte("sealed"), sealingContext)
+	_, sealCardErr := k.SealCard(&Card{Number: []byte(canary)}, sealingContext)
+	_, openCardErr := k.OpenCard([]byte("sealed"), sealingContext)
+	for _, err := range []error{sealErr, openErr, sealCardErr, openCardErr} {
 		if !errors.Is(err, ErrNoSealingKey) {
 			t.Errorf("error %v", err)
 		}
@@ -134,7 +135,7 @@ func TestKeyringWithoutSealingKeyLoadsAndReportsIt(t *testing.T) {
 
 func TestReadOnlyKeyringMustBeComplete(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
-	write(t, path, oldKeyring)
+	writeFile(t, path, oldKeyring)
 	_, err := LoadSealingKeyring(path)
 	if !errors.Is(err, ErrNoSealingKey) || !strings.Contains(err.Error(), "`mizan keys rotate --keyring "+path+"`") {
 		t.Errorf("the error does not say what to do: %v", err)
@@ -152,13 +153,13 @@ func TestReadOnlyKeyringMustBeComplete(t *testing.T) {
 
 func TestCompletingAddsTheMissingKeyOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
-	write(t, path, oldKeyring)
+	writeFile(t, path, oldKeyring)
 	first, err := CompleteKeyring(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantOwnerOnly(t, path)
-	s := sealText(t, first, canary)
+	sealed := sealText(t, first, canary)
 	before, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +168,7 @@ func TestCompletingAddsTheMissingKeyOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantOpens(t, second, s, canary)
+	wantOpens(t, second, sealed, canary)
 	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || len(second.SealingKeys()) != 1 {
 		t.Errorf("a complete keyring was rewritten: %v, %d keys", err, len(second.SealingKeys()))
 	}
@@ -175,8 +176,8 @@ func TestCompletingAddsTheMissingKeyOnce(t *testing.T) {
 
 func TestRotationMakesAPrimaryKeyAndKeepsTheOld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
-	write(t, path, oldKeyring)
-	ids, texts := []uint32{}, [][]byte{}
+	writeFile(t, path, oldKeyring)
+	ids, ciphertexts := []uint32{}, [][]byte{}
 	for range 3 {
 		rotated, err := RotateKeyring(path)
 		if err != nil {
@@ -187,8 +188,8 @@ func TestRotationMakesAPrimaryKeyAndKeepsTheOld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := sealText(t, rotated, canary)
-		ids, texts = append(ids, keyOf(s)), append(texts, s)
+		sealed := sealText(t, rotated, canary)
+		ids, ciphertexts = append(ids, idOfSealingKey(sealed)), append(ciphertexts, sealed)
 		want := make([]SealingKey, len(ids))
 		for i, id := range ids {
 			want[i] = SealingKey{ID: id, Primary: i == len(ids)-1, Enabled: true}
@@ -196,8 +197,8 @@ func TestRotationMakesAPrimaryKeyAndKeepsTheOld(t *testing.T) {
 		if !slices.Equal(rotated.SealingKeys(), want) || !slices.Equal(loaded.SealingKeys(), want) {
 			t.Errorf("the keys are %v, in the file %v, want %v", rotated.SealingKeys(), loaded.SealingKeys(), want)
 		}
-		for _, s := range texts {
-			wantOpens(t, loaded, s, canary)
+		for _, sealed := range ciphertexts {
+			wantOpens(t, loaded, sealed, canary)
 		}
 	}
 	if slices.Sort(ids); len(slices.Compact(ids)) != 3 {
@@ -207,7 +208,7 @@ func TestRotationMakesAPrimaryKeyAndKeepsTheOld(t *testing.T) {
 
 func TestRotationChangesTheSealingKeysOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
-	write(t, path, oldKeyring)
+	writeFile(t, path, oldKeyring)
 	before, err := LoadKeyring(path)
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +235,7 @@ func TestDisabledKeyIsListedAndOpensNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := sealText(t, first, canary)
+	sealed := sealText(t, first, canary)
 	second, err := RotateKeyring(path)
 	if err != nil {
 		t.Fatal(err)
@@ -243,32 +244,32 @@ func TestDisabledKeyIsListedAndOpensNothing(t *testing.T) {
 	if err := json.Unmarshal(second.encode(), &fields); err != nil {
 		t.Fatal(err)
 	}
-	sealingKey(fields)["status"] = "DISABLED"
+	firstSealingKey(fields)["status"] = "DISABLED"
 	content, err := json.Marshal(fields)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, path, string(content))
+	writeFile(t, path, string(content))
 	third, err := RotateKeyring(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []SealingKey{{ID: keyOf(s)}, {ID: primary(t, second), Enabled: true}, {ID: primary(t, third), Primary: true, Enabled: true}}
+	want := []SealingKey{{ID: idOfSealingKey(sealed)}, {ID: primaryKeyID(t, second), Enabled: true}, {ID: primaryKeyID(t, third), Primary: true, Enabled: true}}
 	if got := third.SealingKeys(); !slices.Equal(got, want) {
 		t.Errorf("the keys are %v, want %v", got, want)
 	}
-	if _, err := third.Open(s, sealingContext); !errors.Is(err, ErrUnopened) {
+	if _, err := third.Open(sealed, sealingContext); !errors.Is(err, ErrUnopened) {
 		t.Errorf("a disabled key opened: %v", err)
 	}
 }
 
-// TestConcurrentStartsAndRotationsLoseNoKey lets each start and rotation seal immediately, as a
+// TestConcurrentStartsAndRotationsLoseNoKey seals a text immediately after each start and rotation, as a
 // server does. The final file must open every ciphertext.
 func TestConcurrentStartsAndRotationsLoseNoKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
-	write(t, path, oldKeyring)
+	writeFile(t, path, oldKeyring)
 	const rotations = 12
-	texts := make(chan []byte, 2*rotations)
+	ciphertexts := make(chan []byte, 2*rotations)
 	var processes sync.WaitGroup
 	for range rotations {
 		for _, load := range []func(string) (*Keyring, error){CompleteKeyring, RotateKeyring} {
@@ -278,24 +279,24 @@ func TestConcurrentStartsAndRotationsLoseNoKey(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				s, err := k.Seal([]byte(canary), sealingContext)
+				sealed, err := k.Seal([]byte(canary), sealingContext)
 				if err != nil {
 					t.Error(err)
 				}
-				texts <- s
+				ciphertexts <- sealed
 			})
 		}
 	}
 	processes.Wait()
-	close(texts)
+	close(ciphertexts)
 	last, err := LoadKeyring(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for s := range texts {
-		wantOpens(t, last, s, canary)
+	for sealed := range ciphertexts {
+		wantOpens(t, last, sealed, canary)
 	}
-	// A start adds a key only if it comes before every rotation.
+	// A start adds a key only if no rotation and no other start has added one.
 	if n := len(last.SealingKeys()); n != rotations && n != rotations+1 {
 		t.Errorf("%d keys after %d rotations", n, rotations)
 	}
@@ -304,9 +305,9 @@ func TestConcurrentStartsAndRotationsLoseNoKey(t *testing.T) {
 
 func TestConcurrentStartsMakeOneKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
-	write(t, path, oldKeyring)
+	writeFile(t, path, oldKeyring)
 	const starts = 24
-	texts := make(chan []byte, starts)
+	ciphertexts := make(chan []byte, starts)
 	var processes sync.WaitGroup
 	for range starts {
 		processes.Go(func() {
@@ -315,15 +316,15 @@ func TestConcurrentStartsMakeOneKey(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			s, err := k.Seal([]byte(canary), sealingContext)
+			sealed, err := k.Seal([]byte(canary), sealingContext)
 			if err != nil {
 				t.Error(err)
 			}
-			texts <- s
+			ciphertexts <- sealed
 		})
 	}
 	processes.Wait()
-	close(texts)
+	close(ciphertexts)
 	last, err := LoadKeyring(path)
 	if err != nil {
 		t.Fatal(err)
@@ -331,16 +332,16 @@ func TestConcurrentStartsMakeOneKey(t *testing.T) {
 	if n := len(last.SealingKeys()); n != 1 {
 		t.Errorf("%d starts made %d keys", starts, n)
 	}
-	for s := range texts {
-		wantOpens(t, last, s, canary)
+	for sealed := range ciphertexts {
+		wantOpens(t, last, sealed, canary)
 	}
 }
 
 func TestRotationFollowsALinkAndRemovesLeftovers(t *testing.T) {
 	targetDir, linkDir := t.TempDir(), t.TempDir()
 	path, link := filepath.Join(targetDir, "keys"), filepath.Join(linkDir, "keyring")
-	write(t, path, oldKeyring)
-	write(t, filepath.Join(targetDir, ".keys.12.tmp"), "half a keyr")
+	writeFile(t, path, oldKeyring)
+	writeFile(t, filepath.Join(targetDir, ".keys.12.tmp"), "half a keyr")
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +370,7 @@ func TestKeyringHasUpTo1000SealingKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, path, strings.Replace(oldKeyring, "{", `{"sealing_keys":`+string(encodeSealing(handle))+",", 1))
+	writeFile(t, path, strings.Replace(oldKeyring, "{", `{"sealing_keys":`+string(encodeSealingKeys(handle))+",", 1))
 	if k, err := RotateKeyring(path); err != nil || len(k.SealingKeys()) != 1000 {
 		t.Fatalf("rotation 1000: %v", err)
 	}
@@ -377,7 +378,7 @@ func TestKeyringHasUpTo1000SealingKeys(t *testing.T) {
 		t.Errorf("rotation 1001: %v", err)
 	}
 	info, err := os.Stat(path)
-	if err != nil || info.Size() > maxPrivate/2 {
+	if err != nil || info.Size() > maxPrivateBytes/2 {
 		t.Errorf("the file has %d bytes, %v", info.Size(), err)
 	}
 	k, err := LoadKeyring(path)

@@ -24,7 +24,7 @@ var plainBinary, raceBinary builtBinary
 type builtBinary struct {
 	once sync.Once
 	path string
-	dir  string // directory of the build; empty: none was made
+	dir  string // directory of the build; empty: nothing was built
 	err  error
 }
 
@@ -47,18 +47,18 @@ func Binary(tb testing.TB) string {
 	return plainBinary.pathOf(tb, false)
 }
 
-// RaceBinary returns the path of the binary with the race detector if the tests have it, and Binary
-// otherwise. It is for commands that have goroutines: serve, backup and restore.
+// RaceBinary returns the path of the binary with the race detector if the tests run under it, and Binary's
+// path otherwise. It is for commands that have goroutines: serve, backup and restore.
 func RaceBinary(tb testing.TB) string {
 	tb.Helper()
-	if !raceDetector {
+	if !hasRaceDetector {
 		return plainBinary.pathOf(tb, false)
 	}
 	return raceBinary.pathOf(tb, true)
 }
 
 // binaryOf returns the path of the binary for a command. A command with one goroutine has no races,
-// and with the detector it takes eight times as long to start.
+// and with the detector each command takes eight times as long to start.
 func binaryOf(tb testing.TB, args []string) string {
 	tb.Helper()
 	if len(args) > 0 && slices.Contains([]string{"serve", "backup", "restore"}, args[0]) {
@@ -67,18 +67,18 @@ func binaryOf(tb testing.TB, args []string) string {
 	return Binary(tb)
 }
 
-func (b *builtBinary) pathOf(tb testing.TB, race bool) string {
+func (b *builtBinary) pathOf(tb testing.TB, withRace bool) string {
 	tb.Helper()
-	b.once.Do(func() { b.path, b.err = b.build(race) })
+	b.once.Do(func() { b.path, b.err = b.build(withRace) })
 	if b.err != nil {
 		tb.Fatal(b.err)
 	}
 	return b.path
 }
 
-func (b *builtBinary) build(race bool) (string, error) {
+func (b *builtBinary) build(withRace bool) (string, error) {
 	variable := BinaryVariable
-	if race {
+	if withRace {
 		variable = RaceBinaryVariable
 	}
 	if path := os.Getenv(variable); path != "" {
@@ -94,7 +94,7 @@ func (b *builtBinary) build(race bool) (string, error) {
 	}
 	path := filepath.Join(b.dir, "mizan")
 	args := []string{"build", "-o", path}
-	if race {
+	if withRace {
 		args = append(args, "-race")
 	}
 	cmd := exec.Command("go", append(args, "./cmd/mizan")...)
@@ -108,10 +108,10 @@ func (b *builtBinary) build(race bool) (string, error) {
 // NotUnderRace skips a test under the race detector and logs the reason. It is for tests in which
 // the detector can't find anything: the tested code has one goroutine, or runs in a process without
 // the detector.
-func NotUnderRace(tb testing.TB, why string) {
+func NotUnderRace(tb testing.TB, reason string) {
 	tb.Helper()
-	if raceDetector {
-		tb.Skip("not under the race detector: " + why)
+	if hasRaceDetector {
+		tb.Skip("not under the race detector: " + reason)
 	}
 }
 

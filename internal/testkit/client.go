@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// responseTimeout is how long a request may take, including creates that wait for their provider.
+// responseTimeout is how long a request may take, including a create request that waits for its provider.
 const responseTimeout = 3 * time.Minute
 
-// Client talks to a server as one caller: it sends its headers with every request. It is safe
+// Client talks to a server as one caller. It sends the caller's headers with every request, and is safe
 // for concurrent use.
 type Client struct {
 	base   string
@@ -43,7 +43,7 @@ func (a *Answer) JSON(into any) error {
 func (s *Server) Anyone() *Client {
 	s.tb.Helper()
 	// No proxy from the environment is used: requests go to the server under test.
-	transport := &http.Transport{TLSClientConfig: s.trust(), MaxIdleConnsPerHost: 256}
+	transport := &http.Transport{TLSClientConfig: s.tlsConfig(), MaxIdleConnsPerHost: 256}
 	s.tb.Cleanup(transport.CloseIdleConnections)
 	return &Client{base: s.BaseURL, http: &http.Client{Transport: transport, Timeout: responseTimeout}, header: http.Header{}}
 }
@@ -59,21 +59,21 @@ func (s *Server) Second() *Client {
 }
 
 // Admin returns a client with the admin token, for the first organization.
-func (s *Server) Admin() *Client { return s.bearer(s.Sandbox.AdminToken) }
+func (s *Server) Admin() *Client { return s.withBearerToken(s.Sandbox.AdminToken) }
 
 // Session returns a client for a user of the first organization with role admin.
-func (s *Server) Session() *Client { return s.bearer(s.Sandbox.SessionToken) }
+func (s *Server) Session() *Client { return s.withBearerToken(s.Sandbox.SessionToken) }
 
 // Auditor returns a client for a user of the first organization with role auditor.
-func (s *Server) Auditor() *Client { return s.bearer(s.Sandbox.AuditorToken) }
+func (s *Server) Auditor() *Client { return s.withBearerToken(s.Sandbox.AuditorToken) }
 
-func (s *Server) bearer(token string) *Client {
+func (s *Server) withBearerToken(token string) *Client {
 	return s.Anyone().With("authorization", "Bearer "+token, "x-organization-id", s.Sandbox.OrganizationID)
 }
 
-// trust returns the TLS configuration of clients, which trust the server's own authority if it
-// has one.
-func (s *Server) trust() *tls.Config {
+// tlsConfig returns the TLS configuration of clients: they trust the certificates in Options.Trust, or else
+// the server's own authority if it has one.
+func (s *Server) tlsConfig() *tls.Config {
 	path := s.options.Trust
 	if path == "" {
 		path = filepath.Join(s.Dir, "tls", "ca.pem")
@@ -119,7 +119,7 @@ func (c *Client) Put(path string, body any) (*Answer, error) {
 // nil: no body. An error means that no complete response came, so that the outcome of a write is
 // unknown.
 func (c *Client) Do(method, path string, body any) (*Answer, error) {
-	content, err := encode(body)
+	content, err := bodyReader(body)
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +141,8 @@ func (c *Client) Do(method, path string, body any) (*Answer, error) {
 	return answer, err
 }
 
-// encode returns an untyped nil for an absent body, which net/http requires.
-func encode(body any) (io.Reader, error) {
+// bodyReader returns an untyped nil for an absent body, which net/http requires.
+func bodyReader(body any) (io.Reader, error) {
 	switch b := body.(type) {
 	case nil:
 		return nil, nil

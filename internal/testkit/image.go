@@ -15,13 +15,13 @@ import (
 	"mizan/posting/store"
 )
 
-const keyringName = "keyring"
+const keyringFile = "keyring"
 
 // Image is the content of a world's directory. Any number of worlds can begin with an image, so a
 // store that takes long to fill is filled only once in a test process.
 type Image struct {
-	at    time.Time // what the world's clock showed
-	files []imageFile
+	clockTime time.Time // what the world's clock showed
+	files     []imageFile
 }
 
 type imageFile struct {
@@ -38,16 +38,16 @@ func (w *World) Image() *Image {
 	if err != nil {
 		w.tb.Fatal(err)
 	}
-	i.at = w.Clock.Now()
+	i.clockTime = w.Clock.Now()
 	return i
 }
 
-// World makes a world with the files, the keyring and the time of the image. It is not open.
+// World makes a world with the files, the keyring and the time of the image. The new world is not open.
 func (i *Image) World(tb testing.TB) *World {
 	tb.Helper()
-	w := i.writeInto(tb, i.at)
+	w := i.newWorld(tb, i.clockTime)
 	var err error
-	if w.Keyring, err = secret.LoadKeyring(filepath.Join(w.Dir, keyringName)); err != nil {
+	if w.Keyring, err = secret.LoadKeyring(filepath.Join(w.Dir, keyringFile)); err != nil {
 		tb.Fatal(err)
 	}
 	w.setOptions()
@@ -71,10 +71,10 @@ func imageOf(dir string) (*Image, error) {
 	return i, err
 }
 
-// writeInto writes the files into a new directory of a test.
-func (i *Image) writeInto(tb testing.TB, at time.Time) *World {
+// newWorld writes the image's files into a new directory and returns a world on it, whose Keyring is not set.
+func (i *Image) newWorld(tb testing.TB, clockTime time.Time) *World {
 	tb.Helper()
-	w := &World{Dir: filepath.Join(tb.TempDir(), "world"), Clock: clock.NewManual(at), tb: tb}
+	w := &World{Dir: filepath.Join(tb.TempDir(), "world"), Clock: clock.NewManual(clockTime), tb: tb}
 	for _, f := range i.files {
 		path := filepath.Join(w.Dir, f.name)
 		for _, err := range []error{os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, f.content, 0o600), os.Truncate(path, f.size)} {
@@ -87,14 +87,14 @@ func (i *Image) writeInto(tb testing.TB, at time.Time) *World {
 	return w
 }
 
-// emptyStore is a store without content. A copy opens in half the time that making a store takes.
+// emptyStore is the image of a store without content. Opening a copy takes half the time of making a store.
 var emptyStore struct {
 	once  sync.Once
 	image *Image
 	err   error
 }
 
-func newStore() (*Image, error) {
+func newStoreImage() (*Image, error) {
 	dir, err := os.MkdirTemp("", "mizan-testkit-")
 	if err != nil {
 		return nil, err

@@ -20,13 +20,13 @@ import (
 
 // Bounds of waiting, long enough for a busy machine.
 const (
-	startBound = 3 * time.Minute
-	stopBound  = 3 * time.Minute
+	startTimeout = 3 * time.Minute
+	stopTimeout  = 3 * time.Minute
 )
 
-// readyMark is the beginning of the line on stdout with the address, printed when the server is
+// readyPrefix begins the line, with the server's address, that the server prints to stdout when it is
 // ready.
-const readyMark = "mizan: ready at "
+const readyPrefix = "mizan: ready at "
 
 // process is a child process and its output.
 type process struct {
@@ -57,14 +57,14 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// launch starts a binary. The child does not outlive the test, nor the test process if that is
-// killed. If openFiles is above zero, the child may have at most that many files open.
-func launch(tb testing.TB, path string, openFiles int, env, args []string) *process {
+// launch starts a binary. The child is killed at the end of the test, or when the test process is
+// killed. If maxOpenFiles is above zero, the child may have at most that many files open.
+func launch(tb testing.TB, path string, maxOpenFiles int, env, args []string) *process {
 	tb.Helper()
 	cmd := exec.Command(path, args...)
-	if openFiles > 0 {
-		limited := append([]string{"-c", `ulimit -n "$0" && exec "$@"`, strconv.Itoa(openFiles), path}, args...)
-		cmd = exec.Command("/bin/sh", limited...) // exec replaces the shell by the binary
+	if maxOpenFiles > 0 {
+		shellArgs := append([]string{"-c", `ulimit -n "$0" && exec "$@"`, strconv.Itoa(maxOpenFiles), path}, args...)
+		cmd = exec.Command("/bin/sh", shellArgs...) // exec replaces the shell by the binary
 	}
 	p := &process{cmd: cmd, ready: make(chan string, 1), ended: make(chan struct{})}
 	p.cmd.Env = append(slices.DeleteFunc(os.Environ(), isTestSetting), env...)
@@ -74,43 +74,43 @@ func launch(tb testing.TB, path string, openFiles int, env, args []string) *proc
 	if err != nil {
 		tb.Fatal(err)
 	}
-	started := make(chan error, 1)
+	startErr := make(chan error, 1)
 	go func() {
 		// The death signal comes when the thread that started the child ends, so this goroutine
 		// keeps its thread as long as the child runs.
 		runtime.LockOSThread()
 		err := p.cmd.Start()
-		started <- err
+		startErr <- err
 		if err == nil {
-			p.follow(stdout)
+			p.followStdout(stdout)
 			_ = p.cmd.Wait()
 		}
 		close(p.ended)
 	}()
-	if err := <-started; err != nil {
+	if err := <-startErr; err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
 		p.kill(tb)
 		// A process that is killed does not tell by its exit code that it had a race.
-		if raceDetector && strings.Contains(p.stderr.String(), "WARNING: DATA RACE") {
+		if hasRaceDetector && strings.Contains(p.stderr.String(), "WARNING: DATA RACE") {
 			tb.Errorf("%s had a race:\n%s", strings.Join(args, " "), p.stderr.String())
 		}
 	})
 	return p
 }
 
-// isTestSetting tells whether an environment variable is meant for the test processes only, and must
-// not be passed to the server: make test sets GOGC to save time on garbage collection.
+// isTestSetting tells whether an environment variable is meant for the test processes only and must
+// not be passed to the server. There is one: make test sets GOGC to save time on garbage collection.
 func isTestSetting(variable string) bool { return strings.HasPrefix(variable, "GOGC=") }
 
-// follow copies stdout and sends the address to ready.
-func (p *process) follow(stdout io.Reader) {
+// followStdout copies stdout and sends the address to ready.
+func (p *process) followStdout(stdout io.Reader) {
 	lines := bufio.NewReader(stdout)
 	for {
 		line, err := lines.ReadString('\n')
 		_, _ = p.stdout.Write([]byte(line))
-		if address, found := strings.CutPrefix(line, readyMark); found && err == nil {
+		if address, found := strings.CutPrefix(line, readyPrefix); found && err == nil {
 			select {
 			case p.ready <- strings.TrimSpace(address):
 			default:
@@ -122,7 +122,7 @@ func (p *process) follow(stdout io.Reader) {
 	}
 }
 
-func (p *process) running() bool {
+func (p *process) isRunning() bool {
 	select {
 	case <-p.ended:
 		return false
@@ -139,23 +139,23 @@ func (p *process) signal(tb testing.TB, s os.Signal) {
 }
 
 // wait waits for the process's end and returns its exit code; -1 if a signal ended it.
-func (p *process) wait(tb testing.TB, bound time.Duration) int {
+func (p *process) wait(tb testing.TB, timeout time.Duration) int {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), bound)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	select {
 	case <-p.ended:
 	case <-ctx.Done():
 		p.signal(tb, syscall.SIGQUIT) // prints the goroutines, for the report
 		p.kill(tb)
-		tb.Fatalf("the process did not end within %v\n%s", bound, p.stderr.String())
+		tb.Fatalf("the process did not end within %v\n%s", timeout, p.stderr.String())
 	}
 	return p.cmd.ProcessState.ExitCode()
 }
 
 func (p *process) kill(tb testing.TB) {
 	tb.Helper()
-	if p.running() {
+	if p.isRunning() {
 		p.signal(tb, syscall.SIGKILL)
 	}
 	<-p.ended
@@ -175,9 +175,9 @@ func Run(tb testing.TB, env []string, args ...string) Result {
 }
 
 // RunLimited is Run with a limit of open files; 0: the limit of this process.
-func RunLimited(tb testing.TB, openFiles int, env []string, args ...string) Result {
+func RunLimited(tb testing.TB, maxOpenFiles int, env []string, args ...string) Result {
 	tb.Helper()
-	p := launch(tb, binaryOf(tb, args), openFiles, env, args)
-	exit := p.wait(tb, startBound)
+	p := launch(tb, binaryOf(tb, args), maxOpenFiles, env, args)
+	exit := p.wait(tb, startTimeout)
 	return Result{Exit: exit, Stdout: p.stdout.String(), Stderr: p.stderr.String()}
 }

@@ -2,5 +2,5 @@
 
 package testkit
 
-// raceDetector tells whether the tests, and so the binary, run with the race detector.
-const raceDetector = true
+// hasRaceDetector tells whether the tests run with the race detector. The binary under test is then built with it too.
+const hasRaceDetector = true

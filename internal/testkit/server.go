@@ -49,8 +49,8 @@ type Sandbox struct {
 // Server is a running server.
 type Server struct {
 	Dir     string
-	BaseURL string  // its listen address, which --base-url does not change
-	Sandbox Sandbox // of the last start; empty for a bare server
+	BaseURL string  // the URL of the address on which it listens, whatever --base-url is
+	Sandbox Sandbox // of the last start; empty if Options.Bare is set
 
 	tb      testing.TB
 	options Options
@@ -73,7 +73,7 @@ func Start(tb testing.TB, o Options) *Server {
 // given, they replace those of the last start.
 func (s *Server) Restart(flags ...string) {
 	s.tb.Helper()
-	if s.process.running() {
+	if s.process.isRunning() {
 		s.tb.Fatal("restart of a server that runs")
 	}
 	if len(flags) > 0 {
@@ -88,22 +88,22 @@ func (s *Server) start() {
 	if !s.options.Bare {
 		args = append(args, "--sandbox")
 	}
-	binary := RaceBinary
+	binaryPath := RaceBinary
 	if s.options.Plain {
-		binary = Binary
+		binaryPath = Binary
 	}
-	program := binary(s.tb) // the first call builds it, which takes long on a busy machine
-	began := time.Now()
+	program := binaryPath(s.tb) // before the timeout begins, because the first call builds the binary
+	startTime := time.Now()
 	s.process = launch(s.tb, program, s.options.OpenFiles, s.options.Env, slices.Concat(args, s.options.Flags))
 	select {
 	case s.BaseURL = <-s.process.ready:
 	case <-s.process.ended:
 		s.tb.Fatalf("the server ended with %d before it was ready\n%s%s",
 			s.process.cmd.ProcessState.ExitCode(), s.process.stdout.String(), s.process.stderr.String())
-	case <-time.After(startBound):
+	case <-time.After(startTimeout):
 		s.process.signal(s.tb, syscall.SIGQUIT)
 		s.process.kill(s.tb)
-		s.tb.Fatalf("the server was not ready within %v\n%s", startBound, s.process.stderr.String())
+		s.tb.Fatalf("the server was not ready within %v\n%s", startTimeout, s.process.stderr.String())
 	}
 	s.Sandbox = Sandbox{}
 	if !s.options.Bare {
@@ -115,7 +115,7 @@ func (s *Server) start() {
 			s.tb.Fatalf("sandbox.json: %v", err)
 		}
 	}
-	s.waitHealthy(began.Add(startBound))
+	s.waitHealthy(startTime.Add(startTimeout))
 }
 
 // waitHealthy waits until the health check reports ok. The listener is open when the ready line
@@ -125,7 +125,7 @@ func (s *Server) waitHealthy(deadline time.Time) {
 	var health struct {
 		CoreStatus string `json:"core_status"`
 	}
-	for s.process.running() && time.Now().Before(deadline) {
+	for s.process.isRunning() && time.Now().Before(deadline) {
 		answer, err := s.Anyone().Get("/api/v1/health")
 		if err != nil {
 			s.tb.Fatalf("health: %v\n%s", err, s.Stderr())
@@ -146,7 +146,7 @@ func (s *Server) Stdout() string { return s.process.stdout.String() }
 // Stderr returns what the server has logged since its last start.
 func (s *Server) Stderr() string { return s.process.stderr.String() }
 
-// Kill ends the server with SIGKILL. Unlike a power cut, it keeps the page cache.
+// Kill ends the server with SIGKILL. Unlike a power cut, this keeps the kernel's page cache.
 func (s *Server) Kill() {
 	s.tb.Helper()
 	s.process.kill(s.tb)
@@ -161,7 +161,7 @@ func (s *Server) Signal(sig os.Signal) {
 // Wait waits until the server has ended and returns its exit code; -1 if a signal ended it.
 func (s *Server) Wait() int {
 	s.tb.Helper()
-	return s.process.wait(s.tb, stopBound)
+	return s.process.wait(s.tb, stopTimeout)
 }
 
 // Stop asks the server to stop, waits, and returns its exit code.

@@ -11,52 +11,52 @@ import (
 
 func TestMain(m *testing.M) { Main(m) }
 
-// recorder is a test that only records why it failed.
-type recorder struct {
+// failureRecorder is a test that only records its failure.
+type failureRecorder struct {
 	testing.TB
-	why string
+	failure string
 }
 
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.why = fmt.Sprintf(format, args...)
+func (r *failureRecorder) Fatalf(format string, args ...any) {
+	r.failure = fmt.Sprintf(format, args...)
 	runtime.Goexit()
 }
 
-func TestServerThatEndsFailsItsTest(t *testing.T) {
-	r := &recorder{TB: t}
+func TestServerThatEndsBeforeItIsReadyFailsItsTest(t *testing.T) {
+	r := &failureRecorder{TB: t}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		Start(r, Options{Dir: filepath.Join(t.TempDir(), "data"), Flags: []string{"--tls", "maybe"}})
 	}()
 	<-ended
-	if !strings.Contains(r.why, "ended with 2") || !strings.Contains(r.why, "mizan: configuration: tls") {
-		t.Errorf("failed with %q, want the exit code and what the server said", r.why)
+	if !strings.Contains(r.failure, "ended with 2") || !strings.Contains(r.failure, "mizan: configuration: tls") {
+		t.Errorf("failed with %q, want the exit code and what the server said", r.failure)
 	}
 }
 
 // endableTest is a test that ends when its cleanups are called, and records its failures.
 type endableTest struct {
 	testing.TB
-	ends []func()
-	why  string
+	cleanups []func()
+	failure  string
 }
 
-func (e *endableTest) Cleanup(end func())                { e.ends = append(e.ends, end) }
-func (e *endableTest) Errorf(format string, args ...any) { e.why = fmt.Sprintf(format, args...) }
+func (e *endableTest) Cleanup(cleanup func())            { e.cleanups = append(e.cleanups, cleanup) }
+func (e *endableTest) Errorf(format string, args ...any) { e.failure = fmt.Sprintf(format, args...) }
 
 func TestARaceInAProcessThatIsKilledFailsItsTest(t *testing.T) {
-	if !raceDetector {
+	if !hasRaceDetector {
 		t.Skip("without the race detector no process reports a race")
 	}
 	e := &endableTest{TB: t}
 	p := launch(e, "/bin/sh", 0, nil, []string{"-c", "echo 'WARNING: DATA RACE' >&2; exec sleep 600"})
 	WaitUntil(t, "what the process reports", func() bool { return p.stderr.String() != "" })
-	for _, end := range e.ends {
-		end()
+	for _, cleanup := range e.cleanups {
+		cleanup()
 	}
-	if !strings.Contains(e.why, "had a race") || p.running() {
-		t.Errorf("running: %v, the test was told %q", p.running(), e.why)
+	if !strings.Contains(e.failure, "had a race") || p.isRunning() {
+		t.Errorf("running: %v, the test was told %q", p.isRunning(), e.failure)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestCallersHaveTheirOwnCredentials(t *testing.T) {
 	}
 }
 
-func TestRunReportsHowItEnded(t *testing.T) {
+func TestRunReportsExitCodeAndOutput(t *testing.T) {
 	if r := Run(t, nil, "version"); r.Exit != 0 || !strings.HasPrefix(r.Stdout, "mizan ") || r.Stderr != "" {
 		t.Errorf("version: %+v", r)
 	}

@@ -45,7 +45,7 @@ func WantStatus(tb testing.TB, answer *Answer, err error, want int) *Answer {
 	return answer
 }
 
-// WaitUntil waits for a condition, which its failure message names.
+// WaitUntil waits until holds returns true. The failure message names the condition.
 func WaitUntil(tb testing.TB, condition string, holds func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)

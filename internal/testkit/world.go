@@ -14,8 +14,9 @@ import (
 	"mizan/posting/store"
 )
 
-// worldMemTable is the size of a world's memtables, the smallest that allows a server's value
-// threshold. Allocating and clearing memtables of a server's size takes longer than most tests.
+// worldMemTable is the size of a world's memtables (the store's tables in memory), the smallest with which
+// the store has a server's value threshold (larger values go into files of their own). Allocating and clearing memtables of a server's size
+// takes longer than most tests.
 const worldMemTable = 8 << 20
 
 // World has everything that services need inside a test's process: a store in a directory of the test, the
@@ -29,24 +30,24 @@ type World struct {
 	Runtime *actors.Runtime // nil after OpenJournal
 
 	// Open opens the journal and makes the runtime with these options. A test may change them before it calls
-	// Open. Open sets their Journal, and their Clock if it is nil.
+	// Open. Open itself sets RuntimeOptions.Journal and, if it is nil, the Clock of each.
 	JournalOptions posting.Options
 	RuntimeOptions actors.Options
 
 	tb testing.TB
 }
 
-// NewWorld makes a world with an empty store, whose clock shows the given time. The world is not open. If it
-// is open at the end of the test, it is closed then.
-func NewWorld(tb testing.TB, at time.Time) *World {
+// NewWorld makes a world with an empty store and a clock that shows the given time. The world is not open. At
+// the end of the test it is closed if the test left it open.
+func NewWorld(tb testing.TB, clockTime time.Time) *World {
 	tb.Helper()
-	emptyStore.once.Do(func() { emptyStore.image, emptyStore.err = newStore() })
+	emptyStore.once.Do(func() { emptyStore.image, emptyStore.err = newStoreImage() })
 	if emptyStore.err != nil {
 		tb.Fatal(emptyStore.err)
 	}
-	w := emptyStore.image.writeInto(tb, at)
+	w := emptyStore.image.newWorld(tb, clockTime)
 	var err error
-	if w.Keyring, err = secret.CreateKeyring(filepath.Join(w.Dir, keyringName), rand.Reader); err != nil {
+	if w.Keyring, err = secret.CreateKeyring(filepath.Join(w.Dir, keyringFile), rand.Reader); err != nil {
 		tb.Fatal(err)
 	}
 	w.setOptions()
@@ -60,7 +61,7 @@ func (w *World) setOptions() {
 	w.RuntimeOptions = actors.Options{Log: discardLog, Sealer: w.Keyring}
 }
 
-// OpenJournal opens the journal without a runtime, so nothing that is due is handled.
+// OpenJournal opens the journal without a runtime, so timers that are due do not run.
 func (w *World) OpenJournal() {
 	w.tb.Helper()
 	o := w.JournalOptions
@@ -102,9 +103,9 @@ func (w *World) Close() {
 
 // Submit submits a change and waits for its receipt.
 func (w *World) Submit(c *posting.Change) posting.Receipt {
-	done := make(chan posting.Receipt, 1)
-	w.Journal.Submit(c, func(r posting.Receipt) { done <- r })
-	return <-done
+	receipts := make(chan posting.Receipt, 1)
+	w.Journal.Submit(c, func(r posting.Receipt) { receipts <- r })
+	return <-receipts
 }
 
 // MustSubmit is Submit of a change that must become durable.

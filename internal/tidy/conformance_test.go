@@ -17,37 +17,37 @@ import (
 
 const (
 	conformancePage   = "docs/conformance.md"
-	conformanceFolder = "api/conformance" // the package of tests that are named without one
-	boundClients      = "client"          // instead of tests: the sentence binds clients, not the server
+	conformanceFolder = "api/conformance" // the package of the tests that the page names without a package
+	clientRequirement = "client"          // stands instead of tests if the requirement is one for clients, not for the server
 )
 
 // conformanceHeader is the heading of every table of the page.
 const conformanceHeader = "| # | requirement | tests |"
 
 var (
-	rowNumber = regexp.MustCompile(`^\d+\.\d+$`)
-	quoted    = regexp.MustCompile("`([^`]*)`")
-	testName  = regexp.MustCompile(`^(?:([a-z0-9/_]+)\.)?(Test\w+)(?:/(\S+))?$`)
+	rowNumber     = regexp.MustCompile(`^\d+\.\d+$`)
+	quotedText    = regexp.MustCompile("`([^`]*)`")
+	testReference = regexp.MustCompile(`^(?:([a-z0-9/_]+)\.)?(Test\w+)(?:/(\S+))?$`)
 )
 
 // testNames maps each test of a tree, as "folder.Function", to the string literals in the function, which
 // include the names of its subtests.
 type testNames map[string]map[string]bool
 
-// testsOf finds the tests of the tree below root.
-func testsOf(root string) (testNames, error) {
-	tests, set := make(testNames), token.NewFileSet()
-	err := walk(root, func(name string, _ fs.DirEntry) error {
+// findTests finds the tests of the tree below root.
+func findTests(root string) (testNames, error) {
+	tests, fileSet := make(testNames), token.NewFileSet()
+	err := walkFiles(root, func(name string, _ fs.DirEntry) error {
 		if !strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		f, err := parse(set, root, name)
+		f, err := parseFile(fileSet, root, name)
 		if err != nil {
 			return err
 		}
 		for _, d := range f.syntax.Decls {
 			if function, ok := d.(*ast.FuncDecl); ok && isTest(function) {
-				tests[path.Dir(name)+"."+function.Name.Name] = textsIn(function)
+				tests[path.Dir(name)+"."+function.Name.Name] = stringLiterals(function)
 			}
 		}
 		return nil
@@ -59,9 +59,9 @@ func isTest(f *ast.FuncDecl) bool {
 	return f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "TestMain"
 }
 
-// textsIn returns the string literals of a function, in the form in which the testing package
+// stringLiterals returns the string literals of a function, in the form in which the testing package
 // uses them in names of subtests.
-func textsIn(f *ast.FuncDecl) map[string]bool {
+func stringLiterals(f *ast.FuncDecl) map[string]bool {
 	texts := make(map[string]bool)
 	ast.Inspect(f, func(n ast.Node) bool {
 		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
@@ -84,18 +84,18 @@ func conformanceFaults(page string, tests testNames) (faults []string) {
 			continue
 		}
 		rows++
-		at := fmt.Sprintf("%s:%d", conformancePage, i+1)
+		place := fmt.Sprintf("%s:%d", conformancePage, i+1)
 		cells := strings.Split(strings.Trim(line, "|"), " | ")
 		if len(cells) != 3 {
-			faults = append(faults, at+": a row has three cells")
+			faults = append(faults, place+": a row has three cells")
 			continue
 		}
 		number := strings.TrimSpace(cells[0])
 		if !rowNumber.MatchString(number) || numbers[number] {
-			faults = append(faults, at+": "+number+" is no number of its own")
+			faults = append(faults, place+": "+number+" is no number of its own")
 		}
 		numbers[number] = true
-		faults = append(faults, rowFaults(at, strings.TrimSpace(cells[2]), tests, namedTests)...)
+		faults = append(faults, rowFaults(place, strings.TrimSpace(cells[2]), tests, namedTests)...)
 	}
 	if rows == 0 {
 		faults = append(faults, conformancePage+": there are no rows")
@@ -109,19 +109,19 @@ func conformanceFaults(page string, tests testNames) (faults []string) {
 	return faults
 }
 
-// rowFaults lists the faults of a row's tests, and adds the tests that exist to named.
-func rowFaults(at, cell string, tests testNames, namedTests map[string]bool) (faults []string) {
-	if cell == boundClients {
+// rowFaults lists the faults of a row's tests, and adds the tests that exist to namedTests.
+func rowFaults(place, cell string, tests testNames, namedTests map[string]bool) (faults []string) {
+	if cell == clientRequirement {
 		return nil
 	}
-	list := quoted.FindAllStringSubmatch(cell, -1)
-	if rest := strings.Trim(quoted.ReplaceAllString(cell, ""), ", "); len(list) == 0 || rest != "" {
-		return []string{at + ": the row has no list of tests, and is not a " + boundClients + "'s"}
+	references := quotedText.FindAllStringSubmatch(cell, -1)
+	if otherText := strings.Trim(quotedText.ReplaceAllString(cell, ""), ", "); len(references) == 0 || otherText != "" {
+		return []string{place + ": the row has no list of tests, and is not a " + clientRequirement + "'s"}
 	}
-	for _, m := range list {
-		parts := testName.FindStringSubmatch(m[1])
+	for _, m := range references {
+		parts := testReference.FindStringSubmatch(m[1])
 		if parts == nil {
-			faults = append(faults, at+": "+m[1]+" is no test's name")
+			faults = append(faults, place+": "+m[1]+" is no test's name")
 			continue
 		}
 		folder, function, subtest := parts[1], parts[2], parts[3]
@@ -130,7 +130,7 @@ func rowFaults(at, cell string, tests testNames, namedTests map[string]bool) (fa
 		}
 		texts, exists := tests[folder+"."+function]
 		if !exists || subtest != "" && !texts[subtest] {
-			faults = append(faults, at+": there is no "+m[1])
+			faults = append(faults, place+": there is no "+m[1])
 			continue
 		}
 		namedTests[folder+"."+function] = true
@@ -145,12 +145,12 @@ func TestConformancePageNamesExistingTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, err := testsOf(root)
+	tests, err := findTests(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range conformanceFaults(string(page), tests) {
-		t.Error(w)
+	for _, fault := range conformanceFaults(string(page), tests) {
+		t.Error(fault)
 	}
 }
 
@@ -168,15 +168,15 @@ func TestFaultsOfTheConformancePageAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tests, err := testsOf(root)
+	tests, err := findTests(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const sound = "# Page\n\n" + conformanceHeader + "\n|---|---|---|\n" +
+	const soundPage = "# Page\n\n" + conformanceHeader + "\n|---|---|---|\n" +
 		"| 1.1 | one | `TestOne`, `ledger.TestLedger` |\n| 1.2 | two | `TestTwo/when_full` |\n| 1.3 | theirs | client |\n"
 	for _, c := range []struct{ name, old, new, want string }{
 		{"sound", "", "", ""},
-		{"no row", sound, "", "there are no rows"},
+		{"no row", soundPage, "", "there are no rows"},
 		{"no test", "| client |", "| |", ":7: the row has no list of tests"},
 		{"a word beside the tests", "`TestOne`,", "`TestOne` perhaps,", ":5: the row has no list of tests"},
 		{"a test that is not there", "ledger.TestLedger", "ledger.TestLedgers", ":5: there is no ledger.TestLedgers"},
@@ -189,7 +189,7 @@ func TestFaultsOfTheConformancePageAreFound(t *testing.T) {
 		{"two cells", "| 1.3 | theirs | client |", "| 1.3 | client |", ":7: a row has three cells"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			page := strings.Replace(sound, c.old, c.new, 1)
+			page := strings.Replace(soundPage, c.old, c.new, 1)
 			faults := strings.Join(conformanceFaults(page, tests), "\n")
 			if c.want == "" && faults != "" || !strings.Contains(faults, c.want) {
 				t.Errorf("found %q, want %q", faults, c.want)

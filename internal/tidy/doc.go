@@ -9,10 +9,11 @@
 //  4. Every package has a doc.go, every imported module has a line in docs/dependencies.md, the
 //     top level has only the listed names, no test sleeps, and no file contains a path of
 //     somebody's machine.
-//  5. Names, comments, texts and docs have none of the private words that words.go lists.
+//  5. Names, comments, texts and docs have none of the words that words.go lists: words that this project
+//     once used in a meaning of its own.
 //  6. A package has at most 25 files besides its tests.
 //  7. Every target of the Makefile has a description, so that `make help` is complete.
-//  8. Sizes (a file of 500 lines, a function of 70) are reported, not refused, because a table
+//  8. A file above 500 lines and a function above 70 are reported, not refused, because a table
 //     may be long.
 //
 // Callers: its own test, and so `make test`.

@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// imports checks the direction of a file's imports. Tests may import every package of the
-// module, but only allowed importers may import a restricted module.
-func (r *Report) imports(set *token.FileSet, f *file) {
+// checkImports checks the direction of a file's imports. Tests may import every package of the
+// module, but the modules in allowedImporters only where the list allows it.
+func (r *Report) checkImports(fileSet *token.FileSet, f *file) {
 	importer := layerOf(f.folder)
 	if importer == nil {
-		r.breach("layers", f.path, "package %q belongs to no layer", f.folder)
+		r.addBreach("layers", f.path, "package %q belongs to no layer", f.folder)
 	}
 	for _, spec := range f.syntax.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			continue
 		}
-		place := f.at(set, spec.Pos())
+		place := f.placeOf(fileSet, spec.Pos())
 		for _, allowed := range allowedImporters {
-			if within(path, allowed.module) && !matches(allowed.packages, f.folder) {
-				r.breach("allowed importers", place, "%s is for %s only", path, allowed.packages)
+			if isWithin(path, allowed.module) && !matches(allowed.packages, f.folder) {
+				r.addBreach("allowed importers", place, "%s is for %s only", path, allowed.packages)
 			}
 		}
-		imported, inside := strings.CutPrefix(path, Module+"/")
-		if !inside || f.test || importer == nil {
+		imported, isOwn := strings.CutPrefix(path, Module+"/")
+		if !isOwn || f.isTest || importer == nil {
 			continue
 		}
-		if !within(imported, f.folder) && !matchesAny(importer.mayImport, imported) {
-			r.breach("imports", place, "%s may not import %s", f.folder, imported)
+		if !isWithin(imported, f.folder) && !matchesAny(importer.mayImport, imported) {
+			r.addBreach("imports", place, "%s may not import %s", f.folder, imported)
 		}
 	}
 }
@@ -46,15 +46,15 @@ func layerOf(folder string) *layer {
 	return nil
 }
 
-// within tells whether path is the folder or is below it.
-func within(path, folder string) bool {
+// isWithin tells whether path is the folder or is below it.
+func isWithin(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// purity checks that ledger/** reads no clock, file, network or randomness, starts no
+// checkPurity checks that ledger/** reads no clock, file, network or randomness, starts no
 // goroutine, and imports no package that could.
-func (r *Report) purity(set *token.FileSet, f *file) {
-	if f.test || !within(f.folder, "ledger") {
+func (r *Report) checkPurity(fileSet *token.FileSet, f *file) {
+	if f.isTest || !isWithin(f.folder, "ledger") {
 		return
 	}
 	impure := make(map[string][]string) // local name of an import → names that must not be used
@@ -63,42 +63,42 @@ func (r *Report) purity(set *token.FileSet, f *file) {
 		if err != nil {
 			continue
 		}
-		place := f.at(set, spec.Pos())
-		local := path[strings.LastIndexByte(path, '/')+1:]
+		place := f.placeOf(fileSet, spec.Pos())
+		localName := path[strings.LastIndexByte(path, '/')+1:]
 		if spec.Name != nil {
-			local = spec.Name.Name
+			localName = spec.Name.Name
 		}
-		if local == "." {
-			r.breach("purity", place, "%s imported with a dot hides where names come from", path)
+		if localName == "." {
+			r.addBreach("purity", place, "%s imported with a dot hides where names come from", path)
 		}
-		impure[local] = impureNames[path]
+		impure[localName] = impureNames[path]
 		allowed := slices.Contains(pureModules, path) || matches(codecs, f.folder) && slices.Contains(codecModules, path)
-		if foreign(path) && !allowed || matchesAny(impureImports, path) {
-			r.breach("purity", place, "ledger may not import %s", path)
+		if isForeign(path) && !allowed || matchesAny(impureImports, path) {
+			r.addBreach("purity", place, "ledger may not import %s", path)
 		}
 	}
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
-			r.breach("purity", f.at(set, n.Pos()), "ledger starts no goroutine")
+			r.addBreach("purity", f.placeOf(fileSet, n.Pos()), "ledger starts no goroutine")
 		case *ast.SelectorExpr:
-			if from, ok := n.X.(*ast.Ident); ok && slices.Contains(impure[from.Name], n.Sel.Name) {
-				r.breach("purity", f.at(set, n.Pos()), "ledger may not use %s.%s", from.Name, n.Sel.Name)
+			if pkg, ok := n.X.(*ast.Ident); ok && slices.Contains(impure[pkg.Name], n.Sel.Name) {
+				r.addBreach("purity", f.placeOf(fileSet, n.Pos()), "ledger may not use %s.%s", pkg.Name, n.Sel.Name)
 			}
 		}
 		return true
 	})
 }
 
-// sleeps checks that no test waits for time to pass.
-func (r *Report) sleeps(set *token.FileSet, f *file) {
-	if !f.test {
+// checkSleeps checks that no test waits for time to pass.
+func (r *Report) checkSleeps(fileSet *token.FileSet, f *file) {
+	if !f.isTest {
 		return
 	}
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Sleep" {
-			if from, ok := s.X.(*ast.Ident); ok && from.Name == "time" {
-				r.breach("sleeps", f.at(set, n.Pos()), "a test waits on a condition or moves a clock")
+			if pkg, ok := s.X.(*ast.Ident); ok && pkg.Name == "time" {
+				r.addBreach("sleeps", f.placeOf(fileSet, n.Pos()), "a test waits on a condition or moves a clock")
 			}
 		}
 		return true

@@ -15,20 +15,20 @@ import (
 	"strings"
 )
 
-// maxText bounds the size of the files that are searched for machine paths.
-const maxText = 1 << 20
+// maxTextBytes bounds the size of the files that are searched for machine paths.
+const maxTextBytes = 1 << 20
 
 // machinePath matches an absolute path into somebody's home, work or temporary directory. It is
 // assembled from parts so that it does not match itself.
 var machinePath = regexp.MustCompile(`(^|[^A-Za-z0-9_.\-/~}*])/(` + strings.Join([]string{"work", "farm", "root", "home", "tmp", "Users"}, "|") + `)/[A-Za-z0-9_.]+`)
 
-// machinePaths checks the text of one file of any kind.
-func (r *Report) machinePaths(root, name string) error {
+// checkMachinePaths checks the text of one file of any kind.
+func (r *Report) checkMachinePaths(root, name string) error {
 	if path.Base(name) == "go.sum" {
 		return nil
 	}
 	fullPath := filepath.Join(root, filepath.FromSlash(name))
-	if stat, err := os.Stat(fullPath); err != nil || stat.Size() > maxText {
+	if stat, err := os.Stat(fullPath); err != nil || stat.Size() > maxTextBytes {
 		return err
 	}
 	content, err := os.ReadFile(fullPath)
@@ -40,91 +40,91 @@ func (r *Report) machinePaths(root, name string) error {
 	}
 	for i, line := range bytes.Split(content, []byte("\n")) {
 		if found := machinePath.Find(line); found != nil {
-			r.breach("machine paths", fmt.Sprintf("%s:%d", name, i+1), "%q is a place on one machine", bytes.TrimSpace(found))
+			r.addBreach("machine paths", fmt.Sprintf("%s:%d", name, i+1), "%q is a place on one machine", bytes.TrimSpace(found))
 		}
 	}
 	return nil
 }
 
-// packagesDocumented checks that every package has a doc.go with a package comment.
-func (r *Report) packagesDocumented(files []*file) {
-	docs := make(map[string]bool) // folder → has a package comment
+// checkPackageDocs checks that every package has a doc.go with a package comment.
+func (r *Report) checkPackageDocs(files []*file) {
+	hasComment := make(map[string]bool) // by the package's folder
 	for _, f := range files {
-		if !f.test {
-			docs[f.folder] = docs[f.folder] || (path.Base(f.path) == "doc.go" && f.syntax.Doc != nil)
+		if !f.isTest {
+			hasComment[f.folder] = hasComment[f.folder] || (path.Base(f.path) == "doc.go" && f.syntax.Doc != nil)
 		}
 	}
-	r.Packages = len(docs)
-	for folder, documented := range docs {
-		if !documented {
-			r.breach("doc.go", folder, "the package has no doc.go with a package comment")
+	r.Packages = len(hasComment)
+	for folder, isDocumented := range hasComment {
+		if !isDocumented {
+			r.addBreach("doc.go", folder, "the package has no doc.go with a package comment")
 		}
 	}
 }
 
-// packageSizes checks that no package has more than maxFiles files.
-func (r *Report) packageSizes(files []*file) {
-	count := make(map[string]int) // folder → number of files, without tests
+// checkPackageSizes checks that no package has more than maxPackageFiles files.
+func (r *Report) checkPackageSizes(files []*file) {
+	fileCounts := make(map[string]int) // by the package's folder, without tests
 	for _, f := range files {
-		if !f.test {
-			count[f.folder]++
+		if !f.isTest {
+			fileCounts[f.folder]++
 		}
 	}
-	for folder, n := range count {
-		if n > maxFiles {
-			r.breach("package size", folder, "%d files, at most %d", n, maxFiles)
+	for folder, n := range fileCounts {
+		if n > maxPackageFiles {
+			r.addBreach("package size", folder, "%d files, at most %d", n, maxPackageFiles)
 		}
 	}
 }
 
-// dependencies is the file that gives the reason for every imported module.
-const dependencies = "docs/dependencies.md"
+// dependenciesFile is the file that gives the reason for every imported module.
+const dependenciesFile = "docs/dependencies.md"
 
-// dependenciesExplained checks that every imported module has its line. The line has the module's path in
+// checkDependencies checks that every imported module has its line. The line has the module's path in
 // backquotes, and covers the packages below it.
-func (r *Report) dependenciesExplained(root string, files []*file) error {
-	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(dependencies)))
+func (r *Report) checkDependencies(root string, files []*file) error {
+	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(dependenciesFile)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	unexplained := make(map[string]bool)
 	for _, f := range files {
 		for _, spec := range f.syntax.Imports {
-			if imported := strings.Trim(spec.Path.Value, "`\""); foreign(imported) && !explains(string(content), imported) {
+			if imported := strings.Trim(spec.Path.Value, "`\""); isForeign(imported) && !hasLineFor(string(content), imported) {
 				unexplained[imported] = true
 			}
 		}
 	}
 	for imported := range unexplained {
-		r.breach("dependencies", dependencies, "no line for %s", imported)
+		r.addBreach("dependencies", dependenciesFile, "no line for %s", imported)
 	}
 	return nil
 }
 
-// foreign tells whether an import is neither in the standard library nor in this module.
-func foreign(imported string) bool {
-	first, _, _ := strings.Cut(imported, "/")
-	return strings.Contains(first, ".")
+// isForeign tells whether an import is neither in the standard library nor in this module.
+func isForeign(imported string) bool {
+	firstSegment, _, _ := strings.Cut(imported, "/")
+	return strings.Contains(firstSegment, ".")
 }
 
-func explains(list, imported string) bool {
+func hasLineFor(text, imported string) bool {
 	for module := imported; module != "."; module = path.Dir(module) {
-		if strings.Contains(list, "`"+module+"`") {
+		if strings.Contains(text, "`"+module+"`") {
 			return true
 		}
 	}
 	return false
 }
 
-// sizes remarks on long files and functions. Only a long main.go is a breach.
-func (r *Report) sizes(set *token.FileSet, f *file) {
-	if matches("cmd/*/main.go", f.path) && f.lines > longMain {
-		r.breach("main", f.path, "%d lines, at most %d", f.lines, longMain)
+// checkSizes remarks on long files and functions. Only a long main.go is a breach.
+func (r *Report) checkSizes(fileSet *token.FileSet, f *file) {
+	if matches("cmd/*/main.go", f.path) && f.lines > maxMainLines {
+		r.addBreach("main", f.path, "%d lines, at most %d", f.lines, maxMainLines)
 	}
-	if f.lines > longFile {
+	if f.lines > longFileLines {
 		r.Remarks = append(r.Remarks, fmt.Sprintf("%s: %d lines", f.path, f.lines))
 	}
-	if f.test {
+	if f.isTest {
 		return
 	}
 	for _, d := range f.syntax.Decls {
@@ -132,16 +132,16 @@ func (r *Report) sizes(set *token.FileSet, f *file) {
 		if !ok {
 			continue
 		}
-		lines := set.Position(function.End()).Line - set.Position(function.Pos()).Line + 1
-		if lines > longFunction {
-			r.Remarks = append(r.Remarks, fmt.Sprintf("%s: %s has %d lines", f.at(set, function.Pos()), function.Name.Name, lines))
+		lines := fileSet.Position(function.End()).Line - fileSet.Position(function.Pos()).Line + 1
+		if lines > longFunctionLines {
+			r.Remarks = append(r.Remarks, fmt.Sprintf("%s: %s has %d lines", f.placeOf(fileSet, function.Pos()), function.Name.Name, lines))
 		}
 	}
 }
 
-// rootNames checks that the top level has only the listed names.
-func (r *Report) rootNames(root string) error {
-	ignored, err := ignoredNames(root)
+// checkTopLevel checks that the top level has only the listed names.
+func (r *Report) checkTopLevel(root string) error {
+	ignored, err := ignoredPatterns(root)
 	if err != nil {
 		return err
 	}
@@ -150,15 +150,15 @@ func (r *Report) rootNames(root string) error {
 		return err
 	}
 	for _, entry := range entries {
-		if name := entry.Name(); !slices.Contains(topLevel, name) && !matchesName(ignored, name) {
-			r.breach("top level", name, "does not belong there")
+		if name := entry.Name(); !slices.Contains(topLevel, name) && !isIgnored(ignored, name) {
+			r.addBreach("top level", name, "does not belong there")
 		}
 	}
 	return nil
 }
 
-// ignoredNames returns the plain patterns in the root's .gitignore.
-func ignoredNames(root string) ([]string, error) {
+// ignoredPatterns returns the patterns in the root's .gitignore, without the slash at their end.
+func ignoredPatterns(root string) ([]string, error) {
 	content, err := os.ReadFile(filepath.Join(root, ".gitignore"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -166,18 +166,18 @@ func ignoredNames(root string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	var patterns []string
 	for line := range strings.Lines(string(content)) {
-		if name := strings.TrimSpace(line); name != "" && !strings.HasPrefix(name, "#") {
-			names = append(names, strings.TrimSuffix(name, "/"))
+		if pattern := strings.TrimSpace(line); pattern != "" && !strings.HasPrefix(pattern, "#") {
+			patterns = append(patterns, strings.TrimSuffix(pattern, "/"))
 		}
 	}
-	return names, nil
+	return patterns, nil
 }
 
-// matchesName tells whether git would ignore the path, for the kinds of patterns used here:
+// isIgnored tells whether git would ignore the path name, for the kinds of patterns used here:
 // "/name" at the root, "name" and "*.suffix" anywhere.
-func matchesName(patterns []string, name string) bool {
+func isIgnored(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		if anchored, ok := strings.CutPrefix(pattern, "/"); ok {
 			return anchored == name

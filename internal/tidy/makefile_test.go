@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	makeTarget    = regexp.MustCompile(`(?m)^([a-zA-Z0-9_.-]+):([^=\n].*)?$`)
-	makeExplained = regexp.MustCompile(`^.*## \S.*$`)
+	makeTarget      = regexp.MustCompile(`(?m)^([a-zA-Z0-9_.-]+):([^=\n].*)?$`)
+	makeDescription = regexp.MustCompile(`^.*## \S.*$`)
 )
 
 // targetFaults lists the targets of a Makefile that `make help` would not show, and those that
@@ -23,7 +23,7 @@ func targetFaults(makefile string) (faults []string) {
 		name, description := m[1], m[2]
 		switch {
 		case strings.HasPrefix(name, "."): // a special target of make
-		case !makeExplained.MatchString(description):
+		case !makeDescription.MatchString(description):
 			faults = append(faults, name+" has no line in make help")
 		case !slices.Contains(strings.Fields(phony), name):
 			faults = append(faults, name+" is not in .PHONY")
@@ -37,8 +37,8 @@ func TestMakeHelpIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range targetFaults(string(content)) {
-		t.Error(w)
+	for _, fault := range targetFaults(string(content)) {
+		t.Error(fault)
 	}
 }
 
@@ -47,13 +47,13 @@ func TestTargetWithoutADescriptionIsFound(t *testing.T) {
 	if faults := targetFaults(makefile); len(faults) != 0 {
 		t.Errorf("a sound one: %v", faults)
 	}
-	for planted, want := range map[string]string{
+	for target, want := range map[string]string{
 		"bare:\n\ttrue\n":             "bare has no line in make help",
 		"needs: build\n\ttrue\n":      "needs has no line in make help",
 		"shown: build ## x\n\ttrue\n": "shown is not in .PHONY",
 	} {
-		if faults := targetFaults(makefile + planted); len(faults) != 1 || faults[0] != want {
-			t.Errorf("%q: %v, want %q", planted, faults, want)
+		if faults := targetFaults(makefile + target); len(faults) != 1 || faults[0] != want {
+			t.Errorf("%q: %v, want %q", target, faults, want)
 		}
 	}
 }

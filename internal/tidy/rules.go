@@ -13,20 +13,21 @@ type layer struct {
 	mayImport []string
 }
 
-// Groups of packages that several layers may import; upto names the highest of them.
+// Lists of packages that several layers may import. uptoPosting is posting with everything below it;
+// commandImports is what the commands may import.
 var (
-	common              = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/secret", "internal/steps", "internal/wiping"}
+	commonPackages      = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/secret", "internal/steps", "internal/wiping"}
 	ledgerPackages      = []string{"ledger/..."}
-	uptoPosting         = slices.Concat(common, ledgerPackages, []string{"posting", "posting/balances"})
-	uptoStore           = slices.Concat(common, ledgerPackages, []string{"posting/store"})
+	uptoPosting         = slices.Concat(commonPackages, ledgerPackages, []string{"posting", "posting/balances"})
+	uptoStore           = slices.Concat(commonPackages, ledgerPackages, []string{"posting/store"})
 	uptoRuntime         = slices.Concat(uptoPosting, []string{"actors"})
 	uptoActors          = slices.Concat(uptoPosting, []string{"actors/..."})
-	uptoRuntimeAndStore = slices.Concat(uptoRuntime, []string{"posting/store"}) // a test opens what a server opens
+	uptoRuntimeAndStore = slices.Concat(uptoRuntime, []string{"posting/store"}) // testkit opens a store itself
 	uptoActorsAndStore  = slices.Concat(uptoActors, []string{"posting/store"})
-	checkerRules        = slices.Concat(uptoActorsAndStore, []string{"snapshots/check/findings", "snapshots/check/scan"})
-	routeFamilies       = slices.Concat(uptoActors, []string{"api/auth", "api/web/..."})
+	checkerRuleImports  = slices.Concat(uptoActorsAndStore, []string{"snapshots/check/findings", "snapshots/check/scan"})
+	routeFamilyImports  = slices.Concat(uptoActors, []string{"api/auth", "api/web/..."})
 	uptoAPI             = slices.Concat(uptoActorsAndStore, []string{"api/...", "snapshots/..."})
-	commands            = slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "cmd/mizan/client"})
+	commandImports      = slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "cmd/mizan/client"})
 )
 
 // layers defines the direction of imports, from the bottom up. A package belongs to the first
@@ -61,7 +62,7 @@ var layers = []layer{
 
 	{"posting/store/damage", nil},
 	{"posting/store/badgerfile", []string{"internal/durable", "posting/store/damage"}},
-	{"posting/store", slices.Concat(common, ledgerPackages)},
+	{"posting/store", slices.Concat(commonPackages, ledgerPackages)},
 	{"posting", uptoStore},
 	{"posting/balances", slices.Concat(uptoStore, []string{"posting", "posting/store/damage"})},
 
@@ -72,13 +73,13 @@ var layers = []layer{
 
 	{"snapshots/check/findings", nil},
 	{"snapshots/check/scan", slices.Concat(uptoActorsAndStore, []string{"snapshots/check/findings"})},
-	{"snapshots/check/answers", slices.Concat(checkerRules, []string{"snapshots/check/directory", "snapshots/check/contracts", "snapshots/check/transactions"})},
-	{"snapshots/check/directory", checkerRules},
-	{"snapshots/check/contracts", checkerRules},
-	{"snapshots/check/calls", checkerRules},
-	{"snapshots/check/canaries", checkerRules},
-	{"snapshots/check/*", slices.Concat(checkerRules, []string{"snapshots/check/directory"})},
-	{"snapshots/check", slices.Concat(checkerRules, []string{"snapshots/check/..."})},
+	{"snapshots/check/answers", slices.Concat(checkerRuleImports, []string{"snapshots/check/directory", "snapshots/check/contracts", "snapshots/check/transactions"})},
+	{"snapshots/check/directory", checkerRuleImports},
+	{"snapshots/check/contracts", checkerRuleImports},
+	{"snapshots/check/calls", checkerRuleImports},
+	{"snapshots/check/canaries", checkerRuleImports},
+	{"snapshots/check/*", slices.Concat(checkerRuleImports, []string{"snapshots/check/directory"})},
+	{"snapshots/check", slices.Concat(checkerRuleImports, []string{"snapshots/check/..."})},
 	{"snapshots/backup", slices.Concat(uptoActorsAndStore, []string{"snapshots/check", "snapshots/check/findings", "snapshots/check/calls"})},
 	{"snapshots/fixture", slices.Concat(uptoActorsAndStore, []string{"snapshots/check", "snapshots/check/findings"})},
 	{"api/auth", uptoActors},
@@ -88,22 +89,22 @@ var layers = []layer{
 	{"api/web/...", slices.Concat(uptoActors, []string{"api/auth", "api/connlimit", "api/web/..."})},
 	{"api/checkout/page", uptoActors},
 	{"api/ledger/export", []string{"ledger", "ledger/money"}},
-	{"api/ledger", slices.Concat(routeFamilies, []string{"api/ledger/export"})},
-	{"api/*", routeFamilies},
+	{"api/ledger", slices.Concat(routeFamilyImports, []string{"api/ledger/export"})},
+	{"api/*", routeFamilyImports},
 	{"api", slices.Concat(uptoActors, []string{"api/..."})},
 
 	{"docs/*", nil}, // examples that others copy, so they import no package of the module
 	{"bench/...", uptoAPI},
-	{"cmd/mizan/client", nil}, // it may use the server by HTTP only
-	{"cmd/mizan/client/admin", []string{"cmd/mizan/client", "ledger/directory", "ledger/schema"}},    // its flags and tables are made from the columns of records
+	{"cmd/mizan/client", nil}, // the client may use the server by HTTP only
+	{"cmd/mizan/client/admin", []string{"cmd/mizan/client", "ledger/directory", "ledger/schema"}},    // the client's flags and tables are made from the columns of records
 	{"cmd/mizan/client/contracts", []string{"cmd/mizan/client", "ledger/contract", "ledger/schema"}}, // paths and amounts are those of the products
 	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
-	{"cmd/mizan/cli", slices.Concat(common, []string{"posting/store", "cmd/mizan/client"})},
+	{"cmd/mizan/cli", slices.Concat(commonPackages, []string{"posting/store", "cmd/mizan/client"})},
 	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"cmd/mizan/cli"})},
 	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config"})},
-	{"cmd/mizan/audit/evidence", slices.Concat(common, ledgerPackages)},
-	{"cmd/mizan/audit", commands},
-	{"cmd/mizan/maintenance", slices.Concat(commands, []string{"cmd/mizan/serving"})},
+	{"cmd/mizan/audit/evidence", slices.Concat(commonPackages, ledgerPackages)},
+	{"cmd/mizan/audit", commandImports},
+	{"cmd/mizan/maintenance", slices.Concat(commandImports, []string{"cmd/mizan/serving"})},
 	{"cmd/*/...", slices.Concat(uptoAPI, []string{"bench/..."})},
 }
 
@@ -136,7 +137,7 @@ var impureImports = []string{
 }
 
 // impureNames are functions that read a clock or randomness, or write a log.
-// slog itself is allowed: a record redacts itself by being a slog.LogValuer.
+// slog itself is allowed: a record hides its secrets by being a slog.LogValuer.
 var impureNames = map[string][]string{
 	"log/slog": {
 		"Debug", "DebugContext", "Info", "InfoContext", "Warn", "WarnContext", "Error", "ErrorContext",
@@ -154,12 +155,12 @@ var topLevel = []string{
 	"go.mod", "go.sum", "Makefile", "README.md", "CONTRIBUTING.md", ".ci", ".git", ".gitignore",
 }
 
-// maxFiles is how many files, not counting tests, a package may have.
-const maxFiles = 25
+// maxPackageFiles is how many files a package may have, not counting tests.
+const maxPackageFiles = 25
 
 // Sizes above which a file or a function is reported, and the hard bound for main.go.
 const (
-	longFile     = 500
-	longFunction = 70
-	longMain     = 40
+	longFileLines     = 500
+	longFunctionLines = 70
+	maxMainLines      = 40
 )

@@ -26,7 +26,7 @@ func (b Breach) String() string { return fmt.Sprintf("%s: %s: %s", b.Place, b.Ru
 // Report is the result of Check.
 type Report struct {
 	Breaches []Breach
-	Remarks  []string // sizes above the guide values
+	Remarks  []string // files and functions that are longer than the guide values
 	Packages int
 }
 
@@ -34,25 +34,25 @@ type Report struct {
 type file struct {
 	path   string // slash-separated, from the root
 	folder string // the package's path below the module; empty for the root
-	test   bool
+	isTest bool
 	syntax *ast.File
 	lines  int
 }
 
-// Check reads the tree below root, which must be the module's, and reports breaches of the
+// Check reads the tree below root, which must be the module's folder, and reports breaches of the
 // rules. An error means that the tree could not be read.
 func Check(root string) (*Report, error) {
 	r := &Report{}
-	set := token.NewFileSet()
+	fileSet := token.NewFileSet()
 	var files []*file
-	err := walk(root, func(path string, entry fs.DirEntry) error {
-		if err := errors.Join(r.machinePaths(root, path), r.words(root, path)); err != nil {
+	err := walkFiles(root, func(path string, entry fs.DirEntry) error {
+		if err := errors.Join(r.checkMachinePaths(root, path), r.checkWords(root, path)); err != nil {
 			return err
 		}
 		if !strings.HasSuffix(path, ".go") {
 			return nil
 		}
-		f, err := parse(set, root, path)
+		f, err := parseFile(fileSet, root, path)
 		if err == nil {
 			files = append(files, f)
 		}
@@ -62,23 +62,23 @@ func Check(root string) (*Report, error) {
 		return nil, err
 	}
 	for _, f := range files {
-		r.imports(set, f)
-		r.purity(set, f)
-		r.sleeps(set, f)
-		r.sizes(set, f)
+		r.checkImports(fileSet, f)
+		r.checkPurity(fileSet, f)
+		r.checkSleeps(fileSet, f)
+		r.checkSizes(fileSet, f)
 	}
-	r.packagesDocumented(files)
-	r.packageSizes(files)
-	if err := r.dependenciesExplained(root, files); err != nil {
+	r.checkPackageDocs(files)
+	r.checkPackageSizes(files)
+	if err := r.checkDependencies(root, files); err != nil {
 		return nil, err
 	}
-	return r, r.rootNames(root)
+	return r, r.checkTopLevel(root)
 }
 
-// walk visits the files of the module, except hidden and ignored folders, testdata, and nested
+// walkFiles visits the files of the module, except hidden and ignored folders, testdata, and nested
 // modules.
-func walk(root string, visit func(path string, entry fs.DirEntry) error) error {
-	ignored, err := ignoredNames(root)
+func walkFiles(root string, visit func(path string, entry fs.DirEntry) error) error {
+	ignored, err := ignoredPatterns(root)
 	if err != nil {
 		return err
 	}
@@ -91,19 +91,19 @@ func walk(root string, visit func(path string, entry fs.DirEntry) error) error {
 			return err
 		}
 		path := filepath.ToSlash(rel)
-		if path == ".git" { // a folder, or a file that names it in a linked worktree
+		if path == ".git" { // a folder; in a linked worktree a file
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
 		}
 		if entry.IsDir() {
-			if entry.Name() == "testdata" || matchesName(ignored, path) || isModule(fullPath) {
+			if entry.Name() == "testdata" || isIgnored(ignored, path) || isModule(fullPath) {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		if !entry.Type().IsRegular() || matchesName(ignored, path) {
+		if !entry.Type().IsRegular() || isIgnored(ignored, path) {
 			return nil
 		}
 		return visit(path, entry)
@@ -115,40 +115,40 @@ func isModule(folder string) bool {
 	return err == nil
 }
 
-func parse(set *token.FileSet, root, path string) (*file, error) {
-	syntax, err := parser.ParseFile(set, filepath.Join(root, filepath.FromSlash(path)), nil, parser.ParseComments|parser.SkipObjectResolution)
+func parseFile(fileSet *token.FileSet, root, path string) (*file, error) {
+	syntax, err := parser.ParseFile(fileSet, filepath.Join(root, filepath.FromSlash(path)), nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
-	f := &file{path: path, syntax: syntax, test: strings.HasSuffix(path, "_test.go")}
+	f := &file{path: path, syntax: syntax, isTest: strings.HasSuffix(path, "_test.go")}
 	if i := strings.LastIndexByte(path, '/'); i >= 0 {
 		f.folder = path[:i]
 	}
-	f.lines = set.File(syntax.FileStart).LineCount()
+	f.lines = fileSet.File(syntax.FileStart).LineCount()
 	return f, nil
 }
 
-func (r *Report) breach(rule, place, format string, args ...any) {
+func (r *Report) addBreach(rule, place, format string, args ...any) {
 	r.Breaches = append(r.Breaches, Breach{Rule: rule, Place: place, Detail: fmt.Sprintf(format, args...)})
 }
 
-// at formats a position as a breach's place.
-func (f *file) at(set *token.FileSet, pos token.Pos) string {
-	return fmt.Sprintf("%s:%d", f.path, set.Position(pos).Line)
+// placeOf formats a position as a breach's place.
+func (f *file) placeOf(fileSet *token.FileSet, pos token.Pos) string {
+	return fmt.Sprintf("%s:%d", f.path, fileSet.Position(pos).Line)
 }
 
 // matches tells whether a slash-separated path matches a pattern of rules.go.
 func matches(pattern, path string) bool {
-	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
-	for i, segment := range want {
+	segments, pathSegments := strings.Split(pattern, "/"), strings.Split(path, "/")
+	for i, segment := range segments {
 		if segment == "..." {
 			return true
 		}
-		if i >= len(got) || (segment != "*" && segment != got[i]) {
+		if i >= len(pathSegments) || (segment != "*" && segment != pathSegments[i]) {
 			return false
 		}
 	}
-	return len(want) == len(got)
+	return len(segments) == len(pathSegments)
 }
 
 func matchesAny(patterns []string, path string) bool {

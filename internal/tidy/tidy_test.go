@@ -59,7 +59,8 @@ var soundModule = map[string]string{
 	"internal/assert/doc.go": "// Package assert stops.\npackage assert\n",
 }
 
-func plant(t *testing.T, files map[string]string) *Report {
+// checkModule writes the files into a new folder and checks it.
+func checkModule(t *testing.T, files map[string]string) *Report {
 	t.Helper()
 	root := t.TempDir()
 	for name, content := range files {
@@ -79,7 +80,7 @@ func plant(t *testing.T, files map[string]string) *Report {
 }
 
 func TestSoundLayoutHasNoBreach(t *testing.T) {
-	report := plant(t, soundModule)
+	report := checkModule(t, soundModule)
 	for _, b := range report.Breaches {
 		t.Error(b)
 	}
@@ -89,7 +90,7 @@ func TestSoundLayoutHasNoBreach(t *testing.T) {
 }
 
 func TestEachBreachIsFound(t *testing.T) {
-	slash, sleep := "/", "Sleep"
+	slash, sleep := "/", "Sleep" // not written out below, so that this file has no breach itself
 	tests := []struct{ name, path, content, want string }{
 		{"upward", "ledger/up.go", "package ledger\n\nimport _ \"mizan/posting\"\n", "ledger/up.go:3: imports: ledger may not import posting"},
 		{"two layers up", "posting/store/up.go", "package store\n\nimport _ \"mizan/actors\"\n", "imports: posting/store may not import actors"},
@@ -97,8 +98,8 @@ func TestEachBreachIsFound(t *testing.T) {
 		{"sibling actors", "actors/payment/side.go", "package payment\n\nimport _ \"mizan/actors/account\"\n", "imports: actors/payment may not import actors/account"},
 		{"siblings in api", "api/auth/side.go", "package auth\n\nimport _ \"mizan/api/web\"\n", "imports: api/auth may not import api/web"},
 		{"siblings among route families", "api/payments/doc.go", "// Package payments pays.\npackage payments\n\nimport _ \"mizan/api/admin\"\n", "imports: api/payments may not import api/admin"},
-		{"around posting", "api/around.go", "package api\n\nimport _ \"mizan/posting/store\"\n", "imports: api may not import posting/store"},
-		{"actors around posting", "actors/around.go", "package actors\n\nimport _ \"mizan/posting/store\"\n", "imports: actors may not import posting/store"},
+		{"api imports the store", "api/around.go", "package api\n\nimport _ \"mizan/posting/store\"\n", "imports: api may not import posting/store"},
+		{"actors import the store", "actors/around.go", "package actors\n\nimport _ \"mizan/posting/store\"\n", "imports: actors may not import posting/store"},
 		{"testkit in the product", "cmd/mizan/kit.go", "package main\n\nimport _ \"mizan/internal/testkit\"\n", "imports: cmd/mizan may not import internal/testkit"},
 		{"no layer", "internal/extras/doc.go", "// Package extras is more.\npackage extras\n", "layers: package \"internal/extras\" belongs to no layer"},
 		{"fiber outside api", "cmd/mizan/web.go", "package main\n\nimport _ \"github.com/gofiber/fiber/v2\"\n", "allowed importers: github.com/gofiber/fiber/v2 is for api/... only"},
@@ -116,7 +117,7 @@ func TestEachBreachIsFound(t *testing.T) {
 		{"random id in ledger", "ledger/dep.go", "package ledger\n\nimport \"github.com/google/uuid\"\n\nvar id = uuid.New()\n", "purity: ledger may not use uuid.New"},
 		{"goroutine in ledger", "ledger/dep.go", "package ledger\n\nfunc f() {\n\tgo f()\n}\n", "ledger/dep.go:4: purity: ledger starts no goroutine"},
 		{"no doc.go", "api/checkout/page/page.go", "// Package page shows.\npackage page\n", "api/checkout/page: doc.go: the package has no doc.go"},
-		{"silent doc.go", "api/checkout/page/doc.go", "package page\n", "api/checkout/page: doc.go: the package has no doc.go"},
+		{"doc.go without a comment", "api/checkout/page/doc.go", "package page\n", "api/checkout/page: doc.go: the package has no doc.go"},
 		{"unexplained module", "api/dep.go", "package api\n\nimport _ \"golang.org/x/time/rate\"\n", "docs/dependencies.md: dependencies: no line for golang.org/x/time/rate"},
 		{"sleeping test", "api/x_test.go", "package api\n\nimport \"time\"\n\nfunc f() { time." + sleep + "(1) }\n", "api/x_test.go:5: sleeps:"},
 		{"top level", "notes.txt", "x", "notes.txt: top level: does not belong there"},
@@ -128,7 +129,7 @@ func TestEachBreachIsFound(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			files := maps.Clone(soundModule)
 			files[tt.path] = tt.content
-			report := plant(t, files)
+			report := checkModule(t, files)
 			if len(report.Breaches) != 1 || !strings.Contains(report.Breaches[0].String(), tt.want) {
 				t.Errorf("breaches %v, want one with %q", report.Breaches, tt.want)
 			}
@@ -138,16 +139,16 @@ func TestEachBreachIsFound(t *testing.T) {
 
 func TestPackageOfTooManyFilesIsFound(t *testing.T) {
 	files := maps.Clone(soundModule)
-	for i := range maxFiles - 1 { // in addition to doc.go
+	for i := range maxPackageFiles - 1 { // in addition to doc.go
 		files[fmt.Sprintf("api/auth/f%d.go", i)] = "package auth\n"
 		files[fmt.Sprintf("api/auth/f%d_test.go", i)] = "package auth\n"
 	}
-	if report := plant(t, files); len(report.Breaches) != 0 {
+	if report := checkModule(t, files); len(report.Breaches) != 0 {
 		t.Errorf("breaches %v at the bound, want none", report.Breaches)
 	}
 	files["api/auth/more.go"] = "package auth\n"
 	want := "api/auth: package size: 26 files, at most 25"
-	if report := plant(t, files); len(report.Breaches) != 1 || report.Breaches[0].String() != want {
+	if report := checkModule(t, files); len(report.Breaches) != 1 || report.Breaches[0].String() != want {
 		t.Errorf("breaches %v, want %q", report.Breaches, want)
 	}
 }
@@ -155,7 +156,7 @@ func TestPackageOfTooManyFilesIsFound(t *testing.T) {
 func TestSizesAreRemarkedNotRefused(t *testing.T) {
 	files := maps.Clone(soundModule)
 	files["api/long.go"] = "package api\n\nfunc long() {\n" + strings.Repeat("\t_ = 0\n", 500) + "}\n"
-	report := plant(t, files)
+	report := checkModule(t, files)
 	if len(report.Breaches) != 0 {
 		t.Errorf("breaches %v, want none", report.Breaches)
 	}

@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// refusedWords maps private metaphors to the standard words that replace them. Words that also
+// refusedWords maps words that only this project used to the standard words that replace them. Words that also
 // have a right use (page, line, share, room, quarter) are not listed, because a reviewer must
 // decide.
 var refusedWords = map[string]string{
@@ -55,8 +55,8 @@ var refusedWords = map[string]string{
 // wordFiles are this list and its test, which must contain the words.
 var wordFiles = []string{"internal/tidy/words.go", "internal/tidy/words_test.go"}
 
-// letters are the refused words without spaces, as an identifier contains them.
-var letters = func() (list [][]byte) {
+// joinedWords are the refused words without spaces, as an identifier contains them.
+var joinedWords = func() (list [][]byte) {
 	for word := range refusedWords {
 		list = append(list, []byte(strings.ReplaceAll(word, " ", "")))
 	}
@@ -66,34 +66,34 @@ var letters = func() (list [][]byte) {
 // mayContain tells quickly whether a text may contain one of the words.
 func mayContain(text []byte) bool {
 	lower := bytes.ToLower(text)
-	return slices.ContainsFunc(letters, func(word []byte) bool { return bytes.Contains(lower, word) })
+	return slices.ContainsFunc(joinedWords, func(word []byte) bool { return bytes.Contains(lower, word) })
 }
 
-// words checks a file's path and text for refused words: identifiers, comments, literals and
+// checkWords checks a file's path and text for refused words: identifiers, comments, literals and
 // prose.
-func (r *Report) words(root, name string) error {
+func (r *Report) checkWords(root, name string) error {
 	if slices.Contains(wordFiles, name) || path.Base(name) == "go.sum" {
 		return nil
 	}
 	for _, word := range findRefused(name) {
-		r.breach("words", name, "%q in the path: say %s", word, refusedWords[word])
+		r.addBreach("words", name, "%q in the path: say %s", word, refusedWords[word])
 	}
 	fullPath := filepath.Join(root, filepath.FromSlash(name))
-	if stat, err := os.Stat(fullPath); err != nil || stat.Size() > maxText {
+	if stat, err := os.Stat(fullPath); err != nil || stat.Size() > maxTextBytes {
 		return err
 	}
 	content, err := os.ReadFile(fullPath)
 	if err != nil || bytes.IndexByte(content, 0) >= 0 || !mayContain(content) {
 		return err
 	}
-	number := 0
+	lineNumber := 0
 	for line := range bytes.Lines(content) {
-		number++
+		lineNumber++
 		if !mayContain(line) {
 			continue
 		}
 		for _, word := range findRefused(string(line)) {
-			r.breach("words", fmt.Sprintf("%s:%d", name, number), "%q: say %s", word, refusedWords[word])
+			r.addBreach("words", fmt.Sprintf("%s:%d", name, lineNumber), "%q: say %s", word, refusedWords[word])
 		}
 	}
 	return nil
@@ -102,8 +102,8 @@ func (r *Report) words(root, name string) error {
 // findRefused lists the refused words in a text, each as often as it occurs. Capitals divide an
 // identifier into words.
 func findRefused(text string) (found []string) {
-	for _, run := range strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) }) {
-		parts := camelParts(run)
+	for _, letters := range strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) }) {
+		parts := splitCamelCase(letters)
 		for i, part := range parts {
 			if _, isRefused := refusedWords[part]; isRefused {
 				found = append(found, part)
@@ -119,14 +119,14 @@ func findRefused(text string) (found []string) {
 	return found
 }
 
-// camelParts splits letters at the capitals that begin a word, and returns lower case:
-// readHTTPBody gives read, http, body.
-func camelParts(letters string) (parts []string) {
+// splitCamelCase splits a text of letters at the capitals that begin a word, and returns the words in lower
+// case: readHTTPBody gives read, http, body.
+func splitCamelCase(letters string) (parts []string) {
 	runes := []rune(letters)
 	start := 0
 	for i := 1; i < len(runes); i++ {
-		begins := unicode.IsUpper(runes[i]) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
-		if begins {
+		isStart := unicode.IsUpper(runes[i]) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+		if isStart {
 			parts = append(parts, strings.ToLower(string(runes[start:i])))
 			start = i
 		}

@@ -23,7 +23,7 @@ func TestRefusedWordIsFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			files := maps.Clone(soundModule)
 			files[c.path] = c.content
-			report := plant(t, files)
+			report := checkModule(t, files)
 			if !slices.ContainsFunc(report.Breaches, func(b Breach) bool { return strings.Contains(b.String(), c.want) }) {
 				t.Errorf("breaches %v, want one with %q", report.Breaches, c.want)
 			}
@@ -47,7 +47,7 @@ func TestIdentifiersAreSplitAtTheirCapitals(t *testing.T) {
 	for text, want := range map[string]string{
 		"readHTTPBody": "read http body", "HTTP": "http", "camelCase": "camel case", "X": "x", "ID": "id", "plain": "plain",
 	} {
-		if got := strings.Join(camelParts(text), " "); got != want {
+		if got := strings.Join(splitCamelCase(text), " "); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

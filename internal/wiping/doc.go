@@ -2,7 +2,7 @@
 // that overwrites what it has read, and requests whose bodies are in no buffer.
 //
 // crypto/tls decrypts a record in the buffer in which it was received. The plaintext, which may
-// contain a card's number and CVV, stays there until a record of that length arrives, even
+// contain a card's number and CVV, stays there until a record at least as long overwrites it, even
 // while the connection waits or after it was closed.
 //
 // Invariants:
@@ -10,19 +10,19 @@
 //     first: no connection waits with plaintext in its buffer.
 //  2. After Wipe nothing is left of what was read, whether or not the caller has taken it.
 //  3. Only memory that crypto/tls lends for a read is written, and only during the read.
-//  4. A Body is written to its connection from its own memory, and overwritten when it was
-//     written or its request has ended. http.Transport never sees a byte of it, and crypto/tls
-//     never more than three at a time.
+//  4. A Body is written to its connection from its own memory. The memory is overwritten when
+//     all of it was written or its request has ended. http.Transport never sees a byte of it, and crypto/tls
+//     never more than three bytes at a time.
 //
 // Reading is controlled below crypto/tls, at the socket. The reader returns one record at a
 // time, its header separately: crypto/tls lends its whole buffer for the read of a header, and
-// an io.Reader may use all of it as scratch space. A test compares the buffer after each read,
-// so it fails if crypto/tls changes.
+// an io.Reader may write anywhere in it, so that is when the reader overwrites it. A test searches the
+// buffer before each record, so it fails if crypto/tls keeps plaintext elsewhere.
 //
 // Writing is controlled above crypto/tls, which copies a record before it encrypts it and may
 // leave the copy behind. So a body goes over TLS in records of three bytes. The connection
-// takes the head from http.Transport and the body from its owner; http.Transport writes spaces
-// as placeholders for the body.
+// takes a request's head from http.Transport and its body from the Body; http.Transport itself writes
+// spaces as placeholders for the body.
 //
 // Callers: cmd/mizan/serving (the listener), api (which reports the end of a connection),
 // actors/provider/utp.

@@ -6,80 +6,80 @@ import (
 	"sync"
 )
 
-// fragment is how many bytes of a body go into one TLS record. crypto/tls copies what it
+// fragmentBytes is how many bytes of a body go into one TLS record. crypto/tls copies what it
 // encrypts into its own buffer. If that buffer must grow for the record's end, the old buffer
-// becomes garbage with the plaintext in it, so at most three bytes may ever be in it. Three bytes
-// are less than the last four digits, which may be shown to anybody, and a part of a CVV can't be
-// distinguished from other numbers.
-const fragment = 3
+// becomes garbage with the plaintext in it, so it may never contain more than three bytes of a body. Three
+// bytes are less than a card's last four digits, which may be shown to anybody, and digits of a CVV can't be
+// told from other digits.
+const fragmentBytes = 3
 
-// fragments writes bodies in records of a fragment each, and sends all the encrypted records
-// together.
-type fragments struct {
-	secured io.Writer // the TLS connection, which writes one record for each Write of a few bytes
-	wire    *wire     // the connection below it
+// fragmentWriter writes bodies in TLS records of fragmentBytes each, and sends the encrypted records of a
+// write together.
+type fragmentWriter struct {
+	tlsConn io.Writer  // the TLS connection, which writes one record for each Write of a few bytes
+	batches *batchConn // the connection below tlsConn
 }
 
 // write writes a part of a body. After an error the connection can't be used any more, and the
 // number of written bytes is a guess.
-func (r *fragments) write(p []byte) (n int, err error) {
-	r.wire.hold()
+func (f *fragmentWriter) write(p []byte) (n int, err error) {
+	f.batches.startBatch()
 	for n < len(p) && err == nil {
 		var written int
-		written, err = r.secured.Write(p[n:min(n+fragment, len(p))])
+		written, err = f.tlsConn.Write(p[n:min(n+fragmentBytes, len(p))])
 		n += written
 	}
-	if releaseErr := r.wire.release(); err == nil {
-		err = releaseErr
+	if sendErr := f.batches.sendBatch(); err == nil {
+		err = sendErr
 	}
 	return n, err
 }
 
-// heldBytes is how many encrypted bytes are held back before they are written.
-const heldBytes = 32 << 10
+// maxBatchBytes is how many encrypted bytes are held back at most.
+const maxBatchBytes = 32 << 10
 
-// wire is a connection below crypto/tls that can hold back written bytes for a while. They are
-// encrypted.
-type wire struct {
+// batchConn is a connection below crypto/tls. It can hold back the encrypted bytes that crypto/tls writes, in
+// order to send them together.
+type batchConn struct {
 	net.Conn
 
-	mu       sync.Mutex
-	heldBack []byte // guarded by mu; nil: nothing is held back
+	mu    sync.Mutex
+	batch []byte // bytes held back, guarded by mu; nil: they are written immediately
 }
 
-func (w *wire) hold() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.heldBack = make([]byte, 0, 1<<10)
+func (b *batchConn) startBatch() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.batch = make([]byte, 0, 1<<10)
 }
 
-// release writes the bytes held back, and stops holding back.
-func (w *wire) release() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	heldBack := w.heldBack
-	w.heldBack = nil
-	return w.flush(heldBack)
+// sendBatch writes the bytes held back. Later bytes are written immediately.
+func (b *batchConn) sendBatch() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	batch := b.batch
+	b.batch = nil
+	return b.flush(batch)
 }
 
-func (w *wire) flush(heldBack []byte) error {
-	if len(heldBack) == 0 {
+func (b *batchConn) flush(batch []byte) error {
+	if len(batch) == 0 {
 		return nil
 	}
-	_, err := w.Conn.Write(heldBack)
+	_, err := b.Conn.Write(batch)
 	return err
 }
 
 // Write implements net.Conn.
-func (w *wire) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.heldBack == nil {
-		return w.Conn.Write(p)
+func (b *batchConn) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.batch == nil {
+		return b.Conn.Write(p)
 	}
-	if w.heldBack = append(w.heldBack, p...); len(w.heldBack) > heldBytes {
-		err := w.flush(w.heldBack)
-		w.heldBack = w.heldBack[:0]
+	if b.batch = append(b.batch, p...); len(b.batch) > maxBatchBytes {
+		err := b.flush(b.batch)
+		b.batch = b.batch[:0]
 		if err != nil {
 			return 0, err
 		}

@@ -42,56 +42,56 @@ func TestTLSRecordHoldsAtMostAFragmentOfABody(t *testing.T) {
 		received, _ := io.ReadAll(c)
 		arrived <- received
 	}()
-	raw, err := net.DialTimeout("tcp", l.Addr().String(), time.Minute)
+	clientSide, err := net.DialTimeout("tcp", l.Addr().String(), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tap := &wiretap{Conn: raw}
-	socket := &wire{Conn: tap}
-	secured := tls.Client(socket, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13})
-	if err := secured.Handshake(); err != nil {
+	tap := &wiretap{Conn: clientSide}
+	batches := &batchConn{Conn: tap}
+	tlsConn := tls.Client(batches, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13})
+	if err := tlsConn.Handshake(); err != nil {
 		t.Fatal(err)
 	}
 	tap.writes = nil
-	content := bytes.Repeat(mark, 40)
-	b, o := NewBody(bytes.Clone(content)), &outgoing{Conn: secured, writeBody: (&fragments{secured, socket}).write}
+	content := bytes.Repeat(secretText, 40)
+	b, o := NewBody(bytes.Clone(content)), &outgoingConn{Conn: tlsConn, writeBody: (&fragmentWriter{tlsConn, batches}).write}
 	b.AttachTo(o)
-	if n, err := o.Write(append([]byte(head), bytes.Repeat([]byte(" "), len(content))...)); n != len(head)+len(content) || err != nil {
+	if n, err := o.Write(append([]byte(requestHead), bytes.Repeat([]byte(" "), len(content))...)); n != len(requestHead)+len(content) || err != nil {
 		t.Fatalf("%d, %v", n, err)
 	}
 	if len(tap.writes) != 2 {
 		t.Fatalf("%d writes, want one of the head and one of the body", len(tap.writes))
 	}
-	const header, overhead = 5, 1 + 16 // of a TLS 1.3 record: header; content type and tag
+	const header, overhead = 5, 1 + 16 // bytes of a TLS 1.3 record besides its content: header; content type and tag
 	got := 0
-	for rest := tap.writes[1]; len(rest) > 0; {
-		length := int(rest[3])<<8 | int(rest[4])
-		if length > overhead+fragment {
+	for records := tap.writes[1]; len(records) > 0; {
+		length := int(records[3])<<8 | int(records[4])
+		if length > overhead+fragmentBytes {
 			t.Fatalf("a record has %d bytes of the body", length-overhead)
 		}
 		got += length - overhead
-		rest = rest[header+length:]
+		records = records[header+length:]
 	}
 	if got != len(content) {
 		t.Errorf("the records have %d bytes, want %d", got, len(content))
 	}
-	if err := secured.Close(); err != nil {
+	if err := tlsConn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if want := append([]byte(head), content...); !bytes.Equal(<-arrived, want) {
+	if want := append([]byte(requestHead), content...); !bytes.Equal(<-arrived, want) {
 		t.Error("something else arrived")
 	}
 }
 
 // A failed write is reported as an error, even if the bytes were held back.
 func TestBrokenConnectionIsAnError(t *testing.T) {
-	for name, size := range map[string]int{"when it is released": 1, "when too much is held": heldBytes + 1} {
-		c := &recordingConn{fails: 1}
-		w := &wire{Conn: c}
-		w.hold()
+	for name, size := range map[string]int{"when it is released": 1, "when too much is held": maxBatchBytes + 1} {
+		c := &recordingConn{failingWrite: 1}
+		w := &batchConn{Conn: c}
+		w.startBatch()
 		_, err := w.Write(make([]byte, size))
-		if releaseErr := w.release(); err == nil {
-			err = releaseErr
+		if sendErr := w.sendBatch(); err == nil {
+			err = sendErr
 		}
 		if err == nil {
 			t.Errorf("%s: no error", name)

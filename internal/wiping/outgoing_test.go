@@ -19,20 +19,21 @@ import (
 // recordingConn is a connection that records what is written.
 type recordingConn struct {
 	net.Conn
-	written []byte
-	fails   int // number of writes up to and including the one that fails; 0: none fails
+	written      []byte
+	failingWrite int // the write that fails, 1 for the next one; 0: none fails
 }
 
-func (t *recordingConn) Write(p []byte) (int, error) {
-	if t.fails--; t.fails == 0 {
-		t.written = append(t.written, p[:len(p)/2]...)
+func (c *recordingConn) Write(p []byte) (int, error) {
+	if c.failingWrite--; c.failingWrite == 0 {
+		c.written = append(c.written, p[:len(p)/2]...)
 		return len(p) / 2, io.ErrClosedPipe
 	}
-	t.written = append(t.written, p...)
+	c.written = append(c.written, p...)
 	return len(p), nil
 }
 
-const head = "POST /\r\n/ HTTP/1.1\r\nHost: x\r\r\n\r\n"
+// requestHead contains parts of the four bytes that end a head.
+const requestHead = "POST /\r\n/ HTTP/1.1\r\nHost: x\r\r\n\r\n"
 
 // http.Transport may write a request's head and body in pieces of any length. The head arrives unchanged. The
 // body is written from the memory of its Body, which is then overwritten. A request without a Body arrives
@@ -41,20 +42,20 @@ func TestBodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
 	random := newRandom(t)
 	for range 2000 {
 		c := &recordingConn{}
-		o := &outgoing{Conn: c, writeBody: c.Write}
+		o := &outgoingConn{Conn: c, writeBody: c.Write}
 		var want []byte
 		for range 1 + random.IntN(3) {
-			content := bytes.Repeat(mark, random.IntN(9))
+			content := bytes.Repeat(secretText, random.IntN(9))
 			if len(content) == 0 {
 				(*Body)(nil).AttachTo(o)
-				want = append(want, head...)
-				writeInPieces(t, o, strings.NewReader(head), random.IntN)
+				want = append(want, requestHead...)
+				writeInPieces(t, o, strings.NewReader(requestHead), random.IntN)
 				continue
 			}
 			b := NewBody(content)
-			want = append(append(want, head...), content...)
+			want = append(append(want, requestHead...), content...)
 			b.AttachTo(o)
-			writeInPieces(t, o, io.MultiReader(strings.NewReader(head), b), random.IntN)
+			writeInPieces(t, o, io.MultiReader(strings.NewReader(requestHead), b), random.IntN)
 			if len(bytes.Trim(content, "\x00")) > 0 {
 				t.Fatalf("%q was written and is still there", content)
 			}
@@ -75,7 +76,7 @@ func writeInPieces(t *testing.T, w io.Writer, r io.Reader, intN func(int) int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(text, mark[:4]) {
+	if bytes.Contains(text, secretText[:4]) {
 		t.Fatal("the transport reads the body")
 	}
 	for len(text) > 0 {
@@ -90,26 +91,26 @@ func writeInPieces(t *testing.T, w io.Writer, r io.Reader, intN func(int) int) {
 // A body that will not be written any more is overwritten. That includes a body whose connection failed, and one
 // whose request ended before it was written.
 func TestUnwrittenBodyIsOverwritten(t *testing.T) {
-	for name, use := range map[string]func(b *Body, o *outgoing){
-		"the body is closed at once": func(b *Body, _ *outgoing) { _ = b.Close() },
-		"the body was half written": func(b *Body, o *outgoing) {
-			_, _ = o.Write([]byte(head + "   "))
+	for name, use := range map[string]func(b *Body, o *outgoingConn){
+		"the body is closed at once": func(b *Body, _ *outgoingConn) { _ = b.Close() },
+		"the body was half written": func(b *Body, o *outgoingConn) {
+			_, _ = o.Write([]byte(requestHead + "   "))
 			_ = b.Close()
 			if n, err := o.Write([]byte("  ")); n != 0 || !errors.Is(err, net.ErrClosed) {
 				t.Errorf("a closed body writes %d, %v", n, err)
 			}
 		},
-		"the connection fails": func(b *Body, o *outgoing) {
-			o.Conn.(*recordingConn).fails = 2
-			if n, err := o.Write([]byte(head + "      ")); n != len(head)+3 || err == nil {
+		"the connection fails": func(b *Body, o *outgoingConn) {
+			o.Conn.(*recordingConn).failingWrite = 2
+			if n, err := o.Write([]byte(requestHead + "      ")); n != len(requestHead)+3 || err == nil {
 				t.Errorf("%d, %v", n, err)
 			}
 			_ = b.Close()
 		},
 	} {
-		content := bytes.Clone(mark)
+		content := bytes.Clone(secretText)
 		c := &recordingConn{}
-		b, o := NewBody(content), &outgoing{Conn: c, writeBody: c.Write}
+		b, o := NewBody(content), &outgoingConn{Conn: c, writeBody: c.Write}
 		b.AttachTo(o)
 		use(b, o)
 		if len(bytes.Trim(content, "\x00")) > 0 {
@@ -118,15 +119,14 @@ func TestUnwrittenBodyIsOverwritten(t *testing.T) {
 	}
 }
 
-// With http.Transport, bodies of all sizes arrive complete on kept connections, over TLS and
-// without, and http.Transport reads none of them.
+// Bodies of all sizes arrive complete on connections that http.Transport uses again, with and without TLS.
 func TestTransportDeliversBodiesCompletely(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, err := io.ReadAll(r.Body)
 		if err != nil {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
-		_, _ = fmt.Fprintf(w, "%s %d %t", r.Method, len(content), bytes.Equal(content, bytes.Repeat(mark, len(content)/len(mark))))
+		_, _ = fmt.Fprintf(w, "%s %d %t", r.Method, len(content), bytes.Equal(content, bytes.Repeat(secretText, len(content)/len(secretText))))
 	})
 	tlsServer := httptest.NewTLSServer(handler)
 	defer tlsServer.Close()
@@ -143,7 +143,7 @@ func TestTransportDeliversBodiesCompletely(t *testing.T) {
 		for range 4 {
 			clients.Go(func() {
 				for _, times := range []int{1, 0, 150, 1, 0, 170, 2000, 1, 40_000, 0, 3} {
-					want := fmt.Sprintf("POST %d true", times*len(mark))
+					want := fmt.Sprintf("POST %d true", times*len(secretText))
 					method := http.MethodPost
 					var body *Body
 					if times == 0 {
@@ -154,7 +154,7 @@ func TestTransportDeliversBodiesCompletely(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					content := bytes.Repeat(mark, times)
+					content := bytes.Repeat(secretText, times)
 					if times > 0 {
 						body = NewBody(content)
 						request.Body, request.ContentLength = body, int64(len(content))
@@ -187,8 +187,8 @@ func TestUntrustedServerGetsNothing(t *testing.T) {
 	tlsServer.Config.ErrorLog = nil
 	defer tlsServer.Close()
 	address := strings.TrimPrefix(tlsServer.URL, "https://")
-	var unknown *tls.CertificateVerificationError
-	if _, err := DialTLS(&net.Dialer{}, &tls.Config{}, time.Minute)(t.Context(), "tcp", address); !errors.As(err, &unknown) {
+	var untrusted *tls.CertificateVerificationError
+	if _, err := DialTLS(&net.Dialer{}, &tls.Config{}, time.Minute)(t.Context(), "tcp", address); !errors.As(err, &untrusted) {
 		t.Errorf("%v", err)
 	}
 	silent, err := net.Listen("tcp", "127.0.0.1:0")

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Listen returns a listener of TLS connections that keep nothing of what was read. Accept
+// Listen returns a listener of TLS connections that keep nothing of what was read. Its Accept
 // returns a *Conn; the handshake happens at the first read or write.
 func Listen(l net.Listener, config *tls.Config) net.Listener { return &listener{l, config} }
 
@@ -28,12 +28,12 @@ func (l *listener) Accept() (net.Conn, error) {
 // Conn is the server's side of a TLS connection.
 type Conn struct {
 	*tls.Conn
-	records *records
+	records *recordConn
 }
 
 // Server returns the server's side of a connection.
 func Server(c net.Conn, config *tls.Config) *Conn {
-	r := &records{Conn: c}
+	r := &recordConn{Conn: c}
 	return &Conn{Conn: tls.Server(r, config), records: r}
 }
 
@@ -41,58 +41,58 @@ func Server(c net.Conn, config *tls.Config) *Conn {
 func (c *Conn) NetConn() net.Conn { return c.records.Conn }
 
 // Wipe overwrites what the connection still has of the received data. The connection must have
-// ended: nobody may be reading, and later reads return io.EOF.
+// ended: nobody may be reading any more. Later reads return io.EOF.
 func (c *Conn) Wipe() {
-	c.records.ended = true
+	c.records.isEnded = true
 	if !c.ConnectionState().HandshakeComplete {
 		return // only handshakes were read
 	}
 	buffer := borrowBuffer()
 	for {
-		// First the remaining bytes are taken. Then the next record is requested, which is the
-		// end.
+		// First Read returns the remaining bytes. Then crypto/tls asks for the next record, which overwrites
+		// its buffer and returns io.EOF.
 		if _, err := c.Conn.Read(*buffer); err != nil {
 			break
 		}
 	}
 	clear(*buffer)
-	buffers.Put(buffer)
+	bufferPool.Put(buffer)
 }
 
 // headerBytes is the length of a record's header: its type, version and length (RFC 8446,
 // 5.1). The length is that of the payload.
 const headerBytes = 5
 
-// records is a socket from which crypto/tls reads.
-type records struct {
+// recordConn is the socket from which crypto/tls reads.
+type recordConn struct {
 	net.Conn
-	header  [headerBytes]byte
-	head    int // number of header bytes returned; if all were, the payload follows
-	payload int // number of payload bytes still to come
+	header         [headerBytes]byte
+	headerReturned int // how many header bytes were returned; if all were, the payload follows
+	payloadLeft    int // how many payload bytes are still to come
 
 	received   *[]byte // nil: all received bytes were returned
 	unreturned []byte  // the part of received that was not returned yet
 
-	ended bool
+	isEnded bool
 }
 
-// Read implements io.Reader for crypto/tls: it returns bytes of one header, or of one
-// payload.
-func (r *records) Read(p []byte) (int, error) {
-	if r.head == 0 {
-		clear(p) // overwrites the record before
+// Read implements io.Reader for crypto/tls: it returns bytes of only one header, or of only
+// one payload.
+func (r *recordConn) Read(p []byte) (int, error) {
+	if r.headerReturned == 0 {
+		clear(p) // overwrites the previous record
 	}
-	if r.ended {
+	if r.isEnded {
 		return 0, io.EOF
 	}
 	if len(r.unreturned) == 0 {
-		if r.head == headerBytes {
-			n, err := r.Conn.Read(p[:min(len(p), r.payload)])
+		if r.headerReturned == headerBytes {
+			n, err := r.Conn.Read(p[:min(len(p), r.payloadLeft)])
 			r.countPayload(n)
 			return n, err
 		}
-		// More than a header arrives at once. It is received into the buffer in which it will be
-		// decrypted, which costs no further buffer while nothing arrives, and then set aside.
+		// More than a header may arrive at once. All of it is received into p and then copied into a buffer
+		// of its own, so that a connection that waits for data needs no such buffer.
 		n, err := r.Conn.Read(p)
 		if n == 0 {
 			return 0, err
@@ -102,41 +102,41 @@ func (r *records) Read(p []byte) (int, error) {
 		r.unreturned = *r.received
 	}
 	n := 0
-	if r.head < headerBytes {
-		n = copy(p, r.unreturned[:min(len(r.unreturned), headerBytes-r.head)])
-		copy(r.header[r.head:], p[:n])
+	if r.headerReturned < headerBytes {
+		n = copy(p, r.unreturned[:min(len(r.unreturned), headerBytes-r.headerReturned)])
+		copy(r.header[r.headerReturned:], p[:n])
 		r.countHeader(n)
 	} else {
-		n = copy(p, r.unreturned[:min(len(r.unreturned), r.payload)])
+		n = copy(p, r.unreturned[:min(len(r.unreturned), r.payloadLeft)])
 		r.countPayload(n)
 	}
 	if r.unreturned = r.unreturned[n:]; len(r.unreturned) == 0 {
-		buffers.Put(r.received)
+		bufferPool.Put(r.received)
 		r.received = nil
 	}
 	return n, nil
 }
 
-// countHeader counts the bytes of a header.
-func (r *records) countHeader(n int) {
-	if r.head += n; r.head == headerBytes {
-		r.payload = int(r.header[3])<<8 | int(r.header[4])
+// countHeader counts returned bytes of a header.
+func (r *recordConn) countHeader(n int) {
+	if r.headerReturned += n; r.headerReturned == headerBytes {
+		r.payloadLeft = int(r.header[3])<<8 | int(r.header[4])
 		r.countPayload(0)
 	}
 }
 
-// countPayload counts the bytes of a payload.
-func (r *records) countPayload(n int) {
-	if r.payload -= n; r.payload == 0 {
-		r.head = 0
+// countPayload counts returned bytes of a payload. After the last one a header follows.
+func (r *recordConn) countPayload(n int) {
+	if r.payloadLeft -= n; r.payloadLeft == 0 {
+		r.headerReturned = 0
 	}
 }
 
-// buffers hold received bytes that were not returned yet. They are ciphertext.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 2<<10); return &b }}
+// bufferPool has buffers for received bytes that were not returned yet. The bytes are ciphertext.
+var bufferPool = sync.Pool{New: func() any { b := make([]byte, 2<<10); return &b }}
 
 func borrowBuffer() *[]byte {
-	b := buffers.Get().(*[]byte)
+	b := bufferPool.Get().(*[]byte)
 	*b = (*b)[:cap(*b)]
 	return b
 }

@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// mark is the text that is repeated to make the plaintext in these tests.
-var mark = []byte("4716583900000012;cvv=739;")
+// secretText is repeated to make the plaintext in these tests.
+var secretText = []byte("4716583900000012;cvv=739;")
 
 // newRandom returns a random source and prints its seed; MIZAN_SEED repeats a run.
 func newRandom(t *testing.T) *mathrand.Rand {
@@ -41,39 +41,39 @@ func newRandom(t *testing.T) *mathrand.Rand {
 // checks all memory that crypto/tls has lent for a read.
 type checkingConn struct {
 	net.Conn
-	t      *testing.T
-	random *mathrand.Rand
-	conn   *Conn
-	lent   [][]byte
-	waited int
+	t              *testing.T
+	random         *mathrand.Rand
+	conn           *Conn
+	lentBuffers    [][]byte
+	recordsAwaited int
 }
 
-func (s *checkingConn) Read(p []byte) (int, error) {
-	s.lent = append(s.lent, p[:cap(p)])
-	if s.conn != nil && s.conn.records.head == 0 {
-		s.waited++
-		s.wantNoPlaintext("a record is waited for")
+func (c *checkingConn) Read(p []byte) (int, error) {
+	c.lentBuffers = append(c.lentBuffers, p[:cap(p)])
+	if c.conn != nil && c.conn.records.headerReturned == 0 {
+		c.recordsAwaited++
+		c.wantNoPlaintext("a record is waited for")
 	}
-	return s.Conn.Read(p[:1+s.random.IntN(len(p))])
+	return c.Conn.Read(p[:1+c.random.IntN(len(p))])
 }
 
 // wantNoPlaintext fails the test if memory that crypto/tls has lent contains plaintext.
-func (s *checkingConn) wantNoPlaintext(when string) {
-	s.t.Helper()
-	raw := reflect.ValueOf(s.conn.Conn).Elem().FieldByName("rawInput").FieldByName("buf")
+func (c *checkingConn) wantNoPlaintext(when string) {
+	c.t.Helper()
+	raw := reflect.ValueOf(c.conn.Conn).Elem().FieldByName("rawInput").FieldByName("buf")
 	if !raw.IsValid() {
-		s.t.Error("crypto/tls has no rawInput any more: find out where it keeps plaintext now")
+		c.t.Error("crypto/tls has no rawInput any more: find out where it keeps plaintext now")
 		return
 	}
-	for _, memory := range append(s.lent, raw.Slice(0, raw.Cap()).Bytes()) {
-		if bytes.Contains(memory, mark[:8]) {
-			s.t.Errorf("%s: plaintext is in memory", when)
+	for _, memory := range append(c.lentBuffers, raw.Slice(0, raw.Cap()).Bytes()) {
+		if bytes.Contains(memory, secretText[:8]) {
+			c.t.Errorf("%s: plaintext is in memory", when)
 			return
 		}
 	}
 }
 
-func certificate(t *testing.T) tls.Certificate {
+func newCertificate(t *testing.T) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -103,21 +103,21 @@ func connectTLS(t *testing.T, random *mathrand.Rand, config *tls.Config) (*Conn,
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &checkingConn{Conn: serverSide, t: t, random: random}
-	c := Server(s, config)
+	socket := &checkingConn{Conn: serverSide, t: t, random: random}
+	c := Server(socket, config)
 	client := tls.Client(clientSide, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
 	t.Cleanup(func() { _, _ = serverSide.Close(), clientSide.Close() })
-	shaken := make(chan error, 1)
-	go func() { shaken <- client.Handshake() }()
-	if err := errors.Join(c.Handshake(), <-shaken); err != nil {
+	handshakeErr := make(chan error, 1)
+	go func() { handshakeErr <- client.Handshake() }()
+	if err := errors.Join(c.Handshake(), <-handshakeErr); err != nil {
 		t.Fatal(err)
 	}
-	s.conn = c
-	return c, s, client
+	socket.conn = c
+	return c, socket, client
 }
 
-func configurations(t *testing.T) map[string]*tls.Config {
-	pair := []tls.Certificate{certificate(t)}
+func tlsConfigs(t *testing.T) map[string]*tls.Config {
+	pair := []tls.Certificate{newCertificate(t)}
 	return map[string]*tls.Config{
 		"1.3":     {Certificates: pair, MinVersion: tls.VersionTLS13},
 		"1.2 GCM": {Certificates: pair, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}},
@@ -125,15 +125,15 @@ func configurations(t *testing.T) map[string]*tls.Config {
 	}
 }
 
-// Records of any length may arrive in any pieces. The content of each is overwritten before the
-// next one is awaited, also in buffers that were replaced for a longer record.
+// Records of any length may arrive in any pieces. The content of each record is overwritten before the
+// next record is awaited, also in buffers that were replaced for a longer record.
 func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
-	for name, config := range configurations(t) {
+	for name, config := range tlsConfigs(t) {
 		t.Run(name, func(t *testing.T) {
 			random := newRandom(t)
-			c, s, client := connectTLS(t, random, config)
+			c, socket, client := connectTLS(t, random, config)
 			for range 60 {
-				plaintext := bytes.Repeat(mark, 1+random.IntN(1<<random.IntN(12)))
+				plaintext := bytes.Repeat(secretText, 1+random.IntN(1<<random.IntN(12)))
 				written := make(chan error, 1)
 				go func() {
 					_, err := client.Write(plaintext)
@@ -151,9 +151,9 @@ func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
 			if _, err := c.Read(make([]byte, 1)); err != io.EOF { // asks for one more record
 				t.Fatal(err)
 			}
-			s.wantNoPlaintext("the other side is gone")
-			if s.waited < 61 {
-				t.Errorf("only %d records were waited for", s.waited)
+			socket.wantNoPlaintext("the other side is gone")
+			if socket.recordsAwaited < 61 {
+				t.Errorf("only %d records were waited for", socket.recordsAwaited)
 			}
 		})
 	}
@@ -161,11 +161,11 @@ func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
 
 // A connection that is closed in the middle of a record leaves no plaintext either.
 func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
-	for name, config := range configurations(t) {
-		for _, bytesRead := range []int{0, 1, 700, len(mark) * 40} {
+	for name, config := range tlsConfigs(t) {
+		for _, bytesRead := range []int{0, 1, 700, len(secretText) * 40} {
 			t.Run(fmt.Sprintf("%s, %d bytes taken", name, bytesRead), func(t *testing.T) {
-				c, s, client := connectTLS(t, newRandom(t), config)
-				if _, err := client.Write(bytes.Repeat(mark, 40)); err != nil {
+				c, socket, client := connectTLS(t, newRandom(t), config)
+				if _, err := client.Write(bytes.Repeat(secretText, 40)); err != nil {
 					t.Fatal(err)
 				}
 				if bytesRead > 0 {
@@ -177,7 +177,7 @@ func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 					t.Fatal(err)
 				}
 				c.Wipe()
-				s.wantNoPlaintext("it was wiped")
+				socket.wantNoPlaintext("it was wiped")
 				if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
 					t.Errorf("%d bytes are read afterwards: %v", n, err)
 				}
@@ -189,15 +189,15 @@ func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 // If nothing wiped the plaintext, the tests above would find it.
 func TestPlaintextIsFoundWithoutWiping(t *testing.T) {
 	serverSide, clientSide := net.Pipe()
-	s := &checkingConn{Conn: serverSide, t: t, random: newRandom(t)}
-	server := tls.Server(s, configurations(t)["1.3"])
+	socket := &checkingConn{Conn: serverSide, t: t, random: newRandom(t)}
+	server := tls.Server(socket, tlsConfigs(t)["1.3"])
 	client := tls.Client(clientSide, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
-	go func() { _, _ = client.Write(mark) }()
-	if _, err := io.ReadFull(server, make([]byte, len(mark))); err != nil {
+	go func() { _, _ = client.Write(secretText) }()
+	if _, err := io.ReadFull(server, make([]byte, len(secretText))); err != nil {
 		t.Fatal(err)
 	}
-	for _, memory := range s.lent {
-		if bytes.Contains(memory, mark) {
+	for _, memory := range socket.lentBuffers {
+		if bytes.Contains(memory, secretText) {
 			return
 		}
 	}
@@ -211,7 +211,7 @@ func TestClientWithoutTLSIsRefused(t *testing.T) {
 		_, _ = io.WriteString(clientSide, "POST / HTTP/1.1\r\nHost: a\r\n\r\n")
 		_, _ = io.Copy(io.Discard, clientSide)
 	}()
-	c := Server(serverSide, configurations(t)["1.3"])
+	c := Server(serverSide, tlsConfigs(t)["1.3"])
 	var refused tls.RecordHeaderError
 	if err := c.Handshake(); !errors.As(err, &refused) || string(refused.RecordHeader[:]) != "POST " {
 		t.Errorf("%v", err)

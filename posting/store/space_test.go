@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// smallDisk mounts a file system in memory with a size of mib MiB.
+// smallDisk mounts a file system in memory, of the given size in MiB.
 func smallDisk(t *testing.T, mib int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -29,8 +29,8 @@ func smallDisk(t *testing.T, mib int) (dir string) {
 	return dir
 }
 
-// smallExt4 makes an ext4 file system with a size of mib MiB in a file, and mounts it. Unlike a file system in
-// memory, it allocates blocks late and uses some for itself.
+// smallExt4 makes an ext4 file system of the given size in MiB in a file, and mounts it. Unlike a file system in
+// memory, ext4 allocates blocks late and uses some for itself.
 func smallExt4(t *testing.T, mib int) (dir string) {
 	t.Helper()
 	image := filepath.Join(t.TempDir(), "image")
@@ -54,7 +54,7 @@ func smallExt4(t *testing.T, mib int) (dir string) {
 	return dir
 }
 
-// enlarge changes the size of a file system that smallDisk has mounted.
+// enlarge gives a file system that smallDisk has mounted a new size in MiB.
 func enlarge(t *testing.T, dir string, mib int) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%dm", mib)); err != nil {
@@ -62,15 +62,15 @@ func enlarge(t *testing.T, dir string, mib int) {
 	}
 }
 
-// occupy writes a file that leaves only the given number of bytes free.
-func occupy(t *testing.T, dir string, leave int64) (ballast string) {
+// occupy writes a file into dir that leaves only freeAfter bytes free, and returns its path.
+func occupy(t *testing.T, dir string, freeAfter int64) (ballast string) {
 	t.Helper()
 	free, err := freeBytes(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ballast = filepath.Join(dir, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, int64(free)-leave), 0o600); err != nil {
+	if err := os.WriteFile(ballast, make([]byte, int64(free)-freeAfter), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return ballast
@@ -83,7 +83,7 @@ func remove(t *testing.T, path string) {
 	}
 }
 
-// wantNoSpace waits until a child has ended by itself, and checks that it reported too little free space.
+// wantNoSpace waits until a child has ended by itself, and checks that the child reported too little free space.
 func (p *process) wantNoSpace(t *testing.T) {
 	t.Helper()
 	p.readUntil(t, "")
@@ -98,31 +98,30 @@ func (p *process) wantNoSpace(t *testing.T) {
 }
 
 func TestFullDiskStopsTheStoreWithAnError(t *testing.T) {
-	sd := seed(t)
-	st, m := childHistory(sd, manyKeys), make(model)
+	hist, expected := childHistory(seed(t), manyKeys), make(model)
 	var checkedUpTo uint64
 	dir := smallDisk(t, 30)
 	for i, mib := range []int{30, 33, 50} {
 		if testing.Short() && i > 0 {
-			break // with each size the disk is full at another point; runs without -short try all
+			break // each size fills the disk at another point; runs without -short try all sizes
 		}
 		enlarge(t, dir, mib)
-		p := startChild(t, filepath.Join(dir, "data"), st, 1<<40)
+		p := startChild(t, filepath.Join(dir, "data"), hist, 1<<40)
 		p.wantNoSpace(t)
-		secondChild := startChild(t, filepath.Join(dir, "data"), st, 1<<40) // there is no more room now
+		secondChild := startChild(t, filepath.Join(dir, "data"), hist, 1<<40) // the disk is still full
 		secondChild.wantNoSpace(t)
 		enlarge(t, dir, 4*mib)
-		last := wantHistory(t, filepath.Join(dir, "data"), st, m, checkedUpTo, max(checkedUpTo, p.acked, secondChild.acked))
-		t.Logf("%d MiB: groups %d to %d", mib, checkedUpTo+1, last)
-		if last == checkedUpTo {
+		lastGroup := wantHistory(t, filepath.Join(dir, "data"), hist, expected, checkedUpTo, max(checkedUpTo, p.acked, secondChild.acked))
+		t.Logf("%d MiB: groups %d to %d", mib, checkedUpTo+1, lastGroup)
+		if lastGroup == checkedUpTo {
 			t.Errorf("with %d MiB not one group was written", mib)
 		}
-		checkedUpTo = last
+		checkedUpTo = lastGroup
 	}
 }
 
 func TestOpenRefusesAFullDisk(t *testing.T) {
-	st := childHistory(seed(t), manyKeys)
+	hist := childHistory(seed(t), manyKeys)
 	dir := smallDisk(t, 64)
 	ballast := occupy(t, dir, 100<<10)
 	data := filepath.Join(dir, "data")
@@ -130,24 +129,24 @@ func TestOpenRefusesAFullDisk(t *testing.T) {
 		t.Errorf("creating it: %v", err)
 	}
 	remove(t, ballast)
-	p := startChild(t, data, st, 150)
+	p := startChild(t, data, hist, 150)
 	p.readUntil(t, "done")
 	acked := p.kill(t)
-	for _, leave := range []int64{0, 1 << 20, 2 << 20} {
-		ballast = occupy(t, dir, leave)
+	for _, bytesLeft := range []int64{0, 1 << 20, 2 << 20} {
+		ballast = occupy(t, dir, bytesLeft)
 		if _, err := Open(Options{Dir: data, MemTable: minMemTable, Log: discardLog}); !errors.Is(err, ErrNoSpace) || unclear(err) != nil {
-			t.Errorf("with %d bytes left: %v", leave, err)
+			t.Errorf("with %d bytes left: %v", bytesLeft, err)
 		}
 		remove(t, ballast)
 	}
-	wantHistory(t, data, st, make(model), 0, acked)
+	wantHistory(t, data, hist, make(model), 0, acked)
 }
 
 // TestAnotherProcessFillsTheDisk fills an ext4 file system while the store, which has already checked the free
 // space, writes a table through a memory map. The process ends with one line, and a new process continues when
 // there is room again.
 func TestAnotherProcessFillsTheDisk(t *testing.T) {
-	st, dir := childHistory(seed(t), manyKeys), smallExt4(t, 500)
+	hist, dir := childHistory(seed(t), manyKeys), smallExt4(t, 500)
 	t.Setenv(memTableVariable, fmt.Sprint(DefaultMemTable)) // a larger table takes longer to write
 	faults, rounds := 0, 2
 	if testing.Short() {
@@ -155,9 +154,9 @@ func TestAnotherProcessFillsTheDisk(t *testing.T) {
 	}
 	for round := range rounds {
 		data, ballast := filepath.Join(dir, fmt.Sprint("data", round)), filepath.Join(dir, "ballast")
-		p := startChild(t, data, st, 1<<40)
+		p := startChild(t, data, hist, 1<<40)
 		p.readUntil(t, "opened")
-		for before := tables(data); tables(data) == before; { // until a flush has begun
+		for before := countTables(data); countTables(data) == before; { // until a flush has begun
 			select {
 			case line := <-p.lines:
 				p.take(t, line)
@@ -175,19 +174,19 @@ func TestAnotherProcessFillsTheDisk(t *testing.T) {
 			faults++
 		}
 		remove(t, ballast)
-		wantHistoryIn(t, open(t, Options{Dir: data}), st, make(model), 0, p.acked)
+		wantHistoryIn(t, open(t, Options{Dir: data}), hist, make(model), 0, p.acked)
 		dropTree(t, data)
 	}
 	t.Logf("%d of %d children ended by a fault in a mapped file", faults, rounds)
 }
 
-// tables returns the number of tables, including those being written.
-func tables(data string) int {
-	names, _ := filepath.Glob(filepath.Join(data, storeName, "*.sst")) // the pattern is sound
+// countTables returns the number of tables in a data directory, including those being written.
+func countTables(data string) int {
+	names, _ := filepath.Glob(filepath.Join(data, storeName, "*.sst")) // the pattern is valid
 	return len(names)
 }
 
-// occupyAll takes every free block at once.
+// occupyAll allocates every free block to a new file at path. It writes nothing, so it takes hardly any time.
 func occupyAll(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
@@ -209,7 +208,7 @@ func occupyAll(t *testing.T, path string) {
 	}
 }
 
-// A group is refused if there is room for the group, but not for the table of the memtable that gets it.
+// A group is refused if there is room for the group, but not for the table that its memtable will become.
 func TestGroupIsRefusedIfItsMemtableHasNoRoom(t *testing.T) {
 	dir := smallDisk(t, 64)
 	s := open(t, Options{Dir: filepath.Join(dir, "data"), MemTable: minMemTable})
@@ -240,11 +239,11 @@ func TestLowSpaceIsBelowMinFree(t *testing.T) {
 func TestLowSpaceAsksTheDiskFiveTimesASecond(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MinFree: 1, MemTable: minMemTable})
 	defer closeStore(t, s)
-	s.space.at, s.space.free = time.Now().Add(time.Minute), 0
+	s.space.measuredAt, s.space.free = time.Now().Add(time.Minute), 0
 	if !s.LowSpace() {
 		t.Error("the disk was asked again at once")
 	}
-	s.space.at = time.Now().Add(-spaceRefresh - time.Second)
+	s.space.measuredAt = time.Now().Add(-spaceRefresh - time.Second)
 	if s.LowSpace() {
 		t.Error("an old answer was given")
 	}
@@ -262,11 +261,11 @@ func TestLowSpaceCountsWhatBadgerStillHasToWrite(t *testing.T) {
 func TestCompactionWaitsForRoom(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
-	s.gate() // which is open
-	owed := s.debt.Swap(math.MaxUint64 / 2)
+	s.gate() // does not wait: the gate is open
+	actualDebt := s.debt.Swap(math.MaxUint64 / 2)
 	gatePassed := make(chan struct{})
 	go func() { s.gate(); close(gatePassed) }()
-	for s.gated.Load() == 0 {
+	for s.waitingCompactions.Load() == 0 {
 		runtime.Gosched()
 	}
 	select {
@@ -274,10 +273,10 @@ func TestCompactionWaitsForRoom(t *testing.T) {
 		t.Error("it did not wait")
 	default:
 	}
-	s.debt.Store(owed)
+	s.debt.Store(actualDebt)
 	<-gatePassed
-	if s.failure() != nil || s.gated.Load() != 0 {
-		t.Errorf("after it: %v, %d waiting", s.failure(), s.gated.Load())
+	if s.failure() != nil || s.waitingCompactions.Load() != 0 {
+		t.Errorf("after it: %v, %d waiting", s.failure(), s.waitingCompactions.Load())
 	}
 }
 
@@ -288,23 +287,23 @@ func TestCompactionWaitsForFileHandles(t *testing.T) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	lowest, err := os.Open(s.options.Dir) // its number is the lowest free one
+	probe, err := os.Open(s.options.Dir) // gets the lowest free handle number
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lowest.Close()
-	lowered := syscall.Rlimit{Cur: uint64(lowest.Fd()) + minHandles, Max: limit.Max}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &lowered); err != nil {
+	defer probe.Close()
+	lowLimit := syscall.Rlimit{Cur: uint64(probe.Fd()) + minHandles, Max: limit.Max}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &lowLimit); err != nil {
 		t.Fatal(err)
 	}
-	gateErr := s.gateClosed()
+	gateErr := s.checkGate()
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
 	if !errors.Is(gateErr, syscall.EMFILE) {
 		t.Errorf("with %d handles free: %v", minHandles-1, gateErr)
 	}
-	if err := s.gateClosed(); err != nil {
+	if err := s.checkGate(); err != nil {
 		t.Errorf("with handles enough: %v", err)
 	}
 }

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// DefaultMemTable is the size of Badger's memtables, in bytes. A group may take up to 13% of one. Badger
-	// holds three memtables in memory, and keeps the buffers of the last eight tables that it built, each up
-	// to twice as large as a memtable. So the size of the memtables bounds the memory of the store.
+	// DefaultMemTable is the size of Badger's memtables, in bytes. A group of rows may take up to 13% of a
+	// memtable. Badger holds three memtables in memory, and keeps the buffers of the last eight tables that it
+	// built, each up to twice as large as a memtable. So the size of the memtables bounds the memory of the store.
 	DefaultMemTable = 24 << 20
 
 	// minMemTable is the smallest memtable with which Badger stores a value of MaxValue bytes in a
@@ -27,13 +27,13 @@ const (
 
 // Options select the directory of a store and its behaviour.
 type Options struct {
-	Dir      string       // holds store/, HEAD, IDENTITY, TABLES and LOCK; created if it is absent
+	Dir      string       // holds store/, HEAD, IDENTITY, TABLES and LOCK; Open creates Dir if it is absent
 	MinFree  uint64       // bytes of free disk space below which LowSpace is true
-	MemTable int64        // size of a memtable in bytes; 0: DefaultMemTable
+	MemTable int64        // size of a memtable in bytes; 0 means DefaultMemTable
 	Log      *slog.Logger // nil: slog.Default
 
-	// Remains are the names of files that other packages put into Dir if there is a store. If one of
-	// these files exists without a store, Open makes no store and returns ErrRemains.
+	// Remains are the names of files that other packages write into Dir beside a store. If one of these
+	// files exists but the store does not, Open makes no store and returns ErrRemains.
 	Remains []string
 
 	Existing   bool // never make a store: if there is none, the error is ErrNoStore
@@ -54,21 +54,21 @@ type Store struct {
 	maxRows  int
 	maxBytes int
 
-	logID     uint64        // number of the log that Badger writes; only Apply changes it
-	ready     atomic.Bool   // db is set; Badger starts goroutines before that
-	debt      atomic.Uint64 // bytes that Badger has to write before it can accept more
-	logs      atomic.Int64  // number of logs
-	gated     atomic.Int32  // number of compactions that wait at the gate
-	mayClose  atomic.Bool   // Close has checked that there is room for everything
-	throttled struct {      // spreads compaction over time
-		mu   sync.Mutex
-		last time.Time
+	logID              uint64        // number of the log that Badger writes; only Apply changes logID
+	ready              atomic.Bool   // db is set; Badger starts goroutines before that
+	debt               atomic.Uint64 // bytes that Badger has to write before it can accept more
+	logs               atomic.Int64  // number of logs
+	waitingCompactions atomic.Int32  // number of compactions that wait at the gate (see gate)
+	mayClose           atomic.Bool   // Close has checked that there is room for everything
+	pacing             struct {      // spreads compaction over time (see throttle)
+		mu        sync.Mutex
+		lastTable time.Time // when a compactor last began a table
 	}
-	broken atomic.Pointer[error] // set once: no write is possible any more
-	failed chan struct{}         // closed when broken is set
+	firstFailure atomic.Pointer[error] // the reason why no write is possible any more; set once
+	failed       chan struct{}         // closed when firstFailure is set
 
-	mu            sync.Mutex // guards the following fields
-	last          mark
+	mu            sync.Mutex  // guards the following fields
+	last          mark        // number and hash of the last durable group
 	openSnapshots []liveReads // open snapshots by group, ascending
 	isShut        bool        // no snapshot can be opened any more
 
@@ -81,7 +81,7 @@ type liveReads struct {
 	count int
 }
 
-// version returns the Badger version of group n's rows. The store sets it itself (managed
+// version returns the Badger version of group n's rows. The store sets versions itself (managed
 // transactions), for three reasons: a snapshot does not wait for a running sync, the files can
 // be checked for a gap before Badger opens them, and every replica has the same versions.
 // Version 1 is the creation of the store.
@@ -96,13 +96,13 @@ func (s *Store) LastGroup() (n uint64, hash [32]byte) {
 }
 
 // MaxGroup returns how many rows and bytes (as Group.Bytes counts them) a group
-// may have. It is nine tenths of what Badger takes in one transaction.
+// may have: nine tenths of what Badger takes in one transaction.
 func (s *Store) MaxGroup() (rows int, bytes int) { return s.maxRows, s.maxBytes }
 
-// Apply makes a group durable: one Badger transaction and one sync, then HEAD. New snapshots see the
-// group only after that. After any error it is unknown whether the group is durable, so the store
-// accepts no further group and the caller must end the process. The next start determines which groups
-// are durable.
+// Apply makes a group durable. It commits the group as one Badger transaction with one sync, and then writes the
+// group's number and hash to the file HEAD. Only then do new snapshots see the group. After any error it is
+// unknown whether the group is durable, so the store accepts no further group and the caller must end the
+// process. The next start determines which groups are durable.
 func (s *Store) Apply(g *Group) error {
 	if err := s.failure(); err != nil {
 		return err
@@ -138,17 +138,17 @@ func (s *Store) apply(g *Group) error {
 	if err := s.checkNewLog(); err != nil {
 		return err
 	}
-	next := mark{g.n, g.Seal()}
+	newLast := mark{g.n, g.Seal()}
 	if g.n == 1 {
-		s.head.id.first = next.hash
+		s.head.id.first = newLast.hash
 		if err := s.writeIdentity(); err != nil {
 			return err
 		}
 	}
-	if err := s.head.write(next); err != nil {
+	if err := s.head.write(newLast); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	s.publish(next)
+	s.publish(newLast)
 	return s.failure()
 }
 
@@ -178,12 +178,12 @@ func (s *Store) commit(g *Group) error {
 	}
 }
 
-// publish makes the group visible to new snapshots, and allows compaction to drop the versions that no
+// publish makes a new last group visible to new snapshots, and allows compaction to drop the versions that no
 // snapshot sees any more.
-func (s *Store) publish(m mark) {
+func (s *Store) publish(newLast mark) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = m
+	s.last = newLast
 	s.discard()
 }
 
@@ -197,29 +197,29 @@ func (s *Store) discard() {
 	s.db.SetDiscardTs(version(oldest))
 }
 
-// fail stops all writing for good; it keeps the first reason.
+// fail stops all writing for good. If the store has failed before, the first reason remains.
 func (s *Store) fail(err error) {
-	if s.broken.CompareAndSwap(nil, &err) {
+	if s.firstFailure.CompareAndSwap(nil, &err) {
 		close(s.failed)
 		s.log.Error("the store takes no more writes", "error", err)
 	}
 }
 
 // Failed returns a channel that is closed when the store has failed for good. The process must end
-// then, even if it has nothing to write. Failure returns the reason.
+// then, even if it has nothing to write. Failure returns the reason for the failure.
 func (s *Store) Failed() <-chan struct{} { return s.failed }
 
 // Failure returns the reason why the store accepts no more writes; nil if it accepts them.
 func (s *Store) Failure() error { return s.failure() }
 
 func (s *Store) failure() error {
-	if err := s.broken.Load(); err != nil {
+	if err := s.firstFailure.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-// Close flushes the memory into tables and closes every file. Apply must have returned and every
+// Close flushes the memtables into tables and closes every file. Apply must have returned and every
 // snapshot must be closed. After a failed Apply, or with too little room, Close leaves Badger as
 // it is and the directory locked: everything that was applied is in the logs, and the process is
 // about to end.
@@ -241,7 +241,7 @@ func (s *Store) Close() error {
 		s.fail(err)
 		return err
 	}
-	if err := s.gateClosed(); err != nil { // closing Badger would wait for the compaction at the gate
+	if err := s.checkGate(); err != nil { // closing Badger would wait for the compaction at the gate
 		s.fail(err)
 		return err
 	}
@@ -291,8 +291,8 @@ func (s *Store) closeFiles() error {
 
 // spaceCache is the last measurement of the free space.
 type spaceCache struct {
-	mu   sync.Mutex
-	at   time.Time
-	free uint64
-	err  error
+	mu         sync.Mutex
+	measuredAt time.Time
+	free       uint64 // bytes
+	err        error  // why the free space could not be measured; nil if it was measured
 }

@@ -27,11 +27,13 @@ func set(t testing.TB, s *Store, rows ...string) {
 	}
 }
 
+// next returns the arguments of NewGroup for the group after the last one.
 func next(s *Store) (n uint64, previous [32]byte) {
 	n, previous = s.LastGroup()
 	return n + 1, previous
 }
 
+// get returns the value of a key in a snapshot; "-" if there is no such key.
 func get(t testing.TB, sn *Snapshot, key string) string {
 	t.Helper()
 	value, found, err := sn.Get([]byte(key), nil)
@@ -54,8 +56,8 @@ func TestNewStoreIsEmpty(t *testing.T) {
 }
 
 func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
-	st := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
-	dir, m := t.TempDir(), make(model)
+	hist := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	dir, expected := t.TempDir(), make(model)
 	var hash [32]byte
 	for n := uint64(0); n <= 120; n += 30 {
 		s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -63,9 +65,9 @@ func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
 		if last != max(n, 30)-30 || got != hash {
 			t.Fatalf("reopened at group %d, not %d, or with another hash", last, max(n, 30)-30)
 		}
-		st.continueTo(t, s, n)
-		st.applyTo(m, last, n)
-		if err := st.differenceFrom(s, m); err != nil {
+		hist.continueTo(t, s, n)
+		hist.applyTo(expected, last, n)
+		if err := hist.differenceFrom(s, expected); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID)); err != nil {
@@ -80,16 +82,16 @@ func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
 }
 
 func TestSnapshotNeverChanges(t *testing.T) {
-	st := history{seed: seed(t), rows: 60, value: 3000, keys: 100}
+	hist := history{seed: seed(t), rows: 60, value: 3000, keys: 100}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	var snapshots []*Snapshot
 	var contents []model
-	m := make(model)
+	expected := make(model)
 	for n := uint64(1); n <= 400; n++ {
-		st.continueTo(t, s, n)
-		st.applyTo(m, n-1, n)
+		hist.continueTo(t, s, n)
+		hist.applyTo(expected, n-1, n)
 		if n%50 == 0 {
-			snapshots, contents = append(snapshots, s.Snapshot()), append(contents, cloneModel(m))
+			snapshots, contents = append(snapshots, s.Snapshot()), append(contents, cloneModel(expected))
 		}
 	}
 	if err := s.db.Flatten(1); err != nil { // compaction must keep what the snapshots see
@@ -132,19 +134,19 @@ func TestOldVersionsAreDroppedAfterTheirLastSnapshot(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
 	set(t, s, "a", "1")
-	first, sameAsFirst := s.Snapshot(), s.Snapshot()
+	snapshot1, alsoSnapshot1 := s.Snapshot(), s.Snapshot()
 	set(t, s, "a", "2")
-	second := s.Snapshot()
+	snapshot2 := s.Snapshot()
 	set(t, s, "a", "3")
 	for _, step := range []struct {
-		close *Snapshot
-		want  []liveReads
+		toClose *Snapshot
+		want    []liveReads
 	}{
-		{first, []liveReads{{1, 1}, {2, 1}}},
-		{second, []liveReads{{1, 1}}},
-		{sameAsFirst, nil},
+		{snapshot1, []liveReads{{1, 1}, {2, 1}}},
+		{snapshot2, []liveReads{{1, 1}}},
+		{alsoSnapshot1, nil},
 	} {
-		step.close.Close()
+		step.toClose.Close()
 		if len(s.openSnapshots) != len(step.want) || len(s.openSnapshots) > 0 && s.openSnapshots[0] != step.want[0] {
 			t.Errorf("openSnapshots = %v, want %v", s.openSnapshots, step.want)
 		}
@@ -153,9 +155,9 @@ func TestOldVersionsAreDroppedAfterTheirLastSnapshot(t *testing.T) {
 
 func TestGroupIsAppliedOnlyAfterItsPredecessor(t *testing.T) {
 	for name, newGroup := range map[string]func(n uint64, h [32]byte) *Group{
-		"the same again":   func(n uint64, h [32]byte) *Group { return NewGroup(n-1, h) },
-		"one left out":     func(n uint64, h [32]byte) *Group { return NewGroup(n+1, h) },
-		"another previous": func(n uint64, h [32]byte) *Group { h[7] ^= 1; return NewGroup(n, h) },
+		"the last number again": func(n uint64, h [32]byte) *Group { return NewGroup(n-1, h) },
+		"a skipped number":      func(n uint64, h [32]byte) *Group { return NewGroup(n+1, h) },
+		"another previous hash": func(n uint64, h [32]byte) *Group { h[7] ^= 1; return NewGroup(n, h) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, Options{Dir: t.TempDir()})
@@ -194,35 +196,35 @@ func TestLargestGroupsAreAccepted(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	rows, size := s.MaxGroup()
-	for round := range 4 { // in one of the rounds the memtable is almost full before
-		many := NewGroup(next(s))
+	for round := range 4 { // in one round the memtable is almost full before the groups are applied
+		manyRows := NewGroup(next(s))
 		for i := range rows {
-			many.Set([]byte{'m', byte(i >> 8), byte(i)}, []byte{byte(round)})
+			manyRows.Set([]byte{'m', byte(i >> 8), byte(i)}, []byte{byte(round)})
 		}
-		many.Seal()
-		if err := s.Apply(many); err != nil {
+		manyRows.Seal()
+		if err := s.Apply(manyRows); err != nil {
 			t.Fatal(err)
 		}
-		large := NewGroup(next(s))
+		manyBytes := NewGroup(next(s))
 		for i := 0; ; i++ {
 			key := []byte{'l', byte(i >> 8), byte(i)}
-			if remaining := size - large.Bytes() - len(key) - checksumSize - rowOverhead; remaining <= 64<<10 {
-				large.Set(key, make([]byte, remaining))
+			if remaining := size - manyBytes.Bytes() - len(key) - checksumSize - rowOverhead; remaining <= 64<<10 {
+				manyBytes.Set(key, make([]byte, remaining))
 				break
 			}
-			large.Set(key, make([]byte, 64<<10))
+			manyBytes.Set(key, make([]byte, 64<<10))
 		}
-		if large.Bytes() != size {
-			t.Fatalf("the group has %d bytes, not %d", large.Bytes(), size)
+		if manyBytes.Bytes() != size {
+			t.Fatalf("the group has %d bytes, not %d", manyBytes.Bytes(), size)
 		}
-		large.Seal()
-		if err := s.Apply(large); err != nil {
+		manyBytes.Seal()
+		if err := s.Apply(manyBytes); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func TestGroupsThatAreTooLargeAreRefused(t *testing.T) {
+func TestGroupWithTooManyRowsIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	defer abandonStore(t, s)
@@ -247,7 +249,7 @@ func TestLargestValueIsStoredInTables(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, f := range files {
-		if info, err := os.Stat(f); err != nil || info.Size() > 20 { // the header of a file of values
+		if info, err := os.Stat(f); err != nil || info.Size() > 20 { // 20 bytes are the header; the value is not in this file
 			t.Errorf("%s holds %d bytes: %v", f, info.Size(), err)
 		}
 	}
@@ -263,8 +265,8 @@ func TestOnlyOneProcessOpensTheStore(t *testing.T) {
 	closeStore(t, open(t, Options{Dir: dir}))
 }
 
-// If LOCK is deleted, Badger's own lock keeps a second process out, before that process changes any file of
-// the store.
+// If LOCK, the store's own lock file, is deleted, Badger's lock keeps a second process out before that process
+// changes any file of the store.
 func TestBadgersOwnLockIsReportedAsErrLocked(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
@@ -291,8 +293,8 @@ func TestBadgersOwnLockIsReportedAsErrLocked(t *testing.T) {
 	closeStore(t, reopened)
 }
 
-// filesOf lists the files of a data directory except LOCK, with inode and size, which show whether they were
-// written or replaced.
+// filesOf lists the files of a data directory except LOCK. The inode and size in each entry show whether the file
+// was written or replaced.
 func filesOf(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -325,7 +327,7 @@ func TestErrorNamesDirectoryThatCannotBeCreated(t *testing.T) {
 	}
 }
 
-func TestCloseWaitsForNoSnapshot(t *testing.T) {
+func TestCloseFailsWhileASnapshotIsOpen(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	sn := s.Snapshot()
 	if err := s.Close(); err == nil {

@@ -3,14 +3,14 @@ package store
 import "testing"
 
 func TestCompactionPausesLessWithALongerLevelZero(t *testing.T) {
-	for n := range levelZeroTables {
-		if pause(n) != throttlePause {
-			t.Errorf("%d tables in level 0: a pause of %v", n, pause(n))
+	for tables := range levelZeroTables {
+		if pause(tables) != throttlePause {
+			t.Errorf("%d tables in level 0: a pause of %v", tables, pause(tables))
 		}
 	}
-	for n := range levelZeroStall {
-		if pause(n+1) > pause(n) {
-			t.Errorf("%d tables in level 0: a pause of %v, with one more of %v", n, pause(n), pause(n+1))
+	for tables := range levelZeroStall {
+		if pause(tables+1) > pause(tables) {
+			t.Errorf("%d tables in level 0: a pause of %v, with one more of %v", tables, pause(tables), pause(tables+1))
 		}
 	}
 	if lastPause := pause(levelZeroStall - 3); lastPause != 0 {

@@ -18,19 +18,19 @@ import (
 	"mizan/posting/store"
 )
 
-// archive is a backup's file, open for reading.
+// archive is a backup's file, open for reading. The file is a sequence of frames, which format.go describes.
 type archive struct {
 	path           string
 	f              *os.File
 	size           int64
 	modTime        time.Time
 	header         Header
-	manifest       *Manifest // nil if the archive was opened without keys
-	partsStart     int64     // offset of the first part
-	manifestStart  int64     // offset of the manifest's frame
-	sealedManifest []byte    // the sealed manifest
-	endHash        [sha256.Size]byte
-	keyring        Sealer
+	manifest       *Manifest         // nil if the archive was opened without keys
+	partsStart     int64             // offset of the first part
+	manifestStart  int64             // offset of the frame with the manifest
+	sealedManifest []byte            // the sealed manifest
+	endHash        [sha256.Size]byte // hash in the end frame, the last frame of the file
+	keyring        Sealer            // nil if the archive was opened without keys
 }
 
 // openArchive opens a backup and reads its header, its end frame and the sealed manifest. It does not
@@ -63,8 +63,8 @@ func openHeader(path string) (*archive, error) {
 	return a, nil
 }
 
-// openSealed is openArchive with keys: it also decrypts the manifest, which is the authority on
-// the backup's contents.
+// openSealed opens a backup as openArchive does, and also decrypts the manifest, which is the authority on the
+// backup's contents.
 func openSealed(ctx context.Context, path string, keyring Sealer) (*archive, error) {
 	a, err := openArchive(path)
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *archive) measure() error {
 
 func (a *archive) close() { _ = a.f.Close() } // the file was only read
 
-// asBackupError turns an error of reading the file into an *Error that says that the backup is damaged.
+// asBackupError turns an error from reading the file into an *Error that says that the backup is damaged.
 // Errors of the file system, *Errors, a cancelled context and missing keys are returned as they are.
 func (a *archive) asBackupError(err error) error {
 	var pathErr *os.PathError
@@ -104,11 +104,12 @@ func (a *archive) asBackupError(err error) error {
 	return damageError(a.path, "%v", err)
 }
 
+// readHeader reads the header and checks that this release can read the file.
 func (a *archive) readHeader() error {
 	magic := make([]byte, len(backupMagic))
 	r := io.NewSectionReader(a.f, 0, a.size)
 	if _, err := io.ReadFull(r, magic); err != nil {
-		return eofAsCut(err)
+		return eofAsTruncated(err)
 	}
 	if string(magic) != backupMagic {
 		return &Error{Path: a.path, What: "it is no backup", Cause: ErrChoice}
@@ -119,7 +120,7 @@ func (a *archive) readHeader() error {
 	}
 	body := make([]byte, size)
 	if _, err := io.ReadFull(r, body); err != nil {
-		return eofAsCut(err)
+		return eofAsTruncated(err)
 	}
 	if json.Unmarshal(body, &a.header) != nil || a.header.Version < backupVersion {
 		return errors.New("its header can't be read")
@@ -135,13 +136,13 @@ func (a *archive) readHeader() error {
 func (a *archive) readEnd() error {
 	endStart := a.size - frameHeadSize - endSize
 	if endStart < a.partsStart {
-		return errCut
+		return errTruncated
 	}
 	r := io.NewSectionReader(a.f, endStart, a.size-endStart)
 	size, err := readFrameHead(r, frameEnd, endSize)
 	var body [endSize]byte
 	if err == nil && size != endSize {
-		err = errCut
+		err = errTruncated
 	}
 	if err == nil {
 		_, err = io.ReadFull(r, body[:])
@@ -163,11 +164,11 @@ func (a *archive) readEnd() error {
 	}
 	a.sealedManifest = make([]byte, length)
 	_, err = io.ReadFull(r, a.sealedManifest)
-	return eofAsCut(err)
+	return eofAsTruncated(err)
 }
 
-// openManifest decrypts the manifest and checks that it belongs to this file. If the file is whole
-// and the manifest can't be decrypted, the manifest was sealed with other keys or the file was altered.
+// openManifest decrypts the manifest and checks that it belongs to this file. If the manifest can't be decrypted
+// although the file matches its checksum, it was sealed with other keys, or the file was altered on purpose.
 func (a *archive) openManifest(ctx context.Context) error {
 	plaintext, err := a.unseal()
 	if err == nil {
@@ -224,7 +225,7 @@ func (a *archive) checkWhole(ctx context.Context) error {
 	// The hash covers the header's bytes as they are in the file.
 	body := make([]byte, a.partsStart-int64(len(backupMagic))-frameHeadSize)
 	if _, err := a.f.ReadAt(body, int64(len(backupMagic))+frameHeadSize); err != nil {
-		return a.asBackupError(eofAsCut(err))
+		return a.asBackupError(eofAsTruncated(err))
 	}
 	sum.addFrame(frameHeader, body)
 	parts := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)
@@ -239,7 +240,7 @@ func (a *archive) checkWhole(ctx context.Context) error {
 			_, err = io.CopyN(part, parts, int64(size))
 		}
 		if err != nil {
-			return a.asBackupError(eofAsCut(err))
+			return a.asBackupError(eofAsTruncated(err))
 		}
 		sum.Write(part.Sum(nil))
 		offset += frameHeadSize + int64(size)
@@ -257,9 +258,9 @@ func (a *archive) eachPart(fn func(file string, plaintext []byte) error) error {
 	parts := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)
 	var sealed []byte
 	for i := range a.manifest.Parts {
-		p := &a.manifest.Parts[i]
+		part := &a.manifest.Parts[i]
 		size, err := readFrameHead(parts, framePart, maxPart)
-		if err == nil && size != p.Size {
+		if err == nil && size != part.Size {
 			err = errors.New("a part has another length")
 		}
 		if err != nil {
@@ -270,16 +271,16 @@ func (a *archive) eachPart(fn func(file string, plaintext []byte) error) error {
 		}
 		sealed = sealed[:size]
 		if _, err := io.ReadFull(parts, sealed); err != nil {
-			return a.asBackupError(eofAsCut(err))
+			return a.asBackupError(eofAsTruncated(err))
 		}
-		if hash := sha256.Sum256(sealed); !bytes.Equal(hash[:], p.SHA256) {
+		if hash := sha256.Sum256(sealed); !bytes.Equal(hash[:], part.SHA256) {
 			return damageError(a.path, "part %d does not match its hash", i+1)
 		}
-		plaintext, err := a.keyring.Open(sealed, partContext(a.header.ID, i, p.File))
+		plaintext, err := a.keyring.Open(sealed, partContext(a.header.ID, i, part.File))
 		if err != nil {
 			return damageError(a.path, "part %d does not open", i+1)
 		}
-		if err := fn(p.File, plaintext); err != nil {
+		if err := fn(part.File, plaintext); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ func backupService(server *fixture.Server) *backup.Service {
 	return b
 }
 
-// saveBackup takes a backup into the directory.
+// saveBackup takes a backup of the server's store and saves it in the directory.
 func saveBackup(server *fixture.Server, dir string) backup.Listed {
 	server.T.Helper()
 	b := backupService(server)
@@ -39,7 +39,8 @@ func saveBackup(server *fixture.Server, dir string) backup.Listed {
 	return saved
 }
 
-// digestOf returns the checker's digest of a closed store. The checker must find no fault.
+// digestOf returns the digest that the checker computes of a closed store. The test fails if the checker finds a
+// fault.
 func digestOf(t testing.TB, dir string) [32]byte {
 	t.Helper()
 	j := fixture.OpenJournal(t, &fixture.Store{Dir: dir}, fixedClock{}, nil)
@@ -75,12 +76,12 @@ func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, r
 	return dir, restored
 }
 
-// A backup of a running server contains the store as it was when the backup began. A restore gives
-// the same store.
+// A backup of a running server contains the store as it was when the backup began. A restore creates
+// an equal store.
 func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
-		w := copyStore(t)
-		server := fixture.Start(t, w)
+		source := copyStore(t)
+		server := fixture.Start(t, source)
 		backups := t.TempDir()
 		saved := saveBackup(server, backups)
 		lastGroup, _ := server.Journal.LastGroup()
@@ -88,50 +89,50 @@ func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 			t.Errorf("the backup is %s, of group %d, and the store has %d", saved.Header.Kind(), saved.Header.Group, lastGroup)
 		}
 		server.Close()
-		dir, result := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
+		dir, result := restoreTo(t, saved.Path, "", fixture.Keyring(t, source.Dir))
 		if result.Used != 1 || result.Header.ID != saved.Header.ID {
 			t.Errorf("restored %+v", result)
 		}
-		if digestOf(t, dir) != digestOf(t, w.Dir) {
+		if digestOf(t, dir) != digestOf(t, source.Dir) {
 			t.Error("the restored store means something else")
 		}
 	})
 }
 
-// Increments contain the rows added since their base, and the removals of rows: of sealed cards, timers,
-// page buffers and key-value rows. Each backup of a chain restores the state at which it was taken.
+// An increment adds rows to those of its base, and also removes some: sealed cards, timers, page buffers and
+// key-value rows. A restore of any backup in a chain gives the state in which that backup was taken.
 func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
-	w := fixture.Copy(t)
-	server := fixture.Start(t, w)
+	source := fixture.Copy(t)
+	server := fixture.Start(t, source)
 	backups := t.TempDir()
 	var saved []backup.Listed
 	var digests [][32]byte
 	for i := range 4 {
 		switch i {
 		case 1:
-			server.Create(w.FirstDemo, payment.Payment, "4000000000000077", 900, "chain-1") // its card is sealed while it waits for the provider
-			server.Create(w.FirstDemo, payment.Payment, "4000002500003155", 700, "chain-2") // this card is sealed too
+			server.Create(source.FirstDemo, payment.Payment, "4000000000000077", 900, "chain-1") // its card is sealed while it waits for the provider
+			server.Create(source.FirstDemo, payment.Payment, "4000002500003155", 700, "chain-2") // this card is sealed too
 		case 2:
 			server.Advance(time.Minute)
 		case 3:
 			server.Advance(time.Hour)
 			for range 40 {
-				server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
+				server.Create(source.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
 			}
 		}
 		server.Advance(time.Second)
 		saved = append(saved, saveBackup(server, backups))
 		server.Close()
-		digests = append(digests, digestOf(t, w.Dir))
-		server = openAt(t, w, saved[i].Header.TakenAt)
+		digests = append(digests, digestOf(t, source.Dir))
+		server = openAt(t, source, saved[i].Header.TakenAt)
 	}
 	server.Close()
-	for i, s := range saved {
-		if want := map[bool]string{true: "full", false: "incremental"}[i == 0]; s.Header.Kind() != want {
-			t.Errorf("backup %d is %s", i, s.Header.Kind())
+	for i, listed := range saved {
+		if want := map[bool]string{true: "full", false: "incremental"}[i == 0]; listed.Header.Kind() != want {
+			t.Errorf("backup %d is %s", i, listed.Header.Kind())
 		}
-		dir, result := restoreTo(t, backups, s.Header.TakenAt.Format(time.RFC3339Nano), fixture.Keyring(t, w.Dir))
-		if result.Used != i+1 || result.Header.Group != s.Header.Group {
+		dir, result := restoreTo(t, backups, listed.Header.TakenAt.Format(time.RFC3339Nano), fixture.Keyring(t, source.Dir))
+		if result.Used != i+1 || result.Header.Group != listed.Header.Group {
 			t.Errorf("backup %d: %d were used, to group %d", i, result.Used, result.Header.Group)
 		}
 		if digestOf(t, dir) != digests[i] {
@@ -140,10 +141,10 @@ func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 	}
 }
 
-// openAt starts a server on the store, with a clock at the instant.
-func openAt(t testing.TB, w *fixture.Store, at time.Time) *fixture.Server {
+// openAt starts a server on the store, and advances its clock to the instant at.
+func openAt(t testing.TB, source *fixture.Store, at time.Time) *fixture.Server {
 	t.Helper()
-	server := fixture.Start(t, w)
+	server := fixture.Start(t, source)
 	if at.After(server.Clock.Now()) {
 		fixture.Must(t, server.Runtime.Advance(at))
 	}
@@ -153,17 +154,17 @@ func openAt(t testing.TB, w *fixture.Store, at time.Time) *fixture.Server {
 // A server that is started on a restored store continues the store's journal. Its next increment is based
 // on the backup that was restored.
 func TestServerContinuesOnARestoredStore(t *testing.T) {
-	w := fixture.Copy(t)
-	server := fixture.Start(t, w)
+	source := fixture.Copy(t)
+	server := fixture.Start(t, source)
 	backups := t.TempDir()
 	saved := saveBackup(server, backups)
 	server.Close()
-	dir, _ := restoreTo(t, backups, "", fixture.Keyring(t, w.Dir))
-	fixture.Must(t, os.Link(filepath.Join(w.Dir, "keyring"), filepath.Join(dir, "keyring")))
-	restored := *w
+	dir, _ := restoreTo(t, backups, "", fixture.Keyring(t, source.Dir))
+	fixture.Must(t, os.Link(filepath.Join(source.Dir, "keyring"), filepath.Join(dir, "keyring")))
+	restored := *source
 	restored.Dir = dir
 	server = openAt(t, &restored, saved.Header.TakenAt)
-	paid := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 4_200, "after the restore")
+	paid := server.Create(source.FirstDemo, payment.Payment, "4242424242424242", 4_200, "after the restore")
 	if paid.Status != payment.Charged {
 		t.Errorf("a payment after the restore is %v", paid.Status)
 	}
@@ -173,7 +174,7 @@ func TestServerContinuesOnARestoredStore(t *testing.T) {
 	}
 	server.Close()
 	want := digestOf(t, dir)
-	secondDir, _ := restoreTo(t, next.Path, "", fixture.Keyring(t, w.Dir))
+	secondDir, _ := restoreTo(t, next.Path, "", fixture.Keyring(t, source.Dir))
 	if digestOf(t, secondDir) != want {
 		t.Error("the second restore means something else")
 	}
@@ -181,12 +182,12 @@ func TestServerContinuesOnARestoredStore(t *testing.T) {
 
 // A backup contains the state at one moment, even if payments are made while it is taken.
 func TestBackupIsConsistentWhilePaymentsAreMade(t *testing.T) {
-	w := fixture.Copy(t)
-	server := fixture.Start(t, w)
+	source := fixture.Copy(t)
+	server := fixture.Start(t, source)
 	b, err := backupService(server).Begin(nil)
 	fixture.Must(t, err)
 	for range 200 {
-		server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
+		server.Create(source.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
 	}
 	server.Advance(time.Minute)
 	path := filepath.Join(t.TempDir(), "one"+backup.Suffix)
@@ -196,7 +197,7 @@ func TestBackupIsConsistentWhilePaymentsAreMade(t *testing.T) {
 	fixture.Must(t, errors.Join(err, f.Close()))
 	b.Close()
 	server.Close()
-	dir, _ := restoreTo(t, path, "", fixture.Keyring(t, w.Dir))
+	dir, _ := restoreTo(t, path, "", fixture.Keyring(t, source.Dir))
 	if got, want := digestOf(t, dir), digestOf(t, fixture.Copy(t).Dir); got != want {
 		t.Error("the backup has something of what came after it")
 	}
@@ -222,7 +223,7 @@ func TestOnlyOneBackupRunsAtATime(t *testing.T) {
 	server.Close()
 }
 
-// If the reader of a stream closes it, or the service stops, the backup ends and releases the store.
+// If the reader of a stream closes the stream, or the service stops, the backup ends and releases the store.
 func TestClosingAStreamEarlyEndsItsBackup(t *testing.T) {
 	server := fixture.Start(t, fixture.Copy(t))
 	backups := backupService(server)
@@ -284,18 +285,18 @@ func backUpChain(t testing.TB) (dir string, full, increment backup.Listed, keys 
 	return backUpChainOf(t, fixture.Buffered)
 }
 
-// backUpChainOf is backUpChain with a store that has the given layout.
+// backUpChainOf does the same as backUpChain, with a store whose ledger lines have the given layout.
 func backUpChainOf(t testing.TB, layout int) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
-	w := fixture.CopyWithLayout(t, layout)
-	server := fixture.Start(t, w)
+	source := fixture.CopyWithLayout(t, layout)
+	server := fixture.Start(t, source)
 	dir = t.TempDir()
 	full = saveBackup(server, dir)
 	server.Advance(time.Second)
-	server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "increment")
+	server.Create(source.FirstDemo, payment.Payment, "4242424242424242", 1_000, "increment")
 	increment = saveBackup(server, dir)
 	server.Close()
-	return dir, full, increment, fixture.Keyring(t, w.Dir)
+	return dir, full, increment, fixture.Keyring(t, source.Dir)
 }
 
 // wantRefused checks that a restore and a verification fail with an error that contains wantText, and that
@@ -350,15 +351,14 @@ func TestRestoreNeedsAnEmptyDirectory(t *testing.T) {
 	}
 }
 
-// The next restore removes what a killed restore has left. It does not touch a restore that is
-// still running.
+// A restore removes what a killed restore has left, but not the directory of a restore that is still running.
 func TestNextRestoreReplacesAnUnfinishedOne(t *testing.T) {
 	dir, _, _, keys := backUpChain(t)
 	target := filepath.Join(t.TempDir(), "data")
 	fixture.Must(t, os.MkdirAll(filepath.Join(target+backup.Restoring, "store.new"), 0o700))
 	fixture.Must(t, os.WriteFile(filepath.Join(target+backup.Restoring, store.UnfinishedName), nil, 0o600))
 	cfg := backup.RestoreConfig{From: dir, Data: target, Keyring: keys, Log: fixture.NoLog}
-	unlock := lock(t, target+backup.Restoring)
+	unlock := lockDir(t, target+backup.Restoring)
 	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("a restore beside another: %v", err)
 	}
@@ -386,8 +386,8 @@ func TestBackupContainsNoPlaintext(t *testing.T) {
 }
 
 func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
-	w := fixture.Copy(t)
-	server := fixture.Start(t, w)
+	source := fixture.Copy(t)
+	server := fixture.Start(t, source)
 	backups := backupService(server)
 	dir := t.TempDir()
 	_, foreignBackup, _, _ := backUpChainOf(t, fixture.Paged)
@@ -395,28 +395,28 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	fixture.Must(t, os.Link(foreignBackup.Path, foreignPath))
 	spoiledPath := filepath.Join(dir, "spoiled"+backup.Suffix)
 	fixture.Must(t, os.WriteFile(spoiledPath, []byte("no backup"), 0o600))
-	var saved []string
+	var savedPaths []string
 	takeBackup := func() {
 		t.Helper()
 		server.Advance(time.Second)
-		s, err := backups.Save(dir)
+		listed, err := backups.Save(dir)
 		fixture.Must(t, err)
-		saved = append(saved, s.Path)
+		savedPaths = append(savedPaths, listed.Path)
 	}
 	for range 30 { // 24 backups of one chain, then 6 of the next chain
 		takeBackup()
 	}
-	remaining := func() (n []int) {
-		for i, path := range saved {
+	remainingIndexes := func() (indexes []int) {
+		for i, path := range savedPaths {
 			if _, err := os.Stat(path); err == nil {
-				n = append(n, i)
+				indexes = append(indexes, i)
 			}
 		}
-		return n
+		return indexes
 	}
 	for _, step := range []struct {
-		keepCount int
-		remaining []int
+		keepCount   int
+		wantIndexes []int // of the backups that remain
 	}{
 		{8, intRange(0, 30)}, // two of the 8 are in the first chain and need all backups before them
 		{6, intRange(24, 30)},
@@ -424,8 +424,8 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	} {
 		_, err := backups.Prune(dir, step.keepCount)
 		fixture.Must(t, err)
-		if got := remaining(); !slices.Equal(got, step.remaining) {
-			t.Errorf("keeping %d left %v, want %v", step.keepCount, got, step.remaining)
+		if got := remainingIndexes(); !slices.Equal(got, step.wantIndexes) {
+			t.Errorf("keeping %d left %v, want %v", step.keepCount, got, step.wantIndexes)
 		}
 	}
 	backups.Close()
@@ -435,7 +435,7 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 			t.Errorf("what is not this store's was removed: %v", err)
 		}
 	}
-	restoreTo(t, saved[len(saved)-1], "", fixture.Keyring(t, w.Dir))
+	restoreTo(t, savedPaths[len(savedPaths)-1], "", fixture.Keyring(t, source.Dir))
 }
 
 // intRange returns the numbers from first to end-1.
@@ -448,13 +448,13 @@ func intRange(first, end int) (n []int) {
 
 // A restore removes from the simulator's log exactly the calls that were made after the backup began.
 func TestRestoreRemovesLaterCallsFromTheSimulatorLog(t *testing.T) {
-	w, laterStore := fixture.Copy(t), fixture.Copy(t)
-	logPath := func(w *fixture.Store) string { return filepath.Join(w.Dir, "simulator.log") }
-	want, err := os.ReadFile(logPath(w))
+	source, laterStore := fixture.Copy(t), fixture.Copy(t)
+	logPath := func(source *fixture.Store) string { return filepath.Join(source.Dir, "simulator.log") }
+	want, err := os.ReadFile(logPath(source))
 	fixture.Must(t, err)
 	server := fixture.Start(t, laterStore)
-	server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "later")
-	server.Create(w.SecondDemo, payment.Payment, "4000000000000002", 1_000, "later")
+	server.Create(source.FirstDemo, payment.Payment, "4242424242424242", 1_000, "later")
+	server.Create(source.SecondDemo, payment.Payment, "4000000000000002", 1_000, "later")
 	server.Advance(time.Hour) // the server asks the provider about the payments that wait for it, and books them
 	server.Close()
 	laterLog, err := os.ReadFile(logPath(laterStore))
@@ -462,14 +462,14 @@ func TestRestoreRemovesLaterCallsFromTheSimulatorLog(t *testing.T) {
 	if !bytes.HasPrefix(laterLog, want) || len(laterLog) == len(want) {
 		t.Fatal("the later log is not the earlier one and more")
 	}
-	fixture.Must(t, os.WriteFile(logPath(w), append(laterLog, `{"torn":`...), 0o600))
-	j := fixture.OpenJournal(t, w, fixedClock{}, nil)
-	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, w.Dir), Clock: fixedClock{}, Data: w.Dir, Log: fixture.NoLog})
+	fixture.Must(t, os.WriteFile(logPath(source), append(laterLog, `{"torn":`...), 0o600))
+	j := fixture.OpenJournal(t, source, fixedClock{}, nil)
+	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, source.Dir), Clock: fixedClock{}, Data: source.Dir, Log: fixture.NoLog})
 	saved, err := backups.Save(t.TempDir())
 	fixture.Must(t, err)
 	backups.Close()
 	fixture.Must(t, j.Close())
-	dir, _ := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
+	dir, _ := restoreTo(t, saved.Path, "", fixture.Keyring(t, source.Dir))
 	got, err := os.ReadFile(filepath.Join(dir, "simulator.log"))
 	fixture.Must(t, err)
 	if !bytes.Equal(got, want) {

@@ -13,9 +13,9 @@ import (
 // chain is a full backup and the increments after it, in order.
 type chain []*archive
 
-// openChain opens the backup at the path, or the newest one in the directory that is not later than at,
-// and all backups that it needs. unused says which other backups in the directory can't be used, and why.
-func openChain(ctx context.Context, path string, at time.Time, keyring Sealer) (c chain, unused []error, err error) {
+// openChain opens a backup and all backups that it needs. If path is a directory, the backup is the newest one in
+// it that is not later than at. unusable says which other backups in the directory can't be used, and why.
+func openChain(ctx context.Context, path string, at time.Time, keyring Sealer) (c chain, unusable []error, err error) {
 	defer func() {
 		if err != nil {
 			c.close()
@@ -26,11 +26,11 @@ func openChain(ctx context.Context, path string, at time.Time, keyring Sealer) (
 	if err != nil {
 		return nil, nil, err
 	}
-	links, err := chosen.links(ctx)
+	required, err := chosen.requiredChain(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, l := range slices.Backward(links) {
+	for _, l := range slices.Backward(required) {
 		a, err := openSealed(ctx, l.Path, keyring)
 		if err != nil {
 			return c, nil, err
@@ -40,7 +40,7 @@ func openChain(ctx context.Context, path string, at time.Time, keyring Sealer) (
 			return c, nil, &Error{Path: l.Path, What: "it was just replaced by another backup"}
 		}
 	}
-	return c, chosen.unused(links), nil
+	return c, chosen.unusableFiles(required), nil
 }
 
 func (c chain) close() {
@@ -49,10 +49,10 @@ func (c chain) close() {
 	}
 }
 
-// top returns the newest backup of the chain, whose state the chain restores.
-func (c chain) top() *archive { return c[len(c)-1] }
+// newest returns the newest backup of the chain. A restore of the chain gives the state in that backup.
+func (c chain) newest() *archive { return c[len(c)-1] }
 
-// maxBytes returns an upper bound for the size of the restored rows.
+// maxBytes returns an upper bound for the size of the restored rows and files.
 func (c chain) maxBytes() (sum uint64) {
 	for _, a := range c {
 		sum += a.manifest.Bytes
@@ -65,19 +65,19 @@ func (c chain) maxBytes() (sum uint64) {
 	return sum
 }
 
-// rowSource yields the rows of one backup of a chain, from parts that a goroutine reads ahead.
+// rowSource yields the rows of one backup of a chain. A goroutine reads the parts with rows ahead.
 type rowSource struct {
 	parts chan []byte
-	part  []byte
-	row   posting.StoredRow
-	path  string
+	part  []byte            // what has not been read yet of the current part
+	row   posting.StoredRow // the current row
+	path  string            // path of the backup
 }
 
-// next moves to the next row; false if there is none.
-func (s *rowSource) next() (bool, error) {
+// next moves to the next row; found is false if there is none.
+func (s *rowSource) next() (found bool, err error) {
 	for len(s.part) == 0 {
-		part, open := <-s.parts
-		if !open {
+		part, hasPart := <-s.parts
+		if !hasPart {
 			return false, nil
 		}
 		s.part, s.row.Key = part, s.row.Key[:0]
@@ -89,7 +89,8 @@ func (s *rowSource) next() (bool, error) {
 	return true, nil
 }
 
-// sendParts sends each part that has rows to the channel parts, and calls onFile with each part of a file.
+// sendParts sends each part that has rows to the channel parts. It calls onFile with each part that is a piece of a
+// file.
 func (a *archive) sendParts(ctx context.Context, parts chan<- []byte, onFile func(name string, piece []byte) error) error {
 	defer close(parts)
 	return a.eachPart(func(name string, plaintext []byte) error {
@@ -113,7 +114,7 @@ func (a *archive) sendParts(ctx context.Context, parts chan<- []byte, onFile fun
 // the last backup. It calls onFile with each piece of the files beside the store, as the last backup has them.
 func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, onFile func(name string, piece []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan error, len(c))
+	readErrors := make(chan error, len(c))
 	sources := make([]*rowSource, len(c))
 	for i, a := range c {
 		s := &rowSource{parts: make(chan []byte, 2), path: a.path}
@@ -122,15 +123,15 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, onFile
 		if i < len(c)-1 {
 			takeFile = func(string, []byte) error { return nil }
 		}
-		go func() { ended <- a.sendParts(ctx, s.parts, takeFile) }()
+		go func() { readErrors <- a.sendParts(ctx, s.parts, takeFile) }()
 	}
 	err := mergeRows(sources, fn)
 	if err != nil {
 		cancel()
 	}
 	for range sources {
-		// A reader that cancel has stopped returns context.Canceled, which is no failure.
-		if partErr := <-ended; partErr != nil && (err == nil || !errors.Is(partErr, context.Canceled)) {
+		// A goroutine that was stopped by cancel sends context.Canceled, which is no failure.
+		if partErr := <-readErrors; partErr != nil && (err == nil || !errors.Is(partErr, context.Canceled)) {
 			err = partErr
 			cancel()
 		}
@@ -143,6 +144,7 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, onFile
 // the same key, it uses the row of the last of them.
 func mergeRows(sources []*rowSource, fn func(store.StoredRow) error) error {
 	hasRow := make([]bool, len(sources))
+	// advance moves source i to its next row that counts.
 	advance := func(i int) (err error) {
 		for {
 			hasRow[i], err = sources[i].next()

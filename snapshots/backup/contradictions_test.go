@@ -22,15 +22,15 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// sealer is a backup.Sealer that changes the plaintext before sealing it, or the sealed bytes afterwards.
-type sealer struct {
+// alteringSealer is a backup.Sealer that changes the plaintext before sealing it, or the sealed bytes afterwards.
+type alteringSealer struct {
 	backup.Sealer
 	changePlaintext func(plaintext, context []byte) []byte // nil: the plaintext is not changed
 	changeSealed    func(sealed, context []byte) []byte    // nil: the sealed bytes are not changed
 }
 
 // Seal implements backup.Sealer.
-func (s sealer) Seal(plaintext, context []byte) ([]byte, error) {
+func (s alteringSealer) Seal(plaintext, context []byte) ([]byte, error) {
 	if s.changePlaintext != nil {
 		plaintext = s.changePlaintext(plaintext, context)
 	}
@@ -41,28 +41,28 @@ func (s sealer) Seal(plaintext, context []byte) ([]byte, error) {
 	return sealed, err
 }
 
-// isManifestContext tells whether the context is that of a manifest.
+// isManifestContext tells whether a context is one with which a manifest is sealed.
 func isManifestContext(context []byte) bool {
 	return bytes.HasPrefix(context, []byte("mizan backup manifest"))
 }
 
-// changingManifest returns a sealer that changes the manifest before sealing it.
-func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Manifest)) backup.Sealer {
-	return sealer{Sealer: keys, changePlaintext: func(plaintext, context []byte) []byte {
+// manifestAlteringSealer returns a sealer that changes the manifest before sealing it.
+func manifestAlteringSealer(t testing.TB, keys backup.Sealer, change func(*backup.Manifest)) backup.Sealer {
+	return alteringSealer{Sealer: keys, changePlaintext: func(plaintext, context []byte) []byte {
 		if !isManifestContext(context) {
 			return plaintext
 		}
-		var m backup.Manifest
-		fixture.Must(t, json.Unmarshal(plaintext, &m))
-		change(&m)
-		changed, err := json.Marshal(&m, json.Deterministic(true))
+		var manifest backup.Manifest
+		fixture.Must(t, json.Unmarshal(plaintext, &manifest))
+		change(&manifest)
+		changed, err := json.Marshal(&manifest, json.Deterministic(true))
 		fixture.Must(t, err)
 		return changed
 	}}
 }
 
-// writeBackup writes a backup to a file, sealed with keys. changeHeader changes the backup's header first; nil:
-// the header stays as it is.
+// writeBackup writes a backup, sealed by keys, to a file and returns its path. Before that, changeHeader changes the
+// backup's header; nil: the header stays as it is.
 func writeBackup(server *fixture.Server, dir string, keys backup.Sealer, base *backup.Base, changeHeader func(*backup.Header)) string {
 	server.T.Helper()
 	service := backup.New(backup.Options{Journal: server.Journal, Keyring: keys, Clock: server.Clock, Data: server.Dir, Log: fixture.NoLog})
@@ -85,13 +85,14 @@ func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 	server := fixture.Start(t, fixture.Copy(t))
 	defer server.Close()
 	keys := fixture.Keyring(t, server.Dir)
+	// The four texts are pieces of one message: each key of the map must be another text.
 	for wantText, change := range map[string]func(*backup.Manifest){
 		"do not end where its manifest says": func(m *backup.Manifest) { m.Heads[0].Size++ },
 		"the restored journals do not end":   func(m *backup.Manifest) { m.Heads[0].Root[0] ^= 1 },
 		"restored journals do not end where": func(m *backup.Manifest) { m.Heads = m.Heads[1:] },
 		"journals do not end where its":      func(m *backup.Manifest) { m.Heads[0].Organization = "3d560634-e283-41f4-8987-8974726a90a5" },
 	} {
-		path := writeBackup(server, t.TempDir(), changingManifest(t, keys, change), nil, nil)
+		path := writeBackup(server, t.TempDir(), manifestAlteringSealer(t, keys, change), nil, nil)
 		if parent, err := tryRestore(t, path, keys); err == nil || !strings.Contains(err.Error(), wantText) {
 			t.Errorf("a restore says %v, want something with %q", err, wantText)
 		} else if entries, err := os.ReadDir(parent); err != nil || len(entries) > 0 {
@@ -99,22 +100,22 @@ func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 		}
 	}
 	for _, changeHeader := range []func(*backup.Header){
-		func(b *backup.Header) { b.Group++ },
-		func(b *backup.Header) { b.GroupHash = strings.Repeat("0", 64) },
+		func(h *backup.Header) { h.Group++ },
+		func(h *backup.Header) { h.GroupHash = strings.Repeat("0", 64) },
 	} {
 		wantRefused(t, writeBackup(server, t.TempDir(), keys, nil, changeHeader), keys, "its rows end with group")
 	}
-	newerSchema := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema++ })
-	wantRefused(t, writeBackup(server, t.TempDir(), newerSchema, nil, nil), keys, store.ErrNewerSchema.Error())
-	olderSchema := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema-- })
-	wantRefused(t, writeBackup(server, t.TempDir(), olderSchema, nil, nil), keys, store.ErrOlderSchema.Error())
-	otherHeader := changingManifest(t, keys, func(m *backup.Manifest) { m.Header.TakenAt = m.Header.TakenAt.Add(time.Second) })
-	wantRefused(t, writeBackup(server, t.TempDir(), otherHeader, nil, nil), keys, "its header is not the one of its manifest")
-	path := writeBackup(server, t.TempDir(), keys, nil, func(b *backup.Header) { b.Version++ })
+	newerSchemaSealer := manifestAlteringSealer(t, keys, func(m *backup.Manifest) { m.Schema++ })
+	wantRefused(t, writeBackup(server, t.TempDir(), newerSchemaSealer, nil, nil), keys, store.ErrNewerSchema.Error())
+	olderSchemaSealer := manifestAlteringSealer(t, keys, func(m *backup.Manifest) { m.Schema-- })
+	wantRefused(t, writeBackup(server, t.TempDir(), olderSchemaSealer, nil, nil), keys, store.ErrOlderSchema.Error())
+	otherHeaderSealer := manifestAlteringSealer(t, keys, func(m *backup.Manifest) { m.Header.TakenAt = m.Header.TakenAt.Add(time.Second) })
+	wantRefused(t, writeBackup(server, t.TempDir(), otherHeaderSealer, nil, nil), keys, "its header is not the one of its manifest")
+	path := writeBackup(server, t.TempDir(), keys, nil, func(h *backup.Header) { h.Version++ })
 	wantRefused(t, path, keys, "it was made by another release")
 }
 
-// tryRestore restores into a new directory, which it returns.
+// tryRestore restores a backup into a new directory below parent, which must be empty if the restore fails.
 func tryRestore(t *testing.T, from string, keys backup.Sealer) (parent string, err error) {
 	t.Helper()
 	parent = t.TempDir()
@@ -125,30 +126,30 @@ func tryRestore(t *testing.T, from string, keys backup.Sealer) (parent string, e
 // An increment has only the rows that were written after one group. It is not restored if the backup that it
 // names as its base ends with an earlier group, because rows would be missing.
 func TestIncrementIsRestoredOnlyOnTheBaseThatItNames(t *testing.T) {
-	w := fixture.Copy(t)
-	server := fixture.Start(t, w)
+	source := fixture.Copy(t)
+	server := fixture.Start(t, source)
 	defer server.Close()
-	keys, dir := fixture.Keyring(t, w.Dir), t.TempDir()
+	keys, dir := fixture.Keyring(t, source.Dir), t.TempDir()
 	full := saveBackup(server, dir).Header
 	base := full.Base()
-	server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "between")
+	server.Create(source.FirstDemo, payment.Payment, "4242424242424242", 1_000, "between")
 	n, hash := server.Journal.LastGroup()
 	base.Group, base.GroupHash = n, hexOf(hash[:])
-	server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "after")
+	server.Create(source.FirstDemo, payment.Payment, "4242424242424242", 1_000, "after")
 	wantRefused(t, writeBackup(server, dir, keys, &base, nil), keys, "its base is not the backup in")
 }
 
 // The checker runs before a restored directory gets its name. A store that was broken when it
 // was backed up is not restored.
 func TestBackupOfABrokenStoreIsNotRestored(t *testing.T) {
-	w := fixture.Copy(t)
-	w.Corrupt(t, func(p *fixture.Corrupter) {
-		p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/order-2"))
+	source := fixture.Copy(t)
+	source.Corrupt(t, func(p *fixture.Corrupter) {
+		p.Group.Delete(store.KeyClaim(nil, source.FirstDemo.Org, ledger.ClaimTxID, "1/order-2"))
 	})
-	server := fixture.Start(t, w)
+	server := fixture.Start(t, source)
 	saved := saveBackup(server, t.TempDir())
 	server.Close()
-	keys := fixture.Keyring(t, w.Dir)
+	keys := fixture.Keyring(t, source.Dir)
 	if _, err := backup.Verify(t.Context(), saved.Path, time.Time{}, keys); err != nil {
 		t.Errorf("a whole backup: %v", err)
 	}
@@ -162,8 +163,7 @@ func TestBackupOfABrokenStoreIsNotRestored(t *testing.T) {
 	}
 }
 
-// A restore with the wrong keys can be interrupted before it has read a large backup to its
-// end.
+// If a backup is read with the wrong keys, the reading can be interrupted before the end of the file.
 func TestReadingABackupWithWrongKeysCanBeInterrupted(t *testing.T) {
 	_, full, _, _ := backUpChain(t)
 	otherKeys, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
@@ -175,12 +175,12 @@ func TestReadingABackupWithWrongKeysCanBeInterrupted(t *testing.T) {
 	}
 }
 
-// A backup gets its name only after it was read again, so a backup that the disk has damaged gets none.
+// A backup gets its name only after it was read again, so a backup that was damaged while it was written gets none.
 func TestBackupThatCannotBeReadBackGetsNoName(t *testing.T) {
 	server := fixture.Start(t, fixture.Copy(t))
 	defer server.Close()
 	dir := t.TempDir()
-	spoilingSealer := sealer{Sealer: fixture.Keyring(t, server.Dir), changeSealed: func(sealed, context []byte) []byte {
+	spoilingSealer := alteringSealer{Sealer: fixture.Keyring(t, server.Dir), changeSealed: func(sealed, context []byte) []byte {
 		if !isManifestContext(context) {
 			sealed[len(sealed)/2] ^= 1
 		}
@@ -195,16 +195,16 @@ func TestBackupThatCannotBeReadBackGetsNoName(t *testing.T) {
 	}
 }
 
-// While a backup is taken the store can't reclaim space, so none is taken while the disk is nearly full.
+// While a backup is taken, the store can't reclaim space. So no backup is taken while the disk is nearly full.
 func TestNoBackupIsTakenWhileTheDiskIsNearlyFull(t *testing.T) {
-	w := fixture.Copy(t)
-	o := fixture.Options(w.Dir)
+	source := fixture.Copy(t)
+	o := fixture.Options(source.Dir)
 	o.MinFree = 1 << 62
 	j, err := posting.Open(posting.Options{Store: o, Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
 	defer func() { fixture.Must(t, j.Close()) }()
 	dir := t.TempDir()
-	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, w.Dir), Clock: fixedClock{}, Data: w.Dir, Log: fixture.NoLog})
+	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, source.Dir), Clock: fixedClock{}, Data: source.Dir, Log: fixture.NoLog})
 	var refusal *ledger.Refusal
 	if _, err := backups.Save(dir); !errors.As(err, &refusal) || refusal.Code != ledger.Unavailable || !strings.Contains(err.Error(), "the disk is nearly full") {
 		t.Errorf("a backup on a full disk: %v", err)

@@ -14,8 +14,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// lock locks a directory as a running restore does.
-func lock(t testing.TB, dir string) (unlock func()) {
+// lockDir locks a directory as a running restore does.
+func lockDir(t testing.TB, dir string) (unlock func()) {
 	t.Helper()
 	f, err := os.Open(dir)
 	fixture.Must(t, err)
@@ -23,7 +23,7 @@ func lock(t testing.TB, dir string) (unlock func()) {
 	return func() { fixture.Must(t, f.Close()) }
 }
 
-// alterBackup copies the backups of a chain into the directory, and changes the one with the index.
+// alterBackup copies the backups of a chain into dir, and changes the copy of the backup at the index.
 func alterBackup(t testing.TB, dir string, chain []backup.Listed, index int, change func([]byte) []byte) {
 	t.Helper()
 	for i, l := range chain {
@@ -42,18 +42,18 @@ func TestFlippedBitAnywhereInABackupIsDetected(t *testing.T) {
 	chain := []backup.Listed{full, increment}
 	random := fixture.Rand(t)
 	dir := t.TempDir()
-	for index, l := range chain {
-		offsets := []int64{0, 8, 9, 13, 20, l.Size - 1, l.Size - 32, l.Size - 36, l.Size - 41}
-		for offset := int64(0); offset < l.Size; offset += 1 + random.Int64N(l.Size/40) {
+	for index, original := range chain {
+		offsets := []int64{0, 8, 9, 13, 20, original.Size - 1, original.Size - 32, original.Size - 36, original.Size - 41}
+		for offset := int64(0); offset < original.Size; offset += 1 + random.Int64N(original.Size/40) {
 			offsets = append(offsets, offset)
 		}
 		for _, offset := range offsets {
 			alterBackup(t, dir, chain, index, func(b []byte) []byte { b[offset] ^= 1 << random.IntN(8); return b })
 			if _, err := backup.Verify(t.Context(), filepath.Join(dir, filepath.Base(increment.Path)), time.Time{}, keys); err == nil {
-				t.Errorf("backup %d: a bit flipped at %d of %d is not found", index, offset, l.Size)
+				t.Errorf("backup %d: a bit flipped at %d of %d is not found", index, offset, original.Size)
 			}
-			if _, err := backup.CheckTransfer(t.Context(), filepath.Join(dir, filepath.Base(l.Path))); err == nil {
-				t.Errorf("backup %d: a bit flipped at %d of %d is not found without keys", index, offset, l.Size)
+			if _, err := backup.CheckTransfer(t.Context(), filepath.Join(dir, filepath.Base(original.Path))); err == nil {
+				t.Errorf("backup %d: a bit flipped at %d of %d is not found without keys", index, offset, original.Size)
 			}
 		}
 	}
@@ -84,8 +84,8 @@ func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 	}
 }
 
-// A backup that was killed leaves no file with a backup's name. RemoveUnfinished removes the file that it
-// has left, but no file that is still being written.
+// A backup that was killed leaves no file with a backup's name. RemoveUnfinished removes the file that
+// the killed backup has left, but no file that is still being written.
 func TestKilledBackupLeavesNoFileWithABackupName(t *testing.T) {
 	server := fixture.Start(t, fixture.Copy(t))
 	dir := t.TempDir()

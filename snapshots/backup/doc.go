@@ -1,18 +1,19 @@
 // Package backup takes backups of a running store, verifies them, restores them and removes old
-// ones. format.go describes the form of a backup's file.
+// ones. A backup is either full or an increment to another backup, its base. format.go describes the form of a
+// backup's file.
 //
 // Invariants:
 //  1. A backup shows the store as it was after one group of changes, which the store made durable
 //     together. Rows leave the process sealed, and a file with a backup's name is whole and durable.
 //  2. The manifest, which only the keyring can seal, is the authority on the backup's contents.
-//     The end frame lets a reader without keys check that the bytes are whole.
+//     The end of the file lets a reader without keys check that no byte is missing or changed.
 //  3. While a backup is taken, compaction can't drop versions of rows, so the duration of a backup is
 //     bounded. No iterator stays open between two parts of a backup, so compaction can delete tables.
-//  4. A restored directory gets its name only after the checker has run and the heads of all
-//     journals match the manifest. Until then a mark in the directory keeps every process from
-//     opening it. A restore removes no directory without such a mark.
-//  5. Retention removes no backup that a remaining increment needs, and no file of another program
-//     or store. Before an increment is taken, its base and all backups that the base needs are
+//  4. A restored directory gets its name only after the checker has run and the size and root hash of each
+//     journal match the manifest. Until then a file in the directory, the mark, keeps every process from
+//     opening the directory. A restore removes no directory without a mark.
+//  5. The removal of old backups keeps each backup that a remaining increment needs, and all files of other
+//     programs and stores. Before an increment is taken, its base and all backups that the base needs are
 //     read to the end.
 //  6. If several backups could be restored, the newest is used; an unreadable one is never skipped
 //     in favor of an older one. Damage in backups that are not needed has no effect.

@@ -1,6 +1,6 @@
 package backup
 
-// ChangeHeader changes a backup's header before it is written.
+// ChangeHeader changes the header of a backup that has not been written yet.
 func (b *Backup) ChangeHeader(change func(*Header)) { change(&b.header) }
 
 // SaveAndPrune does what a schedule does whenever a backup is due.

@@ -19,11 +19,11 @@ import (
 //	"mizanBK1"
 //	header    in plaintext: id, store, and base of the backup
 //	part …    sealed: rows in the order of their keys; then files beside the store
-//	manifest  sealed: the header again, every part's size and hash, the heads of all journals
+//	manifest  sealed: the header again, every part's size and hash, the size and root hash of each journal
 //	end       in plaintext: length of the manifest; SHA-256 over the header, the hashes of the parts, and the manifest
 //
-// Everything after the first line is in frames: one byte for the frame's kind, four bytes for
-// the length of its body, the body. A reader without keys can tell a whole file from one that
+// Everything after "mizanBK1" is in frames. A frame is one byte for the frame's kind, four bytes for
+// the length of its body, and the body. A reader without keys can tell a whole file from one that
 // was cut or changed in transit. A reader with keys can also tell that its own store wrote the
 // file.
 const (
@@ -37,14 +37,14 @@ const (
 
 	endSize = 4 + sha256.Size // size in bytes of the body of the end frame
 
-	partBytes   = 1 << 20 // size in bytes at which a part of rows ends
-	maxPart     = 4 << 20 // largest size in bytes of a sealed part
-	maxHeader   = 64 << 10
-	maxManifest = 256 << 20
+	partBytes   = 1 << 20   // size in bytes at which the next part of rows begins
+	maxPart     = 4 << 20   // largest size in bytes of a sealed part
+	maxHeader   = 64 << 10  // largest size in bytes of a header
+	maxManifest = 256 << 20 // largest size in bytes of a sealed manifest
 
 	backupVersion = 1
 
-	// maxChain bounds the number of backups that one restore reads side by side.
+	// maxChain bounds the number of backups that one restore needs and reads side by side.
 	maxChain = 128
 )
 
@@ -65,7 +65,7 @@ type Base struct {
 	ID        string `json:"id"`
 	Group     uint64 `json:"group"`
 	GroupHash string `json:"group_hash"`
-	Depth     int    `json:"depth"` // the number of backups in the chain up to this one, including it
+	Depth     int    `json:"depth"` // the number of backups that a restore of this backup needs, including this one
 }
 
 // Base describes the backup as the base of an increment.
@@ -73,7 +73,7 @@ func (h *Header) Base() Base {
 	return Base{ID: h.ID, Group: h.Group, GroupHash: h.GroupHash, Depth: h.depth()}
 }
 
-// depth returns the number of backups that a restore of this one needs, including it; 1 for a full backup.
+// depth returns the number of backups that a restore of this backup needs, including this one; 1 for a full backup.
 func (h *Header) depth() int {
 	if h.Since == nil {
 		return 1
@@ -106,10 +106,10 @@ type Part struct {
 	File   string `json:"file,omitempty"` // the file's name; empty: the part has rows
 }
 
-// Head is the end of an organization's journal.
+// Head is the size and root of the hash tree of an organization's journal.
 type Head struct {
 	Organization string `json:"organization"`
-	Size         uint64 `json:"size"`
+	Size         uint64 `json:"size"` // the number of events
 	Root         []byte `json:"root"`
 }
 
@@ -121,12 +121,11 @@ var (
 	ErrChoice = errors.New("no backup is named")
 )
 
-// Error says that a backup's file is not as it was written, or that backups do not belong
-// together.
+// Error says that a file is not a backup or not as it was written, or that backups do not belong together.
 type Error struct {
-	Path  string
-	What  string
-	Cause error // ErrDamaged, ErrChoice, store.ErrNewerSchema, or nil
+	Path  string // the file or directory
+	What  string // what is wrong with the file or directory
+	Cause error  // ErrDamaged, ErrChoice, store.ErrNewerSchema, or nil
 }
 
 // Error implements error.
@@ -139,22 +138,23 @@ func damageError(path, format string, args ...any) *Error {
 	return &Error{Path: path, What: "the backup is damaged: " + fmt.Sprintf(format, args...), Cause: ErrDamaged}
 }
 
-// errCut says that a file ends too early.
-var errCut = errors.New("it is cut short")
+// errTruncated says that a file ends too early.
+var errTruncated = errors.New("it is cut short")
 
 // frameNames are the names of frames in messages.
 var frameNames = map[byte]string{frameHeader: "its header", framePart: "a part", frameManifest: "its manifest", frameEnd: "its end"}
 
-// appendFrameHead appends a frame's head.
+// appendFrameHead appends the head of a frame: its kind and the size of its body.
 func appendFrameHead(dst []byte, kind byte, size int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, kind), uint32(size))
 }
 
-// readFrameHead reads the head of a frame of the given kind. bound is the largest allowed body.
+// readFrameHead reads the head of a frame of the given kind. size is the length of the body; it may be at most
+// bound.
 func readFrameHead(r io.Reader, kind byte, bound int) (size int, err error) {
 	var head [frameHeadSize]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return 0, eofAsCut(err)
+		return 0, eofAsTruncated(err)
 	}
 	size = int(binary.BigEndian.Uint32(head[1:]))
 	switch {
@@ -166,10 +166,11 @@ func readFrameHead(r io.Reader, kind byte, bound int) (size int, err error) {
 	return size, nil
 }
 
-// eofAsCut replaces an error that says that the file has ended by errCut.
-func eofAsCut(err error) error {
+// eofAsTruncated returns errTruncated for an error that says that the file has ended. Other errors are returned as
+// they are.
+func eofAsTruncated(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errCut
+		return errTruncated
 	}
 	return err
 }
@@ -185,19 +186,21 @@ func (s checksum) addFrame(kind byte, body []byte) {
 	s.Write(body)
 }
 
-// Sealer seals and opens backups; a *secret.Keyring is one.
+// Sealer encrypts the parts and the manifest of a backup, and decrypts them if context is the same as when sealing.
+// *secret.Keyring is a Sealer.
 type Sealer interface {
 	Seal(plaintext, context []byte) ([]byte, error)
 	Open(sealed, context []byte) ([]byte, error)
 }
 
-// partContext binds a part to its backup and its position.
+// partContext returns the context for sealing a part. It binds the part to its backup, its position and its file.
 func partContext(id string, index int, file string) []byte {
-	c := append([]byte("mizan backup part\x00"), id...)
-	c = binary.BigEndian.AppendUint64(append(c, 0), uint64(index))
-	return append(c, file...)
+	sealContext := append([]byte("mizan backup part\x00"), id...)
+	sealContext = binary.BigEndian.AppendUint64(append(sealContext, 0), uint64(index))
+	return append(sealContext, file...)
 }
 
+// manifestContext returns the context for sealing a manifest. It binds the manifest to its backup.
 func manifestContext(id string) []byte { return append([]byte("mizan backup manifest\x00"), id...) }
 
 // appendRow appends a row to a part. previousKey is the key of the part's previous row; empty: none.
@@ -214,9 +217,9 @@ func appendRow(dst, previousKey []byte, r *posting.StoredRow) []byte {
 	return append(dst, r.Stored...)
 }
 
-// readRow reads the next row of a part into r. When it is called, r.Key must be the key of the previous
-// row. Afterwards r.Stored aliases the part.
-func readRow(part []byte, r *posting.StoredRow) (rest []byte, ok bool) {
+// readRow reads the row at the beginning of part into r, and returns the remaining bytes of part. When readRow is
+// called, r.Key must be the key of the previous row. Afterwards r.Stored aliases part.
+func readRow(part []byte, r *posting.StoredRow) (remaining []byte, ok bool) {
 	readNumber := func() (n uint64) {
 		v, size := binary.Uvarint(part)
 		if size <= 0 {

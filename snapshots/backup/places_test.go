@@ -16,8 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// A backup that was streamed to a file may have any name. It is found all the same if only its directory is
-// named.
+// A backup that was streamed to a file may have any name. It is found even if only its directory is given.
 func TestBackupMayHaveAnyFileName(t *testing.T) {
 	dir, full, increment, keys := backUpChain(t)
 	monday, tuesday := filepath.Join(dir, "monday"), filepath.Join(dir, "tuesday.bak")
@@ -43,14 +42,14 @@ func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	server := fixture.Start(t, fixture.Copy(t))
 	backups, dir := backupService(server), t.TempDir()
 	renamedPath := filepath.Join(dir, "before the migration")
-	first, err := backups.Save(dir)
+	firstBackup, err := backups.Save(dir)
 	fixture.Must(t, err)
-	fixture.Must(t, os.Rename(first.Path, renamedPath))
+	fixture.Must(t, os.Rename(firstBackup.Path, renamedPath))
 	server.Advance(time.Second)
-	last, err := backups.Save(dir)
+	lastBackup, err := backups.Save(dir)
 	fixture.Must(t, err)
-	if last.Header.Since != nil {
-		t.Errorf("a backup rests on one that has been put away: %+v", last.Header)
+	if lastBackup.Header.Since != nil {
+		t.Errorf("a backup rests on one that has been put away: %+v", lastBackup.Header)
 	}
 	_, err = backups.Prune(dir, 1)
 	fixture.Must(t, err)
@@ -59,13 +58,13 @@ func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	if _, err := os.Stat(renamedPath); err != nil {
 		t.Errorf("the backup with a name of its own: %v", err)
 	}
-	if _, err := backup.Verify(t.Context(), last.Path, time.Time{}, fixture.Keyring(t, server.Dir)); err != nil {
+	if _, err := backup.Verify(t.Context(), lastBackup.Path, time.Time{}, fixture.Keyring(t, server.Dir)); err != nil {
 		t.Errorf("the last one: %v", err)
 	}
 }
 
-// A backup of an empty store may be in one directory with the backups of any store. Backups of two stores
-// that are not empty are refused.
+// A backup of an empty store may be in one directory with the backups of any other store. If a directory has backups
+// of two stores that are not empty, a restore from the directory is refused.
 func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
 	firstDir, _, _, keys := backUpChainOf(t, fixture.Buffered)
 	secondDir, _, _, _ := backUpChainOf(t, fixture.Paged)
@@ -136,12 +135,12 @@ func TestRemoveUnfinishedLeavesFilesBeingWritten(t *testing.T) {
 	fixture.Must(t, <-result)
 }
 
-// fileReplacer is a log handler. At the second message about an unreadable file it replaces a
-// file by a directory that is not empty, so that the file can't be removed.
+// fileReplacer is a log handler. At the second message about an unreadable backup it replaces the file at
+// path by a directory that is not empty, so that os.Remove fails there.
 type fileReplacer struct {
 	slog.Handler
-	path    string
-	reports int
+	path         string
+	messageCount int // messages about unreadable backups
 }
 
 // Handle implements slog.Handler.
@@ -149,7 +148,7 @@ func (r *fileReplacer) Handle(_ context.Context, record slog.Record) error {
 	if record.Message != "a backup can't be read" {
 		return nil
 	}
-	if r.reports++; r.reports != 2 {
+	if r.messageCount++; r.messageCount != 2 {
 		return nil
 	}
 	return errors.Join(os.Remove(r.path), os.MkdirAll(filepath.Join(r.path, "something"), 0o700))
@@ -158,14 +157,14 @@ func (r *fileReplacer) Handle(_ context.Context, record slog.Record) error {
 // Enabled implements slog.Handler.
 func (r *fileReplacer) Enabled(context.Context, slog.Level) bool { return true }
 
-// If an old backup can't be removed, the next one is still taken on schedule and not
-// immediately, which would fill the disk.
+// If an old backup can't be removed, the next backup is still taken on schedule. If it were taken immediately,
+// backups would fill the disk.
 func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
-	w := fixture.Copy(t)
-	server := fixture.Start(t, w)
+	source := fixture.Copy(t)
+	server := fixture.Start(t, source)
 	dir := t.TempDir()
 	fullBackup, oldBackup := saveBackup(server, dir), saveBackup(server, dir)
-	fixture.Must(t, os.Remove(fullBackup.Path)) // no backup needs the increment, now or later
+	fixture.Must(t, os.Remove(fullBackup.Path)) // oldBackup is useless without it, so Prune removes oldBackup
 	fixture.Must(t, os.WriteFile(filepath.Join(dir, "spoiled"+backup.Suffix), []byte("no backup"), 0o600))
 	log := &fileReplacer{path: oldBackup.Path}
 	server.Advance(time.Second)
@@ -183,11 +182,11 @@ func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 	server.Close()
 }
 
-// logRecorder is a log handler that stores messages, at most as many as messages has room for.
+// logRecorder is a log handler that stores messages until the capacity of the slice messages is reached.
 type logRecorder struct {
 	slog.Handler
 	messages []string
-	enough   chan struct{} // closed when the bound is reached
+	full     chan struct{} // closed when the capacity is reached
 }
 
 // Enabled implements slog.Handler.
@@ -202,7 +201,7 @@ func (l *logRecorder) Handle(_ context.Context, record slog.Record) error {
 		return nil
 	}
 	if l.messages = append(l.messages, record.Message); len(l.messages) == cap(l.messages) {
-		close(l.enough)
+		close(l.full)
 	}
 	return nil
 }
@@ -210,8 +209,8 @@ func (l *logRecorder) Handle(_ context.Context, record slog.Record) error {
 // A schedule takes one backup after the other and removes the old ones, even if the clock stands still. Each
 // backup is based on the previous one, until the schedule takes the next full backup.
 func TestScheduleTakesAndPrunesBackups(t *testing.T) {
-	w := fixture.Copy(t)
-	server := fixture.Start(t, w)
+	source := fixture.Copy(t)
+	server := fixture.Start(t, source)
 	var want []string
 	for range 24 {
 		want = append(want, "a backup was taken and verified")
@@ -220,7 +219,7 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 		want = append(want, "a backup was removed")
 	}
 	want = append(want, "a backup was taken and verified")
-	log := &logRecorder{messages: make([]string, 0, len(want)), enough: make(chan struct{})}
+	log := &logRecorder{messages: make([]string, 0, len(want)), full: make(chan struct{})}
 	backups := backup.New(backup.Options{
 		Journal: server.Journal, Keyring: fixture.Keyring(t, server.Dir), Clock: server.Clock, Data: server.Dir, Log: slog.New(log),
 	})
@@ -231,7 +230,7 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 		close(ended)
 	}()
 	select {
-	case <-log.enough:
+	case <-log.full:
 	case <-ctx.Done():
 	}
 	cancel()
@@ -241,12 +240,13 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	if !slices.Equal(log.messages, want) {
 		t.Errorf("the schedule told of %q, want %q", log.messages, want)
 	}
-	if _, err := backup.Verify(t.Context(), dir, time.Time{}, fixture.Keyring(t, w.Dir)); err != nil {
+	if _, err := backup.Verify(t.Context(), dir, time.Time{}, fixture.Keyring(t, source.Dir)); err != nil {
 		t.Errorf("what is left: %v", err)
 	}
 }
 
-// A restore follows a link to its target, and removes nothing that it has not created.
+// If the path to restore to is a link, the restore creates the store in the directory to which the link leads. A
+// restore removes nothing that it has not created.
 func TestRestoreFollowsALinkAndKeepsIt(t *testing.T) {
 	from, _, _, keys := backUpChain(t)
 	parent := t.TempDir()
@@ -281,12 +281,12 @@ func TestRestoreIntoAMountPointIsRefused(t *testing.T) {
 	}
 }
 
-// The files of the data directory that a backup contains are restored as they were when the last backup of the
-// chain began.
+// A backup contains some files of the data directory that are not part of the store. They are restored as they were
+// when the last backup of the chain began.
 func TestFilesBesideTheStoreAreRestored(t *testing.T) {
-	w := fixture.Copy(t)
-	server := fixture.Start(t, w)
-	clockPath, keys := filepath.Join(w.Dir, "clock"), fixture.Keyring(t, w.Dir)
+	source := fixture.Copy(t)
+	server := fixture.Start(t, source)
+	clockPath, keys := filepath.Join(source.Dir, "clock"), fixture.Keyring(t, source.Dir)
 	fixture.Must(t, os.WriteFile(clockPath, []byte("one"), 0o600))
 	dir := t.TempDir()
 	full := saveBackup(server, dir)

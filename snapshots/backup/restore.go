@@ -41,14 +41,14 @@ type RestoreConfig struct {
 type Restored struct {
 	Header Header  // the header of the newest backup that was used
 	Used   int     // the number of backups that were used
-	Unused []error // why further backups in the directory can't be used; they were not needed
+	Unused []error // errors of other backups in the directory, which can't be used but were not needed
 	Rows   uint64
 	Report *findings.Report
 }
 
 // Restore creates a data directory from a backup and the backups that it needs. It creates the directory
-// under another name, checks the store in it, and only then gives the directory its name. After an error
-// it leaves nothing behind. Errors: *Error for the backups, *TargetError for the directory,
+// under a temporary name, checks the store in it, and only then gives the directory its final name. After an error
+// Restore leaves nothing behind. Errors: *Error for the backups, *TargetError for the directory,
 // store.ErrLocked, store.ErrNoSpace, or those of the file system.
 func Restore(ctx context.Context, cfg RestoreConfig) (result *Restored, err error) {
 	if cfg.Log == nil {
@@ -57,12 +57,12 @@ func Restore(ctx context.Context, cfg RestoreConfig) (result *Restored, err erro
 	if cfg.Data, err = restoreTarget(cfg.Data); err != nil {
 		return nil, err
 	}
-	c, unused, err := openChain(ctx, cfg.From, cfg.At, cfg.Keyring)
+	backups, unusable, err := openChain(ctx, cfg.From, cfg.At, cfg.Keyring)
 	if err != nil {
 		return nil, err
 	}
-	defer c.close()
-	if err := checkSchemas(c); err != nil {
+	defer backups.close()
+	if err := checkSchemas(backups); err != nil {
 		return nil, err
 	}
 	site, err := openSite(cfg.Data + Restoring)
@@ -70,11 +70,11 @@ func Restore(ctx context.Context, cfg RestoreConfig) (result *Restored, err erro
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, site.close()) }()
-	result = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
-	if result.Rows, err = loadStore(ctx, c, site.dir, cfg.Log); err != nil {
+	result = &Restored{Header: backups.newest().header, Used: len(backups), Unused: unusable}
+	if result.Rows, err = loadStore(ctx, backups, site.dir, cfg.Log); err != nil {
 		return nil, err
 	}
-	if result.Report, err = openAndCheck(ctx, c.top(), site.dir, &cfg); err != nil {
+	if result.Report, err = openAndCheck(ctx, backups.newest(), site.dir, &cfg); err != nil {
 		return result, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -84,8 +84,8 @@ func Restore(ctx context.Context, cfg RestoreConfig) (result *Restored, err erro
 }
 
 // checkSchemas refuses backups that this release can't read.
-func checkSchemas(c chain) error {
-	for _, a := range c {
+func checkSchemas(backups chain) error {
+	for _, a := range backups {
 		switch {
 		case a.manifest.Schema > store.Schema:
 			return fmt.Errorf("%s: %w", a.path, store.ErrNewerSchema)
@@ -96,41 +96,42 @@ func checkSchemas(c chain) error {
 	return nil
 }
 
-// loadStore creates a store in dir with the chain's rows, and writes the files beside it.
-func loadStore(ctx context.Context, c chain, dir string, log *slog.Logger) (rows uint64, err error) {
+// loadStore creates a store in dir with the rows of a chain of backups, and writes the files beside the store.
+func loadStore(ctx context.Context, backups chain, dir string, log *slog.Logger) (rows uint64, err error) {
 	files := fileWriter{dir: dir}
 	defer func() { err = errors.Join(err, files.close()) }()
-	l, err := store.NewLoader(store.Options{Dir: dir, Log: log}, c.maxBytes())
+	loader, err := store.NewLoader(store.Options{Dir: dir, Log: log}, backups.maxBytes())
 	if err != nil {
 		return 0, err
 	}
-	err = c.merge(ctx, func(r store.StoredRow) error {
+	err = backups.merge(ctx, func(r store.StoredRow) error {
 		rows++
 		if rows%rowsPerCheck == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return l.Add(r)
+		return loader.Add(r)
 	}, files.add)
 	if err != nil {
-		l.Abandon()
+		loader.Abandon()
 		return rows, err
 	}
-	top := &c.top().header
-	if n, hash := l.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
-		l.Abandon()
-		return rows, damageError(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
+	header := &backups.newest().header
+	if n, hash := loader.LastGroup(); n != header.Group || hex.EncodeToString(hash[:]) != header.GroupHash {
+		loader.Abandon()
+		return rows, damageError(backups.newest().path, "its rows end with group %d, and it says %d", n, header.Group)
 	}
-	return rows, l.Finish()
+	return rows, loader.Finish()
 }
 
-// fileWriter writes the files beside the store.
+// fileWriter writes the restored files beside the store, one after the other.
 type fileWriter struct {
 	dir string
-	f   *os.File
+	f   *os.File // the file that is being written; nil before the first one
 }
 
+// add appends a piece to the file with the name. It closes the previous file when the name changes.
 func (w *fileWriter) add(name string, piece []byte) error {
-	if !slices.Contains(backedFiles, name) {
+	if !slices.Contains(filesBesideStore, name) {
 		return fmt.Errorf("the backup has a file %.40q, which no release of this form writes", name)
 	}
 	path := filepath.Join(w.dir, name)
@@ -157,9 +158,9 @@ func (w *fileWriter) close() error {
 	return err
 }
 
-// openAndCheck opens the loaded store as a server does, binds it to its keyring, compares its
-// journals' heads with the manifest and runs the checker.
-func openAndCheck(ctx context.Context, a *archive, dir string, cfg *RestoreConfig) (report *findings.Report, err error) {
+// openAndCheck opens the loaded store as a server does, binds it to its keyring, compares the ends of its journals
+// with the manifest of the newest backup, and runs the checker.
+func openAndCheck(ctx context.Context, newest *archive, dir string, cfg *RestoreConfig) (report *findings.Report, err error) {
 	log := cfg.Log
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log, Unfinished: true}, Clock: clock.Real{}, Log: log})
 	if err != nil {
@@ -171,18 +172,18 @@ func openAndCheck(ctx context.Context, a *archive, dir string, cfg *RestoreConfi
 			return nil, err
 		}
 	}
-	if err := compareHeads(j, a); err != nil {
+	if err := compareHeads(j, newest); err != nil {
 		return nil, err
 	}
-	log.Info("the store is loaded and is checked", "group", a.header.Group)
-	report, err = check.CheckRestored(ctx, j, check.Inputs{Data: dir, Keyring: cfg.Keyring, Log: log}, func(filter *calls.LogFilter) error { return cutCalls(ctx, dir, filter) })
+	log.Info("the store is loaded and is checked", "group", newest.header.Group)
+	report, err = check.CheckRestored(ctx, j, check.Inputs{Data: dir, Keyring: cfg.Keyring, Log: log}, func(filter *calls.LogFilter) error { return removeLaterCalls(ctx, dir, filter) })
 	if err == nil && report.Broken() {
-		err = &Error{Path: a.path, What: "the checker found the restored store broken"}
+		err = &Error{Path: newest.path, What: "the checker found the restored store broken"}
 	}
 	return report, err
 }
 
-// compareHeads compares the ends of the restored journals with the manifest.
+// compareHeads returns an error if the ends of the restored journals are not those in the backup's manifest.
 func compareHeads(j *posting.Journal, a *archive) error {
 	v := j.View()
 	defer v.Close()
@@ -200,29 +201,29 @@ func compareHeads(j *posting.Journal, a *archive) error {
 }
 
 // Verify reads a backup, and all backups that it needs, to the end. It checks that every part
-// can be decrypted and agrees with the manifest, and that the groups of all rows are one chain, so that
-// all rows belong to one store. It restores nothing. Its errors are those of Restore.
+// can be decrypted and agrees with the manifest, and that the groups of all rows form one chain of
+// hashes, so that all rows belong to one store. It restores nothing. Its errors are those of Restore.
 func Verify(ctx context.Context, path string, at time.Time, keyring Sealer) (result *Restored, err error) {
-	c, unused, err := openChain(ctx, path, at, keyring)
+	backups, unusable, err := openChain(ctx, path, at, keyring)
 	if err != nil {
 		return nil, err
 	}
-	defer c.close()
-	if err := checkSchemas(c); err != nil {
+	defer backups.close()
+	if err := checkSchemas(backups); err != nil {
 		return nil, err
 	}
-	result = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
+	result = &Restored{Header: backups.newest().header, Used: len(backups), Unused: unusable}
 	var rowCheck store.RowCheck
-	err = c.merge(ctx, func(r store.StoredRow) error {
+	err = backups.merge(ctx, func(r store.StoredRow) error {
 		result.Rows++
 		return rowCheck.Add(r)
 	}, func(string, []byte) error { return nil })
 	if err != nil {
 		return nil, err
 	}
-	top := &c.top().header
-	if n, hash := rowCheck.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
-		return nil, damageError(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
+	header := &backups.newest().header
+	if n, hash := rowCheck.LastGroup(); n != header.Group || hex.EncodeToString(hash[:]) != header.GroupHash {
+		return nil, damageError(backups.newest().path, "its rows end with group %d, and it says %d", n, header.Group)
 	}
 	return result, nil
 }

@@ -12,10 +12,10 @@ import (
 	"mizan/snapshots/check/calls"
 )
 
-// cutCalls removes from the simulator's log the calls for which the store has no intent. (An intent is the
-// event that must precede a call.) Such calls were made after the last group in the backup, so the restored
-// simulator must not know them.
-func cutCalls(ctx context.Context, dir string, filter *calls.LogFilter) error {
+// removeLaterCalls removes from the log of the provider simulator the calls for which the store has no intent. (An
+// intent is the event that must precede a call.) Such calls were made after the last group in the backup, so the
+// restored simulator must not know them.
+func removeLaterCalls(ctx context.Context, dir string, filter *calls.LogFilter) error {
 	path := filepath.Join(dir, calls.LogName)
 	in, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -30,7 +30,7 @@ func cutCalls(ctx context.Context, dir string, filter *calls.LogFilter) error {
 	if err != nil {
 		return err
 	}
-	err = keepCalls(ctx, filter, in, out)
+	err = copyKnownCalls(ctx, filter, in, out)
 	if err == nil {
 		err = out.Sync()
 	}
@@ -40,10 +40,10 @@ func cutCalls(ctx context.Context, dir string, filter *calls.LogFilter) error {
 	return os.Rename(newPath, path)
 }
 
-// keepCalls copies the lines of calls for which the store has an intent.
-func keepCalls(ctx context.Context, filter *calls.LogFilter, in io.Reader, out io.Writer) error {
+// copyKnownCalls copies the lines of calls for which the store has an intent.
+func copyKnownCalls(ctx context.Context, filter *calls.LogFilter, in io.Reader, out io.Writer) error {
 	r, w := bufio.NewReaderSize(in, 1<<20), bufio.NewWriterSize(out, 1<<20)
-	for n := 1; ; n++ {
+	for lineNumber := 1; ; lineNumber++ {
 		line, err := r.ReadSlice('\n')
 		if errors.Is(err, io.EOF) {
 			return w.Flush() // a line that is cut short is dropped: the simulator never answered that call
@@ -51,7 +51,7 @@ func keepCalls(ctx context.Context, filter *calls.LogFilter, in io.Reader, out i
 		if err != nil {
 			return err
 		}
-		if n%rowsPerCheck == 0 && ctx.Err() != nil {
+		if lineNumber%rowsPerCheck == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if !filter.Keeps(line) {

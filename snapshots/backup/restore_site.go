@@ -23,15 +23,15 @@ var (
 	ErrMountPoint = errors.New("is where a disk is mounted, and can't be replaced; name a new directory in it")
 	// ErrNoDirectory says that the path is not a directory.
 	ErrNoDirectory = errors.New("is no directory")
-	// ErrInTheWay says that the path at which the restore would work exists already and is not that
-	// of an unfinished restore.
+	// ErrInTheWay says that the temporary path of the restore exists already, and no unfinished restore has
+	// created it.
 	ErrInTheWay = errors.New("is in the way, and no unfinished restore; move it away, or restore under another name")
 )
 
 // TargetError says why nothing can be restored to a path.
 type TargetError struct {
 	Path string
-	Err  error
+	Err  error // the reason
 }
 
 // Error implements error.
@@ -111,14 +111,14 @@ func checkReplaceable(dir string) error {
 // the mark, says that the directory belongs to a restore: no server opens it, and the next restore may
 // clear it. The mark is created before all other files and removed after them.
 type site struct {
-	dir     string
-	lock    *os.File
-	renamed bool // the directory has been renamed
+	dir       string
+	lock      *os.File
+	isRenamed bool // the directory has its final name
 }
 
 // openSite creates and locks the directory, and removes what an interrupted restore has left in it.
-// Errors: store.ErrLocked if a restore or a server works in it, *TargetError if it has contents
-// that no restore has created, or those of the file system.
+// Errors: store.ErrLocked if another restore or a server works in the directory, *TargetError if the directory has
+// contents that no restore has created, or those of the file system.
 func openSite(dir string) (s *site, err error) {
 	mkdirErr := os.Mkdir(dir, 0o700)
 	if mkdirErr != nil && !errors.Is(mkdirErr, fs.ErrExist) {
@@ -143,8 +143,8 @@ func openSite(dir string) (s *site, err error) {
 	return s, nil
 }
 
-// claim takes the directory for this restore. A directory that belongs to another process is
-// left unchanged.
+// claim locks the directory, marks it and removes what an interrupted restore has left. A directory that belongs
+// to another process is left unchanged.
 func (s *site) claim() error {
 	err := filelock.Try(s.lock)
 	switch {
@@ -164,19 +164,19 @@ func (s *site) claim() error {
 		return err
 	}
 	if len(entries) == 0 {
-		return s.mark()
+		return s.createMark()
 	}
 	if info, err := os.Lstat(s.markPath()); err != nil || !info.Mode().IsRegular() {
 		return &TargetError{s.dir, ErrInTheWay}
 	}
-	return s.clear()
+	return s.removeAllButMark()
 }
 
 // markPath returns the path of the mark.
 func (s *site) markPath() string { return filepath.Join(s.dir, store.UnfinishedName) }
 
-// mark creates the mark durably.
-func (s *site) mark() error {
+// createMark creates the mark durably.
+func (s *site) createMark() error {
 	f, err := os.OpenFile(s.markPath(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -188,8 +188,8 @@ func (s *site) mark() error {
 	return durable.SyncDir(s.dir)
 }
 
-// clear removes everything except the mark.
-func (s *site) clear() error {
+// removeAllButMark removes everything from the directory except the mark.
+func (s *site) removeAllButMark() error {
 	entries, err := os.ReadDir(s.dir)
 	for _, e := range entries {
 		if e.Name() != store.UnfinishedName {
@@ -202,8 +202,8 @@ func (s *site) clear() error {
 // close removes the directory, unless it has been renamed or a server has been started in it.
 // The mark is removed last.
 func (s *site) close() (err error) {
-	if !s.renamed && store.Held(s.dir) == nil {
-		if err = s.clear(); err == nil {
+	if !s.isRenamed && store.Held(s.dir) == nil {
+		if err = s.removeAllButMark(); err == nil {
 			err = os.RemoveAll(s.dir)
 		}
 	}
@@ -225,6 +225,6 @@ func (s *site) rename(path string) error {
 		}
 		return &os.LinkError{Op: "rename", Old: s.dir, New: path, Err: err}
 	}
-	s.renamed = true
+	s.isRenamed = true
 	return durable.SyncDir(filepath.Dir(path))
 }

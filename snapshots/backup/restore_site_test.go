@@ -20,10 +20,10 @@ import (
 func TestRestoreRemovesOnlyDirectoriesOfRestores(t *testing.T) {
 	from, _, _, keys := backUpChain(t)
 	data := filepath.Join(t.TempDir(), "data")
-	site := data + backup.Restoring
+	workDir := data + backup.Restoring
 	cfg := backup.RestoreConfig{From: from, Data: data, Keyring: keys, Log: fixture.NoLog}
 
-	j, err := posting.Open(posting.Options{Store: fixture.Options(site), Clock: fixedClock{}, Log: fixture.NoLog})
+	j, err := posting.Open(posting.Options{Store: fixture.Options(workDir), Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
 	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("a restore over a store that is open: %v", err)
@@ -32,17 +32,17 @@ func TestRestoreRemovesOnlyDirectoriesOfRestores(t *testing.T) {
 	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, backup.ErrInTheWay) {
 		t.Errorf("a restore over a store that is closed: %v", err)
 	}
-	j, err = posting.Open(posting.Options{Store: fixture.Options(site), Clock: fixedClock{}, Log: fixture.NoLog})
+	j, err = posting.Open(posting.Options{Store: fixture.Options(workDir), Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
 	fixture.Must(t, j.Close())
 
-	fixture.Must(t, os.RemoveAll(site))
-	fixture.Must(t, os.WriteFile(site, []byte("a file"), 0o600))
+	fixture.Must(t, os.RemoveAll(workDir))
+	fixture.Must(t, os.WriteFile(workDir, []byte("a file"), 0o600))
 	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, backup.ErrInTheWay) {
 		t.Errorf("a restore over a file: %v", err)
 	}
-	fixture.Must(t, os.Remove(site))
-	fixture.Must(t, os.Mkdir(site, 0o700)) // a kill before the mark was made
+	fixture.Must(t, os.Remove(workDir))
+	fixture.Must(t, os.Mkdir(workDir, 0o700)) // empty, as it is after a restore was killed before writing any file
 	_, err = backup.Restore(t.Context(), cfg)
 	fixture.Must(t, err)
 	if _, err := os.Lstat(filepath.Join(data, store.UnfinishedName)); !errors.Is(err, os.ErrNotExist) {
@@ -50,26 +50,26 @@ func TestRestoreRemovesOnlyDirectoriesOfRestores(t *testing.T) {
 	}
 }
 
-// An unfinished restore looks like a store, but no process opens it.
+// An unfinished restore may look like a complete store, but no server and no checker opens it.
 func TestUnfinishedRestoreCannotBeOpened(t *testing.T) {
-	w := fixture.Copy(t)
-	mark := filepath.Join(w.Dir, store.UnfinishedName)
+	source := fixture.Copy(t)
+	mark := filepath.Join(source.Dir, store.UnfinishedName)
 	fixture.Must(t, os.WriteFile(mark, nil, 0o600))
-	if _, err := posting.Open(posting.Options{Store: fixture.Options(w.Dir), Clock: fixedClock{}, Log: fixture.NoLog}); !errors.Is(err, store.ErrUnfinished) {
+	if _, err := posting.Open(posting.Options{Store: fixture.Options(source.Dir), Clock: fixedClock{}, Log: fixture.NoLog}); !errors.Is(err, store.ErrUnfinished) {
 		t.Errorf("a server opens it: %v", err)
 	}
 	var out, problems bytes.Buffer
-	exit := check.Verify(t.Context(), check.VerifyConfig{Data: w.Dir, Log: fixture.NoLog}, &out, &problems)
+	exit := check.Verify(t.Context(), check.VerifyConfig{Data: source.Dir, Log: fixture.NoLog}, &out, &problems)
 	if exit != check.ExitBroken || !strings.Contains(problems.String(), "restore again") || out.Len() > 0 {
 		t.Errorf("the checker opens it: exit %d, %s%s", exit, &out, &problems)
 	}
-	o := fixture.Options(w.Dir)
+	o := fixture.Options(source.Dir)
 	o.Unfinished = true
 	j, err := posting.Open(posting.Options{Store: o, Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
 	fixture.Must(t, j.Close())
 	fixture.Must(t, os.Remove(mark))
-	digestOf(t, w.Dir)
+	digestOf(t, source.Dir)
 }
 
 // A target that can't become a data directory is refused before anything is read.

@@ -21,8 +21,8 @@ import (
 // and its increments. The schedule then begins the next chain with a full backup.
 const scheduledChainLength = 24
 
-// unfinishedBackup is the suffix of a file to which a backup is being written.
-const unfinishedBackup = ".unfinished"
+// unfinishedSuffix is the suffix of the name of a file to which a backup is being written.
+const unfinishedSuffix = ".unfinished"
 
 // FileName returns the name of a backup in a directory of backups.
 func FileName(h *Header) string {
@@ -43,7 +43,7 @@ const createAttempts = 100
 // only renames the file.
 func CreateFile(dir string) (*File, error) {
 	for range createAttempts {
-		f, err := os.CreateTemp(dir, ".mizan-*"+unfinishedBackup)
+		f, err := os.CreateTemp(dir, ".mizan-*"+unfinishedSuffix)
 		if err != nil {
 			return nil, err
 		}
@@ -92,15 +92,15 @@ func (b *File) Close() error {
 	return errors.Join(err, b.f.Close())
 }
 
-// RemoveUnfinished removes the files that interrupted backups have left in a directory. It
-// leaves locked files, which are being written, and files of other programs.
+// RemoveUnfinished removes the files that interrupted backups have left in a directory. It removes neither locked
+// files, which are being written, nor files of other programs.
 func RemoveUnfinished(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), ".mizan-") || !strings.HasSuffix(e.Name(), unfinishedBackup) {
+		if !strings.HasPrefix(e.Name(), ".mizan-") || !strings.HasSuffix(e.Name(), unfinishedSuffix) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
@@ -113,7 +113,7 @@ func RemoveUnfinished(dir string) error {
 		}
 		if filelock.Try(f) == nil {
 			if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
-				err = nil // it was just removed or renamed
+				err = nil // the file was just removed or renamed
 			}
 		}
 		if err = errors.Join(err, f.Close()); err != nil {
@@ -128,11 +128,11 @@ func RemoveUnfinished(dir string) error {
 // newest one belongs to a chain that is incomplete, damaged, or already scheduledChainLength backups
 // long. Save reads the new backup again before giving it its name.
 func (s *Service) Save(dir string) (newBackup Listed, err error) {
-	list, err := s.list(dir)
+	list, err := s.readableBackups(dir)
 	if err != nil {
 		return newBackup, err
 	}
-	base, err := s.base(list)
+	base, err := s.chooseBase(list)
 	if err != nil {
 		return newBackup, err
 	}
@@ -163,9 +163,9 @@ func (s *Service) Save(dir string) (newBackup Listed, err error) {
 	return newBackup, f.Keep(newBackup.Path)
 }
 
-// list returns the readable backups in a directory whose names end with Suffix. An unreadable backup
+// readableBackups returns the readable backups in a directory whose names end with Suffix. An unreadable backup
 // is logged and does not prevent new backups.
-func (s *Service) list(dir string) (list []Listed, err error) {
+func (s *Service) readableBackups(dir string) (list []Listed, err error) {
 	files, err := scanBackups(dir, nil)
 	unreadable := files.unreadable
 	for _, l := range files.list {
@@ -183,10 +183,10 @@ func (s *Service) list(dir string) (list []Listed, err error) {
 	return list, err
 }
 
-// base returns the base of the next backup; nil if the next backup must be full. It first reads and
+// chooseBase returns the base of the next backup; nil if the next backup must be full. It first reads and
 // decrypts the base and all backups that the base needs, because an increment to a damaged backup can't
-// be restored. It returns an error only if the service stops.
-func (s *Service) base(list []Listed) (*Base, error) {
+// be restored. chooseBase returns an error only if the service stops.
+func (s *Service) chooseBase(list []Listed) (*Base, error) {
 	chain := s.newestChain(list)
 	if len(chain) == 0 {
 		return nil, nil
@@ -223,8 +223,7 @@ func (s *Service) newestChain(list []Listed) []Listed {
 	return nil
 }
 
-// isOfStore tells whether a backup shows a state of this store. groupHash returns the hash of a group in
-// this store.
+// isOfStore tells whether a backup shows a state of the store in which groupHash returns the hashes of groups.
 func isOfStore(groupHash func(uint64) ([32]byte, bool, error), h *Header) bool {
 	hash, found, err := groupHash(h.Group)
 	return err == nil && found && fmt.Sprintf("%x", hash) == h.GroupHash
@@ -260,8 +259,8 @@ func (s *Service) reread(path string) error {
 
 // Prune removes old backups of this store from the directory and returns the removed ones. The newest
 // keepCount backups stay, and so do all backups that they need.
-func (s *Service) Prune(dir string, keepCount int) (removed []Listed, err error) {
-	list, err := s.list(dir)
+func (s *Service) Prune(dir string, keepCount int) (removedBackups []Listed, err error) {
+	list, err := s.readableBackups(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +270,7 @@ func (s *Service) Prune(dir string, keepCount int) (removed []Listed, err error)
 	neededIDs := make(map[string]bool)
 	for _, l := range list[max(0, len(list)-keepCount):] {
 		for _, needed := range requiredBackups(list, l) {
-			neededIDs[needed.Header.ID] = true // all copies of the backup are kept, because only one of them may be whole
+			neededIDs[needed.Header.ID] = true // all copies of the backup are kept, because some of them may be damaged
 		}
 	}
 	// The newest of the old backups is removed first. If the process is then killed, no remaining backup needs
@@ -281,23 +280,24 @@ func (s *Service) Prune(dir string, keepCount int) (removed []Listed, err error)
 			continue
 		}
 		if err := os.Remove(l.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return removed, err
+			return removedBackups, err
 		}
-		removed = append(removed, l)
+		removedBackups = append(removedBackups, l)
 	}
-	if len(removed) > 0 {
+	if len(removedBackups) > 0 {
 		err = durable.SyncDir(dir)
 	}
-	return removed, err
+	return removedBackups, err
 }
 
-// Schedule takes backups until ctx ends: one per interval, counted from the newest backup in the directory. After each backup it calls Prune. A failure is logged, and the backup is tried again a minute
-// later, or earlier if the next backup is due before that.
+// Schedule takes backups until ctx ends: one per interval, counted from the newest backup in the directory. After
+// each backup it calls Prune. A failure is logged, and the backup is tried again a minute later, or after interval
+// if that is shorter.
 func (s *Service) Schedule(ctx context.Context, dir string, interval time.Duration, keepCount int) {
 	const retry = time.Minute
 	log := s.options.Log.With("dir", dir)
 	firstWait := time.Duration(0)
-	if list, err := s.list(dir); err == nil {
+	if list, err := s.readableBackups(dir); err == nil {
 		v := s.options.Journal.View()
 		for _, l := range list {
 			if isOfStore(v.GroupHash, &l.Header) {
@@ -339,8 +339,8 @@ func (s *Service) saveAndPrune(dir string, keepCount int) (Listed, error) {
 	if err != nil {
 		return newBackup, err
 	}
-	removed, err := s.Prune(dir, keepCount)
-	for _, l := range removed {
+	removedBackups, err := s.Prune(dir, keepCount)
+	for _, l := range removedBackups {
 		s.options.Log.Info("a backup was removed", "file", filepath.Base(l.Path))
 	}
 	if err != nil {

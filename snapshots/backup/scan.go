@@ -17,7 +17,7 @@ import (
 	"mizan/posting/store"
 )
 
-// Suffix is the suffix of the names of backups in a directory.
+// Suffix is the suffix of the names that backups get in a directory.
 const Suffix = ".backup"
 
 // Listed is a backup in a directory. Only its header and its end have been read.
@@ -27,7 +27,7 @@ type Listed struct {
 	Header Header
 
 	modTime time.Time // modification time, by the file system's clock
-	fault   error     // what is wrong with the file's end; nil if nothing is
+	fault   error     // what is wrong with the file's end; nil if nothing is wrong
 }
 
 func (a *archive) asListed() Listed {
@@ -43,10 +43,10 @@ type folder struct {
 // scanBackups reads the headers of the files in a directory. If keyring is nil, it trusts each header.
 // Otherwise each manifest that the keyring can decrypt must contain the same header: a forged header
 // could make the newest backup look like an older one.
-func scanBackups(dir string, keyring Sealer) (s folder, err error) {
+func scanBackups(dir string, keyring Sealer) (found folder, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return s, err
+		return found, err
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
@@ -60,19 +60,20 @@ func scanBackups(dir string, keyring Sealer) (s folder, err error) {
 			}
 		}
 		if err != nil {
-			s.unreadable = append(s.unreadable, err)
+			found.unreadable = append(found.unreadable, err)
 			continue
 		}
-		s.list = append(s.list, l)
+		found.list = append(found.list, l)
 	}
-	slices.SortFunc(s.list, func(a, b Listed) int {
-		// Two backups may have been taken at the same time of the clock.
+	slices.SortFunc(found.list, func(a, b Listed) int {
+		// Two backups may have the same time, if the clock stands still.
 		return cmp.Or(a.Header.TakenAt.Compare(b.Header.TakenAt), cmp.Compare(a.Header.Group, b.Header.Group), a.modTime.Compare(b.modTime))
 	})
-	return s, nil
+	return found, nil
 }
 
-// readListed reads the header of one file.
+// readListed reads the header and the end of one file. If the keyring can decrypt the manifest, readListed compares
+// the header with it.
 func readListed(path string, keyring Sealer) (l Listed, err error) {
 	a, err := openHeader(path)
 	if err != nil {
@@ -93,8 +94,8 @@ func readListed(path string, keyring Sealer) (l Listed, err error) {
 	return l, nil
 }
 
-// isBackup tells whether a file is a backup, by its name or by its first bytes: whoever saves a backup's
-// stream to a file may choose any name.
+// isBackup tells from a file's name or first bytes whether the file is a backup. The name is not enough, because
+// whoever saves a streamed backup to a file may choose any name.
 func isBackup(path string) bool {
 	hasSuffix := strings.HasSuffix(path, Suffix)
 	info, err := os.Stat(path)
@@ -121,7 +122,7 @@ type choice struct {
 }
 
 // choose finds the backup at a path: the file itself or, if the path is a directory, the newest
-// backup in it that is not later than the instant (zero: the newest of all).
+// backup in it that is not later than the instant at (zero: the newest of all).
 func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -157,8 +158,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// newest chooses the newest backup that is not later than the instant. An unreadable backup is an error,
-// because it may be the wanted one, and an older one would restore an earlier state.
+// newest chooses the newest backup that is not later than the instant at. An unreadable backup is an error, because
+// it may be the newest one, and another backup would restore an earlier state.
 func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
 	if len(s.unreadable) > 0 {
 		err, cause := errors.Join(s.unreadable...), ErrDamaged
@@ -186,21 +187,21 @@ func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
 	return chosen, nil
 }
 
-// links returns the chosen backup and all backups that it needs, from the newest to the full backup.
-func (c *choice) links(ctx context.Context) (links []Listed, err error) {
-	next, err := c.wholeCopy(ctx, c.Listed)
+// requiredChain returns the chosen backup and all backups that it needs, from the newest to the full backup.
+func (c *choice) requiredChain(ctx context.Context) (required []Listed, err error) {
+	next, err := c.undamagedCopy(ctx, c.Listed)
 	for err == nil {
-		links = append(links, next)
+		required = append(required, next)
 		since := next.Header.Since
 		if since == nil {
-			return links, nil
+			return required, nil
 		}
 		i := slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.Base() == *since })
-		if i < 0 { // if there is a backup with the base's id, the error below names its file
+		if i < 0 { // if a backup has only the base's id, the error below names the file of that backup
 			i = slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.ID == since.ID })
 		}
 		switch {
-		case len(links) >= maxChain:
+		case len(required) >= maxChain:
 			return nil, damageError(next.Path, "it needs too many other backups")
 		case i < 0:
 			missingBase := &Error{Path: next.Path, What: fmt.Sprintf("it needs backup %s of group %d, which is not in the same directory", since.ID, since.Group)}
@@ -210,14 +211,14 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 		if base.Base() != *since || base.Store != next.Header.Store || base.Group > next.Header.Group {
 			return nil, &Error{Path: next.Path, What: fmt.Sprintf("its base is not the backup in %s", c.list[i].Path)}
 		}
-		next, err = c.wholeCopy(ctx, c.list[i])
+		next, err = c.undamagedCopy(ctx, c.list[i])
 	}
 	return nil, err
 }
 
-// wholeCopy returns l or, if l is damaged, the first undamaged copy of the same backup in the directory.
-// If l is the only copy, wholeCopy does not read it to the end.
-func (c *choice) wholeCopy(ctx context.Context, l Listed) (Listed, error) {
+// undamagedCopy returns l or, if l is damaged, the first undamaged copy of the same backup in the directory.
+// If there is no other copy, undamagedCopy does not read l to the end.
+func (c *choice) undamagedCopy(ctx context.Context, l Listed) (Listed, error) {
 	copies := []Listed{l}
 	for _, listed := range c.list {
 		if listed.Path != l.Path && listed.Header.Base() == l.Header.Base() {
@@ -241,15 +242,15 @@ func (c *choice) wholeCopy(ctx context.Context, l Listed) (Listed, error) {
 	return l, errors.Join(faults...)
 }
 
-// unused returns what is wrong with the files that the chain does not need.
-func (c *choice) unused(links []Listed) []error {
-	unused := slices.Clone(c.unreadable)
+// unusableFiles returns what is wrong with the files in the directory that are not required.
+func (c *choice) unusableFiles(required []Listed) []error {
+	unusable := slices.Clone(c.unreadable)
 	for _, l := range c.list {
-		if l.fault != nil && !slices.ContainsFunc(links, func(x Listed) bool { return x.Path == l.Path }) {
-			unused = append(unused, l.fault)
+		if l.fault != nil && !slices.ContainsFunc(required, func(x Listed) bool { return x.Path == l.Path }) {
+			unusable = append(unusable, l.fault)
 		}
 	}
-	return unused
+	return unusable
 }
 
 // ReadBase returns the header of a backup, or of the newest backup in a directory, so that an increment
@@ -261,11 +262,11 @@ func ReadBase(ctx context.Context, path string, keyring Sealer) (Header, error) 
 	if err != nil {
 		return Header{}, err
 	}
-	links, err := c.links(ctx)
+	required, err := c.requiredChain(ctx)
 	if err != nil {
 		return Header{}, err
 	}
-	for _, l := range links {
+	for _, l := range required {
 		if keyring != nil {
 			_, err = Read(ctx, l.Path, keyring)
 		} else {
@@ -275,5 +276,5 @@ func ReadBase(ctx context.Context, path string, keyring Sealer) (Header, error) 
 			return Header{}, err
 		}
 	}
-	return links[0].Header, nil
+	return required[0].Header, nil
 }

@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// flipBit flips a bit in the middle of a backup's file, which belongs to one of the backup's parts.
+// flipBit flips a bit in the middle of a backup's file, where its parts are.
 func flipBit(t testing.TB, path string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -54,12 +54,12 @@ func TestScheduleTakesAFullBackupAfterADamagedOne(t *testing.T) {
 			}
 			flipBit(t, chain[damagedIndex].Path)
 			server.Advance(time.Second)
-			next := saveBackup(server, dir)
-			if next.Header.Since != nil {
-				t.Errorf("the next backup rests on %+v", next.Header.Since)
+			thirdBackup := saveBackup(server, dir)
+			if thirdBackup.Header.Since != nil {
+				t.Errorf("the next backup rests on %+v", thirdBackup.Header.Since)
 			}
 			server.Advance(time.Second)
-			if increment := saveBackup(server, dir); increment.Header.Since == nil || increment.Header.Since.ID != next.Header.ID {
+			if increment := saveBackup(server, dir); increment.Header.Since == nil || increment.Header.Since.ID != thirdBackup.Header.ID {
 				t.Errorf("the one after it is %+v, want an increment to it", increment.Header)
 			}
 			server.Close()
@@ -91,11 +91,11 @@ func TestReadBaseReadsTheWholeChain(t *testing.T) {
 	}
 }
 
-// firstHalf cuts a file in the middle, as an interrupted copy does.
+// firstHalf returns the first half of a file, as an interrupted copy leaves it.
 func firstHalf(b []byte) []byte { return b[:len(b)/2] }
 
-// The header of a backup that was cut short still says when the backup was taken. If the backup is not
-// needed, it is reported and has no effect. If it is the newest, no older one is used instead.
+// The header of a backup that was cut short still says when the backup was taken. If that backup is
+// not needed, it is reported and has no effect. If it is the newest, the restore fails; it does not use an older one.
 func TestTruncatedBackupMattersOnlyIfNeeded(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
 	server := openAt(t, fixture.Copy(t), increment.Header.TakenAt.Add(time.Hour))
@@ -103,8 +103,8 @@ func TestTruncatedBackupMattersOnlyIfNeeded(t *testing.T) {
 	server.Close()
 	content, err := os.ReadFile(laterBackup.Path)
 	fixture.Must(t, err)
-	newest := filepath.Join(dir, "newest.backup")
-	fixture.Must(t, os.WriteFile(newest, firstHalf(content), 0o600))
+	newestPath := filepath.Join(dir, "newest.backup")
+	fixture.Must(t, os.WriteFile(newestPath, firstHalf(content), 0o600))
 	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), "newest.backup") {
 		t.Errorf("the newest is half a backup: %v", err)
 	}
@@ -113,7 +113,7 @@ func TestTruncatedBackupMattersOnlyIfNeeded(t *testing.T) {
 		at   time.Time
 	}{{dir, increment.Header.TakenAt}, {increment.Path, time.Time{}}} {
 		result, err := backup.Verify(t.Context(), from.path, from.at, keys)
-		if err != nil || result.Header.ID != increment.Header.ID || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), newest) {
+		if err != nil || result.Header.ID != increment.Header.ID || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), newestPath) {
 			t.Errorf("%s beside half a backup: %+v, %v", from.path, result, err)
 		}
 	}
@@ -128,15 +128,15 @@ func TestTruncatedBackupIsNoBase(t *testing.T) {
 	}
 }
 
-// A file without a readable header may be the newest backup. A restore from its directory is
+// A file without a readable header may be the newest backup. So a restore from the directory is
 // refused; a restore from a named file in the directory works.
 func TestUnreadableHeaderStopsARestoreFromItsDirectory(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
-	unreadable := copyBackup(t, increment, "unreadable.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
+	unreadablePath := copyBackup(t, increment, "unreadable.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
 	wantRefused(t, dir, keys, "name the file to use")
-	wantRefused(t, dir, keys, unreadable)
+	wantRefused(t, dir, keys, unreadablePath)
 	result, err := verifyBackup(t, increment.Path, keys)
-	if err != nil || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), unreadable) {
+	if err != nil || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), unreadablePath) {
 		t.Errorf("the file that is meant: %+v, %v", result, err)
 	}
 	copyBackup(t, increment, "unreadable.backup", func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })
@@ -155,13 +155,13 @@ func TestForgedHeaderCannotHideTheNewestBackup(t *testing.T) {
 	wantRefused(t, dir, keys, "its header is not the one of its manifest")
 }
 
-// If one copy of a backup is whole and one is damaged, the whole one is used, wherever it is.
+// If one copy of a backup is whole and others are damaged, the whole copy is used, whichever name comes first.
 func TestWholeCopyOfABackupIsUsed(t *testing.T) {
-	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
+	flipMiddle := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
 	for _, name := range []string{"a.backup", "z.backup"} {
 		dir, full, increment, keys := backUpChain(t)
-		copyBackup(t, full, "full-"+name, flip)
-		copyBackup(t, increment, "increment-"+name, flip)
+		copyBackup(t, full, "full-"+name, flipMiddle)
+		copyBackup(t, increment, "increment-"+name, flipMiddle)
 		copyBackup(t, increment, "half-"+name, firstHalf)
 		for _, from := range []string{dir, increment.Path} {
 			if result, err := verifyBackup(t, from, keys); err != nil || result.Used != 2 || result.Header.ID != increment.Header.ID {
@@ -173,8 +173,8 @@ func TestWholeCopyOfABackupIsUsed(t *testing.T) {
 
 // A pipe with a backup's name is not a backup, and reading the directory does not block on it.
 func TestPipeIsNotABackup(t *testing.T) {
-	w := fixture.Copy(t)
-	server := fixture.Start(t, w)
+	source := fixture.Copy(t)
+	server := fixture.Start(t, source)
 	dir := t.TempDir()
 	saveBackup(server, dir)
 	pipe := filepath.Join(dir, "pipe.backup")

@@ -14,12 +14,12 @@ import (
 	"mizan/posting"
 )
 
-// Options configures a Service.
+// Options configure a Service.
 type Options struct {
 	Journal *posting.Journal
 	Keyring Sealer
 	Clock   clock.Clock
-	Data    string // the data directory; a backup contains some of its files too (see backedFiles)
+	Data    string // the data directory; a backup contains some of its files too (see filesBesideStore)
 	Rate    uint64 // the largest number of bytes written per second; 0: unlimited
 	Log     *slog.Logger
 }
@@ -32,12 +32,12 @@ type Service struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 
-	mu   sync.Mutex
-	idle *sync.Cond
-	busy bool
+	mu     sync.Mutex
+	idle   *sync.Cond // signals that isBusy has become false
+	isBusy bool       // a backup is under way; guarded by mu
 }
 
-// New returns a service that does nothing until Begin or Save.
+// New returns a service that does nothing until one of its methods is called.
 func New(o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -61,13 +61,13 @@ const lowDiskReason = "the disk is nearly full, and a backup keeps the store fro
 func (s *Service) Begin(base *Base) (*Backup, error) {
 	const op = "backup.Begin"
 	s.mu.Lock()
-	busy, stopped := s.busy, s.ctx.Err() != nil
-	s.busy = true
+	isBusy, isStopped := s.isBusy, s.ctx.Err() != nil
+	s.isBusy = true
 	s.mu.Unlock()
 	switch {
-	case busy:
+	case isBusy:
 		return nil, ledger.Refuse(op, ledger.Conflict, "another backup is under way")
-	case stopped:
+	case isStopped:
 		s.release()
 		return nil, ledger.Refuse(op, ledger.Unavailable, "the server is stopping")
 	case s.options.Journal.LowSpace():
@@ -80,7 +80,7 @@ func (s *Service) Begin(base *Base) (*Backup, error) {
 // release lets the next backup begin.
 func (s *Service) release() {
 	s.mu.Lock()
-	s.busy = false
+	s.isBusy = false
 	s.mu.Unlock()
 	s.idle.Broadcast()
 }
@@ -108,10 +108,11 @@ func (s *Service) Stream(base *Base) (io.ReadCloser, error) {
 	return st, nil
 }
 
+// stream is the reading end of a backup that a goroutine writes.
 type stream struct {
 	*io.PipeReader
 	backup *Backup
-	ended  chan struct{}
+	ended  chan struct{} // closed when the backup no longer reads the store
 }
 
 // errClosed is the reason for ending a backup whose reader has closed the stream.
@@ -133,7 +134,7 @@ func (s *Service) Close() {
 	s.stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.busy {
+	for s.isBusy {
 		s.idle.Wait()
 	}
 }

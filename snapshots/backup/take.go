@@ -22,12 +22,13 @@ import (
 	"mizan/snapshots/check/calls"
 )
 
-// backedFiles are the files of the data directory that are not part of the store, but that a restored
-// sandbox needs and that can't be created again. Their copies may be newer than the last group in the
-// backup: the simulator's log only grows, and the saved clock may be ahead of the store.
-var backedFiles = []string{"clock", calls.LogName}
+// filesBesideStore are the files of the data directory that are not part of the store, but that a restored
+// sandbox needs and that can't be created again. Their copies may be newer than the last group in the backup. That is
+// harmless: the simulator's log only grows, and the saved clock may be ahead of the store.
+var filesBesideStore = []string{"clock", calls.LogName}
 
-// maxDuration bounds the duration of a backup, because compaction can't drop rows that the backup shows.
+// maxDuration bounds the duration of a backup. Until the backup ends, compaction can't drop the versions of rows that
+// it shows.
 const maxDuration = 6 * time.Hour
 
 // Backup is a backup that is being taken. It shows the store as it was after one group; later
@@ -39,19 +40,19 @@ type Backup struct {
 	view       *posting.View
 	header     Header
 	sinceGroup uint64 // the last group of the base; 0: the backup is full
-	files      []openFile
-	closed     bool
+	files      []fileToBackUp
+	isClosed   bool
 }
 
-// openFile is a file with its length at the beginning of the backup.
-type openFile struct {
+// fileToBackUp is an open file beside the store.
+type fileToBackUp struct {
 	f    *os.File
 	name string
-	size int64
+	size int64 // the file's length when the backup began; later bytes are not backed up
 }
 
-// begin opens a view of the store and then the files beside the store. Because the files are opened
-// later, they contain at least what the view refers to.
+// begin opens a view of the store, and then the files beside the store. Because the files are opened after the view,
+// they contain at least what the view refers to.
 func (s *Service) begin(base *Base) (*Backup, error) {
 	b := &Backup{service: s, view: s.options.Journal.View()}
 	b.ctx, b.cancel = context.WithCancelCause(s.ctx)
@@ -59,7 +60,7 @@ func (s *Service) begin(base *Base) (*Backup, error) {
 		b.Close()
 		return nil, err
 	}
-	for _, name := range backedFiles {
+	for _, name := range filesBesideStore {
 		f, err := os.Open(filepath.Join(s.options.Data, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -68,7 +69,7 @@ func (s *Service) begin(base *Base) (*Backup, error) {
 			b.Close()
 			return nil, err
 		}
-		b.files = append(b.files, openFile{f: f, name: name})
+		b.files = append(b.files, fileToBackUp{f: f, name: name})
 		info, err := f.Stat()
 		if err != nil {
 			b.Close()
@@ -89,10 +90,10 @@ func (b *Backup) fillHeader(requestedBase *Base) error {
 		Version: backupVersion, ID: uuid.NewString(), TakenAt: b.service.options.Clock.Now().UTC().Truncate(time.Microsecond),
 		Group: n, GroupHash: hex.EncodeToString(hash[:]),
 	}
-	if first, found, err := b.view.GroupHash(1); err != nil {
+	if firstHash, found, err := b.view.GroupHash(1); err != nil {
 		return err
 	} else if found {
-		b.header.Store = hex.EncodeToString(first[:])
+		b.header.Store = hex.EncodeToString(firstHash[:])
 	}
 	if requestedBase == nil || requestedBase.Group == 0 {
 		return nil
@@ -117,10 +118,10 @@ func (b *Backup) fillHeader(requestedBase *Base) error {
 
 // Close ends the backup, even if WriteTo has not written all of it.
 func (b *Backup) Close() {
-	if b.closed {
+	if b.isClosed {
 		return
 	}
-	b.closed = true
+	b.isClosed = true
 	b.cancel(nil)
 	b.view.Close()
 	for _, file := range b.files {
@@ -142,14 +143,14 @@ func (b *Backup) WriteTo(out io.Writer) (int64, error) {
 	return w.out.n, err
 }
 
-// writer writes the frames of a backup.
+// writer writes the frames of a backup (see format.go).
 type writer struct {
 	ctx      context.Context
 	out      *countingWriter
 	service  *Service
 	sum      checksum
 	manifest Manifest
-	frame    []byte
+	frame    []byte // buffer for the frame that is being written
 }
 
 func (w *writer) writeAll(b *Backup) error {
@@ -182,15 +183,15 @@ func (w *writer) writeAll(b *Backup) error {
 // delete the tables that it has replaced.
 func (w *writer) writeRows(b *Backup) error {
 	var part, lastKey, startKey []byte
-	for more := true; more; {
-		part, lastKey, more = part[:0], lastKey[:0], false
+	for hasMore := true; hasMore; {
+		part, lastKey, hasMore = part[:0], lastKey[:0], false
 		err := b.view.StoredRows(startKey, b.sinceGroup, func(r posting.StoredRow) (bool, error) {
 			part = appendRow(part, lastKey, &r)
 			lastKey = append(lastKey[:0], r.Key...)
 			w.manifest.Rows++
 			w.manifest.Bytes += uint64(len(r.Key) + len(r.Stored))
-			more = len(part) >= partBytes
-			return !more, nil
+			hasMore = len(part) >= partBytes
+			return !hasMore, nil
 		})
 		if err != nil {
 			return err
@@ -204,7 +205,7 @@ func (w *writer) writeRows(b *Backup) error {
 }
 
 // writeFile writes a file as parts, up to its length at the beginning of the backup.
-func (w *writer) writeFile(f openFile) error {
+func (w *writer) writeFile(f fileToBackUp) error {
 	piece := make([]byte, partBytes)
 	for offset := int64(0); ; offset += partBytes {
 		n := min(f.size-offset, partBytes)
@@ -212,7 +213,7 @@ func (w *writer) writeFile(f openFile) error {
 			return nil
 		}
 		if _, err := f.f.ReadAt(piece[:n], offset); err != nil {
-			return fmt.Errorf("%s: %w", f.name, eofAsCut(err))
+			return fmt.Errorf("%s: %w", f.name, eofAsTruncated(err))
 		}
 		if err := w.writePart(f.name, piece[:n]); err != nil {
 			return err
@@ -257,7 +258,7 @@ func (w *writer) writeEnd() error {
 // advances steadily: readers give up on a stream that stands still.
 const pieceBytes = 64 << 10
 
-// writeFrame writes a frame, no faster than the rate allows.
+// writeFrame writes a frame, no faster than Options.Rate allows.
 func (w *writer) writeFrame(kind byte, body []byte) error {
 	w.frame = append(appendFrameHead(w.frame[:0], kind, len(body)), body...)
 	for piece := range slices.Chunk(w.frame, pieceBytes) {
@@ -286,7 +287,7 @@ func pause(ctx context.Context, limiter *limiting.Limiter, n int) error {
 	return nil
 }
 
-// headsOf returns the journal heads of all organizations that have events.
+// headsOf returns the journal head (size and root hash) of each organization that has events.
 func headsOf(v *posting.View) (heads []Head, err error) {
 	err = v.OrganizationsWith(posting.Blocks, func(org ledger.ID) (bool, error) {
 		size, root, err := v.Head(org)

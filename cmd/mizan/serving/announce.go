@@ -6,35 +6,39 @@ import (
 	"text/template"
 )
 
-// announce prints that the server is ready and, in the sandbox, commands to try first. These
-// read their keys from sandbox.json, so the output contains no secret.
+// announce prints that the server is ready and, in the sandbox, commands to try first. The
+// commands read their keys from sandbox.json, so the output contains no secret.
 func (s *server) announce() {
 	if s.cfg.Sandbox {
 		if err := greeting.Execute(s.streams.Out, s.greetingValues()); err != nil {
 			s.log.Warn("the greeting can't be printed", "error", err)
 		}
 	}
-	_, err := s.streams.Out.Write([]byte(readyMark + s.address + "\n"))
+	_, err := s.streams.Out.Write([]byte(readyPrefix + s.address + "\n"))
 	if err != nil {
 		s.log.Warn("the ready line can't be printed", "error", err)
 	}
 	s.log.Info("ready", "address", s.address, "version", s.version)
 }
 
-// readyMark begins the line with the address, which is the last one printed.
-const readyMark = "mizan: ready at "
+// readyPrefix begins the last line that is printed; the address follows it.
+const readyPrefix = "mizan: ready at "
 
 // greetingValues are the parts of the greeting's commands, quoted for a shell.
-type greetingValues struct{ Dir, Address, CACert, File string }
+type greetingValues struct {
+	Dir, Address string
+	CACert       string // curl's option --cacert with its value; empty if curl needs none
+	File         string // sandbox.json
+}
 
 func (s *server) greetingValues() greetingValues {
-	b := greetingValues{
+	values := greetingValues{
 		Dir: quote(s.cfg.Dir), Address: s.address, File: quote(filepath.Join(s.cfg.Dir, sandboxFile)),
 	}
 	if s.transport.caFile != "" {
-		b.CACert = "--cacert " + quote(s.transport.caFile) + " "
+		values.CACert = "--cacert " + quote(s.transport.caFile) + " "
 	}
-	return b
+	return values
 }
 
 // quote makes a path one word of a POSIX shell.

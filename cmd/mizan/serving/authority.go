@@ -40,7 +40,7 @@ const (
 	caMargin   = 400 * 24 * time.Hour
 	certLife   = 365 * 24 * time.Hour
 	certMargin = 30 * 24 * time.Hour
-	backdate   = time.Hour // how long a certificate is valid before it is issued, for clients whose clocks are slow
+	backdate   = time.Hour // how long before its issue a certificate becomes valid, for clients whose clocks are slow
 )
 
 // authority is the certificate authority of a data directory, with the server certificate
@@ -53,8 +53,8 @@ type authority struct {
 	ca    *x509.Certificate
 	caKey *ecdsa.PrivateKey
 
-	mu      sync.Mutex
-	current *tls.Certificate
+	mu                sync.Mutex
+	serverCertificate *tls.Certificate
 }
 
 // openAuthority loads the authority and the certificate in dir, creates missing ones, and
@@ -72,24 +72,24 @@ func openAuthority(dir string, hosts []string, now func() time.Time) (*authority
 	}
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, certFile), filepath.Join(dir, keyFile))
 	if err == nil && a.isUsable(&pair) {
-		a.current = &pair
+		a.serverCertificate = &pair
 		return a, nil
 	}
 	// The server certificate can be replaced at any time: clients trust the authority.
 	return a, a.issueCertificate()
 }
 
-// certificate implements tls.Config.GetCertificate. It renews the certificate of a server that
-// runs for a long time; if that fails, it returns the old one.
-func (a *authority) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// getCertificate implements tls.Config.GetCertificate. It renews the certificate of a server that
+// runs for a long time. If the renewal fails, the old certificate is used until it expires.
+func (a *authority) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.now().Add(certMargin).After(a.current.Leaf.NotAfter) {
-		if err := a.issueCertificate(); err != nil && a.now().After(a.current.Leaf.NotAfter) {
+	if a.now().Add(certMargin).After(a.serverCertificate.Leaf.NotAfter) {
+		if err := a.issueCertificate(); err != nil && a.now().After(a.serverCertificate.Leaf.NotAfter) {
 			return nil, err
 		}
 	}
-	return a.current, nil
+	return a.serverCertificate, nil
 }
 
 // openCA loads the authority, or creates it.
@@ -116,7 +116,7 @@ func (a *authority) openCA() error {
 	return nil
 }
 
-// makeCA makes the authority's certificate, with a new key unless one is given.
+// makeCA makes the authority's certificate, with a new key if key is nil.
 func (a *authority) makeCA(key *ecdsa.PrivateKey) (err error) {
 	if key == nil {
 		if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
@@ -170,7 +170,7 @@ func (a *authority) issueCertificate() error {
 	if err := writeCertificate(filepath.Join(a.dir, certFile), der); err != nil {
 		return err
 	}
-	a.current = &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+	a.serverCertificate = &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 	return nil
 }
 
@@ -191,8 +191,8 @@ func (a *authority) isUsable(pair *tls.Certificate) bool {
 	return slices.Equal(names, canonicalHosts(a.hosts))
 }
 
-// canonicalHosts returns addresses in the form that a parsed certificate has, so that the lists
-// can be compared.
+// canonicalHosts returns the sorted hosts, with IP addresses in the form that a parsed certificate
+// gives them, so that the two lists can be compared.
 func canonicalHosts(hosts []string) []string {
 	names := make([]string, len(hosts))
 	for i, host := range hosts {
@@ -207,7 +207,7 @@ func canonicalHosts(hosts []string) []string {
 
 func (a *authority) template(name string, life time.Duration) *x509.Certificate {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	assert.NoError(err) // the system's randomness does not fail; it crashes the process
+	assert.NoError(err) // rand.Reader never returns an error: if it fails, the process crashes
 	return &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: name, Organization: []string{"Mizan"}},

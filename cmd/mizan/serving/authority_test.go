@@ -20,32 +20,32 @@ func makeAuthority(t *testing.T, dir string, at time.Time, hosts ...string) *aut
 	return a
 }
 
-// isTrusted tells whether a client that trusts roots accepts the server's certificate.
-func isTrusted(t *testing.T, roots *x509.Certificate, a *authority, host string, at time.Time) bool {
+// isTrusted tells whether a client that trusts the root certificate accepts the server's certificate.
+func isTrusted(t *testing.T, root *x509.Certificate, a *authority, host string, at time.Time) bool {
 	t.Helper()
-	pair, err := a.certificate(nil)
+	pair, err := a.getCertificate(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pool := x509.NewCertPool()
-	pool.AddCert(roots)
+	pool.AddCert(root)
 	_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: host, CurrentTime: at})
 	return err == nil
 }
 
 func TestAuthorityIsKeptAndItsKeyIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tls")
-	first := makeAuthority(t, dir, noon, "localhost", "127.0.0.1", "::1")
-	second := makeAuthority(t, dir, noon.Add(time.Hour), "::1", "localhost", "127.0.0.1")
-	if !second.ca.Equal(first.ca) || !second.current.Leaf.Equal(first.current.Leaf) {
+	original := makeAuthority(t, dir, noon, "localhost", "127.0.0.1", "::1")
+	reopened := makeAuthority(t, dir, noon.Add(time.Hour), "::1", "localhost", "127.0.0.1")
+	if !reopened.ca.Equal(original.ca) || !reopened.serverCertificate.Leaf.Equal(original.serverCertificate.Leaf) {
 		t.Error("a second start made a new authority or certificate")
 	}
 	for _, host := range []string{"localhost", "127.0.0.1", "::1"} {
-		if !isTrusted(t, first.ca, second, host, noon) {
+		if !isTrusted(t, original.ca, reopened, host, noon) {
 			t.Errorf("a client does not trust %s", host)
 		}
 	}
-	if isTrusted(t, first.ca, second, "example.org", noon) {
+	if isTrusted(t, original.ca, reopened, "example.org", noon) {
 		t.Error("a client trusts a foreign host")
 	}
 	for _, name := range []string{caKeyFile, keyFile} {
@@ -57,25 +57,25 @@ func TestAuthorityIsKeptAndItsKeyIsPrivate(t *testing.T) {
 
 func TestNewHostGetsANewCertificateOfTheSameAuthority(t *testing.T) {
 	dir := t.TempDir()
-	first := makeAuthority(t, dir, noon, "localhost")
-	second := makeAuthority(t, dir, noon, "localhost", "pay.example.org")
-	if !second.ca.Equal(first.ca) {
+	original := makeAuthority(t, dir, noon, "localhost")
+	reopened := makeAuthority(t, dir, noon, "localhost", "pay.example.org")
+	if !reopened.ca.Equal(original.ca) {
 		t.Error("a new host made a new authority")
 	}
-	if !isTrusted(t, first.ca, second, "pay.example.org", noon) || !isTrusted(t, first.ca, second, "localhost", noon) {
+	if !isTrusted(t, original.ca, reopened, "pay.example.org", noon) || !isTrusted(t, original.ca, reopened, "localhost", noon) {
 		t.Error("a client does not trust the new host")
 	}
 }
 
 func TestCertificateIsRenewedNearItsEnd(t *testing.T) {
 	dir := t.TempDir()
-	first := makeAuthority(t, dir, noon, "localhost")
-	early := noon.Add(certLife - certMargin - time.Hour)
-	if a := makeAuthority(t, dir, early, "localhost"); !a.current.Leaf.Equal(first.current.Leaf) {
+	original := makeAuthority(t, dir, noon, "localhost")
+	beforeMargin := noon.Add(certLife - certMargin - time.Hour)
+	if a := makeAuthority(t, dir, beforeMargin, "localhost"); !a.serverCertificate.Leaf.Equal(original.serverCertificate.Leaf) {
 		t.Error("renewed too early")
 	}
-	late := noon.Add(certLife - certMargin + time.Hour)
-	if a := makeAuthority(t, dir, late, "localhost"); a.current.Leaf.Equal(first.current.Leaf) || !isTrusted(t, first.ca, a, "localhost", late) {
+	withinMargin := noon.Add(certLife - certMargin + time.Hour)
+	if a := makeAuthority(t, dir, withinMargin, "localhost"); a.serverCertificate.Leaf.Equal(original.serverCertificate.Leaf) || !isTrusted(t, original.ca, a, "localhost", withinMargin) {
 		t.Error("not renewed near its end")
 	}
 }
@@ -86,34 +86,34 @@ func TestCertificateIsRenewedWhileTheServerRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ca, leaf := a.ca, a.current.Leaf
+	ca, oldLeaf := a.ca, a.serverCertificate.Leaf
 	now = noon.Add(certLife + time.Hour)
 	if !isTrusted(t, ca, a, "localhost", now) {
 		t.Error("a client does not trust a server that has run for a year")
 	}
-	if a.current.Leaf.Equal(leaf) {
+	if a.serverCertificate.Leaf.Equal(oldLeaf) {
 		t.Error("the certificate is still the old one")
 	}
 }
 
 func TestAuthorityIsRenewedWithItsKey(t *testing.T) {
 	dir := t.TempDir()
-	first := makeAuthority(t, dir, noon, "localhost")
+	original := makeAuthority(t, dir, noon, "localhost")
 	renewalTime := noon.Add(caLife - caMargin + time.Hour)
-	second := makeAuthority(t, dir, renewalTime, "localhost")
-	if second.ca.Equal(first.ca) || !second.caKey.Equal(first.caKey) {
+	reopened := makeAuthority(t, dir, renewalTime, "localhost")
+	if reopened.ca.Equal(original.ca) || !reopened.caKey.Equal(original.caKey) {
 		t.Error("the authority was not renewed with its own key")
 	}
-	if !isTrusted(t, first.ca, second, "localhost", renewalTime) || !isTrusted(t, second.ca, second, "localhost", renewalTime) {
+	if !isTrusted(t, original.ca, reopened, "localhost", renewalTime) || !isTrusted(t, reopened.ca, reopened, "localhost", renewalTime) {
 		t.Error("a client with the old or the new authority does not trust the server")
 	}
 }
 
 func TestDamagedAuthorityIsRefused(t *testing.T) {
 	for _, name := range []string{caFile, caKeyFile} {
-		damaged := t.TempDir()
-		first := makeAuthority(t, damaged, noon, "localhost")
-		content, err := os.ReadFile(filepath.Join(damaged, name))
+		damagedDir := t.TempDir()
+		original := makeAuthority(t, damagedDir, noon, "localhost")
+		content, err := os.ReadFile(filepath.Join(damagedDir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,17 +122,17 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 			"cut off":            func(b []byte) []byte { return b[:len(b)/2] },
 			"with a flipped bit": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
 			"another authority's": func([]byte) []byte {
-				other := t.TempDir()
-				makeAuthority(t, other, noon, "localhost")
-				b, _ := os.ReadFile(filepath.Join(other, name))
+				otherDir := t.TempDir()
+				makeAuthority(t, otherDir, noon, "localhost")
+				b, _ := os.ReadFile(filepath.Join(otherDir, name))
 				return b
 			},
 		} {
-			if err := os.WriteFile(filepath.Join(damaged, name), damage(append([]byte(nil), content...)), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(damagedDir, name), damage(append([]byte(nil), content...)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			a, err := openAuthority(damaged, []string{"localhost"}, func() time.Time { return noon })
-			if err == nil && what == "with a flipped bit" && a.caKey.Equal(first.caKey) && a.ca.Equal(first.ca) {
+			a, err := openAuthority(damagedDir, []string{"localhost"}, func() time.Time { return noon })
+			if err == nil && what == "with a flipped bit" && a.caKey.Equal(original.caKey) && a.ca.Equal(original.ca) {
 				continue // harmless: the flipped bit was in the copy of the public key, which is not used
 			}
 			if err == nil || !strings.Contains(err.Error(), "damaged") {
@@ -152,11 +152,11 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 
 func TestKillBetweenWritingTheAuthoritysFiles(t *testing.T) {
 	dir := t.TempDir()
-	first := makeAuthority(t, dir, noon, "localhost")
+	original := makeAuthority(t, dir, noon, "localhost")
 	if err := os.Remove(filepath.Join(dir, caFile)); err != nil {
 		t.Fatal(err)
 	}
-	if second := makeAuthority(t, dir, noon, "localhost"); !second.caKey.Equal(first.caKey) {
+	if reopened := makeAuthority(t, dir, noon, "localhost"); !reopened.caKey.Equal(original.caKey) {
 		t.Error("the key that was there is not used")
 	}
 }
@@ -164,11 +164,11 @@ func TestKillBetweenWritingTheAuthoritysFiles(t *testing.T) {
 func TestDamagedCertificateIsReplaced(t *testing.T) {
 	for _, name := range []string{certFile, keyFile} {
 		dir := t.TempDir()
-		first := makeAuthority(t, dir, noon, "localhost")
+		original := makeAuthority(t, dir, noon, "localhost")
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if a := makeAuthority(t, dir, noon, "localhost"); !isTrusted(t, first.ca, a, "localhost", noon) {
+		if a := makeAuthority(t, dir, noon, "localhost"); !isTrusted(t, original.ca, a, "localhost", noon) {
 			t.Errorf("a client does not trust the server after %s was damaged", name)
 		}
 	}

@@ -18,14 +18,14 @@ func (s *server) openBackups(ctx context.Context) error {
 	})
 	unhook := context.AfterFunc(ctx, s.backups.Stop)
 	ctx, cancel := context.WithCancel(ctx)
-	var scheduled sync.WaitGroup
+	var scheduledBackups sync.WaitGroup
 	if plan := s.cfg.Backups; plan.Dir != "" {
-		scheduled.Go(func() { s.backups.Schedule(ctx, plan.Dir, plan.Every, plan.Keep) })
+		scheduledBackups.Go(func() { s.backups.Schedule(ctx, plan.Dir, plan.Every, plan.Keep) })
 	}
 	s.onClose(func() error {
 		unhook()
 		cancel()
-		s.endBackups(&scheduled)
+		s.endBackups(&scheduledBackups)
 		return nil
 	})
 	return nil
@@ -33,7 +33,7 @@ func (s *server) openBackups(ctx context.Context) error {
 
 // endBackups waits until all backups have ended, but no longer than a stop may take, because a backup
 // disk that hangs must not keep the server from stopping.
-func (s *server) endBackups(scheduled *sync.WaitGroup) {
+func (s *server) endBackups(scheduledBackups *sync.WaitGroup) {
 	deadline := s.stopBy
 	if deadline.IsZero() {
 		deadline = time.Now().Add(stopBound)
@@ -43,7 +43,7 @@ func (s *server) endBackups(scheduled *sync.WaitGroup) {
 	ended := make(chan struct{})
 	go func() {
 		s.backups.Close()
-		scheduled.Wait()
+		scheduledBackups.Wait()
 		close(ended)
 	}()
 	select {
@@ -53,7 +53,8 @@ func (s *server) endBackups(scheduled *sync.WaitGroup) {
 	}
 }
 
-// startBackup begins a backup that a client requests.
+// startBackup begins a backup that a client requests. If since is not nil, only what changed after that
+// backup is included.
 func (s *server) startBackup(since *admin.BackupBase) (io.ReadCloser, error) {
 	return s.backups.Stream((*backup.Base)(since))
 }

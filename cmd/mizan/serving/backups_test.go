@@ -12,9 +12,9 @@ import (
 	"mizan/snapshots/backup"
 )
 
-const givenUp = "a backup does not end, and is given up"
+const givenUpMessage = "a backup does not end, and is given up"
 
-// newStoppingServer returns a server that must have stopped at an instant, and its log.
+// newStoppingServer returns a server whose stop must end at the deadline, and the server's log.
 func newStoppingServer(deadline time.Time) (*server, *bytes.Buffer) {
 	log := new(bytes.Buffer)
 	return &server{
@@ -26,12 +26,12 @@ func newStoppingServer(deadline time.Time) (*server, *bytes.Buffer) {
 // that.
 func TestStopGivesUpASlowBackup(t *testing.T) {
 	s, log := newStoppingServer(time.Now())
-	var scheduled sync.WaitGroup
-	scheduled.Add(1)
-	defer scheduled.Done()
+	var scheduledBackups sync.WaitGroup
+	scheduledBackups.Add(1)
+	defer scheduledBackups.Done()
 	ended := make(chan struct{})
 	go func() {
-		s.endBackups(&scheduled)
+		s.endBackups(&scheduledBackups)
 		close(ended)
 	}()
 	testkit.WaitUntil(t, "the stop goes on without the backup", func() bool {
@@ -42,7 +42,7 @@ func TestStopGivesUpASlowBackup(t *testing.T) {
 			return false
 		}
 	})
-	if n := strings.Count(log.String(), givenUp); n != 1 {
+	if n := strings.Count(log.String(), givenUpMessage); n != 1 {
 		t.Errorf("%d lines of the log say that the backup is given up:\n%s", n, log)
 	}
 }
@@ -50,15 +50,15 @@ func TestStopGivesUpASlowBackup(t *testing.T) {
 // The stop waits for a backup that ends in time.
 func TestStopWaitsForABackup(t *testing.T) {
 	s, log := newStoppingServer(time.Now().Add(time.Hour))
-	var scheduled sync.WaitGroup
-	release, ended := make(chan struct{}), false
-	scheduled.Go(func() {
+	var scheduledBackups sync.WaitGroup
+	release, hasEnded := make(chan struct{}), false
+	scheduledBackups.Go(func() {
 		<-release
-		ended = true
+		hasEnded = true
 	})
 	stopped := make(chan struct{})
 	go func() {
-		s.endBackups(&scheduled)
+		s.endBackups(&scheduledBackups)
 		close(stopped)
 	}()
 	select {
@@ -68,7 +68,7 @@ func TestStopWaitsForABackup(t *testing.T) {
 	}
 	close(release)
 	<-stopped
-	if !ended {
+	if !hasEnded {
 		t.Error("the stop was over before the backup")
 	}
 	if log.Len() != 0 {

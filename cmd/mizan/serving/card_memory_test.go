@@ -49,7 +49,7 @@ func canaryNumber(n int) string {
 	return digits + strconv.Itoa((10-sum%10)%10)
 }
 
-// The simulator's cards whose payers have to act. They are in the program's own tables, which
+// Numbers of the simulator's cards whose payers have to act. The program's own copies of these numbers
 // are not in writable memory.
 const (
 	cardRedirect = "4000000000003220"
@@ -58,8 +58,8 @@ const (
 )
 
 // traces are texts that memory must not contain when every transaction has ended. Three digits occur
-// everywhere, so a CVV is searched together with the text before it in a request. Elsewhere
-// the cardholder's name, which is next to the CVV, is searched instead of the CVV.
+// everywhere, so a CVV is searched for together with the text before it in a request.
+// Elsewhere the cardholder's name, which is next to the CVV, is searched for instead of the CVV.
 var traces = []string{
 	canaryPrefix, cardRedirect, cardForm, cardPassword, canaryHolder,
 	`cvv":"` + canaryCVV, `cvv": "` + canaryCVV, "cvv=" + canaryCVV, "CANARY+H.+OLDER", "122030" + canaryCVV,
@@ -80,8 +80,8 @@ func searchMemory(t *testing.T, pid int) (found []string, size int64) {
 		t.Fatal(err)
 	}
 	defer func() { _ = memory.Close() }()
-	const piece, overlap = 8 << 20, 256
-	buffer := make([]byte, piece)
+	const pieceSize, overlap = 8 << 20, 256
+	buffer := make([]byte, pieceSize)
 	lines := bufio.NewScanner(maps)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
@@ -92,8 +92,8 @@ func searchMemory(t *testing.T, pid int) (found []string, size int64) {
 		begin, _ := strconv.ParseInt(from, 16, 64)
 		end, _ := strconv.ParseInt(to, 16, 64)
 		size += end - begin
-		for at := begin; at < end; at += piece - overlap {
-			n, err := memory.ReadAt(buffer[:min(piece, end-at)], at)
+		for at := begin; at < end; at += pieceSize - overlap {
+			n, err := memory.ReadAt(buffer[:min(pieceSize, end-at)], at)
 			if err != nil && !errors.Is(err, io.EOF) && n == 0 {
 				break // the process has released the memory meanwhile
 			}
@@ -138,7 +138,7 @@ func wantNoTrace(t *testing.T, pid int, when string) {
 	}
 }
 
-// payer is one keep-alive connection to the server.
+// payer makes requests over one keep-alive connection to the server.
 type payer struct {
 	t      *testing.T
 	server *testkit.Server
@@ -146,17 +146,17 @@ type payer struct {
 	close  func()
 }
 
-func newPayer(t *testing.T, s *testkit.Server, version uint16) *payer {
-	transport := &http.Transport{TLSClientConfig: trustConfig(t, s, version), MaxConnsPerHost: 1, IdleConnTimeout: time.Hour}
+func newPayer(t *testing.T, s *testkit.Server, tlsVersion uint16) *payer {
+	transport := &http.Transport{TLSClientConfig: trustConfig(t, s, tlsVersion), MaxConnsPerHost: 1, IdleConnTimeout: time.Hour}
 	client := &http.Client{Transport: transport, Timeout: 3 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}}
 	return &payer{t: t, server: s, client: client, close: transport.CloseIdleConnections}
 }
 
-// trustConfig returns the configuration for checking a server's certificate; nil if the server
+// trustConfig returns the TLS configuration that trusts the server's certificate; nil if the server
 // has no TLS.
-func trustConfig(t *testing.T, s *testkit.Server, version uint16) *tls.Config {
+func trustConfig(t *testing.T, s *testkit.Server, tlsVersion uint16) *tls.Config {
 	if strings.HasPrefix(s.BaseURL, "http:") {
 		return nil
 	}
@@ -166,11 +166,11 @@ func trustConfig(t *testing.T, s *testkit.Server, version uint16) *tls.Config {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(content)
-	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, MaxVersion: version}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, MaxVersion: tlsVersion}
 }
 
-// ask makes a request as the first partner and returns the fields of the response.
-func (p *payer) ask(want int, method, path, kind, body string, header ...string) map[string]string {
+// ask makes a request, as the first partner if its body is JSON, and returns the fields of the response.
+func (p *payer) ask(wantStatus int, method, path, contentType, body string, headers ...string) map[string]string {
 	address := path
 	if strings.HasPrefix(path, "/") {
 		address = p.server.BaseURL + path
@@ -180,13 +180,13 @@ func (p *payer) ask(want int, method, path, kind, body string, header ...string)
 		p.t.Error(err)
 		return nil
 	}
-	if kind == "application/json" {
+	if contentType == "application/json" {
 		request.Header.Set("x-api-key", p.server.Sandbox.APIKey)
 		request.Header.Set("x-organization-id", p.server.Sandbox.OrganizationID)
 	}
-	request.Header.Set("content-type", kind)
-	for i := 0; i+1 < len(header); i += 2 {
-		request.Header.Set(header[i], header[i+1])
+	request.Header.Set("content-type", contentType)
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
 	}
 	response, err := p.client.Do(request)
 	if err != nil {
@@ -195,12 +195,12 @@ func (p *payer) ask(want int, method, path, kind, body string, header ...string)
 	}
 	defer func() { _ = response.Body.Close() }()
 	content, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != want {
-		p.t.Errorf("%s %s: %v %d %s, want %d", method, path, err, response.StatusCode, content, want)
+	if err != nil || response.StatusCode != wantStatus {
+		p.t.Errorf("%s %s: %v %d %s, want %d", method, path, err, response.StatusCode, content, wantStatus)
 	}
 	fields := map[string]string{"location": response.Header.Get("location"), "body": string(content)}
 	for _, pair := range jsonText.FindAllStringSubmatch(string(content), -1) {
-		if _, first := fields[pair[1]]; !first {
+		if _, isKnown := fields[pair[1]]; !isKnown {
 			fields[pair[1]] = strings.ReplaceAll(pair[2], `\u0026`, "&")
 		}
 	}
@@ -214,13 +214,13 @@ const (
 	asForm = "application/x-www-form-urlencoded"
 )
 
-// storage is a money_storage object with a card.
+// storage returns a money_storage object with a card.
 func storage(number string) string {
 	return fmt.Sprintf(`{"type":"bank_card","cardnumber":%q,"cardholder":%q,"exp_month":"12","exp_year":"2030","cvv":%q}`, number, canaryHolder, canaryCVV)
 }
 
-func createBody(kind, more, storage string) string {
-	return fmt.Sprintf(`{"params":{"type":%q,"amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no"%s,"money_storage":%s}}`, kind, more, storage)
+func createBody(kind, moreFields, storage string) string {
+	return fmt.Sprintf(`{"params":{"type":%q,"amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no"%s,"money_storage":%s}}`, kind, moreFields, storage)
 }
 
 func cardFormBody(number string) string {
@@ -233,9 +233,9 @@ const payments = "/api/v1/transactions"
 // to its end.
 func (p *payer) payInEveryWay(n int) {
 	number := canaryNumber(n)
-	once := fmt.Sprintf("once-%d", n)
-	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(number)), "idempotency-key", once), "charged")
-	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(number)), "idempotency-key", once), "charged")
+	idempotencyKey := fmt.Sprintf("once-%d", n)
+	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(number)), "idempotency-key", idempotencyKey), "charged")
+	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(number)), "idempotency-key", idempotencyKey), "charged")
 	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payout", "", storage(number))), "charged")
 	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", `,"description":"`+strings.Repeat("long ", 380)+`","merchant_meta":{"a":"`+strings.Repeat("x", 30_000)+`"}`, storage(number))), "charged")
 	escaped := strings.ReplaceAll(storage(number), "4", `\u0034`)
@@ -266,8 +266,8 @@ func (p *payer) payInEveryWay(n int) {
 	response := p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(cardPassword)))
 	p.wantFinal(p.ask(200, "POST", payments+"/additional_params_for_auth/"+response["id"], asJSON, `{"additional_params_for_auth":{"otp":"123456"}}`), "charged")
 	hosted = p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
-	next := p.ask(303, "POST", hosted["widget_url"], asForm, cardFormBody(cardPassword))
-	p.ask(303, "POST", next["location"], asForm, "otp=123456")
+	redirect := p.ask(303, "POST", hosted["widget_url"], asForm, cardFormBody(cardPassword))
+	p.ask(303, "POST", redirect["location"], asForm, "otp=123456")
 	p.wantFinal(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
 }
 
@@ -282,7 +282,7 @@ var (
 	hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`)
 )
 
-// passChallenge follows a payer's redirect to the simulated bank and approves.
+// passChallenge follows a payer's redirect to the simulated bank and approves the payment there.
 func (p *payer) passChallenge(address string) {
 	pageOutput := p.ask(303, "GET", address, asForm, "")
 	page := pageOutput["body"]
@@ -304,7 +304,7 @@ func (p *payer) passChallenge(address string) {
 		_ = response.Body.Close()
 		page, pageOutput = string(content), map[string]string{"location": response.Header.Get("location")}
 	}
-	for range 2 { // the form of the rail leads to the page with the buttons
+	for range 2 { // the first form leads to the bank's page, which has the buttons
 		action := formAction.FindStringSubmatch(page)
 		if action == nil {
 			p.t.Errorf("no form in %s", page)
@@ -331,24 +331,24 @@ func (p *payer) absolute(location string) string {
 }
 
 // openRaw returns a connection to which a test can write any bytes.
-func (p *payer) openRaw(version uint16) net.Conn {
+func (p *payer) openRaw(tlsVersion uint16) net.Conn {
 	_, address, _ := strings.Cut(p.server.BaseURL, "://")
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if config := trustConfig(p.t, p.server, version); config != nil {
+	if config := trustConfig(p.t, p.server, tlsVersion); config != nil {
 		config.ServerName, _, _ = net.SplitHostPort(address)
 		return tls.Client(c, config)
 	}
 	return c
 }
 
-// request returns the bytes of a create, in chunks if requested.
-func (p *payer) request(body string, chunks bool, more string) string {
+// request returns the bytes of a request that creates a transaction. The headers in moreHeaders end with a newline.
+func (p *payer) request(body string, isChunked bool, moreHeaders string) string {
 	head := "POST " + payments + " HTTP/1.1\r\nHost: shop\r\nContent-Type: application/json\r\nX-Api-Key: " + p.server.Sandbox.APIKey +
-		"\r\nX-Organization-Id: " + p.server.Sandbox.OrganizationID + "\r\n" + more
-	if !chunks {
+		"\r\nX-Organization-Id: " + p.server.Sandbox.OrganizationID + "\r\n" + moreHeaders
+	if !isChunked {
 		return head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
 	}
 	head += "Transfer-Encoding: chunked\r\n\r\n"
@@ -380,44 +380,43 @@ func (p *payer) sendRaw(c net.Conn, text string, statuses ...int) {
 	}
 }
 
-// sendUnusualRequests sends cards in ways that clients seldom use; it returns the connections
+// sendUnusualRequests sends the n-th card in ways that clients seldom use; it returns the connections
 // that are left open.
-func (p *payer) sendUnusualRequests(n int, version uint16) (open []net.Conn) {
+func (p *payer) sendUnusualRequests(n int, tlsVersion uint16) (openConnections []net.Conn) {
 	body := createBody("payment", "", storage(canaryNumber(n)))
 	big := createBody("payment", `,"merchant_meta":{"a":"`+strings.Repeat("y", 20_000)+`"}`, storage(canaryNumber(n)))
-	early := fmt.Sprintf(`{"params":{"money_storage":%s,"type":"payment","amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","merchant_meta":{"a":"%s"}}}`,
+	cardFirst := fmt.Sprintf(`{"params":{"money_storage":%s,"type":"payment","amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","merchant_meta":{"a":"%s"}}}`,
 		storage(canaryNumber(n)), strings.Repeat("z", 20_000))
-	keep := func(text string, statuses ...int) {
-		c := p.openRaw(version)
+	sendAndKeep := func(text string, statuses ...int) {
+		c := p.openRaw(tlsVersion)
 		p.sendRaw(c, text, statuses...)
-		open = append(open, c)
+		openConnections = append(openConnections, c)
 	}
-	keep(p.request(early, false, ""), 201)
-	keep(p.request(body, true, ""), 201)
-	keep(p.request(big, true, ""), 201)
-	keep(p.request(body, false, "")+p.request(body, false, "")+p.request(body, true, ""), 201, 201, 201)
-	keep(p.request(big, false, "")+p.request(big, false, ""), 201, 201)
-	keep(p.request(body, false, "Connection: close\r\n"), 201)
-	keep(p.request(body, false, "Content-Encoding: gzip\r\n"), 415)
-	keep(p.request(body, false, "Content-Length: 1\r\n"), 400)
-	keep(p.request(body+strings.Repeat(" ", 2<<20), false, ""), 413)
+	sendAndKeep(p.request(cardFirst, false, ""), 201)
+	sendAndKeep(p.request(body, true, ""), 201)
+	sendAndKeep(p.request(big, true, ""), 201)
+	sendAndKeep(p.request(body, false, "")+p.request(body, false, "")+p.request(body, true, ""), 201, 201, 201)
+	sendAndKeep(p.request(big, false, "")+p.request(big, false, ""), 201, 201)
+	sendAndKeep(p.request(body, false, "Connection: close\r\n"), 201)
+	sendAndKeep(p.request(body, false, "Content-Encoding: gzip\r\n"), 415)
+	sendAndKeep(p.request(body, false, "Content-Length: 1\r\n"), 400)
+	sendAndKeep(p.request(body+strings.Repeat(" ", 2<<20), false, ""), 413)
 
-	// Half a body, and then nothing.
+	// The connection is closed after a part of the body.
 	for _, text := range []string{p.request(body, false, ""), p.request(body+strings.Repeat(" ", 20_000), false, ""), p.request(body, true, "")} {
-		c := p.openRaw(version)
+		c := p.openRaw(tlsVersion)
 		if _, err := io.WriteString(c, text[:strings.Index(text, canaryCVV)+4]); err != nil {
 			p.t.Error(err)
 		}
 		_ = c.Close()
 	}
-	return open
+	return openConnections
 }
 
-// A card's number and CVV are nowhere in the server's memory after its transaction is final:
-// neither in the buffers of the connections, which are still open, nor after they are closed,
-// nor in other memory.
+// When all transactions are final, the server's memory contains no card's number and no CVV. The test looks
+// first while the connections are open and have buffers, and then after the connections are closed.
 func TestMemoryHoldsNoCardOfAFinalTransaction(t *testing.T) {
-	testkit.NotUnderRace(t, memoryRead)
+	testkit.NotUnderRace(t, reasonReadsMemory)
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's memory needs root")
 	}
@@ -452,20 +451,20 @@ func searchAfterPayments(t *testing.T, flags []string) {
 	server := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags})
 	screenEveryCard(t, server)
 	var payers []*payer
-	var open []net.Conn
+	var openConnections []net.Conn
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for i := range 16 {
-		version := uint16(tls.VersionTLS12 + i%2)
-		p := newPayer(t, server, version)
+		tlsVersion := uint16(tls.VersionTLS12 + i%2)
+		p := newPayer(t, server, tlsVersion)
 		payers = append(payers, p)
 		wg.Go(func() {
-			traces := p.sendUnusualRequests(1000*i+999, version)
+			connections := p.sendUnusualRequests(1000*i+999, tlsVersion)
 			for k := range 3 {
 				p.payInEveryWay(1000*i + k)
 			}
 			mu.Lock()
-			open = append(open, traces...)
+			openConnections = append(openConnections, connections...)
 			mu.Unlock()
 		})
 	}
@@ -477,7 +476,7 @@ func searchAfterPayments(t *testing.T, flags []string) {
 	for _, p := range payers {
 		p.close()
 	}
-	for _, c := range open {
+	for _, c := range openConnections {
 		_ = c.Close()
 	}
 	if _, err := server.Anyone().Get("/api/v1/health"); err != nil {
@@ -486,10 +485,10 @@ func searchAfterPayments(t *testing.T, flags []string) {
 	wantNoTrace(t, server.PID(), "connections are closed")
 }
 
-// The provider for other platforms sends cards, over TLS and without, in requests of all sizes,
-// to a platform that accepts them and to one that refuses. No trace of the cards remains.
+// The provider for other platforms sends cards to another server, over TLS and without, in short and
+// long requests. No trace of the cards remains in either server.
 func TestMemoryHoldsNoCardSentToAnotherPlatform(t *testing.T) {
-	testkit.NotUnderRace(t, memoryRead)
+	testkit.NotUnderRace(t, reasonReadsMemory)
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's memory needs root")
 	}
@@ -503,12 +502,12 @@ func TestMemoryHoldsNoCardSentToAnotherPlatform(t *testing.T) {
 				p := newPayer(t, localServer, tls.VersionTLS13)
 				wg.Go(func() {
 					for k := range 6 {
-						more := ""
+						moreFields := ""
 						if k%2 == 1 {
-							more = `,"description":"` + strings.Repeat("long ", 300) + `"`
+							moreFields = `,"description":"` + strings.Repeat("long ", 300) + `"`
 						}
-						p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", more, storage(canaryNumber(1000*i+k)))), "charged")
-						p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payout", more, storage(canaryNumber(1000*i+k)))), "charged")
+						p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", moreFields, storage(canaryNumber(1000*i+k)))), "charged")
+						p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payout", moreFields, storage(canaryNumber(1000*i+k)))), "charged")
 					}
 				})
 			}
@@ -524,7 +523,7 @@ func TestMemoryHoldsNoCardSentToAnotherPlatform(t *testing.T) {
 	}
 }
 
-// connectServers gives a server's first partner terminals whose provider is the other server.
+// connectServers gives the local server's first partner terminals whose provider is the remote server.
 func connectServers(t *testing.T, localServer, remoteServer *testkit.Server) {
 	t.Helper()
 	params := map[string]any{"base_url": remoteServer.BaseURL, "organization_id": remoteServer.Sandbox.OrganizationID, "api_key": remoteServer.Sandbox.APIKey, "priority": -1}

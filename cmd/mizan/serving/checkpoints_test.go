@@ -10,21 +10,21 @@ import (
 	"mizan/internal/testkit"
 )
 
-// A server makes checkpoints of the days that are over while it runs.
+// While a server runs, it makes a checkpoint of each day that is over.
 func TestCheckpointsAreMade(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual", "--metrics-listen", "127.0.0.1:0"}})
-	found := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(server.Stderr())
-	if found == nil {
+	addressMatch := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(server.Stderr())
+	if addressMatch == nil {
 		t.Fatalf("the log doesn't say where metrics are:\n%s", server.Stderr())
 	}
 	advance(t, server, `{"advance_seconds":86400}`)
 	testkit.Pay(t, server.Partner(), "the next day")
 	checkpointMade := regexp.MustCompile(`\nmizan_checkpoints_total [1-9]`)
-	ask := time.NewTicker(100 * time.Millisecond)
-	defer ask.Stop()
-	for guard := time.After(2 * time.Minute); ; {
-		response, err := http.Get("http://" + found[1] + "/metrics")
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for timeout := time.After(2 * time.Minute); ; {
+		response, err := http.Get("http://" + addressMatch[1] + "/metrics")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,8 +37,8 @@ func TestCheckpointsAreMade(t *testing.T) {
 			return
 		}
 		select {
-		case <-ask.C:
-		case <-guard:
+		case <-ticker.C:
+		case <-timeout:
 			t.Fatalf("none was made:\n%s", server.Stderr())
 		}
 	}

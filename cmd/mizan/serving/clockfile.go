@@ -13,7 +13,7 @@ import (
 	"mizan/internal/durable"
 )
 
-// clockFile holds a manual clock's value. Its presence marks a store with a manual clock.
+// clockFile is the name of the file with a manual clock's value. Only a store with a manual clock has the file.
 const clockFile = "clock"
 
 // clockLayout has the journal's resolution, microseconds.
@@ -39,13 +39,14 @@ func readClock(dir string) (at time.Time, found bool, err error) {
 	return at.UTC(), true, nil
 }
 
-// writeClock makes the value durable. It is called before the clock moves, so that after a kill
+// writeClock stores the clock's value durably. It is called before the clock moves, so that after a kill
 // the clock is never behind the booked times in the store.
 func writeClock(dir string, at time.Time) error {
 	return durable.Replace(filepath.Join(dir, clockFile), 0o600, []byte(clockLine(at)))
 }
 
-// clockLine adds a checksum, because a flipped digit would be a valid different time.
+// clockLine returns the file's content: the time and a checksum. Without the checksum a flipped digit would
+// go unnoticed, because the result would still be a valid time.
 func clockLine(at time.Time) string {
 	text := at.UTC().Format(clockLayout)
 	return fmt.Sprintf("%s %08x\n", text, crc32.Checksum([]byte(text), castagnoli))

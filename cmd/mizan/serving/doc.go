@@ -4,11 +4,11 @@
 // Invariants:
 //  1. Nothing is opened before the whole configuration has been checked.
 //  2. Start order: limit of open files, directory with its lock and store, keyring, checker if
-//     requested, TLS, directory of organizations, listener (which only responds to health checks),
+//     requested, TLS, directory of organizations, listener (which at first only responds to health checks),
 //     providers with the simulator's log, actors and recovery, the sandbox's seed and sandbox.json,
 //     then requests. So when health checks report core_status "ok", all due work is scheduled.
 //  3. A stop closes the parts in reverse order and takes at most stopBound. Unfinished work is
-//     durable as an intent, and the next start resumes it.
+//     durable as an intent, a stored note of what is to be done, and the next start resumes it.
 //  4. After a storage fault nothing more is acknowledged: the process ends.
 //  5. A plain token or key is only written to sandbox.json or printed once.
 //  6. A manual clock's value is durable before the clock moves, so after a kill the clock is

@@ -14,8 +14,8 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// Shares of the process's file handles. Badger ends the process if it can't open its next file, so
-// handles are reserved for Badger and all other uses, and clients' connections get the rest.
+// Shares of the process's file handles. Badger, the embedded store, ends the process if it can't
+// open its next file. So handles are reserved for all uses but clients' connections, which get the rest.
 const (
 	minHandles = 1024 // with fewer the server does not start
 
@@ -23,20 +23,20 @@ const (
 	providerHandles   = 192 // calls to providers: 64 at once, each with the two sockets of a look-up, and 64 handles in reserve
 	operatorHandles   = 24  // messages to operators: 8 at once, each with two sockets, and 8 handles in reserve
 	metricsHandles    = 32  // connections of the metrics listener
-	otherHandles      = 64  // logs, HEAD, backups, files that are read at a start or after a signal
+	otherHandles      = 64  // logs, the store's file HEAD, backups, files that are read at a start or after a signal
 
 	deliveryShare   = 32   // deliveries get 1/32 of the limit
 	minDeliveries   = 32   // notifications under way at once
 	maxDeliveries   = 1024 // notifications under way at once; more would only wait for processors
 	deliveryHandles = 2    // handles of a delivery: the look-up of a name needs two sockets at once, the connection after it one
 
-	minConnections = 64     // clients' connections; a limit of open files with room for fewer is too low
+	minConnections = 64     // clients' connections; a limit of open files that leaves fewer is too low
 	maxConnections = 16_384 // an idle connection with TLS takes about 40 KiB
 
 	handleCheckInterval = 5 * time.Second // how often handles are counted
 )
 
-// handles is the division of the limit of open files.
+// handles says how the limit of open files is divided.
 type handles struct {
 	limit      int
 	deliveries int // notifications under way at once
@@ -55,8 +55,7 @@ func shareHandles(limit uint64) (handles, error) {
 	return h, nil
 }
 
-// connections returns how many clients may be connected while the process has this number of other open
-// handles.
+// connections returns how many clients may be connected while otherOpen handles are open for other uses.
 func (h *handles) connections(otherOpen int) int {
 	return min(h.limit-h.reserve-otherOpen, maxConnections)
 }
@@ -76,9 +75,9 @@ func raiseHandleLimit() (uint64, error) {
 	return limit.Cur, nil
 }
 
-// openHandles counts the handles that the process has open; ok is false if the system does
+// countOpenHandles counts the handles that the process has open; ok is false if the system does
 // not list them.
-func openHandles() (n int, ok bool) {
+func countOpenHandles() (n int, ok bool) {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
 		return 0, false
@@ -92,7 +91,7 @@ func openHandles() (n int, ok bool) {
 // The rest is for other addresses, even if no connection can be closed.
 func maxPerAddress(total int) int { return total - total/4 }
 
-// shareOpenFiles reads the limit of open files before anything is opened.
+// shareOpenFiles reads the limit of open files and divides it, before anything is opened.
 func (s *server) shareOpenFiles(context.Context) error {
 	limit, err := raiseHandleLimit()
 	if err != nil {
@@ -106,8 +105,8 @@ func (s *server) shareOpenFiles(context.Context) error {
 // the gate may admit. It runs after the store is open and before the listeners are.
 func (s *server) limitConnections() (int, error) {
 	s.gate = connlimit.NewGate(connlimit.Options{Total: maxConnections, Trusted: s.cfg.Proxies, Log: s.log})
-	k := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, warnings: rate.Sometimes{Interval: time.Minute}}
-	room := k.adjust()
+	keeper := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, warnings: rate.Sometimes{Interval: time.Minute}}
+	room := keeper.adjust()
 	if room < minConnections {
 		return 0, cli.BadConfiguration(fmt.Sprintf("open files: the limit of %d leaves room for %d connections beside this store, and at least %d are wanted; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)",
 			s.handles.limit, max(room, 0), minConnections))
@@ -118,7 +117,7 @@ func (s *server) limitConnections() (int, error) {
 		close(stop)
 		return nil
 	})
-	go k.run(ticks.C, stop)
+	go keeper.run(ticks.C, stop)
 	return room, nil
 }
 
@@ -136,7 +135,7 @@ func (k *handleKeeper) adjust() int {
 	if limit, err := raiseHandleLimit(); err == nil { // the limit may have changed
 		k.handles.limit = int(min(limit, 1<<30))
 	}
-	open, ok := openHandles()
+	open, ok := countOpenHandles()
 	if !ok {
 		open = k.gate.Open() + otherHandles
 	}
@@ -150,7 +149,7 @@ func (k *handleKeeper) adjust() int {
 	return room
 }
 
-// run checks at each tick until stop is closed.
+// run adjusts the bound at each tick until stop is closed.
 func (k *handleKeeper) run(ticks <-chan time.Time, stop <-chan struct{}) {
 	for {
 		select {

@@ -28,7 +28,7 @@ import (
 const smallestLimit = minHandles
 
 func TestTooFewOpenFilesAreExplained(t *testing.T) {
-	testkit.NotUnderRace(t, refusedStart)
+	testkit.NotUnderRace(t, reasonRefusedStart)
 	r := testkit.RunLimited(t, smallestLimit/2, nil, "serve", "--sandbox", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0")
 	if want := "mizan: configuration: open files: the limit is 512, and at least 1024 are needed; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)\n"; r.Exit != cli.ExitConfiguration || r.Stderr != want {
 		t.Errorf("exit %d, %s", r.Exit, r.Stderr)
@@ -62,7 +62,7 @@ func openIdleConnections(t *testing.T, s *testkit.Server, n int) {
 	t.Helper()
 	at := strings.TrimPrefix(strings.TrimPrefix(s.BaseURL, "http://"), "https://")
 	for i := range n {
-		d := net.Dialer{Timeout: startPatience, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(i%7+1))}}
+		d := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(i%7+1))}}
 		c, err := d.Dial("tcp", at)
 		if err != nil {
 			t.Fatalf("connection %d: %v\n%s", i, err, s.Stderr())
@@ -71,28 +71,28 @@ func openIdleConnections(t *testing.T, s *testkit.Server, n int) {
 	}
 }
 
-// startPatience bounds steps that take a moment.
-const startPatience = 2 * time.Minute
+// patience is how long a test waits for a connection, a response or all notifications.
+const patience = 2 * time.Minute
 
 // Payments on new connections, their notifications and new files of the store still work while there are
 // more idle connections than the process may have open files.
 func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
-	testkit.NotUnderRace(t, filesCounted)
+	testkit.NotUnderRace(t, reasonCountsFiles)
 	var notified sync.Map
 	var notifications atomic.Int64
 	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, again := notified.LoadOrStore(r.Header.Get("X-Webhook-Event-Id"), true); !again {
+		if _, isRepeated := notified.LoadOrStore(r.Header.Get("X-Webhook-Event-Id"), true); !isRepeated {
 			notifications.Add(1)
 		}
 	}))
 	defer sink.Close()
 	server := testkit.Start(t, testkit.Options{OpenFiles: smallestLimit})
-	hooked, err := server.Admin().Do("PATCH", "/api/v1/partners/"+strconv.FormatInt(server.Sandbox.PartnerID, 10), map[string]any{"notify_url": sink.URL, "secret": "0123456789abcdef"})
-	testkit.WantStatus(t, hooked, err, 200)
-	before := countTables(t, server.Dir)
+	answer, err := server.Admin().Do("PATCH", "/api/v1/partners/"+strconv.FormatInt(server.Sandbox.PartnerID, 10), map[string]any{"notify_url": sink.URL, "secret": "0123456789abcdef"})
+	testkit.WantStatus(t, answer, err, 200)
+	tablesBefore := countTables(t, server.Dir)
 	openIdleConnections(t, server, 2*smallestLimit)
 	// Each payment comes on a separate connection and is large, so that the store fills its
-	// memtables of 24 MiB and opens a table and a log for each.
+	// memtables of 24 MiB and opens a table and a log for each memtable.
 	const payments, workers = 840, 8
 	body := strings.Replace(testkit.CardPayment("%d"), `"type"`, `"merchant_meta":{"note":"`+strings.Repeat("m", 60_000)+`"},"type"`, 1)
 	work := make(chan int)
@@ -102,7 +102,7 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 			for i := range work {
 				answer, err := server.Partner().With("connection", "close").Post("/api/v1/transactions", fmt.Sprintf(body, i))
 				if err != nil || answer.Status != 201 || !bytes.Contains(answer.Body, []byte(`"charged"`)) {
-					t.Errorf("payment %d: %v %.200s", i, err, answerOf(answer))
+					t.Errorf("payment %d: %v %.200s", i, err, describeAnswer(answer))
 				}
 			}
 		})
@@ -116,14 +116,14 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 		t.Fatal(server.Stderr())
 	}
 	for began := time.Now(); notifications.Load() < payments; {
-		if time.Since(began) > startPatience {
+		if time.Since(began) > patience {
 			t.Fatalf("%d of %d notifications came", notifications.Load(), payments)
 		}
 		answer, err := server.Anyone().Get("/api/v1/health")
 		testkit.WantStatus(t, answer, err, 200)
 	}
-	if after := countTables(t, server.Dir); after <= before {
-		t.Errorf("the store has %d tables, and had %d: it opened no files, so this proves little", after, before)
+	if tables := countTables(t, server.Dir); tables <= tablesBefore {
+		t.Errorf("the store has %d tables, and had %d: it opened no files, so this proves little", tables, tablesBefore)
 	}
 	if !strings.Contains(server.Stderr(), "connections are at their bound") {
 		t.Errorf("the log does not say so: %s", server.Stderr())
@@ -133,14 +133,14 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 	}
 }
 
-func answerOf(a *testkit.Answer) string {
+func describeAnswer(a *testkit.Answer) string {
 	if a == nil {
 		return ""
 	}
 	return fmt.Sprint(a.Status, " ", string(a.Body))
 }
 
-// countTables counts the store's tables.
+// countTables counts the files of the store's tables.
 func countTables(t *testing.T, dir string) int {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "store", "*.sst"))
@@ -159,8 +159,8 @@ func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &oldLimit); err != nil {
 		t.Fatal(err)
 	}
-	const failed = "no connection could be accepted"
-	for n := 0; n < 10 && !strings.Contains(server.Stderr(), failed); n++ { // the server may raise the limit first
+	const acceptFailure = "no connection could be accepted"
+	for n := 0; n < 10 && !strings.Contains(server.Stderr(), acceptFailure); n++ { // the server may raise the limit first
 		if err := unix.Prlimit(server.PID(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: oldLimit.Max}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
-		if err := c.SetDeadline(time.Now().Add(startPatience)); err != nil {
+		if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.WriteString(c, "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
@@ -180,7 +180,7 @@ func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 			t.Fatalf("%v %v\n%s", answer, err, server.Stderr())
 		}
 	}
-	if log := server.Stderr(); !strings.Contains(log, failed) || !strings.Contains(log, "too many open files") {
+	if log := server.Stderr(); !strings.Contains(log, acceptFailure) || !strings.Contains(log, "too many open files") {
 		t.Errorf("the log has %s", log)
 	}
 	testkit.Pay(t, server.Partner(), "after")
@@ -188,13 +188,13 @@ func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 
 // Bodies that are announced and never arrive take no memory, and their requests time out.
 func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
-	testkit.NotUnderRace(t, memoryRead)
-	const promises = 3000
+	testkit.NotUnderRace(t, reasonReadsMemory)
+	const announcedBodies = 3000
 	server := testkit.Start(t, testkit.Options{Plain: true, Flags: []string{"--tls", "off"}})
 	testkit.Pay(t, server.Partner(), "before")
-	before := residentMemory(t, server)
+	before := peakMemory(t, server)
 	var conns []net.Conn
-	for i := range promises {
+	for i := range announcedBodies {
 		c, err := net.Dial("tcp", strings.TrimPrefix(server.BaseURL, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -216,7 +216,7 @@ func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 	}
 	testkit.Pay(t, server.Partner(), "during")
 	for i, c := range conns {
-		if err := c.SetReadDeadline(time.Now().Add(startPatience)); err != nil {
+		if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 			t.Fatal(err)
 		}
 		r := bufio.NewReader(c)
@@ -232,17 +232,16 @@ func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 			t.Fatalf("promise %d: %v", i, err)
 		}
 	}
-	// VmHWM: the largest memory so far, at any time.
-	if grew := residentMemory(t, server) - before; grew > 200<<20 {
-		t.Errorf("%d promises took %d MiB", promises, grew>>20)
+	if grew := peakMemory(t, server) - before; grew > 200<<20 {
+		t.Errorf("%d promises took %d MiB", announcedBodies, grew>>20)
 	} else {
-		t.Logf("%d promises took %d MiB", promises, grew>>20)
+		t.Logf("%d promises took %d MiB", announcedBodies, grew>>20)
 	}
 	testkit.Pay(t, server.Partner(), "after")
 }
 
-// residentMemory returns the largest memory that the process has had, in bytes.
-func residentMemory(t *testing.T, s *testkit.Server) int {
+// peakMemory returns the largest memory that the process has had, in bytes.
+func peakMemory(t *testing.T, s *testkit.Server) int {
 	t.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 
 // Time-outs of the metrics listener.
 const (
-	scrapeHeader = 5 * time.Second
-	scrapeBound  = 30 * time.Second
+	scrapeHeaderTimeout = 5 * time.Second
+	scrapeTimeout       = 30 * time.Second
 )
 
 // scrapeHeaderBytes bounds the request line and headers on the metrics listener; net/http adds 4 KiB.
@@ -30,10 +30,10 @@ const scrapeHeaderBytes = 8 << 10
 // metrics are the figures that --metrics-listen serves. They are always collected, so that the
 // server runs the same code with and without that flag.
 type metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.HistogramVec
-	payments *prometheus.CounterVec
-	notices  *prometheus.HistogramVec
+	registry   *prometheus.Registry
+	requests   *prometheus.HistogramVec
+	payments   *prometheus.CounterVec
+	deliveries *prometheus.HistogramVec
 }
 
 func newMetrics(s *server) *metrics {
@@ -47,11 +47,11 @@ func newMetrics(s *server) *metrics {
 			Name: "mizan_transactions_total", Help: "Transactions that reached a status, by type and status; each durable change counts once.",
 		}, []string{"type", "status"}),
 	}
-	m.notices = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	m.deliveries = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "mizan_notification_attempt_seconds", Help: "Attempts to deliver notifications, by channel and result.",
 		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
 	}, []string{"channel", "result"})
-	m.registry.MustRegister(m.requests, m.payments, m.notices, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.requests, m.payments, m.deliveries, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registerJournal(s)
 	m.registerGauge("mizan_actors_live", "Actors with work.", func() float64 {
@@ -81,7 +81,7 @@ func newMetrics(s *server) *metrics {
 		}
 		return 0
 	})
-	ofShed := func(figure func(shed.Figures) float64) func() float64 {
+	shedFigure := func(figure func(shed.Figures) float64) func() float64 {
 		return func() float64 {
 			if server := s.api.Load(); server != nil {
 				return figure(server.Shed())
@@ -89,10 +89,10 @@ func newMetrics(s *server) *metrics {
 			return 0
 		}
 	}
-	m.registerGauge("mizan_commands_in_service", "Commands that have a place, including those that wait for a provider.", ofShed(func(f shed.Figures) float64 { return float64(f.Inside) }))
-	m.registerGauge("mizan_commands_waiting", "Commands that wait for a place.", ofShed(func(f shed.Figures) float64 { return float64(f.Waiting) }))
-	m.registerGauge("mizan_commands_head_age_seconds", "How long the command that has waited longest has waited for a place.", ofShed(func(f shed.Figures) float64 { return f.HeadAge.Seconds() }))
-	m.registerCounter("mizan_commands_shed_total", "Commands that were answered 503 because they had waited too long for a place.", ofShed(func(f shed.Figures) float64 { return float64(f.Shed) }))
+	m.registerGauge("mizan_commands_in_service", "Commands that have a place, including those that wait for a provider.", shedFigure(func(f shed.Figures) float64 { return float64(f.Inside) }))
+	m.registerGauge("mizan_commands_waiting", "Commands that wait for a place.", shedFigure(func(f shed.Figures) float64 { return float64(f.Waiting) }))
+	m.registerGauge("mizan_commands_head_age_seconds", "How long the command that has waited longest has waited for a place.", shedFigure(func(f shed.Figures) float64 { return f.HeadAge.Seconds() }))
+	m.registerCounter("mizan_commands_shed_total", "Commands that were answered 503 because they had waited too long for a place.", shedFigure(func(f shed.Figures) float64 { return float64(f.Shed) }))
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "mizan_build_info", Help: "Always 1; what is running.",
 		ConstLabels: prometheus.Labels{"version": s.version, "go": runtime.Version()},
@@ -102,7 +102,7 @@ func newMetrics(s *server) *metrics {
 	return m
 }
 
-// gateFigure returns a figure of the gate; 0 before the gate exists.
+// gateFigure returns a figure of the gate that bounds clients' connections; 0 before the gate exists.
 func gateFigure[N int | uint64](s *server, figure func(*connlimit.Gate) N) float64 {
 	if s.gate == nil {
 		return 0
@@ -110,25 +110,26 @@ func gateFigure[N int | uint64](s *server, figure func(*connlimit.Gate) N) float
 	return float64(figure(s.gate))
 }
 
-// registerJournal registers the figures of the writer and its store.
+// registerJournal registers the figures of the journal's writer, which makes changes durable in groups, and of
+// the store.
 func (m *metrics) registerJournal(s *server) {
 	j := s.journal
-	changes := prometheus.NewHistogram(prometheus.HistogramOpts{
+	groupChanges := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "mizan_group_changes", Help: "Changes in a group that was made durable.",
 		Buckets: prometheus.ExponentialBuckets(1, 2, 14),
 	})
-	rows := prometheus.NewHistogram(prometheus.HistogramOpts{
+	groupRows := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "mizan_group_rows", Help: "Rows in a group.", Buckets: prometheus.ExponentialBuckets(4, 2, 15),
 	})
-	took := prometheus.NewHistogram(prometheus.HistogramOpts{
+	groupTime := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "mizan_group_sync_seconds", Help: "Time to make a group durable: one transaction, one sync, HEAD.",
 		Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
 	})
-	m.registry.MustRegister(changes, rows, took)
-	j.Stats.OnGroup = func(n, r, _ int, apply time.Duration) {
-		changes.Observe(float64(n))
-		rows.Observe(float64(r))
-		took.Observe(apply.Seconds())
+	m.registry.MustRegister(groupChanges, groupRows, groupTime)
+	j.Stats.OnGroup = func(changes, rows, _ int, took time.Duration) {
+		groupChanges.Observe(float64(changes))
+		groupRows.Observe(float64(rows))
+		groupTime.Observe(took.Seconds())
 	}
 	m.registerCounter("mizan_syncs_total", "Groups synced.", func() float64 { return float64(j.Stats.Groups.Load()) })
 	m.registerCounter("mizan_changes_total", "Changes answered, refusals included.", func() float64 { return float64(j.Stats.Changes.Load()) })
@@ -162,7 +163,7 @@ func (m *metrics) observe(route, method string, status int, took time.Duration) 
 func (m *metrics) newServer(log *slog.Logger) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	return &http.Server{Handler: mux, ReadHeaderTimeout: scrapeHeader, ReadTimeout: scrapeBound, WriteTimeout: scrapeBound,
+	return &http.Server{Handler: mux, ReadHeaderTimeout: scrapeHeaderTimeout, ReadTimeout: scrapeTimeout, WriteTimeout: scrapeTimeout,
 		MaxHeaderBytes: scrapeHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 }
 
@@ -172,7 +173,7 @@ func (m *metrics) onDelivery(channel posting.Channel, failed bool, took time.Dur
 	if failed {
 		result = "failed"
 	}
-	m.notices.WithLabelValues(channel.String(), result).Observe(took.Seconds())
+	m.deliveries.WithLabelValues(channel.String(), result).Observe(took.Seconds())
 }
 
 // onStatusChange counts a durable change of a transaction's status.

@@ -46,27 +46,27 @@ func (s *server) onStatusChange(org ledger.ID, from payment.Status, r *payment.R
 
 // notifyOperators makes one attempt to send a message to a terminal's operators: to all operators on
 // the terminal's current list except those in reached, who got it from an earlier attempt. It returns
-// all operators reached so far.
-func (s *server) notifyOperators(org, to ledger.ID, body, reached []byte) (notifier.Attempt, []byte, time.Duration) {
+// the attempt, all operators reached so far, and the least wait before the next attempt.
+func (s *server) notifyOperators(org, terminal ledger.ID, body, reached []byte) (notifier.Attempt, []byte, time.Duration) {
 	at := ledger.MicrosOf(s.clock.Now())
-	m, err := alerts.ReadMessage(body)
+	message, err := alerts.ReadMessage(body)
 	if err != nil {
-		s.log.Error("a message to operators cannot be read", "terminal", to.String(), "error", err)
+		s.log.Error("a message to operators cannot be read", "terminal", terminal.String(), "error", err)
 		return notifier.Attempt{At: at, Failure: "the message cannot be read"}, reached, 0
 	}
-	before, err := operators.ReadContacts(reached)
+	alreadyReached, err := operators.ReadContacts(reached)
 	if err != nil {
-		s.log.Error("the list of operators already reached cannot be read", "terminal", to.String(), "error", err)
+		s.log.Error("the list of operators already reached cannot be read", "terminal", terminal.String(), "error", err)
 		return notifier.Attempt{At: at, Failure: "the list of operators already reached cannot be read"}, reached, 0
 	}
-	var listed operators.Contacts
-	if t, found := s.directory.Terminal(org, to); found {
-		listed = operators.ContactsOf(&t.Notification)
+	var contacts operators.Contacts
+	if t, found := s.directory.Terminal(org, terminal); found {
+		contacts = operators.ContactsOf(&t.Notification)
 	}
-	a := s.operators.Send(s.runtime.Context(), listed, before, m)
-	created := notifier.Attempt{At: ledger.MicrosOf(a.At), Status: a.Status, Failure: a.Failure, Took: a.Took.Milliseconds()}
-	if a.Reached.IsEmpty() {
-		return created, nil, a.Wait
+	result := s.operators.Send(s.runtime.Context(), contacts, alreadyReached, message)
+	attempt := notifier.Attempt{At: ledger.MicrosOf(result.At), Status: result.Status, Failure: result.Failure, Took: result.Took.Milliseconds()}
+	if result.Reached.IsEmpty() {
+		return attempt, nil, result.Wait
 	}
-	return created, a.Reached.Append(nil), a.Wait
+	return attempt, result.Reached.Append(nil), result.Wait
 }

@@ -29,10 +29,10 @@ import (
 type inbox struct {
 	t *testing.T
 
-	mu       sync.Mutex
-	blocked  map[string]bool // guarded by mu: chats that refuse
-	messages []string        // guarded by mu: contact and subject of each message since the last take
-	texts    []string        // guarded by mu: all messages ever sent
+	mu           sync.Mutex
+	blockedChats map[string]bool // guarded by mu: chats that refuse messages
+	messages     []string        // guarded by mu: contact and subject of each message since the last take
+	texts        []string        // guarded by mu: all messages ever received
 }
 
 func (i *inbox) receive(contact, text string) {
@@ -52,20 +52,20 @@ func (i *inbox) take() []string {
 	return messages
 }
 
-func (i *inbox) block(chat string, refuses bool) {
+func (i *inbox) setBlocked(chat string, isBlocked bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.blocked[chat] = refuses
+	i.blockedChats[chat] = isBlocked
 }
 
-// telegram stands in for the Bot API.
-func (i *inbox) telegram() *httptest.Server {
+// startTelegram starts a server that stands in for Telegram's Bot API.
+func (i *inbox) startTelegram() *httptest.Server {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		chat := q.FormValue("chat_id")
 		i.mu.Lock()
-		blocked := i.blocked[chat]
+		isBlocked := i.blockedChats[chat]
 		i.mu.Unlock()
-		if blocked {
+		if isBlocked {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, `{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}`)
 			return
@@ -77,37 +77,38 @@ func (i *inbox) telegram() *httptest.Server {
 	return api
 }
 
-// mailbox is a session of the SMTP server.
-type mailbox struct {
-	room *inbox
-	to   string
+// smtpSession is a session of the SMTP server that startMail starts.
+type smtpSession struct {
+	inbox     *inbox
+	recipient string
 }
 
-func (m *mailbox) Mail(string, *smtp.MailOptions) error { return nil }
+func (m *smtpSession) Mail(string, *smtp.MailOptions) error { return nil }
 
-func (m *mailbox) Rcpt(to string, _ *smtp.RcptOptions) error {
-	m.to = to
+func (m *smtpSession) Rcpt(to string, _ *smtp.RcptOptions) error {
+	m.recipient = to
 	return nil
 }
 
-func (m *mailbox) Data(body io.Reader) error {
+func (m *smtpSession) Data(body io.Reader) error {
 	content, err := io.ReadAll(body)
 	if err != nil {
 		return err
 	}
 	_, subject, _ := strings.Cut(string(content), "Subject: ")
 	subject, _, _ = strings.Cut(subject, "\r\nTo:")
-	m.room.receive(m.to, strings.Join(strings.Fields(subject), " ")+"\n"+string(content))
+	m.inbox.receive(m.recipient, strings.Join(strings.Fields(subject), " ")+"\n"+string(content))
 	return nil
 }
 
-func (m *mailbox) Reset() {}
+func (m *smtpSession) Reset() {}
 
-func (m *mailbox) Logout() error { return nil }
+func (m *smtpSession) Logout() error { return nil }
 
-func (i *inbox) mail() (address string) {
+// startMail starts an SMTP server and returns its address.
+func (i *inbox) startMail() (address string) {
 	i.t.Helper()
-	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &mailbox{room: i}, nil }))
+	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &smtpSession{inbox: i}, nil }))
 	server.Domain, server.ErrorLog = "localhost", log.New(io.Discard, "", 0)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -133,18 +134,18 @@ func advance(t *testing.T, s *testkit.Server, body string) {
 	testkit.WantStatus(t, answer, err, 200)
 }
 
-// advanceToMidnight moves the clock to the beginning of a later day, plus more.
-func advanceToMidnight(t *testing.T, s *testkit.Server, days int, more time.Duration) {
+// advanceToMidnight moves the clock to a time after the midnight with which a later day begins.
+func advanceToMidnight(t *testing.T, s *testkit.Server, days int, afterMidnight time.Duration) {
 	t.Helper()
 	answer, err := s.Admin().Get("/api/v1/sandbox/clock")
 	testkit.WantStatus(t, answer, err, 200)
-	var shown struct {
+	var clockReply struct {
 		Now time.Time `json:"now"`
 	}
-	if err := answer.JSON(&shown); err != nil {
+	if err := answer.JSON(&clockReply); err != nil {
 		t.Fatal(err)
 	}
-	to := shown.Now.UTC().Truncate(24 * time.Hour).Add(time.Duration(days)*24*time.Hour + more)
+	to := clockReply.Now.UTC().Truncate(24 * time.Hour).Add(time.Duration(days)*24*time.Hour + afterMidnight)
 	advance(t, s, `{"now":"`+to.Format(time.RFC3339)+`"}`)
 }
 
@@ -168,7 +169,7 @@ func deactivateSandboxTerminals(t *testing.T, s *testkit.Server) {
 	}
 }
 
-func payAmount(t *testing.T, s *testkit.Server, card string, amount int, want string) {
+func payAmount(t *testing.T, s *testkit.Server, card string, amount int, wantStatus string) {
 	t.Helper()
 	answer, err := s.Partner().Post("/api/v1/transactions", map[string]any{"params": map[string]any{
 		"type": "payment", "amount": strconv.Itoa(amount), "currency": "EUR", "env": "test",
@@ -182,8 +183,8 @@ func payAmount(t *testing.T, s *testkit.Server, card string, amount int, want st
 	var created struct {
 		Status string `json:"status"`
 	}
-	if err := answer.JSON(&created); err != nil || created.Status != want {
-		t.Fatalf("the payment is %q, want %q (%v)", created.Status, want, err)
+	if err := answer.JSON(&created); err != nil || created.Status != wantStatus {
+		t.Fatalf("the payment is %q, want %q (%v)", created.Status, wantStatus, err)
 	}
 }
 
@@ -201,10 +202,10 @@ func wantMessages(t *testing.T, when string, got []string, want ...string) {
 
 // All messages to operators arrive in the chat and in the mailbox, in spite of refusals and restarts.
 func TestOperatorsGetTheirMessages(t *testing.T) {
-	i := &inbox{t: t, blocked: map[string]bool{"-100123": true}}
+	box := &inbox{t: t, blockedChats: map[string]bool{"-100123": true}}
 	server := testkit.Start(t, testkit.Options{Flags: []string{
-		"--clock", "manual", "--telegram-url", i.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
-		"--smtp-address", i.mail(), "--smtp-from", "mizan@bank.example", "--smtp-tls", "off",
+		"--clock", "manual", "--telegram-url", box.startTelegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
+		"--smtp-address", box.startMail(), "--smtp-from", "mizan@bank.example", "--smtp-tls", "off",
 	}})
 	advanceToMidnight(t, server, 1, 12*time.Hour)
 	deactivateSandboxTerminals(t, server)
@@ -219,39 +220,39 @@ func TestOperatorsGetTheirMessages(t *testing.T) {
 
 	payAmount(t, server, "4242424242424242", 499_999, "charged")
 	advance(t, server, `{"advance_seconds":1}`)
-	wantMessages(t, "below the threshold", i.take())
+	wantMessages(t, "below the threshold", box.take())
 
-	const large = `Large payment: 5000.00 EUR (500000 minor units) at "Euros"`
+	const largePayment = `Large payment: 5000.00 EUR (500000 minor units) at "Euros"`
 	payAmount(t, server, "4242424242424242", 500_000, "charged")
 	advance(t, server, `{"advance_seconds":1}`)
-	wantMessages(t, "a large one", i.take(), "@ops: "+large, "ops@bank.example: "+large)
-	i.block("-100123", false)
+	wantMessages(t, "a large one", box.take(), "@ops: "+largePayment, "ops@bank.example: "+largePayment)
+	box.setBlocked("-100123", false)
 	advance(t, server, `{"advance_seconds":28}`)
-	wantMessages(t, "before the retry", i.take())
+	wantMessages(t, "before the retry", box.take())
 	advance(t, server, `{"advance_seconds":3}`)
-	wantMessages(t, "the one that was left", i.take(), "-100123: "+large)
+	wantMessages(t, "the one that was left", box.take(), "-100123: "+largePayment)
 
-	const negative = `Negative revenue: fee above the amount of a payment of 0.29 EUR (29 minor units) at "Euros"`
+	const negativeRevenue = `Negative revenue: fee above the amount of a payment of 0.29 EUR (29 minor units) at "Euros"`
 	payAmount(t, server, "4242424242424242", 29, "charged")
 	advance(t, server, `{"advance_seconds":1}`)
-	wantMessages(t, "a fee above the amount", i.take(), "-100123: "+negative, "@ops: "+negative, "ops@bank.example: "+negative)
+	wantMessages(t, "a fee above the amount", box.take(), "-100123: "+negativeRevenue, "@ops: "+negativeRevenue, "ops@bank.example: "+negativeRevenue)
 
 	for range 10 {
 		payAmount(t, server, "4000000000000002", 100, "rejected")
 	}
 	advance(t, server, `{"advance_seconds":1}`)
-	const spike = `7 of 10 transactions rejected or failed at "Euros"`
-	wantMessages(t, "a spike of failures", i.take(), "-100123: "+spike, "@ops: "+spike, "ops@bank.example: "+spike)
+	const failureSpike = `7 of 10 transactions rejected or failed at "Euros"`
+	wantMessages(t, "a spike of failures", box.take(), "-100123: "+failureSpike, "@ops: "+failureSpike, "ops@bank.example: "+failureSpike)
 
 	advanceToMidnight(t, server, 3, time.Second)
-	var days []string
-	for _, line := range i.take() {
+	var dailyMessages []string
+	for _, line := range box.take() {
 		contact, subject, _ := strings.Cut(line, ": ")
 		_, day, _ := strings.Cut(subject, " at ")
-		days = append(days, contact+" "+day)
+		dailyMessages = append(dailyMessages, contact+" "+day)
 	}
-	slices.Sort(days)
-	wantMessages(t, "of three days", days,
+	slices.Sort(dailyMessages)
+	wantMessages(t, "of three days", dailyMessages,
 		`-100123 "Euros": 13 transactions, 10 rejected or failed`, `-100123 "Euros": no transactions`, `-100123 "Euros": no transactions`,
 		`@ops "Euros": 13 transactions, 10 rejected or failed`, `@ops "Euros": no transactions`, `@ops "Euros": no transactions`,
 		`ops@bank.example "Euros": 13 transactions, 10 rejected or failed`, `ops@bank.example "Euros": no transactions`, `ops@bank.example "Euros": no transactions`)
@@ -259,8 +260,8 @@ func TestOperatorsGetTheirMessages(t *testing.T) {
 	server.Kill()
 	server.Restart()
 	advance(t, server, `{"advance_seconds":60}`)
-	wantMessages(t, "after a restart", i.take())
-	for _, text := range i.texts {
+	wantMessages(t, "after a restart", box.take())
+	for _, text := range box.texts {
 		if strings.Contains(text, "CANARY") || strings.Contains(text, "4242") || strings.Contains(text, "4000000000000002") {
 			t.Errorf("a message holds what is nobody's business: %s", text)
 		}
@@ -272,12 +273,12 @@ func TestOperatorsGetTheirMessages(t *testing.T) {
 		t.Errorf("the server stopped with %d", code)
 	}
 	canaries := testkit.File(t, "canaries", "CANARY-token\n")
-	if checked := testkit.Run(t, nil, "audit", "verify", "--data", filepath.Clean(server.Dir), "--canaries", canaries); checked.Exit != 0 {
-		t.Errorf("the books do not hold: %d\n%s%s", checked.Exit, checked.Stdout, checked.Stderr)
+	if audit := testkit.Run(t, nil, "audit", "verify", "--data", filepath.Clean(server.Dir), "--canaries", canaries); audit.Exit != 0 {
+		t.Errorf("the books do not hold: %d\n%s%s", audit.Exit, audit.Stdout, audit.Stderr)
 	}
 }
 
-// A server without a configured channel logs that when it starts, and sends no messages.
+// A server that has no channel to operators logs that when it starts.
 func TestServerWithoutOperatorChannelLogsIt(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	for _, channel := range []string{"nothing by Telegram", "nothing by e-mail"} {
@@ -287,30 +288,31 @@ func TestServerWithoutOperatorChannelLogsIt(t *testing.T) {
 	}
 }
 
-// A stored message that can't be read is a failed attempt like any other: the list of operators
-// reached so far is kept, and other messages are not affected.
+// An attempt to send a stored message that can't be read fails like any other attempt: the list of
+// operators reached so far is kept, and other messages are not affected.
 func TestUnreadableMessageIsAFailedAttempt(t *testing.T) {
 	s := newServer(new(config.Config), &cli.Streams{Out: io.Discard, Err: io.Discard})
 	s.clock = clock.Real{}
-	good := alerts.Message{Kind: alerts.Daily, Subject: "s", Text: "t"}.Append(nil)
+	goodMessage := alerts.Message{Kind: alerts.Daily, Subject: "s", Text: "t"}.Append(nil)
 	s.directory = new(directoryactor.Service)
 	for name, c := range map[string]struct{ body, reached []byte }{
 		"an unreadable message":                   {[]byte("{"), []byte(`{"told":{"telegram":["1"]}}`)},
 		"an empty message":                        {nil, nil},
-		"an unreadable list of reached operators": {good, []byte("[")},
+		"an unreadable list of reached operators": {goodMessage, []byte("[")},
 	} {
-		a, reached, wait := s.notifyOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.reached)
-		if a.Failure == "" || a.At == 0 || string(reached) != string(c.reached) || wait != 0 {
-			t.Errorf("%s: %+v, told %q, wait %v", name, a, reached, wait)
+		attempt, reached, wait := s.notifyOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.reached)
+		if attempt.Failure == "" || attempt.At == 0 || string(reached) != string(c.reached) || wait != 0 {
+			t.Errorf("%s: %+v, told %q, wait %v", name, attempt, reached, wait)
 		}
 	}
 }
 
-// startWithOperators returns a server that sends Telegram messages, with one terminal, for euros.
-func startWithOperators(t *testing.T, i *inbox, chats ...any) (s *testkit.Server, terminal string) {
+// startWithOperators starts a server that sends Telegram messages. It returns the server and its only
+// active terminal, which lists the chats of its operators.
+func startWithOperators(t *testing.T, box *inbox, chats ...any) (s *testkit.Server, terminal string) {
 	t.Helper()
 	s = testkit.Start(t, testkit.Options{Flags: []string{
-		"--clock", "manual", "--telegram-url", i.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
+		"--clock", "manual", "--telegram-url", box.startTelegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
 	}})
 	advanceToMidnight(t, s, 1, time.Hour) // the day does not end during the test
 	deactivateSandboxTerminals(t, s)
@@ -364,35 +366,35 @@ const largeEuros = `Large payment: 10.00 EUR (1000 minor units) at "Euros"`
 // An attempt sends the message to all operators who are on the list at that time and have not got it
 // before.
 func TestNewOperatorGetsUndeliveredMessages(t *testing.T) {
-	i := &inbox{t: t, blocked: map[string]bool{"1": true}}
-	s, terminal := startWithOperators(t, i, 1)
+	box := &inbox{t: t, blockedChats: map[string]bool{"1": true}}
+	s, terminal := startWithOperators(t, box, 1)
 	payAmount(t, s, "4242424242424242", 1000, "charged")
 	advance(t, s, `{"advance_seconds":1}`)
-	wantMessages(t, "while it refuses", i.take())
+	wantMessages(t, "while it refuses", box.take())
 	wantDelivery(t, s, terminal, "pending", 1)
 	setOperators(t, s, terminal)
 	advance(t, s, `{"advance_seconds":60}`)
 	wantDelivery(t, s, terminal, "pending", 2) // not delivered: nobody was reached
 	setOperators(t, s, terminal, 2, "2", 3)
 	advance(t, s, `{"advance_seconds":200}`)
-	wantMessages(t, "who is listed by then", i.take(), "2: "+largeEuros, "3: "+largeEuros)
+	wantMessages(t, "who is listed by then", box.take(), "2: "+largeEuros, "3: "+largeEuros)
 	wantDelivery(t, s, terminal, "delivered", 3)
 }
 
-// The replay of a parked message goes to the operators that it has not reached; the replay of a
-// delivered one goes to all.
+// The replay of a message that was parked, which means given up, goes to the operators whom it has not
+// reached. The replay of a delivered message goes to all.
 func TestReplayReachesMissedOperatorsOrAll(t *testing.T) {
-	i := &inbox{t: t, blocked: map[string]bool{"2": true}}
-	s, terminal := startWithOperators(t, i, 1, 2)
+	box := &inbox{t: t, blockedChats: map[string]bool{"2": true}}
+	s, terminal := startWithOperators(t, box, 1, 2)
 	payAmount(t, s, "4242424242424242", 1000, "charged")
 	advance(t, s, `{"advance_seconds":36000}`)
-	i.take()
+	box.take()
 	id := wantDelivery(t, s, terminal, "parked", 6)
-	i.block("2", false)
+	box.setBlocked("2", false)
 	for _, want := range [][]string{{"2: " + largeEuros}, {"1: " + largeEuros, "2: " + largeEuros}} {
 		answer, err := s.Admin().Post("/api/v1/deliveries/"+id+"/replay", nil)
 		testkit.WantStatus(t, answer, err, 200)
 		advance(t, s, `{"advance_seconds":1}`)
-		wantMessages(t, "a replay of what was parked, then of what was delivered", i.take(), want...)
+		wantMessages(t, "a replay of what was parked, then of what was delivered", box.take(), want...)
 	}
 }

@@ -24,25 +24,25 @@ func (s *server) openProviders(context.Context) error {
 	return s.openSimulator()
 }
 
-// openPlatforms opens the provider that talks to other platforms.
+// openPlatforms opens the provider that talks to other payment platforms.
 func (s *server) openPlatforms() {
-	platforms := utp.New(utp.Options{
+	platformProvider := utp.New(utp.Options{
 		Clock: s.clock, Log: s.log, Timeout: s.cfg.ProviderWait,
 		Terminals: func() []*directory.Terminal { return s.directory.RemoteTerminals(utp.Name) },
 	})
-	s.onClose(platforms.Close)
-	s.providers[platforms.Name()] = platforms
+	s.onClose(platformProvider.Close)
+	s.providers[platformProvider.Name()] = platformProvider
 }
 
 // openSimulator opens the simulator with its log. The log is created before the sandbox is seeded; so
 // if it is missing in a seeded sandbox, it was lost.
 func (s *server) openSimulator() error {
 	path := filepath.Join(s.cfg.Dir, simulatorLog)
-	_, seeded := s.directory.Sandbox()
-	if _, err := os.Stat(path); seeded && errors.Is(err, fs.ErrNotExist) {
+	_, isSeeded := s.directory.Sandbox()
+	if _, err := os.Stat(path); isSeeded && errors.Is(err, fs.ErrNotExist) {
 		return cli.StorageFault("%s is missing; restore from a backup", path)
 	}
-	simulated, err := simulator.Open(simulator.Options{
+	simulatedProvider, err := simulator.Open(simulator.Options{
 		Path: path, Clock: s.clock, BaseURL: s.baseURL, Key: s.keyring.Derive("simulator challenge"),
 		Failed: func(err error) {
 			s.log.Error("the simulated provider's log could not be synced: its calls fail until the server is started again", "error", err)
@@ -51,12 +51,12 @@ func (s *server) openSimulator() error {
 	if err != nil {
 		return cli.StorageFault("%v", err)
 	}
-	if !seeded {
+	if !isSeeded {
 		if err := durable.SyncDir(s.cfg.Dir); err != nil {
-			return cli.StorageFault("%v", errors.Join(err, simulated.Close()))
+			return cli.StorageFault("%v", errors.Join(err, simulatedProvider.Close()))
 		}
 	}
-	s.onClose(simulated.Close)
-	s.providers[simulated.Name()], s.simulator = simulated, simulated
+	s.onClose(simulatedProvider.Close)
+	s.providers[simulatedProvider.Name()], s.simulator = simulatedProvider, simulatedProvider
 	return nil
 }

@@ -17,12 +17,12 @@ func reloadSignals() <-chan os.Signal {
 	return hangups
 }
 
-// reload handles a SIGHUP: it applies all reloadable keys, or none if one is wrong. It
-// never ends the process.
+// reload handles a SIGHUP: it applies all configuration keys that can be reloaded, or none if one of them is
+// wrong. It never ends the process.
 func (s *server) reload() {
-	reloaded, err := s.reread()
+	newConfig, err := s.reread()
 	if err == nil {
-		err = s.transport.reload(reloaded.CertFile, reloaded.KeyFile)
+		err = s.transport.reload(newConfig.CertFile, newConfig.KeyFile)
 	}
 	if err != nil {
 		var fault *cli.Fault
@@ -34,6 +34,6 @@ func (s *server) reload() {
 		}
 		return
 	}
-	s.level.Set(reloaded.Level)
-	s.log.Info("SIGHUP: configuration and certificates were read again", "log_level", reloaded.Level.String())
+	s.level.Set(newConfig.Level)
+	s.log.Info("SIGHUP: configuration and certificates were read again", "log_level", newConfig.Level.String())
 }

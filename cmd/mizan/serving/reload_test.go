@@ -22,7 +22,7 @@ import (
 // eventually repeats a check until it succeeds, so that no test waits a fixed time.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		if holds() {
 			return
 		}
@@ -51,13 +51,13 @@ func writeFile(t *testing.T, path, content string) {
 // A SIGHUP makes the server read the certificate files and the log level again. If any of them is
 // wrong, nothing changes. The process never ends.
 func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
-	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "mizan.json")
+	dir, configFile := t.TempDir(), filepath.Join(t.TempDir(), "mizan.json")
 	makeAuthority(t, dir, time.Now(), "localhost", "127.0.0.1")
-	writeFile(t, config, `{"log-level":"info"}`)
+	writeFile(t, configFile, `{"log-level":"info"}`)
 	server := testkit.Start(t, testkit.Options{Flags: []string{
-		"--config", config, "--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
+		"--config", configFile, "--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
 	}, Trust: filepath.Join(dir, caFile)})
-	first := certificateSerial(t, server)
+	oldSerial := certificateSerial(t, server)
 
 	// A different certificate of the same authority, and a different level.
 	for _, name := range []string{certFile, keyFile} {
@@ -66,11 +66,11 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 		}
 	}
 	makeAuthority(t, dir, time.Now(), "localhost", "127.0.0.1")
-	writeFile(t, config, `{"log-level":"debug"}`)
+	writeFile(t, configFile, `{"log-level":"debug"}`)
 	server.Signal(syscall.SIGHUP)
-	eventually(t, "the new certificate", func() bool { return certificateSerial(t, server) != first })
+	eventually(t, "the new certificate", func() bool { return certificateSerial(t, server) != oldSerial })
 	eventually(t, "the new level", func() bool { return strings.Contains(server.Stderr(), "log_level=DEBUG") })
-	second := certificateSerial(t, server)
+	newSerial := certificateSerial(t, server)
 
 	// A bad certificate, then a bad level: the log reports each, and nothing changes.
 	certificate, err := os.ReadFile(filepath.Join(dir, certFile))
@@ -81,11 +81,11 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	server.Signal(syscall.SIGHUP)
 	eventually(t, "the bad certificate's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: tls-cert: ") })
 	writeFile(t, filepath.Join(dir, certFile), string(certificate))
-	writeFile(t, config, `{"log-level":"loud"}`)
+	writeFile(t, configFile, `{"log-level":"loud"}`)
 	server.Signal(syscall.SIGHUP)
 	eventually(t, "the bad level's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: log-level: ") })
-	if got := certificateSerial(t, server); got != second {
-		t.Errorf("after bad files the certificate is %s, want %s", got, second)
+	if got := certificateSerial(t, server); got != newSerial {
+		t.Errorf("after bad files the certificate is %s, want %s", got, newSerial)
 	}
 	testkit.Pay(t, server.Partner(), "after the signals")
 	if code := server.Stop(); code != 0 {
@@ -133,24 +133,24 @@ func TestHealthChecksReportStopping(t *testing.T) {
 	readers := make(map[string]*bufio.Reader)
 	for path, conn := range conns {
 		readers[path] = bufio.NewReader(conn)
-		if got := answerOn(t, readers[path]); !strings.HasPrefix(got, "200 ") {
+		if got := readResponse(t, readers[path]); !strings.HasPrefix(got, "200 ") {
 			t.Errorf("%s before the stop: %s", path, got)
 		}
 	}
-	halfSent := sendHalfRequest(t, server)
+	halfSentPayment := sendHalfRequest(t, server)
 	server.Signal(syscall.SIGTERM)
-	waitRefused(t, server)
+	waitUntilRefused(t, server)
 	server.Signal(syscall.SIGHUP)
 	for path, conn := range conns {
 		if _, err := io.WriteString(conn, ": a\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		if got := answerOn(t, readers[path]); !strings.HasPrefix(got, want[path]) {
+		if got := readResponse(t, readers[path]); !strings.HasPrefix(got, want[path]) {
 			t.Errorf("%s while stopping: %s, want %s", path, got, want[path])
 		}
 	}
 	body := testkit.CardPayment("in-flight")
-	if _, err := io.WriteString(halfSent, body[len(body)/2:]); err != nil {
+	if _, err := io.WriteString(halfSentPayment, body[len(body)/2:]); err != nil {
 		t.Fatal(err)
 	}
 	if code := server.Wait(); code != 0 {
@@ -158,8 +158,8 @@ func TestHealthChecksReportStopping(t *testing.T) {
 	}
 }
 
-// answerOn reads the next response on a connection: its status and body.
-func answerOn(t *testing.T, r *bufio.Reader) string {
+// readResponse reads the next response on a connection: its status and body.
+func readResponse(t *testing.T, r *bufio.Reader) string {
 	t.Helper()
 	response, err := http.ReadResponse(r, nil)
 	if err != nil {
@@ -205,20 +205,20 @@ func TestHealthChecksReportStarting(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	base := ""
+	baseURL := ""
 	lines := bufio.NewScanner(stderr)
-	for base == "" && lines.Scan() {
+	for baseURL == "" && lines.Scan() {
 		if found := regexp.MustCompile(`msg=starting address=(\S+)`).FindStringSubmatch(lines.Text()); found != nil {
-			base = found[1]
+			baseURL = found[1]
 		}
 	}
 	go func() {
 		for lines.Scan() {
 		}
 	}()
-	get := func(method, path string) (status int, retry, body string) {
+	send := func(method, path string) (status int, retry, body string) {
 		t.Helper()
-		request, err := http.NewRequest(method, base+path, strings.NewReader("{}"))
+		request, err := http.NewRequest(method, baseURL+path, strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +247,7 @@ func TestHealthChecksReportStarting(t *testing.T) {
 		{"POST", "/api/v1/transactions", 503, "1", `{"error":"unavailable","message":"the service is starting"}`},
 		{"POST", "/api/v1/health", 503, "1", `{"error":"unavailable"`},
 	} {
-		if status, retry, body := get(c.method, c.path); status != c.status || retry != c.retry || !strings.HasPrefix(body, c.body) {
+		if status, retry, body := send(c.method, c.path); status != c.status || retry != c.retry || !strings.HasPrefix(body, c.body) {
 			t.Errorf("%s %s while starting: %d %q %s", c.method, c.path, status, retry, body)
 		}
 	}
@@ -255,12 +255,12 @@ func TestHealthChecksReportStarting(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready := bufio.NewScanner(stdout)
-	for ready.Scan() && !strings.HasPrefix(ready.Text(), readyMark) {
+	for ready.Scan() && !strings.HasPrefix(ready.Text(), readyPrefix) {
 	}
 	var health struct {
 		CoreStatus string `json:"core_status"`
 	}
-	if status, _, body := get("GET", "/api/v1/health"); json.Unmarshal([]byte(body), &health) != nil || status != 200 || health.CoreStatus != "ok" {
+	if status, _, body := send("GET", "/api/v1/health"); json.Unmarshal([]byte(body), &health) != nil || status != 200 || health.CoreStatus != "ok" {
 		t.Errorf("health once ready: %d %s", status, body)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

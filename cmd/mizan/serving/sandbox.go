@@ -23,7 +23,7 @@ import (
 const (
 	sandboxFile    = "sandbox.json"
 	maxSandboxFile = 64 << 10
-	seedBound      = time.Minute // for all commands of the seed together
+	seedBound      = time.Minute // how long all commands that create a store's first data may take together
 )
 
 // sandbox is the content of sandbox.json. Clients rely on the names of its members.
@@ -41,6 +41,7 @@ type sandbox struct {
 	Second         secondDemo `json:"second"`
 }
 
+// secondDemo is the sandbox's second organization, with a partner.
 type secondDemo struct {
 	OrganizationID string `json:"organization_id"`
 	PartnerID      int64  `json:"partner_id"`
@@ -51,8 +52,8 @@ type secondDemo struct {
 // seedStore creates the first administration token and, in the sandbox, its organizations and
 // sandbox.json.
 func (s *server) seedStore(ctx context.Context) error {
-	// A stop that is requested meanwhile waits, because a half-finished seed would need cleaning
-	// up.
+	// A stop that is requested now waits for the seed's end, because a half-finished seed would need
+	// cleaning up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), seedBound)
 	defer cancel()
 	seed := s.seedAdminToken
@@ -68,9 +69,9 @@ func (s *server) seedStore(ctx context.Context) error {
 	return nil
 }
 
-// seedAdminToken puts the operator's token in force, or creates the first token. It prints a new token
-// before the token is durable, so a token that was never printed can't be in force. After a kill in
-// between, the printed token is not in force.
+// seedAdminToken puts the configured token in force, or creates the first token. It prints a new token
+// before the token is durable, so a token that was never printed can't be in force. After a kill between
+// the two steps, the printed token is not in force.
 func (s *server) seedAdminToken(ctx context.Context) error {
 	token := s.cfg.AdminToken
 	if token == "" {
@@ -87,14 +88,14 @@ func (s *server) seedAdminToken(ctx context.Context) error {
 
 // seedSandbox seeds an empty store and writes sandbox.json.
 func (s *server) seedSandbox(ctx context.Context) error {
-	box := s.storedSandbox()
+	box := s.readSandbox()
 	if s.directory.Empty() {
 		seeded, err := s.directory.Seed(ctx, directoryactor.SeedInput{AdminToken: secret.Text(s.cfg.AdminToken)})
 		if err != nil {
 			return s.commandFault(err)
 		}
 		box.takeSecrets(seeded)
-	} else if err := s.reissueLost(ctx, box); err != nil {
+	} else if err := s.reissueLostSecrets(ctx, box); err != nil {
 		return err
 	}
 	if s.cfg.AdminToken != "" {
@@ -105,9 +106,9 @@ func (s *server) seedSandbox(ctx context.Context) error {
 	}
 	box.BaseURL, box.CAFile = s.baseURL, ""
 	if s.transport.caFile != "" {
-		box.CAFile = absolute(s.transport.caFile)
+		box.CAFile = absolutePath(s.transport.caFile)
 	}
-	s.directory.OnRotation(s.storeRotated)
+	s.directory.OnRotation(s.storeRotatedToken)
 	return s.writeSandbox(box)
 }
 
@@ -122,10 +123,10 @@ func (s *server) writeSandbox(box *sandbox) error {
 	return nil
 }
 
-// storeRotated writes a rotated token into sandbox.json if the file has the retired one. If the file
-// can't be written, the next start creates another token for it.
-func (s *server) storeRotated(retired, successor secret.Text) {
-	box := s.storedSandbox()
+// storeRotatedToken writes the successor of a rotated token into sandbox.json if the file has the retired
+// token. If the file can't be written, the next start creates another token for it.
+func (s *server) storeRotatedToken(retired, successor secret.Text) {
+	box := s.readSandbox()
 	if box.AdminToken != string(retired) {
 		return
 	}
@@ -135,7 +136,7 @@ func (s *server) storeRotated(retired, successor secret.Text) {
 	}
 }
 
-// commandFault maps an error of a command during the start to the process's exit.
+// commandFault returns the fault with which the process ends if a command of the start failed with err.
 func (s *server) commandFault(err error) error {
 	if err == nil {
 		return nil
@@ -143,8 +144,8 @@ func (s *server) commandFault(err error) error {
 	return cli.StorageFault("the start could not be written down: %v", err)
 }
 
-// storedSandbox reads the file of an earlier start. A file that can't be read counts as empty.
-func (s *server) storedSandbox() *sandbox {
+// readSandbox reads sandbox.json of an earlier start. A file that can't be read counts as empty.
+func (s *server) readSandbox() *sandbox {
 	box := new(sandbox)
 	content, err := cli.ReadFile(filepath.Join(s.cfg.Dir, sandboxFile), maxSandboxFile)
 	if err != nil {
@@ -159,45 +160,45 @@ func (s *server) storedSandbox() *sandbox {
 
 // takeSecrets copies the secrets that the first start has created.
 func (b *sandbox) takeSecrets(seeded *directoryactor.Sandbox) {
-	b.fillNames(seeded)
+	b.fillPublicMembers(seeded)
 	b.AdminToken, b.PartnerPass = string(seeded.AdminToken), string(seeded.First.Pass)
 	b.APIKey, b.SessionToken = string(seeded.First.APIKey), string(seeded.First.SessionToken)
 	b.AuditorToken = string(seeded.First.AuditorToken)
 	b.Second.APIKey, b.Second.SessionToken = string(seeded.Second.APIKey), string(seeded.Second.SessionToken)
 }
 
-// fillNames fills the members that are not secret, from the store.
-func (b *sandbox) fillNames(known *directoryactor.Sandbox) {
-	b.OrganizationID, b.PartnerID, b.PartnerLogin = known.First.Org.String(), known.First.Partner, known.First.Login
-	b.Second.OrganizationID, b.Second.PartnerID = known.Second.Org.String(), known.Second.Partner
+// fillPublicMembers fills the members that are not secret, from the store.
+func (b *sandbox) fillPublicMembers(stored *directoryactor.Sandbox) {
+	b.OrganizationID, b.PartnerID, b.PartnerLogin = stored.First.Org.String(), stored.First.Partner, stored.First.Login
+	b.Second.OrganizationID, b.Second.PartnerID = stored.Second.Org.String(), stored.Second.Partner
 }
 
-// reissueLost replaces each secret that is lost or not in force with a new one.
-func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
-	known, _ := s.directory.Sandbox()
-	box.fillNames(known)
-	passInForce, err := s.directory.PassInForce(ctx, known.First, []byte(box.PartnerPass))
+// reissueLostSecrets replaces each secret of an active organization that is lost or not in force with a new one.
+func (s *server) reissueLostSecrets(ctx context.Context, box *sandbox) error {
+	stored, _ := s.directory.Sandbox()
+	box.fillPublicMembers(stored)
+	isPassInForce, err := s.directory.PassInForce(ctx, stored.First, []byte(box.PartnerPass))
 	if err != nil {
 		return s.commandFault(err)
 	}
 	for _, secret := range []struct {
-		kind    directoryactor.Value
-		value   *string
-		org     ledger.ID
-		inForce bool
+		kind      directoryactor.Value
+		value     *string
+		org       ledger.ID
+		isInForce bool
 	}{
 		{directoryactor.AdminToken, &box.AdminToken, uuid.Nil, s.directory.AdminToken([]byte(box.AdminToken))},
-		{directoryactor.PartnerPass, &box.PartnerPass, known.First.Org, passInForce},
-		{directoryactor.APIKey, &box.APIKey, known.First.Org, s.holdsKey(known.First, box.APIKey)},
-		{directoryactor.SessionToken, &box.SessionToken, known.First.Org, s.holdsSession(known.First, box.SessionToken, directory.Admin)},
-		{directoryactor.AuditorToken, &box.AuditorToken, known.First.Org, s.holdsSession(known.First, box.AuditorToken, directory.Auditor)},
-		{directoryactor.SecondAPIKey, &box.Second.APIKey, known.Second.Org, s.holdsKey(known.Second, box.Second.APIKey)},
-		{directoryactor.SecondSessionToken, &box.Second.SessionToken, known.Second.Org, s.holdsSession(known.Second, box.Second.SessionToken, directory.Admin)},
+		{directoryactor.PartnerPass, &box.PartnerPass, stored.First.Org, isPassInForce},
+		{directoryactor.APIKey, &box.APIKey, stored.First.Org, s.isKeyInForce(stored.First, box.APIKey)},
+		{directoryactor.SessionToken, &box.SessionToken, stored.First.Org, s.isSessionInForce(stored.First, box.SessionToken, directory.Admin)},
+		{directoryactor.AuditorToken, &box.AuditorToken, stored.First.Org, s.isSessionInForce(stored.First, box.AuditorToken, directory.Auditor)},
+		{directoryactor.SecondAPIKey, &box.Second.APIKey, stored.Second.Org, s.isKeyInForce(stored.Second, box.Second.APIKey)},
+		{directoryactor.SecondSessionToken, &box.Second.SessionToken, stored.Second.Org, s.isSessionInForce(stored.Second, box.Second.SessionToken, directory.Admin)},
 	} {
-		if secret.inForce || (*secret.value != "" && s.isInactive(secret.org)) {
+		if secret.isInForce || (*secret.value != "" && s.isInactive(secret.org)) {
 			continue
 		}
-		minted, err := s.directory.Reissue(ctx, secret.kind)
+		newValue, err := s.directory.Reissue(ctx, secret.kind)
 		var refused *ledger.Refusal
 		if errors.As(err, &refused) && refused.Code == ledger.Conflict {
 			s.log.Warn("a value of sandbox.json can't be issued anew", "value", string(secret.kind), "error", err)
@@ -206,7 +207,7 @@ func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 		if err != nil {
 			return s.commandFault(err)
 		}
-		*secret.value = string(minted)
+		*secret.value = string(newValue)
 	}
 	return nil
 }
@@ -218,12 +219,14 @@ func (s *server) isInactive(org ledger.ID) bool {
 	return found && !o.Active()
 }
 
-func (s *server) holdsKey(demo directoryactor.Demo, value string) bool {
+// isKeyInForce tells whether value is an API key of the demo's partner, and in force.
+func (s *server) isKeyInForce(demo directoryactor.Demo, value string) bool {
 	partner, ok := s.directory.APIKeyInForce(demo.Org, []byte(value))
 	return ok && partner.Number == demo.Partner
 }
 
-func (s *server) holdsSession(demo directoryactor.Demo, value string, role directory.Role) bool {
+// isSessionInForce tells whether value is the token of a session of the demo, with the role and in force.
+func (s *server) isSessionInForce(demo directoryactor.Demo, value string, role directory.Role) bool {
 	session, ok := s.directory.SessionInForce(demo.Org, []byte(value))
 	return ok && session.Roles.Has(role)
 }

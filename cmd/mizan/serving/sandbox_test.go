@@ -11,7 +11,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-func sandboxBytes(t *testing.T, s *testkit.Server) []byte {
+func readSandboxFile(t *testing.T, s *testkit.Server) []byte {
 	t.Helper()
 	path := filepath.Join(s.Dir, sandboxFile)
 	content, err := os.ReadFile(path)
@@ -25,11 +25,11 @@ func sandboxBytes(t *testing.T, s *testkit.Server) []byte {
 }
 
 func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
-	testkit.NotUnderRace(t, onceAtAStart)
+	testkit.NotUnderRace(t, reasonDecidedAtStart)
 	server := testkit.Start(t, testkit.Options{})
-	first := server.Sandbox
+	original := server.Sandbox
 	var names []string
-	for _, match := range regexp.MustCompile(`"(\w+)":`).FindAllSubmatch(sandboxBytes(t, server), -1) {
+	for _, match := range regexp.MustCompile(`"(\w+)":`).FindAllSubmatch(readSandboxFile(t, server), -1) {
 		names = append(names, string(match[1]))
 	}
 	const want = "base_url ca_file admin_token organization_id partner_id api_key partner_login partner_pass session_token auditor_token " +
@@ -37,17 +37,17 @@ func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("sandbox.json has %s, want %s", got, want)
 	}
-	if first.PartnerID != 1 || first.Second.PartnerID != 2 || first.PartnerLogin != "demo" {
-		t.Errorf("partners %d %d, login %q", first.PartnerID, first.Second.PartnerID, first.PartnerLogin)
+	if original.PartnerID != 1 || original.Second.PartnerID != 2 || original.PartnerLogin != "demo" {
+		t.Errorf("partners %d %d, login %q", original.PartnerID, original.Second.PartnerID, original.PartnerLogin)
 	}
 	for _, end := range []func(){func() { server.Stop() }, server.Kill} {
 		end()
 		server.Restart()
-		second := server.Sandbox
-		if second.BaseURL != server.BaseURL {
-			t.Errorf("base_url is %s, want this start's %s", second.BaseURL, server.BaseURL)
+		current := server.Sandbox
+		if current.BaseURL != server.BaseURL {
+			t.Errorf("base_url is %s, want this start's %s", current.BaseURL, server.BaseURL)
 		}
-		if second.BaseURL = first.BaseURL; second != first {
+		if current.BaseURL = original.BaseURL; current != original {
 			t.Errorf("the values changed over a restart")
 		}
 		testkit.Pay(t, server.Partner(), "")
@@ -56,15 +56,15 @@ func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
 }
 
 func TestLostSandboxValuesAreRecreated(t *testing.T) {
-	testkit.NotUnderRace(t, onceAtAStart)
+	testkit.NotUnderRace(t, reasonDecidedAtStart)
 	server := testkit.Start(t, testkit.Options{})
-	first := server.Sandbox
+	original := server.Sandbox
 	path := filepath.Join(server.Dir, sandboxFile)
 	edit := func(change func(map[string]any)) {
 		t.Helper()
 		server.Kill()
 		var box map[string]any
-		if err := json.Unmarshal(sandboxBytes(t, server), &box); err != nil {
+		if err := json.Unmarshal(readSandboxFile(t, server), &box); err != nil {
 			t.Fatal(err)
 		}
 		change(box)
@@ -82,15 +82,15 @@ func TestLostSandboxValuesAreRecreated(t *testing.T) {
 		box["auditor_token"] = "mzs_damaged"
 		delete(box["second"].(map[string]any), "session_token")
 	})
-	now := server.Sandbox
-	if now.APIKey == first.APIKey || now.AuditorToken == first.AuditorToken || now.Second.SessionToken == first.Second.SessionToken {
+	current := server.Sandbox
+	if current.APIKey == original.APIKey || current.AuditorToken == original.AuditorToken || current.Second.SessionToken == original.Second.SessionToken {
 		t.Error("a lost value came back")
 	}
-	if now.AdminToken != first.AdminToken || now.SessionToken != first.SessionToken || now.PartnerPass != first.PartnerPass ||
-		now.Second.APIKey != first.Second.APIKey || now.OrganizationID != first.OrganizationID {
+	if current.AdminToken != original.AdminToken || current.SessionToken != original.SessionToken || current.PartnerPass != original.PartnerPass ||
+		current.Second.APIKey != original.Second.APIKey || current.OrganizationID != original.OrganizationID {
 		t.Error("a value that was not lost changed")
 	}
-	works := func() {
+	wantWorking := func() {
 		t.Helper()
 		testkit.Pay(t, server.Partner(), "")
 		testkit.Pay(t, server.Second(), "")
@@ -99,61 +99,61 @@ func TestLostSandboxValuesAreRecreated(t *testing.T) {
 			testkit.WantStatus(t, answer, err, 200)
 		}
 	}
-	works()
+	wantWorking()
 
 	server.Kill()
 	if err := os.WriteFile(path, []byte(`{"base_url": 7`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	server.Restart()
-	if server.Sandbox.AdminToken == now.AdminToken || server.Sandbox.APIKey == now.APIKey || server.Sandbox.OrganizationID != first.OrganizationID {
+	if server.Sandbox.AdminToken == current.AdminToken || server.Sandbox.APIKey == current.APIKey || server.Sandbox.OrganizationID != original.OrganizationID {
 		t.Error("a sandbox.json that can't be read was not made anew")
 	}
-	works()
+	wantWorking()
 }
 
 // The operator may set another password for the sandbox's partner. Then the next start makes a new
 // password, stores it in sandbox.json and puts it in force.
 func TestReplacedSandboxPasswordIsRecreated(t *testing.T) {
-	testkit.NotUnderRace(t, onceAtAStart)
+	testkit.NotUnderRace(t, reasonDecidedAtStart)
 	server := testkit.Start(t, testkit.Options{})
-	first := server.Sandbox
-	answer, err := server.Admin().With("x-organization-id", first.OrganizationID).Do("PATCH", "/api/v1/partners/1", `{"pass":"another-Lion-paints-9"}`)
+	original := server.Sandbox
+	answer, err := server.Admin().With("x-organization-id", original.OrganizationID).Do("PATCH", "/api/v1/partners/1", `{"pass":"another-Lion-paints-9"}`)
 	testkit.WantStatus(t, answer, err, 200)
 	server.Stop()
 	server.Restart()
-	second := server.Sandbox
-	if second.PartnerPass == first.PartnerPass || second.PartnerPass == "" || second.PartnerPass == "another-Lion-paints-9" {
+	current := server.Sandbox
+	if current.PartnerPass == original.PartnerPass || current.PartnerPass == "" || current.PartnerPass == "another-Lion-paints-9" {
 		t.Error("the password is not a new one")
 	}
-	if second.PartnerPass, second.BaseURL = first.PartnerPass, first.BaseURL; second != first {
+	if current.PartnerPass, current.BaseURL = original.PartnerPass, original.BaseURL; current != original {
 		t.Error("another value changed")
 	}
-	login := func(pass string, want int) {
+	logIn := func(pass string, wantStatus int) {
 		t.Helper()
-		answer, err := server.Anyone().With("x-organization-id", first.OrganizationID).Post("/api/v1/sessions", map[string]string{"login": "demo", "pass": pass})
-		testkit.WantStatus(t, answer, err, want)
+		answer, err := server.Anyone().With("x-organization-id", original.OrganizationID).Post("/api/v1/sessions", map[string]string{"login": "demo", "pass": pass})
+		testkit.WantStatus(t, answer, err, wantStatus)
 	}
-	login(server.Sandbox.PartnerPass, 201)
-	login("another-Lion-paints-9", 401)
-	login(first.PartnerPass, 401)
-	now := server.Sandbox.PartnerPass
+	logIn(server.Sandbox.PartnerPass, 201)
+	logIn("another-Lion-paints-9", 401)
+	logIn(original.PartnerPass, 401)
+	currentPass := server.Sandbox.PartnerPass
 	server.Kill()
 	server.Restart()
-	if server.Sandbox.PartnerPass != now {
+	if server.Sandbox.PartnerPass != currentPass {
 		t.Error("a password in force was made anew")
 	}
 }
 
 func TestFirstAdminTokenIsPrintedOnce(t *testing.T) {
-	testkit.NotUnderRace(t, onceAtAStart)
-	keys := filepath.Join(t.TempDir(), "keyring")
-	if r := testkit.Run(t, nil, "keyring", keys); r.Exit != 0 {
+	testkit.NotUnderRace(t, reasonDecidedAtStart)
+	keyringFile := filepath.Join(t.TempDir(), "keyring")
+	if r := testkit.Run(t, nil, "keyring", keyringFile); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
-	server := testkit.Start(t, testkit.Options{Bare: true, Flags: []string{"--tls", "off", "--keyring", keys}})
-	const mark = "mizan: first admin token, shown this once: mza_"
-	if n := strings.Count(server.Stdout(), mark); n != 1 {
+	server := testkit.Start(t, testkit.Options{Bare: true, Flags: []string{"--tls", "off", "--keyring", keyringFile}})
+	const tokenLine = "mizan: first admin token, shown this once: mza_"
+	if n := strings.Count(server.Stdout(), tokenLine); n != 1 {
 		t.Errorf("the first start printed %d tokens:\n%s", n, server.Stdout())
 	}
 	if strings.Contains(server.Stderr(), "mza_") {
@@ -175,7 +175,7 @@ func TestFirstAdminTokenIsPrintedOnce(t *testing.T) {
 }
 
 func TestAdminTokenFromFile(t *testing.T) {
-	testkit.NotUnderRace(t, onceAtAStart)
+	testkit.NotUnderRace(t, reasonDecidedAtStart)
 	token := "mza_" + strings.Repeat("s", 43)
 	path := testkit.File(t, "token", token+"\n")
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual", "--admin-token-file", path}})
@@ -188,26 +188,26 @@ func TestAdminTokenFromFile(t *testing.T) {
 
 // If other tokens are in force besides the one from the file, the server logs that.
 func TestSeveralAdminTokensAreLogged(t *testing.T) {
-	testkit.NotUnderRace(t, onceAtAStart)
+	testkit.NotUnderRace(t, reasonDecidedAtStart)
 	const line = "several administration tokens are in force"
 	server := testkit.Start(t, testkit.Options{})
 	if strings.Contains(server.Stderr(), line) {
 		t.Errorf("of one: %s", server.Stderr())
 	}
-	first, second := server.Sandbox.AdminToken, "mza_"+strings.Repeat("s", 43)
+	sandboxToken, fileToken := server.Sandbox.AdminToken, "mza_"+strings.Repeat("s", 43)
 	server.Stop()
-	server.Restart("--admin-token-file", testkit.File(t, "token", second))
+	server.Restart("--admin-token-file", testkit.File(t, "token", fileToken))
 	if !strings.Contains(server.Stderr(), line+`" count=2`) {
 		t.Errorf("of two: %s", server.Stderr())
 	}
-	for _, token := range []string{first, second} {
+	for _, token := range []string{sandboxToken, fileToken} {
 		answer, err := server.Admin().With("authorization", "Bearer "+token).Get("/api/v1/partners")
 		testkit.WantStatus(t, answer, err, 200)
 	}
 }
 
-func TestSandboxStoreNeedsTheSandbox(t *testing.T) {
-	testkit.NotUnderRace(t, refusedStart)
+func TestSandboxStoreIsRefusedWithoutTheSandboxFlag(t *testing.T) {
+	testkit.NotUnderRace(t, reasonRefusedStart)
 	s := testkit.Start(t, testkit.Options{})
 	s.Stop()
 	r := testkit.Run(t, nil, "serve", "--data", s.Dir, "--listen", "127.0.0.1:0", "--tls", "off", "--keyring", filepath.Join(s.Dir, "keyring"))
@@ -220,7 +220,7 @@ func TestSandboxStoreNeedsTheSandbox(t *testing.T) {
 // TestPrintedCommandsHoldNoSecret checks the printed commands, because they may end up in a
 // log.
 func TestPrintedCommandsHoldNoSecret(t *testing.T) {
-	testkit.NotUnderRace(t, onceAtAStart)
+	testkit.NotUnderRace(t, reasonDecidedAtStart)
 	s := testkit.Start(t, testkit.Options{})
 	for _, secret := range []string{
 		s.Sandbox.AdminToken, s.Sandbox.APIKey, s.Sandbox.PartnerPass, s.Sandbox.SessionToken, s.Sandbox.AuditorToken,

@@ -12,8 +12,8 @@ import (
 )
 
 // HideMemory keeps the process's memory, which contains keys and cards in flight, out of core
-// dumps and away from other processes of its user: they can't trace the process, and its files
-// in /proc belong to root.
+// dumps and away from other processes of the same user: they can't trace this process, and its
+// files in /proc belong to root.
 func HideMemory() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("RLIMIT_CORE can't be set to 0: %w", err)
@@ -24,11 +24,11 @@ func HideMemory() error {
 	return nil
 }
 
-// preemption is the GODEBUG setting of Go's runtime that decides whether a goroutine may
+// preemptionSetting is the GODEBUG setting of Go's runtime that decides whether a goroutine may
 // be preempted by a signal (package runtime, "Environment Variables").
-const preemption = "asyncpreemptoff"
+const preemptionSetting = "asyncpreemptoff"
 
-// serveWithoutPreemption makes sure that no goroutine of this process is preempted by a signal. At such
+// restartWithoutPreemption makes sure that no goroutine of this process is preempted by a signal. At such
 // a preemption, the kernel and the runtime write the thread's registers to memory that can't be wiped.
 // While a card number is being copied, a register holds 16 bytes of it. Under load, about one in 25
 // runs of the memory test found a card number there. Goroutines are still preempted at function calls,
@@ -37,18 +37,18 @@ const preemption = "asyncpreemptoff"
 // Go reads the setting only from the environment and only at its start: it is no //go:debug key. So the
 // process executes its own program again with that setting; process id, arguments and open files stay
 // the same. If the operator has set the variable, its value stays.
-func serveWithoutPreemption() error {
+func restartWithoutPreemption() error {
 	settings := os.Getenv("GODEBUG")
-	if strings.Contains(settings, preemption+"=") {
+	if strings.Contains(settings, preemptionSetting+"=") {
 		return nil
 	}
 	if settings != "" {
 		settings += ","
 	}
-	if err := os.Setenv("GODEBUG", settings+preemption+"=1"); err != nil {
+	if err := os.Setenv("GODEBUG", settings+preemptionSetting+"=1"); err != nil {
 		return cli.BadConfiguration("memory: GODEBUG can't be set: " + err.Error())
 	}
 	signal.Ignore(unix.SIGHUP) // ignored until the new program handles it
 	err := unix.Exec("/proc/self/exe", os.Args, os.Environ())
-	return cli.BadConfiguration("memory: the program can't begin again with GODEBUG=" + preemption + "=1; start it with that in its environment: " + err.Error())
+	return cli.BadConfiguration("memory: the program can't begin again with GODEBUG=" + preemptionSetting + "=1; start it with that in its environment: " + err.Error())
 }

@@ -53,9 +53,9 @@ func TestServerGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 
 // A server leaves no core dump, and no other process of its user can read its memory.
 func TestServerMemoryIsUnreadableByCoreDumpsAndOtherProcesses(t *testing.T) {
-	testkit.NotUnderRace(t, memoryRead)
-	s := testkit.Start(t, testkit.Options{})
-	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", s.PID()))
+	testkit.NotUnderRace(t, reasonReadsMemory)
+	ownServer := testkit.Start(t, testkit.Options{})
+	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", ownServer.PID()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestServerMemoryIsUnreadableByCoreDumpsAndOtherProcesses(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: becoming another user, who may not read what he started, needs root")
 	}
-	// Run as a user other than root; the reader is the same user.
+	// A second server and the process that tries to read its memory run as one user, who is not root.
 	const nobody = 65534
 	dir := t.TempDir()
 	program := filepath.Join(dir, "mizan")
@@ -112,8 +112,7 @@ func TestServerMemoryIsUnreadableByCoreDumpsAndOtherProcesses(t *testing.T) {
 	}
 }
 
-// A SIGHUP does not end a server while the server executes itself again and does not handle the signal
-// yet.
+// A SIGHUP does not end a server that has executed itself again and does not handle the signal yet.
 func TestSIGHUPDuringReexecDoesNotEndTheServer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's environment needs root")
@@ -121,7 +120,7 @@ func TestSIGHUPDuringReexecDoesNotEndTheServer(t *testing.T) {
 	cmd := exec.Command(testkit.RaceBinary(t), "serve", "--sandbox", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "GODEBUG=") })
-	ready, err := cmd.StdoutPipe()
+	stdout, err := cmd.StdoutPipe()
 	noError := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -132,19 +131,19 @@ func TestSIGHUPDuringReexecDoesNotEndTheServer(t *testing.T) {
 	noError(cmd.Start())
 	eventually(t, "its second beginning", func() bool {
 		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid))
-		return err == nil && strings.Contains(string(environ), preemption)
+		return err == nil && strings.Contains(string(environ), preemptionSetting)
 	})
-	began := make(chan string, 1)
+	firstLine := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(ready).ReadString('\n')
-		began <- line
-		_, _ = io.Copy(io.Discard, ready)
+		line, _ := bufio.NewReader(stdout).ReadString('\n')
+		firstLine <- line
+		_, _ = io.Copy(io.Discard, stdout)
 	}()
 	line := ""
 	for line == "" {
 		noError(cmd.Process.Signal(syscall.SIGHUP))
 		select {
-		case line = <-began:
+		case line = <-firstLine:
 			if line == "" {
 				line = "it ended before it said anything"
 			}

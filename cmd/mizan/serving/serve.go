@@ -62,32 +62,32 @@ type server struct {
 	hangups <-chan os.Signal                   // each signal triggers a reload; nil: no reloads
 	reread  func() (*config.Reloadable, error) // set with hangups
 
-	clock       clock.Clock
-	manual      *clock.Manual // nil: a real clock
-	journal     *posting.Journal
-	keyring     *secret.Keyring
-	runtime     *actors.Runtime
-	directory   *directoryactor.Service
-	providers   map[string]actors.Provider
-	simulator   *simulator.Simulator // nil without --sandbox
-	accounts    *account.Service
-	payments    *paymentactor.Service
-	contracts   *contractactor.Service
-	renewals    *subscriptionactor.Service
-	notifier    *notifier.Service
-	operators   *operators.Channels
-	alerts      *alertactor.Monitor
-	checkpoints *checkpoint.Maker
-	transport   *transport
-	handles     handles
-	gate        *connlimit.Gate // bounds the API's connections
-	listener    net.Listener
-	starting    *starting // handles health checks on the listener until api serves
-	address     string    // address at which this machine reaches the server
-	baseURL     string    // URL at which clients reach the server
-	metrics     *metrics
-	backups     *backup.Service
-	api         atomic.Pointer[api.Server] // nil until it serves
+	clock          clock.Clock
+	manualClock    *clock.Manual // nil: a real clock
+	journal        *posting.Journal
+	keyring        *secret.Keyring
+	runtime        *actors.Runtime
+	directory      *directoryactor.Service
+	providers      map[string]actors.Provider
+	simulator      *simulator.Simulator // nil without --sandbox
+	accounts       *account.Service
+	payments       *paymentactor.Service
+	contracts      *contractactor.Service
+	renewals       *subscriptionactor.Service
+	notifier       *notifier.Service
+	operators      *operators.Channels
+	alerts         *alertactor.Monitor
+	checkpoints    *checkpoint.Maker
+	transport      *transport
+	handles        handles
+	gate           *connlimit.Gate // bounds the API's connections
+	listener       net.Listener
+	startingServer *startingServer // handles health checks on the listener until api serves
+	address        string          // address at which this machine reaches the server
+	baseURL        string          // URL at which clients reach the server
+	metrics        *metrics
+	backups        *backup.Service
+	api            atomic.Pointer[api.Server] // nil until it serves
 
 	closers []func() error // functions that a stop calls, the last one first
 	stopBy  time.Time      // deadline of the stop in progress; zero: no stop was requested
@@ -96,9 +96,9 @@ type server struct {
 // Command is `mizan serve`.
 type Command struct{ config.Flags }
 
-// Run implements the command.
+// Run serves until a signal requests a stop.
 func (c *Command) Run(s *cli.Streams, version cli.Version) error {
-	if err := serveWithoutPreemption(); err != nil {
+	if err := restartWithoutPreemption(); err != nil {
 		return err
 	}
 	hangups := reloadSignals()
@@ -147,8 +147,8 @@ func (s *server) onClose(fn func() error) { s.closers = append(s.closers, fn) }
 func (s *server) close() error {
 	var err error
 	for i := len(s.closers) - 1; i >= 0; i-- {
-		if failed := s.closers[i](); failed != nil && err == nil {
-			err = cli.StorageFault("%v", failed)
+		if closeErr := s.closers[i](); closeErr != nil && err == nil {
+			err = cli.StorageFault("%v", closeErr)
 		}
 	}
 	return err
@@ -165,13 +165,13 @@ func (s *server) openDirectory(context.Context) (err error) {
 		return cli.StorageFault("%v", err)
 	}
 	s.directory.AllowPrivateHooks(s.cfg.PrivateHooks)
-	_, demo := s.directory.Sandbox()
+	_, isSandbox := s.directory.Sandbox()
 	switch {
 	case s.directory.AdminTokenRetired([]byte(s.cfg.AdminToken)):
 		return cli.BadConfiguration("admin-token-file: another token has taken the place of the one in this file")
-	case !s.cfg.Sandbox && demo:
+	case !s.cfg.Sandbox && isSandbox:
 		return cli.BadConfiguration("sandbox: " + s.cfg.Dir + " holds a sandbox; start it with --sandbox")
-	case s.cfg.Sandbox && !demo && !s.directory.Empty():
+	case s.cfg.Sandbox && !isSandbox && !s.directory.Empty():
 		return cli.BadConfiguration("sandbox: " + s.cfg.Dir + " holds a store that is not a sandbox")
 	}
 	return nil
@@ -201,11 +201,11 @@ func (s *server) startActors(context.Context) error {
 	s.runtime.Start(paymentactor.ResumesAtStart)
 	s.notifier.Resume()
 	s.onClose(s.stopActors)
-	s.startJanitor()
+	s.startMemoryRelease()
 	return nil
 }
 
-// openNotifier loads the pending notifications. It sends none before the runtime runs.
+// openNotifier loads the pending notifications. None is sent before the runtime runs.
 func (s *server) openNotifier() (err error) {
 	s.notifier, err = notifier.New(notifier.Options{
 		Runtime: s.runtime, Addresses: s.directory, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
@@ -222,8 +222,8 @@ func (s *server) pagesConfig() payerpage.Pages {
 	return payerpage.Pages{Base: s.baseURL, Tokens: s.keyring.PageTokens()}
 }
 
-// startJanitor starts releasing the memory of bursts while the server is idle.
-func (s *server) startJanitor() {
+// startMemoryRelease starts the goroutine that returns memory to the system after each burst of requests.
+func (s *server) startMemoryRelease() {
 	ticker, stop := time.NewTicker(idleCheckInterval), make(chan struct{})
 	s.onClose(func() error {
 		ticker.Stop()
@@ -234,7 +234,7 @@ func (s *server) startJanitor() {
 }
 
 // stopActors stores when keys and sessions were last used, and waits for work in progress, but no
-// longer than a stop may take. Unfinished work is durable as an intent, and the next start resumes it.
+// longer than a stop may take. Unfinished work is durable, and the next start resumes it.
 func (s *server) stopActors() error {
 	deadline := s.stopBy
 	if deadline.IsZero() {
@@ -291,25 +291,25 @@ func (s *server) serveMetrics() error {
 	if s.cfg.MetricsAddress == "" {
 		return nil
 	}
-	scrapes, err := bind("metrics-listen", s.cfg.MetricsAddress)
+	metricsListener, err := bind("metrics-listen", s.cfg.MetricsAddress)
 	if err != nil {
 		return err
 	}
-	s.log.Info("metrics", "address", scrapes.Addr().String())
+	s.log.Info("metrics", "address", metricsListener.Addr().String())
 	gate := connlimit.NewGate(connlimit.Options{Total: metricsHandles, Log: s.log})
 	server := s.metrics.newServer(s.log)
-	go func() { _ = server.Serve(gate.Listener(scrapes)) }()
+	go func() { _ = server.Serve(gate.Listener(metricsListener)) }()
 	s.onClose(server.Close)
 	return nil
 }
 
-func bind(key, address string) (net.Listener, error) {
+func bind(configKey, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, cli.BadConfiguration(key + ": " + address + " is in use by another process")
+		return nil, cli.BadConfiguration(configKey + ": " + address + " is in use by another process")
 	case err != nil:
-		return nil, cli.BadConfiguration(key + ": " + err.Error())
+		return nil, cli.BadConfiguration(configKey + ": " + err.Error())
 	}
 	return l, nil
 }
@@ -327,8 +327,8 @@ func ignoreClosed(fn func() error) func() error {
 func (s *server) serve(ctx context.Context) error {
 	server := api.New(s.apiConfig())
 	s.api.Store(server)
-	if s.starting != nil {
-		s.starting.stop()
+	if s.startingServer != nil {
+		s.startingServer.stop()
 	}
 	s.core.Store(coreReady)
 	ended := make(chan error, 1)
@@ -347,9 +347,9 @@ func (s *server) serve(ctx context.Context) error {
 	s.log.Info("stopping")
 	s.runtime.Quit()
 	s.stopBy = time.Now().Add(stopBound)
-	bound, cancel := context.WithDeadline(context.Background(), s.stopBy)
+	shutdownCtx, cancel := context.WithDeadline(context.Background(), s.stopBy)
 	defer cancel()
-	if err := server.Shutdown(bound); err != nil {
+	if err := server.Shutdown(shutdownCtx); err != nil {
 		s.log.Warn("requests were cut off", "error", err)
 	}
 	return nil
@@ -375,7 +375,7 @@ func (s *server) apiConfig() api.Config {
 	if s.simulator != nil {
 		cfg.Challenges = s.simulator
 	}
-	if s.manual != nil {
+	if s.manualClock != nil {
 		cfg.Advance = s.runtime.Advance
 	}
 	return cfg

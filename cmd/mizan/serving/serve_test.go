@@ -19,15 +19,15 @@ import (
 // as the auditor.
 func TestPaymentSurvivesStopAndKill(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
-	id := testkit.Pay(t, server.Partner(), "order-1")
+	firstID := testkit.Pay(t, server.Partner(), "order-1")
 	if code := server.Stop(); code != 0 {
 		t.Fatalf("SIGTERM ended with %d\n%s", code, server.Stderr())
 	}
 	server.Restart()
-	other := testkit.Pay(t, server.Partner(), "order-2")
+	secondID := testkit.Pay(t, server.Partner(), "order-2")
 	server.Kill()
 	server.Restart()
-	for _, tx := range []string{id, other} {
+	for _, tx := range []string{firstID, secondID} {
 		answer, err := server.Partner().Get("/api/v1/transactions/" + tx)
 		if testkit.WantStatus(t, answer, err, 200); !bytes.Contains(answer.Body, []byte(`"status":"charged"`)) {
 			t.Errorf("after the restarts: %s", answer.Body)
@@ -42,17 +42,17 @@ func TestPaymentSurvivesStopAndKill(t *testing.T) {
 			t.Errorf("the auditor sees %s, want one entry", answer.Body)
 		}
 	}
-	if repeated := testkit.Pay(t, server.Partner(), "order-1"); repeated != id {
-		t.Errorf("the same txid after restarts made %s, want %s", repeated, id)
+	if repeatedID := testkit.Pay(t, server.Partner(), "order-1"); repeatedID != firstID {
+		t.Errorf("the same txid after restarts made %s, want %s", repeatedID, firstID)
 	}
 }
 
-func TestAddressInUse(t *testing.T) {
-	testkit.NotUnderRace(t, refusedStart)
+func TestAddressInUseIsReported(t *testing.T) {
+	testkit.NotUnderRace(t, reasonRefusedStart)
 	s := testkit.Start(t, testkit.Options{})
 	address := strings.TrimPrefix(s.BaseURL, "https://")
-	for flag, free := range map[string]string{"--listen": "--metrics-listen", "--metrics-listen": "--listen"} {
-		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", filepath.Join(t.TempDir(), "data"), flag, address, free, "127.0.0.1:0")
+	for flag, freeFlag := range map[string]string{"--listen": "--metrics-listen", "--metrics-listen": "--listen"} {
+		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", filepath.Join(t.TempDir(), "data"), flag, address, freeFlag, "127.0.0.1:0")
 		if r.Exit != 2 {
 			t.Errorf("%s in use: exit %d, want 2", flag, r.Exit)
 		}
@@ -77,10 +77,10 @@ func TestPlainHTTPAndOldTLSAreRefused(t *testing.T) {
 		t.Errorf("plain HTTP on the TLS port was answered: %q", answer)
 	}
 
-	for version, want := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+	for version, isAccepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
 		conn, err := tls.Dial("tcp", address, &tls.Config{MinVersion: version, MaxVersion: version, InsecureSkipVerify: true})
-		if (err == nil) != want {
-			t.Errorf("%s: %v, want it taken: %v", tls.VersionName(version), err, want)
+		if (err == nil) != isAccepted {
+			t.Errorf("%s: %v, want it taken: %v", tls.VersionName(version), err, isAccepted)
 		}
 		if err == nil {
 			_ = conn.Close()
@@ -88,7 +88,7 @@ func TestPlainHTTPAndOldTLSAreRefused(t *testing.T) {
 	}
 }
 
-func TestCertificateFiles(t *testing.T) {
+func TestCertificateFilesAndBaseURLAreUsed(t *testing.T) {
 	dir := t.TempDir()
 	makeAuthority(t, dir, time.Now(), "localhost", "127.0.0.1")
 	s := testkit.Start(t, testkit.Options{Flags: []string{
@@ -105,13 +105,13 @@ func TestCertificateFiles(t *testing.T) {
 
 func TestMetricsCountRequestsAndPayments(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--metrics-listen", "127.0.0.1:0"}})
-	found := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(s.Stderr())
-	if found == nil {
+	addressMatch := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(s.Stderr())
+	if addressMatch == nil {
 		t.Fatalf("the log doesn't say where metrics are:\n%s", s.Stderr())
 	}
 	testkit.Pay(t, s.Partner(), "one")
 	testkit.Pay(t, s.Partner(), "one") // a repeated request creates no transaction
-	response, err := http.Get("http://" + found[1] + "/metrics")
+	response, err := http.Get("http://" + addressMatch[1] + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

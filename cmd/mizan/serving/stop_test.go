@@ -19,7 +19,7 @@ func TestStopFinishesRequestsInFlight(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	conn := sendHalfRequest(t, server)
 	server.Signal(syscall.SIGTERM)
-	waitRefused(t, server)
+	waitUntilRefused(t, server)
 	body := testkit.CardPayment("in-flight")
 	if _, err := io.WriteString(conn, body[len(body)/2:]); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestStopFinishesRequestsInFlight(t *testing.T) {
 func TestStopStoresTheLastUses(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--clock", "manual"}})
 	admin := server.Admin().With("x-organization-id", server.Sandbox.OrganizationID)
-	lastUsed := func() string {
+	readLastUse := func() string {
 		t.Helper()
 		answer, err := admin.Get("/api/v1/api_keys")
 		testkit.WantStatus(t, answer, err, 200)
@@ -52,35 +52,35 @@ func TestStopStoresTheLastUses(t *testing.T) {
 		}
 		return keys.Data[0].LastUsed
 	}
-	use := func() {
+	useKey := func() {
 		t.Helper()
 		answer, err := server.Partner().Get("/api/v1/balances")
 		testkit.WantStatus(t, answer, err, 200)
 	}
-	use()
-	noted := lastUsed()
+	useKey()
+	firstUse := readLastUse()
 	answer, err := admin.Put("/api/v1/sandbox/clock", `{"advance_seconds":600}`)
 	testkit.WantStatus(t, answer, err, 200)
-	use()
-	last := lastUsed()
-	if last == noted {
-		t.Fatalf("the use is not in the list: %s", last)
+	useKey()
+	lastUse := readLastUse()
+	if lastUse == firstUse {
+		t.Fatalf("the use is not in the list: %s", lastUse)
 	}
 	if code := server.Stop(); code != 0 {
 		t.Fatalf("exit %d", code)
 	}
 	server.Restart()
 	admin = server.Admin().With("x-organization-id", server.Sandbox.OrganizationID)
-	if got := lastUsed(); got != last {
-		t.Errorf("last used %s after the stop, %s before", got, last)
+	if got := readLastUse(); got != lastUse {
+		t.Errorf("last used %s after the stop, %s before", got, lastUse)
 	}
 }
 
-func TestSecondSignalEndsAtOnce(t *testing.T) {
+func TestSecondSignalEndsTheServerAtOnce(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	sendHalfRequest(t, s)
 	s.Signal(syscall.SIGTERM)
-	waitRefused(t, s)
+	waitUntilRefused(t, s)
 	s.Signal(syscall.SIGTERM)
 	if code := s.Wait(); code != -1 {
 		t.Errorf("exit %d, want an end by the signal", code)
@@ -109,8 +109,8 @@ func sendHalfRequest(t *testing.T, s *testkit.Server) net.Conn {
 	if err := request.Write(&message); err != nil {
 		t.Fatal(err)
 	}
-	headers := message.Len() - len(body)
-	if _, err := conn.Write(message.Bytes()[:headers]); err != nil {
+	headerLength := message.Len() - len(body)
+	if _, err := conn.Write(message.Bytes()[:headerLength]); err != nil {
 		t.Fatal(err)
 	}
 	// The server asks for the body, so it is handling the request.
@@ -125,10 +125,10 @@ func sendHalfRequest(t *testing.T, s *testkit.Server) net.Conn {
 	return conn
 }
 
-// waitRefused waits until the server accepts no more connections.
-func waitRefused(t *testing.T, s *testkit.Server) {
+// waitUntilRefused waits until the server accepts no more connections.
+func waitUntilRefused(t *testing.T, s *testkit.Server) {
 	t.Helper()
-	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))
 		if err != nil {
 			return

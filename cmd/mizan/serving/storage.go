@@ -18,25 +18,25 @@ import (
 	"mizan/posting/store"
 )
 
-// clockMargin is how far booked times in a store may be ahead of the real clock.
+// clockMargin is how far the times at which a store's events were booked may be ahead of the real clock.
 const clockMargin = time.Minute
 
 // openStore takes the directory's lock, opens the store and sets the clock.
 func (s *server) openStore(context.Context) error {
-	start, manual, err := readClock(s.cfg.Dir)
+	startTime, isManual, err := readClock(s.cfg.Dir)
 	if err != nil {
 		return cli.StorageFault("%v", err)
 	}
-	if manual && !s.cfg.Manual {
+	if isManual && !s.cfg.Manual {
 		return cli.BadConfiguration("clock: " + s.cfg.Dir + " uses a manual clock")
 	}
 	s.clock = clock.Real{}
 	if s.cfg.Manual {
-		if !manual {
-			start = clock.Real{}.Now()
+		if !isManual {
+			startTime = clock.Real{}.Now()
 		}
-		s.manual = clock.NewManual(start)
-		s.clock = s.manual
+		s.manualClock = clock.NewManual(startTime)
+		s.clock = s.manualClock
 	}
 	s.journal, err = posting.Open(posting.Options{
 		Store: store.Options{Dir: s.cfg.Dir, MinFree: s.cfg.MinFree, Log: s.log, Remains: []string{sandboxFile, simulatorLog, clockFile}},
@@ -49,21 +49,21 @@ func (s *server) openStore(context.Context) error {
 	s.metrics = newMetrics(s)
 	durable.RemoveLeftovers(s.cfg.Dir, clockFile, sandboxFile)
 	switch {
-	case manual:
+	case isManual:
 		return nil
-	case s.manual != nil:
-		return s.beginManual()
+	case s.manualClock != nil:
+		return s.startManualClock()
 	case s.cfg.Sandbox:
-		return s.requireRealClock()
+		return s.checkRealClock()
 	}
 	return nil
 }
 
-// requireRealClock refuses the real clock for a store whose booked times are ahead of it, because such
-// a store had a manual clock whose file was lost. The margin allows for a machine whose clock was set
+// checkRealClock refuses the real clock for a store whose booked times are ahead of it, because such
+// a store had a manual clock whose file was lost. clockMargin allows for a machine whose clock was set
 // back.
-func (s *server) requireRealClock() error {
-	last, err := lastBooked(s.journal)
+func (s *server) checkRealClock() error {
+	last, err := lastBookedTime(s.journal)
 	if err != nil {
 		return cli.StorageFault("%v", err)
 	}
@@ -74,25 +74,25 @@ func (s *server) requireRealClock() error {
 		s.cfg.Dir, last.Format(time.RFC3339), clockFile))
 }
 
-// beginManual gives a store a manual clock, which starts at or after the last booked time.
-func (s *server) beginManual() error {
-	last, err := lastBooked(s.journal)
+// startManualClock gives a store a manual clock, which starts at or after the last booked time.
+func (s *server) startManualClock() error {
+	last, err := lastBookedTime(s.journal)
 	if err != nil {
 		return cli.StorageFault("%v", err)
 	}
-	if last.After(s.manual.Now()) {
-		if err := s.manual.Set(last); err != nil {
+	if last.After(s.manualClock.Now()) {
+		if err := s.manualClock.Set(last); err != nil {
 			return err
 		}
 	}
-	if err := writeClock(s.cfg.Dir, s.manual.Now()); err != nil {
+	if err := writeClock(s.cfg.Dir, s.manualClock.Now()); err != nil {
 		return cli.StorageFault("%v", err)
 	}
 	return nil
 }
 
-// lastBooked returns the booked time of the latest event of any organization.
-func lastBooked(j *posting.Journal) (time.Time, error) {
+// lastBookedTime returns the booked time of the latest event of any organization.
+func lastBookedTime(j *posting.Journal) (time.Time, error) {
 	view := j.View()
 	defer view.Close()
 	var last ledger.Micros
@@ -106,8 +106,8 @@ func lastBooked(j *posting.Journal) (time.Time, error) {
 }
 
 // openKeyring loads the keys. In the sandbox they are created with the store. If the store has events,
-// missing keys were lost and are not created again, except a missing sealing key: nothing can have been
-// sealed with it yet. The operator's keyring is never written.
+// missing keys were lost and are not created again. Only a missing sealing key is created, because nothing can
+// have been sealed with it yet. A keyring that the operator names is never written.
 func (s *server) openKeyring(context.Context) (err error) {
 	if s.cfg.Keyring != "" {
 		if s.keyring, err = secret.LoadSealingKeyring(s.cfg.Keyring); err != nil {
@@ -144,8 +144,8 @@ func (s *server) openTransport(context.Context) (err error) {
 	return err
 }
 
-// absolute returns the absolute path, for people and programs with another working directory.
-func absolute(path string) string {
+// absolutePath returns the absolute path, for people and programs with another working directory.
+func absolutePath(path string) string {
 	if absolute, err := filepath.Abs(path); err == nil {
 		return absolute
 	}

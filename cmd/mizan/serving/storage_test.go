@@ -19,7 +19,7 @@ import (
 
 func TestSecondServerOnTheDirectoryIsLockedOut(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
-	before := sandboxBytes(t, server)
+	sandboxBefore := readSandboxFile(t, server)
 	for _, args := range [][]string{
 		{"serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0"},
 		{"audit", "verify", "--data", server.Dir},
@@ -31,16 +31,16 @@ func TestSecondServerOnTheDirectoryIsLockedOut(t *testing.T) {
 	}
 	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0")
 	testkit.WantOneLine(t, r.Stderr, "mizan: locked: ")
-	if !bytes.Equal(before, sandboxBytes(t, server)) {
+	if !bytes.Equal(sandboxBefore, readSandboxFile(t, server)) {
 		t.Error("the server that was locked out wrote sandbox.json")
 	}
 	testkit.Pay(t, server.Partner(), "")
 }
 
 func TestManualClockKeepsItsValue(t *testing.T) {
-	testkit.NotUnderRace(t, onceAtAStart)
+	testkit.NotUnderRace(t, reasonDecidedAtStart)
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
-	clock := func() time.Time {
+	askClock := func() time.Time {
 		t.Helper()
 		answer, err := server.Admin().Get("/api/v1/sandbox/clock")
 		var body struct{ Now time.Time }
@@ -49,22 +49,22 @@ func TestManualClockKeepsItsValue(t *testing.T) {
 		}
 		return body.Now
 	}
-	first := clock()
+	firstTime := askClock()
 	testkit.Pay(t, server.Partner(), "before")
-	if again := clock(); !again.Equal(first) {
-		t.Errorf("the clock moved by itself from %v to %v", first, again)
+	if again := askClock(); !again.Equal(firstTime) {
+		t.Errorf("the clock moved by itself from %v to %v", firstTime, again)
 	}
 	server.Kill()
 	server.Restart()
-	if again := clock(); !again.Equal(first) {
-		t.Errorf("after a kill the clock says %v, want the first start's %v", again, first)
+	if again := askClock(); !again.Equal(firstTime) {
+		t.Errorf("after a kill the clock says %v, want the first start's %v", again, firstTime)
 	}
 	answer, err := server.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
 	testkit.WantStatus(t, answer, err, 200)
 	server.Kill()
 	server.Restart()
-	if want := first.Add(24 * time.Hour); !clock().Equal(want) {
-		t.Errorf("after a kill the clock says %v, want %v", clock(), want)
+	if want := firstTime.Add(24 * time.Hour); !askClock().Equal(want) {
+		t.Errorf("after a kill the clock says %v, want %v", askClock(), want)
 	}
 	testkit.Pay(t, server.Partner(), "after")
 
@@ -79,12 +79,12 @@ func TestManualClockKeepsItsValue(t *testing.T) {
 // TestManualClockStartsAfterTheLastBookedTime deletes the clock's file: the new clock starts at
 // or after the last booked time.
 func TestManualClockStartsAfterTheLastBookedTime(t *testing.T) {
-	testkit.NotUnderRace(t, onceAtAStart)
+	testkit.NotUnderRace(t, reasonDecidedAtStart)
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	answer, err := server.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
 	testkit.WantStatus(t, answer, err, 200)
 	testkit.Pay(t, server.Partner(), "")
-	booked, _, err := readClock(server.Dir)
+	timeBefore, _, err := readClock(server.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,20 +98,20 @@ func TestManualClockStartsAfterTheLastBookedTime(t *testing.T) {
 	}
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: clock: ")
 	server.Restart()
-	if at, found, err := readClock(server.Dir); err != nil || !found || at.Before(booked) {
-		t.Errorf("the clock began at %v, %v, want %v or later", at, err, booked)
+	if at, found, err := readClock(server.Dir); err != nil || !found || at.Before(timeBefore) {
+		t.Errorf("the clock began at %v, %v, want %v or later", at, err, timeBefore)
 	}
 }
 
 func TestDamagedDirectoryIsRefused(t *testing.T) {
-	testkit.NotUnderRace(t, refusedStart)
+	testkit.NotUnderRace(t, reasonRefusedStart)
 	for name, damage := range map[string]func(t *testing.T, dir string){
-		"HEAD":          flipAll,
-		"simulator.log": flipAll,
-		"keyring":       cutOff,
-		"clock":         flipAll,
+		"HEAD":          flipEveryByte,
+		"simulator.log": flipEveryByte,
+		"keyring":       truncateToHalf,
+		"clock":         flipEveryByte,
 		"tls/ca.key": func(t *testing.T, path string) {
-			cutOff(t, path)
+			truncateToHalf(t, path)
 		},
 	} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 			testkit.WantOneLine(t, r.Stderr, "mizan: storage: ")
 		})
 	}
-	for name, begins := range map[string]string{"keyring": "mizan: storage: keyring", "simulator.log": "mizan: storage: "} {
+	for name, wantPrefix := range map[string]string{"keyring": "mizan: storage: keyring", "simulator.log": "mizan: storage: "} {
 		t.Run("missing "+name, func(t *testing.T) {
 			s := testkit.Start(t, testkit.Options{})
 			s.Stop()
@@ -138,7 +138,7 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 				if r.Exit != 1 || !strings.HasSuffix(r.Stderr, "it is in no backup that mizan takes\n") && !strings.HasSuffix(r.Stderr, "restore from a backup\n") {
 					t.Errorf("exit %d, want 1 and the advice: %s", r.Exit, r.Stderr)
 				}
-				testkit.WantOneLine(t, r.Stderr, begins)
+				testkit.WantOneLine(t, r.Stderr, wantPrefix)
 			}
 		})
 	}
@@ -146,7 +146,7 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 
 // TestDamagedSimulatorLogIsRefused replaces a word such that the line still parses.
 func TestDamagedSimulatorLogIsRefused(t *testing.T) {
-	testkit.NotUnderRace(t, refusedStart)
+	testkit.NotUnderRace(t, reasonRefusedStart)
 	server := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, server.Partner(), "one")
 	testkit.Pay(t, server.Partner(), "two")
@@ -156,9 +156,9 @@ func TestDamagedSimulatorLogIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := bytes.IndexByte(content, '\n') + 1
-	changed := bytes.Replace(content[second:], []byte(`"outcome":"charged"`), []byte(`"outcome":"refused"`), 1)
-	if err := os.WriteFile(path, append(content[:second:second], changed...), 0o600); err != nil {
+	secondLine := bytes.IndexByte(content, '\n') + 1
+	changed := bytes.Replace(content[secondLine:], []byte(`"outcome":"charged"`), []byte(`"outcome":"refused"`), 1)
+	if err := os.WriteFile(path, append(content[:secondLine:secondLine], changed...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
@@ -187,7 +187,7 @@ func TestStartDoesNotCountAsAUseOfAKey(t *testing.T) {
 	}
 }
 
-func flipAll(t *testing.T, path string) {
+func flipEveryByte(t *testing.T, path string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -201,7 +201,7 @@ func flipAll(t *testing.T, path string) {
 	}
 }
 
-func cutOff(t *testing.T, path string) {
+func truncateToHalf(t *testing.T, path string) {
 	t.Helper()
 	stat, err := os.Stat(path)
 	if err != nil {
@@ -244,12 +244,12 @@ func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
 	}
 }
 
-// TestFailedWriteEndsTheProcess makes all writes to files fail from a moment on, so that HEAD can't be
-// written after the store has persisted the group. The response must not be sent, and the next start
-// determines whether the group is durable.
+// TestFailedWriteEndsTheProcess makes all writes to files fail from a moment on. Then HEAD, the file with
+// the number of the last durable group of changes, can't be written after the store has persisted a group.
+// The response must not be sent, and the next start determines whether the group is durable.
 func TestFailedWriteEndsTheProcess(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
-	before := testkit.Pay(t, server.Partner(), "before")
+	paidBefore := testkit.Pay(t, server.Partner(), "before")
 	if err := unix.Prlimit(server.PID(), unix.RLIMIT_FSIZE, &unix.Rlimit{}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -263,8 +263,8 @@ func TestFailedWriteEndsTheProcess(t *testing.T) {
 		t.Errorf("%d lines say why it ended, want 1:\n%s", n, server.Stderr())
 	}
 	server.Restart("--check")
-	if again := testkit.Pay(t, server.Partner(), "before"); again != before {
-		t.Errorf("the payment before the fault is %s now, was %s", again, before)
+	if again := testkit.Pay(t, server.Partner(), "before"); again != paidBefore {
+		t.Errorf("the payment before the fault is %s now, was %s", again, paidBefore)
 	}
 	testkit.Pay(t, server.Partner(), "after")
 }
@@ -309,13 +309,13 @@ func injectFault(t *testing.T, s *testkit.Server, path, fault string) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 }
 
-// TestFailedSyncAtCloseIsReported makes the write fail with which the store is closed. The process reports the
-// failure, and the next start finds everything.
+// TestFailedSyncAtCloseIsReported makes the last write fail, the one that closes the store. The process reports
+// the failure, and the next start finds everything.
 func TestFailedSyncAtCloseIsReported(t *testing.T) {
 	for _, fault := range []string{"fsync:error=EIO", "fsync:error=ENOSPC", "write:error=ENOSPC"} {
 		t.Run(fault, func(t *testing.T) {
 			server := testkit.Start(t, testkit.Options{})
-			before := testkit.Pay(t, server.Partner(), "before")
+			paidBefore := testkit.Pay(t, server.Partner(), "before")
 			injectFault(t, server, filepath.Join(server.Dir, "store", "MANIFEST"), fault)
 			if code := server.Stop(); code != 1 {
 				t.Errorf("exit %d, want 1", code)
@@ -324,8 +324,8 @@ func TestFailedSyncAtCloseIsReported(t *testing.T) {
 				t.Errorf("%d lines say why it ended, want 1:\n%s", n, server.Stderr())
 			}
 			server.Restart("--check")
-			if again := testkit.Pay(t, server.Partner(), "before"); again != before {
-				t.Errorf("the payment before the fault is %s now, was %s", again, before)
+			if again := testkit.Pay(t, server.Partner(), "before"); again != paidBefore {
+				t.Errorf("the payment before the fault is %s now, was %s", again, paidBefore)
 			}
 			if code := server.Stop(); code != 0 {
 				t.Errorf("exit %d after it was mended, want 0: %s", code, server.Stderr())
@@ -337,7 +337,7 @@ func TestFailedSyncAtCloseIsReported(t *testing.T) {
 // TestServerWithoutItsStoreRefusesToStart deletes all or part of the store and keeps the
 // other files. The server must not start with an empty store.
 func TestServerWithoutItsStoreRefusesToStart(t *testing.T) {
-	testkit.NotUnderRace(t, refusedStart)
+	testkit.NotUnderRace(t, reasonRefusedStart)
 	server := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, server.Partner(), "")
 	server.Stop()
@@ -365,33 +365,33 @@ func TestServerWithoutItsStoreRefusesToStart(t *testing.T) {
 // TestAnotherServersKeyringIsRefused checks that a foreign keyring is refused, because values that it
 // seals and signs could not be opened and verified with the store's own keyring.
 func TestAnotherServersKeyringIsRefused(t *testing.T) {
-	testkit.NotUnderRace(t, refusedStart)
+	testkit.NotUnderRace(t, reasonRefusedStart)
 	server := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, server.Partner(), "")
 	server.Stop()
-	inPlace, movedKeyring := filepath.Join(server.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
-	if r := testkit.Run(t, nil, "keyring", movedKeyring); r.Exit != 0 {
+	keyringInUse, foreignKeyring := filepath.Join(server.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
+	if r := testkit.Run(t, nil, "keyring", foreignKeyring); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
-	serve := []string{"serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0", "--log-level", "error"}
-	r := testkit.Run(t, nil, append(serve, "--keyring", movedKeyring)...)
+	serveArgs := []string{"serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0", "--log-level", "error"}
+	r := testkit.Run(t, nil, append(serveArgs, "--keyring", foreignKeyring)...)
 	if r.Exit != 2 {
 		t.Errorf("--keyring with another one: exit %d, want 2", r.Exit)
 	}
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: keyring: ")
-	ownKeyring := movedKeyring + ".own"
-	for _, step := range [][2]string{{inPlace, ownKeyring}, {movedKeyring, inPlace}} {
+	movedKeyring := foreignKeyring + ".own"
+	for _, step := range [][2]string{{keyringInUse, movedKeyring}, {foreignKeyring, keyringInUse}} {
 		if err := os.Rename(step[0], step[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r = testkit.Run(t, nil, serve...); r.Exit != 1 {
+	if r = testkit.Run(t, nil, serveArgs...); r.Exit != 1 {
 		t.Errorf("another one in its place: exit %d, want 1", r.Exit)
 	}
 	testkit.WantOneLine(t, r.Stderr, "mizan: storage: ")
-	if r := testkit.Run(t, nil, "keys", "rotate", "--keyring", ownKeyring); r.Exit != 0 {
+	if r := testkit.Run(t, nil, "keys", "rotate", "--keyring", movedKeyring); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
-	server.Restart("--keyring", ownKeyring) // a rotation adds a sealing key, and the keyring still counts as the same
+	server.Restart("--keyring", movedKeyring) // a rotation adds a sealing key, and the keyring still counts as the same
 	testkit.Pay(t, server.Partner(), "")
 }

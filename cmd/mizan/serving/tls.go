@@ -49,12 +49,12 @@ func newTransport(cfg *config.Config) (*transport, error) {
 		return t, nil
 	}
 	dir := filepath.Join(cfg.Dir, "tls")
-	a, err := openAuthority(dir, certificateHosts(cfg), time.Now)
+	authority, err := openAuthority(dir, certificateHosts(cfg), time.Now)
 	if err != nil {
 		return nil, cli.StorageFault("%v", err)
 	}
 	t := &transport{config: tlsConfig(), caFile: filepath.Join(dir, caFile)}
-	t.config.GetCertificate = a.certificate
+	t.config.GetCertificate = authority.getCertificate
 	return t, nil
 }
 
@@ -96,8 +96,8 @@ func localURL(cfg *config.Config, listener net.Listener) string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// publicURL returns the base of links for payers, which contain a token. Outside the sandbox it
-// is https, even if a proxy in front has the certificate.
+// publicURL returns the base of the links for payers. A link contains a token; so outside the sandbox
+// the base is https even with --tls off, when a proxy in front of the server has the certificate.
 func publicURL(cfg *config.Config, address string) string {
 	switch host, isPlain := strings.CutPrefix(address, "http://"); {
 	case cfg.BaseURL != "":

@@ -15,23 +15,23 @@ import (
 // RotateAdminTokens retires all administration tokens in the store of a stopped server, and
 // returns the token that replaces them.
 func RotateAdminTokens(dir string, sealer directoryactor.Sealer, s *cli.Streams) (secret.Text, error) {
-	_, manual, err := readClock(dir)
+	_, isManual, err := readClock(dir)
 	if err != nil {
 		return "", cli.StorageFault("%v", err)
 	}
-	srv := newServer(&config.Config{Dir: dir, Manual: manual}, s)
-	token, err := srv.rotateAll(context.Background(), sealer)
+	srv := newServer(&config.Config{Dir: dir, Manual: isManual}, s)
+	token, err := srv.rotateAllTokens(context.Background(), sealer)
 	return token, errors.Join(err, srv.close())
 }
 
-func (s *server) rotateAll(ctx context.Context, sealer directoryactor.Sealer) (secret.Text, error) {
+func (s *server) rotateAllTokens(ctx context.Context, sealer directoryactor.Sealer) (secret.Text, error) {
 	if err := s.openStore(ctx); err != nil {
 		return "", err
 	}
-	rt := actors.New(actors.Options{Clock: s.clock, Journal: s.journal, Log: s.log})
-	s.onClose(func() error { rt.Stop(); return nil })
+	runtime := actors.New(actors.Options{Clock: s.clock, Journal: s.journal, Log: s.log})
+	s.onClose(func() error { runtime.Stop(); return nil })
 	var err error
-	if s.directory, err = directoryactor.Start(rt, sealer); err != nil {
+	if s.directory, err = directoryactor.Start(runtime, sealer); err != nil {
 		return "", cli.StorageFault("%v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, seedBound)
@@ -44,8 +44,8 @@ func (s *server) rotateAll(ctx context.Context, sealer directoryactor.Sealer) (s
 	case err != nil:
 		return "", cli.StorageFault("the rotation could not be written down: %v", err)
 	}
-	if _, demo := s.directory.Sandbox(); demo {
-		box := s.storedSandbox()
+	if _, isSandbox := s.directory.Sandbox(); isSandbox {
+		box := s.readSandbox()
 		box.AdminToken = string(token)
 		if err := s.writeSandbox(box); err != nil {
 			// The next start repairs the file. The token must be returned in spite of the error, or it

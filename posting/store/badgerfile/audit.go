@@ -10,132 +10,133 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Log lines of Badger's compactors that the audit reads (levels.go of v4.9.6: subcompact and
+// The formats of the lines in Badger's log that the audit reads (levels.go of v4.9.6: subcompact and
 // doCompact).
 const (
-	logBuilt = "[%d] LOG Compact. Added %d keys."
-	logDone  = "[Compactor: %d] Compaction for level: %d DONE"
+	beginsTableFormat   = "[%d] LOG Compact. Added %d keys." // only the beginning
+	compactionEndFormat = "[Compactor: %d] Compaction for level: %d DONE"
 )
 
-// CompactionAudit compares the number of tables that compactions announce with the number that they
-// list. If Badger cannot make a table during a compaction (no file handle, no inode, a failed sync), it
-// drops the error and continues without the table: the old tables are deleted and the rows are lost
-// silently. (Badger passes the error to a deferred call, whose arguments are evaluated while the error
-// is still nil.) The store can't prevent that loss. The audit notices it by the end of the compaction,
+// CompactionAudit compares the number of tables that compactions announce in Badger's log with the number that
+// they add to Badger's list of tables (MANIFEST). If Badger cannot make a table during a compaction (no file
+// handle, no inode, a failed sync), it drops the error and continues without the table: the old tables are deleted
+// and the rows are lost silently. (Badger passes the error to a deferred call, whose arguments are evaluated while
+// the error is still nil.) The store can't prevent that loss. The audit notices the loss when the compaction ends,
 // and from then on the store neither reads nor writes.
 //
 // All methods are safe for concurrent use.
 type CompactionAudit struct {
-	mu       sync.Mutex
-	path     string
-	list     *os.File
-	offset   int64          // offset up to which the list has been read
-	building map[int]uint64 // by compactor: tables of the current compaction
-	finished uint64         // tables of all finished compactions
-	listed   uint64         // tables that compactions have listed
+	mu              sync.Mutex
+	path            string
+	list            *os.File
+	offset          int64          // offset up to which the list has been read
+	begunTables     map[int]uint64 // by compactor: tables that its current compaction has announced
+	announcedTables uint64         // tables that all finished compactions have announced
+	listedTables    uint64         // tables that compactions have added to the list
 }
 
-// NewCompactionAudit returns an audit that counts the records of the list at path that come after its first
-// end bytes. It must be called before Badger opens the list. An error is an I/O error that names the list.
-func NewCompactionAudit(path string, end int64) (*CompactionAudit, error) {
+// NewCompactionAudit returns an audit of the list of tables at path. The audit counts the records from the offset
+// on. NewCompactionAudit must be called before Badger opens the list. An error is an I/O error that names the list.
+func NewCompactionAudit(path string, offset int64) (*CompactionAudit, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return &CompactionAudit{path: path, list: f, offset: end, building: make(map[int]uint64)}, nil
+	return &CompactionAudit{path: path, list: f, offset: offset, begunTables: make(map[int]uint64)}, nil
 }
 
 // BeginsTable tells whether a compactor of Badger logs a line with this format before it makes a table.
-func BeginsTable(format string) bool { return strings.HasPrefix(format, logBuilt) }
+func BeginsTable(format string) bool { return strings.HasPrefix(format, beginsTableFormat) }
 
-// Observe reads a line of Badger's log. done tells that the line ends a compaction, lost that
-// one of its tables is missing. An error means that the list could not be read.
-func (t *CompactionAudit) Observe(format string, args []any) (done, lost bool, err error) {
-	built := BeginsTable(format)
-	if !built && format != logDone || len(args) < 2 {
+// Observe reads a line of Badger's log. hasEnded tells whether the line ends a compaction, lostTable whether a
+// table of that compaction is missing. An error means that the list could not be read.
+func (a *CompactionAudit) Observe(format string, args []any) (hasEnded, lostTable bool, err error) {
+	beginsTable := BeginsTable(format)
+	if !beginsTable && format != compactionEndFormat || len(args) < 2 {
 		return false, false, nil
 	}
 	compactor, ok := args[0].(int)
 	if !ok {
 		return false, false, nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if built {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if beginsTable {
 		if keys, ok := args[1].(uint64); ok && keys > 0 {
-			t.building[compactor]++
+			a.begunTables[compactor]++
 		}
 		return false, false, nil
 	}
-	t.finished += t.building[compactor]
-	delete(t.building, compactor)
-	err = t.read()
-	return true, err == nil && t.listed < t.finished, err
+	a.announcedTables += a.begunTables[compactor]
+	delete(a.begunTables, compactor)
+	err = a.read()
+	return true, err == nil && a.listedTables < a.announcedTables, err
 }
 
-// read counts the records appended to the list since the last call. If Badger has rewritten the list,
-// read finishes the old file. The compaction that caused the rewrite is not checked, because its record
-// is only in the new file, merged with all others.
-func (t *CompactionAudit) read() error {
-	if err := t.readAppended(); err != nil {
+// read counts the records appended to the list since the last call. If Badger has rewritten the list into a new
+// file, read finishes the old file and then reads the new one. The compaction that caused the rewrite is not
+// checked, because its record is only in the new file, merged with all others.
+func (a *CompactionAudit) read() error {
+	if err := a.readAppended(); err != nil {
 		return err
 	}
-	current, err := os.Stat(t.path)
+	current, err := os.Stat(a.path)
 	if err != nil {
 		return err
 	}
-	opened, err := t.list.Stat()
+	opened, err := a.list.Stat()
 	if err != nil || os.SameFile(opened, current) {
 		return err
 	}
-	next, err := os.Open(t.path)
+	next, err := os.Open(a.path)
 	if err != nil {
 		return err
 	}
-	_ = t.list.Close() // only read
-	t.list, t.offset = next, manifestHeader
-	if err := t.readAppended(); err != nil {
+	_ = a.list.Close() // the file was only read
+	a.list, a.offset = next, manifestHeader
+	if err := a.readAppended(); err != nil {
 		return err
 	}
-	t.listed = max(t.listed, t.finished)
+	a.listedTables = max(a.listedTables, a.announcedTables)
 	return nil
 }
 
-func (t *CompactionAudit) readAppended() error {
+// readAppended counts the records from the offset to the end of the open file.
+func (a *CompactionAudit) readAppended() error {
 	var head [recordHead]byte
 	for {
-		if _, err := t.list.ReadAt(head[:], t.offset); err != nil {
+		if _, err := a.list.ReadAt(head[:], a.offset); err != nil {
 			return ignoreEOF(err)
 		}
 		b := make([]byte, binary.BigEndian.Uint32(head[:]))
-		if _, err := t.list.ReadAt(b, t.offset+int64(len(head))); err != nil {
+		if _, err := a.list.ReadAt(b, a.offset+int64(len(head))); err != nil {
 			return ignoreEOF(err)
 		}
 		var set pb.ManifestChangeSet
 		if err := proto.Unmarshal(b, &set); err != nil {
 			return err
 		}
-		t.offset += int64(len(head) + len(b))
-		t.listed += tablesCompacted(&set)
+		a.offset += int64(len(head) + len(b))
+		a.listedTables += tablesOfCompaction(&set)
 	}
 }
 
-// tablesCompacted returns the number of tables that a compaction made. A flush makes one
-// and deletes none.
-func tablesCompacted(set *pb.ManifestChangeSet) (tables uint64) {
-	deletes := false
+// tablesOfCompaction returns the number of tables that a compaction made, given its record. It returns 0 for a
+// flush, whose record has no deletion.
+func tablesOfCompaction(set *pb.ManifestChangeSet) (tables uint64) {
+	hasDeletion := false
 	for _, c := range set.Changes {
 		if c.Op == pb.ManifestChange_DELETE {
-			deletes = true
+			hasDeletion = true
 		} else {
 			tables++
 		}
 	}
-	if !deletes {
+	if !hasDeletion {
 		return 0
 	}
 	return tables
 }
 
-// Close releases the list. No line may be observed afterwards.
-func (t *CompactionAudit) Close() error { return t.list.Close() }
+// Close closes the list. Observe must not be called afterwards.
+func (a *CompactionAudit) Close() error { return a.list.Close() }

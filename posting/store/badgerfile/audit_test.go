@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// appendChanges appends to a list of tables in Badger's form.
+// appendChanges appends one record to a list of tables in Badger's form, with a change for each operation.
 func appendChanges(t *testing.T, path string, ops ...pb.ManifestChange_Operation) {
 	t.Helper()
 	set := new(pb.ManifestChangeSet)
@@ -42,50 +42,50 @@ func TestAuditCountsTablesListedByCompactions(t *testing.T) {
 	if err := os.WriteFile(path, make([]byte, manifestHeader), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	appendChanges(t, path, create, create, remove) // before the audit began to count
+	appendChanges(t, path, create, create, remove) // is not counted: the audit begins after this record
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	count, err := NewCompactionAudit(path, info.Size())
+	audit, err := NewCompactionAudit(path, info.Size())
 	if err != nil {
 		t.Fatal(err)
 	}
-	build := func(compactor int, keys uint64) {
-		if done, lost, err := count.Observe(logBuilt+" Skipped %d keys.", []any{compactor, keys, uint64(0)}); done || lost || err != nil {
-			t.Errorf("Observe = %v, %v, %v", done, lost, err)
+	beginTable := func(compactor int, keys uint64) {
+		if hasEnded, lostTable, err := audit.Observe(beginsTableFormat+" Skipped %d keys.", []any{compactor, keys, uint64(0)}); hasEnded || lostTable || err != nil {
+			t.Errorf("Observe = %v, %v, %v", hasEnded, lostTable, err)
 		}
 	}
-	end := func(compactor int, want bool) {
+	endCompaction := func(compactor int, wantLost bool) {
 		t.Helper()
-		if done, lost, err := count.Observe(logDone, []any{compactor, 0}); !done || lost != want || err != nil {
-			t.Errorf("at its end: %v, %v, %v, want lost %v", done, lost, err, want)
+		if hasEnded, lostTable, err := audit.Observe(compactionEndFormat, []any{compactor, 0}); !hasEnded || lostTable != wantLost || err != nil {
+			t.Errorf("at its end: %v, %v, %v, want lost %v", hasEnded, lostTable, err, wantLost)
 		}
 	}
-	build(0, 10)
-	build(1, 10)
-	build(0, 10)
-	build(0, 0) // an empty table is never made
+	beginTable(0, 10)
+	beginTable(1, 10)
+	beginTable(0, 10)
+	beginTable(0, 0) // an empty table is never made
 	appendChanges(t, path, create, remove, create)
-	end(0, false)
+	endCompaction(0, false)
 	appendChanges(t, path, create) // a flush is not a compaction
 	appendChanges(t, path, remove, create)
-	end(1, false)
+	endCompaction(1, false)
 
 	// Badger rewrites the list, including the tables of this compaction.
-	build(1, 10)
-	next := filepath.Join(filepath.Dir(path), "NEXT")
-	if err := os.WriteFile(next, make([]byte, manifestHeader), 0o600); err != nil {
+	beginTable(1, 10)
+	newList := filepath.Join(filepath.Dir(path), "NEXT")
+	if err := os.WriteFile(newList, make([]byte, manifestHeader), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	appendChanges(t, next, create, create, create)
-	if err := os.Rename(next, path); err != nil {
+	appendChanges(t, newList, create, create, create)
+	if err := os.Rename(newList, path); err != nil {
 		t.Fatal(err)
 	}
-	end(1, false)
+	endCompaction(1, false)
 
-	build(0, 10)
-	build(0, 10)
-	appendChanges(t, path, create, remove) // one of the two is missing
-	end(0, true)
+	beginTable(0, 10)
+	beginTable(0, 10)
+	appendChanges(t, path, create, remove) // one of the two tables is missing
+	endCompaction(0, true)
 }

@@ -17,21 +17,21 @@ var catalogMagic = []byte("mizanTB1")
 
 const catalogEntry = 8 + 8 + 4 // id, size, checksum of the file
 
-// Catalog is the store's own file with the size and checksum of each table. Badger's own list has only
-// the tables' numbers. It can't reveal a table of another store, or an older table with the same
-// number, because each of them is sound in itself. The file may be behind: a table that it doesn't list
-// is accepted. Numbers are never reused while a store is open, and the file is refreshed before each
-// opening, so a listed table must be the same one.
+// Catalog is the store's own file with the size and checksum of each table. Badger's list of tables has only
+// their numbers. So Badger's list can't reveal that a table was replaced by one of another store, or by an older
+// one with the same number, because such a table has valid checksums. The catalog may lag behind Badger's list:
+// a table that the catalog doesn't have is accepted. Numbers are never reused while a store is open, and the
+// catalog is refreshed before each opening. So if a table differs from its catalog entry, it was replaced.
 //
-// Only one method at a time may write the file; RefreshSoon writes until Wait returns. All other
-// methods are safe for concurrent use.
+// Only one method at a time may write the file; after RefreshSoon the file may be written until Wait returns. All
+// other methods are safe for concurrent use.
 type Catalog struct {
-	path string
-	busy sync.WaitGroup // refreshes in the background
+	path      string
+	refreshes sync.WaitGroup // refreshes in the background
 
-	mu       sync.Mutex // guards the following fields
-	running  bool
-	runAgain bool
+	mu        sync.Mutex // guards the following fields
+	isRunning bool       // a refresh runs in the background
+	runAgain  bool       // another refresh must follow the running one
 }
 
 // NewCatalog returns the catalog in the file at path, which need not exist yet.
@@ -40,9 +40,9 @@ func NewCatalog(path string) *Catalog { return &Catalog{path: path} }
 // Path returns the path of the file.
 func (c *Catalog) Path() string { return c.path }
 
-// Load returns the tables in the file by number; none if the file is missing, or damaged, because
-// then every table is accepted. An error is an I/O error that names the file.
-func (c *Catalog) Load() (known map[uint64]Table, damaged bool, err error) {
+// Load returns the tables in the catalog by number. If the file is missing or damaged, it returns no tables, so
+// that every table is accepted. An error is an I/O error that names the file.
+func (c *Catalog) Load() (tables map[uint64]Table, damaged bool, err error) {
 	b, err := os.ReadFile(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
@@ -50,32 +50,32 @@ func (c *Catalog) Load() (known map[uint64]Table, damaged bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	known, ok := parseCatalog(b)
-	return known, !ok, nil
+	tables, ok := parseCatalog(b)
+	return tables, !ok, nil
 }
 
-func parseCatalog(b []byte) (known map[uint64]Table, ok bool) {
-	n := len(b) - crc32.Size
-	if n < len(catalogMagic) || string(b[:len(catalogMagic)]) != string(catalogMagic) ||
-		crc32.Checksum(b[:n], castagnoli) != binary.BigEndian.Uint32(b[n:]) {
+func parseCatalog(content []byte) (tables map[uint64]Table, ok bool) {
+	checksumStart := len(content) - crc32.Size
+	if checksumStart < len(catalogMagic) || string(content[:len(catalogMagic)]) != string(catalogMagic) ||
+		crc32.Checksum(content[:checksumStart], castagnoli) != binary.BigEndian.Uint32(content[checksumStart:]) {
 		return nil, false
 	}
-	known = make(map[uint64]Table)
-	for e := range slices.Chunk(b[len(catalogMagic):n], catalogEntry) {
-		if len(e) != catalogEntry {
+	tables = make(map[uint64]Table)
+	for entry := range slices.Chunk(content[len(catalogMagic):checksumStart], catalogEntry) {
+		if len(entry) != catalogEntry {
 			return nil, false
 		}
 		t := Table{
-			ID:   binary.BigEndian.Uint64(e),
-			Size: int64(binary.BigEndian.Uint64(e[8:])),
-			Sum:  binary.BigEndian.Uint32(e[16:]),
+			ID:   binary.BigEndian.Uint64(entry),
+			Size: int64(binary.BigEndian.Uint64(entry[8:])),
+			Sum:  binary.BigEndian.Uint32(entry[16:]),
 		}
-		known[t.ID] = t
+		tables[t.ID] = t
 	}
-	return known, true
+	return tables, true
 }
 
-// Write makes the file durable with these tables. An error is an I/O error that names the file.
+// Write replaces the file durably by one with the given tables. An error is an I/O error that names the file.
 func (c *Catalog) Write(tables map[uint64]Table) error {
 	b := slices.Clone(catalogMagic)
 	for _, id := range slices.Sorted(maps.Keys(tables)) {
@@ -86,36 +86,35 @@ func (c *Catalog) Write(tables map[uint64]Table) error {
 	return durable.Replace(c.path, fileMode, binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)))
 }
 
-// RefreshSoon rewrites the file in the background from the list of tables in dir, and calls onError
-// with an error. A late or failed refresh is harmless, because tables that are not listed are
-// accepted.
+// RefreshSoon calls Refresh in the background, and calls onError if that returns an error. A late or failed
+// refresh is harmless, because tables that are not in the catalog are accepted.
 func (c *Catalog) RefreshSoon(dir string, onError func(error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.runAgain = c.running; c.running {
+	if c.runAgain = c.isRunning; c.isRunning {
 		return
 	}
-	c.running = true
-	c.busy.Go(func() {
-		for more := true; more; {
+	c.isRunning = true
+	c.refreshes.Go(func() {
+		for runs := true; runs; {
 			if err := c.Refresh(dir); err != nil {
 				onError(err)
 			}
 			c.mu.Lock()
-			more, c.runAgain = c.runAgain, false
-			c.running = more
+			runs, c.runAgain = c.runAgain, false
+			c.isRunning = runs
 			c.mu.Unlock()
 		}
 	})
 }
 
 // Wait returns when no refresh runs in the background.
-func (c *Catalog) Wait() { c.busy.Wait() }
+func (c *Catalog) Wait() { c.refreshes.Wait() }
 
-// Refresh rewrites the file from the list of tables in dir. It reads the tables that the file did
-// not list. No refresh may run in the background.
+// Refresh rewrites the catalog from Badger's list of tables in dir. It computes the checksums of the tables that
+// the catalog did not have. The caller must not call Refresh while another refresh runs in the background.
 func (c *Catalog) Refresh(dir string) error {
-	known, _, err := c.Load()
+	oldTables, _, err := c.Load()
 	if err != nil {
 		return err
 	}
@@ -125,10 +124,10 @@ func (c *Catalog) Refresh(dir string) error {
 	}
 	tables := make(map[uint64]Table, len(list.tables))
 	for id := range list.tables {
-		t, ok := known[id]
+		t, ok := oldTables[id]
 		if !ok {
 			if t, err = identifyTable(TablePath(dir, id)); err != nil {
-				continue // compaction is deleting it; an unlisted table is accepted
+				continue // compaction is deleting the table; without an entry it is accepted
 			}
 		}
 		tables[id] = t

@@ -9,16 +9,16 @@ import (
 
 func TestCatalogRoundTrip(t *testing.T) {
 	c := NewCatalog(filepath.Join(t.TempDir(), "TABLES"))
-	if known, damaged, err := c.Load(); len(known) != 0 || damaged || err != nil {
-		t.Errorf("without a file: %v, %v, %v", known, damaged, err)
+	if got, damaged, err := c.Load(); len(got) != 0 || damaged || err != nil {
+		t.Errorf("without a file: %v, %v, %v", got, damaged, err)
 	}
 	want := map[uint64]Table{3: {ID: 3, Size: 100, Sum: 7}, 1 << 31: {ID: 1 << 31, Size: 1 << 40, Sum: 1<<32 - 1}}
 	for _, tables := range []map[uint64]Table{want, {}, want} {
 		if err := c.Write(tables); err != nil {
 			t.Fatal(err)
 		}
-		if known, damaged, err := c.Load(); !maps.Equal(known, tables) || damaged || err != nil {
-			t.Errorf("Load = %v, %v, %v, want %v", known, damaged, err, tables)
+		if got, damaged, err := c.Load(); !maps.Equal(got, tables) || damaged || err != nil {
+			t.Errorf("Load = %v, %v, %v, want %v", got, damaged, err, tables)
 		}
 	}
 }
@@ -38,8 +38,8 @@ func TestEveryFlippedBitOfACatalogIsDetected(t *testing.T) {
 			t.Fatal(err)
 		}
 		content[at] ^= 1 << (at % 8)
-		if known, damaged, err := c.Load(); len(known) != 0 || !damaged || err != nil {
-			t.Fatalf("byte %d flipped: %v, %v, %v", at, known, damaged, err)
+		if got, damaged, err := c.Load(); len(got) != 0 || !damaged || err != nil {
+			t.Fatalf("byte %d flipped: %v, %v, %v", at, got, damaged, err)
 		}
 	}
 }

@@ -2,11 +2,11 @@ package badgerfile
 
 import "strings"
 
-// maxCause is the maximum number of bytes of an error of Badger that are reported.
+// maxCause is the maximum length, in bytes, of a reported error of Badger.
 const maxCause = 300
 
 // Cause returns the text of the innermost cause of an error of Badger. The texts that Badger wraps
-// around it may be pages long and contain keys. The text is one line of at most 300 bytes.
+// around the cause may be pages long and contain keys. The result is one line of at most 300 bytes.
 func Cause(err error) string {
 	text := err.Error()
 	if i := strings.LastIndex(text, " err: "); i >= 0 {

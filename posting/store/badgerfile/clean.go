@@ -14,22 +14,22 @@ import (
 const fileMode = 0o600
 
 // Clean makes the examined files ready for Badger, and returns the length of the new list of tables in
-// bytes. It makes the files durable, because after a kill or a failed sync their content may only be in
-// the page cache. Then it removes files without content, and truncates a log after its last complete
-// group, because Badger would trust the length of a torn row and ask for gigabytes of memory. An error
-// is an I/O error that names the path.
+// bytes. It truncates each log after its last complete group, because Badger would trust the length in a
+// half-written row and allocate gigabytes of memory. It makes the list and the logs durable, because after a kill
+// or a failed sync their content may only be in the page cache. Then it removes files without content. An error is
+// an I/O error that names the path.
 func (survey *Survey) Clean() (listEnd int64, err error) {
 	if listEnd, err = survey.list.write(ListPath(survey.dir)); err != nil {
 		return 0, err
 	}
 	durable.RemoveLeftovers(survey.dir, badger.ManifestFilename)
-	for _, l := range survey.logs {
-		if l.end < l.size {
-			if err := os.Truncate(l.path, l.end); err != nil {
+	for _, log := range survey.logs {
+		if log.end < log.size {
+			if err := os.Truncate(log.path, log.end); err != nil {
 				return 0, err
 			}
 		}
-		if err := rewrite(l.path); err != nil {
+		if err := rewrite(log.path); err != nil {
 			return 0, err
 		}
 	}

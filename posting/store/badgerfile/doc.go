@@ -2,18 +2,19 @@
 // (.mem), tables (.sst) and the list of tables (MANIFEST). Badger trusts these files. It opens silently
 // after it has lost the end of a log, deletes tables that a shortened list no longer names, and stops
 // with a stack trace at some damage. So the store examines every byte of them before Badger may change
-// one. The package knows nothing of the store except that group n has Badger version n+1, so that its
+// any file. The package knows nothing of the store except that group n has Badger version n+1, so that its
 // messages can name groups.
 //
 // Invariants:
 //  1. Examine changes nothing. Clean changes only what Examine has accepted.
 //  2. Every byte of every listed table is covered by a checksum that Examine compares, and each block
 //     is at its own offset of its own table.
-//  3. The versions in the logs begin after the last one in the tables and have no gap. A log counts up
-//     to the first bytes that are not a complete transaction.
+//  3. The versions in the logs begin after the last version in the tables and have no gap. A log ends
+//     before the first bytes that are not a complete transaction.
 //  4. A record of the list is left out only if the rows of its tables exist without it.
 //  5. After Clean the list and the logs are on the disk, whatever happened to earlier syncs.
-//  6. No length in a file makes a reader allocate more than the file's size or a row's bound.
+//  6. A length that is read from a file is checked before memory is allocated for it: it exceeds neither
+//     the file's size nor the maximum size of a row.
 //  7. A compaction that announces more tables in Badger's log than it adds to the list is
 //     noticed when it ends (CompactionAudit).
 //
@@ -23,6 +24,6 @@
 // Callers: posting/store.
 //
 // Rejected: Badger's own checks when it opens (VerifyValueChecksum, VerifyChecksum). They miss
-// lost logs and blocks in each other's places, and run after Badger has changed files. Badger's
-// packages table and skl, which read these forms: they map whole files, and panic at damage.
+// lost logs and blocks in each other's places, and run after Badger has changed files. Also rejected: Badger's
+// packages table and skl, which read these files too. They map whole files, and panic at damage.
 package badgerfile

@@ -16,17 +16,17 @@ import (
 
 // MANIFEST, Badger's list of tables: manifestHeader bytes, then records. A record is
 // the length and the CRC-32C of a ManifestChangeSet, then the set: one table made by a
-// flush, or the tables that a compaction has made and those that they replace.
+// flush, or the tables that a compaction has made and the tables that those replace.
 const (
 	manifestHeader = 8 // the magic and the versions
 	recordHead     = 8
 )
 
-// tableList is the list as read, and its tables.
+// tableList is the content of Badger's list of tables.
 type tableList struct {
 	header  []byte
 	records []*pb.ManifestChangeSet
-	tables  map[uint64]*pb.ManifestChange // by number: the change that made the table
+	tables  map[uint64]*pb.ManifestChange // by number: the change that created the table
 }
 
 // readList reads the list with Badger's own reader, which refuses damage and returns where an
@@ -41,24 +41,25 @@ func readList(path string) (*tableList, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, end)
-	if _, err := f.ReadAt(b, 0); err != nil {
+	content := make([]byte, end)
+	if _, err := f.ReadAt(content, 0); err != nil {
 		return nil, err
 	}
-	l := &tableList{header: b[:manifestHeader]}
-	for b = b[manifestHeader:]; len(b) > 0; {
-		size := recordHead + int(binary.BigEndian.Uint32(b))
+	l := &tableList{header: content[:manifestHeader]}
+	for content = content[manifestHeader:]; len(content) > 0; {
+		size := recordHead + int(binary.BigEndian.Uint32(content))
 		set := new(pb.ManifestChangeSet)
-		if err := proto.Unmarshal(b[recordHead:size], set); err != nil {
+		if err := proto.Unmarshal(content[recordHead:size], set); err != nil {
 			return nil, err
 		}
 		l.records = append(l.records, set)
-		b = b[size:]
+		content = content[size:]
 	}
 	l.tables = tablesOf(l.records)
 	return l, nil
 }
 
+// tablesOf returns the tables that exist after all records, by number: the change that created each table.
 func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 	tables := make(map[uint64]*pb.ManifestChange)
 	for _, set := range records {
@@ -73,21 +74,21 @@ func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 	return tables
 }
 
-// leaveOut removes the records of tables that Badger has deleted again. When the sync of a record
-// fails, Badger deletes the tables that the record names, but the record is still in the file or in the
-// kernel's page cache. No rows are lost then: those of a flush are still in its log, those of a
-// compaction in the tables before. Records of another compaction that was in progress at the same time
-// may follow.
+// leaveOutRecords leaves out the records of tables that Badger has deleted again. When the sync of a record
+// fails, Badger deletes the tables that the record creates, but the record is still in the file or in the
+// kernel's page cache. No rows are lost then: the rows of a flush are still in its log, and the rows of a
+// compaction are still in the tables that it was to replace. Records of another compaction that was in progress
+// at the same time may follow.
 //
-// A record is left out only if the rows of its tables exist without it:
-//   - for a flush, only the last record: its rows must be in a log, which the versions show,
-//     because they must follow without a gap (Examine);
-//   - for a compaction, all tables that it replaced must exist, and no later record
-//     may have touched them.
+// A record is left out only if the rows of its tables exist elsewhere:
+//   - The record of a flush is left out only if no other flush follows. Its rows must then be in a log. If
+//     they are not, Examine finds a gap in the versions.
+//   - The record of a compaction is left out only if all tables that it replaced exist and no later record
+//     has changed them.
 //
-// Any other missing table is damage and stays on the list, so that Examine finds it. leaveOut returns
-// the number of a table that a removed record named; 0: no record was removed.
-func (l *tableList) leaveOut(dir string) (table uint64) {
+// Any other missing table is damage and stays on the list, so that Examine finds it. leaveOutRecords returns
+// the number of a table that a left-out record created; 0 if no record was left out.
+func (l *tableList) leaveOutRecords(dir string) (table uint64) {
 	exists := func(id uint64) bool {
 		info, err := os.Stat(TablePath(dir, id))
 		return err == nil && info.Size() > 0 // Badger truncates a file before it deletes it
@@ -97,7 +98,7 @@ func (l *tableList) leaveOut(dir string) (table uint64) {
 		missing := slices.IndexFunc(set.Changes, func(c *pb.ManifestChange) bool {
 			return c.Op == pb.ManifestChange_CREATE && l.tables[c.Id] == c && !exists(c.Id)
 		})
-		if missing >= 0 && l.replaceable(i, exists) {
+		if missing >= 0 && l.isReplaceable(i, exists) {
 			table = set.Changes[missing].Id
 			continue
 		}
@@ -109,26 +110,26 @@ func (l *tableList) leaveOut(dir string) (table uint64) {
 	return table
 }
 
-// replaceable tells whether the rows of the i-th record's tables also exist elsewhere, so that the
+// isReplaceable tells whether the rows of the i-th record's tables also exist elsewhere, so that the
 // record can be left out.
-func (l *tableList) replaceable(i int, exists func(uint64) bool) bool {
-	created, replaced := make(map[uint64]bool), make(map[uint64]bool)
+func (l *tableList) isReplaceable(i int, exists func(uint64) bool) bool {
+	createdIDs, replacedIDs := make(map[uint64]bool), make(map[uint64]bool)
 	for _, c := range l.records[i].Changes {
 		if c.Op == pb.ManifestChange_CREATE {
-			created[c.Id] = true
-		} else if replaced[c.Id] = true; !exists(c.Id) {
+			createdIDs[c.Id] = true
+		} else if replacedIDs[c.Id] = true; !exists(c.Id) {
 			return false
 		}
 	}
-	if len(replaced) == 0 && len(created) != 1 {
+	if len(replacedIDs) == 0 && len(createdIDs) != 1 {
 		return false // the first record is the whole list as last rewritten
 	}
 	for _, later := range l.records[i+1:] {
-		if len(replaced) == 0 && isFlush(later) {
+		if len(replacedIDs) == 0 && isFlush(later) {
 			return false
 		}
 		for _, c := range later.Changes {
-			if created[c.Id] || replaced[c.Id] {
+			if createdIDs[c.Id] || replacedIDs[c.Id] {
 				return false
 			}
 		}
@@ -136,15 +137,14 @@ func (l *tableList) replaceable(i int, exists func(uint64) bool) bool {
 	return true
 }
 
-// isFlush tells whether a record is a flush, which replaces no table.
-func isFlush(set *pb.ManifestChangeSet) bool {
-	return !slices.ContainsFunc(set.Changes, func(c *pb.ManifestChange) bool { return c.Op == pb.ManifestChange_DELETE })
+// isFlush tells whether a record is that of a flush, which replaces no table.
+func isFlush(record *pb.ManifestChangeSet) bool {
+	return !slices.ContainsFunc(record.Changes, func(c *pb.ManifestChange) bool { return c.Op == pb.ManifestChange_DELETE })
 }
 
-// write replaces the list by a new file: one record with every table. It runs each time before Badger
-// opens the store. After a failed sync the kernel marks a file's pages as clean, so syncing the old
-// file again would prove nothing; and later records must not be appended after half a record or a
-// left-out one.
+// write replaces the list by a new file with one record of all tables. It runs each time before Badger opens the
+// store, for two reasons. After a failed sync the kernel marks a file's pages as clean, so syncing the old
+// file again would prove nothing. And Badger must not append records after half a record or a left-out one.
 func (l *tableList) write(path string) (end int64, err error) {
 	set := new(pb.ManifestChangeSet)
 	for _, id := range slices.Sorted(maps.Keys(l.tables)) {

@@ -16,32 +16,33 @@ import (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // The format of Badger's write-ahead logs (memtable.go, structs.go, value.go of
-// v4.9.6): 20 bytes of header, then rows, each with a checksum; the rows of a
-// transaction are followed by a row that ends it.
+// v4.9.6): 20 bytes of header, then rows, each with a checksum. After the rows of a
+// transaction comes a row that ends the transaction.
 const (
 	logHeader    = 20
-	maxRowHead   = 22 // meta, user meta, and three varints
-	inTxn        = 1 << 6
-	endOfTxn     = 1 << 7
-	versionBytes = 8
+	maxRowHead   = 22     // meta, user meta, and three varints
+	inTxn        = 1 << 6 // bit of meta: the row belongs to a transaction
+	endOfTxn     = 1 << 7 // bit of meta: the row ends a transaction
+	versionBytes = 8      // length of the version at the end of each key
 )
 
-// Bounds are the largest sizes of a row of the store, in bytes: of its key, and of its value as Badger
-// gets it. A row in a log that claims to be larger is torn.
+// Bounds are the maximum sizes, in bytes, of the key of a row and of its value as Badger gets it. If the lengths
+// in a log's row exceed the bounds, the row is taken for half-written.
 type Bounds struct {
 	Key, Value int
 }
 
 // logFile is the result of reading a log.
 type logFile struct {
-	path        string
-	size        int64
-	first, last uint64 // the first and the last version of its complete transactions; 0: none
-	end         int64  // where the last complete transaction ends
+	path         string
+	size         int64
+	firstVersion uint64 // version of the first complete transaction; 0 if there is none
+	lastVersion  uint64 // version of the last complete transaction; 0 if there is none
+	end          int64  // where the last complete transaction ends
 }
 
-// readLog reads a log up to the first bytes that are not a complete, sound transaction. Only the
-// versions reveal whether anything is missing after them.
+// readLog reads a log up to the first bytes that are not a complete, sound transaction. Whether a
+// transaction is missing there is not visible in the log: the caller must compare versions.
 func readLog(path string, bounds Bounds) (l logFile, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -68,19 +69,19 @@ func readLog(path string, bounds Bounds) (l logFile, err error) {
 		return l, err
 	}
 	for {
-		v, ok, err := r.transaction()
+		version, ok, err := r.readTransaction()
 		if err != nil {
 			return l, fmt.Errorf("%s: %w", path, err)
 		}
 		if !ok {
 			return l, nil
 		}
-		if l.first == 0 {
-			l.first = v
-		} else if v != l.last+1 {
-			return l, damage.New(path, "group %d follows group %d", int64(v)-1, int64(l.last)-1)
+		if l.firstVersion == 0 {
+			l.firstVersion = version
+		} else if version != l.lastVersion+1 {
+			return l, damage.New(path, "group %d follows group %d", int64(version)-1, int64(l.lastVersion)-1)
 		}
-		l.last, l.end = v, r.offset
+		l.lastVersion, l.end = version, r.offset
 	}
 }
 
@@ -97,10 +98,10 @@ func (r *logReader) skip(n int) error {
 	return err
 }
 
-// transaction reads a transaction; ok is false if there is no complete one.
-func (r *logReader) transaction() (version uint64, ok bool, err error) {
+// readTransaction reads a transaction and returns its version; ok is false if there is no complete transaction.
+func (r *logReader) readTransaction() (version uint64, ok bool, err error) {
 	for rows := 0; ; rows++ {
-		meta, key, value, ok, err := r.row()
+		meta, key, value, ok, err := r.readRow()
 		if err != nil || !ok {
 			return 0, false, err
 		}
@@ -111,26 +112,26 @@ func (r *logReader) transaction() (version uint64, ok bool, err error) {
 		case meta&inTxn == 0 || len(key) <= versionBytes:
 			return 0, false, nil
 		}
-		v := ^binary.BigEndian.Uint64(key[len(key)-versionBytes:])
-		if rows > 0 && v != version {
+		rowVersion := ^binary.BigEndian.Uint64(key[len(key)-versionBytes:])
+		if rows > 0 && rowVersion != version {
 			return 0, false, nil
 		}
-		version = v
+		version = rowVersion
 	}
 }
 
-// row reads one row; its slices are valid until the next call. ok is false if there is no sound
-// row. An error is an I/O error.
-func (r *logReader) row() (meta byte, key, value []byte, ok bool, err error) {
+// readRow reads one row. The slices key and value are valid until the next call. ok is false if there is no
+// sound row. An error is an I/O error.
+func (r *logReader) readRow() (meta byte, key, value []byte, ok bool, err error) {
 	head, err := r.in.Peek(maxRowHead)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, nil, nil, false, err
 	}
-	klen, vlen, n := rowLengths(head)
-	if n == 0 || klen == 0 || klen > uint64(r.bounds.Key+versionBytes) || vlen > uint64(r.bounds.Value) {
+	keyLen, valueLen, headLen := rowLengths(head)
+	if headLen == 0 || keyLen == 0 || keyLen > uint64(r.bounds.Key+versionBytes) || valueLen > uint64(r.bounds.Value) {
 		return 0, nil, nil, false, nil
 	}
-	size := n + int(klen) + int(vlen)
+	size := headLen + int(keyLen) + int(valueLen)
 	b, err := r.in.Peek(size + crc32.Size)
 	if errors.Is(err, io.EOF) {
 		return 0, nil, nil, false, nil
@@ -141,22 +142,22 @@ func (r *logReader) row() (meta byte, key, value []byte, ok bool, err error) {
 	if crc32.Checksum(b[:size], castagnoli) != binary.BigEndian.Uint32(b[size:]) {
 		return 0, nil, nil, false, nil
 	}
-	key, value = b[n:n+int(klen)], b[n+int(klen):size]
+	key, value = b[headLen:headLen+int(keyLen)], b[headLen+int(keyLen):size]
 	return b[0], key, value, true, r.skip(size + crc32.Size)
 }
 
-// rowLengths parses the head of a row; n is the head's length, 0 if it is invalid.
-func rowLengths(head []byte) (klen, vlen uint64, n int) {
+// rowLengths parses the head of a row. headLen is the length of the head; 0 if the head is invalid.
+func rowLengths(head []byte) (keyLen, valueLen uint64, headLen int) {
 	if len(head) < 5 {
 		return 0, 0, 0
 	}
-	n = 2
-	for _, to := range []*uint64{&klen, &vlen, new(uint64)} {
-		v, size := binary.Uvarint(head[n:])
+	headLen = 2
+	for _, length := range []*uint64{&keyLen, &valueLen, new(uint64)} {
+		v, size := binary.Uvarint(head[headLen:])
 		if size <= 0 {
 			return 0, 0, 0
 		}
-		*to, n = v, n+size
+		*length, headLen = v, headLen+size
 	}
-	return klen, vlen, n
+	return keyLen, valueLen, headLen
 }

@@ -13,24 +13,24 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// logBytes returns the bytes of transactions in Badger's form.
+// logBytes returns a log in Badger's form with one transaction for each version.
 func logBytes(versions ...uint64) []byte {
 	b := make([]byte, logHeader)
-	add := func(meta byte, key, value []byte) {
-		from := len(b)
+	addRow := func(meta byte, key, value []byte) {
+		rowStart := len(b)
 		b = append(b, meta, 0, byte(len(key)), byte(len(value)), 0)
 		b = append(append(b, key...), value...)
-		b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
+		b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b[rowStart:], castagnoli))
 	}
 	for _, v := range versions {
-		add(inTxn, binary.BigEndian.AppendUint64([]byte("a"), ^v), []byte("1"))
-		add(inTxn, binary.BigEndian.AppendUint64([]byte("b"), ^v), []byte("2"))
-		add(endOfTxn, binary.BigEndian.AppendUint64([]byte("!badger!txn"), ^v), fmt.Append(nil, v))
+		addRow(inTxn, binary.BigEndian.AppendUint64([]byte("a"), ^v), []byte("1"))
+		addRow(inTxn, binary.BigEndian.AppendUint64([]byte("b"), ^v), []byte("2"))
+		addRow(endOfTxn, binary.BigEndian.AppendUint64([]byte("!badger!txn"), ^v), fmt.Append(nil, v))
 	}
 	return b
 }
 
-func TestReadLog(t *testing.T) {
+func TestReadLogEndsBeforeTheFirstDamagedTransaction(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "00001.mem")
 	read := func(b []byte) (logFile, error) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
@@ -40,14 +40,14 @@ func TestReadLog(t *testing.T) {
 	}
 	content := logBytes(7, 8, 9)
 	ends := []int{len(logBytes()), len(logBytes(7)), len(logBytes(7, 8)), len(content)}
-	for n := logHeader; n <= len(content); n++ { // cut anywhere, and filled with zeros
+	for n := logHeader; n <= len(content); n++ { // the log is cut anywhere and filled up with zeros
 		l, err := read(append(bytes.Clone(content[:n]), make([]byte, 100)...))
 		groups := 0
 		for groups+1 < len(ends) && ends[groups+1] <= n {
 			groups++
 		}
-		if err != nil || l.end != int64(ends[groups]) || groups > 0 && (l.first != 7 || l.last != 6+uint64(groups)) {
-			t.Fatalf("cut to %d bytes: versions %d to %d, end %d, %v", n, l.first, l.last, l.end, err)
+		if err != nil || l.end != int64(ends[groups]) || groups > 0 && (l.firstVersion != 7 || l.lastVersion != 6+uint64(groups)) {
+			t.Fatalf("cut to %d bytes: versions %d to %d, end %d, %v", n, l.firstVersion, l.lastVersion, l.end, err)
 		}
 	}
 	for at := logHeader; at < len(content); at++ { // after a flipped bit the log ends before that transaction
@@ -71,20 +71,20 @@ func TestReadLog(t *testing.T) {
 	}
 }
 
-// A row may have as many bytes as the store writes. One that claims more is torn, even with a
-// correct checksum.
+// A row may be as large as the bounds allow. A row that claims to be larger ends the log, even if its checksum is
+// correct.
 func TestRowAboveTheBoundsEndsALog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "00001.mem")
 	if err := os.WriteFile(path, logBytes(7), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for bounds, last := range map[Bounds]uint64{
+	for bounds, wantLast := range map[Bounds]uint64{
 		{Key: len("!badger!txn"), Value: 1}:     7,
 		{Key: len("!badger!txn") - 1, Value: 1}: 0,
 		{Key: len("!badger!txn"), Value: 0}:     0,
 	} {
-		if l, err := readLog(path, bounds); l.last != last || err != nil {
-			t.Errorf("with %+v the log ends with version %d, want %d: %v", bounds, l.last, last, err)
+		if l, err := readLog(path, bounds); l.lastVersion != wantLast || err != nil {
+			t.Errorf("with %+v the log ends with version %d, want %d: %v", bounds, l.lastVersion, wantLast, err)
 		}
 	}
 }

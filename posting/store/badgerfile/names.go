@@ -17,8 +17,8 @@ const (
 // ListPath returns the path of Badger's list of tables in Badger's directory.
 func ListPath(dir string) string { return filepath.Join(dir, badger.ManifestFilename) }
 
-// LogPath returns the path of the write-ahead log with a number. Each memtable has a log, and
-// the memtable in use has the one with the highest number.
+// LogPath returns the path of the write-ahead log with a number. Each memtable has a log. The log of the memtable
+// that Badger writes to has the highest number.
 func LogPath(dir string, id uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%05d%s", id, logSuffix))
 }
@@ -34,6 +34,7 @@ func LogID(name string) (id uint64, ok bool) { return fileID(name, logSuffix) }
 // TableID returns the number in the name of a table; ok is false for any other name.
 func TableID(name string) (id uint64, ok bool) { return fileID(name, tableSuffix) }
 
+// fileID returns the number in a file name that consists of a number and the suffix.
 func fileID(name, suffix string) (uint64, bool) {
 	digits, ok := strings.CutSuffix(name, suffix)
 	if !ok {

@@ -24,18 +24,18 @@ const (
 	minIndex  = 16 // lower bound of the size of an index
 )
 
-// Table is a table whose file has been read.
+// Table describes a table file that has been read.
 type Table struct {
-	ID   uint64 // the number in its name
+	ID   uint64 // the number in the file's name
 	Size int64  // bytes of the file
 	Sum  uint32 // CRC-32C of the whole file
 
-	maxVersion uint64 // the greatest version of its rows; set by readTable only
+	maxVersion uint64 // the greatest version of the table's rows; set by readTable only
 }
 
-// checkTables checks every listed table. Badger would stop the process with a stack trace on
-// some damage, and miss other damage.
-func (survey *Survey) checkTables() (flushed uint64, err error) {
+// checkTables checks every listed table, and returns the greatest version in them. Badger would stop the process
+// with a stack trace on some damage, and miss other damage.
+func (survey *Survey) checkTables() (lastFlushed uint64, err error) {
 	ids := make(chan uint64)
 	var (
 		mu       sync.Mutex
@@ -51,7 +51,7 @@ func (survey *Survey) checkTables() (flushed uint64, err error) {
 					firstErr = err
 				}
 				if err == nil {
-					flushed = max(flushed, t.maxVersion)
+					lastFlushed = max(lastFlushed, t.maxVersion)
 					survey.Tables[id] = t
 				}
 				mu.Unlock()
@@ -63,13 +63,18 @@ func (survey *Survey) checkTables() (flushed uint64, err error) {
 	}
 	close(ids)
 	wg.Wait()
-	return flushed, firstErr
+	return lastFlushed, firstErr
 }
 
-// readTable checks a whole table: blocks | index | length of the index | checksum of the index | length of the checksum. The
-// blocks follow each other from the first byte to the index, and each is: rows | their offsets |
-// their number | checksum | its length. So every byte is checked. A table may be as large as a
-// memtable, so readTable reads it in pieces.
+// readTable checks every byte of a table. A table is
+//
+//	blocks | index | length of the index | checksum of the index | length of the checksum
+//
+// The blocks follow each other from the first byte to the index. A block is
+//
+//	rows | offsets of the rows | number of rows | checksum of the block | length of the checksum
+//
+// A table may be as large as a memtable, so readTable reads it in pieces.
 func readTable(path string) (t Table, err error) {
 	f, t, err := openTable(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,25 +84,25 @@ func readTable(path string) (t Table, err error) {
 		return t, err
 	}
 	defer f.Close()
-	start, index, err := readIndex(f, t.Size)
+	indexStart, index, err := readIndex(f, t.Size)
 	if err != nil {
 		return t, err
 	}
 	checksum := crc32.New(castagnoli)
 	in := bufio.NewReaderSize(io.TeeReader(io.NewSectionReader(f, 0, t.Size), checksum), 1<<20)
-	root := fb.GetRootAsTableIndex(index, 0)
-	if err := checkBlocks(path, in, start, root); err != nil {
+	tableIndex := fb.GetRootAsTableIndex(index, 0)
+	if err := checkBlocks(path, in, indexStart, tableIndex); err != nil {
 		return t, err
 	}
 	if _, err := io.Copy(io.Discard, in); err != nil {
 		return t, err
 	}
-	t.maxVersion, t.Sum = root.MaxVersion(), checksum.Sum32()
+	t.maxVersion, t.Sum = tableIndex.MaxVersion(), checksum.Sum32()
 	return t, nil
 }
 
-// identifyTable reads what distinguishes one table from another: the whole content, because two
-// tables may have the same index.
+// identifyTable returns the size and checksum of a table, but not its greatest version. It reads the whole
+// content, because two different tables may have the same index.
 func identifyTable(path string) (t Table, err error) {
 	f, t, err := openTable(path)
 	if err != nil {
@@ -113,6 +118,7 @@ func identifyTable(path string) (t Table, err error) {
 	return t, err
 }
 
+// openTable opens a table file, and returns a Table with its number and size only.
 func openTable(path string) (f *os.File, t Table, err error) {
 	t.ID, _ = TableID(filepath.Base(path))
 	if f, err = os.Open(path); err != nil {
@@ -120,25 +126,25 @@ func openTable(path string) (f *os.File, t Table, err error) {
 	}
 	info, err := f.Stat()
 	if err != nil {
-		_ = f.Close() // it was not read
+		_ = f.Close() // the file was not read
 		return nil, t, err
 	}
 	t.Size = info.Size()
 	return f, t, nil
 }
 
-// readIndex returns the index of a table and where it starts.
+// readIndex returns the index of a table of the given size, and the offset where the index starts.
 func readIndex(f *os.File, size int64) (start int64, index []byte, err error) {
 	tail := make([]byte, min(size, tableTail))
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
 		return 0, nil, err
 	}
-	rest, sum, ok := cutChecksum(tail)
-	if !ok || len(rest) < 4 {
+	upToLength, sum, ok := cutChecksum(tail)
+	if !ok || len(upToLength) < 4 {
 		return 0, nil, damage.New(f.Name(), "its end is not that of a table")
 	}
-	length := int64(binary.BigEndian.Uint32(rest[len(rest)-4:]))
-	start = size - int64(len(tail)-len(rest)) - 4 - length
+	length := int64(binary.BigEndian.Uint32(upToLength[len(upToLength)-4:]))
+	start = size - int64(len(tail)-len(upToLength)) - 4 - length
 	if start <= 0 || length < minIndex { // a file of zeros claims an empty index with a correct checksum
 		return 0, nil, damage.New(f.Name(), "its index does not fit")
 	}
@@ -152,35 +158,35 @@ func readIndex(f *os.File, size int64) (start int64, index []byte, err error) {
 	return start, index, nil
 }
 
-// checkBlocks checks the blocks, which end where the index starts.
-func checkBlocks(path string, in *bufio.Reader, end int64, index *fb.TableIndex) error {
-	at := int64(0)
+// checkBlocks checks the blocks of a table, which must end where the index starts.
+func checkBlocks(path string, in *bufio.Reader, indexStart int64, index *fb.TableIndex) error {
+	blockStart := int64(0)
 	var offset fb.BlockOffset
 	for i := range index.OffsetsLength() {
-		if !index.Offsets(&offset, i) || int64(offset.Offset()) != at {
+		if !index.Offsets(&offset, i) || int64(offset.Offset()) != blockStart {
 			return damage.New(path, "block %d is not where its index says", i)
 		}
 		b, err := in.Peek(int(offset.Len()))
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if err != nil || !soundBlock(b, offset.KeyBytes()) {
+		if err != nil || !isSoundBlock(b, offset.KeyBytes()) {
 			return damage.New(path, "block %d does not match its checksum", i)
 		}
 		if _, err := in.Discard(len(b)); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		at += int64(len(b))
+		blockStart += int64(len(b))
 	}
-	if at != end {
+	if blockStart != indexStart {
 		return damage.New(path, "its blocks do not fill it")
 	}
 	return nil
 }
 
-// soundBlock tells whether a block's checksum is correct and the block begins with the given key, so
-// that it can't be a block from another place or table.
-func soundBlock(b, first []byte) bool {
+// isSoundBlock tells whether a block's checksum is correct and the block's first row has the given key. A block
+// from another place or table has another first key.
+func isSoundBlock(b, firstKey []byte) bool {
 	content, sum, ok := cutChecksum(b)
 	if !ok || crc32.Checksum(content, castagnoli) != sum || len(content) < 4 {
 		return false
@@ -190,27 +196,27 @@ func soundBlock(b, first []byte) bool {
 		return false
 	}
 	// The first row begins with two 16-bit numbers (overlap, always 0, and key length); its key follows at byte 4.
-	return len(content) >= 4+len(first) && bytes.Equal(content[4:4+len(first)], first)
+	return len(content) >= 4+len(firstKey) && bytes.Equal(content[4:4+len(firstKey)], firstKey)
 }
 
-// cutChecksum removes the checksum at the end of b: a protocol buffer with only a CRC-32C in
-// field 2, followed by its length in 4 bytes.
+// cutChecksum splits b into its content and the checksum at its end. The checksum is stored as a protocol buffer
+// with only a CRC-32C in field 2, followed by the length of the protocol buffer in 4 bytes.
 func cutChecksum(b []byte) (content []byte, sum uint32, ok bool) {
-	n := len(b) - 4
-	if n < 0 {
+	sizeStart := len(b) - 4
+	if sizeStart < 0 {
 		return nil, 0, false
 	}
-	size := int64(binary.BigEndian.Uint32(b[n:]))
-	if size > int64(n) || size > 16 {
+	size := int64(binary.BigEndian.Uint32(b[sizeStart:]))
+	if size > int64(sizeStart) || size > 16 {
 		return nil, 0, false
 	}
-	content, message := b[:n-int(size)], b[n-int(size):n]
+	content, message := b[:sizeStart-int(size)], b[sizeStart-int(size):sizeStart]
 	if len(message) == 0 {
 		return content, 0, true // a checksum of 0 is omitted
 	}
 	if message[0] != 2<<3 {
 		return nil, 0, false
 	}
-	v, used := binary.Uvarint(message[1:])
-	return content, uint32(v), used == len(message)-1 && v>>32 == 0
+	v, length := binary.Uvarint(message[1:])
+	return content, uint32(v), length == len(message)-1 && v>>32 == 0
 }

@@ -42,17 +42,17 @@ func writtenTable(t *testing.T) string {
 
 func TestBadgersTableIsReadBack(t *testing.T) {
 	path := writtenTable(t)
-	read, err := readTable(path)
-	if err != nil || read.maxVersion != 7 || read.ID != 1 {
-		t.Errorf("readTable = %+v, %v", read, err)
+	table, err := readTable(path)
+	if err != nil || table.maxVersion != 7 || table.ID != 1 {
+		t.Errorf("readTable = %+v, %v", table, err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	identified, err := identifyTable(path)
-	if err != nil || identified != (Table{ID: 1, Size: info.Size(), Sum: read.Sum}) {
-		t.Errorf("identifyTable = %+v, %v", identified, err)
+	identity, err := identifyTable(path)
+	if err != nil || identity != (Table{ID: 1, Size: info.Size(), Sum: table.Sum}) {
+		t.Errorf("identifyTable = %+v, %v", identity, err)
 	}
 }
 
@@ -64,9 +64,9 @@ func TestMisplacedBlockIsDetected(t *testing.T) {
 	}
 	key10, key20 := bytes.Index(b, []byte("k10")), bytes.Index(b, []byte("k20"))
 	size := (key20 - key10) / 10
-	first := bytes.Clone(b[key10-4 : key10-4+size]) // a block begins 4 bytes before its key
+	block10 := bytes.Clone(b[key10-4 : key10-4+size]) // a block begins 4 bytes before its key
 	copy(b[key10-4:], b[key20-4:key20-4+size])
-	copy(b[key20-4:], first)
+	copy(b[key20-4:], block10)
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,11 @@ import "fmt"
 
 // Error reports that the disk does not hold what was written to it.
 type Error struct {
-	Path string // the file or directory; empty if only the row is known
-	What string
+	Path string // the damaged file or directory; empty if only the damaged row is known
+	What string // what is wrong, such as "its index does not fit"
 }
 
-// New returns an error for a file or directory. The format says what is wrong with it.
+// New returns an error for a file or directory; the format and args say what is wrong.
 func New(path, format string, args ...any) *Error {
 	return &Error{Path: path, What: fmt.Sprintf(format, args...)}
 }

@@ -7,8 +7,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, the split of a partner's balance. A credit first reduces the amount that the partner owes. The
-// part of a debit that exceeds the available balance is added to that amount.
+// Rule 2 of the store check, the split of a partner's balance. A credit first reduces the amount that the
+// partner owes. The part of a debit that exceeds the available balance is added to that amount.
 
 // isForced tells whether an event holds a partner's money even if too little is available. That is so
 // for refunds, because the money belongs to the payer, and for two-phase payments: if such a payment
@@ -23,7 +23,7 @@ func (a *account) changeForced(change func(money.Amount, money.Amount) (money.Am
 	if p.Side != ledger.Debit {
 		return
 	}
-	if forced, err := change(a.forced, p.Amount); err == nil { // an error is not reported here: then a total is out of range too, which is reported
+	if forced, err := change(a.forced, p.Amount); err == nil { // an error is not reported here: it means that a total is out of range too, and that is reported
 		a.forced = forced
 	}
 }
@@ -38,7 +38,7 @@ type partnerSplit struct {
 }
 
 // splitOf reads the split from an entry's postings.
-func splitOf(postings []ledger.Posting) (s partnerSplit) {
+func splitOf(postings []ledger.Posting) (split partnerSplit) {
 	for i := range postings {
 		p := &postings[i]
 		number, owed := scan.Between(string(p.Account), scan.OwedPrefix, scan.OwedSuffix)
@@ -48,52 +48,54 @@ func splitOf(postings []ledger.Posting) (s partnerSplit) {
 				continue
 			}
 		}
-		s.hasPartner, s.asset = true, p.Asset
-		s.paths = [2]ledger.Path{ledger.Path(scan.AvailablePrefix + number + scan.AvailableSuffix), ledger.Path(scan.OwedPrefix + number + scan.OwedSuffix)}
+		split.hasPartner, split.asset = true, p.Asset
+		split.paths = [2]ledger.Path{ledger.Path(scan.AvailablePrefix + number + scan.AvailableSuffix), ledger.Path(scan.OwedPrefix + number + scan.OwedSuffix)}
 		if owed {
-			s.owed, _ = s.owed.Add(scan.Net(p)) // PostingsFault has checked the range
+			split.owed, _ = split.owed.Add(scan.Net(p)) // PostingsFault has checked the range
 		} else {
-			s.available, _ = s.available.Add(scan.Net(p))
+			split.available, _ = split.available.Add(scan.Net(p))
 		}
 	}
-	return s
+	return split
 }
 
 // splitFault says what is wrong with how an entry splits a partner's balance; empty: nothing. It must
 // be called before the entry is applied. A payout takes only money that was held before, and a
-// settlement only money that is available.
+// settlement only money that is available, so both take nothing from the account of what is owed.
 func (b *Books) splitFault(e *ledger.Event) string {
 	isSettlement := e.Source.Kind == ledger.Settlement && scan.SameAsset(e.Entry.Postings)
 	if !isSettlement && e.Source.Kind != ledger.Transaction || e.Entry.Phase != ledger.Posted && e.Entry.Phase != ledger.Capture {
 		return ""
 	}
-	s := splitOf(e.Entry.Postings)
-	if !s.hasPartner {
+	split := splitOf(e.Entry.Postings)
+	if !split.hasPartner {
 		return ""
 	}
-	total, err := s.available.Add(s.owed)
-	if err != nil || s.available.Negative != s.owed.Negative && !s.available.IsZero() && !s.owed.IsZero() {
+	total, err := split.available.Add(split.owed)
+	if err != nil || split.available.Negative != split.owed.Negative && !split.available.IsZero() && !split.owed.IsZero() {
 		return "moves a partner's balance in both directions"
 	}
+	// A debit goes to the available account first, a credit to the account of what is owed. bound is the largest
+	// part that the first of the two may get.
 	var bound money.Signed
-	_, providerSide := scan.OnProvider(e.Entry.Postings)
+	_, providerSide := scan.NetOnProvider(e.Entry.Postings)
 	switch {
 	case total.Negative:
-		bound = b.totals(s.paths[1], s.asset).Balance(ledger.Debit)
+		bound = b.totals(split.paths[1], split.asset).Balance(ledger.Debit)
 	case isSettlement, providerSide == ledger.Credit && isCharge(e):
 		bound.Abs = total.Abs
 	default:
-		bound = b.totals(s.paths[0], s.asset).Available()
+		bound = b.totals(split.paths[0], split.asset).Available()
 	}
-	availablePart := money.Amount{} // the part that goes to the available account
+	requiredPart := money.Amount{} // the part that this account must get
 	if !bound.Negative {
-		availablePart = bound.Abs.Min(total.Abs)
+		requiredPart = bound.Abs.Min(total.Abs)
 	}
-	stored := s.available.Abs
+	storedPart := split.available.Abs
 	if total.Negative {
-		stored = s.owed.Abs
+		storedPart = split.owed.Abs
 	}
-	if stored != availablePart {
+	if storedPart != requiredPart {
 		return "splits a partner's balance differently than its accounts require"
 	}
 	return ""

@@ -17,11 +17,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 7: every provider call has its intent. No charge is sent twice to a terminal, or to a
-// second terminal while the first may have charged it. No capture, void or refund is sent twice. For
-// money that moved there is a provider call with the captured and refunded amounts of the record. A
-// charge that the store has closed is not open at the provider. No line of the log shows what may be
-// a card number. The rule needs a data directory.
+// Rule 7 of the store check: every provider call has its intent, an event that was stored before the call. No
+// charge is sent twice to a terminal, or to a second terminal while the first may have charged it. No capture,
+// void or refund is sent twice. If a transaction moved money, its last call reports the captured and refunded
+// amounts of its entries. A charge that the store has closed is not open at the provider. No line of the
+// simulator's log shows what may be a card number. The rule needs the data directory, which contains this log.
 
 // LogName is the name of the simulator's log in the data directory.
 const LogName = "simulator.log"
@@ -40,9 +40,9 @@ type call struct {
 	Refunded  money.Amount `json:"refunded"`
 }
 
-// callNamesInLog maps names in the log to operations. It has no challenge, because the payer answers a challenge
-// and the service makes no call for it.
-var callNamesInLog = map[string]scan.Operation{
+// operationsByLogName has the operations by their names in the log. It has no challenge, because the payer
+// answers a challenge and the service makes no call for it.
+var operationsByLogName = map[string]scan.Operation{
 	payment.Payment.String(): scan.CallCharge,
 	payment.Payout.String():  scan.CallCharge,
 	"complete":               scan.CallComplete,
@@ -58,6 +58,7 @@ const (
 	reissue   = "reissue"
 )
 
+// callNames are the names of the operations in the report.
 var callNames = [scan.Operations]string{"charge", "completion", "capture", "void", "refund"}
 
 // heldStatuses are the statuses in which a charge needs a further call of the service to move
@@ -102,7 +103,7 @@ func (c *checker) readCalls(path string) error {
 	defer f.Close()
 	r := bufio.NewReaderSize(f, 1<<20)
 	requests := make(map[ledger.ID]bool)
-	for n := uint64(1); ; n++ {
+	for lineNumber := uint64(1); ; lineNumber++ {
 		line, err := r.ReadSlice('\n')
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -112,12 +113,12 @@ func (c *checker) readCalls(path string) error {
 		}
 		var entry call
 		if err := json.Unmarshal(line, &entry); err != nil {
-			c.Report.Breach(findings.RuleCalls, "call %d of the simulator can't be read", n)
+			c.Report.Breach(findings.RuleCalls, "call %d of the simulator can't be read", lineNumber)
 			continue
 		}
 		c.Report.Count(findings.RuleCalls, 1)
 		if showsCard(line) {
-			c.Report.Breach(findings.RuleCalls, "call %d of the simulator shows what may be a card's number", n)
+			c.Report.Breach(findings.RuleCalls, "call %d of the simulator shows what may be a card's number", lineNumber)
 		}
 		c.checkCall(&entry, requests)
 		if err := c.Interrupted(); err != nil {
@@ -126,11 +127,11 @@ func (c *checker) readCalls(path string) error {
 	}
 }
 
-// checkCall checks a call and adds it to its transaction's history; requests has the requests of the
-// calls read before.
+// checkCall checks a call and adds it to its transaction's history. requests has the ids of the requests of
+// earlier calls.
 func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
 	source := ledger.Source{Kind: ledger.Transaction, ID: entry.Reference}
-	operation, known := callNamesInLog[entry.Operation]
+	operation, known := operationsByLogName[entry.Operation]
 	if !known && entry.Operation != challenge && entry.Operation != reissue {
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent with an unknown operation", entry.Org, scan.Named(source))
 		return
@@ -144,7 +145,7 @@ func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to the provider without an intent", entry.Org, scan.Named(source))
 		return
 	}
-	terminal := o.Histories.TerminalOf(entry.Terminal)
+	terminal := o.Histories.HashTerminal(entry.Terminal)
 	switch {
 	case !known:
 	case operation == scan.CallCharge:
@@ -177,7 +178,7 @@ func (c *checker) checkOpening(entry *call, h *scan.History, terminal uint32) {
 	h.CalledTerminal = terminal
 }
 
-// apply records the state in which the call leaves its charge.
+// apply records the state of the charge after the call in the transaction's history.
 func (entry *call) apply(histories *scan.Histories, h *scan.History) {
 	status, captured := entry.Status, entry.Captured
 	if status == "" {
@@ -196,12 +197,12 @@ func (entry *call) apply(histories *scan.Histories, h *scan.History) {
 	}
 	var bookedMoney scan.ProviderMoney
 	if h.ProviderMoney >= 0 {
-		bookedMoney = *histories.Moved.At(h.ProviderMoney)
+		bookedMoney = *histories.MovedMoney.At(h.ProviderMoney)
 	}
-	withOpenRefund := bookedMoney.Refunded // the refunded amount, if the open refund succeeds
+	withOpenRefund := bookedMoney.Refunded // the refunded amount if the open refund succeeds
 	if h.Refunds >= 0 {
-		if last := histories.Refunds.At(h.Refunds); last.State == scan.RefundOpen {
-			withOpenRefund, _ = bookedMoney.Refunded.Add(last.Provider) // rule 3 has checked the range
+		if lastRefund := histories.Refunds.At(h.Refunds); lastRefund.State == scan.RefundOpen {
+			withOpenRefund, _ = bookedMoney.Refunded.Add(lastRefund.Provider) // rule 3 has checked the range
 		}
 	} else if h.OpenRequest == scan.LateRefundRequest {
 		withOpenRefund = bookedMoney.Captured
@@ -229,8 +230,8 @@ func (c *checker) compareCharge(o *scan.Organization, source ledger.Source, h *s
 		}
 	}
 	isSettled := h.Marks&(scan.ChargeBooked|scan.BookedLate) != 0
-	last := payment.Status(o.Histories.StatesOf(ledger.Transaction).Name(h))
-	isClosed := last == payment.Rejected || last == payment.Failed
+	lastStatus := payment.Status(o.Histories.StatesOf(ledger.Transaction).Name(h))
+	isClosed := lastStatus == payment.Rejected || lastStatus == payment.Failed
 	switch {
 	case h.Calls[scan.CallCharge] > 0 && h.Marks&scan.AtSimulator != 0 && h.CalledTerminal != h.TerminalHash && isSettled:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged at a different terminal than the one to which it was last sent", o.ID, scan.Named(source))
@@ -239,8 +240,8 @@ func (c *checker) compareCharge(o *scan.Organization, source ledger.Source, h *s
 	case isSettled && h.Marks&scan.AtSimulator != 0 && h.Marks&scan.ProviderAgrees == 0:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s has booked something else than the provider did", o.ID, scan.Named(source))
 	case isClosed && !isSettled && h.Marks&scan.ProviderHolds != 0:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider has charged it", o.ID, scan.Named(source), last)
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider has charged it", o.ID, scan.Named(source), lastStatus)
 	case isClosed && !isSettled && h.Marks&scan.ProviderMayHold != 0:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider may still charge it", o.ID, scan.Named(source), last)
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider may still charge it", o.ID, scan.Named(source), lastStatus)
 	}
 }

@@ -9,16 +9,16 @@ import (
 
 // The lengths of the card numbers (ISO/IEC 7812) that showsCard looks for.
 const (
-	minCard = 12
-	maxCard = 19
+	minCardDigits = 12
+	maxCardDigits = 19
 )
 
-// amountMembers are the members of a line of the log that are amounts.
+// amountMembers are the JSON members of a log line that are amounts, not texts.
 var amountMembers = map[string]bool{"amount": true, "captured": true, "refunded": true, "before": true}
 
 // showsCard tells whether any text in a line of the simulator's log has a card number. The
-// simulator chooses its outcome by the card number and must not store it. Only lines with a run of
-// digits of such a length are parsed; most lines have none.
+// simulator chooses its outcome by the card number and must not store it. Most lines have no digits that may
+// be a card number; only the other lines are parsed.
 func showsCard(line []byte) bool {
 	if !hasCard(line) {
 		return false
@@ -47,7 +47,7 @@ func hasCard(text []byte) bool {
 		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
 			end++
 		}
-		if n := end - at; n >= minCard && n <= maxCard && !isJoined(text, at-1) && !isJoined(text, end) && passesLuhn(text[at:end]) {
+		if n := end - at; n >= minCardDigits && n <= maxCardDigits && !isWordCharacter(text, at-1) && !isWordCharacter(text, end) && passesLuhn(text[at:end]) {
 			return true
 		}
 		at = end
@@ -55,9 +55,9 @@ func hasCard(text []byte) bool {
 	return false
 }
 
-// isJoined tells whether the character at an index makes the digits beside it a part of a word, an identifier or
-// a token.
-func isJoined(text []byte, at int) bool {
+// isWordCharacter tells whether there is a character at the index that makes the digits beside it a part of a
+// word, an identifier or a token.
+func isWordCharacter(text []byte, at int) bool {
 	if at < 0 || at >= len(text) {
 		return false
 	}

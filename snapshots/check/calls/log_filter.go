@@ -7,13 +7,13 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// LogFilter tells for which calls in the simulator's log the store has intents. A restore uses it
-// because the restored log may be newer than the store. The restored simulator must not know calls
-// for which the store has no intent.
+// LogFilter tells for which calls in the simulator's log the store has intents (events that are stored before a
+// call). A restore uses it because the restored log may be newer than the store. The restored simulator must
+// not know calls for which the store has no intent.
 type LogFilter struct {
 	scan      *scan.Scan
-	keptLines map[callKind]uint8
-	requests  map[ledger.ID]bool
+	keptLines map[callKind]uint8 // numbers of lines kept so far
+	requests  map[ledger.ID]bool // ids of the requests in these lines
 }
 
 // callKind is one kind of calls of one transaction.
@@ -27,9 +27,9 @@ func NewLogFilter(s *scan.Scan) *LogFilter {
 	return &LogFilter{scan: s, keptLines: make(map[callKind]uint8), requests: make(map[ledger.ID]bool)}
 }
 
-// Keeps tells whether to keep the next line of the log. A line is kept if the transaction has more intents for
-// this kind of call than earlier lines were kept. A repeated call with the same request is kept if the first
-// call was. A line that can't be read is kept, and the checker reports it.
+// Keeps tells whether to keep the next line of the log. For each kind of call of a transaction, as many lines
+// are kept as the transaction has intents. A call that repeats the request of a kept line is kept too. A line
+// that can't be read is kept, and the checker reports it.
 func (f *LogFilter) Keeps(line []byte) bool {
 	var entry call
 	if json.Unmarshal(line, &entry) != nil {
@@ -43,7 +43,7 @@ func (f *LogFilter) Keeps(line []byte) bool {
 	if h == nil || h.Intents[scan.CallCharge] == 0 {
 		return false
 	}
-	operation, known := callNamesInLog[entry.Operation]
+	operation, known := operationsByLogName[entry.Operation]
 	if !known || operation != scan.CallCharge && operation != scan.CallComplete && f.requests[entry.Request] {
 		return true
 	}

@@ -16,11 +16,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 8: no canary is in any file of the data directory. A canary is a string that must not be stored,
-// such as a card number that a test has sent. The rule is skipped without a file of canaries.
+// Rule 8 of the store check: no canary is in any file of the data directory. A canary is a string that must not
+// be stored, such as a card number that a test has sent. The rule is skipped without a file of canaries.
 
-// Check searches every file of the data directory for canaries. It does not search the two input files of
-// the check, whose paths are canaries and answers.
+// Check searches every file of the data directory for canaries. The parameters canaries and answers are the
+// paths of two input files of the check, which are not searched.
 func Check(c *scan.Scan, data, canaries, answers string) error {
 	if canaries == "" || data == "" {
 		c.Report.Skip(findings.RuleCanaries)
@@ -48,8 +48,8 @@ func Check(c *scan.Scan, data, canaries, answers string) error {
 				return err
 			}
 			c.Report.Count(findings.RuleCanaries, 1)
-			return ignoreRemoved(s.searchFile(c.Ctx, path, func(canary int, offset int64) {
-				c.Report.Breach(findings.RuleCanaries, "%s: canary %d at byte %d", name, canary, offset)
+			return ignoreRemoved(s.searchFile(c.Ctx, path, func(line int, offset int64) {
+				c.Report.Breach(findings.RuleCanaries, "%s: canary %d at byte %d", name, line, offset)
 			}))
 		})
 	})
@@ -90,15 +90,14 @@ func isInput(inputs []fs.FileInfo, info fs.FileInfo) bool {
 // stemBytes is the number of bytes at a canary's beginning that are hashed.
 const stemBytes = 4
 
-// search finds many strings in one pass. A bit set has the hash of each string's first bytes. Strings are
-// compared only with places of the text whose hash is in the bit set. Strings shorter than stemBytes are
-// searched one by one.
+// search finds many strings in one pass. The stem of a string is its first bytes. The text is compared with
+// strings only where its next bytes have the hash of a stem. Strings shorter than stemBytes are searched one by one.
 type search struct {
-	bits          [1 << 16 / 64]uint64
-	stems         map[uint32][]canary
+	stemHashes    [1 << 16 / 64]uint64 // one bit for each hash of a stem
+	byStem        map[uint32][]canary
 	shortCanaries []canary
-	longest       int
-	chunk         int // bytes read at a time
+	longest       int // length of the longest string
+	chunkBytes    int // bytes read at a time
 }
 
 type canary struct {
@@ -107,7 +106,7 @@ type canary struct {
 }
 
 func newSearch(lines []string) *search {
-	s := &search{stems: make(map[uint32][]canary), chunk: chunk}
+	s := &search{byStem: make(map[uint32][]canary), chunkBytes: defaultChunkBytes}
 	for i, line := range lines {
 		text := []byte(strings.TrimSuffix(line, "\r"))
 		c := canary{i + 1, text}
@@ -117,38 +116,39 @@ func newSearch(lines []string) *search {
 		case len(text) < stemBytes:
 			s.shortCanaries = append(s.shortCanaries, c)
 		default:
-			head := binary.LittleEndian.Uint32(text)
-			s.stems[head] = append(s.stems[head], c)
-			bit := bitOf(head)
-			s.bits[bit/64] |= 1 << (bit % 64)
+			stem := binary.LittleEndian.Uint32(text)
+			s.byStem[stem] = append(s.byStem[stem], c)
+			bit := stemHash(stem)
+			s.stemHashes[bit/64] |= 1 << (bit % 64)
 		}
 		s.longest = max(s.longest, len(text))
 	}
 	return s
 }
 
-func bitOf(head uint32) uint32 { return head * 2654435761 >> 16 } // Knuth's multiplicative hash
+func stemHash(stem uint32) uint32 { return stem * 2654435761 >> 16 } // Knuth's multiplicative hash
 
-// chunk is the number of bytes of a file that are read at a time.
-const chunk = 1 << 20
+// defaultChunkBytes is the number of bytes of a file that are read at a time; a test reads fewer.
+const defaultChunkBytes = 1 << 20
 
 // searchFile calls onFound for every canary in a file, with the canary's line in the file of canaries and its
 // offset in the searched file.
-func (s *search) searchFile(ctx context.Context, path string, onFound func(canary int, offset int64)) error {
+func (s *search) searchFile(ctx context.Context, path string, onFound func(line int, offset int64)) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return s.read(ctx, f, onFound)
+	return s.searchReader(ctx, f, onFound)
 }
 
-func (s *search) read(ctx context.Context, f io.Reader, onFound func(canary int, offset int64)) error {
+// searchReader is searchFile for an open file.
+func (s *search) searchReader(ctx context.Context, f io.Reader, onFound func(line int, offset int64)) error {
 	if s.longest == 0 {
 		return nil
 	}
 	overlap := s.longest - 1 // bytes that are searched again with the next chunk, because a canary may lie across two chunks
-	buffer := make([]byte, overlap+s.chunk)
+	buffer := make([]byte, overlap+s.chunkBytes)
 	filled := 0        // bytes in buffer that are text
 	offset := int64(0) // file offset of buffer[0]
 	for {
@@ -162,7 +162,7 @@ func (s *search) read(ctx context.Context, f io.Reader, onFound func(canary int,
 		if !atEOF {
 			end = filled - overlap
 		}
-		s.scan(buffer[:filled], end, func(canary, position int) { onFound(canary, offset+int64(position)) })
+		s.scan(buffer[:filled], end, func(line, position int) { onFound(line, offset+int64(position)) })
 		if atEOF {
 			return nil
 		}
@@ -176,7 +176,7 @@ func (s *search) read(ctx context.Context, f io.Reader, onFound func(canary int,
 }
 
 // scan finds canaries that begin in text[:end]. They may end after that part, but within text.
-func (s *search) scan(text []byte, end int, onFound func(canary, position int)) {
+func (s *search) scan(text []byte, end int, onFound func(line, position int)) {
 	for _, c := range s.shortCanaries {
 		for i := 0; i < end; {
 			n := bytes.Index(text[i:], c.text)
@@ -187,15 +187,15 @@ func (s *search) scan(text []byte, end int, onFound func(canary, position int)) 
 			i += n + 1
 		}
 	}
-	if len(s.stems) == 0 {
+	if len(s.byStem) == 0 {
 		return
 	}
 	for i := range max(0, min(end, len(text)-stemBytes+1)) {
-		head := binary.LittleEndian.Uint32(text[i:])
-		if bit := bitOf(head); s.bits[bit/64]&(1<<(bit%64)) == 0 {
+		stem := binary.LittleEndian.Uint32(text[i:])
+		if bit := stemHash(stem); s.stemHashes[bit/64]&(1<<(bit%64)) == 0 {
 			continue
 		}
-		for _, c := range s.stems[head] {
+		for _, c := range s.byStem[stem] {
 			if bytes.HasPrefix(text[i:], c.text) {
 				onFound(c.line, i)
 			}

@@ -1,5 +1,5 @@
-// Package canaries checks rule 8: it searches every file of the data directory for strings that
-// a test has sent, such as card numbers.
+// Package canaries checks rule 8: it searches every file of the data directory for canaries:
+// strings that a test has sent and that must not be stored, such as card numbers.
 //
 // Invariants:
 //  1. Every regular file is searched, in any format, except the check's own inputs.

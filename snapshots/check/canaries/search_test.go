@@ -29,8 +29,8 @@ func TestSearchFindsTheSameAsBytesIndex(t *testing.T) {
 		var got []string
 		reader := iotest.HalfReader(strings.NewReader(text))
 		s := newSearch(canaries)
-		s.chunk = rapid.IntRange(1, 20).Draw(t, "chunk")
-		if err := s.read(t.Context(), reader, func(canary int, at int64) { got = append(got, fmt.Sprint(canary, at)) }); err != nil {
+		s.chunkBytes = rapid.IntRange(1, 20).Draw(t, "chunk")
+		if err := s.searchReader(t.Context(), reader, func(line int, at int64) { got = append(got, fmt.Sprint(line, at)) }); err != nil {
 			t.Fatal(err)
 		}
 		slices.Sort(want)

@@ -10,12 +10,13 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, events of contracts. The events are steps of the machine of the record's product and
-// reading. An event has an entry if and only if it moves money, as the product declares for the
-// action (contract.Movement). In the religious reading no entry precedes a review.
+// Rule 3 of the store check, events of contracts. Each event is a step that the state machine of the contract's
+// product has in the contract's reading (secular or religious). An event has an entry if and only if it moves
+// money, as the product declares for the action (contract.Movement). In the religious reading no entry precedes
+// a review.
 
-// Variant is a product in a reading. Events do not name their variant: each event excludes the
-// variants whose machines do not have its step.
+// Variant is a contract product in one of its readings. Events do not name their variant: each event excludes the
+// variants whose state machines do not have its step.
 type Variant struct {
 	Product *contract.Product
 	Reading *contract.Reading
@@ -29,7 +30,7 @@ type variantSet uint32
 // only a timer takes the step.
 type stepVariants struct{ possible, mayPost, mustPost, byTimer variantSet }
 
-// stepKey identifies a step as an event names it.
+// stepKey identifies a step by what an event says of it: its name and the states before and after it.
 type stepKey struct {
 	name     contract.Action
 	from, to contract.Status
@@ -51,7 +52,7 @@ var (
 	allVariantBits variantSet
 	reviewFirst    variantSet // the variants that move money only after a review
 	variantsByStep = make(map[stepKey]stepVariants)
-	emptyStatuses  = make(map[variantStatus]bool) // those in which the contract's own accounts must be empty
+	emptyStatuses  = make(map[variantStatus]bool) // the statuses in which the contract's own accounts must be empty
 )
 
 func init() {
@@ -64,31 +65,31 @@ func init() {
 	}
 }
 
-func addVariant(v Variant) {
+func addVariant(variant Variant) {
 	assert.That(len(allVariants) < 32, "snapshots: more variants of products than are told apart")
 	bit := variantSet(1) << len(allVariants)
-	allVariants = append(allVariants, v)
+	allVariants = append(allVariants, variant)
 	allVariantBits |= bit
-	if v.Reading.ReviewFirst {
+	if variant.Reading.ReviewFirst {
 		reviewFirst |= bit
 	}
-	counterSuffixes[v.Product.Variants[v.Reading].Prefix] = true
-	machine := v.Product.Machine(v.Reading)
+	counterSuffixes[variant.Product.Variants[variant.Reading].Prefix] = true
+	machine := variant.Product.Machine(variant.Reading)
 	for _, from := range machine.States() {
-		emptyStatuses[variantStatus{v.Product, v.Reading, from}] = v.Product.HoldsNothing(v.Reading, from)
+		emptyStatuses[variantStatus{variant.Product, variant.Reading, from}] = variant.Product.HoldsNothing(variant.Reading, from)
 		for _, name := range machine.Events() {
 			step, ok := machine.Next(from, name)
 			if !ok {
 				continue
 			}
-			event := v.Product.Event(name)
+			event := variant.Product.Event(name)
 			key := stepKey{event, from, step.To}
 			if from == contract.Absent {
 				key.from = ""
 			}
 			variants := variantsByStep[key]
 			variants.possible |= bit
-			switch v.Product.Moves(name) {
+			switch variant.Product.Moves(name) {
 			case contract.Never:
 			case contract.Possibly:
 				variants.mayPost |= bit
@@ -96,7 +97,7 @@ func addVariant(v Variant) {
 				variants.mayPost |= bit
 				variants.mustPost |= bit
 			}
-			if handler := v.Product.Handler(event); handler != nil && handler.Timer {
+			if handler := variant.Product.Handler(event); handler != nil && handler.Timer {
 				variants.byTimer |= bit
 			}
 			variantsByStep[key] = variants
@@ -117,13 +118,13 @@ type Check struct {
 	cachedReplies *scan.Replies
 
 	lifecycles     scan.Slab[Lifecycle]
-	repliedMoments scan.Slab[contractMoment]
-	foreignEntries map[ledger.ID]scan.Fingerprint // what entries of other records have posted on accounts that belong to a contract
+	repliedMoments scan.Slab[contractMoment]      // what each cached reply shows: a contract as it was after an event
+	foreignEntries map[ledger.ID]scan.Fingerprint // contract's id → what entries of other records have posted on the contract's accounts
 	lastEvent      contractMoment                 // the contract event that was read last
 	numbers        map[string]*numberSet          // prefix of contract numbers → the numbers with it
-	contractCounts map[string]uint64              // numbers of contracts, by counterKey
+	contractCounts map[string]uint64              // how many contracts there are of a kind, by the counterKey of the kind's counter
 
-	requiredCounters map[string]uint64 // all counters, by counterKey; nil: not computed yet
+	requiredCounters map[string]uint64 // the values that all counters must have, by counterKey; nil: not computed yet
 	storedCounters   map[string]bool   // the stored counters that were compared, by counterKey
 
 	registers map[ledger.ID]*register // registers of issues that have subscriptions
@@ -141,14 +142,14 @@ func New(s *scan.Scan, o *scan.Organization, cachedReplies *scan.Replies) *Check
 // holds one for every contract of the store.
 type Lifecycle struct {
 	variants      variantSet       // the variants that have all steps so far
-	asset         uint32           // hash of the asset that the contract has moved; 0: none
-	payload       uint64           // hash of the record
-	Shared        scan.Fingerprint // fingerprint of the contract's entries on the accounts of control totals
+	assetHash     uint32           // hash of the asset that the contract has moved; 0: none
+	payloadHash   uint64           // hash of the record's payload
+	SharedSum     scan.Fingerprint // fingerprint of the contract's entries on the accounts that its control totals sum up
 	ownSum        scan.Fingerprint // fingerprint of the contract's entries on its own accounts
 	LastAction    contract.Action  // the last event that is neither a continuation nor a batch
-	ListHash      uint64           // hash of the rows that lists of parties must have, minus that of the stored rows; 0 at the end of a sound check
+	ListHash      uint64           // sum of the hashes of the rows that lists must have of the contract, minus those of the stored rows; 0 at the end of a sound check
 	recordVariant variantSet       // the record's variant
-	reviewed      bool
+	wasReviewed   bool
 	hadEntry      bool // the last event had an entry
 	paidNobody    bool // the last action was a distribution that paid nobody
 }
@@ -169,13 +170,13 @@ func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 }
 
 // FollowContract adds an event to a contract's lifecycle. At least one variant must have all
-// steps so far, with entries exactly on the steps that move money, and after a review if the
-// variant requires one first.
+// steps so far, with entries exactly on the steps that move money. If the variant requires a review
+// first, no entry may precede the review.
 func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
-	l := c.LifecycleOf(h)
-	continues := h.Last != 0 && h.Last == e.Seq-1 && l.hadEntry
-	l.hadEntry = e.Entry != nil
-	l.reviewed = l.reviewed || e.Name == string(contract.Pass)
+	lifecycle := c.LifecycleOf(h)
+	continues := h.Last != 0 && h.Last == e.Seq-1 && lifecycle.hadEntry
+	lifecycle.hadEntry = e.Entry != nil
+	lifecycle.wasReviewed = lifecycle.wasReviewed || e.Name == string(contract.Pass)
 	c.lastEvent = contractMoment{e.Source.ID, e.Seq, c.organization.Histories.StatesOf(e.Source.Kind).Code(e.To)}
 	switch contract.Action(e.Name) {
 	case contract.Continue:
@@ -183,18 +184,18 @@ func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 			c.EventFault(c.organization.ID, e, "it does not continue the entry of the previous event")
 		}
 	case contract.Batch:
-		if fault := c.followBatch(l, e); fault != "" {
+		if fault := c.followBatch(lifecycle, e); fault != "" {
 			c.EventFault(c.organization.ID, e, fault)
 		}
 	default:
-		c.beginAction(l, e)
-		l.LastAction = contract.Action(e.Name)
-		if fault := l.narrowVariants(e); fault != "" {
+		c.beginAction(lifecycle, e)
+		lifecycle.LastAction = contract.Action(e.Name)
+		if fault := lifecycle.narrowVariants(e); fault != "" {
 			c.EventFault(c.organization.ID, e, fault)
 		}
 	}
 	if e.Entry != nil {
-		c.followContractEntry(l, e)
+		c.followContractEntry(lifecycle, e)
 	}
 }
 
@@ -217,7 +218,7 @@ func (l *Lifecycle) narrowVariants(e *ledger.Event) string {
 	if remaining == 0 {
 		return "its entry is not one of such an event"
 	}
-	if e.Entry != nil && !l.reviewed {
+	if e.Entry != nil && !l.wasReviewed {
 		if remaining &^= reviewFirst; remaining == 0 {
 			return "it moves money before a review"
 		}
@@ -233,24 +234,24 @@ var (
 	lastDay  = ledger.DateOf(time.Date(9000, 12, 31, 0, 0, 0, 0, time.UTC))
 )
 
-// followContractEntry checks an entry's asset and day.
-func (c *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
+// followContractEntry checks an entry's asset and day, and adds the entry to the contract's sums.
+func (c *Check) followContractEntry(lifecycle *Lifecycle, e *ledger.Event) {
 	asset := assetHash(c.organization.Histories, e.Entry.Postings[0].Asset)
 	switch day := e.Entry.Effective; {
-	case !scan.SameAsset(e.Entry.Postings) || l.asset != 0 && l.asset != asset:
+	case !scan.SameAsset(e.Entry.Postings) || lifecycle.assetHash != 0 && lifecycle.assetHash != asset:
 		c.EventFault(c.organization.ID, e, "it moves more than one asset")
 	case day < firstDay || day > max(lastDay, e.Booked.Date()):
 		c.EventFault(c.organization.ID, e, "its entry has an impossible day")
-	case day > e.Booked.Date() && l.variants&^variantsByStep[stepOf(e)].byTimer == 0:
+	case day > e.Booked.Date() && lifecycle.variants&^variantsByStep[stepOf(e)].byTimer == 0:
 		c.EventFault(c.organization.ID, e, "a timer has booked it before its day")
 	}
-	l.asset = asset
-	l.addControlTotals(c.organization.Histories, e.Entry.Postings)
-	c.followRegister(l, e)
+	lifecycle.assetHash = asset
+	lifecycle.addControlTotals(c.organization.Histories, e.Entry.Postings)
+	c.followRegister(lifecycle, e)
 }
 
-// FollowReply records which contract event precedes a cached reply: the reply shows the contract as it
-// was after that event.
+// FollowReply is called with the event of a cached reply and records which contract event precedes it: the reply
+// shows the contract as it was after that event.
 func (c *Check) FollowReply(h *scan.History, e *ledger.Event) {
 	if c.lastEvent.seq != 0 && c.lastEvent.seq == e.Seq-1 {
 		h.ContractIndex = c.repliedMoments.Add(c.lastEvent)

@@ -12,8 +12,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, control totals. Some columns of a contract hold the sum of what the contract has posted
-// on an account that contracts share (contract.ControlTotal). Each such column is equal to the sum of
+// Rule 3 of the store check, control totals. Some columns of a contract hold the sum of what the contract has
+// posted on an account that contracts share (contract.ControlTotal). Each such column is equal to the sum of
 // the contract's entries on that account.
 
 // countedLines are the lines on an account that a control total counts: those of all actions, or of
@@ -25,8 +25,8 @@ type countedLines struct {
 
 func linesOf(t *contract.ControlTotal) countedLines { return countedLines{t.Account, t.By} }
 
-// path returns the path under which fingerprints have the lines: lines of one action are on a
-// pseudo-account of their own.
+// path returns the path that the lines get in fingerprints: lines of one action get a pseudo-account of
+// their own.
 func (k countedLines) path() ledger.Path {
 	if k.action == "" {
 		return k.account
@@ -35,7 +35,7 @@ func (k countedLines) path() ledger.Path {
 }
 
 // countedByAny are the lines that control totals of any product count. An event does not name its
-// product, so each contract's sums include all of them.
+// product, so the sums of each contract include all such lines.
 var countedByAny = func() map[countedLines]bool {
 	all := make(map[countedLines]bool)
 	for _, p := range contract.Products {
@@ -51,7 +51,7 @@ func (l *Lifecycle) addControlTotals(h *scan.Histories, postings []ledger.Postin
 	add := func(p ledger.Posting, lines countedLines) {
 		if countedByAny[lines] {
 			p.Account = lines.path()
-			l.Shared = l.Shared.Plus(h.Fingerprint([]ledger.Posting{p}))
+			l.SharedSum = l.SharedSum.Plus(h.Fingerprint([]ledger.Posting{p}))
 		}
 	}
 	for _, p := range postings {
@@ -70,13 +70,13 @@ func (l *Lifecycle) addControlTotals(h *scan.Histories, postings []ledger.Postin
 // contract's columns.
 func (c *Check) checkControlTotals(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	h := r.Organization.Histories
-	if l.Shared != totals(h, p.Product, p.Asset, func(t *contract.ControlTotal) *big.Int { return storedSum(t, p) }) {
+	if l.SharedSum != totalsFingerprint(h, p.Product, p.Asset, func(t *contract.ControlTotal) *big.Int { return storedSum(t, p) }) {
 		c.Fault(r, "says other sums than its entries have moved")
 	}
 }
 
-// totals returns the fingerprint of a product's control totals with the given sums.
-func totals(h *scan.Histories, p *contract.Product, asset money.Asset, sum func(*contract.ControlTotal) *big.Int) scan.Fingerprint {
+// totalsFingerprint returns the fingerprint of a product's control totals; sum returns the value of one of them.
+func totalsFingerprint(h *scan.Histories, p *contract.Product, asset money.Asset, sum func(*contract.ControlTotal) *big.Int) scan.Fingerprint {
 	var lines []scan.Line
 	for i := range p.Totals {
 		t := &p.Totals[i]
@@ -89,7 +89,7 @@ func totals(h *scan.Histories, p *contract.Product, asset money.Asset, sum func(
 	return h.ExpectedFingerprint(lines)
 }
 
-// ShownTotals returns the fingerprint of a product's control totals in the columns of a response.
+// ShownTotals returns the fingerprint of a product's control totals as a response shows them.
 func ShownTotals(h *scan.Histories, p *contract.Product, response []byte) scan.Fingerprint {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(response, &members) != nil {
@@ -97,7 +97,7 @@ func ShownTotals(h *scan.Histories, p *contract.Product, response []byte) scan.F
 	}
 	env, _ := money.ParseEnv(textOf(members["env"])) // a wrong environment gives a wrong fingerprint, so it is reported too
 	asset := money.Asset{Currency: money.Currency(textOf(members["currency"])), Env: env}
-	return totals(h, p, asset, func(t *contract.ControlTotal) *big.Int {
+	return totalsFingerprint(h, p, asset, func(t *contract.ControlTotal) *big.Int {
 		var rows []map[string]json.RawMessage
 		if t.RowColumn == nil {
 			return shownAmount(members[t.Column.Name])
@@ -113,7 +113,7 @@ func ShownTotals(h *scan.Histories, p *contract.Product, response []byte) scan.F
 	})
 }
 
-// shownAmount parses an amount, which is a string in one family of paths and an integer in the other. An
+// shownAmount parses an amount of a response, which is a string or an integer, depending on the request's path. An
 // absent amount is zero. A value that is not an amount becomes -1, which equals no amount.
 func shownAmount(v json.RawMessage) *big.Int {
 	text := textOf(v)
@@ -135,7 +135,7 @@ func textOf(v json.RawMessage) (text string) {
 	return text
 }
 
-// storedSum returns the sum in the contract's column.
+// storedSum returns the control total that the contract's column holds.
 func storedSum(t *contract.ControlTotal, p *contract.Record) *big.Int {
 	if t.RowColumn == nil {
 		amount, _ := t.Column.Value(p.Values).(money.Amount)

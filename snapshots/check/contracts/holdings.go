@@ -12,41 +12,41 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, contracts and their accounts. The balances of a contract's own accounts follow from its
-// columns. An ended contract has no balances, except those that its product leaves open
-// (Product.HoldsNothing). Its timer is the one that its product computes, and it is finished when its
-// state has no further transition.
+// Rule 3 of the store check, contracts and their accounts. The balances of a contract's own accounts follow
+// from its columns. An ended contract has no balances, except those that its product leaves open
+// (Product.HoldsNothing). A contract's timer is the one that the product computes. A contract is finished when
+// its status has no further transition.
 
 // CheckContract compares a contract's record with its events and accounts. It calls onRecord with
-// the decoded record, for rule 1.
+// the decoded record, which rule 1 needs.
 func (c *Check) CheckContract(r *scan.Record, onRecord func(*contract.Record)) {
-	p, err := contract.ReadRecord(r.Source.ID, r.Payload)
+	contractRecord, err := contract.ReadRecord(r.Source.ID, r.Payload)
 	if err != nil {
 		c.Fault(r, "can't be read: %v", err)
 		return
 	}
-	c.CheckState(r, string(p.Status))
+	c.CheckState(r, string(contractRecord.Status))
 	o := r.Organization
-	l := c.LifecycleOf(r.History)
-	l.payload = maphash.Bytes(o.Histories.Seed, r.Payload)
-	if l.recordVariant = variantOf(p); l.variants&l.recordVariant == 0 {
+	lifecycle := c.LifecycleOf(r.History)
+	lifecycle.payloadHash = maphash.Bytes(o.Histories.Seed, r.Payload)
+	if lifecycle.recordVariant = variantOf(contractRecord); lifecycle.variants&lifecycle.recordVariant == 0 {
 		c.Fault(r, "is of a product and a reading whose machine its events do not follow")
 	}
-	if l.asset != 0 && l.asset != assetHash(o.Histories, p.Asset) {
+	if lifecycle.assetHash != 0 && lifecycle.assetHash != assetHash(o.Histories, contractRecord.Asset) {
 		c.Fault(r, "has moved another asset than it says")
 	}
 	if !withoutPanic(func() {
-		c.checkRegister(r, p)
-		c.checkHoldings(r, p, l)
-		c.checkControlTotals(r, p, l)
-		c.checkWaiting(r, p)
-		c.noteLists(r, p, l)
-		onRecord(p)
+		c.checkRegister(r, contractRecord)
+		c.checkHoldings(r, contractRecord, lifecycle)
+		c.checkControlTotals(r, contractRecord, lifecycle)
+		c.checkTimer(r, contractRecord)
+		c.expectLists(r, contractRecord, lifecycle)
+		onRecord(contractRecord)
 	}) {
 		c.Fault(r, "has columns that contradict each other")
 	}
-	c.countContract(r, p)
-	if s := contract.ScreeningID.Get(p.Values); s != (ledger.ID{}) && o.Histories.Find(ledger.Source{Kind: ledger.Screening, ID: s}) == nil {
+	c.countContract(r, contractRecord)
+	if s := contract.ScreeningID.Get(contractRecord.Values); s != (ledger.ID{}) && o.Histories.Find(ledger.Source{Kind: ledger.Screening, ID: s}) == nil {
 		c.Fault(r, "names screening %v, which does not exist", s)
 	}
 }
@@ -67,24 +67,24 @@ func withoutPanic(fn func()) (valid bool) {
 
 // checkHoldings compares the balances that a contract's columns require with the sums of the entries on
 // its accounts.
-func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) {
-	_, underWay := p.Progress()
-	holdsNothing := emptyStatuses[variantStatus{p.Product, p.Reading, p.Status}] && !underWay
+func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, lifecycle *Lifecycle) {
+	_, isUnderWay := p.Progress()
+	holdsNothing := emptyStatuses[variantStatus{p.Product, p.Reading, p.Status}] && !isUnderWay
 	holdings := p.Product.Holdings(p)
 	var lines []scan.Line
-	for _, h := range holdings {
-		if balance := scan.BigSigned(h.Balance()); h.Account.NormalSide() == ledger.Debit {
-			lines = append(lines, scan.Debit(h.Account, p.Asset, balance))
+	for _, holding := range holdings {
+		if balance := scan.BigSigned(holding.Balance()); holding.Account.NormalSide() == ledger.Debit {
+			lines = append(lines, scan.Debit(holding.Account, p.Asset, balance))
 		} else {
-			lines = append(lines, scan.Credit(h.Account, p.Asset, balance))
+			lines = append(lines, scan.Credit(holding.Account, p.Asset, balance))
 		}
-		stem, _, _ := strings.Cut(string(h.Account), ":"+r.Source.ID.String())
-		if holdsNothing && !h.Amount.IsZero() && !slices.Contains(p.Product.OpenAfterEnd, stem) {
-			c.Fault(r, "is %q and still holds %v on account %s", p.Status, h.Amount, h.Account)
+		stem, _, _ := strings.Cut(string(holding.Account), ":"+r.Source.ID.String())
+		if holdsNothing && !holding.Amount.IsZero() && !slices.Contains(p.Product.OpenAfterEnd, stem) {
+			c.Fault(r, "is %q and still holds %v on account %s", p.Status, holding.Amount, holding.Account)
 		}
 	}
 	o := r.Organization
-	if l.ownSum.Plus(c.foreignEntries[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
+	if lifecycle.ownSum.Plus(c.foreignEntries[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
 		c.explainHoldings(r, p, holdings)
 	}
 }
@@ -99,7 +99,7 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 		}
 		for i := range e.Entry.Postings {
 			posting := &e.Entry.Postings[i]
-			if id, ofContract := scan.OwnerContract(posting.Account); ofContract && id == r.Source.ID {
+			if id, belongsToContract := scan.OwnerContract(posting.Account); belongsToContract && id == r.Source.ID {
 				accountID := ledger.Account{Path: posting.Account, Asset: posting.Asset}
 				if balances[accountID] == nil {
 					balances[accountID] = new(ledger.Totals)
@@ -112,15 +112,15 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 	if err != nil {
 		c.Fault(r, "has events that can't be read: %v", err)
 	}
-	for _, h := range holdings {
-		accountID := ledger.Account{Path: h.Account, Asset: p.Asset}
+	for _, holding := range holdings {
+		accountID := ledger.Account{Path: holding.Account, Asset: p.Asset}
 		var totals ledger.Totals
 		if found := balances[accountID]; found != nil {
 			totals = *found
 			delete(balances, accountID)
 		}
-		if got := totals.Balance(h.Account.NormalSide()); got != h.Balance() {
-			c.Fault(r, "says that account %s holds %v, and by its entries that is %v", h.Account, h.Balance(), got)
+		if got := totals.Balance(holding.Account.NormalSide()); got != holding.Balance() {
+			c.Fault(r, "says that account %s holds %v, and by its entries that is %v", holding.Account, holding.Balance(), got)
 		}
 	}
 	for _, accountID := range slices.SortedFunc(maps.Keys(balances), scan.ByPath) {
@@ -130,31 +130,32 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 	}
 }
 
-// checkWaiting compares the contract's due time, and whether it is finished, with what its
-// product says.
-func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
-	// A timer that is overdue when it is set is stored with the clock's time, which may be any time up to
-	// that of the record's last event.
-	var due, latest ledger.Micros
+// checkTimer compares the due time of the contract's timer, and the time at which the contract finished, with
+// what its product says.
+func (c *Check) checkTimer(r *scan.Record, p *contract.Record) {
+	// If a timer is already overdue when it is set, the clock's time is stored instead. That time may be as late
+	// as the record's last event.
+	var requiredDue, latestDue ledger.Micros
 	if p.Product.Due != nil {
 		if day, _ := p.Product.Due(p); day != 0 {
-			due = ledger.MicrosOf(day.Time())
-			latest = max(due, r.Stamp.Updated)
+			requiredDue = ledger.MicrosOf(day.Time())
+			latestDue = max(requiredDue, r.Stamp.Updated)
 		}
 	}
-	if r.Stamp.Due < due || r.Stamp.Due > latest {
-		c.Fault(r, "has a timer at %d, and its columns require %d", r.Stamp.Due, due)
+	if r.Stamp.Due < requiredDue || r.Stamp.Due > latestDue {
+		c.Fault(r, "has a timer at %d, and its columns require %d", r.Stamp.Due, requiredDue)
 	}
-	var finished ledger.Micros
+	var requiredFinish ledger.Micros
 	if p.Ended() {
-		finished = r.Stamp.Updated
+		requiredFinish = r.Stamp.Updated
 	}
-	if r.Stamp.Finished != finished {
+	if r.Stamp.Finished != requiredFinish {
 		c.Fault(r, "is %q, and was finished at %d", p.Status, r.Stamp.Finished)
 	}
 }
 
-// FollowOwnAccounts adds an event's postings to accounts that belong to one contract.
+// FollowOwnAccounts reads an event's postings on accounts that belong to one contract, and adds them to the sums of
+// that contract: ownSum if the event is the contract's, foreignEntries otherwise.
 func (c *Check) FollowOwnAccounts(e *ledger.Event) {
 	if e.Entry == nil {
 		return
@@ -162,9 +163,9 @@ func (c *Check) FollowOwnAccounts(e *ledger.Event) {
 	o := c.organization
 	for i := range e.Entry.Postings {
 		p := &e.Entry.Postings[i]
-		id, ofContract := scan.OwnerContract(p.Account)
+		id, belongsToContract := scan.OwnerContract(p.Account)
 		switch {
-		case !ofContract:
+		case !belongsToContract:
 		case e.Source.Kind == ledger.Contract && e.Source.ID == id:
 			l := c.LifecycleOf(o.Histories.FindOrAdd(e.Source))
 			l.ownSum = l.ownSum.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))

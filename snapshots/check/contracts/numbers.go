@@ -16,9 +16,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, numbers and lists of contracts. The contract numbers with the same prefix are 1 to n, and the
-// sequence's counter is n. The other counters have the number of contracts of a kind. Each contract is
-// exactly once in the list of its product, of its environment, and of each of its parties.
+// Rule 4 of the store check, numbers and lists of contracts. The contract numbers with the same prefix are 1 to
+// n, and the counter of that prefix is n. Each other counter of contracts has the number of contracts of one
+// kind. Each contract is exactly once in the list of its product, of its environment, and of each of its
+// parties.
 
 // numberSet is the set of the contract numbers with one prefix.
 type numberSet struct {
@@ -48,15 +49,15 @@ func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 	prefix := p.Product.Variants[p.Reading].Prefix
 	c.contractCounts[contractactor.CountKey(p.Product, p.Reading)+"\x00"+p.Asset.Env.String()]++
 	c.Report.Count(findings.RuleClaims, 1)
-	n := c.numbers[prefix]
-	if n == nil {
-		n = new(numberSet)
-		c.numbers[prefix] = n
+	numbers := c.numbers[prefix]
+	if numbers == nil {
+		numbers = new(numberSet)
+		c.numbers[prefix] = numbers
 	}
 	switch number := r.Stamp.Number; {
 	case number == 0 || number > uint64(o.Histories.Len()): // a number can't exceed the number of records
 		c.numberFault("%s has the number %d of %s, which was never assigned", scan.Named(r.Source), number, prefix)
-	case !n.add(number):
+	case !numbers.add(number):
 		c.numberFault("%s has the number %d of %s, which another contract has", scan.Named(r.Source), number, prefix)
 	}
 }
@@ -79,22 +80,23 @@ func (c *Check) CheckNumbers() {
 // numbers, which contracts.go adds, and the name of the counter of work under way.
 var counterSuffixes = map[string]bool{strings.TrimPrefix(ledger.UnderWayKey, "contracts/"): true}
 
-// counterKey is the key by which maps in memory have a counter.
+// counterKey returns the key of a counter in the maps of Check. The window of a counter of contracts is an
+// environment or empty.
 func counterKey(name, window string) string { return name + "\x00" + window }
 
 // CheckCounter compares a stored counter of contracts with the contracts; false if the counter is of
 // another kind.
 func (c *Check) CheckCounter(name, window string, row []byte) bool {
-	kind, prefix, _ := strings.Cut(name, "/")
-	if !counterSuffixes[prefix] || kind != "number" && kind != "contracts" {
+	kind, suffix, _ := strings.Cut(name, "/")
+	if !counterSuffixes[suffix] || kind != "number" && kind != "contracts" {
 		return false
 	}
 	c.Report.Count(findings.RuleClaims, 1)
 	key := counterKey(name, window)
 	want := c.counters()[key]
 	c.storedCounters[key] = true
-	amount, rest, err := money.ReadAmount(row)
-	if err != nil || len(rest) != 0 || scan.BigAmount(amount).Cmp(new(big.Int).SetUint64(want)) != 0 {
+	amount, remainder, err := money.ReadAmount(row)
+	if err != nil || len(remainder) != 0 || scan.BigAmount(amount).Cmp(new(big.Int).SetUint64(want)) != 0 {
 		c.numberFault("counter %s %s is %v, and its contracts make it %d", name, window, amount, want)
 	}
 	return true
@@ -121,9 +123,9 @@ func (c *Check) CheckMissingCounters() {
 	}
 }
 
-// noteLists records the lists that must show a contract: the list of its product in its reading,
+// expectLists records the lists that must show a contract: the list of its product in its reading,
 // the list of its environment, and one list for each of its parties.
-func (c *Check) noteLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
+func (c *Check) expectLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	histories := r.Organization.Histories
 	histories.ExpectLists(r.History, contractactor.ListOf(p.Product, p.Reading))
 	l.ListHash += listRowHash(histories, contractactor.ListOfEnv(p.Product, p.Reading, p.Asset.Env), p.ID)

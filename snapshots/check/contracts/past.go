@@ -8,8 +8,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// PastEvent is an event of a contract. Moved is the fingerprint of what the contract's entries had
-// posted on the accounts of control totals up to and including that event.
+// PastEvent is an event of a contract. Moved is the fingerprint of what the contract's entries had posted, up to
+// and including that event, on the accounts that its control totals sum up. Rule 1 of the store check compares
+// past responses with these events.
 type PastEvent struct {
 	Name  contract.Action
 	To    contract.Status
@@ -32,7 +33,7 @@ func PastEvents(c *scan.Scan, r *scan.Record) (list []PastEvent, err error) {
 		if e.Entry != nil {
 			l.addControlTotals(r.Organization.Histories, e.Entry.Postings)
 		}
-		list = append(list, PastEvent{contract.Action(e.Name), contract.Status(e.To), e.Booked, l.Shared})
+		list = append(list, PastEvent{contract.Action(e.Name), contract.Status(e.To), e.Booked, l.SharedSum})
 	}
 	return list, err
 }
@@ -43,7 +44,7 @@ func (e *PastEvent) CausedBy(p *contract.Product, action contract.Action) bool {
 	return e.Name == action || handler != nil && slices.Contains(handler.Transitions, e.Name)
 }
 
-// NotStored lists the members of contracts that change from day to day without any event.
+// NotStored lists the members of contracts in responses that change from day to day without any event.
 var NotStored = func() (names []string) {
 	for _, p := range contract.Products {
 		for _, c := range p.ShownByDay {
@@ -53,9 +54,9 @@ var NotStored = func() (names []string) {
 	return names
 }()
 
-// NotStoredBefore returns the members of a contract whose values a later event may have changed, and the members
-// in NotStored. A later event may change three kinds of members: those that no creation sets, reviews, and the
-// metadata, because the service adds keys to it.
+// NotStoredBefore returns the names of the members of a contract that can't be compared with an old response: those
+// in NotStored and those that a later event may have changed. A later event may change what the product sets again
+// (SetAgain), what no creation sets, reviews, and the metadata, to which the service adds keys.
 func NotStoredBefore(p *contract.Product) []string {
 	names := slices.Clone(NotStored)
 	for _, c := range p.SetAgain {

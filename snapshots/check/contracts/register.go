@@ -14,18 +14,18 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, registers of holders. The rows of an issue's register follow from the entries of its
-// subscriptions. An action for all holders takes as many batches as the number of holders
-// requires, and the record has the number of batches so far. Each holder was paid the holder's share of
-// the distributions and of the redemption.
+// Rule 3 of the store check, registers of holders. The register of an issue of certificates has its holders and
+// their subscriptions. These rows follow from the entries of the subscriptions. An action for all holders takes
+// as many batches as the number of holders requires, and the record has the number of batches so far. Each
+// holder was paid the holder's share of the distributions and of the redemption.
 
 // register is what an issue's events tell about its holders. The rows of the issue's register follow
-// from that: every subscription is an event whose entry names the investor's account and the price of
+// from these events: every subscription is an event whose entry names the investor's account and the price of
 // the certificates.
 type register struct {
 	subscriptions  int64
-	sum            uint64                    // sum of the hashes of the subscriptions, which are numbered in order
-	paid           scan.Fingerprint          // fingerprint of all lines on the holders' current accounts
+	hashSum        uint64                    // sum of the hashes of the subscriptions, which are numbered in order
+	paidSum        scan.Fingerprint          // fingerprint of all lines on the holders' current accounts
 	batches        int64                     // number of batches since the last action
 	effectiveDay   ledger.Date               // the day on which the last action takes effect
 	earlierActions map[holderAction]struct{} // the actions before the last one
@@ -120,11 +120,11 @@ func (c *Check) followRegister(l *Lifecycle, e *ledger.Event) {
 	for i := range e.Entry.Postings {
 		p := &e.Entry.Postings[i]
 		if strings.HasPrefix(string(p.Account), currentPrefix) {
-			r.paid = r.paid.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
+			r.paidSum = r.paidSum.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
 		}
 		if l.LastAction == contract.Subscribe && strings.HasPrefix(string(p.Account), subscriptionPrefix) {
 			r.subscriptions++
-			r.sum += subscriptionHash(o.Histories, r.subscriptions, string(p.Account), scan.BigAmount(p.Amount), e.Entry.Effective)
+			r.hashSum += subscriptionHash(o.Histories, r.subscriptions, string(p.Account), scan.BigAmount(p.Amount), e.Entry.Effective)
 		}
 	}
 }
@@ -192,22 +192,22 @@ func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 // checkSubscriptions compares the subscriptions with their events, and the holders'
 // positions with the subscriptions.
 func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, fromEvents *register) {
-	o, face := r.Organization, amountOf(p, "certificate_value")
+	o, faceValue := r.Organization, amountOf(p, "certificate_value")
 	certificates := make([]int64, len(p.Register.Holders))
-	n, newest, sum, mismatch := int64(0), int64(0), uint64(0), false
-	err := contractactor.Subscriptions(c.View, o.ID, p.ID, 1, func(s contract.Subscription) (bool, error) {
-		n++
+	count, newestHolder, hashSum, mismatch := int64(0), int64(0), uint64(0), false
+	err := contractactor.Subscriptions(c.View, o.ID, p.ID, 1, func(subscription contract.Subscription) (bool, error) {
+		count++
 		switch {
-		case s.Holder > newest+1 || s.Holder > int64(len(certificates)) || p.Register.Holders[s.Holder-1].Investor != s.Investor:
+		case subscription.Holder > newestHolder+1 || subscription.Holder > int64(len(certificates)) || p.Register.Holders[subscription.Holder-1].Investor != subscription.Investor:
 			mismatch = true
 			return true, c.Interrupted()
-		case s.Holder == newest+1:
-			newest++
+		case subscription.Holder == newestHolder+1:
+			newestHolder++
 		}
-		certificates[s.Holder-1] += s.Certificates
-		price := new(big.Int).Mul(face, big.NewInt(s.Certificates))
-		account := subscriptionPrefix + p.ID.String() + ":" + s.Investor.String()
-		sum += subscriptionHash(o.Histories, s.Number, account, price, s.On)
+		certificates[subscription.Holder-1] += subscription.Certificates
+		price := new(big.Int).Mul(faceValue, big.NewInt(subscription.Certificates))
+		account := subscriptionPrefix + p.ID.String() + ":" + subscription.Investor.String()
+		hashSum += subscriptionHash(o.Histories, subscription.Number, account, price, subscription.On)
 		return true, c.Interrupted()
 	})
 	if err != nil {
@@ -220,8 +220,8 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, fromEvent
 	if mismatch {
 		c.Fault(r, "has a register whose holders are not those of its subscriptions")
 	}
-	if total, _, _ := p.Registered(); n != total || n != fromEvents.subscriptions || sum != fromEvents.sum {
-		c.Fault(r, "says %d subscriptions, its register has %d, and its events %d, or others", total, n, fromEvents.subscriptions)
+	if total, _, _ := p.Registered(); count != total || count != fromEvents.subscriptions || hashSum != fromEvents.hashSum {
+		c.Fault(r, "says %d subscriptions, its register has %d, and its events %d, or others", total, count, fromEvents.subscriptions)
 	}
 }
 
@@ -247,18 +247,18 @@ func (c *Check) checkBatches(r *scan.Record, p *contract.Record, fromEvents *reg
 		}
 	}
 	l := c.LifecycleOf(r.History)
-	progress, underWay := p.Progress()
+	progress, isUnderWay := p.Progress()
 	want := int64(0)
 	if actionsForHolders[l.LastAction] && !l.paidNobody {
 		want = batchesOf(l.LastAction, holders)
 	}
 	switch {
-	case !underWay && fromEvents.batches != want:
+	case !isUnderWay && fromEvents.batches != want:
 		c.Fault(r, "has %d batches after %s, which takes %d, and that action has ended", fromEvents.batches, l.LastAction, want)
-	case underWay && (progress.Doing != l.LastAction || fromEvents.batches >= want || progress.Done != fromEvents.batches*batchSize(l.LastAction) || progress.Total != holders || progress.On != fromEvents.effectiveDay):
+	case isUnderWay && (progress.Doing != l.LastAction || fromEvents.batches >= want || progress.Done != fromEvents.batches*batchSize(l.LastAction) || progress.Total != holders || progress.On != fromEvents.effectiveDay):
 		c.Fault(r, "says that it is at holder %d of %d of %s, and its events have %d batches of %s", progress.Done, progress.Total, progress.Doing, fromEvents.batches, l.LastAction)
 	}
-	if underWay {
+	if isUnderWay {
 		c.contractCounts[counterKey(ledger.UnderWayKey, "")]++
 	}
 }
@@ -267,7 +267,7 @@ func (c *Check) checkBatches(r *scan.Record, p *contract.Record, fromEvents *reg
 // distributions and the redemption, to the minor unit.
 func (c *Check) checkPaid(r *scan.Record, p *contract.Record, fromEvents *register) {
 	l := c.LifecycleOf(r.History)
-	face, penalty, issued := amountOf(p, "certificate_value"), new(big.Int), new(big.Int)
+	faceValue, penalty, issuedCount := amountOf(p, "certificate_value"), new(big.Int), new(big.Int)
 	if l.LastAction == contract.RedeemEarly {
 		penalty = amountOf(p, "early_redemption_penalty")
 	}
@@ -278,29 +278,29 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, fromEvents *regist
 		lastPerCertificate = columnAmount(columnNamed(distributions.Of, "per_certificate").Value(row))
 		perCertificate.Add(perCertificate, lastPerCertificate)
 	}
-	for _, h := range p.Register.Holders {
-		issued.Add(issued, big.NewInt(h.Certificates))
+	for _, holder := range p.Register.Holders {
+		issuedCount.Add(issuedCount, big.NewInt(holder.Certificates))
 	}
-	progress, underWay := p.Progress()
+	progress, isUnderWay := p.Progress()
 	var lines []scan.Line
-	for _, h := range p.Register.Holders {
-		unpaid := underWay && h.Number > progress.Done
-		n := big.NewInt(h.Certificates)
-		expected := new(big.Int).Mul(perCertificate, n)
-		if unpaid && progress.Doing == contract.Profit {
-			expected.Sub(expected, new(big.Int).Mul(lastPerCertificate, n))
+	for _, holder := range p.Register.Holders {
+		isUnpaid := isUnderWay && holder.Number > progress.Done
+		certificates := big.NewInt(holder.Certificates)
+		expected := new(big.Int).Mul(perCertificate, certificates)
+		if isUnpaid && progress.Doing == contract.Profit {
+			expected.Sub(expected, new(big.Int).Mul(lastPerCertificate, certificates))
 		}
-		if p.Status == contract.Redeemed && !unpaid {
-			faceAmount := new(big.Int).Mul(face, n)
-			reduction := new(big.Int).Mul(penalty, n)
-			if reduction.Quo(reduction, issued); reduction.Cmp(faceAmount) > 0 {
+		if p.Status == contract.Redeemed && !isUnpaid {
+			faceAmount := new(big.Int).Mul(faceValue, certificates)
+			reduction := new(big.Int).Mul(penalty, certificates)
+			if reduction.Quo(reduction, issuedCount); reduction.Cmp(faceAmount) > 0 {
 				reduction = faceAmount
 			}
 			expected.Add(expected, new(big.Int).Sub(faceAmount, reduction))
 		}
-		lines = append(lines, scan.Credit(ledger.Path(currentPrefix+h.Investor.String()+":current"), p.Asset, expected))
+		lines = append(lines, scan.Credit(ledger.Path(currentPrefix+holder.Investor.String()+":current"), p.Asset, expected))
 	}
-	if fromEvents.paid != r.Organization.Histories.ExpectedFingerprint(lines) {
+	if fromEvents.paidSum != r.Organization.Histories.ExpectedFingerprint(lines) {
 		c.Fault(r, "has paid its holders something else than their parts")
 	}
 }
@@ -315,13 +315,13 @@ func columnAmount(value any) *big.Int {
 	return new(big.Int)
 }
 
-// amountOf returns a record's column that is an amount.
+// amountOf returns the amount in the column of a record that has the name.
 func amountOf(p *contract.Record, name string) *big.Int {
 	return columnAmount(columnNamed(p.Product.Columns, name).Value(p.Values))
 }
 
-// CountRow counts a key-value row if it belongs to a register; false if it is of another kind. The
-// row's content has been compared with the contract's record already.
+// CountRow counts a key-value row if the row belongs to a register; false if it is of another kind. The row's
+// content has been compared with the contract's record already.
 func (c *Check) CountRow(key []byte) bool {
 	if !isRegister(key) {
 		return false

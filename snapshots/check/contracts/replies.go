@@ -13,14 +13,14 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 3 and 4, cached replies and screenings. The event of a cached reply directly follows an event
-// of a contract, and the reply shows the contract as it was after that event. A screening's decision is
-// what the rules of its version give for its input. If a contract names a screening, the screening
+// Rules 3 and 4 of the store check, cached replies and screenings. The event of a cached reply directly
+// follows an event of a contract, and the reply shows the contract as it was after that event. A screening's
+// decision is what the rules of its version give for its input. If a contract names a screening, the screening
 // exists.
 
-// CheckStaffKey checks a claim on an idempotency key of an organization's staff: it must name a
-// closed month of the organization, a contract with a cached reply, or a screening; false if
-// the key is of another kind.
+// CheckStaffKey checks a claim on an idempotency key of an organization's staff: the claim must
+// name a closed month of the organization, a contract with a cached reply, or a screening. It returns
+// false if the key is of another kind.
 func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	o := c.organization
 	text, ok := strings.CutPrefix(key, actors.UserKeyScope+"/")
@@ -71,7 +71,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 		c.Fault(r, "shows contract %v and follows an event of %v", id, moment.id)
 		return
 	}
-	p, err := contract.ReadRecord(id, stored)
+	shownContract, err := contract.ReadRecord(id, stored)
 	if err != nil {
 		c.Fault(r, "can't be read: %v", err)
 		return
@@ -80,27 +80,27 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 	l := c.LifecycleOf(h)
 	state := o.Histories.StatesOf(ledger.Contract).Names[moment.state]
 	switch {
-	case variantOf(p) != l.recordVariant, string(p.Status) != state:
+	case variantOf(shownContract) != l.recordVariant, string(shownContract.Status) != state:
 		c.Fault(r, "shows contract %v as it never was", moment.id)
-	case moment.seq == h.Last && maphash.Bytes(o.Histories.Seed, stored) != l.payload:
+	case moment.seq == h.Last && maphash.Bytes(o.Histories.Seed, stored) != l.payloadHash:
 		c.Fault(r, "shows contract %v with other columns than it has", moment.id)
 	}
 }
 
 // CheckScreening runs a screening again with the rules of its version.
 func (c *Check) CheckScreening(r *scan.Record) {
-	s, err := contractactor.ReadScreening(r.Source.ID, r.Payload)
+	screening, err := contractactor.ReadScreening(r.Source.ID, r.Payload)
 	if err != nil {
 		c.Fault(r, "can't be read: %v", err)
 		return
 	}
-	c.CheckState(r, string(s.Decision))
-	if s.Ruleset != contract.RulesetVersion {
-		c.Fault(r, "has the unknown ruleset %d", s.Ruleset)
+	c.CheckState(r, string(screening.Decision))
+	if screening.Ruleset != contract.RulesetVersion {
+		c.Fault(r, "has the unknown ruleset %d", screening.Ruleset)
 		return
 	}
-	if decision, findings := contract.Screen(&s.Input); decision != s.Decision || !slices.Equal(findings, s.Findings) {
-		c.Fault(r, "has the decision %q, and its rules give %q for the same input", s.Decision, decision)
+	if decision, findings := contract.Screen(&screening.Input); decision != screening.Decision || !slices.Equal(findings, screening.Findings) {
+		c.Fault(r, "has the decision %q, and its rules give %q for the same input", screening.Decision, decision)
 	}
 	if r.Stamp.Due != 0 || r.Stamp.Finished != r.Stamp.Updated {
 		c.Fault(r, "is not over")

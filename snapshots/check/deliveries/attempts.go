@@ -9,8 +9,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 6, attempts. A stored delivery is in the state that follows from its attempts, and its
-// next attempt is due no later than the gap after the last one.
+// Rule 6 of the store check, attempts. A stored delivery is a row with the attempts of one notification.
+// Its state follows from these attempts, and its next attempt is due no later than the gap after the last one.
 
 // The limits of attempts. They are written by hand and must equal those of the notifier.
 const (
@@ -28,58 +28,58 @@ const maxAttemptTime = 24 * time.Hour
 // acknowledges tells whether a response with the status acknowledges a notification. On channels to
 // operators statuses other than 2xx may acknowledge too, so there every status is accepted.
 func acknowledges(channel posting.Channel, status int) bool {
-	return !toMerchant(channel) || status >= 200 && status <= 299
+	return !notifiesMerchant(channel) || status >= 200 && status <= 299
 }
 
-// toMerchant tells whether the channel notifies a merchant.
-func toMerchant(c posting.Channel) bool { return c == posting.Webhook || c == posting.Stream }
+// notifiesMerchant tells whether the channel notifies a merchant.
+func notifiesMerchant(c posting.Channel) bool { return c == posting.Webhook || c == posting.Stream }
 
 // checkState checks that a delivery is in the state that follows from its attempts, and records
 // the row that it must have.
-func (d *deliveryReader) checkState(k *notifier.Kept) {
-	if fault := stateFault(k); fault != "" {
-		d.fault(k.ID, fault)
+func (d *deliveryReader) checkState(delivery *notifier.Kept) {
+	if fault := stateFault(delivery); fault != "" {
+		d.fault(delivery.ID, fault)
 	}
-	if k.Channel < posting.Webhook || k.Channel > posting.Bulletin || toMerchant(k.Channel) && k.Reached != nil {
-		d.fault(k.ID, "has a channel that it can't have")
+	if delivery.Channel < posting.Webhook || delivery.Channel > posting.Bulletin || notifiesMerchant(delivery.Channel) && delivery.Reached != nil {
+		d.fault(delivery.ID, "has a channel that it can't have")
 	}
-	if key := k.KeyOfWaiting(d.organization.ID); key != nil {
+	if key := delivery.KeyOfWaiting(d.organization.ID); key != nil {
 		d.requiredWaiting.Add(d.seed, key)
 	}
 }
 
 // stateFault says how a delivery's state differs from the one that follows from its attempts;
 // empty if it does not differ.
-func stateFault(k *notifier.Kept) string {
-	if k.Round < 0 || k.Round > len(k.Attempts) || len(k.Attempts) > maxKeptAttempts {
+func stateFault(delivery *notifier.Kept) string {
+	if delivery.Round < 0 || delivery.Round > len(delivery.Attempts) || len(delivery.Attempts) > maxKeptAttempts {
 		return "has a wrong number of attempts before it was requested again, or too many attempts"
 	}
-	round := k.Attempts[k.Round:]
+	round := delivery.Attempts[delivery.Round:] // the attempts after the event, or after the last request to deliver again
 	if len(round) > maxAttempts {
 		return "was tried more than six times"
 	}
 	for i := range round {
-		if acknowledged := round[i].Failure == ""; acknowledged && !acknowledges(k.Channel, round[i].Status) {
+		if isAcknowledged := round[i].Failure == ""; isAcknowledged && !acknowledges(delivery.Channel, round[i].Status) {
 			return "was acknowledged by a response that is no acknowledgement"
-		} else if acknowledged && i < len(round)-1 {
+		} else if isAcknowledged && i < len(round)-1 {
 			return "was tried again after it was acknowledged"
 		}
 	}
-	acknowledged := len(round) > 0 && round[len(round)-1].Failure == ""
-	want := notifier.Pending
+	isAcknowledged := len(round) > 0 && round[len(round)-1].Failure == ""
+	requiredState := notifier.Pending
 	switch {
-	case acknowledged:
-		want = notifier.Delivered
+	case isAcknowledged:
+		requiredState = notifier.Delivered
 	case len(round) == maxAttempts:
-		want = notifier.Parked
+		requiredState = notifier.Parked
 	}
 	switch {
-	case k.State != want:
-		return "is " + k.State.String() + ", and its attempts leave it " + want.String()
-	case (k.State == notifier.Pending) != (k.Next != 0):
-		return "is " + k.State.String() + ", and its next attempt does not fit that state"
-	case k.State == notifier.Pending && toMerchant(k.Channel) && len(round) > 0:
-		return timeFault(round[len(round)-1].At, k.Next, gaps[len(round)-1])
+	case delivery.State != requiredState:
+		return "is " + delivery.State.String() + ", and its attempts leave it " + requiredState.String()
+	case (delivery.State == notifier.Pending) != (delivery.Next != 0):
+		return "is " + delivery.State.String() + ", and its next attempt does not fit that state"
+	case delivery.State == notifier.Pending && notifiesMerchant(delivery.Channel) && len(round) > 0:
+		return timeFault(round[len(round)-1].At, delivery.Next, gaps[len(round)-1])
 	}
 	return ""
 }
@@ -97,26 +97,26 @@ func timeFault(lastAttempt, nextAttempt ledger.Micros, gap time.Duration) string
 	return ""
 }
 
-// explain is called if the sums of required and stored rows differ. It looks up each row, to find missing
+// explainSums is called if the sums of required and stored rows differ. It looks up each row, to find missing
 // and superfluous rows.
-func (d *deliveryReader) explain() error {
+func (d *deliveryReader) explainSums() error {
 	org := d.organization.ID
-	posted := make(map[notifier.ID]bool)
+	postedIDs := make(map[notifier.ID]bool)
 	for row := range d.KVs(org, notifier.PostedRows) {
 		if id, err := notifier.ReadPosted(row.Key, row.Row); row.Err == nil && err == nil {
-			d.explainPosted(posted, id)
+			d.explainPosted(postedIDs, id)
 		}
 	}
 	for row := range d.KVs(org, notifier.KeptRows) {
-		k, err := notifier.ReadKept(row.Key, row.Row)
+		delivery, err := notifier.ReadKept(row.Key, row.Row)
 		if row.Err != nil || err != nil {
 			continue // reported before
 		}
-		if key := k.KeyOfWaiting(org); key != nil && !d.hasRow(key) {
-			d.fault(k.ID, "is "+k.State.String()+", and has no row for that")
+		if key := delivery.KeyOfWaiting(org); key != nil && !d.hasRow(key) {
+			d.fault(delivery.ID, "is "+delivery.State.String()+", and has no row for that")
 		}
-		if k.Channel == posting.Bulletin && k.Booked >= d.oldest && !posted[k.ID] {
-			d.fault(k.ID, "has no key")
+		if delivery.Channel == posting.Bulletin && delivery.Booked >= d.oldest && !postedIDs[delivery.ID] {
+			d.fault(delivery.ID, "has no key")
 		}
 	}
 	for _, kind := range [...]notifier.RowKind{notifier.RetryRows, notifier.ParkedRows} {
@@ -129,15 +129,16 @@ func (d *deliveryReader) explain() error {
 	return d.Ctx.Err()
 }
 
-// explainPosted looks up the message to operators that a row of PostedRows names.
-func (d *deliveryReader) explainPosted(posted map[notifier.ID]bool, id notifier.ID) {
+// explainPosted looks up the message to operators that a row of PostedRows names. postedIDs has the messages that
+// earlier rows named.
+func (d *deliveryReader) explainPosted(postedIDs map[notifier.ID]bool, id notifier.ID) {
 	switch {
-	case posted[id]:
+	case postedIDs[id]:
 		d.fault(id, "has two keys")
 	case id.Booked >= d.oldest && !d.hasRow(notifier.KeyOfKept(id)):
 		d.fault(id, "has a key and does not exist")
 	}
-	posted[id] = true
+	postedIDs[id] = true
 }
 
 // explainWaiting looks up the delivery that a row of waiting or given-up deliveries names.
@@ -159,8 +160,8 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 		state = "was given up"
 	}
 	if found {
-		k, err := notifier.ReadKept(key, value)
-		if err == nil && string(k.KeyOfWaiting(d.organization.ID)) == string(row.Key) {
+		delivery, err := notifier.ReadKept(key, value)
+		if err == nil && string(delivery.KeyOfWaiting(d.organization.ID)) == string(row.Key) {
 			return nil
 		}
 	}

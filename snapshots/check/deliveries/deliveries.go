@@ -20,11 +20,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 6, delivery state. The destination of a notice belongs to the notice's partner. The
-// notice is marked as acknowledged, or has a stored delivery in the state that follows from its
-// attempts, or has not been tried yet. The notifier's cursor names a page of notices: each notice on an
-// earlier page has been tried. Exactly one row leads to each waiting delivery, by its due time; exactly one
-// row leads to each given-up delivery; no row leads to any other delivery.
+// Rule 6 of the store check, delivery state. A notice is the stored content of one notification. Its
+// destination belongs to its partner. The notice is marked as acknowledged, or has a stored delivery in the
+// state that follows from its attempts, or has not been tried yet. The notifier's cursor names a page of
+// notices: each notice on an earlier page has been tried. Exactly one row leads to each waiting delivery, by
+// its due time; exactly one row leads to each given-up delivery; no row leads to any other delivery.
 
 // Check compares an organization's notifications and their delivery with its events.
 type Check struct {
@@ -44,18 +44,19 @@ type OtherRows interface {
 	EndRows()                         // called after all rows were read
 }
 
-// CheckRows checks the delivery state of each notice. Notices, marks and stored deliveries have
-// the same order, so CheckRows reads them side by side. The rows of waiting and given-up
-// deliveries are ordered by destination, so only sums of their hashes are compared.
+// CheckRows checks the delivery state of each notice. A mark says that a notice was acknowledged at its first
+// attempt; a stored delivery is a row with the attempts of a notice. All three have the same order, so CheckRows
+// reads them side by side. The rows of waiting and given-up deliveries are ordered by destination, so only sums
+// of their hashes are compared.
 func (c *Check) CheckRows(otherRows OtherRows) error {
 	d := &deliveryReader{
 		Check: c, otherRows: otherRows, seed: maphash.MakeSeed(), pageMarks: make(map[notifier.ID]notifier.Mark),
 		oldest: c.removedBefore(), cursor: c.readInstant(notifier.CursorRow),
 	}
 	var stopMarks, stopStored func()
-	d.nextMarks, stopMarks = iter.Pull(c.KVs(c.organization.ID, notifier.MarksRows))
+	d.pullMarks, stopMarks = iter.Pull(c.KVs(c.organization.ID, notifier.MarksRows))
 	defer stopMarks()
-	d.nextStored, stopStored = iter.Pull(c.KVs(c.organization.ID, notifier.KeptRows))
+	d.pullStored, stopStored = iter.Pull(c.KVs(c.organization.ID, notifier.KeptRows))
 	defer stopStored()
 	d.advanceMarks()
 	d.advanceStored()
@@ -73,15 +74,15 @@ type deliveryReader struct {
 	cursor        ledger.Micros // the first time of the page that the notifier's cursor names
 	reachedCursor bool          // the page of the cursor has been read
 
-	nextMarks, nextStored func() (scan.KV, bool)
+	pullMarks, pullStored func() (scan.KV, bool)
 	marks                 scan.KV                       // the next row of marks; without a key if there is none
-	marksPage             ledger.Micros                 // the page to which these marks belong
-	stored                *notifier.Kept                // the next stored delivery; nil: none
+	marksPage             ledger.Micros                 // the first time of the page to which these marks belong
+	nextDelivery          *notifier.Kept                // the next stored delivery; nil: none
 	pageMarks             map[notifier.ID]notifier.Mark // the marks of the page being read
 
 	seed                           maphash.Seed
 	requiredWaiting, storedWaiting scan.Multiset // the rows of waiting and given-up deliveries: required and stored ones
-	requiredPosted, storedPosted   scan.Multiset // the rows with keys of messages to operators: required and stored ones
+	requiredPosted, storedPosted   scan.Multiset // the rows that hold the keys of messages to operators: required and stored ones
 }
 
 func (d *deliveryReader) breach(format string, args ...any) {
@@ -135,23 +136,24 @@ func (d *deliveryReader) readRow(key, row []byte) error {
 	return nil
 }
 
-// readPage checks the delivery of a page's notices.
+// readPage checks the delivery of a page's notices. pageTime, from the page's key, is the time of its first
+// notice.
 func (d *deliveryReader) readPage(key, row []byte) error {
-	first, ok := store.ParseNoticePage(store.KeyKV(nil, d.organization.ID, key))
+	pageTime, ok := store.ParseNoticePage(store.KeyKV(nil, d.organization.ID, key))
 	if !ok {
 		return nil // reported when the notices were read along with the events
 	}
-	d.reachedCursor = d.reachedCursor || first == d.cursor
-	d.gatherMarks(first)
-	_, _ = readNotices(key, row, func(n *store.Notice) { d.checkNotice(first, n) }) // its errors were reported then too
+	d.reachedCursor = d.reachedCursor || pageTime == d.cursor
+	d.gatherMarks(pageTime)
+	_, _ = readNotices(key, row, func(n *store.Notice) { d.checkNotice(pageTime, n) }) // errors were reported when the events were read
 	for _, id := range sortedMarks(d.pageMarks) {
 		d.fault(id, "was acknowledged and is no notice of its page")
 	}
 	return nil
 }
 
-func sortedMarks(marked map[notifier.ID]notifier.Mark) (ids []notifier.ID) {
-	for id := range marked {
+func sortedMarks(marks map[notifier.ID]notifier.Mark) (ids []notifier.ID) {
+	for id := range marks {
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, compareIDs)
@@ -159,21 +161,21 @@ func sortedMarks(marked map[notifier.ID]notifier.Mark) (ids []notifier.ID) {
 }
 
 // checkNotice checks the delivery of one notice.
-func (d *deliveryReader) checkNotice(page ledger.Micros, n *store.Notice) {
+func (d *deliveryReader) checkNotice(pageTime ledger.Micros, n *store.Notice) {
 	id := notifier.ID{Booked: n.Booked, Channel: posting.Channel(n.Channel)}
 	d.passStored(id)
 	mark, isMarked := d.pageMarks[id]
 	delete(d.pageMarks, id)
 	var stored *notifier.Kept
-	if d.stored != nil && d.stored.ID == id {
-		stored = d.stored
-		d.compareWithNotice(stored, page, n)
+	if d.nextDelivery != nil && d.nextDelivery.ID == id {
+		stored = d.nextDelivery
+		d.compareWithNotice(stored, pageTime, n)
 		d.advanceStored()
 	}
 	switch {
 	case isMarked && stored != nil && !requestedAgain(stored, &mark):
 		d.fault(id, "was acknowledged at its first attempt, and is "+stored.State.String()+" without having been requested again")
-	case !isMarked && stored == nil && page < d.cursor && n.Booked >= d.oldest:
+	case !isMarked && stored == nil && pageTime < d.cursor && n.Booked >= d.oldest:
 		d.fault(id, "has neither a mark nor a row of its own, and the cursor is past it: it will never be sent")
 	}
 	d.checkDestination(id, n)
@@ -218,14 +220,14 @@ func (d *deliveryReader) destinationOf(destination ledger.ID) (number int64, env
 
 // gatherMarks reads the marks of a page of notices. Marks of a page that does not exist are a fault,
 // unless retention may have removed the page.
-func (d *deliveryReader) gatherMarks(page ledger.Micros) {
+func (d *deliveryReader) gatherMarks(pageTime ledger.Micros) {
 	clear(d.pageMarks)
-	for d.marks.Key != nil && d.marksPage <= page {
-		if d.marksPage < page && d.marksPage >= d.oldest {
+	for d.marks.Key != nil && d.marksPage <= pageTime {
+		if d.marksPage < pageTime && d.marksPage >= d.oldest {
 			d.breach("deliveries are marked on a page of notices that does not exist")
 		}
 		err := notifier.ReadMarks(d.marks.Key, d.marks.Row, func(m notifier.Mark) {
-			if d.marksPage == page {
+			if d.marksPage == pageTime {
 				d.addMark(&m)
 			}
 		})
@@ -250,7 +252,7 @@ func (d *deliveryReader) addMark(m *notifier.Mark) {
 func (d *deliveryReader) advanceMarks() {
 	for {
 		var more bool
-		if d.marks, more = d.nextMarks(); !more || d.marks.Err != nil {
+		if d.marks, more = d.pullMarks(); !more || d.marks.Err != nil {
 			d.reportUnreadable(d.marks.Err)
 			d.marks = scan.KV{}
 			return
@@ -265,8 +267,8 @@ func (d *deliveryReader) advanceMarks() {
 
 // advanceStored reads the next delivery that has a row of its own.
 func (d *deliveryReader) advanceStored() {
-	for d.stored = nil; d.stored == nil; {
-		row, more := d.nextStored()
+	for d.nextDelivery = nil; d.nextDelivery == nil; {
+		row, more := d.pullStored()
 		if !more || row.Err != nil {
 			d.reportUnreadable(row.Err)
 			return
@@ -276,7 +278,7 @@ func (d *deliveryReader) advanceStored() {
 			d.reportUnreadable(err)
 			continue
 		}
-		d.stored = &stored
+		d.nextDelivery = &stored
 		d.checkState(&stored)
 	}
 }
@@ -289,10 +291,10 @@ func (d *deliveryReader) reportUnreadable(err error) {
 }
 
 // passStored reads the stored deliveries that precede a notice: messages to operators, and
-// deliveries whose page retention has removed.
+// deliveries of notices whose page was removed by retention.
 func (d *deliveryReader) passStored(notice notifier.ID) {
-	for d.stored != nil && compareIDs(d.stored.ID, notice) < 0 {
-		d.checkWithoutNotice(d.stored)
+	for d.nextDelivery != nil && compareIDs(d.nextDelivery.ID, notice) < 0 {
+		d.checkWithoutNotice(d.nextDelivery)
 		d.advanceStored()
 	}
 }
@@ -308,40 +310,40 @@ func compareIDs(a, b notifier.ID) int {
 }
 
 // checkWithoutNotice checks a delivery that has no notice.
-func (d *deliveryReader) checkWithoutNotice(k *notifier.Kept) {
+func (d *deliveryReader) checkWithoutNotice(delivery *notifier.Kept) {
 	switch {
-	case k.Channel != posting.Bulletin:
-		if k.Booked >= d.oldest {
-			d.fault(k.ID, "has a row of its own and no notice")
+	case delivery.Channel != posting.Bulletin:
+		if delivery.Booked >= d.oldest {
+			d.fault(delivery.ID, "has a row of its own and no notice")
 		}
 		return
-	case k.Source != ledger.Source{} || k.Page != 0:
-		d.fault(k.ID, "belongs to no event and names one")
+	case delivery.Source != ledger.Source{} || delivery.Page != 0:
+		d.fault(delivery.ID, "belongs to no event and names one")
 	}
-	if _, err := alerts.ReadMessage(k.Body); err != nil {
-		d.fault(k.ID, "can't be read")
+	if _, err := alerts.ReadMessage(delivery.Body); err != nil {
+		d.fault(delivery.ID, "can't be read")
 	}
-	if _, _, known := d.destinationOf(k.To); !known {
-		d.fault(k.ID, "has a destination that does not exist")
+	if _, _, known := d.destinationOf(delivery.To); !known {
+		d.fault(delivery.ID, "has a destination that does not exist")
 	}
 	d.Report.Count(findings.RuleNotified, 1)
-	if k.Booked >= d.oldest {
-		d.requiredPosted.Add(d.seed, idOf(k))
+	if delivery.Booked >= d.oldest {
+		d.requiredPosted.Add(d.seed, idOf(delivery))
 	}
 }
 
-// idOf returns a message's id in the form in which rows of PostedRows have it.
-func idOf(k *notifier.Kept) []byte { return notifier.KeyOfKept(k.ID)[1:] }
+// idOf returns a message's id in the form in which the rows of PostedRows hold it.
+func idOf(message *notifier.Kept) []byte { return notifier.KeyOfKept(message.ID)[1:] }
 
 // compareWithNotice compares a stored delivery with its notice.
-func (d *deliveryReader) compareWithNotice(k *notifier.Kept, page ledger.Micros, n *store.Notice) {
+func (d *deliveryReader) compareWithNotice(delivery *notifier.Kept, pageTime ledger.Micros, n *store.Notice) {
 	switch {
-	case k.Source != n.Source || k.Page != page:
-		d.fault(k.ID, "names another notice")
-	case k.To != n.To:
-		d.fault(k.ID, "has another destination than its notice")
-	case !bytes.Equal(k.Body, n.Body):
-		d.fault(k.ID, "has another content than its notice")
+	case delivery.Source != n.Source || delivery.Page != pageTime:
+		d.fault(delivery.ID, "names another notice")
+	case delivery.To != n.To:
+		d.fault(delivery.ID, "has another destination than its notice")
+	case !bytes.Equal(delivery.Body, n.Body):
+		d.fault(delivery.ID, "has another content than its notice")
 	}
 }
 
@@ -349,8 +351,8 @@ func (d *deliveryReader) compareWithNotice(k *notifier.Kept, page ledger.Micros,
 func (d *deliveryReader) end() error {
 	d.otherRows.EndRows()
 	d.gatherMarks(1<<63 - 1)
-	for d.stored != nil {
-		d.checkWithoutNotice(d.stored)
+	for d.nextDelivery != nil {
+		d.checkWithoutNotice(d.nextDelivery)
 		d.advanceStored()
 	}
 	if d.cursor != 0 && !d.reachedCursor {
@@ -359,5 +361,5 @@ func (d *deliveryReader) end() error {
 	if d.requiredWaiting == d.storedWaiting && d.requiredPosted == d.storedPosted {
 		return nil
 	}
-	return d.explain()
+	return d.explainSums()
 }

@@ -17,21 +17,22 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 6, notices and events. If an address was set, each transition of which a merchant is
-// notified has its notice. The counters of a transaction or subscription equal the number of
-// its notices. A transition may be counted as one without an address only if no address had been set for
-// at least a minute. Each notice belongs to an event and says what happened in it. An event has at most
-// one notice for each channel, and contains the hash of its notices. Retention may have removed old notices.
+// Rule 6 of the store check, notices and events. A notice is the stored content of one notification. If an
+// address was set, each transition of which a merchant is notified has its notice. The counters of a
+// transaction or subscription equal the number of its notices. A transition may be counted as one without an
+// address only if no address had been set for at least a minute. Each notice belongs to an event and says what
+// happened in it. An event has at most one notice for each channel, and contains the hash of its notices.
+// Retention may have removed old notices.
 
 // Notices reads one organization's notices along with its events: both are in the order of
 // booking.
 type Notices struct {
 	*Check
-	next       func() (scan.KV, bool)
+	pullPage   func() (scan.KV, bool)
 	Stop       func()
 	page       []store.Notice // the bodies alias a row and are valid until the next page is read
 	index      int            // index of the next notice
-	last       notifier.ID    // the notice that was read last
+	lastID     notifier.ID    // the notice that was read last
 	oldest     ledger.Micros  // retention may have removed notices that were booked earlier
 	hashedForm []byte         // the hashed form of the current event's notices
 }
@@ -39,7 +40,7 @@ type Notices struct {
 // ReadNotices starts reading the organization's notices. The caller must call Stop.
 func (c *Check) ReadNotices() *Notices {
 	n := &Notices{Check: c, oldest: c.removedBefore()}
-	n.next, n.Stop = iter.Pull(c.KVs(c.organization.ID, notifier.NoticesRows))
+	n.pullPage, n.Stop = iter.Pull(c.KVs(c.organization.ID, notifier.NoticesRows))
 	n.advancePage()
 	return n
 }
@@ -57,7 +58,7 @@ func (c *Check) readInstant(kind notifier.RowKind) ledger.Micros {
 }
 
 // removedBefore returns the time before which retention may have removed deliveries; 0 if it
-// removed none, or if its record can't be read, which CheckRetention reports.
+// removed none, or if the record of that time can't be read, which CheckRetention reports.
 func (c *Check) removedBefore() ledger.Micros {
 	at, _ := notifier.Removed(c.View, c.organization.ID)
 	return at
@@ -80,18 +81,18 @@ func (c *Check) CheckRetention(r *scan.Record) {
 // advancePage reads the next page that contains a notice.
 func (n *Notices) advancePage() {
 	for n.page, n.index = n.page[:0], 0; len(n.page) == 0; {
-		p, more := n.next()
-		if !more || p.Err != nil {
-			n.reportUnreadable(p.Err)
+		row, more := n.pullPage()
+		if !more || row.Err != nil {
+			n.reportUnreadable(row.Err)
 			return
 		}
-		first, err := readNotices(p.Key, p.Row, func(notice *store.Notice) { n.page = append(n.page, *notice) })
+		pageTime, err := readNotices(row.Key, row.Row, func(notice *store.Notice) { n.page = append(n.page, *notice) })
 		switch {
 		case err != nil:
 			n.reportUnreadable(err)
 		case len(n.page) == 0:
 			n.Report.Breach(findings.RuleNotified, "organization %v: a page of notices is empty", n.organization.ID)
-		case n.page[0].Booked != first:
+		case n.page[0].Booked != pageTime:
 			n.Report.Breach(findings.RuleNotified, "organization %v: a page of notices has another time in its key than its first", n.organization.ID)
 		}
 	}
@@ -104,13 +105,14 @@ func (n *Notices) reportUnreadable(err error) {
 	}
 }
 
-// readNotices calls fn with each notice of a page.
-func readNotices(key, row []byte, fn func(n *store.Notice)) (first ledger.Micros, err error) {
-	first, ok := store.ParseNoticePage(store.KeyKV(nil, ledger.ID{}, key))
+// readNotices calls fn with each notice of a page, and returns the time in the page's key, which is that of its
+// first notice.
+func readNotices(key, row []byte, fn func(n *store.Notice)) (pageTime ledger.Micros, err error) {
+	pageTime, ok := store.ParseNoticePage(store.KeyKV(nil, ledger.ID{}, key))
 	if !ok {
 		return 0, fmt.Errorf("a page of notices with key %x", key)
 	}
-	return first, store.EachNotice(first, row, func(n *store.Notice) (bool, error) {
+	return pageTime, store.EachNotice(pageTime, row, func(n *store.Notice) (bool, error) {
 		fn(n)
 		return true, nil
 	})
@@ -131,7 +133,7 @@ func (n *Notices) Follow(e *ledger.Event) {
 		}
 		n.advanceNotice()
 	}
-	n.compareStored(e)
+	n.compareHash(e)
 	if e.Source.Kind == ledger.Transaction && payment.Notifiable(e) {
 		n.countEvent(e, hasWebhook)
 	}
@@ -158,17 +160,17 @@ func (n *Notices) reportOrphan(notice *store.Notice) {
 func (n *Notices) advanceNotice() {
 	notice := &n.page[n.index]
 	id := notifier.ID{Booked: notice.Booked, Channel: posting.Channel(notice.Channel)}
-	if id.Booked < n.last.Booked || id.Booked == n.last.Booked && id.Channel <= n.last.Channel {
+	if id.Booked < n.lastID.Booked || id.Booked == n.lastID.Booked && id.Channel <= n.lastID.Channel {
 		n.Report.Breach(findings.RuleNotified, "organization %v: the notices of %s are out of order", n.organization.ID, scan.Named(notice.Source))
 	}
-	n.last = id
+	n.lastID = id
 	if n.index++; n.index == len(n.page) {
 		n.advancePage()
 	}
 }
 
 // countEvent counts an event of which a merchant must be notified.
-func (n *Notices) countEvent(e *ledger.Event, notified bool) {
+func (n *Notices) countEvent(e *ledger.Event, hasNotice bool) {
 	n.Report.Count(findings.RuleNotified, 1)
 	h := n.organization.Histories.FindOrAdd(e.Source)
 	h.Notifications.All++
@@ -176,7 +178,7 @@ func (n *Notices) countEvent(e *ledger.Event, notified bool) {
 		h.Notifications.ByDefault++
 	}
 	switch {
-	case notified:
+	case hasNotice:
 		h.Notifications.Found++
 	case e.Booked < n.oldest:
 		h.Notifications.Removed++
@@ -246,7 +248,7 @@ func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (fault strin
 }
 
 // CheckTransaction compares the counters of notices in a transaction's record with the notices.
-// It skips a record whose stamp does not match its last event, which is reported elsewhere.
+// It skips a record whose version or last seq does not match its events, which is reported elsewhere.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	report := func(format string, args ...any) {
 		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
@@ -293,9 +295,9 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	}
 }
 
-// compareStored compares an event's notices with the hash in the event. Retention may have
+// compareHash compares an event's notices with the hash in the event. Retention may have
 // removed some or all notices of an old event.
-func (n *Notices) compareStored(e *ledger.Event) {
+func (n *Notices) compareHash(e *ledger.Event) {
 	got := ledger.Hash{}
 	if len(n.hashedForm) > 0 {
 		got = store.HashNotices(n.hashedForm)

@@ -11,8 +11,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// This file tells rule 6 whether a notification address was certainly set when a transaction
-// began.
+// This file tells rule 6 of the store check, which checks notifications, whether a notification address was
+// certainly set when a transaction began.
 
 // MerchantTerminal is a terminal that only configures notifications.
 type MerchantTerminal struct {
@@ -80,7 +80,7 @@ func wasRefused(a payment.Attempt) bool {
 // merchantTerminalHadAddress tells whether the partner's first notification-only terminal certainly had
 // an address when the transaction began.
 func (d *Facts) merchantTerminalHadAddress(r *scan.Record, p *payment.Record) bool {
-	var first *MerchantTerminal
+	var firstTerminal *MerchantTerminal
 	list := d.merchantTerminals[PartnerKey{Org: r.Organization.ID, Number: p.Partner}]
 	for i := range list {
 		t := &list[i]
@@ -88,11 +88,11 @@ func (d *Facts) merchantTerminalHadAddress(r *scan.Record, p *payment.Record) bo
 		case t.env != p.Asset.Env.String():
 		case !t.UnchangedSince(r):
 			return false
-		case t.active && (first == nil || t.precedes(first)):
-			first = t
+		case t.active && (firstTerminal == nil || t.precedes(firstTerminal)):
+			firstTerminal = t
 		}
 	}
-	return first != nil && first.hasAddress
+	return firstTerminal != nil && firstTerminal.hasAddress
 }
 
 // precedes tells whether the terminal precedes another one: by priority, then by id.

@@ -14,8 +14,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, records of the directory. Each record is in the state to which its events led. The
-// rule collects the keys that records must have claimed; rule 4 compares them with the claims.
+// Rule 3 of the store check, records of the directory. Each record is in the state to which its events led. The
+// rule collects the unique keys that records must have claimed; rule 4 compares them with the claims.
 
 // Read reads a stored record of the directory, without its secrets. It returns a pointer to a record type of package
 // ledger/directory.
@@ -60,7 +60,7 @@ type Facts struct {
 	partners          map[PartnerKey]*Partner
 	terminals         map[scan.Place]*Terminal
 	merchantTerminals map[PartnerKey][]MerchantTerminal // by partner
-	Owners            map[scan.Place]int64              // place of a partner's record → the partner's number
+	Owners            map[scan.Place]int64              // organization and id of a partner's record → the partner's number
 	Limits            map[PartnerKey][]*Limit           // by partner
 	Rates             map[scan.Place]*Rate
 	Numbers           map[int64]ledger.ID  // a partner's number → id of the partner's record
@@ -140,8 +140,8 @@ func (d *Facts) Terminal(org, id ledger.ID) *Terminal {
 	return d.terminals[scan.Place{Org: org, ID: id}]
 }
 
-// CheckRecord compares a record of the directory with its history and records the keys that it
-// must have claimed. It returns the name by which responses identify the record.
+// CheckRecord compares a record of the directory with its history and notes the keys that the
+// record must have claimed. It returns the name by which responses identify the record.
 func (c *Check) CheckRecord(r *scan.Record, record any) (name string) {
 	name = r.Source.ID.String()
 	switch p := record.(type) {
@@ -151,15 +151,15 @@ func (c *Check) CheckRecord(r *scan.Record, record any) (name string) {
 		c.CheckState(r, string(directory.StateOpen))
 		c.checkTokens(r, p)
 	case *directory.User:
-		c.CheckState(r, switchState(p.Active))
+		c.CheckState(r, activityState(p.Active))
 		c.expectClaim(r, ledger.ClaimLogin, p.Login)
 		c.users = append(c.users, userReferences{r.Organization, r.Source, p.Partner, ledger.ID{}})
 	case *directory.Partner:
-		c.CheckState(r, switchState(p.Active))
+		c.CheckState(r, activityState(p.Active))
 		c.checkPartner(r, p)
 		name = strconv.FormatInt(p.Number, 10)
 	case *directory.Terminal:
-		c.CheckState(r, switchState(p.Active))
+		c.CheckState(r, activityState(p.Active))
 		c.checkTerminal(r, p)
 	case *directory.APIKey:
 		c.checkRevocable(r, p.Hash, p.Revoked)
@@ -172,33 +172,33 @@ func (c *Check) CheckRecord(r *scan.Record, record any) (name string) {
 	case *directory.Rate:
 		c.checkRate(r, p)
 	case *directory.Limit:
-		c.CheckState(r, switchState(p.Active))
+		c.CheckState(r, activityState(p.Active))
 		c.checkLimit(r, p)
 	case *storefront.Link:
-		c.CheckState(r, switchState(p.Active))
+		c.CheckState(r, activityState(p.Active))
 		c.checkLink(r, p)
 	case *storefront.Product:
-		c.CheckState(r, switchState(p.Active))
+		c.CheckState(r, activityState(p.Active))
 		c.checkProduct(r, p)
 	case *storefront.Image:
 		c.CheckState(r, string(directory.StateActive))
 		c.checkImage(r, p)
 	case *directory.Block:
-		c.CheckState(r, switchState(p.Active))
+		c.CheckState(r, activityState(p.Active))
 		c.checkBlock(r, p)
 	}
 	c.Facts.RecordNames[RecordName{r.Source.Kind, r.Organization.ID, name}] = true
 	return name
 }
 
-func switchState(active bool) string {
+func activityState(active bool) string {
 	if active {
 		return string(directory.StateActive)
 	}
 	return string(directory.StateInactive)
 }
 
-// checkRevocable checks the state of a key or a session.
+// checkRevocable checks the state of an API key or a session, and notes the claim on its hash.
 func (c *Check) checkRevocable(r *scan.Record, hash [32]byte, revoked ledger.Micros) {
 	state := directory.StateActive
 	if revoked != 0 {
@@ -208,7 +208,7 @@ func (c *Check) checkRevocable(r *scan.Record, hash [32]byte, revoked ledger.Mic
 	c.expectClaim(r, ledger.ClaimKeyHash, hex.EncodeToString(hash[:]))
 }
 
-// expectClaim records a key that a record must have claimed in its organization.
+// expectClaim notes a key that a record must have claimed in its organization.
 func (c *Check) expectClaim(r *scan.Record, kind ledger.ClaimKind, key string) {
 	r.History.ClaimKind, r.History.ClaimHash = kind, r.Organization.Histories.Hash(byte(kind), key)
 }

@@ -4,7 +4,7 @@
 // Invariants:
 //  1. A record is read by its columns (ledger/directory), without its secrets. It is a breach if a
 //     column can't be read, if a required column is missing or if columns contradict each other.
-//  2. Facts grow with the partners, terminals and limits of a store, not with its transactions.
+//  2. The memory of Facts grows with the partners, terminals and limits of a store, not with its transactions.
 //  3. Nothing is concluded from a setting about a transaction that began before the setting's last
 //     change (LastWrite).
 //

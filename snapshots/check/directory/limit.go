@@ -16,7 +16,7 @@ type Limit struct {
 	Kind            directory.LimitKind
 	Scope           directory.Scope
 	partner         int64
-	terminal        ledger.ID // zero: all of the partner's
+	terminal        ledger.ID // zero: all terminals of the partner
 	transactionType string    // payment or payout; empty: it covers both
 	asset           money.Asset
 }

@@ -6,7 +6,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, limits and the block list. A limit has a bound, and the partner and the terminal that
+// Rule 3 of the store check, limits and the block list. A limit has a bound, and the partner and the terminal that
 // it names exist. A blocked card is stored as its fingerprint.
 
 // limitReferences has a limit, and the partner and terminal that it names, which may be read later than

@@ -10,8 +10,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, settlements. A settlement moves money between the bank and its partner, or between the bank
-// and the provider of a terminal of its partner. Its entries book its amounts.
+// Rule 3 of the store check, settlements. A settlement moves money between the institution's bank account and a
+// partner, or between this account and the provider of one of the partner's terminals. The settlement's entries
+// book its amounts.
 
 // providerSettlement is a settlement with a terminal's provider. It is compared with the
 // terminal after the terminal has been read.
@@ -59,7 +60,8 @@ func bankLines(p *directory.Settlement, asset money.Asset, amount money.Amount) 
 	return lines
 }
 
-// providerLines returns the lines of a payment from a provider, which has deducted its fee.
+// providerLines returns the lines of a payment from a provider, which has deducted its fee. It also notes the
+// settlement for CheckSettlements.
 func (c *Check) providerLines(r *scan.Record, p *directory.Settlement, asset money.Asset, gross money.Amount) []scan.Line {
 	fee := p.Fee
 	c.providerSettlements = append(c.providerSettlements, providerSettlement{r.Organization.ID, r.Source.ID, p.Terminal, p.Partner, asset.Env})

@@ -43,7 +43,7 @@ const (
 	RuleCanaries = 8
 	RuleReopened = 9
 
-	rules = 9
+	ruleCount = 9
 )
 
 // MaxDetails bounds the lines printed beneath a broken rule.
@@ -70,11 +70,11 @@ type Counts struct {
 
 // Report is the result of a check.
 type Report struct {
-	Rules  [rules]Rule
+	Rules  [ruleCount]Rule
 	Counts Counts
 
-	// Digest is a hash over the content of the store: the heads of the journals, and all rows except
-	// those that scan.Digest leaves out. Two openings of a store give the same digest.
+	// Digest is a hash over the content of the store: the size and the root hash of each journal, and all
+	// rows except those that scan.Digest leaves out. Two openings of a store give the same digest.
 	Digest [32]byte
 }
 
@@ -116,18 +116,18 @@ func (r *Report) WriteTo(out io.Writer) (int64, error) {
 		}
 	}
 	err := w.Flush()
-	return counter.n, err
+	return counter.written, err
 }
 
 type countingWriter struct {
-	out io.Writer
-	n   int64
+	out     io.Writer
+	written int64 // bytes
 }
 
 // Write implements io.Writer.
 func (c *countingWriter) Write(b []byte) (int, error) {
 	n, err := c.out.Write(b)
-	c.n += int64(n)
+	c.written += int64(n)
 	return n, err
 }
 
@@ -147,14 +147,14 @@ func (r *Report) Breach(rule int, format string, args ...any) {
 	}
 }
 
-// maxDetail bounds a detail's length in bytes.
-const maxDetail = 400
+// maxDetailBytes bounds a detail's length.
+const maxDetailBytes = 400
 
 // oneLine returns a text without control characters, of bounded length.
 func oneLine(s string) string {
-	line := make([]byte, 0, min(len(s), maxDetail))
+	line := make([]byte, 0, min(len(s), maxDetailBytes))
 	for i := range len(s) {
-		if len(line) == maxDetail {
+		if len(line) == maxDetailBytes {
 			break
 		}
 		c := s[i]

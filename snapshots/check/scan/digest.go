@@ -11,8 +11,8 @@ import (
 
 // Digest hashes rows in the order in which they are read, with their lengths, so that two
 // different stores have different digests. It leaves out blocks and tree rows, because the journal's
-// head covers them; timers, because a server removes them when their time has passed; groups,
-// because they only tell how the store was written; and checkpoints, because the server writes
+// size and root hash cover them; timers, because a server removes them when their time has passed; groups,
+// because they only tell which changes were written together; and checkpoints, because the server writes
 // them when it has time.
 type Digest struct {
 	hash   hash.Hash
@@ -21,12 +21,12 @@ type Digest struct {
 
 func newDigest() *Digest { return &Digest{hash: sha256.New()} }
 
-// Begin starts the part of an organization.
+// Begin starts an organization's part of the digest.
 func (d *Digest) Begin(org ledger.ID) { d.hash.Write(append([]byte{'o'}, org[:]...)) }
 
 func (d *Digest) beginSection(s posting.RowKind) { d.hash.Write([]byte{'s', byte(s)}) }
 
-// AddHead adds the head of the organization's journal.
+// AddHead adds the size and the root hash of the organization's journal.
 func (d *Digest) AddHead(size uint64, root [32]byte) {
 	d.hash.Write(append(binary.BigEndian.AppendUint64([]byte{'h'}, size), root[:]...))
 }

@@ -1,6 +1,6 @@
-// Package scan reads a whole store once and holds the data that the checker's rules share: the view
-// of the store and the report, each record's history according to its events, fingerprints of entries,
-// and the names of records in the texts of faults.
+// Package scan reads a whole store once and holds the data that the checker's rules share: the view of the
+// store and the report, each record's history according to its events, fingerprints of entries (one number for
+// the effect of any set of postings), and the names of records in the texts of faults.
 //
 // Invariants:
 //  1. Nothing is written to the store.

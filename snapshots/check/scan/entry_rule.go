@@ -2,7 +2,8 @@ package scan
 
 import "mizan/ledger"
 
-// EntryRule says which kind of entry an event must have, or that it must have none.
+// EntryRule says which kind of entry an event must have, or that the event must have none. A hold is an entry
+// that reserves money; a capture uses this money, and a void releases it.
 type EntryRule uint8
 
 // The rules.

@@ -9,11 +9,10 @@ import (
 	"mizan/ledger/money"
 )
 
-// Fingerprint is a short form of the effect of postings on accounts: the sum over all postings,
-// in a prime field, of the debited minus the credited amount, times a random number for the
-// account. It does not depend on the order of the postings or on the split of a partner's
-// balance into available and owed. The fingerprint of several entries is the sum of their
-// fingerprints; it is 0 if the entries cancel out.
+// Fingerprint is a short form of the effect of postings on accounts. It is a sum in a prime field, to which
+// each posting adds its amount, negative for a credit, times a random number for its account. It does not
+// depend on the order of the postings or on the split of a partner's balance into available and owed. The
+// fingerprint of several entries is the sum of their fingerprints; it is 0 if the entries cancel out.
 type Fingerprint uint64
 
 // prime is a Mersenne prime. The probability that two different sets of postings have the same
@@ -23,8 +22,8 @@ const prime = 1<<61 - 1
 var bigPrime = big.NewInt(prime)
 
 // Plus returns the fingerprint of both sets of postings together.
-func (m Fingerprint) Plus(o Fingerprint) Fingerprint {
-	if m += o; m >= prime {
+func (m Fingerprint) Plus(other Fingerprint) Fingerprint {
+	if m += other; m >= prime {
 		m -= prime
 	}
 	return m
@@ -37,10 +36,10 @@ func (m Fingerprint) negated() Fingerprint {
 	return prime - m
 }
 
-func (m Fingerprint) times(o Fingerprint) Fingerprint {
-	high, low := bits.Mul64(uint64(m), uint64(o))
-	_, rest := bits.Div64(high, low, prime)
-	return Fingerprint(rest)
+func (m Fingerprint) times(other Fingerprint) Fingerprint {
+	high, low := bits.Mul64(uint64(m), uint64(other))
+	_, remainder := bits.Div64(high, low, prime)
+	return Fingerprint(remainder)
 }
 
 // Fingerprint returns the fingerprint of an entry's postings.
@@ -58,26 +57,26 @@ func (h *Histories) Fingerprint(postings []ledger.Posting) (sum Fingerprint) {
 
 // ExpectedFingerprint returns the fingerprint of the lines that an entry is expected to have.
 func (h *Histories) ExpectedFingerprint(lines []Line) (sum Fingerprint) {
-	var rest big.Int
+	var remainder big.Int
 	for i := range lines {
 		l := &lines[i]
-		rest.Mod(l.net, bigPrime) // never negative
-		sum = sum.Plus(h.weight(l.path, l.asset).times(Fingerprint(rest.Uint64())))
+		remainder.Mod(l.net, bigPrime) // never negative
+		sum = sum.Plus(h.weight(l.path, l.asset).times(Fingerprint(remainder.Uint64())))
 	}
 	return sum
 }
 
-// weight returns an account's random number. The two accounts of a partner's balance share one.
+// weight returns an account's random number. The two accounts of a partner's balance have the same one.
 func (h *Histories) weight(path ledger.Path, asset money.Asset) Fingerprint {
-	var m maphash.Hash
-	m.SetSeed(h.Seed)
-	_, _ = m.WriteString(PartnerLine(path)) // maphash never fails, here and below
-	_ = m.WriteByte(0)
-	_, _ = m.WriteString(string(asset.Currency))
-	_ = m.WriteByte(0)
-	_, _ = m.WriteString(string(asset.Network))
-	_ = m.WriteByte(byte(asset.Env))
-	return Fingerprint(m.Sum64() % prime)
+	var hash maphash.Hash
+	hash.SetSeed(h.Seed)
+	_, _ = hash.WriteString(BalanceKey(path)) // maphash never fails, here and below
+	_ = hash.WriteByte(0)
+	_, _ = hash.WriteString(string(asset.Currency))
+	_ = hash.WriteByte(0)
+	_, _ = hash.WriteString(string(asset.Network))
+	_ = hash.WriteByte(byte(asset.Env))
+	return Fingerprint(hash.Sum64() % prime)
 }
 
 // residue returns an amount modulo prime.

@@ -13,7 +13,7 @@ import (
 // History is what a record's events tell about it. It is compact, because memory holds one for every
 // record of the store. A hash of 0 means that there is no value.
 type History struct {
-	Last, Held, Settled uint64 // seqs, as in posting.Stamp
+	Last, Held, Settled uint64 // seqs of events, as in posting.Stamp: the last one, the open hold and the first settling entry; 0: none
 	Started, Updated    ledger.Micros
 	Finished            ledger.Micros // time at which a transaction last reached a final status
 	visitedStates       uint64        // one bit for each state that the record was in
@@ -22,18 +22,18 @@ type History struct {
 	NetFingerprint      Fingerprint   // fingerprint of all the record's entries
 	ClaimHash           uint64        // hash of the key that the record must have claimed
 	Version             uint32
-	ProviderMoney       int32  // index in Histories.Moved; -1: the record moved no money
+	ProviderMoney       int32  // index in Histories.MovedMoney; -1: the record moved no money
 	Refunds             int32  // index of the last refund in Histories.Refunds; -1: none
 	Lists               int32  // index of the lists that must show the record; 0: none
 	TerminalHash        uint32 // hash of the terminal that has the charge
 	CalledTerminal      uint32 // hash of the terminal that was last called
-	ContractIndex       int32  // used by package contracts: index of what it stores about a contract or about a cached reply; -1: nothing
+	ContractIndex       int32  // index of what package contracts stores about a contract or about a cached reply; -1: nothing
 	state               uint8
 	ClaimKind           ledger.ClaimKind  // kind of the claim in ClaimHash; 0: none
 	OpenRequest         OpenRequest       // the open request to the provider, besides the charge
 	Holds               uint8             // number of charges for which money was held when they were sent
-	ListedAtCreation    uint8             // one bit for each of the record's lists: the row of its creation was read
-	ListedAtLastEvent   uint8             // one bit for each of the record's lists: the row of its last event was read
+	ListedAtCreation    uint8             // one bit for each of the record's lists: the list's row of the record's creation was read
+	ListedAtLastEvent   uint8             // one bit for each of the record's lists: the list's row of the record's last event was read
 	Intents             [Operations]uint8 // numbers of intents to call a provider
 	Calls               [Operations]uint8 // numbers of calls that the simulator received
 	Marks               Marks
@@ -41,7 +41,7 @@ type History struct {
 	RecordHash          uint64 // short hash of the record after its last event
 	SealedHash          uint64 // short hash of the sealed row beside the record; 0: none
 	changeTimes         uint64 // sum of the hashes of the times of the record's changes
-	listedTimes         uint64 // sum of the hashes of the times in the rows that its lists have of it
+	listedTimes         uint64 // sum of the hashes of the times in the rows that lists have of the record
 }
 
 // Marks are further facts about a record, one bit each.
@@ -87,15 +87,15 @@ const (
 type Histories struct {
 	index  map[ledger.Source]int32
 	slab   Slab[History]
-	Moved  Slab[ProviderMoney]
 	states map[ledger.Kind]*States
 	lists  listSets
 	Seed   maphash.Seed
 
-	Refunds  Slab[Refund]
-	Rerouted map[ledger.Source][]Fingerprint // a transaction's holds at the terminals before the last one
-	Returns  map[ledger.ID]ledger.ID         // reversed transaction → its return, according to the reversed transaction's record
-	ReturnOf map[ledger.ID]ledger.ID         // return → the transaction that it reverses, according to the return's record
+	MovedMoney Slab[ProviderMoney]
+	Refunds    Slab[Refund]
+	Rerouted   map[ledger.Source][]Fingerprint // a transaction's holds at the terminals before the last one
+	Returns    map[ledger.ID]ledger.ID         // reversed transaction → its return, according to the reversed transaction's record
+	ReturnOf   map[ledger.ID]ledger.ID         // return → the transaction that it reverses, according to the return's record
 
 	Subscriptions Subscriptions
 }
@@ -143,9 +143,9 @@ func (h *Histories) FindOrAdd(s ledger.Source) *History {
 // ProviderMoneyOf returns the amounts that the record moved on its provider's account.
 func (h *Histories) ProviderMoneyOf(history *History) *ProviderMoney {
 	if history.ProviderMoney < 0 {
-		history.ProviderMoney = h.Moved.Add(ProviderMoney{})
+		history.ProviderMoney = h.MovedMoney.Add(ProviderMoney{})
 	}
-	return h.Moved.At(history.ProviderMoney)
+	return h.MovedMoney.At(history.ProviderMoney)
 }
 
 // RefundsOf returns a transaction's refunds, in order.
@@ -178,7 +178,7 @@ func (h *Histories) StatesOf(kind ledger.Kind) *States {
 
 // IsInState tells whether the record's events have led to the state; the empty state means that
 // there are no events. A rate's states are its values, which are unbounded, and a closed
-// month's state contains a hash. For these two kinds a History has only the hash of the last state.
+// month's state contains a hash. For records of these two kinds a History has only the hash of the last state.
 func (h *Histories) IsInState(history *History, kind ledger.Kind, state string) bool {
 	if kind == ledger.Rate || kind == ledger.Period {
 		return history.EntryHash == h.ValueHash(state)
@@ -241,20 +241,21 @@ func (s *States) Name(h *History) string { return s.Names[h.state] }
 // Slab is a list that grows without being copied. Pointers to its values stay valid.
 type Slab[T any] struct {
 	blocks [][]T
-	n      int32
+	length int32
 }
 
-// slabBlock is small, because there may be many organizations with few records.
+// slabBlock is the number of values in a block. It is small, because there may be many organizations with few
+// records.
 const slabBlock = 1 << 8
 
 // Add appends a value and returns its index.
 func (s *Slab[T]) Add(v T) int32 {
-	if s.n%slabBlock == 0 {
+	if s.length%slabBlock == 0 {
 		s.blocks = append(s.blocks, make([]T, slabBlock))
 	}
-	*s.At(s.n) = v
-	s.n++
-	return s.n - 1
+	*s.At(s.length) = v
+	s.length++
+	return s.length - 1
 }
 
 // At returns a pointer to the value at an index.
@@ -266,5 +267,5 @@ const MaxCounted = math.MaxUint8
 // Increment adds one, up to MaxCounted.
 func Increment(n uint8) uint8 { return min(n, MaxCounted-1) + 1 }
 
-// TerminalOf returns the hash of a terminal's id.
-func (h *Histories) TerminalOf(id ledger.ID) uint32 { return uint32(maphash.Bytes(h.Seed, id[:])) }
+// HashTerminal returns the hash of a terminal's id.
+func (h *Histories) HashTerminal(id ledger.ID) uint32 { return uint32(maphash.Bytes(h.Seed, id[:])) }

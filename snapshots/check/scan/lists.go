@@ -17,7 +17,7 @@ type listSets struct {
 	key   []byte           // a buffer for a key of index
 }
 
-// ExpectLists records that the lists must show the record. A zero first list stands for no list.
+// ExpectLists records that the lists must show the record. If the parameter first is zero, there are no lists.
 func (h *Histories) ExpectLists(history *History, first ledger.List, further ...ledger.List) {
 	s := &h.lists
 	if first == (ledger.List{}) {
@@ -76,7 +76,8 @@ func (h *Histories) FollowListed(history *History, at ledger.Micros) {
 	history.listedTimes += h.hashTime(at)
 }
 
-// hashTime hashes a time with the check's own seed, so that nobody can prepare times with the sum of others.
+// hashTime hashes a time with the check's own seed, so that nobody can choose times whose hashes have the
+// same sum as those of other times.
 func (h *Histories) hashTime(at ledger.Micros) uint64 {
 	return maphash.Bytes(h.Seed, binary.BigEndian.AppendUint64(nil, uint64(at)))
 }

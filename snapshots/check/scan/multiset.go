@@ -4,10 +4,10 @@ import "hash/maphash"
 
 // Multiset represents a set of keys by their number and the sum of their hashes, which do not depend on
 // the order of the keys.
-type Multiset struct{ n, sum uint64 }
+type Multiset struct{ count, hashSum uint64 }
 
 // Add adds a key.
 func (m *Multiset) Add(seed maphash.Seed, key []byte) {
-	m.n++
-	m.sum += maphash.Bytes(seed, key)
+	m.count++
+	m.hashSum += maphash.Bytes(seed, key)
 }

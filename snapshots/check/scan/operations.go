@@ -11,7 +11,7 @@ const (
 	CallVoid
 	CallRefund
 
-	Operations
+	Operations // the number of operations
 )
 
 // OpenRequest is a transaction's open request to its provider, besides the charge itself. The zero

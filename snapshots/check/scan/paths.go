@@ -17,9 +17,9 @@ const (
 	OwedPrefix, OwedSuffix           = "A:partner:", ":receivable"
 )
 
-// PartnerLine returns one name for both accounts between which a partner's balance is split: the
+// BalanceKey returns one key for both accounts between which a partner's balance is split: the
 // partner's number. It returns other paths as they are.
-func PartnerLine(path ledger.Path) string {
+func BalanceKey(path ledger.Path) string {
 	s := string(path)
 	if number, ok := Between(s, OwedPrefix, OwedSuffix); ok {
 		return number
@@ -54,13 +54,13 @@ var counterpartyAccounts = []string{"customer", "partner_receivable"}
 
 // OwnerContract returns the contract to which the account belongs, according to its path.
 func OwnerContract(path ledger.Path) (id ledger.ID, ok bool) {
-	_, rest, _ := strings.Cut(string(path), ":")
-	name, rest, _ := strings.Cut(rest, ":")
-	const length = 36 // length of a contract's id as text
-	if len(rest) < length || len(rest) > length && rest[length] != ':' || slices.Contains(counterpartyAccounts, name) {
+	_, remainder, _ := strings.Cut(string(path), ":")
+	name, remainder, _ := strings.Cut(remainder, ":")
+	const idLength = 36 // length of a contract's id as text
+	if len(remainder) < idLength || len(remainder) > idLength && remainder[idLength] != ':' || slices.Contains(counterpartyAccounts, name) {
 		return id, false
 	}
-	id, err := uuid.Parse(rest[:length])
+	id, err := uuid.Parse(remainder[:idLength])
 	return id, err == nil
 }
 

@@ -25,8 +25,8 @@ func SameAsset(postings []ledger.Posting) bool {
 // ProviderPrefix is the prefix of the paths of providers' accounts, which have the amounts that providers owe.
 const ProviderPrefix = "A:provider:"
 
-// OnProvider returns the net amount and the side that an entry posts on providers' accounts.
-func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
+// NetOnProvider returns the net amount that an entry posts on providers' accounts, and the side.
+func NetOnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 	sum := SumOf(postings, func(p *ledger.Posting) bool { return strings.HasPrefix(string(p.Account), ProviderPrefix) })
 	if sum.Negative {
 		return sum.Abs, ledger.Credit

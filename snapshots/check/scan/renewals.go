@@ -11,13 +11,13 @@ import (
 // read.
 type Subscriptions struct {
 	Histories     map[ledger.ID]*SubscriptionHistory // subscription's id → its history
-	Renewals      []Renewal                          // according to their transactions
+	Renewals      []Renewal                          // the renewals according to their transactions
 	ByTransaction map[ledger.ID]Renewal              // Renewals by the transaction's id
 }
 
-// SubscriptionHistory has a subscription's record and the numbers of its events.
+// SubscriptionHistory has a subscription's record and counts its renewals.
 type SubscriptionHistory struct {
-	Begun, Paid, Unpaid uint64 // renewals, according to events
+	Begun, Paid, Unpaid uint64 // numbers of renewals, according to events
 	Record              *subscription.Record
 }
 

@@ -6,11 +6,11 @@ import "mizan/ledger"
 // created or changed. The owner consists of the hash of the request, the kind and the id of that record,
 // and data for the reply.
 func KeyOwner(owner []byte) (s ledger.Source, ok bool) {
-	const hash, head = 32, 32 + 1 + 16
-	if len(owner) < head {
+	const hashBytes, headBytes = 32, 32 + 1 + 16
+	if len(owner) < headBytes {
 		return s, false
 	}
-	return ledger.Source{Kind: ledger.Kind(owner[hash]), ID: ledger.ID(owner[hash+1 : head])}, true
+	return ledger.Source{Kind: ledger.Kind(owner[hashBytes]), ID: ledger.ID(owner[hashBytes+1 : headBytes])}, true
 }
 
 // Replies holds the cached replies to requests with idempotency keys, of all organizations.

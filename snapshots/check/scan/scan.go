@@ -26,7 +26,7 @@ type Scan struct {
 	Keyring actors.Sealer // opens cached replies; nil: they are not opened
 
 	Organizations map[ledger.ID]*Organization
-	LastGroup     uint64 // the last durable group
+	LastGroup     uint64 // the number of the last durable group of changes
 	interruptions uint64 // number of calls of Interrupted
 }
 
@@ -55,7 +55,7 @@ func (c *Scan) OrganizationOf(id ledger.ID) *Organization {
 	return o
 }
 
-// ReadSection calls scan to read a section for a rule. If rows can't be read, the rule is broken and
+// ReadSection calls scan to read a section of the store for a rule. If rows can't be read, the rule is broken and
 // the check continues. ReadSection returns only the context's error.
 func (c *Scan) ReadSection(rule int, scan func() error) error {
 	if err := c.Ctx.Err(); err != nil {
@@ -79,8 +79,8 @@ func (c *Scan) Interrupted() error {
 	return nil
 }
 
-// Rows adds a section to the digest and calls fn with each row. It skips checkpoints, which are read
-// along with the journal.
+// Rows adds a section (an organization's rows of one kind) to the digest and calls fn with each row. It skips
+// checkpoints, which are read along with the journal.
 func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte) error) error {
 	c.Digest.beginSection(s)
 	return c.View.Rows(o.ID, s, func(key, row []byte) (bool, error) {

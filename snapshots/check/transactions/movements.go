@@ -9,11 +9,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, entries of transactions and settlements. The events that move money have entries. The
+// Rule 3 of the store check, entries of transactions and settlements. The events that move money have entries. The
 // entries close the record's holds, and move no more than was held or captured. Money that
 // arrives after a transaction is closed stays on the suspense account until it is refunded.
 
-// FollowEntry adds an event's entry to the record's history.
+// FollowEntry adds an event's entry to the record's history. closedHold is the hold that the entry closes, if any.
 func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closedHold scan.Hold) {
 	switch e.Entry.Phase {
 	case ledger.Pending:
@@ -44,7 +44,7 @@ func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closedHold scan.Ho
 // more returned than was captured.
 func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.Fingerprint, closedHold scan.Hold) {
 	histories := c.organization.Histories
-	amount, _ := scan.OnProvider(e.Entry.Postings)
+	providerAmount, _ := scan.NetOnProvider(e.Entry.Postings)
 	switch payment.Event(e.Name) {
 	case payment.Authorise, payment.HoldPayment:
 		if h.Intents[scan.CallCharge] > 1 && e.Name == string(payment.Authorise) {
@@ -54,21 +54,21 @@ func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.F
 			h.Holds = scan.Increment(h.Holds)
 		}
 	case payment.Settle, payment.Capture:
-		if heldAmount, _ := scan.OnProvider(closedHold.Postings); closedHold.Postings != nil && heldAmount.Less(amount) {
+		if heldAmount, _ := scan.NetOnProvider(closedHold.Postings); closedHold.Postings != nil && heldAmount.Less(providerAmount) {
 			c.EventFault(c.organization.ID, e, "it captures more than was held")
 		}
-		c.noteSettled(h, amount, fingerprint)
+		c.noteSettled(h, providerAmount, fingerprint)
 	case payment.Return:
-		c.noteSettled(h, amount, fingerprint)
+		c.noteSettled(h, providerAmount, fingerprint)
 		c.followReturn(e, fingerprint)
 	case payment.SettleLate:
 		h.Marks |= scan.BookedLate
-		c.noteSettled(h, amount, fingerprint)
+		c.noteSettled(h, providerAmount, fingerprint)
 	case payment.GaveBack:
 		if h.NetFingerprint != 0 {
 			c.EventFault(c.organization.ID, e, "it does not refund the amount in suspense")
 		}
-		c.addTo(&histories.ProviderMoneyOf(h).Refunded, amount, e)
+		c.addTo(&histories.ProviderMoneyOf(h).Refunded, providerAmount, e)
 	case payment.Refund, payment.RefundDone, payment.RefundRefused, payment.FurtherRefundRefused:
 		c.followRefund(h, e, fingerprint)
 	}
@@ -83,17 +83,17 @@ func (c *Check) noteSettled(h *scan.History, amount money.Amount, fingerprint sc
 	c.organization.Histories.ProviderMoneyOf(h).Captured = amount
 }
 
-// followRefund records a refund's intent or its outcome.
+// followRefund records the intent of a refund, or the refund's outcome.
 func (c *Check) followRefund(h *scan.History, e *ledger.Event, fingerprint scan.Fingerprint) {
 	histories := c.organization.Histories
 	providerMoney := histories.ProviderMoneyOf(h)
 	if payment.Event(e.Name) == payment.Refund {
-		r := scan.Refund{Previous: h.Refunds, Fingerprint: fingerprint}
-		r.Provider, _ = scan.OnProvider(e.Entry.Postings)
-		r.Fees = feesAmount(e.Entry.Postings)
-		r.Dest = destinationAmount(e.Entry.Postings)
-		h.Refunds = histories.Refunds.Add(r)
-		if total, err := providerMoney.Refunded.Add(r.Provider); err != nil || providerMoney.Captured.Less(total) {
+		refund := scan.Refund{Previous: h.Refunds, Fingerprint: fingerprint}
+		refund.Provider, _ = scan.NetOnProvider(e.Entry.Postings)
+		refund.Fees = feesAmount(e.Entry.Postings)
+		refund.Dest = destinationAmount(e.Entry.Postings)
+		h.Refunds = histories.Refunds.Add(refund)
+		if total, err := providerMoney.Refunded.Add(refund.Provider); err != nil || providerMoney.Captured.Less(total) {
 			c.EventFault(c.organization.ID, e, "more is refunded than was captured")
 		}
 		return
@@ -101,16 +101,16 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, fingerprint scan.
 	if h.Refunds < 0 {
 		return // FollowIntent has reported that the intent is missing
 	}
-	r := histories.Refunds.At(h.Refunds)
-	if fingerprint != r.Fingerprint {
+	refund := histories.Refunds.At(h.Refunds)
+	if fingerprint != refund.Fingerprint {
 		c.EventFault(c.organization.ID, e, "it is not what the refund holds")
 	}
 	if payment.Event(e.Name) != payment.RefundDone {
-		r.State = scan.RefundRefused
+		refund.State = scan.RefundRefused
 		return
 	}
-	r.State = scan.RefundDone
-	c.addTo(&providerMoney.Refunded, r.Provider, e)
+	refund.State = scan.RefundDone
+	c.addTo(&providerMoney.Refunded, refund.Provider, e)
 }
 
 // followReturn checks the entry of a return, which is a transaction of its own: it must mirror the part
@@ -183,8 +183,8 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.GaveBack:             scan.MustPost,
 }
 
-// Finishes tells whether the step sets the time at which the transaction finished: it leads to a final
-// status. A refused refund does not set that time, because it only returns a transaction to the final
+// Finishes tells whether the step sets the time at which the transaction finished. That is so if the step leads
+// to a final status. A refused refund does not set that time, because it only returns a transaction to the final
 // status that it had before.
 func Finishes(from, to payment.Status) bool {
 	switch from {

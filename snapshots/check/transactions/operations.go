@@ -8,8 +8,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, intents. A transaction has one open request to its provider at a time, and its intent
-// precedes each outcome.
+// Rule 3 of the store check, intents. A transaction has at most one open request to its provider at a time. An
+// intent, which is an event that is stored before a call, precedes each outcome.
 
 // intent describes an event that must be durable before a provider is called.
 type intent struct {
@@ -82,7 +82,7 @@ func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	}
 }
 
-// openRequests returns the requests of which exactly one must be open according to a record.
+// openRequests returns the open requests that agree with a record: the events must have led to one of them.
 func openRequests(p *payment.Record) []scan.OpenRequest {
 	switch {
 	case p.Op == nil || p.Op.Kind == payment.OpComplete:

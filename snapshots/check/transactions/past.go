@@ -21,9 +21,9 @@ type Past struct {
 	Pending bool            // the last refund in the response was pending
 }
 
-// notStored lists the members of a transaction that are not compared with a response, because
+// notStoredMembers lists the members of a transaction that are not compared with a response, because
 // the store does not determine what they were.
-var notStored = []struct {
+var notStoredMembers = []struct {
 	members []string
 	applies func(p *Past) bool
 }{
@@ -32,7 +32,7 @@ var notStored = []struct {
 	{[]string{"simple_auth_redirect_url"}, func(p *Past) bool {
 		return p.Status == payment.ActionRequired || p.Status == payment.Created && p.Stored.Hosted
 	}},
-	// The record has only the last action that the rail published.
+	// The record has only the last action that the provider published for the payer.
 	{
 		[]string{"auth_params", payment.MaterialField, "availble_destinations", "expires_at"},
 		func(p *Past) bool { return p.Status == payment.ActionRequired && p.Action() == nil },
@@ -49,11 +49,11 @@ var notStored = []struct {
 	},
 	// The terminal or the payer's credentials may have named the network later.
 	{[]string{"network", "scale"}, func(p *Past) bool { return p.Status == payment.Created && !p.isCurrent() }},
-	// The record has only the last keys of the rail.
+	// The record has only the keys that the provider sent last.
 	{[]string{"merchant_meta"}, func(p *Past) bool { return len(p.Stored.RailMeta) > 0 && !p.isCurrent() }},
 	// The reason of a refused capture stays on a held transaction until a later capture succeeds.
 	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status.Held() && p.count(payment.CommitRefused) > 0 }},
-	// A rail that corrects itself replaces its first reason.
+	// A provider that corrects itself replaces its first reason.
 	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status == payment.Rejected && !p.isCurrent() }},
 	// The record has the end of a hold only as long as the hold is open.
 	{[]string{"hold_expires_at"}, func(p *Past) bool { return p.Status.Held() && !p.isCurrent() }},
@@ -70,7 +70,7 @@ var notStored = []struct {
 
 // NotStored returns the members that are not compared with the response.
 func (p *Past) NotStored() (names []string) {
-	for _, exception := range notStored {
+	for _, exception := range notStoredMembers {
 		if exception.applies(p) {
 			names = append(names, exception.members...)
 		}
@@ -96,7 +96,7 @@ func (p *Past) WasInStatus() bool {
 // later changes.
 func (p *Past) RecordThen() *payment.Record {
 	record, isCurrent, isSettled := *p.Stored, p.isCurrent(), wasSettled(p.Status)
-	record.Status, record.Finished = p.Status, p.finished()
+	record.Status, record.Finished = p.Status, p.finishedAt()
 	record.Refunds, record.Refunded = p.refunds()
 	if !isCurrent {
 		record.Failure, record.HoldUntil = payment.Failure{}, 0
@@ -121,8 +121,8 @@ func (p *Past) RecordThen() *payment.Record {
 	return &record
 }
 
-// Action returns the action that the response showed if the payer could still act; nil if there
-// was no action, or if the record may have had another action.
+// Action returns what the payer had to do when the response was sent; nil if that was nothing, or if the record
+// may have had another action then.
 func (p *Past) Action() *payment.Action {
 	if p.Status != payment.ActionRequired || !p.isCurrent() || p.count(payment.Act, payment.Reissue) != 1 {
 		return nil
@@ -138,21 +138,21 @@ func amountOf(n *big.Int) money.Amount {
 }
 
 // refunds returns the refunds up to the last one that the response shows, and the sum of those
-// that had succeeded. Of a refund that the record has dropped, the result has only the id.
+// that had succeeded. If the record has dropped a refund, the result has only the id of that refund.
 func (p *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amount) {
-	next := 0
+	nextIndex := 0 // index of the first stored refund that is not in the result yet
 	for _, id := range p.Refunds {
-		if index := p.refund(id); index < 0 {
+		if index := p.refundIndex(id); index < 0 {
 			refunds = append(refunds, payment.RefundRecord{ID: id})
-		} else if index >= next {
-			refunds, next = append(refunds, p.Stored.Refunds[next:index+1]...), index+1
+		} else if index >= nextIndex {
+			refunds, nextIndex = append(refunds, p.Stored.Refunds[nextIndex:index+1]...), index+1
 		}
 	}
 	if n := len(refunds); n > 0 && p.Pending {
-		f := &refunds[n-1]
-		f.Status, f.Failure, f.Finished = payment.RefundRequested, payment.Failure{}, 0
+		last := &refunds[n-1]
+		last.Status, last.Failure, last.Finished = payment.RefundRequested, payment.Failure{}, 0
 		if p.Status == payment.Refunding {
-			f.Status = payment.RefundIsPending
+			last.Status = payment.RefundIsPending
 		}
 	}
 	for i := range refunds {
@@ -164,15 +164,15 @@ func (p *Past) refunds() (refunds []payment.RefundRecord, refunded money.Amount)
 }
 
 // IsDropped tells whether the record has dropped the refund. It drops failed refunds to make room.
-func (p *Past) IsDropped(id ledger.ID) bool { return p.refund(id) < 0 }
+func (p *Past) IsDropped(id ledger.ID) bool { return p.refundIndex(id) < 0 }
 
-// refund returns the index of a refund in the record; -1 if the record does not have it.
-func (p *Past) refund(id ledger.ID) int {
+// refundIndex returns the index of a refund in the record; -1 if the record does not have it.
+func (p *Past) refundIndex(id ledger.ID) int {
 	return slices.IndexFunc(p.Stored.Refunds, func(f payment.RefundRecord) bool { return f.ID == id })
 }
 
-// finished returns the time that a correct response shows as "finished".
-func (p *Past) finished() (at ledger.Micros) {
+// finishedAt returns the time that a correct response shows as "finished".
+func (p *Past) finishedAt() (at ledger.Micros) {
 	status := p.Status
 	switch isSettled := wasSettled(status); {
 	case p.isCurrent(), isSettled && p.Stored.Status != payment.Reversed:
@@ -182,7 +182,7 @@ func (p *Past) finished() (at ledger.Micros) {
 	case !status.Final():
 		return 0
 	}
-	p.events(func(e *ledger.Event) bool {
+	p.eachEvent(func(e *ledger.Event) bool {
 		if e.To == string(status) && Finishes(payment.Status(e.From), status) {
 			at = e.Booked
 		}
@@ -193,7 +193,7 @@ func (p *Past) finished() (at ledger.Micros) {
 
 // count returns the number of the transaction's events with one of these names.
 func (p *Past) count(names ...payment.Event) (n int) {
-	p.events(func(e *ledger.Event) bool {
+	p.eachEvent(func(e *ledger.Event) bool {
 		if slices.Contains(names, payment.Event(e.Name)) {
 			n++
 		}
@@ -202,8 +202,8 @@ func (p *Past) count(names ...payment.Event) (n int) {
 	return n
 }
 
-// events calls fn with the transaction's events, newest first, until fn returns false.
-func (p *Past) events(fn func(e *ledger.Event) bool) {
+// eachEvent calls fn with the transaction's events, newest first, until fn returns false.
+func (p *Past) eachEvent(fn func(e *ledger.Event) bool) {
 	err := p.Scan.View.SourceEvents(p.Record.Organization.ID, p.Record.Source, func(e ledger.Event) (bool, error) {
 		return fn(&e), nil
 	})

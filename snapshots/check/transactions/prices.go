@@ -20,8 +20,8 @@ type price struct {
 }
 
 // priceOf returns the price of an amount on the record's terms: the fee is floor(amount × bps /
-// 10000) + fixed, added to the amount or deducted from it. A transaction that was never routed
-// has no terms.
+// 10000) + fixed, added to the amount or deducted from it. A transaction that was never
+// sent to a terminal has no terms.
 func priceOf(p *payment.Record, amount *big.Int) price {
 	result := price{Fee: new(big.Int), AmountWithFee: amount, Merchant: amount, Dest: amount}
 	if p.Terminal == (ledger.ID{}) {

@@ -7,12 +7,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, refunds in the record. The record lists the refunds that its events requested, in
+// Rule 3 of the store check, refunds in the record. The record lists the refunds that its events requested, in
 // order and with their outcomes. Failed refunds may be missing, because a record drops them to
 // make room.
 
 // checkRefundRecords compares the refunds in the record with those that its events requested.
-func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, bookedRefunds []refundPart) {
+func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, bookedRefunds []bookedRefund) {
 	if p.SettledLate {
 		c.checkLateRefund(r, p)
 		return
@@ -20,7 +20,7 @@ func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, bookedRefu
 	recordedRefunds := p.Refunds
 	droppedCount := 0
 	for _, refund := range bookedRefunds {
-		if len(recordedRefunds) > 0 && scan.BigAmount(recordedRefunds[0].Amount).Cmp(refund.amount) == 0 && scan.BigAmount(recordedRefunds[0].RefundedFee).Cmp(refund.fee) == 0 && sameStatus(recordedRefunds[0].Status, refund.state) {
+		if len(recordedRefunds) > 0 && scan.BigAmount(recordedRefunds[0].Amount).Cmp(refund.amount) == 0 && scan.BigAmount(recordedRefunds[0].RefundedFee).Cmp(refund.fee) == 0 && statusMatches(recordedRefunds[0].Status, refund.state) {
 			recordedRefunds = recordedRefunds[1:]
 			continue
 		}
@@ -39,14 +39,14 @@ func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, bookedRefu
 	c.checkRefundStatuses(r, p)
 }
 
-// refundPart is a refund according to its entry.
-type refundPart struct {
+// bookedRefund is a refund according to its entry.
+type bookedRefund struct {
 	amount, fee *big.Int
 	state       scan.RefundState
 }
 
-// sameStatus tells whether a refund has the status to which its events have led.
-func sameStatus(status payment.RefundStatus, state scan.RefundState) bool {
+// statusMatches tells whether a refund's status in the record is the one to which its events have led.
+func statusMatches(status payment.RefundStatus, state scan.RefundState) bool {
 	switch state {
 	case scan.RefundDone:
 		return status == payment.RefundSucceeded
@@ -68,14 +68,14 @@ func (c *Check) checkLateRefund(r *scan.Record, p *payment.Record) {
 // checkRefundStatuses checks that each refund's status, times and failure agree.
 func (c *Check) checkRefundStatuses(r *scan.Record, p *payment.Record) {
 	for i := range p.Refunds {
-		f := &p.Refunds[i]
-		pending, failed := f.Status.Pending(), f.Status == payment.RefundFailed
+		refund := &p.Refunds[i]
+		isPending, isFailed := refund.Status.Pending(), refund.Status == payment.RefundFailed
 		switch {
-		case pending != (f.Finished == 0), failed == f.Failure.IsZero():
-			c.Fault(r, "has a refund that is %v, and its times or its failure contradict that", f.Status)
-		case pending && (i < len(p.Refunds)-1 || p.Op == nil || p.Op.Kind != payment.OpRefund || p.Op.Request != f.ID):
+		case isPending != (refund.Finished == 0), isFailed == refund.Failure.IsZero():
+			c.Fault(r, "has a refund that is %v, and its times or its failure contradict that", refund.Status)
+		case isPending && (i < len(p.Refunds)-1 || p.Op == nil || p.Op.Kind != payment.OpRefund || p.Op.Request != refund.ID):
 			c.Fault(r, "has a pending refund without an open request")
-		case !pending && f.Finished < f.Created:
+		case !isPending && refund.Finished < refund.Created:
 			c.Fault(r, "has a refund that ended before it was requested")
 		}
 	}

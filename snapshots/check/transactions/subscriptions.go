@@ -15,9 +15,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 3 and 4, subscriptions. Each numbered renewal of a subscription is one transaction with
-// the subscription's amount and terminal. The number of settled renewals equals the
-// subscription's number of paid renewals. Every renewal has the claim on its name.
+// Rules 3 and 4 of the store check, subscriptions. Each numbered renewal of a subscription is one transaction
+// with the subscription's amount and terminal. The number of settled renewals equals the subscription's number
+// of paid renewals. Every renewal has the claim on its name, which makes the name unique.
 
 // FollowSubscription counts a subscription's renewals and checks that they do not overlap: each begins
 // after the previous one has ended.
@@ -48,8 +48,8 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	histories := r.Organization.Histories
 	history := histories.Subscriptions.HistoryOf(p.ID)
 	history.Record = p
-	underWay := p.State.UnderWay()
-	needsTimer := underWay || p.State == subscription.Active || p.State == subscription.PastDue
+	isUnderWay := p.State.UnderWay()
+	needsTimer := isUnderWay || p.State == subscription.Active || p.State == subscription.PastDue
 	switch {
 	case p.Number != history.Begun || p.Renewals != history.Paid:
 		c.Fault(r, "says %d renewals, %d of them paid; its events say %d and %d", p.Number, p.Renewals, history.Begun, history.Paid)
@@ -59,7 +59,7 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 		c.Fault(r, "is %q after %d failures", p.State, p.Failures)
 	case needsTimer != (r.Stamp.Due != 0):
 		c.Fault(r, "is %q, and it has a timer: %v", p.State, r.Stamp.Due != 0)
-	case needsTimer && !underWay && r.Stamp.Due < p.Next:
+	case needsTimer && !isUnderWay && r.Stamp.Due < p.Next:
 		c.Fault(r, "has a timer before its renewal is due")
 	}
 	first, further := subscription.Lists.Of(p)
@@ -102,8 +102,8 @@ func (c *Check) CheckRenewals() {
 	report := func(id ledger.ID, text string) {
 		c.Report.Breach(findings.RuleStates, "organization %v: subscription %v: %s", o.ID, id, text)
 	}
-	type sums struct{ found, paid uint64 }
-	countedRenewals := make(map[ledger.ID]sums)
+	type renewalCounts struct{ found, paid uint64 }
+	countedRenewals := make(map[ledger.ID]renewalCounts)
 	for i := range s.Renewals {
 		renewal := &s.Renewals[i]
 		history := s.Histories[renewal.Details.Subscription]
@@ -152,12 +152,12 @@ func (c *Check) CheckRenewals() {
 // It returns false if the key is not a renewal's.
 func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	o := c.organization
-	rest, ok := strings.CutPrefix(key, "subscription/")
+	renewalName, ok := strings.CutPrefix(key, "subscription/")
 	if !ok {
 		return false
 	}
 	source, ok := scan.KeyOwner(owner)
-	subscriptionID, _, hasNumber := strings.Cut(rest, "/")
+	subscriptionID, _, hasNumber := strings.Cut(renewalName, "/")
 	if _, err := uuid.Parse(subscriptionID); !ok || !hasNumber || err != nil {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) of an unknown form", o.ID, ledger.ClaimIdempotency)
 		return true

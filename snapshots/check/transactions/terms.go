@@ -10,9 +10,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, terms. The amounts in the record follow from its terms, and the terms from its terminal's
-// settings and the rate. Each refund returns its part of the fee, and the conversions of all refunds
-// add up.
+// Rule 3 of the store check, terms. The amounts in the record follow from its terms, and the terms from its
+// terminal's settings and the rate. Each refund returns its part of the fee, and the conversions of all
+// refunds add up.
 
 // checkTerms recomputes a transaction's amounts from its terms, and compares the terms with
 // its terminal's settings.
@@ -20,7 +20,7 @@ func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	if p.ReversalOf != (ledger.ID{}) {
 		return // a return has the terms of the charge that it reverses
 	}
-	if twoPhase := wasIn(r, payment.PaymentHeld) || wasIn(r, payment.PayoutHeld); (twoPhase && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
+	if wasHeld := wasIn(r, payment.PaymentHeld) || wasIn(r, payment.PayoutHeld); (wasHeld && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
 		c.Fault(r, "says that %v was captured of what was held", p.Captured)
 	}
 	costs := priceOf(p, settledAmount(p))
@@ -105,7 +105,7 @@ func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 		}
 		seen[a.Terminal] = true
 		if t := c.settingsFor(r, a.Terminal); t != nil && i < len(heldFingerprints) && t.SettlementCurrency == "" {
-			past := atTerminal(p, a.Terminal, t)
+			past := recordAtTerminal(p, a.Terminal, t)
 			if heldFingerprints[i] != r.Organization.Histories.ExpectedFingerprint(chargeEntry(past, priceOf(past, scan.BigAmount(p.Amount)))) {
 				c.Fault(r, "has held other amounts at terminal %v than its terms require", a.Terminal)
 			}
@@ -124,8 +124,8 @@ func refusedAttempts(p *payment.Record) []payment.Attempt {
 	return refused
 }
 
-// atTerminal returns a transaction as it was at a terminal that refused it.
-func atTerminal(p *payment.Record, terminal ledger.ID, t *directory.Settings) *payment.Record {
+// recordAtTerminal returns a transaction as it was at a terminal that refused it.
+func recordAtTerminal(p *payment.Record, terminal ledger.ID, t *directory.Settings) *payment.Record {
 	past := *p
 	past.Terminal, past.Fees, past.Rate, past.SettlementAsset = terminal, feesOf(t), money.Rate{}, money.Asset{}
 	return &past
@@ -140,7 +140,7 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	costs := priceOf(p, settled)
 	var total refundSum
 	total.init()
-	var parts []refundPart
+	var bookedRefunds []bookedRefund
 	isSound := true
 	report := func(format string, args ...any) {
 		isSound = false
@@ -148,7 +148,7 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	}
 	for _, refund := range histories.RefundsOf(h) {
 		next := total.add(p, &costs, settled, refund)
-		parts = append(parts, refundPart{next.part.amount, next.part.fee, refund.State})
+		bookedRefunds = append(bookedRefunds, bookedRefund{next.part.amount, next.part.fee, refund.State})
 		switch {
 		case next.fault != "":
 			report("%s", next.fault)
@@ -174,11 +174,11 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 		report("names %d refunds, and was asked for %d", len(p.Refunds), h.Intents[scan.CallRefund])
 	}
 	if isSound {
-		c.checkRefundRecords(r, p, parts)
+		c.checkRefundRecords(r, p, bookedRefunds)
 	}
 }
 
-// refundSum is the part of a charge that has been refunded so far.
+// refundSum is the part of a charge that some or all of its refunds return.
 type refundSum struct{ amount, fee, dest *big.Int }
 
 func (t *refundSum) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int), new(big.Int) }

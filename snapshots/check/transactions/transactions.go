@@ -13,9 +13,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 3, transactions. The record is in the state to which its events led, and its entries
+// Rule 3 of the store check, transactions. The record is in the state to which its events led, and its entries
 // book its amounts. It has exactly what its status needs: a closed transaction has no pending
-// money, no expected provider answer and no encrypted card, and an open one has a timer. A return mirrors
+// money and no encrypted card and waits for no provider, and an open transaction has a timer. A return mirrors
 // what is left of its charge, and both name each other.
 
 // Check compares an organization's transactions and subscriptions, as they are
@@ -66,7 +66,7 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	histories.ExpectLists(h, first, further...)
 	if p.Route == scan.SimulatorRoute && p.ReversalOf == (ledger.ID{}) {
 		h.Marks |= scan.AtSimulator
-		h.TerminalHash = histories.TerminalOf(p.Terminal)
+		h.TerminalHash = histories.HashTerminal(p.Terminal)
 	}
 	if p.KeepCard {
 		h.Marks |= scan.RequiresCard
@@ -81,17 +81,17 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 		c.checkReturnEntry(r, p)
 		return
 	}
-	settled := priceOnRecord(p)
-	requested := settled // the hold covers the whole amount
+	settledPrice := priceOnRecord(p)
+	heldPrice := settledPrice // the hold covers the whole amount
 	if p.Captured != p.Amount && !p.Captured.IsZero() {
-		requested = priceOf(p, scan.BigAmount(p.Amount))
+		heldPrice = priceOf(p, scan.BigAmount(p.Amount))
 	}
 	switch {
-	case h.HoldFingerprint != 0 && h.HoldFingerprint != histories.ExpectedFingerprint(chargeEntry(p, requested)):
+	case h.HoldFingerprint != 0 && h.HoldFingerprint != histories.ExpectedFingerprint(chargeEntry(p, heldPrice)):
 		c.Fault(r, "has held other amounts than it says")
-	case h.Marks&scan.ChargeBooked != 0 && scan.Fingerprint(h.EntryHash) != histories.ExpectedFingerprint(chargeEntry(p, settled)):
+	case h.Marks&scan.ChargeBooked != 0 && scan.Fingerprint(h.EntryHash) != histories.ExpectedFingerprint(chargeEntry(p, settledPrice)):
 		c.Fault(r, "books other amounts than it says")
-	case h.Marks&scan.BookedLate != 0 && scan.Fingerprint(h.EntryHash) != histories.ExpectedFingerprint(lateEntry(p, settled)):
+	case h.Marks&scan.BookedLate != 0 && scan.Fingerprint(h.EntryHash) != histories.ExpectedFingerprint(lateEntry(p, settledPrice)):
 		c.Fault(r, "has other amounts in suspense than it says")
 	}
 	if p.SettledLate != (h.Marks&scan.BookedLate != 0) {
@@ -137,8 +137,8 @@ func settledAmount(p *payment.Record) *big.Int {
 	return scan.BigAmount(p.Captured)
 }
 
-// checkReturn checks that a transaction names its return if and only if it is reversed. It records the
-// names for CheckReturns.
+// checkReturn checks that a transaction names its return if and only if it is reversed. It records
+// which transactions name each other, for CheckReturns.
 func (c *Check) checkReturn(r *scan.Record, p *payment.Record) {
 	histories := r.Organization.Histories
 	noID := ledger.ID{}

@@ -13,7 +13,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 2 and 3, volumes. A transaction that is under way or settled counts towards each volume
+// Rules 2 and 3 of the store check, volumes. A volume is the sum of the transactions in one time window of
+// a limit. A transaction that is under way or settled counts towards each volume
 // limit that covers it, and towards no other. A limit has two counters: the sum of its
 // transactions that are under way or settled, and the sum of those that are settled.
 
@@ -21,7 +22,7 @@ import (
 type sums struct{ total, settled big.Int }
 
 // countsFor tells whether a transaction counts towards volumes, and whether it has settled.
-func countsFor(p *payment.Record) (counts, settled bool) {
+func countsFor(p *payment.Record) (counts, isSettled bool) {
 	switch p.Status {
 	case payment.Charged, payment.Refunding, payment.Refunded, payment.Reversed:
 		return p.ReversalOf == ledger.ID{}, true
@@ -32,7 +33,7 @@ func countsFor(p *payment.Record) (counts, settled bool) {
 // checkVolumes checks the volumes in a transaction's record, and adds the transaction to their sums. The
 // record must name each limit that was in force for it once, and no other limit.
 func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
-	counts, settled := countsFor(p)
+	counts, isSettled := countsFor(p)
 	if !counts && len(p.Volumes) > 0 {
 		c.Fault(r, "is %q, and counts towards volumes", p.Status)
 	}
@@ -51,8 +52,8 @@ func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 		if !counts {
 			continue
 		}
-		amount, s := settledAmount(p), c.volume(v.Limit.String()+"/"+v.Window+"/"+v.Subject)
-		if s.total.Add(&s.total, amount); settled {
+		amount, s := settledAmount(p), c.sumsOf(v.Limit.String()+"/"+v.Window+"/"+v.Subject)
+		if s.total.Add(&s.total, amount); isSettled {
 			s.settled.Add(&s.settled, amount)
 		}
 	}
@@ -64,7 +65,7 @@ func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 }
 
 // checkVolume checks one volume of a transaction. If the directory does not have the partner,
-// its limits are unknown.
+// the partner's limits are unknown and nothing is reported.
 func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume) {
 	var limit *directory.Limit
 	for _, l := range c.directory.Limits[directory.PartnerKey{Org: r.Organization.ID, Number: p.Partner}] {
@@ -107,8 +108,8 @@ func isSubjectOf(scope ledgerdirectory.Scope, p *payment.Record, subject string)
 	return len(subject) == 32 && strings.Trim(subject, "0123456789abcdef") == ""
 }
 
-// volume returns the sums of a volume, and creates them if they do not exist.
-func (c *Check) volume(name string) *sums {
+// sumsOf returns the sums of a volume, and creates them if they do not exist.
+func (c *Check) sumsOf(name string) *sums {
 	s := c.volumes[name]
 	if s == nil {
 		s = new(sums)
@@ -128,8 +129,8 @@ func (c *Check) CheckCounter(name, window string, row []byte) {
 	}
 	c.Report.Count(findings.RuleTotals, 1)
 	c.storedCounters[name] = true
-	amount, rest, err := money.ReadAmount(row)
-	if err != nil || len(rest) != 0 {
+	amount, remainder, err := money.ReadAmount(row)
+	if err != nil || len(remainder) != 0 {
 		c.Report.Breach(findings.RuleTotals, "organization %v: counter %s can't be read", c.organization.ID, name)
 		return
 	}
