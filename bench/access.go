@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// maxEqualT is the largest absolute t with which two cases still count as equal.
+	// maxEqualT bounds the absolute value of t, the statistic of Welch's test, with which two cases count as equal.
 	maxEqualT = 4.5
 
-	// comparedFraction is the fraction of samples that is compared. The slowest samples are dropped,
+	// comparedFraction is the fraction of samples that are compared. The slowest samples are dropped,
 	// because other work of the machine has delayed them.
 	comparedFraction = 0.95
 
-	// warmUp is how many requests are made before samples are recorded.
-	warmUp = 2_000
+	// warmUpRequests is how many requests are made before samples are recorded.
+	warmUpRequests = 2_000
 
 	maxSamples = 10_000_000
 )
@@ -44,11 +44,11 @@ func (c *AccessConfig) Validate() error {
 	if c.Samples < 2 || c.Samples > maxSamples {
 		return fmt.Errorf("--samples has to be 2 to %d", maxSamples)
 	}
-	return c.payments().Validate()
+	return c.serverConfig().Validate()
 }
 
-// payments returns the configuration of the server under test.
-func (c *AccessConfig) payments() *PaymentsConfig {
+// serverConfig returns the configuration of the server under test.
+func (c *AccessConfig) serverConfig() *PaymentsConfig {
 	return &PaymentsConfig{
 		Workload: workloadPayments, Connections: 1, Duration: time.Second, Timeout: dialTimeout, TLS: "off",
 		Data: c.Data, Partners: c.Partners, Terminals: c.Terminals, Keys: c.Keys,
@@ -58,25 +58,25 @@ func (c *AccessConfig) payments() *PaymentsConfig {
 // AccessReport is the JSON report of `mizan bench access`.
 type AccessReport struct {
 	Header
-	Samples int         `json:"samples"` // of each case
-	Seed    uint64      `json:"seed"`
-	Cases   []Timing    `json:"cases"`
-	T       [][]float64 `json:"t"`         // t of each pair of cases
-	Largest float64     `json:"largest_t"` // largest absolute value in T
-	Pair    [2]string   `json:"pair"`      // the two cases whose t is Largest
+	Samples  int         `json:"samples"` // of each case
+	Seed     uint64      `json:"seed"`
+	Cases    []Timing    `json:"cases"`
+	T        [][]float64 `json:"t"`         // Welch's t of each pair of cases, by their indexes in Cases
+	LargestT float64     `json:"largest_t"` // largest absolute value in T
+	Pair     [2]string   `json:"pair"`      // the two cases whose t is LargestT
 }
 
 // Timing is the distribution of a case's response times in µs, without the slowest.
 type Timing struct {
-	Case     string  `json:"case"`
-	Kept     int     `json:"kept"`
-	Mean     float64 `json:"mean_us"`
-	Deviance float64 `json:"standard_deviation_us"`
+	Case      string  `json:"case"`
+	Compared  int     `json:"kept"`
+	Mean      float64 `json:"mean_us"`
+	Deviation float64 `json:"standard_deviation_us"`
 }
 
 // Access sends requests with every kind of refused API key, in random order on one connection, and
-// prints Welch's t for the response times of each pair of kinds. An error means that there is a
-// difference, or that nothing was measured.
+// prints Welch's t for the response times of each pair of kinds. An error means that the response times
+// differ, or that nothing was measured.
 func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -89,7 +89,7 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	if cfg.Seed == 0 {
 		cfg.Seed = rand.Uint64()
 	}
-	r := &paymentsRun{cfg: *cfg.payments(), out: out}
+	r := &serverRun{cfg: *cfg.serverConfig(), out: out}
 	if err := r.open(ctx, dir); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 		return err
 	}
 	report := &AccessReport{Header: newHeader(dir), Samples: cfg.Samples, Seed: cfg.Seed}
-	names, samples, err := sample(ctx, r.dialer, &r.sandbox, cases, cfg.Samples, cfg.Seed)
+	names, samples, err := measureCases(ctx, r.dialer, &r.sandbox, cases, cfg.Samples, cfg.Seed)
 	if err != nil {
 		return err
 	}
@@ -110,15 +110,16 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 	return errors.Join(report.err(), writeReport(cfg.Report, report))
 }
 
-// sample times the cases' requests, the same number for each case, in random order.
-func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []deniedCase, times int, seed uint64) (names []string, samples [][]float64, err error) {
-	c, err := d.dial(ctx)
+// measureCases sends perCase requests of each case, in random order, and returns the names of the cases and
+// their response times in µs.
+func measureCases(ctx context.Context, d *dialer, _ *server.Sandbox, cases []deniedCase, perCase int, seed uint64) (names []string, samples [][]float64, err error) {
+	connection, err := d.dial(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
-	order := make([]int, len(cases)*times)
+	defer func() { err = errors.Join(err, connection.Close()) }()
+	context.AfterFunc(ctx, func() { _ = connection.SetDeadline(time.Unix(1, 0)) })
+	order := make([]int, len(cases)*perCase)
 	for i := range order {
 		order[i] = i % len(cases)
 	}
@@ -129,16 +130,16 @@ func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []deniedCas
 	for i := range cases {
 		credentials := server.Sandbox{APIKey: cases[i].key, OrganizationID: cases[i].organization}
 		requests[i] = requestHead("GET", "/api/v1/balances", d.host, &credentials, 0)
-		samples[i] = make([]float64, 0, times)
+		samples[i] = make([]float64, 0, perCase)
 		names = append(names, cases[i].name)
 	}
-	for n := -warmUp; n < len(order); n++ {
+	for n := -warmUpRequests; n < len(order); n++ {
 		i := order[max(n, 0)]
 		if n < 0 {
 			i = -n % len(cases)
 		}
 		began := time.Now()
-		a, err := c.exchange(requests[i])
+		a, err := connection.exchange(requests[i])
 		duration := time.Since(began)
 		if err != nil {
 			return nil, nil, fmt.Errorf("bench: %s: %w", cases[i].name, err)
@@ -156,7 +157,7 @@ func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []deniedCas
 // compare computes t for each pair of cases.
 func (r *AccessReport) compare(names []string, samples [][]float64) {
 	stats := make([]moments, len(samples))
-	r.Cases, r.T, r.Largest, r.Pair = nil, nil, 0, [2]string{}
+	r.Cases, r.T, r.LargestT, r.Pair = nil, nil, 0, [2]string{}
 	for i := range samples {
 		stats[i] = momentsOf(samples[i])
 		r.Cases = append(r.Cases, Timing{names[i], stats[i].n, stats[i].mean, math.Sqrt(stats[i].variance)})
@@ -165,19 +166,20 @@ func (r *AccessReport) compare(names []string, samples [][]float64) {
 		row := make([]float64, len(stats))
 		for k := range stats {
 			row[k] = welch(stats[i], stats[k])
-			if t := math.Abs(row[k]); t > r.Largest {
-				r.Largest, r.Pair = t, [2]string{names[min(i, k)], names[max(i, k)]}
+			if t := math.Abs(row[k]); t > r.LargestT {
+				r.LargestT, r.Pair = t, [2]string{names[min(i, k)], names[max(i, k)]}
 			}
 		}
 		r.T = append(r.T, row)
 	}
 }
 
+// err returns an error if the response times of any two cases differ.
 func (r *AccessReport) err() error {
-	if r.Largest < maxEqualT {
+	if r.LargestT < maxEqualT {
 		return nil
 	}
-	return fmt.Errorf("bench: %s and %s differ: t is %.2f, and has to be below %v", r.Pair[0], r.Pair[1], r.Largest, maxEqualT)
+	return fmt.Errorf("bench: %s and %s differ: t is %.2f, and has to be below %v", r.Pair[0], r.Pair[1], r.LargestT, maxEqualT)
 }
 
 func (r *AccessReport) print(out io.Writer) {
@@ -193,7 +195,7 @@ func (r *AccessReport) print(out io.Writer) {
 			}
 			row += fmt.Sprintf(" %7.2f", r.T[i][k])
 		}
-		printLine(out, "%s %-24s %7d %10.3f %10.3f  %s", strconv.Itoa(i+1), c.Case, c.Kept, c.Mean, c.Deviance, row)
+		printLine(out, "%s %-24s %7d %10.3f %10.3f  %s", strconv.Itoa(i+1), c.Case, c.Compared, c.Mean, c.Deviation, row)
 	}
-	printLine(out, "largest    t %.2f, between %s and %s; wanted: below %v", r.Largest, r.Pair[0], r.Pair[1], maxEqualT)
+	printLine(out, "largest    t %.2f, between %s and %s; wanted: below %v", r.LargestT, r.Pair[0], r.Pair[1], maxEqualT)
 }

@@ -14,23 +14,23 @@ import (
 	"mizan/bench/server"
 )
 
-// auditor reads the ledger over HTTP, as the organization's auditor.
+// auditor reads the ledger over HTTP, with the rights of the organization's auditor.
 type auditor struct {
 	client  *http.Client
-	base    string
+	baseURL string
 	sandbox *server.Sandbox
 
 	allPartners bool // all partners make payments, not only the sandbox's own partner
 }
 
-// row is one asset of an account in the auditor's lists.
+// row is a row of the auditor's lists: the totals of an account in one asset.
 type row struct {
-	Account       string          `json:"account"`
-	Asset         json.RawMessage `json:"asset"`
-	DebitsPosted  decimal         `json:"debits_posted"`
-	CreditsPosted decimal         `json:"credits_posted"`
-	DebitsPending decimal         `json:"debits_pending"`
-	CreditPending decimal         `json:"credits_pending"`
+	Account        string          `json:"account"`
+	Asset          json.RawMessage `json:"asset"`
+	DebitsPosted   decimal         `json:"debits_posted"`
+	CreditsPosted  decimal         `json:"credits_posted"`
+	DebitsPending  decimal         `json:"debits_pending"`
+	CreditsPending decimal         `json:"credits_pending"`
 }
 
 // decimal is an amount: a string of digits.
@@ -74,8 +74,8 @@ func (a *auditor) eachRow(ctx context.Context, path string, query url.Values, fn
 	}
 }
 
-func (a *auditor) get(ctx context.Context, path string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"/api/v1"+path, nil)
+func (a *auditor) get(ctx context.Context, path string, result any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.baseURL+"/api/v1"+path, nil)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (a *auditor) get(ctx context.Context, path string, into any) error {
 	defer func() { _ = response.Body.Close() }()
 	switch response.StatusCode {
 	case http.StatusOK:
-		return json.NewDecoder(response.Body).Decode(into)
+		return json.NewDecoder(response.Body).Decode(result)
 	case http.StatusNotFound:
 		return errNotFound
 	}
@@ -99,13 +99,13 @@ func (a *auditor) get(ctx context.Context, path string, into any) error {
 // pageSize is the largest page of the ledger's lists.
 const pageSize = "500"
 
-// books are the totals that a run of payments changes.
+// books are the ledger's totals that a run of payments changes.
 type books struct {
 	available big.Int // posted credits of the partner's available account, or of the accounts of all partners
 	provider  big.Int // posted debits of all provider accounts
 }
 
-// readBooks reads the totals, in the asset of the payments.
+// readBooks reads the current totals, in the asset of the payments.
 func (a *auditor) readBooks(ctx context.Context) (*books, error) {
 	b := new(books)
 	path := fmt.Sprintf("/ledger/accounts/L:partner:%d:available", a.sandbox.PartnerID)
@@ -130,14 +130,15 @@ func (a *auditor) readBooks(ctx context.Context) (*books, error) {
 	})
 }
 
-// checkCharged checks that the totals have risen by the amounts of all charged payments.
-func (b *books) checkCharged(before *books, charged uint64) error {
-	want := new(big.Int).Mul(new(big.Int).SetUint64(charged), big.NewInt(paymentAmount))
+// checkCharged checks that the totals have risen by the amounts of all charged payments, of which there are
+// count. before has the totals before the run.
+func (b *books) checkCharged(before *books, count uint64) error {
+	want := new(big.Int).Mul(new(big.Int).SetUint64(count), big.NewInt(paymentAmount))
 	available := new(big.Int).Sub(&b.available, &before.available)
 	provider := new(big.Int).Sub(&b.provider, &before.provider)
 	if available.Cmp(want) != 0 || provider.Cmp(want) != 0 {
 		return fmt.Errorf("bench: %d payments of %d were charged, %v in all, but the partner's available account has risen by %v and the providers' by %v",
-			charged, paymentAmount, want, available, provider)
+			count, paymentAmount, want, available, provider)
 	}
 	return nil
 }
@@ -155,7 +156,7 @@ func (a *auditor) checkTrialBalance(ctx context.Context) (accounts int, err erro
 		}
 		accounts++
 		s.posted.Add(&s.posted, &r.DebitsPosted.Int).Sub(&s.posted, &r.CreditsPosted.Int)
-		s.pending.Add(&s.pending, &r.DebitsPending.Int).Sub(&s.pending, &r.CreditPending.Int)
+		s.pending.Add(&s.pending, &r.DebitsPending.Int).Sub(&s.pending, &r.CreditsPending.Int)
 		return nil
 	})
 	if err != nil {

@@ -31,31 +31,31 @@ type PaymentsConfig struct {
 	Notify      bool          `name:"notify" help:"Notify each partner of its payments at a sink on this machine, signed; all have to come."`
 }
 
-// merchants returns the values of --partners, --terminals and --keys.
-func (c *PaymentsConfig) merchants() merchantCounts {
-	w := merchantCounts{partners: c.Partners, terminals: c.Terminals, keys: c.Keys}
-	if w.keys == 0 {
-		w.keys = w.partners
+// wantedMerchants returns how many merchants, terminals and keys the flags ask for.
+func (c *PaymentsConfig) wantedMerchants() merchantCounts {
+	counts := merchantCounts{partners: c.Partners, terminals: c.Terminals, keys: c.Keys}
+	if counts.keys == 0 {
+		counts.keys = counts.partners
 	}
-	return w
+	return counts
 }
 
-// check returns an error for numbers that the server's directory does not accept.
-func (w merchantCounts) check() error {
+// check returns an error for numbers of merchants, terminals or keys that a server does not accept.
+func (c merchantCounts) check() error {
 	keysPerPartner := 0
-	if w.partners > 0 {
-		keysPerPartner = (w.keys + w.partners - 1) / w.partners
+	if c.partners > 0 {
+		keysPerPartner = (c.keys + c.partners - 1) / c.partners
 	}
 	switch {
-	case w.partners < 0 || w.partners > maxPartners:
+	case c.partners < 0 || c.partners > maxPartners:
 		return fmt.Errorf("--partners has to be 0 to %d", maxPartners)
-	case w.partners == 0:
+	case c.partners == 0:
 		return nil
-	case w.terminals < 1 || w.terminals > directory.MaxTerminals:
+	case c.terminals < 1 || c.terminals > directory.MaxTerminals:
 		return fmt.Errorf("--terminals has to be 1 to %d", directory.MaxTerminals)
-	case w.keys < w.partners:
+	case c.keys < c.partners:
 		return fmt.Errorf("--keys has to be at least one for each of --partners")
-	case w.terminals+keysPerPartner > directoryactor.MaxMerchantRecords:
+	case c.terminals+keysPerPartner > directoryactor.MaxMerchantRecords:
 		return fmt.Errorf("--terminals and --keys have to be at most %d for each of --partners", directoryactor.MaxMerchantRecords)
 	}
 	return nil
@@ -65,7 +65,7 @@ func (w merchantCounts) check() error {
 type LedgerConfig struct {
 	Accounts  int           `name:"accounts" default:"10000" help:"Accounts that the transfers go between."`
 	Batch     int           `name:"batch" default:"8192" help:"Transfers handed over at a time; twice as many are under way."`
-	Hot       float64       `name:"hot" default:"0" help:"Share of the transfers that touch one hot account, 0 to 1."`
+	HotShare  float64       `name:"hot" default:"0" help:"Share of the transfers that touch one hot account, 0 to 1."`
 	Transfers int           `name:"transfers" default:"0" help:"How many transfers; 0: as many as fit into --duration."`
 	Duration  time.Duration `name:"duration" default:"10s" help:"How long, unless --transfers is given."`
 	Data      string        `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
@@ -73,7 +73,7 @@ type LedgerConfig struct {
 	Report    string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
 }
 
-// Bounds of the flags.
+// Bounds of the flags, and the value of --preload for the read workload if it is not given.
 const (
 	maxConnections = 10_000
 	maxAccounts    = 10_000_000
@@ -82,7 +82,7 @@ const (
 	defaultPreload = 10_000
 )
 
-// The workloads.
+// The values of --workload.
 const (
 	workloadPayments = "payments"
 	workloadRead     = "read"
@@ -118,7 +118,7 @@ func (c *PaymentsConfig) Validate() error {
 	if c.Notify && c.Workload != workloadPayments {
 		return errNotifyWorkload
 	}
-	return c.merchants().check()
+	return c.wantedMerchants().check()
 }
 
 // Validate returns an error for flags that contradict each other. kong calls it.
@@ -128,7 +128,7 @@ func (c *LedgerConfig) Validate() error {
 		return fmt.Errorf("--accounts has to be 2 to %d", maxAccounts)
 	case c.Batch < 1 || c.Batch > posting.MaxQueue/2:
 		return fmt.Errorf("--batch has to be 1 to %d: twice as many wait for the writer", posting.MaxQueue/2)
-	case !(c.Hot >= 0 && c.Hot <= 1):
+	case !(c.HotShare >= 0 && c.HotShare <= 1):
 		return fmt.Errorf("--hot has to be 0 to 1")
 	case c.Transfers < 0, c.Transfers == 0 && c.Duration <= 0:
 		return fmt.Errorf("--transfers or --duration has to be positive")

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	dialTimeout = 10 * time.Second
-	firstBuffer = 8 << 10 // bytes; the buffer grows to the longest response
+	dialTimeout   = 10 * time.Second
+	initialBuffer = 8 << 10 // bytes; the buffer grows to the longest response
 )
 
 // dialer opens connections to the target.
@@ -24,11 +24,12 @@ type dialer struct {
 	tls     *tls.Config
 }
 
-// newDialer parses a base URL: http or https, host, port, nothing else.
-func newDialer(base string, config *tls.Config) (*dialer, error) {
-	u, err := url.Parse(base)
+// newDialer returns a dialer for a base URL, which has a scheme (http or https), a host, perhaps a port, and
+// nothing else.
+func newDialer(baseURL string, config *tls.Config) (*dialer, error) {
+	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" || (u.Path != "" && u.Path != "/") {
-		return nil, fmt.Errorf("bench: %q is no base URL", base)
+		return nil, fmt.Errorf("bench: %q is no base URL", baseURL)
 	}
 	d := &dialer{host: u.Host, address: u.Host}
 	switch u.Scheme {
@@ -48,29 +49,29 @@ func newDialer(base string, config *tls.Config) (*dialer, error) {
 		d.tls.ServerName = u.Hostname()
 		return d, nil
 	}
-	return nil, fmt.Errorf("bench: %q is neither http nor https", base)
+	return nil, fmt.Errorf("bench: %q is neither http nor https", baseURL)
 }
 
 // conn is one keep-alive connection. One goroutine uses it; any goroutine may set its
 // deadlines.
 type conn struct {
 	net.Conn
-	raw  syscall.RawConn       // nil with TLS
-	step func(fd uintptr) bool // onPoll, as the poller calls it
+	raw          syscall.RawConn       // nil with TLS
+	pollCallback func(fd uintptr) bool // the method value onPoll, made once for all exchanges
 
-	out      []byte // bytes that are still to be sent
-	in       []byte // bytes that have arrived
+	unsent   []byte
+	received []byte // bytes of the response that have arrived
 	response response
 	err      error
 }
 
 func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	netDialer := net.Dialer{Timeout: dialTimeout}
-	c := &conn{in: make([]byte, 0, firstBuffer)}
+	c := &conn{received: make([]byte, 0, initialBuffer)}
 	if d.tls != nil {
-		secure := tls.Dialer{NetDialer: &netDialer, Config: d.tls}
+		tlsDialer := tls.Dialer{NetDialer: &netDialer, Config: d.tls}
 		var err error
-		c.Conn, err = secure.DialContext(ctx, "tcp", d.address)
+		c.Conn, err = tlsDialer.DialContext(ctx, "tcp", d.address)
 		return c, err
 	}
 	opened, err := netDialer.DialContext(ctx, "tcp", d.address)
@@ -79,38 +80,38 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	}
 	c.Conn = opened
 	c.raw, err = opened.(*net.TCPConn).SyscallConn()
-	c.step = c.onPoll
+	c.pollCallback = c.onPoll
 	return c, err
 }
 
 // exchange sends a request and waits for the response, which is valid until the next exchange. After an
 // error the connection can't be used any more.
 func (c *conn) exchange(request []byte) (*response, error) {
-	c.out, c.in, c.err = request, c.in[:0], nil
+	c.unsent, c.received, c.err = request, c.received[:0], nil
 	if c.raw == nil {
 		return &c.response, c.exchangeStream()
 	}
-	if err := c.raw.Read(c.step); err != nil {
+	if err := c.raw.Read(c.pollCallback); err != nil {
 		return nil, err
 	}
 	return &c.response, c.err
 }
 
 // onPoll is called by the runtime's poller: first immediately, to send the request, and then each time
-// the connection can be read. Because it sends in the poller's callback, the poller is armed before the
-// request leaves. So the read before waiting, which usually finds nothing, can be omitted. That saves
-// one of three system calls.
+// the connection can be read, until it returns true because the exchange has ended. Because the request is sent in
+// the poller's callback, the poller is armed before the request leaves. So the read before waiting, which
+// usually finds nothing, can be omitted. That saves one of three system calls.
 func (c *conn) onPoll(fd uintptr) bool {
-	if len(c.out) > 0 {
-		n, err := retry(syscall.Write, fd, c.out)
-		if err == nil && n < len(c.out) {
+	if len(c.unsent) > 0 {
+		n, err := retryInterrupted(syscall.Write, fd, c.unsent)
+		if err == nil && n < len(c.unsent) {
 			err = io.ErrShortWrite // an empty send buffer accepts a whole request
 		}
-		c.out, c.err = nil, err
+		c.unsent, c.err = nil, err
 		return err != nil
 	}
 	for {
-		n, err := retry(syscall.Read, fd, c.freeBuffer())
+		n, err := retryInterrupted(syscall.Read, fd, c.freeBuffer())
 		if errors.Is(err, syscall.EAGAIN) {
 			return false
 		}
@@ -129,7 +130,8 @@ func (c *conn) onPoll(fd uintptr) bool {
 	}
 }
 
-func retry(call func(int, []byte) (int, error), fd uintptr, b []byte) (int, error) {
+// retryInterrupted repeats a system call as long as a signal interrupts it.
+func retryInterrupted(call func(int, []byte) (int, error), fd uintptr, b []byte) (int, error) {
 	for {
 		n, err := call(int(fd), b)
 		if err != syscall.EINTR {
@@ -140,7 +142,7 @@ func retry(call func(int, []byte) (int, error), fd uintptr, b []byte) (int, erro
 
 // exchangeStream is exchange over TLS.
 func (c *conn) exchangeStream() error {
-	if _, err := c.Write(c.out); err != nil {
+	if _, err := c.Write(c.unsent); err != nil {
 		return err
 	}
 	for {
@@ -154,20 +156,21 @@ func (c *conn) exchangeStream() error {
 	}
 }
 
-// freeBuffer returns the free part of the buffer for the next bytes.
+// freeBuffer returns the free part of the receive buffer. If the buffer is full, it is enlarged first.
 func (c *conn) freeBuffer() []byte {
-	if len(c.in) == cap(c.in) {
-		c.in = append(make([]byte, 0, 2*cap(c.in)), c.in...)
+	if len(c.received) == cap(c.received) {
+		c.received = append(make([]byte, 0, 2*cap(c.received)), c.received...)
 	}
-	return c.in[len(c.in):cap(c.in)]
+	return c.received[len(c.received):cap(c.received)]
 }
 
-// addReceived adds n bytes and tells whether the response is complete or malformed.
+// addReceived adds n bytes, which have been read into the free part of the buffer, and tells whether the response is
+// complete or malformed.
 func (c *conn) addReceived(n int) bool {
-	c.in = c.in[:len(c.in)+n]
-	a, size, err := parseResponse(c.in)
-	if err == nil && size != 0 && size != len(c.in) {
-		err = errResponse // more bytes than one response
+	c.received = c.received[:len(c.received)+n]
+	a, size, err := parseResponse(c.received)
+	if err == nil && size != 0 && size != len(c.received) {
+		err = errMalformed // more bytes than one response
 	}
 	c.response, c.err = a, err
 	return err != nil || size != 0

@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// serve accepts connections and passes each to fn until the test ends.
+// serve accepts connections until the test ends and passes each to fn. It returns the server's base URL.
 func serve(t *testing.T, config *tls.Config, fn func(net.Conn)) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	scheme := "http://"
 	if config != nil {
-		l, scheme = tls.NewListener(l, config), "https://"
+		listener, scheme = tls.NewListener(listener, config), "https://"
 	}
-	t.Cleanup(func() { _ = l.Close() })
+	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
-			c, err := l.Accept()
+			c, err := listener.Accept()
 			if err != nil {
 				return
 			}
@@ -37,7 +37,7 @@ func serve(t *testing.T, config *tls.Config, fn func(net.Conn)) string {
 			}()
 		}
 	}()
-	return scheme + l.Addr().String()
+	return scheme + listener.Addr().String()
 }
 
 // tlsConfigs returns the configurations of a TLS server and of a client that trusts it.
@@ -51,9 +51,9 @@ func tlsConfigs(t *testing.T) (server, client *tls.Config) {
 	return &tls.Config{Certificates: s.TLS.Certificates}, client
 }
 
-func dialTo(t *testing.T, base string, config *tls.Config) *conn {
+func dialTo(t *testing.T, baseURL string, config *tls.Config) *conn {
 	t.Helper()
-	d, err := newDialer(base, config)
+	d, err := newDialer(baseURL, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,12 +68,12 @@ func dialTo(t *testing.T, base string, config *tls.Config) *conn {
 
 // readRequest reads one request without a body.
 func readRequest(r *bufio.Reader) (path string, err error) {
-	for first := true; ; first = false {
+	for isFirstLine := true; ; isFirstLine = false {
 		line, err := r.ReadString('\n')
 		if err != nil {
 			return "", err
 		}
-		if first {
+		if isFirstLine {
 			path = strings.Fields(line)[1]
 		}
 		if line == "\r\n" {
@@ -82,9 +82,9 @@ func readRequest(r *bufio.Reader) (path string, err error) {
 	}
 }
 
-// script responds to GET /slow byte by byte, to GET /big with a large body, to GET /more with more than
+// respondByPath responds to GET /slow byte by byte, to GET /big with a large body, to GET /more with more than
 // one response, and to GET /half with half a response.
-func script(c net.Conn) {
+func respondByPath(c net.Conn) {
 	r := bufio.NewReader(c)
 	for {
 		path, err := readRequest(r)
@@ -93,7 +93,7 @@ func script(c net.Conn) {
 		}
 		body := path
 		if path == "/big" {
-			body = strings.Repeat("b", 10*firstBuffer)
+			body = strings.Repeat("b", 10*initialBuffer)
 		}
 		text := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 		switch path {
@@ -116,15 +116,15 @@ func script(c net.Conn) {
 	}
 }
 
-func TestExchange(t *testing.T) {
+func TestExchangeReadsOneWholeResponse(t *testing.T) {
 	server, client := tlsConfigs(t)
 	for _, transport := range []struct {
 		name           string
 		server, client *tls.Config
 	}{{name: "plain"}, {"TLS", server, client}} {
 		t.Run(transport.name, func(t *testing.T) {
-			base := serve(t, transport.server, script)
-			c := dialTo(t, base, transport.client)
+			baseURL := serve(t, transport.server, respondByPath)
+			c := dialTo(t, baseURL, transport.client)
 			for round := range 50 {
 				for _, path := range []string{"/first", "/slow", "/big"} {
 					a, err := c.exchange([]byte("GET " + path + " HTTP/1.1\r\n\r\n"))
@@ -133,7 +133,7 @@ func TestExchange(t *testing.T) {
 					}
 					want := len(path)
 					if path == "/big" {
-						want = 10 * firstBuffer
+						want = 10 * initialBuffer
 					}
 					if a.status != 200 || len(a.body) != want {
 						t.Fatalf("round %d: %s: %d, %d bytes, want %d", round, path, a.status, len(a.body), want)
@@ -143,7 +143,7 @@ func TestExchange(t *testing.T) {
 			if _, err := c.exchange([]byte("GET /half HTTP/1.1\r\n\r\n")); err == nil || errorKind(err) != "connection closed" {
 				t.Errorf("half an answer: %v", err)
 			}
-			if _, err := dialTo(t, base, transport.client).exchange([]byte("GET /more HTTP/1.1\r\n\r\n")); err == nil {
+			if _, err := dialTo(t, baseURL, transport.client).exchange([]byte("GET /more HTTP/1.1\r\n\r\n")); err == nil {
 				t.Error("more than one answer was accepted")
 			}
 		})
@@ -167,15 +167,15 @@ func TestExchangeEndsAtItsDeadline(t *testing.T) {
 }
 
 func TestDialerRefusesAMalformedBaseURL(t *testing.T) {
-	for _, base := range []string{"", "127.0.0.1:80", "ftp://x", "http://", "http://x/path", "http://%"} {
-		if _, err := newDialer(base, nil); err == nil {
-			t.Errorf("%q was accepted", base)
+	for _, baseURL := range []string{"", "127.0.0.1:80", "ftp://x", "http://", "http://x/path", "http://%"} {
+		if _, err := newDialer(baseURL, nil); err == nil {
+			t.Errorf("%q was accepted", baseURL)
 		}
 	}
-	for base, want := range map[string]string{"http://x": "x:80", "https://x/": "x:443", "http://x:8": "x:8"} {
-		d, err := newDialer(base, nil)
+	for baseURL, want := range map[string]string{"http://x": "x:80", "https://x/": "x:443", "http://x:8": "x:8"} {
+		d, err := newDialer(baseURL, nil)
 		if err != nil || d.address != want {
-			t.Errorf("%q goes to %v, %v; want %s", base, d, err, want)
+			t.Errorf("%q goes to %v, %v; want %s", baseURL, d, err, want)
 		}
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"mizan/bench/server"
 )
 
-// ContractsConfig is the command line of `mizan bench contracts`.
+// ContractsConfig is the command line of `mizan bench contracts`. A reading is the secular or the religious form of
+// a contract product.
 type ContractsConfig struct {
 	Reading     string        `name:"reading" enum:"secular,religious,both" default:"secular" help:"Whose contracts: secular, religious or both."`
 	Product     string        `name:"product" default:"" help:"One product only, by its secular name. Default: all of the reading."`
@@ -46,7 +47,7 @@ func (c *ContractsConfig) Validate() error {
 	return nil
 }
 
-// lifecycles returns the lifecycles that the run's flags select.
+// lifecycles returns the lifecycles that the flags select.
 func (c *ContractsConfig) lifecycles() (chosen []*lifecycle) {
 	for i := range contractLifecycles {
 		l := &contractLifecycles[i]
@@ -62,7 +63,7 @@ type ContractsReport struct {
 	Header
 	Reading     string  `json:"reading"`
 	Connections int     `json:"connections"`
-	Rate        float64 `json:"rate"` // 0: closed loop
+	Rate        float64 `json:"rate"` // actions a second; 0: each connection sends as soon as it can
 	Preload     Outcome `json:"preload,omitzero"`
 	Outcome     Outcome `json:"outcome"`
 	Server      *Costs  `json:"server,omitempty"`
@@ -70,8 +71,8 @@ type ContractsReport struct {
 	Ledger      string  `json:"ledger"` // "ok", or a description of the fault
 }
 
-// Contracts loads a server with contracts from their creation to their end, prints the figures and
-// checks the ledger afterwards. Each action is durable when its response arrives.
+// Contracts measures a server that takes many contracts from their creation to their end. It prints the
+// figures and checks the ledger afterwards. Each action is durable when its response arrives.
 func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -85,7 +86,7 @@ func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err err
 		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
-	r := &paymentsRun{out: out, cfg: PaymentsConfig{
+	r := &serverRun{out: out, cfg: PaymentsConfig{
 		Workload: workloadPayments, Connections: cfg.Connections, Duration: cfg.Duration, TLS: "off", Timeout: cfg.Timeout,
 	}}
 	if err := r.open(ctx, dir); err != nil {
@@ -95,28 +96,28 @@ func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err err
 	ctx, cancel := r.whileServed(ctx)
 	defer cancel()
 	report := ContractsReport{Header: newHeader(dir), Reading: cfg.Reading, Connections: cfg.Connections, Rate: cfg.Rate, Ledger: "ok"}
-	work := &contracts{host: r.dialer.host, sandbox: &r.sandbox, lifecycles: cfg.lifecycles()}
+	work := &contractWorkload{host: r.dialer.host, sandbox: &r.sandbox, lifecycles: cfg.lifecycles()}
 	if cfg.Preload > 0 {
-		l := r.load(func() job { return &contractor{contracts: work, creationsOnly: true, random: newRandom()} })
+		l := r.load(func() job { return &contractJob{contractWorkload: work, creationsOnly: true, random: newRandom()} })
 		l.limit = uint64(cfg.Preload)
-		if report.Preload, err = r.drive(ctx, "preload", l, 0); err != nil {
+		if report.Preload, err = r.runLoad(ctx, "preload", l, 0); err != nil {
 			return err
 		}
 	}
-	l := r.load(func() job { return &contractor{contracts: work, random: newRandom()} })
+	l := r.load(func() job { return &contractJob{contractWorkload: work, random: newRandom()} })
 	l.duration, l.rate = cfg.Duration, cfg.Rate
 	meter := startMeter(r.server)
-	report.Outcome, err = r.drive(ctx, "contracts", l, uint64(cfg.Preload))
+	report.Outcome, err = r.runLoad(ctx, "contracts", l, uint64(cfg.Preload))
 	report.Server, report.Generator = meter.stop()
 	if err != nil {
 		return err
 	}
-	_, unbalanced := r.auditor.checkTrialBalance(ctx)
-	if unbalanced != nil {
-		report.Ledger = unbalanced.Error()
+	_, balanceErr := r.auditor.checkTrialBalance(ctx)
+	if balanceErr != nil {
+		report.Ledger = balanceErr.Error()
 	}
 	report.print(out)
-	return errors.Join(unbalanced, writeReport(cfg.Report, &report))
+	return errors.Join(balanceErr, writeReport(cfg.Report, &report))
 }
 
 func newRandom() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
@@ -127,11 +128,11 @@ func (p *ContractsReport) print(out io.Writer) {
 	if p.Preload.Good > 0 {
 		printLine(out, "preload    %d contracts in %.1f s: %.0f/s", p.Preload.Good, p.Preload.Seconds, p.Preload.PerSecond)
 	}
-	loop := "closed loop"
+	pace := "closed loop"
 	if p.Rate > 0 {
-		loop = fmt.Sprintf("%g/s asked for, sent late p99 %.2f ms", p.Rate, o.LateP99)
+		pace = fmt.Sprintf("%g/s asked for, sent late p99 %.2f ms", p.Rate, o.LateP99)
 	}
-	printLine(out, "contracts  %d actions in %.1f s: %.0f/s, %d connections, %s, %s reading", o.Good, o.Seconds, o.PerSecond, p.Connections, loop, p.Reading)
+	printLine(out, "contracts  %d actions in %.1f s: %.0f/s, %d connections, %s, %s reading", o.Good, o.Seconds, o.PerSecond, p.Connections, pace, p.Reading)
 	printLine(out, "latency    %v", o.Latency)
 	printLine(out, "errors     %s", o.errorText())
 	if s := p.Server; s != nil {
@@ -141,27 +142,27 @@ func (p *ContractsReport) print(out io.Writer) {
 	printLine(out, "ledger     %s", p.Ledger)
 }
 
-// contracts is shared by all connections of a run.
-type contracts struct {
+// contractWorkload is what all connections of a run share.
+type contractWorkload struct {
 	host       string
 	sandbox    *server.Sandbox
 	lifecycles []*lifecycle
 }
 
-// contractor takes one contract at a time through its lifecycle, on one connection.
-type contractor struct {
-	*contracts
+// contractJob takes one contract at a time through its lifecycle, on one connection.
+type contractJob struct {
+	*contractWorkload
 	random        *rand.Rand
-	creationsOnly bool // it only creates contracts
+	creationsOnly bool
 	current       *lifecycle
 	nextStep      int    // index of the next step; 0: the creation
 	id            string // id of the contract
-	bytes         []byte
+	requestBytes  []byte // buffer of the next request
 }
 
-// request implements job: it returns the contract's next step, or the creation of another
+// request implements job. It returns the request of the contract's next step, or one that creates another
 // contract.
-func (c *contractor) request(uint64) []byte {
+func (c *contractJob) request(uint64) []byte {
 	if c.current == nil || c.nextStep > len(c.current.steps) || c.creationsOnly {
 		c.current, c.nextStep, c.id = c.lifecycles[c.random.IntN(len(c.lifecycles))], 0, ""
 	}
@@ -170,20 +171,20 @@ func (c *contractor) request(uint64) []byte {
 		s := &c.current.steps[c.nextStep-1]
 		path, body = path+"/"+c.id+"/"+s.action, s.body
 	}
-	body = strings.ReplaceAll(fillIDs(body), thisDay, time.Now().UTC().Format(time.DateOnly))
-	b := c.bytes[:0]
+	body = strings.ReplaceAll(fillIDs(body), todayPlaceholder, time.Now().UTC().Format(time.DateOnly))
+	b := c.requestBytes[:0]
 	b = append(append(b, "POST "...), path...)
 	b = append(append(b, " HTTP/1.1\r\nHost: "...), c.host...)
 	b = append(append(b, "\r\nauthorization: Bearer "...), c.sandbox.SessionToken...)
 	b = append(append(b, "\r\nx-organization-id: "...), c.sandbox.OrganizationID...)
 	b = append(b, "\r\nContent-Type: application/json\r\nContent-Length: "...)
 	b = strconv.AppendInt(b, int64(len(body)), 10)
-	c.bytes = append(append(b, "\r\n\r\n"...), body...)
-	return c.bytes
+	c.requestBytes = append(append(b, "\r\n\r\n"...), body...)
+	return c.requestBytes
 }
 
 // check implements job. After any response other than success the connection begins another contract.
-func (c *contractor) check(_ uint64, a *response) string {
+func (c *contractJob) check(_ uint64, a *response) string {
 	want := 200
 	if c.nextStep == 0 {
 		want = 201
@@ -203,22 +204,22 @@ func (c *contractor) check(_ uint64, a *response) string {
 	return ""
 }
 
-// lost implements job.
-func (c *contractor) lost(uint64) { c.current = nil }
+// onLost implements job.
+func (c *contractJob) onLost(uint64) { c.current = nil }
 
-// thisDay is the placeholder in a body for the day on which the body is sent.
-const thisDay = "{today}"
+// todayPlaceholder is the placeholder in a body for the day on which the body is sent.
+const todayPlaceholder = "{today}"
 
-// anybody is the placeholder in a body for the id of a person.
-const anybody = "{id}"
+// idPlaceholder is the placeholder in a body for the id of a person.
+const idPlaceholder = "{id}"
 
-// fillIDs replaces each of these placeholders with a random id.
+// fillIDs replaces each idPlaceholder with a random id.
 func fillIDs(body string) string {
 	for {
-		at := strings.Index(body, anybody)
+		at := strings.Index(body, idPlaceholder)
 		if at < 0 {
 			return body
 		}
-		body = body[:at] + uuid.NewString() + body[at+len(anybody):]
+		body = body[:at] + uuid.NewString() + body[at+len(idPlaceholder):]
 	}
 }

@@ -17,69 +17,69 @@ import (
 	"mizan/bench/server"
 )
 
-// deniedCase is one reason for a 401 response. Keys and organizations have the same length in all
-// cases, so that the length can't influence the response time, which must not tell the cases apart.
+// deniedCase is one reason for a 401 response. The response time must not reveal the reason. Keys and
+// organizations have the same length in all cases, so that the length does not influence the response time.
 type deniedCase struct{ name, key, organization string }
 
 const (
-	expiresIn   = 5 * time.Second // lifetime of the key that must expire; the API can't create an expired one
-	expiredPoll = 50 * time.Millisecond
+	keyLifetime = 5 * time.Second // of the key that must expire, because the API can't create an expired one
+	expiryPoll  = 50 * time.Millisecond
 )
 
 // deniedCases creates the keys and organizations for every reason for which the API must respond with 401,
 // through the server's own API.
-func deniedCases(ctx context.Context, s *server.Sandbox, client *http.Client) ([]deniedCase, error) {
-	a := &operator{client: client, sandbox: s, run: uuid.NewString()}
-	organization := s.OrganizationID
-	otherOrganization := a.createOrganization(ctx, "Neighbours")
-	inactive := a.createOrganization(ctx, "Resting")
-	partner := a.createPartner(ctx, organization, nil)
-	restricted := a.createPartner(ctx, organization, []string{"192.0.2.0/24"})
-	valid := a.createKey(ctx, organization, partner, time.Time{})
-	expired := a.createKey(ctx, organization, partner, time.Now().Add(expiresIn))
-	revoked := a.createKey(ctx, organization, partner, time.Time{})
-	outside := a.createKey(ctx, organization, restricted, time.Time{})
-	inactiveKey := a.createKey(ctx, inactive, a.createPartner(ctx, inactive, nil), time.Time{})
-	for _, k := range []issuedKey{valid, revoked, expired} {
-		a.requireAdmitted(ctx, organization, k.Key)
+func deniedCases(ctx context.Context, sandbox *server.Sandbox, client *http.Client) ([]deniedCase, error) {
+	admin := &operator{client: client, sandbox: sandbox, loginPrefix: uuid.NewString()}
+	organization := sandbox.OrganizationID
+	otherOrganization := admin.createOrganization(ctx, "Neighbours")
+	inactiveOrganization := admin.createOrganization(ctx, "Resting")
+	partner := admin.createPartner(ctx, organization, nil)
+	restrictedPartner := admin.createPartner(ctx, organization, []string{"192.0.2.0/24"})
+	validKey := admin.createKey(ctx, organization, partner, time.Time{})
+	expiredKey := admin.createKey(ctx, organization, partner, time.Now().Add(keyLifetime))
+	revokedKey := admin.createKey(ctx, organization, partner, time.Time{})
+	wrongAddressKey := admin.createKey(ctx, organization, restrictedPartner, time.Time{})
+	inactiveKey := admin.createKey(ctx, inactiveOrganization, admin.createPartner(ctx, inactiveOrganization, nil), time.Time{})
+	for _, k := range []issuedKey{validKey, revokedKey, expiredKey} {
+		admin.requireAdmitted(ctx, organization, k.Key)
 	}
-	a.requireAdmitted(ctx, inactive, inactiveKey.Key)
-	a.do(ctx, http.MethodDelete, "/api_keys/"+revoked.ID, organization, nil, nil)
-	a.do(ctx, http.MethodPatch, "/organizations/"+inactive, "", map[string]any{"status": "maintenance"}, nil)
-	a.waitUntilRefused(ctx, organization, expired.Key)
-	if a.err != nil {
-		return nil, fmt.Errorf("bench: access: %w", a.err)
+	admin.requireAdmitted(ctx, inactiveOrganization, inactiveKey.Key)
+	admin.do(ctx, http.MethodDelete, "/api_keys/"+revokedKey.ID, organization, nil, nil)
+	admin.do(ctx, http.MethodPatch, "/organizations/"+inactiveOrganization, "", map[string]any{"status": "maintenance"}, nil)
+	admin.waitUntilRefused(ctx, organization, expiredKey.Key)
+	if admin.err != nil {
+		return nil, fmt.Errorf("bench: access: %w", admin.err)
 	}
 	return []deniedCase{
-		{"unknown key", unknownKeyLike(valid.Key, "A"), organization},
-		{"another unknown key", unknownKeyLike(valid.Key, "B"), organization},
-		{"wrong organization", valid.Key, otherOrganization},
-		{"unknown organization", valid.Key, uuid.NewString()},
-		{"expired", expired.Key, organization},
-		{"revoked", revoked.Key, organization},
-		{"inactive organization", inactiveKey.Key, inactive},
-		{"wrong source address", outside.Key, organization},
+		{"unknown key", unknownKeyLike(validKey.Key, "A"), organization},
+		{"another unknown key", unknownKeyLike(validKey.Key, "B"), organization},
+		{"wrong organization", validKey.Key, otherOrganization},
+		{"unknown organization", validKey.Key, uuid.NewString()},
+		{"expired", expiredKey.Key, organization},
+		{"revoked", revokedKey.Key, organization},
+		{"inactive organization", inactiveKey.Key, inactiveOrganization},
+		{"wrong source address", wrongAddressKey.Key, organization},
 	}, nil
 }
 
-// unknownKeyLike returns a value with the form of a key that does not exist.
+// unknownKeyLike returns a key that does not exist, in the form of the given key.
 func unknownKeyLike(key, letter string) string {
 	prefix, value, _ := strings.Cut(key, "_")
 	return prefix + "_" + strings.Repeat(letter, len(value))
 }
 
-// operator calls the administration's API. After the first error, which it remembers, it makes no
+// operator calls the API with the administration token. After its first error, which it remembers, it makes no
 // further call.
 type operator struct {
-	client         *http.Client
-	sandbox        *server.Sandbox
-	run            string // prefix of the logins of this run
-	idempotencyKey string // sent with writes; empty: none
-	partnersMade   int
-	err            error
+	client          *http.Client
+	sandbox         *server.Sandbox
+	loginPrefix     string // of the partners that this run creates
+	idempotencyKey  string // sent with each request; empty: none
+	partnersCreated int
+	err             error
 }
 
-// issuedKey is a new key with its value.
+// issuedKey is an API key as the response to its creation shows it: Key is its secret value.
 type issuedKey struct {
 	ID  string `json:"id"`
 	Key string `json:"key"`
@@ -99,9 +99,9 @@ func (o *operator) createPartner(ctx context.Context, organization string, sourc
 	var created struct {
 		ID int64 `json:"id"`
 	}
-	o.partnersMade++
+	o.partnersCreated++
 	o.do(ctx, http.MethodPost, "/partners", organization, map[string]any{
-		"name": "Denied", "login": o.run + "-" + strconv.Itoa(o.partnersMade), "pass": uuid.NewString(), "source_addresses": sources,
+		"name": "Denied", "login": o.loginPrefix + "-" + strconv.Itoa(o.partnersCreated), "pass": uuid.NewString(), "source_addresses": sources,
 	}, &created)
 	return created.ID
 }
@@ -115,8 +115,8 @@ func (o *operator) createKey(ctx context.Context, organization string, partner i
 	return created
 }
 
-// do makes one request with the administration token and reads the response.
-func (o *operator) do(ctx context.Context, method, path, organization string, body, into any) {
+// do makes one request with the administration token and decodes the response into result.
+func (o *operator) do(ctx context.Context, method, path, organization string, body, result any) {
 	if o.err != nil {
 		return
 	}
@@ -144,8 +144,8 @@ func (o *operator) do(ctx context.Context, method, path, organization string, bo
 		o.err = err
 	case status < 200 || status > 299:
 		o.err = fmt.Errorf("%s %s: HTTP %d: %.300s", method, path, status, answer)
-	case into != nil:
-		o.err = json.Unmarshal(answer, into)
+	case result != nil:
+		o.err = json.Unmarshal(answer, result)
 	}
 }
 
@@ -175,7 +175,7 @@ func (o *operator) requestStatus(ctx context.Context, organization, key string) 
 }
 
 // requireAdmitted checks that a key is accepted before it expires or is revoked. Without this check the
-// server might refuse the key for another reason than the case's.
+// server might refuse the key for a reason other than that of its case.
 func (o *operator) requireAdmitted(ctx context.Context, organization, key string) {
 	if o.err != nil {
 		return
@@ -191,7 +191,7 @@ func (o *operator) waitUntilRefused(ctx context.Context, organization, key strin
 		select {
 		case <-ctx.Done():
 			o.err = ctx.Err()
-		case <-time.After(expiredPoll):
+		case <-time.After(expiryPoll):
 		}
 	}
 }

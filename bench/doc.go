@@ -12,18 +12,19 @@
 //  2. A run whose ledger is wrong gives no figures: the ledger's totals must equal the charged
 //     amounts exactly. Before that check, a payment with an unknown outcome is looked up by its
 //     txid.
-//  3. The server is a separate process, with sync on, on a real disk. A report names the file
-//     system.
+//  3. The server is a separate process, syncs its writes, and stores them on a real disk. A report names
+//     the file system.
 //  4. Everything that was started is stopped, by pid, whatever fails.
-//  5. Many merchants are created in a data directory that no server has open, by the directory
-//     actor's own decisions. The values of their keys are only in a file beside the store.
+//  5. Many merchants (partners with terminals and API keys) are created in a data directory that no server
+//     has open, by the actor that also creates them for the API. The values of their keys are only in a file
+//     beside the store.
 //  6. To compare kinds of refusals, requests are sent in random order on one connection, so that other
-//     work of the machine affects all of them equally.
+//     work of the machine affects all kinds equally.
 //
 // Callers: cmd/mizan.
 //
 // Rejected: net/http or fasthttp as the client; their allocations, parsing and goroutine
 // switches would take CPU from the server. One epoll loop without goroutines; it would need its
 // own TLS. Creating merchants through the API; it hashes each partner's password, which takes
-// minutes for ten thousand, and makes each record a separate Change.
+// minutes for ten thousand, and writes each record on its own.
 package bench

@@ -14,48 +14,48 @@ import (
 
 // Range and precision of latencies: one microsecond to one hour, to one part in a thousand.
 const (
-	minLatency   = time.Microsecond
-	maxLatency   = time.Hour
-	significance = 3
+	minLatency        = time.Microsecond
+	maxLatency        = time.Hour
+	significantDigits = 3
 )
 
 func newHistogram() *hdrhistogram.Histogram {
-	return hdrhistogram.New(int64(minLatency/time.Microsecond), int64(maxLatency/time.Microsecond), significance)
+	return hdrhistogram.New(int64(minLatency/time.Microsecond), int64(maxLatency/time.Microsecond), significantDigits)
 }
 
-// figures counts a run's results. All workers share one, because separate histograms for many
-// connections would not fit into the CPU cache.
+// figures counts a run's results. All connections share one figures value, because separate histograms for many
+// connections would not fit into the CPU cache. A response is good if it is the one that the workload expects.
 type figures struct {
-	mu       sync.Mutex
-	latency  *hdrhistogram.Histogram // latencies in µs, of good responses and of requests that were never sent
-	lateness *hdrhistogram.Histogram // µs from the due time of a request until it was sent
-	sent     *hdrhistogram.Histogram // µs from sending a request to its good response
-	good     uint64
-	errors   map[string]uint64 // by kind
-	longest  time.Duration
-	last     time.Duration // time of the last good response, since the run began
+	mu             sync.Mutex
+	latency        *hdrhistogram.Histogram // latencies in µs, of good responses and of requests that were never sent
+	lateness       *hdrhistogram.Histogram // µs from the due time of a request until it was sent
+	sinceSent      *hdrhistogram.Histogram // µs from sending a request to its good response
+	goodCount      uint64
+	errorCounts    map[string]uint64 // by kind of error
+	longestLatency time.Duration
+	lastGood       time.Duration // time of the last good response, since the run began
 }
 
 func newFigures() *figures {
-	return &figures{latency: newHistogram(), lateness: newHistogram(), sent: newHistogram(), errors: make(map[string]uint64)}
+	return &figures{latency: newHistogram(), lateness: newHistogram(), sinceSent: newHistogram(), errorCounts: make(map[string]uint64)}
 }
 
 // countGood counts a request with a good response. The arguments are the times, since the run began, at which
 // the request was due, at which it was sent, and at which the response arrived.
 func (f *figures) countGood(due, sent, now time.Duration) {
 	f.mu.Lock()
-	f.good++
+	f.goodCount++
 	f.recordLatency(now - due)
-	f.last = max(f.last, now)
+	f.lastGood = max(f.lastGood, now)
 	record(f.lateness, sent-due)
-	record(f.sent, now-sent)
+	record(f.sinceSent, now-sent)
 	f.mu.Unlock()
 }
 
 // recordLatency records a latency. The caller holds f.mu.
 func (f *figures) recordLatency(d time.Duration) {
 	record(f.latency, d)
-	f.longest = max(f.longest, d)
+	f.longestLatency = max(f.longestLatency, d)
 }
 
 // record adds a value to a histogram. A value outside the histogram's range is replaced by the nearest
@@ -67,15 +67,15 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 // countError counts an error.
 func (f *figures) countError(kind string) {
 	f.mu.Lock()
-	f.errors[kind]++
+	f.errorCounts[kind]++
 	f.mu.Unlock()
 }
 
-// countUnsent counts a request that was due and never sent, with the time that it waited. Omitting such
-// requests would hide the delays that a run with a rate is meant to show.
+// countUnsent counts a request that was due and never sent, and records its waiting time as a latency. Omitting
+// such requests would hide the delays that a run with a rate is meant to show.
 func (f *figures) countUnsent(waited time.Duration) {
 	f.mu.Lock()
-	f.errors["not sent in time"]++
+	f.errorCounts["not sent in time"]++
 	f.recordLatency(waited)
 	f.mu.Unlock()
 }
@@ -90,15 +90,15 @@ type Latency struct {
 	Max  float64 `json:"max"`
 }
 
-// Outcome is the result of a run.
+// Outcome is the result of a run. A response is good if it is the one that the workload expects.
 type Outcome struct {
-	Good      uint64            `json:"good"`
-	Seconds   float64           `json:"seconds"` // until the last good response
-	PerSecond float64           `json:"per_second"`
-	Latency   Latency           `json:"latency_ms"`
-	LateP99   float64           `json:"sent_late_p99_ms"`  // delay between the due time and the sending, caused by the generator
-	SentP99   float64           `json:"since_sent_p99_ms"` // of good responses, without that delay
-	Errors    map[string]uint64 `json:"errors"`            // by kind
+	Good         uint64            `json:"good"`    // number of good responses
+	Seconds      float64           `json:"seconds"` // until the last good response
+	PerSecond    float64           `json:"per_second"`
+	Latency      Latency           `json:"latency_ms"`
+	LateP99      float64           `json:"sent_late_p99_ms"`  // delay between the due time and the sending, caused by the generator
+	SinceSentP99 float64           `json:"since_sent_p99_ms"` // time from sending to the good response, without that delay
+	Errors       map[string]uint64 `json:"errors"`            // by kind
 }
 
 // outcome returns the results so far.
@@ -106,17 +106,19 @@ func (f *figures) outcome() Outcome {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	o := Outcome{
-		Good: f.good, Seconds: f.last.Seconds(), Errors: maps.Clone(f.errors),
-		Latency: distribution(f.latency, f.longest),
-		LateP99: float64(f.lateness.ValueAtQuantile(99)) / 1000,
-		SentP99: float64(f.sent.ValueAtQuantile(99)) / 1000,
+		Good: f.goodCount, Seconds: f.lastGood.Seconds(), Errors: maps.Clone(f.errorCounts),
+		Latency:      distribution(f.latency, f.longestLatency),
+		LateP99:      float64(f.lateness.ValueAtQuantile(99)) / 1000,
+		SinceSentP99: float64(f.sinceSent.ValueAtQuantile(99)) / 1000,
 	}
-	if f.last > 0 {
-		o.PerSecond = float64(f.good) / f.last.Seconds()
+	if f.lastGood > 0 {
+		o.PerSecond = float64(f.goodCount) / f.lastGood.Seconds()
 	}
 	return o
 }
 
+// distribution summarizes the latencies in a histogram. The longest latency is passed separately, because the
+// histogram rounds it.
 func distribution(h *hdrhistogram.Histogram, longest time.Duration) Latency {
 	quantile := func(q float64) float64 { return float64(h.ValueAtQuantile(q)) / 1000 }
 	return Latency{

@@ -20,37 +20,37 @@ import (
 	"mizan/posting/store"
 )
 
-// minFree is the free disk space below which the journal refuses changes.
-const minFree = 512 << 20
+// minFreeSpace is the free disk space below which the journal refuses changes.
+const minFreeSpace = 512 << 20
 
 // LedgerReport is the JSON report of `mizan bench ledger`.
 type LedgerReport struct {
 	Header
-	Accounts int     `json:"accounts"`
-	Batch    int     `json:"batch"`
-	Hot      float64 `json:"hot"`
-	Seed     uint64  `json:"seed"`
-	Outcome  Outcome `json:"outcome"`
-	Groups   Groups  `json:"groups"`
-	Written  float64 `json:"written_bytes_per_transfer"` // keys and values of all rows
-	OnDisk   float64 `json:"disk_bytes_per_transfer"`    // size of the closed store's files
-	Costs    Costs   `json:"process"`
-	Ledger   string  `json:"ledger"` // "ok", or a description of the fault
+	Accounts     int     `json:"accounts"`
+	Batch        int     `json:"batch"`
+	HotShare     float64 `json:"hot"`
+	Seed         uint64  `json:"seed"`
+	Outcome      Outcome `json:"outcome"`
+	Groups       Groups  `json:"groups"`
+	WrittenBytes float64 `json:"written_bytes_per_transfer"` // keys and values of all rows
+	DiskBytes    float64 `json:"disk_bytes_per_transfer"`    // size of the closed store's files
+	Costs        Costs   `json:"process"`
+	Ledger       string  `json:"ledger"` // "ok", or a description of the fault
 }
 
-// Groups describes how the writer grouped the transfers.
+// Groups describes the groups of transfers that the journal's writer wrote and synced together.
 type Groups struct {
-	Count   uint64  `json:"count"`
-	Mean    float64 `json:"mean_transfers"`
-	P50     int64   `json:"p50_transfers"`
-	Max     int64   `json:"max_transfers"`
-	Rows    float64 `json:"mean_rows"`
-	Prepare float64 `json:"prepare_seconds"` // total
-	Apply   float64 `json:"apply_seconds"`   // total: transaction, sync, HEAD
+	Count          uint64  `json:"count"`
+	Mean           float64 `json:"mean_transfers"`
+	P50            int64   `json:"p50_transfers"`
+	Max            int64   `json:"max_transfers"`
+	Rows           float64 `json:"mean_rows"`
+	PrepareSeconds float64 `json:"prepare_seconds"` // total
+	ApplySeconds   float64 `json:"apply_seconds"`   // total, until the groups were durable
 }
 
-// Ledger posts two-leg transfers through the journal in this process, prints the figures, and
-// checks every account's totals after opening the store again.
+// Ledger posts transfers between two accounts through the journal in this process, and prints the figures. Then
+// it opens the store again and checks every account's totals.
 func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -66,12 +66,12 @@ func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 	if cfg.Seed == 0 {
 		cfg.Seed = rand.Uint64()
 	}
-	report := LedgerReport{Header: newHeader(dir), Accounts: cfg.Accounts, Batch: cfg.Batch, Hot: cfg.Hot, Seed: cfg.Seed}
-	t := newTransfers(&cfg, cfg.Seed)
-	if err := report.measure(ctx, &cfg, t, dir, out); err != nil {
+	report := LedgerReport{Header: newHeader(dir), Accounts: cfg.Accounts, Batch: cfg.Batch, HotShare: cfg.HotShare, Seed: cfg.Seed}
+	work := newTransfers(&cfg, cfg.Seed)
+	if err := report.measure(ctx, &cfg, work, dir, out); err != nil {
 		return err
 	}
-	ledgerErr := t.verify(dir)
+	ledgerErr := work.verify(dir)
 	if report.Ledger = "ok"; ledgerErr != nil {
 		report.Ledger = ledgerErr.Error()
 	}
@@ -79,11 +79,11 @@ func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 	return errors.Join(ledgerErr, writeReport(cfg.Report, &report))
 }
 
-// openJournal opens the journal as the server does. If the store fails the process ends,
-// because nothing may be acknowledged after it.
+// openJournal opens the journal as the server does. If the store fails, the process ends, because nothing may be
+// acknowledged after a failed write.
 func openJournal(dir string) (*posting.Journal, error) {
 	return posting.Open(posting.Options{
-		Store: store.Options{Dir: dir, MinFree: minFree, Log: slog.New(slog.DiscardHandler)},
+		Store: store.Options{Dir: dir, MinFree: minFreeSpace, Log: slog.New(slog.DiscardHandler)},
 		Clock: clock.Real{},
 		Log:   slog.New(slog.DiscardHandler),
 		Fatal: func(err error) {
@@ -94,35 +94,35 @@ func openJournal(dir string) (*posting.Journal, error) {
 }
 
 // measure runs the transfers and closes the journal.
-func (r *LedgerReport) measure(ctx context.Context, cfg *LedgerConfig, t *transfers, dir string, out io.Writer) error {
+func (r *LedgerReport) measure(ctx context.Context, cfg *LedgerConfig, work *transfers, dir string, out io.Writer) error {
 	j, err := openJournal(dir)
 	if err != nil {
 		return err
 	}
-	sizes := &groupSizes{sizes: hdrhistogram.New(1, posting.MaxGroup, significance)}
+	sizes := &groupSizes{sizes: hdrhistogram.New(1, posting.MaxGroup, significantDigits)}
 	j.Stats.OnGroup = sizes.add
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		progress(out, "ledger", t.figures, stop)
+		printProgress(out, "ledger", work.figures, stop)
 	}()
 	meter := startMeter(nil)
-	err = t.run(ctx, j, cfg)
+	err = work.run(ctx, j, cfg)
 	_, r.Costs = meter.stop()
 	close(stop)
 	<-stopped
-	r.Outcome = t.figures.outcome()
+	r.Outcome = work.figures.outcome()
 	err = errors.Join(err, j.Close())
 	r.Groups = sizes.groups(&j.Stats)
 	if n := float64(r.Outcome.Good); n > 0 {
-		r.Written = float64(j.Stats.Bytes.Load()) / n
-		r.OnDisk = float64(diskUsage(dir)) / n
+		r.WrittenBytes = float64(j.Stats.Bytes.Load()) / n
+		r.DiskBytes = float64(diskUsage(dir)) / n
 	}
 	return err
 }
 
-// groupSizes collects the sizes of groups; add is called with each group.
+// groupSizes counts the transfers in each group. The writer calls add after each group.
 type groupSizes struct {
 	mu      sync.Mutex
 	sizes   *hdrhistogram.Histogram
@@ -136,6 +136,7 @@ func (g *groupSizes) add(changes, _, _ int, _ time.Duration) {
 	g.largest = max(g.largest, changes)
 }
 
+// groups combines the sizes with the journal's own statistics.
 func (g *groupSizes) groups(s *posting.Stats) Groups {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -144,7 +145,7 @@ func (g *groupSizes) groups(s *posting.Stats) Groups {
 	return Groups{
 		Count: count, Mean: perGroup(s.Changes.Load()), Rows: perGroup(s.Rows.Load()),
 		P50: g.sizes.ValueAtQuantile(50), Max: int64(g.largest),
-		Prepare: time.Duration(s.Prepare.Load()).Seconds(), Apply: time.Duration(s.Apply.Load()).Seconds(),
+		PrepareSeconds: time.Duration(s.Prepare.Load()).Seconds(), ApplySeconds: time.Duration(s.Apply.Load()).Seconds(),
 	}
 }
 
@@ -157,18 +158,18 @@ func (t *transfers) verify(dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	v := j.View()
-	defer v.Close()
-	size, _, err := v.Head(t.org)
+	view := j.View()
+	defer view.Close()
+	eventCount, _, err := view.Head(t.org)
 	if err != nil {
 		return err
 	}
-	if want := t.figures.outcome().Good; size != want {
-		return fmt.Errorf("bench: %d transfers were acknowledged, the journal has %d events", want, size)
+	if want := t.figures.outcome().Good; eventCount != want {
+		return fmt.Errorf("bench: %d transfers were acknowledged, the journal has %d events", want, eventCount)
 	}
 	var debits, credits money.Amount
 	for i, path := range t.paths {
-		totals, err := v.Totals(t.org, ledger.Account{Path: path, Asset: transferAsset})
+		totals, err := view.Totals(t.org, ledger.Account{Path: path, Asset: transferAsset})
 		if err != nil {
 			return err
 		}
@@ -193,11 +194,11 @@ func (t *transfers) verify(dir string) (err error) {
 func (r *LedgerReport) print(out io.Writer) {
 	o, g := &r.Outcome, &r.Groups
 	printLine(out, "machine    %v", r.Machine)
-	printLine(out, "transfers  %d in %.2f s: %.0f/s over %d accounts, %g to a hot one, seed %d", o.Good, o.Seconds, o.PerSecond, r.Accounts, r.Hot, r.Seed)
+	printLine(out, "transfers  %d in %.2f s: %.0f/s over %d accounts, %g to a hot one, seed %d", o.Good, o.Seconds, o.PerSecond, r.Accounts, r.HotShare, r.Seed)
 	printLine(out, "latency    %v", o.Latency)
 	printLine(out, "groups     %d of %.0f transfers and %.0f rows (p50 %d, max %d), prepared in %.2f s, applied in %.2f s",
-		g.Count, g.Mean, g.Rows, g.P50, g.Max, g.Prepare, g.Apply)
-	printLine(out, "bytes      %.0f written and %.0f on disk a transfer", r.Written, r.OnDisk)
+		g.Count, g.Mean, g.Rows, g.P50, g.Max, g.PrepareSeconds, g.ApplySeconds)
+	printLine(out, "bytes      %.0f written and %.0f on disk a transfer", r.WrittenBytes, r.DiskBytes)
 	printLine(out, "process    %.2f CPU s, peak anonymous memory %d MiB", r.Costs.CPUSeconds, r.Costs.PeakAnon>>20)
 	printLine(out, "ledger     %s", r.Ledger)
 }

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-func TestLedger(t *testing.T) {
+func TestLedgerEndsAfterItsTransfersOrDuration(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		cfg  LedgerConfig
-		good uint64 // 0: at least one
+		name     string
+		cfg      LedgerConfig
+		wantGood uint64 // 0: at least one
 	}{
-		{"a number", LedgerConfig{Accounts: 50, Batch: 64, Hot: 0.5, Transfers: 1000}, 1000},
-		{"a time", LedgerConfig{Accounts: 2, Batch: 8, Duration: 2 * time.Second}, 0},
-		{"less than a batch", LedgerConfig{Accounts: 3, Batch: 100, Hot: 1, Transfers: 7}, 7},
+		{"a number of transfers", LedgerConfig{Accounts: 50, Batch: 64, HotShare: 0.5, Transfers: 1000}, 1000},
+		{"a duration", LedgerConfig{Accounts: 2, Batch: 8, Duration: 2 * time.Second}, 0},
+		{"less than a batch", LedgerConfig{Accounts: 3, Batch: 100, HotShare: 1, Transfers: 7}, 7},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.cfg.Data, c.cfg.Report = t.TempDir(), filepath.Join(t.TempDir(), "report.json")
@@ -34,7 +34,7 @@ func TestLedger(t *testing.T) {
 				t.Fatal(err)
 			}
 			good := r.Outcome.Good
-			if good == 0 || (c.good != 0 && good != c.good) || r.Ledger != "ok" || r.Groups.Count == 0 || r.Written <= 0 || r.OnDisk <= 0 {
+			if good == 0 || (c.wantGood != 0 && good != c.wantGood) || r.Ledger != "ok" || r.Groups.Count == 0 || r.WrittenBytes <= 0 || r.DiskBytes <= 0 {
 				t.Errorf("%s", content)
 			}
 			if !strings.Contains(out.String(), "ledger     ok") {
@@ -68,27 +68,27 @@ func TestLedgerVerifyFindsADifference(t *testing.T) {
 		t.Error("a missing credit was not found")
 	}
 	run.credits[3]--
-	run.figures.good++
+	run.figures.goodCount++
 	if err := run.verify(dir); err == nil {
 		t.Error("a missing transfer was not found")
 	}
 }
 
 func TestTransfersUseTheHotAccountAsConfigured(t *testing.T) {
-	const n = 20_000
+	const transferCount = 20_000
 	for _, hot := range []float64{0, 0.25, 0.9, 1} {
-		run := newTransfers(&LedgerConfig{Accounts: 100, Batch: 1, Hot: hot}, 1)
-		touched := 0
-		for range n {
+		run := newTransfers(&LedgerConfig{Accounts: 100, Batch: 1, HotShare: hot}, 1)
+		hotTransfers := 0
+		for range transferCount {
 			from, to := run.chooseAccounts()
 			if from == to || from < 0 || to < 0 || from >= 100 || to >= 100 {
 				t.Fatalf("pair %d, %d", from, to)
 			}
 			if from == 0 || to == 0 {
-				touched++
+				hotTransfers++
 			}
 		}
-		if share := float64(touched) / n; share < hot-0.02 || share > hot+0.02 {
+		if share := float64(hotTransfers) / transferCount; share < hot-0.02 || share > hot+0.02 {
 			t.Errorf("hot %v: %v of the transfers", hot, share)
 		}
 	}
@@ -106,13 +106,13 @@ func TestTransferIDsAreVersion4(t *testing.T) {
 	}
 }
 
-func TestConfigBounds(t *testing.T) {
-	valid := LedgerConfig{Accounts: 2, Batch: 16_384, Hot: 1, Transfers: 1}
+func TestConfigsBeyondTheBoundsAreRefused(t *testing.T) {
+	valid := LedgerConfig{Accounts: 2, Batch: 16_384, HotShare: 1, Transfers: 1}
 	for name, change := range map[string]func(*LedgerConfig){
 		"too few accounts":                 func(c *LedgerConfig) { c.Accounts = 1 },
 		"too large a batch":                func(c *LedgerConfig) { c.Batch = 16_385 },
 		"an empty batch":                   func(c *LedgerConfig) { c.Batch = 0 },
-		"a fraction above one":             func(c *LedgerConfig) { c.Hot = 1.1 },
+		"a fraction above one":             func(c *LedgerConfig) { c.HotShare = 1.1 },
 		"neither transfers nor a duration": func(c *LedgerConfig) { c.Transfers = 0 },
 	} {
 		if err := valid.Validate(); err != nil {

@@ -4,96 +4,99 @@ import "mizan/ledger/contract"
 
 // lifecycle is a sequence of requests that takes a contract from its creation to its end.
 type lifecycle struct {
-	product    string // the product's name in secular paths
-	reading    string
+	product    string // the product's secular name, also in the religious reading
+	reading    string // the form of the product: "secular" or "religious"
 	path       string
 	createBody string
-	steps      []step
+	steps      []step // after the creation
 }
 
+// step is a request that carries out an action on the contract.
 type step struct{ action, body string }
 
 const approvalBody = `{"approved_by":"board","fatwa_reference":"F-1"}`
 
-// The prefixes of the paths of the two readings.
+// Prefixes of the paths of contracts, by reading.
 var (
-	secularBase   = "/api/v1" + contract.Secular.Path + "/"
-	religiousBase = "/api/v1" + contract.Religious.Path + "/"
+	secularPrefix   = "/api/v1" + contract.Secular.Path + "/"
+	religiousPrefix = "/api/v1" + contract.Religious.Path + "/"
 )
 
+// JSON members of the bodies that create contracts. In all bodies, {id} stands for the id of a person and {today}
+// for the day on which the request is sent.
 const (
-	partnershipBody = `"customer_id":"{id}","region":"AE","partnership_type":"diminishing","total_value":"1000000","bank_contribution":"800000",` +
+	partnershipMembers = `"customer_id":"{id}","region":"AE","partnership_type":"diminishing","total_value":"1000000","bank_contribution":"800000",` +
 		`"customer_contribution":"200000","profit_sharing_ratio":{"bank":60,"customer":40},"term_months":3`
-	certificateBody = `"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"1000000",` +
+	certificateMembers = `"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"1000000",` +
 		`"total_value":"1000000","certificate_value":"1000","expected_yield":5,"maturity_months":12,"early_redemption_allowed":true,` +
 		`"subscription_start":"2020-01-01","subscription_end":"2099-12-31"`
-	investmentBody = `"customer_id":"{id}","region":"SA","currency":"SAR","capital_amount":"1000000","business_type":"trade",` +
+	investmentMembers = `"customer_id":"{id}","region":"SA","currency":"SAR","capital_amount":"1000000","business_type":"trade",` +
 		`"profit_sharing_ratio":{"bank":60,"customer":40},"term_months":12`
-	leaseBody = `"customer_id":"{id}","region":"QA","lease_type":"operating","asset_description":"a delivery van","asset_cost":"1000000",` +
+	leaseMembers = `"customer_id":"{id}","region":"QA","lease_type":"operating","asset_description":"a delivery van","asset_cost":"1000000",` +
 		`"lease_term_months":12,"monthly_rental":"90000"`
-	saleBody = `"customer_id":"{id}","region":"KW","currency":"KWD","asset_description":"a delivery van","asset_cost":"1000000",` +
+	saleMembers = `"customer_id":"{id}","region":"KW","currency":"KWD","asset_description":"a delivery van","asset_cost":"1000000",` +
 		`"markup_rate":10,"instalments":12`
 )
 
 // contractLifecycles has a lifecycle for each product in each reading, with three to fourteen
 // actions, most of which move money.
 var contractLifecycles = []lifecycle{
-	{"partnerships", "secular", secularBase + "partnerships", "{" + partnershipBody + "}", []step{
+	{"partnerships", "secular", secularPrefix + "partnerships", "{" + partnershipMembers + "}", []step{
 		{"submit", "{}"}, {"review", `{"approved_by":"board"}`}, {"fund", "{}"}, {"activate", "{}"},
 		{"profit", `{"gross_profit":"10001","period_end_date":"{today}"}`}, {"profit", `{"gross_profit":"777","period_end_date":"{today}"}`},
 		{"loss", `{"amount":"501"}`}, {"buyout", "{}"}, {"buyout", "{}"}, {"buyout", "{}"},
 	}},
-	{"certificate-issues", "secular", secularBase + "certificate-issues", "{" + certificateBody + "}", []step{
+	{"certificate-issues", "secular", secularPrefix + "certificate-issues", "{" + certificateMembers + "}", []step{
 		{"offering", "{}"}, {"subscribe", `{"investor_id":"{id}","certificates":10}`}, {"subscribe", `{"investor_id":"{id}","certificates":7}`},
 		{"subscribe", `{"investor_id":"{id}","certificates":3}`}, {"close_subscription", "{}"}, {"activate", "{}"},
 		{"profit", `{"total_profit":"12345"}`}, {"profit", `{"total_profit":"999"}`}, {"redeem_early", `{"redemption_date":"2026-12-01"}`},
 	}},
-	{"managed-investments", "secular", secularBase + "managed-investments", "{" + investmentBody + "}", []step{
+	{"managed-investments", "secular", secularPrefix + "managed-investments", "{" + investmentMembers + "}", []step{
 		{"fund", "{}"}, {"activate", "{}"}, {"profit", `{"gross_profit":"10001","period_end_date":"{today}"}`},
 		{"loss", `{"amount":"501","period_end_date":"{today}"}`}, {"profit", `{"gross_profit":"777","period_end_date":"{today}"}`},
 		{"profit", `{"gross_profit":"0","period_end_date":"{today}"}`}, {"complete", `{"final_value":"1000000"}`},
 	}},
-	{"leases", "secular", secularBase + "leases", "{" + leaseBody + "}", []step{
+	{"leases", "secular", secularPrefix + "leases", "{" + leaseMembers + "}", []step{
 		{"acquire", `{"ownership_documents":["deed"]}`}, {"activate", "{}"}, {"payment", `{"amount":"90000"}`}, {"arrears", `{"amount":"100"}`},
 		{"arrears", `{"amount":"0"}`}, {"expense", `{"amount":"250","description":"tyres"}`}, {"payment", `{"amount":"90000"}`}, {"return", "{}"},
 	}},
-	{"investment-deposits", "secular", secularBase + "investment-deposits", `{"customer_id":"{id}","region":"BH","currency":"BHD","initial_amount":"500000",` +
+	{"investment-deposits", "secular", secularPrefix + "investment-deposits", `{"customer_id":"{id}","region":"BH","currency":"BHD","initial_amount":"500000",` +
 		`"term_months":12,"profit_sharing_ratio":{"bank":30,"customer":70},"early_withdrawal_allowed":true,"early_withdrawal_penalty_percent":10}`, []step{
 		{"activate", "{}"}, {"profit", `{"gross_profit":"10001"}`}, {"loss", `{"amount":"501"}`}, {"profit", `{"gross_profit":"777"}`},
 		{"profit", `{"gross_profit":"0"}`}, {"withdraw", `{"closed_by":"teller"}`}, {"close", `{"closed_by":"teller"}`},
 	}},
-	{"instalment-sales", "secular", secularBase + "instalment-sales", "{" + saleBody + "}", []step{
+	{"instalment-sales", "secular", secularPrefix + "instalment-sales", "{" + saleMembers + "}", []step{
 		{"order_asset", "{}"}, {"purchase_asset", `{"ownership_documents":["deed"]}`}, {"deliver_asset", "{}"}, {"activate", "{}"},
 		{"record_payment", `{"amount":"91666"}`}, {"record_delinquency", `{"amount":"100"}`}, {"record_payment", `{"amount":"91666"}`}, {"settle_early", `{"rebate":"1000"}`},
 	}},
-	{"safekeeping-deposits", "secular", secularBase + "safekeeping-deposits", `{"customer_id":"{id}","region":"OM","currency":"OMR","custody_type":"guaranteed","initial_amount":"100000"}`, []step{
+	{"safekeeping-deposits", "secular", secularPrefix + "safekeeping-deposits", `{"customer_id":"{id}","region":"OM","currency":"OMR","custody_type":"guaranteed","initial_amount":"100000"}`, []step{
 		{"activate", "{}"}, {"deposit", `{"amount":"5000"}`}, {"grant_hibah", `{"amount":"10","granted_by":"board"}`}, {"withdraw", `{"amount":"2500"}`},
 		{"deposit", `{"amount":"1"}`}, {"close", `{"closed_by":"teller"}`},
 	}},
 
-	{"partnerships", "religious", religiousBase + "musharaka", "{" + partnershipBody + `,"compliance_review":` + approvalBody + "}", []step{
+	{"partnerships", "religious", religiousPrefix + "musharaka", "{" + partnershipMembers + `,"compliance_review":` + approvalBody + "}", []step{
 		{"buyout_unit", "{}"}, {"buyout_unit", "{}"}, {"buyout_unit", "{}"},
 	}},
-	{"certificate-issues", "religious", religiousBase + "sukuk", "{" + certificateBody + "}", []step{
+	{"certificate-issues", "religious", religiousPrefix + "sukuk", "{" + certificateMembers + "}", []step{
 		{"approve", approvalBody}, {"start_offering", "{}"}, {"subscribe", `{"investor_id":"{id}","certificates":10}`}, {"subscribe", `{"investor_id":"{id}","certificates":7}`},
 		{"subscribe", `{"investor_id":"{id}","certificates":3}`}, {"close_subscription", "{}"}, {"activate", "{}"},
 		{"distribute_profit", `{"total_profit":"12345"}`}, {"distribute_profit", `{"total_profit":"999"}`}, {"redeem_early", `{"redemption_date":"2026-12-01"}`},
 	}},
-	{"managed-investments", "religious", religiousBase + "mudaraba", "{" + investmentBody + "}", []step{
+	{"managed-investments", "religious", religiousPrefix + "mudaraba", "{" + investmentMembers + "}", []step{
 		{"approve", approvalBody}, {"fund", "{}"}, {"activate", "{}"}, {"distribute_profit", `{"gross_profit":"10001","period_end_date":"{today}"}`},
 		{"record_loss", `{"amount":"501","period_end_date":"{today}"}`}, {"distribute_profit", `{"gross_profit":"777","period_end_date":"{today}"}`},
 		{"distribute_profit", `{"gross_profit":"0","period_end_date":"{today}"}`}, {"complete", `{"final_value":"1000000"}`},
 	}},
-	{"leases", "religious", religiousBase + "ijara", "{" + leaseBody + "}", []step{
+	{"leases", "religious", religiousPrefix + "ijara", "{" + leaseMembers + "}", []step{
 		{"approve", approvalBody}, {"acquire_asset", `{"ownership_documents":["deed"]}`}, {"activate", "{}"}, {"record_rental", `{"amount":"90000"}`},
 		{"record_arrears", `{"amount":"100"}`}, {"record_arrears", `{"amount":"0"}`}, {"record_owner_expense", `{"amount":"250","description":"tyres"}`},
 		{"record_rental", `{"amount":"90000"}`}, {"return_asset", "{}"},
 	}},
-	{"instalment-sales", "religious", religiousBase + "murabaha", "{" + saleBody + "}", []step{
+	{"instalment-sales", "religious", religiousPrefix + "murabaha", "{" + saleMembers + "}", []step{
 		{"approve", approvalBody}, {"order_asset", "{}"}, {"purchase_asset", `{"ownership_documents":["deed"]}`}, {"deliver_asset", "{}"}, {"activate", "{}"},
 		{"record_payment", `{"amount":"91666"}`}, {"record_delinquency", `{"amount":"100"}`}, {"record_payment", `{"amount":"91666"}`},
 	}},
-	{"safekeeping-deposits", "religious", religiousBase + "wadiah", `{"customer_id":"{id}","region":"OM","currency":"OMR","custody_type":"guaranteed","initial_amount":"100000","compliance_review":` + approvalBody + "}", []step{
+	{"safekeeping-deposits", "religious", religiousPrefix + "wadiah", `{"customer_id":"{id}","region":"OM","currency":"OMR","custody_type":"guaranteed","initial_amount":"100000","compliance_review":` + approvalBody + "}", []step{
 		{"grant_hibah", `{"amount":"10","granted_by":"board"}`}, {"grant_hibah", `{"amount":"11","granted_by":"board"}`},
 	}},
 }

@@ -7,8 +7,7 @@ import (
 	"mizan/ledger/contract"
 )
 
-// A product without a lifecycle would be missing in `mizan bench contracts --reading both`, and in the
-// figures.
+// `mizan bench contracts --reading both` would not measure a product without a lifecycle.
 func TestEveryProductHasALifecycleInEachReading(t *testing.T) {
 	for _, p := range contract.Products {
 		for reading, variant := range p.Variants {

@@ -12,10 +12,10 @@ import (
 	"mizan/ledger/directory"
 )
 
-// limitWriters is the number of goroutines that create limits, each one limit at a time.
+// limitWriters is the number of goroutines that create limits. Each creates one limit at a time.
 const limitWriters = 32
 
-// limit is the body of POST /api/v1/limits.
+// limit is the body of POST /api/v1/limits, which limits a partner's payments.
 type limit struct {
 	Partner   int64  `json:"partner_id"`
 	Kind      string `json:"kind"`
@@ -28,13 +28,13 @@ type limit struct {
 }
 
 // unreachableLimits returns the limits that --limits creates for each partner. Each of them counts
-// every payment and refuses none. With one partner the velocity limit would be reached at 16,666
-// payments a second for a minute.
+// every payment and refuses none. A single partner would reach the velocity limit, which counts the
+// payments of a minute, at 16,666 payments a second.
 func unreachableLimits(partner int64) []limit {
-	volume := ledger.MaxAmount.String()
+	maxVolume := ledger.MaxAmount.String()
 	return []limit{
-		{Partner: partner, Kind: "daily_volume", Currency: paymentCurrency, Env: "prod", Scope: "partner", MaxAmount: volume},
-		{Partner: partner, Kind: "monthly_volume", Currency: paymentCurrency, Env: "prod", Scope: "partner", MaxAmount: volume},
+		{Partner: partner, Kind: "daily_volume", Currency: paymentCurrency, Env: "prod", Scope: "partner", MaxAmount: maxVolume},
+		{Partner: partner, Kind: "monthly_volume", Currency: paymentCurrency, Env: "prod", Scope: "partner", MaxAmount: maxVolume},
 		{
 			Partner: partner, Kind: "velocity", Currency: paymentCurrency, Env: "prod", Scope: "partner",
 			MaxCount: directory.MaxCount, Window: "minute",
@@ -44,7 +44,7 @@ func unreachableLimits(partner int64) []limit {
 
 // createLimits creates limits for all partners of the run's payments. Each request has an
 // Idempotency-Key, so that a second run on the same data adds no limits.
-func (r *paymentsRun) createLimits(ctx context.Context) error {
+func (r *serverRun) createLimits(ctx context.Context) error {
 	partners := r.partners()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -72,7 +72,7 @@ func (r *paymentsRun) createLimits(ctx context.Context) error {
 }
 
 // partners returns the numbers of the partners that make the run's payments.
-func (r *paymentsRun) partners() []int64 {
+func (r *serverRun) partners() []int64 {
 	if r.merchants == nil {
 		return []int64{r.sandbox.PartnerID}
 	}
@@ -83,7 +83,7 @@ func (r *paymentsRun) partners() []int64 {
 	return partners
 }
 
-func (r *paymentsRun) createLimitsOf(ctx context.Context, partner int64) error {
+func (r *serverRun) createLimitsOf(ctx context.Context, partner int64) error {
 	o := &operator{client: r.auditor.client, sandbox: &r.sandbox}
 	for _, l := range unreachableLimits(partner) {
 		o.idempotencyKey = "bench-limit-" + strconv.FormatInt(partner, 10) + "-" + l.Kind

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// drainFor is the longest time that a run with a rate continues after its end, in order to send
-// requests that were due before the end.
-const drainFor = 10 * time.Second
+// maxDrain bounds how long a run with a rate continues after its duration, in order to send the requests that
+// were due within the duration.
+const maxDrain = 10 * time.Second
 
-// redialAfter is the pause after a failure to open a connection.
-const redialAfter = 50 * time.Millisecond
+// redialPause is the pause after a failure to open a connection.
+const redialPause = 50 * time.Millisecond
 
 // job makes the requests of one connection and checks the responses.
 type job interface {
@@ -25,8 +25,8 @@ type job interface {
 	request(n uint64) []byte
 	// check returns a description of what is wrong with the response to request n; "" if nothing is.
 	check(n uint64, a *response) string
-	// lost is called for a request that was sent and got no response.
-	lost(n uint64)
+	// onLost is called for a request that was sent and got no response.
+	onLost(n uint64)
 }
 
 // load is one run: connections that send the requests of a workload.
@@ -41,18 +41,18 @@ type load struct {
 	figures     *figures
 	watch       stopwatch // nil: the real time since run began
 
-	next   atomic.Uint64 // number of the next request
-	active []slot
+	nextNumber atomic.Uint64 // number of the next request
+	slots      []slot        // one for each connection
 }
 
 // stopwatch measures the time since a run began. Tests use their own implementation.
 type stopwatch interface {
 	elapsed() time.Duration
-	// await waits until the instant, or until ctx ends.
+	// await waits until the time due, counted since the run began, or until ctx ends.
 	await(ctx context.Context, due time.Duration)
 }
 
-// realWatch measures the real time since began.
+// realWatch is the stopwatch of real runs.
 type realWatch struct{ began time.Time }
 
 func (w realWatch) elapsed() time.Duration { return time.Since(w.began) }
@@ -72,34 +72,34 @@ func (w realWatch) await(ctx context.Context, due time.Duration) {
 
 // slot holds one connection, so that load.guard can end an exchange on it.
 type slot struct {
-	sent atomic.Int64 // start of the exchange under way, in nanoseconds since the run began, plus one; 0: none
-	mu   sync.Mutex
-	conn *conn // guarded by mu
+	sentAt atomic.Int64 // start of the exchange under way, in nanoseconds since the run began, plus one; 0: none
+	mu     sync.Mutex
+	conn   *conn // guarded by mu
 }
 
-// run opens the connections, sends requests until the end, and waits for the responses. Requests are
-// numbered from first on. An error means that nothing was measured.
-func (l *load) run(ctx context.Context, first uint64) error {
-	l.next.Store(first)
-	l.active = make([]slot, l.connections)
-	for i := range l.active {
+// run opens the connections, sends requests until the duration or the limit is reached, and waits for the
+// responses. Requests are numbered from firstNumber on. An error means that the results are not valid.
+func (l *load) run(ctx context.Context, firstNumber uint64) error {
+	l.nextNumber.Store(firstNumber)
+	l.slots = make([]slot, l.connections)
+	for i := range l.slots {
 		c, err := l.dialer.dial(ctx)
 		if err != nil {
 			l.close()
 			return err
 		}
-		l.active[i].conn = c
+		l.slots[i].conn = c
 	}
 	defer l.close()
 	if l.limit != 0 {
-		l.limit += first
+		l.limit += firstNumber
 	}
 	if l.watch == nil {
 		l.watch = realWatch{time.Now()}
 	}
 	var workers sync.WaitGroup
-	for i := range l.active {
-		workers.Go(func() { l.work(ctx, &l.active[i], first) })
+	for i := range l.slots {
+		workers.Go(func() { l.work(ctx, &l.slots[i], firstNumber) })
 	}
 	done := make(chan struct{})
 	go func() { workers.Wait(); close(done) }()
@@ -108,17 +108,17 @@ func (l *load) run(ctx context.Context, first uint64) error {
 }
 
 // work is one connection's loop.
-func (l *load) work(ctx context.Context, s *slot, first uint64) {
+func (l *load) work(ctx context.Context, s *slot, firstNumber uint64) {
 	j := l.newJob()
 	now := l.watch.elapsed()
 	for ctx.Err() == nil {
-		n := l.next.Add(1) - 1
+		n := l.nextNumber.Add(1) - 1
 		if l.limit != 0 && n >= l.limit {
 			return
 		}
 		due := now
 		if l.rate != 0 {
-			due = time.Duration(float64(n-first) / l.rate * float64(time.Second))
+			due = time.Duration(float64(n-firstNumber) / l.rate * float64(time.Second))
 		}
 		if l.duration != 0 && due >= l.duration {
 			return
@@ -129,7 +129,7 @@ func (l *load) work(ctx context.Context, s *slot, first uint64) {
 			}
 			now = l.watch.elapsed()
 		}
-		if l.duration != 0 && now > l.duration+min(drainFor, l.duration) {
+		if l.duration != 0 && now > l.duration+min(maxDrain, l.duration) {
 			l.figures.countUnsent(now - due)
 			continue
 		}
@@ -142,14 +142,14 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 	if s.conn == nil && !l.redial(ctx, s) {
 		return l.watch.elapsed()
 	}
-	s.sent.Store(int64(now) + 1)
+	s.sentAt.Store(int64(now) + 1)
 	a, err := s.conn.exchange(j.request(n))
-	s.sent.Store(0)
+	s.sentAt.Store(0)
 	sent := now
 	now = l.watch.elapsed()
 	if err != nil {
 		l.figures.countError(errorKind(err))
-		j.lost(n)
+		j.onLost(n)
 		s.closeConn()
 		return now
 	}
@@ -158,7 +158,7 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 	} else {
 		l.figures.countGood(due, sent, now)
 	}
-	if a.closes {
+	if a.closesConn {
 		s.closeConn()
 	}
 	return now
@@ -169,7 +169,7 @@ func (l *load) redial(ctx context.Context, s *slot) bool {
 	c, err := l.dialer.dial(ctx)
 	if err != nil {
 		l.figures.countError("connect: " + errorKind(err))
-		l.watch.await(ctx, l.watch.elapsed()+redialAfter)
+		l.watch.await(ctx, l.watch.elapsed()+redialPause)
 		return false
 	}
 	s.mu.Lock()
@@ -188,38 +188,39 @@ func (s *slot) closeConn() {
 	}
 }
 
+// close closes all connections.
 func (l *load) close() {
-	for i := range l.active {
-		l.active[i].closeConn()
+	for i := range l.slots {
+		l.slots[i].closeConn()
 	}
 }
 
-// guard ends exchanges that take longer than the time-out. Checking all of them periodically
-// costs less than a deadline for each.
+// guard ends exchanges that take longer than the time-out. Checking all exchanges periodically costs less than
+// setting a deadline for each.
 func (l *load) guard(ctx context.Context, done <-chan struct{}) {
 	tick := time.NewTicker(min(max(l.timeout/20, time.Millisecond), 100*time.Millisecond))
 	defer tick.Stop()
-	contextDone, allowed := ctx.Done(), l.timeout
+	contextDone, maxAge := ctx.Done(), l.timeout
 	for {
 		select {
 		case <-done:
 			return
 		case <-contextDone:
-			contextDone, allowed = nil, 0 // from now on the guard ends every exchange, including new ones
+			contextDone, maxAge = nil, 0 // from now on the guard ends every exchange, including new ones
 		case <-tick.C:
 		}
-		l.interrupt(allowed)
+		l.interrupt(maxAge)
 	}
 }
 
-// interrupt ends the exchanges that have taken longer than d.
-func (l *load) interrupt(d time.Duration) {
+// interrupt ends the exchanges that have taken maxAge or longer.
+func (l *load) interrupt(maxAge time.Duration) {
 	now := l.watch.elapsed()
-	for i := range l.active {
-		s := &l.active[i]
-		if sent := s.sent.Load(); sent != 0 && now-time.Duration(sent) >= d {
+	for i := range l.slots {
+		s := &l.slots[i]
+		if sent := s.sentAt.Load(); sent != 0 && now-time.Duration(sent) >= maxAge {
 			s.mu.Lock()
-			if s.conn != nil && s.sent.Load() == sent {
+			if s.conn != nil && s.sentAt.Load() == sent {
 				_ = s.conn.SetDeadline(time.Unix(1, 0))
 			}
 			s.mu.Unlock()
@@ -229,10 +230,10 @@ func (l *load) interrupt(d time.Duration) {
 
 // errorKind returns a short name for an error of the network.
 func errorKind(err error) string {
-	var network net.Error
+	var netErr net.Error
 	switch {
-	case errors.Is(err, errResponse):
-		return errResponse.Error()
+	case errors.Is(err, errMalformed):
+		return errMalformed.Error()
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return "time-out"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -241,7 +242,7 @@ func errorKind(err error) string {
 		return "connection reset"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
-	case errors.As(err, &network) && network.Timeout():
+	case errors.As(err, &netErr) && netErr.Timeout():
 		return "time-out"
 	}
 	return "other network error"

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// manualWatch is a stopwatch that the fake server moves.
+// manualWatch is a stopwatch that the fake server of runAgainst advances.
 type manualWatch struct{ now atomic.Int64 }
 
 func (w *manualWatch) elapsed() time.Duration { return time.Duration(w.now.Load()) }
@@ -31,16 +31,16 @@ func (*getJob) check(_ uint64, a *response) string {
 	return ""
 }
 
-func (j *getJob) lost(uint64) { j.unanswered.Add(1) }
+func (j *getJob) onLost(uint64) { j.unanswered.Add(1) }
 
-// runAgainst runs a load of one connection against a server. serverTime gets the number of a request, from 0 on, and
-// returns the time by the stopwatch that the server takes for it. If the time is negative, the server closes
-// the connection instead of responding.
+// runAgainst runs a load of one connection against a fake server. For request n, counted from 0, the server advances
+// the stopwatch by serverTime(n) and responds. If serverTime(n) is negative, the server closes the connection
+// instead.
 func runAgainst(t *testing.T, l *load, serverTime func(request int) time.Duration) (*getJob, Outcome) {
 	t.Helper()
 	watch, j := new(manualWatch), new(getJob)
 	var requests atomic.Int64
-	base := serve(t, nil, func(c net.Conn) {
+	baseURL := serve(t, nil, func(c net.Conn) {
 		r := bufio.NewReader(c)
 		for {
 			if _, err := readRequest(r); err != nil {
@@ -56,7 +56,7 @@ func runAgainst(t *testing.T, l *load, serverTime func(request int) time.Duratio
 			}
 		}
 	})
-	d, err := newDialer(base, nil)
+	d, err := newDialer(baseURL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,8 +146,8 @@ func TestLoadContinuesAfterABrokenConnection(t *testing.T) {
 }
 
 func TestLoadTimesOut(t *testing.T) {
-	base := serve(t, nil, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
-	d, err := newDialer(base, nil)
+	baseURL := serve(t, nil, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	d, err := newDialer(baseURL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,12 +163,12 @@ func TestLoadTimesOut(t *testing.T) {
 
 func TestLoadEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	base := serve(t, nil, func(c net.Conn) {
+	baseURL := serve(t, nil, func(c net.Conn) {
 		_, _ = readRequest(bufio.NewReader(c))
 		cancel() // the server sends no response
 		_, _ = io.Copy(io.Discard, c)
 	})
-	d, err := newDialer(base, nil)
+	d, err := newDialer(baseURL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

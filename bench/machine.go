@@ -32,8 +32,8 @@ type Header struct {
 
 func newHeader(dir string) Header {
 	return Header{Command: os.Args, Started: time.Now().UTC(), Machine: Machine{
-		CPU: cpuModel(), Cores: runtime.NumCPU(), Kernel: kernel(), Go: runtime.Version(),
-		Revision: revision(), FileSystem: fileSystem(dir),
+		CPU: cpuModel(), Cores: runtime.NumCPU(), Kernel: kernelRelease(), Go: runtime.Version(),
+		Revision: buildRevision(), FileSystem: fileSystem(dir),
 	}}
 }
 
@@ -52,26 +52,27 @@ func cpuModel() string {
 	return runtime.GOARCH
 }
 
-func kernel() string {
+func kernelRelease() string {
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	return strings.TrimSpace(string(release))
 }
 
-func revision() string {
+// buildRevision returns the commit from which the binary was built; empty if the build did not record it.
+func buildRevision() string {
 	build, _ := debug.ReadBuildInfo()
-	found := ""
+	text := ""
 	if build == nil {
-		return found
+		return text
 	}
 	for _, s := range build.Settings {
 		switch {
 		case s.Key == "vcs.revision":
-			found = s.Value + found
+			text = s.Value + text
 		case s.Key == "vcs.modified" && s.Value == "true":
-			found += " and changes"
+			text += " and changes"
 		}
 	}
-	return found
+	return text
 }
 
 // Magic numbers of statfs(2).
@@ -80,6 +81,7 @@ const (
 	magicRamfs = 0x858458f6
 )
 
+// fileSystems has the names of file systems by their magic numbers.
 var fileSystems = map[int64]string{
 	magicTmpfs: "tmpfs", magicRamfs: "ramfs",
 	0xef53: "ext4", 0x58465342: "xfs", 0x9123683e: "btrfs", 0x794c7630: "overlay", 0x2fc12fc1: "zfs",

@@ -21,11 +21,11 @@ import (
 	"mizan/internal/secret"
 )
 
-// merchantsFile is the file in the data directory with the values of the keys that a bench has created. The
+// merchantsFile is the file in the data directory with the values of the keys that a load test has created. The
 // store has only the hashes of these keys.
 const merchantsFile = "bench-merchants.json"
 
-// merchants are the partners that a bench has added to a sandbox's first organization.
+// merchants are the partners that a load test has added to a sandbox's first organization.
 type merchants struct {
 	Organization string     `json:"organization_id"`
 	Terminals    int        `json:"terminals"` // of each partner
@@ -38,41 +38,41 @@ type merchant struct {
 	Keys []string `json:"keys"`
 }
 
-// merchantCounts has the numbers of merchants, and of terminals and keys of each merchant, that a run
-// needs.
+// merchantCounts tells how many partners there are, how many terminals each of them has, and how many API keys
+// all of them have together.
 type merchantCounts struct{ partners, terminals, keys int }
 
 // String describes the counts for people.
-func (w merchantCounts) String() string {
-	return fmt.Sprintf("%d partners with %d terminals each and %d keys in all", w.partners, w.terminals, w.keys)
+func (c merchantCounts) String() string {
+	return fmt.Sprintf("%d partners with %d terminals each and %d keys in all", c.partners, c.terminals, c.keys)
 }
 
-func (m *merchants) size() merchantCounts {
-	w := merchantCounts{partners: len(m.Partners), terminals: m.Terminals}
+func (m *merchants) counts() merchantCounts {
+	c := merchantCounts{partners: len(m.Partners), terminals: m.Terminals}
 	for i := range m.Partners {
-		w.keys += len(m.Partners[i].Keys)
+		c.keys += len(m.Partners[i].Keys)
 	}
-	return w
+	return c
 }
 
-// keys returns the values in the order in which requests use them: each partner's first key,
+// keys returns the values of all keys in the order in which requests use them: each partner's first key,
 // then each partner's second key, and so on.
 func (m *merchants) keys() (keys []string) {
 	for round := 0; ; round++ {
-		before := len(keys)
+		countBefore := len(keys)
 		for i := range m.Partners {
 			if partnerKeys := m.Partners[i].Keys; round < len(partnerKeys) {
 				keys = append(keys, partnerKeys[round])
 			}
 		}
-		if len(keys) == before {
+		if len(keys) == countBefore {
 			return keys
 		}
 	}
 }
 
-// readMerchants reads the merchants that an earlier run has created in a data directory; nil if there
-// are none. If their numbers differ from want, it returns an error, because merchants can't be removed.
+// readMerchants returns the merchants that an earlier run has created in a data directory, or nil if there are
+// none. If their counts differ from want, it returns an error, because merchants can't be removed.
 func readMerchants(dir string, s *server.Sandbox, want merchantCounts) (*merchants, error) {
 	content, err := os.ReadFile(filepath.Join(dir, merchantsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,8 +87,8 @@ func readMerchants(dir string, s *server.Sandbox, want merchantCounts) (*merchan
 		return nil, fmt.Errorf("bench: %s: %w", merchantsFile, err)
 	case m.Organization != s.OrganizationID:
 		return nil, fmt.Errorf("bench: %s is of another sandbox", merchantsFile)
-	case m.size() != want:
-		return nil, fmt.Errorf("bench: %s has %v: ask for as many, or use another --data", dir, m.size())
+	case m.counts() != want:
+		return nil, fmt.Errorf("bench: %s has %v: ask for as many, or use another --data", dir, m.counts())
 	}
 	return m, nil
 }
@@ -136,15 +136,15 @@ func addMerchants(ctx context.Context, dir string, s *server.Sandbox, want merch
 
 // ensureMerchants makes sure that the server's organization has the merchants of the run. Creating
 // them requires a closed store, so it stops the server and starts it again.
-func (r *paymentsRun) ensureMerchants(ctx context.Context, dir string) (err error) {
-	want := r.cfg.merchants()
+func (r *serverRun) ensureMerchants(ctx context.Context, dir string) (err error) {
+	want := r.cfg.wantedMerchants()
 	if r.merchants, err = readMerchants(dir, &r.sandbox, want); err != nil || r.merchants != nil {
 		return err
 	}
 	if r.server == nil {
 		return fmt.Errorf("bench: %s has no %s: only a server that the bench starts itself can be given merchants", dir, merchantsFile)
 	}
-	if err := r.server.Stop(stopWait); err != nil {
+	if err := r.server.Stop(stopTimeout); err != nil {
 		return err
 	}
 	r.server = nil

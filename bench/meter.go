@@ -7,37 +7,39 @@ import (
 	"mizan/bench/server"
 )
 
-// meter measures the resources that the server and the generator use.
+// meter measures the resources that the server and the load generator, which is this process, use. Its arrays have
+// the server's value at index 0 and the generator's at index 1.
 type meter struct {
 	server   *server.Server // nil: the run did not start the server
 	before   [2]server.Usage
-	peak     [2]int64
+	peakAnon [2]int64 // anonymous memory in bytes
 	stopping chan struct{}
-	ended    chan struct{}
+	stopped  chan struct{}
 }
 
 func startMeter(s *server.Server) *meter {
-	m := &meter{server: s, stopping: make(chan struct{}), ended: make(chan struct{})}
+	m := &meter{server: s, stopping: make(chan struct{}), stopped: make(chan struct{})}
 	m.before = m.sample()
 	go m.watch()
 	return m
 }
 
-// sample reads the usage of the server and of the generator. A usage that can't be read stays zero.
+// sample reads the current usage and updates the peaks. A usage that can't be read stays zero.
 func (m *meter) sample() (u [2]server.Usage) {
 	if m.server != nil {
 		u[0], _ = server.UsageOf(m.server.PID())
 	}
 	u[1], _ = server.UsageOf(os.Getpid())
 	for i := range u {
-		m.peak[i] = max(m.peak[i], u[i].Anon)
+		m.peakAnon[i] = max(m.peakAnon[i], u[i].Anon)
 	}
 	return u
 }
 
+// watch samples periodically until the measurement ends.
 func (m *meter) watch() {
-	defer close(m.ended)
-	tick := time.NewTicker(sampleEvery)
+	defer close(m.stopped)
+	tick := time.NewTicker(samplePeriod)
 	defer tick.Stop()
 	for {
 		select {
@@ -53,10 +55,10 @@ func (m *meter) watch() {
 // the generator have used.
 func (m *meter) stop() (server *Costs, generator Costs) {
 	close(m.stopping)
-	<-m.ended
+	<-m.stopped
 	after := m.sample()
 	costs := func(i int) Costs {
-		return Costs{CPUSeconds: (after[i].CPU - m.before[i].CPU).Seconds(), PeakAnon: m.peak[i]}
+		return Costs{CPUSeconds: (after[i].CPU - m.before[i].CPU).Seconds(), PeakAnon: m.peakAnon[i]}
 	}
 	if m.server != nil {
 		c := costs(0)

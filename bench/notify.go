@@ -16,27 +16,27 @@ import (
 	"github.com/google/uuid"
 )
 
-// Notices counts what the sink of --notify has received.
+// Notices counts the notifications that the sink of --notify has received.
 type Notices struct {
-	During   int     `json:"during"`        // until the run's last response
-	Unique   int     `json:"unique"`        // distinct event ids, after everything has arrived
-	Repeated int     `json:"repeated"`      // deliveries of an id that had arrived before
-	Unsigned int     `json:"unsigned"`      // without the signature headers that the specification requires
-	Drained  float64 `json:"drain_seconds"` // seconds from the run's last response to the last notification
+	DuringRun    int     `json:"during"`        // received until the run's last response
+	Unique       int     `json:"unique"`        // distinct event ids, after everything has arrived
+	Repeated     int     `json:"repeated"`      // deliveries of an id that had arrived before
+	Unsigned     int     `json:"unsigned"`      // without the signature headers that the specification requires
+	DrainSeconds float64 `json:"drain_seconds"` // seconds from the run's last response to the last notification
 }
 
-// drainWait bounds the wait for the last notification after the run.
-const drainWait = 2 * time.Minute
+// maxDrainWait bounds the wait for the last notification after the run.
+const maxDrainWait = 2 * time.Minute
 
-// sink receives notifications on this machine and acknowledges each immediately, like a
-// receiver that only puts them into a queue.
+// sink is an HTTP server that receives notifications and acknowledges each immediately, like a merchant's server
+// that only puts them into a queue.
 type sink struct {
 	listener net.Listener
 
-	mu      sync.Mutex
-	arrived map[uuid.UUID]struct{} // guarded by mu
-	notices Notices                // guarded by mu
-	conns   map[net.Conn]struct{}  // guarded by mu
+	mu         sync.Mutex
+	arrivedIDs map[uuid.UUID]struct{} // guarded by mu; ids of events
+	notices    Notices                // guarded by mu
+	conns      map[net.Conn]struct{}  // guarded by mu
 }
 
 func newSink() (*sink, error) {
@@ -44,7 +44,7 @@ func newSink() (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sink{listener: l, arrived: make(map[uuid.UUID]struct{}), conns: make(map[net.Conn]struct{})}
+	s := &sink{listener: l, arrivedIDs: make(map[uuid.UUID]struct{}), conns: make(map[net.Conn]struct{})}
 	go s.accept()
 	return s, nil
 }
@@ -81,26 +81,26 @@ func (s *sink) serve(c net.Conn) {
 		delete(s.conns, c)
 		s.mu.Unlock()
 	}()
-	in := bufio.NewReaderSize(c, 16<<10)
-	answer := []byte("HTTP/1.1 204 No Content\r\n\r\n")
+	input := bufio.NewReaderSize(c, 16<<10)
+	response := []byte("HTTP/1.1 204 No Content\r\n\r\n")
 	for {
-		id, signed, err := readNotice(in)
+		id, signed, err := readNotice(input)
 		if err != nil {
 			return
 		}
 		s.record(id, signed)
-		if _, err := c.Write(answer); err != nil {
+		if _, err := c.Write(response); err != nil {
 			return
 		}
 	}
 }
 
-// readNotice reads one request. It returns the event id in its header, and whether it is
-// signed.
-func readNotice(in *bufio.Reader) (id uuid.UUID, signed bool, err error) {
+// readNotice reads one request. It returns the event id in the request's header, and whether the request has a
+// signature.
+func readNotice(input *bufio.Reader) (id uuid.UUID, signed bool, err error) {
 	length := 0
 	for {
-		line, err := in.ReadSlice('\n')
+		line, err := input.ReadSlice('\n')
 		if err != nil {
 			return id, false, err
 		}
@@ -123,7 +123,7 @@ func readNotice(in *bufio.Reader) (id uuid.UUID, signed bool, err error) {
 			return id, false, err
 		}
 	}
-	_, err = in.Discard(length)
+	_, err = input.Discard(length)
 	return id, signed, err
 }
 
@@ -133,11 +133,11 @@ func (s *sink) record(id uuid.UUID, signed bool) {
 	if !signed {
 		s.notices.Unsigned++
 	}
-	if _, ok := s.arrived[id]; ok {
+	if _, ok := s.arrivedIDs[id]; ok {
 		s.notices.Repeated++
 		return
 	}
-	s.arrived[id] = struct{}{}
+	s.arrivedIDs[id] = struct{}{}
 	s.notices.Unique++
 }
 
@@ -147,14 +147,15 @@ func (s *sink) counts() Notices {
 	return s.notices
 }
 
-// drain waits until the number of notifications has arrived.
-func (s *sink) drain(ctx context.Context, want int, during int) (Notices, error) {
+// drain waits until the notifications of want events have arrived. duringRun is the number that arrived during the
+// run.
+func (s *sink) drain(ctx context.Context, want int, duringRun int) (Notices, error) {
 	began := time.Now()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
 	for {
 		got := s.counts()
-		got.During, got.Drained = during, time.Since(began).Seconds()
+		got.DuringRun, got.DrainSeconds = duringRun, time.Since(began).Seconds()
 		switch {
 		case got.Unsigned > 0:
 			return got, fmt.Errorf("%d notifications are not signed", got.Unsigned)
@@ -162,8 +163,8 @@ func (s *sink) drain(ctx context.Context, want int, during int) (Notices, error)
 			return got, nil
 		case got.Unique > want:
 			return got, fmt.Errorf("%d notifications of %d payments", got.Unique, want)
-		case time.Since(began) > drainWait:
-			return got, fmt.Errorf("%d notifications of %d payments have come after %v", got.Unique, want, drainWait)
+		case time.Since(began) > maxDrainWait:
+			return got, fmt.Errorf("%d notifications of %d payments have come after %v", got.Unique, want, maxDrainWait)
 		}
 		select {
 		case <-ticker.C:
@@ -174,7 +175,7 @@ func (s *sink) drain(ctx context.Context, want int, during int) (Notices, error)
 }
 
 // setNotificationAddress sets the sink as the notification address of every partner of the run's payments.
-func (r *paymentsRun) setNotificationAddress(ctx context.Context) (err error) {
+func (r *serverRun) setNotificationAddress(ctx context.Context) (err error) {
 	if r.sink, err = newSink(); err != nil {
 		return err
 	}
@@ -189,20 +190,21 @@ func (r *paymentsRun) setNotificationAddress(ctx context.Context) (err error) {
 	return nil
 }
 
-// awaitNotifications waits for the notifications of all charged payments.
-func (r *paymentsRun) awaitNotifications(ctx context.Context, during int) error {
+// awaitNotifications waits for the notifications of all charged payments. duringRun is the number that arrived
+// during the run.
+func (r *serverRun) awaitNotifications(ctx context.Context, duringRun int) error {
 	if r.sink == nil {
 		return nil
 	}
-	got, err := r.sink.drain(ctx, int(r.report.Charged), during)
+	got, err := r.sink.drain(ctx, int(r.report.Charged), duringRun)
 	r.report.Notices = &got
 	return err
 }
 
 // printNotices prints the counts for people.
-func (r *paymentsRun) printNotices(out io.Writer) {
+func (r *serverRun) printNotices(out io.Writer) {
 	if n := r.report.Notices; n != nil {
-		printLine(out, "notified   %d while it ran, all %d after %.2f s more, %d twice", n.During, n.Unique, n.Drained, n.Repeated)
+		printLine(out, "notified   %d while it ran, all %d after %.2f s more, %d twice", n.DuringRun, n.Unique, n.DrainSeconds, n.Repeated)
 	}
 }
 

@@ -15,35 +15,35 @@ import (
 )
 
 const (
-	startWait = 2 * time.Minute // because the server reads a large store when it starts
-	stopWait  = 30 * time.Second
+	startTimeout = 2 * time.Minute // because the server reads a large store when it starts
+	stopTimeout  = 30 * time.Second
 
-	// sampleEvery is how often the server's memory is measured.
-	sampleEvery = 100 * time.Millisecond
+	// samplePeriod is how often the server's memory is measured.
+	samplePeriod = 100 * time.Millisecond
 )
 
 // PaymentsReport is the JSON report of `mizan bench payments`.
 type PaymentsReport struct {
 	Header
-	Workload    string    `json:"workload"`
-	Connections int       `json:"connections"`
-	Rate        float64   `json:"rate"` // 0: closed loop
-	Preload     Outcome   `json:"preload,omitzero"`
-	Outcome     Outcome   `json:"outcome"`
-	Overload    []Offered `json:"overload,omitempty"` // with --overload; Outcome is then the capacity
-	Server      *Costs    `json:"server,omitempty"`   // nil with --target
-	Generator   Costs     `json:"generator"`
-	Ledger      string    `json:"ledger"` // "ok", or a description of the fault
-	Charged     uint64    `json:"charged"`
-	Resolved    int       `json:"resolved"` // number of payments whose unknown outcome was looked up afterwards
-	Partners    int       `json:"partners"` // number of partners that made payments
-	Keys        int       `json:"keys"`
-	Limits      int       `json:"limits"` // number of limits of each partner
+	Workload    string        `json:"workload"`
+	Connections int           `json:"connections"`
+	Rate        float64       `json:"rate"` // requests a second; 0: each connection sends as soon as it can
+	Preload     Outcome       `json:"preload,omitzero"`
+	Outcome     Outcome       `json:"outcome"`
+	Overload    []OfferedLoad `json:"overload,omitempty"` // with --overload; Outcome is then the capacity
+	Server      *Costs        `json:"server,omitempty"`   // nil with --target
+	Generator   Costs         `json:"generator"`
+	Ledger      string        `json:"ledger"`   // "ok", or a description of the fault
+	Charged     uint64        `json:"charged"`  // number of charged payments
+	Resolved    int           `json:"resolved"` // number of payments whose outcome had to be looked up after the run
+	Partners    int           `json:"partners"` // number of partners that made payments
+	Keys        int           `json:"keys"`     // number of API keys of all these partners
+	Limits      int           `json:"limits"`   // number of limits of each partner
 
 	Notices *Notices `json:"notices,omitempty"` // with --notify
 }
 
-// Costs are the resources that a process used while it was measured. ReadyAfter and ReadyResident
+// Costs are the resources that a process used while it was measured. The fields that begin with Ready
 // describe its start: the seconds until it accepted requests, and its memory at that time.
 type Costs struct {
 	CPUSeconds    float64 `json:"cpu_seconds"`
@@ -53,8 +53,8 @@ type Costs struct {
 	ReadyResident int64   `json:"ready_resident_bytes,omitempty"` // including mapped pages of files
 }
 
-// Payments loads a server with payments, or with reads of payments, prints the figures and
-// checks the ledger afterwards. An error means that there are no figures, or that they can't be
+// Payments measures a server under a load of payments, or of reads of payments. It prints the figures and checks
+// the ledger afterwards. An error means that there are no figures, or that they can't be
 // trusted.
 func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error) {
 	if err := cfg.Validate(); err != nil {
@@ -72,7 +72,7 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 	// second, and idle threads that look for work cost CPU too.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
 
-	r := &paymentsRun{cfg: cfg, out: out, report: PaymentsReport{
+	r := &serverRun{cfg: cfg, out: out, report: PaymentsReport{
 		Header: newHeader(dir), Workload: cfg.Workload, Connections: cfg.Connections, Rate: cfg.Rate,
 	}}
 	if err := r.open(ctx, dir); err != nil {
@@ -85,11 +85,11 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 		return err
 	}
 	r.print()
-	return errors.Join(r.ledger, writeReport(cfg.Report, &r.report))
+	return errors.Join(r.ledgerErr, writeReport(cfg.Report, &r.report))
 }
 
-// paymentsRun is one call of Payments.
-type paymentsRun struct {
+// serverRun is one run against a server: a call of Payments, Contracts or Access.
+type serverRun struct {
 	cfg      PaymentsConfig
 	out      io.Writer
 	report   PaymentsReport
@@ -99,14 +99,15 @@ type paymentsRun struct {
 	auditor  *auditor
 	payments *payments
 
-	sink         *sink        // nil without --notify
+	sink         *sink        // receiver of notifications; nil without --notify
 	merchants    *merchants   // nil: the sandbox's own partner makes the payments
 	usageAtReady server.Usage // usage of the server at the time when it was ready
-	ledger       error        // error of checkLedger
+	ledgerErr    error        // error of awaitNotifications or checkLedger
 }
 
-// open starts the server, unless the flags name a target, and reads its sandbox.json.
-func (r *paymentsRun) open(ctx context.Context, dir string) (err error) {
+// open starts the server, unless the flags name a target, and reads its sandbox.json. It also creates what the
+// flags ask for: merchants, limits and a receiver of notifications.
+func (r *serverRun) open(ctx context.Context, dir string) (err error) {
 	if r.cfg.Target == "" {
 		if err := r.start(ctx, dir); err != nil {
 			return err
@@ -135,7 +136,8 @@ func (r *paymentsRun) open(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-func (r *paymentsRun) start(ctx context.Context, dir string) error {
+// start starts the server and waits until the server is ready.
+func (r *serverRun) start(ctx context.Context, dir string) error {
 	binary, err := os.Executable()
 	if err != nil {
 		return err
@@ -144,7 +146,7 @@ func (r *paymentsRun) start(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	startCtx, cancel := context.WithTimeout(ctx, startWait)
+	startCtx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := s.WaitReady(startCtx); err != nil {
 		select {
@@ -159,7 +161,8 @@ func (r *paymentsRun) start(ctx context.Context, dir string) error {
 	return err
 }
 
-func (r *paymentsRun) connect() error {
+// connect prepares the auditor and the requests of payments.
+func (r *serverRun) connect() error {
 	config, err := r.sandbox.TLS()
 	if err != nil {
 		return err
@@ -171,16 +174,16 @@ func (r *paymentsRun) connect() error {
 	if err != nil {
 		return err
 	}
-	r.auditor = &auditor{client: client, base: r.sandbox.BaseURL, sandbox: &r.sandbox}
-	run := strconv.FormatUint(rand.Uint64()|1<<63, 16) // different runs have different txids
-	r.payments = newPayments(r.dialer.host, run, &r.sandbox, r.cfg.Workload == workloadRead)
+	r.auditor = &auditor{client: client, baseURL: r.sandbox.BaseURL, sandbox: &r.sandbox}
+	runID := strconv.FormatUint(rand.Uint64()|1<<63, 16) // different runs have different txids
+	r.payments = newPayments(r.dialer.host, runID, &r.sandbox, r.cfg.Workload == workloadRead)
 	r.report.Partners, r.report.Keys = 1, 1
 	if r.merchants == nil {
 		return nil
 	}
 	r.auditor.allPartners = true
-	size := r.merchants.size()
-	r.report.Partners, r.report.Keys = size.partners, size.keys
+	counts := r.merchants.counts()
+	r.report.Partners, r.report.Keys = counts.partners, counts.keys
 	if err := r.payments.useKeys(r.merchants.keys(), &r.sandbox); err != nil {
 		return err
 	}
@@ -190,14 +193,14 @@ func (r *paymentsRun) connect() error {
 	return nil
 }
 
-// close stops the server that open has started.
-func (r *paymentsRun) close() error {
+// close stops what open has started: the server and the receiver of notifications.
+func (r *serverRun) close() error {
 	if r.auditor != nil {
 		r.auditor.client.CloseIdleConnections()
 	}
 	var err error
 	if r.server != nil {
-		err = r.server.Stop(stopWait)
+		err = r.server.Stop(stopTimeout)
 	}
 	if r.sink != nil {
 		r.sink.close()
@@ -207,7 +210,7 @@ func (r *paymentsRun) close() error {
 
 // whileServed returns a context that also ends when the started server ends, so that the run does not
 // continue and count refused connections.
-func (r *paymentsRun) whileServed(ctx context.Context) (context.Context, context.CancelFunc) {
+func (r *serverRun) whileServed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if r.server != nil {
 		go func() {
@@ -222,7 +225,7 @@ func (r *paymentsRun) whileServed(ctx context.Context) (context.Context, context
 }
 
 // measure runs the preload and the measured load, and checks the ledger.
-func (r *paymentsRun) measure(ctx context.Context) error {
+func (r *serverRun) measure(ctx context.Context) error {
 	before, err := r.auditor.readBooks(ctx)
 	if err != nil {
 		return err
@@ -234,7 +237,7 @@ func (r *paymentsRun) measure(ctx context.Context) error {
 	if preload > 0 {
 		l := r.load(r.payments.job)
 		l.limit = uint64(preload)
-		if r.report.Preload, err = r.drive(ctx, "preload", l, 0); err != nil {
+		if r.report.Preload, err = r.runLoad(ctx, "preload", l, 0); err != nil {
 			return err
 		}
 	}
@@ -243,10 +246,10 @@ func (r *paymentsRun) measure(ctx context.Context) error {
 		if len(r.payments.ids) == 0 {
 			return fmt.Errorf("bench: there is nothing to read: no payment was charged (%s)", r.report.Preload.errorText())
 		}
-		newJob = newReads(r.dialer.host, &r.sandbox, r.payments.ids).job
+		newJob = newReadWorkload(r.dialer.host, &r.sandbox, r.payments.ids).job
 	}
 	if r.cfg.Workload == workloadList {
-		newJob = newLists(r.dialer.host, r.cfg.Query, &r.sandbox).job
+		newJob = newListWorkload(r.dialer.host, r.cfg.Query, &r.sandbox).job
 	}
 	meter := startMeter(r.server)
 	if r.cfg.Overload {
@@ -254,12 +257,12 @@ func (r *paymentsRun) measure(ctx context.Context) error {
 	} else {
 		l := r.load(newJob)
 		l.duration, l.rate = r.cfg.Duration, r.cfg.Rate
-		r.report.Outcome, err = r.drive(ctx, r.cfg.Workload, l, uint64(preload))
+		r.report.Outcome, err = r.runLoad(ctx, r.cfg.Workload, l, uint64(preload))
 	}
 	r.report.Server, r.report.Generator = meter.stop()
-	notifiedDuring := 0
+	notifiedDuringRun := 0
 	if r.sink != nil {
-		notifiedDuring = r.sink.counts().Unique
+		notifiedDuringRun = r.sink.counts().Unique
 	}
 	if c := r.report.Server; c != nil {
 		c.ReadyAnon, c.ReadyResident = r.usageAtReady.Anon, r.usageAtReady.Resident
@@ -270,30 +273,31 @@ func (r *paymentsRun) measure(ctx context.Context) error {
 	if r.report.Resolved, err = r.payments.settle(ctx, r.dialer); err != nil {
 		return err
 	}
-	r.report.Charged = r.payments.charged
-	r.ledger = errors.Join(r.awaitNotifications(ctx, notifiedDuring), r.checkLedger(ctx, before))
-	if r.report.Ledger = "ok"; r.ledger != nil {
-		r.report.Ledger = r.ledger.Error()
+	r.report.Charged = r.payments.chargedCount
+	r.ledgerErr = errors.Join(r.awaitNotifications(ctx, notifiedDuringRun), r.checkLedger(ctx, before))
+	if r.report.Ledger = "ok"; r.ledgerErr != nil {
+		r.report.Ledger = r.ledgerErr.Error()
 	}
 	return nil
 }
 
-func (r *paymentsRun) load(newJob func() job) *load {
+// load returns a load with the run's flags, which the caller completes.
+func (r *serverRun) load(newJob func() job) *load {
 	return &load{
 		dialer: r.dialer, newJob: newJob, connections: r.cfg.Connections,
 		timeout: r.cfg.Timeout, figures: newFigures(),
 	}
 }
 
-// drive runs a load, and prints its progress every second.
-func (r *paymentsRun) drive(ctx context.Context, name string, l *load, first uint64) (Outcome, error) {
+// runLoad runs a load, whose requests are numbered from firstNumber on, and prints its progress every second.
+func (r *serverRun) runLoad(ctx context.Context, name string, l *load, firstNumber uint64) (Outcome, error) {
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		progress(r.out, name, l.figures, stop)
+		printProgress(r.out, name, l.figures, stop)
 	}()
-	err := l.run(ctx, first)
+	err := l.run(ctx, firstNumber)
 	close(stop)
 	<-stopped
 	if err != nil {
@@ -302,11 +306,11 @@ func (r *paymentsRun) drive(ctx context.Context, name string, l *load, first uin
 	return l.figures.outcome(), err
 }
 
-// progress prints one line each second.
-func progress(out io.Writer, name string, f *figures, stop <-chan struct{}) {
+// printProgress prints one line each second until stop is closed.
+func printProgress(out io.Writer, name string, f *figures, stop <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var last uint64
+	var previousGood uint64
 	for second := 1; ; second++ {
 		select {
 		case <-stop:
@@ -314,13 +318,13 @@ func progress(out io.Writer, name string, f *figures, stop <-chan struct{}) {
 		case <-tick.C:
 		}
 		o := f.outcome()
-		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-last, o.Latency.P50, o.Latency.P99, o.failedRequests())
-		last = o.Good
+		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-previousGood, o.Latency.P50, o.Latency.P99, o.failedRequests())
+		previousGood = o.Good
 	}
 }
 
-// checkLedger compares the ledger with the charged payments.
-func (r *paymentsRun) checkLedger(ctx context.Context, before *books) error {
+// checkLedger compares the ledger with the charged payments. before has the ledger's totals before the run.
+func (r *serverRun) checkLedger(ctx context.Context, before *books) error {
 	after, err := r.auditor.readBooks(ctx)
 	if err != nil {
 		return err
@@ -330,18 +334,18 @@ func (r *paymentsRun) checkLedger(ctx context.Context, before *books) error {
 }
 
 // print prints the report for people.
-func (r *paymentsRun) print() {
+func (r *serverRun) print() {
 	p, o := &r.report, &r.report.Outcome
-	loop := "closed loop"
+	pace := "closed loop"
 	if p.Rate > 0 {
-		loop = fmt.Sprintf("%g/s asked for, sent late p99 %.2f ms", p.Rate, o.LateP99)
+		pace = fmt.Sprintf("%g/s asked for, sent late p99 %.2f ms", p.Rate, o.LateP99)
 	}
 	printLine(r.out, "machine    %v", p.Machine)
 	printLine(r.out, "spread     over %d partners and %d keys, %d limits on each partner", p.Partners, p.Keys, p.Limits)
 	if p.Preload.Good > 0 {
 		printLine(r.out, "preload    %d in %.1f s: %.0f/s", p.Preload.Good, p.Preload.Seconds, p.Preload.PerSecond)
 	}
-	printLine(r.out, "%-10s %d in %.1f s: %.0f/s, %d connections, %s", p.Workload, o.Good, o.Seconds, o.PerSecond, p.Connections, loop)
+	printLine(r.out, "%-10s %d in %.1f s: %.0f/s, %d connections, %s", p.Workload, o.Good, o.Seconds, o.PerSecond, p.Connections, pace)
 	printLine(r.out, "latency    %v", o.Latency)
 	printLine(r.out, "errors     %s", o.errorText())
 	r.printOverload(r.out)

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// runPayments runs Payments against a platform and returns its report and output. The run measures only one
+// runPayments runs Payments against a fake service and returns its report and output. The run measures only one
 // request, because the second one is due after the end of the run; so the result does not depend on the
 // machine's speed.
-func runPayments(t *testing.T, p *platform, change func(*PaymentsConfig)) (PaymentsReport, string, error) {
+func runPayments(t *testing.T, p *fakeService, change func(*PaymentsConfig)) (PaymentsReport, string, error) {
 	t.Helper()
-	base, dir := p.start(t)
+	baseURL, dir := p.start(t)
 	cfg := PaymentsConfig{
 		Workload: "payments", Connections: 8, Duration: time.Hour, Rate: 1.0 / 7200, Timeout: time.Minute, TLS: "off",
-		Target: base, Data: dir, Report: filepath.Join(t.TempDir(), "report.json"),
+		Target: baseURL, Data: dir, Report: filepath.Join(t.TempDir(), "report.json"),
 	}
 	if change != nil {
 		change(&cfg)
@@ -34,9 +34,9 @@ func runPayments(t *testing.T, p *platform, change func(*PaymentsConfig)) (Payme
 	return r, out.String(), err
 }
 
-func TestPayments(t *testing.T) {
+func TestPaymentsOfPreloadAndRunAreReported(t *testing.T) {
 	processors := runtime.GOMAXPROCS(0)
-	p := new(platform)
+	p := new(fakeService)
 	r, out, err := runPayments(t, p, func(c *PaymentsConfig) { c.Preload = 50 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -56,7 +56,7 @@ func TestPayments(t *testing.T) {
 }
 
 func TestPaymentsRunForADuration(t *testing.T) {
-	p := new(platform)
+	p := new(fakeService)
 	r, out, err := runPayments(t, p, func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 0 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -67,7 +67,7 @@ func TestPaymentsRunForADuration(t *testing.T) {
 }
 
 func TestPaymentsKeepARate(t *testing.T) {
-	r, out, err := runPayments(t, new(platform), func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 500 })
+	r, out, err := runPayments(t, new(fakeService), func(c *PaymentsConfig) { c.Duration, c.Rate = 100*time.Millisecond, 500 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -77,9 +77,9 @@ func TestPaymentsKeepARate(t *testing.T) {
 }
 
 // The outcomes of payments whose responses were lost or late are looked up. Then the ledger's totals
-// must match exactly.
+// must match the charged payments exactly.
 func TestPaymentsResolvesUnknownOutcomes(t *testing.T) {
-	p := &platform{losesResponses: true}
+	p := &fakeService{losesResponses: true}
 	r, out, err := runPayments(t, p, func(c *PaymentsConfig) { c.Preload = 50 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -96,15 +96,15 @@ func TestPaymentsResolvesUnknownOutcomes(t *testing.T) {
 
 func TestPaymentsReportsAWrongLedger(t *testing.T) {
 	for name, c := range map[string]struct {
-		platform *platform
-		message  string
+		service *fakeService
+		message string
 	}{
-		"a payment not booked":   {&platform{losesPayments: true}, "has risen by"},
-		"a payment booked twice": {&platform{repeatsPayments: true}, "has risen by"},
-		"a side not booked":      {&platform{booksOneSide: true}, "trial balance"},
+		"a payment not booked":   {&fakeService{losesPayments: true}, "has risen by"},
+		"a payment booked twice": {&fakeService{repeatsPayments: true}, "has risen by"},
+		"a side not booked":      {&fakeService{booksOneSide: true}, "trial balance"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, out, err := runPayments(t, c.platform, func(c *PaymentsConfig) { c.Preload = 50 })
+			r, out, err := runPayments(t, c.service, func(c *PaymentsConfig) { c.Preload = 50 })
 			if err == nil || !strings.Contains(err.Error(), c.message) {
 				t.Fatalf("Payments = %v\n%s", err, out)
 			}
@@ -116,33 +116,33 @@ func TestPaymentsReportsAWrongLedger(t *testing.T) {
 }
 
 func TestPaymentsStopsIfNothingListens(t *testing.T) {
-	_, out, err := runPayments(t, new(platform), func(c *PaymentsConfig) { c.Target = "http://127.0.0.1:1" })
+	_, out, err := runPayments(t, new(fakeService), func(c *PaymentsConfig) { c.Target = "http://127.0.0.1:1" })
 	if err == nil {
 		t.Errorf("no error\n%s", out)
 	}
 }
 
-func TestReads(t *testing.T) {
-	r, out, err := runPayments(t, new(platform), func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
+func TestReadWorkloadChecksThePaymentThatItGets(t *testing.T) {
+	r, out, err := runPayments(t, new(fakeService), func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if r.Outcome.Good == 0 || r.Outcome.failedRequests() != 0 || r.Charged != 20 {
 		t.Errorf("%+v", r)
 	}
-	r, _, err = runPayments(t, &platform{readsOtherPayments: true}, func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
+	r, _, err = runPayments(t, &fakeService{readsOtherPayments: true}, func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
 	if err != nil || r.Outcome.Good != 0 || r.Outcome.Errors["another payment"] == 0 {
 		t.Errorf("%v, %+v", err, r.Outcome)
 	}
 }
 
-func TestLists(t *testing.T) {
+func TestListWorkloadChecksThePageThatItGets(t *testing.T) {
 	useLists := func(c *PaymentsConfig) { c.Workload, c.Query = "list", "limit=7" }
-	r, out, err := runPayments(t, new(platform), useLists)
+	r, out, err := runPayments(t, new(fakeService), useLists)
 	if err != nil || r.Outcome.Good == 0 || r.Outcome.failedRequests() != 0 {
 		t.Fatalf("%v, %+v\n%s", err, r.Outcome, out)
 	}
-	r, _, err = runPayments(t, &platform{readsOtherPayments: true}, useLists)
+	r, _, err = runPayments(t, &fakeService{readsOtherPayments: true}, useLists)
 	if err != nil || r.Outcome.Good != 0 || r.Outcome.Errors["HTTP 400"] == 0 {
 		t.Errorf("%v, %+v", err, r.Outcome)
 	}

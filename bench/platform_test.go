@@ -14,22 +14,22 @@ import (
 	"mizan/bench/server"
 )
 
-// platform is a simple fake of the service. It has enough of the API for the load generator, and faults
-// that a test can switch on.
-type platform struct {
-	losesResponses     bool // the platform works correctly, but responses get lost, come late, or are 503
-	losesPayments      bool // does not book every tenth payment that it reports as charged
+// fakeService is a simple fake of the service under test. It has enough of the API for the load generator, and
+// faults that a test can switch on.
+type fakeService struct {
+	losesResponses     bool // the fake service works correctly, but responses get lost, come late, or are 503
+	losesPayments      bool // reports every tenth payment as charged and does not book it
 	repeatsPayments    bool // books every tenth payment twice
 	booksOneSide       bool // books every tenth payment on one side only
 	readsOtherPayments bool // reads return another payment
 
-	keys      map[string]int // number of creates by key; nil: only the key of the sandbox's own partner
-	mu        sync.Mutex
-	creates   int
-	byTxid    map[string]*storedPayment
-	byID      map[string]*storedPayment
-	available int
-	provider  int
+	createsByKey map[string]int // number of create requests by API key; nil: only the key of the sandbox's own partner is valid
+	mu           sync.Mutex
+	createCount  int // create requests with a valid body
+	byTxid       map[string]*storedPayment
+	byID         map[string]*storedPayment
+	available    int // posted credits of the partners' available accounts
+	provider     int // posted debits of the provider accounts
 }
 
 type storedPayment struct {
@@ -39,8 +39,8 @@ type storedPayment struct {
 
 const openingBalance = 500
 
-// start serves the platform and returns a data directory with its sandbox.json.
-func (p *platform) start(t *testing.T) (base, dir string) {
+// start starts the fake service and returns a data directory with its sandbox.json.
+func (p *fakeService) start(t *testing.T) (baseURL, dir string) {
 	t.Helper()
 	p.byTxid, p.byID = make(map[string]*storedPayment), make(map[string]*storedPayment)
 	p.available = openingBalance
@@ -57,7 +57,7 @@ func (p *platform) start(t *testing.T) (base, dir string) {
 	return s.URL, dir
 }
 
-func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
+func (p *fakeService) serve(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
 	isLedgerPath := strings.HasPrefix(path, "/ledger/")
 	allowed := r.Header.Get("x-organization-id") == "org" &&
@@ -78,29 +78,29 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, "/transactions/"):
 		p.read(w, strings.TrimPrefix(path, "/transactions/"))
 	case path == "/ledger/accounts/L:partner:7:available":
-		p.rows(w, "", p.partnerRow())
-	case path == "/ledger/accounts" && r.URL.Query().Get("prefix") == "L:partner:" && p.keys != nil:
-		p.pages(w, r, ledgerRow("L:partner:7:available", 0, p.available/2), ledgerRow("L:partner:7:pending", 0, 99),
+		p.writeRow(w, "", p.partnerRow())
+	case path == "/ledger/accounts" && r.URL.Query().Get("prefix") == "L:partner:" && p.createsByKey != nil:
+		p.writePage(w, r, ledgerRow("L:partner:7:available", 0, p.available/2), ledgerRow("L:partner:7:pending", 0, 99),
 			ledgerRow("L:partner:8:available", 0, p.available-p.available/2))
 	case path == "/ledger/accounts" && r.URL.Query().Get("prefix") == "A:provider:":
-		p.pages(w, r, p.providerRow(0), p.providerRow(1))
+		p.writePage(w, r, p.providerRow(0), p.providerRow(1))
 	case path == "/ledger/trial-balance":
-		p.pages(w, r, p.partnerRow(), p.providerRow(0), p.providerRow(1), ledgerRow("A:bank", openingBalance, 0))
+		p.writePage(w, r, p.partnerRow(), p.providerRow(0), p.providerRow(1), ledgerRow("A:bank", openingBalance, 0))
 	default:
 		http.NotFound(w, r)
 	}
 }
 
-func (p *platform) acceptsKey(key string) bool {
-	if p.keys == nil {
+func (p *fakeService) acceptsKey(key string) bool {
+	if p.createsByKey == nil {
 		return key == "key"
 	}
-	_, known := p.keys[key]
+	_, known := p.createsByKey[key]
 	return known
 }
 
-// create makes a payment, or repeats the one with the txid.
-func (p *platform) create(w http.ResponseWriter, r *http.Request) {
+// create creates a payment, or returns the existing one with the same txid.
+func (p *fakeService) create(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Params struct{ TxID, Amount, Currency, Env string }
 	}
@@ -108,13 +108,13 @@ func (p *platform) create(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "{}", http.StatusUnprocessableEntity)
 		return
 	}
-	p.creates++
-	if p.keys != nil {
-		p.keys[r.Header.Get("x-api-key")]++
+	p.createCount++
+	if p.createsByKey != nil {
+		p.createsByKey[r.Header.Get("x-api-key")]++
 	}
 	fault := 0
 	if p.losesResponses {
-		fault = p.creates % 10
+		fault = p.createCount % 10
 	}
 	switch fault {
 	case 1:
@@ -142,7 +142,8 @@ func (p *platform) create(w http.ResponseWriter, r *http.Request) {
 	p.writePayment(w, payment)
 }
 
-func (p *platform) book(n int) {
+// book adds payment n to the accounts. With some faults it books every tenth payment wrongly.
+func (p *fakeService) book(n int) {
 	available, provider := paymentAmount, paymentAmount
 	if n%10 == 0 {
 		switch {
@@ -158,7 +159,7 @@ func (p *platform) book(n int) {
 	p.provider += provider
 }
 
-func (p *platform) read(w http.ResponseWriter, id string) {
+func (p *fakeService) read(w http.ResponseWriter, id string) {
 	payment := p.byID[id]
 	if payment == nil {
 		http.Error(w, "{}", http.StatusNotFound)
@@ -170,7 +171,7 @@ func (p *platform) read(w http.ResponseWriter, id string) {
 	p.writePayment(w, payment)
 }
 
-func (p *platform) writePayment(w http.ResponseWriter, payment *storedPayment) {
+func (p *fakeService) writePayment(w http.ResponseWriter, payment *storedPayment) {
 	status := "charging"
 	if payment.charged {
 		status = "charged"
@@ -178,10 +179,11 @@ func (p *platform) writePayment(w http.ResponseWriter, payment *storedPayment) {
 	_, _ = fmt.Fprintf(w, `{"id":"%s","status":"%s"}`, payment.id, status)
 }
 
-func (p *platform) partnerRow() string { return ledgerRow("L:partner:7:available", 0, p.available) }
+func (p *fakeService) partnerRow() string { return ledgerRow("L:partner:7:available", 0, p.available) }
 
-// providerRow returns the row of terminal 0 or 1. Each has half of the total, and an odd remainder is terminal 1's.
-func (p *platform) providerRow(terminal int) string {
+// providerRow returns the row of terminal 0 or 1. Each terminal has half of the total, and terminal 1 also has an odd
+// remainder.
+func (p *fakeService) providerRow(terminal int) string {
 	share := p.provider / 2
 	if terminal == 1 {
 		share = p.provider - share
@@ -194,18 +196,19 @@ func ledgerRow(account string, debits, credits int) string {
 		`"debits_pending":"0","credits_pending":"0","balance":"0"}`, account, debits, credits)
 }
 
-// pages writes pages of one row each; the cursor is the row's number.
-func (p *platform) pages(w http.ResponseWriter, r *http.Request, rows ...string) {
+// writePage writes the row to which the request's cursor points. Each page has one row, and the cursor is the row's
+// index.
+func (p *fakeService) writePage(w http.ResponseWriter, r *http.Request, rows ...string) {
 	index := 0
 	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &index)
 	next := ""
 	if index+1 < len(rows) {
 		next = fmt.Sprint(index + 1)
 	}
-	p.rows(w, next, rows[index])
+	p.writeRow(w, next, rows[index])
 }
 
-func (p *platform) rows(w http.ResponseWriter, next, row string) {
+func (p *fakeService) writeRow(w http.ResponseWriter, next, row string) {
 	cursor := "null"
 	if next != "" {
 		cursor = `"` + next + `"`

@@ -8,13 +8,13 @@ import (
 // maxResponse bounds a response in bytes, including its head.
 const maxResponse = 1 << 20
 
-var errResponse = errors.New("malformed answer")
+var errMalformed = errors.New("malformed answer")
 
-// response is one HTTP response; body aliases the connection's buffer.
+// response is one HTTP response. Its body is a part of the connection's buffer.
 type response struct {
-	status int
-	body   []byte
-	closes bool // the server closes the connection after the response
+	status     int
+	body       []byte
+	closesConn bool // the server closes the connection after the response
 }
 
 // parseResponse parses the response at the beginning of b and returns its size in bytes. Size 0 means
@@ -24,21 +24,21 @@ func parseResponse(b []byte) (a response, size int, err error) {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
 		if len(b) >= maxResponse {
-			err = errResponse
+			err = errMalformed
 		}
 		return a, 0, err
 	}
 	head := b[:end+2]
 	if len(head) < len("HTTP/1.1 200\r\n") || string(head[:9]) != "HTTP/1.1 " {
-		return a, 0, errResponse
+		return a, 0, errMalformed
 	}
 	var ok bool
 	if a.status, ok = parseNumber(head[9:12]); !ok {
-		return a, 0, errResponse
+		return a, 0, errMalformed
 	}
 	length, ok := a.readHead(head)
 	if !ok || length > maxResponse {
-		return a, 0, errResponse
+		return a, 0, errMalformed
 	}
 	if size = end + 4 + length; size > len(b) {
 		return a, 0, nil
@@ -47,13 +47,13 @@ func parseResponse(b []byte) (a response, size int, err error) {
 	return a, size, nil
 }
 
-// readHead finds the length of the body and whether the connection ends. To save time it examines only
-// lines that begin with the first letter of a header that it needs.
+// readHead returns the length of the body and sets closesConn. To save time it examines only lines that begin
+// with the first letter of a header that it needs.
 func (a *response) readHead(head []byte) (length int, ok bool) {
-	for rest := head; len(rest) > 0; {
-		end := bytes.IndexByte(rest, '\n')
-		line := rest[:end]
-		rest = rest[end+1:]
+	for remaining := head; len(remaining) > 0; {
+		end := bytes.IndexByte(remaining, '\n')
+		line := remaining[:end]
+		remaining = remaining[end+1:]
 		switch line[0] {
 		case 'C', 'c':
 			if value, found := headerValue(line, "content-length:"); found {
@@ -61,7 +61,7 @@ func (a *response) readHead(head []byte) (length int, ok bool) {
 					return 0, false
 				}
 			} else if value, found = headerValue(line, "connection:"); found {
-				a.closes = bytes.EqualFold(value, []byte("close"))
+				a.closesConn = bytes.EqualFold(value, []byte("close"))
 			}
 		case 'T', 't':
 			if _, found := headerValue(line, "transfer-encoding:"); found {
@@ -72,8 +72,7 @@ func (a *response) readHead(head []byte) (length int, ok bool) {
 	return length, ok
 }
 
-// headerValue returns the value of a header line with the name, which is in lower case and includes
-// the colon.
+// headerValue returns the value of a header line if it is the header with the name, which includes the colon.
 func headerValue(line []byte, name string) ([]byte, bool) {
 	if len(line) < len(name) || !bytes.EqualFold(line[:len(name)], []byte(name)) {
 		return nil, false
@@ -81,7 +80,7 @@ func headerValue(line []byte, name string) ([]byte, bool) {
 	return bytes.TrimSpace(line[len(name):]), true
 }
 
-// parseNumber parses a small decimal number.
+// parseNumber parses a decimal number of at most nine digits.
 func parseNumber(b []byte) (n int, ok bool) {
 	if len(b) == 0 || len(b) > 9 {
 		return 0, false
@@ -95,20 +94,21 @@ func parseNumber(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// memberValue returns the value of the first member with the name, at any depth of a body; nil if there is
-// no such member. The name includes its quotes and colon. The member's values must not contain escapes.
+// memberValue returns the string value of the first JSON member with the name, at any depth of a body. It returns
+// nil if there is no such member or its value is not a string. The name includes its quotes and colon. The
+// value must not contain escapes.
 func memberValue(body []byte, name string) []byte {
 	i := bytes.Index(body, []byte(name))
 	if i < 0 {
 		return nil
 	}
-	rest := body[i+len(name):]
-	if len(rest) == 0 || rest[0] != '"' {
+	value := body[i+len(name):]
+	if len(value) == 0 || value[0] != '"' {
 		return nil
 	}
-	end := bytes.IndexByte(rest[1:], '"')
+	end := bytes.IndexByte(value[1:], '"')
 	if end < 0 {
 		return nil
 	}
-	return rest[1 : 1+end]
+	return value[1 : 1+end]
 }

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-func TestParseResponse(t *testing.T) {
+func TestOnlyCompleteResponsesAreParsed(t *testing.T) {
 	const charged = "HTTP/1.1 201 Created\r\nServer: x\r\nContent-Type: application/json\r\ncontent-LENGTH:  20 \r\nX-Request-Id: 7\r\n\r\n" + `{"status":"charged"}`
 	for _, c := range []struct {
 		name, text       string
 		status, bodySize int // bodySize is the length of the body in bytes; -1: the response is refused
-		closes           bool
+		closesConn       bool
 	}{
 		{"usual", charged, 201, 20, false},
 		{"empty body", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: Close\r\n\r\n", 503, 0, true},
@@ -29,8 +29,8 @@ func TestParseResponse(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || size != len(c.text) || a.status != c.status || len(a.body) != c.bodySize || a.closes != c.closes {
-			t.Errorf("%s: %d, body %q, closes %v, %d of %d bytes, %v", c.name, a.status, a.body, a.closes, size, len(c.text), err)
+		if err != nil || size != len(c.text) || a.status != c.status || len(a.body) != c.bodySize || a.closesConn != c.closesConn {
+			t.Errorf("%s: %d, body %q, closes %v, %d of %d bytes, %v", c.name, a.status, a.body, a.closesConn, size, len(c.text), err)
 		}
 		for n := range c.text {
 			if _, size, err := parseResponse([]byte(c.text[:n])); size != 0 || err != nil {
@@ -46,7 +46,7 @@ func TestUnterminatedResponseIsRefused(t *testing.T) {
 	}
 }
 
-func TestMemberValue(t *testing.T) {
+func TestMemberValueFindsStringsOnly(t *testing.T) {
 	const body = `{"txid":"id","id":"7","status":"charged","n":1,"open":"x`
 	for name, want := range map[string]string{`"id":`: "7", `"status":`: "charged", `"n":`: "", `"none":`: "", `"open":`: ""} {
 		if got := string(memberValue([]byte(body), name)); got != want {

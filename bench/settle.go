@@ -7,32 +7,32 @@ import (
 )
 
 const (
-	settleFor   = 2 * time.Minute // total time for unresolved payments
-	settleAgain = 10 * time.Millisecond
+	settleTimeout = 2 * time.Minute // total time for unresolved payments
+	settlePause   = 10 * time.Millisecond
 )
 
-// settle resolves each payment with an unknown outcome: it creates the payment again with the same
-// txid, and the server returns the existing transaction or creates it now. It returns the number of
-// such payments.
+// settle finds the outcome of each payment whose outcome is unknown: it creates the payment again with the same
+// txid, and the server returns the existing transaction or creates it now. It returns how many payments had an
+// unknown outcome.
 func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 	p.mu.Lock()
 	unresolved := p.unresolved
-	overflow := p.overflow
+	tooManyUnresolved := p.tooManyUnresolved
 	p.unresolved = nil
 	p.mu.Unlock()
-	if overflow {
+	if tooManyUnresolved {
 		return 0, fmt.Errorf("bench: more than %d payments have no known outcome: the ledger can't be checked", maxUnresolved)
 	}
-	ctx, cancel := context.WithTimeout(ctx, settleFor)
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	s := &settler{payer: p.job().(*payer), dialer: d}
+	s := &settler{paymentJob: p.job().(*paymentJob), dialer: d}
 	defer s.closeConn()
 	for _, n := range unresolved {
 		for !s.resolve(ctx, n) {
 			select {
 			case <-ctx.Done():
 				return len(unresolved), fmt.Errorf("bench: payment %d still has no outcome: %w", n, ctx.Err())
-			case <-time.After(settleAgain):
+			case <-time.After(settlePause):
 			}
 		}
 	}
@@ -41,8 +41,8 @@ func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 
 // settler sends the requests of settle on its own connection.
 type settler struct {
-	payer  *payer
-	dialer *dialer
+	paymentJob *paymentJob
+	dialer     *dialer
 	slot
 }
 
@@ -56,14 +56,14 @@ func (s *settler) resolve(ctx context.Context, n uint64) bool {
 		s.conn = c
 	}
 	_ = s.conn.SetDeadline(time.Now().Add(dialTimeout))
-	a, err := s.conn.exchange(s.payer.request(n))
+	a, err := s.conn.exchange(s.paymentJob.request(n))
 	if err != nil {
 		s.closeConn()
 		return false
 	}
-	if a.closes {
+	if a.closesConn {
 		defer s.closeConn()
 	}
-	kind := s.payer.check(n, a)
+	kind := s.paymentJob.check(n, a)
 	return kind == "" || (a.status == 201 && neverCharged(string(memberValue(a.body, `"status":`)))) || (a.status >= 400 && a.status < 500 && a.status != 429)
 }

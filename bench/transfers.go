@@ -18,39 +18,39 @@ const maxTransfer = 1_000
 
 var transferAsset = money.Asset{Currency: "USD", Env: money.Prod}
 
-// transfer is one Change with two postings, and everything to which the Change points. A fixed number
-// of transfers is reused, so that the run allocates none.
+// transfer is one Change (what the journal stores all or nothing) with two postings, and everything to which the
+// Change points. A fixed number of transfers is reused, so that the run allocates none.
 type transfer struct {
 	change   posting.Change
 	steps    [1]posting.Step
 	events   [1]ledger.Event
 	entry    ledger.Entry
 	postings [2]ledger.Posting
-	sent     time.Duration // since the run began
-	done     func(posting.Receipt)
+	sentAt   time.Duration         // since the run began
+	done     func(posting.Receipt) // called with the receipt for the Change
 }
 
 // transfers makes random transfers and records the totals that every account must have.
 type transfers struct {
-	org     ledger.ID
-	hot     float64
-	random  *rand.Rand
-	paths   []ledger.Path
-	debits  []uint64 // for each account, the sum of the submitted transfers that debit it
-	credits []uint64 // for each account, the sum of the submitted transfers that credit it
-	began   time.Time
-	pool    []transfer
+	org      ledger.ID
+	hotShare float64 // share of the transfers that touch the hot account
+	random   *rand.Rand
+	paths    []ledger.Path
+	debits   []uint64 // for each account, the sum of the submitted transfers that debit it
+	credits  []uint64 // for each account, the sum of the submitted transfers that credit it
+	began    time.Time
+	pool     []transfer
 
 	mu       sync.Mutex
 	idleCond sync.Cond
 	idle     []*transfer // guarded by mu
 	figures  *figures
-	firstErr error // the first receipt with an error
+	firstErr error // of the receipts
 }
 
 func newTransfers(cfg *LedgerConfig, seed uint64) *transfers {
 	t := &transfers{
-		hot: cfg.Hot, random: rand.New(rand.NewPCG(seed, seed)),
+		hotShare: cfg.HotShare, random: rand.New(rand.NewPCG(seed, seed)),
 		debits: make([]uint64, cfg.Accounts), credits: make([]uint64, cfg.Accounts),
 		paths: make([]ledger.Path, cfg.Accounts), figures: newFigures(),
 		pool: make([]transfer, 2*cfg.Batch),
@@ -68,8 +68,7 @@ func newTransfers(cfg *LedgerConfig, seed uint64) *transfers {
 	return t
 }
 
-// newID returns a UUID v4 from the seeded generator, which is cheap and gives the same ids for the same
-// seed.
+// newID returns a UUID v4 from the seeded random generator, which is fast and gives the same ids for the same seed.
 func (t *transfers) newID() (id ledger.ID) {
 	high, low := t.random.Uint64(), t.random.Uint64()
 	for i := range 8 {
@@ -97,12 +96,12 @@ func (t *transfers) fill(x *transfer) {
 	x.change = posting.Change{Steps: x.steps[:]}
 }
 
-// chooseAccounts chooses two accounts. Account 0 is the hot account: it takes part in the fraction hot of the
-// transfers, or in all of them if there is only one other account.
+// chooseAccounts chooses two accounts. Account 0 is the hot account: hotShare of the transfers touch it, or all if
+// there is only one other account.
 func (t *transfers) chooseAccounts() (from, to int) {
 	otherAccounts := len(t.paths) - 1
 	from = 1 + t.random.IntN(otherAccounts)
-	if otherAccounts == 1 || (t.hot > 0 && t.random.Float64() < t.hot) {
+	if otherAccounts == 1 || (t.hotShare > 0 && t.random.Float64() < t.hotShare) {
 		if t.random.Uint64()&1 == 0 {
 			return 0, from
 		}
@@ -115,8 +114,7 @@ func (t *transfers) chooseAccounts() (from, to int) {
 	return from, to
 }
 
-// onReceipt counts the transfer and makes it idle. It runs on the writer's goroutine, so it must be
-// quick.
+// onReceipt counts the transfer and makes it idle. The journal's writer calls onReceipt, so it must be quick.
 func (t *transfers) onReceipt(x *transfer, r posting.Receipt) {
 	now := time.Since(t.began)
 	t.mu.Lock()
@@ -126,7 +124,7 @@ func (t *transfers) onReceipt(x *transfer, r posting.Receipt) {
 			t.firstErr = r.Err
 		}
 	} else {
-		t.figures.countGood(x.sent, x.sent, now)
+		t.figures.countGood(x.sentAt, x.sentAt, now)
 	}
 	t.idle = append(t.idle, x)
 	if len(t.idle) == len(t.pool)/2 || len(t.idle) == len(t.pool) {
@@ -134,9 +132,9 @@ func (t *transfers) onReceipt(x *transfer, r posting.Receipt) {
 	}
 }
 
-// take waits until at least half of the transfers are idle, or with waitForAll until all are. It moves the idle
-// ones to dst, whose memory it reuses.
-func (t *transfers) take(waitForAll bool, dst []*transfer) ([]*transfer, error) {
+// takeIdle waits until at least half of the transfers are idle, or with waitForAll until all are idle. It moves the
+// idle transfers to dst, whose memory it reuses.
+func (t *transfers) takeIdle(waitForAll bool, dst []*transfer) ([]*transfer, error) {
 	want := len(t.pool) / 2
 	if waitForAll {
 		want = len(t.pool)
@@ -151,14 +149,14 @@ func (t *transfers) take(waitForAll bool, dst []*transfer) ([]*transfer, error) 
 	return dst, t.firstErr
 }
 
-// run submits transfers until the end and waits for their receipts.
+// run submits transfers until the configured number or duration is reached, and waits for their receipts.
 func (t *transfers) run(ctx context.Context, j *posting.Journal, cfg *LedgerConfig) error {
 	t.began = time.Now()
 	remaining := cfg.Transfers
 	var batch []*transfer
 	for {
 		var err error
-		if batch, err = t.take(false, batch); err != nil {
+		if batch, err = t.takeIdle(false, batch); err != nil {
 			return fmt.Errorf("bench: a transfer was refused: %w", err)
 		}
 		now := time.Since(t.began)
@@ -175,11 +173,11 @@ func (t *transfers) run(ctx context.Context, j *posting.Journal, cfg *LedgerConf
 		}
 		for _, x := range batch {
 			t.fill(x)
-			x.sent = time.Since(t.began)
+			x.sentAt = time.Since(t.began)
 			j.Submit(&x.change, x.done)
 		}
 	}
-	if _, err := t.take(true, batch); err != nil {
+	if _, err := t.takeIdle(true, batch); err != nil {
 		return fmt.Errorf("bench: a transfer was refused: %w", err)
 	}
 	return context.Cause(ctx)

@@ -36,8 +36,8 @@ func welch(a, b moments) float64 {
 }
 
 // cropSlowest removes from each sample the values above the quantile of all samples together, because other
-// work delayed the slowest requests. All samples have the same bound; with a bound for each sample, a
-// slower case could be hidden.
+// work of the machine delayed the slowest requests. All samples have the same bound, because a bound for each
+// sample could hide a slower case.
 func cropSlowest(samples [][]float64, quantile float64) [][]float64 {
 	sorted := slices.Concat(samples...)
 	slices.Sort(sorted)

@@ -13,22 +13,22 @@ import (
 // `mizan audit verify --answers` reads.
 type book struct {
 	organization string
-	path         string // path of the answers file
+	path         string // path of the file with the responses
 
-	mu           sync.Mutex
-	orders       []*order
-	byTxid       map[string]*order
-	file         *os.File
-	answers      *bufio.Writer
-	answered     int             // number of requests with a response
-	unanswered   int             // number of requests without a response
-	closeAtCount map[int]signal  // by the number of responses at which they are closed
-	errs         []error         // errors found
-	statuses     map[outcome]int // final statuses of transactions, for the log
+	mu         sync.Mutex
+	orders     []*order
+	byTxid     map[string]*order
+	file       *os.File
+	answers    *bufio.Writer
+	answered   int               // number of requests with a response
+	unanswered int               // number of requests without a response
+	milestones map[int]milestone // by the number of responses at which each is closed
+	errs       []error           // wrong responses and failed writes
+	statuses   map[outcome]int   // final statuses of transactions, for the log
 }
 
-// signal is a channel that is closed once.
-type signal chan struct{}
+// milestone is a channel that is closed when a certain number of responses has arrived.
+type milestone chan struct{}
 
 func openBook(path string) (*book, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -37,11 +37,11 @@ func openBook(path string) (*book, error) {
 	}
 	return &book{
 		path: path, file: f, answers: bufio.NewWriterSize(f, 1<<20),
-		byTxid: make(map[string]*order), closeAtCount: make(map[int]signal), statuses: make(map[outcome]int),
+		byTxid: make(map[string]*order), milestones: make(map[int]milestone), statuses: make(map[outcome]int),
 	}, nil
 }
 
-// answerLine is a line of the answers file.
+// answerLine is a line of the file with the responses, which `mizan audit verify` calls answers.
 type answerLine struct {
 	Method       string          `json:"method"`
 	Path         string          `json:"path"`
@@ -51,9 +51,9 @@ type answerLine struct {
 	Response     json.RawMessage `json:"response"`
 }
 
-// record records a response, or that no response came. It compares the response with what was known when
-// the request was sent.
-func (b *book) record(o *order, before reading, line answerLine) {
+// record records a response, or that no response came. It compares the response with the order's previous state,
+// which was known when the request was sent.
+func (b *book) record(o *order, previous txState, line answerLine) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	line.Organization = b.organization
@@ -67,30 +67,30 @@ func (b *book) record(o *order, before reading, line answerLine) {
 	}
 	if err == nil {
 		b.answered++
-		if channel, exists := b.closeAtCount[b.answered]; exists {
+		if channel, exists := b.milestones[b.answered]; exists {
 			close(channel)
-			delete(b.closeAtCount, b.answered)
+			delete(b.milestones, b.answered)
 		}
-		err = b.apply(o, before, &line)
+		err = b.apply(o, previous, &line)
 	}
 	if err != nil {
 		b.errs = append(b.errs, err)
 	}
 }
 
-// apply updates the order with a response.
-func (b *book) apply(o *order, before reading, line *answerLine) error {
+// apply checks a response and updates the order with it.
+func (b *book) apply(o *order, previous txState, line *answerLine) error {
 	switch {
 	case line.Status == 503 && line.Method == "POST":
 		return nil // the server was too busy: nothing was stored
 	case line.Status != 201 && line.Method == "POST", line.Status != 200 && line.Method == "GET":
 		return fmt.Errorf("txid %s: %s %s answered %d: %s", o.txid, line.Method, line.Path, line.Status, line.Response)
 	}
-	var got reading
+	var got txState
 	if err := json.Unmarshal(line.Response, &got); err != nil {
 		return fmt.Errorf("txid %s: %w: %s", o.txid, err, line.Response)
 	}
-	if err := o.check(&before, &got); err != nil {
+	if err := o.check(&previous, &got); err != nil {
 		return err
 	}
 	if o.last.ID != "" && o.last.ID != got.ID {
@@ -123,19 +123,19 @@ func (b *book) randomOrder(random *rand.Rand) *order {
 		return nil
 	}
 	// Mostly a recent order, so that orders in progress at the last kill are requested again.
-	back := min(1+int(random.ExpFloat64()*100), len(b.orders))
-	return b.orders[len(b.orders)-back]
+	fromEnd := min(1+int(random.ExpFloat64()*100), len(b.orders))
+	return b.orders[len(b.orders)-fromEnd]
 }
 
-// lastReading returns the content of the last response about the order.
-func (b *book) lastReading(o *order) reading {
+// lastState returns the state that the last response about the order showed.
+func (b *book) lastState(o *order) txState {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return o.last
 }
 
-// ordersMatching lists the orders that match.
-func (b *book) ordersMatching(matches func(*reading) bool) (list []*order) {
+// ordersMatching lists the orders whose last state matches.
+func (b *book) ordersMatching(matches func(*txState) bool) (list []*order) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, o := range b.orders {
@@ -146,20 +146,20 @@ func (b *book) ordersMatching(matches func(*reading) bool) (list []*order) {
 	return list
 }
 
-// closedAfter returns a channel that is closed after n more responses.
-func (b *book) closedAfter(n int) <-chan struct{} {
+// closedAfterResponses returns a channel that is closed after n more responses.
+func (b *book) closedAfterResponses(n int) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := b.answered + n
-	channel, exists := b.closeAtCount[at]
+	count := b.answered + n
+	channel, exists := b.milestones[count]
 	if !exists {
-		channel = make(signal)
-		b.closeAtCount[at] = channel
+		channel = make(milestone)
+		b.milestones[count] = channel
 	}
 	return channel
 }
 
-// takeErrors writes the buffered responses to the file and returns the errors since the last call.
+// takeErrors writes the buffered responses to the file and returns the errors since its last call.
 func (b *book) takeErrors() []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,36 +16,36 @@ import (
 )
 
 const (
-	readyWithin = 5 * time.Second // the bound of invariant 3 in doc.go
-	readyBound  = 2 * time.Minute // after this time the server counts as hanging
-	loadBound   = 5 * time.Minute // longest wait for the number of responses after which a kill comes
-	finishBound = 5 * time.Minute // longest wait until every transaction is final
+	maxReadyTime  = 5 * time.Second // invariant 3 in doc.go
+	readyTimeout  = 2 * time.Minute // after this time the server counts as hanging
+	loadTimeout   = 5 * time.Minute // longest wait for the responses after which a kill comes
+	finishTimeout = 5 * time.Minute // longest wait until every transaction is final
 
 	// A kill of a loaded server comes after a random number of responses, and a kill during recovery after a
 	// random time since the start, between these bounds.
-	minAnswers, maxAnswers   = 20, 1_000
-	minRecovery, maxRecovery = 5 * time.Millisecond, 300 * time.Millisecond
+	minAnswers, maxAnswers           = 20, 1_000
+	minRecoveryTime, maxRecoveryTime = 5 * time.Millisecond, 300 * time.Millisecond
 )
 
 // campaign kills one server again and again on one data directory.
 type campaign struct {
-	t      *testing.T
-	random *rand.Rand
-	seed   uint64
-	kills  int
-	manual bool
-	timed  bool // the machine does nothing else, so a start must be quick
+	t               *testing.T
+	random          *rand.Rand
+	seed            uint64
+	kills           int
+	manualClock     bool
+	checksReadyTime bool // the machine does nothing else, so a start must be quick
 
-	dir      string // the server's data directory
-	canaries string // file
-	log      *os.File
-	book     *book
-	opening  map[string]totals // by env
-	fastest  time.Duration     // duration of the fastest start
-	slowest  time.Duration
+	dir           string // the server's data directory
+	canariesFile  string // path of the file with the texts of canaries
+	log           *os.File
+	book          *book             // what the clients have requested and received
+	openingTotals map[string]totals // before the first order, by env
+	fastestStart  time.Duration     // duration of the fastest start
+	slowestStart  time.Duration
 }
 
-func newCampaign(t *testing.T, seed uint64, kills int, manual bool) *campaign {
+func newCampaign(t *testing.T, seed uint64, kills int, manualClock bool) *campaign {
 	t.Helper()
 	t.Logf("MIZAN_SEED=%d repeats this campaign's choices", seed)
 	root, err := os.MkdirTemp("", "mizan-crash-")
@@ -53,8 +53,8 @@ func newCampaign(t *testing.T, seed uint64, kills int, manual bool) *campaign {
 		t.Fatal(err)
 	}
 	c := &campaign{
-		t: t, random: rand.New(rand.NewPCG(seed, 0)), seed: seed, kills: kills, manual: manual,
-		dir: filepath.Join(root, "data"), canaries: filepath.Join(root, "canaries"), opening: make(map[string]totals),
+		t: t, random: rand.New(rand.NewPCG(seed, 0)), seed: seed, kills: kills, manualClock: manualClock,
+		dir: filepath.Join(root, "data"), canariesFile: filepath.Join(root, "canaries"), openingTotals: make(map[string]totals),
 	}
 	if c.book, err = openBook(filepath.Join(root, "answers")); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func newCampaign(t *testing.T, seed uint64, kills int, manual bool) *campaign {
 	if c.log, err = os.Create(filepath.Join(root, "server.log")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(c.canaries, []byte(strings.Join(canaries(), "\n")+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(c.canariesFile, []byte(strings.Join(canaries(), "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -76,7 +76,7 @@ func newCampaign(t *testing.T, seed uint64, kills int, manual bool) *campaign {
 	return c
 }
 
-// canaries returns texts that must not be in any file.
+// canaries returns texts that must not be in any file: the cardholder and the card numbers.
 func canaries() []string {
 	list := []string{cardholder}
 	for card := range outcomes {
@@ -90,9 +90,9 @@ func (c *campaign) run() {
 	c.open()
 	for kill := range c.kills {
 		if kill%2 == 1 {
-			c.killRecovering()
+			c.killDuringRecovery()
 		} else {
-			c.killLoaded(kill)
+			c.killUnderLoad(kill)
 		}
 		c.inspect()
 	}
@@ -100,14 +100,14 @@ func (c *campaign) run() {
 	b := c.book
 	c.t.Logf("%d kills, %d orders, %d answers, %d requests without one, ended as %v, ready after %v to %v",
 		c.kills, len(b.orders), b.answered, b.unanswered, b.statuses,
-		c.fastest.Round(time.Millisecond), c.slowest.Round(time.Millisecond))
+		c.fastestStart.Round(time.Millisecond), c.slowestStart.Round(time.Millisecond))
 }
 
-// launch starts the server and does not wait.
+// launch starts the server without waiting until it is ready.
 func (c *campaign) launch() *server.Server {
 	c.t.Helper()
 	args := []string{"--log-level", "warn", "--provider-timeout", "1s", "--create-wait", "2s"}
-	if c.manual {
+	if c.manualClock {
 		args = append(args, "--clock", "manual")
 	}
 	s, err := server.Start(server.Options{Binary: testkit.Binary(c.t), Dir: c.dir, TLS: "off", Args: args, Log: c.log})
@@ -128,16 +128,16 @@ func (c *campaign) launch() *server.Server {
 func (c *campaign) start() *server.Server {
 	c.t.Helper()
 	s := c.launch()
-	ctx, cancel := context.WithTimeout(c.t.Context(), readyBound)
+	ctx, cancel := context.WithTimeout(c.t.Context(), readyTimeout)
 	defer cancel()
 	if err := s.WaitReady(ctx); err != nil {
 		c.t.Fatal(err)
 	}
-	if c.fastest == 0 || s.ReadyAfter < c.fastest {
-		c.fastest = s.ReadyAfter
+	if c.fastestStart == 0 || s.ReadyAfter < c.fastestStart {
+		c.fastestStart = s.ReadyAfter
 	}
-	if c.slowest = max(c.slowest, s.ReadyAfter); c.timed && s.ReadyAfter > readyWithin {
-		c.t.Errorf("ready after %v, more than %v", s.ReadyAfter, readyWithin)
+	if c.slowestStart = max(c.slowestStart, s.ReadyAfter); c.checksReadyTime && s.ReadyAfter > maxReadyTime {
+		c.t.Errorf("ready after %v, more than %v", s.ReadyAfter, maxReadyTime)
 	}
 	return s
 }
@@ -161,12 +161,12 @@ func (c *campaign) open() {
 	c.t.Helper()
 	s := c.start()
 	c.book.organization = s.Sandbox.OrganizationID
-	c.opening = c.totals(s)
+	c.openingTotals = c.totals(s)
 	c.stop(s)
 }
 
-// killLoaded kills the server while all clients send requests, some of them concurrent creates.
-func (c *campaign) killLoaded(kill int) {
+// killUnderLoad kills the server while all clients send requests, some of them concurrent creates.
+func (c *campaign) killUnderLoad(kill int) {
 	c.t.Helper()
 	s := c.start()
 	noDelays := kill*3 > c.kills*2 // in the last third: orders that end late must end before the campaign does
@@ -176,10 +176,10 @@ func (c *campaign) killLoaded(kill int) {
 	}
 	defer clientPool.http.CloseIdleConnections()
 	answers := minAnswers + c.random.IntN(maxAnswers-minAnswers)
-	enoughAnswers := c.book.closedAfter(answers)
-	raceAt := c.book.closedAfter(max(1, answers-c.random.IntN(racers)))
+	enoughAnswers := c.book.closedAfterResponses(answers)
+	startRace := c.book.closedAfterResponses(max(1, answers-c.random.IntN(concurrentCreates)))
 
-	ctx, cancel := context.WithTimeout(c.t.Context(), loadBound)
+	ctx, cancel := context.WithTimeout(c.t.Context(), loadTimeout)
 	defer cancel()
 	var workers sync.WaitGroup
 	for i := range clients {
@@ -189,20 +189,20 @@ func (c *campaign) killLoaded(kill int) {
 	workers.Go(func() {
 		random := rand.New(rand.NewPCG(c.seed, uint64(kill+1)<<32))
 		select {
-		case <-raceAt:
+		case <-startRace:
 			clientPool.race(ctx, random)
 		case <-ctx.Done():
 		}
 	})
-	if c.manual {
-		workers.Go(func() { c.tick(ctx, clientPool, kill) })
+	if c.manualClock {
+		workers.Go(func() { c.moveClock(ctx, clientPool, kill) })
 	}
 	select {
 	case <-enoughAnswers:
 	case <-s.Exited():
 		c.t.Errorf("the server ended by itself:\n%s", s.StderrEnd())
 	case <-ctx.Done():
-		c.t.Errorf("%d answers did not come within %v", answers, loadBound)
+		c.t.Errorf("%d answers did not come within %v", answers, loadTimeout)
 	}
 	if !c.t.Failed() {
 		c.kill(s)
@@ -214,14 +214,14 @@ func (c *campaign) killLoaded(kill int) {
 	}
 }
 
-// tick occasionally moves a manual clock during the load.
-func (c *campaign) tick(ctx context.Context, clientPool *clientPool, kill int) {
+// moveClock occasionally moves a manual clock during the load.
+func (c *campaign) moveClock(ctx context.Context, clientPool *clientPool, kill int) {
 	random := rand.New(rand.NewPCG(c.seed, uint64(kill+1)<<48))
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.book.closedAfter(50 + random.IntN(100)):
+		case <-c.book.closedAfterResponses(50 + random.IntN(100)):
 		}
 		if err := clientPool.advance(ctx, 1+random.IntN(5)); err != nil {
 			c.t.Error(err)
@@ -230,15 +230,15 @@ func (c *campaign) tick(ctx context.Context, clientPool *clientPool, kill int) {
 	}
 }
 
-// killRecovering kills the server shortly after its start.
-func (c *campaign) killRecovering() {
+// killDuringRecovery kills the server shortly after its start.
+func (c *campaign) killDuringRecovery() {
 	c.t.Helper()
 	s := c.launch()
-	longest := maxRecovery
+	maxWait := maxRecoveryTime
 	if c.random.IntN(2) == 0 { // in this case certainly before the server is ready
-		longest = max(min(longest, c.fastest), 2*minRecovery)
+		maxWait = max(min(maxWait, c.fastestStart), 2*minRecoveryTime)
 	}
-	wait := minRecovery + time.Duration(c.random.Int64N(int64(longest-minRecovery)))
+	wait := minRecoveryTime + time.Duration(c.random.Int64N(int64(maxWait-minRecoveryTime)))
 	select {
 	case <-s.Exited():
 		c.t.Fatalf("the server ended by itself while it started:\n%s", s.StderrEnd())
@@ -247,7 +247,8 @@ func (c *campaign) killRecovering() {
 	c.kill(s)
 }
 
-// finish waits until every transaction is final and compares everything.
+// finish waits until every transaction is final, and compares the orders with the ledger, the stored transactions and
+// the provider's log.
 func (c *campaign) finish() {
 	c.t.Helper()
 	s := c.start()
@@ -256,15 +257,15 @@ func (c *campaign) finish() {
 		c.t.Fatal(err)
 	}
 	defer clientPool.http.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(c.t.Context(), finishBound)
+	ctx, cancel := context.WithTimeout(c.t.Context(), finishTimeout)
 	defer cancel()
 
 	b := c.book
-	c.repeatWhile(ctx, "answered", func(r *reading) bool { return r.ID == "" }, func(orders []*order) {
+	c.repeatWhile(ctx, "answered", func(r *txState) bool { return r.ID == "" }, func(orders []*order) {
 		clientPool.each(orders, func(o *order) { clientPool.create(ctx, o) })
 	})
-	c.repeatWhile(ctx, "final", func(r *reading) bool { return !r.final() }, func(orders []*order) {
-		if c.manual {
+	c.repeatWhile(ctx, "final", func(r *txState) bool { return !r.final() }, func(orders []*order) {
+		if c.manualClock {
 			if err := clientPool.advance(ctx, 5); err != nil {
 				c.t.Fatal(err)
 			}
@@ -272,7 +273,7 @@ func (c *campaign) finish() {
 		clientPool.each(orders, func(o *order) { clientPool.read(ctx, o) })
 	})
 	unansweredBefore := b.unanswered
-	clientPool.each(b.ordersMatching(func(*reading) bool { return true }), func(o *order) { clientPool.read(ctx, o) })
+	clientPool.each(b.ordersMatching(func(*txState) bool { return true }), func(o *order) { clientPool.read(ctx, o) })
 	if b.unanswered != unansweredBefore {
 		c.t.Errorf("%d of the last reads had no answer", b.unanswered-unansweredBefore)
 	}
@@ -283,8 +284,9 @@ func (c *campaign) finish() {
 	c.searchLog()
 }
 
-// repeatWhile calls fn repeatedly with the orders for which matches returns true, until there is no such order.
-func (c *campaign) repeatWhile(ctx context.Context, what string, matches func(*reading) bool, fn func(orders []*order)) {
+// repeatWhile calls fn repeatedly with the orders whose last state matches, until there is no such order. goal
+// describes the orders that no longer match.
+func (c *campaign) repeatWhile(ctx context.Context, goal string, matches func(*txState) bool, fn func(orders []*order)) {
 	c.t.Helper()
 	for orders := c.book.ordersMatching(matches); len(orders) > 0; orders = c.book.ordersMatching(matches) {
 		fn(orders)
@@ -293,7 +295,7 @@ func (c *campaign) repeatWhile(ctx context.Context, what string, matches func(*r
 		}
 		select {
 		case <-ctx.Done():
-			c.t.Fatalf("%d orders are not %s after %v, for example %s: %s", len(orders), what, finishBound, orders[0].txid, readingText(&orders[0].last))
+			c.t.Fatalf("%d orders are not %s after %v, for example %s: %s", len(orders), goal, finishTimeout, orders[0].txid, stateText(&orders[0].last))
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

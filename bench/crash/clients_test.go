@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	clients = 32 // concurrent clients
-	racers  = 64 // concurrent creates of one txid
+	clients           = 32 // concurrent clients
+	concurrentCreates = 64 // of one txid
 )
 
 // clientPool is the set of clients of a running server.
@@ -23,7 +23,7 @@ type clientPool struct {
 	book     *book
 	server   *server.Server
 	http     *http.Client
-	noDelays bool
+	noDelays bool // new orders have no delayed outcome
 }
 
 func newClientPool(b *book, s *server.Server, noDelays bool) (*clientPool, error) {
@@ -39,7 +39,7 @@ func (c *clientPool) work(ctx context.Context, random *rand.Rand) {
 		switch {
 		case o == nil || roll < 70:
 			c.create(ctx, c.book.add(random, c.noDelays))
-		case roll < 85 || c.book.lastReading(o).ID == "":
+		case roll < 85 || c.book.lastState(o).ID == "":
 			c.create(ctx, o)
 		default:
 			c.read(ctx, o)
@@ -47,12 +47,12 @@ func (c *clientPool) work(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// race lets many clients create one new order at the same instant.
+// race creates the transaction of one new order many times at the same instant.
 func (c *clientPool) race(ctx context.Context, random *rand.Rand) {
 	o := c.book.add(random, c.noDelays)
 	start := make(chan struct{})
 	var creators sync.WaitGroup
-	for range racers {
+	for range concurrentCreates {
 		creators.Go(func() {
 			<-start
 			c.create(ctx, o)
@@ -62,21 +62,22 @@ func (c *clientPool) race(ctx context.Context, random *rand.Rand) {
 	creators.Wait()
 }
 
-// create requests the order's transaction.
+// create creates the order's transaction.
 func (c *clientPool) create(ctx context.Context, o *order) {
 	c.exchange(ctx, o, http.MethodPost, "/api/v1/transactions", o.body, o.redactedBody)
 }
 
 // read reads the order's transaction.
 func (c *clientPool) read(ctx context.Context, o *order) {
-	c.exchange(ctx, o, http.MethodGet, "/api/v1/transactions/"+c.book.lastReading(o).ID, nil, nil)
+	c.exchange(ctx, o, http.MethodGet, "/api/v1/transactions/"+c.book.lastState(o).ID, nil, nil)
 }
 
+// exchange makes a request about the order and records the response in the book.
 func (c *clientPool) exchange(ctx context.Context, o *order, method, path string, body, recordedBody []byte) {
-	before := c.book.lastReading(o)
+	previous := c.book.lastState(o)
 	s := &c.server.Sandbox
 	status, response := c.do(ctx, method, path, body, "x-api-key", s.APIKey)
-	c.book.record(o, before, answerLine{Method: method, Path: path, Body: recordedBody, Status: status, Response: response})
+	c.book.record(o, previous, answerLine{Method: method, Path: path, Body: recordedBody, Status: status, Response: response})
 }
 
 // do makes one request. Status 0 means that no complete response came.

@@ -10,22 +10,22 @@ import (
 	"mizan/internal/testkit"
 )
 
-// Numbers of kills in the campaigns of `make test`, and in each campaign of a soak.
+// Numbers of kills in the two campaigns of `make test`, and in each campaign of a soak test.
 const (
-	fewKills       = 14
-	fewManualKills = 5 // on a manual clock
-	manyKills      = 60
+	testKills            = 14
+	manualClockTestKills = 5
+	soakKills            = 60
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-func TestKill(t *testing.T) {
+func TestStoreSurvivesKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a server for a minute")
 	}
-	campaignSeed := seed(t)
-	t.Run("real clock", func(t *testing.T) { newCampaign(t, campaignSeed, fewKills, false).run() })
-	t.Run("manual clock", func(t *testing.T) { newCampaign(t, campaignSeed, fewManualKills, true).run() })
+	campaignSeed := seedFromEnv(t)
+	t.Run("real clock", func(t *testing.T) { newCampaign(t, campaignSeed, testKills, false).run() })
+	t.Run("manual clock", func(t *testing.T) { newCampaign(t, campaignSeed, manualClockTestKills, true).run() })
 }
 
 // TestSoak runs campaigns for the time in MIZAN_SOAK, each with its own store and seed,
@@ -39,12 +39,12 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatalf("MIZAN_SOAK: %v", err)
 	}
-	firstSeed := seed(t)
+	firstSeed := seedFromEnv(t)
 	for began, n := time.Now(), firstSeed; n == firstSeed || time.Since(began) < duration; n++ {
-		manual := n%2 == 1 // depends on the seed, so that a campaign can be repeated alone
+		manualClock := n%2 == 1 // depends on the seed, so that a campaign can be repeated alone
 		ok := t.Run(strconv.FormatUint(n, 10), func(t *testing.T) {
-			c := newCampaign(t, n, manyKills, manual)
-			c.timed = true
+			c := newCampaign(t, n, soakKills, manualClock)
+			c.checksReadyTime = true
 			c.run()
 		})
 		if !ok {
@@ -53,8 +53,8 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// seed returns MIZAN_SEED, or a random seed.
-func seed(t *testing.T) uint64 {
+// seedFromEnv returns MIZAN_SEED, or a random seed if the variable is not set.
+func seedFromEnv(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("MIZAN_SEED")
 	if text == "" {

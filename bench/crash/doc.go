@@ -1,10 +1,10 @@
 // Package crash is the crash test: it ends the loaded server with SIGKILL at random points,
 // including during recovery, and checks the store after each kill.
 //
-// Invariants, each checked after every kill or, if marked, at the end:
-//  1. `mizan audit verify` finds no fault in the closed store. Its input has every response that any
-//     client has received so far.
-//  2. Two openings in a row give the same digest: recovery is idempotent.
+// Invariants, each checked after every kill or, if it says so, at the end:
+//  1. `mizan audit verify` finds no fault in the closed store. It compares the store with every response
+//     that any client has received so far.
+//  2. The store has the same digest if it is opened twice in a row, because recovery is idempotent.
 //  3. The server is ready again within five seconds.
 //  4. All responses about one txid are about one transaction, even after concurrent creates and kills.
 //     A final status never changes.
@@ -13,13 +13,13 @@
 //     one call in the provider's log.
 //  6. At the end the ledger's totals are the sum of what was charged and paid out.
 //  7. No card number in plaintext, and no cardholder, is in any file or in the log.
-//  8. In a separate campaign with a merchant that alternately acknowledges, fails and hangs: the
-//     merchant has acknowledged a notification of each status of each transaction for which a client
-//     got a response. All attempts have the same event_id and data. MIZAN_NOTICE_KILLS=200 sets the
+//  8. A separate campaign has a merchant's server that alternately acknowledges, fails and hangs. At its end
+//     this server has acknowledged a notification of each status of each transaction for which a client
+//     got a response. All attempts for one status have the same event_id and data. MIZAN_NOTICE_KILLS=200 sets the
 //     number of kills.
 //
 // A kill can't reveal an acknowledgement before the sync, because the page cache outlives the
-// process. posting's tests check that with a store that delays the sync.
+// process. The tests of package posting look for such acknowledgements with a store that delays the sync.
 //
 // A campaign prints its seed; MIZAN_SEED repeats its choices, except for the instant at which
 // the kernel delivers a signal. MIZAN_SOAK=30m runs new campaigns for that time, alternately on

@@ -23,14 +23,13 @@ import (
 	"mizan/snapshots/check"
 )
 
-// inspect checks the closed store: with the checker as a user runs it, and by the digests of
-// two openings.
+// inspect checks the closed store with `mizan audit verify`. It also opens the store twice and compares the digests.
 func (c *campaign) inspect() {
 	c.t.Helper()
 	if errs := c.book.takeErrors(); len(errs) > 0 {
 		c.t.Fatalf("%d answers that must not be, for example %v", len(errs), errs[0])
 	}
-	r := testkit.Run(c.t, nil, "audit", "verify", "--data", c.dir, "--answers", c.book.path, "--canaries", c.canaries)
+	r := testkit.Run(c.t, nil, "audit", "verify", "--data", c.dir, "--answers", c.book.path, "--canaries", c.canariesFile)
 	if r.Exit != 0 || r.Stderr != "" {
 		c.t.Fatalf("audit verify: exit %d\n%s%s", r.Exit, r.Stdout, r.Stderr)
 	}
@@ -57,6 +56,7 @@ func (c *campaign) withJournal(fn func(*posting.Journal) error) {
 	}
 }
 
+// digest returns the checker's digest of the closed store.
 func (c *campaign) digest() (sum [32]byte) {
 	c.t.Helper()
 	c.withJournal(func(j *posting.Journal) error {
@@ -69,10 +69,10 @@ func (c *campaign) digest() (sum [32]byte) {
 	return sum
 }
 
-// totals are the totals of the partner's available account.
+// totals are the posted credits and debits of the partner's available account, and its pending debits.
 type totals struct{ credits, debits, held *big.Int }
 
-// totals reads the totals over the API, as an auditor would.
+// totals reads the totals by env over the API, as an auditor would.
 func (c *campaign) totals(s *server.Server) map[string]totals {
 	c.t.Helper()
 	clientPool, err := newClientPool(c.book, s, true)
@@ -80,7 +80,7 @@ func (c *campaign) totals(s *server.Server) map[string]totals {
 		c.t.Fatal(err)
 	}
 	defer clientPool.http.CloseIdleConnections()
-	found := make(map[string]totals)
+	byEnv := make(map[string]totals)
 	for _, env := range []string{"prod", "test"} {
 		path := fmt.Sprintf("/api/v1/ledger/accounts/L:partner:%d:available?currency=%s&env=%s", s.Sandbox.PartnerID, currency, env)
 		status, response := clientPool.do(c.t.Context(), http.MethodGet, path, nil, "authorization", "Bearer "+s.Sandbox.AuditorToken)
@@ -95,12 +95,12 @@ func (c *campaign) totals(s *server.Server) map[string]totals {
 			c.t.Fatalf("GET %s answered %d: %s", path, status, response)
 		}
 		row := list.Data[0]
-		found[env] = totals{c.number(row.Credits), c.number(row.Debits), c.number(row.Held)}
+		byEnv[env] = totals{c.parseAmount(row.Credits), c.parseAmount(row.Debits), c.parseAmount(row.Held)}
 	}
-	return found
+	return byEnv
 }
 
-func (c *campaign) number(text string) *big.Int {
+func (c *campaign) parseAmount(text string) *big.Int {
 	c.t.Helper()
 	n, ok := new(big.Int).SetString(text, 10)
 	if !ok {
@@ -110,11 +110,11 @@ func (c *campaign) number(text string) *big.Int {
 }
 
 // compareTotals checks that the partner's totals equal the sums of the orders.
-func (c *campaign) compareTotals(now map[string]totals) {
+func (c *campaign) compareTotals(current map[string]totals) {
 	c.t.Helper()
-	for env, opening := range c.opening {
+	for env, opening := range c.openingTotals {
 		credits, debits := new(big.Int).Set(opening.credits), new(big.Int).Set(opening.debits)
-		for _, o := range c.book.ordersMatching(func(r *reading) bool { return r.Status == "charged" && r.Env == env }) {
+		for _, o := range c.book.ordersMatching(func(r *txState) bool { return r.Status == "charged" && r.Env == env }) {
 			amount := big.NewInt(int64(o.amount))
 			if o.kind == "payment" {
 				credits.Add(credits, amount)
@@ -122,7 +122,7 @@ func (c *campaign) compareTotals(now map[string]totals) {
 				debits.Add(debits, amount)
 			}
 		}
-		got := now[env]
+		got := current[env]
 		if got.credits.Cmp(credits) != 0 || got.debits.Cmp(debits) != 0 || got.held.Sign() != 0 {
 			c.t.Errorf("%s: the partner has credits %v, debits %v, held %v; the orders make credits %v, debits %v, nothing held",
 				env, got.credits, got.debits, got.held, credits, debits)
@@ -134,33 +134,33 @@ func (c *campaign) compareTotals(now map[string]totals) {
 // transaction has only the provider calls that it may have.
 func (c *campaign) compareStore() {
 	c.t.Helper()
-	calls := c.calls()
+	calls := c.providerCalls()
 	seen := make(map[string]bool)
 	c.withJournal(func(j *posting.Journal) error {
-		v := j.View()
-		defer v.Close()
-		return v.Records(uuid.MustParse(c.book.organization), ledger.Transaction, func(id ledger.ID, stored posting.Record) (bool, error) {
-			r, err := paymentcodec.Decode(stored.Payload)
+		view := j.View()
+		defer view.Close()
+		return view.Records(uuid.MustParse(c.book.organization), ledger.Transaction, func(id ledger.ID, stored posting.Record) (bool, error) {
+			transaction, err := paymentcodec.Decode(stored.Payload)
 			if err != nil {
 				return false, err
 			}
-			o := c.book.byTxid[r.TxID]
+			o := c.book.byTxid[transaction.TxID]
 			switch {
 			case o == nil:
-				c.t.Errorf("transaction %v has txid %q, which nobody sent", id, r.TxID)
+				c.t.Errorf("transaction %v has txid %q, which nobody sent", id, transaction.TxID)
 				return true, nil
-			case seen[r.TxID]:
-				c.t.Errorf("txid %s has a second transaction, %v", r.TxID, id)
-			case o.last.ID != id.String() || o.last.Status != string(r.Status):
-				c.t.Errorf("txid %s: stored as %v, %s; answered as %s, %s", r.TxID, id, r.Status, o.last.ID, o.last.Status)
+			case seen[transaction.TxID]:
+				c.t.Errorf("txid %s has a second transaction, %v", transaction.TxID, id)
+			case o.last.ID != id.String() || o.last.Status != string(transaction.Status):
+				c.t.Errorf("txid %s: stored as %v, %s; answered as %s, %s", transaction.TxID, id, transaction.Status, o.last.ID, o.last.Status)
 			}
-			seen[r.TxID] = true
+			seen[transaction.TxID] = true
 			want := 1
 			if (outcome{o.last.Status, o.last.Error}) == interrupted {
 				want = 0
 			}
 			if calls[id] != want {
-				c.t.Errorf("txid %s ended as %s %q after %d provider calls, want %d", r.TxID, o.last.Status, o.last.Error, calls[id], want)
+				c.t.Errorf("txid %s ended as %s %q after %d provider calls, want %d", transaction.TxID, o.last.Status, o.last.Error, calls[id], want)
 			}
 			delete(calls, id)
 			return true, nil
@@ -174,8 +174,8 @@ func (c *campaign) compareStore() {
 	}
 }
 
-// calls counts the provider calls by reference.
-func (c *campaign) calls() map[ledger.ID]int {
+// providerCalls counts the provider's calls by their reference, which is the transaction's id.
+func (c *campaign) providerCalls() map[ledger.ID]int {
 	c.t.Helper()
 	f, err := os.Open(filepath.Join(c.dir, "simulator.log"))
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// sinkSecret signs the notifications to the sink.
+// sinkSecret is the secret with which notifications to the sink are signed.
 const sinkSecret = "whsec-crash"
 
-// maxFailedAttempts is the number of attempts of an event that the sink may fail. It acknowledges the next one.
+// maxFailedAttempts is how many attempts to deliver an event the sink may fail. It acknowledges the next attempt.
 const maxFailedAttempts = 3
 
 // eventDeliveries records the notifications that have arrived about one event.
@@ -34,13 +34,13 @@ type sink struct {
 
 	mu       sync.Mutex
 	events   map[string]*eventDeliveries // guarded by mu; the key is the event_id
-	ids      map[[2]string]string        // guarded by mu: the event_id of a transaction's status
-	arrivals int                         // guarded by mu
-	hangs    chan struct{}               // guarded by mu: closed to release hanging requests; nil: no request hangs
+	eventIDs map[[2]string]string        // guarded by mu: the event_id by transaction and status
+	arrivals int                         // guarded by mu: number of requests
+	hangEnd  chan struct{}               // guarded by mu: closed to end hanging requests; nil: no request may hang
 }
 
 func newSink(t testing.TB) *sink {
-	s := &sink{t: t, events: make(map[string]*eventDeliveries), ids: make(map[[2]string]string)}
+	s := &sink{t: t, events: make(map[string]*eventDeliveries), eventIDs: make(map[[2]string]string)}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.receive))
 	t.Cleanup(func() {
 		s.allowHanging(false)
@@ -50,16 +50,16 @@ func newSink(t testing.TB) *sink {
 	return s
 }
 
-// allowHanging sets whether a third of the requests is never answered.
+// allowHanging sets whether the sink leaves some requests without a response. It also ends requests that hang now.
 func (s *sink) allowHanging(allowed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.hangs != nil {
-		close(s.hangs)
-		s.hangs = nil
+	if s.hangEnd != nil {
+		close(s.hangEnd)
+		s.hangEnd = nil
 	}
 	if allowed {
-		s.hangs = make(chan struct{})
+		s.hangEnd = make(chan struct{})
 	}
 }
 
@@ -80,7 +80,8 @@ func (s *sink) receive(w http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// receiveNotification compares a notification with the earlier ones of its event.
+// receiveNotification compares a notification with the earlier ones of its event. It returns the status of the
+// response, or a channel: the request hangs until the channel is closed.
 func (s *sink) receiveNotification(header http.Header, body []byte) (status int, hang <-chan struct{}) {
 	var n struct {
 		EventID string          `json:"event_id"`
@@ -100,10 +101,10 @@ func (s *sink) receiveNotification(header http.Header, body []byte) (status int,
 	defer s.mu.Unlock()
 	s.arrivals++
 	statusKey := [2]string{data.ID, data.Status}
-	if id, ok := s.ids[statusKey]; ok && id != n.EventID {
+	if id, ok := s.eventIDs[statusKey]; ok && id != n.EventID {
 		s.t.Errorf("%v has two event ids, %s and %s", statusKey, id, n.EventID)
 	}
-	s.ids[statusKey] = n.EventID
+	s.eventIDs[statusKey] = n.EventID
 	e := s.events[n.EventID]
 	if e == nil {
 		e = &eventDeliveries{transaction: data.ID, status: data.Status, data: string(n.Data)}
@@ -117,8 +118,8 @@ func (s *sink) receiveNotification(header http.Header, body []byte) (status int,
 	case e.attempts > maxFailedAttempts: // the server must not give up an event by chance
 	case s.arrivals%3 == 0:
 		return http.StatusInternalServerError, nil
-	case s.arrivals%3 == 1 && s.hangs != nil:
-		return 0, s.hangs
+	case s.arrivals%3 == 1 && s.hangEnd != nil:
+		return 0, s.hangEnd
 	}
 	e.acknowledged = true
 	return http.StatusOK, nil
@@ -128,13 +129,14 @@ func (s *sink) receiveNotification(header http.Header, body []byte) (status int,
 func (s *sink) attemptsOf(transaction, status string) (attempts int, acknowledged bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.events[s.ids[[2]string{transaction, status}]]
+	e := s.events[s.eventIDs[[2]string{transaction, status}]]
 	if e == nil {
 		return 0, false
 	}
 	return e.attempts, e.acknowledged
 }
 
+// counts returns the numbers of requests, of their events, and of events that arrived more than once.
 func (s *sink) counts() (arrived, events, repeated int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,34 +14,34 @@ import (
 	"mizan/internal/testkit"
 )
 
-// fewNoticeKills is the number of kills in `make test`; MIZAN_NOTICE_KILLS sets another.
-const fewNoticeKills = 8
+// noticeTestKills is the number of kills in `make test`. MIZAN_NOTICE_KILLS sets another number.
+const noticeTestKills = 8
 
-// notifiedStatuses are the statuses of which a merchant is notified.
+// notifiedStatuses are the statuses about which a merchant is notified.
 var notifiedStatuses = map[string]bool{
 	"action_required": true, "payment_suspended": true, "payout_suspended": true, "charged": true, "rejected": true,
 	"failed": true, "reversed": true, "refunding": true, "refunded": true,
 }
 
-// noticeCards lead to statuses of many kinds, some of which come after the response to the create.
+// noticeCards are cards that lead to different statuses. Some statuses come after the response to the create.
 var noticeCards = []string{
 	"4242424242424242", "4000000000000002", "4000000000000119", "4000000000003220", "4000000000000077", "4000000000000259", "4242424242424242",
 }
 
-// noticeRun is a load of creates on one server that is killed and started many times.
+// noticeRun puts one server under a load of creates, and kills and starts it many times.
 type noticeRun struct {
 	*testkit.Server
-	t      *testing.T
-	random *rand.Rand
-	sink   *sink
-	txids  atomic.Int64
+	t         *testing.T
+	random    *rand.Rand
+	sink      *sink        // the merchant's server
+	txidCount atomic.Int64 // number of txids used so far
 
 	mu       sync.Mutex
 	answered []string // guarded by mu: ids of transactions for which a response came
 }
 
-// load starts clients that create transactions until the server has been killed or stop is closed. The returned
-// function waits until the clients have ended.
+// load starts clients that create transactions until the server is killed or stop is closed. For each transaction
+// that the server has acknowledged they send to answers. The returned function waits until the clients have ended.
 func (r *noticeRun) load(stop <-chan struct{}, answers chan<- struct{}) (wait func()) {
 	var clients sync.WaitGroup
 	for range 4 {
@@ -53,7 +53,7 @@ func (r *noticeRun) load(stop <-chan struct{}, answers chan<- struct{}) (wait fu
 					return
 				default:
 				}
-				n := r.txids.Add(1)
+				n := r.txidCount.Add(1)
 				answer, err := client.Post("/api/v1/transactions", fmt.Sprintf(
 					`{"params":{"type":"payment","amount":"700","currency":"USD","env":"test","txid":"n-%d",`+
 						`"returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed",`+
@@ -82,38 +82,38 @@ func (r *noticeRun) load(stop <-chan struct{}, answers chan<- struct{}) (wait fu
 	return clients.Wait
 }
 
-// lifecycle runs the server under load and kills it: after some responses, or some milliseconds after
-// it was ready.
-func (r *noticeRun) lifecycle(n int) {
+// runAndKill runs the server under load for the n-th time and kills it after some responses, or some milliseconds
+// after it was ready.
+func (r *noticeRun) runAndKill(n int) {
 	r.t.Helper()
 	r.sink.allowHanging(n%3 == 0)
 	stop, answers := make(chan struct{}), make(chan struct{})
 	wait := r.load(stop, answers)
-	var clockMove sync.WaitGroup
+	var clockMoves sync.WaitGroup
 	if n%3 != 0 { // moving the clock waits for hanging requests
 		admin := r.Admin()
-		clockMove.Go(func() { _, _ = admin.Put("/api/v1/sandbox/clock", `{"advance_seconds":45}`) })
+		clockMoves.Go(func() { _, _ = admin.Put("/api/v1/sandbox/clock", `{"advance_seconds":45}`) })
 	}
-	timeout := time.After(time.Duration(1+r.random.IntN(300)) * time.Millisecond)
+	killTime := time.After(time.Duration(1+r.random.IntN(300)) * time.Millisecond)
 	if n%2 == 0 {
-		timeout = time.After(readyBound)
+		killTime = time.After(readyTimeout)
 	}
 	for remaining := 1 + r.random.IntN(60); remaining > 0; remaining-- {
 		select {
 		case <-answers:
-		case <-timeout:
+		case <-killTime:
 			remaining = 0
 		}
 	}
 	r.Kill()
 	close(stop)
 	wait()
-	clockMove.Wait()
+	clockMoves.Wait()
 	r.sink.allowHanging(false)
 }
 
-// transitions returns the statuses that a transaction has had.
-func (r *noticeRun) transitions(auditor *testkit.Client, id string) (statuses []string) {
+// statusesOf returns the statuses that a transaction has had.
+func (r *noticeRun) statusesOf(auditor *testkit.Client, id string) (statuses []string) {
 	r.t.Helper()
 	answer, err := auditor.Get("/api/v1/ledger/events?limit=500&source=" + id)
 	if err != nil {
@@ -139,36 +139,36 @@ func (r *noticeRun) advance(seconds int) {
 	}
 }
 
-// A merchant is notified at least once of each status of every acknowledged transaction,
+// A merchant is notified at least once about each status of every acknowledged transaction,
 // however often the process is killed. Each status has one event_id, and all attempts have the
 // same data.
 func TestNoNotificationIsLostOverKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a server for half a minute")
 	}
-	kills, seedValue := fewNoticeKills, seed(t)
+	kills, campaignSeed := noticeTestKills, seedFromEnv(t)
 	if text := os.Getenv("MIZAN_NOTICE_KILLS"); text != "" {
 		var err error
 		if kills, err = strconv.Atoi(text); err != nil {
 			t.Fatalf("MIZAN_NOTICE_KILLS: %v", err)
 		}
 	}
-	t.Logf("MIZAN_SEED=%d repeats the choices", seedValue)
+	t.Logf("MIZAN_SEED=%d repeats the choices", campaignSeed)
 	flags := []string{"--clock", "manual", "--tls", "off", "--log-level", "warn", "--provider-timeout", "1s", "--create-wait", "2s"}
-	r := &noticeRun{t: t, random: rand.New(rand.NewPCG(seedValue, 0)), sink: newSink(t), Server: testkit.Start(t, testkit.Options{Flags: flags})}
+	r := &noticeRun{t: t, random: rand.New(rand.NewPCG(campaignSeed, 0)), sink: newSink(t), Server: testkit.Start(t, testkit.Options{Flags: flags})}
 	answer, err := r.Admin().Do(http.MethodPatch, fmt.Sprintf("/api/v1/partners/%d", r.Sandbox.PartnerID), fmt.Sprintf(`{"notify_url":%q,"secret":%q}`, r.sink.URL+"/hook", sinkSecret))
 	if err != nil || answer.Status != http.StatusOK {
 		t.Fatalf("the address: %v %+v", err, answer)
 	}
 	for n := range kills {
-		r.lifecycle(n)
+		r.runAndKill(n)
 		r.Restart()
 	}
 	r.advance(20 * 3600) // long enough for every retry, every payer's time and every chargeback
 	statuses := make(map[string]int)
 	auditor := r.Auditor()
 	for _, id := range r.answered {
-		for _, status := range r.transitions(auditor, id) {
+		for _, status := range r.statusesOf(auditor, id) {
 			if !notifiedStatuses[status] {
 				continue
 			}

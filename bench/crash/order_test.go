@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// reading has those fields of a response about a transaction that must never change once the
-// transaction is final.
-type reading struct {
+// txState is a transaction as a response shows it, with the fields that must not change once the transaction is
+// final.
+type txState struct {
 	ID             string  `json:"id"`
 	TxID           string  `json:"txid"`
 	Type           string  `json:"type"`
@@ -27,17 +27,18 @@ type reading struct {
 	RRN            string  `json:"rrn"`
 }
 
-func (r *reading) final() bool {
+// final tells whether the status never changes again.
+func (r *txState) final() bool {
 	return slices.Contains([]string{"charged", "rejected", "failed"}, r.Status)
 }
 
-// outcome is a final status with its reason.
+// outcome is a final status with its error code.
 type outcome struct{ status, reason string }
 
 var charged = outcome{"charged", ""}
 
-// interrupted is the outcome of a transaction whose provider call was prevented by a kill:
-// nothing was submitted, and without the CVV nothing can be submitted later.
+// interrupted is the outcome of a transaction if a kill came before the call to the provider. Nothing was submitted,
+// and nothing can be submitted later, because the CVV is not stored.
 var interrupted = outcome{"failed", "interrupted"}
 
 // outcomes maps each of the simulator's cards to the outcome to which it leads.
@@ -67,7 +68,7 @@ type order struct {
 	body                  []byte // body of the request, as sent
 	redactedBody          []byte // the same body as it is recorded: without the CVV, and with only the last four digits of the card
 
-	last reading // guarded by book.mu: the latest response; zero: none yet
+	last txState // guarded by book.mu: as in the latest response; zero: none yet
 }
 
 // newOrder makes a random order. Orders with a delayed outcome are rare, because a campaign has to wait
@@ -107,19 +108,19 @@ func (o *order) render(card, cvv string) []byte {
 		o.txid, o.kind, o.env, o.amount, currency, card, cardholder, cvv)
 }
 
-// check compares a response with the order and with the last response before the request was sent.
-func (o *order) check(before, got *reading) error {
-	want := reading{TxID: o.txid, Type: o.kind, Amount: fmt.Sprint(o.amount), Currency: currency, Env: o.env}
-	answered := reading{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}
+// check compares a response with the order, and with the order's state before the request was sent.
+func (o *order) check(previous, got *txState) error {
+	want := txState{TxID: o.txid, Type: o.kind, Amount: fmt.Sprint(o.amount), Currency: currency, Env: o.env}
+	answered := txState{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}
 	switch {
 	case want != answered:
 		return fmt.Errorf("txid %s: answered %+v, ordered was %+v", o.txid, answered, want)
 	case got.ID == "" || got.Started == "":
 		return fmt.Errorf("txid %s: answered without id or time: %+v", o.txid, *got)
-	case before.ID != "" && (got.ID != before.ID || got.Started != before.Started):
-		return fmt.Errorf("txid %s: was transaction %s of %s, is now %s of %s", o.txid, before.ID, before.Started, got.ID, got.Started)
-	case before.final() && !sameReading(before, got):
-		return fmt.Errorf("txid %s: was final as %s, is now %s", o.txid, readingText(before), readingText(got))
+	case previous.ID != "" && (got.ID != previous.ID || got.Started != previous.Started):
+		return fmt.Errorf("txid %s: was transaction %s of %s, is now %s of %s", o.txid, previous.ID, previous.Started, got.ID, got.Started)
+	case previous.final() && !sameState(previous, got):
+		return fmt.Errorf("txid %s: was final as %s, is now %s", o.txid, stateText(previous), stateText(got))
 	case got.final() && !o.allows(outcome{got.Status, got.Error}):
 		return fmt.Errorf("txid %s: card %s ended as %s %q", o.txid, o.card[len(o.card)-4:], got.Status, got.Error)
 	case !got.final() && !slices.Contains(statusesBeforeFinal, got.Status):
@@ -128,11 +129,12 @@ func (o *order) check(before, got *reading) error {
 	return nil
 }
 
+// allows tells whether the order's transaction may end with the outcome.
 func (o *order) allows(end outcome) bool { return end == outcomes[o.card] || end == interrupted }
 
-func sameReading(a, b *reading) bool { return readingText(a) == readingText(b) }
+func sameState(a, b *txState) bool { return stateText(a) == stateText(b) }
 
-func readingText(r *reading) string {
+func stateText(r *txState) string {
 	text, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // the struct has only strings
@@ -144,37 +146,37 @@ func TestOrderCheckDetectsWrongResponses(t *testing.T) {
 	o := newOrder("t-1", rand.New(rand.NewPCG(1, 1)), true)
 	o.card = "4000000000000002"
 	finished := "2026-11-21T00:00:01Z"
-	declinedReading := reading{
+	declined := txState{
 		ID: "a", TxID: "t-1", Type: o.kind, Status: "rejected", Error: "card_declined", Amount: fmt.Sprint(o.amount),
 		Currency: currency, Env: o.env, Started: "2026-11-21T00:00:00Z", Finished: &finished,
 	}
-	openReading := declinedReading
-	openReading.Status, openReading.Error, openReading.Finished = "authorizing", "", nil
+	pending := declined
+	pending.Status, pending.Error, pending.Finished = "authorizing", "", nil
 	for _, c := range []struct {
-		name    string
-		before  reading
-		change  func(*reading)
-		isValid bool
+		name     string
+		previous txState
+		change   func(*txState)
+		isValid  bool
 	}{
-		{"the first response", reading{}, func(*reading) {}, true},
-		{"the same final response again", declinedReading, func(*reading) {}, true},
-		{"the transaction has ended", openReading, func(*reading) {}, true},
-		{"interrupted", openReading, func(r *reading) { r.Status, r.Error = "failed", "interrupted" }, true},
-		{"a second transaction", openReading, func(r *reading) { r.ID = "b" }, false},
-		{"another start time", openReading, func(r *reading) { r.Started = finished }, false},
-		{"a final status that changes", declinedReading, func(r *reading) { r.Status, r.Error = "failed", "interrupted" }, false},
-		{"a final status taken back", declinedReading, func(r *reading) { *r = openReading }, false},
-		{"another reason", declinedReading, func(r *reading) { r.Error = "" }, false},
-		{"a charge of a declined card", reading{}, func(r *reading) { r.Status, r.Error = "charged", "" }, false},
-		{"another amount", reading{}, func(r *reading) { r.Amount = "0" }, false},
-		{"another txid", reading{}, func(r *reading) { r.TxID = "t-2" }, false},
-		{"another environment", reading{}, func(r *reading) { r.Env = "" }, false},
-		{"no id", reading{}, func(r *reading) { r.ID = "" }, false},
-		{"a status that no order can have", openReading, func(r *reading) { r.Status = "reversed" }, false},
+		{"the first response", txState{}, func(*txState) {}, true},
+		{"the same final response again", declined, func(*txState) {}, true},
+		{"the transaction has ended", pending, func(*txState) {}, true},
+		{"interrupted", pending, func(r *txState) { r.Status, r.Error = "failed", "interrupted" }, true},
+		{"a second transaction", pending, func(r *txState) { r.ID = "b" }, false},
+		{"another start time", pending, func(r *txState) { r.Started = finished }, false},
+		{"a final status that changes", declined, func(r *txState) { r.Status, r.Error = "failed", "interrupted" }, false},
+		{"a final status taken back", declined, func(r *txState) { *r = pending }, false},
+		{"another reason", declined, func(r *txState) { r.Error = "" }, false},
+		{"a charge of a declined card", txState{}, func(r *txState) { r.Status, r.Error = "charged", "" }, false},
+		{"another amount", txState{}, func(r *txState) { r.Amount = "0" }, false},
+		{"another txid", txState{}, func(r *txState) { r.TxID = "t-2" }, false},
+		{"another environment", txState{}, func(r *txState) { r.Env = "" }, false},
+		{"no id", txState{}, func(r *txState) { r.ID = "" }, false},
+		{"a status that no order can have", pending, func(r *txState) { r.Status = "reversed" }, false},
 	} {
-		got := declinedReading
+		got := declined
 		c.change(&got)
-		if err := o.check(&c.before, &got); (err == nil) != c.isValid {
+		if err := o.check(&c.previous, &got); (err == nil) != c.isValid {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -4,9 +4,8 @@
 // Invariants:
 //  1. A process is signalled by its own pid, and only until it has been waited for, so that the
 //     pid can't belong to another process.
-//  2. A server is ready when the sandbox.json of this start exists and the health check reports
-//     core_status ok. The file of an earlier start can be recognized by its inode, because the server
-//     replaces the file by renaming.
+//  2. A server is ready when it has written its sandbox.json and the health check reports core_status ok. A
+//     sandbox.json of an earlier start has another inode, because the server replaces the file by renaming.
 //  3. When the process that has started the server dies, the kernel ends the server too.
 //
 // Callers: bench, bench/crash.

@@ -29,7 +29,7 @@ type Sandbox struct {
 	SessionToken   string `json:"session_token"` // of a user with role admin in the organization
 }
 
-// ReadSandbox reads the file in a data directory.
+// ReadSandbox reads the sandbox.json in a data directory.
 func ReadSandbox(dir string) (Sandbox, error) {
 	var s Sandbox
 	content, err := os.ReadFile(filepath.Join(dir, sandboxFile))
@@ -45,8 +45,7 @@ func ReadSandbox(dir string) (Sandbox, error) {
 	return s, nil
 }
 
-// TLS returns a configuration that trusts the server's own authority; nil if the server has
-// none.
+// TLS returns a configuration that trusts the server's own certificate authority, or nil if the server has none.
 func (s *Sandbox) TLS() (*tls.Config, error) {
 	if s.CAFile == "" {
 		return nil, nil
@@ -62,8 +61,8 @@ func (s *Sandbox) TLS() (*tls.Config, error) {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}, nil
 }
 
-// Client returns an HTTP client that trusts the server, uses no proxy and keeps its
-// connections. The caller closes its idle connections.
+// Client returns an HTTP client that trusts the server, uses no proxy and keeps its connections. The caller must
+// close the client's idle connections.
 func (s *Sandbox) Client() (*http.Client, error) {
 	config, err := s.TLS()
 	if err != nil {
@@ -76,8 +75,8 @@ func (s *Sandbox) Client() (*http.Client, error) {
 }
 
 // isReady tells whether the server reports that it is ready. Without a response it returns false.
-func isReady(ctx context.Context, client *http.Client, base string) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/v1/health", nil)
+func isReady(ctx context.Context, client *http.Client, baseURL string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, baseURL+"/api/v1/health", nil)
 	if err != nil {
 		return false
 	}

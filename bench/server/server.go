@@ -13,35 +13,35 @@ import (
 	"time"
 )
 
-// pollEvery is the interval at which a starting server is asked whether it is ready. It is the
-// precision of Server.ReadyAfter.
-const pollEvery = 5 * time.Millisecond
+// pollInterval is how often a starting server is asked whether it is ready. It is the precision of
+// Server.ReadyAfter.
+const pollInterval = 5 * time.Millisecond
 
 // Options configures the start of a server.
 type Options struct {
 	Binary string    // the mizan binary
-	Dir    string    // its data directory
-	TLS    string    // "off" or "auto"
+	Dir    string    // the server's data directory
+	TLS    string    // value of --tls: "off" or "auto"
 	Args   []string  // further arguments of serve
-	Log    io.Writer // receives the server's stderr; nil: only StderrEnd has a part of it
+	Log    io.Writer // receives the server's stderr; nil: only the end of stderr is kept, for StderrEnd
 }
 
-// Server is a running process.
+// Server is a server process, which may have ended.
 type Server struct {
 	Sandbox    Sandbox       // set by WaitReady
 	ReadyAfter time.Duration // from the start of the process until it was ready
 
 	options      Options
 	process      *os.Process
-	started      time.Time
+	startTime    time.Time
 	previousFile os.FileInfo // sandbox.json of the previous start; nil: none
 	stderrEnd    *tail
 	exited       chan struct{} // closed when the process has ended
-	exit         error         // how the process ended; valid after exited is closed
+	waitErr      error         // how the process ended; nil: exit code 0; valid after exited is closed
 }
 
-// Start starts `serve --sandbox` on a port that the kernel chooses, and returns without
-// waiting.
+// Start starts `serve --sandbox` on a port that the kernel chooses, and returns without waiting until the server is
+// ready.
 func Start(o Options) (*Server, error) {
 	s := &Server{options: o, stderrEnd: new(tail), exited: make(chan struct{})}
 	if stat, err := os.Stat(filepath.Join(o.Dir, sandboxFile)); err == nil {
@@ -54,24 +54,25 @@ func Start(o Options) (*Server, error) {
 		cmd.Stderr = io.MultiWriter(s.stderrEnd, o.Log)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	s.started = time.Now()
-	started := make(chan error, 1)
-	go s.runProcess(cmd, started)
-	if err := <-started; err != nil {
+	s.startTime = time.Now()
+	startErr := make(chan error, 1)
+	go s.runProcess(cmd, startErr)
+	if err := <-startErr; err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	s.process = cmd.Process
 	return s, nil
 }
 
-// runProcess starts the process and waits for its end on one thread, because the kernel treats the
-// end of the thread that started a child as the end of its parent.
-func (s *Server) runProcess(cmd *exec.Cmd, started chan<- error) {
+// runProcess starts the process, sends the result to startErr, and waits for the end of the process. It stays on one
+// thread, because the kernel treats the end of the thread that started a child as the end of the child's
+// parent.
+func (s *Server) runProcess(cmd *exec.Cmd, startErr chan<- error) {
 	runtime.LockOSThread()
 	err := cmd.Start()
-	started <- err
+	startErr <- err
 	if err == nil {
-		s.exit = cmd.Wait()
+		s.waitErr = cmd.Wait()
 	}
 	close(s.exited)
 }
@@ -79,17 +80,17 @@ func (s *Server) runProcess(cmd *exec.Cmd, started chan<- error) {
 // WaitReady waits until the server accepts requests. If the server ends before that, the error contains the
 // end of its output.
 func (s *Server) WaitReady(ctx context.Context) error {
-	tick := time.NewTicker(pollEvery)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		ready, err := s.probe(ctx)
 		if err != nil || ready {
-			s.ReadyAfter = time.Since(s.started)
+			s.ReadyAfter = time.Since(s.startTime)
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("server: not ready after %v: %w\n%s", time.Since(s.started).Round(time.Millisecond), ctx.Err(), s.stderrEnd)
+			return fmt.Errorf("server: not ready after %v: %w\n%s", time.Since(s.startTime).Round(time.Millisecond), ctx.Err(), s.stderrEnd)
 		case <-s.exited:
 			return fmt.Errorf("server: ended before it was ready: %w\n%s", s.exitError(), s.stderrEnd)
 		case <-tick.C:
@@ -150,8 +151,8 @@ func (s *Server) Stop(wait time.Duration) error {
 	case <-timer.C:
 		return errors.Join(fmt.Errorf("server: still running %v after SIGTERM\n%s", wait, s.stderrEnd), s.Kill())
 	}
-	if s.exit != nil {
-		return fmt.Errorf("server: stopped with %w\n%s", s.exit, s.stderrEnd)
+	if s.waitErr != nil {
+		return fmt.Errorf("server: stopped with %w\n%s", s.waitErr, s.stderrEnd)
 	}
 	return nil
 }
@@ -169,9 +170,10 @@ func (s *Server) signal(sig syscall.Signal) error {
 	return nil
 }
 
+// exitError returns how the process ended, as an error even for exit code 0.
 func (s *Server) exitError() error {
-	if s.exit == nil {
+	if s.waitErr == nil {
 		return errors.New("exit 0")
 	}
-	return s.exit
+	return s.waitErr
 }

@@ -10,14 +10,14 @@ import (
 	"mizan/posting"
 )
 
-// LineCursor names the last line of the previous page. An entry may have several lines on
-// one account, so the seq alone does not name a line.
+// LineCursor names the last line on the previous page of an account's lines: Seq is the sequence
+// number of the line's entry, and Index tells the lines of that entry apart.
 type LineCursor struct {
 	Seq   uint64
 	Index int
 }
 
-// ReadLineCursor reads a query's cursor; the zero value if none was sent.
+// ReadLineCursor returns the cursor in a request's query, or the zero value if the query has none.
 func ReadLineCursor(q *web.Query) (at LineCursor) {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -34,8 +34,8 @@ func ReadLineCursor(q *web.Query) (at LineCursor) {
 	return at
 }
 
-// Before returns the seq below which to read: just above the cursor's own entry, which may have
-// further lines. 0: from the newest.
+// Before returns the seq below which the next page's entries lie. These include the cursor's own entry,
+// which may have further lines. 0 means that the page begins with the newest entry.
 func (at LineCursor) Before() uint64 {
 	if at.Seq == 0 {
 		return 0
@@ -49,7 +49,7 @@ func (at LineCursor) Passed(l *posting.Line) bool {
 	return at.Seq != 0 && (l.Seq > at.Seq || l.Seq == at.Seq && l.Index >= at.Index)
 }
 
-// LastBooked returns the booked time of an organization's newest event; now if it has none.
+// LastBooked returns the booked time of an organization's newest event, or now if the organization has no event.
 func LastBooked(view *posting.View, org ledger.ID, now time.Time) (ledger.Micros, error) {
 	seq, _, err := view.Head(org)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"mizan/posting"
 )
 
-// eventReader fetches at most n events below a seq (0: the newest), newest first. It returns
-// fewer only if there are no more.
+// eventReader fetches at most n events whose seq is lower than before (0: no bound), newest first. It
+// returns fewer than n only if there are no more.
 type eventReader func(before uint64, n int) ([]ledger.Event, error)
 
 // reader chooses the shortest source of matching events: one record's events, the lines of the
@@ -31,17 +31,17 @@ func (q *EventQuery) reader(view *posting.View) (eventReader, error) {
 	}, nil
 }
 
-// kinds are the kinds of records that have events.
-var kinds = []ledger.Kind{
+// recordKinds are the kinds of records that have events.
+var recordKinds = []ledger.Kind{
 	ledger.Transaction, ledger.Settlement, ledger.Partner, ledger.Terminal, ledger.APIKey,
 	ledger.Organization, ledger.Session, ledger.User, ledger.Platform, ledger.Reply, ledger.Rate, ledger.Answer,
 	ledger.Subscription, ledger.Contract, ledger.Screening, ledger.Period, ledger.Retention, ledger.Link, ledger.Product, ledger.Image,
 }
 
-// sourceReader reads the events of the record with the id, of any kind.
+// sourceReader reads the events of the record that has the id, whatever its kind is.
 func sourceReader(view *posting.View, org, id ledger.ID) (eventReader, error) {
 	source := ledger.Source{ID: id}
-	for _, kind := range kinds {
+	for _, kind := range recordKinds {
 		_, found, err := view.Record(org, ledger.Source{Kind: kind, ID: id})
 		if err != nil {
 			return nil, err
@@ -62,8 +62,8 @@ func sourceReader(view *posting.View, org, id ledger.ID) (eventReader, error) {
 	}, nil
 }
 
-// accounts returns the accounts whose lines lead to the entries: the requested account in all its
-// assets, or all accounts of the partner.
+// accounts returns the accounts on which the requested events have lines: the requested account in all
+// its assets, or all accounts of the partner.
 func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		if q.Env.Valid() && env != q.Env {

@@ -21,7 +21,7 @@ const (
 	// 7).
 	Lifetime = 15 * time.Minute
 
-	purpose           = "pay"
+	tokenPurpose      = "pay"
 	tokenSeparator    = "."
 	organizationChars = 22 // base64url of an organization's id
 )
@@ -41,30 +41,30 @@ type Pages struct {
 }
 
 // Address returns the address of the transaction's page, shown as widget_url and
-// simple_auth_redirect_url. It is valid before until.
+// simple_auth_redirect_url. The address expires at until.
 func (p Pages) Address(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, "", until)
 }
 
-// Return returns the address to which a provider sends the payer after the payer's action. It
-// works before until; afterwards it only shows the way back to the merchant.
+// Return returns the address to which a provider sends the payer after the payer's action. From
+// until on, the address only shows the way back to the merchant.
 func (p Pages) Return(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, ReturnEnd, until)
 }
 
-// Path returns the path of a transaction's page with a token that is valid until an instant.
-// end is empty or ReturnEnd.
-func (p Pages) Path(org, id ledger.ID, end string, until time.Time) string {
-	return PathOf(id, end, base64.RawURLEncoding.EncodeToString(org[:])+tokenSeparator+p.Tokens.Issue(purpose, org, id, until))
+// Path returns the path of a transaction's page with a token that expires at until. The suffix is
+// empty or ReturnEnd.
+func (p Pages) Path(org, id ledger.ID, suffix string, until time.Time) string {
+	return PathOf(id, suffix, base64.RawURLEncoding.EncodeToString(org[:])+tokenSeparator+p.Tokens.Issue(tokenPurpose, org, id, until))
 }
 
-// PathOf returns the path of a transaction's page with a token.
-func PathOf(id ledger.ID, end, token string) string {
-	return Root + "/" + string(schema.AppendID(nil, id)) + end + "?" + TokenParam + "=" + token
+// PathOf returns the path of a transaction's page with an issued token. The suffix is empty or ReturnEnd.
+func PathOf(id ledger.ID, suffix, token string) string {
+	return Root + "/" + string(schema.AppendID(nil, id)) + suffix + "?" + TokenParam + "=" + token
 }
 
-// Open returns the organization for which a token was issued. The error is ErrExpired, with the
-// organization, or ErrToken.
+// Open returns the organization for which a token was issued. If the token has expired, Open returns
+// ErrExpired together with the organization. Any other error is ErrToken.
 func (p Pages) Open(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
 	payload, tag, found := strings.Cut(token, tokenSeparator)
 	if !found || len(payload) != organizationChars {
@@ -73,7 +73,7 @@ func (p Pages) Open(id ledger.ID, token string, now time.Time) (org ledger.ID, e
 	if n, err := base64.RawURLEncoding.Strict().Decode(org[:], []byte(payload)); err != nil || n != len(org) {
 		return ledger.ID{}, ErrToken
 	}
-	switch err := p.Tokens.Check(purpose, org, id, tag, now); {
+	switch err := p.Tokens.Check(tokenPurpose, org, id, tag, now); {
 	case errors.Is(err, secret.ErrExpired):
 		return org, ErrExpired
 	case err != nil:

@@ -13,7 +13,7 @@ import (
 	"mizan/ledger"
 )
 
-func pagesOf(t testing.TB) Pages {
+func newPages(t testing.TB) Pages {
 	t.Helper()
 	keyring, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	if err != nil {
@@ -23,7 +23,7 @@ func pagesOf(t testing.TB) Pages {
 }
 
 func TestTokenOpensItsOwnPageUntilItExpires(t *testing.T) {
-	p := pagesOf(t)
+	p := newPages(t)
 	org, id, expires := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
 	for _, address := range []string{p.Address(org, id, expires), p.Return(org, id, expires)} {
 		path, token, _ := strings.Cut(address, "?token=")
@@ -39,7 +39,7 @@ func TestTokenOpensItsOwnPageUntilItExpires(t *testing.T) {
 		if _, err := p.Open(uuid.New(), token, expires.Add(-time.Hour)); err != ErrToken {
 			t.Errorf("another page: %v", err)
 		}
-		if _, err := pagesOf(t).Open(id, token, expires.Add(-time.Hour)); err != ErrToken {
+		if _, err := newPages(t).Open(id, token, expires.Add(-time.Hour)); err != ErrToken {
 			t.Errorf("with another key: %v", err)
 		}
 	}
@@ -47,7 +47,7 @@ func TestTokenOpensItsOwnPageUntilItExpires(t *testing.T) {
 
 // Only an issued token opens a page, however it is encoded.
 func FuzzOnlyIssuedTokensOpen(f *testing.F) {
-	p := pagesOf(f)
+	p := newPages(f)
 	org, id, expires := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
 	_, issued, _ := strings.Cut(p.Address(org, id, expires), "?token=")
 	for _, seed := range []string{issued, issued + "=", issued[:len(issued)-1], " " + issued, "", ".", strings.ToUpper(issued), issued + "\n"} {
