@@ -39,7 +39,7 @@ func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 	}
 	org := r.Organization.ID
 	if p.LinkID != (ledger.ID{}) {
-		c.countForLink(p, settled)
+		c.countForLink(p, isSettled)
 	}
 	seen := make(map[ledger.ID]bool, len(p.Volumes))
 	for i := range p.Volumes {
