@@ -27,7 +27,7 @@ type scenario struct {
 	t        testing.TB
 	record   *subscription.Record
 	now      time.Time
-	due      ledger.Micros
+	due      ledger.Micros         // the record's next due instant; 0: never
 	decision subscription.Decision // the last decision
 }
 
@@ -43,10 +43,10 @@ func (sc *scenario) apply(d subscription.Decision) {
 	sc.record, sc.due, sc.decision = d.Record, d.Due, d
 }
 
-// wait moves the clock.
+// wait moves the clock forward.
 func (sc *scenario) wait(d time.Duration) *scenario { sc.now = sc.now.Add(d); return sc }
 
-// beginRenewal begins the due renewal, at its due instant.
+// beginRenewal moves the clock to the next renewal's due instant, unless that has passed, and begins the renewal.
 func (sc *scenario) beginRenewal() *scenario {
 	sc.t.Helper()
 	if at := sc.record.Next.Time(); at.After(sc.now) {
@@ -59,7 +59,8 @@ func (sc *scenario) beginRenewal() *scenario {
 	return sc
 }
 
-func (sc *scenario) onOutcome(paid bool) *scenario {
+// endRenewal reports the outcome of the renewal under way.
+func (sc *scenario) endRenewal(paid bool) *scenario {
 	sc.t.Helper()
 	d, ok := sc.record.OnOutcome(sc.record.Last, paid, sc.now)
 	if !ok {
@@ -69,9 +70,10 @@ func (sc *scenario) onOutcome(paid bool) *scenario {
 	return sc
 }
 
-func (sc *scenario) request(request func(*subscription.Record, time.Time) (subscription.Decision, error)) *scenario {
+// request makes a request of the partner: pause, resume or cancel.
+func (sc *scenario) request(action func(*subscription.Record, time.Time) (subscription.Decision, error)) *scenario {
 	sc.t.Helper()
-	d, err := request(sc.record, sc.now)
+	d, err := action(sc.record, sc.now)
 	if err != nil {
 		sc.t.Fatal(err)
 	}
@@ -85,8 +87,8 @@ var (
 	cancel = (*subscription.Record).Cancel
 )
 
-// want checks the state and the due instant. That instant is given as the time since the beginning; a negative one means
-// that the record is never due.
+// want checks the state and the due instant. dueAfter is the time from startTime to the due instant; if dueAfter is
+// negative, the record must never be due.
 func (sc *scenario) want(state subscription.State, dueAfter time.Duration) *scenario {
 	sc.t.Helper()
 	want := ledger.MicrosOf(startTime.Add(dueAfter))
@@ -99,7 +101,7 @@ func (sc *scenario) want(state subscription.State, dueAfter time.Duration) *scen
 	return sc
 }
 
-// wantNotified checks the notifications of the last decision.
+// wantNotified checks the notifications of the last decision: the name of each, and the status that it shows.
 func (sc *scenario) wantNotified(want ...string) *scenario {
 	sc.t.Helper()
 	var got []string
@@ -120,7 +122,7 @@ func TestTheFirstRenewalIsAPeriodAfterTheInitialPayment(t *testing.T) {
 	newSubscription(t, 30).want("active", 30*day).wantNotified()
 }
 
-func TestARenewalIsAnIntentFirst(t *testing.T) {
+func TestBeginRenewalRecordsTheIntentToCharge(t *testing.T) {
 	sc := newSubscription(t, 30).beginRenewal()
 	if sc.record.State != "renewing" || !sc.decision.Charge || !sc.decision.MustRecord || sc.record.Number != 1 || sc.record.Last == (ledger.ID{}) {
 		t.Errorf("%+v %+v", sc.decision, sc.record)
@@ -128,10 +130,10 @@ func TestARenewalIsAnIntentFirst(t *testing.T) {
 	sc.wantNotified()
 }
 
-func TestPeriodsAreCountedFromTheFirst(t *testing.T) {
+func TestPeriodsAreCountedFromTheCreation(t *testing.T) {
 	sc := newSubscription(t, 30)
 	for n := 1; n <= 5; n++ {
-		sc.beginRenewal().wait(time.Hour).onOutcome(true).want("active", time.Duration(n+1)*30*day).wantNotified("renewed active")
+		sc.beginRenewal().wait(time.Hour).endRenewal(true).want("active", time.Duration(n+1)*30*day).wantNotified("renewed active")
 		if sc.record.Renewals != uint64(n) || sc.record.Number != uint64(n) {
 			t.Errorf("after %d renewals: %d, number %d", n, sc.record.Renewals, sc.record.Number)
 		}
@@ -139,54 +141,54 @@ func TestPeriodsAreCountedFromTheFirst(t *testing.T) {
 }
 
 func TestAFailedRenewalIsTriedAfterOneThreeAndFiveDaysThenPaused(t *testing.T) {
-	sc := newSubscription(t, 30).beginRenewal().onOutcome(false).want("past_due", 31*day).wantNotified("payment_failed past_due")
-	sc.beginRenewal().onOutcome(false).want("past_due", 34*day).wantNotified("payment_failed past_due")
-	sc.beginRenewal().onOutcome(false).want("past_due", 39*day).wantNotified("payment_failed past_due")
-	sc.beginRenewal().onOutcome(false).want("paused", -1).wantNotified("payment_failed past_due", "paused paused")
+	sc := newSubscription(t, 30).beginRenewal().endRenewal(false).want("past_due", 31*day).wantNotified("payment_failed past_due")
+	sc.beginRenewal().endRenewal(false).want("past_due", 34*day).wantNotified("payment_failed past_due")
+	sc.beginRenewal().endRenewal(false).want("past_due", 39*day).wantNotified("payment_failed past_due")
+	sc.beginRenewal().endRenewal(false).want("paused", -1).wantNotified("payment_failed past_due", "paused paused")
 	if sc.record.Renewals != 0 || sc.record.Number != 4 {
 		t.Errorf("%d renewals, number %d", sc.record.Renewals, sc.record.Number)
 	}
-	if _, follows := sc.decision.Notifications[0].Progress.NextRenewal(); follows {
+	if _, known := sc.decision.Notifications[0].Progress.NextRenewal(); known {
 		t.Error("told that another attempt follows the last")
 	}
 }
 
-// After Resume the renewal is tried at once and only once, because earlier failures count. A
-// payment in the end moves no later renewal.
+// After Resume the renewal is tried at once and only once, because its earlier failures still count. When it
+// is paid at last, later renewals keep their instants.
 func TestResumeAfterAnAutomaticPauseMakesOneAttempt(t *testing.T) {
 	sc := newSubscription(t, 30)
 	for range 4 {
-		sc.beginRenewal().onOutcome(false)
+		sc.beginRenewal().endRenewal(false)
 	}
 	sc.wait(2*day).request(resume).want("active", 41*day).wantNotified("resumed past_due")
-	sc.beginRenewal().onOutcome(false).want("paused", -1).wantNotified("payment_failed past_due", "paused paused")
+	sc.beginRenewal().endRenewal(false).want("paused", -1).wantNotified("payment_failed past_due", "paused paused")
 	if sc.record.Failures != 5 || sc.record.Number != 5 {
 		t.Errorf("%d failures, number %d", sc.record.Failures, sc.record.Number)
 	}
-	sc.wait(50*day).request(resume).want("active", 91*day).beginRenewal().onOutcome(true).want("active", 120*day).wantNotified("renewed active")
+	sc.wait(50*day).request(resume).want("active", 91*day).beginRenewal().endRenewal(true).want("active", 120*day).wantNotified("renewed active")
 	if sc.record.Renewals != 1 || sc.record.Failures != 0 {
 		t.Errorf("%d renewals, %d failures", sc.record.Renewals, sc.record.Failures)
 	}
 }
 
 func TestAPauseKeepsTheAttemptsAndTheirInstants(t *testing.T) {
-	sc := newSubscription(t, 30).beginRenewal().onOutcome(false).beginRenewal().onOutcome(false).want("past_due", 34*day)
+	sc := newSubscription(t, 30).beginRenewal().endRenewal(false).beginRenewal().endRenewal(false).want("past_due", 34*day)
 	sc.request(pause).want("paused", -1)
 	sc.wait(day).request(resume).want("active", 34*day).wantNotified("resumed past_due")
 	sc.request(pause).wait(day).request(resume).want("active", 34*day)
 	sc.request(pause).wait(2*day).request(resume).want("active", 35*day)
-	if sc.beginRenewal().onOutcome(false).want("past_due", 40*day); sc.record.Failures != 3 {
+	if sc.beginRenewal().endRenewal(false).want("past_due", 40*day); sc.record.Failures != 3 {
 		t.Errorf("%d failures, want 3", sc.record.Failures)
 	}
 }
 
-func TestARenewalHasABoundOfAttempts(t *testing.T) {
+func TestARenewalHasAtMostMaxAttempts(t *testing.T) {
 	sc := newSubscription(t, 30)
 	for sc.record.Failures < subscription.MaxAttempts {
 		if sc.record.State == subscription.Paused {
 			sc.request(resume)
 		}
-		sc.beginRenewal().onOutcome(false)
+		sc.beginRenewal().endRenewal(false)
 	}
 	if _, err := sc.record.Resume(sc.now); !ledger.IsRefusal(err, ledger.Conflict) || sc.record.Number != subscription.MaxAttempts {
 		t.Errorf("after %d attempts: %v", sc.record.Number, err)
@@ -194,28 +196,28 @@ func TestARenewalHasABoundOfAttempts(t *testing.T) {
 	sc.request(cancel).want("cancelled", -1)
 }
 
-func TestNextRenewalIsUnknownWhileOneIsUnderWay(t *testing.T) {
+func TestNextRenewalIsUnknownDuringARenewal(t *testing.T) {
 	sc := newSubscription(t, 30).beginRenewal()
 	if _, known := sc.record.NextRenewal(); known || sc.record.Status() != "active" {
 		t.Errorf("shown as %s with a next renewal", sc.record.Status())
 	}
-	if at, known := sc.onOutcome(true).record.NextRenewal(); !known || at != ledger.MicrosOf(startTime.Add(60*day)) {
+	if at, known := sc.endRenewal(true).record.NextRenewal(); !known || at != ledger.MicrosOf(startTime.Add(60*day)) {
 		t.Errorf("next at %v (%v)", at.Time(), known)
 	}
 }
 
-func TestARetryThatIsPaidMovesNoLaterRenewal(t *testing.T) {
-	newSubscription(t, 30).beginRenewal().onOutcome(false).beginRenewal().onOutcome(true).want("active", 60*day).wantNotified("renewed active")
+func TestAPaidRetryDoesNotMoveLaterRenewals(t *testing.T) {
+	newSubscription(t, 30).beginRenewal().endRenewal(false).beginRenewal().endRenewal(true).want("active", 60*day).wantNotified("renewed active")
 }
 
 func TestMissedRenewalsAreChargedOnce(t *testing.T) {
 	// The service was down for a little more than three periods.
-	sc := newSubscription(t, 30).wait(100*day).beginRenewal().onOutcome(true).want("active", 120*day)
+	sc := newSubscription(t, 30).wait(100*day).beginRenewal().endRenewal(true).want("active", 120*day)
 	if sc.record.Renewals != 1 {
 		t.Errorf("%d renewals", sc.record.Renewals)
 	}
-	// A renewal that ends exactly when the next one is due.
-	newSubscription(t, 1).beginRenewal().wait(day).onOutcome(true).want("active", 3*day)
+	// The renewal ends exactly when the next one is due, which then counts as missed.
+	newSubscription(t, 1).beginRenewal().wait(day).endRenewal(true).want("active", 3*day)
 }
 
 func TestAPauseStopsRenewals(t *testing.T) {
@@ -234,22 +236,22 @@ func TestResumeAfterTheDueInstantRenewsOnceAtOnce(t *testing.T) {
 	if at, ok := sc.record.NextRenewal(); !ok || at != ledger.MicrosOf(sc.now) {
 		t.Errorf("next at %v (%v), want at once", at.Time(), ok)
 	}
-	sc.beginRenewal().onOutcome(true).want("active", 120*day) // the pause has not moved the period
+	sc.beginRenewal().endRenewal(true).want("active", 120*day) // the pause does not move later renewals
 }
 
 func TestPauseAndCancelDoNotWaitForARenewal(t *testing.T) {
 	const inquiryDelay = time.Minute
 	sc := newSubscription(t, 30).beginRenewal().request(pause).want("paused_renewing", 30*day+inquiryDelay).wantNotified("paused paused")
-	sc.onOutcome(true).want("paused", -1).wantNotified("renewed paused")
+	sc.endRenewal(true).want("paused", -1).wantNotified("renewed paused")
 	if sc.record.Renewals != 1 {
 		t.Errorf("%d renewals", sc.record.Renewals)
 	}
 	sc.request(resume).want("active", 60*day)
 
 	sc = newSubscription(t, 30).beginRenewal().request(cancel).want("cancelled_renewing", 30*day+inquiryDelay).wantNotified("cancelled cancelled")
-	sc.onOutcome(false).want("cancelled", -1).wantNotified("payment_failed cancelled")
+	sc.endRenewal(false).want("cancelled", -1).wantNotified("payment_failed cancelled")
 
-	newSubscription(t, 30).beginRenewal().request(pause).request(resume).want("renewing", 30*day+inquiryDelay).onOutcome(true).want("active", 60*day)
+	newSubscription(t, 30).beginRenewal().request(pause).request(resume).want("renewing", 30*day+inquiryDelay).endRenewal(true).want("active", 60*day)
 }
 
 func TestCancelIsFinal(t *testing.T) {
@@ -274,34 +276,34 @@ func TestPauseAndResumeNeedTheRightState(t *testing.T) {
 	}
 }
 
-func TestAnInactivePartnerIsNotRenewedAndWaits(t *testing.T) {
+func TestRenewalWaitsForAnInactivePartner(t *testing.T) {
 	sc := newSubscription(t, 30).wait(30 * day)
 	sc.apply(sc.record.Postpone(sc.now))
 	sc.want("active", 30*day+subscription.PartnerCheckInterval).wantNotified()
 	if at, ok := sc.record.NextRenewal(); !ok || at != ledger.MicrosOf(startTime.Add(30*day)) {
 		t.Errorf("next at %v (%v)", at.Time(), ok)
 	}
-	sc.wait(65*day).beginRenewal().onOutcome(true).want("active", 120*day)
+	sc.wait(65*day).beginRenewal().endRenewal(true).want("active", 120*day)
 }
 
-func TestUnknownRenewalIsInquiredWithGrowingDelays(t *testing.T) {
+func TestUnknownOutcomeIsInquiredWithGrowingDelays(t *testing.T) {
 	sc := newSubscription(t, 30).beginRenewal()
-	last := sc.record.Last
-	gaps := []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute}
-	for _, gap := range gaps {
+	transaction := sc.record.Last
+	delays := []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute}
+	for _, delay := range delays {
 		sc.apply(sc.record.ContinueWaiting(false, sc.now))
-		if sc.due != ledger.MicrosOf(sc.now.Add(gap)) || sc.decision.Charge {
-			t.Errorf("looked for again after %v, charged: %v; want %v", sc.due.Time().Sub(sc.now), sc.decision.Charge, gap)
+		if sc.due != ledger.MicrosOf(sc.now.Add(delay)) || sc.decision.Charge {
+			t.Errorf("looked for again after %v, charged: %v; want %v", sc.due.Time().Sub(sc.now), sc.decision.Charge, delay)
 		}
 	}
 	for range 100 {
 		sc.apply(sc.record.ContinueWaiting(false, sc.now))
 	}
-	if sc.due != ledger.MicrosOf(sc.now.Add(day)) || sc.record.Last != last || sc.record.Number != 1 {
+	if sc.due != ledger.MicrosOf(sc.now.Add(day)) || sc.record.Last != transaction || sc.record.Number != 1 {
 		t.Errorf("looked for again after %v", sc.due.Time().Sub(sc.now))
 	}
-	// A charge that never arrived is submitted again under the same name.
-	if sc.apply(sc.record.ContinueWaiting(true, sc.now)); !sc.decision.Charge || sc.record.Last != last || sc.record.Number != 1 {
+	// A renewal whose transaction does not exist is charged again, with the same transaction id.
+	if sc.apply(sc.record.ContinueWaiting(true, sc.now)); !sc.decision.Charge || sc.record.Last != transaction || sc.record.Number != 1 {
 		t.Errorf("%+v", sc.record)
 	}
 }
@@ -311,47 +313,47 @@ func TestOutcomeOfAnotherRenewalIsIgnored(t *testing.T) {
 	if _, ok := sc.record.OnOutcome(uuid.New(), true, sc.now); ok {
 		t.Error("another transaction was taken for the renewal")
 	}
-	sc.onOutcome(true)
+	sc.endRenewal(true)
 	if _, ok := sc.record.OnOutcome(sc.record.Last, true, sc.now); ok {
 		t.Error("a renewal was counted twice")
 	}
 }
 
-func TestTheRecordDecidedOnIsNeverChanged(t *testing.T) {
+func TestDecisionsDoNotChangeTheOldRecord(t *testing.T) {
 	sc := newSubscription(t, 30)
 	before := *sc.record
-	decidedOn := sc.record
-	sc.beginRenewal().onOutcome(false)
-	if _, err := decidedOn.Pause(sc.now); err != nil {
+	oldRecord := sc.record
+	sc.beginRenewal().endRenewal(false)
+	if _, err := oldRecord.Pause(sc.now); err != nil {
 		t.Fatal(err)
 	}
-	if decidedOn.Progress != before.Progress || decidedOn.ID != before.ID {
-		t.Errorf("%+v, was %+v", decidedOn, before)
+	if oldRecord.Progress != before.Progress || oldRecord.ID != before.ID {
+		t.Errorf("%+v, was %+v", oldRecord, before)
 	}
 }
 
-func TestTermsAreRefusedByTheirFields(t *testing.T) {
+func TestCheckOfTermsNamesTheWrongFields(t *testing.T) {
 	valid := subscription.Terms{Amount: money.FromUint64(1), PeriodDays: 1}
 	for name, c := range map[string]struct {
 		change  func(*subscription.Terms)
 		initial subscription.Credential
-		found   bool
-		want    []string
+		found   bool     // the initial payment exists and is the partner's
+		want    []string // names of the refused fields
 	}{
-		"valid":              {nil, credential, true, nil},
-		"ten years":          {func(r *subscription.Terms) { r.PeriodDays = 3660 }, credential, true, nil},
-		"more":               {func(r *subscription.Terms) { r.PeriodDays = 3661 }, credential, true, []string{"period_days"}},
-		"no period":          {func(r *subscription.Terms) { r.PeriodDays = 0 }, credential, true, []string{"period_days"}},
-		"backwards":          {func(r *subscription.Terms) { r.PeriodDays = -1 }, credential, true, []string{"period_days"}},
-		"nothing":            {func(r *subscription.Terms) { r.Amount = money.Amount{} }, credential, true, []string{"amount"}},
-		"the largest amount": {func(r *subscription.Terms) { r.Amount = ledger.MaxAmount }, credential, true, nil},
-		"too much":           {func(r *subscription.Terms) { r.Amount = money.Max }, credential, true, []string{"amount"}},
-		"metadata":           {func(r *subscription.Terms) { r.Metadata = make([]byte, 8192) }, credential, true, nil},
-		"too much metadata":  {func(r *subscription.Terms) { r.Metadata = make([]byte, 8193) }, credential, true, []string{"metadata"}},
-		"unknown":            {nil, subscription.Credential{}, false, []string{"initial_payment_id"}},
-		"not charged":        {nil, subscription.Credential{Stored: true}, true, []string{"initial_payment_id"}},
-		"nothing stored":     {nil, subscription.Credential{Charged: true}, true, []string{"initial_payment_id"}},
-		"all at once": {func(r *subscription.Terms) { *r = subscription.Terms{Metadata: make([]byte, 9000)} }, credential, false,
+		"valid":                       {nil, credential, true, nil},
+		"ten years":                   {func(terms *subscription.Terms) { terms.PeriodDays = 3660 }, credential, true, nil},
+		"more than ten years":         {func(terms *subscription.Terms) { terms.PeriodDays = 3661 }, credential, true, []string{"period_days"}},
+		"no period":                   {func(terms *subscription.Terms) { terms.PeriodDays = 0 }, credential, true, []string{"period_days"}},
+		"negative period":             {func(terms *subscription.Terms) { terms.PeriodDays = -1 }, credential, true, []string{"period_days"}},
+		"no amount":                   {func(terms *subscription.Terms) { terms.Amount = money.Amount{} }, credential, true, []string{"amount"}},
+		"the largest amount":          {func(terms *subscription.Terms) { terms.Amount = ledger.MaxAmount }, credential, true, nil},
+		"amount too large":            {func(terms *subscription.Terms) { terms.Amount = money.Max }, credential, true, []string{"amount"}},
+		"the longest metadata":        {func(terms *subscription.Terms) { terms.Metadata = make([]byte, 8192) }, credential, true, nil},
+		"metadata too long":           {func(terms *subscription.Terms) { terms.Metadata = make([]byte, 8193) }, credential, true, []string{"metadata"}},
+		"unknown initial payment":     {nil, subscription.Credential{}, false, []string{"initial_payment_id"}},
+		"initial payment not charged": {nil, subscription.Credential{Stored: true}, true, []string{"initial_payment_id"}},
+		"no stored credential":        {nil, subscription.Credential{Charged: true}, true, []string{"initial_payment_id"}},
+		"all fields wrong": {func(terms *subscription.Terms) { *terms = subscription.Terms{Metadata: make([]byte, 9000)} }, credential, false,
 			[]string{"initial_payment_id", "amount", "period_days", "metadata"}},
 	} {
 		terms := valid
@@ -371,7 +373,7 @@ func TestTermsAreRefusedByTheirFields(t *testing.T) {
 }
 
 func TestRefusalNamesTheStatus(t *testing.T) {
-	sc := newSubscription(t, 30).beginRenewal().onOutcome(false)
+	sc := newSubscription(t, 30).beginRenewal().endRenewal(false)
 	_, err := sc.record.Resume(sc.now)
 	var refusal *ledger.Refusal
 	if !errors.As(err, &refusal) || refusal.Detail != "the subscription is past_due" {

@@ -6,10 +6,10 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// State is a subscription's state in the journal. Merchants see its Status.
+// State is a subscription's state in the journal. Merchants see Progress.Status instead.
 type State string
 
-// The states. A renewal is under way in the renewing states.
+// The states. A renewal is under way in the three states with Renewing in their names.
 const (
 	Absent            State = "none"   // before creation; never stored
 	Active            State = "active" // waits for its next renewal
@@ -57,7 +57,7 @@ func (e Event) NotificationName() (name string, notified bool) {
 	return name, notified
 }
 
-// Step is an entry of the machine's table.
+// Step is a transition in the machine's table: the next state and the reason.
 type Step struct {
 	To  State
 	Why string
@@ -69,7 +69,7 @@ func (s Step) Target() State { return s.To }
 // Reason implements fsm.Transition.
 func (s Step) Reason() string { return s.Why }
 
-// Machine is the subscription's state machine; its report is testdata/machine.txt.
+// Machine is the subscription's state machine; its report, a table of the transitions, is testdata/machine.txt.
 var Machine = fsm.MustCompile(
 	[]State{Absent, Active, Renewing, PastDue, Paused, PausedRenewing, Cancelled, CancelledRenewing},
 	[]Event{Create, Renew, WaitForPartner, WaitForOutcome, Renewed, Unpaid, Pause, Resume, Cancel},
@@ -115,8 +115,8 @@ var Machine = fsm.MustCompile(
 		},
 	})
 
-// Legal tells whether an event of that name may take a subscription from one state to another;
-// from is empty for the first event. A checker uses it to replay a journal.
+// Legal tells whether the event may take a subscription from one state to the other; from is empty for the
+// first event. The checker replays journals with Legal.
 func Legal(event, from, to string) bool {
 	if from == "" {
 		from = string(Absent)
@@ -125,9 +125,9 @@ func Legal(event, from, to string) bool {
 	return ok && string(step.To) == to
 }
 
-// move applies an event to the record's state, and adds the event and its notification to the
+// move applies an event to the record's state, and adds the event and its notification, if it has one, to the
 // decision. The caller must change the record's other fields first, because the notification
-// shows them. An illegal move is a bug: the caller has already checked that the event is possible.
+// shows them. An illegal event is a bug, because the caller must have checked the state.
 func (d *Decision) move(e Event) {
 	from := d.Record.State
 	step, ok := Machine.Next(from, e)

@@ -14,13 +14,13 @@ var update = flag.Bool("update", false, "rewrite the machine's report")
 // steps are the transitions out of a state: event → next state. A missing event is refused.
 type steps map[subscription.Event]subscription.State
 
-var vocabulary = []subscription.Event{
+var allEvents = []subscription.Event{
 	"create", "renew", "wait", "await", "renewed", "payment_failed", "pause", "resume", "cancel",
 }
 
-// grid is written by hand: a renewal is an intent before its outcome, pausing and cancelling do
-// not wait for it, and cancelled is final.
-var grid = map[subscription.State]steps{
+// transitions are the expected transitions, written by hand: a renewal begins before its outcome is known, pausing
+// and cancelling do not wait for that outcome, and cancelled is final.
+var transitions = map[subscription.State]steps{
 	"none":     {"create": "active"},
 	"active":   {"renew": "renewing", "wait": "active", "pause": "paused", "cancel": "cancelled"},
 	"past_due": {"renew": "renewing", "wait": "past_due", "pause": "paused", "cancel": "cancelled"},
@@ -35,17 +35,17 @@ var grid = map[subscription.State]steps{
 	"cancelled":          {},
 }
 
-func TestMachineEqualsTheGrid(t *testing.T) {
-	if got := subscription.Machine.Events(); !slices.Equal(got, vocabulary) {
-		t.Errorf("events %q, want %q", got, vocabulary)
+func TestMachineHasExactlyTheExpectedTransitions(t *testing.T) {
+	if got := subscription.Machine.Events(); !slices.Equal(got, allEvents) {
+		t.Errorf("events %q, want %q", got, allEvents)
 	}
-	if got, want := len(subscription.Machine.States()), len(grid); got != want {
+	if got, want := len(subscription.Machine.States()), len(transitions); got != want {
 		t.Errorf("%d states, want %d", got, want)
 	}
-	for state, row := range grid {
-		for _, event := range vocabulary {
+	for state, nextStates := range transitions {
+		for _, event := range allEvents {
 			step, ok := subscription.Machine.Next(state, event)
-			want, legal := row[event]
+			want, legal := nextStates[event]
 			if ok != legal || step.To != want {
 				t.Errorf("%s on %s = %q, want %q", state, event, step.To, want)
 			}
@@ -75,13 +75,13 @@ func TestTheMachinesReportIsCommitted(t *testing.T) {
 	}
 }
 
-// The names of lifecycle events in the specification, "Events".
+// Notifications have the names of lifecycle events in the specification, "Events".
 func TestTheLifecycleEventsAreTheSpecifications(t *testing.T) {
 	want := map[subscription.Event]string{
 		"renewed": "subscription.renewed", "payment_failed": "subscription.payment_failed", "cancel": "subscription.cancelled",
 		"pause": "subscription.paused", "resume": "subscription.resumed",
 	}
-	for _, event := range vocabulary {
+	for _, event := range allEvents {
 		name, notified := event.NotificationName()
 		if name != want[event] || notified != (want[event] != "") {
 			t.Errorf("%s is told as %q (%v), want %q", event, name, notified, want[event])

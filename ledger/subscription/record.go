@@ -13,15 +13,15 @@ const (
 	MaxMetadata   = 8 << 10 // bytes of metadata
 )
 
-// Record is the stored state of a subscription. Only its Progress and the counts of
-// notifications change. Its version, times and due instant are in the store's row around it.
+// Record is the stored state of a subscription. Only Progress and the counts of
+// notifications change. The writer stores the record's version, times and due instant in the same row.
 type Record struct {
 	ID      ledger.ID
 	Partner int64
 	Terms
 
 	Terminal ledger.ID   // the initial payment's terminal, which can charge the credential
-	Asset    money.Asset // the initial payment's asset, which is also that of Amount
+	Asset    money.Asset // the asset of the initial payment and of Amount
 
 	Progress
 
@@ -29,7 +29,7 @@ type Record struct {
 	Unnotified uint64 // events without an address for notifications
 }
 
-// Terms are a partner's request.
+// Terms are what a partner requests when it creates a subscription.
 type Terms struct {
 	Initial    ledger.ID    // the payment whose stored credential is charged
 	Amount     money.Amount // the amount of a renewal, in minor units
@@ -40,14 +40,14 @@ type Terms struct {
 // Progress is the part of a subscription that changes.
 type Progress struct {
 	State  State
-	Anchor ledger.Micros // when the next renewal is due by its period, counted from the creation
-	Next   ledger.Micros // when the next renewal is charged: at Anchor, or later after a pause or an unpaid attempt
+	Anchor ledger.Micros // when the next renewal is due: a whole number of periods after the creation
+	Next   ledger.Micros // when the next attempt is charged: at Anchor, or later after a pause or an unpaid attempt
 
 	Renewals  uint64    // number of paid renewals
-	Number    uint64    // number of the last renewal that began, paid or not; 0: none
-	Last      ledger.ID // the last renewal's transaction
-	Failures  uint8     // consecutive failed attempts of the due renewal, kept over a pause; at most MaxAttempts
-	Inquiries uint8     // inquiries about the renewal under way; the gaps between them grow
+	Number    uint64    // number of attempts that have begun, paid or not: the number of the last one
+	Last      ledger.ID // the last attempt's transaction
+	Failures  uint8     // failed attempts at the renewal that is due; a pause does not reset it; at most MaxAttempts
+	Inquiries uint8     // inquiries about the renewal under way, counted until the delay between them is at its maximum
 }
 
 // Status returns the status that merchants see: active, past_due, paused or cancelled.
@@ -64,20 +64,20 @@ func (s *Progress) Status() string {
 	return string(Active)
 }
 
-// Statuses returns all results of Status.
+// Statuses returns all values that Status may return.
 func Statuses() []string {
 	return []string{string(Active), string(PastDue), string(Paused), string(Cancelled)}
 }
 
 // NextRenewal returns when the next renewal is charged, or since when it waits for its partner
-// to become active. ok is false if no renewal will follow, or if its time depends on the outcome
-// of the renewal under way.
+// to become active. ok is false if no renewal will follow, or if the time of the next one depends on the
+// outcome of the renewal under way.
 func (s *Progress) NextRenewal() (due ledger.Micros, ok bool) {
 	switch s.State {
 	case Active:
 		return s.Next, true
 	case PastDue:
-		return s.Next, int(s.Failures) <= len(retryDelays) // after the last retry it is about to be paused
+		return s.Next, int(s.Failures) <= len(retryDelays) // after the last retry the subscription is about to be paused
 	}
 	return 0, false
 }
@@ -94,14 +94,14 @@ type Credential struct {
 // found tells whether the initial payment exists and is the partner's. The caller refuses missing
 // fields.
 func (t *Terms) Check(credential Credential, found bool, refuse func(field, detail string)) {
-	const initial = "initial_payment_id"
+	const paymentField = "initial_payment_id"
 	switch {
 	case !found:
-		refuse(initial, "there is no such payment")
+		refuse(paymentField, "there is no such payment")
 	case !credential.Charged:
-		refuse(initial, "it is not a charged payment")
+		refuse(paymentField, "it is not a charged payment")
 	case !credential.Stored:
-		refuse(initial, "the payment left no stored credential that could be charged again")
+		refuse(paymentField, "the payment left no stored credential that could be charged again")
 	}
 	if t.Amount.IsZero() || ledger.MaxAmount.Less(t.Amount) {
 		refuse("amount", "amount must be above zero and at most 10^72")

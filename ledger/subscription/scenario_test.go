@@ -11,10 +11,10 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// naiveSubscription is a naive second implementation of subscriptions, which the first must agree with.
+// naiveSubscription is a second, naive implementation of subscriptions, with which the package must agree.
 type naiveSubscription struct {
 	paidRenewals, begunRenewals uint64
-	underWay                    bool
+	renewalUnderWay             bool
 	paused                      bool
 	cancelled                   bool
 	failures                    int
@@ -32,9 +32,10 @@ func (naive *naiveSubscription) status() string {
 	return "active"
 }
 
-// Whatever happens in whatever order, only one renewal is under way at a time. None begins before its time, or while the
-// subscription is paused or cancelled. Their numbers have no gap, and at most one is paid per period.
-func TestLivesOfSubscriptions(t *testing.T) {
+// After any sequence of actions: only one renewal is under way at a time, no renewal begins before its due instant or
+// while the subscription is paused or cancelled, the numbers of attempts have no gap, and at most one renewal is paid
+// per period.
+func TestRandomActionsAgreeWithTheNaiveSubscription(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		days := rapid.SampledFrom([]int{1, 2, 7, 30, 365}).Draw(t, "days")
 		sc := &scenario{now: startTime}
@@ -43,10 +44,10 @@ func TestLivesOfSubscriptions(t *testing.T) {
 		paidAt := startTime
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			sc.now = sc.now.Add(time.Duration(rapid.IntRange(0, 40*24*60).Draw(t, "minutes")) * time.Minute)
-			switch action := rapid.SampledFrom([]string{"wake", "wake", "hear", "hear", "look", "pause", "resume", "cancel"}).Draw(t, "what"); action {
-			case "wake":
+			switch action := rapid.SampledFrom([]string{"renew if due", "renew if due", "report outcome", "report outcome", "inquire", "pause", "resume", "cancel"}).Draw(t, "what"); action {
+			case "renew if due":
 				renewIfDue(t, sc, &naive)
-			case "hear":
+			case "report outcome":
 				if reportOutcome(t, sc, &naive, rapid.Bool().Draw(t, "paid")) {
 					if sc.now.Before(paidAt) {
 						t.Fatalf("paid at %v after %v", sc.now, paidAt)
@@ -56,7 +57,7 @@ func TestLivesOfSubscriptions(t *testing.T) {
 						t.Fatalf("renewed at %v, and due again at %v", sc.now, at.Time())
 					}
 				}
-			case "look":
+			case "inquire":
 				if sc.record.State.UnderWay() {
 					sc.apply(sc.record.ContinueWaiting(false, sc.now))
 				}
@@ -70,7 +71,7 @@ func TestLivesOfSubscriptions(t *testing.T) {
 
 func renewIfDue(t *rapid.T, sc *scenario, naive *naiveSubscription) {
 	due := sc.record.RenewalDue(sc.now)
-	if due && (naive.underWay || naive.paused || naive.cancelled || sc.record.Next > ledger.MicrosOf(sc.now)) {
+	if due && (naive.renewalUnderWay || naive.paused || naive.cancelled || sc.record.Next > ledger.MicrosOf(sc.now)) {
 		t.Fatalf("%+v is to be renewed at %v", sc.record, sc.now)
 	}
 	if !due {
@@ -78,21 +79,21 @@ func renewIfDue(t *rapid.T, sc *scenario, naive *naiveSubscription) {
 	}
 	sc.apply(sc.record.BeginRenewal(uuid.New(), sc.now))
 	naive.begunRenewals++
-	naive.underWay = true
+	naive.renewalUnderWay = true
 }
 
-// reportOutcome reports the outcome of the renewal under way. It returns true if there was one and it was
+// reportOutcome reports the outcome of the renewal under way. It returns true if a renewal was under way and was
 // paid.
 func reportOutcome(t *rapid.T, sc *scenario, naive *naiveSubscription, paid bool) bool {
 	d, ok := sc.record.OnOutcome(sc.record.Last, paid, sc.now)
-	if ok != naive.underWay {
+	if ok != naive.renewalUnderWay {
 		t.Fatalf("%s hears: %v", sc.record.State, ok)
 	}
 	if !ok {
 		return false
 	}
 	sc.apply(d)
-	if naive.underWay = false; paid {
+	if naive.renewalUnderWay = false; paid {
 		naive.paidRenewals++
 		naive.failures = 0
 		return true
@@ -103,6 +104,7 @@ func reportOutcome(t *rapid.T, sc *scenario, naive *naiveSubscription, paid bool
 	return false
 }
 
+// requestAction makes the partner's request: pause, resume or cancel.
 func requestAction(t *rapid.T, sc *scenario, naive *naiveSubscription, action string) {
 	d, err := map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
 		"pause": pause, "resume": resume, "cancel": cancel,
@@ -127,12 +129,12 @@ func requestAction(t *rapid.T, sc *scenario, naive *naiveSubscription, action st
 
 func checkAgreement(t *rapid.T, sc *scenario, naive *naiveSubscription) {
 	r := sc.record
-	if r.Status() != naive.status() || r.Renewals != naive.paidRenewals || r.Number != naive.begunRenewals || r.State.UnderWay() != naive.underWay {
+	if r.Status() != naive.status() || r.Renewals != naive.paidRenewals || r.Number != naive.begunRenewals || r.State.UnderWay() != naive.renewalUnderWay {
 		t.Fatalf("%s with %d of %d paid, under way %v; want %s, %d of %d, %v",
-			r.Status(), r.Renewals, r.Number, r.State.UnderWay(), naive.status(), naive.paidRenewals, naive.begunRenewals, naive.underWay)
+			r.Status(), r.Renewals, r.Number, r.State.UnderWay(), naive.status(), naive.paidRenewals, naive.begunRenewals, naive.renewalUnderWay)
 	}
-	isWaiting := naive.underWay || !naive.paused && !naive.cancelled
-	if isWaiting != (sc.due != 0) {
+	isEverDue := naive.renewalUnderWay || !naive.paused && !naive.cancelled
+	if isEverDue != (sc.due != 0) {
 		t.Fatalf("%s is woken at %d", r.State, sc.due)
 	}
 	for i := 1; i < len(sc.decision.Events); i++ {

@@ -14,36 +14,36 @@ import (
 	"mizan/posting/balances"
 )
 
-// trialInPages reads a trial balance in pages of limit accounts.
-func (f *fixture) trialInPages(q balances.AsOf, limit int) listing {
+// trialInPages reads a trial balance page by page, each with pageSize accounts.
+func (f *fixture) trialInPages(query balances.AsOf, pageSize int) listing {
 	f.t.Helper()
-	return f.trialInPagesOf(org, q, limit)
+	return f.trialInPagesOf(org, query, pageSize)
 }
 
 // trialInPagesOf is trialInPages for any organization.
-func (f *fixture) trialInPagesOf(orgID ledger.ID, q balances.AsOf, limit int) (lines listing) {
+func (f *fixture) trialInPagesOf(orgID ledger.ID, query balances.AsOf, pageSize int) (lines listing) {
 	f.t.Helper()
-	for q.Paged = true; ; {
-		v := f.Journal.View()
-		n := 0
-		err := f.reader.TrialBalance(v, orgID, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+	for query.Paged = true; ; {
+		view := f.Journal.View()
+		pageAccounts := 0 // number of accounts on this page
+		err := f.reader.TrialBalance(view, orgID, query, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			lines.add(a, t)
-			q.After = &a
-			n++
-			return n < limit, nil
+			query.After = &a
+			pageAccounts++
+			return pageAccounts < pageSize, nil
 		})
-		v.Close()
+		view.Close()
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		if n < limit {
+		if pageAccounts < pageSize {
 			return lines
 		}
 	}
 }
 
-// fullChange returns a change with the maximum number of entries of an organization. Each moves n from the
-// bank to one of the given number of partners, in turn.
+// fullChange returns a change with the maximum number of entries, all of one organization. Each entry moves the
+// amount n from the bank to the next of the given number of partners.
 func fullChange(orgID ledger.ID, n uint64, partners int) *posting.Change {
 	c := manyEntries(posting.MaxSteps)
 	for i := range c.Steps {
@@ -55,8 +55,8 @@ func fullChange(orgID ledger.ID, n uint64, partners int) *posting.Change {
 	return c
 }
 
-// entriesOfNewPartners returns a full change in which each entry has a partner of its own. The n-th such
-// change has other partners than those with smaller n.
+// entriesOfNewPartners returns a full change in which each entry has a partner of its own. Changes with different
+// n have no partner in common.
 func entriesOfNewPartners(n int) *posting.Change {
 	c := fullChange(org, 1, posting.MaxSteps)
 	for i := range c.Steps {
@@ -75,17 +75,17 @@ func trialOfSixteen(balance int) listing {
 	return lines
 }
 
-// The turnover that is kept for the next page belongs to one organization, and is not used for another one
-// that has as many events.
+// A cached turnover (the sums of the events since a checkpoint) is not used for another organization, even if that
+// has as many events.
 func TestCachedTurnoverIsForOneOrganization(t *testing.T) {
 	f := open(t)
 	otherOrg := uuid.New()
 	f.MustSubmit(fullChange(org, 1, 16))
 	stamps := f.MustSubmit(fullChange(otherOrg, 3, 16)).Stamps
-	q := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
+	query := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
 	for range 2 {
 		for orgID, want := range map[ledger.ID]listing{org: trialOfSixteen(64), otherOrg: trialOfSixteen(3 * 64)} {
-			if got := f.trialInPagesOf(orgID, q, 4); !slices.Equal(got, want) {
+			if got := f.trialInPagesOf(orgID, query, 4); !slices.Equal(got, want) {
 				t.Errorf("of %v it is %q, want %q", orgID, got, want)
 			}
 			if !f.reader.HasKeptTurnover() {
@@ -95,15 +95,15 @@ func TestCachedTurnoverIsForOneOrganization(t *testing.T) {
 	}
 }
 
-// The kept turnover is not used for a checkpoint that was made later.
+// A cached turnover (the sums of the events since a checkpoint) is not used for a later checkpoint.
 func TestCachedTurnoverIsForOneCheckpoint(t *testing.T) {
 	f := open(t)
 	f.MustSubmit(fullChange(org, 1, 16))
 	f.setClock(1, 12)
 	stamps := f.MustSubmit(fullChange(org, 1, 16)).Stamps
-	q := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
+	query := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
 	for range 2 {
-		if got := f.trialInPages(q, 4); !slices.Equal(got, trialOfSixteen(128)) {
+		if got := f.trialInPages(query, 4); !slices.Equal(got, trialOfSixteen(128)) {
 			t.Errorf("it is %q", got)
 		}
 		if !f.reader.HasKeptTurnover() {
@@ -115,32 +115,32 @@ func TestCachedTurnoverIsForOneCheckpoint(t *testing.T) {
 	}
 }
 
-// The kept turnover may begin after the first account of a query, or end before its last one, because another
-// query left it, or because there were too many accounts.
-func TestCachedTurnoverMayCoverOtherAccounts(t *testing.T) {
+// Results are right even if the cached turnover begins after a query's first account or ends before its last one:
+// another query may have cached it, or there were too many accounts.
+func TestCachedTurnoverOfOtherAccountsChangesNoResult(t *testing.T) {
 	random := random(t)
 	f := open(t)
-	f.MustSubmit(fullChange(org, 1, 50)) // enough events for their turnover to be kept
+	f.MustSubmit(fullChange(org, 1, 50)) // enough events for their turnover to be cached
 	const days = 10
 	instants := history(f, random, days)[:3]
 	for range 300 {
-		q := balances.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))], Paged: random.IntN(2) == 0}
+		query := balances.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))], Paged: random.IntN(2) == 0}
 		if random.IntN(3) == 0 {
-			q.On = ledger.DateOf(start) + ledger.Date(random.IntN(days))
+			query.On = ledger.DateOf(start) + ledger.Date(random.IntN(days))
 		}
-		q.Prefix = []string{"", "", "L:", "L:partner:1", "A:"}[random.IntN(5)]
+		query.Prefix = []string{"", "", "L:", "L:partner:1", "A:"}[random.IntN(5)]
 		if random.IntN(2) == 0 {
-			q.After = &ledger.Account{Path: ledger.PartnerAvailable(1 + random.Int64N(60)), Asset: usd}
+			query.After = &ledger.Account{Path: ledger.PartnerAvailable(1 + random.Int64N(60)), Asset: usd}
 		}
-		v := f.Journal.View()
+		view := f.Journal.View()
 		var want, got listing
-		err := errors.Join(balances.FromPages(v, org, q, want.add), f.reader.FromCheckpoint(v, org, q, 1+random.IntN(40), got.add))
-		v.Close()
+		err := errors.Join(balances.FromPages(view, org, query, want.add), f.reader.FromCheckpoint(view, org, query, 1+random.IntN(40), got.add))
+		view.Close()
 		if err != nil {
-			t.Fatalf("%+v: %v", q, err)
+			t.Fatalf("%+v: %v", query, err)
 		}
 		if !slices.Equal(got, want) {
-			t.Fatalf("%+v:\nfrom the journal %q\nfrom the pages   %q", q, got, want)
+			t.Fatalf("%+v:\nfrom the journal %q\nfrom the pages   %q", query, got, want)
 		}
 	}
 	if !f.reader.HasKeptTurnover() {
@@ -148,24 +148,25 @@ func TestCachedTurnoverMayCoverOtherAccounts(t *testing.T) {
 	}
 }
 
-// If there are too many accounts, the turnover of the first ones is kept for the next pages. For a reader of
-// all accounts the turnover has more accounts than are kept.
-func TestTurnoverOfManyAccountsKeepsTheFirst(t *testing.T) {
+// If there are too many accounts, a query that reads pages caches the turnover (the sums of the events since a
+// checkpoint) of the first accounts for its next pages. A query that reads all accounts caches none, because its
+// turnover has too many accounts.
+func TestPagedQueryCachesTheTurnoverOfTheFirstAccounts(t *testing.T) {
 	f := open(t)
 	for n := range balances.MaxKept/posting.MaxSteps + 1 {
 		f.MustSubmit(entriesOfNewPartners(n))
 	}
-	q := balances.AsOf{Env: money.Prod, At: 1 << 62}
+	query := balances.AsOf{Env: money.Prod, At: 1 << 62}
 	for _, paged := range []bool{false, true} {
-		q.Paged = paged
-		v, n := f.Journal.View(), 0
-		err := f.reader.TrialBalance(v, org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
-			n++
-			return n < 100, nil
+		query.Paged = paged
+		view, accounts := f.Journal.View(), 0
+		err := f.reader.TrialBalance(view, org, query, func(ledger.Account, *ledger.Totals) (bool, error) {
+			accounts++
+			return accounts < 100, nil
 		})
-		v.Close()
-		if err != nil || n != 100 {
-			t.Fatalf("paged %v: %d accounts, %v", paged, n, err)
+		view.Close()
+		if err != nil || accounts != 100 {
+			t.Fatalf("paged %v: %d accounts, %v", paged, accounts, err)
 		}
 		if f.reader.HasKeptTurnover() != paged {
 			t.Errorf("paged %v: something is kept: %v", paged, !paged)
@@ -173,22 +174,24 @@ func TestTurnoverOfManyAccountsKeepsTheFirst(t *testing.T) {
 	}
 }
 
-// Fifteen accounts are read from their pages; sixteen are read from the journal, and the turnover is kept.
+// Fifteen accounts are read from their pages, the rows with their lines. Sixteen accounts are computed from the
+// journal's events, and the sums of these events, the turnover, are cached.
 func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
-	for partners, wantKept := range map[int]bool{balances.FewAccounts - 2: false, balances.FewAccounts - 1: true} {
+	for partners, wantCached := range map[int]bool{balances.FewAccounts - 2: false, balances.FewAccounts - 1: true} {
 		f := open(t)
 		f.MustSubmit(fullChange(org, 1, partners))
 		if got := f.trial(balances.AsOf{Env: money.Prod, At: 1 << 62}); len(got) != 1+partners {
 			t.Errorf("it is %q", got)
 		}
-		if f.reader.HasKeptTurnover() != wantKept {
-			t.Errorf("of %d accounts something is kept: %v", 1+partners, !wantKept)
+		if f.reader.HasKeptTurnover() != wantCached {
+			t.Errorf("of %d accounts something is kept: %v", 1+partners, !wantCached)
 		}
 	}
 }
 
-// A checkpoint is used if the moment is at most eight distances after it. If checkpoints are being made, the
-// last one is never further back.
+// A checkpoint is used if the balance's last event is at most eight distances after the checkpoint. A distance is the
+// number of events after which the next checkpoint is made: CheckpointEvents, or four times the number of accounts if
+// that is more.
 func TestDistantCheckpointIsNotUsed(t *testing.T) {
 	const maxDistance = 8 * balances.CheckpointEvents
 	for _, c := range []struct {
@@ -203,7 +206,7 @@ func TestDistantCheckpointIsNotUsed(t *testing.T) {
 		{balances.Checkpoint{Seq: 100, Accounts: 8_192}, 101 + maxDistance, false},
 		{balances.Checkpoint{Seq: 100, Accounts: 10_000}, 100 + 8*4*10_000, true},
 		{balances.Checkpoint{Seq: 100, Accounts: 10_000}, 101 + 8*4*10_000, false},
-		{balances.Checkpoint{Seq: 100}, 99, false}, // the checkpoint is after the moment
+		{balances.Checkpoint{Seq: 100}, 99, false}, // the checkpoint is after the last event
 	} {
 		if isNear := balances.IsNear(&c.checkpoint, c.upToSeq); isNear != c.isNear {
 			t.Errorf("from event %d with %d accounts to %d: %v", c.checkpoint.Seq, c.checkpoint.Accounts, c.upToSeq, isNear)
