@@ -12,6 +12,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/schema"
+	"mizan/ledger/storefront"
 )
 
 var updateDocs = flag.Bool("update", false, "rewrite docs/records.md")
@@ -31,9 +32,12 @@ var documentedRecords = []struct {
 	{ledger.Rate, "Rates", "`/rates`", ""},
 	{ledger.Settlement, "Settlements", "`/partners/{id}/settlements`, `/terminal/{id}/settlements`, `/settlements/{id}`",
 		"A request takes direction and amount, or gross and fee, and the asset and the reference."},
+	{ledger.Link, "Payment links", "`/links`", "The field amount has default, currency, network, min and max; pay_config has methods; payments has count and amount."},
+	{ledger.Product, "Products", "`/products`", ""},
+	{ledger.Image, "Images", "`/images`", "A request has the file in the field image of a form (multipart/form-data)."},
 }
 
-// docs/records.md is generated from the declarations of the records' fields in ledger/directory.
+// docs/records.md is generated from the declarations of the records' fields in ledger/directory and ledger/storefront.
 func TestTheRecordsAreDocumentedByTheirColumns(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "docs", "records.md")
@@ -55,9 +59,9 @@ func TestTheRecordsAreDocumentedByTheirColumns(t *testing.T) {
 // recordsPage returns the content that docs/records.md must have.
 func recordsPage() string {
 	var page strings.Builder
-	page.WriteString(`# The fields of the directory's records
+	page.WriteString(`# The fields of the records
 
-This page is generated from the columns that ` + "`ledger/directory`" + ` declares; a test fails if it is out of date.
+This page is generated from the columns that ` + "`ledger/directory` and `ledger/storefront`" + ` declare; a test fails if it is out of date.
 [api.md](api.md#administration) describes the requests, and the rules that concern several fields.
 
 The column *set by* says which requests set a field:
@@ -70,8 +74,12 @@ An optional field without a value or a default is null, or an empty text or list
 `)
 	for _, record := range documentedRecords {
 		fmt.Fprintf(&page, "\n## %s\n\n%s\n\n", record.title, strings.TrimSuffix(record.paths+". "+record.note, " "))
-		columns := slices.Clone(directory.Types[record.kind].Shown())
-		for _, c := range directory.Types[record.kind].Requested() {
+		recordType := directory.Types[record.kind]
+		if recordType == nil {
+			recordType = storefront.Types[record.kind]
+		}
+		columns := slices.Clone(recordType.Shown())
+		for _, c := range recordType.Requested() {
 			if !slices.Contains(columns, c) {
 				columns = append(columns, c)
 			}

@@ -32,6 +32,7 @@ const (
 	Scalar   Shape = iota // a string, a number or a boolean
 	TextList              // a list of strings
 	Document              // an object, or a list of objects
+	Number                // a number of any size
 )
 
 // Shaped is implemented by kinds whose values are not scalars.

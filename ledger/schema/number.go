@@ -207,6 +207,9 @@ type minorKind struct{ amountKind }
 
 func (minorKind) String() string { return "integer of minor units" }
 
+// Shape implements Shaped.
+func (minorKind) Shape() Shape { return Number }
+
 // Parse implements Kind. It accepts a JSON integer that is not negative.
 func (minorKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	a, err := money.ParseBytes(raw)

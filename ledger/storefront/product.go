@@ -77,6 +77,9 @@ const defaultCurrency = "RUB"
 // priceKind is the kind of amounts that may be zero or absent. Its values are of type *money.Amount.
 type priceKind struct{ schema.Kind }
 
+// Shape implements schema.Shaped.
+func (priceKind) Shape() schema.Shape { return schema.Number }
+
 // Parse implements schema.Kind.
 func (k priceKind) Parse(c *schema.Column, raw []byte, reader schema.Reader) (any, string) {
 	value, problem := k.Kind.Parse(c, raw, reader)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -40,6 +41,7 @@ type Request struct {
 	Method, Path string
 	Query        url.Values
 	Body         []byte
+	ContentType  string // of the body; empty: JSON
 	Key          string
 }
 
@@ -85,7 +87,7 @@ func (c *Client) sendOnce(r Request) (*Reply, error) {
 		h.Set("X-Organization-Id", c.organization)
 	}
 	if r.Body != nil {
-		h.Set("Content-Type", "application/json")
+		h.Set("Content-Type", cmp.Or(r.ContentType, "application/json"))
 	}
 	if r.Key != "" {
 		h.Set("Idempotency-Key", r.Key)

@@ -48,6 +48,15 @@ func (c *Command) Write(method, path string, body any) error {
 			return c.Misused("a file is not UTF-8") // the encoder's own error would quote the file
 		}
 	}
+	return c.write(r)
+}
+
+// Upload sends a body that is not JSON and prints the response.
+func (c *Command) Upload(path, contentType string, body []byte) error {
+	return c.write(Request{Method: http.MethodPost, Path: path, Key: c.Key.text, ContentType: contentType, Body: body})
+}
+
+func (c *Command) write(r Request) error {
 	a, err := c.Send(r)
 	if err != nil {
 		return err

@@ -91,6 +91,25 @@ func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.Text) }
 // String hides the text from output.
 func (Secret) String() string { return "(hidden)" }
 
+// Number is a number without a fraction on the command line, of any size.
+type Number string
+
+// Decode implements kong.MapperValue.
+func (n *Number) Decode(ctx *kong.DecodeContext) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("N", &text); err != nil {
+		return err
+	}
+	if text == "" || strings.Trim(text, "0123456789") != "" || text[0] == '0' && text != "0" {
+		return errors.New("is not a whole number")
+	}
+	*n = Number(text)
+	return nil
+}
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
+
 // Document is a JSON value on the command line, or in a file with "@FILE" ("@-" is stdin).
 type Document struct{ value jsontext.Value }
 

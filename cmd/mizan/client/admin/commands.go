@@ -8,6 +8,7 @@ import (
 
 	"mizan/cmd/mizan/client"
 	"mizan/ledger/directory"
+	"mizan/ledger/storefront"
 )
 
 // Commands are `mizan admin …` for kong, with their common flags. A command needs a *Streams
@@ -27,6 +28,9 @@ type Commands struct {
 	Users         userCommands         `cmd:"" help:"People with sessions."`
 	Settlements   settlementCommands   `cmd:"" help:"Money that came from a provider, or moved to or from a merchant's bank."`
 	Rates         rateCommands         `cmd:"" help:"Exchange rates."`
+	Links         linkCommands         `cmd:"" help:"Payment links of a partner."`
+	Products      productCommands      `cmd:"" help:"Products that a partner sells by link."`
+	Images        imageCommands        `cmd:"" help:"Images of links and products."`
 	Transactions  transactionCommands  `cmd:"" help:"Transactions of a partner, and how they were routed."`
 	Deliveries    deliveryCommands     `cmd:"" help:"Deliveries of notifications, and replays."`
 }
@@ -101,6 +105,9 @@ func New() (c Commands) {
 	describe(directory.Terminals, paths{terminalsPath, terminalPath}, &terminals.List, &terminals.Show, &terminals.Create, &terminals.Update, &terminals.Delete)
 	describe(directory.Users, paths{usersPath, usersPath}, &users.List, &users.Show, &users.Create, &users.Update, &users.Delete)
 	describe(directory.Limits, paths{limitsPath, limitsPath}, &limits.List, &limits.Show, &limits.Create, &limits.Update, &limits.Delete)
+
+	c.Links.describe(storefront.Links, linksPath)
+	c.Products.describe(storefront.Products, productsPath)
 
 	c.Keys.List.path, c.Keys.List.columns = keysPath, tableColumns(directory.APIKeys)
 	c.Keys.Create.path, c.Keys.Create.Fields = keysPath, flagsOf(directory.APIKeys, false)

@@ -142,6 +142,8 @@ func flagType(column *schema.Column) reflect.Type {
 		return reflect.TypeFor[*int64]()
 	case column.Shape() == schema.Document:
 		return reflect.TypeFor[client.Document]()
+	case column.Shape() == schema.Number:
+		return reflect.TypeFor[*client.Number]()
 	case column.Shape() == schema.TextList:
 		return reflect.TypeFor[client.StringList]()
 	case column.RefuseEmpty != "":
