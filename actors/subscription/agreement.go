@@ -26,15 +26,15 @@ type subscriptionActor struct {
 // Receive implements actors.Behaviour.
 func (a *subscriptionActor) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
-	case *create:
+	case *createMessage:
 		d := subscription.New(a.key.ID, m.partner, m.terms, m.credential, c.Now())
 		a.commit(c, d, m)
-	case *command:
-		a.command(c, m)
+	case *commandMessage:
+		a.onCommand(c, m)
 	case renewalEnded:
 		a.onRenewalEnded(c, m)
 	case actors.Due:
-		a.handleDue(c, m)
+		a.onDue(c, m)
 	default:
 		panic(fmt.Sprintf("subscription: unexpected message %T", m))
 	}
@@ -45,8 +45,8 @@ func (a *subscriptionActor) Idle() bool { return true }
 
 // Failed implements actors.Behaviour.
 func (a *subscriptionActor) Failed(*actors.Context) {
-	if waits, ok := a.cause.(actors.Refusable); ok {
-		waits.Refuse(ledger.Refuse("subscription", ledger.Internal, "an internal error; read the subscription"))
+	if caller, ok := a.cause.(actors.Refusable); ok {
+		caller.Refuse(ledger.Refuse("subscription", ledger.Internal, "an internal error; read the subscription"))
 	}
 }
 
@@ -55,7 +55,7 @@ func (a *subscriptionActor) load() bool {
 	if a.record != nil {
 		return true
 	}
-	view := a.service.rt.Journal.View()
+	view := a.service.runtime.Journal.View()
 	defer view.Close()
 	r, found, err := load(view, a.key.Org, a.key.ID)
 	if err != nil {
@@ -67,9 +67,9 @@ func (a *subscriptionActor) load() bool {
 	return found
 }
 
-func (a *subscriptionActor) command(c *actors.Context, m *command) {
+func (a *subscriptionActor) onCommand(c *actors.Context, m *commandMessage) {
 	if !a.load() {
-		m.Refuse(unknown())
+		m.Refuse(notFoundError())
 		return
 	}
 	var d subscription.Decision
@@ -89,14 +89,14 @@ func (a *subscriptionActor) command(c *actors.Context, m *command) {
 	a.commit(c, d, m)
 }
 
-// refuse answers a command that is not allowed. If an earlier request has used the same key, the answer
+// refuse answers a command that is not allowed. If an earlier request had the same idempotency key, the answer
 // is that request's reply.
-func (a *subscriptionActor) refuse(m *command, err error) {
-	r, used, keyErr := a.service.cachedReply(a.key.Org, m.key)
+func (a *subscriptionActor) refuse(m *commandMessage, err error) {
+	r, wasUsed, keyErr := a.service.cachedReply(a.key.Org, m.key)
 	switch {
 	case keyErr != nil:
 		m.Refuse(keyErr)
-	case used:
+	case wasUsed:
 		m.answer(reply{result: r})
 	default:
 		m.Refuse(err)
@@ -112,8 +112,8 @@ func (a *subscriptionActor) onRenewalEnded(c *actors.Context, m renewalEnded) {
 	}
 }
 
-// handleDue handles due work of the subscription.
-func (a *subscriptionActor) handleDue(c *actors.Context, m actors.Due) {
+// onDue does the subscription's due work: it begins a renewal, or inquires about the renewal in progress.
+func (a *subscriptionActor) onDue(c *actors.Context, m actors.Due) {
 	if !a.load() || a.stamp.Due != m.At || m.At > ledger.MicrosOf(c.Now()) {
 		return // the due instant has changed, or has not come yet
 	}
@@ -128,14 +128,14 @@ func (a *subscriptionActor) handleDue(c *actors.Context, m actors.Due) {
 // renew begins a renewal that is due, if its partner may be renewed.
 func (a *subscriptionActor) renew(c *actors.Context, cause actors.Due) {
 	r := a.record
-	if a.service.active(a.key.Org, r.Partner) {
+	if a.service.mayRenew(a.key.Org, r.Partner) {
 		a.commit(c, r.BeginRenewal(uuid.New(), c.Now()), cause)
 	} else {
 		a.commit(c, r.Postpone(c.Now()), cause)
 	}
 }
 
-// inquire reads the state of the renewal in progress, whose end was not reported yet.
+// inquire reads the state of the renewal in progress, because no report of its end has come.
 func (a *subscriptionActor) inquire(c *actors.Context, m actors.Due) {
 	r := a.record
 	charge, err := a.service.payments.Charge(a.key.Org, r.Last)
@@ -155,7 +155,7 @@ func (a *subscriptionActor) inquire(c *actors.Context, m actors.Due) {
 // commit submits a decision to the writer.
 func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, cause any) {
 	r := d.Record
-	notices := a.notices(&d)
+	notices := a.buildNotices(&d)
 	r.Notified += uint64(len(notices))
 	r.Unnotified += uint64(len(d.Notifications) - len(notices))
 	source := ledger.Source{Kind: ledger.Subscription, ID: a.key.ID}
@@ -169,7 +169,7 @@ func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, c
 	}
 	change.Steps = []posting.Step{step}
 	if key := keyOf(cause); key != nil && !key.IsZero() {
-		sealed, err := a.service.rt.SealReply(actors.SubscriptionReply, a.key.Org, ReplyID(a.key.Org, key.ClaimKey()), appendReply(r))
+		sealed, err := a.service.runtime.SealReply(actors.SubscriptionReply, a.key.Org, ReplyID(a.key.Org, key.ClaimKey()), appendReply(r))
 		if err != nil {
 			cause.(actors.Refusable).Refuse(err)
 			return
@@ -182,29 +182,29 @@ func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, c
 
 func keyOf(cause any) *actors.Key {
 	switch m := cause.(type) {
-	case *create:
+	case *createMessage:
 		return m.key
-	case *command:
+	case *commandMessage:
 		return m.key
 	}
 	return nil
 }
 
-// notices returns the notices to the merchant; none if there is no address to which notifications of
-// the initial payment go.
-func (a *subscriptionActor) notices(d *subscription.Decision) []posting.Notice {
+// buildNotices returns the decision's notices, which are the stored form of notifications to the merchant. There are
+// none if the initial payment's notifications have no address to go to.
+func (a *subscriptionActor) buildNotices(d *subscription.Decision) []posting.Notice {
 	if len(d.Notifications) == 0 {
 		return nil
 	}
 	r := d.Record
-	to, set := a.service.directory.Recipient(a.key.Org, r.Partner, r.Asset.Env, r.Terminal)
-	if !set {
+	recipient, hasRecipient := a.service.directory.Recipient(a.key.Org, r.Partner, r.Asset.Env, r.Terminal)
+	if !hasRecipient {
 		return nil
 	}
 	list := make([]posting.Notice, len(d.Notifications))
 	for i := range d.Notifications {
 		t := &d.Notifications[i]
-		list[i] = posting.Notice{Event: t.Index, Channel: posting.Stream, To: to, Body: encodeNotice(t), About: r}
+		list[i] = posting.Notice{Event: t.Index, Channel: posting.Stream, To: recipient, Body: encodeNotice(t), About: r}
 	}
 	return list
 }
@@ -215,7 +215,7 @@ func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, rece
 	d, cause := a.decision, a.cause
 	a.decision, a.cause = subscription.Decision{}, nil
 	if receipt.Err != nil {
-		a.refused(c, cause, receipt.Err)
+		a.onRefusal(c, cause, receipt.Err)
 		return
 	}
 	a.record, a.stamp = d.Record, receipt.Stamps[0]
@@ -223,11 +223,11 @@ func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, rece
 		a.startCharge()
 	}
 	switch m := cause.(type) {
-	case *create:
+	case *createMessage:
 		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
-	case *command:
+	case *commandMessage:
 		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
-		if a.record.RenewalDue(c.Now()) { // the subscription was resumed after its renewal was due; while a manual clock stands still, nothing else starts it
+		if a.record.RenewalDue(c.Now()) { // the renewal of a resumed subscription is overdue; while a manual clock stands still, nothing else starts it
 			a.renew(c, actors.Due{Key: a.key, At: a.stamp.Due})
 		}
 	}
@@ -242,21 +242,21 @@ func (a *subscriptionActor) startCharge() {
 	})
 }
 
-// refused decides again if another writer has changed the record. Any other refusal goes to the caller;
-// due work is handed out again, and reports are sent again.
-func (a *subscriptionActor) refused(c *actors.Context, cause any, err error) {
+// onRefusal handles a Change that the writer has refused. If another writer has changed the record, the decision is
+// made again. Any other refusal goes to the caller, if one waits; due work and reports come again by themselves.
+func (a *subscriptionActor) onRefusal(c *actors.Context, cause any, err error) {
 	if ledger.IsRefusal(err, ledger.StaleVersion) {
-		if _, begins := cause.(*create); !begins {
+		if _, isCreate := cause.(*createMessage); !isCreate {
 			a.record = nil
 			a.Receive(c, cause)
 			return
 		}
 	}
-	if waits, ok := cause.(actors.Refusable); ok {
-		waits.Refuse(err)
+	if caller, ok := cause.(actors.Refusable); ok {
+		caller.Refuse(err)
 		return
 	}
 	if !errors.Is(err, posting.ErrStopped) {
-		a.service.rt.Log.Error("a subscription was not moved", "subscription", a.key.ID.String(), "error", err)
+		a.service.runtime.Log.Error("a subscription was not moved", "subscription", a.key.ID.String(), "error", err)
 	}
 }

@@ -17,11 +17,11 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// recordVersion is the first byte of a subscription's payload; a msgpack map with the names below
-// follows. A name is never reused with another meaning.
+// recordVersion is the first byte of a subscription's payload; a msgpack map follows.
 const recordVersion = 1
 
-type row struct {
+// storedRecord has the names in the map. A name is never reused with another meaning.
+type storedRecord struct {
 	Partner    int64  `msgpack:"partner"`
 	Initial    []byte `msgpack:"initial"`
 	Amount     []byte `msgpack:"amount"`
@@ -34,13 +34,13 @@ type row struct {
 	Unnotified uint64 `msgpack:"untold,omitempty"`
 }
 
-var errForm = errors.New("subscription: unknown form")
+var errUnknownForm = errors.New("subscription: unknown form")
 
 // Encode returns a subscription's payload.
 func Encode(r *subscription.Record) []byte {
 	var encoded bytes.Buffer
 	encoded.WriteByte(recordVersion)
-	assert.NoError(msgpack.NewEncoder(&encoded).Encode(&row{
+	assert.NoError(msgpack.NewEncoder(&encoded).Encode(&storedRecord{
 		Partner: r.Partner, Initial: r.Initial[:], Amount: r.Amount.AppendBinary(nil), Days: r.PeriodDays, Metadata: r.Metadata,
 		Terminal: r.Terminal[:], Asset: r.Asset.AppendBinary(nil), Progress: appendProgress(nil, &r.Progress),
 		Notified: r.Notified, Unnotified: r.Unnotified,
@@ -51,11 +51,11 @@ func Encode(r *subscription.Record) []byte {
 // Decode parses the payload of the subscription with the id.
 func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
-		return nil, errForm
+		return nil, errUnknownForm
 	}
-	var stored row
+	var stored storedRecord
 	if err := msgpack.Unmarshal(payload[1:], &stored); err != nil {
-		return nil, fmt.Errorf("%w: %w", errForm, err)
+		return nil, fmt.Errorf("%w: %w", errUnknownForm, err)
 	}
 	r := &subscription.Record{ID: id, Partner: stored.Partner, Notified: stored.Notified, Unnotified: stored.Unnotified}
 	r.PeriodDays = stored.Days
@@ -63,20 +63,20 @@ func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 		r.Metadata = stored.Metadata
 	}
 	if len(stored.Initial) != len(r.Initial) || len(stored.Terminal) != len(r.Terminal) || r.PeriodDays < 1 || r.Partner < 1 {
-		return nil, errForm
+		return nil, errUnknownForm
 	}
 	copy(r.Initial[:], stored.Initial)
 	copy(r.Terminal[:], stored.Terminal)
 	var rest []byte
 	var err error
 	if r.Amount, rest, err = money.ReadAmount(stored.Amount); err != nil || len(rest) != 0 {
-		return nil, errForm
+		return nil, errUnknownForm
 	}
 	if r.Asset, rest, err = money.ReadAsset(stored.Asset); err != nil || len(rest) != 0 {
-		return nil, errForm
+		return nil, errUnknownForm
 	}
 	if r.Progress, rest, err = readProgress(stored.Progress); err != nil || len(rest) != 0 {
-		return nil, errForm
+		return nil, errUnknownForm
 	}
 	return r, nil
 }
@@ -88,7 +88,7 @@ var states = [...]subscription.State{
 }
 
 // appendProgress writes the fields of a subscription that change. They are stored in its record, in the
-// notification of an event, and encrypted in the claim of a key.
+// notification of an event and, encrypted, with the idempotency key of a request.
 func appendProgress(dst []byte, s *subscription.Progress) []byte {
 	state := slices.Index(states[:], s.State)
 	assert.That(state > 0, "subscription: state %q is not stored", s.State)
@@ -99,32 +99,33 @@ func appendProgress(dst []byte, s *subscription.Progress) []byte {
 	return append(dst, s.Last[:]...)
 }
 
-// ReplyID returns the id that binds the sealed reply in a key's claim to the key.
+// ReplyID returns the id with which the reply to a request is sealed (encrypted), so that the sealed reply can be
+// opened only for the request's idempotency key.
 func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "subscription reply|"+key)
 }
 
-// appendReply writes the reply to the request with a key: the subscription's id, and its progress.
+// appendReply writes the reply to a request with an idempotency key: the subscription's id, and its progress.
 func appendReply(r *subscription.Record) []byte {
 	return appendProgress(r.ID[:len(r.ID):len(r.ID)], &r.Progress)
 }
 
 func readReply(plaintext []byte) (id ledger.ID, s subscription.Progress, err error) {
 	if len(plaintext) < len(id) {
-		return id, s, errForm
+		return id, s, errUnknownForm
 	}
 	s, rest, err := readProgress(plaintext[copy(id[:], plaintext):])
 	if err == nil && len(rest) != 0 {
-		err = errForm
+		err = errUnknownForm
 	}
 	return id, s, err
 }
 
-// CheckReply opens the sealed reply at the end of a key's claim (Key.Claimed), with the keys that it
-// was sealed with, and returns the id of the request's subscription. The error says that the bytes are
-// no such reply or were changed.
-func CheckReply(keys actors.Sealer, org ledger.ID, key string, extra []byte) (ledger.ID, error) {
-	plaintext, err := actors.OpenReply(keys, actors.SubscriptionReply, org, ReplyID(org, key), extra)
+// CheckReply opens the sealed reply that is stored with an idempotency key (actors.Key.Claimed), and returns the id
+// of the request's subscription. keyring has the encryption keys. The error says that the bytes are not the reply to
+// the request, or were changed.
+func CheckReply(keyring actors.Sealer, org ledger.ID, key string, sealedReply []byte) (ledger.ID, error) {
+	plaintext, err := actors.OpenReply(keyring, actors.SubscriptionReply, org, ReplyID(org, key), sealedReply)
 	if err != nil {
 		return ledger.ID{}, err
 	}
@@ -133,23 +134,23 @@ func CheckReply(keys actors.Sealer, org ledger.ID, key string, extra []byte) (le
 }
 
 func readProgress(b []byte) (s subscription.Progress, rest []byte, err error) {
-	const head = 3
-	if len(b) < head || b[0] == 0 || int(b[0]) >= len(states) {
-		return s, nil, errForm
+	const headSize = 3
+	if len(b) < headSize || b[0] == 0 || int(b[0]) >= len(states) {
+		return s, nil, errUnknownForm
 	}
 	s.State, s.Failures, s.Inquiries = states[b[0]], b[1], b[2]
-	b = b[head:]
+	b = b[headSize:]
 	var values [4]uint64
 	for i := range values {
 		n, size := binary.Uvarint(b)
 		if size <= 0 {
-			return s, nil, errForm
+			return s, nil, errUnknownForm
 		}
 		values[i], b = n, b[size:]
 	}
 	s.Anchor, s.Next, s.Renewals, s.Number = ledger.Micros(values[0]), ledger.Micros(values[1]), values[2], values[3]
 	if len(b) < len(s.Last) {
-		return s, nil, errForm
+		return s, nil, errUnknownForm
 	}
 	copy(s.Last[:], b)
 	return s, b[len(s.Last):], nil
@@ -170,16 +171,16 @@ func encodeNotice(t *subscription.Notification) []byte {
 	return appendProgress([]byte{noticeVersion, byte(event)}, &t.Progress)
 }
 
-// DecodeNotice parses the body of a posting.Notice of a subscription: its event, and the progress
+// DecodeNotice parses the body of a subscription's posting.Notice: the event, and the subscription's progress
 // just after the event.
 func DecodeNotice(body []byte) (subscription.Event, subscription.Progress, error) {
-	const head = 2
-	if len(body) < head || body[0] != noticeVersion || body[1] == 0 || int(body[1]) >= len(notifiedEvents) {
-		return "", subscription.Progress{}, errForm
+	const headSize = 2
+	if len(body) < headSize || body[0] != noticeVersion || body[1] == 0 || int(body[1]) >= len(notifiedEvents) {
+		return "", subscription.Progress{}, errUnknownForm
 	}
-	s, rest, err := readProgress(body[head:])
+	s, rest, err := readProgress(body[headSize:])
 	if err != nil || len(rest) != 0 {
-		return "", subscription.Progress{}, errForm
+		return "", subscription.Progress{}, errUnknownForm
 	}
 	return notifiedEvents[body[1]], s, nil
 }

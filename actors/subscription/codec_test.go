@@ -29,31 +29,31 @@ func newRandom(t testing.TB) *rand.Rand {
 }
 
 // fullRecord returns a subscription with a value in every field.
-func fullRecord(d *rand.Rand) *subscription.Record {
+func fullRecord(random *rand.Rand) *subscription.Record {
 	id := func() (id ledger.ID) {
 		for i := range id {
-			id[i] = byte(1 + d.IntN(255))
+			id[i] = byte(1 + random.IntN(255))
 		}
 		return id
 	}
 	states := subscription.Machine.States()[1:] // the zero state is never stored
 	return &subscription.Record{
-		Notified: 1 + d.Uint64N(1<<40), Unnotified: 1 + d.Uint64N(1<<40), ID: id(), Partner: 1 + d.Int64N(1<<40), Terminal: id(), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
+		Notified: 1 + random.Uint64N(1<<40), Unnotified: 1 + random.Uint64N(1<<40), ID: id(), Partner: 1 + random.Int64N(1<<40), Terminal: id(), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
 		Terms: subscription.Terms{
-			Initial: id(), Amount: money.FromUint64(1 + d.Uint64N(1<<62)), PeriodDays: 1 + d.IntN(3660), Metadata: []byte(`{"n":` + strconv.Itoa(d.Int()) + `}`),
+			Initial: id(), Amount: money.FromUint64(1 + random.Uint64N(1<<62)), PeriodDays: 1 + random.IntN(3660), Metadata: []byte(`{"n":` + strconv.Itoa(random.Int()) + `}`),
 		},
 		Progress: subscription.Progress{
-			State: states[d.IntN(len(states))], Anchor: ledger.Micros(1 + d.Int64N(1<<60)), Next: ledger.Micros(1 + d.Int64N(1<<60)),
-			Renewals: 1 + d.Uint64N(1<<62), Number: 1 + d.Uint64N(1<<62), Last: id(), Failures: byte(1 + d.IntN(255)), Inquiries: byte(1 + d.IntN(255)),
+			State: states[random.IntN(len(states))], Anchor: ledger.Micros(1 + random.Int64N(1<<60)), Next: ledger.Micros(1 + random.Int64N(1<<60)),
+			Renewals: 1 + random.Uint64N(1<<62), Number: 1 + random.Uint64N(1<<62), Last: id(), Failures: byte(1 + random.IntN(255)), Inquiries: byte(1 + random.IntN(255)),
 		},
 	}
 }
 
-// A field that is added and forgotten in the codec fails here.
+// This test fails if the codec lacks a field of the record.
 func TestEveryFieldOfASubscriptionIsStored(t *testing.T) {
-	d := newRandom(t)
+	random := newRandom(t)
 	for range 200 {
-		want := fullRecord(d)
+		want := fullRecord(random)
 		for _, v := range []reflect.Value{reflect.ValueOf(*want), reflect.ValueOf(want.Terms), reflect.ValueOf(want.Progress)} {
 			for i := range v.NumField() {
 				if v.Field(i).IsZero() {
@@ -76,29 +76,29 @@ func TestADamagedSubscriptionIsAnErrorAndNeverAPanic(t *testing.T) {
 			t.Fatalf("cut to %d bytes: read", i)
 		}
 		for bit := range 8 {
-			bad := append([]byte(nil), payload...)
-			bad[i] ^= 1 << bit
-			_, _ = subscriptionactor.Decode(r.ID, bad) // an error or another record; the store's checksum would detect it
+			damaged := append([]byte(nil), payload...)
+			damaged[i] ^= 1 << bit
+			_, _ = subscriptionactor.Decode(r.ID, damaged) // an error or another record; the store's checksum would detect it
 		}
 	}
 }
 
-// What can be decoded is the same when it is encoded again.
+// A record that was decoded is the same after it is encoded and decoded again.
 func FuzzDecode(f *testing.F) {
-	d := rand.New(rand.NewPCG(1, 1))
+	random := rand.New(rand.NewPCG(1, 1))
 	f.Add([]byte(nil))
 	f.Add([]byte{1, 0x80})
 	for range 8 {
-		f.Add(subscriptionactor.Encode(fullRecord(d)))
+		f.Add(subscriptionactor.Encode(fullRecord(random)))
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		r, err := subscriptionactor.Decode(ledger.ID{1}, payload)
 		if err != nil {
 			return
 		}
-		again, err := subscriptionactor.Decode(ledger.ID{1}, subscriptionactor.Encode(r))
-		if err != nil || !reflect.DeepEqual(again, r) {
-			t.Fatalf("%+v is read, written and read as %+v (%v)", r, again, err)
+		reread, err := subscriptionactor.Decode(ledger.ID{1}, subscriptionactor.Encode(r))
+		if err != nil || !reflect.DeepEqual(reread, r) {
+			t.Fatalf("%+v is read, written and read as %+v (%v)", r, reread, err)
 		}
 	})
 }

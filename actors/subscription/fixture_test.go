@@ -38,8 +38,8 @@ var (
 )
 
 const (
-	day      = 24 * time.Hour
-	patience = time.Minute // in real time; nothing in these tests takes this long
+	day       = 24 * time.Hour
+	timeLimit = time.Minute // in real time; nothing in these tests takes this long
 )
 
 // fixture is everything behind the API: the real journal, directory, payments and simulator, seeded
@@ -59,18 +59,19 @@ type fixture struct {
 	wrapDirectory func(subscriptionactor.Directory) subscriptionactor.Directory // wraps the directory; nil: not wrapped
 
 	mu      sync.Mutex
-	notices []posting.Notice // guarded by mu: notices by posting.Stream, as they became durable
+	notices []posting.Notice // guarded by mu: notices (stored notifications) on the channel posting.Stream, in the order of their durability
 }
 
-func open(t testing.TB) *fixture { return openAs(t, func(*fixture) {}) }
+func startFixture(t testing.TB) *fixture { return startFixtureWith(t, func(*fixture) {}) }
 
-func openAs(t testing.TB, set func(*fixture)) *fixture {
+// startFixtureWith opens a copy of the sandbox after configure has set the fixture's options.
+func startFixtureWith(t testing.TB, configure func(*fixture)) *fixture {
 	t.Helper()
 	if sandbox == nil {
-		sandbox = seeded(t)
+		sandbox = newSandbox(t)
 	}
 	f := &fixture{World: sandbox.image.World(t), t: t, firstDemo: sandbox.seed.First, secondDemo: sandbox.seed.Second}
-	set(f)
+	configure(f)
 	f.start()
 	t.Cleanup(func() {
 		f.Runtime.Quiesce()
@@ -80,7 +81,7 @@ func openAs(t testing.TB, set func(*fixture)) *fixture {
 	return f
 }
 
-// sandbox is the store with which every test begins. The first test makes it, and the others copy it, because
+// sandbox is the store with which every test begins. The first test makes the store, and the others copy it, because
 // hashing the sandbox's password takes longer than most tests.
 var sandbox *sandboxImage
 
@@ -89,7 +90,7 @@ type sandboxImage struct {
 	image *testkit.Image
 }
 
-func seeded(t testing.TB) *sandboxImage {
+func newSandbox(t testing.TB) *sandboxImage {
 	t.Helper()
 	w := testkit.NewWorld(t, start)
 	w.Open()
@@ -140,7 +141,7 @@ func (f *fixture) start() {
 	f.payments = paymentactor.New(paymentactor.Options{
 		Runtime: f.Runtime, Directory: f.directory, Admission: accounts, Sealer: sealer, Addresses: f.directory,
 		Providers:  map[string]actors.Provider{provider.Name(): provider},
-		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
+		CreateWait: timeLimit, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
 	})
 	accounts.Recall(f.payments.Attempts)
 	var payments subscriptionactor.Payments = f.payments
@@ -162,7 +163,7 @@ func (f *fixture) stop() {
 	}
 }
 
-// restart starts again on the same store: memory is lost.
+// restart stops and starts everything again on the same store: only what is in memory is lost.
 func (f *fixture) restart() {
 	f.t.Helper()
 	f.stop()
@@ -192,7 +193,7 @@ func (f *fixture) advance(d time.Duration) {
 	}
 }
 
-// pay makes a charge of the first partner, in the test environment.
+// pay charges a card for the first partner, in the test environment; change, if not nil, changes the request.
 func (f *fixture) pay(change func(*paymentactor.Create)) *payment.Record {
 	f.t.Helper()
 	partner, _ := f.directory.Partner(f.firstDemo.Org, f.firstDemo.Partner)
@@ -215,17 +216,17 @@ func (f *fixture) pay(change func(*paymentactor.Create)) *payment.Record {
 	return result.Record
 }
 
-// card makes a charge use the card with the number.
-func card(number string) func(*paymentactor.Create) {
+// withCard returns a change of a payment request: another card number.
+func withCard(number string) func(*paymentactor.Create) {
 	return func(c *paymentactor.Create) { c.Card = &secret.Card{Number: []byte(number), CVV: []byte("123")} }
 }
 
-// terms returns the usual terms of a partner.
+// terms returns the terms that most tests use.
 func terms(initial ledger.ID) subscription.Terms {
 	return subscription.Terms{Initial: initial, Amount: money.FromUint64(990), PeriodDays: 30, Metadata: []byte(`{"plan":"gold"}`)}
 }
 
-// create requests a subscription of the first partner; refused lists the fields that were refused.
+// create requests a subscription for the first partner; refused lists the fields that were refused, with details.
 func (f *fixture) create(t subscription.Terms, key actors.Key) (r subscriptionactor.Result, refused []string, err error) {
 	r, err = f.Create(subscriptionactor.Create{
 		Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, Terms: t, Key: key,
@@ -258,12 +259,12 @@ func (f *fixture) read(id ledger.ID) *subscription.Record {
 	return r.Record
 }
 
-// wantState checks a subscription: its status, and the numbers of renewals that were paid and that were begun.
-func (f *fixture) wantState(id ledger.ID, status string, paid, begun uint64) *subscription.Record {
+// wantState checks a subscription: its status, and how many renewals were paid and begun.
+func (f *fixture) wantState(id ledger.ID, status string, paidRenewals, begunRenewals uint64) *subscription.Record {
 	f.t.Helper()
 	r := f.read(id)
-	if r.Status() != status || r.Renewals != paid || r.Number != begun {
-		f.t.Errorf("%s (%s) with %d of %d renewals paid, want %s, %d of %d", r.Status(), r.State, r.Renewals, r.Number, status, paid, begun)
+	if r.Status() != status || r.Renewals != paidRenewals || r.Number != begunRenewals {
+		f.t.Errorf("%s (%s) with %d of %d renewals paid, want %s, %d of %d", r.Status(), r.State, r.Renewals, r.Number, status, paidRenewals, begunRenewals)
 	}
 	return r
 }
@@ -289,10 +290,10 @@ func (f *fixture) renewals(id ledger.ID) (list []*payment.Record) {
 	return list
 }
 
-// charges returns how many payments with the reference were requested from the rail.
+// charges returns how often the payment with the reference was requested from the simulator.
 func (f *fixture) charges(reference ledger.ID) (n int) {
 	f.t.Helper()
-	for _, line := range strings.Split(string(f.file("simulator.log")), "\n") {
+	for _, line := range strings.Split(string(f.readFile("simulator.log")), "\n") {
 		if strings.Contains(line, `"reference":"`+reference.String()) && strings.Contains(line, `"operation":"payment"`) {
 			n++
 		}
@@ -300,7 +301,7 @@ func (f *fixture) charges(reference ledger.ID) (n int) {
 	return n
 }
 
-func (f *fixture) file(name string) []byte {
+func (f *fixture) readFile(name string) []byte {
 	f.t.Helper()
 	content, err := os.ReadFile(filepath.Join(f.Dir, name))
 	if err != nil {
@@ -321,15 +322,15 @@ func (f *fixture) terminal() *directory.Terminal {
 	return nil
 }
 
-// setTerminal replaces the terminal's provider_params and merchant_params. An empty text keeps the current ones.
-func (f *fixture) setTerminal(provider, merchant string) {
+// setTerminal replaces the terminal's provider_params and merchant_params; an empty text leaves them unchanged.
+func (f *fixture) setTerminal(providerParams, merchantParams string) {
 	f.t.Helper()
 	change := func(t *directory.Terminal, _ *schema.Faults) {
-		if provider != "" {
-			t.ProviderParams = []byte(provider)
+		if providerParams != "" {
+			t.ProviderParams = []byte(providerParams)
 		}
-		if merchant != "" {
-			t.MerchantParams = []byte(merchant)
+		if merchantParams != "" {
+			t.MerchantParams = []byte(merchantParams)
 		}
 	}
 	if _, err := f.directory.PatchTerminal(f.t.Context(), f.firstDemo.Org, f.terminal().ID, change); err != nil {
@@ -337,8 +338,8 @@ func (f *fixture) setTerminal(provider, merchant string) {
 	}
 }
 
-// streamNotifications returns the stream's notifications to merchants, in order. It checks that the
-// first delivery attempt is equal to a later attempt, which is made from the stored notice alone.
+// streamNotifications returns the notifications on the channel posting.Stream, in order. It checks that a
+// notification's first body is equal to a later one, which is made from the stored notice alone.
 func (f *fixture) streamNotifications() (list []map[string]any) {
 	f.t.Helper()
 	f.Runtime.Quiesce()
@@ -346,28 +347,28 @@ func (f *fixture) streamNotifications() (list []map[string]any) {
 	defer f.mu.Unlock()
 	for i := range f.notices {
 		n := f.notices[i]
-		first, err := f.WriteNotification(nil, f.firstDemo.Org, &n)
+		firstBody, err := f.WriteNotification(nil, f.firstDemo.Org, &n)
 		if err != nil {
 			f.t.Fatal(err)
 		}
 		n.About = nil
-		again, err := f.WriteNotification(nil, f.firstDemo.Org, &n)
-		if err != nil || again.Type != first.Type || !bytes.Equal(again.Data, first.Data) {
-			f.t.Errorf("told again as %s %s (%v), at first %s", again.Type, again.Data, err, first.Data)
+		repeatedBody, err := f.WriteNotification(nil, f.firstDemo.Org, &n)
+		if err != nil || repeatedBody.Type != firstBody.Type || !bytes.Equal(repeatedBody.Data, firstBody.Data) {
+			f.t.Errorf("told again as %s %s (%v), at first %s", repeatedBody.Type, repeatedBody.Data, err, firstBody.Data)
 		}
-		decoder := json.NewDecoder(bytes.NewReader(first.Data))
+		decoder := json.NewDecoder(bytes.NewReader(firstBody.Data))
 		decoder.UseNumber()
-		var body map[string]any
-		if err := decoder.Decode(&body); err != nil {
-			f.t.Fatalf("%s: %v", first.Data, err)
+		var members map[string]any
+		if err := decoder.Decode(&members); err != nil {
+			f.t.Fatalf("%s: %v", firstBody.Data, err)
 		}
-		list = append(list, body)
+		list = append(list, members)
 	}
 	return list
 }
 
-// events returns the events of the stream's notifications, in order.
-func (f *fixture) events() (names []string) {
+// eventNames returns the events of the notifications on the channel posting.Stream, in order.
+func (f *fixture) eventNames() (names []string) {
 	f.t.Helper()
 	for _, notification := range f.streamNotifications() {
 		names = append(names, notification["event"].(string))
@@ -379,11 +380,11 @@ func (f *fixture) commandFor(id ledger.ID) subscriptionactor.Command {
 	return subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: id}
 }
 
-func key(text string) actors.Key {
+func idempotencyKey(text string) actors.Key {
 	return actors.Key{Scope: actors.PartnerKeyScope(1), Text: text, Hash: [32]byte{1}}
 }
 
-// lossyPayments wraps the payments and, if a test sets it, loses calls as a kill does, or makes them twice.
+// lossyPayments wraps the payments. A test can make it lose calls, as a kill does, or make them twice.
 type lossyPayments struct {
 	subscriptionactor.Payments
 	mu           sync.Mutex
@@ -404,14 +405,14 @@ func (l *lossyPayments) attach(f *fixture) {
 // Renew implements subscription.Payments.
 func (l *lossyPayments) Renew(r actors.Renewal) {
 	l.mu.Lock()
-	loses, twice := l.loseRequests, l.doubleCalls
+	isLost, isTwice := l.loseRequests, l.doubleCalls
 	l.requested++
 	l.mu.Unlock()
-	if loses {
+	if isLost {
 		return
 	}
 	l.Payments.Renew(r)
-	if twice {
+	if isTwice {
 		l.Payments.Renew(r)
 	}
 }
@@ -420,20 +421,20 @@ func (l *lossyPayments) Renew(r actors.Renewal) {
 func (l *lossyPayments) OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool)) {
 	l.Payments.OnRenewal(func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) {
 		l.mu.Lock()
-		lose, twice := l.loseReports, l.doubleCalls
+		isLost, isTwice := l.loseReports, l.doubleCalls
 		l.mu.Unlock()
-		if lose {
+		if isLost {
 			return
 		}
 		fn(org, r, transaction, paid)
-		if twice {
+		if isTwice {
 			fn(org, r, transaction, paid)
 		}
 	})
 }
 
-// set sets whether renewal requests and reports are lost.
-func (l *lossyPayments) set(loseRequests, loseReports bool) {
+// setLosses sets whether renewal requests and reports are lost.
+func (l *lossyPayments) setLosses(loseRequests, loseReports bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.loseRequests, l.loseReports = loseRequests, loseReports

@@ -12,11 +12,11 @@ import (
 	"mizan/internal/testkit"
 )
 
-// serverHang is how long a test waits before it fails because the server hangs.
-const serverHang = 2 * time.Minute
+// hangTimeout is how long a test waits before it fails because the server hangs.
+const hangTimeout = 2 * time.Minute
 
-// charged returns how often the payment with each reference was requested from the rail.
-func charged(t *testing.T, s *testkit.Server) map[string]int {
+// chargesByReference returns how often the payment with each reference was requested from the simulator.
+func chargesByReference(t *testing.T, s *testkit.Server) map[string]int {
 	t.Helper()
 	log, err := os.ReadFile(filepath.Join(s.Dir, "simulator.log"))
 	if err != nil {
@@ -31,16 +31,16 @@ func charged(t *testing.T, s *testkit.Server) map[string]int {
 	return charges
 }
 
-// killedWhile calls sendRequest, which sends the server a request, and kills the server when n more payments
-// have been requested from the rail. It returns false if sendRequest returned before that.
-func killedWhile(t *testing.T, s *testkit.Server, n int, sendRequest func()) bool {
+// killDuring calls sendRequest, which sends the server a request, and kills the server when newCharges more payments
+// have been requested from the simulator. It returns false if sendRequest returned before that.
+func killDuring(t *testing.T, s *testkit.Server, newCharges int, sendRequest func()) bool {
 	t.Helper()
-	wantCharges := len(charged(t, s)) + n
+	wantCharges := len(chargesByReference(t, s)) + newCharges
 	ended := make(chan struct{})
 	go func() { defer close(ended); sendRequest() }()
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
-	timeout := time.NewTimer(serverHang)
+	timeout := time.NewTimer(hangTimeout)
 	defer timeout.Stop()
 	for {
 		select {
@@ -49,7 +49,7 @@ func killedWhile(t *testing.T, s *testkit.Server, n int, sendRequest func()) boo
 		case <-timeout.C:
 			t.Fatal("the clock does not move")
 		case <-ticker.C:
-			if len(charged(t, s)) >= wantCharges {
+			if len(chargesByReference(t, s)) >= wantCharges {
 				s.Kill()
 				<-ended
 				return true
@@ -58,10 +58,10 @@ func killedWhile(t *testing.T, s *testkit.Server, n int, sendRequest func()) boo
 	}
 }
 
-// With SIGKILLs at any point of its renewals, each subscription is renewed once per period, and one
-// payment for each renewal is requested from the rail.
+// Even if SIGKILLs come at any point of the renewals, each subscription is renewed once per period, and one
+// payment for each renewal is requested from the simulator.
 func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
-	const subscriptions, periodDays, renewalsEach = 8, 3, 4 // each subscription is renewed renewalsEach times
+	const subscriptions, periodDays, renewalsEach = 8, 3, 4 // renewalsEach: of each subscription
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	var ids []string
 	for i := range subscriptions {
@@ -73,29 +73,29 @@ func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 	}
 	started := clockOf(t, server)
 	target := fmt.Sprintf(`{"now":%q}`, started.Add(renewalsEach*periodDays*24*time.Hour+12*time.Hour).Format(time.RFC3339Nano))
-	d := newRandom(t)
+	random := newRandom(t)
 	kills, maxKills := 0, 12
 	if testing.Short() {
-		maxKills = 4 // each kill comes at another point, and a data race can show at any of them
+		maxKills = 4 // enough for a short run: each kill comes at another point
 	}
-	for advancing := true; advancing; {
-		advanced := false
-		killed := kills < maxKills && killedWhile(t, server, 1+d.IntN(4), func() {
+	for isAdvancing := true; isAdvancing; {
+		hasAdvanced := false
+		wasKilled := kills < maxKills && killDuring(t, server, 1+random.IntN(4), func() {
 			answer, err := server.Admin().Put("/api/v1/sandbox/clock", target)
-			advanced = err == nil && answer.Status == 200
+			hasAdvanced = err == nil && answer.Status == 200
 		})
 		switch {
-		case killed:
+		case wasKilled:
 			kills++
 			server.Restart("--clock", "manual")
-		case advanced:
-			advancing = false
+		case hasAdvanced:
+			isAdvancing = false
 		default:
 			answer, err := server.Admin().Put("/api/v1/sandbox/clock", target)
 			if err != nil || answer.Status != 200 {
 				t.Fatalf("the clock: %v %+v", err, answer)
 			}
-			advancing = false
+			isAdvancing = false
 		}
 	}
 	if kills == 0 {
@@ -116,7 +116,7 @@ func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 		}
 		transactions[shown.Data.Last] = true
 	}
-	charges := charged(t, server)
+	charges := chargesByReference(t, server)
 	if len(charges) != subscriptions*(renewalsEach+1) {
 		t.Errorf("after %d kills the rail has %d payments, want %d", kills, len(charges), subscriptions*(renewalsEach+1))
 	}

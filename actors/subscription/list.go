@@ -9,9 +9,9 @@ import (
 	"mizan/posting"
 )
 
-// maxRead bounds the records that are read for one page. A page that reaches this bound is returned
-// short, with the position where it stopped.
-const maxRead = 500
+// maxRecordsRead bounds the records that are read for one page. When the bound is reached, List returns the rows
+// found so far, and the position where it stopped.
+const maxRecordsRead = 500
 
 // Page selects a page of a partner's subscriptions, newest first.
 type Page struct {
@@ -24,35 +24,35 @@ type Page struct {
 // List returns a page of a partner's subscriptions, and the creation time before which the next page
 // begins; 0 if this is the last page.
 func (s *Service) List(org ledger.ID, partner int64, p Page) (rows []Result, next ledger.Micros, err error) {
-	view := s.rt.Journal.View()
+	view := s.runtime.Journal.View()
 	defer view.Close()
 	rowsRead := 0
-	var last ledger.Micros // the last row that was looked at
+	var lastSeen ledger.Micros // creation time of the last row that was looked at
 	err = view.List(org, subscription.All.Of(partner, p.Env), posting.Walk{Before: p.Before}, func(row posting.Listed) (bool, error) {
-		if rowsRead++; rowsRead > maxRead {
-			next = last
+		if rowsRead++; rowsRead > maxRecordsRead {
+			next = lastSeen
 			return false, nil
 		}
 		r, found, err := load(view, org, row.ID)
 		if err != nil || !found {
-			return false, orMissing(err, row.ID)
+			return false, orMissingError(err, row.ID)
 		}
 		if p.Status != "" && r.Record.Status() != p.Status {
-			last = row.Booked
+			lastSeen = row.Booked
 			return true, nil
 		}
 		if len(rows) == p.Limit {
-			next = last
+			next = lastSeen
 			return false, nil
 		}
-		last = row.Booked
+		lastSeen = row.Booked
 		rows = append(rows, r)
 		return true, nil
 	})
 	return rows, next, err
 }
 
-func orMissing(err error, id ledger.ID) error {
+func orMissingError(err error, id ledger.ID) error {
 	if err == nil {
 		err = fmt.Errorf("subscription %v is listed and not there", id)
 	}

@@ -32,8 +32,8 @@ func (c *caller) answer(r reply) {
 // Refuse implements actors.Refusable.
 func (c *caller) Refuse(err error) { c.answer(reply{err: err}) }
 
-// create asks a new actor to create its subscription.
-type create struct {
+// createMessage asks a new actor to create its subscription.
+type createMessage struct {
 	*caller
 	partner    int64
 	terms      subscription.Terms
@@ -41,16 +41,16 @@ type create struct {
 }
 
 // LogValue implements slog.LogValuer.
-func (*create) LogValue() slog.Value { return slog.StringValue("create") }
+func (*createMessage) LogValue() slog.Value { return slog.StringValue("create") }
 
-// command asks for a change of an existing subscription.
-type command struct {
+// commandMessage asks for a change of an existing subscription.
+type commandMessage struct {
 	*caller
 	event subscription.Event
 }
 
 // LogValue implements slog.LogValuer.
-func (m *command) LogValue() slog.Value { return slog.StringValue(string(m.event)) }
+func (m *commandMessage) LogValue() slog.Value { return slog.StringValue(string(m.event)) }
 
 // renewalEnded says how a renewal's payment ended.
 type renewalEnded struct {
@@ -58,5 +58,6 @@ type renewalEnded struct {
 	paid        bool
 }
 
-// Lasting implements actors.Lasting: a report that was dropped would not be sent again soon.
+// Lasting implements actors.Lasting: the message is delivered again after a panic, because the payment's actor would
+// not soon send it again.
 func (renewalEnded) Lasting() {}

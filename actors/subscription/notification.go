@@ -23,16 +23,16 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 	if err != nil {
 		return actors.NotificationBody{}, err
 	}
-	r, known := n.About.(*subscription.Record)
-	if !known {
-		if r, err = s.stored(org, n.Source.ID); err != nil {
+	r, isRecord := n.About.(*subscription.Record)
+	if !isRecord {
+		if r, err = s.readRecord(org, n.Source.ID); err != nil {
 			return actors.NotificationBody{}, err
 		}
 	}
 	name, _ := event.NotificationName()
 	dst = append(append(dst, `{"event":"`...), name...)
 	dst = append(n.Booked.Time().AppendFormat(append(dst, `","timestamp":"`...), instantLayout), `","subscription":`...)
-	dst = appendShown(dst, r, &progress)
+	dst = appendSubscription(dst, r, &progress)
 	dst = strconv.AppendInt(append(dst, `,"partner_id":`...), r.Partner, 10)
 	dst = append(append(dst, `,"initial_payment_id":"`...), r.Initial.String()...)
 	dst = append(dst, `","metadata":`...)
@@ -42,8 +42,8 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 	return actors.NotificationBody{Type: name, Data: append(dst, '}')}, nil
 }
 
-func (s *Service) stored(org, id ledger.ID) (*subscription.Record, error) {
-	view := s.rt.Journal.View()
+func (s *Service) readRecord(org, id ledger.ID) (*subscription.Record, error) {
+	view := s.runtime.Journal.View()
 	defer view.Close()
 	r, found, err := load(view, org, id)
 	if err == nil && !found {
@@ -52,9 +52,9 @@ func (s *Service) stored(org, id ledger.ID) (*subscription.Record, error) {
 	return r.Record, err
 }
 
-// appendShown writes the subscription as it was at the event. Its amount is a JSON number with all
+// appendSubscription writes the subscription as it was at the event. The amount is a JSON number with all
 // of its digits, in minor units.
-func appendShown(dst []byte, r *subscription.Record, s *subscription.Progress) []byte {
+func appendSubscription(dst []byte, r *subscription.Record, s *subscription.Progress) []byte {
 	dst = append(append(dst, `{"id":"`...), r.ID.String()...)
 	dst = append(append(dst, `","status":"`...), s.Status()...)
 	dst = r.Amount.AppendDecimal(append(dst, `","amount":`...))
@@ -63,7 +63,7 @@ func appendShown(dst []byte, r *subscription.Record, s *subscription.Progress) [
 	dst = append(append(dst, `,"env":"`...), r.Asset.Env.String()...)
 	dst = strconv.AppendInt(append(dst, `","period_days":`...), int64(r.PeriodDays), 10)
 	dst = append(dst, `,"next_renewal_at":`...)
-	if at, ok := s.NextRenewal(); ok {
+	if at, isScheduled := s.NextRenewal(); isScheduled {
 		dst = append(at.Time().AppendFormat(append(dst, '"'), instantLayout), '"')
 	} else {
 		dst = append(dst, "null"...)

@@ -23,16 +23,16 @@ import (
 
 // The record of a charged card contains the provider's token, and renewals use it.
 func TestASubscriptionIsRenewedByTimerWithTheStoredCredential(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	initial := f.pay(nil)
-	s := f.subscribeOn(initial)
+	subscription := f.subscribeOn(initial)
 	f.advance(30*day - time.Second)
-	if f.wantState(s.ID, "active", 0, 0); len(f.renewals(s.ID)) != 0 {
+	if f.wantState(subscription.ID, "active", 0, 0); len(f.renewals(subscription.ID)) != 0 {
 		t.Error("it was renewed before its time")
 	}
 	f.advance(time.Second)
-	f.wantState(s.ID, "active", 1, 1)
-	list := f.renewals(s.ID)
+	f.wantState(subscription.ID, "active", 1, 1)
+	list := f.renewals(subscription.ID)
 	if len(list) != 1 {
 		t.Fatalf("%d renewals, want 1", len(list))
 	}
@@ -41,7 +41,7 @@ func TestASubscriptionIsRenewedByTimerWithTheStoredCredential(t *testing.T) {
 		r.Method != "provider_token" || r.Terminal != initial.Terminal || r.TxID != "" {
 		t.Errorf("renewed by %+v", r)
 	}
-	if want := `{"subscription_id":"` + s.ID.String() + `","renewal_number":1,"renewal_attempt":1}`; string(r.MerchantMeta) != want {
+	if want := `{"subscription_id":"` + subscription.ID.String() + `","renewal_number":1,"renewal_attempt":1}`; string(r.MerchantMeta) != want {
 		t.Errorf("merchant_meta %s, want %s", r.MerchantMeta, want)
 	}
 	if r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardFingerprint != "print" || !bytes.Equal(r.Customer, initial.Customer) {
@@ -54,22 +54,22 @@ func TestASubscriptionIsRenewedByTimerWithTheStoredCredential(t *testing.T) {
 
 // If the clock moves by several periods in one step, each renewal is made once, at its time, in order.
 func TestEachPeriodIsRenewedOnceAndInOrder(t *testing.T) {
-	f := open(t)
-	a, b := f.subscribe(nil), f.subscribe(nil)
+	f := startFixture(t)
+	first, second := f.subscribe(nil), f.subscribe(nil)
 	f.advance(100 * day)
-	for _, s := range []ledger.ID{a.ID, b.ID} {
-		f.wantState(s, "active", 3, 3)
-		list := f.renewals(s)
+	for _, id := range []ledger.ID{first.ID, second.ID} {
+		f.wantState(id, "active", 3, 3)
+		list := f.renewals(id)
 		if len(list) != 3 {
 			t.Fatalf("%d renewals, want 3", len(list))
 		}
 		for n, r := range list {
-			at, err := f.payments.Find(f.firstDemo.Org, r.ID)
+			transaction, err := f.payments.Find(f.firstDemo.Org, r.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
 			due := start.Add(time.Duration(n+1) * 30 * day)
-			if started := at.Stamp.Started.Time(); started.Before(due) || started.After(due.Add(time.Second)) || r.Renewal.Number != uint64(n+1) {
+			if started := transaction.Stamp.Started.Time(); started.Before(due) || started.After(due.Add(time.Second)) || r.Renewal.Number != uint64(n+1) {
 				t.Errorf("renewal %d (%d) at %v, want %v", n+1, r.Renewal.Number, started, due)
 			}
 		}
@@ -78,11 +78,11 @@ func TestEachPeriodIsRenewedOnceAndInOrder(t *testing.T) {
 
 // A renewal is an ordinary payment: the terminal's fee applies.
 func TestARenewalPaysTheTerminalsFee(t *testing.T) {
-	f := open(t)
-	s := f.subscribe(nil)
+	f := startFixture(t)
+	subscription := f.subscribe(nil)
 	f.setTerminal(`{"fee_bps":"100","fee_fixed":"1"}`, "")
 	f.advance(30 * day)
-	r := f.renewals(s.ID)[0]
+	r := f.renewals(subscription.ID)[0]
 	if r.Status != payment.Charged || r.Fee != money.FromUint64(10) || r.Merchant.Abs != money.FromUint64(980) {
 		t.Errorf("%s with fee %v, merchant_amount %v", r.Status, r.Fee, r.Merchant)
 	}
@@ -90,8 +90,8 @@ func TestARenewalPaysTheTerminalsFee(t *testing.T) {
 
 // Limits apply to renewals too: a renewal that exceeds a limit is not paid.
 func TestLimitsApplyToRenewals(t *testing.T) {
-	f := open(t)
-	s := f.subscribe(nil)
+	f := startFixture(t)
+	subscription := f.subscribe(nil)
 	_, err := f.directory.CreateLimit(t.Context(), f.firstDemo.Org, directory.Limit{
 		Partner: f.firstDemo.Partner, Kind: directory.PerTransaction, MaxAmount: money.FromUint64(100),
 		Asset: money.Asset{Currency: "USD", Env: money.Test}, Scope: directory.ScopePartner, Active: true,
@@ -100,17 +100,17 @@ func TestLimitsApplyToRenewals(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.advance(30 * day)
-	f.wantState(s.ID, "past_due", 0, 1)
-	if r := f.renewals(s.ID)[0]; r.Status != payment.Rejected || r.Failure.Describe("en") != "limit exceeded: per_transaction" {
+	f.wantState(subscription.ID, "past_due", 0, 1)
+	if r := f.renewals(subscription.ID)[0]; r.Status != payment.Rejected || r.Failure.Describe("en") != "limit exceeded: per_transaction" {
 		t.Errorf("%s %q", r.Status, r.Failure.Describe("en"))
 	}
 }
 
 // The block list is checked against the payer of the initial payment, including the IP address: a payer
-// who was added to the list since then is not charged.
+// who was added to the list after that payment is not charged.
 func TestBlocklistAppliesToRenewals(t *testing.T) {
 	for kind, value := range map[string]string{"ip": "203.0.113.0/24", "email": "a@b.example", "bin": "424242"} {
-		f := open(t)
+		f := startFixture(t)
 		s := f.subscribeOn(f.pay(func(c *paymentactor.Create) { c.Request.PayerIP = netip.MustParseAddr("203.0.113.7") }))
 		if _, err := f.directory.CreateBlock(t.Context(), f.firstDemo.Org, directory.BlockDraft{Kind: directory.BlockKind(kind), Value: value}); err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestBlocklistAppliesToRenewals(t *testing.T) {
 
 // The credential belongs to its provider, so no other terminal is tried.
 func TestARenewalIsNotSentToAnotherTerminal(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	subscription := f.subscribe(nil)
 	_, err := f.directory.CreateTerminal(t.Context(), f.firstDemo.Org, directory.Terminal{
 		Name: "second", Partner: f.firstDemo.Partner, Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test,
@@ -134,8 +134,8 @@ func TestARenewalIsNotSentToAnotherTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails := func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = []byte(`{"fail":"rejected"}`) }
-	if _, err := f.directory.PatchTerminal(t.Context(), f.firstDemo.Org, subscription.Terminal, fails); err != nil {
+	rejectAll := func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = []byte(`{"fail":"rejected"}`) }
+	if _, err := f.directory.PatchTerminal(t.Context(), f.firstDemo.Org, subscription.Terminal, rejectAll); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(30 * day)
@@ -145,9 +145,9 @@ func TestARenewalIsNotSentToAnotherTerminal(t *testing.T) {
 	}
 }
 
-// A terminal that accepts only cards also accepts their tokens.
-func TestATerminalForCardsRenewsThem(t *testing.T) {
-	f := open(t)
+// A terminal that accepts only cards also accepts the tokens of cards.
+func TestATerminalForCardsAcceptsTheirTokens(t *testing.T) {
+	f := startFixture(t)
 	f.setTerminal(`{"methods":["bank_card"]}`, "")
 	s := f.subscribe(nil)
 	f.advance(30 * day)
@@ -156,7 +156,7 @@ func TestATerminalForCardsRenewsThem(t *testing.T) {
 
 // A renewal is retried after one, three and five days; then the service pauses the subscription.
 func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	subscription := f.subscribe(nil)
 	f.setTerminal(`{"fail":"rejected"}`, `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	for i, after := range []time.Duration{30 * day, day, 3 * day} {
@@ -170,7 +170,7 @@ func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 	f.advance(365 * day)
 	f.wantState(subscription.ID, "paused", 0, 4)
 	const failed, paused = "subscription.payment_failed", "subscription.paused"
-	if got := f.events(); !slices.Equal(got, []string{failed, failed, failed, failed, paused}) {
+	if got := f.eventNames(); !slices.Equal(got, []string{failed, failed, failed, failed, paused}) {
 		t.Errorf("told %q", got)
 	}
 	// The terminal works again; the resumed subscription is renewed at once, and once.
@@ -196,17 +196,17 @@ func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 }
 
 func TestARetryThatIsPaidIsOneRenewal(t *testing.T) {
-	f := open(t)
-	s := f.subscribe(nil)
+	f := startFixture(t)
+	subscription := f.subscribe(nil)
 	f.setTerminal(`{"fail":"failed"}`, "")
 	f.advance(30 * day)
 	f.setTerminal(`{}`, "")
 	f.advance(day)
-	r := f.wantState(s.ID, "active", 1, 2)
+	r := f.wantState(subscription.ID, "active", 1, 2)
 	if want := ledger.MicrosOf(start.Add(60 * day)); r.Next != want {
 		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
 	}
-	if list := f.renewals(s.ID); string(list[1].MerchantMeta) != `{"subscription_id":"`+s.ID.String()+`","renewal_number":1,"renewal_attempt":2}` {
+	if list := f.renewals(subscription.ID); string(list[1].MerchantMeta) != `{"subscription_id":"`+subscription.ID.String()+`","renewal_number":1,"renewal_attempt":2}` {
 		t.Errorf("merchant_meta %s", list[1].MerchantMeta)
 	}
 }
@@ -214,8 +214,8 @@ func TestARetryThatIsPaidIsOneRenewal(t *testing.T) {
 // A renewal with an unknown outcome waits, and is never charged a second time.
 func TestAnUnknownOutcomeWaitsAndIsNeverChargedTwice(t *testing.T) {
 	for number, wait := range map[string]time.Duration{"4000000000000077": 5 * time.Second, "4000000000000341": 20 * time.Second} {
-		f := open(t)
-		initial := f.pay(card(number))
+		f := startFixture(t)
+		initial := f.pay(withCard(number))
 		f.advance(wait) // the initial payment is charged late as well
 		s := f.subscribeOn(initial)
 		f.advance(30 * day)
@@ -231,7 +231,7 @@ func TestAnUnknownOutcomeWaitsAndIsNeverChargedTwice(t *testing.T) {
 }
 
 func TestRenewalsMissedDuringAPauseAreNotMadeUp(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	subscription := f.subscribe(nil)
 	if _, err := f.Pause(f.commandFor(subscription.ID)); err != nil {
 		t.Fatal(err)
@@ -254,23 +254,23 @@ func TestRenewalsMissedDuringAPauseAreNotMadeUp(t *testing.T) {
 }
 
 func TestCancelledIsFinal(t *testing.T) {
-	f := open(t)
-	s := f.subscribe(nil)
-	if _, err := f.Cancel(f.commandFor(s.ID)); err != nil {
+	f := startFixture(t)
+	subscription := f.subscribe(nil)
+	if _, err := f.Cancel(f.commandFor(subscription.ID)); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(365 * day)
-	f.wantState(s.ID, "cancelled", 0, 0)
-	for name, do := range map[string]func(subscriptionactor.Command) (subscriptionactor.Result, error){"pause": f.Pause, "resume": f.Resume, "cancel": f.Cancel} {
-		if _, err := do(f.commandFor(s.ID)); !ledger.IsRefusal(err, ledger.Conflict) {
+	f.wantState(subscription.ID, "cancelled", 0, 0)
+	for name, command := range map[string]func(subscriptionactor.Command) (subscriptionactor.Result, error){"pause": f.Pause, "resume": f.Resume, "cancel": f.Cancel} {
+		if _, err := command(f.commandFor(subscription.ID)); !ledger.IsRefusal(err, ledger.Conflict) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// A renewal in progress delays no command, and its result is stored.
+// A renewal in progress delays no command. After the command, the renewal's result is still stored.
 func TestSubscriptionCancelledDuringARenewalRecordsItsEnd(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	s := f.subscribeSlow()
 	f.advance(30 * day)
 	if _, err := f.Cancel(f.commandFor(s)); err != nil {
@@ -286,20 +286,20 @@ func TestSubscriptionCancelledDuringARenewalRecordsItsEnd(t *testing.T) {
 // subscribeSlow subscribes with a card that the rail charges five seconds late.
 func (f *fixture) subscribeSlow() ledger.ID {
 	f.t.Helper()
-	initial := f.pay(card("4000000000000077"))
+	initial := f.pay(withCard("4000000000000077"))
 	f.advance(10 * time.Second)
 	return f.subscribeOn(initial).ID
 }
 
 func TestAnInactivePartnerIsNotRenewedUntilItIsActiveAgain(t *testing.T) {
-	f := open(t)
-	s := f.subscribe(nil)
+	f := startFixture(t)
+	subscription := f.subscribe(nil)
 	f.setPartnerActive(false)
 	f.advance(40 * day)
-	f.wantState(s.ID, "active", 0, 0)
+	f.wantState(subscription.ID, "active", 0, 0)
 	f.setPartnerActive(true)
 	f.advance(time.Hour)
-	r := f.wantState(s.ID, "active", 1, 1)
+	r := f.wantState(subscription.ID, "active", 1, 1)
 	if want := ledger.MicrosOf(start.Add(60 * day)); r.Next != want {
 		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
 	}
@@ -313,36 +313,36 @@ func (f *fixture) setPartnerActive(active bool) {
 }
 
 func TestAnInactiveOrganizationIsNotRenewed(t *testing.T) {
-	f := open(t)
-	s := f.subscribe(nil)
+	f := startFixture(t)
+	subscription := f.subscribe(nil)
 	if _, err := f.directory.PatchOrganization(t.Context(), f.firstDemo.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Maintenance }); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(40 * day)
-	f.wantState(s.ID, "active", 0, 0)
+	f.wantState(subscription.ID, "active", 0, 0)
 	if _, err := f.directory.PatchOrganization(t.Context(), f.firstDemo.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Active }); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(time.Hour)
-	f.wantState(s.ID, "active", 1, 1)
+	f.wantState(subscription.ID, "active", 1, 1)
 }
 
 // If the process ends after a renewal's intent is durable and before anything is charged, the renewal is
-// charged once after the restart, with the same key.
+// charged once after the restart, as the transaction whose id is in the intent.
 func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
-	l := &lossyPayments{loseRequests: true}
-	f := openAs(t, l.attach)
-	s := f.subscribe(nil)
+	payments := &lossyPayments{loseRequests: true}
+	f := startFixtureWith(t, payments.attach)
+	subscription := f.subscribe(nil)
 	f.advance(30 * day)
-	before := f.read(s.ID)
-	if !before.State.UnderWay() || len(f.renewals(s.ID)) != 0 {
-		t.Fatalf("%s with %d renewals", before.State, len(f.renewals(s.ID)))
+	before := f.read(subscription.ID)
+	if !before.State.UnderWay() || len(f.renewals(subscription.ID)) != 0 {
+		t.Fatalf("%s with %d renewals", before.State, len(f.renewals(subscription.ID)))
 	}
-	l.set(false, false)
+	payments.setLosses(false, false)
 	f.restart()
 	f.advance(time.Minute)
-	r := f.wantState(s.ID, "active", 1, 1)
-	if list := f.renewals(s.ID); len(list) != 1 || list[0].ID != before.Last || r.Last != before.Last || f.charges(before.Last) != 1 {
+	r := f.wantState(subscription.ID, "active", 1, 1)
+	if list := f.renewals(subscription.ID); len(list) != 1 || list[0].ID != before.Last || r.Last != before.Last || f.charges(before.Last) != 1 {
 		t.Errorf("%d renewals, charged %d times", len(list), f.charges(before.Last))
 	}
 }
@@ -350,53 +350,53 @@ func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
 // If the process ends after the charge is durable and before the subscription gets the report, nothing is
 // charged again.
 func TestKillBetweenTheChargeAndItsReportChargesOnce(t *testing.T) {
-	l := &lossyPayments{loseReports: true}
-	f := openAs(t, l.attach)
-	s := f.subscribe(nil)
+	payments := &lossyPayments{loseReports: true}
+	f := startFixtureWith(t, payments.attach)
+	subscription := f.subscribe(nil)
 	f.advance(30 * day)
-	if r := f.read(s.ID); !r.State.UnderWay() || len(f.renewals(s.ID)) != 1 {
-		t.Fatalf("%s with %d renewals", r.State, len(f.renewals(s.ID)))
+	if r := f.read(subscription.ID); !r.State.UnderWay() || len(f.renewals(subscription.ID)) != 1 {
+		t.Fatalf("%s with %d renewals", r.State, len(f.renewals(subscription.ID)))
 	}
 	f.restart()
 	f.advance(time.Minute) // reports are still lost, so the subscription reads the transaction
-	r := f.wantState(s.ID, "active", 1, 1)
-	if list := f.renewals(s.ID); len(list) != 1 || f.charges(r.Last) != 1 {
+	r := f.wantState(subscription.ID, "active", 1, 1)
+	if list := f.renewals(subscription.ID); len(list) != 1 || f.charges(r.Last) != 1 {
 		t.Errorf("%d renewals, charged %d times", len(list), f.charges(r.Last))
 	}
 }
 
 // A renewal that is begun twice, at once or later, has one payment.
 func TestRenewalBegunTwiceHasOneTransaction(t *testing.T) {
-	l := &lossyPayments{doubleCalls: true}
-	f := openAs(t, l.attach)
-	s := f.subscribe(nil)
+	payments := &lossyPayments{doubleCalls: true}
+	f := startFixtureWith(t, payments.attach)
+	subscription := f.subscribe(nil)
 	f.advance(65 * day)
-	r := f.wantState(s.ID, "active", 2, 2)
-	f.payments.Renew(actors.Renewal{Org: f.firstDemo.Org, ID: r.Last, Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
-	// The same key with another transaction: the claim is taken.
-	f.payments.Renew(actors.Renewal{Org: f.firstDemo.Org, ID: randomID(), Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
+	r := f.wantState(subscription.ID, "active", 2, 2)
+	f.payments.Renew(actors.Renewal{Org: f.firstDemo.Org, ID: r.Last, Subscription: subscription.ID, Number: 2, Initial: subscription.Initial, Amount: subscription.Amount})
+	// Another transaction for the same renewal: the first transaction has claimed the renewal's key.
+	f.payments.Renew(actors.Renewal{Org: f.firstDemo.Org, ID: randomID(), Subscription: subscription.ID, Number: 2, Initial: subscription.Initial, Amount: subscription.Amount})
 	f.Runtime.Quiesce()
-	if list := f.renewals(s.ID); len(list) != 2 || f.charges(r.Last) != 1 {
+	if list := f.renewals(subscription.ID); len(list) != 2 || f.charges(r.Last) != 1 {
 		t.Errorf("%d renewals, charged %d times", len(list), f.charges(r.Last))
 	}
 }
 
-// A partner that knows a renewal's key cannot claim it first.
+// A partner that knows a renewal's key cannot claim the key before the renewal does.
 func TestPartnersTxidsAndKeysCannotBlockARenewal(t *testing.T) {
-	f := open(t)
-	s := f.subscribe(nil)
-	name := actors.Renewal{Subscription: s.ID, Number: 1}
-	taken := name.Key()
-	for _, text := range []string{"sub/" + s.ID.String() + "/1", taken.ClaimKey()} {
-		f.pay(func(c *paymentactor.Create) { c.Request.TxID, c.Key = text, key(text) })
+	f := startFixture(t)
+	subscription := f.subscribe(nil)
+	renewal := actors.Renewal{Subscription: subscription.ID, Number: 1}
+	renewalKey := renewal.Key()
+	for _, text := range []string{"sub/" + subscription.ID.String() + "/1", renewalKey.ClaimKey()} {
+		f.pay(func(c *paymentactor.Create) { c.Request.TxID, c.Key = text, idempotencyKey(text) })
 	}
 	f.advance(30 * day)
-	f.wantState(s.ID, "active", 1, 1)
+	f.wantState(subscription.ID, "active", 1, 1)
 }
 
 // The store's files never contain the provider's token in the clear.
 func TestTheTokenIsSealedAtRest(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	f.subscribe(nil)
 	f.advance(65 * day)
 	f.Runtime.Quiesce()
@@ -415,9 +415,9 @@ func TestTheTokenIsSealedAtRest(t *testing.T) {
 	}
 }
 
-// A renewal at a two-phase terminal waits for its capture; a hold that expires is not paid.
+// A renewal at a two-phase terminal waits for its capture; a renewal whose hold expires is not paid.
 func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	subscription := f.subscribe(nil)
 	f.setTerminal(`{"two_phase":true,"hold_ttl_seconds":86400}`, "")
 	f.advance(30 * day)
@@ -437,15 +437,15 @@ func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 	f.wantState(subscription.ID, "past_due", 1, 2)
 }
 
-// A payment that is refunded or charged back was paid: the subscription continues.
-func TestARenewalThatIsRefundedWasPaid(t *testing.T) {
-	f := open(t)
-	initial := f.pay(card("4000000000000259")) // charged back a minute later, and so is each renewal
-	s := f.subscribeOn(initial)
+// A renewal that was paid and later charged back counts as paid: the subscription continues.
+func TestAReversedRenewalCountsAsPaid(t *testing.T) {
+	f := startFixture(t)
+	initial := f.pay(withCard("4000000000000259")) // charged back a minute later, and so is each renewal
+	subscription := f.subscribeOn(initial)
 	f.advance(30*day + time.Hour)
-	r := f.wantState(s.ID, "active", 1, 1)
-	if reloaded := f.renewals(s.ID)[0]; reloaded.Status != payment.Reversed {
-		t.Errorf("%s", reloaded.Status)
+	r := f.wantState(subscription.ID, "active", 1, 1)
+	if reversed := f.renewals(subscription.ID)[0]; reversed.Status != payment.Reversed {
+		t.Errorf("%s", reversed.Status)
 	}
 	if want := ledger.MicrosOf(start.Add(60 * day)); r.Next != want {
 		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())

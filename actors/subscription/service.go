@@ -27,15 +27,15 @@ type Payments interface {
 	OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool))
 }
 
-// Directory tells who may be renewed and who is notified; actors/directory implements it.
+// Directory tells which partners are active and where their notifications go; actors/directory implements it.
 type Directory interface {
 	actors.Addresses
 	Organization(org ledger.ID) (*directory.Organization, bool)
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 }
 
-// commandWait is how long a partner's write may take, in real time; afterwards it is unknown
-// whether it was carried out.
+// commandWait is how long a partner waits for a write, in real time; afterwards the partner is told that the write
+// may or may not be done.
 const commandWait = 15 * time.Second
 
 // Options configure the service.
@@ -47,7 +47,7 @@ type Options struct {
 
 // Service creates, reads, changes and renews subscriptions.
 type Service struct {
-	rt        *actors.Runtime
+	runtime   *actors.Runtime
 	payments  Payments
 	directory Directory
 	registry  *actors.Registry[actors.RecordKey]
@@ -55,7 +55,7 @@ type Service struct {
 
 // New registers the service with the runtime. Start the runtime afterwards.
 func New(o Options) *Service {
-	s := &Service{rt: o.Runtime, payments: o.Payments, directory: o.Directory}
+	s := &Service{runtime: o.Runtime, payments: o.Payments, directory: o.Directory}
 	s.registry = actors.NewRegistry(o.Runtime, "subscription", 0, func(k actors.RecordKey) actors.Behaviour {
 		return &subscriptionActor{service: s, key: k}
 	})
@@ -69,11 +69,11 @@ func New(o Options) *Service {
 // Result is a subscription in its current state, or in the state of a cached reply.
 type Result struct {
 	Record *subscription.Record // read only
-	Stamp  posting.Stamp        // Started is when it was created
+	Stamp  posting.Stamp        // Stamp.Started is when the subscription was created
 	Replay bool                 // the idempotency key was used before
 }
 
-// Create is a request for a new subscription of a partner.
+// Create is a partner's request for a new subscription.
 type Create struct {
 	Org     ledger.ID
 	Partner int64
@@ -93,10 +93,10 @@ var ErrTerms = errors.New("the terms are refused")
 // Create creates a subscription. The error is ErrTerms, or a *ledger.Refusal: Conflict for a key
 // that was used for another request.
 func (s *Service) Create(c Create) (Result, error) {
-	if r, used, err := s.cachedReply(c.Org, &c.Key); used || err != nil {
+	if r, wasUsed, err := s.cachedReply(c.Org, &c.Key); wasUsed || err != nil {
 		return r, err
 	}
-	credential, found, err := s.credential(&c)
+	credential, found, err := s.findCredential(&c)
 	if err != nil {
 		return Result{}, err
 	}
@@ -109,19 +109,19 @@ func (s *Service) Create(c Create) (Result, error) {
 		return Result{}, ErrTerms
 	}
 	id := uuid.New()
-	m := &create{caller: newCaller(&c.Key), partner: c.Partner, terms: c.Terms, credential: credential}
+	m := &createMessage{caller: newCaller(&c.Key), partner: c.Partner, terms: c.Terms, credential: credential}
 	return s.ask(actors.RecordKey{Org: c.Org, ID: id}, m.caller, m)
 }
 
-// credential returns the stored credential of the initial payment; found is false if the partner
+// findCredential returns the stored credential of the initial payment; found is false if the partner
 // has no such payment.
-func (s *Service) credential(c *Create) (stored subscription.Credential, found bool, err error) {
+func (s *Service) findCredential(c *Create) (credential subscription.Credential, found bool, err error) {
 	r, found, err := s.payments.Payment(c.Org, c.Terms.Initial)
 	if err != nil || !found || r.Partner != c.Partner {
-		return stored, false, err
+		return credential, false, err
 	}
-	charged := r.Type == payment.Payment && r.Status == payment.Charged
-	return subscription.Credential{Terminal: r.Terminal, Asset: r.Asset, Charged: charged, Stored: r.HasCredential()}, true, nil
+	isCharged := r.Type == payment.Payment && r.Status == payment.Charged
+	return subscription.Credential{Terminal: r.Terminal, Asset: r.Asset, Charged: isCharged, Stored: r.HasCredential()}, true, nil
 }
 
 // Command is a partner's request about one of its subscriptions.
@@ -134,24 +134,24 @@ type Command struct {
 
 // Pause stops renewals until Resume. Errors are *ledger.Refusal: Conflict for a subscription that
 // is paused or cancelled, NotFound for an unknown id and for another partner's.
-func (s *Service) Pause(c Command) (Result, error) { return s.command(c, subscription.Pause) }
+func (s *Service) Pause(c Command) (Result, error) { return s.execute(c, subscription.Pause) }
 
-// Resume continues a paused subscription. The errors are those of Pause, but Conflict is for a subscription
-// that is not paused.
-func (s *Service) Resume(c Command) (Result, error) { return s.command(c, subscription.Resume) }
+// Resume continues a paused subscription. The errors are those of Pause, but Conflict means that the subscription
+// is not paused.
+func (s *Service) Resume(c Command) (Result, error) { return s.execute(c, subscription.Resume) }
 
-// Cancel ends a subscription permanently. The errors are those of Pause, but Conflict is for a subscription
-// that is cancelled already.
-func (s *Service) Cancel(c Command) (Result, error) { return s.command(c, subscription.Cancel) }
+// Cancel ends a subscription permanently. The errors are those of Pause, but Conflict means that the subscription
+// is cancelled already.
+func (s *Service) Cancel(c Command) (Result, error) { return s.execute(c, subscription.Cancel) }
 
-func (s *Service) command(c Command, event subscription.Event) (Result, error) {
-	if r, used, err := s.cachedReply(c.Org, &c.Key); used || err != nil {
+func (s *Service) execute(c Command, event subscription.Event) (Result, error) {
+	if r, wasUsed, err := s.cachedReply(c.Org, &c.Key); wasUsed || err != nil {
 		return r, err
 	}
 	if _, err := s.Read(c.Org, c.Partner, c.ID); err != nil {
-		return Result{}, err // an unknown id, or that of another partner's subscription, starts no actor
+		return Result{}, err // no actor is started for an unknown id, or for another partner's subscription
 	}
-	m := &command{caller: newCaller(&c.Key), event: event}
+	m := &commandMessage{caller: newCaller(&c.Key), event: event}
 	return s.ask(actors.RecordKey{Org: c.Org, ID: c.ID}, m.caller, m)
 }
 
@@ -165,8 +165,8 @@ func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Resu
 	select {
 	case r := <-c.reply:
 		if ledger.IsRefusal(r.err, ledger.ClaimTaken) { // another request with the key was faster
-			repeated, used, err := s.cachedReply(key.Org, c.key)
-			if err == nil && !used {
+			repeated, wasUsed, err := s.cachedReply(key.Org, c.key)
+			if err == nil && !wasUsed {
 				err = r.err
 			}
 			return repeated, err
@@ -183,19 +183,19 @@ func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, bool, err
 	if key.IsZero() {
 		return Result{}, false, nil
 	}
-	view := s.rt.Journal.View()
+	view := s.runtime.Journal.View()
 	defer view.Close()
-	source, extra, found, err := key.Find(view, org)
+	source, sealedReply, found, err := key.Find(view, org)
 	if err != nil || !found {
 		return Result{}, false, err
 	}
-	id, progress, err := s.claimedReply(org, key, extra)
+	id, progress, err := s.claimedReply(org, key, sealedReply)
 	if err != nil {
 		id = source.ID
 	}
-	r, found, loading := load(view, org, id)
-	if loading != nil || !found || key.Scope != actors.PartnerKeyScope(r.Record.Partner) {
-		return Result{}, false, errors.Join(loading, unknown())
+	r, found, loadErr := load(view, org, id)
+	if loadErr != nil || !found || key.Scope != actors.PartnerKeyScope(r.Record.Partner) {
+		return Result{}, false, errors.Join(loadErr, notFoundError())
 	}
 	if r.Replay = true; err == nil {
 		r.Record.Progress = progress
@@ -203,16 +203,16 @@ func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, bool, err
 	return r, true, nil
 }
 
-// claimedReply returns the reply to the request with a key, read from the key's claim: the subscription's
-// id, and its progress. If it returns an error, it has raised the alarm.
-func (s *Service) claimedReply(org ledger.ID, key *actors.Key, extra []byte) (id ledger.ID, progress subscription.Progress, err error) {
-	reply := ReplyID(org, key.ClaimKey())
-	plaintext, err := s.rt.OpenReply(actors.SubscriptionReply, org, reply, extra)
+// claimedReply opens the sealed (encrypted) reply to the request with a key, which is stored with the key: the
+// subscription's id, and its progress. Before it returns an error, it raises an alarm.
+func (s *Service) claimedReply(org ledger.ID, key *actors.Key, sealedReply []byte) (id ledger.ID, progress subscription.Progress, err error) {
+	replyID := ReplyID(org, key.ClaimKey())
+	plaintext, err := s.runtime.OpenReply(actors.SubscriptionReply, org, replyID, sealedReply)
 	if err == nil {
 		id, progress, err = readReply(plaintext)
 	}
 	if err != nil {
-		s.rt.ReplyUnreadable(org, reply, err)
+		s.runtime.ReplyUnreadable(org, replyID, err)
 	}
 	return id, progress, err
 }
@@ -220,11 +220,11 @@ func (s *Service) claimedReply(org ledger.ID, key *actors.Key, extra []byte) (id
 // Read returns a partner's subscription as stored. The id of another partner's subscription is refused
 // like an unknown one.
 func (s *Service) Read(org ledger.ID, partner int64, id ledger.ID) (Result, error) {
-	view := s.rt.Journal.View()
+	view := s.runtime.Journal.View()
 	defer view.Close()
 	r, found, err := load(view, org, id)
 	if err == nil && (!found || r.Record.Partner != partner) {
-		err = unknown()
+		err = notFoundError()
 	}
 	if err != nil {
 		return Result{}, err
@@ -232,7 +232,7 @@ func (s *Service) Read(org ledger.ID, partner int64, id ledger.ID) (Result, erro
 	return r, nil
 }
 
-func unknown() error {
+func notFoundError() error {
 	return ledger.Refuse("subscription.Read", ledger.NotFound, "no such subscription")
 }
 
@@ -245,9 +245,9 @@ func load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	return Result{Record: r, Stamp: stored.Stamp}, err == nil, err
 }
 
-// active tells whether a partner may be renewed.
-func (s *Service) active(org ledger.ID, partner int64) bool {
-	o, exists := s.directory.Organization(org)
-	p, known := s.directory.Partner(org, partner)
-	return exists && known && o.Active() && p.Active
+// mayRenew tells whether a partner's subscriptions may be renewed: the partner and its organization must be active.
+func (s *Service) mayRenew(org ledger.ID, partner int64) bool {
+	o, orgExists := s.directory.Organization(org)
+	p, partnerExists := s.directory.Partner(org, partner)
+	return orgExists && partnerExists && o.Active() && p.Active
 }

@@ -24,7 +24,7 @@ import (
 )
 
 func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	f.setTerminal(`{"two_phase":true}`, "")
 	heldPayment := f.pay(nil)
 	captured := f.pay(nil)
@@ -33,12 +33,12 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	}
 	f.setTerminal(`{}`, "")
 	wallet := func(c *paymentactor.Create) { c.Request.Method, c.Card = "e_wallet", nil }
-	declined := f.pay(card("4000000000000002"))
+	declined := f.pay(withCard("4000000000000002"))
 	refunded := f.pay(nil)
 	if _, err := f.payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: refunded.ID}}); err != nil {
 		t.Fatal(err)
 	}
-	renewed := f.subscribe(nil)
+	withRenewal := f.subscribe(nil)
 	f.advance(30 * day)
 	for name, c := range map[string]struct {
 		initial ledger.ID
@@ -50,7 +50,7 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 		"declined":                    {declined.ID, "initial_payment_id: it is not a charged payment"},
 		"refunded":                    {refunded.ID, "initial_payment_id: it is not a charged payment"},
 		"without a stored credential": {f.pay(wallet).ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
-		"a renewal":                   {f.renewals(renewed.ID)[0].ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
+		"a renewal":                   {f.renewals(withRenewal.ID)[0].ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
 		"unknown":                     {randomID(), "initial_payment_id: there is no such payment"},
 		"none":                        {ledger.ID{}, "initial_payment_id: there is no such payment"},
 	} {
@@ -63,7 +63,7 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 
 // The id of another partner's initial payment or subscription is refused like an unknown one.
 func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	subscription := f.subscribe(nil)
 	var refused []string
 	_, err := f.Create(subscriptionactor.Create{Org: f.secondDemo.Org, Partner: f.secondDemo.Partner, Terms: terms(subscription.Initial), Refuse: func(field, detail string) {
@@ -77,9 +77,9 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 		{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner + 1000, ID: subscription.ID},
 		{Org: f.secondDemo.Org, Partner: f.secondDemo.Partner, ID: subscription.ID},
 	} {
-		_, read := f.Read(c.Org, c.Partner, c.ID)
+		_, readErr := f.Read(c.Org, c.Partner, c.ID)
 		for name, err := range map[string]error{
-			"read": read, "pause": errorOf(f.Pause(c)), "resume": errorOf(f.Resume(c)), "cancel": errorOf(f.Cancel(c)),
+			"read": readErr, "pause": errorOf(f.Pause(c)), "resume": errorOf(f.Resume(c)), "cancel": errorOf(f.Cancel(c)),
 		} {
 			if err == nil || err.Error() != "subscription.Read: not_found: no such subscription" {
 				t.Errorf("%s: %v", name, err)
@@ -98,10 +98,10 @@ type tokenProvider struct {
 }
 
 // Submit implements actors.Provider.
-func (g tokenProvider) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
-	o := g.Provider.Submit(ctx, call)
+func (p tokenProvider) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+	o := p.Provider.Submit(ctx, call)
 	if o.Token != "" {
-		o.Token = g.token
+		o.Token = p.token
 	}
 	return o
 }
@@ -109,15 +109,15 @@ func (g tokenProvider) Submit(ctx context.Context, call *actors.Call) actors.Out
 // A valid token is sealed and stored. A token that is too long or not a text is not stored, and the
 // payment is charged nevertheless.
 func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
-	for token, accepted := range map[secret.Text]bool{
+	for token, wantStored := range map[secret.Text]bool{
 		"t": true, secret.Text(strings.Repeat("t", actors.MaxToken)): true,
 		secret.Text(strings.Repeat("t", actors.MaxToken+1)): false, "t\xff": false, "": false,
 	} {
-		f := openAs(t, func(f *fixture) {
+		f := startFixtureWith(t, func(f *fixture) {
 			f.wrapProvider = func(p actors.Provider) actors.Provider { return tokenProvider{p, token} }
 		})
 		r := f.pay(nil)
-		if r.Status != payment.Charged || r.HasCredential() != accepted || len(token) > 1 && bytes.Contains(r.Token, []byte(token)) {
+		if r.Status != payment.Charged || r.HasCredential() != wantStored || len(token) > 1 && bytes.Contains(r.Token, []byte(token)) {
 			t.Errorf("a token of %d bytes: %s, kept %v", len(token), r.Status, r.HasCredential())
 		}
 	}
@@ -129,29 +129,29 @@ type forgetfulKeyring struct{ *secret.Keyring }
 // Open implements payment.TokenSealer.
 func (forgetfulKeyring) Open([]byte, []byte) ([]byte, error) { return nil, secret.ErrUnopened }
 
-var lostCredential = payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}
+var credentialLost = payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}
 
 // Nothing replaces a missing credential: the renewal is not sent, and not paid.
 func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
-	f := openAs(t, func(f *fixture) { f.sealer = forgetfulKeyring{f.Keyring} })
+	f := startFixtureWith(t, func(f *fixture) { f.sealer = forgetfulKeyring{f.Keyring} })
 	s := f.subscribe(nil)
 	f.advance(30 * day)
 	r := f.renewals(s.ID)[0]
-	if f.wantState(s.ID, "past_due", 0, 1); r.Status != payment.Failed || r.Failure != lostCredential || f.charges(r.ID) != 0 {
+	if f.wantState(s.ID, "past_due", 0, 1); r.Status != payment.Failed || r.Failure != credentialLost || f.charges(r.ID) != 0 {
 		t.Errorf("%s %q, sent %d times", r.Status, r.Failure.Describe("en"), f.charges(r.ID))
 	}
 }
 
-// A request that is repeated with its key gets the first reply; with another body it gets a Conflict.
+// A request that is repeated with its key gets the first reply; another request with that key gets a Conflict.
 func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	initial := f.pay(nil)
-	k := key("create")
-	created, _, err := f.create(terms(initial.ID), k)
+	createKey := idempotencyKey("create")
+	created, _, err := f.create(terms(initial.ID), createKey)
 	if err != nil || created.Replay {
 		t.Fatal(err)
 	}
-	paused, err := f.Pause(subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: key("pause")})
+	paused, err := f.Pause(subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: idempotencyKey("pause")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,32 +159,32 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.advance(65 * day)
-	again, _, err := f.create(terms(initial.ID), k)
-	if err != nil || !again.Replay || again.Record.Progress != created.Record.Progress || again.Stamp.Started != created.Stamp.Started || again.Record.ID != created.Record.ID {
-		t.Errorf("%+v (%v), want %+v", again.Record, err, created.Record)
+	repeatedCreate, _, err := f.create(terms(initial.ID), createKey)
+	if err != nil || !repeatedCreate.Replay || repeatedCreate.Record.Progress != created.Record.Progress || repeatedCreate.Stamp.Started != created.Stamp.Started || repeatedCreate.Record.ID != created.Record.ID {
+		t.Errorf("%+v (%v), want %+v", repeatedCreate.Record, err, created.Record)
 	}
-	repeated, err := f.Pause(subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: key("pause")})
-	if err != nil || !repeated.Replay || repeated.Record.Progress != paused.Record.Progress {
-		t.Errorf("%+v (%v), want %+v", repeated.Record, err, paused.Record)
+	repeatedPause, err := f.Pause(subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: idempotencyKey("pause")})
+	if err != nil || !repeatedPause.Replay || repeatedPause.Record.Progress != paused.Record.Progress {
+		t.Errorf("%+v (%v), want %+v", repeatedPause.Record, err, paused.Record)
 	}
-	f.wantState(created.Record.ID, "active", 2, 2) // it was not paused again
-	other := k
-	other.Hash[0]++
-	if _, _, err := f.create(terms(initial.ID), other); !ledger.IsRefusal(err, ledger.Conflict) {
+	f.wantState(created.Record.ID, "active", 2, 2) // the repeated Pause did not pause again
+	otherRequest := createKey
+	otherRequest.Hash[0]++
+	if _, _, err := f.create(terms(initial.ID), otherRequest); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("another request with the key: %v", err)
 	}
 }
 
 // Concurrent creates with one key make one subscription.
 func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	initial := f.pay(nil)
 	const concurrent = 16
 	ids := make([]ledger.ID, concurrent)
-	var all sync.WaitGroup
+	var creates sync.WaitGroup
 	for i := range concurrent {
-		all.Go(func() {
-			r, _, err := f.create(terms(initial.ID), key("k"))
+		creates.Go(func() {
+			r, _, err := f.create(terms(initial.ID), idempotencyKey("k"))
 			if err != nil {
 				t.Error(err)
 				return
@@ -192,7 +192,7 @@ func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 			ids[i] = r.Record.ID
 		})
 	}
-	all.Wait()
+	creates.Wait()
 	rows, _, err := f.List(f.firstDemo.Org, f.firstDemo.Partner, subscriptionactor.Page{Env: money.Test, Limit: 100})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d subscriptions (%v)", len(rows), err)
@@ -206,32 +206,32 @@ func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 
 // Of concurrent pauses one succeeds and the others find the subscription paused.
 func TestOneOfConcurrentPausesSucceeds(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	s := f.subscribe(nil)
 	const concurrent = 16
-	won := make(chan bool, concurrent)
+	succeeded := make(chan bool, concurrent)
 	for range concurrent {
 		go func() {
 			_, err := f.Pause(f.commandFor(s.ID))
 			if err != nil && !ledger.IsRefusal(err, ledger.Conflict) {
 				t.Error(err)
 			}
-			won <- err == nil
+			succeeded <- err == nil
 		}()
 	}
-	wins := 0
+	successes := 0
 	for range concurrent {
-		if <-won {
-			wins++
+		if <-succeeded {
+			successes++
 		}
 	}
-	if wins != 1 {
-		t.Errorf("%d pauses won", wins)
+	if successes != 1 {
+		t.Errorf("%d pauses won", successes)
 	}
 }
 
 func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	initial := f.pay(nil)
 	var created []ledger.ID
 	for range 5 {
@@ -242,7 +242,7 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.advance(65 * day) // renewals do not change the order of the list
-	listAll := func(p subscriptionactor.Page) (ids []ledger.ID, pages int) {
+	readAll := func(p subscriptionactor.Page) (ids []ledger.ID, pages int) {
 		for {
 			rows, next, err := f.List(f.firstDemo.Org, f.firstDemo.Partner, p)
 			if err != nil {
@@ -259,16 +259,16 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 		}
 	}
 	newest := []ledger.ID{created[4], created[3], created[2], created[1], created[0]}
-	if got, pages := listAll(subscriptionactor.Page{Env: money.Test, Limit: 2}); !slices.Equal(got, newest) || pages != 3 {
+	if got, pages := readAll(subscriptionactor.Page{Env: money.Test, Limit: 2}); !slices.Equal(got, newest) || pages != 3 {
 		t.Errorf("%v in %d pages, want %v in 3", got, pages, newest)
 	}
-	if got, _ := listAll(subscriptionactor.Page{Env: money.Test, Limit: 5, Status: "active"}); !slices.Equal(got, slices.Concat(newest[:3], newest[4:])) {
+	if got, _ := readAll(subscriptionactor.Page{Env: money.Test, Limit: 5, Status: "active"}); !slices.Equal(got, slices.Concat(newest[:3], newest[4:])) {
 		t.Errorf("active: %v", got)
 	}
-	if got, pages := listAll(subscriptionactor.Page{Env: money.Test, Limit: 1, Status: "cancelled"}); !slices.Equal(got, created[1:2]) || pages != 1 {
+	if got, pages := readAll(subscriptionactor.Page{Env: money.Test, Limit: 1, Status: "cancelled"}); !slices.Equal(got, created[1:2]) || pages != 1 {
 		t.Errorf("cancelled: %v in %d pages", got, pages)
 	}
-	if got, _ := listAll(subscriptionactor.Page{Env: money.Prod, Limit: 5}); got != nil {
+	if got, _ := readAll(subscriptionactor.Page{Env: money.Prod, Limit: 5}); got != nil {
 		t.Errorf("prod: %v", got)
 	}
 	if rows, _, err := f.List(f.secondDemo.Org, f.secondDemo.Partner, subscriptionactor.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
@@ -276,46 +276,46 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 	}
 }
 
-// Each event of a subscription's lifecycle is notified in a separate stream, and not as a transaction's.
+// Each event of a subscription's lifecycle is notified on a channel of its own, not in the form of transactions' events.
 func TestEachLifecycleEventIsNotified(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	subscription := f.subscribe(nil)
 	f.advance(30 * day) // no notification: no address is set
 	f.setTerminal("", `{"notify_url":"http://127.0.0.1:1/hook","secret":"s"}`)
 	f.advance(30 * day)
-	for _, do := range []func(subscriptionactor.Command) (subscriptionactor.Result, error){f.Pause, f.Resume, f.Cancel} {
-		if _, err := do(f.commandFor(subscription.ID)); err != nil {
+	for _, command := range []func(subscriptionactor.Command) (subscriptionactor.Result, error){f.Pause, f.Resume, f.Cancel} {
+		if _, err := command(f.commandFor(subscription.ID)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := []string{"subscription.renewed", "subscription.paused", "subscription.resumed", "subscription.cancelled"}
-	if got := f.events(); !slices.Equal(got, want) {
+	if got := f.eventNames(); !slices.Equal(got, want) {
 		t.Fatalf("told %q, want %q", got, want)
 	}
 	notifications := f.streamNotifications()
 	first := notifications[0]
-	about := first["subscription"].(map[string]any)
+	shown := first["subscription"].(map[string]any)
 	last := f.renewals(subscription.ID)[1].ID.String()
 	for path, c := range map[string]struct{ got, want any }{
 		"partner_id":          {first["partner_id"], json.Number("1")},
 		"initial_payment_id":  {first["initial_payment_id"], subscription.Initial.String()},
 		"metadata":            {first["metadata"].(map[string]any)["plan"], "gold"},
-		"id":                  {about["id"], subscription.ID.String()},
-		"status":              {about["status"], "active"},
-		"amount":              {about["amount"], json.Number("990")}, // a JSON number
-		"currency":            {about["currency"], "USD"},
-		"env":                 {about["env"], "test"},
-		"period_days":         {about["period_days"], json.Number("30")},
-		"renewals":            {about["renewals"], json.Number("2")},
-		"last_transaction_id": {about["last_transaction_id"], last},
-		"next_renewal_at":     {about["next_renewal_at"], "2027-02-19T10:15:30.000000+00:00"},
+		"id":                  {shown["id"], subscription.ID.String()},
+		"status":              {shown["status"], "active"},
+		"amount":              {shown["amount"], json.Number("990")}, // a JSON number
+		"currency":            {shown["currency"], "USD"},
+		"env":                 {shown["env"], "test"},
+		"period_days":         {shown["period_days"], json.Number("30")},
+		"renewals":            {shown["renewals"], json.Number("2")},
+		"last_transaction_id": {shown["last_transaction_id"], last},
+		"next_renewal_at":     {shown["next_renewal_at"], "2027-02-19T10:15:30.000000+00:00"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is %v, want %v", path, c.got, c.want)
 		}
 	}
 	for _, name := range []string{"event_id", "type", "data"} {
-		if _, there := first[name]; there {
+		if _, isPresent := first[name]; isPresent {
 			t.Errorf("the body has %s", name)
 		}
 	}
@@ -325,7 +325,7 @@ func TestEachLifecycleEventIsNotified(t *testing.T) {
 	}
 	for i, status := range []string{"active", "paused", "active", "cancelled"} {
 		shown := notifications[i]["subscription"].(map[string]any)
-		if _, next := shown["next_renewal_at"].(string); shown["status"] != status || next != (status == "active") {
+		if _, isScheduled := shown["next_renewal_at"].(string); shown["status"] != status || isScheduled != (status == "active") {
 			t.Errorf("%s shows %v and next %v", want[i], shown["status"], shown["next_renewal_at"])
 		}
 	}
@@ -333,30 +333,29 @@ func TestEachLifecycleEventIsNotified(t *testing.T) {
 
 // The amount has all of its digits, however many.
 func TestNotifiedAmountIsExact(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	f.setTerminal("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
-	ask := terms(f.pay(nil).ID)
-	ask.Amount, ask.Metadata = ledger.MaxAmount, nil
-	r, refused, err := f.create(ask, actors.Key{})
+	wanted := terms(f.pay(nil).ID)
+	wanted.Amount, wanted.Metadata = ledger.MaxAmount, nil
+	r, refused, err := f.create(wanted, actors.Key{})
 	if err != nil {
 		t.Fatal(err, refused)
 	}
 	if _, err := f.Cancel(f.commandFor(r.Record.ID)); err != nil {
 		t.Fatal(err)
 	}
-	letter := f.streamNotifications()[0]
-	if got := letter["subscription"].(map[string]any)["amount"]; got != json.Number(ledger.MaxAmount.String()) {
+	notification := f.streamNotifications()[0]
+	if got := notification["subscription"].(map[string]any)["amount"]; got != json.Number(ledger.MaxAmount.String()) {
 		t.Errorf("amount %v", got)
 	}
-	if metadata, _ := json.Marshal(letter["metadata"]); string(metadata) != "{}" {
+	if metadata, _ := json.Marshal(notification["metadata"]); string(metadata) != "{}" {
 		t.Errorf("metadata %s", metadata)
 	}
 }
 
-// A notification goes to the same address as those of the initial payment: to the partner's if the
-// terminal has none.
+// A subscription's notifications go to the same address as the initial payment's: here the terminal's.
 func TestNotificationsGoToTheInitialPaymentsAddress(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	s := f.subscribe(nil)
 	f.setTerminal("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	if _, err := f.Pause(f.commandFor(s.ID)); err != nil {
@@ -372,7 +371,7 @@ func TestNotificationsGoToTheInitialPaymentsAddress(t *testing.T) {
 
 // A damaged notice is an error, never a panic.
 func TestDamagedNoticeIsAnError(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	f.setTerminal("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	s := f.subscribe(nil)
 	if _, err := f.Pause(f.commandFor(s.ID)); err != nil {
@@ -380,25 +379,25 @@ func TestDamagedNoticeIsAnError(t *testing.T) {
 	}
 	f.Runtime.Quiesce()
 	f.mu.Lock()
-	n := f.notices[0]
+	notice := f.notices[0]
 	f.mu.Unlock()
-	n.About = nil
-	body := n.Body
+	notice.About = nil
+	body := notice.Body
 	for i := range body {
-		n.Body = body[:i]
-		if _, err := f.WriteNotification(nil, f.firstDemo.Org, &n); err == nil {
+		notice.Body = body[:i]
+		if _, err := f.WriteNotification(nil, f.firstDemo.Org, &notice); err == nil {
 			t.Errorf("cut to %d bytes it was told", i)
 		}
 	}
-	n.Body, n.Source.ID = body, randomID()
-	if _, err := f.WriteNotification(nil, f.firstDemo.Org, &n); err == nil {
+	notice.Body, notice.Source.ID = body, randomID()
+	if _, err := f.WriteNotification(nil, f.firstDemo.Org, &notice); err == nil {
 		t.Error("a subscription that is not there was told of")
 	}
 }
 
-// A payment's record stores which renewal it is; the transaction shows its subscription.
+// The record of a renewal's payment stores the subscription and the renewal's number, and no token.
 func TestRenewalsTransactionNamesItsSubscription(t *testing.T) {
-	f := open(t)
+	f := startFixture(t)
 	s := f.subscribe(nil)
 	f.advance(30 * day)
 	r := f.renewals(s.ID)[0]
@@ -411,8 +410,8 @@ func TestRenewalsTransactionNamesItsSubscription(t *testing.T) {
 	}
 }
 
-// interferingDirectory is a Directory that, while it is armed, calls a function once, just before a change is
-// submitted to the writer.
+// interferingDirectory is a Directory that calls interfere once, when a recipient is looked up while armed is set:
+// that is just before a change is submitted to the writer.
 type interferingDirectory struct {
 	subscriptionactor.Directory
 	interfere func()
@@ -428,31 +427,34 @@ func (d *interferingDirectory) Recipient(org ledger.ID, partner int64, env money
 	return d.Directory.Recipient(org, partner, env, terminal)
 }
 
-// The writer checks the version: if another writer has changed the record meanwhile, the decision
+// The writer checks the record's version: if another writer has changed the record in the meantime, the decision
 // is made again.
 func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
-	d := new(interferingDirectory)
-	f := openAs(t, func(f *fixture) {
-		f.wrapDirectory = func(inner subscriptionactor.Directory) subscriptionactor.Directory { d.Directory = inner; return d }
+	directory := new(interferingDirectory)
+	f := startFixtureWith(t, func(f *fixture) {
+		f.wrapDirectory = func(inner subscriptionactor.Directory) subscriptionactor.Directory {
+			directory.Directory = inner
+			return directory
+		}
 	})
 	subscription := f.subscribe(nil)
-	d.interfere = func() {
-		pause, err := subscription.Pause(f.Clock.Now())
+	directory.interfere = func() {
+		decision, err := subscription.Pause(f.Clock.Now())
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		pause.Record.Unnotified++
+		decision.Record.Unnotified++
 		done := make(chan error, 1)
 		f.Journal.Submit(&posting.Change{Steps: []posting.Step{{
 			Org: f.firstDemo.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: subscription.ID}, Expect: 1,
-			Record: subscriptionactor.Encode(pause.Record), Events: pause.Events,
+			Record: subscriptionactor.Encode(decision.Record), Events: decision.Events,
 		}}}, func(r posting.Receipt) { done <- r.Err })
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	}
-	d.armed.Store(true)
+	directory.armed.Store(true)
 	r, err := f.Cancel(f.commandFor(subscription.ID))
 	if err != nil || r.Record.Status() != "cancelled" || r.Stamp.Version != 3 {
 		t.Errorf("%+v (%v)", r, err)

@@ -16,24 +16,24 @@ import (
 	"time"
 )
 
-// stubEnv makes the test binary act as a server: "good" becomes ready and ends on SIGTERM, "deaf"
-// ignores SIGTERM, "broken" ends immediately.
-const stubEnv = "MIZAN_SERVER_STUB"
+// stubVariable is the environment variable that makes the test binary act as a server: "good" becomes ready
+// and ends on SIGTERM, "deaf" ignores SIGTERM, "broken" ends immediately.
+const stubVariable = "MIZAN_SERVER_STUB"
 
 func TestMain(m *testing.M) {
-	if kind := os.Getenv(stubEnv); kind != "" && len(os.Args) > 1 && os.Args[1] == "serve" {
-		os.Exit(stub(kind, os.Args))
+	if kind := os.Getenv(stubVariable); kind != "" && len(os.Args) > 1 && os.Args[1] == "serve" {
+		os.Exit(runStub(kind, os.Args))
 	}
 	os.Exit(m.Run())
 }
 
-func stub(kind string, args []string) int {
+func runStub(kind string, args []string) int {
 	if kind == "broken" {
 		_, _ = fmt.Fprintln(os.Stderr, "mizan: configuration: nothing fits")
 		return 2
 	}
-	terminate := make(chan os.Signal, 1)
-	signal.Notify(terminate, syscall.SIGTERM)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
 	dir := args[len(args)-1]
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,12 +48,12 @@ func stub(kind string, args []string) int {
 		BaseURL: "http://" + listener.Addr().String(), OrganizationID: "o", PartnerID: 1, APIKey: "k",
 		AuditorToken: fmt.Sprint(os.Getpid()),
 	})
-	next := filepath.Join(dir, "next")
-	if os.WriteFile(next, content, 0o600) != nil || os.Rename(next, filepath.Join(dir, sandboxFile)) != nil {
+	newFile := filepath.Join(dir, "next")
+	if os.WriteFile(newFile, content, 0o600) != nil || os.Rename(newFile, filepath.Join(dir, sandboxFile)) != nil {
 		return 1
 	}
 	for {
-		<-terminate
+		<-signals
 		if kind == "good" {
 			return 0
 		}
@@ -62,7 +62,7 @@ func stub(kind string, args []string) int {
 
 func start(t *testing.T, kind, dir string) *Server {
 	t.Helper()
-	t.Setenv(stubEnv, kind)
+	t.Setenv(stubVariable, kind)
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func boundedContext(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestReadyIgnoresAnEarlierStart(t *testing.T) {
+func TestWaitReadyIgnoresTheFileOfAnEarlierStart(t *testing.T) {
 	dir := t.TempDir()
 	for range 3 {
 		s := start(t, "good", dir)
@@ -106,7 +106,7 @@ func TestReadyIgnoresAnEarlierStart(t *testing.T) {
 	}
 }
 
-func TestReadyReportsAnEndedProcess(t *testing.T) {
+func TestWaitReadyReportsAnEndedProcess(t *testing.T) {
 	s := start(t, "broken", t.TempDir())
 	err := s.WaitReady(boundedContext(t))
 	if err == nil || !strings.Contains(err.Error(), "nothing fits") || !strings.Contains(err.Error(), "exit status 2") {
@@ -117,7 +117,7 @@ func TestReadyReportsAnEndedProcess(t *testing.T) {
 	}
 }
 
-func TestStopWaitsForTheEnd(t *testing.T) {
+func TestStopWaitsForTheProcessToEnd(t *testing.T) {
 	s := start(t, "good", t.TempDir())
 	if err := s.WaitReady(boundedContext(t)); err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestUsageOfTheOwnProcessIsRead(t *testing.T) {
 	for i := 0; i < len(ballast); i += 4096 {
 		ballast[i] = 1
 	}
-	for sum := 0; ; sum++ { // until one tick of CPU time has been used
+	for round := 0; ; round++ { // until one tick of CPU time has been used
 		after, err := UsageOf(os.Getpid())
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +167,7 @@ func TestUsageOfTheOwnProcessIsRead(t *testing.T) {
 	}
 }
 
-func TestUsageForms(t *testing.T) {
+func TestUsageIsParsedFromProcFiles(t *testing.T) {
 	stat := "77 (a b) c) S 1 77 77 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 9 0 1000 1 1 1"
 	if got, err := cpuTime([]byte(stat)); err != nil || got != 3*time.Second {
 		t.Errorf("cpuTime = %v, %v; want 3s", got, err)

@@ -5,7 +5,7 @@ import "sync"
 // maxTail is the number of bytes at the end of a server's output that are kept for error texts.
 const maxTail = 8 << 10
 
-// tail keeps the end of what is written to it.
+// tail is an io.Writer for a server's output; it keeps only the last maxTail bytes.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

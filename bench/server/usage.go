@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// userHZ is the unit of the times in /proc/<pid>/stat: always 100 on Linux, whatever the
-// kernel's internal tick is.
+// userHZ is the number of ticks in a second of the times in /proc/<pid>/stat: always 100 on Linux, whatever
+// the kernel's internal tick is.
 const userHZ = 100
 
-// Usage is what a process has used so far.
+// Usage is the CPU time that a process has used so far, and its memory now.
 type Usage struct {
 	CPU      time.Duration // user and system time of all threads
 	Anon     int64         // anonymous memory now, in bytes (RssAnon)
@@ -63,14 +63,14 @@ func cpuTime(stat []byte) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / userHZ, nil
 }
 
-// statusBytes returns a line of /proc/pid/status in bytes; 0 if there is no such line, because a
-// process that has just ended has no memory.
+// statusBytes returns the value of one line of /proc/pid/status in bytes; 0 if there is no such line, because
+// a process that has just ended has no memory.
 func statusBytes(status []byte, name string) (int64, error) {
-	_, rest, found := strings.Cut(string(status), "\n"+name+":")
+	_, afterName, found := strings.Cut(string(status), "\n"+name+":")
 	if !found {
 		return 0, nil
 	}
-	line, _, _ := strings.Cut(rest, "\n")
+	line, _, _ := strings.Cut(afterName, "\n")
 	kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("server: /proc/pid/status: %w", err)

@@ -5,7 +5,7 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// benchCommands are `mizan bench …`.
+// benchCommands are the subcommands of `mizan bench`; package bench carries them out.
 type benchCommands struct {
 	Payments  paymentsBench  `cmd:"" help:"Load a server with payments."`
 	Contracts contractsBench `cmd:"" help:"Load a server with contracts, from their creation to their end."`

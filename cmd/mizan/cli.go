@@ -21,7 +21,7 @@ import (
 // version is the output of `git describe`; the Makefile sets it.
 var version = "devel"
 
-// commands is the command line.
+// commands is the table of subcommands, by which kong parses the command line.
 type commands struct {
 	Serve     serving.Command            `cmd:"" help:"Run the server."`
 	Admin     admin.Commands             `cmd:"" help:"Administer a running server."`
@@ -36,28 +36,28 @@ type commands struct {
 	Version   versionCommand             `cmd:"" help:"Print the version."`
 }
 
-// run is main without the exit.
+// run carries out the command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	if err := mapfault.Exit(cli.ExitStorage, cli.MappedFileFault); err != nil {
 		return cli.ReportExit(err, stderr)
 	}
-	c := commands{Admin: admin.New()}
-	parser, err := kong.New(&c,
+	table := commands{Admin: admin.New()}
+	parser, err := kong.New(&table,
 		kong.Name("mizan"),
 		kong.Description("A payment transaction service on a double-entry ledger."),
 		kong.Writers(stdout, stderr),
-		kong.Exit(os.Exit), // --help
+		kong.Exit(os.Exit), // called after --help
 		kong.ValueFormatter(config.Describe),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
 		return cli.ReportExit(err, stderr)
 	}
-	chosen, err := parser.Parse(args)
+	command, err := parser.Parse(args)
 	if err != nil {
 		return cli.ReportExit(cli.BadConfiguration(err.Error()), stderr)
 	}
-	return cli.ReportExit(chosen.Run(&cli.Streams{Out: stdout, Err: stderr}, cli.Version(version)), stderr)
+	return cli.ReportExit(command.Run(&cli.Streams{Out: stdout, Err: stderr}, cli.Version(version)), stderr)
 }
 
 // versionCommand prints the version.

@@ -1,5 +1,5 @@
-// Command mizan is the whole product in one binary. This package is its table of subcommands;
-// each is in a folder below:
+// Command mizan is the whole product in one binary. This package has the table of subcommands, and bench and
+// version; the other subcommands are in the folders below:
 //
 //	serving      serve
 //	client       admin, contracts: they talk to a running server by HTTP only

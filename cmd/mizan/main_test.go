@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// TestScript runs the command line as a shell does.
+// TestScript runs the scripts in testdata/script, which call the mizan binary as a shell does.
 func TestScript(t *testing.T) {
 	binary := testkit.Binary(t)
 	testscript.Run(t, testscript.Params{

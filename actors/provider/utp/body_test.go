@@ -10,12 +10,12 @@ func TestBothTimeFormatsAreParsed(t *testing.T) {
 	for _, text := range []string{
 		"2026-09-03T10:15:30.123456+00:00", "2026-09-03T10:15:30.123456Z", "2026-09-03T13:15:30.123456+03:00", "2026-09-03 10:15:30.123456 Etc/UTC",
 	} {
-		if got := instant(text); !got.Equal(want) {
+		if got := parseTime(text); !got.Equal(want) {
 			t.Errorf("%s is %v", text, got)
 		}
 	}
 	for _, text := range []string{"", "2026-09-03", "1788430530", "2026-09-03 10:15:30.123456 Europe/Berlin"} {
-		if got := instant(text); !got.IsZero() {
+		if got := parseTime(text); !got.IsZero() {
 			t.Errorf("%s is %v", text, got)
 		}
 	}
@@ -32,7 +32,7 @@ func FuzzTransactionsAreReadOrRefused(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !identifier(tx.id) || tx.status == "" {
+		if !isIdentifier(tx.id) || tx.status == "" {
 			t.Errorf("read without an id or a status: %q", text)
 		}
 		if id, _ := storedIDs(tx.idsToStore(tx.refundID)); id != tx.id {

@@ -1,7 +1,8 @@
-// Package utp is the provider adapter for another platform of the same protocol: for that platform the service
-// is a merchant. A terminal's provider_params have the platform's address and our credentials there.
+// Package utp is the provider adapter for another platform that speaks the same protocol as this service. The
+// service is a merchant of that platform. A terminal's provider_params have the platform's address and our
+// credentials there.
 //
-// The other platform's transaction determines the verdict of package actors:
+// The status of the other platform's transaction (left) determines our verdict about the charge (right):
 //
 //	charged, refunded, refunding, reversed   charged
 //	rejected                                 refused, with its error_description
@@ -13,29 +14,29 @@
 // Invariants:
 //  1. A charge is created once, and its txid is our transaction's id, so even a repeated create yields the same
 //     transaction there.
-//  2. Each operation after the create is sent with its own id (Call.Request) as Idempotency-Key. Its outcome is
-//     read from the transaction, because a platform that ignores the header may return the wrong first response.
-//  3. Our transaction keeps the other platform's id of the charge and of its last finished refund
+//  2. Each operation after the create is sent with its own id (Call.Request) as Idempotency-Key. The state of the
+//     transaction determines the operation's outcome: the response to a repeated request may be outdated, or a refusal.
+//  3. Our transaction keeps the other platform's ids of the charge and of its last finished refund
 //     (Outcome.Meta), so the adapter has no memory of its own. A charge whose id never arrived is
-//     searched by txid in the other platform's list; only if the whole list does not contain it, the charge
-//     is unknown there. When the address of a payer's page has expired, a new one is read there.
-//  4. A request without a connection has sent nothing. Once there is a connection, any failure leaves the outcome
+//     searched for by txid in the other platform's list; it counts as unknown there only if the whole list does
+//     not contain it. When the address of a payer's page has expired, a new address is read from the other platform.
+//  4. If there was no connection, nothing was sent. Once there is a connection, any failure leaves the outcome
 //     unknown.
-//  5. A response must be bounded, strict JSON and about the requested transaction; otherwise it does
-//     not count. Unknown fields and statuses are skipped.
-//  6. Redirects and proxies of the environment are ignored, and a terminal's own certificates are trusted for its
-//     own address only.
+//  5. A response counts only if its size is within the bound and it is strict JSON about the requested transaction.
+//     Unknown fields and statuses are tolerated.
+//  6. Redirects are not followed, proxies set in the environment are not used, and a terminal's own certificates
+//     are trusted for its own address only.
 //  7. No error, verdict or log line contains a key, card or body. A request's body is overwritten after it is
 //     sent.
-//  8. The other platform's terminal decides whether money is held first. If it charges at once what should be
-//     held, the verdict is charged.
-//  9. The payer's card is passed on. Of any other method only the type is passed on, because the
-//     service keeps no more. So a method that needs further keys (direct_debit) is not accepted.
+//  8. The other platform's terminal decides whether money is held before it is charged. If that terminal charges
+//     at once what we wanted to hold, the verdict is charged.
+//  9. The payer's card is passed on. For any other payment method only its type is passed on, because the
+//     service keeps no more. So a method that needs further fields (direct_debit) is not accepted.
 //
 // Callers: cmd/mizan; actors/payment through the interfaces Provider and Examiner.
 //
-// Rejected: taking an outcome from a notification; it only says when to inquire, and the outcome is
+// Rejected: taking an outcome from a notification; a notification only says when to inquire, and the outcome is
 // read over a connection that we have opened. Also rejected: repeating a create to find out its result;
-// it would need the card's verification value, which is gone. Also rejected: a client generated from an
+// the create would need the card's verification value, which is gone. Also rejected: a client generated from an
 // API description; it would ignore the case of names, which matters in the protocol.
 package utp

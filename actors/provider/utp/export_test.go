@@ -1,4 +1,4 @@
 package utp
 
-// BoundReports sets the bound of pages of one poll for reports.
-func (p *Provider) BoundReports(pages int) { p.reportPages = pages }
+// BoundReports sets how many pages one poll for reports may read.
+func (p *Provider) BoundReports(bound int) { p.reportPageBound = bound }

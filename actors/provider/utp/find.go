@@ -24,20 +24,21 @@ const (
 )
 
 var (
-	errAnother    = errors.New("it is about another transaction")
-	errTooLong    = errors.New("the list has too many pages")
-	errNoProgress = errors.New("the list's cursor does not move")
+	errOtherTransaction = errors.New("it is about another transaction")
+	errTooManyPages     = errors.New("the list has too many pages")
+	errNoProgress       = errors.New("the list's cursor does not move")
 )
 
-// checkIdentity checks that a response about a known transaction has its id and our txid.
+// checkIdentity checks that a transaction in a response has our txid and, unless the id is still unknown (empty),
+// that id.
 func (s *subject) checkIdentity(tx *transaction, id string) error {
 	if tx.txid != s.reference.String() || id != "" && tx.id != id {
-		return errAnother
+		return errOtherTransaction
 	}
 	return nil
 }
 
-// findID returns the other platform's id of the subject's charge; if it is empty, the outcome
+// findID returns the other platform's id of the subject's charge; if the id is empty, the outcome
 // says why it is not known.
 func (p *Provider) findID(ctx context.Context, s *subject) (string, actors.Outcome) {
 	if id, _ := storedIDs(s.Meta); id != "" {
@@ -55,13 +56,13 @@ func (p *Provider) find(ctx context.Context, s *subject) (*transaction, actors.O
 	if id, _ := storedIDs(s.Meta); id != "" {
 		return p.read(ctx, s, id)
 	}
-	query := url.Values{"started_from": {moment(s.Since.Add(-skew))}}
+	query := url.Values{"started_from": {queryTime(s.Since.Add(-skew))}}
 	if !s.Charge.IsZero() {
 		query.Set("amount_from", s.Charge.String())
 		query.Set("amount_to", s.Charge.String())
 	}
 	var found *transaction
-	r, err := p.walk(ctx, accountOf(s.terminal), query, maxPages, func(tx *transaction) bool {
+	r, err := p.walkList(ctx, accountOf(s.terminal), query, maxPages, func(tx *transaction) bool {
 		if s.checkIdentity(tx, "") == nil {
 			found = tx
 		}
@@ -71,35 +72,35 @@ func (p *Provider) find(ctx context.Context, s *subject) (*transaction, actors.O
 	case found != nil:
 		return found, actors.Outcome{}
 	case err != nil:
-		return nil, p.unreadable(s, err)
+		return nil, p.unreadableOutcome(s, err)
 	case r != nil:
-		return nil, p.failure(s, r, false)
+		return nil, p.failureOutcome(s, r, false)
 	}
 	return nil, actors.Outcome{Verdict: payment.VerdictNotFound}
 }
 
 // read reads the transaction with a known id.
 func (p *Provider) read(ctx context.Context, s *subject, id string) (*transaction, actors.Outcome) {
-	r := p.exchange(ctx, connection(s.terminal), &request{method: http.MethodGet, path: transactionsPath + "/" + id})
-	tx, err := s.answer(r, id)
+	r := p.exchange(ctx, connectionOf(s.terminal), &request{method: http.MethodGet, path: transactionsPath + "/" + id})
+	tx, err := s.transactionIn(r, id)
 	switch {
 	case err != nil:
-		return nil, p.unreadable(s, err)
+		return nil, p.unreadableOutcome(s, err)
 	case tx == nil:
-		return nil, p.failure(s, r, false)
+		return nil, p.failureOutcome(s, r, false)
 	}
 	return tx, actors.Outcome{}
 }
 
-// walk reads the pages of a list, newest first, until visit returns false. If the returned reply is not nil,
-// it is the first response that was not a page. The error says that a page cannot be parsed, that the
-// list's cursor does not move, or that the list has more pages than bound allows.
-func (p *Provider) walk(ctx context.Context, a account, query url.Values, bound int, visit func(*transaction) bool) (*reply, error) {
+// walkList reads the pages of a list, newest first, until visit returns false. A returned reply that is not nil
+// is a response that was not a page; the list ends there. The error says that a page cannot be parsed, that the
+// list's cursor does not move, or that the list has more than pageBound pages.
+func (p *Provider) walkList(ctx context.Context, a account, query url.Values, pageBound int, visit func(*transaction) bool) (*reply, error) {
 	query.Set("env", a.env)
 	query.Set("limit", strconv.Itoa(pageSize))
-	for range bound {
-		paged, cancel := context.WithTimeout(ctx, p.timeout)
-		r := p.exchange(paged, &a.Connection, &request{method: http.MethodGet, path: transactionsPath, query: query})
+	for range pageBound {
+		pageCtx, cancel := context.WithTimeout(ctx, p.timeout)
+		r := p.exchange(pageCtx, &a.Connection, &request{method: http.MethodGet, path: transactionsPath, query: query})
 		cancel()
 		if !r.succeeded() {
 			return r, nil
@@ -121,11 +122,10 @@ func (p *Provider) walk(ctx context.Context, a account, query url.Values, bound 
 		}
 		query.Set("cursor", next)
 	}
-	return nil, errTooLong
+	return nil, errTooManyPages
 }
 
-// readPage parses a page of the list and the cursor of the next page; an empty cursor means that this
-// was the last.
+// readPage parses a page of the list and the cursor of the next page; the last page's cursor is empty.
 func readPage(text []byte) (rows []*transaction, next string, err error) {
 	o, err := readObject(text)
 	if err != nil {
@@ -150,8 +150,8 @@ func readPage(text []byte) (rows []*transaction, next string, err error) {
 	return rows, next, nil
 }
 
-// moment formats a time for the protocol's queries.
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z07:00") }
+// queryTime formats a time for the protocol's queries.
+func queryTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z07:00") }
 
 // createBody writes the body of a create. The card's bytes are copied into the body, which is overwritten after
 // it is sent; they never become a string.
@@ -165,24 +165,24 @@ func createBody(call *actors.Call) []byte {
 		params["network"] = string(call.Asset.Network)
 	}
 	if call.ReturnURL != nil {
-		back := call.ReturnURL()
-		params["returnUrl"], params["failUrl"] = back, back
+		returnURL := call.ReturnURL()
+		params["returnUrl"], params["failUrl"] = returnURL, returnURL
 	}
 	text, _ := json.Marshal(params) // strings can always be encoded
 	size := len(text) + len(call.Method) + 256
 	if c := call.Card; c != nil {
 		size += len(c.Number) + 6*len(c.Holder) + len(c.ExpMonth) + len(c.ExpYear) + len(c.CVV)
 	}
-	to := append(append(make([]byte, 0, size), `{"params":`...), text[:len(text)-1]...)
-	to = append(append(append(to, `,"money_storage":{"type":"`...), call.Method...), '"')
+	body := append(append(make([]byte, 0, size), `{"params":`...), text[:len(text)-1]...)
+	body = append(append(append(body, `,"money_storage":{"type":"`...), call.Method...), '"')
 	if c := call.Card; c != nil {
-		to = appendMember(to, "cardnumber", c.Number)
-		to = appendMember(to, "cardholder", c.Holder)
-		to = appendMember(to, "exp_month", c.ExpMonth)
-		to = appendMember(to, "exp_year", c.ExpYear)
-		to = appendMember(to, "cvv", c.CVV)
+		body = appendMember(body, "cardnumber", c.Number)
+		body = appendMember(body, "cardholder", c.Holder)
+		body = appendMember(body, "exp_month", c.ExpMonth)
+		body = appendMember(body, "exp_year", c.ExpYear)
+		body = appendMember(body, "cvv", c.CVV)
 	}
-	return append(to, "}}}"...)
+	return append(body, "}}}"...)
 }
 
 // appendMember writes one of a card's texts, in UTF-8, as a member of a JSON object. It writes nothing for an
@@ -206,16 +206,16 @@ func appendMember(dst []byte, name string, value []byte) []byte {
 	return append(dst, '"')
 }
 
-// account identifies us at a platform, in one environment. Several terminals may share one.
+// account identifies us at a platform, in one environment. Several terminals may share an account.
 type account struct {
 	Connection
 	env string // environment of the transactions there
 }
 
-// accountOf returns the terminal's account. It omits what concerns only our side, so that equal
-// accounts compare equal.
+// accountOf returns the terminal's account. It clears the settings that do not identify an account, so that the
+// terminals of one account get equal values.
 func accountOf(t *directory.Terminal) account {
-	a := account{Connection: *connection(t), env: t.Env.String()}
+	a := account{Connection: *connectionOf(t), env: t.Env.String()}
 	if a.Env.Valid() {
 		a.env = a.Env.String()
 	}

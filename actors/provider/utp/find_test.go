@@ -18,10 +18,10 @@ import (
 )
 
 // page returns a page of the other platform's list.
-func page(next string, rows ...string) string {
+func page(nextCursor string, rows ...string) string {
 	cursor := "null"
-	if next != "" {
-		cursor = `"` + next + `"`
+	if nextCursor != "" {
+		cursor = `"` + nextCursor + `"`
 	}
 	return fmt.Sprintf(`{"data":[%s],"cursor":{"cursor_field":"started","cursor_value":%s}}`, strings.Join(rows, ","), cursor)
 }
@@ -31,8 +31,9 @@ func otherTransaction(status string, members ...string) string {
 	return strings.Replace(theirBody(status, members...), reference.String(), uuid.NewString(), 1)
 }
 
-func pages(bodies ...string) func(http.ResponseWriter, received, int) {
-	return func(w http.ResponseWriter, _ received, n int) {
+// answerPages answers the requests with the bodies in turn, and further requests with the last body.
+func answerPages(bodies ...string) func(http.ResponseWriter, receivedRequest, int) {
+	return func(w http.ResponseWriter, _ receivedRequest, n int) {
 		_, _ = io.WriteString(w, bodies[min(n, len(bodies))-1])
 	}
 }
@@ -46,13 +47,13 @@ func (r *fakePlatform) questionWithoutID(operation actors.Operation) *actors.Que
 }
 
 func TestChargeWhoseResponseWasLostIsFoundByItsTxid(t *testing.T) {
-	r := open(t, pages(page("c1", otherTransaction("charged"), otherTransaction("failed")), page("c2"), page("c3", otherTransaction("rejected"), theirBody("charged"), otherTransaction("failed"))))
-	o := r.inquire(r.questionWithoutID(actors.Pay))
-	r.expectVerdict(o, payment.VerdictCharged, false)
+	platform := startPlatform(t, answerPages(page("c1", otherTransaction("charged"), otherTransaction("failed")), page("c2"), page("c3", otherTransaction("rejected"), theirBody("charged"), otherTransaction("failed"))))
+	o := platform.inquire(platform.questionWithoutID(actors.Pay))
+	platform.expectVerdict(o, payment.VerdictCharged, false)
 	if string(o.Meta) != `{"utp_id":"their-id"}` {
 		t.Errorf("kept %s", o.Meta)
 	}
-	got := r.requests()
+	got := platform.requests()
 	if len(got) != 3 {
 		t.Fatalf("asked %d times", len(got))
 	}
@@ -73,26 +74,28 @@ func TestChargeWhoseResponseWasLostIsFoundByItsTxid(t *testing.T) {
 }
 
 func TestChargeIsNotFoundOnlyAfterAllPagesWereRead(t *testing.T) {
-	platform := open(t, pages(page("c1", otherTransaction("charged")), page("")))
+	platform := startPlatform(t, answerPages(page("c1", otherTransaction("charged")), page("")))
 	platform.expectVerdict(platform.inquire(platform.questionWithoutID(actors.Pay)), payment.VerdictNotFound, false)
 
-	platform = open(t, func(w http.ResponseWriter, got received, n int) {
+	platform = startPlatform(t, func(w http.ResponseWriter, got receivedRequest, n int) {
 		if n == 2 {
 			respond(503, `{"error":"unavailable"}`)(w, got, n)
 			return
 		}
-		pages(page("c1", otherTransaction("charged")))(w, got, n)
+		answerPages(page("c1", otherTransaction("charged")))(w, got, n)
 	})
 	platform.expectVerdict(platform.inquire(platform.questionWithoutID(actors.Pay)), payment.VerdictUnknown, true)
 
-	for name, answer := range map[string]func(http.ResponseWriter, received, int){
-		"a page that can't be read": pages(page("c1"), `{"data":"none"}`),
-		"a page without a cursor":   pages(`{"data":[]}`),
-		"a cursor that stays":       pages(page("c1")),
-		"a list without an end":     func(w http.ResponseWriter, got received, n int) { pages(page(fmt.Sprint("c", n)))(w, got, 1) },
-		"a row that can't be read":  pages(page("", `{"id":7}`)),
+	for name, answer := range map[string]func(http.ResponseWriter, receivedRequest, int){
+		"a page that can't be read": answerPages(page("c1"), `{"data":"none"}`),
+		"a page without a cursor":   answerPages(`{"data":[]}`),
+		"a cursor that stays":       answerPages(page("c1")),
+		"a list without an end": func(w http.ResponseWriter, got receivedRequest, n int) {
+			answerPages(page(fmt.Sprint("c", n)))(w, got, 1)
+		},
+		"a row that can't be read": answerPages(page("", `{"id":7}`)),
 	} {
-		platform = open(t, answer)
+		platform = startPlatform(t, answer)
 		if o := platform.inquire(platform.questionWithoutID(actors.Pay)); o.Verdict != payment.VerdictUnknown {
 			t.Errorf("%s: %v", name, o.Verdict)
 		}
@@ -103,41 +106,41 @@ func TestChargeIsNotFoundOnlyAfterAllPagesWereRead(t *testing.T) {
 }
 
 func TestAnInquiryNeverCreates(t *testing.T) {
-	r := open(t, pages(page("")))
+	platform := startPlatform(t, answerPages(page("")))
 	for _, operation := range []actors.Operation{actors.Pay, actors.PayOut, actors.Capture, actors.Void, actors.Refund} {
-		r.expectVerdict(r.inquire(r.questionWithoutID(operation)), payment.VerdictNotFound, false)
+		platform.expectVerdict(platform.inquire(platform.questionWithoutID(operation)), payment.VerdictNotFound, false)
 	}
-	for _, got := range r.requests() {
+	for _, got := range platform.requests() {
 		if got.method != "GET" {
 			t.Errorf("an inquiry makes us ask %s %s", got.method, got.path)
 		}
 	}
 }
 
-func TestAnOperationOnAChargeWhoseIDIsLostFindsItFirst(t *testing.T) {
-	r := open(t, func(w http.ResponseWriter, got received, n int) {
+func TestOperationFindsAChargeWhoseIDWasLost(t *testing.T) {
+	platform := startPlatform(t, func(w http.ResponseWriter, got receivedRequest, n int) {
 		if n == 1 {
-			pages(page("", theirBody("charging")))(w, got, n)
+			answerPages(page("", theirBody("charging")))(w, got, n)
 			return
 		}
 		respond(200, theirBody("failed"))(w, got, n)
 	})
-	call := r.follow(actors.Void, 0)
+	call := platform.followUpCall(actors.Void, 0)
 	call.Meta = nil
-	r.expectVerdict(r.submit(call), payment.VerdictCharged, false)
-	if got := r.requests(); len(got) != 2 || got[1].path != "/api/v1/transactions/their-id" {
+	platform.expectVerdict(platform.submit(call), payment.VerdictCharged, false)
+	if got := platform.requests(); len(got) != 2 || got[1].path != "/api/v1/transactions/their-id" {
 		t.Errorf("asked %+v", got)
 	}
 }
 
-// A response to a request by id must have our txid, whatever id it has.
+// A response to a request by id must have both our txid and that id.
 func TestResponseAboutAnotherTransactionDoesNotCount(t *testing.T) {
 	for name, body := range map[string]string{
 		"another txid": otherTransaction("charged"), "another id": strings.Replace(theirBody("charged"), "their-id", "other-id", 1),
 	} {
-		r := open(t, respond(200, body))
+		r := startPlatform(t, respond(200, body))
 		for _, o := range []actors.Outcome{
-			r.inquire(r.question(actors.Pay, 0)), r.submit(r.follow(actors.Refund, 400)), r.submit(r.follow(actors.Complete, 0)),
+			r.inquire(r.question(actors.Pay, 0)), r.submit(r.followUpCall(actors.Refund, 400)), r.submit(r.followUpCall(actors.Complete, 0)),
 		} {
 			if o.Verdict != payment.VerdictUnknown {
 				t.Errorf("%s: %v", name, o.Verdict)
@@ -151,121 +154,121 @@ func merchantMetaOf(t *directory.Terminal) string {
 }
 
 func TestReversalsAndCorrectionsAreReported(t *testing.T) {
-	var r *fakePlatform
-	r = open(t, func(w http.ResponseWriter, got received, n int) {
+	var platform *fakePlatform
+	platform = startPlatform(t, func(w http.ResponseWriter, got receivedRequest, n int) {
 		query, _ := url.ParseQuery(got.query)
 		switch query.Get("status") {
 		case "reversed":
-			first, second := merchantMetaOf(r.terminals[0]), merchantMetaOf(r.terminals[1])
-			pages(page("", theirBody("reversed", first, `"error_description":"chargeback"`, `"finished":"2026-09-03 10:14:00.250000 Etc/UTC"`),
+			first, second := merchantMetaOf(platform.terminals[0]), merchantMetaOf(platform.terminals[1])
+			answerPages(page("", theirBody("reversed", first, `"error_description":"chargeback"`, `"finished":"2026-09-03 10:14:00.250000 Etc/UTC"`),
 				otherTransaction("reversed", second), theirBody("reversed"), strings.Replace(theirBody("reversed", first), reference.String(), "not-ours", 1)))(w, got, 1)
 		case "failed":
-			pages(page("", theirBody("failed", merchantMetaOf(r.terminals[1]), `"finished":"2026-09-03T13:14:00.5+03:00"`)))(w, got, 1)
+			answerPages(page("", theirBody("failed", merchantMetaOf(platform.terminals[1]), `"finished":"2026-09-03T13:14:00.5+03:00"`)))(w, got, 1)
 		}
 	})
-	second := *r.terminals[0] // of the same account
-	second.ID, second.Org = uuid.New(), uuid.New()
-	r.terminals = append(r.terminals, &second)
-	found, err := r.Reports(t.Context(), start.Add(-time.Hour), start)
+	secondTerminal := *platform.terminals[0] // of the same account there
+	secondTerminal.ID, secondTerminal.Org = uuid.New(), uuid.New()
+	platform.terminals = append(platform.terminals, &secondTerminal)
+	found, err := platform.Reports(t.Context(), start.Add(-time.Hour), start)
 	if err != nil || len(found) != 3 {
 		t.Fatalf("reports are %+v, %v", found, err)
 	}
-	first := actors.Report{
-		Org: r.terminals[0].Org, Reference: reference, Terminal: r.terminals[0].ID, What: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"},
+	wantReversal := actors.Report{
+		Org: platform.terminals[0].Org, Reference: reference, Terminal: platform.terminals[0].ID, What: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"},
 		At: time.Date(2026, 9, 3, 10, 14, 0, 250000000, time.UTC),
 	}
-	if found[0] != first || found[2].Terminal != second.ID || found[2].Org != second.Org || found[2].What != actors.TakenBack {
+	if found[0] != wantReversal || found[2].Terminal != secondTerminal.ID || found[2].Org != secondTerminal.Org || found[2].What != actors.TakenBack {
 		t.Errorf("reports are %+v", found)
 	}
-	if c := found[1]; c.What != actors.Corrected || c.Terminal != second.ID || !c.At.Equal(time.Date(2026, 9, 3, 10, 14, 0, 500000000, time.UTC)) {
+	if c := found[1]; c.What != actors.Corrected || c.Terminal != secondTerminal.ID || !c.At.Equal(time.Date(2026, 9, 3, 10, 14, 0, 500000000, time.UTC)) {
 		t.Errorf("the correction is %+v", c)
 	}
-	got := r.requests()
+	got := platform.requests()
 	if len(got) != 2 || !strings.Contains(got[0].query, "updated_from=2026-09-03T09%3A00%3A30.000000Z") || !strings.Contains(got[0].query, "order_by=updated") {
 		t.Errorf("asked %+v", got)
 	}
 }
 
 func TestFailedPollIsRepeatedAndDelaysNoOtherPlatform(t *testing.T) {
-	unreachable := true
-	var r *fakePlatform
-	r = open(t, func(w http.ResponseWriter, got received, n int) {
-		if unreachable {
+	isUnreachable := true
+	var platform *fakePlatform
+	platform = startPlatform(t, func(w http.ResponseWriter, got receivedRequest, n int) {
+		if isUnreachable {
 			respond(503, `{}`)(w, got, n)
 			return
 		}
-		pages(page("", theirBody("reversed", merchantMetaOf(r.terminals[0]))))(w, got, 1)
+		answerPages(page("", theirBody("reversed", merchantMetaOf(platform.terminals[0]))))(w, got, 1)
 	})
-	other := open(t, pages(page("")))
-	other.answer = pages(page("", theirBody("reversed", merchantMetaOf(other.terminals[0]))))
-	r.terminals = append(r.terminals, other.terminals[0])
+	other := startPlatform(t, answerPages(page("")))
+	other.answer = answerPages(page("", theirBody("reversed", merchantMetaOf(other.terminals[0]))))
+	platform.terminals = append(platform.terminals, other.terminals[0])
 	since, until := start.Add(-time.Hour), start
-	found, err := r.Reports(t.Context(), since, until)
+	found, err := platform.Reports(t.Context(), since, until)
 	if err != nil || len(found) != 2 || found[0].Terminal != other.terminals[0].ID {
 		t.Fatalf("reports are %+v, %v", found, err)
 	}
-	unreachable = false
-	if found, err = r.Reports(t.Context(), until, until.Add(time.Hour)); err != nil || len(found) != 4 {
+	isUnreachable = false
+	if found, err = platform.Reports(t.Context(), until, until.Add(time.Hour)); err != nil || len(found) != 4 {
 		t.Fatalf("reports are %+v, %v", found, err)
 	}
-	got := r.requests()
+	got := platform.requests()
 	if last := got[len(got)-1]; !strings.Contains(last.query, "updated_from=2026-09-03T09%3A00%3A30") {
 		t.Errorf("the platform that was down is asked %s", last.query)
 	}
 }
 
 func TestPlatformsArePolledEveryFiveMinutes(t *testing.T) {
-	r := open(t, pages(page("")))
-	if at, ok := r.NextReport(start); !ok || !at.Equal(start.Add(5*time.Minute)) {
+	platform := startPlatform(t, answerPages(page("")))
+	if at, ok := platform.NextReport(start); !ok || !at.Equal(start.Add(5*time.Minute)) {
 		t.Errorf("the next question is at %v, %v", at, ok)
 	}
-	r.terminals = nil
-	if _, ok := r.NextReport(start); ok {
+	platform.terminals = nil
+	if _, ok := platform.NextReport(start); ok {
 		t.Error("there is a next question, and nobody to ask")
 	}
 }
 
 func TestAClosedChargeIsExamined(t *testing.T) {
 	for status, want := range map[string]actors.Reported{"reversed": actors.TakenBack, "failed": actors.Corrected, "charged": actors.Settled} {
-		r := open(t, respond(200, theirBody(status)))
+		r := startPlatform(t, respond(200, theirBody(status)))
 		report, found := r.Examine(t.Context(), r.question(actors.Pay, 0))
 		if !found || report.What != want || report.Reference != reference || report.Terminal != r.terminals[0].ID || report.Org != r.terminals[0].Org {
 			t.Errorf("%s: %+v, %v", status, report, found)
 		}
 	}
-	for name, answer := range map[string]func(http.ResponseWriter, received, int){
+	for name, answer := range map[string]func(http.ResponseWriter, receivedRequest, int){
 		"nothing new": respond(200, theirBody("rejected")), "no answer": respond(503, ``), "not found": respond(404, ``),
 	} {
-		r := open(t, answer)
+		r := startPlatform(t, answer)
 		if report, found := r.Examine(context.Background(), r.question(actors.Pay, 0)); found {
 			t.Errorf("%s: %+v", name, report)
 		}
 	}
 }
 
-// A list that is longer than the bound is not read again at the next poll.
+// If a list has more pages than the bound, the next poll does not ask for the same period again.
 func TestReportsAreBounded(t *testing.T) {
 	const bound = 5
-	var r *fakePlatform
-	r = open(t, func(w http.ResponseWriter, got received, n int) {
-		pages(page(fmt.Sprint("c", n), strings.Replace(theirBody("reversed", merchantMetaOf(r.terminals[0])), reference.String(), uuid.NewString(), 1)))(w, got, 1)
+	var platform *fakePlatform
+	platform = startPlatform(t, func(w http.ResponseWriter, got receivedRequest, n int) {
+		answerPages(page(fmt.Sprint("c", n), strings.Replace(theirBody("reversed", merchantMetaOf(platform.terminals[0])), reference.String(), uuid.NewString(), 1)))(w, got, 1)
 	})
-	r.BoundReports(bound)
-	found, err := r.Reports(t.Context(), time.Time{}, start)
-	if n := len(r.requests()); err != nil || len(found) != 2*bound || n != 2*bound {
+	platform.BoundReports(bound)
+	found, err := platform.Reports(t.Context(), time.Time{}, start)
+	if n := len(platform.requests()); err != nil || len(found) != 2*bound || n != 2*bound {
 		t.Errorf("%d pages give %d reports, %v", n, len(found), err)
 	}
-	if got := r.requests()[0].query; !strings.Contains(got, "updated_from=2026-08-04T10%3A00%3A30") {
+	if got := platform.requests()[0].query; !strings.Contains(got, "updated_from=2026-08-04T10%3A00%3A30") {
 		t.Errorf("the first question after a start reaches back so far: %s", got)
 	}
-	if !strings.Contains(r.log.String(), "more to report") {
-		t.Errorf("the operator reads %q", r.log)
+	if !strings.Contains(platform.log.String(), "more to report") {
+		t.Errorf("the operator reads %q", platform.log)
 	}
-	r.answer = pages(page(""))
-	if _, err := r.Reports(t.Context(), start, start.Add(time.Hour)); err != nil {
+	platform.answer = answerPages(page(""))
+	if _, err := platform.Reports(t.Context(), start, start.Add(time.Hour)); err != nil {
 		t.Error(err)
 	}
-	if got := r.requests(); !strings.Contains(got[len(got)-1].query, "updated_from=2026-09-03T10%3A00%3A30") {
+	if got := platform.requests(); !strings.Contains(got[len(got)-1].query, "updated_from=2026-09-03T10%3A00%3A30") {
 		t.Errorf("the next question reaches back to %s", got[len(got)-1].query)
 	}
 }

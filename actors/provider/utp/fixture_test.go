@@ -41,14 +41,14 @@ const (
 var (
 	start     = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
 	reference = uuid.MustParse("5b2f51a4-5f0a-4dd8-9f6d-0d6a8f0f8a01")
-	request   = uuid.MustParse("5b2f51a4-5f0a-4dd8-9f6d-0d6a8f0f8a02")
+	requestID = uuid.MustParse("5b2f51a4-5f0a-4dd8-9f6d-0d6a8f0f8a02")
 	usd       = money.Asset{Currency: "USD", Env: money.Test}
 )
 
-// received is a request that the other platform got.
-type received struct {
-	method, path, query, body, from string
-	header                          http.Header
+// receivedRequest is a request that the other platform got.
+type receivedRequest struct {
+	method, path, query, body, remoteAddress string
+	header                                   http.Header
 }
 
 // fakePlatform is a simulated other platform, which may respond as our service never would, and the provider that
@@ -59,26 +59,26 @@ type fakePlatform struct {
 	server    *httptest.Server
 	terminals []*directory.Terminal
 	clock     *clock.Manual
-	log       *journal
+	log       *logBuffer
 
-	mu     sync.Mutex
-	got    []received                                     // guarded by mu
-	answer func(w http.ResponseWriter, r received, n int) // n: the number of the request, from 1
+	mu       sync.Mutex
+	received []receivedRequest                                     // guarded by mu
+	answer   func(w http.ResponseWriter, r receivedRequest, n int) // n: the number of the request, from 1
 }
 
-// journal is a log that is safe for concurrent writes.
-type journal struct {
+// logBuffer is a log in memory that is safe for concurrent writes.
+type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (j *journal) Write(p []byte) (int, error) {
+func (j *logBuffer) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.buf.Write(p)
 }
 
-func (j *journal) String() string {
+func (j *logBuffer) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.buf.String()
@@ -88,53 +88,53 @@ func (j *journal) String() string {
 // same digits.
 var loggedCVV = regexp.MustCompile(`["=: ]` + canaryCVV + `\b`)
 
-// open starts a platform that responds as fn says.
-func open(t *testing.T, fn func(w http.ResponseWriter, r received, n int)) *fakePlatform {
+// startPlatform starts a platform that responds as answer does.
+func startPlatform(t *testing.T, answer func(w http.ResponseWriter, r receivedRequest, n int)) *fakePlatform {
 	t.Helper()
-	r := &fakePlatform{t: t, clock: clock.NewManual(start), log: &journal{}, answer: fn}
-	r.server = httptest.NewTLSServer(http.HandlerFunc(r.serve))
-	r.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	t.Cleanup(r.server.Close)
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
-	r.terminals = []*directory.Terminal{terminal(t, r.server.URL, string(ca))}
-	r.Provider = utp.New(utp.Options{
-		Clock: r.clock, Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Timeout: time.Minute,
-		Terminals: func() []*directory.Terminal { return r.terminals },
+	platform := &fakePlatform{t: t, clock: clock.NewManual(start), log: &logBuffer{}, answer: answer}
+	platform.server = httptest.NewTLSServer(http.HandlerFunc(platform.serve))
+	platform.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	t.Cleanup(platform.server.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: platform.server.Certificate().Raw})
+	platform.terminals = []*directory.Terminal{newTerminal(t, platform.server.URL, string(ca))}
+	platform.Provider = utp.New(utp.Options{
+		Clock: platform.clock, Log: slog.New(slog.NewTextHandler(platform.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Timeout: time.Minute,
+		Terminals: func() []*directory.Terminal { return platform.terminals },
 	})
 	t.Cleanup(func() {
-		if err := r.Close(); err != nil {
+		if err := platform.Close(); err != nil {
 			t.Error(err)
 		}
 		for _, canary := range []string{canaryKey, canarySecret, canaryCard} {
-			if strings.Contains(r.log.String(), canary) {
-				t.Errorf("the log has %q:\n%s", canary, r.log)
+			if strings.Contains(platform.log.String(), canary) {
+				t.Errorf("the log has %q:\n%s", canary, platform.log)
 			}
 		}
-		if loggedCVV.MatchString(r.log.String()) {
-			t.Errorf("the log has the CVV:\n%s", r.log)
+		if loggedCVV.MatchString(platform.log.String()) {
+			t.Errorf("the log has the CVV:\n%s", platform.log)
 		}
 	})
-	return r
+	return platform
 }
 
-func (r *fakePlatform) serve(w http.ResponseWriter, h *http.Request) {
-	content, _ := io.ReadAll(h.Body) // a missing part shows in the checks
-	got := received{h.Method, h.URL.Path, h.URL.RawQuery, string(content), h.RemoteAddr, h.Header.Clone()}
+func (r *fakePlatform) serve(w http.ResponseWriter, httpRequest *http.Request) {
+	content, _ := io.ReadAll(httpRequest.Body) // if a part is missing, a check of the body fails
+	got := receivedRequest{httpRequest.Method, httpRequest.URL.Path, httpRequest.URL.RawQuery, string(content), httpRequest.RemoteAddr, httpRequest.Header.Clone()}
 	r.mu.Lock()
-	r.got = append(r.got, got)
-	n := len(r.got)
+	r.received = append(r.received, got)
+	n := len(r.received)
 	r.mu.Unlock()
 	r.answer(w, got, n)
 }
 
-func (r *fakePlatform) requests() []received {
+func (r *fakePlatform) requests() []receivedRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.got
+	return r.received
 }
 
-// terminal returns a terminal of the first partner that is connected to an address.
-func terminal(t *testing.T, address, ca string) *directory.Terminal {
+// newTerminal returns a terminal that is connected to the other platform at an address.
+func newTerminal(t *testing.T, address, ca string) *directory.Terminal {
 	t.Helper()
 	params, err := json.Marshal(map[string]string{
 		"base_url": address, "organization_id": "0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5", "api_key": canaryKey, "webhook_secret": canarySecret, "ca_pem": ca,
@@ -152,8 +152,8 @@ func terminal(t *testing.T, address, ca string) *directory.Terminal {
 	return made
 }
 
-// pay returns a call that charges 1000 on the terminal.
-func (r *fakePlatform) pay() *actors.Call {
+// payCall returns a call that charges 1000 on the terminal.
+func (r *fakePlatform) payCall() *actors.Call {
 	return &actors.Call{
 		Org: r.terminals[0].Org, Reference: reference, Operation: actors.Pay, Terminal: r.terminals[0], Amount: money.FromUint64(1000), Asset: usd,
 		Method: "bank_card", ReturnURL: func() string { return "https://ours.example/pay/back?t=1" },
@@ -164,17 +164,17 @@ func (r *fakePlatform) pay() *actors.Call {
 	}
 }
 
-// follow returns a call about the charge, whose id on the other platform is known.
-func (r *fakePlatform) follow(operation actors.Operation, amount uint64) *actors.Call {
-	call := r.pay()
-	call.Operation, call.Request, call.Amount, call.Card, call.ReturnURL = operation, request, money.FromUint64(amount), nil, nil
+// followUpCall returns a call about the charge, whose id on the other platform is known.
+func (r *fakePlatform) followUpCall(operation actors.Operation, amount uint64) *actors.Call {
+	call := r.payCall()
+	call.Operation, call.Request, call.Amount, call.Card, call.ReturnURL = operation, requestID, money.FromUint64(amount), nil, nil
 	call.Meta = []byte(`{"utp_id":"their-id"}`)
 	return call
 }
 
 // question returns an inquiry about the charge, whose id on the other platform is known.
 func (r *fakePlatform) question(operation actors.Operation, amount uint64) *actors.Question {
-	call := r.follow(operation, amount)
+	call := r.followUpCall(operation, amount)
 	return &actors.Question{
 		Terminal: call.Terminal, Reference: call.Reference, Operation: operation, Request: call.Request, Amount: call.Amount, ChargeState: call.ChargeState,
 	}
@@ -186,16 +186,16 @@ func theirBody(status string, members ...string) string {
 		reference.String(), status, strings.Join(append([]string{""}, members...), ","))
 }
 
-// respond responds to every request with a status and a body.
-func respond(status int, body string) func(http.ResponseWriter, received, int) {
-	return func(w http.ResponseWriter, _ received, _ int) {
+// respond answers every request with a status and a body.
+func respond(status int, body string) func(http.ResponseWriter, receivedRequest, int) {
+	return func(w http.ResponseWriter, _ receivedRequest, _ int) {
 		w.Header().Set("content-type", "application/json")
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}
 }
 
-// submit makes a call as the pool does, with a deadline that a test never reaches.
+// submit makes a call as the pool of provider calls does, with a deadline that a test never reaches.
 func (r *fakePlatform) submit(call *actors.Call) actors.Outcome {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
@@ -210,13 +210,13 @@ func (r *fakePlatform) inquire(q *actors.Question) actors.Outcome {
 	return r.wantNoSecrets(r.Inquire(ctx, q))
 }
 
-// addresses are pointers as %+v prints them, which may hold the digits of a CVV by chance.
-var addresses = regexp.MustCompile(`0x[0-9a-f]+`)
+// pointerAddresses are pointers as %+v prints them, which may contain the digits of a CVV by chance.
+var pointerAddresses = regexp.MustCompile(`0x[0-9a-f]+`)
 
 // wantNoSecrets checks that an outcome contains nothing secret.
 func (r *fakePlatform) wantNoSecrets(o actors.Outcome) actors.Outcome {
 	r.t.Helper()
-	shown := addresses.ReplaceAllString(fmt.Sprintf("%+v %s %+v", o, o.Meta, o.Action), "")
+	shown := pointerAddresses.ReplaceAllString(fmt.Sprintf("%+v %s %+v", o, o.Meta, o.Action), "")
 	for _, canary := range []string{canaryKey, canarySecret, canaryCard, canaryCVV} {
 		if strings.Contains(shown, canary) {
 			r.t.Errorf("the outcome has %q: %s", canary, shown)
@@ -225,7 +225,7 @@ func (r *fakePlatform) wantNoSecrets(o actors.Outcome) actors.Outcome {
 	return o
 }
 
-// expectVerdict checks a verdict and whether it counts as a failure for the circuit breaker.
+// expectVerdict checks an outcome's verdict, and whether the outcome counts as a failure for the circuit breaker.
 func (r *fakePlatform) expectVerdict(o actors.Outcome, verdict payment.Verdict, unreachable bool) {
 	r.t.Helper()
 	if o.Verdict != verdict || o.Unreachable != unreachable {

@@ -21,7 +21,7 @@ import (
 const (
 	maxConnections = 64
 	maxIdle        = 32
-	idleBound      = 20 * time.Second // shorter than servers keep connections, so that we do not use one while the server closes it
+	idleBound      = 20 * time.Second // shorter than servers keep connections, so that we do not use one that the server is closing
 	dialBound      = 5 * time.Second
 	maxHeaders     = 64 << 10
 	maxBody        = 1 << 20 // of a response
@@ -38,7 +38,7 @@ const (
 // certificates.
 type connectionKey struct{ base, ca string }
 
-// transport returns the connection pool for a connection's address and certificates; it makes one if needed.
+// transport returns the pool of connections to one address with its trusted certificates, and makes one if needed.
 // When a terminal moves to another address its old pool remains, so the number of pools is bounded.
 func (p *Provider) transport(c *Connection) (*http.Transport, error) {
 	key := connectionKey{c.BaseURL, c.CA}
@@ -74,20 +74,20 @@ func (p *Provider) transport(c *Connection) (*http.Transport, error) {
 
 // request is one request of the protocol.
 type request struct {
-	method string
-	path   string // after /api/v1
-	query  url.Values
-	body   []byte // overwritten after it is sent; nil: none
-	key    string // Idempotency-Key; empty: none
+	method         string
+	path           string // after /api/v1
+	query          url.Values
+	body           []byte // overwritten after it is sent; nil: none
+	idempotencyKey string // Idempotency-Key; empty: none
 }
 
 // reply is the result of a request.
 type reply struct {
-	sent   bool // there was a connection, so the request may have arrived
-	status int  // 0: no complete response came
-	body   []byte
-	replay bool  // the response belongs to an earlier request with the same key
-	fault  error // why there is no response; contains nothing of the request
+	mayHaveArrived bool // there was a connection, so the request may have arrived
+	status         int  // 0: no complete response came
+	body           []byte
+	isReplay       bool  // the response belongs to an earlier request with the same key
+	fault          error // why there is no response; contains nothing of the request
 }
 
 // problem returns why a request did not succeed.
@@ -113,32 +113,32 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 	if q.body != nil {
 		body = wiping.NewBody(q.body)
 	}
-	var connected atomic.Bool // atomic, because the hook may run after the request
+	var connected atomic.Bool // atomic, because GotConn may be called after the request has ended
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		connected.Store(true)
 		body.AttachTo(got.Conn)
 	}})
-	h, err := http.NewRequestWithContext(ctx, q.method, c.BaseURL+protocol+q.path, nil)
+	httpRequest, err := http.NewRequestWithContext(ctx, q.method, c.BaseURL+protocol+q.path, nil)
 	if err != nil {
 		clear(q.body)
 		return &reply{fault: errors.New("the terminal's address can't be used")}
 	}
-	h.URL.RawQuery = q.query.Encode()
-	h.Header = http.Header{
+	httpRequest.URL.RawQuery = q.query.Encode()
+	httpRequest.Header = http.Header{
 		"X-Api-Key": {c.APIKey}, "X-Organization-Id": {c.Organization.String()}, "Accept": {"application/json"}, "User-Agent": {"mizan"},
 	}
 	if body != nil {
-		h.Header.Set("Content-Type", "application/json")
-		h.Body, h.ContentLength = body, int64(len(q.body)) // no GetBody: nothing is sent a second time
+		httpRequest.Header.Set("Content-Type", "application/json")
+		httpRequest.Body, httpRequest.ContentLength = body, int64(len(q.body)) // no GetBody: nothing is sent a second time
 	}
-	if q.key != "" {
-		h.Header.Set("Idempotency-Key", q.key)
+	if q.idempotencyKey != "" {
+		httpRequest.Header.Set("Idempotency-Key", q.idempotencyKey)
 	}
-	answer, err := transport.RoundTrip(h)
+	answer, err := transport.RoundTrip(httpRequest)
 	if err != nil {
-		return &reply{sent: connected.Load(), fault: redacted(err)}
+		return &reply{mayHaveArrived: connected.Load(), fault: redacted(err)}
 	}
-	r := &reply{sent: true, replay: answer.Header.Get("X-Idempotent-Replay") == "true"}
+	r := &reply{mayHaveArrived: true, isReplay: answer.Header.Get("X-Idempotent-Replay") == "true"}
 	content, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
 	_ = answer.Body.Close() // a failed close does not matter after the read
 	switch {
@@ -154,20 +154,20 @@ func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *rep
 
 // redacted returns an error without addresses and without texts from the other platform.
 func redacted(err error) error {
-	var resolving *net.DNSError
-	var operation *net.OpError
-	var certificate *tls.CertificateVerificationError
+	var dnsError *net.DNSError
+	var opError *net.OpError
+	var certificateError *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return errors.New("it took too long")
 	case errors.Is(err, context.Canceled):
 		return errors.New("the process is ending")
-	case errors.As(err, &resolving):
+	case errors.As(err, &dnsError):
 		return errors.New("its name has no address")
-	case errors.As(err, &certificate):
+	case errors.As(err, &certificateError):
 		return errors.New("its certificate is not trusted")
-	case errors.As(err, &operation):
-		return errors.New("the connection failed: " + operation.Op)
+	case errors.As(err, &opError):
+		return errors.New("the connection failed: " + opError.Op)
 	}
 	return errors.New("the connection broke")
 }

@@ -17,7 +17,7 @@ func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outco
 	if id == "" {
 		return o
 	}
-	q := request{method: http.MethodPost, key: call.Request.String()}
+	q := request{method: http.MethodPost, idempotencyKey: call.Request.String()}
 	switch {
 	case call.Choice != "":
 		q.path = transactionsPath + "/choose_target_destination/" + id
@@ -27,15 +27,15 @@ func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outco
 		q.body = append(append([]byte(`{"additional_params_for_auth":`), call.Material...), '}')
 	}
 	if q.path != "" {
-		r := p.exchange(ctx, connection(call.Terminal), &q)
-		tx, err := s.answer(r, id)
+		r := p.exchange(ctx, connectionOf(call.Terminal), &q)
+		tx, err := s.transactionIn(r, id)
 		switch {
 		case err != nil:
-			return p.unreadable(&s, err)
-		case tx != nil && !r.replay:
+			return p.unreadableOutcome(&s, err)
+		case tx != nil && !r.isReplay:
 			return p.chargeOutcome(tx, nil)
 		case tx == nil && (!r.definitelyRefused() && r.status != http.StatusConflict || r.credentialsRefused()):
-			return p.failure(&s, r, false)
+			return p.failureOutcome(&s, r, false)
 		}
 	}
 	tx, o := p.read(ctx, &s, id)
@@ -45,22 +45,22 @@ func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outco
 	return p.chargeOutcome(tx, nil)
 }
 
-// operate makes a Capture, Void or Refund.
+// operate submits a Capture, Void or Refund.
 func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcome {
 	s := subjectOf(call)
 	id, o := p.findID(ctx, &s)
 	if id == "" {
 		return o
 	}
-	r := p.exchange(ctx, connection(call.Terminal), operation(call, id))
-	tx, err := s.answer(r, id)
+	r := p.exchange(ctx, connectionOf(call.Terminal), operationRequest(call, id))
+	tx, err := s.transactionIn(r, id)
 	switch {
 	case err != nil:
-		return p.unreadable(&s, err)
-	case tx != nil && !r.replay:
+		return p.unreadableOutcome(&s, err)
+	case tx != nil && !r.isReplay:
 		return p.operationOutcome(tx, &s, true)
 	case tx == nil && r.credentialsRefused(), tx == nil && !r.definitelyRefused() && r.status != http.StatusConflict:
-		return p.failure(&s, r, true)
+		return p.failureOutcome(&s, r, true)
 	}
 	// The response is a replayed one, or a refusal that may only mean that the request is a repetition:
 	// the transaction's current state decides.
@@ -73,14 +73,14 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcom
 	}
 	o = p.operationOutcome(tx, &s, false)
 	if o.Verdict == payment.VerdictNotFound {
-		o.Verdict, o.Failure = payment.VerdictRefused, processing(reason)
+		o.Verdict, o.Failure = payment.VerdictRefused, processingError(reason)
 	}
 	return o
 }
 
-// operation returns the request of an operation.
-func operation(call *actors.Call, id string) *request {
-	q := &request{method: http.MethodPut, path: transactionsPath + "/" + id, key: call.Request.String()}
+// operationRequest returns the request for a Capture, Void or Refund.
+func operationRequest(call *actors.Call, id string) *request {
+	q := &request{method: http.MethodPut, path: transactionsPath + "/" + id, idempotencyKey: call.Request.String()}
 	params := map[string]any{}
 	switch call.Operation {
 	case actors.Capture:
@@ -96,8 +96,9 @@ func operation(call *actors.Call, id string) *request {
 	return q
 }
 
-// answer returns the transaction in the response to a request about it; nil if the response has none.
-func (s *subject) answer(r *reply, id string) (*transaction, error) {
+// transactionIn returns the transaction that a response shows; nil if the request did not succeed. The error says
+// that the response cannot be read, or shows another transaction.
+func (s *subject) transactionIn(r *reply, id string) (*transaction, error) {
 	if !r.succeeded() {
 		return nil, nil
 	}

@@ -52,7 +52,7 @@ var Parameters = schema.NewType[Connection]("parameters of a terminal of "+Name,
 		func(c *Connection, address string) { c.BaseURL = strings.TrimSuffix(address, "/") }),
 	schema.Field(schema.ID(0, "organization_id", schema.Transient, schema.Required,
 		schema.Help("our organization there")), func(c *Connection) *ledger.ID { return &c.Organization }),
-	schema.Field(schema.Text(0, keyAPIKey, schema.Transient, schema.Secret, schema.Required, schema.AtMost(directory.MaxSecret), schema.Rule(keyRule),
+	schema.Field(schema.Text(0, keyAPIKey, schema.Transient, schema.Secret, schema.Required, schema.AtMost(directory.MaxSecret), schema.Rule(apiKeyRule),
 		schema.Help("our API key there")), func(c *Connection) *string { return &c.APIKey }),
 	schema.Field(schema.Text(0, keyWebhookSecret, schema.Transient, schema.Secret, schema.AtMost(directory.MaxSecret),
 		schema.Help("signs that platform's notifications; without it none is accepted")), func(c *Connection) *string { return &c.WebhookSecret }),
@@ -75,17 +75,17 @@ func init() {
 	})
 }
 
-// connection returns the terminal's connection. It is empty for a terminal of another provider, so
-// nothing is sent.
-func connection(t *directory.Terminal) *Connection {
+// connectionOf returns the terminal's connection. For a terminal of another provider it is empty: without an
+// address nothing is sent.
+func connectionOf(t *directory.Terminal) *Connection {
 	if c, ok := t.Parameters.(*Connection); ok {
 		return c
 	}
 	return new(Connection)
 }
 
-// keyRule refuses a key that cannot be sent in a header.
-func keyRule(value any) string {
+// apiKeyRule refuses a key that cannot be sent in a header.
+func apiKeyRule(value any) string {
 	key := value.(string)
 	if key == "" || strings.ContainsFunc(key, func(b rune) bool { return b <= ' ' || b > '~' }) {
 		return "must be the key, in printable ASCII"
@@ -93,7 +93,7 @@ func keyRule(value any) string {
 	return ""
 }
 
-// addressRule refuses a text to which /api/v1 cannot be appended to make an address.
+// addressRule refuses a text that is no https address, or to which /api/v1 cannot be appended.
 func addressRule(value any) string {
 	address := value.(string)
 	u, err := url.Parse(address)
@@ -106,28 +106,28 @@ func addressRule(value any) string {
 		return "has a prefix that is not in its plain form"
 	case strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), protocol):
 		return "must end before " + protocol
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
 		return "must be an https address: http is for this machine only"
 	}
 	return ""
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // certificateRule refuses a text that does not consist of certificates in PEM form.
 func certificateRule(value any) string {
-	if text := value.(string); text != "" && !certificates(text) {
+	if text := value.(string); text != "" && !areCertificates(text) {
 		return "must be certificates in PEM form, and nothing else"
 	}
 	return ""
 }
 
-// certificates tells whether a text consists of one or more certificates in PEM form.
-func certificates(text string) bool {
-	rest, found := bytes.TrimSpace([]byte(text)), false
+// areCertificates tells whether a text consists of one or more certificates in PEM form.
+func areCertificates(text string) bool {
+	rest, hasAny := bytes.TrimSpace([]byte(text)), false
 	for len(rest) > 0 {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil || block.Type != "CERTIFICATE" {
@@ -136,7 +136,7 @@ func certificates(text string) bool {
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
 			return false
 		}
-		found, rest = true, bytes.TrimSpace(rest)
+		hasAny, rest = true, bytes.TrimSpace(rest)
 	}
-	return found
+	return hasAny
 }

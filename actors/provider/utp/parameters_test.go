@@ -22,7 +22,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// connectionParams returns a valid object of parameters with some members changed; nil removes a member.
+// connectionParams returns valid provider_params with some members changed; nil makes a member null, as if absent.
 func connectionParams(t *testing.T, changes map[string]any) []byte {
 	t.Helper()
 	params := map[string]any{
@@ -54,8 +54,8 @@ func TestConnectionIsParsedFromParameters(t *testing.T) {
 	validCertificate := certificate(t)
 	key := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte{1}}))
 	for name, c := range map[string]struct {
-		change map[string]any
-		field  string
+		changes    map[string]any
+		wrongField string
 	}{
 		"plain":                           {nil, ""},
 		"a prefix":                        {map[string]any{"base_url": "https://platform.example:8443/a/b"}, ""},
@@ -65,18 +65,18 @@ func TestConnectionIsParsedFromParameters(t *testing.T) {
 		"http to localhost":               {map[string]any{"base_url": "http://localhost:8080"}, ""},
 		"certificates":                    {map[string]any{"ca_pem": validCertificate + "\n" + validCertificate}, ""},
 		"an environment":                  {map[string]any{"env": "test"}, ""},
-		"a secret":                        {map[string]any{"webhook_secret": "ключ"}, ""},
+		"a webhook secret":                {map[string]any{"webhook_secret": "ключ"}, ""},
 		"no address":                      {map[string]any{"base_url": nil}, "base_url"},
 		"no scheme":                       {map[string]any{"base_url": "platform.example"}, "base_url"},
 		"another scheme":                  {map[string]any{"base_url": "ftp://platform.example"}, "base_url"},
 		"http elsewhere":                  {map[string]any{"base_url": "http://platform.example"}, "base_url"},
 		"http to a similar address":       {map[string]any{"base_url": "http://127.0.0.1.example"}, "base_url"},
-		"credentials":                     {map[string]any{"base_url": "https://u:p@platform.example"}, "base_url"},
+		"credentials in the address":      {map[string]any{"base_url": "https://u:p@platform.example"}, "base_url"},
 		"a query":                         {map[string]any{"base_url": "https://platform.example/?a"}, "base_url"},
 		"an empty query":                  {map[string]any{"base_url": "https://platform.example/?"}, "base_url"},
 		"a fragment":                      {map[string]any{"base_url": "https://platform.example/#a"}, "base_url"},
-		"a way up":                        {map[string]any{"base_url": "https://platform.example/a/../b"}, "base_url"},
-		"an escape":                       {map[string]any{"base_url": "https://platform.example/a%2fb"}, "base_url"},
+		"a path with dots":                {map[string]any{"base_url": "https://platform.example/a/../b"}, "base_url"},
+		"an escaped slash":                {map[string]any{"base_url": "https://platform.example/a%2fb"}, "base_url"},
 		"the protocol's path":             {map[string]any{"base_url": "https://platform.example/api/v1"}, "base_url"},
 		"the protocol's path and a slash": {map[string]any{"base_url": "https://platform.example/x/api/v1/"}, "base_url"},
 		"an address too long":             {map[string]any{"base_url": "https://platform.example/" + strings.Repeat("a", directory.MaxURL)}, "base_url"},
@@ -85,17 +85,17 @@ func TestConnectionIsParsedFromParameters(t *testing.T) {
 		"an organization by name":         {map[string]any{"organization_id": "us"}, "organization_id"},
 		"an organization in braces":       {map[string]any{"organization_id": "{0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5}"}, "organization_id"},
 		"no key":                          {map[string]any{"api_key": nil}, "api_key"},
-		"a key with a line":               {map[string]any{"api_key": "a\r\nx-other: b"}, "api_key"},
+		"a key with a line break":         {map[string]any{"api_key": "a\r\nx-other: b"}, "api_key"},
 		"a key that is the mask":          {map[string]any{"api_key": directory.Mask}, "api_key"},
 		"a key too long":                  {map[string]any{"api_key": strings.Repeat("k", directory.MaxSecret+1)}, "api_key"},
 		"a secret that is the mask":       {map[string]any{"webhook_secret": directory.Mask}, "webhook_secret"},
-		"no certificate":                  {map[string]any{"ca_pem": "trust me"}, "ca_pem"},
+		"not a certificate":               {map[string]any{"ca_pem": "trust me"}, "ca_pem"},
 		"a key as a certificate":          {map[string]any{"ca_pem": validCertificate + key}, "ca_pem"},
 		"an unknown environment":          {map[string]any{"env": "live"}, "env"},
 	} {
-		draft := directory.Terminal{ID: uuid.New(), Partner: 3, Name: "T", Provider: utp.Name, Type: directory.PaymentTerminal, Env: money.Prod, ProviderParams: connectionParams(t, c.change), Active: true}
+		draft := directory.Terminal{ID: uuid.New(), Partner: 3, Name: "T", Provider: utp.Name, Type: directory.PaymentTerminal, Env: money.Prod, ProviderParams: connectionParams(t, c.changes), Active: true}
 		_, _, err := directory.NewTerminal(draft, false)
-		want := c.field
+		want := c.wrongField
 		if want != "" {
 			want = "provider_params" + "." + want
 		}
@@ -105,15 +105,15 @@ func TestConnectionIsParsedFromParameters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, masked := c.change["api_key"]; masked && c.change["api_key"] == directory.Mask {
-			want = "" // the stored one
+		if _, isChanged := c.changes["api_key"]; isChanged && c.changes["api_key"] == directory.Mask {
+			want = "" // the stored key is kept
 		}
 		_, _, err = old.Patch(func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = draft.ProviderParams }, false)
 		wantField(t, name+", patched", err, want)
 	}
 }
 
-// wantField requires that an error names a field, or that there is none if the field is empty.
+// wantField requires that the error names the field; if the field is empty, there must be no error.
 func wantField(t *testing.T, what string, err error, field string) {
 	t.Helper()
 	var refusal *ledger.Refusal
@@ -139,9 +139,9 @@ func TestConnectionIsReadFromStoredParameters(t *testing.T) {
 	if *terminal.Parameters.(*utp.Connection) != want || terminal.Settings.Priority != 3 {
 		t.Error("the connection is not what was asked for")
 	}
-	again := *terminal
-	again.Parameters = nil
-	if err := again.Reparse(); err != nil || *again.Parameters.(*utp.Connection) != want {
+	reparsed := *terminal
+	reparsed.Parameters = nil
+	if err := reparsed.Reparse(); err != nil || *reparsed.Parameters.(*utp.Connection) != want {
 		t.Error("the connection is not what is stored")
 	}
 }

@@ -23,43 +23,43 @@ const (
 	hookSecret   = "between-the-platforms"
 )
 
-// platforms are two servers: our partners' payments are routed to partners of the other platform.
+// platforms are two servers, ours and another platform: our partners' payments are routed to its partners.
 type platforms struct {
 	t            *testing.T
 	ours, theirs *testkit.Server
 	terminals    []string // our terminals that are connected to the other platform, of both partners
-	proxy        *proxy   // between the two; nil: no proxy
+	proxy        *proxy   // between the two servers; nil: no proxy
 }
 
-// side is a partner of ours, and the other platform's partner to which its payments are routed.
-type side struct {
+// partnerPair is a partner of ours, and the other platform's partner to which our partner's payments are routed.
+type partnerPair struct {
 	*platforms
-	second  bool
-	org     string // our organization
-	partner int64
-	opening map[string]*big.Int // on the other platform: the available balance by currency, before any money has moved
+	isSecond        bool
+	org             string // our organization
+	partner         int64
+	openingBalances map[string]*big.Int // on the other platform: the available balances by asset, before any money has moved
 }
 
-var manual = []string{"--clock", "manual"}
+var manualClock = []string{"--clock", "manual"}
 
-func startBoth(t *testing.T) *platforms {
+func startPlatforms(t *testing.T) *platforms {
 	t.Helper()
-	return &platforms{t: t, theirs: testkit.Start(t, testkit.Options{Flags: manual}), ours: testkit.Start(t, testkit.Options{Flags: manual})}
+	return &platforms{t: t, theirs: testkit.Start(t, testkit.Options{Flags: manualClock}), ours: testkit.Start(t, testkit.Options{Flags: manualClock})}
 }
 
-// side connects one of our partners. weHold and theyHold say whether the terminals of the two platforms hold
-// money before they charge it.
-func (p *platforms) side(second, weHold, theyHold bool) *side {
+// connectPartners connects our first or second partner to the same partner of the other platform. weHold and theyHold
+// say whether our terminals, and the other platform's, hold money before they charge it.
+func (p *platforms) connectPartners(isSecond, weHold, theyHold bool) *partnerPair {
 	p.t.Helper()
-	s := &side{platforms: p, second: second, org: p.ours.Sandbox.OrganizationID, partner: p.ours.Sandbox.PartnerID}
-	if second {
-		s.org, s.partner = p.ours.Sandbox.Second.OrganizationID, p.ours.Sandbox.Second.PartnerID
+	pair := &partnerPair{platforms: p, isSecond: isSecond, org: p.ours.Sandbox.OrganizationID, partner: p.ours.Sandbox.PartnerID}
+	if isSecond {
+		pair.org, pair.partner = p.ours.Sandbox.Second.OrganizationID, p.ours.Sandbox.Second.PartnerID
 	}
 	theirOrg, theirKey := p.theirs.Sandbox.OrganizationID, p.theirs.Sandbox.APIKey
-	if second {
+	if isSecond {
 		theirOrg, theirKey = p.theirs.Sandbox.Second.OrganizationID, p.theirs.Sandbox.Second.APIKey
 	}
-	admin := p.ours.Admin().With("x-organization-id", s.org)
+	admin := p.ours.Admin().With("x-organization-id", pair.org)
 	for _, t := range p.list(admin, v1+"/terminals?limit=100") {
 		p.want(200)(admin.Do("PATCH", v1+"/terminal/"+t.text("id"), `{"is_active":false}`))
 	}
@@ -79,7 +79,7 @@ func (p *platforms) side(second, weHold, theyHold bool) *side {
 	}
 	for _, kind := range []string{"payment", "payout"} {
 		terminal := p.want(201)(admin.Post(v1+"/terminal", map[string]any{
-			"partner_id": s.partner, "name": "another platform", "provider": "utp", "type": kind, "env": "prod",
+			"partner_id": pair.partner, "name": "another platform", "provider": "utp", "type": kind, "env": "prod",
 			"provider_params": map[string]any{
 				"base_url": address, "organization_id": theirOrg, "api_key": theirKey, "ca_pem": string(ca), "webhook_secret": hookSecret,
 				"two_phase": weHold,
@@ -87,8 +87,8 @@ func (p *platforms) side(second, weHold, theyHold bool) *side {
 		}))
 		p.terminals = append(p.terminals, terminal.text("data.id"))
 	}
-	s.opening = s.available()
-	return s
+	pair.openingBalances = pair.theirBalances()
+	return pair
 }
 
 // object is the JSON of a response.
@@ -97,7 +97,7 @@ type object struct {
 	value any
 }
 
-// want decodes a response that must have the status.
+// want returns a function that decodes a response, which must have the status.
 func (p *platforms) want(status int) func(*testkit.Answer, error) object {
 	return func(a *testkit.Answer, err error) object {
 		p.t.Helper()
@@ -115,7 +115,7 @@ func (p *platforms) want(status int) func(*testkit.Answer, error) object {
 	}
 }
 
-// at returns a value by its path of names; empty if it does not exist.
+// at returns the value at a path of names with dots between them; nil if there is none.
 func (o object) at(path string) any {
 	value := o.value
 	for name := range strings.SplitSeq(path, ".") {
@@ -130,8 +130,8 @@ func (o object) text(path string) string {
 	return text
 }
 
-// has checks pairs of a path and the text that the object must have at that path.
-func (o object) has(pairs ...string) object {
+// expect checks pairs of a path and the text that the object must have at that path.
+func (o object) expect(pairs ...string) object {
 	o.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if got := o.text(pairs[i]); got != pairs[i+1] {
@@ -159,15 +159,15 @@ func (p *platforms) list(c *testkit.Client, path string) (rows []object) {
 	}
 }
 
-func (s *side) ourClient() *testkit.Client {
-	if s.second {
+func (s *partnerPair) ourClient() *testkit.Client {
+	if s.isSecond {
 		return s.ours.Second()
 	}
 	return s.ours.Partner()
 }
 
-func (s *side) theirClient() *testkit.Client {
-	if s.second {
+func (s *partnerPair) theirClient() *testkit.Client {
+	if s.isSecond {
 		return s.theirs.Second()
 	}
 	return s.theirs.Partner()
@@ -184,18 +184,18 @@ func params(kind, card, amount, txid string) map[string]any {
 	}}
 }
 
-func (s *side) create(kind, card, amount string) object {
+func (s *partnerPair) create(kind, card, amount string) object {
 	s.t.Helper()
 	return s.want(201)(s.ourClient().Post(transactions, params(kind, card, amount, "")))
 }
 
-func (s *side) read(id string) object {
+func (s *partnerPair) read(id string) object {
 	s.t.Helper()
 	return s.want(200)(s.ourClient().Get(transactions + "/" + id))
 }
 
 // theirTransaction returns the other platform's transaction for one of ours; there must be exactly one.
-func (s *side) theirTransaction(id string) object {
+func (s *partnerPair) theirTransaction(id string) object {
 	s.t.Helper()
 	var found []object
 	for _, row := range s.list(s.theirClient(), transactions+"?limit=100") {
@@ -210,7 +210,7 @@ func (s *side) theirTransaction(id string) object {
 }
 
 // change requests a refund or a cancellation.
-func (s *side) change(id, kind, amount string) object {
+func (s *partnerPair) change(id, kind, amount string) object {
 	s.t.Helper()
 	body := map[string]any{"type": kind}
 	if amount != "" {
@@ -232,7 +232,7 @@ func (p *platforms) advanceOne(s *testkit.Server, seconds int) {
 }
 
 // settleAll advances the clocks until none of our transactions is in progress.
-func (s *side) settleAll() {
+func (s *partnerPair) settleAll() {
 	s.t.Helper()
 	for range 60 {
 		unsettled := 0
@@ -254,19 +254,19 @@ func (s *side) settleAll() {
 	s.t.Fatalf("not at rest after ten minutes\n%s", s.ours.Stderr())
 }
 
-// available returns our balances on the other platform, by currency.
-func (s *side) available() map[string]*big.Int {
+// theirBalances returns our available balances on the other platform, by asset.
+func (s *partnerPair) theirBalances() map[string]*big.Int {
 	s.t.Helper()
 	balances := make(map[string]*big.Int)
 	for _, row := range s.list(s.theirClient(), v1+"/balances?env=prod") {
 		if row.text("env") == "prod" {
-			balances[row.text("currency")+"/"+row.text("network")] = number(s.t, row.text("available"))
+			balances[row.text("currency")+"/"+row.text("network")] = parseNumber(s.t, row.text("available"))
 		}
 	}
 	return balances
 }
 
-func number(t *testing.T, text string) *big.Int {
+func parseNumber(t *testing.T, text string) *big.Int {
 	t.Helper()
 	n, ok := new(big.Int).SetString(text, 10)
 	if !ok {
@@ -275,14 +275,14 @@ func number(t *testing.T, text string) *big.Int {
 	return n
 }
 
-// wantAgreement compares our books with the other platform's: the amount that it owes us according to our
-// terminals must equal the change of our balance there, and every transaction of ours that moved money
-// must be exactly one of theirs.
-func (s *side) wantAgreement() {
+// wantAgreement compares our ledger with the other platform's: the amount that the platform owes us according to our
+// terminals' accounts must equal the change of our balance there, and every transaction of ours that moved money
+// must have exactly one counterpart there.
+func (s *partnerPair) wantAgreement() {
 	s.t.Helper()
 	owed := make(map[string]*big.Int)
 	session := s.ours.Session()
-	if s.second {
+	if s.isSecond {
 		session = s.ours.Anyone().With("authorization", "Bearer "+s.ours.Sandbox.Second.SessionToken, "x-organization-id", s.org)
 	}
 	for _, row := range s.list(session, v1+"/ledger/accounts?limit=500&env=prod&prefix=A:provider:") {
@@ -290,21 +290,21 @@ func (s *side) wantAgreement() {
 		if owed[asset] == nil {
 			owed[asset] = new(big.Int)
 		}
-		owed[asset].Add(owed[asset], number(s.t, row.text("balance")))
+		owed[asset].Add(owed[asset], parseNumber(s.t, row.text("balance")))
 	}
-	compared := 0
-	for asset, now := range s.available() {
-		moved := new(big.Int).Sub(now, s.opening[asset])
+	movedBits := 0
+	for asset, balance := range s.theirBalances() {
+		moved := new(big.Int).Sub(balance, s.openingBalances[asset])
 		ourBalance := owed[asset]
 		if ourBalance == nil {
 			ourBalance = new(big.Int)
 		}
-		compared += moved.BitLen()
+		movedBits += moved.BitLen()
 		if moved.Cmp(ourBalance) != 0 {
 			s.t.Errorf("%s: our books say that they owe us %v, theirs that it is %v", asset, ourBalance, moved)
 		}
 	}
-	if compared == 0 {
+	if movedBits == 0 {
 		s.t.Error("nothing has moved: there is nothing that could agree")
 	}
 	theirTransactions := make(map[string][]object)
@@ -317,17 +317,17 @@ func (s *side) wantAgreement() {
 		if ourTransaction.text("merchant_meta.reversal_of") != "" {
 			continue
 		}
-		their := theirTransactions[ourTransaction.text("id")]
+		matches := theirTransactions[ourTransaction.text("id")]
 		delete(theirTransactions, ourTransaction.text("id"))
-		ended := ourTransaction.text("status") == "rejected" || ourTransaction.text("status") == "failed"
-		if len(their) > 1 || len(their) == 0 && !ended {
-			s.t.Errorf("%s of ours, %s %s, is %d of theirs", ourTransaction.text("id"), ourTransaction.text("type"), ourTransaction.text("status"), len(their))
+		isUnpaid := ourTransaction.text("status") == "rejected" || ourTransaction.text("status") == "failed"
+		if len(matches) > 1 || len(matches) == 0 && !isUnpaid {
+			s.t.Errorf("%s of ours, %s %s, is %d of theirs", ourTransaction.text("id"), ourTransaction.text("type"), ourTransaction.text("status"), len(matches))
 			continue
 		}
-		for _, t := range their {
-			t.has("type", ourTransaction.text("type"), "status", ourTransaction.text("status"), "amount", ourTransaction.text("amount"), "currency", ourTransaction.text("currency"),
+		for _, t := range matches {
+			t.expect("type", ourTransaction.text("type"), "status", ourTransaction.text("status"), "amount", ourTransaction.text("amount"), "currency", ourTransaction.text("currency"),
 				"captured_amount", ourTransaction.text("captured_amount"), "refunded_amount", ourTransaction.text("refunded_amount"))
-			ourTransaction.has("merchant_meta.utp_id", t.text("id"))
+			ourTransaction.expect("merchant_meta.utp_id", t.text("id"))
 		}
 	}
 	for txid := range theirTransactions {
@@ -335,7 +335,7 @@ func (s *side) wantAgreement() {
 	}
 }
 
-// verify stops both servers and checks their books.
+// verify stops both servers and checks their stores.
 func (p *platforms) verify() {
 	p.t.Helper()
 	secrets := []string{p.theirs.Sandbox.APIKey, p.theirs.Sandbox.Second.APIKey, hookSecret, "4242424242424242"}

@@ -16,130 +16,130 @@ import (
 	"mizan/internal/testkit"
 )
 
-// The sandbox's cards.
+// The sandbox's cards. Each name says what happens to a charge of the card.
 const (
-	good          = "4242424242424242"
-	declined      = "4000000000000002"
-	processing    = "4000000000000119"
-	redirected    = "4000000000003220"
-	password      = "4000002500003155"
-	delayed       = "4000000000000077"
-	silent        = "4000000000000341"
-	chargedBack   = "4000000000000259"
-	refundRefused = "4000000000005126"
-	refundSlow    = "4000000000007726"
+	goodCard          = "4242424242424242"
+	declinedCard      = "4000000000000002"
+	failedCard        = "4000000000000119"
+	redirectCard      = "4000000000003220"
+	otpCard           = "4000002500003155"
+	delayedCard       = "4000000000000077"
+	silentCard        = "4000000000000341"
+	chargebackCard    = "4000000000000259"
+	refusedRefundCard = "4000000000005126"
+	slowRefundCard    = "4000000000007726"
 )
 
 // In TestAnotherPlatformIsAProvider the service is a merchant of another platform, which carries out everything
-// that our own merchant requests. The books of the two platforms agree.
+// that our own merchant requests. The ledgers of the two platforms agree.
 func TestAnotherPlatformIsAProvider(t *testing.T) {
-	platforms := startBoth(t)
-	s := platforms.side(false, false, false)
-	t.Run("payments and payouts", s.paymentsAndPayouts)
-	t.Run("refunds", s.refunds)
-	t.Run("the payer acts", s.payerActs)
-	t.Run("what takes time", s.delays)
-	t.Run("what is taken back", s.reversals)
-	t.Run("notifications", s.notifications)
-	s.t = t
-	s.settleAll()
-	s.wantAgreement()
+	platforms := startPlatforms(t)
+	pair := platforms.connectPartners(false, false, false)
+	t.Run("payments and payouts", pair.testPaymentsAndPayouts)
+	t.Run("refunds", pair.testRefunds)
+	t.Run("payer actions", pair.testPayerActions)
+	t.Run("delays", pair.testDelays)
+	t.Run("reversals", pair.testReversals)
+	t.Run("notifications", pair.testNotifications)
+	pair.t = t
+	pair.settleAll()
+	pair.wantAgreement()
 	platforms.verify()
 }
 
 // useTest makes failures appear under the name of a subtest.
-func (s *side) useTest(t *testing.T) { s.t = t; s.platforms.t = t }
+func (s *partnerPair) useTest(t *testing.T) { s.t = t; s.platforms.t = t }
 
-func (s *side) paymentsAndPayouts(t *testing.T) {
+func (s *partnerPair) testPaymentsAndPayouts(t *testing.T) {
 	s.useTest(t)
-	paid := s.create("payment", good, "1000").has("status", "charged", "route", "utp", "amount", "1000")
-	theirTransaction := s.theirTransaction(paid.text("id")).has("status", "charged", "amount", "1000", "type", "payment")
-	paid.has("rrn", theirTransaction.text("rrn"), "merchant_meta.utp_id", theirTransaction.text("id"))
-	s.create("payment", declined, "1001").has("status", "rejected", "error_code", "card_declined")
-	s.create("payment", processing, "1002").has("status", "failed", "error_code", "processing_error")
-	s.create("payout", good, "300").has("status", "charged")
-	s.create("payout", declined, "301").has("status", "rejected", "error_code", "card_declined")
+	paid := s.create("payment", goodCard, "1000").expect("status", "charged", "route", "utp", "amount", "1000")
+	theirTransaction := s.theirTransaction(paid.text("id")).expect("status", "charged", "amount", "1000", "type", "payment")
+	paid.expect("rrn", theirTransaction.text("rrn"), "merchant_meta.utp_id", theirTransaction.text("id"))
+	s.create("payment", declinedCard, "1001").expect("status", "rejected", "error_code", "card_declined")
+	s.create("payment", failedCard, "1002").expect("status", "failed", "error_code", "processing_error")
+	s.create("payout", goodCard, "300").expect("status", "charged")
+	s.create("payout", declinedCard, "301").expect("status", "rejected", "error_code", "card_declined")
 	s.want(201)(s.ourClient().Post(transactions, map[string]any{"params": map[string]any{
 		"type": "payment", "amount": "999999999999999999", "currency": "USDT", "network": "tron", "returnUrl": shop, "failUrl": shop,
 		"money_storage": map[string]string{"type": "gift_card"},
-	}})).has("status", "charged", "network", "tron", "amount", "999999999999999999")
+	}})).expect("status", "charged", "network", "tron", "amount", "999999999999999999")
 }
 
-func (s *side) refunds(t *testing.T) {
+func (s *partnerPair) testRefunds(t *testing.T) {
 	s.useTest(t)
-	fullyRefunded := s.create("payment", good, "2000").text("id")
-	s.change(fullyRefunded, "refund", "").has("status", "refunded", "refund_msg", "The money was returned.", "refunded_amount", "2000")
-	s.theirTransaction(fullyRefunded).has("status", "refunded", "refunded_amount", "2000")
+	fullyRefundedID := s.create("payment", goodCard, "2000").text("id")
+	s.change(fullyRefundedID, "refund", "").expect("status", "refunded", "refund_msg", "The money was returned.", "refunded_amount", "2000")
+	s.theirTransaction(fullyRefundedID).expect("status", "refunded", "refunded_amount", "2000")
 
-	parts := s.create("payment", good, "2001").text("id")
-	s.change(parts, "refund", "700").has("status", "refunded", "refunded_amount", "700")
-	s.change(parts, "refund", "1").has("status", "refunded", "refunded_amount", "701")
-	s.theirTransaction(parts).has("refunded_amount", "701")
-	s.change(parts, "refund", "").has("refunded_amount", "2001")
-	s.theirTransaction(parts).has("refunded_amount", "2001")
+	partlyRefundedID := s.create("payment", goodCard, "2001").text("id")
+	s.change(partlyRefundedID, "refund", "700").expect("status", "refunded", "refunded_amount", "700")
+	s.change(partlyRefundedID, "refund", "1").expect("status", "refunded", "refunded_amount", "701")
+	s.theirTransaction(partlyRefundedID).expect("refunded_amount", "701")
+	s.change(partlyRefundedID, "refund", "").expect("refunded_amount", "2001")
+	s.theirTransaction(partlyRefundedID).expect("refunded_amount", "2001")
 
-	refused := s.create("payment", refundRefused, "2002").text("id")
-	s.change(refused, "refund", "2").has("status", "charged", "refund_msg", "The provider refused the refund.", "refunded_amount", "0")
+	refusedRefundID := s.create("payment", refusedRefundCard, "2002").text("id")
+	s.change(refusedRefundID, "refund", "2").expect("status", "charged", "refund_msg", "The provider refused the refund.", "refunded_amount", "0")
 
-	slow := s.create("payment", refundSlow, "2003").text("id")
-	s.change(slow, "refund", "3").has("status", "refunding")
+	slowRefundID := s.create("payment", slowRefundCard, "2003").text("id")
+	s.change(slowRefundID, "refund", "3").expect("status", "refunding")
 	s.advance(20)
-	s.read(slow).has("status", "refunded", "refunded_amount", "3")
+	s.read(slowRefundID).expect("status", "refunded", "refunded_amount", "3")
 }
 
-func (s *side) payerActs(t *testing.T) {
+func (s *partnerPair) testPayerActions(t *testing.T) {
 	s.useTest(t)
 	for button, want := range map[string]string{"approve": "charged", "refuse": "rejected"} {
-		created := s.create("payment", redirected, "3000").has("status", "action_required", "auth_params.type", "redirect")
-		theirTransaction := s.theirTransaction(created.text("id")).has("auth_params.url", created.text("auth_params.url"))
-		s.leadsToTheirs(created, theirTransaction.text("id"))
+		created := s.create("payment", redirectCard, "3000").expect("status", "action_required", "auth_params.type", "redirect")
+		theirTransaction := s.theirTransaction(created.text("id")).expect("auth_params.url", created.text("auth_params.url"))
+		s.wantTheirPage(created, theirTransaction.text("id"))
 		if button == "approve" {
 			s.advance(16 * 60) // both pages' addresses have expired; reading the transaction gives new ones
-			s.leadsToTheirs(s.read(created.text("id")), theirTransaction.text("id"))
+			s.wantTheirPage(s.read(created.text("id")), theirTransaction.text("id"))
 			s.advance(5 * 60)
-			s.leadsToTheirs(s.read(created.text("id")), theirTransaction.text("id"))
+			s.wantTheirPage(s.read(created.text("id")), theirTransaction.text("id"))
 		}
 		landedAt := s.browse(created.text("auth_params.url"), url.Values{button: {"1"}})
-		s.read(created.text("id")).has("status", want)
+		s.read(created.text("id")).expect("status", want)
 		if back := map[string]string{"approve": shop + "/ok", "refuse": shop + "/no"}[button]; landedAt != back {
 			t.Errorf("a payer who clicks %s is sent to %s, want %s", button, landedAt, back)
 		}
 	}
 	for otp, want := range map[string]string{"123456": "charged", "000000": "rejected"} {
-		id := s.create("payment", password, "3001").has("status", "action_required", "additional_params_for_auth.type", "otp").text("id")
+		id := s.create("payment", otpCard, "3001").expect("status", "action_required", "additional_params_for_auth.type", "otp").text("id")
 		s.want(422)(s.ourClient().Post(transactions+"/additional_params_for_auth/"+id, `{"additional_params_for_auth":{"otp":""}}`))
-		s.read(id).has("status", "action_required")
-		s.theirTransaction(id).has("status", "action_required")
+		s.read(id).expect("status", "action_required")
+		s.theirTransaction(id).expect("status", "action_required")
 		s.want(200)(s.ourClient().Post(transactions+"/additional_params_for_auth/"+id, map[string]any{
 			"additional_params_for_auth": map[string]string{"otp": otp},
-		})).has("status", want)
+		})).expect("status", want)
 	}
 	created := s.want(201)(s.ourClient().Post(transactions, map[string]any{"params": map[string]any{
 		"type": "payout", "amount": "3002", "currency": "EUR", "money_storage": map[string]string{"type": "sepa"},
-	}})).has("status", "action_required")
+	}})).expect("status", "action_required")
 	offered, _ := created.at("availble_destinations").([]any)
 	if len(offered) == 0 {
 		t.Fatal("no destinations are offered")
 	}
 	bank := object{t, offered[1]}.text("target_bank_id")
-	s.want(200)(s.ourClient().Post(transactions+"/choose_target_destination/"+created.text("id"), map[string]string{"target_bank_id": bank})).has("status", "charged")
+	s.want(200)(s.ourClient().Post(transactions+"/choose_target_destination/"+created.text("id"), map[string]string{"target_bank_id": bank})).expect("status", "charged")
 
-	s.payerSigns(t)
-	cancelled := s.create("payment", redirected, "3003").text("id")
-	s.change(cancelled, "cancel", "").has("status", "failed")
-	s.theirTransaction(cancelled).has("status", "failed")
+	s.testPayerSignature(t)
+	cancelledID := s.create("payment", redirectCard, "3003").text("id")
+	s.change(cancelledID, "cancel", "").expect("status", "failed")
+	s.theirTransaction(cancelledID).expect("status", "failed")
 }
 
-// leadsToTheirs checks that our payer page sends the payer to the other platform's page, and that this page is
+// wantTheirPage checks that our payer page sends the payer to the other platform's page, and that their page is
 // still valid.
-func (s *side) leadsToTheirs(ourTransaction object, id string) {
+func (s *partnerPair) wantTheirPage(ourTransaction object, theirID string) {
 	s.t.Helper()
 	browser := s.browser()
-	page := s.redirectTarget(browser.Get(ourTransaction.text("simple_auth_redirect_url")))
-	if !strings.HasPrefix(page, s.theirs.BaseURL+"/pay/"+id+"?token=") {
-		s.t.Errorf("our page sends the payer to %s, want theirs", page)
+	pageURL := s.redirectTarget(browser.Get(ourTransaction.text("simple_auth_redirect_url")))
+	if !strings.HasPrefix(pageURL, s.theirs.BaseURL+"/pay/"+theirID+"?token=") {
+		s.t.Errorf("our page sends the payer to %s, want theirs", pageURL)
 	}
-	answer, err := browser.Get(page)
+	answer, err := browser.Get(pageURL)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -149,15 +149,15 @@ func (s *side) leadsToTheirs(ourTransaction object, id string) {
 	}
 }
 
-// payerSigns tests a payment that the payer signs: the other platform determines the payload to be signed, and its
-// expiry.
-func (s *side) payerSigns(t *testing.T) {
+// testPayerSignature tests a payment that the payer signs: the other platform determines the payload to be signed,
+// and when the payload expires.
+func (s *partnerPair) testPayerSignature(t *testing.T) {
 	created := s.want(201)(s.ourClient().Post(transactions, map[string]any{"params": map[string]any{
 		"type": "payment", "amount": "3004", "currency": "USD", "returnUrl": shop, "failUrl": shop, "money_storage": map[string]string{"type": "native_gas"},
-	}})).has("status", "action_required")
+	}})).expect("status", "action_required")
 	const payloadPath, expiryPath = "additional_params_for_auth.payload", "additional_params_for_auth.expires_at"
 	id := created.text("id")
-	s.theirTransaction(id).has(payloadPath, created.text(payloadPath), expiryPath, created.text(expiryPath))
+	s.theirTransaction(id).expect(payloadPath, created.text(payloadPath), expiryPath, created.text(expiryPath))
 	submit := func(status int, signature string) object {
 		return s.want(status)(s.ourClient().Post(transactions+"/additional_params_for_auth/"+id, map[string]any{
 			"additional_params_for_auth": map[string]string{"signature": signature},
@@ -165,14 +165,14 @@ func (s *side) payerSigns(t *testing.T) {
 	}
 	submit(422, "")
 	s.advance(61)
-	submit(422, signatureOf(created.text(payloadPath))).has("error", "expired")
-	fresh := s.read(id).has("status", "action_required")
-	if fresh.text(payloadPath) == created.text(payloadPath) || fresh.text(expiryPath) == created.text(expiryPath) {
-		t.Errorf("after expires_at ours is %s until %s", fresh.text(payloadPath), fresh.text(expiryPath))
+	submit(422, signatureOf(created.text(payloadPath))).expect("error", "expired")
+	renewed := s.read(id).expect("status", "action_required")
+	if renewed.text(payloadPath) == created.text(payloadPath) || renewed.text(expiryPath) == created.text(expiryPath) {
+		t.Errorf("after expires_at ours is %s until %s", renewed.text(payloadPath), renewed.text(expiryPath))
 	}
-	s.theirTransaction(id).has(payloadPath, fresh.text(payloadPath), expiryPath, fresh.text(expiryPath))
-	submit(200, signatureOf(fresh.text(payloadPath))).has("status", "charged")
-	s.theirTransaction(id).has("status", "charged")
+	s.theirTransaction(id).expect(payloadPath, renewed.text(payloadPath), expiryPath, renewed.text(expiryPath))
+	submit(200, signatureOf(renewed.text(payloadPath))).expect("status", "charged")
+	s.theirTransaction(id).expect("status", "charged")
 }
 
 // signatureOf returns the lower-case hex SHA-256 of a text.
@@ -181,63 +181,63 @@ func signatureOf(payload string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-func (s *side) delays(t *testing.T) {
+func (s *partnerPair) testDelays(t *testing.T) {
 	s.useTest(t)
-	lateID := s.create("payment", delayed, "4000").has("status", "charging").text("id")
-	unknown := s.create("payment", silent, "4001").has("status", "charging").text("id")
-	paidOut := s.create("payout", delayed, "4002").has("status", "charging").text("id")
+	lateID := s.create("payment", delayedCard, "4000").expect("status", "charging").text("id")
+	unansweredID := s.create("payment", silentCard, "4001").expect("status", "charging").text("id")
+	payoutID := s.create("payout", delayedCard, "4002").expect("status", "charging").text("id")
 	s.advance(30)
-	for _, id := range []string{lateID, unknown, paidOut} {
-		s.read(id).has("status", "charged")
+	for _, id := range []string{lateID, unansweredID, payoutID} {
+		s.read(id).expect("status", "charged")
 	}
-	cancelled := s.create("payment", delayed, "4003").text("id")
-	s.change(cancelled, "cancel", "").has("status", "failed", "error_code", "cancelled")
+	cancelledID := s.create("payment", delayedCard, "4003").text("id")
+	s.change(cancelledID, "cancel", "").expect("status", "failed", "error_code", "cancelled")
 }
 
-func (s *side) reversals(t *testing.T) {
+func (s *partnerPair) testReversals(t *testing.T) {
 	s.useTest(t)
-	id := s.create("payment", chargedBack, "5000").has("status", "charged").text("id")
+	id := s.create("payment", chargebackCard, "5000").expect("status", "charged").text("id")
 	s.advanceOne(s.theirs, 60)
-	s.theirTransaction(id).has("status", "reversed")
-	s.read(id).has("status", "charged")
+	s.theirTransaction(id).expect("status", "reversed")
+	s.read(id).expect("status", "charged")
 	s.advance(300)
-	s.read(id).has("status", "reversed")
+	s.read(id).expect("status", "reversed")
 }
 
-// A notification makes us inquire at once; without it our clock decides when.
-func (s *side) notifications(t *testing.T) {
+// A notification makes us inquire at once; without a notification our clock decides when we inquire.
+func (s *partnerPair) testNotifications(t *testing.T) {
 	s.useTest(t)
-	lateID := s.create("payment", delayed, "6000").has("status", "charging").text("id")
-	chargedBackID := s.create("payment", chargedBack, "6001").has("status", "charged").text("id")
+	lateID := s.create("payment", delayedCard, "6000").expect("status", "charging").text("id")
+	chargedBackID := s.create("payment", chargebackCard, "6001").expect("status", "charged").text("id")
 	s.advanceOne(s.theirs, 60)
-	s.read(lateID).has("status", "charging")
-	s.read(chargedBackID).has("status", "charged")
-	wrong := s.notify(lateID, "charged", "another secret")
-	if wrong.Status != 401 {
-		t.Errorf("a notification that is not signed by them answers %d %s", wrong.Status, wrong.Body)
+	s.read(lateID).expect("status", "charging")
+	s.read(chargedBackID).expect("status", "charged")
+	forged := s.notify(lateID, "charged", "another secret")
+	if forged.Status != 401 {
+		t.Errorf("a notification that is not signed by them answers %d %s", forged.Status, forged.Body)
 	}
 	for id, status := range map[string]string{lateID: "charged", chargedBackID: "reversed"} {
 		if a := s.notify(id, status, hookSecret); a.Status != 200 {
 			t.Fatalf("a notification answers %d %s", a.Status, a.Body)
 		}
-		s.advanceOne(s.ours, 0) // when it returns, nothing is in progress
-		s.read(id).has("status", status)
+		s.advanceOne(s.ours, 0) // setting the clock returns only when nothing is in progress
+		s.read(id).expect("status", status)
 	}
 }
 
 // notify sends the notification that the other platform sends when a transaction reaches a status.
-func (s *side) notify(id, status, secret string) *testkit.Answer {
+func (s *partnerPair) notify(id, status, secret string) *testkit.Answer {
 	s.t.Helper()
 	now, err := time.Parse(time.RFC3339Nano, s.want(200)(s.ours.Admin().Get(v1+"/sandbox/clock")).text("now"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	stamp, event := strconv.FormatInt(now.Unix(), 10), uuid.NewString()
+	timestamp, event := strconv.FormatInt(now.Unix(), 10), uuid.NewString()
 	body := fmt.Sprintf(`{"event_id":%q,"timestamp":%s,"type":"transaction.%s","data":{"type":"payment","txid":%q,"id":%q,"status":%q}}`,
-		event, stamp, status, id, uuid.NewString(), status)
+		event, timestamp, status, id, uuid.NewString(), status)
 	mac := hmac.New(sha256.New, []byte(secret))
-	_, _ = mac.Write([]byte(stamp + "." + body)) // a hash never fails
-	a, err := s.ours.Anyone().With("x-webhook-event-id", event, "x-webhook-timestamp", stamp, "x-webhook-signature", hex.EncodeToString(mac.Sum(nil))).
+	_, _ = mac.Write([]byte(timestamp + "." + body)) // a hash never fails
+	a, err := s.ours.Anyone().With("x-webhook-event-id", event, "x-webhook-timestamp", timestamp, "x-webhook-signature", hex.EncodeToString(mac.Sum(nil))).
 		Post(v1+"/terminal/"+s.terminals[0]+"/notifications", body)
 	if err != nil {
 		s.t.Fatal(err)
@@ -245,40 +245,40 @@ func (s *side) notify(id, status, secret string) *testkit.Answer {
 	return a
 }
 
-// TestTheOtherPlatformHoldsFirst tests two-phase charges with the terminals of both platforms set to
-// hold first.
+// TestTheOtherPlatformHoldsFirst tests two-phase charges: the terminals of both platforms are set to hold money
+// before they charge it.
 func TestTheOtherPlatformHoldsFirst(t *testing.T) {
-	platforms := startBoth(t)
-	s := platforms.side(true, true, true)
-	committedID := s.create("payment", good, "1000").has("status", "payment_suspended").text("id")
-	s.want(200)(s.ourClient().Post(transactions+"/commit/"+committedID, map[string]any{"params": map[string]any{}})).has("status", "charged", "captured_amount", "1000")
-	part := s.create("payment", good, "1000").text("id")
-	s.want(200)(s.ourClient().Post(transactions+"/commit/"+part, map[string]any{"params": map[string]any{"amount": "400"}})).has("status", "charged", "captured_amount", "400")
-	s.theirTransaction(part).has("status", "charged", "captured_amount", "400")
-	s.change(part, "refund", "150").has("status", "refunded", "refunded_amount", "150")
-	voided := s.create("payment", good, "1002").text("id")
-	s.change(voided, "cancel", "").has("status", "failed")
-	s.theirTransaction(voided).has("status", "failed")
-	paidOut := s.create("payout", good, "100").has("status", "payout_suspended").text("id")
-	s.want(200)(s.ourClient().Post(transactions+"/commit/"+paidOut, "")).has("status", "charged")
-	cancelledID := s.create("payout", good, "101").text("id")
-	s.change(cancelledID, "cancel", "").has("status", "failed")
-	s.wantAgreement()
+	platforms := startPlatforms(t)
+	pair := platforms.connectPartners(true, true, true)
+	committedID := pair.create("payment", goodCard, "1000").expect("status", "payment_suspended").text("id")
+	pair.want(200)(pair.ourClient().Post(transactions+"/commit/"+committedID, map[string]any{"params": map[string]any{}})).expect("status", "charged", "captured_amount", "1000")
+	partlyCapturedID := pair.create("payment", goodCard, "1000").text("id")
+	pair.want(200)(pair.ourClient().Post(transactions+"/commit/"+partlyCapturedID, map[string]any{"params": map[string]any{"amount": "400"}})).expect("status", "charged", "captured_amount", "400")
+	pair.theirTransaction(partlyCapturedID).expect("status", "charged", "captured_amount", "400")
+	pair.change(partlyCapturedID, "refund", "150").expect("status", "refunded", "refunded_amount", "150")
+	voidedID := pair.create("payment", goodCard, "1002").text("id")
+	pair.change(voidedID, "cancel", "").expect("status", "failed")
+	pair.theirTransaction(voidedID).expect("status", "failed")
+	payoutID := pair.create("payout", goodCard, "100").expect("status", "payout_suspended").text("id")
+	pair.want(200)(pair.ourClient().Post(transactions+"/commit/"+payoutID, "")).expect("status", "charged")
+	cancelledID := pair.create("payout", goodCard, "101").text("id")
+	pair.change(cancelledID, "cancel", "").expect("status", "failed")
+	pair.wantAgreement()
 	platforms.verify()
 }
 
-// TestOtherPlatformDecidesWhetherMoneyIsHeld tests terminals with different settings.
+// In TestOtherPlatformDecidesWhetherMoneyIsHeld only one of the two platforms' terminals is set to hold money.
 func TestOtherPlatformDecidesWhetherMoneyIsHeld(t *testing.T) {
-	platforms := startBoth(t)
-	s := platforms.side(false, true, false)
-	s.create("payment", good, "1000").has("status", "charged")
-	s.create("payout", good, "100").has("status", "charged")
-	s.wantAgreement()
-	s = platforms.side(true, false, true)
-	committedID := s.create("payment", good, "1001").has("status", "payment_suspended").text("id")
-	s.want(200)(s.ourClient().Post(transactions+"/commit/"+committedID, map[string]any{"params": map[string]any{"amount": "1"}})).has("status", "charged", "captured_amount", "1")
-	cancelledID := s.create("payout", good, "101").has("status", "payout_suspended").text("id")
-	s.change(cancelledID, "cancel", "").has("status", "failed")
-	s.wantAgreement()
+	platforms := startPlatforms(t)
+	pair := platforms.connectPartners(false, true, false)
+	pair.create("payment", goodCard, "1000").expect("status", "charged")
+	pair.create("payout", goodCard, "100").expect("status", "charged")
+	pair.wantAgreement()
+	pair = platforms.connectPartners(true, false, true)
+	committedID := pair.create("payment", goodCard, "1001").expect("status", "payment_suspended").text("id")
+	pair.want(200)(pair.ourClient().Post(transactions+"/commit/"+committedID, map[string]any{"params": map[string]any{"amount": "1"}})).expect("status", "charged", "captured_amount", "1")
+	cancelledID := pair.create("payout", goodCard, "101").expect("status", "payout_suspended").text("id")
+	pair.change(cancelledID, "cancel", "").expect("status", "failed")
+	pair.wantAgreement()
 	platforms.verify()
 }

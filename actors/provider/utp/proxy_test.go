@@ -19,23 +19,24 @@ type proxy struct {
 	t      *testing.T
 	server *httptest.Server
 
-	mu     sync.Mutex
-	target *testkit.Client // guarded by mu
-	stop   *stop           // guarded by mu: for the next request of its method; nil: none
-	sent   map[string]int  // guarded by mu: requests that arrived there, by method
+	mu       sync.Mutex
+	target   *testkit.Client // guarded by mu
+	stop     *stop           // guarded by mu: will stop the next request of its method; nil: none
+	arrivals map[string]int  // guarded by mu: number of requests that reached the other platform, by method
 }
 
 // stop stops one request, which never continues.
 type stop struct {
-	method   string
-	answered bool          // stop after the other platform has responded; if not, before the request reaches it
-	reached  chan struct{} // closed when the request has reached that point
-	done     chan struct{} // closed when the connection may be broken
+	method      string
+	afterAnswer bool          // stop after the other platform has responded; if not, before the request reaches it
+	reached     chan struct{} // closed when the request has reached that point
+	done        chan struct{} // closed when the connection may be broken
 }
 
-func between(t *testing.T, target *testkit.Server) *proxy {
+// newProxy starts a proxy in front of the other platform.
+func newProxy(t *testing.T, target *testkit.Server) *proxy {
 	t.Helper()
-	p := &proxy{t: t, target: target.Anyone(), sent: make(map[string]int)}
+	p := &proxy{t: t, target: target.Anyone(), arrivals: make(map[string]int)}
 	p.server = httptest.NewTLSServer(http.HandlerFunc(p.serve))
 	p.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	t.Cleanup(p.server.Close)
@@ -47,18 +48,18 @@ func (p *proxy) address() (string, []byte) {
 	return p.server.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
 }
 
-// moved tells the proxy that the other platform was started again.
-func (p *proxy) moved(target *testkit.Server) {
+// setTarget tells the proxy that the other platform was started again, at another address.
+func (p *proxy) setTarget(target *testkit.Server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target.Anyone()
 }
 
 // stopNext stops the next request of a method.
-func (p *proxy) stopNext(method string, answered bool) *stop {
+func (p *proxy) stopNext(method string, afterAnswer bool) *stop {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stop = &stop{method: method, answered: answered, reached: make(chan struct{}), done: make(chan struct{})}
+	p.stop = &stop{method: method, afterAnswer: afterAnswer, reached: make(chan struct{}), done: make(chan struct{})}
 	return p.stop
 }
 
@@ -66,19 +67,19 @@ func (p *proxy) stopNext(method string, answered bool) *stop {
 func (p *proxy) arrived(method string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.sent[method]
+	return p.arrivals[method]
 }
 
-// take removes the stop and returns it if it is for a request of this method; nil: there is none.
-func (p *proxy) take(method string) *stop {
+// takeStop removes and returns the stop for a request of this method; nil: there is none.
+func (p *proxy) takeStop(method string) *stop {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.stop
-	if s == nil || s.method != method {
+	next := p.stop
+	if next == nil || next.method != method {
 		return nil
 	}
 	p.stop = nil
-	return s
+	return next
 }
 
 func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
@@ -86,22 +87,22 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	s := p.take(r.Method)
-	if s != nil && !s.answered {
+	s := p.takeStop(r.Method)
+	if s != nil && !s.afterAnswer {
 		s.block()
 	}
 	p.mu.Lock()
-	p.sent[r.Method]++
-	caller := p.target
+	p.arrivals[r.Method]++
+	client := p.target
 	p.mu.Unlock()
 	for _, name := range []string{"x-api-key", "x-organization-id", "content-type", "idempotency-key"} {
-		caller = caller.With(name, r.Header.Get(name))
+		client = client.With(name, r.Header.Get(name))
 	}
 	var body any
 	if r.Method != http.MethodGet {
 		body = bytes.Clone(content)
 	}
-	answer, err := caller.Do(r.Method, r.URL.RequestURI(), body)
+	answer, err := client.Do(r.Method, r.URL.RequestURI(), body)
 	if s != nil {
 		s.block()
 	}
@@ -114,7 +115,7 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer.Body)
 }
 
-// block signals that the request is there, waits and breaks the connection.
+// block signals that the request has reached its stop, waits, and breaks the connection.
 func (s *stop) block() {
 	close(s.reached)
 	<-s.done

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// reportEvery is how often, by the clock, a platform is polled for changes of charges that are
-	// closed here.
-	reportEvery = 5 * time.Minute
+	// reportInterval is how often, by the business clock, a platform is polled for changes of charges that
+	// have ended here.
+	reportInterval = 5 * time.Minute
 
 	// lookBack is how far back the first poll after a start reaches.
 	lookBack = 30 * 24 * time.Hour
@@ -38,12 +38,12 @@ func (p *Provider) NextReport(since time.Time) (time.Time, bool) {
 	if len(p.terminals()) == 0 {
 		return time.Time{}, false
 	}
-	return since.Add(reportEvery), true
+	return since.Add(reportInterval), true
 }
 
-// Reports implements actors.Provider. It returns what was reversed, or failed, in the period at any
-// connected platform. Periods overlap, because the clocks differ; a report that is already known
-// changes nothing. A platform that cannot be polled is polled for the same period again; the
+// Reports implements actors.Provider. It returns the charges that were reversed, or failed, in the period at any
+// connected platform. The requested periods overlap, because the clocks differ; a report that is already known
+// changes nothing. If a platform cannot be polled, the next poll covers the same period again; the
 // failure is logged and not returned, so that it does not hold up the other platforms.
 func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
 	if since.Before(until.Add(-lookBack)) {
@@ -59,33 +59,32 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 	}
 	p.forgetAccounts(terminals)
 	var reports []actors.Report
-	for a, ofAccount := range terminals {
+	for a, accountTerminals := range terminals {
 		from := p.beginPoll(a, since)
-		found, err := p.reportsOf(ctx, a, ofAccount, from, until)
+		found, err := p.reportsOf(ctx, a, accountTerminals, from, until)
 		if err != nil {
-			p.log.Warn("a platform was not asked for reports", "terminals", len(ofAccount), "error", err)
-			continue // the start of the platform's period stays
+			p.log.Warn("a platform was not asked for reports", "terminals", len(accountTerminals), "error", err)
+			continue // the next poll begins at the same time
 		}
-		p.caughtUp(a)
+		p.endPoll(a)
 		reports = append(reports, found...)
 	}
 	slices.SortStableFunc(reports, func(a, b actors.Report) int { return a.At.Compare(b.At) })
 	return reports, ctx.Err()
 }
 
-// beginPoll returns the start of the period for which a platform is polled, and records that the platform
-// has not responded yet.
+// beginPoll returns the start of the period for which a platform is polled, and remembers it until endPoll.
 func (p *Provider) beginPoll(a account, since time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if earlier, behind := p.pollFrom[a]; behind && earlier.Before(since) {
+	if earlier, isBehind := p.pollFrom[a]; isBehind && earlier.Before(since) {
 		return earlier
 	}
 	p.pollFrom[a] = since
 	return since
 }
 
-func (p *Provider) caughtUp(a account) {
+func (p *Provider) endPoll(a account) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.pollFrom, a)
@@ -107,17 +106,17 @@ func (p *Provider) forgetAccounts(present map[account]map[string]*directory.Term
 func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[string]*directory.Terminal, from, until time.Time) ([]actors.Report, error) {
 	var reports []actors.Report
 	for _, r := range reportedStatuses {
-		query := url.Values{"status": {r.status}, "updated_from": {moment(from.Add(-skew))}, "order_by": {"updated"}}
-		refusal, err := p.walk(ctx, a, query, p.reportPages, func(tx *transaction) bool {
-			if t := terminals[tx.terminal]; t != nil {
-				if id, ours := tx.referenceOf(); ours {
+		query := url.Values{"status": {r.status}, "updated_from": {queryTime(from.Add(-skew))}, "order_by": {"updated"}}
+		refusal, err := p.walkList(ctx, a, query, p.reportPageBound, func(tx *transaction) bool {
+			if t := terminals[tx.terminalID]; t != nil {
+				if id, isOurs := tx.ourReference(); isOurs {
 					reports = append(reports, tx.report(t, id, r.what, until))
 				}
 			}
 			return true
 		})
 		switch {
-		case errors.Is(err, errTooLong): // another poll would end at the same page
+		case errors.Is(err, errTooManyPages): // no error: another poll would end at the same page
 			p.log.Error("a platform has more to report than is asked for: what is older is not heard of", "status", r.status, "found", len(reports))
 		case err != nil:
 			return nil, err
@@ -129,12 +128,12 @@ func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[strin
 	return reports, nil
 }
 
-// report makes a report about our transaction. The report's time is when the transaction finished, or observed
-// (when we have read it) if the other platform shows no time or a later one.
-func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what actors.Reported, observed time.Time) actors.Report {
-	at := tx.finished
-	if at.IsZero() || at.After(observed) {
-		at = observed
+// report makes a report about our transaction. The report's time is when the transaction finished; if the other
+// platform shows no such time, or one after readAt, the report's time is readAt.
+func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what actors.Reported, readAt time.Time) actors.Report {
+	at := tx.finishedAt
+	if at.IsZero() || at.After(readAt) {
+		at = readAt
 	}
 	failure := tx.failure(payment.ProcessingError, reasonFailed)
 	if what == actors.TakenBack {
@@ -143,8 +142,8 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, What: what, Failure: failure}
 }
 
-// Examine implements Examiner of actors/payment: it inquires about a charge that is closed here. If no response
-// comes, it reports nothing; the next poll asks again.
+// Examine implements Examiner of actors/payment: it inquires about a charge that has ended here. If no response
+// comes, it reports nothing; the next poll reports a reversal or a failure.
 func (p *Provider) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
 	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, ChargeState: q.ChargeState}
 	tx, _ := p.find(ctx, &s)
@@ -157,7 +156,7 @@ func (p *Provider) Examine(ctx context.Context, q *actors.Question) (actors.Repo
 		what = actors.TakenBack
 	case tx.status == statusFailed:
 		what = actors.Corrected
-	case !tx.settled():
+	case !tx.hasSettled():
 		return actors.Report{}, false
 	}
 	return tx.report(q.Terminal, q.Reference, what, p.clock.Now()), true

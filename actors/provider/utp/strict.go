@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	errNoObject = errors.New("it is no JSON object")
-	errTwice    = errors.New("a name is there twice")
-	errShape    = errors.New("a field has another form than the protocol's")
+	errNotObject     = errors.New("it is no JSON object")
+	errDuplicateName = errors.New("a name is there twice")
+	errShape         = errors.New("a field has another form than the protocol's")
 )
 
 // object is a JSON object whose members are found by their exact names. encoding/json alone accepts
@@ -21,22 +21,22 @@ type object map[string]json.RawMessage
 // readObject parses a text that is exactly one JSON object in UTF-8.
 func readObject(text []byte) (object, error) {
 	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '{' || !utf8.Valid(text) || !json.Valid(text) {
-		return nil, errNoObject
+		return nil, errNotObject
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if _, err := d.Token(); err != nil {
-		return nil, errNoObject
+		return nil, errNotObject
 	}
 	o := make(object)
 	for d.More() {
 		var value json.RawMessage
 		key, err := d.Token()
 		if err != nil || d.Decode(&value) != nil {
-			return nil, errNoObject
+			return nil, errNotObject
 		}
 		name, _ := key.(string)
-		if _, there := o[name]; there {
-			return nil, errTwice
+		if _, isDuplicate := o[name]; isDuplicate {
+			return nil, errDuplicateName
 		}
 		o[name] = value
 	}
@@ -95,8 +95,8 @@ func (f *fields) fail() {
 // zonedLayout is the protocol's second form of a time, which names the zone Etc/UTC.
 const zonedLayout = "2006-01-02 15:04:05.999999 Etc/UTC"
 
-// instant parses a time in either of the protocol's forms; zero if it has neither.
-func instant(text string) time.Time {
+// parseTime parses a time in either of the protocol's forms; zero if it has neither form.
+func parseTime(text string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, zonedLayout} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at.UTC()

@@ -23,16 +23,16 @@ type transaction struct {
 	rrn                    string // empty: the platform shows none
 	amount                 string // minor units
 	currency               string
-	captured               *money.Amount // only some platforms have this field; nil: absent
-	refunded               *money.Amount // as captured: nil if absent
+	capturedAmount         *money.Amount // only some platforms have this field; nil: absent
+	refundedAmount         *money.Amount // nil: absent, as above
 	refundID, refundMsg    string
-	finished               time.Time // zero: not finished, or the time has no known form
-	terminal               string    // our terminal's id, which the create put into merchant_meta; empty: not in the response
-	page                   string    // simple_auth_redirect_url
-	auth                   *payment.Action
+	finishedAt             time.Time       // zero: absent, or in an unknown form
+	terminalID             string          // our terminal's id, which the create put into merchant_meta; empty: not in the response
+	pageURL                string          // simple_auth_redirect_url
+	authAction             *payment.Action // auth_params; nil: absent, or our page cannot follow them
 	material               json.RawMessage // additional_params_for_auth; nil: nothing to submit
-	requires               []string        // members that the payer's submission must have to answer material
-	expires                time.Time
+	requiredMembers        []string        // members that the payer's submission must have to answer the material
+	expiresAt              time.Time       // of the payer's action; zero: not in the response
 	destinations           []payment.Destination
 }
 
@@ -56,30 +56,30 @@ func readTransaction(text []byte) (*transaction, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	if tx.status == "" || !identifier(tx.id) {
+	if tx.status == "" || !isIdentifier(tx.id) {
 		return nil, errShape
 	}
 	optional := &fields{object: o} // these fields may be absent or have another form
 	tx.code = optional.text("error_code")
-	tx.rrn, tx.page = optional.text("rrn"), address(optional.text("simple_auth_redirect_url"))
-	tx.captured, tx.refunded = amountIn(optional, "captured_amount"), amountIn(optional, "refunded_amount")
-	tx.finished = instant(optional.text("finished"))
+	tx.rrn, tx.pageURL = optional.text("rrn"), webAddress(optional.text("simple_auth_redirect_url"))
+	tx.capturedAmount, tx.refundedAmount = amountIn(optional, "captured_amount"), amountIn(optional, "refunded_amount")
+	tx.finishedAt = parseTime(optional.text("finished"))
 	meta := fields{object: optional.member("merchant_meta")}
-	tx.terminal = meta.text(metaTerminal)
+	tx.terminalID = meta.text(metaTerminal)
 	tx.readAction(optional)
 	return tx, nil
 }
 
-// identifier tells whether a text can be an id in a URL. No platform has other ids, and our paths are built
+// isIdentifier tells whether a text can be an id in a URL. No platform has other ids, and our paths are built
 // from ids.
-func identifier(text string) bool {
+func isIdentifier(text string) bool {
 	return text != "" && len(text) <= maxID && !strings.ContainsFunc(text, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
 	})
 }
 
-// address returns the text if it is a web address for a payer's browser, else an empty string.
-func address(text string) string {
+// webAddress returns the text if it is a web address for a payer's browser, else an empty string.
+func webAddress(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return ""
@@ -95,15 +95,15 @@ func amountIn(f *fields, name string) *money.Amount {
 	return &amount
 }
 
-// readAction reads the payer's action.
+// readAction reads what the payer has to do.
 func (tx *transaction) readAction(f *fields) {
-	const deadline = "expires_at"
+	const expiryName = "expires_at"
 	if material := f.member("additional_params_for_auth"); len(material) > 0 {
-		tx.material, tx.requires = f.raw("additional_params_for_auth"), required(material)
-		tx.expires = instant((&fields{object: material}).text(deadline))
+		tx.material, tx.requiredMembers = f.raw("additional_params_for_auth"), requiredMembersOf(material)
+		tx.expiresAt = parseTime((&fields{object: material}).text(expiryName))
 	}
-	if at := instant(f.text(deadline)); !at.IsZero() {
-		tx.expires = at
+	if at := parseTime(f.text(expiryName)); !at.IsZero() {
+		tx.expiresAt = at
 	}
 	for _, raw := range f.list("availble_destinations") {
 		o, err := readObject(raw)
@@ -115,7 +115,7 @@ func (tx *transaction) readAction(f *fields) {
 	}
 	if o := f.member("auth_params"); o != nil {
 		a := fields{object: o}
-		auth := &payment.Action{Type: a.text("type"), Method: a.text("method"), URL: address(a.text("url"))}
+		auth := &payment.Action{Type: a.text("type"), Method: a.text("method"), URL: webAddress(a.text("url"))}
 		params := make(map[string]string)
 		for name, raw := range a.member("params") {
 			var value string
@@ -125,16 +125,16 @@ func (tx *transaction) readAction(f *fields) {
 			params[name] = value
 		}
 		auth.Params = payment.ActionParams(params)
-		if a.err == nil && followable(auth) {
-			tx.auth = auth
+		if a.err == nil && pageCanFollow(auth) {
+			tx.authAction = auth
 		}
 	}
 }
 
-// required returns the members that a payer's submission must have to answer material. It knows the
-// kinds that every platform has: a one-time password, and a payload to be signed. Other kinds are known
+// requiredMembersOf returns the members that a payer's submission must have to answer the material. It knows the
+// kinds of material that every platform has: a one-time password, and a payload to be signed. Other kinds are known
 // only to the other platform.
-func required(material object) []string {
+func requiredMembersOf(material object) []string {
 	f := fields{object: material}
 	switch {
 	case f.text("type") == "otp":
@@ -145,8 +145,8 @@ func required(material object) []string {
 	return nil
 }
 
-// followable tells whether our payer page can do what auth_params say.
-func followable(a *payment.Action) bool {
+// pageCanFollow tells whether our payer page can carry out the action that auth_params describe.
+func pageCanFollow(a *payment.Action) bool {
 	switch a.Type {
 	case "none":
 		return true
@@ -190,19 +190,21 @@ const (
 	statusPayoutHeld  = "payout_suspended"
 )
 
-// settled tells whether money has moved, even if it was returned later.
-func (tx *transaction) settled() bool {
+// hasSettled tells whether money has moved, even if it was returned later.
+func (tx *transaction) hasSettled() bool {
 	return slices.Contains([]string{statusCharged, statusRefunding, statusRefunded, statusReversed}, tx.status)
 }
 
-// ended tells whether no money has moved and none will.
-func (tx *transaction) ended() bool { return tx.status == statusRejected || tx.status == statusFailed }
+// endedUnpaid tells whether the transaction has ended without moving money.
+func (tx *transaction) endedUnpaid() bool {
+	return tx.status == statusRejected || tx.status == statusFailed
+}
 
-func (tx *transaction) held() bool {
+func (tx *transaction) isHeld() bool {
 	return tx.status == statusPaymentHeld || tx.status == statusPayoutHeld
 }
 
-// succeeded tells whether the request succeeded.
+// succeeded tells whether the response has a success status.
 func (r *reply) succeeded() bool { return r.status >= 200 && r.status < 300 }
 
 // answered tells whether a complete response came, whatever its status.
@@ -214,7 +216,7 @@ func (r *reply) credentialsRefused() bool {
 }
 
 // definitelyRefused tells whether the platform has examined the request and has not carried it out. A
-// conflict is not definite, because it may be with the same request, still in progress.
+// conflict does not count, because an earlier copy of the same request may still be in progress.
 func (r *reply) definitelyRefused() bool {
 	switch r.status {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
@@ -226,8 +228,8 @@ func (r *reply) definitelyRefused() bool {
 
 func (r *reply) transaction() (*transaction, error) { return readTransaction(r.body) }
 
-// code returns the code of an error in any of the protocol's three shapes, if it is a plain word.
-// Texts for people are not passed on.
+// code returns the code of an error response in any of the protocol's three shapes; empty if the code is not
+// a plain word, because texts for people are not passed on.
 func (r *reply) code() string {
 	o, err := readObject(r.body)
 	if err != nil || r.succeeded() {
@@ -236,10 +238,10 @@ func (r *reply) code() string {
 	f := fields{object: o}
 	code := f.text("error")
 	if list := f.list("errors"); len(list) > 0 {
-		first, _ := readObject(list[0])
-		code = (&fields{object: first}).text("code")
+		firstError, _ := readObject(list[0])
+		code = (&fields{object: firstError}).text("code")
 	}
-	if !identifier(code) {
+	if !isIdentifier(code) {
 		return ""
 	}
 	return code
@@ -253,28 +255,28 @@ const (
 	metaTerminal = "utp_terminal"  // sent: the id of our terminal
 )
 
-// storedIDs returns the ids that idsToStore made from an earlier response.
-func storedIDs(meta []byte) (id, refund string) {
+// storedIDs returns the ids that idsToStore wrote after an earlier response; empty if there are none.
+func storedIDs(meta []byte) (chargeID, refundID string) {
 	o, err := readObject(meta)
 	f := fields{object: o}
-	if id, refund = f.text(metaID), f.text(metaRefund); err != nil || !identifier(id) {
+	if chargeID, refundID = f.text(metaID), f.text(metaRefund); err != nil || !isIdentifier(chargeID) {
 		return "", ""
 	}
-	return id, refund
+	return chargeID, refundID
 }
 
-// idsToStore returns the ids to store from this response, as JSON.
-func (tx *transaction) idsToStore(refund string) []byte {
+// idsToStore returns the ids of the charge and of its last finished refund, as JSON.
+func (tx *transaction) idsToStore(lastRefundID string) []byte {
 	members := map[string]string{metaID: tx.id}
-	if identifier(refund) {
-		members[metaRefund] = refund
+	if isIdentifier(lastRefundID) {
+		members[metaRefund] = lastRefundID
 	}
 	text, _ := json.Marshal(members) // strings can always be encoded
 	return text
 }
 
-// referenceOf returns the id of our transaction; false if the transaction is not ours.
-func (tx *transaction) referenceOf() (id ledger.ID, isOurs bool) {
+// ourReference returns the id of our transaction; false if the other platform's transaction is not for one of ours.
+func (tx *transaction) ourReference() (id ledger.ID, isOurs bool) {
 	if len(tx.txid) != len(id.String()) || id.UnmarshalText([]byte(tx.txid)) != nil {
 		return ledger.ID{}, false
 	}

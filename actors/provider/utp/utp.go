@@ -18,14 +18,14 @@ import (
 
 // Our texts for failures that the other platform did not explain in words for a payer.
 const (
-	reasonUnreachable = "The platform could not be reached."
-	reasonCredentials = "The platform refused the credentials."
-	reasonRequest     = "The platform refused the request."
-	reasonRejected    = "The platform rejected the transaction."
-	reasonFailed      = "The transaction failed at the platform."
-	reasonTakenBack   = "The money was taken back at the platform."
-	reasonCharged     = "The platform has charged it already."
-	reasonNotDone     = "The platform did not do it."
+	reasonUnreachable        = "The platform could not be reached."
+	reasonCredentialsRefused = "The platform refused the credentials."
+	reasonRequestRefused     = "The platform refused the request."
+	reasonRejected           = "The platform rejected the transaction."
+	reasonFailed             = "The transaction failed at the platform."
+	reasonTakenBack          = "The money was taken back at the platform."
+	reasonCharged            = "The platform has charged it already."
+	reasonNotDone            = "The platform did not do it."
 )
 
 // Options configure a Provider.
@@ -33,7 +33,7 @@ type Options struct {
 	Clock clock.Clock // the business clock
 	Log   *slog.Logger
 
-	// Timeout bounds the request of one page of a list, in real time. Calls and inquiries also have
+	// Timeout bounds the request for one page of a list, in real time. Calls and inquiries also have
 	// their context's deadline.
 	Timeout time.Duration
 
@@ -48,11 +48,11 @@ type Provider struct {
 	timeout   time.Duration
 	terminals func() []*directory.Terminal
 
-	reportPages int // bound of the pages of one poll for reports
+	reportPageBound int // how many pages one poll for reports may read
 
 	mu         sync.Mutex
 	transports map[connectionKey]*http.Transport // guarded by mu
-	pollFrom   map[account]time.Time             // guarded by mu: start of the period for which a platform must still be polled
+	pollFrom   map[account]time.Time             // guarded by mu: start of the period for which a poll has not succeeded yet
 }
 
 var _ actors.Provider = (*Provider)(nil)
@@ -60,7 +60,7 @@ var _ actors.Provider = (*Provider)(nil)
 // New makes the provider. It opens no connection before a call.
 func New(o Options) *Provider {
 	return &Provider{
-		clock: o.Clock, log: o.Log, timeout: o.Timeout, terminals: o.Terminals, reportPages: maxReportPages,
+		clock: o.Clock, log: o.Log, timeout: o.Timeout, terminals: o.Terminals, reportPageBound: maxReportPages,
 		transports: make(map[connectionKey]*http.Transport), pollFrom: make(map[account]time.Time),
 	}
 }
@@ -100,18 +100,18 @@ func (p *Provider) Submit(ctx context.Context, call *actors.Call) actors.Outcome
 // create opens the charge.
 func (p *Provider) create(ctx context.Context, call *actors.Call) actors.Outcome {
 	s := subjectOf(call)
-	r := p.exchange(ctx, connection(call.Terminal), &request{method: http.MethodPost, path: transactionsPath, body: createBody(call)})
+	r := p.exchange(ctx, connectionOf(call.Terminal), &request{method: http.MethodPost, path: transactionsPath, body: createBody(call)})
 	if r.succeeded() {
 		tx, err := r.transaction()
 		if err == nil {
 			err = tx.checkCreated(call)
 		}
 		if err != nil {
-			return p.unreadable(&s, err)
+			return p.unreadableOutcome(&s, err)
 		}
 		return p.chargeOutcome(tx, nil)
 	}
-	return p.failure(&s, r, true)
+	return p.failureOutcome(&s, r, true)
 }
 
 // Inquire implements actors.Provider.
@@ -121,9 +121,9 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outco
 	if tx == nil {
 		return o
 	}
-	if s.opens() {
+	if s.createsCharge() {
 		if id, _ := storedIDs(s.Meta); id == "" && tx.status == statusAction && !s.ActionKnown {
-			// A transaction in a list need not show the payer's action, so it is read again.
+			// A transaction in a list need not show the payer's action, so the transaction is read by its id.
 			if tx, o = p.read(ctx, &s, tx.id); tx == nil {
 				return o
 			}
@@ -134,14 +134,14 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outco
 }
 
 // Reissue implements Reissuer of actors/payment: each read of the other platform's transaction
-// returns fresh material and a fresh address of its page.
+// returns fresh material (what the payer must sign or answer) and a fresh address of the payer's page.
 func (p *Provider) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
 	again := *q
 	again.ActionKnown = false
 	return p.Inquire(ctx, &again)
 }
 
-// subject is what a request is about.
+// subject is what a request is about: a charge, or one operation on it.
 type subject struct {
 	terminal  *directory.Terminal
 	reference ledger.ID
@@ -154,41 +154,42 @@ func subjectOf(call *actors.Call) subject {
 	return subject{terminal: call.Terminal, reference: call.Reference, operation: call.Operation, amount: call.Amount, ChargeState: call.ChargeState}
 }
 
-func (s *subject) opens() bool { return s.operation == actors.Pay || s.operation == actors.PayOut }
+func (s *subject) createsCharge() bool {
+	return s.operation == actors.Pay || s.operation == actors.PayOut
+}
 
-// failure returns the outcome of a request that did not succeed. submits says that the request was a
-// submission, not an inquiry: its definite refusal means that the charge is not created, or the operation not
-// carried out.
-func (p *Provider) failure(s *subject, r *reply, submits bool) actors.Outcome {
+// failureOutcome returns the outcome of a request (a submission or an inquiry) that did not succeed. If a submission
+// is definitely refused, the charge is not created, or the operation not carried out.
+func (p *Provider) failureOutcome(s *subject, r *reply, isSubmission bool) actors.Outcome {
 	switch {
-	case !r.sent && submits:
+	case !r.mayHaveArrived && isSubmission:
 		p.logFailure(slog.LevelWarn, "a platform can't be reached", s, r)
-		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: processing(reasonUnreachable), Unreachable: true}
+		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: processingError(reasonUnreachable), Unreachable: true}
 	case !r.answered():
 		p.logFailure(slog.LevelWarn, "a platform did not answer", s, r)
 		return actors.Outcome{Verdict: payment.VerdictUnknown, Unreachable: true}
 	case r.credentialsRefused():
 		p.logFailure(slog.LevelError, "a platform refused the credentials", s, r)
-		return actors.Outcome{Verdict: refusedIf(submits), Failure: processing(reasonCredentials)}
-	case r.definitelyRefused() && submits:
+		return actors.Outcome{Verdict: refusalVerdict(isSubmission), Failure: processingError(reasonCredentialsRefused)}
+	case r.definitelyRefused() && isSubmission:
 		p.logFailure(slog.LevelError, "a platform refused a request", s, r)
-		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: processing(reasonRequest)}
+		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: processingError(reasonRequestRefused)}
 	}
 	p.logFailure(slog.LevelWarn, "a platform gave no usable answer", s, r)
 	return actors.Outcome{Verdict: payment.VerdictUnknown, Unreachable: r.status >= http.StatusInternalServerError}
 }
 
-// refusedIf returns the verdict of a definite refusal. If the request was an inquiry, the refusal says
-// nothing about the charge.
-func refusedIf(submits bool) payment.Verdict {
-	if submits {
+// refusalVerdict returns the verdict of a definite refusal. The refusal of an inquiry says nothing about the
+// charge.
+func refusalVerdict(isSubmission bool) payment.Verdict {
+	if isSubmission {
 		return payment.VerdictRefused
 	}
 	return payment.VerdictUnknown
 }
 
-// unreadable handles a response that cannot be trusted: the outcome is unknown.
-func (p *Provider) unreadable(s *subject, err error) actors.Outcome {
+// unreadableOutcome logs that a response cannot be trusted, and returns the outcome: unknown.
+func (p *Provider) unreadableOutcome(s *subject, err error) actors.Outcome {
 	p.log.Error("a platform's answer can't be read", "reference", s.reference.String(), "terminal", s.terminal.ID.String(),
 		"operation", s.operation.String(), "error", err)
 	return actors.Outcome{Verdict: payment.VerdictUnknown}

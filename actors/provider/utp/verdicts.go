@@ -12,19 +12,19 @@ import (
 	"mizan/ledger/payment"
 )
 
-// askPayer is how often a charge that waits for its payer is inquired: the payer may have returned
-// to the other platform and never to us.
-const askPayer = time.Minute
+// payerInquiryInterval is the time between inquiries about a charge that waits for its payer: the payer may have
+// returned to the other platform and never to us.
+const payerInquiryInterval = time.Minute
 
-// pageLife is how long payers are sent to the other platform's page before its address is requested
-// again. The address is valid for about 15 minutes.
-const pageLife = 10 * time.Minute
+// pageAddressLife is how long payers are sent to one address of the other platform's page before a new address is
+// requested. An address is valid for about 15 minutes.
+const pageAddressLife = 10 * time.Minute
 
-// chargeOutcome returns the transaction's verdict on the charge, with the expiry of its page.
+// chargeOutcome returns the transaction's verdict on the charge, and until when its page's address is used.
 func (p *Provider) chargeOutcome(tx *transaction, state *actors.ChargeState) actors.Outcome {
 	o := tx.chargeOutcome(state)
 	if o.Action != nil && o.Action.Page != "" {
-		o.Action.PageUntil = ledger.MicrosOf(p.clock.Now().Add(pageLife))
+		o.Action.PageUntil = ledger.MicrosOf(p.clock.Now().Add(pageAddressLife))
 	}
 	return o
 }
@@ -32,22 +32,22 @@ func (p *Provider) chargeOutcome(tx *transaction, state *actors.ChargeState) act
 // chargeOutcome returns the transaction's verdict on the charge. An inquiry passes the charge's stored state; for
 // a call the state is nil, and the outcome always has the payer's action.
 func (tx *transaction) chargeOutcome(state *actors.ChargeState) actors.Outcome {
-	refund := ""
+	lastRefundID := ""
 	if state != nil {
-		_, refund = storedIDs(state.Meta)
+		_, lastRefundID = storedIDs(state.Meta)
 	}
-	o := actors.Outcome{Meta: tx.idsToStore(refund)}
+	o := actors.Outcome{Meta: tx.idsToStore(lastRefundID)}
 	switch {
-	case tx.settled():
+	case tx.hasSettled():
 		o.Verdict, o.RRN = payment.VerdictCharged, tx.rrn
-	case tx.held():
+	case tx.isHeld():
 		o.Verdict, o.RRN = payment.VerdictHeld, tx.rrn
 	case tx.status == statusRejected:
 		o.Verdict, o.Failure = payment.VerdictRefused, tx.failure(payment.CardDeclined, reasonRejected)
 	case tx.status == statusFailed:
 		o.Verdict, o.Failure = payment.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
 	case tx.status == statusAction:
-		o.Verdict, o.Again = payment.VerdictAction, askPayer
+		o.Verdict, o.Again = payment.VerdictAction, payerInquiryInterval
 		if state == nil || !state.ActionKnown {
 			o.Action = tx.action()
 		}
@@ -57,28 +57,27 @@ func (tx *transaction) chargeOutcome(state *actors.ChargeState) actors.Outcome {
 	return o
 }
 
-// aboutPayer are the codes that mean the same to our merchant as to us. Limits, routing and balances at
-// the other platform concern only us: our merchant sees them as a refusal of the rail.
-var aboutPayer = []payment.Code{
+// sharedCodes are the error codes that mean the same to our merchant as to us. Codes about limits, routing and
+// balances at the other platform concern only us: our merchant sees a refusal by the provider.
+var sharedCodes = []payment.Code{
 	payment.CardDeclined, payment.InsufficientFunds, payment.ExpiredCard, payment.AuthenticationFailed, payment.PayerActionExpired,
 	payment.ProcessingError,
 }
 
-// failure returns why the transaction did not succeed. A code that means the same to our merchant
-// is passed on, with the catalogue's sentence in the merchant's language; for other codes the other
-// platform's words are passed on. Platforms without error_code may have such a code in
-// error_description.
-func (tx *transaction) failure(otherwise payment.Code, detail string) payment.Failure {
+// failure returns why the transaction did not succeed. One of sharedCodes is passed on, and our service words it in
+// the merchant's language; for other codes the other platform's words are passed on. Platforms without
+// error_code may have the code in error_description.
+func (tx *transaction) failure(defaultCode payment.Code, defaultDetail string) payment.Failure {
 	for _, code := range []payment.Code{payment.Code(tx.code), payment.Code(tx.reason)} {
-		if slices.Contains(aboutPayer, code) {
+		if slices.Contains(sharedCodes, code) {
 			return payment.Failure{Code: code}
 		}
 	}
-	return payment.Failure{Code: otherwise, Detail: cmp.Or(tx.reason, detail)}
+	return payment.Failure{Code: defaultCode, Detail: cmp.Or(tx.reason, defaultDetail)}
 }
 
-// processing returns a processing error with our own words.
-func processing(detail string) payment.Failure {
+// processingError returns a processing error with our own words.
+func processingError(detail string) payment.Failure {
 	return payment.Failure{Code: payment.ProcessingError, Detail: detail}
 }
 
@@ -86,22 +85,22 @@ func processing(detail string) payment.Failure {
 // page can handle every action, so our page sends the payer there.
 func (tx *transaction) action() *payment.Action {
 	a := &payment.Action{}
-	if tx.auth != nil {
-		a = tx.auth
+	if tx.authAction != nil {
+		a = tx.authAction
 	}
-	a.Page, a.Material, a.Requires, a.Destinations = tx.page, tx.material, tx.requires, tx.destinations
-	if !tx.expires.IsZero() {
-		a.ExpiresAt = ledger.MicrosOf(tx.expires)
+	a.Page, a.Material, a.Requires, a.Destinations = tx.pageURL, tx.material, tx.requiredMembers, tx.destinations
+	if !tx.expiresAt.IsZero() {
+		a.ExpiresAt = ledger.MicrosOf(tx.expiresAt)
 	}
 	return a
 }
 
-// operationOutcome returns the outcome of an operation, as the transaction shows it. If the operation
-// has no visible effect, it is in progress in the response to the operation itself; in a later inquiry,
-// it never arrived.
+// operationOutcome returns the outcome of an operation, as the transaction shows it; VerdictCharged means that the
+// operation was carried out. If the transaction shows no effect, the operation is in progress if this is
+// the response to it; in a later inquiry, no effect means that the operation never arrived.
 func (p *Provider) operationOutcome(tx *transaction, s *subject, isResponse bool) actors.Outcome {
-	_, refund := storedIDs(s.Meta)
-	o := actors.Outcome{Verdict: payment.VerdictNotFound, Meta: tx.idsToStore(refund)}
+	_, lastRefundID := storedIDs(s.Meta)
+	o := actors.Outcome{Verdict: payment.VerdictNotFound, Meta: tx.idsToStore(lastRefundID)}
 	if isResponse {
 		o.Verdict = payment.VerdictPending
 	}
@@ -110,46 +109,46 @@ func (p *Provider) operationOutcome(tx *transaction, s *subject, isResponse bool
 		p.captureOutcome(tx, s, isResponse, &o)
 	case actors.Void:
 		switch {
-		case tx.ended():
+		case tx.endedUnpaid():
 			o.Verdict = payment.VerdictCharged
-		case tx.settled():
-			o.Verdict, o.Failure = payment.VerdictRefused, processing(reasonCharged)
+		case tx.hasSettled():
+			o.Verdict, o.Failure = payment.VerdictRefused, processingError(reasonCharged)
 		}
 	case actors.Refund:
-		p.refundOutcome(tx, s, refund, &o)
+		p.refundOutcome(tx, s, lastRefundID, &o)
 	}
 	return o
 }
 
 func (p *Provider) captureOutcome(tx *transaction, s *subject, isResponse bool, o *actors.Outcome) {
 	switch {
-	case tx.settled():
+	case tx.hasSettled():
 		o.Verdict, o.RRN = payment.VerdictCharged, tx.rrn
-		if tx.captured != nil && *tx.captured != s.amount {
+		if tx.capturedAmount != nil && *tx.capturedAmount != s.amount {
 			p.logDifference(tx, s)
 		}
-	case tx.ended():
+	case tx.endedUnpaid():
 		o.Verdict, o.Failure = payment.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
-	case tx.held() && isResponse && tx.reason != "":
+	case tx.isHeld() && isResponse && tx.reason != "":
 		o.Verdict, o.Failure = payment.VerdictRefused, tx.failure(payment.ProcessingError, reasonNotDone)
 	}
 }
 
-// refundOutcome recognises our refund by the other platform's refund id, which differs from that of the last
-// finished refund, and by the amount returned if the platform shows it.
-func (p *Provider) refundOutcome(tx *transaction, s *subject, before string, o *actors.Outcome) {
-	if tx.refundID == "" || tx.refundID == before {
-		return // it is an earlier refund; ours is not known there
+// refundOutcome recognises our refund by a refund id other than that of the last finished refund, and by the
+// total amount returned, if the platform shows it.
+func (p *Provider) refundOutcome(tx *transaction, s *subject, lastRefundID string, o *actors.Outcome) {
+	if tx.refundID == "" || tx.refundID == lastRefundID {
+		return // the id is an earlier refund's: ours is not known there
 	}
 	refundedAfter, err := s.Returned.Add(s.amount)
-	isShown := tx.refunded != nil && err == nil
+	isAmountShown := tx.refundedAmount != nil && err == nil
 	switch {
 	case tx.status == statusRefunding:
 		o.Verdict, o.Status = payment.VerdictPending, statusRefunding
 		return
-	case isShown && !tx.refunded.Less(refundedAfter), !isShown && tx.status == statusRefunded:
+	case isAmountShown && !tx.refundedAmount.Less(refundedAfter), !isAmountShown && tx.status == statusRefunded:
 		o.Verdict = payment.VerdictCharged
-		if isShown && *tx.refunded != refundedAfter {
+		if isAmountShown && *tx.refundedAmount != refundedAfter {
 			p.logDifference(tx, s)
 		}
 	case tx.refundMsg != "":
@@ -162,14 +161,14 @@ func (p *Provider) refundOutcome(tx *transaction, s *subject, before string, o *
 }
 
 // logDifference logs that the other platform has moved another amount than requested, which the protocol
-// permits: the amount of a partial refund is only a request. Our books have the requested amount; the
+// permits: the amount of a partial refund is only a request. Our ledger has the requested amount; the
 // difference appears in the settlement.
 func (p *Provider) logDifference(tx *transaction, s *subject) {
 	moved := money.Amount{}
-	if tx.refunded != nil && s.operation == actors.Refund {
-		moved = *tx.refunded
-	} else if tx.captured != nil {
-		moved = *tx.captured
+	if tx.refundedAmount != nil && s.operation == actors.Refund {
+		moved = *tx.refundedAmount
+	} else if tx.capturedAmount != nil {
+		moved = *tx.capturedAmount
 	}
 	p.log.Error("a platform has moved another amount than it was asked to", "reference", s.reference.String(),
 		"terminal", s.terminal.ID.String(), "operation", s.operation.String(), "asked", s.amount.String(), "before", s.Returned.String(),

@@ -14,8 +14,8 @@ import (
 )
 
 func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
-	platform := open(t, respond(201, theirBody("charged", `"rrn":"123456789012"`)))
-	o := platform.submit(platform.pay())
+	platform := startPlatform(t, respond(201, theirBody("charged", `"rrn":"123456789012"`)))
+	o := platform.submit(platform.payCall())
 	if o.Verdict != payment.VerdictCharged || o.RRN != "123456789012" || string(o.Meta) != `{"utp_id":"their-id"}` {
 		t.Errorf("the outcome is %v %q %s", o.Verdict, o.RRN, o.Meta)
 	}
@@ -52,15 +52,15 @@ func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
 }
 
 func TestCallWithoutAConnectionIsNotSent(t *testing.T) {
-	platform := open(t, respond(201, theirBody("charged")))
+	platform := startPlatform(t, respond(201, theirBody("charged")))
 	address := platform.server.URL
 	for name, base := range map[string]string{
 		"a certificate that is not trusted": address,
 		"a port that nobody listens at":     closedPort(t),
 		"a name without an address":         "https://no-such-platform.invalid",
 	} {
-		call := platform.pay()
-		call.Terminal = terminal(t, base, "")
+		call := platform.payCall()
+		call.Terminal = newTerminal(t, base, "")
 		o := platform.submit(call)
 		if o.Verdict != payment.VerdictNotSent || !o.Unreachable || o.Failure.Detail != "The platform could not be reached." {
 			t.Errorf("%s: %v %q, unreachable %v", name, o.Verdict, o.Failure, o.Unreachable)
@@ -83,10 +83,10 @@ func closedPort(t *testing.T) string {
 
 func TestBrokenExchangeIsUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer      func(http.ResponseWriter, received, int)
+		answer      func(http.ResponseWriter, receivedRequest, int)
 		unreachable bool
 	}{
-		"the connection is closed":        {func(http.ResponseWriter, received, int) { panic(http.ErrAbortHandler) }, true},
+		"the connection is closed":        {func(http.ResponseWriter, receivedRequest, int) { panic(http.ErrAbortHandler) }, true},
 		"500":                             {respond(500, `{"error":"internal","message":"boom"}`), true},
 		"503":                             {respond(503, `{"error":"unavailable"}`), true},
 		"429":                             {respond(429, `{"error":"rate_limited"}`), false},
@@ -98,39 +98,39 @@ func TestBrokenExchangeIsUnknown(t *testing.T) {
 		"a status in another case only":   {respond(201, strings.Replace(theirBody("charged"), `"status"`, `"Status"`, 1)), false},
 		"a status that is a number":       {respond(201, strings.Replace(theirBody("charged"), `"charged"`, `7`, 1)), false},
 		"invalid UTF-8":                   {respond(201, theirBody("charged", "\"x\":\"\xff\"")), false},
-		"another transaction":             {respond(201, strings.Replace(theirBody("charged"), reference.String(), request.String(), 1)), false},
+		"another transaction":             {respond(201, strings.Replace(theirBody("charged"), reference.String(), requestID.String(), 1)), false},
 		"another amount":                  {respond(201, strings.Replace(theirBody("charged"), `"1000"`, `"1001"`, 1)), false},
 		"an amount as a number":           {respond(201, strings.Replace(theirBody("charged"), `"1000"`, `1000`, 1)), false},
 		"another currency":                {respond(201, strings.Replace(theirBody("charged"), `"USD"`, `"EUR"`, 1)), false},
 		"another type":                    {respond(201, strings.Replace(theirBody("charged"), `"payment"`, `"payout"`, 1)), false},
 		"an id that is a path":            {respond(201, strings.Replace(theirBody("charged"), `"their-id"`, `"../partners"`, 1)), false},
 		"a body beyond its bound":         {respond(201, theirBody("charged", `"x":"`+strings.Repeat("x", 1<<20)+`"`)), true},
-		"a redirect":                      {redirects, false},
-		"headers beyond their bound":      {bigHeaders, true},
-		"a body that ends before its end": {shortBody, true},
+		"a redirect":                      {redirectAnswer, false},
+		"headers beyond their bound":      {bigHeadersAnswer, true},
+		"a body that ends before its end": {shortBodyAnswer, true},
 	} {
-		r := open(t, c.answer)
-		o := r.submit(r.pay())
+		platform := startPlatform(t, c.answer)
+		o := platform.submit(platform.payCall())
 		if o.Verdict != payment.VerdictUnknown || o.Unreachable != c.unreachable {
-			t.Errorf("%s: %v, unreachable %v; want unknown, %v\n%s", name, o.Verdict, o.Unreachable, c.unreachable, r.log)
+			t.Errorf("%s: %v, unreachable %v; want unknown, %v\n%s", name, o.Verdict, o.Unreachable, c.unreachable, platform.log)
 		}
-		if got := r.requests(); len(got) != 1 {
+		if got := platform.requests(); len(got) != 1 {
 			t.Errorf("%s: %d requests were sent", name, len(got))
 		}
 	}
 }
 
-func redirects(w http.ResponseWriter, r received, _ int) {
+func redirectAnswer(w http.ResponseWriter, r receivedRequest, _ int) {
 	w.Header().Set("location", r.path)
 	w.WriteHeader(http.StatusTemporaryRedirect)
 }
 
-func bigHeaders(w http.ResponseWriter, _ received, _ int) {
+func bigHeadersAnswer(w http.ResponseWriter, _ receivedRequest, _ int) {
 	w.Header().Set("x-filler", strings.Repeat("x", 128<<10))
 	w.WriteHeader(http.StatusCreated)
 }
 
-func shortBody(w http.ResponseWriter, _ received, _ int) {
+func shortBodyAnswer(w http.ResponseWriter, _ receivedRequest, _ int) {
 	w.Header().Set("content-length", "1000")
 	w.WriteHeader(http.StatusCreated)
 	_, _ = w.Write([]byte(`{"id":`))
@@ -138,7 +138,7 @@ func shortBody(w http.ResponseWriter, _ received, _ int) {
 
 func TestATimeOutAfterSendingIsUnknown(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
-	r := open(t, func(http.ResponseWriter, received, int) { close(arrived); <-release })
+	platform := startPlatform(t, func(http.ResponseWriter, receivedRequest, int) { close(arrived); <-release })
 	defer close(release)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -146,11 +146,11 @@ func TestATimeOutAfterSendingIsUnknown(t *testing.T) {
 		<-arrived
 		cancel()
 	}()
-	r.expectVerdict(r.Submit(ctx, r.pay()), payment.VerdictUnknown, true)
+	platform.expectVerdict(platform.Submit(ctx, platform.payCall()), payment.VerdictUnknown, true)
 }
 
 func TestRefusalIsRecognisedInEachErrorShape(t *testing.T) {
-	const quoted = "the card " + canaryCard + " is not ours"
+	const quotedText = "the card " + canaryCard + " is not ours"
 	for name, c := range map[string]struct {
 		status int
 		body   string
@@ -158,60 +158,60 @@ func TestRefusalIsRecognisedInEachErrorShape(t *testing.T) {
 		code   string
 	}{
 		"401":                  {401, `{"error":"unauthorized"}`, "The platform refused the credentials.", "unauthorized"},
-		"403":                  {403, `{"error":"forbidden","message":"` + quoted + `"}`, "The platform refused the credentials.", "forbidden"},
-		"422, a list":          {422, `{"errors":[{"code":"invalid","detail":"` + quoted + `"}]}`, "The platform refused the request.", "invalid"},
-		"422, a message":       {422, `{"error":"invalid_amount","message":"` + quoted + `"}`, "The platform refused the request.", "invalid_amount"},
+		"403":                  {403, `{"error":"forbidden","message":"` + quotedText + `"}`, "The platform refused the credentials.", "forbidden"},
+		"422, a list":          {422, `{"errors":[{"code":"invalid","detail":"` + quotedText + `"}]}`, "The platform refused the request.", "invalid"},
+		"422, a message":       {422, `{"error":"invalid_amount","message":"` + quotedText + `"}`, "The platform refused the request.", "invalid_amount"},
 		"422, an error":        {422, `{"error":"wrong params - can't init tx"}`, "The platform refused the request.", `""`},
 		"422 without a body":   {422, ``, "The platform refused the request.", `""`},
 		"404, no such address": {404, `not found`, "The platform refused the request.", `""`},
 	} {
-		r := open(t, respond(c.status, c.body))
-		o := r.submit(r.pay())
+		platform := startPlatform(t, respond(c.status, c.body))
+		o := platform.submit(platform.payCall())
 		if o.Verdict != payment.VerdictRefused || o.Failure.Detail != c.reason || o.Unreachable {
 			t.Errorf("%s: %v %q, unreachable %v", name, o.Verdict, o.Failure, o.Unreachable)
 		}
-		if !strings.Contains(r.log.String(), "level=ERROR") || !strings.Contains(r.log.String(), "code="+c.code) {
-			t.Errorf("%s: the operator reads %s", name, r.log)
+		if !strings.Contains(platform.log.String(), "level=ERROR") || !strings.Contains(platform.log.String(), "code="+c.code) {
+			t.Errorf("%s: the operator reads %s", name, platform.log)
 		}
 	}
 }
 
-// A refused inquiry is no reason to believe that the operation was not carried out.
+// A refused inquiry says nothing about the operation, which may have been carried out.
 func TestRefusedInquiryIsUnknown(t *testing.T) {
 	for _, status := range []int{401, 403, 404, 422, 503} {
-		r := open(t, respond(status, `{"error":"no"}`))
+		r := startPlatform(t, respond(status, `{"error":"no"}`))
 		r.expectVerdict(r.inquire(r.question(actors.Pay, 0)), payment.VerdictUnknown, status == 503)
 	}
 }
 
 func TestConnectionsAreKeptAndBounded(t *testing.T) {
 	const calls, bound = 200, 64
-	platform := open(t, respond(201, theirBody("charged")))
+	platform := startPlatform(t, respond(201, theirBody("charged")))
 	outcomes := make(chan actors.Outcome, calls)
 	for range calls {
-		go func() { outcomes <- platform.Submit(t.Context(), platform.pay()) }()
+		go func() { outcomes <- platform.Submit(t.Context(), platform.payCall()) }()
 	}
 	for range calls {
 		platform.expectVerdict(<-outcomes, payment.VerdictCharged, false)
 	}
 	connections := make(map[string]bool)
 	for _, got := range platform.requests() {
-		connections[got.from] = true
+		connections[got.remoteAddress] = true
 	}
 	if len(connections) > bound {
 		t.Errorf("%d calls at once went over %d connections, at most %d", calls, len(connections), bound)
 	}
-	// A call may come just before the previous call's connection is returned to the pool and then open
-	// another. But if no connection were reused, each call would have its own.
+	// A call that comes just before the previous call's connection is returned to the pool opens another one.
+	// But if no connection were reused, each call would have its own.
 	const laterCalls = 50
-	addresses := make(map[string]bool)
+	laterConnections := make(map[string]bool)
 	for range laterCalls {
-		platform.expectVerdict(platform.submit(platform.pay()), payment.VerdictCharged, false)
+		platform.expectVerdict(platform.submit(platform.payCall()), payment.VerdictCharged, false)
 	}
 	for _, got := range platform.requests()[calls:] {
-		addresses[got.from] = true
+		laterConnections[got.remoteAddress] = true
 	}
-	if len(addresses) == laterCalls {
+	if len(laterConnections) == laterCalls {
 		t.Error("every call opens a connection of its own")
 	}
 }

@@ -1,6 +1,6 @@
 package audit
 
-// Commands are `mizan audit …`.
+// Commands are the subcommands of `mizan audit`.
 type Commands struct {
 	Verify verifyCommand `cmd:"" help:"Recompute everything in a closed store and compare."`
 

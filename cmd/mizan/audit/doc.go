@@ -1,11 +1,12 @@
 // Package audit is `mizan audit …`: the checker for a closed store, and an auditor's tools for
-// a running server: heads, proofs, closed months, exports.
+// a running server: heads (signed statements of how many events the ledger has, with their root hash), proofs of
+// events, closed months, exports.
 //
 // Invariants:
 //  1. The auditor's commands trust no response of a server without a proof under the server's key. A
 //     response or file that is not proven ends the command with exit code 4. No other failure has this
 //     code.
-//  2. A file gets its name when it is complete, and never replaces another.
+//  2. A result's file gets its name when it is complete, and never replaces another file.
 //  3. `audit verify` prints the checker's report and nothing else, because scripts compare its
 //     output.
 //

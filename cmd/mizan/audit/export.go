@@ -17,11 +17,11 @@ import (
 	"mizan/internal/durable"
 )
 
-// exportMode is the mode of an export's file, which holds the ledger's entries.
+// exportMode is the mode of an export's file: only its owner reads it, because it holds the ledger's entries.
 const exportMode = 0o600
 
-// progressEvery is how often the progress line on a terminal is updated.
-const progressEvery = time.Second / 2
+// progressInterval is how often the progress line on a terminal is updated.
+const progressInterval = time.Second / 2
 
 // exportCommand is `mizan audit export`.
 type exportCommand struct {
@@ -45,31 +45,31 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	out, err := c.destination(ledger)
+	outFile, err := c.destination(ledger)
 	if err != nil {
 		return err
 	}
 	ctx, stop := cli.SignalContext()
 	defer stop()
-	from, err := ledger.Stream(ctx, "/ledger/export", query)
+	response, err := ledger.Stream(ctx, "/ledger/export", query)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = from.Close() }()
+	defer func() { _ = response.Close() }()
 	p := newProgress(s.Err, "mizan: "+name+": ")
-	if out == "" {
-		err = p.copy(s.Out, from)
+	if outFile == "" {
+		err = p.copy(s.Out, response)
 	} else {
-		err = writeFile(out, p, from)
+		err = writeFile(outFile, p, response)
 	}
-	var unwritten *writeFault
+	var writeErr *writeFault
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return ledger.Misused("--out: %s is there already", out)
-	case errors.As(err, &unwritten) && out != "":
-		return ledger.Failed("--out: %s can't be written: %v", out, fileSystemCause(unwritten.err))
-	case errors.As(err, &unwritten):
-		return ledger.Failed("%v", unwritten.err)
+		return ledger.Misused("--out: %s is there already", outFile)
+	case errors.As(err, &writeErr) && outFile != "":
+		return ledger.Failed("--out: %s can't be written: %v", outFile, fileSystemCause(writeErr.err))
+	case errors.As(err, &writeErr):
+		return ledger.Failed("%v", writeErr.err)
 	case ctx.Err() != nil:
 		return ledger.Failed("interrupted: the export is not whole")
 	case err != nil:
@@ -117,8 +117,8 @@ func (c *exportCommand) destination(l *client.Ledger) (string, error) {
 }
 
 // writeFile writes the export into a temporary file, which gets its final name when the export is complete.
-func writeFile(out string, p *progress, from io.Reader) error {
-	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*.tmp")
+func writeFile(outFile string, p *progress, from io.Reader) error {
+	f, err := os.CreateTemp(filepath.Dir(outFile), "."+filepath.Base(outFile)+".*.tmp")
 	if err != nil {
 		return &writeFault{err}
 	}
@@ -130,10 +130,10 @@ func writeFile(out string, p *progress, from io.Reader) error {
 	if err := errors.Join(f.Chmod(exportMode), f.Sync(), f.Close()); err != nil {
 		return &writeFault{err}
 	}
-	if err := os.Link(f.Name(), out); err != nil {
+	if err := os.Link(f.Name(), outFile); err != nil {
 		return &writeFault{err}
 	}
-	if err := durable.SyncDir(filepath.Dir(out)); err != nil {
+	if err := durable.SyncDir(filepath.Dir(outFile)); err != nil {
 		return &writeFault{err}
 	}
 	return nil
@@ -150,24 +150,24 @@ func (f *writeFault) Unwrap() error { return f.err }
 
 // progress shows how many bytes of an export have arrived.
 type progress struct {
-	out      io.Writer
-	name     string
-	terminal bool // out is a terminal, where a line can be overwritten
-	began    time.Time
-	updated  time.Time
-	bytes    int64
+	out        io.Writer
+	prefix     string // begins each line
+	isTerminal bool   // out is a terminal, where a line can be overwritten
+	startedAt  time.Time
+	updatedAt  time.Time // when the line was last overwritten
+	bytes      int64
 }
 
-func newProgress(out io.Writer, name string) *progress {
-	p := &progress{out: out, name: name, began: time.Now()}
+func newProgress(out io.Writer, prefix string) *progress {
+	p := &progress{out: out, prefix: prefix, startedAt: time.Now()}
 	if f, isFile := out.(*os.File); isFile {
 		stat, err := f.Stat()
-		p.terminal = err == nil && stat.Mode()&fs.ModeCharDevice != 0
+		p.isTerminal = err == nil && stat.Mode()&fs.ModeCharDevice != 0
 	}
 	return p
 }
 
-// copy copies until the end. An error of writing is a *writeFault.
+// copy copies the whole export and shows the progress. An error of writing is a *writeFault.
 func (p *progress) copy(to io.Writer, from io.Reader) error {
 	buf := make([]byte, 256<<10)
 	for {
@@ -192,19 +192,19 @@ func (p *progress) copy(to io.Writer, from io.Reader) error {
 // update would add a line.
 func (p *progress) update() {
 	now := time.Now()
-	if !p.terminal || now.Sub(p.updated) < progressEvery {
+	if !p.isTerminal || now.Sub(p.updatedAt) < progressInterval {
 		return
 	}
-	p.updated = now
-	_, _ = fmt.Fprintf(p.out, "\r%s%.1f MB", p.name, float64(p.bytes)/1e6)
+	p.updatedAt = now
+	_, _ = fmt.Fprintf(p.out, "\r%s%.1f MB", p.prefix, float64(p.bytes)/1e6)
 }
 
-// end writes the last line.
+// end writes the last line: the size of the export and the time that it took.
 func (p *progress) end() error {
 	lineStart := ""
-	if !p.updated.IsZero() {
+	if !p.updatedAt.IsZero() {
 		lineStart = "\r"
 	}
-	_, err := fmt.Fprintf(p.out, "%s%s%d bytes in %.1f s\n", lineStart, p.name, p.bytes, time.Since(p.began).Seconds())
+	_, err := fmt.Fprintf(p.out, "%s%s%d bytes in %.1f s\n", lineStart, p.prefix, p.bytes, time.Since(p.startedAt).Seconds())
 	return err
 }

@@ -12,8 +12,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// exportFile returns the path of a file that must not exist unless the export is complete.
-func exportFile(t *testing.T) string {
+// exportPath returns a path for an export in a new empty folder.
+func exportPath(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(t.TempDir(), "ledger")
 }
@@ -37,7 +37,7 @@ func TestLedgerIsExported(t *testing.T) {
 	}
 	flags := []string{"audit", "export", "--sandbox", server.Dir, "--format", "csv", "--env", "test", "--account", "L:partner:1:"}
 
-	file := exportFile(t)
+	file := exportPath(t)
 	r := wantExit(t, 0, "", append(flags, "--out", file)...)
 	content, err := os.ReadFile(file)
 	if err != nil || string(content) != string(want.Body) || r.Stdout != "" {
@@ -62,30 +62,30 @@ func TestLedgerIsExported(t *testing.T) {
 func TestRefusedExportLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
-	file := exportFile(t)
-	export := func(exit int, stderr string, args ...string) {
+	file := exportPath(t)
+	wantFailure := func(exit int, stderr string, args ...string) {
 		t.Helper()
 		wantExit(t, exit, stderr, append([]string{"audit", "export", "--out", file}, args...)...)
 		wantNoFile(t, file)
 	}
-	export(2, "mizan: audit export: format: ", "--sandbox", server.Dir, "--format", "pdf")
-	export(2, "mizan: audit export: env: ", "--sandbox", server.Dir, "--format", "csv", "--env", "live")
-	export(2, "mizan: audit export: from: ", "--sandbox", server.Dir, "--format", "csv", "--from", "2020-02-01", "--to", "2020-01-01")
-	export(2, "mizan: audit export: to: ", "--sandbox", server.Dir, "--format", "csv", "--to", "9999-01-01")
-	export(2, "mizan: configuration: ", "--sandbox", server.Dir)
-	export(2, "unauthorized", "--sandbox", server.Dir, "--format", "csv", "--organization", server.Sandbox.Second.OrganizationID)
+	wantFailure(2, "mizan: audit export: format: ", "--sandbox", server.Dir, "--format", "pdf")
+	wantFailure(2, "mizan: audit export: env: ", "--sandbox", server.Dir, "--format", "csv", "--env", "live")
+	wantFailure(2, "mizan: audit export: from: ", "--sandbox", server.Dir, "--format", "csv", "--from", "2020-02-01", "--to", "2020-01-01")
+	wantFailure(2, "mizan: audit export: to: ", "--sandbox", server.Dir, "--format", "csv", "--to", "9999-01-01")
+	wantFailure(2, "mizan: configuration: ", "--sandbox", server.Dir)
+	wantFailure(2, "unauthorized", "--sandbox", server.Dir, "--format", "csv", "--organization", server.Sandbox.Second.OrganizationID)
 	server.Stop()
-	export(1, "mizan: audit export: "+server.Sandbox.BaseURL, "--sandbox", server.Dir, "--format", "csv")
-	refused := func(words string, args ...string) {
+	wantFailure(1, "mizan: audit export: "+server.Sandbox.BaseURL, "--sandbox", server.Dir, "--format", "csv")
+	wantMisuse := func(words string, args ...string) {
 		t.Helper()
 		wantExit(t, 2, "mizan: audit export: "+words, append([]string{"audit", "export", "--sandbox", server.Dir, "--format", "csv"}, args...)...)
 	}
-	refused("--out: stat "+file+": no such file", "--out", filepath.Join(file, "none"))
-	refused("--out: is empty", "--out", "")
+	wantMisuse("--out: stat "+file+": no such file", "--out", filepath.Join(file, "none"))
+	wantMisuse("--out: is empty", "--out", "")
 	for _, flag := range []string{"--from", "--to", "--env", "--account"} {
-		refused(flag+": is empty", flag, "") // as with an unset variable of a script
+		wantMisuse(flag+": is empty", flag, "") // as with an unset variable of a script
 	}
-	refused("--account: is not UTF-8", "--account", "A\xff")
+	wantMisuse("--account: is not UTF-8", "--account", "A\xff")
 	wantNoFile(t, file)
 }
 
@@ -99,12 +99,12 @@ func TestInterruptedExportLeavesNoFile(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}))
 	t.Cleanup(server.Close)
-	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("mzs_x"), 0o600); err != nil {
+	tokenFile := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(tokenFile, []byte("mzs_x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file := exportFile(t)
-	wantExit(t, 1, "mizan: audit export: the export is not whole: the server broke it off (request r-17): unexpected EOF", "audit", "export", "--url", server.URL, "--session-token-file", token,
+	file := exportPath(t)
+	wantExit(t, 1, "mizan: audit export: the export is not whole: the server broke it off (request r-17): unexpected EOF", "audit", "export", "--url", server.URL, "--session-token-file", tokenFile,
 		"--organization", "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01", "--format", "csv", "--out", file)
 	wantNoFile(t, file)
 }

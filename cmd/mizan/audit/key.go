@@ -17,8 +17,8 @@ type keyCommand struct {
 	client.LedgerFlags
 }
 
-// Run implements the command. The key comes from the keyring, which a running server may be using, or
-// from the server that --url or --sandbox names.
+// Run implements the command: it prints the key that verifies the server's signatures. The key comes from the
+// keyring, which a running server may be using, or from the server that --url or --sandbox names.
 func (c *keyCommand) Run(s *cli.Streams) error {
 	if c.URL != nil || c.Sandbox != "" {
 		if c.NamedByFlag() {
@@ -39,11 +39,11 @@ func (c *keyCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	k, err := secret.LoadKeyring(path)
+	keyring, err := secret.LoadKeyring(path)
 	if err != nil {
 		return cli.KeyringFault(err)
 	}
-	_, err = fmt.Fprintln(s.Out, k.VerifierKey())
+	_, err = fmt.Fprintln(s.Out, keyring.VerifierKey())
 	return err
 }
 

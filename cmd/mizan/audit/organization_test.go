@@ -11,32 +11,32 @@ import (
 	"mizan/internal/testkit"
 )
 
-func write(t *testing.T, path, text string) {
+func writeTestFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// created is the response to a create.
-type created struct {
+// createdRecord is the part of a response to a creation that the test uses.
+type createdRecord struct {
 	ID    string `json:"id"`
 	Token string `json:"token"`
 }
 
-func create(t *testing.T, client *testkit.Client, path, body string) created {
+func create(t *testing.T, client *testkit.Client, path, body string) createdRecord {
 	t.Helper()
 	answer, err := client.Post(path, body)
 	if err != nil || answer.Status != 201 {
 		t.Fatalf("%s: %v: %d %s", path, err, answer.Status, answer.Body)
 	}
-	var created struct {
-		Data created `json:"data"`
+	var response struct {
+		Data createdRecord `json:"data"`
 	}
-	if err := answer.JSON(&created); err != nil {
+	if err := answer.JSON(&response); err != nil {
 		t.Fatal(err)
 	}
-	return created.Data
+	return response.Data
 }
 
 // Every subcommand of audit accepts an organization, and does not require it if the server has
@@ -44,37 +44,37 @@ func create(t *testing.T, client *testkit.Client, path, body string) created {
 func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	token := filepath.Join(folder, "token")
-	admin := "mza_" + strings.Repeat("a", 43)
-	write(t, token, admin)
-	keys := filepath.Join(folder, "keyring")
-	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", keys))
-	server := testkit.Start(t, testkit.Options{Bare: true, Flags: []string{"--admin-token-file", token, "--tls", "off", "--keyring", keys}})
-	operator := server.Anyone().With("Authorization", "Bearer "+admin)
+	tokenFile := filepath.Join(folder, "token")
+	adminToken := "mza_" + strings.Repeat("a", 43)
+	writeTestFile(t, tokenFile, adminToken)
+	keyringFile := filepath.Join(folder, "keyring")
+	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", keyringFile))
+	server := testkit.Start(t, testkit.Options{Bare: true, Flags: []string{"--admin-token-file", tokenFile, "--tls", "off", "--keyring", keyringFile}})
+	operator := server.Anyone().With("Authorization", "Bearer "+adminToken)
 	id := create(t, operator, "/api/v1/organizations", `{"name":"The only one","type":"merchant"}`).ID
 	if answer, err := operator.Do("PATCH", "/api/v1/organizations/"+id, `{"status":"active"}`); err != nil || answer.Status != 200 {
 		t.Fatalf("%v: %d %s", err, answer.Status, answer.Body)
 	}
 	create(t, operator, "/api/v1/users", `{"name":"An auditor","login":"auditor","pass":"correct horse battery staple 9","roles":["auditor"]}`)
 	session := create(t, server.Anyone().With("X-Organization-Id", id), "/api/v1/sessions", `{"login":"auditor","pass":"correct horse battery staple 9"}`)
-	write(t, token, session.Token)
+	writeTestFile(t, tokenFile, session.Token)
 
 	const seq = "1"
-	state := filepath.Join(folder, "state")
-	serverFlags := []string{"--url", server.BaseURL, "--session-token-file", token}
+	stateFile := filepath.Join(folder, "state")
+	serverFlags := []string{"--url", server.BaseURL, "--session-token-file", tokenFile}
 	commands := [][]string{
 		{"audit", "key"},
 		{"audit", "prove", seq, "--out", "PROOF"},
-		{"audit", "watch", "--state", state},
+		{"audit", "watch", "--state", stateFile},
 		{"audit", "periods", "list"},
 		{"audit", "periods", "verify"},
 		{"audit", "export", "--format", "csv", "--env", "test"},
 	}
-	withServer := func(round string, args []string) []string {
+	withServer := func(proofName string, args []string) []string {
 		args = append(append([]string(nil), args...), serverFlags...)
 		for i := range args {
 			if args[i] == "PROOF" {
-				args[i] = filepath.Join(folder, round+".proof")
+				args[i] = filepath.Join(folder, proofName+".proof")
 			}
 		}
 		return args
@@ -94,11 +94,11 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 		wantExit(t, 0, "", append(withServer("both", args), "--organization", id)...)
 	}
 
-	proof := filepath.Join(folder, "one.proof")
-	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--keyring", keys)))
-	wantExit(t, 0, "", "audit", "check", proof, "--key", key)
-	wantExit(t, 0, "", "audit", "check", proof, "--key", key, "--organization", id)
-	wantExit(t, 4, "refused", "audit", "check", proof, "--key", key, "--organization", uuid.NewString())
+	proofFile := filepath.Join(folder, "one.proof")
+	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--keyring", keyringFile)))
+	wantExit(t, 0, "", "audit", "check", proofFile, "--key", key)
+	wantExit(t, 0, "", "audit", "check", proofFile, "--key", key, "--organization", id)
+	wantExit(t, 4, "refused", "audit", "check", proofFile, "--key", key, "--organization", uuid.NewString())
 	server.Stop()
 	wantExit(t, 0, "", "audit", "verify", "--data", server.Dir)
 	wantExit(t, 0, "", "audit", "verify", "--data", server.Dir, "--organization", id)

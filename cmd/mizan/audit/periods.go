@@ -42,28 +42,28 @@ type closedMonth struct {
 	Hash string `json:"hash"`
 }
 
-// pageOf is a page of a list.
-type pageOf[T any] struct {
+// listPage is a page of a list in the server's JSON.
+type listPage[T any] struct {
 	Rows   []T `json:"data"`
 	Cursor struct {
 		Value *string `json:"cursor_value"`
 	} `json:"cursor"`
 }
 
-// maxPeriodPages bounds the pages of a list, in case a server's list never ends.
-const maxPeriodPages = 1 << 20
+// maxListPages bounds the pages of a list, in case a server's list never ends.
+const maxListPages = 1 << 20
 
-// eachRow calls fn with the rows of all pages of a list.
-func eachRow[T any](l *client.Ledger, path string, query url.Values, fn func(*T) error) error {
+// eachRow requests all pages of a list and calls fn with each row.
+func eachRow[T any](ledger *client.Ledger, path string, query url.Values, fn func(*T) error) error {
 	query.Set("limit", "500")
-	for range maxPeriodPages {
-		body, err := l.Get(path, query)
+	for range maxListPages {
+		body, err := ledger.Get(path, query)
 		if err != nil {
 			return err
 		}
-		var page pageOf[T]
+		var page listPage[T]
 		if err := json.Unmarshal(body, &page); err != nil {
-			return l.Failed("%s: the answer is not the server's", path)
+			return ledger.Failed("%s: the answer is not the server's", path)
 		}
 		for i := range page.Rows {
 			if err := fn(&page.Rows[i]); err != nil {
@@ -75,7 +75,7 @@ func eachRow[T any](l *client.Ledger, path string, query url.Values, fn func(*T)
 		}
 		query.Set("cursor", *page.Cursor.Value)
 	}
-	return l.Failed("%s: the list has no end", path)
+	return ledger.Failed("%s: the list has no end", path)
 }
 
 // listPeriodsCommand is `mizan audit periods list`.
@@ -83,13 +83,13 @@ type listPeriodsCommand struct{ client.LedgerFlags }
 
 // Run implements the command.
 func (c *listPeriodsCommand) Run(s *cli.Streams) error {
-	l, err := c.Open("audit periods list", s)
+	ledger, err := c.Open("audit periods list", s)
 	if err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "MONTH\tCLOSED_AT\tCLOSED_BY\tSEQ\tHASH") // Flush returns the error
-	err = eachRow(l, periodsPath, url.Values{}, func(m *closedMonth) error {
+	err = eachRow(ledger, periodsPath, url.Values{}, func(m *closedMonth) error {
 		closer := m.ClosedBy.Login
 		if closer == "" {
 			closer = "session " + m.ClosedBy.Session
@@ -111,14 +111,14 @@ type closePeriodCommand struct {
 
 // Run implements the command.
 func (c *closePeriodCommand) Run(s *cli.Streams) error {
-	l, err := c.OpenWriter("audit periods close", s)
+	ledger, err := c.OpenWriter("audit periods close", s)
 	if err != nil {
 		return err
 	}
 	if _, ok := period.Parse(c.Month); !ok {
-		return l.Misused("%q is not a month, YYYY-MM", c.Month)
+		return ledger.Misused("%q is not a month, YYYY-MM", c.Month)
 	}
-	body, err := l.Post(periodsPath + "/" + c.Month + "/close")
+	body, err := ledger.Post(periodsPath + "/" + c.Month + "/close")
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (c *closePeriodCommand) Run(s *cli.Streams) error {
 		Data closedMonth `json:"data"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil || answer.Data.Month != c.Month {
-		return l.Failed("the answer is not the server's")
+		return ledger.Failed("the answer is not the server's")
 	}
 	_, err = fmt.Fprintf(s.Out, "%s is closed by event %d, hash %s\n", answer.Data.Month, answer.Data.Seq, answer.Data.Hash)
 	return err
@@ -139,22 +139,22 @@ type checkPeriodsCommand struct {
 	Key    *string  `name:"key" placeholder:"KEY" help:"Key of the heads; without it the one that the server names."`
 }
 
-// periodsVerify is the prefix of the command's errors.
-const periodsVerify = "audit periods verify"
+// periodsVerifyName is the command's name in its errors.
+const periodsVerifyName = "audit periods verify"
 
-// Run implements the command. It computes the hash of a month's trial balance as docs/api.md describes
-// it, without code of the server. A proof under the server's signed head shows that the month was
-// closed with that hash.
+// Run implements the command. It computes the hash of a month's trial balance without code of the server, as
+// docs/api.md describes. A proof under the server's signed head, which states the journal's size and root hash,
+// shows that the month was closed with the same hash.
 func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
-	keyFlag, err := givenKey(periodsVerify, c.Key)
+	keyFlag, err := keyFromFlag(periodsVerifyName, c.Key)
 	if err != nil {
 		return err
 	}
-	server, err := openAudit(&c.LedgerFlags, periodsVerify, s)
+	server, err := openAudit(&c.LedgerFlags, periodsVerifyName, s)
 	if err != nil {
 		return err
 	}
-	closed, err := c.closedMonths(server.ledger)
+	months, err := c.closedMonths(server.ledger)
 	if err != nil {
 		return err
 	}
@@ -165,57 +165,57 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	head, err := server.verifiedHead(key)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return refusedEvidence(periodsVerify, err)
+		return refusedEvidence(periodsVerifyName, err)
 	}
 	if err != nil {
 		return err
 	}
 	if keyFlag == "" {
-		_, _ = fmt.Fprintf(s.Err, "mizan: %s: the key was taken from the server: compare it with the one that you got elsewhere: %s\n", periodsVerify, key)
+		_, _ = fmt.Fprintf(s.Err, "mizan: %s: the key was taken from the server: compare it with the one that you got elsewhere: %s\n", periodsVerifyName, key)
 	}
-	if len(closed) == 0 {
+	if len(months) == 0 {
 		_, err := fmt.Fprintln(s.Out, "no month is closed")
 		return err
 	}
-	var differ []string
-	for _, m := range slices.Backward(closed) {
+	var wrongMonths []string
+	for _, m := range slices.Backward(months) {
 		verdict, err := m.verdict(server, head)
 		if err != nil {
 			return err
 		}
 		if verdict != "ok" {
-			differ = append(differ, m.Month)
+			wrongMonths = append(wrongMonths, m.Month)
 		}
 		if _, err := fmt.Fprintf(s.Out, "%s %s %s\n", m.Month, m.Hash, verdict); err != nil {
 			return err
 		}
 	}
-	if len(differ) > 0 {
-		return refusedEvidence(periodsVerify, fmt.Errorf("%s: the server's record differs from the recomputed month", strings.Join(differ, ", ")))
+	if len(wrongMonths) > 0 {
+		return refusedEvidence(periodsVerifyName, fmt.Errorf("%s: the server's record differs from the recomputed month", strings.Join(wrongMonths, ", ")))
 	}
 	return nil
 }
 
 // closedMonths lists the requested months, the last one first. Months are closed without gaps, so a list with
-// a gap is incomplete, and closedMonths refuses it.
-func (c *checkPeriodsCommand) closedMonths(ledger *client.Ledger) (closed []*closedMonth, err error) {
+// a gap is incomplete and is refused.
+func (c *checkPeriodsCommand) closedMonths(ledger *client.Ledger) (months []*closedMonth, err error) {
 	for _, text := range c.Months {
 		if _, ok := period.Parse(text); !ok {
 			return nil, ledger.Misused("%q is not a month, YYYY-MM", text)
 		}
 	}
-	var before period.Month
+	var previous period.Month
 	err = eachRow(ledger, periodsPath, url.Values{}, func(m *closedMonth) error {
 		month, ok := period.Parse(m.Month)
 		if !ok {
 			return ledger.Failed("the server names %q, which is no month", m.Month)
 		}
-		if before != 0 && month != before-1 {
-			return refusedEvidence(periodsVerify, fmt.Errorf("the server's list goes from %v to %v, and months are closed without a gap", before, month))
+		if previous != 0 && month != previous-1 {
+			return refusedEvidence(periodsVerifyName, fmt.Errorf("the server's list goes from %v to %v, and months are closed without a gap", previous, month))
 		}
-		before = month
+		previous = month
 		if len(c.Months) == 0 || slices.Contains(c.Months, m.Month) {
-			closed = append(closed, m)
+			months = append(months, m)
 		}
 		return nil
 	})
@@ -223,11 +223,11 @@ func (c *checkPeriodsCommand) closedMonths(ledger *client.Ledger) (closed []*clo
 		return nil, err
 	}
 	for _, text := range c.Months {
-		if !slices.ContainsFunc(closed, func(m *closedMonth) bool { return m.Month == text }) {
+		if !slices.ContainsFunc(months, func(m *closedMonth) bool { return m.Month == text }) {
 			return nil, ledger.Misused("%s is not closed", text)
 		}
 	}
-	return closed, nil
+	return months, nil
 }
 
 // verdict returns "ok" if the month's figures and its closing event confirm what the server reports
@@ -244,7 +244,7 @@ func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string,
 	case m.Seq == 0 || int64(m.Seq) > head.Tree.N:
 		return fmt.Sprintf("differs: event %d is not in the journal of %d", m.Seq, head.Tree.N), nil
 	}
-	leaf, path, err := server.inclusion(m.Seq, head.Tree.N)
+	leaf, path, err := server.inclusionProof(m.Seq, head.Tree.N)
 	if err != nil {
 		return "", err
 	}
@@ -272,29 +272,30 @@ type trialBalanceRow struct {
 	CreditsPending string `json:"credits_pending"`
 }
 
-// canonicalID is the form of an organization's id in the text that is hashed.
-var canonicalID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+// canonicalIDPattern is the form of an organization's id in the text that is hashed.
+var canonicalIDPattern = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// trialBalanceHash computes the hash of the trial balance at a month's end, and counts its rows.
-func trialBalanceHash(l *client.Ledger, month string) (hashed string, rows uint64, err error) {
+// trialBalanceHash computes the hash of the trial balance at a month's end, and counts the rows with an amount
+// other than 0.
+func trialBalanceHash(ledger *client.Ledger, month string) (hashed string, rows uint64, err error) {
 	parsed, ok := period.Parse(month)
-	organization, err := l.Organization()
+	organization, err := ledger.Organization()
 	if err != nil {
 		return "", 0, err
 	}
 	organization = strings.ToLower(organization)
-	if !ok || !canonicalID.MatchString(organization) {
-		return "", 0, l.Failed("the server names %q, which is no month", month)
+	if !ok || !canonicalIDPattern.MatchString(organization) {
+		return "", 0, ledger.Failed("the server names %q, which is no month", month)
 	}
-	text := sha256.New()
-	writeText(text, "mizan period 1\norganization "+organization+"\nmonth "+month+"\n")
+	digest := sha256.New()
+	writeText(digest, "mizan period 1\norganization "+organization+"\nmonth "+month+"\n")
 	for _, env := range []string{"prod", "test"} {
 		query := url.Values{"by": {"effective"}, "at": {parsed.Last().String()}, "env": {env}}
-		err := eachRow(l, "/ledger/trial-balance", query, func(r *trialBalanceRow) error {
+		err := eachRow(ledger, "/ledger/trial-balance", query, func(r *trialBalanceRow) error {
 			amounts := []string{r.DebitsPosted, r.CreditsPosted, r.DebitsPending, r.CreditsPending}
 			if slices.ContainsFunc(amounts, func(a string) bool { return a != "0" }) {
 				rows++
-				writeText(text, strings.Join(append([]string{env, r.Account, r.Asset.Currency, r.Asset.Network}, amounts...), "\t")+"\n")
+				writeText(digest, strings.Join(append([]string{env, r.Account, r.Asset.Currency, r.Asset.Network}, amounts...), "\t")+"\n")
 			}
 			return nil
 		})
@@ -302,8 +303,8 @@ func trialBalanceHash(l *client.Ledger, month string) (hashed string, rows uint6
 			return "", 0, err
 		}
 	}
-	return hex.EncodeToString(text.Sum(nil)), rows, nil
+	return hex.EncodeToString(digest.Sum(nil)), rows, nil
 }
 
-// writeText hashes a text; a hash never fails.
+// writeText adds a text to a hash, which never fails.
 func writeText(h hash.Hash, text string) { _, _ = h.Write([]byte(text)) }

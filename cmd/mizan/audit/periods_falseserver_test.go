@@ -18,7 +18,7 @@ import (
 	"mizan/ledger/period"
 )
 
-func month(t *testing.T, text string) period.Month {
+func parseMonth(t *testing.T, text string) period.Month {
 	t.Helper()
 	m, ok := period.Parse(text)
 	if !ok {
@@ -27,22 +27,22 @@ func month(t *testing.T, text string) period.Month {
 	return m
 }
 
-// falseServer is a server whose responses about closed months a test sets.
+// falseServer is an HTTP handler for the ledger's API; a test sets what it responds about closed months.
 type falseServer struct {
-	balance string // rows of the trial balance
-	months  string // rows of the list of closed months
+	balance string // rows of the trial balance, as JSON
+	months  string // rows of the list of closed months, as JSON
 	hash    string // the hash in the event that closes October
 
 	signer note.Signer
-	key    string
+	key    string // verifies the signer's signatures
 	t      *testing.T
 }
 
 const falseServerOrganization = "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01"
 
-// leaf returns the only event of the journal.
+// leaf returns the canonical bytes of the only event of the journal, which closes October.
 func (f *falseServer) leaf() []byte {
-	e := (&period.Record{Month: month(f.t, "2026-10")}).Event()
+	e := (&period.Record{Month: parseMonth(f.t, "2026-10")}).Event()
 	e.Seq, e.Version = 1, 1
 	e.To = e.To[:len(e.To)-len(f.hash)] + f.hash
 	return e.AppendCanonical(nil)
@@ -85,21 +85,21 @@ func closedPeriodJSON(month, hash, seq, rows string) string {
 	return `{"month":"` + month + `","closed_at":"x","closed_by":{"session_id":"s","user_id":null,"login":null},"seq":` + seq + `,"hash":"` + hash + `","rows":` + rows + `}`
 }
 
-// The command detects every false statement of a server about its closed months.
+// `mizan audit periods verify` detects every false statement of a server about its closed months.
 func TestChangedClosedMonthIsRefused(t *testing.T) {
 	t.Parallel()
 	secret, key, err := note.GenerateKey(rand.Reader, "mizan")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &falseServer{t: t, key: key}
-	if f.signer, err = note.NewSigner(secret); err != nil {
+	handler := &falseServer{t: t, key: key}
+	if handler.signer, err = note.NewSigner(secret); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(f)
+	server := httptest.NewServer(handler)
 	defer server.Close()
-	token := filepath.Join(t.TempDir(), "token")
-	write(t, token, "mzs_x\n")
+	tokenFile := filepath.Join(t.TempDir(), "token")
+	writeTestFile(t, tokenFile, "mzs_x\n")
 	const asset = `{"account":"A:bank","asset":{"currency":"EUR","network":"","env":"prod"},`
 	wrongHash := strings.Repeat("0", len(emptyOctoberHash))
 	october := closedPeriodJSON("2026-10", emptyOctoberHash, "1", "0")
@@ -123,24 +123,24 @@ func TestChangedClosedMonthIsRefused(t *testing.T) {
 		"closed by no event":                    {"", closedPeriodJSON("2026-10", emptyOctoberHash, "0", "0"), emptyOctoberHash, 4, "differs: event 0 is not in the journal of 1"},
 		"a month that is left out":              {"", closedPeriodJSON("2026-12", wrongHash, "1", "0") + "," + october, emptyOctoberHash, 4, "months are closed without a gap"},
 	} {
-		f.balance, f.months, f.hash = c.balance, c.months, c.hash
+		handler.balance, handler.months, handler.hash = c.balance, c.months, c.hash
 		var out, problems strings.Builder
-		exit := run([]string{"audit", "periods", "verify", "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token}, &out, &problems)
+		exit := run([]string{"audit", "periods", "verify", "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", tokenFile}, &out, &problems)
 		if exit != c.exit || !strings.Contains(out.String()+problems.String(), c.message) {
 			t.Errorf("%s: exit %d: %s%s", name, exit, out.String(), problems.String())
 		}
 	}
-	f.months, f.hash = october, emptyOctoberHash
-	r := []string{"audit", "periods", "verify", "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token, "--key"}
+	handler.months, handler.hash = october, emptyOctoberHash
+	args := []string{"audit", "periods", "verify", "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", tokenFile, "--key"}
 	var out, problems strings.Builder
-	if exit := run(append(r, otherKey), &out, &problems); exit != exitRefused || !strings.Contains(problems.String(), "signed with another key") {
+	if exit := run(append(args, otherKey), &out, &problems); exit != exitRefused || !strings.Contains(problems.String(), "signed with another key") {
 		t.Errorf("exit %d: %s%s", exit, out.String(), problems.String())
 	}
-	f.months = ""
-	if exit := run(append(r, otherKey), &out, &problems); exit != exitRefused {
+	handler.months = ""
+	if exit := run(append(args, otherKey), &out, &problems); exit != exitRefused {
 		t.Errorf("another key where no month is closed: exit %d", exit)
 	}
-	if exit := run(append(r, ""), &out, &problems); exit != cli.ExitConfiguration {
+	if exit := run(append(args, ""), &out, &problems); exit != cli.ExitConfiguration {
 		t.Errorf("an empty key: exit %d", exit)
 	}
 }

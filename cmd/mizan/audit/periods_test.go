@@ -8,63 +8,64 @@ import (
 	"mizan/internal/testkit"
 )
 
-// startInLaterYear returns a sandbox whose clock is in a later year than its first month.
-func startInLaterYear(t *testing.T) (s *testkit.Server, months []string) {
+// startAfterThreeMonths returns a sandbox whose clock was set three months ahead, and those three months, which
+// can be closed.
+func startAfterThreeMonths(t *testing.T) (server *testkit.Server, months []string) {
 	t.Helper()
-	s = testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	server = testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	var clock struct {
 		Data struct {
 			Now string `json:"now"`
 		} `json:"data"`
 		Now string `json:"now"`
 	}
-	read, err := s.Admin().Get("/api/v1/sandbox/clock")
-	if err != nil || read.JSON(&clock) != nil {
-		t.Fatalf("%v: %v", read, err)
+	response, err := server.Admin().Get("/api/v1/sandbox/clock")
+	if err != nil || response.JSON(&clock) != nil {
+		t.Fatalf("%v: %v", response, err)
 	}
-	first := month(t, clock.Now[:len("2006-01")])
-	for m := first; m < first+3; m++ {
+	firstMonth := parseMonth(t, clock.Now[:len("2006-01")])
+	for m := firstMonth; m < firstMonth+3; m++ {
 		months = append(months, m.String())
 	}
-	response, err := s.Admin().Put("/api/v1/sandbox/clock", map[string]string{"now": (first + 3).First().String() + "T00:00:00Z"})
+	response, err = server.Admin().Put("/api/v1/sandbox/clock", map[string]string{"now": (firstMonth + 3).First().String() + "T00:00:00Z"})
 	if err != nil || response.Status != http.StatusOK {
 		t.Fatalf("%v: %v", response, err)
 	}
-	return s, months
+	return server, months
 }
 
 func TestMonthsAreClosedListedAndRecomputedFromTheCommandLine(t *testing.T) {
 	t.Parallel()
-	s, months := startInLaterYear(t)
-	testkit.Pay(t, s.Partner(), "order-1")
-	periods := func(exit int, stderr string, args ...string) string {
+	server, months := startAfterThreeMonths(t)
+	testkit.Pay(t, server.Partner(), "order-1")
+	runPeriods := func(exit int, stderr string, args ...string) string {
 		t.Helper()
-		return wantExit(t, exit, stderr, append([]string{"audit", "periods"}, append(args, "--sandbox", s.Dir)...)...).Stdout
+		return wantExit(t, exit, stderr, append([]string{"audit", "periods"}, append(args, "--sandbox", server.Dir)...)...).Stdout
 	}
-	if got := periods(0, "", "list"); got != "MONTH  CLOSED_AT  CLOSED_BY  SEQ  HASH\n" {
+	if got := runPeriods(0, "", "list"); got != "MONTH  CLOSED_AT  CLOSED_BY  SEQ  HASH\n" {
 		t.Errorf("nothing is closed, and listed is %q", got)
 	}
-	periods(2, months[0]+" has to be closed first", "close", months[1])
-	periods(2, "is not a month", "close", "2026-13")
-	periods(2, "is not a month", "verify", "2026-1")
-	periods(2, months[0]+" is not closed", "verify", months[0])
+	runPeriods(2, months[0]+" has to be closed first", "close", months[1])
+	runPeriods(2, "is not a month", "close", "2026-13")
+	runPeriods(2, "is not a month", "verify", "2026-1")
+	runPeriods(2, months[0]+" is not closed", "verify", months[0])
 	for _, m := range months {
-		if got := periods(0, "", "close", m); !strings.HasPrefix(got, m+" is closed by event ") {
+		if got := runPeriods(0, "", "close", m); !strings.HasPrefix(got, m+" is closed by event ") {
 			t.Errorf("%q", got)
 		}
 	}
-	periods(2, months[2]+" is closed already", "close", months[2])
-	listed := strings.Split(strings.TrimSpace(periods(0, "", "list")), "\n")
-	if len(listed) != 4 || !strings.HasPrefix(listed[1], months[2]) || !strings.HasPrefix(listed[3], months[0]) {
-		t.Errorf("listed are %q", listed)
+	runPeriods(2, months[2]+" is closed already", "close", months[2])
+	listLines := strings.Split(strings.TrimSpace(runPeriods(0, "", "list")), "\n")
+	if len(listLines) != 4 || !strings.HasPrefix(listLines[1], months[2]) || !strings.HasPrefix(listLines[3], months[0]) {
+		t.Errorf("listed are %q", listLines)
 	}
-	verified := strings.Split(strings.TrimSpace(periods(0, "", "verify")), "\n")
-	for i, line := range verified {
-		if words := strings.Fields(line); len(words) != 3 || words[0] != months[i] || words[2] != "ok" || !strings.HasSuffix(listed[3-i], words[1]) {
-			t.Errorf("%q, and listed is %q", line, listed[3-i])
+	verifyLines := strings.Split(strings.TrimSpace(runPeriods(0, "", "verify")), "\n")
+	for i, line := range verifyLines {
+		if words := strings.Fields(line); len(words) != 3 || words[0] != months[i] || words[2] != "ok" || !strings.HasSuffix(listLines[3-i], words[1]) {
+			t.Errorf("%q, and listed is %q", line, listLines[3-i])
 		}
 	}
-	if got := periods(0, "", "verify", months[1]); got != verified[1]+"\n" {
-		t.Errorf("%q, want %q", got, verified[1])
+	if got := runPeriods(0, "", "verify", months[1]); got != verifyLines[1]+"\n" {
+		t.Errorf("%q, want %q", got, verifyLines[1])
 	}
 }

@@ -29,7 +29,7 @@ type proveCommand struct {
 // refuse.
 func (c *proveCommand) Run(s *cli.Streams) error {
 	const name = "audit prove"
-	keyFlag, err := givenKey(name, c.Key)
+	keyFlag, err := keyFromFlag(name, c.Key)
 	if err != nil {
 		return err
 	}
@@ -64,6 +64,7 @@ func (c *proveCommand) Run(s *cli.Streams) error {
 	return err
 }
 
+// prove requests the proof of the event and checks it.
 func (c *proveCommand) prove(server *auditServer, keyFlag string) (p *evidence.Proof, key string, err error) {
 	if key, err = server.keyOrServersKey(keyFlag); err != nil {
 		return nil, "", err
@@ -72,7 +73,7 @@ func (c *proveCommand) prove(server *auditServer, keyFlag string) (p *evidence.P
 	if err != nil {
 		return nil, "", err
 	}
-	leaf, path, err := server.inclusion(c.Seq, head.Tree.N)
+	leaf, path, err := server.inclusionProof(c.Seq, head.Tree.N)
 	if err != nil {
 		return nil, "", err
 	}
@@ -94,7 +95,7 @@ type checkCommand struct {
 	Record       *string `name:"record" placeholder:"FILE" help:"Bytes that audit record has written: were they stored with the event?"`
 }
 
-// Run implements the command. It reads only the files.
+// Run implements the command. It reads files only, and needs no server.
 func (c *checkCommand) Run(s *cli.Streams) error {
 	const name = "audit check"
 	key, err := evidence.ParseKey(c.Key)
@@ -133,14 +134,14 @@ func (c *checkCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// misused reports a wrong use of a command.
+// misused returns the fault for a wrong use of the named command.
 func misused(name, format string, args ...any) *cli.Fault {
 	return &cli.Fault{Code: cli.ExitConfiguration, Lines: []string{"mizan: " + name + ": " + cli.OneLine(fmt.Sprintf(format, args...))}}
 }
 
-// givenKey returns the --key of a command; empty if the flag is absent. A value that is not a key is
-// refused, even an empty one: the command that should have printed the key for a script may have failed.
-func givenKey(name string, key *string) (string, error) {
+// keyFromFlag returns the --key of a command; empty if the flag is absent. An empty value is refused, because it
+// may come from a script whose command for printing the key has failed.
+func keyFromFlag(name string, key *string) (string, error) {
 	if key == nil {
 		return "", nil
 	}
@@ -153,16 +154,16 @@ func givenKey(name string, key *string) (string, error) {
 	return *key, nil
 }
 
-// fileSystemCause returns the cause of a file system error, because its text may have the names of temporary
-// files.
+// fileSystemCause returns the cause of a file system error. The error's own text may name temporary files, of
+// which the user knows nothing.
 func fileSystemCause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
+	var pathErr *fs.PathError
+	var linkErr *os.LinkError
 	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
+	case errors.As(err, &pathErr):
+		return pathErr.Err
+	case errors.As(err, &linkErr):
+		return linkErr.Err
 	}
 	return err
 }

@@ -17,8 +17,8 @@ import (
 	"mizan/snapshots/check"
 )
 
-// maxRecordFile bounds the file of a record in bytes: the header before the payload takes
-// a few hundred at most.
+// maxRecordFile bounds the file of a record in bytes: the payload, and before it a header, which takes a few
+// hundred bytes at most.
 const maxRecordFile = posting.MaxRecord + 4<<10
 
 // recordMode is the mode of a record's file, which may hold confidential fields.
@@ -43,18 +43,18 @@ func (c *recordCommand) Run(s *cli.Streams) (err error) {
 	if err := check.HoldsStore(c.Data); err != nil {
 		return cli.StorageFault("%v", err)
 	}
-	j, err := posting.Open(posting.Options{
+	journal, err := posting.Open(posting.Options{
 		Store: store.Options{Dir: c.Data, Log: slog.New(slog.DiscardHandler), Existing: true}, Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return cli.OpenFault(err)
 	}
 	defer func() {
-		if closeErr := j.Close(); closeErr != nil && err == nil {
+		if closeErr := journal.Close(); closeErr != nil && err == nil {
 			err = cli.StorageFault("%v", closeErr)
 		}
 	}()
-	last, record, err := c.read(j, org)
+	lastSeq, record, err := c.readRecord(journal, org)
 	if err != nil {
 		return err
 	}
@@ -63,25 +63,26 @@ func (c *recordCommand) Run(s *cli.Streams) (err error) {
 	} else if err != nil {
 		return misused(name, "--out: %s can't be written: %v", c.Out, fileSystemCause(err))
 	}
-	_, err = fmt.Fprintf(s.Err, "mizan: %s: %s is what is stored of the record; `mizan audit prove %d` proves it\n", name, c.Out, last)
+	_, err = fmt.Fprintf(s.Err, "mizan: %s: %s is what is stored of the record; `mizan audit prove %d` proves it\n", name, c.Out, lastSeq)
 	return err
 }
 
-// read finds the record of the event, and its last event.
-func (c *recordCommand) read(j *posting.Journal, org ledger.ID) (last uint64, record []byte, err error) {
+// readRecord returns the stored bytes of the record to which event c.Seq belongs, and the sequence number of the
+// record's last event.
+func (c *recordCommand) readRecord(j *posting.Journal, org ledger.ID) (lastSeq uint64, record []byte, err error) {
 	const name = "audit record"
-	v := j.View()
-	defer v.Close()
-	e, _, found, err := v.Event(org, c.Seq)
+	view := j.View()
+	defer view.Close()
+	e, _, found, err := view.Event(org, c.Seq)
 	if err != nil {
 		return 0, nil, cli.StorageFault("%v", err)
 	}
 	if !found {
 		return 0, nil, misused(name, "event %d is not in the journal of organization %s", c.Seq, org)
 	}
-	stored, found, err := v.Record(org, e.Source)
+	stored, found, err := view.Record(org, e.Source)
 	if err == nil && found {
-		record, found, err = v.StoredRecord(org, e.Source)
+		record, found, err = view.StoredRecord(org, e.Source)
 	}
 	switch {
 	case err != nil:

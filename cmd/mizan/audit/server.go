@@ -19,7 +19,7 @@ const exitRefused = 4
 // auditServer sends an auditor's requests to a server.
 type auditServer struct{ ledger *client.Ledger }
 
-// openAudit resolves the flags of the command with this name.
+// openAudit finds the server that the flags name. The errors begin with the name of the command.
 func openAudit(f *client.LedgerFlags, name string, s *cli.Streams) (*auditServer, error) {
 	l, err := f.Open(name, s)
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *auditServer) get(path string, query url.Values, data any) error {
 	return nil
 }
 
-// key returns the verifier key that the server names.
+// key returns the key that, as the server says, verifies its signatures.
 func (a *auditServer) key() (string, error) {
 	var data struct {
 		Key string `json:"key"`
@@ -51,7 +51,7 @@ func (a *auditServer) key() (string, error) {
 	return data.Key, a.get("/ledger/key", nil, &data)
 }
 
-// head returns the server's signed head, a note.
+// head returns the server's signed head: a note with the number of events and the root hash of the tree over them.
 func (a *auditServer) head() ([]byte, error) {
 	var data struct {
 		Signature []byte `json:"signature"`
@@ -60,9 +60,9 @@ func (a *auditServer) head() ([]byte, error) {
 	return data.Signature, err
 }
 
-// inclusion returns an event's canonical bytes, and the proof that the event is in the tree over the journal's
-// first size events.
-func (a *auditServer) inclusion(seq uint64, size int64) ([]byte, tlog.RecordProof, error) {
+// inclusionProof returns an event's canonical bytes, and the proof that the event is in the tree over the
+// journal's first size events.
+func (a *auditServer) inclusionProof(seq uint64, size int64) ([]byte, tlog.RecordProof, error) {
 	var data struct {
 		Leaf  []byte      `json:"leaf"`
 		Proof []tlog.Hash `json:"proof"`
@@ -73,8 +73,8 @@ func (a *auditServer) inclusion(seq uint64, size int64) ([]byte, tlog.RecordProo
 	return data.Leaf, data.Proof, err
 }
 
-// consistency implements evidence.Extension.
-func (a *auditServer) consistency(from, to int64) (tlog.TreeProof, error) {
+// consistencyProof implements evidence.ExtensionProver.
+func (a *auditServer) consistencyProof(from, to int64) (tlog.TreeProof, error) {
 	var data struct {
 		Proof []tlog.Hash `json:"proof"`
 	}
@@ -92,7 +92,7 @@ func (a *auditServer) keyOrServersKey(keyFlag string) (string, error) {
 	return a.key()
 }
 
-// refusedEvidence returns the fault for evidence that was refused.
+// refusedEvidence returns the fault for a response or file that is not proven.
 func refusedEvidence(name string, err error) *cli.Fault {
 	return &cli.Fault{Code: exitRefused, Lines: []string{"mizan: " + name + ": refused: " + cli.OneLine(err.Error())}}
 }

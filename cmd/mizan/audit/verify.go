@@ -25,8 +25,8 @@ type verifyCommand struct {
 	Organization *string `name:"organization" placeholder:"ID" help:"An organization that the store has to hold. The whole store is checked in any case."`
 }
 
-// Run implements the command. Its output is the checker's report, or the reason why the checker
-// could not run, and nothing else, because scripts compare it.
+// Run implements the command. Its output is the checker's report, or the reason why the checker could not run, and
+// nothing else, because scripts compare the output.
 func (c *verifyCommand) Run(s *cli.Streams) error {
 	var organization ledger.ID
 	if c.Organization != nil {
@@ -38,7 +38,7 @@ func (c *verifyCommand) Run(s *cli.Streams) error {
 	cfg := check.VerifyConfig{
 		Data: c.Data, Answers: c.Answers, Canaries: c.Canaries, Organization: organization, Log: slog.New(slog.DiscardHandler),
 	}
-	if err := c.open(&cfg); err != nil {
+	if err := c.loadKeyring(&cfg); err != nil {
 		return err
 	}
 	ctx, stop := cli.SignalContext()
@@ -50,20 +50,20 @@ func (c *verifyCommand) Run(s *cli.Streams) error {
 	return nil
 }
 
-// open loads the keyring. A keyring that a flag names must exist. Without the flag, and without
-// a keyring in the data directory, sealed fields are compared with the journal only.
-func (c *verifyCommand) open(cfg *check.VerifyConfig) error {
+// loadKeyring loads the keyring. A keyring that a flag names must exist. Without the flag, and without
+// a keyring in the data directory, sealed (encrypted) fields are compared with the journal only.
+func (c *verifyCommand) loadKeyring(cfg *check.VerifyConfig) error {
 	path := c.Keyring
 	if path == "" {
 		path = filepath.Join(c.Data, "keyring")
 	}
-	k, err := secret.LoadKeyring(path)
+	keyring, err := secret.LoadKeyring(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && c.Keyring == "":
 		return nil
 	case err != nil:
 		return cli.KeyringFault(err)
 	}
-	cfg.Keyring, cfg.KeyringID = k, k.Identity()
+	cfg.Keyring, cfg.KeyringID = keyring, keyring.Identity()
 	return nil
 }

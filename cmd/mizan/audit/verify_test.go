@@ -13,15 +13,15 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// leaf is a value in a response that is neither object nor list, with a function that replaces the
-// value.
+// leaf is a value in a JSON response that is neither object nor list.
 type leaf struct {
-	name     string // the path of names to the value
-	put      func(any)
+	name     string    // the path of names to the value
+	replace  func(any) // puts another value into the response
 	original any
 }
 
-func leavesOf(name string, value any, put func(any)) (list []leaf) {
+// leavesOf lists the leaves of a value; replace replaces the value itself.
+func leavesOf(name string, value any, replace func(any)) (list []leaf) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
@@ -34,7 +34,7 @@ func leavesOf(name string, value any, put func(any)) (list []leaf) {
 		}
 		return list
 	}
-	return []leaf{{name, put, value}}
+	return []leaf{{name, replace, value}}
 }
 
 // changedValue returns a different value of the same kind.
@@ -62,31 +62,32 @@ func recordOf(line map[string]any) any {
 	return response
 }
 
-// undetectedChanges changes the values in a response, one at a time, and returns the names of those whose change
-// rule 1 does not detect. It tries the values whose names are in names. If names is nil, it tries all
-// values whose names are not in the map known. Then it adds the names of all values to that map.
-func (w *workload) undetectedChanges(t *testing.T, line map[string]any, names []string, known map[string]bool) (missed []string) {
+// undetectedChanges changes the values in a response, one at a time, and returns the names of the values whose
+// change is not detected by the checker's rule 1, which compares responses with the store. It tries the values
+// that are listed in names or, if names is nil, all values that are not in triedNames. Then it adds the names of all
+// values to triedNames.
+func (w *workload) undetectedChanges(t *testing.T, line map[string]any, names []string, triedNames map[string]bool) (undetected []string) {
 	t.Helper()
-	tried := 0
+	triedCount := 0
 	for _, l := range leavesOf("", recordOf(line), nil) {
-		if names != nil && !slices.Contains(names, l.name) || names == nil && known[l.name] {
+		if names != nil && !slices.Contains(names, l.name) || names == nil && triedNames[l.name] {
 			continue
 		}
-		tried++
-		l.put(changedValue(l.original))
+		triedCount++
+		l.replace(changedValue(l.original))
 		if report := w.check(t, line); report.Rules[0].Outcome != findings.Broken {
-			missed = append(missed, l.name)
+			undetected = append(undetected, l.name)
 		}
-		l.put(l.original)
+		l.replace(l.original)
 	}
 	for _, l := range leavesOf("", recordOf(line), nil) {
-		known[l.name] = true
+		triedNames[l.name] = true
 	}
-	if tried < len(names) {
-		t.Errorf("%s %s: %d values were tried, of %q", line["method"], line["path"], tried, names)
+	if triedCount < len(names) {
+		t.Errorf("%s %s: %d values were tried, of %q", line["method"], line["path"], triedCount, names)
 	}
-	slices.Sort(missed)
-	return slices.Compact(missed)
+	slices.Sort(undetected)
+	return slices.Compact(undetected)
 }
 
 // uncomparedFields are the fields that rule 1 does not compare, by method and path without ids: secrets, fields
@@ -105,8 +106,8 @@ var uncomparedFields = map[string][]string{
 func routeOf(line map[string]any) string {
 	path, _, _ := strings.Cut(line["path"].(string), "?")
 	for _, prefix := range []string{"/api/v1/pfp", "/api/v1/baas/islamic-banking", "/api/v1"} {
-		if rest, found := strings.CutPrefix(path, prefix); found {
-			path = rest
+		if shortPath, found := strings.CutPrefix(path, prefix); found {
+			path = shortPath
 			break
 		}
 	}
@@ -125,27 +126,28 @@ func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
 	if rule := report.Rules[0]; report.Broken() || rule.Count != uint64(len(workload.lines)) || rule.Note != "" {
 		t.Fatalf("%+v of %d answers", report.Rules, len(workload.lines))
 	}
-	tried, done := make(map[string]map[string]bool), make(map[string]bool) // tried: by method and kind of record; done: by route
+	triedNames, triedRoutes := make(map[string]map[string]bool), make(map[string]bool) // the names by method and kind of record
 	for _, line := range workload.lines {
 		route := routeOf(line)
 		if route == "GET /leases" {
 			continue
 		}
 		family := strings.Join(strings.SplitN(route, "/", 3)[:2], "/")
-		again := done[route] // all values of a response on this route were tried before
-		done[route] = true
-		if tried[family] == nil {
-			tried[family] = make(map[string]bool)
+		isRepeated := triedRoutes[route] // all values of a response on this route were tried before
+		triedRoutes[route] = true
+		if triedNames[family] == nil {
+			triedNames[family] = make(map[string]bool)
 		}
-		if missed, want := workload.undetectedChanges(t, line, nil, tried[family]), uncomparedFields[route]; !again && !slices.Equal(missed, want) {
-			t.Errorf("%s: %q can be changed, want %q", route, missed, want)
+		if undetected, want := workload.undetectedChanges(t, line, nil, triedNames[family]), uncomparedFields[route]; !isRepeated && !slices.Equal(undetected, want) {
+			t.Errorf("%s: %q can be changed, want %q", route, undetected, want)
 		}
 	}
 }
 
 // alwaysComparedFields are the fields of contracts in which a wrong value is always detected, even after later
 // changes of the contract and without a cached reply: the fields that the creation fixed, the times
-// and the status, and the sums that entries have moved.
+// and the status, and the sums that entries have moved. They are listed by product; those under "" are common to
+// all products.
 var alwaysComparedFields = map[string][]string{
 	"leases":               {"customer_id", "asset_cost", "monthly_rental", "metadata.a", "total_rentals_paid", "total_owner_expenses"},
 	"partnerships":         {"customer_id", "total_value", "profit_sharing_ratio.bank", "bank_profit_share"},
@@ -159,104 +161,104 @@ var alwaysComparedFields = map[string][]string{
 	"":                     {"id", "contract_number", "status", "env", "inserted_at", "updated_at"},
 }
 
-func TestAuditFindsChangesToFieldsThatNoWriteChanges(t *testing.T) {
-	w := recordWorkload(t)
-	tried := make(map[string]int)
-	for _, line := range w.lines {
+func TestAuditFindsChangedValuesWithoutACachedReply(t *testing.T) {
+	workload := recordWorkload(t)
+	triedLines := make(map[string]int)
+	for _, line := range workload.lines {
 		product, _, _ := strings.Cut(strings.TrimPrefix(routeOf(line), "POST /"), "/")
-		if alwaysComparedFields[product] == nil || line["method"] != "POST" || tried[product] == 3 {
+		if alwaysComparedFields[product] == nil || line["method"] != "POST" || triedLines[product] == 3 {
 			continue
 		}
-		tried[product]++
+		triedLines[product]++
 		delete(line, "idempotency_key")
-		if missed := w.undetectedChanges(t, line, append(slices.Clone(alwaysComparedFields[""]), alwaysComparedFields[product]...), map[string]bool{}); missed != nil {
-			t.Errorf("%s: %q can be changed", routeOf(line), missed)
+		if undetected := workload.undetectedChanges(t, line, append(slices.Clone(alwaysComparedFields[""]), alwaysComparedFields[product]...), map[string]bool{}); undetected != nil {
+			t.Errorf("%s: %q can be changed", routeOf(line), undetected)
 		}
 	}
-	if len(tried) != len(alwaysComparedFields)-1 {
-		t.Errorf("only %v were tried", tried)
+	if len(triedLines) != len(alwaysComparedFields)-1 {
+		t.Errorf("only %v were tried", triedLines)
 	}
 }
 
 // Lists of contracts are compared like single contracts.
 func TestAuditComparesListsOfContracts(t *testing.T) {
-	w := recordWorkload(t)
-	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return routeOf(line) == "GET /leases" })
-	if missed := w.undetectedChanges(t, w.lines[i], nil, map[string]bool{}); missed != nil {
-		t.Errorf("%q can be changed", missed)
+	workload := recordWorkload(t)
+	i := slices.IndexFunc(workload.lines, func(line map[string]any) bool { return routeOf(line) == "GET /leases" })
+	if undetected := workload.undetectedChanges(t, workload.lines[i], nil, map[string]bool{}); undetected != nil {
+		t.Errorf("%q can be changed", undetected)
 	}
 }
 
-// Rule 1 detects a contract that was refused, or shown at another path.
+// The checker's rule 1 detects a response about a contract that contradicts the store, such as "not found".
 func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 	workload := recordWorkload(t)
 	i := slices.IndexFunc(workload.lines, func(line map[string]any) bool { return routeOf(line) == "POST /leases" })
 	creation, transition, leasePath := workload.lines[i], workload.lines[i+1], "/api/v1/pfp/leases/"+idOf(workload.lines[i]["response"].(map[string]any))
-	changed := func(entry map[string]any, pairs ...any) map[string]any {
-		other := maps.Clone(entry)
+	withChanges := func(line map[string]any, pairs ...any) map[string]any {
+		changed := maps.Clone(line)
 		for k := 0; k < len(pairs); k += 2 {
-			other[pairs[k].(string)] = pairs[k+1]
+			changed[pairs[k].(string)] = pairs[k+1]
 		}
-		return other
+		return changed
 	}
-	unknown := map[string]any{"error": "not_found"}
+	notFound := map[string]any{"error": "not_found"}
 	for _, c := range []struct {
-		name  string
-		lines []map[string]any
-		holds bool
+		name   string
+		lines  []map[string]any
+		isTrue bool
 	}{
-		{"as it was", []map[string]any{creation, transition}, true},
-		{"unknown later", []map[string]any{creation, changed(creation, "method", "GET", "path", leasePath, "status", 404, "response", unknown)}, false},
-		{"unknown in the other prefix", []map[string]any{creation, changed(creation, "method", "GET", "path", "/api/v1/baas/islamic-banking/ijara/"+leasePath[len(leasePath)-36:], "status", 404, "response", unknown)}, true},
-		{"of another product", []map[string]any{changed(creation, "path", "/api/v1/pfp/partnerships")}, false},
-		{"of the other prefix", []map[string]any{changed(creation, "path", "/api/v1/baas/islamic-banking/ijara")}, false},
-		{"of another organization", []map[string]any{changed(creation, "organization_id", "00000000-0000-4000-8000-000000000000")}, false},
-		{"another key", []map[string]any{changed(creation, "idempotency_key", "another")}, false},
-		{"another action", []map[string]any{changed(transition, "path", leasePath+"/terminate", "idempotency_key", "")}, false},
-		{"an action that there is not", []map[string]any{changed(transition, "path", leasePath+"/vanish")}, false},
-		{"another contract", []map[string]any{changed(transition, "path", "/api/v1/pfp/leases/00000000-0000-4000-8000-000000000000/acquire")}, false},
-		{"nothing", []map[string]any{changed(creation, "response", map[string]any{})}, false},
-		{"refused, and the key names it", []map[string]any{changed(creation, "status", 422, "response", unknown)}, false},
-		{"refused, and nothing is there", []map[string]any{changed(creation, "status", 422, "response", unknown, "idempotency_key", "free")}, true},
-		{"refused, then done", []map[string]any{changed(creation, "status", 422, "response", unknown), creation}, true},
-		{"no answer", []map[string]any{changed(creation, "status", 0, "response", nil)}, true},
+		{"unchanged", []map[string]any{creation, transition}, true},
+		{"not found later", []map[string]any{creation, withChanges(creation, "method", "GET", "path", leasePath, "status", 404, "response", notFound)}, false},
+		{"not found under the other prefix", []map[string]any{creation, withChanges(creation, "method", "GET", "path", "/api/v1/baas/islamic-banking/ijara/"+leasePath[len(leasePath)-36:], "status", 404, "response", notFound)}, true},
+		{"created as another product", []map[string]any{withChanges(creation, "path", "/api/v1/pfp/partnerships")}, false},
+		{"created under the other prefix", []map[string]any{withChanges(creation, "path", "/api/v1/baas/islamic-banking/ijara")}, false},
+		{"created by another organization", []map[string]any{withChanges(creation, "organization_id", "00000000-0000-4000-8000-000000000000")}, false},
+		{"another idempotency key", []map[string]any{withChanges(creation, "idempotency_key", "another")}, false},
+		{"another action", []map[string]any{withChanges(transition, "path", leasePath+"/terminate", "idempotency_key", "")}, false},
+		{"an unknown action", []map[string]any{withChanges(transition, "path", leasePath+"/vanish")}, false},
+		{"another contract", []map[string]any{withChanges(transition, "path", "/api/v1/pfp/leases/00000000-0000-4000-8000-000000000000/acquire")}, false},
+		{"an empty response", []map[string]any{withChanges(creation, "response", map[string]any{})}, false},
+		{"refused, but its idempotency key has a contract", []map[string]any{withChanges(creation, "status", 422, "response", notFound)}, false},
+		{"refused, and its idempotency key is unused", []map[string]any{withChanges(creation, "status", 422, "response", notFound, "idempotency_key", "free")}, true},
+		{"refused, then created", []map[string]any{withChanges(creation, "status", 422, "response", notFound), creation}, true},
+		{"no response", []map[string]any{withChanges(creation, "status", 0, "response", nil)}, true},
 	} {
 		report := workload.check(t, c.lines...)
-		if report.Broken() == c.holds || !c.holds && report.Rules[0].Outcome != findings.Broken {
+		if report.Broken() == c.isTrue || !c.isTrue && report.Rules[0].Outcome != findings.Broken {
 			t.Errorf("%s: %+v", c.name, report.Rules[0])
 		}
 	}
 }
 
-// Rule 1 detects a "not found" response to a partner that had been shown the subscription.
+// The checker's rule 1 detects a "not found" response to a partner that had been shown the subscription before.
 func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
 	workload := recordWorkload(t)
 	creation := workload.lines[slices.IndexFunc(workload.lines, func(line map[string]any) bool { return routeOf(line) == "POST /subscriptions" })]
-	unknown := maps.Clone(creation)
-	delete(unknown, "idempotency_key")
-	unknown["method"], unknown["status"], unknown["response"] = "GET", 404, map[string]any{"error": "not_found"}
-	unknown["path"] = "/api/v1/subscriptions/" + idOf(creation["response"].(map[string]any))
-	if report := workload.check(t, creation, unknown); report.Rules[0].Outcome != findings.Broken {
+	notFound := maps.Clone(creation)
+	delete(notFound, "idempotency_key")
+	notFound["method"], notFound["status"], notFound["response"] = "GET", 404, map[string]any{"error": "not_found"}
+	notFound["path"] = "/api/v1/subscriptions/" + idOf(creation["response"].(map[string]any))
+	if report := workload.check(t, creation, notFound); report.Rules[0].Outcome != findings.Broken {
 		t.Errorf("the partner's own: %+v", report.Rules[0])
 	}
-	unknown["partner_id"] = creation["partner_id"].(int64) + 1
-	if report := workload.check(t, creation, unknown); report.Broken() {
+	notFound["partner_id"] = creation["partner_id"].(int64) + 1
+	if report := workload.check(t, creation, notFound); report.Broken() {
 		t.Errorf("another partner's: %+v", report.Rules[0])
 	}
 }
 
-// A rule with nothing to compare reports that, with the number of responses.
+// A rule that can compare none of the responses reports how many they are.
 func TestAuditReportsRulesWithNothingToCompare(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{})
-	s.Stop()
+	server := testkit.Start(t, testkit.Options{})
+	server.Stop()
 	path := filepath.Join(t.TempDir(), "answers")
-	about := `{"method":"GET","path":"/api/v1/health","status":200,"response":{}}` + "\n"
-	if err := os.WriteFile(path, []byte(about+about), 0o600); err != nil {
+	line := `{"method":"GET","path":"/api/v1/health","status":200,"response":{}}` + "\n"
+	if err := os.WriteFile(path, []byte(line+line), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	checked := testkit.Run(t, nil, "audit", "verify", "--data", s.Dir, "--answers", path)
+	result := testkit.Run(t, nil, "audit", "verify", "--data", server.Dir, "--answers", path)
 	want := "rule 1 skipped 0\n  0 answers compared, 2 not of a kind that can be compared\n"
-	if checked.Exit != 0 || !strings.HasPrefix(checked.Stdout, want) {
-		t.Errorf("exit %d:\n%s%s", checked.Exit, checked.Stdout, checked.Stderr)
+	if result.Exit != 0 || !strings.HasPrefix(result.Stdout, want) {
+		t.Errorf("exit %d:\n%s%s", result.Exit, result.Stdout, result.Stderr)
 	}
 }

@@ -20,17 +20,18 @@ import (
 	"mizan/internal/filelock"
 )
 
-// stateMode is the mode of the file with a watch's state. Other users must not write it, because they
-// could remove a head.
+// stateMode is the mode of the file with a watch's state. Other users must not write the file, because they
+// could remove a head from it.
 const stateMode = 0o600
 
-// minEvery is the shortest interval of --every.
-const minEvery = time.Second
+// minInterval is the shortest interval of --every.
+const minInterval = time.Second
 
-// watchCommand is `mizan audit watch`.
+// watchCommand is `mizan audit watch`. It remembers the server's last head, which is a signed statement of the
+// number of events and their root hash, and refuses a head that does not extend it.
 type watchCommand struct {
 	client.LedgerFlags
-	State string        `name:"state" required:"" placeholder:"FILE" help:"What the watch remembers; it is made the first time."`
+	File  string        `name:"state" required:"" placeholder:"FILE" help:"What the watch remembers; it is made the first time."`
 	Key   *string       `name:"key" placeholder:"KEY" help:"Key of the heads; without it, the first time, the one that the server names."`
 	Every time.Duration `name:"every" placeholder:"DURATION" help:"Look again and again, so far apart; without it once."`
 }
@@ -40,7 +41,7 @@ type watchRun struct {
 	*watchCommand
 	server  *auditServer
 	streams *cli.Streams
-	key     string          // value of the flag; empty if the flag is absent
+	keyFlag string          // empty if the flag is absent
 	state   *evidence.Watch // nil before the first head
 }
 
@@ -49,12 +50,12 @@ const watchName = "audit watch"
 // Run implements the command. With --every, an unreachable server is asked again at the next interval;
 // any other fault ends the command.
 func (c *watchCommand) Run(s *cli.Streams) error {
-	if c.Every != 0 && c.Every < minEvery {
-		return misused(watchName, "--every: want %v or more", minEvery)
+	if c.Every != 0 && c.Every < minInterval {
+		return misused(watchName, "--every: want %v or more", minInterval)
 	}
 	w := &watchRun{watchCommand: c, streams: s}
 	var err error
-	if w.key, err = givenKey(watchName, c.Key); err != nil {
+	if w.keyFlag, err = keyFromFlag(watchName, c.Key); err != nil {
 		return err
 	}
 	if w.server, err = openAudit(&c.LedgerFlags, watchName, s); err != nil {
@@ -72,8 +73,8 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 	defer stop()
 	for {
 		err := w.poll()
-		var unanswered *client.Fault
-		if c.Every == 0 || err != nil && !(errors.As(err, &unanswered) && unanswered.Code == cli.ExitStorage) {
+		var fault *client.Fault
+		if c.Every == 0 || err != nil && !(errors.As(err, &fault) && fault.Code == cli.ExitStorage) {
 			return err
 		}
 		if err != nil {
@@ -85,7 +86,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 	}
 }
 
-// waitFor waits; false if the command must end.
+// waitFor waits, and returns false if the command must end.
 func waitFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -98,33 +99,33 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 }
 
 // lock locks the state against other watches: if two watches polled at once, one could overwrite a
-// later head of the other. It removes the temporary files of a killed watch. If the state is a link,
-// the link stays.
+// later head of the other. lock also removes the temporary files of a killed watch. If the state's file is a
+// symbolic link, the link stays.
 func (w *watchRun) lock() (release func(), err error) {
-	if w.State == "" {
+	if w.File == "" {
 		return nil, misused(watchName, "--state: is empty")
 	}
-	if target, err := filepath.EvalSymlinks(w.State); err == nil {
-		w.State = target
+	if target, err := filepath.EvalSymlinks(w.File); err == nil {
+		w.File = target
 	}
-	lock, err := os.OpenFile(w.State+".lock", os.O_RDWR|os.O_CREATE, stateMode)
+	lock, err := os.OpenFile(w.File+".lock", os.O_RDWR|os.O_CREATE, stateMode)
 	if err != nil {
 		return nil, misused(watchName, "--state: %v", err)
 	}
 	if err := filelock.Try(lock); err != nil {
 		_ = lock.Close() // nothing was written
 		if errors.Is(err, filelock.ErrHeld) {
-			return nil, &cli.Fault{Code: cli.ExitLocked, Lines: []string{"mizan: " + watchName + ": another watch is at work with " + cli.OneLine(w.State)}}
+			return nil, &cli.Fault{Code: cli.ExitLocked, Lines: []string{"mizan: " + watchName + ": another watch is at work with " + cli.OneLine(w.File)}}
 		}
 		return nil, misused(watchName, "--state: %v", err)
 	}
-	durable.RemoveLeftovers(filepath.Dir(w.State), filepath.Base(w.State))
+	durable.RemoveLeftovers(filepath.Dir(w.File), filepath.Base(w.File))
 	return func() { _ = lock.Close() }, nil
 }
 
 // load reads the state, if there is one, and compares it with the flags.
 func (w *watchRun) load() error {
-	content, err := cli.ReadFile(w.State, evidence.MaxFile)
+	content, err := cli.ReadFile(w.File, evidence.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -132,17 +133,17 @@ func (w *watchRun) load() error {
 		return misused(watchName, "--state: %v", err)
 	}
 	if w.state, err = evidence.ParseWatch(content); err != nil {
-		return misused(watchName, "--state: %s: %v", w.State, err)
+		return misused(watchName, "--state: %s: %v", w.File, err)
 	}
-	if w.key != "" && w.key != w.state.Key {
-		return misused(watchName, "--key: %s was begun with the key %s", w.State, w.state.Key)
+	if w.keyFlag != "" && w.keyFlag != w.state.Key {
+		return misused(watchName, "--key: %s was begun with the key %s", w.File, w.state.Key)
 	}
 	id := w.state.Head.Organization
 	switch requested := w.server.ledger.NamedOrganization(); {
 	case requested == "":
 		w.server.ledger.SetOrganization(id.String())
 	case !sameID(id, requested):
-		return misused(watchName, "--organization: %s is of organization %s", w.State, id)
+		return misused(watchName, "--organization: %s is of organization %s", w.File, id)
 	}
 	return nil
 }
@@ -156,8 +157,8 @@ func (w *watchRun) poll() error {
 	if err != nil {
 		return err
 	}
-	last := w.state.Head.Tree.N
-	err = w.state.Advance(signed, w.requestExtension)
+	oldSize := w.state.Head.Tree.N
+	err = w.state.Advance(signed, w.proveExtension)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
 		return w.storeRefused(signed, refusal)
@@ -168,30 +169,30 @@ func (w *watchRun) poll() error {
 	if err := w.save(); err != nil {
 		return err
 	}
-	return w.report("extends the %d that were seen before", last)
+	return w.report("extends the %d that were seen before", oldSize)
 }
 
 // report prints the head, with the time if --every makes the command print several heads.
 func (w *watchRun) report(format string, args ...any) error {
-	at := ""
+	timePrefix := ""
 	if w.Every != 0 {
-		at = time.Now().UTC().Format(time.RFC3339) + " "
+		timePrefix = time.Now().UTC().Format(time.RFC3339) + " "
 	}
 	head := w.state.Head
 	_, err := fmt.Fprintf(w.streams.Out, "%sorganization %s: %d events, root %v: %s\n",
-		at, head.Organization, head.Tree.N, head.Tree.Hash, fmt.Sprintf(format, args...))
+		timePrefix, head.Organization, head.Tree.N, head.Tree.Hash, fmt.Sprintf(format, args...))
 	return err
 }
 
-// requestExtension implements evidence.Extension. If a server signs a head and does not prove it, the evidence
-// is refused, unless the server has rejected the session itself.
-func (w *watchRun) requestExtension(from, to int64) (tlog.TreeProof, error) {
-	proof, err := w.server.consistency(from, to)
+// proveExtension implements evidence.ExtensionProver. If the server signs a head and does not prove it, the head is
+// refused, unless the reason is that the server no longer accepts the session.
+func (w *watchRun) proveExtension(from, to int64) (tlog.TreeProof, error) {
+	proof, err := w.server.consistencyProof(from, to)
 	var f *client.Fault
 	if !errors.As(err, &f) || f.Code != cli.ExitConfiguration {
 		return proof, err
 	}
-	if _, turnedAway := w.server.head(); turnedAway != nil {
+	if _, sessionErr := w.server.head(); sessionErr != nil {
 		return nil, err
 	}
 	return nil, &evidence.Refusal{Reason: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
@@ -200,7 +201,7 @@ func (w *watchRun) requestExtension(from, to int64) (tlog.TreeProof, error) {
 // storeFirstHead stores the first head. If the key comes from the server, the first poll has to trust the
 // server, and the key protects only later polls.
 func (w *watchRun) storeFirstHead() error {
-	key, err := w.server.keyOrServersKey(w.key)
+	key, err := w.server.keyOrServersKey(w.keyFlag)
 	if err != nil {
 		return err
 	}
@@ -216,49 +217,49 @@ func (w *watchRun) storeFirstHead() error {
 	if err := w.save(); err != nil {
 		return err
 	}
-	if w.key == "" {
+	if w.keyFlag == "" {
 		_, _ = fmt.Fprintf(w.streams.Err, "mizan: %s: the key was taken from the server: compare it with the one that you got elsewhere: %s\n", watchName, key)
 	}
 	return w.report("the watch begins")
 }
 
 func (w *watchRun) save() error {
-	if err := durable.Replace(w.State, stateMode, w.state.Encode()); err != nil {
+	if err := durable.Replace(w.File, stateMode, w.state.Encode()); err != nil {
 		return misused(watchName, "--state: %v", err)
 	}
 	return nil
 }
 
-// storeRefused stores a refused head beside the state: two heads by one key that contradict
-// each other are evidence against the server's operator, and only the auditor has both. A
-// head that the key did not sign proves nothing and is not stored.
+// storeRefused stores a refused head beside the state: two contradictory heads that are signed with the same key are
+// evidence against the server's operator, and only the auditor has the two. A head that the key did not sign proves
+// nothing and is not stored.
 func (w *watchRun) storeRefused(signed []byte, refusal *evidence.Refusal) error {
-	f := refusedEvidence(watchName, refusal)
-	fault := func(format string, args ...any) *cli.Fault {
-		f.Lines = append(f.Lines, "mizan: "+watchName+": "+cli.OneLine(fmt.Sprintf(format, args...)))
-		return f
+	fault := refusedEvidence(watchName, refusal)
+	withLine := func(format string, args ...any) *cli.Fault {
+		fault.Lines = append(fault.Lines, "mizan: "+watchName+": "+cli.OneLine(fmt.Sprintf(format, args...)))
+		return fault
 	}
 	key, err := note.NewVerifier(w.state.Key)
 	if err != nil {
 		return err
 	}
 	if _, err := note.Open(signed, note.VerifierList(key)); err != nil {
-		return fault("it is not signed with the key of %s, and is not kept", w.State)
+		return withLine("it is not signed with the key of %s, and is not kept", w.File)
 	}
-	path, err := storeBeside(w.State+".refused", signed)
+	path, err := storeRefusedHead(w.File+".refused", signed)
 	if err != nil {
-		return fault("the refused head could not be kept: %v", err)
+		return withLine("the refused head could not be kept: %v", err)
 	}
-	return fault("the head that was refused is in %s; the last that was believed stays in %s", path, w.State)
+	return withLine("the head that was refused is in %s; the last that was believed stays in %s", path, w.File)
 }
 
 // maxRefusedHeads bounds the refused heads that are stored beside a state.
 const maxRefusedHeads = 1000
 
-// storeBeside stores a refused head in a new file, unless a file contains it already. It
-// overwrites none, because the first contradiction may matter more than the last.
-func storeBeside(first string, signed []byte) (path string, err error) {
-	path = first
+// storeRefusedHead stores a refused head in a new file, unless a file contains the head already. It overwrites no
+// file, because the first contradiction may matter more than the last.
+func storeRefusedHead(firstPath string, signed []byte) (path string, err error) {
+	path = firstPath
 	for n := 2; n <= maxRefusedHeads; n++ {
 		if err = durable.Create(path, stateMode, signed); !errors.Is(err, fs.ErrExist) {
 			return path, err
@@ -266,7 +267,7 @@ func storeBeside(first string, signed []byte) (path string, err error) {
 		if stored, err := cli.ReadFile(path, evidence.MaxHead); err == nil && bytes.Equal(stored, signed) {
 			return path, nil
 		}
-		path = fmt.Sprintf("%s.%d", first, n)
+		path = fmt.Sprintf("%s.%d", firstPath, n)
 	}
 	return "", err
 }

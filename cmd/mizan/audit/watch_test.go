@@ -19,16 +19,17 @@ import (
 	"mizan/internal/testkit"
 )
 
-// watcher is an auditor with the state of a watch. It can poll different servers.
+// watcher runs `mizan audit watch` with one state, which has the last head of the journal that was accepted. It can
+// poll different servers.
 type watcher struct {
 	t     *testing.T
-	state string
+	state string // path of the state's file
 }
 
-// wantWatch runs one poll of a server and checks its result.
-func (w *watcher) wantWatch(exit int, words, folder string, more ...string) {
+// wantWatch polls the server of a folder once and checks the exit code and the output.
+func (w *watcher) wantWatch(exit int, words, folder string, flags ...string) {
 	w.t.Helper()
-	r := testkit.Run(w.t, noServer, append([]string{"audit", "watch", "--state", w.state, "--sandbox", folder}, more...)...)
+	r := testkit.Run(w.t, noServer, append([]string{"audit", "watch", "--state", w.state, "--sandbox", folder}, flags...)...)
 	if r.Exit != exit || !strings.Contains(r.Stdout+r.Stderr, words) {
 		w.t.Errorf("the watch of %s ended with %d, want %d: want %q in\n%s%s", filepath.Base(folder), r.Exit, exit, words, r.Stdout, r.Stderr)
 	}
@@ -46,16 +47,16 @@ func (w *watcher) storedState() string {
 // copyFolder returns a copy of a stopped server's directory.
 func copyFolder(t *testing.T, folder string) string {
 	t.Helper()
-	to := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
+	copyPath := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(copyPath, os.DirFS(folder)); err != nil {
 		t.Fatal(err)
 	}
-	for _, private := range []string{"keyring", "sandbox.json"} {
-		if err := os.Chmod(filepath.Join(to, private), 0o600); err != nil {
+	for _, name := range []string{"keyring", "sandbox.json"} {
+		if err := os.Chmod(filepath.Join(copyPath, name), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return to
+	return copyPath
 }
 
 func TestWatchRefusesAShorterOrForkedJournal(t *testing.T) {
@@ -67,35 +68,35 @@ func TestWatchRefusesAShorterOrForkedJournal(t *testing.T) {
 	testkit.Pay(t, server.Partner(), "order-1")
 	auditor.wantWatch(0, "extends the", server.Dir)
 	server.Stop()
-	older := copyFolder(t, server.Dir)
+	olderDir := copyFolder(t, server.Dir)
 	server.Restart()
 	testkit.Pay(t, server.Partner(), "order-2")
 	auditor.wantWatch(0, "extends the", server.Dir)
 	server.Stop()
 
 	before := auditor.storedState()
-	restored := testkit.Start(t, testkit.Options{Dir: older})
-	auditor.wantWatch(4, "mizan: audit watch: refused: the journal shrank", older)
-	refused, err := os.ReadFile(auditor.state + ".refused")
-	if err != nil || !strings.HasPrefix(string(refused), "go.sum database tree\n") {
-		t.Errorf("the refused head is not kept: %q (%v)", refused, err)
+	restoredServer := testkit.Start(t, testkit.Options{Dir: olderDir})
+	auditor.wantWatch(4, "mizan: audit watch: refused: the journal shrank", olderDir)
+	firstRefused, err := os.ReadFile(auditor.state + ".refused")
+	if err != nil || !strings.HasPrefix(string(firstRefused), "go.sum database tree\n") {
+		t.Errorf("the refused head is not kept: %q (%v)", firstRefused, err)
 	}
 	for n := range 3 {
-		testkit.Pay(t, restored.Partner(), fmt.Sprint("another-", n))
+		testkit.Pay(t, restoredServer.Partner(), fmt.Sprint("another-", n))
 	}
-	auditor.wantWatch(4, "is not proven to begin with the", older, "--every", "1s")
-	auditor.wantWatch(4, auditor.state+".refused.2; the last", older)
-	if still, err := os.ReadFile(auditor.state + ".refused"); err != nil || string(still) != string(refused) {
-		t.Errorf("the first refused head became %q (%v)", still, err)
+	auditor.wantWatch(4, "is not proven to begin with the", olderDir, "--every", "1s")
+	auditor.wantWatch(4, auditor.state+".refused.2; the last", olderDir)
+	if content, err := os.ReadFile(auditor.state + ".refused"); err != nil || string(content) != string(firstRefused) {
+		t.Errorf("the first refused head became %q (%v)", content, err)
 	}
-	second, err := os.ReadFile(auditor.state + ".refused.2")
-	if err != nil || string(second) == string(refused) || !strings.HasPrefix(string(second), "go.sum database tree\n") {
-		t.Errorf("the second refused head is not kept: %q (%v)", second, err)
+	secondRefused, err := os.ReadFile(auditor.state + ".refused.2")
+	if err != nil || string(secondRefused) == string(firstRefused) || !strings.HasPrefix(string(secondRefused), "go.sum database tree\n") {
+		t.Errorf("the second refused head is not kept: %q (%v)", secondRefused, err)
 	}
 	if _, err := os.Stat(auditor.state + ".refused.3"); err == nil {
 		t.Error("one head is kept twice")
 	}
-	restored.Stop()
+	restoredServer.Stop()
 	if auditor.storedState() != before {
 		t.Error("what was refused has moved the state")
 	}
@@ -106,54 +107,54 @@ func TestWatchRefusesAShorterOrForkedJournal(t *testing.T) {
 func TestWatchRefusesAServerWithAnotherKey(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
-	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
+	auditor := &watcher{t, filepath.Join(t.TempDir(), "state")}
 	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--data", server.Dir)))
-	w.wantWatch(4, "signed with another key", server.Dir, "--key", otherKey)
-	if _, err := os.Stat(w.state); err == nil {
+	auditor.wantWatch(4, "signed with another key", server.Dir, "--key", otherKey)
+	if _, err := os.Stat(auditor.state); err == nil {
 		t.Error("a watch began with a head that was refused")
 	}
-	w.wantWatch(0, "the watch begins", server.Dir, "--key", key)
-	w.wantWatch(2, "was begun with the key "+key, server.Dir, "--key", otherKey)
-	w.wantWatch(2, "--key: is empty", server.Dir, "--key", "")
-	w.wantWatch(2, "--every: want 1s or more", server.Dir, "--every", "1ms")
+	auditor.wantWatch(0, "the watch begins", server.Dir, "--key", key)
+	auditor.wantWatch(2, "was begun with the key "+key, server.Dir, "--key", otherKey)
+	auditor.wantWatch(2, "--key: is empty", server.Dir, "--key", "")
+	auditor.wantWatch(2, "--every: want 1s or more", server.Dir, "--every", "1ms")
 }
 
-// The store records the server's key, so the server always has the same one; a different server in its
-// place may have another key.
+// A server's key never changes, because the store records it. A different server in its place may have another
+// key.
 func TestWatchRefusesAHeadSignedByAnotherKey(t *testing.T) {
 	t.Parallel()
-	f := &falseServer{t: t, hash: emptyOctoberHash}
-	signs := func() {
+	handler := &falseServer{t: t, hash: emptyOctoberHash}
+	setNewKey := func() {
 		secret, key, err := note.GenerateKey(rand.Reader, "mizan")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.signer, err = note.NewSigner(secret); err != nil {
+		if handler.signer, err = note.NewSigner(secret); err != nil {
 			t.Fatal(err)
 		}
-		f.key = key
+		handler.key = key
 	}
-	signs()
-	server := httptest.NewServer(f)
+	setNewKey()
+	server := httptest.NewServer(handler)
 	defer server.Close()
 	folder := t.TempDir()
-	state, token := filepath.Join(folder, "state"), filepath.Join(folder, "token")
-	write(t, token, "mzs_x\n")
+	stateFile, tokenFile := filepath.Join(folder, "state"), filepath.Join(folder, "token")
+	writeTestFile(t, tokenFile, "mzs_x\n")
 	wantPoll := func(exit int, words string) {
 		t.Helper()
-		wantExit(t, exit, words, "audit", "watch", "--state", state, "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token)
+		wantExit(t, exit, words, "audit", "watch", "--state", stateFile, "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", tokenFile)
 	}
 	wantPoll(0, "")
-	before, err := os.ReadFile(state)
+	before, err := os.ReadFile(stateFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	signs()
+	setNewKey()
 	wantPoll(4, "mizan: audit watch: refused: the head is signed with another key")
-	if after, err := os.ReadFile(state); err != nil || string(after) != string(before) {
+	if after, err := os.ReadFile(stateFile); err != nil || string(after) != string(before) {
 		t.Errorf("what was refused has moved the state: %v", err)
 	}
-	if _, err := os.Stat(state + ".refused"); err == nil {
+	if _, err := os.Stat(stateFile + ".refused"); err == nil {
 		t.Error("what the key has not signed is kept as evidence")
 	}
 }
@@ -163,12 +164,12 @@ func TestWatchStateBelongsToOneOrganization(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	auditor := &watcher{t, filepath.Join(t.TempDir(), "state")}
 	auditor.wantWatch(0, "the watch begins", server.Dir)
-	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte(server.Sandbox.Second.SessionToken), 0o600); err != nil {
+	tokenFile := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(tokenFile, []byte(server.Sandbox.Second.SessionToken), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	auditor.wantWatch(2, "is of organization "+server.Sandbox.OrganizationID, server.Dir,
-		"--organization", server.Sandbox.Second.OrganizationID, "--session-token-file", token)
+		"--organization", server.Sandbox.Second.OrganizationID, "--session-token-file", tokenFile)
 	before := auditor.storedState()
 	if err := os.WriteFile(auditor.state, []byte(strings.Replace(before, "database", "databasf", 1)), 0o600); err != nil {
 		t.Fatal(err)
@@ -198,10 +199,9 @@ func TestWatchStateIsLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The next watch removes the temporary file of a killed watch; a state that is a link stays a
-	// link.
+	// The next watch removes the temporary file of a killed watch. If the state's file is a link, it stays a link.
 	leftover := filepath.Join(filepath.Dir(auditor.state), ".state.123.tmp")
-	write(t, leftover, "half")
+	writeTestFile(t, leftover, "half")
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(auditor.state, link); err != nil {
 		t.Fatal(err)
@@ -221,17 +221,17 @@ func TestWatchStateIsLocked(t *testing.T) {
 func TestWatchRetriesAnUnreachableServer(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
-	standIn := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	testServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if requests.Add(1) == 1 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = w.Write([]byte(`{"data":{"signature":"eA=="}}`))
 	}))
-	t.Cleanup(standIn.Close)
+	t.Cleanup(testServer.Close)
 	environment := append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, noServer[2:]...)
 	r := testkit.Run(t, environment, "audit", "watch", "--state", filepath.Join(t.TempDir(), "state"), "--every", "1s",
-		"--url", standIn.URL, "--organization", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01", "--key", otherKey)
+		"--url", testServer.URL, "--organization", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01", "--key", otherKey)
 	if r.Exit != 4 || requests.Load() != 2 || !strings.Contains(r.Stderr, "503") || !strings.Contains(r.Stderr, "refused: the head's signature") {
 		t.Errorf("exit %d after %d requests: %s", r.Exit, requests.Load(), r.Stderr)
 	}
@@ -249,17 +249,17 @@ func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var size atomic.Int64
-	var turnedAway atomic.Bool
-	standIn := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var sessionEnds atomic.Bool
+	testServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/consistency") {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			return
 		}
-		if turnedAway.Load() && size.Load() > 5 {
+		if sessionEnds.Load() && size.Load() > 5 {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		if turnedAway.Load() {
+		if sessionEnds.Load() {
 			size.Add(1)
 		}
 		text := fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(tlog.Tree{N: size.Load()}), id)
@@ -273,12 +273,12 @@ func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 		}
 		_, _ = w.Write(answer)
 	}))
-	t.Cleanup(standIn.Close)
-	state := filepath.Join(t.TempDir(), "state")
+	t.Cleanup(testServer.Close)
+	stateFile := filepath.Join(t.TempDir(), "state")
 	wantPoll := func(exit int, words string) {
 		t.Helper()
-		r := testkit.Run(t, append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, noServer[2:]...), "audit", "watch", "--state", state,
-			"--url", standIn.URL, "--organization", id, "--key", key)
+		r := testkit.Run(t, append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, noServer[2:]...), "audit", "watch", "--state", stateFile,
+			"--url", testServer.URL, "--organization", id, "--key", key)
 		if r.Exit != exit || !strings.Contains(r.Stdout+r.Stderr, words) {
 			t.Errorf("exit %d, want %d: want %q in\n%s%s", r.Exit, exit, words, r.Stdout, r.Stderr)
 		}
@@ -287,6 +287,6 @@ func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 	wantPoll(0, "the watch begins")
 	size.Store(5)
 	wantPoll(4, "refused: the server signs 5 events and does not prove")
-	turnedAway.Store(true) // the server refuses the session after its next response with a head
+	sessionEnds.Store(true) // the server refuses the session after its next response with a head
 	wantPoll(2, "422")
 }

@@ -27,12 +27,12 @@ type recorder struct {
 	t            *testing.T
 	client       *testkit.Client
 	organization string
-	partner      int64
-	lines        *[]map[string]any
+	partnerID    int64             // 0: the client is no partner
+	lines        *[]map[string]any // the requests with their responses
 }
 
-// ask sends a request with a key, checks the status, and returns the response.
-func (c recorder) ask(key, method, path, body string, want int) map[string]any {
+// ask sends a request, with an idempotency key unless it is empty, checks the status, and returns the response.
+func (c recorder) ask(key, method, path, body string, wantStatus int) map[string]any {
 	c.t.Helper()
 	client, line := c.client, map[string]any{"method": method, "path": path, "organization_id": c.organization}
 	var content any
@@ -42,131 +42,131 @@ func (c recorder) ask(key, method, path, body string, want int) map[string]any {
 	if key != "" {
 		client, line["idempotency_key"] = client.With("idempotency-key", key), key
 	}
-	if c.partner != 0 {
-		line["partner_id"] = c.partner
+	if c.partnerID != 0 {
+		line["partner_id"] = c.partnerID
 	}
-	a, err := client.Do(method, path, content)
-	if err != nil || a.Status != want {
-		c.t.Fatalf("%s %s: %v, %+v", method, path, err, a)
+	answer, err := client.Do(method, path, content)
+	if err != nil || answer.Status != wantStatus {
+		c.t.Fatalf("%s %s: %v, %+v", method, path, err, answer)
 	}
-	d := json.NewDecoder(bytes.NewReader(a.Body))
-	d.UseNumber()
+	decoder := json.NewDecoder(bytes.NewReader(answer.Body))
+	decoder.UseNumber()
 	var response map[string]any
-	if err := d.Decode(&response); err != nil {
+	if err := decoder.Decode(&response); err != nil {
 		c.t.Fatalf("%s %s: %v", method, path, err)
 	}
-	line["status"], line["response"] = want, response
+	line["status"], line["response"] = wantStatus, response
 	*c.lines = append(*c.lines, line)
 	return response
 }
 
-// requestSigned creates a contract, performs the steps, and reads the contract at the end. A step is an action
-// and its body, which may be empty.
-func (c recorder) requestSigned(path, body string, steps ...[2]string) string {
+// recordContract creates a contract, performs the steps, and reads the contract at the end. A step is an action
+// and the request's body, which may be empty. The result is the contract's path.
+func (c recorder) recordContract(path, body string, steps ...[2]string) string {
 	c.t.Helper()
-	created := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)
-	at := path + "/" + created["id"].(string)
-	day := created["inserted_at"].(string)[:len("2026-09-03")] // the clock stands still
+	contract := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)
+	contractPath := path + "/" + contract["id"].(string)
+	day := contract["inserted_at"].(string)[:len("2026-09-03")] // the clock stands still
 	for i, step := range steps {
 		step[1] = strings.ReplaceAll(step[1], "{today}", day)
-		c.ask(fmt.Sprintf("move %s %d", at, i), "POST", at+"/"+step[0], step[1], 200)
+		c.ask(fmt.Sprintf("move %s %d", contractPath, i), "POST", contractPath+"/"+step[0], step[1], 200)
 	}
-	c.ask("", "GET", at, "", 200)
-	return at
+	c.ask("", "GET", contractPath, "", 200)
+	return contractPath
 }
 
-// workload has the responses to one day's requests of a bank, and the store of the server that sent
-// them.
+// workload has the responses to the requests of a bank, an administrator and a partner, and the store of the server
+// that sent the responses.
 type workload struct {
 	journal *posting.Journal
 	keyring *secret.Keyring
-	lines   []map[string]any
+	lines   []map[string]any // the requests with their responses
 }
 
-const ruling = `{"approved_by":"the board","fatwa_reference":"F-7"}`
+const complianceReview = `{"approved_by":"the board","fatwa_reference":"F-7"}`
 
 func recordWorkload(t *testing.T) *workload {
 	t.Helper()
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
-	day := new(workload)
-	bank := recorder{t: t, client: server.Session(), organization: server.Sandbox.OrganizationID, lines: &day.lines}
+	recorded := new(workload)
+	bank := recorder{t: t, client: server.Session(), organization: server.Sandbox.OrganizationID, lines: &recorded.lines}
 	recordSecularContracts(bank, server.Sandbox.OrganizationID)
 	recordReligiousContracts(bank, server.Sandbox.OrganizationID)
 	admin := bank
 	admin.client = server.Admin().With("x-organization-id", server.Sandbox.OrganizationID)
 	recordAdministration(admin, server.Sandbox.PartnerID)
-	shop := bank
-	shop.client, shop.partner = server.Partner(), server.Sandbox.PartnerID
-	recordPayments(shop)
+	partner := bank
+	partner.client, partner.partnerID = server.Partner(), server.Sandbox.PartnerID
+	recordPayments(partner)
 	if code := server.Stop(); code != 0 {
 		t.Fatalf("the server stopped with %d", code)
 	}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: server.Dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
+	journal, err := posting.Open(posting.Options{Store: store.Options{Dir: server.Dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := j.Close(); err != nil {
+		if err := journal.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	day.journal = j
-	if day.keyring, err = secret.LoadKeyring(filepath.Join(server.Dir, "keyring")); err != nil {
+	recorded.journal = journal
+	if recorded.keyring, err = secret.LoadKeyring(filepath.Join(server.Dir, "keyring")); err != nil {
 		t.Fatal(err)
 	}
-	return day
+	return recorded
 }
 
-func recordSecularContracts(c recorder, customer string) {
+func recordSecularContracts(c recorder, customerID string) {
 	c.t.Helper()
 	const pfp = "/api/v1/pfp/"
-	who := fmt.Sprintf(`"customer_id":%q,"region":"AE"`, customer)
-	c.requestSigned(pfp+"leases", `{`+who+`,"lease_type":"operating","asset_description":"a forklift truck","asset_cost":"1000","lease_term_months":4,`+
+	customerFields := fmt.Sprintf(`"customer_id":%q,"region":"AE"`, customerID)
+	c.recordContract(pfp+"leases", `{`+customerFields+`,"lease_type":"operating","asset_description":"a forklift truck","asset_cost":"1000","lease_term_months":4,`+
 		`"monthly_rental":"50","metadata":{"a":1,"b":[null,"x"]}}`, [2]string{"acquire", `{"ownership_documents":["deed"]}`},
 		[2]string{"activate", `{}`}, [2]string{"payment", `{"amount":"70"}`}, [2]string{"expense", `{"amount":"3","description":"a tyre"}`})
-	c.requestSigned(pfp+"partnerships", `{`+who+`,"partnership_type":"diminishing","total_value":"1000","bank_contribution":"800","customer_contribution":"200",`+
+	c.recordContract(pfp+"partnerships", `{`+customerFields+`,"partnership_type":"diminishing","total_value":"1000","bank_contribution":"800","customer_contribution":"200",`+
 		`"profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7}`, [2]string{"fund", `{}`}, [2]string{"activate", `{}`},
 		[2]string{"profit", `{"gross_profit":"101","period_end_date":"{today}"}`}, [2]string{"loss", `{"amount":"33"}`}, [2]string{"buyout", `{"units":2}`})
-	c.requestSigned(pfp+"certificate-issues", `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"4000",`+
+	c.recordContract(pfp+"certificate-issues", `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"4000",`+
 		`"total_value":"4000","certificate_value":"10","expected_yield":5,"maturity_months":2}`,
 		[2]string{"offering", `{"subscription_start":"2020-09-01","subscription_end":"2099-09-30"}`},
-		[2]string{"subscribe", fmt.Sprintf(`{"investor_id":%q,"certificates":3}`, customer)}, [2]string{"activate", `{}`},
+		[2]string{"subscribe", fmt.Sprintf(`{"investor_id":%q,"certificates":3}`, customerID)}, [2]string{"activate", `{}`},
 		[2]string{"profit", `{"total_profit":"100","period_end_date":"{today}"}`})
-	c.requestSigned(pfp+"managed-investments", `{`+who+`,"currency":"AED","capital_amount":"500","business_type":"trade","profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6}`,
+	c.recordContract(pfp+"managed-investments", `{`+customerFields+`,"currency":"AED","capital_amount":"500","business_type":"trade","profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6}`,
 		[2]string{"fund", `{}`}, [2]string{"activate", `{}`}, [2]string{"profit", `{"gross_profit":"33","period_end_date":"{today}"}`}, [2]string{"loss", `{"amount":"9"}`})
-	c.requestSigned(pfp+"investment-deposits", `{`+who+`,"currency":"USD","initial_amount":"1000","term_months":1,"profit_sharing_ratio":{"bank":50,"customer":50}}`,
+	c.recordContract(pfp+"investment-deposits", `{`+customerFields+`,"currency":"USD","initial_amount":"1000","term_months":1,"profit_sharing_ratio":{"bank":50,"customer":50}}`,
 		[2]string{"activate", `{}`}, [2]string{"profit", `{"gross_profit":"31"}`}, [2]string{"profit", `{"gross_profit":"17"}`})
-	c.requestSigned(pfp+"safekeeping-deposits", `{`+who+`,"custody_type":"guaranteed","initial_amount":"1000"}`,
-		[2]string{"activate", `{"compliance_review":` + ruling + `}`}, [2]string{"grant_hibah", `{"amount":"7","granted_by":"the board"}`})
+	c.recordContract(pfp+"safekeeping-deposits", `{`+customerFields+`,"custody_type":"guaranteed","initial_amount":"1000"}`,
+		[2]string{"activate", `{"compliance_review":` + complianceReview + `}`}, [2]string{"grant_hibah", `{"amount":"7","granted_by":"the board"}`})
 	c.ask("", "GET", pfp+"leases", "", 200)
 }
 
-func recordReligiousContracts(c recorder, customer string) {
+func recordReligiousContracts(c recorder, customerID string) {
 	c.t.Helper()
-	const family = "/api/v1/baas/islamic-banking/"
-	c.ask("screened", "GET", family+"screen?subject=asset&region=AE&asset_type=vehicle", "", 200)
-	who := fmt.Sprintf(`"customer_id":%q,"region":"AE","currency":"AED"`, customer)
-	approve := [2]string{"approve", ruling}
-	c.requestSigned(family+"murabaha", `{`+who+`,"asset_description":"a delivery van","asset_cost":1000,"markup_rate":25,"instalments":3}`,
+	const prefix = "/api/v1/baas/islamic-banking/"
+	c.ask("screened", "GET", prefix+"screen?subject=asset&region=AE&asset_type=vehicle", "", 200)
+	customerFields := fmt.Sprintf(`"customer_id":%q,"region":"AE","currency":"AED"`, customerID)
+	approve := [2]string{"approve", complianceReview}
+	c.recordContract(prefix+"murabaha", `{`+customerFields+`,"asset_description":"a delivery van","asset_cost":1000,"markup_rate":25,"instalments":3}`,
 		approve, [2]string{"order_asset", `{}`}, [2]string{"purchase_asset", `{"ownership_documents":["invoice"]}`},
 		[2]string{"deliver_asset", `{}`}, [2]string{"activate", `{}`}, [2]string{"record_payment", `{"amount":77}`})
-	c.requestSigned(family+"musharaka", `{`+who+`,"partnership_type":"diminishing","total_value":9007199254740993,"bank_contribution":9007199254740992,`+
-		`"customer_contribution":1,"profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7,"compliance_review":`+ruling+`}`, [2]string{"buyout_unit", `{}`})
-	c.requestSigned(family+"wadiah", `{`+who+`,"custody_type":"guaranteed","initial_amount":1000,"compliance_review":`+ruling+`}`,
+	c.recordContract(prefix+"musharaka", `{`+customerFields+`,"partnership_type":"diminishing","total_value":9007199254740993,"bank_contribution":9007199254740992,`+
+		`"customer_contribution":1,"profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7,"compliance_review":`+complianceReview+`}`, [2]string{"buyout_unit", `{}`})
+	c.recordContract(prefix+"wadiah", `{`+customerFields+`,"custody_type":"guaranteed","initial_amount":1000,"compliance_review":`+complianceReview+`}`,
 		[2]string{"grant_hibah", `{"amount":7,"granted_by":"the board","note":"for nothing"}`})
 }
 
-func recordAdministration(c recorder, partner int64) {
+func recordAdministration(c recorder, partnerID int64) {
 	c.t.Helper()
 	c.ask("", "PUT", "/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`, 200)
 	c.ask("", "PUT", "/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.91"}`, 200)
 	c.ask("", "POST", "/api/v1/organizations", `{"name":"Third","type":"merchant"}`, 201)
 	c.ask("", "POST", "/api/v1/partners", `{"name":"Shop","login":"shop","pass":"a long enough one"}`, 201)
-	c.ask("", "POST", "/api/v1/api_keys", fmt.Sprintf(`{"partner_id":%d,"name":"till"}`, partner), 201)
-	c.ask("", "POST", fmt.Sprintf("/api/v1/partners/%d/settlements", partner), `{"direction":"in","amount":"500","currency":"USD","env":"prod","reference":"R-1"}`, 201)
+	c.ask("", "POST", "/api/v1/api_keys", fmt.Sprintf(`{"partner_id":%d,"name":"till"}`, partnerID), 201)
+	c.ask("", "POST", fmt.Sprintf("/api/v1/partners/%d/settlements", partnerID), `{"direction":"in","amount":"500","currency":"USD","env":"prod","reference":"R-1"}`, 201)
 	user := c.ask("", "POST", "/api/v1/users", `{"login":"viewer","pass":"a long enough one","name":"Viewer","roles":["client"]}`, 201)
-	limit := c.ask("", "POST", "/api/v1/limits", fmt.Sprintf(`{"partner_id":%d,"kind":"per_transaction","currency":"USD","env":"prod","max_amount":"900000","scope":"partner"}`, partner), 201)
+	limit := c.ask("", "POST", "/api/v1/limits", fmt.Sprintf(`{"partner_id":%d,"kind":"per_transaction","currency":"USD","env":"prod","max_amount":"900000","scope":"partner"}`, partnerID), 201)
 	c.ask("", "PATCH", "/api/v1/limits/"+idOf(limit), `{"max_amount":"800000"}`, 200)
 	c.ask("", "POST", "/api/v1/blocklist", `{"kind":"country","value":"KP"}`, 201)
 	c.ask("", "DELETE", "/api/v1/users/"+idOf(user), "", 200)
@@ -176,18 +176,18 @@ func idOf(response map[string]any) string { return response["data"].(map[string]
 
 func recordPayments(c recorder) {
 	c.t.Helper()
-	paid := c.ask("", "POST", "/api/v1/transactions", `{"params":{"type":"payment","amount":"1500","currency":"USD","env":"prod","txid":"order-1","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no",`+
+	payment := c.ask("", "POST", "/api/v1/transactions", `{"params":{"type":"payment","amount":"1500","currency":"USD","env":"prod","txid":"order-1","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no",`+
 		`"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"A B","exp_year":"2030","exp_month":"12","cvv":"123"}}}`, 201)
-	if paid["status"] != "charged" {
-		c.t.Fatalf("the payment is %v: %v", paid["status"], paid["error_description"])
+	if payment["status"] != "charged" {
+		c.t.Fatalf("the payment is %v: %v", payment["status"], payment["error_description"])
 	}
-	subscription := c.ask("renewed", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"900","period_days":30,"metadata":{"a":1}}}`, paid["id"]), 201)
-	otherSubscription := c.ask("", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"800","period_days":31}}`, paid["id"]), 201)
+	subscription := c.ask("renewed", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"900","period_days":30,"metadata":{"a":1}}}`, payment["id"]), 201)
+	otherSubscription := c.ask("", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"800","period_days":31}}`, payment["id"]), 201)
 	c.ask("", "GET", "/api/v1/subscriptions/"+idOf(otherSubscription), "", 200)
 	c.ask("", "POST", "/api/v1/subscriptions/"+idOf(subscription)+"/cancel", "", 200)
 }
 
-// check runs the rules on the store with some of the responses.
+// check runs the checker's rules on the store and some of the responses.
 func (w *workload) check(t *testing.T, lines ...map[string]any) *findings.Report {
 	t.Helper()
 	var content bytes.Buffer

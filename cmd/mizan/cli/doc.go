@@ -11,5 +11,5 @@
 // Callers: cmd/mizan and its folders config, serving, audit and maintenance. The folder client
 // is below cli and does not import it.
 //
-// Rejected: os.Exit in the commands. Their tests call them as functions.
+// Rejected: os.Exit in the commands, because tests call the commands as functions.
 package cli

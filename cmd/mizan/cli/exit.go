@@ -22,16 +22,17 @@ const (
 // kernel can't read or write a page of a file that the store has mapped.
 const MappedFileFault = "mizan: storage: a mapped file of the store could not be read or written: the disk is full, or has failed; the next start finds out what is durable"
 
-// Fault ends the process with an exit code and one line for each fault. It is the client's
-// type, so that faults of the client's commands need no conversion.
+// Fault is an error that ends the process with an exit code, after its lines were printed. It is package client's
+// type, so that the faults of that package's commands need no conversion.
 type Fault = client.Fault
 
-// StorageFault reports a directory or store that failed or can't be used.
+// StorageFault returns the fault for a directory or store that failed or can't be used.
 func StorageFault(format string, args ...any) *Fault {
 	return &Fault{Code: ExitStorage, Lines: []string{"mizan: storage: " + OneLine(fmt.Sprintf(format, args...))}}
 }
 
-// BadConfiguration reports bad keys, one in each line; the given lines have no prefix.
+// BadConfiguration returns the fault for a bad configuration. Each line is about one bad key or flag and has no prefix
+// yet.
 func BadConfiguration(lines ...string) *Fault {
 	f := &Fault{Code: ExitConfiguration}
 	for _, line := range lines {
@@ -40,7 +41,7 @@ func BadConfiguration(lines ...string) *Fault {
 	return f
 }
 
-// InUse reports a directory that another process has locked, or that another release has written.
+// InUse returns the fault for a directory that another process has locked, or that another release has written.
 func InUse(format string, args ...any) *Fault {
 	return &Fault{Code: ExitLocked, Lines: []string{"mizan: locked: " + OneLine(fmt.Sprintf(format, args...))}}
 }
@@ -60,7 +61,7 @@ func ReportExit(err error, stderr io.Writer) int {
 	if !errors.As(err, &f) {
 		f = &Fault{Code: ExitStorage, Lines: []string{"mizan: " + OneLine(err.Error())}}
 	}
-	mapfault.LastWord()
+	mapfault.LastWord() // so that a fault in a mapped file does not print a second reason
 	for _, line := range f.Lines {
 		_, _ = fmt.Fprintln(stderr, line)
 	}

@@ -13,9 +13,9 @@ import (
 // TestStoreErrorsHaveTheirExitCodes checks the codes on which supervisors rely.
 func TestStoreErrorsHaveTheirExitCodes(t *testing.T) {
 	tests := []struct {
-		err  error
-		want int
-		line string
+		err      error
+		wantCode int
+		wantLine string
 	}{
 		{store.ErrLocked, 3, "mizan: locked: x: the data directory is in use by another process\n"},
 		{store.ErrNewerSchema, 3, "mizan: locked: x: the store was written by a newer release\n"},
@@ -26,11 +26,11 @@ func TestStoreErrorsHaveTheirExitCodes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var stderr bytes.Buffer
-		if code := ReportExit(OpenFault(fmt.Errorf("x: %w", tt.err)), &stderr); code != tt.want {
-			t.Errorf("%v ends with %d, want %d", tt.err, code, tt.want)
+		if code := ReportExit(OpenFault(fmt.Errorf("x: %w", tt.err)), &stderr); code != tt.wantCode {
+			t.Errorf("%v ends with %d, want %d", tt.err, code, tt.wantCode)
 		}
-		if stderr.String() != tt.line {
-			t.Errorf("%v prints %q, want %q", tt.err, stderr.String(), tt.line)
+		if stderr.String() != tt.wantLine {
+			t.Errorf("%v prints %q, want %q", tt.err, stderr.String(), tt.wantLine)
 		}
 	}
 }

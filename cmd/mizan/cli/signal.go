@@ -13,22 +13,22 @@ func SignalContext() (ctx context.Context, stop context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2) // both signals may come before the goroutine runs
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	ended := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(ended)
-		if _, caught := <-signals; !caught {
+		defer close(done)
+		if _, isOpen := <-signals; !isOpen {
 			return
 		}
 		cancel()
-		if second, caught := <-signals; caught {
+		if secondSignal, isOpen := <-signals; isOpen {
 			signal.Reset()
-			_ = syscall.Kill(syscall.Getpid(), second.(syscall.Signal))
+			_ = syscall.Kill(syscall.Getpid(), secondSignal.(syscall.Signal))
 		}
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
 		close(signals)
-		<-ended
+		<-done
 		cancel()
 	}
 }

@@ -7,6 +7,6 @@ import (
 // Version is the program's version; kong passes it to commands by this type.
 type Version string
 
-// Streams are where a command prints. They are the client's type, so that its commands
-// take the same value.
+// Streams are where a command prints. They are package client's type, so that the commands of that package take the
+// same value.
 type Streams = client.Streams

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// BackupFlags name the server and the caller of a command that takes a backup. They have the
-// meanings and defaults of AdminFlags, except for the organization: a backup contains all
-// organizations.
+// BackupFlags name the server and the caller of a command that takes a backup. They are AdminFlags without the
+// organization, because a backup contains all organizations.
 type BackupFlags struct {
 	URL       *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
 	TokenFile *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
@@ -22,25 +21,25 @@ type BackupFlags struct {
 
 // Bounds of a backup's transfer.
 const (
-	backupStall   = 2 * time.Minute // how long the transfer may receive no byte
-	maxBackupFail = 64 << 10        // bytes of a response that is not a backup
+	backupStallTimeout = 2 * time.Minute // how long the transfer may receive no byte
+	maxBackupRefusal   = 64 << 10        // bytes of a response that is not a backup
 )
 
-// Take requests a backup with this body and copies it to out as it arrives. name is the
-// command's. After an error, which is a *Fault, out has no complete backup.
-func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []byte, out io.Writer) error {
-	command := Command{Name: name, Streams: s}
+// Take sends the request for a backup, with this body, and copies the backup to out as it arrives. After an error,
+// which is a *Fault, out has no complete backup.
+func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, body []byte, out io.Writer) error {
+	command := Command{Name: commandName, Streams: s}
 	flags, noOrganization := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
 	flags.Organization = &noOrganization // the organization in the environment does not apply
 	client, err := flags.Open()
 	if err != nil {
 		return command.Misused("%v", err)
 	}
-	stalled := errors.New("nothing came for " + backupStall.String())
+	errStalled := errors.New("nothing came for " + backupStallTimeout.String())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	watch := time.AfterFunc(backupStall, func() { cancel(stalled) })
-	defer watch.Stop()
+	stallTimer := time.AfterFunc(backupStallTimeout, func() { cancel(errStalled) })
+	defer stallTimer.Stop()
 	failure := func(err error) error {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
@@ -60,20 +59,20 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		a := &Reply{Status: response.StatusCode, Header: response.Header}
-		if a.Body, err = io.ReadAll(io.LimitReader(response.Body, maxBackupFail)); err != nil {
+		reply := &Reply{Status: response.StatusCode, Header: response.Header}
+		if reply.Body, err = io.ReadAll(io.LimitReader(response.Body, maxBackupRefusal)); err != nil {
 			return failure(err)
 		}
-		_, err := command.Check(a)
+		_, err := command.Check(reply)
 		if err == nil {
-			err = command.Failed("%s: the answer is no backup: status %d", client.Base, a.Status)
+			err = command.Failed("%s: the answer is no backup: status %d", client.Base, reply.Status)
 		}
 		return err
 	}
-	to := &outputWriter{to: out}
-	if _, err := io.Copy(to, &stallReader{response.Body, watch}); err != nil {
-		if to.failed != nil {
-			return command.Failed("%v", to.failed)
+	output := &outputWriter{out: out}
+	if _, err := io.Copy(output, &stallReader{response.Body, stallTimer}); err != nil {
+		if output.writeErr != nil {
+			return command.Failed("%v", output.writeErr)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return failure(errors.New("the server broke off the backup"))
@@ -86,27 +85,27 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 // stallReader resets the stall timer whenever bytes arrive.
 type stallReader struct {
 	io.Reader
-	end *time.Timer
+	timer *time.Timer
 }
 
 // Read implements io.Reader.
 func (w *stallReader) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
 	if n > 0 {
-		w.end.Reset(backupStall)
+		w.timer.Reset(backupStallTimeout)
 	}
 	return n, err
 }
 
 // outputWriter remembers errors of writing, to distinguish them from errors of receiving.
 type outputWriter struct {
-	to     io.Writer
-	failed error
+	out      io.Writer
+	writeErr error
 }
 
 // Write implements io.Writer.
 func (w *outputWriter) Write(p []byte) (int, error) {
-	n, err := w.to.Write(p)
-	w.failed = err
+	n, err := w.out.Write(p)
+	w.writeErr = err
 	return n, err
 }

@@ -35,8 +35,8 @@ type Client struct {
 	http         *http.Client
 }
 
-// Request is a request for a path below basePath. Body is JSON; nil: no body. A write with
-// a Key may be sent twice.
+// Request is a request for a path below basePath. Body is JSON; nil: no body. Key is a write's Idempotency-Key, by
+// which the server recognizes the write if it is sent twice.
 type Request struct {
 	Method, Path string
 	Query        url.Values
@@ -56,15 +56,15 @@ type Reply struct {
 // Send sends a request, and repeats it once if the connection broke: a read changes nothing, and the
 // server recognizes a write by its key. An error means that no complete response arrived.
 func (c *Client) Send(r Request) (*Reply, error) {
-	a, err := c.sendOnce(r)
+	reply, err := c.sendOnce(r)
 	if err == nil || !connectionBroke(err) {
-		return a, err
+		return reply, err
 	}
-	if a, err = c.sendOnce(r); err != nil {
+	if reply, err = c.sendOnce(r); err != nil {
 		return nil, err
 	}
-	a.Resent = true
-	return a, nil
+	reply.Resent = true
+	return reply, nil
 }
 
 func (c *Client) sendOnce(r Request) (*Reply, error) {
@@ -80,51 +80,51 @@ func (c *Client) sendOnce(r Request) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := request.Header
-	h.Set("Authorization", "Bearer "+c.token)
-	h.Set("Accept", "application/json")
+	header := request.Header
+	header.Set("Authorization", "Bearer "+c.token)
+	header.Set("Accept", "application/json")
 	if c.organization != "" {
-		h.Set("X-Organization-Id", c.organization)
+		header.Set("X-Organization-Id", c.organization)
 	}
 	if r.Body != nil {
-		h.Set("Content-Type", cmp.Or(r.ContentType, "application/json"))
+		header.Set("Content-Type", cmp.Or(r.ContentType, "application/json"))
 	}
 	if r.Key != "" {
-		h.Set("Idempotency-Key", r.Key)
+		header.Set("Idempotency-Key", r.Key)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, withoutURL(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	a := &Reply{Status: response.StatusCode, Header: response.Header}
-	if a.Body, err = io.ReadAll(io.LimitReader(response.Body, maxResponse+1)); err != nil {
+	reply := &Reply{Status: response.StatusCode, Header: response.Header}
+	if reply.Body, err = io.ReadAll(io.LimitReader(response.Body, maxResponse+1)); err != nil {
 		return nil, err
 	}
-	if len(a.Body) > maxResponse {
+	if len(reply.Body) > maxResponse {
 		return nil, errTooLarge
 	}
-	return a, nil
+	return reply, nil
 }
 
 // withoutURL removes the method and URL that net/http puts before an error.
 func withoutURL(err error) error {
-	var wrapped *url.Error
-	if !errors.As(err, &wrapped) {
+	var urlErr *url.Error
+	if !errors.As(err, &urlErr) {
 		return err
 	}
-	if wrapped.Timeout() {
-		return fmt.Errorf("no answer within %v: %w", responseTimeout, wrapped.Err)
+	if urlErr.Timeout() {
+		return fmt.Errorf("no answer within %v: %w", responseTimeout, urlErr.Err)
 	}
-	return wrapped.Err
+	return urlErr.Err
 }
 
-// connectionBroke tells whether another connection may succeed. It is false after a bad certificate, a time-out
-// or a response that is too large.
+// connectionBroke tells whether the request may succeed on another connection, which it can't after a bad
+// certificate, a time-out or a response that is too large.
 func connectionBroke(err error) bool {
-	var distrust *tls.CertificateVerificationError
-	var slow net.Error
-	return !errors.Is(err, errTooLarge) && !errors.As(err, &distrust) && !(errors.As(err, &slow) && slow.Timeout())
+	var certificateErr *tls.CertificateVerificationError
+	var netErr net.Error
+	return !errors.Is(err, errTooLarge) && !errors.As(err, &certificateErr) && !(errors.As(err, &netErr) && netErr.Timeout())
 }
 
 // WriteKey is the Idempotency-Key of a command's write.
@@ -136,8 +136,8 @@ type WriteKey struct {
 // NewWriteKey returns the caller's key, or a random one.
 func NewWriteKey(flag *string) (WriteKey, error) {
 	if flag == nil {
-		random, err := uuid.NewRandom()
-		return WriteKey{text: random.String()}, err
+		id, err := uuid.NewRandom()
+		return WriteKey{text: id.String()}, err
 	}
 	key := *flag
 	if key == "" || len(key) > maxKey {

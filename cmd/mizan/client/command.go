@@ -19,11 +19,11 @@ type Streams struct {
 
 // Command is one run of a command.
 type Command struct {
-	Name    string // for example "partners create"; its errors begin with it
+	Name    string // for example "partners create"; errors begin with this name
 	Client  *Client
 	Streams *Streams
-	JSON    bool
-	Key     WriteKey
+	JSON    bool     // print the server's JSON instead of a table
+	Key     WriteKey // the Idempotency-Key, if the command writes
 }
 
 // Show requests one object and prints it.
@@ -38,17 +38,17 @@ func (c *Command) ShowWith(path string, query url.Values) error {
 	return c.ShowReply(a)
 }
 
-// Write sends a change and prints the response. A body is anything that encodes as a JSON object; nil:
-// no body.
+// Write sends a request that changes something, and prints the response. The body is any value that encodes as a JSON
+// object; nil: no body.
 func (c *Command) Write(method, path string, body any) error {
-	r := Request{Method: method, Path: path, Key: c.Key.text}
+	request := Request{Method: method, Path: path, Key: c.Key.text}
 	if body != nil {
 		var err error
-		if r.Body, err = json.Marshal(body, json.Deterministic(true)); err != nil {
+		if request.Body, err = json.Marshal(body, json.Deterministic(true)); err != nil {
 			return c.Misused("a file is not UTF-8") // the encoder's own error would quote the file
 		}
 	}
-	return c.write(r)
+	return c.write(request)
 }
 
 // Upload sends a body that is not JSON and prints the response.
@@ -56,36 +56,36 @@ func (c *Command) Upload(path, contentType string, body []byte) error {
 	return c.write(Request{Method: http.MethodPost, Path: path, Key: c.Key.text, ContentType: contentType, Body: body})
 }
 
-func (c *Command) write(r Request) error {
-	a, err := c.Send(r)
+func (c *Command) write(request Request) error {
+	reply, err := c.Send(request)
 	if err != nil {
 		return err
 	}
-	if a.Header.Get("X-Idempotent-Replay") == "true" && !a.Resent {
+	if reply.Header.Get("X-Idempotent-Replay") == "true" && !reply.Resent {
 		c.Note("this was done before; the original response follows")
 	}
-	return c.ShowReply(a)
+	return c.ShowReply(reply)
 }
 
 // Send sends a request. A response with an error status becomes a *Fault.
 func (c *Command) Send(r Request) (*Reply, error) {
-	a, err := c.Client.Send(r)
+	reply, err := c.Client.Send(r)
 	switch {
 	case err != nil && r.Key != "":
 		return nil, c.Failed("%s: %v; if it was done is not known: repeat it with --idempotency-key '%s'", c.Client.Base, err, r.Key)
 	case err != nil:
 		return nil, c.Failed("%s: %v", c.Client.Base, err)
 	}
-	return c.Check(a)
+	return c.Check(reply)
 }
 
 // ShowReply prints the object in a response: the data member, or the whole body if it has no such
 // member. For a response without content it prints nothing.
-func (c *Command) ShowReply(a *Reply) error {
-	if a.Status == http.StatusNoContent {
+func (c *Command) ShowReply(reply *Reply) error {
+	if reply.Status == http.StatusNoContent {
 		return nil
 	}
-	body, err := ParseObject(a.Body)
+	body, err := ParseObject(reply.Body)
 	if err != nil {
 		return c.Failed("the answer is not the server's: %v", err)
 	}
@@ -109,11 +109,11 @@ type Paging struct {
 
 // Bounds of --all.
 const (
-	wholePage = 100     // rows of a page; every list allows this number
-	MaxPages  = 1 << 24 // a list with more pages is a fault of the server
+	rowsOfPage = 100     // requested for each page; every list allows this number
+	MaxPages   = 1 << 24 // a list with more pages is a fault of the server
 )
 
-// Listing is the request of a list, and the members that its table shows.
+// Listing is the request for a list, and the members of its rows that the table shows.
 type Listing struct {
 	Path    string
 	Query   url.Values
@@ -121,47 +121,47 @@ type Listing struct {
 }
 
 // List prints one page, or all pages.
-func (c *Command) List(l Listing, p Paging) error {
-	query := l.Query
+func (c *Command) List(listing Listing, paging Paging) error {
+	query := listing.Query
 	if query == nil {
 		query = url.Values{}
 	}
 	switch {
-	case p.Limit != nil:
-		query.Set("limit", strconv.Itoa(*p.Limit))
-	case p.All:
-		query.Set("limit", strconv.Itoa(wholePage))
+	case paging.Limit != nil:
+		query.Set("limit", strconv.Itoa(*paging.Limit))
+	case paging.All:
+		query.Set("limit", strconv.Itoa(rowsOfPage))
 	}
-	if p.Cursor != nil {
-		query.Set("cursor", *p.Cursor)
+	if paging.Cursor != nil {
+		query.Set("cursor", *paging.Cursor)
 	}
-	out := c.newPrinter(l.Columns)
+	out := c.newPrinter(listing.Columns)
 	for range MaxPages {
-		next, err := c.listPage(l.Path, query, out)
+		nextCursor, err := c.listPage(listing.Path, query, out)
 		if err != nil {
 			_ = out.flush() // the rows before the fault are valid
 			return err
 		}
-		if next != "" && !p.All {
+		if nextCursor != "" && !paging.All {
 			err := out.flush()
-			c.Note("there is more: --all, or --cursor '%s'", next)
+			c.Note("there is more: --all, or --cursor '%s'", nextCursor)
 			return err
 		}
-		if next == "" {
+		if nextCursor == "" {
 			return out.flush()
 		}
-		if next == query.Get("cursor") {
+		if nextCursor == query.Get("cursor") {
 			break
 		}
-		query.Set("cursor", next)
+		query.Set("cursor", nextCursor)
 	}
 	_ = out.flush()
 	return c.Failed("the list does not end: the server gives the same page again")
 }
 
-// listPage prints one page and returns the cursor of the next one; empty if it was the last.
-func (c *Command) listPage(path string, query url.Values, out *printer) (next string, err error) {
-	a, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
+// listPage prints one page and returns the cursor of the next page; empty after the last page.
+func (c *Command) listPage(path string, query url.Values, out *printer) (nextCursor string, err error) {
+	reply, err := c.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {
 		return "", err
 	}
@@ -171,18 +171,18 @@ func (c *Command) listPage(path string, query url.Values, out *printer) (next st
 			Value *string `json:"cursor_value"`
 		} `json:"cursor"`
 	}
-	if err := json.Unmarshal(a.Body, &body); err != nil || body.Data == nil {
+	if err := json.Unmarshal(reply.Body, &body); err != nil || body.Data == nil {
 		return "", c.Failed("the answer is not a list of the server's")
 	}
 	for _, value := range body.Data {
-		r, err := ParseObject(value)
+		object, err := ParseObject(value)
 		if err != nil {
 			return "", c.Failed("the answer is not a list of the server's: %v", err)
 		}
-		out.printRow(r)
+		out.printRow(object)
 	}
 	if body.Cursor.Value != nil {
-		next = *body.Cursor.Value
+		nextCursor = *body.Cursor.Value
 	}
-	return next, nil
+	return nextCursor, nil
 }

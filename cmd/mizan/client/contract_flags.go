@@ -10,7 +10,7 @@ type ContractFlags struct {
 	Data         string  `name:"data" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
 }
 
-// Open resolves the flags as AdminFlags does. The token is a session's.
+// Open resolves the flags as AdminFlags.Open does, but with a session's token.
 func (c *ContractFlags) Open() (*Client, error) {
 	return serverFlags{
 		url: c.URL, tokenFile: c.TokenFile, caFile: c.CAFile, organization: c.Organization, sandbox: c.Data, sandboxFlag: "--data",

@@ -5,14 +5,14 @@
 //  1. It knows only the server's paths and responses, and imports no other package of the module
 //     (internal/tidy enforces it). So a program over HTTPS can do whatever a command can do.
 //  2. No token, password, secret or card number comes from the command line, where every user of the
-//     machine could read it in the list of processes. They come from files, from stdin or, for the
-//     token only, from the environment. No output and no error contains one, except the value of a new
-//     API key, which is shown once.
+//     machine could read it in the list of processes. Such values come from files, from stdin or, for the
+//     token only, from the environment. No output and no error contains such a value, except that the value of
+//     a new API key is shown once.
 //  3. The token is sent only to the host that the flags name: redirects are not followed, and
 //     plain HTTP is allowed for loopback only.
-//  4. A write has an Idempotency-Key. If the connection breaks, it is sent once more with the
+//  4. A write has an Idempotency-Key. If the connection breaks, the write is sent once more with the
 //     same key. If its outcome stays unknown, the error names the key with which the caller can
-//     repeat it.
+//     repeat the write.
 //  5. stdout has the server's data: with --json each object is a line as the server wrote it,
 //     otherwise a table. Everything else goes to stderr.
 //  6. Tables and errors show the server's text without control characters, so that a partner's
@@ -20,7 +20,7 @@
 //  7. Exit codes: 0 done; 2 the request was wrong (flags, files, any 4xx response); 1 no usable
 //     response arrived (connection, 5xx).
 //
-// Callers: its folders admin and contracts; cmd/mizan's commands audit and backup.
+// Callers: the folders admin and contracts below this package; cmd/mizan's commands audit and backup.
 //
 // Rejected: kong's env tags for the token, because kong quotes values in its errors; a generated
 // client, because responses are shown and not interpreted: a new field of the server appears in --json

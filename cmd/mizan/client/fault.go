@@ -13,7 +13,7 @@ const (
 	exitMisused = 2 // the request was wrong
 )
 
-// Fault ends the process with an exit code and one line for each fault. Lines begin with
+// Fault is an error that ends the process with an exit code, after its lines were printed. Lines begin with
 // "mizan: " and contain no line break.
 type Fault struct {
 	Code  int
@@ -23,12 +23,12 @@ type Fault struct {
 // Error implements error.
 func (f *Fault) Error() string { return strings.Join(f.Lines, "\n") }
 
-// Misused reports a fault of the caller.
+// Misused returns the fault for a wrong use of the command.
 func (c *Command) Misused(format string, args ...any) *Fault {
 	return &Fault{Code: exitMisused, Lines: []string{c.message(fmt.Sprintf(format, args...))}}
 }
 
-// Failed reports a fault of the server or of the connection.
+// Failed returns the fault for a failure of the server or of the connection.
 func (c *Command) Failed(format string, args ...any) *Fault {
 	return &Fault{Code: exitFailed, Lines: []string{c.message(fmt.Sprintf(format, args...))}}
 }
@@ -43,12 +43,12 @@ func (c *Command) Note(format string, args ...any) {
 // Printable escapes all control characters of a text, including line breaks, so that it can't
 // control a terminal.
 func Printable(text string) string {
-	if strings.IndexFunc(text, unprintable) < 0 {
+	if strings.IndexFunc(text, isUnprintable) < 0 {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if unprintable(r) {
+		if isUnprintable(r) {
 			quoted := strconv.QuoteRuneToASCII(r)
 			b.WriteString(quoted[1 : len(quoted)-1])
 		} else {
@@ -58,4 +58,4 @@ func Printable(text string) string {
 	return b.String()
 }
 
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+func isUnprintable(r rune) bool { return !unicode.IsPrint(r) }

@@ -17,19 +17,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// standardURL is the default listen address of `mizan serve`.
-const standardURL = "https://127.0.0.1:8443"
+// defaultURL is the URL of the address on which `mizan serve` listens by default.
+const defaultURL = "https://127.0.0.1:8443"
 
 // Bounds of the files that flags name.
 const (
-	maxSmallFile = 64 << 10 // a token, sandbox.json
-	maxAuthority = 1 << 20
-	maxToken     = 4096
+	maxSmallFile = 64 << 10 // bytes of a file with a token, and of sandbox.json
+	maxCAFile    = 1 << 20  // bytes of a file with certificates
+	maxToken     = 4096     // bytes of the token itself
 )
 
-// AdminFlags name the server and the administration token. A flag has precedence over sandbox.json,
-// which a flag names too, and sandbox.json over the environment. firstOf reads the
-// environment, because kong would quote a bad value.
+// AdminFlags name the server and the administration token. Each value comes from its flag, else from the sandbox.json
+// that --sandbox names, else from the environment. firstOf reads the environment, and not kong, because kong would
+// quote a bad value.
 type AdminFlags struct {
 	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
 	TokenFile    *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
@@ -66,18 +66,19 @@ func newHTTPClient(trust *tls.Config) *http.Client {
 	}
 }
 
-// firstOf returns the first value that is set: flag, sandbox's file, environment, default.
-func firstOf(flag *string, sandbox, variable, standard string) string {
+// firstOf returns the first value that is set: the flag, the member of sandbox.json, the environment's variable, or the
+// default.
+func firstOf(flag *string, sandboxValue, variable, defaultValue string) string {
 	if flag != nil {
 		return *flag
 	}
-	if sandbox != "" {
-		return sandbox
+	if sandboxValue != "" {
+		return sandboxValue
 	}
 	if text := os.Getenv(variable); text != "" {
 		return text
 	}
-	return standard
+	return defaultValue
 }
 
 // parseToken trims and checks the text of a token.
@@ -89,24 +90,24 @@ func parseToken(text, origin string) (string, error) {
 	return text, nil
 }
 
-// readSandbox reads sandbox.json; path may also be its directory. For an empty path the result is
-// empty. flag is the name of the flag with the path.
-func readSandbox(path, flag string) (box sandboxFile, err error) {
+// readSandbox reads a sandbox.json; path may also name its directory. For an empty path the result is
+// empty. Errors begin with the name of the flag.
+func readSandbox(path, flagName string) (sandbox sandboxFile, err error) {
 	if path == "" {
-		return box, nil
+		return sandbox, nil
 	}
 	if stat, err := os.Stat(path); err == nil && stat.IsDir() {
 		path = filepath.Join(path, "sandbox.json")
 	}
 	content, err := readFile(path, maxSmallFile)
 	if err != nil {
-		return box, fmt.Errorf("%s: %w", flag, err)
+		return sandbox, fmt.Errorf("%s: %w", flagName, err)
 	}
 	// The decoder's own error would quote the file.
-	if json.Unmarshal(content, &box) != nil || box.BaseURL == "" || box.AdminToken == "" {
-		return sandboxFile{}, fmt.Errorf("%s: %s is not a sandbox.json with base_url and admin_token", flag, path)
+	if json.Unmarshal(content, &sandbox) != nil || sandbox.BaseURL == "" || sandbox.AdminToken == "" {
+		return sandboxFile{}, fmt.Errorf("%s: %s is not a sandbox.json with base_url and admin_token", flagName, path)
 	}
-	return box, nil
+	return sandbox, nil
 }
 
 // parseBaseURL checks a server's URL: the token is sent only encrypted, or to this machine.
@@ -115,13 +116,13 @@ func parseBaseURL(text string) (string, error) {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.TrimSuffix(u.Path, "/") != "" {
 		return "", errors.New("--url: want https://HOST[:PORT], without a path")
 	}
-	if u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+	if u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
 		return "", fmt.Errorf("--url: %s://%s: want https; plain http is for loopback only", u.Scheme, u.Host)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
@@ -129,19 +130,19 @@ func loopback(host string) bool {
 // trustConfig returns a TLS configuration that trusts the authorities in the file or, without a
 // file, the system's.
 func trustConfig(path string) (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if path == "" {
-		return c, nil
+		return config, nil
 	}
-	content, err := readFile(path, maxAuthority)
+	content, err := readFile(path, maxCAFile)
 	if err != nil {
 		return nil, fmt.Errorf("--ca-file: %w", err)
 	}
-	c.RootCAs = x509.NewCertPool()
-	if !c.RootCAs.AppendCertsFromPEM(content) {
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(content) {
 		return nil, fmt.Errorf("--ca-file: %s holds no certificate", path)
 	}
-	return c, nil
+	return config, nil
 }
 
 // readFile reads a file, or stdin for "-", up to a bound.
@@ -163,7 +164,7 @@ func readFile(path string, bound int) ([]byte, error) {
 
 // isID tells whether text is a UUID in its usual form.
 func isID(text string) bool {
-	const usual = 36
+	const usualLength = 36
 	_, err := uuid.Parse(text)
-	return err == nil && len(text) == usual
+	return err == nil && len(text) == usualLength
 }

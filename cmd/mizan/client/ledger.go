@@ -20,10 +20,9 @@ type LedgerFlags struct {
 // Ledger reads one organization's ledger on one server.
 type Ledger struct{ Command }
 
-// Open resolves the flags without connecting. name is the command's; its errors begin with it.
-// The error is a *Fault.
-func (f *LedgerFlags) Open(name string, s *Streams) (*Ledger, error) {
-	l := &Ledger{Command{Name: name, Streams: s}}
+// Open resolves the flags without connecting. Errors begin with the command's name. The error is a *Fault.
+func (f *LedgerFlags) Open(commandName string, s *Streams) (*Ledger, error) {
+	l := &Ledger{Command{Name: commandName, Streams: s}}
 	var err error
 	if l.Client, err = f.client(); err != nil {
 		return nil, l.Misused("%v", err)
@@ -32,12 +31,12 @@ func (f *LedgerFlags) Open(name string, s *Streams) (*Ledger, error) {
 }
 
 func (f *LedgerFlags) client() (*Client, error) {
-	resolved := serverFlags{
+	flags := serverFlags{
 		url: f.URL, tokenFile: f.TokenFile, caFile: f.CAFile, organization: f.Organization, sandbox: f.Sandbox, sandboxFlag: "--sandbox",
 		token: sessionToken(func(b *sandboxFile) string { return b.AuditorToken }),
 	}
-	resolved.needsOrganization = f.Organization != nil // an empty id is a mistake
-	return resolved.open()
+	flags.needsOrganization = f.Organization != nil // an empty --organization is a mistake
+	return flags.open()
 }
 
 // NamedOrganization returns the organization's id if a flag, the sandbox's file or the environment
@@ -53,14 +52,14 @@ func (l *Ledger) Organization() (string, error) {
 	if l.Client.organization != "" {
 		return l.Client.organization, nil
 	}
-	a, err := l.Client.Send(Request{Method: http.MethodGet, Path: "/sessions/current"})
+	reply, err := l.Client.Send(Request{Method: http.MethodGet, Path: "/sessions/current"})
 	if err != nil {
 		return "", l.Failed("%s: %v", l.Client.Base, err)
 	}
-	if a.Status == http.StatusUnauthorized {
+	if reply.Status == http.StatusUnauthorized {
 		return "", l.Misused("the session is not valid, or the server has several organizations: --organization says which")
 	}
-	if a, err = l.Check(a); err != nil {
+	if reply, err = l.Check(reply); err != nil {
 		return "", err
 	}
 	var session struct {
@@ -68,7 +67,7 @@ func (l *Ledger) Organization() (string, error) {
 			Organization string `json:"organization_id"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(a.Body, &session); err != nil || !isID(session.Data.Organization) {
+	if err := json.Unmarshal(reply.Body, &session); err != nil || !isID(session.Data.Organization) {
 		return "", l.Failed("/sessions/current: the answer is not the server's")
 	}
 	l.Client.organization = session.Data.Organization
@@ -81,12 +80,12 @@ func (l *Ledger) Get(path string, query url.Values) ([]byte, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err
 	}
-	a, err := l.Client.Send(Request{Method: http.MethodGet, Path: path, Query: query})
+	reply, err := l.Client.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {
 		return nil, l.Failed("%s: %v", l.Client.Base, err)
 	}
-	if a, err = l.Check(a); err != nil {
+	if reply, err = l.Check(reply); err != nil {
 		return nil, err
 	}
-	return a.Body, nil
+	return reply.Body, nil
 }

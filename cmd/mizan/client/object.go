@@ -16,35 +16,36 @@ type Object struct {
 	Members []Member
 }
 
+// Member is a member of a JSON object.
 type Member struct {
 	Name  string
 	Value jsontext.Value
 }
 
-// ParseObject parses an object. It keeps no reference to raw.
+// ParseObject parses an object, which keeps no reference to raw.
 func ParseObject(raw []byte) (Object, error) {
-	r := Object{Raw: bytes.Clone(raw)}
-	if err := r.Raw.Compact(); err != nil {
+	object := Object{Raw: bytes.Clone(raw)}
+	if err := object.Raw.Compact(); err != nil {
 		return Object{}, errors.New("no JSON")
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(r.Raw))
-	if start, err := d.ReadToken(); err != nil || start.Kind() != '{' {
+	decoder := jsontext.NewDecoder(bytes.NewReader(object.Raw))
+	if start, err := decoder.ReadToken(); err != nil || start.Kind() != '{' {
 		return Object{}, errors.New("no JSON object")
 	}
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
+	for decoder.PeekKind() == '"' {
+		name, err := decoder.ReadToken()
 		if err != nil {
 			return Object{}, err
 		}
-		m := Member{Name: name.String()}
-		value, err := d.ReadValue()
+		member := Member{Name: name.String()}
+		value, err := decoder.ReadValue()
 		if err != nil {
 			return Object{}, err
 		}
-		m.Value = value.Clone()
-		r.Members = append(r.Members, m)
+		member.Value = value.Clone()
+		object.Members = append(object.Members, member)
 	}
-	return r, nil
+	return object, nil
 }
 
 // Value returns a member's value.
@@ -71,7 +72,7 @@ func Text(value jsontext.Value) string {
 		}
 		text = string(unquoted)
 	case '[':
-		if list, simple := Scalars(value); simple {
+		if list, isSimple := Scalars(value); isSimple {
 			text = strings.Join(list, ",")
 		}
 	case 'n', 0:
@@ -83,15 +84,14 @@ func Text(value jsontext.Value) string {
 	return Printable(text)
 }
 
-// Scalars returns the elements of a list; simple is false if one of them is a list or an
-// object.
-func Scalars(list jsontext.Value) (elements []string, simple bool) {
-	d := jsontext.NewDecoder(bytes.NewReader(list))
-	if _, err := d.ReadToken(); err != nil {
+// Scalars formats the elements of a list; isSimple is false if an element is a list or an object.
+func Scalars(list jsontext.Value) (elements []string, isSimple bool) {
+	decoder := jsontext.NewDecoder(bytes.NewReader(list))
+	if _, err := decoder.ReadToken(); err != nil {
 		return nil, false
 	}
-	for d.PeekKind() != ']' {
-		value, err := d.ReadValue()
+	for decoder.PeekKind() != ']' {
+		value, err := decoder.ReadValue()
 		if err != nil || value.Kind() == '[' || value.Kind() == '{' {
 			return nil, false
 		}
@@ -105,21 +105,21 @@ const tableBlock = 10_000
 
 // printer prints objects to stdout: as JSON, one in each line, or as a table.
 type printer struct {
-	json    bool
-	columns []string
-	out     *bufio.Writer
-	table   *tabwriter.Writer
-	rows    int
+	asJSON   bool
+	columns  []string // the members that the table of a list shows
+	out      *bufio.Writer
+	table    *tabwriter.Writer
+	rowCount int
 }
 
 func (c *Command) newPrinter(columns []string) *printer {
 	out := bufio.NewWriter(c.Streams.Out)
-	return &printer{json: c.JSON, columns: columns, out: out, table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
+	return &printer{asJSON: c.JSON, columns: columns, out: out, table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
 }
 
 // printObject prints a single object, one line for each member.
 func (p *printer) printObject(o Object) {
-	if p.json {
+	if p.asJSON {
 		p.writeLine(o)
 		return
 	}
@@ -131,11 +131,11 @@ func (p *printer) printObject(o Object) {
 // printRow prints an object of a list, with the members that the table shows. Errors of writing are returned
 // by flush.
 func (p *printer) printRow(o Object) {
-	if p.json {
+	if p.asJSON {
 		p.writeLine(o)
 		return
 	}
-	if p.rows == 0 {
+	if p.rowCount == 0 {
 		p.writeCells(strings.Split(strings.ToUpper(strings.Join(p.columns, " ")), " ")...)
 	}
 	cells := make([]string, len(p.columns))
@@ -144,7 +144,7 @@ func (p *printer) printRow(o Object) {
 		cells[i] = Text(value)
 	}
 	p.writeCells(cells...)
-	if p.rows++; p.rows%tableBlock == 0 {
+	if p.rowCount++; p.rowCount%tableBlock == 0 {
 		_ = p.table.Flush()
 	}
 }
@@ -158,7 +158,7 @@ func (p *printer) writeCells(cells ...string) {
 	_, _ = p.table.Write([]byte(strings.Join(cells, "\t") + "\n"))
 }
 
-// flush flushes the output. Its error is the stream's first one.
+// flush flushes the output and returns the first error of writing.
 func (p *printer) flush() error {
 	if err := p.table.Flush(); err != nil {
 		return err

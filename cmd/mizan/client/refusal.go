@@ -19,12 +19,12 @@ type refusal struct {
 	Message string `json:"message"`
 }
 
-// messages returns the messages of the refusal, one line each; none if the body is not a refusal.
+// messages returns the messages of the refusal, one for each line; none if the body was not a refusal.
 func (r *refusal) messages() (lines []string) {
-	for _, p := range r.Errors {
-		detail := strings.TrimPrefix(p.Detail, p.Field+" ") // a detail may begin with the field's name, as "login is required" does
-		if p.Field != "" {
-			detail = p.Field + ": " + detail
+	for _, fieldError := range r.Errors {
+		detail := strings.TrimPrefix(fieldError.Detail, fieldError.Field+" ") // a detail may begin with the field's name, as "login is required" does
+		if fieldError.Field != "" {
+			detail = fieldError.Field + ": " + detail
 		}
 		lines = append(lines, detail)
 	}
@@ -39,30 +39,30 @@ func (r *refusal) messages() (lines []string) {
 }
 
 // Check returns a response with a status of success, and turns any other response into a *Fault.
-func (c *Command) Check(a *Reply) (*Reply, error) {
-	if a.Status >= 200 && a.Status < 300 {
-		return a, nil
+func (c *Command) Check(reply *Reply) (*Reply, error) {
+	if reply.Status >= 200 && reply.Status < 300 {
+		return reply, nil
 	}
-	var answer refusal
+	var decoded refusal
 	var lines []string
-	if json.Unmarshal(a.Body, &answer) == nil {
-		lines = answer.messages()
+	if json.Unmarshal(reply.Body, &decoded) == nil {
+		lines = decoded.messages()
 	}
 	if len(lines) == 0 {
-		lines = []string{strings.TrimSpace("the server answered " + strconv.Itoa(a.Status) + " " + http.StatusText(a.Status))}
+		lines = []string{strings.TrimSpace("the server answered " + strconv.Itoa(reply.Status) + " " + http.StatusText(reply.Status))}
 	}
-	f := &Fault{Code: exitFailed}
-	if a.Status >= 400 && a.Status < 500 {
-		f.Code = exitMisused
+	fault := &Fault{Code: exitFailed}
+	if reply.Status >= 400 && reply.Status < 500 {
+		fault.Code = exitMisused
 	}
 	for _, line := range lines {
-		if status := strconv.Itoa(a.Status); f.Code == exitFailed && !strings.Contains(line, status) {
+		if status := strconv.Itoa(reply.Status); fault.Code == exitFailed && !strings.Contains(line, status) {
 			line += " (answered with " + status + ")"
 		}
-		if id := a.Header.Get("X-Request-Id"); f.Code == exitFailed && id != "" {
+		if id := reply.Header.Get("X-Request-Id"); fault.Code == exitFailed && id != "" {
 			line += " (request " + id + ")" // the id leads to the entry in the server's log
 		}
-		f.Lines = append(f.Lines, c.message(line))
+		fault.Lines = append(fault.Lines, c.message(line))
 	}
-	return nil, f
+	return nil, fault
 }

@@ -8,52 +8,52 @@ import (
 // serverFlags are the flags with which every command names its server and its credentials.
 type serverFlags struct {
 	url, tokenFile, caFile, organization *string
-	sandbox, sandboxFlag                 string // the path of sandbox.json, and the flag's name
+	sandbox, sandboxFlag                 string // the path of sandbox.json or its directory, and the flag's name
 	token                                tokenSource
 	needsOrganization                    bool // an empty id is refused
 }
 
 // tokenSource says where a kind of token is read from.
 type tokenSource struct {
-	name      string // "admin token" or "session token"
-	flag      string // the flag that names a file with the token
-	variable  string // the environment variable that contains the token itself
-	inSandbox func(*sandboxFile) string
+	name      string                    // "admin token" or "session token"
+	flag      string                    // the flag that names a file with the token
+	variable  string                    // the environment variable that contains the token itself
+	inSandbox func(*sandboxFile) string // returns the token in sandbox.json
 }
 
-// sessionToken is the source of a session's token.
+// sessionToken returns the source of a session's token; inSandbox chooses one of the sessions in sandbox.json.
 func sessionToken(inSandbox func(*sandboxFile) string) tokenSource {
 	return tokenSource{name: "session token", flag: "--session-token-file", variable: "MIZAN_SESSION_TOKEN", inSandbox: inSandbox}
 }
 
-// open resolves the flags in the order of AdminFlags, without connecting.
+// open resolves the flags with the precedence that AdminFlags describes, without connecting.
 func (f serverFlags) open() (*Client, error) {
-	box, err := readSandbox(f.sandbox, f.sandboxFlag)
+	sandbox, err := readSandbox(f.sandbox, f.sandboxFlag)
 	if err != nil {
 		return nil, err
 	}
-	base, err := parseBaseURL(firstOf(f.url, box.BaseURL, "MIZAN_URL", standardURL))
+	baseURL, err := parseBaseURL(firstOf(f.url, sandbox.BaseURL, "MIZAN_URL", defaultURL))
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{Base: base}
-	if c.token, err = f.readToken(&box); err != nil {
+	client := &Client{Base: baseURL}
+	if client.token, err = f.readToken(&sandbox); err != nil {
 		return nil, err
 	}
-	c.organization = firstOf(f.organization, box.OrganizationID, "MIZAN_ORGANIZATION", "")
-	if (c.organization != "" || f.needsOrganization) && !isID(c.organization) {
-		return nil, fmt.Errorf("--organization: %q is not a UUID", c.organization)
+	client.organization = firstOf(f.organization, sandbox.OrganizationID, "MIZAN_ORGANIZATION", "")
+	if (client.organization != "" || f.needsOrganization) && !isID(client.organization) {
+		return nil, fmt.Errorf("--organization: %q is not a UUID", client.organization)
 	}
-	trust, err := trustConfig(firstOf(f.caFile, box.CAFile, "MIZAN_CA_FILE", ""))
+	trust, err := trustConfig(firstOf(f.caFile, sandbox.CAFile, "MIZAN_CA_FILE", ""))
 	if err != nil {
 		return nil, err
 	}
-	c.http = newHTTPClient(trust)
-	return c, nil
+	client.http = newHTTPClient(trust)
+	return client, nil
 }
 
-// readToken finds the token. No error quotes it.
-func (f *serverFlags) readToken(box *sandboxFile) (string, error) {
+// readToken finds the token. Its errors don't quote the token.
+func (f *serverFlags) readToken(sandbox *sandboxFile) (string, error) {
 	source := &f.token
 	switch {
 	case f.tokenFile != nil:
@@ -63,7 +63,7 @@ func (f *serverFlags) readToken(box *sandboxFile) (string, error) {
 		}
 		return parseToken(string(content), source.flag)
 	case f.sandbox != "":
-		return parseToken(source.inSandbox(box), f.sandboxFlag)
+		return parseToken(source.inSandbox(sandbox), f.sandboxFlag)
 	}
 	text := os.Getenv(source.variable)
 	if text == "" {

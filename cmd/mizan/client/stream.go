@@ -10,57 +10,57 @@ import (
 	"time"
 )
 
-// streamBound is the longest time without a byte on a stream.
-const streamBound = 5 * time.Minute
+// streamTimeout is the longest time without a byte on a stream.
+const streamTimeout = 5 * time.Minute
 
 // stream is a response that is read as it arrives.
 type stream struct {
 	io.ReadCloser
-	silence *time.Timer
-	cancel  context.CancelCauseFunc
-	ctx     context.Context
-	request string // the request's id, with which the entry in the server's log can be found; empty: the server sent none
+	silenceTimer *time.Timer // cancels ctx after streamTimeout without a byte
+	cancel       context.CancelCauseFunc
+	ctx          context.Context
+	requestID    string // finds the entry in the server's log; empty: the server sent none
 }
 
 // Read implements io.Reader. A stream that the server cuts off ends with an error that
 // wraps io.ErrUnexpectedEOF, and not with io.EOF.
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
-	s.silence.Reset(streamBound)
+	s.silenceTimer.Reset(streamTimeout)
 	if err != nil && err != io.EOF && s.ctx.Err() != nil {
 		err = context.Cause(s.ctx)
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) && s.request != "" {
-		err = fmt.Errorf("the server broke it off (request %s): %w", s.request, err)
+	if errors.Is(err, io.ErrUnexpectedEOF) && s.requestID != "" {
+		err = fmt.Errorf("the server broke it off (request %s): %w", s.requestID, err)
 	}
 	return n, err
 }
 
 // Close implements io.Closer.
 func (s *stream) Close() error {
-	s.silence.Stop()
+	s.silenceTimer.Stop()
 	defer s.cancel(nil)
 	return s.ReadCloser.Close()
 }
 
-// Stream requests a path below /api/v1 and returns the body as it arrives, whatever its length.
-// The caller closes it. It ends with ctx. The error is a *Fault, as for Get.
+// Stream requests a path below /api/v1 and returns the response's body, which can be read as it arrives, whatever its
+// length. The caller closes the body. The end of ctx ends the body too. The error is a *Fault, as for Get.
 func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
 	if _, err := l.Organization(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	silence := time.AfterFunc(streamBound, func() { cancel(fmt.Errorf("nothing came for %v", streamBound)) })
+	silenceTimer := time.AfterFunc(streamTimeout, func() { cancel(fmt.Errorf("nothing came for %v", streamTimeout)) })
 	response, err := l.Client.stream(ctx, path, query)
 	if err != nil {
-		silence.Stop()
+		silenceTimer.Stop()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		cancel(nil)
 		return nil, l.Failed("%s: %v", l.Client.Base, err)
 	}
-	s := &stream{ReadCloser: response.Body, silence: silence, cancel: cancel, ctx: ctx, request: response.Header.Get("X-Request-Id")}
+	s := &stream{ReadCloser: response.Body, silenceTimer: silenceTimer, cancel: cancel, ctx: ctx, requestID: response.Header.Get("X-Request-Id")}
 	if response.StatusCode == http.StatusOK {
 		return s, nil
 	}
@@ -75,7 +75,7 @@ func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.
 	return nil, l.Failed("the answer is not the server's")
 }
 
-// stream sends a request without a time-out for the whole response.
+// stream sends a GET request without a time-out for the whole response.
 func (c *Client) stream(ctx context.Context, path string, query url.Values) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+basePath+path+"?"+query.Encode(), nil)
 	if err != nil {
@@ -83,9 +83,9 @@ func (c *Client) stream(ctx context.Context, path string, query url.Values) (*ht
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	request.Header.Set("X-Organization-Id", c.organization)
-	patient := *c.http
-	patient.Timeout = 0
-	response, err := patient.Do(request)
+	httpClient := *c.http
+	httpClient.Timeout = 0
+	response, err := httpClient.Do(request)
 	if err != nil {
 		return nil, withoutURL(err)
 	}

@@ -12,8 +12,8 @@ import (
 
 // Bounds of values that come from files.
 const (
-	maxSecret   = 4096
-	maxDocument = 1 << 20
+	maxSecret   = 4096    // bytes
+	maxDocument = 1 << 20 // bytes
 )
 
 // ID is a UUID on the command line.
@@ -38,8 +38,8 @@ func (n PartnerNumber) Validate() error {
 	return nil
 }
 
-// NullText is a text on the command line, or the word null, which removes a value. An empty text does
-// not remove one, because it may be an unset variable of the shell; the server refuses it.
+// NullText is a text on the command line, or the word null, which removes the stored value. An empty text removes
+// nothing and is refused by the server, because it may come from an unset variable of the shell.
 type NullText string
 
 // MarshalJSON implements json.Marshaler.

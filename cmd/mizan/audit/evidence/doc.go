@@ -1,5 +1,6 @@
-// Package evidence is an auditor's evidence: signed heads, files that prove an event, and the
-// state of a watch. It checks them with a key and needs neither a server nor a store.
+// Package evidence is an auditor's evidence: heads (signed statements of how many events a journal has, with the
+// root hash of the tree over them), files that prove an event, and the state of a watch, which remembers the last
+// head. It checks them with a key and needs neither a server nor a store.
 //
 // Invariants:
 //  1. Only the key is trusted. A head is valid if the key has signed exactly its bytes and the
@@ -7,8 +8,8 @@
 //     head's root. Everything shown is decoded from those bytes.
 //  2. A proof's file has one form. A check encodes the proven content again and compares: a
 //     file that differs in any byte, including its readable part, is refused.
-//  3. A watch moves only from a head to one that is proven to extend it. A refused head leaves
-//     its state unchanged.
+//  3. A watch moves only from its head to a head that is proven to extend it. A refused head leaves
+//     the watch unchanged.
 //  4. No input causes a panic, because the auditor does not trust the source of files and responses.
 //     Each input has a bound on its size.
 //

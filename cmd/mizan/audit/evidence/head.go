@@ -14,11 +14,12 @@ import (
 // MaxHead bounds a signed head in bytes; real heads have less than 300.
 const MaxHead = 4 << 10
 
-// maxTree bounds the number of events of a head. Above this bound tlog's search for a power of two
+// maxTreeSize bounds the number of events of a head. Above this bound tlog's search for a power of two
 // never ends.
-const maxTree = 1 << 62
+const maxTreeSize = 1 << 62
 
-// Head is a signed head of an organization's journal whose signature was checked.
+// Head is a server's statement of how many events an organization's journal has and of their root hash. Its
+// signature was checked.
 type Head struct {
 	Organization uuid.UUID
 	Tree         tlog.Tree // the number of events, and the root over them
@@ -45,7 +46,7 @@ func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 	if len(signed) > MaxHead {
 		return nil, refuse("the head is larger than %d bytes", MaxHead)
 	}
-	n, err := note.Open(signed, note.VerifierList(key))
+	parsed, err := note.Open(signed, note.VerifierList(key))
 	var unverified *note.UnverifiedNoteError
 	if errors.As(err, &unverified) {
 		return nil, refuse("the head is signed with another key than %s+%08x", key.Name(), key.KeyHash())
@@ -53,32 +54,32 @@ func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 	if err != nil {
 		return nil, refuse("the head's signature: %v", err)
 	}
-	if len(n.Sigs) != 1 || len(n.UnverifiedSigs) != 0 || string(signed) != fullText(n) {
+	if len(parsed.Sigs) != 1 || len(parsed.UnverifiedSigs) != 0 || string(signed) != canonicalNote(parsed) {
 		return nil, refuse("the head has more in it than a text and one signature")
 	}
 	h := &Head{Signed: signed}
-	if h.Tree, err = tlog.ParseTree([]byte(n.Text)); err != nil {
+	if h.Tree, err = tlog.ParseTree([]byte(parsed.Text)); err != nil {
 		return nil, refuse("the head: %v", err)
 	}
-	if h.Tree.N > maxTree {
+	if h.Tree.N > maxTreeSize {
 		return nil, refuse("the head is of %d events, more than there can be", h.Tree.N)
 	}
-	extension := strings.TrimPrefix(n.Text, string(tlog.FormatTree(h.Tree)))
+	extension := strings.TrimPrefix(parsed.Text, string(tlog.FormatTree(h.Tree)))
 	id := strings.TrimSuffix(strings.TrimPrefix(extension, "organization "), "\n")
-	if h.Organization, err = uuid.Parse(id); err != nil || n.Text != textOf(h) {
+	if h.Organization, err = uuid.Parse(id); err != nil || parsed.Text != headText(h) {
 		return nil, refuse("the head does not say of which organization it is, in the form that is known here")
 	}
 	return h, nil
 }
 
-// textOf returns the text that a server signs for this head.
-func textOf(h *Head) string {
+// headText returns the text that a server signs for this head.
+func headText(h *Head) string {
 	return fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(h.Tree), h.Organization)
 }
 
-// fullText returns the canonical form of a note with one signature. A note may have another form,
+// canonicalNote returns the canonical form of a note with one signature. A note may have another form,
 // because base64 can encode the same bytes in several ways.
-func fullText(n *note.Note) string {
+func canonicalNote(n *note.Note) string {
 	s := &n.Sigs[0]
 	signature, err := base64.StdEncoding.DecodeString(s.Base64)
 	if err != nil {
@@ -87,7 +88,7 @@ func fullText(n *note.Note) string {
 	return fmt.Sprintf("%s\n— %s %s\n", n.Text, s.Name, base64.StdEncoding.EncodeToString(signature))
 }
 
-// Refusal is the reason why evidence is refused, in a sentence for people.
+// Refusal is the error of refused evidence, with the reason in a sentence for people.
 type Refusal struct{ Reason string }
 
 // Error implements error.

@@ -14,20 +14,20 @@ import (
 func TestHeadIsReadFromItsSignedNote(t *testing.T) {
 	j := newJournal(t, 7)
 	h := j.head()
-	if h.Organization != org || h.Tree != j.tree() || !bytes.Equal(h.Signed, j.signed()) {
+	if h.Organization != org || h.Tree != j.tree() || !bytes.Equal(h.Signed, j.signedHead()) {
 		t.Errorf("%+v, want %+v", h, j.tree())
 	}
 }
 
 func TestHeadSignedByAnotherKeyIsRefused(t *testing.T) {
-	j, other := newJournal(t, 7), newJournal(t, 7)
-	_, err := evidence.OpenHead(j.signed(), other.verifier)
+	j, otherJournal := newJournal(t, 7), newJournal(t, 7)
+	_, err := evidence.OpenHead(j.signedHead(), otherJournal.verifier)
 	wantRefused(t, err, "signed with another key than mizan+")
-	signedTwice, err := note.Sign(&note.Note{Text: strings.SplitAfter(string(j.signed()), "\n\n")[0]}, j.signer)
+	signedTwice, err := note.Sign(&note.Note{Text: strings.SplitAfter(string(j.signedHead()), "\n\n")[0]}, j.signer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, signature, _ := strings.Cut(string(other.signed()), "\n\n")
+	_, signature, _ := strings.Cut(string(otherJournal.signedHead()), "\n\n")
 	_, err = evidence.OpenHead(append(signedTwice, signature...), j.verifier)
 	wantRefused(t, err, "")
 }
@@ -48,7 +48,7 @@ func TestVerifierKeyHasOneForm(t *testing.T) {
 
 func TestHeadHasOneForm(t *testing.T) {
 	journal := newJournal(t, 3)
-	text, signature, _ := strings.Cut(string(journal.signed()), "\n\n")
+	text, signature, _ := strings.Cut(string(journal.signedHead()), "\n\n")
 	tree := journal.tree()
 	hash := tree.Hash.String()
 	for name, signed := range map[string][]byte{

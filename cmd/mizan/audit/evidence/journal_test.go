@@ -19,15 +19,16 @@ import (
 
 var org = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
 
-// journal stands in for a server: a tree of events and the key that signs it.
+// journal stands in for a server: it has a tree of events and the key that signs its head, which states the number
+// of events and their root hash.
 type journal struct {
-	t        *testing.T
-	org      uuid.UUID
-	signer   note.Signer
-	key      string
-	verifier note.Verifier
-	leaves   [][]byte
-	stored   []tlog.Hash
+	t          *testing.T
+	org        uuid.UUID
+	signer     note.Signer
+	key        string // the verifier's text
+	verifier   note.Verifier
+	leaves     [][]byte    // the canonical bytes of the events
+	treeHashes []tlog.Hash // in tlog's order of storage
 }
 
 func newJournal(t *testing.T, events int) *journal {
@@ -43,23 +44,23 @@ func newJournal(t *testing.T, events int) *journal {
 	if j.verifier, err = note.NewVerifier(key); err != nil {
 		t.Fatal(err)
 	}
-	j.append(events, "settle")
+	j.appendEvents(events, "settle")
 	return j
 }
 
 // ReadHashes implements tlog.HashReader.
 func (j *journal) ReadHashes(indexes []int64) (hashes []tlog.Hash, err error) {
 	for _, i := range indexes {
-		hashes = append(hashes, j.stored[i])
+		hashes = append(hashes, j.treeHashes[i])
 	}
 	return hashes, nil
 }
 
-// append adds events that move money.
-func (j *journal) append(events int, name string) {
+// appendEvents adds events that move money.
+func (j *journal) appendEvents(count int, name string) {
 	j.t.Helper()
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
-	for range events {
+	for range count {
 		seq := uint64(len(j.leaves) + 1)
 		e := ledger.Event{
 			Seq: seq, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.MustParse("7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01")}, Version: seq, Previous: seq - 1,
@@ -68,22 +69,22 @@ func (j *journal) append(events int, name string) {
 				{Account: "A:provider:simulator:1", Asset: usd, Side: ledger.Debit, Amount: money.FromUint64(1250)},
 				{Account: "L:partner:1:available", Asset: usd, Side: ledger.Credit, Amount: money.FromUint64(1250)},
 			}},
-			Stored: ledger.Stored{Record: sha256.Sum256(recordOf(seq)), Notices: ledger.Hash{1}, Claims: []ledger.Hash{{2}, {3}}},
+			Stored: ledger.Stored{Record: sha256.Sum256(recordBytes(seq)), Notices: ledger.Hash{1}, Claims: []ledger.Hash{{2}, {3}}},
 		}
-		j.add(e.AppendCanonical(nil))
+		j.addLeaf(e.AppendCanonical(nil))
 	}
 }
 
-// recordOf returns the bytes that stand for the record after an event.
-func recordOf(seq uint64) []byte { return fmt.Appendf(nil, "record %d", seq) }
+// recordBytes returns the bytes that stand for the stored record after an event.
+func recordBytes(seq uint64) []byte { return fmt.Appendf(nil, "record %d", seq) }
 
-func (j *journal) add(leaf []byte) {
+func (j *journal) addLeaf(leaf []byte) {
 	j.t.Helper()
 	hashes, err := tlog.StoredHashes(int64(len(j.leaves)), leaf, j)
 	if err != nil {
 		j.t.Fatal(err)
 	}
-	j.leaves, j.stored = append(j.leaves, leaf), append(j.stored, hashes...)
+	j.leaves, j.treeHashes = append(j.leaves, leaf), append(j.treeHashes, hashes...)
 }
 
 func (j *journal) tree() tlog.Tree {
@@ -105,22 +106,23 @@ func (j *journal) sign(text string) []byte {
 	return signed
 }
 
-// signed returns the journal's signed head.
-func (j *journal) signed() []byte {
+// signedHead returns the journal's head as a signed note.
+func (j *journal) signedHead() []byte {
 	j.t.Helper()
 	return j.sign(fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(j.tree()), j.org))
 }
 
 func (j *journal) head() *evidence.Head {
 	j.t.Helper()
-	head, err := evidence.OpenHead(j.signed(), j.verifier)
+	head, err := evidence.OpenHead(j.signedHead(), j.verifier)
 	if err != nil {
 		j.t.Fatal(err)
 	}
 	return head
 }
 
-func (j *journal) path(seq int) tlog.RecordProof {
+// inclusionPath returns the hashes that lead from an event's leaf to the root.
+func (j *journal) inclusionPath(seq int) tlog.RecordProof {
 	j.t.Helper()
 	path, err := tlog.ProveRecord(int64(len(j.leaves)), int64(seq-1), j)
 	if err != nil {
@@ -131,15 +133,17 @@ func (j *journal) path(seq int) tlog.RecordProof {
 
 func (j *journal) proof(seq int) *evidence.Proof {
 	j.t.Helper()
-	p, err := evidence.Prove(j.leaves[seq-1], j.path(seq), j.head())
+	p, err := evidence.Prove(j.leaves[seq-1], j.inclusionPath(seq), j.head())
 	if err != nil {
 		j.t.Fatal(err)
 	}
 	return p
 }
 
-// extend is an evidence.Extension by this journal.
-func (j *journal) extend(from, to int64) (tlog.TreeProof, error) { return tlog.ProveTree(to, from, j) }
+// proveExtension implements evidence.ExtensionProver.
+func (j *journal) proveExtension(from, to int64) (tlog.TreeProof, error) {
+	return tlog.ProveTree(to, from, j)
+}
 
 // wantRefused checks for a refusal whose text contains the given text.
 func wantRefused(t *testing.T, err error, text string) {

@@ -13,31 +13,31 @@ import (
 	"mizan/ledger"
 )
 
-// MaxFile bounds a proof's file and a watch's state in bytes: an event has at most
-// 256 postings.
+// MaxFile bounds a proof's file and a watch's state in bytes. Real files are far smaller, because an event has at
+// most 256 postings.
 const MaxFile = 1 << 20
 
-// proofForm is the first member of a proof's file.
+// proofForm is the value of the first member of a proof's file.
 const proofForm = "mizan proof 1"
 
 // Proof proves that an event is in an organization's journal.
 type Proof struct {
-	Event ledger.Event // decoded from Leaf
-	Leaf  []byte       // its canonical bytes
-	Path  tlog.RecordProof
-	Head  *Head
+	Event ledger.Event     // decoded from Leaf
+	Leaf  []byte           // the event's canonical bytes
+	Path  tlog.RecordProof // the hashes that lead from the leaf to the head's root
+	Head  *Head            // the signed size and root hash of the journal
 }
 
 // proofFile is the JSON of a proof's file; Organization, Seq and Event repeat for people
 // what Leaf and Head contain.
 type proofFile struct {
-	Form         string      `json:"form"`
-	Organization string      `json:"organization"`
-	Seq          uint64      `json:"seq"`
-	Event        *readable   `json:"event"`
-	Leaf         []byte      `json:"leaf"`
-	Path         []tlog.Hash `json:"proof"`
-	Head         string      `json:"head"`
+	Form         string         `json:"form"`
+	Organization string         `json:"organization"`
+	Seq          uint64         `json:"seq"`
+	Event        *readableEvent `json:"event"`
+	Leaf         []byte         `json:"leaf"`
+	Path         []tlog.Hash    `json:"proof"`
+	Head         string         `json:"head"`
 }
 
 // Prove checks that the leaf's event is in the head's journal and returns the proof. The
@@ -72,7 +72,7 @@ func (p *Proof) MatchesRecord(record []byte) error {
 func (p *Proof) Encode() []byte {
 	f := proofFile{
 		Form: proofForm, Organization: p.Head.Organization.String(), Seq: p.Event.Seq,
-		Event: newReadable(&p.Event), Leaf: p.Leaf, Path: p.Path, Head: string(p.Head.Signed),
+		Event: newReadableEvent(&p.Event), Leaf: p.Leaf, Path: p.Path, Head: string(p.Head.Signed),
 	}
 	if f.Path == nil {
 		f.Path = []tlog.Hash{} // null is refused; the only event of a journal has an empty path
@@ -81,7 +81,7 @@ func (p *Proof) Encode() []byte {
 }
 
 // Check verifies a proof's file: the key has signed its head, the head contains its event,
-// and the file is byte for byte what Encode makes of that proof. The error is a *Refusal.
+// and the file is byte for byte what Encode returns for that proof. The error is a *Refusal.
 func Check(content []byte, key note.Verifier) (*Proof, error) {
 	if len(content) > MaxFile {
 		return nil, refuse("the file is larger than %d bytes", MaxFile)
@@ -104,7 +104,7 @@ func Check(content []byte, key note.Verifier) (*Proof, error) {
 	return p, nil
 }
 
-// encodeJSON returns a value as indented JSON; the same value gives the same bytes.
+// encodeJSON returns a value as indented JSON. The same value always gives the same bytes.
 func encodeJSON(value any) []byte {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

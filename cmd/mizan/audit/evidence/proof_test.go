@@ -30,16 +30,16 @@ func TestProofFileNeedsOnlyItsKeyToVerify(t *testing.T) {
 	wantRefused(t, err, "signed with another key")
 }
 
-// flips are bits of a byte: the lowest, which changes a digit or base64; the bit for the case
-// of a letter; and the highest, which no ASCII text has.
-var flips = []byte{1, 0x20, 0x80}
+// flippedBits are the bits of a byte that the tests change: the lowest, which changes a digit or base64; the bit for
+// the case of a letter; and the highest, which no ASCII text has.
+var flippedBits = []byte{1, 0x20, 0x80}
 
 // Any changed byte is detected, because the readable part is compared with what is proven.
 func TestProofFileWithAnyChangedByteIsRefused(t *testing.T) {
 	journal := newJournal(t, 6)
 	file := journal.proof(4).Encode()
 	for at := range file {
-		for _, flip := range flips {
+		for _, flip := range flippedBits {
 			bad := bytes.Clone(file)
 			bad[at] ^= flip
 			if p, err := evidence.Check(bad, journal.verifier); err == nil || p != nil {
@@ -63,23 +63,23 @@ func TestProofFileWithAnyChangedByteIsRefused(t *testing.T) {
 
 func TestProofBindsHeadPathAndLeaf(t *testing.T) {
 	j := newJournal(t, 6)
-	_, err := evidence.Prove(j.leaves[3], j.path(3), j.head())
+	_, err := evidence.Prove(j.leaves[3], j.inclusionPath(3), j.head())
 	wantRefused(t, err, "event 4 is not proven")
-	_, err = evidence.Prove(j.leaves[3][:20], j.path(4), j.head())
+	_, err = evidence.Prove(j.leaves[3][:20], j.inclusionPath(4), j.head())
 	wantRefused(t, err, "the leaf: not a canonical event")
-	_, err = evidence.Prove(j.leaves[3], j.path(4)[1:], j.head())
+	_, err = evidence.Prove(j.leaves[3], j.inclusionPath(4)[1:], j.head())
 	wantRefused(t, err, "event 4 is not proven")
-	shorter := newJournal(t, 3)
-	_, err = evidence.Prove(j.leaves[3], j.path(4), shorter.head())
+	shorterJournal := newJournal(t, 3)
+	_, err = evidence.Prove(j.leaves[3], j.inclusionPath(4), shorterJournal.head())
 	wantRefused(t, err, "the leaf is event 4, and the head is of 3 events")
-	// The journal claims a wrong place for an event.
-	wrong := newJournal(t, 2)
+	// The event has another sequence number than its place in the journal.
+	wrongJournal := newJournal(t, 2)
 	for _, seq := range []uint64{0, 9, 1 << 63} {
 		e := ledger.Event{Seq: seq, Name: "x", Version: 1}
-		wrong.leaves, wrong.stored = nil, nil
-		wrong.append(1, "settle")
-		wrong.add(e.AppendCanonical(nil))
-		_, err = evidence.Prove(wrong.leaves[1], wrong.path(2), wrong.head())
+		wrongJournal.leaves, wrongJournal.treeHashes = nil, nil
+		wrongJournal.appendEvents(1, "settle")
+		wrongJournal.addLeaf(e.AppendCanonical(nil))
+		_, err = evidence.Prove(wrongJournal.leaves[1], wrongJournal.inclusionPath(2), wrongJournal.head())
 		wantRefused(t, err, "the leaf is event")
 	}
 }
@@ -119,7 +119,7 @@ func TestDescriptionShowsTheProvenRecord(t *testing.T) {
 		"event 1 of the same record", "settle: charging → charged", "2026-09-03T10:15:30.123458Z",
 		"phase posted, effective 2026-09-03",
 		"debit   A:provider:simulator:1  1250 minor units of USD, prod", "credit  L:partner:1:available  1250 minor units of USD, prod",
-		"the record's bytes have the SHA-256\n    " + fmt.Sprintf("%x", sha256.Sum256(recordOf(2))) + "\n",
+		"the record's bytes have the SHA-256\n    " + fmt.Sprintf("%x", sha256.Sum256(recordBytes(2))) + "\n",
 		"the notifications about it have the SHA-256\n    01000000", "a key whose claim has the SHA-256\n    02000000", "\n    03000000",
 		"first 5 events", "Not proven:", "  go.sum database tree\n  5\n",
 	} {
@@ -132,7 +132,7 @@ func TestDescriptionShowsTheProvenRecord(t *testing.T) {
 func TestDescriptionEscapesControlCharacters(t *testing.T) {
 	journal := newJournal(t, 0)
 	e := ledger.Event{Seq: 1, Version: 1, Name: "pay\x1b[2J", From: "\r\n", To: "\u202e", Source: ledger.Source{Kind: 7}}
-	journal.add(e.AppendCanonical(nil))
+	journal.addLeaf(e.AppendCanonical(nil))
 	var out strings.Builder
 	if err := journal.proof(1).Describe(&out); err != nil {
 		t.Fatal(err)
@@ -158,11 +158,11 @@ func FuzzCheck(f *testing.F) {
 func TestProofContainsTheStoredRecord(t *testing.T) {
 	j := newJournal(t, 3)
 	p := j.proof(2)
-	if err := p.MatchesRecord(recordOf(2)); err != nil {
+	if err := p.MatchesRecord(recordBytes(2)); err != nil {
 		t.Error(err)
 	}
-	wantRefused(t, p.MatchesRecord(recordOf(3)), "the record is not what was stored after event 2")
+	wantRefused(t, p.MatchesRecord(recordBytes(3)), "the record is not what was stored after event 2")
 	wantRefused(t, p.MatchesRecord(nil), "the record is not what was stored after event 2")
-	j.add((&ledger.Event{Seq: 4, Version: 1, Name: "x"}).AppendCanonical(nil))
-	wantRefused(t, j.proof(4).MatchesRecord(recordOf(4)), "event 4 says nothing of its record")
+	j.addLeaf((&ledger.Event{Seq: 4, Version: 1, Name: "x"}).AppendCanonical(nil))
+	wantRefused(t, j.proof(4).MatchesRecord(recordBytes(4)), "event 4 says nothing of its record")
 }

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger"
 )
 
-// readable is the readable form of an event in a proof's file.
-type readable struct {
+// readableEvent is the part of a proof's file that shows the event to people.
+type readableEvent struct {
 	Kind     string         `json:"kind"` // the letter of ledger.Kind
 	Source   string         `json:"source"`
 	Version  uint64         `json:"version"`
@@ -44,33 +44,33 @@ type readablePosting struct {
 	Env      string `json:"env"`
 }
 
-// instant is the layout of times, which are UTC.
-const instant = "2006-01-02T15:04:05.000000Z07:00"
+// timeLayout is the form of times, which are UTC.
+const timeLayout = "2006-01-02T15:04:05.000000Z07:00"
 
-func newReadable(e *ledger.Event) *readable {
-	r := &readable{
+func newReadableEvent(e *ledger.Event) *readableEvent {
+	readable := &readableEvent{
 		Kind: string(rune(e.Source.Kind)), Source: e.Source.ID.String(), Version: e.Version, Previous: e.Previous,
-		Name: e.Name, From: e.From, To: e.To, BookedAt: e.Booked.Time().Format(instant),
+		Name: e.Name, From: e.From, To: e.To, BookedAt: e.Booked.Time().Format(timeLayout),
 	}
-	r.Record, r.Notices = hexText(e.Stored.Record), hexText(e.Stored.Notices)
+	readable.Record, readable.Notices = hexText(e.Stored.Record), hexText(e.Stored.Notices)
 	for _, hash := range e.Stored.Claims {
-		r.Claims = append(r.Claims, hexText(hash))
+		readable.Claims = append(readable.Claims, hexText(hash))
 	}
 	if e.Entry == nil {
-		return r
+		return readable
 	}
-	r.Entry = &readableEntry{
+	readable.Entry = &readableEntry{
 		Phase: e.Entry.Phase.String(), Effective: e.Entry.Effective.Time().Format(time.DateOnly),
 		Reverses: e.Entry.Reverses, Closes: e.Entry.Closes, Postings: []readablePosting{},
 	}
 	for i := range e.Entry.Postings {
 		p := &e.Entry.Postings[i]
-		r.Entry.Postings = append(r.Entry.Postings, readablePosting{
+		readable.Entry.Postings = append(readable.Entry.Postings, readablePosting{
 			Account: string(p.Account), Side: p.Side.String(), Amount: p.Amount.String(),
 			Currency: string(p.Asset.Currency), Network: string(p.Asset.Network), Env: p.Asset.Env.String(),
 		})
 	}
-	return r
+	return readable
 }
 
 // hexText returns a hash in hexadecimal, as sha256sum prints it; empty for the zero hash.
@@ -81,8 +81,8 @@ func hexText(h ledger.Hash) string {
 	return hex.EncodeToString(h[:])
 }
 
-// kinds maps the letters of ledger.Kind to words.
-var kinds = map[ledger.Kind]string{
+// kindNames maps the letters of ledger.Kind to words.
+var kindNames = map[ledger.Kind]string{
 	ledger.Transaction: "transaction", ledger.Platform: "platform", ledger.Organization: "organization", ledger.Partner: "partner",
 	ledger.Terminal: "terminal", ledger.APIKey: "API key", ledger.Session: "session", ledger.User: "user",
 	ledger.Settlement: "settlement", ledger.Limit: "limit", ledger.Block: "blocklist entry", ledger.Rate: "rate",
@@ -92,36 +92,36 @@ var kinds = map[ledger.Kind]string{
 	ledger.Link: "payment link", ledger.Product: "product", ledger.Image: "image",
 }
 
-// Describe writes for people what is proven and what is not, from the canonical bytes and
-// the signed head only.
+// Describe writes for people what is proven and what is not. It uses only the event's canonical bytes and the signed
+// head.
 func (p *Proof) Describe(w io.Writer) error {
-	r := newReadable(&p.Event)
-	kind, known := kinds[p.Event.Source.Kind]
+	event := newReadableEvent(&p.Event)
+	kind, known := kindNames[p.Event.Source.Kind]
 	if !known {
 		kind = fmt.Sprintf("record of kind %q", p.Event.Source.Kind)
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "Proven: this is event %d of the journal of organization %s.\n\n", p.Event.Seq, p.Head.Organization)
-	fmt.Fprintf(&text, "  happened to  %s %s, which is in version %d by it\n", kind, r.Source, r.Version)
-	if r.Previous != 0 {
-		fmt.Fprintf(&text, "  follows      event %d of the same record\n", r.Previous)
+	fmt.Fprintf(&text, "  happened to  %s %s, which is in version %d by it\n", kind, event.Source, event.Version)
+	if event.Previous != 0 {
+		fmt.Fprintf(&text, "  follows      event %d of the same record\n", event.Previous)
 	}
-	from := printable(r.From)
+	from := printable(event.From)
 	if from == "" {
 		from = "(created)"
 	}
-	fmt.Fprintf(&text, "  event        %s: %s → %s\n", printable(r.Name), from, printable(r.To))
-	fmt.Fprintf(&text, "  booked at    %s\n", r.BookedAt)
-	if r.Entry != nil {
-		describeEntry(&text, r.Entry)
+	fmt.Fprintf(&text, "  event        %s: %s → %s\n", printable(event.Name), from, printable(event.To))
+	fmt.Fprintf(&text, "  booked at    %s\n", event.BookedAt)
+	if event.Entry != nil {
+		describeEntry(&text, event.Entry)
 	}
-	if r.Record != "" {
-		fmt.Fprintf(&text, "  stored       the record's bytes have the SHA-256\n    %s\n", r.Record)
+	if event.Record != "" {
+		fmt.Fprintf(&text, "  stored       the record's bytes have the SHA-256\n    %s\n", event.Record)
 	}
-	if r.Notices != "" {
-		fmt.Fprintf(&text, "  notified     the notifications about it have the SHA-256\n    %s\n", r.Notices)
+	if event.Notices != "" {
+		fmt.Fprintf(&text, "  notified     the notifications about it have the SHA-256\n    %s\n", event.Notices)
 	}
-	for _, hash := range r.Claims {
+	for _, hash := range event.Claims {
 		fmt.Fprintf(&text, "  claimed      a key whose claim has the SHA-256\n    %s\n", hash)
 	}
 	fmt.Fprintf(&text, "\nThe journal is the one whose first %d events have the root\n  %v\nand that is what was signed with the key:\n\n", p.Head.Tree.N, p.Head.Tree.Hash)
@@ -152,8 +152,8 @@ func describeEntry(b *strings.Builder, e *readableEntry) {
 	}
 }
 
-// printable returns text without control characters, which could move a terminal's cursor: the
-// key's owner signs the text but is not trusted with the terminal.
+// printable replaces the control characters of a text, which could move the terminal's cursor: the server's operator,
+// who signs the text, is not trusted with the auditor's terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -7,24 +7,24 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// watchForm is the first member of a watch's state.
+// watchForm is the value of the first member of a watch's state.
 const watchForm = "mizan watch 1"
 
-// Watch is an auditor's memory of an organization's journal: the last head that was proven
-// to extend all earlier ones.
+// Watch is an auditor's memory of an organization's journal: the last head, that is the signed size and root hash,
+// that was proven to extend all earlier heads.
 type Watch struct {
 	Key  string // the verifier key, as ParseKey takes it
 	Head *Head
 }
 
-// watchFile is the form of a watch's state.
+// watchFile is the JSON of a watch's state.
 type watchFile struct {
 	Form string `json:"form"`
 	Key  string `json:"key"`
 	Head string `json:"head"`
 }
 
-// Encode returns the watch's state.
+// Encode returns the content of the watch's state.
 func (w *Watch) Encode() []byte {
 	return encodeJSON(watchFile{Form: watchForm, Key: w.Key, Head: string(w.Head.Signed)})
 }
@@ -53,41 +53,41 @@ func ParseWatch(content []byte) (*Watch, error) {
 	return w, nil
 }
 
-// Extension requests the proof that a journal of newSize events begins with the events that it had when there
-// were oldSize of them.
-type Extension func(oldSize, newSize int64) (tlog.TreeProof, error)
+// ExtensionProver returns the proof that the first oldSize events of a journal are still the same when it has newSize
+// events.
+type ExtensionProver func(oldSize, newSize int64) (tlog.TreeProof, error)
 
-// Advance moves the watch to the server's current head, after proving that it extends the last one. If
-// there is no such proof, the error is a *Refusal and the watch does not change. Any other error comes
+// Advance moves the watch to the server's current head, after checking that this head extends the last one. If the
+// head is not proven to do so, the error is a *Refusal and the watch does not change. Any other error comes
 // from prove.
-func (w *Watch) Advance(signed []byte, prove Extension) error {
+func (w *Watch) Advance(signed []byte, prove ExtensionProver) error {
 	key, err := ParseKey(w.Key)
 	if err != nil {
 		return err
 	}
-	next, err := OpenHead(signed, key)
+	newHead, err := OpenHead(signed, key)
 	if err != nil {
 		return err
 	}
-	last := w.Head
+	lastHead := w.Head
 	switch {
-	case next.Organization != last.Organization:
-		return refuse("the head is of organization %s, not of %s", next.Organization, last.Organization)
-	case next.Tree.N < last.Tree.N:
-		return refuse("the journal shrank: it had %d events, and has %d", last.Tree.N, next.Tree.N)
-	case next.Tree.N == last.Tree.N:
-		if next.Tree.Hash != last.Tree.Hash {
-			return refuse("there are two journals of %d events: one with the root %v, one with %v", last.Tree.N, last.Tree.Hash, next.Tree.Hash)
+	case newHead.Organization != lastHead.Organization:
+		return refuse("the head is of organization %s, not of %s", newHead.Organization, lastHead.Organization)
+	case newHead.Tree.N < lastHead.Tree.N:
+		return refuse("the journal shrank: it had %d events, and has %d", lastHead.Tree.N, newHead.Tree.N)
+	case newHead.Tree.N == lastHead.Tree.N:
+		if newHead.Tree.Hash != lastHead.Tree.Hash {
+			return refuse("there are two journals of %d events: one with the root %v, one with %v", lastHead.Tree.N, lastHead.Tree.Hash, newHead.Tree.Hash)
 		}
-	case last.Tree.N > 0: // every journal extends an empty one
-		proof, err := prove(last.Tree.N, next.Tree.N)
+	case lastHead.Tree.N > 0: // every journal extends an empty one
+		proof, err := prove(lastHead.Tree.N, newHead.Tree.N)
 		if err != nil {
 			return err
 		}
-		if err := tlog.CheckTree(proof, next.Tree.N, next.Tree.Hash, last.Tree.N, last.Tree.Hash); err != nil {
-			return refuse("the journal of %d events is not proven to begin with the %d that were seen: %v", next.Tree.N, last.Tree.N, err)
+		if err := tlog.CheckTree(proof, newHead.Tree.N, newHead.Tree.Hash, lastHead.Tree.N, lastHead.Tree.Hash); err != nil {
+			return refuse("the journal of %d events is not proven to begin with the %d that were seen: %v", newHead.Tree.N, lastHead.Tree.N, err)
 		}
 	}
-	w.Head = next
+	w.Head = newHead
 	return nil
 }

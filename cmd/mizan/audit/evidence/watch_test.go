@@ -16,56 +16,56 @@ func (j *journal) watch() *evidence.Watch { return &evidence.Watch{Key: j.key, H
 func TestWatchFollowsAGrowingJournal(t *testing.T) {
 	j := newJournal(t, 0)
 	w := j.watch()
-	for size, more := range []int{0, 1, 0, 5, 1, 1, 32, 0, 100} {
-		j.append(more, "settle")
-		if err := w.Advance(j.signed(), j.extend); err != nil {
-			t.Fatalf("step %d: %v", size, err)
+	for step, count := range []int{0, 1, 0, 5, 1, 1, 32, 0, 100} {
+		j.appendEvents(count, "settle")
+		if err := w.Advance(j.signedHead(), j.proveExtension); err != nil {
+			t.Fatalf("step %d: %v", step, err)
 		}
 		if w.Head.Tree != j.tree() {
-			t.Errorf("step %d: the watch is at %+v, the journal at %+v", size, w.Head.Tree, j.tree())
+			t.Errorf("step %d: the watch is at %+v, the journal at %+v", step, w.Head.Tree, j.tree())
 		}
-		again, err := evidence.ParseWatch(w.Encode())
+		decoded, err := evidence.ParseWatch(w.Encode())
 		if err != nil {
 			t.Fatal(err)
 		}
-		w = again
+		w = decoded
 	}
 }
 
 func TestWatchRefusesAHeadThatDoesNotExtend(t *testing.T) {
 	journal := newJournal(t, 9)
-	copied := *journal // an older copy of the journal, which then gets different events
+	fork := *journal // an older copy of the journal, which then gets different events
 	w := journal.watch()
-	journal.append(6, "settle")
-	if err := w.Advance(journal.signed(), journal.extend); err != nil {
+	journal.appendEvents(6, "settle")
+	if err := w.Advance(journal.signedHead(), journal.proveExtension); err != nil {
 		t.Fatal(err)
 	}
 	before := w.Encode()
-	refused := func(what string, err error, why string) {
+	wantHeadRefused := func(what string, err error, why string) {
 		t.Helper()
 		wantRefused(t, err, why)
 		if !bytes.Equal(w.Encode(), before) {
 			t.Fatalf("%s: the state moved", what)
 		}
 	}
-	refused("an older copy", w.Advance(copied.signed(), copied.extend), "the journal shrank: it had 15 events, and has 9")
-	copied.append(6, "refund")
-	refused("a fork of the same length", w.Advance(copied.signed(), copied.extend), "two journals of 15 events")
-	copied.append(8, "refund")
-	refused("a longer fork", w.Advance(copied.signed(), copied.extend), "not proven to begin with the 15")
-	journal.append(3, "settle")
-	refused("a fork with the true one's proof", w.Advance(copied.signed(), func(from, _ int64) (tlog.TreeProof, error) {
-		return journal.extend(from, int64(len(journal.leaves)))
+	wantHeadRefused("an older copy", w.Advance(fork.signedHead(), fork.proveExtension), "the journal shrank: it had 15 events, and has 9")
+	fork.appendEvents(6, "refund")
+	wantHeadRefused("a fork of the same length", w.Advance(fork.signedHead(), fork.proveExtension), "two journals of 15 events")
+	fork.appendEvents(8, "refund")
+	wantHeadRefused("a longer fork", w.Advance(fork.signedHead(), fork.proveExtension), "not proven to begin with the 15")
+	journal.appendEvents(3, "settle")
+	wantHeadRefused("a fork with the true one's proof", w.Advance(fork.signedHead(), func(from, _ int64) (tlog.TreeProof, error) {
+		return journal.proveExtension(from, int64(len(journal.leaves)))
 	}), "not proven")
-	refused("no hashes", w.Advance(journal.signed(), func(_, _ int64) (tlog.TreeProof, error) { return nil, nil }), "not proven")
-	other := newJournal(t, 20)
-	refused("another key", w.Advance(other.signed(), other.extend), "another key")
-	foreign := *journal
-	foreign.org = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
-	refused("another organization", w.Advance(foreign.signed(), foreign.extend), "is of organization 0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
-	spoilt := bytes.Replace(journal.signed(), []byte("\n18\n"), []byte("\n19\n"), 1)
-	refused("a head that was changed", w.Advance(spoilt, journal.extend), "signature")
-	if err := w.Advance(journal.signed(), journal.extend); err != nil {
+	wantHeadRefused("no hashes", w.Advance(journal.signedHead(), func(_, _ int64) (tlog.TreeProof, error) { return nil, nil }), "not proven")
+	otherJournal := newJournal(t, 20)
+	wantHeadRefused("another key", w.Advance(otherJournal.signedHead(), otherJournal.proveExtension), "another key")
+	foreignJournal := *journal
+	foreignJournal.org = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
+	wantHeadRefused("another organization", w.Advance(foreignJournal.signedHead(), foreignJournal.proveExtension), "is of organization 0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
+	changedHead := bytes.Replace(journal.signedHead(), []byte("\n18\n"), []byte("\n19\n"), 1)
+	wantHeadRefused("a head that was changed", w.Advance(changedHead, journal.proveExtension), "signature")
+	if err := w.Advance(journal.signedHead(), journal.proveExtension); err != nil {
 		t.Errorf("the true one afterwards: %v", err)
 	}
 }
@@ -73,9 +73,9 @@ func TestWatchRefusesAHeadThatDoesNotExtend(t *testing.T) {
 func TestWatchWithoutAProofKeepsItsHead(t *testing.T) {
 	j := newJournal(t, 3)
 	w := j.watch()
-	j.append(1, "settle")
-	silent := errors.New("no answer")
-	if err := w.Advance(j.signed(), func(_, _ int64) (tlog.TreeProof, error) { return nil, silent }); !errors.Is(err, silent) {
+	j.appendEvents(1, "settle")
+	errNoAnswer := errors.New("no answer")
+	if err := w.Advance(j.signedHead(), func(_, _ int64) (tlog.TreeProof, error) { return nil, errNoAnswer }); !errors.Is(err, errNoAnswer) {
 		t.Errorf("error %v", err)
 	}
 	if w.Head.Tree.N != 3 {
@@ -87,7 +87,7 @@ func TestChangedWatchStateIsRefused(t *testing.T) {
 	j := newJournal(t, 5)
 	state := j.watch().Encode()
 	for at := range state {
-		for _, flip := range flips {
+		for _, flip := range flippedBits {
 			bad := bytes.Clone(state)
 			bad[at] ^= flip
 			if _, err := evidence.ParseWatch(bad); err == nil {

@@ -18,14 +18,14 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// commandsOnly is the reason why tests are not repeated under the race detector.
-const commandsOnly = "it examines commands with one goroutine, and servers that answer one request after the other"
+// noRaceReason is the reason why tests are not repeated under the race detector.
+const noRaceReason = "it examines commands with one goroutine, and servers that answer one request after the other"
 
 // password is the password in all scripts; no output may contain it.
 const password = "correct-horse-battery-9"
 
-// TestScript runs the commands as a shell does, against one real server. The scripts run in
-// parallel: each creates the records that it reads.
+// TestScript runs the scripts in testdata/script, which call the commands as a shell does, against one real server.
+// The scripts run in parallel: each creates the records that it reads.
 func TestScript(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	s := scripts{binary: testkit.Binary(t), server: server}
@@ -34,21 +34,21 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"admin": s.admin,
 			"mizan": s.mizan,
-			"take":  take,
-			"lines": lines,
-			"post":  s.post,
-			"ask":   s.ask,
+			"take":  takeMember,
+			"lines": countLines,
+			"post":  s.postTransaction,
+			"ask":   s.postWithSession,
 		},
 		Setup: func(e *testscript.Env) error {
-			box := server.Sandbox
+			sandbox := server.Sandbox
 			e.Setenv("SANDBOX", server.Dir)
-			e.Setenv("URL", box.BaseURL)
-			e.Setenv("CA", box.CAFile)
-			e.Setenv("ORG", box.OrganizationID)
-			e.Setenv("SECOND", box.Second.OrganizationID)
-			e.Setenv("SECRET", box.AdminToken)
-			e.Setenv("SESSION", box.SessionToken)
-			e.Setenv("ELSEWHERE", box.Second.SessionToken)
+			e.Setenv("URL", sandbox.BaseURL)
+			e.Setenv("CA", sandbox.CAFile)
+			e.Setenv("ORG", sandbox.OrganizationID)
+			e.Setenv("SECOND", sandbox.Second.OrganizationID)
+			e.Setenv("SECRET", sandbox.AdminToken)
+			e.Setenv("SESSION", sandbox.SessionToken)
+			e.Setenv("ELSEWHERE", sandbox.Second.SessionToken)
 			e.Setenv("PASSWORD", password)
 			return nil
 		},
@@ -61,7 +61,7 @@ type scripts struct {
 	server *testkit.Server
 }
 
-// admin runs `mizan admin --sandbox …`: admin CODE ARGUMENT…
+// admin is the script command `admin CODE ARGUMENT…`: mizan with `admin --sandbox …` before the arguments.
 func (s *scripts) admin(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: admin CODE ARGUMENT...")
@@ -69,7 +69,7 @@ func (s *scripts) admin(ts *testscript.TestScript, neg bool, args []string) {
 	s.mizan(ts, neg, slices.Concat(args[:1], []string{"admin", "--sandbox", s.server.Dir}, args[1:]))
 }
 
-// mizan runs the binary: mizan CODE ARGUMENT… It must end with the code and print neither a
+// mizan is the script command `mizan CODE ARGUMENT…`: the binary must end with the code and print neither a
 // token nor the password.
 func (s *scripts) mizan(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || neg {
@@ -79,67 +79,67 @@ func (s *scripts) mizan(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	code := 0
 	if err := ts.Exec(s.binary, args[1:]...); err != nil {
-		var ended *exec.ExitError
-		if !errors.As(err, &ended) {
+		var exitErr *exec.ExitError
+		if !errors.As(err, &exitErr) {
 			ts.Fatalf("%v", err)
 		}
-		code = ended.ExitCode()
+		code = exitErr.ExitCode()
 	}
 	if code != want {
 		ts.Fatalf("ended with %d, want %d", code, want)
 	}
-	printed := ts.ReadFile("stdout") + ts.ReadFile("stderr")
+	output := ts.ReadFile("stdout") + ts.ReadFile("stderr")
 	for _, secret := range []string{s.server.Sandbox.AdminToken, s.server.Sandbox.SessionToken, password} {
-		if strings.Contains(printed, secret) {
+		if strings.Contains(output, secret) {
 			ts.Fatalf("a secret was printed")
 		}
 	}
 }
 
-// post makes a payment or a payout as the first partner, env test: post VAR MEMBERS-OF-PARAMS.
-// VAR gets its id.
-func (s *scripts) post(ts *testscript.TestScript, neg bool, args []string) {
+// postTransaction is the script command `post VAR MEMBERS`: it creates a payment or payout with these members of
+// params, as the first partner and in env test. VAR gets the transaction's id.
+func (s *scripts) postTransaction(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg {
 		ts.Fatalf("usage: post VAR MEMBERS")
 	}
 	answer, err := s.server.Partner().Post("/api/v1/transactions", `{"params":{"env":"test","currency":"USD","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no",`+args[1]+`}}`)
 	ts.Check(err)
-	var created struct {
+	var transaction struct {
 		ID string `json:"id"`
 	}
-	if err := answer.JSON(&created); err != nil || answer.Status != 201 {
+	if err := answer.JSON(&transaction); err != nil || answer.Status != 201 {
 		ts.Fatalf("answered %d %s", answer.Status, answer.Body)
 	}
-	ts.Setenv(args[0], created.ID)
+	ts.Setenv(args[0], transaction.ID)
 }
 
-// ask sends a POST with a session of the first organization: ask VAR PATH BODY. VAR gets the id of the
-// contract in the response.
-func (s *scripts) ask(ts *testscript.TestScript, neg bool, args []string) {
+// postWithSession is the script command `ask VAR PATH BODY`: it sends a POST with a session of the first organization.
+// VAR gets the id of the contract in the response.
+func (s *scripts) postWithSession(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 || neg {
 		ts.Fatalf("usage: ask VAR PATH BODY")
 	}
 	answer, err := s.server.Session().Post("/api/v1"+args[1], args[2])
 	ts.Check(err)
-	var created struct {
+	var response struct {
 		Data struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if err := answer.JSON(&created); err != nil || answer.Status/100 != 2 {
+	if err := answer.JSON(&response); err != nil || answer.Status/100 != 2 {
 		ts.Fatalf("answered %d %s", answer.Status, answer.Body)
 	}
-	ts.Setenv(args[0], created.Data.ID)
+	ts.Setenv(args[0], response.Data.ID)
 }
 
-// take reads a member of the JSON object printed last: take VAR MEMBER.
-func take(ts *testscript.TestScript, neg bool, args []string) {
+// takeMember is the script command `take VAR MEMBER`: VAR gets a member of the JSON object that was printed last.
+func takeMember(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg {
 		ts.Fatalf("usage: take VAR MEMBER")
 	}
-	printed := strings.Split(strings.TrimSpace(ts.ReadFile("stdout")), "\n")
+	outputLines := strings.Split(strings.TrimSpace(ts.ReadFile("stdout")), "\n")
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(printed[len(printed)-1]), &object); err != nil {
+	if err := json.Unmarshal([]byte(outputLines[len(outputLines)-1]), &object); err != nil {
 		ts.Fatalf("no JSON object: %v", err)
 	}
 	value, has := object[args[1]]
@@ -153,8 +153,8 @@ func take(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], text)
 }
 
-// lines counts printed lines: lines stdout N.
-func lines(ts *testscript.TestScript, neg bool, args []string) {
+// countLines is the script command `lines stdout|stderr N`: it checks the number of printed lines.
+func countLines(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg {
 		ts.Fatalf("usage: lines stdout|stderr N")
 	}

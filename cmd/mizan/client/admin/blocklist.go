@@ -58,7 +58,7 @@ func (c *createBlock) Validate() error {
 
 // Run is called by kong.
 func (c *createBlock) Run(e *client.Command) error {
-	value := c.Value + c.ValueFile.Text // one of them is empty
+	value := c.Value + c.ValueFile.Text // Validate has made sure that one of the two is empty
 	return e.Write(http.MethodPost, blocklistPath, map[string]string{"kind": c.Kind, "value": value})
 }
 

@@ -13,11 +13,11 @@ import (
 // respondEmpty responds to every request with success.
 func respondEmpty(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) }
 
-// writeFileOfSize returns a file with n characters.
-func writeFileOfSize(t *testing.T, n int) string {
+// writeFileOfSize writes a file of this size and returns its path.
+func writeFileOfSize(t *testing.T, size int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), n), 0o600); err != nil {
+	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), size), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -27,8 +27,8 @@ func TestSecretFileSizeIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newStub(t, respondEmpty)
 	s.admin(t, 0, "", "partners", "create", "--pass-file", writeFileOfSize(t, 4096))
-	long := writeFileOfSize(t, 4097)
-	s.admin(t, 2, "mizan: configuration: --pass-file: "+long+" is larger than 4096 bytes\n", "partners", "create", "--pass-file", long)
+	longFile := writeFileOfSize(t, 4097)
+	s.admin(t, 2, "mizan: configuration: --pass-file: "+longFile+" is larger than 4096 bytes\n", "partners", "create", "--pass-file", longFile)
 	if n := len(s.requests()); n != 1 {
 		t.Errorf("%d requests, want 1", n)
 	}

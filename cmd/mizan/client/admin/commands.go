@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/storefront"
 )
 
-// Commands are `mizan admin …` for kong, with their common flags. A command needs a *Streams
-// among kong's bindings. Its error is a *Fault, or the stream's own if the output could not be
+// Commands are the subcommands of `mizan admin`, for kong, with their common flags. kong needs a binding for
+// *client.Streams. A command's error is a *client.Fault, or the output stream's error if the output could not be
 // written.
 type Commands struct {
 	client.AdminFlags
@@ -35,7 +35,7 @@ type Commands struct {
 	Deliveries    deliveryCommands     `cmd:"" help:"Deliveries of notifications, and replays."`
 }
 
-// The commands of record types.
+// The commands for each type of record.
 type (
 	organizationCommands struct {
 		List   listRecords             `cmd:"" help:"List organizations, the newest first."`
@@ -91,8 +91,8 @@ const (
 )
 
 // New returns the commands, with the flags and tables of the directory's records.
-func New() (c Commands) {
-	organizations, partners := &c.Organizations, &c.Partners
+func New() (commands Commands) {
+	organizations, partners := &commands.Organizations, &commands.Partners
 	organizations.List.path, organizations.List.columns = organizationsPath, tableColumns(directory.Organizations)
 	organizations.Show.path, organizations.Create.path, organizations.Update.path = organizationsPath, organizationsPath, organizationsPath
 	organizations.Create.Fields, organizations.Update.Fields = flagsOf(directory.Organizations, false), flagsOf(directory.Organizations, true)
@@ -101,34 +101,34 @@ func New() (c Commands) {
 	partners.Show.path, partners.Create.path, partners.Update.path, partners.Delete.path = partnersPath, partnersPath, partnersPath, partnersPath
 	partners.Create.Fields, partners.Update.Fields = flagsOf(directory.Partners, false), flagsOf(directory.Partners, true)
 
-	terminals, users, limits := &c.Terminals, &c.Users, &c.Limits
+	terminals, users, limits := &commands.Terminals, &commands.Users, &commands.Limits
 	describe(directory.Terminals, paths{terminalsPath, terminalPath}, &terminals.List, &terminals.Show, &terminals.Create, &terminals.Update, &terminals.Delete)
 	describe(directory.Users, paths{usersPath, usersPath}, &users.List, &users.Show, &users.Create, &users.Update, &users.Delete)
 	describe(directory.Limits, paths{limitsPath, limitsPath}, &limits.List, &limits.Show, &limits.Create, &limits.Update, &limits.Delete)
 
-	c.Links.describe(storefront.Links, linksPath)
-	c.Products.describe(storefront.Products, productsPath)
+	commands.Links.describe(storefront.Links, linksPath)
+	commands.Products.describe(storefront.Products, productsPath)
 
-	c.Keys.List.path, c.Keys.List.columns = keysPath, tableColumns(directory.APIKeys)
-	c.Keys.Create.path, c.Keys.Create.Fields = keysPath, flagsOf(directory.APIKeys, false)
-	c.Rates.List.path, c.Rates.List.columns = ratesPath, tableColumns(directory.Rates)
-	return c
+	commands.Keys.List.path, commands.Keys.List.columns = keysPath, tableColumns(directory.APIKeys)
+	commands.Keys.Create.path, commands.Keys.Create.Fields = keysPath, flagsOf(directory.APIKeys, false)
+	commands.Rates.List.path, commands.Rates.List.columns = ratesPath, tableColumns(directory.Rates)
+	return commands
 }
 
-// ProvideCommand makes the argument of a command's Run for kong.
+// ProvideCommand returns the argument with which kong calls a command's Run.
 func (c *Commands) ProvideCommand(k *kong.Context, s *client.Streams) (*client.Command, error) {
-	chosen := k.Selected()
-	e := &client.Command{Name: chosen.Parent.Name + " " + chosen.Name, Streams: s, JSON: c.JSON}
-	// Kong has replaced bytes that are not UTF-8.
+	selected := k.Selected()
+	command := &client.Command{Name: selected.Parent.Name + " " + selected.Name, Streams: s, JSON: c.JSON}
+	// kong replaces bytes that are not UTF-8, so the arguments are checked as they were before that.
 	if slices.ContainsFunc(k.Args, func(argument string) bool { return !utf8.ValidString(argument) }) {
-		return nil, e.Misused("an argument is not UTF-8")
+		return nil, command.Misused("an argument is not UTF-8")
 	}
 	var err error
-	if e.Key, err = client.NewWriteKey(c.IdempotencyKey); err != nil {
-		return nil, e.Misused("%v", err)
+	if command.Key, err = client.NewWriteKey(c.IdempotencyKey); err != nil {
+		return nil, command.Misused("%v", err)
 	}
-	if e.Client, err = c.Open(); err != nil {
-		return nil, e.Misused("%v", err)
+	if command.Client, err = c.Open(); err != nil {
+		return nil, command.Misused("%v", err)
 	}
-	return e, nil
+	return command, nil
 }

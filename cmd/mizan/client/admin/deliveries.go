@@ -9,7 +9,7 @@ import (
 	"mizan/cmd/mizan/client"
 )
 
-// deliveryCommands are `mizan admin deliveries …`.
+// deliveryCommands are `mizan admin deliveries …`. A parked notification was given up until it is replayed.
 type deliveryCommands struct {
 	List         listDeliveries `cmd:"" help:"List notifications of merchants and operators, the newest first."`
 	Show         showDelivery   `cmd:"" help:"Show one with its attempts."`
@@ -77,29 +77,29 @@ type testDelivery struct {
 	Terminal client.ID `arg:"" help:"The terminal."`
 }
 
-// Run is called by kong. The server stores nothing for the request, so it has no key: if the
-// connection breaks, a second test may be sent.
+// Run is called by kong. The request has no idempotency key, because the server stores nothing for it: if the
+// connection breaks, a second test notification may be sent.
 func (c *testDelivery) Run(e *client.Command) error {
-	a, err := e.Send(client.Request{Method: http.MethodPost, Path: terminalPath + "/" + string(c.Terminal) + "/test-delivery"})
+	reply, err := e.Send(client.Request{Method: http.MethodPost, Path: terminalPath + "/" + string(c.Terminal) + "/test-delivery"})
 	if err != nil {
 		return err
 	}
-	if err := e.ShowReply(a); err != nil {
+	if err := e.ShowReply(reply); err != nil {
 		return err
 	}
-	return checkAcknowledged(e, a)
+	return checkAcknowledged(e, reply)
 }
 
 // checkAcknowledged returns a fault if the receiver did not accept the test delivery, so that scripts can
 // use the exit code.
-func checkAcknowledged(e *client.Command, a *client.Reply) error {
+func checkAcknowledged(e *client.Command, reply *client.Reply) error {
 	var body struct {
 		Data struct {
 			Delivered bool   `json:"delivered"`
 			Error     string `json:"error"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(a.Body, &body); err != nil {
+	if err := json.Unmarshal(reply.Body, &body); err != nil {
 		return e.Failed("the answer is not the server's")
 	}
 	if !body.Data.Delivered {

@@ -25,9 +25,9 @@ func openAdminServer(t *testing.T) *adminServer {
 	t.Helper()
 	s := &adminServer{t: t, server: testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})}
 	s.status.Store(500)
-	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(s.status.Load())) }))
-	t.Cleanup(hook.Close)
-	s.run(0, "partners", "update", "1", "--notify-url", hook.URL)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(s.status.Load())) }))
+	t.Cleanup(receiver.Close)
+	s.run(0, "partners", "update", "1", "--notify-url", receiver.URL)
 	return s
 }
 
@@ -60,14 +60,14 @@ func (s *adminServer) pay() string {
 	if err != nil || answer.Status != 201 {
 		s.t.Fatalf("%v %+v", err, answer)
 	}
-	var created struct{ ID string }
-	if err := answer.JSON(&created); err != nil {
+	var payment struct{ ID string }
+	if err := answer.JSON(&payment); err != nil {
 		s.t.Fatal(err)
 	}
-	return created.ID
+	return payment.ID
 }
 
-// advance moves the clock; when it returns everything due has been attempted.
+// advance moves the server's clock. When advance returns, every delivery that was due has been attempted.
 func (s *adminServer) advance(seconds int) {
 	s.t.Helper()
 	answer, err := s.server.Admin().Do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, seconds))
@@ -79,56 +79,56 @@ func (s *adminServer) advance(seconds int) {
 func TestDeliveriesAreListedShownAndReplayed(t *testing.T) {
 	t.Parallel()
 	server := openAdminServer(t)
-	first := server.pay()
+	firstPayment := server.pay()
 	server.advance(8 * 3600) // the delivery is parked now
-	second := server.pay()
+	secondPayment := server.pay()
 	server.advance(1)
 	server.wantOutput(`(?m)^EVENT_ID +TRANSACTION_ID +TERMINAL_ID +CHANNEL +TYPE +STATE +ATTEMPTS +NEXT_AT +BOOKED_AT$`, "deliveries", "list")
-	server.wantOutput(`(?m)^\S+ +`+first+` +\S+ +webhook +transaction.charged +parked +6 +- +20\S+$`, "deliveries", "list", "--state", "parked")
-	server.wantOutput(`(?m)^\S+ +`+second+` +\S+ +webhook +transaction.charged +pending +1 +20\S+ +20\S+$`, "deliveries", "list", "--transaction", second)
-	output := server.wantOutput(`(?s)`+second+`.*`+first, "--json", "deliveries", "list", "--limit", "1", "--all")
-	event := regexp.MustCompile(`"event_id":"([^"]+)"`).FindStringSubmatch(output)[1]
-	terminal := regexp.MustCompile(`"terminal_id":"([^"]+)"`).FindStringSubmatch(output)[1]
-	server.wantOutput(`^$`, "--json", "deliveries", "list", "--terminal", terminal, "--state", "delivered", "--from", "2026-01-01T00:00:00Z", "--to", "2099-01-01T00:00:00Z")
+	server.wantOutput(`(?m)^\S+ +`+firstPayment+` +\S+ +webhook +transaction.charged +parked +6 +- +20\S+$`, "deliveries", "list", "--state", "parked")
+	server.wantOutput(`(?m)^\S+ +`+secondPayment+` +\S+ +webhook +transaction.charged +pending +1 +20\S+ +20\S+$`, "deliveries", "list", "--transaction", secondPayment)
+	output := server.wantOutput(`(?s)`+secondPayment+`.*`+firstPayment, "--json", "deliveries", "list", "--limit", "1", "--all")
+	eventID := regexp.MustCompile(`"event_id":"([^"]+)"`).FindStringSubmatch(output)[1]
+	terminalID := regexp.MustCompile(`"terminal_id":"([^"]+)"`).FindStringSubmatch(output)[1]
+	server.wantOutput(`^$`, "--json", "deliveries", "list", "--terminal", terminalID, "--state", "delivered", "--from", "2026-01-01T00:00:00Z", "--to", "2099-01-01T00:00:00Z")
 	server.wantOutput(`^$`, "--json", "deliveries", "list", "--to", "2020-01-01T00:00:00Z")
-	server.wantOutput(`(?m)^attempts +\[\{"at":"20[^"]+","status":500,"error":"status 500","duration_ms":\d+\}\]$`, "deliveries", "show", event)
+	server.wantOutput(`(?m)^attempts +\[\{"at":"20[^"]+","status":500,"error":"status 500","duration_ms":\d+\}\]$`, "deliveries", "show", eventID)
 
 	server.status.Store(204)
-	server.wantOutput(`(?m)^state +pending$`, "deliveries", "replay", event)
-	server.wantOutput(`^\{"replayed":1\}\n$`, "--json", "deliveries", "replay-parked", "--terminal", terminal)
+	server.wantOutput(`(?m)^state +pending$`, "deliveries", "replay", eventID)
+	server.wantOutput(`^\{"replayed":1\}\n$`, "--json", "deliveries", "replay-parked", "--terminal", terminalID)
 	server.advance(1)
 	if n := strings.Count(server.wantOutput(`.`, "--json", "deliveries", "list", "--state", "delivered"), "\n"); n != 2 {
 		t.Errorf("%d were delivered", n)
 	}
-	server.wantOutput(`(?m)^delivered +true$`, "deliveries", "test", terminal)
+	server.wantOutput(`(?m)^delivered +true$`, "deliveries", "test", terminalID)
 	server.status.Store(400)
-	refused := server.run(1, "deliveries", "test", terminal)
-	if !regexp.MustCompile(`(?m)^delivered +false\nstatus +400\nerror +status 400$`).MatchString(refused.Stdout) {
-		t.Errorf("it prints %q", refused.Stdout)
+	result := server.run(1, "deliveries", "test", terminalID)
+	if !regexp.MustCompile(`(?m)^delivered +false\nstatus +400\nerror +status 400$`).MatchString(result.Stdout) {
+		t.Errorf("it prints %q", result.Stdout)
 	}
-	if refused.Stderr != "mizan: deliveries test: the address has not acknowledged: status 400\n" {
-		t.Errorf("it reports %q", refused.Stderr)
+	if result.Stderr != "mizan: deliveries test: the address has not acknowledged: status 400\n" {
+		t.Errorf("it reports %q", result.Stderr)
 	}
 
 	server.run(2, "deliveries", "list", "--state", "lost")
 	server.run(2, "deliveries", "show", "00000000-0000-4000-8000-000000000000")
 	server.run(2, "deliveries", "replay", "x")
 	server.run(2, "deliveries", "replay-parked")
-	server.run(2, "deliveries", "test", event)
+	server.run(2, "deliveries", "test", eventID)
 }
 
 func TestRepeatedReplayUsesItsKey(t *testing.T) {
 	t.Parallel()
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, before int) {
-		if before == 0 {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, earlierRequests int) {
+		if earlierRequests == 0 {
 			hangUp(t, w)
 			return
 		}
 		_, _ = fmt.Fprint(w, `{"data":{"replayed":3}}`)
 	})
 	r := s.admin(t, 0, "", "deliveries", "replay-parked", "--terminal", "00000000-0000-4000-8000-000000000000")
-	sent := s.requests()
-	if len(sent) != 2 || sent[0].Header.Get("Idempotency-Key") == "" || sent[0].Header.Get("Idempotency-Key") != sent[1].Header.Get("Idempotency-Key") || r.Stdout != "replayed  3\n" {
-		t.Errorf("%d requests, printed %q", len(sent), r.Stdout)
+	requests := s.requests()
+	if len(requests) != 2 || requests[0].Header.Get("Idempotency-Key") == "" || requests[0].Header.Get("Idempotency-Key") != requests[1].Header.Get("Idempotency-Key") || r.Stdout != "replayed  3\n" {
+		t.Errorf("%d requests, printed %q", len(requests), r.Stdout)
 	}
 }

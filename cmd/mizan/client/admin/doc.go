@@ -7,7 +7,7 @@
 //  2. A flag that was not given is not sent, so a change touches only the fields
 //     that the caller names.
 //
-// Callers: cmd/mizan, which makes its flags and commands part of its own.
+// Callers: cmd/mizan, which adds these flags and commands to its own.
 //
 // Rejected: these commands in package main. The rules about imports are per package, and package main
 // imports the whole server.

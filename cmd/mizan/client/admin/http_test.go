@@ -21,21 +21,21 @@ const token = "mza_wire-test-token"
 // malformed responses, and redirects.
 type stub struct {
 	*httptest.Server
-	mu   sync.Mutex
-	seen []*http.Request // guarded by mu
+	mu       sync.Mutex
+	received []*http.Request // guarded by mu
 }
 
-// newStub returns a stub that responds with the function, which gets the number of earlier requests.
-func newStub(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, before int)) *stub {
+// newStub returns a stub that calls respond for each request, with the number of earlier requests.
+func newStub(t *testing.T, respond func(w http.ResponseWriter, r *http.Request, earlierRequests int)) *stub {
 	t.Helper()
-	testkit.NotUnderRace(t, commandsOnly)
+	testkit.NotUnderRace(t, noRaceReason)
 	s := new(stub)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
-		before := len(s.seen)
-		s.seen = append(s.seen, r)
+		earlierRequests := len(s.received)
+		s.received = append(s.received, r)
 		s.mu.Unlock()
-		answer(w, r, before)
+		respond(w, r, earlierRequests)
 	}))
 	t.Cleanup(s.Close)
 	return s
@@ -45,7 +45,7 @@ func newStub(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, b
 func (s *stub) requests() []*http.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.seen)
+	return slices.Clone(s.received)
 }
 
 // admin runs a command against the stub and checks its error lines.
@@ -77,8 +77,8 @@ func hangUp(t *testing.T, w http.ResponseWriter) {
 
 func TestBrokenWriteIsRetriedWithItsKey(t *testing.T) {
 	t.Parallel()
-	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, before int) {
-		if before == 0 {
+	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, earlierRequests int) {
+		if earlierRequests == 0 {
 			hangUp(t, w)
 			return
 		}
@@ -88,17 +88,17 @@ func TestBrokenWriteIsRetriedWithItsKey(t *testing.T) {
 	if r := s.admin(t, 0, "", "--json", "organizations", "create", "--name", "X"); r.Stdout != "{\"id\":\"1\"}\n" {
 		t.Errorf("printed %q", r.Stdout)
 	}
-	seen := s.requests()
-	if len(seen) != 2 {
-		t.Fatalf("%d requests, want 2", len(seen))
+	requests := s.requests()
+	if len(requests) != 2 {
+		t.Fatalf("%d requests, want 2", len(requests))
 	}
-	key := seen[0].Header.Get("Idempotency-Key")
-	if key == "" || seen[1].Header.Get("Idempotency-Key") != key {
-		t.Errorf("the keys are %q and %q, want the same twice", key, seen[1].Header.Get("Idempotency-Key"))
+	key := requests[0].Header.Get("Idempotency-Key")
+	if key == "" || requests[1].Header.Get("Idempotency-Key") != key {
+		t.Errorf("the keys are %q and %q, want the same twice", key, requests[1].Header.Get("Idempotency-Key"))
 	}
 	s.admin(t, 0, "mizan: organizations create: this was done before; the original response follows\n", "organizations", "create", "--name", "X")
-	if other := s.requests()[2].Header.Get("Idempotency-Key"); other == "" || other == key {
-		t.Errorf("another write has the key %q after %q", other, key)
+	if otherKey := s.requests()[2].Header.Get("Idempotency-Key"); otherKey == "" || otherKey == key {
+		t.Errorf("another write has the key %q after %q", otherKey, key)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestUnansweredWritePrintsItsKey(t *testing.T) {
 	s.admin(t, 1, "mizan: organizations list: "+s.URL+": EOF\n", "organizations", "list")
 }
 
-func TestReadsHaveNoKey(t *testing.T) {
+func TestReadsHaveNoIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
 	s.admin(t, 0, "", "organizations", "list")
@@ -124,7 +124,7 @@ func TestReadsHaveNoKey(t *testing.T) {
 
 func TestRefusalPrintsOneLinePerField(t *testing.T) {
 	t.Parallel()
-	const show = "organizations show: "
+	const commandName = "organizations show: "
 	for _, c := range []struct {
 		status int
 		body   string
@@ -146,7 +146,7 @@ func TestRefusalPrintsOneLinePerField(t *testing.T) {
 			w.WriteHeader(c.status)
 			_, _ = fmt.Fprint(w, c.body)
 		})
-		want := "mizan: " + show + strings.Join(c.lines, "\nmizan: "+show) + "\n"
+		want := "mizan: " + commandName + strings.Join(c.lines, "\nmizan: "+commandName) + "\n"
 		if r := s.admin(t, c.exit, want, "organizations", "show", unknownID); r.Stdout != "" {
 			t.Errorf("%d printed %q", c.status, r.Stdout)
 		}
@@ -227,7 +227,7 @@ func TestServerTextCannotMoveTheTerminalCursor(t *testing.T) {
 	if lines := strings.Split(r.Stdout, "\n"); len(lines) != 3 || strings.Count(lines[1], escaped) != 2 {
 		t.Errorf("list printed %q", r.Stdout)
 	}
-	// With --json scripts get the server's object on one line.
+	// With --json, the server's object is printed as it is, on one line.
 	r = s.admin(t, 0, "", "--json", "organizations", "show", unknownID)
 	if want := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}` + "\n"; r.Stdout != want {
 		t.Errorf("--json printed %q, want %q", r.Stdout, want)
@@ -244,17 +244,16 @@ func TestJSONOutputIsOneLine(t *testing.T) {
 	}
 }
 
-// A value that is not UTF-8 would be changed during encoding, so it is refused, and a password
-// is not quoted.
+// A value that is not UTF-8 is refused, because encoding would change it. The refusal does not quote a password.
 func TestValuesThatAreNotUTF8AreNotSent(t *testing.T) {
 	t.Parallel()
 	s := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) })
 	s.admin(t, 2, "mizan: organizations create: an argument is not UTF-8\n", "organizations", "create", "--name", "caf\xe9")
-	pass := filepath.Join(t.TempDir(), "pass")
-	if err := os.WriteFile(pass, []byte("caf\xe9"), 0o600); err != nil {
+	passwordFile := filepath.Join(t.TempDir(), "pass")
+	if err := os.WriteFile(passwordFile, []byte("caf\xe9"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.admin(t, 2, "mizan: partners create: a file is not UTF-8\n", "partners", "create", "--pass-file", pass)
+	s.admin(t, 2, "mizan: partners create: a file is not UTF-8\n", "partners", "create", "--pass-file", passwordFile)
 	if n := len(s.requests()); n != 0 {
 		t.Errorf("%d requests, want none", n)
 	}
@@ -266,25 +265,25 @@ func TestNoContentPrintsNothing(t *testing.T) {
 	if r := s.admin(t, 0, "", "blocklist", "delete", unknownID); r.Stdout != "" {
 		t.Errorf("printed %q", r.Stdout)
 	}
-	if seen := s.requests()[0]; seen.Method != http.MethodDelete || seen.URL.Path != "/api/v1/blocklist/"+unknownID {
-		t.Errorf("asked %s %s", seen.Method, seen.URL.Path)
+	if request := s.requests()[0]; request.Method != http.MethodDelete || request.URL.Path != "/api/v1/blocklist/"+unknownID {
+		t.Errorf("asked %s %s", request.Method, request.URL.Path)
 	}
 }
 
 func TestPagingFollowsTheFlags(t *testing.T) {
 	t.Parallel()
 	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
-		next := `null`
+		nextCursor := `null`
 		if r.URL.Query().Get("cursor") == "" {
-			next = `"2026-09-03T10:15:30.123456+00:00"`
+			nextCursor = `"2026-09-03T10:15:30.123456+00:00"`
 		}
-		_, _ = fmt.Fprint(w, `{"data":[],"cursor":{"cursor_field":"created_at","cursor_value":`+next+`}}`)
+		_, _ = fmt.Fprint(w, `{"data":[],"cursor":{"cursor_field":"created_at","cursor_value":`+nextCursor+`}}`)
 	})
 	s.admin(t, 0, "mizan: keys list: there is more: --all, or --cursor '2026-09-03T10:15:30.123456+00:00'\n", "keys", "list")
 	s.admin(t, 0, "", "keys", "list", "--partner", "7", "--limit", "3", "--cursor", "2026-09-03T10:15:30.123456+00:00")
 	s.admin(t, 0, "", "keys", "list", "--all")
-	const escaped = "cursor=2026-09-03T10%3A15%3A30.123456%2B00%3A00"
-	want := []string{"", escaped + "&limit=3&partner_id=7", "limit=100", escaped + "&limit=100"}
+	const escapedCursor = "cursor=2026-09-03T10%3A15%3A30.123456%2B00%3A00"
+	want := []string{"", escapedCursor + "&limit=3&partner_id=7", "limit=100", escapedCursor + "&limit=100"}
 	var got []string
 	for _, r := range s.requests() {
 		got = append(got, r.URL.RawQuery)

@@ -8,6 +8,7 @@ import (
 
 const keysPath = "/api_keys"
 
+// revokeKey is `mizan admin keys revoke`; the other commands of API keys are in commands.go.
 type revokeKey struct {
 	ID client.ID `arg:"" help:"The key's id."`
 }

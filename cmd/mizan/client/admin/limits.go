@@ -8,6 +8,7 @@ import (
 
 const limitsPath = "/limits"
 
+// limitUsage is `mizan admin limits usage`; the other commands of limits are in commands.go.
 type limitUsage struct {
 	ID          client.ID  `arg:"" help:"The limit."`
 	Transaction *client.ID `name:"transaction" placeholder:"ID" help:"Of scope card: the card of this transaction."`

@@ -11,8 +11,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// manual returns the content of docs/cli.md.
-func manual(t *testing.T) string {
+// readManual returns the content of docs/cli.md.
+func readManual(t *testing.T) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "cli.md"))
 	if err != nil {
@@ -25,7 +25,7 @@ func manual(t *testing.T) string {
 // directory with the files that they expect.
 func TestManualExamplesRun(t *testing.T) {
 	t.Parallel()
-	testkit.NotUnderRace(t, commandsOnly)
+	testkit.NotUnderRace(t, noRaceReason)
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("there is no shell")
@@ -35,12 +35,12 @@ func TestManualExamplesRun(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(folder, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, place := range map[string]string{"data": server.Dir, filepath.Join("bin", "mizan"): testkit.Binary(t)} {
-		if err := os.Symlink(place, filepath.Join(folder, name)); err != nil {
+	for name, target := range map[string]string{"data": server.Dir, filepath.Join("bin", "mizan"): testkit.Binary(t)} {
+		if err := os.Symlink(target, filepath.Join(folder, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	blocks := regexp.MustCompile("(?ms)^```sh$(.*?)^```$").FindAllStringSubmatch(manual(t), -1)
+	blocks := regexp.MustCompile("(?ms)^```sh$(.*?)^```$").FindAllStringSubmatch(readManual(t), -1)
 	if len(blocks) < 4 {
 		t.Fatalf("%d blocks", len(blocks))
 	}
@@ -48,24 +48,24 @@ func TestManualExamplesRun(t *testing.T) {
 	for _, block := range blocks {
 		script += block[1]
 	}
-	run := exec.Command(shell, "-c", script)
-	run.Dir = folder
-	if out, err := run.CombinedOutput(); err != nil {
+	command := exec.Command(shell, "-c", script)
+	command.Dir = folder
+	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// TestManualHasEveryCommand compares the table of nouns and verbs with the help text, which
-// is generated from the commands.
+// TestManualHasEveryCommand compares the manual's table of commands with the help text, which is generated from the
+// commands.
 func TestManualHasEveryCommand(t *testing.T) {
 	t.Parallel()
-	testkit.NotUnderRace(t, commandsOnly)
+	testkit.NotUnderRace(t, noRaceReason)
 	help := testkit.Run(t, nil, "admin", "--help")
 	commands := regexp.MustCompile(`(?m)^  admin ([a-z]+) ([a-z]+) `).FindAllStringSubmatch(help.Stdout, -1)
 	if len(commands) < 30 {
 		t.Fatalf("the help has %d commands:\n%s", len(commands), help.Stdout)
 	}
-	text := manual(t)
+	text := readManual(t)
 	for _, c := range commands {
 		_, row, found := strings.Cut(text, "\n| `"+c[1]+"` | ")
 		row, _, _ = strings.Cut(row, "\n")
