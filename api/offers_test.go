@@ -49,6 +49,24 @@ func TestLinkIsPaidOnItsPage(t *testing.T) {
 	f.partner().get(linksPath + "/" + id).wantFields(map[string]string{"data.payments.count": "1", "data.payments.amount": "1999"})
 }
 
+func TestLinkPaymentIsNotifiedAsAnyPayment(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	receiver := f.newWebhookReceiver()
+	address := f.testLink("", `"default":700`, "fixed").at("data.url")
+	pay, _ := f.send(address, url.Values{}).wantPage(200, "Pay by card").form()
+	f.send(pay, card("4242424242424242")).wantPage(200, "Paid")
+	f.waitForDeliveries()
+	byLink := f.deliveryAbout(f.partner().get(transactions + "?env=test").at("data.0.id"))
+	_, types := receiver.received()
+	f.partner().post(transactions, paymentBody(`"amount":"700"`)).want(201, "")
+	f.waitForDeliveries()
+	_, both := receiver.received()
+	if byLink == "(absent)" || len(types) == 0 || strings.Join(both, " ") != strings.Join(types, " ")+" "+strings.Join(types, " ") {
+		t.Errorf("a link's payment is notified as %v, another one as %v", types, both[len(types):])
+	}
+}
+
 func TestPayerEntersTheAmountOfADynamicLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -15,7 +15,7 @@
 //  5. The result depends only on the file and the bounds. It has no metadata and no colour
 //     that is not visible; a JPEG's EXIF orientation is applied first.
 //
-// Callers: none yet; it is for the pictures of storefronts.
+// Callers: api/storefront.
 //
 // Rejected: the kernels of x/image/draw, which keep 32 bytes per pixel of an intermediate picture;
 // ApproxBiLinear alone, which skips pixels when it scales to less than half; a limit of the
