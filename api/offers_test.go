@@ -227,3 +227,47 @@ func (r *response) wantStatusOf(status int) {
 		r.t.Errorf("responded %d, want %s", r.status, strconv.Itoa(status))
 	}
 }
+
+// The page shows the total that is charged, fee included, before the payer pays.
+func TestPayerSeesTheFeeBeforePaying(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	terminals := f.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
+	setFee := func(fields string) {
+		f.t.Helper()
+		for i := range terminals.rows() {
+			path := "/api/v1/terminal/" + terminals.at("data."+strconv.Itoa(i)+".id")
+			f.admin().patch(path, `{"provider_params":{`+fields+`}}`).want(200, "")
+		}
+	}
+	setFee(`"fee_bps":"280","fee_mode":"on_top"`)
+	address := f.testLink("", `"default":1999`, "fixed").at("data.url")
+	page := f.send(address, url.Values{}).wantPage(200, "Pay by card", "Pay 20.54 USD", "19.99 USD", "0.55 USD", `name="total" value="2054"`)
+	action, _ := page.form()
+	agreed := card("4242424242424242")
+	agreed.Set("total", "2054")
+
+	setFee(`"fee_bps":"500","fee_mode":"on_top"`)
+	f.send(action, agreed).wantPage(422, "Pay by card", "The fee has changed", "Pay 20.98 USD")
+	list := f.partner().get(transactions + "?env=test")
+	list.wantFields(map[string]string{"data.0.status": "created"})
+
+	setFee(`"fee_bps":"100","fee_mode":"on_top"`)
+	f.send(action, agreed).wantPage(200, "Paid", "20.18 USD")
+	f.transaction(list.at("data.0.id")).wantFields(map[string]string{"amount": "1999", "amount_with_fee": "2018"})
+
+	setFee(`"fee_bps":"280","fee_mode":"deduct"`)
+	f.send(address, url.Values{}).wantPage(200, "Pay by card", "Pay 19.99 USD", `name="total" value="1999"`)
+}
+
+// Limits apply to a link's payments as to any other.
+func TestLimitsApplyToLinkPayments(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"2500"}`)
+	address := f.testLink("", `"default":1999`, "fixed").at("data.url")
+	for _, title := range []string{"Paid", "Not paid"} {
+		pay, _ := f.send(address, url.Values{}).wantPage(200, "Pay by card").form()
+		f.send(pay, card("4242424242424242")).wantPage(200, title)
+	}
+}

@@ -60,6 +60,11 @@ func (r *fakePayers) returnedCount() int {
 	return r.returnedCalls
 }
 
+// Quote implements checkout.Payers. No terminal takes the transaction.
+func (r *fakePayers) Quote(ledger.ID, *payment.Record, string) (total money.Amount, ok bool) {
+	return total, false
+}
+
 // Create implements checkout.Payers. The page of a transaction never calls it.
 func (r *fakePayers) Create(paymentactor.Create) (paymentactor.Result, error) { return r.result() }
 

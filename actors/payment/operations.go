@@ -137,7 +137,7 @@ func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 	continuation := &m.continuation
 	request := t.record.Request
 	request.Method, request.CardBIN, request.CardFingerprint = continuation.Credentials.Method, continuation.Credentials.CardBIN, continuation.Credentials.CardFingerprint
-	request.PayerIP = continuation.Credentials.PayerIP
+	request.PayerIP, request.AgreedTotal = continuation.Credentials.PayerIP, continuation.Credentials.AgreedTotal
 	if request.Asset.Network == "" {
 		request.Asset.Network = continuation.Credentials.Network
 	}

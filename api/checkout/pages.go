@@ -12,6 +12,8 @@ import (
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
 	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
 	"mizan/ledger/schema"
 )
 
@@ -19,6 +21,9 @@ import (
 // actors implements it. Errors are *ledger.Refusal. All methods but Find and Current return after
 // the provider's first outcome, or after the longest time for which a request to create a transaction waits.
 type Payers interface {
+	// Quote returns what the payer of a transaction would pay with a method, fee included, if the transaction were routed
+	// now. ok is false if no terminal would take it.
+	Quote(org ledger.ID, r *payment.Record, method string) (total money.Amount, ok bool)
 	// Create begins a payment, whose credentials the payer enters later.
 	Create(paymentactor.Create) (paymentactor.Result, error)
 	// Find returns the stored transaction, of any partner.
@@ -140,8 +145,18 @@ func (h *Handlers) postPage(req *web.Request) error {
 // postCard continues a transaction with the card that the payer typed.
 func (h *Handlers) postCard(req *web.Request, payer *visitor, r *record, fields *formFields) error {
 	command, wrongFields := cardOf(fields, r.Type, h.cfg.Fingerprint)
-	if len(wrongFields) > 0 {
-		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, page.Card{Order: h.orderOf(payer.org, r), Post: payer.path(), Wrong: wrongFields})
+	cardPage := h.cardPage(payer, r)
+	if cardPage.Wrong = wrongFields; len(wrongFields) > 0 {
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, cardPage)
+	}
+	if r.Type == payment.Payment {
+		command.Credentials.AgreedTotal = cardPage.Sum.Amount
+		if agreed, err := money.ParseBytes(fields.value(page.TotalField)); err == nil {
+			command.Credentials.AgreedTotal = agreed
+		}
+		if cardPage.TotalRose = command.Credentials.AgreedTotal.Less(cardPage.Sum.Amount); cardPage.TotalRose {
+			return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, cardPage)
+		}
 	}
 	command.Command = payer.command()
 	command.Browser = browserDataOf(&req.Request.Header)

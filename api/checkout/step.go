@@ -92,7 +92,7 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 	now := ledger.MicrosOf(h.cfg.Clock.Now())
 	switch awaitedInput(result, now) {
 	case inputCard:
-		return page.Card{Order: order, Post: payer.path()}, "", nil
+		return h.cardPage(payer, r), "", nil
 	case inputChoice:
 		return h.choiceOf(payer, r), "", nil
 	case inputPassword:
@@ -276,6 +276,22 @@ func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
 		o.Merchant = p.Name
 	}
 	return o
+}
+
+// cardPage returns the form for a card. Of a payment it shows what will be charged, the terminal's fee included.
+func (h *Handlers) cardPage(payer *visitor, r *record) page.Card {
+	p := page.Card{Order: h.orderOf(payer.org, r), Post: payer.path()}
+	if r.Type != payment.Payment {
+		return p
+	}
+	p.Sum.Amount = r.Amount
+	if total, ok := h.cfg.Payers.Quote(payer.org, r, payment.BankCard); ok {
+		p.Sum.Amount = total
+	}
+	if fee, err := p.Sum.Amount.Sub(r.Amount); err == nil && !fee.IsZero() {
+		p.Price, p.Fee = &page.Sum{Amount: r.Amount, Asset: r.Asset}, &page.Sum{Amount: fee, Asset: r.Asset}
+	}
+	return p
 }
 
 // langOf returns the language that the transaction names, else its partner's; empty if neither names one.

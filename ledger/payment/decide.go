@@ -113,6 +113,8 @@ type Credentials struct {
 
 	Network money.Network // network of the credentials; empty: they name none
 
+	AgreedTotal money.Amount // as Request.AgreedTotal
+
 	PayerIP   netip.Addr    // source of the credentials; zero: unknown
 	Attempted ledger.Micros // as Request.Attempted
 }
@@ -140,7 +142,7 @@ func (c DecisionContext) RefuseContinue(r *Record, entered Credentials, why Fail
 // takeCredentials stores the payment method that the payer entered.
 func (r *Record) takeCredentials(entered Credentials) {
 	r.Method, r.CardBIN, r.CardLast4, r.CardFingerprint = entered.Method, entered.CardBIN, entered.CardLast4, entered.CardFingerprint
-	r.PayerIP, r.Attempted = entered.PayerIP, entered.Attempted
+	r.PayerIP, r.Attempted, r.AgreedTotal = entered.PayerIP, entered.Attempted, entered.AgreedTotal
 	if r.Asset.Network == "" {
 		r.Asset.Network = entered.Network
 	}

@@ -64,6 +64,10 @@ type Request struct {
 
 	Renewal *Renewal  // nil: a caller requested the transaction
 	LinkID  ledger.ID // the payment link that the transaction pays; zero: none
+
+	// AgreedTotal is the total, fee included, that the payer saw before paying: no terminal may charge more. Zero: the
+	// payer saw none.
+	AgreedTotal money.Amount
 }
 
 // Record is the stored state of a transaction. Its version, times and due instant are in the store's row around it (the

@@ -60,6 +60,13 @@ func (t *Terms) Stopped(why Failure, now time.Time) []Attempt {
 		Attempt{Terminal: t.Terminal, Outcome: AttemptStopped, Failure: why, Priority: t.Priority, At: ledger.MicrosOf(now)})
 }
 
+// Total returns what the payer pays for the amount, fee included; ok is false if the terms exclude the amount.
+func (t *Terms) Total(amount money.Amount) (total money.Amount, ok bool) {
+	r := Record{Request: Request{Amount: amount}}
+	code := r.takeTerms(t)
+	return r.AmountWithFee, code == ""
+}
+
 // hasScale tells whether the asset's number of decimals is known.
 func hasScale(a money.Asset) bool {
 	_, known := a.Scale()

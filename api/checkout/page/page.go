@@ -38,11 +38,18 @@ type Sum struct {
 // WrongFields has the names of the refused fields of a form.
 type WrongFields map[string]bool
 
+// TotalField is the name of the hidden field with the total that the form of a card shows, in minor units.
+const TotalField = "total"
+
 // Card asks for a card, or for its number only if the order is a payout.
 type Card struct {
 	Order
 	Post  string      // where the form posts to
+	Price *Sum        // what is sold, without the fee; nil: there is no fee
+	Fee   *Sum        // what the payer pays besides; the order's Sum includes it
 	Wrong WrongFields // by the protocol's names: cardnumber, cardholder, exp_month, exp_year, cvv
+
+	TotalRose bool // the total is higher than when the form was shown
 }
 
 // Password asks for a one-time password.

@@ -214,9 +214,10 @@ func TestCardFormHasTheFieldsOfACard(t *testing.T) {
 		"cardnumber": "cc-number", "cardholder": "cc-name", "exp_month": "cc-exp-month", "exp_year": "cc-exp-year", "cvv": "cc-csc",
 	}
 	found := inputPattern.FindAllString(html, -1)
-	if len(found) != len(want) {
-		t.Errorf("inputs %q", found)
+	if len(found) != len(want)+1 || found[0] != `<input type="hidden" name="total" value="1250">` {
+		t.Fatalf("inputs %q", found)
 	}
+	found = found[1:]
 	for name, autocomplete := range want {
 		if !strings.Contains(html, `name="`+name+`"`) || !strings.Contains(html, `autocomplete="`+autocomplete+`"`) || !strings.Contains(html, `<label for="`+name+`">`) {
 			t.Errorf("%s is missing or has no label or no autocomplete", name)

@@ -25,6 +25,8 @@ type texts struct {
 	ProcessingTitle, ProcessingHint, Refresh                                      string
 	Paid, PaidOut, ApprovedPay, NotPaid, NotPaidOut, ReturnedPay, Back, CloseThis string
 
+	Price, Fee, TotalRose string
+
 	OfferTitle, NothingToPay                                    string
 	AmountMissing, AmountMalformed, AmountAtLeast, AmountAtMost string // the last two end with the bound
 
@@ -69,6 +71,8 @@ var english = texts{
 	ForwardTitle: "Continue to your bank", ForwardHint: "Your bank wants to confirm that it is you making the payment.", Continue: "Continue",
 
 	ProcessingTitle: "Processing", ProcessingHint: "This takes a moment. This page updates automatically.", Refresh: "Refresh",
+
+	Price: "Price", Fee: "Fee", TotalRose: "The fee has changed meanwhile. Nothing has been charged: check the new total and enter the card again.",
 
 	OfferTitle: "Payment", NothingToPay: "There is nothing to pay here.",
 	AmountMissing: "Enter the amount.", AmountMalformed: "Enter the amount as a number, for example 12.50.",
@@ -128,6 +132,8 @@ var russian = texts{
 	ForwardTitle: "Переход в банк", ForwardHint: "Банк хочет убедиться, что платите именно вы.", Continue: "Продолжить",
 
 	ProcessingTitle: "Обрабатывается", ProcessingHint: "Это займёт немного времени. Страница обновится сама.", Refresh: "Обновить сейчас",
+
+	Price: "Цена", Fee: "Комиссия", TotalRose: "Комиссия изменилась. Деньги не списаны: проверьте новую сумму и введите карту ещё раз.",
 
 	OfferTitle: "Оплата", NothingToPay: "Здесь нечего оплачивать.",
 	AmountMissing: "Введите сумму.", AmountMalformed: "Введите сумму числом, например 12,50.",

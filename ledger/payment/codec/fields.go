@@ -81,6 +81,7 @@ var fields = [...]field{
 	slice(58, (*coder).bytes, func(r *record) *[]byte { return &r.RailMeta }),
 	pointer(59, (*coder).action, func(r *record) **payment.Action { return &r.Action }),
 	pointer(60, (*coder).operation, func(r *record) **payment.Op { return &r.Op }),
+	value(61, (*coder).amount, func(r *record) *money.Amount { return &r.AgreedTotal }),
 }
 
 func init() {
