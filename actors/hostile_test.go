@@ -348,8 +348,8 @@ func TestStartHandlesWorkDueAtTheManualClocksTime(t *testing.T) {
 	var polls atomic.Int64
 	second := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})
 	registry := actors.NewRegistry(second, "probe", 0, func(k actors.RecordKey) actors.Behaviour { return &probe{fixture: f, key: k} })
-	second.Wake(ledger.Settlement, func(d actors.Due) { registry.Tell(d.Key, d) })
-	second.Poll(actors.Poll{
+	second.HandleDue(ledger.Settlement, func(d actors.Due) { registry.Tell(d.Key, d) })
+	second.AddPoll(actors.Poll{
 		Next: func() (time.Time, bool) { return start, polls.Load() == 0 },
 		Run:  func(time.Time) error { polls.Add(1); return nil },
 	})
@@ -366,7 +366,7 @@ func TestPollThatIsAlwaysDueStopsTheClockOnce(t *testing.T) {
 	f := open(t, 0)
 	second := actors.New(actors.Options{Clock: f.clock, Journal: f.Journal, Log: f.Log})
 	var polls atomic.Int64
-	second.Poll(actors.Poll{
+	second.AddPoll(actors.Poll{
 		Next: func() (time.Time, bool) { return start.Add(time.Minute), true },
 		Run:  func(time.Time) error { polls.Add(1); return nil },
 	})

@@ -42,7 +42,7 @@ func (k *Key) ClaimKey() string { return k.Scope + "/" + k.Text }
 
 // Claimed reads the Owner of a claim that Claim has made. It returns the record that was made or changed with
 // the key, and the extra bytes. The error is a Conflict if the key was used for another request.
-func (k *Key) Claimed(owner []byte) (s ledger.Source, extra []byte, err error) {
+func (k *Key) ReadClaim(owner []byte) (s ledger.Source, extra []byte, err error) {
 	const op = "actors.Key"
 	minLen := len(k.Hash) + 1 + len(s.ID)
 	if len(owner) < minLen {
@@ -63,6 +63,6 @@ func (k *Key) Find(v *posting.View, org ledger.ID) (s ledger.Source, extra []byt
 	if err != nil || !found {
 		return s, nil, false, err
 	}
-	s, extra, err = k.Claimed(owner)
+	s, extra, err = k.ReadClaim(owner)
 	return s, extra, err == nil, err
 }

@@ -21,9 +21,9 @@ type NotificationWriter interface {
 
 // Address is where a merchant's notifications are sent.
 type Address struct {
-	URL      string
-	Secret   string // key of the signature; empty: no signature
-	Previous string // key of the second signature while secrets rotate
+	URL            string
+	Secret         string // key of the signature; empty: no signature
+	PreviousSecret string // key of the second signature while secrets rotate
 }
 
 // Addresses says where notifications of a partner's transactions go; actors/directory implements it.

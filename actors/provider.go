@@ -66,11 +66,11 @@ type Call struct {
 // ChargeState is what the record of a charge keeps for its provider, so that an adapter needs no
 // memory of its own.
 type ChargeState struct {
-	Since       time.Time    // the charge was submitted at this time or later
-	Charge      money.Amount // the amount that the charge was submitted with
-	Meta        []byte       // Outcome.Meta of the last outcome that had one; nil: there was none
-	Returned    money.Amount // Refund: total of the earlier refunds
-	ActionKnown bool         // the payer's action is known, so an inquiry need not return it again
+	SubmittedSince time.Time    // the charge was submitted at this time or later
+	ChargedAmount  money.Amount // the amount that the charge was submitted with
+	Meta           []byte       // Outcome.Meta of the last outcome that had one; nil: there was none
+	Refunded       money.Amount // Refund: total of the earlier refunds
+	ActionKnown    bool         // the payer's action is known, so an inquiry need not return it again
 }
 
 // LogValue implements slog.LogValuer: it shows only what identifies the call.
@@ -91,12 +91,12 @@ type Question struct {
 
 // Outcome is what a provider replied to a submission or an inquiry.
 type Outcome struct {
-	Verdict payment.Verdict
-	Failure payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code it means CardDeclined for a refusal, else ProcessingError
-	RRN     string          // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
-	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: wait before an inquiry; 0: the provider time-out, but no inquiry for VerdictAction
-	Status  payment.Status  // for VerdictPending: the rail's own status, which is passed on; empty: charging, or refunding
-	Meta    []byte          // JSON object of the rail's own keys, shown in merchant_meta; nil: none
+	Verdict      payment.Verdict
+	Failure      payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code it means CardDeclined for a refusal, else ProcessingError
+	RRN          string          // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
+	InquireAfter time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: wait before an inquiry; 0: the provider time-out, but no inquiry for VerdictAction
+	Status       payment.Status  // for VerdictPending: the rail's own status, which is passed on; empty: charging, or refunding
+	Meta         []byte          // JSON object of the rail's own keys, shown in merchant_meta; nil: none
 
 	// Unreachable says that the provider could not be reached or did not answer. It counts as a failure
 	// for the terminal's circuit breaker.
@@ -119,18 +119,18 @@ type Report struct {
 	Reference ledger.ID
 	Terminal  ledger.ID
 	At        time.Time
-	What      Reported
+	Kind      ReportKind
 	Failure   payment.Failure // without a code: ProcessingError for Corrected; for TakenBack only its Detail is used
 }
 
-// Reported is the kind of a report. The zero value is invalid.
-type Reported uint8
+// ReportKind is the kind of a report. The zero value is invalid.
+type ReportKind uint8
 
 // The kinds of reports.
 const (
-	TakenBack Reported = iota + 1 // settled money was returned
-	Corrected                     // a charge that was refused had in fact failed
-	Settled                       // a charge that was given up has moved money after all
+	TakenBack ReportKind = iota + 1 // settled money was returned
+	Corrected                       // a charge that was refused had in fact failed
+	Settled                         // a charge that was given up has moved money after all
 )
 
 // Provider is an adapter to one payment provider. Its methods run on a bounded pool, never on an

@@ -114,7 +114,7 @@ func (rt *Runtime) OpenReply(f Form, org, id ledger.ID, stored []byte) ([]byte, 
 // ReplyUnreadable raises an alarm: a stored reply was changed, or the keyring lacks the key that it was
 // sealed with. The reply must not be shown; the caller answers from the records
 // instead.
-func (rt *Runtime) ReplyUnreadable(org, id ledger.ID, why error) {
+func (rt *Runtime) AlarmUnreadableReply(org, id ledger.ID, why error) {
 	rt.unreadableReplies.Add(1)
 	rt.Log.Error("a stored reply to an idempotency key does not open, and is not repeated: run mizan audit verify, and look whether the keyring is whole",
 		"organization", org.String(), "reply", id.String(), "error", why)

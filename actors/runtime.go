@@ -134,10 +134,10 @@ func New(o Options) *Runtime {
 }
 
 // Wake registers the handler of due work of a kind of record.
-func (rt *Runtime) Wake(kind ledger.Kind, fn func(Due)) { rt.dueHandlers[kind] = fn }
+func (rt *Runtime) HandleDue(kind ledger.Kind, fn func(Due)) { rt.dueHandlers[kind] = fn }
 
 // Poll registers a poll.
-func (rt *Runtime) Poll(p Poll) { rt.polls = append(rt.polls, &poll{Poll: p}) }
+func (rt *Runtime) AddPoll(p Poll) { rt.polls = append(rt.polls, &poll{Poll: p}) }
 
 // Start dispatches due work, now and as time passes. Items that the function resume accepts are dispatched at
 // once, whatever their due time: they are intents whose outcome is unknown. If the runtime becomes overloaded,

@@ -53,7 +53,7 @@ func openWithHandling(t *testing.T, keepIdle, handling time.Duration) *fixture {
 		f.probesMade.Add(1)
 		return &probe{fixture: f, key: k}
 	})
-	f.Wake(ledger.Settlement, func(d actors.Due) { f.registry.Tell(d.Key, d) })
+	f.HandleDue(ledger.Settlement, func(d actors.Due) { f.registry.Tell(d.Key, d) })
 	f.Start(func(posting.Item) bool { return false })
 	return f
 }

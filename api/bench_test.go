@@ -90,8 +90,8 @@ func benchRecord() *payment.Record {
 			Description: "Two <apples>", Described: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
 			ReturnURL: "https://a/", FailURL: "https://b/", Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p",
 		},
-		Fee: money.FromUint64(250), AmountWithFee: money.FromUint64(10_000), Dest: money.FromUint64(9_750),
-		Merchant: money.Signed{Abs: money.FromUint64(9_750)},
-		Terminal: ledger.ID{1}, Route: "simulator", RRN: "123456789012", Finished: benchStamp.Updated,
+		Fee: money.FromUint64(250), AmountWithFee: money.FromUint64(10_000), DestAmount: money.FromUint64(9_750),
+		MerchantAmount: money.Signed{Abs: money.FromUint64(9_750)},
+		Terminal:       ledger.ID{1}, Route: "simulator", RRN: "123456789012", Finished: benchStamp.Updated,
 	}
 }

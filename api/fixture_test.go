@@ -179,7 +179,7 @@ func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 		Providers:  map[string]actors.Provider{simulated.Name(): simulated},
 		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: actionTTL, ReturnURL: f.pages().Return,
 	})
-	f.accounts.Recall(f.payments.Attempts)
+	f.accounts.SetHistory(f.payments.Attempts)
 	f.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: runtime, Payments: f.payments, Directory: f.directory})
 	f.contracts = contractactor.New(runtime)
 	f.periods = periodactor.New(runtime)

@@ -127,7 +127,7 @@ func (s *Server) checkRequest(ctx *fasthttp.RequestCtx) error {
 	}
 	if s.cfg.BehindProxy {
 		// If there are two scheme headers, one may come from the client.
-		if headers.schemes != 1 || !s.access.Proxies.Secure(ctx) {
+		if headers.schemes != 1 || !s.access.Proxies.IsSecure(ctx) {
 			return ledger.Refuse("api.guard", ledger.Forbidden, "requests must come over TLS")
 		}
 		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())

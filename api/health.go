@@ -85,11 +85,11 @@ func (cfg *Config) healthBody(status Status) []byte {
 	return web.Marshal(healthResponse{status.Core, status.DB, cfg.Version, cfg.Env, cfg.Domain})
 }
 
-// Starting returns the handler that serves requests while the parts of a Server are still being opened: the
+// StartingHandler returns the handler that serves requests while the parts of a Server are still being opened: the
 // checks say that the service is starting, and every other request gets 503. It needs only Status, Version,
 // Env and Domain of the Config. Each response closes its connection, because the next request goes to
 // another server.
-func Starting(cfg Config) http.Handler {
+func StartingHandler(cfg Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, state := cfg.Status(), cfg.Status().state()
 		code, body := http.StatusServiceUnavailable, schema.AppendText([]byte(`{"error":"unavailable","message":`), "the service is starting")

@@ -325,7 +325,7 @@ func TestTerminalTextReplacesTheMerchantsDescription(t *testing.T) {
 	f, payers, address := newPayerPage(t, payment.Action{Material: []byte(`{}`)})
 	payers.change(func() { payers.record.Description = "Red shoes" })
 	f.visit("GET", address, nil).wantPage(200, "Confirm with a password", "Red shoes")
-	payers.change(func() { payers.record.ShownText = "ACME *SHOES" })
+	payers.change(func() { payers.record.TerminalText = "ACME *SHOES" })
 	if a := f.visit("GET", address, nil).wantPage(200, "Confirm with a password", "ACME *SHOES"); strings.Contains(a.body, "Red shoes") {
 		t.Errorf("%s", a.body)
 	}
@@ -344,7 +344,7 @@ func TestRecipientSeesTheReceivedAmount(t *testing.T) {
 	rate, err := money.ParseRate("0.5")
 	must(t, err)
 	payers.change(func() {
-		payers.record.Type, payers.record.Dest = payment.Payout, money.MustParse("600")
+		payers.record.Type, payers.record.DestAmount = payment.Payout, money.MustParse("600")
 		payers.record.Rate, payers.record.SettlementAsset = rate, money.Asset{Currency: "EUR", Env: money.Prod}
 	})
 	f.visit("GET", address, nil).wantPage(200, "Choose your bank", "6.00 EUR", `value="b1" required> Bank &#34;&lt;1&gt;&#34;</label>`)

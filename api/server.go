@@ -137,7 +137,7 @@ type Server struct {
 	app    *fiber.App
 	ledger *ledgerapi.Handlers
 	routes []web.Route
-	silent conn.Silent // connections that have sent nothing yet
+	silent conn.SilentConnections // connections that have sent nothing yet
 
 	stop context.CancelFunc // ends the context of all handlers
 
@@ -224,7 +224,7 @@ func (s *Server) handle(req *web.Request) error {
 		return route.Handle(req)
 	}
 	defer s.cfg.Enter()()
-	if !route.Unshed {
+	if !route.HasOwnQueue {
 		place := s.shed.Enter()
 		if place == nil {
 			return refuse(req, ledger.Refuse("api.answer", ledger.Unavailable, "too many commands are waiting: nothing was done"))
@@ -244,7 +244,7 @@ func refuse(req *web.Request, err error) error {
 
 // BodyBytes returns how many bytes of memory hold request bodies that exceed a connection's first
 // buffer.
-func (s *Server) BodyBytes() int { return s.bodies.Held() }
+func (s *Server) BodyBytes() int { return s.bodies.HeldBytes() }
 
 // Shed returns how long commands wait for their turn, and how many were refused because they
 // would have waited too long.
@@ -293,7 +293,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 	s.listeners = append(s.listeners, l)
 	s.mu.Unlock()
-	return s.app.Listener(conn.Listener{Listener: l, Silent: &s.silent})
+	return s.app.Listener(conn.Listener{Listener: l, SilentConnections: &s.silent})
 }
 
 // Shutdown stops accepting, waits for requests under way until ctx ends, and closes idle

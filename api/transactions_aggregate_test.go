@@ -27,7 +27,7 @@ func newSale(currency, network, amount, fee, merchantAmount, refunded string, st
 	r.Asset = money.Asset{Currency: money.Currency(currency), Network: money.Network(network), Env: money.Prod}
 	r.AmountWithFee, r.Fee, r.Refunded = r.Amount, money.MustParse(fee), money.MustParse(refunded)
 	var err error
-	if r.Merchant, err = money.ParseSigned(merchantAmount); err != nil {
+	if r.MerchantAmount, err = money.ParseSigned(merchantAmount); err != nil {
 		panic(err)
 	}
 	return r

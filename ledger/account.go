@@ -96,7 +96,7 @@ func (p Path) stem() string {
 
 // Valid tells whether the path is a class letter, a colon and segments of ASCII letters, digits,
 // '-', '_' and '.'. Other characters must not reach a stored key.
-func (p Path) Valid() bool {
+func (p Path) IsValid() bool {
 	if len(p) < 3 || len(p) > MaxPath || p[1] != ':' {
 		return false
 	}

@@ -92,10 +92,10 @@ func checkBalanced(postings []Posting, maySplit bool) error {
 	firstIsMemorandum := postings[0].Account.Class() == ClassMemorandum
 	for i := range postings {
 		p := &postings[i]
-		if p.Amount.IsZero() || (p.Side != Debit && p.Side != Credit) || !p.Account.Valid() {
+		if p.Amount.IsZero() || (p.Side != Debit && p.Side != Credit) || !p.Account.IsValid() {
 			return fmt.Errorf("entry: posting %d: %v %v %v", i, p.Account, p.Side, p.Amount)
 		}
-		if p.Spill != "" && (!maySplit || !p.Spill.Valid()) {
+		if p.Spill != "" && (!maySplit || !p.Spill.IsValid()) {
 			return fmt.Errorf("entry: posting %d may not split", i)
 		}
 		if (p.Account.Class() == ClassMemorandum) != firstIsMemorandum && !memorandumBalances(postings, p.Asset) {

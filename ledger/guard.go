@@ -42,13 +42,13 @@ type FundsGuard struct {
 // CounterGuard adds to a persisted counter and refuses the Change with the code in Refuse if the counter
 // would exceed Max. A guard with Release subtracts what an earlier Change added, and never refuses.
 type CounterGuard struct {
-	Org     ID
-	Key     string // for example "headroom/prod/USD/"
-	Window  string // for example "2026-11" for a calendar month; empty: unlimited
-	Add     money.Amount
-	Max     money.Amount
-	Release bool // subtracts Add instead of adding it
-	Refuse  Code // LimitExceeded, OutOfRange or Conflict
+	Org         ID
+	Key         string // for example "headroom/prod/USD/"
+	Window      string // for example "2026-11" for a calendar month; empty: unlimited
+	Add         money.Amount
+	Max         money.Amount
+	IsRelease   bool // subtracts Add instead of adding it
+	RefusalCode Code // LimitExceeded, OutOfRange or Conflict
 }
 
 // MaxAmount is the largest amount of a transaction, in minor units: 10^72.
@@ -59,7 +59,7 @@ const zeros72 = "000000000000000000000000000000000000000000000000000000000000000
 // Headroom returns the guard that keeps the totals of an asset from overflowing. Its counter is the sum of all
 // settled and pending amounts. The counter stays below 2^256, and no total can exceed the counter.
 func Headroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
-	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Max: maxHeadroom, Refuse: OutOfRange}
+	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Max: maxHeadroom, RefusalCode: OutOfRange}
 }
 
 // maxHeadroom is one less than the largest value of a counter. Only the outcome of a charge, which is never
@@ -70,9 +70,9 @@ var maxHeadroom = func() money.Amount {
 	return a
 }()
 
-// HeadroomBack returns the guard that releases what Headroom reserved for a charge that has moved no money.
-func HeadroomBack(org ID, asset money.Asset, amount money.Amount) CounterGuard {
-	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Release: true}
+// ReleaseHeadroom returns the guard that releases what Headroom reserved for a charge that has moved no money.
+func ReleaseHeadroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
+	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, IsRelease: true}
 }
 
 // UnderWayKey is the key of a counter: how many contract actions of an organization are running in batches. While the
@@ -80,19 +80,19 @@ func HeadroomBack(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 // month.
 const UnderWayKey = "contracts/under_way"
 
-// BatchesBegin returns the guard that counts an action in batches when it begins.
-func BatchesBegin(org ID) CounterGuard {
-	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), Max: money.Max, Refuse: OutOfRange}
+// CountBatchedAction returns the guard that counts an action in batches when it begins.
+func CountBatchedAction(org ID) CounterGuard {
+	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
 }
 
-// BatchesEnd returns the guard that removes an action in batches from the counter when it ends.
-func BatchesEnd(org ID) CounterGuard {
-	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), Release: true}
+// UncountBatchedAction returns the guard that removes an action in batches from the counter when it ends.
+func UncountBatchedAction(org ID) CounterGuard {
+	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), IsRelease: true}
 }
 
-// NoBatches returns a guard that refuses a Change with Conflict while an action in batches is under way.
-func NoBatches(org ID) CounterGuard {
-	return CounterGuard{Org: org, Key: UnderWayKey, Refuse: Conflict}
+// RefuseDuringBatches returns a guard that refuses a Change with Conflict while an action in batches is under way.
+func RefuseDuringBatches(org ID) CounterGuard {
+	return CounterGuard{Org: org, Key: UnderWayKey, RefusalCode: Conflict}
 }
 
 // A payment link has three counters: the number of its payments, the number of those that were charged, and the sum of
@@ -112,19 +112,19 @@ const LinkPrefix = "link/"
 
 // LinkBegins returns the guard that counts a payment of a link when it begins.
 func LinkBegins(org, link ID) CounterGuard {
-	return CounterGuard{Org: org, Key: LinkBegunKey(link), Add: money.FromUint64(1), Max: money.Max, Refuse: OutOfRange}
+	return CounterGuard{Org: org, Key: LinkBegunKey(link), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
 }
 
 // LinkIsUnpaid returns a guard that refuses a Change with Conflict once a payment of the link has begun.
 func LinkIsUnpaid(org, link ID) CounterGuard {
-	return CounterGuard{Org: org, Key: LinkBegunKey(link), Refuse: Conflict}
+	return CounterGuard{Org: org, Key: LinkBegunKey(link), RefusalCode: Conflict}
 }
 
 // LinkCharged returns the guards that count a charged payment of a link and its amount.
 func LinkCharged(org, link ID, amount money.Amount) [2]CounterGuard {
 	return [...]CounterGuard{
-		{Org: org, Key: LinkChargedKey(link), Add: money.FromUint64(1), Max: money.Max, Refuse: OutOfRange},
-		{Org: org, Key: LinkAmountKey(link), Add: amount, Max: money.Max, Refuse: OutOfRange},
+		{Org: org, Key: LinkChargedKey(link), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange},
+		{Org: org, Key: LinkAmountKey(link), Add: amount, Max: money.Max, RefusalCode: OutOfRange},
 	}
 }
 

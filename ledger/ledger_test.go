@@ -189,7 +189,7 @@ func TestPathsThatCouldConfuseAKeyAreInvalid(t *testing.T) {
 		"": false, "A": false, "A:": false, "X:bank": false, "A:a::b": false, "A:a:": false, "A:\x00": false, "A:a b": false, "A:é": false,
 		ledger.Path("A:" + strings.Repeat("a", ledger.MaxPath)): false,
 	} {
-		if got := path.Valid(); got != want {
+		if got := path.IsValid(); got != want {
 			t.Errorf("%q: %v, want %v", path, got, want)
 		}
 	}

@@ -11,15 +11,15 @@ import (
 // List is the key of a list of records. Its first byte is the kind of the records that it shows, its second byte
 // the list's number among the lists of that kind. The rest is the list's owner, in a form that only the package that
 // declares the list knows. The zero value is no list.
-type List [2 + ListOwner]byte
+type List [2 + ListOwnerLength]byte
 
-// ListOwner is the length of a list's owner, such as a partner and an environment.
-const ListOwner = 9
+// ListOwnerLength is the length of a list's owner, such as a partner and an environment.
+const ListOwnerLength = 9
 
-// NewList returns the list of an owner with the given number. The owner is at most ListOwner bytes long, and the
+// NewList returns the list of an owner with the given number. The owner is at most ListOwnerLength bytes long, and the
 // owners of all lists with one number have the same length.
 func NewList(kind Kind, number byte, owner ...byte) (l List) {
-	assert.That(len(owner) <= ListOwner, "a list's owner of %d bytes", len(owner))
+	assert.That(len(owner) <= ListOwnerLength, "a list's owner of %d bytes", len(owner))
 	l[0], l[1] = byte(kind), number
 	copy(l[2:], owner)
 	return l

@@ -66,7 +66,7 @@ func TestInvalidListDeclarationPanics(t *testing.T) {
 				lists.Declare(n, everySale)
 			}
 		},
-		"a long owner": func() { ledger.NewList(ledger.Contract, 1, make([]byte, ledger.ListOwner+1)...) },
+		"a long owner": func() { ledger.NewList(ledger.Contract, 1, make([]byte, ledger.ListOwnerLength+1)...) },
 	} {
 		func() {
 			defer func() {

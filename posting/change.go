@@ -48,12 +48,12 @@ type Step struct {
 	Unseal bool
 
 	// List is the list that shows the record; the zero value: none. Also has further lists.
-	List ledger.List
-	Also []ledger.List
+	List         ledger.List
+	FurtherLists []ledger.List
 
 	// Number is the name of the sequence from which a new record takes its number; empty: none. The
 	// numbers begin at 1 and have no gaps in an organization. At most MaxClaim bytes.
-	Number string
+	Sequence string
 
 	// Due is the record's next due instant, at which its timer fires; 0: never. It replaces the previous
 	// due instant. An instant in the past becomes the clock's now.
@@ -90,17 +90,17 @@ type Receipt struct {
 
 // Stamp is what the store keeps beside a record's payload (the record's envelope), as a Step leaves it.
 type Stamp struct {
-	Version  uint64
-	LastSeq  uint64        // seq of the record's last event
-	Started  ledger.Micros // booked time of its first event
-	Updated  ledger.Micros // booked time of its last event
-	Due      ledger.Micros
-	Held     uint64        // seq of the record's open pending entry; 0: the record has none
-	Settled  uint64        // seq of its first posted or captured entry; 0: it has none
-	Finished ledger.Micros // booked time of the last event that finished the record; 0: none
-	Parts    uint64        // number of the further rows of a long payload
-	Number   uint64        // the record's number in its sequence; 0: it has none
-	Sealed   ledger.Hash   // hash of its sealed row; zero: it has none
+	Version     uint64
+	LastSeq     uint64        // seq of the record's last event
+	Started     ledger.Micros // booked time of its first event
+	Updated     ledger.Micros // booked time of its last event
+	Due         ledger.Micros
+	HeldSeq     uint64        // seq of the record's open pending entry; 0: the record has none
+	SettledSeq  uint64        // seq of its first posted or captured entry; 0: it has none
+	Finished    ledger.Micros // booked time of the last event that finished the record; 0: none
+	FurtherRows uint64        // number of the further rows of a long payload
+	Number      uint64        // the record's number in its sequence; 0: it has none
+	Sealed      ledger.Hash   // hash of its sealed row; zero: it has none
 }
 
 // check returns an error for a caller's bug. It runs on the caller's goroutine, so that the bug
@@ -167,8 +167,8 @@ func (s *Step) check() error {
 	if n := len(s.Sealed); n > MaxSealed || s.Sealed != nil && (n == 0 || s.Unseal) {
 		return fmt.Errorf("record %v: sealed row of %d bytes, removed: %v", s.Source.ID, n, s.Unseal)
 	}
-	if len(s.Number) > MaxClaim || s.Number != "" && s.Record == nil {
-		return fmt.Errorf("record %v: a sequence of %d bytes", s.Source.ID, len(s.Number))
+	if len(s.Sequence) > MaxClaim || s.Sequence != "" && s.Record == nil {
+		return fmt.Errorf("record %v: a sequence of %d bytes", s.Source.ID, len(s.Sequence))
 	}
 	if len(s.Events) == 0 || len(s.Events) > MaxEvents {
 		return fmt.Errorf("step of %d events", len(s.Events))

@@ -98,7 +98,7 @@ func (s *Step) isCertainlyNew() bool {
 func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 	for i := range c.Counters {
 		g := &c.Counters[i]
-		if g.Release {
+		if g.IsRelease {
 			continue
 		}
 		sum, err := w.projectedAmount(c.Counters[:i], g)
@@ -106,7 +106,7 @@ func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 			sum, err = amountAfter(sum, g)
 		}
 		if err != nil || g.Max.Less(sum) {
-			return i, ledger.Refuse("posting.Submit", g.Refuse, "%s", g.Key)
+			return i, ledger.Refuse("posting.Submit", g.RefusalCode, "%s", g.Key)
 		}
 	}
 	return 0, nil
@@ -131,7 +131,7 @@ func (w *writer) projectedAmount(earlier []ledger.CounterGuard, g *ledger.Counte
 // amountAfter returns a counter's amount after a guard. A counter that an outcome has filled to the
 // maximum of all amounts stays full: its true amount is unknown, and a full counter refuses all commands.
 func amountAfter(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
-	if g.Release {
+	if g.IsRelease {
 		if amount == money.Max {
 			return amount, nil
 		}

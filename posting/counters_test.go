@@ -17,12 +17,12 @@ func depositWithGuards(guards ...ledger.CounterGuard) *posting.Change {
 
 // increment returns a guard that adds n to a counter and refuses a sum above 100.
 func increment(key string, n uint64) ledger.CounterGuard {
-	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), Max: amount(100), Refuse: ledger.LimitExceeded}
+	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), Max: amount(100), RefusalCode: ledger.LimitExceeded}
 }
 
 // release returns a guard that subtracts n from a counter.
 func release(key string, n uint64) ledger.CounterGuard {
-	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), Release: true}
+	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), IsRelease: true}
 }
 
 // wantRefusedBy submits a change, and checks that the guard at the index refuses it and that no counter changes.

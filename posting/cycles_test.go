@@ -128,8 +128,8 @@ func (s *stage) wantStamp(a *act, known *knownRecord, got posting.Stamp) {
 		}
 		return known.seqs[version-1]
 	}
-	if got.Held != seq(a.heldVersion) || got.Settled != seq(a.settledVersion) {
-		s.t.Errorf("%s: held %d and settled %d, want %d and %d", a.name, got.Held, got.Settled, seq(a.heldVersion), seq(a.settledVersion))
+	if got.HeldSeq != seq(a.heldVersion) || got.SettledSeq != seq(a.settledVersion) {
+		s.t.Errorf("%s: held %d and settled %d, want %d and %d", a.name, got.HeldSeq, got.SettledSeq, seq(a.heldVersion), seq(a.settledVersion))
 	}
 }
 

@@ -146,7 +146,7 @@ func TestPartialCaptureReleasesTheWholeHold(t *testing.T) {
 	heldPostings := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 300), line("A:provider:x", ledger.Credit, 290), line("I:fees", ledger.Credit, 10)}
 	holdReceipt := f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Record: []byte{1},
 		Events: []ledger.Event{{Name: "hold", To: "held", Entry: &ledger.Entry{Phase: ledger.Pending, Postings: heldPostings}}}}}})
-	if holdReceipt.Stamps[0].Held != holdReceipt.Stamps[0].LastSeq {
+	if holdReceipt.Stamps[0].HeldSeq != holdReceipt.Stamps[0].LastSeq {
 		t.Fatalf("stamp %+v: the hold is not noted", holdReceipt.Stamps[0])
 	}
 	if got, want := f.totals("L:partner:1:available").Available().String(), "700"; got != want {
@@ -156,7 +156,7 @@ func TestPartialCaptureReleasesTheWholeHold(t *testing.T) {
 	capturedPostings := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 200), line("A:provider:x", ledger.Credit, 200)}
 	captureReceipt := f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Expect: 1, Record: []byte{1},
 		Events: []ledger.Event{{Name: "capture", From: "held", To: "done", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: capturedPostings, Released: heldPostings}}}}}})
-	if s := captureReceipt.Stamps[0]; s.Held != 0 || s.Settled != s.LastSeq || s.Version != 2 {
+	if s := captureReceipt.Stamps[0]; s.HeldSeq != 0 || s.SettledSeq != s.LastSeq || s.Version != 2 {
 		t.Errorf("stamp %+v after the capture", s)
 	}
 	for path, want := range map[ledger.Path]ledger.Totals{
@@ -287,7 +287,7 @@ func TestCounterIsPersistedBoundedAndDecremented(t *testing.T) {
 	f := open(t)
 	countingChange := func(add, max uint64, release bool) *posting.Change {
 		c := transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:partner:1:available", ledger.Credit, 1))
-		c.Counters = []ledger.CounterGuard{{Org: org, Key: "daily", Window: "2026-09-03", Add: amount(add), Max: amount(max), Release: release, Refuse: ledger.LimitExceeded}}
+		c.Counters = []ledger.CounterGuard{{Org: org, Key: "daily", Window: "2026-09-03", Add: amount(add), Max: amount(max), IsRelease: release, RefusalCode: ledger.LimitExceeded}}
 		return c
 	}
 	f.must(countingChange(70, 100, false))

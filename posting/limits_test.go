@@ -215,7 +215,7 @@ func worstCase(random *rand.Rand, steps, events, postings int) *posting.Change {
 	c := new(posting.Change)
 	for range random.IntN(3) {
 		c.Claims = append(c.Claims, ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: string(longText("", posting.MaxClaim)), Owner: make([]byte, 1+random.IntN(posting.MaxClaim))})
-		c.Counters = append(c.Counters, ledger.CounterGuard{Org: org, Key: string(longText("", 200)), Window: "2026", Add: money.Max, Max: money.Max, Refuse: ledger.LimitExceeded})
+		c.Counters = append(c.Counters, ledger.CounterGuard{Org: org, Key: string(longText("", 200)), Window: "2026", Add: money.Max, Max: money.Max, RefusalCode: ledger.LimitExceeded})
 	}
 	for range random.IntN(3) {
 		c.KVs = append(c.KVs, posting.KV{Org: org, Key: []byte(longText("d", store.MaxKVKey)), Value: make([]byte, random.IntN(store.MaxKVValue+1))},
@@ -230,10 +230,10 @@ func worstCase(random *rand.Rand, steps, events, postings int) *posting.Change {
 			s.Sealed = make([]byte, 1+random.IntN(posting.MaxSealed))
 		}
 		if random.IntN(2) == 0 {
-			s.Number = string(longText("", posting.MaxClaim))
+			s.Sequence = string(longText("", posting.MaxClaim))
 		}
 		for range random.IntN(3) {
-			s.Also = append(s.Also, listOf(random.Int64(), 8))
+			s.FurtherLists = append(s.FurtherLists, listOf(random.Int64(), 8))
 		}
 		if i == 0 && random.IntN(2) == 0 {
 			s.Record = make([]byte, random.IntN(3*store.MaxPart))

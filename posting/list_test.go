@@ -37,7 +37,7 @@ func changeOfListed(s ledger.Source, expect uint64, events int) *posting.Change 
 // naiveWalk returns the rows that a walk (a query of a list) must read. The list has the given rows, oldest first.
 func naiveWalk(rows []posting.Listed, w posting.Walk) (want []posting.Listed) {
 	for _, row := range slices.Backward(rows) {
-		if row.Booked >= w.From && (w.Before == 0 || row.Booked < w.Before) && (row.First || !w.First) {
+		if row.Booked >= w.From && (w.Before == 0 || row.Booked < w.Before) && (row.IsCreation || !w.OnlyCreations) {
 			want = append(want, row)
 		}
 	}
@@ -71,7 +71,7 @@ func TestWalkReadsExactlyTheRowsWithinItsBounds(t *testing.T) {
 				t.Fatal(receipt.Err)
 			}
 			s := &changes[i].Steps[0]
-			rows = append(rows, posting.Listed{Booked: receipt.Stamps[0].Updated, First: s.Expect == 0, ID: s.Source.ID})
+			rows = append(rows, posting.Listed{Booked: receipt.Stamps[0].Updated, IsCreation: s.Expect == 0, ID: s.Source.ID})
 		}
 	}
 	var changes []*posting.Change // they add more rows than fit on a page
@@ -90,7 +90,7 @@ func TestWalkReadsExactlyTheRowsWithinItsBounds(t *testing.T) {
 	for _, border := range borders {
 		for _, at := range []ledger.Micros{border - 1, border, border + 1} {
 			for _, w := range []posting.Walk{{Before: at}, {From: at}, {From: at, Before: at}, {From: at - 40, Before: at}, {From: at, Before: at + 40}} {
-				for _, w.First = range []bool{false, true} {
+				for _, w.OnlyCreations = range []bool{false, true} {
 					if got, want := f.walk(w, noLimit), naiveWalk(rows, w); !slices.Equal(got, want) {
 						t.Errorf("%+v: %d rows, want %d", w, len(got), len(want))
 					}
@@ -98,7 +98,7 @@ func TestWalkReadsExactlyTheRowsWithinItsBounds(t *testing.T) {
 			}
 		}
 	}
-	for _, w := range []posting.Walk{{}, {First: true}, {From: -5}, {Before: 1}, {Before: -5}, {From: rows[len(rows)-1].Booked + 1}} {
+	for _, w := range []posting.Walk{{}, {OnlyCreations: true}, {From: -5}, {Before: 1}, {Before: -5}, {From: rows[len(rows)-1].Booked + 1}} {
 		want := naiveWalk(rows, w)
 		if w.Before < 0 {
 			want = nil
@@ -142,7 +142,7 @@ func (f *fixture) borders() (times []ledger.Micros) {
 func TestCreationIsListedAtTheLastEventOfItsStep(t *testing.T) {
 	f := open(t)
 	stamp := f.must(changeOfListed(newTransaction(), 0, 3)).Stamps[0]
-	rows := f.walk(posting.Walk{First: true}, noLimit)
+	rows := f.walk(posting.Walk{OnlyCreations: true}, noLimit)
 	if len(rows) != 1 || rows[0].Booked != stamp.Updated || rows[0].Booked-stamp.Started != 2 {
 		t.Errorf("rows %+v of a record with %+v", rows, stamp)
 	}
@@ -162,7 +162,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	defer v.Close()
 	for name, walkAll := range map[string]func(count func() (bool, error)) error{
 		"a list": func(count func() (bool, error)) error {
-			return v.List(org, testList, posting.Walk{First: true}, func(posting.Listed) (bool, error) { return count() })
+			return v.List(org, testList, posting.Walk{OnlyCreations: true}, func(posting.Listed) (bool, error) { return count() })
 		},
 		"records": func(count func() (bool, error)) error {
 			return v.Records(org, ledger.Transaction, func(ledger.ID, posting.Record) (bool, error) { return count() })
@@ -216,7 +216,7 @@ func TestListByCreationIsStableDuringConcurrentChanges(t *testing.T) {
 	want := slices.Clone(c.ids)
 	slices.Reverse(want)
 	var got []ledger.ID
-	for w := (posting.Walk{First: true}); ; {
+	for w := (posting.Walk{OnlyCreations: true}); ; {
 		rows := c.walk(w, 7)
 		for _, row := range rows {
 			got = append(got, row.ID)

@@ -222,7 +222,7 @@ func (p *modelRun) compareSealed(v *posting.View) {
 	p.t.Helper()
 	remaining := 0
 	for k, r := range p.model.records {
-		if got, found, err := v.Sealed(k.org, k.source); found != (r.sealed != "") || string(got) != r.sealed || err != nil {
+		if got, found, err := v.SealedRow(k.org, k.source); found != (r.sealed != "") || string(got) != r.sealed || err != nil {
 			p.t.Errorf("record %v: sealed is %q %v (%v), want %q", k.source.ID, got, found, err, r.sealed)
 		}
 		if r.sealed != "" {
@@ -249,7 +249,7 @@ func (p *modelRun) compareSealed(v *posting.View) {
 func (p *modelRun) compareList(v *posting.View, org ledger.ID, l ledger.List, rows []posting.Listed) {
 	p.t.Helper()
 	randomInstant := func() ledger.Micros { return rows[p.random.IntN(len(rows))].Booked + ledger.Micros(p.random.IntN(3)-1) }
-	w := posting.Walk{First: p.random.IntN(2) == 0}
+	w := posting.Walk{OnlyCreations: p.random.IntN(2) == 0}
 	if p.random.IntN(2) == 0 {
 		w.From = randomInstant()
 	}

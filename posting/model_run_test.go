@@ -197,7 +197,7 @@ func (p *modelRun) randomDraft() draft {
 	case 1, 2:
 		c.Steps = []posting.Step{p.creationStep(org, p.randomEntry(ledger.Pending))}
 		d.reserved = 1 + p.random.Int64N(20)
-		c.Counters = []ledger.CounterGuard{{Org: org, Key: "reserved", Add: amount(uint64(d.reserved)), Max: amount(1 << 40), Refuse: ledger.OutOfRange}}
+		c.Counters = []ledger.CounterGuard{{Org: org, Key: "reserved", Add: amount(uint64(d.reserved)), Max: amount(1 << 40), RefusalCode: ledger.OutOfRange}}
 	case 3, 4:
 		if p.makeOutcome(&d) {
 			return d
@@ -225,11 +225,11 @@ func (p *modelRun) addGuards(c *posting.Change) {
 	}
 	for p.random.IntN(3) == 0 {
 		g := ledger.CounterGuard{
-			Org: c.Steps[0].Org, Key: "daily", Window: fmt.Sprint(p.draftCount / 100), Add: amount(uint64(p.random.IntN(40))), Max: amount(300), Refuse: ledger.LimitExceeded,
+			Org: c.Steps[0].Org, Key: "daily", Window: fmt.Sprint(p.draftCount / 100), Add: amount(uint64(p.random.IntN(40))), Max: amount(300), RefusalCode: ledger.LimitExceeded,
 		}
 		c.Counters = append(c.Counters, g)
 		if p.random.IntN(3) == 0 { // and a release of the same amount
-			g.Release = true
+			g.IsRelease = true
 			c.Counters = append(c.Counters, g)
 		}
 	}
@@ -246,7 +246,7 @@ func (p *modelRun) addGuards(c *posting.Change) {
 // the change then makes a new hold. makeOutcome returns false if no record has an open hold.
 func (p *modelRun) makeOutcome(d *draft) bool {
 	for k, r := range p.model.records { // in random order, which does not depend on the seed
-		if r.stamp.Held == 0 {
+		if r.stamp.HeldSeq == 0 {
 			continue
 		}
 		entry := &ledger.Entry{Phase: ledger.Void, Postings: slices.Clone(r.held)}
@@ -262,7 +262,7 @@ func (p *modelRun) makeOutcome(d *draft) bool {
 		s := p.randomStep(k.org, k.source, r.stamp.Version, events)
 		d.change.Steps, d.change.MustRecord = []posting.Step{s}, true
 		if r.reserved > 0 {
-			d.change.Counters = []ledger.CounterGuard{{Org: k.org, Key: "reserved", Add: amount(uint64(r.reserved)), Release: true}}
+			d.change.Counters = []ledger.CounterGuard{{Org: k.org, Key: "reserved", Add: amount(uint64(r.reserved)), IsRelease: true}}
 		}
 		return true
 	}
@@ -273,7 +273,7 @@ func (p *modelRun) makeOutcome(d *draft) bool {
 // record, the step creates a record.
 func (p *modelRun) moveStep(org ledger.ID) posting.Step {
 	for k, r := range p.model.records {
-		if k.org == org && r.stamp.Held == 0 && p.random.IntN(4) > 0 {
+		if k.org == org && r.stamp.HeldSeq == 0 && p.random.IntN(4) > 0 {
 			var entry *ledger.Entry
 			if p.random.IntN(3) == 0 {
 				entry = p.randomEntry(ledger.Pending)

@@ -132,12 +132,12 @@ func (m *model) expect(c *posting.Change) (code ledger.Code, index int, owner st
 		if _, isKnown := counters[k]; !isKnown {
 			counters[k] = m.counters[k]
 		}
-		if g.Release {
+		if g.IsRelease {
 			counters[k] -= toInt(g.Add)
 			continue
 		}
 		if counters[k] += toInt(g.Add); counters[k] > toInt(g.Max) {
-			return g.Refuse, i, ""
+			return g.RefusalCode, i, ""
 		}
 	}
 	return m.expectFunds(c), 0, ""
@@ -261,7 +261,7 @@ func (m *model) apply(d draft) (stamps []posting.Stamp) {
 	}
 	for _, g := range c.Counters {
 		k := counterKey{g.Org, g.Key, g.Window}
-		if g.Release {
+		if g.IsRelease {
 			m.counters[k] -= toInt(g.Add)
 		} else {
 			m.counters[k] += toInt(g.Add)
@@ -318,13 +318,13 @@ func (m *model) applyStep(s *posting.Step, reserved int64) posting.Stamp {
 				record.stamp.Sealed = sha256.Sum256(s.Sealed)
 			}
 		}
-		record.stamp.Parts = uint64(max(0, len(s.Record)-1) / maxPart)
+		record.stamp.FurtherRows = uint64(max(0, len(s.Record)-1) / maxPart)
 		row := store.EncodeRecord(nil, store.Envelope(record.stamp), s.Record)
 		orgModel.events[len(orgModel.events)-1].Stored.Record = sha256.Sum256(row)
 		m.records[k] = record
 	}
 	if s.List != (ledger.List{}) {
-		m.lists[s.List] = append(m.lists[s.List], posting.Listed{Booked: record.stamp.Updated, First: isNew, ID: s.Source.ID})
+		m.lists[s.List] = append(m.lists[s.List], posting.Listed{Booked: record.stamp.Updated, IsCreation: isNew, ID: s.Source.ID})
 	}
 	return record.stamp
 }
@@ -340,16 +340,16 @@ func (m *model) applyEntry(orgModel *modelOrg, record *modelRecord, e *ledger.Ev
 	}
 	switch entry.Phase {
 	case ledger.Pending:
-		record.stamp.Held, record.held, record.reserved = e.Seq, slices.Clone(entry.Postings), reserved
+		record.stamp.HeldSeq, record.held, record.reserved = e.Seq, slices.Clone(entry.Postings), reserved
 	case ledger.Capture, ledger.Void:
-		entry.Closes, record.stamp.Held = record.stamp.Held, 0
+		entry.Closes, record.stamp.HeldSeq = record.stamp.HeldSeq, 0
 		for _, p := range record.held {
 			orgModel.addEffect(p, entry.Effective, 2, -toInt(p.Amount))
 		}
 		record.held = nil
 	}
-	if (entry.Phase == ledger.Posted || entry.Phase == ledger.Capture) && record.stamp.Settled == 0 {
-		record.stamp.Settled = e.Seq
+	if (entry.Phase == ledger.Posted || entry.Phase == ledger.Capture) && record.stamp.SettledSeq == 0 {
+		record.stamp.SettledSeq = e.Seq
 	}
 	entry.Postings = bookNaively(orgModel.totals, &entry, func(p ledger.Posting, phase ledger.Phase, index int, after modelTotals) {
 		a := ledger.Account{Path: p.Account, Asset: p.Asset}

@@ -15,7 +15,7 @@ import (
 func numberedChange(orgID ledger.ID, sequence, claim string) *posting.Change {
 	c := recordWithoutEntry(uuid.New())
 	s := &c.Steps[0]
-	s.Org, s.Number = orgID, sequence
+	s.Org, s.Sequence = orgID, sequence
 	s.Source.Kind = ledger.Contract
 	c.Claims = []ledger.Claim{{Org: orgID, Kind: ledger.ClaimTxID, Key: claim, Owner: []byte{1}}}
 	return &c
@@ -69,7 +69,7 @@ func TestRecordKeepsItsNumber(t *testing.T) {
 	firstChange := numberedChange(org, "PN", "a")
 	createdStamp := f.must(firstChange).Stamps[0]
 	secondChange := recordWithoutEntry(firstChange.Steps[0].Source.ID)
-	secondChange.Steps[0].Source, secondChange.Steps[0].Expect, secondChange.Steps[0].Number = firstChange.Steps[0].Source, 1, "PN"
+	secondChange.Steps[0].Source, secondChange.Steps[0].Expect, secondChange.Steps[0].Sequence = firstChange.Steps[0].Source, 1, "PN"
 	movedStamp := f.must(&secondChange).Stamps[0]
 	f.restart()
 	v := f.View()
@@ -88,7 +88,7 @@ func TestRecordIsShownInEachOfItsLists(t *testing.T) {
 	f := open(t)
 	c := recordWithoutEntry(uuid.New())
 	lists := []ledger.List{listOf(1, 1), listOf(2, 8), listOf(3, 16)}
-	c.Steps[0].List, c.Steps[0].Also = lists[0], lists[1:]
+	c.Steps[0].List, c.Steps[0].FurtherLists = lists[0], lists[1:]
 	f.must(&c)
 	f.restart()
 	v := f.View()

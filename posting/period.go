@@ -73,7 +73,7 @@ func (d *dates) setEffective(e *ledger.Event) {
 		entry.Effective = booked
 	}
 	if d.closed != 0 {
-		entry.Effective = max(entry.Effective, d.closed.Last()+1)
+		entry.Effective = max(entry.Effective, d.closed.LastDay()+1)
 	}
 	if booked != d.today {
 		d.today, d.lastBeforeToday = booked, d.lastSeq
@@ -94,7 +94,7 @@ func (d *dates) setEffective(e *ledger.Event) {
 // event may even be booked in the month, because a group that began before midnight may become durable after
 // midnight.
 func (d *dates) mayHaveChanged(seq uint64, month period.Month) bool {
-	if d.uncoveredUntil > seq || d.lastBeforeToday > seq || d.today <= month.Last() && d.lastSeq > seq {
+	if d.uncoveredUntil > seq || d.lastBeforeToday > seq || d.today <= month.LastDay() && d.lastSeq > seq {
 		return true
 	}
 	for m, last := range d.lastBackdated {
@@ -134,11 +134,11 @@ func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 func (w *writer) checkDates(guards []DateGuard) *ledger.Refusal {
 	for i := range guards {
 		g := &guards[i]
-		if fencedMonth := w.journal.fences.monthOf(g.Org); fencedMonth != 0 && g.On <= fencedMonth.Last() {
+		if fencedMonth := w.journal.fences.monthOf(g.Org); fencedMonth != 0 && g.On <= fencedMonth.LastDay() {
 			return ledger.Refuse("posting.Submit", ledger.Unavailable, "%v is being closed, and %s is in it or before: ask again", fencedMonth, g.Field)
 		}
-		if closedMonth := w.loadOrg(g.Org).dates.closed; closedMonth != 0 && g.On <= closedMonth.Last() {
-			return ledger.RefuseField("posting.Submit", g.Field, "is in a month that is closed: the first open day is %v", closedMonth.Last()+1)
+		if closedMonth := w.loadOrg(g.Org).dates.closed; closedMonth != 0 && g.On <= closedMonth.LastDay() {
+			return ledger.RefuseField("posting.Submit", g.Field, "is in a month that is closed: the first open day is %v", closedMonth.LastDay()+1)
 		}
 	}
 	return nil
@@ -161,7 +161,7 @@ func lastClosed(snap *store.Snapshot, org ledger.ID) (period.Month, error) {
 }
 
 // Closed returns the last month that an organization has closed; 0 if there is none.
-func (v *View) Closed(org ledger.ID) (period.Month, error) { return lastClosed(v.snap, org) }
+func (v *View) LastClosedMonth(org ledger.ID) (period.Month, error) { return lastClosed(v.snap, org) }
 
 // Period returns the record of a closed month; nil if the month is not closed.
 func (v *View) Period(org ledger.ID, m period.Month) (*period.Record, error) {
@@ -184,7 +184,7 @@ func readPeriod(id ledger.ID, stored *Record) (*period.Record, error) {
 // Periods calls fn with the records of the months that an organization has closed before the given month
 // (0: of all), the latest month first.
 func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Record) (more bool, err error)) error {
-	last, err := v.Closed(org)
+	last, err := v.LastClosedMonth(org)
 	if err != nil {
 		return err
 	}

@@ -88,23 +88,23 @@ func wantDateRefused(t *testing.T, err error, field string) {
 // organizations, are accepted. All this holds after a restart too.
 func TestCommandsWithADateInAClosedMonthAreRefused(t *testing.T) {
 	f := open(t)
-	f.must(datedTransfer(september.Last()))
+	f.must(datedTransfer(september.LastDay()))
 	f.moveToOctober()
-	f.must(datedTransfer(september.Last()))
+	f.must(datedTransfer(september.LastDay()))
 	f.closeMonth(september)
 	for _, restarted := range []bool{false, true} {
 		if restarted {
 			f.restart()
 		}
 		before := f.totals(available)
-		for _, day := range []ledger.Date{september.Last(), september.First(), september.First() - 1, 1} {
+		for _, day := range []ledger.Date{september.LastDay(), september.FirstDay(), september.FirstDay() - 1, 1} {
 			wantDateRefused(t, f.submit(datedTransfer(day)).Err, "period_end_date")
 		}
 		if after := f.totals(available); after != before {
 			t.Errorf("a refusal has left %+v, before %+v", after, before)
 		}
-		f.must(datedTransfer(september.Last() + 1))
-		otherOrgsTransfer := datedTransfer(september.Last())
+		f.must(datedTransfer(september.LastDay() + 1))
+		otherOrgsTransfer := datedTransfer(september.LastDay())
 		otherOrgsTransfer.Steps[0].Org, otherOrgsTransfer.Dates[0].Org = uuid.New(), uuid.New()
 		f.must(otherOrgsTransfer)
 	}
@@ -122,8 +122,8 @@ func TestEntryForAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 		day       ledger.Date
 		want      ledger.Date
 	}{
-		{true, september.Last(), september.Last() + 1}, {true, 1, september.Last() + 1}, {false, september.First(), september.Last() + 1},
-		{true, september.Last() + 1, september.Last() + 1}, {true, 0, september.Last() + 2}, {false, september.Last() + 9, september.Last() + 9},
+		{true, september.LastDay(), september.LastDay() + 1}, {true, 1, september.LastDay() + 1}, {false, september.FirstDay(), september.LastDay() + 1},
+		{true, september.LastDay() + 1, september.LastDay() + 1}, {true, 0, september.LastDay() + 2}, {false, september.LastDay() + 9, september.LastDay() + 9},
 	} {
 		change := datedTransfer(c.day)
 		change.MustRecord = c.isOutcome
@@ -137,7 +137,7 @@ func TestEntryForAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 	if hashNow, _ := f.balanceHash(september); hashNow != hash {
 		t.Error("the closed month's trial balance has changed")
 	}
-	f.wantTotalsOn(september.Last()+1, ledger.Totals{DebitsPosted: amount(4)})
+	f.wantTotalsOn(september.LastDay()+1, ledger.Totals{DebitsPosted: amount(4)})
 }
 
 // An outcome (a change marked MustRecord) is never refused, not even for its date.
@@ -145,9 +145,9 @@ func TestOutcomeIsNotRefusedForItsDate(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
 	f.closeMonth(september)
-	c := datedTransfer(september.Last())
+	c := datedTransfer(september.LastDay())
 	c.MustRecord = true
-	if got := f.effectiveOf(f.must(c).Stamps[0].LastSeq); got != september.Last()+1 {
+	if got := f.effectiveOf(f.must(c).Stamps[0].LastSeq); got != september.LastDay()+1 {
 		t.Errorf("it takes effect on %v", got)
 	}
 }
@@ -173,7 +173,7 @@ func TestMonthIsNotClosedBeforeItsEnd(t *testing.T) {
 	hash, seen := f.balanceHash(september)
 	wantCode(t, f.submit(closing(org, september, seen, hash)).Err, ledger.Conflict)
 	v := f.View()
-	if last, err := v.Closed(org); last != 0 || err != nil {
+	if last, err := v.LastClosedMonth(org); last != 0 || err != nil {
 		t.Errorf("%v is closed, %v", last, err)
 	}
 	v.Close()
@@ -187,7 +187,7 @@ func TestClosingIsRefusedAfterAnEntryDatedIntoItsMonth(t *testing.T) {
 	for _, c := range []struct {
 		day       ledger.Date
 		wantStale bool
-	}{{0, false}, {september.Last() + 1, false}, {september.Last() + 40, false}, {september.Last(), true}, {september.First() - 30, true}} {
+	}{{0, false}, {september.LastDay() + 1, false}, {september.LastDay() + 40, false}, {september.LastDay(), true}, {september.FirstDay() - 30, true}} {
 		f := open(t)
 		f.must(datedTransfer(0))
 		f.moveToOctober()
@@ -227,9 +227,9 @@ func TestClosingIsRefusedIfItMayHaveMissedEvents(t *testing.T) {
 			f.moveToOctober()
 			f.forward(48 * time.Hour)
 			f.must(datedTransfer(0))
-			f.must(datedTransfer(september.Last()))
+			f.must(datedTransfer(september.LastDay()))
 			for range 300 {
-				f.must(datedTransfer(september.Last() + 1))
+				f.must(datedTransfer(september.LastDay() + 1))
 			}
 		},
 	} {
@@ -253,7 +253,7 @@ func TestEntryDatedIntoALaterMonthDoesNotDelayAClosing(t *testing.T) {
 	f.must(datedTransfer(0)) // the first entry of this day
 	hash, seen := f.balanceHash(september)
 	for range 300 {
-		f.must(datedTransfer(september.Last() + 1))
+		f.must(datedTransfer(september.LastDay() + 1))
 	}
 	if err := f.submit(closing(org, september, seen, hash)).Err; err != nil {
 		t.Error(err)
@@ -266,18 +266,18 @@ func TestFencedMonthRefusesDatesOfCommands(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
 	removeFence := f.Fence(org, september)
-	wantCode(t, f.submit(datedTransfer(september.Last())).Err, ledger.Unavailable)
-	wantCode(t, f.submit(datedTransfer(september.First()-40)).Err, ledger.Unavailable)
-	f.must(datedTransfer(september.Last() + 1))
-	withoutGuard := datedTransfer(september.Last())
+	wantCode(t, f.submit(datedTransfer(september.LastDay())).Err, ledger.Unavailable)
+	wantCode(t, f.submit(datedTransfer(september.FirstDay()-40)).Err, ledger.Unavailable)
+	f.must(datedTransfer(september.LastDay() + 1))
+	withoutGuard := datedTransfer(september.LastDay())
 	withoutGuard.Dates = nil // no command chose the date
 	f.must(withoutGuard)
 	removeFence()
-	f.must(datedTransfer(september.Last()))
+	f.must(datedTransfer(september.LastDay()))
 	removeFence = f.Fence(org, september)
 	f.closeMonth(september)
 	removeFence()
-	wantCode(t, f.submit(datedTransfer(september.Last())).Err, ledger.Invalid)
+	wantCode(t, f.submit(datedTransfer(september.LastDay())).Err, ledger.Invalid)
 }
 
 // Commands with dates in a month arrive while the month is being closed. The hashed trial balance contains the
@@ -291,7 +291,7 @@ func TestCommandsAndTheClosingOfTheirMonthAreSerialized(t *testing.T) {
 	for i := range 64 {
 		callers.Go(func() {
 			for k := range 4 {
-				c := datedTransfer(september.First() + ledger.Date((i+k)%30))
+				c := datedTransfer(september.FirstDay() + ledger.Date((i+k)%30))
 				done := make(chan posting.Receipt, 1)
 				f.Submit(c, func(receipt posting.Receipt) { done <- receipt })
 				if receipt := <-done; receipt.Err != nil {
@@ -324,7 +324,7 @@ func TestCommandsAndTheClosingOfTheirMonthAreSerialized(t *testing.T) {
 	v := f.View()
 	defer v.Close()
 	err := v.EventsAscending(org, closingSeq, func(e ledger.Event, _ []byte) (bool, error) {
-		if e.Entry != nil && e.Entry.Effective <= september.Last() {
+		if e.Entry != nil && e.Entry.Effective <= september.LastDay() {
 			t.Errorf("event %d takes effect on %v, and the month was closed at %d", e.Seq, e.Entry.Effective, closingSeq)
 		}
 		return true, nil

@@ -117,7 +117,7 @@ func TestGuardsOfOneCounterInOneChangeAddUp(t *testing.T) {
 	f.must(change(amount(6), amount(4)))
 	// A release makes room for the later guards of its change.
 	c := change(amount(6))
-	c.Counters = append([]ledger.CounterGuard{ledger.HeadroomBack(org, usd, amount(6))}, c.Counters...)
+	c.Counters = append([]ledger.CounterGuard{ledger.ReleaseHeadroom(org, usd, amount(6))}, c.Counters...)
 	f.must(c)
 	wantCode(t, f.submit(change(amount(1))).Err, ledger.OutOfRange)
 }
@@ -135,7 +135,7 @@ func TestOutcomeIsCountedEvenByAFullCounter(t *testing.T) {
 	wantCode(t, f.submit(c).Err, ledger.OutOfRange)
 	for range 2 { // even after releases the counter stays full, because its true amount is unknown
 		c = deposit()
-		c.Counters = []ledger.CounterGuard{ledger.HeadroomBack(org, usd, money.Max)}
+		c.Counters = []ledger.CounterGuard{ledger.ReleaseHeadroom(org, usd, money.Max)}
 		f.must(c)
 	}
 }

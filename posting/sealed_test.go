@@ -29,7 +29,7 @@ func (f *fixture) wantSealed(s ledger.Source, want string) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	got, found, err := v.Sealed(org, s)
+	got, found, err := v.SealedRow(org, s)
 	if err != nil || found != (want != "") || string(got) != want {
 		f.t.Errorf("sealed: %q %v (%v), want %q", got, found, err, want)
 	}

@@ -29,20 +29,20 @@ func (s size) within(limit size) bool { return s.rows <= limit.rows && s.bytes <
 
 // Upper bounds in bytes. A number takes up to ten bytes, and an amount up to 33.
 const (
-	rowSize    = 16 + 1 + 16                           // a row's overhead in the store, its kind, and its organization
-	claimSize  = rowSize + 1                           // a claim's row without key and owner
-	countSize  = rowSize + 1 + 33                      // a counter's row without key and window
-	recordSize = rowSize + 18 + 11*10 + hashSize       // a record's row without the payload
-	partSize   = rowSize + 25                          // a further row of a long payload, without the payload
-	sealedSize = rowSize + 17                          // a sealed row without the ciphertext
-	dueSize    = rowSize + 1                           // a due row without its items
-	noticeRow  = rowSize + 1 + 8 + 1                   // a page of notices without its notices
-	noticeMax  = 10 + 17 + 17 + 3                      // a notice on its page, without its body
-	itemSize   = 10 + 16 + 1 + 16                      // an item of a due row
-	listSize   = chunkSize + 17 + 2 + ledger.ListOwner // a new page of a list, without its rows
-	listRow    = 10 + 16                               // a row of a list
-	pageSize   = chunkSize + 21                        // a new page of an account, without path, currency and network
-	lineSize   = 3*10 + 1 + 5*33                       // a line of an account
+	rowSize    = 16 + 1 + 16                                 // a row's overhead in the store, its kind, and its organization
+	claimSize  = rowSize + 1                                 // a claim's row without key and owner
+	countSize  = rowSize + 1 + 33                            // a counter's row without key and window
+	recordSize = rowSize + 18 + 11*10 + hashSize             // a record's row without the payload
+	partSize   = rowSize + 25                                // a further row of a long payload, without the payload
+	sealedSize = rowSize + 17                                // a sealed row without the ciphertext
+	dueSize    = rowSize + 1                                 // a due row without its items
+	noticeRow  = rowSize + 1 + 8 + 1                         // a page of notices without its notices
+	noticeMax  = 10 + 17 + 17 + 3                            // a notice on its page, without its body
+	itemSize   = 10 + 16 + 1 + 16                            // an item of a due row
+	listSize   = chunkSize + 17 + 2 + ledger.ListOwnerLength // a new page of a list, without its rows
+	listRow    = 10 + 16                                     // a row of a list
+	pageSize   = chunkSize + 21                              // a new page of an account, without path, currency and network
+	lineSize   = 3*10 + 1 + 5*33                             // a line of an account
 
 	// What a page in the page buffer takes beyond the prefix of its keys and its lines: a row with one chunk, which
 	// is what one row has of one page. A stored page takes less.
@@ -112,11 +112,11 @@ func (s *Step) rowsSize() (total size) {
 	if s.List != (ledger.List{}) {
 		total.add(1, listSize+listRow)
 	}
-	for range s.Also {
+	for range s.FurtherLists {
 		total.add(1, listSize+listRow)
 	}
-	if s.Number != "" {
-		total.add(1, countSize+len(SequenceKey(s.Number)))
+	if s.Sequence != "" {
+		total.add(1, countSize+len(SequenceKey(s.Sequence)))
 	}
 	for i := range s.Notices {
 		total.add(1, noticeRow+noticeMax+len(s.Notices[i].Body))

@@ -52,7 +52,7 @@ func (f *fixture) recordHash(kind ledger.Kind) ledger.Hash {
 	v := f.View()
 	defer v.Close()
 	var content []byte
-	for _, kindOfRow := range []posting.RowKind{posting.Records, posting.Parts} {
+	for _, kindOfRow := range []posting.RowKind{posting.Records, posting.RecordParts} {
 		err := v.Rows(org, kindOfRow, func(key, row []byte) (bool, error) {
 			if key[17] == byte(kind) {
 				content = append(content, row...)
@@ -99,7 +99,7 @@ func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 	}
 	f.must(&posting.Change{Claims: claims, Steps: []posting.Step{
 		{
-			Org: org, Source: user, Record: []byte("first"), Due: ledger.MicrosOf(start) + 5, Finish: true, Number: "n", Sealed: []byte("card"),
+			Org: org, Source: user, Record: []byte("first"), Due: ledger.MicrosOf(start) + 5, Finish: true, Sequence: "n", Sealed: []byte("card"),
 			Events: []ledger.Event{{Name: "a", To: "b"}, {Name: "b", From: "b", To: "c"}}, Notices: notices,
 		},
 		{Org: org, Source: partner, Record: longPayload, Events: []ledger.Event{{Name: "a", To: "b"}}},

@@ -74,11 +74,11 @@ func (v *View) StoredRecord(org ledger.ID, s ledger.Source) ([]byte, bool, error
 
 // joinParts appends the further rows of a long payload, if there are any.
 func (v *View) joinParts(org ledger.ID, s ledger.Source, stamp store.Envelope, payload []byte) ([]byte, error) {
-	if stamp.Parts == 0 {
+	if stamp.FurtherRows == 0 {
 		return payload, nil
 	}
 	payload = append([]byte(nil), payload...)
-	for n := uint64(1); n <= stamp.Parts; n++ {
+	for n := uint64(1); n <= stamp.FurtherRows; n++ {
 		part, found, err := v.snap.Get(store.KeyPart(nil, org, s, n), nil)
 		if err != nil {
 			return nil, err
@@ -109,7 +109,7 @@ func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Recor
 }
 
 // Sealed returns the ciphertext stored beside a record.
-func (v *View) Sealed(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
+func (v *View) SealedRow(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
 	return v.snap.Get(store.KeySealed(nil, org, s), nil)
 }
 
@@ -160,9 +160,9 @@ func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) 
 // earlier. Rows are in the order of Started too, but a caller that needs all records with Started in a window
 // must extend the walk by MaxEvents microseconds and check each record.
 type Walk struct {
-	From   ledger.Micros // inclusive
-	Before ledger.Micros // exclusive; 0: no bound
-	First  bool          // only creations
+	From          ledger.Micros // inclusive
+	Before        ledger.Micros // exclusive; 0: no bound
+	OnlyCreations bool          // only creations
 }
 
 // List calls fn with the rows of a list, newest first. A record that was listed again later has a newer
@@ -187,7 +187,7 @@ func (v *View) List(org ledger.ID, l ledger.List, w Walk, fn func(Listed) (more 
 			if row.Booked < w.From {
 				return false, nil
 			}
-			if w.Before != 0 && row.Booked >= w.Before || w.First && !row.First {
+			if w.Before != 0 && row.Booked >= w.Before || w.OnlyCreations && !row.IsCreation {
 				continue
 			}
 			if more, err := fn(row); err != nil || !more {

@@ -13,12 +13,12 @@ type RowKind byte
 
 // Kinds of rows.
 const (
-	Blocks  RowKind = iota + 1 // the journal
-	Trees                      // hashes of the journal
-	Pages                      // lines of accounts, with running totals
-	Shifted                    // lines with an effective day other than the booked day
+	Blocks       RowKind = iota + 1 // the journal
+	Trees                           // hashes of the journal
+	Pages                           // lines of accounts, with running totals
+	ShiftedLines                    // lines with an effective day other than the booked day
 	Records
-	Parts // further rows of long records
+	RecordParts // further rows of long records
 	Claims
 	Counters
 	Lists
@@ -41,11 +41,11 @@ func (s RowKind) prefix(org ledger.ID) []byte {
 		key = store.KeyTrees(nil, org)
 	case Pages:
 		key = store.KeyPages(nil, org, ledger.Account{})
-	case Shifted:
+	case ShiftedLines:
 		key = store.KeyShifts(nil, org, ledger.Account{})
 	case Records:
 		key = store.KeyRecords(nil, org, 0)
-	case Parts:
+	case RecordParts:
 		key = store.KeyPart(nil, org, ledger.Source{}, 0)
 	case Claims:
 		key = store.KeyClaims(nil, org, 0)

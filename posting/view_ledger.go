@@ -35,7 +35,7 @@ func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t le
 // ordered by account, day and seq, beginning with the first account whose key is ≥ from. An account's
 // key is that of store.AccountKey; it is valid until fn returns.
 func (v *View) ShiftedLines(org ledger.ID, from []byte, fn func(account []byte, on ledger.Date, l *Line) (more bool, err error)) error {
-	prefix := Shifted.prefix(org)
+	prefix := ShiftedLines.prefix(org)
 	more := true
 	return v.snap.Ascend(prefix, append(slices.Clone(prefix), from...), func(key, row []byte) (bool, error) {
 		account, on, ok := store.ParseShifted(key)

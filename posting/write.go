@@ -53,7 +53,7 @@ func (w *writer) touchCounter(k counterKey) *counter {
 func (w *writer) applyGuard(g *ledger.CounterGuard) {
 	c := w.touchCounter(counterKey{g.Org, g.Key, g.Window})
 	amount, err := amountAfter(c.amount, g)
-	if err != nil && !g.Release {
+	if err != nil && !g.IsRelease {
 		// A Change marked MustRecord can't be refused. Its counter becomes full, and a full counter
 		// refuses later changes.
 		amount, err = money.Max, nil
@@ -111,8 +111,8 @@ func (w *writer) writeStep(s *Step, claimHashes []ledger.Hash) Stamp {
 	if s.Finish {
 		stamp.Finished = stamp.Updated
 	}
-	if isNew && s.Number != "" {
-		stamp.Number = w.nextNumber(s.Org, s.Number)
+	if isNew && s.Sequence != "" {
+		stamp.Number = w.nextNumber(s.Org, s.Sequence)
 	}
 	stamp.Due = s.Due
 	if s.Due != 0 {
@@ -135,10 +135,10 @@ func (w *writer) writeStep(s *Step, claimHashes []ledger.Hash) Stamp {
 		w.appendLeaf(b, s.Events[i].Seq, w.canonical)
 	}
 	if s.List != (ledger.List{}) {
-		w.list(b, s.List, store.Listed{Booked: stamp.Updated, First: isNew, ID: s.Source.ID})
+		w.list(b, s.List, store.Listed{Booked: stamp.Updated, IsCreation: isNew, ID: s.Source.ID})
 	}
-	for _, l := range s.Also {
-		w.list(b, l, store.Listed{Booked: stamp.Updated, First: isNew, ID: s.Source.ID})
+	for _, l := range s.FurtherLists {
+		w.list(b, l, store.Listed{Booked: stamp.Updated, IsCreation: isNew, ID: s.Source.ID})
 	}
 	return stamp
 }
@@ -147,14 +147,14 @@ func (w *writer) writeStep(s *Step, claimHashes []ledger.Hash) Stamp {
 // their hash.
 func (w *writer) writeRecord(s *Step, stamp *Stamp) ledger.Hash {
 	firstPart := s.Record
-	stamp.Parts = 0
+	stamp.FurtherRows = 0
 	var parts [][]byte
 	if len(firstPart) > store.MaxPart {
 		firstPart = firstPart[:store.MaxPart]
 		for remaining := s.Record[store.MaxPart:]; len(remaining) > 0; {
 			n := min(len(remaining), store.MaxPart)
-			stamp.Parts++
-			w.key = store.KeyPart(w.key[:0], s.Org, s.Source, stamp.Parts)
+			stamp.FurtherRows++
+			w.key = store.KeyPart(w.key[:0], s.Org, s.Source, stamp.FurtherRows)
 			w.group.Set(w.key, remaining[:n])
 			parts = append(parts, remaining[:n])
 			remaining = remaining[n:]
@@ -212,14 +212,14 @@ func (w *writer) addDue(s *Step, at ledger.Micros) {
 func updateHeld(e *ledger.Event, stamp *Stamp) {
 	switch e.Entry.Phase {
 	case ledger.Pending:
-		assert.That(stamp.Held == 0, "record %v holds twice", e.Source.ID)
-		stamp.Held = e.Seq
+		assert.That(stamp.HeldSeq == 0, "record %v holds twice", e.Source.ID)
+		stamp.HeldSeq = e.Seq
 		return
 	case ledger.Capture, ledger.Void:
-		assert.That(stamp.Held != 0, "record %v has nothing held", e.Source.ID)
-		e.Entry.Closes, stamp.Held = stamp.Held, 0
+		assert.That(stamp.HeldSeq != 0, "record %v has nothing held", e.Source.ID)
+		e.Entry.Closes, stamp.HeldSeq = stamp.HeldSeq, 0
 	}
-	if e.Entry.Phase != ledger.Void && stamp.Settled == 0 {
-		stamp.Settled = e.Seq
+	if e.Entry.Phase != ledger.Void && stamp.SettledSeq == 0 {
+		stamp.SettledSeq = e.Seq
 	}
 }

@@ -21,7 +21,7 @@ type History func(org ledger.ID, partner int64, env money.Env, since ledger.Micr
 	fn func(bookedAt, attemptedAt ledger.Micros, a *directory.Attempt) (more bool)) error
 
 // Recall sets the History. Call it before the first attempt is counted.
-func (s *Service) Recall(h History) { s.history = h }
+func (s *Service) SetHistory(h History) { s.history = h }
 
 // Count counts an attempt of a partner towards every given velocity limit that applies to it, and answers
 // with the first limit that the attempt exceeds, or nil. The caller must pass all of the partner's limits.

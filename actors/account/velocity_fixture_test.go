@@ -51,7 +51,7 @@ func newFixture(t *testing.T) *fixture {
 func (f *fixture) start() {
 	f.Open()
 	f.Service = New(f.Runtime)
-	f.Recall(f.readHistory)
+	f.SetHistory(f.readHistory)
 	f.Runtime.Start(func(posting.Item) bool { return false })
 }
 

@@ -132,7 +132,7 @@ func (f *fixture) start() {
 		Providers:  map[string]actors.Provider{f.simulator.Name(): f.simulator},
 		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute, Observe: f.monitor.Observe,
 	})
-	accounts.Recall(f.payments.Attempts)
+	accounts.SetHistory(f.payments.Attempts)
 	f.Runtime.Start(paymentactor.ResumesAtStart)
 	f.Runtime.Quiesce()
 }

@@ -77,7 +77,7 @@ func New(o Options) (*Monitor, error) {
 	if m.nextDay, m.dayStored = today, found; found {
 		m.nextDay = min(lastDay+1, today)
 	}
-	o.Runtime.Poll(actors.Poll{Next: m.nextSummaryAt, Run: m.summarizeDays})
+	o.Runtime.AddPoll(actors.Poll{Next: m.nextSummaryAt, Run: m.summarizeDays})
 	return m, nil
 }
 

@@ -37,7 +37,7 @@ func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*direc
 			if rowsRead++; rowsRead%rowsPerCheck == 0 && m.rt.Context().Err() != nil {
 				return false, m.rt.Context().Err()
 			}
-			if !row.First {
+			if !row.IsCreation {
 				return true, nil
 			}
 			return true, m.addTransaction(view, org, row.ID, from, to, summaries)
@@ -82,7 +82,7 @@ func summaryItem(r *payment.Record) *alerts.SummaryItem {
 	if r.ReversalOf != (ledger.ID{}) {
 		item.Type = alerts.Returned
 	}
-	if r.Status.Moved() {
+	if r.Status.HasMovedMoney() {
 		item.Fee = r.Fee
 		if feeLeft, err := r.Fee.Sub(r.RefundedFee); err == nil {
 			item.Fee = feeLeft

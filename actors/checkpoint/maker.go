@@ -190,7 +190,7 @@ func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrongCheckpoint *
 		return lastGood, err
 	}
 	var removals []posting.KV
-	err = balances.CheckpointsAfter(view, org, &lastGood, func(removal posting.KV) error {
+	err = balances.RemovalsAfter(view, org, &lastGood, func(removal posting.KV) error {
 		removals = append(removals, removal)
 		return nil
 	})

@@ -24,23 +24,23 @@ func changeOf(org ledger.ID, decision *contract.Decision, version uint64) *posti
 	}
 	if version == 0 {
 		step.List = ListOf(record.Product, record.Reading)
-		step.Also = append(step.Also, ListOfEnv(record.Product, record.Reading, record.Asset.Env))
-		step.Number = record.Product.Variants[record.Reading].Prefix
+		step.FurtherLists = append(step.FurtherLists, ListOfEnv(record.Product, record.Reading, record.Asset.Env))
+		step.Sequence = record.Product.Variants[record.Reading].Prefix
 		if customer := record.Customer(); customer != (ledger.ID{}) {
-			step.Also = append(step.Also, ListOfPerson(record.Product, record.Reading, customer))
+			step.FurtherLists = append(step.FurtherLists, ListOfPerson(record.Product, record.Reading, customer))
 		}
 	}
-	if decision.Joined != (ledger.ID{}) {
-		step.Also = append(step.Also, ListOfPerson(record.Product, record.Reading, decision.Joined))
+	if decision.NewParty != (ledger.ID{}) {
+		step.FurtherLists = append(step.FurtherLists, ListOfPerson(record.Product, record.Reading, decision.NewParty))
 	}
 	change := &posting.Change{MustRecord: decision.MustRecord, Steps: []posting.Step{step}, KVs: registerRows(org, decision)}
 	if version == 0 {
 		change.Counters = []ledger.CounterGuard{{
 			Org: org, Key: CountKey(record.Product, record.Reading), Window: record.Asset.Env.String(),
-			Add: money.FromUint64(1), Max: money.Max, Refuse: ledger.OutOfRange,
+			Add: money.FromUint64(1), Max: money.Max, RefusalCode: ledger.OutOfRange,
 		}}
 	}
-	for _, dated := range decision.Dated {
+	for _, dated := range decision.Dates {
 		change.Dates = append(change.Dates, posting.DateGuard{Org: org, Field: dated.Field, On: dated.On})
 	}
 	if !decision.Reserve.IsZero() {
@@ -48,9 +48,9 @@ func changeOf(org ledger.ID, decision *contract.Decision, version uint64) *posti
 	}
 	switch decision.UnderWay {
 	case contract.Begins:
-		change.Counters = append(change.Counters, ledger.BatchesBegin(org))
+		change.Counters = append(change.Counters, ledger.CountBatchedAction(org))
 	case contract.Ends:
-		change.Counters = append(change.Counters, ledger.BatchesEnd(org))
+		change.Counters = append(change.Counters, ledger.UncountBatchedAction(org))
 	}
 	return change
 }
@@ -86,7 +86,7 @@ var maxReserved = func() money.Amount {
 // reservation returns the guard that reserves room for bookings on due dates. The room is never released, because
 // it is far larger than all amounts that occur.
 func reservation(org ledger.ID, asset money.Asset, amount money.Amount) ledger.CounterGuard {
-	return ledger.CounterGuard{Org: org, Key: "timed/" + asset.String(), Add: amount, Max: maxReserved, Refuse: ledger.OutOfRange}
+	return ledger.CounterGuard{Org: org, Key: "timed/" + asset.String(), Add: amount, Max: maxReserved, RefusalCode: ledger.OutOfRange}
 }
 
 // CountKey returns the key of the counters for a product's contracts in a reading (secular or religious). There is
@@ -130,7 +130,7 @@ func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, bool, err
 	reply := ReplyID(org, key.ClaimKey())
 	r, err := s.readReply(view, org, reply)
 	if errors.Is(err, actors.ErrReply) {
-		s.rt.ReplyUnreadable(org, reply, err)
+		s.rt.AlarmUnreadableReply(org, reply, err)
 		r, err = currentState(view, org, source.ID)
 	}
 	r.Replay = true
@@ -143,7 +143,7 @@ func currentState(view *posting.View, org, id ledger.ID) (Result, error) {
 	if err != nil || !found {
 		return Result{}, errors.Join(err, unknownContract())
 	}
-	return r, Show(view, org, r.Record)
+	return r, LoadSubscriptions(view, org, r.Record)
 }
 
 // OpenReply decrypts the payload of a ledger.Reply about a contract; keys must contain the key that sealed the
@@ -197,7 +197,7 @@ func (s *Service) readReply(view *posting.View, org, reply ledger.ID) (Result, e
 	stamp := current.Stamp
 	stamp.Version, stamp.LastSeq, stamp.Updated = contractEvent.Version, contractEvent.Seq, contractEvent.Booked
 	r := resultAt(record, stamp, stamp.Updated)
-	return r, Show(view, org, r.Record)
+	return r, LoadSubscriptions(view, org, r.Record)
 }
 
 // cachedReplyOr returns the cached reply if another request has claimed the key meanwhile, and otherwise the

@@ -320,7 +320,7 @@ func TestNoMonthIsClosedDuringBatches(t *testing.T) {
 	interrupted.OpenJournal()
 	receipts := make(chan posting.Receipt, 1)
 	id := uuid.New()
-	interrupted.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(issue.org)}, Steps: []posting.Step{{
+	interrupted.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.RefuseDuringBatches(issue.org)}, Steps: []posting.Step{{
 		Org: issue.org, Source: ledger.Source{Kind: ledger.Reply, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Name: "x", To: "y"}},
 	}}}, func(r posting.Receipt) { receipts <- r })
 	var refusal *ledger.Refusal

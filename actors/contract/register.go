@@ -66,8 +66,8 @@ func registerRows(org ledger.ID, decision *contract.Decision) []posting.KV {
 		{Org: org, Key: numberedKey(id, SubscriptionRow, subscription.Number), Value: contract.AppendSubscription(nil, subscription)},
 		{Org: org, Key: numberedKey(id, HolderRow, position.Number), Value: contract.AppendHolder(nil, position)},
 	}
-	if decision.Joined != (ledger.ID{}) {
-		rows = append(rows, posting.KV{Org: org, Key: investorKey(id, decision.Joined), Value: binary.AppendUvarint(nil, uint64(position.Number))})
+	if decision.NewParty != (ledger.ID{}) {
+		rows = append(rows, posting.KV{Org: org, Key: investorKey(id, decision.NewParty), Value: binary.AppendUvarint(nil, uint64(position.Number))})
 	}
 	return rows
 }
@@ -156,7 +156,7 @@ func Extract(view *posting.View, org, id ledger.ID, extract contract.Extract) (r
 
 // Show reads from the register the subscriptions that a contract's detail shows, and puts them into the record. They
 // are the first subscriptions, at most ShownSubscriptions, that existed at the record's version.
-func Show(view *posting.View, org ledger.ID, r *contract.Record) error {
+func LoadSubscriptions(view *posting.View, org ledger.ID, r *contract.Record) error {
 	total, _, hasRegister := r.Registered()
 	if !hasRegister || total == 0 {
 		return nil

@@ -31,7 +31,7 @@ func New(rt *actors.Runtime) *Service {
 	s.registry = actors.NewRegistry(rt, "contract", 0, func(k actors.RecordKey) actors.Behaviour {
 		return &contractActor{service: s, key: k}
 	})
-	rt.Wake(ledger.Contract, func(d actors.Due) { s.registry.Tell(d.Key, d) })
+	rt.HandleDue(ledger.Contract, func(d actors.Due) { s.registry.Tell(d.Key, d) })
 	return s
 }
 
@@ -150,7 +150,7 @@ func (s *Service) Read(org ledger.ID, p *contract.Product, reading *contract.Rea
 	if !found || r.Record.Product != p || r.Record.Reading != reading {
 		return Result{}, unknownContract()
 	}
-	return r, Show(view, org, r.Record)
+	return r, LoadSubscriptions(view, org, r.Record)
 }
 
 // withSubscriptions adds to a result the subscriptions that the contract's detail shows.
@@ -160,7 +160,7 @@ func (s *Service) withSubscriptions(org ledger.ID, r Result) (Result, error) {
 	}
 	view := s.rt.Journal.View()
 	defer view.Close()
-	return r, Show(view, org, r.Record)
+	return r, LoadSubscriptions(view, org, r.Record)
 }
 
 // resultAt returns a contract with the values that it has on the day of an instant.
@@ -204,9 +204,9 @@ func ListOfEnv(p *contract.Product, reading *contract.Reading, env money.Env) le
 // hash, so it may contain other persons' contracts too.
 func ListOfPerson(p *contract.Product, reading *contract.Reading, who ledger.ID) ledger.List {
 	sum := sha256.Sum256(append([]byte{p.Code, reading.Code}, who[:]...))
-	return ledger.NewList(ledger.Contract, listOfPerson, sum[:ledger.ListOwner]...)
+	return ledger.NewList(ledger.Contract, listOfPerson, sum[:ledger.ListOwnerLength]...)
 }
 
 // ShowsProduct tells whether a list of contracts was made by ListOf. Every contract is in exactly one such
 // list. It is also in lists of its environment and of the persons who take part.
-func ShowsProduct(l ledger.List) bool { return l.Number() == listOfProduct }
+func IsProductList(l ledger.List) bool { return l.Number() == listOfProduct }

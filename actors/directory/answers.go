@@ -33,7 +33,7 @@ type Answer struct {
 
 // replyType has the columns of stored replies. Only replies to successful writes are stored.
 var replyType = schema.NewType[Answer]("answer",
-	schema.NumberField(schema.Derived(1, "status", schema.NotShown, schema.Needed), func(a *Answer) *int { return &a.Status }),
+	schema.NumberField(schema.DerivedInteger(1, "status", schema.NotShown, schema.Needed), func(a *Answer) *int { return &a.Status }),
 	schema.Field(schema.Object(2, "body", schema.NotShown), func(a *Answer) *[]byte { return &a.Body }),
 ).Invariant(func(a *Answer) string {
 	if a.Status < 200 || a.Status > 299 {
@@ -131,7 +131,7 @@ func OpenAnswer(keys Sealer, org, id ledger.ID, payload []byte) (Answer, error) 
 
 // unreadableReply raises an alarm and returns the refusal for a repeated request whose reply is damaged.
 func (s *Service) unreadableReply(org, id ledger.ID, why error) error {
-	s.rt.ReplyUnreadable(org, id, why)
+	s.rt.AlarmUnreadableReply(org, id, why)
 	return actors.ReplyLost("directory.Answered")
 }
 

@@ -206,7 +206,7 @@ var ErrCrowded = errors.New("directory.Login: too many attempts from one address
 type hashingPlaces struct{ gate *fair.Gate[netip.Prefix] }
 
 func newHashingPlaces() hashingPlaces {
-	return hashingPlaces{fair.New[netip.Prefix](fair.Bounds{Inside: maxHashing, Waiting: maxHashWaiting, Each: maxFromSource})}
+	return hashingPlaces{fair.New[netip.Prefix](fair.Bounds{MaxInside: maxHashing, MaxWaiting: maxHashWaiting, PerMember: maxFromSource})}
 }
 
 // sourceOf returns what counts as one source: an IPv4 address, or an IPv6 network of 64 bits, the

@@ -20,7 +20,7 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft direct
 		return nil, err
 	}
 	draft.Org, draft.ID, draft.Number = org, uuid.New(), 1 // the real number is reserved after everything else is checked
-	_, _, err = directory.NewPartner(draft, s.privateHooks.Load())
+	_, _, err = directory.NewPartner(draft, s.privateAddressesAllowed.Load())
 	if err := directory.Join(err, checkPass(pass, draft.Login, draft.Name, draft.Email)); err != nil || isDryRun(ctx) {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, draft direct
 		return nil, err
 	}
 	created, err := partners.create(ctx, s, op, org, func(*organization, ledger.Micros) (*directory.Partner, ledger.Event, []ledger.Claim, error) {
-		p, event, err := directory.NewPartner(draft, s.privateHooks.Load())
+		p, event, err := directory.NewPartner(draft, s.privateAddressesAllowed.Load())
 		return p, event, partnerClaims(&draft), err
 	})
 	if codeOf(err) == ledger.ClaimTaken {
@@ -81,7 +81,7 @@ func loginTaken(op string) error {
 func (s *Service) PatchPartner(ctx context.Context, org ledger.ID, number int64, change schema.Change[directory.Partner]) (*directory.Partner, error) {
 	find := func(o *organization) (*viewRecord[directory.Partner], bool) { return o.partner(number) }
 	return partners.change(ctx, s, "directory.PatchPartner", org, find, func(_ *organization, old *directory.Partner, _ ledger.Micros) (*directory.Partner, ledger.Event, error) {
-		return old.Patch(change, s.privateHooks.Load())
+		return old.Patch(change, s.privateAddressesAllowed.Load())
 	})
 }
 
@@ -92,7 +92,7 @@ func (s *Service) PatchPartnerPass(ctx context.Context, org ledger.ID, number in
 	if !ok {
 		return nil, notFound("directory.PatchPartner", "partner")
 	}
-	next, _, err := current.Patch(change, s.privateHooks.Load()) // before a hash is spent
+	next, _, err := current.Patch(change, s.privateAddressesAllowed.Load()) // before a hash is spent
 	if err != nil {
 		next = current
 	}

@@ -84,7 +84,7 @@ func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p
 
 // AdminTokenRetired tells whether the token was in force once and has been replaced.
 func (s *Service) AdminTokenRetired(token []byte) bool {
-	return slices.Contains(s.platform.Load().record.Retired, secret.HashToken(token))
+	return slices.Contains(s.platform.Load().record.RetiredTokens, secret.HashToken(token))
 }
 
 // changePlatform makes the platform's next record durable.

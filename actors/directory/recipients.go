@@ -58,7 +58,7 @@ func (s *Service) Address(org, recipient ledger.ID) (actors.Address, bool) {
 // terminal's secret is never used with the partner's address, nor the partner's with the terminal's.
 func (o *organization) address(t *directory.Terminal) (actors.Address, bool) {
 	if n := &t.Notification; n.NotifyURL != "" {
-		return actors.Address{URL: n.NotifyURL, Secret: n.Secret, Previous: n.SecretPrevious}, true
+		return actors.Address{URL: n.NotifyURL, Secret: n.Secret, PreviousSecret: n.SecretPrevious}, true
 	}
 	p, ok := o.partner(t.Partner)
 	if !ok {

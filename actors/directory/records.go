@@ -164,7 +164,7 @@ func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.I
 
 // envelopeOf returns a record's envelope: what the store keeps of the record beside its payload.
 func envelopeOf(org, id ledger.ID, stamp posting.Stamp) schema.Envelope {
-	return schema.Envelope{Org: org, ID: id, Created: stamp.Started, Updated: stamp.Updated, Seq: stamp.Settled}
+	return schema.Envelope{Org: org, ID: id, Created: stamp.Started, Updated: stamp.Updated, Seq: stamp.SettledSeq}
 }
 
 // at returns the function that finds the record with the id.

@@ -42,7 +42,7 @@ func TestSeedIsOneChange(t *testing.T) {
 	}
 	first, _ := f.Organization(sandbox.First.Org)
 	second, _ := f.Organization(sandbox.Second.Org)
-	if first.Type != directory.Bank || !first.Has(directory.IslamicFinance) || !first.Has(directory.ParticipatoryFinance) ||
+	if first.Type != directory.Bank || !first.HasModule(directory.IslamicFinance) || !first.HasModule(directory.ParticipatoryFinance) ||
 		second.Type != directory.Merchant || len(second.Modules) != 0 {
 		t.Errorf("%+v %+v", first, second)
 	}

@@ -48,11 +48,11 @@ func (f *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, ter
 		to   ledger.ID
 		want actors.Address
 	}{
-		{t.ID, actors.Address{URL: "https://shop.example/hook", Secret: terminalSecret, Previous: previousSecret}},
+		{t.ID, actors.Address{URL: "https://shop.example/hook", Secret: terminalSecret, PreviousSecret: previousSecret}},
 		{p.ID, actors.Address{URL: partnerAddress, Secret: partnerSecret}},
 	} {
 		if got, hasAddress := f.Address(p.Org, c.to); !hasAddress || got != c.want {
-			f.t.Errorf("notifications go to %s, signed with %q and %q, want %+v", got.URL, got.Secret, got.Previous, c.want)
+			f.t.Errorf("notifications go to %s, signed with %q and %q, want %+v", got.URL, got.Secret, got.PreviousSecret, c.want)
 		}
 	}
 }

@@ -40,14 +40,14 @@ type Service struct {
 	global        globalIndex   // finds keys, partners and terminals of all organizations
 	decoy         *organization // the organization that lookups search when the requested one does not exist
 
-	passwords  *passwordHasher
-	lockout    *lockout
-	hashing    hashingPlaces
-	notes      *pendingUses                         // last uses of keys and sessions that are not stored yet
-	onRotation func(retired, successor secret.Text) // nil: no callback is set
-	commands   gate
+	passwords   *passwordHasher
+	lockout     *lockout
+	hashing     hashingPlaces
+	pendingUses *pendingUses                         // last uses of keys and sessions that are not stored yet
+	onRotation  func(retired, successor secret.Text) // nil: no callback is set
+	commands    gate
 
-	privateHooks atomic.Bool // notifications may be sent to addresses that are not on the internet
+	privateAddressesAllowed atomic.Bool // notifications may be sent to addresses that are not on the internet
 
 	mu           sync.Mutex
 	spareNumbers []int64 // guarded by mu: reserved partner numbers that are not in use
@@ -59,7 +59,7 @@ type Service struct {
 func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	s := &Service{
 		rt: rt, sealer: sealer, random: rand.Reader,
-		passwords: newPasswordHasher(), lockout: newLockout(), hashing: newHashingPlaces(), notes: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
+		passwords: newPasswordHasher(), lockout: newLockout(), hashing: newHashingPlaces(), pendingUses: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
 	}
 	s.decoy = newOrg(ledger.ID{}, &s.global)
 	s.decoy.self = &viewRecord[directory.Organization]{}
@@ -75,7 +75,7 @@ func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 
 // AllowPrivateHooks sets whether notifications may be sent to addresses that are not on the
 // internet. The default is that they may not.
-func (s *Service) AllowPrivateHooks(allowed bool) { s.privateHooks.Store(allowed) }
+func (s *Service) AllowPrivateHooks(allowed bool) { s.privateAddressesAllowed.Store(allowed) }
 
 // Empty tells whether the store is new: it has neither a platform record nor an organization.
 func (s *Service) Empty() bool {

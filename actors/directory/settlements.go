@@ -71,7 +71,7 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amountField str
 		settlement = requested
 		return s.settlementChange(requested, event), requested, nil
 	}, func(stamps []posting.Stamp) {
-		settlement.Created, settlement.Seq = stamps[0].Started, stamps[0].Settled
+		settlement.Created, settlement.Seq = stamps[0].Started, stamps[0].SettledSeq
 	})
 	if err != nil {
 		return nil, false, nameAmountField(op, amountField, err)
@@ -83,7 +83,7 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amountField str
 func (s *Service) settlementChange(settlement *directory.Settlement, event ledger.Event) *posting.Change {
 	partner, _ := s.Partner(settlement.Org, settlement.Partner)
 	step := plainStep(directory.Settlements, settlement.Org, 0, settlement, event)
-	step.List, step.Also = directory.SettlementLists.Of(settlement)
+	step.List, step.FurtherLists = directory.SettlementLists.Of(settlement)
 	return &posting.Change{
 		Steps:    []posting.Step{step},
 		Claims:   []ledger.Claim{settlement.Claim()},

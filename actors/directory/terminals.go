@@ -20,7 +20,7 @@ func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, draft direc
 		if len(o.terminalsOf(draft.Partner)) >= directory.MaxTerminals {
 			return nil, ledger.Event{}, nil, ledger.Refuse(op, ledger.Conflict, "the partner has %d terminals", directory.MaxTerminals)
 		}
-		t, event, err := directory.NewTerminal(draft, s.privateHooks.Load())
+		t, event, err := directory.NewTerminal(draft, s.privateAddressesAllowed.Load())
 		if err = directory.Join(checkMethods(op, &draft), o.checkOwner(op, draft.Partner), err); err == nil {
 			err = directory.Join(checkStatuses(op, t), s.checkTLS(op, t))
 		}
@@ -35,7 +35,7 @@ func (s *Service) PatchTerminal(ctx context.Context, org, terminal ledger.ID, ch
 	return terminals.change(ctx, s, op, org, terminals.at(terminal), func(_ *organization, old *directory.Terminal, _ ledger.Micros) (*directory.Terminal, ledger.Event, error) {
 		patched := *old
 		change(&patched, new(schema.Faults))
-		next, event, err := old.Patch(change, s.privateHooks.Load())
+		next, event, err := old.Patch(change, s.privateAddressesAllowed.Load())
 		newProvider, newMerchant := !bytes.Equal(patched.ProviderParams, old.ProviderParams), !bytes.Equal(patched.MerchantParams, old.MerchantParams)
 		if newProvider {
 			err = directory.Join(checkMethods(op, &patched), err)

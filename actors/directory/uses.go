@@ -72,7 +72,7 @@ func (n *pendingUses) begin(inProgress *atomic.Bool) bool {
 
 // recordKeyUse starts a note of a key's use if the stored last use is old.
 func (s *Service) recordKeyUse(keyInView *viewRecord[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
-	if k.Used != 0 && now-k.Used < noteKeysEvery || !s.notes.begin(&keyInView.savingUse) {
+	if k.Used != 0 && now-k.Used < noteKeysEvery || !s.pendingUses.begin(&keyInView.savingUse) {
 		return
 	}
 	s.queueUse(k.Org, pendingKeyUse(keyInView, k.ID))
@@ -96,7 +96,7 @@ func pendingKeyUse(keyInView *viewRecord[directory.APIKey], id ledger.ID) pendin
 // recordSessionUse starts a note of a session's use if the stored last use is old. Sessions that never expire
 // by inactivity need no note.
 func (s *Service) recordSessionUse(sessionInView *viewRecord[directory.Session], session *directory.Session, now ledger.Micros) {
-	if session.Idle == 0 || now-session.Used < noteSessionsEvery || !s.notes.begin(&sessionInView.savingUse) {
+	if session.MaxIdle == 0 || now-session.Used < noteSessionsEvery || !s.pendingUses.begin(&sessionInView.savingUse) {
 		return
 	}
 	s.queueUse(session.Org, pendingSessionUse(sessionInView, session.Hash))
@@ -120,7 +120,7 @@ func pendingSessionUse(sessionInView *viewRecord[directory.Session], hash [32]by
 // queueUse queues a note for the organization's actor, and sends the actor a message unless the
 // actor already has one.
 func (s *Service) queueUse(org ledger.ID, u pendingUse) {
-	notes := s.notes
+	notes := s.pendingUses
 	notes.mu.Lock()
 	notes.queued[org] = append(notes.queued[org], u)
 	mustTell := !notes.writing[org]
@@ -139,7 +139,7 @@ func (s *Service) sendUses(org ledger.ID) {
 	s.registry.Tell(org, &note{&command{
 		op: "directory.note",
 		decide: func(ledger.Micros) (*posting.Change, error) {
-			batch = s.notes.take(org)
+			batch = s.pendingUses.take(org)
 			o, ok := s.org(org)
 			if !ok {
 				return nil, notFound("directory.note", "organization")
@@ -191,7 +191,7 @@ func (n *pendingUses) take(org ledger.ID) []pendingUse {
 // refused the message before it took the batch, the queued notes are treated in the same way: if they were sent again
 // at once, the actor would get messages forever.
 func (s *Service) finishBatch(org ledger.ID, batch []pendingUse) {
-	notes := s.notes
+	notes := s.pendingUses
 	if len(batch) == 0 {
 		batch = notes.take(org)
 	}
@@ -257,7 +257,7 @@ func (o *organization) unrecordedUses(now ledger.Micros) (uses []pendingUse) {
 	}
 	o.sessionHashes.Range(func(_, value any) bool {
 		inView := value.(*viewRecord[directory.Session])
-		if n := inView.record(); n.Idle != 0 && ledger.Micros(inView.used.Load()) > n.Used && !o.sessionOver(inView, now) {
+		if n := inView.record(); n.MaxIdle != 0 && ledger.Micros(inView.used.Load()) > n.Used && !o.sessionOver(inView, now) {
 			uses = append(uses, pendingSessionUse(inView, n.Hash))
 		}
 		return true

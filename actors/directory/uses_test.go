@@ -90,7 +90,7 @@ func TestRefusedNoteIsTriedAgain(t *testing.T) {
 	if got := f.countUses(org.ID); got != 1 {
 		t.Fatalf("%d notes: the stale one was not refused", got)
 	}
-	if n := f.notes.reserved.Load(); n != 0 {
+	if n := f.pendingUses.reserved.Load(); n != 0 {
 		t.Fatalf("%d places are taken by nothing", n)
 	}
 	f.Authenticate(org.ID, value) // makes the actor reload the view
@@ -149,8 +149,8 @@ func TestManyFirstUsesDelayNoCommand(t *testing.T) {
 			f.Authenticate(org.ID, []byte(value))
 		}
 	}
-	if got := f.countUses(org.ID); got != keys || f.notes.reserved.Load() != 0 {
-		t.Errorf("%d notes of %d keys, %d under way", got, keys, f.notes.reserved.Load())
+	if got := f.countUses(org.ID); got != keys || f.pendingUses.reserved.Load() != 0 {
+		t.Errorf("%d notes of %d keys, %d under way", got, keys, f.pendingUses.reserved.Load())
 	}
 }
 
@@ -161,11 +161,11 @@ func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 	_, value := f.issueKey(f.newPartner(org.ID, "one"))
 	savedSlots := f.orgs.slots.Swap(nil)
 	f.queueUse(org.ID, pendingUse{new(atomic.Bool), func(*organization) (publishableStep, bool) { t.Error("asked"); return publishableStep{}, false }})
-	f.notes.reserved.Add(1)
+	f.pendingUses.reserved.Add(1)
 	f.Runtime.Quiesce()
 	f.orgs.slots.Store(savedSlots)
-	if f.notes.reserved.Load() != 0 || len(f.notes.queued) != 0 || len(f.notes.writing) != 0 {
-		t.Errorf("%d places, %d queues, %d told", f.notes.reserved.Load(), len(f.notes.queued), len(f.notes.writing))
+	if f.pendingUses.reserved.Load() != 0 || len(f.pendingUses.queued) != 0 || len(f.pendingUses.writing) != 0 {
+		t.Errorf("%d places, %d queues, %d told", f.pendingUses.reserved.Load(), len(f.pendingUses.queued), len(f.pendingUses.writing))
 	}
 	f.Authenticate(org.ID, value)
 	if got := f.countUses(org.ID); got != 1 {
@@ -195,15 +195,15 @@ func TestNoRequestWaitsForANote(t *testing.T) {
 			}
 		}
 	}
-	if got := f.notes.reserved.Load(); got != maxNotes {
+	if got := f.pendingUses.reserved.Load(); got != maxNotes {
 		t.Errorf("%d notes wait, want %d", got, maxNotes)
 	}
 	close(release)
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if got := f.countUses(org.ID); got != maxNotes || f.notes.reserved.Load() != 0 {
-		t.Errorf("%d notes, %d under way", got, f.notes.reserved.Load())
+	if got := f.countUses(org.ID); got != maxNotes || f.pendingUses.reserved.Load() != 0 {
+		t.Errorf("%d notes, %d under way", got, f.pendingUses.reserved.Load())
 	}
 	for _, value := range merchant.Keys {
 		f.Authenticate(org.ID, []byte(value))

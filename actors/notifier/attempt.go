@@ -107,14 +107,14 @@ func (s *Service) notifyMerchant(k destinationKey, n *posting.Notice, body *acto
 	if !isSet {
 		return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "no address is set"}}, true
 	}
-	outgoing := webhook.Delivery{URL: address.URL, Type: body.Type, Data: body.Data, Bare: n.Channel == posting.Stream}
-	if !outgoing.Bare {
-		outgoing.Secret, outgoing.Previous, outgoing.EventID = address.Secret, address.Previous, EventID(k.org, ID{n.Booked, n.Channel}).String()
+	outgoing := webhook.Delivery{URL: address.URL, Type: body.Type, Data: body.Data, WithoutEnvelope: n.Channel == posting.Stream}
+	if !outgoing.WithoutEnvelope {
+		outgoing.Secret, outgoing.PreviousSecret, outgoing.EventID = address.Secret, address.PreviousSecret, EventID(k.org, ID{n.Booked, n.Channel}).String()
 	}
 	s.delivering.RLock()
 	result := s.webhooks.Deliver(&outgoing)
 	s.delivering.RUnlock()
-	return report{Attempt: Attempt{ledger.MicrosOf(result.At), result.Status, result.Failure, result.Took.Milliseconds()}}, result.Failure != webhook.Interrupted
+	return report{Attempt: Attempt{ledger.MicrosOf(result.At), result.Status, result.Failure, result.Duration.Milliseconds()}}, result.Failure != webhook.Interrupted
 }
 
 // notifyOperators sends a message to operators. If the end of the process interrupts the sending, this does not

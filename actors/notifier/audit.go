@@ -14,13 +14,13 @@ type RowKind byte
 
 // The kinds of rows, with the function that reads each.
 const (
-	MarksRows   RowKind = rowMarks      // ReadMarks
-	KeptRows    RowKind = rowDeliveries // ReadKept
-	RetryRows   RowKind = rowRetries    // ReadWaiting
-	ParkedRows  RowKind = rowParked     // ReadWaiting
-	CursorRow   RowKind = rowCursor     // ReadInstant: every notice on an earlier page has a mark or a row of its own
-	PostedRows  RowKind = rowPosted     // ReadPosted
-	NoticesRows RowKind = rowNotices    // written by the journal's writer; posting/store defines their form
+	MarksRows       RowKind = rowMarks      // ReadMarks
+	DeliveryRows    RowKind = rowDeliveries // ReadDelivery
+	RetryRows       RowKind = rowRetries    // ReadWaiting
+	ParkedRows      RowKind = rowParked     // ReadWaiting
+	CursorRow       RowKind = rowCursor     // ReadCursor: every notice on an earlier page has a mark or a row of its own
+	BulletinKeyRows RowKind = rowPosted     // ReadBulletinKey
+	NoticesRows     RowKind = rowNotices    // written by the journal's writer; posting/store defines their form
 )
 
 // Mark is an acknowledged first attempt, as a row of marks stores it.
@@ -57,8 +57,8 @@ func ReadMarks(key, value []byte, fn func(m Mark)) error {
 	return err
 }
 
-// Kept is a delivery that has a row of its own, with the fields that only the checker reads.
-type Kept struct {
+// StoredDelivery is a delivery that has a row of its own, with the fields that only the checker reads.
+type StoredDelivery struct {
 	*Delivery
 	Page    ledger.Micros // booked time of the first notice on its notice's page; 0: a bulletin is on no page
 	Body    []byte
@@ -66,24 +66,24 @@ type Kept struct {
 	Round   int    // number of attempts before the last request to deliver it again
 }
 
-// ReadKept parses the row of a delivery. The error says that the row has no known form.
-func ReadKept(key, value []byte) (Kept, error) {
+// ReadDelivery parses the row of a delivery. The error says that the row has no known form.
+func ReadDelivery(key, value []byte) (StoredDelivery, error) {
 	if len(key) != 1+idSize || key[0] != rowDeliveries {
-		return Kept{}, fmt.Errorf("delivery with key %x", key)
+		return StoredDelivery{}, fmt.Errorf("delivery with key %x", key)
 	}
 	d, err := decodeDelivery(readID(key[1:]), value)
 	if err != nil {
-		return Kept{}, err
+		return StoredDelivery{}, err
 	}
-	return Kept{d, d.pageStart, d.body, d.reachedOperators, d.attemptsBeforeReplay}, nil
+	return StoredDelivery{d, d.pageStart, d.body, d.reachedOperators, d.attemptsBeforeReplay}, nil
 }
 
-// KeyOfKept returns the key of a delivery's own row. The row need not exist.
-func KeyOfKept(id ID) []byte { return keyDelivery(id) }
+// KeyOfDelivery returns the key of a delivery's own row. The row need not exist.
+func KeyOfDelivery(id ID) []byte { return keyDelivery(id) }
 
 // KeyOfWaiting returns the key of the row that says when a pending delivery is tried next, or that a delivery is
 // parked. It returns nil for an acknowledged delivery, which has no such row.
-func (k *Kept) KeyOfWaiting(org ledger.ID) []byte {
+func (k *StoredDelivery) KeyOfWaiting(org ledger.ID) []byte {
 	switch k.State {
 	case Pending:
 		return keyRetry(k.key(org), k.Next, k.ID)
@@ -106,17 +106,17 @@ func ReadWaiting(key, value []byte) (ID, error) {
 	return readID(key[size-idSize:]), nil
 }
 
-// ReadInstant returns the instant in the row of the cursor. The error says that the row has no known form.
-func ReadInstant(key, value []byte) (ledger.Micros, error) {
+// ReadCursor returns the instant in the row of the cursor. The error says that the row has no known form.
+func ReadCursor(key, value []byte) (ledger.Micros, error) {
 	if len(key) != 1 || len(value) != 8 {
 		return 0, fmt.Errorf("row %x of deliveries: unknown form", key)
 	}
 	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
 }
 
-// ReadPosted returns the bulletin, a message to operators that is not about an event, that was posted with the key
+// ReadBulletinKey returns the bulletin, a message to operators that is not about an event, that was posted with the key
 // in the row's key. The error says that the row has no known form.
-func ReadPosted(key, value []byte) (ID, error) {
+func ReadBulletinKey(key, value []byte) (ID, error) {
 	if len(key) < 2 || len(value) != idSize || readID(value).Channel != posting.Bulletin {
 		return ID{}, fmt.Errorf("key of a message to operators: unknown form")
 	}

@@ -125,7 +125,7 @@ func (f *fixture) start() {
 	var err error
 	f.Service, err = New(Options{
 		Runtime: f.Runtime, Addresses: f.addresses, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: f},
-		Operators: f.notifyOperators, AllowPrivate: true, Retention: f.retention, Observe: f.observe,
+		NotifyOperators: f.notifyOperators, AllowPrivate: true, Retention: f.retention, Observe: f.observe,
 	})
 	if err != nil {
 		f.t.Fatal(err)

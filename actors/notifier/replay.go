@@ -15,17 +15,17 @@ const maxReplayed = 256
 
 func notFound() error { return ledger.Refuse("notifier", ledger.NotFound, "no such delivery") }
 
-// Keep is a caller's function that adds rows to the Change of its request, such as the reply for the
+// AddToChange is a caller's function that adds rows to the Change of its request, such as the reply for the
 // Idempotency-Key, so that they become durable together. It receives the request's result. It is called on another
 // goroutine, and not at all if the request changed nothing. If it returns an error, the Change is dropped; if the
-// journal's writer refuses the Change because of a claim that Keep has added, the request returns the writer's error.
-// A nil Keep adds nothing.
-type Keep[T any] func(change *posting.Change, result T) error
+// journal's writer refuses the Change because of a claim that AddToChange has added, the request returns the writer's error.
+// A nil AddToChange adds nothing.
+type AddToChange[T any] func(change *posting.Change, result T) error
 
 // Replay makes a delivery due now, also one that was acknowledged. If the attempt is not
 // acknowledged, it is retried like a new delivery. Replay returns the delivery's new state. The
 // error is a *ledger.Refusal.
-func (s *Service) Replay(org ledger.ID, id ID, addRows Keep[*Delivery]) (*Delivery, error) {
+func (s *Service) Replay(org ledger.ID, id ID, addRows AddToChange[*Delivery]) (*Delivery, error) {
 	done := make(chan *Delivery, 1)
 	err := s.writeLogAlone(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
 		next, err := l.replay(d, id, now)
@@ -85,8 +85,8 @@ func (l *deliveryLog) replayStored(draft *draft, previous *Delivery, now ledger.
 
 // ReplayParked makes parked deliveries of a terminal or of a partner due now: those whose events were booked no
 // earlier than from and no later than until (0: no upper bound). It returns their number. It uses as many Changes as
-// needed; Keep is called for the last one.
-func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, addRows Keep[int]) (replayed int, err error) {
+// needed; AddToChange is called for the last one.
+func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, addRows AddToChange[int]) (replayed int, err error) {
 	if until == 0 {
 		until = 1<<63 - 1
 	}
@@ -206,9 +206,9 @@ func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, hasAddres
 	}
 	event = uuid.New()
 	d := s.webhooks.Deliver(&webhook.Delivery{
-		URL: address.URL, Secret: address.Secret, Previous: address.Previous, EventID: event.String(), Type: TestType,
+		URL: address.URL, Secret: address.Secret, PreviousSecret: address.PreviousSecret, EventID: event.String(), Type: TestType,
 		Data: []byte(`{"type":"payment","txid":null,"id":"` + uuid.Nil.String() + `","amount":"0","amount_dest":"0",` +
 			`"amount_with_fee":"0","status":"test","error_description":"","error_code":null,"merchant_meta":{}}`),
 	})
-	return event, Attempt{ledger.MicrosOf(d.At), d.Status, d.Failure, d.Took.Milliseconds()}, true
+	return event, Attempt{ledger.MicrosOf(d.At), d.Status, d.Failure, d.Duration.Milliseconds()}, true
 }

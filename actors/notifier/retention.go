@@ -18,8 +18,8 @@ func RetentionSource(org ledger.ID) ledger.Source {
 	return ledger.Source{Kind: ledger.Retention, ID: ledger.DerivedID(org, "deliveries")}
 }
 
-// RetentionLegal tells whether an event may be an event of the record of RetentionSource.
-func RetentionLegal(e *ledger.Event) bool {
+// IsRetentionEvent tells whether an event may be an event of the record of RetentionSource.
+func IsRetentionEvent(e *ledger.Event) bool {
 	return e.Name == removalEvent && e.From == "" && e.To == "" && e.Entry == nil
 }
 

@@ -83,8 +83,8 @@ func eventMask(org ledger.ID, hash []byte) uint64 {
 	return binary.BigEndian.Uint64(sum[:8]) & microsecondMask
 }
 
-// OfEvent returns the delivery that an event_id names; false if no delivery of the organization has this event_id.
-func OfEvent(org, event ledger.ID) (ID, bool) {
+// DeliveryOfEvent returns the delivery that an event_id names; false if no delivery of the organization has this event_id.
+func DeliveryOfEvent(org, event ledger.ID) (ID, bool) {
 	firstHalf := binary.BigEndian.Uint64(event[:8])
 	booked := (firstHalf>>16<<12 | firstHalf&0xfff) ^ eventMask(org, event[8:])
 	for channel := posting.Webhook; channel <= posting.Bulletin; channel++ {

@@ -36,13 +36,13 @@ func TestEventIDFindsItsDeliveryInItsOrganizationOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		org, other, id := drawID(t), drawID(t), drawDeliveryID(t)
 		event := EventID(org, id)
-		if got, ok := OfEvent(org, event); !ok || got != id {
+		if got, ok := DeliveryOfEvent(org, event); !ok || got != id {
 			t.Fatalf("%v leads to %v (%v), want %v", event, got, ok, id)
 		}
 		if event.Version() != 4 || event.Variant() != uuid.RFC4122 {
 			t.Fatalf("%v has version %d and variant %v", event, event.Version(), event.Variant())
 		}
-		if _, ok := OfEvent(other, event); ok && other != org {
+		if _, ok := DeliveryOfEvent(other, event); ok && other != org {
 			t.Fatalf("%v is %v's too", event, other)
 		}
 	})
@@ -65,11 +65,11 @@ func TestForeignIDsFindNoDelivery(t *testing.T) {
 		event := EventID(org, id)
 		bit := rapid.IntRange(0, 127).Draw(t, "bit")
 		event[bit/8] ^= 1 << (bit % 8)
-		if got, ok := OfEvent(org, event); ok {
+		if got, ok := DeliveryOfEvent(org, event); ok {
 			t.Fatalf("with bit %d flipped it leads to %v", bit, got)
 		}
 	})
-	if _, ok := OfEvent(firstOrg, ledger.ID{}); ok {
+	if _, ok := DeliveryOfEvent(firstOrg, ledger.ID{}); ok {
 		t.Error("the nil UUID is an event's")
 	}
 }

@@ -132,7 +132,7 @@ func TestRotatedSecretSignsTheNextAttempt(t *testing.T) {
 	to := f.destinationOf(receiver)
 	f.notifyOne(to)
 	f.quiesce()
-	f.addresses.set(to, actors.Address{URL: receiver.URL, Secret: "two", Previous: "s"})
+	f.addresses.set(to, actors.Address{URL: receiver.URL, Secret: "two", PreviousSecret: "s"})
 	f.advance(30 * time.Second)
 	f.addresses.set(to, actors.Address{URL: receiver.URL, Secret: "two"})
 	f.advance(2 * time.Minute)

@@ -47,7 +47,7 @@ type Options struct {
 	// Operators makes one attempt to reach operators. reached has the operators whom earlier attempts
 	// have reached. reachedNow has these operators and those whom this attempt has reached; it is passed to
 	// the next attempt, which comes after wait at the earliest. Nil: operators are not notified.
-	Operators func(org, to ledger.ID, body, reached []byte) (a Attempt, reachedNow []byte, wait time.Duration)
+	NotifyOperators func(org, to ledger.ID, body, reached []byte) (a Attempt, reachedNow []byte, wait time.Duration)
 
 	// Connections bounds the webhooks in progress and the connections that are kept open for reuse;
 	// 0: MaxConnections.
@@ -106,7 +106,7 @@ func New(options Options) (*Service, error) {
 	}
 	workers := max(options.Connections/2, 1)
 	s := &Service{
-		runtime: runtime, addresses: options.Addresses, writers: options.Writers, attemptOperators: options.Operators, observer: options.Observe,
+		runtime: runtime, addresses: options.Addresses, writers: options.Writers, attemptOperators: options.NotifyOperators, observer: options.Observe,
 		webhooks:  webhook.New(webhook.Options{AllowPrivate: options.AllowPrivate, Clock: runtime.Clock, Log: runtime.Log, MaxConns: options.Connections}),
 		retention: ledger.Micros(options.Retention / time.Microsecond),
 		quickPool: runtime.NewPool(min(workers, maxQuickWorkers)), failingPool: runtime.NewPool(min(workers, maxFailingWorkers)), operatorPool: runtime.NewPool(maxOperatorWorkers),
@@ -122,8 +122,8 @@ func New(options Options) (*Service, error) {
 	}).Unbounded()
 	s.timers = newTimers(func(k destinationKey, at ledger.Micros) { s.destinations.Tell(k, deliveriesDue{at}) })
 	s.removalDue.Store(runtime.Clock.Now().Add(firstRemoval).UnixMicro())
-	runtime.Poll(actors.Poll{Next: s.timers.next, Run: s.wakeDue, Quick: true})
-	runtime.Poll(actors.Poll{Next: s.nextRemoval, Run: s.removeExpired})
+	runtime.AddPoll(actors.Poll{Next: s.timers.next, Run: s.wakeDue, Quick: true})
+	runtime.AddPoll(actors.Poll{Next: s.nextRemoval, Run: s.removeExpired})
 	runtime.Journal.OnNotices(s.offer)
 	if err := s.loadPending(); err != nil {
 		s.webhooks.Close()

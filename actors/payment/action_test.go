@@ -268,7 +268,7 @@ func TestChargeThatSettledBeforeTheActionExpiredIsCharged(t *testing.T) {
 }
 
 func TestUnknownVoidOfAnExpiredActionIsOnlyInquired(t *testing.T) {
-	provider := scriptedProvider(actors.Void, lostAnswer).answerInquiries(actors.Void, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
+	provider := scriptedProvider(actors.Void, lostAnswer).answerInquiries(actors.Void, actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Minute}, done)
 	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, password, 70, "").Record.ID
 	f.advance(30 * time.Minute)
@@ -463,7 +463,7 @@ func TestCardNumberInAProviderAnswerIsNotStored(t *testing.T) {
 }
 
 func TestFrequentReturnsDoNotPostponeTheInquiry(t *testing.T) {
-	pendingOutcome := actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}
+	pendingOutcome := actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Minute}
 	inquiryAnswers := []actors.Outcome{pendingOutcome, lostAnswer, pendingOutcome, lostAnswer, pendingOutcome, done}
 	f := openWith(t, func(f *fixture) {
 		f.useProvider(scriptedProvider(actors.Pay, pendingOutcome).answerInquiries(actors.Pay, inquiryAnswers...))

@@ -170,8 +170,8 @@ func (t *transaction) dropAdmission(c *actors.Context) {
 // uncountAttempt subtracts the attempt from the velocity limits, if they have counted it. It is called if the
 // request turns out to be a repetition, or could not be stored.
 func (t *transaction) uncountAttempt() {
-	if a := &t.admission; a.Counted {
-		a.Counted = false
+	if a := &t.admission; a.IsCounted {
+		a.IsCounted = false
 		t.service.admission.Uncount(a.Org, a.Partner.Number, a.CountedBy, a.At, &a.Attempt)
 	}
 }
@@ -221,7 +221,7 @@ func (t *transaction) onFunds(c *actors.Context, covered bool) {
 // reject decides to reject a payment that did not pass its admission.
 func (t *transaction) reject(c *actors.Context, cause any) {
 	s, a := t.service, &t.admission
-	attempts := a.LookedAt(s.directory.Terminals(a.Org, a.Partner.Number), rails{s}, c.Now())
+	attempts := a.ConsideredTerminals(s.directory.Terminals(a.Org, a.Partner.Number), rails{s}, c.Now())
 	if m, ok := cause.(*operation); ok {
 		m.continuation.Credentials.Attempted = a.At
 		credentials := m.continuation.Credentials
@@ -292,7 +292,7 @@ func (t *transaction) tryFailover(c *actors.Context, m providerAnswer, answer pa
 func (t *transaction) reroute(c *actors.Context, m *failover) admission.Task {
 	a := &t.admission
 	terms := a.Terms
-	terms.Skipped = append(slices.Clone(a.Stopped), terms.Skipped...)
+	terms.Skipped = append(slices.Clone(a.PassedOver), terms.Skipped...)
 	decider := t.decisionContext(c)
 	decider.Now = a.At.Time() // the time at which the velocity limits have counted the attempt, so that the stored attempt has the same time
 	d, ok := decider.Reroute(t.record, m.answer, &terms)
@@ -324,7 +324,7 @@ func (t *transaction) failoverRefused(c *actors.Context, m *failover, r posting.
 func (t *transaction) settleWithRefusal(c *actors.Context, m *failover) {
 	var passedOver []payment.Attempt
 	if m.admissionStarted {
-		passedOver = t.admission.Stopped
+		passedOver = t.admission.PassedOver
 	}
 	t.cause, t.admission = nil, admission.Admission{}
 	t.settleFor(c, m.providerAnswer, passedOver...)

@@ -76,7 +76,7 @@ func (s *Service) storedReply(org ledger.ID, key *actors.Key) (Result, replyStat
 	r, found, err := s.readReply(view, org, id)
 	switch {
 	case errors.Is(err, actors.ErrReply):
-		s.rt.ReplyUnreadable(org, id, err)
+		s.rt.AlarmUnreadableReply(org, id, err)
 		return Result{}, replyUnreadable, nil
 	case err != nil || !found:
 		return Result{}, replyAbsent, err
@@ -108,7 +108,7 @@ func encodeReply(r *Result) []byte {
 	var payload []byte
 	s := &r.Stamp
 	for _, n := range [stampNumbers]uint64{
-		s.Version, s.LastSeq, uint64(s.Started), uint64(s.Updated), uint64(s.Due), s.Held, s.Settled, uint64(s.Finished),
+		s.Version, s.LastSeq, uint64(s.Started), uint64(s.Updated), uint64(s.Due), s.HeldSeq, s.SettledSeq, uint64(s.Finished),
 	} {
 		payload = binary.AppendUvarint(payload, n)
 	}
@@ -141,6 +141,6 @@ func decodeReply(plaintext []byte) (Result, error) {
 	record.Finished = ledger.Micros(numbers[7])
 	return Result{Record: record, Stamp: posting.Stamp{
 		Version: numbers[0], LastSeq: numbers[1], Started: ledger.Micros(numbers[2]), Updated: ledger.Micros(numbers[3]), Due: ledger.Micros(numbers[4]),
-		Held: numbers[5], Settled: numbers[6], Finished: ledger.Micros(numbers[7]),
+		HeldSeq: numbers[5], SettledSeq: numbers[6], Finished: ledger.Micros(numbers[7]),
 	}}, nil
 }

@@ -76,7 +76,7 @@ func TestCancelIsRefusedIfTheProviderReportsTheSettlement(t *testing.T) {
 
 func TestCancelRefusedByTheProviderLeavesTheChargeUnchanged(t *testing.T) {
 	refusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
-	provider := scriptedProvider(actors.Void, refusal).answerInquiries(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done)
+	provider := scriptedProvider(actors.Void, refusal).answerInquiries(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Second}, done)
 	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	if r := f.mustRecord(f.Cancel(partnerCommand(id))); r.Status != payment.Charging || failureText(r.Failure) != "" {
@@ -135,7 +135,7 @@ func TestOperationsWaitForTheAnswerToTheCallInProgress(t *testing.T) {
 	}{
 		"charged":  {done, ledger.NotReversible, ""},
 		"declined": {actors.Outcome{Verdict: payment.VerdictRefused}, ledger.NotReversible, ledger.NotReversible},
-		"pending":  {actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour}, "", ledger.NotReversible},
+		"pending":  {actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Hour}, "", ledger.NotReversible},
 	} {
 		t.Run(name, func(t *testing.T) {
 			provider := new(fakeProvider)

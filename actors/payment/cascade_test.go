@@ -301,8 +301,8 @@ func TestAmountsAreConvertedAtTheRateOfTheRouting(t *testing.T) {
 	id := f.create(payment.Payment, "4242424242424242", 1_001, "").Record.ID
 	r := f.readRecord(id)
 	// fee floor(1001 × 0.015) = 15; (1001 − 15) × 0.9999 × 10^4 = 9 859 014
-	if r.Fee != money.FromUint64(15) || r.Merchant.Abs != money.FromUint64(986) || r.Dest != money.FromUint64(9_859_014) || r.DestAsset().Network != "tron" {
-		t.Errorf("fee %v, merchant %v, arrives %v", r.Fee, r.Merchant, r.Dest)
+	if r.Fee != money.FromUint64(15) || r.MerchantAmount.Abs != money.FromUint64(986) || r.DestAmount != money.FromUint64(9_859_014) || r.DestAsset().Network != "tron" {
+		t.Errorf("fee %v, merchant %v, arrives %v", r.Fee, r.MerchantAmount, r.DestAmount)
 	}
 	f.rates = map[string]money.Rate{"USD/USDT": rate("2")}
 	f.mustRecord(f.Refund(amountCommand(id, 501)))

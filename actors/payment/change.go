@@ -61,16 +61,16 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 	countNotified(d, before, &merchant, notices)
 	list, otherLists := payment.Lists.Of(d.Record)
 	return posting.Step{
-		Notices: notices,
-		Org:     t.key.Org,
-		Source:  ledger.Source{Kind: ledger.Transaction, ID: d.Record.ID},
-		Expect:  version,
-		Record:  paymentcodec.Encode(d.Record),
-		List:    list,
-		Also:    otherLists,
-		Due:     d.Due,
-		Finish:  d.Finish,
-		Events:  d.Events,
+		Notices:      notices,
+		Org:          t.key.Org,
+		Source:       ledger.Source{Kind: ledger.Transaction, ID: d.Record.ID},
+		Expect:       version,
+		Record:       paymentcodec.Encode(d.Record),
+		List:         list,
+		FurtherLists: otherLists,
+		Due:          d.Due,
+		Finish:       d.IsFinal,
+		Events:       d.Events,
 	}
 }
 

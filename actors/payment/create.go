@@ -55,6 +55,6 @@ func (m *create) claimsKey() bool { return !m.Key.IsZero() }
 
 // keyTaken is the reply to a request whose idempotency key another request has claimed first.
 func keyTaken(key *actors.Key, owner []byte) reply {
-	source, _, err := key.Claimed(owner)
+	source, _, err := key.ReadClaim(owner)
 	return reply{existing: source.ID, byKey: true, err: err}
 }

@@ -133,7 +133,7 @@ func (f *fixture) changeVersion(id ledger.ID) {
 	list, otherLists := payment.Lists.Of(r.Record)
 	f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: paymentcodec.Encode(r.Record), Due: r.Stamp.Due,
-		List: list, Also: otherLists,
+		List: list, FurtherLists: otherLists,
 		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},
 	}}}, func(r posting.Receipt) { answer <- r.Err })
 	if err := receiveAnswer(f.t, answer); err != nil {

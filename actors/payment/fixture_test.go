@@ -167,7 +167,7 @@ func (f *fixture) start() {
 	admission := f.admission
 	if admission == nil {
 		accounts := account.New(f.Runtime)
-		accounts.Recall(func(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
+		accounts.SetHistory(func(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 			fn func(_, _ ledger.Micros, _ *directory.Attempt) bool) error {
 			return f.Attempts(org, partner, env, since, fn)
 		})
@@ -455,7 +455,7 @@ func (f *fixture) hasSealedCard(id ledger.ID) bool {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	_, found, err := v.Sealed(org, ledger.Source{Kind: ledger.Transaction, ID: id})
+	_, found, err := v.SealedRow(org, ledger.Source{Kind: ledger.Transaction, ID: id})
 	if err != nil {
 		f.t.Fatal(err)
 	}

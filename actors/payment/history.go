@@ -37,7 +37,7 @@ func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since le
 		}
 		if r.Hosted || len(r.Attempts) > 0 {
 			seen[row.ID] = true
-		} else if !row.First {
+		} else if !row.IsCreation {
 			return true, nil
 		}
 		return admission.Attempts(r, func(at ledger.Micros, a *directory.Attempt) bool { return fn(row.Booked, at, a) }), nil

@@ -50,8 +50,8 @@ func TestPartialCommitReleasesTheRestAndChargesTheFeeOfThePart(t *testing.T) {
 	})
 	id := f.create(payment.Payment, "4242424242424242", 100, "").Record.ID
 	r := f.mustRecord(f.Commit(amountCommand(id, 55)))
-	if r.Status != payment.Charged || r.Captured != money.FromUint64(55) || r.Fee != money.FromUint64(5) || r.Merchant.Abs != money.FromUint64(50) {
-		t.Errorf("captured %v, fee %v, merchant %v", r.Captured, r.Fee, r.Merchant)
+	if r.Status != payment.Charged || r.Captured != money.FromUint64(55) || r.Fee != money.FromUint64(5) || r.MerchantAmount.Abs != money.FromUint64(50) {
+		t.Errorf("captured %v, fee %v, merchant %v", r.Captured, r.Fee, r.MerchantAmount)
 	}
 	if r.Amount != money.FromUint64(100) {
 		t.Errorf("the amount asked for became %v", r.Amount)
@@ -235,7 +235,7 @@ func TestUnknownCommitIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 		calls          int
 	}{
 		{"done", []actors.Outcome{done}, payment.Charged, "", "100070 / 0", 1},
-		{"pending, then done", []actors.Outcome{{Verdict: payment.VerdictPending, Again: time.Second}, done}, payment.Charged, "", "100070 / 0", 1},
+		{"pending, then done", []actors.Outcome{{Verdict: payment.VerdictPending, InquireAfter: time.Second}, done}, payment.Charged, "", "100070 / 0", 1},
 		{"refused", []actors.Outcome{{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}}, payment.PaymentHeld, "no", "100000 / 0", 1},
 		{"never arrived, and is sent again under the same id", []actors.Outcome{notFound}, payment.Charged, "", "100070 / 0", 2},
 	} {
@@ -276,7 +276,7 @@ func TestExpiringHoldThatTheRailHasCapturedIsCharged(t *testing.T) {
 
 // A hold whose commit has an unknown outcome does not expire before that outcome is known.
 func TestHoldDoesNotExpireDuringACommit(t *testing.T) {
-	provider := scriptedProvider(actors.Capture, lostAnswer).answerInquiries(actors.Capture, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour}, done)
+	provider := scriptedProvider(actors.Capture, lostAnswer).answerInquiries(actors.Capture, actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Hour}, done)
 	f := openTwoPhase(t, func(f *fixture) {
 		f.changeTerminal(0, func(s terminalSettings) { s.HoldTTL = time.Minute })
 		f.useProvider(provider)

@@ -151,7 +151,7 @@ func TestRestartDoesNotHastenTheInquiryAfterUnknownReference(t *testing.T) {
 func TestInquiryIsMadeLaterIfThePoolIsFull(t *testing.T) {
 	provider := &fakeProvider{
 		submit: func(context.Context, *actors.Call) actors.Outcome {
-			return actors.Outcome{Verdict: payment.VerdictUnknown, Again: time.Second}
+			return actors.Outcome{Verdict: payment.VerdictUnknown, InquireAfter: time.Second}
 		},
 		inquire: func(context.Context, *actors.Question) actors.Outcome {
 			return actors.Outcome{Verdict: payment.VerdictCharged}

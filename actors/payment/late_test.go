@@ -14,10 +14,10 @@ import (
 
 // reportAndWait makes the rail report something about a transaction, and waits for the immediate
 // consequences.
-func (f *fixture) reportAndWait(id ledger.ID, kind actors.Reported, reason string) {
+func (f *fixture) reportAndWait(id ledger.ID, kind actors.ReportKind, reason string) {
 	f.t.Helper()
 	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{
-		Org: org, Reference: id, Terminal: f.readRecord(id).Terminal, What: kind, Failure: payment.Failure{Detail: reason},
+		Org: org, Reference: id, Terminal: f.readRecord(id).Terminal, Kind: kind, Failure: payment.Failure{Detail: reason},
 	}))
 	f.Runtime.Quiesce()
 }
@@ -67,7 +67,7 @@ func TestMoneyInSuspenseStaysIfTheRailRefusesTheReturn(t *testing.T) {
 }
 
 func TestLostReturnOfMoneyInSuspenseIsInquired(t *testing.T) {
-	provider := scriptedProvider(actors.Refund, lostAnswer).answerInquiries(actors.Refund, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Minute}, done)
+	provider := scriptedProvider(actors.Refund, lostAnswer).answerInquiries(actors.Refund, actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Minute}, done)
 	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	f.reportAndWait(id, actors.Settled, "")
@@ -124,7 +124,7 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			cancelReply := f.SendCancel(partnerCommand(id))
 			<-submitted
-			f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[0].ID, What: actors.Settled}))
+			f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[0].ID, Kind: actors.Settled}))
 			close(resume)
 			_ = receiveAnswer(t, cancelReply) // the cancel may succeed or fail
 			f.advance(time.Hour)
@@ -137,7 +137,7 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 }
 
 func TestSettlementReportChargesWithoutAnInquiry(t *testing.T) {
-	provider := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, Again: time.Hour})
+	provider := scriptedProvider(actors.Pay, actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Hour})
 	f := openWith(t, func(f *fixture) { f.useProvider(provider) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.reportAndWait(id, actors.Settled, "")
@@ -173,8 +173,8 @@ func TestCorrectedRejectionBecomesAFailure(t *testing.T) {
 func TestReportFromAnotherTerminalIsIgnored(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	for _, kind := range []actors.Reported{actors.TakenBack, actors.Corrected, actors.Settled} {
-		f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[1].ID, What: kind}))
+	for _, kind := range []actors.ReportKind{actors.TakenBack, actors.Corrected, actors.Settled} {
+		f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{Org: org, Reference: id, Terminal: f.terminals[1].ID, Kind: kind}))
 	}
 	f.Runtime.Quiesce()
 	f.wantStatus(id, payment.Charged, "")
@@ -190,8 +190,8 @@ func TestReversalDuringARefundReturnsTheRest(t *testing.T) {
 		returnAmount  uint64
 		entry         string
 	}{
-		{"the refund succeeds later", actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
-		{"the refund is refused later", actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, actors.Outcome{Verdict: payment.VerdictRefused}, 70,
+		{"the refund succeeds later", actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Second}, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
+		{"the refund is refused later", actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: time.Second}, actors.Outcome{Verdict: payment.VerdictRefused}, 70,
 			"return posted: Cr A:provider 70, Dr L:partner:1:available 70"},
 		{"the refund's outcome is unknown, then it succeeded", lostAnswer, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
 	} {

@@ -86,7 +86,7 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipien
 // newNotification returns the merchant's notification of an event.
 func (s *Service) newNotification(org ledger.ID, r *payment.Record, e *ledger.Event) *notification {
 	return &notification{record: r, fields: changeableFields{
-		status: payment.Status(e.To), failure: r.Failure, amountWithFee: r.AmountWithFee, destAmount: r.Dest,
+		status: payment.Status(e.To), failure: r.Failure, amountWithFee: r.AmountWithFee, destAmount: r.DestAmount,
 		lang: s.partnerLang(org, r.Partner), railMeta: r.RailMeta,
 	}}
 }
@@ -239,7 +239,7 @@ func (t *notification) appendJSON(dst []byte) []byte {
 	dst = f.amountWithFee.AppendDecimal(append(dst, `","amount_with_fee":"`...))
 	dst = append(append(dst, `","status":"`...), f.status...)
 	dst = schema.AppendText(append(dst, `","error_description":`...), f.failure.Describe(f.lang))
-	dst = jsonform.AppendCode(append(dst, `,"error_code":`...), f.failure)
-	dst = jsonform.AppendMeta(append(dst, `,"merchant_meta":`...), r.MerchantMeta, f.railMeta, f.lang)
+	dst = jsonform.AppendErrorCode(append(dst, `,"error_code":`...), f.failure)
+	dst = jsonform.AppendMerchantMeta(append(dst, `,"merchant_meta":`...), r.MerchantMeta, f.railMeta, f.lang)
 	return append(dst, '}')
 }

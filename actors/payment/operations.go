@@ -86,7 +86,7 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 	case opPayerReturned:
 		return t.onPayerReturned(c, decider, request)
 	case opReissue:
-		if t.record.Ended(ledger.MicrosOf(decider.Now), m.onPayerPage) {
+		if t.record.ActionIsStale(ledger.MicrosOf(decider.Now), m.onPayerPage) {
 			if err := t.ask(c, payment.AskReissue, true); err != nil {
 				t.logNotAsked(err) // the next read of the transaction asks again
 			}
@@ -205,7 +205,7 @@ func (t *transaction) onReport(c *actors.Context, m providerReport) {
 			"terminal", m.Terminal.String())
 		return
 	}
-	switch m.What {
+	switch m.Kind {
 	case actors.TakenBack:
 		if !t.takeBack(c, m) {
 			t.deferred.takenBack = &m
@@ -243,7 +243,7 @@ func (t *transaction) settle(c *actors.Context, m providerReport) (done bool) {
 	if c.Expecting() > 0 || r.Op != nil && r.Op.Kind != payment.OpComplete {
 		return false
 	}
-	if d, ok := t.decisionContext(c).Answered(r, payment.Answer{Verdict: payment.VerdictCharged}); ok {
+	if d, ok := t.decisionContext(c).DecideAnswer(r, payment.Answer{Verdict: payment.VerdictCharged}); ok {
 		t.commit(c, d, m)
 	}
 	return true
@@ -256,7 +256,7 @@ func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) 
 	if c.Expecting() > 0 || r.Op != nil {
 		return false
 	}
-	if d, ok := t.decisionContext(c).DecideReversal(r, t.stamp.Settled, uuid.New(), m.failure()); ok {
+	if d, ok := t.decisionContext(c).DecideReversal(r, t.stamp.SettledSeq, uuid.New(), m.failure()); ok {
 		t.commit(c, d, m)
 		return true
 	}

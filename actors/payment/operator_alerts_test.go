@@ -21,7 +21,7 @@ func openWithAlerts(t *testing.T, configure func(*fixture)) *fixture {
 		large := money.FromUint64(alertThreshold)
 		for _, terminal := range f.terminals {
 			terminal.Name = "T"
-			terminal.Notification = directory.Notification{Telegram: []string{"1"}, Large: &large}
+			terminal.Notification = directory.Notification{Telegram: []string{"1"}, LargeAmount: &large}
 		}
 		f.canReachOperators = func(n *directory.Notification) bool { return len(n.Telegram) > 0 }
 		configure(f)
@@ -129,7 +129,7 @@ func TestNoAlertWithoutReachableOperatorsOrAThreshold(t *testing.T) {
 		"the terminal has no operators":             func(f *fixture) { f.terminals[0].Notification.Telegram = nil },
 		"no message can reach the operators":        func(f *fixture) { f.canReachOperators = func(*directory.Notification) bool { return false } },
 		"no check whether operators can be reached": func(f *fixture) { f.canReachOperators = nil },
-		"no alertThreshold for large amounts":       func(f *fixture) { f.terminals[0].Notification.Large = nil },
+		"no alertThreshold for large amounts":       func(f *fixture) { f.terminals[0].Notification.LargeAmount = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := openWithAlerts(t, configure)

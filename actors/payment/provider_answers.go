@@ -20,7 +20,7 @@ func toAnswer(m *providerAnswer) payment.Answer {
 		verdict = payment.VerdictUnknown
 	}
 	a := payment.Answer{
-		Verdict: verdict, Failure: boundedFailure(m.Failure), RRN: boundedText(m.RRN), Again: m.Again, Status: m.Status,
+		Verdict: verdict, Failure: boundedFailure(m.Failure), RRN: boundedText(m.RRN), NextInquiryIn: m.InquireAfter, Status: m.Status,
 		Meta: boundedObject(m.Meta), KeepCard: m.KeepCard && m.card != nil && len(m.card.Number) > 0, Inquired: m.inquiry, Reissued: m.reissue,
 	}
 	if m.Action != nil {

@@ -152,7 +152,7 @@ func (t *transaction) newChargeCall(terminal *directory.Terminal) *actors.Call {
 		ChargeState: t.chargeState(),
 	}
 	if r.Type == payment.Payout {
-		call.Amount, call.Asset = r.Dest, r.DestAsset()
+		call.Amount, call.Asset = r.DestAmount, r.DestAsset()
 	}
 	if s := t.service; s.returnURL != nil {
 		call.ReturnURL = func() string { return s.returnURL(call.Org, call.Reference, s.rt.Clock.Now().Add(2*s.actionTTL)) }
@@ -175,7 +175,7 @@ func (t *transaction) newOperationCall(terminal *directory.Terminal) (*actors.Ca
 	}
 	view := t.service.rt.Journal.View()
 	defer view.Close()
-	sealed, _, err := view.Sealed(t.key.Org, ledger.Source{Kind: ledger.Transaction, ID: r.ID})
+	sealed, _, err := view.SealedRow(t.key.Org, ledger.Source{Kind: ledger.Transaction, ID: r.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 		return
 	}
 	if m.opID != (ledger.ID{}) {
-		if d, ok := t.decisionContext(c).OpAnswered(t.record, m.opID, t.sealedAnswer(&m)); ok {
+		if d, ok := t.decisionContext(c).DecideOpAnswer(t.record, m.opID, t.sealedAnswer(&m)); ok {
 			t.commit(c, d, m)
 		} else {
 			t.answerWaiters(c)
@@ -207,7 +207,7 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 		m.Verdict = payment.VerdictPending // the provider was asked just now to complete the charge; asking it at once again could repeat for ever
 	}
 	a := toAnswer(&m)
-	if m.early && t.record.SaysNothing(a) {
+	if m.early && t.record.IsNoNews(a) {
 		t.submission.wipe() // nothing is stored, because frequent reads must not postpone the due instant
 		t.answerWaiters(c)
 		return
@@ -228,7 +228,7 @@ func (t *transaction) settleFor(c *actors.Context, m providerAnswer, passedOver 
 			return
 		}
 	}
-	d, ok := t.decisionContext(c).Answered(r, t.sealedAnswer(&m))
+	d, ok := t.decisionContext(c).DecideAnswer(r, t.sealedAnswer(&m))
 	if !ok {
 		t.submission.wipe()
 		t.answerWaiters(c)
@@ -244,10 +244,10 @@ func (t *transaction) settleFor(c *actors.Context, m providerAnswer, passedOver 
 func (t *transaction) chargeState() actors.ChargeState {
 	r := t.record
 	state := actors.ChargeState{
-		Since: t.stamp.Started.Time(), Charge: r.Submitted(), Meta: r.RailMeta, ActionKnown: r.Status == payment.ActionRequired && r.Action != nil,
+		SubmittedSince: t.stamp.Started.Time(), ChargedAmount: r.SubmittedAmount(), Meta: r.RailMeta, ActionKnown: r.Status == payment.ActionRequired && r.Action != nil,
 	}
 	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.Late {
-		state.Returned = r.Returned()
+		state.Refunded = r.Returned()
 	}
 	return state
 }

@@ -24,7 +24,7 @@ func (s *Service) schedulePolls(p actors.Provider) {
 		defer mu.Unlock()
 		return lastPoll
 	}
-	s.rt.Poll(actors.Poll{
+	s.rt.AddPoll(actors.Poll{
 		Next: func() (time.Time, bool) { return scheduled.NextReport(readLastPoll()) },
 		Run: func(now time.Time) error {
 			reports, err := p.Reports(s.rt.Context(), readLastPoll(), now)

@@ -134,8 +134,8 @@ func TestProviderUpdateDuringARefundInquiresTheRefund(t *testing.T) {
 	f.wantStatus(id, payment.Refunded, "")
 	f.mustRecord(f.Refund(amountCommand(id, 20)))
 	f.providerUpdate(f.terminals[0].ID, id)
-	if len(questions) != 2 || questions[0].Operation != actors.Refund || questions[0].Amount != money.FromUint64(30) || !questions[0].Returned.IsZero() ||
-		questions[1].Amount != money.FromUint64(20) || questions[1].Returned != money.FromUint64(30) {
+	if len(questions) != 2 || questions[0].Operation != actors.Refund || questions[0].Amount != money.FromUint64(30) || !questions[0].Refunded.IsZero() ||
+		questions[1].Amount != money.FromUint64(20) || questions[1].Refunded != money.FromUint64(30) {
 		t.Errorf("asked %+v", questions)
 	}
 }
@@ -154,7 +154,7 @@ func TestProviderUpdateDoesNotHastenTheInquiryAfterUnknownReference(t *testing.T
 func TestProviderUpdateExaminesAnEndedTransaction(t *testing.T) {
 	for card, c := range map[string]struct {
 		status      payment.Status
-		report      actors.Reported
+		report      actors.ReportKind
 		want        payment.Status
 		settledLate bool
 	}{
@@ -164,7 +164,7 @@ func TestProviderUpdateExaminesAnEndedTransaction(t *testing.T) {
 	} {
 		examinable := examinableProvider{fakeProvider: &fakeProvider{}}
 		examinable.examine = func(q *actors.Question) (actors.Report, bool) {
-			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, What: c.report, Failure: payment.Failure{Detail: "said so"}}, true
+			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, Kind: c.report, Failure: payment.Failure{Detail: "said so"}}, true
 		}
 		f := openWith(t, func(f *fixture) {
 			f.skipRailComparison = true
@@ -195,11 +195,11 @@ func TestInquiriesContainTheStoredChargeState(t *testing.T) {
 	rail := &fakeProvider{}
 	rail.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
 		states = append(states, call.ChargeState)
-		return actors.Outcome{Verdict: payment.VerdictPending, Meta: []byte(`{"their_id":"7"}`), Again: time.Second}
+		return actors.Outcome{Verdict: payment.VerdictPending, Meta: []byte(`{"their_id":"7"}`), InquireAfter: time.Second}
 	}
 	rail.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
 		states = append(states, q.ChargeState)
-		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail.example"}, Again: time.Second}
+		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail.example"}, InquireAfter: time.Second}
 	}
 	f := openWith(t, func(f *fixture) { f.useProvider(rail) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -208,10 +208,10 @@ func TestInquiriesContainTheStoredChargeState(t *testing.T) {
 	f.wantStatus(id, payment.ActionRequired, "")
 	f.providerUpdate(f.terminals[0].ID, id)
 	inCall, inFirstInquiry, inLastInquiry := states[0], states[1], states[len(states)-1]
-	if inCall.Meta != nil || inCall.ActionKnown || inCall.Charge != money.FromUint64(70) || inCall.Since.Before(start) || inCall.Since.After(start.Add(time.Second)) {
+	if inCall.Meta != nil || inCall.ActionKnown || inCall.ChargedAmount != money.FromUint64(70) || inCall.SubmittedSince.Before(start) || inCall.SubmittedSince.After(start.Add(time.Second)) {
 		t.Errorf("the call is told %+v", inCall)
 	}
-	if string(inFirstInquiry.Meta) != `{"their_id":"7"}` || inFirstInquiry.ActionKnown || !inFirstInquiry.Since.Equal(inCall.Since) {
+	if string(inFirstInquiry.Meta) != `{"their_id":"7"}` || inFirstInquiry.ActionKnown || !inFirstInquiry.SubmittedSince.Equal(inCall.SubmittedSince) {
 		t.Errorf("the first question is told %+v", inFirstInquiry)
 	}
 	if !inLastInquiry.ActionKnown || string(inLastInquiry.Meta) != `{"their_id":"7"}` {

@@ -150,7 +150,7 @@ func TestRefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 
 func TestRefusalOfASecondRefundLeavesThePaymentRefunded(t *testing.T) {
 	refusal := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no more"}}
-	for name, secondAnswer := range map[string]actors.Outcome{"at once": refusal, "later": {Verdict: payment.VerdictPending, Again: time.Second}} {
+	for name, secondAnswer := range map[string]actors.Outcome{"at once": refusal, "later": {Verdict: payment.VerdictPending, InquireAfter: time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			rail := scriptedProvider(actors.Refund, done, secondAnswer).answerInquiries(actors.Refund, refusal)
 			f := openWith(t, func(f *fixture) { f.useProvider(rail) })

@@ -114,7 +114,7 @@ func New(o Options) *Service {
 	s.registry = actors.NewRegistry(o.Runtime, "payment", 0, func(k actors.RecordKey) actors.Behaviour {
 		return &transaction{service: s, key: k}
 	})
-	o.Runtime.Wake(ledger.Transaction, func(d actors.Due) { s.registry.Tell(d.Key, d) })
+	o.Runtime.HandleDue(ledger.Transaction, func(d actors.Due) { s.registry.Tell(d.Key, d) })
 	for _, p := range o.Providers {
 		s.schedulePolls(p)
 	}

@@ -55,7 +55,7 @@ func (s *Service) Current(c Command, onPayerPage bool) (Result, error) {
 	switch {
 	case err == nil && c.Partner != 0 && stored.Record.Partner != c.Partner:
 		return Result{}, errNotFound()
-	case err != nil || !stored.Record.Ended(ledger.MicrosOf(s.rt.Clock.Now()), onPayerPage):
+	case err != nil || !stored.Record.ActionIsStale(ledger.MicrosOf(s.rt.Clock.Now()), onPayerPage):
 		return stored, err
 	}
 	c.Key = actors.Key{}

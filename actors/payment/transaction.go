@@ -224,7 +224,7 @@ func (t *transaction) load() bool {
 func (t *transaction) decisionContext(c *actors.Context) payment.DecisionContext {
 	s := t.service
 	return payment.DecisionContext{
-		Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, Inquire: s.providerTimeout, ActionTTL: s.actionTTL, Room: t.decision.Counters[:0],
+		Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, InquiryTimeout: s.providerTimeout, ActionTTL: s.actionTTL, Room: t.decision.Counters[:0],
 	}
 }
 

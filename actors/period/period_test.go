@@ -140,7 +140,7 @@ func TestClosedMonthAgreesWithItsEventAndRecord(t *testing.T) {
 		f.World.Close()
 		f.start()
 	}
-	f.wantCode(f.submit(september.Last()), ledger.Invalid)
+	f.wantCode(f.submit(september.LastDay()), ledger.Invalid)
 }
 
 func TestMonthsAreClosedInOrderFromTheFirstOn(t *testing.T) {
@@ -194,7 +194,7 @@ func TestClosingIsComputedAgainAfterALateEntry(t *testing.T) {
 	reads := 0
 	f.service.afterRead = func() {
 		reads++
-		err := f.submit(september.Last())
+		err := f.submit(september.LastDay())
 		switch {
 		case reads == 1 && err != nil:
 			t.Error(err)
@@ -205,7 +205,7 @@ func TestClosingIsComputedAgainAfterALateEntry(t *testing.T) {
 	if closed := f.mustClose(september); reads != 2 || closed.BalanceHash != f.balanceHash(september) {
 		t.Errorf("it was read %d times", reads)
 	}
-	f.wantCode(f.submit(september.Last()), ledger.Invalid)
+	f.wantCode(f.submit(september.LastDay()), ledger.Invalid)
 }
 
 // Invariant 2: after a closing that failed, commands are accepted again.
@@ -215,19 +215,19 @@ func TestFailedClosingBlocksNoCommands(t *testing.T) {
 	reads := 0
 	f.service.afterRead = func() {
 		if reads++; reads == 1 {
-			f.book(september.Last())
+			f.book(september.LastDay())
 			return
 		}
-		f.wantCode(f.submit(september.Last()), ledger.Unavailable)
+		f.wantCode(f.submit(september.LastDay()), ledger.Unavailable)
 		if _, err := New(f.service.rt).Close(Close{Org: f.org, Month: september}); err != nil {
 			t.Error(err)
 		}
 	}
 	_, err := f.close(september)
 	f.wantCode(err, ledger.Conflict)
-	f.wantCode(f.submit(september.Last()), ledger.Invalid)
+	f.wantCode(f.submit(september.LastDay()), ledger.Invalid)
 	f.setClockAfter(september + 1)
-	f.book((september + 1).Last())
+	f.book((september + 1).LastDay())
 }
 
 // Invariant 2: the number of attempts is bounded.
@@ -237,7 +237,7 @@ func TestClosingFailsAfterTooManyLateEntries(t *testing.T) {
 	reads := 0
 	f.service.afterRead = func() {
 		reads++
-		f.bookOutcome(september.First())
+		f.bookOutcome(september.FirstDay())
 	}
 	_, err := f.close(september)
 	f.wantCode(err, ledger.Unavailable)

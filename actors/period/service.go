@@ -125,7 +125,7 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 		return nil, nil, err
 	}
 	change := &posting.Change{
-		Counters: []ledger.CounterGuard{ledger.NoBatches(c.Org)},
+		Counters: []ledger.CounterGuard{ledger.RefuseDuringBatches(c.Org)},
 		Close:    &posting.Closing{Org: c.Org, Month: c.Month, Seen: lastSeq},
 		Steps: []posting.Step{{
 			Org: c.Org, Source: c.Month.Source(), Record: period.AppendRecord(nil, r), Events: []ledger.Event{r.Event()}, Finish: true,
@@ -149,7 +149,7 @@ func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, e
 	if err != nil {
 		return books, err
 	}
-	if books.LastClosed, err = view.Closed(c.Org); err != nil {
+	if books.LastClosed, err = view.LastClosedMonth(c.Org); err != nil {
 		return books, err
 	}
 	// After a jump of the clock, memory may not have all due items yet.

@@ -106,7 +106,7 @@ func (t *store[R]) create(ctx context.Context, s *Service, org ledger.ID, decide
 		}
 		step := t.step(org, 0, r, event)
 		if t.lists != nil {
-			step.List, step.Also = t.lists.Of(r)
+			step.List, step.FurtherLists = t.lists.Of(r)
 		}
 		owner := org
 		claim := ledger.Claim{Org: directory.PlatformOrg, Kind: ledger.ClaimAddress, Key: storefront.AddressKey(event.Source), Owner: owner[:]}

@@ -118,9 +118,9 @@ func (a *subscriptionActor) onDue(c *actors.Context, m actors.Due) {
 		return // the due instant has changed, or has not come yet
 	}
 	switch r := a.record; {
-	case r.State.UnderWay():
+	case r.State.IsRenewing():
 		a.inquire(c, m)
-	case r.RenewalDue(c.Now()):
+	case r.IsRenewalDue(c.Now()):
 		a.renew(c, m)
 	}
 }
@@ -138,13 +138,13 @@ func (a *subscriptionActor) renew(c *actors.Context, cause actors.Due) {
 // inquire reads the state of the renewal in progress, because no report of its end has come.
 func (a *subscriptionActor) inquire(c *actors.Context, m actors.Due) {
 	r := a.record
-	charge, err := a.service.payments.Charge(a.key.Org, r.Last)
+	charge, err := a.service.payments.Charge(a.key.Org, r.LastTransaction)
 	if err != nil {
 		panic(err) // the due work will be handed out again
 	}
 	switch charge {
 	case actors.ChargePaid, actors.ChargeUnpaid:
-		if d, ok := r.OnOutcome(r.Last, charge == actors.ChargePaid, c.Now()); ok {
+		if d, ok := r.OnOutcome(r.LastTransaction, charge == actors.ChargePaid, c.Now()); ok {
 			a.commit(c, d, m)
 		}
 	default:
@@ -165,7 +165,7 @@ func (a *subscriptionActor) commit(c *actors.Context, d subscription.Decision, c
 	}
 	change := &posting.Change{MustRecord: d.MustRecord}
 	if step.Expect == 0 {
-		step.List, step.Also = subscription.Lists.Of(r)
+		step.List, step.FurtherLists = subscription.Lists.Of(r)
 	}
 	change.Steps = []posting.Step{step}
 	if key := keyOf(cause); key != nil && !key.IsZero() {
@@ -227,7 +227,7 @@ func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, rece
 		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
 	case *commandMessage:
 		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
-		if a.record.RenewalDue(c.Now()) { // the renewal of a resumed subscription is overdue; while a manual clock stands still, nothing else starts it
+		if a.record.IsRenewalDue(c.Now()) { // the renewal of a resumed subscription is overdue; while a manual clock stands still, nothing else starts it
 			a.renew(c, actors.Due{Key: a.key, At: a.stamp.Due})
 		}
 	}
@@ -237,7 +237,7 @@ func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, rece
 func (a *subscriptionActor) startCharge() {
 	r := a.record
 	a.service.payments.Renew(actors.Renewal{
-		Org: a.key.Org, ID: r.Last, Subscription: r.ID, Number: r.Number, Initial: r.Initial, Amount: r.Amount,
+		Org: a.key.Org, ID: r.LastTransaction, Subscription: r.ID, Number: r.RenewalsBegun, Initial: r.InitialPayment, Amount: r.Amount,
 		Meta: fmt.Appendf(nil, `{"subscription_id":"%s","renewal_number":%d,"renewal_attempt":%d}`, r.ID, r.Renewals+1, r.Failures+1),
 	})
 }

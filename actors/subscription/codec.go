@@ -41,7 +41,7 @@ func Encode(r *subscription.Record) []byte {
 	var encoded bytes.Buffer
 	encoded.WriteByte(recordVersion)
 	assert.NoError(msgpack.NewEncoder(&encoded).Encode(&storedRecord{
-		Partner: r.Partner, Initial: r.Initial[:], Amount: r.Amount.AppendBinary(nil), Days: r.PeriodDays, Metadata: r.Metadata,
+		Partner: r.Partner, Initial: r.InitialPayment[:], Amount: r.Amount.AppendBinary(nil), Days: r.PeriodDays, Metadata: r.Metadata,
 		Terminal: r.Terminal[:], Asset: r.Asset.AppendBinary(nil), Progress: appendProgress(nil, &r.Progress),
 		Notified: r.Notified, Unnotified: r.Unnotified,
 	}))
@@ -62,10 +62,10 @@ func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	if len(stored.Metadata) > 0 {
 		r.Metadata = stored.Metadata
 	}
-	if len(stored.Initial) != len(r.Initial) || len(stored.Terminal) != len(r.Terminal) || r.PeriodDays < 1 || r.Partner < 1 {
+	if len(stored.Initial) != len(r.InitialPayment) || len(stored.Terminal) != len(r.Terminal) || r.PeriodDays < 1 || r.Partner < 1 {
 		return nil, errUnknownForm
 	}
-	copy(r.Initial[:], stored.Initial)
+	copy(r.InitialPayment[:], stored.Initial)
 	copy(r.Terminal[:], stored.Terminal)
 	var rest []byte
 	var err error
@@ -93,10 +93,10 @@ func appendProgress(dst []byte, s *subscription.Progress) []byte {
 	state := slices.Index(states[:], s.State)
 	assert.That(state > 0, "subscription: state %q is not stored", s.State)
 	dst = append(dst, byte(state), s.Failures, s.Inquiries)
-	for _, n := range [...]uint64{uint64(s.Anchor), uint64(s.Next), s.Renewals, s.Number} {
+	for _, n := range [...]uint64{uint64(s.Anchor), uint64(s.NextCharge), s.Renewals, s.RenewalsBegun} {
 		dst = binary.AppendUvarint(dst, n)
 	}
-	return append(dst, s.Last[:]...)
+	return append(dst, s.LastTransaction[:]...)
 }
 
 // ReplyID returns the id with which the reply to a request is sealed (encrypted), so that the sealed reply can be
@@ -148,12 +148,12 @@ func readProgress(b []byte) (s subscription.Progress, rest []byte, err error) {
 		}
 		values[i], b = n, b[size:]
 	}
-	s.Anchor, s.Next, s.Renewals, s.Number = ledger.Micros(values[0]), ledger.Micros(values[1]), values[2], values[3]
-	if len(b) < len(s.Last) {
+	s.Anchor, s.NextCharge, s.Renewals, s.RenewalsBegun = ledger.Micros(values[0]), ledger.Micros(values[1]), values[2], values[3]
+	if len(b) < len(s.LastTransaction) {
 		return s, nil, errUnknownForm
 	}
-	copy(s.Last[:], b)
-	return s, b[len(s.Last):], nil
+	copy(s.LastTransaction[:], b)
+	return s, b[len(s.LastTransaction):], nil
 }
 
 // noticeVersion is the first byte of a stored notice; the event's number and the progress just

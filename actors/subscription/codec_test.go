@@ -40,11 +40,11 @@ func fullRecord(random *rand.Rand) *subscription.Record {
 	return &subscription.Record{
 		Notified: 1 + random.Uint64N(1<<40), Unnotified: 1 + random.Uint64N(1<<40), ID: id(), Partner: 1 + random.Int64N(1<<40), Terminal: id(), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
 		Terms: subscription.Terms{
-			Initial: id(), Amount: money.FromUint64(1 + random.Uint64N(1<<62)), PeriodDays: 1 + random.IntN(3660), Metadata: []byte(`{"n":` + strconv.Itoa(random.Int()) + `}`),
+			InitialPayment: id(), Amount: money.FromUint64(1 + random.Uint64N(1<<62)), PeriodDays: 1 + random.IntN(3660), Metadata: []byte(`{"n":` + strconv.Itoa(random.Int()) + `}`),
 		},
 		Progress: subscription.Progress{
-			State: states[random.IntN(len(states))], Anchor: ledger.Micros(1 + random.Int64N(1<<60)), Next: ledger.Micros(1 + random.Int64N(1<<60)),
-			Renewals: 1 + random.Uint64N(1<<62), Number: 1 + random.Uint64N(1<<62), Last: id(), Failures: byte(1 + random.IntN(255)), Inquiries: byte(1 + random.IntN(255)),
+			State: states[random.IntN(len(states))], Anchor: ledger.Micros(1 + random.Int64N(1<<60)), NextCharge: ledger.Micros(1 + random.Int64N(1<<60)),
+			Renewals: 1 + random.Uint64N(1<<62), RenewalsBegun: 1 + random.Uint64N(1<<62), LastTransaction: id(), Failures: byte(1 + random.IntN(255)), Inquiries: byte(1 + random.IntN(255)),
 		},
 	}
 }

@@ -143,7 +143,7 @@ func (f *fixture) start() {
 		Providers:  map[string]actors.Provider{provider.Name(): provider},
 		CreateWait: timeLimit, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
 	})
-	accounts.Recall(f.payments.Attempts)
+	accounts.SetHistory(f.payments.Attempts)
 	var payments subscriptionactor.Payments = f.payments
 	if f.wrapPayments != nil {
 		payments = f.wrapPayments(payments)
@@ -223,7 +223,7 @@ func withCard(number string) func(*paymentactor.Create) {
 
 // terms returns the terms that most tests use.
 func terms(initial ledger.ID) subscription.Terms {
-	return subscription.Terms{Initial: initial, Amount: money.FromUint64(990), PeriodDays: 30, Metadata: []byte(`{"plan":"gold"}`)}
+	return subscription.Terms{InitialPayment: initial, Amount: money.FromUint64(990), PeriodDays: 30, Metadata: []byte(`{"plan":"gold"}`)}
 }
 
 // create requests a subscription for the first partner; refused lists the fields that were refused, with details.
@@ -263,8 +263,8 @@ func (f *fixture) read(id ledger.ID) *subscription.Record {
 func (f *fixture) wantState(id ledger.ID, status string, paidRenewals, begunRenewals uint64) *subscription.Record {
 	f.t.Helper()
 	r := f.read(id)
-	if r.Status() != status || r.Renewals != paidRenewals || r.Number != begunRenewals {
-		f.t.Errorf("%s (%s) with %d of %d renewals paid, want %s, %d of %d", r.Status(), r.State, r.Renewals, r.Number, status, paidRenewals, begunRenewals)
+	if r.Status() != status || r.Renewals != paidRenewals || r.RenewalsBegun != begunRenewals {
+		f.t.Errorf("%s (%s) with %d of %d renewals paid, want %s, %d of %d", r.Status(), r.State, r.Renewals, r.RenewalsBegun, status, paidRenewals, begunRenewals)
 	}
 	return r
 }
@@ -274,8 +274,8 @@ func (f *fixture) renewals(id ledger.ID) (list []*payment.Record) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	err := v.List(f.firstDemo.Org, payment.Transactions.Of(f.firstDemo.Partner, money.Test), posting.Walk{First: true}, func(row posting.Listed) (bool, error) {
-		if !row.First {
+	err := v.List(f.firstDemo.Org, payment.Transactions.Of(f.firstDemo.Partner, money.Test), posting.Walk{OnlyCreations: true}, func(row posting.Listed) (bool, error) {
+		if !row.IsCreation {
 			return true, nil
 		}
 		r, err := f.payments.Find(f.firstDemo.Org, row.ID)

@@ -15,10 +15,10 @@ const maxRecordsRead = 500
 
 // Page selects a page of a partner's subscriptions, newest first.
 type Page struct {
-	Env    money.Env
-	Status string        // one of subscription.Statuses; empty: any
-	Before ledger.Micros // created before; 0: from the newest
-	Limit  int           // rows, above zero
+	Env           money.Env
+	Status        string        // one of subscription.Statuses; empty: any
+	CreatedBefore ledger.Micros // created before; 0: from the newest
+	Limit         int           // rows, above zero
 }
 
 // List returns a page of a partner's subscriptions, and the creation time before which the next page
@@ -28,7 +28,7 @@ func (s *Service) List(org ledger.ID, partner int64, p Page) (rows []Result, nex
 	defer view.Close()
 	rowsRead := 0
 	var lastSeen ledger.Micros // creation time of the last row that was looked at
-	err = view.List(org, subscription.All.Of(partner, p.Env), posting.Walk{Before: p.Before}, func(row posting.Listed) (bool, error) {
+	err = view.List(org, subscription.All.Of(partner, p.Env), posting.Walk{Before: p.CreatedBefore}, func(row posting.Listed) (bool, error) {
 		if rowsRead++; rowsRead > maxRecordsRead {
 			next = lastSeen
 			return false, nil

@@ -34,7 +34,7 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 	dst = append(n.Booked.Time().AppendFormat(append(dst, `","timestamp":"`...), instantLayout), `","subscription":`...)
 	dst = appendSubscription(dst, r, &progress)
 	dst = strconv.AppendInt(append(dst, `,"partner_id":`...), r.Partner, 10)
-	dst = append(append(dst, `,"initial_payment_id":"`...), r.Initial.String()...)
+	dst = append(append(dst, `,"initial_payment_id":"`...), r.InitialPayment.String()...)
 	dst = append(dst, `","metadata":`...)
 	if dst = append(dst, r.Metadata...); r.Metadata == nil {
 		dst = append(dst, `{}`...)
@@ -70,8 +70,8 @@ func appendSubscription(dst []byte, r *subscription.Record, s *subscription.Prog
 	}
 	dst = strconv.AppendUint(append(dst, `,"renewals":`...), s.Renewals, 10)
 	dst = append(dst, `,"last_transaction_id":`...)
-	if s.Number > 0 {
-		dst = append(append(append(dst, '"'), s.Last.String()...), '"')
+	if s.RenewalsBegun > 0 {
+		dst = append(append(append(dst, '"'), s.LastTransaction.String()...), '"')
 	} else {
 		dst = append(dst, "null"...)
 	}

@@ -83,8 +83,8 @@ func TestARenewalPaysTheTerminalsFee(t *testing.T) {
 	f.setTerminal(`{"fee_bps":"100","fee_fixed":"1"}`, "")
 	f.advance(30 * day)
 	r := f.renewals(subscription.ID)[0]
-	if r.Status != payment.Charged || r.Fee != money.FromUint64(10) || r.Merchant.Abs != money.FromUint64(980) {
-		t.Errorf("%s with fee %v, merchant_amount %v", r.Status, r.Fee, r.Merchant)
+	if r.Status != payment.Charged || r.Fee != money.FromUint64(10) || r.MerchantAmount.Abs != money.FromUint64(980) {
+		t.Errorf("%s with fee %v, merchant_amount %v", r.Status, r.Fee, r.MerchantAmount)
 	}
 }
 
@@ -180,8 +180,8 @@ func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 	}
 	f.Runtime.Quiesce()
 	r := f.wantState(subscription.ID, "active", 1, 5)
-	if want := ledger.MicrosOf(start.Add(420 * day)); r.Next != want { // the schedule follows the creation
-		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
+	if want := ledger.MicrosOf(start.Add(420 * day)); r.NextCharge != want { // the schedule follows the creation
+		t.Errorf("next at %v, want %v", r.NextCharge.Time(), want.Time())
 	}
 	var attempts []string
 	for _, r := range f.renewals(subscription.ID) {
@@ -203,8 +203,8 @@ func TestARetryThatIsPaidIsOneRenewal(t *testing.T) {
 	f.setTerminal(`{}`, "")
 	f.advance(day)
 	r := f.wantState(subscription.ID, "active", 1, 2)
-	if want := ledger.MicrosOf(start.Add(60 * day)); r.Next != want {
-		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
+	if want := ledger.MicrosOf(start.Add(60 * day)); r.NextCharge != want {
+		t.Errorf("next at %v, want %v", r.NextCharge.Time(), want.Time())
 	}
 	if list := f.renewals(subscription.ID); string(list[1].MerchantMeta) != `{"subscription_id":"`+subscription.ID.String()+`","renewal_number":1,"renewal_attempt":2}` {
 		t.Errorf("merchant_meta %s", list[1].MerchantMeta)
@@ -219,7 +219,7 @@ func TestAnUnknownOutcomeWaitsAndIsNeverChargedTwice(t *testing.T) {
 		f.advance(wait) // the initial payment is charged late as well
 		s := f.subscribeOn(initial)
 		f.advance(30 * day)
-		if r := f.read(s.ID); !r.State.UnderWay() {
+		if r := f.read(s.ID); !r.State.IsRenewing() {
 			t.Errorf("%s: %s", number, r.State)
 		}
 		f.advance(wait)
@@ -300,8 +300,8 @@ func TestAnInactivePartnerIsNotRenewedUntilItIsActiveAgain(t *testing.T) {
 	f.setPartnerActive(true)
 	f.advance(time.Hour)
 	r := f.wantState(subscription.ID, "active", 1, 1)
-	if want := ledger.MicrosOf(start.Add(60 * day)); r.Next != want {
-		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
+	if want := ledger.MicrosOf(start.Add(60 * day)); r.NextCharge != want {
+		t.Errorf("next at %v, want %v", r.NextCharge.Time(), want.Time())
 	}
 }
 
@@ -335,15 +335,15 @@ func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
 	subscription := f.subscribe(nil)
 	f.advance(30 * day)
 	before := f.read(subscription.ID)
-	if !before.State.UnderWay() || len(f.renewals(subscription.ID)) != 0 {
+	if !before.State.IsRenewing() || len(f.renewals(subscription.ID)) != 0 {
 		t.Fatalf("%s with %d renewals", before.State, len(f.renewals(subscription.ID)))
 	}
 	payments.setLosses(false, false)
 	f.restart()
 	f.advance(time.Minute)
 	r := f.wantState(subscription.ID, "active", 1, 1)
-	if list := f.renewals(subscription.ID); len(list) != 1 || list[0].ID != before.Last || r.Last != before.Last || f.charges(before.Last) != 1 {
-		t.Errorf("%d renewals, charged %d times", len(list), f.charges(before.Last))
+	if list := f.renewals(subscription.ID); len(list) != 1 || list[0].ID != before.LastTransaction || r.LastTransaction != before.LastTransaction || f.charges(before.LastTransaction) != 1 {
+		t.Errorf("%d renewals, charged %d times", len(list), f.charges(before.LastTransaction))
 	}
 }
 
@@ -354,14 +354,14 @@ func TestKillBetweenTheChargeAndItsReportChargesOnce(t *testing.T) {
 	f := startFixtureWith(t, payments.attach)
 	subscription := f.subscribe(nil)
 	f.advance(30 * day)
-	if r := f.read(subscription.ID); !r.State.UnderWay() || len(f.renewals(subscription.ID)) != 1 {
+	if r := f.read(subscription.ID); !r.State.IsRenewing() || len(f.renewals(subscription.ID)) != 1 {
 		t.Fatalf("%s with %d renewals", r.State, len(f.renewals(subscription.ID)))
 	}
 	f.restart()
 	f.advance(time.Minute) // reports are still lost, so the subscription reads the transaction
 	r := f.wantState(subscription.ID, "active", 1, 1)
-	if list := f.renewals(subscription.ID); len(list) != 1 || f.charges(r.Last) != 1 {
-		t.Errorf("%d renewals, charged %d times", len(list), f.charges(r.Last))
+	if list := f.renewals(subscription.ID); len(list) != 1 || f.charges(r.LastTransaction) != 1 {
+		t.Errorf("%d renewals, charged %d times", len(list), f.charges(r.LastTransaction))
 	}
 }
 
@@ -372,12 +372,12 @@ func TestRenewalBegunTwiceHasOneTransaction(t *testing.T) {
 	subscription := f.subscribe(nil)
 	f.advance(65 * day)
 	r := f.wantState(subscription.ID, "active", 2, 2)
-	f.payments.Renew(actors.Renewal{Org: f.firstDemo.Org, ID: r.Last, Subscription: subscription.ID, Number: 2, Initial: subscription.Initial, Amount: subscription.Amount})
+	f.payments.Renew(actors.Renewal{Org: f.firstDemo.Org, ID: r.LastTransaction, Subscription: subscription.ID, Number: 2, Initial: subscription.InitialPayment, Amount: subscription.Amount})
 	// Another transaction for the same renewal: the first transaction has claimed the renewal's key.
-	f.payments.Renew(actors.Renewal{Org: f.firstDemo.Org, ID: randomID(), Subscription: subscription.ID, Number: 2, Initial: subscription.Initial, Amount: subscription.Amount})
+	f.payments.Renew(actors.Renewal{Org: f.firstDemo.Org, ID: randomID(), Subscription: subscription.ID, Number: 2, Initial: subscription.InitialPayment, Amount: subscription.Amount})
 	f.Runtime.Quiesce()
-	if list := f.renewals(subscription.ID); len(list) != 2 || f.charges(r.Last) != 1 {
-		t.Errorf("%d renewals, charged %d times", len(list), f.charges(r.Last))
+	if list := f.renewals(subscription.ID); len(list) != 2 || f.charges(r.LastTransaction) != 1 {
+		t.Errorf("%d renewals, charged %d times", len(list), f.charges(r.LastTransaction))
 	}
 }
 
@@ -422,11 +422,11 @@ func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 	f.setTerminal(`{"two_phase":true,"hold_ttl_seconds":86400}`, "")
 	f.advance(30 * day)
 	r := f.wantState(subscription.ID, "active", 0, 1)
-	if held := f.renewals(subscription.ID)[0]; held.Status != payment.PaymentHeld || !r.State.UnderWay() {
+	if held := f.renewals(subscription.ID)[0]; held.Status != payment.PaymentHeld || !r.State.IsRenewing() {
 		t.Fatalf("%s, and the subscription %s", held.Status, r.State)
 	}
 	f.advance(12 * time.Hour)
-	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: r.Last}}); err != nil {
+	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: r.LastTransaction}}); err != nil {
 		t.Fatal(err)
 	}
 	f.Runtime.Quiesce()
@@ -447,7 +447,7 @@ func TestAReversedRenewalCountsAsPaid(t *testing.T) {
 	if reversed := f.renewals(subscription.ID)[0]; reversed.Status != payment.Reversed {
 		t.Errorf("%s", reversed.Status)
 	}
-	if want := ledger.MicrosOf(start.Add(60 * day)); r.Next != want {
-		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
+	if want := ledger.MicrosOf(start.Add(60 * day)); r.NextCharge != want {
+		t.Errorf("next at %v, want %v", r.NextCharge.Time(), want.Time())
 	}
 }

@@ -59,7 +59,7 @@ func New(o Options) *Service {
 	s.registry = actors.NewRegistry(o.Runtime, "subscription", 0, func(k actors.RecordKey) actors.Behaviour {
 		return &subscriptionActor{service: s, key: k}
 	})
-	o.Runtime.Wake(ledger.Subscription, func(d actors.Due) { s.registry.Tell(d.Key, d) })
+	o.Runtime.HandleDue(ledger.Subscription, func(d actors.Due) { s.registry.Tell(d.Key, d) })
 	o.Payments.OnRenewal(func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) {
 		s.registry.Tell(actors.RecordKey{Org: org, ID: r.Subscription}, renewalEnded{transaction, paid})
 	})
@@ -116,12 +116,12 @@ func (s *Service) Create(c Create) (Result, error) {
 // findCredential returns the stored credential of the initial payment; found is false if the partner
 // has no such payment.
 func (s *Service) findCredential(c *Create) (credential subscription.Credential, found bool, err error) {
-	r, found, err := s.payments.Payment(c.Org, c.Terms.Initial)
+	r, found, err := s.payments.Payment(c.Org, c.Terms.InitialPayment)
 	if err != nil || !found || r.Partner != c.Partner {
 		return credential, false, err
 	}
 	isCharged := r.Type == payment.Payment && r.Status == payment.Charged
-	return subscription.Credential{Terminal: r.Terminal, Asset: r.Asset, Charged: isCharged, Stored: r.HasCredential()}, true, nil
+	return subscription.Credential{Terminal: r.Terminal, Asset: r.Asset, Charged: isCharged, HasToken: r.HasCredential()}, true, nil
 }
 
 // Command is a partner's request about one of its subscriptions.
@@ -212,7 +212,7 @@ func (s *Service) claimedReply(org ledger.ID, key *actors.Key, sealedReply []byt
 		id, progress, err = readReply(plaintext)
 	}
 	if err != nil {
-		s.runtime.ReplyUnreadable(org, replyID, err)
+		s.runtime.AlarmUnreadableReply(org, replyID, err)
 	}
 	return id, progress, err
 }

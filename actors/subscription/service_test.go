@@ -66,7 +66,7 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 	f := startFixture(t)
 	subscription := f.subscribe(nil)
 	var refused []string
-	_, err := f.Create(subscriptionactor.Create{Org: f.secondDemo.Org, Partner: f.secondDemo.Partner, Terms: terms(subscription.Initial), Refuse: func(field, detail string) {
+	_, err := f.Create(subscriptionactor.Create{Org: f.secondDemo.Org, Partner: f.secondDemo.Partner, Terms: terms(subscription.InitialPayment), Refuse: func(field, detail string) {
 		refused = append(refused, field+": "+detail)
 	}})
 	if !errors.Is(err, subscriptionactor.ErrTerms) || !slices.Equal(refused, []string{"initial_payment_id: there is no such payment"}) {
@@ -255,7 +255,7 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 			if next == 0 {
 				return ids, pages
 			}
-			p.Before = next
+			p.CreatedBefore = next
 		}
 	}
 	newest := []ledger.ID{created[4], created[3], created[2], created[1], created[0]}
@@ -298,7 +298,7 @@ func TestEachLifecycleEventIsNotified(t *testing.T) {
 	last := f.renewals(subscription.ID)[1].ID.String()
 	for path, c := range map[string]struct{ got, want any }{
 		"partner_id":          {first["partner_id"], json.Number("1")},
-		"initial_payment_id":  {first["initial_payment_id"], subscription.Initial.String()},
+		"initial_payment_id":  {first["initial_payment_id"], subscription.InitialPayment.String()},
 		"metadata":            {first["metadata"].(map[string]any)["plan"], "gold"},
 		"id":                  {shown["id"], subscription.ID.String()},
 		"status":              {shown["status"], "active"},
@@ -401,7 +401,7 @@ func TestRenewalsTransactionNamesItsSubscription(t *testing.T) {
 	s := f.subscribe(nil)
 	f.advance(30 * day)
 	r := f.renewals(s.ID)[0]
-	want := payment.Renewal{Subscription: s.ID, Number: 1, Initial: s.Initial, Terminal: s.Terminal}
+	want := payment.Renewal{Subscription: s.ID, Number: 1, Initial: s.InitialPayment, Terminal: s.Terminal}
 	if r.Renewal == nil || *r.Renewal != want || r.Token != nil {
 		t.Errorf("%+v with a token of %d bytes, want %+v", r.Renewal, len(r.Token), want)
 	}

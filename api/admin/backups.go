@@ -40,7 +40,7 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	req.StreamHead(fiber.MIMEOctetStream)
+	req.SetStreamHeaders(fiber.MIMEOctetStream)
 	req.Stream(backup)
 	return nil
 }

@@ -19,8 +19,8 @@ import (
 type Deliveries interface {
 	Read(org ledger.ID, id notifier.ID) (*notifier.Delivery, error)
 	List(org ledger.ID, q notifier.Query) (rows []*notifier.Delivery, next notifier.Position, err error)
-	Replay(org ledger.ID, id notifier.ID, onChange notifier.Keep[*notifier.Delivery]) (*notifier.Delivery, error)
-	ReplayParked(org, to ledger.ID, from, until ledger.Micros, onChange notifier.Keep[int]) (replayed int, err error)
+	Replay(org ledger.ID, id notifier.ID, onChange notifier.AddToChange[*notifier.Delivery]) (*notifier.Delivery, error)
+	ReplayParked(org, to ledger.ID, from, until ledger.Micros, onChange notifier.AddToChange[int]) (replayed int, err error)
 	Test(org, to ledger.ID) (event ledger.ID, attempt notifier.Attempt, hasAddress bool)
 }
 
@@ -113,7 +113,7 @@ func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
 		eventID = strings.TrimPrefix(afterPrefix, "-")
 	}
 	event, err := web.ParseID(eventID)
-	id, known := notifier.OfEvent(org, event)
+	id, known := notifier.DeliveryOfEvent(org, event)
 	if at.ID = id; err != nil || !known || !strings.EqualFold(deliveryCursor(org, at), text) {
 		q.BadCursor()
 	}
@@ -127,7 +127,7 @@ func (h *Handlers) deliveryAt(req *web.Request) (org ledger.ID, id notifier.ID, 
 	if err != nil {
 		return org, id, err
 	}
-	id, known := notifier.OfEvent(org, event)
+	id, known := notifier.DeliveryOfEvent(org, event)
 	if !known {
 		return org, id, web.NotFound()
 	}

@@ -26,7 +26,7 @@ var (
 
 // createKey is POST /api_keys. The key's value is shown in this response only.
 func (h *Handlers) createKey(req *web.Request) error {
-	reply := records.Reply[*directory.APIKey]{Status: fiber.StatusCreated, Bare: true, Append: showNewKey}
+	reply := records.Reply[*directory.APIKey]{Status: fiber.StatusCreated, AtTopLevel: true, Append: showNewKey}
 	return createRecord(h, req, reply, directory.APIKeys, h.cfg.Directory.CreateAPIKey)
 }
 

@@ -17,7 +17,7 @@ var showPartner = records.FieldsOf(directory.Partners)
 
 // createPartner is POST /partners (specification, "Partner administration").
 func (h *Handlers) createPartner(req *web.Request) error {
-	reply := records.Reply[*directory.Partner]{Status: fiber.StatusCreated, Bare: true, Append: showPartner}
+	reply := records.Reply[*directory.Partner]{Status: fiber.StatusCreated, AtTopLevel: true, Append: showPartner}
 	return runInOrganization(h, req, reply, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
 		f, err := records.ParseColumns(req, directory.Partners)
 		if err != nil {

@@ -72,7 +72,7 @@ func writeRows[T any](req *web.Request, appendRow func(*schema.Encoder, T)) func
 		}
 		l := web.NewList()
 		for _, row := range rows {
-			l.Row()
+			l.BeginRow()
 			appendRow(&l.Encoder, row)
 			l.Close('}')
 		}

@@ -39,9 +39,9 @@ func (f form) currency(name string) money.Currency {
 	code, isText := jsonwalk.Text(value)
 	if !isText {
 		code = value
-	} else if currency, accepted := money.Accepted(string(code)); accepted {
+	} else if currency, accepted := money.AcceptedCurrency(string(code)); accepted {
 		return currency
 	}
-	f.Problems.Add(name, money.Unsupported(code))
+	f.Problems.Add(name, money.UnsupportedCurrencyMessage(code))
 	return ""
 }

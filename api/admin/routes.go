@@ -142,7 +142,7 @@ func (h *Handlers) sessionRoutes() []web.Route {
 	const current = v1 + "/sessions/current"
 	person := web.Access{Callers: web.Session, Roles: []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}}
 	return []web.Route{
-		{Method: fiber.MethodPost, Path: v1 + "/sessions", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, Unshed: true, Handle: h.logIn},
+		{Method: fiber.MethodPost, Path: v1 + "/sessions", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, HasOwnQueue: true, Handle: h.logIn},
 		{Method: fiber.MethodGet, Path: current, Access: person, SoleOrganization: true, Handle: h.readSession},
 		{Method: fiber.MethodDelete, Path: current, Access: person, EndsSession: true, Command: true, Handle: h.logOut},
 	}

@@ -55,7 +55,7 @@ const maxWarnings = 50
 // unknownParams returns a warning for each unknown key in provider_params, because the caller may
 // have misspelt a setting.
 func unknownParams(t *directory.Terminal) (warnings []string) {
-	unknown := t.Unknown()
+	unknown := t.UnknownParams()
 	for _, key := range unknown[:min(len(unknown), maxWarnings)] {
 		warnings = append(warnings, "provider_params."+key+" is not known here; it is kept as it is")
 	}

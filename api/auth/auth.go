@@ -65,7 +65,7 @@ func unauthorized() *ledger.Refusal {
 // PartnerKey authenticates a partner's key (specification, "Authentication" 1 to 5). The error is
 // a *ledger.Refusal: Unauthorized, or Forbidden for a deactivated partner, and for a person who
 // is logged in and sends no key.
-func (a *Authenticator) PartnerKey(credentials *Credentials) (Principal, error) {
+func (a *Authenticator) AuthenticatePartnerKey(credentials *Credentials) (Principal, error) {
 	org, wellFormed := organization(credentials.Organization)
 	if len(credentials.APIKey) == 0 && len(credentials.Bearer) != 0 {
 		if _, live := a.session(org, wellFormed, credentials); live {
@@ -94,7 +94,7 @@ var absentPartner = &directory.Partner{Sources: []netip.Prefix{netip.MustParsePr
 
 // AdminToken authenticates the operator by the administration token. A valid session gets
 // Forbidden, every other credential Unauthorized.
-func (a *Authenticator) AdminToken(credentials *Credentials) error {
+func (a *Authenticator) AuthenticateAdmin(credentials *Credentials) error {
 	org, wellFormed := organization(credentials.Organization)
 	admin := a.Directory.AdminToken(credentials.Bearer)
 	_, live := a.session(org, wellFormed, credentials)
@@ -112,7 +112,7 @@ func (a *Authenticator) AdminToken(credentials *Credentials) error {
 // same refusals as from PartnerKey.
 func (a *Authenticator) PartnerKeyOrSession(credentials *Credentials) (Principal, error) {
 	if len(credentials.APIKey) != 0 || len(credentials.Bearer) == 0 {
-		return a.PartnerKey(credentials)
+		return a.AuthenticatePartnerKey(credentials)
 	}
 	org, wellFormed := organization(credentials.Organization)
 	session, live := a.session(org, wellFormed, credentials)
@@ -130,7 +130,7 @@ func (a *Authenticator) PartnerKeyOrSession(credentials *Credentials) (Principal
 // administration token gets Forbidden, because it has no role in an organization.
 func (a *Authenticator) LedgerReader(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	if len(credentials.Bearer) == 0 {
-		return a.PartnerKey(credentials)
+		return a.AuthenticatePartnerKey(credentials)
 	}
 	org, wellFormed := organization(credentials.Organization)
 	session, live := a.session(org, wellFormed, credentials)
@@ -151,7 +151,7 @@ func (a *Authenticator) LedgerReader(credentials *Credentials, roles ...director
 // Session authenticates a person with one of the roles. A partner's key and the administration
 // token get Forbidden, because they are not persons. A session with no role but partner gets
 // Forbidden too if its partner is deactivated.
-func (a *Authenticator) Session(credentials *Credentials, roles ...directory.Role) (Principal, error) {
+func (a *Authenticator) AuthenticateSession(credentials *Credentials, roles ...directory.Role) (Principal, error) {
 	return a.authenticatePerson(credentials, false, roles)
 }
 
@@ -165,7 +165,7 @@ func (a *Authenticator) SessionToEnd(credentials *Credentials, roles ...director
 func (a *Authenticator) authenticatePerson(credentials *Credentials, ending bool, roles []directory.Role) (Principal, error) {
 	const op = "auth.Session"
 	if len(credentials.Bearer) == 0 {
-		_, err := a.PartnerKey(credentials)
+		_, err := a.AuthenticatePartnerKey(credentials)
 		if err == nil {
 			err = ledger.Refuse(op, ledger.Forbidden, "this needs a session of the organization")
 		}

@@ -111,7 +111,7 @@ func TestEveryUnauthorizedCaseTakesTheSameSteps(t *testing.T) {
 		credentials := valid
 		c.change(&credentials)
 		c.setUp(d)
-		principal, err := authenticator.PartnerKey(&credentials)
+		principal, err := authenticator.AuthenticatePartnerKey(&credentials)
 		if codeOf(err) != c.want || (err == nil) != (principal.Partner != nil) || (err == nil) != (principal.Org == ourOrg) {
 			t.Errorf("%s: %+v, %v", name, principal, err)
 		}
@@ -144,7 +144,7 @@ func TestBearerTokenIsReadFromTheHeader(t *testing.T) {
 		authenticator, d := newAuthenticator()
 		d.role, d.status = c.role, c.status
 		credentials := auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(c.org), APIKey: []byte("mzk_good"), Source: clientAddress}
-		if err := authenticator.AdminToken(&credentials); codeOf(err) != c.want.admin {
+		if err := authenticator.AuthenticateAdmin(&credentials); codeOf(err) != c.want.admin {
 			t.Errorf("%s as admin: %v", name, err)
 		}
 		principal, err := authenticator.LedgerReader(&credentials, directory.Admin, directory.Auditor)
@@ -181,7 +181,7 @@ func TestPartnerSeesItsOwnAccounts(t *testing.T) {
 
 func TestRefusalsHoldNoCredential(t *testing.T) {
 	authenticator, _ := newAuthenticator()
-	_, err := authenticator.PartnerKey(&auth.Credentials{APIKey: []byte("CANARY"), Organization: []byte("CANARY"), Bearer: []byte("CANARY")})
+	_, err := authenticator.AuthenticatePartnerKey(&auth.Credentials{APIKey: []byte("CANARY"), Organization: []byte("CANARY"), Bearer: []byte("CANARY")})
 	if text := fmt.Sprintf("%v %+v", err, err); err == nil || text != "auth: unauthorized: unauthorized auth: unauthorized: unauthorized" {
 		t.Errorf("%s", text)
 	}

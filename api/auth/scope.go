@@ -11,7 +11,7 @@ func Owns(partner int64, path ledger.Path) bool {
 	if path == ledger.Suspense(partner) {
 		return true
 	}
-	for _, prefix := range Prefixes(partner) {
+	for _, prefix := range AccountPrefixes(partner) {
 		if strings.HasPrefix(string(path), prefix) {
 			return true
 		}
@@ -19,10 +19,10 @@ func Owns(partner int64, path ledger.Path) bool {
 	return false
 }
 
-// Prefixes returns the path prefixes of a partner's own accounts, in the order of paths, without its
+// AccountPrefixes returns the path prefixes of a partner's own accounts, in the order of paths, without its
 // suspense account: that path ends in the partner's number, so as a prefix it would also show partner 1
 // the account of partner 12.
-func Prefixes(partner int64) []string {
+func AccountPrefixes(partner int64) []string {
 	receivable := string(ledger.PartnerReceivable(partner))
 	available := string(ledger.PartnerAvailable(partner))
 	return []string{

@@ -44,13 +44,13 @@ func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 			}
 		}
 		actsAsPartner := c.key == "mzk_good" || c.role == directory.PartnerRole
-		check("a partner's route", (*auth.Authenticator).PartnerKey, c.want.partner, true)
+		check("a partner's route", (*auth.Authenticator).AuthenticatePartnerKey, c.want.partner, true)
 		check("a partner's reading", (*auth.Authenticator).PartnerKeyOrSession, c.want.partnerReads, true)
 		check("the ledger", func(a *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
 			return a.LedgerReader(c, directory.Admin, directory.Auditor)
 		}, c.want.ledger, actsAsPartner)
 		check("a person's route", func(a *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
-			return a.Session(c, directory.Admin, directory.Client)
+			return a.AuthenticateSession(c, directory.Admin, directory.Client)
 		}, c.want.session, false)
 	}
 }
@@ -75,7 +75,7 @@ func TestPartnerSessionIsRefusedInTheSameCasesAsItsKey(t *testing.T) {
 				return a.LedgerReader(c, directory.Auditor)
 			},
 			"anybody's route": func(a *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
-				return a.Session(c, allRoles...)
+				return a.AuthenticateSession(c, allRoles...)
 			},
 		} {
 			authenticator, d := newAuthenticator()

@@ -135,7 +135,7 @@ func cardOf(f *formFields, kind payment.Type, fingerprint func([]byte) string) (
 		return command, wrongFields
 	}
 	storage.Keep(kind, fingerprint)
-	command.Credentials, command.Card = storage.Kept, storage.Card
+	command.Credentials, command.Card = storage.Storable, storage.Card
 	return command, nil
 }
 

@@ -265,9 +265,9 @@ func (h *Handlers) mayLeadTo(address string) bool {
 // orderOf returns the order that pages show: what the payer pays, or what the recipient of a
 // payout gets.
 func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
-	o := page.Order{Sum: page.Sum{Amount: r.AmountWithFee, Asset: r.Asset}, Text: r.ShownText}
+	o := page.Order{Sum: page.Sum{Amount: r.AmountWithFee, Asset: r.Asset}, Text: r.TerminalText}
 	if r.Type == payment.Payout {
-		o.Payout, o.Sum = true, page.Sum{Amount: r.Dest, Asset: r.DestAsset()}
+		o.Payout, o.Sum = true, page.Sum{Amount: r.DestAmount, Asset: r.DestAsset()}
 	}
 	if o.Text == "" {
 		o.Text = r.Description

@@ -79,7 +79,7 @@ func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) err
 	}
 	l := web.NewList()
 	for i := range want.gifts {
-		l.Row()
+		l.BeginRow()
 		f.appendGift(&l.Encoder, &want.gifts[i])
 		l.Close('}')
 	}

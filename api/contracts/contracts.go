@@ -40,7 +40,7 @@ func (h *Handlers) admit(f *family, req *web.Request) error {
 	const op = "contracts.contracts"
 	o, known := h.cfg.Organizations.Organization(req.Principal.Org)
 	switch {
-	case !known || !o.Has(f.module):
+	case !known || !o.HasModule(f.module):
 		return f.inactive()
 	case f.bank && o.Type != directory.Bank:
 		return ledger.Refuse(op, ledger.Forbidden, "the organization is not a bank")
@@ -51,7 +51,7 @@ func (h *Handlers) admit(f *family, req *web.Request) error {
 // forbid returns the refusal of a caller that the family does not admit. If the organization
 // lacks the module, every caller gets that same refusal.
 func (h *Handlers) forbid(f *family, org ledger.ID, refusal error) error {
-	if o, known := h.cfg.Organizations.Organization(org); !known || o.Has(f.module) {
+	if o, known := h.cfg.Organizations.Organization(org); !known || o.HasModule(f.module) {
 		return refusal
 	}
 	return f.inactive()
@@ -106,7 +106,7 @@ func (h *Handlers) createContract(req *web.Request, f *family, product *contract
 	o, _ := h.cfg.Organizations.Organization(req.Principal.Org)
 	result, err := h.cfg.Contracts.Create(contractactor.Create{
 		Org: req.Principal.Org, Product: product, Reading: f.reading, Env: env, Input: sent, Key: key,
-		Allowed: func(region string) bool { return o != nil && o.Allows(region) },
+		Allowed: func(region string) bool { return o != nil && o.AllowsRegion(region) },
 	})
 	return h.writeContract(req, fiber.StatusCreated, &result, err)
 }

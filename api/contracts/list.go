@@ -62,7 +62,7 @@ func (h *Handlers) listContracts(req *web.Request, f *family, product *contract.
 	}
 	l := web.NewList()
 	for i := range found {
-		l.Row()
+		l.BeginRow()
 		appendListed(&l.Encoder, req.Principal.Org, &found[i])
 		l.Close('}')
 	}

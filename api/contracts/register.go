@@ -63,7 +63,7 @@ func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
 		p.more = true
 		return false
 	}
-	p.Row()
+	p.BeginRow()
 	p.Integer("number", number)
 	p.Buf = t.AppendRow(p.Buf, row, p.style)
 	p.Close('}')

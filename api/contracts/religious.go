@@ -146,7 +146,7 @@ func (h *Handlers) regions(req *web.Request, f *family, _ *contract.Product) err
 	var found supportedRegions
 	o, known := h.cfg.Organizations.Organization(req.Principal.Org)
 	for _, region := range contract.AllRegions() {
-		if !known || !o.Allows(region.Code) {
+		if !known || !o.AllowsRegion(region.Code) {
 			continue
 		}
 		if region.DualBanking {

@@ -63,7 +63,7 @@ func (h *Handlers) Routes() []web.Route {
 func (h *Handlers) route(f *family, method, path string, roles []directory.Role, handle handler, product *contract.Product) web.Route {
 	return web.Route{
 		Method: method, Path: path, Access: web.Access{Callers: web.Session, Roles: roles},
-		Forbid: func(org ledger.ID, refusal error) error { return h.forbid(f, org, refusal) },
+		ReplaceForbidden: func(org ledger.ID, refusal error) error { return h.forbid(f, org, refusal) },
 		Handle: func(req *web.Request) error {
 			if err := h.admit(f, req); err != nil {
 				return err

@@ -44,7 +44,7 @@ func (h *Handlers) readAccount(req *web.Request) error {
 	q.Path = ledger.Path(req.Parameter("path"))
 	q.Prefix = string(q.Path)
 	q.readAsOf(h.cfg.Clock.Now())
-	if len(q.Problems) == 0 && (!q.Path.Valid() || !req.Principal.Sees(q.Path)) {
+	if len(q.Problems) == 0 && (!q.Path.IsValid() || !req.Principal.Sees(q.Path)) {
 		return web.NotFound()
 	}
 	return h.writeAccounts(req, q, true)
@@ -103,7 +103,7 @@ func (q *accountQuery) readCursor() {
 	path := ledger.Path(parts[0])
 	switch {
 	case err != nil || at < 0 || dayErr != nil || day != 0 && at == 0,
-		!path.Valid() || len(parts[1]) > money.MaxName || len(parts[2]) > money.MaxName || strings.IndexByte(parts[1]+parts[2], 0) >= 0:
+		!path.IsValid() || len(parts[1]) > money.MaxName || len(parts[2]) > money.MaxName || strings.IndexByte(parts[1]+parts[2], 0) >= 0:
 		q.BadCursor()
 		return
 	case len(q.Problems) > 0:
@@ -241,7 +241,7 @@ func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accou
 // appendAccount writes a row. The balance is the posted one, positive on the account's normal
 // side.
 func appendAccount(l *web.List, a ledger.Account, t *ledger.Totals) {
-	l.Row()
+	l.BeginRow()
 	l.Text("account", string(a.Path))
 	l.Asset("asset", a.Asset)
 	l.Amount("debits_posted", t.DebitsPosted)

@@ -187,7 +187,7 @@ func (h *Handlers) export(req *web.Request) error {
 			return err
 		}
 	}
-	req.StreamHead(format.MediaType())
+	req.SetStreamHeaders(format.MediaType())
 	req.Response.Header.Set(fiber.HeaderContentDisposition, `attachment; filename="ledger-`+r.Env.String()+"."+format.Extension()+`"`)
 	if body != nil {
 		req.Stream(body)

@@ -31,7 +31,7 @@ func FuzzQuery(f *testing.F) {
 		if q.limit < 1 || q.limit > web.ListMax || q.at < 0 || q.effective < 0 || from < 0 || to < 0 || line.Index < 0 {
 			t.Fatalf("%q: %+v", text, q)
 		}
-		if q.After != nil && !q.After.Path.Valid() {
+		if q.After != nil && !q.After.Path.IsValid() {
 			t.Fatalf("%q: a cursor at %q", text, q.After.Path)
 		}
 		if len(q.Problems) > 0 {

@@ -21,7 +21,7 @@ func (h *Handlers) readStatement(req *web.Request) error {
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
-	if !q.Path.Valid() || !req.Principal.Sees(q.Path) {
+	if !q.Path.IsValid() || !req.Principal.Sees(q.Path) {
 		return web.NotFound()
 	}
 	view := h.cfg.Journal.View()
@@ -85,7 +85,7 @@ func (q *accountQuery) soleAsset(view *posting.View, req *web.Request) (ledger.A
 
 // appendLine writes a line with its record and the record's event.
 func appendLine(l *web.List, a ledger.Account, line *posting.Line, e *ledger.Event) {
-	l.Row()
+	l.BeginRow()
 	l.Integer("seq", int64(line.Seq))
 	l.ID("source", e.Source.ID)
 	l.Text("event", e.Name)

@@ -88,7 +88,7 @@ func (s *sums) add(r *payment.Record) (err error) {
 			return err
 		}
 	}
-	s.merchant, err = s.merchant.Add(r.Merchant)
+	s.merchant, err = s.merchant.Add(r.MerchantAmount)
 	return err
 }
 

@@ -45,7 +45,7 @@ type aggregateOwner struct {
 func newAggregateGate(wait time.Duration) *aggregateGate {
 	return &aggregateGate{
 		wait:  cmp.Or(wait, aggregateWait),
-		turns: fair.New[aggregateOwner](fair.Bounds{Inside: maxAggregates, Waiting: maxAggregateQueue, Each: maxPartnerAggregates}),
+		turns: fair.New[aggregateOwner](fair.Bounds{MaxInside: maxAggregates, MaxWaiting: maxAggregateQueue, PerMember: maxPartnerAggregates}),
 	}
 }
 
@@ -138,7 +138,7 @@ func (a *aggregate) scanIsCheaper() (bool, error) {
 	maxSearches := eventCount / (usualEvents * costOfSearch)
 	searches := uint64(0)
 	err = a.each(func(row posting.Listed) (bool, error) {
-		if a.byUpdate || row.First {
+		if a.byUpdate || row.IsCreation {
 			searches++
 		}
 		return searches <= maxSearches, a.budget.check()
@@ -152,7 +152,7 @@ func (a *aggregate) addRow(row posting.Listed) (bool, error) {
 	if err := a.budget.check(); err != nil {
 		return false, err
 	}
-	if !a.byUpdate && !row.First {
+	if !a.byUpdate && !row.IsCreation {
 		return true, nil
 	}
 	stored, err := a.recordOf(row)

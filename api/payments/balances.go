@@ -46,9 +46,9 @@ func acceptedCurrency(q *web.Query) money.Currency {
 	if !sent {
 		return ""
 	}
-	currency, accepted := money.Accepted(text)
+	currency, accepted := money.AcceptedCurrency(text)
 	if !accepted {
-		q.Problems.Add("currency", money.Unsupported([]byte(text)))
+		q.Problems.Add("currency", money.UnsupportedCurrencyMessage([]byte(text)))
 	}
 	return currency
 }

@@ -53,7 +53,7 @@ func lastAttempt(result *paymentactor.Result) payment.Attempt {
 		a.Outcome, a.Failure = routedRefused, r.Failure
 	case r.Status == payment.Failed:
 		a.Outcome, a.Failure = routedFailed, r.Failure
-	case r.Status == payment.Authorizing, r.Status.AtProvider() && !r.Known:
+	case r.Status == payment.Authorizing, r.Status.AtProvider() && !r.ConfirmedByProvider:
 		a.Outcome = routedPending
 	default:
 		a.Outcome = routedAccepted

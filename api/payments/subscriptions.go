@@ -86,7 +86,7 @@ func readTerms(params []byte, problems *web.Problems) (t subscription.Terms) {
 	} else if id, err := web.ParseID(string(text)); err != nil {
 		problems.Add(initial, initial+" must be a UUID")
 	} else {
-		t.Initial = id
+		t.InitialPayment = id
 	}
 	if text, isText := jsonwalk.Text(web.Member(params, amount)); !isText {
 		problems.Add(amount, amount+" is required: a string of minor units")
@@ -185,7 +185,7 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 		if !isInstant {
 			q.BadCursor()
 		}
-		page.Before = max(1, web.CeilMicros(at)) // 0 would mean the newest
+		page.CreatedBefore = max(1, web.CeilMicros(at)) // 0 would mean the newest
 	}
 	if err := q.Problems.Err(); err != nil {
 		return err
@@ -196,7 +196,7 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 	}
 	l := web.NewList()
 	for i := range rows {
-		l.Row()
+		l.BeginRow()
 		appendSubscription(&l.Encoder, &rows[i])
 		l.Close('}')
 	}

@@ -48,9 +48,9 @@ func chargedRecord() *payment.Record {
 			Description: "Two <apples>", Described: true, MerchantMeta: []byte(`{"k":"v"}`), Customer: []byte(`{"email":"a@b"}`),
 			ReturnURL: "https://a/", FailURL: "https://b/", Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p",
 		},
-		Fee: money.FromUint64(250), AmountWithFee: money.FromUint64(10_000), Dest: money.FromUint64(9_750),
-		Merchant: money.Signed{Abs: money.FromUint64(9_750)},
-		Terminal: ledger.ID{1}, Route: "simulator", RRN: "123456789012", Finished: ledger.MicrosOf(started.Add(time.Second)),
+		Fee: money.FromUint64(250), AmountWithFee: money.FromUint64(10_000), DestAmount: money.FromUint64(9_750),
+		MerchantAmount: money.Signed{Abs: money.FromUint64(9_750)},
+		Terminal:       ledger.ID{1}, Route: "simulator", RRN: "123456789012", Finished: ledger.MicrosOf(started.Add(time.Second)),
 	}
 }
 
@@ -83,7 +83,7 @@ func TestTransactionIsShown(t *testing.T) {
 		{"no txid", func(r *payment.Record) { r.TxID = "" }, []string{`"order \"1\""`, `null`}},
 		{"payout", func(r *payment.Record) { r.Type = payment.Payout },
 			[]string{`"type":"payment"`, `"type":"payout"`, `"auth_params":null,"additional_params_for_auth":{},`, ``}},
-		{"negative merchant amount", func(r *payment.Record) { r.Merchant = money.Difference(money.Amount{}, money.FromUint64(7)) },
+		{"negative merchant amount", func(r *payment.Record) { r.MerchantAmount = money.Difference(money.Amount{}, money.FromUint64(7)) },
 			[]string{`"merchant_amount":"9750"`, `"merchant_amount":"-7"`}},
 		{"never routed", func(r *payment.Record) {
 			r.Terminal, r.Route, r.RRN, r.Status, r.Failure = ledger.ID{}, "", "", payment.Rejected, payment.Failure{Code: payment.NoTerminal}
@@ -93,8 +93,8 @@ func TestTransactionIsShown(t *testing.T) {
 			[]string{`"status":"charged"`, `"status":"charging"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`}},
 		{"no description", func(r *payment.Record) { r.Described, r.Description = false, "" }, []string{`"Two <apples>"`, `null`}},
 		{"empty description", func(r *payment.Record) { r.Description = "" }, []string{`"Two <apples>"`, `""`}},
-		{"terminal's own text", func(r *payment.Record) { r.ShownText = "Shop" }, []string{`"Two <apples>"`, `"Shop"`}},
-		{"terminal's own text, nothing sent", func(r *payment.Record) { r.ShownText, r.Described, r.Description = "Shop", false, "" }, []string{`"Two <apples>"`, `"Shop"`}},
+		{"terminal's own text", func(r *payment.Record) { r.TerminalText = "Shop" }, []string{`"Two <apples>"`, `"Shop"`}},
+		{"terminal's own text, nothing sent", func(r *payment.Record) { r.TerminalText, r.Described, r.Description = "Shop", false, "" }, []string{`"Two <apples>"`, `"Shop"`}},
 		{"no meta", func(r *payment.Record) { r.MerchantMeta = nil }, []string{`{"k":"v"}`, `{}`}},
 		{"asset with a network", func(r *payment.Record) { r.Asset = money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod} },
 			[]string{`"currency":"USD","currency_dest":"USD","env":"test","scale":2`, `"currency":"USDT","currency_dest":"USDT","network":"bsc","env":"prod","scale":18`}},

@@ -92,9 +92,9 @@ func (h *Handlers) continueTransaction(req *web.Request) error {
 	if body.read(object, stored.Record.Type, h.cfg.Fingerprint); len(body.problems) > 0 {
 		return body.problems
 	}
-	body.Kept.PayerIP = payerAddress(stored.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
+	body.Storable.PayerIP = payerAddress(stored.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
 	result, err := h.cfg.Payments.Continue(paymentactor.Continue{
-		Command: command, Credentials: body.Kept, Card: body.Card, Route: body.route, Browser: body.browser,
+		Command: command, Credentials: body.Storable, Card: body.Card, Route: body.route, Browser: body.browser,
 	})
 	return h.writeResult(req, &result, err)
 }

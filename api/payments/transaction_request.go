@@ -192,13 +192,13 @@ func (c *creation) checkCurrency() money.Currency {
 	code, isText := jsonwalk.Text(c.currency)
 	if !isText {
 		code = c.currency
-	} else if currency, accepted := money.Accepted(string(code)); accepted {
+	} else if currency, accepted := money.AcceptedCurrency(string(code)); accepted {
 		return currency
 	}
 	if payment.CardLike(code) {
 		code = []byte(secret.Redacted)
 	}
-	c.problems.Add("currency", money.Unsupported(code))
+	c.problems.Add("currency", money.UnsupportedCurrencyMessage(code))
 	return ""
 }
 
@@ -270,8 +270,8 @@ func (c *creation) checkStorage(fingerprint func([]byte) string) {
 		return
 	}
 	c.Keep(r.Type, fingerprint)
-	r.Method, r.CardBIN, r.CardLast4, r.CardFingerprint = c.Kept.Method, c.Kept.CardBIN, c.Kept.CardLast4, c.Kept.CardFingerprint
+	r.Method, r.CardBIN, r.CardLast4, r.CardFingerprint = c.Storable.Method, c.Storable.CardBIN, c.Storable.CardLast4, c.Storable.CardFingerprint
 	if r.Asset.Network == "" {
-		r.Asset.Network = c.Kept.Network // specification, "Currencies and network"
+		r.Asset.Network = c.Storable.Network // specification, "Currencies and network"
 	}
 }

@@ -54,12 +54,12 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 	var firstAfter posting.Listed // the earliest creation after the span
 	err := w.view.List(w.org, w.list, bounds, func(row posting.Listed) (bool, error) {
 		if !w.byUpdate && row.Booked > w.span.to {
-			if row.First {
+			if row.IsCreation {
 				firstAfter = row
 			}
 			return true, nil
 		}
-		if firstAfter.First {
+		if firstAfter.IsCreation {
 			earliest := firstAfter
 			firstAfter = posting.Listed{}
 			if more, err := fn(earliest); err != nil || !more {
@@ -68,7 +68,7 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 		}
 		return fn(row)
 	})
-	if err == nil && firstAfter.First {
+	if err == nil && firstAfter.IsCreation {
 		_, err = fn(firstAfter)
 	}
 	return err
@@ -206,7 +206,7 @@ func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
 // stale if the record was read before.
 func (p *listPage) isStale(row posting.Listed) bool {
 	if !p.byUpdate {
-		return !row.First
+		return !row.IsCreation
 	}
 	_, known := p.readIDs[row.ID]
 	return known

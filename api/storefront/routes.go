@@ -115,8 +115,8 @@ func (h *Handlers) callerAndID(req *web.Request) (c caller, id ledger.ID, err er
 }
 
 // cached finds the cached replies of the caller's idempotency keys.
-func (h *Handlers) cached() records.Cached {
-	return records.Cached{Reply: h.cfg.Directory.Answered, Key: func(req *web.Request) (actors.Key, error) {
+func (h *Handlers) cached() records.CachedReplies {
+	return records.CachedReplies{Reply: h.cfg.Directory.Answered, Key: func(req *web.Request) (actors.Key, error) {
 		if req.Principal.Partner != nil {
 			return h.keys.Partner(req)
 		}
@@ -265,7 +265,7 @@ func list[R any](h *Handlers, req *web.Request, family *family[R]) error {
 	l := web.NewList()
 	appendRow := records.FieldsOf(family.columns)
 	for _, r := range rows {
-		l.Row()
+		l.BeginRow()
 		appendRow(&l.Encoder, r)
 		l.Close('}')
 	}

@@ -65,8 +65,8 @@ func (a *Authorizer) Admit(req *Request) error {
 		}
 	}
 	err := a.admit(req, &credentials)
-	if route.Forbid != nil && ledger.IsRefusal(err, ledger.Forbidden) {
-		err = route.Forbid(auth.Organization(credentials.Organization), err)
+	if route.ReplaceForbidden != nil && ledger.IsRefusal(err, ledger.Forbidden) {
+		err = route.ReplaceForbidden(auth.Organization(credentials.Organization), err)
 	}
 	return err
 }
@@ -78,25 +78,25 @@ func (a *Authorizer) admit(req *Request, credentials *auth.Credentials) (err err
 	access := &req.Route.Access
 	switch access.Callers {
 	case AdminToken:
-		if err = a.Authenticator.AdminToken(credentials); err == nil {
+		if err = a.Authenticator.AuthenticateAdmin(credentials); err == nil {
 			err = refuseSeveralOrganizations(credentials.Organization)
 		}
 		return err
 	case PartnerKey:
-		req.Principal, err = a.Authenticator.PartnerKey(credentials)
+		req.Principal, err = a.Authenticator.AuthenticatePartnerKey(credentials)
 		return err
 	}
 	prefersKey := access.Callers.has(AdminToken) || !access.Callers.has(Session)
 	usesKey := len(credentials.Bearer) == 0 || prefersKey && len(credentials.APIKey) != 0
-	if !usesKey && access.Callers.has(AdminToken) && a.Authenticator.AdminToken(credentials) == nil {
+	if !usesKey && access.Callers.has(AdminToken) && a.Authenticator.AuthenticateAdmin(credentials) == nil {
 		req.Operator = true
 		return nil
 	}
 	switch {
 	case usesKey:
-		req.Principal, err = a.Authenticator.PartnerKey(credentials)
+		req.Principal, err = a.Authenticator.AuthenticatePartnerKey(credentials)
 	case !access.Callers.has(Session) && !access.Callers.has(PartnerSession):
-		req.Principal, err = a.Authenticator.PartnerKey(credentials)
+		req.Principal, err = a.Authenticator.AuthenticatePartnerKey(credentials)
 	case !access.Callers.has(Session):
 		req.Principal, err = a.Authenticator.PartnerKeyOrSession(credentials)
 	case access.Callers.has(PartnerSession) || access.PartnerRefusal != "":
@@ -104,7 +104,7 @@ func (a *Authorizer) admit(req *Request, credentials *auth.Credentials) (err err
 	case req.Route.EndsSession:
 		req.Principal, err = a.Authenticator.SessionToEnd(credentials, access.Roles...)
 	default:
-		req.Principal, err = a.Authenticator.Session(credentials, access.Roles...)
+		req.Principal, err = a.Authenticator.AuthenticateSession(credentials, access.Roles...)
 	}
 	if err == nil && req.Principal.Partner != nil && !access.Callers.has(PartnerKey) {
 		return ledger.Refuse("web.Admit", ledger.Forbidden, "%s", access.partnerRefusal())

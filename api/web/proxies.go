@@ -46,7 +46,7 @@ func (p Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
 }
 
 // Secure tells whether the request came from a trusted proxy that received it over TLS.
-func (p Proxies) Secure(ctx *fasthttp.RequestCtx) bool {
+func (p Proxies) IsSecure(ctx *fasthttp.RequestCtx) bool {
 	return p.Trusts(remoteAddress(ctx)) && strings.EqualFold(string(ctx.Request.Header.PeekBytes(headerForwardedProto)), "https")
 }
 

@@ -51,7 +51,7 @@ func NewList() *List {
 }
 
 // Row begins a row. The caller writes its fields and closes it.
-func (l *List) Row() {
+func (l *List) BeginRow() {
 	l.Rows++
 	l.Open('{')
 }

@@ -10,14 +10,14 @@ type Route struct {
 
 	// Forbid returns the error that replaces the refusal of an authenticated caller whom Access does
 	// not admit; nil: the refusal itself is sent.
-	Forbid func(org ledger.ID, refusal error) error
+	ReplaceForbidden func(org ledger.ID, refusal error) error
 
 	EndsSession      bool // it logs the caller out, so a deactivated partner may call it too
 	SoleOrganization bool // a request without x-organization-id concerns the only organization
 	JSON             bool // the body must be application/json
 	MaxBody          int  // bytes of a body; 0: the usual bound
 	Command          bool // the request writes: it waits while a manual clock moves, and may be shed (refused under overload)
-	Unshed           bool // the command is not shed, because its handler bounds the number of waiting requests
+	HasOwnQueue      bool // the command is not shed, because its handler bounds the number of waiting requests
 
 	// Refuse sends the response to a request that is refused before its handler runs; nil: the
 	// error is sent as JSON.

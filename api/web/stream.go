@@ -14,7 +14,7 @@ const WriteTimeout = 30 * time.Second
 
 // StreamHead sets the headers of a response of unknown length. They are sent at once, because the first
 // byte of the body may take a while.
-func (req *Request) StreamHead(mediaType string) {
+func (req *Request) SetStreamHeaders(mediaType string) {
 	req.Response.Header.SetContentType(mediaType)
 	req.Response.Header.SetCanonical(HeaderCache, ValueNoStore)
 	req.Response.Header.SetCanonical(HeaderNoSniff, ValueNoSniff)

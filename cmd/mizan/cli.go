@@ -38,7 +38,7 @@ type commands struct {
 
 // run carries out the command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
-	if err := mapfault.Exit(cli.ExitStorage, cli.MappedFileFault); err != nil {
+	if err := mapfault.ExitOnFault(cli.ExitStorage, cli.MappedFileFault); err != nil {
 		return cli.ReportExit(err, stderr)
 	}
 	table := commands{Admin: admin.New()}

@@ -20,9 +20,9 @@ var (
 
 // Bounds are the bounds of a gate, each above zero.
 type Bounds struct {
-	Inside  int // maximum number of callers that have a place
-	Waiting int // maximum number of callers that wait, not counting those in Share, of which there are at most Inside
-	Each    int // maximum number of callers of one member that have a place or wait
+	MaxInside  int // maximum number of callers that have a place
+	MaxWaiting int // maximum number of callers that wait, not counting those in Share, of which there are at most Inside
+	PerMember  int // maximum number of callers of one member that have a place or wait
 }
 
 // Gate shares places among callers. It is safe for concurrent use.
@@ -171,10 +171,10 @@ func (p *Place[K]) Share(ctx context.Context, slice time.Duration) (waited time.
 
 // admit checks whether a caller may wait, and makes room for it.
 func (g *Gate[K]) admit(m *member[K]) error {
-	if m.inside+m.waiting >= g.bounds.Each {
+	if m.inside+m.waiting >= g.bounds.PerMember {
 		return ErrCrowded
 	}
-	if g.waiting < g.bounds.Waiting {
+	if g.waiting < g.bounds.MaxWaiting {
 		return nil
 	}
 	largestGroup := m.group
@@ -207,7 +207,7 @@ func (g *Gate[K]) admit(m *member[K]) error {
 
 // grant gives free places to the callers whose turn is next.
 func (g *Gate[K]) grant() {
-	for g.inside < g.bounds.Inside {
+	for g.inside < g.bounds.MaxInside {
 		var nextGroup *group[K]
 		for _, candidate := range g.groups {
 			if candidate.waiting > 0 && (nextGroup == nil || candidate.compare(&nextGroup.usage) < 0) {

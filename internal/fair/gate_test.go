@@ -86,7 +86,7 @@ func (f *gateFixture) wantOrder(order string) {
 }
 
 func TestGroupsAndTheirMembersTakeTurns(t *testing.T) {
-	f := newGateFixture(t, Bounds{Inside: 1, Waiting: 20, Each: 10})
+	f := newGateFixture(t, Bounds{MaxInside: 1, MaxWaiting: 20, PerMember: 10})
 	place := f.hold("z")
 	f.queue("a.1", "a.1", "a.1", "a.2", "b.1", "b.1", "c.1")
 	place.Leave()
@@ -94,7 +94,7 @@ func TestGroupsAndTheirMembersTakeTurns(t *testing.T) {
 }
 
 func TestGroupWithoutAPlaceComesFirst(t *testing.T) {
-	f := newGateFixture(t, Bounds{Inside: 2, Waiting: 20, Each: 10})
+	f := newGateFixture(t, Bounds{MaxInside: 2, MaxWaiting: 20, PerMember: 10})
 	placeOfA, placeOfZ := f.hold("a.1"), f.hold("z")
 	f.queue("a.1", "a.2", "b.1")
 	placeOfZ.Leave()
@@ -104,7 +104,7 @@ func TestGroupWithoutAPlaceComesFirst(t *testing.T) {
 }
 
 func TestPlacesAndWaitersOfOneMemberAreBounded(t *testing.T) {
-	f := newGateFixture(t, Bounds{Inside: 1, Waiting: 20, Each: 3})
+	f := newGateFixture(t, Bounds{MaxInside: 1, MaxWaiting: 20, PerMember: 3})
 	place := f.hold("a.1")
 	f.queue("a.1", "a.1")
 	if _, err := f.gate.Enter(t.Context(), "a", "a.1"); !errors.Is(err, ErrCrowded) {
@@ -116,7 +116,7 @@ func TestPlacesAndWaitersOfOneMemberAreBounded(t *testing.T) {
 }
 
 func TestGroupWithTheMostWaitersMakesRoom(t *testing.T) {
-	f := newGateFixture(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
+	f := newGateFixture(t, Bounds{MaxInside: 1, MaxWaiting: 4, PerMember: 10})
 	place := f.hold("z")
 	f.queue("a.1", "a.1", "a.1", "a.2")
 	f.queue("b.1") // displaces the newest caller of a.1
@@ -132,7 +132,7 @@ func TestGroupWithTheMostWaitersMakesRoom(t *testing.T) {
 }
 
 func TestMemberWithTheMostWaitersMakesRoom(t *testing.T) {
-	f := newGateFixture(t, Bounds{Inside: 1, Waiting: 6, Each: 10})
+	f := newGateFixture(t, Bounds{MaxInside: 1, MaxWaiting: 6, PerMember: 10})
 	place := f.hold("z")
 	f.queue("a.1", "a.1", "a.1", "b.1", "b.1", "b.1")
 	f.queue("a.2", "b.2")
@@ -144,7 +144,7 @@ func TestMemberWithTheMostWaitersMakesRoom(t *testing.T) {
 }
 
 func TestFullQueueRefusesIfEachMemberHasOneWaiter(t *testing.T) {
-	f := newGateFixture(t, Bounds{Inside: 1, Waiting: 2, Each: 10})
+	f := newGateFixture(t, Bounds{MaxInside: 1, MaxWaiting: 2, PerMember: 10})
 	place := f.hold("z")
 	f.queue("a.1", "b.1")
 	if _, err := f.gate.Enter(t.Context(), "c", "c.1"); !errors.Is(err, ErrFull) {
@@ -155,7 +155,7 @@ func TestFullQueueRefusesIfEachMemberHasOneWaiter(t *testing.T) {
 }
 
 func TestCancelledWaiterLeavesNoState(t *testing.T) {
-	f := newGateFixture(t, Bounds{Inside: 1, Waiting: 2, Each: 10})
+	f := newGateFixture(t, Bounds{MaxInside: 1, MaxWaiting: 2, PerMember: 10})
 	place := f.hold("z")
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
@@ -176,7 +176,7 @@ func TestCancelledWaiterLeavesNoState(t *testing.T) {
 }
 
 func TestShareGivesThePlaceToWaiters(t *testing.T) {
-	f := newGateFixture(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
+	f := newGateFixture(t, Bounds{MaxInside: 1, MaxWaiting: 4, PerMember: 10})
 	place := f.hold("a.1")
 	if waited, err := place.Share(t.Context(), 0); waited != 0 || err != nil {
 		t.Errorf("nobody waits: %v %v", waited, err)
@@ -194,7 +194,7 @@ func TestShareGivesThePlaceToWaiters(t *testing.T) {
 }
 
 func TestCancelledShareLosesThePlace(t *testing.T) {
-	f := newGateFixture(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
+	f := newGateFixture(t, Bounds{MaxInside: 1, MaxWaiting: 4, PerMember: 10})
 	place := f.hold("a.1")
 	ctx, cancel := context.WithCancel(t.Context())
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -224,7 +224,7 @@ func TestCancelledShareLosesThePlace(t *testing.T) {
 func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
-	b := Bounds{Inside: 3, Waiting: 10, Each: 4}
+	b := Bounds{MaxInside: 3, MaxWaiting: 10, PerMember: 4}
 	f := newGateFixture(t, b)
 	var inside, maxInside, refused atomic.Int64
 	for i := range 40 {
@@ -260,7 +260,7 @@ func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 		})
 	}
 	f.wantOrder("")
-	if maxInside.Load() > int64(b.Inside) || refused.Load() == 0 {
+	if maxInside.Load() > int64(b.MaxInside) || refused.Load() == 0 {
 		t.Errorf("%d were inside at once, %d were refused", maxInside.Load(), refused.Load())
 	}
 }

@@ -46,9 +46,9 @@ const (
 	flagRestorer = 0x04000000
 )
 
-// Exit makes a fault in a mapped file end the process with the code, after writing the line to
+// ExitOnFault makes a fault in a mapped file end the process with the code, after writing the line to
 // standard error. Only the first call in a process has an effect.
-func Exit(exitCode int, line string) error {
+func ExitOnFault(exitCode int, line string) error {
 	if !isInstalled.CompareAndSwap(false, true) {
 		return nil
 	}

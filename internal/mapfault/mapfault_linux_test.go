@@ -37,10 +37,10 @@ func TestMain(m *testing.M) {
 // nothing after LastWord.
 func fault(path, ending string) error {
 	runtime.GOMAXPROCS(8) // a thread that waits in the handler blocks its P
-	if err := Exit(1, "the disk is full"); err != nil {
+	if err := ExitOnFault(1, "the disk is full"); err != nil {
 		return err
 	}
-	if err := Exit(3, "another"); err != nil {
+	if err := ExitOnFault(3, "another"); err != nil {
 		return err
 	}
 	f, err := os.Create(path)

@@ -26,9 +26,9 @@ var (
 
 // SealingKey is the public information about a sealing key.
 type SealingKey struct {
-	ID      uint32
-	Primary bool // this key seals; exactly one key is primary
-	Enabled bool // the key opens what it has sealed
+	ID        uint32
+	IsPrimary bool // this key seals; exactly one key is primary
+	IsEnabled bool // the key opens what it has sealed
 }
 
 // CanSeal tells whether there is a sealing key. Without one, Seal, Open and the functions that
@@ -41,7 +41,7 @@ func (k *Keyring) SealingKeys() []SealingKey {
 	for i := range list {
 		entry, err := k.sealingKeys.Entry(i)
 		assert.NoError(err) // i is in range
-		list[i] = SealingKey{ID: entry.KeyID(), Primary: entry.IsPrimary(), Enabled: entry.KeyStatus() == keyset.Enabled}
+		list[i] = SealingKey{ID: entry.KeyID(), IsPrimary: entry.IsPrimary(), IsEnabled: entry.KeyStatus() == keyset.Enabled}
 	}
 	return list
 }

@@ -44,7 +44,7 @@ func primaryKeyID(t *testing.T, k *Keyring) uint32 {
 	t.Helper()
 	var found []uint32
 	for _, key := range k.SealingKeys() {
-		if key.Primary {
+		if key.IsPrimary {
 			found = append(found, key.ID)
 		}
 	}
@@ -192,7 +192,7 @@ func TestRotationMakesAPrimaryKeyAndKeepsTheOld(t *testing.T) {
 		ids, ciphertexts = append(ids, idOfSealingKey(sealed)), append(ciphertexts, sealed)
 		want := make([]SealingKey, len(ids))
 		for i, id := range ids {
-			want[i] = SealingKey{ID: id, Primary: i == len(ids)-1, Enabled: true}
+			want[i] = SealingKey{ID: id, IsPrimary: i == len(ids)-1, IsEnabled: true}
 		}
 		if !slices.Equal(rotated.SealingKeys(), want) || !slices.Equal(loaded.SealingKeys(), want) {
 			t.Errorf("the keys are %v, in the file %v, want %v", rotated.SealingKeys(), loaded.SealingKeys(), want)
@@ -254,7 +254,7 @@ func TestDisabledKeyIsListedAndOpensNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []SealingKey{{ID: idOfSealingKey(sealed)}, {ID: primaryKeyID(t, second), Enabled: true}, {ID: primaryKeyID(t, third), Primary: true, Enabled: true}}
+	want := []SealingKey{{ID: idOfSealingKey(sealed)}, {ID: primaryKeyID(t, second), IsEnabled: true}, {ID: primaryKeyID(t, third), IsPrimary: true, IsEnabled: true}}
 	if got := third.SealingKeys(); !slices.Equal(got, want) {
 		t.Errorf("the keys are %v, want %v", got, want)
 	}

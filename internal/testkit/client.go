@@ -54,7 +54,7 @@ func (s *Server) Partner() *Client {
 }
 
 // Second returns a client with the key of the second organization's partner.
-func (s *Server) Second() *Client {
+func (s *Server) SecondPartner() *Client {
 	return s.Anyone().With("x-api-key", s.Sandbox.Second.APIKey, "x-organization-id", s.Sandbox.Second.OrganizationID)
 }
 
@@ -74,7 +74,7 @@ func (s *Server) withBearerToken(token string) *Client {
 // tlsConfig returns the TLS configuration of clients: they trust the certificates in Options.Trust, or else
 // the server's own authority if it has one.
 func (s *Server) tlsConfig() *tls.Config {
-	path := s.options.Trust
+	path := s.options.TrustedCertificates
 	if path == "" {
 		path = filepath.Join(s.Dir, "tls", "ca.pem")
 	}

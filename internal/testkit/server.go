@@ -16,14 +16,14 @@ type Options struct {
 	Flags []string // arguments in addition to serve, --data and --listen
 	Env   []string // variables in addition to this process's environment
 
-	Plain     bool // build without the race detector even if the tests have it, for tests that read the server's memory
-	OpenFiles int  // limit of open files; 0: that of this process
+	WithoutRaceDetector bool // build without the race detector even if the tests have it, for tests that read the server's memory
+	OpenFiles           int  // limit of open files; 0: that of this process
 
 	// Bare omits --sandbox; then there is no sandbox.json.
-	Bare bool
+	WithoutSandbox bool
 
 	// Trust is a file of certificates that clients trust; empty: the server's own authority.
-	Trust string
+	TrustedCertificates string
 }
 
 // Sandbox is the content of DIR/sandbox.json.
@@ -85,11 +85,11 @@ func (s *Server) Restart(flags ...string) {
 func (s *Server) start() {
 	s.tb.Helper()
 	args := []string{"serve", "--data", s.Dir, "--listen", "127.0.0.1:0"}
-	if !s.options.Bare {
+	if !s.options.WithoutSandbox {
 		args = append(args, "--sandbox")
 	}
 	binaryPath := RaceBinary
-	if s.options.Plain {
+	if s.options.WithoutRaceDetector {
 		binaryPath = Binary
 	}
 	program := binaryPath(s.tb) // before the timeout begins, because the first call builds the binary
@@ -106,7 +106,7 @@ func (s *Server) start() {
 		s.tb.Fatalf("the server was not ready within %v\n%s", startTimeout, s.process.stderr.String())
 	}
 	s.Sandbox = Sandbox{}
-	if !s.options.Bare {
+	if !s.options.WithoutSandbox {
 		content, err := os.ReadFile(filepath.Join(s.Dir, "sandbox.json"))
 		if err != nil {
 			s.tb.Fatal(err)

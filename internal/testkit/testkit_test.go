@@ -84,7 +84,7 @@ func TestKillStopAndRestart(t *testing.T) {
 
 func TestCallersHaveTheirOwnCredentials(t *testing.T) {
 	s := Start(t, Options{})
-	for name, c := range map[string]*Client{"auditor": s.Auditor(), "session": s.Session(), "partner": s.Partner(), "second": s.Second()} {
+	for name, c := range map[string]*Client{"auditor": s.Auditor(), "session": s.Session(), "partner": s.Partner(), "second": s.SecondPartner()} {
 		answer, err := c.Get("/api/v1/ledger/accounts")
 		if err != nil || answer.Status != 200 {
 			t.Errorf("%s: %+v, %v, want 200", name, answer, err)

@@ -57,8 +57,8 @@ func WaitUntil(tb testing.TB, condition string, holds func() bool) {
 	}
 }
 
-// Succeed runs the binary, which must exit with 0, and returns its stdout.
-func Succeed(tb testing.TB, args ...string) string {
+// MustRun runs the binary, which must exit with 0, and returns its stdout.
+func MustRun(tb testing.TB, args ...string) string {
 	tb.Helper()
 	r := Run(tb, nil, args...)
 	if r.Exit != 0 {
@@ -84,8 +84,8 @@ func WantOneLine(tb testing.TB, stderr, prefix string) {
 	}
 }
 
-// File writes a file into a new directory and returns its path.
-func File(tb testing.TB, name, content string) string {
+// WriteFile writes a file into a new directory and returns its path.
+func WriteFile(tb testing.TB, name, content string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

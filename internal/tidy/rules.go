@@ -96,8 +96,8 @@ var layers = []layer{
 	{"docs/*", nil}, // examples that others copy, so they import no package of the module
 	{"bench/...", uptoAPI},
 	{"cmd/mizan/client", nil}, // the client may use the server by HTTP only
-	{"cmd/mizan/client/admin", []string{"cmd/mizan/client", "ledger/directory", "ledger/storefront", "ledger/schema"}},    // the client's flags and tables are made from the columns of records
-	{"cmd/mizan/client/contracts", []string{"cmd/mizan/client", "ledger/contract", "ledger/schema"}}, // paths and amounts are those of the products
+	{"cmd/mizan/client/admin", []string{"cmd/mizan/client", "ledger/directory", "ledger/storefront", "ledger/schema"}}, // the client's flags and tables are made from the columns of records
+	{"cmd/mizan/client/contracts", []string{"cmd/mizan/client", "ledger/contract", "ledger/schema"}},                   // paths and amounts are those of the products
 	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
 	{"cmd/mizan/cli", slices.Concat(commonPackages, []string{"posting/store", "cmd/mizan/client"})},
 	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"cmd/mizan/cli"})},

@@ -32,7 +32,7 @@ func Partner[R any](key uint8, fieldOf func(*R) *int64, options ...schema.Option
 
 // Duration is a length of time, stored in microseconds.
 func Duration[R any](key uint8, name string, fieldOf func(*R) *time.Duration) *schema.Column {
-	return schema.Bound(schema.Derived(key, name, schema.NotShown),
+	return schema.Bound(schema.DerivedInteger(key, name, schema.NotShown),
 		func(r *R) int64 { return fieldOf(r).Microseconds() },
 		func(r *R, n int64) { *fieldOf(r) = time.Duration(n) * time.Microsecond })
 }
@@ -124,16 +124,16 @@ func (currencyKind) ParseParts(c *schema.Column, raw []byte, f *schema.Faults) a
 		return nil
 	}
 	code, _ := value.(string)
-	if currency, accepted := money.Accepted(code); accepted {
+	if currency, accepted := money.AcceptedCurrency(code); accepted {
 		return string(currency)
 	}
-	f.Add(c.Name, "%s", money.Unsupported([]byte(code)))
+	f.Add(c.Name, "%s", money.UnsupportedCurrencyMessage([]byte(code)))
 	return nil
 }
 
 // CheckParts implements schema.MultiPart.
 func (currencyKind) CheckParts(c *schema.Column, value any, f *schema.Faults) {
-	if _, accepted := money.Accepted(value.(string)); !accepted {
-		f.Add(c.Name, "%s", money.Unsupported([]byte(value.(string))))
+	if _, accepted := money.AcceptedCurrency(value.(string)); !accepted {
+		f.Add(c.Name, "%s", money.UnsupportedCurrencyMessage([]byte(value.(string))))
 	}
 }

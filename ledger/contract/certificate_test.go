@@ -233,11 +233,11 @@ func TestSubscribersPayFaceAndBecomeHolders(t *testing.T) {
 	fixture := offeredIssue(t)
 	fixture.do(Subscribe, "investor_id", someone, "certificates", "3")
 	fixture.wantPostings("Dr A:cash:MY 30", "Cr L:subscription:{c}:{p} 30")
-	if want := ledger.ID(uuid.MustParse(strings.Trim(someone, `"`))); fixture.decision.Joined != want {
-		t.Errorf("%v has joined; want %v", fixture.decision.Joined, want)
+	if want := ledger.ID(uuid.MustParse(strings.Trim(someone, `"`))); fixture.decision.NewParty != want {
+		t.Errorf("%v has joined; want %v", fixture.decision.NewParty, want)
 	}
 	fixture.do(Subscribe, "investor_id", someone, "certificates", "1")
-	if fixture.decision.Joined != (ledger.ID{}) {
+	if fixture.decision.NewParty != (ledger.ID{}) {
 		t.Error("a holder has joined twice")
 	}
 	fixture.do(Subscribe, "investor_id", someoneElse, "certificates", "3")

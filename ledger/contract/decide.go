@@ -23,10 +23,10 @@ type Decision struct {
 
 	// Dated lists the dates in the command with the fields that contain them. The writer refuses
 	// dates in closed months.
-	Dated []Dated
+	Dates []Dated
 
 	// Joined is a person who becomes a party to the contract, beside its customer.
-	Joined ledger.ID
+	NewParty ledger.ID
 
 	// Subscribed is a subscription that the decision adds to the register of holders, and
 	// Position is the holder's new row. If nothing is added, the Number of each is 0.
@@ -220,9 +220,9 @@ func (d *Decision) run(c *Case, handler *ActionHandler) error {
 	if err := c.faults.Err(); err != nil {
 		return err
 	}
-	d.Joined, d.Reserve = c.newParty, c.reserved
+	d.NewParty, d.Reserve = c.newParty, c.reserved
 	d.Subscribed, d.Position, d.UnderWay = c.subscription, c.holderPosition, c.underWay
-	d.Dated = append(d.Dated, c.dated...)
+	d.Dates = append(d.Dates, c.dated...)
 	d.applyTransition(c, c.transition, handler.Name)
 	return c.checkRoom()
 }

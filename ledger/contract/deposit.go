@@ -84,7 +84,7 @@ var (
 	dpMaturity         = schema.Date(57, "maturity_date", schema.InShort)
 	dpNextDistribution = schema.Date(58, "next_distribution_date")
 	dpRenewedOn        = schema.Date(59, "last_renewal_date")
-	dpRenewals         = schema.Derived(60, "renewals")
+	dpRenewals         = schema.DerivedInteger(60, "renewals")
 	dpClosedAt         = schema.Instant(61, "closed_at")
 	dpClosedBy         = schema.Text(62, "closed_by")
 	dpUnsharedSince    = schema.Date(63, "unshared_since", schema.NotShown) // the maturity date of a renewed term whose single profit is not yet shared

@@ -54,8 +54,8 @@ func Batches(action Action, holders int64) int64 {
 // Columns of the row with the progress of an action in batches.
 var (
 	ciProgressAction      = schema.Text(1, "action") // the action's name in the contract's reading
-	ciProgressDone        = schema.Derived(2, "done")
-	ciProgressTotal       = schema.Derived(3, "total")
+	ciProgressDone        = schema.DerivedInteger(2, "done")
+	ciProgressTotal       = schema.DerivedInteger(3, "total")
 	ciProgressActionCode  = schema.Text(4, "doing", schema.NotShown)        // the action's name in this package
 	ciProgressEffectiveOn = schema.Date(5, "effective_on", schema.NotShown) // the effective date of all entries of the action
 	ciProgressDeclaredOn  = schema.Date(6, "declared_on", schema.NotShown)  // the clock's day of the declaration

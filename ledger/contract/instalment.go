@@ -94,7 +94,7 @@ var (
 	slRecognised       = schema.Amount(56, "profit_recognised")
 	slDeferred         = schema.Amount(57, "deferred_profit")
 	slDelinquentAmount = schema.Amount(58, "delinquent_amount")
-	slDaysPastDue      = schema.Derived(59, "days_past_due", schema.Computed(slDaysLate)) // key 59 is never stored
+	slDaysPastDue      = schema.DerivedInteger(59, "days_past_due", schema.Computed(slDaysLate)) // key 59 is never stored
 	slActualCost       = schema.Amount(60, "actual_cost")
 	slAdvance          = schema.Amount(61, "supplier_deposit")
 	slDocuments        = schema.List(62, "ownership_documents")
@@ -107,7 +107,7 @@ var (
 	slSupplierRef   = schema.Text(2, "reference", schema.Settable)
 	slSupplierTable = schema.NewTable(nil, slSupplierName, slSupplierRef)
 
-	slNumber          = schema.Derived(1, "payment_number")
+	slNumber          = schema.DerivedInteger(1, "payment_number")
 	slDueDate         = schema.Date(2, "due_date")
 	slAmount          = schema.Amount(3, "amount")
 	slCostPart        = schema.Amount(4, "cost_part")

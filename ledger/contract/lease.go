@@ -129,10 +129,10 @@ var (
 	lsReceivable      = schema.Amount(75, "rent_receivable") // the balance of A:rent_receivable
 	lsTerminationDate = schema.Date(76, "termination_date")
 	lsReason          = schema.Text(77, "termination_reason", schema.Sparse)
-	lsRowsDue         = schema.Derived(78, "rows_due", schema.NotShown)    // how many rows of the schedule have fallen due
-	lsPrepaid         = schema.Amount(79, "prepaid_rent", schema.NotShown) // the balance of L:prepaid_rent
+	lsRowsDue         = schema.DerivedInteger(78, "rows_due", schema.NotShown) // how many rows of the schedule have fallen due
+	lsPrepaid         = schema.Amount(79, "prepaid_rent", schema.NotShown)     // the balance of L:prepaid_rent
 
-	lsNumber    = schema.Derived(1, "payment_number")
+	lsNumber    = schema.DerivedInteger(1, "payment_number")
 	lsDueOn     = schema.Date(2, "due_date")
 	lsRowAmount = schema.Amount(3, "amount")
 	lsRowStatus = schema.Text(4, "status")

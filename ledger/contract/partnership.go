@@ -88,9 +88,9 @@ var (
 
 	pnBankPercent       = schema.Percent(50, "bank_ownership_percent", 0, 100, schema.InShort)
 	pnCustomerPercent   = schema.Percent(51, "customer_ownership_percent", 0, 100, schema.InShort)
-	pnUnits             = schema.Derived(52, "units_total")
+	pnUnits             = schema.DerivedInteger(52, "units_total")
 	pnUnitValue         = schema.Amount(53, "buyout_unit_value")
-	pnUnitsBought       = schema.Derived(54, "units_bought")
+	pnUnitsBought       = schema.DerivedInteger(54, "units_bought")
 	pnBuyouts           = schema.Rows(55, "buyout_history", pnBuyoutTable)
 	pnProfit            = schema.Amount(56, "total_profit")
 	pnLoss              = schema.Amount(57, "total_loss")
@@ -105,14 +105,14 @@ var (
 	pnDissolutionReason = schema.Text(66, "dissolution_reason", schema.Sparse)
 	pnShownRent         = schema.Amount(67, "current_rental_amount", schema.Computed(pnCurrentRent)) // computed, so key 67 is never stored
 
-	pnBankBalance     = schema.Amount(70, "carried", schema.NotShown)           // the balance of A:musharaka
-	pnCustomerBalance = schema.Amount(71, "partner_capital", schema.NotShown)   // the balance of M:partner_capital and of M:venture_assets
-	pnRentStarted     = schema.Date(72, "rent_from", schema.NotShown)           // start of the first period of rent
-	pnRentsTaken      = schema.Derived(73, "rents", schema.NotShown)            // periods of rent that have ended
-	pnStartPercent    = schema.Derived(74, "percent_at_start", schema.NotShown) // the institution's percentage at the funding
+	pnBankBalance     = schema.Amount(70, "carried", schema.NotShown)                  // the balance of A:musharaka
+	pnCustomerBalance = schema.Amount(71, "partner_capital", schema.NotShown)          // the balance of M:partner_capital and of M:venture_assets
+	pnRentStarted     = schema.Date(72, "rent_from", schema.NotShown)                  // start of the first period of rent
+	pnRentsTaken      = schema.DerivedInteger(73, "rents", schema.NotShown)            // periods of rent that have ended
+	pnStartPercent    = schema.DerivedInteger(74, "percent_at_start", schema.NotShown) // the institution's percentage at the funding
 
 	pnBuyoutDate            = schema.Date(1, "date")
-	pnBuyoutUnits           = schema.Derived(2, "units")
+	pnBuyoutUnits           = schema.DerivedInteger(2, "units")
 	pnBuyoutPrice           = schema.Amount(3, "amount")
 	pnBuyoutCustomerPercent = schema.Percent(4, "customer_ownership_percent", 0, 100)
 	pnBuyoutBankPercent     = schema.Percent(5, "bank_ownership_percent", 0, 100)

@@ -72,12 +72,12 @@ func (h Holding) Balance() money.Signed {
 
 // Columns of all products.
 var (
-	Region     = schema.Text(1, "region", schema.Required, schema.InShort, schema.AtMost(2))
-	Currency   = schema.Text(2, "currency", schema.Settable, schema.InShort, schema.AtMost(3))
-	Sent       = schema.Object(3, "metadata", schema.Settable) // what the client sent
-	Reviewed   = approval(4, "compliance_review")
-	ReviewedAt = schema.Instant(5, "reviewed_at", schema.NotShown)
-	Why        = schema.Text(6, "rejection_reason", schema.Sparse) // why the contract was rejected
+	Region         = schema.Text(1, "region", schema.Required, schema.InShort, schema.AtMost(2))
+	Currency       = schema.Text(2, "currency", schema.Settable, schema.InShort, schema.AtMost(3))
+	ClientMetadata = schema.Object(3, "metadata", schema.Settable) // what the client sent
+	Reviewed       = approval(4, "compliance_review")
+	ReviewedAt     = schema.Instant(5, "reviewed_at", schema.NotShown)
+	Why            = schema.Text(6, "rejection_reason", schema.Sparse) // why the contract was rejected
 
 	// ScreeningID is the screening that a request for the contract names.
 	ScreeningID = schema.ID(7, "screening_id", schema.Settable)
@@ -88,7 +88,7 @@ var (
 	// readingDay is the day on which the record is read.
 	readingDay = schema.Date(9, "as_of", schema.NotShown, schema.Transient)
 
-	baseColumns = schema.NewTable(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID, creationDay, readingDay)
+	baseColumns = schema.NewTable(nil, Region, Currency, ClientMetadata, Reviewed, ReviewedAt, Why, ScreeningID, creationDay, readingDay)
 )
 
 // AsOf returns the record as it is shown on a day, for columns that depend on the day. Instants before the

@@ -97,7 +97,7 @@ var (
 	HolderColumns       = ciHolderTable
 
 	ciHolderInvestor     = schema.ID(1, "investor_id")
-	ciHolderCertificates = schema.Derived(2, "certificates")
+	ciHolderCertificates = schema.DerivedInteger(2, "certificates")
 	ciHolderTable        = schema.NewTable(nil, ciHolderInvestor, ciHolderCertificates)
 )
 

@@ -122,11 +122,11 @@ type Limit struct {
 
 // Attempt is a transaction that is about to be routed, as limits see it.
 type Attempt struct {
-	Type       TerminalType // PaymentTerminal or PayoutTerminal
-	Asset      money.Asset
-	Terminal   ledger.ID // zero: no terminal was found
-	Payer      Payer
-	Rescreened bool // already checked at another terminal: a velocity limit on all of the partner's terminals does not count it again
+	Type         TerminalType // PaymentTerminal or PayoutTerminal
+	Asset        money.Asset
+	Terminal     ledger.ID // zero: no terminal was found
+	Payer        Payer
+	IsRescreened bool // already checked at another terminal: a velocity limit on all of the partner's terminals does not count it again
 }
 
 // AppliesTo tells whether the limit applies to the attempt. subject identifies the payer for whom
@@ -138,7 +138,7 @@ func (l *Limit) AppliesTo(a *Attempt) (subject string, applies bool) {
 		return "", false
 	case l.Terminal != ledger.ID{} && l.Terminal != a.Terminal:
 		return "", false
-	case l.Terminal == ledger.ID{} && l.Kind.Measure() == Attempts && a.Rescreened:
+	case l.Terminal == ledger.ID{} && l.Kind.Measure() == Attempts && a.IsRescreened:
 		return "", false
 	case l.Asset.Currency != "" && !l.coversAsset(a.Asset):
 		return "", false

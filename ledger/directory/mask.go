@@ -30,8 +30,8 @@ var secretWords = [...]string{"secret", "token", "password", "key"}
 // keyPublishable names a parameter that payers' browsers may see.
 const keyPublishable = "publishable_key"
 
-// SecretParam tells whether a terminal's parameter with that key is secret, so that Mask is shown instead.
-func SecretParam(key string) bool {
+// IsSecretParam tells whether a terminal's parameter with that key is secret, so that Mask is shown instead.
+func IsSecretParam(key string) bool {
 	if key == keyPublishable {
 		return false
 	}
@@ -46,7 +46,7 @@ func Masked(params []byte) []byte { return maskSecrets(params) }
 func maskSecrets(value json.RawMessage) json.RawMessage {
 	return rewrite(value, func(name string, _ int, value json.RawMessage) json.RawMessage {
 		switch {
-		case !SecretParam(name):
+		case !IsSecretParam(name):
 			return maskSecrets(value)
 		case string(value) == "null", string(value) == `""`:
 			return value
@@ -73,7 +73,7 @@ func restoreMasked(request, stored json.RawMessage) json.RawMessage {
 		switch {
 		case old == nil:
 			return value
-		case SecretParam(name) && isMask(value):
+		case IsSecretParam(name) && isMask(value):
 			return old
 		}
 		return restoreMasked(value, old)
@@ -93,7 +93,7 @@ func checkMasks(op, path string, value json.RawMessage, checkedElsewhere ...stri
 		if name == "" {
 			field = path + "." + strconv.Itoa(i)
 		}
-		if SecretParam(name) && !slices.Contains(checkedElsewhere, name) {
+		if IsSecretParam(name) && !slices.Contains(checkedElsewhere, name) {
 			refusal = Join(refusal, check(!isMask(value), op, field, "%s", schema.UnknownSecret))
 		}
 		refusal = Join(refusal, checkMasks(op, field, value))

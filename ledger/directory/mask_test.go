@@ -65,11 +65,11 @@ func TestSecretsAreKnownByTheirNames(t *testing.T) {
 func TestUnknownParametersAreThoseWithoutAColumn(t *testing.T) {
 	params := []byte(`{"priority":1,"Priority":2,"fee_bps":"1","settlement_network":"x","colour":1,"server":"https://a.example","api_key":"k"}`)
 	for provider, want := range map[string][]string{Simulator: {"Priority", "api_key", "colour", "server"}, remoteProvider: {"Priority", "colour"}} {
-		if got := (&Terminal{Provider: provider, ProviderParams: params}).Unknown(); !slices.Equal(got, want) {
+		if got := (&Terminal{Provider: provider, ProviderParams: params}).UnknownParams(); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", provider, got, want)
 		}
 	}
-	if got := new(Terminal).Unknown(); len(got) != 0 {
+	if got := new(Terminal).UnknownParams(); len(got) != 0 {
 		t.Errorf("of nothing: %v", got)
 	}
 }

@@ -70,10 +70,10 @@ type Organization struct {
 func (o *Organization) Active() bool { return o.Status == Active }
 
 // Has tells whether the module is on.
-func (o *Organization) Has(module string) bool { return slices.Contains(o.Modules, module) }
+func (o *Organization) HasModule(module string) bool { return slices.Contains(o.Modules, module) }
 
 // Allows tells whether the organization works in the region.
-func (o *Organization) Allows(region string) bool {
+func (o *Organization) AllowsRegion(region string) bool {
 	return len(o.Regions) == 0 || slices.Contains(o.Regions, region)
 }
 

@@ -71,7 +71,7 @@ type listKind[T any] struct {
 }
 
 var (
-	currencyList = &listKind[money.Currency]{Kind: schema.KindTexts, parse: money.Accepted, refusal: "names an unsupported currency"}
+	currencyList = &listKind[money.Currency]{Kind: schema.KindTexts, parse: money.AcceptedCurrency, refusal: "names an unsupported currency"}
 	networkList  = &listKind[money.Network]{Kind: schema.KindTexts, parse: money.ParseNetwork, refusal: "holds what is not a network's name"}
 	methodList   = &listKind[string]{Kind: schema.KindTexts, parse: parseMethod, refusal: "holds what is not a money_storage type"}
 	chatList     = &listKind[string]{Kind: schema.KindTexts, parse: parseChat, refusal: "must be a list of chat ids", acceptsNumbers: true, dedupe: distinct}
@@ -150,7 +150,7 @@ func (basisPointsKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any
 func (basisPointsKind) Check(*schema.Column, any) string { return "" }
 
 func currencyRule(value any) string {
-	if _, accepted := money.Accepted(value.(string)); !accepted {
+	if _, accepted := money.AcceptedCurrency(value.(string)); !accepted {
 		return "unsupported currency"
 	}
 	return ""

@@ -43,7 +43,7 @@ type Partner struct {
 
 // Partners are the columns of partners (specification, "Partner administration").
 var Partners = schema.NewType[Partner]("partner",
-	schema.Field(schema.Derived(1, "id", schema.Needed, schema.Constant,
+	schema.Field(schema.DerivedInteger(1, "id", schema.Needed, schema.Constant,
 		schema.Help("number of the partner, from one sequence of the platform")), func(p *Partner) *int64 { return &p.Number }),
 	schema.Field(schema.Text(2, "name", schema.Required, schema.OneLine,
 		schema.Help("name of the merchant")), func(p *Partner) *string { return &p.Name }),
@@ -66,7 +66,7 @@ var Partners = schema.NewType[Partner]("partner",
 	schema.Field(schema.Bool(10, "active", schema.NotNull, schema.DefaultTo(true), schema.ShownAfter("created_at"),
 		schema.Help("whether the partner's requests are accepted")), func(p *Partner) *bool { return &p.Active }),
 	schema.Field(schema.Text(11, "pass_hash", schema.NotShown), func(p *Partner) *string { return &p.PassHash }),
-	schema.NumberField(schema.Derived(12, "epoch", schema.NotShown), func(p *Partner) *uint32 { return &p.Epoch }),
+	schema.NumberField(schema.DerivedInteger(12, "epoch", schema.NotShown), func(p *Partner) *uint32 { return &p.Epoch }),
 ).CrossCheck(crossCheckPartner).
 	Invariant(func(p *Partner) string { return partnerNumberProblem(p.Number) }).
 	WithEnvelope(func(p *Partner, envelope schema.Envelope) {

@@ -24,10 +24,10 @@ const (
 
 // Platform is the state that all organizations share.
 type Platform struct {
-	NextPartner int64        // the number of the next partner
-	AdminTokens [][32]byte   // SHA-256 of the accepted tokens, oldest first
-	Retired     [][32]byte   // hashes of tokens that were accepted once and never will be again, oldest first
-	Sandbox     []SandboxOrg // what the first start of the sandbox created
+	NextPartner   int64        // the number of the next partner
+	AdminTokens   [][32]byte   // SHA-256 of the accepted tokens, oldest first
+	RetiredTokens [][32]byte   // hashes of tokens that were accepted once and never will be again, oldest first
+	Sandbox       []SandboxOrg // what the first start of the sandbox created
 }
 
 // SandboxOrg names an organization of the sandbox and its partner.
@@ -38,15 +38,15 @@ type SandboxOrg struct {
 
 // Platforms are the columns of the platform's record, which no response shows.
 var Platforms = schema.NewType[Platform]("platform",
-	schema.Field(schema.Derived(1, "next_partner", schema.NotShown, schema.Needed), func(p *Platform) *int64 { return &p.NextPartner }),
+	schema.Field(schema.DerivedInteger(1, "next_partner", schema.NotShown, schema.Needed), func(p *Platform) *int64 { return &p.NextPartner }),
 	schema.Field(hashesColumn(2, "admin_tokens"), func(p *Platform) *[][32]byte { return &p.AdminTokens }),
-	schema.Field(hashesColumn(3, "retired"), func(p *Platform) *[][32]byte { return &p.Retired }),
+	schema.Field(hashesColumn(3, "retired"), func(p *Platform) *[][32]byte { return &p.RetiredTokens }),
 	schema.Field(schema.Entries(4, "sandbox", sandboxOrgs, schema.NotShown), func(p *Platform) *[]SandboxOrg { return &p.Sandbox }),
 ).Invariant(func(p *Platform) string { return partnerNumberProblem(p.NextPartner) }).WithEnvelope(func(*Platform, schema.Envelope) {})
 
 var sandboxOrgs = schema.NewType[SandboxOrg]("demo",
 	schema.Field(schema.ID(1, "org", schema.NotShown, schema.Needed), func(s *SandboxOrg) *ledger.ID { return &s.Org }),
-	schema.Field(schema.Derived(2, "partner", schema.NotShown, schema.Needed), func(s *SandboxOrg) *int64 { return &s.Partner }),
+	schema.Field(schema.DerivedInteger(2, "partner", schema.NotShown, schema.Needed), func(s *SandboxOrg) *int64 { return &s.Partner }),
 ).Invariant(func(s *SandboxOrg) string { return partnerNumberProblem(s.Partner) })
 
 // NewPlatform returns the platform before its first change.
@@ -68,7 +68,7 @@ func (p *Platform) AcceptAdminToken(hash [32]byte) (*Platform, error) {
 	if slices.Contains(p.AdminTokens, hash) {
 		return p, nil
 	}
-	if slices.Contains(p.Retired, hash) {
+	if slices.Contains(p.RetiredTokens, hash) {
 		return nil, ledger.Refuse("directory.AdmitAdminToken", ledger.Conflict, "the administration token was retired")
 	}
 	if len(p.AdminTokens) >= MaxAdminTokens {
@@ -101,8 +101,8 @@ func (p *Platform) RotateAllAdminTokens(successor [32]byte) *Platform {
 }
 
 func (p *Platform) retire(hashes ...[32]byte) {
-	p.Retired = append(p.Retired, hashes...)
-	p.Retired = slices.Delete(p.Retired, 0, max(0, len(p.Retired)-MaxRetiredTokens))
+	p.RetiredTokens = append(p.RetiredTokens, hashes...)
+	p.RetiredTokens = slices.Delete(p.RetiredTokens, 0, max(0, len(p.RetiredTokens)-MaxRetiredTokens))
 }
 
 // ChangeEvent returns the event that explains a change of the platform. isFirst: the record did not exist before.
@@ -121,7 +121,7 @@ func (p *Platform) RotationEvent() ledger.Event {
 func (p *Platform) clone() *Platform {
 	next := *p
 	next.AdminTokens = slices.Clone(p.AdminTokens)
-	next.Retired = slices.Clone(p.Retired)
+	next.RetiredTokens = slices.Clone(p.RetiredTokens)
 	next.Sandbox = slices.Clone(p.Sandbox)
 	return &next
 }

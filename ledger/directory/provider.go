@@ -25,9 +25,9 @@ type Provider struct {
 	Parameters schema.AnyType
 
 	// Names of columns of Parameters. A name is empty if the provider has no such column.
-	Address       string // base address of the server that is called
-	Credential    string // secret that is sent to the server; a change to another server must contain it again
-	SigningSecret string // secret with which the server signs its notifications
+	AddressColumn       string // base address of the server that is called
+	CredentialColumn    string // secret that is sent to the server; a change to another server must contain it again
+	SigningSecretColumn string // secret with which the server signs its notifications
 }
 
 // registeredProviders has the providers of this program by their names.
@@ -39,9 +39,9 @@ func RegisterProvider(p Provider) {
 	assert.That(p.Name != "" && registeredProviders[p.Name] == nil, "directory: provider %q is registered twice", p.Name)
 	for _, c := range p.columns() {
 		assert.That(SettingsColumns.ByName(c.Name) == nil, "directory: %s of provider %s is a setting of every terminal", c.Name, p.Name)
-		assert.That(c.Secret == SecretParam(c.Name), "directory: the name of %s of provider %s does not tell whether it is secret", c.Name, p.Name)
+		assert.That(c.Secret == IsSecretParam(c.Name), "directory: the name of %s of provider %s does not tell whether it is secret", c.Name, p.Name)
 	}
-	for _, name := range []string{p.Address, p.Credential, p.SigningSecret} {
+	for _, name := range []string{p.AddressColumn, p.CredentialColumn, p.SigningSecretColumn} {
 		assert.That(name == "" || p.column(name) != nil, "directory: provider %s has no parameter %s", p.Name, name)
 	}
 	registeredProviders[p.Name] = &p
@@ -97,7 +97,7 @@ func (t *Terminal) provider() *Provider { return registeredProviders[t.Provider]
 // IsRemote tells whether the terminal's parameters name the server that its provider calls.
 func (t *Terminal) IsRemote() bool {
 	p := t.provider()
-	return p != nil && p.Address != ""
+	return p != nil && p.AddressColumn != ""
 }
 
 // readProvider fills Parameters and Server from ProviderParams, and adds the faults that it finds to f. It reads
@@ -113,8 +113,8 @@ func (t *Terminal) readProvider(f *schema.Faults) {
 		f.Add(providerParams, "must be an object")
 	}
 	t.Parameters = p.Parameters.ReadMembers(params, providerParams+".", f)
-	t.Server.Address = textMember(params, p.Address)
-	if secret := textMember(params, p.SigningSecret); secret != Mask { // the mask is public
+	t.Server.Address = textMember(params, p.AddressColumn)
+	if secret := textMember(params, p.SigningSecretColumn); secret != Mask { // the mask is public
 		t.Server.SigningSecret = secret
 	}
 }
@@ -131,13 +131,13 @@ func (t *Terminal) checkProvider(op string) error {
 // server. Addresses that differ only in their paths name the same server.
 func (t *Terminal) checkCredential(op string, request []byte) error {
 	p := t.provider()
-	if p == nil || p.Credential == "" {
+	if p == nil || p.CredentialColumn == "" {
 		return nil
 	}
 	params, _ := parseMembers(request)
-	changesServer := originOf(textMember(params, p.Address)) != originOf(t.Server.Address)
-	return check(!changesServer || !isMask(params[p.Credential]), op, providerParams+"."+p.Credential,
-		"must be sent again, as %s names another server than the stored key is for", p.Address)
+	changesServer := originOf(textMember(params, p.AddressColumn)) != originOf(t.Server.Address)
+	return check(!changesServer || !isMask(params[p.CredentialColumn]), op, providerParams+"."+p.CredentialColumn,
+		"must be sent again, as %s names another server than the stored key is for", p.AddressColumn)
 }
 
 // CheckTLS refuses a server's address without TLS. Only a sandbox may use such an address.
@@ -145,7 +145,7 @@ func (t *Terminal) CheckTLS(op string) error {
 	if !strings.HasPrefix(t.Server.Address, "http:") {
 		return nil
 	}
-	return check(false, op, providerParams+"."+t.provider().Address, "must be an https address")
+	return check(false, op, providerParams+"."+t.provider().AddressColumn, "must be an https address")
 }
 
 // originOf returns the server of an address: scheme, host and port (RFC 6454, section 4). It is

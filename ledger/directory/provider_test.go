@@ -21,7 +21,7 @@ type remoteParams struct {
 
 func init() {
 	RegisterProvider(Provider{Name: Simulator})
-	RegisterProvider(Provider{Name: remoteProvider, Parameters: remoteColumns(), Address: "server", Credential: "api_key", SigningSecret: "webhook_secret"})
+	RegisterProvider(Provider{Name: remoteProvider, Parameters: remoteColumns(), AddressColumn: "server", CredentialColumn: "api_key", SigningSecretColumn: "webhook_secret"})
 }
 
 func remoteColumns(columns ...*schema.Column) *schema.Type[remoteParams] {
@@ -135,9 +135,9 @@ func TestADeclarationThatContradictsItselfPanics(t *testing.T) {
 		"a setting of every terminal":          {Name: "a", Parameters: remoteColumns(priority)},
 		"a secret that is shown":               {Name: "b", Parameters: remoteColumns(shownToken)},
 		"a secret that is not named so":        {Name: "c", Parameters: remoteColumns(secretPhrase)},
-		"unknown column of the address":        {Name: "d", Parameters: remoteColumns(), Address: "address"},
-		"unknown column of the credential":     {Name: "e", Parameters: remoteColumns(), Credential: "key"},
-		"unknown column of the signing secret": {Name: "f", SigningSecret: "webhook_secret"},
+		"unknown column of the address":        {Name: "d", Parameters: remoteColumns(), AddressColumn: "address"},
+		"unknown column of the credential":     {Name: "e", Parameters: remoteColumns(), CredentialColumn: "key"},
+		"unknown column of the signing secret": {Name: "f", SigningSecretColumn: "webhook_secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -47,8 +47,8 @@ var Rates = schema.NewType[Rate]("rate",
 	columns.Updated(func(r *Rate) *ledger.Micros { return &r.Updated }),
 ).CrossCheck(crossCheckRate).
 	Invariant(func(r *Rate) string {
-		_, isFromAccepted := money.Accepted(string(r.From))
-		_, isToAccepted := money.Accepted(string(r.To))
+		_, isFromAccepted := money.AcceptedCurrency(string(r.From))
+		_, isToAccepted := money.AcceptedCurrency(string(r.To))
 		switch {
 		case !isFromAccepted || !isToAccepted:
 			return "is between currencies that are not accepted"

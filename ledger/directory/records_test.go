@@ -88,10 +88,10 @@ func TestModulesAndRegionsOfAnOrganization(t *testing.T) {
 	if fmt.Sprint(o.Modules, o.Regions) != "[islamic_finance participatory_finance] [AE MY]" {
 		t.Errorf("%v %v", o.Modules, o.Regions)
 	}
-	if !o.Has(IslamicFinance) || o.Has("lending") || !o.Allows("AE") || o.Allows("SA") {
+	if !o.HasModule(IslamicFinance) || o.HasModule("lending") || !o.AllowsRegion("AE") || o.AllowsRegion("SA") {
 		t.Error("modules or regions are not as drafted")
 	}
-	if withoutRegions := (&Organization{}); !withoutRegions.Allows("SA") {
+	if withoutRegions := (&Organization{}); !withoutRegions.AllowsRegion("SA") {
 		t.Error("no regions must mean all")
 	}
 }

@@ -28,7 +28,7 @@ type Session struct {
 	Epoch   uint32    // epoch of the user or partner at the login; new passwords and roles increase it; 0: no login
 	Created ledger.Micros
 	Expires ledger.Micros // 0: never
-	Idle    time.Duration // the longest time between two uses; 0: unlimited
+	MaxIdle time.Duration // the longest time between two uses; 0: unlimited
 	Revoked ledger.Micros // 0: not revoked
 	Used    ledger.Micros // the last recorded use; the login counts as a use
 }
@@ -38,14 +38,14 @@ var Sessions = schema.NewType[Session]("session",
 	schema.Field(hashColumn(1, "hash", schema.Needed), func(s *Session) *[32]byte { return &s.Hash }),
 	schema.Field(rolesColumn(2, "roles", schema.Needed, schema.NotShown), func(s *Session) *Roles { return &s.Roles }),
 	schema.Field(schema.ID(3, "user", schema.NotShown), func(s *Session) *ledger.ID { return &s.User }),
-	schema.Field(schema.Derived(4, "partner", schema.NotShown), func(s *Session) *int64 { return &s.Partner }),
-	schema.NumberField(schema.Derived(5, "epoch", schema.NotShown), func(s *Session) *uint32 { return &s.Epoch }),
+	schema.Field(schema.DerivedInteger(4, "partner", schema.NotShown), func(s *Session) *int64 { return &s.Partner }),
+	schema.NumberField(schema.DerivedInteger(5, "epoch", schema.NotShown), func(s *Session) *uint32 { return &s.Epoch }),
 	schema.Field(schema.Instant(6, "expires", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Expires }),
-	columns.Duration(7, "idle", func(s *Session) *time.Duration { return &s.Idle }),
+	columns.Duration(7, "idle", func(s *Session) *time.Duration { return &s.MaxIdle }),
 	schema.Field(schema.Instant(8, "revoked", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Revoked }),
 	schema.Field(schema.Instant(9, "used", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Used }),
 ).Invariant(func(s *Session) string {
-	if s.Idle < 0 {
+	if s.MaxIdle < 0 {
 		return "has an idle time below zero"
 	}
 	return cmp.Or(partnerRoleProblem(s.Roles, s.Partner), timesProblem(s.Expires, s.Revoked, s.Used))
@@ -63,7 +63,7 @@ func (s *Session) Valid(now ledger.Micros) bool {
 // IdleTooLong tells whether the session has been idle for too long since its last use. lastUse is the last
 // use that the caller knows; if a later one is recorded, that one counts.
 func (s *Session) IdleTooLong(lastUse, now ledger.Micros) bool {
-	return s.Idle > 0 && now-max(lastUse, s.Used) >= ledger.Micros(s.Idle.Microseconds())
+	return s.MaxIdle > 0 && now-max(lastUse, s.Used) >= ledger.Micros(s.MaxIdle.Microseconds())
 }
 
 // String returns the record's identity. It shows no field, because fields are secret.
@@ -107,7 +107,7 @@ func (p *Partner) AllowsSession(s *Session) bool {
 
 // begin completes a new session with the lifetimes that follow from a login at now.
 func (s *Session) begin(now ledger.Micros) (*Session, ledger.Event) {
-	s.Used, s.Idle = now, MaxSessionIdle
+	s.Used, s.MaxIdle = now, MaxSessionIdle
 	s.Expires = now + ledger.Micros(SessionLife.Microseconds())
 	return s, createdEvent(ledger.Session, s.ID, StateActive)
 }

@@ -79,7 +79,7 @@ var SettingsColumns = schema.NewType[Settings]("settings of a terminal",
 	schema.Bound(schema.Text(0, "settlement_currency", parameterOptions("currency to which transactions in other currencies are converted, at the organization's rate",
 		schema.Rule(currencyRule))...),
 		func(s *Settings) string { return string(s.SettlementCurrency) },
-		func(s *Settings, code string) { s.SettlementCurrency, _ = money.Accepted(code) }),
+		func(s *Settings, code string) { s.SettlementCurrency, _ = money.AcceptedCurrency(code) }),
 	schema.Bound(schema.Text(0, "settlement_network", parameterOptions("network of settlement_currency; required if that currency is on several",
 		schema.Rule(networkRule))...),
 		func(s *Settings) string { return string(s.SettlementNetwork) },
@@ -112,7 +112,7 @@ func ParseSettings(object []byte) (Settings, error) {
 // Unknown returns the sorted keys of the terminal's provider_params that neither this platform
 // nor the provider's adapter reads. They may be typing errors, but they are kept, because they may
 // also be keys of the provider.
-func (t *Terminal) Unknown() []string {
+func (t *Terminal) UnknownParams() []string {
 	params, _ := parseMembers(t.ProviderParams)
 	for _, c := range slices.Concat(SettingsColumns.Columns, t.provider().columns()) {
 		delete(params, c.Name)
@@ -127,7 +127,7 @@ type Notification struct {
 	SecretPrevious string        // previous secret, for a second signature during a rotation
 	Telegram       []string      // chats, each once: numbers, or names that begin with '@'
 	Emails         []string      // addresses, each once
-	Large          *money.Amount // operators are notified of transactions of this amount or more; nil: of none
+	LargeAmount    *money.Amount // operators are notified of transactions of this amount or more; nil: of none
 
 	Statuses    []string // statuses of which the merchant is notified; nil: the service's default
 	AllStatuses bool     // notify of all statuses
@@ -144,7 +144,7 @@ var NotificationColumns = schema.NewType[Notification]("notification settings of
 	listParameter(keyTelegram, "Telegram chats that alerts go to", chatList, func(n *Notification) *[]string { return &n.Telegram }),
 	listParameter(keyEmails, "e-mail addresses that alerts go to", emailList, func(n *Notification) *[]string { return &n.Emails }),
 	amountParameter("large_transaction_threshold", "alerts are sent of transactions of this amount or more, in minor units",
-		func(n *Notification) **money.Amount { return &n.Large }),
+		func(n *Notification) **money.Amount { return &n.LargeAmount }),
 	schema.Bound(schema.NewCell[statusSelection](0, keyStatuses, statusesKind{schema.KindTexts}, parameterOptions(`statuses that are notified: a list, or "all"`)),
 		func(n *Notification) statusSelection { return statusSelection{n.Statuses, n.AllStatuses} },
 		func(n *Notification, selected statusSelection) {

@@ -177,7 +177,7 @@ func (draft *SettlementDraft) check(op, amountField string) (money.Asset, error)
 // network, such as a national one, gets none.
 func (draft *SettlementDraft) asset(op string) (money.Asset, error) {
 	asset := money.Asset{Currency: draft.Currency, Env: draft.Env}
-	_, accepted := money.Accepted(string(draft.Currency))
+	_, accepted := money.AcceptedCurrency(string(draft.Currency))
 	var network money.Network
 	if draft.Network != nil {
 		network = *draft.Network

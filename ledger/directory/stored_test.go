@@ -153,10 +153,10 @@ func eachRecord(t *testing.T) map[string]storedRecord {
 			"kind", "compared"),
 		"session": storeRecord(t, Sessions, org, id, Session{
 			ID: id, Org: org, Hash: [32]byte{1}, Roles: Roles{Admin, PartnerRole}, User: other, Partner: 7, Epoch: 2, Created: created, Expires: 9,
-			Idle: time.Minute, Revoked: 8, Used: 6,
+			MaxIdle: time.Minute, Revoked: 8, Used: 6,
 		}, func(s *Session) { s.Created = 0 }, `{}`, "hash", "roles", "partner"),
 		"platform": storeRecord(t, Platforms, PlatformOrg, PlatformID, Platform{
-			NextPartner: 3, AdminTokens: [][32]byte{{1}, {31: 2}}, Retired: [][32]byte{{3}}, Sandbox: []SandboxOrg{{org, 1}, {other, 2}},
+			NextPartner: 3, AdminTokens: [][32]byte{{1}, {31: 2}}, RetiredTokens: [][32]byte{{3}}, Sandbox: []SandboxOrg{{org, 1}, {other, 2}},
 		}, func(*Platform) {}, `{}`, "next_partner"),
 		"settlement": storeRecord(t, Settlements, org, id, Settlement{
 			ID: id, Org: org, Partner: 7, Reference: "wire", Outgoing: true, Lines: []SettlementLine{{tether, ledger.MaxAmount}}, Created: created, Seq: 12,

@@ -206,7 +206,7 @@ func TestParseNotificationReadsAndChecksEachField(t *testing.T) {
 	n, err := ParseNotification([]byte(`{"notify_url":"http://127.0.0.1:9/h","secret":"s","secret_previous":"p","tg_ids_to_notify":[-100123,"@ops"],
 		"emails_to_notify":["ops@example.com"],"large_transaction_threshold":"1000","other":1}`))
 	if err != nil || n.NotifyURL != "http://127.0.0.1:9/h" || n.Secret != "s" || n.SecretPrevious != "p" ||
-		fmt.Sprintf("%v %v %v", n.Telegram, n.Emails, n.Large) != "[-100123 @ops] [ops@example.com] 1000" {
+		fmt.Sprintf("%v %v %v", n.Telegram, n.Emails, n.LargeAmount) != "[-100123 @ops] [ops@example.com] 1000" {
 		t.Errorf("%v %v", n, err)
 	}
 	for text, field := range map[string]string{

@@ -55,7 +55,7 @@ var Users = schema.NewType[User]("user",
 		schema.Help("whether the user can log in")), func(u *User) *bool { return &u.Active }),
 	columns.Created(func(u *User) *ledger.Micros { return &u.Created }),
 	schema.Field(schema.Text(7, "pass_hash", schema.NotShown, schema.Needed), func(u *User) *string { return &u.PassHash }),
-	schema.NumberField(schema.Derived(8, "epoch", schema.NotShown, schema.Needed), func(u *User) *uint32 { return &u.Epoch }),
+	schema.NumberField(schema.DerivedInteger(8, "epoch", schema.NotShown, schema.Needed), func(u *User) *uint32 { return &u.Epoch }),
 ).CrossCheck(crossCheckUser).
 	Invariant(func(u *User) string { return partnerRoleProblem(u.Roles, u.Partner) }).
 	WithEnvelope(func(u *User, envelope schema.Envelope) {

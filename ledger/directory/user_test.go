@@ -237,10 +237,10 @@ func TestRotatedAdminTokenIsNeverAcceptedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	next, err := platform.RotateAdminToken([32]byte{1}, [32]byte{3})
-	if err != nil || !slices.Equal(next.AdminTokens, [][32]byte{{2}, {3}}) || !slices.Equal(next.Retired, [][32]byte{{1}}) {
+	if err != nil || !slices.Equal(next.AdminTokens, [][32]byte{{2}, {3}}) || !slices.Equal(next.RetiredTokens, [][32]byte{{1}}) {
 		t.Fatal(next, err)
 	}
-	if len(platform.AdminTokens) != 2 || platform.AdminTokens[0] != [32]byte{1} || len(platform.Retired) != 0 {
+	if len(platform.AdminTokens) != 2 || platform.AdminTokens[0] != [32]byte{1} || len(platform.RetiredTokens) != 0 {
 		t.Error("the old record changed")
 	}
 	if _, err := next.RotateAdminToken([32]byte{1}, [32]byte{4}); wantRefusal(t, err).Code != ledger.Unauthorized {
@@ -250,7 +250,7 @@ func TestRotatedAdminTokenIsNeverAcceptedAgain(t *testing.T) {
 		t.Error("a retired token was admitted", err)
 	}
 	rotated := next.RotateAllAdminTokens([32]byte{5})
-	if !slices.Equal(rotated.AdminTokens, [][32]byte{{5}}) || !slices.Equal(rotated.Retired, [][32]byte{{1}, {2}, {3}}) {
+	if !slices.Equal(rotated.AdminTokens, [][32]byte{{5}}) || !slices.Equal(rotated.RetiredTokens, [][32]byte{{1}, {2}, {3}}) {
 		t.Error(rotated)
 	}
 	if e := rotated.RotationEvent(); e.Name != "rotate" || !Legal(ledger.Platform, e.Name, e.From, e.To) {
@@ -259,7 +259,7 @@ func TestRotatedAdminTokenIsNeverAcceptedAgain(t *testing.T) {
 	for i := range MaxRetiredTokens {
 		rotated = rotated.RotateAllAdminTokens([32]byte{9, byte(i), byte(i >> 8)})
 	}
-	if len(rotated.Retired) != MaxRetiredTokens || slices.Contains(rotated.Retired, [32]byte{1}) || !slices.Contains(rotated.Retired, [32]byte{5}) {
-		t.Errorf("%d retired tokens are remembered, want the latest %d", len(rotated.Retired), MaxRetiredTokens)
+	if len(rotated.RetiredTokens) != MaxRetiredTokens || slices.Contains(rotated.RetiredTokens, [32]byte{1}) || !slices.Contains(rotated.RetiredTokens, [32]byte{5}) {
+		t.Errorf("%d retired tokens are remembered, want the latest %d", len(rotated.RetiredTokens), MaxRetiredTokens)
 	}
 }

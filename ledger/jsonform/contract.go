@@ -29,7 +29,7 @@ func AppendContract(out *schema.Encoder, r *contract.Record, view *ContractView)
 	showDetail := !view.InList || !r.Product.ShortLists
 	for _, c := range r.Product.Columns.Columns {
 		switch {
-		case c == contract.Sent.Column:
+		case c == contract.ClientMetadata.Column:
 			if showDetail {
 				appendMetadata(out, r)
 			}
@@ -50,18 +50,18 @@ func appendMetadata(out *schema.Encoder, r *contract.Record) {
 			columnNames[c.Name] = true
 		}
 	}
-	metadata := contract.Sent.Get(r.Values)
+	metadata := contract.ClientMetadata.Get(r.Values)
 	switch {
 	case len(columnNames) == 0 && r.Reading.Answers.OmitEmpty && isEmpty(metadata):
 		return
 	case len(columnNames) == 0 && metadata == nil:
-		out.Null(contract.Sent.Name)
+		out.Null(contract.ClientMetadata.Name)
 		return
 	case len(columnNames) == 0:
-		out.Object(contract.Sent.Name, metadata)
+		out.Object(contract.ClientMetadata.Name, metadata)
 		return
 	}
-	out.OpenField(contract.Sent.Name, '{')
+	out.OpenField(contract.ClientMetadata.Name, '{')
 	out.Members(metadata, func(name []byte) bool { return !columnNames[string(name)] })
 	for _, c := range r.Product.Columns.Columns {
 		if columnNames[c.Name] && c.Place == schema.Metadata {

@@ -12,10 +12,10 @@ const (
 	defaultLang = "en"
 )
 
-// AppendMeta appends merchant_meta: the members that the caller sent, then the members from the rail (the provider)
+// AppendMerchantMeta appends merchant_meta: the members that the caller sent, then the members from the rail (the provider)
 // whose keys the caller did not send. fromCaller and fromRail are JSON objects, or nil. The service itself sets MetaLang
 // if the partner has a language, or if the caller sent that key.
-func AppendMeta(dst, fromCaller, fromRail []byte, lang string) []byte {
+func AppendMerchantMeta(dst, fromCaller, fromRail []byte, lang string) []byte {
 	setsLang := lang != "" || len(fromCaller) > 0 && jsonwalk.Has(fromCaller, MetaLang)
 	if !setsLang && fromRail == nil {
 		if len(fromCaller) == 0 {

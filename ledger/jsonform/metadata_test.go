@@ -28,7 +28,7 @@ func TestMerchantMetaHasTheCallersAndTheRailsKeys(t *testing.T) {
 			}
 			return []byte(text)
 		}
-		if got := string(jsonform.AppendMeta(nil, objectOrNil(c.fromCaller), objectOrNil(c.fromRail), c.lang)); got != c.want {
+		if got := string(jsonform.AppendMerchantMeta(nil, objectOrNil(c.fromCaller), objectOrNil(c.fromRail), c.lang)); got != c.want {
 			t.Errorf("%s and %s in %q: %s, want %s", c.fromCaller, c.fromRail, c.lang, got, c.want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 func AppendSubscription(out *schema.Encoder, r *subscription.Record, started ledger.Micros) {
 	out.ID("id", r.ID)
 	out.Word("status", r.Status())
-	out.ID("initial_payment_id", r.Initial)
+	out.ID("initial_payment_id", r.InitialPayment)
 	out.Amount("amount", r.Amount)
 	out.Word("currency", string(r.Asset.Currency))
 	out.Text("network", string(r.Asset.Network))
@@ -21,8 +21,8 @@ func AppendSubscription(out *schema.Encoder, r *subscription.Record, started led
 	out.Instant("next_renewal_at", next)
 	out.Integer("renewals", int64(r.Renewals))
 	out.Integer("failed_attempts", int64(r.Failures))
-	if r.Number > 0 {
-		out.ID("last_transaction_id", r.Last)
+	if r.RenewalsBegun > 0 {
+		out.ID("last_transaction_id", r.LastTransaction)
 	} else {
 		out.Null("last_transaction_id")
 	}

@@ -29,7 +29,7 @@ func AppendTransaction(dst []byte, r *payment.Record, view *TransactionView) []b
 	appendMoney(&out, r)
 	appendDescription(&out, r)
 	out.Key("merchant_meta")
-	out.Buf = AppendMeta(out.Buf, r.MerchantMeta, r.RailMeta, view.Lang)
+	out.Buf = AppendMerchantMeta(out.Buf, r.MerchantMeta, r.RailMeta, view.Lang)
 	appendMethodAndCustomer(&out, r)
 	out.Instant("started", view.Started)
 	out.Instant("finished", r.Finished)
@@ -79,8 +79,8 @@ func appendMoney(out *schema.Encoder, r *payment.Record) {
 	dest := r.DestAsset()
 	out.Amount("amount", r.Amount)
 	out.Amount("amount_with_fee", r.AmountWithFee)
-	out.Amount("amount_dest", r.Dest)
-	out.Signed("merchant_amount", r.Merchant)
+	out.Amount("amount_dest", r.DestAmount)
+	out.Signed("merchant_amount", r.MerchantAmount)
 	out.Word("currency", string(r.Asset.Currency))
 	out.Word("currency_dest", string(dest.Currency))
 	if !r.Rate.IsZero() {
@@ -104,10 +104,10 @@ func appendMoney(out *schema.Encoder, r *payment.Record) {
 // (specification, "Transaction", rule 1). The terminal's own text has precedence over the text that the caller sent.
 func appendDescription(out *schema.Encoder, r *payment.Record) {
 	switch {
-	case r.Terminal == ledger.ID{} || (!r.Described && r.ShownText == ""):
+	case r.Terminal == ledger.ID{} || (!r.Described && r.TerminalText == ""):
 		out.Null("description")
-	case r.ShownText != "":
-		out.Text("description", r.ShownText)
+	case r.TerminalText != "":
+		out.Text("description", r.TerminalText)
 	default:
 		out.Text("description", r.Description)
 	}
@@ -191,12 +191,12 @@ func appendRefunds(out *schema.Encoder, r *payment.Record, lang string) {
 // appendCode writes a failure's error_code.
 func appendCode(out *schema.Encoder, f payment.Failure) {
 	out.Key("error_code")
-	out.Buf = AppendCode(out.Buf, f)
+	out.Buf = AppendErrorCode(out.Buf, f)
 }
 
-// AppendCode appends a failure's error_code: null for success, and for a code that is not
+// AppendErrorCode appends a failure's error_code: null for success, and for a code that is not
 // published.
-func AppendCode(dst []byte, f payment.Failure) []byte {
+func AppendErrorCode(dst []byte, f payment.Failure) []byte {
 	if !f.Code.Published() {
 		return append(dst, "null"...)
 	}

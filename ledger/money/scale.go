@@ -92,16 +92,16 @@ func (a Asset) Scale() (digits int, ok bool) {
 	return digits, ok
 }
 
-// Accepted tells whether transactions accept the code, which must be in upper case. The returned
+// AcceptedCurrency tells whether transactions accept the code, which must be in upper case. The returned
 // Currency doesn't alias code.
-func Accepted(code string) (Currency, bool) {
+func AcceptedCurrency(code string) (Currency, bool) {
 	c, ok := acceptedByCode[code]
 	return c, ok
 }
 
-// Unsupported returns the specification's message for a currency that is not accepted. It repeats at
+// UnsupportedCurrencyMessage returns the specification's message for a currency that is not accepted. It repeats at
 // most 32 bytes of the code.
-func Unsupported(code []byte) string {
+func UnsupportedCurrencyMessage(code []byte) string {
 	const maxShown = 32
 	if len(code) > maxShown {
 		code = code[:maxShown]

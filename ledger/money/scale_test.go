@@ -107,7 +107,7 @@ func TestAcceptedIsTheClosedSet(t *testing.T) {
 		t.Errorf("%d currencies, want %d", len(got), len(want))
 	}
 	for i, code := range want {
-		c, ok := Accepted(code)
+		c, ok := AcceptedCurrency(code)
 		if !ok || string(c) != code || got[i] != c {
 			t.Errorf("Accepted(%s) = %s, %v; number %d is %s", code, c, ok, i, got[i])
 		}
@@ -116,7 +116,7 @@ func TestAcceptedIsTheClosedSet(t *testing.T) {
 		"", "JPY", "PLN", "840", "643", "usd", "Usd", " USD", "USD ", "USDT/tron", "BTC",
 		"AED", "BHD", "KWD", "UZS", "KGS", // contracts take these, transactions don't
 	} {
-		if c, ok := Accepted(code); ok || c != "" {
+		if c, ok := AcceptedCurrency(code); ok || c != "" {
 			t.Errorf("Accepted(%q) = %s", code, c)
 		}
 	}

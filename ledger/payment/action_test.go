@@ -27,18 +27,18 @@ func TestActionRequiredSetsTheActionAndItsDeadline(t *testing.T) {
 func TestRailChoosesTheNextInquiryOfAnAction(t *testing.T) {
 	for delay, want := range map[time.Duration]string{0: "due 30m0s", 5 * time.Second: "due 5s", time.Hour: "due 30m0s"} {
 		sc := inState(t, payment.Payment, payment.Charging)
-		sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otpAction, Again: delay}), "act action_required", want)
+		sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otpAction, NextInquiryIn: delay}), "act action_required", want)
 	}
 }
 
 // One inquiry that times out does not stop further ones.
 func TestInquiriesOfAnActionContinueAfterATimeOut(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otpAction, Again: 5 * time.Second})
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otpAction, NextInquiryIn: 5 * time.Second})
 	sc.onDue(5 * time.Second)
 	sc.want(sc.onAnswer(answers["nothing"]), "await action_required", "due 10s")
 	sc.onDue(10 * time.Second)
-	sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Again: 5 * time.Second}), "await action_required", "due 5s")
+	sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, NextInquiryIn: 5 * time.Second}), "await action_required", "due 5s")
 	sc.context.Now = now.Add(30*time.Minute - 3*time.Second)
 	sc.context.Due = ledger.MicrosOf(sc.context.Now)
 	sc.want(sc.onAnswer(answers["nothing"]), "await action_required", "due 3s")
@@ -203,7 +203,7 @@ func TestExpiredActionIsPublishedAgain(t *testing.T) {
 	}{
 		{time.Minute, false, false}, {time.Minute + time.Microsecond, true, true}, {30*time.Minute - time.Microsecond, true, true}, {30 * time.Minute, false, false},
 	} {
-		if onAPI, onPage := sc.record.Ended(micros(c.after), false), sc.record.Ended(micros(c.after), true); onAPI != c.endedOnAPI || onPage != c.endedOnPage {
+		if onAPI, onPage := sc.record.ActionIsStale(micros(c.after), false), sc.record.ActionIsStale(micros(c.after), true); onAPI != c.endedOnAPI || onPage != c.endedOnPage {
 			t.Errorf("after %v it has ended for whoever reads: %v, for the payer's page: %v", c.after, onAPI, onPage)
 		}
 	}
@@ -224,7 +224,7 @@ func TestExpiredActionIsPublishedAgain(t *testing.T) {
 	if _, err := sc.decideContinuation(true); err != nil {
 		t.Error(err)
 	}
-	if after := 3*time.Minute + time.Microsecond; !sc.record.Ended(micros(after), false) {
+	if after := 3*time.Minute + time.Microsecond; !sc.record.ActionIsStale(micros(after), false) {
 		t.Errorf("after %v the fresh material has not ended", after)
 	}
 }
@@ -235,11 +235,11 @@ func TestExpiredRailPageEndsTheActionOnTheHostedPageOnly(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
 	pageEnd := now.Add(5 * time.Minute)
 	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(pageEnd)}})
-	if end := ledger.MicrosOf(pageEnd); sc.record.Ended(end-1, true) || !sc.record.Ended(end, true) || sc.record.Ended(end, false) {
-		t.Errorf("a microsecond before %v, at its end %v, for others %v", sc.record.Ended(end-1, true), sc.record.Ended(end, true), sc.record.Ended(end, false))
+	if end := ledger.MicrosOf(pageEnd); sc.record.ActionIsStale(end-1, true) || !sc.record.ActionIsStale(end, true) || sc.record.ActionIsStale(end, false) {
+		t.Errorf("a microsecond before %v, at its end %v, for others %v", sc.record.ActionIsStale(end-1, true), sc.record.ActionIsStale(end, true), sc.record.ActionIsStale(end, false))
 	}
 	sc.cancel()
-	if sc.record.Ended(ledger.MicrosOf(pageEnd), true) {
+	if sc.record.ActionIsStale(ledger.MicrosOf(pageEnd), true) {
 		t.Error("something is published for what is being given up")
 	}
 }
@@ -252,7 +252,7 @@ func TestRepublishedExpiredActionIsNotNews(t *testing.T) {
 	for _, action := range []*payment.Action{
 		nil, {Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}, {Page: "https://rail", PageUntil: ledger.MicrosOf(sc.context.Now)},
 	} {
-		if _, ok := sc.context.Answered(sc.record, payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: action}); ok {
+		if _, ok := sc.context.DecideAnswer(sc.record, payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: action}); ok {
 			t.Errorf("%+v is decided on", action)
 		}
 	}

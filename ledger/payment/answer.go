@@ -8,22 +8,22 @@ import (
 
 // Answer is a provider's answer to a submission or an inquiry.
 type Answer struct {
-	Verdict  Verdict
-	Failure  Failure       // for VerdictRefused, VerdictFailed and VerdictNotSent: the rail's reason
-	RRN      string        // retrieval reference number; empty: none
-	Again    time.Duration // delay before the next inquiry; 0: DecisionContext.Inquire, doubled after each inquiry
-	Status   Status        // an intermediate state of the rail; empty: none
-	Meta     []byte        // the rail's own keys, a JSON object; nil: unchanged
-	Action   *Action       // for VerdictAction; nil: unchanged
-	Token    []byte        // for VerdictCharged: the provider's token for the charged card, encrypted; nil: none
-	KeepCard bool          // for VerdictAction: the encrypted card stays stored for a later step
-	Inquired bool          // this answers an inquiry, not a submission
-	Reissued bool          // this answers AskReissue: Action is the previous action, published anew
+	Verdict       Verdict
+	Failure       Failure       // for VerdictRefused, VerdictFailed and VerdictNotSent: the rail's reason
+	RRN           string        // retrieval reference number; empty: none
+	NextInquiryIn time.Duration // delay before the next inquiry; 0: DecisionContext.Inquire, doubled after each inquiry
+	Status        Status        // an intermediate state of the rail; empty: none
+	Meta          []byte        // the rail's own keys, a JSON object; nil: unchanged
+	Action        *Action       // for VerdictAction; nil: unchanged
+	Token         []byte        // for VerdictCharged: the provider's token for the charged card, encrypted; nil: none
+	KeepCard      bool          // for VerdictAction: the encrypted card stays stored for a later step
+	Inquired      bool          // this answers an inquiry, not a submission
+	Reissued      bool          // this answers AskReissue: Action is the previous action, published anew
 }
 
 // Answered decides on a provider's answer about the charge. ok is false if the answer is no news. It is also false
 // while another operation on the charge is under way, because then only that operation's answer decides.
-func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
+func (c DecisionContext) DecideAnswer(r *Record, a Answer) (d Decision, ok bool) {
 	if r.Op != nil && r.Op.Kind != OpComplete {
 		return Decision{}, false
 	}
@@ -68,7 +68,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 }
 
 // SaysNothing tells whether an answer changes nothing: the rail still has the charge, or did not answer.
-func (r *Record) SaysNothing(a Answer) bool {
+func (r *Record) IsNoNews(a Answer) bool {
 	return r.Status.AtProvider() && r.Op == nil && (a.Verdict == VerdictPending || a.Verdict == VerdictUnknown) &&
 		(a.Status == "" || a.Status == r.Status)
 }
@@ -116,7 +116,7 @@ func (c DecisionContext) onHeld(d *Decision, a Answer) bool {
 		return c.onNoNews(d, a)
 	}
 	d.moveToCharging()
-	r.Known = true
+	r.ConfirmedByProvider = true
 	if a.RRN != "" {
 		r.RRN = a.RRN
 	}
@@ -153,10 +153,10 @@ func (c DecisionContext) onFailed(d *Decision, a Answer) {
 // once confirmed is never treated as lost.
 func (c DecisionContext) onNotFound(d *Decision) bool {
 	r := d.Record
-	if r.Known && (r.Op == nil || r.Op.Answered) {
+	if r.ConfirmedByProvider && (r.Op == nil || r.Op.Answered) {
 		return c.onNoNews(d, Answer{Verdict: VerdictNotFound})
 	}
-	if r.NotFoundAnswers == 0 || r.Known {
+	if r.NotFoundAnswers == 0 || r.ConfirmedByProvider {
 		r.NotFoundAnswers = 1
 		if r.Op != nil {
 			o := *r.Op
@@ -164,7 +164,7 @@ func (c DecisionContext) onNotFound(d *Decision) bool {
 			r.Op = &o
 		}
 		d.move(Await, nil)
-		d.Due = c.fromNow(c.Inquire)
+		d.Due = c.fromNow(c.InquiryTimeout)
 		return true
 	}
 	if c.resend(d) {
@@ -179,7 +179,7 @@ func (c DecisionContext) onNotFound(d *Decision) bool {
 // onAction publishes what the payer has to do. The result is false if that is no news.
 func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 	r := d.Record
-	r.NotFoundAnswers, r.Known = 0, true
+	r.NotFoundAnswers, r.ConfirmedByProvider = 0, true
 	if r.Status.Held() || r.Status == ActionRequired && (a.Action == nil || a.Reissued && a.Action.isStaleFor(ledger.MicrosOf(c.Now), true)) {
 		return c.onNoNews(d, a)
 	}
@@ -225,7 +225,7 @@ func (c DecisionContext) onNoNews(d *Decision, a Answer) bool {
 // onReady decides on VerdictReady: it continues a charge whose payer has acted.
 func (c DecisionContext) onReady(d *Decision) bool {
 	r := d.Record
-	r.Known = true
+	r.ConfirmedByProvider = true
 	if r.Op == nil && r.Status == Authorizing {
 		d.moveToCharging() // in status charging, Complete can begin the operation
 		d.Due = c.nextInquiry(&r.Inquiries, Answer{})
@@ -245,7 +245,7 @@ func (c DecisionContext) onReady(d *Decision) bool {
 func (c DecisionContext) onPending(d *Decision, a Answer) bool {
 	r := d.Record
 	if a.Verdict == VerdictPending { // VerdictUnknown does not confirm that the charge arrived
-		r.NotFoundAnswers, r.Known = 0, true
+		r.NotFoundAnswers, r.ConfirmedByProvider = 0, true
 	}
 	switch {
 	case r.Status.Held(), r.Status == ActionRequired && a.Verdict == VerdictUnknown:

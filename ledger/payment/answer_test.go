@@ -39,9 +39,9 @@ func inState(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 	case payment.PaymentHeld, payment.PayoutHeld:
 		sc.onAnswer(answers["held"])
 	case payment.Charging:
-		sc.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown, Again: time.Second})
+		sc.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown, NextInquiryIn: time.Second})
 	default:
-		sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Again: time.Second, Status: status})
+		sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, NextInquiryIn: time.Second, Status: status})
 	}
 	if sc.record.Status != status {
 		t.Fatalf("%s is not %s", sc.record.Status, status)
@@ -141,7 +141,7 @@ func summaryOf(d payment.Decision) string {
 	for _, g := range d.Counters {
 		text += ", " + counterText(d.Record.Asset, g)
 	}
-	if d.Finish {
+	if d.IsFinal {
 		text += ", final"
 	}
 	return text
@@ -200,7 +200,7 @@ func TestAnswerWithoutNewsChangesNothing(t *testing.T) {
 	} {
 		for name, a := range answers {
 			sc := inState(t, c.kind, c.status)
-			if _, ok := sc.context.Answered(sc.record, a); ok != strings.Contains(c.news, name) {
+			if _, ok := sc.context.DecideAnswer(sc.record, a); ok != strings.Contains(c.news, name) {
 				t.Errorf("%s in %s: decided %v", name, c.status, ok)
 			}
 		}
@@ -213,7 +213,7 @@ func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 		"rejected by no terminal": {t: t, context: testContext, record: testContext.Reject(transactionID, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record},
 	} {
 		for answer, a := range answers {
-			if _, ok := sc.context.Answered(sc.record, a); ok {
+			if _, ok := sc.context.DecideAnswer(sc.record, a); ok {
 				t.Errorf("%s: decided on %s", name, answer)
 			}
 		}
@@ -221,7 +221,7 @@ func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 	for answer, a := range answers { // for a refused charge, only money that moves after all is recorded
 		sc := inState(t, payment.Payment, payment.Charging)
 		sc.onAnswer(answers["refused"])
-		if _, ok := sc.context.Answered(sc.record, a); ok != (answer == "charged") {
+		if _, ok := sc.context.DecideAnswer(sc.record, a); ok != (answer == "charged") {
 			t.Errorf("refused: decided on %s: %v", answer, ok)
 		}
 	}
@@ -244,11 +244,11 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 			sc.refund("")
 		}
 		for answer, a := range answers {
-			if _, ok := sc.context.Answered(sc.record, a); ok {
+			if _, ok := sc.context.DecideAnswer(sc.record, a); ok {
 				t.Errorf("%s: decided on %s about the charge", name, answer)
 			}
 		}
-		if _, ok := sc.context.OpAnswered(sc.record, uuid.UUID{7}, answers["charged"]); ok {
+		if _, ok := sc.context.DecideOpAnswer(sc.record, uuid.UUID{7}, answers["charged"]); ok {
 			t.Errorf("%s: decided on an operation that is not under way", name)
 		}
 		if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquireOp || decided {
@@ -256,7 +256,7 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 		}
 	}
 	sc := inState(t, payment.Payment, payment.Charging)
-	if _, ok := sc.context.OpAnswered(sc.record, ledger.ID{}, answers["charged"]); ok {
+	if _, ok := sc.context.DecideOpAnswer(sc.record, ledger.ID{}, answers["charged"]); ok {
 		t.Error("decided on an operation where none is under way")
 	}
 }
@@ -306,7 +306,7 @@ func TestChargeConfirmedByTheRailNeverCountsAsLost(t *testing.T) {
 				break
 			}
 			sc.context.Due = ledger.MicrosOf(sc.context.Now)
-			if d, ok := sc.context.Answered(sc.record, answers["not known"]); ok {
+			if d, ok := sc.context.DecideAnswer(sc.record, answers["not known"]); ok {
 				sc.apply(d)
 			}
 		}
@@ -333,7 +333,7 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 func TestRailChoosesTheNextInquiry(t *testing.T) {
 	for delay, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
 		sc := inState(t, payment.Payment, payment.Charging)
-		d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Again: delay})
+		d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, NextInquiryIn: delay})
 		if got := d.Due.Time().Sub(now).String(); got != want {
 			t.Errorf("again in %v: due %s, want %s", delay, got, want)
 		}

@@ -176,7 +176,7 @@ func (b *books) count(g *ledger.CounterGuard) {
 		n = new(big.Int)
 		b.counters[g.Key] = n
 	}
-	if g.Release {
+	if g.IsRelease {
 		n.Sub(n, number(g.Add))
 	} else {
 		n.Add(n, number(g.Add))
@@ -200,7 +200,7 @@ func (b *books) countersAccept(d *payment.Decision) (refusing int, accepted bool
 			}
 			counters[g.Key] = n
 		}
-		if g.Release {
+		if g.IsRelease {
 			n.Sub(n, number(g.Add))
 		} else if n.Add(n, number(g.Add)).Cmp(number(g.Max)) > 0 {
 			return i, false

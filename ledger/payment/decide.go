@@ -10,11 +10,11 @@ import (
 
 // DecisionContext is the input of a decision besides the record.
 type DecisionContext struct {
-	Org       ledger.ID
-	Now       time.Time
-	Due       ledger.Micros // the record's due instant; 0: none
-	Inquire   time.Duration // the provider time-out, after which the outcome of an unanswered call is inquired
-	ActionTTL time.Duration // how long a payer has time to act
+	Org            ledger.ID
+	Now            time.Time
+	Due            ledger.Micros // the record's due instant; 0: none
+	InquiryTimeout time.Duration // the provider time-out, after which the outcome of an unanswered call is inquired
+	ActionTTL      time.Duration // how long a payer has time to act
 
 	// Room is reusable memory for Decision.Counters. Only a decision with MustRecord uses it, and no two decisions may
 	// share it. If it is nil, memory is allocated.
@@ -41,7 +41,7 @@ type Decision struct {
 	Funds      []ledger.FundsGuard
 	Counters   []ledger.CounterGuard
 	Due        ledger.Micros // when the record is due; 0: never
-	Finish     bool          // true if the record has reached a final status
+	IsFinal    bool          // true if the record has reached a final status
 	MustRecord bool          // the decision records what has already happened: the writer may not refuse it
 	Ask        Ask
 	Return     *Decision // the return transaction, for Reversed
@@ -156,7 +156,7 @@ func (c DecisionContext) begin(d *Decision, t *Terms) {
 		why := Failure{Code: code}
 		*r = unrouted
 		r.Asset = t.Asset
-		r.Attempts = t.Stopped(why, c.Now)
+		r.Attempts = t.AttemptsIfStopped(why, c.Now)
 		d.refuse(why)
 		return
 	}
@@ -183,7 +183,7 @@ func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	}
 	d.Counters = r.reserve(c.Org, d.Counters)
 	d.reserveVolumes(c.Org, t.Bounds)
-	d.Due = c.fromNow(c.Inquire)
+	d.Due = c.fromNow(c.InquiryTimeout)
 	d.Ask = AskSubmit
 }
 
@@ -198,7 +198,7 @@ func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok 
 		failedAttempt.Outcome, failedAttempt.Failure = AttemptNotSent, a.Failure.orCode(ProcessingError)
 	}
 	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], failedAttempt), t.Skipped...)
-	d.Record.NotFoundAnswers, d.Record.Inquiries, d.Record.Known = 0, 0, false
+	d.Record.NotFoundAnswers, d.Record.Inquiries, d.Record.ConfirmedByProvider = 0, 0, false
 	if code := d.Record.takeTerms(t); code != "" {
 		return Decision{}, false
 	}
@@ -219,17 +219,17 @@ func (r *Record) reserve(org ledger.ID, guards []ledger.CounterGuard) []ledger.C
 		guards = make([]ledger.CounterGuard, 0, 1)
 	}
 	guards = append(guards, ledger.Headroom(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
-	if !r.Rate.IsZero() && !r.Dest.IsZero() {
-		guards = append(guards, ledger.Headroom(org, r.SettlementAsset, r.Dest))
+	if !r.Rate.IsZero() && !r.DestAmount.IsZero() {
+		guards = append(guards, ledger.Headroom(org, r.SettlementAsset, r.DestAmount))
 	}
 	return guards
 }
 
 // unreserve appends the guards that release what reserve and reserveVolumes have reserved.
 func (r *Record) unreserve(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
-	guards = append(guards, ledger.HeadroomBack(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
-	if !r.Rate.IsZero() && !r.Dest.IsZero() {
-		guards = append(guards, ledger.HeadroomBack(org, r.SettlementAsset, r.Dest))
+	guards = append(guards, ledger.ReleaseHeadroom(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
+	if !r.Rate.IsZero() && !r.DestAmount.IsZero() {
+		guards = append(guards, ledger.ReleaseHeadroom(org, r.SettlementAsset, r.DestAmount))
 	}
 	return r.releaseVolumes(org, r.Amount, guards)
 }
@@ -239,10 +239,10 @@ func (r *Record) unreserve(org ledger.ID, guards []ledger.CounterGuard) []ledger
 func (r *Record) releaseSurplus(fullCharge *Record, org ledger.ID) []ledger.CounterGuard {
 	var guards []ledger.CounterGuard
 	if surplus := must(plus(fullCharge.AmountWithFee, fullCharge.Fee).Sub(plus(r.AmountWithFee, r.Fee))); !surplus.IsZero() {
-		guards = append(guards, ledger.HeadroomBack(org, r.Asset, surplus))
+		guards = append(guards, ledger.ReleaseHeadroom(org, r.Asset, surplus))
 	}
-	if surplus := must(fullCharge.Dest.Sub(r.Dest)); !r.Rate.IsZero() && !surplus.IsZero() {
-		guards = append(guards, ledger.HeadroomBack(org, r.SettlementAsset, surplus))
+	if surplus := must(fullCharge.DestAmount.Sub(r.DestAmount)); !r.Rate.IsZero() && !surplus.IsZero() {
+		guards = append(guards, ledger.ReleaseHeadroom(org, r.SettlementAsset, surplus))
 	}
 	return guards
 }
@@ -257,10 +257,10 @@ const (
 
 // nextInquiry returns the instant of the next inquiry after an answer that is not final.
 func (c DecisionContext) nextInquiry(inquiries *uint8, a Answer) ledger.Micros {
-	if a.Again > 0 {
-		return c.fromNow(min(max(a.Again, minRetryDelay), maxRetryDelay))
+	if a.NextInquiryIn > 0 {
+		return c.fromNow(min(max(a.NextInquiryIn, minRetryDelay), maxRetryDelay))
 	}
-	gap := c.Inquire << min(*inquiries, maxBackOff)
+	gap := c.InquiryTimeout << min(*inquiries, maxBackOff)
 	*inquiries = min(*inquiries+1, maxBackOff)
 	return c.fromNow(gap)
 }
@@ -279,7 +279,7 @@ func (d *Decision) end(why Failure) {
 	r := d.Record
 	r.Failure = why
 	r.Action, r.Op, r.KeepCard, r.HoldUntil = nil, nil, false, 0
-	d.Finish = true
+	d.IsFinal = true
 	d.Due = 0
 }
 

@@ -25,7 +25,7 @@ var (
 	ton  = money.Asset{Currency: "TON", Network: "ton", Env: money.Prod}
 
 	now           = time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC)
-	testContext   = payment.DecisionContext{Org: uuid.UUID{1}, Now: now, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
+	testContext   = payment.DecisionContext{Org: uuid.UUID{1}, Now: now, InquiryTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute}
 	terminalID    = uuid.MustParse("11111111-1111-4111-8111-111111111111")
 	otherID       = uuid.MustParse("22222222-2222-4222-8222-222222222222")
 	transactionID = uuid.UUID{2}
@@ -122,7 +122,7 @@ func (sc *scenario) apply(d payment.Decision) payment.Decision {
 // onAnswer applies and returns the decision on an answer about the charge. The answer must have an effect.
 func (sc *scenario) onAnswer(a payment.Answer) payment.Decision {
 	sc.t.Helper()
-	d, ok := sc.context.Answered(sc.record, a)
+	d, ok := sc.context.DecideAnswer(sc.record, a)
 	if !ok || !d.MustRecord {
 		sc.t.Fatalf("%s: %v was not decided on", sc.record.Status, a.Verdict)
 	}
@@ -133,7 +133,7 @@ func (sc *scenario) onAnswer(a payment.Answer) payment.Decision {
 // effect.
 func (sc *scenario) onOpAnswer(a payment.Answer) payment.Decision {
 	sc.t.Helper()
-	d, ok := sc.context.OpAnswered(sc.record, sc.record.Op.Request, a)
+	d, ok := sc.context.DecideOpAnswer(sc.record, sc.record.Op.Request, a)
 	if !ok || !d.MustRecord {
 		sc.t.Fatalf("%s: %v was not decided on", sc.record.Status, a.Verdict)
 	}
@@ -251,7 +251,7 @@ func describe(clock time.Time, d *payment.Decision) []string {
 	for _, g := range d.Counters {
 		effects = append(effects, counterText(asset, g))
 	}
-	if d.Finish {
+	if d.IsFinal {
 		effects = append(effects, "final")
 	}
 	if effects != nil {
@@ -266,7 +266,7 @@ func describe(clock time.Time, d *payment.Decision) []string {
 }
 
 func counterText(asset money.Asset, g ledger.CounterGuard) string {
-	verb := map[bool]string{false: "reserve ", true: "release "}[g.Release]
+	verb := map[bool]string{false: "reserve ", true: "release "}[g.IsRelease]
 	name := strings.TrimPrefix(g.Key, "headroom/")
 	if name == asset.String() {
 		return verb + g.Add.String()
@@ -322,7 +322,7 @@ func postingsText(asset money.Asset, postings []ledger.Posting) string {
 // amountsText formats a record's amounts: the amount with the fee, the amount at the destination, the merchant's amount
 // and the fee.
 func amountsText(r *payment.Record) string {
-	return fmt.Sprintf("%v %v %v %v", r.AmountWithFee, r.Dest, r.Merchant, r.Fee)
+	return fmt.Sprintf("%v %v %v %v", r.AmountWithFee, r.DestAmount, r.MerchantAmount, r.Fee)
 }
 
 // wantUnchanged fails the test if a decision has changed the record that it was decided on.

@@ -43,7 +43,7 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 func (r *Record) refundHeadroom(org ledger.ID, f flow, release bool) []ledger.CounterGuard {
 	guard := ledger.Headroom
 	if release {
-		guard = ledger.HeadroomBack
+		guard = ledger.ReleaseHeadroom
 	}
 	guards := []ledger.CounterGuard{guard(org, r.Asset, plus(f.provider, f.fees))}
 	if !r.Rate.IsZero() && !f.dest.IsZero() {
@@ -162,7 +162,7 @@ func tooLate(op string) *ledger.Refusal {
 // Ended tells whether the payer's action has expired, so that the rail has to publish it again before it is shown.
 // Either the material's deadline has passed or, if onPage is true because the action is shown on the hosted page, the
 // rail's own page has expired. After the payer's time the result is false.
-func (r *Record) Ended(now ledger.Micros, onPage bool) bool {
+func (r *Record) ActionIsStale(now ledger.Micros, onPage bool) bool {
 	return r.Status == ActionRequired && r.Op == nil && now < r.Action.Until && r.Action.isStaleFor(now, onPage)
 }
 
@@ -227,7 +227,7 @@ func (c DecisionContext) dueWhileWaiting(r *Record, a Answer) ledger.Micros {
 	switch end := r.waitsUntil(); {
 	case end <= ledger.MicrosOf(c.Now):
 		return c.nextInquiry(&r.Inquiries, a)
-	case a.Again > 0, a.Verdict == VerdictUnknown, a.Verdict == VerdictNotFound:
+	case a.NextInquiryIn > 0, a.Verdict == VerdictUnknown, a.Verdict == VerdictNotFound:
 		return min(end, c.nextInquiry(&r.Inquiries, a))
 	default:
 		return end
@@ -236,7 +236,7 @@ func (c DecisionContext) dueWhileWaiting(r *Record, a Answer) ledger.Micros {
 
 // submitOp submits the record's operation to the provider.
 func (c DecisionContext) submitOp(d *Decision) {
-	d.Due = c.fromNow(c.Inquire)
+	d.Due = c.fromNow(c.InquiryTimeout)
 	d.Ask = AskOp
 }
 
@@ -248,7 +248,7 @@ func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 		priced := *r
 		assertPriced(priced.price(r.Op.Amount))
 		if r.Type == Payout {
-			return priced.Dest, r.DestAsset()
+			return priced.DestAmount, r.DestAsset()
 		}
 		return priced.AmountWithFee, r.Asset
 	case OpRefund:
@@ -262,7 +262,7 @@ func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 
 // OpAnswered decides on a provider's answer about the operation with the id request. ok is false if that operation
 // is not under way.
-func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d Decision, ok bool) {
+func (c DecisionContext) DecideOpAnswer(r *Record, request ledger.ID, a Answer) (d Decision, ok bool) {
 	if r.Op == nil || r.Op.Request != request || r.Op.Kind == OpComplete {
 		return Decision{}, false
 	}
@@ -309,7 +309,7 @@ func (c DecisionContext) onOpNotFound(d *Decision) {
 		return
 	}
 	d.awaitOutcome()
-	d.Due = c.fromNow(c.Inquire)
+	d.Due = c.fromNow(c.InquiryTimeout)
 	if o.NotFoundAnswers == resubmitAt {
 		d.Ask = AskOp
 	}

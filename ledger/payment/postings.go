@@ -18,7 +18,7 @@ type flow struct {
 
 // chargeFlow returns the flow of a settled payment.
 func (r *Record) chargeFlow() flow {
-	return flow{provider: r.AmountWithFee, partner: r.Merchant, fees: r.Fee, dest: money.Signed{Abs: r.Dest}}
+	return flow{provider: r.AmountWithFee, partner: r.MerchantAmount, fees: r.Fee, dest: money.Signed{Abs: r.DestAmount}}
 }
 
 // refundsFlow returns the flow of all refunds together, given the totals of the refunded amounts and of the returned
@@ -85,7 +85,7 @@ func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Postin
 // crossesExchange tells whether a payment's money is converted, which books it through the exchange position. If the
 // fee takes the whole amount, nothing is left to convert.
 func (r *Record) crossesExchange() bool {
-	return !r.Rate.IsZero() && !r.Merchant.Negative && !r.Merchant.IsZero()
+	return !r.Rate.IsZero() && !r.MerchantAmount.Negative && !r.MerchantAmount.IsZero()
 }
 
 // payoutPostings returns a payout's postings: Dr partner amount_with_fee / Cr provider amount_dest, Cr
@@ -94,11 +94,11 @@ func (r *Record) payoutPostings() []ledger.Posting {
 	l := r.newLines()
 	l.add(ledger.PartnerAvailable(r.Partner), r.Asset, ledger.Debit, r.AmountWithFee)
 	if r.Rate.IsZero() {
-		l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, ledger.Credit, r.Dest)
+		l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, ledger.Credit, r.DestAmount)
 	} else {
-		l.addSigned(ledger.FXPosition, r.Asset, ledger.Credit, r.Merchant)
-		l.add(ledger.FXPosition, r.SettlementAsset, ledger.Debit, r.Dest)
-		l.add(ledger.ProviderReceivable(r.Terminal), r.SettlementAsset, ledger.Credit, r.Dest)
+		l.addSigned(ledger.FXPosition, r.Asset, ledger.Credit, r.MerchantAmount)
+		l.add(ledger.FXPosition, r.SettlementAsset, ledger.Debit, r.DestAmount)
+		l.add(ledger.ProviderReceivable(r.Terminal), r.SettlementAsset, ledger.Credit, r.DestAmount)
 	}
 	l.add(ledger.Fees, r.Asset, ledger.Credit, r.Fee)
 	return l.postings
@@ -152,7 +152,7 @@ func (r *Record) refundFlow() flow {
 func (r *Record) suspenseEntry(side ledger.Side) *ledger.Entry {
 	asset, amount := r.Asset, r.AmountWithFee
 	if r.Type == Payout {
-		asset, amount, side = r.DestAsset(), r.Dest, side.Opposite()
+		asset, amount, side = r.DestAsset(), r.DestAmount, side.Opposite()
 	}
 	l := lines{make([]ledger.Posting, 0, 2)}
 	l.add(ledger.ProviderReceivable(r.Terminal), asset, side, amount)

@@ -144,7 +144,7 @@ func (tx *randomTransaction) apply(d payment.Decision) {
 	if r.Settled().Less(r.Refunded) || r.Fee.Less(r.RefundedFee) || r.Amount.Less(r.Captured) {
 		t.Fatalf("%v of %v captured, %v refunded, %v of the fee %v", r.Captured, r.Amount, r.Refunded, r.RefundedFee, r.Fee)
 	}
-	if d.Finish && !r.Status.Final() {
+	if d.IsFinal && !r.Status.Final() {
 		t.Fatalf("%s is no end", r.Status)
 	}
 	tx.checkDue(&d)
@@ -246,7 +246,7 @@ func checkHeadroom(t *rapid.T, b *books, txs []*randomTransaction) {
 		if closed && r.SettledLate || !closed && r.Status != payment.Created {
 			addHeadroom(want, r.Asset, new(big.Int).Add(number(r.AmountWithFee), number(r.Fee)))
 			if !r.Rate.IsZero() {
-				addHeadroom(want, r.SettlementAsset, number(r.Dest))
+				addHeadroom(want, r.SettlementAsset, number(r.DestAmount))
 			}
 		}
 		for _, headroom := range []map[string]*big.Int{tx.openRefund, tx.finishedRefunds} {
@@ -310,9 +310,9 @@ func (tx *randomTransaction) step() {
 func (tx *randomTransaction) anyAnswer() payment.Answer {
 	t := tx.t
 	a := payment.Answer{
-		Verdict: payment.Verdict(rapid.IntRange(int(payment.VerdictCharged), int(payment.VerdictNotSent)).Draw(t, "verdict")),
-		Again:   time.Duration(rapid.Int64Range(-5, 5_000_000).Draw(t, "again")),
-		Failure: payment.Failure{Detail: "why"},
+		Verdict:       payment.Verdict(rapid.IntRange(int(payment.VerdictCharged), int(payment.VerdictNotSent)).Draw(t, "verdict")),
+		NextInquiryIn: time.Duration(rapid.Int64Range(-5, 5_000_000).Draw(t, "again")),
+		Failure:       payment.Failure{Detail: "why"},
 	}
 	a.Status = rapid.SampledFrom([]payment.Status{"", "charging", "pre_authorized_3ds", "unknown", "cancelled", "charged"}).Draw(t, "passes")
 	if rapid.Bool().Draw(t, "with an action") {
@@ -322,7 +322,7 @@ func (tx *randomTransaction) anyAnswer() payment.Answer {
 }
 
 func (tx *randomTransaction) onAnswer() (payment.Decision, bool) {
-	return tx.context.Answered(tx.record, tx.anyAnswer())
+	return tx.context.DecideAnswer(tx.record, tx.anyAnswer())
 }
 
 func (tx *randomTransaction) onOpAnswer() (payment.Decision, bool) {
@@ -333,7 +333,7 @@ func (tx *randomTransaction) onOpAnswer() (payment.Decision, bool) {
 	if op := tx.record.Op; op != nil {
 		tx.record.OperationAmount()
 	}
-	return tx.context.OpAnswered(tx.record, id, tx.anyAnswer())
+	return tx.context.DecideOpAnswer(tx.record, id, tx.anyAnswer())
 }
 
 // onDue decides at the due instant of the record, or at an earlier one, as after a restart.
@@ -446,7 +446,7 @@ func (tx *randomTransaction) end() {
 		answer := payment.Answer{Verdict: rapid.SampledFrom([]payment.Verdict{payment.VerdictCharged, payment.VerdictRefused, payment.VerdictFailed}).Draw(tx.t, "at last")}
 		switch r := tx.record; {
 		case r.Op != nil && r.Op.Kind != payment.OpComplete:
-			d, ok = tx.context.OpAnswered(r, r.Op.Request, answer)
+			d, ok = tx.context.DecideOpAnswer(r, r.Op.Request, answer)
 		case r.AwaitsPayer():
 			d, ok = tx.context.RefuseContinue(r, payment.Credentials{}, payment.Failure{Code: payment.NoTerminal}), true
 		case r.Status.Held() && rapid.Bool().Draw(tx.t, "captured"):
@@ -458,7 +458,7 @@ func (tx *randomTransaction) end() {
 				return
 			}
 		default:
-			d, ok = tx.context.Answered(r, answer)
+			d, ok = tx.context.DecideAnswer(r, answer)
 		}
 		if ok {
 			tx.apply(d)
@@ -468,12 +468,12 @@ func (tx *randomTransaction) end() {
 	if !tx.record.Status.Held() {
 		tx.t.Fatalf("%s has no end", tx.record.Status)
 	}
-	d, ok := tx.context.Answered(tx.record, payment.Answer{Verdict: payment.VerdictFailed})
+	d, ok := tx.context.DecideAnswer(tx.record, payment.Answer{Verdict: payment.VerdictFailed})
 	if tx.record.Op != nil {
-		if d, ok = tx.context.OpAnswered(tx.record, tx.record.Op.Request, payment.Answer{Verdict: payment.VerdictRefused}); ok {
+		if d, ok = tx.context.DecideOpAnswer(tx.record, tx.record.Op.Request, payment.Answer{Verdict: payment.VerdictRefused}); ok {
 			tx.apply(d)
 		}
-		d, ok = tx.context.Answered(tx.record, payment.Answer{Verdict: payment.VerdictFailed})
+		d, ok = tx.context.DecideAnswer(tx.record, payment.Answer{Verdict: payment.VerdictFailed})
 	}
 	if !ok {
 		tx.t.Fatalf("%s: not decided on", tx.record.Status)

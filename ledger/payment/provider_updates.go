@@ -26,13 +26,13 @@ func (c DecisionContext) DecideReversal(r *Record, chargeSeq uint64, returnID le
 	// The return has the part of each amount of the charge that no refund has returned.
 	returnFlow := r.chargeFlow().minus(r.refundsFlow(r.Refunded, r.RefundedFee))
 	returnRecord := Record{ID: returnID, Partner: r.Partner, Status: Absent, ReversalOf: r.ID, Terminal: r.Terminal, Route: r.Route,
-		Fees: r.Fees, Fee: returnFlow.fees, AmountWithFee: returnFlow.provider, Merchant: returnFlow.partner, Rate: r.Rate, SettlementAsset: r.SettlementAsset}
-	returnRecord.Dest, _ = returnFlow.dest.Amount() // zero for a negative part; the postings use the signed part
+		Fees: r.Fees, Fee: returnFlow.fees, AmountWithFee: returnFlow.provider, MerchantAmount: returnFlow.partner, Rate: r.Rate, SettlementAsset: r.SettlementAsset}
+	returnRecord.DestAmount, _ = returnFlow.dest.Amount() // zero for a negative part; the postings use the signed part
 	returnRecord.Request = Request{Type: Payout, Amount: unrefunded, Asset: r.Asset, Method: r.Method, CardBIN: r.CardBIN, CardLast4: r.CardLast4,
 		MerchantMeta: []byte(`{"reversal_of":"` + r.ID.String() + `"}`)}
 	original.Return = &Decision{Record: &returnRecord, MustRecord: true}
 	original.Return.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: chargeSeq, Postings: r.refundPostings(returnFlow, true)})
-	original.Return.Finish = true
+	original.Return.IsFinal = true
 	return original, true
 }
 
@@ -47,7 +47,7 @@ func (c DecisionContext) DecideCorrection(r *Record, why Failure) (Decision, boo
 	d.MustRecord = true
 	d.move(Correct, nil)
 	d.Record.Failure = why.orCode(ProcessingError)
-	d.Finish = true
+	d.IsFinal = true
 	d.Due = c.Due // unchanged: the timer may still have to refund money on the suspense account
 	return d, true
 }

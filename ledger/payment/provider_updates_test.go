@@ -166,7 +166,7 @@ func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 			if r := sc.record; !r.SettledLate || r.RRN != "123456789012" || string(r.Status) != status || r.Failure.Describe("en") != "why" {
 				t.Errorf("%+v", r)
 			}
-			if _, again := sc.context.Answered(sc.record, answers["charged"]); again {
+			if _, again := sc.context.DecideAnswer(sc.record, answers["charged"]); again {
 				t.Error("it settled late twice")
 			}
 		}

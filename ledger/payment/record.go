@@ -81,30 +81,30 @@ type Record struct {
 	Failure         Failure // why the charge or the capture of a hold failed, or why the transaction was reversed
 	Fee             money.Amount
 	AmountWithFee   money.Amount // amount_with_fee
-	Dest            money.Amount // amount_dest, in DestAsset
-	Merchant        money.Signed // merchant_amount
+	DestAmount      money.Amount // amount_dest, in DestAsset
+	MerchantAmount  money.Signed // merchant_amount
 	Rate            money.Rate   // zero: not converted
 	SettlementAsset money.Asset  // the asset of Dest if converted; else zero, and Dest is in Asset
 
-	Terminal  ledger.ID // zero: never routed
-	Priority  int       // the terminal's priority at routing
-	Route     string    // the rail chosen
-	ShownText string    // the terminal's own text in place of the description
-	Fees      Fees      // the terminal's fees at routing
-	Attempts  []Attempt // earlier terminals that were passed over or that refused, in order
-	Volumes   []Volume  // counters of volume limits that count the amount; nil: none, or none any more
+	Terminal     ledger.ID // zero: never routed
+	Priority     int       // the terminal's priority at routing
+	Route        string    // the rail chosen
+	TerminalText string    // the terminal's own text in place of the description
+	Fees         Fees      // the terminal's fees at routing
+	Attempts     []Attempt // earlier terminals that were passed over or that refused, in order
+	Volumes      []Volume  // counters of volume limits that count the amount; nil: none, or none any more
 
-	Hosted      bool           // created for the hosted page
-	TwoPhase    bool           // the money is held until commit or cancel
-	HoldTTL     time.Duration  // how long the money may be held
-	HoldUntil   ledger.Micros  // end of the hold; 0: not held
-	Captured    money.Amount   // what a commit captured; zero if it captured nothing yet
-	Refunded    money.Amount   // refunded part of the amount, in all
-	RefundedFee money.Amount   // part of the fee returned with refunds
-	Refunds     []RefundRecord // requested refunds, the oldest first: at most MaxRefunds
-	LastCommit  money.Amount   // amount of the last commit request; zero: there was none
-	Known       bool           // the provider has confirmed that it has the charge
-	SettledLate bool           // money moved after the transaction was closed
+	Hosted              bool           // created for the hosted page
+	TwoPhase            bool           // the money is held until commit or cancel
+	HoldTTL             time.Duration  // how long the money may be held
+	HoldUntil           ledger.Micros  // end of the hold; 0: not held
+	Captured            money.Amount   // what a commit captured; zero if it captured nothing yet
+	Refunded            money.Amount   // refunded part of the amount, in all
+	RefundedFee         money.Amount   // part of the fee returned with refunds
+	Refunds             []RefundRecord // requested refunds, the oldest first: at most MaxRefunds
+	LastCommit          money.Amount   // amount of the last commit request; zero: there was none
+	ConfirmedByProvider bool           // the provider has confirmed that it has the charge
+	SettledLate         bool           // money moved after the transaction was closed
 
 	Action   *Action // what the payer has to do; nil: nothing
 	KeepCard bool    // the encrypted card stays stored for a later step

@@ -52,7 +52,7 @@ func (c DecisionContext) resend(d *Decision) bool {
 		return false
 	}
 	d.move(Await, nil)
-	d.Due = c.fromNow(c.Inquire)
+	d.Due = c.fromNow(c.InquiryTimeout)
 	if r.NotFoundAnswers%resubmitEvery == 0 {
 		d.Ask = AskSubmit
 	}

@@ -4,9 +4,9 @@ import "mizan/ledger/money"
 
 // Submitted returns the amount that the provider was asked to move: what the payer pays, or what the payee
 // receives. After a partial capture it is the captured part.
-func (r *Record) Submitted() money.Amount {
+func (r *Record) SubmittedAmount() money.Amount {
 	if r.Type == Payout {
-		return r.Dest
+		return r.DestAmount
 	}
 	return r.AmountWithFee
 }

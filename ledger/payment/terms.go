@@ -9,14 +9,14 @@ import (
 
 // Terms are the conditions under which the chosen terminal takes a transaction.
 type Terms struct {
-	Terminal  ledger.ID
-	Route     string // the rail's name
-	ShownText string // replaces the description that the payer is shown
-	Fees      Fees
-	TwoPhase  bool
-	HoldTTL   time.Duration
-	Overdraft money.Amount // how far the partner's available balance may go below zero
-	Asset     money.Asset  // the transaction's asset, with its network resolved
+	Terminal     ledger.ID
+	Route        string // the rail's name
+	TerminalText string // replaces the description that the payer is shown
+	Fees         Fees
+	TwoPhase     bool
+	HoldTTL      time.Duration
+	Overdraft    money.Amount // how far the partner's available balance may go below zero
+	Asset        money.Asset  // the transaction's asset, with its network resolved
 
 	// Converts tells whether the amount is converted, at Rate, into SettlementAsset for the partner. If Rate is zero,
 	// no rate is known and the transaction is rejected.
@@ -35,7 +35,7 @@ func (t *Terms) Found() bool { return t.Terminal != (ledger.ID{}) }
 // takeTerms copies the terms into the record and prices the transaction. It returns the reason to reject it; empty if
 // there is none.
 func (r *Record) takeTerms(t *Terms) Code {
-	r.Terminal, r.Route, r.ShownText, r.Priority = t.Terminal, t.Route, t.ShownText, t.Priority
+	r.Terminal, r.Route, r.TerminalText, r.Priority = t.Terminal, t.Route, t.TerminalText, t.Priority
 	r.Asset, r.Fees, r.TwoPhase, r.HoldTTL = t.Asset, t.Fees, t.TwoPhase, 0
 	if t.TwoPhase {
 		r.HoldTTL = t.HoldTTL
@@ -52,7 +52,7 @@ func (r *Record) takeTerms(t *Terms) Code {
 
 // Stopped returns the list of attempts for the record of a transaction that was rejected before it was sent to the
 // terminal: the skipped terminals, then this one with the reason.
-func (t *Terms) Stopped(why Failure, now time.Time) []Attempt {
+func (t *Terms) AttemptsIfStopped(why Failure, now time.Time) []Attempt {
 	if !t.Found() {
 		return t.Skipped
 	}
@@ -84,17 +84,17 @@ func (r *Record) price(amount money.Amount) Code {
 		return AmountOutOfRange
 	}
 	r.Fee = fee
-	r.AmountWithFee, r.Merchant = amount, money.Difference(amount, fee)
+	r.AmountWithFee, r.MerchantAmount = amount, money.Difference(amount, fee)
 	if r.Fees.OnTop {
 		if r.AmountWithFee, err = amount.Add(fee); err != nil {
 			return AmountOutOfRange
 		}
-		r.Merchant = money.Difference(amount, money.Amount{})
+		r.MerchantAmount = money.Difference(amount, money.Amount{})
 	}
-	if r.Dest, err = r.convert(r.Merchant); err != nil || ledger.MaxAmount.Less(r.Dest) {
+	if r.DestAmount, err = r.convert(r.MerchantAmount); err != nil || ledger.MaxAmount.Less(r.DestAmount) {
 		return AmountOutOfRange
 	}
-	if r.Type == Payout && r.Dest.IsZero() {
+	if r.Type == Payout && r.DestAmount.IsZero() {
 		return FeeExceedsAmount
 	}
 	if !r.refundable(amount) {
@@ -128,7 +128,7 @@ func (r *Record) convert(part money.Signed) (money.Amount, error) {
 
 // clearPrice sets the amounts of a transaction for which no terminal has set a fee.
 func (r *Record) clearPrice() {
-	r.Fee, r.AmountWithFee, r.Dest = money.Amount{}, r.Amount, r.Amount
-	r.Merchant = money.Difference(r.Amount, money.Amount{})
+	r.Fee, r.AmountWithFee, r.DestAmount = money.Amount{}, r.Amount, r.Amount
+	r.MerchantAmount = money.Difference(r.Amount, money.Amount{})
 	r.Rate, r.SettlementAsset = money.Rate{}, money.Asset{}
 }

@@ -37,7 +37,7 @@ func Share(bounds []Bound) {
 	volumes := make([]Volume, len(bounds))
 	for i := range bounds {
 		b := &bounds[i]
-		b.Name()
+		b.BuildKeys()
 		volumes[i] = b.Volume
 	}
 	bounds[0].volumes = volumes
@@ -45,7 +45,7 @@ func Share(bounds []Bound) {
 
 // Name builds the keys of the volume's counters. An intent and its outcome then need not build the keys again. The
 // volume must not be changed afterwards.
-func (v *Volume) Name() { v.pendingKey, v.settledKey = v.counterKeys() }
+func (v *Volume) BuildKeys() { v.pendingKey, v.settledKey = v.counterKeys() }
 
 // counterKeys returns the keys of the volume's counters, and builds them if Name has not.
 func (v *Volume) counterKeys() (pendingKey, settledKey string) {
@@ -68,7 +68,7 @@ func (d *Decision) reserveVolumes(org ledger.ID, bounds []Bound) {
 		b := &bounds[i]
 		pendingKey, _ := b.counterKeys()
 		d.Counters = append(d.Counters, ledger.CounterGuard{
-			Org: org, Key: pendingKey, Add: r.Amount, Max: b.Max, Refuse: ledger.LimitExceeded,
+			Org: org, Key: pendingKey, Add: r.Amount, Max: b.Max, RefusalCode: ledger.LimitExceeded,
 		})
 	}
 }
@@ -112,7 +112,7 @@ func (r *Record) releaseVolumes(org ledger.ID, amount money.Amount, guards []led
 	guards = slices.Grow(guards, len(r.Volumes))
 	for i := range r.Volumes {
 		pendingKey, _ := r.Volumes[i].counterKeys()
-		guards = append(guards, ledger.CounterGuard{Org: org, Key: pendingKey, Add: amount, Release: true})
+		guards = append(guards, ledger.CounterGuard{Org: org, Key: pendingKey, Add: amount, IsRelease: true})
 	}
 	return guards
 }
@@ -136,7 +136,7 @@ func (r *Record) settleVolumes(org ledger.ID, guards []ledger.CounterGuard) []le
 	guards = slices.Grow(guards, count)
 	for i := range r.Volumes {
 		_, settledKey := r.Volumes[i].counterKeys()
-		guards = append(guards, ledger.CounterGuard{Org: org, Key: settledKey, Add: settledAmount, Max: money.Max, Refuse: ledger.OutOfRange})
+		guards = append(guards, ledger.CounterGuard{Org: org, Key: settledKey, Add: settledAmount, Max: money.Max, RefusalCode: ledger.OutOfRange})
 	}
 	if surplus.IsZero() {
 		return guards

@@ -62,7 +62,7 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 	d := sc.apply(sc.context.Create(transactionID, 1, request(payment.Payment, "1000"), boundedTerms(terms(feeOnTop(250, "3")))))
 	sc.wantVolumes(d, allReserved, true) // the amount, without the fee
 	for i, maxVolume := range map[int]uint64{len(d.Counters) - 2: 2_000, len(d.Counters) - 1: 9_000} {
-		if g := d.Counters[i]; g.Max != money.FromUint64(maxVolume) || g.Refuse != ledger.LimitExceeded || g.Org != testContext.Org || g.Window != "" {
+		if g := d.Counters[i]; g.Max != money.FromUint64(maxVolume) || g.RefusalCode != ledger.LimitExceeded || g.Org != testContext.Org || g.Window != "" {
 			t.Errorf("guard %+v", g)
 		}
 	}
@@ -110,7 +110,7 @@ func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
 				sc := newScenario(t, kind, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 				sc.t = t
 				sc.wantVolumes(end(sc), allReleased, false)
-				if d, ok := sc.context.Answered(sc.record, refusal); ok {
+				if d, ok := sc.context.DecideAnswer(sc.record, refusal); ok {
 					t.Errorf("a second refusal: %s", volumesText(&d))
 				}
 				if d, ok := sc.context.DecideCorrection(sc.record, payment.Failure{Detail: "corrected"}); ok && volumesText(&d) != "" {
@@ -274,14 +274,14 @@ func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 
 // DecisionContext.Room only provides memory for an outcome's counters. Its contents and its size do not change them.
 func TestCountersDoNotDependOnTheReusedMemory(t *testing.T) {
-	litter := ledger.CounterGuard{Key: "litter", Add: money.FromUint64(9), Max: money.Max, Release: true, Refuse: ledger.Invalid}
+	litter := ledger.CounterGuard{Key: "litter", Add: money.FromUint64(9), Max: money.Max, IsRelease: true, RefusalCode: ledger.Invalid}
 	for verdict, want := range map[payment.Verdict]string{payment.VerdictCharged: allSettled, payment.VerdictRefused: allReleased} {
 		for size := range 6 {
 			sc := newScenario(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 			for range size {
 				sc.context.Room = append(sc.context.Room, litter)
 			}
-			allocated, _ := testContext.Answered(sc.record, payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
+			allocated, _ := testContext.DecideAnswer(sc.record, payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
 			d := sc.onAnswer(payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
 			if volumesText(&d) != want || !slices.Equal(d.Counters, allocated.Counters) {
 				t.Errorf("in room for %d: %+v, want %+v", size, d.Counters, allocated.Counters)
@@ -302,7 +302,7 @@ func TestSharedVolumesDoNotAllocate(t *testing.T) {
 			c := testContext
 			d := c.Create(transactionID, 1, paymentRequest, terminalTerms)
 			c.Room = d.Counters
-			if _, ok := c.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged}); !ok {
+			if _, ok := c.DecideAnswer(d.Record, payment.Answer{Verdict: payment.VerdictCharged}); !ok {
 				t.Fatal("it was not decided on")
 			}
 		})

@@ -25,4 +25,6 @@ func (r *Record) Outcome(from Status) (failed, ok bool) {
 }
 
 // Moved tells whether money has moved in this status, so that the transaction has a settled amount and a fee.
-func (s Status) Moved() bool { return s == Charged || s == Refunding || s == Refunded || s == Reversed }
+func (s Status) HasMovedMoney() bool {
+	return s == Charged || s == Refunding || s == Refunded || s == Reversed
+}

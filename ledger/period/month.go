@@ -38,10 +38,10 @@ func (m Month) start() time.Time {
 }
 
 // First returns the month's first day.
-func (m Month) First() ledger.Date { return ledger.DateOf(m.start()) }
+func (m Month) FirstDay() ledger.Date { return ledger.DateOf(m.start()) }
 
 // Last returns the month's last day.
-func (m Month) Last() ledger.Date { return (m + 1).First() - 1 }
+func (m Month) LastDay() ledger.Date { return (m + 1).FirstDay() - 1 }
 
 // End returns the first instant after the month.
 func (m Month) End() ledger.Micros { return ledger.MicrosOf((m + 1).start()) }

@@ -67,13 +67,13 @@ func TestAMonthHasItsCalendarDays(t *testing.T) {
 		{"2026-12", "2026-12-01", "2026-12-31"}, {"9000-12", "9000-12-01", "9000-12-31"},
 	} {
 		m := parseMonth(t, c.month)
-		if m.First().String() != c.first || m.Last().String() != c.last {
-			t.Errorf("%v is from %v to %v", m, m.First(), m.Last())
+		if m.FirstDay().String() != c.first || m.LastDay().String() != c.last {
+			t.Errorf("%v is from %v to %v", m, m.FirstDay(), m.LastDay())
 		}
-		if m.End().Date() != m.Last()+1 || (m.End()-1).Date() != m.Last() {
+		if m.End().Date() != m.LastDay()+1 || (m.End()-1).Date() != m.LastDay() {
 			t.Errorf("%v ends at %v", m, m.End().Time())
 		}
-		if period.MonthOf(m.First()) != m || period.MonthOf(m.Last()) != m || period.MonthOf(m.Last()+1) != m+1 {
+		if period.MonthOf(m.FirstDay()) != m || period.MonthOf(m.LastDay()) != m || period.MonthOf(m.LastDay()+1) != m+1 {
 			t.Errorf("days of %v are of other months", m)
 		}
 	}

@@ -33,7 +33,7 @@ func Percent(key uint8, name string, low, high int64, options ...Option) Cell[in
 }
 
 // Derived makes a column of integers that no request sets.
-func Derived(key uint8, name string, options ...Option) Cell[int64] {
+func DerivedInteger(key uint8, name string, options ...Option) Cell[int64] {
 	return NewCell[int64](key, name, KindInteger, options)
 }
 

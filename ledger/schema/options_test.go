@@ -45,7 +45,7 @@ var markets = schema.NewType[optionsRecord]("market",
 	schema.Field(schema.Entries(4, "offers", offers, schema.Settable, schema.NotNull, schema.AtMost(2), schema.Help("l")), func(s *optionsRecord) *[]offer { return &s.Offers }),
 	schema.Shown(schema.Text(0, "label", schema.Sparse, schema.Help("l")), func(s *optionsRecord) (string, bool) { return s.Name + "!", s.Env == 2 }),
 	schema.Field(schema.Instant(5, "ended_at", schema.AbsentWhenNew, schema.Help("e")), func(s *optionsRecord) *ledger.Micros { return &s.Ended }),
-	schema.Field(schema.Derived(6, "share", schema.NotShown, schema.Needed), func(s *optionsRecord) *int64 { return &s.Share }),
+	schema.Field(schema.DerivedInteger(6, "share", schema.NotShown, schema.Needed), func(s *optionsRecord) *int64 { return &s.Share }),
 ).OnCreate(func(input schema.Input, s *optionsRecord, f *schema.Faults) {
 	if _, isSent := input["site"]; !isSent && s.Env == 2 {
 		f.Add("site", "is required in env test")

@@ -24,7 +24,7 @@ type narrowRecord struct {
 var durations = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour}
 
 var stalls = schema.NewType[narrowRecord]("stall",
-	schema.Field(schema.Derived(1, "number", schema.Needed, schema.Help("its number")), func(s *narrowRecord) *int64 { return &s.Number }),
+	schema.Field(schema.DerivedInteger(1, "number", schema.Needed, schema.Help("its number")), func(s *narrowRecord) *int64 { return &s.Number }),
 	schema.Field(schema.Word(2, "kind", []string{"food", "books"}, schema.Required, schema.DefaultTo("food"),
 		schema.Help("what it sells")), func(s *narrowRecord) *string { return &s.Kind }),
 	schema.Bound(schema.Word(3, "open", []string{"minute", "hour"}, schema.Settable, schema.Help("how long it is open")),

@@ -220,8 +220,8 @@ func TestColumnWithoutKindOrWithDuplicateKeyOrNamePanics(t *testing.T) {
 
 func TestComputedAndTransientColumnsAreNotStored(t *testing.T) {
 	base := schema.Integer(1, "own", 0, 9, schema.Settable)
-	transient := schema.Derived(2, "passing", schema.Transient)
-	twice := schema.Derived(3, "twice", schema.Computed(func(r schema.Row) any { return 2 * base.Get(r) }))
+	transient := schema.DerivedInteger(2, "passing", schema.Transient)
+	twice := schema.DerivedInteger(3, "twice", schema.Computed(func(r schema.Row) any { return 2 * base.Get(r) }))
 	table := schema.NewTable(nil, base, transient, twice)
 	r := table.New()
 	base.Set(r, 3)

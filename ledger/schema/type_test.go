@@ -87,11 +87,11 @@ func noSpaces(value any) string {
 }
 
 var shops = schema.NewType[boundRecord]("shop",
-	schema.Field(schema.Derived(1, "id", schema.NotNull, schema.Help("its number")), func(s *boundRecord) *int64 { return &s.Number }),
+	schema.Field(schema.DerivedInteger(1, "id", schema.NotNull, schema.Help("its number")), func(s *boundRecord) *int64 { return &s.Number }),
 	schema.Field(schema.Text(2, "name", schema.Required, schema.Rule(noSpaces), schema.Help("what people call it")), func(s *boundRecord) *string { return &s.Name }),
 	schema.TextField(schema.Enum(3, "size", words, schema.Fixed, schema.Help("how large it is")), func(s *boundRecord) *size { return &s.Size }),
 	schema.Field(schema.Bool(4, "open", schema.NotNull, schema.DefaultTo(true), schema.Help("whether it sells")), func(s *boundRecord) *bool { return &s.Open }),
-	schema.NumberField(schema.Derived(5, "level", schema.NotShown), func(s *boundRecord) *level { return &s.Level }),
+	schema.NumberField(schema.DerivedInteger(5, "level", schema.NotShown), func(s *boundRecord) *level { return &s.Level }),
 	schema.Field(schema.Text(6, "secret", schema.Secret, schema.Help("signs")), func(s *boundRecord) *string { return &s.Secret }),
 	schema.Field(schema.Texts(7, "tags", schema.Settable, schema.AtMost(2), schema.Help("words")), func(s *boundRecord) *[]string { return &s.Tags }),
 	schema.Field(schema.NewCell[[]int64](8, "gates", gatesKind{}, []schema.Option{schema.Settable, schema.Help("doors")}), func(s *boundRecord) *[]int64 { return &s.Gates }),

@@ -81,7 +81,7 @@ func (boundKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
 
 var boundProducts = schema.NewType[BoundProduct]("bound product",
 	schema.Field(schema.ID(1, "id", schema.NotShown, schema.Needed), func(b *BoundProduct) *ledger.ID { return &b.ID }),
-	schema.NumberField(schema.Derived(2, "deletions", schema.NotShown), func(b *BoundProduct) *uint32 { return &b.Deletions }),
+	schema.NumberField(schema.DerivedInteger(2, "deletions", schema.NotShown), func(b *BoundProduct) *uint32 { return &b.Deletions }),
 )
 
 // AppendJSON implements schema.Kind.

@@ -40,8 +40,8 @@ const (
 // Images are the columns of uploaded images (specification, "Uploaded image").
 var Images = schema.NewType[Image]("image",
 	publicColumn("url", "its address", func(m *Image) string { return m.Base + ImagePath + m.Name() }),
-	schema.Field(schema.Derived(1, "width", schema.Needed, schema.Constant, schema.Help("pixels")), func(m *Image) *int64 { return &m.Width }),
-	schema.Field(schema.Derived(2, "height", schema.Needed, schema.Constant, schema.Help("pixels")), func(m *Image) *int64 { return &m.Height }),
+	schema.Field(schema.DerivedInteger(1, "width", schema.Needed, schema.Constant, schema.Help("pixels")), func(m *Image) *int64 { return &m.Width }),
+	schema.Field(schema.DerivedInteger(2, "height", schema.Needed, schema.Constant, schema.Help("pixels")), func(m *Image) *int64 { return &m.Height }),
 	schema.TextField(schema.Word(3, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.Needed), func(m *Image) *Format { return &m.Format }),
 	schema.Field(schema.NewCell[[]byte](4, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.Needed}), func(m *Image) *[]byte { return &m.Content }),
 ).Invariant(func(m *Image) string {

@@ -131,7 +131,7 @@ var payConfigs = schema.NewType[PayConfig]("pay_config",
 )
 
 var shownPayments = schema.NewType[Payments]("payments",
-	schema.Field(schema.Derived(0, "count", schema.NotNull, schema.Transient, schema.Help("number of charged payments")), func(p *Payments) *int64 { return &p.Count }),
+	schema.Field(schema.DerivedInteger(0, "count", schema.NotNull, schema.Transient, schema.Help("number of charged payments")), func(p *Payments) *int64 { return &p.Count }),
 	schema.Field(schema.MinorUnits(0, "amount", schema.NotNull, schema.Transient, schema.Help("their sum in minor units")), func(p *Payments) *money.Amount { return &p.Amount }),
 )
 

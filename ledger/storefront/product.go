@@ -59,7 +59,7 @@ var Products = schema.NewType[Product]("product",
 		schema.Help("whether its address accepts payments")), func(p *Product) *bool { return &p.Active }),
 	publicColumn("url", "its address", func(p *Product) string { return p.Base + ProductPath + p.ID.String() }),
 	publicColumn("qr_url", "address of its QR code", func(p *Product) string { return p.Base + ProductPath + p.ID.String() + QRSuffix }),
-	schema.NumberField(schema.Derived(11, "deletions", schema.NotShown), func(p *Product) *uint32 { return &p.Deletions }),
+	schema.NumberField(schema.DerivedInteger(11, "deletions", schema.NotShown), func(p *Product) *uint32 { return &p.Deletions }),
 ).CrossCheck(crossCheckProduct).
 	Invariant(func(p *Product) string {
 		if _, ok := quantity(p.Quantity); !ok || p.Partner < 1 || !p.Env.Valid() {

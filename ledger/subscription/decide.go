@@ -57,23 +57,23 @@ func New(id ledger.ID, partner int64, terms Terms, credential Credential, now ti
 	r := d.Record
 	r.State = Absent
 	r.Anchor = micros(now.Add(r.period()))
-	r.Next = r.Anchor
+	r.NextCharge = r.Anchor
 	d.move(Create)
-	d.Due = r.Next
+	d.Due = r.NextCharge
 	return d
 }
 
 // RenewalDue tells whether a renewal has to begin.
-func (r *Record) RenewalDue(now time.Time) bool {
-	return (r.State == Active || r.State == PastDue) && r.Next <= micros(now)
+func (r *Record) IsRenewalDue(now time.Time) bool {
+	return (r.State == Active || r.State == PastDue) && r.NextCharge <= micros(now)
 }
 
 // BeginRenewal decides to charge a due renewal. transaction is the id of the new transaction that
 // will charge the renewal.
 func (r *Record) BeginRenewal(transaction ledger.ID, now time.Time) Decision {
 	d := newDecision(r)
-	d.Record.Number++
-	d.Record.Last, d.Record.Inquiries = transaction, 0
+	d.Record.RenewalsBegun++
+	d.Record.LastTransaction, d.Record.Inquiries = transaction, 0
 	d.move(Renew)
 	d.Due = micros(now.Add(firstInquiryDelay))
 	d.MustRecord, d.Charge = true, true
@@ -105,7 +105,7 @@ func (r *Record) ContinueWaiting(chargeMissing bool, now time.Time) Decision {
 // OnOutcome decides on the outcome of the renewal that the transaction charges; ok is false if that
 // renewal is not under way.
 func (r *Record) OnOutcome(transaction ledger.ID, paid bool, now time.Time) (d Decision, ok bool) {
-	if !r.State.UnderWay() || r.Last != transaction {
+	if !r.State.IsRenewing() || r.LastTransaction != transaction {
 		return Decision{}, false
 	}
 	d = newDecision(r)
@@ -116,7 +116,7 @@ func (r *Record) OnOutcome(transaction ledger.ID, paid bool, now time.Time) (d D
 		d.onUnpaid(now)
 	}
 	if state := d.Record.State; state == Active || state == PastDue {
-		d.Due = d.Record.Next
+		d.Due = d.Record.NextCharge
 	}
 	return d, true
 }
@@ -128,7 +128,7 @@ func (d *Decision) onPaid(now time.Time) {
 	period := ledger.Micros(r.period().Microseconds())
 	missedPeriods := max(0, (micros(now)-r.Anchor)/period)
 	r.Anchor += (missedPeriods + 1) * period
-	r.Next = r.Anchor
+	r.NextCharge = r.Anchor
 	d.move(Renewed)
 }
 
@@ -136,9 +136,9 @@ func (d *Decision) onUnpaid(now time.Time) {
 	r := d.Record
 	isLastRetry := int(r.Failures) >= len(retryDelays)
 	if r.Inquiries = 0; isLastRetry {
-		r.Next = micros(now) // no retry is left: the next attempt waits for Resume
+		r.NextCharge = micros(now) // no retry is left: the next attempt waits for Resume
 	} else {
-		r.Next = micros(now.Add(retryDelays[r.Failures]))
+		r.NextCharge = micros(now.Add(retryDelays[r.Failures]))
 	}
 	r.Failures++
 	d.move(Unpaid)
@@ -169,11 +169,11 @@ func (r *Record) Resume(now time.Time) (Decision, error) {
 		if r.Failures >= MaxAttempts {
 			return Decision{}, ledger.Refuse("subscription.Resume", ledger.Conflict, "the renewal was tried %d times and was not paid", MaxAttempts)
 		}
-		resumedRecord.Next = max(resumedRecord.Next, micros(now))
+		resumedRecord.NextCharge = max(resumedRecord.NextCharge, micros(now))
 	}
 	d, err := resumedRecord.onRequest(Resume, "subscription.Resume", now)
 	if err == nil && d.Record.State == Active {
-		d.Due = d.Record.Next
+		d.Due = d.Record.NextCharge
 	}
 	return d, err
 }
@@ -186,7 +186,7 @@ func (r *Record) onRequest(e Event, op string, now time.Time) (Decision, error) 
 	}
 	d := newDecision(r)
 	d.move(e)
-	if d.Record.State.UnderWay() {
+	if d.Record.State.IsRenewing() {
 		d.Due = micros(now.Add(firstInquiryDelay))
 	}
 	return d, nil

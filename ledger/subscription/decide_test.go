@@ -17,7 +17,7 @@ import (
 var (
 	startTime  = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	usd        = money.Asset{Currency: "USD", Env: money.Test}
-	credential = subscription.Credential{Terminal: ledger.ID{7}, Asset: usd, Charged: true, Stored: true}
+	credential = subscription.Credential{Terminal: ledger.ID{7}, Asset: usd, Charged: true, HasToken: true}
 )
 
 const day = 24 * time.Hour
@@ -34,7 +34,7 @@ type scenario struct {
 func newSubscription(t testing.TB, days int) *scenario {
 	sc := &scenario{t: t, now: startTime}
 	sc.apply(subscription.New(ledger.ID{1}, 3, subscription.Terms{
-		Initial: ledger.ID{2}, Amount: money.FromUint64(990), PeriodDays: days,
+		InitialPayment: ledger.ID{2}, Amount: money.FromUint64(990), PeriodDays: days,
 	}, credential, startTime))
 	return sc
 }
@@ -49,10 +49,10 @@ func (sc *scenario) wait(d time.Duration) *scenario { sc.now = sc.now.Add(d); re
 // beginRenewal moves the clock to the next renewal's due instant, unless that has passed, and begins the renewal.
 func (sc *scenario) beginRenewal() *scenario {
 	sc.t.Helper()
-	if at := sc.record.Next.Time(); at.After(sc.now) {
+	if at := sc.record.NextCharge.Time(); at.After(sc.now) {
 		sc.now = at
 	}
-	if !sc.record.RenewalDue(sc.now) {
+	if !sc.record.IsRenewalDue(sc.now) {
 		sc.t.Fatalf("%s is not to be renewed at %v", sc.record.State, sc.now)
 	}
 	sc.apply(sc.record.BeginRenewal(uuid.New(), sc.now))
@@ -62,7 +62,7 @@ func (sc *scenario) beginRenewal() *scenario {
 // endRenewal reports the outcome of the renewal under way.
 func (sc *scenario) endRenewal(paid bool) *scenario {
 	sc.t.Helper()
-	d, ok := sc.record.OnOutcome(sc.record.Last, paid, sc.now)
+	d, ok := sc.record.OnOutcome(sc.record.LastTransaction, paid, sc.now)
 	if !ok {
 		sc.t.Fatalf("%s hears nothing", sc.record.State)
 	}
@@ -124,7 +124,7 @@ func TestTheFirstRenewalIsAPeriodAfterTheInitialPayment(t *testing.T) {
 
 func TestBeginRenewalRecordsTheIntentToCharge(t *testing.T) {
 	sc := newSubscription(t, 30).beginRenewal()
-	if sc.record.State != "renewing" || !sc.decision.Charge || !sc.decision.MustRecord || sc.record.Number != 1 || sc.record.Last == (ledger.ID{}) {
+	if sc.record.State != "renewing" || !sc.decision.Charge || !sc.decision.MustRecord || sc.record.RenewalsBegun != 1 || sc.record.LastTransaction == (ledger.ID{}) {
 		t.Errorf("%+v %+v", sc.decision, sc.record)
 	}
 	sc.wantNotified()
@@ -134,8 +134,8 @@ func TestPeriodsAreCountedFromTheCreation(t *testing.T) {
 	sc := newSubscription(t, 30)
 	for n := 1; n <= 5; n++ {
 		sc.beginRenewal().wait(time.Hour).endRenewal(true).want("active", time.Duration(n+1)*30*day).wantNotified("renewed active")
-		if sc.record.Renewals != uint64(n) || sc.record.Number != uint64(n) {
-			t.Errorf("after %d renewals: %d, number %d", n, sc.record.Renewals, sc.record.Number)
+		if sc.record.Renewals != uint64(n) || sc.record.RenewalsBegun != uint64(n) {
+			t.Errorf("after %d renewals: %d, number %d", n, sc.record.Renewals, sc.record.RenewalsBegun)
 		}
 	}
 }
@@ -145,8 +145,8 @@ func TestAFailedRenewalIsTriedAfterOneThreeAndFiveDaysThenPaused(t *testing.T) {
 	sc.beginRenewal().endRenewal(false).want("past_due", 34*day).wantNotified("payment_failed past_due")
 	sc.beginRenewal().endRenewal(false).want("past_due", 39*day).wantNotified("payment_failed past_due")
 	sc.beginRenewal().endRenewal(false).want("paused", -1).wantNotified("payment_failed past_due", "paused paused")
-	if sc.record.Renewals != 0 || sc.record.Number != 4 {
-		t.Errorf("%d renewals, number %d", sc.record.Renewals, sc.record.Number)
+	if sc.record.Renewals != 0 || sc.record.RenewalsBegun != 4 {
+		t.Errorf("%d renewals, number %d", sc.record.Renewals, sc.record.RenewalsBegun)
 	}
 	if _, known := sc.decision.Notifications[0].Progress.NextRenewal(); known {
 		t.Error("told that another attempt follows the last")
@@ -162,8 +162,8 @@ func TestResumeAfterAnAutomaticPauseMakesOneAttempt(t *testing.T) {
 	}
 	sc.wait(2*day).request(resume).want("active", 41*day).wantNotified("resumed past_due")
 	sc.beginRenewal().endRenewal(false).want("paused", -1).wantNotified("payment_failed past_due", "paused paused")
-	if sc.record.Failures != 5 || sc.record.Number != 5 {
-		t.Errorf("%d failures, number %d", sc.record.Failures, sc.record.Number)
+	if sc.record.Failures != 5 || sc.record.RenewalsBegun != 5 {
+		t.Errorf("%d failures, number %d", sc.record.Failures, sc.record.RenewalsBegun)
 	}
 	sc.wait(50*day).request(resume).want("active", 91*day).beginRenewal().endRenewal(true).want("active", 120*day).wantNotified("renewed active")
 	if sc.record.Renewals != 1 || sc.record.Failures != 0 {
@@ -190,8 +190,8 @@ func TestARenewalHasAtMostMaxAttempts(t *testing.T) {
 		}
 		sc.beginRenewal().endRenewal(false)
 	}
-	if _, err := sc.record.Resume(sc.now); !ledger.IsRefusal(err, ledger.Conflict) || sc.record.Number != subscription.MaxAttempts {
-		t.Errorf("after %d attempts: %v", sc.record.Number, err)
+	if _, err := sc.record.Resume(sc.now); !ledger.IsRefusal(err, ledger.Conflict) || sc.record.RenewalsBegun != subscription.MaxAttempts {
+		t.Errorf("after %d attempts: %v", sc.record.RenewalsBegun, err)
 	}
 	sc.request(cancel).want("cancelled", -1)
 }
@@ -222,7 +222,7 @@ func TestMissedRenewalsAreChargedOnce(t *testing.T) {
 
 func TestAPauseStopsRenewals(t *testing.T) {
 	sc := newSubscription(t, 30).request(pause).want("paused", -1).wantNotified("paused paused")
-	if sc.wait(90 * day).record.RenewalDue(sc.now) {
+	if sc.wait(90 * day).record.IsRenewalDue(sc.now) {
 		t.Error("what is paused is renewed")
 	}
 }
@@ -288,7 +288,7 @@ func TestRenewalWaitsForAnInactivePartner(t *testing.T) {
 
 func TestUnknownOutcomeIsInquiredWithGrowingDelays(t *testing.T) {
 	sc := newSubscription(t, 30).beginRenewal()
-	transaction := sc.record.Last
+	transaction := sc.record.LastTransaction
 	delays := []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute}
 	for _, delay := range delays {
 		sc.apply(sc.record.ContinueWaiting(false, sc.now))
@@ -299,11 +299,11 @@ func TestUnknownOutcomeIsInquiredWithGrowingDelays(t *testing.T) {
 	for range 100 {
 		sc.apply(sc.record.ContinueWaiting(false, sc.now))
 	}
-	if sc.due != ledger.MicrosOf(sc.now.Add(day)) || sc.record.Last != transaction || sc.record.Number != 1 {
+	if sc.due != ledger.MicrosOf(sc.now.Add(day)) || sc.record.LastTransaction != transaction || sc.record.RenewalsBegun != 1 {
 		t.Errorf("looked for again after %v", sc.due.Time().Sub(sc.now))
 	}
 	// A renewal whose transaction does not exist is charged again, with the same transaction id.
-	if sc.apply(sc.record.ContinueWaiting(true, sc.now)); !sc.decision.Charge || sc.record.Last != transaction || sc.record.Number != 1 {
+	if sc.apply(sc.record.ContinueWaiting(true, sc.now)); !sc.decision.Charge || sc.record.LastTransaction != transaction || sc.record.RenewalsBegun != 1 {
 		t.Errorf("%+v", sc.record)
 	}
 }
@@ -314,7 +314,7 @@ func TestOutcomeOfAnotherRenewalIsIgnored(t *testing.T) {
 		t.Error("another transaction was taken for the renewal")
 	}
 	sc.endRenewal(true)
-	if _, ok := sc.record.OnOutcome(sc.record.Last, true, sc.now); ok {
+	if _, ok := sc.record.OnOutcome(sc.record.LastTransaction, true, sc.now); ok {
 		t.Error("a renewal was counted twice")
 	}
 }
@@ -351,7 +351,7 @@ func TestCheckOfTermsNamesTheWrongFields(t *testing.T) {
 		"the longest metadata":        {func(terms *subscription.Terms) { terms.Metadata = make([]byte, 8192) }, credential, true, nil},
 		"metadata too long":           {func(terms *subscription.Terms) { terms.Metadata = make([]byte, 8193) }, credential, true, []string{"metadata"}},
 		"unknown initial payment":     {nil, subscription.Credential{}, false, []string{"initial_payment_id"}},
-		"initial payment not charged": {nil, subscription.Credential{Stored: true}, true, []string{"initial_payment_id"}},
+		"initial payment not charged": {nil, subscription.Credential{HasToken: true}, true, []string{"initial_payment_id"}},
 		"no stored credential":        {nil, subscription.Credential{Charged: true}, true, []string{"initial_payment_id"}},
 		"all fields wrong": {func(terms *subscription.Terms) { *terms = subscription.Terms{Metadata: make([]byte, 9000)} }, credential, false,
 			[]string{"initial_payment_id", "amount", "period_days", "metadata"}},

@@ -22,7 +22,7 @@ const (
 )
 
 // UnderWay tells whether a renewal has begun and its outcome is not known yet.
-func (s State) UnderWay() bool {
+func (s State) IsRenewing() bool {
 	return s == Renewing || s == PausedRenewing || s == CancelledRenewing
 }
 

@@ -31,23 +31,23 @@ type Record struct {
 
 // Terms are what a partner requests when it creates a subscription.
 type Terms struct {
-	Initial    ledger.ID    // the payment whose stored credential is charged
-	Amount     money.Amount // the amount of a renewal, in minor units
-	PeriodDays int
-	Metadata   []byte // JSON object; nil: none
+	InitialPayment ledger.ID    // the payment whose stored credential is charged
+	Amount         money.Amount // the amount of a renewal, in minor units
+	PeriodDays     int
+	Metadata       []byte // JSON object; nil: none
 }
 
 // Progress is the part of a subscription that changes.
 type Progress struct {
-	State  State
-	Anchor ledger.Micros // when the next renewal is due: a whole number of periods after the creation
-	Next   ledger.Micros // when the next attempt is charged: at Anchor, or later after a pause or an unpaid attempt
+	State      State
+	Anchor     ledger.Micros // when the next renewal is due: a whole number of periods after the creation
+	NextCharge ledger.Micros // when the next attempt is charged: at Anchor, or later after a pause or an unpaid attempt
 
-	Renewals  uint64    // number of paid renewals
-	Number    uint64    // number of attempts that have begun, paid or not: the number of the last one
-	Last      ledger.ID // the last attempt's transaction
-	Failures  uint8     // failed attempts at the renewal that is due; a pause does not reset it; at most MaxAttempts
-	Inquiries uint8     // inquiries about the renewal under way, counted until the delay between them is at its maximum
+	Renewals        uint64    // number of paid renewals
+	RenewalsBegun   uint64    // number of attempts that have begun, paid or not: the number of the last one
+	LastTransaction ledger.ID // the last attempt's transaction
+	Failures        uint8     // failed attempts at the renewal that is due; a pause does not reset it; at most MaxAttempts
+	Inquiries       uint8     // inquiries about the renewal under way, counted until the delay between them is at its maximum
 }
 
 // Status returns the status that merchants see: active, past_due, paused or cancelled.
@@ -75,9 +75,9 @@ func Statuses() []string {
 func (s *Progress) NextRenewal() (due ledger.Micros, ok bool) {
 	switch s.State {
 	case Active:
-		return s.Next, true
+		return s.NextCharge, true
 	case PastDue:
-		return s.Next, int(s.Failures) <= len(retryDelays) // after the last retry the subscription is about to be paused
+		return s.NextCharge, int(s.Failures) <= len(retryDelays) // after the last retry the subscription is about to be paused
 	}
 	return 0, false
 }
@@ -87,7 +87,7 @@ type Credential struct {
 	Terminal ledger.ID
 	Asset    money.Asset
 	Charged  bool // the initial payment is charged
-	Stored   bool // the provider's token is stored
+	HasToken bool // the provider's token is stored
 }
 
 // Check calls refuse for each wrong field of the terms, with the field's name in the request.
@@ -100,7 +100,7 @@ func (t *Terms) Check(credential Credential, found bool, refuse func(field, deta
 		refuse(paymentField, "there is no such payment")
 	case !credential.Charged:
 		refuse(paymentField, "it is not a charged payment")
-	case !credential.Stored:
+	case !credential.HasToken:
 		refuse(paymentField, "the payment left no stored credential that could be charged again")
 	}
 	if t.Amount.IsZero() || ledger.MaxAmount.Less(t.Amount) {

@@ -53,12 +53,12 @@ func TestRandomActionsAgreeWithTheNaiveSubscription(t *testing.T) {
 						t.Fatalf("paid at %v after %v", sc.now, paidAt)
 					}
 					paidAt = sc.now
-					if at := sc.record.Next; at <= ledger.MicrosOf(sc.now) || at.Time().Sub(startTime)%(time.Duration(days)*day) != 0 {
+					if at := sc.record.NextCharge; at <= ledger.MicrosOf(sc.now) || at.Time().Sub(startTime)%(time.Duration(days)*day) != 0 {
 						t.Fatalf("renewed at %v, and due again at %v", sc.now, at.Time())
 					}
 				}
 			case "inquire":
-				if sc.record.State.UnderWay() {
+				if sc.record.State.IsRenewing() {
 					sc.apply(sc.record.ContinueWaiting(false, sc.now))
 				}
 			default:
@@ -70,8 +70,8 @@ func TestRandomActionsAgreeWithTheNaiveSubscription(t *testing.T) {
 }
 
 func renewIfDue(t *rapid.T, sc *scenario, naive *naiveSubscription) {
-	due := sc.record.RenewalDue(sc.now)
-	if due && (naive.renewalUnderWay || naive.paused || naive.cancelled || sc.record.Next > ledger.MicrosOf(sc.now)) {
+	due := sc.record.IsRenewalDue(sc.now)
+	if due && (naive.renewalUnderWay || naive.paused || naive.cancelled || sc.record.NextCharge > ledger.MicrosOf(sc.now)) {
 		t.Fatalf("%+v is to be renewed at %v", sc.record, sc.now)
 	}
 	if !due {
@@ -85,7 +85,7 @@ func renewIfDue(t *rapid.T, sc *scenario, naive *naiveSubscription) {
 // reportOutcome reports the outcome of the renewal under way. It returns true if a renewal was under way and was
 // paid.
 func reportOutcome(t *rapid.T, sc *scenario, naive *naiveSubscription, paid bool) bool {
-	d, ok := sc.record.OnOutcome(sc.record.Last, paid, sc.now)
+	d, ok := sc.record.OnOutcome(sc.record.LastTransaction, paid, sc.now)
 	if ok != naive.renewalUnderWay {
 		t.Fatalf("%s hears: %v", sc.record.State, ok)
 	}
@@ -129,9 +129,9 @@ func requestAction(t *rapid.T, sc *scenario, naive *naiveSubscription, action st
 
 func checkAgreement(t *rapid.T, sc *scenario, naive *naiveSubscription) {
 	r := sc.record
-	if r.Status() != naive.status() || r.Renewals != naive.paidRenewals || r.Number != naive.begunRenewals || r.State.UnderWay() != naive.renewalUnderWay {
+	if r.Status() != naive.status() || r.Renewals != naive.paidRenewals || r.RenewalsBegun != naive.begunRenewals || r.State.IsRenewing() != naive.renewalUnderWay {
 		t.Fatalf("%s with %d of %d paid, under way %v; want %s, %d of %d, %v",
-			r.Status(), r.Renewals, r.Number, r.State.UnderWay(), naive.status(), naive.paidRenewals, naive.begunRenewals, naive.renewalUnderWay)
+			r.Status(), r.Renewals, r.RenewalsBegun, r.State.IsRenewing(), naive.status(), naive.paidRenewals, naive.begunRenewals, naive.renewalUnderWay)
 	}
 	isEverDue := naive.renewalUnderWay || !naive.paused && !naive.cancelled
 	if isEverDue != (sc.due != 0) {

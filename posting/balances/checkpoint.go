@@ -107,9 +107,9 @@ func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq ui
 	return &w.Head, err
 }
 
-// CheckpointsAfter calls fn with a KV that removes a row, for each row of an organization's checkpoints after c (if
+// RemovalsAfter calls fn with a KV that removes a row, for each row of an organization's checkpoints after c (if
 // c is the zero value, of all its checkpoints), heads first.
-func CheckpointsAfter(view *posting.View, org ledger.ID, c *Checkpoint, fn func(removal posting.KV) error) error {
+func RemovalsAfter(view *posting.View, org ledger.ID, c *Checkpoint, fn func(removal posting.KV) error) error {
 	for _, from := range [...]struct{ prefix, key []byte }{
 		{store.CheckpointHeads(), store.KeyCheckpointHead(c.Booked + 1)},
 		{store.CheckpointParts(), store.KeyCheckpointPart(c.Seq+1, 0)},

@@ -142,7 +142,7 @@ func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t le
 func AtMonthEnd(view *posting.View, org ledger.ID, m period.Month) (sum [32]byte, rows uint64, err error) {
 	b, r := period.NewBalance(org, m), new(Reader)
 	for _, env := range [...]money.Env{money.Prod, money.Test} {
-		err := r.TrialBalance(view, org, AsOf{Env: env, On: m.Last()}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+		err := r.TrialBalance(view, org, AsOf{Env: env, On: m.LastDay()}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			b.Add(a, t)
 			return true, nil
 		})

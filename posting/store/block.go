@@ -171,15 +171,15 @@ func DecodeDues(row []byte, fn func(DueItem)) error {
 
 // Listed is a row of a list of records. It says that an event with the booked time Booked changed the record.
 type Listed struct {
-	Booked ledger.Micros
-	First  bool // the event created the record
-	ID     ledger.ID
+	Booked     ledger.Micros
+	IsCreation bool // the event created the record
+	ID         ledger.ID
 }
 
 // EncodeListed appends one row to a list page.
 func EncodeListed(dst []byte, l Listed) []byte {
 	firstFlag := uint64(0)
-	if l.First {
+	if l.IsCreation {
 		firstFlag = 1
 	}
 	dst = binary.AppendUvarint(dst, uint64(l.Booked)<<1|firstFlag)
@@ -195,7 +195,7 @@ func AppendListed(rows []Listed, page []byte) ([]Listed, error) {
 	r := reader{src: page}
 	for len(r.src) > 0 && !r.bad {
 		v := r.uvarint()
-		rows = append(rows, Listed{Booked: ledger.Micros(v >> 1), First: v&1 == 1, ID: r.id()})
+		rows = append(rows, Listed{Booked: ledger.Micros(v >> 1), IsCreation: v&1 == 1, ID: r.id()})
 	}
 	if r.bad {
 		return nil, fmt.Errorf("list page: cut short")

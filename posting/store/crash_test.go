@@ -21,7 +21,7 @@ const childVariable = "MIZAN_STORE_CHILD"
 
 func TestMain(m *testing.M) {
 	if arguments := os.Getenv(childVariable); arguments != "" {
-		err := mapfault.Exit(1, "failed "+mapFault)
+		err := mapfault.ExitOnFault(1, "failed "+mapFault)
 		if err == nil {
 			err = failSyncs(os.Getenv(faultVariable))
 		}

@@ -31,7 +31,7 @@ func (s *Store) createIfNew() error {
 	if err := s.refuseIfFilesRemain(); err != nil {
 		return err
 	}
-	if s.options.Existing {
+	if s.options.MustExist {
 		return fmt.Errorf("store: %s: %w", s.options.Dir, ErrNoStore)
 	}
 	if err := s.requireRoomToCreate(); err != nil {

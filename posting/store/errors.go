@@ -73,7 +73,7 @@ const UnfinishedName = "RESTORING"
 // checkRestoreFinished returns an error for a directory whose restore is not finished, unless the restore itself
 // opens it.
 func (s *Store) checkRestoreFinished() error {
-	if s.options.Unfinished {
+	if s.options.AllowUnfinished {
 		return nil
 	}
 	_, err := os.Lstat(filepath.Join(s.options.Dir, UnfinishedName))

@@ -147,7 +147,7 @@ func shortHex(id [32]byte) string { return hex.EncodeToString(id[:8]) }
 // refuseIfFilesRemain refuses to make a new store where files show that there was one. If a new store were made,
 // operators would learn of the loss only from empty balances.
 func (s *Store) refuseIfFilesRemain() error {
-	for _, name := range slices.Concat([]string{identityName, catalogName}, s.options.Remains) {
+	for _, name := range slices.Concat([]string{identityName, catalogName}, s.options.OtherFiles) {
 		path := filepath.Join(s.options.Dir, name)
 		_, err := os.Lstat(path)
 		if err == nil {

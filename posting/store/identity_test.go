@@ -33,7 +33,7 @@ func TestNoNewStoreInADirectoryThatLostItsStore(t *testing.T) {
 					}
 				}
 			}
-			o := Options{Dir: dir, MemTable: minMemTable, Log: discardLog, Remains: []string{"others"}}
+			o := Options{Dir: dir, MemTable: minMemTable, Log: discardLog, OtherFiles: []string{"others"}}
 			if s, err := Open(o); !errors.Is(err, ErrRemains) || unclear(err) != nil || !strings.Contains(err.Error(), filepath.Join(dir, remainingFiles[0])) {
 				t.Fatalf("Open = %v, %v, want ErrRemains of %s", s, err, remainingFiles[0])
 			}
@@ -158,7 +158,7 @@ func TestOpenWithExistingCreatesNoStore(t *testing.T) {
 	}
 	filesBefore := listFiles(dir)
 	for range 2 {
-		if s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog, Existing: true}); !errors.Is(err, ErrNoStore) || unclear(err) != nil {
+		if s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog, MustExist: true}); !errors.Is(err, ErrNoStore) || unclear(err) != nil {
 			t.Fatalf("Open = %v, %v, want ErrNoStore", s, err)
 		}
 		if filesAfter := listFiles(dir); filesAfter != filesBefore {
@@ -168,5 +168,5 @@ func TestOpenWithExistingCreatesNoStore(t *testing.T) {
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	set(t, s, "a", "1")
 	closeStore(t, s)
-	closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable, Existing: true}))
+	closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable, MustExist: true}))
 }

@@ -47,9 +47,9 @@ func lockFile(f *os.File, dir string) (*os.File, error) {
 	return nil, fmt.Errorf("store: locking %s: %w", f.Name(), err)
 }
 
-// Held returns ErrLocked if a process has the store of a directory open. It does not change the
+// CheckNotOpen returns ErrLocked if a process has the store of a directory open. It does not change the
 // directory.
-func Held(dir string) error {
+func CheckNotOpen(dir string) error {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -33,7 +33,7 @@ func pageLines(times ...ledger.Micros) (lines []byte) {
 // listLines returns the encoded rows of a list, booked at the given times.
 func listLines(times ...ledger.Micros) (lines []byte) {
 	for n, at := range times {
-		lines = EncodeListed(lines, Listed{Booked: at, First: n%2 == 0, ID: bufferOrg})
+		lines = EncodeListed(lines, Listed{Booked: at, IsCreation: n%2 == 0, ID: bufferOrg})
 	}
 	return lines
 }

@@ -8,16 +8,16 @@ import (
 
 // Envelope is what the writer stores in every record's row before the payload.
 type Envelope struct {
-	Version  uint64
-	LastSeq  uint64        // seq of the record's last event
-	Started  ledger.Micros // booked time of the first event
-	Updated  ledger.Micros // booked time of the last event
-	Due      ledger.Micros // when work on the record becomes due
-	Held     uint64        // seq of the open pending entry; 0: there is none
-	Settled  uint64        // seq of the first posted or captured entry; 0: there is none
-	Finished ledger.Micros // booked time of the last event that finished the record; 0: there is none
-	Parts    uint64        // number of further rows with the rest of a long payload
-	Number   uint64        // the record's number in its sequence; 0: it has none
+	Version     uint64
+	LastSeq     uint64        // seq of the record's last event
+	Started     ledger.Micros // booked time of the first event
+	Updated     ledger.Micros // booked time of the last event
+	Due         ledger.Micros // when work on the record becomes due
+	HeldSeq     uint64        // seq of the open pending entry; 0: there is none
+	SettledSeq  uint64        // seq of the first posted or captured entry; 0: there is none
+	Finished    ledger.Micros // booked time of the last event that finished the record; 0: there is none
+	FurtherRows uint64        // number of further rows with the rest of a long payload
+	Number      uint64        // the record's number in its sequence; 0: it has none
 
 	// Sealed is the SHA-256 of the record's sealed row, a ciphertext; zero: the record has none. Because
 	// Sealed is in the record's row, the hash of the record proves the ciphertext too.
@@ -50,10 +50,10 @@ func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(e.Started))
 	dst = binary.AppendUvarint(dst, uint64(e.Updated))
 	dst = binary.AppendUvarint(dst, uint64(e.Due))
-	dst = binary.AppendUvarint(dst, e.Held)
-	dst = binary.AppendUvarint(dst, e.Settled)
+	dst = binary.AppendUvarint(dst, e.HeldSeq)
+	dst = binary.AppendUvarint(dst, e.SettledSeq)
 	dst = binary.AppendUvarint(dst, uint64(e.Finished))
-	dst = binary.AppendUvarint(dst, e.Parts)
+	dst = binary.AppendUvarint(dst, e.FurtherRows)
 	if e.Number != 0 {
 		dst = binary.AppendUvarint(dst, e.Number)
 	}
@@ -76,10 +76,10 @@ func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	e.Started = ledger.Micros(r.uvarint())
 	e.Updated = ledger.Micros(r.uvarint())
 	e.Due = ledger.Micros(r.uvarint())
-	e.Held = r.uvarint()
-	e.Settled = r.uvarint()
+	e.HeldSeq = r.uvarint()
+	e.SettledSeq = r.uvarint()
 	e.Finished = ledger.Micros(r.uvarint())
-	e.Parts = r.uvarint()
+	e.FurtherRows = r.uvarint()
 	if form&recordNumber != 0 {
 		e.Number = r.uvarint()
 	}

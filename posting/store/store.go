@@ -34,10 +34,10 @@ type Options struct {
 
 	// Remains are the names of files that other packages write into Dir beside a store. If one of these
 	// files exists but the store does not, Open makes no store and returns ErrRemains.
-	Remains []string
+	OtherFiles []string
 
-	Existing   bool // never make a store: if there is none, the error is ErrNoStore
-	Unfinished bool // open a directory even if it has the file UnfinishedName; only the restore that made the file sets it
+	MustExist       bool // never make a store: if there is none, the error is ErrNoStore
+	AllowUnfinished bool // open a directory even if it has the file UnfinishedName; only the restore that made the file sets it
 }
 
 // Store is the open store of a data directory. Only one goroutine at a time may call Apply; all

@@ -30,7 +30,7 @@ func backupService(server *fixture.Server) *backup.Service {
 }
 
 // saveBackup takes a backup of the server's store and saves it in the directory.
-func saveBackup(server *fixture.Server, dir string) backup.Listed {
+func saveBackup(server *fixture.Server, dir string) backup.FoundBackup {
 	server.T.Helper()
 	b := backupService(server)
 	saved, err := b.Save(dir)
@@ -105,7 +105,7 @@ func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 	source := fixture.Copy(t)
 	server := fixture.Start(t, source)
 	backups := t.TempDir()
-	var saved []backup.Listed
+	var saved []backup.FoundBackup
 	var digests [][32]byte
 	for i := range 4 {
 		switch i {
@@ -280,13 +280,13 @@ func hexOf(b []byte) string {
 }
 
 // backUpChain returns a directory with a full backup and an increment, and the keys that open them.
-func backUpChain(t testing.TB) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
+func backUpChain(t testing.TB) (dir string, full, increment backup.FoundBackup, keys *secret.Keyring) {
 	t.Helper()
 	return backUpChainOf(t, fixture.Buffered)
 }
 
 // backUpChainOf does the same as backUpChain, with a store whose ledger lines have the given layout.
-func backUpChainOf(t testing.TB, layout int) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
+func backUpChainOf(t testing.TB, layout int) (dir string, full, increment backup.FoundBackup, keys *secret.Keyring) {
 	t.Helper()
 	source := fixture.CopyWithLayout(t, layout)
 	server := fixture.Start(t, source)

@@ -24,7 +24,7 @@ func lockDir(t testing.TB, dir string) (unlock func()) {
 }
 
 // alterBackup copies the backups of a chain into dir, and changes the copy of the backup at the index.
-func alterBackup(t testing.TB, dir string, chain []backup.Listed, index int, change func([]byte) []byte) {
+func alterBackup(t testing.TB, dir string, chain []backup.FoundBackup, index int, change func([]byte) []byte) {
 	t.Helper()
 	for i, l := range chain {
 		content, err := os.ReadFile(l.Path)
@@ -39,7 +39,7 @@ func alterBackup(t testing.TB, dir string, chain []backup.Listed, index int, cha
 // A flipped bit anywhere in a backup, or in its base, is found, with keys and without.
 func TestFlippedBitAnywhereInABackupIsDetected(t *testing.T) {
 	_, full, increment, keys := backUpChain(t)
-	chain := []backup.Listed{full, increment}
+	chain := []backup.FoundBackup{full, increment}
 	random := fixture.Rand(t)
 	dir := t.TempDir()
 	for index, original := range chain {
@@ -63,7 +63,7 @@ func TestFlippedBitAnywhereInABackupIsDetected(t *testing.T) {
 // backup is damaged.
 func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 	_, full, increment, keys := backUpChain(t)
-	chain := []backup.Listed{full, increment}
+	chain := []backup.FoundBackup{full, increment}
 	for name, change := range map[string]func([]byte) []byte{
 		"nothing left":     func([]byte) []byte { return nil },
 		"the end missing":  func(b []byte) []byte { return b[:len(b)-1] },

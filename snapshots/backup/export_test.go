@@ -4,6 +4,6 @@ package backup
 func (b *Backup) ChangeHeader(change func(*Header)) { change(&b.header) }
 
 // SaveAndPrune does what a schedule does whenever a backup is due.
-func (s *Service) SaveAndPrune(dir string, keepCount int) (Listed, error) {
+func (s *Service) SaveAndPrune(dir string, keepCount int) (FoundBackup, error) {
 	return s.saveAndPrune(dir, keepCount)
 }

@@ -162,7 +162,7 @@ func (w *fileWriter) close() error {
 // with the manifest of the newest backup, and runs the checker.
 func openAndCheck(ctx context.Context, newest *archive, dir string, cfg *RestoreConfig) (report *findings.Report, err error) {
 	log := cfg.Log
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log, Unfinished: true}, Clock: clock.Real{}, Log: log})
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log, AllowUnfinished: true}, Clock: clock.Real{}, Log: log})
 	if err != nil {
 		return nil, err
 	}

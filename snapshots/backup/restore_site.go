@@ -153,7 +153,7 @@ func (s *site) claim() error {
 	case err != nil:
 		return &fs.PathError{Op: "lock", Path: s.dir, Err: err}
 	}
-	if err := store.Held(s.dir); err != nil {
+	if err := store.CheckNotOpen(s.dir); err != nil {
 		return err
 	}
 	if err := checkReplaceable(s.dir); err != nil {
@@ -202,7 +202,7 @@ func (s *site) removeAllButMark() error {
 // close removes the directory, unless it has been renamed or a server has been started in it.
 // The mark is removed last.
 func (s *site) close() (err error) {
-	if !s.isRenamed && store.Held(s.dir) == nil {
+	if !s.isRenamed && store.CheckNotOpen(s.dir) == nil {
 		if err = s.removeAllButMark(); err == nil {
 			err = os.RemoveAll(s.dir)
 		}

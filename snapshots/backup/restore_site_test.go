@@ -64,7 +64,7 @@ func TestUnfinishedRestoreCannotBeOpened(t *testing.T) {
 		t.Errorf("the checker opens it: exit %d, %s%s", exit, &out, &problems)
 	}
 	o := fixture.Options(source.Dir)
-	o.Unfinished = true
+	o.AllowUnfinished = true
 	j, err := posting.Open(posting.Options{Store: o, Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
 	fixture.Must(t, j.Close())

@@ -127,7 +127,7 @@ func RemoveUnfinished(dir string) error {
 // of this store in the directory. It is a full backup if there is no backup of this store, or if the
 // newest one belongs to a chain that is incomplete, damaged, or already scheduledChainLength backups
 // long. Save reads the new backup again before giving it its name.
-func (s *Service) Save(dir string) (newBackup Listed, err error) {
+func (s *Service) Save(dir string) (newBackup FoundBackup, err error) {
 	list, err := s.readableBackups(dir)
 	if err != nil {
 		return newBackup, err
@@ -165,7 +165,7 @@ func (s *Service) Save(dir string) (newBackup Listed, err error) {
 
 // readableBackups returns the readable backups in a directory whose names end with Suffix. An unreadable backup
 // is logged and does not prevent new backups.
-func (s *Service) readableBackups(dir string) (list []Listed, err error) {
+func (s *Service) readableBackups(dir string) (list []FoundBackup, err error) {
 	files, err := scanBackups(dir, nil)
 	unreadable := files.unreadable
 	for _, l := range files.list {
@@ -186,7 +186,7 @@ func (s *Service) readableBackups(dir string) (list []Listed, err error) {
 // chooseBase returns the base of the next backup; nil if the next backup must be full. It first reads and
 // decrypts the base and all backups that the base needs, because an increment to a damaged backup can't
 // be restored. chooseBase returns an error only if the service stops.
-func (s *Service) chooseBase(list []Listed) (*Base, error) {
+func (s *Service) chooseBase(list []FoundBackup) (*Base, error) {
 	chain := s.newestChain(list)
 	if len(chain) == 0 {
 		return nil, nil
@@ -207,7 +207,7 @@ func (s *Service) chooseBase(list []Listed) (*Base, error) {
 
 // newestChain returns the newest backup of this store and all backups that it needs; nil if the
 // next backup must be full.
-func (s *Service) newestChain(list []Listed) []Listed {
+func (s *Service) newestChain(list []FoundBackup) []FoundBackup {
 	v := s.options.Journal.View()
 	defer v.Close()
 	for _, l := range slices.Backward(list) {
@@ -231,14 +231,14 @@ func isOfStore(groupHash func(uint64) ([32]byte, bool, error), h *Header) bool {
 
 // requiredBackups returns the backups in the list that a restore of l needs, including l. If one is
 // missing, the result ends before it.
-func requiredBackups(list []Listed, l Listed) (chain []Listed) {
+func requiredBackups(list []FoundBackup, l FoundBackup) (chain []FoundBackup) {
 	for range maxChain {
 		chain = append(chain, l)
 		since := l.Header.Since
 		if since == nil {
 			break
 		}
-		i := slices.IndexFunc(list, func(x Listed) bool { return x.Header.Base() == *since })
+		i := slices.IndexFunc(list, func(x FoundBackup) bool { return x.Header.Base() == *since })
 		if i < 0 {
 			break
 		}
@@ -259,14 +259,14 @@ func (s *Service) reread(path string) error {
 
 // Prune removes old backups of this store from the directory and returns the removed ones. The newest
 // keepCount backups stay, and so do all backups that they need.
-func (s *Service) Prune(dir string, keepCount int) (removedBackups []Listed, err error) {
+func (s *Service) Prune(dir string, keepCount int) (removedBackups []FoundBackup, err error) {
 	list, err := s.readableBackups(dir)
 	if err != nil {
 		return nil, err
 	}
 	v := s.options.Journal.View()
 	defer v.Close()
-	list = slices.DeleteFunc(list, func(l Listed) bool { return !isOfStore(v.GroupHash, &l.Header) })
+	list = slices.DeleteFunc(list, func(l FoundBackup) bool { return !isOfStore(v.GroupHash, &l.Header) })
 	neededIDs := make(map[string]bool)
 	for _, l := range list[max(0, len(list)-keepCount):] {
 		for _, needed := range requiredBackups(list, l) {
@@ -331,9 +331,9 @@ func (s *Service) Schedule(ctx context.Context, dir string, interval time.Durati
 
 // saveAndPrune saves a backup and removes old backups. If an old backup can't be removed, saveAndPrune
 // only logs that: an error would make the schedule take the next backup early.
-func (s *Service) saveAndPrune(dir string, keepCount int) (Listed, error) {
+func (s *Service) saveAndPrune(dir string, keepCount int) (FoundBackup, error) {
 	if err := RemoveUnfinished(dir); err != nil {
-		return Listed{}, err
+		return FoundBackup{}, err
 	}
 	newBackup, err := s.Save(dir)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 // Suffix is the suffix of the names that backups get in a directory.
 const Suffix = ".backup"
 
-// Listed is a backup in a directory. Only its header and its end have been read.
-type Listed struct {
+// FoundBackup is a backup in a directory. Only its header and its end have been read.
+type FoundBackup struct {
 	Path   string
 	Size   int64
 	Header Header
@@ -30,14 +30,14 @@ type Listed struct {
 	fault   error     // what is wrong with the file's end; nil if nothing is wrong
 }
 
-func (a *archive) asListed() Listed {
-	return Listed{Path: a.path, Size: a.size, Header: a.header, modTime: a.modTime}
+func (a *archive) asListed() FoundBackup {
+	return FoundBackup{Path: a.path, Size: a.size, Header: a.header, modTime: a.modTime}
 }
 
 // folder describes the files in a directory of backups.
 type folder struct {
-	list       []Listed // oldest first, according to their headers
-	unreadable []error  // errors of files whose headers can't be trusted: each file may be the backup that the caller wants
+	list       []FoundBackup // oldest first, according to their headers
+	unreadable []error       // errors of files whose headers can't be trusted: each file may be the backup that the caller wants
 }
 
 // scanBackups reads the headers of the files in a directory. If keyring is nil, it trusts each header.
@@ -65,7 +65,7 @@ func scanBackups(dir string, keyring Sealer) (found folder, err error) {
 		}
 		found.list = append(found.list, l)
 	}
-	slices.SortFunc(found.list, func(a, b Listed) int {
+	slices.SortFunc(found.list, func(a, b FoundBackup) int {
 		// Two backups may have the same time, if the clock stands still.
 		return cmp.Or(a.Header.TakenAt.Compare(b.Header.TakenAt), cmp.Compare(a.Header.Group, b.Header.Group), a.modTime.Compare(b.modTime))
 	})
@@ -74,7 +74,7 @@ func scanBackups(dir string, keyring Sealer) (found folder, err error) {
 
 // readListed reads the header and the end of one file. If the keyring can decrypt the manifest, readListed compares
 // the header with it.
-func readListed(path string, keyring Sealer) (l Listed, err error) {
+func readListed(path string, keyring Sealer) (l FoundBackup, err error) {
 	a, err := openHeader(path)
 	if err != nil {
 		return l, err
@@ -117,7 +117,7 @@ func isBackup(path string) bool {
 
 // choice is the chosen backup, with the files in its directory.
 type choice struct {
-	Listed
+	FoundBackup
 	folder
 }
 
@@ -130,7 +130,7 @@ func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 	}
 	if info.IsDir() {
 		if c.folder, err = scanBackups(path, keyring); err == nil {
-			c.Listed, err = c.newest(path, at)
+			c.FoundBackup, err = c.newest(path, at)
 		}
 		return c, err
 	}
@@ -142,7 +142,7 @@ func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 		return c, err
 	}
 	defer a.close()
-	c.Listed = a.asListed()
+	c.FoundBackup = a.asListed()
 	if a.header.Since != nil {
 		c.folder, err = scanBackups(filepath.Dir(path), nil)
 	}
@@ -160,7 +160,7 @@ func reasonOf(err error) string {
 
 // newest chooses the newest backup that is not later than the instant at. An unreadable backup is an error, because
 // it may be the newest one, and another backup would restore an earlier state.
-func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
+func (s *folder) newest(dir string, at time.Time) (chosen FoundBackup, err error) {
 	if len(s.unreadable) > 0 {
 		err, cause := errors.Join(s.unreadable...), ErrDamaged
 		if errors.Is(err, store.ErrNewerSchema) {
@@ -188,17 +188,17 @@ func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
 }
 
 // requiredChain returns the chosen backup and all backups that it needs, from the newest to the full backup.
-func (c *choice) requiredChain(ctx context.Context) (required []Listed, err error) {
-	next, err := c.undamagedCopy(ctx, c.Listed)
+func (c *choice) requiredChain(ctx context.Context) (required []FoundBackup, err error) {
+	next, err := c.undamagedCopy(ctx, c.FoundBackup)
 	for err == nil {
 		required = append(required, next)
 		since := next.Header.Since
 		if since == nil {
 			return required, nil
 		}
-		i := slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.Base() == *since })
+		i := slices.IndexFunc(c.list, func(l FoundBackup) bool { return l.Header.Base() == *since })
 		if i < 0 { // if a backup has only the base's id, the error below names the file of that backup
-			i = slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.ID == since.ID })
+			i = slices.IndexFunc(c.list, func(l FoundBackup) bool { return l.Header.ID == since.ID })
 		}
 		switch {
 		case len(required) >= maxChain:
@@ -218,8 +218,8 @@ func (c *choice) requiredChain(ctx context.Context) (required []Listed, err erro
 
 // undamagedCopy returns l or, if l is damaged, the first undamaged copy of the same backup in the directory.
 // If there is no other copy, undamagedCopy does not read l to the end.
-func (c *choice) undamagedCopy(ctx context.Context, l Listed) (Listed, error) {
-	copies := []Listed{l}
+func (c *choice) undamagedCopy(ctx context.Context, l FoundBackup) (FoundBackup, error) {
+	copies := []FoundBackup{l}
 	for _, listed := range c.list {
 		if listed.Path != l.Path && listed.Header.Base() == l.Header.Base() {
 			copies = append(copies, listed)
@@ -243,10 +243,10 @@ func (c *choice) undamagedCopy(ctx context.Context, l Listed) (Listed, error) {
 }
 
 // unusableFiles returns what is wrong with the files in the directory that are not required.
-func (c *choice) unusableFiles(required []Listed) []error {
+func (c *choice) unusableFiles(required []FoundBackup) []error {
 	unusable := slices.Clone(c.unreadable)
 	for _, l := range c.list {
-		if l.fault != nil && !slices.ContainsFunc(required, func(x Listed) bool { return x.Path == l.Path }) {
+		if l.fault != nil && !slices.ContainsFunc(required, func(x FoundBackup) bool { return x.Path == l.Path }) {
 			unusable = append(unusable, l.fault)
 		}
 	}

@@ -26,7 +26,7 @@ func flipBit(t testing.TB, path string) {
 }
 
 // copyBackup writes a changed copy of a backup to a file in the backup's directory and returns its path.
-func copyBackup(t testing.TB, l backup.Listed, name string, change func([]byte) []byte) string {
+func copyBackup(t testing.TB, l backup.FoundBackup, name string, change func([]byte) []byte) string {
 	t.Helper()
 	content, err := os.ReadFile(l.Path)
 	fixture.Must(t, err)
@@ -48,7 +48,7 @@ func TestScheduleTakesAFullBackupAfterADamagedOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := fixture.Start(t, fixture.Copy(t))
 			dir := t.TempDir()
-			chain := []backup.Listed{saveBackup(server, dir), saveBackup(server, dir)}
+			chain := []backup.FoundBackup{saveBackup(server, dir), saveBackup(server, dir)}
 			if chain[1].Header.Since == nil {
 				t.Fatal("the second backup is no increment")
 			}

@@ -322,7 +322,7 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	}{
 		{"a limit's time of creation", "sum", "another created_at", func(e *store.Envelope) { e.Started-- }},
 		{"a blocked card's time of change", "card", "another updated_at", func(e *store.Envelope) { e.Updated++ }},
-		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.Envelope) { e.Settled++ }},
+		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.Envelope) { e.SettledSeq++ }},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			wantReported(t, f.recordName, []int{1, 3}, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {

@@ -72,14 +72,14 @@ func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 		return strings.Replace(line, `"status":200,"response":`, `"status":404,"response":`, 1)
 	}
 	recordBeforeCapture := inStatus(trades.Captured, payment.PaymentHeld, func(r *payment.Record) {
-		r.Fee, r.AmountWithFee, r.Merchant, r.Dest = money.FromUint64(20), money.FromUint64(2_020), money.Signed{Abs: money.FromUint64(2_000)}, money.FromUint64(2_000)
+		r.Fee, r.AmountWithFee, r.MerchantAmount, r.DestAmount = money.FromUint64(20), money.FromUint64(2_020), money.Signed{Abs: money.FromUint64(2_000)}, money.FromUint64(2_000)
 		r.Captured, r.Refunded, r.Refunds, r.Finished, r.RRN = money.Amount{}, money.Amount{}, nil, 0, ""
 	})
 	recordBeforeRefund := inStatus(trades.Refunded, payment.Charged, func(r *payment.Record) { r.Refunded, r.Refunds = money.Amount{}, nil })
 	responseAfterFirstRefund := w.Show(inStatus(trades.Refunded, payment.Refunded, func(r *payment.Record) { r.Refunds, r.Refunded = r.Refunds[:1], r.Refunds[0].Amount }))
 	recordWhileWaiting := inStatus(trades.HostedPaid, payment.Created, func(r *payment.Record) {
 		r.Terminal, r.Route, r.Finished, r.RRN, r.Hosted, r.Method, r.CardBIN = ledger.ID{}, "", 0, "", true, "", ""
-		r.AmountWithFee, r.Dest, r.Merchant = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
+		r.AmountWithFee, r.DestAmount, r.MerchantAmount = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
 	})
 	recordWhileAuthorizing := inStatus(trades.Rerouted, payment.Authorizing, func(r *payment.Record) { r.Finished, r.RRN = 0, "" })
 	recordBeforeReturn := inStatus(trades.Returned, payment.Charged, func(r *payment.Record) {
@@ -143,9 +143,9 @@ func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"another reason in Russian", []string{getLine(w.DeclinedPayment, withField(responseInRussian, "error_description", `"Операция отменена до зачисления."`))}, false},
 		{"a reason in another language than the answer's", []string{getLine(w.DeclinedPayment, withField(w.Show(w.DeclinedPayment), "error_description", `"Карта отклонена."`))}, false},
 		{"an unknown language", []string{getLine(w.DeclinedPayment, responseWithLanguage("xx"))}, false},
-		{"a hold that ends at another time", []string{getLine(trades.Held, withField(w.Show(trades.Held), "hold_expires_at", fixture.Instant(trades.Held.HoldUntil+1)))}, false},
+		{"a hold that ends at another time", []string{getLine(trades.Held, withField(w.Show(trades.Held), "hold_expires_at", fixture.FormatInstant(trades.Held.HoldUntil+1)))}, false},
 		{"a hold with a reason", []string{getLine(trades.Captured, withField(w.Show(recordBeforeCapture), "error_code", `"card_declined"`))}, false},
-		{"a hold with the end of the hold after its capture", []string{getLine(trades.Captured, withField(w.Show(trades.Captured), "hold_expires_at", fixture.Instant(1)))}, false},
+		{"a hold with the end of the hold after its capture", []string{getLine(trades.Captured, withField(w.Show(trades.Captured), "hold_expires_at", fixture.FormatInstant(1)))}, false},
 		{"an action after the end", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "auth_params", `{"type":"none"}`))}, false},
 		{"material to sign after the end", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "additional_params_for_auth", `{"a":1}`))}, false},
 		{"a page for the payer after the end", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "widget_url", `"https://mizan.example/page"`))}, false},
@@ -226,7 +226,7 @@ func TestResponsesBeforeACorrectionAreCompared(t *testing.T) {
 			w.StartTimes[transaction.record.ID], transaction.record.Finished = stamp.Started, stamp.Finished
 			lines = append(lines, fixture.CreateLine(w.FirstDemo.Org, 201, transaction.record, w.Show(transaction.record)))
 		}
-		d, ok := s.decider.Answered(transaction.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
+		d, ok := s.decider.DecideAnswer(transaction.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
 		if !ok {
 			t.Fatal("it is not refused")
 		}

@@ -32,7 +32,7 @@ func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 			runScenario(t, &w.Store, func(s *scenarios) {
 				creation := s.decider.Create(uuid.New(), w.owner.Number, s.request(payment.Payment, 900), terms(payment.Fees{}))
 				intentChange := changeFor(w.FirstDemo.Org, &creation, 0)
-				outcome, ok := s.decider.Answered(creation.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
+				outcome, ok := s.decider.DecideAnswer(creation.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
 				if !ok {
 					t.Fatal("it is not charged")
 				}
@@ -104,7 +104,7 @@ func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
 			w := copyNotifiedStore(t)
 			runScenario(t, &w.Store, func(s *scenarios) {
 				creation := subscription.New(uuid.New(), w.owner.Number, subscription.Terms{
-					Initial: w.acknowledged.ID, Amount: money.FromUint64(100), PeriodDays: 30,
+					InitialPayment: w.acknowledged.ID, Amount: money.FromUint64(100), PeriodDays: 30,
 				}, subscription.Credential{Terminal: w.terminals[acknowledging], Asset: fixture.USD}, fixture.StartTime)
 				pause, err := creation.Record.Pause(fixture.StartTime)
 				fixture.Must(t, err)
@@ -135,7 +135,7 @@ func (s *scenarios) subscriptionChange(d *subscription.Decision, version uint64)
 		Record: subscriptionactor.Encode(d.Record), Due: d.Due, Events: d.Events,
 	}
 	if version == 0 {
-		step.List, step.Also = subscription.Lists.Of(d.Record)
+		step.List, step.FurtherLists = subscription.Lists.Of(d.Record)
 	}
 	return &posting.Change{Steps: []posting.Step{step}}
 }

@@ -48,7 +48,7 @@ func CheckRestored(ctx context.Context, j *posting.Journal, inputs Inputs, cutLo
 	defer v.Close()
 	lastGroup, groupHash := j.LastGroup()
 	checker := newChecker(scan.New(ctx, v, inputs.Keyring, lastGroup))
-	checker.Report.Skip(findings.RuleReopened)
+	checker.Report.Skip(findings.RuleSameAfterReopening)
 	if err := checker.answers.ReadFile(inputs.Answers); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ type checker struct {
 	timers       *timers
 	foreignKeys  []foreignKey
 	replies      *scan.Replies
-	adminReplies []scan.Place // cached replies to administration requests
+	adminReplies []scan.RecordKey // cached replies to administration requests
 
 	claimsOfEvents scan.Multiset // claims according to the events
 	claimsStored   scan.Multiset // claims according to the store
@@ -157,8 +157,8 @@ func (c *orgCheck) run() error {
 		{findings.RuleTotals, c.books.CheckLeftInBuffers},
 		{findings.RuleClaims, c.checkClaims},
 		{findings.RuleTotals, c.checkCounters},
-		{findings.RuleStates, func() error { return c.addToDigest(posting.Parts) }},
-		{findings.RuleNotified, func() error { return c.deliveries.CheckRows(c.contracts) }},
+		{findings.RuleStates, func() error { return c.addToDigest(posting.RecordParts) }},
+		{findings.RuleNotifications, func() error { return c.deliveries.CheckRows(c.contracts) }},
 	} {
 		if err := c.ReadSection(step.rule, step.check); err != nil {
 			return err

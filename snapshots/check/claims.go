@@ -43,7 +43,7 @@ func (c *orgCheck) checkClaims() error {
 	}
 	for source, h := range o.Histories.All() {
 		if h.ClaimKind != 0 && h.Marks&scan.HasClaim == 0 {
-			c.Report.Breach(findings.RuleClaims, "organization %v: %s has a key (%c) and no claim on it", o.ID, scan.Named(source), h.ClaimKind)
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s has a key (%c) and no claim on it", o.ID, scan.NameOf(source), h.ClaimKind)
 		}
 	}
 	return nil
@@ -76,7 +76,7 @@ func (c *orgCheck) checkClaim(kind ledger.ClaimKind, key string, owner []byte) {
 			continue
 		}
 		if h.ClaimKind != kind || h.ClaimHash != hash {
-			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which has another key", o.ID, kind, scan.Named(ledger.Source{Kind: k, ID: id}))
+			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which has another key", o.ID, kind, scan.NameOf(ledger.Source{Kind: k, ID: id}))
 			return
 		}
 		h.Marks |= scan.HasClaim

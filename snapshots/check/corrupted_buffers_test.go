@@ -396,7 +396,7 @@ func removeFromList(t *testing.T, w *fixture.Store, isCreation bool) {
 			chunkIndex := s.chunkWith(list)
 			rows, err := store.DecodeListed(s.chunks[chunkIndex].lines)
 			fixture.Must(t, err)
-			if len(rows) == 1 && rows[0].ID == w.ChargedPayment.ID && rows[0].First == isCreation {
+			if len(rows) == 1 && rows[0].ID == w.ChargedPayment.ID && rows[0].IsCreation == isCreation {
 				s.chunks = slices.Delete(s.chunks, chunkIndex, chunkIndex+1)
 				if writeBufferRows(p, s); len(s.chunks) == 0 {
 					removeBufferRows(p, s)

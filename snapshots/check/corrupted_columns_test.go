@@ -174,12 +174,12 @@ func repeatFirst(_ *contractStore, rows []store.Listed) []store.Listed {
 
 func addRowOf(name string) func(*contractStore, []store.Listed) []store.Listed {
 	return func(w *contractStore, rows []store.Listed) []store.Listed {
-		return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, First: true, ID: w.contracts[name]})
+		return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, IsCreation: true, ID: w.contracts[name]})
 	}
 }
 
 func addRowOfMissing(_ *contractStore, rows []store.Listed) []store.Listed {
-	return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, First: true, ID: fixture.NewID()})
+	return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, IsCreation: true, ID: fixture.NewID()})
 }
 
 const wrongLists = "is not exactly once in the list of its environment and of each of its parties"

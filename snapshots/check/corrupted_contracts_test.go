@@ -65,11 +65,11 @@ func (b *contractScenarios) write(d *contract.Decision, version uint64) *crafted
 	}
 	change := &posting.Change{}
 	if version == 0 {
-		step.List, step.Number = contractactor.ListOf(r.Product, r.Reading), r.Product.Variants[r.Reading].Prefix
-		step.Also = []ledger.List{contractactor.ListOfPerson(r.Product, r.Reading, r.Customer()), contractactor.ListOfEnv(r.Product, r.Reading, r.Asset.Env)}
+		step.List, step.Sequence = contractactor.ListOf(r.Product, r.Reading), r.Product.Variants[r.Reading].Prefix
+		step.FurtherLists = []ledger.List{contractactor.ListOfPerson(r.Product, r.Reading, r.Customer()), contractactor.ListOfEnv(r.Product, r.Reading, r.Asset.Env)}
 		change.Counters = []ledger.CounterGuard{{
 			Org: b.sample.FirstDemo.Org, Key: contractactor.CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
-			Add: money.FromUint64(1), Max: money.Max, Refuse: ledger.OutOfRange,
+			Add: money.FromUint64(1), Max: money.Max, RefusalCode: ledger.OutOfRange,
 		}}
 	}
 	change.Steps = []posting.Step{step}

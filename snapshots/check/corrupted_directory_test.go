@@ -56,7 +56,7 @@ func TestRecordWithoutARequiredColumnIsFound(t *testing.T) {
 				requiredColumns := slices.DeleteFunc(fixture.StoredColumns(source.Kind), func(c *schema.Column) bool { return !c.Required || c.Secret })
 				if n < len(requiredColumns) {
 					p.ChangeColumn(org, source, requiredColumns[n].Name, nil)
-					wantTexts = append(wantTexts, scan.Named(source)+" can't be read: "+schema.ErrStored.Error()+": no column "+requiredColumns[n].Name)
+					wantTexts = append(wantTexts, scan.NameOf(source)+" can't be read: "+schema.ErrStored.Error()+": no column "+requiredColumns[n].Name)
 				}
 				hasMore = hasMore || n+1 < len(requiredColumns)
 			}

@@ -194,7 +194,7 @@ func TestFaultsInTheStorefrontAreFound(t *testing.T) {
 		"a payment that forgot its link":          {[]int{2}, "its transactions make it", corruptTransaction(func(r *payment.Record) { r.LinkID = ledger.ID{} })},
 		"a link that is listed twice": {[]int{4}, "listed twice", func(w *storefrontStore, p *fixture.Corrupter) {
 			list := storefront.AllLinks.Of(w.FirstDemo.Partner, money.Test)
-			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, list, 1), store.EncodeListed(nil, store.Listed{Booked: 1, First: true, ID: w.link.ID}))
+			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, list, 1), store.EncodeListed(nil, store.Listed{Booked: 1, IsCreation: true, ID: w.link.ID}))
 		}},
 		"a link in the list of the other environment": {[]int{4}, "where it does not belong", func(w *storefrontStore, p *fixture.Corrupter) {
 			addListRow(p, w.Store, w.FirstDemo.Partner, storefront.AllLinks, w.link.ID, 1)

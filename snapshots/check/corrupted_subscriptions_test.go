@@ -40,7 +40,7 @@ func newSubscriptionStore(t *testing.T) *subscriptionStore {
 		initial := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 		r, err := s.Create(subscriptionactor.Create{
 			Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Key: key, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
-			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(amount), PeriodDays: 30},
+			Terms: subscription.Terms{InitialPayment: initial.ID, Amount: money.FromUint64(amount), PeriodDays: 30},
 		})
 		fixture.Must(t, err)
 		return r.Record.ID
@@ -51,7 +51,7 @@ func newSubscriptionStore(t *testing.T) *subscriptionStore {
 	initial := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 	result, err := s.Create(subscriptionactor.Create{
 		Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
-		Terms: subscription.Terms{Initial: initial.ID, Amount: hugeAmount, PeriodDays: 50},
+		Terms: subscription.Terms{InitialPayment: initial.ID, Amount: hugeAmount, PeriodDays: 50},
 	})
 	fixture.Must(t, err)
 	w.unpaid = result.Record.ID
@@ -83,7 +83,7 @@ func lastRenewalOf(p *fixture.Corrupter, org, id ledger.ID) (last ledger.ID) {
 	_, payload, _ := store.DecodeRecord(rows[0])
 	r, err := subscriptionactor.Decode(id, payload)
 	fixture.Must(p.T, err)
-	return r.Last
+	return r.LastTransaction
 }
 
 // changeLastRenewal changes the transaction of a subscription's last renewal.
@@ -136,12 +136,12 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		"no fault":                              {},
 		"another state than its events lead to": {[]int{3}, "events lead to", corruptRecord(func(r *subscription.Record) { r.State = subscription.Renewing })},
 		"more renewals than were paid":          {[]int{3}, "of them paid", corruptRecord(func(r *subscription.Record) { r.Renewals++ })},
-		"more renewals than were begun":         {[]int{3}, "of them paid", corruptRecord(func(r *subscription.Record) { r.Number++ })},
-		"no transaction of the last renewal":    {[]int{3}, "names no transaction", corruptRecord(func(r *subscription.Record) { r.Last = ledger.ID{} })},
-		"another last renewal":                  {[]int{3}, "is not the one that it names", corruptRecord(func(r *subscription.Record) { r.Last = fixture.NewID() })},
+		"more renewals than were begun":         {[]int{3}, "of them paid", corruptRecord(func(r *subscription.Record) { r.RenewalsBegun++ })},
+		"no transaction of the last renewal":    {[]int{3}, "names no transaction", corruptRecord(func(r *subscription.Record) { r.LastTransaction = ledger.ID{} })},
+		"another last renewal":                  {[]int{3}, "is not the one that it names", corruptRecord(func(r *subscription.Record) { r.LastTransaction = fixture.NewID() })},
 		"failures of an active subscription":    {[]int{3}, "after 1 failures", corruptRecord(func(r *subscription.Record) { r.Failures = 1 })},
 		"another amount than was charged":       {[]int{3}, "renews something else", corruptRecord(func(r *subscription.Record) { r.Amount = money.FromUint64(1) })},
-		"another initial payment":               {[]int{3}, "renews something else", corruptRecord(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
+		"another initial payment":               {[]int{3}, "renews something else", corruptRecord(func(r *subscription.Record) { r.InitialPayment = fixture.NewID() })},
 		"another partner":                       {[]int{3, 4}, "renews something else", corruptRecord(func(r *subscription.Record) { r.Partner = 99 })},
 		"a payload that can't be read": {[]int{3, 4}, "can't be read", func(w *subscriptionStore, p *fixture.Corrupter) {
 			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.Envelope, []byte) []byte { return []byte{9} })
@@ -256,7 +256,7 @@ func TestUnnotifiedSubscriptionWithAnAddressIsFound(t *testing.T) {
 		s := subscriptionactor.New(subscriptionactor.Options{Runtime: server.Runtime, Payments: server.Payments, Directory: directoryWithoutAddresses{server.Directory}})
 		r, err := s.Create(subscriptionactor.Create{
 			Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
-			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(1), PeriodDays: 30},
+			Terms: subscription.Terms{InitialPayment: initial.ID, Amount: money.FromUint64(1), PeriodDays: 30},
 		})
 		fixture.Must(t, err)
 		_, err = s.Pause(subscriptionactor.Command{Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, ID: r.Record.ID})

@@ -302,13 +302,13 @@ var termFaults = []fault{
 	scenarioFault("a fee rounded up on both sides", "and its terms make one of", func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 300), terms(fees()), func(d *payment.Decision) {
 			r := d.Record
-			r.Fee, r.Merchant.Abs, r.Dest = fixture.MustAdd(r.Fee, 1), subtract(r.Merchant.Abs, 1), subtract(r.Dest, 1)
+			r.Fee, r.MerchantAmount.Abs, r.DestAmount = fixture.MustAdd(r.Fee, 1), subtract(r.MerchantAmount.Abs, 1), subtract(r.DestAmount, 1)
 		})
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	scenarioFault("a conversion rounded up", "splits its amount another way than its terms", func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 301), withRate(terms(payment.Fees{}), "0.5"), func(d *payment.Decision) {
-			d.Record.Dest = fixture.MustAdd(d.Record.Dest, 1)
+			d.Record.DestAmount = fixture.MustAdd(d.Record.DestAmount, 1)
 		})
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),

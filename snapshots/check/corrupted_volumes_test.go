@@ -44,7 +44,7 @@ func boundFault(name, wantText string, change func(*scenarios, *payment.Bound)) 
 func withoutGuards(prefix string, subtracting bool) change {
 	return func(d *payment.Decision) {
 		d.Counters = slices.DeleteFunc(d.Counters, func(g ledger.CounterGuard) bool {
-			return strings.HasPrefix(g.Key, prefix) && g.Release == subtracting
+			return strings.HasPrefix(g.Key, prefix) && g.IsRelease == subtracting
 		})
 	}
 }

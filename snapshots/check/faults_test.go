@@ -45,14 +45,14 @@ func changeWithoutCounts(org ledger.ID, d *payment.Decision, version uint64, cla
 		Funds: d.Funds, Counters: d.Counters, MustRecord: d.MustRecord, Claims: claims,
 		Steps: []posting.Step{{
 			Org: org, Source: fixture.TransactionSource(d.Record.ID), Expect: version, Record: paymentcodec.Encode(d.Record),
-			List: list, Also: also, Due: d.Due, Finish: d.Finish, Events: d.Events,
+			List: list, FurtherLists: also, Due: d.Due, Finish: d.IsFinal, Events: d.Events,
 		}},
 	}
 }
 
 // decisionFor returns a context for decisions, and a request for a payment with the txid.
 func decisionFor(w *fixture.Store, txid string) (payment.DecisionContext, payment.Request) {
-	return payment.DecisionContext{Org: w.FirstDemo.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}, payment.Request{
+	return payment.DecisionContext{Org: w.FirstDemo.Org, Now: fixture.StartTime, InquiryTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute}, payment.Request{
 		Type: payment.Payment, TxID: txid, Amount: money.FromUint64(10_199), Asset: fixture.USD, Method: payment.BankCard,
 		ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}
@@ -302,14 +302,14 @@ var stateFaults = []fault{
 			Terminal: w.ChargedPayment.Terminal, Asset: fixture.USD, Fees: payment.Fees{Fixed: fixture.MustAdd(w.ChargedPayment.Fee, 1)}, Route: "another",
 		})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &charge, 0, txidClaim(w.FirstDemo.Org, 1, charge.Record)))
-		outcome, _ := decider.Answered(charge.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		outcome, _ := decider.DecideAnswer(charge.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &outcome, 3))
 	}, []int{3}, ""},
 	{"an entry of another amount than its record", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.ChangeRecord(w.SecondDemo.Org, fixture.FirstTransaction(p, w.SecondDemo.Org), func(_ *store.Envelope, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
-				r.Amount, r.AmountWithFee, r.Dest, r.Merchant.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1), fixture.MustAdd(r.Dest, 1), fixture.MustAdd(r.Merchant.Abs, 1)
+				r.Amount, r.AmountWithFee, r.DestAmount, r.MerchantAmount.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1), fixture.MustAdd(r.DestAmount, 1), fixture.MustAdd(r.MerchantAmount.Abs, 1)
 				return paymentcodec.Encode(r)
 			})
 		})
@@ -332,8 +332,8 @@ var stateFaults = []fault{
 	}, []int{3}, ""},
 	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Version++ }) }, []int{3}, ""},
 	{"another time of creation", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Started-- }) }, []int{3}, ""},
-	{"a hold that does not exist", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Held = 9 }) }, []int{3}, ""},
-	{"a settlement that does not exist", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Settled = 9 }) }, []int{3}, ""},
+	{"a hold that does not exist", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.HeldSeq = 9 }) }, []int{3}, ""},
+	{"a settlement that does not exist", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.SettledSeq = 9 }) }, []int{3}, ""},
 	{"a transaction without its record", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
@@ -368,7 +368,7 @@ var stateFaults = []fault{
 		decider, request := decisionFor(w, "empty")
 		d := decider.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, txidClaim(w.FirstDemo.Org, 1, d.Record)))
-		outcome, _ := decider.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		outcome, _ := decider.DecideAnswer(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		outcome.Events[1].Entry = nil
 		w.Submit(t, changeFor(w.FirstDemo.Org, &outcome, 3))
 	}, []int{3}, ""},
@@ -377,13 +377,13 @@ var stateFaults = []fault{
 		request.Type = payment.Payout
 		d := decider.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, txidClaim(w.FirstDemo.Org, 1, d.Record)))
-		outcome, _ := decider.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		outcome, _ := decider.DecideAnswer(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		for i := range outcome.Events[1].Entry.Postings {
 			chargePosting := &outcome.Events[1].Entry.Postings[i]
 			chargePosting.Amount = fixture.MustAdd(chargePosting.Amount, 1)
 		}
-		outcome.Record.Amount, outcome.Record.AmountWithFee, outcome.Record.Dest = fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1)
-		outcome.Record.Merchant.Abs = outcome.Record.Dest
+		outcome.Record.Amount, outcome.Record.AmountWithFee, outcome.Record.DestAmount = fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1), fixture.MustAdd(request.Amount, 1)
+		outcome.Record.MerchantAmount.Abs = outcome.Record.DestAmount
 		w.Submit(t, changeFor(w.FirstDemo.Org, &outcome, 3))
 	}, []int{3}, ""},
 	{"a second return of one charge", func(t *testing.T, w *fixture.Store) {
@@ -400,7 +400,7 @@ var stateFaults = []fault{
 			t.Fatalf("%+v, %v", original, err)
 		}
 		original.Status = payment.Charged
-		d, ok := decider.DecideReversal(original, stored.Stamp.Settled, uuid.New(), payment.Failure{})
+		d, ok := decider.DecideReversal(original, stored.Stamp.SettledSeq, uuid.New(), payment.Failure{})
 		if !ok {
 			t.Fatal("it can't be reversed")
 		}

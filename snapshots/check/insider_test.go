@@ -331,7 +331,7 @@ func (ins *insider) lists(v *posting.View, org ledger.ID) (list []ledger.List) {
 func (ins *insider) writeList(b *strings.Builder, v *posting.View, org ledger.ID, l ledger.List) {
 	isShown := make(map[ledger.ID]bool)
 	fixture.Must(ins.t, v.List(org, l, posting.Walk{}, func(row posting.Listed) (bool, error) {
-		if !isShown[row.ID] || row.First {
+		if !isShown[row.ID] || row.IsCreation {
 			fmt.Fprintln(b, l, row)
 		}
 		isShown[row.ID] = true

@@ -63,9 +63,9 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 	if source.Kind != ledger.Transaction || partner == 0 {
 		return
 	}
-	c.replies.Keys[scan.Place{Org: o.ID, ID: paymentactor.ReplyID(o.ID, key)}] = source.ID
+	c.replies.Keys[scan.RecordKey{Org: o.ID, ID: paymentactor.ReplyID(o.ID, key)}] = source.ID
 	if !o.Histories.BelongsToPartner(payment.Transactions, partner, h) {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.Named(source))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.NameOf(source))
 	}
 }
 
@@ -79,7 +79,7 @@ func (c *orgCheck) checkReply(r *scan.Record) {
 	case !actors.PaymentReply.Has(r.Payload):
 		c.Fault(r, "is of an unknown form")
 	case c.Keyring == nil:
-		c.replies.Shown[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = ledger.ID{}
+		c.replies.Shown[scan.RecordKey{Org: r.Organization.ID, ID: r.Source.ID}] = ledger.ID{}
 	default:
 		c.checkPaymentReply(r)
 	}
@@ -96,7 +96,7 @@ func (c *orgCheck) checkPaymentReply(r *scan.Record) {
 	if h == nil || uint64(h.Version) < reply.Stamp.Version || h.Last < reply.Stamp.LastSeq || h.Started != reply.Stamp.Started {
 		c.Fault(r, "shows transaction %v as it never was", reply.Record.ID)
 	}
-	c.replies.Shown[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = reply.Record.ID
+	c.replies.Shown[scan.RecordKey{Org: r.Organization.ID, ID: r.Source.ID}] = reply.Record.ID
 }
 
 // checkAdminReply opens the cached reply to an administration request.
@@ -128,13 +128,13 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 func (c *checker) checkKeys() error {
 	for place, shownID := range c.replies.Shown {
 		if recordID, found := c.replies.Keys[place]; !found || recordID != shownID && shownID != (ledger.ID{}) {
-			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", place.Org, scan.Named(ledger.Source{Kind: ledger.Reply, ID: place.ID}))
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", place.Org, scan.NameOf(ledger.Source{Kind: ledger.Reply, ID: place.ID}))
 		}
 	}
-	claimedReplies := make(map[scan.Place]bool)
+	claimedReplies := make(map[scan.RecordKey]bool)
 	for _, k := range c.foreignKeys {
 		if history := c.StoredIn(k.recordOrg, k.record); history == nil || k.reply == (ledger.ID{}) && k.record.Kind != ledger.Organization {
-			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", k.org, ledger.ClaimIdempotency, scan.Named(k.record))
+			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", k.org, ledger.ClaimIdempotency, scan.NameOf(k.record))
 			continue
 		}
 		if k.reply == (ledger.ID{}) {
@@ -142,14 +142,14 @@ func (c *checker) checkKeys() error {
 		}
 		reply := ledger.Source{Kind: ledger.Answer, ID: k.reply}
 		if c.StoredIn(k.recordOrg, reply) == nil {
-			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which does not exist", k.org, ledger.ClaimIdempotency, scan.Named(reply))
+			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which does not exist", k.org, ledger.ClaimIdempotency, scan.NameOf(reply))
 			continue
 		}
-		claimedReplies[scan.Place{Org: k.recordOrg, ID: k.reply}] = true
+		claimedReplies[scan.RecordKey{Org: k.recordOrg, ID: k.reply}] = true
 	}
 	for _, place := range c.adminReplies {
 		if !claimedReplies[place] {
-			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", place.Org, scan.Named(ledger.Source{Kind: ledger.Answer, ID: place.ID}))
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", place.Org, scan.NameOf(ledger.Source{Kind: ledger.Answer, ID: place.ID}))
 		}
 	}
 	return nil

@@ -46,10 +46,10 @@ func (c *orgCheck) checkLists() error {
 			continue
 		}
 		if source.Kind == ledger.Contract && c.contracts.LifecycleOf(h).ListHash != 0 {
-			c.Report.Breach(findings.RuleClaims, "organization %v: %s is not exactly once in the list of its environment and of each of its parties, or is in another list", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s is not exactly once in the list of its environment and of each of its parties, or is in another list", o.ID, scan.NameOf(source))
 		}
 		if !o.Histories.IsListed(h, source.Kind == ledger.Transaction) {
-			c.Report.Breach(findings.RuleClaims, "organization %v: %s is not listed", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s is not listed", o.ID, scan.NameOf(source))
 		}
 	}
 	return nil
@@ -68,7 +68,7 @@ func (c *orgCheck) checkListRows(order *books.ListOrder, prefix, row []byte) []s
 	if !order.Follows(prefix, listed) {
 		c.Report.Breach(findings.RuleClaims, "organization %v: %s is out of the order of booking", o.ID, books.NameOfPages(prefix))
 	}
-	if list.Kind() == ledger.Contract && !contractactor.ShowsProduct(list) {
+	if list.Kind() == ledger.Contract && !contractactor.IsProductList(list) {
 		c.contracts.CheckListedParties(list, listed)
 		return listed
 	}
@@ -84,19 +84,19 @@ func (c *orgCheck) checkListed(list ledger.List, row *store.Listed) {
 	source := ledger.Source{Kind: list.Kind(), ID: row.ID}
 	h := o.Histories.Find(source)
 	if h == nil || h.Marks&scan.HasRow == 0 {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a list shows %s, which does not exist", o.ID, scan.Named(source))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a list shows %s, which does not exist", o.ID, scan.NameOf(source))
 		return
 	}
 	o.Histories.FollowListed(h, row.Booked)
 	listBit, ok := o.Histories.MustShow(list, h)
 	switch {
 	case !ok:
-		c.Report.Breach(findings.RuleClaims, "organization %v: %s is listed where it does not belong", o.ID, scan.Named(source))
+		c.Report.Breach(findings.RuleClaims, "organization %v: %s is listed where it does not belong", o.ID, scan.NameOf(source))
 		return
-	case row.First && h.ListedAtCreation&listBit != 0, source.Kind != ledger.Transaction && !row.First:
-		c.Report.Breach(findings.RuleClaims, "organization %v: %s is listed twice", o.ID, scan.Named(source))
+	case row.IsCreation && h.ListedAtCreation&listBit != 0, source.Kind != ledger.Transaction && !row.IsCreation:
+		c.Report.Breach(findings.RuleClaims, "organization %v: %s is listed twice", o.ID, scan.NameOf(source))
 	}
-	if row.First {
+	if row.IsCreation {
 		h.ListedAtCreation |= listBit
 	}
 	if row.Booked == h.Updated {

@@ -153,11 +153,11 @@ func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors
 		Providers:  map[string]actors.Provider{"simulator": server.Simulator},
 		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
 	})
-	accounts.Recall(server.Payments.Attempts)
+	accounts.SetHistory(server.Payments.Attempts)
 	n.notifier, err = notifier.New(notifier.Options{
 		Runtime: server.Runtime, Addresses: server.Directory, AllowPrivate: true,
 		Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: server.Payments},
-		Operators: func(_, _ ledger.ID, _, _ []byte) (notifier.Attempt, []byte, time.Duration) {
+		NotifyOperators: func(_, _ ledger.ID, _, _ []byte) (notifier.Attempt, []byte, time.Duration) {
 			return notifier.Attempt{}, nil, 0
 		},
 	})

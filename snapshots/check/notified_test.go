@@ -29,7 +29,7 @@ func TestSoundDeliveriesBreakNoRule(t *testing.T) {
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, []byte("e")))
 		for i := range keys {
-			k, err := notifier.ReadKept(store.KVKey(keys[i]), rows[i])
+			k, err := notifier.ReadDelivery(store.KVKey(keys[i]), rows[i])
 			fixture.Must(t, err)
 			inState[k.State]++
 			p.Group.Set(keys[i], rows[i])

@@ -135,7 +135,7 @@ func TestEntryInAClosedMonthIsFound(t *testing.T) {
 	eur := money.Asset{Currency: "EUR", Env: money.Prod}
 	b.submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: fixture.NewID()},
-		Events: []ledger.Event{{Name: "transfer", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: firstMonth.Last(), Postings: []ledger.Posting{
+		Events: []ledger.Event{{Name: "transfer", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: firstMonth.LastDay(), Postings: []ledger.Posting{
 			{Account: ledger.Bank, Asset: eur, Side: ledger.Debit, Amount: money.FromUint64(1)},
 			{Account: ledger.FXPosition, Asset: eur, Side: ledger.Credit, Amount: money.FromUint64(1)},
 		}}}},
@@ -146,13 +146,13 @@ func TestEntryInAClosedMonthIsFound(t *testing.T) {
 		p.ChangeJournal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 			for i := range events {
 				if e := &events[i]; i == len(events)-1 {
-					e.Entry.Effective = firstMonth.Last()
+					e.Entry.Effective = firstMonth.LastDay()
 				}
 			}
 			return events
 		})
 	})
-	wantSomewhere(t, w.Check(t, check.Inputs{}), "takes effect on "+firstMonth.Last().String()+", and "+firstMonth.String()+" was closed before")
+	wantSomewhere(t, w.Check(t, check.Inputs{}), "takes effect on "+firstMonth.LastDay().String()+", and "+firstMonth.String()+" was closed before")
 }
 
 func TestMonthClosedBeforeItsEndIsFound(t *testing.T) {

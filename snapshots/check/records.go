@@ -29,10 +29,10 @@ func (c *orgCheck) checkRecords() error {
 		}
 		h := o.Histories.Find(source)
 		if h == nil {
-			c.Report.Breach(findings.RuleStates, "organization %v: %s has no events", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleStates, "organization %v: %s has no events", o.ID, scan.NameOf(source))
 			return nil
 		}
-		if envelope.Parts > 0 { // the rest of the payload is in further rows
+		if envelope.FurtherRows > 0 { // the rest of the payload is in further rows
 			fullRecord, _, err := c.View.Record(o.ID, source)
 			if err != nil {
 				c.Report.Breach(findings.RuleStates, "organization %v: %v", o.ID, err)
@@ -52,7 +52,7 @@ func (c *orgCheck) checkRecords() error {
 	}
 	for source, h := range o.Histories.All() {
 		if h.Marks&scan.HasRow == 0 {
-			c.Report.Breach(findings.RuleStates, "organization %v: %s has events and no record", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleStates, "organization %v: %s has events and no record", o.ID, scan.NameOf(source))
 		}
 	}
 	c.transactions.CheckReturns()
@@ -72,8 +72,8 @@ func (c *orgCheck) checkStamp(r *scan.Record) {
 		c.Fault(r, "is at version %d and event %d, and its events are at %d and %d", s.Version, s.LastSeq, h.Version, h.Last)
 	case s.Started != h.Started || s.Updated != h.Updated:
 		c.Fault(r, "has other times than its events")
-	case s.Held != h.Held || s.Settled != h.Settled:
-		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.Held, s.Settled, h.Held, h.Settled)
+	case s.HeldSeq != h.Held || s.SettledSeq != h.Settled:
+		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.HeldSeq, s.SettledSeq, h.Held, h.Settled)
 	}
 	if s.Due != 0 {
 		c.timers.require(r.Organization.ID, r.Source, s.Due)
@@ -111,7 +111,7 @@ func (c *orgCheck) checkPayload(r *scan.Record) {
 // administration request.
 func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 	if r.Source.Kind == ledger.Answer {
-		c.adminReplies = append(c.adminReplies, scan.Place{Org: r.Organization.ID, ID: r.Source.ID})
+		c.adminReplies = append(c.adminReplies, scan.RecordKey{Org: r.Organization.ID, ID: r.Source.ID})
 		c.CheckState(r, string(ledgerdirectory.StateGiven))
 		c.checkAdminReply(r)
 		return
@@ -154,11 +154,11 @@ func (c *checker) checkTimers() error {
 		})
 		for _, t := range stored {
 			if int64(t.at)/microsPerSecond < nextSecond {
-				c.Report.Breach(findings.RuleStates, "organization %v: %s is due at an instant that was already processed", t.org, scan.Named(t.source))
+				c.Report.Breach(findings.RuleStates, "organization %v: %s is due at an instant that was already processed", t.org, scan.NameOf(t.source))
 			}
 		}
 		for t := range c.timers.required {
-			c.Report.Breach(findings.RuleStates, "organization %v: %s has no timer for the instant at which it is due", t.org, scan.Named(t.source))
+			c.Report.Breach(findings.RuleStates, "organization %v: %s has no timer for the instant at which it is due", t.org, scan.NameOf(t.source))
 		}
 		return err
 	})

@@ -31,7 +31,7 @@ func TestRetentionBreaksNoRule(t *testing.T) {
 			t.Errorf("what was booked from %v on is kept, at %v", oldest.Time(), now)
 		}
 		fixture.Must(t, p.Snap.Ascend(p.key("e"), nil, func(key, row []byte) (bool, error) {
-			k, err := notifier.ReadKept(store.KVKey(key), row)
+			k, err := notifier.ReadDelivery(store.KVKey(key), row)
 			if err == nil && k.State != notifier.Pending && k.Booked < oldest {
 				t.Errorf("a delivery of %v is still %v", k.Booked.Time(), k.State)
 			}
@@ -46,7 +46,7 @@ func TestRetentionBreaksNoRule(t *testing.T) {
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 	w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 		fixture.Must(t, p.Snap.Ascend(p.key("e"), nil, func(key, row []byte) (bool, error) {
-			k, err := notifier.ReadKept(store.KVKey(key), row)
+			k, err := notifier.ReadDelivery(store.KVKey(key), row)
 			if err == nil && k.State == notifier.Pending {
 				t.Errorf("a delivery of %v is tried again", k.Booked.Time())
 			}

@@ -43,7 +43,7 @@ type change func(*payment.Decision)
 func runScenario(t testing.TB, w *fixture.Store, fn func(*scenarios)) {
 	t.Helper()
 	s := &scenarios{t: t, w: w, j: fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)}
-	s.decider = payment.DecisionContext{Org: w.FirstDemo.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
+	s.decider = payment.DecisionContext{Org: w.FirstDemo.Org, Now: fixture.StartTime, InquiryTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute}
 	fn(s)
 	if err := s.j.Close(); err != nil {
 		t.Fatal(err)
@@ -126,14 +126,14 @@ func (l *scenario) tryWrite(d payment.Decision, changes ...change) (posting.Stam
 	if r.Err != nil {
 		return posting.Stamp{}, r.Err
 	}
-	l.record, l.version, l.settled, l.due, l.stamp = d.Record, r.Stamps[0].Version, r.Stamps[0].Settled, r.Stamps[0].Due, r.Stamps[0]
+	l.record, l.version, l.settled, l.due, l.stamp = d.Record, r.Stamps[0].Version, r.Stamps[0].SettledSeq, r.Stamps[0].Due, r.Stamps[0]
 	return r.Stamps[0], nil
 }
 
 // answer applies the provider's answer to the charge.
 func (l *scenario) answer(a payment.Answer, changes ...change) {
 	l.t.Helper()
-	d, ok := l.decider.Answered(l.record, a)
+	d, ok := l.decider.DecideAnswer(l.record, a)
 	if !ok {
 		l.t.Fatalf("%s: the answer says nothing", l.record.Status)
 	}
@@ -143,7 +143,7 @@ func (l *scenario) answer(a payment.Answer, changes ...change) {
 // answerOperation applies the provider's answer to the operation under way.
 func (l *scenario) answerOperation(v payment.Verdict, changes ...change) {
 	l.t.Helper()
-	d, ok := l.decider.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
+	d, ok := l.decider.DecideOpAnswer(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
 	if !ok {
 		l.t.Fatal("nothing is asked")
 	}
@@ -298,11 +298,11 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	var err error
 	switch n := r.IntN(12); {
 	case l.record.Op != nil && n < 9:
-		return decider.OpAnswered(l.record, l.record.Op.Request, answer)
+		return decider.DecideOpAnswer(l.record, l.record.Op.Request, answer)
 	case (l.record.Status == payment.Charged || l.record.Status == payment.Refunded) && n < 9:
 		d, err = decider.Refund(l.record, &part, uuid.New())
 	case n < 4:
-		return decider.Answered(l.record, answer)
+		return decider.DecideAnswer(l.record, answer)
 	case n < 6:
 		d, err = decider.Commit(l.record, &part, uuid.New())
 	case n < 7:

@@ -23,10 +23,10 @@ func (c *orgCheck) checkSealedRows() error {
 		h := o.Histories.Find(source)
 		switch {
 		case h == nil || h.Marks&scan.HasRow == 0:
-			c.Report.Breach(findings.RuleStates, "organization %v: there is a sealed row for %s, which does not exist", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleStates, "organization %v: there is a sealed row for %s, which does not exist", o.ID, scan.NameOf(source))
 			return nil
 		case h.Marks&scan.RequiresCard == 0:
-			c.Report.Breach(findings.RuleStates, "organization %v: there is a sealed row for %s, which has no sealed card", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleStates, "organization %v: there is a sealed row for %s, which has no sealed card", o.ID, scan.NameOf(source))
 		default:
 			c.checkSealed(source, h, row)
 		}
@@ -38,7 +38,7 @@ func (c *orgCheck) checkSealedRows() error {
 	}
 	for source, h := range o.Histories.All() {
 		if source.Kind == ledger.Transaction && h.Marks&(scan.RequiresCard|scan.CardSealed) == scan.RequiresCard {
-			c.Report.Breach(findings.RuleStates, "organization %v: %s says that its card is sealed, and has no sealed row", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleStates, "organization %v: %s says that its card is sealed, and has no sealed row", o.ID, scan.NameOf(source))
 		}
 	}
 	c.reportMissingSealedRows()

@@ -99,7 +99,7 @@ func (a *storeWithReplies) subscribe() (subscriptionactor.Result, error) {
 	key := a.keyOf(actors.PartnerKeyScope(a.FirstDemo.Partner))
 	key.Text = "s"
 	return a.subscriptions.Create(subscriptionactor.Create{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, Key: key, Terms: subscription.Terms{
-		Initial: a.ChargedPayment.ID, Amount: money.FromUint64(900), PeriodDays: 30,
+		InitialPayment: a.ChargedPayment.ID, Amount: money.FromUint64(900), PeriodDays: 30,
 	}, Refuse: func(field, detail string) { a.server.T.Fatal(field, detail) }})
 }
 

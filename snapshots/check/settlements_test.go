@@ -45,7 +45,7 @@ func changeSettlement(p *fixture.Corrupter, org, id ledger.ID, column string, va
 
 // addListRow adds another row for the record with the id to a partner's list.
 func addListRow(p *fixture.Corrupter, w *fixture.Store, partner int64, list ledger.PartnerList, id ledger.ID, at ledger.Micros) {
-	p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, list.Of(partner, money.Prod), at), store.EncodeListed(nil, store.Listed{Booked: at, First: true, ID: id}))
+	p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, list.Of(partner, money.Prod), at), store.EncodeListed(nil, store.Listed{Booked: at, IsCreation: true, ID: id}))
 }
 
 var settlementFaults = []fault{

@@ -54,7 +54,7 @@ func (j *journal) checkLastStep() {
 // reportUnhashed reports that the journal has left a step before an event had the hash of the record.
 func (j *journal) reportUnhashed() {
 	j.Report.Breach(findings.RuleStates, "organization %v: an event of %s before event %d has no hash of its record, and is not the last of its step",
-		j.organization.ID, scan.Named(j.unhashedRecord), j.lastSeq)
+		j.organization.ID, scan.NameOf(j.unhashedRecord), j.lastSeq)
 }
 
 // checkStoredHash compares a record's row, including all parts of a long record, with the hash in
@@ -62,7 +62,7 @@ func (j *journal) reportUnhashed() {
 func (c *orgCheck) checkStoredHash(r *scan.Record, row []byte) {
 	h, seed := r.History, r.Organization.Histories.Seed
 	h.SealedHash = hash64(seed, r.Stamp.Sealed)
-	if r.Stamp.Parts > 0 {
+	if r.Stamp.FurtherRows > 0 {
 		fullRow, _, err := c.View.StoredRecord(r.Organization.ID, r.Source)
 		if err != nil {
 			c.Report.Breach(findings.RuleStates, "organization %v: %v", r.Organization.ID, err)
@@ -79,7 +79,7 @@ func (c *orgCheck) checkStoredHash(r *scan.Record, row []byte) {
 func (c *orgCheck) checkSealed(source ledger.Source, h *scan.History, row []byte) {
 	o := c.organization
 	if hash64(o.Histories.Seed, sha256.Sum256(row)) != h.SealedHash {
-		c.Report.Breach(findings.RuleStates, "organization %v: the sealed row of %s is not the one that its record names", o.ID, scan.Named(source))
+		c.Report.Breach(findings.RuleStates, "organization %v: the sealed row of %s is not the one that its record names", o.ID, scan.NameOf(source))
 	}
 }
 
@@ -89,7 +89,7 @@ func (c *orgCheck) reportMissingSealedRows() {
 	o := c.organization
 	for source, h := range o.Histories.All() {
 		if h.SealedHash != 0 && h.Marks&(scan.RequiresCard|scan.CardSealed) == 0 {
-			c.Report.Breach(findings.RuleStates, "organization %v: the sealed row of %s is missing", o.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleStates, "organization %v: the sealed row of %s is missing", o.ID, scan.NameOf(source))
 		}
 	}
 }

@@ -48,7 +48,7 @@ func isLegal(e *ledger.Event) bool {
 		_, _, ok := period.ReadEvent(e)
 		return ok && e.Version == 1
 	case ledger.Retention:
-		return notifier.RetentionLegal(e)
+		return notifier.IsRetentionEvent(e)
 	case ledger.Transfer: // a transfer has no record
 		return e.From == "" && e.Version == 1
 	}

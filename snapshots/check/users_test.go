@@ -142,7 +142,7 @@ func TestLoginWithoutItsClaimIsFound(t *testing.T) {
 
 // An administration token is in force or retired. The checker finds faults in these lists and a missing number.
 func TestRetiredTokenInForceIsFound(t *testing.T) {
-	allTokens := func(p *directory.Platform) any { return slices.Concat(p.AdminTokens, p.Retired) }
+	allTokens := func(p *directory.Platform) any { return slices.Concat(p.AdminTokens, p.RetiredTokens) }
 	for name, f := range map[string]struct {
 		column   string
 		value    func(p *directory.Platform) any

@@ -77,11 +77,11 @@ func printProblem(out io.Writer, exit int, category string, err error) int {
 
 // verify is Verify without the output.
 func verify(ctx context.Context, cfg VerifyConfig) (report *findings.Report, err error) {
-	if err := HoldsStore(cfg.Data); err != nil {
+	if err := RequireStore(cfg.Data); err != nil {
 		return nil, err
 	}
 	j, err := posting.Open(posting.Options{
-		Store: store.Options{Dir: cfg.Data, Log: cfg.Log, Existing: true},
+		Store: store.Options{Dir: cfg.Data, Log: cfg.Log, MustExist: true},
 		Clock: clock.Real{},
 		Log:   cfg.Log,
 	})
@@ -116,9 +116,9 @@ func requireOrganization(j *posting.Journal, want ledger.ID) error {
 	return err
 }
 
-// HoldsStore returns an error for a directory in which no server was ever started. Opening it would
+// RequireStore returns an error for a directory in which no server was ever started. Opening it would
 // create an empty store, and an empty store breaks no rule.
-func HoldsStore(data string) error {
+func RequireStore(data string) error {
 	if _, err := os.Stat(data); err != nil {
 		return err
 	}

@@ -66,8 +66,8 @@ type Attempt struct {
 	At        time.Time     // when the attempt began, by Options.Clock
 	Status    int           // HTTP or SMTP code of a refusal; 0: there was none
 	Failure   string        // which contacts were not reached and why, in a few words; empty: all were reached
-	Took      time.Duration // real time
-	Wait      time.Duration // least time before the next attempt; 0: no server has asked for one
+	Duration  time.Duration // real time
+	MinWait   time.Duration // least time before the next attempt; 0: no server has asked for one
 	Unreached Contacts      // contacts that the next attempt must reach
 	Reached   Contacts      // contacts that this attempt or an earlier one reached
 }
@@ -159,8 +159,8 @@ func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.
 	sending.Wait()
 	unreached := Contacts{Telegram: chats.unreached, Emails: mails.unreached}
 	return Attempt{
-		At: at, Took: time.Since(start), Unreached: unreached, Reached: reached.union(recipients.Without(unreached)),
-		Status: max(chats.status, mails.status), Wait: chats.wait,
+		At: at, Duration: time.Since(start), Unreached: unreached, Reached: reached.union(recipients.Without(unreached)),
+		Status: max(chats.status, mails.status), MinWait: chats.wait,
 		Failure: joinNonEmpty(chats.summary("telegram", len(recipients.Telegram)), mails.summary("e-mail", len(recipients.Emails))),
 	}
 }

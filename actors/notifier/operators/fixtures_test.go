@@ -66,8 +66,8 @@ func (a Attempt) want(t *testing.T, status int, failure string, unreached Contac
 	if !slices.Equal(a.Unreached.Telegram, unreached.Telegram) || !slices.Equal(a.Unreached.Emails, unreached.Emails) {
 		t.Errorf("left are %v, want %v", a.Unreached, unreached)
 	}
-	if !a.At.Equal(startTime) || a.Took < 0 {
-		t.Errorf("began at %v and took %v", a.At, a.Took)
+	if !a.At.Equal(startTime) || a.Duration < 0 {
+		t.Errorf("began at %v and took %v", a.At, a.Duration)
 	}
 }
 

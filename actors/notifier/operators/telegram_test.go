@@ -77,8 +77,8 @@ func TestBotAPIRefusals(t *testing.T) {
 			api := newTelegramAPI(t, false, func(string) (int, string) { return c.status, c.body })
 			a := deliver(t, openChannels(t, telegramOptions(api.URL)), chats("1"))
 			a.want(t, c.code, "telegram: "+c.want, chats("1"))
-			if a.Wait != c.wait {
-				t.Errorf("waits %v, want %v", a.Wait, c.wait)
+			if a.MinWait != c.wait {
+				t.Errorf("waits %v, want %v", a.MinWait, c.wait)
 			}
 		})
 	}

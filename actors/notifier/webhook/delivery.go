@@ -14,13 +14,13 @@ import (
 
 // Delivery is one notification to deliver.
 type Delivery struct {
-	URL      string // http or https; ledger/directory has checked it
-	Secret   string // key of the signature; empty: no signature
-	Previous string // the secret before a rotation, key of a second signature; empty: none; ignored without Secret
-	EventID  string // the same at each attempt; letters, digits, '.', '_', ':' and '-'
-	Type     string // transaction.<status>, in the same characters as EventID
-	Data     []byte // a JSON object, sent unchanged
-	Bare     bool   // Data is the whole body, without an envelope around it; nothing is signed
+	URL             string // http or https; ledger/directory has checked it
+	Secret          string // key of the signature; empty: no signature
+	PreviousSecret  string // the secret before a rotation, key of a second signature; empty: none; ignored without Secret
+	EventID         string // the same at each attempt; letters, digits, '.', '_', ':' and '-'
+	Type            string // transaction.<status>, in the same characters as EventID
+	Data            []byte // a JSON object, sent unchanged
+	WithoutEnvelope bool   // Data is the whole body, without an envelope around it; nothing is signed
 }
 
 // Format implements fmt.Formatter, so that no verb shows the secrets.
@@ -28,10 +28,10 @@ func (d Delivery) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("parcel " 
 
 // Attempt is the result of one delivery attempt.
 type Attempt struct {
-	At      time.Time     // when the attempt began, by Options.Clock
-	Status  int           // HTTP status; 0: no response, or none that could be parsed
-	Failure string        // why the delivery was not acknowledged, in a few words for people; empty: acknowledged
-	Took    time.Duration // real time until the response's header arrived or the attempt failed
+	At       time.Time     // when the attempt began, by Options.Clock
+	Status   int           // HTTP status; 0: no response, or none that could be parsed
+	Failure  string        // why the delivery was not acknowledged, in a few words for people; empty: acknowledged
+	Duration time.Duration // real time until the response's header arrived or the attempt failed
 }
 
 // userAgent identifies the sender in the receiver's logs.
@@ -56,7 +56,7 @@ func (s *requestBuffers) release() {
 
 // writeRequest writes the delivery's request into the buffers.
 func (s *requestBuffers) writeRequest(d *Delivery, to *parsedURL, at time.Time) {
-	if d.Bare {
+	if d.WithoutEnvelope {
 		s.body = append(s.body[:0], d.Data...)
 	} else {
 		assert.That(needsNoQuoting(d.EventID) && needsNoQuoting(d.Type), "an event's id or type would have to be quoted")
@@ -68,16 +68,16 @@ func (s *requestBuffers) writeRequest(d *Delivery, to *parsedURL, at time.Time) 
 	r = append(r, to.authority...)
 	r = append(r, "\r\nUser-Agent: "+userAgent+"\r\nContent-Type: application/json\r\nContent-Length: "...)
 	r = strconv.AppendInt(r, int64(len(s.body)), 10)
-	if d.Secret != "" && !d.Bare {
+	if d.Secret != "" && !d.WithoutEnvelope {
 		r = append(r, "\r\nx-webhook-event-id: "...)
 		r = append(r, d.EventID...)
 		r = append(r, "\r\nx-webhook-timestamp: "...)
 		r = strconv.AppendInt(r, at.Unix(), 10)
 		r = append(r, "\r\nx-webhook-signature: "...)
 		r = appendSignature(r, d.Secret, at.Unix(), s.body)
-		if d.Previous != "" {
+		if d.PreviousSecret != "" {
 			r = append(r, "\r\nx-webhook-signature-previous: "...)
-			r = appendSignature(r, d.Previous, at.Unix(), s.body)
+			r = appendSignature(r, d.PreviousSecret, at.Unix(), s.body)
 		}
 	}
 	r = append(r, "\r\n\r\n"...)

@@ -196,7 +196,7 @@ func refusesInvalidSignatures(t *testing.T, r *receiver) {
 		}
 	}
 	d := newDelivery("e-1")
-	d.Secret, d.Previous = "another", formerSecret
+	d.Secret, d.PreviousSecret = "another", formerSecret
 	server.wantRefused("others' secrets", d, time.Now(), nil)
 }
 
@@ -245,7 +245,7 @@ func acceptsBothSecrets(t *testing.T, r *receiver) {
 	} {
 		s := r.mustStart(t, c.secret, c.previous)
 		d := newDelivery("e-1")
-		d.Secret, d.Previous = c.signingSecret, c.signingPrevious
+		d.Secret, d.PreviousSecret = c.signingSecret, c.signingPrevious
 		if got := s.deliver(d, time.Now(), nil); got != c.status {
 			t.Errorf("%+v: answered %d", c, got)
 		}
@@ -334,7 +334,7 @@ func acknowledgesOnlyStoredEvents(t *testing.T, r *receiver) {
 func marksSubscriptionEvents(t *testing.T, r *receiver) {
 	server := r.mustStart(t, currentSecret, "")
 	body := strings.TrimSuffix(codeBlock(t, "example: subscription"), "\n")
-	d := webhook.Delivery{Bare: true, Secret: currentSecret, Data: []byte(body)}
+	d := webhook.Delivery{WithoutEnvelope: true, Secret: currentSecret, Data: []byte(body)}
 	if _, marked := server.storedBodies(); marked {
 		t.Error("marked from the beginning")
 	}

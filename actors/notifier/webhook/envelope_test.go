@@ -23,7 +23,7 @@ const (
 // signedDelivery returns a delivery with two secrets.
 func signedDelivery(url string) *Delivery {
 	return &Delivery{
-		URL: url, Secret: "whsec-é-new", Previous: "whsec-old", EventID: "0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5", Type: "transaction.charged",
+		URL: url, Secret: "whsec-é-new", PreviousSecret: "whsec-old", EventID: "0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5", Type: "transaction.charged",
 		Data: []byte(`{"type":"payment","txid":"a \"b\"","id":"3","amount":"1000","merchant_meta":{"k":[1,null]}}`),
 	}
 }
@@ -65,7 +65,7 @@ func TestWithoutAPreviousSecretThereIsOneSignature(t *testing.T) {
 	t.Parallel()
 	r := startReceiver(t, acknowledge)
 	d := signedDelivery(r.url())
-	d.Previous = ""
+	d.PreviousSecret = ""
 	openSender(t).Deliver(d).want(t, 200, "")
 	if got := r.requests()[0].signatureHeaders(); len(got) != 3 || got["x-webhook-signature"] != expectedSignature {
 		t.Errorf("signed %v", got)
@@ -177,7 +177,7 @@ func TestFailuresAndLogsContainNothingPrivate(t *testing.T) {
 	var texts strings.Builder
 	for _, response := range []string{acknowledged, "CANARY answer\r\n\r\n", "HTTP/1.1 200 CANARY\r\nCANARY\r\n\r\n", "HTTP/1.1 302 F\r\nLocation: http://CANARY/\r\n\r\n", "HTTP/1.1 200 OK\r\nCANARY: ", ""} {
 		r := startReceiver(t, answerOnce(response))
-		d := &Delivery{URL: r.url() + "/CANARY?CANARY=CANARY", Secret: "CANARY", Previous: "CANARY", EventID: "e-1", Type: "t", Data: []byte(`{"x":"CANARY"}`)}
+		d := &Delivery{URL: r.url() + "/CANARY?CANARY=CANARY", Secret: "CANARY", PreviousSecret: "CANARY", EventID: "e-1", Type: "t", Data: []byte(`{"x":"CANARY"}`)}
 		fmt.Fprintf(&texts, "%+v %v %#v %s\n", sender.Deliver(d), *d, d, d)
 	}
 	for _, url := range []string{"http://name.invalid/CANARY", "http://CANARY:CANARY@x/", "%CANARY", "https://127.0.0.1:9/CANARY"} {

@@ -100,7 +100,7 @@ func (c *Sender) Deliver(d *Delivery) Attempt {
 	at, startTime := c.clock.Now(), time.Now()
 	to, ok := parseURL(d.URL)
 	if !ok {
-		return Attempt{At: at, Failure: addressUnusable, Took: time.Since(startTime)}
+		return Attempt{At: at, Failure: addressUnusable, Duration: time.Since(startTime)}
 	}
 	buffers := buffersPool.Get().(*requestBuffers)
 	defer buffers.release()
@@ -109,7 +109,7 @@ func (c *Sender) Deliver(d *Delivery) Attempt {
 	if v.status == 0 && c.ctx.Err() != nil {
 		v.failure = Interrupted
 	}
-	return Attempt{At: at, Status: v.status, Failure: v.failure, Took: v.at.Sub(startTime)}
+	return Attempt{At: at, Status: v.status, Failure: v.failure, Duration: v.at.Sub(startTime)}
 }
 
 // send makes the exchange (request and response) over an idle connection or over a new one. If an idle

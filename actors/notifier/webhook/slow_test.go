@@ -49,8 +49,8 @@ func TestAConnectionThatIsNotAcceptedFails(t *testing.T) {
 	sender := openSender(t, func(s *settings) { s.bounds.connect = shortBound })
 	a := sender.Deliver(testDelivery("http://" + startDeafListener(t) + "/"))
 	a.want(t, 0, "no connection within 5 s")
-	if a.Took < shortBound {
-		t.Errorf("it took %v only", a.Took)
+	if a.Duration < shortBound {
+		t.Errorf("it took %v only", a.Duration)
 	}
 }
 
@@ -75,8 +75,8 @@ func TestLateResponseTimesOut(t *testing.T) {
 			sender := openSender(t, func(s *settings) { s.bounds.answer = shortBound })
 			a := sender.Deliver(testDelivery(r.url()))
 			a.want(t, 0, "no answer within 15 s")
-			if a.Took < shortBound {
-				t.Errorf("it took %v only", a.Took)
+			if a.Duration < shortBound {
+				t.Errorf("it took %v only", a.Duration)
 			}
 		})
 	}

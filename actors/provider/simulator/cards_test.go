@@ -66,7 +66,7 @@ func checkCall(t *testing.T, call *actors.Call, want expectation) {
 	t.Helper()
 	sim := open(t)
 	wantOutcome, wantLater := want.outcomeFor(want.verdict, call), want.outcomeFor(want.laterVerdict, call)
-	wantOutcome.Again, wantOutcome.Unreachable = want.inquireAfter, want.unreachable
+	wantOutcome.InquireAfter, wantOutcome.Unreachable = want.inquireAfter, want.unreachable
 	got := sim.submit(call)
 	if (got.Action != nil) != (want.verdict == payment.VerdictAction) {
 		t.Errorf("submit: action %+v", got.Action)

@@ -119,7 +119,7 @@ func (c *charge) outcome(reference ledger.ID, now time.Time) actors.Outcome {
 	case c.verdict == payment.VerdictCharged || c.verdict == payment.VerdictHeld:
 		outcome.RRN, outcome.Meta = retrievalNumber(reference), c.cryptoMeta(metaConfirmed)
 	case c.isInProgress():
-		outcome.Again = c.at.Sub(now)
+		outcome.InquireAfter = c.at.Sub(now)
 	case c.awaitsPayer():
 		outcome.KeepCard, outcome.Meta = c.payerAction.needsCardAgain(), c.cryptoMeta(metaAwaiting)
 	case c.verdict == payment.VerdictAction:

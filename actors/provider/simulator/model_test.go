@@ -58,7 +58,7 @@ func (model *modelCharge) advance(now time.Time, duration time.Duration) {
 			if c.timeLeft -= duration; c.timeLeft <= 0 {
 				c.outcome = actors.Outcome{Verdict: payment.VerdictCharged}
 			} else {
-				c.outcome.Again = c.timeLeft
+				c.outcome.InquireAfter = c.timeLeft
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func (model *modelCharge) makeCall(call *actors.Call, chargeNumber uint64) actor
 		model.chargedBackIn = 0
 	}
 	if model.card == "4000000000007726" {
-		return actors.Outcome{Verdict: payment.VerdictPending, Status: "refunding", Again: 5 * time.Second}
+		return actors.Outcome{Verdict: payment.VerdictPending, Status: "refunding", InquireAfter: 5 * time.Second}
 	}
 	return grantedOutcome
 }
@@ -175,7 +175,7 @@ func (model *modelCharge) pay(call *actors.Call, chargeNumber uint64, amount int
 		model.status, model.timeLeft = "moving", 5*time.Second
 	case "4000000000000341":
 		model.status, model.timeLeft = "lost", 10*time.Second
-		return actors.Outcome{Verdict: payment.VerdictUnknown, Again: model.timeLeft}
+		return actors.Outcome{Verdict: payment.VerdictUnknown, InquireAfter: model.timeLeft}
 	case redirectCard:
 		model.status = "asked"
 	default:
@@ -193,7 +193,7 @@ func (model *modelCharge) submit(call *actors.Call, chargeNumber uint64) actors.
 	if earlier == nil {
 		earlier = &modelCall{outcome: model.makeCall(call, chargeNumber)}
 		if earlier.outcome.Status != "" {
-			earlier.timeLeft = earlier.outcome.Again
+			earlier.timeLeft = earlier.outcome.InquireAfter
 		}
 		model.calls[key] = earlier
 		return earlier.outcome

@@ -232,7 +232,7 @@ func (call *callFields) undoOutcome(verdict payment.Verdict, now time.Time) acto
 	case verdict != payment.VerdictPending:
 		return actors.Outcome{Verdict: verdict, Failure: failures[call.reason]}
 	case now.Before(call.doneAt):
-		return actors.Outcome{Verdict: verdict, Status: statusRefunding, Again: call.doneAt.Sub(now)}
+		return actors.Outcome{Verdict: verdict, Status: statusRefunding, InquireAfter: call.doneAt.Sub(now)}
 	}
 	return actors.Outcome{Verdict: payment.VerdictCharged}
 }

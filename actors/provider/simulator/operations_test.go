@@ -259,7 +259,7 @@ func TestTheIssuerRefusesRefunds(t *testing.T) {
 
 func TestDelayedRefundTakesFiveSeconds(t *testing.T) {
 	refundPending := func(again time.Duration) actors.Outcome {
-		return actors.Outcome{Verdict: payment.VerdictPending, Status: "refunding", Again: again}
+		return actors.Outcome{Verdict: payment.VerdictPending, Status: "refunding", InquireAfter: again}
 	}
 	sim := open(t)
 	sim.submit(cardCall(1, actors.Pay, "4000000000007726"))

@@ -36,9 +36,9 @@ type Options struct {
 	BaseURL string      // the service's address: the challenge page is at BaseURL + ChallengePath
 	Key     []byte      // for the challenge page's tokens, KeySize bytes; another key invalidates published tokens
 
-	// Failed is called once if the log cannot be synced; from then on every call fails until the next start.
-	// Failed must not block. nil: no callback.
-	Failed func(error)
+	// OnSyncFailure is called once if the log cannot be synced; from then on every call fails until the next start.
+	// OnSyncFailure must not block. nil: no callback.
+	OnSyncFailure func(error)
 }
 
 // Simulator is the simulated provider. It is safe for concurrent use.
@@ -91,7 +91,7 @@ func newSimulator(f file, options *Options) *Simulator {
 		clock:         options.Clock,
 		challengeURL:  strings.TrimRight(options.BaseURL, "/") + ChallengePath,
 		key:           new([KeySize]byte(options.Key)),
-		onSyncFailure: options.Failed,
+		onSyncFailure: options.OnSyncFailure,
 		flusher:       newFlusher(),
 		log:           callLog{file: f, chunkSize: chunkSize},
 		index:         newIndex(indexBound),

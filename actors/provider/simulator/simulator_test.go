@@ -266,7 +266,7 @@ func refusedOutcome(reason string) actors.Outcome {
 }
 
 func pendingOutcome(again time.Duration) actors.Outcome {
-	return actors.Outcome{Verdict: payment.VerdictPending, Again: again}
+	return actors.Outcome{Verdict: payment.VerdictPending, InquireAfter: again}
 }
 
 var (

@@ -36,16 +36,16 @@ func tokenCall(n uint64, token secret.Text) *actors.Call {
 func TestTokenIsChargedLikeItsCard(t *testing.T) {
 	for number, want := range map[string]actors.Outcome{
 		"4242424242424242": {Verdict: payment.VerdictCharged},
-		"4000000000000077": {Verdict: payment.VerdictPending, Again: slowDelay},
-		"4000000000000341": {Verdict: payment.VerdictUnknown, Again: lostResponseDelay},
+		"4000000000000077": {Verdict: payment.VerdictPending, InquireAfter: slowDelay},
+		"4000000000000341": {Verdict: payment.VerdictUnknown, InquireAfter: lostResponseDelay},
 		"4000000000000259": {Verdict: payment.VerdictCharged},
 		"4000000000005126": {Verdict: payment.VerdictCharged},
 		"4000000000007726": {Verdict: payment.VerdictCharged},
 	} {
 		sim := open(t)
 		token := sim.tokenOfCard(1, number)
-		if got := sim.submit(tokenCall(2, token)); got.Verdict != want.Verdict || got.Again != want.Again {
-			t.Errorf("the token of %s: %v again after %v, want %v after %v", number, got.Verdict, got.Again, want.Verdict, want.Again)
+		if got := sim.submit(tokenCall(2, token)); got.Verdict != want.Verdict || got.InquireAfter != want.InquireAfter {
+			t.Errorf("the token of %s: %v again after %v, want %v after %v", number, got.Verdict, got.InquireAfter, want.Verdict, want.InquireAfter)
 		}
 		byCard, byToken := listedCards[actors.Pay][number], tokenDecision(token)
 		if byCard.verdict == 0 {

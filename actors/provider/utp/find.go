@@ -56,10 +56,10 @@ func (p *Provider) find(ctx context.Context, s *subject) (*transaction, actors.O
 	if id, _ := storedIDs(s.Meta); id != "" {
 		return p.read(ctx, s, id)
 	}
-	query := url.Values{"started_from": {queryTime(s.Since.Add(-skew))}}
-	if !s.Charge.IsZero() {
-		query.Set("amount_from", s.Charge.String())
-		query.Set("amount_to", s.Charge.String())
+	query := url.Values{"started_from": {queryTime(s.SubmittedSince.Add(-skew))}}
+	if !s.ChargedAmount.IsZero() {
+		query.Set("amount_from", s.ChargedAmount.String())
+		query.Set("amount_to", s.ChargedAmount.String())
 	}
 	var found *transaction
 	r, err := p.walkList(ctx, accountOf(s.terminal), query, maxPages, func(tx *transaction) bool {

@@ -174,13 +174,13 @@ func TestReversalsAndCorrectionsAreReported(t *testing.T) {
 		t.Fatalf("reports are %+v, %v", found, err)
 	}
 	wantReversal := actors.Report{
-		Org: platform.terminals[0].Org, Reference: reference, Terminal: platform.terminals[0].ID, What: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"},
+		Org: platform.terminals[0].Org, Reference: reference, Terminal: platform.terminals[0].ID, Kind: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"},
 		At: time.Date(2026, 9, 3, 10, 14, 0, 250000000, time.UTC),
 	}
-	if found[0] != wantReversal || found[2].Terminal != secondTerminal.ID || found[2].Org != secondTerminal.Org || found[2].What != actors.TakenBack {
+	if found[0] != wantReversal || found[2].Terminal != secondTerminal.ID || found[2].Org != secondTerminal.Org || found[2].Kind != actors.TakenBack {
 		t.Errorf("reports are %+v", found)
 	}
-	if c := found[1]; c.What != actors.Corrected || c.Terminal != secondTerminal.ID || !c.At.Equal(time.Date(2026, 9, 3, 10, 14, 0, 500000000, time.UTC)) {
+	if c := found[1]; c.Kind != actors.Corrected || c.Terminal != secondTerminal.ID || !c.At.Equal(time.Date(2026, 9, 3, 10, 14, 0, 500000000, time.UTC)) {
 		t.Errorf("the correction is %+v", c)
 	}
 	got := platform.requests()
@@ -229,10 +229,10 @@ func TestPlatformsArePolledEveryFiveMinutes(t *testing.T) {
 }
 
 func TestAClosedChargeIsExamined(t *testing.T) {
-	for status, want := range map[string]actors.Reported{"reversed": actors.TakenBack, "failed": actors.Corrected, "charged": actors.Settled} {
+	for status, want := range map[string]actors.ReportKind{"reversed": actors.TakenBack, "failed": actors.Corrected, "charged": actors.Settled} {
 		r := startPlatform(t, respond(200, theirBody(status)))
 		report, found := r.Examine(t.Context(), r.question(actors.Pay, 0))
-		if !found || report.What != want || report.Reference != reference || report.Terminal != r.terminals[0].ID || report.Org != r.terminals[0].Org {
+		if !found || report.Kind != want || report.Reference != reference || report.Terminal != r.terminals[0].ID || report.Org != r.terminals[0].Org {
 			t.Errorf("%s: %+v, %v", status, report, found)
 		}
 	}

@@ -160,7 +160,7 @@ func (r *fakePlatform) payCall() *actors.Call {
 		Card: &secret.Card{
 			Number: []byte(canaryCard), Holder: []byte(`O"HARA \ CO`), ExpMonth: []byte("9"), ExpYear: []byte("2031"), CVV: []byte(canaryCVV),
 		},
-		ChargeState: actors.ChargeState{Since: start, Charge: money.FromUint64(1000)},
+		ChargeState: actors.ChargeState{SubmittedSince: start, ChargedAmount: money.FromUint64(1000)},
 	}
 }
 

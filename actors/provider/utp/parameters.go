@@ -71,7 +71,7 @@ var Parameters = schema.NewType[Connection]("parameters of a terminal of "+Name,
 
 func init() {
 	directory.RegisterProvider(directory.Provider{
-		Name: Name, Parameters: Parameters, Address: keyBaseURL, Credential: keyAPIKey, SigningSecret: keyWebhookSecret,
+		Name: Name, Parameters: Parameters, AddressColumn: keyBaseURL, CredentialColumn: keyAPIKey, SigningSecretColumn: keyWebhookSecret,
 	})
 }
 

@@ -161,14 +161,14 @@ func (p *platforms) list(c *testkit.Client, path string) (rows []object) {
 
 func (s *partnerPair) ourClient() *testkit.Client {
 	if s.isSecond {
-		return s.ours.Second()
+		return s.ours.SecondPartner()
 	}
 	return s.ours.Partner()
 }
 
 func (s *partnerPair) theirClient() *testkit.Client {
 	if s.isSecond {
-		return s.theirs.Second()
+		return s.theirs.SecondPartner()
 	}
 	return s.theirs.Partner()
 }

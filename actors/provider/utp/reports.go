@@ -30,7 +30,7 @@ const (
 // reportedStatuses maps the statuses for which a platform is polled to the kinds of reports.
 var reportedStatuses = []struct {
 	status string
-	what   actors.Reported
+	what   actors.ReportKind
 }{{statusReversed, actors.TakenBack}, {statusFailed, actors.Corrected}}
 
 // NextReport returns when platforms are polled again; false if no terminal is connected to a platform.
@@ -130,7 +130,7 @@ func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[strin
 
 // report makes a report about our transaction. The report's time is when the transaction finished; if the other
 // platform shows no such time, or one after readAt, the report's time is readAt.
-func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what actors.Reported, readAt time.Time) actors.Report {
+func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what actors.ReportKind, readAt time.Time) actors.Report {
 	at := tx.finishedAt
 	if at.IsZero() || at.After(readAt) {
 		at = readAt
@@ -139,7 +139,7 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 	if what == actors.TakenBack {
 		failure = payment.Failure{Detail: cmp.Or(tx.reason, reasonTakenBack)}
 	}
-	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, What: what, Failure: failure}
+	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, Kind: what, Failure: failure}
 }
 
 // Examine implements Examiner of actors/payment: it inquires about a charge that has ended here. If no response

@@ -47,7 +47,7 @@ func (tx *transaction) chargeOutcome(state *actors.ChargeState) actors.Outcome {
 	case tx.status == statusFailed:
 		o.Verdict, o.Failure = payment.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
 	case tx.status == statusAction:
-		o.Verdict, o.Again = payment.VerdictAction, payerInquiryInterval
+		o.Verdict, o.InquireAfter = payment.VerdictAction, payerInquiryInterval
 		if state == nil || !state.ActionKnown {
 			o.Action = tx.action()
 		}
@@ -140,7 +140,7 @@ func (p *Provider) refundOutcome(tx *transaction, s *subject, lastRefundID strin
 	if tx.refundID == "" || tx.refundID == lastRefundID {
 		return // the id is an earlier refund's: ours is not known there
 	}
-	refundedAfter, err := s.Returned.Add(s.amount)
+	refundedAfter, err := s.Refunded.Add(s.amount)
 	isAmountShown := tx.refundedAmount != nil && err == nil
 	switch {
 	case tx.status == statusRefunding:
@@ -171,6 +171,6 @@ func (p *Provider) logDifference(tx *transaction, s *subject) {
 		moved = *tx.capturedAmount
 	}
 	p.log.Error("a platform has moved another amount than it was asked to", "reference", s.reference.String(),
-		"terminal", s.terminal.ID.String(), "operation", s.operation.String(), "asked", s.amount.String(), "before", s.Returned.String(),
+		"terminal", s.terminal.ID.String(), "operation", s.operation.String(), "asked", s.amount.String(), "before", s.Refunded.String(),
 		slog.String("in_all", moved.String()))
 }

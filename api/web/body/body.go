@@ -106,7 +106,7 @@ func (b *budget) heldBytes() int {
 }
 
 // Held returns how many bytes are held for bodies larger than a first buffer.
-func (b *Bodies) Held() int { return b.authenticated.heldBytes() + b.anonymous.heldBytes() }
+func (b *Bodies) HeldBytes() int { return b.authenticated.heldBytes() + b.anonymous.heldBytes() }
 
 // boundOf returns the largest body of the route, in bytes.
 func boundOf(route *web.Route) int {

@@ -25,7 +25,7 @@ const (
 // be closed while the caller has sent nothing.
 type Listener struct {
 	net.Listener
-	Silent *Silent
+	SilentConnections *SilentConnections
 }
 
 // Accept implements net.Listener.
@@ -34,8 +34,8 @@ func (l Listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &base{raw: c, silent: l.Silent}
-	l.Silent.add(b)
+	b := &base{raw: c, silent: l.SilentConnections}
+	l.SilentConnections.add(b)
 	b.place, _ = socketOf(c).(*connlimit.Conn)
 	if secure, ok := c.(*wiping.Conn); ok {
 		return &secureConnection{Conn: secure, base: b}, nil
@@ -96,7 +96,7 @@ func (c *secureConnection) wipe() {
 // base is the common part of both kinds of connections.
 type base struct {
 	raw     net.Conn // the accepted connection
-	silent  *Silent
+	silent  *SilentConnections
 	place   *connlimit.Conn // its share of the bounded number of connections; nil: the number is not bounded
 	hasSent atomic.Bool     // the caller has sent something
 	ended   atomic.Bool     // the caller sends nothing more
@@ -218,15 +218,15 @@ func HasEnded(c net.Conn) bool {
 	return ok && b.hasEnded()
 }
 
-// Silent holds the connections that have not sent anything yet. The transport regards them as
+// SilentConnections holds the connections that have not sent anything yet. The transport regards them as
 // busy until their read time-out, so the server's stop would wait for them.
-type Silent struct {
+type SilentConnections struct {
 	mu     sync.Mutex
 	conns  map[*base]struct{} // guarded by mu
 	closed bool               // guarded by mu
 }
 
-func (s *Silent) add(b *base) {
+func (s *SilentConnections) add(b *base) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -240,7 +240,7 @@ func (s *Silent) add(b *base) {
 }
 
 // remove removes a connection, and tells whether it was still in the set.
-func (s *Silent) remove(b *base) bool {
+func (s *SilentConnections) remove(b *base) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, found := s.conns[b]; !found {
@@ -252,7 +252,7 @@ func (s *Silent) remove(b *base) bool {
 }
 
 // CloseAll closes the connections in the set, and all that are added later.
-func (s *Silent) CloseAll() {
+func (s *SilentConnections) CloseAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

@@ -9,7 +9,7 @@ import (
 func TestReadWipesThePreviousData(t *testing.T) {
 	client, server := net.Pipe()
 	defer func() { _ = client.Close() }()
-	c := &connection{Conn: server, base: &base{raw: server, silent: new(Silent)}}
+	c := &connection{Conn: server, base: &base{raw: server, silent: new(SilentConnections)}}
 	c.silent.add(c.base)
 	buffer := []byte("4242424242424242 and what else is left")
 	go func() { _, _ = client.Write([]byte("new")) }()
@@ -29,7 +29,7 @@ func TestReaderBufferIsWipedUnlessAnotherConnectionHasIt(t *testing.T) {
 	readText := func(text string) *base {
 		client, server := net.Pipe()
 		t.Cleanup(func() { _ = client.Close() })
-		b := &base{raw: server, silent: new(Silent)}
+		b := &base{raw: server, silent: new(SilentConnections)}
 		b.silent.add(b)
 		go func() { _, _ = client.Write([]byte(text)) }()
 		if n, err := b.read(buffer); err != nil || string(buffer[:n]) != text {

@@ -38,7 +38,7 @@ func connect(t *testing.T, secure bool) (server, caller net.Conn) {
 		}
 		dialled <- c
 	}()
-	server, err = Listener{Listener: l, Silent: new(Silent)}.Accept()
+	server, err = Listener{Listener: l, SilentConnections: new(SilentConnections)}.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,9 +17,9 @@ const (
 // MoneyStorage is a money_storage object in a create or in the continuation of a hosted
 // transaction.
 type MoneyStorage struct {
-	Storage payment.Storage     // aliases the body
-	Kept    payment.Credentials // what may be stored
-	Card    *secret.Card        // nil: the method is not a card
+	Storage  payment.Storage     // aliases the body
+	Storable payment.Credentials // what may be stored
+	Card     *secret.Card        // nil: the method is not a card
 }
 
 // Check reads the object and checks it by the rules for a transaction of type t. It adds faults to
@@ -49,15 +49,15 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, problems *web.Proble
 // Keep copies checked credentials out of the body: the card into Card, and the parts that may be
 // stored into Kept.
 func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
-	c.Kept.Method, _ = payment.Method(c.Storage.Type)
-	c.Kept.Network, _ = money.ParseNetwork(string(c.Storage.Network))
-	if c.Kept.Method != payment.BankCard {
+	c.Storable.Method, _ = payment.Method(c.Storage.Type)
+	c.Storable.Network, _ = money.ParseNetwork(string(c.Storage.Network))
+	if c.Storable.Method != payment.BankCard {
 		return
 	}
 	s, number := &c.Storage, c.Storage.CardNumber
-	c.Kept.CardBIN = string(number[:BINDigits])
-	c.Kept.CardLast4 = string(number[len(number)-LastDigits:])
-	c.Kept.CardFingerprint = fingerprint(number)
+	c.Storable.CardBIN = string(number[:BINDigits])
+	c.Storable.CardLast4 = string(number[len(number)-LastDigits:])
+	c.Storable.CardFingerprint = fingerprint(number)
 
 	copied := make([]byte, 0, len(number)+len(s.CardHolder)+len(s.ExpMonth)+len(s.ExpYear)+len(s.CVV))
 	copyOf := func(value []byte) []byte {

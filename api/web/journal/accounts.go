@@ -59,7 +59,7 @@ func Visible(caller *auth.Principal, prefix string) []string {
 		return []string{prefix}
 	}
 	var prefixes []string
-	for _, ownPrefix := range append(auth.Prefixes(caller.Partner.Number), string(ledger.Suspense(caller.Partner.Number))) {
+	for _, ownPrefix := range append(auth.AccountPrefixes(caller.Partner.Number), string(ledger.Suspense(caller.Partner.Number))) {
 		switch {
 		case strings.HasPrefix(ownPrefix, prefix):
 			prefixes = append(prefixes, ownPrefix)

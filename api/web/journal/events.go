@@ -56,7 +56,7 @@ func WritePage(req *web.Request, journal web.Journal, q *web.Query, conditions *
 	}
 	l := web.NewList()
 	for i := range events {
-		l.Row()
+		l.BeginRow()
 		writeFields(&l.Encoder, &events[i], balances[i])
 		l.Close('}')
 	}

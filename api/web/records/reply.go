@@ -17,15 +17,15 @@ import (
 // Reply describes the response to one kind of write. A request that is repeated with the same
 // Idempotency-Key gets the same response.
 type Reply[T any] struct {
-	Status int
-	Bare   bool                     // the record's fields are at the top level too, besides in data
-	Append func(*schema.Encoder, T) // writes the fields of a record
-	Show   func(T) any              // if Append is nil: returns a struct with json tags
-	Warn   func(T) []string         // warnings for the caller about the result; nil: none
+	Status     int
+	AtTopLevel bool                     // the record's fields are at the top level too, besides in data
+	Append     func(*schema.Encoder, T) // writes the fields of a record
+	Show       func(T) any              // if Append is nil: returns a struct with json tags
+	Warn       func(T) []string         // warnings for the caller about the result; nil: none
 }
 
-// Cached finds the cached replies to the requests of one family of routes.
-type Cached struct {
+// CachedReplies finds the cached replies to the requests of one family of routes.
+type CachedReplies struct {
 	Key   func(*web.Request) (actors.Key, error)                                // the request's idempotency key
 	Reply func(actors.Key) (reply directoryactor.Answer, found bool, err error) // the reply to the write that claimed the key
 }
@@ -37,7 +37,7 @@ const CommandWait = 15 * time.Second
 // Run makes a change once. A request whose Idempotency-Key has been used before gets the
 // cached reply. change must copy what it needs of the request, because it may still run after the request
 // has ended.
-func (reply Reply[T]) Run(c Cached, req *web.Request, change func(context.Context) (T, error)) error {
+func (reply Reply[T]) Run(c CachedReplies, req *web.Request, change func(context.Context) (T, error)) error {
 	key, err := c.Key(req)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (reply Reply[T]) body(result T) []byte {
 	case reply.Append == nil:
 		return web.DataBody(reply.Show(result))
 	}
-	body := web.OneBody(reply.Bare, result, reply.Append)
+	body := web.OneBody(reply.AtTopLevel, result, reply.Append)
 	if reply.Warn == nil {
 		return body
 	}
@@ -97,7 +97,7 @@ func (reply Reply[T]) answerToStore(result any) directoryactor.Answer {
 
 // replayOrRefuse handles a refused write. If a concurrent request has used the key meanwhile, the
 // response is that request's reply; otherwise the refusal is returned.
-func (c Cached) replayOrRefuse(req *web.Request, key actors.Key, refusal error) error {
+func (c CachedReplies) replayOrRefuse(req *web.Request, key actors.Key, refusal error) error {
 	if key.IsZero() {
 		return refusal
 	}
@@ -109,7 +109,7 @@ func (c Cached) replayOrRefuse(req *web.Request, key actors.Key, refusal error) 
 
 // replay responds with the cached reply for the key. answered is false if the key is free. The error is a
 // Conflict if the key was used for another request.
-func (c Cached) replay(req *web.Request, key actors.Key) (answered bool, err error) {
+func (c CachedReplies) replay(req *web.Request, key actors.Key) (answered bool, err error) {
 	answer, found, err := c.Reply(key)
 	if err != nil || !found {
 		return false, err

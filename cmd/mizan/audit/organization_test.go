@@ -49,7 +49,7 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	writeTestFile(t, tokenFile, adminToken)
 	keyringFile := filepath.Join(folder, "keyring")
 	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", keyringFile))
-	server := testkit.Start(t, testkit.Options{Bare: true, Flags: []string{"--admin-token-file", tokenFile, "--tls", "off", "--keyring", keyringFile}})
+	server := testkit.Start(t, testkit.Options{WithoutSandbox: true, Flags: []string{"--admin-token-file", tokenFile, "--tls", "off", "--keyring", keyringFile}})
 	operator := server.Anyone().With("Authorization", "Bearer "+adminToken)
 	id := create(t, operator, "/api/v1/organizations", `{"name":"The only one","type":"merchant"}`).ID
 	if answer, err := operator.Do("PATCH", "/api/v1/organizations/"+id, `{"status":"active"}`); err != nil || answer.Status != 200 {

@@ -290,7 +290,7 @@ func trialBalanceHash(ledger *client.Ledger, month string) (hashed string, rows 
 	digest := sha256.New()
 	writeText(digest, "mizan period 1\norganization "+organization+"\nmonth "+month+"\n")
 	for _, env := range []string{"prod", "test"} {
-		query := url.Values{"by": {"effective"}, "at": {parsed.Last().String()}, "env": {env}}
+		query := url.Values{"by": {"effective"}, "at": {parsed.LastDay().String()}, "env": {env}}
 		err := eachRow(ledger, "/ledger/trial-balance", query, func(r *trialBalanceRow) error {
 			amounts := []string{r.DebitsPosted, r.CreditsPosted, r.DebitsPending, r.CreditsPending}
 			if slices.ContainsFunc(amounts, func(a string) bool { return a != "0" }) {

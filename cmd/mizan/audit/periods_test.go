@@ -27,7 +27,7 @@ func startAfterThreeMonths(t *testing.T) (server *testkit.Server, months []strin
 	for m := firstMonth; m < firstMonth+3; m++ {
 		months = append(months, m.String())
 	}
-	response, err = server.Admin().Put("/api/v1/sandbox/clock", map[string]string{"now": (firstMonth + 3).First().String() + "T00:00:00Z"})
+	response, err = server.Admin().Put("/api/v1/sandbox/clock", map[string]string{"now": (firstMonth + 3).FirstDay().String() + "T00:00:00Z"})
 	if err != nil || response.Status != http.StatusOK {
 		t.Fatalf("%v: %v", response, err)
 	}

@@ -40,11 +40,11 @@ func (c *recordCommand) Run(s *cli.Streams) (err error) {
 	if err != nil || org == (ledger.ID{}) {
 		return misused(name, "--organization: %q is not the UUID of an organization", c.Organization)
 	}
-	if err := check.HoldsStore(c.Data); err != nil {
+	if err := check.RequireStore(c.Data); err != nil {
 		return cli.StorageFault("%v", err)
 	}
 	journal, err := posting.Open(posting.Options{
-		Store: store.Options{Dir: c.Data, Log: slog.New(slog.DiscardHandler), Existing: true}, Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+		Store: store.Options{Dir: c.Data, Log: slog.New(slog.DiscardHandler), MustExist: true}, Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return cli.OpenFault(err)

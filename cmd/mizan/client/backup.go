@@ -44,9 +44,9 @@ func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, 
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return command.Failed("%s: %v", client.Base, err)
+		return command.Failed("%s: %v", client.BaseURL, err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, client.Base+basePath+"/backups", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, client.BaseURL+basePath+"/backups", bytes.NewReader(body))
 	if err != nil {
 		return command.Misused("%v", err)
 	}
@@ -65,7 +65,7 @@ func (f *BackupFlags) Take(ctx context.Context, commandName string, s *Streams, 
 		}
 		_, err := command.Check(reply)
 		if err == nil {
-			err = command.Failed("%s: the answer is no backup: status %d", client.Base, reply.Status)
+			err = command.Failed("%s: the answer is no backup: status %d", client.BaseURL, reply.Status)
 		}
 		return err
 	}

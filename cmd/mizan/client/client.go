@@ -29,7 +29,7 @@ const basePath = "/api/v1"
 
 // Client talks to one server as one caller.
 type Client struct {
-	Base         string // scheme and host
+	BaseURL      string // scheme and host
 	token        string
 	organization string // empty: the only organization of the server
 	http         *http.Client
@@ -68,7 +68,7 @@ func (c *Client) Send(r Request) (*Reply, error) {
 }
 
 func (c *Client) sendOnce(r Request) (*Reply, error) {
-	address := c.Base + basePath + r.Path
+	address := c.BaseURL + basePath + r.Path
 	if len(r.Query) > 0 {
 		address += "?" + r.Query.Encode()
 	}

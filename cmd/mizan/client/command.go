@@ -72,9 +72,9 @@ func (c *Command) Send(r Request) (*Reply, error) {
 	reply, err := c.Client.Send(r)
 	switch {
 	case err != nil && r.Key != "":
-		return nil, c.Failed("%s: %v; if it was done is not known: repeat it with --idempotency-key '%s'", c.Client.Base, err, r.Key)
+		return nil, c.Failed("%s: %v; if it was done is not known: repeat it with --idempotency-key '%s'", c.Client.BaseURL, err, r.Key)
 	case err != nil:
-		return nil, c.Failed("%s: %v", c.Client.Base, err)
+		return nil, c.Failed("%s: %v", c.Client.BaseURL, err)
 	}
 	return c.Check(reply)
 }

@@ -54,7 +54,7 @@ func (l *Ledger) Organization() (string, error) {
 	}
 	reply, err := l.Client.Send(Request{Method: http.MethodGet, Path: "/sessions/current"})
 	if err != nil {
-		return "", l.Failed("%s: %v", l.Client.Base, err)
+		return "", l.Failed("%s: %v", l.Client.BaseURL, err)
 	}
 	if reply.Status == http.StatusUnauthorized {
 		return "", l.Misused("the session is not valid, or the server has several organizations: --organization says which")
@@ -82,7 +82,7 @@ func (l *Ledger) Get(path string, query url.Values) ([]byte, error) {
 	}
 	reply, err := l.Client.Send(Request{Method: http.MethodGet, Path: path, Query: query})
 	if err != nil {
-		return nil, l.Failed("%s: %v", l.Client.Base, err)
+		return nil, l.Failed("%s: %v", l.Client.BaseURL, err)
 	}
 	if reply, err = l.Check(reply); err != nil {
 		return nil, err

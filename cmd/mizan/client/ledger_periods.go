@@ -31,7 +31,7 @@ func (l *Ledger) Post(path string) ([]byte, error) {
 	}
 	reply, err := l.Client.Send(Request{Method: http.MethodPost, Path: path, Key: uuid.NewString()})
 	if err != nil {
-		return nil, l.Failed("%s: %v; if it was done is not known", l.Client.Base, err)
+		return nil, l.Failed("%s: %v; if it was done is not known", l.Client.BaseURL, err)
 	}
 	if reply, err = l.Check(reply); err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func (o *Object) Value(name string) (jsontext.Value, bool) {
 const AbsentValue = "-"
 
 // Text formats a JSON value for people.
-func Text(value jsontext.Value) string {
+func FormatValue(value jsontext.Value) string {
 	text := value.String()
 	switch value.Kind() {
 	case '"':
@@ -72,7 +72,7 @@ func Text(value jsontext.Value) string {
 		}
 		text = string(unquoted)
 	case '[':
-		if list, isSimple := Scalars(value); isSimple {
+		if list, isSimple := FormatScalars(value); isSimple {
 			text = strings.Join(list, ",")
 		}
 	case 'n', 0:
@@ -85,7 +85,7 @@ func Text(value jsontext.Value) string {
 }
 
 // Scalars formats the elements of a list; isSimple is false if an element is a list or an object.
-func Scalars(list jsontext.Value) (elements []string, isSimple bool) {
+func FormatScalars(list jsontext.Value) (elements []string, isSimple bool) {
 	decoder := jsontext.NewDecoder(bytes.NewReader(list))
 	if _, err := decoder.ReadToken(); err != nil {
 		return nil, false
@@ -95,7 +95,7 @@ func Scalars(list jsontext.Value) (elements []string, isSimple bool) {
 		if err != nil || value.Kind() == '[' || value.Kind() == '{' {
 			return nil, false
 		}
-		elements = append(elements, Text(value))
+		elements = append(elements, FormatValue(value))
 	}
 	return elements, true
 }
@@ -124,7 +124,7 @@ func (p *printer) printObject(o Object) {
 		return
 	}
 	for _, m := range o.Members {
-		p.writeCells(Printable(m.Name), Text(m.Value))
+		p.writeCells(Printable(m.Name), FormatValue(m.Value))
 	}
 }
 
@@ -141,7 +141,7 @@ func (p *printer) printRow(o Object) {
 	cells := make([]string, len(p.columns))
 	for i, name := range p.columns {
 		value, _ := o.Value(name)
-		cells[i] = Text(value)
+		cells[i] = FormatValue(value)
 	}
 	p.writeCells(cells...)
 	if p.rowCount++; p.rowCount%tableBlock == 0 {

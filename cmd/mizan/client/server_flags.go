@@ -36,7 +36,7 @@ func (f serverFlags) open() (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &Client{Base: baseURL}
+	client := &Client{BaseURL: baseURL}
 	if client.token, err = f.readToken(&sandbox); err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.
 			err = context.Cause(ctx)
 		}
 		cancel(nil)
-		return nil, l.Failed("%s: %v", l.Client.Base, err)
+		return nil, l.Failed("%s: %v", l.Client.BaseURL, err)
 	}
 	s := &stream{ReadCloser: response.Body, silenceTimer: silenceTimer, cancel: cancel, ctx: ctx, requestID: response.Header.Get("X-Request-Id")}
 	if response.StatusCode == http.StatusOK {
@@ -67,7 +67,7 @@ func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.
 	defer func() { _ = s.Close() }()
 	body, err := io.ReadAll(io.LimitReader(s, maxResponse))
 	if err != nil {
-		return nil, l.Failed("%s: %v", l.Client.Base, err)
+		return nil, l.Failed("%s: %v", l.Client.BaseURL, err)
 	}
 	if _, err := l.Check(&Reply{Status: response.StatusCode, Header: response.Header, Body: body}); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.
 
 // stream sends a GET request without a time-out for the whole response.
 func (c *Client) stream(ctx context.Context, path string, query url.Values) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+basePath+path+"?"+query.Encode(), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.BaseURL+basePath+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestBackupScheduleIsChecked(t *testing.T) {
-	existingFile, dataDir := testkit.File(t, "file", ""), t.TempDir()
+	existingFile, dataDir := testkit.WriteFile(t, "file", ""), t.TempDir()
 	if err := os.Mkdir(filepath.Join(dataDir, "backups"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestAbsentKeysHaveTheirDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Dir != "./data" || cfg.Listen != "127.0.0.1:8443" || cfg.TLS != "auto" || cfg.Manual || cfg.MinFree != 512<<20 ||
+	if cfg.Dir != "./data" || cfg.Listen != "127.0.0.1:8443" || cfg.TLS != "auto" || cfg.ManualClock || cfg.MinFree != 512<<20 ||
 		cfg.RateLimit != 0 || cfg.CreateWait != 10*time.Second || cfg.ProviderWait != 10*time.Second ||
 		cfg.ActionTTL != 30*time.Minute || !cfg.PrivateHooks || cfg.Check || cfg.MetricsAddress != "" {
 		t.Errorf("defaults are %+v", cfg)
@@ -51,7 +51,7 @@ func TestAbsentKeysHaveTheirDefaults(t *testing.T) {
 }
 
 func TestFlagBeforeEnvironmentBeforeFileBeforeDefault(t *testing.T) {
-	path := testkit.File(t, "mizan.json", `{"rate-limit": 1, "create_wait": "1s", "provider-timeout": "1s", "trusted-proxies": ["10.0.0.0/8", "192.0.2.1"]}`)
+	path := testkit.WriteFile(t, "mizan.json", `{"rate-limit": 1, "create_wait": "1s", "provider-timeout": "1s", "trusted-proxies": ["10.0.0.0/8", "192.0.2.1"]}`)
 	t.Setenv("MIZAN_RATE_LIMIT", "2")
 	t.Setenv("MIZAN_CREATE_WAIT", "2s")
 	cfg, err := parse(t, "--sandbox", "--config", path, "--rate-limit", "3")
@@ -112,7 +112,7 @@ func TestToggleTakesAValue(t *testing.T) {
 }
 
 func TestEveryBadKeyIsReportedAtOnce(t *testing.T) {
-	path := testkit.File(t, "mizan.json", `{"action-ttl": "never", "colour": "red", "data": null, "check": 1, "check": 1, "config": "x"}`)
+	path := testkit.WriteFile(t, "mizan.json", `{"action-ttl": "never", "colour": "red", "data": null, "check": 1, "check": 1, "config": "x"}`)
 	t.Setenv("MIZAN_CREATE_WAIT", "-1s")
 	_, err := parse(t, "--config", path, "--tls", "maybe", "--listen", "8443", "--clock", "stopped", "--rate-limit=-1",
 		"--min-free", "much", "--provider-timeout", "0", "--trusted-proxies", "10.0.0.0/99", "--sandbox=perhaps",
@@ -141,7 +141,7 @@ func TestEveryBadKeyIsReportedAtOnce(t *testing.T) {
 
 func TestDeliveriesAreKeptForADayAtLeastAndTenYearsAtMost(t *testing.T) {
 	for value, want := range map[string]time.Duration{"24h": 24 * time.Hour, "86400": 24 * time.Hour, "87600h": 87600 * time.Hour} {
-		if cfg, err := parse(t, "--sandbox", "--delivery-retention="+value); err != nil || cfg.Retention != want {
+		if cfg, err := parse(t, "--sandbox", "--delivery-retention="+value); err != nil || cfg.DeliveryRetention != want {
 			t.Errorf("%s: %+v, %v", value, cfg, err)
 		}
 	}
@@ -169,7 +169,7 @@ func countFunc(list []string, fn func(string) bool) (n int) {
 }
 
 func TestContradictoryConfigKeysAreRefused(t *testing.T) {
-	keyring := testkit.File(t, "keyring", "{}")
+	keyring := testkit.WriteFile(t, "keyring", "{}")
 	tests := []struct {
 		name string
 		args []string
@@ -233,14 +233,14 @@ func TestBytesAndDurationsAreParsed(t *testing.T) {
 
 func TestAdminTokenFileHoldsOneToken(t *testing.T) {
 	token := "mza_" + strings.Repeat("x", 40)
-	cfg, err := parse(t, "--sandbox", "--admin-token-file", testkit.File(t, "token", token+"\n"))
+	cfg, err := parse(t, "--sandbox", "--admin-token-file", testkit.WriteFile(t, "token", token+"\n"))
 	if err != nil || cfg.AdminToken != token {
 		t.Errorf("a token with a line end: %v", err)
 	}
 	for name, content := range map[string]string{
 		"empty": "", "short": "hunter2", "two": token + " " + token, "binary": token + "\x00", "long": strings.Repeat("x", 600),
 	} {
-		_, err := parse(t, "--sandbox", "--admin-token-file", testkit.File(t, "token", content))
+		_, err := parse(t, "--sandbox", "--admin-token-file", testkit.WriteFile(t, "token", content))
 		if err == nil {
 			t.Errorf("%s token was taken", name)
 		} else if content != "" && strings.Contains(err.Error(), content) {
@@ -254,12 +254,12 @@ func TestConfigFileIsOneFlatObject(t *testing.T) {
 		"empty": "", "a list": "[]", "cut off": `{"data": "x"`, "two objects": "{}{}", "not JSON": "data: x",
 		"cut off behind bad keys": `{"data": null, "colour": 1, "check": 1, "check": 1`,
 	} {
-		wantConfigLine(t, name, testkit.File(t, "mizan.json", content))
+		wantConfigLine(t, name, testkit.WriteFile(t, "mizan.json", content))
 	}
 	wantConfigLine(t, "a directory", t.TempDir())
 	wantConfigLine(t, "nothing", filepath.Join(t.TempDir(), "two\nlines"))
 	wantConfigLine(t, "no name", "")
-	if _, err := parse(t, "--sandbox", "--config", testkit.File(t, "mizan.json", " {} \n")); err != nil {
+	if _, err := parse(t, "--sandbox", "--config", testkit.WriteFile(t, "mizan.json", " {} \n")); err != nil {
 		t.Errorf("an empty object: %v", err)
 	}
 }
@@ -284,7 +284,7 @@ func wantConfigLine(t *testing.T, name, path string) {
 // TestBadConfigKeyIsReportedOnce tests keys with two faults, and keys that only seem bad because of
 // another key's fault.
 func TestBadConfigKeyIsReportedOnce(t *testing.T) {
-	keyring := testkit.File(t, "keyring", "{}")
+	keyring := testkit.WriteFile(t, "keyring", "{}")
 	for name, c := range map[string]struct {
 		content string
 		args    []string
@@ -298,7 +298,7 @@ func TestBadConfigKeyIsReportedOnce(t *testing.T) {
 		"a path of two lines":         {`{"keyring": "/nonexistent/a\nb"}`, []string{"--sandbox"}, []string{"keyring"}},
 		"a bad value of tls":          {`{"tls": "maybe", "base-url": "http://a"}`, []string{"--keyring", keyring}, []string{"tls"}},
 	} {
-		_, err := parse(t, append(c.args, "--config", testkit.File(t, "mizan.json", c.content))...)
+		_, err := parse(t, append(c.args, "--config", testkit.WriteFile(t, "mizan.json", c.content))...)
 		got := lines(err)
 		for i, line := range got {
 			if len(got) != len(c.want) || !strings.HasPrefix(line, "mizan: configuration: "+c.want[i]+": ") || strings.ContainsAny(line, "\n\r") {

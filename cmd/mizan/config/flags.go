@@ -64,30 +64,30 @@ type Flags struct {
 
 // Config is the checked configuration of the server.
 type Config struct {
-	Dir            string // the data directory
-	Listen         string
-	TLS            string // auto, files or off
-	CertFile       string
-	KeyFile        string
-	BaseURL        string // empty: derived from the listen address
-	Sandbox        bool
-	Manual         bool // the server's clock is moved by requests
-	Keyring        string
-	AdminToken     string // from the file; empty: the server creates one
-	Proxies        []netip.Prefix
-	MinFree        uint64
-	RateLimit      int
-	CreateWait     time.Duration
-	ProviderWait   time.Duration
-	ActionTTL      time.Duration
-	Retention      time.Duration     // of deliveries
-	PrivateHooks   bool              // notifications may go to private addresses
-	Operators      operators.Options // without clock and log
-	Check          bool
-	Backups        Schedule
-	Level          slog.Level // the lowest level that is logged
-	LogFormat      string
-	MetricsAddress string
+	Dir               string // the data directory
+	Listen            string
+	TLS               string // auto, files or off
+	CertFile          string
+	KeyFile           string
+	BaseURL           string // empty: derived from the listen address
+	Sandbox           bool
+	ManualClock       bool // the server's clock is moved by requests
+	Keyring           string
+	AdminToken        string // from the file; empty: the server creates one
+	Proxies           []netip.Prefix
+	MinFree           uint64
+	RateLimit         int
+	CreateWait        time.Duration
+	ProviderWait      time.Duration
+	ActionTTL         time.Duration
+	DeliveryRetention time.Duration     // of deliveries
+	PrivateHooks      bool              // notifications may go to private addresses
+	Operators         operators.Options // without clock and log
+	Check             bool
+	Backups           Schedule
+	Level             slog.Level // the lowest level that is logged
+	LogFormat         string
+	MetricsAddress    string
 }
 
 // Read reads and checks every key. The error has one line for each bad key.
@@ -159,30 +159,30 @@ func (r *reader) readConfig() *Config {
 		defaultTLS = "auto"
 	}
 	cfg := &Config{
-		Sandbox:        sandbox,
-		Dir:            r.text("data"),
-		Listen:         r.address("listen"),
-		TLS:            r.oneOf("tls", defaultTLS, "auto", "files", "off"),
-		CertFile:       r.text("tls-cert"),
-		KeyFile:        r.text("tls-key"),
-		BaseURL:        r.origin("base-url"),
-		Manual:         r.oneOf("clock", "", "real", "manual") == "manual",
-		Keyring:        r.readableFile("keyring"),
-		AdminToken:     r.token("admin-token-file"),
-		Proxies:        r.networks("trusted-proxies"),
-		MinFree:        r.bytes("min-free"),
-		RateLimit:      r.count("rate-limit", maxRateLimit),
-		CreateWait:     r.duration("create-wait"),
-		ProviderWait:   r.duration("provider-timeout"),
-		ActionTTL:      r.duration("action-ttl"),
-		Retention:      r.durationBetween("delivery-retention", "720h", minRetention, maxRetention),
-		PrivateHooks:   r.flag("allow-private-webhooks", sandbox),
-		Operators:      r.operators(sandbox),
-		Check:          r.flag("check", false),
-		Backups:        r.backupSchedule(),
-		Level:          r.level(),
-		LogFormat:      r.oneOf("log-format", "", "text", "json"),
-		MetricsAddress: r.address("metrics-listen"),
+		Sandbox:           sandbox,
+		Dir:               r.text("data"),
+		Listen:            r.address("listen"),
+		TLS:               r.oneOf("tls", defaultTLS, "auto", "files", "off"),
+		CertFile:          r.text("tls-cert"),
+		KeyFile:           r.text("tls-key"),
+		BaseURL:           r.origin("base-url"),
+		ManualClock:       r.oneOf("clock", "", "real", "manual") == "manual",
+		Keyring:           r.readableFile("keyring"),
+		AdminToken:        r.token("admin-token-file"),
+		Proxies:           r.networks("trusted-proxies"),
+		MinFree:           r.bytes("min-free"),
+		RateLimit:         r.count("rate-limit", maxRateLimit),
+		CreateWait:        r.duration("create-wait"),
+		ProviderWait:      r.duration("provider-timeout"),
+		ActionTTL:         r.duration("action-ttl"),
+		DeliveryRetention: r.durationBetween("delivery-retention", "720h", minRetention, maxRetention),
+		PrivateHooks:      r.flag("allow-private-webhooks", sandbox),
+		Operators:         r.operators(sandbox),
+		Check:             r.flag("check", false),
+		Backups:           r.backupSchedule(),
+		Level:             r.level(),
+		LogFormat:         r.oneOf("log-format", "", "text", "json"),
+		MetricsAddress:    r.address("metrics-listen"),
 	}
 	if !r.fileUnreadable && !r.reported["sandbox"] { // otherwise a key may have a value that is unknown here
 		r.checkCombinations(cfg)
@@ -215,7 +215,7 @@ func (r *reader) checkCombinations(cfg *Config) {
 			}
 		}
 	case "off":
-		if len(cfg.Proxies) == 0 && !r.reported["trusted-proxies"] && cfg.Listen != "" && !Loopback(cfg.Listen) {
+		if len(cfg.Proxies) == 0 && !r.reported["trusted-proxies"] && cfg.Listen != "" && !IsLoopback(cfg.Listen) {
 			r.reportBad("tls", "off needs a loopback --listen address or --trusted-proxies")
 		}
 		fallthrough
@@ -230,7 +230,7 @@ func (r *reader) checkCombinations(cfg *Config) {
 	if strings.HasPrefix(cfg.BaseURL, "http://") && (cfg.TLS != "off" || !cfg.Sandbox) && !r.reported["tls"] {
 		r.reportBad("base-url", "has to be https, but for a sandbox with --tls off")
 	}
-	if cfg.Manual && !cfg.Sandbox {
+	if cfg.ManualClock && !cfg.Sandbox {
 		r.reportBad("clock", "manual needs --sandbox")
 	}
 	if cfg.Keyring == "" && !cfg.Sandbox && !r.settings["keyring"].IsSet {

@@ -34,7 +34,7 @@ func (r *reader) operators(sandbox bool) operators.Options {
 
 func (r *reader) telegramURL() string {
 	address := r.origin("telegram-url")
-	if host, isPlain := strings.CutPrefix(address, "http://"); isPlain && !Loopback(addMissingPort(host)) {
+	if host, isPlain := strings.CutPrefix(address, "http://"); isPlain && !IsLoopback(addMissingPort(host)) {
 		r.reportBad("telegram-url", "has to be https unless it is on this machine: the token is part of each request")
 		return ""
 	}
@@ -78,7 +78,7 @@ func (r *reader) smtp(sandbox bool) operators.SMTP {
 	case user && smtp.TLS == operators.Plain:
 		r.reportBad("smtp-tls", "off does not go with --smtp-user: the password would be sent in the open")
 	}
-	if smtp.TLS == operators.Plain && host != "" && !sandbox && !r.reported["sandbox"] && !Loopback(net.JoinHostPort(host, strconv.Itoa(port))) {
+	if smtp.TLS == operators.Plain && host != "" && !sandbox && !r.reported["sandbox"] && !IsLoopback(net.JoinHostPort(host, strconv.Itoa(port))) {
 		r.reportBad("smtp-tls", "off needs a loopback --smtp-address, or --sandbox")
 	}
 	return smtp

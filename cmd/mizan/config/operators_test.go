@@ -10,8 +10,8 @@ import (
 )
 
 func TestOperatorChannelsAreParsed(t *testing.T) {
-	token := testkit.File(t, "token", "123456:AbC-d_e\n")
-	pass := testkit.File(t, "pass", "a pass word\r\n")
+	token := testkit.WriteFile(t, "token", "123456:AbC-d_e\n")
+	pass := testkit.WriteFile(t, "pass", "a pass word\r\n")
 	cfg, err := parse(t, "--sandbox", "--telegram-token-file", token, "--telegram-url", "http://127.0.0.1:8081/",
 		"--smtp-address", "mail.bank.example:587", "--smtp-from", "Mizan <mizan@bank.example>", "--smtp-user", "mizan", "--smtp-pass-file", pass)
 	if err != nil {
@@ -34,8 +34,8 @@ func TestOperatorChannelsAreParsed(t *testing.T) {
 }
 
 func TestContradictoryOperatorKeysAreRefused(t *testing.T) {
-	keyring := testkit.File(t, "keyring", "{}")
-	token, pass := testkit.File(t, "token", "1:x"), testkit.File(t, "pass", "p")
+	keyring := testkit.WriteFile(t, "keyring", "{}")
+	token, pass := testkit.WriteFile(t, "token", "1:x"), testkit.WriteFile(t, "pass", "p")
 	mailArgs := func(extraArgs ...string) []string {
 		return append([]string{"--smtp-address", "mail.bank.example:25", "--smtp-from", "mizan@bank.example"}, extraArgs...)
 	}
@@ -53,11 +53,11 @@ func TestContradictoryOperatorKeysAreRefused(t *testing.T) {
 		"a Telegram URL with a password and no host":    {[]string{"--telegram-token-file", token, "--telegram-url", "https://u:CANARY@"}, []string{"telegram-url: is not an https:// address"}},
 		"a Telegram URL without a scheme":               {[]string{"--telegram-token-file", token, "--telegram-url", "u:CANARY@telegram.example"}, []string{"telegram-url: is not an https:// address"}},
 		"a Telegram URL with a path":                    {[]string{"--telegram-token-file", token, "--telegram-url", "https://telegram.example/x"}, []string{"telegram-url: "}},
-		"a malformed token":                             {[]string{"--telegram-token-file", testkit.File(t, "token", "1:CANARY/../x")}, []string{"telegram-token-file: "}},
-		"an empty token":                                {[]string{"--telegram-token-file", testkit.File(t, "token", "\n")}, []string{"telegram-token-file: "}},
-		"a token of two lines":                          {[]string{"--telegram-token-file", testkit.File(t, "token", "1:CANARY\n1:x")}, []string{"telegram-token-file: "}},
+		"a malformed token":                             {[]string{"--telegram-token-file", testkit.WriteFile(t, "token", "1:CANARY/../x")}, []string{"telegram-token-file: "}},
+		"an empty token":                                {[]string{"--telegram-token-file", testkit.WriteFile(t, "token", "\n")}, []string{"telegram-token-file: "}},
+		"a token of two lines":                          {[]string{"--telegram-token-file", testkit.WriteFile(t, "token", "1:CANARY\n1:x")}, []string{"telegram-token-file: "}},
 		"a missing token file":                          {[]string{"--telegram-token-file", "/nonexistent"}, []string{"telegram-token-file: open"}},
-		"a password that is too long":                   {mailArgs("--smtp-user", "u", "--smtp-pass-file", testkit.File(t, "pass", strings.Repeat("CANARY", 1000))), []string{"smtp-pass-file: "}},
+		"a password that is too long":                   {mailArgs("--smtp-user", "u", "--smtp-pass-file", testkit.WriteFile(t, "pass", strings.Repeat("CANARY", 1000))), []string{"smtp-pass-file: "}},
 		"e-mail without a server":                       {[]string{"--smtp-from", "a@b.example", "--smtp-user", "u", "--smtp-pass-file", pass, "--smtp-tls", "tls"}, []string{"smtp-from: only", "smtp-user: only", "smtp-pass-file: only", "smtp-tls: only"}},
 		"e-mail without a sender":                       {[]string{"--smtp-address", "mail.bank.example:25"}, []string{"smtp-from: is required"}},
 		"a malformed sender":                            {[]string{"--smtp-address", "mail.bank.example:25", "--smtp-from", "mizan"}, []string{"smtp-from: "}},

@@ -216,8 +216,8 @@ func asDuration(raw string) (time.Duration, bool) {
 	return d, err == nil
 }
 
-// Loopback tells whether only this machine can reach the address.
-func Loopback(address string) bool {
+// IsLoopback tells whether only this machine can reach the address.
+func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false

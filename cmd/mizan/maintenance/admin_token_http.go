@@ -61,7 +61,7 @@ func (c *rotateTokenCommand) rotateOnline(*cli.Streams) (secret.Text, error) {
 // newRequest returns the request without the token, and an HTTP client that can send it.
 func (c *rotateTokenCommand) newRequest() (*http.Request, *http.Client, error) {
 	base, err := url.Parse(c.URL)
-	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "https" && (base.Scheme != "http" || !config.Loopback(hostWithPort(base))) {
+	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "https" && (base.Scheme != "http" || !config.IsLoopback(hostWithPort(base))) {
 		return nil, nil, cli.BadConfiguration("url: has to be https://HOST, or http:// on this machine")
 	}
 	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12}

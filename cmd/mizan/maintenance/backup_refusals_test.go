@@ -17,7 +17,7 @@ func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
 	testkit.NotUnderRace(t, refusedOnly)
 	server := testkit.Start(t, testkit.Options{})
 	backup := filepath.Join(t.TempDir(), "one")
-	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", backup)
+	testkit.MustRun(t, "backup", "--sandbox", server.Dir, "--to", backup)
 	dir := filepath.Join(t.TempDir(), "data")
 	workDir, keyring := dir+".restoring", filepath.Join(server.Dir, "keyring")
 	restoreArgs := []string{"restore", "--from", backup, "--data", dir, "--keyring", keyring}
@@ -33,7 +33,7 @@ func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
 	if r := testkit.Run(t, nil, restoreArgs...); r.Exit != 2 || !strings.Contains(r.Stderr, workDir+" is in the way") {
 		t.Errorf("a restore over a server's directory: exit %d: %s", r.Exit, r.Stderr)
 	}
-	testkit.Succeed(t, "audit", "verify", "--data", workDir)
+	testkit.MustRun(t, "audit", "verify", "--data", workDir)
 
 	if err := os.WriteFile(filepath.Join(workDir, "RESTORING"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
 			t.Errorf("%s: exit %d: %s", args[0], r.Exit, r.Stderr)
 		}
 	}
-	testkit.Succeed(t, restoreArgs...)
+	testkit.MustRun(t, restoreArgs...)
 }
 
 // An increment has only the changes since an earlier backup, so with a damaged one it could never be restored,
@@ -52,8 +52,8 @@ func TestIncrementToADamagedBackupIsRefused(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	dir, keyring := t.TempDir(), filepath.Join(server.Dir, "keyring")
 	fullBackup := filepath.Join(dir, "monday")
-	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", fullBackup)
-	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "tuesday"), "--since", fullBackup)
+	testkit.MustRun(t, "backup", "--sandbox", server.Dir, "--to", fullBackup)
+	testkit.MustRun(t, "backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "tuesday"), "--since", fullBackup)
 	content, err := os.ReadFile(fullBackup)
 	if err != nil {
 		t.Fatal(err)
@@ -76,8 +76,8 @@ func TestIncrementToADamagedBackupIsRefused(t *testing.T) {
 func TestUnneededDamagedBackupIsAWarning(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	dir, keyring := t.TempDir(), filepath.Join(server.Dir, "keyring")
-	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "monday"))
-	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "tuesday"), "--since", dir)
+	testkit.MustRun(t, "backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "monday"))
+	testkit.MustRun(t, "backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "tuesday"), "--since", dir)
 	if err := os.WriteFile(filepath.Join(dir, "x.backup"), []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -93,10 +93,10 @@ func TestUnneededDamagedBackupIsAWarning(t *testing.T) {
 // The short form is `mizan backup`, without `take`.
 func TestBackupHelpShowsTheShortForm(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
-	if help := testkit.Succeed(t, "backup", "--help"); !strings.Contains(help, "mizan backup --to DIR|FILE") {
+	if help := testkit.MustRun(t, "backup", "--help"); !strings.Contains(help, "mizan backup --to DIR|FILE") {
 		t.Errorf("the help says %s", help)
 	}
-	if help := testkit.Succeed(t, "backup", "take", "--help"); strings.Contains(help, "--organization") {
+	if help := testkit.MustRun(t, "backup", "take", "--help"); strings.Contains(help, "--organization") {
 		t.Errorf("the help offers an organization: %s", help)
 	}
 }

@@ -86,7 +86,7 @@ func TestBackupOfARunningServerIsRestored(t *testing.T) {
 		testkit.Pay(t, server.Partner(), fmt.Sprint("first-", i))
 	}
 	balances := []string{trialBalance(t, server)}
-	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", backups, "--keyring", keyring)
+	testkit.MustRun(t, "backup", "--sandbox", server.Dir, "--to", backups, "--keyring", keyring)
 	betweenBackups := time.Now().UTC().Format(time.RFC3339Nano)
 	testkit.Pay(t, server.Partner(), "second")
 	balances = append(balances, trialBalance(t, server))
@@ -94,9 +94,9 @@ func TestBackupOfARunningServerIsRestored(t *testing.T) {
 		t.Fatal("a payment has changed no balance")
 	}
 	increment := filepath.Join(backups, "increment.backup")
-	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--since", backups, "--to", increment)
+	testkit.MustRun(t, "backup", "--sandbox", server.Dir, "--since", backups, "--to", increment)
 	testkit.Pay(t, server.Partner(), "never backed up")
-	if output := testkit.Succeed(t, "backup", "verify", "--from", backups, "--keyring", keyring); !strings.Contains(output, "incremental") || !strings.Contains(output, "from 2 backups: whole") {
+	if output := testkit.MustRun(t, "backup", "verify", "--from", backups, "--keyring", keyring); !strings.Contains(output, "incremental") || !strings.Contains(output, "from 2 backups: whole") {
 		t.Errorf("the verification says %s", output)
 	}
 	if server.Stop() != 0 {
@@ -104,11 +104,11 @@ func TestBackupOfARunningServerIsRestored(t *testing.T) {
 	}
 	for i, from := range [][]string{{"--from", backups, "--at", betweenBackups}, {"--from", increment}} {
 		dir := filepath.Join(restoreDir, fmt.Sprint("data", i))
-		output := testkit.Succeed(t, append([]string{"restore", "--data", dir, "--keyring", keyring}, from...)...)
+		output := testkit.MustRun(t, append([]string{"restore", "--data", dir, "--keyring", keyring}, from...)...)
 		if !strings.Contains(output, "mizan: restored "+dir+" to 2") || !strings.Contains(output, "rule 5 ok ") {
 			t.Errorf("the restore says %s", output)
 		}
-		testkit.Succeed(t, "audit", "verify", "--data", dir)
+		testkit.MustRun(t, "audit", "verify", "--data", dir)
 		restored := testkit.Start(t, testkit.Options{Dir: dir, Flags: []string{"--keyring", keyring, "--check"}})
 		if got := trialBalance(t, restored); got != balances[i] {
 			t.Errorf("backup %d: the restored trial balance is %s, want %s", i, got, balances[i])
@@ -117,7 +117,7 @@ func TestBackupOfARunningServerIsRestored(t *testing.T) {
 		if restored.Stop() != 0 {
 			t.Error("the restored server did not stop cleanly")
 		}
-		testkit.Succeed(t, "audit", "verify", "--data", dir)
+		testkit.MustRun(t, "audit", "verify", "--data", dir)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestKilledServerLeavesNoBackup(t *testing.T) {
 	if completeBackups(t, dir) != nil || partialBackupSize(t, dir) > 0 {
 		t.Error("something is left of the backup")
 	}
-	testkit.Succeed(t, "audit", "verify", "--data", server.Dir)
+	testkit.MustRun(t, "audit", "verify", "--data", server.Dir)
 }
 
 func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
@@ -181,7 +181,7 @@ func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 	if server.Stop() != 0 {
 		t.Error("the server did not stop cleanly")
 	}
-	testkit.Succeed(t, "audit", "verify", "--data", server.Dir)
+	testkit.MustRun(t, "audit", "verify", "--data", server.Dir)
 }
 
 func TestInterruptedBackupIsReportedAndLeavesNoFile(t *testing.T) {
@@ -218,7 +218,7 @@ func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
 		testkit.Pay(t, server.Partner(), fmt.Sprint("order-", i))
 	}
 	backup := filepath.Join(t.TempDir(), "one.backup")
-	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", backup)
+	testkit.MustRun(t, "backup", "--sandbox", server.Dir, "--to", backup)
 	content, err := os.ReadFile(backup)
 	if err != nil {
 		t.Fatal(err)
@@ -238,13 +238,13 @@ func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
 		_ = restore.cmd.Process.Kill() // the process may have ended already
 		<-ended
 		if exists(dir) {
-			testkit.Succeed(t, "audit", "verify", "--data", dir)
+			testkit.MustRun(t, "audit", "verify", "--data", dir)
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	testkit.Succeed(t, args...)
+	testkit.MustRun(t, args...)
 	if exists(workDir) {
 		t.Error("the place of work is still there")
 	}
@@ -258,13 +258,13 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	dir := t.TempDir()
 	backup, keyring := filepath.Join(dir, "one.backup"), filepath.Join(server.Dir, "keyring")
-	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", backup)
+	testkit.MustRun(t, "backup", "--sandbox", server.Dir, "--to", backup)
 	content, err := os.ReadFile(backup)
 	if err != nil {
 		t.Fatal(err)
 	}
 	otherKeyring := filepath.Join(dir, "keyring")
-	testkit.Succeed(t, "keyring", otherKeyring)
+	testkit.MustRun(t, "keyring", otherKeyring)
 	truncatedBackup := filepath.Join(t.TempDir(), "half.backup")
 	if err := os.WriteFile(truncatedBackup, content[:len(content)/2], 0o600); err != nil {
 		t.Fatal(err)
@@ -333,7 +333,7 @@ func TestServerTakesScheduledBackups(t *testing.T) {
 	if s.Stop() != 0 {
 		t.Error("the server did not stop cleanly")
 	}
-	testkit.Succeed(t, "backup", "verify", "--from", dir, "--keyring", filepath.Join(s.Dir, "keyring"))
+	testkit.MustRun(t, "backup", "verify", "--from", dir, "--keyring", filepath.Join(s.Dir, "keyring"))
 	s.Restart()
 	if s.Stop() != 0 || len(completeBackups(t, dir)) != 1 {
 		t.Error("a restart took another backup before its time")

@@ -34,7 +34,7 @@ func (c *rotateKeysCommand) Run(s *cli.Streams) error {
 	keys := keyring.SealingKeys()
 	earlierKeys := -1 // not counting the key that was added now
 	for _, key := range keys {
-		if key.Enabled {
+		if key.IsEnabled {
 			earlierKeys++
 		}
 	}
@@ -66,10 +66,10 @@ func (c *listKeysCommand) Run(s *cli.Streams) error {
 	out := bufio.NewWriter(s.Out)
 	for _, key := range keyring.SealingKeys() {
 		state, role := "disabled", ""
-		if key.Enabled {
+		if key.IsEnabled {
 			state = "enabled"
 		}
-		if key.Primary {
+		if key.IsPrimary {
 			role = " primary"
 		}
 		_, _ = fmt.Fprintf(out, "%d %s%s\n", key.ID, state, role)

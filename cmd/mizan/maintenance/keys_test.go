@@ -59,7 +59,7 @@ func wantKeysList(t *testing.T, path string) (lines string, count int) {
 	}
 	for _, key := range keyring.SealingKeys() {
 		lines += fmt.Sprint(key.ID, " enabled")
-		if key.Primary {
+		if key.IsPrimary {
 			lines += " primary"
 		}
 		lines += "\n"

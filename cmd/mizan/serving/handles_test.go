@@ -190,7 +190,7 @@ func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 	testkit.NotUnderRace(t, reasonReadsMemory)
 	const announcedBodies = 3000
-	server := testkit.Start(t, testkit.Options{Plain: true, Flags: []string{"--tls", "off"}})
+	server := testkit.Start(t, testkit.Options{WithoutRaceDetector: true, Flags: []string{"--tls", "off"}})
 	testkit.Pay(t, server.Partner(), "before")
 	before := peakMemory(t, server)
 	var conns []net.Conn

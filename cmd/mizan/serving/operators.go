@@ -64,9 +64,9 @@ func (s *server) notifyOperators(org, terminal ledger.ID, body, reached []byte) 
 		contacts = operators.ContactsOf(&t.Notification)
 	}
 	result := s.operators.Send(s.runtime.Context(), contacts, alreadyReached, message)
-	attempt := notifier.Attempt{At: ledger.MicrosOf(result.At), Status: result.Status, Failure: result.Failure, Took: result.Took.Milliseconds()}
+	attempt := notifier.Attempt{At: ledger.MicrosOf(result.At), Status: result.Status, Failure: result.Failure, Took: result.Duration.Milliseconds()}
 	if result.Reached.IsEmpty() {
-		return attempt, nil, result.Wait
+		return attempt, nil, result.MinWait
 	}
-	return attempt, result.Reached.Append(nil), result.Wait
+	return attempt, result.Reached.Append(nil), result.MinWait
 }

@@ -204,7 +204,7 @@ func wantMessages(t *testing.T, when string, got []string, want ...string) {
 func TestOperatorsGetTheirMessages(t *testing.T) {
 	box := &inbox{t: t, blockedChats: map[string]bool{"-100123": true}}
 	server := testkit.Start(t, testkit.Options{Flags: []string{
-		"--clock", "manual", "--telegram-url", box.startTelegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
+		"--clock", "manual", "--telegram-url", box.startTelegram().URL, "--telegram-token-file", testkit.WriteFile(t, "token", "123456:CANARY-token"),
 		"--smtp-address", box.startMail(), "--smtp-from", "mizan@bank.example", "--smtp-tls", "off",
 	}})
 	advanceToMidnight(t, server, 1, 12*time.Hour)
@@ -272,7 +272,7 @@ func TestOperatorsGetTheirMessages(t *testing.T) {
 	if code := server.Stop(); code != 0 {
 		t.Errorf("the server stopped with %d", code)
 	}
-	canaries := testkit.File(t, "canaries", "CANARY-token\n")
+	canaries := testkit.WriteFile(t, "canaries", "CANARY-token\n")
 	if audit := testkit.Run(t, nil, "audit", "verify", "--data", filepath.Clean(server.Dir), "--canaries", canaries); audit.Exit != 0 {
 		t.Errorf("the books do not hold: %d\n%s%s", audit.Exit, audit.Stdout, audit.Stderr)
 	}
@@ -312,7 +312,7 @@ func TestUnreadableMessageIsAFailedAttempt(t *testing.T) {
 func startWithOperators(t *testing.T, box *inbox, chats ...any) (s *testkit.Server, terminal string) {
 	t.Helper()
 	s = testkit.Start(t, testkit.Options{Flags: []string{
-		"--clock", "manual", "--telegram-url", box.startTelegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
+		"--clock", "manual", "--telegram-url", box.startTelegram().URL, "--telegram-token-file", testkit.WriteFile(t, "token", "123456:CANARY-token"),
 	}})
 	advanceToMidnight(t, s, 1, time.Hour) // the day does not end during the test
 	deactivateSandboxTerminals(t, s)

@@ -44,7 +44,7 @@ func (s *server) openSimulator() error {
 	}
 	simulatedProvider, err := simulator.Open(simulator.Options{
 		Path: path, Clock: s.clock, BaseURL: s.baseURL, Key: s.keyring.Derive("simulator challenge"),
-		Failed: func(err error) {
+		OnSyncFailure: func(err error) {
 			s.log.Error("the simulated provider's log could not be synced: its calls fail until the server is started again", "error", err)
 		},
 	})

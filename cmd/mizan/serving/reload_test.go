@@ -56,7 +56,7 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	writeFile(t, configFile, `{"log-level":"info"}`)
 	server := testkit.Start(t, testkit.Options{Flags: []string{
 		"--config", configFile, "--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
-	}, Trust: filepath.Join(dir, caFile)})
+	}, TrustedCertificates: filepath.Join(dir, caFile)})
 	oldSerial := certificateSerial(t, server)
 
 	// A different certificate of the same authority, and a different level.

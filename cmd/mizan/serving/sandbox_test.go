@@ -51,7 +51,7 @@ func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
 			t.Errorf("the values changed over a restart")
 		}
 		testkit.Pay(t, server.Partner(), "")
-		testkit.Pay(t, server.Second(), "")
+		testkit.Pay(t, server.SecondPartner(), "")
 	}
 }
 
@@ -93,7 +93,7 @@ func TestLostSandboxValuesAreRecreated(t *testing.T) {
 	wantWorking := func() {
 		t.Helper()
 		testkit.Pay(t, server.Partner(), "")
-		testkit.Pay(t, server.Second(), "")
+		testkit.Pay(t, server.SecondPartner(), "")
 		for _, c := range []*testkit.Client{server.Auditor(), server.Session()} {
 			answer, err := c.Get("/api/v1/ledger/accounts")
 			testkit.WantStatus(t, answer, err, 200)
@@ -151,7 +151,7 @@ func TestFirstAdminTokenIsPrintedOnce(t *testing.T) {
 	if r := testkit.Run(t, nil, "keyring", keyringFile); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
-	server := testkit.Start(t, testkit.Options{Bare: true, Flags: []string{"--tls", "off", "--keyring", keyringFile}})
+	server := testkit.Start(t, testkit.Options{WithoutSandbox: true, Flags: []string{"--tls", "off", "--keyring", keyringFile}})
 	const tokenLine = "mizan: first admin token, shown this once: mza_"
 	if n := strings.Count(server.Stdout(), tokenLine); n != 1 {
 		t.Errorf("the first start printed %d tokens:\n%s", n, server.Stdout())
@@ -177,7 +177,7 @@ func TestFirstAdminTokenIsPrintedOnce(t *testing.T) {
 func TestAdminTokenFromFile(t *testing.T) {
 	testkit.NotUnderRace(t, reasonDecidedAtStart)
 	token := "mza_" + strings.Repeat("s", 43)
-	path := testkit.File(t, "token", token+"\n")
+	path := testkit.WriteFile(t, "token", token+"\n")
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual", "--admin-token-file", path}})
 	if s.Sandbox.AdminToken != token {
 		t.Errorf("sandbox.json has another admin token than the file")
@@ -196,7 +196,7 @@ func TestSeveralAdminTokensAreLogged(t *testing.T) {
 	}
 	sandboxToken, fileToken := server.Sandbox.AdminToken, "mza_"+strings.Repeat("s", 43)
 	server.Stop()
-	server.Restart("--admin-token-file", testkit.File(t, "token", fileToken))
+	server.Restart("--admin-token-file", testkit.WriteFile(t, "token", fileToken))
 	if !strings.Contains(server.Stderr(), line+`" count=2`) {
 		t.Errorf("of two: %s", server.Stderr())
 	}

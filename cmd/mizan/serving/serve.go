@@ -189,7 +189,7 @@ func (s *server) startActors(context.Context) error {
 		ReturnURL: s.pagesConfig().Return, CanReachOperators: s.operators.Reaches, Observe: s.onStatusChange,
 	})
 	s.contracts = contractactor.New(s.runtime)
-	s.accounts.Recall(s.payments.Attempts)
+	s.accounts.SetHistory(s.payments.Attempts)
 	s.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: s.runtime, Payments: s.payments, Directory: s.directory})
 	if err := s.openNotifier(); err != nil {
 		return err
@@ -209,7 +209,7 @@ func (s *server) startActors(context.Context) error {
 func (s *server) openNotifier() (err error) {
 	s.notifier, err = notifier.New(notifier.Options{
 		Runtime: s.runtime, Addresses: s.directory, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
-		Connections: s.handles.deliveries, Operators: s.notifyOperators, AllowPrivate: s.cfg.PrivateHooks, Retention: s.cfg.Retention, Observe: s.metrics.onDelivery,
+		Connections: s.handles.deliveries, NotifyOperators: s.notifyOperators, AllowPrivate: s.cfg.PrivateHooks, Retention: s.cfg.DeliveryRetention, Observe: s.metrics.onDelivery,
 	})
 	if err != nil {
 		return cli.StorageFault("%v", err)

@@ -94,7 +94,7 @@ func TestCertificateFilesAndBaseURLAreUsed(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{
 		"--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
 		"--base-url", "https://localhost:1",
-	}, Trust: filepath.Join(dir, caFile)})
+	}, TrustedCertificates: filepath.Join(dir, caFile)})
 	if s.Sandbox.CAFile != "" {
 		t.Errorf("ca_file is %q, want none", s.Sandbox.CAFile)
 	}

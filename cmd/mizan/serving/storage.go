@@ -27,11 +27,11 @@ func (s *server) openStore(context.Context) error {
 	if err != nil {
 		return cli.StorageFault("%v", err)
 	}
-	if isManual && !s.cfg.Manual {
+	if isManual && !s.cfg.ManualClock {
 		return cli.BadConfiguration("clock: " + s.cfg.Dir + " uses a manual clock")
 	}
 	s.clock = clock.Real{}
-	if s.cfg.Manual {
+	if s.cfg.ManualClock {
 		if !isManual {
 			startTime = clock.Real{}.Now()
 		}
@@ -39,7 +39,7 @@ func (s *server) openStore(context.Context) error {
 		s.clock = s.manualClock
 	}
 	s.journal, err = posting.Open(posting.Options{
-		Store: store.Options{Dir: s.cfg.Dir, MinFree: s.cfg.MinFree, Log: s.log, Remains: []string{sandboxFile, simulatorLog, clockFile}},
+		Store: store.Options{Dir: s.cfg.Dir, MinFree: s.cfg.MinFree, Log: s.log, OtherFiles: []string{sandboxFile, simulatorLog, clockFile}},
 		Clock: s.clock, Log: s.log, Fatal: s.exitAfterStorageFault,
 	})
 	if err != nil {

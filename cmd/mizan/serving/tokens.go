@@ -19,7 +19,7 @@ func RotateAdminTokens(dir string, sealer directoryactor.Sealer, s *cli.Streams)
 	if err != nil {
 		return "", cli.StorageFault("%v", err)
 	}
-	srv := newServer(&config.Config{Dir: dir, Manual: isManual}, s)
+	srv := newServer(&config.Config{Dir: dir, ManualClock: isManual}, s)
 	token, err := srv.rotateAllTokens(context.Background(), sealer)
 	return token, errors.Join(err, srv.close())
 }

@@ -36,7 +36,7 @@ func TestOnlyASandboxNotifiesPrivateAddressesByDefault(t *testing.T) {
 		t.Fatal(r.Stderr)
 	}
 	flags := []string{"--tls", "off", "--keyring", keyringFile}
-	plainServer := testkit.Start(t, testkit.Options{Bare: true, Flags: flags})
+	plainServer := testkit.Start(t, testkit.Options{WithoutSandbox: true, Flags: flags})
 	token := regexp.MustCompile(`mza_\S+`).FindString(plainServer.Stdout())
 	admin := plainServer.Anyone().With("authorization", "Bearer "+token)
 	created, err := admin.Post("/api/v1/organizations", map[string]string{"name": "Shop"})

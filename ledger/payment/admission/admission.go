@@ -14,13 +14,13 @@ import (
 // result to a method, which returns the next Task.
 type Admission struct {
 	Search
-	Terms     payment.Terms      // terms of the found terminal; if none was found, only Asset and Skipped are set
-	Reason    payment.Failure    // reason of the rejection; zero: no objection
-	Attempt   directory.Attempt  // the request as limits see it
-	CountedBy []*directory.Limit // the velocity limits that count the attempt
-	Counted   bool               // whether those limits have counted the attempt; a withdrawal must then uncount it
-	Stopped   []payment.Attempt  // failover: terminals passed over since the provider's refusal, with reasons
-	Fault     error              // why the attempt could not be counted
+	Terms      payment.Terms      // terms of the found terminal; if none was found, only Asset and Skipped are set
+	Reason     payment.Failure    // reason of the rejection; zero: no objection
+	Attempt    directory.Attempt  // the request as limits see it
+	CountedBy  []*directory.Limit // the velocity limits that count the attempt
+	IsCounted  bool               // whether those limits have counted the attempt; a withdrawal must then uncount it
+	PassedOver []payment.Attempt  // failover: terminals passed over since the provider's refusal, with reasons
+	Fault      error              // why the attempt could not be counted
 
 	state    State
 	recorded int // failover: number of attempts in the record
@@ -73,7 +73,7 @@ func (a *Admission) Velocity(exceeded *directory.Limit, err error) Task {
 		a.Fault = err
 		return a.step(Uncountable)
 	}
-	a.Counted = isFirstCount
+	a.IsCounted = isFirstCount
 	if exceeded != nil {
 		return a.onObjection(breachOf(exceeded))
 	}
@@ -109,10 +109,10 @@ func (a *Admission) Lose() Task { return a.step(Lost) }
 
 // LookedAt returns the terminals that were considered for a rejected transaction, and why each did not take it. now is
 // the instant of the rejection.
-func (a *Admission) LookedAt(terminals []*directory.Terminal, rails Rails, now time.Time) []payment.Attempt {
+func (a *Admission) ConsideredTerminals(terminals []*directory.Terminal, rails Rails, now time.Time) []payment.Attempt {
 	switch {
 	case a.Terms.Found():
-		return a.Terms.Stopped(a.Reason, now)
+		return a.Terms.AttemptsIfStopped(a.Reason, now)
 	case a.Reason.Code != payment.NoTerminal:
 		return nil // no terminal was searched for
 	default:
@@ -137,8 +137,8 @@ func (a *Admission) onObjection(objection payment.Failure) Task {
 
 // passOver adds the terminal and the objection to Stopped, and clears the objection.
 func (a *Admission) passOver() {
-	attempts := a.Terms.Stopped(a.Reason, a.At.Time())
-	a.Stopped = append(a.Stopped, attempts...)
+	attempts := a.Terms.AttemptsIfStopped(a.Reason, a.At.Time())
+	a.PassedOver = append(a.PassedOver, attempts...)
 	a.Tried = append(a.Tried, attempts...)
 	a.Reason = payment.Failure{}
 }

@@ -147,7 +147,7 @@ func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
 			}
 			task = a.Velocity(velocity, nil)
 			wantProgress(t, &a, task, admission.Rejected, admission.Reject, c.want)
-			if !a.Counted {
+			if !a.IsCounted {
 				t.Error("it was not counted")
 			}
 		})
@@ -170,8 +170,8 @@ func TestRepeatedOrUncountableAttemptIsWithdrawn(t *testing.T) {
 		a, _ := newFixture(1, newLimit(directory.Velocity, ledger.ID{})).start(10, "")
 		task := a.Velocity(nil, err)
 		wantProgress(t, &a, task, admission.Withdrawn, want, payment.Failure{})
-		if a.Counted || want == admission.Withdraw && !errors.Is(a.Fault, errStore) {
-			t.Errorf("counted %v, %v", a.Counted, a.Fault)
+		if a.IsCounted || want == admission.Withdraw && !errors.Is(a.Fault, errStore) {
+			t.Errorf("counted %v, %v", a.IsCounted, a.Fault)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestRepeatedOrUncountableAttemptIsWithdrawn(t *testing.T) {
 func TestRequestThatNoTerminalCanTakeIsNoAttempt(t *testing.T) {
 	a, task := admission.Refuse(newSearch(10), payment.UnexpectedCard)
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.UnexpectedCard, ""))
-	if a.Request.Attempted != 0 || a.LookedAt(nil, nil, attemptedAt.Time()) != nil {
+	if a.Request.Attempted != 0 || a.ConsideredTerminals(nil, nil, attemptedAt.Time()) != nil {
 		t.Errorf("attempted at %v", a.Request.Attempted)
 	}
 }
@@ -193,7 +193,7 @@ func TestWriterChecksVolumesAndItsRefusalIsTheReason(t *testing.T) {
 	breach := a.Terms.Bounds[0].Breach
 	task = a.Object(breach)
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.LimitExceeded, "daily_volume"))
-	considered := a.LookedAt(nil, nil, attemptedAt.Time())
+	considered := a.ConsideredTerminals(nil, nil, attemptedAt.Time())
 	if len(considered) != 1 || considered[0].Outcome != payment.AttemptStopped || considered[0].Failure != breach {
 		t.Errorf("looked at %+v", considered)
 	}
@@ -226,7 +226,7 @@ func TestATerminalThatIsDownIsSkippedAndListed(t *testing.T) {
 	f.circuitsOpen = append(f.circuitsOpen, f.terminals[1].ID)
 	a, task := f.start(10, "")
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.NoTerminal, ""))
-	if considered := a.LookedAt(f.terminals, f, attemptedAt.Time()); len(considered) != 2 {
+	if considered := a.ConsideredTerminals(f.terminals, f, attemptedAt.Time()); len(considered) != 2 {
 		t.Errorf("looked at %+v", considered)
 	}
 }
@@ -238,13 +238,13 @@ func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 	f.blocksEveryPayer, f.limits = true, []*directory.Limit{newLimit(directory.PerTransaction, f.terminals[1].ID)}
 	a, task := f.failOver()
 	wantProgress(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
-	if a.Terms.Terminal != f.terminals[2].ID || len(a.Stopped) != 1 || a.Stopped[0].Terminal != f.terminals[1].ID {
-		t.Errorf("at %v, stopped %+v", a.Terms.Terminal, a.Stopped)
+	if a.Terms.Terminal != f.terminals[2].ID || len(a.PassedOver) != 1 || a.PassedOver[0].Terminal != f.terminals[1].ID {
+		t.Errorf("at %v, stopped %+v", a.Terms.Terminal, a.PassedOver)
 	}
 	task = f.resume(&a, a.Object(failure(payment.InsufficientBalance, "")))
 	wantProgress(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
-	if len(a.Stopped) != 2 || a.Stopped[1].Failure != failure(payment.InsufficientBalance, "") {
-		t.Errorf("stopped %+v", a.Stopped)
+	if len(a.PassedOver) != 2 || a.PassedOver[1].Failure != failure(payment.InsufficientBalance, "") {
+		t.Errorf("stopped %+v", a.PassedOver)
 	}
 }
 
@@ -254,8 +254,8 @@ func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
 	a, _ := f.failOver()
 	task := f.resume(&a, a.RuleOut())
 	wantProgress(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
-	if len(a.Stopped) != 0 {
-		t.Errorf("stopped %+v", a.Stopped)
+	if len(a.PassedOver) != 0 {
+		t.Errorf("stopped %+v", a.PassedOver)
 	}
 }
 
@@ -266,14 +266,14 @@ func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
 	f.limits = []*directory.Limit{newLimit(directory.Velocity, ledger.ID{}), ofSecondTerminal}
 	a, task := f.failOver()
 	wantProgress(t, &a, task, admission.Recounting, admission.Recount, payment.Failure{})
-	if len(a.CountedBy) != 1 || a.CountedBy[0] != ofSecondTerminal || !a.Attempt.Rescreened {
+	if len(a.CountedBy) != 1 || a.CountedBy[0] != ofSecondTerminal || !a.Attempt.IsRescreened {
 		t.Errorf("counted by %+v", a.CountedBy)
 	}
 	uncountable := a
 	task = f.resume(&a, a.Velocity(ofSecondTerminal, nil))
 	wantProgress(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
-	if a.Terms.Terminal != f.terminals[2].ID || a.Counted {
-		t.Errorf("at %v, counted %v", a.Terms.Terminal, a.Counted)
+	if a.Terms.Terminal != f.terminals[2].ID || a.IsCounted {
+		t.Errorf("at %v, counted %v", a.Terms.Terminal, a.IsCounted)
 	}
 	task = uncountable.Velocity(nil, errors.New("the store can't be read"))
 	wantProgress(t, &uncountable, task, admission.Exhausted, admission.LetStand, payment.Failure{})

@@ -15,7 +15,7 @@ func Attempts(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory
 	emit := func(terminal ledger.ID, when ledger.Micros) bool {
 		a := attempt
 		a.Terminal = terminal
-		attempt.Rescreened = true
+		attempt.IsRescreened = true
 		return fn(when, &a)
 	}
 	for i := range r.Attempts {
@@ -35,5 +35,5 @@ func Attempts(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory
 			return false
 		}
 	}
-	return attempt.Rescreened || fn(attemptedAt, &attempt) // even without a terminal there was one attempt
+	return attempt.IsRescreened || fn(attemptedAt, &attempt) // even without a terminal there was one attempt
 }

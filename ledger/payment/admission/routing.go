@@ -36,7 +36,7 @@ const ReasonCircuitOpen = "the terminal's circuit is open"
 // and id, that serves the request, was not tried yet and has a closed circuit. Terms.Skipped lists the terminals
 // with an open circuit, even if no terminal is found.
 func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
-	if a.recorded+len(a.Stopped) >= MaxAttempts {
+	if a.recorded+len(a.PassedOver) >= MaxAttempts {
 		return a.step(NoTerminal)
 	}
 	a.Terms = a.findTerms(terminals, rails)
@@ -124,7 +124,7 @@ func (s *Search) termsOf(terminal *directory.Terminal, rails Rails) payment.Term
 	settings := &terminal.Settings
 	asset := terminal.Resolve(s.Request.Asset)
 	terms := payment.Terms{
-		Terminal: terminal.ID, Route: terminal.Provider, ShownText: settings.Description, Priority: settings.Priority,
+		Terminal: terminal.ID, Route: terminal.Provider, TerminalText: settings.Description, Priority: settings.Priority,
 		Fees:     payment.Fees{Bps: settings.FeeBps, Fixed: settings.FeeFixed, OnTop: settings.FeeOnTop, Refundable: settings.FeeRefundable},
 		TwoPhase: settings.TwoPhase, HoldTTL: settings.HoldTTL, Overdraft: s.Partner.OverdraftOf(asset), Asset: asset,
 	}

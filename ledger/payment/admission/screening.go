@@ -29,7 +29,7 @@ func (a *Admission) Screen(rules Rules) Task {
 		return a.onObjection(payment.Failure{})
 	}
 	a.CountedBy = nil
-	a.Attempt = directory.Attempt{Type: a.terminalType(), Asset: a.Terms.Asset, Terminal: a.Terms.Terminal, Rescreened: a.failingOver()}
+	a.Attempt = directory.Attempt{Type: a.terminalType(), Asset: a.Terms.Asset, Terminal: a.Terms.Terminal, IsRescreened: a.failingOver()}
 	if checksBlocks || slices.ContainsFunc(limits, isPersonal) {
 		a.Attempt.Payer = PayerOf(a.Request, rules.BIN)
 	}
@@ -90,7 +90,7 @@ func (a *Admission) addBound(b payment.Bound, maxBounds int) {
 	if a.Terms.Bounds == nil {
 		a.Terms.Bounds = make([]payment.Bound, 0, maxBounds)
 	}
-	b.Name()
+	b.BuildKeys()
 	a.Terms.Bounds = append(a.Terms.Bounds, b)
 }
 

@@ -113,8 +113,8 @@ func recordWith(random *rand.Rand, isChosen func() bool) *payment.Record {
 		r.SettlementAsset = money.Asset{} // none without a conversion
 	}
 	r.Described = r.Described || r.Description != ""
-	if r.Merchant.Abs.IsZero() {
-		r.Merchant.Negative = false
+	if r.MerchantAmount.Abs.IsZero() {
+		r.MerchantAmount.Negative = false
 	}
 	return r
 }

@@ -21,7 +21,7 @@ var flagBits = [...]struct {
 	{1 << 3, func(r *record) *bool { return &r.TwoPhase }},
 	{1 << 4, func(r *record) *bool { return &r.SettledLate }},
 	{1 << 5, func(r *record) *bool { return &r.KeepCard }},
-	{1 << 6, func(r *record) *bool { return &r.Known }},
+	{1 << 6, func(r *record) *bool { return &r.ConfirmedByProvider }},
 	{1 << 7, func(r *record) *bool { return &r.EmptyTxID }},
 }
 

@@ -53,7 +53,7 @@ func TestVolumesAreWritten(t *testing.T) {
 func TestCounterKeysOfVolumesAreNotStored(t *testing.T) {
 	withKeys := recordWithVolumes()
 	for i := range withKeys.Volumes {
-		withKeys.Volumes[i].Name()
+		withKeys.Volumes[i].BuildKeys()
 	}
 	if got := hex.EncodeToString(paymentcodec.Encode(withKeys)); got != volumesPayload {
 		t.Errorf("written as\n%s, want\n%s", got, volumesPayload)

@@ -95,7 +95,7 @@ func (c *Check) noteContract(lineNumber uint32, target contractPath, l *response
 	}
 	product, shown := target.variant.Product, shownContract{line: lineNumber, inList: inList, changedAt: at, members: a.membersOf(object)}
 	if !inList {
-		shown.sentMetadata = a.hashOf(withoutServiceKeys(product, object[contract.Sent.Name]))
+		shown.sentMetadata = a.hashOf(withoutServiceKeys(product, object[contract.ClientMetadata.Name]))
 		shown.sums = contracts.ShownTotals(c.OrganizationOf(l.org).Histories, product, l.data())
 	}
 	if l.Method == "POST" {
@@ -150,7 +150,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	if err != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the events of contract %v can't be read: %v", record.line, p.ID, err)
 	}
-	sentMetadata := c.answers.hashOf(withoutServiceKeys(p.Product, contract.Sent.Get(p.Values)))
+	sentMetadata := c.answers.hashOf(withoutServiceKeys(p.Product, contract.ClientMetadata.Get(p.Values)))
 	for i := range record.shown {
 		response := &record.shown[i]
 		report := func(text string) {
@@ -189,7 +189,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 // times.
 func (c *Check) asShown(org ledger.ID, p *contract.Record, created, changed ledger.Micros) (*contract.Record, error) {
 	shown := p.AsOf(created, changed.Date())
-	return shown, contractactor.Show(c.View, org, shown)
+	return shown, contractactor.LoadSubscriptions(c.View, org, shown)
 }
 
 // contractDiffers names the members in which a response differs from the JSON form of a contract. It ignores the

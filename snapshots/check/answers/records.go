@@ -14,7 +14,7 @@ import (
 // as one response shows it. There may be very many records, so they are in a slab, which grows without being copied.
 type shownRecords[T any] struct {
 	kind           ledger.Kind
-	index          map[scan.Place]int32 // index in slab
+	index          map[scan.RecordKey]int32 // index in slab
 	slab           scan.Slab[shownRecord[T]]
 	keyedResponses []keyedResponse
 }
@@ -29,7 +29,7 @@ type shownRecord[T any] struct {
 }
 
 func newShownRecords[T any](kind ledger.Kind) shownRecords[T] {
-	return shownRecords[T]{kind: kind, index: make(map[scan.Place]int32)}
+	return shownRecords[T]{kind: kind, index: make(map[scan.RecordKey]int32)}
 }
 
 // sourceOf returns the source of the record with the id.
@@ -39,7 +39,7 @@ func (r *shownRecords[T]) sourceOf(id ledger.ID) ledger.Source {
 
 // find returns what responses show of a record; nil if no response shows the record.
 func (r *shownRecords[T]) find(org, id ledger.ID) *shownRecord[T] {
-	slabIndex, known := r.index[scan.Place{Org: org, ID: id}]
+	slabIndex, known := r.index[scan.RecordKey{Org: org, ID: id}]
 	if !known {
 		return nil
 	}
@@ -56,14 +56,14 @@ func (r *shownRecords[T]) findOrAdd(c *Check, lineNumber uint32, l *responseLine
 	record := r.find(l.org, id)
 	if record == nil {
 		slabIndex := r.slab.Add(shownRecord[T]{line: lineNumber, partner: l.PartnerID, variant: variant})
-		r.index[scan.Place{Org: l.org, ID: id}] = slabIndex
+		r.index[scan.RecordKey{Org: l.org, ID: id}] = slabIndex
 		record = r.slab.At(slabIndex)
 	}
 	if record.partner == 0 {
 		record.partner = l.PartnerID
 	}
 	if record.variant != variant || l.PartnerID != 0 && l.PartnerID != record.partner {
-		c.Report.Breach(findings.RuleAnswers, "line %d: %s has another address or partner than in line %d", lineNumber, scan.Named(r.sourceOf(id)), record.line)
+		c.Report.Breach(findings.RuleAnswers, "line %d: %s has another address or partner than in line %d", lineNumber, scan.NameOf(r.sourceOf(id)), record.line)
 	}
 	if l.IdempotencyKey != "" && l.Method != "GET" && !l.hasTxID {
 		r.keyedResponses = append(r.keyedResponses, keyedResponse{lineNumber, l.org, l.IdempotencyKey, r.sourceOf(id)})
@@ -81,7 +81,7 @@ func (r *shownRecords[T]) noteUnknown(c *Check, lineNumber uint32, l *responseLi
 		return false
 	}
 	if record.variant == variant && (l.PartnerID == record.partner || l.PartnerID == 0 || record.partner == 0) {
-		c.Report.Breach(findings.RuleAnswers, "line %d: %s is answered as unknown, and line %d showed it", lineNumber, scan.Named(r.sourceOf(id)), record.line)
+		c.Report.Breach(findings.RuleAnswers, "line %d: %s is answered as unknown, and line %d showed it", lineNumber, scan.NameOf(r.sourceOf(id)), record.line)
 	}
 	return true
 }
@@ -93,7 +93,7 @@ func (r *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) 
 		return nil
 	}
 	if record.inStore = true; partner != 0 && record.partner != 0 && record.partner != partner {
-		c.Report.Breach(findings.RuleAnswers, "line %d: %s was shown to another partner than its own", record.line, scan.Named(r.sourceOf(id)))
+		c.Report.Breach(findings.RuleAnswers, "line %d: %s was shown to another partner than its own", record.line, scan.NameOf(r.sourceOf(id)))
 	}
 	record.partner = partner
 	return record
@@ -104,7 +104,7 @@ func (r *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) 
 func (r *shownRecords[T]) reportLost(c *Check, scope func(*shownRecord[T]) string, onMatchingKey func(*keyedResponse, *shownRecord[T])) {
 	for place, slabIndex := range r.index {
 		if record := r.slab.At(slabIndex); !record.inStore {
-			c.Report.Breach(findings.RuleAnswers, "line %d: %s of organization %v is lost", record.line, scan.Named(r.sourceOf(place.ID)), place.Org)
+			c.Report.Breach(findings.RuleAnswers, "line %d: %s of organization %v is lost", record.line, scan.NameOf(r.sourceOf(place.ID)), place.Org)
 		}
 	}
 	for i := range r.keyedResponses {

@@ -131,7 +131,7 @@ func (c *Check) checkKeys() {
 		switch {
 		case !found || o.succeeded:
 		case o.scope == actors.UserKeyScope && o.refused && !o.unknown:
-			c.Report.Breach(findings.RuleAnswers, "line %d: the request was refused, but its key names %s", o.line, scan.Named(record))
+			c.Report.Breach(findings.RuleAnswers, "line %d: the request was refused, but its key names %s", o.line, scan.NameOf(record))
 		case o.scope != actors.UserKeyScope && record.Kind == ledger.Transaction:
 			stored, found, err := c.View.Record(o.org, record)
 			if err != nil || !found {
@@ -149,7 +149,7 @@ func (c *Check) checkKeys() {
 func (c *Check) checkKey(keyed *keyedResponse, scope string) bool {
 	record, found := c.claimedBy(keyed.line, keyed.org, scope, keyed.key)
 	if !found || record.ID != keyed.source.ID {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the idempotency key of the request for %s does not name it any more", keyed.line, scan.Named(keyed.source))
+		c.Report.Breach(findings.RuleAnswers, "line %d: the idempotency key of the request for %s does not name it any more", keyed.line, scan.NameOf(keyed.source))
 		return false
 	}
 	return true

@@ -93,8 +93,8 @@ func (c *Check) subscriptionDiffers(o *scan.Organization, pastRecords []subscrip
 	for i, past := range pastRecords {
 		var excluded []string
 		if i < len(pastRecords)-1 {
-			if renewal.Subscription == past.ID && renewal.Number == past.Number {
-				past.Last = shown.lastTransaction
+			if renewal.Subscription == past.ID && renewal.Number == past.RenewalsBegun {
+				past.LastTransaction = shown.lastTransaction
 			}
 			if _, isWaiting := past.NextRenewal(); isWaiting {
 				excluded = []string{"next_renewal_at"}

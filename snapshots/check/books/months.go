@@ -77,11 +77,11 @@ func (m *Months) Follow(e *ledger.Event, closedHold scan.Hold) {
 // book adds an entry to the effects of the month in which it takes effect, if a later event closes that
 // month.
 func (m *Months) book(entry *ledger.Entry, closedHold scan.Hold, e *ledger.Event) {
-	if m.lastClosed != 0 && entry.Effective <= m.lastClosed.Last() {
+	if m.lastClosed != 0 && entry.Effective <= m.lastClosed.LastDay() {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d takes effect on %v, and %v was closed before",
 			m.organization.ID, e.Seq, entry.Effective, m.lastClosed)
 	}
-	monthIndex, _ := slices.BinarySearchFunc(m.closedMonths, entry.Effective, func(c period.Month, day ledger.Date) int { return cmp.Compare(c.Last(), day) })
+	monthIndex, _ := slices.BinarySearchFunc(m.closedMonths, entry.Effective, func(c period.Month, day ledger.Date) int { return cmp.Compare(c.LastDay(), day) })
 	if monthIndex = max(monthIndex, m.nextIndex); monthIndex >= len(m.closedMonths) {
 		return
 	}

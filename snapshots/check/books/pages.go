@@ -251,7 +251,7 @@ func (c *Check) linesOf(accountID ledger.Account) iter.Seq[store.Line] {
 func (c *Check) CheckShifted() error {
 	o := c.organization
 	missing := c.books.shiftedRows
-	err := c.Rows(o, posting.Shifted, func(key, row []byte) error {
+	err := c.Rows(o, posting.ShiftedLines, func(key, row []byte) error {
 		short := shortForm(key, row)
 		if _, isRequired := missing[short]; !isRequired {
 			c.Report.Breach(findings.RuleTotals, "organization %v: a line by effective date that no event gives", o.ID)
@@ -324,7 +324,7 @@ func (c *Check) checkOverdraft(accountID ledger.Account, number int64, a *accoun
 	}
 	var overdraft money.Amount
 	if p := c.directory.Partner(c.organization.ID, number); p != nil {
-		if p.Changed && a.loweredAt < p.Updated+scan.InFlight {
+		if p.Changed && a.loweredAt < p.Updated+scan.MaxDecisionTime {
 			return
 		}
 		overdraft = p.Overdraft[accountID.Asset]

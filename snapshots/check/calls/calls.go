@@ -133,7 +133,7 @@ func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
 	source := ledger.Source{Kind: ledger.Transaction, ID: entry.Reference}
 	operation, known := operationsByLogName[entry.Operation]
 	if !known && entry.Operation != challenge && entry.Operation != reissue {
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent with an unknown operation", entry.Org, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent with an unknown operation", entry.Org, scan.NameOf(source))
 		return
 	}
 	var o *scan.Organization
@@ -142,7 +142,7 @@ func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
 		h = o.Histories.Find(source)
 	}
 	if h == nil || h.Intents[scan.CallCharge] == 0 {
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to the provider without an intent", entry.Org, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to the provider without an intent", entry.Org, scan.NameOf(source))
 		return
 	}
 	terminal := o.Histories.HashTerminal(entry.Terminal)
@@ -151,11 +151,11 @@ func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
 	case operation == scan.CallCharge:
 		c.checkOpening(entry, h, terminal)
 	case h.Calls[scan.CallCharge] == 0 || h.CalledTerminal != terminal:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s has a %s at a terminal where it is not open", entry.Org, scan.Named(source), entry.Operation)
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s has a %s at a terminal where it is not open", entry.Org, scan.NameOf(source), entry.Operation)
 	case entry.Request == (ledger.ID{}):
-		c.Report.Breach(findings.RuleCalls, "organization %v: a %s of %s names no request", entry.Org, entry.Operation, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: a %s of %s names no request", entry.Org, entry.Operation, scan.NameOf(source))
 	case requests[entry.Request] && operation != scan.CallComplete:
-		c.Report.Breach(findings.RuleCalls, "organization %v: a %s of %s was sent twice", entry.Org, entry.Operation, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: a %s of %s was sent twice", entry.Org, entry.Operation, scan.NameOf(source))
 	}
 	if known && (operation == scan.CallCharge || !requests[entry.Request]) {
 		h.Calls[operation] = scan.Increment(h.Calls[operation])
@@ -171,9 +171,9 @@ func (c *checker) checkOpening(entry *call, h *scan.History, terminal uint32) {
 	switch {
 	case h.Calls[scan.CallCharge] == 0:
 	case h.CalledTerminal == terminal:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent twice to one terminal", entry.Org, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent twice to one terminal", entry.Org, scan.NameOf(source))
 	case h.Marks&scan.ProviderMayHold != 0:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to a second terminal, and the first may have charged it", entry.Org, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to a second terminal, and the first may have charged it", entry.Org, scan.NameOf(source))
 	}
 	h.CalledTerminal = terminal
 }
@@ -226,7 +226,7 @@ func (c *checker) compareCalls(o *scan.Organization) {
 func (c *checker) compareCharge(o *scan.Organization, source ledger.Source, h *scan.History) {
 	for operation, n := range h.Calls {
 		if n > h.Intents[operation] {
-			c.Report.Breach(findings.RuleCalls, "organization %v: %s has %d calls for a %s, on %d intents", o.ID, scan.Named(source), n, callNames[operation], h.Intents[operation])
+			c.Report.Breach(findings.RuleCalls, "organization %v: %s has %d calls for a %s, on %d intents", o.ID, scan.NameOf(source), n, callNames[operation], h.Intents[operation])
 		}
 	}
 	isSettled := h.Marks&(scan.ChargeBooked|scan.BookedLate) != 0
@@ -234,14 +234,14 @@ func (c *checker) compareCharge(o *scan.Organization, source ledger.Source, h *s
 	isClosed := lastStatus == payment.Rejected || lastStatus == payment.Failed
 	switch {
 	case h.Calls[scan.CallCharge] > 0 && h.Marks&scan.AtSimulator != 0 && h.CalledTerminal != h.TerminalHash && isSettled:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged at a different terminal than the one to which it was last sent", o.ID, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged at a different terminal than the one to which it was last sent", o.ID, scan.NameOf(source))
 	case isSettled && h.Marks&scan.AtSimulator != 0 && h.Marks&scan.ProviderMayHold == 0:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged without a call", o.ID, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged without a call", o.ID, scan.NameOf(source))
 	case isSettled && h.Marks&scan.AtSimulator != 0 && h.Marks&scan.ProviderAgrees == 0:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s has booked something else than the provider did", o.ID, scan.Named(source))
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s has booked something else than the provider did", o.ID, scan.NameOf(source))
 	case isClosed && !isSettled && h.Marks&scan.ProviderHolds != 0:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider has charged it", o.ID, scan.Named(source), lastStatus)
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider has charged it", o.ID, scan.NameOf(source), lastStatus)
 	case isClosed && !isSettled && h.Marks&scan.ProviderMayHold != 0:
-		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider may still charge it", o.ID, scan.Named(source), lastStatus)
+		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider may still charge it", o.ID, scan.NameOf(source), lastStatus)
 	}
 }

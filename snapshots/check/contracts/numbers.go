@@ -56,9 +56,9 @@ func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 	}
 	switch number := r.Stamp.Number; {
 	case number == 0 || number > uint64(o.Histories.Len()): // a number can't exceed the number of records
-		c.numberFault("%s has the number %d of %s, which was never assigned", scan.Named(r.Source), number, prefix)
+		c.numberFault("%s has the number %d of %s, which was never assigned", scan.NameOf(r.Source), number, prefix)
 	case !numbers.add(number):
-		c.numberFault("%s has the number %d of %s, which another contract has", scan.Named(r.Source), number, prefix)
+		c.numberFault("%s has the number %d of %s, which another contract has", scan.NameOf(r.Source), number, prefix)
 	}
 }
 
@@ -156,7 +156,7 @@ func (c *Check) CheckListedParties(list ledger.List, rows []store.Listed) {
 		source := ledger.Source{Kind: ledger.Contract, ID: rows[i].ID}
 		h := c.organization.Histories.Find(source)
 		if h == nil || h.Marks&scan.HasRow == 0 {
-			c.Report.Breach(findings.RuleClaims, "organization %v: a list shows %s, which does not exist", c.organization.ID, scan.Named(source))
+			c.Report.Breach(findings.RuleClaims, "organization %v: a list shows %s, which does not exist", c.organization.ID, scan.NameOf(source))
 			continue
 		}
 		c.LifecycleOf(h).ListHash -= listRowHash(c.organization.Histories, list, rows[i].ID)

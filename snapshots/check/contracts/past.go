@@ -63,7 +63,7 @@ func NotStoredBefore(p *contract.Product) []string {
 		names = append(names, c.Name)
 	}
 	for _, c := range p.Columns.Columns {
-		if !c.Settable || c.Kind == contract.KindReview || c == contract.Sent.Column {
+		if !c.Settable || c.Kind == contract.KindReview || c == contract.ClientMetadata.Column {
 			names = append(names, c.Name)
 		}
 	}

@@ -37,14 +37,14 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 		return true // the record never changes and serves as the cached reply
 	}
 	if source.Kind != ledger.Contract || h == nil || h.Marks&scan.HasRow == 0 {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", o.ID, ledger.ClaimIdempotency, scan.Named(source))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", o.ID, ledger.ClaimIdempotency, scan.NameOf(source))
 		return true
 	}
-	reply := scan.Place{Org: o.ID, ID: contractactor.ReplyID(o.ID, key)}
+	reply := scan.RecordKey{Org: o.ID, ID: contractactor.ReplyID(o.ID, key)}
 	c.cachedReplies.Keys[reply] = source.ID
 	if _, found := c.cachedReplies.Shown[reply]; !found {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which does not exist",
-			o.ID, ledger.ClaimIdempotency, scan.Named(ledger.Source{Kind: ledger.Reply, ID: reply.ID}))
+			o.ID, ledger.ClaimIdempotency, scan.NameOf(ledger.Source{Kind: ledger.Reply, ID: reply.ID}))
 	}
 	return true
 }
@@ -58,7 +58,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 		return
 	}
 	moment := c.repliedMoments.At(r.History.ContractIndex)
-	c.cachedReplies.Shown[scan.Place{Org: o.ID, ID: r.Source.ID}] = moment.id
+	c.cachedReplies.Shown[scan.RecordKey{Org: o.ID, ID: r.Source.ID}] = moment.id
 	if c.Keyring == nil {
 		return
 	}

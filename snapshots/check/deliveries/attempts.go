@@ -36,7 +36,7 @@ func notifiesMerchant(c posting.Channel) bool { return c == posting.Webhook || c
 
 // checkState checks that a delivery is in the state that follows from its attempts, and records
 // the row that it must have.
-func (d *deliveryReader) checkState(delivery *notifier.Kept) {
+func (d *deliveryReader) checkState(delivery *notifier.StoredDelivery) {
 	if fault := stateFault(delivery); fault != "" {
 		d.fault(delivery.ID, fault)
 	}
@@ -50,7 +50,7 @@ func (d *deliveryReader) checkState(delivery *notifier.Kept) {
 
 // stateFault says how a delivery's state differs from the one that follows from its attempts;
 // empty if it does not differ.
-func stateFault(delivery *notifier.Kept) string {
+func stateFault(delivery *notifier.StoredDelivery) string {
 	if delivery.Round < 0 || delivery.Round > len(delivery.Attempts) || len(delivery.Attempts) > maxKeptAttempts {
 		return "has a wrong number of attempts before it was requested again, or too many attempts"
 	}
@@ -91,7 +91,7 @@ func timeFault(lastAttempt, nextAttempt ledger.Micros, gap time.Duration) string
 	switch {
 	case nextAttempt > lastAttempt+ledger.Micros((gap+maxAttemptTime)/time.Microsecond):
 		return "is tried again later than the gap after its last attempt"
-	case nextAttempt+scan.InFlight < lastAttempt:
+	case nextAttempt+scan.MaxDecisionTime < lastAttempt:
 		return "is tried again before its last attempt"
 	}
 	return ""
@@ -102,13 +102,13 @@ func timeFault(lastAttempt, nextAttempt ledger.Micros, gap time.Duration) string
 func (d *deliveryReader) explainSums() error {
 	org := d.organization.ID
 	postedIDs := make(map[notifier.ID]bool)
-	for row := range d.KVs(org, notifier.PostedRows) {
-		if id, err := notifier.ReadPosted(row.Key, row.Row); row.Err == nil && err == nil {
+	for row := range d.KVs(org, notifier.BulletinKeyRows) {
+		if id, err := notifier.ReadBulletinKey(row.Key, row.Row); row.Err == nil && err == nil {
 			d.explainPosted(postedIDs, id)
 		}
 	}
-	for row := range d.KVs(org, notifier.KeptRows) {
-		delivery, err := notifier.ReadKept(row.Key, row.Row)
+	for row := range d.KVs(org, notifier.DeliveryRows) {
+		delivery, err := notifier.ReadDelivery(row.Key, row.Row)
 		if row.Err != nil || err != nil {
 			continue // reported before
 		}
@@ -135,7 +135,7 @@ func (d *deliveryReader) explainPosted(postedIDs map[notifier.ID]bool, id notifi
 	switch {
 	case postedIDs[id]:
 		d.fault(id, "has two keys")
-	case id.Booked >= d.oldest && !d.hasRow(notifier.KeyOfKept(id)):
+	case id.Booked >= d.oldest && !d.hasRow(notifier.KeyOfDelivery(id)):
 		d.fault(id, "has a key and does not exist")
 	}
 	postedIDs[id] = true
@@ -150,7 +150,7 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 	if err != nil {
 		return nil // reported before
 	}
-	key := notifier.KeyOfKept(id)
+	key := notifier.KeyOfDelivery(id)
 	value, found, err := d.View.KV(d.organization.ID, key)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 		state = "was given up"
 	}
 	if found {
-		delivery, err := notifier.ReadKept(key, value)
+		delivery, err := notifier.ReadDelivery(key, value)
 		if err == nil && string(delivery.KeyOfWaiting(d.organization.ID)) == string(row.Key) {
 			return nil
 		}

@@ -56,7 +56,7 @@ func (c *Check) CheckRows(otherRows OtherRows) error {
 	var stopMarks, stopStored func()
 	d.pullMarks, stopMarks = iter.Pull(c.KVs(c.organization.ID, notifier.MarksRows))
 	defer stopMarks()
-	d.pullStored, stopStored = iter.Pull(c.KVs(c.organization.ID, notifier.KeptRows))
+	d.pullStored, stopStored = iter.Pull(c.KVs(c.organization.ID, notifier.DeliveryRows))
 	defer stopStored()
 	d.advanceMarks()
 	d.advanceStored()
@@ -77,7 +77,7 @@ type deliveryReader struct {
 	pullMarks, pullStored func() (scan.KV, bool)
 	marks                 scan.KV                       // the next row of marks; without a key if there is none
 	marksPage             ledger.Micros                 // the first time of the page to which these marks belong
-	nextDelivery          *notifier.Kept                // the next stored delivery; nil: none
+	nextDelivery          *notifier.StoredDelivery      // the next stored delivery; nil: none
 	pageMarks             map[notifier.ID]notifier.Mark // the marks of the page being read
 
 	seed                           maphash.Seed
@@ -86,7 +86,7 @@ type deliveryReader struct {
 }
 
 func (d *deliveryReader) breach(format string, args ...any) {
-	d.Report.Breach(findings.RuleNotified, "organization %v: "+format, append([]any{d.organization.ID}, args...)...)
+	d.Report.Breach(findings.RuleNotifications, "organization %v: "+format, append([]any{d.organization.ID}, args...)...)
 }
 
 // fault reports what is wrong with one delivery.
@@ -114,19 +114,19 @@ func (d *deliveryReader) readRow(key, row []byte) error {
 	var err error
 	var id notifier.ID
 	switch kind := notifier.RowKind(key[0]); kind {
-	case notifier.MarksRows, notifier.KeptRows:
+	case notifier.MarksRows, notifier.DeliveryRows:
 	case notifier.NoticesRows:
 		err = d.readPage(key, row)
 	case notifier.RetryRows, notifier.ParkedRows:
 		if _, err = notifier.ReadWaiting(key, row); err == nil {
 			d.storedWaiting.Add(d.seed, key)
 		}
-	case notifier.PostedRows:
-		if id, err = notifier.ReadPosted(key, row); err == nil && id.Booked >= d.oldest {
+	case notifier.BulletinKeyRows:
+		if id, err = notifier.ReadBulletinKey(key, row); err == nil && id.Booked >= d.oldest {
 			d.storedPosted.Add(d.seed, row)
 		}
 	case notifier.CursorRow:
-		_, err = notifier.ReadInstant(key, row)
+		_, err = notifier.ReadCursor(key, row)
 	default:
 		err = fmt.Errorf("a KV of an unknown kind with key %x", key)
 	}
@@ -166,7 +166,7 @@ func (d *deliveryReader) checkNotice(pageTime ledger.Micros, n *store.Notice) {
 	d.passStored(id)
 	mark, isMarked := d.pageMarks[id]
 	delete(d.pageMarks, id)
-	var stored *notifier.Kept
+	var stored *notifier.StoredDelivery
 	if d.nextDelivery != nil && d.nextDelivery.ID == id {
 		stored = d.nextDelivery
 		d.compareWithNotice(stored, pageTime, n)
@@ -183,7 +183,7 @@ func (d *deliveryReader) checkNotice(pageTime ledger.Micros, n *store.Notice) {
 
 // requestedAgain tells whether a stored delivery was acknowledged at its first attempt and then
 // requested again.
-func requestedAgain(stored *notifier.Kept, mark *notifier.Mark) bool {
+func requestedAgain(stored *notifier.StoredDelivery, mark *notifier.Mark) bool {
 	if stored.Round == 0 || len(stored.Attempts) == 0 {
 		return false
 	}
@@ -214,7 +214,7 @@ func (d *deliveryReader) destinationOf(destination ledger.ID) (number int64, env
 		env, _ := money.ParseEnv(t.Env)
 		return t.Partner, []money.Env{env}, true
 	}
-	number, known = d.directory.Owners[scan.Place{Org: d.organization.ID, ID: destination}]
+	number, known = d.directory.Owners[scan.RecordKey{Org: d.organization.ID, ID: destination}]
 	return number, []money.Env{money.Prod, money.Test}, known
 }
 
@@ -273,7 +273,7 @@ func (d *deliveryReader) advanceStored() {
 			d.reportUnreadable(row.Err)
 			return
 		}
-		stored, err := notifier.ReadKept(row.Key, row.Row)
+		stored, err := notifier.ReadDelivery(row.Key, row.Row)
 		if err != nil {
 			d.reportUnreadable(err)
 			continue
@@ -310,7 +310,7 @@ func compareIDs(a, b notifier.ID) int {
 }
 
 // checkWithoutNotice checks a delivery that has no notice.
-func (d *deliveryReader) checkWithoutNotice(delivery *notifier.Kept) {
+func (d *deliveryReader) checkWithoutNotice(delivery *notifier.StoredDelivery) {
 	switch {
 	case delivery.Channel != posting.Bulletin:
 		if delivery.Booked >= d.oldest {
@@ -326,17 +326,17 @@ func (d *deliveryReader) checkWithoutNotice(delivery *notifier.Kept) {
 	if _, _, known := d.destinationOf(delivery.To); !known {
 		d.fault(delivery.ID, "has a destination that does not exist")
 	}
-	d.Report.Count(findings.RuleNotified, 1)
+	d.Report.Count(findings.RuleNotifications, 1)
 	if delivery.Booked >= d.oldest {
 		d.requiredPosted.Add(d.seed, idOf(delivery))
 	}
 }
 
 // idOf returns a message's id in the form in which the rows of PostedRows hold it.
-func idOf(message *notifier.Kept) []byte { return notifier.KeyOfKept(message.ID)[1:] }
+func idOf(message *notifier.StoredDelivery) []byte { return notifier.KeyOfDelivery(message.ID)[1:] }
 
 // compareWithNotice compares a stored delivery with its notice.
-func (d *deliveryReader) compareWithNotice(delivery *notifier.Kept, pageTime ledger.Micros, n *store.Notice) {
+func (d *deliveryReader) compareWithNotice(delivery *notifier.StoredDelivery, pageTime ledger.Micros, n *store.Notice) {
 	switch {
 	case delivery.Source != n.Source || delivery.Page != pageTime:
 		d.fault(delivery.ID, "names another notice")

@@ -53,7 +53,7 @@ func (c *Check) readInstant(kind notifier.RowKind) ledger.Micros {
 	if err != nil || !found {
 		return 0
 	}
-	at, _ := notifier.ReadInstant(key, row)
+	at, _ := notifier.ReadCursor(key, row)
 	return at
 }
 
@@ -91,9 +91,9 @@ func (n *Notices) advancePage() {
 		case err != nil:
 			n.reportUnreadable(err)
 		case len(n.page) == 0:
-			n.Report.Breach(findings.RuleNotified, "organization %v: a page of notices is empty", n.organization.ID)
+			n.Report.Breach(findings.RuleNotifications, "organization %v: a page of notices is empty", n.organization.ID)
 		case n.page[0].Booked != pageTime:
-			n.Report.Breach(findings.RuleNotified, "organization %v: a page of notices has another time in its key than its first", n.organization.ID)
+			n.Report.Breach(findings.RuleNotifications, "organization %v: a page of notices has another time in its key than its first", n.organization.ID)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (n *Notices) advancePage() {
 // reportUnreadable reports rows that can't be read, unless the check is interrupted.
 func (n *Notices) reportUnreadable(err error) {
 	if err != nil && n.Ctx.Err() == nil {
-		n.Report.Breach(findings.RuleNotified, "organization %v: %v", n.organization.ID, err)
+		n.Report.Breach(findings.RuleNotifications, "organization %v: %v", n.organization.ID, err)
 	}
 }
 
@@ -152,7 +152,7 @@ func (n *Notices) End() {
 
 // reportOrphan reports a notice without an event.
 func (n *Notices) reportOrphan(notice *store.Notice) {
-	n.Report.Breach(findings.RuleNotified, "organization %v: a notice of %s belongs to no event", n.organization.ID, scan.Named(notice.Source))
+	n.Report.Breach(findings.RuleNotifications, "organization %v: a notice of %s belongs to no event", n.organization.ID, scan.NameOf(notice.Source))
 }
 
 // advanceNotice moves to the next notice. It first reports the current notice if that is out of order:
@@ -161,7 +161,7 @@ func (n *Notices) advanceNotice() {
 	notice := &n.page[n.index]
 	id := notifier.ID{Booked: notice.Booked, Channel: posting.Channel(notice.Channel)}
 	if id.Booked < n.lastID.Booked || id.Booked == n.lastID.Booked && id.Channel <= n.lastID.Channel {
-		n.Report.Breach(findings.RuleNotified, "organization %v: the notices of %s are out of order", n.organization.ID, scan.Named(notice.Source))
+		n.Report.Breach(findings.RuleNotifications, "organization %v: the notices of %s are out of order", n.organization.ID, scan.NameOf(notice.Source))
 	}
 	n.lastID = id
 	if n.index++; n.index == len(n.page) {
@@ -171,7 +171,7 @@ func (n *Notices) advanceNotice() {
 
 // countEvent counts an event of which a merchant must be notified.
 func (n *Notices) countEvent(e *ledger.Event, hasNotice bool) {
-	n.Report.Count(findings.RuleNotified, 1)
+	n.Report.Count(findings.RuleNotifications, 1)
 	h := n.organization.Histories.FindOrAdd(e.Source)
 	h.Notifications.All++
 	if payment.NotifiedByDefault(payment.Status(e.To)) {
@@ -188,7 +188,7 @@ func (n *Notices) countEvent(e *ledger.Event, hasNotice bool) {
 // compareNotice checks that a notice says what happened in the event.
 func (n *Notices) compareNotice(notice *store.Notice, e *ledger.Event) {
 	if posting.Channel(notice.Channel) == posting.Operators { // notices to merchants are counted as transitions
-		n.Report.Count(findings.RuleNotified, 1)
+		n.Report.Count(findings.RuleNotifications, 1)
 	}
 	fault := ""
 	switch {
@@ -202,7 +202,7 @@ func (n *Notices) compareNotice(notice *store.Notice, e *ledger.Event) {
 		fault = "has a channel that is not for its record"
 	}
 	if fault != "" {
-		n.Report.Breach(findings.RuleNotified, "organization %v: the notice of event %d of %s %s", n.organization.ID, e.Seq, scan.Named(e.Source), fault)
+		n.Report.Breach(findings.RuleNotifications, "organization %v: the notice of event %d of %s %s", n.organization.ID, e.Seq, scan.NameOf(e.Source), fault)
 	}
 }
 
@@ -251,7 +251,7 @@ func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (fault strin
 // It skips a record whose version or last seq does not match its events, which is reported elsewhere.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	report := func(format string, args ...any) {
-		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
+		c.Report.Breach(findings.RuleNotifications, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.NameOf(r.Source)}, args...)...)
 	}
 	counts := &r.History.Notifications
 	switch {
@@ -280,7 +280,7 @@ func (n *Notices) notifiesOf(e *ledger.Event) bool {
 // notices and with the address that was set.
 func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	report := func(format string, args ...any) {
-		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
+		c.Report.Breach(findings.RuleNotifications, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.NameOf(r.Source)}, args...)...)
 	}
 	counts := &r.History.Notifications
 	recipient := &payment.Record{Partner: p.Partner, Terminal: p.Terminal, Request: payment.Request{Asset: p.Asset}}
@@ -304,6 +304,6 @@ func (n *Notices) compareHash(e *ledger.Event) {
 	}
 	n.hashedForm = n.hashedForm[:0]
 	if got != e.Stored.Notices && e.Booked >= n.oldest {
-		n.Report.Breach(findings.RuleNotified, "organization %v: the notices of event %d of %s are not those that were stored with it", n.organization.ID, e.Seq, scan.Named(e.Source))
+		n.Report.Breach(findings.RuleNotifications, "organization %v: the notices of event %d of %s are not those that were stored with it", n.organization.ID, e.Seq, scan.NameOf(e.Source))
 	}
 }

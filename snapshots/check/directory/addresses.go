@@ -41,7 +41,7 @@ func (c *Check) noteAddress(r *scan.Record, t *directory.Terminal, fact *Termina
 // UnchangedSince tells whether the record was last written well before the transaction began, so that it
 // has not changed since then.
 func (s *LastWrite) UnchangedSince(transaction *scan.Record) bool {
-	return s.Updated+scan.InFlight < transaction.Stamp.Started
+	return s.Updated+scan.MaxDecisionTime < transaction.Stamp.Started
 }
 
 // NotifiesByDefault tells whether a transaction's merchant was certainly notified of exactly the default

@@ -25,7 +25,7 @@ func Read(r *scan.Record) (record any, err error) {
 		return nil, errKind
 	}
 	return records.ReadRecord(schema.Envelope{
-		Org: r.Organization.ID, ID: r.Source.ID, Created: r.Stamp.Started, Updated: r.Stamp.Updated, Seq: r.Stamp.Settled,
+		Org: r.Organization.ID, ID: r.Source.ID, Created: r.Stamp.Started, Updated: r.Stamp.Updated, Seq: r.Stamp.SettledSeq,
 	}, r.Payload, schema.NoKeys)
 }
 
@@ -46,29 +46,29 @@ type Check struct {
 	limitReferences     []limitReferences // the limits with the records that they name
 	users               []userReferences  // the users and sessions with the records that they name
 	providerSettlements []providerSettlement
-	bound               []boundProducts      // the links of the organization that have products
-	productOwners       map[scan.Place]int64 // a product's place → the partner's number
+	bound               []boundProducts          // the links of the organization that have products
+	productOwners       map[scan.RecordKey]int64 // a product's place → the partner's number
 }
 
 // New begins a check of the directory's records.
 func New(s *scan.Scan) *Check {
-	return &Check{Scan: s, Facts: newFacts(), productOwners: make(map[scan.Place]int64)}
+	return &Check{Scan: s, Facts: newFacts(), productOwners: make(map[scan.RecordKey]int64)}
 }
 
 // Facts is what other rules need to know about partners, terminals, limits and rates.
 type Facts struct {
 	partners          map[PartnerKey]*Partner
-	terminals         map[scan.Place]*Terminal
+	terminals         map[scan.RecordKey]*Terminal
 	merchantTerminals map[PartnerKey][]MerchantTerminal // by partner
-	Owners            map[scan.Place]int64              // organization and id of a partner's record → the partner's number
+	Owners            map[scan.RecordKey]int64          // organization and id of a partner's record → the partner's number
 	Limits            map[PartnerKey][]*Limit           // by partner
-	Rates             map[scan.Place]*Rate
-	Numbers           map[int64]ledger.ID  // a partner's number → id of the partner's record
-	ClaimedNumbers    map[string]ledger.ID // a claimed partner number → id of the record that the claim names
-	LinkOwners        map[scan.Place]int64 // a link's place → the partner's number
-	Addresses         map[string]ledger.ID // key of an address (storefront.AddressKey) → organization of its record
-	ClaimedAddresses  map[string]ledger.ID // key of a claimed address → the organization that the claim names
-	RecordNames       map[RecordName]bool  // all records, by the names that responses have for them
+	Rates             map[scan.RecordKey]*Rate
+	Numbers           map[int64]ledger.ID      // a partner's number → id of the partner's record
+	ClaimedNumbers    map[string]ledger.ID     // a claimed partner number → id of the record that the claim names
+	LinkOwners        map[scan.RecordKey]int64 // a link's place → the partner's number
+	Addresses         map[string]ledger.ID     // key of an address (storefront.AddressKey) → organization of its record
+	ClaimedAddresses  map[string]ledger.ID     // key of a claimed address → the organization that the claim names
+	RecordNames       map[RecordName]bool      // all records, by the names that responses have for them
 }
 
 // PartnerKey is a partner's number in an organization.
@@ -111,7 +111,7 @@ func lastWriteOf(r *scan.Record) LastWrite { return LastWrite{r.Stamp.Version > 
 // ChangedSince tells whether the record may have been different when the transaction was
 // decided.
 func (s *LastWrite) ChangedSince(transaction *scan.Record) bool {
-	return s.Changed && transaction.Stamp.Started < s.Updated+scan.InFlight
+	return s.Changed && transaction.Stamp.Started < s.Updated+scan.MaxDecisionTime
 }
 
 // RecordName identifies a record of the directory as a response does.
@@ -123,10 +123,10 @@ type RecordName struct {
 
 func newFacts() *Facts {
 	return &Facts{
-		partners: make(map[PartnerKey]*Partner), terminals: make(map[scan.Place]*Terminal), Rates: make(map[scan.Place]*Rate),
-		Limits: make(map[PartnerKey][]*Limit), merchantTerminals: make(map[PartnerKey][]MerchantTerminal), Owners: make(map[scan.Place]int64),
+		partners: make(map[PartnerKey]*Partner), terminals: make(map[scan.RecordKey]*Terminal), Rates: make(map[scan.RecordKey]*Rate),
+		Limits: make(map[PartnerKey][]*Limit), merchantTerminals: make(map[PartnerKey][]MerchantTerminal), Owners: make(map[scan.RecordKey]int64),
 		Numbers: make(map[int64]ledger.ID), ClaimedNumbers: make(map[string]ledger.ID), RecordNames: make(map[RecordName]bool),
-		LinkOwners: make(map[scan.Place]int64), Addresses: make(map[string]ledger.ID), ClaimedAddresses: make(map[string]ledger.ID),
+		LinkOwners: make(map[scan.RecordKey]int64), Addresses: make(map[string]ledger.ID), ClaimedAddresses: make(map[string]ledger.ID),
 	}
 }
 
@@ -137,7 +137,7 @@ func (d *Facts) Partner(org ledger.ID, number int64) *Partner {
 
 // Terminal returns a terminal by its id; nil if it does not exist.
 func (d *Facts) Terminal(org, id ledger.ID) *Terminal {
-	return d.terminals[scan.Place{Org: org, ID: id}]
+	return d.terminals[scan.RecordKey{Org: org, ID: id}]
 }
 
 // CheckRecord compares a record of the directory with its history and notes the keys that the
@@ -219,7 +219,7 @@ func (c *Check) checkPartner(r *scan.Record, p *directory.Partner) {
 		c.Report.Breach(findings.RuleClaims, "partners %v and %v have one number", other, r.Source.ID)
 	}
 	c.Facts.Numbers[p.Number] = r.Source.ID
-	c.Facts.Owners[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = p.Number
+	c.Facts.Owners[scan.RecordKey{Org: r.Organization.ID, ID: r.Source.ID}] = p.Number
 	fact := &Partner{LastWrite: lastWriteOf(r), Overdraft: make(map[money.Asset]money.Amount), hasAddress: p.NotifyURL != ""}
 	for _, limit := range p.Overdraft {
 		fact.Overdraft[limit.Asset] = limit.Amount
@@ -233,7 +233,7 @@ func (c *Check) checkTerminal(r *scan.Record, t *directory.Terminal) {
 		return
 	}
 	fact := &Terminal{LastWrite: lastWriteOf(r), Partner: t.Partner, Env: t.Env.String(), Settings: t.Settings}
-	c.Facts.terminals[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = fact
+	c.Facts.terminals[scan.RecordKey{Org: r.Organization.ID, ID: r.Source.ID}] = fact
 	c.noteAddress(r, t, fact)
 }
 
@@ -242,5 +242,5 @@ func (c *Check) checkRate(r *scan.Record, p *directory.Rate) {
 	if !r.Organization.Histories.IsInState(r.History, ledger.Rate, p.Value.String()) {
 		c.Fault(r, "has another value than its events lead to")
 	}
-	c.Facts.Rates[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = &Rate{lastWriteOf(r), p.Value.String()}
+	c.Facts.Rates[scan.RecordKey{Org: r.Organization.ID, ID: r.Source.ID}] = &Rate{lastWriteOf(r), p.Value.String()}
 }

@@ -31,5 +31,5 @@ func (l *Limit) Covers(p *payment.Record) bool {
 // before the transaction, and the record has the subject for which the limit counts.
 func (l *Limit) InForceFor(p *payment.Record) bool {
 	hasSubject := l.Scope == directory.ScopePartner || l.Scope == directory.ScopeCard && p.CardFingerprint != "" || l.Scope == directory.ScopeIP && p.PayerIP.IsValid()
-	return l.active && l.Kind.IsVolume() && hasSubject && p.Attempted >= l.Updated+scan.InFlight
+	return l.active && l.Kind.IsVolume() && hasSubject && p.Attempted >= l.Updated+scan.MaxDecisionTime
 }

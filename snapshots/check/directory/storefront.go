@@ -27,7 +27,7 @@ type boundProducts struct {
 func (c *Check) checkLink(r *scan.Record, l *storefront.Link) {
 	first, further := storefront.LinkLists.Of(l)
 	r.Organization.Histories.ExpectLists(r.History, first, further...)
-	c.Facts.LinkOwners[scan.Place{Org: r.Organization.ID, ID: l.ID}] = l.Partner
+	c.Facts.LinkOwners[scan.RecordKey{Org: r.Organization.ID, ID: l.ID}] = l.Partner
 	bound := boundProducts{org: r.Organization.ID, link: l.ID, partner: l.Partner}
 	seen := make(map[ledger.ID]bool)
 	for _, p := range l.Products {
@@ -46,7 +46,7 @@ func (c *Check) checkLink(r *scan.Record, l *storefront.Link) {
 func (c *Check) checkProduct(r *scan.Record, p *storefront.Product) {
 	first, further := storefront.ProductLists.Of(p)
 	r.Organization.Histories.ExpectLists(r.History, first, further...)
-	c.productOwners[scan.Place{Org: r.Organization.ID, ID: p.ID}] = p.Partner
+	c.productOwners[scan.RecordKey{Org: r.Organization.ID, ID: p.ID}] = p.Partner
 	c.noteAddressOf(r)
 }
 
@@ -70,7 +70,7 @@ func (c *Check) noteAddressOf(r *scan.Record) {
 func (c *Check) CheckBoundProducts(o *scan.Organization) {
 	for _, bound := range c.bound {
 		for _, id := range bound.ids {
-			if owner, exists := c.productOwners[scan.Place{Org: bound.org, ID: id}]; !exists || owner != bound.partner {
+			if owner, exists := c.productOwners[scan.RecordKey{Org: bound.org, ID: id}]; !exists || owner != bound.partner {
 				c.Report.Breach(findings.RuleStates, "organization %v: link %v has product %v, which its partner does not have", o.ID, bound.link, id)
 			}
 		}

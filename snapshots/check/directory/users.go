@@ -37,11 +37,11 @@ func (c *Check) CheckUsers() error {
 
 // checkTokens checks that no administration token is stored twice, and that no retired token is in force.
 func (c *Check) checkTokens(r *scan.Record, p *directory.Platform) {
-	if len(p.AdminTokens) > directory.MaxAdminTokens || len(p.Retired) > directory.MaxRetiredTokens {
+	if len(p.AdminTokens) > directory.MaxAdminTokens || len(p.RetiredTokens) > directory.MaxRetiredTokens {
 		c.Fault(r, "has more administration tokens than there may be")
 	}
 	seen := make(map[[32]byte]bool)
-	for _, hash := range slices.Concat(p.AdminTokens, p.Retired) {
+	for _, hash := range slices.Concat(p.AdminTokens, p.RetiredTokens) {
 		if seen[hash] {
 			c.Fault(r, "has an administration token twice, or one that is retired")
 		}

@@ -30,18 +30,18 @@ func (o Outcome) String() string {
 	return "invalid"
 }
 
-// The numbers of the rules, which package check lists. A check always skips RuleReopened: only a crash
+// The numbers of the rules, which package check lists. A check always skips RuleSameAfterReopening: only a crash
 // test, which opens a store twice, can compare the two digests.
 const (
-	RuleAnswers  = 1
-	RuleTotals   = 2
-	RuleStates   = 3
-	RuleClaims   = 4
-	RuleJournal  = 5
-	RuleNotified = 6
-	RuleCalls    = 7
-	RuleCanaries = 8
-	RuleReopened = 9
+	RuleAnswers            = 1
+	RuleTotals             = 2
+	RuleStates             = 3
+	RuleClaims             = 4
+	RuleJournal            = 5
+	RuleNotifications      = 6
+	RuleCalls              = 7
+	RuleCanaries           = 8
+	RuleSameAfterReopening = 9
 
 	ruleCount = 9
 )

@@ -20,5 +20,5 @@ func KindName(kind ledger.Kind) string {
 	return "unknown record"
 }
 
-// Named returns the name that the texts of faults use for a record.
-func Named(s ledger.Source) string { return KindName(s.Kind) + " " + s.ID.String() }
+// NameOf returns the name that the texts of faults use for a record.
+func NameOf(s ledger.Source) string { return KindName(s.Kind) + " " + s.ID.String() }

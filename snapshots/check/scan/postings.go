@@ -63,7 +63,7 @@ func PostingsFault(postings []ledger.Posting) string {
 			return "has a posting of zero"
 		case p.Side != ledger.Debit && p.Side != ledger.Credit:
 			return "has a posting without a side"
-		case !p.Account.Valid():
+		case !p.Account.IsValid():
 			return "has a posting without an account"
 		case p.Asset.Env != postings[0].Asset.Env:
 			return "crosses environments"

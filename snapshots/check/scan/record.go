@@ -17,7 +17,7 @@ type Record struct {
 
 // Fault reports a record that breaks rule 3.
 func (c *Scan) Fault(r *Record, format string, args ...any) {
-	c.Report.Breach(findings.RuleStates, "organization %v: %s "+format, append([]any{r.Organization.ID, Named(r.Source)}, args...)...)
+	c.Report.Breach(findings.RuleStates, "organization %v: %s "+format, append([]any{r.Organization.ID, NameOf(r.Source)}, args...)...)
 }
 
 // CheckState compares the state in the payload with the one to which the events led.
@@ -29,5 +29,5 @@ func (c *Scan) CheckState(r *Record, state string) {
 
 // EventFault reports an event that breaks rule 3.
 func (c *Scan) EventFault(org ledger.ID, e *ledger.Event, text string) {
-	c.Report.Breach(findings.RuleStates, "organization %v: event %d of %s: %s", org, e.Seq, Named(e.Source), text)
+	c.Report.Breach(findings.RuleStates, "organization %v: event %d of %s: %s", org, e.Seq, NameOf(e.Source), text)
 }

@@ -16,11 +16,11 @@ func KeyOwner(owner []byte) (s ledger.Source, ok bool) {
 // Replies holds the cached replies to requests with idempotency keys, of all organizations.
 // Keys and replies are compared after both have been read.
 type Replies struct {
-	Shown map[Place]ledger.ID // cached reply → the transaction or contract that it shows; the zero id: not known
-	Keys  map[Place]ledger.ID // cached reply → the record for which its key was used
+	Shown map[RecordKey]ledger.ID // cached reply → the transaction or contract that it shows; the zero id: not known
+	Keys  map[RecordKey]ledger.ID // cached reply → the record for which its key was used
 }
 
 // NewReplies returns an empty Replies.
 func NewReplies() *Replies {
-	return &Replies{Shown: make(map[Place]ledger.ID), Keys: make(map[Place]ledger.ID)}
+	return &Replies{Shown: make(map[RecordKey]ledger.ID), Keys: make(map[RecordKey]ledger.ID)}
 }

@@ -125,14 +125,14 @@ func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	}
 }
 
-// InFlight is longer than any decision takes to reach the journal. For that time after a change of
+// MaxDecisionTime is longer than any decision takes to reach the journal. For that time after a change of
 // a setting, decisions that were made with the old value may still be booked.
-const InFlight = ledger.Micros(time.Minute / time.Microsecond)
+const MaxDecisionTime = ledger.Micros(time.Minute / time.Microsecond)
 
 // SortedIDs returns the ids of a set, in order.
 func SortedIDs(set map[ledger.ID]bool) []ledger.ID {
 	return slices.SortedFunc(maps.Keys(set), func(a, b ledger.ID) int { return bytes.Compare(a[:], b[:]) })
 }
 
-// Place is a record's id with its organization.
-type Place struct{ Org, ID ledger.ID }
+// RecordKey is a record's id with its organization.
+type RecordKey struct{ Org, ID ledger.ID }

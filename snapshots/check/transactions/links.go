@@ -35,7 +35,7 @@ type linkOfPartner struct {
 // organization must have been read.
 func (c *Check) CheckLinks() {
 	for paid, transaction := range c.paidLinks {
-		owner, exists := c.directory.LinkOwners[scan.Place{Org: c.organization.ID, ID: paid.link}]
+		owner, exists := c.directory.LinkOwners[scan.RecordKey{Org: c.organization.ID, ID: paid.link}]
 		if !exists || owner != paid.partner {
 			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v pays link %v, which its partner does not have", c.organization.ID, transaction, paid.link)
 		}

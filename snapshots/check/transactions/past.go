@@ -115,8 +115,8 @@ func (p *Past) RecordThen() *payment.Record {
 	}
 	if !isCurrent && !isSettled { // the price was that of the whole amount, before a part of it was captured
 		costs := priceOf(&record, scan.BigAmount(record.Amount))
-		record.AmountWithFee, record.Dest = amountOf(costs.AmountWithFee), amountOf(costs.Dest)
-		record.Merchant = money.Signed{Negative: costs.Merchant.Sign() < 0, Abs: amountOf(costs.Merchant)}
+		record.AmountWithFee, record.DestAmount = amountOf(costs.AmountWithFee), amountOf(costs.Dest)
+		record.MerchantAmount = money.Signed{Negative: costs.Merchant.Sign() < 0, Abs: amountOf(costs.Merchant)}
 	}
 	return &record
 }
@@ -208,6 +208,6 @@ func (p *Past) eachEvent(fn func(e *ledger.Event) bool) {
 		return fn(&e), nil
 	})
 	if err != nil {
-		p.Scan.Report.Breach(findings.RuleStates, "organization %v: %s: %v", p.Record.Organization.ID, scan.Named(p.Record.Source), err)
+		p.Scan.Report.Breach(findings.RuleStates, "organization %v: %s: %v", p.Record.Organization.ID, scan.NameOf(p.Record.Source), err)
 	}
 }

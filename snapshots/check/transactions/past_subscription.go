@@ -22,7 +22,7 @@ func PastSubscriptions(c *scan.Scan, o *scan.Organization, r *subscription.Recor
 	for _, e := range slices.Backward(events) {
 		switch subscription.Event(e.Name) {
 		case subscription.Renew:
-			past.Number++
+			past.RenewalsBegun++
 		case subscription.Renewed:
 			past.Renewals++
 			past.Failures = 0

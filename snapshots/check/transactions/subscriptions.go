@@ -48,18 +48,18 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	histories := r.Organization.Histories
 	history := histories.Subscriptions.HistoryOf(p.ID)
 	history.Record = p
-	isUnderWay := p.State.UnderWay()
+	isUnderWay := p.State.IsRenewing()
 	needsTimer := isUnderWay || p.State == subscription.Active || p.State == subscription.PastDue
 	switch {
-	case p.Number != history.Begun || p.Renewals != history.Paid:
-		c.Fault(r, "says %d renewals, %d of them paid; its events say %d and %d", p.Number, p.Renewals, history.Begun, history.Paid)
-	case (p.Number > 0) != (p.Last != ledger.ID{}):
+	case p.RenewalsBegun != history.Begun || p.Renewals != history.Paid:
+		c.Fault(r, "says %d renewals, %d of them paid; its events say %d and %d", p.RenewalsBegun, p.Renewals, history.Begun, history.Paid)
+	case (p.RenewalsBegun > 0) != (p.LastTransaction != ledger.ID{}):
 		c.Fault(r, "names no transaction of its last renewal, or one without a renewal")
 	case p.State == subscription.PastDue && p.Failures == 0, p.State == subscription.Active && p.Failures != 0:
 		c.Fault(r, "is %q after %d failures", p.State, p.Failures)
 	case needsTimer != (r.Stamp.Due != 0):
 		c.Fault(r, "is %q, and it has a timer: %v", p.State, r.Stamp.Due != 0)
-	case needsTimer && !isUnderWay && r.Stamp.Due < p.Next:
+	case needsTimer && !isUnderWay && r.Stamp.Due < p.NextCharge:
 		c.Fault(r, "has a timer before its renewal is due")
 	}
 	first, further := subscription.Lists.Of(p)
@@ -116,7 +116,7 @@ func (c *Check) CheckRenewals() {
 			report(r.ID, "transaction "+renewal.ID.String()+" is a renewal that was never begun")
 		}
 		if renewal.Amount != r.Amount || renewal.Asset.Currency != r.Asset.Currency || renewal.Asset.Env != r.Asset.Env || renewal.Partner != r.Partner ||
-			renewal.Details.Initial != r.Initial || renewal.Details.Terminal != r.Terminal {
+			renewal.Details.Initial != r.InitialPayment || renewal.Details.Terminal != r.Terminal {
 			report(r.ID, "transaction "+renewal.ID.String()+" renews something else")
 		}
 		counted := countedRenewals[r.ID]
@@ -131,16 +131,16 @@ func (c *Check) CheckRenewals() {
 		}
 		counted := countedRenewals[id]
 		var openRenewals uint64
-		if history.Record.State.UnderWay() {
+		if history.Record.State.IsRenewing() {
 			openRenewals = 1
 		}
-		last, found := s.ByTransaction[history.Record.Last]
+		last, found := s.ByTransaction[history.Record.LastTransaction]
 		switch {
 		case counted.found > history.Begun || counted.found+openRenewals < history.Begun:
 			report(id, strconv.FormatUint(history.Begun, 10)+" renewals were begun, and "+strconv.FormatUint(counted.found, 10)+" are there")
 		case counted.paid < history.Paid || counted.paid > history.Paid+openRenewals:
 			report(id, strconv.FormatUint(history.Paid, 10)+" renewals are paid, and "+strconv.FormatUint(counted.paid, 10)+" have settled")
-		case found && (last.Details.Subscription != id || last.Details.Number != history.Record.Number), !found && openRenewals == 0 && history.Begun > 0:
+		case found && (last.Details.Subscription != id || last.Details.Number != history.Record.RenewalsBegun), !found && openRenewals == 0 && history.Begun > 0:
 			report(id, "its last renewal is not the one that it names")
 		case openRenewals == 0 && found && !last.Ended:
 			report(id, "its last renewal is still under way")
@@ -165,9 +165,9 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	h := o.Histories.Find(source)
 	switch {
 	case h == nil || h.Marks&scan.HasRow == 0:
-		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", o.ID, ledger.ClaimIdempotency, scan.Named(source))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", o.ID, ledger.ClaimIdempotency, scan.NameOf(source))
 	case h.ClaimKind != ledger.ClaimIdempotency || h.ClaimHash != o.Histories.Hash(byte(ledger.ClaimIdempotency), key):
-		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which has another key", o.ID, ledger.ClaimIdempotency, scan.Named(source))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which has another key", o.ID, ledger.ClaimIdempotency, scan.NameOf(source))
 	default:
 		h.Marks |= scan.HasClaim
 	}
@@ -180,7 +180,7 @@ func (c *Check) CheckSubscriptionKey(key string, partner int64, source ledger.So
 	o := c.organization
 	h := o.Histories.Find(source)
 	if !o.Histories.BelongsToPartner(subscription.All, partner, h) {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.Named(source))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.NameOf(source))
 	}
 	const head = 32 + 1 + 16 // the owner begins with the hash of the request and the kind and id of the record
 	showsSubscription := actors.SubscriptionReply.Has(owner[head:])
@@ -189,6 +189,6 @@ func (c *Check) CheckSubscriptionKey(key string, partner int64, source ledger.So
 		showsSubscription = err == nil && id == source.ID
 	}
 	if !showsSubscription {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d does not show %s", o.ID, partner, scan.Named(source))
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d does not show %s", o.ID, partner, scan.NameOf(source))
 	}
 }

@@ -27,7 +27,7 @@ func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	switch {
 	case scan.BigAmount(p.Fee).Cmp(costs.Fee) != 0:
 		c.Fault(r, "has a fee of %v, and its terms make one of %v", p.Fee, costs.Fee)
-	case scan.BigAmount(p.AmountWithFee).Cmp(costs.AmountWithFee) != 0, scan.BigSigned(p.Merchant).Cmp(costs.Merchant) != 0, scan.BigAmount(p.Dest).Cmp(costs.Dest) != 0:
+	case scan.BigAmount(p.AmountWithFee).Cmp(costs.AmountWithFee) != 0, scan.BigSigned(p.MerchantAmount).Cmp(costs.Merchant) != 0, scan.BigAmount(p.DestAmount).Cmp(costs.Dest) != 0:
 		c.Fault(r, "splits its amount another way than its terms")
 	}
 	c.checkSettings(r, p)
@@ -57,7 +57,7 @@ func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
 	case p.SettlementAsset.Currency != settlementCurrency || p.Rate.IsZero() != (settlementCurrency == ""):
 		c.Fault(r, "settles in %v, and its terminal in %v", p.SettlementAsset.Currency, settlementCurrency)
 	case settlementCurrency != "":
-		rate := c.directory.Rates[scan.Place{Org: r.Organization.ID, ID: directory.RateID(r.Organization.ID, p.Asset.Currency, settlementCurrency)}]
+		rate := c.directory.Rates[scan.RecordKey{Org: r.Organization.ID, ID: directory.RateID(r.Organization.ID, p.Asset.Currency, settlementCurrency)}]
 		if rate == nil {
 			c.Fault(r, "is converted, and there is no rate")
 		} else if !rate.ChangedSince(r) && rate.Value != p.Rate.String() {

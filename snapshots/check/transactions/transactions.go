@@ -104,7 +104,7 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 
 // priceOnRecord returns the price in a record.
 func priceOnRecord(p *payment.Record) price {
-	return price{Fee: scan.BigAmount(p.Fee), AmountWithFee: scan.BigAmount(p.AmountWithFee), Merchant: scan.BigSigned(p.Merchant), Dest: scan.BigAmount(p.Dest)}
+	return price{Fee: scan.BigAmount(p.Fee), AmountWithFee: scan.BigAmount(p.AmountWithFee), Merchant: scan.BigSigned(p.MerchantAmount), Dest: scan.BigAmount(p.DestAmount)}
 }
 
 // checkReturnEntry compares a return's entry with its record: it is a payment's entry with
@@ -118,7 +118,7 @@ func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 	if p.Type != payment.Payout || amount.Cmp(scan.BigAmount(p.Amount)) != 0 {
 		c.Fault(r, "is a return, but its amounts do not add up or it is not a payout")
 	}
-	if !p.Rate.IsZero() && p.Merchant.Negative {
+	if !p.Rate.IsZero() && p.MerchantAmount.Negative {
 		return // no field of the record has the returned amount in the destination's asset
 	}
 	histories := r.Organization.Histories

@@ -83,7 +83,7 @@ func (e *ContractCommand) findContract(id string) (path string, record client.Ob
 	for _, collection := range collections {
 		answer, err := e.Client.Send(client.Request{Method: http.MethodGet, Path: collection + id})
 		if err != nil {
-			return "", client.Object{}, e.Failed("%s: %v", e.Client.Base, err)
+			return "", client.Object{}, e.Failed("%s: %v", e.Client.BaseURL, err)
 		}
 		switch answer.Status {
 		case http.StatusNotFound:

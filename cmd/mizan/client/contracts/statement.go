@@ -96,7 +96,7 @@ func powerOfTen(digits int) int {
 
 func memberText(object *client.Object, name string) string {
 	value, _ := object.Value(name)
-	return client.Text(value)
+	return client.FormatValue(value)
 }
 
 // unquote returns a JSON value without its quotes, for example an amount's digits.
@@ -115,10 +115,10 @@ func unquote(value jsontext.Value) string {
 func appendMember(table *textTable, member client.Member, currency string) (tables []client.Member, err error) {
 	switch kind := member.Value.Kind(); {
 	case kind == '[':
-		if _, isScalarList := client.Scalars(member.Value); !isScalarList {
+		if _, isScalarList := client.FormatScalars(member.Value); !isScalarList {
 			return []client.Member{member}, nil
 		}
-		if listed := client.Text(member.Value); listed != client.AbsentValue {
+		if listed := client.FormatValue(member.Value); listed != client.AbsentValue {
 			table.addRow(client.Printable(member.Name), "", "", listed)
 		}
 	case kind == '{':
@@ -138,7 +138,7 @@ func appendMember(table *textTable, member client.Member, currency string) (tabl
 	case isAmount(member):
 		table.addRow(client.Printable(member.Name), majorUnits(unquote(member.Value), currency), unquote(member.Value), "")
 	default:
-		table.addRow(client.Printable(member.Name), "", "", client.Text(member.Value))
+		table.addRow(client.Printable(member.Name), "", "", client.FormatValue(member.Value))
 	}
 	return tables, nil
 }
@@ -229,7 +229,7 @@ var arbitraryJSON = func() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range contract.Products {
 		for _, c := range p.Columns.Columns {
-			if (c.Kind == schema.KindObject || c.Kind == schema.KindList) && c != contract.Sent.Column {
+			if (c.Kind == schema.KindObject || c.Kind == schema.KindList) && c != contract.ClientMetadata.Column {
 				names[c.Name] = true
 			}
 		}
@@ -301,7 +301,7 @@ func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 	}
 	for _, row := range rows {
 		if row.Members == nil {
-			table.addRow(client.Text(row.Raw))
+			table.addRow(client.FormatValue(row.Raw))
 			continue
 		}
 		var cells []string
@@ -309,8 +309,8 @@ func writeRows(out *bytes.Buffer, list client.Member, currency string) error {
 			value, _ := row.Value(name)
 			switch {
 			case !isAmountColumn(name):
-				cells = append(cells, client.Text(value))
-			case client.Text(value) == client.AbsentValue:
+				cells = append(cells, client.FormatValue(value))
+			case client.FormatValue(value) == client.AbsentValue:
 				cells = append(cells, client.AbsentValue, "")
 			default:
 				cells = append(cells, majorUnits(unquote(value), currency), unquote(value))
