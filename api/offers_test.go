@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	_ "image/png" // the format of QR codes
 	"net/url"
@@ -11,6 +12,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
 
 	"github.com/google/uuid"
 )
@@ -269,5 +275,48 @@ func TestLimitsApplyToLinkPayments(t *testing.T) {
 	for _, title := range []string{"Paid", "Not paid"} {
 		pay, _ := f.send(address, url.Values{}).wantPage(200, "Pay by card").form()
 		f.send(pay, card("4242424242424242")).wantPage(200, title)
+	}
+}
+
+// A payment that begins on a page with the link's earlier currency is refused, so a link's payments have one currency.
+func TestPaymentInAnAbandonedCurrencyDoesNotBegin(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	created := f.testLink("", `"default":500`, "fixed")
+	id, err := uuid.Parse(created.at("data.id"))
+	must(t, err)
+	begin := func(currency money.Currency) ledger.Code {
+		t.Helper()
+		partner, _ := f.directory.Partner(f.seed.First.Org, f.seed.First.Partner)
+		_, err := f.payments.Create(paymentactor.Create{Org: f.seed.First.Org, Partner: partner, Hosted: true, Request: payment.Request{
+			Type: payment.Payment, Amount: money.FromUint64(500), Asset: money.Asset{Currency: currency, Env: money.Test}, LinkID: id,
+		}})
+		var refusal *ledger.Refusal
+		if errors.As(err, &refusal) {
+			return refusal.Code
+		}
+		must(t, err)
+		return ""
+	}
+	change := func(currency string, status int) {
+		t.Helper()
+		f.partner().patch(linksPath+"/"+id.String(), `{"amount":{"currency":"`+currency+`"}}`).want(status, "")
+	}
+	change("EUR", 200)
+	if code := begin("USD"); code != ledger.Conflict {
+		t.Errorf("a payment in the abandoned currency: %q", code)
+	}
+	change("USD", 200)
+	change("EUR", 200)
+	change("USD", 200)
+	if code := begin("EUR"); code != ledger.Conflict {
+		t.Errorf("a payment in the abandoned currency: %q", code)
+	}
+	if code := begin("USD"); code != "" {
+		t.Errorf("a payment in the link's currency: %q", code)
+	}
+	change("EUR", 422)
+	if code := begin("USD"); code != "" {
+		t.Errorf("a second payment: %q", code)
 	}
 }

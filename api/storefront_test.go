@@ -287,6 +287,13 @@ func TestProductsAreBoundToLinks(t *testing.T) {
 	want(f.partner().get(path), tea)
 	want(f.partner().patch(path, `{"name":"left alone"}`).want(200, ""), tea)
 	want(f.partner().patch(path, `{`+list(coffee)+`}`).want(200, ""), coffee)
+	f.partner().patch(productsPath+"/"+coffee, `{"active":false}`).want(200, "")
+	want(f.partner().get(path), coffee)
+	f.partner().do("DELETE", productsPath+"/"+coffee, "").want(204, "")
+	want(f.partner().get(path))
+	want(f.partner().patch(path, `{`+list(coffee)+`}`).want(200, ""), coffee)
+	f.partner().do("DELETE", productsPath+"/"+coffee, "").want(204, "")
+	want(f.partner().get(path), coffee)
 	want(f.partner().patch(path, `{"products":[]}`).want(200, ""))
 	hundred := make([]string, 101)
 	for i := range hundred {

@@ -110,9 +110,29 @@ func LinkAmountKey(link ID) string { return LinkPrefix + "amount/" + link.String
 // LinkPrefix begins the keys of the counters of links.
 const LinkPrefix = "link/"
 
-// LinkBegins returns the guard that counts a payment of a link when it begins.
-func LinkBegins(org, link ID) CounterGuard {
-	return CounterGuard{Org: org, Key: LinkBegunKey(link), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
+// LinkBegins returns the guards that count a payment of a link when it begins. They refuse the Change with Conflict if the
+// link has changed to another asset since the payer saw its page.
+func LinkBegins(org, link ID, asset money.Asset) []CounterGuard {
+	return []CounterGuard{
+		{Org: org, Key: LinkBegunKey(link), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange},
+		{Org: org, Key: LinkAbandonedKey(link, asset), RefusalCode: Conflict},
+	}
+}
+
+// LinkAbandonedKey returns the key of the counter that is above zero for each asset that a link has had and does not have
+// now.
+func LinkAbandonedKey(link ID, asset money.Asset) string {
+	return "abandoned/" + link.String() + "/" + string(asset.Currency) + "/" + string(asset.Network)
+}
+
+// LinkAbandons returns the guard for a change of a link from an asset to another one, and LinkResumes the guard for a
+// change to an asset that the link had before.
+func LinkAbandons(org, link ID, asset money.Asset) CounterGuard {
+	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
+}
+
+func LinkResumes(org, link ID, asset money.Asset) CounterGuard {
+	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), IsRelease: true}
 }
 
 // LinkIsUnpaid returns a guard that refuses a Change with Conflict once a payment of the link has begun.

@@ -76,7 +76,12 @@ func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]
 	if err == nil && !began.IsZero() {
 		err = ledger.RefuseField("storefront.PatchLink", "amount.currency", "never changes after the first payment")
 	}
-	return []ledger.CounterGuard{guard}, err
+	guards := []ledger.CounterGuard{guard, ledger.LinkAbandons(old.Org, old.ID, old.Asset())}
+	abandoned, counterErr := view.Counter(old.Org, ledger.LinkAbandonedKey(old.ID, next.Asset()), "")
+	if !abandoned.IsZero() {
+		guards = append(guards, ledger.LinkResumes(old.Org, old.ID, next.Asset()))
+	}
+	return guards, errors.Join(err, counterErr)
 }
 
 // Link returns a link. If partner is above zero, another partner's link is not found.

@@ -184,7 +184,10 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	request.Described = request.Description != ""
 	request.MerchantMeta = slices.Clone(request.MerchantMeta)
 	result, err := h.cfg.Payers.Create(paymentactor.Create{Org: o.org, Partner: o.partner, Request: request, Hosted: true})
-	if err != nil {
+	switch {
+	case codeOf(err) == ledger.Conflict: // the link has changed meanwhile
+		return h.redirect(req, o.address)
+	case err != nil:
 		return h.sendError(req, &visitor{lang: lang}, err)
 	}
 	return h.redirect(req, h.cfg.Pages.Path(o.org, result.Record.ID, "", h.cfg.Clock.Now().Add(payerpage.Lifetime)))

@@ -99,7 +99,7 @@ func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms
 func (c DecisionContext) Host(id ledger.ID, partner int64, r Request) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Hosted: true}}
 	if r.LinkID != (ledger.ID{}) {
-		d.Counters = []ledger.CounterGuard{ledger.LinkBegins(c.Org, r.LinkID)}
+		d.Counters = ledger.LinkBegins(c.Org, r.LinkID, r.Asset)
 	}
 	d.Record.clearPrice()
 	d.move(Create, nil)

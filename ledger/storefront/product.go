@@ -32,6 +32,7 @@ type Product struct {
 	// Deletions counts how often the product was deleted. A link shows the product only if it was bound after the last
 	// deletion.
 	Deletions uint32
+	IsDeleted bool // deleted, and not switched on since
 
 	Base string // scheme and host of the public addresses; set when the product is shown
 }
@@ -60,10 +61,14 @@ var Products = schema.NewType[Product]("product",
 	publicColumn("url", "its address", func(p *Product) string { return p.Base + ProductPath + p.ID.String() }),
 	publicColumn("qr_url", "address of its QR code", func(p *Product) string { return p.Base + ProductPath + p.ID.String() + QRSuffix }),
 	schema.NumberField(schema.DerivedInteger(11, "deletions", schema.NotShown), func(p *Product) *uint32 { return &p.Deletions }),
+	schema.Field(schema.Bool(12, "deleted", schema.NotShown), func(p *Product) *bool { return &p.IsDeleted }),
 ).CrossCheck(crossCheckProduct).
 	Invariant(func(p *Product) string {
 		if _, ok := quantity(p.Quantity); !ok || p.Partner < 1 || !p.Env.Valid() {
 			return "has no partner, environment or quantity"
+		}
+		if p.IsDeleted && (p.Active || p.Deletions == 0) {
+			return "is deleted and on sale, or deleted without a deletion"
 		}
 		return ""
 	}).
@@ -163,6 +168,7 @@ func (p *Product) Patch(change schema.Change[Product]) (*Product, ledger.Event, 
 	next, f := *p, new(schema.Faults)
 	change(&next, f)
 	next.Network = next.Asset().Network
+	next.IsDeleted = next.IsDeleted && !next.Active
 	if Products.Check(p, &next, f); !f.Empty() {
 		return nil, ledger.Event{}, f
 	}
@@ -174,8 +180,8 @@ func (p *Product) Patch(change schema.Change[Product]) (*Product, ledger.Event, 
 
 // Delete ends the payments at the product's address and removes the product from its links.
 func (p *Product) Delete() {
-	if p.Active {
+	if !p.IsDeleted {
 		p.Deletions++
 	}
-	p.Active = false
+	p.Active, p.IsDeleted = false, true
 }

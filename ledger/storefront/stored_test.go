@@ -1,0 +1,190 @@
+package storefront
+
+import (
+	"encoding/hex"
+	"reflect"
+	"strings"
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
+
+var (
+	testOrg = ledger.ID{15: 2}
+	testID  = ledger.ID{15: 1}
+	otherID = ledger.ID{15: 9}
+	created = ledger.Micros(5)
+)
+
+const (
+	base        = "https://pay.example"
+	idText      = "00000000-0000-0000-0000-000000000001"
+	createdText = `"1970-01-01T00:00:00.000005+00:00"`
+)
+
+func fullLink() *Link {
+	return &Link{
+		ID: testID, Org: testOrg, Partner: 7, Env: money.Test, AmountType: Dynamic, Active: true, Created: created, Base: base,
+		Amount:    LinkAmount{Default: money.FromUint64(300), Min: money.FromUint64(1), Max: money.FromUint64(400), Currency: "USDT", Network: "tron"},
+		PayConfig: PayConfig{Methods: []string{"card", "sbp"}}, Image: Picture{Name: "a.png"}, Products: []BoundProduct{{ID: otherID, Deletions: 1}},
+		Name: "n", Description: "d", Metadata: []byte(`{"a":1}`), ReturnURL: "https://a.example", FailURL: "https://b.example",
+	}
+}
+
+func fullProduct() *Product {
+	price := money.FromUint64(450)
+	return &Product{
+		ID: testID, Org: testOrg, Partner: 7, Env: money.Prod, Header: "h", Text: "t", Price: &price, Currency: "EUR", Quantity: "3",
+		Image: Picture{Name: "a.png"}, Active: true, Created: created, Deletions: 2, Base: base,
+	}
+}
+
+// Each entry of the expected form is the number of a column, the length of its value, and the value. Numbers are stored
+// doubled (zigzag), amounts after a byte with their length.
+func TestStoredFormOfALink(t *testing.T) {
+	text := func(s string) string { return hex.EncodeToString([]byte(s)) }
+	want := strings.Join([]string{
+		"02", // version
+		"01" + "01" + "0e",
+		"02" + "04" + text("test"),
+		"03" + "1b" + "02" + "01" + "03" + "02012c" + "02" + "04" + text("USDT") + "03" + "04" + text("tron") + "04" + "02" + "0101" + "05" + "03" + "020190",
+		"04" + "07" + text("dynamic"),
+		"05" + "0c" + "02" + "01" + "09" + "04" + text("card") + "03" + text("sbp"),
+		"06" + "05" + text("a.png"),
+		"07" + "17" + "16" + "02" + "01" + "10" + strings.Repeat("00", 15) + "09" + "02" + "01" + "02",
+		"08" + "01" + text("n"),
+		"09" + "01" + text("d"),
+		"0a" + "07" + text(`{"a":1}`),
+		"0b" + "11" + text("https://a.example"),
+		"0c" + "11" + text("https://b.example"),
+		"0d" + "01" + "01",
+	}, "")
+	stored, err := Links.AppendStored(nil, fullLink(), nil)
+	if got := hex.EncodeToString(stored); got != want || err != nil {
+		t.Errorf("stored as\n%s (%v), want\n%s", got, err, want)
+	}
+	read, err := Links.Read(schema.Envelope{Org: testOrg, ID: testID, Created: created}, stored, nil)
+	wantRead := fullLink()
+	wantRead.Base = ""
+	if err != nil || !reflect.DeepEqual(read, wantRead) {
+		t.Errorf("read as\n%+v (%v), want\n%+v", read, err, wantRead)
+	}
+	for i := range stored {
+		if _, err := Links.Read(schema.Envelope{}, stored[:i], nil); err == nil && i < len(stored)-3 {
+			// A cut between two optional columns reads as a link without the later ones.
+			shortened, _ := Links.Read(schema.Envelope{}, stored[:i], nil)
+			if shortened.Amount.Currency != "USDT" || shortened.AmountType != Dynamic {
+				t.Errorf("the first %d bytes are read as a link without its required columns", i)
+			}
+		}
+	}
+}
+
+func TestLinkIsShown(t *testing.T) {
+	l := fullLink()
+	product := fullProduct()
+	product.Deletions = 1
+	l.ShowProducts(func(id ledger.ID) *Product {
+		if id != otherID {
+			t.Errorf("asked for %v", id)
+		}
+		return product
+	})
+	l.Payments = Payments{Count: 2, Amount: money.FromUint64(600)}
+	const productText = `{"id":"` + idText + `","created":` + createdText + `,"partner_id":7,"env":"prod","header":"h","text":"t","price":450,"currency":"EUR","network":null,"qty":"3",` +
+		`"image":"` + base + `/images/a.png","active":true,"url":"` + base + `/pay/p/` + idText + `","qr_url":"` + base + `/pay/p/` + idText + `/qr.svg"}`
+	want := `{"id":"` + idText + `","created":` + createdText + `,"partner_id":7,"env":"test","amount":{"default":300,"currency":"USDT","network":"tron","min":1,"max":400},` +
+		`"amount_type":"dynamic","pay_config":{"methods":["card","sbp"]},"image":"` + base + `/images/a.png","products":[` + productText + `],"name":"n","description":"d","metadata":{"a":1},` +
+		`"return_url":"https://a.example","fail_url":"https://b.example","active":true,"url":"` + base + `/pay/l/` + idText + `","qr_url":"` + base + `/pay/l/` + idText + `/qr.svg",` +
+		`"payments":{"count":2,"amount":600}}`
+	if got := string(Links.AppendFields([]byte("{"), l, schema.Style{})) + "}"; got != want {
+		t.Errorf("shown as\n%s, want\n%s", got, want)
+	}
+	product.Deletions = 2 // deleted again after it was bound
+	l = fullLink()
+	l.ShowProducts(func(ledger.ID) *Product { return product })
+	if got := string(Links.AppendFields([]byte("{"), l, schema.Style{})); !strings.Contains(got, `"products":[]`) {
+		t.Errorf("a deleted product is shown: %s", got)
+	}
+}
+
+func TestStoredFormOfAProduct(t *testing.T) {
+	text := func(s string) string { return hex.EncodeToString([]byte(s)) }
+	want := strings.Join([]string{
+		"02", "01010e", "0204" + text("prod"), "0301" + text("h"), "0401" + text("t"), "0503" + "0201c2", "0603" + text("EUR"), "0801" + text("3"),
+		"0905" + text("a.png"), "0a0101", "0b0104",
+	}, "")
+	stored, err := Products.AppendStored(nil, fullProduct(), nil)
+	if got := hex.EncodeToString(stored); got != want || err != nil {
+		t.Errorf("stored as\n%s (%v), want\n%s", got, err, want)
+	}
+	for _, price := range []*money.Amount{nil, new(money.Amount), fullProduct().Price} {
+		p := fullProduct()
+		p.Price, p.Base = price, ""
+		stored, _ := Products.AppendStored(nil, p, nil)
+		if read, err := Products.Read(schema.Envelope{Org: testOrg, ID: testID, Created: created}, stored, nil); err != nil || !reflect.DeepEqual(read, p) {
+			t.Errorf("read as\n%+v (%v), want\n%+v", read, err, p)
+		}
+	}
+}
+
+func TestTotalOfAProduct(t *testing.T) {
+	for _, c := range []struct {
+		price, quantity, want string
+	}{{"450", "3", "1350"}, {"450", "1", "450"}, {"0", "9999", "0"}, {"1000000000000000", "9999", "9999000000000000000"}, {"", "3", ""}} {
+		p := Product{Quantity: c.quantity}
+		if c.price != "" {
+			price := money.MustParse(c.price)
+			p.Price = &price
+		}
+		total, ok := p.Total()
+		if ok != (c.want != "") || ok && total.String() != c.want {
+			t.Errorf("%s × %s is %v %v, want %s", c.price, c.quantity, total, ok, c.want)
+		}
+	}
+}
+
+func TestNamesOfImages(t *testing.T) {
+	m := Image{ID: ledger.ID{0: 0xab, 15: 1}, Format: JPEG}
+	const name = "ab000000000000000000000000000001.jpg"
+	if m.Name() != name {
+		t.Errorf("the name is %s", m.Name())
+	}
+	if id, format, ok := ParseName(name); id != m.ID || format != JPEG || !ok {
+		t.Errorf("read as %v %v %v", id, format, ok)
+	}
+	for _, wrong := range []string{"", name[:35], name + "g", "AB" + name[2:], name[:32], name[:32] + ".gif", name[:31] + ".jpg", "x" + name[1:], name[:32] + ".jpg.png", "../" + name} {
+		if _, _, ok := ParseName(wrong); ok {
+			t.Errorf("%q is a name", wrong)
+		}
+	}
+}
+
+func TestProductsAreBoundOnce(t *testing.T) {
+	mine, foreign := &Product{ID: ledger.ID{1}, Partner: 7, Deletions: 4}, &Product{ID: ledger.ID{2}, Partner: 8}
+	find := func(id ledger.ID) *Product {
+		for _, p := range []*Product{mine, foreign} {
+			if p.ID == id {
+				return p
+			}
+		}
+		return nil
+	}
+	l := Link{Partner: 7, Products: []BoundProduct{{ID: ledger.ID{3}, isNew: true}, {ID: mine.ID, isNew: true}, {ID: foreign.ID, isNew: true}, {ID: mine.ID, isNew: true}}}
+	l.Bind(find)
+	want := []BoundProduct{{ID: mine.ID, Deletions: 4}}
+	if !reflect.DeepEqual(l.Products, want) {
+		t.Errorf("bound %+v", l.Products)
+	}
+	mine.Delete()
+	mine.Delete()
+	if mine.Deletions != 5 || mine.Active {
+		t.Errorf("after two deletions of an inactive product: %+v", mine)
+	}
+	l.Bind(find) // a change of other fields
+	if !reflect.DeepEqual(l.Products, want) {
+		t.Errorf("bound anew: %+v", l.Products)
+	}
+}
