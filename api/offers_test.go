@@ -220,6 +220,36 @@ func scanned(t *testing.T, picture []byte) string {
 	return strings.TrimSpace(string(text))
 }
 
+// The page of a transaction is in the language that the transaction names, else in the browser's, else in the partner's.
+func TestPageOfATransactionHasTheRightLanguage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	titleOf := func(address, header string) string {
+		t.Helper()
+		path, _ := f.ownPath(address)
+		body := f.anyone().with("Accept-Language", header).get(path).body
+		_, rest, _ := strings.Cut(body, "<h1>")
+		title, _, _ := strings.Cut(rest, "</h1>")
+		return title
+	}
+	plain, russian := f.createHosted("").at("widget_url"), f.createHosted(`,"lang":"ru"`).at("widget_url")
+	for _, c := range []struct{ address, header, want string }{
+		{plain, "", "Pay by card"}, {plain, "ru", "Оплата картой"}, {plain, "xx", "Pay by card"},
+		{russian, "", "Оплата картой"}, {russian, "en", "Оплата картой"},
+		{f.base() + "/pay/" + uuid.NewString(), "ru", "Страница не найдена"}, {f.base() + "/pay/" + uuid.NewString(), "", "Page not found"},
+	} {
+		if got := titleOf(c.address, c.header); got != c.want {
+			t.Errorf("%s with %q: %q, want %q", c.address, c.header, got, c.want)
+		}
+	}
+	f.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
+	for header, want := range map[string]string{"": "Оплата картой", "en": "Pay by card", "xx": "Оплата картой"} {
+		if got := titleOf(plain, header); got != want {
+			t.Errorf("of the partner, with %q: %q, want %q", header, got, want)
+		}
+	}
+}
+
 // file reads a file at a public address.
 func (f *fixture) file(address string) *response {
 	f.t.Helper()

@@ -122,20 +122,11 @@ func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error
 
 // sendOfferError responds to an address without an offer.
 func (h *Handlers) sendOfferError(req *web.Request, err error) error {
-	lang := page.Preferred(string(req.Request.Header.Peek(fiber.HeaderAcceptLanguage)))
+	lang := preferredLang(req, nil)
 	if errors.Is(err, errClosed) {
 		return h.sendNotice(req, fiber.StatusGone, lang, page.Closed)
 	}
 	return h.sendError(req, &visitor{lang: lang}, err)
-}
-
-// langFor returns the language of an offer's page: the first of the browser's languages in which there are texts, else the
-// partner's.
-func (h *Handlers) langFor(req *web.Request, o *offer) string {
-	if lang := page.Preferred(string(req.Request.Header.Peek(fiber.HeaderAcceptLanguage))); lang != "" {
-		return lang
-	}
-	return o.partner.Lang
 }
 
 // showLink is GET /pay/l/{id}.
@@ -155,7 +146,7 @@ func (h *Handlers) showOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	if err != nil {
 		return h.sendOfferError(req, err)
 	}
-	return h.sendPage(req, fiber.StatusOK, h.langFor(req, o), o.page)
+	return h.sendPage(req, fiber.StatusOK, preferredLang(req, o.partner), o.page)
 }
 
 // postOffer creates a hosted payment and sends the payer to its page.
@@ -165,7 +156,7 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 		return h.sendOfferError(req, err)
 	}
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
-	lang := h.langFor(req, o)
+	lang := preferredLang(req, o.partner)
 	if status != fiber.StatusOK {
 		return h.sendNotice(req, status, lang, page.Malformed)
 	}

@@ -98,7 +98,7 @@ func (h *Handlers) showPage(req *web.Request) error {
 	if err != nil {
 		return h.sendError(req, &payer, err)
 	}
-	payer.lang = h.langOf(payer.org, result.Record)
+	payer.lang = h.langOf(req, payer.org, result.Record)
 	next, redirectTo, err := h.nextStep(&payer, &result)
 	switch {
 	case err != nil:
@@ -128,7 +128,7 @@ func (h *Handlers) postPage(req *web.Request) error {
 		return h.sendError(req, &payer, err)
 	}
 	r := result.Record
-	payer.lang = h.langOf(payer.org, r)
+	payer.lang = h.langOf(req, payer.org, r)
 	switch awaitedInput(&result, ledger.MicrosOf(h.cfg.Clock.Now())) {
 	case inputCard:
 		return h.postCard(req, &payer, r, fields)
@@ -260,7 +260,7 @@ func (h *Handlers) returnPayer(req *web.Request) error {
 	case address != "":
 		return h.redirect(req, address)
 	case payer.expired:
-		return h.sendNotice(req, fiber.StatusGone, h.langOf(payer.org, result.Record), page.Gone)
+		return h.sendNotice(req, fiber.StatusGone, h.langOf(req, payer.org, result.Record), page.Gone)
 	}
 	return h.redirect(req, payer.path())
 }

@@ -15,8 +15,11 @@ var (
 	valueNoReferer = []byte("no-referrer")
 )
 
-// sendPage responds with a page.
+// sendPage responds with a page. Without a language it is in one that the browser prefers.
 func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Page) error {
+	if lang == "" {
+		lang = preferredLang(req, nil)
+	}
 	body, err := page.Render(lang, p)
 	if err != nil {
 		return err

@@ -8,12 +8,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
+
 	paymentactor "mizan/actors/payment"
 	"mizan/api/checkout/page"
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 )
 
@@ -294,15 +297,24 @@ func (h *Handlers) cardPage(payer *visitor, r *record) page.Card {
 	return p
 }
 
-// langOf returns the language that the transaction names, else its partner's; empty if neither names one.
-func (h *Handlers) langOf(org ledger.ID, r *record) string {
+// langOf returns the language that the transaction names, else the first of the browser's languages in which there are
+// texts, else the partner's; empty if there is none.
+func (h *Handlers) langOf(req *web.Request, org ledger.ID, r *record) string {
 	if r.Lang != "" {
 		return r.Lang
 	}
-	if p, known := h.cfg.Partners.Partner(org, r.Partner); known {
+	p, _ := h.cfg.Partners.Partner(org, r.Partner)
+	return preferredLang(req, p)
+}
+
+// preferredLang returns the first of the browser's languages in which there are texts, else the partner's. The partner may
+// be nil.
+func preferredLang(req *web.Request, p *directory.Partner) string {
+	lang := page.Preferred(string(req.Request.Header.Peek(fiber.HeaderAcceptLanguage)))
+	if lang == "" && p != nil {
 		return p.Lang
 	}
-	return ""
+	return lang
 }
 
 func (h *Handlers) choiceOf(payer *visitor, r *record) page.Choice {
