@@ -153,6 +153,20 @@ func TestPaymentsBegunByOneAddressAreBounded(t *testing.T) {
 	}
 }
 
+func TestCardsSentByOneAddressAreBounded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for range 20 {
+		pay, _ := f.browse(f.createHosted("").at("widget_url")).form()
+		f.send(pay, card("4242424242424241")).wantPage(422, "Pay by card") // a malformed number is no attempt
+		f.send(pay, card("4242424242424242")).wantPage(200, "Paid")
+	}
+	created := f.createHosted("")
+	pay, _ := f.browse(created.at("widget_url")).wantPage(200, "Pay by card").form()
+	f.send(pay, card("4242424242424242")).wantPage(429, "Too many payments from here")
+	f.transaction(created.at("id")).wantStatus("created", "")
+}
+
 func TestCodeLeadsToThePage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -158,9 +158,13 @@ func (h *Handlers) postCard(req *web.Request, payer *visitor, r *record, fields 
 			return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, cardPage)
 		}
 	}
+	source := h.cfg.Proxies.Source(req.RequestCtx)
+	if !h.attempts.allow(source) {
+		return h.sendNotice(req, fiber.StatusTooManyRequests, payer.lang, page.TooMany)
+	}
 	command.Command = payer.command()
 	command.Browser = browserDataOf(&req.Request.Header)
-	command.Credentials.PayerIP = h.cfg.Proxies.Source(req.RequestCtx)
+	command.Credentials.PayerIP = source
 	result, err := h.cfg.Payers.Continue(command)
 	if err == nil && result.Record.Action != nil {
 		return h.redirect(req, h.actionPath(payer, result.Record)+"&"+postedParam)

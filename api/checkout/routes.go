@@ -46,11 +46,14 @@ type Partners interface {
 // Handlers serves the routes of the payer's pages.
 type Handlers struct {
 	cfg       Config
-	creations *creations
+	creations *addressLimits
+	attempts  *addressLimits
 }
 
 // New returns the handlers.
-func New(cfg Config) *Handlers { return &Handlers{cfg: cfg, creations: newCreations()} }
+func New(cfg Config) *Handlers {
+	return &Handlers{cfg: cfg, creations: newAddressLimits(creationsPerMinute), attempts: newAddressLimits(attemptsPerMinute)}
+}
 
 // Routes returns the routes of the payers' pages if Pages.Tokens is set, and those of the simulator's
 // challenge if Challenges is set.

@@ -7,7 +7,7 @@ import (
 )
 
 func TestAddressesAreBoundedByTheirNetwork(t *testing.T) {
-	c, now := newCreations(), time.Unix(1_000_000, 0)
+	c, now := newAddressLimits(creationsPerMinute), time.Unix(1_000_000, 0)
 	allowed := func(source string, at time.Time) bool {
 		address := netip.Addr{}
 		if source != "" {
@@ -36,7 +36,7 @@ func TestAddressesAreBoundedByTheirNetwork(t *testing.T) {
 }
 
 func TestStoredAddressesAreBounded(t *testing.T) {
-	c, now := newCreations(), time.Unix(1_000_000, 0)
+	c, now := newAddressLimits(creationsPerMinute), time.Unix(1_000_000, 0)
 	for i := range maxAddresses + 10 {
 		c.allowAt(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now)
 		if len(c.addresses) > maxAddresses {
