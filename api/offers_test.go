@@ -364,3 +364,34 @@ func TestPaymentInAnAbandonedCurrencyDoesNotBegin(t *testing.T) {
 		t.Errorf("a second payment: %q", code)
 	}
 }
+
+func TestPagesHaveTheMerchantsBranding(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	logo := f.partner().upload(grayPNG(t, 40, 20)).want(201, "").at("data.url")
+	branding := `{"display_name":"Tea & Co","logo":"` + logo + `","color":"#ffcc00","support_email":"help@shop.example","terms_url":"https://shop.example/terms"}`
+	f.admin().patch("/api/v1/partners/1", `{"branding":`+branding+`}`).want(200, "").wantFields(map[string]string{
+		"data.branding.display_name": "Tea & Co", "data.branding.logo": logo, "data.branding.color": "#ffcc00",
+		"data.branding.support_email": "help@shop.example", "data.branding.terms_url": "https://shop.example/terms",
+	})
+	texts := []string{"Tea &amp; Co", `src="` + strings.TrimPrefix(logo, f.base()) + `"`, "--brand:#ffcc00;--on-brand:#000", "mailto:help@shop.example", `href="https://shop.example/terms"`}
+	page := f.browse(f.testLink("", `"default":100`, "fixed").at("data.url")).wantPage(200, "Payment", texts...)
+	action, _ := page.form()
+	f.send(action, url.Values{}).wantPage(200, "Pay by card", texts...)
+	f.admin().patch("/api/v1/partners/1", `{"branding":{"color":null}}`).want(200, "").wantFields(map[string]string{"data.branding.color": "null", "data.branding.logo": logo})
+	for body, want := range map[string]string{
+		`{"color":"yellow"}`:                                  "branding.color: must be of the form #rrggbb",
+		`{"logo":"https://other.example/a.png"}`:              "branding.logo: is not the address of an image that was uploaded here",
+		`{"support_email":"nobody"}`:                          "branding.support_email: is not an e-mail address",
+		`{"terms_url":"javascript:alert(1)"}`:                 "branding.terms_url: must be an http or https address without credentials",
+		`{"display_name":"` + strings.Repeat("x", 101) + `"}`: "branding.display_name: display_name must be at most 100 characters",
+		`7`: "branding: branding must be an object",
+	} {
+		if r := f.admin().patch("/api/v1/partners/1", `{"branding":`+body+`}`); r.status != 422 || r.fieldProblems() != want {
+			t.Errorf("%s: %d %s, want %s", body, r.status, r.fieldProblems(), want)
+		}
+	}
+	f.admin().patch("/api/v1/partners/1", `{"branding":null}`).want(200, "").wantFields(map[string]string{"data.branding": "null"})
+	foreign := f.second().upload(grayPNG(t, 4, 2)).want(201, "").at("data.url")
+	f.admin().patch("/api/v1/partners/1", `{"branding":{"logo":"`+foreign+`"}}`).want(422, "")
+}

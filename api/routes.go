@@ -12,6 +12,7 @@ import (
 	"mizan/api/payments"
 	"mizan/api/storefront"
 	"mizan/api/web"
+	"mizan/ledger"
 )
 
 // newRoutes creates the handlers and returns all their routes. Handlers stop waiting when the context
@@ -27,7 +28,12 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 		Proxies: s.access.Proxies, Pages: cfg.Pages, Subscriptions: cfg.Subscriptions, Updates: cfg.Updates,
 		Fingerprint: cfg.Fingerprint, AggregateWait: cfg.AggregateWait, Serving: serving,
 	})
+	var isImage func(org ledger.ID, address string) (bool, error)
+	if cfg.Storefront != nil {
+		isImage = cfg.Storefront.IsImage
+	}
 	adminHandlers := admin.New(admin.Config{
+		IsImage:   isImage,
 		Directory: cfg.Directory, Transactions: cfg.Payments, Clock: cfg.Clock, Proxies: s.access.Proxies,
 		Usage: cfg.Usage, Deliveries: cfg.Deliveries, Backup: cfg.Backup, Advance: cfg.Advance, Fingerprint: cfg.Fingerprint,
 	})

@@ -124,6 +124,7 @@ type Directory interface {
 type Storefront interface {
 	storefront.Records
 	checkout.Storefront
+	IsImage(org ledger.ID, address string) (bool, error)
 }
 
 // Server serves requests on listeners.

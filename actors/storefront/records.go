@@ -155,6 +155,15 @@ func (s *Service) PublicImage(name string) (*storefront.Image, error) {
 	return m, err
 }
 
+// IsImage tells whether an address is that of an image that the organization has uploaded.
+func (s *Service) IsImage(org ledger.ID, address string) (bool, error) {
+	view := s.journal.View()
+	defer view.Close()
+	p, faults := storefront.PictureAt(address), new(schema.Faults)
+	err := s.resolve(view, org, &p, faults)
+	return faults.Empty() && address != "", err
+}
+
 // PublicLink returns the link with an id, of any organization; nil if there is none.
 func (s *Service) PublicLink(id ledger.ID) (*storefront.Link, error) { return public(s, &links, id) }
 

@@ -25,6 +25,9 @@ func (h *Handlers) createPartner(req *web.Request) error {
 		}
 		pass, draft := form{f.Form}.password("pass"), f.Draft()
 		defer clear(pass)
+		if err := h.checkLogo(f.Form, org, draft.Branding.Logo); err != nil {
+			return nil, err
+		}
 		return records.Decide(ctx, f.Form, func(ctx context.Context) (*directory.Partner, error) {
 			return h.cfg.Directory.CreatePartner(ctx, org, draft, pass)
 		})
@@ -58,7 +61,8 @@ func (h *Handlers) readPartner(req *web.Request) error {
 func (h *Handlers) patchPartner(req *web.Request) error {
 	reply := records.Reply[*directory.Partner]{Status: fiber.StatusOK, Append: showPartner}
 	return runOnPartner(h, req, reply, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
-		if _, found := h.cfg.Directory.Partner(org, number); !found {
+		current, found := h.cfg.Directory.Partner(org, number)
+		if !found {
 			return nil, web.NotFound()
 		}
 		f, err := records.ParseColumns(req, directory.Partners)
@@ -67,6 +71,12 @@ func (h *Handlers) patchPartner(req *web.Request) error {
 		}
 		pass := form{f.Form}.patchedPassword("pass")
 		defer clear(pass)
+		next := *current
+		if f.Change()(&next, new(schema.Faults)); next.Branding.Logo != current.Branding.Logo {
+			if err := h.checkLogo(f.Form, org, next.Branding.Logo); err != nil {
+				return nil, err
+			}
+		}
 		return records.Decide(ctx, f.Form, func(ctx context.Context) (*directory.Partner, error) {
 			if pass != nil {
 				return h.cfg.Directory.PatchPartnerPass(ctx, org, number, f.Change(), pass)
@@ -83,4 +93,22 @@ func (h *Handlers) deletePartner(req *web.Request) error {
 	return runOnPartner(h, req, reply, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		return h.cfg.Directory.PatchPartner(ctx, org, number, func(p *directory.Partner, _ *schema.Faults) { p.Active = false })
 	})
+}
+
+// checkLogo adds a problem if the address of a logo is not that of an image of the organization.
+func (h *Handlers) checkLogo(f *records.Form, org ledger.ID, address string) error {
+	if address == "" {
+		return nil
+	}
+	isImage := false
+	if h.cfg.IsImage != nil {
+		var err error
+		if isImage, err = h.cfg.IsImage(org, address); err != nil {
+			return err
+		}
+	}
+	if !isImage {
+		f.Problems.Add("branding.logo", "is not the address of an image that was uploaded here")
+	}
+	return nil
 }

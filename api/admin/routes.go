@@ -21,6 +21,9 @@ type Config struct {
 	Clock        clock.Clock
 	Proxies      web.Proxies
 
+	// IsImage tells whether an address is that of an image that the organization has uploaded; nil: no address is.
+	IsImage func(org ledger.ID, address string) (bool, error)
+
 	// Usage returns how much of a limit is used; nil: the response is 503.
 	Usage LimitUsage
 

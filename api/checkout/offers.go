@@ -113,7 +113,8 @@ func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error
 	if !o.isActive || o.partner == nil || !o.partner.Active || organization == nil || !organization.Active() {
 		return nil, errClosed
 	}
-	o.page.Merchant, o.page.Post = o.partner.Name, o.address
+	o.page.Post = o.address
+	h.present(&o.page.Order, o.partner)
 	if !o.page.IsOpen && o.page.Sum.Amount.IsZero() {
 		o.page.IsFree = true
 	}

@@ -39,7 +39,7 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 	}
 	setPageHeaders(req)
 	req.Response.Header.SetContentTypeBytes(valueHTML)
-	req.Response.Header.SetCanonical(headerPolicy, []byte(policy))
+	req.Response.Header.SetCanonical(headerPolicy, []byte(page.WithBrand(policy, p)))
 	req.Response.SetStatusCode(status)
 	req.Response.SetBodyRaw(body)
 	return nil

@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"errors"
 	"net/netip"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
+	"mizan/ledger/storefront"
 )
 
 type record = payment.Record
@@ -276,9 +278,21 @@ func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
 		o.Text = r.Description
 	}
 	if p, known := h.cfg.Partners.Partner(org, r.Partner); known {
-		o.Merchant = p.Name
+		h.present(&o, p)
 	}
 	return o
+}
+
+// present sets how a page presents the merchant.
+func (h *Handlers) present(o *page.Order, p *directory.Partner) {
+	b := &p.Branding
+	o.Merchant, o.Brand = cmp.Or(b.DisplayName, p.Name), page.Brand{Color: b.Color, SupportEmail: b.SupportEmail}
+	if at := strings.LastIndex(b.Logo, storefront.ImagePath); at >= 0 {
+		o.Brand.Logo = b.Logo[at:]
+	}
+	if h.mayLeadTo(b.TermsURL) {
+		o.Brand.TermsURL = b.TermsURL
+	}
 }
 
 // cardPage returns the form for a card. Of a payment it shows what will be charged, the terminal's fee included.

@@ -1,10 +1,12 @@
 package directory
 
 import (
+	"encoding/hex"
 	"log/slog"
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	"mizan/ledger/columns"
 
@@ -35,6 +37,7 @@ type Partner struct {
 	Active    bool
 	Sources   []netip.Prefix // empty: requests may come from anywhere
 	Overdraft []Overdraft
+	Branding  Branding // of payers' pages; zero: none
 	Created   ledger.Micros
 
 	// Epoch increases with each change of the password, which ends the partner's sessions.
@@ -65,6 +68,8 @@ var Partners = schema.NewType[Partner]("partner",
 		schema.Help("how far below zero the partner's balances may go")), func(p *Partner) *[]Overdraft { return &p.Overdraft }),
 	schema.Field(schema.Bool(10, "active", schema.NotNull, schema.DefaultTo(true), schema.ShownAfter("created_at"),
 		schema.Help("whether the partner's requests are accepted")), func(p *Partner) *bool { return &p.Active }),
+	schema.Field(schema.Nested(13, "branding", brandings, schema.Settable,
+		schema.Help("how payers' pages present the merchant")), func(p *Partner) *Branding { return &p.Branding }),
 	schema.Field(schema.Text(11, "pass_hash", schema.NotShown), func(p *Partner) *string { return &p.PassHash }),
 	schema.NumberField(schema.DerivedInteger(12, "epoch", schema.NotShown), func(p *Partner) *uint32 { return &p.Epoch }),
 ).CrossCheck(crossCheckPartner).
@@ -72,6 +77,40 @@ var Partners = schema.NewType[Partner]("partner",
 	WithEnvelope(func(p *Partner, envelope schema.Envelope) {
 		p.Org, p.ID, p.Created = envelope.Org, envelope.ID, envelope.Created
 	})
+
+// Branding is how payers' pages present a merchant.
+type Branding struct {
+	DisplayName  string // shown in place of the partner's name; empty: that name
+	Logo         string // address of an uploaded image; empty: none
+	Color        string // "#rrggbb", of the buttons; empty: the pages' own
+	SupportEmail string
+	TermsURL     string
+}
+
+var brandings = schema.NewType[Branding]("branding",
+	schema.Field(schema.Text(1, "display_name", schema.Settable, schema.OneLine, schema.AtMost(maxDisplayName),
+		schema.Help("name of the merchant on the pages")), func(b *Branding) *string { return &b.DisplayName }),
+	schema.Field(schema.Text(2, "logo", schema.Settable, schema.OneLine, schema.AtMost(MaxURL),
+		schema.Help("address of an uploaded image")), func(b *Branding) *string { return &b.Logo }),
+	schema.Field(schema.Text(3, "color", schema.Settable, schema.Rule(colorRule),
+		schema.Help("color of the buttons, #rrggbb")), func(b *Branding) *string { return &b.Color }),
+	schema.Field(schema.Text(4, "support_email", schema.Settable, schema.AtMost(MaxEmail), schema.Rule(textRule(checkEmail)),
+		schema.Help("where payers find help")), func(b *Branding) *string { return &b.SupportEmail }),
+	schema.Field(schema.Text(5, "terms_url", schema.Settable, schema.OneLine, schema.AtMost(MaxURL), schema.Rule(textRule(checkURL)),
+		schema.Help("address of the merchant's terms")), func(b *Branding) *string { return &b.TermsURL }),
+)
+
+// maxDisplayName is the largest length of a display name, in characters.
+const maxDisplayName = 100
+
+// colorRule refuses a color that is not of the form #rrggbb.
+func colorRule(value any) string {
+	digits, hasSign := strings.CutPrefix(value.(string), "#")
+	if _, err := hex.DecodeString(digits); err != nil || !hasSign || len(digits) != 6 {
+		return "must be of the form #rrggbb"
+	}
+	return ""
+}
 
 // Overdraft is how far below zero a partner's available balance may go.
 type Overdraft struct {

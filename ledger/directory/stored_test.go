@@ -88,15 +88,17 @@ func eachRecord(t *testing.T) map[string]storedRecord {
 			NotifyURL: "https://shop.example/", Secret: "s", Active: true, Created: created, Epoch: 3,
 			Sources:   []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")},
 			Overdraft: []Overdraft{{tether, ledger.MaxAmount}, {usd, money.Amount{}}},
+			Branding:  Branding{DisplayName: "The shop", Logo: "https://pay.example/images/a.png", Color: "#0a6b3d", SupportEmail: "h@shop.example", TermsURL: "https://shop.example/t"},
 		}, func(p *Partner) { p.Created = 0 },
 			`{"id":7,"name":"Shop","login":"shop","created_at":`+createdAt+`,"active":true,"email":"a@shop.example","lang":"ru",`+
 				`"notify_url":"https://shop.example/","secret":"•••","source_addresses":["10.0.0.0/8","2001:db8::/32"],`+
 				`"overdraft_limit":[{"currency":"USDT","network":"tron","env":"test","amount":"1`+strings.Repeat("0", 72)+`"},`+
-				`{"currency":"USD","network":"","env":"prod","amount":"0"}]}`,
+				`{"currency":"USD","network":"","env":"prod","amount":"0"}],"branding":{"display_name":"The shop",`+
+				`"logo":"https://pay.example/images/a.png","color":"#0a6b3d","support_email":"h@shop.example","terms_url":"https://shop.example/t"}}`,
 			"id", "name", "login"),
 		"partner with required fields only": storeRecord(t, Partners, org, id, Partner{ID: id, Org: org, Number: 1, Name: "S", Login: "l"}, func(*Partner) {},
 			`{"id":1,"name":"S","login":"l","created_at":null,"active":false,"email":null,"lang":null,"notify_url":null,"secret":null,`+
-				`"source_addresses":[],"overdraft_limit":[]}`,
+				`"source_addresses":[],"overdraft_limit":[],"branding":null}`,
 			"id", "name", "login"),
 		"organization": storeRecord(t, Organizations, org, id, Organization{
 			ID: id, Name: "Bank", Type: Bank, Status: Maintenance, Modules: []string{IslamicFinance}, Regions: []string{"AE", "MY"}, Created: created,

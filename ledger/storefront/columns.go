@@ -97,6 +97,9 @@ type Picture struct {
 	sent string // address in a request, which Resolve has not replaced yet
 }
 
+// PictureAt returns a picture with the address of a request, which Resolve replaces.
+func PictureAt(address string) Picture { return Picture{sent: address} }
+
 // pictureColumn is the address of an image. Resolve turns the address of a request into the image's name, which
 // pictureNameColumn stores: the service's own address may change.
 func pictureColumn[R any](fieldOf func(*R) (picture *Picture, base string)) *schema.Column {

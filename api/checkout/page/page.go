@@ -24,7 +24,11 @@ type Order struct {
 	Sum      Sum
 	Merchant string // the merchant's name; empty: not shown
 	Text     string // the merchant's or the terminal's description; empty: none
+	Brand    Brand
 }
+
+// Branding returns how the page presents the merchant.
+func (o Order) Branding() Brand { return o.Brand }
 
 // Test tells whether the order is in the test environment.
 func (o Order) Test() bool { return o.Sum.Asset.Env == money.Test }
@@ -213,16 +217,19 @@ func parseTemplates() map[string]*template.Template {
 
 // templateData is the data for templates.
 type templateData struct {
-	T     *texts
-	Style template.CSS
-	Page  Page
+	T          *texts
+	Style      template.CSS
+	Brand      Brand
+	BrandStyle template.CSS // empty: none
+	Page       Page
 }
 
 // Render returns the page as an HTML document in UTF-8. lang is a language tag; the page is in
 // English if there are no texts for that language. An error means a bug in a template.
 func Render(lang string, p Page) ([]byte, error) {
 	var out bytes.Buffer
-	err := pageTemplates[p.file()].Execute(&out, templateData{T: textsIn(lang), Style: template.CSS(style), Page: p})
+	brand := brandOf(p)
+	err := pageTemplates[p.file()].Execute(&out, templateData{T: textsIn(lang), Style: template.CSS(style), Brand: brand, BrandStyle: template.CSS(brand.style()), Page: p})
 	return out.Bytes(), err
 }
 

@@ -26,6 +26,7 @@ type texts struct {
 	Paid, PaidOut, ApprovedPay, NotPaid, NotPaidOut, ReturnedPay, Back, CloseThis string
 
 	Price, Fee, TotalRose string
+	Support, Terms        string
 
 	OfferTitle, NothingToPay                                    string
 	AmountMissing, AmountMalformed, AmountAtLeast, AmountAtMost string // the last two end with the bound
@@ -73,6 +74,8 @@ var english = texts{
 	ProcessingTitle: "Processing", ProcessingHint: "This takes a moment. This page updates automatically.", Refresh: "Refresh",
 
 	Price: "Price", Fee: "Fee", TotalRose: "The fee has changed meanwhile. Nothing has been charged: check the new total and enter the card again.",
+
+	Support: "Help", Terms: "Terms",
 
 	OfferTitle: "Payment", NothingToPay: "There is nothing to pay here.",
 	AmountMissing: "Enter the amount.", AmountMalformed: "Enter the amount as a number, for example 12.50.",
@@ -134,6 +137,8 @@ var russian = texts{
 	ProcessingTitle: "Обрабатывается", ProcessingHint: "Это займёт немного времени. Страница обновится сама.", Refresh: "Обновить сейчас",
 
 	Price: "Цена", Fee: "Комиссия", TotalRose: "Комиссия изменилась. Деньги не списаны: проверьте новую сумму и введите карту ещё раз.",
+
+	Support: "Помощь", Terms: "Условия",
 
 	OfferTitle: "Оплата", NothingToPay: "Здесь нечего оплачивать.",
 	AmountMissing: "Введите сумму.", AmountMalformed: "Введите сумму числом, например 12,50.",
