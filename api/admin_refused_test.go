@@ -155,7 +155,7 @@ func TestOverdraftNeedsAKnownAsset(t *testing.T) {
 			continue
 		}
 		r.want(200, "")
-		if !strings.HasSuffix(r.body, `"overdraft_limit":[`+want+`]}}`) {
+		if !strings.Contains(r.body, `"overdraft_limit":[`+want+`],"branding":`) {
 			t.Errorf("%s: %s", entry, r.body)
 		}
 	}

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -223,6 +224,22 @@ func TestProductHasTheFieldsOfTheSpecification(t *testing.T) {
 	f.partner().get(path).want(200, created.body)
 	f.partner().patch(path, `{"price":0,"currency":"EUR","qty":"12"}`).want(200, "").wantFields(map[string]string{"data.price": "0", "data.currency": "EUR", "data.qty": "12"})
 	f.partner().patch(path, `{"price":null}`).want(200, "").wantFields(map[string]string{"data.price": "null", "data.qty": "12"})
+	for body, want := range map[string]string{
+		`{"qty":null}`:      "qty: must not be empty",
+		`{"qty":""}`:        "qty: must not be empty",
+		`{"currency":null}`: "currency: currency is required",
+		`{"currency":""}`:   "currency: unsupported currency ",
+		`{"header":null}`:   "header: must not be empty",
+		`{"env":"test"}`:    "env: env never changes",
+	} {
+		if r := f.partner().patch(path, body); r.status != 422 || r.fieldProblems() != want {
+			t.Errorf("PATCH %s: %d %s, want %s", body, r.status, r.fieldProblems(), want)
+		}
+	}
+	f.partner().get(path).want(200, "").wantFields(map[string]string{"data.qty": "12", "data.currency": "EUR"})
+	var shown map[string]json.RawMessage
+	must(t, json.Unmarshal([]byte(f.partner().get(path).body), &shown))
+	f.partner().patch(path, string(shown["data"])).want(200, f.partner().get(path).body) // what a response shows can be sent back
 	for body, want := range map[string]string{
 		`{}`:                                    "header: must not be empty|text: must not be empty",
 		`{"header":"a","text":"b","price":"1"}`: "price: price must be an integer of minor units",

@@ -125,19 +125,19 @@ func LinkAbandonedKey(link ID, asset money.Asset) string {
 	return "abandoned/" + link.String() + "/" + string(asset.Currency) + "/" + string(asset.Network)
 }
 
-// LinkAbandons returns the guard for a change of a link from an asset to another one, and LinkResumes the guard for a
-// change to an asset that the link had before.
+// LinkAbandons returns the guard for a change of a link from an asset to another one.
 func LinkAbandons(org, link ID, asset money.Asset) CounterGuard {
 	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), Max: money.Max, RefusalCode: OutOfRange}
 }
 
+// LinkResumes returns the guard for a change of a link to an asset that it had before.
 func LinkResumes(org, link ID, asset money.Asset) CounterGuard {
 	return CounterGuard{Org: org, Key: LinkAbandonedKey(link, asset), Add: money.FromUint64(1), IsRelease: true}
 }
 
-// LinkIsUnpaid returns a guard that refuses a Change with Conflict once a payment of the link has begun.
+// LinkIsUnpaid returns a guard that refuses a Change with LimitExceeded once a payment of the link has begun.
 func LinkIsUnpaid(org, link ID) CounterGuard {
-	return CounterGuard{Org: org, Key: LinkBegunKey(link), RefusalCode: Conflict}
+	return CounterGuard{Org: org, Key: LinkBegunKey(link), RefusalCode: LimitExceeded}
 }
 
 // LinkCharged returns the guards that count a charged payment of a link and its amount.

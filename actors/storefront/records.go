@@ -50,7 +50,7 @@ func (s *Service) CreateLink(ctx context.Context, org ledger.ID, draft storefron
 
 // PatchLink changes a link. If partner is above zero, another partner's link is not found.
 func (s *Service) PatchLink(ctx context.Context, org ledger.ID, partner int64, id ledger.ID, change schema.Change[storefront.Link]) (*storefront.Link, error) {
-	return links.change(ctx, s, org, partner, id, func(view *posting.View, old *storefront.Link) (*storefront.Link, ledger.Event, []ledger.CounterGuard, error) {
+	l, err := links.change(ctx, s, org, partner, id, func(view *posting.View, old *storefront.Link) (*storefront.Link, ledger.Event, []ledger.CounterGuard, error) {
 		var failure error
 		old.Base = s.base
 		next, event, err := old.Patch(func(l *storefront.Link, f *schema.Faults) {
@@ -64,6 +64,15 @@ func (s *Service) PatchLink(ctx context.Context, org ledger.ID, partner int64, i
 		guards, err := s.fixedAsset(view, old, next)
 		return next, event, guards, err
 	})
+	if ledger.IsRefusal(err, ledger.LimitExceeded) { // a payment began after fixedAsset had found none
+		err = assetIsFixed()
+	}
+	return l, err
+}
+
+// assetIsFixed is the refusal of another asset for a link that has payments.
+func assetIsFixed() error {
+	return ledger.RefuseField("storefront.PatchLink", "amount.currency", "never changes after the first payment")
 }
 
 // fixedAsset refuses another asset for a link that has payments. The guard refuses it too if a payment begins meanwhile.
@@ -74,7 +83,7 @@ func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]
 	guard := ledger.LinkIsUnpaid(old.Org, old.ID)
 	began, err := view.Counter(old.Org, guard.Key, "")
 	if err == nil && !began.IsZero() {
-		err = ledger.RefuseField("storefront.PatchLink", "amount.currency", "never changes after the first payment")
+		err = assetIsFixed()
 	}
 	guards := []ledger.CounterGuard{guard, ledger.LinkAbandons(old.Org, old.ID, old.Asset())}
 	abandoned, counterErr := view.Counter(old.Org, ledger.LinkAbandonedKey(old.ID, next.Asset()), "")

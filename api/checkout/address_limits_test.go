@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"math/rand/v2"
 	"net/netip"
 	"testing"
 	"time"
@@ -29,9 +30,8 @@ func TestAddressesAreBoundedByTheirNetwork(t *testing.T) {
 			t.Errorf("%q: allowed %v, want %v", source, got, want)
 		}
 	}
-	later := now.Add(time.Minute / creationsPerMinute)
-	if !allowed("192.0.2.1", later) || allowed("192.0.2.1", later) {
-		t.Error("one more payment is allowed after a tenth of a minute")
+	if allowed("192.0.2.1", now.Add(time.Minute-time.Nanosecond)) || !allowed("192.0.2.1", now.Add(time.Minute)) {
+		t.Error("a minute after its requests an address may make them again, and not before")
 	}
 }
 
@@ -48,5 +48,24 @@ func TestStoredAddressesAreBounded(t *testing.T) {
 	}
 	if len(c.addresses) > 20 {
 		t.Errorf("%d addresses are stored after an hour", len(c.addresses))
+	}
+}
+
+func TestNoMinuteHasMoreRequestsThanAllowed(t *testing.T) {
+	l, start := newAddressLimits(creationsPerMinute), time.Unix(1_000_000, 0)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	var allowedAt []time.Time
+	source := netip.MustParseAddr("192.0.2.1")
+	for now := start; now.Sub(start) < time.Hour; now = now.Add(time.Duration(random.Int64N(int64(12 * time.Second)))) {
+		if l.allowAt(source, now) {
+			allowedAt = append(allowedAt, now)
+		}
+		if n := len(allowedAt); n > creationsPerMinute && allowedAt[n-1].Sub(allowedAt[n-1-creationsPerMinute]) < time.Minute {
+			t.Fatalf("seed %d: %d requests within a minute", seed, creationsPerMinute+1)
+		}
+	}
+	if len(allowedAt) < 500 {
+		t.Errorf("seed %d: only %d requests in an hour", seed, len(allowedAt))
 	}
 }

@@ -198,7 +198,7 @@ func (o *offer) amount(fields *formFields, lang string) (money.Amount, page.Amou
 		return money.Amount{}, page.AmountMissing
 	}
 	asset := o.page.Sum.Asset
-	amount, ok := page.ParseAmount(typed, page.DecimalOf(lang), asset)
+	amount, ok := page.ParseAmount(typed, page.SeparatorsOf(lang), asset)
 	scale, _ := asset.Scale()
 	switch {
 	case !ok || amount.IsZero():

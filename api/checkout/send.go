@@ -38,6 +38,9 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 		policy = page.OfferPolicy()
 	}
 	setPageHeaders(req)
+	if status == fiber.StatusTooManyRequests {
+		req.Response.Header.SetCanonical(web.HeaderRetryAfter, []byte("60"))
+	}
 	req.Response.Header.SetContentTypeBytes(valueHTML)
 	req.Response.Header.SetCanonical(headerPolicy, []byte(page.WithBrand(policy, p)))
 	req.Response.SetStatusCode(status)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mizan/actors"
 	"mizan/api/web"
 	"mizan/api/web/records"
 	"mizan/internal/picture"
@@ -29,7 +30,17 @@ const imageField = "image"
 // createImage is POST /images with a file in the field image (specification, "Uploaded image").
 func (h *Handlers) createImage(req *web.Request) error {
 	reply := records.Reply[*storefront.Image]{Status: fiber.StatusCreated, Append: records.FieldsOf(storefront.Images)}
-	return reply.Run(h.cached(), req, func(ctx context.Context) (*storefront.Image, error) {
+	cached := h.cached()
+	keyOf := cached.Key
+	cached.Key = func(req *web.Request) (actors.Key, error) {
+		key, err := keyOf(req)
+		if err != nil || key.IsZero() {
+			return key, err
+		}
+		file, err := readFile(req)
+		return h.keys.OfContent(req, key, file), err
+	}
+	return reply.Run(cached, req, func(ctx context.Context) (*storefront.Image, error) {
 		c, err := h.caller(req)
 		if err != nil {
 			return nil, err
@@ -41,7 +52,7 @@ func (h *Handlers) createImage(req *web.Request) error {
 		p, err := h.pictures.Normalize(ctx, file)
 		switch {
 		case errors.Is(err, picture.ErrTooManyPixels):
-			return nil, ledger.RefuseField("storefront.createImage", imageField, "has more than %d pixels", picture.MaxPixels)
+			return nil, ledger.RefuseField("storefront.createImage", imageField, "has more than %d pixels, or needs too much memory to decode", picture.MaxPixels)
 		case errors.Is(err, picture.ErrFormat):
 			return nil, ledger.RefuseField("storefront.createImage", imageField, "must be a PNG or JPEG image")
 		case err != nil:

@@ -243,7 +243,7 @@ func remove[R any](h *Handlers, req *web.Request, family *family[R], change sche
 
 // Bounds of a page of a list.
 const (
-	pageDefault = 50
+	pageDefault = 20
 	pageMax     = 100
 )
 

@@ -49,6 +49,16 @@ func (k IdempotencyKeys) Staff(req *Request) (actors.Key, error) {
 	return k.key(req, actors.UserKeyScope)
 }
 
+// OfContent returns the key with the hash of a request that is known by the content and not by the bytes of its body, such
+// as a form in which each client separates the fields differently.
+func (k IdempotencyKeys) OfContent(req *Request, key actors.Key, content []byte) actors.Key {
+	if !key.IsZero() {
+		sum := secret.Sum256(req.Method(), req.Path(), req.Request.Header.PeekBytes(HeaderOrganization), content)
+		key.Hash = sha256.Sum256([]byte(k.Fingerprint(append([]byte(requestLabel), sum[:]...))))
+	}
+	return key
+}
+
 // StaffQuery returns the key of a session's write whose content is in its query parameters.
 func (k IdempotencyKeys) StaffQuery(req *Request) (actors.Key, error) {
 	key, err := k.key(req, actors.UserKeyScope)

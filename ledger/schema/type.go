@@ -149,7 +149,7 @@ func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 		old := c.field.get(r)
 		switch isNull := string(raw) == "null"; {
 		case c.Fixed || !c.Settable && c.Place != Hidden:
-			if !sameAsShown(c, raw, old) {
+			if !c.Contextual && !sameAsShown(c, raw, old) {
 				f.Add(c.Name, "%s never changes", c.Name)
 			}
 		case !c.Settable:

@@ -40,13 +40,9 @@ func addressRule(value any) string {
 	return ""
 }
 
-// currencyColumn is a currency. Without a default it is required.
-func currencyColumn[R any](key uint8, byDefault money.Currency, fieldOf func(*R) *money.Currency) *schema.Column {
-	isRequired := schema.Required
-	if byDefault != "" {
-		isRequired = schema.DefaultTo(string(byDefault))
-	}
-	return schema.TextField(schema.NewCell[string](key, "currency", columns.KindCurrency, []schema.Option{isRequired, schema.Help("currency code")}), fieldOf)
+// currencyColumn is a currency, which every record has.
+func currencyColumn[R any](key uint8, fieldOf func(*R) *money.Currency, options ...schema.Option) *schema.Column {
+	return schema.TextField(schema.NewCell[string](key, "currency", columns.KindCurrency, append(options, schema.Required, schema.Help("currency code"))), fieldOf)
 }
 
 // networkColumn is the network of a currency.

@@ -50,9 +50,9 @@ var Products = schema.NewType[Product]("product",
 		schema.Help("short description")), func(p *Product) *string { return &p.Text }),
 	schema.Field(schema.NewCell[*money.Amount](5, "price", priceKind{schema.KindMinor}, []schema.Option{schema.Settable,
 		schema.Help("minor units; if absent, the payer enters the amount")}), func(p *Product) **money.Amount { return &p.Price }),
-	currencyColumn(6, defaultCurrency, func(p *Product) *money.Currency { return &p.Currency }),
+	currencyColumn(6, func(p *Product) *money.Currency { return &p.Currency }, schema.DefaultTo(defaultCurrency)),
 	networkColumn(7, func(p *Product) *money.Network { return &p.Network }),
-	schema.Field(schema.Text(8, "qty", schema.DefaultTo("1"), schema.Rule(quantityRule),
+	schema.Field(schema.Text(8, "qty", schema.Required, schema.DefaultTo("1"), schema.Rule(quantityRule),
 		schema.Help("how many are sold at once: an integer from 1 to 9999")), func(p *Product) *string { return &p.Quantity }),
 	pictureColumn(func(p *Product) (*Picture, string) { return &p.Image, p.Base }),
 	pictureNameColumn(9, func(p *Product) *Picture { return &p.Image }),
@@ -64,8 +64,8 @@ var Products = schema.NewType[Product]("product",
 	schema.Field(schema.Bool(12, "deleted", schema.NotShown), func(p *Product) *bool { return &p.IsDeleted }),
 ).CrossCheck(crossCheckProduct).
 	Invariant(func(p *Product) string {
-		if _, ok := quantity(p.Quantity); !ok || p.Partner < 1 || !p.Env.Valid() {
-			return "has no partner, environment or quantity"
+		if _, ok := quantity(p.Quantity); !ok || p.Partner < 1 || !p.Env.Valid() || p.Currency == "" {
+			return "has no partner, environment, currency or quantity"
 		}
 		if p.IsDeleted && (p.Active || p.Deletions == 0) {
 			return "is deleted and on sale, or deleted without a deletion"

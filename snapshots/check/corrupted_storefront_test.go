@@ -148,6 +148,7 @@ func TestFaultsInTheStorefrontAreFound(t *testing.T) {
 		"a link of no partner": {[]int{3, 4}, "can't be read", corruptLink(func(_ *storefrontStore, l *storefront.Link) { l.Partner = 0 })},
 		"a link that is off and was never switched off": {[]int{3}, "events lead to", corruptLink(func(_ *storefrontStore, l *storefront.Link) { l.Active = false })},
 		"a link of another partner":                     {[]int{3, 4}, "which its partner does not have", corruptLink(func(_ *storefrontStore, l *storefront.Link) { l.Partner = 99 })},
+		"a link of another currency than its payments":  {[]int{3}, "in another currency", corruptLink(func(_ *storefrontStore, l *storefront.Link) { l.Amount.Currency = "EUR" })},
 		"a link with a product twice": {[]int{3}, "twice", corruptLink(func(w *storefrontStore, l *storefront.Link) {
 			l.Products = append(l.Products, l.Products[0])
 		})},

@@ -10,16 +10,21 @@ import (
 // maxTyped is the longest amount that ParseAmount reads, in bytes.
 const maxTyped = 128
 
-// ParseAmount reads an amount in major units as a payer types it: "12.50", "12,5", "1 234,50", "1,234". decimal is the
-// character that the payer's language writes before the fraction. Spaces and apostrophes are ignored. If a point or a
-// comma can have only one meaning, it has that meaning whatever the language is; otherwise, as in "1.234", the language
-// decides. ok is false for anything else, and for more decimals than the asset has.
-func ParseAmount(text string, decimal byte, asset money.Asset) (amount money.Amount, ok bool) {
+// Separators are what a language writes in numbers.
+type Separators struct {
+	Decimal byte // before the fraction: a point or a comma
+	Group   byte // between groups of three digits: a point, a comma or a space
+}
+
+// ParseAmount reads an amount in major units as a payer types it: "12.50", "12,5", "1 234,50", "1,234". Spaces and
+// apostrophes are ignored. If a point or a comma can have only one meaning, it has that meaning whatever the language is;
+// otherwise, as in "1.234", the language decides. ok is false for anything else, and for more decimals than the asset has.
+func ParseAmount(text string, language Separators, asset money.Asset) (amount money.Amount, ok bool) {
 	scale, known := asset.Scale()
 	if !known || len(text) > maxTyped {
 		return amount, false
 	}
-	whole, fraction, ok := splitTyped(latinDigits(text), decimal)
+	whole, fraction, ok := splitTyped(latinDigits(text), language)
 	fraction = strings.TrimRight(fraction, "0")
 	if !ok || len(fraction) > scale {
 		return amount, false
@@ -52,14 +57,14 @@ func latinDigits(text string) string {
 }
 
 // splitTyped splits an amount into the digits before and after its decimal separator.
-func splitTyped(text string, decimal byte) (whole, fraction string, ok bool) {
+func splitTyped(text string, language Separators) (whole, fraction string, ok bool) {
 	last := strings.LastIndexAny(text, ".,")
 	if last < 0 {
 		return text, "", isDigits(text)
 	}
 	separator := text[last]
 	before, after := text[:last], text[last+1:]
-	groupsOnly := strings.Count(text, string(separator)) > 1 || separator != decimal && len(after) == groupSize && !strings.ContainsAny(before, ".,") && before != "" && before[0] != '0'
+	groupsOnly := strings.Count(text, string(separator)) > 1 || separator == language.Group && len(after) == groupSize && !strings.ContainsAny(before, ".,") && before != "" && before[0] != '0'
 	if groupsOnly {
 		joined, isGrouped := joinGroups(text, separator)
 		return joined, "", isGrouped

@@ -8,16 +8,18 @@ import (
 )
 
 func TestTypedAmountsAreParsed(t *testing.T) {
+	usdt := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	usd, eth := money.Asset{Currency: "USD", Env: money.Prod}, money.Asset{Currency: "ETH", Network: "ethereum", Env: money.Prod}
 	for _, c := range []struct {
 		text    string
-		decimal byte
+		decimal byte // the group is the other of a point and a comma, or a space for ;
 		asset   money.Asset
 		want    string // minor units; empty: refused
 	}{
 		{"12.50", '.', usd, "1250"}, {"12,50", '.', usd, "1250"}, {"12.50", ',', usd, "1250"}, {"12,50", ',', usd, "1250"},
 		{"12", '.', usd, "1200"}, {"0", '.', usd, "0"}, {"012", '.', usd, "1200"}, {".5", '.', usd, "50"}, {"0.01", '.', usd, "1"},
 		{"1,234", '.', usd, "123400"}, {"1,234", ',', usd, ""}, {"1.234", ',', usd, "123400"}, {"1.234", '.', usd, ""},
+		{"1.234", ';', usd, ""}, {"1.23", ';', usd, "123"}, {"1.234.567", ';', usd, "123456700"}, {"1.234", ';', usdt, "1234000"}, {"1.234", ',', usdt, "1234000000"},
 		{"1,234.50", '.', usd, "123450"}, {"1.234,50", '.', usd, "123450"}, {"1.234,50", ',', usd, "123450"}, {"1,234,567", '.', usd, "123456700"},
 		{"1 234,50", ',', usd, "123450"}, {"1\u00a0234,50", ',', usd, "123450"}, {"1\u202f234,50", ',', usd, "123450"}, {"1'234.50", '.', usd, "123450"}, {" 7 ", '.', usd, "700"},
 		{"١٢٫٥٠", '.', usd, "1250"}, {"۱۲٬۳۴۵", '.', usd, "1234500"}, {"১২.৫", '.', usd, "1250"},
@@ -28,7 +30,8 @@ func TestTypedAmountsAreParsed(t *testing.T) {
 		{"10$", '.', usd, ""}, {"½", '.', usd, ""}, {"1", '.', money.Asset{Currency: "USDT", Env: money.Prod}, ""},
 		{strings.Repeat("9", 77), '.', usd, ""}, {strings.Repeat("1", 200), '.', usd, ""},
 	} {
-		amount, ok := ParseAmount(c.text, c.decimal, c.asset)
+		language := map[byte]Separators{'.': {'.', ','}, ',': {',', '.'}, ';': {',', ' '}}[c.decimal]
+		amount, ok := ParseAmount(c.text, language, c.asset)
 		got := ""
 		if ok {
 			got = amount.String()

@@ -1,7 +1,10 @@
 package page
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/png"
 	"strings"
 	"testing"
 
@@ -42,5 +45,47 @@ func TestQRCodeImageHasExactlyItsModules(t *testing.T) {
 func TestTooLongTextHasNoQRCode(t *testing.T) {
 	if c, err := NewCode(strings.Repeat("x", 4000)); err == nil || c != (Code{}) {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func BenchmarkLargestCodePNG(b *testing.B) {
+	b.ReportAllocs()
+	for range b.N {
+		if _, err := CodePNG("https://pay.example/pay/l/4a09b41f-3384-4695-a100-7862f7d102ea", 2048); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// image/png reads the pictures, and finds each module where the code has it.
+func TestCodePNGHasTheModulesOfTheCode(t *testing.T) {
+	const text = "https://pay.example/pay/l/4a09b41f-3384-4695-a100-7862f7d102ea"
+	code, err := qr.Encode(text, qr.M)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{64, 65, 71, 100, 333, 512, 2047, 2048} {
+		file, err := CodePNG(text, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture, err := png.Decode(bytes.NewReader(file))
+		if err != nil || picture.Bounds() != image.Rect(0, 0, size, size) {
+			t.Fatalf("%d: %v", size, err)
+		}
+		module := size / (code.Size + 2*quietZone)
+		margin := (size - module*code.Size) / 2
+		for y := range size {
+			for x := range size {
+				atX, atY := (x-margin)/module, (y-margin)/module
+				want := x >= margin && y >= margin && atX < code.Size && atY < code.Size && code.Black(atX, atY)
+				if r, _, _, _ := picture.At(x, y).RGBA(); (r == 0) != want {
+					t.Fatalf("%d: the pixel at %d, %d is dark: %v, want %v", size, x, y, r == 0, want)
+				}
+			}
+		}
+	}
+	if _, err := CodePNG(text, 20); err == nil {
+		t.Error("a picture with less than a pixel a module")
 	}
 }

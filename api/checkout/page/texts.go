@@ -31,7 +31,7 @@ type texts struct {
 	OfferTitle, NothingToPay                                    string
 	AmountMissing, AmountMalformed, AmountAtLeast, AmountAtMost string // the last two end with the bound
 
-	Decimal string // what is written before the fraction of a number
+	Numbers string // what is written before the fraction of a number, then what is written between groups of three digits
 
 	Notices map[Notice]message
 	Reasons map[string]string // by error_code; a code that is missing here is not shown
@@ -79,7 +79,7 @@ var english = texts{
 
 	OfferTitle: "Payment", NothingToPay: "There is nothing to pay here.",
 	AmountMissing: "Enter the amount.", AmountMalformed: "Enter the amount as a number, for example 12.50.",
-	AmountAtLeast: "The least is", AmountAtMost: "The most is", Decimal: ".",
+	AmountAtLeast: "The least is", AmountAtMost: "The most is", Numbers: ".,",
 
 	Paid: "Paid", PaidOut: "The money is on its way to you", ApprovedPay: "Approved", NotPaid: "Not paid", NotPaidOut: "Not paid out",
 	ReturnedPay: "Returned", Back: "Back to the merchant", CloseThis: "You can close this page.",
@@ -142,7 +142,7 @@ var russian = texts{
 
 	OfferTitle: "Оплата", NothingToPay: "Здесь нечего оплачивать.",
 	AmountMissing: "Введите сумму.", AmountMalformed: "Введите сумму числом, например 12,50.",
-	AmountAtLeast: "Не меньше чем", AmountAtMost: "Не больше чем", Decimal: ",",
+	AmountAtLeast: "Не меньше чем", AmountAtMost: "Не больше чем", Numbers: ", ",
 
 	Paid: "Оплачено", PaidOut: "Деньги отправлены вам", ApprovedPay: "Одобрено", NotPaid: "Не оплачено", NotPaidOut: "Не выплачено",
 	ReturnedPay: "Возвращено", Back: "Вернуться в магазин", CloseThis: "Страницу можно закрыть.",
@@ -202,8 +202,11 @@ func Preferred(header string) string {
 // maxLanguages bounds how many entries of Accept-Language are read.
 const maxLanguages = 32
 
-// DecimalOf returns what a language writes before the fraction of a number.
-func DecimalOf(lang string) byte { return textsIn(lang).Decimal[0] }
+// SeparatorsOf returns what a language writes in numbers.
+func SeparatorsOf(lang string) Separators {
+	numbers := textsIn(lang).Numbers
+	return Separators{Decimal: numbers[0], Group: numbers[1]}
+}
 
 // AmountRefusal is the text for the amount that a payer typed.
 func (t *texts) AmountRefusal(o Offer) string {

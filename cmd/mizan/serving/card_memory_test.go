@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,12 +148,18 @@ type payer struct {
 }
 
 func newPayer(t *testing.T, s *testkit.Server, tlsVersion uint16) *payer {
-	transport := &http.Transport{TLSClientConfig: trustConfig(t, s, tlsVersion), MaxConnsPerHost: 1, IdleConnTimeout: time.Hour}
+	// Each payer has an address of its own, because the cards that one address sends in a minute are bounded.
+	address := payerAddresses.Add(1)
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(address>>8), byte(address))}}
+	transport := &http.Transport{TLSClientConfig: trustConfig(t, s, tlsVersion), MaxConnsPerHost: 1, IdleConnTimeout: time.Hour, DialContext: dialer.DialContext}
 	client := &http.Client{Transport: transport, Timeout: 3 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}}
 	return &payer{t: t, server: s, client: client, close: transport.CloseIdleConnections}
 }
+
+// payerAddresses is the number of payers so far.
+var payerAddresses atomic.Uint32
 
 // trustConfig returns the TLS configuration that trusts the server's certificate; nil if the server
 // has no TLS.

@@ -63,12 +63,12 @@ type Facts struct {
 	Owners            map[scan.RecordKey]int64          // organization and id of a partner's record → the partner's number
 	Limits            map[PartnerKey][]*Limit           // by partner
 	Rates             map[scan.RecordKey]*Rate
-	Numbers           map[int64]ledger.ID      // a partner's number → id of the partner's record
-	ClaimedNumbers    map[string]ledger.ID     // a claimed partner number → id of the record that the claim names
-	LinkOwners        map[scan.RecordKey]int64 // a link's place → the partner's number
-	Addresses         map[string]ledger.ID     // key of an address (storefront.AddressKey) → organization of its record
-	ClaimedAddresses  map[string]ledger.ID     // key of a claimed address → the organization that the claim names
-	RecordNames       map[RecordName]bool      // all records, by the names that responses have for them
+	Numbers           map[int64]ledger.ID  // a partner's number → id of the partner's record
+	ClaimedNumbers    map[string]ledger.ID // a claimed partner number → id of the record that the claim names
+	Links             map[scan.RecordKey]Link
+	Addresses         map[string]ledger.ID // key of an address (storefront.AddressKey) → organization of its record
+	ClaimedAddresses  map[string]ledger.ID // key of a claimed address → the organization that the claim names
+	RecordNames       map[RecordName]bool  // all records, by the names that responses have for them
 }
 
 // PartnerKey is a partner's number in an organization.
@@ -126,7 +126,7 @@ func newFacts() *Facts {
 		partners: make(map[PartnerKey]*Partner), terminals: make(map[scan.RecordKey]*Terminal), Rates: make(map[scan.RecordKey]*Rate),
 		Limits: make(map[PartnerKey][]*Limit), merchantTerminals: make(map[PartnerKey][]MerchantTerminal), Owners: make(map[scan.RecordKey]int64),
 		Numbers: make(map[int64]ledger.ID), ClaimedNumbers: make(map[string]ledger.ID), RecordNames: make(map[RecordName]bool),
-		LinkOwners: make(map[scan.RecordKey]int64), Addresses: make(map[string]ledger.ID), ClaimedAddresses: make(map[string]ledger.ID),
+		Links: make(map[scan.RecordKey]Link), Addresses: make(map[string]ledger.ID), ClaimedAddresses: make(map[string]ledger.ID),
 	}
 }
 

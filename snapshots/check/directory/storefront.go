@@ -7,6 +7,7 @@ import (
 	_ "image/png"
 
 	"mizan/ledger"
+	"mizan/ledger/money"
 	"mizan/ledger/storefront"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
@@ -15,6 +16,12 @@ import (
 // Rules 3 and 4, payment links, products and images. A link and a product are in their partner's list. Each of the
 // records has a claim on its address, which names its organization. The products of a link are products of its partner.
 // An image is stored in the format and the size that its record says.
+
+// Link holds the facts about a payment link that other rules use.
+type Link struct {
+	Partner int64
+	Asset   money.Asset
+}
 
 // boundProducts are the products that a link names.
 type boundProducts struct {
@@ -27,7 +34,7 @@ type boundProducts struct {
 func (c *Check) checkLink(r *scan.Record, l *storefront.Link) {
 	first, further := storefront.LinkLists.Of(l)
 	r.Organization.Histories.ExpectLists(r.History, first, further...)
-	c.Facts.LinkOwners[scan.RecordKey{Org: r.Organization.ID, ID: l.ID}] = l.Partner
+	c.Facts.Links[scan.RecordKey{Org: r.Organization.ID, ID: l.ID}] = Link{l.Partner, l.Asset()}
 	bound := boundProducts{org: r.Organization.ID, link: l.ID, partner: l.Partner}
 	seen := make(map[ledger.ID]bool)
 	for _, p := range l.Products {

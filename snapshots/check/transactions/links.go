@@ -7,6 +7,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	"mizan/snapshots/check/directory"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
 )
@@ -17,7 +18,7 @@ import (
 // countForLink adds a transaction to the counters of its link.
 func (c *Check) countForLink(p *payment.Record, isCharged bool) {
 	one := big.NewInt(1)
-	c.paidLinks[linkOfPartner{p.LinkID, p.Partner}] = p.ID
+	c.paidLinks[paidLink{p.LinkID, directory.Link{Partner: p.Partner, Asset: p.Asset}}] = p.ID
 	c.addToLinkCounter(ledger.LinkBegunKey(p.LinkID), one)
 	if isCharged {
 		c.addToLinkCounter(ledger.LinkChargedKey(p.LinkID), one)
@@ -25,19 +26,22 @@ func (c *Check) countForLink(p *payment.Record, isCharged bool) {
 	}
 }
 
-// linkOfPartner is a link that a transaction names, and the transaction's partner.
-type linkOfPartner struct {
-	link    ledger.ID
-	partner int64
+// paidLink is a link that a transaction names, with the partner and the asset of the transaction.
+type paidLink struct {
+	id   ledger.ID
+	link directory.Link
 }
 
-// CheckLinks checks that the links that transactions name are links of the transactions' partners. All records of the
-// organization must have been read.
+// CheckLinks checks that the links that transactions name are links of the transactions' partners, and have the
+// transactions' asset. All records of the organization must have been read.
 func (c *Check) CheckLinks() {
 	for paid, transaction := range c.paidLinks {
-		owner, exists := c.directory.LinkOwners[scan.RecordKey{Org: c.organization.ID, ID: paid.link}]
-		if !exists || owner != paid.partner {
-			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v pays link %v, which its partner does not have", c.organization.ID, transaction, paid.link)
+		stored, exists := c.directory.Links[scan.RecordKey{Org: c.organization.ID, ID: paid.id}]
+		switch {
+		case !exists || stored.Partner != paid.link.Partner:
+			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v pays link %v, which its partner does not have", c.organization.ID, transaction, paid.id)
+		case stored.Asset != paid.link.Asset:
+			c.Report.Breach(findings.RuleStates, "organization %v: transaction %v pays link %v in another currency", c.organization.ID, transaction, paid.id)
 		}
 	}
 }

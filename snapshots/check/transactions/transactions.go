@@ -23,16 +23,16 @@ import (
 type Check struct {
 	*scan.Scan
 	organization   *scan.Organization
-	directory      *directory.Facts            // the settings and limits by which transactions were decided
-	volumes        map[string]*sums            // limit/window/subject → the sums according to the transactions
-	paidLinks      map[linkOfPartner]ledger.ID // a link that transactions name → one of them
-	linkCounters   map[string]*big.Int         // key of a link's counter → its value according to the transactions
-	storedCounters map[string]bool             // the names of the stored counters of volumes
+	directory      *directory.Facts       // the settings and limits by which transactions were decided
+	volumes        map[string]*sums       // limit/window/subject → the sums according to the transactions
+	paidLinks      map[paidLink]ledger.ID // a link that transactions name → one of them
+	linkCounters   map[string]*big.Int    // key of a link's counter → its value according to the transactions
+	storedCounters map[string]bool        // the names of the stored counters of volumes
 }
 
 // New begins the check of one organization's transactions.
 func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
-	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), linkCounters: make(map[string]*big.Int), paidLinks: make(map[linkOfPartner]ledger.ID), storedCounters: make(map[string]bool)}
+	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), linkCounters: make(map[string]*big.Int), paidLinks: make(map[paidLink]ledger.ID), storedCounters: make(map[string]bool)}
 }
 
 // CheckTransaction compares a transaction's payload with its events and returns the decoded payload;
