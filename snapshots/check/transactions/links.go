@@ -31,9 +31,9 @@ type linkOfPartner struct {
 	partner int64
 }
 
-// CheckLinks checks that the links that transactions name are links of the transactions' partners. All records of the
+// CheckPaidLinks checks that the links that transactions name are links of the transactions' partners. All records of the
 // organization must have been read.
-func (c *Check) CheckLinks() {
+func (c *Check) CheckPaidLinks() {
 	for paid, transaction := range c.paidLinks {
 		owner, exists := c.directory.LinkOwners[scan.RecordKey{Org: c.organization.ID, ID: paid.link}]
 		if !exists || owner != paid.partner {
