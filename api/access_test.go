@@ -180,14 +180,14 @@ func TestRateOfAKeyIsLimited(t *testing.T) {
 	f.auditor().get("/api/v1/ledger/accounts").want(200, "")
 }
 
-// A command waits in Config.Enter while the manual clock is moved. The request that moves the clock
+// A command waits in Config.BeginCommand while the manual clock is moved. The request that moves the clock
 // must not enter, or it would wait for itself.
 func TestCommandsWaitWhileTheManualClockMoves(t *testing.T) {
 	t.Parallel()
 	var entered, finished atomic.Int64
 	f := newFixture(t, func(cfg *api.Config) {
-		enter := cfg.Enter
-		cfg.Enter = func() func() {
+		enter := cfg.BeginCommand
+		cfg.BeginCommand = func() func() {
 			entered.Add(1)
 			leave := enter()
 			return func() { leave(); finished.Add(1) }

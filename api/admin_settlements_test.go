@@ -63,8 +63,9 @@ func TestSettlementSurvivesARestart(t *testing.T) {
 	}
 }
 
-// The headroom counter is the sum of all amounts in an asset. Its maximum keeps totals from overflowing.
-func TestSettlementCountsTowardsTheLargestTotal(t *testing.T) {
+// Each settlement adds its amount, whatever its direction, to the headroom counter of its asset. The counter has a maximum
+// and no account's total exceeds it, so no total can overflow. A refused settlement does not change the counter.
+func TestSettlementCountsTowardsTheOverflowBound(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const headroomKey = "headroom/test/USD/"
@@ -93,7 +94,7 @@ func TestSettlementKeyAndReferenceAreEachUsedOnce(t *testing.T) {
 	}
 	f.admin().keyed("other").post("/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`).want(201, "")
 	f.admin().keyed("k").post(partnersSettlements, settlementBody+" ").want(409, keyConflict)
-	// A used key is checked before the reference.
+	// Now the key "other" belongs to another request. That conflict is found before the reference is looked up.
 	f.admin().keyed("other").post(partnersSettlements, settlementBody).want(409, keyConflict)
 }
 

@@ -215,7 +215,7 @@ func TestAdminTokenIsRotated(t *testing.T) {
 	newestAdmin.get("/api/v1/partners").want(200, "")
 	newAdmin.get("/api/v1/partners").want(401, unauthorized)
 	f.stopServer()
-	f.stopBackend()
+	f.stopBackend() // closes the store, so that its files are complete
 	f.wantSecretsAbsent(rotation.at("data.token"))
 }
 

@@ -52,7 +52,7 @@ func BenchmarkCreate(b *testing.B) {
 	server := New(Config{
 		Payments:  instantPayments{result: paymentactor.Result{Record: benchRecord(), Stamp: benchStamp}},
 		Directory: &onePartner{partner: directory.Partner{Active: true}, org: directory.Organization{Status: directory.Active}},
-		Clock:     clock.NewManual(time.Unix(0, 0)), Enter: func() func() { return func() {} },
+		Clock:     clock.NewManual(time.Unix(0, 0)), BeginCommand: func() func() { return func() {} },
 		Fingerprint: func([]byte) string { return "0123456789abcdef0123456789abcdef" },
 		Observe:     func(string, string, int, time.Duration) {},
 	})

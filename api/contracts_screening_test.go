@@ -280,8 +280,8 @@ func TestScreeningIsACommandAlthoughItIsAGet(t *testing.T) {
 	t.Parallel()
 	var enterCalls atomic.Int64
 	f := newFixture(t, func(cfg *api.Config) {
-		enter := cfg.Enter
-		cfg.Enter = func() func() {
+		enter := cfg.BeginCommand
+		cfg.BeginCommand = func() func() {
 			enterCalls.Add(1)
 			return enter()
 		}

@@ -79,7 +79,7 @@ type fixture struct {
 	log         *lockedBuffer
 	observed    chan string // "route method status" of each response; dropped when full
 	stopServer  func()      // stops the server
-	stopBackend func()      // stops everything below the server; called after stopServer
+	stopBackend func()      // stops the actors, the simulator and the notifier, and closes the store; called after stopServer
 }
 
 // newFixture starts a server; change may alter the server's configuration.
@@ -139,9 +139,9 @@ func (f *fixture) start(change ...func(*api.Config)) {
 	runtime, simulated := f.openStorage()
 	cfg := api.Config{
 		Payments: f.payments, Directory: f.directory, Journal: f.Journal, Clock: f.Clock,
-		Log: slog.New(slog.NewTextHandler(f.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
+		Log: slog.New(slog.NewTextHandler(f.log, nil)), BeginCommand: runtime.Enter, Advance: runtime.Advance,
 		Signer: f.Keyring.Signer(), HeadKey: f.Keyring.VerifierKey(), Fingerprint: f.Keyring.Fingerprint,
-		Pages: f.pages(), Payers: f.payments, Usage: f.accounts, Challenges: simulated, Updates: f.payments, Subscriptions: f.renewals,
+		Pages: f.pages(), Payers: f.payments, Usage: f.accounts, Challenges: simulated, ProviderUpdates: f.payments, Subscriptions: f.renewals,
 		Storefront: storefrontactor.New(f.Journal, f.directory, f.base()), Deliveries: f.notifier, Contracts: f.contracts, Periods: f.periods, Backup: f.backups(),
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
 		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
@@ -163,7 +163,7 @@ func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	t := f.t
 	t.Helper()
 	var err error
-	programStart.Lock() // a program that is being started may still hold the lock of a store that was closed here
+	programStart.Lock() // while another test starts a program, the program's process may hold a copy of the store's lock
 	f.Open()
 	programStart.Unlock()
 	simulated, err := simulator.Open(simulator.Options{
@@ -295,7 +295,8 @@ func (f *fixture) bearer(token string, org ledger.ID) caller {
 	return f.anyone().with("authorization", "Bearer "+token, "x-organization-id", org.String())
 }
 
-// with returns the caller with other headers, given as name, value pairs. An empty value removes the header.
+// with returns a copy of the caller with further or changed headers, given as name, value pairs. A header with an empty
+// value is not sent.
 func (c caller) with(pairs ...string) caller {
 	headers := make(map[string]string, len(c.headers))
 	for name, value := range c.headers {
@@ -365,8 +366,8 @@ func (r *response) object() map[string]any {
 	return o
 }
 
-// at returns the value at a path of names and indexes, for example "data.0.id": "null" for null, "(absent)" if
-// there is no value.
+// at returns the value at a path of names and indexes, for example "data.0.id", as a text. For a null the text is "null";
+// if there is no value, it is "(absent)".
 func (r *response) at(path string) string {
 	r.t.Helper()
 	var value any = r.object()

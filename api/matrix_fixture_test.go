@@ -79,7 +79,7 @@ type accessFixture struct {
 // change anything, because the clock stands still.
 func newAccessFixture(t *testing.T) *accessFixture {
 	t.Helper()
-	f := &accessFixture{fixture: newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} }), sessions: map[kind]string{}, recordIDs: map[string]string{}}
+	f := &accessFixture{fixture: newFixture(t, func(cfg *api.Config) { cfg.ProviderUpdates = ignoredUpdates{} }), sessions: map[kind]string{}, recordIDs: map[string]string{}}
 	f.first = &recordOwner{org: f.seed.First.Org, partner: fmt.Sprint(f.seed.First.Partner), key: string(f.seed.First.APIKey)}
 	f.second = &recordOwner{org: f.seed.Second.Org, partner: fmt.Sprint(f.seed.Second.Partner), key: string(f.seed.Second.APIKey)}
 	f.neighbour, f.inactive = f.addPartner("beside"), f.addPartner("off")
@@ -104,7 +104,7 @@ func newAccessFixture(t *testing.T) *accessFixture {
 // ignoredUpdates accepts provider updates. No request of these tests is signed, so no update gets here.
 type ignoredUpdates struct{}
 
-// ProviderUpdate implements payments.Updates.
+// ProviderUpdate implements payments.ProviderUpdates.
 func (ignoredUpdates) ProviderUpdate(_, _, _ ledger.ID) error { return nil }
 
 // operator returns a caller with the administration token, for an organization.

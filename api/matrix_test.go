@@ -244,7 +244,7 @@ func (f *accessFixture) request(name api.RouteName, r *row, k kind, id string) *
 
 func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} })
+	f := newFixture(t, func(cfg *api.Config) { cfg.ProviderUpdates = ignoredUpdates{} })
 	table := f.server.Routes()
 	for _, r := range table {
 		expected, found := matrix[r]

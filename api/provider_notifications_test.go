@@ -26,7 +26,7 @@ type recordedUpdates struct {
 	err      error // of every update; nil: updates are accepted
 }
 
-// ProviderUpdate implements payments.Updates.
+// ProviderUpdate implements payments.ProviderUpdates.
 func (h *recordedUpdates) ProviderUpdate(org, terminal, id ledger.ID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -60,7 +60,7 @@ func (f *fixture) createConnectedTerminal(params string) string {
 func newUpdatesFixture(t *testing.T) (*fixture, *recordedUpdates, string) {
 	t.Helper()
 	updates := new(recordedUpdates)
-	f := newFixture(t, func(c *api.Config) { c.Updates = updates })
+	f := newFixture(t, func(c *api.Config) { c.ProviderUpdates = updates })
 	return f, updates, f.createConnectedTerminal(`,"webhook_secret":"` + platformSecret + `"`)
 }
 

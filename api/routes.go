@@ -25,7 +25,7 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 	})
 	paymentHandlers := payments.New(payments.Config{
 		Payments: cfg.Payments, Directory: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock,
-		Proxies: s.access.Proxies, Pages: cfg.Pages, Subscriptions: cfg.Subscriptions, Updates: cfg.Updates,
+		Proxies: s.access.Proxies, Pages: cfg.Pages, Subscriptions: cfg.Subscriptions, ProviderUpdates: cfg.ProviderUpdates,
 		Fingerprint: cfg.Fingerprint, AggregateWait: cfg.AggregateWait, Serving: serving,
 	})
 	var isImage func(org ledger.ID, address string) (bool, error)

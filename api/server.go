@@ -37,9 +37,9 @@ type Config struct {
 	Clock     clock.Clock
 	Log       *slog.Logger
 
-	// Enter begins a command and returns the function that ends it. It waits while a manual
+	// BeginCommand begins a command and returns the function that ends it. It waits while a manual
 	// clock is being moved.
-	Enter func() (leave func())
+	BeginCommand func() (leave func())
 
 	// ProviderCalls returns how many provider calls are under way. Package shed bounds how many commands
 	// run at once, and does not count those that wait for a provider. Nil: there are never any calls.
@@ -59,20 +59,21 @@ type Config struct {
 	// values.
 	Fingerprint func(number []byte) string
 
-	// AggregateWait is how long an aggregate waits for its turn; 0: 3 s.
+	// AggregateWait is how long a request for an aggregate (sums of transactions) waits for its first turn, before
+	// it gets 503; 0: 3 s.
 	AggregateWait time.Duration
 
 	// Usage returns how much of a limit is used; nil: the response is 503.
 	Usage admin.LimitUsage
 
-	// Pages makes the addresses of payers' pages, and Payers acts for the payers. Challenges is
-	// the simulator's page. If one of the three is nil, its routes are missing.
+	// Pages makes the addresses of the pages on which payers pay, and Payers does what payers request on these
+	// pages. Challenges is the simulator's page. If one of the three is nil, its routes are missing.
 	Pages      payerpage.Pages
 	Payers     checkout.Payers
 	Challenges checkout.Challenges
 
-	// Updates accepts provider updates; nil: the route is missing.
-	Updates payments.Updates
+	// ProviderUpdates accepts provider updates; nil: the route is missing.
+	ProviderUpdates payments.Updates
 
 	// Deliveries are the sent and waiting notifications; nil: their routes are missing.
 	Deliveries admin.Deliveries
@@ -156,7 +157,7 @@ func New(cfg Config) *Server {
 		errors: web.Errors{Log: cfg.Log},
 		limits: newLimits(cfg.RateLimit),
 		shed:   shed.New(shed.Options{ProviderCalls: cfg.ProviderCalls}),
-		bodies: body.New(proxies, body.KnownBytes, body.AnyoneBytes),
+		bodies: body.New(proxies, body.AuthenticatedBytes, body.AnonymousBytes),
 	}
 	serving, stop := context.WithCancel(context.Background())
 	s.stop = stop
@@ -164,7 +165,7 @@ func New(cfg Config) *Server {
 		Immutable:                    true,
 		StrictRouting:                true,
 		CaseSensitive:                true,
-		EnableTrustedProxyCheck:      true, // and no proxy is trusted: access.Proxies finds the client's address
+		EnableTrustedProxyCheck:      true, // Fiber's list of trusted proxies is empty, so Fiber ignores their headers; access.Proxies reads them
 		StreamRequestBody:            true, // bodies reads bodies after the caller is known
 		BodyLimit:                    1,    // bytes of a body that the transport reads before the caller is known
 		ReadBufferSize:               headerLimit,
@@ -177,7 +178,7 @@ func New(cfg Config) *Server {
 	})
 	transport := s.app.Server()
 	transport.Handler = s.guard(transport.Handler)
-	transport.HeaderReceived = body.FirstByteConfig
+	transport.HeaderReceived = body.LimitFirstByteWait
 	transport.SecureErrorLogMessage = true // an error message would quote the request
 	transport.CloseOnShutdown = true
 	transport.ConnState = conn.NoteState
@@ -224,7 +225,7 @@ func (s *Server) handle(req *web.Request) error {
 	if !route.Command {
 		return route.Handle(req)
 	}
-	defer s.cfg.Enter()()
+	defer s.cfg.BeginCommand()()
 	if !route.HasOwnQueue {
 		place := s.shed.Enter()
 		if place == nil {
@@ -243,8 +244,8 @@ func refuse(req *web.Request, err error) error {
 	return err
 }
 
-// BodyBytes returns how many bytes of memory hold request bodies that exceed a connection's first
-// buffer.
+// BodyBytes returns how many bytes of memory are in use for large request bodies: those that do not
+// fit into body.FirstBuffer bytes.
 func (s *Server) BodyBytes() int { return s.bodies.HeldBytes() }
 
 // Shed returns how long commands wait for their turn, and how many were refused because they

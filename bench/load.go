@@ -42,7 +42,7 @@ type load struct {
 	watch       stopwatch // nil: the real time since run began
 
 	nextNumber atomic.Uint64 // number of the next request
-	slots      []slot        // one for each connection
+	slots      []connSlot    // one for each connection
 }
 
 // stopwatch measures the time since a run began. Tests use their own implementation.
@@ -71,7 +71,7 @@ func (w realWatch) await(ctx context.Context, due time.Duration) {
 }
 
 // slot holds one connection, so that load.guard can end an exchange on it.
-type slot struct {
+type connSlot struct {
 	sentAt atomic.Int64 // start of the exchange under way, in nanoseconds since the run began, plus one; 0: none
 	mu     sync.Mutex
 	conn   *conn // guarded by mu
@@ -81,7 +81,7 @@ type slot struct {
 // responses. Requests are numbered from firstNumber on. An error means that the results are not valid.
 func (l *load) run(ctx context.Context, firstNumber uint64) error {
 	l.nextNumber.Store(firstNumber)
-	l.slots = make([]slot, l.connections)
+	l.slots = make([]connSlot, l.connections)
 	for i := range l.slots {
 		c, err := l.dialer.dial(ctx)
 		if err != nil {
@@ -108,7 +108,7 @@ func (l *load) run(ctx context.Context, firstNumber uint64) error {
 }
 
 // work is one connection's loop.
-func (l *load) work(ctx context.Context, s *slot, firstNumber uint64) {
+func (l *load) work(ctx context.Context, s *connSlot, firstNumber uint64) {
 	j := l.newJob()
 	now := l.watch.elapsed()
 	for ctx.Err() == nil {
@@ -138,7 +138,7 @@ func (l *load) work(ctx context.Context, s *slot, firstNumber uint64) {
 }
 
 // send makes one exchange and returns the time at its end.
-func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time.Duration) time.Duration {
+func (l *load) send(ctx context.Context, s *connSlot, j job, n uint64, due, now time.Duration) time.Duration {
 	if s.conn == nil && !l.redial(ctx, s) {
 		return l.watch.elapsed()
 	}
@@ -165,7 +165,7 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 }
 
 // redial opens the slot's connection again, and pauses after a failure.
-func (l *load) redial(ctx context.Context, s *slot) bool {
+func (l *load) redial(ctx context.Context, s *connSlot) bool {
 	c, err := l.dialer.dial(ctx)
 	if err != nil {
 		l.figures.countError("connect: " + errorKind(err))
@@ -179,7 +179,7 @@ func (l *load) redial(ctx context.Context, s *slot) bool {
 }
 
 // closeConn closes the slot's connection.
-func (s *slot) closeConn() {
+func (s *connSlot) closeConn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conn != nil {

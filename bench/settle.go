@@ -43,7 +43,7 @@ func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 type settler struct {
 	paymentJob *paymentJob
 	dialer     *dialer
-	slot
+	connSlot
 }
 
 // resolve creates payment n once more and tells whether its outcome is known now.
@@ -64,6 +64,6 @@ func (s *settler) resolve(ctx context.Context, n uint64) bool {
 	if a.closesConn {
 		defer s.closeConn()
 	}
-	kind := s.paymentJob.check(n, a)
-	return kind == "" || (a.status == 201 && neverCharged(string(memberValue(a.body, `"status":`)))) || (a.status >= 400 && a.status < 500 && a.status != 429)
+	problem := s.paymentJob.check(n, a)
+	return problem == "" || (a.status == 201 && neverCharged(string(memberValue(a.body, `"status":`)))) || (a.status >= 400 && a.status < 500 && a.status != 429)
 }

@@ -26,7 +26,7 @@ const (
 	Limit        Kind = 'l' // a bound on how much a partner moves, or how often
 	Block        Kind = 'z' // an entry of the blocklist
 	Rate         Kind = 'r' // an exchange rate of an organization
-	Answer       Kind = 'a' // the stored response to a write of the administration with an Idempotency-Key
+	AdminReply   Kind = 'a' // the stored response to a write of the administration with an Idempotency-Key
 	Reply        Kind = 'y' // the stored response to a partner's request with an idempotency key
 	Subscription Kind = 'v' // a recurring payment
 	Contract     Kind = 'c' // a contract of participatory finance

@@ -119,7 +119,7 @@ func TestNoticePageCanBeRemoved(t *testing.T) {
 		f.must(change(stepWithNotices(org, 1, "x")))
 	}
 	notices := f.storedNotices(org)
-	secondPage := notices[3].Page
+	secondPage := notices[3].PageStart
 	pageKey := string(store.KVKey(store.KeyNoticePage(nil, org, secondPage)))
 	f.must(changeOfKVs(org, pageKey, "-"))
 	want := append(slices.Clone(notices[:3]), notices[6:]...)

@@ -37,14 +37,14 @@ type Notice struct {
 	To      ledger.ID
 	Body    []byte // stored beside the record: at most MaxNotice bytes
 
-	// About is the notice's subject in memory. It is not stored; with it the first delivery attempt
-	// need not read the record. After Submit, the caller must not modify About and Body.
-	About any
+	// Subject is what the notice is about, in memory. It is not stored; with it the first delivery attempt
+	// need not read the record. After Submit, the caller must not modify Subject and Body.
+	Subject any
 
 	// The writer fills the following fields.
-	Source ledger.Source
-	Booked ledger.Micros // booked time of the event; together with Channel it identifies the notice in its organization
-	Page   ledger.Micros // booked time of the first notice on the same page (a stored row of consecutive notices)
+	Source    ledger.Source
+	Booked    ledger.Micros // booked time of the event; together with Channel it identifies the notice in its organization
+	PageStart ledger.Micros // booked time of the first notice on the same page (a stored row of consecutive notices)
 }
 
 // MaxNotice is the maximum length of a notice's body in bytes.
@@ -107,7 +107,7 @@ func (w *writer) appendNotices(b *orgState, s *Step) {
 		n.Source, n.Booked = s.Source, s.Events[n.Event].Booked
 		stored := store.Notice{Booked: n.Booked, Source: n.Source, Channel: byte(n.Channel), To: n.To, Body: n.Body}
 		b.notices.Add(&stored)
-		n.Page = b.notices.First
+		n.PageStart = b.notices.First
 		w.hashed = stored.AppendHashed(w.hashed)
 		if i+1 == len(s.Notices) || s.Notices[i+1].Event != n.Event {
 			s.Events[n.Event].Stored.Notices = store.HashNotices(w.hashed)
@@ -217,7 +217,7 @@ func (v *View) NoticePages(org ledger.ID, from ledger.Micros, fn func(page ledge
 		if err != nil || len(page) == 0 {
 			return err == nil, err
 		}
-		return fn(page[0].Page, page)
+		return fn(page[0].PageStart, page)
 	})
 }
 
@@ -229,7 +229,7 @@ func eachNotice(key, row []byte, fn func(n *Notice) (bool, error)) (more bool, e
 	more = true
 	err = store.EachNotice(page, row, func(n *store.Notice) (bool, error) {
 		var err error
-		more, err = fn(&Notice{Channel: Channel(n.Channel), To: n.To, Body: n.Body, Source: n.Source, Booked: n.Booked, Page: page})
+		more, err = fn(&Notice{Channel: Channel(n.Channel), To: n.To, Body: n.Body, Source: n.Source, Booked: n.Booked, PageStart: page})
 		return more, err
 	})
 	return more, err

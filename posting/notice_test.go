@@ -82,7 +82,7 @@ func (f *fixture) storedNotices(orgID ledger.ID) (all []posting.Notice) {
 func wantNotices(t *testing.T, what string, got, want []posting.Notice) {
 	t.Helper()
 	equal := func(a, b posting.Notice) bool {
-		return a.Booked == b.Booked && a.Page == b.Page && a.Source == b.Source && a.Channel == b.Channel && a.To == b.To && bytes.Equal(a.Body, b.Body)
+		return a.Booked == b.Booked && a.PageStart == b.PageStart && a.Source == b.Source && a.Channel == b.Channel && a.To == b.To && bytes.Equal(a.Body, b.Body)
 	}
 	if !slices.EqualFunc(got, want, equal) {
 		t.Errorf("%s: %d notices, want %d, or they differ:\n%+v\n%+v", what, len(got), len(want), firstThree(got), firstThree(want))
@@ -102,7 +102,7 @@ func TestNoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
 		for _, n := range c.Steps[i].Notices {
 			want = append(want, posting.Notice{
 				Channel: n.Channel, To: n.To, Body: n.Body, Source: c.Steps[i].Source, Booked: c.Steps[i].Events[n.Event].Booked,
-				Page: c.Steps[0].Events[0].Booked, // booked time of the group's first notice
+				PageStart: c.Steps[0].Events[0].Booked, // booked time of the group's first notice
 			})
 		}
 	}
@@ -118,19 +118,19 @@ func TestNoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
 	}
 }
 
-func TestAboutOfANoticeIsHandedOverButNotStored(t *testing.T) {
+func TestSubjectOfANoticeIsHandedOverButNotStored(t *testing.T) {
 	f := open(t)
 	var recorder noticeRecorder
 	recorder.listen(f.Journal)
 	s := stepWithNotices(org, 1, "x")
-	about := new(int)
-	s.Notices[1].About = about
+	subject := new(int)
+	s.Notices[1].Subject = subject
 	f.must(change(s))
-	if got := recorder.noticesOf(org); got[1].About != about || got[0].About != nil {
-		t.Errorf("handed over with %v and %v", got[1].About, got[0].About)
+	if got := recorder.noticesOf(org); got[1].Subject != subject || got[0].Subject != nil {
+		t.Errorf("handed over with %v and %v", got[1].Subject, got[0].Subject)
 	}
-	if got := f.storedNotices(org); got[1].About != nil {
-		t.Errorf("read back with %v", got[1].About)
+	if got := f.storedNotices(org); got[1].Subject != nil {
+		t.Errorf("read back with %v", got[1].Subject)
 	}
 }
 
@@ -274,8 +274,8 @@ func TestNoticePageEndsAtItsBound(t *testing.T) {
 	rows := 0
 	err := v.KVsAscending(org, []byte{'n'}, nil, func(_, row []byte) (bool, error) {
 		rows++
-		if len(row) > store.MaxNotices {
-			t.Errorf("a page of %d bytes, want at most %d", len(row), store.MaxNotices)
+		if len(row) > store.MaxNoticePage {
+			t.Errorf("a page of %d bytes, want at most %d", len(row), store.MaxNoticePage)
 		}
 		return true, nil
 	})
@@ -299,8 +299,8 @@ func TestNoticePageEndsAtItsBound(t *testing.T) {
 	wantNotices(t, "by pages, the newest first", readAgain, stored)
 }
 
-// A reader that asks for the notices from an instant on begins with the page (a stored row of consecutive notices)
-// that covers the instant.
+// Notices are stored in pages: rows of consecutive notices. A reader that asks for the notices from an instant on gets
+// whole pages. The first is the last page that begins at or before the instant or, if there is none, the oldest page.
 func TestNoticesAreReadFromThePageCoveringAnInstant(t *testing.T) {
 	f := open(t)
 	for range 5 {
@@ -310,10 +310,10 @@ func TestNoticesAreReadFromThePageCoveringAnInstant(t *testing.T) {
 	v := f.View()
 	defer v.Close()
 	for from := all[0].Booked - 2; from <= all[len(all)-1].Booked+2; from++ {
-		wantPage := all[0].Page
+		wantPage := all[0].PageStart
 		for _, n := range all {
-			if n.Page <= from {
-				wantPage = n.Page
+			if n.PageStart <= from {
+				wantPage = n.PageStart
 			}
 		}
 		var firstBooked, newestPage ledger.Micros
@@ -328,7 +328,7 @@ func TestNoticesAreReadFromThePageCoveringAnInstant(t *testing.T) {
 			newestPage = p
 			return false, nil
 		})
-		if from < all[0].Page {
+		if from < all[0].PageStart {
 			wantPage = 0
 		}
 		if err != nil || newestPage != wantPage {

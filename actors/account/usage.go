@@ -36,7 +36,9 @@ func (s *Service) volumeUsage(l *directory.Limit, subject string, now time.Time)
 		return u, err
 	}
 	if u.Reserved, err = total.Sub(u.Used); err != nil {
-		u.Reserved = money.Amount{} // outcomes have exceeded the counter's maximum
+		// The first counter has stopped at its maximum, because outcomes are recorded even when it is full. So the
+		// second counter has become larger, and the reserved amount is not known.
+		u.Reserved = money.Amount{}
 	}
 	u.Resets = ledger.MicrosOf(l.Kind.PeriodEnd(now))
 	return u, nil

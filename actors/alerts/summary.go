@@ -30,8 +30,9 @@ func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*direc
 		list := payment.Transactions.Of(partner, env)
 		from, to := ledger.MicrosOf(day.Time()), ledger.MicrosOf((day + 1).Time())
 		rowsRead := 0
-		// The list's row of a creation is booked a little later than the transaction was started, so the walk
-		// goes a little beyond the day.
+		// A transaction is listed by the time of the last event of its creation. That time is at most MaxEvents
+		// microseconds after the transaction was started, so the walk ends that much after the day.
+		// addTransaction leaves out transactions that were started later.
 		walk := posting.Walk{From: from, Before: to + posting.MaxEvents}
 		err := view.List(org, list, walk, func(row posting.Listed) (bool, error) {
 			if rowsRead++; rowsRead%rowsPerCheck == 0 && m.rt.Context().Err() != nil {

@@ -75,8 +75,9 @@ func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 	wantDaysPastDue(act(contract.RecordPayment, `{"amount":"400"}`, ""), "0") // pays the overdue instalment
 }
 
-// A contract that has reached its largest size refuses a further gift, and names the full list in the refusal. The
-// contract can still be closed, also with an idempotency key: its record never exceeds the writer's limit.
+// A contract whose record has reached its largest size refuses a further gift. The refusal names the field to which the gift
+// would be added, the list of gifts (hibah_history). The contract can still be closed, also with an idempotency key: its
+// record never exceeds the writer's limit.
 func TestFullContractRefusesGiftsAndCanBeClosed(t *testing.T) {
 	if room := posting.MaxRecord - contract.MaxStored; room < posting.MaxRecord/4 {
 		t.Fatalf("a full contract leaves room for %d bytes", room)

@@ -6,15 +6,17 @@
 //     the record has a newer version, the decision is made again on the stored state.
 //  2. A caller gets a response when the Change is durable. A request with an idempotency key
 //     stores its reply in its own Change, and a repeated request gets that reply. A stored screening never
-//     changes, so a repeated request to screen gets the screening itself.
+//     changes, so a request to screen stores no reply: if it is repeated, the screening itself is the reply.
 //  3. A contract is found only in its own product and its own reading (secular or religious).
-//  4. Due dates are handled at the record's due instant, in order and once, whatever else the process
-//     does. Overdue dates are handled before an action. Dates that are still overdue after an action
-//     are handled at once, even if the clock stands still.
+//  4. What falls due on a date, such as an instalment, is handled at the record's due instant. The dates of a
+//     contract are handled in their order and each only once, even after a crash. Dates that are overdue when an
+//     action is requested are handled before the action. If dates are overdue after it, they are handled directly
+//     after it and do not wait until the clock moves.
 //  5. An actor stays only while a caller waits for it: the contract's state is in the store.
 //  6. The writer numbers contracts without gaps, separately for each organization and prefix of numbers.
-//  7. Bookings on due dates are never refused and bring no total out of range: the command that starts the due
-//     dates reserves room in a counter of the asset, and is refused if there is no room.
+//  7. A booking on a due date is never refused, and no total becomes too large by it. For this, the command from
+//     which the due dates follow reserves room for all their bookings in a counter of the asset. If there is not
+//     enough room, that command is refused.
 //  8. The register of a certificate issue's holders is written in one Change with the record, and a decision
 //     reads both at the same version.
 //  9. An action in batches continues by itself, one Change per batch. A counter counts such actions from the

@@ -139,24 +139,24 @@ func (f *fixture) lookupSteps(org ledger.ID, key []byte) map[string]func() (undo
 	if hasKey {
 		ownerNumber = found.record().Partner
 	}
-	global, self := o.global, o.self
-	undo := func() { o.global, o.self = global, self }
+	savedIndex, savedRecord := o.globalIndex, o.ownRecord
+	undo := func() { o.globalIndex, o.ownRecord = savedIndex, savedRecord }
 	return map[string]func() func(){
 		"the key": func() func() {
-			o.global = new(globalIndex)
-			o.global.keys.put(keyPlace{o.id, hash}, new(viewRecord[directory.APIKey])) // reading an empty record panics
+			o.globalIndex = new(globalIndex)
+			o.globalIndex.keys.put(keyPlace{o.id, hash}, new(viewRecord[directory.APIKey])) // reading an empty record panics
 			return undo
 		},
 		"its partner": func() func() {
-			o.global = new(globalIndex)
+			o.globalIndex = new(globalIndex)
 			if hasKey {
-				o.global.keys.put(keyPlace{o.id, hash}, found)
+				o.globalIndex.keys.put(keyPlace{o.id, hash}, found)
 			}
-			o.global.partners.put(partnerPlace{o.id, ownerNumber}, new(viewRecord[directory.Partner]))
+			o.globalIndex.partners.put(partnerPlace{o.id, ownerNumber}, new(viewRecord[directory.Partner]))
 			return undo
 		},
 		"the organization": func() func() {
-			o.self = nil
+			o.ownRecord = nil
 			return undo
 		},
 	}
@@ -217,9 +217,9 @@ func TestSandboxTokensBeginSessionsInTheirOrganization(t *testing.T) {
 	now := ledger.MicrosOf(startTime)
 	check := func(what string, org ledger.ID, token secret.Text, role directory.Role) {
 		t.Helper()
-		n, ok := f.Session(org, text(token), now)
-		if ok != (role != "") || (ok && !n.Roles.Has(role)) {
-			t.Errorf("%s: %v %v", what, n, ok)
+		session, ok := f.Session(org, text(token), now)
+		if ok != (role != "") || (ok && !session.Roles.Has(role)) {
+			t.Errorf("%s: %v %v", what, session, ok)
 		}
 	}
 	check("admin", sandbox.First.Org, sandbox.First.SessionToken, directory.Admin)

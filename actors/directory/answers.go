@@ -48,9 +48,9 @@ type idempotentReply struct {
 	answer func(made any) Answer
 }
 
-// withReplyFrom returns a context for a write that may have an idempotency key. The write's stored reply is then
+// withReplyShowing returns a context for a write that may have an idempotency key. The write's stored reply is then
 // made from what toShown returns for the record that the write makes durable, and not from the record itself.
-func withReplyFrom(ctx context.Context, toShown func(made any) any) context.Context {
+func withReplyShowing(ctx context.Context, toShown func(made any) any) context.Context {
 	reply, hasKey := ctx.Value(replyContextKey{}).(*idempotentReply)
 	if !hasKey {
 		return ctx
@@ -92,7 +92,7 @@ func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
 }
 
 func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error) {
-	source := ledger.Source{Kind: ledger.Answer, ID: id}
+	source := ledger.Source{Kind: ledger.AdminReply, ID: id}
 	r, found, err := actors.ReplyRecord(v, org, source)
 	if errors.Is(err, actors.ErrReply) {
 		return Answer{}, s.unreadableReply(org, id, err)
@@ -118,7 +118,7 @@ func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error)
 	return a, nil
 }
 
-// OpenAnswer reads the payload of a ledger.Answer record with the keys that it was sealed with. The
+// OpenAnswer reads the payload of a ledger.AdminReply record with the keys that it was sealed with. The
 // payload has no Booked and Seq. The error says that the payload is malformed or was changed.
 func OpenAnswer(keys Sealer, org, id ledger.ID, payload []byte) (Answer, error) {
 	plaintext, err := keys.Open(payload, replyContext(org, id))
@@ -188,7 +188,7 @@ func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting
 	if !hasKey {
 		return nil
 	}
-	answer := ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(reply.key.ClaimKey())} // no other record is stored under the key's id
+	answer := ledger.Source{Kind: ledger.AdminReply, ID: directory.CachedReplyID(reply.key.ClaimKey())} // no other record is stored under the key's id
 	return s.addReply("directory.KeepAnswer", reply, change, org, answer, result)
 }
 

@@ -152,7 +152,7 @@ func TestReplyOpensWithItsKeyringAndRecordOnly(t *testing.T) {
 	f.Service.sealer = sealer
 	source := func(key string) ledger.Source {
 		k := adminKey(key)
-		return ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(k.ClaimKey())}
+		return ledger.Source{Kind: ledger.AdminReply, ID: directory.CachedReplyID(k.ClaimKey())}
 	}
 	v := f.Journal.View()
 	otherReply, _, _ := v.Record(partner.Org, source("other"))

@@ -147,7 +147,7 @@ func (l *blocklist) covers(address netip.Addr) bool {
 	return false
 }
 
-func (l *blocklist) listings() []*listing {
+func (l *blocklist) inCreationOrder() []*listing {
 	if order := l.order.Load(); order != nil {
 		return *order
 	}
@@ -201,7 +201,7 @@ func (l *blocklist) removeRange(b *directory.Block) {
 
 // insertListing inserts a listing into the order of creation.
 func (l *blocklist) insertListing(p *listing) {
-	order := l.listings()
+	order := l.inCreationOrder()
 	if n := len(order); n == 0 || compareCreation(order[n-1].creation, p.creation) < 0 {
 		order = append(order, p)
 	} else {
@@ -216,7 +216,7 @@ func compareListing(p *listing, s creation) int { return compareCreation(p.creat
 // dropInactive removes inactive listings from the order if they are more than maxInactive and more than
 // half of the order.
 func (l *blocklist) dropInactive() {
-	order := l.listings()
+	order := l.inCreationOrder()
 	if l.inactive <= max(maxInactive, len(order)/2) {
 		return
 	}
@@ -229,7 +229,7 @@ func (l *blocklist) dropInactive() {
 // pageAfter returns up to limit active entries that follow the cursor in the list, which is newest first,
 // and whether there are more. An empty kind matches every kind.
 func (l *blocklist) pageAfter(after Cursor, kind directory.BlockKind, limit int) (found []creation, more bool) {
-	order := l.listings()
+	order := l.inCreationOrder()
 	end := len(order)
 	if !after.IsZero() {
 		end, _ = slices.BinarySearchFunc(order, creation{after.At, after.ID}, compareListing)
@@ -286,7 +286,7 @@ func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.Bl
 		}
 		next = b
 		next.Updated = 0 // the journal sets it
-		return &posting.Change{Steps: []posting.Step{plainStep(directory.Blocks, org, stamp.Version, b, event)}}, b, nil
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, stamp.Version, b, event)}}, b, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putBlock(next, stamps[0])
@@ -334,7 +334,7 @@ func (s *Service) DeleteBlock(ctx context.Context, org, id ledger.ID) (*director
 			return nil, nil, nil
 		}
 		next.Updated = 0 // the journal sets it
-		return &posting.Change{Steps: []posting.Step{plainStep(directory.Blocks, org, stamp.Version, b, event)}}, b, nil
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Blocks, org, stamp.Version, b, event)}}, b, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putBlock(next, stamps[0])

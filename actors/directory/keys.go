@@ -23,13 +23,14 @@ const (
 // and 8 of the 43 characters.
 const shownKeyBytes = len(keyPrefix) + 8
 
-// CreateAPIKey adds a key with the draft's fields to a partner of the organization. The returned key has its value, which
-// is stored nowhere but in the sealed reply of a request with an idempotency key. Errors are *ledger.Refusal.
+// CreateAPIKey adds a key with the draft's fields to a partner of the organization. The returned key includes its
+// value. The value is not stored, with one exception: the reply to a request with an idempotency key is stored, sealed,
+// with the value. Errors are *ledger.Refusal.
 func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, draft directory.APIKey) (*directory.APIKey, error) {
 	const op = "directory.CreateAPIKey"
 	draft.Org = org
 	value := fillNewKey(&draft, s.random)
-	ctx = withReplyFrom(ctx, func(made any) any { return shownKey(made.(*directory.APIKey), value) })
+	ctx = withReplyShowing(ctx, func(made any) any { return shownKey(made.(*directory.APIKey), value) })
 	created, err := keys.create(ctx, s, op, org, func(o *organization, now ledger.Micros) (*directory.APIKey, ledger.Event, []ledger.Claim, error) {
 		k, event, err := directory.NewAPIKey(draft, now)
 		return k, event, []ledger.Claim{hashClaim(org, draft.Hash, draft.ID)}, directory.Join(o.checkOwner(op, draft.Partner), err)
@@ -63,10 +64,10 @@ func hashClaim(org ledger.ID, hash [32]byte, owner ledger.ID) ledger.Claim {
 func (s *Service) RevokeAPIKey(ctx context.Context, org, key ledger.ID) (*directory.APIKey, error) {
 	latest := func(k *directory.APIKey) *directory.APIKey {
 		o, _ := s.org(org)
-		place, _ := o.keys.get(key)
-		return withLatestUse(k, place)
+		keyInView, _ := o.keys.get(key)
+		return withLatestUse(k, keyInView)
 	}
-	ctx = withReplyFrom(ctx, func(made any) any { return latest(made.(*directory.APIKey)) })
+	ctx = withReplyShowing(ctx, func(made any) any { return latest(made.(*directory.APIKey)) })
 	revoked, err := keys.change(ctx, s, "directory.RevokeAPIKey", org, keys.at(key), func(_ *organization, old *directory.APIKey, now ledger.Micros) (*directory.APIKey, ledger.Event, error) {
 		next, event := old.Revoke(now)
 		return next, event, nil

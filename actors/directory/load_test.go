@@ -23,7 +23,7 @@ func (f *fixture) commitSessions(u *directory.User, count int) {
 		for range min(count, perChange) {
 			id := uuid.New()
 			n, event := u.BeginSession(id, secret.HashToken(id[:]), ledger.MicrosOf(f.Clock.Now()))
-			change.Steps = append(change.Steps, plainStep(directory.Sessions, u.Org, 0, n, event))
+			change.Steps = append(change.Steps, stepWithoutSecrets(directory.Sessions, u.Org, 0, n, event))
 			change.Claims = append(change.Claims, hashClaim(u.Org, n.Hash, n.ID))
 			count--
 		}

@@ -22,10 +22,10 @@ const (
 	failureLife = ledger.Micros(15 * 60 * 1_000_000)
 )
 
-// Bounds of memory: the failures of at most maxLockouts logins are kept, and at most maxLoginsWaiting
-// attempts wait for other attempts of their login. Beyond maxLockouts the least recently failed login is
-// dropped. To push a login out, an attacker needs maxLockouts failures, and each costs a password hash:
-// so many hashes take longer than a failure is kept.
+// Bounds of memory. The failures of at most maxLockouts logins are kept; if another login fails, the login
+// that has not failed for the longest time is dropped. At most maxLoginsWaiting attempts wait for other
+// attempts of their login. An attacker could have a login dropped only by making maxLockouts other logins
+// fail. Each failure costs the server a password hash, and so many hashes take longer than failureLife.
 const (
 	maxLockouts      = 131_072
 	maxLoginsWaiting = 256
@@ -70,12 +70,12 @@ func loginKey(org ledger.ID, login string) [32]byte {
 // wait, or Unavailable if ctx ends first.
 func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (end func(failed bool), err error) {
 	for {
-		d, wait, err := l.try(c, key)
+		attempts, wait, err := l.try(c, key)
 		switch {
 		case err != nil:
 			return nil, err
 		case wait == nil:
-			return func(failed bool) { l.leave(c, d, failed) }, nil
+			return func(failed bool) { l.leave(c, attempts, failed) }, nil
 		}
 		select {
 		case <-wait:

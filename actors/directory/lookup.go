@@ -19,7 +19,7 @@ var (
 	noKey     = &directory.APIKey{Revoked: 1}
 	noPartner = &directory.Partner{}
 	noUser    = &directory.User{}
-	noSession = &directory.Session{Expires: 1, Epoch: 1}
+	noSession = &directory.Session{Expires: 1, Epoch: 1} // an Epoch of 0 would skip the check of the epoch
 )
 
 // usePrecision is the precision of a key's last use: one second, in µs.
@@ -31,12 +31,12 @@ const usePrecision = 1_000_000
 // is active.
 func (s *Service) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
 	now := ledger.MicrosOf(s.rt.Clock.Now())
-	place, k, p, ok := s.keyInForce(org, key, now)
+	keyInView, k, p, ok := s.keyInForce(org, key, now)
 	if !ok {
 		return nil, nil, false
 	}
-	place.touch(now)
-	s.recordKeyUse(place, k, now)
+	keyInView.touch(now)
+	s.recordKeyUse(keyInView, k, now)
 	return k, p, true
 }
 
@@ -54,20 +54,20 @@ func (s *Service) keyInForce(org ledger.ID, key []byte, now ledger.Micros) (*vie
 		o = s.decoy
 	}
 	k, found := noKey, false
-	place, ok := o.key(hash)
+	keyInView, ok := o.key(hash)
 	if ok {
-		k, found = place.record(), true
+		k, found = keyInView.record(), true
 	}
 	p, hasOwner := noPartner, false
 	if owner, ok := o.partner(k.Partner); ok {
 		p, hasOwner = owner.record(), true
 	}
 	hashMatches := subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
-	valid, active := k.Valid(now), o.self.record().Active()
+	valid, active := k.Valid(now), o.ownRecord.record().Active()
 	if !(known && found && hasOwner && hashMatches && valid && active) {
 		return nil, nil, nil, false
 	}
-	return place, k, p, true
+	return keyInView, k, p, true
 }
 
 // touch records a use at most once per second, so that concurrent requests do not all write to the
@@ -97,7 +97,7 @@ func (s *Service) Organization(id ledger.ID) (*directory.Organization, bool) {
 	if !ok {
 		return nil, false
 	}
-	return o.self.record(), true
+	return o.ownRecord.record(), true
 }
 
 // SoleOrganization returns the id of the only organization; false unless there is exactly one.
@@ -207,8 +207,8 @@ func (s *Service) ListTerminals(org ledger.ID, p Page) ([]*directory.Terminal, C
 	return terminals.list(s, org, p)
 }
 
-// ListAPIKeys returns a page of an organization's keys, revoked ones included. After a kill, a key's last use may
-// be up to an hour too early.
+// ListAPIKeys returns a page of an organization's keys, revoked ones included. The last use of a key is
+// stored only about once an hour, so after a kill the page may show an earlier use as the last one.
 func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]*directory.APIKey, Cursor, error) {
 	o, ok := s.org(org)
 	if !ok {
@@ -221,9 +221,9 @@ func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]*directory.APIKey, Curso
 }
 
 // withLatestUse returns a key with its latest use.
-func withLatestUse(k *directory.APIKey, place *viewRecord[directory.APIKey]) *directory.APIKey {
+func withLatestUse(k *directory.APIKey, keyInView *viewRecord[directory.APIKey]) *directory.APIKey {
 	latest := *k
-	latest.Used = max(k.Used, ledger.Micros(place.used.Load()))
+	latest.Used = max(k.Used, ledger.Micros(keyInView.used.Load()))
 	return &latest
 }
 

@@ -21,7 +21,7 @@ func (s *Service) CreateOrganization(ctx context.Context, draft directory.Organi
 			return nil, nil, err
 		}
 		created = o
-		return &posting.Change{Steps: []posting.Step{plainStep(directory.Organizations, o.ID, 0, o, event)}}, o, nil
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Organizations, o.ID, 0, o, event)}}, o, nil
 	}, func(stamps []posting.Stamp) {
 		s.putOrganization(newOrg(created.ID, &s.global), created, stamps[0])
 	})
@@ -46,7 +46,7 @@ func (s *Service) PatchOrganization(ctx context.Context, id ledger.ID, change sc
 		if next = patched; err != nil || event.Name == "" {
 			return nil, nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{plainStep(directory.Organizations, id, old.stamp.Version, next, event)}}, next, nil
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Organizations, id, old.stamp.Version, next, event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		s.organizations.put(id, next, stamps[0])
 	})

@@ -68,7 +68,7 @@ func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p
 			return nil, nil, err
 		}
 		return &posting.Change{Steps: []posting.Step{
-			plainStep(directory.Platforms, directory.PlatformOrg, old.stamp.Version, next, next.RotationEvent()),
+			stepWithoutSecrets(directory.Platforms, directory.PlatformOrg, old.stamp.Version, next, next.RotationEvent()),
 		}}, successor, nil
 	}, func(stamps []posting.Stamp) {
 		s.putPlatform(next, stamps[0])
@@ -103,7 +103,7 @@ func (s *Service) changePlatform(ctx context.Context, op string, change func(*di
 }
 
 func platformStep(expect uint64, p *directory.Platform) posting.Step {
-	return plainStep(directory.Platforms, directory.PlatformOrg, expect, p, p.ChangeEvent(expect == 0))
+	return stepWithoutSecrets(directory.Platforms, directory.PlatformOrg, expect, p, p.ChangeEvent(expect == 0))
 }
 
 // maxSpareNumbers bounds the reserved partner numbers that are kept for future partners; any more are lost.

@@ -58,7 +58,7 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, draft directory.Ra
 			return nil, nil, err
 		}
 		next.Updated = 0 // the journal sets it
-		return &posting.Change{Steps: []posting.Step{plainStep(directory.Rates, org, version, next, event)}}, next, nil
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Rates, org, version, next, event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putRate(next, stamps[0])

@@ -178,8 +178,8 @@ func recordStep[R any](s *Service, columns *schema.Type[R], org ledger.ID, expec
 	return step(org, expect, stored, events...), err
 }
 
-// plainStep is recordStep for a type without secrets.
-func plainStep[R any](columns *schema.Type[R], org ledger.ID, expect uint64, r *R, events ...ledger.Event) posting.Step {
+// stepWithoutSecrets is recordStep for a type without secrets.
+func stepWithoutSecrets[R any](columns *schema.Type[R], org ledger.ID, expect uint64, r *R, events ...ledger.Event) posting.Step {
 	stored, err := columns.AppendStored(nil, r, nil)
 	assert.NoError(err)
 	return step(org, expect, stored, events...)

@@ -127,7 +127,7 @@ func (n *seeding) addOrganization(draft directory.Organization, partnerName, pas
 		return err
 	}
 	o := newOrg(record.ID, &n.service.global)
-	n.add(func(stamp posting.Stamp) { n.service.putOrganization(o, record, stamp) }, plainStep(directory.Organizations, record.ID, 0, record, event))
+	n.add(func(stamp posting.Stamp) { n.service.putOrganization(o, record, stamp) }, stepWithoutSecrets(directory.Organizations, record.ID, 0, record, event))
 
 	var number int64
 	n.platform, number = n.platform.ReservePartnerNumber()
@@ -200,7 +200,7 @@ func (n *seeding) issueKey(o *organization, draft directory.APIKey) (secret.Text
 	if err != nil {
 		return "", err
 	}
-	n.add(func(stamp posting.Stamp) { o.putKey(k, stamp) }, plainStep(directory.APIKeys, o.id, 0, k, event), hashClaim(o.id, k.Hash, k.ID))
+	n.add(func(stamp posting.Stamp) { o.putKey(k, stamp) }, stepWithoutSecrets(directory.APIKeys, o.id, 0, k, event), hashClaim(o.id, k.Hash, k.ID))
 	return secret.Text(value), nil
 }
 
@@ -210,7 +210,7 @@ func sandboxKey(partner int64) directory.APIKey {
 
 func (n *seeding) addSession(o *organization, role directory.Role, demo *Demo) {
 	record, event, token := n.service.newUnownedSession(o.id, role)
-	n.add(func(stamp posting.Stamp) { o.putSession(record, stamp) }, plainStep(directory.Sessions, o.id, 0, record, event), hashClaim(o.id, record.Hash, record.ID))
+	n.add(func(stamp posting.Stamp) { o.putSession(record, stamp) }, stepWithoutSecrets(directory.Sessions, o.id, 0, record, event), hashClaim(o.id, record.Hash, record.ID))
 	if role == directory.Auditor {
 		demo.AuditorToken = secret.Text(token)
 		return
@@ -225,7 +225,7 @@ func (n *seeding) addOpeningBalances(owner *directory.Partner) error {
 	if err != nil {
 		return err
 	}
-	n.add(func(posting.Stamp) {}, plainStep(directory.Settlements, owner.Org, 0, record, events...), record.Claim())
+	n.add(func(posting.Stamp) {}, stepWithoutSecrets(directory.Settlements, owner.Org, 0, record, events...), record.Claim())
 	n.change.Counters = append(n.change.Counters, record.Counters()...)
 	return nil
 }
@@ -327,7 +327,7 @@ func (s *Service) reissueSession(ctx context.Context, org ledger.ID, role direct
 			return nil, err
 		}
 		return &posting.Change{
-			Steps:  []posting.Step{plainStep(directory.Sessions, org, 0, record, event)},
+			Steps:  []posting.Step{stepWithoutSecrets(directory.Sessions, org, 0, record, event)},
 			Claims: []ledger.Claim{hashClaim(org, record.Hash, record.ID)},
 		}, nil
 	}, func(stamps []posting.Stamp) {

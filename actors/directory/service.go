@@ -62,8 +62,8 @@ func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 		passwords: newPasswordHasher(), lockout: newLockout(), hashing: newHashingPlaces(), pendingUses: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
 	}
 	s.decoy = newOrg(ledger.ID{}, &s.global)
-	s.decoy.self = &viewRecord[directory.Organization]{}
-	s.decoy.self.set(&directory.Organization{}, posting.Stamp{})
+	s.decoy.ownRecord = &viewRecord[directory.Organization]{}
+	s.decoy.ownRecord.set(&directory.Organization{}, posting.Stamp{})
 	s.registry = actors.NewRegistry(rt, "directory", keepIdle, func(id ledger.ID) actors.Behaviour {
 		return &organizationActor{service: s, org: id}
 	})
@@ -110,7 +110,7 @@ func (s *Service) writable(op string, id ledger.ID) (*organization, error) {
 	if !ok {
 		return nil, ledger.Refuse(op, ledger.NotFound, "no such organization")
 	}
-	if o.self.record().Status == directory.Archived {
+	if o.ownRecord.record().Status == directory.Archived {
 		return nil, ledger.Refuse(op, ledger.Conflict, "the organization is archived")
 	}
 	return o, nil

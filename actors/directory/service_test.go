@@ -379,7 +379,7 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = f.run(ctx, org.ID, "test", func(ledger.Micros) (*posting.Change, error) {
-		return &posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, org.ID, 0, k, event)}}, nil
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.APIKeys, org.ID, 0, k, event)}}, nil
 	}, func([]posting.Stamp) { panic("in the publication") })
 	wantCode(t, "a panic in the publication", err, ledger.Internal, "")
 	f.Runtime.Quiesce()
@@ -392,7 +392,7 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{plainStep(directory.Organizations, id, 0, other, event)}}, nil
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Organizations, id, 0, other, event)}}, nil
 	}, func([]posting.Stamp) { panic("in the publication") })
 	wantCode(t, "a panic in the platform's publication", err, ledger.Internal, "")
 	f.Runtime.Quiesce()

@@ -123,7 +123,7 @@ func (s *Service) person(id ledger.ID, login string) (loginAccount, string) {
 // mayLogIn tells whether the account may begin a session with the right password. If not, the refusal must
 // look like that of a wrong password.
 func (a *loginAccount) mayLogIn() bool {
-	return a.org != nil && a.org.self.record().Active() && (a.user == nil || a.user.Active)
+	return a.org != nil && a.org.ownRecord.record().Active() && (a.user == nil || a.user.Active)
 }
 
 // mayLogInFrom tells whether the account may log in from the address.
@@ -159,7 +159,7 @@ func (s *Service) beginSession(ctx context.Context, account *loginAccount) (*dir
 	err := s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
 		o, _ := s.org(org)
 		account.org = o
-		if !o.self.record().Active() {
+		if !o.ownRecord.record().Active() {
 			return nil, unauthorized()
 		}
 		n, event, stillValid := account.newSession(hash, now)
@@ -168,13 +168,13 @@ func (s *Service) beginSession(ctx context.Context, account *loginAccount) (*dir
 		}
 		created = n
 		change := &posting.Change{
-			Steps:  []posting.Step{plainStep(directory.Sessions, org, 0, n, event)},
+			Steps:  []posting.Step{stepWithoutSecrets(directory.Sessions, org, 0, n, event)},
 			Claims: []ledger.Claim{hashClaim(org, n.Hash, n.ID)},
 		}
 		if oldest := o.makeRoom(n, now); oldest != nil {
 			old := oldest.now.Load()
 			ended, event = old.record.Revoke(now)
-			change.Steps = append(change.Steps, plainStep(directory.Sessions, org, old.stamp.Version, ended, event))
+			change.Steps = append(change.Steps, stepWithoutSecrets(directory.Sessions, org, old.stamp.Version, ended, event))
 		}
 		return change, nil
 	}, func(stamps []posting.Stamp) {
@@ -203,7 +203,7 @@ func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 		old := place.now.Load()
 		var event ledger.Event
 		ended, event = old.record.Revoke(now)
-		return &posting.Change{Steps: []posting.Step{plainStep(directory.Sessions, n.Org, old.stamp.Version, ended, event)}}, nil
+		return &posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.Sessions, n.Org, old.stamp.Version, ended, event)}}, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(n.Org)
 		o.endSession(ended, stamps[0])
@@ -241,7 +241,7 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) 
 		n, used = place.record(), ledger.Micros(place.used.Load())
 	}
 	hashMatches := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
-	valid, currentEpoch, idle, active := n.Valid(now), o.inCurrentEpoch(n), n.IdleTooLong(used, now), o.self.record().Active()
+	valid, currentEpoch, idle, active := n.Valid(now), o.inCurrentEpoch(n), n.IdleTooLong(used, now), o.ownRecord.record().Active()
 	if !(known && found && hashMatches && valid && currentEpoch && !idle && active) {
 		return nil, nil, false
 	}

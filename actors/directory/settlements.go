@@ -82,7 +82,7 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amountField str
 // settlementChange returns the Change that books a settlement. The view in memory has no settlements.
 func (s *Service) settlementChange(settlement *directory.Settlement, event ledger.Event) *posting.Change {
 	partner, _ := s.Partner(settlement.Org, settlement.Partner)
-	step := plainStep(directory.Settlements, settlement.Org, 0, settlement, event)
+	step := stepWithoutSecrets(directory.Settlements, settlement.Org, 0, settlement, event)
 	step.List, step.FurtherLists = directory.SettlementLists.Of(settlement)
 	return &posting.Change{
 		Steps:    []posting.Step{step},

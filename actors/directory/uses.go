@@ -89,7 +89,7 @@ func pendingKeyUse(keyInView *viewRecord[directory.APIKey], id ledger.ID) pendin
 		if event.Name == "" {
 			return publishableStep{}, false
 		}
-		return publishableStep{plainStep(directory.APIKeys, o.id, old.stamp.Version, next, event), func(stamp posting.Stamp) { o.putKey(next, stamp) }}, true
+		return publishableStep{stepWithoutSecrets(directory.APIKeys, o.id, old.stamp.Version, next, event), func(stamp posting.Stamp) { o.putKey(next, stamp) }}, true
 	}}
 }
 
@@ -113,7 +113,7 @@ func pendingSessionUse(sessionInView *viewRecord[directory.Session], hash [32]by
 		if event.Name == "" {
 			return publishableStep{}, false
 		}
-		return publishableStep{plainStep(directory.Sessions, o.id, old.stamp.Version, next, event), func(stamp posting.Stamp) { o.putSession(next, stamp) }}, true
+		return publishableStep{stepWithoutSecrets(directory.Sessions, o.id, old.stamp.Version, next, event), func(stamp posting.Stamp) { o.putSession(next, stamp) }}, true
 	}}
 }
 

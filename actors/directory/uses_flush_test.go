@@ -129,7 +129,7 @@ func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 	f.Runtime.Quiesce()
 	// The key is changed in the store but not in the view in memory, so the view's version is stale.
 	usedKey, event := mustFind(f.APIKey(staleOrg.ID, staleKey.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
-	must(0, f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, staleOrg.ID, 2, usedKey, event)}}))
+	must(0, f.commit(&posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.APIKeys, staleOrg.ID, 2, usedKey, event)}}))
 	f.advance(time.Minute)
 	f.Authenticate(staleOrg.ID, staleValue)
 	f.Authenticate(org.ID, key)

@@ -83,7 +83,7 @@ func TestRefusedNoteIsTriedAgain(t *testing.T) {
 	key, value := f.issueKey(f.newPartner(org.ID, "one"))
 	// The key is changed in the store but not in the view in memory, so the view's version is stale.
 	usedKey, event := key.RecordUse(1)
-	if err := f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, org.ID, 1, usedKey, event)}}); err != nil {
+	if err := f.commit(&posting.Change{Steps: []posting.Step{stepWithoutSecrets(directory.APIKeys, org.ID, 1, usedKey, event)}}); err != nil {
 		t.Fatal(err)
 	}
 	f.Authenticate(org.ID, value)

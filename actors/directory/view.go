@@ -102,16 +102,16 @@ func (x *index[T]) insert(added creation) {
 
 // organization is one organization's part of the view.
 type organization struct {
-	id        ledger.ID
-	global    *globalIndex
-	self      *viewRecord[directory.Organization]
-	partners  index[directory.Partner]
-	terminals index[directory.Terminal]
-	keys      index[directory.APIKey]
-	users     index[directory.User]
-	rates     index[directory.Rate]
-	limits    index[directory.Limit]
-	blocks    blocklist
+	id          ledger.ID
+	globalIndex *globalIndex
+	ownRecord   *viewRecord[directory.Organization] // the organization itself
+	partners    index[directory.Partner]
+	terminals   index[directory.Terminal]
+	keys        index[directory.APIKey]
+	users       index[directory.User]
+	rates       index[directory.Rate]
+	limits      index[directory.Limit]
+	blocks      blocklist
 
 	logins             sync.Map                            // login string → ledger.ID of the user or partner
 	terminalsByPartner table[int64, []*directory.Terminal] // by the partner's number; in order of priority
@@ -125,7 +125,7 @@ type organization struct {
 type pair struct{ from, to money.Currency }
 
 func newOrg(id ledger.ID, global *globalIndex) *organization {
-	return &organization{id: id, global: global}
+	return &organization{id: id, globalIndex: global}
 }
 
 // globalIndex finds keys, partners and terminals of all organizations. One table per kind serves all
@@ -150,11 +150,11 @@ type partnerPlace struct {
 }
 
 func (o *organization) partner(number int64) (*viewRecord[directory.Partner], bool) {
-	return o.global.partners.get(partnerPlace{o.id, number})
+	return o.globalIndex.partners.get(partnerPlace{o.id, number})
 }
 
 func (o *organization) key(hash [32]byte) (*viewRecord[directory.APIKey], bool) {
-	return o.global.keys.get(keyPlace{o.id, hash})
+	return o.globalIndex.keys.get(keyPlace{o.id, hash})
 }
 
 func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
@@ -171,13 +171,13 @@ func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
 func (o *organization) putPartner(p *directory.Partner, stamp posting.Stamp) {
 	p.Created = stamp.Started
 	c := o.partners.put(p.ID, p, stamp)
-	o.global.partners.put(partnerPlace{o.id, p.Number}, c)
+	o.globalIndex.partners.put(partnerPlace{o.id, p.Number}, c)
 	o.logins.Store(p.Login, p.ID)
 }
 
 func (o *organization) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
 	t.Created = stamp.Started
-	o.global.putTerminal(o.terminals.put(t.ID, t, stamp))
+	o.globalIndex.putTerminal(o.terminals.put(t.ID, t, stamp))
 	var ordered []*directory.Terminal
 	for _, old := range o.terminalsOf(t.Partner) {
 		if old.ID != t.ID {
@@ -191,7 +191,7 @@ func (o *organization) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
 
 func (o *organization) putKey(k *directory.APIKey, stamp posting.Stamp) {
 	k.Created = stamp.Started
-	o.global.keys.put(keyPlace{o.id, k.Hash}, o.keys.put(k.ID, k, stamp))
+	o.globalIndex.keys.put(keyPlace{o.id, k.Hash}, o.keys.put(k.ID, k, stamp))
 }
 
 func (o *organization) putRate(r *directory.Rate, stamp posting.Stamp) {
@@ -206,7 +206,7 @@ func (s *Service) org(id ledger.ID) (*organization, bool) {
 // putOrganization publishes a durable organization; o holds the other records of the organization.
 func (s *Service) putOrganization(o *organization, record *directory.Organization, stamp posting.Stamp) {
 	record.Created = stamp.Started
-	o.self = s.organizations.put(record.ID, record, stamp)
+	o.ownRecord = s.organizations.put(record.ID, record, stamp)
 	s.orgs.put(record.ID, o)
 }
 

@@ -112,7 +112,7 @@ func (d *Delivery) key(org ledger.ID) destinationKey {
 // notice returns the delivery's notice without the record that the notice reports on: only a first attempt has that
 // record in memory.
 func (d *Delivery) notice() posting.Notice {
-	return posting.Notice{Channel: d.Channel, To: d.To, Body: d.body, Source: d.Source, Booked: d.Booked, Page: d.pageStart}
+	return posting.Notice{Channel: d.Channel, To: d.To, Body: d.body, Source: d.Source, Booked: d.Booked, PageStart: d.pageStart}
 }
 
 func idOf(n *posting.Notice) ID { return ID{n.Booked, n.Channel} }
@@ -120,6 +120,6 @@ func idOf(n *posting.Notice) ID { return ID{n.Booked, n.Channel} }
 // pendingDelivery returns a notice's delivery as it is before the first attempt.
 func pendingDelivery(n *posting.Notice, now ledger.Micros) *Delivery {
 	return &Delivery{
-		ID: idOf(n), Source: n.Source, To: n.To, State: Pending, Next: now, pageStart: n.Page, body: n.Body,
+		ID: idOf(n), Source: n.Source, To: n.To, State: Pending, Next: now, pageStart: n.PageStart, body: n.Body,
 	}
 }

@@ -238,9 +238,9 @@ func (l *deliveryLog) writeResult(draft *draft, attempted *attemptedNotice, now 
 	switch {
 	case previous == nil && l.isMarked(draft, &attempted.notice):
 		return // a duplicate of a notice that already has a mark
-	case previous == nil && attempted.report.Failure == "" && attempted.notice.Page != 0:
+	case previous == nil && attempted.report.Failure == "" && attempted.notice.PageStart != 0:
 		delete(l.replayRequested, id)
-		draft.addMark(&mark{ID: id, pageStart: attempted.notice.Page, at: attempted.report.At, status: attempted.report.Status, took: attempted.report.Took})
+		draft.addMark(&mark{ID: id, pageStart: attempted.notice.PageStart, at: attempted.report.At, status: attempted.report.Status, took: attempted.report.Took})
 		return
 	case previous == nil:
 		next = pendingDelivery(&attempted.notice, now)
@@ -264,13 +264,13 @@ func (l *deliveryLog) writeResult(draft *draft, attempted *attemptedNotice, now 
 // rescan has run, because only a rescan causes duplicates. Marks of earlier Changes are durable by now: the next
 // Change is begun after the receipt for the previous one.
 func (l *deliveryLog) isMarked(draft *draft, n *posting.Notice) bool {
-	if !l.service.rescanned.Load() || n.Page == 0 {
+	if !l.service.rescanned.Load() || n.PageStart == 0 {
 		return false
 	}
-	markedIDs := draft.markedByPage[n.Page]
+	markedIDs := draft.markedByPage[n.PageStart]
 	if markedIDs == nil {
-		markedIDs = l.marksOf(draft, n.Page)
-		draft.markedByPage[n.Page] = markedIDs
+		markedIDs = l.marksOf(draft, n.PageStart)
+		draft.markedByPage[n.PageStart] = markedIDs
 	}
 	return markedIDs[idOf(n)]
 }

@@ -143,7 +143,7 @@ func (d *destination) room() int {
 
 // enqueue queues notices. Those for which there is no room wait in the store. If memory is short or the
 // destination is not quick, the notices after the first maxWaitingFailing are queued without their records
-// (About); each record is read again when its notice is tried.
+// (Subject); each record is read again when its notice is tried.
 func (d *destination) enqueue(notices []posting.Notice) {
 	s := d.service
 	room := d.room() - len(d.freshNotices)
@@ -154,7 +154,7 @@ func (d *destination) enqueue(notices []posting.Notice) {
 	withoutRecords := !d.isQuick() || s.inMemory.Load() > s.limits.withRecords
 	for i := range notices[:room] {
 		if withoutRecords && len(d.freshNotices) >= maxWaitingFailing {
-			notices[i].About = nil
+			notices[i].Subject = nil
 		}
 		d.freshNotices = append(d.freshNotices, pendingNotice{notice: notices[i]})
 	}

@@ -181,7 +181,7 @@ func TestDuplicateAcknowledgementKeepsOtherMarks(t *testing.T) {
 	f.quiesce()
 	pageStart := f.delivery(ids[0]).pageStart
 	for _, id := range ids { // each in a Change of its own
-		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, Page: pageStart, Source: f.delivery(id).Source}
+		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, PageStart: pageStart, Source: f.delivery(id).Source}
 		f.rescan(uuid.New(), nil) // after a rescan duplicates are possible
 		f.quiesce()
 		f.deliveryLogs.Tell(firstOrg, attemptsMade{[]attemptedNotice{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})

@@ -267,7 +267,7 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waitingCount, dueCoun
 		for n := chunkStart; n < chunkStart+500; n++ {
 			delivery := &Delivery{
 				ID: ID{sample.Booked - ledger.Micros(1+n), posting.Webhook}, Source: sample.Source, To: sample.To, State: Pending,
-				Next: now + ledger.Micros(time.Hour/time.Microsecond) + ledger.Micros(n), pageStart: sample.Page, body: sample.Body,
+				Next: now + ledger.Micros(time.Hour/time.Microsecond) + ledger.Micros(n), pageStart: sample.PageStart, body: sample.Body,
 				Attempts: []Attempt{{At: sample.Booked, Status: 500, Failure: "status 500", Took: 3}},
 			}
 			switch {

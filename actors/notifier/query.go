@@ -42,14 +42,14 @@ func readFrom(view *posting.View, org ledger.ID, id ID, retentionStart ledger.Mi
 	pageStart := ledger.Micros(0)
 	err = view.NoticesAscending(org, id.Booked, func(n *posting.Notice) (bool, error) {
 		if pageStart == 0 {
-			pageStart = n.Page
+			pageStart = n.PageStart
 		}
 		if idOf(n) == id {
 			copied := *n
 			copied.Body = append([]byte(nil), n.Body...)
 			notice = &copied
 		}
-		return notice == nil && n.Page == pageStart && n.Booked <= id.Booked, nil
+		return notice == nil && n.PageStart == pageStart && n.Booked <= id.Booked, nil
 	})
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func readFrom(view *posting.View, org ledger.ID, id ID, retentionStart ledger.Mi
 	if notice == nil {
 		return nil, notFound()
 	}
-	marked, err := readMarks(view, org, notice.Page)
+	marked, err := readMarks(view, org, notice.PageStart)
 	if err != nil {
 		return nil, err
 	}

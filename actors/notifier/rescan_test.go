@@ -358,7 +358,7 @@ func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	r := startReceiver(t, alwaysStatus(200))
 	var withRecord, withoutRecord atomic.Int64
 	f.writeNotification = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
-		if n.About != nil {
+		if n.Subject != nil {
 			withRecord.Add(1)
 		} else {
 			withoutRecord.Add(1)
@@ -370,7 +370,7 @@ func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 		c.Steps = append(c.Steps, posting.Step{
 			Org: firstOrg, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: []byte{1},
 			Events:  []ledger.Event{{Name: "a", To: "b"}},
-			Notices: []posting.Notice{{Channel: posting.Webhook, To: to, About: "its record"}},
+			Notices: []posting.Notice{{Channel: posting.Webhook, To: to, Subject: "its record"}},
 		})
 	}
 	f.submit(c)

@@ -105,16 +105,16 @@ func (s *Service) eachUnsettled(org ledger.ID, from, upTo ledger.Micros, fn func
 	var marked map[ID]mark
 	next = from
 	err = view.NoticesAscending(org, from, func(n *posting.Notice) (bool, error) {
-		if n.Page != next || marked == nil {
-			if n.Page > upTo {
+		if n.PageStart != next || marked == nil {
+			if n.PageStart > upTo {
 				return false, nil
 			}
 			if pages++; pages > maxPages {
-				next, hasMore = n.Page, true
+				next, hasMore = n.PageStart, true
 				return false, nil
 			}
-			next = n.Page
-			if marked, err = readMarks(view, org, n.Page); err != nil {
+			next = n.PageStart
+			if marked, err = readMarks(view, org, n.PageStart); err != nil {
 				return false, err
 			}
 		}

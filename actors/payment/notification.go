@@ -73,7 +73,7 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipien
 		if merchant.hasAddress && merchant.selects(e) {
 			notice := s.newNotification(org, d.Record, e)
 			notices = append(notices, posting.Notice{
-				Event: i, Channel: posting.Webhook, To: merchant.destination, Body: notice.fields.appendTo(nil, d.Record), About: notice,
+				Event: i, Channel: posting.Webhook, To: merchant.destination, Body: notice.fields.appendTo(nil, d.Record), Subject: notice,
 			})
 		}
 		if body := s.newOperatorAlert(org, d.Record, e); body != nil {
@@ -205,7 +205,7 @@ var _ actors.NotificationWriter = (*Service)(nil)
 
 // WriteNotification implements actors.NotificationWriter for transactions.
 func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
-	content, ok := n.About.(*notification)
+	content, ok := n.Subject.(*notification)
 	if !ok {
 		result, found, err := s.load(org, n.Source.ID)
 		if err != nil {

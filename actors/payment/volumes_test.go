@@ -47,12 +47,12 @@ func TestChangedVolumeLimitAppliesToTheNextPayment(t *testing.T) {
 }
 
 // Each payment counts only towards the partner's limits of the payment's currency. The currencies are more
-// than the sets of limits that are cached (MaxSets), so sets are dropped and built again.
+// than the sets of limits that are cached (MaxSetsPerPartner), so sets are dropped and built again.
 func TestEachPaymentCountsTowardsTheLimitsOfItsCurrency(t *testing.T) {
 	currencies := []money.Currency{
 		"USD", "EUR", "AED", "SAR", "QAR", "MYR", "IDR", "PKR", "BDT", "EGP", "TRY", "KZT", "UZS", "AZN", "KGS", "RUB", "GBP",
 	}
-	if len(currencies) <= admission.MaxSets {
+	if len(currencies) <= admission.MaxSetsPerPartner {
 		t.Fatal("too few to begin anew")
 	}
 	var limits []*directory.Limit

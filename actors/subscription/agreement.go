@@ -204,7 +204,7 @@ func (a *subscriptionActor) buildNotices(d *subscription.Decision) []posting.Not
 	list := make([]posting.Notice, len(d.Notifications))
 	for i := range d.Notifications {
 		t := &d.Notifications[i]
-		list[i] = posting.Notice{Event: t.Index, Channel: posting.Stream, To: recipient, Body: encodeNotice(t), About: r}
+		list[i] = posting.Notice{Event: t.Index, Channel: posting.Stream, To: recipient, Body: encodeNotice(t), Subject: r}
 	}
 	return list
 }

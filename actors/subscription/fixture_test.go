@@ -351,7 +351,7 @@ func (f *fixture) streamNotifications() (list []map[string]any) {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		n.About = nil
+		n.Subject = nil
 		repeatedBody, err := f.WriteNotification(nil, f.firstDemo.Org, &n)
 		if err != nil || repeatedBody.Type != firstBody.Type || !bytes.Equal(repeatedBody.Data, firstBody.Data) {
 			f.t.Errorf("told again as %s %s (%v), at first %s", repeatedBody.Type, repeatedBody.Data, err, firstBody.Data)

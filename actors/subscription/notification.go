@@ -23,7 +23,7 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 	if err != nil {
 		return actors.NotificationBody{}, err
 	}
-	r, isRecord := n.About.(*subscription.Record)
+	r, isRecord := n.Subject.(*subscription.Record)
 	if !isRecord {
 		if r, err = s.readRecord(org, n.Source.ID); err != nil {
 			return actors.NotificationBody{}, err

@@ -381,7 +381,7 @@ func TestDamagedNoticeIsAnError(t *testing.T) {
 	f.mu.Lock()
 	notice := f.notices[0]
 	f.mu.Unlock()
-	notice.About = nil
+	notice.Subject = nil
 	body := notice.Body
 	for i := range body {
 		notice.Body = body[:i]

@@ -19,7 +19,7 @@ const (
 	expired       = "4000000000000069"
 	processing    = "4000000000000119"
 	redirected    = "4000000000003220" // the payer is redirected to the provider
-	formed        = "4000000000003063" // the payer posts a form to the provider
+	formRequired  = "4000000000003063" // the payer posts a form to the provider
 	password      = "4000002500003155" // the payer must type a one-time password
 	delayed       = "4000000000000077"
 	silent        = "4000000000000341" // the provider does not answer the charge
@@ -30,7 +30,7 @@ const (
 
 // canaries are texts that must not be in anything that the server has stored.
 var canaries = []string{
-	good, anotherGood, declined, noFunds, expired, processing, redirected, formed, password, delayed, silent, chargedBack,
+	good, anotherGood, declined, noFunds, expired, processing, redirected, formRequired, password, delayed, silent, chargedBack,
 	refundRefused, refundSlow, watchedCard, watchedHolder,
 }
 

@@ -223,7 +223,7 @@ func TestDestinationMustBeOffered(t *testing.T) {
 func TestAuthParamsDescribeThePayersAction(t *testing.T) {
 	m := sandboxMerchant(t)
 	redirect := m.create(payment(redirected)).has("auth_params.type", "redirect", "auth_params.method", "get")
-	form := m.create(payment(formed)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
+	form := m.create(payment(formRequired)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
 	otherPayment := m.create(payment(password)).has("status", "action_required", "auth_params.type", "none")
 	for _, a := range []*response{redirect, form, otherPayment} {
 		for name, kind := range map[string]string{"type": `"`, "version": `"`, "method": `"`, "url": `"`, "params": `{`} {
@@ -253,7 +253,7 @@ func TestRedirectLeadsToTheProvidersPage(t *testing.T) {
 
 func TestFormIsPostedToTheProvidersPage(t *testing.T) {
 	m := sandboxMerchant(t)
-	r := m.create(payment(formed))
+	r := m.create(payment(formRequired))
 	p := payer{t}
 	fields := map[string][]string{}
 	value, _ := r.value("auth_params.params")
@@ -267,7 +267,7 @@ func TestFormIsPostedToTheProvidersPage(t *testing.T) {
 func TestRedirectURLLeadsThroughEveryProviderAction(t *testing.T) {
 	merchant := sandboxMerchant(t)
 	p := payer{t}
-	for _, create := range []params{payment(redirected), payment(formed), paymentWith(params{"type": "sbp"}), paymentWith(params{"type": "qr_code"}), paymentWith(params{"type": "crypto"})} {
+	for _, create := range []params{payment(redirected), payment(formRequired), paymentWith(params{"type": "sbp"}), paymentWith(params{"type": "qr_code"}), paymentWith(params{"type": "crypto"})} {
 		r := merchant.create(create)
 		approvePayment(t, r).wantRedirectedTo(returnURL)
 		merchant.read(r.at("id")).has("status", "charged")

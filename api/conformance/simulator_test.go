@@ -19,10 +19,12 @@ type cardOutcome struct {
 	end                string
 }
 
-func (m *merchant) wantCardOutcomes(kind func(string, ...any) params, endings []cardOutcome) {
+// wantCardOutcomes creates a transaction with each card and checks its statuses. newParams returns the params of a create
+// with a card.
+func (m *merchant) wantCardOutcomes(newParams func(string, ...any) params, endings []cardOutcome) {
 	m.t.Helper()
 	for _, e := range endings {
-		id := m.create(kind(e.card)).has("status", e.status, "error_code", e.code).at("id")
+		id := m.create(newParams(e.card)).has("status", e.status, "error_code", e.code).at("id")
 		if e.later == 0 {
 			continue
 		}
@@ -43,7 +45,7 @@ func TestEveryPaymentTestCardHasItsOutcome(t *testing.T) {
 		{expired, "rejected", "expired_card", 0, ""},
 		{processing, "failed", "processing_error", 0, ""},
 		{redirected, "action_required", "null", 0, ""},
-		{formed, "action_required", "null", 0, ""},
+		{formRequired, "action_required", "null", 0, ""},
 		{password, "action_required", "null", 0, ""},
 		{delayed, "charging", "null", 5, "charged"},
 		{silent, "charging", "null", 10, "charged"},
@@ -86,9 +88,9 @@ func TestChallengePageHasTwoButtons(t *testing.T) {
 	}
 }
 
-func TestPostedFormLeadsToTheSamePage(t *testing.T) {
+func TestFormRequiredCardLeadsToTheChallengePage(t *testing.T) {
 	m := sandboxMerchant(t)
-	r := m.create(payment(formed)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
+	r := m.create(payment(formRequired)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
 	p := payer{t}
 	p.send(p.open(r.at("simple_auth_redirect_url")), "decision", "refuse").wantRedirectedTo(failURL)
 	m.read(r.at("id")).has("status", "rejected", "error_code", "authentication_failed")
@@ -210,7 +212,8 @@ func TestReadAfterExpiryShowsFreshMaterial(t *testing.T) {
 	merchant.read(id).has("additional_params_for_auth.payload", old, "additional_params_for_auth.expires_at", r.at("additional_params_for_auth.expires_at"))
 	advance(t, 2)
 	merchant.submit(id, params{"signature": signature(old)}).want(422).has("error", "expired")
-	// Callers that may not submit material see the expired material.
+	// The operator and the auditor may not submit a signature, so their reads don't make the rail publish fresh
+	// material: they see the expired material.
 	for _, other := range []caller{admin(t), auditor(t)} {
 		other.get(transactions+"/"+id).want(200).has("additional_params_for_auth.payload", old)
 	}
@@ -236,11 +239,11 @@ func TestReadAfterExpiryShowsFreshMaterial(t *testing.T) {
 	}
 }
 
-func TestOtherCardsAreChargedImmediately(t *testing.T) {
+func TestOtherMethodsAreChargedImmediately(t *testing.T) {
 	m := sandboxMerchant(t)
-	asks := map[string]bool{"sbp": true, "qr_code": true, "crypto": true, "open_banking": true, "sepa": true}
-	for kind := range strings.FieldsSeq(universalTypes + " " + railTypes) {
-		if !asks[kind] {
+	requiresAction := map[string]bool{"sbp": true, "qr_code": true, "crypto": true, "open_banking": true, "sepa": true}
+	for kind := range strings.FieldsSeq(universalStorageTypes + " " + providerStorageTypes) {
+		if !requiresAction[kind] {
 			if kind != "native_gas" {
 				m.create(paymentWith(params{"type": kind})).has("status", "charged")
 			}

@@ -97,18 +97,18 @@ func TestExpiryYearHasTwoOrFourDigits(t *testing.T) {
 	}
 }
 
-// The names as the specification lists them, without bank_card and direct_debit,
-// whose keys have rules.
+// The types of a money_storage: those that every provider may accept, and those of single providers. They are named as in
+// the specification. bank_card and direct_debit, whose keys have rules, are left out.
 const (
-	universalTypes = "bank_account sbp qr_code crypto e_wallet phone_payment bnpl open_banking apple_pay google_pay voucher gift_card"
-	railTypes      = "totp provider_token square_nonce sepa upi netbanking boleto revolut_payout encrypted_qr native_gas username_subscription " +
+	universalStorageTypes = "bank_account sbp qr_code crypto e_wallet phone_payment bnpl open_banking apple_pay google_pay voucher gift_card"
+	providerStorageTypes  = "totp provider_token square_nonce sepa upi netbanking boleto revolut_payout encrypted_qr native_gas username_subscription " +
 		"pix oxxo klarna alipay wechat_pay paynow grabpay ideal bancontact paypal_account venmo emi interac_present mollie_redirect " +
 		"revolut_checkout open_banking_redirect"
 )
 
 func TestUniversalStorageTypesAreAccepted(t *testing.T) {
 	m := sandboxMerchant(t)
-	for kind := range strings.FieldsSeq(universalTypes) {
+	for kind := range strings.FieldsSeq(universalStorageTypes) {
 		if got := m.create(paymentWith(params{"type": kind})).at("status"); got != "charged" && got != "action_required" {
 			t.Errorf("%s is %s", kind, got)
 		}
@@ -117,7 +117,7 @@ func TestUniversalStorageTypesAreAccepted(t *testing.T) {
 
 func TestProviderSpecificStorageTypesAreAccepted(t *testing.T) {
 	m := sandboxMerchant(t)
-	for kind := range strings.FieldsSeq(railTypes) {
+	for kind := range strings.FieldsSeq(providerStorageTypes) {
 		status := "charged"
 		if kind == "native_gas" {
 			status = "action_required" // it waits for a signature

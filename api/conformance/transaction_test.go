@@ -187,7 +187,7 @@ func TestAdditionalParamsRequestMaterial(t *testing.T) {
 func TestRedirectURLIsShownWhileThePayerMustAct(t *testing.T) {
 	merchant := newMerchantWithTerminals(t, `{}`)
 	merchant.create(payment(good)).has("simple_auth_redirect_url", absent)
-	for _, p := range []params{payment(redirected), payment(formed), payment(password), paymentWith(params{"type": "sbp"})} {
+	for _, p := range []params{payment(redirected), payment(formRequired), payment(password), paymentWith(params{"type": "sbp"})} {
 		r := merchant.create(p).has("status", "action_required")
 		if !strings.HasPrefix(r.at("simple_auth_redirect_url"), testServer(t).BaseURL+"/") {
 			t.Errorf("simple_auth_redirect_url is %s", r.at("simple_auth_redirect_url"))

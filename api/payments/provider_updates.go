@@ -133,7 +133,7 @@ func (h *Handlers) inquire(t *directory.Terminal, envelope []byte) error {
 	if err != nil {
 		return nil // no transaction has this id
 	}
-	return h.cfg.Updates.ProviderUpdate(t.Org, t.ID, id)
+	return h.cfg.ProviderUpdates.ProviderUpdate(t.Org, t.ID, id)
 }
 
 // event identifies an event of one terminal's provider.

@@ -26,7 +26,7 @@ type Config struct {
 	Subscriptions Subscriptions
 
 	// Updates accepts provider updates; nil: the route is missing.
-	Updates Updates
+	ProviderUpdates Updates
 
 	// Fingerprint returns a keyed hash of a card number or a request, so that equal ones can be
 	// recognized without being stored. Without the key nobody can find the content by trying
@@ -109,7 +109,7 @@ func (h *Handlers) Routes() []web.Route {
 			web.Route{Method: post, Path: subscriptionsPath + "/:id/cancel", Access: byPartnerKey, Command: true, Handle: h.cancelSubscription},
 		)
 	}
-	if h.cfg.Updates != nil {
+	if h.cfg.ProviderUpdates != nil {
 		// Anyone may call this route: a provider has no credentials, but signs with the terminal's secret.
 		routes = append(routes, web.Route{
 			Method: post, Path: "/api/v1/terminal/:id/notifications", Access: web.Access{Callers: web.Anyone}, JSON: true, Command: true, Handle: h.takeUpdate,

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger"
 )
 
-// operatorParameters are the list's parameters for the administration token: also the partner and a
-// start time, which are unexpected fields for a partner's key.
+// operatorParameters are the list's parameters in a request with the administration token. They include the
+// partner and a start time; in a request with a partner's key these two are refused as unexpected fields.
 var operatorParameters = slices.Concat(listParameters, []string{"partner_id", "from"})
 
 // organization returns the organization of a request by the administration token or by a session.
@@ -21,8 +21,8 @@ func (h *Handlers) organization(req *web.Request) (ledger.ID, error) {
 	return req.Principal.Org, nil
 }
 
-// listQueryOf reads a request for a page of transactions and finds their partner: the caller,
-// or the partner that the administration token names.
+// listQueryOf reads a request for a page of a partner's transactions. The partner is the caller itself; a request
+// with the administration token names the partner in partner_id, and listQueryOf makes it that partner's request.
 func (h *Handlers) listQueryOf(req *web.Request) (*listQuery, error) {
 	if !req.Operator {
 		q := newListQuery(req.RequestCtx, h.cfg.Clock.Now(), listParameters)
@@ -40,7 +40,8 @@ func (h *Handlers) listQueryOf(req *web.Request) (*listQuery, error) {
 	return q, h.actAs(req, org, number)
 }
 
-// readPartnerID reads the number of the list's partner. refuseEmpty has refused an empty parameter.
+// readPartnerID reads the number of the list's partner. If the parameter was sent empty, refuseEmpty (in newListQuery) has
+// already added a problem, and readPartnerID adds none.
 func readPartnerID(q *web.Query) int64 {
 	const name = "partner_id"
 	text, sent := q.Sent(name)
@@ -72,7 +73,8 @@ func (h *Handlers) findTransaction(req *web.Request) (result paymentactor.Result
 		return result, err
 	}
 	if req.Principal.Key != nil {
-		return h.cfg.Payments.Current(paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number, ID: id}, false)
+		const onPayerPage = false
+		return h.cfg.Payments.Current(paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number, ID: id}, onPayerPage)
 	}
 	if req.Principal.Partner != nil {
 		return h.cfg.Payments.Read(req.Principal.Org, req.Principal.Partner.Number, id)

@@ -2,9 +2,12 @@
 
 package mapfault
 
-// Exit does nothing on this system: a fault in a mapped file ends the process with the
-// runtime's own code, 2, and its stack traces.
-func Exit(int, string) error { return nil }
+// The handler of mapfault_linux.go does not exist on this system. The functions of the same names are here only so that
+// their callers compile.
 
-// LastWord does nothing on this system.
+// ExitOnFault does nothing on this system: a fault in a mapped file ends the process with the
+// runtime's own code, 2, and its stack traces.
+func ExitOnFault(exitCode int, line string) error { return nil }
+
+// LastWord does nothing on this system, because no other thread prints a line.
 func LastWord() {}

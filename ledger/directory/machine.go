@@ -133,7 +133,7 @@ var lifecycles = map[ledger.Kind]lifecycle{
 	ledger.Product:      {Create, []State{StateActive, StateInactive}, activationMachine},
 	ledger.Image:        {Create, []State{StateActive}, nil},
 	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
-	ledger.Answer:       {Give, []State{StateGiven}, nil},
+	ledger.AdminReply:   {Give, []State{StateGiven}, nil},
 	ledger.Reply:        {Give, []State{StateGiven}, nil},
 	ledger.Rate:         {firstAction: Create}, // the states are the rate's values: legalRate checks them, and later events
 }

@@ -131,7 +131,7 @@ func (p *Platform) clone() *Platform {
 func CachedReplyID(key string) ledger.ID { return ledger.DerivedID(PlatformOrg, "answer|"+key) }
 
 // NewAnswer decides to store the response to a write of the administration. The record never changes.
-func NewAnswer(id ledger.ID) ledger.Event { return createdEvent(ledger.Answer, id, StateGiven) }
+func NewAnswer(id ledger.ID) ledger.Event { return createdEvent(ledger.AdminReply, id, StateGiven) }
 
 // NewReply decides to store the response to a partner's request. The record never changes.
 func NewReply(id ledger.ID) ledger.Event { return createdEvent(ledger.Reply, id, StateGiven) }

@@ -17,8 +17,9 @@ type Transition[S comparable] interface {
 type Row[E comparable, P any] map[E]P
 
 // Table is the source form of a machine: state → event → step. States (S) and events (E) are
-// strings or fmt.Stringers. The type of a step (P) is a struct whose methods have value receivers,
-// so that a row reads {Settle: {To: Charged, Why: "provider confirmed"}}.
+// strings or fmt.Stringers. The type of a step (P) should be a struct, not a pointer to one, with
+// methods on value receivers. Then a table can be written without the type's name:
+// {Settle: {To: Charged, Why: "provider confirmed"}}.
 type Table[S comparable, E comparable, P Transition[S]] map[S]Row[E, P]
 
 // Machine is a checked table. Build it with Compile.

@@ -38,10 +38,11 @@ func (r *Record) keepToken(a Answer) {
 	}
 }
 
-// resend decides on a renewal that never arrived at the provider. Unlike a card's verification value, a renewal's
-// credential is stored, so the charge can be submitted again under the same name. That happens after every second
-// "unknown reference", because a submission may be lost again. After the last permitted submission the renewal is given
-// up and resend returns false.
+// resend decides on a renewal when the provider answers "unknown reference": it has no charge with the reference under
+// which this one was submitted. A renewal's credential is stored, unlike a card's verification value, so the charge can be
+// submitted again with the same reference. It is submitted again only after every second such answer, because after the
+// first one the last submission may still be on its way. After giveUpAt such answers the renewal is given up and resend
+// returns false.
 func (c DecisionContext) resend(d *Decision) bool {
 	const resubmitEvery, giveUpAt = 2, 32
 	r := d.Record

@@ -13,10 +13,10 @@ const kvNotices = 'n'
 
 // Bounds of KVs and notices, in bytes.
 const (
-	MaxKVKey   = 256      // longest key of a KV
-	MaxKVValue = 96 << 10 // longest value of a KV
-	MaxNotice  = 16 << 10 // longest body of a notice
-	MaxNotices = 48 << 10 // longest page of notices; a notice that does not fit begins a new page
+	MaxKVKey      = 256      // longest key of a KV
+	MaxKVValue    = 96 << 10 // longest value of a KV
+	MaxNotice     = 16 << 10 // longest body of a notice
+	MaxNoticePage = 48 << 10 // longest page of notices; a notice that does not fit begins a new page
 )
 
 // Notice is the stored form of a notification about an event.
@@ -69,7 +69,7 @@ type NoticePage struct {
 const sameDestinationFlag = 0x80
 
 // Full tells whether a notice with a body of n bytes does not fit into the page.
-func (p *NoticePage) Full(n int) bool { return p.First != 0 && len(p.row)+n+64 > MaxNotices }
+func (p *NoticePage) Full(n int) bool { return p.First != 0 && len(p.row)+n+64 > MaxNoticePage }
 
 // Add appends a notice. Notices must be in the order of their booked times.
 func (p *NoticePage) Add(n *Notice) {

@@ -91,7 +91,7 @@ func TestNoticePageIsFullBeforeItsBound(t *testing.T) {
 		n.To = uuid.New() // a new destination takes the most room
 		n.Booked += 1 << 60
 		p.Add(&n)
-		if p.Bytes() > MaxNotices {
+		if p.Bytes() > MaxNoticePage {
 			t.Fatalf("a page of %d bytes", p.Bytes())
 		}
 	}
@@ -105,8 +105,8 @@ func TestNoticePageIsFullBeforeItsBound(t *testing.T) {
 		n.Booked++
 		p.Add(&n)
 	}
-	if p.Bytes() > MaxNotices || p.Bytes() < MaxNotices-64 {
-		t.Errorf("a page of %d bytes is full, the bound is %d", p.Bytes(), MaxNotices)
+	if p.Bytes() > MaxNoticePage || p.Bytes() < MaxNoticePage-64 {
+		t.Errorf("a page of %d bytes is full, the bound is %d", p.Bytes(), MaxNoticePage)
 	}
 }
 

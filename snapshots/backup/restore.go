@@ -228,9 +228,9 @@ func Verify(ctx context.Context, path string, at time.Time, keyring Sealer) (res
 	return result, nil
 }
 
-// CheckTransfer reads a backup without keys, to check that it has arrived whole. Without keys nobody
+// CheckWithoutKeys reads a backup without keys, to check that it has arrived whole. Without keys nobody
 // can tell to which store a backup belongs.
-func CheckTransfer(ctx context.Context, path string) (Header, error) {
+func CheckWithoutKeys(ctx context.Context, path string) (Header, error) {
 	a, err := openArchive(path)
 	if err != nil {
 		return Header{}, err

@@ -41,8 +41,8 @@ type folder struct {
 }
 
 // scanBackups reads the headers of the files in a directory. If keyring is nil, it trusts each header.
-// Otherwise each manifest that the keyring can decrypt must contain the same header: a forged header
-// could make the newest backup look like an older one.
+// Otherwise it compares a file's header with the copy in the file's manifest, if the keyring can decrypt
+// the manifest: a forged header could make the newest backup look like an older one.
 func scanBackups(dir string, keyring Sealer) (found folder, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -121,8 +121,9 @@ type choice struct {
 	folder
 }
 
-// choose finds the backup at a path: the file itself or, if the path is a directory, the newest
-// backup in it that is not later than the instant at (zero: the newest of all).
+// choose returns the backup that a path stands for. If the path is a file, that file is the backup. If
+// it is a directory, the backup is the newest one in it that is not later than the instant at (zero: the
+// newest of all).
 func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -192,12 +193,12 @@ func (c *choice) requiredChain(ctx context.Context) (required []FoundBackup, err
 	next, err := c.undamagedCopy(ctx, c.FoundBackup)
 	for err == nil {
 		required = append(required, next)
-		since := next.Header.Since
+		since := next.Header.Since // the backup to which next is an increment; nil: next is full
 		if since == nil {
 			return required, nil
 		}
 		i := slices.IndexFunc(c.list, func(l FoundBackup) bool { return l.Header.Base() == *since })
-		if i < 0 { // if a backup has only the base's id, the error below names the file of that backup
+		if i < 0 { // no backup is the base; if one has at least the base's id, the error below names its file
 			i = slices.IndexFunc(c.list, func(l FoundBackup) bool { return l.Header.ID == since.ID })
 		}
 		switch {
@@ -232,7 +233,7 @@ func (c *choice) undamagedCopy(ctx context.Context, l FoundBackup) (FoundBackup,
 	for _, candidate := range copies {
 		err := candidate.fault
 		if err == nil {
-			_, err = CheckTransfer(ctx, candidate.Path)
+			_, err = CheckWithoutKeys(ctx, candidate.Path)
 		}
 		if err == nil || ctx.Err() != nil {
 			return candidate, err
@@ -255,7 +256,7 @@ func (c *choice) unusableFiles(required []FoundBackup) []error {
 
 // ReadBase returns the header of a backup, or of the newest backup in a directory, so that an increment
 // to it can be taken. It reads the backup, and all backups that the backup needs, to the end: as Read
-// does if keyring is set, and as CheckTransfer does if it is nil. Errors: *Error, or those of the file
+// does if keyring is set, and as CheckWithoutKeys does if it is nil. Errors: *Error, or those of the file
 // system.
 func ReadBase(ctx context.Context, path string, keyring Sealer) (Header, error) {
 	c, err := choose(path, time.Time{}, keyring)
@@ -270,7 +271,7 @@ func ReadBase(ctx context.Context, path string, keyring Sealer) (Header, error) 
 		if keyring != nil {
 			_, err = Read(ctx, l.Path, keyring)
 		} else {
-			_, err = CheckTransfer(ctx, l.Path)
+			_, err = CheckWithoutKeys(ctx, l.Path)
 		}
 		if err != nil {
 			return Header{}, err

@@ -42,7 +42,7 @@ func storeWithAdminKeys(t *testing.T) (w *fixture.Store, organization ledger.ID)
 
 // adminReplySource names the record of the cached reply to the request with the idempotency key.
 func adminReplySource(key string) ledger.Source {
-	return ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(key)}
+	return ledger.Source{Kind: ledger.AdminReply, ID: directory.CachedReplyID(key)}
 }
 
 func TestFaultsInCachedAdminRepliesAreFound(t *testing.T) {

@@ -140,7 +140,7 @@ func (c *checker) checkKeys() error {
 		if k.reply == (ledger.ID{}) {
 			continue
 		}
-		reply := ledger.Source{Kind: ledger.Answer, ID: k.reply}
+		reply := ledger.Source{Kind: ledger.AdminReply, ID: k.reply}
 		if c.StoredIn(k.recordOrg, reply) == nil {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which does not exist", k.org, ledger.ClaimIdempotency, scan.NameOf(reply))
 			continue
@@ -149,7 +149,7 @@ func (c *checker) checkKeys() error {
 	}
 	for _, place := range c.adminReplies {
 		if !claimedReplies[place] {
-			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", place.Org, scan.NameOf(ledger.Source{Kind: ledger.Answer, ID: place.ID}))
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", place.Org, scan.NameOf(ledger.Source{Kind: ledger.AdminReply, ID: place.ID}))
 		}
 	}
 	return nil

@@ -57,14 +57,14 @@ func (c *orgCheck) checkRecords() error {
 	}
 	c.transactions.CheckReturns()
 	c.directory.CheckSettlements(o)
-	c.directory.CheckBoundProducts(o)
-	c.transactions.CheckLinks()
+	c.directory.CheckLinkProducts(o)
+	c.transactions.CheckPaidLinks()
 	c.transactions.CheckRenewals()
 	c.contracts.CheckNumbers()
 	return nil
 }
 
-// checkStamp compares the stamp that the writer stored with a record.
+// checkStamp compares a record's stamp with the record's events.
 func (c *orgCheck) checkStamp(r *scan.Record) {
 	s, h := &r.Stamp, r.History
 	switch {
@@ -80,7 +80,8 @@ func (c *orgCheck) checkStamp(r *scan.Record) {
 	}
 }
 
-// checkPayload passes the record to the rules for its kind.
+// checkPayload passes the record to the rules for its kind. c.answers compares it with the responses that clients
+// received about it.
 func (c *orgCheck) checkPayload(r *scan.Record) {
 	switch r.Source.Kind {
 	case ledger.Transaction:
@@ -110,7 +111,7 @@ func (c *orgCheck) checkPayload(r *scan.Record) {
 // checkDirectoryRecord checks a record of the directory (organizations, partners, terminals …), or a cached reply to an
 // administration request.
 func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
-	if r.Source.Kind == ledger.Answer {
+	if r.Source.Kind == ledger.AdminReply {
 		c.adminReplies = append(c.adminReplies, scan.RecordKey{Org: r.Organization.ID, ID: r.Source.ID})
 		c.CheckState(r, string(ledgerdirectory.StateGiven))
 		c.checkAdminReply(r)
@@ -145,7 +146,8 @@ func (c *checker) checkTimers() error {
 	return c.ReadSection(findings.RuleStates, func() error {
 		const microsPerSecond = 1_000_000
 		var stored []timer
-		nextSecond, err := c.View.DueItems(func(second int64, item posting.Item) { // nextSecond: earlier seconds were processed
+		// All timers of the seconds before nextSecond were processed.
+		nextSecond, err := c.View.DueItems(func(second int64, item posting.Item) {
 			t := timer{item.Org, item.Source, item.At}
 			if c.timers.required[t] && int64(item.At)/microsPerSecond == second {
 				delete(c.timers.required, t)

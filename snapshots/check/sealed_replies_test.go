@@ -177,7 +177,7 @@ func newStoreWithReplies(t *testing.T) *storeWithReplies {
 			},
 		},
 		"a write of the administration": {
-			[][]byte{record(ledger.Answer, directory.CachedReplyID(admin.ClaimKey())), claim(directory.PlatformOrg, admin.ClaimKey())},
+			[][]byte{record(ledger.AdminReply, directory.CachedReplyID(admin.ClaimKey())), claim(directory.PlatformOrg, admin.ClaimKey())},
 			func() (string, error) {
 				answer, _, err := a.server.Directory.Answered(admin)
 				return fmt.Sprintf("%d %s %d %d", answer.Status, answer.Body, answer.Booked, answer.Seq), err

@@ -54,7 +54,7 @@ func (c Code) SVG() []byte {
 
 // CodePNG returns the QR code of a text as a PNG of size × size pixels. Each module is the same whole number of pixels; what
 // is left over is a wider margin. The picture is written row by row with one bit a pixel, because anybody may request it:
-// image/png looks at every pixel several times, which takes ten times as long.
+// image/png looks at every pixel several times, which takes much longer.
 func CodePNG(text string, size int) ([]byte, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
@@ -81,7 +81,8 @@ func compressedRows(code *qr.Code, module, size int) []byte {
 	repeated := make([]byte, len(row))
 	white[0], repeated[0] = asIs, differenceToAbove
 	var out bytes.Buffer
-	compressor := zlib.NewWriter(&out)
+	compressor, err := zlib.NewWriterLevel(&out, zlib.BestSpeed)
+	assert.NoError(err)
 	write := func(first []byte, times int) {
 		for i := range times {
 			if i > 0 {

@@ -18,16 +18,16 @@ import (
 
 // Bounds of request bodies.
 const (
-	maxBody     = 1 << 20         // bytes of a body from a caller whose credential was checked
-	maxOpenBody = 64 << 10        // bytes of a body on a route for anyone
-	FirstBuffer = 4 << 10         // bytes of a body that are read without being charged to a budget
-	Grace       = 5 * time.Second // time for the first byte; a whole body may take this much longer than minRate allows
-	minRate     = 8 << 10         // bytes a second that have to arrive
-	maxDiscard  = 64 << 10        // bytes of a refused body that are read so that the connection can be reused
-	discardTime = time.Second     // for reading the rest of a refused body
-	KnownBytes  = 128 << 20       // bytes of bodies held at once for callers whose credentials were checked
-	AnyoneBytes = 32 << 20        // bytes of bodies held at once on routes for anyone
-	Shares      = 4               // one organization, or one address, gets at most 1/Shares of a budget
+	maxBody            = 1 << 20         // bytes of a body from a caller whose credential was checked
+	maxOpenBody        = 64 << 10        // bytes of a body on a route for anyone
+	FirstBuffer        = 4 << 10         // bytes of a body that are read without being charged to a budget
+	Grace              = 5 * time.Second // time for the first byte; a whole body may take this much longer than minRate allows
+	minRate            = 8 << 10         // bytes a second that have to arrive
+	maxDiscard         = 64 << 10        // bytes of a refused body that are read so that the connection can be reused
+	discardTime        = time.Second     // for reading the rest of a refused body
+	AuthenticatedBytes = 128 << 20       // bytes of bodies held at once for callers whose credentials were checked
+	AnonymousBytes     = 32 << 20        // bytes of bodies held at once on routes for anyone
+	Shares             = 4               // one organization, or one address, gets at most 1/Shares of a budget
 )
 
 // contextKey is where a request keeps the body that Wipe overwrites.
@@ -265,9 +265,9 @@ func discardRest(ctx *fasthttp.RequestCtx, stream io.Reader) bool {
 	return err == io.EOF
 }
 
-// FirstByteConfig bounds the wait for the first byte of an announced body. Read bounds the wait
+// LimitFirstByteWait bounds the wait for the first byte of an announced body. Read bounds the wait
 // for the rest.
-func FirstByteConfig(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
+func LimitFirstByteWait(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 	if length := h.ContentLength(); length > 0 || length == chunkedLength {
 		c.ReadTimeout = Grace
 	}

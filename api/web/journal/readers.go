@@ -34,7 +34,7 @@ func (q *EventQuery) reader(view *posting.View) (eventReader, error) {
 // recordKinds are the kinds of records that have events.
 var recordKinds = []ledger.Kind{
 	ledger.Transaction, ledger.Settlement, ledger.Partner, ledger.Terminal, ledger.APIKey,
-	ledger.Organization, ledger.Session, ledger.User, ledger.Platform, ledger.Reply, ledger.Rate, ledger.Answer,
+	ledger.Organization, ledger.Session, ledger.User, ledger.Platform, ledger.Reply, ledger.Rate, ledger.AdminReply,
 	ledger.Subscription, ledger.Contract, ledger.Screening, ledger.Period, ledger.Retention, ledger.Link, ledger.Product, ledger.Image,
 }
 

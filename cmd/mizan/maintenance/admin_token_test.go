@@ -21,7 +21,8 @@ func rotate(t *testing.T, env []string, args ...string) string {
 	return token
 }
 
-// notSentLine is the end of the message about a server to which no token was sent.
+// notSentLine is the last line that the command prints if it sent its token to no server, because the server could not
+// be reached or its certificate was not trusted.
 const notSentLine = "mizan: admin-token: nothing was sent: the token is as it was\n"
 
 // statusWithToken returns the status of an administration request with the token.
@@ -85,7 +86,7 @@ func TestTokenIsRotatedOnARunningServer(t *testing.T) {
 }
 
 func TestAllTokensAreRotatedInAStoppedStore(t *testing.T) {
-	testkit.NotUnderRace(t, commandsOnly)
+	testkit.NotUnderRace(t, reasonNothingConcurrent)
 	for _, clock := range []string{"real", "manual"} {
 		t.Run(clock, func(t *testing.T) {
 			server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", clock}})
@@ -139,7 +140,7 @@ func TestTokenRotationKeepsTerminalCredentials(t *testing.T) {
 }
 
 func TestTokenToRotateMayComeFromStdin(t *testing.T) {
-	testkit.NotUnderRace(t, commandsOnly)
+	testkit.NotUnderRace(t, reasonNothingConcurrent)
 	s := testkit.Start(t, testkit.Options{})
 	firstToken := s.Sandbox.AdminToken
 	command := exec.CommandContext(t.Context(), testkit.Binary(t), "admin-token", "rotate",
@@ -154,7 +155,7 @@ func TestTokenToRotateMayComeFromStdin(t *testing.T) {
 
 // A retired token is never accepted again, even from the configured file.
 func TestRetiredTokenInTheFileIsRefused(t *testing.T) {
-	testkit.NotUnderRace(t, refusedOnly)
+	testkit.NotUnderRace(t, reasonRefusedCommand)
 	file := filepath.Join(t.TempDir(), "token")
 	oldToken := strings.Repeat("old-token-", 4)
 	if err := os.WriteFile(file, []byte(oldToken), 0o600); err != nil {
@@ -175,7 +176,7 @@ func TestRetiredTokenInTheFileIsRefused(t *testing.T) {
 }
 
 func TestRotationArgumentsAreChecked(t *testing.T) {
-	testkit.NotUnderRace(t, refusedOnly)
+	testkit.NotUnderRace(t, reasonRefusedCommand)
 	emptyDir, file := t.TempDir(), filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("two tokens"), 0o600); err != nil {
 		t.Fatal(err)

@@ -90,7 +90,7 @@ func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, file *b
 	if keyring != nil {
 		header, err = backup.Read(ctx, file.Name(), keyring)
 	} else {
-		header, err = backup.CheckTransfer(ctx, file.Name())
+		header, err = backup.CheckWithoutKeys(ctx, file.Name())
 	}
 	if err != nil {
 		return header, path, err

@@ -14,7 +14,7 @@ import (
 // No server starts in the work directory of a killed restore, and no restore clears that directory after a
 // server was started in it.
 func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
-	testkit.NotUnderRace(t, refusedOnly)
+	testkit.NotUnderRace(t, reasonRefusedCommand)
 	server := testkit.Start(t, testkit.Options{})
 	backup := filepath.Join(t.TempDir(), "one")
 	testkit.MustRun(t, "backup", "--sandbox", server.Dir, "--to", backup)
@@ -92,7 +92,7 @@ func TestUnneededDamagedBackupIsAWarning(t *testing.T) {
 
 // The short form is `mizan backup`, without `take`.
 func TestBackupHelpShowsTheShortForm(t *testing.T) {
-	testkit.NotUnderRace(t, commandsOnly)
+	testkit.NotUnderRace(t, reasonNothingConcurrent)
 	if help := testkit.MustRun(t, "backup", "--help"); !strings.Contains(help, "mizan backup --to DIR|FILE") {
 		t.Errorf("the help says %s", help)
 	}

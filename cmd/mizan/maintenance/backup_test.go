@@ -254,7 +254,7 @@ func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
 }
 
 func TestUnrestorableBackupsAreExplained(t *testing.T) {
-	testkit.NotUnderRace(t, refusedOnly)
+	testkit.NotUnderRace(t, reasonRefusedCommand)
 	server := testkit.Start(t, testkit.Options{})
 	dir := t.TempDir()
 	backup, keyring := filepath.Join(dir, "one.backup"), filepath.Join(server.Dir, "keyring")

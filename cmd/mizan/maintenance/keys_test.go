@@ -145,7 +145,7 @@ func TestKeysRotateBesideARunningServer(t *testing.T) {
 }
 
 func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
-	testkit.NotUnderRace(t, commandsOnly)
+	testkit.NotUnderRace(t, reasonNothingConcurrent)
 	keyring, dir := newKeyring(t), t.TempDir()
 	dataKeyring := filepath.Join(dir, "keyring")
 	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", dataKeyring))
@@ -171,7 +171,7 @@ func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 }
 
 func TestKeysListReportsAKeyringWithoutSealingKeys(t *testing.T) {
-	testkit.NotUnderRace(t, commandsOnly)
+	testkit.NotUnderRace(t, reasonNothingConcurrent)
 	path := newKeyring(t)
 	removeSealingKeys(t, path)
 	r := testkit.Run(t, nil, "keys", "list", "--keyring", path)
@@ -187,7 +187,7 @@ func TestKeysListReportsAKeyringWithoutSealingKeys(t *testing.T) {
 }
 
 func TestUnreadableKeyringIsLeftUnchanged(t *testing.T) {
-	testkit.NotUnderRace(t, commandsOnly)
+	testkit.NotUnderRace(t, reasonNothingConcurrent)
 	for _, c := range []struct {
 		name, content string
 		mode          os.FileMode

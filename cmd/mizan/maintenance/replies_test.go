@@ -215,7 +215,7 @@ func (r *replayWorld) verify(wantExit int) string {
 }
 
 func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
-	testkit.NotUnderRace(t, commandsOnly)
+	testkit.NotUnderRace(t, reasonNothingConcurrent)
 	r := startReplayWorld(t)
 	r.stop()
 	movedKeyring := filepath.Join(t.TempDir(), "keys")

@@ -25,7 +25,7 @@ func readSandboxFile(t *testing.T, s *testkit.Server) []byte {
 }
 
 func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
-	testkit.NotUnderRace(t, reasonDecidedAtStart)
+	testkit.NotUnderRace(t, reasonStartIsSequential)
 	server := testkit.Start(t, testkit.Options{})
 	original := server.Sandbox
 	var names []string
@@ -56,7 +56,7 @@ func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
 }
 
 func TestLostSandboxValuesAreRecreated(t *testing.T) {
-	testkit.NotUnderRace(t, reasonDecidedAtStart)
+	testkit.NotUnderRace(t, reasonStartIsSequential)
 	server := testkit.Start(t, testkit.Options{})
 	original := server.Sandbox
 	path := filepath.Join(server.Dir, sandboxFile)
@@ -115,7 +115,7 @@ func TestLostSandboxValuesAreRecreated(t *testing.T) {
 // The operator may set another password for the sandbox's partner. Then the next start makes a new
 // password, stores it in sandbox.json and puts it in force.
 func TestReplacedSandboxPasswordIsRecreated(t *testing.T) {
-	testkit.NotUnderRace(t, reasonDecidedAtStart)
+	testkit.NotUnderRace(t, reasonStartIsSequential)
 	server := testkit.Start(t, testkit.Options{})
 	original := server.Sandbox
 	answer, err := server.Admin().With("x-organization-id", original.OrganizationID).Do("PATCH", "/api/v1/partners/1", `{"pass":"another-Lion-paints-9"}`)
@@ -146,7 +146,7 @@ func TestReplacedSandboxPasswordIsRecreated(t *testing.T) {
 }
 
 func TestFirstAdminTokenIsPrintedOnce(t *testing.T) {
-	testkit.NotUnderRace(t, reasonDecidedAtStart)
+	testkit.NotUnderRace(t, reasonStartIsSequential)
 	keyringFile := filepath.Join(t.TempDir(), "keyring")
 	if r := testkit.Run(t, nil, "keyring", keyringFile); r.Exit != 0 {
 		t.Fatal(r.Stderr)
@@ -175,7 +175,7 @@ func TestFirstAdminTokenIsPrintedOnce(t *testing.T) {
 }
 
 func TestAdminTokenFromFile(t *testing.T) {
-	testkit.NotUnderRace(t, reasonDecidedAtStart)
+	testkit.NotUnderRace(t, reasonStartIsSequential)
 	token := "mza_" + strings.Repeat("s", 43)
 	path := testkit.WriteFile(t, "token", token+"\n")
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual", "--admin-token-file", path}})
@@ -188,7 +188,7 @@ func TestAdminTokenFromFile(t *testing.T) {
 
 // If other tokens are in force besides the one from the file, the server logs that.
 func TestSeveralAdminTokensAreLogged(t *testing.T) {
-	testkit.NotUnderRace(t, reasonDecidedAtStart)
+	testkit.NotUnderRace(t, reasonStartIsSequential)
 	const line = "several administration tokens are in force"
 	server := testkit.Start(t, testkit.Options{})
 	if strings.Contains(server.Stderr(), line) {
@@ -217,10 +217,10 @@ func TestSandboxStoreIsRefusedWithoutTheSandboxFlag(t *testing.T) {
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: sandbox: ")
 }
 
-// TestPrintedCommandsHoldNoSecret checks the printed commands, because they may end up in a
-// log.
+// What the server prints and logs at its start may be kept in a log file. The commands that it prints for users of the
+// sandbox must not contain a secret of sandbox.json.
 func TestPrintedCommandsHoldNoSecret(t *testing.T) {
-	testkit.NotUnderRace(t, reasonDecidedAtStart)
+	testkit.NotUnderRace(t, reasonStartIsSequential)
 	s := testkit.Start(t, testkit.Options{})
 	for _, secret := range []string{
 		s.Sandbox.AdminToken, s.Sandbox.APIKey, s.Sandbox.PartnerPass, s.Sandbox.SessionToken, s.Sandbox.AuditorToken,

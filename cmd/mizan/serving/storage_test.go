@@ -38,7 +38,7 @@ func TestSecondServerOnTheDirectoryIsLockedOut(t *testing.T) {
 }
 
 func TestManualClockKeepsItsValue(t *testing.T) {
-	testkit.NotUnderRace(t, reasonDecidedAtStart)
+	testkit.NotUnderRace(t, reasonStartIsSequential)
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	askClock := func() time.Time {
 		t.Helper()
@@ -79,7 +79,7 @@ func TestManualClockKeepsItsValue(t *testing.T) {
 // TestManualClockStartsAfterTheLastBookedTime deletes the clock's file: the new clock starts at
 // or after the last booked time.
 func TestManualClockStartsAfterTheLastBookedTime(t *testing.T) {
-	testkit.NotUnderRace(t, reasonDecidedAtStart)
+	testkit.NotUnderRace(t, reasonStartIsSequential)
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	answer, err := server.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
 	testkit.WantStatus(t, answer, err, 200)

@@ -6,31 +6,32 @@ import (
 	"mizan/ledger/directory"
 )
 
-// CachedPartners returns how many partners are in the cache of bounds: today, after the given number of partners have
-// paid, and tomorrow, after the first payment of that day.
-func CachedPartners(partners int) (today, tomorrow int64) {
+// PartnersInCache makes a payment of each of the given number of partners on one day, and one payment on the next day.
+// It returns how many partners are in the cache of bounds after the last payment of the first day (today) and after the
+// payment of the second (tomorrow).
+func PartnersInCache(partners int) (today, tomorrow int64) {
 	volumes, chosenLimits := new(Volumes), new(limitSet)
-	chosenLimits.add(0)
+	chosenLimits.addIndex(0) // each partner has one limit, which bounds the payment
 	limits := []*directory.Limit{{Kind: directory.DailyVolume}}
 	for range partners {
-		volumes.day(1).bounds(slices.Clone(limits), chosenLimits)
+		volumes.day(1).cachedBounds(slices.Clone(limits), chosenLimits)
 	}
 	today = volumes.today.Load().partners.Load()
-	volumes.day(2).bounds(limits, chosenLimits)
+	volumes.day(2).cachedBounds(limits, chosenLimits)
 	return today, volumes.today.Load().partners.Load()
 }
 
-// CachedSets makes a partner's payments under the given number of different sets of limits, and one more payment under the
-// last set. It returns how many sets of bounds the cache then has for the partner.
-func CachedSets(sets int) int {
+// SetsInCache makes payments of one partner: one payment for each of the given number of different sets of limits, and one
+// more for the last set. It returns how many sets of bounds the cache then has for the partner.
+func SetsInCache(sets int) int {
 	volumes, limits := new(Volumes), make([]*directory.Limit, sets)
 	for i := range limits {
 		limits[i] = &directory.Limit{Kind: directory.DailyVolume}
 	}
 	for i := range sets + 1 {
 		chosenLimits := new(limitSet)
-		chosenLimits.add(min(i, sets-1))
-		volumes.day(1).bounds(limits, chosenLimits)
+		chosenLimits.addIndex(min(i, sets-1))
+		volumes.day(1).cachedBounds(limits, chosenLimits)
 	}
 	stored, _ := volumes.today.Load().sets.Load(&limits[0])
 	return len(stored.(*boundSets).sets)

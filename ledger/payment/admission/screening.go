@@ -75,12 +75,12 @@ func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (br
 			if isUnshared {
 				a.addBound(boundOf(limit, today.name, subject), len(limits))
 			} else {
-				volumeLimits.add(i)
+				volumeLimits.addIndex(i)
 			}
 		}
 	}
 	if today != nil && !isUnshared {
-		a.Terms.Bounds = today.bounds(limits, &volumeLimits)
+		a.Terms.Bounds = today.cachedBounds(limits, &volumeLimits)
 	}
 	return breach
 }

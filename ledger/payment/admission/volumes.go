@@ -26,16 +26,16 @@ type day struct {
 
 // Maximum sizes of a day's cache. A full cache is emptied.
 const (
-	MaxPartners = 65_536 // partners; a partner whose limits have changed counts once more
-	MaxSets     = 16     // sets of one partner: one for each combination of asset, type and terminal that has limits
+	MaxPartners       = 65_536 // partners; a partner whose limits have changed counts once more
+	MaxSetsPerPartner = 16     // sets of one partner: one for each combination of asset, type and terminal that has limits
 )
 
 // limitSet is a set of some of a partner's limits. It has a bit for the index of each limit.
 type limitSet [(directory.MaxLimits + 63) / 64]uint64
 
-func (set *limitSet) add(i int) { set[i/64] |= 1 << (i % 64) }
+func (set *limitSet) addIndex(i int) { set[i/64] |= 1 << (i % 64) }
 
-func (set *limitSet) has(i int) bool { return set[i/64]&(1<<(i%64)) != 0 }
+func (set *limitSet) hasIndex(i int) bool { return set[i/64]&(1<<(i%64)) != 0 }
 
 // boundSet has the bounds that some of a partner's limits put on a payment.
 type boundSet struct {
@@ -56,9 +56,10 @@ func (v *Volumes) day(date ledger.Date) *day {
 	return next
 }
 
-// bounds returns the bounds that the chosen limits of a partner put on a payment by any payer. A slice of limits
-// never changes, so the address of its first element identifies it.
-func (d *day) bounds(limits []*directory.Limit, chosenLimits *limitSet) []payment.Bound {
+// cachedBounds returns the bounds that the chosen limits of a partner put on a payment by any payer. A slice of limits
+// never changes, so the address of its first element identifies it. Bounds that are not in the
+// cache are computed and added to it.
+func (d *day) cachedBounds(limits []*directory.Limit, chosenLimits *limitSet) []payment.Bound {
 	var cachedSets []boundSet
 	stored, found := d.sets.Load(&limits[0])
 	if found {
@@ -71,12 +72,12 @@ func (d *day) bounds(limits []*directory.Limit, chosenLimits *limitSet) []paymen
 	}
 	set := boundSet{limits: *chosenLimits}
 	for i, l := range limits {
-		if chosenLimits.has(i) {
+		if chosenLimits.hasIndex(i) {
 			set.bounds = append(set.bounds, boundOf(l, d.name, ""))
 		}
 	}
 	payment.Share(set.bounds)
-	if len(cachedSets) >= MaxSets {
+	if len(cachedSets) >= MaxSetsPerPartner {
 		cachedSets = nil
 	}
 	d.sets.Store(&limits[0], &boundSets{append(cachedSets[:len(cachedSets):len(cachedSets)], set)})

@@ -6,15 +6,16 @@ import (
 	"mizan/ledger/payment/admission"
 )
 
-// A cache that is full, of partners or of one partner's sets of bounds, is emptied and does not grow.
-func TestCacheOfADaysBoundsIsEmptiedWhenFull(t *testing.T) {
+// The cache of bounds has room for MaxPartners partners, and for MaxSetsPerPartner sets of bounds of each. A payment that
+// needs more room empties the whole cache or the partner's part of it, so the cache's memory is bounded.
+func TestFullCacheOfBoundsIsEmptied(t *testing.T) {
 	for partners, want := range map[int]int64{1: 1, admission.MaxPartners - 1: admission.MaxPartners - 1, admission.MaxPartners: admission.MaxPartners, admission.MaxPartners + 1: 1} {
-		if today, tomorrow := admission.CachedPartners(partners); today != want || tomorrow != 1 {
+		if today, tomorrow := admission.PartnersInCache(partners); today != want || tomorrow != 1 {
 			t.Errorf("of %d partners %d are kept, and of one the next day %d; want %d and 1", partners, today, tomorrow, want)
 		}
 	}
-	for sets, want := range map[int]int{1: 1, admission.MaxSets: admission.MaxSets, admission.MaxSets + 1: 1} {
-		if got := admission.CachedSets(sets); got != want {
+	for sets, want := range map[int]int{1: 1, admission.MaxSetsPerPartner: admission.MaxSetsPerPartner, admission.MaxSetsPerPartner + 1: 1} {
+		if got := admission.SetsInCache(sets); got != want {
 			t.Errorf("of %d sets %d are kept, want %d", sets, got, want)
 		}
 	}

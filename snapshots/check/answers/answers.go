@@ -31,7 +31,7 @@ import (
 type Check struct {
 	*scan.Scan
 	directory *directory.Facts
-	answers   acknowledgements
+	answers   receivedResponses
 }
 
 // New begins the comparison of responses with the store.
@@ -39,8 +39,8 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 	return &Check{Scan: s, directory: d}
 }
 
-// acknowledgements are the responses that clients received, which the store must match.
-type acknowledgements struct {
+// receivedResponses are the responses that clients received, which the store must match.
+type receivedResponses struct {
 	hasAnswers      bool // there is a file of responses
 	seed            maphash.Seed
 	memberListIndex map[string]int32       // the joined names of an object's members → index of the names in memberLists
@@ -57,8 +57,8 @@ type acknowledgements struct {
 	directoryResponses map[directory.RecordName][]int32 // indexes in directoryRecords of the responses about each record
 }
 
-func newAcknowledgements() acknowledgements {
-	return acknowledgements{
+func newReceivedResponses() receivedResponses {
+	return receivedResponses{
 		hasAnswers: true, seed: maphash.MakeSeed(), memberListIndex: make(map[string]int32), createOutcomes: make(map[uint64]*outcome), keyOutcomes: make(map[uint64]*keyOutcome),
 		states:       scan.States{Codes: map[string]uint8{"": 0}, Names: []string{""}},
 		transactions: newShownRecords[shownTransaction](ledger.Transaction), contracts: newShownRecords[shownContract](ledger.Contract),
@@ -97,7 +97,7 @@ func (c *Check) ReadFile(path string) error {
 	}
 	defer f.Close()
 	a := &c.answers
-	*a = newAcknowledgements()
+	*a = newReceivedResponses()
 	r := bufio.NewReaderSize(f, 1<<20)
 	hasResponse := false
 	for lineNumber := uint32(1); ; lineNumber++ {
@@ -224,7 +224,7 @@ func (l *responseLine) shownObjects(isList bool) (records []jsonObject, ok bool)
 }
 
 // hash returns a hash of the texts. It is never 0.
-func (a *acknowledgements) hash(texts ...string) uint64 {
+func (a *receivedResponses) hash(texts ...string) uint64 {
 	var m maphash.Hash
 	m.SetSeed(a.seed)
 	for _, text := range texts {
@@ -264,7 +264,7 @@ func (c *Check) existsInAnyOrganization(recordName directory.RecordName) bool {
 		return false
 	}
 	for org := range c.Organizations {
-		if c.directory.RecordNames[directory.RecordName{Kind: recordName.Kind, Org: org, Name: recordName.Name}] {
+		if c.directory.RecordNames[directory.RecordName{Kind: recordName.Kind, Org: org, ID: recordName.ID}] {
 			return true
 		}
 	}

@@ -196,7 +196,7 @@ func (c *Check) asShown(org ledger.ID, p *contract.Record, created, changed ledg
 // excluded ones.
 func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *posting.Stamp, response *shownContract, excludedNames []string) []string {
 	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: response.changedAt, Number: stamp.Number, InList: response.inList}
-	form := c.answers.formOf(func(e *schema.Encoder) { jsonform.AppendContract(e, p, &view) })
+	form := c.answers.membersWritten(func(e *schema.Encoder) { jsonform.AppendContract(e, p, &view) })
 	return c.answers.differingNames(form, response.members, excludedNames)
 }
 

@@ -15,8 +15,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, the directory. Each record that the administration created is stored. The columns that never change are equal
-// to those in the response. If no later write changed the record, all columns except secrets are equal.
+// Rule 1, the directory. Each record that the administration created is stored. Its columns that never change have
+// the values that the response shows. If no later write changed the record, all its other columns do too, except secrets.
 
 // shownDirectoryRecord is a record of the directory as one response showed it.
 type shownDirectoryRecord struct {
@@ -58,7 +58,7 @@ func parseDirectoryPath(path string) (kind ledger.Kind, id string, ok bool) {
 }
 
 // readDirectoryRecord reads the response to a request about the record with the id; if the id is empty, the response
-// to the creation of a record. It always returns true: the response is compared.
+// to the creation of a record. It always returns true, because every such response is compared.
 func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id string, l *responseLine) bool {
 	object := parseObject(decodeEmbedded(l.Response))
 	if data := parseObject(object["data"]); data != nil {
@@ -76,7 +76,7 @@ func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id stri
 	if kind == ledger.Organization {
 		org, _ = uuid.Parse(name) // an organization's record is stored under the organization's own id; an invalid id names no record
 	}
-	shown := shownDirectoryRecord{line: lineNumber, name: directory.RecordName{Kind: kind, Org: org, Name: name}, isCreateResponse: id == ""}
+	shown := shownDirectoryRecord{line: lineNumber, name: directory.RecordName{Kind: kind, Org: org, ID: name}, isCreateResponse: id == ""}
 	for _, column := range directory.TypeOf(kind).Shown() {
 		hash := uint32(0)
 		if value, isShown := object[column.Name]; isShown && !column.Secret {
@@ -101,7 +101,7 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	a := &c.answers
 	var responses []int32
 	for _, org := range []ledger.ID{r.Organization.ID, {}} { // the zero id: a client may omit the header if there is only one organization
-		responses = append(responses, a.directoryResponses[directory.RecordName{Kind: r.Source.Kind, Org: org, Name: name}]...)
+		responses = append(responses, a.directoryResponses[directory.RecordName{Kind: r.Source.Kind, Org: org, ID: name}]...)
 	}
 	if len(responses) == 0 {
 		return
@@ -116,6 +116,7 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 		isUnchanged := shown.isCreateResponse && r.Stamp.Version == 1
 		var names []string
 		for i, column := range recordType.Shown() {
+			// A Contextual column depends on more than the record, so its value may have changed without a write.
 			isCompared := shown.hashes[i] != 0 && !column.Contextual && (column.Fixed || isUnchanged)
 			if isCompared && shown.hashes[i] != a.hashOf(stored[column.Name])|1 {
 				names = append(names, column.Name)

@@ -51,7 +51,7 @@ func (c *Check) readEntry(lineNumber uint32, rest string, l *responseLine) bool 
 // entryDiffers names the fields in which the response differs from the entry. An auditor and the entry's
 // partners see different parts of the entry, so the response is compared with what each of them sees. The result is
 // that of the comparison with the fewest differences.
-func (a *acknowledgements) entryDiffers(shown members, e *ledger.Event, totalsAfter []ledger.Totals) (names []string) {
+func (a *receivedResponses) entryDiffers(shown members, e *ledger.Event, totalsAfter []ledger.Totals) (names []string) {
 	owners := []string{""} // whose accounts are visible; "": all accounts
 	for _, p := range e.Entry.Postings {
 		if owner := ownerOf(p.Account); !slices.Contains(owners, owner) {
@@ -63,7 +63,7 @@ func (a *acknowledgements) entryDiffers(shown members, e *ledger.Event, totalsAf
 		for k, p := range e.Entry.Postings {
 			balances.After[k], balances.Shown[k] = totalsAfter[k].Balance(p.Account.NormalSide()), owner == "" || ownerOf(p.Account) == owner
 		}
-		form := a.formOf(func(out *schema.Encoder) { jsonform.AppendEntry(out, e, &balances) })
+		form := a.membersWritten(func(out *schema.Encoder) { jsonform.AppendEntry(out, e, &balances) })
 		if differing := a.differingNames(form, shown, nil); i == 0 || len(differing) < len(names) {
 			names = differing
 		}

@@ -14,18 +14,22 @@ import (
 	"mizan/ledger/schema"
 )
 
+// Rule 1, the comparison of JSON objects. An object in a response is compared, member by member, with the object that the
+// API would make of the stored record.
+
 // jsonObject is a JSON object in a response.
 type jsonObject map[string]jsontext.Value
 
-// members are an object's members in a short form, because the file may name very many records. Most
-// responses about records of one kind have members with the same names, so each list of names is in memory once.
+// members are an object's members, with a hash in place of each value. The form is short because all objects in the
+// responses are in memory at once, and there may be very many. Most objects of one kind have members with the same names,
+// so each list of names is in memory only once.
 type members struct {
-	names  int32    // index of the names in acknowledgements.memberLists
+	names  int32    // index of the names in receivedResponses.memberLists
 	hashes []uint32 // hashes of the values, in the alphabetical order of the names
 }
 
 // membersOf returns an object's members.
-func (a *acknowledgements) membersOf(object jsonObject) members {
+func (a *receivedResponses) membersOf(object jsonObject) members {
 	names := slices.Sorted(maps.Keys(object))
 	key := fmt.Sprintf("%q", names)
 	index, known := a.memberListIndex[key]
@@ -40,8 +44,8 @@ func (a *acknowledgements) membersOf(object jsonObject) members {
 	return m
 }
 
-// formOf returns the members of the JSON object whose fields the function writeFields appends.
-func (a *acknowledgements) formOf(writeFields func(*schema.Encoder)) members {
+// membersWritten returns the members of a JSON object. The function writeFields appends the object's fields to an encoder.
+func (a *receivedResponses) membersWritten(writeFields func(*schema.Encoder)) members {
 	e := schema.Encoder{Buf: []byte{'{'}}
 	writeFields(&e)
 	e.Close('}')
@@ -55,7 +59,7 @@ func (m members) equal(other members) bool {
 
 // differingNames returns the names of the members that only one of two objects has, or that differ. It does
 // not compare excluded members.
-func (a *acknowledgements) differingNames(x, y members, excluded []string) (names []string) {
+func (a *receivedResponses) differingNames(x, y members, excluded []string) (names []string) {
 	if x.equal(y) {
 		return nil
 	}
@@ -72,7 +76,7 @@ func (a *acknowledgements) differingNames(x, y members, excluded []string) (name
 }
 
 // hashIn returns the hash of the named member; false if m has no such member.
-func (a *acknowledgements) hashIn(m members, name string) (hash uint32, found bool) {
+func (a *receivedResponses) hashIn(m members, name string) (hash uint32, found bool) {
 	i, found := slices.BinarySearch(a.memberLists[m.names], name)
 	if found {
 		hash = m.hashes[i]
@@ -113,7 +117,7 @@ func canonicalForm(v jsontext.Value) string {
 }
 
 // hashOf returns a hash of a value's canonical form.
-func (a *acknowledgements) hashOf(v jsontext.Value) uint32 {
+func (a *receivedResponses) hashOf(v jsontext.Value) uint32 {
 	return uint32(maphash.String(a.seed, canonicalForm(v)))
 }
 

@@ -12,7 +12,7 @@ import (
 // If a JSON form gets a new member, the checker compares the member without being changed: a response that lacks the
 // member, or has another value, differs in that member.
 func TestNewMemberOfAJSONFormIsCompared(t *testing.T) {
-	a := &acknowledgements{seed: maphash.MakeSeed(), memberListIndex: make(map[string]int32)}
+	a := &receivedResponses{seed: maphash.MakeSeed(), memberListIndex: make(map[string]int32)}
 	form := string(jsonform.AppendTransaction(nil, new(payment.Record), new(jsonform.TransactionView)))
 	longerForm := form[:len(form)-1] + `,"gained":1}`
 	parseMembers := func(text string) members { return a.membersOf(parseObject([]byte(text))) }

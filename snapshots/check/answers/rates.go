@@ -43,7 +43,7 @@ func (c *Check) checkRates() error {
 		found := false
 		for _, org := range orgs {
 			err := c.eachPastRate(org, response.id, func(r *directory.Rate) {
-				found = found || response.members.equal(c.answers.formOf(func(e *schema.Encoder) {
+				found = found || response.members.equal(c.answers.membersWritten(func(e *schema.Encoder) {
 					e.Buf = directory.Rates.AppendFields(e.Buf, r, schema.Style{})
 				}))
 			})

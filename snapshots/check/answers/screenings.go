@@ -34,7 +34,7 @@ func (c *Check) readScreening(lineNumber uint32, rest string, l *responseLine) b
 		return true
 	}
 	a := &c.answers
-	form := a.formOf(func(e *schema.Encoder) { jsonform.AppendScreening(e, &screening.Screening, rest != "") })
+	form := a.membersWritten(func(e *schema.Encoder) { jsonform.AppendScreening(e, &screening.Screening, rest != "") })
 	if names := a.differingNames(form, a.membersOf(object), nil); names != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v is stored with another %s", lineNumber, id, joinNames(names))
 	}

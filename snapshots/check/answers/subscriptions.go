@@ -16,8 +16,8 @@ import (
 )
 
 // Rule 1, subscriptions. For each response there is an event after which the subscription's JSON form was
-// equal to the response. The instant of the next renewal is compared only with the stored subscription, because no
-// event has that instant.
+// equal to the response. Events do not contain the instant of the next renewal. So this instant is compared
+// only for the last of these forms, which is that of the stored subscription.
 
 const subscriptionsPath = "/api/v1/subscriptions"
 
@@ -64,16 +64,16 @@ func (c *Check) noteSubscription(lineNumber uint32, l *responseLine, object json
 // compareSubscriptions compares the stored subscriptions with the responses about them, after all
 // transactions have been read.
 func (c *Check) compareSubscriptions() {
-	for place := range c.answers.subscriptions.index {
-		o := c.Organizations[place.Org]
-		if o == nil || o.Histories.Subscriptions.Histories[place.ID] == nil {
+	for recordKey := range c.answers.subscriptions.index {
+		o := c.Organizations[recordKey.Org]
+		if o == nil || o.Histories.Subscriptions.Histories[recordKey.ID] == nil {
 			continue
 		}
-		r := o.Histories.Subscriptions.Histories[place.ID].Record
+		r := o.Histories.Subscriptions.Histories[recordKey.ID].Record
 		if r == nil {
 			continue
 		}
-		record := c.answers.subscriptions.markFound(c, place.Org, place.ID, r.Partner)
+		record := c.answers.subscriptions.markFound(c, recordKey.Org, recordKey.ID, r.Partner)
 		pastRecords, err := transactions.PastSubscriptions(c.Scan, o, r)
 		if err != nil {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the events of subscription %v can't be read: %v", record.line, r.ID, err)
@@ -101,7 +101,7 @@ func (c *Check) subscriptionDiffers(o *scan.Organization, pastRecords []subscrip
 			}
 		}
 		started := o.Histories.Find(ledger.Source{Kind: ledger.Subscription, ID: past.ID}).Started
-		form := a.formOf(func(e *schema.Encoder) { jsonform.AppendSubscription(e, &past, started) })
+		form := a.membersWritten(func(e *schema.Encoder) { jsonform.AppendSubscription(e, &past, started) })
 		if differing := a.differingNames(form, shown.members, excluded); i == 0 || len(differing) < len(names) {
 			names = differing
 		}

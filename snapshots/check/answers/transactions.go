@@ -26,7 +26,7 @@ const transactionsPath = "/api/v1/transactions"
 // shownTransaction is a transaction as responses show it.
 type shownTransaction struct {
 	line             uint32
-	status           uint8   // the status's number in acknowledgements.states
+	status           uint8   // the status's number in receivedResponses.states
 	isCreateResponse bool    // shown in the response to a create; that response is short if the payer pays on a hosted page
 	lang             string  // the language in the response's merchant_meta
 	members          members // without the refunds
@@ -122,7 +122,7 @@ func (c *Check) noteTransaction(lineNumber uint32, l *responseLine, object jsonO
 
 // readRefunds removes the refunds from a response and returns them. Refunds are compared one by one,
 // because a record drops failed refunds to make room.
-func (a *acknowledgements) readRefunds(object jsonObject) (refunds []shownRefund) {
+func (a *receivedResponses) readRefunds(object jsonObject) (refunds []shownRefund) {
 	var list []jsontext.Value
 	if json.Unmarshal(object["refunds"], &list) != nil {
 		return nil
@@ -175,7 +175,7 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 
 // transactionDiffers compares a response with each form that the transaction may have had. It returns the
 // names of the members in which the response differs from the most similar form; none if one form is equal.
-func (a *acknowledgements) transactionDiffers(past *transactions.Past, shown *shownTransaction) (names []string) {
+func (a *receivedResponses) transactionDiffers(past *transactions.Past, shown *shownTransaction) (names []string) {
 	record := past.RecordThen()
 	view := jsonform.TransactionView{Started: past.Record.Stamp.Started}
 	if ledgerdirectory.IsLanguage(shown.lang) {

@@ -12,13 +12,12 @@ import (
 )
 
 // Rule 2, the totals that a checkpoint must have. A checkpoint stores all accounts of an organization with their totals
-// after one event. Accounts that belong to one contract are not held in memory: their totals are computed from the
-// previous checkpoint and the postings since then.
+// after one event. Most accounts are in memory with their totals. The *contract accounts* are not: each of them belongs to
+// one contract, so there are very many. Their totals are computed from the previous checkpoint and the postings since then.
 
-// noteMoved adds an event's postings on accounts that belong to one contract to p.movedTotals, if another checkpoint
-// follows.
-func (p *Checkpoints) noteMoved(e *ledger.Event) {
-	if p.books.contractAccounts == nil || p.head.Seq == 0 || e.Entry == nil {
+// addContractPostings adds an event's postings on contract accounts to p.postedSinceLastHead, if another checkpoint follows.
+func (p *Checkpoints) addContractPostings(e *ledger.Event) {
+	if p.books.contractAccounts == nil || p.nextHead.Seq == 0 || e.Entry == nil {
 		return
 	}
 	for i := range e.Entry.Postings {
@@ -27,10 +26,10 @@ func (p *Checkpoints) noteMoved(e *ledger.Event) {
 			continue
 		}
 		key := string(store.AccountKey(nil, ledger.Account{Path: posting.Account, Asset: posting.Asset}))
-		t := p.movedTotals[key]
+		t := p.postedSinceLastHead[key]
 		if t == nil {
 			t = new(ledger.Totals)
-			p.movedTotals[key] = t
+			p.postedSinceLastHead[key] = t
 		}
 		if t.Post(posting.Side, posting.Amount) != nil {
 			p.hasMismatch = true
@@ -62,20 +61,20 @@ func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 	}
 }
 
-// contractTotals returns the totals of accounts that belong to one contract, ordered by key: their totals in the last
+// contractTotals returns the current totals of the contract accounts, ordered by key. They are the totals in the last
 // compared checkpoint plus the postings since then.
 func (p *Checkpoints) contractTotals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
-		keys := slices.SortedFunc(maps.Keys(p.movedTotals), cmp.Compare)
+		keys := slices.SortedFunc(maps.Keys(p.postedSinceLastHead), cmp.Compare)
 		next := 0
 		for key, t := range p.previousContractTotals() {
 			for ; next < len(keys) && keys[next] < key; next++ {
-				if !yield(keys[next], p.movedTotals[keys[next]]) {
+				if !yield(keys[next], p.postedSinceLastHead[keys[next]]) {
 					return
 				}
 			}
 			if next < len(keys) && keys[next] == key {
-				moved := p.movedTotals[key]
+				moved := p.postedSinceLastHead[key]
 				if t.Post(ledger.Debit, moved.DebitsPosted) != nil || t.Post(ledger.Credit, moved.CreditsPosted) != nil {
 					p.hasMismatch = true
 				}
@@ -86,15 +85,15 @@ func (p *Checkpoints) contractTotals() iter.Seq2[string, *ledger.Totals] {
 			}
 		}
 		for ; next < len(keys); next++ {
-			if !yield(keys[next], p.movedTotals[keys[next]]) {
+			if !yield(keys[next], p.postedSinceLastHead[keys[next]]) {
 				return
 			}
 		}
 	}
 }
 
-// previousContractTotals returns the totals that accounts belonging to one contract have in the last
-// compared checkpoint. If that checkpoint can't be read, p.hasMismatch becomes true.
+// previousContractTotals returns the totals that the contract accounts have in the last compared checkpoint. If that
+// checkpoint can't be read, p.hasMismatch becomes true.
 func (p *Checkpoints) previousContractTotals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		if p.books.contractAccounts == nil {

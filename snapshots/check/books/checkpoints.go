@@ -25,16 +25,16 @@ import (
 // comparison fails, a second reading with all accounts in memory finds and names the fault.
 type Checkpoints struct {
 	*Check
-	books          *Books
-	movedTotals    map[string]*ledger.Totals // totals posted since the last head to accounts that belong to one contract, by key
-	hasMismatch    bool                      // a comparison has failed
-	next           func() (scan.KV, bool)    // returns the next row with a head
-	Stop           func()
-	head           store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
-	headRow        []byte               // that head as it is stored
-	comparedHeads  map[uint64]int       // seq of a head that was compared → its number of parts
-	lastHead       store.CheckpointHead // the last head that was compared
-	sortedAccounts []orderedAccount     // all accounts, ordered by their keys
+	books               *Books
+	postedSinceLastHead map[string]*ledger.Totals // totals posted since the last head to accounts that belong to one contract, by key
+	hasMismatch         bool                      // a comparison has failed
+	next                func() (scan.KV, bool)    // returns the next row with a head
+	Stop                func()
+	nextHead            store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
+	nextHeadRow         []byte               // that head as it is stored
+	comparedHeads       map[uint64]int       // seq of a head that was compared → its number of parts
+	lastHead            store.CheckpointHead // the last head that was compared
+	sortedAccounts      []orderedAccount     // all accounts, ordered by their keys
 }
 
 // orderedAccount is an account with the key by which checkpoints order accounts.
@@ -48,7 +48,7 @@ type orderedAccount struct {
 func (c *Check) ReadCheckpoints() *Checkpoints { return c.newCheckpoints(c.books) }
 
 func (c *Check) newCheckpoints(b *Books) *Checkpoints {
-	p := &Checkpoints{Check: c, books: b, comparedHeads: make(map[uint64]int), movedTotals: make(map[string]*ledger.Totals)}
+	p := &Checkpoints{Check: c, books: b, comparedHeads: make(map[uint64]int), postedSinceLastHead: make(map[string]*ledger.Totals)}
 	p.next, p.Stop = iter.Pull(func(yield func(scan.KV) bool) {
 		err := c.View.KVsAscending(c.organization.ID, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
 			return yield(scan.KV{Key: key, Row: row}), c.Interrupted()
@@ -74,7 +74,7 @@ func (p *Checkpoints) breach(format string, args ...any) {
 // advance reads the next checkpoint's head.
 func (p *Checkpoints) advance() {
 	for {
-		p.head = store.CheckpointHead{}
+		p.nextHead = store.CheckpointHead{}
 		row, more := p.next()
 		switch {
 		case !more:
@@ -87,7 +87,7 @@ func (p *Checkpoints) advance() {
 		}
 		head, err := store.DecodeCheckpointHead(row.Key, row.Row)
 		if err == nil {
-			p.head, p.headRow = head, bytes.Clone(row.Row)
+			p.nextHead, p.nextHeadRow = head, bytes.Clone(row.Row)
 			return
 		}
 		p.breach("%v", err)
@@ -97,12 +97,12 @@ func (p *Checkpoints) advance() {
 // Follow compares the checkpoint at an event's seq, if there is one. The books must have
 // applied the event already.
 func (p *Checkpoints) Follow(e *ledger.Event) {
-	p.noteMoved(e)
-	for p.head.Seq != 0 && p.head.Seq <= e.Seq {
+	p.addContractPostings(e)
+	for p.nextHead.Seq != 0 && p.nextHead.Seq <= e.Seq {
 		switch {
-		case p.head.Seq < e.Seq:
-			p.breach("the checkpoint after event %d comes too late", p.head.Seq)
-		case p.head.Booked != e.Booked:
+		case p.nextHead.Seq < e.Seq:
+			p.breach("the checkpoint after event %d comes too late", p.nextHead.Seq)
+		case p.nextHead.Booked != e.Booked:
 			p.breach("the checkpoint after event %d has a wrong time in its key", e.Seq)
 		default:
 			p.compare()
@@ -110,15 +110,15 @@ func (p *Checkpoints) Follow(e *ledger.Event) {
 		if p.books.contractAccounts != nil {
 			p.Report.Count(findings.RuleTotals, 1)
 		}
-		p.comparedHeads[p.head.Seq], p.lastHead = len(p.head.Parts), p.head
-		clear(p.movedTotals)
+		p.comparedHeads[p.nextHead.Seq], p.lastHead = len(p.nextHead.Parts), p.nextHead
+		clear(p.postedSinceLastHead)
 		p.advance()
 	}
 }
 
 // compare computes a checkpoint and compares it with the stored one.
 func (p *Checkpoints) compare() {
-	w := store.CheckpointWriter{Head: store.CheckpointHead{Seq: p.head.Seq, Booked: p.head.Booked, Previous: p.head.Previous}}
+	w := store.CheckpointWriter{Head: store.CheckpointHead{Seq: p.nextHead.Seq, Booked: p.nextHead.Booked, Previous: p.nextHead.Previous}}
 	part := 0
 	compareNext := func(want []byte) {
 		if want != nil {
@@ -130,12 +130,12 @@ func (p *Checkpoints) compare() {
 		compareNext(w.Add([]byte(key), t))
 	}
 	compareNext(w.Flush())
-	if !bytes.Equal(store.EncodeCheckpointHead(&w.Head), p.headRow) {
+	if !bytes.Equal(store.EncodeCheckpointHead(&w.Head), p.nextHeadRow) {
 		p.breach("the checkpoint after event %d has %d accounts in %d parts with other sums than its %d accounts in %d parts",
-			p.head.Seq, p.head.Accounts, len(p.head.Parts), w.Head.Accounts, len(w.Head.Parts))
+			p.nextHead.Seq, p.nextHead.Accounts, len(p.nextHead.Parts), w.Head.Accounts, len(w.Head.Parts))
 	}
-	if _, found := p.comparedHeads[p.head.Previous]; !found && p.head.Previous != 0 {
-		p.breach("the checkpoint after event %d is made of one after event %d, which does not exist", p.head.Seq, p.head.Previous)
+	if _, found := p.comparedHeads[p.nextHead.Previous]; !found && p.nextHead.Previous != 0 {
+		p.breach("the checkpoint after event %d is made of one after event %d, which does not exist", p.nextHead.Seq, p.nextHead.Previous)
 	}
 }
 
@@ -153,13 +153,13 @@ func (p *Checkpoints) accountsInOrder() []orderedAccount {
 
 // comparePart compares one stored part of a checkpoint with the computed one.
 func (p *Checkpoints) comparePart(part int, want []byte) {
-	got, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.head.Seq, part))
+	got, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.nextHead.Seq, part))
 	switch {
 	case err != nil:
-		p.breach("the checkpoint after event %d: %v", p.head.Seq, err)
+		p.breach("the checkpoint after event %d: %v", p.nextHead.Seq, err)
 	case !found: // readers ignore a head that lacks a part
 	case !bytes.Equal(got, want):
-		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.head.Seq, part, p.firstDifference(got, want))
+		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.nextHead.Seq, part, p.firstDifference(got, want))
 	}
 }
 
@@ -189,8 +189,8 @@ func (p *Checkpoints) firstDifference(got, want []byte) string {
 // End is called after the last event. It reports heads with a later seq, and parts that no head names.
 // It does not report parts after the last head: an interrupted write leaves such parts.
 func (p *Checkpoints) End() {
-	for ; p.head.Seq != 0; p.advance() {
-		p.breach("there is a checkpoint after event %d, which does not exist", p.head.Seq)
+	for ; p.nextHead.Seq != 0; p.advance() {
+		p.breach("there is a checkpoint after event %d, which does not exist", p.nextHead.Seq)
 	}
 	err := p.View.KVKeys(p.organization.ID, store.CheckpointHeads()[:1], nil, func(key []byte) ([]byte, bool, error) {
 		seq, part, ok := store.ParseCheckpointPart(key)

@@ -2,7 +2,8 @@ package calls
 
 import "testing"
 
-func TestOnlySeparateCardNumbersAreFound(t *testing.T) {
+// A card number is found in any member's name or value except in amounts, and not within longer numbers or identifiers.
+func TestCardNumbersAreFoundInTexts(t *testing.T) {
 	for line, want := range map[string]bool{
 		`{"reason":"4242424242424242"}`:                                                             true,
 		`{"reason":"card 5555555555554444 was declined"}`:                                           true,
@@ -18,7 +19,7 @@ func TestOnlySeparateCardNumbersAreFound(t *testing.T) {
 		`{"return_url":"https://shop.example/?n=4242424242424242&x"}`:                               true,
 		`{"reason":"42424242424242424242424242"}`:                                                   false, // longer than any card number
 		`{"reason":"42424242424"}`:                                                                  false, // shorter than any card number
-		`{"reason":"4242424242424242","reason":"x"}`:                                                true,  // a line that repeats a member is not parsed
+		`{"reason":"4242424242424242","reason":"x"}`:                                                true,  // two members of one name: a line that can't be parsed is reported if it has a card number
 	} {
 		if got := showsCard([]byte(line)); got != want {
 			t.Errorf("%s: %v, want %v", line, got, want)

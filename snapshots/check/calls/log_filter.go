@@ -28,8 +28,9 @@ func NewLogFilter(s *scan.Scan) *LogFilter {
 }
 
 // Keeps tells whether to keep the next line of the log. For each kind of call of a transaction, as many lines
-// are kept as the transaction has intents. A call that repeats the request of a kept line is kept too. A line
-// that can't be read is kept, and the checker reports it.
+// are kept as the transaction has intents. A capture, void or refund may have been sent again with the same
+// request id: if a line with that id was kept, the further lines are kept too. A line that can't be read is
+// kept, and the checker reports it.
 func (f *LogFilter) Keeps(line []byte) bool {
 	var entry call
 	if json.Unmarshal(line, &entry) != nil {

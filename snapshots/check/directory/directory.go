@@ -118,7 +118,7 @@ func (s *LastWrite) ChangedSince(transaction *scan.Record) bool {
 type RecordName struct {
 	Kind ledger.Kind
 	Org  ledger.ID // for an organization's record: the organization's own id
-	Name string    // id, or a partner's number
+	ID   string    // id, or a partner's number
 }
 
 func newFacts() *Facts {

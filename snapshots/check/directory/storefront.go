@@ -73,8 +73,8 @@ func (c *Check) noteAddressOf(r *scan.Record) {
 	c.Facts.Addresses[storefront.AddressKey(r.Source)] = r.Organization.ID
 }
 
-// CheckBoundProducts checks the products of the links of an organization, all of whose records have been read.
-func (c *Check) CheckBoundProducts(o *scan.Organization) {
+// CheckLinkProducts checks the products of the links of an organization, all of whose records have been read.
+func (c *Check) CheckLinkProducts(o *scan.Organization) {
 	for _, bound := range c.bound {
 		for _, id := range bound.ids {
 			if owner, exists := c.productOwners[scan.RecordKey{Org: bound.org, ID: id}]; !exists || owner != bound.partner {

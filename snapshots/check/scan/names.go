@@ -7,7 +7,7 @@ var kindNames = map[ledger.Kind]string{
 	ledger.Transaction: "transaction", ledger.Platform: "platform", ledger.Organization: "organization", ledger.Partner: "partner",
 	ledger.Terminal: "terminal", ledger.APIKey: "key", ledger.Session: "session", ledger.User: "user",
 	ledger.Limit: "limit", ledger.Block: "entry of the blocklist", ledger.Subscription: "subscription",
-	ledger.Settlement: "settlement", ledger.Rate: "rate", ledger.Answer: "answer", ledger.Reply: "reply", ledger.Transfer: "transfer",
+	ledger.Settlement: "settlement", ledger.Rate: "rate", ledger.AdminReply: "answer", ledger.Reply: "reply", ledger.Transfer: "transfer",
 	ledger.Contract: "contract", ledger.Screening: "screening", ledger.Period: "closed month",
 	ledger.Retention: "retention of deliveries", ledger.Link: "link", ledger.Product: "product", ledger.Image: "image",
 }

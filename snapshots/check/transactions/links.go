@@ -32,9 +32,9 @@ type paidLink struct {
 	link directory.Link
 }
 
-// CheckLinks checks that the links that transactions name are links of the transactions' partners, and have the
+// CheckPaidLinks checks that the links that transactions name are links of the transactions' partners, and have the
 // transactions' asset. All records of the organization must have been read.
-func (c *Check) CheckLinks() {
+func (c *Check) CheckPaidLinks() {
 	for paid, transaction := range c.paidLinks {
 		stored, exists := c.directory.Links[scan.RecordKey{Org: c.organization.ID, ID: paid.id}]
 		switch {

@@ -15,8 +15,9 @@ import (
 
 // Rule 3 of the store check, transactions. The record is in the state to which its events led, and its entries
 // book its amounts. It has exactly what its status needs: a closed transaction has no pending
-// money and no encrypted card and waits for no provider, and an open transaction has a timer. A return mirrors
-// what is left of its charge, and both name each other.
+// money and no encrypted card and waits for no provider, and an open transaction has a timer. A return (the
+// transaction that books a charge back) has the entry of what is left of its charge, with debits and credits swapped. The
+// charge and its return name each other.
 
 // Check compares an organization's transactions and subscriptions, as they are
 // stored, with their events.
@@ -25,7 +26,7 @@ type Check struct {
 	organization   *scan.Organization
 	directory      *directory.Facts       // the settings and limits by which transactions were decided
 	volumes        map[string]*sums       // limit/window/subject → the sums according to the transactions
-	paidLinks      map[paidLink]ledger.ID // a link that transactions name → one of them
+	paidLinks      map[paidLink]ledger.ID // a payment link that transactions name → one of these transactions
 	linkCounters   map[string]*big.Int    // key of a link's counter → its value according to the transactions
 	storedCounters map[string]bool        // the names of the stored counters of volumes
 }
@@ -62,8 +63,8 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 		h.ClaimKind, h.ClaimHash = ledger.ClaimTxID, histories.Hash(byte(ledger.ClaimTxID), paymentactor.TxIDKey(p.Partner, p.TxID))
 	}
 	c.noteRenewal(r, p)
-	first, further := payment.Lists.Of(p)
-	histories.ExpectLists(h, first, further...)
+	firstList, furtherLists := payment.Lists.Of(p)
+	histories.ExpectLists(h, firstList, furtherLists...)
 	if p.Route == scan.SimulatorRoute && p.ReversalOf == (ledger.ID{}) {
 		h.Marks |= scan.AtSimulator
 		h.TerminalHash = histories.HashTerminal(p.Terminal)
@@ -82,7 +83,7 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 		return
 	}
 	settledPrice := priceOnRecord(p)
-	heldPrice := settledPrice // the hold covers the whole amount
+	heldPrice := settledPrice // a hold is always for the whole amount, also if only a part of it was captured later
 	if p.Captured != p.Amount && !p.Captured.IsZero() {
 		heldPrice = priceOf(p, scan.BigAmount(p.Amount))
 	}

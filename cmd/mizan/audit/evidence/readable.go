@@ -86,7 +86,7 @@ var kindNames = map[ledger.Kind]string{
 	ledger.Transaction: "transaction", ledger.Platform: "platform", ledger.Organization: "organization", ledger.Partner: "partner",
 	ledger.Terminal: "terminal", ledger.APIKey: "API key", ledger.Session: "session", ledger.User: "user",
 	ledger.Settlement: "settlement", ledger.Limit: "limit", ledger.Block: "blocklist entry", ledger.Rate: "rate",
-	ledger.Answer: "answer to a write of the administration", ledger.Reply: "answer to a partner's request",
+	ledger.AdminReply: "answer to a write of the administration", ledger.Reply: "answer to a partner's request",
 	ledger.Subscription: "subscription", ledger.Contract: "contract", ledger.Screening: "screening",
 	ledger.Period: "closed month", ledger.Retention: "retention of deliveries", ledger.Transfer: "transfer",
 	ledger.Link: "payment link", ledger.Product: "product", ledger.Image: "image",

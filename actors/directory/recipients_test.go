@@ -11,8 +11,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// newOperatedTerminal creates a terminal whose parameters may name operators, who get alerts by chat or e-mail.
-func (f *fixture) newOperatedTerminal(p *directory.Partner, kind directory.TerminalType, env money.Env, merchantParams string) *directory.Terminal {
+// newTerminalWithContacts creates a terminal. merchantParams may have contacts: the chats and e-mail addresses of
+// operators who get alerts about the terminal's transactions. A MerchantTerminal makes no payments; it only has
+// addresses for notifications and alerts.
+func (f *fixture) newTerminalWithContacts(p *directory.Partner, kind directory.TerminalType, env money.Env, merchantParams string) *directory.Terminal {
 	f.t.Helper()
 	draft := directory.Terminal{Partner: p.Number, Name: "T", Type: kind, Env: env, MerchantParams: []byte(merchantParams), Active: true}
 	if kind != directory.MerchantTerminal {
@@ -30,10 +32,10 @@ func TestWhichTerminalsContactsGetAnAlert(t *testing.T) {
 	f := open(t)
 	org, other := f.newOrganization("a").ID, f.newOrganization("b").ID
 	p := f.newPartner(org, "p")
-	chatTerminal, mailTerminal := f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, chatParams), f.newOperatedTerminal(p, directory.PayoutTerminal, money.Prod, mailParams)
-	withoutContacts := f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, `{"notify_url":"https://shop.example/hook"}`)
-	notificationTerminal := f.newOperatedTerminal(p, directory.MerchantTerminal, money.Test, mailParams)
-	f.newOperatedTerminal(p, directory.MerchantTerminal, money.Prod, `{}`)
+	chatTerminal, mailTerminal := f.newTerminalWithContacts(p, directory.PaymentTerminal, money.Test, chatParams), f.newTerminalWithContacts(p, directory.PayoutTerminal, money.Prod, mailParams)
+	withoutContacts := f.newTerminalWithContacts(p, directory.PaymentTerminal, money.Test, `{"notify_url":"https://shop.example/hook"}`)
+	notificationTerminal := f.newTerminalWithContacts(p, directory.MerchantTerminal, money.Test, mailParams)
+	f.newTerminalWithContacts(p, directory.MerchantTerminal, money.Prod, `{}`)
 	for name, c := range map[string]struct {
 		org, terminal ledger.ID
 		partner       int64
@@ -67,11 +69,11 @@ func TestTerminalsWithContactsAreGroupedByPartner(t *testing.T) {
 	firstOrg, secondOrg := f.newOrganization("a").ID, f.newOrganization("b").ID
 	partner, secondPartner, foreignPartner := f.newPartner(firstOrg, "p"), f.newPartner(firstOrg, "q"), f.newPartner(secondOrg, "p")
 	want := map[ledger.ID][]ledger.ID{}
-	first := f.newOperatedTerminal(partner, directory.PaymentTerminal, money.Test, chatParams)
-	ofSecondPartner := f.newOperatedTerminal(secondPartner, directory.PaymentTerminal, money.Test, chatParams)
-	inactive := f.newOperatedTerminal(partner, directory.PayoutTerminal, money.Prod, mailParams)
-	f.newOperatedTerminal(partner, directory.PaymentTerminal, money.Test, `{}`)
-	foreign := f.newOperatedTerminal(foreignPartner, directory.MerchantTerminal, money.Test, mailParams)
+	first := f.newTerminalWithContacts(partner, directory.PaymentTerminal, money.Test, chatParams)
+	ofSecondPartner := f.newTerminalWithContacts(secondPartner, directory.PaymentTerminal, money.Test, chatParams)
+	inactive := f.newTerminalWithContacts(partner, directory.PayoutTerminal, money.Prod, mailParams)
+	f.newTerminalWithContacts(partner, directory.PaymentTerminal, money.Test, `{}`)
+	foreign := f.newTerminalWithContacts(foreignPartner, directory.MerchantTerminal, money.Test, mailParams)
 	want[firstOrg], want[secondOrg] = []ledger.ID{first.ID, inactive.ID, ofSecondPartner.ID}, []ledger.ID{foreign.ID}
 	must(f.PatchTerminal(t.Context(), firstOrg, inactive.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = false }))
 	got := map[ledger.ID][]ledger.ID{}
