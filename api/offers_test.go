@@ -187,7 +187,7 @@ func TestCodeLeadsToThePage(t *testing.T) {
 				t.Errorf("%s: the code says %q, want %s", query, decoded, address)
 			}
 		}
-		for _, size := range []string{"63", "2049", "x", "-1", "1e3"} {
+		for _, size := range []string{"63", "2049", "x", "-1", "1e3", "064", "%2B64"} {
 			f.browse(address + "/qr.png?size=" + size).wantStatusOf(422)
 		}
 		svg := f.file(address + "/qr.svg")

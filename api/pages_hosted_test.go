@@ -18,8 +18,8 @@ func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 	f := newFixture(t)
 	for _, c := range []struct{ fields, cardNumber, title, status, reason, text string }{
 		{"", "4242424242424242", "Paid", "charged", "", "You can close this page."},
-		{`,"returnUrl":"` + failURL + `"`, "4242 4242-4242 4242", "Paid", "charged", "", `<a href="` + failURL + `">`},
-		{`,"failUrl":"` + failURL + `"`, "4000000000000002", "Not paid", "rejected", "card_declined", `<a href="` + failURL + `">`},
+		{`,"returnUrl":"` + failURL + `"`, "4242 4242-4242 4242", "Paid", "charged", "", `<a class="button" href="` + failURL + `">`},
+		{`,"failUrl":"` + failURL + `"`, "4000000000000002", "Not paid", "rejected", "card_declined", `<a class="button" href="` + failURL + `">`},
 		{"", "4000000000009995", "Not paid", "rejected", "insufficient_funds", "not enough money"},
 		{"", "4000000000000119", "Not paid", "failed", "processing_error", "could not process"},
 	} {

@@ -262,6 +262,11 @@ func TestReturnURLFollowsTheStatus(t *testing.T) {
 			f.visit(method, returnAddress, nil).wantRedirect(want)
 		}
 	}
+	filled := "https://shop.example/no?id=" + payers.record.ID.String() + "&order=" + url.PathEscape(payers.record.TxID)
+	payers.change(func() { payers.record.FailURL = "https://shop.example/no?id={transaction_id}&order={txid}" })
+	payers.change(func() { payers.record.Status = payment.Rejected })
+	f.visit("GET", returnAddress, nil).wantRedirect(filled)
+	f.visit("GET", address, nil).wantPage(200, "Not paid", `content="5; url=`+strings.ReplaceAll(filled, "&", "&amp;")+`"`)
 	payers.change(func() { payers.record.ReturnURL, payers.record.FailURL = "", "" })
 	for _, status := range []payment.Status{payment.Charged, payment.Rejected, payment.Charging} {
 		payers.change(func() { payers.record.Status = status })

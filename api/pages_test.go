@@ -192,7 +192,7 @@ func TestPasswordIsAcceptedOnThePage(t *testing.T) {
 		f.send(action, nil).wantPage(422, "Confirm with a password")
 		f.transaction(transaction.at("id")).wantStatus("action_required", "")
 
-		link := `<a href="` + strings.ReplaceAll(c.returnAddress, "&", "&amp;") + `">`
+		link := `<a class="button" href="` + strings.ReplaceAll(c.returnAddress, "&", "&amp;") + `">`
 		f.send(action, url.Values{"otp": {c.password}}).wantPage(200, c.title, link)
 		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
 		// A password that is sent afterwards is too late.

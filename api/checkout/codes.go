@@ -72,7 +72,7 @@ func (h *Handlers) renderCode(req *web.Request, find func(id ledger.ID) (*offer,
 	}
 	size := defaultCode
 	if text := string(req.QueryArgs().Peek("size")); text != "" {
-		if size, err = strconv.Atoi(text); err != nil || size < minCode || size > maxCode {
+		if size, err = strconv.Atoi(text); err != nil || size < minCode || size > maxCode || strconv.Itoa(size) != text {
 			return h.sendNotice(req, fiber.StatusUnprocessableEntity, "", page.Malformed)
 		}
 	}

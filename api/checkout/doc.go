@@ -7,7 +7,7 @@
 //     valid token every page is the same 404.
 //  2. Every response is a page or a redirect, including errors.
 //  3. The service redirects a browser only to https addresses, to itself, and in the sandbox to
-//     this machine. A merchant's address is passed on unchanged.
+//     this machine. A merchant's address is changed only where it has a placeholder.
 //  4. What a payer types is overwritten after use and never shown again.
 //  5. No response may be cached, framed, or disclosed in a Referer header.
 //

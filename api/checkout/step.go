@@ -233,7 +233,7 @@ func resultOf(status payment.Status) (result page.Result, hasEnded bool) {
 	return 0, false
 }
 
-// merchantAddress returns the merchant's address for the payer, unchanged; empty if there is
+// merchantAddress returns the merchant's address for the payer, with its placeholders filled in; empty if there is
 // none, or if the payer still has to act.
 func (h *Handlers) merchantAddress(r *record) string {
 	address := r.ReturnURL
@@ -246,7 +246,7 @@ func (h *Handlers) merchantAddress(r *record) string {
 	if !h.mayLeadTo(address) {
 		return ""
 	}
-	return address
+	return page.FillAddress(address, r.ID.String(), r.TxID)
 }
 
 // mayLeadTo tells whether payers may be sent to an address that another party has named: https,

@@ -23,6 +23,23 @@ func IsWebAddress(address string) bool {
 	return true
 }
 
+// FillAddress replaces the placeholders {transaction_id} and {txid} in an address. They may be percent-encoded, because
+// programs that put addresses together encode braces. Everything in a value except letters, digits and -._~ is
+// percent-encoded, so that a value can't end its part of the address.
+func FillAddress(address, id, txID string) string {
+	if !strings.ContainsAny(address, "{%") {
+		return address
+	}
+	var pairs []string
+	add := func(name, value string) {
+		encoded := strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
+		pairs = append(pairs, "{"+name+"}", encoded, "%7B"+name+"%7D", encoded, "%7b"+name+"%7d", encoded)
+	}
+	add("transaction_id", id)
+	add("txid", txID)
+	return strings.NewReplacer(pairs...).Replace(address)
+}
+
 // LocationValue returns a web address as the value of a Location header: it percent-encodes everything
 // except visible ASCII and changes nothing else.
 func LocationValue(address string) string {

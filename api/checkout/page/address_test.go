@@ -38,9 +38,26 @@ func TestLocationValueIsTheAddressPercentEncoded(t *testing.T) {
 	}
 }
 
+func TestPlaceholdersInAddressesAreFilledIn(t *testing.T) {
+	const id = "f0b6ac47-fb98-4496-b1aa-601a0f5d967b"
+	for _, c := range []struct{ address, txID, want string }{
+		{"https://shop.example/ok?order={txid}&id={transaction_id}#{txid}", "a-1", "https://shop.example/ok?order=a-1&id=" + id + "#a-1"},
+		{"https://shop.example/{txid}/done", "a/../b c+d&e=f#g?h%20é", "https://shop.example/a%2F..%2Fb%20c%2Bd%26e%3Df%23g%3Fh%2520%C3%A9/done"},
+		{"https://shop.example/?a=%7Btxid%7D&b=%7btransaction_id%7d", "1", "https://shop.example/?a=1&b=" + id},
+		{"https://shop.example/{txid}", "{transaction_id}", "https://shop.example/%7Btransaction_id%7D"},
+		{"https://shop.example/{TXID}?{id}&a=%20", "1", "https://shop.example/{TXID}?{id}&a=%20"},
+		{"https://shop.example/?{txid}", "", "https://shop.example/?"},
+		{"", "1", ""},
+	} {
+		if got := FillAddress(c.address, id, c.txID); got != c.want {
+			t.Errorf("%q with %q becomes %q, want %q", c.address, c.txID, got, c.want)
+		}
+	}
+}
+
 // No accepted address can add anything else to a Location header or to a policy.
 func FuzzAddressCannotBreakOutOfItsLocationValue(f *testing.F) {
-	for _, seed := range []string{"https://shop.example/ok", "https://a;b/", "https://a\r\nb", "http://[::1]:1/", "https://я/ я", "javascript:alert(1)"} {
+	for _, seed := range []string{"https://shop.example/ok", "https://a;b/", "https://a\r\nb", "http://[::1]:1/", "https://{txid}@shop.example:1/{txid}", "https://я/ я", "javascript:alert(1)"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
@@ -49,6 +66,9 @@ func FuzzAddressCannotBreakOutOfItsLocationValue(f *testing.F) {
 				t.Errorf("%q has an origin", address)
 			}
 			return
+		}
+		if before, after := originOf(address), originOf(FillAddress(address, "1", "@evil.example/{txid}:1\r\n")); before != after {
+			t.Errorf("the origin of %q becomes %q", address, after)
 		}
 		header := LocationValue(address)
 		for i := range len(header) {

@@ -142,13 +142,19 @@ const (
 	Returned                   // settled, then returned, or on its way back
 )
 
-// Outcome shows how the transaction ended.
+// Outcome shows how the transaction ended, and after a few seconds sends the payer to Back.
 type Outcome struct {
 	Order
 	Result Result
 	Reason string // an error_code; shown if the pages have a text for it
-	Back   string // the merchant's address, which IsWebAddress accepts; empty: no link
+	Back   string // the merchant's address; empty, or refused by IsWebAddress: no link
 }
+
+// Leads tells whether the page leads anywhere.
+func (p Outcome) Leads() bool { return IsWebAddress(p.Back) }
+
+// LeavesAfter is the number of seconds after which the page sends the payer to Back.
+func (p Outcome) LeavesAfter() int { return 5 }
 
 // Notice is a page that only explains why there is nothing else to show. The zero value is invalid.
 type Notice uint8

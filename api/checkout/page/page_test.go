@@ -265,13 +265,17 @@ func TestOutcomeNamesItsResult(t *testing.T) {
 		{Outcome{Result: Done, Order: Order{Payout: true}}, "The money is on its way to you", english.CloseThis},
 		{Outcome{Result: Approved}, "Approved", english.CloseThis},
 		{Outcome{Result: Returned}, "Returned", english.CloseThis},
-		{Outcome{Result: NotDone, Reason: "card_declined", Back: "https://shop.example/no?a=b&c=d"}, "Not paid", `<a href="https://shop.example/no?a=b&amp;c=d">` + english.Back + `</a>`},
+		{Outcome{Result: NotDone, Reason: "card_declined", Back: "https://shop.example/no?a=b&c=d"}, "Not paid", `<a class="button" href="https://shop.example/no?a=b&amp;c=d">` + english.Back + `</a>`},
 		{Outcome{Result: NotDone, Reason: "card_declined"}, "Not paid", "The card was declined."},
 		{Outcome{Result: NotDone, Order: Order{Payout: true}}, "Not paid out", english.CloseThis},
 	} {
 		c.outcome.Sum = dollars
 		html := render(t, "en", c.outcome)
 		if !strings.Contains(html, "<h1>"+c.title+"</h1>") || !strings.Contains(html, c.text) {
+			t.Errorf("%+v: %s", c.outcome, html)
+		}
+		refresh := `<meta http-equiv="refresh" content="5; url=https://shop.example/no?a=b&amp;c=d">`
+		if leaves := strings.Contains(html, `http-equiv="refresh"`); leaves != (c.outcome.Back != "") || leaves && !strings.Contains(html, refresh) {
 			t.Errorf("%+v: %s", c.outcome, html)
 		}
 	}

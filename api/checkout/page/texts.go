@@ -13,17 +13,17 @@ type texts struct {
 
 	Test, Merchant, Amount, Details, MinorUnits string
 
-	PayTitle, PayoutTitle, CardNumber, Holder, Month, Year, CVV, Pay, Receive     string
-	WrongForm, WrongNumber, WrongHolder, WrongMonth, WrongYear, WrongCVV          string
-	PasswordTitle, PasswordHint, Password, WrongPassword, Confirm                 string
-	SignTitle, SignHint, Payload, Sequence, Signature, WrongSignature, TimeLeft   string
-	TimeFormat                                                                    string // minutes and seconds
-	ScanPay, ScanPayout, ScanHint, ScanPayoutHint, DepositHint, QRCode            string
-	DepositAddress, SenderAddress, OnThisDevice                                   string
-	ChoiceTitle, ChoiceHint, WrongChoice, Choose                                  string
-	ForwardTitle, ForwardHint, Continue                                           string
-	ProcessingTitle, ProcessingHint, Refresh                                      string
-	Paid, PaidOut, ApprovedPay, NotPaid, NotPaidOut, ReturnedPay, Back, CloseThis string
+	PayTitle, PayoutTitle, CardNumber, Holder, Month, Year, CVV, Pay, Receive               string
+	WrongForm, WrongNumber, WrongHolder, WrongMonth, WrongYear, WrongCVV                    string
+	PasswordTitle, PasswordHint, Password, WrongPassword, Confirm                           string
+	SignTitle, SignHint, Payload, Sequence, Signature, WrongSignature, TimeLeft             string
+	TimeFormat                                                                              string // minutes and seconds
+	ScanPay, ScanPayout, ScanHint, ScanPayoutHint, DepositHint, QRCode                      string
+	DepositAddress, SenderAddress, OnThisDevice                                             string
+	ChoiceTitle, ChoiceHint, WrongChoice, Choose                                            string
+	ForwardTitle, ForwardHint, Continue                                                     string
+	ProcessingTitle, ProcessingHint, Refresh                                                string
+	Paid, PaidOut, ApprovedPay, NotPaid, NotPaidOut, ReturnedPay, Back, BackSoon, CloseThis string
 
 	Price, Fee, TotalRose string
 	Support, Terms        string
@@ -82,7 +82,7 @@ var english = texts{
 	AmountAtLeast: "The least is", AmountAtMost: "The most is", Numbers: ".,",
 
 	Paid: "Paid", PaidOut: "The money is on its way to you", ApprovedPay: "Approved", NotPaid: "Not paid", NotPaidOut: "Not paid out",
-	ReturnedPay: "Returned", Back: "Back to the merchant", CloseThis: "You can close this page.",
+	ReturnedPay: "Returned", Back: "Back to the merchant", BackSoon: "You will be sent back to the merchant in a few seconds.", CloseThis: "You can close this page.",
 
 	Notices: map[Notice]message{
 		NotFound:    {"Page not found", "Check the link, or ask the merchant for a new one."},
@@ -145,7 +145,7 @@ var russian = texts{
 	AmountAtLeast: "Не меньше чем", AmountAtMost: "Не больше чем", Numbers: ", ",
 
 	Paid: "Оплачено", PaidOut: "Деньги отправлены вам", ApprovedPay: "Одобрено", NotPaid: "Не оплачено", NotPaidOut: "Не выплачено",
-	ReturnedPay: "Возвращено", Back: "Вернуться в магазин", CloseThis: "Страницу можно закрыть.",
+	ReturnedPay: "Возвращено", Back: "Вернуться в магазин", BackSoon: "Через несколько секунд вы вернётесь в магазин.", CloseThis: "Страницу можно закрыть.",
 
 	Notices: map[Notice]message{
 		NotFound:    {"Страница не найдена", "Проверьте ссылку или попросите у магазина новую."},
