@@ -1,14 +1,23 @@
 package payment
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
+
+// Brand is a range of the first four digits of card numbers, both bounds included, that belongs to a card scheme.
+type Brand struct {
+	From, To int
+	Name     string // of the scheme, in lower case
+}
+
+// Brands returns the ranges of all card schemes that the service knows. If ranges overlap, the earlier one applies.
+func Brands() []Brand { return slices.Clone(brands) }
 
 // brands maps ranges of the first four digits of a card number, both bounds included, to card
 // schemes (ISO/IEC 7812 assigns the digits; the schemes publish their ranges). If ranges
 // overlap, the earlier one applies.
-var brands = []struct {
-	from, to int
-	name     string
-}{
+var brands = []Brand{
 	{4000, 4999, "visa"},
 	{5100, 5599, "mastercard"}, {2221, 2720, "mastercard"},
 	{3400, 3499, "amex"}, {3700, 3799, "amex"},
@@ -33,8 +42,8 @@ func (r *Request) CardBrand() string {
 		return ""
 	}
 	for _, b := range brands {
-		if b.from <= prefix && prefix <= b.to {
-			return b.name
+		if b.From <= prefix && prefix <= b.To {
+			return b.Name
 		}
 	}
 	return ""

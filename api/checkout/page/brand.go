@@ -15,14 +15,6 @@ type Brand struct {
 	TermsURL     string // an address that IsWebAddress accepts; empty: none
 }
 
-// brandOf returns how a page presents the merchant; the zero value for a page without one.
-func brandOf(p Page) Brand {
-	if branded, ok := p.(interface{ Branding() Brand }); ok {
-		return branded.Branding()
-	}
-	return Brand{}
-}
-
 // style returns the rules that a brand adds to the pages' style; empty if it has no color.
 func (b Brand) style() string {
 	red, green, blue, ok := parseColor(b.Color)
@@ -56,16 +48,4 @@ func linear(channel uint8) float64 {
 		return v / 12.92
 	}
 	return math.Pow((v+0.055)/1.055, 2.4)
-}
-
-// WithBrand adds to a page's Content-Security-Policy what the page's brand needs.
-func WithBrand(policy string, p Page) string {
-	b := brandOf(p)
-	if style := b.style(); style != "" {
-		policy = strings.Replace(policy, styleHash, styleHash+" "+hashOf(style), 1)
-	}
-	if b.Logo != "" && !strings.Contains(policy, "img-src") {
-		policy += "; img-src 'self'"
-	}
-	return policy
 }

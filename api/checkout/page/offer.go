@@ -1,6 +1,10 @@
 package page
 
-import "mizan/ledger/money"
+import (
+	"strconv"
+
+	"mizan/ledger/money"
+)
 
 // AmountField is the name of the field in which a payer types an amount.
 const AmountField = "amount"
@@ -27,6 +31,12 @@ type Item struct {
 	Price        *Sum   // of one piece; nil: the payer decides
 	Quantity     string // number of pieces
 	Image        string // path of a picture; empty: none
+}
+
+// Pieces is the number of pieces.
+func (i Item) Pieces() int {
+	n, _ := strconv.Atoi(i.Quantity) // at most four digits
+	return n
 }
 
 // IsSeveral tells whether there is more than one piece.

@@ -1,15 +1,9 @@
 package page
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"embed"
-	"encoding/base64"
-	"html/template"
-	"strings"
+	"slices"
 	"time"
 
-	"mizan/internal/assert"
 	"mizan/ledger/money"
 )
 
@@ -18,17 +12,23 @@ type Page interface {
 	file() string // the name of its template's file, without .html
 }
 
-// Order is the order that a page shows.
-type Order struct {
-	Payout   bool // true: the person at the page gets the money; false: the person pays
-	Sum      Sum
+// Shop is how a page presents the merchant. The zero value presents nobody.
+type Shop struct {
 	Merchant string // the merchant's name; empty: not shown
-	Text     string // the merchant's or the terminal's description; empty: none
 	Brand    Brand
 }
 
-// Branding returns how the page presents the merchant.
-func (o Order) Branding() Brand { return o.Brand }
+// Presented returns the shop of a page that contains it.
+func (s Shop) Presented() Shop { return s }
+
+// Order is the order that a page shows.
+type Order struct {
+	Shop
+	Payout    bool // true: the person at the page gets the money; false: the person pays
+	Sum       Sum
+	Text      string // the merchant's or the terminal's description; empty: none
+	MayCancel bool   // the person at the page may cancel the transaction
+}
 
 // Test tells whether the order is in the test environment.
 func (o Order) Test() bool { return o.Sum.Asset.Env == money.Test }
@@ -42,18 +42,63 @@ type Sum struct {
 // WrongFields has the names of the refused fields of a form.
 type WrongFields map[string]bool
 
-// TotalField is the name of the hidden field with the total that the form of a card shows, in minor units.
-const TotalField = "total"
+// Names of a form's fields.
+const (
+	MethodField = "method" // the money_storage type that the payer chose
+	TotalField  = "total"  // hidden: the total of a card that the form shows, in minor units
+	CancelField = "cancel" // the button with which the payer gives up
+)
 
-// Card asks for a card, or for its number only if the order is a payout.
+// Card asks how the payer pays, or how the recipient gets a payout: by a card, or by another method that is offered.
 type Card struct {
 	Order
-	Post  string      // where the form posts to
-	Price *Sum        // what is sold, without the fee; nil: there is no fee
-	Fee   *Sum        // what the payer pays besides; the order's Sum includes it
-	Wrong WrongFields // by the protocol's names: cardnumber, cardholder, exp_month, exp_year, cvv
+	Self    string // the page's own path, where the form posts to
+	Methods []Method
+	Price   *Sum              // what is sold, without the fee; nil: there is no fee, or each method shows its own total
+	Fee     *Sum              // what the payer pays besides; the order's Sum includes it
+	Wrong   WrongFields       // by the protocol's names, such as cardnumber or sort_code, and expiry
+	Typed   map[string]string // what the payer typed, of the fields that a refused form shows again
+	Left    time.Duration     // until the page expires
+	Brands  []CardBrand       // the card schemes whose names the page shows
 
-	TotalRose bool // the total is higher than when the form was shown
+	WrongMethod  bool   // the payer chose no method, or one that is not offered
+	TotalRose    bool   // the total is higher than when the form was shown
+	Declined     string // error_code of the last attempt; empty: there was none
+	AttemptsLeft int    // attempts that are left after a declined one; 0: not shown
+}
+
+// IsWrong tells whether the form is refused because of what the payer typed.
+func (c Card) IsWrong() bool { return len(c.Wrong) > 0 || c.WrongMethod }
+
+// ReloadAfter is the time until the page reloads.
+func (c Card) ReloadAfter() time.Duration { return c.Left + time.Second }
+
+// Method is a way to pay, or to receive a payout.
+type Method struct {
+	Type     string   // money_storage type: the value of the form's control
+	Total    Sum      // what the payer pays, fee included, or the recipient gets
+	Fee      *Sum     // part of Total that is the fee; nil: none
+	Fields   []string // names of the fields that the payer fills in, other than those of a card
+	IsChosen bool
+}
+
+// IsCard tells whether the method is a card, whose fields the page knows.
+func (m Method) IsCard() bool { return m.Type == "bank_card" }
+
+// TotalField is the name of the hidden field with the method's total, in minor units.
+func (m Method) TotalField() string {
+	if m.IsCard() {
+		return TotalField
+	}
+	return TotalField + "_" + m.Type
+}
+
+// IsChoice tells whether the payer has several methods to choose from.
+func (c Card) IsChoice() bool { return len(c.Methods) > 1 }
+
+// HasOneTotal tells whether the total does not depend on the method.
+func (c Card) HasOneTotal() bool {
+	return !slices.ContainsFunc(c.Methods, func(m Method) bool { return m.Total != c.Methods[0].Total })
 }
 
 // Password asks for a one-time password.
@@ -66,15 +111,15 @@ type Password struct {
 // Signature asks for the signature of a payload. It reloads when the payload has expired.
 type Signature struct {
 	Order
-	Post     string // the form's target, and the page's own path
+	Self     string // the page's own path, where the form posts to
 	Payload  string
 	Sequence string        // the payload's number; empty: not shown
 	Left     time.Duration // until the payer can act no more
 	Wrong    bool          // the payer typed no signature
 }
 
-// ReloadAfter is the number of seconds until the page reloads.
-func (p Signature) ReloadAfter() int64 { return wholeSeconds(p.Left) + 1 }
+// ReloadAfter is the time until the page reloads.
+func (p Signature) ReloadAfter() time.Duration { return p.Left + time.Second }
 
 // Scan shows a QR code: a link for the payer's other device, or an address to pay to. It reloads to show the current
 // state.
@@ -88,6 +133,9 @@ type Scan struct {
 
 	Simulated *SimulatedForm // nil: the provider is a real one
 }
+
+// ReloadAfter is the time until the page reloads.
+func (Scan) ReloadAfter() time.Duration { return 5 * time.Second }
 
 // SimulatedForm is the form with which the payer tells the provider simulator that the code was
 // scanned and paid, so that tests need no second device.
@@ -131,6 +179,9 @@ type Processing struct {
 	Self string // the page's own path
 }
 
+// ReloadAfter is the time until the page reloads.
+func (Processing) ReloadAfter() time.Duration { return 3 * time.Second }
+
 // Result is how a transaction ended. The zero value is invalid.
 type Result uint8
 
@@ -145,9 +196,10 @@ const (
 // Outcome shows how the transaction ended, and after a few seconds sends the payer to Back.
 type Outcome struct {
 	Order
-	Result Result
-	Reason string // an error_code; shown if the pages have a text for it
-	Back   string // the merchant's address; empty, or refused by IsWebAddress: no link
+	Result  Result
+	Reason  string // an error_code; shown if the pages have a text for it
+	Back    string // the merchant's address; empty, or refused by IsWebAddress: no link
+	Receipt string // path of the receipt; empty: none
 }
 
 // Leads tells whether the page leads anywhere.
@@ -156,7 +208,27 @@ func (p Outcome) Leads() bool { return IsWebAddress(p.Back) }
 // LeavesAfter is the number of seconds after which the page sends the payer to Back.
 func (p Outcome) LeavesAfter() int { return 5 }
 
-// Notice is a page that only explains why there is nothing else to show. The zero value is invalid.
+// Receipt confirms what was paid, or paid out.
+type Receipt struct {
+	Order
+	Number   string    // the transaction's id
+	Ended    time.Time // when the money moved
+	Result   Result
+	Method   string // money_storage type; empty: not known
+	Card     string // scheme and last digits of the card; empty: none
+	Price    *Sum   // what was sold, without the fee; nil: there was no fee
+	Fee      *Sum   // what the payer paid besides
+	Refunded *Sum   // what was returned of it; nil: nothing
+}
+
+// Stop explains why there is nothing else to show.
+type Stop struct {
+	Shop
+	Notice Notice
+	Back   string // the merchant's address; empty: no link
+}
+
+// Notice is why there is nothing to show. The zero value is invalid.
 type Notice uint8
 
 // The notices.
@@ -169,6 +241,7 @@ const (
 	Fault                         // a bug of the service
 	Closed                        // a payment link or a product that accepts no payments
 	TooMany                       // the address has begun too many payments
+	NoMethod                      // no method is offered for a payment at present
 )
 
 // Challenge is the simulator's page, on which the payer's bank asks the payer to approve or refuse.
@@ -189,87 +262,10 @@ func (Forward) file() string    { return "forward" }
 func (Leaving) file() string    { return "leaving" }
 func (Processing) file() string { return "processing" }
 func (Outcome) file() string    { return "outcome" }
-func (Notice) file() string     { return "notice" }
+func (Receipt) file() string    { return "receipt" }
+func (Stop) file() string       { return "notice" }
 func (Challenge) file() string  { return "challenge" }
 
 var allPages = []Page{
-	Card{}, Password{}, Signature{}, Scan{}, Choice{}, Forward{}, Leaving{}, Processing{}, Outcome{}, NotFound, Challenge{}, Offer{},
+	Card{}, Password{}, Signature{}, Scan{}, Choice{}, Forward{}, Leaving{}, Processing{}, Outcome{}, Receipt{}, Stop{}, Challenge{}, Offer{},
 }
-
-//go:embed templates
-var templates embed.FS
-
-// style is the one inline style. It must not contain anything that html/template removes.
-var style = strings.TrimSpace(readTemplateFile("style.css"))
-
-var pageTemplates = parseTemplates()
-
-func readTemplateFile(name string) string {
-	content, err := templates.ReadFile("templates/" + name)
-	assert.NoError(err)
-	return string(content)
-}
-
-// parseTemplates returns the template of each page, by the name of its file.
-func parseTemplates() map[string]*template.Template {
-	layout := template.Must(template.New("layout.html").Parse(readTemplateFile("layout.html")))
-	parsedPages := make(map[string]*template.Template, len(allPages))
-	for _, p := range allPages {
-		pageTemplate := template.Must(layout.Clone())
-		parsedPages[p.file()] = template.Must(pageTemplate.Parse(readTemplateFile(p.file() + ".html")))
-	}
-	return parsedPages
-}
-
-// templateData is the data for templates.
-type templateData struct {
-	T          *texts
-	Style      template.CSS
-	Brand      Brand
-	BrandStyle template.CSS // empty: none
-	Page       Page
-}
-
-// Render returns the page as an HTML document in UTF-8. lang is a language tag; the page is in
-// English if there are no texts for that language. An error means a bug in a template.
-func Render(lang string, p Page) ([]byte, error) {
-	var out bytes.Buffer
-	brand := brandOf(p)
-	err := pageTemplates[p.file()].Execute(&out, templateData{T: textsIn(lang), Style: template.CSS(style), Brand: brand, BrandStyle: template.CSS(brand.style()), Page: p})
-	return out.Bytes(), err
-}
-
-// styleHash is the hash of style in the form in which a policy names it (CSP 3, "hash-source").
-var styleHash = hashOf(style)
-
-func hashOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
-
-// Policy returns a page's Content-Security-Policy. The page's forms may be posted only to the
-// service and to the origins of the targets (addresses that IsWebAddress accepts), and no site may show
-// the page in a frame.
-func Policy(targets ...string) string {
-	policy := commonPolicy + "; frame-ancestors 'none'; form-action 'self'"
-	for _, target := range targets {
-		if origin := originOf(target); origin != "" {
-			policy += " " + origin
-		}
-	}
-	return policy
-}
-
-// OfferPolicy returns the Content-Security-Policy of an Offer: that of other pages, with pictures of the service.
-func OfferPolicy() string { return Policy() + "; img-src 'self'" }
-
-// SimulatedPolicy returns the Content-Security-Policy of a Scan with the simulator's buttons. It is
-// that of a Challenge, except that no site may show the page in a frame.
-func SimulatedPolicy() string { return ChallengePolicy() + "; frame-ancestors 'none'" }
-
-// ChallengePolicy returns the Content-Security-Policy of a Challenge. Merchants may show a Challenge
-// in a frame. Its form may lead to any address, because a browser applies the policy also to the
-// redirects after a form, and these lead back to any merchant.
-func ChallengePolicy() string { return commonPolicy + "; form-action 'self' https: http:" }
-
-var commonPolicy = "default-src 'none'; base-uri 'none'; style-src " + styleHash

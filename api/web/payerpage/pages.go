@@ -14,14 +14,19 @@ import (
 // Parts of the addresses of payers' pages.
 const (
 	Root       = "/pay"
-	ReturnEnd  = "/return" // suffix of the address to which a provider sends the payer back
+	ReturnEnd  = "/return"  // suffix of the address to which a provider sends the payer back
+	ReceiptEnd = "/receipt" // suffix of the address of a receipt
 	TokenParam = "token"
 
 	// Lifetime is how long the address of a hosted page is valid (specification, "create", rule
 	// 7).
 	Lifetime = 15 * time.Minute
 
+	// ReceiptLifetime is how long the address of a receipt is valid.
+	ReceiptLifetime = 180 * 24 * time.Hour
+
 	tokenPurpose      = "pay"
+	receiptPurpose    = "receipt"
 	tokenSeparator    = "."
 	organizationChars = 22 // base64url of an organization's id
 )
@@ -55,10 +60,19 @@ func (p Pages) Return(org, id ledger.ID, until time.Time) string {
 // Path returns the path of a transaction's page with a token that expires at until. The suffix is
 // empty or ReturnEnd.
 func (p Pages) Path(org, id ledger.ID, suffix string, until time.Time) string {
-	return PathOf(id, suffix, base64.RawURLEncoding.EncodeToString(org[:])+tokenSeparator+p.Tokens.Issue(tokenPurpose, org, id, until))
+	return PathOf(id, suffix, p.issue(tokenPurpose, org, id, until))
 }
 
-// PathOf returns the path of a transaction's page with an issued token. The suffix is empty or ReturnEnd.
+// Receipt returns the path of a transaction's receipt. Its token expires at until and opens nothing but the receipt.
+func (p Pages) Receipt(org, id ledger.ID, until time.Time) string {
+	return PathOf(id, ReceiptEnd, p.issue(receiptPurpose, org, id, until))
+}
+
+func (p Pages) issue(purpose string, org, id ledger.ID, until time.Time) string {
+	return base64.RawURLEncoding.EncodeToString(org[:]) + tokenSeparator + p.Tokens.Issue(purpose, org, id, until)
+}
+
+// PathOf returns the path of a transaction's page with an issued token. The suffix is empty, ReturnEnd or ReceiptEnd.
 func PathOf(id ledger.ID, suffix, token string) string {
 	return Root + "/" + string(schema.AppendID(nil, id)) + suffix + "?" + TokenParam + "=" + token
 }
@@ -66,6 +80,15 @@ func PathOf(id ledger.ID, suffix, token string) string {
 // Open returns the organization for which a token was issued. If the token has expired, Open returns
 // ErrExpired together with the organization. Any other error is ErrToken.
 func (p Pages) Open(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
+	return p.open(tokenPurpose, id, token, now)
+}
+
+// OpenReceipt does what Open does, for the token of a receipt.
+func (p Pages) OpenReceipt(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
+	return p.open(receiptPurpose, id, token, now)
+}
+
+func (p Pages) open(purpose string, id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
 	payload, tag, found := strings.Cut(token, tokenSeparator)
 	if !found || len(payload) != organizationChars {
 		return org, ErrToken
@@ -73,7 +96,7 @@ func (p Pages) Open(id ledger.ID, token string, now time.Time) (org ledger.ID, e
 	if n, err := base64.RawURLEncoding.Strict().Decode(org[:], []byte(payload)); err != nil || n != len(org) {
 		return ledger.ID{}, ErrToken
 	}
-	switch err := p.Tokens.Check(tokenPurpose, org, id, tag, now); {
+	switch err := p.Tokens.Check(purpose, org, id, tag, now); {
 	case errors.Is(err, secret.ErrExpired):
 		return org, ErrExpired
 	case err != nil:

@@ -1,0 +1,63 @@
+package page
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+)
+
+// styleHash and scriptHash are the hashes of style and script in the form in which a policy names them (CSP 3,
+// "hash-source").
+var styleHash, scriptHash = hashOf(style), hashOf(script)
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// Policy returns the Content-Security-Policy of a page. It runs no script and uses no style but those of this package.
+// The page's forms may be posted only to the service and, for a Forward, to the provider. No site may show the page in a frame, except
+// a Challenge, which merchants may show in one. The forms of a simulator may lead to any address, because a browser
+// applies the policy also to the redirects after a form, and these lead back to any merchant.
+func Policy(p Page) string {
+	directives := []string{
+		"default-src 'none'", "base-uri 'none'", "require-trusted-types-for 'script'", "script-src " + scriptHash, "style-src " + styleHash,
+	}
+	brand := shopOf(p).Brand
+	if own := brand.style(); own != "" {
+		directives[len(directives)-1] += " " + hashOf(own)
+	}
+	mayLoad, mayPost, mayPoll := brand.Logo != "", "'self'", false
+	isFramed := false
+	switch p := p.(type) {
+	case Offer:
+		mayLoad = true
+	case Forward:
+		if origin := originOf(p.Target); origin != "" {
+			mayPost += " " + origin
+		}
+	case Processing:
+		mayPoll = true
+	case Scan:
+		mayPoll = true
+		if p.Simulated != nil {
+			mayPost = anyAddress
+		}
+	case Challenge:
+		mayPost, isFramed = anyAddress, true
+	}
+	directives = append(directives, "form-action "+mayPost)
+	if mayLoad {
+		directives = append(directives, "img-src 'self'")
+	}
+	if mayPoll {
+		directives = append(directives, "connect-src 'self'")
+	}
+	if !isFramed {
+		directives = append(directives, "frame-ancestors 'none'")
+	}
+	return strings.Join(directives, "; ")
+}
+
+// anyAddress is a source list with every web address.
+const anyAddress = "'self' https: http:"

@@ -1,0 +1,134 @@
+// Every page works without this module. With it, forms are checked and sent once, card fields are
+// spaced as they are typed, clocks run, and a waiting page follows its payment.
+const all = (selector, act) => document.querySelectorAll(selector).forEach(act);
+const go = address => location.replace(address);
+
+// latin writes Arabic, Persian and Bengali digits as 0-9.
+const latin = text => text.replace(/[٠-٩۰-۹০-৯]/g, c => c < "০" ? c.charCodeAt() & 15 : c.charCodeAt() - 0x9e6);
+
+// Checks of a form, in the page's language and beside the field, so that nothing typed is lost.
+const noteOf = field => document.getElementById(field.id + "-wrong");
+const complain = field => {
+  let note = noteOf(field);
+  if (!note) {
+    note = document.createElement("p");
+    note.id = field.id + "-wrong";
+    note.className = "wrong";
+    (field.closest(".control") ?? field).after(note);
+  }
+  note.textContent = field.dataset.wrong;
+  field.setAttribute("aria-invalid", "true");
+  field.setAttribute("aria-describedby", [note.id, document.getElementById(field.id + "-hint")?.id].filter(Boolean).join(" "));
+};
+const forgive = field => {
+  noteOf(field)?.remove();
+  field.removeAttribute("aria-invalid");
+  const hint = document.getElementById(field.id + "-hint");
+  hint ? field.setAttribute("aria-describedby", hint.id) : field.removeAttribute("aria-describedby");
+};
+const isWrong = field => {
+  const text = latin(field.value).trim();
+  return text === "" || (field.pattern && !new RegExp("^(?:" + field.pattern + ")$", "v").test(text));
+};
+all("[data-wrong]", field => field.addEventListener("input", () => field.hasAttribute("aria-invalid") && !isWrong(field) && forgive(field)));
+
+all("form", form => {
+  form.noValidate = form.querySelector("[data-wrong]") !== null;
+  form.addEventListener("submit", event => {
+    const wrong = event.submitter?.formNoValidate ? [] : [...form.querySelectorAll("[data-wrong]")].filter(f => f.checkVisibility() && isWrong(f));
+    wrong.forEach(complain);
+    wrong[0]?.focus();
+    if (wrong.length > 0 || form.dataset.sent) return event.preventDefault();
+    form.dataset.sent = "1";
+    form.querySelectorAll("button").forEach(button => button.setAttribute("aria-disabled", "true"));
+  });
+});
+addEventListener("pageshow", () => all("[data-sent]", form => {
+  delete form.dataset.sent;
+  form.querySelectorAll("button").forEach(button => button.removeAttribute("aria-disabled"));
+}));
+
+// A field that is rewritten as it is typed; the cursor stays behind the same digit.
+const rewrite = (field, write) => field.addEventListener("input", event => {
+  const at = latin(field.value.slice(0, field.selectionStart)).replace(/\D/g, "").length;
+  const text = write(latin(field.value).replace(/\D/g, ""), /^delete/.test(event.inputType ?? ""), latin(field.value));
+  if (text === undefined || text === field.value) return;
+  const atEnd = field.selectionStart === field.value.length;
+  field.value = text;
+  let position = 0;
+  for (let seen = 0; seen < at; position++) if (/\d/.test(text[position])) seen++;
+  if (atEnd) position = text.length;
+  field.setSelectionRange(position, position);
+});
+all("#cardnumber", field => {
+  const brands = JSON.parse(field.dataset.brands);
+  const shown = field.parentElement.querySelector(".brandname");
+  rewrite(field, digits => {
+    const start = Number(digits.slice(0, 4));
+    const brand = digits.length < 4 ? undefined : brands.find(([from, to]) => from <= start && start <= to);
+    shown.textContent = brand?.[2] ?? "";
+    const groups = /^3[47]/.test(digits) ? /^(\d{4})(\d{0,6})(\d*)$/ : /^(\d{4})(\d{0,4})(\d{0,4})(\d{0,4})(\d*)$/;
+    return digits.slice(0, 19).replace(groups, (_, ...parts) => parts.slice(0, -2).filter(Boolean).join(" "));
+  });
+});
+all("#expiry", field => rewrite(field, (digits, isDeleting, text) => {
+  if (/^[2-9]/.test(digits) && !isDeleting) digits = "0" + digits;
+  if (/^\d\s*\//.test(text) && digits.length === 1) return "0" + digits + "/";
+  if (digits.length > 4 && !/^\d\d20\d*$/.test(digits)) digits = digits.slice(0, 4);
+  if (digits.length > 2 || (digits.length === 2 && !isDeleting)) return digits.slice(0, 2) + "/" + digits.slice(2, 6);
+  return digits;
+}));
+all("[name=method]", radio => radio.addEventListener("change", () => {
+  document.getElementById("pay").textContent = radio.dataset.pay;
+  document.getElementById("sum").textContent = radio.dataset.sum;
+}));
+
+// Clocks. The server decides when time is over, so a clock that has run out asks it.
+const lang = document.documentElement.lang;
+const every = (seconds, show, end) => {
+  const stop = performance.now() + seconds * 1000;
+  const tick = () => {
+    const left = Math.max(0, Math.ceil((stop - performance.now()) / 1000));
+    show(left);
+    if (left > 0) return setTimeout(tick, 250);
+    end();
+  };
+  tick();
+};
+all("[data-left]", clock => {
+  clock.dir = "ltr";
+  every(Number(clock.dataset.left), left => {
+    clock.textContent = Math.floor(left / 60) + ":" + String(left % 60).padStart(2, "0");
+  }, () => setTimeout(() => go(location.href), 1000));
+});
+all("[data-go]", link => {
+  const text = document.querySelector("[data-forms]");
+  const forms = text && JSON.parse(text.dataset.forms);
+  every(Number(link.dataset.go), left => {
+    if (forms && left > 0) text.textContent = (forms[new Intl.PluralRules(lang).select(left)] ?? forms.other).replace("{n}", new Intl.NumberFormat(lang).format(left));
+  }, () => go(link.href));
+});
+
+// The form for a bank sends itself, unless the payer has come back to it.
+all("[data-auto]", form => performance.getEntriesByType("navigation")[0]?.type !== "back_forward" && form.requestSubmit());
+
+// A waiting page asks every three seconds whether the payment is at another step.
+const step = document.body.dataset.poll;
+const poll = async () => {
+  try {
+    const response = await fetch(location.href, {cache: "no-store", redirect: "manual"});
+    if (response.type === "opaqueredirect" || !(await response.text()).includes(`data-poll="${step}"`)) return go(location.href);
+  } catch {
+    // The network is away; it is asked again.
+  }
+  setTimeout(poll, 3000);
+};
+if (step) setTimeout(poll, 3000);
+
+// Buttons that need a script are hidden without one.
+document.documentElement.classList.add("scripted");
+all("[data-copy]", button => button.addEventListener("click", async () => {
+  await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+  button.textContent = button.dataset.done;
+}));
+all("[data-print]", button => button.addEventListener("click", () => print()));

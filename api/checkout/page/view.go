@@ -1,0 +1,255 @@
+package page
+
+import (
+	"encoding/json"
+	"html/template"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"mizan/api/checkout/texts"
+	"mizan/internal/assert"
+	"mizan/ledger/money"
+)
+
+// view is the data for templates. Its methods are the parts of pages that are put together from texts.
+type view struct {
+	T          *texts.Texts
+	Style      template.CSS
+	Script     template.JS
+	Shop       Shop
+	BrandStyle template.CSS // empty: none
+	Page       Page
+}
+
+// IsTest tells whether the page belongs to a transaction in the test environment.
+func (v view) IsTest() bool {
+	order, hasOrder := v.Page.(interface{ Test() bool })
+	return hasOrder && order.Test()
+}
+
+// Initial is the first letter of the merchant's name, which stands for a logo.
+func (v view) Initial() string {
+	first, _ := utf8.DecodeRuneInString(v.Shop.Merchant)
+	return strings.ToUpper(string(first))
+}
+
+// Sum formats an amount for people, in the page's language.
+func (v view) Sum(s Sum) string { return v.T.Amount(s.Amount, s.Asset) }
+
+// Plain formats an amount so that it can be pasted: digits, a point, no currency.
+func (v view) Plain(s Sum) string {
+	number, _ := s.number()
+	return number
+}
+
+// Seconds is a time in whole seconds. It is rounded down, so that a page never shows more time than is left.
+func (v view) Seconds(d time.Duration) int64 { return int64(d / time.Second) }
+
+// Left writes a remaining time.
+func (v view) Left(d time.Duration) string { return v.T.Left(d) }
+
+// Count formats a number of things.
+func (v view) Count(forms texts.Plural, n int) string { return v.T.Count(forms, n) }
+
+// Pieces formats a number of pieces.
+func (v view) Pieces(i Item) string { return v.T.Count(v.T.Offer.Pieces, i.Pieces()) }
+
+// Forms is a JSON object of the forms of a number of things, by the names of CLDR, for the script.
+func (v view) Forms(forms texts.Plural) string { return toJSON(forms) }
+
+func toJSON(value any) string {
+	text, err := json.Marshal(value)
+	assert.NoError(err)
+	return string(text)
+}
+
+// Reason is the text for the code of a failure; empty for a code that payers are not shown.
+func (v view) Reason(code string) string { return v.T.Reasons[code] }
+
+// Notice is the text of a Stop.
+func (v view) Notice() texts.Notice {
+	n := &v.T.Notices
+	return map[Notice]texts.Notice{
+		NotFound: n.NotFound, Gone: n.Gone, TooLate: n.TooLate, Malformed: n.Malformed, Unavailable: n.Unavailable, Fault: n.Fault,
+		Closed: n.Closed, TooMany: n.TooMany, NoMethod: {Title: v.T.Checkout.Title, Body: v.T.Checkout.NoMethod},
+	}[v.Page.(Stop).Notice]
+}
+
+// AmountLabel is the label of the field for the amount of an Offer.
+func (v view) AmountLabel() string {
+	return v.T.Fill(v.T.Offer.EnterAmount, "currency", string(v.Page.(Offer).Sum.Asset.Currency))
+}
+
+// exampleAmount is the amount that an error shows as an example, in minor units.
+var exampleAmount = money.MustParse("1250")
+
+// AmountRefusal is the text for the amount that a payer typed.
+func (v view) AmountRefusal() string {
+	o := v.Page.(Offer)
+	switch o.Problem {
+	case AmountMissing:
+		return v.T.Offer.AmountMissing
+	case AmountTooLow:
+		return v.T.Fill(v.T.Offer.AmountAtLeast, "amount", v.Sum(Sum{o.Min, o.Sum.Asset}))
+	case AmountTooHigh:
+		if !o.Max.IsZero() {
+			return v.T.Fill(v.T.Offer.AmountAtMost, "amount", v.Sum(Sum{o.Max, o.Sum.Asset}))
+		}
+	}
+	example, _ := v.T.Decimal(exampleAmount, o.Sum.Asset)
+	return v.T.Fill(v.T.Offer.AmountMalformed, "example", example)
+}
+
+// CardTitle is the title of a Card.
+func (v view) CardTitle() string {
+	c := v.Page.(Card)
+	switch {
+	case c.Merchant == "":
+		return textFor(c.Payout, v.T.Checkout.PayoutTitle, v.T.Checkout.Title)
+	case c.Payout:
+		return v.T.Fill(v.T.Common.PayoutFrom, "merchant", c.Merchant)
+	}
+	return v.T.Fill(v.T.Common.PayTo, "merchant", c.Merchant)
+}
+
+// PayText is the text of the button of a Card for a total.
+func (v view) PayText(total Sum) string {
+	return v.T.Fill(textFor(v.Page.(Card).Payout, v.T.Checkout.Receive, v.T.Checkout.Pay), "amount", v.Sum(total))
+}
+
+// PayButton is the text of the button of a Card at first: with the total of the chosen method.
+func (v view) PayButton() string {
+	c := v.Page.(Card)
+	for _, m := range c.Methods {
+		if m.IsChosen {
+			return v.PayText(m.Total)
+		}
+	}
+	if !c.HasOneTotal() {
+		return v.T.Common.Continue
+	}
+	return v.PayText(c.Sum)
+}
+
+// MethodName is the name of a money_storage type for payers.
+func (v view) MethodName(kind string) string {
+	if shared := sharedNames[kind]; shared != "" {
+		kind = shared
+	}
+	if name := v.T.Methods[kind]; name != "" {
+		return name
+	}
+	return properNames[kind]
+}
+
+// Brands is a JSON list of the card schemes by the first four digits of a number, for the script.
+func (v view) Brands() string {
+	var ranges [][3]any
+	for _, b := range v.Page.(Card).Brands {
+		ranges = append(ranges, [3]any{b.From, b.To, BrandName(b.Name)})
+	}
+	return toJSON(ranges)
+}
+
+// bankField is a field of a method other than a card.
+type bankField struct {
+	Name, Label, Value, Wrong string
+	IsWrong, IsRequired       bool
+}
+
+// Field is a field of a method other than a card.
+func (v view) Field(name string) bankField {
+	c, t := v.Page.(Card), &v.T.Checkout
+	labels := map[string]string{
+		"account_number": t.AccountNumber, "routing_number": t.RoutingNumber, "sort_code": t.SortCode,
+		"institution_number": t.InstitutionNumber, "transit_number": t.TransitNumber,
+	}
+	return bankField{Name: name, Label: labels[name], Value: c.Typed[name], Wrong: t.WrongField, IsWrong: c.Wrong[name], IsRequired: !c.IsChoice()}
+}
+
+// ending is what a page tells about the end of a transaction.
+type ending struct {
+	Class     string // of the style: good, bad or back
+	Title     string
+	Sentences []string
+}
+
+// Outcome tells how the transaction of an Outcome ended.
+func (v view) Outcome() ending {
+	o := v.Page.(Outcome)
+	t := &v.T.Outcome
+	switch o.Result {
+	case Done:
+		return ending{Class: "good", Title: textFor(o.Payout, t.PaidOut, t.Paid)}
+	case Approved:
+		return ending{Class: "good", Title: t.Approved, Sentences: sentences(o.Payout, "", t.ApprovedHint)}
+	case Returned:
+		return ending{Class: "back", Title: t.Returned, Sentences: sentences(o.Payout, "", t.ReturnedHint)}
+	}
+	end := ending{Class: "bad", Title: textFor(o.Payout, t.FailedPayout, t.Failed)}
+	if reason := v.Reason(o.Reason); reason != "" {
+		end.Sentences = append(end.Sentences, reason)
+	}
+	end.Sentences = append(end.Sentences, sentences(o.Payout, "", t.NothingCharged)...)
+	return end
+}
+
+// sentences returns the text for the direction of the order, if there is one.
+func sentences(payout bool, payoutText, paymentText string) []string {
+	if text := textFor(payout, payoutText, paymentText); text != "" {
+		return []string{text}
+	}
+	return nil
+}
+
+func textFor(payout bool, payoutText, paymentText string) string {
+	if payout {
+		return payoutText
+	}
+	return paymentText
+}
+
+// ReceiptTitle is the title of a Receipt.
+func (v view) ReceiptTitle() string {
+	return textFor(v.Page.(Receipt).Payout, v.T.Receipt.PayoutTitle, v.T.Receipt.Title)
+}
+
+// row is a row of a Receipt.
+type row struct{ Name, Value string }
+
+// ReceiptRows are the rows of a Receipt.
+func (v view) ReceiptRows() (rows []row) {
+	r, t := v.Page.(Receipt), &v.T.Receipt
+	add := func(name, value string) {
+		if value != "" {
+			rows = append(rows, row{name, value})
+		}
+	}
+	addSum := func(name string, s *Sum) {
+		if s != nil {
+			add(name, v.Sum(*s))
+		}
+	}
+	add(t.Merchant, r.Merchant)
+	add(t.Date, v.T.Date(r.Ended))
+	add(t.Status, v.statusOf(r))
+	method := ""
+	if r.Method != "" {
+		method = v.MethodName(r.Method)
+	}
+	add(textFor(r.Payout, t.PaidTo, t.PaidWith), strings.TrimSpace(method+" "+r.Card))
+	addSum(v.T.Common.Price, r.Price)
+	addSum(v.T.Common.Fee, r.Fee)
+	addSum(t.Refunded, r.Refunded)
+	add(t.Number, r.Number)
+	return rows
+}
+
+// statusOf is the state of what a receipt confirms.
+func (v view) statusOf(r Receipt) string {
+	if r.Result == Returned {
+		return v.T.Outcome.Returned
+	}
+	return textFor(r.Payout, v.T.Outcome.PaidOut, v.T.Outcome.Paid)
+}

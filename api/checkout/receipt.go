@@ -1,0 +1,69 @@
+package checkout
+
+import (
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/checkout/page"
+	"mizan/api/web"
+	"mizan/api/web/payerpage"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// showReceipt is GET /pay/{id}/receipt. Its token opens nothing else, and no other token opens it.
+func (h *Handlers) showReceipt(req *web.Request) error {
+	id, err := web.ParseID(req.Parameter("id"))
+	if err != nil {
+		return h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
+	}
+	org, err := h.cfg.Pages.OpenReceipt(id, string(req.QueryArgs().Peek(payerpage.TokenParam)), h.cfg.Clock.Now())
+	switch {
+	case err == payerpage.ErrExpired:
+		return h.sendNotice(req, fiber.StatusGone, "", page.Gone)
+	case err != nil:
+		return h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
+	}
+	result, err := h.cfg.Payers.Find(org, id)
+	if err != nil {
+		return h.sendError(req, &visitor{}, err)
+	}
+	lang := h.langOf(req, org, result.Record)
+	if !hasReceipt(result.Record) {
+		return h.sendNotice(req, fiber.StatusNotFound, lang, page.NotFound)
+	}
+	return h.sendPage(req, fiber.StatusOK, lang, h.receiptOf(org, &result))
+}
+
+// hasReceipt tells whether the transaction's money has moved. The receipt of one whose money came back says so.
+func hasReceipt(r *record) bool {
+	ended, hasEnded := resultOf(r.Status)
+	return hasEnded && (ended == page.Done || ended == page.Returned)
+}
+
+// receiptPath returns the path of the transaction's receipt; empty if it has none.
+func (h *Handlers) receiptPath(org ledger.ID, r *record) string {
+	if !hasReceipt(r) {
+		return ""
+	}
+	return h.cfg.Pages.Receipt(org, r.ID, r.Finished.Time().Add(payerpage.ReceiptLifetime))
+}
+
+// receiptOf returns the receipt of a transaction.
+func (h *Handlers) receiptOf(org ledger.ID, result *paymentactor.Result) page.Receipt {
+	r := result.Record
+	receipt := page.Receipt{Order: h.orderOf(org, r), Number: r.ID.String(), Ended: r.Finished.Time(), Method: r.Method}
+	receipt.Result, _ = resultOf(r.Status)
+	if r.CardLast4 != "" {
+		receipt.Card = strings.TrimSpace(page.BrandName(r.CardBrand()) + " •••• " + r.CardLast4)
+	}
+	if fee, err := r.AmountWithFee.Sub(r.Amount); err == nil && !fee.IsZero() && r.Type == payment.Payment {
+		receipt.Price, receipt.Fee = &page.Sum{Amount: r.Amount, Asset: r.Asset}, &page.Sum{Amount: fee, Asset: r.Asset}
+	}
+	if !r.Refunded.IsZero() {
+		receipt.Refunded = &page.Sum{Amount: r.Refunded, Asset: r.Asset}
+	}
+	return receipt
+}
