@@ -87,7 +87,8 @@ var layers = []layer{
 	{"api/shed", uptoActors},
 	{"api/web/worktest", []string{"internal/steps"}},
 	{"api/web/...", slices.Concat(uptoActors, []string{"api/auth", "api/connlimit", "api/web/..."})},
-	{"api/checkout/page", uptoActors},
+	{"api/checkout/texts", []string{"ledger/money", "internal/assert"}},
+	{"api/checkout/page", slices.Concat(uptoActors, []string{"api/checkout/texts"})},
 	{"api/ledger/export", []string{"ledger", "ledger/money"}},
 	{"api/ledger", slices.Concat(routeFamilyImports, []string{"api/ledger/export"})},
 	{"api/*", routeFamilyImports},
@@ -117,6 +118,7 @@ var allowedImporters = []struct{ module, packages string }{
 	{"github.com/parquet-go/parquet-go", "api/ledger/export"},
 	{"github.com/xuri/excelize", "api/ledger/export"},
 	{"rsc.io/qr", "api/checkout/page"},
+	{"golang.org/x/text", "api/checkout/texts"},
 	{"golang.org/x/image", "internal/picture"},
 }
 

@@ -1,0 +1,52 @@
+package texts
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/bidi"
+)
+
+// The characters around a value that must not take part in the direction of the text around it: FIRST STRONG ISOLATE
+// and POP DIRECTIONAL ISOLATE.
+const (
+	isolateStart = "\u2068"
+	isolateEnd   = "\u2069"
+)
+
+// Fill replaces placeholders: Fill(t.Checkout.Pay, "amount", amount) replaces {amount}. The arguments after the text are
+// names and values in turn. Braces in a value are not placeholders.
+func (t *Texts) Fill(text string, namesAndValues ...string) string {
+	isolated := make([]string, len(namesAndValues))
+	for i, part := range namesAndValues {
+		if isolated[i] = part; i%2 == 1 {
+			isolated[i] = t.isolate(part)
+		}
+	}
+	return fill(text, isolated...)
+}
+
+// fill replaces placeholders by values as they are.
+func fill(text string, namesAndValues ...string) string {
+	pairs := make([]string, 0, len(namesAndValues))
+	for pair := range slices.Chunk(namesAndValues, 2) {
+		pairs = append(pairs, "{"+pair[0]+"}", pair[1])
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// isolate keeps a value together: in a text from right to left, or if the value itself is written from right to left.
+func (t *Texts) isolate(value string) string {
+	if !t.format.rightToLeft && !isRightToLeft(value) {
+		return value
+	}
+	return isolateStart + value + isolateEnd
+}
+
+// isRightToLeft tells whether a text has a letter of a script from right to left.
+func isRightToLeft(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		properties, _ := bidi.LookupRune(r)
+		return properties.Class() == bidi.R || properties.Class() == bidi.AL
+	})
+}

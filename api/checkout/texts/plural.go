@@ -1,0 +1,74 @@
+package texts
+
+import (
+	"slices"
+
+	"golang.org/x/text/feature/plural"
+)
+
+// Plural is a text with a number of things, in the form of each category that CLDR names for the cardinal numbers of the
+// language. The other forms are empty. {n} stands for the number.
+type Plural struct {
+	Zero  string `json:"zero,omitzero"`
+	One   string `json:"one,omitzero"`
+	Two   string `json:"two,omitzero"`
+	Few   string `json:"few,omitzero"`
+	Many  string `json:"many,omitzero"`
+	Other string `json:"other,omitzero"`
+}
+
+// categories are the names of the categories, as CLDR orders them.
+var categories = []string{"zero", "one", "two", "few", "many", "other"}
+
+// categoryOf is the name of each category of the library.
+var categoryOf = map[plural.Form]string{
+	plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many", plural.Other: "other",
+}
+
+// byCategory returns the text of a category; empty if the language does not have it.
+func (p Plural) byCategory(name string) string {
+	return []string{p.Zero, p.One, p.Two, p.Few, p.Many, p.Other}[slices.Index(categories, name)]
+}
+
+// million is the number from which on languages like French put "de" between a round number and a thing.
+const million = 1_000_000
+
+// category returns the name of the category of n things. The library has CLDR 32; the category of round millions in
+// French and Spanish came with CLDR 38.
+func (f *format) category(n int) string {
+	if f.millions && n != 0 && n%million == 0 {
+		return "many"
+	}
+	return categoryOf[plural.Cardinal.MatchPlural(f.tag, n, 0, 0, 0, 0)]
+}
+
+// ownCategories returns the names of the language's categories: those of whole numbers, and of fractions such as 1.5.
+func (f *format) ownCategories() (names []string) {
+	found := map[string]bool{categoryOf[plural.Cardinal.MatchPlural(f.tag, 1, 1, 1, 5, 5)]: true, f.category(million): true}
+	for n := range 201 {
+		found[f.category(n)] = true
+	}
+	for _, name := range categories {
+		if found[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// isOneNumber tells whether a category has a single number, so that its text may name the number in words.
+func (f *format) isOneNumber(category string) bool {
+	count := 0
+	for n := range 201 {
+		if f.category(n) == category {
+			count++
+		}
+	}
+	return count == 1
+}
+
+// Count returns the text for n things, with the number in the language's digits. A number below zero counts as zero.
+func (t *Texts) Count(p Plural, n int) string {
+	n = max(n, 0)
+	return t.Fill(p.byCategory(t.format.category(n)), "n", t.Number(n))
+}

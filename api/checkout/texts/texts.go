@@ -1,0 +1,168 @@
+package texts
+
+// Texts are the texts of the payers' pages in one language. The tag holds names the placeholders that a text must have,
+// each in braces, as in "Pay {amount}"; Fill replaces them.
+type Texts struct {
+	Lang string `json:"lang"` // ISO 639-1, in lower case; also the value of the HTML attribute lang
+
+	Common struct {
+		Test        string `json:"test"`
+		PayTo       string `json:"payTo" holds:"merchant"`
+		PayoutFrom  string `json:"payoutFrom" holds:"merchant"`
+		Amount      string `json:"amount"`
+		Details     string `json:"details"`
+		Price       string `json:"price"`
+		Fee         string `json:"fee"`
+		Total       string `json:"total"`
+		MinorUnits  string `json:"minorUnits" holds:"amount"`
+		Continue    string `json:"continue"`
+		Confirm     string `json:"confirm"`
+		Cancel      string `json:"cancel"`
+		Back        string `json:"back"`
+		Help        string `json:"help"`
+		Terms       string `json:"terms"`
+		Refresh     string `json:"refresh"`
+		Copy        string `json:"copy"`
+		Copied      string `json:"copied"`
+		TimeLeft    string `json:"timeLeft"`
+		MinutesLeft Plural `json:"minutesLeft" holds:"n"`
+		SecondsLeft Plural `json:"secondsLeft" holds:"n"`
+		Sending     string `json:"sending"`
+	} `json:"common"`
+	Offer struct {
+		Title           string `json:"title"`
+		Pay             string `json:"pay"`
+		Pieces          Plural `json:"pieces" holds:"n"`
+		NothingToPay    string `json:"nothingToPay"`
+		EnterAmount     string `json:"enterAmount" holds:"currency"`
+		AmountMissing   string `json:"amountMissing"`
+		AmountMalformed string `json:"amountMalformed" holds:"example"`
+		AmountAtLeast   string `json:"amountAtLeast" holds:"amount"`
+		AmountAtMost    string `json:"amountAtMost" holds:"amount"`
+	} `json:"offer"`
+	Checkout struct {
+		Title             string `json:"title"`
+		PayoutTitle       string `json:"payoutTitle"`
+		Methods           string `json:"methods"`
+		PayoutMethods     string `json:"payoutMethods"`
+		NoMethod          string `json:"noMethod"`
+		MethodHint        string `json:"methodHint"`
+		Number            string `json:"number"`
+		Expiry            string `json:"expiry"`
+		ExpiryHint        string `json:"expiryHint"`
+		Holder            string `json:"holder"`
+		CVV               string `json:"cvv"`
+		CVVHint           string `json:"cvvHint"`
+		Pay               string `json:"pay" holds:"amount"`
+		Receive           string `json:"receive" holds:"amount"`
+		WrongForm         string `json:"wrongForm"`
+		WrongPayout       string `json:"wrongPayout"`
+		WrongNumber       string `json:"wrongNumber"`
+		WrongHolder       string `json:"wrongHolder"`
+		WrongExpiry       string `json:"wrongExpiry"`
+		WrongCVV          string `json:"wrongCVV"`
+		WrongField        string `json:"wrongField"`
+		WrongMethod       string `json:"wrongMethod"`
+		TotalRose         string `json:"totalRose"`
+		Declined          string `json:"declined"`
+		TryAgain          string `json:"tryAgain"`
+		AttemptsLeft      Plural `json:"attemptsLeft" holds:"n"`
+		Secure            string `json:"secure"`
+		AccountNumber     string `json:"accountNumber"`
+		RoutingNumber     string `json:"routingNumber"`
+		SortCode          string `json:"sortCode"`
+		InstitutionNumber string `json:"institutionNumber"`
+		TransitNumber     string `json:"transitNumber"`
+	} `json:"checkout"`
+	Password struct {
+		Title string `json:"title"`
+		Hint  string `json:"hint"`
+		Label string `json:"label"`
+		Wrong string `json:"wrong"`
+	} `json:"password"`
+	Signature struct {
+		Title    string `json:"title"`
+		Hint     string `json:"hint"`
+		Payload  string `json:"payload"`
+		Sequence string `json:"sequence"`
+		Label    string `json:"label"`
+		Wrong    string `json:"wrong"`
+	} `json:"signature"`
+	Scan struct {
+		Pay          string `json:"pay"`
+		Payout       string `json:"payout"`
+		PayHint      string `json:"payHint"`
+		PayoutHint   string `json:"payoutHint"`
+		Deposit      string `json:"deposit"`
+		DepositHint  string `json:"depositHint"`
+		Code         string `json:"code"`
+		Address      string `json:"address"`
+		Sender       string `json:"sender"`
+		OnThisDevice string `json:"onThisDevice"`
+	} `json:"scan"`
+	Choice struct {
+		Title string `json:"title"`
+		Hint  string `json:"hint"`
+		Wrong string `json:"wrong"`
+	} `json:"choice"`
+	Forward struct {
+		Title string `json:"title"`
+		Hint  string `json:"hint"`
+	} `json:"forward"`
+	Processing struct {
+		Title string `json:"title"`
+		Hint  string `json:"hint"`
+	} `json:"processing"`
+	Outcome struct {
+		Paid           string `json:"paid"`
+		PaidOut        string `json:"paidOut"`
+		Approved       string `json:"approved"`
+		ApprovedHint   string `json:"approvedHint"`
+		Failed         string `json:"failed"`
+		FailedPayout   string `json:"failedPayout"`
+		NothingCharged string `json:"nothingCharged"`
+		Returned       string `json:"returned"`
+		ReturnedHint   string `json:"returnedHint"`
+		SecondsToBack  Plural `json:"secondsToBack" holds:"n"`
+		Close          string `json:"close"`
+		Receipt        string `json:"receipt"`
+	} `json:"outcome"`
+	Receipt struct {
+		Title       string `json:"title"`
+		PayoutTitle string `json:"payoutTitle"`
+		Number      string `json:"number"`
+		Date        string `json:"date"`
+		Merchant    string `json:"merchant"`
+		PaidWith    string `json:"paidWith"`
+		PaidTo      string `json:"paidTo"`
+		Status      string `json:"status"`
+		Refunded    string `json:"refunded"`
+		Print       string `json:"print"`
+		MailSubject string `json:"mailSubject" holds:"amount merchant"`
+		MailBody    string `json:"mailBody" holds:"amount merchant"`
+	} `json:"receipt"`
+	Notices struct {
+		NotFound    Notice `json:"notFound"`
+		Gone        Notice `json:"gone"`
+		TooLate     Notice `json:"tooLate"`
+		Malformed   Notice `json:"malformed"`
+		Unavailable Notice `json:"unavailable"`
+		Fault       Notice `json:"fault"`
+		Closed      Notice `json:"closed"`
+		TooMany     Notice `json:"tooMany"`
+	} `json:"notices"`
+	Methods map[string]string `json:"methods"` // names of the ways to pay, by the type of a money_storage
+	Reasons map[string]string `json:"reasons"` // by error_code; a payer is not told other reasons
+	Dates   struct {
+		Months [12]string `json:"months"` // as they stand in a date, January first
+		Moment string     `json:"moment" holds:"d month y hour minute"`
+	} `json:"dates"`
+
+	format *format
+}
+
+// Notice is the text of a page that only explains why there is nothing else to show.
+type Notice struct {
+	Title string `json:"title"`
+	Body  string `json:"body"`
+}
