@@ -55,7 +55,7 @@ func (h *Handlers) renderProductCode(req *web.Request) error { return h.renderCo
 func (h *Handlers) drawCode(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
 	address, err := h.encodedAddress(req, find)
 	if err != nil {
-		return h.sendOfferError(req, err)
+		return h.sendOfferError(req, nil, err)
 	}
 	code, err := page.NewCode(address)
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *Handlers) drawCode(req *web.Request, find func(id ledger.ID) (*offer, e
 func (h *Handlers) renderCode(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
 	address, err := h.encodedAddress(req, find)
 	if err != nil {
-		return h.sendOfferError(req, err)
+		return h.sendOfferError(req, nil, err)
 	}
 	size := defaultCode
 	if text := string(req.QueryArgs().Peek("size")); text != "" {

@@ -8,10 +8,12 @@
 //  2. Every response is a page or a redirect, including errors.
 //  3. The service redirects a browser only to https addresses, to itself, and in the sandbox to
 //     this machine. A merchant's address is changed only where it has a placeholder.
-//  4. What a payer types is overwritten after use and never shown again.
+//  4. A card number and a verification value that a payer types are overwritten after use and never shown again. A form that is
+//     accepted leaves nothing of what was typed in memory.
 //  5. No response may be cached, framed, or disclosed in a Referer header.
 //
 // Callers: package api.
 //
-// Rejected: scripts. A page with a field for a card number loads and runs nothing.
+// Rejected: scripts of others, such as analytics. A page with a field for a card number runs only the script of package
+// page, which the page's policy names by its hash.
 package checkout

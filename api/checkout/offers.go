@@ -10,6 +10,7 @@ import (
 
 	paymentactor "mizan/actors/payment"
 	"mizan/api/checkout/page"
+	"mizan/api/checkout/texts"
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
 	"mizan/ledger"
@@ -96,7 +97,7 @@ func imagePath(p storefront.Picture) string {
 	return storefront.ImagePath + p.Name
 }
 
-// open finds the offer in the path. The error is errClosed for an offer that accepts no payments.
+// open finds the offer in the path. The error is errClosed, together with the offer, for one that accepts no payments.
 func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error)) (*offer, error) {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {
@@ -109,25 +110,28 @@ func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error
 	case o == nil:
 		return nil, web.NotFound()
 	}
+	if o.partner != nil {
+		h.present(&o.page.Shop, o.partner)
+	}
 	organization, _ := h.cfg.Partners.Organization(o.org)
 	if !o.isActive || o.partner == nil || !o.partner.Active || organization == nil || !organization.Active() {
-		return nil, errClosed
+		return o, errClosed
 	}
 	o.page.Post = o.address
-	h.present(&o.page.Order, o.partner)
 	if !o.page.IsOpen && o.page.Sum.Amount.IsZero() {
 		o.page.IsFree = true
 	}
 	return o, nil
 }
 
-// sendOfferError responds to an address without an offer.
-func (h *Handlers) sendOfferError(req *web.Request, err error) error {
-	lang := preferredLang(req, nil)
+// sendOfferError responds to an address without an offer, or with one that accepts no payments.
+func (h *Handlers) sendOfferError(req *web.Request, o *offer, err error) error {
+	closed := &visitor{lang: preferredLang(req, nil)}
 	if errors.Is(err, errClosed) {
-		return h.sendNotice(req, fiber.StatusGone, lang, page.Closed)
+		closed.lang, closed.shop = preferredLang(req, o.partner), o.page.Shop
+		return h.stop(req, fiber.StatusGone, closed, page.Closed)
 	}
-	return h.sendError(req, &visitor{lang: lang}, err)
+	return h.sendError(req, closed, err)
 }
 
 // showLink is GET /pay/l/{id}.
@@ -145,7 +149,7 @@ func (h *Handlers) postProduct(req *web.Request) error { return h.postOffer(req,
 func (h *Handlers) showOffer(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
 	o, err := h.open(req, find)
 	if err != nil {
-		return h.sendOfferError(req, err)
+		return h.sendOfferError(req, o, err)
 	}
 	return h.sendPage(req, fiber.StatusOK, preferredLang(req, o.partner), o.page)
 }
@@ -154,12 +158,13 @@ func (h *Handlers) showOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, error)) error {
 	o, err := h.open(req, find)
 	if err != nil {
-		return h.sendOfferError(req, err)
+		return h.sendOfferError(req, o, err)
 	}
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
 	lang := preferredLang(req, o.partner)
+	payer := &visitor{lang: lang, shop: o.page.Shop}
 	if status != fiber.StatusOK {
-		return h.sendNotice(req, status, lang, page.Malformed)
+		return h.stop(req, status, payer, page.Malformed)
 	}
 	amount, problem := o.amount(fields, lang)
 	if problem != 0 {
@@ -169,7 +174,7 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	}
 	source := h.cfg.Proxies.Source(req.RequestCtx)
 	if !h.creations.allow(source) {
-		return h.sendNotice(req, fiber.StatusTooManyRequests, lang, page.TooMany)
+		return h.stop(req, fiber.StatusTooManyRequests, payer, page.TooMany)
 	}
 	request := o.request
 	request.Type, request.Amount, request.Asset, request.PayerIP = payment.Payment, amount, o.page.Sum.Asset, source
@@ -180,7 +185,7 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	case codeOf(err) == ledger.Conflict: // the link has changed meanwhile
 		return h.redirect(req, o.address)
 	case err != nil:
-		return h.sendError(req, &visitor{lang: lang}, err)
+		return h.sendError(req, payer, err)
 	}
 	return h.redirect(req, h.cfg.Pages.Path(o.org, result.Record.ID, "", h.cfg.Clock.Now().Add(payerpage.Lifetime)))
 }
@@ -198,7 +203,7 @@ func (o *offer) amount(fields *formFields, lang string) (money.Amount, page.Amou
 		return money.Amount{}, page.AmountMissing
 	}
 	asset := o.page.Sum.Asset
-	amount, ok := page.ParseAmount(typed, page.SeparatorsOf(lang), asset)
+	amount, ok := page.ParseAmount(typed, texts.SeparatorsOf(lang), asset)
 	scale, _ := asset.Scale()
 	switch {
 	case !ok || amount.IsZero():

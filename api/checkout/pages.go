@@ -55,7 +55,19 @@ type visitor struct {
 	token    string
 	expired  bool // the token has expired
 	fromForm bool // the payer was redirected here after a form
-	lang     string
+
+	// What follows is known once the transaction has been read.
+	lang string
+	shop page.Shop
+	back string // the merchant's address for a payer who can't go on; empty: none
+}
+
+// recognize sets what pages need to know of the transaction's payer.
+func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
+	payer.lang, payer.shop, payer.back = h.langOf(req, payer.org, r), h.orderOf(payer.org, r).Shop, h.merchantAddress(r)
+	if payer.back == "" && h.mayLeadTo(r.FailURL) {
+		payer.back = page.FillAddress(r.FailURL, r.ID.String(), r.TxID)
+	}
 }
 
 // path returns the path of the transaction's page with the payer's token.
@@ -83,7 +95,10 @@ func (h *Handlers) admitPayer(req *web.Request) (payer visitor, ok bool, err err
 	case !ok:
 		return payer, false, h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
 	case payer.expired:
-		return payer, false, h.sendNotice(req, fiber.StatusGone, "", page.Gone)
+		if result, err := h.cfg.Payers.Find(payer.org, payer.id); err == nil {
+			h.recognize(req, &payer, result.Record)
+		}
+		return payer, false, h.stop(req, fiber.StatusGone, &payer, page.Gone)
 	}
 	return payer, true, nil
 }
@@ -98,7 +113,7 @@ func (h *Handlers) showPage(req *web.Request) error {
 	if err != nil {
 		return h.sendError(req, &payer, err)
 	}
-	payer.lang = h.langOf(req, payer.org, result.Record)
+	h.recognize(req, &payer, result.Record)
 	next, redirectTo, err := h.nextStep(&payer, &result)
 	switch {
 	case err != nil:
@@ -120,7 +135,7 @@ func (h *Handlers) postPage(req *web.Request) error {
 	}
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
-		return h.sendNotice(req, status, "", page.Malformed)
+		return h.stop(req, status, &payer, page.Malformed)
 	}
 	defer fields.wipe()
 	result, err := h.cfg.Payers.Find(payer.org, payer.id)
@@ -128,7 +143,7 @@ func (h *Handlers) postPage(req *web.Request) error {
 		return h.sendError(req, &payer, err)
 	}
 	r := result.Record
-	payer.lang = h.langOf(req, payer.org, r)
+	h.recognize(req, &payer, r)
 	switch awaitedInput(&result, ledger.MicrosOf(h.cfg.Clock.Now())) {
 	case inputCard:
 		return h.postCard(req, &payer, r, fields)
@@ -160,7 +175,7 @@ func (h *Handlers) postCard(req *web.Request, payer *visitor, r *record, fields 
 	}
 	source := h.cfg.Proxies.Source(req.RequestCtx)
 	if !h.attempts.allow(source) {
-		return h.sendNotice(req, fiber.StatusTooManyRequests, payer.lang, page.TooMany)
+		return h.stop(req, fiber.StatusTooManyRequests, payer, page.TooMany)
 	}
 	command.Command = payer.command()
 	command.Browser = browserDataOf(&req.Request.Header)
@@ -264,7 +279,8 @@ func (h *Handlers) returnPayer(req *web.Request) error {
 	case address != "":
 		return h.redirect(req, address)
 	case payer.expired:
-		return h.sendNotice(req, fiber.StatusGone, h.langOf(req, payer.org, result.Record), page.Gone)
+		h.recognize(req, &payer, result.Record)
+		return h.stop(req, fiber.StatusGone, &payer, page.Gone)
 	}
 	return h.redirect(req, payer.path())
 }

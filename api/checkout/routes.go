@@ -67,6 +67,7 @@ func (h *Handlers) Routes() (routes []web.Route) {
 		routes = append(routes,
 			web.Route{Method: get, Path: payerpage.Root + "/:id", Access: anyone, Refuse: h.refuse, Handle: h.showPage},
 			web.Route{Method: post, Path: payerpage.Root + "/:id", Access: anyone, Refuse: h.refuse, Command: true, Handle: h.postPage},
+			web.Route{Method: get, Path: payerpage.Root + "/:id" + payerpage.ReceiptEnd, Access: anyone, Refuse: h.refuse, Handle: h.showReceipt},
 			web.Route{Method: get, Path: payerpage.Root + "/:id" + payerpage.ReturnEnd, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.returnPayer},
 			web.Route{Method: post, Path: payerpage.Root + "/:id" + payerpage.ReturnEnd, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.returnPayer},
 		)

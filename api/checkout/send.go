@@ -24,25 +24,12 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 	if err != nil {
 		return err
 	}
-	policy := page.Policy()
-	switch p := p.(type) {
-	case page.Forward:
-		policy = page.Policy(p.Target)
-	case page.Scan:
-		if p.Simulated != nil {
-			policy = page.SimulatedPolicy()
-		}
-	case page.Challenge:
-		policy = page.ChallengePolicy()
-	case page.Offer:
-		policy = page.OfferPolicy()
-	}
 	setPageHeaders(req)
 	if status == fiber.StatusTooManyRequests {
 		req.Response.Header.SetCanonical(web.HeaderRetryAfter, []byte("60"))
 	}
 	req.Response.Header.SetContentTypeBytes(valueHTML)
-	req.Response.Header.SetCanonical(headerPolicy, []byte(page.WithBrand(policy, p)))
+	req.Response.Header.SetCanonical(headerPolicy, []byte(page.Policy(p)))
 	req.Response.SetStatusCode(status)
 	req.Response.SetBodyRaw(body)
 	return nil
@@ -66,25 +53,31 @@ func setPageHeaders(req *web.Request) {
 	h.SetCanonical(headerReferrer, valueNoReferer)
 }
 
+// sendNotice responds with a page that shows no merchant.
 func (h *Handlers) sendNotice(req *web.Request, status int, lang string, n page.Notice) error {
-	return h.sendPage(req, status, lang, n)
+	return h.sendPage(req, status, lang, page.Stop{Notice: n})
+}
+
+// stop responds with a page that says why the payer can't go on, and leads back to the merchant.
+func (h *Handlers) stop(req *web.Request, status int, payer *visitor, n page.Notice) error {
+	return h.sendPage(req, status, payer.lang, page.Stop{Shop: payer.shop, Notice: n, Back: payer.back})
 }
 
 // sendError responds to an error with a page. Status and log are the same as on other routes. After
 // a deadline the page says that the link has expired.
 func (h *Handlers) sendError(req *web.Request, payer *visitor, err error) error {
 	if codeOf(err) == ledger.Expired {
-		return h.sendNotice(req, fiber.StatusGone, payer.lang, page.TooLate)
+		return h.stop(req, fiber.StatusGone, payer, page.TooLate)
 	}
 	h.cfg.Errors.Respond(req, err)
 	status := req.Response.StatusCode()
 	switch status {
 	case fiber.StatusNotFound:
-		return h.sendNotice(req, status, payer.lang, page.NotFound)
+		return h.stop(req, status, payer, page.NotFound)
 	case fiber.StatusServiceUnavailable:
-		return h.sendNotice(req, status, payer.lang, page.Unavailable)
+		return h.stop(req, status, payer, page.Unavailable)
 	case fiber.StatusInternalServerError:
-		return h.sendNotice(req, status, payer.lang, page.Fault)
+		return h.stop(req, status, payer, page.Fault)
 	}
-	return h.sendNotice(req, status, payer.lang, page.Malformed)
+	return h.stop(req, status, payer, page.Malformed)
 }

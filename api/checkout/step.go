@@ -13,6 +13,7 @@ import (
 
 	paymentactor "mizan/actors/payment"
 	"mizan/api/checkout/page"
+	"mizan/api/checkout/texts"
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
 	"mizan/internal/jsonwalk"
@@ -114,7 +115,9 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 		return h.providerPage(r.Action, order)
 	}
 	if result, hasEnded := resultOf(r.Status); hasEnded {
-		return page.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r)}, "", nil
+		return page.Outcome{
+			Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r), Receipt: h.receiptPath(payer.org, r),
+		}, "", nil
 	}
 	return page.Processing{Order: order, Self: payer.path()}, "", nil
 }
@@ -142,7 +145,7 @@ func (h *Handlers) providerPage(action *payment.Action, order page.Order) (next 
 func (h *Handlers) signatureOf(payer *visitor, r *record) page.Signature {
 	action := r.Action
 	payload, _ := jsonwalk.Text(web.Member(action.Material, "payload"))
-	p := page.Signature{Order: h.orderOf(payer.org, r), Post: h.actionPath(payer, r), Payload: string(payload), Left: h.timeLeft(action.Until)}
+	p := page.Signature{Order: h.orderOf(payer.org, r), Self: h.actionPath(payer, r), Payload: string(payload), Left: h.timeLeft(action.Until)}
 	sequence := web.Member(action.Material, "sequence")
 	if text, isText := jsonwalk.Text(sequence); isText {
 		sequence = text
@@ -278,13 +281,13 @@ func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
 		o.Text = r.Description
 	}
 	if p, known := h.cfg.Partners.Partner(org, r.Partner); known {
-		h.present(&o, p)
+		h.present(&o.Shop, p)
 	}
 	return o
 }
 
 // present sets how a page presents the merchant.
-func (h *Handlers) present(o *page.Order, p *directory.Partner) {
+func (h *Handlers) present(o *page.Shop, p *directory.Partner) {
 	b := &p.Branding
 	o.Merchant, o.Brand = cmp.Or(b.DisplayName, p.Name), page.Brand{Color: b.Color, SupportEmail: b.SupportEmail}
 	if at := strings.LastIndex(b.Logo, storefront.ImagePath); at >= 0 {
@@ -324,7 +327,7 @@ func (h *Handlers) langOf(req *web.Request, org ledger.ID, r *record) string {
 // preferredLang returns the first of the browser's languages in which there are texts, else the partner's. The partner may
 // be nil.
 func preferredLang(req *web.Request, p *directory.Partner) string {
-	lang := page.Preferred(string(req.Request.Header.Peek(fiber.HeaderAcceptLanguage)))
+	lang := texts.Preferred(string(req.Request.Header.Peek(fiber.HeaderAcceptLanguage)))
 	if lang == "" && p != nil {
 		return p.Lang
 	}

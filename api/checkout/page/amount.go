@@ -4,22 +4,17 @@ import (
 	"strings"
 	"unicode"
 
+	"mizan/api/checkout/texts"
 	"mizan/ledger/money"
 )
 
 // maxTyped is the longest amount that ParseAmount reads, in bytes.
 const maxTyped = 128
 
-// Separators are what a language writes in numbers.
-type Separators struct {
-	Decimal byte // before the fraction: a point or a comma
-	Group   byte // between groups of three digits: a point, a comma or a space
-}
-
 // ParseAmount reads an amount in major units as a payer types it: "12.50", "12,5", "1 234,50", "1,234". Spaces and
 // apostrophes are ignored. If a point or a comma can have only one meaning, it has that meaning whatever the language is;
 // otherwise, as in "1.234", the language decides. ok is false for anything else, and for more decimals than the asset has.
-func ParseAmount(text string, language Separators, asset money.Asset) (amount money.Amount, ok bool) {
+func ParseAmount(text string, language texts.Separators, asset money.Asset) (amount money.Amount, ok bool) {
 	scale, known := asset.Scale()
 	if !known || len(text) > maxTyped {
 		return amount, false
@@ -57,7 +52,7 @@ func latinDigits(text string) string {
 }
 
 // splitTyped splits an amount into the digits before and after its decimal separator.
-func splitTyped(text string, language Separators) (whole, fraction string, ok bool) {
+func splitTyped(text string, language texts.Separators) (whole, fraction string, ok bool) {
 	last := strings.LastIndexAny(text, ".,")
 	if last < 0 {
 		return text, "", isDigits(text)
