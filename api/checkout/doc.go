@@ -8,8 +8,9 @@
 //  2. Every response is a page or a redirect, including errors.
 //  3. The service redirects a browser only to https addresses, to itself, and in the sandbox to
 //     this machine. A merchant's address is changed only where it has a placeholder.
-//  4. What a payer types is overwritten after use and never shown again.
+//  4. Numbers of cards and accounts, names and codes that a payer types are overwritten after use and never shown again.
 //  5. No response may be cached, framed, or disclosed in a Referer header.
+//  6. A payer can use only a method that is offered at that moment, at no higher total than the payer saw.
 //
 // Callers: package api.
 //

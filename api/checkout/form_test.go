@@ -52,14 +52,14 @@ func TestFormFieldsAreParsed(t *testing.T) {
 }
 
 func TestMalformedFormIsRefused(t *testing.T) {
-	fields := make([]string, 0, 33)
-	for i := range 33 {
+	fields := make([]string, 0, 65)
+	for i := range 65 {
 		fields = append(fields, fmt.Sprintf("f%d=", i))
 	}
 	for body, want := range map[string]int{
 		"a=%": 400, "a=%4": 400, "a=%g0": 400, "a=%0g": 400, "%=a": 400, "a=%ff": 400, "%c3=a": 400, "a=\xff": 400,
 		"a=1&a=2": 400, "a=1&%61=2": 400, "a=&a=": 400, "a&a": 400,
-		strings.Join(fields, "&"): 400, strings.Join(fields[:32], "&"): 200,
+		strings.Join(fields, "&"): 400, strings.Join(fields[:64], "&"): 200,
 	} {
 		if _, status := readForm(urlencoded, []byte(body)); status != want {
 			t.Errorf("%.30q: %d, want %d", body, status, want)
@@ -99,7 +99,7 @@ func FuzzForm(f *testing.F) {
 
 func TestCopiedCardSurvivesTheWipeOfItsForm(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242+4242-4242%204242&cardholder=+JOHN+DOE+&exp_month=1&exp_year=30&cvv=987"))
-	command, wrong := cardOf(f, payment.Payment, func(number []byte) string { return "print of " + string(number) })
+	command, wrong := credentialsOf(f, &record{Request: payment.Request{Type: payment.Payment}}, payment.BankCard, func(number []byte) string { return "print of " + string(number) })
 	if len(wrong) != 0 {
 		t.Fatal(wrong)
 	}
@@ -119,7 +119,7 @@ func TestCopiedCardSurvivesTheWipeOfItsForm(t *testing.T) {
 
 func TestPayoutFormReadsTheCardNumberOnly(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242424242424242&cvv=1&exp_month=99"))
-	command, wrong := cardOf(f, payment.Payout, func([]byte) string { return "" })
+	command, wrong := credentialsOf(f, &record{Request: payment.Request{Type: payment.Payout}}, payment.BankCard, func([]byte) string { return "" })
 	if len(wrong) != 0 || string(command.Card.Number) != "4242424242424242" || len(command.Card.CVV) != 0 {
 		t.Errorf("%v", wrong)
 	}

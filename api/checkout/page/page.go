@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/base64"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,18 +43,55 @@ type Sum struct {
 // WrongFields has the names of the refused fields of a form.
 type WrongFields map[string]bool
 
-// TotalField is the name of the hidden field with the total that the form of a card shows, in minor units.
-const TotalField = "total"
+// Names of a form's fields.
+const (
+	MethodField = "method" // the money_storage type that the payer chose
+	TotalField  = "total"  // hidden: the total of a card that the form shows, in minor units
+)
 
-// Card asks for a card, or for its number only if the order is a payout.
+// Card asks how the payer pays, or how the recipient gets a payout: by a card, or by another method that is offered.
 type Card struct {
 	Order
-	Post  string      // where the form posts to
-	Price *Sum        // what is sold, without the fee; nil: there is no fee
-	Fee   *Sum        // what the payer pays besides; the order's Sum includes it
-	Wrong WrongFields // by the protocol's names: cardnumber, cardholder, exp_month, exp_year, cvv
+	Post    string // where the form posts to
+	Methods []Method
+	Price   *Sum              // what is sold, without the fee; nil: there is no fee, or each method shows its own total
+	Fee     *Sum              // what the payer pays besides; the order's Sum includes it
+	Wrong   WrongFields       // by the protocol's names, such as cardnumber, exp_month or sort_code
+	Typed   map[string]string // what the payer typed, of the fields that a refused form shows again
 
-	TotalRose bool // the total is higher than when the form was shown
+	WrongMethod bool // the payer chose no method, or one that is not offered
+	TotalRose   bool // the total is higher than when the form was shown
+}
+
+// Method is a way to pay, or to receive a payout.
+type Method struct {
+	Type     string   // money_storage type: the value of the form's control
+	Total    Sum      // what the payer pays, fee included, or the recipient gets
+	Fee      *Sum     // part of Total that is the fee; nil: none
+	Fields   []string // names of the fields that the payer fills in, other than those of a card
+	IsChosen bool
+}
+
+// IsCard tells whether the method is a card, whose fields the page knows.
+func (m Method) IsCard() bool { return m.Type == "bank_card" }
+
+// TotalField is the name of the hidden field with the method's total, in minor units.
+func (m Method) TotalField() string {
+	if m.IsCard() {
+		return TotalField
+	}
+	return TotalField + "_" + m.Type
+}
+
+// IsChoice tells whether the payer has several methods to choose from.
+func (c Card) IsChoice() bool { return len(c.Methods) > 1 }
+
+// TakesOnlyCards tells whether a card is the only method.
+func (c Card) TakesOnlyCards() bool { return len(c.Methods) == 1 && c.Methods[0].IsCard() }
+
+// HasOneTotal tells whether the total does not depend on the method.
+func (c Card) HasOneTotal() bool {
+	return !slices.ContainsFunc(c.Methods, func(m Method) bool { return m.Total != c.Methods[0].Total })
 }
 
 // Password asks for a one-time password.
@@ -169,6 +207,7 @@ const (
 	Fault                         // a bug of the service
 	Closed                        // a payment link or a product that accepts no payments
 	TooMany                       // the address has begun too many payments
+	NoMethod                      // no method is offered for a payment at present
 )
 
 // Challenge is the simulator's page, on which the payer's bank asks the payer to approve or refuse.

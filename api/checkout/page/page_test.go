@@ -10,16 +10,24 @@ import (
 	"time"
 
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/ledger/payment/admission"
 )
+
+// cards is the offer of cards alone.
+var cards = []Method{{Type: "bank_card", Total: dollars, IsChosen: true}}
 
 var dollars = Sum{Amount: money.MustParse("1250"), Asset: money.Asset{Currency: "USD", Env: money.Prod}}
 
 // pagesWithText returns each page with the same text in every field.
 func pagesWithText(text string) []Page {
 	order := Order{Sum: dollars, Merchant: text, Text: text}
+	methods := []Method{cards[0], {Type: "crypto", Total: dollars}, {Type: "direct_debit", Total: dollars, Fee: &dollars, Fields: []string{"routing_number", "account_number"}}}
 	fields := []Field{{Name: text, Value: text}}
 	pages := []Page{
-		Card{Order: order, Post: "/pay/a?token=b.c-_", Wrong: WrongFields{"cardnumber": true, "cardholder": true, "exp_month": true, "exp_year": true, "cvv": true}},
+		Card{Order: order, Post: "/pay/a?token=b.c-_", Methods: cards, Wrong: WrongFields{"cardnumber": true, "cardholder": true, "exp_month": true, "exp_year": true, "cvv": true}},
+		Card{Order: order, Post: "/pay/a?token=b.c-_", Methods: methods, WrongMethod: true, TotalRose: true,
+			Wrong: WrongFields{"routing_number": true, "account_number": true}, Typed: map[string]string{"routing_number": text, "exp_month": text, "exp_year": text}},
 		Password{Order: order, Post: "/pay/a?token=b.c-_", Wrong: true},
 		Signature{Order: order, Post: "/pay/a?token=b.c-_", Payload: text, Sequence: text, Left: time.Minute, Wrong: true},
 		Scan{Order: order, Self: "/pay/a?token=b.c-_", Code: Code{Side: 29, Path: "M4 4h7v1h-7z"}, Deposit: text, Link: "https://rail.example/?a=b&c=d", Left: time.Minute,
@@ -34,7 +42,7 @@ func pagesWithText(text string) []Page {
 	for result := Done; result <= Returned; result++ {
 		pages = append(pages, Outcome{Order: order, Result: result, Reason: text, Back: "https://shop.example/?a=b&c=" + "d"})
 	}
-	for notice := NotFound; notice <= Fault; notice++ {
+	for notice := NotFound; notice <= NoMethod; notice++ {
 		pages = append(pages, notice)
 	}
 	return pages
@@ -90,7 +98,7 @@ func TestEveryTextExistsInEveryLanguage(t *testing.T) {
 				}
 			}
 		}
-		for n := NotFound; n <= Fault; n++ {
+		for n := NotFound; n <= NoMethod; n++ {
 			if m := texts.Notices[n]; m.Title == "" || m.Body == "" {
 				t.Errorf("%s: notice %d is %q", lang, n, m)
 			}
@@ -209,15 +217,15 @@ func TestContentPolicyAllowsOnlyTheFormsTargets(t *testing.T) {
 var inputPattern = regexp.MustCompile(`<input [^>]*>`)
 
 func TestCardFormHasTheFieldsOfACard(t *testing.T) {
-	html := render(t, "en", Card{Order: Order{Sum: dollars}, Post: "/pay/a?token=b.c-_"})
+	html := render(t, "en", Card{Order: Order{Sum: dollars}, Methods: cards, Post: "/pay/a?token=b.c-_"})
 	want := map[string]string{
 		"cardnumber": "cc-number", "cardholder": "cc-name", "exp_month": "cc-exp-month", "exp_year": "cc-exp-year", "cvv": "cc-csc",
 	}
 	found := inputPattern.FindAllString(html, -1)
-	if len(found) != len(want)+1 || found[0] != `<input type="hidden" name="total" value="1250">` {
+	if len(found) != len(want)+2 || found[0] != `<input type="hidden" name="method" value="bank_card">` || found[1] != `<input type="hidden" name="total" value="1250">` {
 		t.Fatalf("inputs %q", found)
 	}
-	found = found[1:]
+	found = found[2:]
 	for name, autocomplete := range want {
 		if !strings.Contains(html, `name="`+name+`"`) || !strings.Contains(html, `autocomplete="`+autocomplete+`"`) || !strings.Contains(html, `<label for="`+name+`">`) {
 			t.Errorf("%s is missing or has no label or no autocomplete", name)
@@ -234,8 +242,8 @@ func TestCardFormHasTheFieldsOfACard(t *testing.T) {
 }
 
 func TestPayoutFormHasTheCardNumberOnly(t *testing.T) {
-	html := render(t, "en", Card{Order: Order{Payout: true, Sum: dollars}})
-	if found := inputPattern.FindAllString(html, -1); len(found) != 1 || !strings.Contains(found[0], `name="cardnumber"`) {
+	html := render(t, "en", Card{Order: Order{Payout: true, Sum: dollars}, Methods: cards})
+	if found := inputPattern.FindAllString(html, -1); len(found) != 2 || found[0] != `<input type="hidden" name="method" value="bank_card">` || !strings.Contains(found[1], `name="cardnumber"`) {
 		t.Errorf("inputs %q", found)
 	}
 }
@@ -245,13 +253,13 @@ func TestRefusedFieldsAreMarked(t *testing.T) {
 		"cardnumber": english.WrongNumber, "cardholder": english.WrongHolder, "exp_month": english.WrongMonth,
 		"exp_year": english.WrongYear, "cvv": english.WrongCVV,
 	} {
-		html := render(t, "en", Card{Order: Order{Sum: dollars}, Wrong: WrongFields{name: true}})
+		html := render(t, "en", Card{Order: Order{Sum: dollars}, Methods: cards, Wrong: WrongFields{name: true}})
 		if strings.Count(html, "aria-invalid") != 1+strings.Count(style, "aria-invalid") || !strings.Contains(html, text) || !strings.Contains(html, `aria-describedby="`+name+`-wrong"`) ||
 			!strings.Contains(html, english.WrongForm) {
 			t.Errorf("%s: %s", name, html)
 		}
 	}
-	if html := render(t, "en", Card{Order: Order{Sum: dollars}}); strings.Contains(html, english.WrongForm) || strings.Contains(html, `role="alert"`) {
+	if html := render(t, "en", Card{Order: Order{Sum: dollars}, Methods: cards}); strings.Contains(html, english.WrongForm) || strings.Contains(html, `role="alert"`) {
 		t.Errorf("nothing is wrong: %s", html)
 	}
 }
@@ -320,6 +328,58 @@ func TestWaitingPagesReloadThemselves(t *testing.T) {
 	}
 	html = render(t, "en", Leaving{Order: Order{Sum: dollars}, Next: "/pay/a?token=b"})
 	if !strings.Contains(html, `<meta http-equiv="refresh" content="0; url=/pay/a?token=b">`) || !strings.Contains(html, `<a href="/pay/a?token=b">`) {
+		t.Errorf("%s", html)
+	}
+}
+
+// Every method that a page may offer has a name, which is no technical one, in every language; and so has every field.
+func TestEveryMethodHasAName(t *testing.T) {
+	for lang, texts := range catalogue {
+		for _, method := range admission.PageMethods() {
+			if name := texts.MethodName(method); name == method || name == "" {
+				t.Errorf("%s: %s has no name", lang, method)
+			}
+		}
+		for _, currency := range []money.Currency{"USD", "GBP", "CAD"} {
+			fields, _, _ := payment.RequiredKeys(payment.DirectDebit, payment.Payment, currency)
+			for _, name := range fields {
+				if texts.Fields[name] == "" {
+					t.Errorf("%s: %s has no label", lang, name)
+				}
+			}
+		}
+	}
+}
+
+func TestPayerChoosesByARadioButton(t *testing.T) {
+	fee := Sum{Amount: money.MustParse("50"), Asset: dollars.Asset}
+	dearer := Sum{Amount: money.MustParse("1300"), Asset: dollars.Asset}
+	page := Card{Order: Order{Sum: dollars}, Methods: []Method{
+		{Type: "qr_code", Total: dollars}, {Type: "bank_card", Total: dearer, Fee: &fee, IsChosen: true}, {Type: "direct_debit", Total: dollars, Fields: []string{"sort_code"}},
+	}}
+	html := render(t, "en", page)
+	for _, want := range []string{
+		`<legend>Method</legend>`,
+		`<input type="radio" name="method" value="qr_code" required> QR code: 12.50 USD</label>`, `<input type="hidden" name="total_qr_code" value="1250">`,
+		`<input type="radio" name="method" value="bank_card" required checked> Card: 13.00 USD (Fee 0.50 USD)</label>`, `<input type="hidden" name="total" value="1300">`,
+		`<label for="sort_code">Sort code</label>`, `>Pay</button>`,
+	} {
+		if !strings.Contains(html, want) {
+			t.Errorf("no %s in %s", want, html)
+		}
+	}
+	// The browser must not require a field that the style hides.
+	for _, input := range inputPattern.FindAllString(html, -1) {
+		if strings.Contains(input, " required") != strings.Contains(input, `type="radio"`) {
+			t.Errorf("%s", input)
+		}
+	}
+	page.Payout = true
+	if html := render(t, "en", page); strings.Contains(html, `name="total`) || !strings.Contains(html, "<h1>Choose how to receive the money</h1>") {
+		t.Errorf("%s", html)
+	}
+	page.WrongMethod = true
+	if html := render(t, "en", page); !strings.Contains(html, `role="alert">Choose one of the methods.`) {
 		t.Errorf("%s", html)
 	}
 }

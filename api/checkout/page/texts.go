@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -26,12 +27,17 @@ type texts struct {
 	Paid, PaidOut, ApprovedPay, NotPaid, NotPaidOut, ReturnedPay, Back, BackSoon, CloseThis string
 
 	Price, Fee, TotalRose string
-	Support, Terms        string
+
+	ChooseHowToPay, ChooseHowToReceive, Receiving, Method, WrongMethod, WrongField string
+	Support, Terms                                                                 string
 
 	OfferTitle, NothingToPay                                    string
 	AmountMissing, AmountMalformed, AmountAtLeast, AmountAtMost string // the last two end with the bound
 
 	Numbers string // what is written before the fraction of a number, then what is written between groups of three digits
+
+	Methods map[string]string // names of money_storage types that are no brands
+	Fields  map[string]string // labels of the fields of methods other than cards
 
 	Notices map[Notice]message
 	Reasons map[string]string // by error_code; a code that is missing here is not shown
@@ -47,7 +53,7 @@ var english = texts{
 	PayTitle: "Pay by card", PayoutTitle: "Receive money to your card",
 	CardNumber: "Card number", Holder: "Name on the card", Month: "Expiry month", Year: "Expiry year", CVV: "Security code (CVV)",
 	Pay: "Pay", Receive: "Receive",
-	WrongForm:   "Please check the fields marked below. Nothing has been charged. For your security, enter all details again.",
+	WrongForm:   "Please check the fields marked below. Nothing has been charged. For your security, some details must be entered again.",
 	WrongNumber: "Check the card number: it has 12 to 19 digits.",
 	WrongHolder: "Enter the name as it appears on the card.",
 	WrongMonth:  "The month is a number from 1 to 12.",
@@ -73,7 +79,19 @@ var english = texts{
 
 	ProcessingTitle: "Processing", ProcessingHint: "This takes a moment. This page updates automatically.", Refresh: "Refresh",
 
-	Price: "Price", Fee: "Fee", TotalRose: "The fee has changed meanwhile. Nothing has been charged: check the new total and enter the card again.",
+	Price: "Price", Fee: "Fee", TotalRose: "The fee has changed meanwhile. Nothing has been charged: check the new total before you pay.",
+
+	ChooseHowToPay: "Choose how to pay", ChooseHowToReceive: "Choose how to receive the money", Receiving: "Receive money", Method: "Method",
+	WrongMethod: "Choose one of the methods.", WrongField: "Check this number.",
+	Methods: map[string]string{
+		"bank_card": "Card", "sbp": "Faster Payments (SBP)", "qr_code": "QR code", "open_banking": "Bank account", "crypto": "Cryptocurrency",
+		"bank_account": "Bank transfer", "direct_debit": "Direct debit", "sepa": "SEPA transfer", "e_wallet": "E-wallet", "phone_payment": "Mobile phone",
+		"bnpl": "Buy now, pay later", "netbanking": "Online banking", "native_gas": "Wallet signature", "emi": "Instalments", "open_banking_redirect": "Bank's site",
+	},
+	Fields: map[string]string{
+		"routing_number": "Routing number", "account_number": "Account number", "sort_code": "Sort code",
+		"institution_number": "Institution number", "transit_number": "Transit number",
+	},
 
 	Support: "Help", Terms: "Terms",
 
@@ -93,6 +111,7 @@ var english = texts{
 		Fault:       {"Something went wrong", "The error is on our side. Reload this page in a moment, and check with the merchant before you pay again."},
 		Closed:      {"No payments are accepted here", "This link or product is no longer offered. Ask the merchant for a new link."},
 		TooMany:     {"Too many payments from here", "Wait a minute, then reload this page and try again."},
+		NoMethod:    {"Not available at present", "The merchant offers no method for it. Nothing has been charged. Try again later, or ask the merchant."},
 	},
 	Reasons: map[string]string{
 		"card_declined": "The card was declined.", "insufficient_funds": "There is not enough money on the card.",
@@ -110,7 +129,7 @@ var russian = texts{
 	PayTitle: "Оплата картой", PayoutTitle: "Получение на карту",
 	CardNumber: "Номер карты", Holder: "Имя на карте", Month: "Месяц окончания", Year: "Год окончания", CVV: "Код безопасности (CVV)",
 	Pay: "Оплатить", Receive: "Получить",
-	WrongForm:   "Проверьте отмеченные поля. Деньги не списаны. В целях безопасности введите всё ещё раз.",
+	WrongForm:   "Проверьте отмеченные поля. Деньги не списаны. В целях безопасности часть данных нужно ввести ещё раз.",
 	WrongNumber: "Проверьте номер карты: в нём от 12 до 19 цифр.",
 	WrongHolder: "Введите имя так, как оно указано на карте.",
 	WrongMonth:  "Месяц — число от 1 до 12.",
@@ -136,7 +155,19 @@ var russian = texts{
 
 	ProcessingTitle: "Обрабатывается", ProcessingHint: "Это займёт немного времени. Страница обновится сама.", Refresh: "Обновить сейчас",
 
-	Price: "Цена", Fee: "Комиссия", TotalRose: "Комиссия изменилась. Деньги не списаны: проверьте новую сумму и введите карту ещё раз.",
+	Price: "Цена", Fee: "Комиссия", TotalRose: "Комиссия изменилась. Деньги не списаны: проверьте новую сумму, прежде чем платить.",
+
+	ChooseHowToPay: "Выберите способ оплаты", ChooseHowToReceive: "Выберите способ получения", Receiving: "Получение денег", Method: "Способ",
+	WrongMethod: "Выберите один из способов.", WrongField: "Проверьте этот номер.",
+	Methods: map[string]string{
+		"bank_card": "Карта", "sbp": "Система быстрых платежей (СБП)", "qr_code": "QR-код", "open_banking": "Банковский счёт", "crypto": "Криптовалюта",
+		"bank_account": "Банковский перевод", "direct_debit": "Прямое списание", "sepa": "Перевод SEPA", "e_wallet": "Электронный кошелёк", "phone_payment": "Мобильный телефон",
+		"bnpl": "Оплата частями", "netbanking": "Интернет-банк", "native_gas": "Подпись кошельком", "emi": "Рассрочка", "open_banking_redirect": "На сайте банка",
+	},
+	Fields: map[string]string{
+		"routing_number": "Код банка (routing number)", "account_number": "Номер счёта", "sort_code": "Код отделения (sort code)",
+		"institution_number": "Номер банка (institution number)", "transit_number": "Номер отделения (transit number)",
+	},
 
 	Support: "Помощь", Terms: "Условия",
 
@@ -156,6 +187,7 @@ var russian = texts{
 		Fault:       {"Что-то пошло не так", "Ошибка на нашей стороне. Обновите страницу через минуту; прежде чем платить снова, спросите магазин."},
 		Closed:      {"Здесь больше не принимают оплату", "Эта ссылка или товар больше не действует. Попросите у магазина новую ссылку."},
 		TooMany:     {"Слишком много платежей отсюда", "Подождите минуту, обновите страницу и попробуйте ещё раз."},
+		NoMethod:    {"Сейчас недоступно", "Магазин не предлагает для этого ни одного способа. Деньги не списаны. Попробуйте позже или спросите магазин."},
 	},
 	Reasons: map[string]string{
 		"card_declined": "Карта отклонена.", "insufficient_funds": "На карте недостаточно средств.",
@@ -206,6 +238,29 @@ const maxLanguages = 32
 func SeparatorsOf(lang string) Separators {
 	numbers := textsIn(lang).Numbers
 	return Separators{Decimal: numbers[0], Group: numbers[1]}
+}
+
+// brandNames are the names of money_storage types that are the same in every language.
+var brandNames = map[string]string{
+	"upi": "UPI", "boleto": "Boleto", "revolut_payout": "Revolut", "pix": "Pix", "oxxo": "OXXO", "klarna": "Klarna", "alipay": "Alipay",
+	"wechat_pay": "WeChat Pay", "paynow": "PayNow", "grabpay": "GrabPay", "ideal": "iDEAL", "bancontact": "Bancontact", "paypal_account": "PayPal",
+	"venmo": "Venmo", "mollie_redirect": "Mollie", "revolut_checkout": "Revolut Pay",
+}
+
+// MethodName is the name of a money_storage type.
+func (t *texts) MethodName(method string) string {
+	return cmp.Or(t.Methods[method], brandNames[method], method)
+}
+
+// MethodTitle is the title of the page on which a payer chooses a method.
+func (t *texts) MethodTitle(c Card) string {
+	switch {
+	case c.IsChoice():
+		return textFor(c.Payout, t.ChooseHowToReceive, t.ChooseHowToPay)
+	case c.TakesOnlyCards():
+		return textFor(c.Payout, t.PayoutTitle, t.PayTitle)
+	}
+	return textFor(c.Payout, t.Receiving, t.OfferTitle)
 }
 
 // AmountRefusal is the text for the amount that a payer typed.
