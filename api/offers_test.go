@@ -35,7 +35,7 @@ func TestLinkIsPaidOnItsPage(t *testing.T) {
 	id := created.at("data.id")
 	page := f.browse(created.at("data.url")).wantPage(200, "Green tea", "From the hills", "19.99 USD", "no money moves", "4.50 RUB", "× 3")
 	action, _ := page.form()
-	checkout := f.send(action, url.Values{}).wantPage(200, "Pay by card", "19.99 USD", "Green tea")
+	checkout := f.send(action, url.Values{}).wantPage(200, "Choose how to pay", "19.99 USD", "Green tea")
 	pay, _ := checkout.form()
 	list := f.partner().get("/api/v1/transactions?env=test&link_id="+id).want(200, "")
 	list.wantFields(map[string]string{
@@ -50,7 +50,7 @@ func TestLinkIsPaidOnItsPage(t *testing.T) {
 	f.transaction(list.at("data.0.id")).wantStatus("charged", "")
 	f.partner().get(linksPath + "/" + id).wantFields(map[string]string{"data.payments.count": "1", "data.payments.amount": "1999"})
 	f.partner().patch(linksPath+"/"+id, `{"amount":{"default":2500}}`).want(200, "")
-	second, _ := f.send(action, url.Values{}).wantPage(200, "Pay by card", "25.00 USD").form()
+	second, _ := f.send(action, url.Values{}).wantPage(200, "Choose how to pay", "25.00 USD").form()
 	f.send(second, card("4000000000000002")).wantPage(200, "Not paid")
 	f.partner().get(linksPath + "/" + id).wantFields(map[string]string{"data.payments.count": "1", "data.payments.amount": "1999"})
 }
@@ -60,7 +60,7 @@ func TestLinkPaymentIsNotifiedAsAnyPayment(t *testing.T) {
 	f := newFixture(t)
 	receiver := f.newWebhookReceiver()
 	address := f.testLink("", `"default":700`, "fixed").at("data.url")
-	pay, _ := f.send(address, url.Values{}).wantPage(200, "Pay by card").form()
+	pay, _ := f.send(address, url.Values{}).wantPage(200, "Choose how to pay").form()
 	f.send(pay, card("4242424242424242")).wantPage(200, "Paid")
 	f.waitForDeliveries()
 	byLink := f.deliveryAbout(f.partner().get(transactions + "?env=test").at("data.0.id"))
@@ -87,7 +87,7 @@ func TestPayerEntersTheAmountOfADynamicLink(t *testing.T) {
 			t.Errorf("%q is not shown again: %s", typed, refused.body)
 		}
 	}
-	f.send(action, url.Values{"amount": {"1,234.56"}}).wantPage(200, "Pay by card", "1234.56 USD")
+	f.send(action, url.Values{"amount": {"1,234.56"}}).wantPage(200, "Choose how to pay", "1234.56 USD")
 	list := f.partner().get("/api/v1/transactions?env=test&link_id="+created.at("data.id")).want(200, "")
 	list.wantFields(map[string]string{"data.0.amount": "123456", "data.1": "(absent)"})
 }
@@ -97,7 +97,7 @@ func TestProductIsPaidAtItsOwnAddress(t *testing.T) {
 	f := newFixture(t)
 	created := f.partner().post(productsPath, `{"header":"Tea","text":"Green","price":450,"currency":"USD","qty":"3","env":"test"}`).want(201, "")
 	action, _ := f.browse(created.at("data.url")).wantPage(200, "Tea", "Green", "4.50 USD", "13.50 USD").form()
-	pay, _ := f.send(action, url.Values{}).wantPage(200, "Pay by card", "13.50 USD", "Tea").form()
+	pay, _ := f.send(action, url.Values{}).wantPage(200, "Choose how to pay", "13.50 USD", "Tea").form()
 	f.send(pay, card("4242424242424242")).wantPage(200, "Paid")
 	f.partner().get("/api/v1/transactions?env=test").wantFields(map[string]string{
 		"data.0.amount": "1350", "data.0.link_id": "(absent)", "data.0.merchant_meta.product_id": created.at("data.id"), "data.0.status": "charged",
@@ -110,7 +110,7 @@ func TestProductIsPaidAtItsOwnAddress(t *testing.T) {
 	f.send(free.at("data.url"), url.Values{}).wantPage(422, "Gift", "There is nothing to pay here.")
 	open := f.partner().post(productsPath, `{"header":"Donation","text":"Any amount","currency":"EUR","env":"test"}`).want(201, "")
 	action, _ = f.browse(open.at("data.url")).wantPage(200, "Donation", "Amount, EUR", `value=""`).form()
-	f.send(action, url.Values{"amount": {"7"}}).wantPage(200, "Pay by card", "7.00 EUR")
+	f.send(action, url.Values{"amount": {"7"}}).wantPage(200, "Choose how to pay", "7.00 EUR")
 }
 
 func TestAddressWithoutAnOfferIsRefused(t *testing.T) {
@@ -144,7 +144,7 @@ func TestPaymentsBegunByOneAddressAreBounded(t *testing.T) {
 	f := newFixture(t)
 	address := f.testLink("", `"default":100`, "fixed").at("data.url")
 	for range 10 {
-		f.send(address, url.Values{}).wantPage(200, "Pay by card")
+		f.send(address, url.Values{}).wantPage(200, "Choose how to pay")
 	}
 	f.send(address, url.Values{}).wantPage(429, "Too many payments from here")
 	f.browse(address).wantStatusOf(200)
@@ -158,11 +158,11 @@ func TestCardsSentByOneAddressAreBounded(t *testing.T) {
 	f := newFixture(t)
 	for range 20 {
 		pay, _ := f.browse(f.createHosted("").at("widget_url")).form()
-		f.send(pay, card("4242424242424241")).wantPage(422, "Pay by card") // a malformed number is no attempt
+		f.send(pay, card("4242424242424241")).wantPage(422, "Choose how to pay") // a malformed number is no attempt
 		f.send(pay, card("4242424242424242")).wantPage(200, "Paid")
 	}
 	created := f.createHosted("")
-	pay, _ := f.browse(created.at("widget_url")).wantPage(200, "Pay by card").form()
+	pay, _ := f.browse(created.at("widget_url")).wantPage(200, "Choose how to pay").form()
 	f.send(pay, card("4242424242424242")).wantPage(429, "Too many payments from here")
 	f.transaction(created.at("id")).wantStatus("created", "")
 }
@@ -248,8 +248,8 @@ func TestPageOfATransactionHasTheRightLanguage(t *testing.T) {
 	}
 	plain, russian := f.createHosted("").at("widget_url"), f.createHosted(`,"lang":"ru"`).at("widget_url")
 	for _, c := range []struct{ address, header, want string }{
-		{plain, "", "Pay by card"}, {plain, "ru", "Оплата картой"}, {plain, "xx", "Pay by card"},
-		{russian, "", "Оплата картой"}, {russian, "en", "Оплата картой"},
+		{plain, "", "Choose how to pay"}, {plain, "ru", "Выберите способ оплаты"}, {plain, "xx", "Choose how to pay"},
+		{russian, "", "Выберите способ оплаты"}, {russian, "en", "Выберите способ оплаты"},
 		{f.base() + "/pay/" + uuid.NewString(), "ru", "Страница не найдена"}, {f.base() + "/pay/" + uuid.NewString(), "", "Page not found"},
 	} {
 		if got := titleOf(c.address, c.header); got != c.want {
@@ -257,7 +257,7 @@ func TestPageOfATransactionHasTheRightLanguage(t *testing.T) {
 		}
 	}
 	f.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
-	for header, want := range map[string]string{"": "Оплата картой", "en": "Pay by card", "xx": "Оплата картой"} {
+	for header, want := range map[string]string{"": "Выберите способ оплаты", "en": "Choose how to pay", "xx": "Выберите способ оплаты"} {
 		if got := titleOf(plain, header); got != want {
 			t.Errorf("of the partner, with %q: %q, want %q", header, got, want)
 		}
@@ -292,13 +292,13 @@ func TestPayerSeesTheFeeBeforePaying(t *testing.T) {
 	}
 	setFee(`"fee_bps":"280","fee_mode":"on_top"`)
 	address := f.testLink("", `"default":1999`, "fixed").at("data.url")
-	page := f.send(address, url.Values{}).wantPage(200, "Pay by card", "Pay 20.54 USD", "19.99 USD", "0.55 USD", `name="total" value="2054"`)
+	page := f.send(address, url.Values{}).wantPage(200, "Choose how to pay", "Pay 20.54 USD", "19.99 USD", "0.55 USD", `name="total" value="2054"`)
 	action, _ := page.form()
 	agreed := card("4242424242424242")
 	agreed.Set("total", "2054")
 
 	setFee(`"fee_bps":"500","fee_mode":"on_top"`)
-	f.send(action, agreed).wantPage(422, "Pay by card", "The fee has changed", "Pay 20.98 USD")
+	f.send(action, agreed).wantPage(422, "Choose how to pay", "The fee has changed", "Pay 20.98 USD")
 	list := f.partner().get(transactions + "?env=test")
 	list.wantFields(map[string]string{"data.0.status": "created"})
 
@@ -307,7 +307,7 @@ func TestPayerSeesTheFeeBeforePaying(t *testing.T) {
 	f.transaction(list.at("data.0.id")).wantFields(map[string]string{"amount": "1999", "amount_with_fee": "2018"})
 
 	setFee(`"fee_bps":"280","fee_mode":"deduct"`)
-	f.send(address, url.Values{}).wantPage(200, "Pay by card", "Pay 19.99 USD", `name="total" value="1999"`)
+	f.send(address, url.Values{}).wantPage(200, "Choose how to pay", "Pay 19.99 USD", `name="total" value="1999"`)
 }
 
 // Limits apply to a link's payments as to any other.
@@ -317,7 +317,7 @@ func TestLimitsApplyToLinkPayments(t *testing.T) {
 	f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"2500"}`)
 	address := f.testLink("", `"default":1999`, "fixed").at("data.url")
 	for _, title := range []string{"Paid", "Not paid"} {
-		pay, _ := f.send(address, url.Values{}).wantPage(200, "Pay by card").form()
+		pay, _ := f.send(address, url.Values{}).wantPage(200, "Choose how to pay").form()
 		f.send(pay, card("4242424242424242")).wantPage(200, title)
 	}
 }
@@ -377,7 +377,7 @@ func TestPagesHaveTheMerchantsBranding(t *testing.T) {
 	texts := []string{"Tea &amp; Co", `src="` + strings.TrimPrefix(logo, f.base()) + `"`, "--brand:#ffcc00;--on-brand:#000", "mailto:help@shop.example", `href="https://shop.example/terms"`}
 	page := f.browse(f.testLink("", `"default":100`, "fixed").at("data.url")).wantPage(200, "Payment", texts...)
 	action, _ := page.form()
-	f.send(action, url.Values{}).wantPage(200, "Pay by card", texts...)
+	f.send(action, url.Values{}).wantPage(200, "Choose how to pay", texts...)
 	f.admin().patch("/api/v1/partners/1", `{"branding":{"color":null}}`).want(200, "").wantFields(map[string]string{"data.branding.color": "null", "data.branding.logo": logo})
 	for body, want := range map[string]string{
 		`{"color":"yellow"}`:                                  "branding.color: must be of the form #rrggbb",

@@ -27,7 +27,7 @@ func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 		if transaction.at("status") != "created" {
 			t.Errorf("%s", transaction.body)
 		}
-		page := f.browse(transaction.at("widget_url")).wantPage(200, "Pay by card", "12.50 USD", "Red shoes", "no money moves", "autocomplete=\"cc-number\"")
+		page := f.browse(transaction.at("widget_url")).wantPage(200, "Choose how to pay", "12.50 USD", "Red shoes", "no money moves", "autocomplete=\"cc-number\"")
 		action, _ := page.form()
 		f.send(action, card(c.cardNumber)).wantPage(200, c.title, c.text)
 		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
@@ -68,7 +68,7 @@ func TestHostedLinkLastsFifteenMinutes(t *testing.T) {
 	transaction := f.createHosted("")
 	address := transaction.at("widget_url")
 	f.advanceBy(15*time.Minute - time.Microsecond)
-	f.browse(address).wantPage(200, "Pay by card")
+	f.browse(address).wantPage(200, "Choose how to pay")
 	f.advanceBy(time.Microsecond)
 	f.browse(address).wantPage(410, "This link is no longer valid")
 	f.send(address, card("4242424242424242")).wantPage(410, "This link is no longer valid")
@@ -79,8 +79,8 @@ func TestHostedPayoutAcceptsACardNumber(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	transaction := f.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"1250","currency":"USD","hosted":true}}`).want(201, "")
-	action, _ := f.browse(transaction.at("widget_url")).wantPage(200, "Receive money to your card", "12.50 USD").form()
-	f.send(action, url.Values{"cardnumber": {"4242424242424241"}}).wantPage(422, "Receive money to your card", "Check the card number")
+	action, _ := f.browse(transaction.at("widget_url")).wantPage(200, "Choose how to receive the money", "12.50 USD").form()
+	f.send(action, url.Values{"cardnumber": {"4242424242424241"}}).wantPage(422, "Choose how to receive the money", "Check the card number")
 	f.send(action, url.Values{"cardnumber": {"4242424242424242"}}).wantPage(200, "The money is on its way to you")
 	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
@@ -108,7 +108,7 @@ func TestInvalidCardIsRefusedAndNotShown(t *testing.T) {
 	} {
 		form := card("4242424242424242")
 		form.Set(c.field, c.typed)
-		page := f.send(action, form).wantPage(422, "Pay by card", c.text, `aria-describedby="`+c.field+`-wrong"`)
+		page := f.send(action, form).wantPage(422, "Choose how to pay", c.text, `aria-describedby="`+c.field+`-wrong"`)
 		if strings.Count(page.body, `class="wrong"`) != 2 {
 			t.Errorf("%s: other fields are marked too: %s", c.field, page.body)
 		}
@@ -119,7 +119,7 @@ func TestInvalidCardIsRefusedAndNotShown(t *testing.T) {
 		}
 		incompleteForm := card("4242424242424242")
 		incompleteForm.Del(c.field)
-		f.send(action, incompleteForm).wantPage(422, "Pay by card", c.text)
+		f.send(action, incompleteForm).wantPage(422, "Choose how to pay", c.text)
 	}
 	f.transaction(transaction.at("id")).wantStatus("created", "")
 	f.send(action, card("4242424242424242")).wantPage(200, "Paid")

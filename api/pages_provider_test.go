@@ -60,9 +60,9 @@ func (r *fakePayers) returnedCount() int {
 	return r.returnedCalls
 }
 
-// Quote implements checkout.Payers. No terminal takes the transaction.
-func (r *fakePayers) Quote(ledger.ID, *payment.Record, string) (total money.Amount, ok bool) {
-	return total, false
+// Methods implements checkout.Payers. Only cards are offered.
+func (r *fakePayers) Methods(_ ledger.ID, offered *payment.Record) []payment.Offer {
+	return []payment.Offer{{Method: payment.BankCard, Total: offered.AmountWithFee, Asset: offered.Asset}}
 }
 
 // Create implements checkout.Payers. The page of a transaction never calls it.

@@ -272,7 +272,7 @@ func TestPageNeedsItsToken(t *testing.T) {
 		f.visit("GET", "/pay/"+unknown+"?token="+query, nil).wantPage(404, "Page not found")
 	}
 	f.visit("GET", path, nil).wantPage(404, "Page not found")
-	f.visit("GET", address, nil).wantPage(200, "Pay by card")
+	f.visit("GET", address, nil).wantPage(200, "Choose how to pay")
 }
 
 func TestTokensAreInNoLog(t *testing.T) {
@@ -299,7 +299,7 @@ func TestMerchantTextsAreEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	transaction := f.createHosted(`,"description":"<script>alert(1)</script>\"'><img src=x>"`)
-	page := f.browse(transaction.at("widget_url")).wantPage(200, "Pay by card", "&lt;script&gt;alert(1)&lt;/script&gt;")
+	page := f.browse(transaction.at("widget_url")).wantPage(200, "Choose how to pay", "&lt;script&gt;alert(1)&lt;/script&gt;")
 	if strings.Contains(page.body, "<script") || strings.Contains(page.body, "<img") {
 		t.Errorf("%s", page.body)
 	}
@@ -324,11 +324,11 @@ func TestOnlyWebReturnURLsAreUsed(t *testing.T) {
 func TestPagesUseTheLanguageOfTheTransactionOrThePartner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.browse(f.createHosted(`,"lang":"ru"`).at("widget_url")).wantPage(200, "Оплата картой", `<html lang="ru">`)
-	f.browse(f.createHosted(`,"lang":"de"`).at("widget_url")).wantPage(200, "Pay by card", `<html lang="en">`)
+	f.browse(f.createHosted(`,"lang":"ru"`).at("widget_url")).wantPage(200, "Выберите способ оплаты", `<html lang="ru">`)
+	f.browse(f.createHosted(`,"lang":"de"`).at("widget_url")).wantPage(200, "Choose how to pay", `<html lang="en">`)
 	f.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
-	f.browse(f.createHosted("").at("widget_url")).wantPage(200, "Оплата картой")
-	f.browse(f.createHosted(`,"lang":"en"`).at("widget_url")).wantPage(200, "Pay by card")
+	f.browse(f.createHosted("").at("widget_url")).wantPage(200, "Выберите способ оплаты")
+	f.browse(f.createHosted(`,"lang":"en"`).at("widget_url")).wantPage(200, "Choose how to pay")
 }
 
 func TestFormsAreBounded(t *testing.T) {

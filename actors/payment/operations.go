@@ -135,6 +135,12 @@ func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 		return
 	}
 	continuation := &m.continuation
+	if !t.record.Allows(continuation.Credentials.Method) {
+		refusal := ledger.Refuse(op, ledger.NotContinuable, "the payment link does not offer the method")
+		refusal.Field = "money_storage.type"
+		t.refuseOperation(m, refusal)
+		return
+	}
 	request := t.record.Request
 	request.Method, request.CardBIN, request.CardFingerprint = continuation.Credentials.Method, continuation.Credentials.CardBIN, continuation.Credentials.CardFingerprint
 	request.PayerIP, request.AgreedTotal = continuation.Credentials.PayerIP, continuation.Credentials.AgreedTotal

@@ -244,17 +244,17 @@ func (s *Service) Find(org, id ledger.ID) (Result, error) {
 	return result, err
 }
 
-// Quote returns what the payer of a hosted transaction would pay with a method, fee included, if the transaction were
-// routed now. ok is false if no terminal would take it.
-func (s *Service) Quote(org ledger.ID, r *payment.Record, method string) (total money.Amount, ok bool) {
+// Methods returns the methods that the payer of a hosted transaction can choose now: those with which it would find a
+// terminal, in the order in which terminals are tried.
+func (s *Service) Methods(org ledger.ID, r *payment.Record) []payment.Offer {
 	partner, known := s.directory.Partner(org, r.Partner)
-	if !known {
-		return total, false
+	organization, exists := s.directory.Organization(org)
+	if !known || !exists || !partner.Active || !organization.Active() {
+		return nil
 	}
 	request := r.Request
-	request.Method, request.AgreedTotal = method, money.Amount{}
 	search := admission.Search{Org: org, Partner: partner, Request: &request, At: ledger.MicrosOf(s.rt.Clock.Now())}
-	return search.Quote(s.directory.Terminals(org, r.Partner), rails{s})
+	return search.Methods(s.directory.Terminals(org, r.Partner), rails{s})
 }
 
 func errNotFound() error {

@@ -11,6 +11,7 @@
 //  4. A card number and a verification value that a payer types are overwritten after use and never shown again. A form that is
 //     accepted leaves nothing of what was typed in memory.
 //  5. No response may be cached, framed, or disclosed in a Referer header.
+//  6. A payer can use only a method that is offered at that moment, at no higher total than the payer saw.
 //
 // Callers: package api.
 //

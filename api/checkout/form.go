@@ -19,7 +19,7 @@ import (
 
 // Bounds of the forms that payers send.
 const (
-	maxFormFields    = 32
+	maxFormFields    = 64 // enough for all methods' totals and fields
 	maxPassword      = 64 // bytes of a one-time password
 	maxSignature     = 8 << 10
 	maxBrowserHeader = 512 // bytes of each header that describes the browser
@@ -118,41 +118,27 @@ func (f *formFields) value(name string) []byte {
 // wipe overwrites the typed values.
 func (f *formFields) wipe() { clear(f.buf[:cap(f.buf)]) }
 
-// cardOf returns the command with the card that the payer typed into a form, or the names of the wrong
-// fields. The rules are those of the API's field money_storage. The card does not alias the form.
-func cardOf(f *formFields, kind payment.Type, fingerprint func([]byte) string) (command paymentactor.Continue, wrongFields page.WrongFields) {
+// credentialsOf returns the command with what the payer of a transaction typed into a form for a method, or the names of
+// the wrong fields. The rules are those of the API's field money_storage. The fields of other methods are not read.
+// The card does not alias the form.
+func credentialsOf(f *formFields, r *record, method string, fingerprint func([]byte) string) (command paymentactor.Continue, wrongFields page.WrongFields) {
 	var storage credentials.MoneyStorage
-	storage.Storage.Type, storage.Storage.CardNumber = []byte(payment.BankCard), removeSeparators(f.value("cardnumber"))
-	if kind == payment.Payment {
-		storage.Storage.CardHolder = bytes.TrimSpace(f.value("cardholder"))
-		storage.Storage.ExpMonth = bytes.TrimSpace(f.value("exp_month"))
-		storage.Storage.ExpYear = bytes.TrimSpace(f.value("exp_year"))
-		storage.Storage.CVV = bytes.TrimSpace(f.value("cvv"))
+	keys, scheme, _ := payment.RequiredKeys(method, r.Type, r.Asset.Currency)
+	storage.Storage.Type = []byte(method)
+	if scheme != "" {
+		storage.Storage.Scheme = []byte(scheme)
+	}
+	for _, key := range keys {
+		*storage.Storage.Key([]byte(key)) = typedKey(f, key)
 	}
 	wrongFields = page.WrongFields{}
-	storage.Storage.Check(kind, func(key, _ string) { wrongFields[key] = true })
+	storage.Storage.Check(r.Type, func(key, _ string) { wrongFields[fieldOf(key)] = true })
 	if len(wrongFields) > 0 {
 		return command, wrongFields
 	}
-	storage.Keep(kind, fingerprint)
+	storage.Keep(r.Type, fingerprint)
 	command.Credentials, command.Card = storage.Storable, storage.Card
 	return command, nil
-}
-
-// removeSeparators removes spaces and dashes from a card number, in place, because people type the
-// number as their card shows it.
-func removeSeparators(number []byte) []byte {
-	if number == nil {
-		return nil
-	}
-	digits := number[:0]
-	for _, c := range number {
-		if c != ' ' && c != '-' {
-			digits = append(digits, c)
-		}
-	}
-	clear(number[len(digits):])
-	return digits
 }
 
 // browserDataOf returns what a browser's headers tell about it, as the JSON object browser_data of the

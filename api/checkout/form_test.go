@@ -52,14 +52,14 @@ func TestFormFieldsAreParsed(t *testing.T) {
 }
 
 func TestMalformedFormIsRefused(t *testing.T) {
-	fields := make([]string, 0, 33)
-	for i := range 33 {
+	fields := make([]string, 0, 65)
+	for i := range 65 {
 		fields = append(fields, fmt.Sprintf("f%d=", i))
 	}
 	for body, want := range map[string]int{
 		"a=%": 400, "a=%4": 400, "a=%g0": 400, "a=%0g": 400, "%=a": 400, "a=%ff": 400, "%c3=a": 400, "a=\xff": 400,
 		"a=1&a=2": 400, "a=1&%61=2": 400, "a=&a=": 400, "a&a": 400,
-		strings.Join(fields, "&"): 400, strings.Join(fields[:32], "&"): 200,
+		strings.Join(fields, "&"): 400, strings.Join(fields[:64], "&"): 200,
 	} {
 		if _, status := readForm(urlencoded, []byte(body)); status != want {
 			t.Errorf("%.30q: %d, want %d", body, status, want)
@@ -99,7 +99,7 @@ func FuzzForm(f *testing.F) {
 
 func TestCopiedCardSurvivesTheWipeOfItsForm(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242+4242-4242%204242&cardholder=+JOHN+DOE+&exp_month=1&exp_year=30&cvv=987"))
-	command, wrong := cardOf(f, payment.Payment, func(number []byte) string { return "print of " + string(number) })
+	command, wrong := credentialsOf(f, &record{Request: payment.Request{Type: payment.Payment}}, payment.BankCard, func(number []byte) string { return "print of " + string(number) })
 	if len(wrong) != 0 {
 		t.Fatal(wrong)
 	}
@@ -119,7 +119,7 @@ func TestCopiedCardSurvivesTheWipeOfItsForm(t *testing.T) {
 
 func TestPayoutFormReadsTheCardNumberOnly(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242424242424242&cvv=1&exp_month=99"))
-	command, wrong := cardOf(f, payment.Payout, func([]byte) string { return "" })
+	command, wrong := credentialsOf(f, &record{Request: payment.Request{Type: payment.Payout}}, payment.BankCard, func([]byte) string { return "" })
 	if len(wrong) != 0 || string(command.Card.Number) != "4242424242424242" || len(command.Card.CVV) != 0 {
 		t.Errorf("%v", wrong)
 	}
@@ -140,5 +140,43 @@ func TestBrowserDataIsFilledFromHeaders(t *testing.T) {
 		if err := json.Unmarshal(browserDataOf(&h), &text); err != nil || len(text) != 2 || text["language"] != c.wantLanguage || text["user_agent"] != c.wantAgent {
 			t.Errorf("%q %q: %q %v", c.language, c.userAgent, text, err)
 		}
+	}
+}
+
+func TestExpiryIsReadAsPeopleWriteIt(t *testing.T) {
+	for typed, want := range map[string]string{
+		"08/29": "08 29", "8/29": "8 29", "0829": "08 29", "08/2029": "08 2029", "082029": "08 2029", "08 - 29": "08 29", " 08/29 ": "08 29", "08.29": "08 29", "08 29": "08 29",
+		"٠٨/٢٩": "08 29", "۰۸۲۹": "08 29", "০৮/২৯": "08 29",
+	} {
+		f, _ := readForm(urlencoded, []byte("cardnumber=4242424242424242&cardholder=A&cvv=٩٨٧&expiry="+url.QueryEscape(typed)))
+		command, wrong := credentialsOf(f, &record{Request: payment.Request{Type: payment.Payment}}, payment.BankCard, func([]byte) string { return "" })
+		if len(wrong) != 0 {
+			t.Errorf("%q: %v", typed, wrong)
+		} else if got := fmt.Sprintf("%s %s %s", command.Card.ExpMonth, command.Card.ExpYear, command.Card.CVV); got != want+" 987" {
+			t.Errorf("%q: %q", typed, got)
+		}
+	}
+	for _, typed := range []string{"", "0", "08", "8", "13/29", "00/29", "0/29", "08/", "/29", "08/9", "08/292", "08/29/30", "a/b", "082", "08290"} {
+		f, _ := readForm(urlencoded, []byte("cardnumber=4242424242424242&cardholder=A&cvv=987&expiry="+url.QueryEscape(typed)))
+		if _, wrong := credentialsOf(f, &record{Request: payment.Request{Type: payment.Payment}}, payment.BankCard, func([]byte) string { return "" }); len(wrong) != 1 || !wrong["expiry"] {
+			t.Errorf("%q: %v", typed, wrong)
+		}
+	}
+}
+
+// A refused form shows again what was typed, except the card's number and verification value, wherever these were typed.
+func TestRefusedFormKeepsWhatIsNoSecret(t *testing.T) {
+	f, _ := readForm(urlencoded, []byte("cardnumber=4242&cvv=987&expiry=%D9%A1%D9%A3/29&cardholder=ANNA"))
+	keys, _, _ := payment.RequiredKeys(payment.BankCard, payment.Payment, "USD")
+	if _, wrong := credentialsOf(f, &record{Request: payment.Request{Type: payment.Payment}}, payment.BankCard, func([]byte) string { return "" }); len(wrong) != 2 {
+		t.Fatal(wrong)
+	}
+	typed := typedAgain(f, keys)
+	if len(typed["cardnumber"])+len(typed["cvv"]) > 0 || typed["expiry"] != "13/29" || typed["cardholder"] != "ANNA" {
+		t.Errorf("%q", typed)
+	}
+	f, _ = readForm(urlencoded, []byte("cardnumber=ANNA&cvv=987&expiry=12/29&cardholder=4242+4242+4242+4242"))
+	if typed := typedAgain(f, keys); typed["cardholder"] != "" {
+		t.Errorf("a card number in the wrong field: %q", typed)
 	}
 }

@@ -54,7 +54,7 @@ func (h *Handlers) findLink(id ledger.ID) (*offer, error) {
 			Order: page.Order{Sum: page.Sum{Amount: l.Amount.Default, Asset: l.Asset()}}, Title: l.Name, Description: l.Description,
 			Image: imagePath(l.Image), IsOpen: l.AmountType == storefront.Dynamic,
 		},
-		request: payment.Request{LinkID: l.ID, MerchantMeta: l.Metadata, Description: l.Name, ReturnURL: l.ReturnURL, FailURL: l.FailURL},
+		request: payment.Request{LinkID: l.ID, Methods: l.PayConfig.Types(), MerchantMeta: l.Metadata, Description: l.Name, ReturnURL: l.ReturnURL, FailURL: l.FailURL},
 	}
 	for _, bound := range l.Products {
 		if bound.Product != nil && bound.Product.Active {

@@ -21,9 +21,8 @@ import (
 // actors implements it. Errors are *ledger.Refusal. All methods but Find and Current return after
 // the provider's first outcome, or after the longest time for which a request to create a transaction waits.
 type Payers interface {
-	// Quote returns what the payer of a transaction would pay with a method, fee included, if the transaction were routed
-	// now. ok is false if no terminal would take it.
-	Quote(org ledger.ID, r *payment.Record, method string) (total money.Amount, ok bool)
+	// Methods returns the methods that the payer of a hosted transaction can choose now.
+	Methods(org ledger.ID, r *payment.Record) []payment.Offer
 	// Create begins a payment, whose credentials the payer enters later.
 	Create(paymentactor.Create) (paymentactor.Result, error)
 	// Find returns the stored transaction, of any partner.
@@ -34,8 +33,8 @@ type Payers interface {
 	// Returned reports that the payer came back from the provider. There is no error if the
 	// payer had nothing to do there.
 	Returned(org, id ledger.ID) (paymentactor.Result, error)
-	// Continue adds a card to a transaction whose card is typed on these pages. The error is
-	// NotContinuable if the transaction does not wait for a card.
+	// Continue adds the chosen method, and a card if that is the method, to a transaction whose payer chooses it on these
+	// pages. The error is NotContinuable if the transaction does not wait for that.
 	Continue(paymentactor.Continue) (paymentactor.Result, error)
 	// Complete submits what the provider requires of the payer. The error is Conflict if the transaction waits
 	// for nothing, and Expired after the deadline.
@@ -145,8 +144,8 @@ func (h *Handlers) postPage(req *web.Request) error {
 	r := result.Record
 	h.recognize(req, &payer, r)
 	switch awaitedInput(&result, ledger.MicrosOf(h.cfg.Clock.Now())) {
-	case inputCard:
-		return h.postCard(req, &payer, r, fields)
+	case inputMethod:
+		return h.postMethod(req, &payer, &result, fields)
 	case inputChoice:
 		return h.postChoice(req, &payer, r, fields)
 	case inputPassword:
@@ -157,32 +156,44 @@ func (h *Handlers) postPage(req *web.Request) error {
 	return h.redirect(req, payer.path()) // the transaction has changed its state meanwhile
 }
 
-// postCard continues a transaction with the card that the payer typed.
-func (h *Handlers) postCard(req *web.Request, payer *visitor, r *record, fields *formFields) error {
-	command, wrongFields := cardOf(fields, r.Type, h.cfg.Fingerprint)
-	cardPage := h.cardPage(payer, r)
-	if cardPage.Wrong = wrongFields; len(wrongFields) > 0 {
-		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, cardPage)
+// postMethod continues a transaction with the method that the payer chose and what the payer typed for it.
+func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymentactor.Result, fields *formFields) error {
+	r := result.Record
+	p := h.methodPage(payer, result)
+	if len(p.Methods) == 0 {
+		return h.stop(req, fiber.StatusUnprocessableEntity, payer, page.NoMethod)
+	}
+	method, isOffered := chooseMethod(&p, fields)
+	if p.WrongMethod = !isOffered; p.WrongMethod {
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
+	}
+	command, wrongFields := credentialsOf(fields, r, method.Type, h.cfg.Fingerprint)
+	if p.Wrong = wrongFields; len(wrongFields) > 0 {
+		keys, _, _ := payment.RequiredKeys(method.Type, r.Type, r.Asset.Currency)
+		p.Typed = typedAgain(fields, keys)
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
 	if r.Type == payment.Payment {
-		command.Credentials.AgreedTotal = cardPage.Sum.Amount
-		if agreed, err := money.ParseBytes(fields.value(page.TotalField)); err == nil {
+		command.Credentials.AgreedTotal = method.Total.Amount
+		if agreed, err := money.ParseBytes(fields.value(method.TotalField())); err == nil {
 			command.Credentials.AgreedTotal = agreed
 		}
-		if cardPage.TotalRose = command.Credentials.AgreedTotal.Less(cardPage.Sum.Amount); cardPage.TotalRose {
-			return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, cardPage)
+		if p.TotalRose = command.Credentials.AgreedTotal.Less(method.Total.Amount); p.TotalRose {
+			command.Card.Wipe()
+			return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 		}
 	}
 	source := h.cfg.Proxies.Source(req.RequestCtx)
 	if !h.attempts.allow(source) {
+		command.Card.Wipe()
 		return h.stop(req, fiber.StatusTooManyRequests, payer, page.TooMany)
 	}
 	command.Command = payer.command()
 	command.Browser = browserDataOf(&req.Request.Header)
 	command.Credentials.PayerIP = source
-	result, err := h.cfg.Payers.Continue(command)
-	if err == nil && result.Record.Action != nil {
-		return h.redirect(req, h.actionPath(payer, result.Record)+"&"+postedParam)
+	continued, err := h.cfg.Payers.Continue(command)
+	if err == nil && continued.Record.Action != nil {
+		return h.redirect(req, h.actionPath(payer, continued.Record)+"&"+postedParam)
 	}
 	return h.redirectAfterForm(req, payer, err)
 }

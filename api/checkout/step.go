@@ -29,7 +29,7 @@ type record = payment.Record
 type payerInput uint8
 
 const (
-	inputCard payerInput = iota + 1
+	inputMethod payerInput = iota + 1
 	inputChoice
 	inputPassword
 	inputSignature
@@ -44,7 +44,7 @@ func awaitedInput(result *paymentactor.Result, now ledger.Micros) payerInput {
 	action := r.Action
 	switch {
 	case r.AwaitsPayer() && now < result.Stamp.Due:
-		return inputCard
+		return inputMethod
 	case r.Status != payment.ActionRequired || r.Op != nil || action == nil || now >= action.Until:
 		return 0
 	case action.Code != "":
@@ -97,8 +97,11 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 	order := h.orderOf(payer.org, r)
 	now := ledger.MicrosOf(h.cfg.Clock.Now())
 	switch awaitedInput(result, now) {
-	case inputCard:
-		return h.cardPage(payer, r), "", nil
+	case inputMethod:
+		if p := h.methodPage(payer, result); len(p.Methods) > 0 {
+			return p, "", nil
+		}
+		return page.Stop{Shop: payer.shop, Notice: page.NoMethod, Back: payer.back}, "", nil
 	case inputChoice:
 		return h.choiceOf(payer, r), "", nil
 	case inputPassword:
@@ -296,22 +299,6 @@ func (h *Handlers) present(o *page.Shop, p *directory.Partner) {
 	if h.mayLeadTo(b.TermsURL) {
 		o.Brand.TermsURL = b.TermsURL
 	}
-}
-
-// cardPage returns the form for a card. Of a payment it shows what will be charged, the terminal's fee included.
-func (h *Handlers) cardPage(payer *visitor, r *record) page.Card {
-	p := page.Card{Order: h.orderOf(payer.org, r), Post: payer.path()}
-	if r.Type != payment.Payment {
-		return p
-	}
-	p.Sum.Amount = r.Amount
-	if total, ok := h.cfg.Payers.Quote(payer.org, r, payment.BankCard); ok {
-		p.Sum.Amount = total
-	}
-	if fee, err := p.Sum.Amount.Sub(r.Amount); err == nil && !fee.IsZero() {
-		p.Price, p.Fee = &page.Sum{Amount: r.Amount, Asset: r.Asset}, &page.Sum{Amount: fee, Asset: r.Asset}
-	}
-	return p
 }
 
 // langOf returns the language that the transaction names, else the first of the browser's languages in which there are

@@ -113,7 +113,7 @@ func TestCustomerLangAndMetaAreAccepted(t *testing.T) {
 		r.has("errors.0.field", name)
 	}
 	page := payer{t}.open(m.create(hosted("lang", "ru")).at("widget_url")).want(200)
-	if !strings.Contains(page.body, "Оплата картой") {
+	if !strings.Contains(page.body, "Выберите способ оплаты") {
 		t.Errorf("the page is not in the language asked for: %s", page.body)
 	}
 }

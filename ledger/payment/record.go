@@ -2,6 +2,7 @@ package payment
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"mizan/ledger"
@@ -64,10 +65,16 @@ type Request struct {
 
 	Renewal *Renewal  // nil: a caller requested the transaction
 	LinkID  ledger.ID // the payment link that the transaction pays; zero: none
+	Methods []string  // money_storage types that the payer may use, those of the link at the creation; nil: all
 
 	// AgreedTotal is the total, fee included, that the payer saw before paying: no terminal may charge more. Zero: the
 	// payer saw none.
 	AgreedTotal money.Amount
+}
+
+// Allows tells whether the payer may use a money_storage type.
+func (r *Request) Allows(method string) bool {
+	return r.Methods == nil || slices.Contains(r.Methods, method)
 }
 
 // Record is the stored state of a transaction. Its version, times and due instant are in the store's row around it (the

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"mizan/ledger/money"
 )
 
 // Bounds of the lengths of money_storage values.
@@ -141,60 +143,88 @@ func quotableType(name []byte) string {
 	return string(name)
 }
 
-// checkCard applies the rules of the specification's table "Card validation".
+// cardRules are the rules of the specification's table "Card validation".
+var cardRules = []struct {
+	key         string
+	ofPaidCards bool // a payout does not require it
+	isValid     func([]byte) bool
+}{
+	{"cardnumber", false, validCardNumber},
+	{"cardholder", true, validHolder},
+	{"exp_month", true, validMonth},
+	{"exp_year", true, validYear},
+	{"cvv", true, validCVV},
+}
+
+// debitSchemes are the schemes of direct debits, with the keys that they require (specification, "money_storage").
+var debitSchemes = []struct {
+	name         string
+	currency     money.Currency // the currency in which the scheme moves money
+	paymentsOnly bool
+	keys         []string
+}{
+	{"ach", "USD", false, []string{"routing_number", "account_number"}},
+	{"bacs", "GBP", false, []string{"sort_code", "account_number"}},
+	{"acss", "CAD", true, []string{"institution_number", "transit_number", "account_number"}},
+}
+
 func (s *Storage) checkCard(t Type, refuse func(key, detail string)) {
-	rules := [...]struct {
-		key      string
-		value    []byte
-		required bool // a payout requires only the number
-		valid    func([]byte) bool
-	}{
-		{"cardnumber", s.CardNumber, true, validCardNumber},
-		{"cardholder", s.CardHolder, t == Payment, validHolder},
-		{"exp_month", s.ExpMonth, t == Payment, validMonth},
-		{"exp_year", s.ExpYear, t == Payment, validYear},
-		{"cvv", s.CVV, t == Payment, validCVV},
-	}
-	for _, r := range rules {
+	for i := range cardRules {
+		rule := &cardRules[i]
+		value := *s.Key([]byte(rule.key))
 		switch {
-		case r.value == nil && r.required:
-			refuse(r.key, r.key+" is required")
-		case r.value != nil && !r.valid(r.value):
-			refuse(r.key, "invalid "+r.key)
+		case value == nil && (t == Payment || !rule.ofPaidCards):
+			refuse(rule.key, rule.key+" is required")
+		case value != nil && !rule.isValid(value):
+			refuse(rule.key, "invalid "+rule.key)
 		}
 	}
 }
 
 // checkDebit requires the keys of the direct debit scheme.
 func (s *Storage) checkDebit(t Type, refuse func(key, detail string)) {
-	type requiredKey struct {
-		key   string
-		value []byte
-	}
-	var required []requiredKey
-	switch string(s.Scheme) {
-	case "ach":
-		required = []requiredKey{{"routing_number", s.RoutingNumber}, {"account_number", s.AccountNumber}}
-	case "bacs":
-		required = []requiredKey{{"sort_code", s.SortCode}, {"account_number", s.AccountNumber}}
-	case "acss":
-		if t != Payment {
-			refuse("scheme", "acss is accepted for payments only")
+	for i := range debitSchemes {
+		scheme := &debitSchemes[i]
+		switch {
+		case string(s.Scheme) != scheme.name:
+			continue
+		case scheme.paymentsOnly && t != Payment:
+			refuse("scheme", scheme.name+" is accepted for payments only")
 			return
 		}
-		required = []requiredKey{{"institution_number", s.InstitutionNumber}, {"transit_number", s.TransitNumber}, {"account_number", s.AccountNumber}}
-	default:
-		refuse("scheme", "direct_debit requires scheme: ach, acss, or bacs")
+		for _, key := range scheme.keys {
+			switch value := *s.Key([]byte(key)); {
+			case value == nil:
+				refuse(key, key+" is required")
+			case len(value) == 0 || len(value) > maxBankField:
+				refuse(key, "invalid "+key)
+			}
+		}
 		return
 	}
-	for _, p := range required {
-		switch {
-		case p.value == nil:
-			refuse(p.key, p.key+" is required")
-		case len(p.value) == 0 || len(p.value) > maxBankField:
-			refuse(p.key, "invalid "+p.key)
+	refuse("scheme", "direct_debit requires scheme: ach, acss, or bacs")
+}
+
+// RequiredKeys returns the keys that a money_storage requires beside its type, in a transaction of type t and a
+// currency. For a direct debit, scheme is the currency's scheme, and exists is false if there is none. scheme itself is
+// not among the keys.
+func RequiredKeys(method string, t Type, currency money.Currency) (keys []string, scheme string, exists bool) {
+	switch method {
+	case BankCard:
+		for _, rule := range cardRules {
+			if t == Payment || !rule.ofPaidCards {
+				keys = append(keys, rule.key)
+			}
 		}
+	case DirectDebit:
+		for _, s := range debitSchemes {
+			if s.currency == currency && (t == Payment || !s.paymentsOnly) {
+				return s.keys, s.name, true
+			}
+		}
+		return nil, "", false
 	}
+	return keys, "", true
 }
 
 func validHolder(holder []byte) bool {

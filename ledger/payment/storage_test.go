@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
 
@@ -175,6 +176,36 @@ func TestRefusalsNeverShowCredentials(t *testing.T) {
 	for _, got := range append(refusals(s, payment.Payment), fmt.Sprintf("%v %+v %#v %s", s, *s, *s, s)) {
 		if strings.Contains(got, "4111111111111112") || strings.Contains(got, "9876") || strings.Contains(got, "CANARY") {
 			t.Errorf("shown: %s", got)
+		}
+	}
+}
+
+func TestRequiredKeysOfMethods(t *testing.T) {
+	for _, c := range []struct {
+		method   string
+		of       payment.Type
+		currency money.Currency
+		want     string
+	}{
+		{"bank_card", payment.Payment, "USD", "[cardnumber cardholder exp_month exp_year cvv]  true"},
+		{"bank_card", payment.Payout, "USDT", "[cardnumber]  true"},
+		{"direct_debit", payment.Payment, "USD", "[routing_number account_number] ach true"},
+		{"direct_debit", payment.Payout, "USD", "[routing_number account_number] ach true"},
+		{"direct_debit", payment.Payment, "GBP", "[sort_code account_number] bacs true"},
+		{"direct_debit", payment.Payment, "CAD", "[institution_number transit_number account_number] acss true"},
+		{"direct_debit", payment.Payout, "CAD", "[]  false"},
+		{"direct_debit", payment.Payment, "EUR", "[]  false"},
+		{"qr_code", payment.Payment, "EUR", "[]  true"},
+	} {
+		keys, scheme, exists := payment.RequiredKeys(c.method, c.of, c.currency)
+		if got := fmt.Sprint(keys, " ", scheme, " ", exists); got != c.want {
+			t.Errorf("%s of a %s in %s: %s, want %s", c.method, c.of, c.currency, got, c.want)
+		}
+		storage := payment.Storage{Type: []byte(c.method), Scheme: []byte(scheme)}
+		var missing []string
+		storage.Check(c.of, func(key, _ string) { missing = append(missing, key) })
+		if exists && !slices.Equal(missing, keys) {
+			t.Errorf("%s of a %s in %s: Check misses %v", c.method, c.of, c.currency, missing)
 		}
 	}
 }

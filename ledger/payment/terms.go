@@ -60,11 +60,22 @@ func (t *Terms) AttemptsIfStopped(why Failure, now time.Time) []Attempt {
 		Attempt{Terminal: t.Terminal, Outcome: AttemptStopped, Failure: why, Priority: t.Priority, At: ledger.MicrosOf(now)})
 }
 
-// Total returns what the payer pays for the amount, fee included; ok is false if the terms exclude the amount.
-func (t *Terms) Total(amount money.Amount) (total money.Amount, ok bool) {
-	r := Record{Request: Request{Amount: amount}}
+// Offer is a method that a payer, or the recipient of a payout, can choose now.
+type Offer struct {
+	Method string       // money_storage type
+	Total  money.Amount // what the payer pays, fee included, or what the recipient gets
+	Asset  money.Asset  // the asset of Total
+}
+
+// Total returns what the payer of a payment of the amount pays, fee included, or what the recipient of a payout gets; ok is
+// false if the terms exclude the amount.
+func (t *Terms) Total(of Type, amount money.Amount) (total money.Amount, asset money.Asset, ok bool) {
+	r := Record{Request: Request{Type: of, Amount: amount}}
 	code := r.takeTerms(t)
-	return r.AmountWithFee, code == ""
+	if of == Payout {
+		return r.DestAmount, r.DestAsset(), code == ""
+	}
+	return r.AmountWithFee, r.Asset, code == ""
 }
 
 // hasScale tells whether the asset's number of decimals is known.

@@ -144,11 +144,18 @@ func methodsRule(value any) string {
 	return ""
 }
 
-// Accepts tells whether the link can be paid with a type of money_storage.
-func (p PayConfig) Accepts(method string) bool {
-	return len(p.Methods) == 0 || slices.ContainsFunc(p.Methods, func(name string) bool {
-		return name == method || name == Card && method == payment.BankCard
-	})
+// Types returns the types of money_storage with which the link can be paid, each once; nil: all that the partner's
+// terminals accept.
+func (p PayConfig) Types() (types []string) {
+	for _, name := range p.Methods {
+		if name == Card {
+			name = payment.BankCard
+		}
+		if !slices.Contains(types, name) {
+			types = append(types, name)
+		}
+	}
+	return types
 }
 
 // crossCheckLink checks the amounts and what may change.

@@ -3,6 +3,7 @@ package storefront
 import (
 	"encoding/hex"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,5 +187,16 @@ func TestProductsAreBoundOnce(t *testing.T) {
 	l.Bind(find) // a change of other fields
 	if !reflect.DeepEqual(l.Products, want) {
 		t.Errorf("bound anew: %+v", l.Products)
+	}
+}
+
+func TestTypesOfALink(t *testing.T) {
+	for _, c := range []struct{ methods, want []string }{
+		{nil, nil}, {[]string{}, nil}, {[]string{"card"}, []string{"bank_card"}},
+		{[]string{"sbp", "card", "bank_card", "sbp"}, []string{"sbp", "bank_card"}},
+	} {
+		if got := (PayConfig{Methods: c.methods}).Types(); !slices.Equal(got, c.want) || (got == nil) != (c.want == nil) {
+			t.Errorf("%q: %q, want %q", c.methods, got, c.want)
+		}
 	}
 }

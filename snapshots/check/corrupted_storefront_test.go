@@ -83,7 +83,7 @@ func (w *storefrontStore) begin(t *testing.T, server *fixture.Server, link ledge
 	t.Helper()
 	partner, _ := server.Directory.Partner(w.FirstDemo.Org, w.FirstDemo.Partner)
 	result, err := server.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: partner, Hosted: true, Request: payment.Request{
-		Type: payment.Payment, Amount: money.FromUint64(1250), Asset: money.Asset{Currency: "USD", Env: money.Test}, LinkID: link,
+		Type: payment.Payment, Amount: money.FromUint64(1250), Asset: money.Asset{Currency: "USD", Env: money.Test}, LinkID: link, Methods: []string{"qr_code", payment.BankCard},
 	}})
 	fixture.Must(t, err)
 	return result.Record.ID
@@ -191,8 +191,9 @@ func TestFaultsInTheStorefrontAreFound(t *testing.T) {
 		"a counter that is missing": {[]int{2}, "there is no counter", func(w *storefrontStore, p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyCounter(nil, w.FirstDemo.Org, ledger.LinkAmountKey(w.link.ID), ""))
 		}},
-		"a payment of a link that does not exist": {[]int{2, 3}, "which its partner does not have", corruptTransaction(func(r *payment.Record) { r.LinkID = fixture.NewID() })},
-		"a payment that forgot its link":          {[]int{2}, "its transactions make it", corruptTransaction(func(r *payment.Record) { r.LinkID = ledger.ID{} })},
+		"a payment of a link that does not exist":           {[]int{2, 3}, "which its partner does not have", corruptTransaction(func(r *payment.Record) { r.LinkID = fixture.NewID() })},
+		"a payment that forgot its link":                    {[]int{2}, "its transactions make it", corruptTransaction(func(r *payment.Record) { r.LinkID = ledger.ID{} })},
+		"a payment by a method that its link did not offer": {[]int{3}, "which its link did not offer", corruptTransaction(func(r *payment.Record) { r.Methods = r.Methods[:1] })},
 		"a link that is listed twice": {[]int{4}, "listed twice", func(w *storefrontStore, p *fixture.Corrupter) {
 			list := storefront.AllLinks.Of(w.FirstDemo.Partner, money.Test)
 			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, list, 1), store.EncodeListed(nil, store.Listed{Booked: 1, IsCreation: true, ID: w.link.ID}))

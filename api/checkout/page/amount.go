@@ -40,15 +40,22 @@ func latinDigits(text string) string {
 			return '.'
 		case r == '٬', r == '\'', r == '’', unicode.IsSpace(r):
 			return -1
-		case r >= '٠' && r <= '٩':
-			return r - '٠' + '0'
-		case r >= '۰' && r <= '۹':
-			return r - '۰' + '0'
-		case r >= '০' && r <= '৯':
-			return r - '০' + '0'
+		}
+		if digit := LatinDigit(r); digit != 0 {
+			return rune(digit)
 		}
 		return r
 	}, text)
+}
+
+// LatinDigit returns the digit 0–9 for a digit of Arabic, Persian or Bengali; zero for anything else.
+func LatinDigit(r rune) byte {
+	for _, zero := range []rune{'٠', '۰', '০'} {
+		if r >= zero && r <= zero+9 {
+			return byte(r-zero) + '0'
+		}
+	}
+	return 0
 }
 
 // splitTyped splits an amount into the digits before and after its decimal separator.

@@ -31,7 +31,7 @@ func TestTypedAmountsAreParsed(t *testing.T) {
 		{"10$", '.', usd, ""}, {"½", '.', usd, ""}, {"1", '.', money.Asset{Currency: "USDT", Env: money.Prod}, ""},
 		{strings.Repeat("9", 77), '.', usd, ""}, {strings.Repeat("1", 200), '.', usd, ""},
 	} {
-		language := map[byte]texts.Separators{'.': {'.', ','}, ',': {',', '.'}, ';': {',', ' '}}[c.decimal]
+		language := map[byte]texts.Separators{'.': {Decimal: '.', Group: ','}, ',': {Decimal: ',', Group: '.'}, ';': {Decimal: ',', Group: ' '}}[c.decimal]
 		amount, ok := ParseAmount(c.text, language, c.asset)
 		got := ""
 		if ok {

@@ -280,8 +280,8 @@ func TestPayoutFormHasTheCardNumberOnly(t *testing.T) {
 	}
 }
 
-// With several methods, each control carries its type, the total of each is shown if they differ, and nothing is
-// required by the browser, which could not show a fault of a hidden field.
+// With several methods, each control carries its type, the total of each is shown if they differ, and the
+// browser requires no field that the style may hide.
 func TestSeveralMethodsAreAChoice(t *testing.T) {
 	cheaper := dollars
 	cheaper.Amount = money.MustParse("1200")
@@ -290,8 +290,8 @@ func TestSeveralMethodsAreAChoice(t *testing.T) {
 	}}
 	html := render(t, "en", card)
 	for _, want := range []string{
-		`<input type="radio" name="method" value="bank_card" data-pay="Pay $12.50" data-sum="$12.50" checked> <span>Card</span> <bdi>$12.50</bdi>`,
-		`<input type="radio" name="method" value="qr_code" data-pay="Pay $12.00" data-sum="$12.00"> <span>QR code</span> <bdi>$12.00</bdi>`,
+		`<input type="radio" name="method" value="bank_card" data-pay="Pay $12.50" data-sum="$12.50" required checked> <span>Card</span> <bdi>$12.50</bdi>`,
+		`<input type="radio" name="method" value="qr_code" data-pay="Pay $12.00" data-sum="$12.00" required> <span>QR code</span> <bdi>$12.00</bdi>`,
 		`<label for="sort_code">Sort code</label>`, `name="total" value="1250"`, `name="total_qr_code" value="1200"`, `name="total_direct_debit" value="1200"`,
 		`>Pay $12.50</button>`,
 	} {
@@ -299,8 +299,10 @@ func TestSeveralMethodsAreAChoice(t *testing.T) {
 			t.Errorf("no %s in %s", want, html)
 		}
 	}
-	if strings.Contains(html, " required") {
-		t.Errorf("a hidden field is required: %s", html)
+	for _, input := range inputPattern.FindAllString(html, -1) {
+		if strings.Contains(input, " required") != strings.Contains(input, `type="radio"`) {
+			t.Errorf("%s", input)
+		}
 	}
 }
 

@@ -252,7 +252,12 @@ func (p *payer) payInEveryWay(n int) {
 	// The card form of the hosted page, first with a wrong number.
 	hosted := p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
 	p.ask(422, "POST", hosted["widget_url"], asForm, cardFormBody(number[:15]+"x"))
+	p.ask(422, "POST", hosted["widget_url"], asForm, "method=apple_pay&"+cardFormBody(number))
+	p.ask(422, "POST", hosted["widget_url"], asForm, "total=1&"+cardFormBody(number))
 	p.ask(303, "POST", hosted["widget_url"], asForm, cardFormBody(number))
+	p.wantFinal(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
+	hosted = p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
+	p.ask(303, "POST", hosted["widget_url"], asForm, "method=open_banking&"+cardFormBody(number)) // a card that is typed, but not chosen
 	p.wantFinal(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
 	hosted = p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
 	p.wantFinal(p.ask(200, "POST", payments+"/continue/"+hosted["id"], asJSON, `{"money_storage":`+storage(number)+`}`), "charged")

@@ -102,21 +102,11 @@ func (s *Search) exclusionReason(terminal *directory.Terminal, rails Rails) stri
 	}
 	if !r.AgreedTotal.IsZero() {
 		terms := s.termsOf(terminal, rails)
-		if total, ok := terms.Total(r.Amount); ok && r.AgreedTotal.Less(total) {
+		if total, _, ok := terms.Total(r.Type, r.Amount); ok && r.AgreedTotal.Less(total) {
 			return "it would charge more than the payer has agreed to"
 		}
 	}
 	return ""
-}
-
-// Quote returns what the payer would pay, fee included, at the terminal to which the request would be routed; ok is false
-// if no terminal would take it.
-func (s *Search) Quote(terminals []*directory.Terminal, rails Rails) (total money.Amount, ok bool) {
-	terms := s.findTerms(terminals, rails)
-	if !terms.Found() {
-		return total, false
-	}
-	return terms.Total(s.Request.Amount)
 }
 
 // termsOf returns the terminal's terms for the request.

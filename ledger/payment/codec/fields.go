@@ -82,6 +82,7 @@ var fields = [...]field{
 	pointer(59, (*coder).action, func(r *record) **payment.Action { return &r.Action }),
 	pointer(60, (*coder).operation, func(r *record) **payment.Op { return &r.Op }),
 	value(61, (*coder).amount, func(r *record) *money.Amount { return &r.AgreedTotal }),
+	slice(62, list(text[string]), func(r *record) *[]string { return &r.Methods }),
 }
 
 func init() {

@@ -12,8 +12,16 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rules 2 and 3, payment links. A transaction with a link is a hosted payment of the link's partner. A link has three
+// Rules 2 and 3, payment links. A transaction with a link is a hosted payment of the link's partner, and its payer used one
+// of the methods that the link offered when the payment began. A link has three
 // counters: its transactions, the charged ones, and the sum of their amounts.
+
+// checkMethod checks that a transaction's payer used a method that was offered.
+func (c *Check) checkMethod(r *scan.Record, p *payment.Record) {
+	if p.Method != "" && !p.Allows(p.Method) {
+		c.Fault(r, "is paid by %s, which its link did not offer", p.Method)
+	}
+}
 
 // countForLink adds a transaction to the counters of its link.
 func (c *Check) countForLink(p *payment.Record, isCharged bool) {

@@ -59,6 +59,7 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	c.checkStatus(r, p)
 	c.checkVolumes(r, p)
 	c.checkReturn(r, p)
+	c.checkMethod(r, p)
 	if p.TxID != "" {
 		h.ClaimKind, h.ClaimHash = ledger.ClaimTxID, histories.Hash(byte(ledger.ClaimTxID), paymentactor.TxIDKey(p.Partner, p.TxID))
 	}

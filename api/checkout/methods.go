@@ -1,0 +1,58 @@
+package checkout
+
+import (
+	"slices"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/checkout/page"
+	"mizan/ledger/payment"
+)
+
+// methodPage returns the form with which the payer chooses a method. It shows what will be charged, the fee included. The
+// page has no methods if none is offered.
+func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.Card {
+	r := result.Record
+	p := page.Card{Order: h.orderOf(payer.org, r), Self: payer.path(), Left: h.timeLeft(result.Stamp.Due)}
+	for _, b := range payment.Brands() {
+		p.Brands = append(p.Brands, page.CardBrand{From: b.From, To: b.To, Name: b.Name})
+	}
+	for _, offer := range h.cfg.Payers.Methods(payer.org, r) {
+		m := page.Method{Type: offer.Method, Total: page.Sum{Amount: offer.Total, Asset: offer.Asset}}
+		if fee, err := offer.Total.Sub(r.Amount); r.Type == payment.Payment && err == nil && !fee.IsZero() {
+			m.Fee = &page.Sum{Amount: fee, Asset: offer.Asset}
+		}
+		if offer.Method != payment.BankCard {
+			m.Fields, _, _ = payment.RequiredKeys(offer.Method, r.Type, r.Asset.Currency)
+		}
+		p.Methods = append(p.Methods, m)
+	}
+	if len(p.Methods) == 0 {
+		return p
+	}
+	first := &p.Methods[0]
+	first.IsChosen = true
+	if p.HasOneTotal() {
+		p.Sum, p.Fee = first.Total, first.Fee
+		if p.Fee != nil {
+			p.Price = &page.Sum{Amount: r.Amount, Asset: p.Sum.Asset}
+		}
+	}
+	return p
+}
+
+// chooseMethod returns the method that the form names, and marks it as chosen. A form without a method means a card or, if
+// cards are not offered, the only method. isOffered is false if there is no such method; then the first one stays chosen.
+func chooseMethod(p *page.Card, fields *formFields) (chosen page.Method, isOffered bool) {
+	name := fields.value(page.MethodField)
+	i := slices.IndexFunc(p.Methods, func(m page.Method) bool {
+		return string(name) == m.Type || name == nil && m.IsCard()
+	})
+	if name == nil && i < 0 && len(p.Methods) == 1 {
+		i = 0
+	}
+	if i < 0 {
+		return chosen, false
+	}
+	p.Methods[0].IsChosen, p.Methods[i].IsChosen = false, true
+	return p.Methods[i], true
+}

@@ -1,0 +1,108 @@
+package checkout
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"mizan/api/checkout/page"
+	"mizan/ledger/payment"
+)
+
+// expiryField is the name of the field with the month and the year of a card's expiry. A form may have exp_month and
+// exp_year in its place.
+const expiryField = "expiry"
+
+// maxShownAgain bounds a value that a refused form shows again, in bytes.
+const maxShownAgain = 255
+
+// neverShownAgain are the fields of which a refused form shows nothing again.
+var neverShownAgain = map[string]bool{"cardnumber": true, "cvv": true}
+
+// typedAgain returns the values of a method's fields that a refused form shows again. A value that may be a card number in
+// the wrong field is left out.
+func typedAgain(f *formFields, keys []string) map[string]string {
+	typed := make(map[string]string)
+	for _, name := range append([]string{expiryField}, keys...) {
+		value := bytes.TrimRight(f.value(name), "\x00") // latinDigits shortens a value
+		if !neverShownAgain[name] && len(value) <= maxShownAgain && !payment.CardLike(value) {
+			typed[name] = string(value)
+		}
+	}
+	return typed
+}
+
+// typedKey returns what the payer typed for a key of money_storage, in the form's memory.
+func typedKey(f *formFields, key string) []byte {
+	if month, year, isOne := readExpiry(f.value(expiryField)); isOne && key == "exp_month" {
+		return month
+	} else if isOne && key == "exp_year" {
+		return year
+	}
+	value := f.value(key)
+	switch key {
+	case "cardnumber":
+		return removeSeparators(latinDigits(value))
+	case "cvv", "exp_month", "exp_year":
+		value = latinDigits(value)
+	}
+	return bytes.TrimSpace(value)
+}
+
+// fieldOf returns the name of the form's field for a key of money_storage.
+func fieldOf(key string) string {
+	if key == "exp_month" || key == "exp_year" {
+		return expiryField
+	}
+	return key
+}
+
+// readExpiry splits an expiry date as people type it: 8/29, 08/29, 0829, 08/2029, 08 - 29. isOne is false if there is no
+// such text.
+func readExpiry(text []byte) (month, year []byte, isOne bool) {
+	if text == nil {
+		return nil, nil, false
+	}
+	text = bytes.TrimSpace(latinDigits(text))
+	end := bytes.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+	switch {
+	case end >= 0:
+		return text[:end], bytes.TrimLeft(text[end:], "/.- "), true
+	case len(text) == 4 || len(text) == 6:
+		return text[:2], text[2:], true
+	}
+	return text, text[len(text):], true
+}
+
+// latinDigits writes the digits of other scripts as 0-9, in place. What becomes free behind a shorter text is filled with
+// NUL, which the next call ignores.
+func latinDigits(value []byte) []byte {
+	value = bytes.TrimRight(value, "\x00")
+	written := value[:0]
+	for read := 0; read < len(value); {
+		r, size := utf8.DecodeRune(value[read:])
+		if digit := page.LatinDigit(r); digit != 0 {
+			written = append(written, digit)
+		} else {
+			written = append(written, value[read:read+size]...)
+		}
+		read += size
+	}
+	clear(value[len(written):])
+	return written
+}
+
+// removeSeparators removes spaces and dashes from a card number, in place, because people type the
+// number as their card shows it.
+func removeSeparators(number []byte) []byte {
+	if number == nil {
+		return nil
+	}
+	digits := number[:0]
+	for _, c := range number {
+		if c != ' ' && c != '-' {
+			digits = append(digits, c)
+		}
+	}
+	clear(number[len(digits):])
+	return digits
+}

@@ -1,0 +1,134 @@
+package admission
+
+import (
+	"slices"
+
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// pageMethod is a money_storage type that a payer can use on a page of the service: the page asks for its keys, or a
+// provider that has only the type can ask for the rest.
+type pageMethod struct {
+	name              string
+	payments, payouts bool // the transactions in which it can be used
+
+	// isUsual tells whether a terminal that accepts all methods offers this one for an asset. Nil: it offers the method
+	// only if the payment link names the method.
+	isUsual func(money.Asset) bool
+}
+
+// pageMethods lists the types in the order in which a terminal that accepts all methods offers them. Types whose token or
+// code no page asks for, such as apple_pay or gift_card, are not among them.
+var pageMethods = []pageMethod{
+	{payment.BankCard, true, true, isAny},
+	{"sbp", true, true, isRouble},
+	{"qr_code", true, true, isNational},
+	{"open_banking", true, true, isNational},
+	{"crypto", true, true, isToken},
+	{"bank_account", true, false, nil},
+	{payment.DirectDebit, true, true, nil},
+	{"sepa", true, true, nil},
+	{"e_wallet", true, false, nil},
+	{"phone_payment", true, false, nil},
+	{"bnpl", true, false, nil},
+	{"upi", true, false, nil},
+	{"netbanking", true, false, nil},
+	{"boleto", true, false, nil},
+	{"native_gas", true, false, nil},
+	{"revolut_payout", false, true, nil},
+	{"pix", true, false, nil},
+	{"oxxo", true, false, nil},
+	{"klarna", true, false, nil},
+	{"alipay", true, false, nil},
+	{"wechat_pay", true, false, nil},
+	{"paynow", true, false, nil},
+	{"grabpay", true, false, nil},
+	{"ideal", true, false, nil},
+	{"bancontact", true, false, nil},
+	{"paypal_account", true, false, nil},
+	{"venmo", true, false, nil},
+	{"emi", true, false, nil},
+	{"mollie_redirect", true, false, nil},
+	{"revolut_checkout", true, false, nil},
+	{"open_banking_redirect", true, false, nil},
+}
+
+// PageMethods returns the money_storage types that payers can use on pages.
+func PageMethods() []string {
+	names := make([]string, len(pageMethods))
+	for i := range pageMethods {
+		names[i] = pageMethods[i].name
+	}
+	return names
+}
+
+func isAny(money.Asset) bool { return true }
+
+func isRouble(asset money.Asset) bool { return asset.Currency == "RUB" }
+
+// isNational tells whether the asset is a national currency: it has an alphabetic code of ISO 4217, and no network.
+func isNational(asset money.Asset) bool {
+	const codeLength = 3
+	_, isWithoutNetworks := money.Asset{Currency: asset.Currency, Env: asset.Env}.Scale()
+	return isWithoutNetworks && len(asset.Currency) == codeLength
+}
+
+func isToken(asset money.Asset) bool { return !isNational(asset) }
+
+// Methods returns the methods that the payer can choose on a page: those with which the request would find a terminal
+// now, in the order in which the terminals are tried. A terminal that names its methods offers them in its own
+// order. The request's own method and the total to which its payer has agreed are ignored.
+func (s *Search) Methods(terminals []*directory.Terminal, rails Rails) (offers []payment.Offer) {
+	request := *s.Request
+	search := *s
+	search.Request, request.AgreedTotal = &request, money.Amount{}
+	examined := make(map[string]bool)
+	for _, terminal := range terminals {
+		if terminal.UnsuitableReason(s.terminalType(), request.Asset, "", request.Amount) != "" {
+			continue
+		}
+		for _, method := range search.methodsOf(terminal) {
+			if examined[method] {
+				continue
+			}
+			examined[method] = true
+			request.Method = method
+			terms := search.findTerms(terminals, rails)
+			if !terms.Found() {
+				continue
+			}
+			if total, asset, ok := terms.Total(request.Type, request.Amount); ok {
+				offers = append(offers, payment.Offer{Method: method, Total: total, Asset: asset})
+			}
+		}
+	}
+	return offers
+}
+
+// methodsOf returns the methods that the terminal offers on pages for the request.
+func (s *Search) methodsOf(terminal *directory.Terminal) (methods []string) {
+	r := s.Request
+	isPossible := func(m *pageMethod) bool {
+		_, _, exists := payment.RequiredKeys(m.name, r.Type, r.Asset.Currency)
+		return exists && (r.Type == payment.Payment && m.payments || r.Type == payment.Payout && m.payouts) && r.Allows(m.name)
+	}
+	for _, name := range terminal.Settings.Methods {
+		i := slices.IndexFunc(pageMethods, func(m pageMethod) bool { return m.name == name })
+		if i >= 0 && isPossible(&pageMethods[i]) {
+			methods = append(methods, name)
+		}
+	}
+	if len(terminal.Settings.Methods) != 0 {
+		return methods
+	}
+	for i := range pageMethods {
+		m := &pageMethods[i]
+		isOffered := r.Methods != nil || m.isUsual != nil && m.isUsual(r.Asset) // the methods of a link are named, so each is meant
+		if isOffered && isPossible(m) {
+			methods = append(methods, m.name)
+		}
+	}
+	return methods
+}
