@@ -181,7 +181,7 @@ func TestCardNumberWithALeadingZeroIsRefusedEverywhere(t *testing.T) {
 		transaction := f.createHosted("")
 		f.partner().post(transactions+"/continue/"+transaction.at("id"), `{`+storage+`}`).want(422, fmt.Sprintf(invalid, "money_storage.cardnumber"))
 		action, _ := f.browse(transaction.at("widget_url")).form()
-		f.send(action, card(number)).wantPage(422, "Choose how to pay", "Check the card number")
+		f.send(action, card(number)).wantPage(422, checkoutTitle, "Check the card number")
 		f.transaction(transaction.at("id")).wantStatus("created", "")
 		f.admin().post(blocklistPath, `{"kind":"card","value":"`+number+`"}`).want(422, fmt.Sprintf(invalid, "value"))
 	}

@@ -213,6 +213,7 @@ var matrix = map[api.RouteName]row{
 	// A payer's page opens only with its token.
 	{Method: "GET", Path: "/pay/:id"}:              {want: anyone(404), target: aTransaction},
 	{Method: "POST", Path: "/pay/:id"}:             {want: anyone(404), target: aTransaction},
+	{Method: "GET", Path: "/pay/:id/receipt"}:      {want: anyone(404), target: aTransaction},
 	{Method: "GET", Path: "/pay/:id/return"}:       {want: anyone(404), target: aTransaction},
 	{Method: "POST", Path: "/pay/:id/return"}:      {want: anyone(404), target: aTransaction},
 	{Method: "GET", Path: "/simulator/challenge"}:  {want: anyone(404)},

@@ -33,9 +33,9 @@ func TestLinkIsPaidOnItsPage(t *testing.T) {
 	product := f.product(f.partner(), `"qty":"3",`)
 	created := f.testLink(`"name":"Green tea","description":"From the hills","metadata":{"order":7},"products":["`+product+`"],`, `"default":1999`, "fixed")
 	id := created.at("data.id")
-	page := f.browse(created.at("data.url")).wantPage(200, "Green tea", "From the hills", "19.99 USD", "no money moves", "4.50 RUB", "× 3")
+	page := f.browse(created.at("data.url")).wantPage(200, "Green tea", "From the hills", "$19.99", "no money moves", "RUB\u00a04.50", "× 3 pieces")
 	action, _ := page.form()
-	checkout := f.send(action, url.Values{}).wantPage(200, "Choose how to pay", "19.99 USD", "Green tea")
+	checkout := f.send(action, url.Values{}).wantPage(200, checkoutTitle, "$19.99", "Green tea")
 	pay, _ := checkout.form()
 	list := f.partner().get("/api/v1/transactions?env=test&link_id="+id).want(200, "")
 	list.wantFields(map[string]string{
@@ -50,7 +50,7 @@ func TestLinkIsPaidOnItsPage(t *testing.T) {
 	f.transaction(list.at("data.0.id")).wantStatus("charged", "")
 	f.partner().get(linksPath + "/" + id).wantFields(map[string]string{"data.payments.count": "1", "data.payments.amount": "1999"})
 	f.partner().patch(linksPath+"/"+id, `{"amount":{"default":2500}}`).want(200, "")
-	second, _ := f.send(action, url.Values{}).wantPage(200, "Choose how to pay", "25.00 USD").form()
+	second, _ := f.send(action, url.Values{}).wantPage(200, checkoutTitle, "$25.00").form()
 	f.send(second, card("4000000000000002")).wantPage(200, "Not paid")
 	f.partner().get(linksPath + "/" + id).wantFields(map[string]string{"data.payments.count": "1", "data.payments.amount": "1999"})
 }
@@ -60,7 +60,7 @@ func TestLinkPaymentIsNotifiedAsAnyPayment(t *testing.T) {
 	f := newFixture(t)
 	receiver := f.newWebhookReceiver()
 	address := f.testLink("", `"default":700`, "fixed").at("data.url")
-	pay, _ := f.send(address, url.Values{}).wantPage(200, "Choose how to pay").form()
+	pay, _ := f.send(address, url.Values{}).wantPage(200, checkoutTitle).form()
 	f.send(pay, card("4242424242424242")).wantPage(200, "Paid")
 	f.waitForDeliveries()
 	byLink := f.deliveryAbout(f.partner().get(transactions + "?env=test").at("data.0.id"))
@@ -77,17 +77,17 @@ func TestPayerEntersTheAmountOfADynamicLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	created := f.testLink("", `"default":1000,"min":500,"max":123456`, "dynamic")
-	page := f.browse(created.at("data.url")).wantPage(200, "Payment", "Amount, USD", `value="10.00"`)
+	page := f.browse(created.at("data.url")).wantPage(200, "Payment", "Amount in USD", `value="10.00"`)
 	action, _ := page.form()
 	for typed, want := range map[string]string{
-		"": "Enter the amount.", "x": "as a number", "4.99": "The least is 5.00 USD.", "1234.57": "The most is 1234.56 USD.", "5.001": "as a number",
+		"": "Enter the amount.", "x": "as a number", "4.99": "The amount must be at least $5.00.", "1234.57": "The amount must be at most $1,234.56.", "5.001": "as a number",
 	} {
 		refused := f.send(action, url.Values{"amount": {typed}}).wantPage(422, "Payment", want)
 		if !strings.Contains(refused.body, `value="`+typed+`"`) {
 			t.Errorf("%q is not shown again: %s", typed, refused.body)
 		}
 	}
-	f.send(action, url.Values{"amount": {"1,234.56"}}).wantPage(200, "Choose how to pay", "1234.56 USD")
+	f.send(action, url.Values{"amount": {"1,234.56"}}).wantPage(200, checkoutTitle, "$1,234.56")
 	list := f.partner().get("/api/v1/transactions?env=test&link_id="+created.at("data.id")).want(200, "")
 	list.wantFields(map[string]string{"data.0.amount": "123456", "data.1": "(absent)"})
 }
@@ -96,8 +96,8 @@ func TestProductIsPaidAtItsOwnAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	created := f.partner().post(productsPath, `{"header":"Tea","text":"Green","price":450,"currency":"USD","qty":"3","env":"test"}`).want(201, "")
-	action, _ := f.browse(created.at("data.url")).wantPage(200, "Tea", "Green", "4.50 USD", "13.50 USD").form()
-	pay, _ := f.send(action, url.Values{}).wantPage(200, "Choose how to pay", "13.50 USD", "Tea").form()
+	action, _ := f.browse(created.at("data.url")).wantPage(200, "Tea", "Green", "$4.50", "$13.50").form()
+	pay, _ := f.send(action, url.Values{}).wantPage(200, checkoutTitle, "$13.50", "Tea").form()
 	f.send(pay, card("4242424242424242")).wantPage(200, "Paid")
 	f.partner().get("/api/v1/transactions?env=test").wantFields(map[string]string{
 		"data.0.amount": "1350", "data.0.link_id": "(absent)", "data.0.merchant_meta.product_id": created.at("data.id"), "data.0.status": "charged",
@@ -109,8 +109,8 @@ func TestProductIsPaidAtItsOwnAddress(t *testing.T) {
 	}
 	f.send(free.at("data.url"), url.Values{}).wantPage(422, "Gift", "There is nothing to pay here.")
 	open := f.partner().post(productsPath, `{"header":"Donation","text":"Any amount","currency":"EUR","env":"test"}`).want(201, "")
-	action, _ = f.browse(open.at("data.url")).wantPage(200, "Donation", "Amount, EUR", `value=""`).form()
-	f.send(action, url.Values{"amount": {"7"}}).wantPage(200, "Choose how to pay", "7.00 EUR")
+	action, _ = f.browse(open.at("data.url")).wantPage(200, "Donation", "Amount in EUR", `value=""`).form()
+	f.send(action, url.Values{"amount": {"7"}}).wantPage(200, checkoutTitle, "€7.00")
 }
 
 func TestAddressWithoutAnOfferIsRefused(t *testing.T) {
@@ -144,9 +144,9 @@ func TestPaymentsBegunByOneAddressAreBounded(t *testing.T) {
 	f := newFixture(t)
 	address := f.testLink("", `"default":100`, "fixed").at("data.url")
 	for range 10 {
-		f.send(address, url.Values{}).wantPage(200, "Choose how to pay")
+		f.send(address, url.Values{}).wantPage(200, checkoutTitle)
 	}
-	f.send(address, url.Values{}).wantPage(429, "Too many payments from here")
+	f.send(address, url.Values{}).wantPage(429, "Too many attempts")
 	f.browse(address).wantStatusOf(200)
 	if rows := f.partner().get("/api/v1/transactions?env=test").rows(); rows != 10 {
 		t.Errorf("%d payments were created", rows)
@@ -158,12 +158,12 @@ func TestCardsSentByOneAddressAreBounded(t *testing.T) {
 	f := newFixture(t)
 	for range 20 {
 		pay, _ := f.browse(f.createHosted("").at("widget_url")).form()
-		f.send(pay, card("4242424242424241")).wantPage(422, "Choose how to pay") // a malformed number is no attempt
+		f.send(pay, card("4242424242424241")).wantPage(422, checkoutTitle) // a malformed number is no attempt
 		f.send(pay, card("4242424242424242")).wantPage(200, "Paid")
 	}
 	created := f.createHosted("")
-	pay, _ := f.browse(created.at("widget_url")).wantPage(200, "Choose how to pay").form()
-	f.send(pay, card("4242424242424242")).wantPage(429, "Too many payments from here")
+	pay, _ := f.browse(created.at("widget_url")).wantPage(200, checkoutTitle).form()
+	f.send(pay, card("4242424242424242")).wantPage(429, "Too many attempts")
 	f.transaction(created.at("id")).wantStatus("created", "")
 }
 
@@ -206,12 +206,12 @@ func TestPageIsInTheBrowsersLanguage(t *testing.T) {
 		"": "en", "ru": "ru", "ru-RU,en;q=0.9": "ru", "en;q=0.5, ru;q=0.7": "ru", "xx,ru;q=0.1": "ru", "xx": "en", "ru;q=0,en": "en", "*": "en", "ru;q=x": "en",
 		strings.Repeat("xx,", 40) + "ru": "en",
 	} {
-		if r := f.anyone().with("Accept-Language", header).get(address); !strings.Contains(r.body, `<html lang="`+want+`">`) {
+		if r := f.anyone().with("Accept-Language", header).get(address); !strings.Contains(r.body, `<html lang="`+want+`" `) {
 			t.Errorf("%q: %.60q", header, r.body)
 		}
 	}
 	refused := f.anyone().with("Accept-Language", "ru", "Content-Type", "application/x-www-form-urlencoded").post(address, "amount=0,99")
-	if refused.status != 422 || !strings.Contains(refused.body, "Не меньше чем 1.00 USD") {
+	if refused.status != 422 || !strings.Contains(refused.body, "Минимальная сумма —") {
 		t.Errorf("%d %s", refused.status, refused.body)
 	}
 }
@@ -248,8 +248,8 @@ func TestPageOfATransactionHasTheRightLanguage(t *testing.T) {
 	}
 	plain, russian := f.createHosted("").at("widget_url"), f.createHosted(`,"lang":"ru"`).at("widget_url")
 	for _, c := range []struct{ address, header, want string }{
-		{plain, "", "Choose how to pay"}, {plain, "ru", "Выберите способ оплаты"}, {plain, "xx", "Choose how to pay"},
-		{russian, "", "Выберите способ оплаты"}, {russian, "en", "Выберите способ оплаты"},
+		{plain, "", checkoutTitle}, {plain, "ru", "Платёж в пользу Demo merchant"}, {plain, "xx", checkoutTitle},
+		{russian, "", "Платёж в пользу Demo merchant"}, {russian, "en", "Платёж в пользу Demo merchant"},
 		{f.base() + "/pay/" + uuid.NewString(), "ru", "Страница не найдена"}, {f.base() + "/pay/" + uuid.NewString(), "", "Page not found"},
 	} {
 		if got := titleOf(c.address, c.header); got != c.want {
@@ -257,7 +257,7 @@ func TestPageOfATransactionHasTheRightLanguage(t *testing.T) {
 		}
 	}
 	f.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
-	for header, want := range map[string]string{"": "Выберите способ оплаты", "en": "Choose how to pay", "xx": "Выберите способ оплаты"} {
+	for header, want := range map[string]string{"": "Платёж в пользу Demo merchant", "en": checkoutTitle, "xx": "Платёж в пользу Demo merchant"} {
 		if got := titleOf(plain, header); got != want {
 			t.Errorf("of the partner, with %q: %q, want %q", header, got, want)
 		}
@@ -292,22 +292,22 @@ func TestPayerSeesTheFeeBeforePaying(t *testing.T) {
 	}
 	setFee(`"fee_bps":"280","fee_mode":"on_top"`)
 	address := f.testLink("", `"default":1999`, "fixed").at("data.url")
-	page := f.send(address, url.Values{}).wantPage(200, "Choose how to pay", "Pay 20.54 USD", "19.99 USD", "0.55 USD", `name="total" value="2054"`)
+	page := f.send(address, url.Values{}).wantPage(200, checkoutTitle, "Pay $20.54", "$19.99", "$0.55", `name="total" value="2054"`)
 	action, _ := page.form()
 	agreed := card("4242424242424242")
 	agreed.Set("total", "2054")
 
 	setFee(`"fee_bps":"500","fee_mode":"on_top"`)
-	f.send(action, agreed).wantPage(422, "Choose how to pay", "The fee has changed", "Pay 20.98 USD")
+	f.send(action, agreed).wantPage(422, checkoutTitle, "The fee has changed", "Pay $20.98")
 	list := f.partner().get(transactions + "?env=test")
 	list.wantFields(map[string]string{"data.0.status": "created"})
 
 	setFee(`"fee_bps":"100","fee_mode":"on_top"`)
-	f.send(action, agreed).wantPage(200, "Paid", "20.18 USD")
+	f.send(action, agreed).wantPage(200, "Paid", "$20.18")
 	f.transaction(list.at("data.0.id")).wantFields(map[string]string{"amount": "1999", "amount_with_fee": "2018"})
 
 	setFee(`"fee_bps":"280","fee_mode":"deduct"`)
-	f.send(address, url.Values{}).wantPage(200, "Choose how to pay", "Pay 19.99 USD", `name="total" value="1999"`)
+	f.send(address, url.Values{}).wantPage(200, checkoutTitle, "Pay $19.99", `name="total" value="1999"`)
 }
 
 // Limits apply to a link's payments as to any other.
@@ -317,7 +317,7 @@ func TestLimitsApplyToLinkPayments(t *testing.T) {
 	f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"2500"}`)
 	address := f.testLink("", `"default":1999`, "fixed").at("data.url")
 	for _, title := range []string{"Paid", "Not paid"} {
-		pay, _ := f.send(address, url.Values{}).wantPage(200, "Choose how to pay").form()
+		pay, _ := f.send(address, url.Values{}).wantPage(200, checkoutTitle).form()
 		f.send(pay, card("4242424242424242")).wantPage(200, title)
 	}
 }
@@ -377,7 +377,7 @@ func TestPagesHaveTheMerchantsBranding(t *testing.T) {
 	texts := []string{"Tea &amp; Co", `src="` + strings.TrimPrefix(logo, f.base()) + `"`, "--brand:#ffcc00;--on-brand:#000", "mailto:help@shop.example", `href="https://shop.example/terms"`}
 	page := f.browse(f.testLink("", `"default":100`, "fixed").at("data.url")).wantPage(200, "Payment", texts...)
 	action, _ := page.form()
-	f.send(action, url.Values{}).wantPage(200, "Choose how to pay", texts...)
+	f.send(action, url.Values{}).wantPage(200, "Payment to Tea &amp; Co", texts...)
 	f.admin().patch("/api/v1/partners/1", `{"branding":{"color":null}}`).want(200, "").wantFields(map[string]string{"data.branding.color": "null", "data.branding.logo": logo})
 	for body, want := range map[string]string{
 		`{"color":"yellow"}`:                                  "branding.color: must be of the form #rrggbb",

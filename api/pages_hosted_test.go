@@ -10,7 +10,7 @@ import (
 
 // card returns the form fields that a payer fills in, with the card's number.
 func card(number string) url.Values {
-	return url.Values{"cardnumber": {number}, "cardholder": {"JOHN DOE"}, "exp_month": {"12"}, "exp_year": {"2030"}, "cvv": {"987"}}
+	return url.Values{"cardnumber": {number}, "cardholder": {"JOHN DOE"}, "expiry": {"12/30"}, "cvv": {"987"}}
 }
 
 func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
@@ -18,8 +18,8 @@ func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 	f := newFixture(t)
 	for _, c := range []struct{ fields, cardNumber, title, status, reason, text string }{
 		{"", "4242424242424242", "Paid", "charged", "", "You can close this page."},
-		{`,"returnUrl":"` + failURL + `"`, "4242 4242-4242 4242", "Paid", "charged", "", `<a class="button" href="` + failURL + `">`},
-		{`,"failUrl":"` + failURL + `"`, "4000000000000002", "Not paid", "rejected", "card_declined", `<a class="button" href="` + failURL + `">`},
+		{`,"returnUrl":"` + failURL + `"`, "4242 4242-4242 4242", "Paid", "charged", "", `href="` + failURL + `">`},
+		{`,"failUrl":"` + failURL + `"`, "4000000000000002", "Not paid", "rejected", "card_declined", `href="` + failURL + `">`},
 		{"", "4000000000009995", "Not paid", "rejected", "insufficient_funds", "not enough money"},
 		{"", "4000000000000119", "Not paid", "failed", "processing_error", "could not process"},
 	} {
@@ -27,7 +27,7 @@ func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 		if transaction.at("status") != "created" {
 			t.Errorf("%s", transaction.body)
 		}
-		page := f.browse(transaction.at("widget_url")).wantPage(200, "Choose how to pay", "12.50 USD", "Red shoes", "no money moves", "autocomplete=\"cc-number\"")
+		page := f.browse(transaction.at("widget_url")).wantPage(200, checkoutTitle, "$12.50", "Red shoes", "no money moves", "autocomplete=\"cc-number\"")
 		action, _ := page.form()
 		f.send(action, card(c.cardNumber)).wantPage(200, c.title, c.text)
 		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
@@ -68,7 +68,7 @@ func TestHostedLinkLastsFifteenMinutes(t *testing.T) {
 	transaction := f.createHosted("")
 	address := transaction.at("widget_url")
 	f.advanceBy(15*time.Minute - time.Microsecond)
-	f.browse(address).wantPage(200, "Choose how to pay")
+	f.browse(address).wantPage(200, checkoutTitle)
 	f.advanceBy(time.Microsecond)
 	f.browse(address).wantPage(410, "This link is no longer valid")
 	f.send(address, card("4242424242424242")).wantPage(410, "This link is no longer valid")
@@ -79,8 +79,8 @@ func TestHostedPayoutAcceptsACardNumber(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	transaction := f.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"1250","currency":"USD","hosted":true}}`).want(201, "")
-	action, _ := f.browse(transaction.at("widget_url")).wantPage(200, "Choose how to receive the money", "12.50 USD").form()
-	f.send(action, url.Values{"cardnumber": {"4242424242424241"}}).wantPage(422, "Choose how to receive the money", "Check the card number")
+	action, _ := f.browse(transaction.at("widget_url")).wantPage(200, payoutTitle, "$12.50").form()
+	f.send(action, url.Values{"cardnumber": {"4242424242424241"}}).wantPage(422, payoutTitle, "Check the card number")
 	f.send(action, url.Values{"cardnumber": {"4242424242424242"}}).wantPage(200, "The money is on its way to you")
 	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
@@ -99,27 +99,27 @@ func TestInvalidCardIsRefusedAndNotShown(t *testing.T) {
 		{"cardnumber", "", "Check the card number"},
 		{"cardholder", "", "Enter the name"},
 		{"cardholder", strings.Repeat("x", 256), "Enter the name"},
-		{"exp_month", "13", "The month is a number"},
-		{"exp_month", "", "The month is a number"},
-		{"exp_year", "203", "The year has two or four digits"},
+		{"expiry", "13/30", "Enter month and year"},
+		{"expiry", "", "Enter month and year"},
+		{"expiry", "12/203", "Enter month and year"},
 		{"cvv", "9876", "exactly three digits"},
 		{"cvv", "98", "exactly three digits"},
 		{"cvv", "", "exactly three digits"},
 	} {
 		form := card("4242424242424242")
 		form.Set(c.field, c.typed)
-		page := f.send(action, form).wantPage(422, "Choose how to pay", c.text, `aria-describedby="`+c.field+`-wrong"`)
-		if strings.Count(page.body, `class="wrong"`) != 2 {
+		page := f.send(action, form).wantPage(422, checkoutTitle, c.text, `aria-describedby="`+c.field+`-wrong`)
+		if strings.Count(page.body, `class="wrong"`) != 1 {
 			t.Errorf("%s: other fields are marked too: %s", c.field, page.body)
 		}
-		for _, typed := range []string{form.Get("cardnumber"), form.Get("cardholder"), form.Get("cvv")} {
+		for _, typed := range []string{form.Get("cardnumber"), form.Get("cvv")} {
 			if len(typed) >= 3 && strings.Contains(randomText.ReplaceAllString(page.body, ""), typed) {
 				t.Errorf("%s: the page shows %q", c.field, typed)
 			}
 		}
 		incompleteForm := card("4242424242424242")
 		incompleteForm.Del(c.field)
-		f.send(action, incompleteForm).wantPage(422, "Choose how to pay", c.text)
+		f.send(action, incompleteForm).wantPage(422, checkoutTitle, c.text)
 	}
 	f.transaction(transaction.at("id")).wantStatus("created", "")
 	f.send(action, card("4242424242424242")).wantPage(200, "Paid")
@@ -130,7 +130,7 @@ func TestPageWaitsForTheProvider(t *testing.T) {
 	f := newFixture(t)
 	transaction := f.createHosted("")
 	action, _ := f.browse(transaction.at("widget_url")).form()
-	f.send(action, card("4000000000000077")).wantPage(200, "Processing", `<meta http-equiv="refresh" content="3">`)
+	f.send(action, card("4000000000000077")).wantPage(200, "Processing", `<meta http-equiv="refresh" content="3; url=/pay/`, `data-poll="processing"`)
 	f.transaction(transaction.at("id")).wantStatus("charging", "")
 	f.advanceBy(5 * time.Second)
 	f.browse(action).wantPage(200, "Paid")

@@ -27,7 +27,7 @@ func (f *fixture) useTerminals(kind string, params ...string) (ids []string) {
 	return ids
 }
 
-var methodTag = regexp.MustCompile(`<input type="(radio|hidden)" name="method" value="([^"]*)"( required)?( checked)?>`)
+var methodTag = regexp.MustCompile(`<input type="(radio|hidden)" name="method" value="([^"]*)"(?: data-pay="[^"]*" data-sum="[^"]*")?( required)?( checked)?>`)
 
 // wantMethods checks which methods a page offers, in their order, and which is chosen. A single method is hidden.
 func (r *response) wantMethods(chosen string, methods ...string) *response {
@@ -61,7 +61,7 @@ func TestPayerChoosesAMethod(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.useTerminals("payment", `"methods":["qr_code","bank_card"]`, `"methods":["bank_card","crypto","apple_pay"],"priority":1`)
-	f.browse(f.createHosted("").at("widget_url")).wantPage(200, "Choose how to pay", "Pay 12.50 USD", "> QR code</label>", "> Cryptocurrency</label>").
+	f.browse(f.createHosted("").at("widget_url")).wantPage(200, checkoutTitle, "Pay $12.50", "<span>QR code</span>", "<span>Cryptocurrency</span>").
 		wantMethods("qr_code", "qr_code", "bank_card", "crypto")
 
 	id, page := f.payBy("bank_card", card("4242424242424242"))
@@ -70,14 +70,14 @@ func TestPayerChoosesAMethod(t *testing.T) {
 
 	// What was typed for another method is not read.
 	id, page = f.payBy("qr_code", card("4242424242424241"))
-	page.wantPage(200, "Scan to pay", "12.50 USD", "Time left")
+	page.wantPage(200, "Scan to pay", "$12.50", "Time left")
 	f.transaction(id).wantFields(map[string]string{"status": "action_required", "payment_method": `{"type":"qr_code"}`})
 	confirmation, fields := page.form()
 	fields.Set("decision", "approve")
 	f.send(confirmation, fields).wantPage(200, "Paid")
 
 	id, page = f.payBy("crypto", nil)
-	page.wantPage(200, "Scan to pay", "Send exactly this amount to this address", "Address", "Time left")
+	page.wantPage(200, "Send the payment", "Send exactly this amount to this address", "Address", "Time left")
 	confirmation, fields = page.form()
 	fields.Set("decision", "refuse")
 	f.send(confirmation, fields).wantPage(200, "Not paid")
@@ -93,8 +93,8 @@ func TestFormWithoutAMethodMeansACard(t *testing.T) {
 	f.send(action, card("4242424242424242")).wantPage(200, "Paid")
 
 	f.useTerminals("payment", `"methods":["qr_code"]`)
-	page := f.browse(f.createHosted("").at("widget_url")).wantPage(200, "Payment", "Pay 12.50 USD").wantMethods("", "qr_code")
-	if strings.Contains(page.body, "cardnumber") {
+	page := f.browse(f.createHosted("").at("widget_url")).wantPage(200, checkoutTitle, "Pay $12.50").wantMethods("", "qr_code")
+	if strings.Contains(page.body, `name="cardnumber"`) {
 		t.Errorf("%s", page.body)
 	}
 	action, _ = page.form()
@@ -102,7 +102,7 @@ func TestFormWithoutAMethodMeansACard(t *testing.T) {
 
 	f.useTerminals("payment", `"methods":["qr_code","crypto"]`)
 	action, _ = f.browse(f.createHosted("").at("widget_url")).form()
-	f.send(action, card("4242424242424242")).wantPage(422, "Choose how to pay", "Choose one of the methods.").wantMethods("qr_code", "qr_code", "crypto")
+	f.send(action, card("4242424242424242")).wantPage(422, checkoutTitle, "Choose one of the ways shown here.").wantMethods("qr_code", "qr_code", "crypto")
 }
 
 func TestMethodThatIsNotOfferedIsRefused(t *testing.T) {
@@ -114,8 +114,8 @@ func TestMethodThatIsNotOfferedIsRefused(t *testing.T) {
 	for _, method := range []string{"crypto", "apple_pay", "provider_token", "", "BANK_CARD", "card", "bank_card ", "<script>", strings.Repeat("x", 4000)} {
 		form := card("4242424242424242")
 		form.Set("method", method)
-		page := f.send(action, form).wantPage(422, "Choose how to pay", "Choose one of the methods.").wantMethods("bank_card", "bank_card", "qr_code")
-		if strings.Contains(page.body, "4242") || strings.Contains(page.body, "<script") {
+		page := f.send(action, form).wantPage(422, checkoutTitle, "Choose one of the ways shown here.").wantMethods("bank_card", "bank_card", "qr_code")
+		if strings.Contains(page.body, "4242") || strings.Contains(page.body, "<script>") {
 			t.Errorf("%q: %s", method, page.body)
 		}
 	}
@@ -125,7 +125,7 @@ func TestMethodThatIsNotOfferedIsRefused(t *testing.T) {
 	f.useTerminals("payment", `"methods":["qr_code"]`)
 	form := card("4242424242424242")
 	form.Set("method", "bank_card")
-	f.send(action, form).wantPage(422, "Payment", "Choose one of the methods.").wantMethods("", "qr_code")
+	f.send(action, form).wantPage(422, checkoutTitle, "Choose one of the ways shown here.").wantMethods("", "qr_code")
 	f.transaction(transaction.at("id")).wantStatus("created", "")
 }
 
@@ -133,12 +133,12 @@ func TestMethodThatIsNotOfferedIsRefused(t *testing.T) {
 func TestLinkIsPaidByItsMethods(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.useTerminals("payment", `"methods":["qr_code","bank_card","crypto"]`, "")
+	f.useTerminals("payment", `"methods":["qr_code","bank_card","crypto"]`, `"priority":1`)
 	link := f.partner().post(linksPath, `{"env":"test","amount":{"default":1250,"currency":"USD"},"amount_type":"fixed","pay_config":{"methods":["card","bank_card"]}}`).want(201, "")
-	action, _ := f.send(link.at("data.url"), url.Values{}).wantPage(200, "Pay by card").wantMethods("", "bank_card").form()
+	action, _ := f.send(link.at("data.url"), url.Values{}).wantPage(200, checkoutTitle).wantMethods("", "bank_card").form()
 	begun := f.partner().get(transactions + "?env=test").at("data.0.id")
 	f.partner().patch(linksPath+"/"+link.at("data.id"), `{"pay_config":{"methods":["qr_code","klarna"]}}`).want(200, "")
-	f.send(action, url.Values{"method": {"qr_code"}}).wantPage(422, "Pay by card").wantMethods("", "bank_card")
+	f.send(action, url.Values{"method": {"qr_code"}}).wantPage(422, checkoutTitle).wantMethods("", "bank_card")
 	refused := f.partner().post(transactions+"/continue/"+begun, `{"money_storage":{"type":"qr_code"}}`).want(422, "")
 	refused.wantFields(map[string]string{"errors.0.code": "flow_not_continuable", "errors.0.field": "money_storage.type"})
 	f.transaction(begun).wantStatus("created", "")
@@ -146,10 +146,10 @@ func TestLinkIsPaidByItsMethods(t *testing.T) {
 	f.transaction(begun).wantStatus("charged", "")
 
 	// A terminal that accepts all methods offers a rarer one if the link names it.
-	action, _ = f.send(link.at("data.url"), url.Values{}).wantPage(200, "Choose how to pay", "> Klarna</label>").wantMethods("qr_code", "qr_code", "klarna").form()
+	action, _ = f.send(link.at("data.url"), url.Values{}).wantPage(200, checkoutTitle, "<span>Klarna</span>").wantMethods("qr_code", "qr_code", "klarna").form()
 	f.send(action, url.Values{"method": {"klarna"}}).wantPage(200, "Paid")
 	f.partner().patch(linksPath+"/"+link.at("data.id"), `{"pay_config":{"methods":[]}}`).want(200, "")
-	f.send(link.at("data.url"), url.Values{}).wantPage(200, "Choose how to pay").wantMethods("qr_code", "qr_code", "bank_card", "crypto", "open_banking")
+	f.send(link.at("data.url"), url.Values{}).wantPage(200, checkoutTitle).wantMethods("qr_code", "qr_code", "bank_card", "crypto", "open_banking")
 }
 
 // Terminals that accept all methods offer those that suit the currency.
@@ -180,8 +180,8 @@ func TestEachMethodShowsItsTotal(t *testing.T) {
 	f := newFixture(t)
 	ids := f.useTerminals("payment",
 		`"methods":["bank_card"],"fee_bps":"280","fee_mode":"on_top"`, `"methods":["qr_code"],"fee_fixed":"10","fee_mode":"on_top","priority":1`, `"methods":["crypto"],"fee_bps":"100","priority":2`)
-	page := f.browse(f.createHosted("").at("widget_url")).wantPage(200, "Choose how to pay", `<dd class="sum">12.50 USD</dd>`,
-		"Card: 12.85 USD (Fee 0.35 USD)", "QR code: 12.60 USD (Fee 0.10 USD)", "Cryptocurrency: 12.50 USD<", `>Pay</button>`)
+	page := f.browse(f.createHosted("").at("widget_url")).wantPage(200, checkoutTitle, `<bdi id="sum">$12.50</bdi>`,
+		"Fee: <bdi>$0.35</bdi></span></span> <bdi>$12.85</bdi>", "Fee: <bdi>$0.10</bdi></span></span> <bdi>$12.60</bdi>", "<span>Cryptocurrency</span> <bdi>$12.50</bdi>", `>Pay $12.85</button>`)
 	if _, hidden := page.form(); hidden.Get("total") != "1285" || hidden.Get("total_qr_code") != "1260" || hidden.Get("total_crypto") != "1250" {
 		t.Errorf("%v", hidden)
 	}
@@ -197,7 +197,7 @@ func TestEachMethodShowsItsTotal(t *testing.T) {
 		form[name] = values
 	}
 	form.Set("method", "bank_card")
-	f.send(action, form).wantPage(422, "Choose how to pay", "The fee has changed", "Card: 12.87 USD").wantMethods("bank_card", "bank_card", "qr_code", "crypto")
+	f.send(action, form).wantPage(422, checkoutTitle, "The fee has changed", "<bdi>$12.87</bdi>").wantMethods("bank_card", "bank_card", "qr_code", "crypto")
 	f.transaction(waiting.at("id")).wantStatus("created", "")
 	f.admin().patch("/api/v1/terminal/"+ids[1], `{"provider_params":{"methods":["qr_code"],"fee_fixed":"5","fee_mode":"on_top","priority":1}}`).want(200, "")
 	form.Set("method", "qr_code")
@@ -212,18 +212,18 @@ func TestRecipientChoosesAMethod(t *testing.T) {
 	f.useTerminals("payout", `"methods":["bank_card"],"fee_fixed":"50"`, `"methods":["sepa","qr_code","bank_account","direct_debit"],"priority":1`)
 	create := func() (id, action string) {
 		transaction := f.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"1250","currency":"EUR","hosted":true}}`).want(201, "")
-		page := f.browse(transaction.at("widget_url")).wantPage(200, "Choose how to receive the money", "Card: 12.00 EUR<", "SEPA transfer: 12.50 EUR<", ">Receive</button>").
+		page := f.browse(transaction.at("widget_url")).wantPage(200, payoutTitle, "<bdi>€12.00</bdi>", "<bdi>€12.50</bdi>", ">Receive €12.00</button>").
 			wantMethods("bank_card", "bank_card", "sepa", "qr_code")
 		action, _ = page.form()
 		return transaction.at("id"), action
 	}
 	id, action := create()
-	f.send(action, url.Values{"method": {"bank_card"}, "cardnumber": {"4242424242424241"}}).wantPage(422, "Choose how to receive the money", "Check the card number")
-	f.send(action, url.Values{"method": {"bank_card"}, "cardnumber": {"4242424242424242"}}).wantPage(200, "The money is on its way to you", "12.00 EUR")
+	f.send(action, url.Values{"method": {"bank_card"}, "cardnumber": {"4242424242424241"}}).wantPage(422, payoutTitle, "Check the card number")
+	f.send(action, url.Values{"method": {"bank_card"}, "cardnumber": {"4242424242424242"}}).wantPage(200, "The money is on its way to you", "€12.00")
 	f.transaction(id).wantFields(map[string]string{"status": "charged", "amount_dest": "1200"})
 
 	id, action = create()
-	choice, _ := f.send(action, url.Values{"method": {"sepa"}}).wantPage(200, "Choose your bank", "12.50 EUR").form()
+	choice, _ := f.send(action, url.Values{"method": {"sepa"}}).wantPage(200, "Choose your bank", "€12.50").form()
 	f.send(choice, url.Values{"target_bank_id": {f.transaction(id).at("availble_destinations.0.target_bank_id")}}).wantPage(200, "The money is on its way to you")
 	f.transaction(id).wantFields(map[string]string{"status": "charged", "amount_dest": "1250", "payment_method": `{"type":"sepa"}`})
 
@@ -281,15 +281,17 @@ func TestDirectDebitAsksForTheAccount(t *testing.T) {
 	}
 }
 
-// The month and year of a refused card stay, unless they may be a card's number.
-func TestRefusedCardKeepsItsMonth(t *testing.T) {
+// The name and the expiry of a refused card stay, unless they may be a card's number.
+func TestRefusedCardKeepsItsHolderAndExpiry(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	action, _ := f.browse(f.createHosted("").at("widget_url")).form()
 	form := card("4242424242424241")
-	f.send(action, form).wantPage(422, "Choose how to pay", `name="exp_month" inputmode="numeric" autocomplete="cc-exp-month" maxlength="2" value="12"`, `maxlength="4" value="2030"`)
-	form.Set("exp_month", "4242 4242 4242")
-	if page := f.send(action, form).wantPage(422, "Choose how to pay"); strings.Contains(page.body, "4242") {
+	form.Set("expiry", "12/2030")
+	f.send(action, form).wantPage(422, checkoutTitle, `value="12/2030"`, `value="`+form.Get("cardholder")+`"`)
+	form.Set("expiry", "4242 4242 4242")
+	form.Set("cardholder", "4242 4242 4242 4242")
+	if page := f.send(action, form).wantPage(422, checkoutTitle); strings.Contains(page.body, "4242") {
 		t.Errorf("%s", page.body)
 	}
 }
@@ -299,7 +301,7 @@ func TestPaymentWithoutAMethodShowsANotice(t *testing.T) {
 	f := newFixture(t)
 	transaction := f.createHosted("")
 	action, _ := f.browse(transaction.at("widget_url")).form()
-	const title = "Not available at present"
+	const title = "Payment"
 	for name, change := range map[string]func(){
 		"no terminal":             func() { f.useTerminals("payment") },
 		"a method without a page": func() { f.useTerminals("payment", `"methods":["apple_pay"]`) },

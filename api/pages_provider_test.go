@@ -143,12 +143,12 @@ func TestProviderFormIsPosted(t *testing.T) {
 	f, _, address := newPayerPage(t, payment.Action{
 		Type: "auth_3ds_form", Method: "post", URL: "https://acs.example:8443/step?a=b", Params: []byte(`{"PaReq":"a\"<b>","MD":"1","n":1}`),
 	})
-	page := f.visit("GET", address, nil).wantPage(200, "Continue to your bank", "13.00 USD", ">Continue</button>")
+	page := f.visit("GET", address, nil).wantPage(200, "Continue to your bank", "$13.00", ">Continue</button>")
 	target, fields := page.form()
 	if target != "https://acs.example:8443/step?a=b" || fields.Encode() != (url.Values{"PaReq": {`a"<b>`}, "MD": {"1"}}).Encode() {
 		t.Errorf("%s %v", target, fields)
 	}
-	if policy := page.header.Get("content-security-policy"); !strings.HasSuffix(policy, "form-action 'self' https://acs.example:8443") {
+	if policy := page.header.Get("content-security-policy"); !strings.Contains(policy, "; form-action 'self' https://acs.example:8443; ") {
 		t.Errorf("%s", policy)
 	}
 }
@@ -309,7 +309,7 @@ func TestContinueLeadsToThePageWithTheNewDeadline(t *testing.T) {
 	payers.change(func() {
 		payers.record.Status, payers.record.Hosted, payers.record.Action, payers.due = payment.Created, true, nil, newDeadline
 	})
-	f.visit("GET", address, nil).wantPage(200, "Pay by card")
+	f.visit("GET", address, nil).wantPage(200, checkoutTitle)
 	// The record that Continue returns has an action with a later deadline.
 	payers.change(func() { payers.record.Action = &payment.Action{Page: "https://acs.example/", Until: newDeadline} })
 	a := f.visit("POST", address, card("4242424242424242"))
@@ -352,5 +352,5 @@ func TestRecipientSeesTheReceivedAmount(t *testing.T) {
 		payers.record.Type, payers.record.DestAmount = payment.Payout, money.MustParse("600")
 		payers.record.Rate, payers.record.SettlementAsset = rate, money.Asset{Currency: "EUR", Env: money.Prod}
 	})
-	f.visit("GET", address, nil).wantPage(200, "Choose your bank", "6.00 EUR", `value="b1" required> Bank &#34;&lt;1&gt;&#34;</label>`)
+	f.visit("GET", address, nil).wantPage(200, "Choose your bank", "€6.00", `value="b1" required> <bdi>Bank &#34;&lt;1&gt;&#34;</bdi></label>`)
 }

@@ -38,7 +38,7 @@ func TestPayloadIsShownAndSigned(t *testing.T) {
 		transaction := f.paymentToSign()
 		payload := transaction.at(payloadPath)
 		page := f.browse(transaction.at("simple_auth_redirect_url")).
-			wantPage(200, "Sign the transfer", "<bdi>"+payload+"</bdi>", "<dt>Sequence number</dt><dd><bdi>1</bdi></dd>", "<dd>1 min 00 s</dd>", `content="61; url=/pay/`)
+			wantPage(200, "Sign the transfer", ">"+payload+"</bdi>", "<dt>Sequence number</dt><dd><bdi>1</bdi></dd>", ">1 minute left<", `content="61; url=/pay/`)
 		action, _ := page.form()
 		for _, wrong := range []url.Values{nil, {"signature": {" "}}, {"signature": {strings.Repeat("x", 8<<10+1)}}} {
 			f.send(action, wrong).wantPage(422, "Sign the transfer", "Paste the signature.", payload)
@@ -56,10 +56,10 @@ func TestExpiredPayloadIsRenewedOnThePage(t *testing.T) {
 	address, oldPayload := transaction.at("simple_auth_redirect_url"), transaction.at(payloadPath)
 	action, _ := f.browse(address).form()
 	f.advanceBy(59 * time.Second)
-	f.browse(address).wantPage(200, "Sign the transfer", oldPayload, "<dd>0 min 01 s</dd>", `content="2; url=/pay/`)
+	f.browse(address).wantPage(200, "Sign the transfer", oldPayload, ">1 second left<", `content="2; url=/pay/`)
 	f.advanceBy(2 * time.Second)
 	// A signature that comes too late leads to the page with the current payload.
-	page := f.send(action, url.Values{"signature": {signatureOf(oldPayload)}}).wantPage(200, "Sign the transfer", "<dd><bdi>2</bdi></dd>", "<dd>1 min 00 s</dd>")
+	page := f.send(action, url.Values{"signature": {signatureOf(oldPayload)}}).wantPage(200, "Sign the transfer", "<dd><bdi>2</bdi></dd>", ">1 minute left<")
 	if strings.Contains(page.body, oldPayload) {
 		t.Errorf("the page still shows %s: %s", oldPayload, page.body)
 	}
@@ -78,7 +78,7 @@ func TestPayloadExpiresWithThePayersTime(t *testing.T) {
 	transaction := f.paymentToSign()
 	f.advanceBy(actionTTL - 30*time.Second)
 	address := f.transaction(transaction.at("id")).at("simple_auth_redirect_url")
-	f.browse(address).wantPage(200, "Sign the transfer", "<dd>0 min 30 s</dd>", `content="31; url=/pay/`)
+	f.browse(address).wantPage(200, "Sign the transfer", ">30 seconds left<", `content="31; url=/pay/`)
 	f.advanceBy(30 * time.Second)
 	f.browse(address).wantPage(200, "Not paid", "Time ran out before you confirmed.")
 }

@@ -32,7 +32,7 @@ func TestCommandsAreShedByTheAgeOfTheOldest(t *testing.T) {
 				}
 			})
 		}
-		page := f.browse(hosted.at("widget_url")).wantPage(200, "Choose how to pay")
+		page := f.browse(hosted.at("widget_url")).wantPage(200, checkoutTitle)
 		action, _ := page.form()
 		wg.Go(func() { f.send(action, card("4242424242424242")).wantPage(503, "Try again in a moment") })
 		f.partner().get(transactions+"/"+transaction.at("id")).want(200, "")

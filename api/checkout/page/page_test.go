@@ -356,7 +356,7 @@ func TestOutcomeNamesItsResult(t *testing.T) {
 		{Outcome{Result: Done, Order: Order{Payout: true}}, "The money is on its way to you", "good", "You can close this page."},
 		{Outcome{Result: Approved}, "Approved", "good", "The amount is reserved on your account."},
 		{Outcome{Result: Returned}, "Returned", "back", "The money is on its way back to you"},
-		{Outcome{Result: NotDone, Reason: "card_declined", Back: "https://shop.example/no?a=b&c=d"}, "Not paid", "bad", `<a class="button" href="https://shop.example/no?a=b&amp;c=d" data-go="5">Back to the merchant</a>`},
+		{Outcome{Result: NotDone, Reason: "card_declined", Back: "https://shop.example/no?a=b&c=d"}, "Not paid", "bad", `<a class="button" data-go="5" href="https://shop.example/no?a=b&amp;c=d">Back to the merchant</a>`},
 		{Outcome{Result: NotDone, Reason: "card_declined"}, "Not paid", "bad", "The card was declined."},
 		{Outcome{Result: NotDone, Order: Order{Payout: true}}, "Not paid out", "bad", "You can close this page."},
 		{Outcome{Result: Done, Receipt: "/pay/a/receipt?token=b"}, "Paid", "good", `<a class="receipt" href="/pay/a/receipt?token=b">Receipt</a>`},
@@ -442,7 +442,7 @@ func TestWaitingPagesReloadThemselves(t *testing.T) {
 	}{
 		{Processing{Order: Order{Sum: dollars}, Self: "/pay/a?token=b"}, []string{`<noscript><meta http-equiv="refresh" content="3; url=/pay/a?token=b"></noscript>`, `<a href="/pay/a?token=b">`, ` data-poll="processing"`}},
 		{Scan{Order: Order{Sum: dollars}, Self: "/pay/a?token=b"}, []string{`<noscript><meta http-equiv="refresh" content="5; url=/pay/a?token=b"></noscript>`, ` data-poll="scan"`}},
-		{Leaving{Order: Order{Sum: dollars}, Next: "/pay/a?token=b"}, []string{`<noscript><meta http-equiv="refresh" content="0; url=/pay/a?token=b"></noscript>`, `<a class="button" href="/pay/a?token=b" data-go="0">`}},
+		{Leaving{Order: Order{Sum: dollars}, Next: "/pay/a?token=b"}, []string{`<noscript><meta http-equiv="refresh" content="0; url=/pay/a?token=b"></noscript>`, `<a class="button" data-go="0" href="/pay/a?token=b">`}},
 		{Card{Order: Order{Sum: dollars}, Self: "/pay/a?token=b", Left: 90 * time.Second}, []string{`<noscript><meta http-equiv="refresh" content="91; url=/pay/a?token=b"></noscript>`, `data-left="90">1 minute left<`}},
 	} {
 		html := render(t, "en", c.page)

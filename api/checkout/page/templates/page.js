@@ -110,7 +110,7 @@ all("[data-go]", link => {
 });
 
 // The form for a bank sends itself, unless the payer has come back to it.
-all("[data-auto]", form => performance.getEntriesByType("navigation")[0]?.type !== "back_forward" && form.requestSubmit());
+all("[data-auto]", button => performance.getEntriesByType("navigation")[0]?.type !== "back_forward" && button.form.requestSubmit(button));
 
 // A waiting page asks every three seconds whether the payment is at another step.
 const step = document.body.dataset.poll;
