@@ -111,18 +111,20 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 		next, err = h.scanOf(payer, r)
 		return next, "", err
 	case inputAtProvider:
-		return h.providerPage(r.Action, order)
+		return h.providerPage(payer, r, order)
 	}
 	if result, hasEnded := resultOf(r.Status); hasEnded {
 		return page.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r)}, "", nil
 	}
-	return page.Processing{Order: order, Self: payer.path()}, "", nil
+	canCancel := r.Type == payment.Payment && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.AtProvider())
+	return page.Processing{Order: order, Self: payer.path(), CanCancel: canCancel}, "", nil
 }
 
 // providerPage returns the payer's next step at the provider. That is the address of the provider's page
 // or, if there is none, the action's URL: as the target of a form if the action's method is post, else
 // as an address to go to.
-func (h *Handlers) providerPage(action *payment.Action, order page.Order) (next page.Page, redirectTo string, err error) {
+func (h *Handlers) providerPage(payer *visitor, r *record, order page.Order) (next page.Page, redirectTo string, err error) {
+	action := r.Action
 	target := action.Page
 	if target == "" {
 		target = action.URL
@@ -133,7 +135,7 @@ func (h *Handlers) providerPage(action *payment.Action, order page.Order) (next 
 	case action.Page != "":
 		return nil, target, nil
 	case action.Method == "post":
-		return page.Forward{Order: order, Target: target, Fields: hiddenFields(action.Params)}, "", nil
+		return page.Forward{Order: order, Self: h.actionPath(payer, r), Target: target, Fields: hiddenFields(action.Params)}, "", nil
 	}
 	return nil, withParams(target, hiddenFields(action.Params)), nil
 }
@@ -302,6 +304,9 @@ func (h *Handlers) cardPage(payer *visitor, r *record) page.Card {
 		return p
 	}
 	p.Sum.Amount = r.Amount
+	if left := r.AttemptsLeft(); left > 0 && len(r.Ended) > 0 {
+		p.Refused = string(r.Failure.Code)
+	}
 	if total, ok := h.cfg.Payers.Quote(payer.org, r, payment.BankCard); ok {
 		p.Sum.Amount = total
 	}

@@ -93,7 +93,7 @@ func (c DecisionContext) endAttempt(d *Decision, outcome string, why Failure) {
 	}
 	*r = Record{
 		ID: r.ID, Partner: r.Partner, Request: r.Request, Status: r.Status, Failure: why, Hosted: true, HostedUntil: r.HostedUntil,
-		HostedAttempts: r.HostedAttempts, Ended: append(r.Ended[:len(r.Ended):len(r.Ended)], ended),
+		Notified: r.Notified, Unnotified: r.Unnotified, Unwanted: r.Unwanted, HostedAttempts: r.HostedAttempts, Ended: append(r.Ended[:len(r.Ended):len(r.Ended)], ended),
 	}
 	r.takeCredentials(Credentials{})
 	r.clearPrice()

@@ -129,10 +129,9 @@ func (c DecisionContext) Continue(r *Record, entered Credentials, t *Terms, refe
 	d := newDecision(r)
 	d.Record.takeCredentials(entered)
 	d.Record.Failure = Failure{}
-	if len(r.Ended) > 0 {
+	if c.begin(&d, t); len(r.Ended) > 0 && d.Record.Terminal != (ledger.ID{}) {
 		d.Record.Reference = reference
 	}
-	c.begin(&d, t)
 	return d
 }
 

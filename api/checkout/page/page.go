@@ -45,6 +45,9 @@ type WrongFields map[string]bool
 // TotalField is the name of the hidden field with the total that the form of a card shows, in minor units.
 const TotalField = "total"
 
+// CancelField is the name of the button with which the payer gives up.
+const CancelField = "cancel"
+
 // Card asks for a card, or for its number only if the order is a payout.
 type Card struct {
 	Order
@@ -53,7 +56,8 @@ type Card struct {
 	Fee   *Sum        // what the payer pays besides; the order's Sum includes it
 	Wrong WrongFields // by the protocol's names: cardnumber, cardholder, exp_month, exp_year, cvv
 
-	TotalRose bool // the total is higher than when the form was shown
+	TotalRose bool   // the total is higher than when the form was shown
+	Refused   string // the error_code of the attempt before, which was refused; empty: there was none
 }
 
 // Password asks for a one-time password.
@@ -110,6 +114,7 @@ type Bank struct{ ID, Name string }
 // Forward is a form for the provider, which the payer sends with a button.
 type Forward struct {
 	Order
+	Self   string // the page's own path
 	Target string // an address that IsWebAddress accepts
 	Fields []Field
 }
@@ -128,7 +133,8 @@ type Leaving struct {
 // Processing is shown while the provider is at work and the payer has nothing to do. It reloads.
 type Processing struct {
 	Order
-	Self string // the page's own path
+	Self      string // the page's own path
+	CanCancel bool   // the payer may still give up
 }
 
 // Result is how a transaction ended. The zero value is invalid.

@@ -26,6 +26,7 @@ type texts struct {
 	Paid, PaidOut, ApprovedPay, NotPaid, NotPaidOut, ReturnedPay, Back, BackSoon, CloseThis string
 
 	Price, Fee, TotalRose string
+	TryAgain, Cancel      string
 	Support, Terms        string
 
 	OfferTitle, NothingToPay                                    string
@@ -75,6 +76,8 @@ var english = texts{
 
 	Price: "Price", Fee: "Fee", TotalRose: "The fee has changed meanwhile. Nothing has been charged: check the new total and enter the card again.",
 
+	TryAgain: "Nothing has been charged. You can try again or use another card.", Cancel: "Cancel",
+
 	Support: "Help", Terms: "Terms",
 
 	OfferTitle: "Payment", NothingToPay: "There is nothing to pay here.",
@@ -98,7 +101,7 @@ var english = texts{
 		"card_declined": "The card was declined.", "insufficient_funds": "There is not enough money on the card.",
 		"expired_card": "The card has expired.", "processing_error": "The bank could not process the payment.",
 		"authentication_failed": "Confirmation failed or was declined.", "payer_action_expired": "Time ran out before you confirmed.",
-		"cancelled": "The merchant cancelled the payment.", "hold_expired": "The merchant did not collect the payment in time.",
+		"cancelled": "The payment was cancelled.", "hold_expired": "The merchant did not collect the payment in time.",
 		"interrupted": "The payment was interrupted before it reached the bank.",
 	},
 }
@@ -138,6 +141,8 @@ var russian = texts{
 
 	Price: "Цена", Fee: "Комиссия", TotalRose: "Комиссия изменилась. Деньги не списаны: проверьте новую сумму и введите карту ещё раз.",
 
+	TryAgain: "Деньги не списаны. Попробуйте ещё раз или используйте другую карту.", Cancel: "Отменить",
+
 	Support: "Помощь", Terms: "Условия",
 
 	OfferTitle: "Оплата", NothingToPay: "Здесь нечего оплачивать.",
@@ -161,7 +166,7 @@ var russian = texts{
 		"card_declined": "Карта отклонена.", "insufficient_funds": "На карте недостаточно средств.",
 		"expired_card": "Срок действия карты истёк.", "processing_error": "Банк не смог обработать операцию.",
 		"authentication_failed": "Подтверждение не получено.", "payer_action_expired": "Время на подтверждение истекло.",
-		"cancelled": "Магазин отменил операцию.", "hold_expired": "Магазин не списал деньги вовремя.",
+		"cancelled": "Платёж отменён.", "hold_expired": "Магазин не списал деньги вовремя.",
 		"interrupted": "Операция прервалась, не дойдя до банка.",
 	},
 }
@@ -256,6 +261,11 @@ func (t *texts) Ended(o Outcome) string {
 
 // Reason returns the text for the reason code of an outcome; empty for a code that payers are not shown.
 func (t *texts) Reason(o Outcome) string { return t.Reasons[o.Reason] }
+
+// Refusal returns the text for the reason code of an attempt after which the payer may try again.
+func (t *texts) Refusal(code string) string {
+	return strings.TrimSpace(t.Reasons[code] + " " + t.TryAgain)
+}
 
 // Notice returns the text of a notice.
 func (t *texts) Notice(n Notice) message { return t.Notices[n] }
