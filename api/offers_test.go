@@ -51,7 +51,8 @@ func TestLinkIsPaidOnItsPage(t *testing.T) {
 	f.partner().get(linksPath + "/" + id).wantFields(map[string]string{"data.payments.count": "1", "data.payments.amount": "1999"})
 	f.partner().patch(linksPath+"/"+id, `{"amount":{"default":2500}}`).want(200, "")
 	second, _ := f.send(action, url.Values{}).wantPage(200, checkoutTitle, "$25.00").form()
-	f.send(second, card("4000000000000002")).wantPage(200, "Not paid")
+	f.send(second, card("4000000000000002")).wantPage(200, checkoutTitle, "The card was declined.")
+	f.send(second, url.Values{"cancel": {"1"}}).wantPage(200, "Not paid")
 	f.partner().get(linksPath + "/" + id).wantFields(map[string]string{"data.payments.count": "1", "data.payments.amount": "1999"})
 }
 

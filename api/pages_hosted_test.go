@@ -16,6 +16,7 @@ func card(number string) url.Values {
 func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	f.setHostedAttempts("1")
 	for _, c := range []struct{ fields, cardNumber, title, status, reason, text string }{
 		{"", "4242424242424242", "Paid", "charged", "", "You can close this page."},
 		{`,"returnUrl":"` + failURL + `"`, "4242 4242-4242 4242", "Paid", "charged", "", `href="` + failURL + `">`},

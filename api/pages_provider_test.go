@@ -88,6 +88,16 @@ func (r *fakePayers) Returned(org, id ledger.ID) (paymentactor.Result, error) {
 	return r.result()
 }
 
+// ChargeReturned implements checkout.Payers.
+func (r *fakePayers) ChargeReturned(org, reference ledger.ID) (paymentactor.Result, error) {
+	return r.Returned(org, reference)
+}
+
+// CancelByPayer implements checkout.Payers.
+func (r *fakePayers) CancelByPayer(paymentactor.Command) (paymentactor.Result, error) {
+	return r.result()
+}
+
 // Complete implements checkout.Payers.
 func (r *fakePayers) Complete(paymentactor.Material) (paymentactor.Result, error) { return r.result() }
 

@@ -381,7 +381,7 @@ func TestPagesLeadToHTTPSOnly(t *testing.T) {
 			f := newFixture(t, func(cfg *api.Config) { cfg.Env = c.env })
 			transaction := f.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true,"returnUrl":"`+c.address+`","failUrl":"`+c.address+`"}}`).want(201, "")
 			action, _ := f.browse(transaction.at("widget_url")).form()
-			page := f.send(action, card("4000000000000002")).wantPage(200, "Not paid")
+			page := f.send(action, card("4000000000000119")).wantPage(200, "Not paid")
 			if isLinked := strings.Contains(page.body, `href="`+c.address); isLinked != (c.target != "") {
 				t.Errorf("the page links: %v\n%s", isLinked, page.body)
 			}

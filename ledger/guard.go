@@ -15,6 +15,7 @@ type ClaimKind byte
 const (
 	ClaimTxID        ClaimKind = 't' // partner number + txid → transaction id
 	ClaimLogin       ClaimKind = 'l' // login → partner or user id
+	ClaimReference   ClaimKind = 'r' // provider's reference of an attempt after the first → transaction id
 	ClaimSettlement  ClaimKind = 's' // partner or terminal + reference → settlement id
 	ClaimKeyHash     ClaimKind = 'k' // hash of a key or token → its record's id
 	ClaimNumber      ClaimKind = 'n' // partner number → partner's record id (platform)

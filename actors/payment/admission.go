@@ -181,7 +181,7 @@ func (t *transaction) beginCharge(c *actors.Context, cause any) admission.Task {
 	a := &t.admission
 	if m, ok := cause.(*operation); ok {
 		m.continuation.Credentials.Attempted = a.At
-		t.commit(c, t.decisionContext(c).Continue(t.record, m.continuation.Credentials, &a.Terms), m)
+		t.commit(c, t.decisionContext(c).Continue(t.record, m.continuation.Credentials, &a.Terms, uuid.New()), m)
 		return ""
 	}
 	m := t.create

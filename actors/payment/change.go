@@ -24,6 +24,9 @@ func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 		change.Steps = append(change.Steps, t.step(d.Return, 0))
 	}
 	change.Claims = t.claims(allocation.claims[:0], cause)
+	if reference := d.Record.Reference; t.record != nil && reference != t.record.Reference && reference != (ledger.ID{}) {
+		change.Claims = append(change.Claims, referenceClaim(t.key.Org, reference, t.key.ID))
+	}
 	t.decision, t.cause = d, cause
 	c.Commit(change)
 }

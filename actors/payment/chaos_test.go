@@ -210,7 +210,8 @@ func (f *fixture) compareWithRail(transactionCount int) {
 // requestRandomOperation requests a random operation on one of the existing transactions.
 func (c *chaos) requestRandomOperation(f *fixture, transactionCount int) {
 	c.mu.Lock()
-	index, kind, amount := c.random.IntN(transactionCount), c.random.IntN(7), 1+c.random.Uint64N(40)
+	index, kind, amount := c.random.IntN(transactionCount), c.random.IntN(9), 1+c.random.Uint64N(40)
+	card := []string{delaysRefunds, "4000000000000002", redirect}[c.random.IntN(3)]
 	key := newKey(fmt.Sprint("op", c.random.IntN(3*transactionCount)), "")
 	c.mu.Unlock()
 	v := f.Journal.View()
@@ -231,11 +232,15 @@ func (c *chaos) requestRandomOperation(f *fixture, transactionCount int) {
 		_, err = f.Commit(paymentactor.AmountCommand{Command: command, Amount: amountCommand(command.ID, amount).Amount})
 	case 4:
 		_, err = f.Complete(paymentactor.Material{Command: command, Object: []byte(`{"otp":"123456"}`)})
-	case 5:
+	case 5, 6:
 		_, err = f.Continue(paymentactor.Continue{Command: command, Credentials: payment.Credentials{Method: payment.BankCard},
-			Card: request(payment.Payment, delaysRefunds, 1, "").Card})
-	case 6:
+			Card: request(payment.Payment, card, 1, "").Card})
+	case 7:
 		_, err = f.Returned(org, command.ID)
+	case 8:
+		if amount == 1 { // rarely, because it ends the transaction
+			_, err = f.CancelByPayer(command)
+		}
 	}
 	var refusal *ledger.Refusal
 	if err != nil && !errors.As(err, &refusal) {

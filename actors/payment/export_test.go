@@ -1,6 +1,9 @@
 package payment
 
-import "mizan/actors"
+import (
+	"mizan/actors"
+	"mizan/ledger"
+)
 
 // Send sends a message to a transaction's actor.
 func (s *Service) Send(key actors.RecordKey, m any) { s.registry.Tell(key, m) }
@@ -19,6 +22,11 @@ func Waiters(attempts int) int {
 
 // Reported returns the message for a rail's report.
 func Reported(r actors.Report) any { return providerReport{r} }
+
+// AnswerTo returns the message for a provider's answer to an inquiry about a charge.
+func AnswerTo(terminal, reference ledger.ID, o actors.Outcome) any {
+	return providerAnswer{Outcome: o, terminal: terminal, reference: reference, inquiry: true}
+}
 
 // SendCancel sends a cancel to the transaction's actor and returns without waiting. The channel
 // receives the error of the reply.

@@ -161,10 +161,22 @@ func (s *script) create(kind payment.Type, card string, change func(*paymentacto
 	s.advance(25 * time.Second)
 }
 
+// enterCard makes the payer of a hosted payment enter a card.
+func (s *script) enterCard(name, number string) {
+	s.operate(name, func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
+		continuation := cardContinue(c.ID, number)
+		continuation.Key = c.Key
+		return service.Continue(continuation)
+	})
+}
+
 // approve makes the payer approve the published action, if the record still has one, and return.
-func (s *script) approve() {
+func (s *script) approve() { s.answerAndReturn(true) }
+
+// answerAndReturn makes the payer approve or refuse the published action, if the record still has one, and return.
+func (s *script) answerAndReturn(approve bool) {
 	if r := s.readRecord(s.id); r.Status == payment.ActionRequired && r.Action.URL+r.Action.Page != "" {
-		s.answerChallenge(s.id, true)
+		s.answerChallenge(s.id, approve)
 	}
 	s.requestUntilAnswered("returned", func(service *paymentactor.Service, _ actors.Key) (paymentactor.Result, error) {
 		return service.Returned(org, s.id)
@@ -249,6 +261,21 @@ var scripts = []struct {
 		}
 		s.advance(time.Hour)
 	}, payment.Reversed, "100000 / 0"},
+	{"a refused card, a refused challenge and a third card", func(f *fixture) { f.limits[3].MaxCount = 3 }, func(s *script) {
+		s.create(payment.Payment, "", func(c *paymentactor.Create) { c.Hosted, c.Card, c.Request.Method = true, nil, "" })
+		s.enterCard("first card", "4000000000000002")
+		s.enterCard("second card", redirect)
+		s.answerAndReturn(false)
+		s.enterCard("third card", "4242424242424242")
+	}, payment.Charged, "100070 / 0"},
+	{"a refused card and the payer's cancel", func(f *fixture) { f.limits[3].MaxCount = 2 }, func(s *script) {
+		s.create(payment.Payment, "", func(c *paymentactor.Create) { c.Hosted, c.Card, c.Request.Method = true, nil, "" })
+		s.enterCard("first card", "4000000000000002")
+		s.enterCard("second card", redirect)
+		s.operate("cancel", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
+			return service.CancelByPayer(c)
+		})
+	}, payment.Failed, "100000 / 0"},
 	{"a cancel of a slow card", unchanged, func(s *script) {
 		s.requestUntilAnswered("create", func(service *paymentactor.Service, key actors.Key) (paymentactor.Result, error) {
 			c := request(payment.Payment, "4000000000000077", 70, "t")

@@ -100,6 +100,9 @@ func (m *await) LogValue() slog.Value { return slog.StringValue("await") }
 // brings the card back, because another terminal or a later step may need it.
 type providerAnswer struct {
 	actors.Outcome
+	terminal  ledger.ID // where the charge is, and its reference there
+	reference ledger.ID
+
 	inquiry bool      // the answer is to an inquiry, not to a submission
 	early   bool      // the inquiry was made before the record's due instant
 	reissue bool      // the inquiry asked the rail to publish the payer's action again
@@ -131,6 +134,7 @@ const (
 	opContinue
 	opPayerReturned
 	opReissue
+	opPayerCancel
 )
 
 // operation asks for an operation on an existing transaction.
@@ -144,6 +148,9 @@ type operation struct {
 	onPayerPage  bool // for opReissue: the request comes from the payer's page
 	continuation Continue
 }
+
+// cancels tells whether the operation is a cancel, by the merchant or by the payer.
+func (m *operation) cancels() bool { return m.kind == opCancel || m.kind == opPayerCancel }
 
 // Refuse implements actors.Refusable.
 func (m *operation) Refuse(err error) {

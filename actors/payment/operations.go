@@ -41,8 +41,8 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 	case err != nil:
 		t.refuseOperation(m, err)
 	case decided:
-		m.caller.isCancel = m.kind == opCancel
-		m.caller.waitsForCall = m.kind == opCancel || m.kind == opPayerReturned
+		m.caller.isCancel = m.cancels()
+		m.caller.waitsForCall = m.cancels() || m.kind == opPayerReturned
 		t.commit(c, d, m)
 	default:
 		m.caller.waitsForCall = true
@@ -75,6 +75,8 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 		d, err = decider.Refund(t.record, m.amount, request)
 	case opCancel:
 		d, err = decider.Cancel(t.record, request)
+	case opPayerCancel:
+		d, err = decider.CancelByPayer(t.record, request)
 	case opCommit:
 		d, err = decider.Commit(t.record, m.amount, request)
 	case opComplete:
@@ -147,7 +149,9 @@ func (t *transaction) continueHosted(c *actors.Context, m *operation) {
 	if request.Asset.Network == "" {
 		request.Asset.Network = continuation.Credentials.Network
 	}
-	search := admission.Search{Org: t.key.Org, Partner: partner, Request: &request, Route: continuation.Route, At: ledger.MicrosOf(c.Now())}
+	search := admission.Search{
+		Org: t.key.Org, Partner: partner, Request: &request, Route: continuation.Route, Listed: t.record.ListedTerminals(), At: ledger.MicrosOf(c.Now()),
+	}
 	if continuation.Route != "" && !search.Offers(t.service.directory.Terminals(t.key.Org, partner.Number), rails{t.service}) {
 		refusal := ledger.Refuse(op, ledger.NotContinuable, "the route is not offered for this transaction")
 		refusal.Field = "route"
@@ -182,7 +186,7 @@ func (t *transaction) onPayerReturned(c *actors.Context, decider payment.Decisio
 func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal *ledger.Refusal, r posting.Receipt) {
 	objection := t.objection(refusal, r)
 	switch {
-	case refusal.Code == ledger.ClaimTaken:
+	case refusal.Code == ledger.ClaimTaken && !m.Key.IsZero(): // the other claim, of a random reference, is never taken
 		t.admissionLost(c, m)
 		t.dropAdmission(c)
 		m.answer(keyTaken(&m.Key, r.Owner))
@@ -206,7 +210,11 @@ func (t *transaction) onReport(c *actors.Context, m providerReport) {
 	if !t.load() {
 		return
 	}
-	if m.Terminal != t.record.Terminal {
+	if ended := t.record.FindEnded(m.Terminal, m.Reference); ended != nil {
+		t.onEndedReport(m, ended)
+		return
+	}
+	if m.Terminal != t.record.Terminal || m.Reference != t.record.ChargeReference() {
 		t.service.rt.Log.Error("a rail reports a charge that was given up for another terminal", "transaction", t.key.ID.String(),
 			"terminal", m.Terminal.String())
 		return

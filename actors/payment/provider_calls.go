@@ -2,7 +2,6 @@ package payment
 
 import (
 	"context"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -42,7 +41,10 @@ func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) erro
 	}
 	job := func() {
 		// If the adapter panics, the outcome stays unknown, and a later inquiry finds the call's result.
-		answer := providerAnswer{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: request.call == nil, early: isEarly, reissue: request.reissuer != nil, opID: request.opID, card: request.card}
+		answer := providerAnswer{
+			Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, terminal: terminal.ID, reference: request.reference,
+			inquiry: request.call == nil, early: isEarly, reissue: request.reissuer != nil, opID: request.opID, card: request.card,
+		}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.providerTimeout)
 		var circuitPermit permit
 		defer func() {
@@ -85,6 +87,7 @@ func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) erro
 type providerRequest struct {
 	call       *actors.Call
 	inquiry    *actors.Question
+	reference  ledger.ID    // of the charge
 	reissuer   Reissuer     // gets the inquiry and publishes the action again; nil: a plain inquiry
 	opID       ledger.ID    // id of the operation on the charge; zero: the request is about the charge itself
 	card       *secret.Card // the actor gets it back with the answer
@@ -95,6 +98,7 @@ type providerRequest struct {
 func (t *transaction) buildRequest(ask payment.Ask, terminal *directory.Terminal) (request providerRequest, err error) {
 	r := t.record
 	kind := chargeOperation(r)
+	request.reference = r.ChargeReference()
 	if (ask == payment.AskOp || ask == payment.AskInquireOp) && r.Op.Kind != payment.OpComplete {
 		kind, request.opID = providerOperations[r.Op.Kind], r.Op.Request
 	}
@@ -108,7 +112,7 @@ func (t *transaction) buildRequest(ask payment.Ask, terminal *directory.Terminal
 		}
 		request.card = request.call.Card
 	default:
-		request.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: kind, Request: request.opID, ChargeState: t.chargeState()}
+		request.inquiry = &actors.Question{Terminal: terminal, Reference: request.reference, Operation: kind, Request: request.opID, ChargeState: t.chargeState()}
 		if request.opID != (ledger.ID{}) {
 			request.inquiry.Amount, _ = r.OperationAmount()
 		}
@@ -147,7 +151,7 @@ var providerOperations = map[payment.OpKind]actors.Operation{
 func (t *transaction) newChargeCall(terminal *directory.Terminal) *actors.Call {
 	r := t.record
 	call := &actors.Call{
-		Org: t.key.Org, Reference: r.ID, Operation: chargeOperation(r), Terminal: terminal, Amount: r.AmountWithFee, Asset: r.Asset,
+		Org: t.key.Org, Reference: r.ChargeReference(), Operation: chargeOperation(r), Terminal: terminal, Amount: r.AmountWithFee, Asset: r.Asset,
 		Method: r.Method, Hold: r.TwoPhase, Browser: t.submission.browser, Card: t.submission.card,
 		ChargeState: t.chargeState(),
 	}
@@ -155,7 +159,7 @@ func (t *transaction) newChargeCall(terminal *directory.Terminal) *actors.Call {
 		call.Amount, call.Asset = r.DestAmount, r.DestAsset()
 	}
 	if s := t.service; s.returnURL != nil {
-		call.ReturnURL = func() string { return s.returnURL(call.Org, call.Reference, s.rt.Clock.Now().Add(2*s.actionTTL)) }
+		call.ReturnURL = func() string { return s.returnURL(call.Org, r.ID, s.rt.Clock.Now().Add(2*s.actionTTL)) }
 	}
 	t.submission.card = nil // browser_data stays: another terminal may be tried
 	return call
@@ -165,7 +169,7 @@ func (t *transaction) newChargeCall(terminal *directory.Terminal) *actors.Call {
 func (t *transaction) newOperationCall(terminal *directory.Terminal) (*actors.Call, error) {
 	r := t.record
 	call := &actors.Call{
-		Org: t.key.Org, Reference: r.ID, Operation: providerOperations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
+		Org: t.key.Org, Reference: r.ChargeReference(), Operation: providerOperations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
 		Method: r.Method, Material: t.submission.material, Choice: r.Op.Choice,
 		ChargeState: t.chargeState(),
 	}
@@ -193,6 +197,10 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 	t.submission.card = m.card // every path from here wipes the card or submits it
 	if !t.load() {
 		t.submission.wipe()
+		return
+	}
+	if m.terminal != t.record.Terminal || m.reference != t.record.ChargeReference() {
+		t.onEndedAnswer(c, &m)
 		return
 	}
 	if m.opID != (ledger.ID{}) {
@@ -235,7 +243,7 @@ func (t *transaction) settleFor(c *actors.Context, m providerAnswer, passedOver 
 		return
 	}
 	if len(passedOver) > 0 {
-		d.Record.Attempts = append(slices.Clone(d.Record.Attempts), passedOver...)
+		d.AddPassedOver(passedOver)
 	}
 	t.commit(c, d, m)
 }
@@ -244,7 +252,7 @@ func (t *transaction) settleFor(c *actors.Context, m providerAnswer, passedOver 
 func (t *transaction) chargeState() actors.ChargeState {
 	r := t.record
 	state := actors.ChargeState{
-		SubmittedSince: t.stamp.Started.Time(), ChargedAmount: r.SubmittedAmount(), Meta: r.RailMeta, ActionKnown: r.Status == payment.ActionRequired && r.Action != nil,
+		SubmittedSince: t.submittedSince(), ChargedAmount: r.SubmittedAmount(), Meta: r.RailMeta, ActionKnown: r.Status == payment.ActionRequired && r.Action != nil,
 	}
 	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.Late {
 		state.Refunded = r.Returned()

@@ -32,7 +32,11 @@ func (s *Service) schedulePolls(p actors.Provider) {
 				return fmt.Errorf("reports of %s: %w", p.Name(), err)
 			}
 			for _, r := range reports {
-				s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.Reference}, providerReport{r})
+				id, err := s.transactionOf(r.Org, r.Reference)
+				if err != nil {
+					return err // the next poll gets the same reports
+				}
+				s.registry.Tell(actors.RecordKey{Org: r.Org, ID: id}, providerReport{r})
 			}
 			mu.Lock()
 			defer mu.Unlock()

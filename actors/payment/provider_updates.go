@@ -16,7 +16,7 @@ type Examiner interface {
 }
 
 // providerUpdate says that a provider may have news of a transaction.
-type providerUpdate struct{ terminal ledger.ID }
+type providerUpdate struct{ terminal, reference ledger.ID }
 
 // Refuse implements actors.Refusable. No caller waits for the update, and a later poll reports what a
 // lost update announced.
@@ -25,24 +25,46 @@ func (*providerUpdate) Refuse(error) {}
 // LogValue implements slog.LogValuer.
 func (*providerUpdate) LogValue() slog.Value { return slog.StringValue("provider update") }
 
-// ProviderUpdate inquires at once about a transaction for which the terminal's provider has announced
-// an update. The content of the announcement is not trusted. If the transaction does not exist, or is
-// at another terminal, nothing happens. The error is the store's, or Unavailable.
-func (s *Service) ProviderUpdate(org, terminal, id ledger.ID) error {
-	result, err := s.Find(org, id)
-	if ledger.IsRefusal(err, ledger.NotFound) || err == nil && result.Record.Terminal != terminal {
-		return nil
-	}
+// ProviderUpdate inquires at once about a charge for which the terminal's provider has announced
+// an update. The content of the announcement is not trusted. If no transaction has such a charge at
+// the terminal, nothing happens. The error is the store's, or Unavailable.
+func (s *Service) ProviderUpdate(org, terminal, reference ledger.ID) error {
+	id, err := s.transactionOf(org, reference)
 	if err != nil {
 		return err
 	}
-	return s.registry.Command(actors.RecordKey{Org: org, ID: id}, &providerUpdate{terminal})
+	result, err := s.Find(org, id)
+	switch {
+	case ledger.IsRefusal(err, ledger.NotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	r, m := result.Record, &providerUpdate{terminal, reference}
+	if !m.isAbout(r) && r.FindEnded(terminal, reference) == nil {
+		return nil
+	}
+	return s.registry.Command(actors.RecordKey{Org: org, ID: id}, m)
+}
+
+// isAbout tells whether the update is about the record's present charge.
+func (m *providerUpdate) isAbout(r *payment.Record) bool {
+	return m.terminal == r.Terminal && m.reference == r.ChargeReference()
 }
 
 // onProviderUpdate inquires of the provider. If a call is in progress, it inquires afterwards, because
 // the call's answer may be older than the update.
 func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
-	if !t.load() || t.record.Terminal != m.terminal {
+	if !t.load() {
+		return
+	}
+	if ended := t.record.FindEnded(m.terminal, m.reference); ended != nil {
+		if err := t.onEndedUpdate(c, m, ended); err != nil {
+			t.logNotAsked(err)
+		}
+		return
+	}
+	if !m.isAbout(t.record) {
 		return
 	}
 	if c.Expecting() > 0 || c.Committing() {
@@ -74,8 +96,7 @@ func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 
 // examine asks the provider, if it is an Examiner, about a charge whose record has reached an end.
 func (t *transaction) examine(c *actors.Context) error {
-	service, key := t.service, t.key
-	terminal, provider := service.provider(key.Org, t.record.Terminal)
+	terminal, provider := t.service.provider(t.key.Org, t.record.Terminal)
 	examiner, supported := provider.(Examiner)
 	if !supported {
 		return nil
@@ -84,13 +105,19 @@ func (t *transaction) examine(c *actors.Context) error {
 	if err != nil {
 		return err
 	}
+	return t.askExaminer(c, examiner, q.inquiry)
+}
+
+// askExaminer asks about a charge that has ended here. What the provider knows arrives as a providerReport.
+func (t *transaction) askExaminer(c *actors.Context, examiner Examiner, q *actors.Question) error {
+	service, key := t.service, t.key
 	return c.Runtime.Go(func() {
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.providerTimeout)
 		defer func() {
 			cancel()
-			service.rt.Recovered("provider "+terminal.Provider, recover())
+			service.rt.Recovered("provider "+q.Terminal.Provider, recover())
 		}()
-		if report, found := examiner.Examine(ctx, q.inquiry); found {
+		if report, found := examiner.Examine(ctx, q); found {
 			service.registry.Tell(key, providerReport{report})
 		}
 	})

@@ -20,6 +20,12 @@ func (s *Service) Cancel(c Command) (Result, error) {
 	return s.operate(c, &operation{kind: opCancel})
 }
 
+// CancelByPayer cancels a transaction for the payer on our page. A hosted transaction that waits for its payer ends at
+// once; otherwise CancelByPayer is Cancel.
+func (s *Service) CancelByPayer(c Command) (Result, error) {
+	return s.operate(c, &operation{kind: opPayerCancel})
+}
+
 // Commit captures held money.
 func (s *Service) Commit(a AmountCommand) (Result, error) {
 	return s.operate(a.Command, &operation{kind: opCommit, amount: a.Amount})
@@ -44,6 +50,15 @@ func (s *Service) Continue(c Continue) (Result, error) {
 // Returned reports that the payer came back from the rail, and inquires of the provider.
 func (s *Service) Returned(org, id ledger.ID) (Result, error) {
 	return s.operate(Command{Org: org, ID: id}, &operation{kind: opPayerReturned})
+}
+
+// ChargeReturned is Returned for the transaction whose charge a provider knows by the reference.
+func (s *Service) ChargeReturned(org, reference ledger.ID) (Result, error) {
+	id, err := s.transactionOf(org, reference)
+	if err != nil {
+		return Result{}, err
+	}
+	return s.Returned(org, id)
 }
 
 // Current returns a transaction to be shown to the payer's side. If the action that the rail has
@@ -101,7 +116,7 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 // storeLateCancel handles a cancel that had begun when the charge settled: it stores the charged
 // transaction under the cancel's key, so that a repetition of the cancel is refused too.
 func (s *Service) storeLateCancel(c *Command, m *operation) {
-	if m.kind != opCancel {
+	if !m.cancels() {
 		return
 	}
 	if _, keyUsed, err := s.findByKey(c.Org, &c.Key); err != nil || !keyUsed {
@@ -159,7 +174,7 @@ func (s *Service) findPartner(c *Command) (partner int64, repeated bool, err err
 // replyToRepetition turns a replayed result into the reply to the repeated operation: a cancel that was refused
 // because the charge had settled is refused again.
 func (m *operation) replyToRepetition(r Result, err error) (Result, error) {
-	if err == nil && m.kind == opCancel && r.Record.Status == payment.Charged {
+	if err == nil && m.cancels() && r.Record.Status == payment.Charged {
 		return Result{Replay: true}, errSettledFirst()
 	}
 	return r, err

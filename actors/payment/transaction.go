@@ -81,6 +81,8 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 		t.onProviderUpdate(c, m)
 	case renew:
 		t.renew(c, m)
+	case *lateAttempt:
+		t.settleAttempt(c, m)
 	default:
 		panic(fmt.Sprintf("payment: unexpected message %T", m))
 	}
@@ -301,6 +303,8 @@ func (t *transaction) onRefusal(c *actors.Context, cause any, r posting.Receipt)
 		t.onDue(c, m)
 	case providerReport:
 		t.onReport(c, m)
+	case *lateAttempt:
+		t.settleAttempt(c, m)
 	default:
 		t.abort(cause, refusal)
 	}

@@ -2,6 +2,7 @@ package payment_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -167,25 +168,45 @@ func (w *witness) Submit(ctx context.Context, call *actors.Call) actors.Outcome 
 
 // requireIntent checks that the intent of a call is durable.
 func (w *witness) requireIntent(call *actors.Call) {
-	v := w.journal.View()
-	defer v.Close()
-	stored, found, err := v.Record(call.Org, ledger.Source{Kind: ledger.Transaction, ID: call.Reference})
-	if err != nil || !found {
-		w.fixture.t.Errorf("%v %v: there is no intent (%v)", call.Operation, call.Reference, err)
-		return
-	}
-	r, err := paymentcodec.Decode(stored.Payload)
-	if err != nil {
-		w.fixture.t.Error(err)
+	r := w.recordOf(call)
+	if r == nil {
+		w.fixture.t.Errorf("%v %v: there is no intent", call.Operation, call.Reference)
 		return
 	}
 	hasIntent := r.Op != nil && r.Op.Request == call.Request
 	if call.Operation == actors.Pay || call.Operation == actors.PayOut {
 		hasIntent = r.Status == payment.Authorizing && call.Request == ledger.ID{}
 	}
-	if !hasIntent || r.Terminal != call.Terminal.ID {
+	if !hasIntent || r.Terminal != call.Terminal.ID || r.ChargeReference() != call.Reference {
 		w.fixture.t.Errorf("%v of %v is made without an intent: the record is %s, its operation %+v", call.Operation, call.Reference, r.Status, r.Op)
 	}
+}
+
+// recordOf returns the transaction that makes a call: the one that returns an ended attempt's money, else the one that has
+// the call's reference; nil if there is none.
+func (w *witness) recordOf(call *actors.Call) *payment.Record {
+	v := w.journal.View()
+	defer v.Close()
+	ids := []ledger.ID{paymentactor.LateID(call.Org, call.Terminal.ID, call.Reference), call.Reference}
+	owner, claimed, err := v.Claim(call.Org, ledger.ClaimReference, paymentactor.ReferenceKey(call.Reference))
+	if claimed {
+		ids = append(ids, ledger.ID(owner))
+	}
+	for _, id := range ids {
+		stored, found, readErr := v.Record(call.Org, ledger.Source{Kind: ledger.Transaction, ID: id})
+		if err = errors.Join(err, readErr); err != nil {
+			w.fixture.t.Error(err)
+			return nil
+		}
+		if found {
+			r, err := paymentcodec.Decode(stored.Payload)
+			if err != nil {
+				w.fixture.t.Error(err)
+			}
+			return r
+		}
+	}
+	return nil
 }
 
 // Inquire implements actors.Provider.

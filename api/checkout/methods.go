@@ -26,6 +26,9 @@ func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.
 		}
 		p.Methods = append(p.Methods, m)
 	}
+	if left := r.AttemptsLeft(); left > 0 && len(r.Ended) > 0 {
+		p.Declined, p.AttemptsLeft = string(r.Failure.Code), left
+	}
 	if len(p.Methods) == 0 {
 		return p
 	}

@@ -33,6 +33,11 @@ type Payers interface {
 	// Returned reports that the payer came back from the provider. There is no error if the
 	// payer had nothing to do there.
 	Returned(org, id ledger.ID) (paymentactor.Result, error)
+	// ChargeReturned is Returned for the transaction whose charge the provider knows by the reference.
+	ChargeReturned(org, reference ledger.ID) (paymentactor.Result, error)
+	// CancelByPayer ends the transaction before any money has moved. The error is NotReversible if it has ended or
+	// settled, and Conflict while another operation is under way.
+	CancelByPayer(paymentactor.Command) (paymentactor.Result, error)
 	// Continue adds the chosen method, and a card if that is the method, to a transaction whose payer chooses it on these
 	// pages. The error is NotContinuable if the transaction does not wait for that.
 	Continue(paymentactor.Continue) (paymentactor.Result, error)
@@ -143,6 +148,10 @@ func (h *Handlers) postPage(req *web.Request) error {
 	}
 	r := result.Record
 	h.recognize(req, &payer, r)
+	if fields.value(page.CancelField) != nil {
+		_, err := h.cfg.Payers.CancelByPayer(payer.command())
+		return h.redirectAfterForm(req, &payer, err)
+	}
 	switch awaitedInput(&result, ledger.MicrosOf(h.cfg.Clock.Now())) {
 	case inputMethod:
 		return h.postMethod(req, &payer, &result, fields)
@@ -250,7 +259,7 @@ func (payer *visitor) command() paymentactor.Command {
 // transaction has changed its state, the page shows the new state.
 func (h *Handlers) redirectAfterForm(req *web.Request, payer *visitor, err error) error {
 	switch codeOf(err) {
-	case "", ledger.Conflict, ledger.NotContinuable:
+	case "", ledger.Conflict, ledger.NotContinuable, ledger.NotReversible:
 		return h.redirect(req, payer.path()+"&"+postedParam)
 	}
 	return h.sendError(req, payer, err)

@@ -115,7 +115,7 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 		next, err = h.scanOf(payer, r)
 		return next, "", err
 	case inputAtProvider:
-		return h.providerPage(r.Action, order)
+		return h.providerPage(payer, r, order)
 	}
 	if result, hasEnded := resultOf(r.Status); hasEnded {
 		return page.Outcome{
@@ -128,7 +128,8 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 // providerPage returns the payer's next step at the provider. That is the address of the provider's page
 // or, if there is none, the action's URL: as the target of a form if the action's method is post, else
 // as an address to go to.
-func (h *Handlers) providerPage(action *payment.Action, order page.Order) (next page.Page, redirectTo string, err error) {
+func (h *Handlers) providerPage(payer *visitor, r *record, order page.Order) (next page.Page, redirectTo string, err error) {
+	action := r.Action
 	target := action.Page
 	if target == "" {
 		target = action.URL
@@ -139,7 +140,7 @@ func (h *Handlers) providerPage(action *payment.Action, order page.Order) (next 
 	case action.Page != "":
 		return nil, target, nil
 	case action.Method == "post":
-		return page.Forward{Order: order, Target: target, Fields: hiddenFields(action.Params)}, "", nil
+		return page.Forward{Order: order, Self: h.actionPath(payer, r), Target: target, Fields: hiddenFields(action.Params)}, "", nil
 	}
 	return nil, withParams(target, hiddenFields(action.Params)), nil
 }
@@ -283,6 +284,7 @@ func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
 	if o.Text == "" {
 		o.Text = r.Description
 	}
+	o.MayCancel = r.Type == payment.Payment && r.Op == nil && (r.AwaitsPayer() || r.Status == payment.ActionRequired || r.Status.AtProvider())
 	if p, known := h.cfg.Partners.Partner(org, r.Partner); known {
 		h.present(&o.Shop, p)
 	}

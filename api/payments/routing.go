@@ -1,6 +1,8 @@
 package payments
 
 import (
+	"slices"
+
 	"github.com/gofiber/fiber/v2"
 
 	paymentactor "mizan/actors/payment"
@@ -18,7 +20,7 @@ const (
 )
 
 // readRouting is GET /transactions/{id}/routing: the terminals in the order in which they were
-// tried, each with its outcome.
+// tried, each with its outcome. Of a hosted payment it has the terminals of all attempts.
 func (h *Handlers) readRouting(req *web.Request) error {
 	if err := web.QueryOf(req.RequestCtx).Problems.Err(); err != nil {
 		return err
@@ -29,12 +31,21 @@ func (h *Handlers) readRouting(req *web.Request) error {
 	}
 	r := result.Record
 	var rows []triedTerminal
-	for i := range r.Attempts {
-		rows = append(rows, h.newTriedTerminal(req.Principal.Org, &r.Attempts[i]))
+	addAttempt := func(number int, reference *ledger.ID, tried []payment.Attempt) {
+		for i := range tried {
+			row := h.newTriedTerminal(req.Principal.Org, &tried[i])
+			row.Attempt, row.Reference = number, reference
+			rows = append(rows, row)
+		}
 	}
-	if r.Terminal != (ledger.ID{}) {
-		last := lastAttempt(&result)
-		rows = append(rows, h.newTriedTerminal(req.Principal.Org, &last))
+	for i := range r.Ended {
+		addAttempt(i+1, &r.Ended[i].Reference, r.Ended[i].Terminals)
+	}
+	last, present := len(r.Ended)+1, r.ChargeReference()
+	if r.Terminal == (ledger.ID{}) {
+		addAttempt(last, nil, r.Attempts)
+	} else {
+		addAttempt(last, &present, append(slices.Clone(r.Attempts), lastAttempt(&result)))
 	}
 	web.WriteData(req, fiber.StatusOK, rows)
 	return nil
@@ -63,13 +74,15 @@ func lastAttempt(result *paymentactor.Result) payment.Attempt {
 
 // triedTerminal is a terminal at which a transaction was tried, with the terminal's current name.
 type triedTerminal struct {
-	Terminal ledger.ID   `json:"terminal_id"`
-	Name     *string     `json:"name"`
-	Priority int         `json:"priority"`
-	Outcome  string      `json:"outcome"`
-	Reason   *string     `json:"reason"`
-	Code     *string     `json:"error_code"`
-	At       web.Instant `json:"at"`
+	Terminal  ledger.ID   `json:"terminal_id"`
+	Name      *string     `json:"name"`
+	Priority  int         `json:"priority"`
+	Outcome   string      `json:"outcome"`
+	Reason    *string     `json:"reason"`
+	Code      *string     `json:"error_code"`
+	At        web.Instant `json:"at"`
+	Attempt   int         `json:"attempt"`   // which attempt of a hosted payment's payer; 1 for other transactions
+	Reference *ledger.ID  `json:"reference"` // the id by which the provider knows the attempt's charge; nil: it was never sent
 }
 
 func (h *Handlers) newTriedTerminal(org ledger.ID, a *payment.Attempt) triedTerminal {

@@ -24,6 +24,11 @@ const (
 
 	// DefaultHoldTTL is the time after which a hold expires: 7 days.
 	DefaultHoldTTL = 604800 * time.Second
+
+	// MaxHostedAttempts is the largest number of attempts that the payer of a hosted payment may have, and
+	// DefaultHostedAttempts the number if the terminal sets none.
+	MaxHostedAttempts     = 10
+	DefaultHostedAttempts = 3
 )
 
 // Settings holds those keys of a terminal's provider_params that mean the same for all providers. Other
@@ -131,6 +136,8 @@ type Notification struct {
 
 	Statuses    []string // statuses of which the merchant is notified; nil: the service's default
 	AllStatuses bool     // notify of all statuses
+
+	HostedAttempts int // number of attempts that the payer of a hosted payment has
 }
 
 // NotificationColumns are the columns of Notification.
@@ -150,6 +157,9 @@ var NotificationColumns = schema.NewType[Notification]("notification settings of
 		func(n *Notification, selected statusSelection) {
 			n.Statuses, n.AllStatuses = selected.statuses, selected.includesAll
 		}),
+	schema.NumberField(schema.Integer(0, "hosted_attempts", 1, MaxHostedAttempts, parameterOptions("how many attempts the payer of a hosted payment has: after each refusal but the last, the payer may try another card",
+		schema.DefaultTo(int64(DefaultHostedAttempts)))...),
+		func(n *Notification) *int { return &n.HostedAttempts }),
 )
 
 // ParseNotification reads merchant_params in the way ParseSettings reads provider_params. A secret

@@ -93,18 +93,20 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	}
 	d.Record.keepToken(a)
 	entry := d.Record.settlementEntry()
+	d.Counters = c.room(d.Counters)
 	if r := d.Record; r.Status.Held() {
 		// The provider captured the hold, but no answer to a commit said so. The captured amount is that of the last
 		// commit; without a commit it is the whole amount.
 		r.Captured = r.Amount
 		if !r.LastCommit.IsZero() {
-			heldPostings := r.holdEntry().Postings
+			heldPostings, original := r.holdEntry().Postings, *r
 			assertPriced(r.price(r.LastCommit))
+			d.Counters = append(d.Counters, r.releaseSurplus(&original, c.Org)...)
 			r.Captured = r.LastCommit
 			entry = r.captureEntry(heldPostings)
 		}
 	}
-	d.Counters = d.Record.settleVolumes(c.Org, c.room(d.Counters))
+	d.Counters = d.Record.settleVolumes(c.Org, d.Counters)
 	d.move(Settle, entry)
 	d.end(Failure{})
 }
@@ -136,11 +138,19 @@ func (c DecisionContext) onDeclined(d *Decision, a Answer) {
 		c.onFailed(d, a)
 		return
 	}
+	if c.mayTryAgain(d.Record) {
+		c.endAttempt(d, AttemptRefused, a.Failure.orCode(CardDeclined))
+		return
+	}
 	d.move(Decline, d.Record.releaseEntry())
 	d.giveUp(c, a.Failure.orCode(CardDeclined))
 }
 
 func (c DecisionContext) onFailed(d *Decision, a Answer) {
+	if a.Verdict == VerdictNotSent && c.mayTryAgain(d.Record) {
+		c.endAttempt(d, AttemptNotSent, a.Failure.orCode(ProcessingError))
+		return
+	}
 	if !d.Record.Status.Held() && a.Verdict != VerdictNotSent {
 		d.moveToCharging()
 	}

@@ -110,14 +110,14 @@ func TestAHostedTransactionWaitsForItsPayer(t *testing.T) {
 func TestHostedTransactionContinuesWithThePayersCredentials(t *testing.T) {
 	sc := newHosted(t)
 	oldRecord, before := sc.record, *sc.record
-	d := sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p"}, terms(feeOnTop(0, "5"))))
+	d := sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p"}, terms(feeOnTop(0, "5")), otherID))
 	sc.want(d, "route new", "authorise authorizing", "due 10s, ask submit, reserve 1010")
 	if r := d.Record; r.Method != "bank_card" || r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardFingerprint != "p" || r.Answered() || amountsText(r) != "1005 1000 1000 5" || r.AwaitsPayer() {
 		t.Errorf("%+v", r)
 	}
 	wantUnchanged(t, before, oldRecord)
 	sc = newHosted(t)
-	d = sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "sbp"}, convertingTerms(feeDeducted(0, "0"), usd, rub, "")))
+	d = sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "sbp"}, convertingTerms(feeDeducted(0, "0"), usd, rub, ""), otherID))
 	sc.want(d, "refuse rejected", "final")
 	if r := d.Record; r.Failure.Describe("en") != "no exchange rate" || r.Terminal != (ledger.ID{}) || r.Method != "sbp" {
 		t.Errorf("%+v", r)

@@ -104,6 +104,7 @@ func (c DecisionContext) Host(id ledger.ID, partner int64, r Request) Decision {
 	d.Record.clearPrice()
 	d.move(Create, nil)
 	d.Due = c.fromNow(c.ActionTTL)
+	d.Record.HostedUntil = d.Due
 	return d
 }
 
@@ -122,11 +123,15 @@ type Credentials struct {
 // AwaitsPayer tells whether a hosted transaction still waits for its payer.
 func (r *Record) AwaitsPayer() bool { return r.Hosted && r.Status == Created }
 
-// Continue routes a hosted transaction to a terminal.
-func (c DecisionContext) Continue(r *Record, entered Credentials, t *Terms) Decision {
+// Continue routes a hosted transaction to a terminal. reference is a new id: the provider's id of the charge, unless this
+// is the payer's first attempt.
+func (c DecisionContext) Continue(r *Record, entered Credentials, t *Terms, reference ledger.ID) Decision {
 	d := newDecision(r)
 	d.Record.takeCredentials(entered)
-	c.begin(&d, t)
+	d.Record.Failure = Failure{}
+	if c.begin(&d, t); len(r.Ended) > 0 && d.Record.Terminal != (ledger.ID{}) {
+		d.Record.Reference = reference
+	}
 	return d
 }
 
@@ -161,6 +166,9 @@ func (c DecisionContext) begin(d *Decision, t *Terms) {
 		return
 	}
 	r.Attempts = append(r.Attempts[:len(r.Attempts):len(r.Attempts)], t.Skipped...)
+	if r.Hosted && r.Type == Payment && r.HostedAttempts == 0 {
+		r.HostedAttempts = t.HostedAttempts
+	}
 	d.move(Route, nil)
 	c.authorise(d, t)
 }

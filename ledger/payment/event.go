@@ -22,6 +22,13 @@ const (
 	Await       Event = "await"        // nothing is known yet: the provider is asked again later
 )
 
+// Events of a hosted payment's attempts.
+const (
+	EndAttempt    Event = "end_attempt"    // the provider refused an attempt, and the payer may make another one
+	Abandon       Event = "abandon"        // the payer has cancelled while nothing was under way
+	SettleAttempt Event = "settle_attempt" // creates the transaction for money that has moved for an ended attempt
+)
+
 // Events that lead to intermediate states of a rail.
 const (
 	PassPreAuthorized3DS Event = "pass_pre_authorized_3ds"
@@ -62,6 +69,7 @@ const (
 
 var events = []Event{
 	Create, Refuse, Route, Authorise, Reroute, Process, Act, Reissue, Submit, HoldPayment, HoldPayout, Settle, Decline, Fail, Await,
+	EndAttempt, Abandon, SettleAttempt,
 	PassPreAuthorized3DS, PassAuthRequired, PassUnknown, PassCancelled,
 	Commit, Capture, CommitRefused, Cancel, Void, VoidFailed, Lapse, Expire,
 	Refund, RefundPending, RefundDone, RefundRefused, FurtherRefundRefused,

@@ -77,6 +77,7 @@ func (c DecisionContext) lapse(r *Record, request ledger.ID, why Code) Decision 
 func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) Decision {
 	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpVoid, Request: request, Why: why, From: r.Status}
+	d.Record.GivenUp = r.Hosted
 	d.move(e, nil)
 	c.submitOp(&d)
 	return d

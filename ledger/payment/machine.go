@@ -32,11 +32,14 @@ var Machine = fsm.MustCompile(
 		Absent: {
 			Create: {To: Created, Why: "a partner asked for it; nothing has moved"},
 			Return: {To: Charged, Why: "the rail took settled money back: the return is its own transaction"},
+
+			SettleAttempt: {To: Rejected, Why: "money moved for an ended attempt after all: it is a transaction of its own, and its money is in suspense"},
 		},
 		Created: {
-			Refuse: {To: Rejected, Why: "no credentials, no return address, no terminal, a limit or no funds"},
-			Route:  {To: New, Why: "a terminal accepted it"},
-			Expire: {To: Rejected, Why: "the payer never used the hosted page"},
+			Refuse:  {To: Rejected, Why: "no credentials, no return address, no terminal, a limit or no funds"},
+			Route:   {To: New, Why: "a terminal accepted it"},
+			Expire:  {To: Rejected, Why: "the payer's time on the hosted page is over"},
+			Abandon: {To: Failed, Why: "the payer cancelled on the hosted page; nothing is under way"},
 		},
 		New: {
 			Authorise: {To: Authorizing, Why: "the intent to call the provider; a payout's money is held"},
@@ -47,6 +50,8 @@ var Machine = fsm.MustCompile(
 			Reroute: {To: New, Why: "the terminal refused and another one is tried; what was held is given back"},
 			Fail:    {To: Failed, Why: "the call never left and there is no other terminal; nothing moved"},
 			Await:   {To: Authorizing, Why: "the provider does not know the reference yet; it is asked once more"},
+
+			EndAttempt: {To: Created, Why: "the provider refused, or the call never left; nothing moved, and the payer has attempts left"},
 		},
 		ActionRequired: {
 			Submit:     {To: Charging, Why: "the payer has acted: the provider is to go on"},
@@ -59,6 +64,7 @@ var Machine = fsm.MustCompile(
 			Void:       {To: Failed, Why: "the provider voided it; nothing moved"},
 			Expire:     {To: Rejected, Why: "the provider voided what the payer let pass; nothing moved"},
 			VoidFailed: {To: ActionRequired, Why: "the provider did not void it: it is asked how the charge stands"},
+			EndAttempt: {To: Created, Why: "the payer or the rail refused; nothing moved, and the payer has attempts left"},
 		},
 		Charging:         atRailSteps(Charging),
 		PreAuthorized3DS: atRailSteps(PreAuthorized3DS),
@@ -106,6 +112,7 @@ func atRailSteps(status Status) row {
 		Cancel:      {To: status, Why: "the intent to void it at the provider"},
 		Void:        {To: Failed, Why: "the provider voided it; nothing moved"},
 		VoidFailed:  {To: status, Why: "the provider did not void it: it is asked how the charge stands"},
+		EndAttempt:  {To: Created, Why: "the rail refused; nothing moved, and the payer has attempts left"},
 	}
 	for railStatus, event := range intermediateEvents {
 		if railStatus != status {

@@ -18,6 +18,7 @@ type steps map[payment.Event]payment.Status
 // vocabulary lists every event, copied by hand, so that a new event must be added to the test.
 var vocabulary = []payment.Event{
 	"create", "refuse", "route", "authorise", "reroute", "process", "act", "reissue", "submit", "hold_payment", "hold_payout", "settle", "decline", "fail", "await",
+	"end_attempt", "abandon", "settle_attempt",
 	"pass_pre_authorized_3ds", "pass_auth_required", "pass_unknown", "pass_cancelled",
 	"commit", "capture", "commit_refused", "cancel", "void", "void_failed", "lapse", "expire",
 	"refund", "refund_pending", "refund_done", "refund_refused", "further_refund_refused",
@@ -28,13 +29,15 @@ var vocabulary = []payment.Event{
 // until the provider's answer changes it.
 var grid = map[payment.Status]steps{
 	// (none) → created; a return "is its own transaction", settled from the start.
-	"none": {"create": "created", "return": "charged"},
-	// created → new when a terminal accepts; earlier refusals are rejected.
-	"created": {"route": "new", "refuse": "rejected", "expire": "rejected"},
+	// So is money that moves for an attempt of a hosted payment that was refused.
+	"none": {"create": "created", "return": "charged", "settle_attempt": "rejected"},
+	// created → new when a terminal accepts; earlier refusals are rejected. A payer who cancels then has paid nothing.
+	"created": {"route": "new", "refuse": "rejected", "expire": "rejected", "abandon": "failed"},
 	// new → authorizing.
 	"new": {"authorise": "authorizing"},
-	// authorizing → charging; back to new while routing tries several terminals.
-	"authorizing": {"process": "charging", "decline": "rejected", "reroute": "new", "fail": "failed", "await": "authorizing"},
+	// authorizing → charging; back to new while routing tries several terminals, and to created while the payer of a hosted
+	// payment has attempts left.
+	"authorizing": {"process": "charging", "decline": "rejected", "reroute": "new", "fail": "failed", "await": "authorizing", "end_attempt": "created"},
 	// charging → action_required, charged, failed, rejected, or held on a two-phase terminal.
 	"charging": atRailSteps("charging", steps{}),
 	// action_required → charging with the material, rejected by a refusal or at the end of the
@@ -42,6 +45,7 @@ var grid = map[payment.Status]steps{
 	"action_required": {
 		"submit": "charging", "decline": "rejected", "act": "action_required", "reissue": "action_required", "await": "action_required",
 		"cancel": "action_required", "lapse": "action_required", "void": "failed", "expire": "rejected", "void_failed": "action_required",
+		"end_attempt": "created",
 	},
 	// A rail's intermediate states, which the specification's table does not show. They have the steps of charging, and
 	// one back to charging.
@@ -82,7 +86,7 @@ func atRailSteps(status payment.Status, added steps) steps {
 	row := steps{
 		"act": "action_required", "settle": "charged", "fail": "failed", "decline": "rejected",
 		"hold_payment": "payment_suspended", "hold_payout": "payout_suspended",
-		"await": status, "submit": status, "cancel": status, "void": "failed", "void_failed": status,
+		"await": status, "submit": status, "cancel": status, "void": "failed", "void_failed": status, "end_attempt": "created",
 		"pass_pre_authorized_3ds": "pre_authorized_3ds", "pass_auth_required": "auth_required", "pass_unknown": "unknown", "pass_cancelled": "cancelled",
 	}
 	delete(row, "pass_"+payment.Event(status)) // no event leads from a rail's status to itself

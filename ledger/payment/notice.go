@@ -18,8 +18,12 @@ const numNotifiedByDefault = 9
 
 // Notifiable tells whether a merchant can be notified of an event. The event must lead to another status or bring
 // other news: another action of the payer, or a further refund. A refusal by one terminal is no news while failover
-// tries another one (specification, "Events").
+// tries another one (specification, "Events"), and neither is a refused attempt while the payer may make another one, nor
+// money that moves for such an attempt and is returned.
 func Notifiable(e *ledger.Event) bool {
+	if name := Event(e.Name); name == EndAttempt || name == SettleAttempt {
+		return false
+	}
 	if _, ok := NotifiedNumber(Status(e.To)); !ok {
 		return false
 	}

@@ -93,6 +93,7 @@ func anyTerms(t *rapid.T, asset money.Asset) *payment.Terms {
 	terminalTerms.Fees.OnTop = rapid.Bool().Draw(t, "on top")
 	terminalTerms.Fees.Refundable = rapid.Bool().Draw(t, "refundable")
 	terminalTerms.Bounds = anyBounds(t)
+	terminalTerms.HostedAttempts = uint8(rapid.IntRange(1, 4).Draw(t, "attempts"))
 	if !rapid.Bool().Draw(t, "converts") {
 		return terminalTerms
 	}
@@ -117,7 +118,7 @@ func (tx *randomTransaction) begin(id ledger.ID) {
 		tx.books.fund(r.Asset, ledger.MaxAmount)
 		tx.books.fund(r.Asset, ledger.MaxAmount) // with a fee on top, a payout may exceed the first sum
 	}
-	if r.Type == payment.Payment && rapid.IntRange(0, 5).Draw(t, "hosted") == 0 {
+	if r.Type == payment.Payment && rapid.IntRange(0, 2).Draw(t, "hosted") == 0 {
 		tx.apply(tx.context.Host(id, 1, r))
 		return
 	}
@@ -137,8 +138,11 @@ func (tx *randomTransaction) apply(d payment.Decision) {
 	tx.countRefundHeadroom(&d)
 	r := d.Record
 	for i := range d.Events {
-		if payment.Event(d.Events[i].Name) == payment.Authorise {
+		switch payment.Event(d.Events[i].Name) {
+		case payment.Authorise:
 			tx.bounds = tx.termsBounds
+		case payment.EndAttempt:
+			tx.bounds = nil
 		}
 	}
 	if r.Settled().Less(r.Refunded) || r.Fee.Less(r.RefundedFee) || r.Amount.Less(r.Captured) {
@@ -153,6 +157,7 @@ func (tx *randomTransaction) apply(d payment.Decision) {
 	if closed := r.Status == payment.Rejected || r.Status == payment.Failed; closed && !r.SettledLate {
 		tx.wantNothingMoved(string(r.Status))
 	}
+	tx.checkAttempts(r)
 	if r.Status == payment.Reversed {
 		tx.wantNothingMoved("a reversal")
 	}
@@ -161,6 +166,28 @@ func (tx *randomTransaction) apply(d payment.Decision) {
 	}
 	if r.RefundedFee != (money.Amount{}) && !r.Fees.Refundable {
 		t.Fatalf("%v of a fee that stays went back", r.RefundedFee)
+	}
+}
+
+// checkAttempts checks that a hosted payment waits for its payer with nothing moved or reserved, and that each of its
+// attempts has a reference of its own.
+func (tx *randomTransaction) checkAttempts(r *payment.Record) {
+	if r.Status == payment.Created {
+		tx.wantNothingMoved("a refused attempt")
+		if r.Terminal != (ledger.ID{}) || r.Volumes != nil || r.Op != nil || r.Action != nil || r.Method != "" && len(r.Ended) > 0 {
+			tx.t.Fatalf("it waits for its payer with what an attempt had: %+v", r)
+		}
+	}
+	references := map[ledger.ID]bool{r.ChargeReference(): r.Terminal != (ledger.ID{})}
+	for i := range r.Ended {
+		e := &r.Ended[i]
+		if references[e.Reference] || (i == 0) != (e.Reference == r.ID) || e.Last().Failure.IsZero() {
+			tx.t.Fatalf("attempt %d: %+v", i, e)
+		}
+		references[e.Reference] = true
+	}
+	if len(r.Ended) > 0 && len(r.Ended) >= int(r.HostedAttempts) {
+		tx.t.Fatalf("%d attempts of %d have ended, and the payer may try again", len(r.Ended), r.HostedAttempts)
 	}
 }
 
@@ -240,7 +267,7 @@ func checkHeadroom(t *rapid.T, b *books, txs []*randomTransaction) {
 	for _, tx := range txs {
 		r := tx.record
 		closed := r.Status == payment.Rejected || r.Status == payment.Failed
-		if tx.bounds != nil && !closed {
+		if tx.bounds != nil && !closed && r.Status != payment.Created {
 			addVolumes(want, tx)
 		}
 		if closed && r.SettledLate || !closed && r.Status != payment.Created {
@@ -294,7 +321,7 @@ func deepCopy(r *payment.Record) payment.Record {
 func (tx *randomTransaction) step() {
 	before, oldRecord := deepCopy(tx.record), tx.record
 	actions := []func() (payment.Decision, bool){tx.onAnswer, tx.onAnswer, tx.onOpAnswer, tx.onOpAnswer, tx.onDue, tx.refund, tx.refund, tx.cancel, tx.commit, tx.complete,
-		tx.reverse, tx.correct, tx.giveBack, tx.resume, tx.reroute}
+		tx.reverse, tx.correct, tx.giveBack, tx.resume, tx.resume, tx.reroute, tx.cancelByPayer}
 	d, ok := rapid.SampledFrom(actions).Draw(tx.t, "step")()
 	if len(before.Attempts) == 0 {
 		before.Attempts = oldRecord.Attempts
@@ -388,6 +415,10 @@ func (tx *randomTransaction) cancel() (payment.Decision, bool) {
 	return acceptedDecision(tx.context.Cancel(tx.record, tx.newRequestID()))
 }
 
+func (tx *randomTransaction) cancelByPayer() (payment.Decision, bool) {
+	return acceptedDecision(tx.context.CancelByPayer(tx.record, tx.newRequestID()))
+}
+
 func (tx *randomTransaction) complete() (payment.Decision, bool) {
 	if rapid.Bool().Draw(tx.t, "material") {
 		return acceptedDecision(tx.context.Submit(tx.record, func(string) bool { return rapid.Bool().Draw(tx.t, "has it") }, tx.newRequestID()))
@@ -420,7 +451,7 @@ func (tx *randomTransaction) resume() (payment.Decision, bool) {
 	}
 	terminalTerms := anyTerms(tx.t, tx.record.Asset)
 	tx.termsBounds = terminalTerms.Bounds
-	d := tx.context.Continue(tx.record, payment.Credentials{Method: "sbp"}, terminalTerms)
+	d := tx.context.Continue(tx.record, payment.Credentials{Method: "sbp"}, terminalTerms, tx.newRequestID())
 	if why := tx.refusal(&d); !why.IsZero() {
 		d = tx.context.RefuseContinue(tx.record, payment.Credentials{Method: "sbp"}, why)
 	}

@@ -101,7 +101,13 @@ type Record struct {
 	Attempts     []Attempt // earlier terminals that were passed over or that refused, in order
 	Volumes      []Volume  // counters of volume limits that count the amount; nil: none, or none any more
 
-	Hosted              bool           // created for the hosted page
+	Hosted         bool           // created for the hosted page
+	HostedUntil    ledger.Micros  // end of the payer's time on the hosted page; 0: not hosted
+	HostedAttempts uint8          // how many attempts the payer has; 0: not decided, because no attempt was routed yet
+	Ended          []EndedAttempt // earlier attempts of the payer, in order
+	Reference      ledger.ID      // the provider's id of the charge; zero: the transaction's id (ChargeReference)
+	GivenUp        bool           // somebody has asked to void the charge, so no further attempt follows
+
 	TwoPhase            bool           // the money is held until commit or cancel
 	HoldTTL             time.Duration  // how long the money may be held
 	HoldUntil           ledger.Micros  // end of the hold; 0: not held
@@ -130,6 +136,7 @@ type Record struct {
 
 	ReturnID   ledger.ID // the return transaction, if this one was reversed
 	ReversalOf ledger.ID // for a return: the transaction that it returns
+	AttemptOf  ledger.ID // for money that moved for an ended attempt: the attempt's transaction
 }
 
 // Fees are a terminal's fees at routing.

@@ -24,6 +24,8 @@ type Terms struct {
 	SettlementAsset money.Asset
 	Rate            money.Rate
 
+	HostedAttempts uint8 // how many attempts the terminal gives to the payer of a hosted payment
+
 	Priority int       // the terminal's priority
 	Bounds   []Bound   // bounds of the volume limits that count this transaction
 	Skipped  []Attempt // terminals that were passed over in favour of this one

@@ -175,7 +175,7 @@ func TestAHostedPaymentCountsOnlyAfterItIsRouted(t *testing.T) {
 	if volumesText(&refused) != "" || refused.Record.Volumes != nil {
 		t.Errorf("refused: %s", volumesText(&refused))
 	}
-	sc.wantVolumes(sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "sbp"}, boundedTerms(terms(feeDeducted(0, "0"))))), allReserved, true)
+	sc.wantVolumes(sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "sbp"}, boundedTerms(terms(feeDeducted(0, "0"))), otherID)), allReserved, true)
 }
 
 // A rejected transaction has the network for which the limits were checked: the request's, or else the one that comes with

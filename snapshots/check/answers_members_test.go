@@ -99,7 +99,7 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 		charge := track("charge", &scenario{scenarios: s})
 		charge.write(s.decider.Host(uuid.New(), w.FirstDemo.Partner, hostedRequest))
 		charge.addForm("created")
-		charge.write(s.decider.Continue(charge.record, payment.Credentials{Method: payment.BankCard, CardBIN: "424242", CardLast4: "4242"}, pricedTerms()))
+		charge.write(s.decider.Continue(charge.record, payment.Credentials{Method: payment.BankCard, CardBIN: "424242", CardLast4: "4242"}, pricedTerms(), uuid.New()))
 		charge.addForm("authorizing")
 		charge.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{
 			Type: "redirect", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: ledger.MicrosOf(fixture.StartTime.Add(time.Minute)),

@@ -41,6 +41,7 @@ func (c *orgCheck) checkClaims() error {
 	if err != nil {
 		return err
 	}
+	c.transactions.CheckMissingReferences()
 	for source, h := range o.Histories.All() {
 		if h.ClaimKind != 0 && h.Marks&scan.HasClaim == 0 {
 			c.Report.Breach(findings.RuleClaims, "organization %v: %s has a key (%c) and no claim on it", o.ID, scan.NameOf(source), h.ClaimKind)
@@ -67,6 +68,10 @@ func (c *orgCheck) checkClaim(kind ledger.ClaimKind, key string, owner []byte) {
 	}
 	if kind == ledger.ClaimAddress && o.ID == directory.PlatformOrg {
 		c.directory.ClaimedAddresses[key] = id
+		return
+	}
+	if kind == ledger.ClaimReference {
+		c.transactions.CheckReference(key, id)
 		return
 	}
 	hash := o.Histories.Hash(byte(kind), key)

@@ -56,6 +56,7 @@ func (c *orgCheck) checkRecords() error {
 		}
 	}
 	c.transactions.CheckReturns()
+	c.transactions.CheckLateAttempts()
 	c.directory.CheckSettlements(o)
 	c.directory.CheckLinkProducts(o)
 	c.transactions.CheckPaidLinks()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	paymentactor "mizan/actors/payment"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -59,7 +60,7 @@ func (s *scenarios) request(kind payment.Type, amount uint64) payment.Request {
 
 // terms returns the terms of a terminal that does not exist.
 func terms(fees payment.Fees) *payment.Terms {
-	return &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD, Fees: fees}
+	return &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD, Fees: fees, HostedAttempts: 3}
 }
 
 // withRate makes the terms convert to euros at the rate.
@@ -119,6 +120,9 @@ func (l *scenario) tryWrite(d payment.Decision, changes ...change) (posting.Stam
 	}
 	if d.Return != nil {
 		c.Steps = append(c.Steps, changeFor(l.w.FirstDemo.Org, d.Return, 0).Steps...)
+	}
+	if reference := d.Record.Reference; reference != (ledger.ID{}) && reference != l.record.Reference {
+		c.Claims = append(c.Claims, ledger.Claim{Org: l.w.FirstDemo.Org, Kind: ledger.ClaimReference, Key: paymentactor.ReferenceKey(reference), Owner: d.Record.ID[:]})
 	}
 	done := make(chan posting.Receipt, 1)
 	l.j.Submit(c, func(r posting.Receipt) { done <- r })
@@ -335,7 +339,7 @@ func (l *scenario) unaskedEvent(r *rand.Rand, decider payment.DecisionContext, a
 		}
 	case 5:
 		if l.record.AwaitsPayer() {
-			return decider.Continue(l.record, payment.Credentials{Method: payment.BankCard}, l.otherTerms(r, payment.Fees{Bps: 100})), true
+			return decider.Continue(l.record, payment.Credentials{Method: payment.BankCard, Attempted: 1}, l.otherTerms(r, payment.Fees{Bps: 100}), uuid.New()), true
 		}
 	}
 	return d, ok

@@ -13,7 +13,7 @@ import (
 func TestEveryTransactionEventHasAnEntryRule(t *testing.T) {
 	const noEntry = ledger.Phase(0)
 	requiredPhases := map[payment.Event][2]ledger.Phase{
-		"create": {}, "refuse": {}, "route": {}, "process": {}, "act": {}, "reissue": {}, "submit": {}, "await": {},
+		"create": {}, "refuse": {}, "route": {}, "process": {}, "act": {}, "reissue": {}, "submit": {}, "await": {}, "end_attempt": {}, "abandon": {},
 		"pass_pre_authorized_3ds": {}, "pass_auth_required": {}, "pass_unknown": {}, "pass_cancelled": {},
 		"commit": {}, "commit_refused": {}, "cancel": {}, "lapse": {}, "void_failed": {}, "refund_pending": {},
 		"reverse": {}, "correct": {}, "give_back": {}, "give_back_failed": {},
@@ -25,6 +25,7 @@ func TestEveryTransactionEventHasAnEntryRule(t *testing.T) {
 		"decline": {noEntry, ledger.Void}, "fail": {noEntry, ledger.Void}, "void": {noEntry, ledger.Void}, "expire": {noEntry, ledger.Void},
 		"reroute": {noEntry, ledger.Void},
 		"return":  {ledger.Posted, ledger.Posted}, "settle_late": {ledger.Posted, ledger.Posted}, "gave_back": {ledger.Posted, ledger.Posted},
+		"settle_attempt": {ledger.Posted, ledger.Posted},
 	}
 	for _, event := range payment.Machine.Events() {
 		want, known := requiredPhases[event]

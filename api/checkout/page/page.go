@@ -158,6 +158,7 @@ type Bank struct{ ID, Name string }
 // Forward is a form for the provider, which the payer sends with a button.
 type Forward struct {
 	Order
+	Self   string // the page's own path
 	Target string // an address that IsWebAddress accepts
 	Fields []Field
 }

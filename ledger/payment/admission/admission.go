@@ -22,11 +22,11 @@ type Admission struct {
 	PassedOver []payment.Attempt  // failover: terminals passed over since the provider's refusal, with reasons
 	Fault      error              // why the attempt could not be counted
 
-	state    State
-	recorded int // failover: number of attempts in the record
+	state State
 }
 
-// MaxAttempts is the largest number of tried terminals that a record lists.
+// MaxAttempts is the number of tried terminals in a record from which failover tries no further one. Each attempt of a
+// hosted payment adds at least one terminal all the same.
 const MaxAttempts = 32
 
 // Start begins an admission at s.At. missing is empty or payment.AmountOutOfRange. The request counts as an attempt in
@@ -52,7 +52,8 @@ func Refuse(s Search, missing payment.Code) (Admission, Task) {
 // Failover begins the search for another terminal for a record whose provider has refused. s.Tried lists the
 // record's earlier attempts and its present terminal.
 func Failover(s Search, r *payment.Record) (Admission, Task) {
-	a := Admission{Search: s, state: Admitted, recorded: len(r.Attempts)}
+	s.Listed = r.ListedTerminals()
+	a := Admission{Search: s, state: Admitted}
 	return a, a.step(ProviderRefused)
 }
 

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"slices"
 
 	"mizan/ledger"
@@ -16,6 +17,7 @@ type Search struct {
 	Request *payment.Request
 	Route   string            // the rail that the payer chose; empty: any
 	Tried   []payment.Attempt // terminals that must not be tried again
+	Listed  int               // how many tried terminals the transaction's record lists already
 	At      ledger.Micros     // the instant of the search
 }
 
@@ -36,7 +38,7 @@ const ReasonCircuitOpen = "the terminal's circuit is open"
 // and id, that serves the request, was not tried yet and has a closed circuit. Terms.Skipped lists the terminals
 // with an open circuit, even if no terminal is found.
 func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
-	if a.recorded+len(a.PassedOver) >= MaxAttempts {
+	if a.failingOver() && a.Listed+len(a.PassedOver) >= MaxAttempts {
 		return a.step(NoTerminal)
 	}
 	a.Terms = a.findTerms(terminals, rails)
@@ -55,7 +57,7 @@ func (s *Search) findTerms(terminals []*directory.Terminal, rails Rails) (terms 
 			continue
 		}
 		if rails.CircuitOpen(terminal.ID) {
-			if len(terms.Skipped) < MaxAttempts {
+			if len(terms.Skipped)+s.Listed < MaxAttempts {
 				terms.Skipped = append(terms.Skipped, s.newAttempt(terminal, payment.AttemptSkipped, ReasonCircuitOpen))
 			}
 			continue
@@ -117,6 +119,7 @@ func (s *Search) termsOf(terminal *directory.Terminal, rails Rails) payment.Term
 		Terminal: terminal.ID, Route: terminal.Provider, TerminalText: settings.Description, Priority: settings.Priority,
 		Fees:     payment.Fees{Bps: settings.FeeBps, Fixed: settings.FeeFixed, OnTop: settings.FeeOnTop, Refundable: settings.FeeRefundable},
 		TwoPhase: settings.TwoPhase, HoldTTL: settings.HoldTTL, Overdraft: s.Partner.OverdraftOf(asset), Asset: asset,
+		HostedAttempts: uint8(cmp.Or(terminal.Notification.HostedAttempts, directory.DefaultHostedAttempts)),
 	}
 	if settlement, converts := terminal.SettlementAsset(asset); converts {
 		terms.Converts, terms.SettlementAsset = true, settlement

@@ -124,7 +124,7 @@ func (c *coder) rate(v *money.Rate) {
 	)
 }
 
-// address codes an IP address in its binary form, without a zone.
+// address codes an IP address in its binary form, without a zone; the zero address has no bytes.
 func (c *coder) address(v *netip.Addr) {
 	if c.encodes() {
 		b, err := v.WithZone("").AppendBinary(c.raw[:0])
@@ -133,7 +133,7 @@ func (c *coder) address(v *netip.Addr) {
 		return
 	}
 	var b []byte
-	if c.bytes(&b); c.err != nil {
+	if c.bytes(&b); c.err != nil || len(b) == 0 {
 		return
 	}
 	address, ok := netip.AddrFromSlice(b)

@@ -83,6 +83,11 @@ var fields = [...]field{
 	pointer(60, (*coder).operation, func(r *record) **payment.Op { return &r.Op }),
 	value(61, (*coder).amount, func(r *record) *money.Amount { return &r.AgreedTotal }),
 	slice(62, list(text[string]), func(r *record) *[]string { return &r.Methods }),
+	value(63, number, func(r *record) *ledger.Micros { return &r.HostedUntil }),
+	value(64, number, func(r *record) *uint8 { return &r.HostedAttempts }),
+	slice(65, list((*coder).endedAttempt), func(r *record) *[]payment.EndedAttempt { return &r.Ended }),
+	value(66, (*coder).id, func(r *record) *ledger.ID { return &r.Reference }),
+	value(67, (*coder).id, func(r *record) *ledger.ID { return &r.AttemptOf }),
 }
 
 func init() {
@@ -171,6 +176,7 @@ func flags(key int) field {
 // How many values each of the arrays below has. New values are added at an array's end.
 const (
 	attemptValues     = 6
+	endedValues       = 13
 	refundValues      = 8
 	actionValues      = 13
 	destinationValues = 2
@@ -186,6 +192,26 @@ func (c *coder) attempt(v *payment.Attempt) {
 		number(c, &v.Priority)
 	})
 }
+
+func (c *coder) endedAttempt(v *payment.EndedAttempt) {
+	c.array(endedValues, func() {
+		c.id(&v.Reference)
+		text(c, &v.Route)
+		c.amount(&v.Total)
+		text(c, &v.Credentials.Method)
+		text(c, &v.Credentials.CardBIN)
+		text(c, &v.Credentials.CardLast4)
+		text(c, &v.Credentials.CardFingerprint)
+		text(c, &v.Credentials.Network)
+		c.amount(&v.Credentials.AgreedTotal)
+		c.address(&v.Credentials.PayerIP)
+		number(c, &v.Credentials.Attempted)
+		terminals(c, &v.Terminals)
+		c.bytes(&v.RailMeta)
+	})
+}
+
+var terminals = list((*coder).attempt)
 
 func (c *coder) refund(v *payment.RefundRecord) {
 	c.array(refundValues, func() {

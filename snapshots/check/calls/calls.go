@@ -139,7 +139,7 @@ func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
 	var o *scan.Organization
 	var h *scan.History
 	if o = c.Organizations[entry.Org]; o != nil {
-		h = o.Histories.Find(source)
+		h = o.Histories.FindCharge(entry.Reference)
 	}
 	if h == nil || h.Intents[scan.CallCharge] == 0 {
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to the provider without an intent", entry.Org, scan.NameOf(source))
@@ -218,6 +218,11 @@ func (c *checker) compareCalls(o *scan.Organization) {
 	for source, h := range o.Histories.All() {
 		if source.Kind == ledger.Transaction {
 			c.compareCharge(o, source, h)
+		}
+	}
+	for reference, h := range o.Histories.ByCharge {
+		if h.Version == 0 { // it has no record, and was not compared above
+			c.compareCharge(o, ledger.Source{Kind: ledger.Transaction, ID: reference}, h)
 		}
 	}
 }

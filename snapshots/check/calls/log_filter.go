@@ -40,7 +40,7 @@ func (f *LogFilter) Keeps(line []byte) bool {
 	if o == nil {
 		return false
 	}
-	h := o.Histories.Find(ledger.Source{Kind: ledger.Transaction, ID: entry.Reference})
+	h := o.Histories.FindCharge(entry.Reference)
 	if h == nil || h.Intents[scan.CallCharge] == 0 {
 		return false
 	}

@@ -47,7 +47,7 @@ func (s *LastWrite) UnchangedSince(transaction *scan.Record) bool {
 // NotifiesByDefault tells whether a transaction's merchant was certainly notified of exactly the default
 // statuses: its terminal does not select other statuses, and did not when the transaction began.
 func (d *Facts) NotifiesByDefault(r *scan.Record, p *payment.Record) bool {
-	if p.Terminal == (ledger.ID{}) || slices.ContainsFunc(p.Attempts, wasRefused) {
+	if p.Terminal == (ledger.ID{}) || wasAtOthers(p) {
 		return false
 	}
 	t := d.Terminal(r.Organization.ID, p.Terminal)
@@ -62,14 +62,19 @@ func (d *Facts) HadAddress(r *scan.Record, p *payment.Record) bool {
 	if owner := d.Partner(org, p.Partner); owner != nil && owner.hasAddress && owner.UnchangedSince(r) {
 		return true
 	}
+	if wasAtOthers(p) {
+		return false // the address of another terminal may have applied
+	}
 	if p.Terminal == (ledger.ID{}) {
 		return d.merchantTerminalHadAddress(r, p)
 	}
-	if slices.ContainsFunc(p.Attempts, wasRefused) {
-		return false // the address of another terminal may have applied
-	}
 	t := d.Terminal(org, p.Terminal)
 	return t != nil && t.hasAddress && t.UnchangedSince(r)
+}
+
+// wasAtOthers tells whether the transaction was sent to other terminals before its present one.
+func wasAtOthers(p *payment.Record) bool {
+	return len(p.Ended) > 0 || slices.ContainsFunc(p.Attempts, wasRefused)
 }
 
 // wasRefused tells whether a terminal refused the transaction, so that another one was tried.

@@ -90,6 +90,7 @@ type Terminal struct {
 	Partner         int64
 	Env             string
 	Settings        directory.Settings
+	HostedAttempts  int
 	hasAddress      bool // the terminal has an address of its own
 	selectsStatuses bool // the terminal itself selects the statuses that are notified
 }
@@ -232,7 +233,7 @@ func (c *Check) checkTerminal(r *scan.Record, t *directory.Terminal) {
 		c.Fault(r, "has settings that can't be read")
 		return
 	}
-	fact := &Terminal{LastWrite: lastWriteOf(r), Partner: t.Partner, Env: t.Env.String(), Settings: t.Settings}
+	fact := &Terminal{LastWrite: lastWriteOf(r), Partner: t.Partner, Env: t.Env.String(), Settings: t.Settings, HostedAttempts: t.Notification.HostedAttempts}
 	c.Facts.terminals[scan.RecordKey{Org: r.Organization.ID, ID: r.Source.ID}] = fact
 	c.noteAddress(r, t, fact)
 }

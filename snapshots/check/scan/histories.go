@@ -34,7 +34,7 @@ type History struct {
 	Holds               uint8             // number of charges for which money was held when they were sent
 	ListedAtCreation    uint8             // one bit for each of the record's lists: the list's row of the record's creation was read
 	ListedAtLastEvent   uint8             // one bit for each of the record's lists: the list's row of the record's last event was read
-	Intents             [Operations]uint8 // numbers of intents to call a provider
+	Intents             Intents           // of the transaction, or of the last attempt of a hosted payment
 	Calls               [Operations]uint8 // numbers of calls that the simulator received
 	Marks               Marks
 	Notifications       NotificationCounts
@@ -43,6 +43,9 @@ type History struct {
 	changeTimes         uint64 // sum of the hashes of the times of the record's changes
 	listedTimes         uint64 // sum of the hashes of the times in the rows that lists have of the record
 }
+
+// Intents are the numbers of intents to call a provider, by operation.
+type Intents [Operations]uint8
 
 // Marks are further facts about a record, one bit each.
 type Marks uint16
@@ -94,6 +97,8 @@ type Histories struct {
 	MovedMoney Slab[ProviderMoney]
 	Refunds    Slab[Refund]
 	Rerouted   map[ledger.Source][]Fingerprint // a transaction's holds at the terminals before the last one
+	Ended      map[ledger.Source][]Intents     // a hosted payment's attempts that have ended, each with its intents
+	ByCharge   map[ledger.ID]*History          // reference of a charge → its history, if that is not the history of the transaction with this id
 	Returns    map[ledger.ID]ledger.ID         // reversed transaction → its return, according to the reversed transaction's record
 	ReturnOf   map[ledger.ID]ledger.ID         // return → the transaction that it reverses, according to the return's record
 
@@ -103,7 +108,8 @@ type Histories struct {
 func newHistories() *Histories {
 	return &Histories{
 		index: make(map[ledger.Source]int32), states: make(map[ledger.Kind]*States), Seed: maphash.MakeSeed(),
-		Rerouted: make(map[ledger.Source][]Fingerprint), Returns: make(map[ledger.ID]ledger.ID), ReturnOf: make(map[ledger.ID]ledger.ID),
+		Rerouted: make(map[ledger.Source][]Fingerprint),
+		Ended:    make(map[ledger.Source][]Intents), ByCharge: make(map[ledger.ID]*History), Returns: make(map[ledger.ID]ledger.ID), ReturnOf: make(map[ledger.ID]ledger.ID),
 	}
 }
 
@@ -114,6 +120,21 @@ func (h *Histories) Find(s ledger.Source) *History {
 		return nil
 	}
 	return h.slab.At(at)
+}
+
+// FindCharge returns the history of the charge that a provider knows by the reference; nil if there is none. Each attempt
+// of a hosted payment has a charge of its own.
+func (h *Histories) FindCharge(reference ledger.ID) *History {
+	if found := h.ByCharge[reference]; found != nil {
+		return found
+	}
+	return h.Find(ledger.Source{Kind: ledger.Transaction, ID: reference})
+}
+
+// EndAttempt notes that an attempt of a hosted payment has ended: later intents belong to the next attempt.
+func (h *Histories) EndAttempt(source ledger.Source, history *History) {
+	h.Ended[source] = append(h.Ended[source], history.Intents)
+	history.Intents = Intents{}
 }
 
 // All iterates over the records and their histories, in no order.

@@ -61,7 +61,7 @@ func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.F
 	case payment.Return:
 		c.noteSettled(h, providerAmount, fingerprint)
 		c.followReturn(e, fingerprint)
-	case payment.SettleLate:
+	case payment.SettleLate, payment.SettleAttempt:
 		h.Marks |= scan.BookedLate
 		c.noteSettled(h, providerAmount, fingerprint)
 	case payment.GaveBack:
@@ -180,6 +180,7 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.FurtherRefundRefused: scan.MustVoid,
 	payment.Return:               scan.MustPost,
 	payment.SettleLate:           scan.MustPost,
+	payment.SettleAttempt:        scan.MustPost,
 	payment.GaveBack:             scan.MustPost,
 }
 

@@ -80,6 +80,9 @@ func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 			h.OpenRequest = i.request
 		}
 	}
+	if name == payment.EndAttempt {
+		c.organization.Histories.EndAttempt(e.Source, h)
+	}
 }
 
 // openRequests returns the open requests that agree with a record: the events must have led to one of them.

@@ -47,6 +47,18 @@ var notStoredMembers = []struct {
 			return p.Status == payment.Authorizing && len(refusedAttempts(p.Stored)) > 0
 		},
 	},
+	// At the time the transaction may have been in an earlier attempt of its payer, with another card and another terminal.
+	{
+		[]string{
+			"amount_with_fee", "amount_dest", "merchant_amount", "currency_dest", "currency_rate", "network", "network_dest", "scale", "scale_dest",
+			"description", "route", "payment_method", "merchant_meta",
+		},
+		func(p *Past) bool {
+			return len(p.Stored.Ended) > 0 && (p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.AtProvider())
+		},
+	},
+	// A transaction that has gone back to its payer says why the last attempt was refused.
+	{[]string{"error_code", "error_description"}, func(p *Past) bool { return p.Status == payment.Created && len(p.Stored.Ended) > 0 }},
 	// The terminal or the payer's credentials may have named the network later.
 	{[]string{"network", "scale"}, func(p *Past) bool { return p.Status == payment.Created && !p.isCurrent() }},
 	// The record has only the keys that the provider sent last.

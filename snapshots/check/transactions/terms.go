@@ -42,7 +42,7 @@ func wasIn(r *scan.Record, status payment.Status) bool {
 // settings or the rate may have changed since the transaction was decided.
 func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
 	t := c.settingsFor(r, p.Terminal)
-	if t == nil {
+	if t == nil || p.AttemptOf != (ledger.ID{}) { // late money of an attempt is returned as a whole, without a fee
 		return
 	}
 	settlementCurrency := t.SettlementCurrency
@@ -86,7 +86,7 @@ func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 	h := r.History
 	refused := refusedAttempts(p)
 	terminals := len(refused)
-	if p.Terminal != (ledger.ID{}) && p.ReversalOf == (ledger.ID{}) {
+	if p.Terminal != (ledger.ID{}) && p.AttemptOf == (ledger.ID{}) && p.ReversalOf == (ledger.ID{}) {
 		terminals++
 	}
 	if min(terminals, scan.MaxCounted) != int(h.Intents[scan.CallCharge]) {
@@ -114,11 +114,14 @@ func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 }
 
 // refusedAttempts returns the attempts at the terminals before the last one.
-func refusedAttempts(p *payment.Record) []payment.Attempt {
+func refusedAttempts(p *payment.Record) []payment.Attempt { return refusedOf(p.Attempts) }
+
+// refusedOf returns those of the tried terminals to which the transaction was sent.
+func refusedOf(tried []payment.Attempt) []payment.Attempt {
 	var refused []payment.Attempt
-	for i := range p.Attempts {
-		if outcome := p.Attempts[i].Outcome; outcome == payment.AttemptRefused || outcome == payment.AttemptNotSent {
-			refused = append(refused, p.Attempts[i])
+	for i := range tried {
+		if outcome := tried[i].Outcome; outcome == payment.AttemptRefused || outcome == payment.AttemptNotSent {
+			refused = append(refused, tried[i])
 		}
 	}
 	return refused

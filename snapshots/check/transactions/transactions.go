@@ -29,11 +29,12 @@ type Check struct {
 	paidLinks      map[paidLink]ledger.ID // a payment link that transactions name → one of these transactions
 	linkCounters   map[string]*big.Int    // key of a link's counter → its value according to the transactions
 	storedCounters map[string]bool        // the names of the stored counters of volumes
+	attempts       attempts
 }
 
 // New begins the check of one organization's transactions.
 func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
-	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), linkCounters: make(map[string]*big.Int), paidLinks: make(map[paidLink]ledger.ID), storedCounters: make(map[string]bool)}
+	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), linkCounters: make(map[string]*big.Int), paidLinks: make(map[paidLink]ledger.ID), storedCounters: make(map[string]bool), attempts: newAttempts()}
 }
 
 // CheckTransaction compares a transaction's payload with its events and returns the decoded payload;
@@ -54,6 +55,7 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	}
 	c.checkTerms(r, p)
 	c.checkRoute(r, p)
+	c.checkAttempts(r, p)
 	c.checkEntries(r, p)
 	c.checkRefunds(r, p)
 	c.checkStatus(r, p)

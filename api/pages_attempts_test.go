@@ -1,0 +1,319 @@
+package api_test
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Cards that the simulator refuses, and one that times out.
+const (
+	declinedCard   = "4000000000000002"
+	poorCard       = "4000000000009995"
+	expiredCard    = "4000000000000069"
+	failingCard    = "4000000000000119"
+	challengedCard = "4000000000003220"
+	timedOutCard   = "4000000000000341"
+)
+
+// setHostedAttempts sets how many attempts the payers of the first partner's hosted payments have, in env test.
+func (f *fixture) setHostedAttempts(n string) {
+	f.t.Helper()
+	f.admin().patch("/api/v1/terminal/"+f.paymentTerminal(), `{"merchant_params":{"hosted_attempts":`+n+`}}`).want(200, "")
+}
+
+// payerForm creates a hosted payment, and returns its id and the address to which its page posts.
+func (f *fixture) payerForm(fields string) (id, action string) {
+	f.t.Helper()
+	transaction := f.createHosted(fields)
+	action, _ = f.browse(transaction.at("widget_url")).wantPage(200, checkoutTitle).form()
+	return transaction.at("id"), action
+}
+
+// routing returns "attempt outcome error_code" of each terminal that a transaction was tried at, and the attempts'
+// references in order.
+func (f *fixture) routing(id string) (rows, references []string) {
+	f.t.Helper()
+	r := f.admin().get(transactions+"/"+id+"/routing").want(200, "")
+	for i := range r.rows() {
+		row := "data." + string(rune('0'+i)) + "."
+		rows, references = append(rows, r.at(row+"attempt")+" "+r.at(row+"outcome")+" "+r.at(row+"error_code")), append(references, r.at(row+"reference"))
+	}
+	return rows, references
+}
+
+// wantRouting checks the rows of routing.
+func (f *fixture) wantRouting(id string, want ...string) (references []string) {
+	f.t.Helper()
+	rows, references := f.routing(id)
+	if !slices.Equal(rows, want) {
+		f.t.Errorf("tried %q, want %q", rows, want)
+	}
+	return references
+}
+
+func TestDeclinedCardLeavesThePayerFurtherAttempts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	receiver := f.newWebhookReceiver()
+	id, action := f.payerForm("")
+	f.send(action, card(declinedCard)).wantPage(200, checkoutTitle, `role="alert">The card was declined. Nothing has been charged.`, "12.50 USD")
+	f.transaction(id).wantStatus("created", "card_declined").wantFields(map[string]string{
+		"payment_method": "null", "route": "", "amount_with_fee": "1250", "finished": "null", "description": "null",
+	})
+	first := f.wantRouting(id, "1 refused card_declined")
+	f.waitForDeliveries()
+	f.send(action, card("4242424242424242")).wantPage(200, "Paid")
+	f.transaction(id).wantStatus("charged", "").wantFields(map[string]string{"payment_method.last4": "4242"})
+	references := f.wantRouting(id, "1 refused card_declined", "2 accepted null")
+	if first[0] != id || references[0] != id || references[1] == id || len(references[1]) != len(id) {
+		t.Errorf("the attempts of %s have the references %q, then %q", id, first, references)
+	}
+	f.waitForDeliveries()
+	if _, types := receiver.received(); !slices.Equal(types, []string{"transaction.charged"}) {
+		t.Errorf("notified of %q", types)
+	}
+	if provider, partner := f.balanceOf("A:provider:"+f.paymentTerminal()), f.balanceOf("L:partner:1:available"); provider != "1250" || partner != "100001250" {
+		t.Errorf("the provider owes %s, and the partner has %s", provider, partner)
+	}
+	if suspense := f.balanceOf("L:suspense:1"); suspense != "0" {
+		t.Errorf("%s is in suspense", suspense)
+	}
+}
+
+func TestLastRefusalEndsTheHostedPayment(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	receiver := f.newWebhookReceiver()
+	id, action := f.payerForm(`,"failUrl":"` + failURL + `"`)
+	f.send(action, card(declinedCard)).wantPage(200, checkoutTitle, "The card was declined.")
+	f.send(action, card(expiredCard)).wantPage(200, checkoutTitle, "The card has expired.")
+	f.send(action, card(poorCard)).wantPage(200, "Not paid", "not enough money", `href="`+failURL+`"`)
+	f.transaction(id).wantStatus("rejected", "insufficient_funds")
+	f.wantRouting(id, "1 refused card_declined", "2 refused expired_card", "3 refused insufficient_funds")
+	f.send(action, card("4242424242424242")).wantPage(200, "Not paid")
+	f.transaction(id).wantStatus("rejected", "insufficient_funds")
+	f.waitForDeliveries()
+	if _, types := receiver.received(); !slices.Equal(types, []string{"transaction.rejected"}) {
+		t.Errorf("notified of %q", types)
+	}
+}
+
+// The API's requests count as the page's do.
+func TestAttemptsByAPIAndPageCountTogether(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id, action := f.payerForm("")
+	continueWith := func(number string) *response {
+		return f.partner().post(operation("continue", id), `{`+strings.Replace(goodCard, good, number, 1)+`}`).want(200, "")
+	}
+	continueWith(declinedCard).wantStatus("created", "card_declined")
+	f.send(action, card(poorCard)).wantPage(200, checkoutTitle, "not enough money")
+	continueWith(declinedCard).wantStatus("rejected", "card_declined")
+	f.wantRouting(id, "1 refused card_declined", "2 refused insufficient_funds", "3 refused card_declined")
+}
+
+func TestTerminalSetsTheNumberOfAttempts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, wrong := range []string{"0", "11", "-1", `"3"`, "1.5"} {
+		f.admin().patch("/api/v1/terminal/"+f.paymentTerminal(), `{"merchant_params":{"hosted_attempts":`+wrong+`}}`).want(422, "").wantFieldsRefused("merchant_params.hosted_attempts")
+	}
+	f.setHostedAttempts("1")
+	id, action := f.payerForm("")
+	f.send(action, card(declinedCard)).wantPage(200, "Not paid")
+	f.wantRouting(id, "1 refused card_declined")
+	f.setHostedAttempts("10")
+	id, action = f.payerForm("")
+	for range 5 {
+		f.send(action, card(declinedCard)).wantPage(200, checkoutTitle)
+	}
+	f.setHostedAttempts("1") // the first attempt has decided the number
+	for range 4 {
+		f.send(action, card(declinedCard)).wantPage(200, checkoutTitle)
+	}
+	f.send(action, card(declinedCard)).wantPage(200, "Not paid")
+	rows, references := f.routing(id)
+	slices.Sort(references)
+	if len(rows) != 10 || len(slices.Compact(references)) != 10 {
+		t.Errorf("%q %q", rows, references)
+	}
+}
+
+func TestRefusedChallengeUsesAnAttempt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.setHostedAttempts("2")
+	id, action := f.payerForm("")
+	challenge := f.send(action, card(challengedCard))
+	f.follow(f.answerChallenge(challenge, "refuse")).wantPage(200, checkoutTitle, "Confirmation failed or was declined.")
+	f.transaction(id).wantStatus("created", "authentication_failed").wantFields(map[string]string{"auth_params": "null"})
+	second := f.send(action, card(challengedCard))
+	f.transaction(id).wantStatus("action_required", "")
+	f.follow(f.answerChallenge(second, "approve")).wantPage(200, "Paid")
+	f.wantRouting(id, "1 refused authentication_failed", "2 accepted null")
+
+	id, action = f.payerForm("")
+	f.send(action, card(declinedCard)).wantPage(200, checkoutTitle)
+	f.follow(f.answerChallenge(f.send(action, card(challengedCard)), "refuse")).wantPage(200, "Not paid", "Confirmation failed or was declined.")
+	f.transaction(id).wantStatus("rejected", "authentication_failed")
+}
+
+// A failure at the provider is no refusal of the card, and an unknown outcome may still be a charge.
+func TestOnlyADefiniteRefusalLeavesAnAttempt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id, action := f.payerForm("")
+	f.send(action, card(failingCard)).wantPage(200, "Not paid")
+	f.transaction(id).wantStatus("failed", "processing_error")
+
+	id, action = f.payerForm("")
+	f.send(action, card(declinedCard)).wantPage(200, checkoutTitle)
+	f.send(action, card(timedOutCard)).wantPage(200, "Processing")
+	f.send(action, card("4242424242424242")).wantPage(200, "Processing")
+	f.transaction(id).wantStatus("charging", "")
+	f.advance(10)
+	f.transaction(id).wantStatus("charged", "")
+	f.wantRouting(id, "1 refused card_declined", "2 accepted null")
+}
+
+func TestRefusalByLimitOrBlocklistEndsAnAttemptedPayment(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	blocked, action := f.payerForm("")
+	f.send(action, card(declinedCard)).wantPage(200, checkoutTitle)
+	f.addToBlocklist("bin", "424242")
+	f.send(action, card("4242424242424242")).wantPage(200, "Not paid")
+	f.transaction(blocked).wantStatus("rejected", "anti-fraud: bin")
+	rows := f.wantRouting(blocked, "1 refused card_declined", "2 stopped anti_fraud")
+	if rows[1] != "null" {
+		t.Errorf("an attempt that was never sent has the reference %s", rows[1])
+	}
+	// Each attempt counts in velocity, and the limit counts them after a restart too.
+	f.createLimit(`{"partner_id":1,"kind":"velocity","max_count":3,"window":"hour","env":"test","type":"payment","currency":"USD"}`)
+	limited, action := f.payerForm("")
+	f.send(action, card(declinedCard)).wantPage(200, checkoutTitle)
+	f.restart()
+	f.send(f.pageOf(limited), card("5555555555554444")).wantPage(200, "Not paid")
+	f.transaction(limited).wantStatus("rejected", "limit exceeded: velocity")
+}
+
+// pageOf returns a fresh address of the page of a transaction that waits for its payer.
+func (f *fixture) pageOf(id string) string {
+	f.t.Helper()
+	action, _ := f.browse(f.transaction(id).at("widget_url")).form()
+	return f.base() + action
+}
+
+func TestDeadlineEndsAnAttemptedPayment(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	receiver := f.newWebhookReceiver()
+	id, action := f.payerForm("")
+	f.advanceBy(10 * time.Minute)
+	f.send(action, card(declinedCard)).wantPage(200, checkoutTitle)
+	f.advanceBy(actionTTL - 10*time.Minute - time.Second)
+	f.transaction(id).wantStatus("created", "card_declined")
+	f.advanceBy(time.Second)
+	f.transaction(id).wantStatus("rejected", "payer_action_expired")
+	f.wantRouting(id, "1 refused card_declined")
+	f.waitForDeliveries()
+	if _, types := receiver.received(); !slices.Equal(types, []string{"transaction.rejected"}) {
+		t.Errorf("notified of %q", types)
+	}
+	// A refusal after the deadline ends the payment too: there is no time left to try again.
+	late, action := f.payerForm("")
+	f.advanceBy(10 * time.Minute)
+	challenge := f.send(action, card(challengedCard))
+	f.advanceBy(actionTTL - time.Minute)
+	f.transaction(late).wantStatus("action_required", "")
+	f.answerChallenge(challenge, "refuse")
+	f.transaction(late).wantStatus("rejected", "authentication_failed")
+}
+
+func TestPayerCancelsOnThePage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	cancel := url.Values{"cancel": {"1"}}
+	receiver := f.newWebhookReceiver()
+	id, action := f.payerForm(`,"failUrl":"` + failURL + `"`)
+	if page := f.browse(f.base() + action); !strings.Contains(page.body, `<button type="submit" name="cancel" value="1" formnovalidate>`) {
+		t.Errorf("no button in %s", page.body)
+	}
+	f.send(action, cancel).wantPage(200, "Not paid", "The payment was cancelled.", `href="`+failURL+`"`)
+	f.transaction(id).wantStatus("failed", "cancelled")
+	f.wantRouting(id)
+	f.waitForDeliveries()
+	if _, types := receiver.received(); !slices.Equal(types, []string{"transaction.failed"}) {
+		t.Errorf("notified of %q", types)
+	}
+	f.send(action, cancel).wantPage(200, "Not paid")
+	f.send(action, card("4242424242424242")).wantPage(200, "Not paid")
+
+	// After a refused attempt, with a typed card that is ignored.
+	id, action = f.payerForm("")
+	f.send(action, card(declinedCard)).wantPage(200, checkoutTitle)
+	typed := card("4242424242424242")
+	typed.Set("cancel", "")
+	f.send(action, typed).wantPage(200, "Not paid")
+	f.transaction(id).wantStatus("failed", "cancelled")
+	f.wantRouting(id, "1 refused card_declined")
+
+	// Later it is the merchant's cancel, a void at the provider.
+	id, action = f.payerForm("")
+	f.send(action, card("4000002500003155")).wantPage(200, "Confirm with a password", `name="cancel"`)
+	f.send(action, cancel).wantPage(200, "Not paid", "The payment was cancelled.")
+	f.transaction(id).wantStatus("failed", "cancelled")
+	id, action = f.payerForm("")
+	f.send(action, card("4000000000000077")).wantPage(200, "Processing", `name="cancel"`)
+	f.send(action, cancel).wantPage(200, "Not paid")
+	f.transaction(id).wantStatus("failed", "cancelled")
+
+	id, action = f.payerForm("")
+	f.send(action, card("4242424242424242")).wantPage(200, "Paid")
+	f.send(action, cancel).wantPage(200, "Paid")
+	f.transaction(id).wantStatus("charged", "")
+}
+
+// A payer who has approved a hold, and the recipient of a payout, cannot take it back.
+func TestPayerCannotCancelAHoldOrAPayout(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	cancel := url.Values{"cancel": {"1"}}
+	f.setTerminalParams("payment", `{"two_phase":true}`)
+	id, action := f.payerForm("")
+	f.send(action, card("4242424242424242")).wantPage(200, "Approved")
+	f.send(action, cancel).wantPage(200, "Approved")
+	f.transaction(id).wantStatus("payment_suspended", "")
+	payout := f.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"1250","currency":"USD","hosted":true}}`).want(201, "")
+	action, _ = f.browse(payout.at("widget_url")).form()
+	f.send(action, cancel).wantPage(200, "Receive money to your card")
+	f.transaction(payout.at("id")).wantStatus("created", "")
+}
+
+// Of two tabs that send a card at the same moment, the second one uses another attempt if the first was refused, and finds
+// the result if not.
+func TestTwoTabsShareTheAttempts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id, action := f.payerForm("")
+	var wg sync.WaitGroup
+	for _, number := range []string{declinedCard, "4242424242424242"} {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			f.visit("POST", action, card(number))
+		}()
+	}
+	wg.Wait()
+	f.transaction(id).wantStatus("charged", "")
+	if rows, _ := f.routing(id); !slices.Equal(rows, []string{"1 accepted null"}) && !slices.Equal(rows, []string{"1 refused card_declined", "2 accepted null"}) {
+		t.Errorf("tried %q", rows)
+	}
+	if got := f.balanceOf("A:provider:" + f.paymentTerminal()); got != "1250" {
+		t.Errorf("the provider owes %s", got)
+	}
+}

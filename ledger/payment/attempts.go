@@ -1,0 +1,160 @@
+package payment
+
+import (
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// This file decides on the attempts of a hosted payment. If a provider definitely refuses the card, the transaction
+// goes back to created, and the payer may try again while attempts and time are left. Each attempt has a charge of
+// its own, with a reference of its own at the provider.
+
+// EndedAttempt is an attempt of a hosted payment that was refused, after which the payer could try again.
+type EndedAttempt struct {
+	Reference   ledger.ID    // the id by which the provider knows the attempt's charge
+	Route       string       // the rail that refused last
+	Total       money.Amount // what the payer would have paid, fee included
+	Credentials Credentials  // what the payer had entered
+	Terminals   []Attempt    // the terminals that were passed over or that refused, in order; the last one ended the attempt
+	RailMeta    []byte       // JSON object of the rail's own keys, at most maxEndedMeta bytes; nil: none
+}
+
+// maxEndedMeta bounds the rail's keys that a record keeps for an ended attempt. A rail that has lost longer ones has to
+// find the charge by its reference.
+const maxEndedMeta = 1 << 10
+
+// Last returns the terminal that ended the attempt, with the reason; zero in a record that no decision has made.
+func (e *EndedAttempt) Last() (last Attempt) {
+	if n := len(e.Terminals); n > 0 {
+		last = e.Terminals[n-1]
+	}
+	return last
+}
+
+// ChargeReference returns the id by which the provider knows the charge of the present attempt: the transaction's id
+// for the first attempt, and an id of its own for each later one. It has no meaning while the record has no terminal.
+func (r *Record) ChargeReference() ledger.ID {
+	if r.Reference == (ledger.ID{}) {
+		return r.ID
+	}
+	return r.Reference
+}
+
+// FindEnded returns the ended attempt whose charge was at the terminal under the reference; nil if there is none.
+func (r *Record) FindEnded(terminal, reference ledger.ID) *EndedAttempt {
+	for i := range r.Ended {
+		if e := &r.Ended[i]; e.Reference == reference && e.Last().Terminal == terminal {
+			return e
+		}
+	}
+	return nil
+}
+
+// AttemptsLeft returns how many further attempts the payer of a hosted payment has, besides one that is under way. It is
+// zero before the first attempt, whose terminal decides the number.
+func (r *Record) AttemptsLeft() int {
+	used := len(r.Ended)
+	if r.Status != Created {
+		used++
+	}
+	return max(int(r.HostedAttempts)-used, 0)
+}
+
+// ListedTerminals returns how many tried terminals the record lists.
+func (r *Record) ListedTerminals() int {
+	n := len(r.Attempts)
+	for i := range r.Ended {
+		n += len(r.Ended[i].Terminals)
+	}
+	return n
+}
+
+// mayTryAgain tells whether the payer may try again after a refusal: attempts and time are left, and nobody has asked to
+// give the charge up.
+func (c DecisionContext) mayTryAgain(r *Record) bool {
+	return r.AttemptsLeft() > 0 && !r.GivenUp && ledger.MicrosOf(c.Now) < r.HostedUntil
+}
+
+// endAttempt takes a hosted payment back to created after an attempt that certainly moved no money. The failure stays
+// in the record until the next attempt begins, so that the payer can read it.
+func (c DecisionContext) endAttempt(d *Decision, outcome string, why Failure) {
+	r := d.Record
+	d.Counters = r.unreserve(c.Org, c.room(d.Counters))
+	d.move(EndAttempt, nil)
+	refusal := Attempt{Terminal: r.Terminal, Failure: why, At: ledger.MicrosOf(c.Now), Outcome: outcome, Priority: r.Priority}
+	ended := EndedAttempt{
+		Reference: r.ChargeReference(), Route: r.Route, Total: r.AmountWithFee, Credentials: r.credentials(),
+		Terminals: append(r.Attempts[:len(r.Attempts):len(r.Attempts)], refusal),
+	}
+	if len(r.RailMeta) <= maxEndedMeta {
+		ended.RailMeta = r.RailMeta
+	}
+	*r = Record{
+		ID: r.ID, Partner: r.Partner, Request: r.Request, Status: r.Status, Failure: why, Hosted: true, HostedUntil: r.HostedUntil,
+		Notified: r.Notified, Unnotified: r.Unnotified, Unwanted: r.Unwanted, HostedAttempts: r.HostedAttempts, Ended: append(r.Ended[:len(r.Ended):len(r.Ended)], ended),
+	}
+	r.takeCredentials(Credentials{})
+	r.clearPrice()
+	d.Due = r.HostedUntil
+}
+
+// credentials returns the payer's credentials as the record has them.
+func (r *Record) credentials() Credentials {
+	return Credentials{
+		Method: r.Method, CardBIN: r.CardBIN, CardLast4: r.CardLast4, CardFingerprint: r.CardFingerprint,
+		Network: r.Asset.Network, AgreedTotal: r.AgreedTotal, PayerIP: r.PayerIP, Attempted: r.Attempted,
+	}
+}
+
+// AddPassedOver adds terminals that failover passed over after the charge's last terminal had refused.
+func (d *Decision) AddPassedOver(terminals []Attempt) {
+	r := d.Record
+	if r.Status != Created {
+		r.Attempts = slices.Concat(r.Attempts, terminals)
+		return
+	}
+	r.Ended = slices.Clone(r.Ended)
+	ended := &r.Ended[len(r.Ended)-1]
+	last := len(ended.Terminals) - 1
+	ended.Terminals = slices.Concat(ended.Terminals[:last], terminals, ended.Terminals[last:])
+}
+
+// CancelByPayer decides on the payer's request to give up. A hosted payment that waits for its payer ends at once; any
+// other payment is voided as by Cancel, with the same errors. The error is also NotReversible for a payout, and for held
+// money, because the payer has approved the hold and the merchant may rely on it.
+func (c DecisionContext) CancelByPayer(r *Record, request ledger.ID) (Decision, error) {
+	switch {
+	case r.Type != Payment || r.Status.Held():
+		return Decision{}, ledger.Refuse("payment.CancelByPayer", ledger.NotReversible, "only the merchant can cancel it")
+	case !r.AwaitsPayer():
+		return c.Cancel(r, request)
+	}
+	d := newDecision(r)
+	d.move(Abandon, nil)
+	d.end(Failure{Code: CancelledByCaller})
+	return d, nil
+}
+
+// SettleAttempt decides on a rail's report that an ended attempt of the transaction r has moved money after all. That
+// money is no money of the transaction, which may be in any status by now: it gets a transaction of its own with the given
+// id, which is rejected from the start, holds the money on the suspense account and returns it.
+func (c DecisionContext) SettleAttempt(r *Record, ended *EndedAttempt, id ledger.ID) Decision {
+	refusal, entered := ended.Last(), &ended.Credentials
+	late := Record{
+		ID: id, Partner: r.Partner, Status: Absent, AttemptOf: r.ID, Reference: ended.Reference, Route: ended.Route,
+		Terminal: refusal.Terminal, Priority: refusal.Priority, SettledLate: true, RailMeta: ended.RailMeta,
+	}
+	late.Request = Request{
+		Type: Payment, Amount: ended.Total, Asset: r.Asset, Lang: r.Lang, Method: entered.Method,
+		CardBIN: entered.CardBIN, CardLast4: entered.CardLast4, MerchantMeta: []byte(`{"attempt_of":"` + r.ID.String() + `"}`),
+	}
+	late.clearPrice()
+	d := Decision{Record: &late, MustRecord: true}
+	d.Counters = late.reserve(c.Org, nil)
+	d.move(SettleAttempt, late.suspenseEntry(ledger.Debit))
+	d.end(refusal.Failure)
+	d.Due = c.fromNow(minRetryDelay)
+	return d
+}

@@ -1,0 +1,181 @@
+package transactions
+
+import (
+	paymentactor "mizan/actors/payment"
+	"mizan/ledger"
+	ledgerdirectory "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+)
+
+// Rule 3 of the store check, attempts of hosted payments. A payer has at most the number of attempts that the terminal of
+// the first one sets. Each attempt was sent to the terminals that it names, and has a reference of its own, which is
+// claimed unless it is the transaction's id. Money that moved for an ended attempt has a transaction of its own, which
+// agrees with the attempt. The transactions' events say how many attempts have ended.
+
+// attempts is what the transactions of an organization say about attempts.
+type attempts struct {
+	claims map[string]ledger.ID // key of a claim on a reference that must exist → the reference's transaction
+	ended  map[charge]endedAttempt
+	late   []lateAttempt
+}
+
+func newAttempts() attempts {
+	return attempts{claims: make(map[string]ledger.ID), ended: make(map[charge]endedAttempt)}
+}
+
+// charge identifies the charge of an ended attempt.
+type charge struct{ terminal, reference ledger.ID }
+
+// endedAttempt is an ended attempt according to its transaction.
+type endedAttempt struct {
+	of      ledger.ID
+	partner int64
+	asset   money.Asset
+	total   money.Amount
+	intents scan.Intents
+}
+
+// lateAttempt is a transaction for the money of an ended attempt.
+type lateAttempt struct {
+	record *scan.Record
+	stored *payment.Record
+}
+
+// checkAttempts checks the attempts of a transaction, and collects what CheckLateAttempts and CheckReference need.
+func (c *Check) checkAttempts(r *scan.Record, p *payment.Record) {
+	a, histories := &c.attempts, r.Organization.Histories
+	if p.AttemptOf != (ledger.ID{}) {
+		if !p.SettledLate || p.Hosted || p.Type != payment.Payment {
+			c.Fault(r, "is the late money of an attempt, and is another transaction")
+		}
+		a.late = append(a.late, lateAttempt{r, p})
+		return
+	}
+	intents := histories.Ended[r.Source]
+	if len(intents) != len(p.Ended) {
+		c.Fault(r, "names %d ended attempts, and its events have ended %d", len(p.Ended), len(intents))
+		return
+	}
+	used := len(p.Ended)
+	if p.Terminal != (ledger.ID{}) {
+		used++
+	}
+	isHosted := p.Hosted && p.Type == payment.Payment
+	switch {
+	case !isHosted && (p.HostedAttempts != 0 || len(p.Ended) != 0 || p.Reference != ledger.ID{}):
+		c.Fault(r, "is no hosted payment, and has attempts of its payer")
+	case isHosted && used > int(p.HostedAttempts), p.HostedAttempts > ledgerdirectory.MaxHostedAttempts:
+		c.Fault(r, "has had %d attempts of %d", used, p.HostedAttempts)
+	case p.Status == payment.Created && (used == int(p.HostedAttempts) && used > 0 || r.Stamp.Due != p.HostedUntil):
+		c.Fault(r, "waits for its payer without an attempt that is left, or for another time than the payer has")
+	case (p.Reference != ledger.ID{}) != (len(p.Ended) > 0 && p.Terminal != ledger.ID{}):
+		c.Fault(r, "has a reference of its own %v, and %d ended attempts", p.Reference != ledger.ID{}, len(p.Ended))
+	}
+	seen := map[ledger.ID]bool{}
+	for i := range p.Ended {
+		c.checkEnded(r, p, &p.Ended[i], intents[i])
+		c.noteReference(r, p, p.Ended[i].Reference, seen)
+	}
+	if used > len(p.Ended) && used > 1 {
+		c.noteReference(r, p, p.Reference, seen)
+		histories.ByCharge[p.Reference] = r.History
+	}
+	c.checkAttemptCount(r, p)
+}
+
+// noteReference checks that a transaction's charges have references of their own. The first has the transaction's id, and
+// the others have references that must be claimed.
+func (c *Check) noteReference(r *scan.Record, p *payment.Record, reference ledger.ID, seen map[ledger.ID]bool) {
+	isFirst := len(seen) == 0
+	if seen[reference] || isFirst != (reference == p.ID) {
+		c.Fault(r, "has an attempt with the reference %v of another one", reference)
+	}
+	if seen[reference] = true; !isFirst {
+		c.attempts.claims[paymentactor.ReferenceKey(reference)] = p.ID
+	}
+}
+
+// checkEnded checks an ended attempt. intents are those of its events.
+func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.EndedAttempt, intents scan.Intents) {
+	refused, last := refusedOf(ended.Terminals), ended.Last()
+	if min(len(refused), scan.MaxCounted) != int(intents[scan.CallCharge]) || intents[scan.CallCharge] == 0 {
+		c.Fault(r, "names %d terminals of an attempt that was sent to %d", len(refused), intents[scan.CallCharge])
+		return
+	}
+	seen := make(map[ledger.ID]bool)
+	for i := range refused {
+		if seen[refused[i].Terminal] {
+			c.Fault(r, "was sent to terminal %v again in one attempt", refused[i].Terminal)
+		}
+		seen[refused[i].Terminal] = true
+	}
+	if refused[len(refused)-1] != last || !last.Failure.Code.Published() || ended.Credentials.Method == "" || ended.Credentials.Attempted == 0 {
+		c.Fault(r, "has an ended attempt that does not say how it began or why it ended")
+	}
+	if t := c.settingsFor(r, last.Terminal); t != nil {
+		past := recordAtTerminal(p, last.Terminal, t)
+		if scan.BigAmount(ended.Total).Cmp(priceOf(past, scan.BigAmount(p.Amount)).AmountWithFee) != 0 {
+			c.Fault(r, "has an ended attempt with another total than its terminal's")
+		}
+	}
+	c.attempts.ended[charge{last.Terminal, ended.Reference}] = endedAttempt{p.ID, p.Partner, p.Asset, ended.Total, intents}
+}
+
+// checkAttemptCount compares the number of a payer's attempts with the setting of the terminal to which the first one was
+// sent, unless the setting may have changed.
+func (c *Check) checkAttemptCount(r *scan.Record, p *payment.Record) {
+	first, tried := p.Terminal, p.Attempts
+	if len(p.Ended) > 0 {
+		tried = p.Ended[0].Terminals
+	}
+	if refused := refusedOf(tried); len(refused) > 0 {
+		first = refused[0].Terminal
+	}
+	if t := c.directory.Terminal(r.Organization.ID, first); t != nil && !t.ChangedSince(r) && p.Hosted && p.Type == payment.Payment && int(p.HostedAttempts) != t.HostedAttempts {
+		c.Fault(r, "has %d attempts, and its terminal gives %d", p.HostedAttempts, t.HostedAttempts)
+	}
+}
+
+// CheckLateAttempts compares the transactions for the money of ended attempts with these attempts. Rule 7 finds the
+// history of an ended attempt's charge by the attempt's reference. All records of the organization must have been read.
+func (c *Check) CheckLateAttempts() {
+	histories := c.organization.Histories
+	for at, ended := range c.attempts.ended {
+		h := &scan.History{ProviderMoney: -1, Refunds: -1, ContractIndex: -1}
+		histories.EnterState(h, ledger.Transaction, string(payment.Rejected))
+		h.Intents = ended.intents
+		histories.ByCharge[at.reference] = h
+	}
+	for _, late := range c.attempts.late {
+		p := late.stored
+		at := charge{p.Terminal, p.Reference}
+		ended, exists := c.attempts.ended[at]
+		if !exists || ended.of != p.AttemptOf || ended.partner != p.Partner || ended.asset != p.Asset || ended.total != p.Amount ||
+			p.ID != paymentactor.LateID(c.organization.ID, p.Terminal, p.Reference) {
+			c.Fault(late.record, "is the late money of an attempt that its transaction does not have")
+			continue
+		}
+		h := late.record.History
+		h.Intents[scan.CallCharge], h.Intents[scan.CallComplete] = ended.intents[scan.CallCharge], ended.intents[scan.CallComplete]
+		histories.ByCharge[at.reference] = h
+	}
+}
+
+// CheckReference checks a claim on the reference of an attempt: the transaction that it names has such an attempt.
+func (c *Check) CheckReference(key string, transaction ledger.ID) {
+	if c.attempts.claims[key] == transaction {
+		delete(c.attempts.claims, key)
+		return
+	}
+	c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names transaction %v, which has no attempt with this reference", c.organization.ID, ledger.ClaimReference, transaction)
+}
+
+// CheckMissingReferences reports the references of attempts that are not claimed. All claims must have been read.
+func (c *Check) CheckMissingReferences() {
+	for reference, id := range c.attempts.claims {
+		c.Report.Breach(findings.RuleClaims, "organization %v: transaction %v has an attempt with reference %s and no claim on it", c.organization.ID, id, reference)
+	}
+}
