@@ -121,7 +121,7 @@ func (l *scenario) tryWrite(d payment.Decision, changes ...change) (posting.Stam
 	if d.Return != nil {
 		c.Steps = append(c.Steps, changeFor(l.w.FirstDemo.Org, d.Return, 0).Steps...)
 	}
-	if reference := d.Record.Reference; reference != (ledger.ID{}) && reference != l.record.Reference {
+	if reference := d.Record.Reference; l.record != nil && reference != (ledger.ID{}) && reference != l.record.Reference {
 		c.Claims = append(c.Claims, ledger.Claim{Org: l.w.FirstDemo.Org, Kind: ledger.ClaimReference, Key: paymentactor.ReferenceKey(reference), Owner: d.Record.ID[:]})
 	}
 	done := make(chan posting.Receipt, 1)

@@ -1,0 +1,181 @@
+package check_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting/store"
+	"mizan/snapshots/check"
+	"mizan/snapshots/fixture"
+)
+
+// retry makes a hosted payment whose payer was refused once and has entered another card.
+func (s *scenarios) retry(changes ...change) *scenario {
+	s.t.Helper()
+	l := s.refuseHosted()
+	l.enterCard(changes...)
+	return l
+}
+
+// refuseHosted makes a hosted payment that waits for its payer again, after a refusal.
+func (s *scenarios) refuseHosted(changes ...change) *scenario {
+	s.t.Helper()
+	l := &scenario{scenarios: s}
+	r := s.request(payment.Payment, 300)
+	r.Method = ""
+	l.write(s.decider.Host(uuid.New(), s.w.FirstDemo.Partner, r))
+	l.enterCard()
+	l.answer(payment.Answer{Verdict: payment.VerdictRefused}, changes...)
+	return l
+}
+
+// enterCard enters a card for the payer.
+func (l *scenario) enterCard(changes ...change) {
+	l.t.Helper()
+	l.write(l.decider.Continue(l.record, payment.Credentials{Method: payment.BankCard, Attempted: 1}, terms(fees()), uuid.New()), changes...)
+}
+
+// settleAttempt makes the transaction for late money of a scenario's first attempt.
+func (l *scenario) settleAttempt(changes ...change) *scenario {
+	l.t.Helper()
+	ended := &l.record.Ended[0]
+	late := &scenario{scenarios: l.scenarios}
+	late.write(l.decider.SettleAttempt(l.record, ended, paymentactor.LateID(l.w.FirstDemo.Org, ended.Last().Terminal, ended.Reference)), changes...)
+	return late
+}
+
+func TestSoundAttemptsBreakNoRule(t *testing.T) {
+	w := fixture.Copy(t)
+	runScenario(t, w, func(s *scenarios) {
+		s.refuseHosted()
+		charged := s.retry()
+		charged.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		charged.refund(100)
+		late := charged.settleAttempt()
+		late.refundLate()
+		late.answerOperation(payment.VerdictCharged)
+		exhausted := s.retry()
+		exhausted.answer(payment.Answer{Verdict: payment.VerdictRefused})
+		exhausted.enterCard()
+		exhausted.answer(payment.Answer{Verdict: payment.VerdictRefused})
+		if exhausted.record.Status != payment.Rejected {
+			t.Errorf("%s after the last refusal", exhausted.record.Status)
+		}
+		abandoned := s.refuseHosted()
+		d, err := s.decider.CancelByPayer(abandoned.record, uuid.New())
+		fixture.Must(t, err)
+		abandoned.write(d)
+		stopped := s.refuseHosted()
+		stopped.write(s.decider.RefuseContinue(stopped.record, payment.Credentials{Method: payment.BankCard, Attempted: 1}, payment.Failure{Code: payment.NoTerminal}))
+	})
+	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+}
+
+// attemptFaults are faults in the attempts of hosted payments.
+var attemptFaults = []fault{
+	scenarioFault("a second attempt with the first one's reference", "has an attempt with the reference", func(s *scenarios) {
+		s.retry(func(d *payment.Decision) { d.Record.Reference = d.Record.ID })
+	}),
+	{"a second attempt with the reference of another transaction", func(t *testing.T, w *fixture.Store) {
+		runScenario(t, w, func(s *scenarios) {
+			other := s.retry().record.Reference
+			w.CorruptLater(s.retry().record.ID, func(r *payment.Record) { r.Reference = other })
+		})
+		w.CorruptAll(t)
+	}, []int{4}, ""},
+	{"a second attempt without a reference of its own", func(t *testing.T, w *fixture.Store) {
+		runScenario(t, w, func(s *scenarios) { s.retry(func(d *payment.Decision) { d.Record.Reference = ledger.ID{} }) })
+	}, []int{3, 4}, ""},
+	scenarioFault("an attempt more than the payer has", "has had 2 attempts of 1", func(s *scenarios) {
+		l := s.retry()
+		s.w.CorruptLater(l.record.ID, func(r *payment.Record) { r.HostedAttempts = 1 })
+	}),
+	scenarioFault("a payment that waits for its payer with no attempt left", "without an attempt that is left", func(s *scenarios) {
+		s.refuseHosted(func(d *payment.Decision) { d.Record.HostedAttempts = 1 })
+	}),
+	scenarioFault("more attempts than the bound", "attempts of 11", func(s *scenarios) {
+		s.refuseHosted(func(d *payment.Decision) { d.Record.HostedAttempts = 11 })
+	}),
+	scenarioFault("a longer time for the payer", "for another time than the payer has", func(s *scenarios) {
+		s.refuseHosted(func(d *payment.Decision) { d.Due += ledger.Micros(time.Second / time.Microsecond) })
+	}),
+	scenarioFault("an ended attempt that the record has lost", "names 0 ended attempts, and its events have ended 1", func(s *scenarios) {
+		s.refuseHosted(func(d *payment.Decision) { d.Record.Ended = nil })
+	}),
+	scenarioFault("an ended attempt at a terminal to which it was not sent", "names 2 terminals of an attempt that was sent to 1", func(s *scenarios) {
+		s.refuseHosted(func(d *payment.Decision) {
+			terminals := &d.Record.Ended[0].Terminals
+			*terminals = append([]payment.Attempt{{Terminal: uuid.New(), Outcome: payment.AttemptRefused}}, *terminals...)
+		})
+	}),
+	scenarioFault("an ended attempt without a reason", "does not say how it began or why it ended", func(s *scenarios) {
+		s.refuseHosted(func(d *payment.Decision) { d.Record.Ended[0].Terminals[0].Failure = payment.Failure{} })
+	}),
+	scenarioFault("attempts of a payment that is not hosted", "is no hosted payment", func(s *scenarios) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.HostedAttempts = 3 })
+	}),
+	{"another number of attempts than the terminal gives", func(t *testing.T, w *fixture.Store) {
+		w.CorruptLater(w.Trades.Retried.ID, func(r *payment.Record) { r.HostedAttempts = 5 })
+		w.CorruptAll(t)
+	}, []int{3}, "has 5 attempts, and its terminal gives 3"},
+	{"an ended attempt with another total", func(t *testing.T, w *fixture.Store) {
+		w.CorruptLater(w.Trades.Retried.ID, func(r *payment.Record) { r.Ended[0].Total = money.FromUint64(1) })
+		w.CorruptAll(t)
+	}, []int{3}, "with another total than its terminal's"},
+	{"a lost claim on an attempt's reference", func(t *testing.T, w *fixture.Store) {
+		w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Delete(referenceKey(w, w.Trades.Retried.Reference)) })
+	}, []int{4}, ""},
+	{"a claim on the reference of no attempt", func(t *testing.T, w *fixture.Store) {
+		w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Set(referenceKey(w, uuid.New()), w.Trades.Retried.ID[:]) })
+	}, []int{4}, ""},
+	{"a claim on an attempt's reference that names another transaction", func(t *testing.T, w *fixture.Store) {
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			p.Group.Set(referenceKey(w, w.Trades.Retried.Reference), w.ChargedPayment.ID[:])
+		})
+	}, []int{4}, ""},
+	scenarioFault("late money of another amount", "is the late money of an attempt that its transaction does not have", func(s *scenarios) {
+		s.refuseHosted().settleAttempt(func(d *payment.Decision) {
+			d.Record.Amount = subtract(d.Record.Amount, 1)
+			d.Record.AmountWithFee, d.Record.DestAmount, d.Record.MerchantAmount.Abs = d.Record.Amount, d.Record.Amount, d.Record.Amount
+			reduceBoth(lastEvent(d).Entry)
+		})
+	}),
+	scenarioFault("late money of an attempt that is under way", "is the late money of an attempt that its transaction does not have", func(s *scenarios) {
+		l := s.retry()
+		late := l.settleAttempt()
+		s.w.CorruptLater(late.record.ID, func(r *payment.Record) { r.Reference = l.record.Reference })
+	}),
+	scenarioFault("late money that is the merchant's", "", func(s *scenarios) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.AttemptOf = uuid.New() })
+	}),
+	{"a second attempt that was sent with the first one's reference", func(t *testing.T, w *fixture.Store) {
+		w.RewriteSimulatorLog(t, func(lines []string) []string {
+			for i, line := range lines {
+				lines[i] = strings.Replace(line, `"reference":"`+w.Trades.Retried.Reference.String(), `"reference":"`+w.Trades.Retried.ID.String(), 1)
+			}
+			return lines
+		})
+	}, []int{7}, ""},
+	{"an ended attempt that the provider has charged", func(t *testing.T, w *fixture.Store) {
+		w.RewriteSimulatorLog(t, func(lines []string) []string {
+			for i, line := range lines {
+				if strings.Contains(line, w.Trades.Retried.ID.String()) {
+					lines[i] = strings.Replace(line, `"outcome":"refused"`, `"outcome":"charged"`, 1)
+				}
+			}
+			return lines
+		})
+	}, []int{7}, "and the provider has charged it"},
+}
+
+// referenceKey returns the key of the claim on an attempt's reference.
+func referenceKey(w *fixture.Store, reference ledger.ID) []byte {
+	return store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimReference, paymentactor.ReferenceKey(reference))
+}
