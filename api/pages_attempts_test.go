@@ -60,7 +60,7 @@ func TestDeclinedCardLeavesThePayerFurtherAttempts(t *testing.T) {
 	f := newFixture(t)
 	receiver := f.newWebhookReceiver()
 	id, action := f.payerForm("")
-	f.send(action, card(declinedCard)).wantPage(200, checkoutTitle, `role="alert">The card was declined. Nothing has been charged.`, "12.50 USD")
+	f.send(action, card(declinedCard)).wantPage(200, checkoutTitle, `role="alert"><strong>The payment did not go through</strong>`, "The card was declined.", "Nothing has been charged.", "You can try 2 more times.", "$12.50")
 	f.transaction(id).wantStatus("created", "card_declined").wantFields(map[string]string{
 		"payment_method": "null", "route": "", "amount_with_fee": "1250", "finished": "null", "description": "null",
 	})
@@ -149,7 +149,7 @@ func TestRefusedChallengeUsesAnAttempt(t *testing.T) {
 	f.setHostedAttempts("2")
 	id, action := f.payerForm("")
 	challenge := f.send(action, card(challengedCard))
-	f.follow(f.answerChallenge(challenge, "refuse")).wantPage(200, checkoutTitle, "Confirmation failed or was declined.")
+	f.follow(f.answerChallenge(challenge, "refuse")).wantPage(200, checkoutTitle, "The payment was not confirmed.")
 	f.transaction(id).wantStatus("created", "authentication_failed").wantFields(map[string]string{"auth_params": "null"})
 	second := f.send(action, card(challengedCard))
 	f.transaction(id).wantStatus("action_required", "")
@@ -158,7 +158,7 @@ func TestRefusedChallengeUsesAnAttempt(t *testing.T) {
 
 	id, action = f.payerForm("")
 	f.send(action, card(declinedCard)).wantPage(200, checkoutTitle)
-	f.follow(f.answerChallenge(f.send(action, card(challengedCard)), "refuse")).wantPage(200, "Not paid", "Confirmation failed or was declined.")
+	f.follow(f.answerChallenge(f.send(action, card(challengedCard)), "refuse")).wantPage(200, "Not paid", "The payment was not confirmed.")
 	f.transaction(id).wantStatus("rejected", "authentication_failed")
 }
 
@@ -240,7 +240,7 @@ func TestPayerCancelsOnThePage(t *testing.T) {
 	cancel := url.Values{"cancel": {"1"}}
 	receiver := f.newWebhookReceiver()
 	id, action := f.payerForm(`,"failUrl":"` + failURL + `"`)
-	if page := f.browse(f.base() + action); !strings.Contains(page.body, `<button type="submit" name="cancel" value="1" formnovalidate>`) {
+	if page := f.browse(f.base() + action); !strings.Contains(page.body, ` type="submit" name="cancel" value="1" formnovalidate>`) {
 		t.Errorf("no button in %s", page.body)
 	}
 	f.send(action, cancel).wantPage(200, "Not paid", "The payment was cancelled.", `href="`+failURL+`"`)
@@ -290,7 +290,7 @@ func TestPayerCannotCancelAHoldOrAPayout(t *testing.T) {
 	f.transaction(id).wantStatus("payment_suspended", "")
 	payout := f.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"1250","currency":"USD","hosted":true}}`).want(201, "")
 	action, _ = f.browse(payout.at("widget_url")).form()
-	f.send(action, cancel).wantPage(200, "Receive money to your card")
+	f.send(action, cancel).wantPage(200, payoutTitle)
 	f.transaction(payout.at("id")).wantStatus("created", "")
 }
 

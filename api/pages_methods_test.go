@@ -80,8 +80,8 @@ func TestPayerChoosesAMethod(t *testing.T) {
 	page.wantPage(200, "Send the payment", "Send exactly this amount to this address", "Address", "Time left")
 	confirmation, fields = page.form()
 	fields.Set("decision", "refuse")
-	f.send(confirmation, fields).wantPage(200, "Not paid")
-	f.transaction(id).wantFields(map[string]string{"status": "rejected", "payment_method": `{"type":"crypto"}`})
+	f.send(confirmation, fields).wantPage(200, checkoutTitle, "The payment was not confirmed.", "You can try 2 more times.")
+	f.transaction(id).wantFields(map[string]string{"status": "created", "payment_method": "null", "error_code": "authentication_failed"})
 }
 
 // A form without a method means a card, or the only method.
