@@ -1,6 +1,8 @@
 package checkout
 
 import (
+	"bytes"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/checkout/page"
@@ -31,7 +33,23 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 	req.Response.Header.SetContentTypeBytes(valueHTML)
 	req.Response.Header.SetCanonical(headerPolicy, []byte(page.Policy(p)))
 	req.Response.SetStatusCode(status)
+	if card, isCard := p.(page.Card); isCard && card.IsWrong() {
+		req.Response.SetBodyStream(&wipedBody{Reader: *bytes.NewReader(body), body: body}, len(body))
+		return nil
+	}
 	req.Response.SetBodyRaw(body)
+	return nil
+}
+
+// wipedBody is a body with what a payer typed. It is overwritten after it was sent.
+type wipedBody struct {
+	bytes.Reader
+	body []byte
+}
+
+// Close implements io.Closer. The transport calls it after it has sent the body, or has failed to.
+func (b *wipedBody) Close() error {
+	clear(b.body)
 	return nil
 }
 

@@ -18,14 +18,14 @@ const maxShownAgain = 255
 // neverShownAgain are the fields of which a refused form shows nothing again.
 var neverShownAgain = map[string]bool{"cardnumber": true, "cvv": true}
 
-// typedAgain returns the values of a method's fields that a refused form shows again. A value that may be a card number in
+// typedAgain returns the values of a method's fields that a refused form shows again, in the form's memory. A value that may be a card number in
 // the wrong field is left out.
-func typedAgain(f *formFields, keys []string) map[string]string {
-	typed := make(map[string]string)
+func typedAgain(f *formFields, keys []string) map[string][]byte {
+	typed := make(map[string][]byte)
 	for _, name := range append([]string{expiryField}, keys...) {
 		value := bytes.TrimRight(f.value(name), "\x00") // latinDigits shortens a value
 		if !neverShownAgain[name] && len(value) <= maxShownAgain && !payment.CardLike(value) {
-			typed[name] = string(value)
+			typed[name] = value
 		}
 	}
 	return typed

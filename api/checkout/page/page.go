@@ -57,7 +57,7 @@ type Card struct {
 	Price   *Sum              // what is sold, without the fee; nil: there is no fee, or each method shows its own total
 	Fee     *Sum              // what the payer pays besides; the order's Sum includes it
 	Wrong   WrongFields       // by the protocol's names, such as cardnumber or sort_code, and expiry
-	Typed   map[string]string // what the payer typed, of the fields that a refused form shows again
+	Typed   map[string][]byte // what the payer typed, of the fields that a refused form shows again
 	Left    time.Duration     // until the page expires
 	Brands  []CardBrand       // the card schemes whose names the page shows
 

@@ -21,12 +21,14 @@ func pagesWithText(text string) []Page {
 	order := Order{Shop: Shop{Merchant: text, Brand: Brand{SupportEmail: text, TermsURL: "https://shop.example/terms"}}, Sum: dollars, Text: text, MayCancel: true}
 	fields := []Field{{Name: text, Value: text}}
 	methods := []Method{{Type: "bank_card", Total: dollars}, {Type: "direct_debit", Total: dollars, Fields: []string{"account_number", "sort_code"}}, {Type: "qr_code", Total: dollars}}
-	typed := map[string]string{"expiry": text, "cardholder": text, "account_number": text, "sort_code": text}
+	typed := func() map[string][]byte {
+		return map[string][]byte{"expiry": []byte(text), "cardholder": []byte(text), "account_number": []byte(text), "sort_code": []byte(text)}
+	}
 	wrong := WrongFields{"cardnumber": true, "cardholder": true, "expiry": true, "cvv": true, "account_number": true}
 	pages := []Page{
-		Card{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods[:1], Wrong: wrong, Typed: typed, Left: time.Minute, Price: &dollars, Fee: &dollars},
+		Card{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods[:1], Wrong: wrong, Typed: typed(), Left: time.Minute, Price: &dollars, Fee: &dollars},
 		Card{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods[1:2], Declined: text, AttemptsLeft: 2},
-		Card{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods, Wrong: wrong, WrongMethod: true, Typed: typed, TotalRose: true, Brands: []CardBrand{{4000, 4999, "visa"}}},
+		Card{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods, Wrong: wrong, WrongMethod: true, Typed: typed(), TotalRose: true, Brands: []CardBrand{{4000, 4999, "visa"}}},
 		Password{Order: order, Post: "/pay/a?token=b.c-_", Wrong: true},
 		Signature{Order: order, Self: "/pay/a?token=b.c-_", Payload: text, Sequence: text, Left: time.Minute, Wrong: true},
 		Scan{Order: order, Self: "/pay/a?token=b.c-_", Code: Code{Side: 29, Path: "M4 4h7v1h-7z"}, Deposit: text, Link: "https://rail.example/?a=b&c=d", Left: time.Minute,
@@ -310,7 +312,7 @@ func TestRefusedFieldsAreMarkedAndKeepWhatMayBeKept(t *testing.T) {
 	for name, text := range map[string]string{
 		"cardnumber": english.Checkout.WrongNumber, "cardholder": english.Checkout.WrongHolder, "expiry": english.Checkout.WrongExpiry, "cvv": english.Checkout.WrongCVV,
 	} {
-		card := Card{Order: Order{Sum: dollars}, Methods: []Method{{Type: "bank_card", Total: dollars}}, Wrong: WrongFields{name: true}, Typed: map[string]string{"expiry": "13/30", "cardholder": "ANNA"}}
+		card := Card{Order: Order{Sum: dollars}, Methods: []Method{{Type: "bank_card", Total: dollars}}, Wrong: WrongFields{name: true}, Typed: map[string][]byte{"expiry": []byte("13/30"), "cardholder": []byte("ANNA")}}
 		html := render(t, "en", card)
 		body := html[strings.Index(html, "<main>"):strings.Index(html, "<script")]
 		if strings.Count(body, "aria-invalid") != 1 || !strings.Contains(body, `<p class="wrong" id="`+name+`-wrong">`+text) || !strings.Contains(body, english.Checkout.WrongForm) {

@@ -39,7 +39,8 @@ func parseTemplates() map[string]*template.Template {
 	return parsedPages
 }
 
-// Render returns the page as an HTML document in UTF-8. lang is a language tag; the page is in
+// Render returns the page as an HTML document in UTF-8. What the payer typed is nowhere else in memory than in the page and
+// in the document. lang is a language tag; the page is in
 // English if there are no texts for that language. An error means a bug in a template.
 func Render(lang string, p Page) ([]byte, error) {
 	var out bytes.Buffer
@@ -47,6 +48,9 @@ func Render(lang string, p Page) ([]byte, error) {
 	err := pageTemplates[p.file()].Execute(&out, view{
 		T: texts.In(langOf(lang, p)), Style: template.CSS(style), Script: template.JS(script), Shop: shop, BrandStyle: template.CSS(shop.Brand.style()), Page: p,
 	})
+	if card, isCard := p.(Card); isCard && len(card.Typed) > 0 {
+		return fillTyped(out.Bytes(), card.Typed), err
+	}
 	return out.Bytes(), err
 }
 

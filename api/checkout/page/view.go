@@ -165,7 +165,7 @@ func (v view) Field(name string) bankField {
 		"account_number": t.AccountNumber, "routing_number": t.RoutingNumber, "sort_code": t.SortCode,
 		"institution_number": t.InstitutionNumber, "transit_number": t.TransitNumber,
 	}
-	return bankField{Name: name, Label: labels[name], Value: c.Typed[name], Wrong: t.WrongField, IsWrong: c.Wrong[name], IsRequired: !c.IsChoice()}
+	return bankField{Name: name, Label: labels[name], Value: v.Typed(name), Wrong: t.WrongField, IsWrong: c.Wrong[name], IsRequired: !c.IsChoice()}
 }
 
 // ending is what a page tells about the end of a transaction.

@@ -20,7 +20,7 @@ func TestPreview(t *testing.T) {
 	pages := map[string]Page{
 		"card":     Card{Order: o, Self: "/pay/a", Methods: []Method{card}, Price: &price, Fee: &fee, Left: 14*time.Minute + 32*time.Second, Brands: brands},
 		"methods":  Card{Order: o, Self: "/pay/a", Methods: methods, Left: 14 * time.Minute, Brands: brands},
-		"wrong":    Card{Order: o, Self: "/pay/a", Methods: []Method{card}, Wrong: WrongFields{"cardnumber": true, "expiry": true, "cvv": true, "cardholder": true}, Typed: map[string]string{"expiry": "13/29", "cardholder": "ANNA"}, Left: 14 * time.Minute},
+		"wrong":    Card{Order: o, Self: "/pay/a", Methods: []Method{card}, Wrong: WrongFields{"cardnumber": true, "expiry": true, "cvv": true, "cardholder": true}, Typed: map[string][]byte{"expiry": []byte("13/29"), "cardholder": []byte("ANNA")}, Left: 14 * time.Minute},
 		"declined": Card{Order: o, Self: "/pay/a", Methods: []Method{card}, Declined: "insufficient_funds", AttemptsLeft: 2, Left: 14 * time.Minute},
 		"password": Password{Order: o, Post: "/a"}, "signature": Signature{Order: o, Self: "/a", Payload: "c2lnbiB0aGlzIHRleHQgd2l0aCB5b3VyIHdhbGxldA==", Sequence: "7", Left: time.Minute},
 		"scan":    Scan{Order: o, Self: "/a", Code: code, Left: 4 * time.Minute, Link: "https://x.example"},

@@ -1,0 +1,45 @@
+package page
+
+import (
+	"bytes"
+	"html/template"
+	"maps"
+)
+
+// typedMark begins a place in a rendered page where fillTyped puts what the payer typed into the field whose name follows, up to
+// typedEnd. html/template would leave copies of the value in memory, which nobody could overwrite.
+const (
+	typedMark = "\x1atyped "
+	typedEnd  = "\x1a"
+)
+
+// Typed stands for what the payer typed into a field of a Card.
+func (v view) Typed(field string) string {
+	if len(v.Page.(Card).Typed[field]) == 0 {
+		return ""
+	}
+	return typedMark + field + typedEnd
+}
+
+// fillTyped puts what the payer typed into a rendered page. A text of the merchant that looks like such a place shows the
+// payer's own words.
+func fillTyped(document []byte, typed map[string][]byte) []byte {
+	const longest = 6 // bytes of an escaped character
+	typed = maps.Clone(typed)
+	size := len(document)
+	for _, value := range typed {
+		size += longest * len(value)
+	}
+	filled := bytes.NewBuffer(make([]byte, 0, size))
+	for {
+		before, rest, found := bytes.Cut(document, []byte(typedMark))
+		filled.Write(before)
+		if !found {
+			return filled.Bytes()
+		}
+		field, after, _ := bytes.Cut(rest, []byte(typedEnd))
+		template.HTMLEscape(filled, typed[string(field)])
+		delete(typed, string(field)) // a second place would outgrow the buffer, which would leave a copy behind
+		document = after
+	}
+}
