@@ -3,52 +3,39 @@
 // after that calls the provider or replies to the caller.
 //
 // Invariants:
-//
 //  1. The intent to call a provider is durable before the call, and so is the id under which the
 //     provider knows the call: the operation's own and the charge's reference, which is the transaction's id
 //     or, for a later attempt of a hosted payment's payer, an id that the transaction has claimed. A call is submitted once;
 //     afterwards only its outcome is inquired. There are two exceptions, in which the call is submitted
 //     again under the same id: the provider says that it waits for the call; or the call is an operation
 //     or a charge with a stored credential, and the provider says twice that it never arrived.
-//
 //  2. A card stays in the actor's memory until no provider needs it, and is then wiped. If a later step
 //     of the rail needs the card, it is stored, encrypted and without its verification value, in a row
 //     beside the record. The row is removed with the last step.
-//
 //  3. An unknown outcome leads to an inquiry, never to "failed". A call takes at most the provider time-out in
 //     real time; then its outcome is unknown.
-//
 //  4. A transaction has at most one provider call at a time. Operations, reports and updates that
 //     arrive during the call wait for the provider's answer, because the answer may decide them.
 //     After the answer "unknown reference" the provider is not asked again before the record's next due
 //     instant, however often the process restarts.
-//
 //  5. A caller gets the first outcome, or the current state after waiting for Options.CreateWait. If two
 //     requests race for a txid or an idempotency key, the loser gets the winner's result. The reply to
 //     a request with a key is durable before it is sent, and a repeated request gets the same reply.
-//
 //  6. An actor with a call in progress or a waiting caller is never stopped. A transaction that has not
 //     ended has an instant at which it is woken, or its actor expects an answer. So a lost message can't
 //     leave the transaction waiting for ever.
-//
 //  7. Admission begins when the payer's credentials have arrived. Another terminal is tried only if the
 //     previous one certainly moved no money: its provider refused, or the call was never sent.
-//
 //  8. The record stores the amount that a volume limit has counted, with the limit's window and
 //     subject, so that the outcome releases or settles exactly that amount.
-//
 //  9. The size of a provider's texts is bounded before they are stored. A provider's update decides
 //     nothing; it only causes an inquiry.
-//
 //  10. Circuit breakers are only in memory, because losing them does no harm. They use real time.
-//
 //  11. The record counts the transitions that the merchant was notified of and, separately, those that the
 //     merchant could not be notified of. From these counts the checker detects a missing notice.
-//
 //  12. A renewal (a later charge of a subscription) is a create that claims the renewal's name in place
 //     of a txid. A provider's token is encrypted in the record of its payment and decrypted only for a
 //     renewal's call.
-//
 //  13. A provider's answer, report or update names the charge it is about. What is about an ended attempt of a
 //     hosted payment never decides the present one: money that it has moved is settled and returned by a
 //     transaction of its own, whose id follows from the charge (ended_attempts.go).
