@@ -4,7 +4,8 @@
 //
 // Invariants:
 //  1. The intent to call a provider is durable before the call, and so is the id under which the
-//     provider knows the call: the transaction's, or the operation's own. A call is submitted once;
+//     provider knows the call: the operation's own and the charge's reference, which is the transaction's id
+//     or, for a later attempt of a hosted payment's payer, an id that the transaction has claimed. A call is submitted once;
 //     afterwards only its outcome is inquired. There are two exceptions, in which the call is submitted
 //     again under the same id: the provider says that it waits for the call; or the call is an operation
 //     or a charge with a stored credential, and the provider says twice that it never arrived.
@@ -35,6 +36,9 @@
 //  12. A renewal (a later charge of a subscription) is a create that claims the renewal's name in place
 //     of a txid. A provider's token is encrypted in the record of its payment and decrypted only for a
 //     renewal's call.
+//  13. A provider's answer, report or update names the charge it is about. What is about an ended attempt of a
+//     hosted payment never decides the present one: money that it has moved is settled and returned by a
+//     transaction of its own, whose id follows from the charge (ended_attempts.go).
 //
 // Callers: api (Service's methods), actors/account (Attempts), actors/subscription (Renew, Charge, Payment,
 // OnRenewal), cmd (New). Siblings never import each other: the providers, the directory, the admission of

@@ -16,7 +16,10 @@
 //     on the suspense account and counts in no volume.
 //  6. A charge has at most one operation at a time, such as a capture or a refund. While an operation is under way,
 //     only the answer to it decides. An unknown outcome is inquired, never assumed.
-//  7. A record never contains a card number or a verification value, and a provider's token only
+//  7. An attempt of a hosted payment goes back to created only after a definite refusal, or if its call never left
+//     (attempts.go). Nothing of it stays reserved. Its charge has a reference of its own, and money that it moves
+//     later is a transaction of its own.
+//  8. A record never contains a card number or a verification value, and a provider's token only
 //     encrypted.
 //
 // Callers: actors/payment (makes decisions durable), api (shows records), actors/alerts (counts

@@ -1,0 +1,167 @@
+package payment_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// attemptTerms returns the terms of a terminal with a fee on top, which gives the payer three attempts.
+func attemptTerms() *payment.Terms {
+	t := terms(feeOnTop(0, "5"))
+	t.HostedAttempts = 3
+	return t
+}
+
+// enterCard routes a hosted payment with the card that its payer enters, and returns the reference that the attempt has if
+// it is not the first.
+func (sc *scenario) enterCard(last4 string) (reference ledger.ID) {
+	sc.t.Helper()
+	reference = uuid.UUID{8, byte(len(sc.record.Ended))}
+	entered := payment.Credentials{Method: payment.BankCard, CardLast4: last4, Attempted: ledger.MicrosOf(sc.context.Now)}
+	sc.want(sc.apply(sc.context.Continue(sc.record, entered, attemptTerms(), reference)), "route new", "authorise authorizing", "due 10s, ask submit, reserve 1010")
+	return reference
+}
+
+func TestARefusedAttemptGoesBackToCreated(t *testing.T) {
+	sc := newHosted(t)
+	sc.enterCard("0002")
+	if r := sc.record; r.ChargeReference() != transactionID || r.AttemptsLeft() != 2 {
+		t.Errorf("reference %v, %d attempts left", r.ChargeReference(), r.AttemptsLeft())
+	}
+	sc.context.Now = sc.context.Now.Add(10 * time.Minute)
+	sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictRefused}), "end_attempt created", "due 20m0s, release 1010")
+	r := sc.record
+	if !r.AwaitsPayer() || r.Failure.Code != payment.CardDeclined || r.AttemptsLeft() != 2 || r.Method != "" || r.Attempted != 0 || amountsText(r) != "1000 1000 1000 0" {
+		t.Errorf("%+v", r)
+	}
+	ended := r.Ended[0]
+	if last := ended.Last(); ended.Reference != transactionID || ended.Total.String() != "1005" || ended.Credentials.CardLast4 != "0002" ||
+		last.Terminal != terminalID || last.Outcome != payment.AttemptRefused || last.Failure.Code != payment.CardDeclined || last.At != ledger.MicrosOf(sc.context.Now) {
+		t.Errorf("%+v", ended)
+	}
+	reference := sc.enterCard("4242")
+	if r := sc.record; r.ChargeReference() != reference || r.Failure != (payment.Failure{}) || r.AttemptsLeft() != 1 {
+		t.Errorf("%+v", r)
+	}
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged})
+	if r := sc.record; r.Status != payment.Charged || len(r.Ended) != 1 {
+		t.Errorf("%s after %d attempts", r.Status, len(r.Ended))
+	}
+}
+
+// Each case ends the second attempt of three. The expected statuses are those of the rule: only a definite refusal in the
+// payer's time leads back to created.
+func TestOnlyADefiniteRefusalLeavesAnotherAttempt(t *testing.T) {
+	action := payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}}
+	for _, c := range []struct {
+		name   string
+		before []payment.Answer
+		after  time.Duration
+		end    payment.Verdict
+		want   payment.Status
+	}{
+		{"refused", nil, 0, payment.VerdictRefused, payment.Created},
+		{"refused while it was charging", []payment.Answer{{Verdict: payment.VerdictPending}}, 0, payment.VerdictRefused, payment.Created},
+		{"refused in a status of the rail's own", []payment.Answer{{Verdict: payment.VerdictPending, Status: payment.AuthRequired}}, 0, payment.VerdictRefused, payment.Created},
+		{"refused by the payer", []payment.Answer{action}, 0, payment.VerdictRefused, payment.Created},
+		{"refused in the last microsecond", nil, 30*time.Minute - time.Microsecond, payment.VerdictRefused, payment.Created},
+		{"refused after the payer's time", nil, 30 * time.Minute, payment.VerdictRefused, payment.Rejected},
+		{"never left", nil, 0, payment.VerdictNotSent, payment.Created},
+		{"failed", nil, 0, payment.VerdictFailed, payment.Failed},
+		{"unknown", nil, 0, payment.VerdictUnknown, payment.Charging},
+		{"held, then refused", []payment.Answer{{Verdict: payment.VerdictHeld}}, 0, payment.VerdictRefused, payment.Failed},
+	} {
+		sc := newHosted(t)
+		sc.enterCard("0002")
+		sc.onAnswer(payment.Answer{Verdict: payment.VerdictRefused})
+		sc.enterCard("4242")
+		for _, answer := range c.before {
+			sc.onAnswer(answer)
+		}
+		sc.context.Now = sc.context.Now.Add(c.after)
+		sc.onAnswer(payment.Answer{Verdict: c.end})
+		if got := sc.record.Status; got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestTheLastRefusalEndsAHostedPayment(t *testing.T) {
+	sc := newHosted(t)
+	for _, want := range []payment.Status{payment.Created, payment.Created, payment.Rejected} {
+		sc.enterCard("0002")
+		sc.onAnswer(payment.Answer{Verdict: payment.VerdictRefused})
+		if got := sc.record.Status; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestThePayersTimeEndsAHostedPaymentBetweenAttempts(t *testing.T) {
+	sc := newHosted(t)
+	sc.enterCard("0002")
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictRefused})
+	_, d, decided := sc.onDue(30 * time.Minute)
+	if !decided {
+		t.Fatal("nothing is due")
+	}
+	sc.want(d, "expire rejected", "final")
+}
+
+func TestThePayersCancelEndsWhatWaitsForIt(t *testing.T) {
+	sc := newHosted(t)
+	d, err := sc.context.CancelByPayer(sc.record, otherID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc.want(sc.apply(d), "abandon failed", "final")
+	if sc.record.Failure.Code != payment.CancelledByCaller {
+		t.Errorf("%+v", sc.record.Failure)
+	}
+	_, err = sc.context.CancelByPayer(sc.record, otherID)
+	wantRefused(t, err, ledger.NotReversible)
+
+	sc = newHosted(t)
+	sc.enterCard("0077")
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending})
+	sc.want(sc.onRequest(sc.context.CancelByPayer(sc.record, otherID)), "cancel charging", "due 10s, ask op")
+	sc.onOpAnswer(payment.Answer{Verdict: payment.VerdictRefused}) // the provider did not void it: it had refused it already
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictRefused})
+	if sc.record.Status != payment.Rejected {
+		t.Errorf("%s: the payer has cancelled, and may try again", sc.record.Status)
+	}
+	held := newScenario(t, payment.Payment, "1000", twoPhase(terms(feeDeducted(0, "0"))))
+	held.onAnswer(payment.Answer{Verdict: payment.VerdictHeld})
+	_, err = held.context.CancelByPayer(held.record, otherID)
+	wantRefused(t, err, ledger.NotReversible)
+	payout := newScenario(t, payment.Payout, "1000", terms(feeDeducted(0, "0")))
+	payout.onAnswer(payment.Answer{Verdict: payment.VerdictPending})
+	_, err = payout.context.CancelByPayer(payout.record, otherID)
+	wantRefused(t, err, ledger.NotReversible)
+}
+
+func TestLateMoneyOfAnAttemptIsATransactionOfItsOwn(t *testing.T) {
+	sc := newHosted(t)
+	sc.enterCard("0002")
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictRefused, Meta: []byte(`{"id":"x"}`)})
+	before := *sc.record
+	late := &scenario{t: t, context: sc.context}
+	late.want(late.apply(sc.context.SettleAttempt(sc.record, &sc.record.Ended[0], otherID)),
+		"settle_attempt rejected: posted Dr A:provider 1005, Cr L:suspense:1 1005", "due 1ms, reserve 1005, final")
+	wantUnchanged(t, before, sc.record)
+	if r := late.record; r.AttemptOf != transactionID || r.ChargeReference() != transactionID || r.ID != otherID || string(r.RailMeta) != `{"id":"x"}` || amountsText(r) != "1005 1005 1005 0" {
+		t.Errorf("%+v", r)
+	}
+	if _, _, decided := late.onDue(time.Millisecond); !decided || late.record.Op == nil {
+		t.Fatal("nobody returns it")
+	}
+	if amount, _ := late.record.OperationAmount(); amount.String() != "1005" {
+		t.Errorf("%v goes back", amount)
+	}
+	late.want(late.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged}), "gave_back rejected: posted Cr A:provider 1005, Dr L:suspense:1 1005")
+}
