@@ -14,7 +14,9 @@ func TestReducedJPEGIsThatOfImageJPEG(t *testing.T) {
 	source := photo(333, 251, 30)
 	spec := jpegSpec{
 		width: 333, height: 251, frame: 0xc0, ids: []byte{1, 2, 3}, sampling: []byte{0x11, 0x11, 0x11}, segments: jfif,
-		sample: func(component, column, row int) byte { return byte(100 + 20*min(component, 1) + (40*component+7*column+5*row)%16*(4-3*min(component, 1))) },
+		sample: func(component, column, row int) byte {
+			return byte(100 + 20*min(component, 1) + (40*component+7*column+5*row)%16*(4-3*min(component, 1)))
+		},
 	}
 	for _, tt := range []struct {
 		name string
