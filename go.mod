@@ -1,6 +1,6 @@
 module mizan
 
-go 1.26.0
+go 1.26.4
 
 require (
 	code.dny.dev/ssrf v0.3.0
@@ -25,13 +25,17 @@ require (
 	github.com/vmihailenco/msgpack/v5 v5.4.1
 	github.com/wneessen/go-mail v0.8.1
 	golang.org/x/crypto v0.58.0
-	golang.org/x/image v0.47.0
 	golang.org/x/mod v0.42.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/time v0.16.0
 	google.golang.org/protobuf v1.36.12
 	pgregory.net/rapid v1.3.0
 	rsc.io/qr v0.2.0
+)
+
+require (
+	github.com/gen2brain/jpegn v0.6.0
+	golang.org/x/image v0.47.0 // indirect
 )
 
 require (

@@ -20,16 +20,27 @@ import (
 
 // Bounds of an upload.
 const (
-	maxFile   = 5 << 20 // bytes of the file
-	maxUpload = maxFile + 64<<10
-	maxParts  = 16 // parts of the body, of which one is the file
+	maxFile  = 5 << 20          // bytes of the file
+	maxBody  = maxFile + 64<<10 // of the whole request
+	maxParts = 16               // parts of the body, of which one is the file
+
+	maxUploads = 4 // at once: one is decoded, the others wait with their files in memory
 )
 
 const imageField = "image"
 
+var errTooManyUploads = ledger.Refuse("storefront.createImage", ledger.Unavailable, "too many images are being uploaded")
+
 // createImage is POST /images with a file in the field image (specification, "Uploaded image").
 func (h *Handlers) createImage(req *web.Request) error {
 	reply := records.Reply[*storefront.Image]{Status: fiber.StatusCreated, Append: records.FieldsOf(storefront.Images)}
+	select {
+	case h.uploads <- struct{}{}:
+		defer func() { <-h.uploads }()
+	default:
+		return errTooManyUploads
+	}
+	var file []byte
 	cached := h.cached()
 	keyOf := cached.Key
 	cached.Key = func(req *web.Request) (actors.Key, error) {
@@ -37,7 +48,7 @@ func (h *Handlers) createImage(req *web.Request) error {
 		if err != nil || key.IsZero() {
 			return key, err
 		}
-		file, err := readFile(req)
+		file, err = readFile(req)
 		return h.keys.OfContent(req, key, file), err
 	}
 	return reply.Run(cached, req, func(ctx context.Context) (*storefront.Image, error) {
@@ -45,9 +56,10 @@ func (h *Handlers) createImage(req *web.Request) error {
 		if err != nil {
 			return nil, err
 		}
-		file, err := readFile(req)
-		if err != nil {
-			return nil, err
+		if file == nil { // without a key
+			if file, err = readFile(req); err != nil {
+				return nil, err
+			}
 		}
 		p, err := h.pictures.Normalize(ctx, file)
 		switch {
@@ -56,7 +68,7 @@ func (h *Handlers) createImage(req *web.Request) error {
 		case errors.Is(err, picture.ErrFormat):
 			return nil, ledger.RefuseField("storefront.createImage", imageField, "must be a PNG or JPEG image")
 		case err != nil:
-			return nil, ledger.Refuse("storefront.createImage", ledger.Unavailable, "too many images are being uploaded")
+			return nil, errTooManyUploads
 		}
 		return h.cfg.Records.CreateImage(ctx, c.org, storefront.Image{
 			Format: storefront.Format(p.Format), Width: int64(p.Width), Height: int64(p.Height), Content: p.Content,
@@ -64,7 +76,7 @@ func (h *Handlers) createImage(req *web.Request) error {
 	})
 }
 
-// readFile returns the file in a body of the form multipart/form-data. It aliases the body.
+// readFile returns the file in a body of the form multipart/form-data.
 func readFile(req *web.Request) ([]byte, error) {
 	const op = "storefront.readFile"
 	media, parameters, err := mime.ParseMediaType(string(req.Request.Header.ContentType()))
@@ -83,14 +95,15 @@ func readFile(req *web.Request) ([]byte, error) {
 		if part.FormName() != imageField {
 			continue
 		}
-		file, err := io.ReadAll(io.LimitReader(part, maxFile+1))
-		switch {
+		size := min(len(req.Request.Body()), maxFile+1)
+		file := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // so that the buffer does not grow
+		switch _, err := file.ReadFrom(io.LimitReader(part, maxFile+1)); {
 		case err != nil:
 			return nil, ledger.Refuse(op, web.BadRequest, "the body is malformed")
-		case len(file) > maxFile:
+		case file.Len() > maxFile:
 			return nil, ledger.Refuse(op, web.PayloadTooLarge, "the file is larger than %d bytes", maxFile)
 		}
-		return file, nil
+		return file.Bytes(), nil
 	}
 	return nil, ledger.Refuse(op, web.BadRequest, "the body has more than %d parts", maxParts)
 }

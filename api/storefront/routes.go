@@ -53,6 +53,7 @@ type Handlers struct {
 	cfg      Config
 	keys     web.IdempotencyKeys
 	pictures *picture.Normalizer
+	uploads  chan struct{} // one for each image that is being uploaded
 }
 
 // New returns the handlers.
@@ -60,6 +61,7 @@ func New(cfg Config) *Handlers {
 	return &Handlers{
 		cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint},
 		pictures: picture.NewNormalizer(storefront.MaxSide, storefront.MaxImage),
+		uploads:  make(chan struct{}, maxUploads),
 	}
 }
 
@@ -87,7 +89,7 @@ func (h *Handlers) Routes() []web.Route {
 		{Method: get, Path: products + "/:id", Access: access, Handle: h.readProduct},
 		{Method: patch, Path: products + "/:id", Access: access, JSON: true, Command: true, Handle: h.patchProduct},
 		{Method: del, Path: products + "/:id", Access: access, Command: true, Handle: h.deleteProduct},
-		{Method: post, Path: v1 + "/images", Access: access, Command: true, MaxBody: maxUpload, Handle: h.createImage},
+		{Method: post, Path: v1 + "/images", Access: access, Command: true, MaxBody: maxBody, Handle: h.createImage},
 	}
 }
 

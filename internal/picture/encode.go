@@ -1,11 +1,14 @@
 package picture
 
 import (
+	"bytes"
 	"errors"
 	"image"
-	"image/jpeg"
 	"image/png"
 	"io"
+	"math"
+
+	"github.com/gen2brain/jpegn"
 
 	"mizan/internal/assert"
 )
@@ -14,23 +17,47 @@ import (
 func encode(img image.Image, format string, maxBytes int) Picture {
 	if format == formatPNG {
 		forgetHidden(img)
-		transparent := !isOpaque(img)
-		content, fits := encodePNG(img, maxBytes)
-		for !fits && transparent {
-			img = shrink(img)
-			content, fits = encodePNG(img, maxBytes)
-		}
-		if fits {
-			return newPicture(formatPNG, img, content)
+		if p, fits := encodeAsPNG(img, maxBytes); fits {
+			return p
 		}
 	}
 	return encodeAsJPEG(img, maxBytes)
 }
 
+// encodeAsPNG lowers the size of a picture that is transparent somewhere until it fits.
+func encodeAsPNG(img image.Image, maxBytes int) (p Picture, fits bool) {
+	transparent, most := !isOpaque(img), maxBytes
+	if !transparent {
+		most += maxBytes / 4 // since estimates are not exact
+	}
+	for {
+		estimate := estimatePNG(img)
+		if estimate <= most {
+			if content, fits := encodePNG(img, maxBytes); fits {
+				return newPicture(formatPNG, img, content), true
+			}
+		}
+		if !transparent {
+			return Picture{}, false
+		}
+		factor := lessAtOnce
+		if estimate > maxBytes {
+			factor = max(leastAtOnce, min(mostAtOnce, math.Sqrt(float64(maxBytes)/float64(estimate))))
+		}
+		img = shrink(img, factor)
+	}
+}
+
+// By how much the sides of a picture are multiplied after it did not fit.
+const (
+	lessAtOnce  = 0.8
+	leastAtOnce = 0.5
+	mostAtOnce  = 0.95
+)
+
 // encodeAsJPEG lowers the quality, and then the size.
 func encodeAsJPEG(img image.Image, maxBytes int) Picture {
-	switch img.(type) {
-	case *image.Paletted, *image.NRGBA:
+	if _, isPaletted := img.(*image.Paletted); isPaletted {
 		img = toRGBA(img) // the encoder is slow with others
 	}
 	const lowest = 60
@@ -40,7 +67,7 @@ func encodeAsJPEG(img image.Image, maxBytes int) Picture {
 		}
 	}
 	for {
-		img = shrink(img)
+		img = shrink(img, lessAtOnce)
 		if content, fits := encodeJPEG(img, lowest, maxBytes); fits {
 			return newPicture(formatJPEG, img, content)
 		}
@@ -52,11 +79,48 @@ func newPicture(format string, img image.Image, content []byte) Picture {
 	return Picture{Format: format, Width: size.X, Height: size.Y, Content: content}
 }
 
-// shrink returns the picture with four fifths of its sides.
-func shrink(img image.Image) image.Image {
+// shrink returns the picture with smaller sides.
+func shrink(img image.Image, factor float64) image.Image {
 	size := img.Bounds().Size()
 	assert.That(size.X > 1 || size.Y > 1, "a picture of one pixel does not fit")
-	return scale(img, max(1, size.X*4/5), max(1, size.Y*4/5))
+	return scale(img, max(1, int(float64(size.X)*factor)), max(1, int(float64(size.Y)*factor)))
+}
+
+// Sampling of a picture for an estimate: one of sampleEvery rows, in bands that follow each other with equal distances.
+const (
+	sampleEvery = 8
+	sampleBands = 16
+	leastPixels = 500_000 // of a picture whose encoding is worth an estimate
+)
+
+// estimatePNG estimates how many bytes a picture has as PNG, or returns zero if it is small.
+func estimatePNG(img image.Image) int {
+	size := img.Bounds().Size()
+	height := size.Y / (sampleEvery * sampleBands) // of a band
+	if size.X*size.Y < leastPixels || height == 0 {
+		return 0
+	}
+	sample := func(pix []byte, stride int) (bands []byte) {
+		for band := range sampleBands {
+			bands = append(bands, pix[band*size.Y/sampleBands*stride:][:height*stride]...)
+		}
+		return bands
+	}
+	rect := image.Rect(0, 0, size.X, height*sampleBands)
+	switch m := img.(type) {
+	case *image.Gray:
+		img = &image.Gray{Pix: sample(m.Pix, m.Stride), Stride: m.Stride, Rect: rect}
+	case *image.Paletted:
+		img = &image.Paletted{Pix: sample(m.Pix, m.Stride), Stride: m.Stride, Rect: rect, Palette: m.Palette}
+	case *image.RGBA:
+		img = &image.RGBA{Pix: sample(m.Pix, m.Stride), Stride: m.Stride, Rect: rect}
+	case *image.NRGBA:
+		img = &image.NRGBA{Pix: sample(m.Pix, m.Stride), Stride: m.Stride, Rect: rect}
+	default:
+		return 0
+	}
+	content, _ := encodePNG(img, math.MaxInt)
+	return len(content) * size.Y / rect.Dy()
 }
 
 // isOpaque tells whether a picture has no transparent pixel.
@@ -70,7 +134,13 @@ func encodePNG(img image.Image, maxBytes int) (content []byte, fits bool) {
 }
 
 func encodeJPEG(img image.Image, quality, maxBytes int) (content []byte, fits bool) {
-	return encodeWithin(maxBytes, func(w io.Writer) error { return jpeg.Encode(w, img, &jpeg.Options{Quality: quality}) })
+	var w bytes.Buffer
+	assert.NoError(jpegn.Encode(&w, img, &jpegn.EncodeOptions{Quality: quality}))
+	// jpegn writes its version of JFIF, from which readers learn nothing.
+	const head, jfifLength = 2, 18
+	content = w.Bytes()[jfifLength:]
+	copy(content, w.Bytes()[:head])
+	return content, len(content) <= maxBytes
 }
 
 // encodeWithin returns what encodeInto writes if that fits.

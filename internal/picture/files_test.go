@@ -23,6 +23,7 @@ type pngSpec struct {
 	interlaced        bool
 	chunks            []byte                // between IHDR and IDAT
 	pixel             func(x, y int) uint64 // its bits; nil for zeros
+	filter            func(y int) byte      // of a row; nil for none
 	excess            int                   // zeros after the pixels
 }
 
@@ -62,6 +63,9 @@ func (s pngSpec) row(y, step, first int) []byte {
 	width := channelsOfPNG[s.colourType] * int(s.depth)
 	count := (s.width - first + step - 1) / step
 	row := make([]byte, 1+(count*width+7)/8)
+	if s.filter != nil {
+		row[0] = s.filter(y)
+	}
 	if count <= 0 || s.pixel == nil {
 		return row
 	}
@@ -94,9 +98,9 @@ type jpegSpec struct {
 }
 
 var (
-	adobeRGB = segment(0xee, []byte("Adobe\x00\x64\x00\x00\x00\x00\x00"))
-	adobeYCC = segment(0xee, []byte("Adobe\x00\x64\x00\x00\x00\x00\x02"))
-	jfif     = segment(0xe0, []byte("JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"))
+	adobeOfRGB = segment(0xee, []byte("Adobe\x00\x64\x00\x00\x00\x00\x00"))
+	adobeOfYCC = segment(0xee, []byte("Adobe\x00\x64\x00\x00\x00\x00\x02"))
+	jfif       = segment(0xe0, []byte("JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"))
 )
 
 func segment(marker byte, content []byte) []byte {
@@ -129,6 +133,19 @@ func (s jpegSpec) file() []byte {
 		file = append(append(file, segment(0xda, more)...), make([]byte, (blocks+7)/8)...)
 	}
 	return append(file, 0xff, 0xd9)
+}
+
+// separated returns the JPEG with a scan for each component, which has no sampling.
+func (s jpegSpec) separated() []byte {
+	together := s.file()
+	file := together[:bytes.Index(together, []byte{0xff, markerSOS})]
+	for component, id := range s.ids {
+		one := s
+		one.ids, one.sampling = []byte{id}, []byte{0x11}
+		one.sample = func(_, column, row int) byte { return s.sample(component, column, row) }
+		file = slices.Concat(file, segment(markerSOS, []byte{1, id, 0, 0, 63, 0}), one.blocks())
+	}
+	return append(file, 0xff, markerEOI)
 }
 
 // blocks returns the first scan: the difference of each block's sample from the previous one, in
@@ -263,4 +280,13 @@ func photo(width, height int, grain float64) *image.RGBA {
 		}
 	}
 	return img
+}
+
+// toGray returns a picture whose channels are equal as a grey one.
+func toGray(img *image.RGBA) *image.Gray {
+	gray := image.NewGray(img.Rect)
+	for i := range gray.Pix {
+		gray.Pix[i] = img.Pix[4*i]
+	}
+	return gray
 }

@@ -41,7 +41,7 @@ func FuzzNormalize(f *testing.F) {
 	for _, frame := range []byte{0xc0, 0xc1, 0xc2} {
 		for _, sampling := range []string{"\x11", "\x22", "\x11\x11\x11", "\x22\x11\x11", "\x41\x11\x11", "\x42\x11\x11", "\x11\x11\x11\x11", "\x22\x11\x11\x22"} {
 			ids := []byte{1, 2, 3, 4}[:len(sampling)]
-			f.Add(jpegSpec{width: 33, height: 17, frame: frame, ids: ids, sampling: []byte(sampling), segments: adobeRGB, moreScans: 2}.file())
+			f.Add(jpegSpec{width: 33, height: 17, frame: frame, ids: ids, sampling: []byte(sampling), segments: adobeOfRGB, moreScans: 2}.file())
 		}
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {

@@ -24,17 +24,22 @@ type header struct {
 	width, height int
 	memory        int // upper bound of the bytes that decoding allocates for pixels
 	orientation   int // EXIF orientation, 1 to 8
+
+	// Of a JPEG: whether jpegn decodes it, by how much it reduces its sides, and what it reads.
+	isCommon  bool
+	reducedBy int
+	content   [][]byte
 }
 
-// readHeader judges a file without allocating its pixels.
-func readHeader(file []byte) (header, error) {
+// readHeader judges a file without allocating its pixels. The sides of the result are at most maxSide.
+func readHeader(file []byte, maxSide int) (header, error) {
 	var h header
 	var err error
 	switch {
 	case bytes.HasPrefix(file, []byte("\x89PNG\r\n\x1a\n")):
-		h, err = readPNGHeader(file)
+		h, err = readPNGHeader(file, maxSide)
 	case bytes.HasPrefix(file, []byte("\xff\xd8")):
-		h, err = readJPEGHeader(file)
+		h, err = readJPEGHeader(file, maxSide)
 	default:
 		err = ErrFormat
 	}
@@ -55,11 +60,10 @@ const (
 	pngDepth      = 24
 	pngColourType = 25
 	pngInterlace  = 28
+	pngFirstChunk = 33 // after IHDR
 )
 
-const palettedPNG = 3 // colour type
-
-func readPNGHeader(file []byte) (header, error) {
+func readPNGHeader(file []byte, maxSide int) (header, error) {
 	config, err := png.DecodeConfig(bytes.NewReader(file))
 	if err != nil {
 		return header{}, fmt.Errorf("%w: %w", ErrFormat, err)
@@ -67,32 +71,38 @@ func readPNGHeader(file []byte) (header, error) {
 	if !bytes.HasPrefix(file[pngChunkType:], []byte("IHDR")) { // the decoder tolerates other chunks before it
 		return header{}, ErrFormat
 	}
+	h := header{format: formatPNG, width: config.Width, height: config.Height, orientation: upright}
+	if max(h.width, h.height) > maxSide {
+		return h, nil // scaled row by row
+	}
 	// The colour model is not enough: grey with a transparent colour is decoded into four channels.
 	bytesPerPixel := 4
 	switch {
-	case file[pngColourType] == palettedPNG:
+	case file[pngColourType] == paletted:
 		bytesPerPixel = 1
 	case file[pngDepth] == 16:
 		bytesPerPixel = 8
 	}
-	memory := config.Width * config.Height * bytesPerPixel
+	h.memory = h.width * h.height * bytesPerPixel
 	if file[pngInterlace] != 0 {
-		memory *= 2 // the pictures of the passes have as many pixels as the whole
+		h.memory *= 2 // the pictures of the passes have as many pixels as the whole
 	}
-	return header{format: formatPNG, width: config.Width, height: config.Height, memory: memory, orientation: upright}, nil
+	return h, nil
 }
 
-func readJPEGHeader(file []byte) (header, error) {
+func readJPEGHeader(file []byte, maxSide int) (header, error) {
 	config, err := jpeg.DecodeConfig(bytes.NewReader(file))
 	if err != nil {
 		return header{}, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	s, ok := readJPEGSegments(file)
-	if !ok || s.width != config.Width || s.height != config.Height || s.scans > maxScans {
+	if !ok || s.width != config.Width || s.height != config.Height || s.width == 0 || s.height == 0 || s.scans > s.maxScans() {
 		return header{}, ErrFormat
 	}
-	return header{
-		format: formatJPEG, width: s.width, height: s.height,
-		memory: s.memory(), orientation: readOrientation(s.exif),
-	}, nil
+	h := header{format: formatJPEG, width: s.width, height: s.height, orientation: readOrientation(s.exif), isCommon: s.isCommon(), reducedBy: 1}
+	if h.isCommon {
+		h.content, h.reducedBy = s.forJPEGN(), reduction(h.width, h.height, maxSide)
+	}
+	h.memory = s.memory(h.reducedBy)
+	return h, nil
 }

@@ -85,11 +85,13 @@ func TestPixelsAreLimitedByTheHeader(t *testing.T) {
 		{"no width", pngOf(0, 5, 8, 2, false), ErrFormat},
 		{"no height", pngOf(5, 0, 8, 2, false), ErrFormat},
 		{"16 bits, 12 million", pngOf(5000, 2400, 16, 2, false), nil},
-		{"16 bits, 12.1 million", pngOf(5000, 2420, 16, 2, false), ErrTooManyPixels},
-		{"16 bits grey, 12.1 million", pngOf(5000, 2420, 16, 0, false), ErrTooManyPixels},
+		{"16 bits, 12.1 million", pngOf(5000, 2420, 16, 2, false), nil},
+		{"16 bits grey, 12.1 million", pngOf(5000, 2420, 16, 0, false), nil},
 		{"interlaced, 12 million", pngOf(5000, 2400, 8, 2, true), nil},
-		{"interlaced, 12.1 million", pngOf(5000, 2420, 8, 2, true), ErrTooManyPixels},
-		{"interlaced 16 bits, 6.1 million", pngOf(5000, 1220, 16, 2, true), ErrTooManyPixels},
+		{"interlaced, 12.1 million", pngOf(5000, 2420, 8, 2, true), nil},
+		{"interlaced 16 bits, 6.1 million", pngOf(5000, 1220, 16, 2, true), nil},
+		{"16 bits, 12.3 million, not scaled", pngOf(4096, 3000, 16, 2, false), ErrTooManyPixels},
+		{"interlaced, 12.3 million, not scaled", pngOf(4096, 3000, 8, 2, true), ErrTooManyPixels},
 		{"interlaced palette, 24 million", pngOf(6000, 4000, 8, 3, true), nil},
 		{"JPEG 24 million", jpegOf(6000, 4000, 0xc0, ycc, full, jfif), nil},
 		{"JPEG one row more", jpegOf(6000, 4001, 0xc0, ycc, half, jfif), ErrTooManyPixels},
@@ -101,13 +103,13 @@ func TestPixelsAreLimitedByTheHeader(t *testing.T) {
 		{"JPEG progressive 4:4:4, 6.5 million", jpegOf(2600, 2500, 0xc2, ycc, full, jfif), ErrTooManyPixels},
 		{"JPEG RGB, 13.5 million", jpegOf(5400, 2500, 0xc0, "RGB", full, nil), nil},
 		{"JPEG RGB, 14 million", jpegOf(5600, 2500, 0xc0, "RGB", full, nil), ErrTooManyPixels},
-		{"JPEG RGB by Adobe, 14 million", jpegOf(5600, 2500, 0xc0, ycc, full, adobeRGB), ErrTooManyPixels},
-		{"JPEG of JFIF is never RGB, 14 million", jpegOf(5600, 2500, 0xc0, ycc, full, append(adobeRGB[:len(adobeRGB):len(adobeRGB)], jfif...)), nil},
-		{"JPEG CMYK, 12.3 million", jpegOf(4900, 2500, 0xc0, "\x01\x02\x03\x04", "\x11\x11\x11\x11", adobeRGB), ErrTooManyPixels},
+		{"JPEG RGB by Adobe, 14 million", jpegOf(5600, 2500, 0xc0, ycc, full, adobeOfRGB), ErrTooManyPixels},
+		{"JPEG of JFIF is never RGB, 14 million", jpegOf(5600, 2500, 0xc0, ycc, full, append(adobeOfRGB[:len(adobeOfRGB):len(adobeOfRGB)], jfif...)), nil},
+		{"JPEG CMYK, 12.3 million", jpegOf(4900, 2500, 0xc0, "\x01\x02\x03\x04", "\x11\x11\x11\x11", adobeOfRGB), ErrTooManyPixels},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := readHeader(tt.file); !errors.Is(err, tt.want) {
+			if _, err := readHeader(tt.file, largest); !errors.Is(err, tt.want) {
 				t.Errorf("the header gives %v, want %v", err, tt.want)
 			}
 			if tt.want != nil {
@@ -120,10 +122,10 @@ func TestPixelsAreLimitedByTheHeader(t *testing.T) {
 func TestSegmentsAfterTheFrameCount(t *testing.T) {
 	file := jpegSpec{width: 5600, height: 2500, frame: 0xc0, ids: []byte{1, 2, 3}, sampling: []byte{0x11, 0x11, 0x11}, segments: jfif}.file()
 	noJFIF := segment(0xe0, []byte("JFXX\x00"))
-	if _, err := readHeader(file); err != nil {
+	if _, err := readHeader(file, largest); err != nil {
 		t.Fatal(err)
 	}
-	wantRefused(t, inserted(file, len(file)-2, noJFIF, adobeRGB), ErrTooManyPixels)
+	wantRefused(t, inserted(file, len(file)-2, noJFIF, adobeOfRGB), ErrTooManyPixels)
 }
 
 func TestNothingButPixelsSurvives(t *testing.T) {

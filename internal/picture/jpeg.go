@@ -5,21 +5,26 @@ import (
 	"encoding/binary"
 )
 
-// maxScans is how many scans a JPEG may have. Encoders make about ten.
-const maxScans = 64
+// maxProgressiveScans is how many scans a progressive JPEG may have. Encoders make about ten.
+const maxProgressiveScans = 64
 
 // Markers of a JPEG.
 const (
 	markerSOF0  = 0xc0 // frame, baseline
 	markerSOF1  = 0xc1 // frame, extended
 	markerSOF2  = 0xc2 // frame, progressive
+	markerDHT   = 0xc4 // Huffman tables
 	markerRST0  = 0xd0
 	markerRST7  = 0xd7
 	markerEOI   = 0xd9
 	markerSOS   = 0xda // scan
+	markerDQT   = 0xdb // quantization tables
+	markerDRI   = 0xdd // restart interval
 	markerAPP0  = 0xe0 // JFIF
 	markerAPP1  = 0xe1 // EXIF
 	markerAPP14 = 0xee // Adobe
+	markerAPP15 = 0xef
+	markerCOM   = 0xfe // comment
 )
 
 // jpegSegments is what the segments of a JPEG say.
@@ -30,8 +35,9 @@ type jpegSegments struct {
 	scans         int
 	jfif          bool
 	adobe         bool
-	transform     byte   // Adobe's colour transform, if adobe
-	exif          []byte // content of the first EXIF segment, or nil
+	transform     byte     // Adobe's colour transform, if adobe
+	exif          []byte   // content of the first EXIF segment, or nil
+	rest          [][]byte // the file without its metadata and without what follows the picture
 }
 
 type jpegComponent struct {
@@ -39,60 +45,78 @@ type jpegComponent struct {
 	horizontal, vertical int // sampling factors
 }
 
-// readJPEGSegments reads the segments up to the end of the picture. It finds them as image/jpeg
-// does, which skips everything that is no marker, so that neither sees a frame or scan that the
-// other doesn't. It returns false if the end or the frame is missing.
+// readJPEGSegments reads the segments up to the end of the picture. It finds them as the decoders do, which skip
+// everything that is no marker, so that neither sees a frame or scan that the other doesn't. It returns false if
+// the end or the frame is missing, or if a segment is neither metadata nor one that the decoders know.
 func readJPEGSegments(file []byte) (jpegSegments, bool) {
 	var s jpegSegments
-	rest := file[2:]
+	kept, at := 0, 2 // what is before kept is in s.rest
 	for {
-		var marker byte
-		if marker, rest = nextMarker(rest); rest == nil {
+		found, marker, after := nextMarker(file, at)
+		if after == 0 {
 			return s, false
 		}
 		switch {
 		case marker == markerEOI:
+			s.rest = append(s.rest, file[kept:after])
 			return s, len(s.components) > 0
 		case marker == 0, markerRST0 <= marker && marker <= markerRST7:
-			continue // part of a scan
+			at = after // part of a scan
+			continue
 		}
-		if len(rest) < 2 {
+		if len(file)-after < 2 {
 			return s, false
 		}
-		length := int(binary.BigEndian.Uint16(rest)) // includes its own two bytes
-		if length < 2 || length > len(rest) {
+		at = after + int(binary.BigEndian.Uint16(file[after:])) // the length includes its own two bytes
+		if at < after+2 || at > len(file) {
 			return s, false
 		}
-		s.add(marker, rest[2:length])
-		rest = rest[length:]
+		switch content := file[after+2 : at]; {
+		case markerAPP0 <= marker && marker <= markerAPP15, marker == markerCOM:
+			s.addMetadata(marker, content)
+			s.rest, kept = append(s.rest, file[kept:found]), at
+		case !s.add(marker, content):
+			return s, false
+		}
 	}
 }
 
-// nextMarker returns the next marker and what follows it, or nil if there is none. A 0xff
-// that is data has the marker zero.
-func nextMarker(data []byte) (marker byte, rest []byte) {
-	at := bytes.IndexByte(data, 0xff)
-	if at < 0 {
-		return 0, nil
+// nextMarker returns the position of the next marker, the marker and the position after it, or zeros if there is
+// none. A 0xff that is data has the marker zero.
+func nextMarker(file []byte, at int) (found int, marker byte, after int) {
+	n := bytes.IndexByte(file[at:], 0xff)
+	if n < 0 {
+		return 0, 0, 0
 	}
-	for at < len(data) && data[at] == 0xff {
-		at++
+	found = at + n
+	for after = found; after < len(file) && file[after] == 0xff; {
+		after++
 	}
-	if at == len(data) {
-		return 0, nil
+	if after == len(file) {
+		return 0, 0, 0
 	}
-	return data[at], data[at+1:]
+	return found, file[after], after + 1
 }
 
-func (s *jpegSegments) add(marker byte, content []byte) {
+// add adds a segment that decoding needs. It returns false for an unknown one.
+func (s *jpegSegments) add(marker byte, content []byte) bool {
 	switch marker {
 	case markerSOF0, markerSOF1, markerSOF2:
-		if s.components == nil { // image/jpeg refuses a second frame
+		if s.components == nil { // the decoders refuse a second frame
 			s.progressive = marker == markerSOF2
 			s.setFrame(content)
 		}
 	case markerSOS:
 		s.scans++
+	case markerDHT, markerDQT, markerDRI:
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *jpegSegments) addMetadata(marker byte, content []byte) {
+	switch marker {
 	case markerAPP0:
 		if len(content) >= 5 {
 			s.jfif = bytes.HasPrefix(content, []byte("JFIF\x00"))
@@ -123,22 +147,35 @@ func (s *jpegSegments) setFrame(content []byte) {
 	}
 }
 
-// memory returns the bytes that image/jpeg allocates: a byte per sample, four more for a
-// coefficient if the JPEG is progressive, and four channels for what is neither grey nor YCbCr.
-func (s *jpegSegments) memory() int {
+// maxScans returns how many scans the JPEG may have: each of them visits every block. If it is not progressive, each component
+// is in one scan.
+func (s *jpegSegments) maxScans() int {
+	if s.progressive {
+		return maxProgressiveScans
+	}
+	return len(s.components)
+}
+
+// memory returns the bytes that decoding allocates for pixels, if it reduces the sides of planes by that factor: a byte
+// per sample, four more for a coefficient if the JPEG is progressive, and four channels for what is neither grey
+// nor YCbCr.
+func (s *jpegSegments) memory(reducedBy int) int {
 	const side = 8 // of a block
-	unitWidth, unitHeight := side*s.components[0].horizontal, side*s.components[0].vertical
-	units := (s.width + unitWidth - 1) / unitWidth * ((s.height + unitHeight - 1) / unitHeight)
+	across, down := 1, 1
+	for _, c := range s.components {
+		across, down = max(across, c.horizontal), max(down, c.vertical)
+	}
+	units := (s.width + side*across - 1) / (side * across) * ((s.height + side*down - 1) / (side * down))
 	samples := 0
 	for _, c := range s.components {
 		samples += units * c.horizontal * c.vertical * side * side
 	}
-	memory := samples
+	memory := samples / (reducedBy * reducedBy)
 	if s.progressive {
 		memory += 4 * samples
 	}
 	if len(s.components) == 4 || len(s.components) == 3 && s.isRGB() {
-		memory += 4 * s.width * s.height
+		memory += 4 * s.width * s.height / (reducedBy * reducedBy)
 	}
 	return memory
 }
@@ -148,6 +185,10 @@ func (s *jpegSegments) isRGB() bool {
 	if s.jfif {
 		return false
 	}
+	return s.adobe && s.transform == 0 || s.hasNamesOfRGB()
+}
+
+func (s *jpegSegments) hasNamesOfRGB() bool {
 	c := s.components
-	return s.adobe && s.transform == 0 || c[0].id == 'R' && c[1].id == 'G' && c[2].id == 'B'
+	return c[0].id == 'R' && c[1].id == 'G' && c[2].id == 'B'
 }

@@ -71,9 +71,17 @@ func orient(img image.Image, orientation int) image.Image {
 		size.X, size.Y = size.Y, size.X
 	}
 	rect := image.Rectangle{Max: size}
-	if m, ok := img.(*image.Gray); ok {
+	switch m := img.(type) {
+	case *image.Gray:
 		shown := image.NewGray(rect)
 		turn(shown.Pix, m.Pix, m.Stride, 1, rect, orientation)
+		return shown
+	case *image.YCbCr: // 4:2:0; at odd sides the colours move by one pixel
+		shown := image.NewYCbCr(rect, m.SubsampleRatio)
+		half := image.Rect(0, 0, (size.X+1)/2, (size.Y+1)/2)
+		turn(shown.Y, m.Y, m.YStride, 1, rect, orientation)
+		turn(shown.Cb, m.Cb, m.CStride, 1, half, orientation)
+		turn(shown.Cr, m.Cr, m.CStride, 1, half, orientation)
 		return shown
 	}
 	stored, shown := toRGBA(img), image.NewRGBA(rect)

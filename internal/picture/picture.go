@@ -3,6 +3,8 @@ package picture
 import (
 	"context"
 	"errors"
+	"runtime"
+	"runtime/metrics"
 
 	"mizan/internal/assert"
 )
@@ -37,6 +39,7 @@ const (
 type Normalizer struct {
 	maxSide, maxBytes int
 	place             chan struct{} // full while a picture is decoded
+	garbage           int           // bytes that pictures have left since memory was last collected; guarded by place
 }
 
 // NewNormalizer returns a Normalizer of pictures with at most maxSide pixels a side (16 to 4096)
@@ -50,7 +53,7 @@ func NewNormalizer(maxSide, maxBytes int) *Normalizer {
 // Normalize returns the picture in the file. The error is ErrFormat, ErrTooManyPixels, or ctx's, if
 // ctx ended before the normalizer was free.
 func (n *Normalizer) Normalize(ctx context.Context, file []byte) (Picture, error) {
-	h, err := readHeader(file)
+	h, err := readHeader(file, n.maxSide)
 	if err != nil {
 		return Picture{}, err
 	}
@@ -59,16 +62,41 @@ func (n *Normalizer) Normalize(ctx context.Context, file []byte) (Picture, error
 	}
 	select {
 	case n.place <- struct{}{}:
-		defer func() { <-n.place }()
 	case <-ctx.Done():
 		return Picture{}, ctx.Err()
 	}
-	img, err := decode(h.format, file)
+	width, height := fit(h.width, h.height, n.maxSide)
+	const copies, perPixel = 3, 8 // of the file, and bytes of the result while it is scaled and encoded
+	defer n.release(h.memory + copies*len(file) + perPixel*width*height)
+	if isWorthCollecting(h.memory) {
+		runtime.GC() // what uploads that wait have left
+	}
+	img, err := decode(h, file, width, height)
 	if err != nil {
 		return Picture{}, err
 	}
-	if width, height := fit(h.width, h.height, n.maxSide); width < h.width || height < h.height {
-		img = scale(img, width, height)
-	}
 	return encode(orient(img, h.orientation), h.format, n.maxBytes), nil
+}
+
+// isWorthCollecting tells whether so many bytes are much, in total and compared with all memory in use.
+func isWorthCollecting(bytes int) bool {
+	const least, share = 32 << 20, 8
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return bytes >= least && uint64(bytes) >= live[0].Value.Uint64()/share
+}
+
+// release lets the next picture in. If pictures have left much memory, it is collected first, after the caller has
+// its result: the garbage collector would wait until the process has twice as much as it needs.
+func (n *Normalizer) release(garbage int) {
+	n.garbage += garbage
+	if !isWorthCollecting(n.garbage) {
+		<-n.place
+		return
+	}
+	n.garbage = 0
+	go func() {
+		runtime.GC()
+		<-n.place
+	}()
 }

@@ -8,15 +8,34 @@ import (
 	"image/draw"
 	"image/jpeg"
 	"image/png"
+	"io"
 )
 
-// decode returns the pixels of a file as Gray, Paletted, RGBA, NRGBA or YCbCr. Other forms are
-// converted where they are in memory.
-func decode(format string, file []byte) (image.Image, error) {
-	decodeFormat := png.Decode
-	if format == formatJPEG {
-		decodeFormat = jpeg.Decode
+// decode returns the picture in a file with these sides, as Gray, Paletted, RGBA, NRGBA or YCbCr 4:2:0.
+func decode(h header, file []byte, width, height int) (image.Image, error) {
+	switch isScaled := width < h.width || height < h.height; {
+	case h.format == formatPNG && isScaled:
+		return decodeRows(file, h, image.Point{width, height})
+	case h.format == formatPNG:
+		return decodeWhole(png.Decode, file)
+	case h.isCommon:
+		img, err := decodeReduced(h)
+		if err != nil {
+			return nil, err
+		}
+		return scale(img, width, height), nil
+	default:
+		img, err := decodeWhole(jpeg.Decode, file)
+		if err != nil || !isScaled {
+			return img, err
+		}
+		return scale(img, width, height), nil
 	}
+}
+
+// decodeWhole decodes a picture at once. Forms that scale or encode doesn't know are converted where they are in
+// memory.
+func decodeWhole(decodeFormat func(io.Reader) (image.Image, error), file []byte) (image.Image, error) {
 	img, err := decodeFormat(bytes.NewReader(file))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
@@ -45,19 +64,6 @@ func dropLowBytes(pix []byte) []byte {
 		pix[i] = pix[2*i]
 	}
 	return pix[:half]
-}
-
-// premultiply multiplies the colours by alpha, so that transparent pixels don't colour the
-// average.
-func premultiply(img *image.NRGBA) *image.RGBA {
-	for p := img.Pix; len(p) >= 4; p = p[4:] {
-		if alpha := uint32(p[3]); alpha != 0xff {
-			for i, c := range p[:3] {
-				p[i] = uint8((uint32(c)*alpha + 127) / 255)
-			}
-		}
-	}
-	return &image.RGBA{Pix: img.Pix, Stride: img.Stride, Rect: img.Rect}
 }
 
 // forgetHidden removes colours that are not visible, in which a file could carry a text: those of
@@ -93,13 +99,4 @@ func toRGBA(img image.Image) *image.RGBA {
 	rgba := image.NewRGBA(img.Bounds())
 	draw.Draw(rgba, rgba.Rect, img, rgba.Rect.Min, draw.Src)
 	return rgba
-}
-
-// toGray returns a picture whose channels are equal as a grey one.
-func toGray(img *image.RGBA) *image.Gray {
-	gray := image.NewGray(img.Rect)
-	for i := range gray.Pix {
-		gray.Pix[i] = img.Pix[4*i]
-	}
-	return gray
 }

@@ -1,10 +1,9 @@
 package picture
 
 import (
+	"encoding/binary"
 	"image"
 	"image/color"
-
-	"golang.org/x/image/draw"
 )
 
 // fit returns the sides of a picture whose longer side becomes at most maxSide. The shorter one
@@ -17,157 +16,84 @@ func fit(width, height, maxSide int) (int, int) {
 	return max(1, (width*maxSide+longer/2)/longer), max(1, (height*maxSide+longer/2)/longer)
 }
 
-// scale returns a smaller picture as RGBA or Gray, and overwrites the given one. First it averages
-// whole boxes of pixels, to less than twice the sides; then it interpolates, which at that ratio
-// leaves no pixel out.
+// scale returns the picture with these sides, as Gray, YCbCr 4:2:0 or RGBA. It may overwrite the given one.
 func scale(img image.Image, width, height int) image.Image {
-	size := img.Bounds().Size()
-	averaged := average(img, size.X/width, size.Y/height)
-	scaled := newRGBA(spare(averaged), width, height)
-	draw.ApproxBiLinear.Scale(scaled, scaled.Rect, averaged, averaged.Bounds(), draw.Src, nil)
-	if _, isGray := averaged.(*image.Gray); isGray {
-		return toGray(scaled)
+	size, rect := img.Bounds().Size(), image.Rect(0, 0, width, height)
+	switch m := img.(type) {
+	case *image.Gray:
+		scaled := image.NewGray(rect)
+		scalePlane(m.Pix, m.Stride, size, scaled.Pix, rect.Max)
+		return scaled
+	case *image.YCbCr:
+		scaled := image.NewYCbCr(rect, image.YCbCrSubsampleRatio420)
+		stored := image.Point{m.COffset(size.X-1, 0) + 1, m.COffset(0, size.Y-1)/m.CStride + 1}
+		shown := image.Point{(width + 1) / 2, (height + 1) / 2}
+		scalePlane(m.Y, m.YStride, size, scaled.Y, rect.Max)
+		scalePlane(m.Cb, m.CStride, stored, scaled.Cb, shown)
+		scalePlane(m.Cr, m.CStride, stored, scaled.Cr, shown)
+		return scaled
+	}
+	scaled := &image.RGBA{Stride: 4 * width, Rect: rect}
+	if m, ok := img.(*image.RGBA); ok && width <= size.X && height <= size.Y {
+		scaled.Pix = m.Pix[:4*width*height] // a row is written after it was read
+	} else {
+		scaled.Pix = make([]byte, 4*width*height)
+	}
+	s := newScaler(4, size, scaled.Pix, rect.Max)
+	row := make([]byte, 4*size.X)
+	for y := range size.Y {
+		readRow(row, img, y)
+		s.push(row)
 	}
 	return scaled
 }
 
-// spare returns the memory of a picture that its pixels don't use.
-func spare(img image.Image) []byte {
-	if m, ok := img.(*image.RGBA); ok {
-		return m.Pix[len(m.Pix):cap(m.Pix)]
+// scalePlane scales a plane of one channel.
+func scalePlane(pix []byte, stride int, size image.Point, into []byte, to image.Point) {
+	s := newScaler(1, size, into, to)
+	for y := range size.Y {
+		s.push(pix[y*stride:][:size.X])
 	}
-	return nil
 }
 
-// newRGBA makes a picture in the given memory if that is large enough. Its pixels are undefined.
-func newRGBA(memory []byte, width, height int) *image.RGBA {
-	rect := image.Rect(0, 0, width, height)
-	if need := 4 * width * height; len(memory) >= need {
-		return &image.RGBA{Pix: memory[:need], Stride: 4 * width, Rect: rect}
-	}
-	return image.NewRGBA(rect)
-}
-
-// average replaces boxes of across×down pixels by their average. The result is in the memory of
-// the given picture, except for a Paletted, whose result needs four channels.
-func average(img image.Image, across, down int) image.Image {
-	size := img.Bounds().Size()
-	b := boxes{size.X, size.Y, across, down}
-	rect := image.Rect(0, 0, b.columns(), b.rows())
-	switch img.(type) {
-	case *image.RGBA, *image.Gray, *image.YCbCr:
-		if across == 1 && down == 1 {
-			return img
-		}
-	}
+// readRow reads a row of a picture as RGBA, whose colours are multiplied by alpha, so that transparent
+// pixels don't colour an average.
+func readRow(into []byte, img image.Image, y int) {
 	switch m := img.(type) {
-	case *image.NRGBA:
-		return average(premultiply(m), across, down)
 	case *image.RGBA:
-		pix := b.average(m.Pix, 4, func(sums []uint32, y int) {
-			addPixels(sums, m.Pix[y*m.Stride:][:4*size.X], across)
-		})
-		return &image.RGBA{Pix: pix, Stride: 4 * rect.Dx(), Rect: rect}
-	case *image.Gray:
-		return &image.Gray{Pix: b.averagePlane(m.Pix, m.Stride), Stride: rect.Dx(), Rect: rect}
-	case *image.YCbCr:
-		chroma := boxes{m.COffset(size.X-1, 0) + 1, m.COffset(0, size.Y-1)/m.CStride + 1, across, down}
-		return &image.YCbCr{
-			Y: b.averagePlane(m.Y, m.YStride), YStride: rect.Dx(),
-			Cb: chroma.averagePlane(m.Cb, m.CStride), Cr: chroma.averagePlane(m.Cr, m.CStride), CStride: chroma.columns(),
-			SubsampleRatio: m.SubsampleRatio, Rect: rect,
-		}
+		copy(into, m.Pix[y*m.Stride:])
+	case *image.NRGBA:
+		copy(into, m.Pix[y*m.Stride:])
+		premultiply(into)
 	case *image.Paletted:
-		averaged := image.NewRGBA(rect)
 		colours := premultipliedColours(m.Palette)
-		b.average(averaged.Pix, 4, func(sums []uint32, y int) {
-			addIndices(sums, m.Pix[y*m.Stride:][:size.X], across, &colours)
-		})
-		return averaged
-	}
-	panic("unreachable: decode returns no other form")
-}
-
-// boxes divides a picture or plane into boxes. Those at the right and lower edge can be smaller.
-type boxes struct {
-	width, height int // of the picture
-	across, down  int // of a box
-}
-
-func (b boxes) columns() int { return (b.width + b.across - 1) / b.across }
-func (b boxes) rows() int    { return (b.height + b.down - 1) / b.down }
-
-// average writes the average of each box. addRow adds the pixels of a row to the sums of the
-// boxes; so a row of boxes may overwrite the pixels that it replaces.
-func (b boxes) average(into []byte, channels int, addRow func(sums []uint32, y int)) []byte {
-	columns, rows := b.columns(), b.rows()
-	sums := make([]uint32, channels*columns)
-	for row := range rows {
-		clear(sums)
-		top, bottom := row*b.down, min((row+1)*b.down, b.height)
-		for y := top; y < bottom; y++ {
-			addRow(sums, y)
+		for i, index := range m.Pix[y*m.Stride:][:len(into)/4] {
+			copy(into[4*i:4*i+4], colours[index][:])
 		}
-		averages := into[row*len(sums):][:len(sums)]
-		for i, sum := range sums {
-			column := i / channels
-			count := uint32((min((column+1)*b.across, b.width) - column*b.across) * (bottom - top))
-			averages[i] = uint8((sum + count/2) / count)
-		}
-	}
-	return into[:rows*len(sums)]
-}
-
-// averagePlane averages a plane of one channel in its own memory.
-func (b boxes) averagePlane(pix []byte, stride int) []byte {
-	return b.average(pix, 1, func(sums []uint32, y int) {
-		row := pix[y*stride:][:b.width]
-		for i := range sums {
-			var sum uint32
-			for _, sample := range row[i*b.across : min((i+1)*b.across, b.width)] {
-				sum += uint32(sample)
-			}
-			sums[i] += sum
-		}
-	})
-}
-
-// addPixels adds a row of pixels with four channels to the sums of its boxes.
-func addPixels(sums []uint32, row []byte, across int) {
-	for ; len(sums) >= 4; sums = sums[4:] {
-		box := row[:min(4*across, len(row))]
-		row = row[len(box):]
-		var red, green, blue, alpha uint32
-		for ; len(box) >= 4; box = box[4:] {
-			red += uint32(box[0])
-			green += uint32(box[1])
-			blue += uint32(box[2])
-			alpha += uint32(box[3])
-		}
-		sums[0] += red
-		sums[1] += green
-		sums[2] += blue
-		sums[3] += alpha
+	default:
+		panic("unreachable: no picture has another form")
 	}
 }
 
-// addIndices adds a row of indices into the colours to the sums of its boxes.
-func addIndices(sums []uint32, row []byte, across int, colours *[256][4]uint32) {
-	for ; len(sums) >= 4; sums = sums[4:] {
-		box := row[:min(across, len(row))]
-		row = row[len(box):]
-		for _, index := range box {
-			for i, channel := range colours[index] {
-				sums[i] += channel
-			}
+// premultiply multiplies the colours of pixels by alpha.
+func premultiply(row []byte) {
+	for i := 0; i+4 <= len(row); i += 4 {
+		pixel := binary.LittleEndian.Uint32(row[i:])
+		if pixel >= opaque {
+			continue
 		}
+		alpha := uint64(pixel >> 24)
+		products := spread(pixel)*alpha + 127*one
+		products += products>>8&everyOther + one // its upper halves are now the products by 255
+		binary.LittleEndian.PutUint32(row[i:], join(products>>8&everyOther)&^opaque|pixel&opaque)
 	}
 }
 
-func premultipliedColours(palette color.Palette) (colours [256][4]uint32) {
+func premultipliedColours(palette color.Palette) (colours [256][4]uint8) {
 	for i, c := range palette {
-		red, green, blue, alpha := c.RGBA()
-		colours[i] = [4]uint32{red >> 8, green >> 8, blue >> 8, alpha >> 8}
+		plain := color.NRGBAModel.Convert(c).(color.NRGBA)
+		colours[i] = [4]uint8{plain.R, plain.G, plain.B, plain.A}
+		premultiply(colours[i][:])
 	}
 	return colours
 }

@@ -1,0 +1,207 @@
+package picture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Colour types of a PNG.
+const (
+	greyscale      = 0
+	truecolour     = 2
+	paletted       = 3
+	greyAlpha      = 4
+	truecolorAlpha = 6
+)
+
+// opaque is the alpha of a pixel whose first byte is red.
+const opaque = 0xff << 24
+
+// pngPixels converts stored pixels of a PNG to grey ones, or to RGBA whose colours are multiplied by alpha.
+type pngPixels struct {
+	depth, colourType byte
+	bits              int         // of a stored pixel
+	channels          int         // of a converted pixel: 1 or 4
+	colours           [256]uint32 // of the values of pixels with up to 8 bits; the first byte is red
+	clear             []byte      // the stored pixel that is transparent; nil if there is none
+}
+
+var errTransparency = errors.New("unexpected tRNS")
+
+// newPNGPixels returns the conversion for a PNG whose IHDR image/png has checked.
+func newPNGPixels(depth, colourType byte, c pngChunks) (*pngPixels, error) {
+	samples := map[byte]int{greyscale: 1, truecolour: 3, paletted: 1, greyAlpha: 2, truecolorAlpha: 4}[colourType]
+	p := &pngPixels{depth: depth, colourType: colourType, bits: samples * int(depth), channels: 4}
+	switch colourType {
+	case greyscale, truecolour:
+		if err := p.setClear(samples, c.transparency); err != nil {
+			return nil, err
+		}
+		if colourType == greyscale {
+			p.setGreys()
+		}
+	case paletted:
+		return p, p.setPalette(c)
+	default:
+		if c.transparency != nil {
+			return nil, errTransparency
+		}
+	}
+	if c.palette != nil && (colourType == greyscale || colourType == greyAlpha) {
+		return nil, errors.New("a palette of greys")
+	}
+	return p, nil
+}
+
+// setClear reads the one transparent colour, whose samples have 16 bits in the chunk tRNS.
+func (p *pngPixels) setClear(samples int, transparency []byte) error {
+	if transparency == nil {
+		return nil
+	}
+	if len(transparency) != 2*samples {
+		return errTransparency
+	}
+	if p.depth == 16 {
+		p.clear = transparency
+		return nil
+	}
+	for i := 1; i < len(transparency); i += 2 {
+		p.clear = append(p.clear, transparency[i])
+	}
+	return nil
+}
+
+func (p *pngPixels) setGreys() {
+	if p.clear == nil {
+		p.channels = 1
+	}
+	if p.depth > 8 {
+		return
+	}
+	values := 1 << p.depth
+	for i := range values {
+		p.colours[i] = uint32(i*255/(values-1))*0x010101 | opaque
+	}
+	if p.clear != nil && int(p.clear[0]) < values {
+		p.colours[p.clear[0]] = 0
+	}
+}
+
+func (p *pngPixels) setPalette(c pngChunks) error {
+	if c.palette == nil || len(c.palette)/3 > 1<<p.depth || len(c.transparency) > 256 {
+		return fmt.Errorf("palette of %d bytes, transparency of %d", len(c.palette), len(c.transparency))
+	}
+	for i := range p.colours {
+		pixel := []byte{0, 0, 0, 0xff} // of values beyond the palette
+		if 3*i < len(c.palette) {
+			copy(pixel, c.palette[3*i:][:3])
+		}
+		if i < len(c.transparency) {
+			pixel[3] = c.transparency[i]
+			premultiply(pixel)
+		}
+		p.colours[i] = binary.LittleEndian.Uint32(pixel)
+	}
+	return nil
+}
+
+// convert converts a row. Another rowMargin bytes follow the row, which don't count.
+func (p *pngPixels) convert(into, row []byte) {
+	switch {
+	case p.depth <= 8 && (p.colourType == greyscale || p.colourType == paletted):
+		p.convertValues(into, row)
+		return
+	case p.colourType == greyscale || p.colourType == greyAlpha:
+		p.convertGreys(into, row)
+	default:
+		p.convertColours(into, row)
+	}
+	if p.clear != nil {
+		p.clearPixels(into, row)
+	}
+}
+
+// rowMargin lets a pixel be read as 8 bytes.
+const rowMargin = 8
+
+// convertValues converts pixels of up to 8 bits.
+func (p *pngPixels) convertValues(into, row []byte) {
+	if p.depth == 8 && p.channels == 1 {
+		copy(into, row)
+		return
+	}
+	perByte, mask := 8/int(p.depth), byte(1<<p.depth-1)
+	for i := range len(into) / p.channels {
+		colour := p.colours[row[i/perByte]>>(8-int(p.depth)*(i%perByte+1))&mask]
+		if p.channels == 1 {
+			into[i] = uint8(colour)
+		} else {
+			binary.LittleEndian.PutUint32(into[4*i:], colour)
+		}
+	}
+}
+
+// convertGreys converts grey pixels of 16 bits, or with alpha.
+func (p *pngPixels) convertGreys(into, row []byte) {
+	if p.channels == 1 {
+		for i := range into {
+			into[i] = row[2*i]
+		}
+		return
+	}
+	stored, sample := p.bits/8, int(p.depth)/8
+	for out := into; len(out) >= 4; out = out[4:] {
+		light, alpha := row[0], byte(0xff)
+		if p.colourType == greyAlpha {
+			alpha = row[sample]
+		}
+		out[0], out[1], out[2], out[3] = light, light, light, alpha
+		row = row[stored:]
+	}
+	premultiply(into)
+}
+
+// convertColours converts pixels of three colours.
+func (p *pngPixels) convertColours(into, row []byte) {
+	switch {
+	case p.colourType == truecolour && p.depth == 8:
+		for i := 0; i < len(into); i += 4 {
+			binary.LittleEndian.PutUint32(into[i:], binary.LittleEndian.Uint32(row)|opaque)
+			row = row[3:]
+		}
+	case p.colourType == truecolour:
+		for i := 0; i < len(into); i += 4 {
+			binary.LittleEndian.PutUint32(into[i:], highBytes(row)|opaque)
+			row = row[6:]
+		}
+	case p.depth == 8:
+		copy(into, row)
+	default:
+		for i := 0; i < len(into); i += 4 {
+			binary.LittleEndian.PutUint32(into[i:], highBytes(row))
+			row = row[8:]
+		}
+	}
+	if p.colourType == truecolorAlpha {
+		premultiply(into)
+	}
+}
+
+// clearPixels makes the pixels transparent that have the transparent colour.
+func (p *pngPixels) clearPixels(into, row []byte) {
+	stored := p.bits / 8
+	for i := range len(into) / 4 {
+		if bytes.Equal(row[i*stored:][:stored], p.clear) {
+			clear(into[4*i:][:4])
+		}
+	}
+}
+
+// highBytes returns the higher bytes of four samples with 16 bits.
+func highBytes(samples []byte) uint32 {
+	bytes := binary.LittleEndian.Uint64(samples) & everyOther
+	bytes = (bytes | bytes>>8) & 0x0000ffff0000ffff
+	return uint32(bytes | bytes>>16)
+}

@@ -1,0 +1,89 @@
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"io"
+	"slices"
+
+	"github.com/gen2brain/jpegn"
+)
+
+// isCommon tells whether jpegn decodes the JPEG: grey, YCbCr in a usual sampling, or RGB. It is not trusted with
+// others, whose planes it would first have to bring to the same size: image/jpeg decodes them.
+func (s *jpegSegments) isCommon() bool {
+	c := s.components
+	if len(c) == 1 {
+		return true
+	}
+	if len(c) != 3 || c[1].horizontal*c[1].vertical*c[2].horizontal*c[2].vertical != 1 {
+		return false
+	}
+	if s.isRGB() {
+		return c[0].horizontal*c[0].vertical == 1
+	}
+	return c[0].vertical <= 2 && !s.hasNamesOfRGB() // which jpegn would believe
+}
+
+// adobeRGB is a segment that makes jpegn take three components for RGB.
+var adobeRGB = []byte("\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x00")
+
+// forJPEGN returns what jpegn reads: the file without its metadata.
+func (s *jpegSegments) forJPEGN() [][]byte {
+	if len(s.components) == 3 && s.isRGB() {
+		const start = 2 // of the first segment
+		return slices.Concat([][]byte{s.rest[0][:start], adobeRGB, s.rest[0][start:]}, s.rest[1:])
+	}
+	return s.rest
+}
+
+// reduction returns by how much a JPEG is reduced while it is decoded: 1, 2, 4 or 8.
+func reduction(width, height, maxSide int) int {
+	toWidth, toHeight := fit(width, height, maxSide)
+	by := 8
+	for by > 1 && ((width+by-1)/by < toWidth || (height+by-1)/by < toHeight) {
+		by /= 2
+	}
+	return by
+}
+
+// decodeReduced decodes a JPEG that is common, to the size of the result or more.
+func decodeReduced(h header) (img image.Image, err error) {
+	defer func() {
+		if fault := recover(); fault != nil { // jpegn looks up what it finds in the file
+			img, err = nil, fmt.Errorf("%w: %v", ErrFormat, fault)
+		}
+	}()
+	by := h.reducedBy
+	img, err = jpegn.Decode(joined(h.content), &jpegn.Options{ScaleDenom: by})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if size := img.Bounds().Size(); size != (image.Point{(h.width + by - 1) / by, (h.height + by - 1) / by}) {
+		return nil, fmt.Errorf("%w: decoded as %v", ErrFormat, size)
+	}
+	switch img.(type) {
+	case *image.Gray, *image.YCbCr, *image.RGBA:
+		return img, nil
+	}
+	return nil, fmt.Errorf("%w: decoded as %T", ErrFormat, img)
+}
+
+// sized is a reader that knows how much it has left, so that jpegn reads it into memory of just that size.
+type sized struct {
+	io.Reader
+	size int
+}
+
+// Len returns the size.
+func (s sized) Len() int { return s.size }
+
+// joined returns a reader of several slices, one after the other.
+func joined(parts [][]byte) io.Reader {
+	readers, size := make([]io.Reader, len(parts)), 0
+	for i, part := range parts {
+		readers[i], size = bytes.NewReader(part), size+len(part)
+	}
+	return sized{io.MultiReader(readers...), size}
+}

@@ -1,0 +1,248 @@
+package picture
+
+import (
+	"encoding/binary"
+	"image"
+	"math/bits"
+)
+
+// scaler takes the rows of a picture from the top, and writes a picture of another size. It averages: each
+// pixel of the result is the mean of the part of the picture that it covers.
+type scaler interface {
+	// push takes the next row. It does not keep it.
+	push(row []byte)
+}
+
+// maxBox is the largest side of a box, so that the sum of its pixels fits into 16 bits.
+const maxBox = 16
+
+// newScaler returns a scaler of pictures with 1 or 4 channels. It is made of stages: some average whole boxes of
+// pixels, to less than twice the size, and the last one reduces that to the size.
+func newScaler(channels int, size image.Point, into []byte, to image.Point) scaler {
+	box := image.Point{boxSide(size.X, to.X), boxSide(size.Y, to.Y)}
+	if box == (image.Point{1, 1}) {
+		return newBlender(channels, size, into, to)
+	}
+	reduced := image.Point{(size.X + box.X - 1) / box.X, (size.Y + box.Y - 1) / box.Y}
+	return &boxes{
+		channels: channels, box: box, height: size.Y, reciprocal: 1<<reciprocalBits/uint64(box.X*box.Y) + 1,
+		sums: make([]uint64, reduced.X), means: make([]byte, channels*reduced.X),
+		next: newScaler(channels, reduced, into, to),
+	}
+}
+
+func boxSide(from, to int) int {
+	return min(maxBox, max(1, from/to))
+}
+
+// The four channels of a pixel are computed at once, in an integer with 16 bits for each.
+const (
+	everyOther = 0x00ff00ff00ff00ff // of eight bytes
+	one        = 0x0001000100010001 // in each channel
+)
+
+// spread returns the four bytes of a pixel in 16 bits each.
+func spread(pixel uint32) uint64 {
+	return uint64(pixel&0x00ff00ff) | uint64(pixel>>8&0x00ff00ff)<<32
+}
+
+// join is the reverse of spread.
+func join(channels uint64) uint32 {
+	return uint32(channels) | uint32(channels>>32)<<8
+}
+
+// boxes averages boxes of pixels. A box that is not full, at the right or lower edge, counts its last
+// pixels several times.
+type boxes struct {
+	channels   int
+	box        image.Point // sides
+	height     int         // of the picture
+	seen       int         // rows so far
+	sums       []uint64    // of each box in the current row of boxes
+	means      []byte
+	reciprocal uint64 // of the number of pixels in a box
+	next       scaler
+}
+
+// reciprocalBits is the precision of reciprocals. With it, dividing the sum of up to 256 bytes is exact, and the
+// product has at most 32 bits.
+const reciprocalBits = 24
+
+func (b *boxes) push(row []byte) {
+	b.add(row)
+	for b.seen == b.height && b.seen%b.box.Y != 0 {
+		b.add(row)
+		b.height++
+	}
+	if b.seen%b.box.Y == 0 {
+		b.flush()
+	}
+}
+
+func (b *boxes) add(row []byte) {
+	b.seen++
+	width := b.channels * b.box.X // of a box, in bytes
+	whole := b.sums[:len(row)/width]
+	switch {
+	case b.channels == 1:
+		for i := range whole {
+			var sum uint64
+			for _, sample := range row[:width] {
+				sum += uint64(sample)
+			}
+			whole[i] += sum
+			row = row[width:]
+		}
+	case b.box.X == 2:
+		for i := range whole {
+			pair := binary.LittleEndian.Uint64(row)
+			even, odd := pair&everyOther, pair>>8&everyOther
+			whole[i] += (even+even>>32)&0xffffffff | (odd+odd>>32)<<32
+			row = row[8:]
+		}
+	default:
+		for i := range whole {
+			var sum uint64
+			for box := row[:width]; len(box) >= 4; box = box[4:] {
+				sum += spread(binary.LittleEndian.Uint32(box))
+			}
+			whole[i] += sum
+			row = row[width:]
+		}
+	}
+	if len(row) > 0 {
+		b.addEdge(row)
+	}
+}
+
+// addEdge adds the pixels of the last box, which is not full.
+func (b *boxes) addEdge(row []byte) {
+	last := &b.sums[len(b.sums)-1]
+	for range b.box.X {
+		if b.channels == 1 {
+			*last += uint64(row[0])
+		} else {
+			*last += spread(binary.LittleEndian.Uint32(row))
+		}
+		if len(row) > b.channels {
+			row = row[b.channels:]
+		}
+	}
+}
+
+func (b *boxes) flush() {
+	count := uint(b.box.X * b.box.Y)
+	half := uint64(count / 2)
+	shift := bits.TrailingZeros(count)
+	switch isPower := count == 1<<shift; {
+	case b.channels == 1:
+		for i, sum := range b.sums {
+			b.means[i] = uint8((sum + half) * b.reciprocal >> reciprocalBits)
+		}
+	case isPower:
+		half *= one
+		for i, sum := range b.sums {
+			binary.LittleEndian.PutUint32(b.means[4*i:], join((sum+half)>>shift&everyOther))
+		}
+	default:
+		const pairOf = 0x0000ffff0000ffff
+		half |= half << 32
+		for i, sum := range b.sums { // a quotient is in the highest 8 of 32 bits
+			redGreen := (sum&pairOf + half) * b.reciprocal >> reciprocalBits
+			blueAlpha := (sum>>16&pairOf + half) * b.reciprocal >> reciprocalBits
+			pixel := redGreen&0xff | redGreen>>24&0xff00 | blueAlpha<<16&0xff0000 | blueAlpha>>8&0xff000000
+			binary.LittleEndian.PutUint32(b.means[4*i:], uint32(pixel))
+		}
+	}
+	clear(b.sums)
+	b.next.push(b.means)
+}
+
+// share tells how much three neighbours count, of which some may be zero.
+type share struct {
+	first, last int       // neighbours that count
+	weights     [3]uint64 // of first and the two after it; together 256
+}
+
+// sharesOf returns the shares for a row of pixels that is reduced to less, or to more, pixels.
+func sharesOf(from, to int) []share {
+	shares := make([]share, to)
+	for i := range shares {
+		begin, end := i*from, (i+1)*from // each of the from pixels is to wide
+		s := share{first: begin / to, last: (end - 1) / to}
+		var covered, counted uint64
+		for j := range s.last - s.first + 1 {
+			covered += uint64(min(end, (s.first+j+1)*to) - max(begin, (s.first+j)*to))
+			total := (256*covered + uint64(from)/2) / uint64(from)
+			s.weights[j], counted = total-counted, total
+		}
+		shares[i] = s
+	}
+	return shares
+}
+
+// blender reduces a picture to at least half of its sides, or enlarges it.
+type blender struct {
+	channels     int
+	across, down []share
+	row          []byte    // the current row, and two pixels that don't count
+	recent       [3][]byte // the latest rows, with the width of the result
+	seen         int       // rows so far
+	into         []byte    // the rest of the result
+}
+
+func newBlender(channels int, size image.Point, into []byte, to image.Point) *blender {
+	b := &blender{channels: channels, across: sharesOf(size.X, to.X), down: sharesOf(size.Y, to.Y), row: make([]byte, channels*(size.X+2)), into: into}
+	for i := range b.recent {
+		b.recent[i] = make([]byte, channels*to.X)
+	}
+	return b
+}
+
+func (b *blender) push(row []byte) {
+	narrow := b.recent[b.seen%len(b.recent)]
+	switch {
+	case len(row) == len(narrow):
+		copy(narrow, row)
+	case b.channels == 1:
+		copy(b.row, row)
+		for i := range b.across {
+			s := &b.across[i]
+			p := b.row[s.first:][:3]
+			narrow[i] = uint8((uint64(p[0])*s.weights[0] + uint64(p[1])*s.weights[1] + uint64(p[2])*s.weights[2] + 128) >> 8)
+		}
+	default:
+		copy(b.row, row)
+		for i := range b.across {
+			s := &b.across[i]
+			p := b.row[4*s.first:][:12]
+			sum := spread(binary.LittleEndian.Uint32(p))*s.weights[0] +
+				spread(binary.LittleEndian.Uint32(p[4:]))*s.weights[1] +
+				spread(binary.LittleEndian.Uint32(p[8:]))*s.weights[2] + 128*one
+			binary.LittleEndian.PutUint32(narrow[4*i:], join(sum>>8&everyOther))
+		}
+	}
+	b.seen++
+	for len(b.down) > 0 && b.down[0].last < b.seen {
+		b.write(&b.down[0])
+		b.down = b.down[1:]
+	}
+}
+
+// write writes the next row of the result.
+func (b *blender) write(s *share) {
+	upper, middle, lower := b.recent[s.first%3], b.recent[(s.first+1)%3], b.recent[(s.first+2)%3]
+	row := b.into[:len(upper)]
+	b.into = b.into[len(upper):]
+	w := s.weights
+	for len(row) >= 8 {
+		u, m, l := binary.LittleEndian.Uint64(upper), binary.LittleEndian.Uint64(middle), binary.LittleEndian.Uint64(lower)
+		even := (u&everyOther)*w[0] + (m&everyOther)*w[1] + (l&everyOther)*w[2] + 128*one
+		odd := (u>>8&everyOther)*w[0] + (m>>8&everyOther)*w[1] + (l>>8&everyOther)*w[2] + 128*one
+		binary.LittleEndian.PutUint64(row, even>>8&everyOther|odd>>8&everyOther<<8)
+		upper, middle, lower, row = upper[8:], middle[8:], lower[8:], row[8:]
+	}
+	for i := range row {
+		row[i] = uint8((uint64(upper[i])*w[0] + uint64(middle[i])*w[1] + uint64(lower[i])*w[2] + 128) >> 8)
+	}
+}

@@ -1,0 +1,68 @@
+package picture
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// unfilter restores a row of a PNG, whose bytes were stored as differences from what a filter makes of their
+// neighbours (PNG specification, section 9). pixel is the number of bytes from a pixel to the next.
+func unfilter(filter byte, row, above []byte, pixel int) error {
+	switch filter {
+	case 0:
+	case 1:
+		for i := pixel; i < len(row); i++ {
+			row[i] += row[i-pixel]
+		}
+	case 2:
+		addBytes(row, above)
+	case 3:
+		for i := range min(pixel, len(row)) {
+			row[i] += above[i] / 2
+		}
+		for i := pixel; i < len(row); i++ {
+			row[i] += uint8((int(row[i-pixel]) + int(above[i])) / 2)
+		}
+	case 4:
+		for channel := range min(pixel, len(row)) {
+			unfilterPaeth(row[channel:], above[channel:], pixel)
+		}
+	default:
+		return fmt.Errorf("unknown filter %d", filter)
+	}
+	return nil
+}
+
+// addBytes adds bytes to others, eight at a time: the highest bits are added without a carry.
+func addBytes(to, from []byte) {
+	const highest = 0x8080808080808080
+	for ; len(to) >= 8; to, from = to[8:], from[8:] {
+		a, b := binary.LittleEndian.Uint64(to), binary.LittleEndian.Uint64(from)
+		binary.LittleEndian.PutUint64(to, (a&^highest+b&^highest)^(a^b)&highest)
+	}
+	for i := range to {
+		to[i] += from[i]
+	}
+}
+
+// unfilterPaeth restores the bytes of one channel, whose filter takes the neighbour that is closest to
+// left + above - upper left.
+func unfilterPaeth(row, above []byte, pixel int) {
+	left, corner := 0, 0
+	for i := 0; i < len(row); i += pixel {
+		up := int(above[i])
+		toLeft, toUp := up-corner, left-corner // differences of the estimate from left and from up
+		toCorner := toLeft + toUp
+		toLeft, toUp, toCorner = max(toLeft, -toLeft), max(toUp, -toUp), max(toCorner, -toCorner)
+		estimate := corner
+		if toUp <= toCorner {
+			estimate = up
+		}
+		if toLeft <= toUp && toLeft <= toCorner {
+			estimate = left
+		}
+		left = (int(row[i]) + estimate) & 0xff
+		row[i] = uint8(left)
+		corner = up
+	}
+}
