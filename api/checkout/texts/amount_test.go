@@ -32,4 +32,12 @@ func TestAmountsOfAssetsThatAreNoISOCurrencies(t *testing.T) {
 			t.Errorf("ru: %q, want %q", got, c.ru)
 		}
 	}
+	for lang, want := range map[string]string{
+		"ar": "\u200f1,234,567.89 USDT (tron)", "fa": "\u200eUSDT ۱٬۲۳۴٬۵۶۷٫۸۹ (tron)", "ur": "USDT 1,234,567.89 (tron)",
+		"bn": "১২,৩৪,৫৬৭.৮৯ USDT (tron)", "tr": "USDT 1.234.567,89 (tron)", "fr": "1 234 567,89 USDT (tron)", "es": "1.234.567,89 USDT (tron)",
+	} {
+		if got := ordinarySpaces(In(lang).Amount(parsed(t, "1234567890000"), tron)); got != want {
+			t.Errorf("%s: %+q, want %+q", lang, got, want)
+		}
+	}
 }
