@@ -1,6 +1,7 @@
 package texts
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -24,7 +25,7 @@ const (
 // Where an amount stands in a page, <bdi> has to surround it. Fill isolates it in a text.
 func (t *Texts) Amount(a money.Amount, asset money.Asset) string {
 	number, scaled := t.Decimal(a, asset)
-	text := t.format.withSign(number, asset.Currency)
+	text := t.format.withSign(number, string(asset.Currency))
 	if asset.Network != "" {
 		text += " (" + string(asset.Network) + ")"
 	}
@@ -41,46 +42,38 @@ func (t *Texts) Decimal(a money.Amount, asset money.Asset) (number string, ok bo
 	if len(fraction) > maxMinorDigits {
 		fraction = fraction[:leastDigits] + strings.TrimRight(fraction[leastDigits:], "0")
 	}
-	number = t.format.grouped(whole)
-	if fraction != "" {
-		number += t.format.decimal + fraction
-	}
-	return t.format.withDigits(number), ok
+	return t.format.number(whole, fraction), ok
 }
 
 // Number writes a number of things as the language does: "9,999".
 func (t *Texts) Number(n int) string {
-	return t.format.withDigits(t.format.grouped(strconv.Itoa(n)))
-}
-
-// AmountText returns the amount in major units with its currency and, if there is one, its network, in a form that is the
-// same in every language: "12.50 USD", "0.000001 USDT (tron)". If the scale of the asset is unknown, the amount is in
-// minor units, and the text says so.
-func AmountText(a money.Amount, asset money.Asset) string {
-	whole, fraction, ok := majorUnits(a, asset)
-	if fraction != "" {
-		whole += "." + fraction
-	}
-	text := whole + " " + string(asset.Currency)
-	if asset.Network != "" {
-		text += " (" + string(asset.Network) + ")"
-	}
-	if !ok {
-		text += ", in minor units"
-	}
-	return text
+	return t.format.number(strconv.Itoa(n), "")
 }
 
 // majorUnits returns the digits of an amount before and after the decimal point. ok is false if the scale is unknown, and then
 // all digits of the minor units are in whole.
 func majorUnits(a money.Amount, asset money.Asset) (whole, fraction string, ok bool) {
-	digits := string(a.AppendDecimal(nil))
 	scale, ok := asset.Scale()
-	if missing := scale + 1 - len(digits); missing > 0 {
-		digits = strings.Repeat("0", missing) + digits
+	whole, fraction = split(string(a.AppendDecimal(nil)), scale)
+	return whole, fraction, ok
+}
+
+// split divides the digits of minor units at the decimal point.
+func split(minor string, scale int) (whole, fraction string) {
+	if missing := scale + 1 - len(minor); missing > 0 {
+		minor = strings.Repeat("0", missing) + minor
 	}
-	point := len(digits) - scale
-	return digits[:point], digits[point:], ok
+	point := len(minor) - scale
+	return minor[:point], minor[point:]
+}
+
+// number writes a number, whose digits before and after the decimal point are given.
+func (f *format) number(whole, fraction string) string {
+	text := f.grouped(whole)
+	if fraction != "" {
+		text += f.decimal + fraction
+	}
+	return f.withDigits(text)
 }
 
 // grouped separates the groups of a number's digits.
@@ -114,11 +107,8 @@ func (f *format) withDigits(number string) string {
 }
 
 // withSign adds the sign of a currency to a number. A space separates letters from digits (CLDR, "currencySpacing").
-func (f *format) withSign(number string, currency money.Currency) string {
-	sign := f.signs[currency]
-	if sign == "" {
-		sign = string(currency)
-	}
+func (f *format) withSign(number, currency string) string {
+	sign := cmp.Or(f.signs[currency], commonSigns[currency], currency)
 	first, _ := utf8.DecodeRuneInString(sign)
 	last, _ := utf8.DecodeLastRuneInString(sign)
 	pattern := f.amount

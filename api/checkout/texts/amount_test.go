@@ -11,19 +11,18 @@ func TestAmountsOfAssetsThatAreNoISOCurrencies(t *testing.T) {
 	eth := money.Asset{Currency: "ETH", Network: "ethereum", Env: money.Prod}
 	unresolved := money.Asset{Currency: "USDT", Env: money.Prod}
 	for _, c := range []struct {
-		minor   string
-		asset   money.Asset
-		en, ru  string
-		machine string
+		minor  string
+		asset  money.Asset
+		en, ru string
 	}{
-		{"1", tron, "USDT 0.000001 (tron)", "0,000001 USDT (tron)", "0.000001 USDT (tron)"},
-		{"12500000", tron, "USDT 12.50 (tron)", "12,50 USDT (tron)", "12.500000 USDT (tron)"},
-		{"1234567890000", tron, "USDT 1,234,567.89 (tron)", "1 234 567,89 USDT (tron)", "1234567.890000 USDT (tron)"},
-		{"0", eth, "ETH 0.00 (ethereum)", "0,00 ETH (ethereum)", "0.000000000000000000 ETH (ethereum)"},
-		{"1500000000000000001", eth, "ETH 1.500000000000000001 (ethereum)", "1,500000000000000001 ETH (ethereum)", "1.500000000000000001 ETH (ethereum)"},
-		{"1234", unresolved, "USDT 1,234, in the smallest unit", "1 234 USDT в минимальных единицах", "1234 USDT, in minor units"},
-		{"1250", usd, "$12.50", "12,50 $", "12.50 USD"},
-		{"7", money.Asset{Currency: "KWD", Env: money.Test}, "KWD 0.007", "0,007 KWD", "0.007 KWD"},
+		{"1", tron, "USDT 0.000001 (tron)", "0,000001 USDT (tron)"},
+		{"12500000", tron, "USDT 12.50 (tron)", "12,50 USDT (tron)"},
+		{"1234567890000", tron, "USDT 1,234,567.89 (tron)", "1 234 567,89 USDT (tron)"},
+		{"0", eth, "ETH 0.00 (ethereum)", "0,00 ETH (ethereum)"},
+		{"1500000000000000001", eth, "ETH 1.500000000000000001 (ethereum)", "1,500000000000000001 ETH (ethereum)"},
+		{"1234", unresolved, "USDT 1,234, in the smallest unit", "1 234 USDT в минимальных единицах"},
+		{"1250", usd, "$12.50", "12,50 $"},
+		{"7", money.Asset{Currency: "KWD", Env: money.Test}, "KWD 0.007", "0,007 KWD"},
 	} {
 		amount := parsed(t, c.minor)
 		if got := ordinarySpaces(In("en").Amount(amount, c.asset)); got != c.en {
@@ -32,8 +31,13 @@ func TestAmountsOfAssetsThatAreNoISOCurrencies(t *testing.T) {
 		if got := ordinarySpaces(In("ru").Amount(amount, c.asset)); got != c.ru {
 			t.Errorf("ru: %q, want %q", got, c.ru)
 		}
-		if got := AmountText(amount, c.asset); got != c.machine {
-			t.Errorf("AmountText: %q, want %q", got, c.machine)
+	}
+	for lang, want := range map[string]string{
+		"ar": "\u200f1,234,567.89 USDT (tron)", "fa": "\u200eUSDT ۱٬۲۳۴٬۵۶۷٫۸۹ (tron)", "ur": "USDT 1,234,567.89 (tron)",
+		"bn": "১২,৩৪,৫৬৭.৮৯ USDT (tron)", "tr": "USDT 1.234.567,89 (tron)", "fr": "1 234 567,89 USDT (tron)", "es": "1.234.567,89 USDT (tron)",
+	} {
+		if got := ordinarySpaces(In(lang).Amount(parsed(t, "1234567890000"), tron)); got != want {
+			t.Errorf("%s: %+q, want %+q", lang, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package texts
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -41,7 +42,8 @@ func load(from fs.FS) (map[string]*Texts, error) {
 		names = slices.DeleteFunc(names, func(other string) bool { return other == name })
 		content, err := fs.ReadFile(from, name)
 		if err != nil {
-			return nil, err
+			faults = append(faults, fmt.Errorf("%s: the catalog is missing: %w", f.lang, err))
+			continue
 		}
 		if loaded[f.lang], err = parse(content, f); err != nil {
 			faults = append(faults, err)
@@ -62,7 +64,7 @@ func parse(content []byte, f *format) (*Texts, error) {
 	if err := json.Unmarshal(content, t, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.lang, err)
 	}
-	c := checker{format: f}
+	c := checker{lang: f.lang, counts: f.counts()}
 	c.check("", "", reflect.ValueOf(t).Elem())
 	if t.Lang != f.lang {
 		c.add("lang", "is %q", t.Lang)
@@ -97,19 +99,24 @@ func compareKeys(prefix string, texts, english map[string]string) (faults []erro
 
 // checker collects the faults of a catalog.
 type checker struct {
-	format *format
+	lang   string
+	counts map[string]int // of the numbers of each plural category
 	faults []error
 }
 
 func (c *checker) add(key, format string, args ...any) {
-	c.faults = append(c.faults, fmt.Errorf("%s: %s: %s", c.format.lang, key, fmt.Sprintf(format, args...)))
+	c.faults = append(c.faults, fmt.Errorf("%s: %s: %s", c.lang, key, fmt.Sprintf(format, args...)))
 }
 
-// check checks the texts in value, whose key is given. holds are the placeholders of a text, separated by spaces.
-func (c *checker) check(key, holds string, value reflect.Value) {
+// check checks the texts in value. key is its key, and tag that of its field: holds names the placeholders that a text must have,
+// separated by spaces, and on is "button" for the text of a button.
+func (c *checker) check(key string, tag reflect.StructTag, value reflect.Value) {
 	switch value.Kind() {
 	case reflect.String:
-		c.checkText(key, value.String(), strings.Fields(holds), nil)
+		c.checkText(key, value.String(), strings.Fields(tag.Get("holds")), nil)
+		if tag.Get("on") == "button" && letters(value.String()) > maxButton {
+			c.add(key, "is longer than %d characters, which a button of a small phone can't show", maxButton)
+		}
 	case reflect.Array:
 		for i := range value.Len() {
 			c.check(fmt.Sprintf("%s[%d]", key, i), "", value.Index(i))
@@ -126,22 +133,34 @@ func (c *checker) check(key, holds string, value reflect.Value) {
 		for i := range value.NumField() {
 			if field := value.Type().Field(i); field.IsExported() {
 				name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-				c.check(strings.TrimPrefix(key+"."+name, "."), field.Tag.Get("holds"), value.Field(i))
+				c.check(strings.TrimPrefix(key+"."+name, "."), field.Tag, value.Field(i))
 			}
 		}
 	}
 }
 
+// maxButton is the longest text of a button, in characters: what fits into a page that is 320 pixels wide.
+const maxButton = 32
+
+// letters counts the characters of a text that take up space. Vowel signs above or below a letter do not.
+func letters(text string) (count int) {
+	for _, r := range text {
+		if !unicode.In(r, unicode.Mn, unicode.Cf) {
+			count++
+		}
+	}
+	return count
+}
+
 // checkPlural demands a text for exactly the categories of the language. The text of a category with a single number may lack
 // the number.
 func (c *checker) checkPlural(key string, p Plural) {
-	own := c.format.ownCategories()
 	for _, category := range categories {
 		text := p.byCategory(category)
-		switch {
-		case slices.Contains(own, category) && c.format.isOneNumber(category):
+		switch count, exists := c.counts[category]; {
+		case exists && count == 1:
 			c.checkText(key+"."+category, text, nil, []string{"n"})
-		case slices.Contains(own, category):
+		case exists:
 			c.checkText(key+"."+category, text, []string{"n"}, nil)
 		case text != "":
 			c.add(key+"."+category, "the language has no such plural category")
@@ -157,7 +176,10 @@ func (c *checker) checkText(key, text string, required, optional []string) {
 		c.add(key, "the text is missing or empty")
 		return
 	}
-	found := placeholder.FindAllString(text, -1)
+	var found []string
+	if strings.ContainsAny(text, "{}") {
+		found = placeholder.FindAllString(text, -1)
+	}
 	for _, name := range required {
 		if !slices.Contains(found, "{"+name+"}") {
 			c.add(key, "the placeholder {%s} is missing", name)
@@ -180,16 +202,20 @@ func (c *checker) checkCharacters(key, text string) {
 	if strings.TrimSpace(text) != text || strings.Contains(text, "  ") {
 		c.add(key, "a space at an end, or two spaces")
 	}
-	letters := []rune(text)
+	letters, script := []rune(text), "" // script is that of the letters of a word
 	for i, r := range letters {
 		if isInvisible(r) && !isJoiner(letters, i) {
 			c.add(key, "the invisible character %U", r)
 		}
-	}
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if scripts := scriptsOf(word); len(scripts) > 1 {
-			c.add(key, "the word %q has letters of %s", word, strings.Join(scripts, " and "))
+		if !unicode.IsLetter(r) {
+			script = ""
+			continue
 		}
+		of := scriptOf(r)
+		if script != "" && of != "" && of != script {
+			c.add(key, "%q is a letter of %s in a word of %s", r, of, script)
+		}
+		script = cmp.Or(of, script)
 	}
 }
 
@@ -200,7 +226,7 @@ func isInvisible(r rune) bool {
 	case " ", space, narrowSpace:
 		return false
 	}
-	return unicode.In(r, unicode.C, unicode.Z)
+	return !unicode.IsGraphic(r) || unicode.IsSpace(r)
 }
 
 // isJoiner tells whether a character is a ZERO WIDTH NON-JOINER between two letters, where Persian and Bengali spell with it.
@@ -210,12 +236,18 @@ func isJoiner(text []rune, i int) bool {
 	return text[i] == nonJoiner && i > 0 && i+1 < len(text) && joined(text[i-1]) && joined(text[i+1])
 }
 
-// scriptsOf returns the scripts of the letters of a word, as far as the service's languages have them.
-func scriptsOf(word string) (names []string) {
-	for _, name := range []string{"Latin", "Cyrillic", "Arabic", "Bengali", "Greek"} {
-		if strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Scripts[name], r) }) {
-			names = append(names, name)
+// scripts are the scripts of the service's languages, and those whose letters look like theirs.
+var scripts = []struct {
+	name  string
+	table *unicode.RangeTable
+}{{"Latin", unicode.Latin}, {"Cyrillic", unicode.Cyrillic}, {"Arabic", unicode.Arabic}, {"Bengali", unicode.Bengali}, {"Greek", unicode.Greek}}
+
+// scriptOf returns the script of a letter; empty if it is none of scripts.
+func scriptOf(letter rune) string {
+	for _, script := range scripts {
+		if unicode.Is(script.table, letter) {
+			return script.name
 		}
 	}
-	return names
+	return ""
 }

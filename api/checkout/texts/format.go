@@ -1,24 +1,20 @@
 package texts
 
-import (
-	"golang.org/x/text/language"
-
-	"mizan/ledger/money"
-)
+import "golang.org/x/text/language"
 
 // format is how a language writes numbers.
 type format struct {
 	lang        string // the name of its catalog
 	tag         language.Tag
 	rightToLeft bool
-	amount      string // the order of the number (0) and the sign of a currency (¤), with what stands between and before them
-	decimal     string // before the fraction
-	group       string // between groups of digits
-	zero        rune   // the digit zero of its script; 0: that of ASCII
-	lakhs       bool   // groups before the last one have two digits instead of three
-	loneDigit   bool   // a single digit is not grouped: 1234, but 12.345
-	millions    bool   // round millions are of the plural category "many"
-	signs       map[money.Currency]string
+	amount      string            // the order of the number (0) and the sign of a currency (¤), with what stands between and before them
+	decimal     string            // before the fraction
+	group       string            // between groups of digits
+	zero        rune              // the digit zero of its script; 0: that of ASCII
+	lakhs       bool              // groups before the last one have two digits instead of three
+	loneDigit   bool              // a single digit is not grouped: 1234, but 12.345
+	millions    bool              // round millions are of the plural category "many"
+	signs       map[string]string // by currency, where they differ from commonSigns
 }
 
 // The spaces of numbers. Neither breaks a line.
@@ -27,13 +23,49 @@ const (
 	narrowSpace = "\u202f"
 )
 
-// formats are the languages of the service. Signs are those that CLDR 48 has for the language; a currency without one is
-// written with its code.
+// The marks before an amount that give it a direction if nothing else does. The mark also follows Arabic abbreviations,
+// whose last full stop has no direction of its own.
+const (
+	leftToRight = "\u200e"
+	rightToLeft = "\u200f"
+)
+
+// commonSigns are the signs of currencies that most languages use. A currency without a sign is written with its code.
+var commonSigns = map[string]string{
+	"USD": "$", "EUR": "€", "GBP": "£", "JPY": "JP¥", "CNY": "CN¥", "INR": "₹", "CAD": "CA$",
+}
+
+// formats are the languages of the service. Numbers and signs are those of Chromium, and of CLDR 48 for the languages that
+// Chromium lacks (Azerbaijani, Kazakh and Uzbek); testdata/intl.json has both.
 var formats = []format{
-	{lang: "en", amount: "¤0", decimal: ".", group: ",", signs: map[money.Currency]string{
-		"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "CN¥", "INR": "₹", "CAD": "CA$",
+	{lang: "en", amount: "¤0", decimal: ".", group: ",", signs: map[string]string{"JPY": "¥"}},
+	{lang: "ru", amount: "0" + space + "¤", decimal: ",", group: space, signs: map[string]string{
+		"RUB": "₽", "UAH": "грн.", "JPY": "¥",
 	}},
-	{lang: "ru", amount: "0" + space + "¤", decimal: ",", group: space, signs: map[money.Currency]string{
-		"RUB": "₽", "USD": "$", "EUR": "€", "GBP": "£", "UAH": "₴", "JPY": "¥", "CNY": "CN¥", "INR": "₹", "CAD": "CA$",
+	{lang: "uk", amount: "0" + space + "¤", decimal: ",", group: space, signs: map[string]string{
+		"UAH": "грн", "JPY": "¥", "USD": "USD", "EUR": "EUR", "GBP": "GBP", "INR": "INR", "CNY": "CNY", "CAD": "CAD",
+	}},
+	{lang: "ar", rightToLeft: true, amount: rightToLeft + "0" + space + "¤", decimal: ".", group: ",", signs: map[string]string{
+		"SAR": "ر.س." + rightToLeft, "AED": "د.إ." + rightToLeft, "KWD": "د.ك." + rightToLeft, "BHD": "د.ب." + rightToLeft,
+		"QAR": "ر.ق." + rightToLeft, "OMR": "ر.ع." + rightToLeft, "EGP": "ج.م." + rightToLeft, "JOD": "د.أ." + rightToLeft,
+		"IRR": "ر.إ.", "USD": "US$", "GBP": "UK£",
+	}},
+	{lang: "fa", rightToLeft: true, amount: leftToRight + "¤0", decimal: "٫", group: "٬", zero: '۰', signs: map[string]string{
+		"IRR": "ریال", "JPY": "¥", "CNY": "¥CN", "CAD": "$CA",
+	}},
+	{lang: "ur", rightToLeft: true, amount: "¤0", decimal: ".", group: ",", signs: map[string]string{"PKR": "Rs"}},
+	{lang: "tr", amount: "¤0", decimal: ",", group: ".", signs: map[string]string{"TRY": "₺", "JPY": "¥"}},
+	{lang: "az", amount: "0" + space + "¤", decimal: ",", group: ".", signs: map[string]string{"AZN": "₼", "USD": "US$"}},
+	{lang: "kk", amount: "0" + space + "¤", decimal: ",", group: space, signs: map[string]string{"KZT": "₸", "RUB": "₽"}},
+	{lang: "uz", amount: "0" + space + "¤", decimal: ",", group: space, signs: map[string]string{"UZS": "soʻm", "USD": "US$"}},
+	{lang: "id", amount: "¤0", decimal: ",", group: ".", signs: map[string]string{"IDR": "Rp", "USD": "US$", "INR": "Rs"}},
+	{lang: "ms", amount: "¤0", decimal: ".", group: ",", signs: map[string]string{"MYR": "RM", "USD": "USD", "CAD": "CAD"}},
+	{lang: "bn", amount: "0¤", decimal: ".", group: ",", zero: '০', lakhs: true, signs: map[string]string{"BDT": "৳", "USD": "US$"}},
+	{lang: "de", amount: "0" + space + "¤", decimal: ",", group: ".", signs: map[string]string{"JPY": "¥"}},
+	{lang: "fr", amount: "0" + space + "¤", decimal: ",", group: narrowSpace, millions: true, signs: map[string]string{
+		"USD": "$US", "GBP": "£GB", "CAD": "$CA", "SGD": "$SG", "JPY": "JPY", "CNY": "CNY",
+	}},
+	{lang: "es", amount: "0" + space + "¤", decimal: ",", group: ".", loneDigit: true, millions: true, signs: map[string]string{
+		"USD": "US$", "GBP": "GBP", "JPY": "JPY", "INR": "INR", "CNY": "CNY", "CAD": "CAD",
 	}},
 }

@@ -42,29 +42,15 @@ func (f *format) category(n int) string {
 	return categoryOf[plural.Cardinal.MatchPlural(f.tag, n, 0, 0, 0, 0)]
 }
 
-// ownCategories returns the names of the language's categories: those of whole numbers, and of fractions such as 1.5.
-func (f *format) ownCategories() (names []string) {
-	found := map[string]bool{categoryOf[plural.Cardinal.MatchPlural(f.tag, 1, 1, 1, 5, 5)]: true, f.category(million): true}
-	for n := range 201 {
-		found[f.category(n)] = true
+// counts returns how many of the numbers 0 to 200 are of each of the language's categories. A category of fractions such as 1.5,
+// or of round millions, may have none of them.
+func (f *format) counts() map[string]int {
+	const last = 200
+	counts := map[string]int{categoryOf[plural.Cardinal.MatchPlural(f.tag, 1, 1, 1, 5, 5)]: 0, f.category(million): 0}
+	for n := range last + 1 {
+		counts[f.category(n)]++
 	}
-	for _, name := range categories {
-		if found[name] {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// isOneNumber tells whether a category has a single number, so that its text may name the number in words.
-func (f *format) isOneNumber(category string) bool {
-	count := 0
-	for n := range 201 {
-		if f.category(n) == category {
-			count++
-		}
-	}
-	return count == 1
+	return counts
 }
 
 // Count returns the text for n things, with the number in the language's digits. A number below zero counts as zero.

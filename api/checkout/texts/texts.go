@@ -1,7 +1,7 @@
 package texts
 
 // Texts are the texts of the payers' pages in one language. The tag holds names the placeholders that a text must have,
-// each in braces, as in "Pay {amount}"; Fill replaces them.
+// each in braces, as in "Pay {amount}"; Fill replaces them. The tag on is "button" for a text that has to be short.
 type Texts struct {
 	Lang string `json:"lang"` // ISO 639-1, in lower case; also the value of the HTML attribute lang
 
@@ -15,15 +15,15 @@ type Texts struct {
 		Fee         string `json:"fee"`
 		Total       string `json:"total"`
 		MinorUnits  string `json:"minorUnits" holds:"amount"`
-		Continue    string `json:"continue"`
-		Confirm     string `json:"confirm"`
-		Cancel      string `json:"cancel"`
-		Back        string `json:"back"`
+		Continue    string `json:"continue" on:"button"`
+		Confirm     string `json:"confirm" on:"button"`
+		Cancel      string `json:"cancel" on:"button"`
+		Back        string `json:"back" on:"button"`
 		Help        string `json:"help"`
 		Terms       string `json:"terms"`
-		Refresh     string `json:"refresh"`
-		Copy        string `json:"copy"`
-		Copied      string `json:"copied"`
+		Refresh     string `json:"refresh" on:"button"`
+		Copy        string `json:"copy" on:"button"`
+		Copied      string `json:"copied" on:"button"`
 		TimeLeft    string `json:"timeLeft"`
 		MinutesLeft Plural `json:"minutesLeft" holds:"n"`
 		SecondsLeft Plural `json:"secondsLeft" holds:"n"`
@@ -31,7 +31,7 @@ type Texts struct {
 	} `json:"common"`
 	Offer struct {
 		Title           string `json:"title"`
-		Pay             string `json:"pay"`
+		Pay             string `json:"pay" on:"button"`
 		Pieces          Plural `json:"pieces" holds:"n"`
 		NothingToPay    string `json:"nothingToPay"`
 		EnterAmount     string `json:"enterAmount" holds:"currency"`
@@ -53,8 +53,8 @@ type Texts struct {
 		Holder            string `json:"holder"`
 		CVV               string `json:"cvv"`
 		CVVHint           string `json:"cvvHint"`
-		Pay               string `json:"pay" holds:"amount"`
-		Receive           string `json:"receive" holds:"amount"`
+		Pay               string `json:"pay" holds:"amount" on:"button"`
+		Receive           string `json:"receive" holds:"amount" on:"button"`
 		WrongForm         string `json:"wrongForm"`
 		WrongPayout       string `json:"wrongPayout"`
 		WrongNumber       string `json:"wrongNumber"`
@@ -98,7 +98,7 @@ type Texts struct {
 		Code         string `json:"code"`
 		Address      string `json:"address"`
 		Sender       string `json:"sender"`
-		OnThisDevice string `json:"onThisDevice"`
+		OnThisDevice string `json:"onThisDevice" on:"button"`
 	} `json:"scan"`
 	Choice struct {
 		Title string `json:"title"`
@@ -125,7 +125,7 @@ type Texts struct {
 		ReturnedHint   string `json:"returnedHint"`
 		SecondsToBack  Plural `json:"secondsToBack" holds:"n"`
 		Close          string `json:"close"`
-		Receipt        string `json:"receipt"`
+		Receipt        string `json:"receipt" on:"button"`
 	} `json:"outcome"`
 	Receipt struct {
 		Title       string `json:"title"`
@@ -137,7 +137,7 @@ type Texts struct {
 		PaidTo      string `json:"paidTo"`
 		Status      string `json:"status"`
 		Refunded    string `json:"refunded"`
-		Print       string `json:"print"`
+		Print       string `json:"print" on:"button"`
 		MailSubject string `json:"mailSubject" holds:"amount merchant"`
 		MailBody    string `json:"mailBody" holds:"amount merchant"`
 	} `json:"receipt"`
