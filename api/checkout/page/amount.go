@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -8,8 +9,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// maxTyped is the longest amount that ParseAmount reads, in bytes.
-const maxTyped = 128
+// maxTyped is the longest amount that ParseAmount reads, in bytes: the largest amount with its separators, in a script whose
+// digits have three bytes.
+const maxTyped = 384
 
 // ParseAmount reads an amount in major units as a payer types it: "12.50", "12,5", "1 234,50", "1,234". Spaces and
 // apostrophes are ignored. If a point or a comma can have only one meaning, it has that meaning whatever the language is;
@@ -86,19 +88,24 @@ func splitTyped(text string, language texts.Separators) (whole, fraction string,
 	return before, after, isDigits(before) && isDigits(after)
 }
 
-// groupSize is the number of digits between separators of groups.
-const groupSize = 3
+// The numbers of digits between separators of groups: three, or two before the last three, as in 12,34,567 in South Asia.
+const (
+	groupSize = 3
+	lakhSize  = 2
+)
 
-// joinGroups removes the separators between groups of digits; ok is false if a group but the first has not exactly three
-// digits.
+// joinGroups removes the separators between groups of digits; ok is false if the groups have other sizes.
 func joinGroups(text string, separator byte) (joined string, ok bool) {
 	groups := strings.Split(text, string(separator))
-	for i, group := range groups {
-		if !isDigits(group) || len(group) > groupSize || i > 0 && len(group) != groupSize {
-			return "", false
-		}
-	}
-	return strings.Join(groups, ""), true
+	joined = strings.Join(groups, "")
+	return joined, isDigits(joined) && (areGroups(groups, groupSize) || areGroups(groups, lakhSize))
+}
+
+// areGroups tells whether the last group has three digits, the first one at least one and at most size, and the others size.
+func areGroups(groups []string, size int) bool {
+	first, others, last := groups[0], groups[1:len(groups)-1], groups[len(groups)-1]
+	hasOtherSize := func(group string) bool { return len(group) != size }
+	return first != "" && len(first) <= size && !slices.ContainsFunc(others, hasOtherSize) && len(last) == groupSize
 }
 
 func isDigits(text string) bool {
