@@ -332,7 +332,7 @@ func TestPagesUseTheLanguageOfTheTransactionOrThePartner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.browse(f.createHosted(`,"lang":"ru"`).at("widget_url")).wantPage(200, "Платёж в пользу Demo merchant", `<html lang="ru" dir="ltr">`)
-	f.browse(f.createHosted(`,"lang":"de"`).at("widget_url")).wantPage(200, checkoutTitle, `<html lang="en" dir="ltr">`)
+	f.browse(f.createHosted(`,"lang":"de"`).at("widget_url")).wantPage(200, "Zahlung an Demo merchant", `<html lang="de" dir="ltr">`, "12,50\u00a0$")
 	f.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
 	f.browse(f.createHosted("").at("widget_url")).wantPage(200, "Платёж в пользу Demo merchant")
 	f.browse(f.createHosted(`,"lang":"en"`).at("widget_url")).wantPage(200, checkoutTitle)
