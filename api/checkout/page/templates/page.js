@@ -43,10 +43,10 @@ all("form", form => {
     form.querySelectorAll("button").forEach(button => button.setAttribute("aria-disabled", "true"));
   });
 });
-addEventListener("pageshow", () => all("[data-sent]", form => {
-  delete form.dataset.sent;
-  form.querySelectorAll("button").forEach(button => button.removeAttribute("aria-disabled"));
-}));
+// A browser may keep the page to show it again when the payer comes back. It keeps nothing that was typed, and the page
+// that comes back is the present one.
+addEventListener("pagehide", () => all("form", form => form.reset()));
+addEventListener("pageshow", event => event.persisted && location.reload());
 
 // A field that is rewritten as it is typed; the cursor stays behind the same digit.
 const rewrite = (field, write) => field.addEventListener("input", event => {
