@@ -163,9 +163,11 @@ func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	t := f.t
 	t.Helper()
 	var err error
-	programStart.Lock() // while another test starts a program, the program's process may hold a copy of the store's lock
-	f.Open()
-	programStart.Unlock()
+	func() {
+		programStart.Lock() // while another test starts a program, the program's process may hold a copy of the store's lock
+		defer programStart.Unlock()
+		f.Open()
+	}()
 	simulated, err := simulator.Open(simulator.Options{
 		Path: filepath.Join(f.Dir, "simulator.log"), Clock: f.Clock, BaseURL: f.base(), Key: f.Keyring.Derive("simulator challenge"),
 	})

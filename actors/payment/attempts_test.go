@@ -336,6 +336,22 @@ func TestReturnByReferenceFindsTheTransaction(t *testing.T) {
 	f.wantRefusal(err, ledger.NotFound)
 }
 
+// The rail reports the chargeback of a later attempt by the attempt's reference.
+func TestLaterAttemptIsRefundedAndReversedByItsReference(t *testing.T) {
+	f := open(t)
+	id := f.createHosted("").Record.ID
+	f.enterCard(id, declined)
+	f.enterCard(id, "4000000000000259")
+	f.mustRecord(f.Refund(amountCommand(id, 30)))
+	f.wantSubmissions(f.readRecord(id).ChargeReference(), actors.Refund, 1)
+	f.advance(time.Minute)
+	r := f.wantStatus(id, payment.Reversed, "taken_back")
+	if returned := f.readRecord(r.ReturnID); returned.Amount != money.FromUint64(40) {
+		t.Errorf("%v is taken back", returned.Amount)
+	}
+	f.wantBalance("100000 / 0")
+}
+
 // A record lists a bounded number of terminals, and the payer still gets every attempt.
 func TestAttemptsAtManyTerminalsFitIntoTheRecord(t *testing.T) {
 	f := openWith(t, func(f *fixture) {

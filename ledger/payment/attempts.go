@@ -78,7 +78,8 @@ func (c DecisionContext) mayTryAgain(r *Record) bool {
 }
 
 // endAttempt takes a hosted payment back to created after an attempt that certainly moved no money. The failure stays
-// in the record until the next attempt begins, so that the payer can read it.
+// in the record until the next attempt begins, so that the payer can read it. So does the network for good if the attempt has
+// resolved it, because the amount's scale depends on it, and the payer has seen the amount.
 func (c DecisionContext) endAttempt(d *Decision, outcome string, why Failure) {
 	r := d.Record
 	d.Counters = r.unreserve(c.Org, c.room(d.Counters))

@@ -169,28 +169,6 @@ func (tx *randomTransaction) apply(d payment.Decision) {
 	}
 }
 
-// checkAttempts checks that a hosted payment waits for its payer with nothing moved or reserved, and that each of its
-// attempts has a reference of its own.
-func (tx *randomTransaction) checkAttempts(r *payment.Record) {
-	if r.Status == payment.Created {
-		tx.wantNothingMoved("a refused attempt")
-		if r.Terminal != (ledger.ID{}) || r.Volumes != nil || r.Op != nil || r.Action != nil || r.Method != "" && len(r.Ended) > 0 {
-			tx.t.Fatalf("it waits for its payer with what an attempt had: %+v", r)
-		}
-	}
-	references := map[ledger.ID]bool{r.ChargeReference(): r.Terminal != (ledger.ID{})}
-	for i := range r.Ended {
-		e := &r.Ended[i]
-		if references[e.Reference] || (i == 0) != (e.Reference == r.ID) || e.Last().Failure.IsZero() {
-			tx.t.Fatalf("attempt %d: %+v", i, e)
-		}
-		references[e.Reference] = true
-	}
-	if len(r.Ended) > 0 && len(r.Ended) >= int(r.HostedAttempts) {
-		tx.t.Fatalf("%d attempts of %d have ended, and the payer may try again", len(r.Ended), r.HostedAttempts)
-	}
-}
-
 // checkDue checks that a transaction which waits for something has a due instant, and that a finished transaction has
 // none.
 func (tx *randomTransaction) checkDue(d *payment.Decision) {
