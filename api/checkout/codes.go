@@ -27,6 +27,20 @@ const (
 	defaultCode = 512
 )
 
+// icon is the picture with which browsers mark the pages, in a browser's tab for example.
+var icon = []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#12744a"/>` +
+	`<path d="M8 16.5l5.5 5.5L24 11" fill="none" stroke="#fff" stroke-width="4" stroke-linecap="round" stroke-linejoin="round"/></svg>`)
+
+// showIcon is GET /favicon.ico, which browsers ask for by themselves.
+func (h *Handlers) showIcon(req *web.Request) error {
+	return sendFile(req, valueSVG, valueDay, icon)
+}
+
+// showNothing answers other addresses below those of the pages.
+func (h *Handlers) showNothing(req *web.Request) error {
+	return h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
+}
+
 // showImage is GET /images/{name}.
 func (h *Handlers) showImage(req *web.Request) error {
 	m, err := h.cfg.Storefront.PublicImage(req.Parameter("name"))

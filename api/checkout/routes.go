@@ -86,6 +86,13 @@ func (h *Handlers) Routes() (routes []web.Route) {
 			web.Route{Method: get, Path: storefront.ImagePath + ":name", Access: anyone, Refuse: h.refuse, Handle: h.showImage},
 		)
 	}
+	if h.cfg.Pages.Tokens != nil {
+		routes = append(routes,
+			web.Route{Method: get, Path: "/favicon.ico", Access: anyone, Refuse: h.refuse, Handle: h.showIcon},
+			web.Route{Method: get, Path: payerpage.Root + "/*", Access: anyone, Refuse: h.refuse, Handle: h.showNothing},
+			web.Route{Method: post, Path: payerpage.Root + "/*", Access: anyone, Refuse: h.refuse, Handle: h.showNothing},
+		)
+	}
 	if h.cfg.Challenges != nil {
 		routes = append(routes,
 			web.Route{Method: get, Path: simulator.ChallengePath, Access: anyone, Refuse: h.refuse, Handle: h.showChallenge},
