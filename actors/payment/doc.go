@@ -35,6 +35,8 @@
 //  12. A renewal (a later charge of a subscription) is a create that claims the renewal's name in place
 //     of a txid. A provider's token is encrypted in the record of its payment and decrypted only for a
 //     renewal's call.
+//  13. The notice of a payer's receipt is in the Change that settles the payment. It exists only if e-mail is
+//     configured and the customer has an address that mail can be sent to.
 //
 // Callers: api (Service's methods), actors/account (Attempts), actors/subscription (Renew, Charge, Payment,
 // OnRenewal), cmd (New). Siblings never import each other: the providers, the directory, the admission of
