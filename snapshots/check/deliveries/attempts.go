@@ -36,7 +36,9 @@ func notifiesMerchant(c posting.Channel) bool { return c == posting.Webhook || c
 
 // notifiesOperators tells whether the channel notifies operators. Only there one delivery has several receivers, who may
 // ask to wait longer.
-func notifiesOperators(c posting.Channel) bool { return c == posting.Operators || c == posting.Bulletin }
+func notifiesOperators(c posting.Channel) bool {
+	return c == posting.Operators || c == posting.Bulletin
+}
 
 // checkState checks that a delivery is in the state that follows from its attempts, and records
 // the row that it must have.
