@@ -42,7 +42,7 @@ func (c *Channels) Mail(ctx context.Context, address string, l Letter) Attempt {
 	case c.mails <- struct{}{}:
 		defer func() { <-c.mails }()
 	case <-ctx.Done():
-		return Attempt{At: c.clock.Now(), Failure: interrupted}
+		return Attempt{At: c.clock.Now(), Failure: "e-mail: " + interrupted}
 	}
 	at, start := c.clock.Now(), time.Now()
 	ctx, cancel := context.WithDeadline(ctx, start.Add(c.bounds.attempt))
