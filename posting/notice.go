@@ -12,15 +12,16 @@ type Channel byte
 
 // The channels. The zero value is invalid.
 const (
-	Webhook   Channel = iota + 1 // to a merchant's address: signed JSON with the event and data about the notice
-	Stream                       // to the same address: the event alone, without a signature
-	Operators                    // to the terminal's operators, by Telegram and e-mail
-	Bulletin                     // to the operators too, but not about an event, so it is never in Step.Notices
+	Webhook      Channel = iota + 1 // to a merchant's address: signed JSON with the event and data about the notice
+	Stream                          // to the same address: the event alone, without a signature
+	Operators                       // to the terminal's operators, by Telegram and e-mail
+	PayerReceipt                    // to the payer, by e-mail: the address of the receipt
+	Bulletin                        // to the operators too, but not about an event, so it is never in Step.Notices
 )
 
 // String names the channel.
 func (c Channel) String() string {
-	names := [...]string{"invalid", "webhook", "stream", "operators", "bulletin"}
+	names := [...]string{"invalid", "webhook", "stream", "operators", "receipt", "bulletin"}
 	if int(c) < len(names) {
 		return names[c]
 	}
@@ -28,7 +29,7 @@ func (c Channel) String() string {
 }
 
 // isAboutEvents tells whether notices on this channel are about events.
-func (c Channel) isAboutEvents() bool { return c >= Webhook && c <= Operators }
+func (c Channel) isAboutEvents() bool { return c >= Webhook && c <= PayerReceipt }
 
 // Notice is a notification about an event. It becomes durable with the event.
 type Notice struct {

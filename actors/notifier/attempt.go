@@ -96,8 +96,11 @@ func (s *Service) attemptUnobserved(k destinationKey, n *posting.Notice, reached
 		s.runtime.Log.Error("a notice cannot be written", "error", err)
 		return s.unwrittenReport(reachedOperators), true
 	}
-	if k.class == operatorClass {
+	switch k.class {
+	case operatorClass:
 		return s.notifyOperators(k, body.Data, reachedOperators)
+	case payerClass:
+		return s.notifyPayer(k, n)
 	}
 	return s.notifyMerchant(k, n, &body)
 }
@@ -115,6 +118,16 @@ func (s *Service) notifyMerchant(k destinationKey, n *posting.Notice, body *acto
 	result := s.webhooks.Deliver(&outgoing)
 	s.delivering.RUnlock()
 	return report{Attempt: Attempt{ledger.MicrosOf(result.At), result.Status, result.Failure, result.Duration.Milliseconds()}}, result.Failure != webhook.Interrupted
+}
+
+// notifyPayer sends a payer the receipt of the notice's transaction. A sending that the end of the process interrupts
+// does not count as an attempt.
+func (s *Service) notifyPayer(k destinationKey, n *posting.Notice) (report, bool) {
+	if s.mailReceipt == nil {
+		return report{Attempt: Attempt{At: ledger.MicrosOf(s.runtime.Clock.Now()), Failure: "nothing is configured to send receipts by"}}, true
+	}
+	a := s.mailReceipt(k.org, n.Source.ID)
+	return report{Attempt: a}, a.Failure == "" || !s.stopping.Load()
 }
 
 // notifyOperators sends a message to operators. If the end of the process interrupts the sending, this does not
@@ -136,8 +149,11 @@ func (s *Service) notifyOperators(k destinationKey, body, reachedOperators []byt
 func (s *Service) encodeBody(org ledger.ID, n *posting.Notice) (actors.NotificationBody, *[]byte, error) {
 	buffer := s.bodyBuffers.Get().(*[]byte)
 	body := actors.NotificationBody{Data: (*buffer)[:0]}
-	if classOf(n.Channel) == operatorClass {
+	switch classOf(n.Channel) {
+	case operatorClass:
 		body.Data = append(body.Data, n.Body...)
+		return body, buffer, nil
+	case payerClass: // the e-mail is written from the transaction's record
 		return body, buffer, nil
 	}
 	writer := s.writers[n.Source.Kind]

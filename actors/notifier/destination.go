@@ -299,6 +299,8 @@ func (d *destination) startWorkers(c *actors.Context) {
 		switch {
 		case d.key.class == operatorClass:
 			workers = d.service.operatorPool
+		case d.key.class == payerClass:
+			workers = d.service.receiptPool
 		case d.isSlow:
 			workers = d.service.failingPool
 		}

@@ -1,5 +1,5 @@
-// Package notifier delivers notifications from the journal: to merchants at their notification addresses, and to
-// operators by Telegram and e-mail.
+// Package notifier delivers notifications from the journal: to merchants at their notification addresses, to
+// operators by Telegram and e-mail, and to payers, who get the addresses of their receipts by e-mail.
 //
 // A notice says that somebody is to be notified of an event. It is part of the Change (the rows that become durable
 // together) that books the event: the journal's writer puts it on a page of its organization's notices. When the
@@ -38,6 +38,8 @@
 //  15. A request that the writer may refuse, because it claims an Idempotency-Key, is alone in its Change.
 //  16. A page of a list reads a bounded number of rows; it finds waiting and parked deliveries by their own rows,
 //     not among the delivered ones.
+//  17. A notice of a receipt holds no address and no text: each attempt reads them from the transaction's record. Receipts
+//     have workers of their own, so they delay neither merchants nor operators.
 //
 // Callers: cmd (New, Resume, Close), api (everything else), snapshots (the forms of rows).
 //

@@ -88,6 +88,7 @@ type fixture struct {
 	addresses         *addressBook
 	writeNotification func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error)
 	notifyOperators   func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
+	mailReceipt       func(org, transaction ledger.ID) Attempt
 	retention         time.Duration
 	observe           func(posting.Channel, bool, time.Duration)
 	beforeResume      func(*fixture) // called before Resume at a start
@@ -125,7 +126,7 @@ func (f *fixture) start() {
 	var err error
 	f.Service, err = New(Options{
 		Runtime: f.Runtime, Addresses: f.addresses, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: f},
-		NotifyOperators: f.notifyOperators, AllowPrivate: true, Retention: f.retention, Observe: f.observe,
+		NotifyOperators: f.notifyOperators, MailReceipt: f.mailReceipt, AllowPrivate: true, Retention: f.retention, Observe: f.observe,
 	})
 	if err != nil {
 		f.t.Fatal(err)

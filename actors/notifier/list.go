@@ -321,7 +321,10 @@ func (l *listing) listIndexed(kind byte) error {
 func (l *listing) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
 	prefixes := [][]byte{{kind}}
 	if to := l.query.To; to != (ledger.ID{}) {
-		prefixes = [][]byte{keyWaiting(kind, destinationKey{l.org, merchantClass, to}), keyWaiting(kind, destinationKey{l.org, operatorClass, to})}
+		prefixes = prefixes[:0]
+		for _, class := range receiverClasses {
+			prefixes = append(prefixes, keyWaiting(kind, destinationKey{l.org, class, to}))
+		}
 	}
 	keySize := waitingPrefixLen + idSize
 	if kind == rowRetries {
@@ -363,7 +366,7 @@ func (l *listing) listOfTransaction() error {
 			l.endPage(ID{event.Booked + 1, posting.Webhook})
 			return false, nil
 		}
-		for _, channel := range [...]posting.Channel{posting.Operators, posting.Webhook} {
+		for _, channel := range [...]posting.Channel{posting.PayerReceipt, posting.Operators, posting.Webhook} {
 			id := ID{event.Booked, channel}
 			if l.pageEnded || id.compare(l.readDownTo) >= 0 {
 				continue

@@ -62,7 +62,7 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 		case 0:
 			addIDs(f.notifyMany(to, 1+random.IntN(20))...)
 		case 1:
-			addIDs(f.notify(firstOrg, posting.Operators, to)...)
+			addIDs(f.notify(firstOrg, [...]posting.Channel{posting.Operators, posting.PayerReceipt}[random.IntN(2)], to)...)
 		case 2:
 			if err := f.Post(firstOrg, to, []byte("b"), fmt.Sprint(i)); err != nil {
 				t.Fatal(err)

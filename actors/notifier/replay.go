@@ -130,7 +130,7 @@ func (l *deliveryLog) replayParked(draft *draft, to ledger.ID, from, until ledge
 	}
 	view := l.service.runtime.Journal.View()
 	defer view.Close()
-	for _, class := range [...]receiverClass{merchantClass, operatorClass} {
+	for _, class := range receiverClasses {
 		if class < position.class {
 			continue
 		}

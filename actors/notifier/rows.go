@@ -36,11 +36,18 @@ type receiverClass byte
 const (
 	merchantClass receiverClass = iota + 1
 	operatorClass
+	payerClass
 )
 
+// receiverClasses are all classes, in their order.
+var receiverClasses = [...]receiverClass{merchantClass, operatorClass, payerClass}
+
 func classOf(c posting.Channel) receiverClass {
-	if c == posting.Operators || c == posting.Bulletin {
+	switch c {
+	case posting.Operators, posting.Bulletin:
 		return operatorClass
+	case posting.PayerReceipt:
+		return payerClass
 	}
 	return merchantClass
 }

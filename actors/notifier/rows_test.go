@@ -22,7 +22,7 @@ func wantCode(t testing.TB, err error, want ledger.Code) {
 	}
 }
 
-var channels = []posting.Channel{posting.Webhook, posting.Stream, posting.Operators, posting.Bulletin}
+var channels = []posting.Channel{posting.Webhook, posting.Stream, posting.Operators, posting.PayerReceipt, posting.Bulletin}
 
 func drawID(t *rapid.T) ledger.ID {
 	return ledger.ID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
@@ -135,7 +135,7 @@ func TestKeptDeliveryRoundTrips(t *testing.T) {
 
 func TestKeyOfAWaitingDeliveryIsParsed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want, id := destinationKey{drawID(t), rapid.SampledFrom([]receiverClass{merchantClass, operatorClass}).Draw(t, "class"), drawID(t)}, drawDeliveryID(t)
+		want, id := destinationKey{drawID(t), rapid.SampledFrom(receiverClasses[:]).Draw(t, "class"), drawID(t)}, drawDeliveryID(t)
 		next := ledger.Micros(rapid.Int64Range(0, 1<<51).Draw(t, "next"))
 		row := keyRetry(want, next, id)
 		k, at, got, ok := parseRetry(want.org, row)

@@ -25,6 +25,7 @@ const (
 	maxQuickWorkers    = 512             // workers for quick and unknown destinations: at most this, and at most half of Options.Connections
 	maxFailingWorkers  = 512             // the same for failing and slow destinations
 	maxOperatorWorkers = 8               // workers for operators, apart so that a mail server that hangs does not delay merchants
+	maxReceiptWorkers  = 8               // workers for payers' receipts, apart so that many receipts do not delay operators
 	idleTime           = time.Minute     // how long an idle destination's state is kept
 	closePatience      = 5 * time.Second // how long deliveries in progress are waited for when the process ends
 )
@@ -49,6 +50,10 @@ type Options struct {
 	// the next attempt, which comes after wait at the earliest. Nil: operators are not notified.
 	NotifyOperators func(org, to ledger.ID, body, reached []byte) (a Attempt, reachedNow []byte, wait time.Duration)
 
+	// MailReceipt makes one attempt to send the payer of a transaction an e-mail with the address of the
+	// receipt. Nil: no receipts are sent.
+	MailReceipt func(org, transaction ledger.ID) Attempt
+
 	// Connections bounds the webhooks in progress and the connections that are kept open for reuse;
 	// 0: MaxConnections.
 	Connections int
@@ -72,6 +77,7 @@ type Service struct {
 	addresses        actors.Addresses
 	writers          map[ledger.Kind]actors.NotificationWriter
 	attemptOperators func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
+	mailReceipt      func(org, transaction ledger.ID) Attempt
 	observer         func(posting.Channel, bool, time.Duration)
 	webhooks         *webhook.Sender
 	retention        ledger.Micros
@@ -81,6 +87,7 @@ type Service struct {
 	quickPool    *actors.Pool
 	failingPool  *actors.Pool
 	operatorPool *actors.Pool
+	receiptPool  *actors.Pool
 	timers       *timers
 	limits       limits
 	inMemory     atomic.Int64 // notices in memory, until they are tried or in the store
@@ -106,10 +113,10 @@ func New(options Options) (*Service, error) {
 	}
 	workers := max(options.Connections/2, 1)
 	s := &Service{
-		runtime: runtime, addresses: options.Addresses, writers: options.Writers, attemptOperators: options.NotifyOperators, observer: options.Observe,
+		runtime: runtime, addresses: options.Addresses, writers: options.Writers, attemptOperators: options.NotifyOperators, mailReceipt: options.MailReceipt, observer: options.Observe,
 		webhooks:  webhook.New(webhook.Options{AllowPrivate: options.AllowPrivate, Clock: runtime.Clock, Log: runtime.Log, MaxConns: options.Connections}),
 		retention: ledger.Micros(options.Retention / time.Microsecond),
-		quickPool: runtime.NewPool(min(workers, maxQuickWorkers)), failingPool: runtime.NewPool(min(workers, maxFailingWorkers)), operatorPool: runtime.NewPool(maxOperatorWorkers),
+		quickPool: runtime.NewPool(min(workers, maxQuickWorkers)), failingPool: runtime.NewPool(min(workers, maxFailingWorkers)), operatorPool: runtime.NewPool(maxOperatorWorkers), receiptPool: runtime.NewPool(maxReceiptWorkers),
 		bodyBuffers: sync.Pool{New: func() any { return new([]byte) }},
 		limits:      limits{maxInMemory, maxWithRecords, slowAnswer, maxChangeBytes, maxIndexKeys, maxUntriedPages},
 		panics:      panics{byDestination: make(map[destinationKey]*panicRecord)},

@@ -39,6 +39,8 @@
 //  13. A provider's answer, report or update names the charge it is about. What is about an ended attempt of a
 //     hosted payment never decides the present one: money that it has moved is settled and returned by a
 //     transaction of its own, whose id follows from the charge (ended_attempts.go).
+//  14. The notice of a payer's receipt is in the Change that settles the payment. It exists only if e-mail is
+//     configured and the customer has an address that mail can be sent to.
 //
 // Callers: api (Service's methods), actors/account (Attempts), actors/subscription (Renew, Charge, Payment,
 // OnRenewal), cmd (New). Siblings never import each other: the providers, the directory, the admission of

@@ -63,6 +63,7 @@ type fixture struct {
 	skipChecker                 bool                                                // the test has written records that no state machine would write
 	observe                     func(ledger.ID, payment.Status, *payment.Record)
 	canReachOperators           paymentactor.CanReachOperators
+	sendsReceipts               bool
 	returnURL                   func(org, id ledger.ID, waitUntil time.Time) string
 	history                     callHistory
 	witness                     *witness // of the current runtime
@@ -184,7 +185,7 @@ func (f *fixture) start() {
 		Runtime: f.Runtime, Directory: f, Admission: admission, Sealer: sealer,
 		Providers:  map[string]actors.Provider{"simulator": provider},
 		CreateWait: cmp.Or(f.createWait, patience), ProviderTimeout: cmp.Or(f.providerTimeout, 10*time.Second),
-		ActionTTL: 30 * time.Minute, Breaker: f.breaker, Observe: f.observe, CanReachOperators: f.canReachOperators, ReturnURL: f.returnURL,
+		ActionTTL: 30 * time.Minute, Breaker: f.breaker, Observe: f.observe, CanReachOperators: f.canReachOperators, SendsReceipts: f.sendsReceipts, ReturnURL: f.returnURL,
 	})
 	f.Runtime.Start(paymentactor.ResumesAtStart)
 }

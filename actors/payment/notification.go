@@ -11,6 +11,7 @@ import (
 	"mizan/ledger/jsonform"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	"mizan/ledger/payment/admission"
 	"mizan/ledger/schema"
 	"mizan/posting"
 )
@@ -62,8 +63,9 @@ func (a *recipient) selects(e *ledger.Event) bool {
 	return a.terminal.Notification.Notifies(e.To, byDefault)
 }
 
-// notices returns a decision's notices to the merchant and to the terminal's operators. A notice to the
-// merchant has the status after its own event, but its other fields have the values after the last event.
+// notices returns a decision's notices to the merchant, to the terminal's operators and to the payer. A notice to the
+// merchant has the status after its own event, but its other fields have the values after the last event. A notice to
+// the payer is empty: the receipt is written from the record when it is sent.
 func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipient) (notices []posting.Notice) {
 	for i := range d.Events {
 		e := &d.Events[i]
@@ -78,6 +80,9 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, merchant *recipien
 		}
 		if body := s.newOperatorAlert(org, d.Record, e); body != nil {
 			notices = append(notices, posting.Notice{Event: i, Channel: posting.Operators, To: d.Record.Terminal, Body: body})
+		}
+		if s.sendsReceipts && payment.IsFirstCharge(e) && admission.ReceiptAddress(d.Record) != "" {
+			notices = append(notices, posting.Notice{Event: i, Channel: posting.PayerReceipt, To: d.Record.Terminal})
 		}
 	}
 	return notices

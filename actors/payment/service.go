@@ -70,6 +70,7 @@ type Options struct {
 	Providers         map[string]actors.Provider
 	Addresses         actors.Addresses  // nil: no merchant is notified
 	CanReachOperators CanReachOperators // nil: no operator is alerted
+	SendsReceipts     bool              // payers get the addresses of their receipts by e-mail
 	CreateWait        time.Duration     // real time that a request waits for its first outcome: the create-wait
 	ProviderTimeout   time.Duration     // an unanswered call is stopped after this real time, and inquired after this time by the runtime's clock
 	ActionTTL         time.Duration     // time, by the runtime's clock, that a payer may take
@@ -93,6 +94,7 @@ type Service struct {
 	providers         map[string]actors.Provider
 	addresses         actors.Addresses
 	canReachOperators CanReachOperators
+	sendsReceipts     bool
 	createWait        time.Duration
 	providerTimeout   time.Duration
 	actionTTL         time.Duration
@@ -107,7 +109,7 @@ type Service struct {
 // New registers the service with the runtime. Start the runtime afterwards.
 func New(o Options) *Service {
 	s := &Service{
-		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers, addresses: o.Addresses, canReachOperators: o.CanReachOperators,
+		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers, addresses: o.Addresses, canReachOperators: o.CanReachOperators, sendsReceipts: o.SendsReceipts,
 		createWait: o.CreateWait, providerTimeout: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, observe: o.Observe,
 		circuits: newCircuits(o.Breaker, o.Runtime.Log),
 	}

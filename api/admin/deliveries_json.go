@@ -72,8 +72,8 @@ func outcomeOf(a *notifier.Attempt) outcomeJSON {
 	return r
 }
 
-// deliveredType returns what a notification is about: a transaction's new status, a subscription's event, or the
-// kind of a message to operators. The text is empty if the stored notification can't be read.
+// deliveredType returns what a notification is about: a transaction's new status, a subscription's event, the
+// kind of a message to operators, or a receipt. The text is empty if the stored notification can't be read.
 func deliveredType(d *notifier.Delivery) string {
 	switch d.Channel {
 	case posting.Webhook:
@@ -89,6 +89,8 @@ func deliveredType(d *notifier.Delivery) string {
 		if m, err := alerts.ReadMessage(d.Body()); err == nil {
 			return string(m.Kind)
 		}
+	case posting.PayerReceipt:
+		return "receipt"
 	}
 	return ""
 }

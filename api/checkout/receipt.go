@@ -44,11 +44,11 @@ func hasReceipt(r *record) bool {
 }
 
 // receiptPath returns the path of the transaction's receipt; empty if it has none.
-func (h *Handlers) receiptPath(org ledger.ID, r *record) string {
+func receiptPath(pages payerpage.Pages, org ledger.ID, r *record) string {
 	if !hasReceipt(r) {
 		return ""
 	}
-	return h.cfg.Pages.Receipt(org, r.ID, r.Finished.Time().Add(payerpage.ReceiptLifetime))
+	return pages.Receipt(org, r.ID, r.Finished.Time().Add(payerpage.ReceiptLifetime))
 }
 
 // receiptOf returns the receipt of a transaction.

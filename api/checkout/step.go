@@ -1,7 +1,6 @@
 package checkout
 
 import (
-	"cmp"
 	"errors"
 	"net/netip"
 	"net/url"
@@ -119,7 +118,7 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 	}
 	if result, hasEnded := resultOf(r.Status); hasEnded {
 		return page.Outcome{
-			Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r), Receipt: h.receiptPath(payer.org, r),
+			Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r), Receipt: receiptPath(h.cfg.Pages, payer.org, r),
 		}, "", nil
 	}
 	return page.Processing{Order: order, Self: payer.path()}, "", nil
@@ -294,7 +293,7 @@ func (h *Handlers) orderOf(org ledger.ID, r *record) page.Order {
 // present sets how a page presents the merchant.
 func (h *Handlers) present(o *page.Shop, p *directory.Partner) {
 	b := &p.Branding
-	o.Merchant, o.Brand = cmp.Or(b.DisplayName, p.Name), page.Brand{Color: b.Color, SupportEmail: b.SupportEmail}
+	o.Merchant, o.Brand = nameOf(p), page.Brand{Color: b.Color, SupportEmail: b.SupportEmail}
 	if at := strings.LastIndex(b.Logo, storefront.ImagePath); at >= 0 {
 		o.Brand.Logo = b.Logo[at:]
 	}

@@ -45,11 +45,16 @@ func checkEmail(op, field, address string) error {
 	if address == "" {
 		return nil
 	}
-	parsed, err := mail.ParseAddress(address)
-	if err != nil || parsed.Address != address || len(address) > MaxEmail {
+	if !IsEmail(address) {
 		return ledger.RefuseField(op, field, "is not an e-mail address")
 	}
 	return nil
+}
+
+// IsEmail tells whether a text is an e-mail address (RFC 5322, addr-spec) without a name, comments and quotes.
+func IsEmail(text string) bool {
+	parsed, err := mail.ParseAddress(text)
+	return err == nil && parsed.Address == text && len(text) <= MaxEmail
 }
 
 func checkURL(op, field, address string) error {

@@ -50,6 +50,50 @@ func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 	}
 }
 
+// Notices of receipts may belong only to charges of payments whose customers have an e-mail address, and are empty.
+func TestOnlyChargesOfReachablePayersHaveReceipts(t *testing.T) {
+	const reachable = `{"email":"ann@customer.example"}`
+	for name, c := range map[string]struct {
+		customer string
+		isCharge bool // the notice belongs to the event of the charge; false: to the intent
+		body     string
+		wantText string
+	}{
+		"a charge":                       {reachable, true, "", ""},
+		"an intent":                      {reachable, false, "", "has no receipt"},
+		"a charge with a content":        {reachable, true, "ann@customer.example", "content of its own"},
+		"a charge without an address":    {`{"email":"ann"}`, true, "", "no address that it could be sent to"},
+		"a charge without customer data": {"", true, "", "no address that it could be sent to"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := copyNotifiedStore(t)
+			runScenario(t, &w.Store, func(s *scenarios) {
+				request := s.request(payment.Payment, 900)
+				if c.customer != "" {
+					request.Customer = []byte(c.customer)
+				}
+				creation := s.decider.Create(uuid.New(), w.owner.Number, request, terms(payment.Fees{}))
+				intentChange := changeFor(w.FirstDemo.Org, &creation, 0)
+				outcome, ok := s.decider.DecideAnswer(creation.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
+				if !ok {
+					t.Fatal("it is not charged")
+				}
+				chargeChange := changeFor(w.FirstDemo.Org, &outcome, uint64(len(creation.Events)))
+				notice := posting.Notice{Channel: posting.PayerReceipt, To: w.terminals[acknowledging], Body: []byte(c.body)}
+				if c.isCharge {
+					notice.Event = len(outcome.Events) - 1
+					chargeChange.Steps[0].Notices = []posting.Notice{notice}
+				} else {
+					intentChange.Steps[0].Notices = []posting.Notice{notice}
+				}
+				s.submit(intentChange)
+				s.submit(chargeChange)
+			})
+			wantNotifiedRule(t, w, c.wantText)
+		})
+	}
+}
+
 func (w *notifiedStore) operatorsNotice(event int, body []byte) posting.Notice {
 	return posting.Notice{Event: event, Channel: posting.Operators, To: w.terminals[acknowledging], Body: body}
 }

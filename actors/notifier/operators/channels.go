@@ -17,8 +17,11 @@ import (
 	"mizan/ledger/directory"
 )
 
-// MaxSends bounds the attempts that are in progress at once.
-const MaxSends = 8
+// Bounds of the attempts that are in progress at once.
+const (
+	MaxSends = 8 // to reach recipients
+	MaxMails = 8 // to mail payers; apart, so that many receipts do not delay alerts
+)
 
 // DefaultTelegramURL is the address of Telegram's Bot API.
 const DefaultTelegramURL = "https://api.telegram.org"
@@ -78,7 +81,8 @@ type Channels struct {
 	bounds   bounds
 	telegram *telegram     // nil: not configured
 	mailer   *mailer       // nil: not configured
-	slots    chan struct{} // one element per attempt in progress
+	slots    chan struct{} // one element per attempt of Send in progress
+	mails    chan struct{} // one element per attempt of Mail in progress
 }
 
 // New makes Channels. The caller must close them. The error says which option cannot be used,
@@ -86,7 +90,7 @@ type Channels struct {
 func New(o Options) (*Channels, error) { return newChannels(o, standardBounds) }
 
 func newChannels(o Options, b bounds) (*Channels, error) {
-	c := &Channels{clock: o.Clock, bounds: b, slots: make(chan struct{}, MaxSends)}
+	c := &Channels{clock: o.Clock, bounds: b, slots: make(chan struct{}, MaxSends), mails: make(chan struct{}, MaxMails)}
 	var err error
 	if o.TelegramToken == "" {
 		o.Log.Info("operators are told nothing by Telegram: no token is configured")
@@ -94,7 +98,7 @@ func newChannels(o Options, b bounds) (*Channels, error) {
 		return nil, err
 	}
 	if o.SMTP.Host == "" {
-		o.Log.Info("operators are told nothing by e-mail: no SMTP server is configured")
+		o.Log.Info("operators are told nothing by e-mail, and payers get no receipts: no SMTP server is configured")
 	} else if c.mailer, err = newMailer(o.SMTP, o.Roots, b); err != nil {
 		return nil, err
 	}
@@ -154,7 +158,7 @@ func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.
 		sending.Go(func() { chats = c.telegram.sendAll(ctx, recipients.Telegram, m) })
 	}
 	if len(recipients.Emails) > 0 {
-		sending.Go(func() { mails = c.mailer.send(ctx, recipients.Emails, m, at) })
+		sending.Go(func() { mails = c.mailer.send(ctx, recipients.Emails, Letter{m.Subject, m.Text}, at) })
 	}
 	sending.Wait()
 	unreached := Contacts{Telegram: chats.unreached, Emails: mails.unreached}

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/wneessen/go-mail"
-
-	"mizan/ledger/alerts"
 )
 
 // Why an address was not reached, in addition to the reasons of a failed connection.
@@ -22,9 +20,38 @@ const (
 	noStartTLS     = "the server offers no STARTTLS"
 	invalidAddress = "is no address that mail can be sent to"
 	noSignIn       = "the server offers no way to sign in that is known"
+	noServer       = "e-mail: no server is configured" // the reason for an attempt as a whole
 )
 
-// mailer sends messages by e-mail.
+// Letter is an e-mail without its address. Both texts are UTF-8.
+type Letter struct {
+	Subject string // one line
+	Text    string // plain text
+}
+
+// SendsMail tells whether an SMTP server is configured.
+func (c *Channels) SendsMail() bool { return c.mailer != nil }
+
+// Mail makes one attempt to send a letter to one address, such as a payer's. Mail first waits until fewer than MaxMails
+// attempts are in progress; from then on it returns within 15 s.
+func (c *Channels) Mail(ctx context.Context, address string, l Letter) Attempt {
+	if c.mailer == nil {
+		return Attempt{At: c.clock.Now(), Failure: noServer}
+	}
+	select {
+	case c.mails <- struct{}{}:
+		defer func() { <-c.mails }()
+	case <-ctx.Done():
+		return Attempt{At: c.clock.Now(), Failure: "e-mail: " + interrupted}
+	}
+	at, start := c.clock.Now(), time.Now()
+	ctx, cancel := context.WithDeadline(ctx, start.Add(c.bounds.attempt))
+	defer cancel()
+	sent := c.mailer.send(ctx, []string{address}, l, at)
+	return Attempt{At: at, Duration: time.Since(start), Status: sent.status, Failure: sent.summary("e-mail", 1)}
+}
+
+// mailer sends letters by e-mail.
 type mailer struct {
 	server    SMTP
 	bounds    bounds
@@ -76,8 +103,8 @@ func (p *mailer) client(dial mail.DialContextFunc) (*mail.Client, error) {
 	return mail.NewClient(p.server.Host, options...)
 }
 
-// send sends the message to the addresses one by one, over one connection.
-func (p *mailer) send(ctx context.Context, addresses []string, m alerts.Message, date time.Time) (result outcome) {
+// send sends the letter to the addresses one by one, over one connection.
+func (p *mailer) send(ctx context.Context, addresses []string, l Letter, date time.Time) (result outcome) {
 	// The connection is closed when send returns, at the latest: the library leaves it open if the
 	// greeting fails, and ignores the context after the greeting.
 	connCtx, closeConn := context.WithCancel(ctx)
@@ -99,7 +126,7 @@ func (p *mailer) send(ctx context.Context, addresses []string, m alerts.Message,
 	}
 	letters := make([]*mail.Msg, len(addresses))
 	for i, address := range addresses {
-		letters[i] = p.newLetter(address, m, date)
+		letters[i] = p.newMessage(address, l, date)
 	}
 	err = client.SendWithSMTPClient(session, letters...)
 	for i, letter := range letters {
@@ -129,17 +156,17 @@ func (p *mailer) open(ctx context.Context, deadline time.Time) (net.Conn, error)
 	return dial(ctx, net.JoinHostPort(p.server.Host, strconv.Itoa(p.server.Port)), options)
 }
 
-// newLetter makes the e-mail to one address; nil if the address is invalid.
-func (p *mailer) newLetter(address string, m alerts.Message, date time.Time) *mail.Msg {
+// newMessage makes the e-mail to one address; nil if the address is invalid.
+func (p *mailer) newMessage(address string, l Letter, date time.Time) *mail.Msg {
 	letter := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if letter.From(p.server.From) != nil || letter.To(address) != nil {
 		return nil
 	}
-	letter.Subject(m.Subject)
+	letter.Subject(l.Subject)
 	letter.SetDateWithValue(date)
 	letter.SetMessageID()
 	letter.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: prevents automatic replies
-	letter.SetBodyString(mail.TypeTextPlain, m.Text)
+	letter.SetBodyString(mail.TypeTextPlain, l.Text)
 	return letter
 }
 

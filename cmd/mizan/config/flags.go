@@ -46,8 +46,8 @@ type Flags struct {
 	ActionTTL            Setting `name:"action-ttl" env:"MIZAN_ACTION_TTL" standard:"30m" placeholder:"DURATION" help:"How long a payer may take."`
 	TelegramURL          Setting `name:"telegram-url" env:"MIZAN_TELEGRAM_URL" standard:"https://api.telegram.org" placeholder:"URL" help:"Address of Telegram's Bot API."`
 	TelegramTokenFile    Setting `name:"telegram-token-file" env:"MIZAN_TELEGRAM_TOKEN_FILE" placeholder:"FILE" help:"Token of the bot that sends messages to operators; without it, none go by Telegram."`
-	SMTPAddress          Setting `name:"smtp-address" env:"MIZAN_SMTP_ADDRESS" placeholder:"HOST:PORT" help:"Server that sends e-mail to operators; without it, none is sent."`
-	SMTPFrom             Setting `name:"smtp-from" env:"MIZAN_SMTP_FROM" placeholder:"ADDRESS" help:"Sender of e-mail to operators."`
+	SMTPAddress          Setting `name:"smtp-address" env:"MIZAN_SMTP_ADDRESS" placeholder:"HOST:PORT" help:"Server that sends e-mail to operators and receipts to payers; without it, none is sent."`
+	SMTPFrom             Setting `name:"smtp-from" env:"MIZAN_SMTP_FROM" placeholder:"ADDRESS" help:"Sender of e-mail to operators and payers."`
 	SMTPUser             Setting `name:"smtp-user" env:"MIZAN_SMTP_USER" placeholder:"NAME" help:"User name at the SMTP server."`
 	SMTPPassFile         Setting `name:"smtp-pass-file" env:"MIZAN_SMTP_PASS_FILE" placeholder:"FILE" help:"The user's password."`
 	SMTPTLS              Setting `name:"smtp-tls" env:"MIZAN_SMTP_TLS" standard:"starttls" placeholder:"starttls|tls|off" help:"How the connection to the SMTP server is encrypted."`

@@ -64,7 +64,7 @@ func (s *server) notifyOperators(org, terminal ledger.ID, body, reached []byte) 
 		contacts = operators.ContactsOf(&t.Notification)
 	}
 	result := s.operators.Send(s.runtime.Context(), contacts, alreadyReached, message)
-	attempt := notifier.Attempt{At: ledger.MicrosOf(result.At), Status: result.Status, Failure: result.Failure, Took: result.Duration.Milliseconds()}
+	attempt := attemptOf(result)
 	if result.Reached.IsEmpty() {
 		return attempt, nil, result.MinWait
 	}

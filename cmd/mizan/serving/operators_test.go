@@ -25,12 +25,14 @@ import (
 	"mizan/ledger/alerts"
 )
 
-// inbox receives the messages to a terminal's operators, on both channels.
+// inbox receives the messages to a terminal's operators, on both channels, and the e-mails to payers.
 type inbox struct {
-	t *testing.T
+	t       *testing.T
+	arrived chan struct{} // gets an element when an e-mail is about to arrive; nil: nothing waits for that
+	held    chan struct{} // e-mails arrive once it is closed; nil: at once
 
 	mu           sync.Mutex
-	blockedChats map[string]bool // guarded by mu: chats that refuse messages
+	blockedChats map[string]bool // guarded by mu: chats and addresses that refuse messages
 	messages     []string        // guarded by mu: contact and subject of each message since the last take
 	texts        []string        // guarded by mu: all messages ever received
 }
@@ -52,6 +54,12 @@ func (i *inbox) take() []string {
 	return messages
 }
 
+func (i *inbox) isBlocked(contact string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.blockedChats[contact]
+}
+
 func (i *inbox) setBlocked(chat string, isBlocked bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -62,10 +70,7 @@ func (i *inbox) setBlocked(chat string, isBlocked bool) {
 func (i *inbox) startTelegram() *httptest.Server {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		chat := q.FormValue("chat_id")
-		i.mu.Lock()
-		isBlocked := i.blockedChats[chat]
-		i.mu.Unlock()
-		if isBlocked {
+		if i.isBlocked(chat) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, `{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}`)
 			return
@@ -86,6 +91,16 @@ type smtpSession struct {
 func (m *smtpSession) Mail(string, *smtp.MailOptions) error { return nil }
 
 func (m *smtpSession) Rcpt(to string, _ *smtp.RcptOptions) error {
+	if m.inbox.isBlocked(to) {
+		return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 1, 1}, Message: "later, " + to}
+	}
+	if m.inbox.held != nil {
+		select {
+		case m.inbox.arrived <- struct{}{}:
+		default: // nothing waits for it any more
+		}
+		<-m.inbox.held
+	}
 	m.recipient = to
 	return nil
 }
@@ -174,7 +189,7 @@ func payAmount(t *testing.T, s *testkit.Server, card string, amount int, wantSta
 	answer, err := s.Partner().Post("/api/v1/transactions", map[string]any{"params": map[string]any{
 		"type": "payment", "amount": strconv.Itoa(amount), "currency": "EUR", "env": "test",
 		"returnUrl": "https://shop.example/ok", "failUrl": "https://shop.example/no", "description": "CANARY-description",
-		"customer": map[string]string{"email": "CANARY@customer.example"},
+		"customer": map[string]string{"phone": "CANARY-phone"}, // without an e-mail address, so that no receipt arrives
 		"money_storage": map[string]string{
 			"type": "bank_card", "cardnumber": card, "cardholder": "CANARY HOLDER", "exp_month": "12", "exp_year": "2030", "cvv": "123",
 		},

@@ -186,7 +186,7 @@ func (s *server) startActors(context.Context) error {
 	s.payments = paymentactor.New(paymentactor.Options{
 		Runtime: s.runtime, Directory: s.directory, Admission: s.accounts, Sealer: s.keyring, Providers: s.providers, Addresses: s.directory,
 		CreateWait: s.cfg.CreateWait, ProviderTimeout: s.cfg.ProviderWait, ActionTTL: s.cfg.ActionTTL,
-		ReturnURL: s.pagesConfig().Return, CanReachOperators: s.operators.Reaches, Observe: s.onStatusChange,
+		ReturnURL: s.pagesConfig().Return, CanReachOperators: s.operators.Reaches, SendsReceipts: s.operators.SendsMail(), Observe: s.onStatusChange,
 	})
 	s.contracts = contractactor.New(s.runtime)
 	s.accounts.SetHistory(s.payments.Attempts)
@@ -209,7 +209,7 @@ func (s *server) startActors(context.Context) error {
 func (s *server) openNotifier() (err error) {
 	s.notifier, err = notifier.New(notifier.Options{
 		Runtime: s.runtime, Addresses: s.directory, Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
-		Connections: s.handles.deliveries, NotifyOperators: s.notifyOperators, AllowPrivate: s.cfg.PrivateHooks, Retention: s.cfg.DeliveryRetention, Observe: s.metrics.onDelivery,
+		Connections: s.handles.deliveries, NotifyOperators: s.notifyOperators, MailReceipt: s.mailReceipt, AllowPrivate: s.cfg.PrivateHooks, Retention: s.cfg.DeliveryRetention, Observe: s.metrics.onDelivery,
 	})
 	if err != nil {
 		return cli.StorageFault("%v", err)

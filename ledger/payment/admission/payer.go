@@ -2,7 +2,10 @@ package admission
 
 import (
 	"encoding/json"
+	"strings"
+	"unicode"
 
+	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 )
@@ -18,14 +21,37 @@ func PayerOf(r *payment.Request, bin []byte) directory.Payer {
 	if len(r.Customer) == 0 {
 		return p
 	}
-	var customer map[string]json.RawMessage // not a struct: encoding/json would match names regardless of case
-	if json.Unmarshal(r.Customer, &customer) != nil {
-		return p
-	}
+	customer := membersOf(r.Customer)
 	p.Email = directory.NormalEmail(textIn(customer["email"]))
 	p.Phone = directory.NormalPhone(textIn(customer["phone"]))
 	p.Country = directory.NormalCountry(textIn(customer["country"]))
 	return p
+}
+
+// ReceiptAddress returns the e-mail address to which the payer's receipt goes: the member email of the merchant's data
+// about the customer. It is empty if the transaction is no payment of a payer, or if there is no address to which mail
+// can be sent over the internet.
+func ReceiptAddress(r *payment.Record) string {
+	isReturn := r.ReversalOf != (ledger.ID{}) || r.AttemptOf != (ledger.ID{})
+	if r.Type != payment.Payment || isReturn || len(r.Customer) == 0 {
+		return ""
+	}
+	address := strings.TrimSpace(textIn(membersOf(r.Customer)["email"]))
+	_, domain, _ := strings.Cut(address, "@")
+	isHidden := func(letter rune) bool { return !unicode.IsGraphic(letter) }
+	if !directory.IsEmail(address) || !strings.Contains(domain, ".") || strings.HasPrefix(domain, "[") || strings.ContainsFunc(address, isHidden) {
+		return ""
+	}
+	return address
+}
+
+// membersOf returns the members of a JSON object; none if it is malformed. A struct would not do: encoding/json matches
+// its names regardless of case.
+func membersOf(object []byte) (members map[string]json.RawMessage) {
+	if json.Unmarshal(object, &members) != nil {
+		return nil
+	}
+	return members
 }
 
 // textIn returns the value of a JSON string; empty for JSON of any other type.

@@ -26,7 +26,7 @@ var gaps = [maxAttempts - 1]time.Duration{30 * time.Second, 2 * time.Minute, 10 
 const maxAttemptTime = 24 * time.Hour
 
 // acknowledges tells whether a response with the status acknowledges a notification. On channels to
-// operators statuses other than 2xx may acknowledge too, so there every status is accepted.
+// operators and payers statuses other than 2xx may acknowledge too, so there every status is accepted.
 func acknowledges(channel posting.Channel, status int) bool {
 	return !notifiesMerchant(channel) || status >= 200 && status <= 299
 }
@@ -34,13 +34,19 @@ func acknowledges(channel posting.Channel, status int) bool {
 // notifiesMerchant tells whether the channel notifies a merchant.
 func notifiesMerchant(c posting.Channel) bool { return c == posting.Webhook || c == posting.Stream }
 
+// notifiesOperators tells whether the channel notifies operators. Only there one delivery has several receivers, who may
+// ask to wait longer.
+func notifiesOperators(c posting.Channel) bool {
+	return c == posting.Operators || c == posting.Bulletin
+}
+
 // checkState checks that a delivery is in the state that follows from its attempts, and records
 // the row that it must have.
 func (d *deliveryReader) checkState(delivery *notifier.StoredDelivery) {
 	if fault := stateFault(delivery); fault != "" {
 		d.fault(delivery.ID, fault)
 	}
-	if delivery.Channel < posting.Webhook || delivery.Channel > posting.Bulletin || notifiesMerchant(delivery.Channel) && delivery.Reached != nil {
+	if delivery.Channel < posting.Webhook || delivery.Channel > posting.Bulletin || !notifiesOperators(delivery.Channel) && delivery.Reached != nil {
 		d.fault(delivery.ID, "has a channel that it can't have")
 	}
 	if key := delivery.KeyOfWaiting(d.organization.ID); key != nil {
@@ -78,7 +84,7 @@ func stateFault(delivery *notifier.StoredDelivery) string {
 		return "is " + delivery.State.String() + ", and its attempts leave it " + requiredState.String()
 	case (delivery.State == notifier.Pending) != (delivery.Next != 0):
 		return "is " + delivery.State.String() + ", and its next attempt does not fit that state"
-	case delivery.State == notifier.Pending && notifiesMerchant(delivery.Channel) && len(round) > 0:
+	case delivery.State == notifier.Pending && !notifiesOperators(delivery.Channel) && len(round) > 0:
 		return timeFault(round[len(round)-1].At, delivery.Next, gaps[len(round)-1])
 	}
 	return ""

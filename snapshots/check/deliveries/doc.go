@@ -1,4 +1,4 @@
-// Package deliveries checks rule 6: each transition of which a merchant or an operator is notified has its
+// Package deliveries checks rule 6: each transition of which a merchant, an operator or a payer is notified has its
 // notice (the stored content of the notification), and each notice has the delivery state that follows from its
 // attempts. If the first attempt was acknowledged, the state is only a mark; otherwise it is a row of its own,
 // a stored delivery.

@@ -10,6 +10,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/alerts"
 	"mizan/ledger/payment"
+	"mizan/ledger/payment/admission"
 	"mizan/ledger/subscription"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -21,7 +22,7 @@ import (
 // address was set, each transition of which a merchant is notified has its notice. The counters of a
 // transaction or subscription equal the number of its notices. A transition may be counted as one without an
 // address only if no address had been set for at least a minute. Each notice belongs to an event and says what
-// happened in it. An event has at most one notice for each channel, and contains the hash of its notices.
+// happened in it; that of a receipt belongs to the charge of a payment with an address to which mail can be sent. An event has at most one notice for each channel, and contains the hash of its notices.
 // Retention may have removed old notices.
 
 // Notices reads one organization's notices along with its events: both are in the order of
@@ -130,6 +131,7 @@ func (n *Notices) Follow(e *ledger.Event) {
 			n.hashedForm = notice.AppendHashed(n.hashedForm)
 			hasWebhook = hasWebhook || posting.Channel(notice.Channel) == posting.Webhook
 			hasStream = hasStream || posting.Channel(notice.Channel) == posting.Stream
+			n.markReceipt(notice, e)
 		}
 		n.advanceNotice()
 	}
@@ -139,6 +141,13 @@ func (n *Notices) Follow(e *ledger.Event) {
 	}
 	if n.notifiesOf(e) {
 		n.countEvent(e, hasStream)
+	}
+}
+
+// markReceipt records that a transaction's payer gets a receipt. CheckTransaction compares this with the record.
+func (n *Notices) markReceipt(notice *store.Notice, e *ledger.Event) {
+	if e.Source.Kind == ledger.Transaction && posting.Channel(notice.Channel) == posting.PayerReceipt {
+		n.organization.Histories.FindOrAdd(e.Source).Marks |= scan.HasReceipt
 	}
 }
 
@@ -187,7 +196,7 @@ func (n *Notices) countEvent(e *ledger.Event, hasNotice bool) {
 
 // compareNotice checks that a notice says what happened in the event.
 func (n *Notices) compareNotice(notice *store.Notice, e *ledger.Event) {
-	if posting.Channel(notice.Channel) == posting.Operators { // notices to merchants are counted as transitions
+	if !notifiesMerchant(posting.Channel(notice.Channel)) { // notices to merchants are counted as transitions
 		n.Report.Count(findings.RuleNotifications, 1)
 	}
 	fault := ""
@@ -225,6 +234,13 @@ func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (fault string
 		}
 		if !payment.IsFirstCharge(e) {
 			return "is about an event of which no operator is notified"
+		}
+	case posting.PayerReceipt:
+		if len(notice.Body) != 0 {
+			return "is a receipt with a content of its own"
+		}
+		if !payment.IsFirstCharge(e) {
+			return "is about an event that has no receipt"
 		}
 	default:
 		return "has a channel that is not for its record"
@@ -264,6 +280,8 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 		report("has notified of %d transitions, and %d of the notices are there", p.Notified, counts.Found)
 	case p.Unnotified > 0 && c.directory.HadAddress(r, p):
 		report("has notified nobody of %d transitions, and an address was set", p.Unnotified)
+	case r.History.Marks&scan.HasReceipt != 0 && admission.ReceiptAddress(p) == "":
+		report("has a receipt for its payer, and no address that it could be sent to")
 	}
 }
 

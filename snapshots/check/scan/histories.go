@@ -63,6 +63,7 @@ const (
 	ProviderMayHold                   // after the last call the provider may have the money, or hold it
 	ProviderHolds                     // after the last call the provider has the money
 	ProviderAgrees                    // the last call reports the amounts that the entries have
+	HasReceipt                        // a notice says that its payer gets a receipt
 )
 
 // ProviderMoney is what a transaction moved on its provider's account.

@@ -1,0 +1,25 @@
+package serving
+
+import (
+	"mizan/actors/notifier"
+	"mizan/actors/notifier/operators"
+	"mizan/api/checkout"
+	"mizan/ledger"
+)
+
+// mailReceipt makes one attempt to send the payer of a transaction an e-mail with the address of the receipt. The e-mail
+// is written from what is stored now.
+func (s *server) mailReceipt(org, transaction ledger.ID) notifier.Attempt {
+	letters := checkout.Letters{Find: s.payments.Find, Partners: s.directory, Pages: s.pagesConfig()}
+	letter, err := letters.Receipt(org, transaction)
+	if err != nil {
+		s.log.Error("a receipt cannot be written", "transaction", transaction.String(), "error", err)
+		return notifier.Attempt{At: ledger.MicrosOf(s.clock.Now()), Failure: "the receipt cannot be written"}
+	}
+	return attemptOf(s.operators.Mail(s.runtime.Context(), letter.To, operators.Letter{Subject: letter.Subject, Text: letter.Text}))
+}
+
+// attemptOf returns an attempt in the form that is stored.
+func attemptOf(a operators.Attempt) notifier.Attempt {
+	return notifier.Attempt{At: ledger.MicrosOf(a.At), Status: a.Status, Failure: a.Failure, Took: a.Duration.Milliseconds()}
+}
