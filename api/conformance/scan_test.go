@@ -19,7 +19,9 @@ import (
 var (
 	codeBox   = regexp.MustCompile(`<svg class="qr" viewBox="0 0 (\d+) (\d+)"`)
 	codePath  = regexp.MustCompile(`<path d="([^"]+)"`)
-	shownText = regexp.MustCompile(`<dt>([^<]*)</dt><dd[^>]*>(?:<bdi>)?([^<]*)`)
+	shownSum  = regexp.MustCompile(`<p class="sum"><bdi[^>]*>([^<]*)</bdi></p>`)
+	shownTime = regexp.MustCompile(`role="timer"[^>]*>([^<]*)<`)
+	shownText = regexp.MustCompile(`<dt>([^<]*)</dt><dd[^>]*>(?:<bdi[^>]*>)?([^<]*)`)
 )
 
 // decodeQRCode returns the content of the page's QR code, which another program decodes. If that
@@ -70,11 +72,16 @@ func decodeQRCode(t testing.TB, body, ifMissing string) string {
 	return strings.TrimSuffix(string(read), "\n")
 }
 
-// parseTerms returns the terms and values in a page's lists.
+// parseTerms returns the terms and values in a page's lists, the sum as "Sum" and the time left as "Time left".
 func parseTerms(body string) map[string]string {
 	text := make(map[string]string)
 	for _, pair := range shownText.FindAllStringSubmatch(body, -1) {
 		text[pair[1]] = unescape(pair[2])
+	}
+	for name, pattern := range map[string]*regexp.Regexp{"Sum": shownSum, "Time left": shownTime} {
+		if found := pattern.FindStringSubmatch(body); found != nil {
+			text[name] = unescape(found[1])
+		}
 	}
 	return text
 }
@@ -85,7 +92,7 @@ func TestPageShowsAScannableQRCode(t *testing.T) {
 		for _, create := range []params{paymentWith(params{"type": kind}), payout(good, "money_storage", params{"type": kind})} {
 			r := merchant.create(create).has("status", "action_required")
 			page := p.open(r.at("simple_auth_redirect_url")).want(200)
-			if text := parseTerms(page.body); text["Amount"] != "10.00 USD" || text["Time left"] != "30 min 00 s" || text["Address"] != "" {
+			if text := parseTerms(page.body); text["Sum"] != "$10.00" || text["Time left"] != "30 minutes left" || text["Address"] != "" {
 				t.Errorf("%s: the page says %v", kind, text)
 			}
 			// The phone is another device: it follows the code, and this page shows the new
@@ -98,7 +105,7 @@ func TestPageShowsAScannableQRCode(t *testing.T) {
 				done.want(200) // the recipient of a payout stays on the page
 			}
 			merchant.read(r.at("id")).has("status", "charged")
-			if end := p.open(r.at("simple_auth_redirect_url")); strings.Contains(end.body, "<svg") || end.status != 200 {
+			if end := p.open(r.at("simple_auth_redirect_url")); strings.Contains(end.body, `class="qr"`) || end.status != 200 {
 				t.Errorf("%s: once it is paid the page is %d %s", kind, end.status, end.body)
 			}
 		}
@@ -108,11 +115,11 @@ func TestPageShowsAScannableQRCode(t *testing.T) {
 func TestCryptoPaymentPageShowsAddressAmountAndTimeLeft(t *testing.T) {
 	merchant, p := newMerchantWithTerminals(t, `{}`), payer{t}
 	seen := make(map[string]bool)
-	for network, amount := range map[string]string{"tron": "1.234567 USDT (tron)", "bsc": "0.000000000001234567 USDT (bsc)"} {
+	for network, amount := range map[string]string{"tron": "1.234567", "bsc": "0.000000000001234567"} {
 		r := merchant.create(paymentWith(params{"type": "crypto"}, "currency", "USDT", "network", network, "amount", "1234567"))
 		page := p.open(r.at("simple_auth_redirect_url")).want(200)
 		text := parseTerms(page.body)
-		if text["Amount"] != amount || text["Time left"] != "30 min 00 s" || text["Address"] == "" || seen[text["Address"]] {
+		if text["Amount"] != amount || text["Sum"] != "USDT\u00a0"+amount+" ("+network+")" || text["Time left"] != "30 minutes left" || text["Address"] == "" || seen[text["Address"]] {
 			t.Errorf("%s: the page says %v", network, text)
 		}
 		seen[text["Address"]] = true
@@ -120,7 +127,7 @@ func TestCryptoPaymentPageShowsAddressAmountAndTimeLeft(t *testing.T) {
 			t.Errorf("the code is of %q, and the address %q", read, text["Address"])
 		}
 		advance(t, 7*60+5)
-		if later := parseTerms(p.open(r.at("simple_auth_redirect_url")).body); later["Time left"] != "22 min 55 s" || later["Address"] != text["Address"] {
+		if later := parseTerms(p.open(r.at("simple_auth_redirect_url")).body); later["Time left"] != "22 minutes left" || later["Address"] != text["Address"] {
 			t.Errorf("7 minutes and 5 seconds later the page says %v", later)
 		}
 		p.send(p.open(r.at("simple_auth_redirect_url")), "decision", "refuse").wantRedirectedTo(failURL)
@@ -129,25 +136,25 @@ func TestCryptoPaymentPageShowsAddressAmountAndTimeLeft(t *testing.T) {
 	r := merchant.create(paymentWith(params{"type": "crypto"}, "currency", "USDT", "network", "tron"))
 	advance(t, 20*60)
 	page := p.open(merchant.read(r.at("id")).at("simple_auth_redirect_url"))
-	if text := parseTerms(page.body); text["Time left"] != "10 min 00 s" {
+	if text := parseTerms(page.body); text["Time left"] != "10 minutes left" {
 		t.Errorf("the page says %v", text)
 	}
 	advance(t, 10*60)
 	merchant.read(r.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent)
-	if over := p.open(page.address); strings.Contains(over.body, "<svg") || strings.Contains(over.body, "simulated-") {
+	if over := p.open(page.address); strings.Contains(over.body, `class="qr"`) || strings.Contains(over.body, "simulated-") {
 		t.Errorf("past the payer's time the page shows %s", over.body)
 	}
 }
 
-// The page loads nothing and runs nothing: the code is an inline picture.
+// The page loads nothing and runs only its own script: the code is an inline picture.
 func TestQRCodePageLoadsNothingElse(t *testing.T) {
 	m, p := sandboxMerchant(t), payer{t}
 	for _, kind := range []string{"sbp", "crypto"} {
 		page := p.open(m.create(paymentWith(params{"type": kind})).at("simple_auth_redirect_url")).want(200)
-		if policy := page.header.Get("content-security-policy"); !strings.HasPrefix(policy, "default-src 'none'; base-uri 'none'; style-src 'sha256-") || !strings.Contains(policy, "frame-ancestors 'none'") {
+		if policy := page.header.Get("content-security-policy"); !strings.HasPrefix(policy, "default-src 'none'; base-uri 'none'; require-trusted-types-for 'script'; script-src 'sha256-") || !strings.Contains(policy, "frame-ancestors 'none'") {
 			t.Errorf("its policy is %s", policy)
 		}
-		for _, needs := range []string{"<script", "<img", " src=", " style=", "<link", "@import"} {
+		for _, needs := range []string{"<script>", "<script src", "<img", " src=", " style=", "<link", "@import"} {
 			if strings.Contains(page.body, needs) {
 				t.Errorf("%s: the page has %s", kind, needs)
 			}
