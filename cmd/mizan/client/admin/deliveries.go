@@ -11,7 +11,7 @@ import (
 
 // deliveryCommands are `mizan admin deliveries …`. A parked notification was given up until it is replayed.
 type deliveryCommands struct {
-	List         listDeliveries `cmd:"" help:"List notifications of merchants and operators, the newest first."`
+	List         listDeliveries `cmd:"" help:"List notifications of merchants, operators and payers, the newest first."`
 	Show         showDelivery   `cmd:"" help:"Show one with its attempts."`
 	Replay       replayDelivery `cmd:"" help:"Try one again, now."`
 	ReplayParked replayParked   `cmd:"" name:"replay-parked" help:"Try all parked notifications of a terminal again."`
