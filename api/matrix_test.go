@@ -215,7 +215,6 @@ var matrix = map[api.RouteName]row{
 	{Method: "POST", Path: "/pay/:id"}:             {want: anyone(404), target: aTransaction},
 	{Method: "GET", Path: "/favicon.ico"}:          {want: anyone(200)},
 	{Method: "GET", Path: "/pay/*"}:                {want: anyone(404)},
-	{Method: "POST", Path: "/pay/*"}:               {want: anyone(404)},
 	{Method: "GET", Path: "/pay/:id/receipt"}:      {want: anyone(404), target: aTransaction},
 	{Method: "GET", Path: "/pay/:id/return"}:       {want: anyone(404), target: aTransaction},
 	{Method: "POST", Path: "/pay/:id/return"}:      {want: anyone(404), target: aTransaction},

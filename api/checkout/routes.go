@@ -90,7 +90,6 @@ func (h *Handlers) Routes() (routes []web.Route) {
 		routes = append(routes,
 			web.Route{Method: get, Path: "/favicon.ico", Access: anyone, Refuse: h.refuse, Handle: h.showIcon},
 			web.Route{Method: get, Path: payerpage.Root + "/*", Access: anyone, Refuse: h.refuse, Handle: h.showNothing},
-			web.Route{Method: post, Path: payerpage.Root + "/*", Access: anyone, Refuse: h.refuse, Handle: h.showNothing},
 		)
 	}
 	if h.cfg.Challenges != nil {
