@@ -117,6 +117,7 @@ var allowedImporters = []struct{ module, packages string }{
 	{"github.com/parquet-go/parquet-go", "api/ledger/export"},
 	{"github.com/xuri/excelize", "api/ledger/export"},
 	{"rsc.io/qr", "api/checkout/page"},
+	{"github.com/chromedp", "cmd/mizan/browser"},
 	{"golang.org/x/image", "internal/picture"},
 }
 
