@@ -112,10 +112,10 @@ const layoutShift = `new Promise(resolve => {
 	requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => resolve(total), 0)));
 })`
 
-// tooWide is an expression for the elements that are wider than a screen, which Sprintf inserts twice.
+// tooWide is an expression for the first elements beyond the edge of the screen. Sprintf inserts the screen's width.
 const tooWide = `document.scrollingElement.scrollWidth <= %d ? [] : [...document.body.querySelectorAll("*")]
 	.filter(e => { const r = e.getBoundingClientRect(); return r.right > %[1]d + 0.5 || r.left < -0.5; })
-	.map(e => e.outerHTML.slice(0, 120)).concat("scrollWidth " + document.scrollingElement.scrollWidth)`
+	.slice(0, 3).map(e => e.outerHTML.replace(/\s+/g, " ").slice(0, 120)).concat("scrollWidth " + document.scrollingElement.scrollWidth)`
 
 // measured is what the page itself tells.
 type measured struct {

@@ -39,9 +39,9 @@ func (tb *tab) screenshot() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	isBeyond := true
+	yes := true
 	captured, err := chromedp.Call(tb.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{
-		CaptureBeyondViewport: &isBeyond, Clip: &page.Viewport{Width: float64(tb.view.width), Height: height, Scale: 1},
+		CaptureBeyondViewport: &yes, OptimizeForSpeed: &yes, Clip: &page.Viewport{Width: float64(tb.view.width), Height: height, Scale: 1},
 	})
 	return captured.Data, err
 }

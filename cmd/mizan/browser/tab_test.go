@@ -30,7 +30,8 @@ var heights = map[int64]int64{1280: 800, 768: 1024, 320: 640}
 // tab is a tab of the browser, in the hands of one payer.
 type tab struct {
 	t      testing.TB
-	ctx    context.Context
+	base   context.Context // of the tab
+	ctx    context.Context // of what the payer does
 	site   *site
 	view   view
 	source string // the payer's address on the network
@@ -41,31 +42,42 @@ type tab struct {
 func (s *site) open(t *testing.T, v view) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(s.browser, chromedp.WithNewBrowserContext())
-	return s.prepare(t, ctx, cancel, v, s.newSource())
+	tb := s.prepare(t, ctx, cancel)
+	tb.look(t, v, s.newSource())
+	return tb
 }
 
 // second opens another tab of the same payer.
 func (tb *tab) second(t *testing.T) *tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(tb.ctx)
-	return tb.site.prepare(t, ctx, cancel, tb.view, tb.source)
+	ctx, cancel := chromedp.NewContext(tb.base)
+	second := tb.site.prepare(t, ctx, cancel)
+	second.look(t, tb.view, tb.source)
+	return second
 }
 
-func (s *site) prepare(t *testing.T, ctx context.Context, cancel context.CancelFunc, v view, source string) *tab {
+func (s *site) prepare(t *testing.T, ctx context.Context, cancel context.CancelFunc) *tab {
 	t.Helper()
-	bounded, cancelTime := context.WithTimeout(ctx, tabTimeout)
+	tb := &tab{base: ctx, site: s, events: newEvents()}
 	t.Cleanup(func() {
-		cancelTime()
 		_ = chromedp.Cancel(ctx)
 		cancel()
 	})
-	if err := chromedp.Do(ctx); err != nil { // the tab must not depend on the time limit, or it could not be closed
-		t.Fatal(err)
+	for _, err := range []error{chromedp.Do(ctx), chromedp.Listen(ctx, tb.events.record)} {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	tb := &tab{t: t, ctx: bounded, site: s, view: v, source: source, events: newEvents()}
-	if err := chromedp.Listen(bounded, tb.events.record); err != nil {
-		t.Fatal(err)
-	}
+	return tb
+}
+
+// look hands the tab to a test and a payer, who have tabTimeout for what they do.
+func (tb *tab) look(t *testing.T, v view, source string) {
+	t.Helper()
+	tb.t, tb.view, tb.source = t, v, source
+	ctx, cancel := context.WithTimeout(tb.base, tabTimeout)
+	tb.ctx = ctx
+	t.Cleanup(cancel)
 	scheme := "light"
 	if v.isDark {
 		scheme = "dark"
@@ -74,10 +86,7 @@ func (s *site) prepare(t *testing.T, ctx context.Context, cancel context.CancelF
 	call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 	call(tb, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	call(tb, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": v.lang, "X-Forwarded-For": source}})
-	if !v.scripts {
-		call(tb, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
-	}
-	return tb
+	call(tb, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !v.scripts})
 }
 
 // call sends a command of the DevTools protocol.
