@@ -7,7 +7,7 @@ GO      ?= go
 # What runs under the race detector: packages with goroutines, in CONCURRENT except those of ALONE, whose
 # tests run commands one after the other or read sources. `make race RACE=./...` takes the rest too.
 CONCURRENT = ./actors/... ./posting/... ./api/... ./cmd/... ./internal/...
-ALONE      = $(addprefix mizan/,cmd/mizan cmd/mizan/audit cmd/mizan/audit/evidence cmd/mizan/client/contracts cmd/mizan/config internal/jsonwalk internal/packed internal/tidy)
+ALONE      = $(addprefix mizan/,cmd/mizan cmd/mizan/audit cmd/mizan/audit/evidence cmd/mizan/browser cmd/mizan/client/contracts cmd/mizan/config internal/jsonwalk internal/packed internal/tidy)
 RACE      ?= $(filter-out $(ALONE),$(shell $(GO) list $(CONCURRENT)))
 RACEBIN  := bin/race/mizan
 # The hash of passwords is a computation on its own memory, and half of the time of api's tests under the
@@ -15,6 +15,9 @@ RACEBIN  := bin/race/mizan
 RACING   := -race '-gcflags=golang.org/x/crypto/argon2=-race=false'
 FUZZTIME ?= 30s
 SOAK     ?= 10m
+# Chromium, or a browser of its family, by any of its usual names. UPDATE=-update rewrites the screenshots.
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable)
+UPDATE   ?=
 
 # Tests make thousands of small stores, and on a disk that takes longer than the tests do. So their
 # directories are in memory where there are 4 GB of it and programs may run from it. Nothing is lost
@@ -29,11 +32,11 @@ INTEST   = GOGC=400 $(if $(TESTDIR),TMPDIR=$(TESTDIR) )
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race lint ci fuzz bench soak clean
+.PHONY: help build run test race browser lint ci fuzz bench soak clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, GO=go. One test: go test ./PACKAGE -run NAME"
+	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, CHROMIUM=PATH and UPDATE=-update (new screenshots) of browser, GO=go. One test: go test ./PACKAGE -run NAME"
 
 # The compiler cannot see a text that a language lacks; the first command can.
 build: ## check the texts of payers' pages and build bin/mizan
@@ -51,6 +54,14 @@ race: build ## run the tests of concurrent packages under the race detector
 	$(GO) build $(RACING) -buildvcs=false -o $(RACEBIN) ./cmd/mizan
 	$(INTEST)GORACE=atexit_sleep_ms=50 MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) MIZAN_TEST_RACE_BINARY=$(CURDIR)/$(RACEBIN) \
 	  $(GO) test $(RACING) -short -vet=off -count=1 -timeout 15m $(RACE)
+
+browser: build ## try the payers' pages in Chromium; skipped where there is none
+	@if [ -z "$(CHROMIUM)" ]; then \
+	  echo "make browser: SKIPPED, no Chromium here (Debian: apt install chromium fonts-noto-core): the payers' pages are not tried in a browser"; \
+	else \
+	  set -x; $(INTEST)MIZAN_TEST_BROWSER="$(CHROMIUM)" MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) \
+	    $(GO) test -vet=off -count=1 -timeout 15m ./cmd/mizan/browser $(UPDATE); \
+	fi
 
 lint: ## formatting, tidy modules, go vet, staticcheck
 	@unformatted="$$(gofmt -l .)"; \

@@ -121,6 +121,7 @@ var allowedImporters = []struct{ module, packages string }{
 	{"rsc.io/qr", "api/checkout/page"},
 	{"golang.org/x/text", "api/checkout/texts"},
 	{"github.com/gen2brain/jpegn", "internal/picture/..."},
+	{"github.com/chromedp", "cmd/mizan/browser"},
 }
 
 // pureModules are the only modules that ledger/** may import besides the standard library and

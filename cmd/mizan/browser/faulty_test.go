@@ -1,0 +1,48 @@
+package browser_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// showFaultyPage shows a page that breaks every rule.
+func showFaultyPage(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "img-src 'none'")
+	_, _ = fmt.Fprintf(w, `<!DOCTYPE html><html lang="en" dir="rtl"><title>x</title><link rel="icon" href="data:,">
+<style>:focus { outline: none }</style>
+<div id="late" style="height:0"></div><h1>Faulty</h1>
+<p style="width:5000px;color:#eee;background:#fff">pale</p>
+<input name="unlabelled"><button>second</button><button tabindex="-1">unreachable</button>
+<img src="/picture.png"><img src="https://elsewhere.example/pixel.png"><script>
+console.error("deliberate");
+addEventListener("load", () => requestAnimationFrame(() => requestAnimationFrame(() => { late.style.height = "200px" })));
+fetch("https://elsewhere.example/").catch(() => {});
+</script><!-- %s --></html>`, strings.Repeat("x", maxPageBytes))
+}
+
+// The other tests are worth something only if each rule finds a page that breaks it.
+func TestEveryRuleFindsItsFault(t *testing.T) {
+	s := newSite(t)
+	tb := s.open(t, desktop)
+	tb.visit(s.merchant.address("/faulty"))
+	evaluate[bool](tb, `new Promise(resolve => { const look = () => late.clientHeight ? resolve(true) : requestAnimationFrame(look); look(); })`)
+	found, _, err := tb.findings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = append(found, tb.keyboardFindings()...)
+	for _, rule := range []string{"label", "color-contrast", "image-alt", ruleWidth, ruleConsole, ruleHosts, ruleBytes, ruleShift, ruleLanguage, ruleKeyboard} {
+		if !slices.ContainsFunc(found, func(f finding) bool { return f.rule == rule }) {
+			t.Errorf("%s is not found", rule)
+		}
+	}
+	for _, want := range []string{"violates the following Content Security Policy", "deliberate", "elsewhere.example", "does not show that it is focused", "never focused"} {
+		if !slices.ContainsFunc(found, func(f finding) bool { return strings.Contains(f.detail, want) }) {
+			t.Errorf("nothing tells %q: %v", want, found)
+		}
+	}
+}

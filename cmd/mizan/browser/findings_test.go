@@ -1,0 +1,205 @@
+package browser_test
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Bounds of what a page may take.
+const (
+	maxPageBytes = 60_000
+	maxAttempts  = 4 // to check a page that may lead away by itself before the check is over
+)
+
+// The rules besides those of axe-core.
+const (
+	ruleWidth    = "width"    // nothing is wider than the screen
+	ruleConsole  = "console"  // no errors, exceptions or violations of the content security policy
+	ruleHosts    = "hosts"    // no request to another host
+	ruleBytes    = "bytes"    // at most maxPageBytes on the network
+	ruleShift    = "shift"    // nothing moves while the page loads
+	ruleLanguage = "language" // the language and its direction are declared
+	ruleKeyboard = "keyboard" // every control can be reached, in the order of the page, and shows that it is focused
+	ruleIcon     = "icon"     // the page has an icon; browsers ask for /favicon.ico at the first page without one
+	ruleBack     = "back"     // after the form was sent, the back button does not show the card again
+)
+
+// finding is a fault of a page.
+type finding struct {
+	rule   string
+	detail string
+}
+
+// knownFinding is a fault that is accepted until it is corrected. An empty field means any value.
+type knownFinding struct {
+	page, lang, rule string
+	why              string
+}
+
+// knownFindings are the accepted faults.
+var knownFindings = []knownFinding{}
+
+// accepted records which of the known findings occurred in this run.
+var accepted = struct {
+	mu   sync.Mutex
+	seen map[int]bool // guarded by mu; by the index in knownFindings
+}{seen: make(map[int]bool)}
+
+// report fails the test for each finding that is not a known one.
+func (tb *tab) report(page string, list []finding) {
+	tb.t.Helper()
+	accepted.mu.Lock()
+	defer accepted.mu.Unlock()
+	for _, f := range list {
+		isKnown := false
+		for i, known := range knownFindings {
+			if known.rule == f.rule && (known.page == "" || known.page == page) && (known.lang == "" || known.lang == tb.view.lang) {
+				accepted.seen[i], isKnown = true, true
+			}
+		}
+		if isKnown {
+			tb.t.Logf("known: %s: %s", f.rule, f.detail)
+		} else {
+			tb.t.Errorf("%s: %s", f.rule, f.detail)
+		}
+	}
+}
+
+// checkKnownFindings returns an error for known findings that did not occur, if all tests have run.
+func checkKnownFindings() error {
+	if os.Getenv(browserVariable) == "" || flag.Lookup("test.run").Value.String() != "" {
+		return nil
+	}
+	var list []error
+	for i, known := range knownFindings {
+		if !accepted.seen[i] {
+			list = append(list, fmt.Errorf("remove from knownFindings, because it no longer occurs: %+v", known))
+		}
+	}
+	return errors.Join(list...)
+}
+
+// axe is axe-core 4.14.1, which finds faults of accessibility (WCAG). testdata/axe has its license.
+//
+//go:embed testdata/axe/axe.min.js
+var axe string
+
+// runAxe is an expression for the serious and critical findings of axe-core.
+const runAxe = `axe.run(document, {resultTypes: ["violations"], preload: false}).then(result => result.violations
+	.filter(v => v.impact === "serious" || v.impact === "critical")
+	.flatMap(v => v.nodes.map(n => ({rule: v.id, detail: v.help + ": " + n.target.join(" ") + " " + n.html.slice(0, 200) + " " + (n.any[0]?.message ?? "")}))))`
+
+// layoutShift is an expression for how much the page moved while it loaded.
+const layoutShift = `new Promise(resolve => {
+	let total = 0;
+	new PerformanceObserver(list => { for (const entry of list.getEntries()) total += entry.value; })
+		.observe({type: "layout-shift", buffered: true});
+	requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => resolve(total), 0)));
+})`
+
+// tooWide is an expression for the first elements beyond the edge of the screen. Sprintf inserts the screen's width.
+const tooWide = `document.scrollingElement.scrollWidth <= %d ? [] : [...document.body.querySelectorAll("*")]
+	.filter(e => { const r = e.getBoundingClientRect(); return r.right > %[1]d + 0.5 || r.left < -0.5; })
+	.slice(0, 3).map(e => e.outerHTML.replace(/\s+/g, " ").slice(0, 120)).concat("scrollWidth " + document.scrollingElement.scrollWidth)`
+
+// measured is what the page itself tells.
+type measured struct {
+	Violations []struct{ Rule, Detail string }
+	Shift      float64
+	Wide       []string
+	Lang       string
+	Direction  string
+	Heading    string
+}
+
+// measure reads everything from the page that the rules need. If the page leads away by itself meanwhile, the error
+// says so.
+func (tb *tab) measure() (m measured, err error) {
+	tb.t.Helper()
+	text, err := run[string](tb, axe+`;(async () => JSON.stringify({
+		shift: await `+layoutShift+`, wide: `+fmt.Sprintf(tooWide, tb.view.width)+`, violations: await `+runAxe+`,
+		lang: document.documentElement.lang, direction: getComputedStyle(document.documentElement).direction,
+		heading: document.querySelector("h1")?.textContent ?? ""}))()`)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &m)
+	}
+	return m, err
+}
+
+// findings checks the page that the tab shows against every rule.
+func (tb *tab) findings() (list []finding, m measured, err error) {
+	tb.t.Helper()
+	tb.waitFor("the bytes of the page", func(d document) bool { return d.bytes > 0 })
+	before := tb.events.current()
+	if m, err = tb.measure(); err != nil {
+		return nil, m, err
+	}
+	add := func(rule, format string, args ...any) {
+		list = append(list, finding{rule, fmt.Sprintf(format, args...)})
+	}
+	for _, v := range m.Violations {
+		add(v.Rule, "%s", v.Detail)
+	}
+	for _, element := range m.Wide {
+		add(ruleWidth, "wider than %d: %s", tb.view.width, element)
+	}
+	if m.Shift > 0 {
+		add(ruleShift, "the layout shifted by %g", m.Shift)
+	}
+	if before.bytes > maxPageBytes {
+		add(ruleBytes, "%d bytes, at most %d", before.bytes, maxPageBytes)
+	}
+	if direction := directionOf(tb.view.lang); m.Lang != tb.view.lang || m.Direction != direction {
+		add(ruleLanguage, "the page is in %q, written %s; want %q, written %s", m.Lang, m.Direction, tb.view.lang, direction)
+	}
+	return append(list, tb.networkFindings()...), m, nil
+}
+
+// networkFindings returns the errors on the console and the requests to other hosts since the last call.
+func (tb *tab) networkFindings() (list []finding) {
+	problems, addresses := tb.events.take()
+	for _, problem := range problems {
+		rule := ruleConsole
+		if strings.HasSuffix(problem, "/favicon.ico") {
+			rule = ruleIcon
+		}
+		list = append(list, finding{rule, problem})
+	}
+	for _, address := range addresses {
+		if !strings.HasPrefix(address, tb.site.BaseURL+"/") && !strings.HasPrefix(address, tb.site.merchant.server.URL+"/") && !strings.HasPrefix(address, "data:") {
+			list = append(list, finding{ruleHosts, "a request to " + withoutQuery(address)})
+		}
+	}
+	return list
+}
+
+func withoutQuery(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "an address that is none"
+	}
+	u.RawQuery = ""
+	return u.String()
+}
+
+// directionOf returns the direction in which a language is written.
+func directionOf(lang string) string {
+	if slices.Contains([]string{"ar", "fa", "ur"}, lang) {
+		return "rtl"
+	}
+	return "ltr"
+}
+
+// wantQuiet checks that there was no error on the console and no request to another host.
+func (tb *tab) wantQuiet() {
+	tb.t.Helper()
+	tb.report("", tb.networkFindings())
+}

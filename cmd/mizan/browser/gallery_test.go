@@ -1,0 +1,169 @@
+package browser_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+const (
+	committedScreenshots = "testdata/screenshots"
+	galleryFile          = "../../../docs/gallery.md"
+	maxScreenshotsBytes  = 6 << 20 // of all committed screenshots
+)
+
+// screenshotFolder returns the folder for screenshots: the committed ones with -update, else a temporary one.
+func screenshotFolder(t *testing.T) string {
+	t.Helper()
+	if !*update {
+		return t.TempDir()
+	}
+	if err := os.MkdirAll(committedScreenshots, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return committedScreenshots
+}
+
+// screenshot takes a picture of the whole page. The error says that the page led away meanwhile.
+func (tb *tab) screenshot() ([]byte, error) {
+	tb.t.Helper()
+	height, err := run[float64](tb, `(document.activeElement?.blur(), Math.max(innerHeight, document.documentElement.scrollHeight))`)
+	if err != nil {
+		return nil, err
+	}
+	yes := true
+	captured, err := chromedp.Call(tb.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{
+		CaptureBeyondViewport: &yes, OptimizeForSpeed: &yes, Clip: &page.Viewport{Width: float64(tb.view.width), Height: height, Scale: 1},
+	})
+	return captured.Data, err
+}
+
+// saveScreenshot checks a screenshot's width and writes it. A committed one gets few colors, which makes it small.
+func saveScreenshot(t *testing.T, folder, name string, content []byte, width int) {
+	t.Helper()
+	config, err := png.DecodeConfig(bytes.NewReader(content))
+	if err != nil || config.Width != width {
+		t.Fatalf("the screenshot is %d pixels wide, want %d (%v)", config.Width, width, err)
+	}
+	if *update {
+		picture, err := png.Decode(bytes.NewReader(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var small bytes.Buffer
+		encoder := png.Encoder{CompressionLevel: png.BestCompression}
+		if err := encoder.Encode(&small, withFewColors(picture)); err != nil {
+			t.Fatal(err)
+		}
+		content = small.Bytes()
+	}
+	if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// galleryText returns the content of docs/gallery.md.
+func galleryText() string {
+	var text strings.Builder
+	text.WriteString("# What payers see\n\nThe pages of payers in English, Arabic and Russian, on screens of 1280, 768 and 320 pixels.\n" +
+		"`make browser UPDATE=-update` takes these pictures and writes this page.\n\n")
+	for _, p := range shownPages {
+		fmt.Fprintf(&text, "- [%s](#%[1]s)\n", p.name)
+	}
+	for _, p := range shownPages {
+		fmt.Fprintf(&text, "\n## %s\n\n%s\n\n| |", p.name, p.text)
+		for _, width := range triedWidths {
+			fmt.Fprintf(&text, " %d |", width)
+		}
+		text.WriteString("\n|---|" + strings.Repeat("---|", len(triedWidths)) + "\n")
+		for _, lang := range triedLanguages {
+			fmt.Fprintf(&text, "| %s |", lang)
+			for _, width := range triedWidths {
+				text.WriteString(" " + p.imageOf(view{lang: lang, width: width}) + " |")
+			}
+			text.WriteString("\n")
+		}
+		if p.inDark {
+			dark := view{lang: "en", width: triedWidths[len(triedWidths)-1], isDark: true}
+			text.WriteString("| en, dark |" + strings.Repeat(" |", len(triedWidths)-1) + " " + p.imageOf(dark) + " |\n")
+		}
+	}
+	return text.String()
+}
+
+func (p *shownPage) imageOf(v view) string {
+	return fmt.Sprintf("![%s, %s, %d pixels](../cmd/mizan/browser/%s/%s)", p.name, v.lang, v.width, committedScreenshots, p.screenshotName(v))
+}
+
+// The gallery and the committed screenshots belong to the pages that are tried. This needs no browser.
+func TestGalleryShowsEveryPage(t *testing.T) {
+	if *update {
+		if err := os.WriteFile(galleryFile, []byte(galleryText()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return // TestEveryPageIsSound checks the screenshots when it has taken them
+	}
+	content, err := os.ReadFile(galleryFile)
+	if err != nil || string(content) != galleryText() {
+		t.Errorf("docs/gallery.md is old (%v): run make browser UPDATE=-update", err)
+	}
+	checkScreenshots(t)
+}
+
+// checkScreenshots checks the names, widths and sizes of the committed screenshots. With -update it removes those of pages
+// that are gone.
+func checkScreenshots(t *testing.T) {
+	t.Helper()
+	expected := make(map[string]int64)
+	for _, p := range shownPages {
+		for _, v := range p.views() {
+			expected[p.screenshotName(v)] = v.width
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(committedScreenshots, "*.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := int64(0)
+	for _, file := range files {
+		name := filepath.Base(file)
+		if _, isExpected := expected[name]; !isExpected && *update {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		size, width := sizeAndWidth(t, file)
+		if total += size; int64(width) != expected[name] {
+			t.Errorf("%s is %d pixels wide, want %d", name, width, expected[name])
+		}
+		delete(expected, name)
+	}
+	if total > maxScreenshotsBytes {
+		t.Errorf("the screenshots have %d bytes, at most %d", total, maxScreenshotsBytes)
+	}
+	for name := range expected {
+		t.Errorf("%s is missing", name)
+	}
+}
+
+func sizeAndWidth(t *testing.T, file string) (size int64, width int) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, format, err := image.DecodeConfig(bytes.NewReader(content))
+	if err != nil || format != "png" {
+		t.Fatalf("%s: %s %v", file, format, err)
+	}
+	return int64(len(content)), config.Width
+}

@@ -1,0 +1,33 @@
+package browser_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+)
+
+// firstPaint is a promise of the page's first paint.
+const firstPaint = `new Promise(resolve => new PerformanceObserver(list => { if (list.getEntriesByName("first-contentful-paint").length) resolve(true); })
+	.observe({type: "paint", buffered: true}))`
+
+// On a slow network the pictures come after the text, which must not move then.
+func TestPicturesDoNotMoveThePage(t *testing.T) {
+	s := newSite(t)
+	for _, p := range []shownPage{{name: "link", show: showLink}, {name: "product", show: showProduct}, {name: "checkout", show: showCheckout}} {
+		t.Run(p.name, func(t *testing.T) {
+			first := s.open(t, desktop)
+			p.show(first)
+			tb := s.open(t, desktop) // of another payer, whose browser does not have the pictures
+			call(tb, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/images/*"}}})
+			tb.do(navigate(first.events.current().url))
+			tb.waitFor("a request for a picture", func(d document) bool { return d.held > 0 })
+			evaluate[bool](tb, firstPaint)
+			call(tb, fetch.Disable, cdp.Empty{})
+			tb.waitFor("the pictures", func(d document) bool { return d.isLoaded })
+			if shift := evaluate[float64](tb, layoutShift); shift > 0 {
+				tb.report(p.name, []finding{{ruleShift, "the layout shifted when the pictures came"}})
+			}
+		})
+	}
+}
