@@ -96,7 +96,6 @@ const every = (seconds, show, end) => {
   tick();
 };
 all("[data-left]", clock => {
-  clock.dir = "ltr";
   every(Number(clock.dataset.left), left => {
     clock.textContent = Math.floor(left / 60) + ":" + String(left % 60).padStart(2, "0");
   }, () => setTimeout(() => go(location.href), 1000));
