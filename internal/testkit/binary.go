@@ -29,18 +29,9 @@ type builtBinary struct {
 }
 
 // Main runs a package's tests and removes the binary that Binary has built. A package that uses
-// this kit calls it from TestMain. The checks run after tests that have all passed; an error fails the run.
-func Main(m *testing.M, checks ...func() error) {
+// this kit calls it from TestMain.
+func Main(m *testing.M) {
 	code := m.Run()
-	for _, check := range checks {
-		if code != 0 {
-			break
-		}
-		if err := check(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
 	for _, b := range []*builtBinary{&plainBinary, &raceBinary} {
 		if b.dir != "" {
 			_ = os.RemoveAll(b.dir)

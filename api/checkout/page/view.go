@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -120,16 +121,9 @@ func (v view) PayText(total Sum) string {
 
 // PayButton is the text of the button of a Card at first: with the total of the chosen method.
 func (v view) PayButton() string {
-	c := v.Page.(Card)
-	for _, m := range c.Methods {
-		if m.IsChosen {
-			return v.PayText(m.Total)
-		}
-	}
-	if !c.HasOneTotal() {
-		return v.T.Common.Continue
-	}
-	return v.PayText(c.Sum)
+	methods := v.Page.(Card).Methods
+	chosen := slices.IndexFunc(methods, func(m Method) bool { return m.IsChosen })
+	return v.PayText(methods[chosen].Total)
 }
 
 // MethodName is the name of a money_storage type for payers.

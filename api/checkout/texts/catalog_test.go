@@ -86,11 +86,11 @@ func TestFaultsOfACatalogAreNamed(t *testing.T) {
 
 func TestEveryFaultIsNamedAtOnce(t *testing.T) {
 	catalogs := changed(t, "ru", `"Сумма"`, `""`)
-	catalogs["catalog/en.json"].Data = []byte(strings.Replace(string(content(t, "en")), `"Details"`, `""`, 1))
+	catalogs["catalog/en.json"].Data = []byte(strings.Replace(string(content(t, "en")), `"Price"`, `""`, 1))
 	delete(catalogs, "catalog/de.json")
 	catalogs["catalog/tlh.json"] = &fstest.MapFile{Data: []byte("{}")}
 	_, err := load(catalogs)
-	for _, want := range []string{"ru: common.amount", "en: common.details", "de: the catalog is missing", "catalog/tlh.json: there is no format"} {
+	for _, want := range []string{"ru: common.amount", "en: common.price", "de: the catalog is missing", "catalog/tlh.json: there is no format"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

@@ -10,7 +10,6 @@ type Texts struct {
 		PayTo       string `json:"payTo" holds:"merchant"`
 		PayoutFrom  string `json:"payoutFrom" holds:"merchant"`
 		Amount      string `json:"amount"`
-		Details     string `json:"details"`
 		Price       string `json:"price"`
 		Fee         string `json:"fee"`
 		Total       string `json:"total"`
@@ -27,7 +26,6 @@ type Texts struct {
 		TimeLeft    string `json:"timeLeft"`
 		MinutesLeft Plural `json:"minutesLeft" holds:"n"`
 		SecondsLeft Plural `json:"secondsLeft" holds:"n"`
-		Sending     string `json:"sending"`
 	} `json:"common"`
 	Offer struct {
 		Title           string `json:"title"`

@@ -8,8 +8,7 @@
 //  2. No test depends on the wording of a page. Tests find the controls by their names and values, and
 //     read statuses and balances from the API.
 //  3. No test waits for a fixed time: it waits for what the browser reports, within a time limit.
-//  4. Every fault of a page fails the tests, unless knownFindings lists the fault. An entry of knownFindings that
-//     no longer occurs fails the tests too.
+//  4. Every fault of a page fails the tests. There is no list of accepted faults.
 //  5. The committed screenshots and docs/gallery.md change only with the flag -update.
 //
 // Callers: none; `make browser` runs the tests.

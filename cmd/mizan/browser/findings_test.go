@@ -3,14 +3,10 @@ package browser_test
 import (
 	_ "embed"
 	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Bounds of what a page may take.
@@ -38,52 +34,12 @@ type finding struct {
 	detail string
 }
 
-// knownFinding is a fault that is accepted until it is corrected. An empty field means any value.
-type knownFinding struct {
-	page, lang, rule string
-}
-
-// knownFindings are the accepted faults. A comment says why each is accepted.
-var knownFindings = []knownFinding{}
-
-// accepted records which of the known findings occurred in this run.
-var accepted = struct {
-	mu   sync.Mutex
-	seen map[int]bool // guarded by mu; by the index in knownFindings
-}{seen: make(map[int]bool)}
-
-// report fails the test for each finding that is not a known one.
-func (tb *tab) report(page string, list []finding) {
+// report fails the test for each finding.
+func (tb *tab) report(list []finding) {
 	tb.t.Helper()
-	accepted.mu.Lock()
-	defer accepted.mu.Unlock()
 	for _, f := range list {
-		isKnown := false
-		for i, known := range knownFindings {
-			if known.rule == f.rule && (known.page == "" || known.page == page) && (known.lang == "" || known.lang == tb.view.lang) {
-				accepted.seen[i], isKnown = true, true
-			}
-		}
-		if isKnown {
-			tb.t.Logf("known: %s: %s", f.rule, f.detail)
-		} else {
-			tb.t.Errorf("%s: %s", f.rule, f.detail)
-		}
+		tb.t.Errorf("%s: %s", f.rule, f.detail)
 	}
-}
-
-// checkKnownFindings returns an error for known findings that did not occur, if all tests have run.
-func checkKnownFindings() error {
-	if os.Getenv(browserVariable) == "" || flag.Lookup("test.run").Value.String() != "" {
-		return nil
-	}
-	var list []error
-	for i, known := range knownFindings {
-		if !accepted.seen[i] {
-			list = append(list, fmt.Errorf("remove from knownFindings, because it no longer occurs: %+v", known))
-		}
-	}
-	return errors.Join(list...)
 }
 
 // axe is axe-core 4.14.1, which finds faults of accessibility (WCAG). testdata/axe has its license.
@@ -204,5 +160,5 @@ func directionOf(lang string) string {
 // wantQuiet checks that there was no error on the console and no request to another host.
 func (tb *tab) wantQuiet() {
 	tb.t.Helper()
-	tb.report("", tb.networkFindings())
+	tb.report(tb.networkFindings())
 }

@@ -18,7 +18,7 @@ const browserVariable = "MIZAN_TEST_BROWSER"
 
 var update = flag.Bool("update", false, "rewrite the screenshots and docs/gallery.md")
 
-func TestMain(m *testing.M) { testkit.Main(m, checkKnownFindings) }
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // trustedProxies contains the browser: the server believes the X-Forwarded-For with which each payer names an address.
 const trustedProxies = "127.0.0.1/32"

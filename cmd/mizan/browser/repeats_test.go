@@ -64,7 +64,7 @@ func goBack(_ *testing.T, tb *tab, _ string) {
 		return
 	}
 	if evaluate[string](tb, `[...document.querySelectorAll("main form input:not([type=hidden])")].map(e => e.value).join("")`) != "" {
-		tb.report("checkout", []finding{{ruleBack, "what was typed is shown again"}})
+		tb.report([]finding{{ruleBack, "what was typed is shown again"}})
 	}
 	// The DevTools can't point at elements of a page that the browser brought back, so a script fills in the form.
 	fill := `const set = (name, text) => { const field = document.querySelector("input[name=" + name + "]"); if (field) field.value = text; }; set("cardnumber", "` + cardOther + `");`

@@ -26,7 +26,7 @@ func TestPicturesDoNotMoveThePage(t *testing.T) {
 			call(tb, fetch.Disable, cdp.Empty{})
 			tb.waitFor("the pictures", func(d document) bool { return d.isLoaded })
 			if shift := evaluate[float64](tb, layoutShift); shift > 0 {
-				tb.report(p.name, []finding{{ruleShift, "the layout shifted when the pictures came"}})
+				tb.report([]finding{{ruleShift, "the layout shifted when the pictures came"}})
 			}
 		})
 	}
