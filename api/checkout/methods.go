@@ -10,9 +10,9 @@ import (
 
 // methodPage returns the form with which the payer chooses a method. It shows what will be charged, the fee included. The
 // page has no methods if none is offered.
-func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.Card {
+func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.Checkout {
 	r := result.Record
-	p := page.Card{Order: h.orderOf(payer.org, r), Self: payer.path(), Left: h.timeLeft(result.Stamp.Due)}
+	p := page.Checkout{Order: h.orderOf(payer.org, r), Self: payer.path(), Left: h.timeLeft(result.Stamp.Due)}
 	for _, b := range payment.Brands() {
 		p.Brands = append(p.Brands, page.CardBrand{From: b.From, To: b.To, Name: b.Name})
 	}
@@ -32,10 +32,8 @@ func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.
 	if len(p.Methods) == 0 {
 		return p
 	}
-	first := &p.Methods[0]
-	first.IsChosen = true
 	if p.HasOneTotal() {
-		p.Sum, p.Fee = first.Total, first.Fee
+		p.Sum, p.Fee = p.Methods[0].Total, p.Methods[0].Fee
 		if p.Fee != nil {
 			p.Price = &page.Sum{Amount: r.Amount, Asset: p.Sum.Asset}
 		}
@@ -45,7 +43,7 @@ func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.
 
 // chooseMethod returns the method that the form names, and marks it as chosen. A form without a method means a card or, if
 // cards are not offered, the only method. isOffered is false if there is no such method; then the first one stays chosen.
-func chooseMethod(p *page.Card, fields *formFields) (chosen page.Method, isOffered bool) {
+func chooseMethod(p *page.Checkout, fields *formFields) (chosen page.Method, isOffered bool) {
 	name := fields.value(page.MethodField)
 	i := slices.IndexFunc(p.Methods, func(m page.Method) bool {
 		return string(name) == m.Type || name == nil && m.IsCard()
@@ -56,6 +54,6 @@ func chooseMethod(p *page.Card, fields *formFields) (chosen page.Method, isOffer
 	if i < 0 {
 		return chosen, false
 	}
-	p.Methods[0].IsChosen, p.Methods[i].IsChosen = false, true
+	p.Chosen = i
 	return p.Methods[i], true
 }

@@ -33,7 +33,7 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 	req.Response.Header.SetContentTypeBytes(valueHTML)
 	req.Response.Header.SetCanonical(headerPolicy, []byte(page.Policy(p)))
 	req.Response.SetStatusCode(status)
-	if card, isCard := p.(page.Card); isCard && card.IsWrong() {
+	if c, isCheckout := p.(page.Checkout); isCheckout && c.IsWrong() {
 		req.Response.SetBodyStream(&wipedBody{Reader: *bytes.NewReader(body), body: body}, len(body))
 		return nil
 	}

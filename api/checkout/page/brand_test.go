@@ -36,9 +36,9 @@ func TestTextOnABrandsColorIsReadable(t *testing.T) {
 
 func TestPolicyAllowsTheBrandsStyleAndLogo(t *testing.T) {
 	order := Order{Shop: Shop{Merchant: "Shop"}, Sum: dollars}
-	plain := Card{Order: order}
+	plain := Checkout{Order: order, Methods: byCard}
 	order.Brand = Brand{Color: "#123456", Logo: "/images/a.png"}
-	branded := Card{Order: order}
+	branded := Checkout{Order: order, Methods: byCard}
 	style := ":root{--brand:#123456;--on-brand:#fff}"
 	want := strings.Replace(Policy(plain), styleHash, styleHash+" "+hashOf(style), 1) + "; img-src 'self'"
 	if got := strings.Replace(Policy(branded), "; img-src 'self'", "", 1) + "; img-src 'self'"; got != want {

@@ -49,11 +49,12 @@ const (
 	CancelField = "cancel" // the button with which the payer gives up
 )
 
-// Card asks how the payer pays, or how the recipient gets a payout: by a card, or by another method that is offered.
-type Card struct {
+// Checkout asks how the payer pays, or how the recipient gets a payout: by a card, or by another method that is offered.
+type Checkout struct {
 	Order
-	Self    string // the page's own path, where the form posts to
-	Methods []Method
+	Self    string            // the page's own path, where the form posts to
+	Methods []Method          // at least one
+	Chosen  int               // index of the chosen one in Methods
 	Price   *Sum              // what is sold, without the fee; nil: there is no fee, or each method shows its own total
 	Fee     *Sum              // what the payer pays besides; the order's Sum includes it
 	Wrong   WrongFields       // by the protocol's names, such as cardnumber or sort_code, and expiry
@@ -68,18 +69,17 @@ type Card struct {
 }
 
 // IsWrong tells whether the form is refused because of what the payer typed.
-func (c Card) IsWrong() bool { return len(c.Wrong) > 0 || c.WrongMethod }
+func (c Checkout) IsWrong() bool { return len(c.Wrong) > 0 || c.WrongMethod }
 
 // ReloadAfter is the time until the page reloads.
-func (c Card) ReloadAfter() time.Duration { return c.Left + time.Second }
+func (c Checkout) ReloadAfter() time.Duration { return c.Left + time.Second }
 
 // Method is a way to pay, or to receive a payout.
 type Method struct {
-	Type     string   // money_storage type: the value of the form's control
-	Total    Sum      // what the payer pays, fee included, or the recipient gets
-	Fee      *Sum     // part of Total that is the fee; nil: none
-	Fields   []string // names of the fields that the payer fills in, other than those of a card
-	IsChosen bool
+	Type   string   // money_storage type: the value of the form's control
+	Total  Sum      // what the payer pays, fee included, or the recipient gets
+	Fee    *Sum     // part of Total that is the fee; nil: none
+	Fields []string // names of the fields that the payer fills in, other than those of a card
 }
 
 // IsCard tells whether the method is a card, whose fields the page knows.
@@ -94,10 +94,10 @@ func (m Method) TotalField() string {
 }
 
 // IsChoice tells whether the payer has several methods to choose from.
-func (c Card) IsChoice() bool { return len(c.Methods) > 1 }
+func (c Checkout) IsChoice() bool { return len(c.Methods) > 1 }
 
 // HasOneTotal tells whether the total does not depend on the method.
-func (c Card) HasOneTotal() bool {
+func (c Checkout) HasOneTotal() bool {
 	return !slices.ContainsFunc(c.Methods, func(m Method) bool { return m.Total != c.Methods[0].Total })
 }
 
@@ -254,7 +254,7 @@ type Challenge struct {
 	Back   string // the payer's next address if the challenge is not open; empty: none
 }
 
-func (Card) file() string       { return "card" }
+func (Checkout) file() string   { return "checkout" }
 func (Password) file() string   { return "password" }
 func (Signature) file() string  { return "signature" }
 func (Scan) file() string       { return "scan" }
@@ -268,5 +268,5 @@ func (Stop) file() string       { return "notice" }
 func (Challenge) file() string  { return "challenge" }
 
 var allPages = []Page{
-	Card{}, Password{}, Signature{}, Scan{}, Choice{}, Forward{}, Leaving{}, Processing{}, Outcome{}, Receipt{}, Stop{}, Challenge{}, Offer{},
+	Checkout{}, Password{}, Signature{}, Scan{}, Choice{}, Forward{}, Leaving{}, Processing{}, Outcome{}, Receipt{}, Stop{}, Challenge{}, Offer{},
 }

@@ -14,7 +14,10 @@ import (
 	"mizan/ledger/payment"
 )
 
-var dollars = Sum{Amount: money.MustParse("1250"), Asset: money.Asset{Currency: "USD", Env: money.Prod}}
+var (
+	dollars = Sum{Amount: money.MustParse("1250"), Asset: money.Asset{Currency: "USD", Env: money.Prod}}
+	byCard  = []Method{{Type: "bank_card", Total: dollars}}
+)
 
 // pagesWithText returns each page with the same text in every field.
 func pagesWithText(text string) []Page {
@@ -26,9 +29,9 @@ func pagesWithText(text string) []Page {
 	}
 	wrong := WrongFields{"cardnumber": true, "cardholder": true, "expiry": true, "cvv": true, "account_number": true}
 	pages := []Page{
-		Card{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods[:1], Wrong: wrong, Typed: typed(), Left: time.Minute, Price: &dollars, Fee: &dollars},
-		Card{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods[1:2], Declined: text, AttemptsLeft: 2},
-		Card{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods, Wrong: wrong, WrongMethod: true, Typed: typed(), TotalRose: true, Brands: []CardBrand{{4000, 4999, "visa"}}},
+		Checkout{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods[:1], Wrong: wrong, Typed: typed(), Left: time.Minute, Price: &dollars, Fee: &dollars},
+		Checkout{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods[1:2], Declined: text, AttemptsLeft: 2},
+		Checkout{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods, Wrong: wrong, WrongMethod: true, Typed: typed(), TotalRose: true, Brands: []CardBrand{{4000, 4999, "visa"}}},
 		Password{Order: order, Post: "/pay/a?token=b.c-_", Wrong: true},
 		Signature{Order: order, Self: "/pay/a?token=b.c-_", Payload: text, Sequence: text, Left: time.Minute, Wrong: true},
 		Scan{Order: order, Self: "/pay/a?token=b.c-_", Code: Code{Side: 29, Path: "M4 4h7v1h-7z"}, Deposit: text, Link: "https://rail.example/?a=b&c=d", Left: time.Minute,
@@ -159,7 +162,7 @@ func TestTestMoneyIsMarkedOnThePage(t *testing.T) {
 		sum  Sum
 		want bool
 	}{{dollars, false}, {testDollars, true}} {
-		if got := strings.Contains(render(t, "en", Card{Order: Order{Sum: c.sum}}), "no money moves"); got != c.want {
+		if got := strings.Contains(render(t, "en", Checkout{Order: Order{Sum: c.sum}, Methods: byCard}), "no money moves"); got != c.want {
 			t.Errorf("%v: said %v", c.sum.Asset, got)
 		}
 	}
@@ -252,7 +255,7 @@ func TestOnlyChallengesAreFramedAndOnlyWaitingPagesAsk(t *testing.T) {
 var inputPattern = regexp.MustCompile(`<input [^>]*>`)
 
 func TestCardFormHasTheFieldsOfACard(t *testing.T) {
-	html := render(t, "en", Card{Order: Order{Sum: dollars}, Self: "/pay/a?token=b.c-_", Methods: []Method{{Type: "bank_card", Total: dollars}}})
+	html := render(t, "en", Checkout{Order: Order{Sum: dollars}, Self: "/pay/a?token=b.c-_", Methods: byCard})
 	want := map[string]string{"cardnumber": "cc-number", "cardholder": "cc-name", "expiry": "cc-exp", "cvv": "cc-csc"}
 	found := inputPattern.FindAllString(html, -1)
 	hidden := []string{`<input type="hidden" name="method" value="bank_card">`, `<input type="hidden" name="total" value="1250">`}
@@ -275,7 +278,7 @@ func TestCardFormHasTheFieldsOfACard(t *testing.T) {
 }
 
 func TestPayoutFormHasTheCardNumberOnly(t *testing.T) {
-	html := render(t, "en", Card{Order: Order{Payout: true, Sum: dollars}, Methods: []Method{{Type: "bank_card", Total: dollars}}})
+	html := render(t, "en", Checkout{Order: Order{Payout: true, Sum: dollars}, Methods: byCard})
 	found := inputPattern.FindAllString(html, -1)
 	if len(found) != 2 || !strings.Contains(found[1], `name="cardnumber"`) || !strings.Contains(html, ">Receive $12.50</button>") {
 		t.Errorf("inputs %q", found)
@@ -287,8 +290,8 @@ func TestPayoutFormHasTheCardNumberOnly(t *testing.T) {
 func TestSeveralMethodsAreAChoice(t *testing.T) {
 	cheaper := dollars
 	cheaper.Amount = money.MustParse("1200")
-	card := Card{Order: Order{Sum: dollars}, Methods: []Method{
-		{Type: "bank_card", Total: dollars, IsChosen: true}, {Type: "qr_code", Total: cheaper}, {Type: "direct_debit", Total: cheaper, Fields: []string{"sort_code"}},
+	card := Checkout{Order: Order{Sum: dollars}, Methods: []Method{
+		{Type: "bank_card", Total: dollars}, {Type: "qr_code", Total: cheaper}, {Type: "direct_debit", Total: cheaper, Fields: []string{"sort_code"}},
 	}}
 	html := render(t, "en", card)
 	for _, want := range []string{
@@ -312,7 +315,7 @@ func TestRefusedFieldsAreMarkedAndKeepWhatMayBeKept(t *testing.T) {
 	for name, text := range map[string]string{
 		"cardnumber": english.Checkout.WrongNumber, "cardholder": english.Checkout.WrongHolder, "expiry": english.Checkout.WrongExpiry, "cvv": english.Checkout.WrongCVV,
 	} {
-		card := Card{Order: Order{Sum: dollars}, Methods: []Method{{Type: "bank_card", Total: dollars}}, Wrong: WrongFields{name: true}, Typed: map[string][]byte{"expiry": []byte("13/30"), "cardholder": []byte("ANNA")}}
+		card := Checkout{Order: Order{Sum: dollars}, Methods: byCard, Wrong: WrongFields{name: true}, Typed: map[string][]byte{"expiry": []byte("13/30"), "cardholder": []byte("ANNA")}}
 		html := render(t, "en", card)
 		body := html[strings.Index(html, "<main>"):strings.Index(html, "<script")]
 		if strings.Count(body, "aria-invalid") != 1 || !strings.Contains(body, `<p class="wrong" id="`+name+`-wrong">`+text) || !strings.Contains(body, english.Checkout.WrongForm) {
@@ -322,14 +325,14 @@ func TestRefusedFieldsAreMarkedAndKeepWhatMayBeKept(t *testing.T) {
 			t.Errorf("%s: what was typed is lost: %s", name, body)
 		}
 	}
-	html := render(t, "en", Card{Order: Order{Sum: dollars}, Methods: []Method{{Type: "bank_card", Total: dollars}}})
+	html := render(t, "en", Checkout{Order: Order{Sum: dollars}, Methods: byCard})
 	if strings.Contains(html, english.Checkout.WrongForm) || strings.Contains(html, `role="alert"`) {
 		t.Errorf("nothing is wrong: %s", html)
 	}
 }
 
 func TestDeclinedAttemptSaysWhyAndHowOftenMore(t *testing.T) {
-	card := Card{Order: Order{Sum: dollars}, Methods: []Method{{Type: "bank_card", Total: dollars}}, Declined: "insufficient_funds", AttemptsLeft: 1}
+	card := Checkout{Order: Order{Sum: dollars}, Methods: byCard, Declined: "insufficient_funds", AttemptsLeft: 1}
 	html := render(t, "en", card)
 	for _, want := range []string{"The payment did not go through", "There is not enough money on the card.", "Nothing has been charged.", "You can try 1 more time."} {
 		if !strings.Contains(html, want) {
@@ -341,7 +344,7 @@ func TestDeclinedAttemptSaysWhyAndHowOftenMore(t *testing.T) {
 func TestCancelButtonIsShownWhereThePayerMayCancel(t *testing.T) {
 	for _, mayCancel := range []bool{true, false} {
 		order := Order{Sum: dollars, MayCancel: mayCancel}
-		for _, p := range []Page{Card{Order: order}, Password{Order: order}, Signature{Order: order}, Scan{Order: order}, Choice{Order: order}} {
+		for _, p := range []Page{Checkout{Order: order, Methods: byCard}, Password{Order: order}, Signature{Order: order}, Scan{Order: order}, Choice{Order: order}} {
 			if got := strings.Contains(render(t, "en", p), `type="submit" name="cancel" value="1" formnovalidate>Cancel</button>`); got != mayCancel {
 				t.Errorf("%T: %v", p, got)
 			}
@@ -445,7 +448,7 @@ func TestWaitingPagesReloadThemselves(t *testing.T) {
 		{Processing{Order: Order{Sum: dollars}, Self: "/pay/a?token=b"}, []string{`<noscript><meta http-equiv="refresh" content="3; url=/pay/a?token=b"></noscript>`, `<a href="/pay/a?token=b">`, ` data-poll="processing"`}},
 		{Scan{Order: Order{Sum: dollars}, Self: "/pay/a?token=b"}, []string{`<noscript><meta http-equiv="refresh" content="5; url=/pay/a?token=b"></noscript>`, ` data-poll="scan"`}},
 		{Leaving{Order: Order{Sum: dollars}, Next: "/pay/a?token=b"}, []string{`<noscript><meta http-equiv="refresh" content="0; url=/pay/a?token=b"></noscript>`, `<a class="button" data-go="0" href="/pay/a?token=b">`}},
-		{Card{Order: Order{Sum: dollars}, Self: "/pay/a?token=b", Left: 90 * time.Second}, []string{`<noscript><meta http-equiv="refresh" content="91; url=/pay/a?token=b"></noscript>`, `data-left="90">1 minute left<`}},
+		{Checkout{Order: Order{Sum: dollars}, Self: "/pay/a?token=b", Methods: byCard, Left: 90 * time.Second}, []string{`<noscript><meta http-equiv="refresh" content="91; url=/pay/a?token=b"></noscript>`, `data-left="90">1 minute left<`}},
 	} {
 		html := render(t, "en", c.page)
 		for _, want := range c.want {

@@ -48,8 +48,8 @@ func Render(lang string, p Page) ([]byte, error) {
 	err := pageTemplates[p.file()].Execute(&out, view{
 		T: texts.In(langOf(lang, p)), Style: template.CSS(style), Script: template.JS(script), Shop: shop, BrandStyle: template.CSS(shop.Brand.style()), Page: p,
 	})
-	if card, isCard := p.(Card); isCard && len(card.Typed) > 0 {
-		return fillTyped(out.Bytes(), card.Typed), err
+	if c, isCheckout := p.(Checkout); isCheckout && len(c.Typed) > 0 {
+		return fillTyped(out.Bytes(), c.Typed), err
 	}
 	return out.Bytes(), err
 }

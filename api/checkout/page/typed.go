@@ -13,9 +13,9 @@ const (
 	typedEnd  = "\x1a"
 )
 
-// Typed stands for what the payer typed into a field of a Card.
+// Typed stands for what the payer typed into a field of a Checkout.
 func (v view) Typed(field string) string {
-	if len(v.Page.(Card).Typed[field]) == 0 {
+	if len(v.Page.(Checkout).Typed[field]) == 0 {
 		return ""
 	}
 	return typedMark + field + typedEnd

@@ -3,7 +3,6 @@ package page
 import (
 	"encoding/json"
 	"html/template"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -102,9 +101,9 @@ func (v view) AmountRefusal() string {
 	return v.T.Fill(v.T.Offer.AmountMalformed, "example", example)
 }
 
-// CardTitle is the title of a Card.
-func (v view) CardTitle() string {
-	c := v.Page.(Card)
+// CheckoutTitle is the title of a Checkout.
+func (v view) CheckoutTitle() string {
+	c := v.Page.(Checkout)
 	switch {
 	case c.Merchant == "":
 		return textFor(c.Payout, v.T.Checkout.PayoutTitle, v.T.Checkout.Title)
@@ -114,16 +113,15 @@ func (v view) CardTitle() string {
 	return v.T.Fill(v.T.Common.PayTo, "merchant", c.Merchant)
 }
 
-// PayText is the text of the button of a Card for a total.
+// PayText is the text of the button of a Checkout for a total.
 func (v view) PayText(total Sum) string {
-	return v.T.Fill(textFor(v.Page.(Card).Payout, v.T.Checkout.Receive, v.T.Checkout.Pay), "amount", v.Sum(total))
+	return v.T.Fill(textFor(v.Page.(Checkout).Payout, v.T.Checkout.Receive, v.T.Checkout.Pay), "amount", v.Sum(total))
 }
 
-// PayButton is the text of the button of a Card at first: with the total of the chosen method.
+// PayButton is the text of the button of a Checkout at first: with the total of the chosen method.
 func (v view) PayButton() string {
-	methods := v.Page.(Card).Methods
-	chosen := slices.IndexFunc(methods, func(m Method) bool { return m.IsChosen })
-	return v.PayText(methods[chosen].Total)
+	c := v.Page.(Checkout)
+	return v.PayText(c.Methods[c.Chosen].Total)
 }
 
 // MethodName is the name of a money_storage type for payers.
@@ -140,7 +138,7 @@ func (v view) MethodName(kind string) string {
 // Brands is a JSON list of the card schemes by the first four digits of a number, for the script.
 func (v view) Brands() string {
 	var ranges [][3]any
-	for _, b := range v.Page.(Card).Brands {
+	for _, b := range v.Page.(Checkout).Brands {
 		ranges = append(ranges, [3]any{b.From, b.To, BrandName(b.Name)})
 	}
 	return toJSON(ranges)
@@ -154,7 +152,7 @@ type bankField struct {
 
 // Field is a field of a method other than a card.
 func (v view) Field(name string) bankField {
-	c, t := v.Page.(Card), &v.T.Checkout
+	c, t := v.Page.(Checkout), &v.T.Checkout
 	labels := map[string]string{
 		"account_number": t.AccountNumber, "routing_number": t.RoutingNumber, "sort_code": t.SortCode,
 		"institution_number": t.InstitutionNumber, "transit_number": t.TransitNumber,
