@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 
 // PaymentsConfig is the command line of `mizan bench payments`.
 type PaymentsConfig struct {
-	Workload    string        `name:"workload" enum:"payments,read,list" default:"payments" help:"payments: each with a txid of its own, to charged; read: random GETs of payments made before in this run (--preload); list: GETs of one page of the transaction list."`
+	Workload    string        `name:"workload" enum:"payments,read,list,link" default:"payments" help:"payments: each with a txid of its own, to charged; read: random GETs of payments made before in this run (--preload); list: GETs of one page of the transaction list; link: GETs of a payment link's page, while other loads may run."`
 	Query       string        `name:"query" default:"limit=100" help:"Query of the list workload."`
 	Connections int           `name:"connections" default:"256" help:"Connections, each with one request at a time."`
 	Duration    time.Duration `name:"duration" default:"30s" help:"How long to measure."`
@@ -87,13 +88,16 @@ const (
 	workloadPayments = "payments"
 	workloadRead     = "read"
 	workloadList     = "list"
+	workloadLink     = "link"
 )
+
+var workloads = []string{workloadPayments, workloadRead, workloadList, workloadLink}
 
 // Validate returns an error for flags that contradict each other. kong calls it.
 func (c *PaymentsConfig) Validate() error {
 	switch {
-	case c.Workload != workloadPayments && c.Workload != workloadRead && c.Workload != workloadList:
-		return fmt.Errorf("--workload %q is neither payments nor read nor list", c.Workload)
+	case !slices.Contains(workloads, c.Workload):
+		return fmt.Errorf("--workload %q is none of %s", c.Workload, strings.Join(workloads, ", "))
 	case strings.ContainsAny(c.Query, " \r\n"):
 		return fmt.Errorf("--query has to be encoded")
 	case c.Connections < 1 || c.Connections > maxConnections:

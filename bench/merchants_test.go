@@ -224,6 +224,21 @@ func TestPaymentsSpreadOverMerchantsOfARealServer(t *testing.T) {
 	}
 }
 
+func TestLinkWorkloadGetsThePageOfALink(t *testing.T) {
+	data := t.TempDir()
+	for range 2 { // the second run uses the link that the first has created
+		out, err := runBinary(t, "bench", "payments", "--workload", "link", "--data", data, "--duration", "1h", "--rate", fmt.Sprint(1.0/7200), "--connections", "4")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for _, message := range []string{"link       1 in ", "errors     none", "ledger     ok: 0 payments"} {
+			if !strings.Contains(out, message) {
+				t.Errorf("it does not say %q:\n%s", message, out)
+			}
+		}
+	}
+}
+
 // largestT finds the largest t in the output of `mizan bench access`.
 var largestT = regexp.MustCompile(`(?m)^largest +t ([0-9.]+),`)
 
