@@ -113,15 +113,9 @@ func (v view) CheckoutTitle() string {
 	return v.T.Fill(v.T.Common.PayTo, "merchant", c.Merchant)
 }
 
-// PayText is the text of the button of a Checkout for a total.
+// PayText is the text of the button of a Checkout that pays a total.
 func (v view) PayText(total Sum) string {
 	return v.T.Fill(textFor(v.Page.(Checkout).Payout, v.T.Checkout.Receive, v.T.Checkout.Pay), "amount", v.Sum(total))
-}
-
-// PayButton is the text of the button of a Checkout at first: with the total of the chosen method.
-func (v view) PayButton() string {
-	c := v.Page.(Checkout)
-	return v.PayText(c.Methods[c.Chosen].Total)
 }
 
 // MethodName is the name of a money_storage type for payers.

@@ -118,5 +118,8 @@ func (f *format) withSign(number, currency string) string {
 	if !unicode.IsSymbol(first) {
 		pattern = strings.Replace(pattern, "0¤", "0"+space+"¤", 1)
 	}
+	if f.rightToLeft && unicode.Is(unicode.Latin, first) && unicode.IsSymbol(last) {
+		sign += leftToRight // else the "$" of "US$" stands to the left of "US", as browsers show it
+	}
 	return strings.NewReplacer("0", number, "¤", sign).Replace(pattern)
 }

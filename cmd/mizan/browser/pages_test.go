@@ -3,6 +3,7 @@ package browser_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -35,6 +36,7 @@ var shownPages = []shownPage{
 	{"product-free", "A product for which there is nothing to pay.", 200, showFreeProduct, false},
 	{"checkout", "The checkout: the form for a card.", 200, showCheckout, true},
 	{"checkout-fee", "The checkout of a merchant whose payers pay the fee.", 200, showFee, false},
+	{"checkout-methods", "The checkout of a merchant with a fee for each method.", 200, showMethods, true},
 	{"checkout-refused", "The number of the card is wrong.", 422, showRefusedCard, true},
 	{"password", "The bank asks for a one-time password.", 200, showPassword, false},
 	{"bank", "The simulated bank of the sandbox, where 3-D Secure is approved or refused.", 200, showBank, true},
@@ -86,6 +88,7 @@ func (p *shownPage) screenshotName(v view) string {
 func TestEveryPageIsSound(t *testing.T) {
 	s := newSite(t)
 	s.prepareFee(t)
+	s.prepareMethods(t)
 	s.prepareExpired(t)
 	folder := screenshotFolder(t)
 	tried, total := atomic.Int32{}, int32(0)
@@ -178,6 +181,18 @@ func (s *site) prepareFee(t *testing.T) {
 	}
 }
 
+// prepareMethods makes a partner whose payers pay another fee for each method.
+func (s *site) prepareMethods(t *testing.T) {
+	t.Helper()
+	partner := s.send(t, s.Admin(), "POST", "/partners", `{"name":"Bread & Sons","login":"bread-and-sons","pass":"c2hhcmVkIG92ZW4"}`, http.StatusCreated).at("id")
+	for priority, c := range []struct{ methods, fee string }{{`"bank_card"`, "280"}, {`"direct_debit","qr_code"`, "50"}} {
+		s.send(t, s.Admin(), "POST", "/terminal", `{"name":"Fee `+c.fee+`","partner_id":`+partner+`,"provider":"simulator","type":"payment","env":"test",`+
+			`"provider_params":{"priority":`+strconv.Itoa(priority)+`,"methods":[`+c.methods+`],"fee_bps":"`+c.fee+`","fee_mode":"on_top"}}`, http.StatusCreated)
+	}
+	key := s.send(t, s.Admin(), "POST", "/api_keys", `{"partner_id":`+partner+`,"name":"shop"}`, http.StatusCreated).at("key")
+	s.methods = s.Anyone().With("x-api-key", key, "x-organization-id", s.Sandbox.OrganizationID)
+}
+
 // prepareExpired makes a link to a checkout that has expired. Later the clock stands still.
 func (s *site) prepareExpired(t *testing.T) {
 	t.Helper()
@@ -226,6 +241,11 @@ func showCheckout(tb *tab) {
 
 func showFee(tb *tab) {
 	created := tb.site.create(tb.t, tb.site.SecondPartner(), "payment", `"hosted":true,"amount":"1999","currency":"USD","lang":"`+tb.view.lang+`"`)
+	tb.visit(created.at("widget_url"))
+}
+
+func showMethods(tb *tab) {
+	created := tb.site.create(tb.t, tb.site.methods, "payment", `"hosted":true,"amount":"1999","currency":"USD","lang":"`+tb.view.lang+`"`)
 	tb.visit(created.at("widget_url"))
 }
 

@@ -25,8 +25,9 @@ type site struct {
 	*testkit.Server
 	browser  context.Context
 	merchant *merchant
-	picture  string // address of an uploaded picture
-	expired  string // address of a checkout that has expired; only where prepareExpired made it
+	picture  string          // address of an uploaded picture
+	methods  *testkit.Client // of the partner whose fee depends on the method; only where prepareMethods made it
+	expired  string          // address of a checkout that has expired; only where prepareExpired made it
 
 	sources atomic.Uint32 // addresses of payers that are in use
 	txids   atomic.Uint32

@@ -78,10 +78,6 @@ all("#expiry", field => rewrite(field, (digits, isDeleting, text) => {
   if (digits.length > 2 || (digits.length === 2 && !isDeleting)) return digits.slice(0, 2) + "/" + digits.slice(2, 6);
   return digits;
 }));
-all("[name=method]", radio => radio.addEventListener("change", () => {
-  document.getElementById("pay").textContent = radio.dataset.pay;
-  document.getElementById("sum").textContent = radio.dataset.sum;
-}));
 
 // Clocks. The server decides when time is over, so a clock that has run out asks it.
 const lang = document.documentElement.lang;
