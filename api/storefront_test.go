@@ -91,6 +91,9 @@ func TestInvalidLinksAreRefused(t *testing.T) {
 		dynamic(`{"default":5,"currency":"USD","max":4}`):                 "amount.default: must be from min to max",
 		dynamic(`{"default":5,"currency":"USD","min":7,"max":6}`):         "amount.max: is below min",
 		link(`"env":"live",`):                                             "env: must be prod or test",
+		link(`"env":"",`):                                                 "env: must not be empty",
+		link(`"params":5,`):                                               "params: must be an object",
+		link(`"partner_id":-1,`):                                          "partner_id: partner_id must be an integer of at least 1",
 		link(`"products":["x"],`):                                         "products: products must be a list of UUIDs",
 		link(`"products":"x",`):                                           "products: products must be a list of UUIDs",
 		link(`"image":"https://other.example/a.png",`):                    "image: is not the address of an image that was uploaded here",
@@ -128,11 +131,13 @@ func TestLinkIsPatched(t *testing.T) {
 		"data.amount.default": "70", "data.amount.currency": "EUR", "data.amount.min": "50", "data.amount_type": "dynamic", "data.pay_config.methods": `["sbp"]`,
 	})
 	for body, want := range map[string]string{
-		`{"partner_id":2}`:            "partner_id: partner_id never changes",
-		`{"env":"test"}`:              "env: env never changes",
-		`{"amount":{"default":"70"}}`: "amount.default: default must be an integer of minor units",
-		`{"amount":null}`:             "amount: amount must not be null",
-		`{"amount_type":"fixed"}`:     "amount: min and max are for amount_type dynamic",
+		`{"partner_id":2}`:                               "partner_id: partner_id never changes",
+		`{"env":"test"}`:                                 "env: env never changes",
+		`{"amount":{"default":"70"}}`:                    "amount.default: default must be an integer of minor units",
+		`{"amount":null}`:                                "amount: amount must not be null",
+		`{"amount":{"currency":"USDT"}}`:                 "amount.network: is required: USDT is on several networks",
+		`{"amount":{"currency":"USD","network":"tron"}}`: "amount.network: is no network of USD",
+		`{"amount_type":"fixed"}`:                        "amount: min and max are for amount_type dynamic",
 	} {
 		if r := f.partner().patch(path, body); r.status != 422 || r.fieldProblems() != want {
 			t.Errorf("%s: %d %s, want %s", body, r.status, r.body, want)
@@ -140,6 +145,10 @@ func TestLinkIsPatched(t *testing.T) {
 	}
 	unchanged := f.partner().get(path)
 	f.partner().patch(path, `{}`).want(200, unchanged.body)
+	for _, currency := range []string{"ETH", "USD"} { // the network of a currency comes and goes with it
+		network := map[string]string{"ETH": "ethereum", "USD": "null"}[currency]
+		f.partner().patch(path, `{"amount":{"currency":"`+currency+`"}}`).want(200, "").wantFields(map[string]string{"data.amount.currency": currency, "data.amount.network": network})
+	}
 	f.second().patch(path, `{"name":"x"}`).want(404, "")
 	f.admin().patch(path, `{"name":"by the administration"}`).want(200, "")
 	f.partner().do("DELETE", path, "").want(204, "")
@@ -245,6 +254,7 @@ func TestProductHasTheFieldsOfTheSpecification(t *testing.T) {
 		`{"header":"a","text":"b","price":"1"}`: "price: price must be an integer of minor units",
 		`{"header":"a","text":"b","price":-1}`:  "price: price must be an integer of minor units",
 		`{"header":"a","text":"b","price":1000000000000001}`:                                       "price: must be at most 1000000000000000",
+		`{"header":"a","text":"b","qty":"","currency":"","env":""}`:                                "env: must not be empty|currency: unsupported currency |qty: must not be empty",
 		`{"header":"a","text":"b","qty":1}`:                                                        "qty: qty must be a string",
 		`{"header":"a","text":"b","qty":"0"}`:                                                      "qty: must be an integer from 1 to 9999, as a string",
 		`{"header":"a","text":"b","qty":"10000"}`:                                                  "qty: must be an integer from 1 to 9999, as a string",
@@ -300,6 +310,8 @@ func TestProductsAreBoundToLinks(t *testing.T) {
 	f.partner().do("DELETE", productsPath+"/"+coffee, "").want(204, "")
 	want(f.partner().get(path), tea)
 	want(f.partner().get(linksPath + "/" + second.at("data.id")))
+	want(f.partner().patch(path, `{`+list(tea, coffee)+`}`).want(200, ""), tea) // the list that a client has read before
+	want(f.partner().post(linksPath, link(list(coffee, tea)+",")).want(201, ""), tea)
 	f.partner().patch(productsPath+"/"+coffee, `{"active":true}`).want(200, "")
 	want(f.partner().get(path), tea)
 	want(f.partner().patch(path, `{"name":"left alone"}`).want(200, ""), tea)
@@ -308,9 +320,9 @@ func TestProductsAreBoundToLinks(t *testing.T) {
 	want(f.partner().get(path), coffee)
 	f.partner().do("DELETE", productsPath+"/"+coffee, "").want(204, "")
 	want(f.partner().get(path))
+	want(f.partner().patch(path, `{`+list(coffee)+`}`).want(200, ""))
+	f.partner().patch(productsPath+"/"+coffee, `{"active":true}`).want(200, "")
 	want(f.partner().patch(path, `{`+list(coffee)+`}`).want(200, ""), coffee)
-	f.partner().do("DELETE", productsPath+"/"+coffee, "").want(204, "")
-	want(f.partner().get(path), coffee)
 	want(f.partner().patch(path, `{"products":[]}`).want(200, ""))
 	hundred := make([]string, 101)
 	for i := range hundred {

@@ -65,14 +65,14 @@ func (s *Service) PatchLink(ctx context.Context, org ledger.ID, partner int64, i
 		return next, event, guards, err
 	})
 	if ledger.IsRefusal(err, ledger.LimitExceeded) { // a payment began after fixedAsset had found none
-		err = assetIsFixed()
+		err = assetIsFixed("amount.currency")
 	}
 	return l, err
 }
 
-// assetIsFixed is the refusal of another asset for a link that has payments.
-func assetIsFixed() error {
-	return ledger.RefuseField("storefront.PatchLink", "amount.currency", "never changes after the first payment")
+// assetIsFixed is the refusal of another currency or network for a link that has payments.
+func assetIsFixed(field string) error {
+	return ledger.RefuseField("storefront.PatchLink", field, "never changes after the first payment")
 }
 
 // fixedAsset refuses another asset for a link that has payments. The guard refuses it too if a payment begins meanwhile.
@@ -83,7 +83,11 @@ func (s *Service) fixedAsset(view *posting.View, old, next *storefront.Link) ([]
 	guard := ledger.LinkIsUnpaid(old.Org, old.ID)
 	began, err := view.Counter(old.Org, guard.Key, "")
 	if err == nil && !began.IsZero() {
-		err = assetIsFixed()
+		field := "amount.currency"
+		if next.Amount.Currency == old.Amount.Currency {
+			field = "amount.network"
+		}
+		err = assetIsFixed(field)
 	}
 	guards := []ledger.CounterGuard{guard, ledger.LinkAbandons(old.Org, old.ID, old.Asset())}
 	abandoned, counterErr := view.Counter(old.Org, ledger.LinkAbandonedKey(old.ID, next.Asset()), "")

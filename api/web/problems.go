@@ -28,7 +28,7 @@ func (p Problems) Error() string { return p[0].Error() + " (of " + strconv.Itoa(
 
 // Add refuses a field. A detail repeats data of the request only if the specification says so.
 func (p *Problems) Add(field, detail string) {
-	if p.Full() {
+	if p.Full() || field != "" && p.HasField(field) {
 		return
 	}
 	*p = append(*p, &ledger.Refusal{Op: "web", Code: ledger.Invalid, Field: field, Detail: detail})

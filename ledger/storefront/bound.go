@@ -108,7 +108,7 @@ func (boundKind) Shape() schema.Shape { return schema.TextList }
 func (boundKind) Empty(value any) bool { return len(value.([]BoundProduct)) == 0 }
 
 // Bind completes the products that a request has set. It removes products that appear twice, and those that are
-// unknown or belong to another partner; for an unknown product, find returns nil.
+// unknown, deleted or another partner's; for an unknown product, find returns nil.
 func (l *Link) Bind(find func(id ledger.ID) *Product) {
 	var bound []BoundProduct
 	for _, requested := range l.Products {
@@ -117,7 +117,7 @@ func (l *Link) Bind(find func(id ledger.ID) *Product) {
 			continue
 		}
 		isRepeated := slices.ContainsFunc(bound, func(earlier BoundProduct) bool { return earlier.ID == requested.ID })
-		if p := find(requested.ID); p != nil && p.Partner == l.Partner && !isRepeated {
+		if p := find(requested.ID); p != nil && !p.IsDeleted && p.Partner == l.Partner && !isRepeated {
 			bound = append(bound, BoundProduct{ID: p.ID, Deletions: p.Deletions})
 		}
 	}

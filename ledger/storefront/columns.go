@@ -40,6 +40,9 @@ func addressRule(value any) string {
 	return ""
 }
 
+// emptyMessage refuses an empty text, so that it does not stand for the default.
+const emptyMessage = "must not be empty"
+
 // currencyColumn is a currency, which every record has.
 func currencyColumn[R any](key uint8, fieldOf func(*R) *money.Currency, options ...schema.Option) *schema.Column {
 	return schema.TextField(schema.NewCell[string](key, "currency", columns.KindCurrency, append(options, schema.Required, schema.Help("currency code"))), fieldOf)
@@ -49,6 +52,15 @@ func currencyColumn[R any](key uint8, fieldOf func(*R) *money.Currency, options 
 func networkColumn[R any](key uint8, fieldOf func(*R) *money.Network) *schema.Column {
 	return schema.TextField(schema.Text(key, "network", schema.Settable,
 		schema.Help("network of the currency; required if it is on several")), fieldOf)
+}
+
+// networkAfter returns the network of an asset after a change. The network of the former currency goes with it, unless the
+// new currency has it too.
+func networkAfter(old, next money.Asset) money.Network {
+	if _, isKnown := next.Scale(); !isKnown && next.Currency != old.Currency && next.Network == old.Network {
+		next.Network = ""
+	}
+	return columns.ResolveNetwork(next).Network
 }
 
 type namedAmount struct {

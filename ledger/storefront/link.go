@@ -79,7 +79,7 @@ var Links = schema.NewType[Link]("link",
 	schema.Field(schema.Instant(0, "created", schema.NotNull, schema.Transient, schema.Constant,
 		schema.Help("when it was created")), func(l *Link) *ledger.Micros { return &l.Created }),
 	columns.Partner(1, func(l *Link) *int64 { return &l.Partner }, schema.Required, schema.Fixed),
-	columns.EnvField(2, func(l *Link) *money.Env { return &l.Env }, schema.Fixed),
+	columns.EnvField(2, func(l *Link) *money.Env { return &l.Env }, schema.Fixed, schema.RefuseEmpty(emptyMessage)),
 	schema.Field(schema.Nested(3, "amount", linkAmounts, schema.Required, schema.NotNull,
 		schema.Help("amount of the payments")), func(l *Link) *LinkAmount { return &l.Amount }),
 	schema.TextField(schema.Word(4, "amount_type", []string{string(Fixed), string(Dynamic)}, schema.Required,
@@ -197,7 +197,7 @@ func NewLink(draft Link, f *schema.Faults) (*Link, ledger.Event, error) {
 func (l *Link) Patch(change schema.Change[Link]) (*Link, ledger.Event, error) {
 	next, f := *l, new(schema.Faults)
 	change(&next, f)
-	next.Amount.Network = next.Asset().Network
+	next.Amount.Network = networkAfter(l.Asset(), next.Asset())
 	if Links.Check(l, &next, f); !f.Empty() {
 		return nil, ledger.Event{}, f
 	}

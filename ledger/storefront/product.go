@@ -43,16 +43,16 @@ var Products = schema.NewType[Product]("product",
 	schema.Field(schema.Instant(0, "created", schema.NotNull, schema.Transient, schema.Constant,
 		schema.Help("when it was created")), func(p *Product) *ledger.Micros { return &p.Created }),
 	columns.Partner(1, func(p *Product) *int64 { return &p.Partner }, schema.Required, schema.Fixed),
-	columns.EnvField(2, func(p *Product) *money.Env { return &p.Env }, schema.Fixed),
+	columns.EnvField(2, func(p *Product) *money.Env { return &p.Env }, schema.Fixed, schema.RefuseEmpty(emptyMessage)),
 	schema.Field(schema.Text(3, "header", schema.Required, schema.OneLine, schema.AtMost(MaxName),
 		schema.Help("name on the payment page")), func(p *Product) *string { return &p.Header }),
 	schema.Field(schema.Text(4, "text", schema.Required, schema.AtMost(MaxDescription),
 		schema.Help("short description")), func(p *Product) *string { return &p.Text }),
 	schema.Field(schema.NewCell[*money.Amount](5, "price", priceKind{schema.KindMinor}, []schema.Option{schema.Settable,
 		schema.Help("minor units; if absent, the payer enters the amount")}), func(p *Product) **money.Amount { return &p.Price }),
-	currencyColumn(6, func(p *Product) *money.Currency { return &p.Currency }, schema.DefaultTo(defaultCurrency)),
+	currencyColumn(6, func(p *Product) *money.Currency { return &p.Currency }, schema.DefaultTo(defaultCurrency), schema.RefuseEmpty(emptyMessage)),
 	networkColumn(7, func(p *Product) *money.Network { return &p.Network }),
-	schema.Field(schema.Text(8, "qty", schema.Required, schema.DefaultTo("1"), schema.Rule(quantityRule),
+	schema.Field(schema.Text(8, "qty", schema.Required, schema.DefaultTo("1"), schema.RefuseEmpty(emptyMessage), schema.Rule(quantityRule),
 		schema.Help("how many are sold at once: an integer from 1 to 9999")), func(p *Product) *string { return &p.Quantity }),
 	pictureColumn(func(p *Product) (*Picture, string) { return &p.Image, p.Base }),
 	pictureNameColumn(9, func(p *Product) *Picture { return &p.Image }),
@@ -167,7 +167,7 @@ func NewProduct(draft Product, f *schema.Faults) (*Product, ledger.Event, error)
 func (p *Product) Patch(change schema.Change[Product]) (*Product, ledger.Event, error) {
 	next, f := *p, new(schema.Faults)
 	change(&next, f)
-	next.Network = next.Asset().Network
+	next.Network = networkAfter(p.Asset(), next.Asset())
 	next.IsDeleted = next.IsDeleted && !next.Active
 	if Products.Check(p, &next, f); !f.Empty() {
 		return nil, ledger.Event{}, f

@@ -25,8 +25,11 @@ func Parse(req *web.Request, order ...string) (*Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	if inner := web.Member(object, "params"); web.IsObject(inner) {
+	switch inner := web.Member(object, "params"); {
+	case web.IsObject(inner):
 		object = inner
+	case inner != nil && string(inner) != "null":
+		return nil, ledger.RefuseField("records.Parse", "params", "must be an object")
 	}
 	return &Form{Object: object, Order: order}, nil
 }
