@@ -31,6 +31,8 @@ const publicBase = "https://pay.example"
 type storefrontStore struct {
 	*fixture.Store
 	link     *storefront.Link
+	sold     *storefront.Link    // created with a product and the image, and never changed
+	deleted  *storefront.Product // deleted
 	products [2]*storefront.Product
 	foreign  *storefront.Product // of the second organization
 	image    *storefront.Image
@@ -66,6 +68,16 @@ func newStorefrontStore(t *testing.T) *storefrontStore {
 	w.link, err = s.PatchLink(ctx, org, partner, w.link.ID, func(l *storefront.Link, f *schema.Faults) {
 		storefront.Links.Patch(schema.Input{"products": json.RawMessage(bind), "image": json.RawMessage(fmt.Sprintf("%q", publicBase+"/images/"+w.image.Name()))}, l, f)
 	})
+	fixture.Must(t, err)
+	sold := schema.Input{"partner_id": json.RawMessage(fmt.Sprint(partner)), "env": json.RawMessage(`"test"`), "amount_type": json.RawMessage(`"fixed"`),
+		"amount": json.RawMessage(`{"default":1250,"currency":"USD"}`), "pay_config": json.RawMessage(`{}`),
+		"products": json.RawMessage(fmt.Sprintf(`[%q]`, w.products[0].ID)), "image": json.RawMessage(fmt.Sprintf("%q", publicBase+"/images/"+w.image.Name()))}
+	faults := new(schema.Faults)
+	w.sold, err = s.CreateLink(ctx, org, *storefront.Links.Create(sold, faults))
+	fixture.Must(t, err)
+	w.deleted, err = s.CreateProduct(ctx, org, draft(partner, "deleted"))
+	fixture.Must(t, err)
+	w.deleted, err = s.PatchProduct(ctx, org, partner, w.deleted.ID, func(p *storefront.Product, _ *schema.Faults) { p.Delete() })
 	fixture.Must(t, err)
 	w.charged = w.begin(t, server, w.link.ID)
 	_, err = server.Payments.Continue(paymentactor.Continue{
@@ -167,6 +179,14 @@ func TestFaultsInTheStorefrontAreFound(t *testing.T) {
 		"an image of another size":   {[]int{3}, "is no png of 4 by 2 pixels", corruptImage(func(m *storefront.Image) { m.Width = 4 })},
 		"an image of another format": {[]int{3}, "is no jpg", corruptImage(func(m *storefront.Image) { m.Format = storefront.JPEG })},
 		"an image that is no image":  {[]int{3}, "is no png", corruptImage(func(m *storefront.Image) { m.Content = []byte("<script>") })},
+		"a link with an image that does not exist": {[]int{3}, "which does not exist", corruptLink(func(_ *storefrontStore, l *storefront.Link) {
+			l.Image.Name = strings.Repeat("0", 32) + ".png"
+		})},
+		"a product with an image of another format": {[]int{3}, "which does not exist", func(w *storefrontStore, p *fixture.Corrupter) {
+			changeStored(p, w.FirstDemo.Org, storefront.Products, ledger.Source{Kind: ledger.Product, ID: w.products[0].ID}, func(p *storefront.Product) {
+				p.Image.Name = strings.Replace(w.image.Name(), "png", "jpg", 1)
+			})
+		}},
 		"a link without the claim on its address": {[]int{4}, "has no claim on its address", func(w *storefrontStore, p *fixture.Corrupter) {
 			p.Group.Delete(addressClaim(ledger.Link, w.link.ID))
 		}},
@@ -235,6 +255,8 @@ func TestResponsesAboutTheStorefrontAreCompared(t *testing.T) {
 	}
 	linkText := string(storefront.Links.AppendFields(nil, w.link, schema.Style{}))
 	productText := string(storefront.Products.AppendFields(nil, w.products[0], schema.Style{}))
+	imageText := string(storefront.Images.AppendFields(nil, w.image, schema.Style{}))
+	soldText := string(storefront.Links.AppendFields(nil, w.sold, schema.Style{}))
 	linkPath, productPath := "links/"+w.link.ID.String(), "products/"+w.products[0].ID.String()
 	for name, c := range map[string]struct {
 		line    string
@@ -247,7 +269,19 @@ func TestResponsesAboutTheStorefrontAreCompared(t *testing.T) {
 		"a link's change, another partner":    {line("PATCH", linkPath, 200, strings.Replace(linkText, `"partner_id":`, `"partner_id":9`, 1)), false},
 		"a link's change, other payments":     {line("PATCH", linkPath, 200, strings.Replace(linkText, `"count":0`, `"count":9`, 1)), true},
 		"a link's change, without products":   {line("PATCH", linkPath, 200, strings.Replace(linkText, `"products":[`, `"products":[],"old":[`, 1)), true},
-		"a product's deletion":                {line("DELETE", productPath, 204, ""), true},
+		"a link's creation":                   {line("POST", "links", 201, soldText), true},
+		"a link's creation, another host":     {line("POST", "links", 201, strings.ReplaceAll(soldText, publicBase, "https://other.example")), true},
+		"a link's creation, no products":      {line("POST", "links", 201, strings.Replace(soldText, `"products":[`, `"products":[],"old":[`, 1)), false},
+		"a link's creation, another product":  {line("POST", "links", 201, strings.ReplaceAll(soldText, w.products[0].ID.String(), w.products[1].ID.String())), false},
+		"a link's creation, no image":         {line("POST", "links", 201, strings.Replace(soldText, `"image":"`, `"image":null,"old":"`, 1)), false},
+		"a link's creation, another address":  {line("POST", "links", 201, strings.Replace(soldText, `/pay/l/`, `/pay/p/`, 1)), false},
+		"a link's change that is lost":        {line("PATCH", "links/"+w.sold.ID.String(), 200, strings.Replace(soldText, `"name":null`, `"name":"new"`, 1)), false},
+		"a link's deletion that is lost":      {line("DELETE", "links/"+w.sold.ID.String(), 204, ""), false},
+		"a product's deletion":                {line("DELETE", "products/"+w.deleted.ID.String(), 204, ""), true},
+		"a product's deletion that is lost":   {line("DELETE", productPath, 204, ""), false},
+		"an upload":                           {line("POST", "images", 201, imageText), true},
+		"an upload of another size":           {line("POST", "images", 201, strings.Replace(imageText, `"width":3`, `"width":4`, 1)), false},
+		"an upload that is lost":              {line("POST", "images", 201, strings.Replace(imageText, w.image.Name()[:31], strings.Repeat("0", 31), 1)), false},
 		"the deletion of an unknown product":  {line("DELETE", "products/"+fixture.NewID().String(), 204, ""), false},
 		"the reading of a product by address": {line("GET", productPath, 200, productText), true},
 	} {

@@ -58,7 +58,7 @@ func (c *orgCheck) checkRecords() error {
 	c.transactions.CheckReturns()
 	c.transactions.CheckLateAttempts()
 	c.directory.CheckSettlements(o)
-	c.directory.CheckLinkProducts(o)
+	c.directory.CheckStorefront(o)
 	c.transactions.CheckPaidLinks()
 	c.transactions.CheckRenewals()
 	c.contracts.CheckNumbers()

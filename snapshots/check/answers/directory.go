@@ -10,20 +10,22 @@ import (
 	"mizan/ledger"
 	ledgerdirectory "mizan/ledger/directory"
 	"mizan/ledger/schema"
+	"mizan/ledger/storefront"
 	"mizan/snapshots/check/directory"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
 )
 
 // Rule 1, the directory. Each record that the administration created is stored. Its columns that never change have
-// the values that the response shows. If no later write changed the record, all its other columns do too, except secrets.
+// the values that the response shows. If no later write changed the record, all its other columns do too, except secrets, and
+// the record is not one that a response called deleted.
 
 // shownDirectoryRecord is a record of the directory as one response showed it.
 type shownDirectoryRecord struct {
-	line             uint32
-	name             directory.RecordName
-	isCreateResponse bool     // this is the response to the record's creation
-	hashes           []uint32 // of the columns, in the order in which the type's columns are shown; 0: not shown
+	line       uint32
+	name       directory.RecordName
+	isDeletion bool     // this is the response to a DELETE
+	hashes     []uint32 // of the columns, in the order in which the type's columns are shown; 0: not shown
 }
 
 // apiKeyMember is the member with an API key's plaintext. Only the response to the key's creation shows
@@ -42,6 +44,7 @@ var directoryPaths = map[string]ledger.Kind{
 	"settlements":   ledger.Settlement,
 	"links":         ledger.Link,
 	"products":      ledger.Product,
+	"images":        ledger.Image,
 }
 
 // parseDirectoryPath returns the kind and the id of the directory record that a path names. The id is empty if
@@ -65,7 +68,10 @@ func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id stri
 		object = data
 	}
 	name := strings.Trim(string(object["id"]), `"`)
-	if id != "" && name == "" && l.Method == "DELETE" {
+	switch {
+	case kind == ledger.Image:
+		name = imageID(object.text("url"))
+	case id != "" && name == "" && l.Method == "DELETE":
 		name = id
 	}
 	if id != "" && name != id || name == "" {
@@ -76,7 +82,7 @@ func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id stri
 	if kind == ledger.Organization {
 		org, _ = uuid.Parse(name) // an organization's record is stored under the organization's own id; an invalid id names no record
 	}
-	shown := shownDirectoryRecord{line: lineNumber, name: directory.RecordName{Kind: kind, Org: org, ID: name}, isCreateResponse: id == ""}
+	shown := shownDirectoryRecord{line: lineNumber, name: directory.RecordName{Kind: kind, Org: org, ID: name}, isDeletion: l.Method == "DELETE"}
 	for _, column := range directory.TypeOf(kind).Shown() {
 		hash := uint32(0)
 		if value, isShown := object[column.Name]; isShown && !column.Secret {
@@ -84,7 +90,11 @@ func (c *Check) readDirectoryRecord(lineNumber uint32, kind ledger.Kind, id stri
 				sum := sha256.Sum256([]byte(object.text(apiKeyMember)))
 				value = quoteJSON(hex.EncodeToString(sum[:]))
 			}
+			value, _ = storefrontValue(kind, column.Name, value)
 			hash = a.hashOf(value) | 1
+		}
+		if column.Name == productsColumn && id != "" {
+			hash = 0 // a product leaves its links without a write of theirs
 		}
 		shown.hashes = append(shown.hashes, hash)
 	}
@@ -111,14 +121,21 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	if k, isKey := record.(*ledgerdirectory.APIKey); isKey {
 		stored[apiKeyMember] = quoteJSON(hex.EncodeToString(k.Hash[:]))
 	}
+	if l, isLink := record.(*storefront.Link); isLink {
+		stored[productsColumn] = storedProducts(l)
+	}
+	isUnchanged := r.Stamp.Version == 1
 	for _, index := range responses {
 		shown := a.directoryRecords.At(index)
-		isUnchanged := shown.isCreateResponse && r.Stamp.Version == 1
+		if shown.isDeletion && isUnchanged && isActive(stored) {
+			c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is not deleted", shown.line, scan.KindName(r.Source.Kind), r.Organization.ID)
+		}
 		var names []string
 		for i, column := range recordType.Shown() {
 			// A Contextual column depends on more than the record, so its value may have changed without a write.
-			isCompared := shown.hashes[i] != 0 && !column.Contextual && (column.Fixed || isUnchanged)
-			if isCompared && shown.hashes[i] != a.hashOf(stored[column.Name])|1 {
+			value, isComparable := storefrontValue(r.Source.Kind, column.Name, stored[column.Name])
+			isCompared := shown.hashes[i] != 0 && (isComparable || !column.Contextual) && (column.Fixed || isUnchanged)
+			if isCompared && shown.hashes[i] != a.hashOf(value)|1 {
 				names = append(names, column.Name)
 			}
 		}
@@ -126,6 +143,11 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 			c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is stored with another %s", shown.line, scan.KindName(r.Source.Kind), r.Organization.ID, joinNames(names))
 		}
 	}
+}
+
+// isActive tells whether a record is in use, as responses show it.
+func isActive(record jsonObject) bool {
+	return string(record["active"]) == "true" || string(record["is_active"]) == "true"
 }
 
 // checkDirectory reports the records that responses show and the store lacks.

@@ -48,11 +48,13 @@ type Check struct {
 	providerSettlements []providerSettlement
 	bound               []boundProducts          // the links of the organization that have products
 	productOwners       map[scan.RecordKey]int64 // a product's place → the partner's number
+	namedImages         []namedImage             // the images that the organization's links and products name
+	imageNames          map[string]bool          // the organization's images
 }
 
 // New begins a check of the directory's records.
 func New(s *scan.Scan) *Check {
-	return &Check{Scan: s, Facts: newFacts(), productOwners: make(map[scan.RecordKey]int64)}
+	return &Check{Scan: s, Facts: newFacts(), productOwners: make(map[scan.RecordKey]int64), imageNames: make(map[string]bool)}
 }
 
 // Facts is what other rules need to know about partners, terminals, limits and rates.

@@ -14,8 +14,8 @@ import (
 )
 
 // Rules 3 and 4, payment links, products and images. A link and a product are in their partner's list. Each of the
-// records has a claim on its address, which names its organization. The products of a link are products of its partner.
-// An image is stored in the format and the size that its record says.
+// records has a claim on its address, which names its organization. The products of a link are products of its partner, and
+// the image of a link or a product exists. An image is stored in the format and the size that its record says.
 
 // Link holds the facts about a payment link that other rules use.
 type Link struct {
@@ -29,6 +29,13 @@ type boundProducts struct {
 	link    ledger.ID
 	partner int64
 	ids     []ledger.ID
+}
+
+// namedImage is the image that a link or a product names.
+type namedImage struct {
+	org    ledger.ID
+	name   string
+	source ledger.Source // the link or the product
 }
 
 func (c *Check) checkLink(r *scan.Record, l *storefront.Link) {
@@ -47,6 +54,7 @@ func (c *Check) checkLink(r *scan.Record, l *storefront.Link) {
 	if bound.ids != nil {
 		c.bound = append(c.bound, bound)
 	}
+	c.noteImage(r, l.Image)
 	c.noteAddressOf(r)
 }
 
@@ -54,7 +62,15 @@ func (c *Check) checkProduct(r *scan.Record, p *storefront.Product) {
 	first, further := storefront.ProductLists.Of(p)
 	r.Organization.Histories.ExpectLists(r.History, first, further...)
 	c.productOwners[scan.RecordKey{Org: r.Organization.ID, ID: p.ID}] = p.Partner
+	c.noteImage(r, p.Image)
 	c.noteAddressOf(r)
+}
+
+// noteImage records that the image of a link or a product must exist.
+func (c *Check) noteImage(r *scan.Record, p storefront.Picture) {
+	if p.Name != "" {
+		c.namedImages = append(c.namedImages, namedImage{r.Organization.ID, p.Name, r.Source})
+	}
 }
 
 func (c *Check) checkImage(r *scan.Record, m *storefront.Image) {
@@ -65,6 +81,7 @@ func (c *Check) checkImage(r *scan.Record, m *storefront.Image) {
 	if err != nil || format != string(m.Format) || int64(config.Width) != m.Width || int64(config.Height) != m.Height {
 		c.Fault(r, "is no %s of %d by %d pixels", m.Format, m.Width, m.Height)
 	}
+	c.imageNames[m.Name()] = true
 	c.noteAddressOf(r)
 }
 
@@ -73,8 +90,8 @@ func (c *Check) noteAddressOf(r *scan.Record) {
 	c.Facts.Addresses[storefront.AddressKey(r.Source)] = r.Organization.ID
 }
 
-// CheckLinkProducts checks the products of the links of an organization, all of whose records have been read.
-func (c *Check) CheckLinkProducts(o *scan.Organization) {
+// CheckStorefront checks what the links and products of an organization name, all of whose records have been read.
+func (c *Check) CheckStorefront(o *scan.Organization) {
 	for _, bound := range c.bound {
 		for _, id := range bound.ids {
 			if owner, exists := c.productOwners[scan.RecordKey{Org: bound.org, ID: id}]; !exists || owner != bound.partner {
@@ -82,7 +99,13 @@ func (c *Check) CheckLinkProducts(o *scan.Organization) {
 			}
 		}
 	}
-	c.bound = nil
+	for _, named := range c.namedImages {
+		if !c.imageNames[named.name] {
+			c.Report.Breach(findings.RuleStates, "organization %v: %s %v has image %s, which does not exist", o.ID, scan.KindName(named.source.Kind), named.source.ID, named.name)
+		}
+	}
+	c.bound, c.namedImages = nil, nil
+	clear(c.imageNames)
 }
 
 // CheckAddresses compares the platform's claims on public addresses with the records of all organizations.
