@@ -56,7 +56,7 @@ const rewrite = (field, write) => field.addEventListener("input", event => {
   const atEnd = field.selectionStart === field.value.length;
   field.value = text;
   let position = 0;
-  for (let seen = 0; seen < at; position++) if (/\d/.test(text[position])) seen++;
+  for (let seen = 0; seen < at && position < text.length; position++) if (/\d/.test(text[position])) seen++; // digits beyond the most are cut off
   if (atEnd) position = text.length;
   field.setSelectionRange(position, position);
 });
@@ -72,11 +72,12 @@ all("#cardnumber", field => {
   });
 });
 all("#expiry", field => rewrite(field, (digits, isDeleting, text) => {
-  if (/^[2-9]/.test(digits) && !isDeleting) digits = "0" + digits;
-  if (/^\d\s*\//.test(text) && digits.length === 1) return "0" + digits + "/";
+  if (isDeleting) return;
+  const parts = /^\D*(\d\d?)\D+(\d*)/.exec(text); // month and year as people write them: 1/30
+  if (parts) digits = parts[1].padStart(2, "0") + parts[2];
+  else if (/^[2-9]/.test(digits)) digits = "0" + digits;
   if (digits.length > 4 && !/^\d\d20\d*$/.test(digits)) digits = digits.slice(0, 4);
-  if (digits.length > 2 || (digits.length === 2 && !isDeleting)) return digits.slice(0, 2) + "/" + digits.slice(2, 6);
-  return digits;
+  return digits.length < 2 ? digits : digits.slice(0, 2) + "/" + digits.slice(2, 6);
 }));
 
 // Clocks. The server decides when time is over, so a clock that has run out asks it.
