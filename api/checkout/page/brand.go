@@ -21,8 +21,26 @@ func (b Brand) style() string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf(":root{--brand:#%02x%02x%02x;--on-brand:%s}", red, green, blue, textColor(red, green, blue))
+	color := luminance(red, green, blue)
+	style := fmt.Sprintf(":root{--brand:#%02x%02x%02x;--on-brand:%s}", red, green, blue, textColor(color))
+	const rim = ":root{--rim:var(--field)}"
+	if contrast(color, lightSurface) < minShapeContrast {
+		style += "@media not (prefers-color-scheme:dark){" + rim + "}"
+	}
+	if contrast(color, darkSurface) < minShapeContrast {
+		style += "@media (prefers-color-scheme:dark){" + rim + "}"
+	}
+	return style
 }
+
+// minShapeContrast is the least contrast of a button with what is around it (WCAG 2.2, 1.4.11). A button below it has a rim.
+const minShapeContrast = 3
+
+// The luminance of the surface on which buttons stand: the tokens --surface of the style, light and dark.
+var (
+	lightSurface = luminance(0xff, 0xff, 0xff)
+	darkSurface  = luminance(0x1a, 0x1d, 0x23)
+)
 
 func parseColor(text string) (red, green, blue uint8, ok bool) {
 	digits, hasSign := strings.CutPrefix(text, "#")
@@ -30,15 +48,25 @@ func parseColor(text string) (red, green, blue uint8, ok bool) {
 	return uint8(n >> 16), uint8(n >> 8), uint8(n), err == nil && hasSign && len(digits) == 6
 }
 
-// textColor returns the color of text on a color, black or white: the one with the higher contrast, which is at least 4.5
-// for every color (WCAG 2.2, 1.4.3).
-func textColor(red, green, blue uint8) string {
-	luminance := 0.2126*linear(red) + 0.7152*linear(green) + 0.0722*linear(blue)
-	const ofBlack, ofWhite, flare = 0.0, 1.0, 0.05
-	if (ofWhite+flare)/(luminance+flare) >= (luminance+flare)/(ofBlack+flare) {
+// textColor returns the color of text on a color of a luminance, black or white: the one with the higher contrast, which is
+// at least 4.5 for every color (WCAG 2.2, 1.4.3).
+func textColor(background float64) string {
+	const black, white = 0, 1
+	if contrast(background, white) >= contrast(background, black) {
 		return "#fff"
 	}
 	return "#000"
+}
+
+// contrast returns the contrast ratio of two luminances, 1 to 21 (WCAG 2.2, "contrast ratio").
+func contrast(a, b float64) float64 {
+	const flare = 0.05
+	return (max(a, b) + flare) / (min(a, b) + flare)
+}
+
+// luminance returns the relative luminance of a color, 0 to 1 (WCAG 2.2, "relative luminance").
+func luminance(red, green, blue uint8) float64 {
+	return 0.2126*linear(red) + 0.7152*linear(green) + 0.0722*linear(blue)
 }
 
 // linear returns the linear value of a channel of sRGB (WCAG 2.2, "relative luminance").
