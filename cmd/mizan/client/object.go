@@ -48,11 +48,20 @@ func ParseObject(raw []byte) (Object, error) {
 	return object, nil
 }
 
-// Value returns a member's value.
+// Value returns a member's value. The name amount.default names a member of the member amount.
 func (o *Object) Value(name string) (jsontext.Value, bool) {
+	outer, inner, isNested := strings.Cut(name, ".")
 	for _, m := range o.Members {
-		if m.Name == name {
+		switch {
+		case m.Name != outer:
+		case !isNested:
 			return m.Value, true
+		default:
+			nested, err := ParseObject(m.Value)
+			if err != nil {
+				return nil, false
+			}
+			return nested.Value(inner)
 		}
 	}
 	return nil, false
@@ -106,7 +115,7 @@ const tableBlock = 10_000
 // printer prints objects to stdout: as JSON, one in each line, or as a table.
 type printer struct {
 	asJSON   bool
-	columns  []string // the members that the table of a list shows
+	columns  []string // the members that the table of a list shows, as Object.Value names them
 	out      *bufio.Writer
 	table    *tabwriter.Writer
 	rowCount int

@@ -91,7 +91,7 @@ func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.FormatValu
 // String hides the text from output.
 func (Secret) String() string { return "(hidden)" }
 
-// Number is a number without a fraction on the command line, of any size.
+// Number is a number without a fraction on the command line, of any size, or the word null, which removes the stored value.
 type Number string
 
 // Decode implements kong.MapperValue.
@@ -100,7 +100,7 @@ func (n *Number) Decode(ctx *kong.DecodeContext) error {
 	if err := ctx.Scan.PopValueInto("N", &text); err != nil {
 		return err
 	}
-	if text == "" || strings.Trim(text, "0123456789") != "" || text[0] == '0' && text != "0" {
+	if text != "null" && (text == "" || strings.Trim(text, "0123456789") != "" || text[0] == '0' && text != "0") {
 		return errors.New("is not a whole number")
 	}
 	*n = Number(text)

@@ -146,7 +146,7 @@ func flagType(column *schema.Column) reflect.Type {
 		return reflect.TypeFor[*client.Number]()
 	case column.Shape() == schema.TextList:
 		return reflect.TypeFor[client.StringList]()
-	case column.RefuseEmpty != "":
+	case column.RefuseEmpty != "" && !column.Required:
 		return reflect.TypeFor[*client.NullText]()
 	}
 	return reflect.TypeFor[*string]()
@@ -177,7 +177,7 @@ func helpText(column *schema.Column) string {
 		text += "; with secrets in it: a file, @- is stdin"
 	case reflect.TypeFor[client.StringList]():
 		text += "; may be repeated, an empty one empties the list"
-	case reflect.TypeFor[*client.NullText]():
+	case reflect.TypeFor[*client.NullText](), reflect.TypeFor[*client.Number]():
 		text += "; null removes it"
 	}
 	if len(column.Words) > 0 {

@@ -44,16 +44,18 @@ type (
 
 func (c *linkCommands) describe(t schema.AnyType, path string) {
 	c.storefrontCommands.describe(t, path)
+	c.List.columns = []string{"id", "created", "env", "amount_type", "amount.default", "amount.currency", "payments.count", "payments.amount", "active", "name", "url"}
 	c.Delete.path = path
 }
 
 func (c *productCommands) describe(t schema.AnyType, path string) {
 	c.storefrontCommands.describe(t, path)
+	c.List.columns = []string{"id", "created", "env", "price", "currency", "qty", "active", "header", "url"}
 	c.Delete.path = path
 }
 
 func (c *storefrontCommands) describe(t schema.AnyType, path string) {
-	c.List.path, c.List.columns = path, tableColumns(t)
+	c.List.path = path
 	c.Show.path, c.Create.path, c.Update.path = path, path, path
 	c.Create.Fields, c.Update.Fields = flagsOf(t, false), flagsOf(t, true)
 }
