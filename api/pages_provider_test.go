@@ -191,7 +191,7 @@ func TestPayerWithNothingToDoWaits(t *testing.T) {
 		if a := f.visit("GET", address, nil); !strings.Contains(a.body, "<h1>Processing</h1>") {
 			t.Errorf("%s: %s", name, a.body)
 		}
-		f.visit("POST", address, url.Values{"otp": {"1"}}).wantRedirect(strings.TrimPrefix(address, f.base()))
+		f.visit("POST", address, url.Values{"otp": {"1"}}).wantRedirect(strings.TrimPrefix(address, f.base()) + "&posted")
 	}
 }
 

@@ -165,7 +165,8 @@ func (h *Handlers) showPage(req *web.Request) error {
 }
 
 // postPage is POST /pay/{id} with the page's form. The transaction's state decides which form
-// that is. The response to a valid form is a redirect to the page.
+// that is. The response to a valid form is a redirect to the page. So is the response to the form of another step, which
+// has no effect: the payer has sent a form twice, or from an old page.
 func (h *Handlers) postPage(req *web.Request) error {
 	payer, ok, err := h.admitPayer(req)
 	if !ok {
@@ -186,7 +187,11 @@ func (h *Handlers) postPage(req *web.Request) error {
 		_, err := h.cfg.Payers.CancelByPayer(payer.command())
 		return h.redirectAfterForm(req, &payer, err)
 	}
-	switch awaitedInput(&result, ledger.MicrosOf(h.cfg.Clock.Now())) {
+	input := awaitedInput(&result, ledger.MicrosOf(h.cfg.Clock.Now()))
+	if !isForStep(fields, input, r) {
+		return h.redirectAfterForm(req, &payer, nil)
+	}
+	switch input {
 	case inputMethod:
 		return h.postMethod(req, &payer, &result, fields)
 	case inputChoice:
@@ -196,7 +201,7 @@ func (h *Handlers) postPage(req *web.Request) error {
 	case inputSignature:
 		return h.postSignature(req, &payer, r, fields)
 	}
-	return h.redirect(req, payer.address) // the transaction has changed its state meanwhile
+	return h.redirectAfterForm(req, &payer, nil) // the transaction has changed its state meanwhile
 }
 
 // postMethod continues a transaction with the method that the payer chose and what the payer typed for it.
@@ -231,7 +236,7 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 		command.Card.Wipe()
 		return h.stop(req, fiber.StatusTooManyRequests, payer, page.TooMany)
 	}
-	command.Command = payer.command()
+	command.Command = payer.commandFor(r)
 	command.Browser = browserDataOf(&req.Request.Header)
 	command.Credentials.PayerIP = source
 	_, err := h.cfg.Payers.Continue(command)
@@ -242,9 +247,9 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 func (h *Handlers) postPassword(req *web.Request, payer *visitor, r *record, fields *formFields) error {
 	typed := fields.value("otp")
 	if len(typed) == 0 || len(typed) > maxPassword {
-		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, page.Password{Order: h.orderOf(payer.org, r), Post: payer.address, Wrong: true})
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, page.Password{Order: h.orderOf(payer.org, r), Post: payer.address, Step: stepOf(inputPassword, r), Wrong: true})
 	}
-	return h.redirectAfterForm(req, payer, h.submit(payer, "otp", typed))
+	return h.redirectAfterForm(req, payer, h.submit(payer, r, "otp", typed))
 }
 
 // postSignature submits the signature of the payload on the page. If the payload has expired, the
@@ -256,7 +261,7 @@ func (h *Handlers) postSignature(req *web.Request, payer *visitor, r *record, fi
 		p.Wrong = true
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
-	err := h.submit(payer, "signature", typed)
+	err := h.submit(payer, r, "signature", typed)
 	if codeOf(err) == ledger.Expired {
 		err = nil
 	}
@@ -264,9 +269,9 @@ func (h *Handlers) postSignature(req *web.Request, payer *visitor, r *record, fi
 }
 
 // submit passes on what the provider required, as an object with one string member.
-func (h *Handlers) submit(payer *visitor, name string, value []byte) error {
+func (h *Handlers) submit(payer *visitor, r *record, name string, value []byte) error {
 	material := schema.AppendText([]byte(`{"`+name+`":`), string(value))
-	_, err := h.cfg.Payers.Complete(paymentactor.Material{Command: payer.command(), Object: append(material, '}')})
+	_, err := h.cfg.Payers.Complete(paymentactor.Material{Command: payer.commandFor(r), Object: append(material, '}')})
 	return err
 }
 
@@ -278,12 +283,19 @@ func (h *Handlers) postChoice(req *web.Request, payer *visitor, r *record, field
 		p.Wrong = true
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
-	_, err := h.cfg.Payers.Choose(paymentactor.Choice{Command: payer.command(), Bank: bank})
+	_, err := h.cfg.Payers.Choose(paymentactor.Choice{Command: payer.commandFor(r), Bank: bank})
 	return h.redirectAfterForm(req, payer, err)
 }
 
 func (payer *visitor) command() paymentactor.Command {
 	return paymentactor.Command{Org: payer.org, ID: payer.id}
+}
+
+// commandFor returns the command for the attempt of the record. It is refused once another attempt has begun.
+func (payer *visitor) commandFor(r *record) paymentactor.Command {
+	c := payer.command()
+	c.Attempt = r.AttemptNumber()
+	return c
 }
 
 // redirectAfterForm redirects the payer to the page after a form. After a refusal because the

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,6 +62,21 @@ func awaitedInput(result *paymentactor.Result, now ledger.Micros) payerInput {
 	return 0
 }
 
+// stepNames are the names of what a payer enters, in a form's StepField.
+var stepNames = map[payerInput]string{inputMethod: "method", inputChoice: "bank", inputPassword: "password", inputSignature: "signature"}
+
+// stepOf names the step at which a transaction waits for an input, by the input and the payer's attempt.
+func stepOf(input payerInput, r *record) string {
+	return stepNames[input] + "-" + strconv.Itoa(r.AttemptNumber())
+}
+
+// isForStep tells whether a form is for the input that the transaction waits for, in the present attempt. A form that names
+// no step, of a program for example, is one for the first attempt.
+func isForStep(fields *formFields, input payerInput, r *record) bool {
+	named := fields.value(page.StepField)
+	return named == nil && r.AttemptNumber() == 1 || string(named) == stepOf(input, r)
+}
+
 // requiresPassword tells whether the action requires only a one-time password. If the action has no list of
 // required fields, the type that the provider put into its material decides.
 func requiresPassword(action *payment.Action) bool {
@@ -106,7 +122,7 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 		if at := r.Action.ExpiresAt; at != 0 && now > at {
 			return nil, "", ledger.Refuse("checkout.step", ledger.Expired, "expires_at is over")
 		}
-		return page.Password{Order: order, Post: payer.address}, "", nil
+		return page.Password{Order: order, Post: payer.address, Step: stepOf(inputPassword, r)}, "", nil
 	case inputSignature:
 		return h.signatureOf(payer, r), "", nil
 	case inputScan:
@@ -147,7 +163,7 @@ func (h *Handlers) providerPage(payer *visitor, r *record, order page.Order) (ne
 func (h *Handlers) signatureOf(payer *visitor, r *record) page.Signature {
 	action := r.Action
 	payload, _ := jsonwalk.Text(web.Member(action.Material, "payload"))
-	p := page.Signature{Order: h.orderOf(payer.org, r), Self: payer.address, Payload: string(payload), Left: h.timeLeft(action.Until)}
+	p := page.Signature{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputSignature, r), Payload: string(payload), Left: h.timeLeft(action.Until)}
 	sequence := web.Member(action.Material, "sequence")
 	if text, isText := jsonwalk.Text(sequence); isText {
 		sequence = text
@@ -316,7 +332,7 @@ func preferredLang(req *web.Request, p *directory.Partner) string {
 }
 
 func (h *Handlers) choiceOf(payer *visitor, r *record) page.Choice {
-	p := page.Choice{Order: h.orderOf(payer.org, r), Post: payer.address}
+	p := page.Choice{Order: h.orderOf(payer.org, r), Post: payer.address, Step: stepOf(inputChoice, r)}
 	for _, d := range r.Action.Destinations {
 		p.Banks = append(p.Banks, page.Bank{ID: d.ID, Name: d.Name})
 	}
