@@ -241,13 +241,13 @@ func TestPageOfATransactionHasTheRightLanguage(t *testing.T) {
 	f := newFixture(t)
 	titleOf := func(address, header string) string {
 		t.Helper()
-		path, _ := f.ownPath(address)
+		path := strings.TrimPrefix(address, f.base())
 		body := f.anyone().with("Accept-Language", header).get(path).body
 		_, rest, _ := strings.Cut(body, "<h1>")
 		title, _, _ := strings.Cut(rest, "</h1>")
 		return title
 	}
-	plain, russian := f.createHosted("").at("widget_url"), f.createHosted(`,"lang":"ru"`).at("widget_url")
+	plain, russian := f.opened(f.createHosted("").at("widget_url")), f.opened(f.createHosted(`,"lang":"ru"`).at("widget_url"))
 	for _, c := range []struct{ address, header, want string }{
 		{plain, "", checkoutTitle}, {plain, "ru", "Платёж в пользу Demo merchant"}, {plain, "xx", checkoutTitle},
 		{russian, "", "Платёж в пользу Demo merchant"}, {russian, "en", "Платёж в пользу Demo merchant"},

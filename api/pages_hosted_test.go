@@ -57,8 +57,8 @@ func TestStartedHostedPaymentOutlivesItsLink(t *testing.T) {
 	action, _ := f.browse(transaction.at("widget_url")).form()
 	confirmation, _ := f.send(action, card("4000002500003155")).wantPage(200, "Confirm with a password").form()
 	f.advanceBy(16 * time.Minute)
-	f.browse(transaction.at("widget_url"))
-	f.browse(action).wantPage(410, "This link is no longer valid")
+	f.browse(transaction.at("widget_url")).wantPage(410, "This link is no longer valid")
+	f.browse(action).wantPage(200, "Confirm with a password")
 	f.send(confirmation, url.Values{"otp": {"123456"}}).wantPage(200, "Paid")
 	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }

@@ -12,6 +12,7 @@ import (
 
 	paymentactor "mizan/actors/payment"
 	"mizan/api"
+	"mizan/api/web/payerpage"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -111,7 +112,7 @@ func (r *fakePayers) Continue(c paymentactor.Continue) (paymentactor.Result, err
 }
 
 // newPayerPage starts a server with fakePayers whose payer must take the action, and returns the address
-// of the payer's page.
+// of the payer's page, which lasts as long as the payer may act.
 func newPayerPage(t *testing.T, action payment.Action) (*fixture, *fakePayers, string) {
 	t.Helper()
 	payers := &fakePayers{id: uuid.New()}
@@ -123,7 +124,7 @@ func newPayerPage(t *testing.T, action payment.Action) (*fixture, *fakePayers, s
 	expires := f.Clock.Now().Add(actionTTL)
 	action.Until = ledger.MicrosOf(expires)
 	payers.record.Action = &action
-	return f, payers, f.pages().Address(f.seed.First.Org, payers.id, expires)
+	return f, payers, f.pages().Address(f.seed.First.Org, payers.id, expires.Add(payerpage.Lifetime))
 }
 
 func TestProviderRedirectIsFollowed(t *testing.T) {
@@ -190,7 +191,7 @@ func TestPayerWithNothingToDoWaits(t *testing.T) {
 		if a := f.visit("GET", address, nil); !strings.Contains(a.body, "<h1>Processing</h1>") {
 			t.Errorf("%s: %s", name, a.body)
 		}
-		f.visit("POST", address, url.Values{"otp": {"1"}}).wantRedirect(strings.TrimPrefix(address, f.base()))
+		f.visit("POST", address, url.Values{"otp": {"1"}}).wantRedirect(strings.TrimPrefix(address, f.base()) + "&posted")
 	}
 }
 
@@ -204,8 +205,7 @@ func TestPayerWaitsWhileTheChargeIsVoided(t *testing.T) {
 
 func TestPayerAfterTheDeadlineWaitsForTheOutcome(t *testing.T) {
 	t.Parallel()
-	f, payers, _ := newPayerPage(t, payment.Action{Material: []byte(`{}`)})
-	address := f.pages().Address(f.seed.First.Org, payers.id, f.Clock.Now().Add(2*actionTTL))
+	f, _, address := newPayerPage(t, payment.Action{Material: []byte(`{}`)})
 	f.advanceBy(actionTTL - time.Microsecond)
 	f.visit("GET", address, nil).wantPage(200, "Confirm with a password")
 	f.advanceBy(time.Microsecond)
@@ -290,7 +290,7 @@ func TestLatePayerIsSentToTheMerchant(t *testing.T) {
 	t.Parallel()
 	f, payers, address := newPayerPage(t, payment.Action{Page: "https://acs.example/"})
 	returnAddress := strings.Replace(address, "?", "/return?", 1)
-	f.advanceBy(actionTTL)
+	f.advanceBy(actionTTL + payerpage.Lifetime)
 	f.visit("GET", returnAddress, nil).wantPage(410, "This link is no longer valid")
 	payers.change(func() { payers.record.Status = payment.Rejected })
 	f.visit("GET", returnAddress, nil).wantRedirect(failURL)
@@ -318,21 +318,26 @@ func TestContinueLeadsToThePageWithTheNewDeadline(t *testing.T) {
 	newDeadline := ledger.MicrosOf(f.Clock.Now().Add(2 * actionTTL))
 	payers.change(func() {
 		payers.record.Status, payers.record.Hosted, payers.record.Action, payers.due = payment.Created, true, nil, newDeadline
+		payers.record.HostedUntil = ledger.MicrosOf(f.Clock.Now().Add(actionTTL))
 	})
 	f.visit("GET", address, nil).wantPage(200, checkoutTitle)
-	// The record that Continue returns has an action with a later deadline.
-	payers.change(func() { payers.record.Action = &payment.Action{Page: "https://acs.example/", Until: newDeadline} })
-	a := f.visit("POST", address, card("4242424242424242"))
-	newAddress := strings.TrimPrefix(f.pages().Address(f.seed.First.Org, payers.id, newDeadline.Time().Add(15*time.Minute)), f.base())
-	a.wantRedirect(newAddress + "&posted")
+	posted := strings.TrimPrefix(address, f.base()) + "&posted"
+	f.visit("POST", address, card("4242424242424242")).wantRedirect(posted)
 	var c paymentactor.Continue
 	payers.change(func() { c = payers.lastContinue })
 	if string(c.Card.Number) != "4242424242424242" || string(c.Card.CVV) != "987" || c.Org != f.seed.First.Org || c.ID != payers.record.ID || c.Partner != 0 ||
 		!strings.HasPrefix(string(c.Browser), `{"language":"`) || c.Credentials.CardLast4 != "4242" {
 		t.Errorf("%+v", c)
 	}
-	payers.change(func() { payers.record.Status = payment.ActionRequired })
-	f.visit("GET", newAddress+"&posted", nil).wantPage(200, "Continue to your bank")
+	// The payment has an action with a later deadline.
+	payers.change(func() {
+		payers.record.Status, payers.record.Action = payment.ActionRequired, &payment.Action{Page: "https://acs.example/", Until: newDeadline}
+	})
+	newAddress := strings.TrimPrefix(f.pages().Address(f.seed.First.Org, payers.id, newDeadline.Time().Add(15*time.Minute)), f.base())
+	f.visit("GET", posted, nil).wantPage(200, "Continue to your bank", `content="0; url=`+newAddress+`"`)
+	payers.change(func() { payers.record.Action.Page, payers.record.Action.Material = "", []byte(`{}`) })
+	f.visit("GET", posted, nil).wantRedirect(newAddress + "&posted")
+	f.visit("GET", newAddress+"&posted", nil).wantPage(200, "Confirm with a password")
 }
 
 func TestTerminalTextReplacesTheMerchantsDescription(t *testing.T) {

@@ -32,6 +32,10 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 		m.wipe() // the caller has given up and got the error that the operation was not carried out
 		return
 	}
+	if m.Attempt != 0 && m.Attempt != t.record.AttemptNumber() {
+		t.refuseOperation(m, ledger.Refuse("payment.operate", ledger.Conflict, "the attempt has ended"))
+		return
+	}
 	if m.kind == opContinue {
 		t.continueHosted(c, m)
 		return

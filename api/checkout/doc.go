@@ -12,6 +12,8 @@
 //     accepted leaves nothing of what was typed in memory.
 //  5. No response may be cached, framed, or disclosed in a Referer header.
 //  6. A payer can use only a method that is offered at that moment, at no higher total than the payer saw.
+//  7. A form has an effect only at the step, and in the attempt, for which it was shown. The transaction's actor checks the
+//     attempt, because two copies of a form may arrive at once.
 //
 // Callers: package api.
 //

@@ -12,7 +12,7 @@ import (
 // page has no methods if none is offered.
 func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.Checkout {
 	r := result.Record
-	p := page.Checkout{Order: h.orderOf(payer.org, r), Self: payer.path(), Left: h.timeLeft(result.Stamp.Due)}
+	p := page.Checkout{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputMethod, r), Left: h.timeLeft(result.Stamp.Due)}
 	for _, b := range payment.Brands() {
 		p.Brands = append(p.Brands, page.CardBrand{From: b.From, To: b.To, Name: b.Name})
 	}

@@ -12,7 +12,6 @@ import (
 	"mizan/api/checkout/page"
 	"mizan/api/checkout/texts"
 	"mizan/api/web"
-	"mizan/api/web/payerpage"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -187,7 +186,7 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	case err != nil:
 		return h.sendError(req, payer, err)
 	}
-	return h.redirect(req, h.cfg.Pages.Path(o.org, result.Record.ID, "", h.cfg.Clock.Now().Add(payerpage.Lifetime)))
+	return h.redirect(req, lastingPath(h.cfg.Pages, o.org, result.Record))
 }
 
 // amount returns the amount to pay, or what is wrong with the amount that the payer typed.

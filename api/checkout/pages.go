@@ -56,9 +56,9 @@ const postedParam = "posted"
 // visitor is a payer who has shown the token of a transaction.
 type visitor struct {
 	org, id  ledger.ID
-	token    string
-	expired  bool // the token has expired
-	fromForm bool // the payer was redirected here after a form
+	address  string // path of the transaction's page, with the payer's token or one that lasts longer
+	expired  bool   // the payer's token has expired
+	fromForm bool   // the payer was redirected here after a form
 
 	// What follows is known once the transaction has been read.
 	lang string
@@ -72,22 +72,38 @@ func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
 	if payer.back == "" && h.mayLeadTo(r.FailURL) {
 		payer.back = page.FillAddress(r.FailURL, r.ID.String(), r.TxID)
 	}
+	if lasting := lastingPath(h.cfg.Pages, payer.org, r); lasting != "" && !payer.expired {
+		payer.address = lasting
+	}
 }
 
-// path returns the path of the transaction's page with the payer's token.
-func (payer *visitor) path() string { return payerpage.PathOf(payer.id, "", payer.token) }
+// lastingPath returns the path of a transaction's page that works as long as the payer may act, and for a while afterwards,
+// in which it shows the outcome; empty if the transaction does not wait for its payer. Each page leads on with this path, so
+// that only the first address of a payer has to be opened soon.
+func lastingPath(pages payerpage.Pages, org ledger.ID, r *record) string {
+	var until ledger.Micros
+	switch {
+	case r.AwaitsPayer():
+		until = r.HostedUntil
+	case r.Status == payment.ActionRequired && r.Action != nil:
+		until = r.Action.Until
+	default:
+		return ""
+	}
+	return pages.Path(org, r.ID, "", until.Time().Add(payerpage.Lifetime))
+}
 
 // checkToken checks the token. An unknown id, a forged token and a missing one get the same
 // response.
 func (h *Handlers) checkToken(req *web.Request) (payer visitor, ok bool) {
 	args := req.QueryArgs()
-	payer.token, payer.fromForm = string(args.Peek(payerpage.TokenParam)), args.Has(postedParam)
+	token := string(args.Peek(payerpage.TokenParam))
 	var err error
 	if payer.id, err = web.ParseID(req.Parameter("id")); err != nil {
 		return payer, false
 	}
-	payer.org, err = h.cfg.Pages.Open(payer.id, payer.token, h.cfg.Clock.Now())
-	payer.expired = err == payerpage.ErrExpired
+	payer.org, err = h.cfg.Pages.Open(payer.id, token, h.cfg.Clock.Now())
+	payer.address, payer.expired, payer.fromForm = payerpage.PathOf(payer.id, "", token), err == payerpage.ErrExpired, args.Has(postedParam)
 	return payer, err == nil || payer.expired
 }
 
@@ -99,15 +115,28 @@ func (h *Handlers) admitPayer(req *web.Request) (payer visitor, ok bool, err err
 	case !ok:
 		return payer, false, h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
 	case payer.expired:
-		if result, err := h.cfg.Payers.Find(payer.org, payer.id); err == nil {
-			h.recognize(req, &payer, result.Record)
+		result, err := h.cfg.Payers.Find(payer.org, payer.id)
+		if err != nil {
+			return payer, false, h.stop(req, fiber.StatusGone, &payer, page.Gone)
 		}
-		return payer, false, h.stop(req, fiber.StatusGone, &payer, page.Gone)
+		return payer, false, h.stopExpired(req, &payer, result.Record)
 	}
 	return payer, true, nil
 }
 
-// showPage is GET /pay/{id}: the payer's next step, or the outcome.
+// stopExpired responds to an expired token. If the payer's time has run out too, the page says that, because the payer may
+// have been on the page until then.
+func (h *Handlers) stopExpired(req *web.Request, payer *visitor, r *record) error {
+	h.recognize(req, payer, r)
+	notice := page.Gone
+	if r.Failure.Code == payment.PayerActionExpired {
+		notice = page.TooLate
+	}
+	return h.stop(req, fiber.StatusGone, payer, notice)
+}
+
+// showPage is GET /pay/{id}: the payer's next step, or the outcome. A payer whose address would expire before the payer's
+// time is over is first redirected to one that lasts.
 func (h *Handlers) showPage(req *web.Request) error {
 	payer, ok, err := h.admitPayer(req)
 	if !ok {
@@ -117,21 +146,27 @@ func (h *Handlers) showPage(req *web.Request) error {
 	if err != nil {
 		return h.sendError(req, &payer, err)
 	}
+	opened := payer.address
 	h.recognize(req, &payer, result.Record)
 	next, redirectTo, err := h.nextStep(&payer, &result)
 	switch {
 	case err != nil:
 		return h.sendError(req, &payer, err)
 	case redirectTo != "" && payer.fromForm && !strings.HasPrefix(redirectTo, h.cfg.Pages.Base+"/"):
-		next = page.Leaving{Order: h.orderOf(payer.org, result.Record), Next: payer.path()}
+		next = page.Leaving{Order: h.orderOf(payer.org, result.Record), Next: payer.address}
 	case redirectTo != "":
 		return h.redirect(req, redirectTo)
+	case payer.address != opened && payer.fromForm:
+		return h.redirectAfterForm(req, &payer, nil)
+	case payer.address != opened:
+		return h.redirect(req, payer.address)
 	}
 	return h.sendPage(req, fiber.StatusOK, payer.lang, next)
 }
 
 // postPage is POST /pay/{id} with the page's form. The transaction's state decides which form
-// that is. The response to a valid form is a redirect to the page.
+// that is. The response to a valid form is a redirect to the page. So is the response to the form of another step, which
+// has no effect: the payer has sent a form twice, or from an old page.
 func (h *Handlers) postPage(req *web.Request) error {
 	payer, ok, err := h.admitPayer(req)
 	if !ok {
@@ -152,7 +187,11 @@ func (h *Handlers) postPage(req *web.Request) error {
 		_, err := h.cfg.Payers.CancelByPayer(payer.command())
 		return h.redirectAfterForm(req, &payer, err)
 	}
-	switch awaitedInput(&result, ledger.MicrosOf(h.cfg.Clock.Now())) {
+	input := awaitedInput(&result, ledger.MicrosOf(h.cfg.Clock.Now()))
+	if !isForStep(fields, input, r) {
+		return h.redirectAfterForm(req, &payer, nil)
+	}
+	switch input {
 	case inputMethod:
 		return h.postMethod(req, &payer, &result, fields)
 	case inputChoice:
@@ -162,7 +201,7 @@ func (h *Handlers) postPage(req *web.Request) error {
 	case inputSignature:
 		return h.postSignature(req, &payer, r, fields)
 	}
-	return h.redirect(req, payer.path()) // the transaction has changed its state meanwhile
+	return h.redirectAfterForm(req, &payer, nil) // the transaction has changed its state meanwhile
 }
 
 // postMethod continues a transaction with the method that the payer chose and what the payer typed for it.
@@ -197,13 +236,10 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 		command.Card.Wipe()
 		return h.stop(req, fiber.StatusTooManyRequests, payer, page.TooMany)
 	}
-	command.Command = payer.command()
+	command.Command = payer.commandFor(r)
 	command.Browser = browserDataOf(&req.Request.Header)
 	command.Credentials.PayerIP = source
-	continued, err := h.cfg.Payers.Continue(command)
-	if err == nil && continued.Record.Action != nil {
-		return h.redirect(req, h.actionPath(payer, continued.Record)+"&"+postedParam)
-	}
+	_, err := h.cfg.Payers.Continue(command)
 	return h.redirectAfterForm(req, payer, err)
 }
 
@@ -211,9 +247,9 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 func (h *Handlers) postPassword(req *web.Request, payer *visitor, r *record, fields *formFields) error {
 	typed := fields.value("otp")
 	if len(typed) == 0 || len(typed) > maxPassword {
-		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, page.Password{Order: h.orderOf(payer.org, r), Post: h.actionPath(payer, r), Wrong: true})
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, page.Password{Order: h.orderOf(payer.org, r), Post: payer.address, Step: stepOf(inputPassword, r), Wrong: true})
 	}
-	return h.redirectAfterForm(req, payer, h.submit(payer, "otp", typed))
+	return h.redirectAfterForm(req, payer, h.submit(payer, r, "otp", typed))
 }
 
 // postSignature submits the signature of the payload on the page. If the payload has expired, the
@@ -225,7 +261,7 @@ func (h *Handlers) postSignature(req *web.Request, payer *visitor, r *record, fi
 		p.Wrong = true
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
-	err := h.submit(payer, "signature", typed)
+	err := h.submit(payer, r, "signature", typed)
 	if codeOf(err) == ledger.Expired {
 		err = nil
 	}
@@ -233,9 +269,9 @@ func (h *Handlers) postSignature(req *web.Request, payer *visitor, r *record, fi
 }
 
 // submit passes on what the provider required, as an object with one string member.
-func (h *Handlers) submit(payer *visitor, name string, value []byte) error {
+func (h *Handlers) submit(payer *visitor, r *record, name string, value []byte) error {
 	material := schema.AppendText([]byte(`{"`+name+`":`), string(value))
-	_, err := h.cfg.Payers.Complete(paymentactor.Material{Command: payer.command(), Object: append(material, '}')})
+	_, err := h.cfg.Payers.Complete(paymentactor.Material{Command: payer.commandFor(r), Object: append(material, '}')})
 	return err
 }
 
@@ -247,7 +283,7 @@ func (h *Handlers) postChoice(req *web.Request, payer *visitor, r *record, field
 		p.Wrong = true
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
-	_, err := h.cfg.Payers.Choose(paymentactor.Choice{Command: payer.command(), Bank: bank})
+	_, err := h.cfg.Payers.Choose(paymentactor.Choice{Command: payer.commandFor(r), Bank: bank})
 	return h.redirectAfterForm(req, payer, err)
 }
 
@@ -255,12 +291,19 @@ func (payer *visitor) command() paymentactor.Command {
 	return paymentactor.Command{Org: payer.org, ID: payer.id}
 }
 
+// commandFor returns the command for the attempt of the record. It is refused once another attempt has begun.
+func (payer *visitor) commandFor(r *record) paymentactor.Command {
+	c := payer.command()
+	c.Attempt = r.AttemptNumber()
+	return c
+}
+
 // redirectAfterForm redirects the payer to the page after a form. After a refusal because the
 // transaction has changed its state, the page shows the new state.
 func (h *Handlers) redirectAfterForm(req *web.Request, payer *visitor, err error) error {
 	switch codeOf(err) {
 	case "", ledger.Conflict, ledger.NotContinuable, ledger.NotReversible:
-		return h.redirect(req, payer.path()+"&"+postedParam)
+		return h.redirect(req, payer.address+"&"+postedParam)
 	}
 	return h.sendError(req, payer, err)
 }
@@ -299,8 +342,7 @@ func (h *Handlers) returnPayer(req *web.Request) error {
 	case address != "":
 		return h.redirect(req, address)
 	case payer.expired:
-		h.recognize(req, &payer, result.Record)
-		return h.stop(req, fiber.StatusGone, &payer, page.Gone)
+		return h.stopExpired(req, &payer, result.Record)
 	}
-	return h.redirect(req, payer.path())
+	return h.redirect(req, payer.address)
 }

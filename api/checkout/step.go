@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +15,6 @@ import (
 	"mizan/api/checkout/page"
 	"mizan/api/checkout/texts"
 	"mizan/api/web"
-	"mizan/api/web/payerpage"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -62,6 +62,21 @@ func awaitedInput(result *paymentactor.Result, now ledger.Micros) payerInput {
 	return 0
 }
 
+// stepNames are the names of what a payer enters, in a form's StepField.
+var stepNames = map[payerInput]string{inputMethod: "method", inputChoice: "bank", inputPassword: "password", inputSignature: "signature"}
+
+// stepOf names the step at which a transaction waits for an input, by the input and the payer's attempt.
+func stepOf(input payerInput, r *record) string {
+	return stepNames[input] + "-" + strconv.Itoa(r.AttemptNumber())
+}
+
+// isForStep tells whether a form is for the input that the transaction waits for, in the present attempt. A form that names
+// no step, of a program for example, is one for the first attempt.
+func isForStep(fields *formFields, input payerInput, r *record) bool {
+	named := fields.value(page.StepField)
+	return named == nil && r.AttemptNumber() == 1 || string(named) == stepOf(input, r)
+}
+
 // requiresPassword tells whether the action requires only a one-time password. If the action has no list of
 // required fields, the type that the provider put into its material decides.
 func requiresPassword(action *payment.Action) bool {
@@ -107,7 +122,7 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 		if at := r.Action.ExpiresAt; at != 0 && now > at {
 			return nil, "", ledger.Refuse("checkout.step", ledger.Expired, "expires_at is over")
 		}
-		return page.Password{Order: order, Post: h.actionPath(payer, r)}, "", nil
+		return page.Password{Order: order, Post: payer.address, Step: stepOf(inputPassword, r)}, "", nil
 	case inputSignature:
 		return h.signatureOf(payer, r), "", nil
 	case inputScan:
@@ -121,7 +136,7 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 			Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r), Receipt: receiptPath(h.cfg.Pages, payer.org, r),
 		}, "", nil
 	}
-	return page.Processing{Order: order, Self: payer.path()}, "", nil
+	return page.Processing{Order: order, Self: payer.address}, "", nil
 }
 
 // providerPage returns the payer's next step at the provider. That is the address of the provider's page
@@ -139,7 +154,7 @@ func (h *Handlers) providerPage(payer *visitor, r *record, order page.Order) (ne
 	case action.Page != "":
 		return nil, target, nil
 	case action.Method == "post":
-		return page.Forward{Order: order, Self: h.actionPath(payer, r), Target: target, Fields: hiddenFields(action.Params)}, "", nil
+		return page.Forward{Order: order, Self: payer.address, Target: target, Fields: hiddenFields(action.Params)}, "", nil
 	}
 	return nil, withParams(target, hiddenFields(action.Params)), nil
 }
@@ -148,7 +163,7 @@ func (h *Handlers) providerPage(payer *visitor, r *record, order page.Order) (ne
 func (h *Handlers) signatureOf(payer *visitor, r *record) page.Signature {
 	action := r.Action
 	payload, _ := jsonwalk.Text(web.Member(action.Material, "payload"))
-	p := page.Signature{Order: h.orderOf(payer.org, r), Self: h.actionPath(payer, r), Payload: string(payload), Left: h.timeLeft(action.Until)}
+	p := page.Signature{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputSignature, r), Payload: string(payload), Left: h.timeLeft(action.Until)}
 	sequence := web.Member(action.Material, "sequence")
 	if text, isText := jsonwalk.Text(sequence); isText {
 		sequence = text
@@ -164,7 +179,7 @@ func (h *Handlers) signatureOf(payer *visitor, r *record) page.Signature {
 // who has no second device.
 func (h *Handlers) scanOf(payer *visitor, r *record) (page.Scan, error) {
 	action := r.Action
-	p := page.Scan{Order: h.orderOf(payer.org, r), Self: h.actionPath(payer, r), Deposit: action.Deposit, Left: h.timeLeft(action.Until)}
+	p := page.Scan{Order: h.orderOf(payer.org, r), Self: payer.address, Deposit: action.Deposit, Left: h.timeLeft(action.Until)}
 	if p.Simulated = h.simulatedButtons(action); p.Simulated == nil && h.mayLeadTo(action.Page) {
 		p.Link = action.Page
 	}
@@ -176,12 +191,6 @@ func (h *Handlers) scanOf(payer *visitor, r *record) (page.Scan, error) {
 // timeLeft returns the time until an instant.
 func (h *Handlers) timeLeft(until ledger.Micros) time.Duration {
 	return max(until.Time().Sub(h.cfg.Clock.Now()), 0)
-}
-
-// actionPath returns the path of the page for a payer who has begun to act in time. The path stays
-// valid until the action expires and for a while afterwards, in which the page shows the outcome.
-func (h *Handlers) actionPath(payer *visitor, r *record) string {
-	return h.cfg.Pages.Path(payer.org, payer.id, "", r.Action.Until.Time().Add(payerpage.Lifetime))
 }
 
 // hiddenFields returns the parameters of an action as the hidden fields of a form, ordered by name.
@@ -323,7 +332,7 @@ func preferredLang(req *web.Request, p *directory.Partner) string {
 }
 
 func (h *Handlers) choiceOf(payer *visitor, r *record) page.Choice {
-	p := page.Choice{Order: h.orderOf(payer.org, r), Post: h.actionPath(payer, r)}
+	p := page.Choice{Order: h.orderOf(payer.org, r), Post: payer.address, Step: stepOf(inputChoice, r)}
 	for _, d := range r.Action.Destinations {
 		p.Banks = append(p.Banks, page.Bank{ID: d.ID, Name: d.Name})
 	}

@@ -52,6 +52,10 @@ func (r *Record) FindEnded(terminal, reference ledger.ID) *EndedAttempt {
 	return nil
 }
 
+// AttemptNumber returns the number of the payer's present attempt or, while the transaction waits for the payer to choose a
+// method, of the next one. The first has the number 1.
+func (r *Record) AttemptNumber() int { return len(r.Ended) + 1 }
+
 // AttemptsLeft returns how many further attempts the payer of a hosted payment has, besides one that is under way. It is
 // zero before the first attempt, whose terminal decides the number.
 func (r *Record) AttemptsLeft() int {

@@ -47,12 +47,14 @@ const (
 	MethodField = "method" // the money_storage type that the payer chose
 	TotalField  = "total"  // hidden: the total of a card that the form shows, in minor units
 	CancelField = "cancel" // the button with which the payer gives up
+	StepField   = "step"   // hidden: for what the form is, so that one that is sent twice has no effect at another step
 )
 
 // Checkout asks how the payer pays, or how the recipient gets a payout: by a card, or by another method that is offered.
 type Checkout struct {
 	Order
 	Self    string            // the page's own path, where the form posts to
+	Step    string            // value of the field StepField, as of the forms below
 	Methods []Method          // at least one
 	Chosen  int               // index of the chosen one in Methods
 	Price   *Sum              // what is sold, without the fee; nil: there is no fee, or each method shows its own total
@@ -105,6 +107,7 @@ func (c Checkout) HasOneTotal() bool {
 type Password struct {
 	Order
 	Post  string
+	Step  string
 	Wrong bool // the payer typed no password
 }
 
@@ -112,6 +115,7 @@ type Password struct {
 type Signature struct {
 	Order
 	Self     string // the page's own path, where the form posts to
+	Step     string
 	Payload  string
 	Sequence string        // the payload's number; empty: not shown
 	Left     time.Duration // until the payer can act no more
@@ -148,6 +152,7 @@ type SimulatedForm struct {
 type Choice struct {
 	Order
 	Post  string
+	Step  string
 	Banks []Bank
 	Wrong bool // the payer chose none, or one that is not offered
 }

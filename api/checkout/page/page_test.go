@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -255,11 +256,11 @@ func TestOnlyChallengesAreFramedAndOnlyWaitingPagesAsk(t *testing.T) {
 var inputPattern = regexp.MustCompile(`<input [^>]*>`)
 
 func TestCardFormHasTheFieldsOfACard(t *testing.T) {
-	html := render(t, "en", Checkout{Order: Order{Sum: dollars}, Self: "/pay/a?token=b.c-_", Methods: byCard})
+	html := render(t, "en", Checkout{Order: Order{Sum: dollars}, Self: "/pay/a?token=b.c-_", Step: "method-2", Methods: byCard})
 	want := map[string]string{"cardnumber": "cc-number", "cardholder": "cc-name", "expiry": "cc-exp", "cvv": "cc-csc"}
 	found := inputPattern.FindAllString(html, -1)
-	hidden := []string{`<input type="hidden" name="method" value="bank_card">`, `<input type="hidden" name="total" value="1250">`}
-	if len(found) != len(want)+2 || found[0] != hidden[0] || found[len(found)-1] != hidden[1] {
+	hidden := []string{`<input type="hidden" name="step" value="method-2">`, `<input type="hidden" name="method" value="bank_card">`, `<input type="hidden" name="total" value="1250">`}
+	if len(found) != len(want)+3 || !slices.Equal(found[:2], hidden[:2]) || found[len(found)-1] != hidden[2] {
 		t.Fatalf("inputs %q", found)
 	}
 	for name, autocomplete := range want {
@@ -267,7 +268,7 @@ func TestCardFormHasTheFieldsOfACard(t *testing.T) {
 			t.Errorf("%s is missing or has no label or no autocomplete", name)
 		}
 	}
-	for _, input := range found[1 : len(found)-1] {
+	for _, input := range found[2 : len(found)-1] {
 		if !strings.Contains(input, " required") || strings.Contains(input, " value=\"x") {
 			t.Errorf("%s", input)
 		}
@@ -280,7 +281,7 @@ func TestCardFormHasTheFieldsOfACard(t *testing.T) {
 func TestPayoutFormHasTheCardNumberOnly(t *testing.T) {
 	html := render(t, "en", Checkout{Order: Order{Payout: true, Sum: dollars}, Methods: byCard})
 	found := inputPattern.FindAllString(html, -1)
-	if len(found) != 2 || !strings.Contains(found[1], `name="cardnumber"`) || !strings.Contains(html, ">Receive $12.50</button>") {
+	if len(found) != 3 || !strings.Contains(found[2], `name="cardnumber"`) || !strings.Contains(html, ">Receive $12.50</button>") {
 		t.Errorf("inputs %q", found)
 	}
 }

@@ -19,7 +19,7 @@ const (
 	TokenParam = "token"
 
 	// Lifetime is how long the address of a hosted page is valid (specification, "create", rule
-	// 7).
+	// 7), and how much longer than the payer may act the address of an opened page is.
 	Lifetime = 15 * time.Minute
 
 	// ReceiptLifetime is how long the address of a receipt is valid.

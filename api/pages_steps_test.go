@@ -1,0 +1,139 @@
+package api_test
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A browser without scripts sends a form as often as its button is pressed, and shows the response to the last one.
+func TestFormSentTwiceUsesOneAttempt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	transaction := f.createHosted("")
+	id := transaction.at("id")
+	action, form := f.browse(transaction.at("widget_url")).form()
+	for name, values := range card(declinedCard) {
+		form[name] = values
+	}
+	var wg sync.WaitGroup
+	for range 15 { // fewer than the cards that one address may send in a minute
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if r := f.visit("POST", action, form); r.status != 303 {
+				t.Errorf("%d %s", r.status, r.body)
+			}
+		}()
+	}
+	wg.Wait()
+	f.wantRouting(id, "1 refused card_declined")
+	second := f.browse(f.base()+action).wantPage(200, checkoutTitle, "The card was declined.", "You can try 2 more times.", `name="step" value="method-2"`)
+	f.send(action, form).wantPage(200, checkoutTitle, "The card was declined.", "You can try 2 more times.")
+	f.wantRouting(id, "1 refused card_declined")
+	f.fill(second, card("4242424242424242")).wantPage(200, "Paid")
+	f.wantRouting(id, "1 refused card_declined", "2 accepted null")
+}
+
+// An attempt that is not carried out counts in no limit.
+func TestFormOfAnotherAttemptIsNotCarriedOut(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.createLimit(`{"partner_id":1,"kind":"velocity","max_count":2,"window":"hour","env":"test","type":"payment","currency":"USD"}`)
+	id, action := f.payerForm("")
+	second := f.send(action, card(declinedCard)).wantPage(200, checkoutTitle, "The card was declined.")
+	for _, step := range []string{"method-1", "method-3", "method-02", "method-", "method", "2", "-1", "", "password-2", strings.Repeat("9", 400)} {
+		form := card("4242424242424242")
+		form.Set("step", step)
+		f.send(action, form).wantPage(200, checkoutTitle, "You can try 2 more times.").wantNothingMarked()
+		form.Set("cvv", "")
+		f.send(action, form).wantPage(200, checkoutTitle).wantNothingMarked()
+	}
+	f.send(action, card("4242424242424242")).wantPage(200, checkoutTitle, "You can try 2 more times.") // a form without a step is one of the first attempt
+	f.wantRouting(id, "1 refused card_declined")
+	f.fill(second, card("4242424242424242")).wantPage(200, "Paid")
+}
+
+// A form that was refused because of what was typed is the form of the same attempt.
+func TestCorrectedFormBelongsToItsAttempt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id, action := f.payerForm("")
+	f.send(action, card(declinedCard))
+	form := card("4242424242424241")
+	form.Set("step", "method-2")
+	f.send(action, form).wantPage(422, checkoutTitle, "Check the card number", `name="step" value="method-2"`)
+	form.Set("cardnumber", "4242424242424242")
+	f.send(action, form).wantPage(200, "Paid")
+	f.wantRouting(id, "1 refused card_declined", "2 accepted null")
+}
+
+// The second copy of a form is answered as a reload would be: with the step that the transaction is at, nothing marked.
+func TestFormOfAnotherStepShowsThePresentStep(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id, action := f.payerForm("")
+	first := f.browse(f.base() + action)
+	asked := f.fill(first, card("4000002500003155")).wantPage(200, "Confirm with a password", `name="step" value="password-1"`)
+	f.fill(first, card("4000002500003155")).wantPage(200, "Confirm with a password").wantNothingMarked()
+	wrong := url.Values{"otp": {"654321"}}
+	second := f.fill(asked, wrong).wantPage(200, checkoutTitle, "The payment was not confirmed.").wantNothingMarked()
+	f.fill(asked, wrong).wantPage(200, checkoutTitle, "The payment was not confirmed.", "You can try 2 more times.").wantNothingMarked()
+	f.send(action, wrong).wantPage(200, checkoutTitle).wantNothingMarked()
+
+	// The password of an earlier attempt is not tried at the next one.
+	f.fill(second, card("4000002500003155")).wantPage(200, "Confirm with a password", `name="step" value="password-2"`)
+	f.fill(asked, wrong).wantPage(200, "Confirm with a password").wantNothingMarked()
+	f.wantRouting(id, "1 refused authentication_failed", "2 accepted null")
+	f.transaction(id).wantStatus("action_required", "")
+}
+
+// Of passwords that are sent at once, the first is tried.
+func TestPasswordSentTwiceUsesOneAttempt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id, action := f.payerForm("")
+	_, form := f.send(action, card("4000002500003155")).wantPage(200, "Confirm with a password").form()
+	form.Set("otp", "654321")
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if r := f.visit("POST", action, form); r.status != 303 {
+				t.Errorf("%d %s", r.status, r.body)
+			}
+		}()
+	}
+	wg.Wait()
+	f.wantRouting(id, "1 refused authentication_failed")
+	f.transaction(id).wantStatus("created", "authentication_failed")
+}
+
+// Whoever presses the button to cancel means the payment, whichever attempt the page shows.
+func TestCancelOfAnEarlierAttemptCancels(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	transaction := f.createHosted("")
+	first := f.browse(transaction.at("widget_url"))
+	f.fill(first, card(declinedCard)).wantPage(200, checkoutTitle)
+	f.fill(first, url.Values{"cancel": {"1"}}).wantPage(200, "Not paid", "The payment was cancelled.")
+}
+
+// wantNothingMarked checks that a page does not blame the payer.
+func (r *response) wantNothingMarked() *response {
+	r.t.Helper()
+	if slices.ContainsFunc([]string{`class="wrong"`, "aria-invalid", "Check the marked fields"}, func(mark string) bool { return strings.Contains(markup(r.body), mark) }) {
+		r.t.Errorf("marked: %s", r.body)
+	}
+	return r
+}
+
+// markup returns a page without its script and style.
+func markup(body string) string {
+	_, afterStyle, _ := strings.Cut(body, "</style>")
+	beforeScript, _, _ := strings.Cut(afterStyle, "<script")
+	return beforeScript
+}
