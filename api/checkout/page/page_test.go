@@ -405,7 +405,7 @@ func TestReceiptHasWhatAnAccountantNeeds(t *testing.T) {
 		Method: "bank_card", Card: "Visa •••• 4242", Price: &dollars, Fee: &fee, Refunded: &refunded,
 	})
 	for name, value := range map[string]string{
-		"Merchant": "Shop", "Status": "Paid", "Paid with": "Card Visa •••• 4242", "Price": "$12.50", "Fee": "$0.50", "Refunded": "$1.00", "Number": "0191d2c4",
+		"Merchant": "Shop", "Status": "Paid", "Paid with": "Card Visa •••• 4242", "Price": "$12.50", "Fee": "$0.50", "Refunded": "$1.00", "Reference": "0191d2c4",
 		"Date": texts.In("en").Date(time.Date(2026, 8, 5, 14, 7, 0, 0, time.UTC)),
 	} {
 		if want := "<div><dt>" + name + "</dt><dd><bdi>" + value + "</bdi></dd></div>"; !strings.Contains(html, want) {
