@@ -387,6 +387,25 @@ func TestReasonsOfLimitsAndAntiFraudAreNotShown(t *testing.T) {
 		if html != silent {
 			t.Errorf("%s is shown: %s", reason, html)
 		}
+		if !strings.Contains(html, "<p>Nothing has been charged.</p>\n<p>Choose another way to pay, or ask the merchant.</p>") {
+			t.Errorf("%s: the payer is not told what to do: %s", reason, html)
+		}
+	}
+	if html := render(t, "en", Outcome{Order: Order{Sum: dollars}, Result: NotDone, Reason: "expired_card"}); strings.Contains(html, "Choose another way") {
+		t.Errorf("a payer who knows the reason: %s", html)
+	}
+}
+
+// The recipient of a payout has not paid, has confirmed no payment and collects nothing.
+func TestRecipientSeesOnlyReasonsThatAreTheirs(t *testing.T) {
+	for reason, want := range map[string]string{
+		"card_declined": "The card was declined.", "expired_card": "The card has expired.", "payer_action_expired": "Time ran out before you confirmed.",
+		"insufficient_funds": "", "processing_error": "", "authentication_failed": "", "cancelled": "", "hold_expired": "", "interrupted": "", "anti_fraud": "",
+	} {
+		v := view{T: english, Page: Outcome{Order: Order{Payout: true, Sum: dollars}, Result: NotDone, Reason: reason}}
+		if got := strings.Join(v.Outcome().Sentences, " "); got != want {
+			t.Errorf("%s: %q, want %q", reason, got, want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -64,8 +65,16 @@ func toJSON(value any) string {
 	return string(text)
 }
 
-// Reason is the text for the code of a failure; empty for a code that payers are not shown.
-func (v view) Reason(code string) string { return v.T.Reasons[code] }
+// payoutReasons are the codes that the recipient of a payout is shown. The texts of the others speak of what a payer does, or has.
+var payoutReasons = []string{"card_declined", "expired_card", "payer_action_expired"}
+
+// Reason is the text for the code of a failure; empty for a code that the person at the page is not shown.
+func (v view) Reason(code string, payout bool) string {
+	if payout && !slices.Contains(payoutReasons, code) {
+		return ""
+	}
+	return v.T.Reasons[code]
+}
 
 // Notice is the text of a Stop.
 func (v view) Notice() texts.Notice {
@@ -174,10 +183,14 @@ func (v view) Outcome() ending {
 		return ending{Class: "back", Title: t.Returned, Sentences: sentences(o.Payout, "", t.ReturnedHint)}
 	}
 	end := ending{Class: "bad", Title: textFor(o.Payout, t.FailedPayout, t.Failed)}
-	if reason := v.Reason(o.Reason); reason != "" {
+	reason := v.Reason(o.Reason, o.Payout)
+	if reason != "" {
 		end.Sentences = append(end.Sentences, reason)
 	}
 	end.Sentences = append(end.Sentences, sentences(o.Payout, "", t.NothingCharged)...)
+	if reason == "" {
+		end.Sentences = append(end.Sentences, sentences(o.Payout, "", t.AnotherWay)...)
+	}
 	return end
 }
 

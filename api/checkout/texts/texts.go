@@ -119,6 +119,7 @@ type Texts struct {
 		Failed         string `json:"failed"`
 		FailedPayout   string `json:"failedPayout"`
 		NothingCharged string `json:"nothingCharged"`
+		AnotherWay     string `json:"anotherWay"` // after a failure whose reason is not shown
 		Returned       string `json:"returned"`
 		ReturnedHint   string `json:"returnedHint"`
 		SecondsToBack  Plural `json:"secondsToBack" holds:"n"`
