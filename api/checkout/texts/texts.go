@@ -13,6 +13,7 @@ type Texts struct {
 		Price       string `json:"price"`
 		Fee         string `json:"fee"`
 		Total       string `json:"total"`
+		Label       string `json:"label" holds:"name"` // a name before a value
 		MinorUnits  string `json:"minorUnits" holds:"amount"`
 		Continue    string `json:"continue" on:"button"`
 		Confirm     string `json:"confirm" on:"button"`
