@@ -272,7 +272,7 @@ func TestDirectDebitAsksForTheAccount(t *testing.T) {
 		form.Set(c.fields[0], "20-00-00")
 		form.Set("account_number", strings.Repeat("5", 65))
 		refused := f.send(action, form)
-		if refused.status != 422 || !strings.Contains(refused.body, `value="20-00-00"`) || strings.Contains(refused.body, "5555") {
+		if refused.status != 422 || !strings.Contains(refused.body, `value="200000"`) || strings.Contains(refused.body, "5555") {
 			t.Errorf("%d %s", refused.status, refused.body)
 		}
 		form.Set("account_number", "55779911")

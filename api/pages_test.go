@@ -199,11 +199,14 @@ func TestPasswordIsAcceptedOnThePage(t *testing.T) {
 	for _, c := range []struct{ password, status, reason, title, returnAddress string }{
 		{"123456", "charged", "", "Paid", returnURL},
 		{"654321", "rejected", "authentication_failed", "Not paid", failURL},
+		{" 123 456\u00a0", "charged", "", "Paid", returnURL}, {"١٢٣٤٥٦", "charged", "", "Paid", returnURL}, {"۱۲۳ ۴۵۶", "charged", "", "Paid", returnURL},
+		{"\u200f১২৩৪৫৬\u200e", "charged", "", "Paid", returnURL},
 	} {
 		transaction := f.charge("4000002500003155").wantStatus("action_required", "")
 		address := transaction.at("simple_auth_redirect_url")
 		action, _ := f.browse(address).wantPage(200, "Confirm with a password", "$12.50").form()
 		f.send(action, url.Values{"otp": {""}}).wantPage(422, "Confirm with a password", "Enter the password")
+		f.send(action, url.Values{"otp": {" \u00a0"}}).wantPage(422, "Confirm with a password", "Enter the password")
 		f.send(action, url.Values{"otp": {strings.Repeat("1", 65)}}).wantPage(422, "Confirm with a password")
 		f.send(action, nil).wantPage(422, "Confirm with a password")
 		f.transaction(transaction.at("id")).wantStatus("action_required", "")

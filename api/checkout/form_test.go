@@ -117,6 +117,29 @@ func TestCopiedCardSurvivesTheWipeOfItsForm(t *testing.T) {
 	}
 }
 
+// People type a number as their card or their bank shows it, with the digits of their keyboard, and copy marks of direction
+// with it.
+func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
+	for typed, want := range map[string]string{
+		"20-00-00": "200000", " 20 00 00 ": "200000", "٢٠-٠٠-٠٠": "200000", "۲۰۰۰۰۰": "200000", "২০ ০০ ০০": "200000", "\u200f20\u201300\u201300\u200e": "200000", "20\u00a000\u202f00": "200000",
+		"AB 12": "AB12", "-": "", "20.00.00": "20.00.00",
+	} {
+		for _, key := range []string{"cardnumber", "account_number", "routing_number", "sort_code", "institution_number", "transit_number"} {
+			f, _ := readForm(urlencoded, []byte(key+"="+url.QueryEscape(typed)))
+			if got := string(typedKey(f, key)); got != want {
+				t.Errorf("%s %q: %q, want %q", key, typed, got, want)
+			}
+		}
+	}
+}
+
+func TestNameOnTheCardKeepsItsCharacters(t *testing.T) {
+	f, _ := readForm(urlencoded, []byte("cardholder="+url.QueryEscape(" ANNA-MARIA ۲ ")))
+	if got := string(typedKey(f, "cardholder")); got != "ANNA-MARIA ۲" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestPayoutFormReadsTheCardNumberOnly(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242424242424242&cvv=1&exp_month=99"))
 	command, wrong := credentialsOf(f, &record{Request: payment.Request{Type: payment.Payout}}, payment.BankCard, func([]byte) string { return "" })

@@ -243,9 +243,9 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	return h.redirectAfterForm(req, payer, err)
 }
 
-// postPassword submits a one-time password.
+// postPassword submits a one-time password, without the spaces in which a message groups it.
 func (h *Handlers) postPassword(req *web.Request, payer *visitor, r *record, fields *formFields) error {
-	typed := fields.value("otp")
+	typed := rewrite(fields.value("otp"), isSpace)
 	if len(typed) == 0 || len(typed) > maxPassword {
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, page.Password{Order: h.orderOf(payer.org, r), Post: payer.address, Step: stepOf(inputPassword, r), Wrong: true})
 	}

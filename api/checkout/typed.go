@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"bytes"
+	"unicode"
 	"unicode/utf8"
 
 	"mizan/api/checkout/page"
@@ -23,7 +24,7 @@ var neverShownAgain = map[string]bool{"cardnumber": true, "cvv": true}
 func typedAgain(f *formFields, keys []string) map[string][]byte {
 	typed := make(map[string][]byte)
 	for _, name := range append([]string{expiryField}, keys...) {
-		value := bytes.TrimRight(f.value(name), "\x00") // latinDigits shortens a value
+		value := bytes.TrimRight(f.value(name), "\x00") // rewrite shortens a value
 		if !neverShownAgain[name] && len(value) <= maxShownAgain && !payment.CardLike(value) {
 			typed[name] = value
 		}
@@ -40,10 +41,10 @@ func typedKey(f *formFields, key string) []byte {
 	}
 	value := f.value(key)
 	switch key {
-	case "cardnumber":
-		return removeSeparators(latinDigits(value))
+	case "cardnumber", "account_number", "routing_number", "sort_code", "institution_number", "transit_number":
+		return rewrite(value, isSeparator)
 	case "cvv", "exp_month", "exp_year":
-		value = latinDigits(value)
+		return rewrite(value, isSpace)
 	}
 	return bytes.TrimSpace(value)
 }
@@ -62,7 +63,7 @@ func readExpiry(text []byte) (month, year []byte, isOne bool) {
 	if text == nil {
 		return nil, nil, false
 	}
-	text = bytes.TrimSpace(latinDigits(text))
+	text = bytes.TrimSpace(rewrite(text, isMark))
 	end := bytes.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	switch {
 	case end >= 0:
@@ -73,16 +74,16 @@ func readExpiry(text []byte) (month, year []byte, isOne bool) {
 	return text, text[len(text):], true
 }
 
-// latinDigits writes the digits of other scripts as 0-9, in place. What becomes free behind a shorter text is filled with
-// NUL, which the next call ignores.
-func latinDigits(value []byte) []byte {
+// rewrite writes the digits of other scripts as 0-9 and leaves out characters, in place. What becomes free behind a shorter
+// text is filled with NUL, which the next call ignores.
+func rewrite(value []byte, leaveOut func(rune) bool) []byte {
 	value = bytes.TrimRight(value, "\x00")
 	written := value[:0]
 	for read := 0; read < len(value); {
 		r, size := utf8.DecodeRune(value[read:])
 		if digit := page.LatinDigit(r); digit != 0 {
 			written = append(written, digit)
-		} else {
+		} else if !leaveOut(r) {
 			written = append(written, value[read:read+size]...)
 		}
 		read += size
@@ -91,18 +92,13 @@ func latinDigits(value []byte) []byte {
 	return written
 }
 
-// removeSeparators removes spaces and dashes from a card number, in place, because people type the
-// number as their card shows it.
-func removeSeparators(number []byte) []byte {
-	if number == nil {
-		return nil
-	}
-	digits := number[:0]
-	for _, c := range number {
-		if c != ' ' && c != '-' {
-			digits = append(digits, c)
-		}
-	}
-	clear(number[len(digits):])
-	return digits
-}
+// isMark tells whether a character is invisible. Marks of direction come along where numbers are copied from a text from right
+// to left.
+func isMark(r rune) bool { return unicode.Is(unicode.Cf, r) }
+
+// isSpace tells whether a character is a space or invisible.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || isMark(r) }
+
+// isSeparator tells whether a character only groups the digits of a number: a space or a dash. People type a number as their
+// card or their bank shows it.
+func isSeparator(r rune) bool { return isSpace(r) || unicode.Is(unicode.Pd, r) }

@@ -250,6 +250,14 @@ const (
 	NoMethod                      // no method is offered for a payment at present
 )
 
+// IsAboutTime tells whether time has passed, or has to pass.
+func (n Notice) IsAboutTime() bool {
+	return n == Gone || n == TooLate || n == Unavailable || n == TooMany
+}
+
+// IsClosed tells whether nobody can pay here.
+func (n Notice) IsClosed() bool { return n == Closed || n == NoMethod }
+
 // Challenge is the simulator's page, on which the payer's bank asks the payer to approve or refuse.
 type Challenge struct {
 	Order

@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/json"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,14 +35,43 @@ func (v view) Initial() string {
 	return strings.ToUpper(string(first))
 }
 
-// Sum formats an amount for people, in the page's language.
-func (v view) Sum(s Sum) string { return v.T.Amount(s.Amount, s.Asset) }
+// Sum formats an amount for people, in the page's language. It stands alone, so a line may break before the currency.
+func (v view) Sum(s Sum) string { return v.T.BreakableAmount(s.Amount, s.Asset) }
+
+// sumInText formats an amount for a sentence or a button, in which only a long one may break.
+func (v view) sumInText(s Sum) string {
+	if v.SumClass(s) != "" {
+		return v.Sum(s)
+	}
+	return v.T.Amount(s.Amount, s.Asset)
+}
+
+// Bounds of the characters of a number that fits into a line of a page that is 320 pixels wide, by the style's sizes.
+const (
+	longNumber    = 12 // at the usual size
+	longestNumber = 20 // at the size of the class long
+)
+
+// SumClass is the class of an amount that has to be written smaller, so that its number stays in one line; empty for others.
+func (v view) SumClass(s Sum) string {
+	number, _ := v.T.Decimal(s.Amount, s.Asset)
+	switch length := utf8.RuneCountInString(number); {
+	case length > longestNumber:
+		return "longest"
+	case length > longNumber:
+		return "long"
+	}
+	return ""
+}
 
 // Plain formats an amount so that it can be pasted: digits, a point, no currency.
 func (v view) Plain(s Sum) string {
 	number, _ := s.number()
 	return number
 }
+
+// Label is a name before a value, with a colon as the language writes it.
+func (v view) Label(name string) string { return v.T.Fill(v.T.Common.Label, "name", name) }
 
 // Seconds is a time in whole seconds. It is rounded down, so that a page never shows more time than is left.
 func (v view) Seconds(d time.Duration) int64 { return int64(d / time.Second) }
@@ -64,8 +94,16 @@ func toJSON(value any) string {
 	return string(text)
 }
 
-// Reason is the text for the code of a failure; empty for a code that payers are not shown.
-func (v view) Reason(code string) string { return v.T.Reasons[code] }
+// payoutReasons are the codes that the recipient of a payout is shown. The texts of the others speak of what a payer does, or has.
+var payoutReasons = []string{"card_declined", "expired_card", "payer_action_expired"}
+
+// Reason is the text for the code of a failure; empty for a code that the person at the page is not shown.
+func (v view) Reason(code string, payout bool) string {
+	if payout && !slices.Contains(payoutReasons, code) {
+		return ""
+	}
+	return v.T.Reasons[code]
+}
 
 // Notice is the text of a Stop.
 func (v view) Notice() texts.Notice {
@@ -91,10 +129,10 @@ func (v view) AmountRefusal() string {
 	case AmountMissing:
 		return v.T.Offer.AmountMissing
 	case AmountTooLow:
-		return v.T.Fill(v.T.Offer.AmountAtLeast, "amount", v.Sum(Sum{o.Min, o.Sum.Asset}))
+		return v.T.Fill(v.T.Offer.AmountAtLeast, "amount", v.sumInText(Sum{o.Min, o.Sum.Asset}))
 	case AmountTooHigh:
 		if !o.Max.IsZero() {
-			return v.T.Fill(v.T.Offer.AmountAtMost, "amount", v.Sum(Sum{o.Max, o.Sum.Asset}))
+			return v.T.Fill(v.T.Offer.AmountAtMost, "amount", v.sumInText(Sum{o.Max, o.Sum.Asset}))
 		}
 	}
 	example, _ := v.T.Decimal(exampleAmount, o.Sum.Asset)
@@ -115,7 +153,7 @@ func (v view) CheckoutTitle() string {
 
 // PayText is the text of the button of a Checkout that pays a total.
 func (v view) PayText(total Sum) string {
-	return v.T.Fill(textFor(v.Page.(Checkout).Payout, v.T.Checkout.Receive, v.T.Checkout.Pay), "amount", v.Sum(total))
+	return v.T.Fill(textFor(v.Page.(Checkout).Payout, v.T.Checkout.Receive, v.T.Checkout.Pay), "amount", v.sumInText(total))
 }
 
 // MethodName is the name of a money_storage type for payers.
@@ -174,10 +212,14 @@ func (v view) Outcome() ending {
 		return ending{Class: "back", Title: t.Returned, Sentences: sentences(o.Payout, "", t.ReturnedHint)}
 	}
 	end := ending{Class: "bad", Title: textFor(o.Payout, t.FailedPayout, t.Failed)}
-	if reason := v.Reason(o.Reason); reason != "" {
+	reason := v.Reason(o.Reason, o.Payout)
+	if reason != "" {
 		end.Sentences = append(end.Sentences, reason)
 	}
 	end.Sentences = append(end.Sentences, sentences(o.Payout, "", t.NothingCharged)...)
+	if reason == "" {
+		end.Sentences = append(end.Sentences, sentences(o.Payout, "", t.AnotherWay)...)
+	}
 	return end
 }
 
@@ -224,7 +266,10 @@ func (v view) ReceiptRows() (rows []row) {
 	if r.Method != "" {
 		method = v.MethodName(r.Method)
 	}
-	add(textFor(r.Payout, t.PaidTo, t.PaidWith), strings.TrimSpace(method+" "+r.Card))
+	if r.Card != "" {
+		method += " " + v.T.Fill("{card}", "card", r.Card) // isolated, so that the last digits stay behind the dots
+	}
+	add(textFor(r.Payout, t.PaidTo, t.PaidWith), strings.TrimSpace(method))
 	addSum(v.T.Common.Price, r.Price)
 	addSum(v.T.Common.Fee, r.Fee)
 	addSum(t.Refunded, r.Refunded)

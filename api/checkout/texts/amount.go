@@ -23,9 +23,18 @@ const (
 // text says that the amount is in minor units.
 //
 // Where an amount stands in a page, <bdi> has to surround it. Fill isolates it in a text.
-func (t *Texts) Amount(a money.Amount, asset money.Asset) string {
+func (t *Texts) Amount(a money.Amount, asset money.Asset) string { return t.amount(a, asset, space) }
+
+// BreakableAmount is Amount, but a line may break between the number and the currency, for places where the whole does not
+// fit into a line. Number and currency have no other place to break.
+func (t *Texts) BreakableAmount(a money.Amount, asset money.Asset) string {
+	return t.amount(a, asset, " ")
+}
+
+// amount writes an amount, with a kind of space between the number and the currency.
+func (t *Texts) amount(a money.Amount, asset money.Asset, gap string) string {
 	number, scaled := t.Decimal(a, asset)
-	text := t.format.withSign(number, string(asset.Currency))
+	text := t.format.withSign(number, string(asset.Currency), gap)
 	if asset.Network != "" {
 		text += " (" + string(asset.Network) + ")"
 	}
@@ -106,8 +115,9 @@ func (f *format) withDigits(number string) string {
 	}, number)
 }
 
-// withSign adds the sign of a currency to a number. A space separates letters from digits (CLDR, "currencySpacing").
-func (f *format) withSign(number, currency string) string {
+// withSign adds the sign of a currency to a number. A space separates letters from digits (CLDR, "currencySpacing"); gap is the
+// kind of that space.
+func (f *format) withSign(number, currency, gap string) string {
 	sign := cmp.Or(f.signs[currency], commonSigns[currency], currency)
 	first, _ := utf8.DecodeRuneInString(sign)
 	last, _ := utf8.DecodeLastRuneInString(sign)
@@ -121,5 +131,5 @@ func (f *format) withSign(number, currency string) string {
 	if f.rightToLeft && unicode.Is(unicode.Latin, first) && unicode.IsSymbol(last) {
 		sign += leftToRight // else the "$" of "US$" stands to the left of "US", as browsers show it
 	}
-	return strings.NewReplacer("0", number, "¤", sign).Replace(pattern)
+	return strings.NewReplacer("0", number, "¤", sign, space, gap).Replace(pattern)
 }

@@ -41,3 +41,18 @@ func TestAmountsOfAssetsThatAreNoISOCurrencies(t *testing.T) {
 		}
 	}
 }
+
+func TestAmountBreaksOnlyBetweenNumberAndCurrency(t *testing.T) {
+	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
+	for lang, want := range map[string][2]string{
+		"en": {"USDT 1,234,567.89 (tron)", "$1,234,567,890,000.00"}, "ru": {"1\u00a0234\u00a0567,89 USDT (tron)", "1\u00a0234\u00a0567\u00a0890\u00a0000,00 $"},
+		"fr": {"1\u202f234\u202f567,89 USDT (tron)", "1\u202f234\u202f567\u202f890\u202f000,00 $US"}, "fa": {"\u200eUSDT ۱٬۲۳۴٬۵۶۷٫۸۹ (tron)", "\u200e$۱٬۲۳۴٬۵۶۷٬۸۹۰٬۰۰۰٫۰۰"},
+		"ar": {"\u200f1,234,567.89 USDT (tron)", "\u200f1,234,567,890,000.00 US$\u200e"},
+	} {
+		text := In(lang)
+		got := [2]string{text.BreakableAmount(parsed(t, "1234567890000"), tron), text.BreakableAmount(parsed(t, "123456789000000"), usd)}
+		if got != want {
+			t.Errorf("%s: %+q, want %+q", lang, got, want)
+		}
+	}
+}

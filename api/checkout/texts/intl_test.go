@@ -181,7 +181,7 @@ func TestAmountsAreWrittenAsBrowsersWriteThem(t *testing.T) {
 			for j, minor := range table.Request.Amounts {
 				want[j] = markedSign(f, want[j])
 				whole, fraction := split(minor, table.Request.Decimals[currency])
-				if got := f.withSign(f.number(whole, fraction), currency); got != want[j] {
+				if got := f.withSign(f.number(whole, fraction), currency, space); got != want[j] {
 					t.Errorf("%s: %s of %s: %+q, want %+q", f.lang, minor, currency, got, want[j])
 				}
 				asset := money.Asset{Currency: money.Currency(currency), Env: money.Prod}

@@ -13,6 +13,7 @@ type Texts struct {
 		Price       string `json:"price"`
 		Fee         string `json:"fee"`
 		Total       string `json:"total"`
+		Label       string `json:"label" holds:"name"` // a name before a value
 		MinorUnits  string `json:"minorUnits" holds:"amount"`
 		Continue    string `json:"continue" on:"button"`
 		Confirm     string `json:"confirm" on:"button"`
@@ -119,6 +120,7 @@ type Texts struct {
 		Failed         string `json:"failed"`
 		FailedPayout   string `json:"failedPayout"`
 		NothingCharged string `json:"nothingCharged"`
+		AnotherWay     string `json:"anotherWay"` // after a failure whose reason is not shown
 		Returned       string `json:"returned"`
 		ReturnedHint   string `json:"returnedHint"`
 		SecondsToBack  Plural `json:"secondsToBack" holds:"n"`

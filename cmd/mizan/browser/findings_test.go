@@ -18,6 +18,7 @@ const (
 // The rules besides those of axe-core.
 const (
 	ruleWidth    = "width"    // nothing is wider than the screen
+	ruleWords    = "words"    // no word, name or number is broken over two lines
 	ruleConsole  = "console"  // no errors, exceptions or violations of the content security policy
 	ruleHosts    = "hosts"    // no request to another host
 	ruleBytes    = "bytes"    // at most maxPageBytes on the network
@@ -65,11 +66,24 @@ const tooWide = `document.scrollingElement.scrollWidth <= %d ? [] : [...document
 	.filter(e => { const r = e.getBoundingClientRect(); return r.right > %[1]d + 0.5 || r.left < -0.5; })
 	.slice(0, 3).map(e => e.outerHTML.replace(/\s+/g, " ").slice(0, 120)).concat("scrollWidth " + document.scrollingElement.scrollWidth)`
 
+// brokenWords is an expression for the words and numbers that go on in another line, but for codes to copy. A line may
+// break at an ordinary space and after a hyphen.
+const brokenWords = `[...document.querySelectorAll("main *:not(.code *, script)")].flatMap(e => [...e.childNodes])
+	.filter(n => n.nodeType === Node.TEXT_NODE && n.parentElement.checkVisibility())
+	.flatMap(n => [...n.data.matchAll(/[^ \n-]+/g)].filter(word => {
+		const range = document.createRange();
+		range.setStart(n, word.index);
+		range.setEnd(n, word.index + word[0].length);
+		const [first, ...others] = range.getClientRects();
+		return others.some(r => r.top >= first.bottom - 2);
+	}).map(word => word[0]))`
+
 // measured is what the page itself tells.
 type measured struct {
 	Violations []struct{ Rule, Detail string }
 	Shift      float64
 	Wide       []string
+	Broken     []string
 	Lang       string
 	Direction  string
 	Heading    string
@@ -80,7 +94,7 @@ type measured struct {
 func (tb *tab) measure() (m measured, err error) {
 	tb.t.Helper()
 	text, err := run[string](tb, axe+`;(async () => JSON.stringify({
-		shift: await `+layoutShift+`, wide: `+fmt.Sprintf(tooWide, tb.view.width)+`, violations: await `+runAxe+`,
+		shift: await `+layoutShift+`, wide: `+fmt.Sprintf(tooWide, tb.view.width)+`, broken: `+brokenWords+`, violations: await `+runAxe+`,
 		lang: document.documentElement.lang, direction: getComputedStyle(document.documentElement).direction,
 		heading: document.querySelector("h1")?.textContent ?? ""}))()`)
 	if err == nil {
@@ -105,6 +119,9 @@ func (tb *tab) findings() (list []finding, m measured, err error) {
 	}
 	for _, element := range m.Wide {
 		add(ruleWidth, "wider than %d: %s", tb.view.width, element)
+	}
+	for _, word := range m.Broken {
+		add(ruleWords, "%q is broken over two lines", word)
 	}
 	if m.Shift > 0 {
 		add(ruleShift, "the layout shifted by %g", m.Shift)

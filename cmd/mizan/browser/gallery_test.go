@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,25 +40,48 @@ func (tb *tab) screenshot() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The screen becomes as high as the page. To capture beyond a lower screen would shift pages from right to left.
 	yes := true
-	captured, err := chromedp.Call(tb.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{
-		CaptureBeyondViewport: &yes, OptimizeForSpeed: &yes, Clip: &page.Viewport{Width: float64(tb.view.width), Height: height, Scale: 1},
-	})
+	tb.setScreen(int64(math.Ceil(height)))
+	captured, err := chromedp.Call(tb.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{OptimizeForSpeed: &yes})
+	tb.setScreen(heights[tb.view.width])
 	return captured.Data, err
 }
 
-// saveScreenshot checks a screenshot's width and writes it. A committed one gets few colors, which makes it small.
+// marginsOf returns how many pixels at the left and at the right of a screenshot show nothing but the ground.
+func marginsOf(picture image.Image) (left, right int) {
+	b := picture.Bounds()
+	left, right = b.Dx(), b.Dx()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		leftmost, rightmost := picture.At(b.Min.X, y), picture.At(b.Max.X-1, y)
+		for x := range left {
+			if picture.At(b.Min.X+x, y) != leftmost {
+				left = x
+				break
+			}
+		}
+		for x := range right {
+			if picture.At(b.Max.X-1-x, y) != rightmost {
+				right = x
+				break
+			}
+		}
+	}
+	return left, right
+}
+
+// saveScreenshot checks a screenshot's width and that the page's column is in its middle, and writes it. A committed one gets few
+// colors, which makes it small.
 func saveScreenshot(t *testing.T, folder, name string, content []byte, width int) {
 	t.Helper()
-	config, err := png.DecodeConfig(bytes.NewReader(content))
-	if err != nil || config.Width != width {
-		t.Fatalf("the screenshot is %d pixels wide, want %d (%v)", config.Width, width, err)
+	picture, err := png.Decode(bytes.NewReader(content))
+	if err != nil || picture.Bounds().Dx() != width {
+		t.Fatalf("the screenshot is not %d pixels wide (%v)", width, err)
+	}
+	if left, right := marginsOf(picture); left != right || left == width {
+		t.Errorf("the column has %d pixels at its left and %d at its right", left, right)
 	}
 	if *update {
-		picture, err := png.Decode(bytes.NewReader(content))
-		if err != nil {
-			t.Fatal(err)
-		}
 		var small bytes.Buffer
 		encoder := png.Encoder{CompressionLevel: png.BestCompression}
 		if err := encoder.Encode(&small, withFewColors(picture)); err != nil {

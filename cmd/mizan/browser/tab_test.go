@@ -82,11 +82,17 @@ func (tb *tab) look(t *testing.T, v view, source string) {
 	if v.isDark {
 		scheme = "dark"
 	}
-	call(tb, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: v.width, Height: heights[v.width], DeviceScaleFactor: 1})
+	tb.setScreen(heights[v.width])
 	call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 	call(tb, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	call(tb, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": v.lang, "X-Forwarded-For": source}})
 	call(tb, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !v.scripts})
+}
+
+// setScreen gives the screen the view's width and a height.
+func (tb *tab) setScreen(height int64) {
+	tb.t.Helper()
+	call(tb, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: tb.view.width, Height: height, DeviceScaleFactor: 1})
 }
 
 // call sends a command of the DevTools protocol.

@@ -82,6 +82,7 @@ all("#expiry", field => rewrite(field, (digits, isDeleting, text) => {
 
 // Clocks. The server decides when time is over, so a clock that has run out asks it.
 const lang = document.documentElement.lang;
+const inDigits = (number, digits) => new Intl.NumberFormat(lang, {minimumIntegerDigits: digits, useGrouping: false}).format(number);
 const every = (seconds, show, end) => {
   const stop = performance.now() + seconds * 1000;
   const tick = () => {
@@ -94,14 +95,14 @@ const every = (seconds, show, end) => {
 };
 all("[data-left]", clock => {
   every(Number(clock.dataset.left), left => {
-    clock.textContent = Math.floor(left / 60) + ":" + String(left % 60).padStart(2, "0");
+    clock.textContent = inDigits(Math.floor(left / 60), 1) + ":" + inDigits(left % 60, 2);
   }, () => setTimeout(() => go(location.href), 1000));
 });
 all("[data-go]", link => {
   const text = document.querySelector("[data-forms]");
   const forms = text && JSON.parse(text.dataset.forms);
   every(Number(link.dataset.go), left => {
-    if (forms && left > 0) text.textContent = (forms[new Intl.PluralRules(lang).select(left)] ?? forms.other).replace("{n}", new Intl.NumberFormat(lang).format(left));
+    if (forms && left > 0) text.textContent = (forms[new Intl.PluralRules(lang).select(left)] ?? forms.other).replace("{n}", inDigits(left, 1));
   }, () => go(link.href));
 });
 

@@ -1,0 +1,83 @@
+package page
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/ledger/money"
+)
+
+func TestColonsAreThoseOfTheLanguage(t *testing.T) {
+	cheaper := dollars
+	cheaper.Amount = money.MustParse("1200")
+	for lang, want := range map[string][2]string{
+		"en": {"Fee: <bdi>$0.50</bdi>", `Help: <a href="mailto:a@b.example">`}, "fr": {"Frais\u00a0: <bdi>0,50 $US</bdi>", "Aide\u00a0: <a "},
+		"ar": {"\u2068الرسوم\u2069: <bdi>", "\u2068المساعدة\u2069: <a "},
+	} {
+		html := render(t, lang, Checkout{
+			Order:   Order{Sum: dollars, Shop: Shop{Brand: Brand{SupportEmail: "a@b.example"}}},
+			Methods: []Method{{Type: "bank_card", Total: dollars, Fee: &Sum{Amount: money.MustParse("50"), Asset: dollars.Asset}}, {Type: "qr_code", Total: cheaper}},
+		})
+		for _, text := range want {
+			if !strings.Contains(html, text) {
+				t.Errorf("%s: no %q in %s", lang, text, html)
+			}
+		}
+	}
+}
+
+// The last digits of a card stay behind the dots that stand for the others.
+func TestCardOfAReceiptIsIsolated(t *testing.T) {
+	for lang, want := range map[string]string{"en": "<bdi>Card •••• 9995</bdi>", "ar": "<bdi>بطاقة بنكية \u2068•••• 9995\u2069</bdi>"} {
+		html := render(t, lang, Receipt{Order: Order{Sum: dollars}, Ended: time.Unix(1_800_000_000, 0), Result: Done, Method: "bank_card", Card: "•••• 9995"})
+		if !strings.Contains(html, want) {
+			t.Errorf("%s: no %q in %s", lang, want, html)
+		}
+	}
+}
+
+// A name is written from left to right or from right to left as its letters are, whatever the page's language is.
+func TestNameOnTheCardHasItsOwnDirection(t *testing.T) {
+	for _, lang := range []string{"en", "ar"} {
+		if html := render(t, lang, Checkout{Order: Order{Sum: dollars}, Methods: byCard}); !strings.Contains(html, ` name="cardholder" dir="auto" `) {
+			t.Errorf("%s: %s", lang, html)
+		}
+	}
+}
+
+// Without scripts the time left is a sentence, which needs no label.
+func TestLabelOfTheClockNeedsTheScript(t *testing.T) {
+	html := render(t, "en", Checkout{Order: Order{Sum: dollars}, Methods: byCard, Left: 90 * time.Second})
+	if !strings.Contains(html, `<p class="clock"><span class="js">Time left</span><span role="timer" data-left="90">1 minute left</span></p>`) {
+		t.Errorf("%s", html)
+	}
+}
+
+// Only what waits, or came too late, is shown with a clock.
+func TestNoticesHaveTheirSymbols(t *testing.T) {
+	const clock, shut, alert = `M32 14v18l12 8`, `M18 32h28`, `M32 16v20M32 47v1`
+	for notice, want := range map[Notice]string{
+		NotFound: alert, Gone: clock, TooLate: clock, Malformed: alert, Unavailable: clock, Fault: alert, Closed: shut, TooMany: clock, NoMethod: shut,
+	} {
+		html := render(t, "en", Stop{Notice: notice})
+		for _, symbol := range []string{clock, shut, alert} {
+			if strings.Contains(html, symbol) != (symbol == want) {
+				t.Errorf("notice %d with the symbol %s, want %s", notice, symbol, want)
+			}
+		}
+	}
+}
+
+// A long number is written smaller.
+func TestSizeOfAnAmountFollowsItsLength(t *testing.T) {
+	for _, c := range []struct{ minor, lang, want string }{
+		{"123456789", "en", `<bdi>$1,234,567.89</bdi>`}, {"1234567890", "en", `<bdi class="long">$12,345,678.90</bdi>`}, {"123456789", "fa", "<bdi>\u200e$۱٬۲۳۴٬۵۶۷٫۸۹</bdi>"},
+		{"123456789012345", "en", `<bdi class="long">$1,234,567,890,123.45</bdi>`}, {"1234567890123456", "en", `<bdi class="longest">$12,345,678,901,234.56</bdi>`},
+	} {
+		sum := Sum{Amount: money.MustParse(c.minor), Asset: dollars.Asset}
+		if html := render(t, c.lang, Processing{Order: Order{Sum: sum}}); !strings.Contains(html, `<p class="sum">`+c.want+`</p>`) {
+			t.Errorf("%s: no %s in %s", c.minor, c.want, html)
+		}
+	}
+}
