@@ -48,13 +48,13 @@ var bufferPool = sync.Pool{New: func() any { return new(buffer) }}
 // Bodies reads the bodies of requests. Each body is charged to one of two budgets: that of callers
 // whose credentials were checked, or that of all others.
 type Bodies struct {
-	proxies                  web.Proxies
+	proxies                  *web.Proxies
 	authenticated, anonymous *budget
 }
 
 // New makes a reader that holds at most authenticatedBytes at once for callers whose credentials
 // were checked, and at most anonymousBytes for all others.
-func New(proxies web.Proxies, authenticatedBytes, anonymousBytes int) *Bodies {
+func New(proxies *web.Proxies, authenticatedBytes, anonymousBytes int) *Bodies {
 	return &Bodies{proxies: proxies, authenticated: newBudget(authenticatedBytes), anonymous: newBudget(anonymousBytes)}
 }
 
