@@ -129,6 +129,10 @@ func TestSourceAddressesAreChecked(t *testing.T) {
 		{behindProxy, "203.0.113.9, 127.0.0.5", 404},
 		{behindProxy, "203.0.113.9, 198.51.100.1", 401}, // what counts is the address that the nearest proxy saw
 		{behindProxy, "::ffff:203.0.113.9", 404},
+		{behindProxy, "203.0.113.9:49152", 404}, // some proxies add the client's port
+		{behindProxy, "198.51.100.1:1, [::ffff:203.0.113.9]:49152, 127.0.0.5:1", 404},
+		{behindProxy, "198.51.100.1:49152", 401},
+		{behindProxy, "203.0.113.9:garbage", 401},
 		{behindProxy, "", 401},
 		{behindProxy, "garbage", 401},
 		{behindProxy, "203.0.113.9, garbage", 401},

@@ -336,7 +336,23 @@ func (c caller) do(method, path, body string) *response {
 	defer func() { _ = httpResponse.Body.Close() }()
 	responseBody, err := io.ReadAll(httpResponse.Body)
 	must(t, err)
-	return &response{t: t, status: httpResponse.StatusCode, header: httpResponse.Header, body: string(responseBody), closes: httpResponse.Close}
+	r := &response{t: t, status: httpResponse.StatusCode, header: httpResponse.Header, body: string(responseBody), closes: httpResponse.Close}
+	r.wantPolicy(method+" "+path, strings.HasPrefix(path, "/simulator/challenge") && r.status == 200)
+	return r
+}
+
+// wantPolicy checks that a browser would load nothing for the response that it does not allow, and shows it in a frame only if
+// it may.
+func (r *response) wantPolicy(request string, mayBeFramed bool) {
+	r.t.Helper()
+	policies, frameOptions := r.header.Values("Content-Security-Policy"), strings.Join(r.header.Values("X-Frame-Options"), "|")
+	if len(policies) != 1 || !strings.HasPrefix(policies[0], "default-src 'none'; ") || !strings.Contains(policies[0], "base-uri 'none'") || !strings.Contains(policies[0], "form-action ") {
+		r.t.Errorf("%s: %d with the policies %q", request, r.status, policies)
+		return
+	}
+	if inPolicy := strings.Contains(policies[0], "frame-ancestors 'none'"); inPolicy == mayBeFramed || (frameOptions == "DENY") == mayBeFramed {
+		r.t.Errorf("%s: %d with the policy %q and X-Frame-Options %q", request, r.status, policies, frameOptions)
+	}
 }
 
 func (c caller) get(path string) *response { c.fixture.t.Helper(); return c.do("GET", path, "") }

@@ -70,6 +70,7 @@ func (s *Server) respondToPanic(ctx *fasthttp.RequestCtx, p any) {
 	secure := len(ctx.Response.Header.PeekBytes(web.HeaderTLSOnly)) > 0
 	ctx.Response.Reset()
 	ctx.Response.Header.SetCanonical(web.HeaderRequestID, []byte(id))
+	setPolicy(ctx)
 	if secure {
 		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
 	}
@@ -92,15 +93,22 @@ func methodOf(ctx *fasthttp.RequestCtx) string {
 	return "other"
 }
 
-// begin sets the headers that every response has: its id and, over TLS, the instruction to use
+// begin sets the headers that every response has: its id, a policy and, over TLS, the instruction to use
 // TLS only. An id that the request brings is ignored, because in the log it would look like the service's
 // own.
 func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	var buf [36]byte
 	ctx.Response.Header.SetCanonical(web.HeaderRequestID, schema.AppendID(buf[:0], uuid.New()))
+	setPolicy(ctx)
 	if ctx.IsTLS() {
 		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
 	}
+}
+
+// setPolicy forbids browsers to load anything for a response and to show it in a frame. Pages have policies of their own.
+func setPolicy(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.SetCanonical(web.HeaderPolicy, web.ValueStrictPolicy)
+	ctx.Response.Header.SetCanonical(web.HeaderFrameOptions, web.ValueDeny)
 }
 
 // tlsOnly returns the value of the header that tells browsers how long to use TLS only. In a sandbox the time is

@@ -38,7 +38,11 @@ func (f *fixture) raw(request string, limit int) (responses []*response, closed 
 		}
 		body, err := io.ReadAll(received.Body)
 		must(f.t, err)
-		responses = append(responses, &response{t: f.t, status: received.StatusCode, header: received.Header, body: string(body), closes: received.Close})
+		r := &response{t: f.t, status: received.StatusCode, header: received.Header, body: string(body), closes: received.Close}
+		if r.status != http.StatusContinue {
+			r.wantPolicy(request[:min(len(request), 60)], false)
+		}
+		responses = append(responses, r)
 	}
 	_, err = reader.ReadByte()
 	return responses, err == io.EOF

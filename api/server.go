@@ -150,7 +150,7 @@ type Server struct {
 
 // New returns a server that does nothing before Serve.
 func New(cfg Config) *Server {
-	proxies := web.Proxies(cfg.TrustedProxies)
+	proxies := web.NewProxies(cfg.TrustedProxies, cfg.Log)
 	s := &Server{
 		cfg:    cfg,
 		access: web.Authorizer{Authenticator: auth.Authenticator{Directory: cfg.Directory, Clock: cfg.Clock}, Organizations: cfg.Directory, Proxies: proxies},

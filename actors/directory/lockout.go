@@ -12,6 +12,7 @@ import (
 	"mizan/actors"
 	"mizan/internal/clock"
 	"mizan/internal/fair"
+	"mizan/internal/source"
 	"mizan/ledger"
 )
 
@@ -192,7 +193,7 @@ func (l *lockout) dropOldLogins(now ledger.Micros) {
 	}
 }
 
-// maxFromSource bounds the running and waiting login attempts of one source (sourceOf). Attempts beyond
+// maxFromSource bounds the running and waiting login attempts of one source (source.Of). Attempts beyond
 // it are refused at once.
 const maxFromSource = 64
 
@@ -209,31 +210,10 @@ func newHashingPlaces() hashingPlaces {
 	return hashingPlaces{fair.New[netip.Prefix](fair.Bounds{MaxInside: maxHashing, MaxWaiting: maxHashWaiting, PerMember: maxFromSource})}
 }
 
-// sourceOf returns what counts as one source: an IPv4 address, or an IPv6 network of 64 bits, the
-// smallest that a customer gets. All requests without an address count as one source.
-func sourceOf(a netip.Addr) netip.Prefix { return prefixOf(a, 32, 64) }
-
-// networkOf returns the network that is likely one customer's: an IPv4 network of 24 bits, or an
-// IPv6 network of 48 bits, the size that a site is given.
-func networkOf(a netip.Addr) netip.Prefix { return prefixOf(a, 24, 48) }
-
-func prefixOf(a netip.Addr, bits4, bits6 int) netip.Prefix {
-	a = a.Unmap()
-	bits := bits4
-	if a.Is6() {
-		bits = bits6
-	}
-	p, err := a.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return p
-}
-
 // enter waits for a place to hash. The error is ErrCrowded, actors.ErrBusy if too many sources
 // wait, or Unavailable if ctx ends first.
 func (t hashingPlaces) enter(ctx context.Context, from netip.Addr) (*fair.Place[netip.Prefix], error) {
-	place, err := t.gate.Enter(ctx, networkOf(from), sourceOf(from))
+	place, err := t.gate.Enter(ctx, source.SiteOf(from), source.Of(from))
 	switch {
 	case err == nil:
 		return place, nil

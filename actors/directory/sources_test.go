@@ -29,24 +29,6 @@ func (f *fixture) takePlaces() (leave func()) {
 	}
 }
 
-func TestASourceIsAnAddressOrANetwork(t *testing.T) {
-	for address, c := range map[string]struct{ source, network string }{
-		"203.0.113.9":        {"203.0.113.9/32", "203.0.113.0/24"},
-		"::ffff:203.0.113.9": {"203.0.113.9/32", "203.0.113.0/24"},
-		"2001:db8:1:2::1":    {"2001:db8:1:2::/64", "2001:db8:1::/48"},
-		"2001:db8:1:2::9":    {"2001:db8:1:2::/64", "2001:db8:1::/48"},
-		"fe80::1%eth0":       {"fe80::/64", "fe80::/48"},
-	} {
-		a := netip.MustParseAddr(address)
-		if source, network := sourceOf(a), networkOf(a); source.String() != c.source || network.String() != c.network {
-			t.Errorf("%s: %v of %v, want %v of %v", address, source, network, c.source, c.network)
-		}
-	}
-	if sourceOf(netip.Addr{}) != (netip.Prefix{}) || networkOf(netip.Addr{}) != (netip.Prefix{}) {
-		t.Error("none is not one source")
-	}
-}
-
 // flood starts perAddress attempts to log in from each of the addresses. The returned function waits until all
 // attempts have ended.
 func (f *fixture) flood(addresses []netip.Addr, perAddress int) (wait func()) {

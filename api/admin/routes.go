@@ -19,7 +19,7 @@ type Config struct {
 	Directory    Directory
 	Transactions Transactions
 	Clock        clock.Clock
-	Proxies      web.Proxies
+	Proxies      *web.Proxies
 
 	// IsImage tells whether an address is that of an image that the organization has uploaded; nil: no address is.
 	IsImage func(org ledger.ID, address string) (bool, error)

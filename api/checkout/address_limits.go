@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"mizan/internal/source"
 )
 
 // Bounds of what one address may do on payers' pages, in real time.
@@ -13,13 +15,16 @@ const (
 	maxAddresses       = 65_536 // addresses whose requests are remembered, for each bound
 )
 
-// addressLimits allows each address a number of requests a minute. Addresses of IPv6 count by their network, of which a
-// visitor has many addresses.
+// addressLimits allows each address a number of requests a minute. Addresses count by their source. It remembers them in two
+// generations, so that forgetting costs nothing: an address is added to the newer one and, when that is full or a minute
+// old, the older one is forgotten as a whole. So an address is remembered for a minute, unless half of maxAddresses
+// others come after it.
 type addressLimits struct {
 	perMinute int
 
-	mu        sync.Mutex
-	addresses map[netip.Prefix]*requestTimes // guarded by mu
+	mu           sync.Mutex
+	newer, older map[netip.Prefix]*requestTimes // guarded by mu
+	began        time.Time                      // when the newer generation did; guarded by mu
 }
 
 // requestTimes has the times of an address's last requests, at most as many as a minute allows.
@@ -29,28 +34,16 @@ type requestTimes struct {
 }
 
 func newAddressLimits(perMinute int) *addressLimits {
-	return &addressLimits{perMinute: perMinute, addresses: make(map[netip.Prefix]*requestTimes)}
+	return &addressLimits{perMinute: perMinute, newer: make(map[netip.Prefix]*requestTimes)}
 }
 
 // allow tells whether the address may make one more request now, and counts that request.
-func (l *addressLimits) allow(source netip.Addr) bool { return l.allowAt(source, time.Now()) }
+func (l *addressLimits) allow(address netip.Addr) bool { return l.allowAt(address, time.Now()) }
 
-func (l *addressLimits) allowAt(source netip.Addr, now time.Time) bool {
-	bits := 32
-	if source = source.Unmap(); source.Is6() {
-		bits = 64
-	}
-	key, _ := source.WithZone("").Prefix(bits) // an unknown address has the zero prefix
+func (l *addressLimits) allowAt(address netip.Addr, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	requests := l.addresses[key]
-	if requests == nil {
-		if len(l.addresses) >= maxAddresses {
-			l.makeRoom(now)
-		}
-		requests = &requestTimes{times: make([]time.Time, l.perMinute)}
-		l.addresses[key] = requests
-	}
+	requests := l.requestsOf(source.Of(address), now)
 	oldest := &requests.times[requests.next]
 	if now.Sub(*oldest) < time.Minute {
 		return false
@@ -60,23 +53,27 @@ func (l *addressLimits) allowAt(source netip.Addr, now time.Time) bool {
 	return true
 }
 
-// isIdle tells whether the address has requested nothing for a minute.
-func (r *requestTimes) isIdle(now time.Time) bool {
-	newest := r.times[(r.next+len(r.times)-1)%len(r.times)]
-	return now.Sub(newest) >= time.Minute
+// requestsOf returns the requests of a source, which are in the newer generation then.
+func (l *addressLimits) requestsOf(from netip.Prefix, now time.Time) *requestTimes {
+	if now.Sub(l.began) >= time.Minute {
+		l.forget(now)
+	}
+	if requests := l.newer[from]; requests != nil {
+		return requests
+	}
+	requests := l.older[from]
+	if requests == nil {
+		requests = &requestTimes{times: make([]time.Time, l.perMinute)}
+	}
+	delete(l.older, from)
+	if len(l.newer) >= maxAddresses/2 {
+		l.forget(now)
+	}
+	l.newer[from] = requests
+	return requests
 }
 
-// makeRoom forgets the addresses that have requested nothing for a minute. If there are none, it forgets any address.
-func (l *addressLimits) makeRoom(now time.Time) {
-	for key, requests := range l.addresses {
-		if requests.isIdle(now) {
-			delete(l.addresses, key)
-		}
-	}
-	for key := range l.addresses {
-		if len(l.addresses) < maxAddresses {
-			return
-		}
-		delete(l.addresses, key)
-	}
+// forget begins a generation, and forgets the older one.
+func (l *addressLimits) forget(now time.Time) {
+	l.newer, l.older, l.began = make(map[netip.Prefix]*requestTimes), l.newer, now
 }

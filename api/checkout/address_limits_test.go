@@ -35,19 +35,56 @@ func TestAddressesAreBoundedByTheirNetwork(t *testing.T) {
 	}
 }
 
+// address returns one of many addresses.
+func address(i int) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
+}
+
 func TestStoredAddressesAreBounded(t *testing.T) {
 	c, now := newAddressLimits(creationsPerMinute), time.Unix(1_000_000, 0)
-	for i := range maxAddresses + 10 {
-		c.allowAt(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now)
-		if len(c.addresses) > maxAddresses {
-			t.Fatalf("%d addresses are stored", len(c.addresses))
-		}
-		if i == maxAddresses {
-			now = now.Add(time.Hour) // all of them may be forgotten
+	for i := range 2 * maxAddresses {
+		c.allowAt(address(i), now)
+		if len(c.newer)+len(c.older) > maxAddresses {
+			t.Fatalf("%d addresses are stored", len(c.newer)+len(c.older))
 		}
 	}
-	if len(c.addresses) > 20 {
-		t.Errorf("%d addresses are stored after an hour", len(c.addresses))
+	for range 2 { // minutes after which all of them are forgotten
+		now = now.Add(time.Minute)
+		c.allowAt(address(0), now)
+	}
+	if stored := len(c.newer) + len(c.older); stored > 2 {
+		t.Errorf("%d addresses are stored after their minutes", stored)
+	}
+}
+
+// An address stays refused for its minute while many others come.
+func TestABusyAddressIsRememberedAmongOthers(t *testing.T) {
+	c, now := newAddressLimits(creationsPerMinute), time.Unix(1_000_000, 0)
+	busy := netip.MustParseAddr("192.0.2.1")
+	for range creationsPerMinute {
+		c.allowAt(busy, now)
+	}
+	for i := range maxAddresses/2 - 1 {
+		c.allowAt(address(i), now.Add(time.Duration(i)*time.Millisecond))
+	}
+	if c.allowAt(busy, now.Add(time.Minute-time.Nanosecond)) {
+		t.Error("the address was forgotten")
+	}
+}
+
+// When as many addresses as may be are remembered, a new one costs no pass over them: with one, these would take minutes.
+func TestANewAddressCostsNoPassOverTheOthers(t *testing.T) {
+	c, now := newAddressLimits(creationsPerMinute), time.Unix(1_000_000, 0)
+	for i := range maxAddresses {
+		c.allowAt(address(i), now)
+	}
+	const more, most = 10_000, 5 * time.Second
+	began := time.Now()
+	for i := range more {
+		c.allowAt(address(maxAddresses+i), now)
+	}
+	if took := time.Since(began); took > most {
+		t.Errorf("%d new addresses take %v", more, took)
 	}
 }
 

@@ -45,6 +45,7 @@ func (h *Handlers) postChallenge(req *web.Request) error {
 	if status != fiber.StatusOK {
 		return h.sendNotice(req, status, "", page.Malformed)
 	}
+	defer fields.wipe()
 	approve, decided := readDecision(fields)
 	if !decided {
 		return h.sendChallenge(req, fields)

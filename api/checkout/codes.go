@@ -14,7 +14,7 @@ import (
 var (
 	valueImmutable = []byte("public, max-age=31536000, immutable")
 	valueDay       = []byte("public, max-age=86400")
-	policyOfFile   = []byte("default-src 'none'; style-src 'unsafe-inline'; sandbox")
+	policyOfFile   = []byte("default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox")
 	valueSVG       = []byte("image/svg+xml")
 	valuePNG       = []byte("image/png")
 	valueJPEG      = []byte("image/jpeg")
@@ -119,7 +119,7 @@ func sendFile(req *web.Request, contentType, cache, content []byte) error {
 	h.SetContentTypeBytes(contentType)
 	h.SetCanonical(web.HeaderCache, cache)
 	h.SetCanonical(web.HeaderNoSniff, web.ValueNoSniff)
-	h.SetCanonical(headerPolicy, policyOfFile)
+	h.SetCanonical(web.HeaderPolicy, policyOfFile)
 	req.Response.SetStatusCode(fiber.StatusOK)
 	req.Response.SetBody(content)
 	return nil

@@ -165,6 +165,7 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	if status != fiber.StatusOK {
 		return h.stop(req, status, payer, page.Malformed)
 	}
+	defer fields.wipe() // what a browser filled in may be a card
 	amount, problem := o.amount(fields, lang)
 	if problem != 0 {
 		o.page.Typed, o.page.Problem = string(bytes.ToValidUTF8(fields.value(page.AmountField), nil)), problem

@@ -22,7 +22,7 @@ type Config struct {
 	Storefront Storefront
 
 	Clock   clock.Clock
-	Proxies web.Proxies
+	Proxies *web.Proxies
 	Errors  web.Errors
 
 	// Challenges serves the simulator's challenge page; nil if there is no simulator.

@@ -11,7 +11,6 @@ import (
 )
 
 var (
-	headerPolicy   = []byte("Content-Security-Policy")
 	headerReferrer = []byte("Referrer-Policy")
 	valueHTML      = []byte("text/html; charset=utf-8")
 	valueNoReferer = []byte("no-referrer")
@@ -31,7 +30,10 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 		req.Response.Header.SetCanonical(web.HeaderRetryAfter, []byte("60"))
 	}
 	req.Response.Header.SetContentTypeBytes(valueHTML)
-	req.Response.Header.SetCanonical(headerPolicy, []byte(page.Policy(p)))
+	req.Response.Header.SetCanonical(web.HeaderPolicy, []byte(page.Policy(p)))
+	if page.MayBeFramed(p) {
+		req.Response.Header.DelBytes(web.HeaderFrameOptions)
+	}
 	req.Response.SetStatusCode(status)
 	if c, isCheckout := p.(page.Checkout); isCheckout && c.IsWrong() {
 		req.Response.SetBodyStream(&wipedBody{Reader: *bytes.NewReader(body), body: body}, len(body))

@@ -22,13 +22,14 @@ type Conn struct {
 	net.Conn
 	gate    *Gate
 	address netip.Addr
+	source  netip.Prefix // whose connections are counted together
 
 	state   atomic.Int32
 	writing atomic.Int64 // start of the current write, in ns; 0: none
 	since   atomic.Int64 // when the connection was accepted, or last had a valid credential, in ns
 	known   atomic.Bool  // it has had a valid credential
 
-	openIndex, addressIndex int // positions in the gate's lists, guarded by the gate's mu; openIndex is -1 if the connection is in no list
+	openIndex, sourceIndex int // positions in the gate's lists, guarded by the gate's mu; openIndex is -1 if the connection is in no list
 }
 
 // Known reports that the current request has a valid credential.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"mizan/internal/source"
 )
 
 const (
@@ -17,7 +19,6 @@ const (
 	stalled     = 5 * time.Second  // how long a caller must leave a response unread before its connection may be closed
 	logEvery    = 10 * time.Second // how often the log reports that a bound is reached, or that accept fails
 	reliefCount = 16               // how many connections are closed when the process has no file handle left
-	ipv6Prefix  = 64               // the bits of an IPv6 address that identify one caller
 )
 
 // Options of a Gate.
@@ -38,15 +39,15 @@ type Gate struct {
 	evicted, refused atomic.Uint64
 
 	mu                sync.Mutex
-	total, perAddress int                    // guarded by mu
-	open              []*Conn                // guarded by mu
-	byAddress         map[netip.Addr][]*Conn // guarded by mu; no empty lists
+	total, perAddress int                      // guarded by mu
+	open              []*Conn                  // guarded by mu
+	bySource          map[netip.Prefix][]*Conn // guarded by mu; no empty lists
 }
 
 // NewGate makes a gate without connections.
 func NewGate(o Options) *Gate {
 	g := &Gate{
-		trusted: o.Trusted, log: o.Log, byAddress: make(map[netip.Addr][]*Conn),
+		trusted: o.Trusted, log: o.Log, bySource: make(map[netip.Prefix][]*Conn),
 		fullLog: rate.Sometimes{Interval: logEvery}, failureLog: rate.Sometimes{Interval: logEvery},
 	}
 	g.Bound(o.Total, o.PerAddress)
@@ -87,7 +88,8 @@ func (g *Gate) Refused() uint64 { return g.refused.Load() }
 
 // admit adds a connection. If there is no room, it closes the connection and returns nil.
 func (g *Gate) admit(raw net.Conn) *Conn {
-	c := &Conn{Conn: raw, gate: g, address: addressOf(raw), openIndex: -1}
+	address := addressOf(raw)
+	c := &Conn{Conn: raw, gate: g, address: address, source: source.Of(address), openIndex: -1}
 	c.since.Store(time.Now().UnixNano())
 	victims, ok := g.place(c)
 	closeAll(victims)
@@ -110,8 +112,8 @@ func (g *Gate) admit(raw net.Conn) *Conn {
 func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for !g.trusts(c.address) && len(g.byAddress[c.address]) >= g.perAddress {
-		v := g.evict(g.byAddress[c.address])
+	for !g.trusts(c.address) && len(g.bySource[c.source]) >= g.perAddress {
+		v := g.evict(g.bySource[c.source])
 		if v == nil {
 			return victims, false
 		}
@@ -124,9 +126,9 @@ func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 		}
 		victims = append(victims, v)
 	}
-	sameAddress := g.byAddress[c.address]
-	c.openIndex, c.addressIndex = len(g.open), len(sameAddress)
-	g.open, g.byAddress[c.address] = append(g.open, c), append(sameAddress, c)
+	sameSource := g.bySource[c.source]
+	c.openIndex, c.sourceIndex = len(g.open), len(sameSource)
+	g.open, g.bySource[c.source] = append(g.open, c), append(sameSource, c)
 	return victims, true
 }
 
@@ -162,7 +164,7 @@ func (g *Gate) before(a, b *Conn) bool {
 	if a.known.Load() != b.known.Load() {
 		return b.known.Load()
 	}
-	if x, y := len(g.byAddress[a.address]), len(g.byAddress[b.address]); x != y {
+	if x, y := len(g.bySource[a.source]), len(g.bySource[b.source]); x != y {
 		return x > y
 	}
 	return a.since.Load() < b.since.Load()
@@ -177,14 +179,14 @@ func (g *Gate) remove(c *Conn) {
 	g.open[c.openIndex], last.openIndex = last, c.openIndex
 	g.open[len(g.open)-1] = nil
 	g.open = g.open[:len(g.open)-1]
-	sameAddress := g.byAddress[c.address]
-	last = sameAddress[len(sameAddress)-1]
-	sameAddress[c.addressIndex], last.addressIndex = last, c.addressIndex
-	sameAddress[len(sameAddress)-1] = nil
-	if sameAddress = sameAddress[:len(sameAddress)-1]; len(sameAddress) == 0 {
-		delete(g.byAddress, c.address)
+	sameSource := g.bySource[c.source]
+	last = sameSource[len(sameSource)-1]
+	sameSource[c.sourceIndex], last.sourceIndex = last, c.sourceIndex
+	sameSource[len(sameSource)-1] = nil
+	if sameSource = sameSource[:len(sameSource)-1]; len(sameSource) == 0 {
+		delete(g.bySource, c.source)
 	} else {
-		g.byAddress[c.address] = sameAddress
+		g.bySource[c.source] = sameSource
 	}
 	c.openIndex = -1
 }
@@ -218,17 +220,10 @@ func (g *Gate) trusts(a netip.Addr) bool {
 	return false
 }
 
-// addressOf returns the address under which a connection is counted.
+// addressOf returns the address at the other end of a connection; the zero value if it has none.
 func addressOf(c net.Conn) netip.Addr {
-	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
-	if !ok {
-		return netip.Addr{}
+	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap().WithZone("")
 	}
-	a := tcp.AddrPort().Addr().Unmap().WithZone("")
-	if a.Is6() {
-		if network, err := a.Prefix(ipv6Prefix); err == nil {
-			return network.Addr()
-		}
-	}
-	return a
+	return netip.Addr{}
 }

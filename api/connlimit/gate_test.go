@@ -60,8 +60,8 @@ func serve(t *testing.T, o Options) *echo {
 	t.Cleanup(func() {
 		must(t, limited.Close())
 		served.Wait()
-		if open := e.gate.Open(); open != 0 || len(e.gate.byAddress) != 0 {
-			t.Errorf("%d connections of %d addresses are left", open, len(e.gate.byAddress))
+		if open := e.gate.Open(); open != 0 || len(e.gate.bySource) != 0 {
+			t.Errorf("%d connections of %d addresses are left", open, len(e.gate.bySource))
 		}
 	})
 	return e
@@ -384,14 +384,14 @@ func checkConsistency(t *testing.T, g *Gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	count := 0
-	for address, list := range g.byAddress {
+	for address, list := range g.bySource {
 		count += len(list)
 		if len(list) == 0 || len(list) > g.perAddress {
 			t.Fatalf("%d of %s", len(list), address)
 		}
 		for i, c := range list {
-			if c.addressIndex != i || c.openIndex < 0 || g.open[c.openIndex] != c || c.address != address {
-				t.Fatalf("%s is at %d and %d", fmt.Sprint(c.RemoteAddr()), c.openIndex, c.addressIndex)
+			if c.sourceIndex != i || c.openIndex < 0 || g.open[c.openIndex] != c || c.source != address {
+				t.Fatalf("%s is at %d and %d", fmt.Sprint(c.RemoteAddr()), c.openIndex, c.sourceIndex)
 			}
 		}
 	}
@@ -401,13 +401,20 @@ func checkConsistency(t *testing.T, g *Gate) {
 }
 
 func TestIPv6AddressesAreCountedByNetwork(t *testing.T) {
-	for from, want := range map[string]string{
-		"192.0.2.7": "192.0.2.7", "::ffff:192.0.2.7": "192.0.2.7", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::", "fe80::1%eth0": "fe80::",
-	} {
-		c := remote{to: net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(from), 1))}
-		if got := addressOf(c); got.String() != want {
-			t.Errorf("%s counts as %s", from, got)
+	connect := func(g *Gate, from string) *Conn {
+		return g.admit(remote{to: net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(from), 1))})
+	}
+	options := Options{Total: 10, PerAddress: 1, Log: slog.New(slog.DiscardHandler)}
+	for from, want := range map[string]bool{"2001:db8:1:2::9": false, "2001:db8:1:3::9": true, "192.0.2.7": true} {
+		g := NewGate(options)
+		if connect(g, "2001:db8:1:2::1") == nil || (connect(g, from) != nil) != want {
+			t.Errorf("%s: admitted %v, want %v", from, !want, want)
 		}
+	}
+	// A proxy is trusted by its address, whatever its network.
+	options.Trusted = []netip.Prefix{netip.MustParsePrefix("2001:db8:1:2::1/128")}
+	if g := NewGate(options); connect(g, "2001:db8:1:2::1") == nil || connect(g, "2001:db8:1:2::1") == nil {
+		t.Error("connections of a trusted proxy are bounded")
 	}
 }
 
@@ -419,3 +426,6 @@ type remote struct {
 
 // RemoteAddr implements net.Conn.
 func (r remote) RemoteAddr() net.Addr { return r.to }
+
+// Close implements net.Conn.
+func (r remote) Close() error { return nil }

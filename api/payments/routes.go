@@ -19,7 +19,7 @@ type Config struct {
 	Directory Directory
 	Journal   web.Journal
 	Clock     clock.Clock
-	Proxies   web.Proxies
+	Proxies   *web.Proxies
 	Pages     payerpage.Pages
 
 	// Subscriptions renews payments; nil: the routes of subscriptions are missing.

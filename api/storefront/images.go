@@ -23,8 +23,6 @@ const (
 	maxFile  = 5 << 20          // bytes of the file
 	maxBody  = maxFile + 64<<10 // of the whole request
 	maxParts = 16               // parts of the body, of which one is the file
-
-	maxUploads = 4 // at once: one is decoded, the others wait with their files in memory
 )
 
 const imageField = "image"
@@ -34,12 +32,14 @@ var errTooManyUploads = ledger.Refuse("storefront.createImage", ledger.Unavailab
 // createImage is POST /images with a file in the field image (specification, "Uploaded image").
 func (h *Handlers) createImage(req *web.Request) error {
 	reply := records.Reply[*storefront.Image]{Status: fiber.StatusCreated, Append: records.FieldsOf(storefront.Images)}
-	select {
-	case h.uploads <- struct{}{}:
-		defer func() { <-h.uploads }()
-	default:
+	c, err := h.caller(req)
+	if err != nil {
+		return err
+	}
+	if !h.uploads.enter(c.org) {
 		return errTooManyUploads
 	}
+	defer h.uploads.leave(c.org)
 	var file []byte
 	cached := h.cached()
 	keyOf := cached.Key
@@ -52,11 +52,8 @@ func (h *Handlers) createImage(req *web.Request) error {
 		return h.keys.OfContent(req, key, file), err
 	}
 	return reply.Run(cached, req, func(ctx context.Context) (*storefront.Image, error) {
-		c, err := h.caller(req)
-		if err != nil {
-			return nil, err
-		}
 		if file == nil { // without a key
+			var err error
 			if file, err = readFile(req); err != nil {
 				return nil, err
 			}

@@ -6,23 +6,57 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mizan/api/auth"
 	"mizan/api/web"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 )
 
-// Nothing of a request is read while as many images are being uploaded as may be. That the places become free again is
-// tested by api.TestHostileUploadsAreRefused, which uploads many images to one server.
+// isRefused tells whether an upload of the organization is refused because too many are under way.
+func isRefused(h *Handlers, org ledger.ID) bool {
+	req := &web.Request{RequestCtx: new(fasthttp.RequestCtx), Principal: auth.Principal{Org: org, Partner: new(directory.Partner)}}
+	var refusal *ledger.Refusal
+	return errors.As(h.createImage(req), &refusal) && refusal.Code == ledger.Unavailable
+}
+
+// Nothing of a request is read while as many images are being uploaded as may be. That the places become free again after
+// a request is tested by api.TestHostileUploadsAreRefused, which uploads many images to one server.
 func TestImagesUploadedAtOnceAreBounded(t *testing.T) {
 	h := New(Config{})
-	for range maxUploads {
-		h.uploads <- struct{}{}
+	for i := range 4 {
+		if !h.uploads.enter(ledger.ID{byte(i)}) {
+			t.Fatalf("upload %d of as many organizations is refused", i+1)
+		}
 	}
-	req := &web.Request{RequestCtx: new(fasthttp.RequestCtx)}
-	var refusal *ledger.Refusal
-	if err := h.createImage(req); !errors.As(err, &refusal) || refusal.Code != ledger.Unavailable {
-		t.Errorf("one more upload: %v", err)
+	if !isRefused(h, ledger.ID{9}) {
+		t.Error("a fifth upload is not refused")
 	}
-	if len(h.uploads) != maxUploads {
-		t.Errorf("%d uploads after one that was refused", len(h.uploads))
+	h.uploads.leave(ledger.ID{0})
+	if !h.uploads.enter(ledger.ID{9}) {
+		t.Error("the place of an upload that has ended is not free")
+	}
+}
+
+func TestOneOrganizationLeavesPlacesForUploads(t *testing.T) {
+	h, first, second := New(Config{}), ledger.ID{1}, ledger.ID{2}
+	for range 2 {
+		if !h.uploads.enter(first) {
+			t.Fatal("an upload is refused")
+		}
+	}
+	if !isRefused(h, first) {
+		t.Error("a third upload of one organization is not refused")
+	}
+	for range 2 {
+		if !h.uploads.enter(second) {
+			t.Error("the first organization keeps the second out")
+		}
+	}
+	for range 2 {
+		h.uploads.leave(first)
+		h.uploads.leave(second)
+	}
+	if h.uploads.total != 0 || len(h.uploads.byOrg) != 0 {
+		t.Errorf("%d uploads of %d organizations after the last one", h.uploads.total, len(h.uploads.byOrg))
 	}
 }

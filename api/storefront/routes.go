@@ -53,7 +53,7 @@ type Handlers struct {
 	cfg      Config
 	keys     web.IdempotencyKeys
 	pictures *picture.Normalizer
-	uploads  chan struct{} // one for each image that is being uploaded
+	uploads  uploads
 }
 
 // New returns the handlers.
@@ -61,7 +61,7 @@ func New(cfg Config) *Handlers {
 	return &Handlers{
 		cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint},
 		pictures: picture.NewNormalizer(storefront.MaxSide, storefront.MaxImage),
-		uploads:  make(chan struct{}, maxUploads),
+		uploads:  uploads{byOrg: make(map[ledger.ID]int)},
 	}
 }
 

@@ -42,7 +42,7 @@ var LedgerRoles = []directory.Role{directory.Admin, directory.Auditor}
 type Authorizer struct {
 	Authenticator auth.Authenticator
 	Organizations Organizations
-	Proxies       Proxies
+	Proxies       *Proxies
 }
 
 // Admit sets the request's principal. The error is a *ledger.Refusal: Unauthorized for unknown

@@ -11,6 +11,8 @@ var (
 	HeaderAPIKey       = []byte("X-Api-Key")
 	HeaderOrganization = []byte("X-Organization-Id")
 	HeaderTLSOnly      = []byte("Strict-Transport-Security")
+	HeaderPolicy       = []byte("Content-Security-Policy")
+	HeaderFrameOptions = []byte("X-Frame-Options") // for browsers that don't know frame-ancestors
 
 	headerReplay         = []byte("X-Idempotent-Replay")
 	headerIdempotency    = []byte("Idempotency-Key")
@@ -22,6 +24,8 @@ var (
 	ValueJSON           = []byte("application/json")
 	ValueTLSOnly        = []byte("max-age=31536000") // a year
 	ValueTLSOnlyBriefly = []byte("max-age=3600")
+	ValueStrictPolicy   = []byte("default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	ValueDeny           = []byte("DENY")
 
 	valueTrue = []byte("true")
 )

@@ -1,19 +1,34 @@
 package web
 
 import (
+	"log/slog"
 	"net"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
+	"golang.org/x/time/rate"
 )
 
-// Proxies are the addresses of trusted proxies, which name the clients for which they connect.
-type Proxies []netip.Prefix
+// Proxies are the trusted proxies, which name the clients for which they connect. Nil trusts none.
+type Proxies struct {
+	networks      []netip.Prefix
+	log           *slog.Logger
+	unreadableLog rate.Sometimes
+}
+
+// NewProxies returns the proxies in the networks.
+func NewProxies(networks []netip.Prefix, log *slog.Logger) *Proxies {
+	return &Proxies{networks: networks, log: log, unreadableLog: rate.Sometimes{Interval: time.Minute}}
+}
 
 // Trusts tells whether an address is that of a proxy.
-func (p Proxies) Trusts(a netip.Addr) bool {
-	for _, proxy := range p {
+func (p *Proxies) Trusts(a netip.Addr) bool {
+	if p == nil {
+		return false
+	}
+	for _, proxy := range p.networks {
 		if proxy.Contains(a) {
 			return true
 		}
@@ -23,18 +38,22 @@ func (p Proxies) Trusts(a netip.Addr) bool {
 
 // Source returns the client's address: the address that has connected or, behind trusted proxies, the
 // address that they name in X-Forwarded-For. This list is read from its end, because only the
-// addresses that a trusted proxy has added count.
-func (p Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
+// addresses that a trusted proxy has added count. If one of these can't be read, the last proxy before it counts as the
+// client, and the log says so.
+func (p *Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
 	address := remoteAddress(ctx)
-	if len(p) == 0 || !p.Trusts(address) {
+	if !p.Trusts(address) {
 		return address
 	}
 	lists := ctx.Request.Header.PeekAll(string(headerForwardedFor))
 	for i := len(lists) - 1; i >= 0; i-- {
 		hops := strings.Split(string(lists[i]), ",")
 		for k := len(hops) - 1; k >= 0; k-- {
-			hop, err := netip.ParseAddr(strings.TrimSpace(hops[k]))
-			if err != nil {
+			hop, ok := parseHop(strings.TrimSpace(hops[k]))
+			if !ok {
+				p.unreadableLog.Do(func() {
+					p.log.Warn("a proxy's X-Forwarded-For has no address that can be read: all its clients count as one", "proxy", address.String())
+				})
 				return address
 			}
 			if address = hop.Unmap().WithZone(""); !p.Trusts(address) {
@@ -45,8 +64,20 @@ func (p Proxies) Source(ctx *fasthttp.RequestCtx) netip.Addr {
 	return address
 }
 
-// Secure tells whether the request came from a trusted proxy that received it over TLS.
-func (p Proxies) IsSecure(ctx *fasthttp.RequestCtx) bool {
+// parseHop reads an entry of X-Forwarded-For: an address, which may be in brackets, to which some proxies add the port.
+func parseHop(text string) (netip.Addr, bool) {
+	if withPort, err := netip.ParseAddrPort(text); err == nil {
+		return withPort.Addr(), true
+	}
+	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
+		text = text[1 : len(text)-1]
+	}
+	a, err := netip.ParseAddr(text)
+	return a, err == nil
+}
+
+// IsSecure tells whether the request came from a trusted proxy that received it over TLS.
+func (p *Proxies) IsSecure(ctx *fasthttp.RequestCtx) bool {
 	return p.Trusts(remoteAddress(ctx)) && strings.EqualFold(string(ctx.Request.Header.PeekBytes(headerForwardedProto)), "https")
 }
 

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"runtime"
 	"testing"
@@ -40,7 +41,7 @@ func TestBombCostsNoMoreThanItsPixels(t *testing.T) {
 }
 
 func TestScansAreLimited(t *testing.T) {
-	spec := jpegSpec{width: 64, height: 64, frame: 0xc2, ids: []byte{1, 2, 3}, sampling: []byte{0x22, 0x11, 0x11}, moreScans: 63}
+	spec := jpegSpec{width: 64, height: 64, frame: 0xc2, ids: []byte{1, 2, 3}, sampling: []byte{0x22, 0x11, 0x11}, moreScans: 19}
 	normalize(t, NewNormalizer(64, testBytes), spec.file())
 	spec.moreScans++
 	wantRefused(t, spec.file(), ErrFormat)
@@ -50,6 +51,53 @@ func TestScansAreLimited(t *testing.T) {
 	// What follows the picture does not count.
 	spec.moreScans--
 	normalize(t, NewNormalizer(64, testBytes), append(spec.file(), bytes.Repeat([]byte{0xff, 0xda}, 100)...))
+}
+
+// A file of 5 MiB is nearly all headers. It is refused before memory is used for them.
+func TestHeadersCostNothing(t *testing.T) {
+	const size, most = 5 << 20, 128 << 10
+	plainJPEG, plainPNG := encodedJPEG(t, filled(8, 8, grey(1)), 90), encodedPNG(t, filled(8, 8, grey(1)))
+	repeated := func(one []byte) []byte { return bytes.Repeat(one, size/len(one)) }
+	for name, file := range map[string][]byte{
+		"JPEG of comments":         inserted(plainJPEG, afterSOI, repeated(segment(markerCOM, nil))),
+		"JPEG of tables":           inserted(plainJPEG, afterSOI, repeated(segment(markerDQT, nil))),
+		"JPEG of scans":            inserted(plainJPEG, len(plainJPEG)-2, repeated(segment(markerSOS, nil))),
+		"PNG of texts":             inserted(plainPNG, afterIHDR, repeated(chunk("tEXt", nil))),
+		"PNG of data":              inserted(plainPNG, afterIHDR, repeated(chunk("IDAT", nil))),
+		"PNG of texts before IHDR": inserted(plainPNG, 8, repeated(chunk("tEXt", nil))),
+	} {
+		var err error
+		n := NewNormalizer(16, testBytes)
+		if used := allocated(func() { _, err = n.Normalize(t.Context(), file) }); !errors.Is(err, ErrFormat) || used > most {
+			t.Errorf("%s: %d bytes allocated, error %v", name, used, err)
+		}
+	}
+	// Markers in a scan are no segments; the decoder skips them.
+	file := inserted(plainJPEG, len(plainJPEG)-2, repeated([]byte{0xff, markerRST0}))
+	if used := allocated(func() { normalize(t, NewNormalizer(16, testBytes), file) }); used > 2*size {
+		t.Errorf("restarts: %d bytes allocated", used)
+	}
+}
+
+func TestSegmentsAndChunksAreLimited(t *testing.T) {
+	plainJPEG, plainPNG := encodedJPEG(t, filled(8, 8, grey(1)), 90), encodedPNG(t, filled(8, 8, grey(1)))
+	count := 0
+	for at := afterSOI; ; count++ { // up to the scan, whose segment counts too
+		isScan := plainJPEG[at+1] == markerSOS
+		at += 2 + int(binary.BigEndian.Uint16(plainJPEG[at+2:]))
+		if isScan {
+			break
+		}
+	}
+	comments := bytes.Repeat(segment(markerCOM, nil), 4096-count-1)
+	normalize(t, NewNormalizer(16, testBytes), inserted(plainJPEG, afterSOI, comments))
+	wantRefused(t, inserted(plainJPEG, afterSOI, comments, segment(markerCOM, nil)), ErrFormat)
+
+	texts := bytes.Repeat(chunk("tEXt", nil), 4096-3) // beside IHDR, IDAT and IEND
+	normalize(t, NewNormalizer(16, testBytes), inserted(plainPNG, afterIHDR, texts))
+	wantRefused(t, inserted(plainPNG, afterIHDR, texts, chunk("tEXt", nil)), ErrFormat)
+	// What follows the picture does not count.
+	normalize(t, NewNormalizer(16, testBytes), inserted(plainPNG, len(plainPNG), bytes.Repeat(chunk("tEXt", nil), 9000)))
 }
 
 // Each file is close to the limit of its kind. A PNG that is scaled needs memory for a few rows and the result only, and
@@ -118,5 +166,5 @@ func benchmark(b *testing.B, file []byte) {
 
 // The most scans over the most blocks, in a file of a few bytes per scan.
 func BenchmarkWorstJPEG(b *testing.B) {
-	benchmark(b, jpegSpec{width: 3584, height: 3584, frame: 0xc2, ids: []byte{1, 2, 3}, sampling: []byte{0x22, 0x11, 0x11}, moreScans: 63}.file())
+	benchmark(b, jpegSpec{width: 3584, height: 3584, frame: 0xc2, ids: []byte{1, 2, 3}, sampling: []byte{0x22, 0x11, 0x11}, moreScans: 19}.file())
 }

@@ -9,11 +9,12 @@
 //     another one, a pixel needs up to 8 bytes, or 16 if it is interlaced. A JPEG needs 1 byte per
 //     sample after its sides were divided by reducedBy, so 1.5 per pixel in 4:2:0; if it is
 //     progressive, 4 more per sample of the file; in RGB or CMYK, 4 more per pixel.
-//  3. A normalizer decodes one picture at a time. With a maxSide of up to 2048 it allocates at most
+//  3. A normalizer reads and decodes one picture at a time. With a maxSide of up to 2048 it allocates at most
 //     106 MiB for it, and 48 MiB for most, and the garbage of large ones is collected before the next.
 //  4. Work grows with the pixels and the file: an IDAT that inflates to more than the pixels is
-//     an error, and a progressive JPEG has at most 64 scans, since a scan of a few bytes visits every
-//     pixel.
+//     an error, and a progressive JPEG has at most 20 scans, since a scan of a few bytes visits every
+//     pixel. A JPEG has at most 4096 segments and a PNG 4096 chunks, which are counted before a decoder
+//     reads them.
 //  5. The result depends only on the file, the bounds and the kind of processor. It has no metadata
 //     and no colour that is not visible; a JPEG's EXIF orientation is applied first.
 //  6. jpegn gets only segments that have been judged here, and decides nothing that they don't say. Its

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"image/jpeg"
 	"image/png"
@@ -56,6 +57,7 @@ func readHeader(file []byte, maxSide int) (header, error) {
 
 // Positions in a PNG whose first chunk is IHDR.
 const (
+	pngSignature  = 8
 	pngChunkType  = 12
 	pngDepth      = 24
 	pngColourType = 25
@@ -63,13 +65,23 @@ const (
 	pngFirstChunk = 33 // after IHDR
 )
 
+// Bytes around the content of a PNG's chunk.
+const (
+	chunkHead = 8 // length and type
+	chunkTail = 4 // checksum
+)
+
+// maxChunks is how many chunks a PNG may have. Encoders write data in chunks of 8 KiB or more, of which 5 MiB have 640.
+const maxChunks = 4096
+
 func readPNGHeader(file []byte, maxSide int) (header, error) {
+	// The decoder tolerates other chunks before IHDR, and any number of them.
+	if len(file) < pngFirstChunk || !bytes.HasPrefix(file[pngChunkType:], []byte("IHDR")) || !hasFewChunks(file) {
+		return header{}, ErrFormat
+	}
 	config, err := png.DecodeConfig(bytes.NewReader(file))
 	if err != nil {
 		return header{}, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	if !bytes.HasPrefix(file[pngChunkType:], []byte("IHDR")) { // the decoder tolerates other chunks before it
-		return header{}, ErrFormat
 	}
 	h := header{format: formatPNG, width: config.Width, height: config.Height, orientation: upright}
 	if max(h.width, h.height) > maxSide {
@@ -90,13 +102,28 @@ func readPNGHeader(file []byte, maxSide int) (header, error) {
 	return h, nil
 }
 
+// hasFewChunks tells whether a PNG has at most maxChunks chunks. Those after IEND don't count.
+func hasFewChunks(file []byte) bool {
+	rest := file[pngSignature:]
+	for range maxChunks {
+		if len(rest) < chunkHead || string(rest[4:chunkHead]) == "IEND" {
+			return true
+		}
+		rest = rest[min(uint64(len(rest)), chunkHead+uint64(binary.BigEndian.Uint32(rest))+chunkTail):]
+	}
+	return false
+}
+
 func readJPEGHeader(file []byte, maxSide int) (header, error) {
+	s, ok := readJPEGSegments(file)
+	if !ok {
+		return header{}, ErrFormat
+	}
 	config, err := jpeg.DecodeConfig(bytes.NewReader(file))
 	if err != nil {
 		return header{}, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	s, ok := readJPEGSegments(file)
-	if !ok || s.width != config.Width || s.height != config.Height || s.width == 0 || s.height == 0 || s.scans > s.maxScans() {
+	if s.width != config.Width || s.height != config.Height || s.width == 0 || s.height == 0 || s.scans > s.maxScans() {
 		return header{}, ErrFormat
 	}
 	h := header{format: formatJPEG, width: s.width, height: s.height, orientation: readOrientation(s.exif), isCommon: s.isCommon(), reducedBy: 1}

@@ -5,8 +5,11 @@ import (
 	"encoding/binary"
 )
 
-// maxProgressiveScans is how many scans a progressive JPEG may have. Encoders make about ten.
-const maxProgressiveScans = 64
+// Bounds of a JPEG.
+const (
+	maxProgressiveScans = 20   // of a progressive one; encoders make about ten, and 18 of four components
+	maxSegments         = 4096 // cameras and editors write fewer than a hundred
+)
 
 // Markers of a JPEG.
 const (
@@ -47,11 +50,11 @@ type jpegComponent struct {
 
 // readJPEGSegments reads the segments up to the end of the picture. It finds them as the decoders do, which skip
 // everything that is no marker, so that neither sees a frame or scan that the other doesn't. It returns false if
-// the end or the frame is missing, or if a segment is neither metadata nor one that the decoders know.
+// the end or the frame is missing, if there are too many segments, or if one is neither metadata nor known to the decoders.
 func readJPEGSegments(file []byte) (jpegSegments, bool) {
 	var s jpegSegments
 	kept, at := 0, 2 // what is before kept is in s.rest
-	for {
+	for segments := 0; ; {
 		found, marker, after := nextMarker(file, at)
 		if after == 0 {
 			return s, false
@@ -64,7 +67,7 @@ func readJPEGSegments(file []byte) (jpegSegments, bool) {
 			at = after // part of a scan
 			continue
 		}
-		if len(file)-after < 2 {
+		if segments++; segments > maxSegments || len(file)-after < 2 {
 			return s, false
 		}
 		at = after + int(binary.BigEndian.Uint16(file[after:])) // the length includes its own two bytes
@@ -74,7 +77,10 @@ func readJPEGSegments(file []byte) (jpegSegments, bool) {
 		switch content := file[after+2 : at]; {
 		case markerAPP0 <= marker && marker <= markerAPP15, marker == markerCOM:
 			s.addMetadata(marker, content)
-			s.rest, kept = append(s.rest, file[kept:found]), at
+			if found > kept {
+				s.rest = append(s.rest, file[kept:found])
+			}
+			kept = at
 		case !s.add(marker, content):
 			return s, false
 		}
@@ -132,7 +138,7 @@ func (s *jpegSegments) addMetadata(marker byte, content []byte) {
 	}
 }
 
-// setFrame reads a frame, which image/jpeg has already checked.
+// setFrame reads a frame. image/jpeg checks it afterwards.
 func (s *jpegSegments) setFrame(content []byte) {
 	if len(content) < 6 {
 		return

@@ -53,10 +53,6 @@ func NewNormalizer(maxSide, maxBytes int) *Normalizer {
 // Normalize returns the picture in the file. The error is ErrFormat, ErrTooManyPixels, or ctx's, if
 // ctx ended before the normalizer was free.
 func (n *Normalizer) Normalize(ctx context.Context, file []byte) (Picture, error) {
-	h, err := readHeader(file, n.maxSide)
-	if err != nil {
-		return Picture{}, err
-	}
 	if err := ctx.Err(); err != nil { // the select would choose either
 		return Picture{}, err
 	}
@@ -65,9 +61,15 @@ func (n *Normalizer) Normalize(ctx context.Context, file []byte) (Picture, error
 	case <-ctx.Done():
 		return Picture{}, ctx.Err()
 	}
+	garbage := len(file)
+	defer func() { n.release(garbage) }()
+	h, err := readHeader(file, n.maxSide)
+	if err != nil {
+		return Picture{}, err
+	}
 	width, height := fit(h.width, h.height, n.maxSide)
 	const copies, perPixel = 3, 8 // of the file, and bytes of the result while it is scaled and encoded
-	defer n.release(h.memory + copies*len(file) + perPixel*width*height)
+	garbage = h.memory + copies*len(file) + perPixel*width*height
 	if isWorthCollecting(h.memory) {
 		runtime.GC() // what uploads that wait have left
 	}

@@ -68,18 +68,17 @@ type pngChunks struct {
 // readChunks reads the chunks after IHDR. It passes over those that don't matter.
 func readChunks(file []byte) (pngChunks, error) {
 	var c pngChunks
-	const head, tail = 8, 4 // length and type; checksum
 	previous := ""
 	for rest := file[pngFirstChunk:]; ; {
-		if len(rest) < head+tail || uint64(len(rest)-head-tail) < uint64(binary.BigEndian.Uint32(rest)) {
+		if len(rest) < chunkHead+chunkTail || uint64(len(rest)-chunkHead-chunkTail) < uint64(binary.BigEndian.Uint32(rest)) {
 			return c, io.ErrUnexpectedEOF
 		}
-		end := head + int(binary.BigEndian.Uint32(rest))
-		kind, content := string(rest[4:head]), rest[head:end]
+		end := chunkHead + int(binary.BigEndian.Uint32(rest))
+		kind, content := string(rest[4:chunkHead]), rest[chunkHead:end]
 		if crc32.ChecksumIEEE(rest[4:end]) != binary.BigEndian.Uint32(rest[end:]) {
 			return c, fmt.Errorf("wrong checksum of %q", kind)
 		}
-		rest = rest[end+tail:]
+		rest = rest[end+chunkTail:]
 		isLate := c.data != nil
 		switch kind {
 		case "PLTE":

@@ -16,7 +16,7 @@ type layer struct {
 // Lists of packages that several layers may import. uptoPosting is posting with everything below it;
 // commandImports is what the commands may import.
 var (
-	commonPackages      = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/secret", "internal/steps", "internal/wiping"}
+	commonPackages      = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/secret", "internal/source", "internal/steps", "internal/wiping"}
 	ledgerPackages      = []string{"ledger/..."}
 	uptoPosting         = slices.Concat(commonPackages, ledgerPackages, []string{"posting", "posting/balances"})
 	uptoStore           = slices.Concat(commonPackages, ledgerPackages, []string{"posting/store"})

@@ -382,11 +382,14 @@ func TestDeclinedAttemptSaysWhyAndHowOftenMore(t *testing.T) {
 }
 
 func TestCancelButtonIsShownWhereThePayerMayCancel(t *testing.T) {
-	for _, mayCancel := range []bool{true, false} {
+	for want, mayCancel := range []bool{false, true} {
 		order := Order{Sum: dollars, MayCancel: mayCancel}
-		for _, p := range []Page{Checkout{Order: order, Methods: byCard}, Password{Order: order}, Signature{Order: order}, Scan{Order: order}, Choice{Order: order}} {
-			if got := strings.Contains(render(t, "en", p), `type="submit" name="cancel" value="1" formnovalidate>Cancel</button>`); got != mayCancel {
-				t.Errorf("%T: %v", p, got)
+		for _, p := range []Page{
+			Checkout{Order: order, Methods: byCard}, Password{Order: order}, Signature{Order: order}, Scan{Order: order}, Choice{Order: order},
+			Forward{Order: order, Target: "https://acs.example/"}, Processing{Order: order},
+		} {
+			if got := strings.Count(render(t, "en", p), `type="submit" name="cancel" value="1" formnovalidate>Cancel</button>`); got != want {
+				t.Errorf("%T: %d", p, got)
 			}
 		}
 	}

@@ -28,7 +28,6 @@ func Policy(p Page) string {
 		directives[len(directives)-1] += " " + hashOf(own)
 	}
 	mayLoad, mayPost, mayPoll := brand.Logo != "", "'self'", false
-	isFramed := false
 	switch p := p.(type) {
 	case Offer:
 		mayLoad = true
@@ -44,7 +43,7 @@ func Policy(p Page) string {
 			mayPost = anyAddress
 		}
 	case Challenge:
-		mayPost, isFramed = anyAddress, true
+		mayPost = anyAddress
 	}
 	directives = append(directives, "form-action "+mayPost)
 	if mayLoad {
@@ -53,10 +52,16 @@ func Policy(p Page) string {
 	if mayPoll {
 		directives = append(directives, "connect-src 'self'")
 	}
-	if !isFramed {
+	if !MayBeFramed(p) {
 		directives = append(directives, "frame-ancestors 'none'")
 	}
 	return strings.Join(directives, "; ")
+}
+
+// MayBeFramed tells whether other sites may show the page in a frame.
+func MayBeFramed(p Page) bool {
+	_, isChallenge := p.(Challenge)
+	return isChallenge
 }
 
 // anyAddress is a source list with every web address.

@@ -13,6 +13,7 @@ import (
 
 	"mizan/api/web"
 	"mizan/api/web/conn"
+	"mizan/internal/source"
 	"mizan/ledger"
 )
 
@@ -47,21 +48,21 @@ var bufferPool = sync.Pool{New: func() any { return new(buffer) }}
 // Bodies reads the bodies of requests. Each body is charged to one of two budgets: that of callers
 // whose credentials were checked, or that of all others.
 type Bodies struct {
-	proxies                  web.Proxies
+	proxies                  *web.Proxies
 	authenticated, anonymous *budget
 }
 
 // New makes a reader that holds at most authenticatedBytes at once for callers whose credentials
 // were checked, and at most anonymousBytes for all others.
-func New(proxies web.Proxies, authenticatedBytes, anonymousBytes int) *Bodies {
+func New(proxies *web.Proxies, authenticatedBytes, anonymousBytes int) *Bodies {
 	return &Bodies{proxies: proxies, authenticated: newBudget(authenticatedBytes), anonymous: newBudget(anonymousBytes)}
 }
 
 // owner is who is charged for a body: the organization of an authenticated caller (zero: the
-// administration token), or the address that calls a route for anyone.
+// administration token), or the source (an address, of IPv6 a network) that calls a route for anyone.
 type owner struct {
-	org     ledger.ID
-	address netip.Addr
+	org    ledger.ID
+	source netip.Prefix
 }
 
 // budget bounds the bytes of bodies that are held at once, in all and for one owner.
@@ -132,10 +133,7 @@ func (bodies *Bodies) Read(req *web.Request) error {
 		return tooLarge(bound)
 	}
 	b := bufferPool.Get().(*buffer)
-	b.budget, b.owner = bodies.authenticated, owner{org: req.Principal.Org}
-	if req.Route.Access.Callers == web.Anyone {
-		b.budget, b.owner = bodies.anonymous, owner{address: bodies.proxies.Source(req.RequestCtx)}
-	}
+	b.budget, b.owner = bodies.chargedTo(req)
 	req.SetUserValue(contextKey, b)
 	var headers fasthttp.RequestHeader
 	chunked := length < 0
@@ -164,6 +162,14 @@ func (bodies *Bodies) Read(req *web.Request) error {
 		return ledger.Refuse(op, web.RequestTimeout, "the request took too long to arrive")
 	}
 	return ledger.Refuse(op, web.BadRequest, "the request could not be read")
+}
+
+// chargedTo returns to whom the body of a request is charged, and to which budget.
+func (bodies *Bodies) chargedTo(req *web.Request) (*budget, owner) {
+	if req.Route.Access.Callers == web.Anyone {
+		return bodies.anonymous, owner{source: source.Of(bodies.proxies.Source(req.RequestCtx))}
+	}
+	return bodies.authenticated, owner{org: req.Principal.Org}
 }
 
 func tooLarge(bound int) error {

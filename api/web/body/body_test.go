@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"mizan/api/web"
 	"mizan/ledger"
 )
@@ -123,7 +125,7 @@ func TestIncompleteBodyIsAnError(t *testing.T) {
 
 func TestOneBodyCannotUseTheWholeBudget(t *testing.T) {
 	b := newBudget(100)
-	orgOwner, addressOwner := owner{org: ledger.ID{1}}, owner{address: netip.MustParseAddr("192.0.2.1")}
+	orgOwner, addressOwner := owner{org: ledger.ID{1}}, owner{source: netip.MustParsePrefix("192.0.2.1/32")}
 	for _, step := range []struct {
 		owner owner
 		n     int
@@ -136,5 +138,24 @@ func TestOneBodyCannotUseTheWholeBudget(t *testing.T) {
 	b.refund(orgOwner, 25)
 	if b.heldBytes() != 75 || !b.charge(owner{org: ledger.ID{3}}, 20) {
 		t.Errorf("%d are held", b.heldBytes())
+	}
+}
+
+// One visitor has all addresses of an IPv6 network, so they share one part of the budget.
+func TestANetworkOfIPv6IsChargedAsOne(t *testing.T) {
+	bodies := New(nil, maxBody, Shares*maxBody)
+	isCharged := func(address string) bool {
+		req := &web.Request{RequestCtx: new(fasthttp.RequestCtx), Route: &web.Route{Access: web.Access{Callers: web.Anyone}}}
+		req.SetRemoteAddr(net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(address), 1)))
+		budget, owner := bodies.chargedTo(req)
+		return budget == bodies.anonymous && budget.charge(owner, maxBody)
+	}
+	for _, c := range []struct {
+		address string
+		want    bool
+	}{{"2001:db8::1", true}, {"2001:db8::2", false}, {"2001:db8:0:1::1", true}, {"192.0.2.1", true}, {"192.0.2.1", false}, {"192.0.2.2", true}} {
+		if got := isCharged(c.address); got != c.want {
+			t.Errorf("%s: charged %v, want %v", c.address, got, c.want)
+		}
 	}
 }

@@ -474,6 +474,7 @@ func searchAfterPayments(t *testing.T, flags []string) {
 			connections := p.sendUnusualRequests(1000*i+999, tlsVersion)
 			for k := range 3 {
 				p.payInEveryWay(1000*i + k)
+				p.sendToOtherForms(1000*i + k)
 			}
 			mu.Lock()
 			openConnections = append(openConnections, connections...)

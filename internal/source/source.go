@@ -1,0 +1,24 @@
+package source
+
+import "net/netip"
+
+// Of returns the source of an address: an IPv4 address, or an IPv6 network of 64 bits, the smallest that a customer
+// gets. All requests without an address have the zero prefix as their source.
+func Of(a netip.Addr) netip.Prefix { return prefixOf(a, 32, 64) }
+
+// SiteOf returns the network that is likely one customer's: an IPv4 network of 24 bits, or an IPv6 network of 48 bits,
+// the size that a site is given.
+func SiteOf(a netip.Addr) netip.Prefix { return prefixOf(a, 24, 48) }
+
+func prefixOf(a netip.Addr, bits4, bits6 int) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	bits := bits4
+	if a.Is6() {
+		bits = bits6
+	}
+	p, err := a.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p
+}
