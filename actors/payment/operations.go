@@ -210,8 +210,8 @@ func (t *transaction) onReport(c *actors.Context, m providerReport) {
 	if !t.load() {
 		return
 	}
-	if ended := t.record.FindEnded(m.Terminal, m.Reference); ended != nil {
-		t.onEndedReport(m, ended)
+	if charge := t.record.FindRefused(m.Terminal, m.Reference); charge != nil {
+		t.onRefusedReport(m, charge)
 		return
 	}
 	if m.Terminal != t.record.Terminal || m.Reference != t.record.ChargeReference() {

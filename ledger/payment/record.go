@@ -136,7 +136,7 @@ type Record struct {
 
 	ReturnID   ledger.ID // the return transaction, if this one was reversed
 	ReversalOf ledger.ID // for a return: the transaction that it returns
-	AttemptOf  ledger.ID // for money that moved for an ended attempt: the attempt's transaction
+	AttemptOf  ledger.ID // for money that moved for a charge that was refused: the charge's transaction
 }
 
 // Fees are a terminal's fees at routing.
@@ -152,9 +152,14 @@ type Attempt struct {
 	Terminal ledger.ID
 	Failure  Failure // the reason; AttemptSkipped and AttemptExcluded have no code
 	At       ledger.Micros
-	Outcome  string // one of the outcomes below
-	Priority int    // the terminal's priority at that time
+	Outcome  string       // one of the outcomes below
+	Priority int          // the terminal's priority at that time
+	Total    money.Amount // amount_with_fee at the terminal; zero unless the charge was sent there (WasSent)
 }
+
+// WasSent tells whether the transaction was given to the terminal's provider. The provider has refused it, or the call
+// never left.
+func (a *Attempt) WasSent() bool { return a.Outcome == AttemptRefused || a.Outcome == AttemptNotSent }
 
 // Outcomes of an attempt.
 const (

@@ -111,7 +111,9 @@ var entryFaults = []fault{
 		firstTerms := &payment.Terms{Terminal: reroutedPayment.Attempts[0].Terminal, Asset: r.Asset, Fees: payment.Fees{Fixed: money.FromUint64(2), OnTop: true}}
 		s.w.FirstDemo.Partner = s.w.Trades.Partner
 		l := s.create(r, firstTerms)
-		l.reroute(&payment.Terms{Terminal: reroutedPayment.Terminal, Asset: r.Asset, Fees: reroutedPayment.Fees})
+		l.reroute(&payment.Terms{Terminal: reroutedPayment.Terminal, Asset: r.Asset, Fees: reroutedPayment.Fees}, func(d *payment.Decision) {
+			d.Record.Attempts[0].Total = reroutedPayment.Attempts[0].Total // of the same amount, with the terminal's fee
+		})
 	}),
 	splitScenario("a void of another amount than is held", "voids something else than is pending", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
