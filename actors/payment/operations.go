@@ -270,6 +270,10 @@ func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) 
 	if c.Expecting() > 0 || r.Op != nil {
 		return false
 	}
+	if d, ok := t.decisionContext(c).DecideLateReversal(r); ok {
+		t.commit(c, d, m)
+		return true
+	}
 	if d, ok := t.decisionContext(c).DecideReversal(r, t.stamp.SettledSeq, uuid.New(), m.failure()); ok {
 		t.commit(c, d, m)
 		return true

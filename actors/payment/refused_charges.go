@@ -56,10 +56,14 @@ func (m *lateAttempt) LogValue() slog.Value {
 }
 
 // onRefusedReport decides on a rail's report about a refused charge. Only money that has moved is of interest: that the
-// charge had failed, and was not refused, changes nothing.
+// charge had failed, and was not refused, changes nothing. If the rail has taken that money back, the actor of the money's
+// transaction decides. If there is no such transaction, nothing was booked, so nothing has to be taken back.
 func (t *transaction) onRefusedReport(m providerReport, charge *payment.RefusedCharge) {
-	if m.Kind == actors.Settled {
+	switch m.Kind {
+	case actors.Settled:
 		t.service.registry.Tell(t.lateKey(charge), &lateAttempt{t.record, charge})
+	case actors.TakenBack:
+		t.service.registry.Tell(t.lateKey(charge), m)
 	}
 }
 

@@ -224,7 +224,7 @@ func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcom
 // needsWakeup tells whether a transaction must have a due instant, because it has not ended.
 func needsWakeup(r *payment.Record) bool {
 	switch {
-	case r.Op != nil, r.SettledLate && r.Type == payment.Payment && refundID(r) == ledger.ID{}:
+	case r.Op != nil, r.SettledLate && !r.TakenBackLate && r.Type == payment.Payment && refundID(r) == ledger.ID{}:
 		return true
 	}
 	return !r.Status.Final() && r.Status != payment.Refunded

@@ -118,6 +118,7 @@ type Record struct {
 	LastCommit          money.Amount   // amount of the last commit request; zero: there was none
 	ConfirmedByProvider bool           // the provider has confirmed that it has the charge
 	SettledLate         bool           // money moved after the transaction was closed
+	TakenBackLate       bool           // the rail took that money back before it was returned
 
 	Action   *Action // what the payer has to do; nil: nothing
 	KeepCard bool    // the encrypted card stays stored for a later step

@@ -173,6 +173,16 @@ var entryFaults = []fault{
 		l.refundLate()
 		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
+	scenarioFault("a chargeback of less than is in suspense", "it does not take back the amount in suspense", func(s *scenarios) {
+		s.chargeLate().takeLateBack(func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
+	}),
+	scenarioFault("a chargeback of late money that the record does not mention", "says that late money was taken back: false", func(s *scenarios) {
+		l := s.chargeLate()
+		l.refundLate()
+		l.answerOperation(payment.VerdictRefused)
+		l.takeLateBack()
+		s.w.CorruptLater(l.record.ID, func(r *payment.Record) { r.TakenBackLate = false })
+	}),
 	scenarioFault("a payment that is held when it is sent", "and money was held for 1 of them", func(s *scenarios) {
 		freeTerms := terms(payment.Fees{})
 		postings := []ledger.Posting{

@@ -58,6 +58,7 @@ const (
 	ChargeBooked                      // its charge is booked, or it is a return, which is booked
 	BookedLate                        // money arrived after the transaction was closed
 	ChargeReturned                    // a return reverses its charge
+	LateMoneyTaken                    // the rail took money back that had arrived after the transaction was closed
 	RequiresCard                      // the record says that a sealed card belongs to it
 	CardSealed                        // a card is sealed beside it
 	ProviderMayHold                   // after the last call the provider may have the money, or hold it
