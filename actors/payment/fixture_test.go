@@ -120,7 +120,7 @@ func open(t testing.TB) *fixture { return openWith(t, func(*fixture) {}) }
 
 func openWith(t testing.TB, configure func(*fixture)) *fixture {
 	f := &fixture{World: testkit.NewWorld(t, start), t: t, partner: &directory.Partner{Number: 1, Org: org, Active: true}}
-	f.history = callHistory{calls: make(map[callID]int), active: make(map[*posting.Journal]map[ledger.ID]bool), notFoundInARow: make(map[ledger.ID]int)}
+	f.history = callHistory{calls: make(map[callID]int), active: make(map[*posting.Journal]map[callID]bool), notFoundInARow: make(map[ledger.ID]int)}
 	for i, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
 		f.terminals = append(f.terminals, &directory.Terminal{
 			ID: uuid.UUID{0xaa, byte(i)}, Org: org, Partner: 1, Provider: "simulator", Type: kind, Active: true, Env: money.Prod,

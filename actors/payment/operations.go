@@ -214,8 +214,8 @@ func (t *transaction) onReport(c *actors.Context, m providerReport) {
 	if !t.load() {
 		return
 	}
-	if ended := t.record.FindEnded(m.Terminal, m.Reference); ended != nil {
-		t.onEndedReport(m, ended)
+	if charge := t.record.FindRefused(m.Terminal, m.Reference); charge != nil {
+		t.onRefusedReport(m, charge)
 		return
 	}
 	if m.Terminal != t.record.Terminal || m.Reference != t.record.ChargeReference() {
@@ -273,6 +273,10 @@ func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) 
 	r := t.record
 	if c.Expecting() > 0 || r.Op != nil {
 		return false
+	}
+	if d, ok := t.decisionContext(c).DecideLateReversal(r); ok {
+		t.commit(c, d, m)
+		return true
 	}
 	if d, ok := t.decisionContext(c).DecideReversal(r, t.stamp.SettledSeq, uuid.New(), m.failure()); ok {
 		t.commit(c, d, m)

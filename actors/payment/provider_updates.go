@@ -41,7 +41,7 @@ func (s *Service) ProviderUpdate(org, terminal, reference ledger.ID) error {
 		return err
 	}
 	r, m := result.Record, &providerUpdate{terminal, reference}
-	if !m.isAbout(r) && r.FindEnded(terminal, reference) == nil {
+	if !m.isAbout(r) && r.FindRefused(terminal, reference) == nil {
 		return nil
 	}
 	return s.registry.Command(actors.RecordKey{Org: org, ID: id}, m)
@@ -58,8 +58,8 @@ func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 	if !t.load() {
 		return
 	}
-	if ended := t.record.FindEnded(m.terminal, m.reference); ended != nil {
-		if err := t.onEndedUpdate(c, m, ended); err != nil {
+	if charge := t.record.FindRefused(m.terminal, m.reference); charge != nil {
+		if err := t.onRefusedUpdate(c, m, charge); err != nil {
 			t.logNotAsked(err)
 		}
 		return

@@ -41,7 +41,7 @@ type reissuingWitness struct {
 
 // Reissue implements payment.Reissuer.
 func (r reissuingWitness) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
-	defer r.witness.fixture.history.beginRequest(r.witness.fixture.t, r.witness.journal, q.Reference)()
+	defer r.witness.fixture.history.beginRequest(r.witness.fixture.t, r.witness.journal, q.Terminal.ID, q.Reference)()
 	return r.Reissuer.Reissue(ctx, q)
 }
 
@@ -80,26 +80,27 @@ type callID struct {
 // callHistory has the calls that the witnesses of a fixture have seen.
 type callHistory struct {
 	mu             sync.Mutex
-	calls          map[callID]int                          // guarded by mu
-	active         map[*posting.Journal]map[ledger.ID]bool // guarded by mu: charges with a request in progress, per runtime
-	notFoundInARow map[ledger.ID]int                       // guarded by mu: how often in a row the provider has said that the last submission never arrived
+	calls          map[callID]int                       // guarded by mu
+	active         map[*posting.Journal]map[callID]bool // guarded by mu: charges with a request in progress, per runtime
+	notFoundInARow map[ledger.ID]int                    // guarded by mu: how often in a row the provider has said that the last submission never arrived
 }
 
 // beginRequest checks that no other request about the charge is in progress in the runtime of the journal.
-func (s *callHistory) beginRequest(t testing.TB, j *posting.Journal, id ledger.ID) (endRequest func()) {
+func (s *callHistory) beginRequest(t testing.TB, j *posting.Journal, terminal, reference ledger.ID) (endRequest func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	charge := callID{terminal: terminal, reference: reference}
 	if s.active[j] == nil {
-		s.active[j] = make(map[ledger.ID]bool)
+		s.active[j] = make(map[callID]bool)
 	}
-	if s.active[j][id] {
-		t.Errorf("%v: the provider is asked two things at once", id)
+	if s.active[j][charge] {
+		t.Errorf("%v: the provider is asked two things at once", reference)
 	}
-	s.active[j][id] = true
+	s.active[j][charge] = true
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.active[j], id)
+		delete(s.active[j], charge)
 	}
 }
 
@@ -149,7 +150,7 @@ func (w *witness) Submit(ctx context.Context, call *actors.Call) actors.Outcome 
 		return lostAnswer
 	}
 	w.fixture.history.recordCall(w.fixture.t, callID{call.Terminal.ID, call.Reference, call.Operation, call.Request})
-	defer w.fixture.history.beginRequest(w.fixture.t, w.journal, call.Reference)()
+	defer w.fixture.history.beginRequest(w.fixture.t, w.journal, call.Terminal.ID, call.Reference)()
 	w.requireIntent(call)
 	if _, hasDeadline := ctx.Deadline(); !hasDeadline {
 		w.fixture.t.Errorf("%v %v has all the time in the world", call.Operation, call.Reference)
@@ -214,7 +215,7 @@ func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcom
 	if w.dead.Load() {
 		return lostAnswer
 	}
-	defer w.fixture.history.beginRequest(w.fixture.t, w.journal, q.Reference)()
+	defer w.fixture.history.beginRequest(w.fixture.t, w.journal, q.Terminal.ID, q.Reference)()
 	o := w.Provider.Inquire(ctx, q)
 	w.fixture.history.recordAnswer(callID{operation: q.Operation, reference: q.Reference}, o)
 	return o
@@ -223,7 +224,7 @@ func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcom
 // needsWakeup tells whether a transaction must have a due instant, because it has not ended.
 func needsWakeup(r *payment.Record) bool {
 	switch {
-	case r.Op != nil, r.SettledLate && r.Type == payment.Payment && refundID(r) == ledger.ID{}:
+	case r.Op != nil, r.SettledLate && !r.TakenBackLate && r.Type == payment.Payment && refundID(r) == ledger.ID{}:
 		return true
 	}
 	return !r.Status.Final() && r.Status != payment.Refunded

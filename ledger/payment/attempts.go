@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"mizan/ledger"
-	"mizan/ledger/money"
 )
 
 // This file decides on the attempts of a hosted payment. If a provider definitely refuses the card, the transaction
@@ -13,12 +12,10 @@ import (
 
 // EndedAttempt is an attempt of a hosted payment that was refused, after which the payer could try again.
 type EndedAttempt struct {
-	Reference   ledger.ID    // the id by which the provider knows the attempt's charge
-	Route       string       // the rail that refused last
-	Total       money.Amount // what the payer would have paid, fee included
-	Credentials Credentials  // what the payer had entered
-	Terminals   []Attempt    // the terminals that were passed over or that refused, in order; the last one ended the attempt
-	RailMeta    []byte       // JSON object of the rail's own keys, at most maxEndedMeta bytes; nil: none
+	Reference   ledger.ID   // the id by which each terminal's provider knows the attempt's charge
+	Credentials Credentials // what the payer had entered
+	Terminals   []Attempt   // the terminals that were passed over or that refused, in order; the last one ended the attempt
+	RailMeta    []byte      // JSON object of the last terminal's rail, of its own keys, at most maxEndedMeta bytes; nil: none
 }
 
 // maxEndedMeta bounds the rail's keys that a record keeps for an ended attempt. A rail that has lost longer ones has to
@@ -42,11 +39,51 @@ func (r *Record) ChargeReference() ledger.ID {
 	return r.Reference
 }
 
-// FindEnded returns the ended attempt whose charge was at the terminal under the reference; nil if there is none.
-func (r *Record) FindEnded(terminal, reference ledger.ID) *EndedAttempt {
+// RefusedCharge is a charge of a payment that a terminal has refused, after which the payment went on: with another
+// terminal, or with another attempt of its payer.
+type RefusedCharge struct {
+	Attempt               // the terminal that refused, and why
+	Reference   ledger.ID // the id by which the terminal's provider knows the charge
+	Credentials Credentials
+	RailMeta    []byte // as in EndedAttempt; nil for a terminal before the attempt's last one
+}
+
+// FindRefused returns the charge that a terminal knows by the reference and has refused: of an ended attempt, or of the
+// present one, which went on to another terminal. It returns nil if there is none, and for a payout.
+func (r *Record) FindRefused(terminal, reference ledger.ID) *RefusedCharge {
+	if r.Type != Payment {
+		return nil
+	}
 	for i := range r.Ended {
-		if e := &r.Ended[i]; e.Reference == reference && e.Last().Terminal == terminal {
-			return e
+		e := &r.Ended[i]
+		if e.Reference != reference {
+			continue
+		}
+		refused := findRefused(e.Terminals, terminal)
+		if refused == nil {
+			return nil
+		}
+		refused.Reference, refused.Credentials = reference, e.Credentials
+		if terminal == e.Last().Terminal {
+			refused.RailMeta = e.RailMeta
+		}
+		return refused
+	}
+	if r.Terminal == (ledger.ID{}) || terminal == r.Terminal || reference != r.ChargeReference() {
+		return nil
+	}
+	refused := findRefused(r.Attempts, terminal)
+	if refused != nil {
+		refused.Reference, refused.Credentials = reference, r.credentials()
+	}
+	return refused
+}
+
+// findRefused returns the terminal if the charge was sent to it; nil if it is none of the tried ones.
+func findRefused(tried []Attempt, terminal ledger.ID) *RefusedCharge {
+	for i := range tried {
+		if a := &tried[i]; a.Terminal == terminal && a.WasSent() {
+			return &RefusedCharge{Attempt: *a}
 		}
 	}
 	return nil
@@ -88,9 +125,9 @@ func (c DecisionContext) endAttempt(d *Decision, outcome string, why Failure) {
 	r := d.Record
 	d.Counters = r.unreserve(c.Org, c.room(d.Counters))
 	d.move(EndAttempt, nil)
-	refusal := Attempt{Terminal: r.Terminal, Failure: why, At: ledger.MicrosOf(c.Now), Outcome: outcome, Priority: r.Priority}
+	refusal := Attempt{Terminal: r.Terminal, Failure: why, At: ledger.MicrosOf(c.Now), Outcome: outcome, Priority: r.Priority, Total: r.AmountWithFee}
 	ended := EndedAttempt{
-		Reference: r.ChargeReference(), Route: r.Route, Total: r.AmountWithFee, Credentials: r.credentials(),
+		Reference: r.ChargeReference(), Credentials: r.credentials(),
 		Terminals: append(r.Attempts[:len(r.Attempts):len(r.Attempts)], refusal),
 	}
 	if len(r.RailMeta) <= maxEndedMeta {
@@ -142,24 +179,25 @@ func (c DecisionContext) CancelByPayer(r *Record, request ledger.ID) (Decision, 
 	return d, nil
 }
 
-// SettleAttempt decides on a rail's report that an ended attempt of the transaction r has moved money after all. That
+// SettleAttempt decides on a rail's report that a refused charge of the transaction r has moved money after all. That
 // money is no money of the transaction, which may be in any status by now: it gets a transaction of its own with the given
-// id, which is rejected from the start, holds the money on the suspense account and returns it.
-func (c DecisionContext) SettleAttempt(r *Record, ended *EndedAttempt, id ledger.ID) Decision {
-	refusal, entered := ended.Last(), &ended.Credentials
+// id, which is rejected from the start, holds the money on the suspense account and returns it. route is the terminal's
+// rail.
+func (c DecisionContext) SettleAttempt(r *Record, charge *RefusedCharge, route string, id ledger.ID) Decision {
+	entered := &charge.Credentials
 	late := Record{
-		ID: id, Partner: r.Partner, Status: Absent, AttemptOf: r.ID, Reference: ended.Reference, Route: ended.Route,
-		Terminal: refusal.Terminal, Priority: refusal.Priority, SettledLate: true, RailMeta: ended.RailMeta,
+		ID: id, Partner: r.Partner, Status: Absent, AttemptOf: r.ID, Reference: charge.Reference, Route: route,
+		Terminal: charge.Terminal, Priority: charge.Priority, SettledLate: true, RailMeta: charge.RailMeta,
 	}
 	late.Request = Request{
-		Type: Payment, Amount: ended.Total, Asset: r.Asset, Lang: r.Lang, Method: entered.Method,
+		Type: Payment, Amount: charge.Total, Asset: r.Asset, Lang: r.Lang, Method: entered.Method,
 		CardBIN: entered.CardBIN, CardLast4: entered.CardLast4, MerchantMeta: []byte(`{"attempt_of":"` + r.ID.String() + `"}`),
 	}
 	late.clearPrice()
 	d := Decision{Record: &late, MustRecord: true}
 	d.Counters = late.reserve(c.Org, nil)
 	d.move(SettleAttempt, late.suspenseEntry(ledger.Debit))
-	d.end(refusal.Failure)
+	d.end(charge.Failure)
 	d.Due = c.fromNow(minRetryDelay)
 	return d
 }

@@ -40,7 +40,7 @@ func TestARefusedAttemptGoesBackToCreated(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	ended := r.Ended[0]
-	if last := ended.Last(); ended.Reference != transactionID || ended.Total.String() != "1005" || ended.Credentials.CardLast4 != "0002" ||
+	if last := ended.Last(); ended.Reference != transactionID || last.Total.String() != "1005" || ended.Credentials.CardLast4 != "0002" ||
 		last.Terminal != terminalID || last.Outcome != payment.AttemptRefused || last.Failure.Code != payment.CardDeclined || last.At != ledger.MicrosOf(sc.context.Now) {
 		t.Errorf("%+v", ended)
 	}
@@ -151,7 +151,7 @@ func TestLateMoneyOfAnAttemptIsATransactionOfItsOwn(t *testing.T) {
 	sc.onAnswer(payment.Answer{Verdict: payment.VerdictRefused, Meta: []byte(`{"id":"x"}`)})
 	before := *sc.record
 	late := &scenario{t: t, context: sc.context}
-	late.want(late.apply(sc.context.SettleAttempt(sc.record, &sc.record.Ended[0], otherID)),
+	late.want(late.apply(sc.context.SettleAttempt(sc.record, sc.record.FindRefused(terminalID, transactionID), "simulator", otherID)),
 		"settle_attempt rejected: posted Dr A:provider 1005, Cr L:suspense:1 1005", "due 1ms, reserve 1005, final")
 	wantUnchanged(t, before, sc.record)
 	if r := late.record; r.AttemptOf != transactionID || r.ChargeReference() != transactionID || r.ID != otherID || string(r.RailMeta) != `{"id":"x"}` || amountsText(r) != "1005 1005 1005 0" {

@@ -188,7 +188,7 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	if amountsText(r) != "1000 980 980 20" || r.Terminal != otherID || r.Route != "another" || len(r.Attempts) != 1 || r.Answered() {
 		t.Errorf("%+v", r)
 	}
-	if got, want := r.Attempts[0], (payment.Attempt{Terminal: terminalID, Failure: payment.Failure{Code: payment.CardDeclined}, At: ledger.MicrosOf(now), Outcome: payment.AttemptRefused}); got != want {
+	if got, want := r.Attempts[0], (payment.Attempt{Terminal: terminalID, Failure: payment.Failure{Code: payment.CardDeclined}, At: ledger.MicrosOf(now), Outcome: payment.AttemptRefused, Total: money.FromUint64(1007)}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	wantUnchanged(t, before, oldRecord)

@@ -201,7 +201,7 @@ func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok 
 	d = newDecision(r)
 	d.Counters = r.unreserve(c.Org, nil)
 	d.move(Reroute, r.releaseEntry())
-	failedAttempt := Attempt{Terminal: r.Terminal, Failure: a.Failure.orCode(CardDeclined), At: ledger.MicrosOf(c.Now), Outcome: AttemptRefused, Priority: r.Priority}
+	failedAttempt := Attempt{Terminal: r.Terminal, Failure: a.Failure.orCode(CardDeclined), At: ledger.MicrosOf(c.Now), Outcome: AttemptRefused, Priority: r.Priority, Total: r.AmountWithFee}
 	if a.Verdict == VerdictNotSent {
 		failedAttempt.Outcome, failedAttempt.Failure = AttemptNotSent, a.Failure.orCode(ProcessingError)
 	}

@@ -65,6 +65,7 @@ const (
 	GiveBack       Event = "give_back"        // the intent to return late money to the payer
 	GaveBack       Event = "gave_back"        // the provider has returned late money
 	GiveBackFailed Event = "give_back_failed" // the provider has not returned late money
+	TakeBackLate   Event = "take_back_late"   // the rail has taken late money back
 )
 
 var events = []Event{
@@ -73,7 +74,7 @@ var events = []Event{
 	PassPreAuthorized3DS, PassAuthRequired, PassUnknown, PassCancelled,
 	Commit, Capture, CommitRefused, Cancel, Void, VoidFailed, Lapse, Expire,
 	Refund, RefundPending, RefundDone, RefundRefused, FurtherRefundRefused,
-	Reverse, Return, Correct, SettleLate, GiveBack, GaveBack, GiveBackFailed,
+	Reverse, Return, Correct, SettleLate, GiveBack, GaveBack, GiveBackFailed, TakeBackLate,
 }
 
 // intermediateEvents maps each intermediate status of a rail to the event that leads to that status.

@@ -147,6 +147,7 @@ func addLateSteps(status Status, r row) row {
 	r[GiveBack] = Step{To: status, Why: "the intent to return money in suspense"}
 	r[GaveBack] = Step{To: status, Why: "the rail returned money in suspense"}
 	r[GiveBackFailed] = Step{To: status, Why: "the rail did not return it: it stays in suspense"}
+	r[TakeBackLate] = Step{To: status, Why: "the rail took money in suspense back: nothing is left to return"}
 	r[Await] = Step{To: status, Why: "no answer yet; the provider is asked again later"}
 	return r
 }

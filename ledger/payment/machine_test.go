@@ -22,7 +22,7 @@ var vocabulary = []payment.Event{
 	"pass_pre_authorized_3ds", "pass_auth_required", "pass_unknown", "pass_cancelled",
 	"commit", "capture", "commit_refused", "cancel", "void", "void_failed", "lapse", "expire",
 	"refund", "refund_pending", "refund_done", "refund_refused", "further_refund_refused",
-	"reverse", "return", "correct", "settle_late", "give_back", "gave_back", "give_back_failed",
+	"reverse", "return", "correct", "settle_late", "give_back", "gave_back", "give_back_failed", "take_back_late",
 }
 
 // grid is the specification's transition table, row by row, and the steps of intents, which leave the status as it is
@@ -73,10 +73,10 @@ var grid = map[payment.Status]steps{
 	// rejected → failed by a rail's correction. Money that moves after all is given back.
 	"rejected": {
 		"correct":     "failed",
-		"settle_late": "rejected", "give_back": "rejected", "gave_back": "rejected", "give_back_failed": "rejected", "await": "rejected",
+		"settle_late": "rejected", "give_back": "rejected", "gave_back": "rejected", "give_back_failed": "rejected", "take_back_late": "rejected", "await": "rejected",
 	},
 	"failed": {
-		"settle_late": "failed", "give_back": "failed", "gave_back": "failed", "give_back_failed": "failed", "await": "failed",
+		"settle_late": "failed", "give_back": "failed", "gave_back": "failed", "give_back_failed": "failed", "take_back_late": "failed", "await": "failed",
 	},
 	"reversed": {},
 }

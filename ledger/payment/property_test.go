@@ -175,7 +175,7 @@ func (tx *randomTransaction) checkDue(d *payment.Decision) {
 	r, now := d.Record, ledger.MicrosOf(tx.context.Now)
 	isOver := r.Op == nil && (r.Status.Final() || r.Status == payment.Refunded)
 	switch {
-	case isOver && r.SettledLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // its money has to be returned
+	case isOver && r.SettledLate && !r.TakenBackLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // its money has to be returned
 		if d.Due == 0 {
 			tx.t.Fatalf("%s: nobody gives back what is in suspense", r.Status)
 		}
@@ -408,6 +408,9 @@ func (tx *randomTransaction) complete() (payment.Decision, bool) {
 func acceptedDecision(d payment.Decision, err error) (payment.Decision, bool) { return d, err == nil }
 
 func (tx *randomTransaction) reverse() (payment.Decision, bool) {
+	if d, ok := tx.context.DecideLateReversal(tx.record); ok {
+		return d, true
+	}
 	return tx.context.DecideReversal(tx.record, 7, uuid.UUID{5, tx.record.ID[1]}, payment.Failure{})
 }
 

@@ -72,11 +72,32 @@ func (c DecisionContext) decideLateAnswer(r *Record, a Answer) (Decision, bool) 
 	return d, true
 }
 
+// hasMoneyInSuspense tells whether the suspense account has money of the payment, which has gone back neither in a refund
+// nor by the rail.
+func (r *Record) hasMoneyInSuspense() bool {
+	last := r.LastRefund()
+	return r.SettledLate && r.Type == Payment && !r.TakenBackLate && (last == nil || last.Status != RefundSucceeded)
+}
+
+// DecideLateReversal decides on a chargeback of money on the suspense account. The money leaves the account as in a refund,
+// and nothing is left to return. The second result is false if the account has no money of the payment. It is also false
+// while a refund is under way, because the refund's outcome has to be recorded first.
+func (c DecisionContext) DecideLateReversal(r *Record) (Decision, bool) {
+	if !r.hasMoneyInSuspense() || r.Op != nil {
+		return Decision{}, false
+	}
+	d := newDecision(r)
+	d.MustRecord = true
+	d.Record.TakenBackLate = true
+	d.move(TakeBackLate, d.Record.suspenseEntry(ledger.Credit))
+	return d, true
+}
+
 // DecideSuspenseRefund decides to refund the transaction's money on the suspense account. The second result is false
 // if the suspense account has no unreturned money of the transaction, or if the transaction is a payout, which can't be
 // refunded.
 func (c DecisionContext) DecideSuspenseRefund(r *Record, request ledger.ID) (Decision, bool) {
-	if !r.SettledLate || r.Type != Payment || r.Op != nil || len(r.Refunds) > 0 {
+	if !r.hasMoneyInSuspense() || r.Op != nil || len(r.Refunds) > 0 {
 		return Decision{}, false
 	}
 	d := newDecision(r)

@@ -118,6 +118,7 @@ type Record struct {
 	LastCommit          money.Amount   // amount of the last commit request; zero: there was none
 	ConfirmedByProvider bool           // the provider has confirmed that it has the charge
 	SettledLate         bool           // money moved after the transaction was closed
+	TakenBackLate       bool           // the rail took that money back before it was returned
 
 	Action   *Action // what the payer has to do; nil: nothing
 	KeepCard bool    // the encrypted card stays stored for a later step
@@ -136,7 +137,7 @@ type Record struct {
 
 	ReturnID   ledger.ID // the return transaction, if this one was reversed
 	ReversalOf ledger.ID // for a return: the transaction that it returns
-	AttemptOf  ledger.ID // for money that moved for an ended attempt: the attempt's transaction
+	AttemptOf  ledger.ID // for money that moved for a charge that was refused: the charge's transaction
 }
 
 // Fees are a terminal's fees at routing.
@@ -152,9 +153,14 @@ type Attempt struct {
 	Terminal ledger.ID
 	Failure  Failure // the reason; AttemptSkipped and AttemptExcluded have no code
 	At       ledger.Micros
-	Outcome  string // one of the outcomes below
-	Priority int    // the terminal's priority at that time
+	Outcome  string       // one of the outcomes below
+	Priority int          // the terminal's priority at that time
+	Total    money.Amount // amount_with_fee at the terminal; zero unless the charge was sent there (WasSent)
 }
+
+// WasSent tells whether the transaction was given to the terminal's provider. The provider has refused it, or the call
+// never left.
+func (a *Attempt) WasSent() bool { return a.Outcome == AttemptRefused || a.Outcome == AttemptNotSent }
 
 // Outcomes of an attempt.
 const (

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"mizan/ledger/payment"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
+	"mizan/snapshots/check/scan"
 	"mizan/snapshots/fixture"
 )
 
@@ -46,9 +48,68 @@ func (l *scenario) enterCard(changes ...change) {
 func (l *scenario) settleAttempt(changes ...change) *scenario {
 	l.t.Helper()
 	ended := &l.record.Ended[0]
+	return l.settleRefused(ended.Last().Terminal, ended.Reference, changes...)
+}
+
+// settleRefused makes the transaction for late money of a scenario's charge that a terminal has refused.
+func (l *scenario) settleRefused(terminal, reference ledger.ID, changes ...change) *scenario {
+	l.t.Helper()
 	late := &scenario{scenarios: l.scenarios}
-	late.write(l.decider.SettleAttempt(l.record, ended, paymentactor.LateID(l.w.FirstDemo.Org, ended.Last().Terminal, ended.Reference)), changes...)
+	charge := l.record.FindRefused(terminal, reference)
+	late.write(l.decider.SettleAttempt(l.record, charge, "", paymentactor.LateID(l.w.FirstDemo.Org, terminal, reference)), changes...)
 	return late
+}
+
+// refuseTwice makes a hosted payment that waits for its payer again, after two terminals have refused the attempt.
+func (s *scenarios) refuseTwice() (l *scenario, first, second ledger.ID) {
+	s.t.Helper()
+	l = &scenario{scenarios: s}
+	r := s.request(payment.Payment, 300)
+	r.Method = ""
+	l.write(s.decider.Host(uuid.New(), s.w.FirstDemo.Partner, r))
+	firstTerms, secondTerms := terms(payment.Fees{Fixed: money.FromUint64(7), OnTop: true}), terms(fees())
+	firstTerms.Route, secondTerms.Route = scan.SimulatorRoute, scan.SimulatorRoute
+	l.write(l.decider.Continue(l.record, payment.Credentials{Method: payment.BankCard, Attempted: 1}, firstTerms, uuid.New()))
+	l.reroute(secondTerms)
+	l.answer(payment.Answer{Verdict: payment.VerdictRefused})
+	return l, firstTerms.Terminal, secondTerms.Terminal
+}
+
+// Both terminals of an attempt may find that they have charged it. The simulator's log then has two charges with one
+// reference, and the refund of each.
+func TestLateMoneyOfTwoTerminalsBreaksNoRule(t *testing.T) {
+	w := fixture.Copy(t)
+	var lines []string
+	runScenario(t, w, func(s *scenarios) {
+		addLine := func(operation string, terminal, reference, request ledger.ID, outcome, amount string) {
+			line := fmt.Sprintf(`{"reference":"%v","terminal":"%v","org":"%v","operation":"%s","request":"%v","outcome":"%s","amount":"%s"`,
+				reference, terminal, w.FirstDemo.Org, operation, request, outcome, amount)
+			if operation == "refund" {
+				line += `,"status":"charged","refunded":"` + amount + `"`
+			}
+			lines = append(lines, line+"}")
+		}
+		l, first, second := s.refuseTwice()
+		reference := l.record.Ended[0].Reference
+		addLine("payment", first, reference, ledger.ID{}, "refused", "307")
+		addLine("payment", second, reference, ledger.ID{}, "refused", "300")
+		for terminal, amount := range map[ledger.ID]string{first: "307", second: "300"} {
+			late := l.settleRefused(terminal, reference, func(d *payment.Decision) { d.Record.Route = scan.SimulatorRoute })
+			if late.record.Amount.String() != amount {
+				t.Errorf("%v is in suspense, want %s", late.record.Amount, amount)
+			}
+			late.refundLate()
+			addLine("refund", terminal, reference, late.record.Op.Request, "charged", amount)
+			late.answerOperation(payment.VerdictCharged)
+		}
+		passedOver := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
+		refused := passedOver.record.Terminal
+		passedOver.reroute(terms(fees()))
+		passedOver.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		passedOver.settleRefused(refused, passedOver.record.ID)
+	})
+	w.RewriteSimulatorLog(t, func(old []string) []string { return append(old, lines...) })
+	fixture.WantBroken(t, w.Check(t, check.Inputs{Data: w.Dir}))
 }
 
 func TestSoundAttemptsBreakNoRule(t *testing.T) {
@@ -61,6 +122,10 @@ func TestSoundAttemptsBreakNoRule(t *testing.T) {
 		late := charged.settleAttempt()
 		late.refundLate()
 		late.answerOperation(payment.VerdictCharged)
+		takenBack := s.refuseHosted().settleAttempt()
+		takenBack.refundLate()
+		takenBack.answerOperation(payment.VerdictRefused)
+		takenBack.takeLateBack()
 		exhausted := s.retry()
 		exhausted.answer(payment.Answer{Verdict: payment.VerdictRefused})
 		exhausted.enterCard()
@@ -126,9 +191,9 @@ var attemptFaults = []fault{
 		w.CorruptAll(t)
 	}, []int{3}, "has 5 attempts, and its terminal gives 3"},
 	{"an ended attempt with another total", func(t *testing.T, w *fixture.Store) {
-		w.CorruptLater(w.Trades.Retried.ID, func(r *payment.Record) { r.Ended[0].Total = money.FromUint64(1) })
+		w.CorruptLater(w.Trades.Retried.ID, func(r *payment.Record) { r.Ended[0].Terminals[0].Total = money.FromUint64(1) })
 		w.CorruptAll(t)
-	}, []int{3}, "with another total than its terminal's"},
+	}, []int{3}, "another total at terminal"},
 	{"a lost claim on an attempt's reference", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Delete(referenceKey(w, w.Trades.Retried.Reference)) })
 	}, []int{4}, ""},
@@ -151,6 +216,16 @@ var attemptFaults = []fault{
 		l := s.retry()
 		late := l.settleAttempt()
 		s.w.CorruptLater(late.record.ID, func(r *payment.Record) { r.Reference = l.record.Reference })
+	}),
+	scenarioFault("late money of a terminal to which the attempt was not sent", "is the late money of an attempt that its transaction does not have", func(s *scenarios) {
+		l, first, _ := s.refuseTwice()
+		l.settleRefused(first, l.record.ID)
+		s.w.CorruptLater(l.record.ID, func(r *payment.Record) { r.Ended[0].Terminals[0].Terminal = uuid.New() })
+	}),
+	scenarioFault("a total at a terminal that was skipped", "to which it was not sent", func(s *scenarios) {
+		skipping := terms(fees())
+		skipping.Skipped = []payment.Attempt{{Terminal: uuid.New(), Outcome: payment.AttemptSkipped, Total: money.FromUint64(1)}}
+		s.create(s.request(payment.Payment, 300), skipping)
 	}),
 	scenarioFault("late money that is the merchant's", "", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.AttemptOf = uuid.New() })

@@ -111,7 +111,9 @@ var entryFaults = []fault{
 		firstTerms := &payment.Terms{Terminal: reroutedPayment.Attempts[0].Terminal, Asset: r.Asset, Fees: payment.Fees{Fixed: money.FromUint64(2), OnTop: true}}
 		s.w.FirstDemo.Partner = s.w.Trades.Partner
 		l := s.create(r, firstTerms)
-		l.reroute(&payment.Terms{Terminal: reroutedPayment.Terminal, Asset: r.Asset, Fees: reroutedPayment.Fees})
+		l.reroute(&payment.Terms{Terminal: reroutedPayment.Terminal, Asset: r.Asset, Fees: reroutedPayment.Fees}, func(d *payment.Decision) {
+			d.Record.Attempts[0].Total = reroutedPayment.Attempts[0].Total // of the same amount, with the terminal's fee
+		})
 	}),
 	splitScenario("a void of another amount than is held", "voids something else than is pending", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
@@ -170,6 +172,16 @@ var entryFaults = []fault{
 		l := s.chargeLate()
 		l.refundLate()
 		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
+	}),
+	scenarioFault("a chargeback of less than is in suspense", "it does not take back the amount in suspense", func(s *scenarios) {
+		s.chargeLate().takeLateBack(func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
+	}),
+	scenarioFault("a chargeback of late money that the record does not mention", "says that late money was taken back: false", func(s *scenarios) {
+		l := s.chargeLate()
+		l.refundLate()
+		l.answerOperation(payment.VerdictRefused)
+		l.takeLateBack()
+		s.w.CorruptLater(l.record.ID, func(r *payment.Record) { r.TakenBackLate = false })
 	}),
 	scenarioFault("a payment that is held when it is sent", "and money was held for 1 of them", func(s *scenarios) {
 		freeTerms := terms(payment.Fees{})

@@ -56,7 +56,9 @@ func (c *orgCheck) checkRecords() error {
 		}
 	}
 	c.transactions.CheckReturns()
-	c.transactions.CheckLateAttempts()
+	if err := c.transactions.CheckLateAttempts(); err != nil {
+		return err
+	}
 	c.directory.CheckSettlements(o)
 	c.directory.CheckStorefront(o)
 	c.transactions.CheckPaidLinks()

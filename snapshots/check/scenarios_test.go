@@ -195,6 +195,16 @@ func (l *scenario) reverse(changes ...change) {
 	l.write(d, changes...)
 }
 
+// takeLateBack decides on a chargeback of money that arrived after the transaction was closed.
+func (l *scenario) takeLateBack(changes ...change) {
+	l.t.Helper()
+	d, ok := l.decider.DecideLateReversal(l.record)
+	if !ok {
+		l.t.Fatal("nothing can be taken back")
+	}
+	l.write(d, changes...)
+}
+
 // refundLate requests the refund of money that arrived after the transaction was closed.
 func (l *scenario) refundLate(changes ...change) {
 	l.t.Helper()
@@ -328,6 +338,9 @@ func (l *scenario) unaskedEvent(r *rand.Rand, decider payment.DecisionContext, a
 	case 0:
 		_, d, ok = decider.OnDue(l.record, false, uuid.New())
 	case 1:
+		if d, ok = decider.DecideLateReversal(l.record); ok {
+			return d, true
+		}
 		return decider.DecideReversal(l.record, l.settled, uuid.New(), payment.Failure{})
 	case 2:
 		return decider.DecideCorrection(l.record, payment.Failure{Detail: "no"})

@@ -25,7 +25,7 @@ func TestEveryTransactionEventHasAnEntryRule(t *testing.T) {
 		"decline": {noEntry, ledger.Void}, "fail": {noEntry, ledger.Void}, "void": {noEntry, ledger.Void}, "expire": {noEntry, ledger.Void},
 		"reroute": {noEntry, ledger.Void},
 		"return":  {ledger.Posted, ledger.Posted}, "settle_late": {ledger.Posted, ledger.Posted}, "gave_back": {ledger.Posted, ledger.Posted},
-		"settle_attempt": {ledger.Posted, ledger.Posted},
+		"settle_attempt": {ledger.Posted, ledger.Posted}, "take_back_late": {ledger.Posted, ledger.Posted},
 	}
 	for _, event := range payment.Machine.Events() {
 		want, known := requiredPhases[event]

@@ -175,8 +175,8 @@ func flags(key int) field {
 
 // How many values each of the arrays below has. New values are added at an array's end.
 const (
-	attemptValues     = 6
-	endedValues       = 13
+	attemptValues     = 7
+	endedValues       = 11
 	refundValues      = 8
 	actionValues      = 13
 	destinationValues = 2
@@ -190,14 +190,13 @@ func (c *coder) attempt(v *payment.Attempt) {
 		number(c, &v.At)
 		text(c, &v.Outcome)
 		number(c, &v.Priority)
+		c.amount(&v.Total)
 	})
 }
 
 func (c *coder) endedAttempt(v *payment.EndedAttempt) {
 	c.array(endedValues, func() {
 		c.id(&v.Reference)
-		text(c, &v.Route)
-		c.amount(&v.Total)
 		text(c, &v.Credentials.Method)
 		text(c, &v.Credentials.CardBIN)
 		text(c, &v.Credentials.CardLast4)

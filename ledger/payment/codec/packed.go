@@ -24,6 +24,7 @@ var flagBits = [...]struct {
 	{1 << 6, func(r *record) *bool { return &r.ConfirmedByProvider }},
 	{1 << 7, func(r *record) *bool { return &r.EmptyTxID }},
 	{1 << 8, func(r *record) *bool { return &r.GivenUp }},
+	{1 << 9, func(r *record) *bool { return &r.TakenBackLate }},
 }
 
 // flagsOf returns the bits of the booleans that are true.

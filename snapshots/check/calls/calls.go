@@ -139,7 +139,7 @@ func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
 	var o *scan.Organization
 	var h *scan.History
 	if o = c.Organizations[entry.Org]; o != nil {
-		h = o.Histories.FindCharge(entry.Reference)
+		h = o.Histories.FindCharge(entry.Terminal, entry.Reference)
 	}
 	if h == nil || h.Intents[scan.CallCharge] == 0 {
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s was sent to the provider without an intent", entry.Org, scan.NameOf(source))

@@ -18,8 +18,8 @@ type LogFilter struct {
 
 // callKind is one kind of calls of one transaction.
 type callKind struct {
-	org, transaction ledger.ID
-	operation        scan.Operation
+	of        *scan.History
+	operation scan.Operation
 }
 
 // NewLogFilter returns a filter. The lines of the log must be passed to Keeps from the first on.
@@ -40,7 +40,7 @@ func (f *LogFilter) Keeps(line []byte) bool {
 	if o == nil {
 		return false
 	}
-	h := o.Histories.FindCharge(entry.Reference)
+	h := o.Histories.FindCharge(entry.Terminal, entry.Reference)
 	if h == nil || h.Intents[scan.CallCharge] == 0 {
 		return false
 	}
@@ -48,7 +48,7 @@ func (f *LogFilter) Keeps(line []byte) bool {
 	if !known || operation != scan.CallCharge && operation != scan.CallComplete && f.requests[entry.Request] {
 		return true
 	}
-	kind := callKind{entry.Org, entry.Reference, operation}
+	kind := callKind{h, operation}
 	if f.keptLines[kind] >= h.Intents[operation] {
 		return false
 	}

@@ -58,6 +58,7 @@ const (
 	ChargeBooked                      // its charge is booked, or it is a return, which is booked
 	BookedLate                        // money arrived after the transaction was closed
 	ChargeReturned                    // a return reverses its charge
+	LateMoneyTaken                    // the rail took money back that had arrived after the transaction was closed
 	RequiresCard                      // the record says that a sealed card belongs to it
 	CardSealed                        // a card is sealed beside it
 	ProviderMayHold                   // after the last call the provider may have the money, or hold it
@@ -95,13 +96,14 @@ type Histories struct {
 	lists  listSets
 	Seed   maphash.Seed
 
-	MovedMoney Slab[ProviderMoney]
-	Refunds    Slab[Refund]
-	Rerouted   map[ledger.Source][]Fingerprint // a transaction's holds at the terminals before the last one
-	Ended      map[ledger.Source][]Intents     // a hosted payment's attempts that have ended, each with its intents
-	ByCharge   map[ledger.ID]*History          // reference of a charge → its history, if that is not the history of the transaction with this id
-	Returns    map[ledger.ID]ledger.ID         // reversed transaction → its return, according to the reversed transaction's record
-	ReturnOf   map[ledger.ID]ledger.ID         // return → the transaction that it reverses, according to the return's record
+	MovedMoney   Slab[ProviderMoney]
+	Refunds      Slab[Refund]
+	Rerouted     map[ledger.Source][]Fingerprint // a transaction's holds at the terminals before the last one
+	Ended        map[ledger.Source][]Intents     // a hosted payment's attempts that have ended, each with its intents
+	ByCharge     map[ledger.ID]*History          // reference of a charge → its history, if that is not the history of the transaction with this id
+	ByLateCharge map[Charge]*History             // a refused charge whose money moved late → the history of the transaction that has this money
+	Returns      map[ledger.ID]ledger.ID         // reversed transaction → its return, according to the reversed transaction's record
+	ReturnOf     map[ledger.ID]ledger.ID         // return → the transaction that it reverses, according to the return's record
 
 	Subscriptions Subscriptions
 }
@@ -110,7 +112,7 @@ func newHistories() *Histories {
 	return &Histories{
 		index: make(map[ledger.Source]int32), states: make(map[ledger.Kind]*States), Seed: maphash.MakeSeed(),
 		Rerouted: make(map[ledger.Source][]Fingerprint),
-		Ended:    make(map[ledger.Source][]Intents), ByCharge: make(map[ledger.ID]*History), Returns: make(map[ledger.ID]ledger.ID), ReturnOf: make(map[ledger.ID]ledger.ID),
+		Ended:    make(map[ledger.Source][]Intents), ByCharge: make(map[ledger.ID]*History), ByLateCharge: make(map[Charge]*History), Returns: make(map[ledger.ID]ledger.ID), ReturnOf: make(map[ledger.ID]ledger.ID),
 	}
 }
 
@@ -123,9 +125,16 @@ func (h *Histories) Find(s ledger.Source) *History {
 	return h.slab.At(at)
 }
 
-// FindCharge returns the history of the charge that a provider knows by the reference; nil if there is none. Each attempt
-// of a hosted payment has a charge of its own.
-func (h *Histories) FindCharge(reference ledger.ID) *History {
+// Charge identifies a charge at one terminal. The terminals that one attempt tried have charges with the same reference.
+type Charge struct{ Terminal, Reference ledger.ID }
+
+// FindCharge returns the history of the charge that a terminal's provider knows by the reference; nil if there is none. Each
+// attempt of a hosted payment has a charge of its own. If money moved for a charge that a terminal had refused, the charge
+// at this terminal has a history of its own.
+func (h *Histories) FindCharge(terminal, reference ledger.ID) *History {
+	if found := h.ByLateCharge[Charge{terminal, reference}]; found != nil {
+		return found
+	}
 	if found := h.ByCharge[reference]; found != nil {
 		return found
 	}

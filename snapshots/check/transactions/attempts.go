@@ -1,44 +1,34 @@
 package transactions
 
 import (
+	"slices"
+
 	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	ledgerdirectory "mizan/ledger/directory"
-	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/snapshots/check/findings"
 	"mizan/snapshots/check/scan"
 )
 
 // Rule 3 of the store check, attempts of hosted payments. A payer has at most the number of attempts that the terminal of
 // the first one sets. Each attempt was sent to the terminals that it names, and has a reference of its own, which is
-// claimed unless it is the transaction's id. Money that moved for an ended attempt has a transaction of its own, which
-// agrees with the attempt. The transactions' events say how many attempts have ended.
+// claimed unless it is the transaction's id. Money that moved for a charge that a terminal had refused has a transaction of
+// its own, which agrees with the charge. The transactions' events say how many attempts have ended.
 
 // attempts is what the transactions of an organization say about attempts.
 type attempts struct {
-	claims map[string]ledger.ID // key of a claim on a reference that must exist → the reference's transaction
-	ended  map[charge]endedAttempt
+	claims map[string]ledger.ID       // key of a claim on a reference that must exist → the reference's transaction
+	ended  map[ledger.ID]scan.Intents // reference of an ended attempt's charge → the intents of the attempt's events
 	late   []lateAttempt
 }
 
 func newAttempts() attempts {
-	return attempts{claims: make(map[string]ledger.ID), ended: make(map[charge]endedAttempt)}
+	return attempts{claims: make(map[string]ledger.ID), ended: make(map[ledger.ID]scan.Intents)}
 }
 
-// charge identifies the charge of an ended attempt.
-type charge struct{ terminal, reference ledger.ID }
-
-// endedAttempt is an ended attempt according to its transaction.
-type endedAttempt struct {
-	of      ledger.ID
-	partner int64
-	asset   money.Asset
-	total   money.Amount
-	intents scan.Intents
-}
-
-// lateAttempt is a transaction for the money of an ended attempt.
+// lateAttempt is a transaction for the money of a refused charge.
 type lateAttempt struct {
 	record *scan.Record
 	stored *payment.Record
@@ -115,13 +105,26 @@ func (c *Check) checkEnded(r *scan.Record, p *payment.Record, ended *payment.End
 	if refused[len(refused)-1] != last || !last.Failure.Code.Published() || ended.Credentials.Method == "" || ended.Credentials.Attempted == 0 {
 		c.Fault(r, "has an ended attempt that does not say how it began or why it ended")
 	}
-	if t := c.settingsFor(r, last.Terminal); t != nil {
-		past := recordAtTerminal(p, last.Terminal, t)
-		if scan.BigAmount(ended.Total).Cmp(priceOf(past, scan.BigAmount(p.Amount)).AmountWithFee) != 0 {
-			c.Fault(r, "has an ended attempt with another total than its terminal's")
+	for i := range ended.Terminals {
+		c.checkTotal(r, p, &ended.Terminals[i])
+	}
+	c.attempts.ended[ended.Reference] = intents
+}
+
+// checkTotal checks the total that a terminal was to charge, or that it was to charge nothing.
+func (c *Check) checkTotal(r *scan.Record, p *payment.Record, tried *payment.Attempt) {
+	if !wasSent(*tried) {
+		if !tried.Total.IsZero() {
+			c.Fault(r, "has a total at terminal %v, to which it was not sent", tried.Terminal)
+		}
+		return
+	}
+	if t := c.settingsFor(r, tried.Terminal); t != nil {
+		past := recordAtTerminal(p, tried.Terminal, t)
+		if scan.BigAmount(tried.Total).Cmp(priceOf(past, scan.BigAmount(p.Amount)).AmountWithFee) != 0 {
+			c.Fault(r, "has had another total at terminal %v than the terminal's", tried.Terminal)
 		}
 	}
-	c.attempts.ended[charge{last.Terminal, ended.Reference}] = endedAttempt{p.ID, p.Partner, p.Asset, ended.Total, intents}
 }
 
 // checkAttemptCount compares the number of a payer's attempts with the setting of the terminal to which the first one was
@@ -139,29 +142,60 @@ func (c *Check) checkAttemptCount(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// CheckLateAttempts compares the transactions for the money of ended attempts with these attempts. Rule 7 finds the
-// history of an ended attempt's charge by the attempt's reference. All records of the organization must have been read.
-func (c *Check) CheckLateAttempts() {
+// CheckLateAttempts compares the transactions for the money of refused charges with these charges. Rule 7 finds the
+// history of an ended attempt's charge by the attempt's reference, and that of late money also by the terminal. All records
+// of the organization must have been read. The error is the store's.
+func (c *Check) CheckLateAttempts() error {
 	histories := c.organization.Histories
-	for at, ended := range c.attempts.ended {
+	for reference, intents := range c.attempts.ended {
 		h := &scan.History{ProviderMoney: -1, Refunds: -1, ContractIndex: -1}
 		histories.EnterState(h, ledger.Transaction, string(payment.Rejected))
-		h.Intents = ended.intents
-		histories.ByCharge[at.reference] = h
+		h.Intents = intents
+		histories.ByCharge[reference] = h
 	}
 	for _, late := range c.attempts.late {
 		p := late.stored
-		at := charge{p.Terminal, p.Reference}
-		ended, exists := c.attempts.ended[at]
-		if !exists || ended.of != p.AttemptOf || ended.partner != p.Partner || ended.asset != p.Asset || ended.total != p.Amount ||
-			p.ID != paymentactor.LateID(c.organization.ID, p.Terminal, p.Reference) {
+		isRefused, err := c.isRefusedCharge(p)
+		if err != nil {
+			return err
+		}
+		if !isRefused || p.ID != paymentactor.LateID(c.organization.ID, p.Terminal, p.Reference) {
 			c.Fault(late.record, "is the late money of an attempt that its transaction does not have")
 			continue
 		}
-		h := late.record.History
-		h.Intents[scan.CallCharge], h.Intents[scan.CallComplete] = ended.intents[scan.CallCharge], ended.intents[scan.CallComplete]
-		histories.ByCharge[at.reference] = h
+		h, of := late.record.History, histories.FindCharge(p.Terminal, p.Reference)
+		if of == nil {
+			continue // the transaction has no events, which is reported
+		}
+		h.Intents[scan.CallCharge], h.Intents[scan.CallComplete] = 1, of.Intents[scan.CallComplete]
+		histories.ByLateCharge[scan.Charge{Terminal: p.Terminal, Reference: p.Reference}] = h
 	}
+	return nil
+}
+
+// isRefusedCharge tells whether the transaction that a late one names has had the late one's charge, of the same amount, and
+// the charge's terminal has refused it.
+func (c *Check) isRefusedCharge(late *payment.Record) (bool, error) {
+	stored, found, err := c.View.Record(c.organization.ID, ledger.Source{Kind: ledger.Transaction, ID: late.AttemptOf})
+	if err != nil || !found {
+		return false, err
+	}
+	of, err := paymentcodec.Decode(stored.Payload)
+	if err != nil {
+		return false, nil // the check of this transaction reports it
+	}
+	tried := []payment.Attempt(nil)
+	if of.Terminal != (ledger.ID{}) && of.ChargeReference() == late.Reference {
+		tried = of.Attempts
+	}
+	for i := range of.Ended {
+		if of.Ended[i].Reference == late.Reference {
+			tried = of.Ended[i].Terminals
+		}
+	}
+	return of.Type == payment.Payment && of.Partner == late.Partner && of.Asset == late.Asset && slices.ContainsFunc(tried, func(a payment.Attempt) bool {
+		return a.Terminal == late.Terminal && wasSent(a) && a.Total == late.Amount
+	}), nil
 }
 
 // CheckReference checks a claim on the reference of an attempt: the transaction that it names has such an attempt.

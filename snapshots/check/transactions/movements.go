@@ -64,6 +64,11 @@ func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.F
 	case payment.SettleLate, payment.SettleAttempt:
 		h.Marks |= scan.BookedLate
 		c.noteSettled(h, providerAmount, fingerprint)
+	case payment.TakeBackLate:
+		h.Marks |= scan.LateMoneyTaken
+		if h.NetFingerprint != 0 {
+			c.EventFault(c.organization.ID, e, "it does not take back the amount in suspense")
+		}
 	case payment.GaveBack:
 		if h.NetFingerprint != 0 {
 			c.EventFault(c.organization.ID, e, "it does not refund the amount in suspense")
@@ -182,6 +187,7 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.SettleLate:           scan.MustPost,
 	payment.SettleAttempt:        scan.MustPost,
 	payment.GaveBack:             scan.MustPost,
+	payment.TakeBackLate:         scan.MustPost,
 }
 
 // Finishes tells whether the step sets the time at which the transaction finished. That is so if the step leads

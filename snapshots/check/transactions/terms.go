@@ -84,6 +84,9 @@ func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *directory.Settings {
 // holds at the terminals before the last one.
 func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 	h := r.History
+	for i := range p.Attempts {
+		c.checkTotal(r, p, &p.Attempts[i])
+	}
 	refused := refusedAttempts(p)
 	terminals := len(refused)
 	if p.Terminal != (ledger.ID{}) && p.AttemptOf == (ledger.ID{}) && p.ReversalOf == (ledger.ID{}) {
@@ -120,11 +123,16 @@ func refusedAttempts(p *payment.Record) []payment.Attempt { return refusedOf(p.A
 func refusedOf(tried []payment.Attempt) []payment.Attempt {
 	var refused []payment.Attempt
 	for i := range tried {
-		if outcome := tried[i].Outcome; outcome == payment.AttemptRefused || outcome == payment.AttemptNotSent {
+		if wasSent(tried[i]) {
 			refused = append(refused, tried[i])
 		}
 	}
 	return refused
+}
+
+// wasSent tells whether the transaction was sent to a terminal that was tried.
+func wasSent(a payment.Attempt) bool {
+	return a.Outcome == payment.AttemptRefused || a.Outcome == payment.AttemptNotSent
 }
 
 // recordAtTerminal returns a transaction as it was at a terminal that refused it.

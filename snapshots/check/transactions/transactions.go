@@ -101,6 +101,9 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 	if p.SettledLate != (h.Marks&scan.BookedLate != 0) {
 		c.Fault(r, "says that money came too late: %v, and its events say otherwise", p.SettledLate)
 	}
+	if p.TakenBackLate != (h.Marks&scan.LateMoneyTaken != 0) {
+		c.Fault(r, "says that late money was taken back: %v, and its events say otherwise", p.TakenBackLate)
+	}
 	if isPayment := p.Type == payment.Payment; isPayment && h.Holds != 0 || !isPayment && h.Holds != h.Intents[scan.CallCharge] {
 		c.Fault(r, "was sent to providers %d times, and money was held for %d of them", h.Intents[scan.CallCharge], h.Holds)
 	}
@@ -177,7 +180,7 @@ func (c *Check) CheckReturns() {
 // forbids.
 func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 	h := r.History
-	needsTimer := isUnsettled(p) || p.Op != nil || p.SettledLate && p.Type == payment.Payment && len(p.Refunds) == 0
+	needsTimer := isUnsettled(p) || p.Op != nil || p.SettledLate && !p.TakenBackLate && p.Type == payment.Payment && len(p.Refunds) == 0
 	switch {
 	case p.Status == payment.New, p.Status == payment.Created && !p.Hosted:
 		c.Fault(r, "is stored with the status %q, which is never stored", p.Status)

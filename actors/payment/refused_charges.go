@@ -11,9 +11,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// This file handles what a provider says about an ended attempt of a hosted payment: a charge that was refused, after
-// which the payer could make another attempt. Money that such a charge has moved gets a transaction of its own, so it is
-// returned whatever becomes of the hosted payment meanwhile.
+// This file handles what a provider says about a charge that it has refused, after which the payment went on: with another
+// terminal, or with another attempt of a hosted payment's payer. Money that such a charge has moved gets a transaction of
+// its own, so it is returned whatever the status of the payment is meanwhile.
 
 // referenceClaim claims the reference of an attempt's charge for the transaction, so that the transaction is found by the
 // reference.
@@ -36,15 +36,15 @@ func (s *Service) transactionOf(org, reference ledger.ID) (ledger.ID, error) {
 	return uuid.FromBytes(owner)
 }
 
-// LateID returns the id of the transaction for money that has moved for an ended attempt.
+// LateID returns the id of the transaction for money that has moved for a refused charge.
 func LateID(org, terminal, reference ledger.ID) ledger.ID {
 	return ledger.DerivedID(org, "late|"+terminal.String()+"|"+reference.String())
 }
 
-// lateAttempt tells the actor of a transaction for an attempt's late money that the money has moved. No caller waits.
+// lateAttempt tells the actor of a transaction for a refused charge's late money that the money has moved. No caller waits.
 type lateAttempt struct {
-	of    *payment.Record // the attempt's transaction, which must not be changed
-	ended *payment.EndedAttempt
+	of     *payment.Record // the charge's transaction, which must not be changed
+	charge *payment.RefusedCharge
 }
 
 // Lasting implements actors.Lasting: the rail does not send a report again.
@@ -55,11 +55,15 @@ func (m *lateAttempt) LogValue() slog.Value {
 	return slog.StringValue("late money of an attempt of " + m.of.ID.String())
 }
 
-// onEndedReport decides on a rail's report about an ended attempt. Only money that has moved is of interest: that the
-// attempt had failed, and was not refused, changes nothing.
-func (t *transaction) onEndedReport(m providerReport, ended *payment.EndedAttempt) {
-	if m.Kind == actors.Settled {
-		t.service.registry.Tell(t.lateKey(ended), &lateAttempt{t.record, ended})
+// onRefusedReport decides on a rail's report about a refused charge. Only money that has moved is of interest: that the
+// charge had failed, and was not refused, changes nothing. If the rail has taken that money back, the actor of the money's
+// transaction decides. If there is no such transaction, nothing was booked, so nothing has to be taken back.
+func (t *transaction) onRefusedReport(m providerReport, charge *payment.RefusedCharge) {
+	switch m.Kind {
+	case actors.Settled:
+		t.service.registry.Tell(t.lateKey(charge), &lateAttempt{t.record, charge})
+	case actors.TakenBack:
+		t.service.registry.Tell(t.lateKey(charge), m)
 	}
 }
 
@@ -73,10 +77,10 @@ func (t *transaction) onEndedAnswer(c *actors.Context, m *providerAnswer) {
 	t.answerWaiters(c)
 }
 
-// onEndedUpdate inquires about an ended attempt. If its money has moved already, the update may be about the return of
+// onRefusedUpdate inquires about a refused charge. If its money has moved already, the update may be about the return of
 // that money.
-func (t *transaction) onEndedUpdate(c *actors.Context, m *providerUpdate, ended *payment.EndedAttempt) error {
-	service, late := t.service, t.lateKey(ended)
+func (t *transaction) onRefusedUpdate(c *actors.Context, m *providerUpdate, charge *payment.RefusedCharge) error {
+	service, late := t.service, t.lateKey(charge)
 	if _, hasMoved, err := service.load(late.Org, late.ID); err != nil || hasMoved {
 		if err == nil {
 			service.registry.Tell(late, m)
@@ -89,20 +93,25 @@ func (t *transaction) onEndedUpdate(c *actors.Context, m *providerUpdate, ended 
 		return nil
 	}
 	return t.askExaminer(c, examiner, &actors.Question{
-		Terminal: terminal, Reference: ended.Reference, Operation: actors.Pay,
-		ChargeState: actors.ChargeState{SubmittedSince: t.stamp.Started.Time(), ChargedAmount: ended.Total, Meta: ended.RailMeta},
+		Terminal: terminal, Reference: charge.Reference, Operation: actors.Pay,
+		ChargeState: actors.ChargeState{SubmittedSince: t.stamp.Started.Time(), ChargedAmount: charge.Total, Meta: charge.RailMeta},
 	})
 }
 
-func (t *transaction) lateKey(ended *payment.EndedAttempt) actors.RecordKey {
-	return actors.RecordKey{Org: t.key.Org, ID: LateID(t.key.Org, ended.Last().Terminal, ended.Reference)}
+func (t *transaction) lateKey(charge *payment.RefusedCharge) actors.RecordKey {
+	return actors.RecordKey{Org: t.key.Org, ID: LateID(t.key.Org, charge.Terminal, charge.Reference)}
 }
 
-// settleAttempt creates the transaction for an attempt's late money, unless it exists.
+// settleAttempt creates the transaction for a refused charge's late money, unless it exists.
 func (t *transaction) settleAttempt(c *actors.Context, m *lateAttempt) {
-	if !t.load() {
-		t.commit(c, t.decisionContext(c).SettleAttempt(m.of, m.ended, t.key.ID), m)
+	if t.load() {
+		return
 	}
+	route := ""
+	if terminal, known := t.service.directory.Terminal(t.key.Org, m.charge.Terminal); known {
+		route = terminal.Provider
+	}
+	t.commit(c, t.decisionContext(c).SettleAttempt(m.of, m.charge, route, t.key.ID), m)
 }
 
 // submittedSince returns a time at which the charge had not been submitted yet.
