@@ -144,7 +144,7 @@ func credentialsOf(f *formFields, r *record, method string, fingerprint func([]b
 // browserDataOf returns what a browser's headers tell about it, as the JSON object browser_data of the
 // protocol.
 func browserDataOf(h *fasthttp.RequestHeader) []byte {
-	language, _, _ := strings.Cut(string(h.Peek(fiber.HeaderAcceptLanguage)), ",")
+	language, _, _ := strings.Cut(acceptedLanguages(h), ",")
 	language, _, _ = strings.Cut(language, ";")
 	data := append([]byte(nil), `{"language":`...)
 	data = schema.AppendText(data, web.Truncate([]byte(strings.ToValidUTF8(strings.TrimSpace(language), "")), maxBrowserHeader))

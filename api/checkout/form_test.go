@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mizan/api/checkout/texts"
 	"mizan/ledger/payment"
 )
 
@@ -163,6 +164,19 @@ func TestBrowserDataIsFilledFromHeaders(t *testing.T) {
 		if err := json.Unmarshal(browserDataOf(&h), &text); err != nil || len(text) != 2 || text["language"] != c.wantLanguage || text["user_agent"] != c.wantAgent {
 			t.Errorf("%q %q: %q %v", c.language, c.userAgent, text, err)
 		}
+	}
+}
+
+func TestSeveralAcceptLanguageHeadersAreOneList(t *testing.T) {
+	var h fasthttp.RequestHeader
+	for _, value := range []string{"xx", "de;q=0.5", "fr;q=0.7, ru;q=0.1"} {
+		h.Add("Accept-Language", value)
+	}
+	if got := texts.Preferred(acceptedLanguages(&h)); got != "fr" {
+		t.Errorf("%q", got)
+	}
+	if got := acceptedLanguages(new(fasthttp.RequestHeader)); got != "" {
+		t.Errorf("without a header: %q", got)
 	}
 }
 

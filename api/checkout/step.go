@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"bytes"
 	"errors"
 	"net/netip"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	paymentactor "mizan/actors/payment"
 	"mizan/api/checkout/page"
@@ -324,11 +326,16 @@ func (h *Handlers) langOf(req *web.Request, org ledger.ID, r *record) string {
 // preferredLang returns the first of the browser's languages in which there are texts, else the partner's. The partner may
 // be nil.
 func preferredLang(req *web.Request, p *directory.Partner) string {
-	lang := texts.Preferred(string(req.Request.Header.Peek(fiber.HeaderAcceptLanguage)))
+	lang := texts.Preferred(acceptedLanguages(&req.Request.Header))
 	if lang == "" && p != nil {
 		return p.Lang
 	}
 	return lang
+}
+
+// acceptedLanguages returns the browser's Accept-Language. Several headers are one list (RFC 9110, 5.3).
+func acceptedLanguages(header *fasthttp.RequestHeader) string {
+	return string(bytes.Join(header.PeekAll(fiber.HeaderAcceptLanguage), []byte{','}))
 }
 
 func (h *Handlers) choiceOf(payer *visitor, r *record) page.Choice {

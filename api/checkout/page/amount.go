@@ -15,7 +15,8 @@ const maxTyped = 384
 
 // ParseAmount reads an amount in major units as a payer types it: "12.50", "12,5", "1 234,50", "1,234". Spaces and
 // apostrophes are ignored. If a point or a comma can have only one meaning, it has that meaning whatever the language is;
-// otherwise, as in "1.234", the language decides. ok is false for anything else, and for more decimals than the asset has.
+// otherwise, as in "1.234", the language decides. An Arabic comma counts as a comma, and in languages from right to left a slash
+// may stand before the fraction: "۱۲/۵۰". ok is false for anything else, and for more decimals than the asset has.
 func ParseAmount(text string, language texts.Separators, asset money.Asset) (amount money.Amount, ok bool) {
 	scale, known := asset.Scale()
 	if !known || len(text) > maxTyped {
@@ -34,13 +35,15 @@ func ParseAmount(text string, language texts.Separators, asset money.Asset) (amo
 	return amount, err == nil
 }
 
-// latinDigits writes the digits and separators of other scripts as 0–9, '.' and ',', and removes what only groups.
+// latinDigits writes the digits and separators of other scripts as 0–9, '.' and ',', and removes what only groups or is invisible.
 func latinDigits(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '٫':
 			return '.'
-		case r == '٬', r == '\'', r == '’', unicode.IsSpace(r):
+		case r == '،':
+			return ','
+		case r == '٬', r == '\'', r == '’', unicode.IsSpace(r), unicode.Is(unicode.Cf, r):
 			return -1
 		}
 		if digit := LatinDigit(r); digit != 0 {
@@ -62,6 +65,14 @@ func LatinDigit(r rune) byte {
 
 // splitTyped splits an amount into the digits before and after its decimal separator.
 func splitTyped(text string, language texts.Separators) (whole, fraction string, ok bool) {
+	if before, after, hasSlash := strings.Cut(text, "/"); hasSlash && language.Slash {
+		if i := strings.IndexAny(before, ".,"); i >= 0 {
+			if before, ok = joinGroups(before, before[i]); !ok {
+				return "", "", false
+			}
+		}
+		return before, after, isDigits(before) && isDigits(after)
+	}
 	last := strings.LastIndexAny(text, ".,")
 	if last < 0 {
 		return text, "", isDigits(text)

@@ -7,6 +7,41 @@ import (
 	"mizan/ledger/money"
 )
 
+func TestSuggestedAmountIsWrittenAsInTheLanguage(t *testing.T) {
+	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
+	for lang, want := range map[string][2]string{
+		"en": {"1234.50", "1234.50"}, "ru": {"1234,50", "1234,50"}, "de": {"1234,50", "1234,50"}, "fr": {"1234,50", "1234,50"}, "fa": {"۱۲۳۴٫۵۰", "۱۲۳۴٫۵۰"}, "bn": {"১২৩৪.৫০", "১২৩৪.৫০"},
+		"ar": {"1234.50", "1234.50"},
+	} {
+		for i, sum := range []Sum{{money.MustParse("123450"), dollars.Asset}, {money.MustParse("1234500000"), tron}} {
+			if got := (view{T: texts.In(lang), Page: Offer{Order: Order{Sum: sum}, IsOpen: true}}).Suggested(); got != want[i] {
+				t.Errorf("%s: %q, want %q", lang, got, want[i])
+			}
+		}
+	}
+}
+
+// Keyboards of languages from right to left have an Arabic comma and a slash for the separators of numbers.
+func TestSeparatorsOfKeyboardsFromRightToLeftAreRead(t *testing.T) {
+	for text, want := range map[string]string{
+		"۱۲/۵۰": "1250", "12/5": "1250", "۱٬۲۳۴/۵۰": "123450", "1,234/50": "123450", "1،234،567/5": "123456750", "12،50": "1250", "1،234": "123400", "\u200f۱۲٫۵۰\u200e": "1250",
+		"1/234": "", "1/2/3": "", "/50": "", "12/": "", "12.50/1": "", "1,23/4": "", "12/5.0": "", "،5،": "",
+	} {
+		for _, lang := range []string{"ar", "fa", "ur"} {
+			got := ""
+			if amount, ok := ParseAmount(text, texts.SeparatorsOf(lang), dollars.Asset); ok {
+				got = amount.String()
+			}
+			if got != want {
+				t.Errorf("%s: %q is read as %q, want %q", lang, text, got, want)
+			}
+		}
+	}
+	if amount, ok := ParseAmount("12/50", texts.SeparatorsOf("en"), dollars.Asset); ok {
+		t.Errorf("a fraction is read as %v", amount)
+	}
+}
+
 func TestAmountsAreReadAsEachLanguageWritesThem(t *testing.T) {
 	assets := []money.Asset{
 		{Currency: "USD", Env: money.Prod}, {Currency: "KWD", Env: money.Prod}, {Currency: "USDT", Network: "tron", Env: money.Prod},
@@ -23,9 +58,15 @@ func TestAmountsAreReadAsEachLanguageWritesThem(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				written, _ := texts.In(lang).Decimal(want, asset)
-				if got, ok := ParseAmount(written, texts.SeparatorsOf(lang), asset); !ok || got != want {
-					t.Errorf("%s: %q in %s is read as %v, %v, want %s", lang, written, asset.Currency, got, ok, minor)
+				grouped, _ := texts.In(lang).Decimal(want, asset)
+				suggested := view{T: texts.In(lang), Page: Offer{Order: Order{Sum: Sum{want, asset}}, IsOpen: true}}.Suggested()
+				if want.IsZero() {
+					suggested = "0" // nothing is suggested
+				}
+				for _, written := range []string{grouped, suggested} {
+					if got, ok := ParseAmount(written, texts.SeparatorsOf(lang), asset); !ok || got != want {
+						t.Errorf("%s: %q in %s is read as %v, %v, want %s", lang, written, asset.Currency, got, ok, minor)
+					}
 				}
 			}
 		}

@@ -53,13 +53,4 @@ const (
 	AmountTooHigh
 )
 
-// Suggested is the text in the amount's field.
-func (o Offer) Suggested() string {
-	if o.Typed != "" || o.Problem != 0 || o.Sum.Amount.IsZero() {
-		return o.Typed
-	}
-	text, _ := Sum{o.Sum.Amount, money.Asset{Currency: o.Sum.Asset.Currency, Network: o.Sum.Asset.Network, Env: o.Sum.Asset.Env}}.number()
-	return text
-}
-
 func (Offer) file() string { return "offer" }

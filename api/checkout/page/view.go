@@ -114,6 +114,16 @@ func (v view) Notice() texts.Notice {
 	}[v.Page.(Stop).Notice]
 }
 
+// Suggested is the text in the field for the amount of an Offer: what the payer typed, else what the page suggests.
+func (v view) Suggested() string {
+	o := v.Page.(Offer)
+	if o.Typed != "" || o.Problem != 0 || o.Sum.Amount.IsZero() {
+		return o.Typed
+	}
+	number, _ := v.T.Ungrouped(o.Sum.Amount, o.Sum.Asset)
+	return number
+}
+
 // AmountLabel is the label of the field for the amount of an Offer.
 func (v view) AmountLabel() string {
 	return v.T.Fill(v.T.Offer.EnterAmount, "currency", string(v.Page.(Offer).Sum.Asset.Currency))

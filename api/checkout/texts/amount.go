@@ -48,10 +48,25 @@ func (t *Texts) amount(a money.Amount, asset money.Asset, gap string) string {
 // then the amount is in minor units.
 func (t *Texts) Decimal(a money.Amount, asset money.Asset) (number string, ok bool) {
 	whole, fraction, ok := majorUnits(a, asset)
-	if len(fraction) > maxMinorDigits {
-		fraction = fraction[:leastDigits] + strings.TrimRight(fraction[leastDigits:], "0")
+	return t.format.number(whole, withoutZeros(fraction)), ok
+}
+
+// withoutZeros returns the decimals of an amount that are written.
+func withoutZeros(fraction string) string {
+	if len(fraction) <= maxMinorDigits {
+		return fraction
 	}
-	return t.format.number(whole, fraction), ok
+	return fraction[:leastDigits] + strings.TrimRight(fraction[leastDigits:], "0")
+}
+
+// Ungrouped is Decimal without separators between groups of digits: "1234.50". A payer who changes such a number types no
+// separator that could be mistaken for the decimal one.
+func (t *Texts) Ungrouped(a money.Amount, asset money.Asset) (number string, ok bool) {
+	whole, fraction, ok := majorUnits(a, asset)
+	if fraction = withoutZeros(fraction); fraction != "" {
+		whole += t.format.decimal + fraction
+	}
+	return t.format.withDigits(whole), ok
 }
 
 // Number writes a number of things as the language does: "9,999".

@@ -84,13 +84,14 @@ func (t *Texts) Direction() string {
 type Separators struct {
 	Decimal byte // before the fraction: a point or a comma
 	Group   byte // between groups of digits: a point, a comma or a space
+	Slash   bool // people also type a slash before the fraction, where their keyboard lacks the language's own separator
 }
 
 // SeparatorsOf returns what a language writes in numbers. The Arabic separators count as the point and the comma, which
 // they resemble.
 func SeparatorsOf(lang string) Separators {
 	f := In(lang).format
-	return Separators{Decimal: plainSeparator(f.decimal), Group: plainSeparator(f.group)}
+	return Separators{Decimal: plainSeparator(f.decimal), Group: plainSeparator(f.group), Slash: f.rightToLeft}
 }
 
 func plainSeparator(separator string) byte {

@@ -34,9 +34,9 @@ func TestPreferredLanguage(t *testing.T) {
 
 func TestSeparatorsOfNumbers(t *testing.T) {
 	for lang, want := range map[string]Separators{
-		"en": {'.', ','}, "ru": {',', ' '}, "uk": {',', ' '}, "ar": {'.', ','}, "fa": {'.', ','}, "ur": {'.', ','}, "tr": {',', '.'}, "az": {',', '.'},
-		"kk": {',', ' '}, "uz": {',', ' '}, "id": {',', '.'}, "ms": {'.', ','}, "bn": {'.', ','}, "de": {',', '.'}, "fr": {',', ' '}, "es": {',', '.'},
-		"zh": {'.', ','}, "de-CH": {',', '.'},
+		"en": {'.', ',', false}, "ru": {',', ' ', false}, "uk": {',', ' ', false}, "ar": {'.', ',', true}, "fa": {'.', ',', true}, "ur": {'.', ',', true}, "tr": {',', '.', false}, "az": {',', '.', false},
+		"kk": {',', ' ', false}, "uz": {',', ' ', false}, "id": {',', '.', false}, "ms": {'.', ',', false}, "bn": {'.', ',', false}, "de": {',', '.', false}, "fr": {',', ' ', false}, "es": {',', '.', false},
+		"zh": {'.', ',', false}, "de-CH": {',', '.', false},
 	} {
 		if got := SeparatorsOf(lang); got != want {
 			t.Errorf("%s: %q and %q, want %q and %q", lang, got.Decimal, got.Group, want.Decimal, want.Group)

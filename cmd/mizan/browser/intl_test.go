@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -63,6 +64,20 @@ func TestPagesWriteAmountsAsTheBrowserDoes(t *testing.T) {
 	}
 	if compared == 0 {
 		t.Error("nothing was compared")
+	}
+}
+
+// A clock runs in the digits of the page.
+func TestClockHasTheDigitsOfTheLanguage(t *testing.T) {
+	s := newSite(t)
+	for lang, digits := range map[string]string{"en": "0-9", "ar": "0-9", "fa": "۰-۹", "bn": "০-৯"} {
+		tb := s.open(t, desktop)
+		_, address := s.hosted(t, "payment", `"amount":"1250","currency":"USD","lang":"`+lang+`"`)
+		tb.visit(address)
+		got := evaluate[string](tb, `document.querySelector("[data-left]").textContent`)
+		if !regexp.MustCompile("^[" + digits + "]{1,2}:[" + digits + "]{2}$").MatchString(got) {
+			t.Errorf("%s: %q", lang, got)
+		}
 	}
 }
 
