@@ -41,7 +41,7 @@ type Column struct {
 	Words         []string // the allowed words of an Enum or Word
 	Of            *Table   // the columns of the rows or entries that are its values, or of a contract's review
 	Single        bool     // a column of rows has at most one row, shown as an object
-	OneLine       bool     // a text has no control characters at all
+	OneLine       bool     // a text has no control characters at all, nor others that change how the text around it is shown
 	RefuseEmpty   string   // the message that refuses an empty text in a request; without one, an empty text counts as null
 	ShownAfter    string   // the column after which this one is shown; empty: the one declared before it
 	Flag          string   // its flag on the command line; empty: the flag follows from Name

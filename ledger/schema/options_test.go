@@ -65,6 +65,10 @@ func TestEachColumnOptionIsEnforced(t *testing.T) {
 	for _, c := range []struct{ document, refusedFields, message string }{
 		{`{"name":"a","pass":7}`, "", ""}, // the code that reads a password checks its form
 		{`{"name":"a\tb"}`, "name", "name must not hold control characters"},
+		{`{"name":"moc.\u202eelpmaxe"}`, "name", "name must not hold invisible characters that change how other text is shown"},
+		{`{"name":"a\u2069b"}`, "name", "name must not hold invisible characters that change how other text is shown"},
+		{`{"name":"a\u2028b"}`, "name", "name must not hold invisible characters that change how other text is shown"},
+		{`{"name":"\ufeffa"}`, "name", "name must not hold invisible characters that change how other text is shown"},
 		{`{"name":"a","site":""}`, "site", "must not be empty; null takes it away"},
 		{`{"name":"a","site":null}`, "", ""},
 		{`{"name":"a","env":""}`, "", ""},

@@ -91,6 +91,8 @@ func (textKind) Check(c *Column, value any) string {
 	switch {
 	case c.OneLine && strings.ContainsFunc(text, unicode.IsControl):
 		return "must not hold control characters"
+	case c.OneLine && strings.ContainsFunc(text, isLayoutControl):
+		return "must not hold invisible characters that change how other text is shown"
 	case c.LongerThan > 0 && utf8.RuneCountInString(trimInvisible(text)) <= c.LongerThan:
 		return "must be longer than " + strconv.Itoa(c.LongerThan) + " characters"
 	case utf8.RuneCountInString(text) > maxLength:

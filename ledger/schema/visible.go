@@ -31,6 +31,18 @@ func hasControl(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' })
 }
 
+// isLayoutControl tells whether a character draws nothing but changes how the characters around it are laid out, beyond its
+// own text: embeddings, overrides and isolates of direction (Unicode Standard Annex 9), separators of lines and
+// paragraphs, deprecated format characters, a byte order mark and interlinear annotations. With one of them a name could
+// be shown as another one. Joiners, and marks that only tell a direction, are parts of ordinary names.
+func isLayoutControl(r rune) bool {
+	switch {
+	case 0x2028 <= r && r <= 0x202e, 0x2066 <= r && r <= 0x206f, r == 0xfeff, 0xfff9 <= r && r <= 0xfffb:
+		return true
+	}
+	return false
+}
+
 // textProblem returns what is wrong with the characters of a text, or an empty text.
 func textProblem(text string) string {
 	switch {

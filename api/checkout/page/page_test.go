@@ -520,3 +520,13 @@ func TestWaitingPagesReloadThemselves(t *testing.T) {
 		}
 	}
 }
+
+func TestInitialIsAVisibleLetter(t *testing.T) {
+	for merchant, want := range map[string]string{
+		"tea shop": "T", "7 seas": "7", "\u200f\u200dтея": "Т", "🍵 tea": "T", "  \u2060 é": "É", "\u115ftea": "T", "متجر": "م", "\u200d★ ☆": "★", "": "",
+	} {
+		if got := (view{Shop: Shop{Merchant: merchant}}).Initial(); got != want {
+			t.Errorf("%+q: %q, want %q", merchant, got, want)
+		}
+	}
+}

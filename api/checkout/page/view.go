@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
+	"unicode"
 
 	"mizan/api/checkout/texts"
 	"mizan/internal/assert"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // view is the data for templates. Its methods are the parts of pages that are put together from texts.
@@ -29,10 +30,20 @@ func (v view) IsTest() bool {
 	return hasOrder && order.Test()
 }
 
-// Initial is the first letter of the merchant's name, which stands for a logo.
+// Initial is the first letter or digit of the merchant's name, which stands for a logo; without one, the first visible
+// character.
 func (v view) Initial() string {
-	first, _ := utf8.DecodeRuneInString(v.Shop.Merchant)
-	return strings.ToUpper(string(first))
+	visible := ""
+	for _, r := range v.Shop.Merchant {
+		switch {
+		case schema.IsBlank(string(r)):
+		case unicode.IsLetter(r), unicode.IsNumber(r):
+			return strings.ToUpper(string(r))
+		case visible == "":
+			visible = string(r)
+		}
+	}
+	return visible
 }
 
 // Sum formats an amount for people, in the page's language. It stands alone, so a line may break before the currency.
