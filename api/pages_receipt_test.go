@@ -30,7 +30,7 @@ func TestPaidPaymentHasAReceipt(t *testing.T) {
 		t.Errorf("the receipt leads elsewhere: %s", page.body)
 	}
 	f.changeTransaction(id, `"type":"refund","amount":"250"`).want(200, "")
-	f.visit("GET", f.base()+address, nil).wantPage(200, "Receipt", "Refunded", "$2.50", "Returned")
+	f.visit("GET", f.base()+address, nil).wantPage(200, "Receipt").wantRows("Refunded", "$2.50", "Status", "Paid")
 
 	// The receipt's token is its own, and that of a page opens no receipt.
 	_, token, _ := strings.Cut(address, "?token=")
@@ -76,4 +76,116 @@ func TestExpiredPageNamesTheMerchant(t *testing.T) {
 	closed := f.testLink(`"name":"Tea",`, `"default":100`, "fixed")
 	f.partner().patch(linksPath+"/"+closed.at("data.id"), `{"active":false}`).want(200, "")
 	f.browse(closed.at("data.url")).wantPage(410, "No payments are accepted here", "<bdi>Demo merchant</bdi>")
+}
+
+var pageRow = regexp.MustCompile(`<div><dt>([^<]*)</dt><dd><bdi>([^<]*)</bdi></dd></div>`)
+
+// wantRows checks rows of a page: names and values in turn. A row with the value "" must be missing.
+func (r *response) wantRows(want ...string) *response {
+	r.t.Helper()
+	rows := map[string]string{}
+	for _, match := range pageRow.FindAllStringSubmatch(r.body, -1) {
+		rows[html.UnescapeString(match[1])] = html.UnescapeString(match[2])
+	}
+	for i := 0; i < len(want); i += 2 {
+		if got := rows[want[i]]; got != want[i+1] {
+			r.t.Errorf("row %q has %q, want %q, of %q", want[i], got, want[i+1], rows)
+		}
+	}
+	return r
+}
+
+// wantNoText checks that a page has none of the texts.
+func (r *response) wantNoText(texts ...string) {
+	r.t.Helper()
+	for _, text := range texts {
+		if strings.Contains(r.body, text) {
+			r.t.Errorf("%q is in %s", text, r.body)
+		}
+	}
+}
+
+// setPaymentFee sets a fee of 3% and 2 that the payer pays on top and gets back with a refund.
+func (f *fixture) setPaymentFee() {
+	f.t.Helper()
+	f.setTerminalParams("payment", `{"fee_bps":"300","fee_fixed":"2","fee_mode":"on_top","fee_refundable":true}`)
+}
+
+// A receipt says what the payer gets back. That includes the fee, if the fee goes back with a refund.
+func TestReceiptSaysWhatThePayerGetsBack(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.setPaymentFee() // of 12.50: floor(37.5) + 2 = 0.39
+	id, action := f.payerForm("")
+	address := f.send(action, card("4242424242424242")).wantPage(200, "Paid", "$12.89").receipt()
+	f.visit("GET", f.base()+address, nil).wantRows("Price", "$12.50", "Fee", "$0.39", "Refunded", "")
+	f.changeTransaction(id, `"type":"refund","amount":"500"`).want(200, "")
+	f.visit("GET", f.base()+address, nil).wantRows("Price", "$12.50", "Fee", "$0.39", "Refunded", "$5.15") // floor(39 × 500 ÷ 1250) = 15
+	f.changeTransaction(id, `"type":"refund"`).want(200, "")
+	f.visit("GET", f.base()+address, nil).wantRows("Price", "$12.50", "Fee", "$0.39", "Refunded", "$12.89")
+}
+
+// Only what was captured of a hold is the price, and the fee is the captured amount's.
+func TestReceiptOfAPartlyCapturedHold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.setTerminalParams("payment", `{"fee_bps":"300","fee_fixed":"2","fee_mode":"on_top","two_phase":true}`)
+	id, action := f.payerForm("")
+	f.send(action, card("4242424242424242")).wantPage(200, "Approved")
+	f.partner().post(transactions+"/commit/"+id, `{"params":{"amount":"1000"}}`).want(200, "")
+	address := f.visit("GET", action, nil).wantPage(200, "Paid", "$10.32").receipt()
+	f.visit("GET", f.base()+address, nil).wantPage(200, "Receipt", "$10.32").wantRows("Price", "$10.00", "Fee", "$0.32", "Refunded", "")
+}
+
+// A chargeback takes all that no refund has returned.
+func TestReceiptAfterAChargeback(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.setPaymentFee()
+	for _, refund := range []string{"", `"type":"refund","amount":"500"`} {
+		id, action := f.payerForm("")
+		address := f.send(action, card("4000000000000259")).wantPage(200, "Paid").receipt()
+		if refund != "" {
+			f.changeTransaction(id, refund).want(200, "")
+		}
+		f.advanceBy(time.Minute)
+		f.visit("GET", f.base()+address, nil).wantPage(200, "Receipt", "Returned").wantRows("Refunded", "$12.89")
+	}
+}
+
+// A payment is returned once all of it is returned, or is on its way back. Until then it is paid, and the page says which
+// part went back.
+func TestPageSaysWhichPartWentBack(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.setPaymentFee()
+	id, action := f.payerForm("")
+	address := f.send(action, card("4242424242424242")).wantPage(200, "Paid").wantRows("Refunded", "").receipt()
+	f.changeTransaction(id, `"type":"refund","amount":"1"`).want(200, "")
+	f.visit("GET", action, nil).wantPage(200, "Paid", "$12.89").wantRows("Refunded", "$0.01").wantNoText("Returned", "way back")
+	f.visit("GET", f.base()+address, nil).wantRows("Status", "Paid", "Refunded", "$0.01")
+	f.changeTransaction(id, `"type":"refund"`).want(200, "")
+	f.visit("GET", action, nil).wantPage(200, "Returned", "$12.89", "way back").wantRows("Refunded", "")
+	f.visit("GET", f.base()+address, nil).wantRows("Status", "Returned", "Refunded", "$12.89")
+
+	// The rail takes its time for a refund of this card.
+	for _, c := range []struct{ amount, during, duringSum, after, afterSum, row string }{
+		{`,"amount":"500"`, "Paid", "$12.89", "Paid", "$12.89", "$5.15"},
+		{"", "Returned", "$12.89", "Returned", "$12.89", ""},
+	} {
+		id, action := f.payerForm("")
+		address := f.send(action, card("4000000000007726")).wantPage(200, "Paid").receipt()
+		f.changeTransaction(id, `"type":"refund"`+c.amount).want(200, "")
+		f.visit("GET", action, nil).wantPage(200, c.during, c.duringSum).wantRows("Refunded", "")
+		f.visit("GET", f.base()+address, nil).wantRows("Status", c.during, "Refunded", "")
+		f.advanceBy(10 * time.Minute)
+		f.visit("GET", action, nil).wantPage(200, c.after, c.afterSum).wantRows("Refunded", c.row)
+	}
+
+	// The fee stays with the merchant here, and everything else goes back.
+	f.setTerminalParams("payment", `{"fee_bps":"300","fee_fixed":"2","fee_mode":"on_top","fee_refundable":false}`)
+	id, action = f.payerForm("")
+	f.send(action, card("4242424242424242")).wantPage(200, "Paid", "$12.89")
+	f.changeTransaction(id, `"type":"refund"`).want(200, "")
+	f.visit("GET", action, nil).wantPage(200, "Returned", "$12.50").wantNoText("$12.89")
 }

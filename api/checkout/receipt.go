@@ -39,7 +39,7 @@ func (h *Handlers) showReceipt(req *web.Request) error {
 
 // hasReceipt tells whether the transaction's money has moved. The receipt of one whose money came back says so.
 func hasReceipt(r *record) bool {
-	ended, hasEnded := resultOf(r.Status)
+	ended, hasEnded := resultOf(r)
 	return hasEnded && (ended == page.Done || ended == page.Returned)
 }
 
@@ -55,15 +55,21 @@ func receiptPath(pages payerpage.Pages, org ledger.ID, r *record) string {
 func (h *Handlers) receiptOf(org ledger.ID, result *paymentactor.Result) page.Receipt {
 	r := result.Record
 	receipt := page.Receipt{Order: h.orderOf(org, r), Number: r.ID.String(), Ended: r.Finished.Time(), Method: r.Method}
-	receipt.Result, _ = resultOf(r.Status)
+	receipt.Result, _ = resultOf(r)
 	if r.CardLast4 != "" {
 		receipt.Card = strings.TrimSpace(page.BrandName(r.CardBrand()) + " •••• " + r.CardLast4)
 	}
-	if fee, err := r.AmountWithFee.Sub(r.Amount); err == nil && !fee.IsZero() && r.Type == payment.Payment {
-		receipt.Price, receipt.Fee = &page.Sum{Amount: r.Amount, Asset: r.Asset}, &page.Sum{Amount: fee, Asset: r.Asset}
+	if fee, err := r.AmountWithFee.Sub(r.Settled()); err == nil && !fee.IsZero() && r.Type == payment.Payment {
+		receipt.Price, receipt.Fee = &page.Sum{Amount: r.Settled(), Asset: r.Asset}, &page.Sum{Amount: fee, Asset: r.Asset}
 	}
-	if !r.Refunded.IsZero() {
-		receipt.Refunded = &page.Sum{Amount: r.Refunded, Asset: r.Asset}
-	}
+	receipt.Refunded = refundedOf(r)
 	return receipt
+}
+
+// refundedOf returns what the payer has got back; nil if that is nothing.
+func refundedOf(r *record) *page.Sum {
+	if returned := r.ReturnedToPayer(); !returned.IsZero() {
+		return &page.Sum{Amount: returned, Asset: r.Asset}
+	}
+	return nil
 }

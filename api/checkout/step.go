@@ -133,10 +133,16 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 	case inputAtProvider:
 		return h.providerPage(payer, r, order)
 	}
-	if result, hasEnded := resultOf(r.Status); hasEnded {
-		return page.Outcome{
+	if result, hasEnded := resultOf(r); hasEnded {
+		outcome := page.Outcome{
 			Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r), Receipt: receiptPath(h.cfg.Pages, payer.org, r),
-		}, "", nil
+		}
+		if result == page.Returned {
+			_, outcome.Sum.Amount = r.Returning()
+		} else if r.Type == payment.Payment {
+			outcome.Refunded = refundedOf(r)
+		}
+		return outcome, "", nil
 	}
 	return page.Processing{Order: order, Self: payer.address}, "", nil
 }
@@ -234,17 +240,22 @@ func withParams(address string, fields []page.Field) string {
 	return address
 }
 
-// resultOf returns the outcome that the payer sees for a status; hasEnded is false while
-// the transaction is under way.
-func resultOf(status payment.Status) (result page.Result, hasEnded bool) {
-	switch status {
+// resultOf returns the outcome that the payer sees for a transaction; hasEnded is false while the transaction is under way.
+// A payment of which a part was refunded is still paid.
+func resultOf(r *record) (result page.Result, hasEnded bool) {
+	switch r.Status {
 	case payment.Charged:
 		return page.Done, true
 	case payment.PaymentHeld, payment.PayoutHeld:
 		return page.Approved, true
 	case payment.Rejected, payment.Failed:
 		return page.NotDone, true
-	case payment.Refunding, payment.Refunded, payment.Reversed:
+	case payment.Refunding, payment.Refunded:
+		if returning, _ := r.Returning(); returning != r.Settled() {
+			return page.Done, true
+		}
+		return page.Returned, true
+	case payment.Reversed:
 		return page.Returned, true
 	}
 	return 0, false

@@ -15,3 +15,25 @@ func (r *Record) SubmittedAmount() money.Amount {
 func (r *Record) Returned() money.Amount {
 	return r.refundsFlow(r.Refunded, r.RefundedFee).provider
 }
+
+// Returning returns which part of the amount has gone back to the payer or is on its way back, and what the payer gets
+// with it, fees included. A refund is on its way once the rail has it, in status refunding.
+func (r *Record) Returning() (amount, toPayer money.Amount) {
+	switch {
+	case r.Status == Reversed:
+		return r.Settled(), r.AmountWithFee
+	case r.Status == Refunding && r.Op != nil:
+		amount = plus(r.Refunded, r.Op.Amount)
+		return amount, r.refundsFlow(amount, plus(r.RefundedFee, r.Op.RefundedFee)).provider
+	}
+	return r.Refunded, r.Returned()
+}
+
+// ReturnedToPayer returns how much of what the payer paid has gone back: in refunds, or in a chargeback, which takes
+// whatever no refund had returned. The amount is in the transaction's asset.
+func (r *Record) ReturnedToPayer() money.Amount {
+	if r.Status == Reversed {
+		return r.AmountWithFee
+	}
+	return r.Returned()
+}

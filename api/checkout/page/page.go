@@ -199,13 +199,16 @@ const (
 	Returned                   // settled, then returned, or on its way back
 )
 
-// Outcome shows how the transaction ended, and after a few seconds sends the payer to Back.
+// Outcome shows how the transaction ended, and after a few seconds sends the payer to Back. With Result Returned the order's
+// Sum is what was returned, or is on its way back.
 type Outcome struct {
 	Order
 	Result  Result
 	Reason  string // an error_code; shown if the pages have a text for it
 	Back    string // the merchant's address; empty, or refused by IsWebAddress: no link
 	Receipt string // path of the receipt; empty: none
+
+	Refunded *Sum // part of a payment that went back to the payer, with Result Done; nil: nothing
 }
 
 // Leads tells whether the page leads anywhere.
