@@ -205,6 +205,33 @@ func TestEachMethodShowsItsTotal(t *testing.T) {
 	f.transaction(waiting.at("id")).wantFields(map[string]string{"amount_with_fee": "1255"})
 }
 
+// A browser that does not hide the buttons of the other methods sends another method than the radio button of the one that was
+// pressed.
+func TestPressedButtonDecidesTheMethod(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.useTerminals("payment", `"methods":["bank_card"],"fee_bps":"280","fee_mode":"on_top"`, `"methods":["direct_debit","qr_code"],"fee_fixed":"10","fee_mode":"on_top","priority":1`)
+	open := func() *response { return f.browse(f.createHosted("").at("widget_url")).wantPage(200, checkoutTitle) }
+	page := open()
+	for _, button := range []string{`name="pay" value="bank_card">Pay $12.85<`, `name="pay" value="direct_debit">Pay $12.60<`, `name="pay" value="qr_code">Pay $12.60<`} {
+		if !strings.Contains(page.body, `<button type="submit" `+button) {
+			t.Errorf("no %s in %s", button, page.body)
+		}
+	}
+	f.fill(page, url.Values{"method": {"bank_card"}, "pay": {"qr_code"}}).wantPage(200, "Scan to pay", "$12.60")
+	typed := card("4242424242424242")
+	typed.Set("method", "qr_code")
+	f.fill(open(), typed).wantPage(200, "Scan to pay", "$12.60") // the Enter key leaves it to the radio button
+	typed.Set("pay", "bank_card")
+	f.fill(open(), typed).wantPage(200, "Paid", "$12.85")
+	typed.Set("cvv", "")
+	f.fill(open(), typed).wantPage(422, checkoutTitle, "exactly three digits").wantMethods("bank_card", "bank_card", "direct_debit", "qr_code")
+	for _, pressed := range []string{"", "crypto", "Bank_card"} {
+		typed.Set("pay", pressed)
+		f.fill(open(), typed).wantPage(422, checkoutTitle, "Choose")
+	}
+}
+
 // The recipient of a payout sees what arrives.
 func TestRecipientChoosesAMethod(t *testing.T) {
 	t.Parallel()

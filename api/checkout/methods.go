@@ -41,10 +41,14 @@ func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.
 	return p
 }
 
-// chooseMethod returns the method that the form names, and marks it as chosen. A form without a method means a card or, if
+// chooseMethod returns the method whose button was pressed or, if the button is none of a method, the one that the form names.
+// It marks that method as chosen. A form without a method means a card or, if
 // cards are not offered, the only method. isOffered is false if there is no such method; then the first one stays chosen.
 func chooseMethod(p *page.Checkout, fields *formFields) (chosen page.Method, isOffered bool) {
-	name := fields.value(page.MethodField)
+	name := fields.value(page.PayField)
+	if name == nil {
+		name = fields.value(page.MethodField)
+	}
 	i := slices.IndexFunc(p.Methods, func(m page.Method) bool {
 		return string(name) == m.Type || name == nil && m.IsCard()
 	})

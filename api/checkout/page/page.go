@@ -45,6 +45,7 @@ type WrongFields map[string]bool
 // Names of a form's fields.
 const (
 	MethodField = "method" // the money_storage type that the payer chose
+	PayField    = "pay"    // the button of one method: its money_storage type, whichever MethodField has
 	TotalField  = "total"  // hidden: the total of a card that the form shows, in minor units
 	CancelField = "cancel" // the button with which the payer gives up
 	StepField   = "step"   // hidden: for what the form is, so that one that is sent twice has no effect at another step

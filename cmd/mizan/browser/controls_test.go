@@ -21,7 +21,7 @@ const (
 
 // Controls of the pages.
 const (
-	submitButton  = "main button[type=submit]:not([name=cancel])"
+	submitButton  = "main button[type=submit]:not([name=cancel], .enter)"
 	cancelButton  = "button[name=cancel]"
 	receiptLink   = "a.receipt"
 	approveButton = "button[value=approve]"

@@ -35,7 +35,9 @@ all("[data-wrong]", field => field.addEventListener("input", () => field.hasAttr
 all("form", form => {
   form.noValidate = form.querySelector("[data-wrong]") !== null;
   form.addEventListener("submit", event => {
-    const wrong = event.submitter?.formNoValidate ? [] : [...form.querySelectorAll("[data-wrong]")].filter(f => f.checkVisibility() && isWrong(f));
+    const chosen = event.submitter?.closest(".method") ?? form.querySelector(":checked")?.closest(".method");
+    const isAsked = field => (field.closest(".method") ?? chosen) === chosen;
+    const wrong = event.submitter?.formNoValidate ? [] : [...form.querySelectorAll("[data-wrong]")].filter(f => isAsked(f) && isWrong(f));
     wrong.forEach(complain);
     wrong[0]?.focus();
     if (wrong.length > 0 || form.dataset.sent) return event.preventDefault();
@@ -43,6 +45,8 @@ all("form", form => {
     form.querySelectorAll("button").forEach(button => button.setAttribute("aria-disabled", "true"));
   });
 });
+// A browser that can't hide the fields of the other methods shows them: whoever fills some in has chosen their method.
+all(".method .fields", fields => fields.addEventListener("focusin", () => fields.parentElement.querySelector("[name=method]").checked = true));
 // A browser may keep the page to show it again when the payer comes back. It keeps nothing that was typed, and the page
 // that comes back is the present one.
 addEventListener("pagehide", () => all("form", form => form.reset()));
