@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"mizan/api/checkout/texts"
 	"mizan/internal/assert"
