@@ -2,7 +2,9 @@ package checkout
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gofiber/fiber/v2"
@@ -12,6 +14,7 @@ import (
 	"mizan/api/checkout/page"
 	"mizan/api/web"
 	"mizan/api/web/credentials"
+	"mizan/internal/secret"
 	"mizan/internal/steps"
 	"mizan/ledger/payment"
 	"mizan/ledger/schema"
@@ -139,6 +142,20 @@ func credentialsOf(f *formFields, r *record, method string, fingerprint func([]b
 	storage.Keep(r.Type, fingerprint)
 	command.Credentials, command.Card = storage.Storable, storage.Card
 	return command, nil
+}
+
+// hasExpired tells whether a card's month has passed everywhere on earth. It is false without a card or a year, as for a payout.
+func hasExpired(card *secret.Card, now time.Time) bool {
+	if card == nil {
+		return false
+	}
+	month, monthErr := strconv.Atoi(string(card.ExpMonth))
+	year, yearErr := strconv.Atoi(string(card.ExpYear))
+	if year < 100 {
+		year += 2000
+	}
+	const latest = 12 * time.Hour // by which the last time zone is behind UTC
+	return monthErr == nil && yearErr == nil && time.Date(year, time.Month(month)+1, 1, 0, 0, 0, 0, time.UTC).Add(latest).Before(now)
 }
 
 // browserDataOf returns what a browser's headers tell about it, as the JSON object browser_data of the

@@ -3,6 +3,7 @@ package checkout
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -15,6 +16,7 @@ import (
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/ledger/schema"
+	"mizan/ledger/storefront"
 )
 
 // Payers acts on transactions for a payer who has shown a token; *payment.Service of
@@ -69,8 +71,12 @@ type visitor struct {
 // recognize sets what pages need to know of the transaction's payer.
 func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
 	payer.lang, payer.shop, payer.back = h.langOf(req, payer.org, r), h.orderOf(payer.org, r).Shop, h.merchantAddress(r)
-	if payer.back == "" && h.mayLeadTo(r.FailURL) {
+	switch {
+	case payer.back != "":
+	case h.mayLeadTo(r.FailURL):
 		payer.back = page.FillAddress(r.FailURL, r.ID.String(), r.TxID)
+	case r.LinkID != ledger.ID{}:
+		payer.back = h.cfg.Pages.Base + storefront.LinkPath + r.LinkID.String()
 	}
 	if lasting := lastingPath(h.cfg.Pages, payer.org, r); lasting != "" && !payer.expired {
 		payer.address = lasting
@@ -124,15 +130,21 @@ func (h *Handlers) admitPayer(req *web.Request) (payer visitor, ok bool, err err
 	return payer, true, nil
 }
 
-// stopExpired responds to an expired token. If the payer's time has run out too, the page says that, because the payer may
-// have been on the page until then.
+// stopExpired responds to an expired token. A page from which a payer who has paid would pay again must not be the response:
+// it says what became of the payment, or that time has run out. It has no link to the receipt.
 func (h *Handlers) stopExpired(req *web.Request, payer *visitor, r *record) error {
 	h.recognize(req, payer, r)
-	notice := page.Gone
-	if r.Failure.Code == payment.PayerActionExpired {
-		notice = page.TooLate
+	switch {
+	case r.Failure.Code == payment.PayerActionExpired:
+		return h.stop(req, fiber.StatusGone, payer, page.TooLate)
+	case r.Status == payment.Created, r.Status == payment.ActionRequired:
+		return h.stop(req, fiber.StatusGone, payer, page.Gone)
 	}
-	return h.stop(req, fiber.StatusGone, payer, notice)
+	if outcome, hasEnded := h.outcomeOf(payer, r); hasEnded {
+		outcome.Receipt, outcome.Waits = "", true
+		return h.sendPage(req, fiber.StatusGone, payer.lang, outcome)
+	}
+	return h.sendPage(req, fiber.StatusGone, payer.lang, page.Processing{Order: h.orderOf(payer.org, r), Self: payer.address})
 }
 
 // showPage is GET /pay/{id}: the payer's next step, or the outcome. A payer whose address would expire before the payer's
@@ -153,7 +165,9 @@ func (h *Handlers) showPage(req *web.Request) error {
 	case err != nil:
 		return h.sendError(req, &payer, err)
 	case redirectTo != "" && payer.fromForm && !strings.HasPrefix(redirectTo, h.cfg.Pages.Base+"/"):
-		next = page.Leaving{Order: h.orderOf(payer.org, result.Record), Next: payer.address}
+		next = page.Leaving{Order: h.orderOf(payer.org, result.Record), Next: redirectTo}
+	case redirectTo != "" && result.Record.Hosted && !payer.fromForm: // the payer has come back from the provider's page
+		next = page.Leaving{Order: h.orderOf(payer.org, result.Record), Next: redirectTo, Self: payer.address, Waits: true}
 	case redirectTo != "":
 		return h.redirect(req, redirectTo)
 	case payer.address != opened && payer.fromForm:
@@ -215,10 +229,14 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	if p.WrongMethod = !isOffered; p.WrongMethod {
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
+	keys, _, _ := payment.RequiredKeys(method.Type, r.Type, r.Asset.Currency)
+	p.Typed = typedAgain(fields, keys)
 	command, wrongFields := credentialsOf(fields, r, method.Type, h.cfg.Fingerprint)
+	if hasExpired(command.Card, h.cfg.Clock.Now()) {
+		command.Card.Wipe()
+		wrongFields = page.WrongFields{fieldOf("exp_year"): true}
+	}
 	if p.Wrong = wrongFields; len(wrongFields) > 0 {
-		keys, _, _ := payment.RequiredKeys(method.Type, r.Type, r.Asset.Currency)
-		p.Typed = typedAgain(fields, keys)
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
 	if r.Type == payment.Payment {
@@ -239,15 +257,27 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	command.Command = payer.commandFor(r)
 	command.Browser = browserDataOf(&req.Request.Header)
 	command.Credentials.PayerIP = source
-	_, err := h.cfg.Payers.Continue(command)
-	return h.redirectAfterForm(req, payer, err)
+	continued, err := h.cfg.Payers.Continue(command)
+	if err != nil || !continued.Record.AwaitsPayer() {
+		return h.redirectAfterForm(req, payer, err)
+	}
+	// The attempt was declined. A redirect would lose what was typed.
+	h.recognize(req, payer, continued.Record)
+	next := h.methodPage(payer, &continued)
+	if next.Chosen = slices.IndexFunc(next.Methods, func(m page.Method) bool { return m.Type == method.Type }); next.Chosen < 0 {
+		return h.redirectAfterForm(req, payer, nil)
+	}
+	next.Typed = p.Typed
+	return h.sendPage(req, fiber.StatusOK, payer.lang, next)
 }
 
 // postPassword submits a one-time password, without the spaces in which a message groups it.
 func (h *Handlers) postPassword(req *web.Request, payer *visitor, r *record, fields *formFields) error {
 	typed := rewrite(fields.value("otp"), isSpace)
 	if len(typed) == 0 || len(typed) > maxPassword {
-		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, page.Password{Order: h.orderOf(payer.org, r), Post: payer.address, Step: stepOf(inputPassword, r), Wrong: true})
+		p := h.passwordOf(payer, r)
+		p.Wrong = true
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
 	return h.redirectAfterForm(req, payer, h.submit(payer, r, "otp", typed))
 }

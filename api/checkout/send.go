@@ -35,7 +35,7 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 		req.Response.Header.DelBytes(web.HeaderFrameOptions)
 	}
 	req.Response.SetStatusCode(status)
-	if c, isCheckout := p.(page.Checkout); isCheckout && c.IsWrong() {
+	if c, isCheckout := p.(page.Checkout); isCheckout && len(c.Typed) > 0 {
 		req.Response.SetBodyStream(&wipedBody{Reader: *bytes.NewReader(body), body: body}, len(body))
 		return nil
 	}

@@ -124,7 +124,7 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 		if at := r.Action.ExpiresAt; at != 0 && now > at {
 			return nil, "", ledger.Refuse("checkout.step", ledger.Expired, "expires_at is over")
 		}
-		return page.Password{Order: order, Post: payer.address, Step: stepOf(inputPassword, r)}, "", nil
+		return h.passwordOf(payer, r), "", nil
 	case inputSignature:
 		return h.signatureOf(payer, r), "", nil
 	case inputScan:
@@ -133,18 +133,31 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 	case inputAtProvider:
 		return h.providerPage(payer, r, order)
 	}
-	if result, hasEnded := resultOf(r); hasEnded {
-		outcome := page.Outcome{
-			Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r), Receipt: receiptPath(h.cfg.Pages, payer.org, r),
-		}
-		if result == page.Returned {
-			_, outcome.Sum.Amount = r.Returning()
-		} else if r.Type == payment.Payment {
-			outcome.Refunded = refundedOf(r)
-		}
+	if outcome, hasEnded := h.outcomeOf(payer, r); hasEnded {
 		return outcome, "", nil
 	}
 	return page.Processing{Order: order, Self: payer.address}, "", nil
+}
+
+// outcomeOf returns the page with how a transaction has ended; hasEnded is false while it is under way. The payer of a link
+// that names no address for failures may go back to the link.
+func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, hasEnded bool) {
+	result, hasEnded := resultOf(r)
+	if !hasEnded {
+		return outcome, false
+	}
+	outcome = page.Outcome{
+		Order: h.orderOf(payer.org, r), Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r), Receipt: receiptPath(h.cfg.Pages, payer.org, r),
+	}
+	if result == page.NotDone && outcome.Back == "" && payer.back != "" {
+		outcome.Back, outcome.Waits = payer.back, true
+	}
+	if result == page.Returned {
+		_, outcome.Sum.Amount = r.Returning()
+	} else if r.Type == payment.Payment {
+		outcome.Refunded = refundedOf(r)
+	}
+	return outcome, true
 }
 
 // providerPage returns the payer's next step at the provider. That is the address of the provider's page
@@ -179,6 +192,15 @@ func (h *Handlers) signatureOf(payer *visitor, r *record) page.Signature {
 	p.Sequence = string(sequence)
 	if action.ExpiresAt != 0 {
 		p.Left = min(p.Left, h.timeLeft(action.ExpiresAt))
+	}
+	return p
+}
+
+// passwordOf returns the page that asks for the one-time password.
+func (h *Handlers) passwordOf(payer *visitor, r *record) page.Password {
+	p := page.Password{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputPassword, r), Left: h.timeLeft(r.Action.Until)}
+	if at := r.Action.ExpiresAt; at != 0 {
+		p.Left = min(p.Left, h.timeLeft(at))
 	}
 	return p
 }
@@ -350,7 +372,7 @@ func acceptedLanguages(header *fasthttp.RequestHeader) string {
 }
 
 func (h *Handlers) choiceOf(payer *visitor, r *record) page.Choice {
-	p := page.Choice{Order: h.orderOf(payer.org, r), Post: payer.address, Step: stepOf(inputChoice, r)}
+	p := page.Choice{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputChoice, r), Left: h.timeLeft(r.Action.Until)}
 	for _, d := range r.Action.Destinations {
 		p.Banks = append(p.Banks, page.Bank{ID: d.ID, Name: d.Name})
 	}

@@ -107,10 +107,14 @@ func (c Checkout) HasOneTotal() bool {
 // Password asks for a one-time password.
 type Password struct {
 	Order
-	Post  string
+	Self  string // the page's own path, where the form posts to
 	Step  string
-	Wrong bool // the payer typed no password
+	Left  time.Duration // until the payer can act no more
+	Wrong bool          // the payer typed no password
 }
+
+// ReloadAfter is the time until the page reloads.
+func (p Password) ReloadAfter() time.Duration { return p.Left + time.Second }
 
 // Signature asks for the signature of a payload. It reloads when the payload has expired.
 type Signature struct {
@@ -152,11 +156,15 @@ type SimulatedForm struct {
 // Choice asks for the institution that receives a payout.
 type Choice struct {
 	Order
-	Post  string
+	Self  string // the page's own path, where the form posts to
 	Step  string
+	Left  time.Duration // until the recipient can act no more
 	Banks []Bank
 	Wrong bool // the payer chose none, or one that is not offered
 }
+
+// ReloadAfter is the time until the page reloads.
+func (c Choice) ReloadAfter() time.Duration { return c.Left + time.Second }
 
 // Bank is a receiving institution.
 type Bank struct{ ID, Name string }
@@ -177,7 +185,9 @@ type Field struct{ Name, Value string }
 // lead to a site that this policy does not allow.
 type Leaving struct {
 	Order
-	Next string
+	Next  string
+	Waits bool   // until the payer presses the button
+	Self  string // the page's own path, where the cancel button posts to; only if it waits
 }
 
 // Processing is shown while the provider is at work and the payer has nothing to do. It reloads.
@@ -207,6 +217,7 @@ type Outcome struct {
 	Result  Result
 	Reason  string // an error_code; shown if the pages have a text for it
 	Back    string // the merchant's address; empty, or refused by IsWebAddress: no link
+	Waits   bool   // the page leads to Back only when the payer presses the button
 	Receipt string // path of the receipt; empty: none
 
 	Refunded *Sum // part of a payment that went back to the payer, with Result Done; nil: nothing

@@ -33,11 +33,11 @@ func pagesWithText(text string) []Page {
 		Checkout{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods[:1], Wrong: wrong, Typed: typed(), Left: time.Minute, Price: &dollars, Fee: &dollars},
 		Checkout{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods[1:2], Declined: text, AttemptsLeft: 2},
 		Checkout{Order: order, Self: "/pay/a?token=b.c-_", Methods: methods, Wrong: wrong, WrongMethod: true, Typed: typed(), TotalRose: true, Brands: []CardBrand{{4000, 4999, "visa"}}},
-		Password{Order: order, Post: "/pay/a?token=b.c-_", Wrong: true},
+		Password{Order: order, Self: "/pay/a?token=b.c-_", Wrong: true},
 		Signature{Order: order, Self: "/pay/a?token=b.c-_", Payload: text, Sequence: text, Left: time.Minute, Wrong: true},
 		Scan{Order: order, Self: "/pay/a?token=b.c-_", Code: Code{Side: 29, Path: "M4 4h7v1h-7z"}, Deposit: text, Link: "https://rail.example/?a=b&c=d", Left: time.Minute,
 			Simulated: &SimulatedForm{Post: "/simulator/challenge", Fields: fields}},
-		Choice{Order: order, Post: "/pay/a?token=b.c-_", Banks: []Bank{{ID: text, Name: text}}, Wrong: true},
+		Choice{Order: order, Self: "/pay/a?token=b.c-_", Banks: []Bank{{ID: text, Name: text}}, Wrong: true},
 		Forward{Order: order, Target: "https://acs.example/step?a=b&c=d", Fields: fields},
 		Leaving{Order: order, Next: "/pay/a?token=b.c-_"},
 		Processing{Order: order, Self: "/pay/a?token=b.c-_"},
@@ -148,7 +148,7 @@ func TestForeignTextNeverBecomesMarkup(t *testing.T) {
 }
 
 func TestOrderTextIsEscaped(t *testing.T) {
-	html := render(t, "en", Password{Order: Order{Shop: Shop{Merchant: `A & B <i>`}, Sum: dollars, Text: `Shoes "42"`}, Post: "/pay/a"})
+	html := render(t, "en", Password{Order: Order{Shop: Shop{Merchant: `A & B <i>`}, Sum: dollars, Text: `Shoes "42"`}, Self: "/pay/a"})
 	for _, want := range []string{`<bdi>A &amp; B &lt;i&gt;</bdi>`, `<bdi>Shoes &#34;42&#34;</bdi>`, `$12.50`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("no %s in %s", want, html)
