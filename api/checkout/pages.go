@@ -201,10 +201,30 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	command.Browser = browserDataOf(&req.Request.Header)
 	command.Credentials.PayerIP = source
 	continued, err := h.cfg.Payers.Continue(command)
+	if saysTotalRose(err) {
+		return h.sendNewTotal(req, payer, result, fields)
+	}
 	if err == nil && continued.Record.Action != nil {
 		return h.redirect(req, h.actionPath(payer, continued.Record)+"&"+postedParam)
 	}
 	return h.redirectAfterForm(req, payer, err)
+}
+
+// saysTotalRose tells whether a method was refused because a fee was raised after the check of the total.
+func saysTotalRose(err error) bool {
+	var refusal *ledger.Refusal
+	return errors.As(err, &refusal) && refusal.Field == payment.AgreedTotalField
+}
+
+// sendNewTotal responds with the form again, with the present total.
+func (h *Handlers) sendNewTotal(req *web.Request, payer *visitor, result *paymentactor.Result, fields *formFields) error {
+	p := h.methodPage(payer, result)
+	if len(p.Methods) == 0 {
+		return h.stop(req, fiber.StatusUnprocessableEntity, payer, page.NoMethod)
+	}
+	_, isOffered := chooseMethod(&p, fields)
+	p.WrongMethod, p.TotalRose = !isOffered, isOffered
+	return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 }
 
 // postPassword submits a one-time password.
