@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	paymentactor "mizan/actors/payment"
+	"mizan/api"
+	"mizan/api/checkout"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -312,6 +314,34 @@ func TestPayerSeesTheFeeBeforePaying(t *testing.T) {
 }
 
 // Limits apply to a link's payments as to any other.
+// feeRaiser raises the terminals' fee after the page has checked the total, and before the payment is sent.
+type feeRaiser struct {
+	checkout.Payers
+	raise func()
+}
+
+// Continue implements checkout.Payers.
+func (r *feeRaiser) Continue(c paymentactor.Continue) (paymentactor.Result, error) {
+	if r.raise != nil {
+		r.raise()
+	}
+	return r.Payers.Continue(c)
+}
+
+// A fee that is raised in the last moment uses no attempt: the payer sees the new total.
+func TestFeeRaisedBetweenTheCheckAndTheChargeIsShown(t *testing.T) {
+	t.Parallel()
+	payers := new(feeRaiser)
+	f := newFixture(t, func(cfg *api.Config) { payers.Payers, cfg.Payers = cfg.Payers, payers })
+	id, action := f.payerForm("")
+	payers.raise = func() { f.setTerminalParams("payment", `{"fee_bps":"500","fee_mode":"on_top"}`) }
+	f.send(action, card("4242424242424242")).wantPage(422, checkoutTitle, "The fee has changed", "Pay $13.12", "$0.62").wantNoText("4242424242424242")
+	f.transaction(id).wantFields(map[string]string{"status": "created", "error_code": "null"})
+	f.send(action, card(declinedCard)).wantPage(200, checkoutTitle, "The card was declined.", "You can try 2 more times.")
+	f.send(action, card("4242424242424242")).wantPage(200, "Paid", "$13.12")
+	f.wantRouting(id, "1 refused card_declined", "2 accepted null")
+}
+
 func TestLimitsApplyToLinkPayments(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

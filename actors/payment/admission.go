@@ -221,6 +221,10 @@ func (t *transaction) onFunds(c *actors.Context, covered bool) {
 // reject decides to reject a payment that did not pass its admission.
 func (t *transaction) reject(c *actors.Context, cause any) {
 	s, a := t.service, &t.admission
+	if m, ok := cause.(*operation); ok && a.Reason.Code == payment.NoTerminal && a.CostsMore(t.service.directory.Terminals(a.Org, a.Partner.Number), rails{s}) {
+		t.refuseForTotal(c, m)
+		return
+	}
 	attempts := a.ConsideredTerminals(s.directory.Terminals(a.Org, a.Partner.Number), rails{s}, c.Now())
 	if m, ok := cause.(*operation); ok {
 		m.continuation.Credentials.Attempted = a.At
@@ -235,6 +239,16 @@ func (t *transaction) reject(c *actors.Context, cause any) {
 	d := t.decisionContext(c).Reject(m.id, m.Partner.Number, request, a.Reason, attempts...)
 	d.Record.Hosted = m.Hosted
 	t.commit(c, d, m)
+}
+
+// refuseForTotal refuses the payer's credentials, because a terminal's fee was raised after the payer had agreed to the
+// total. The payment stays as it is, so that the payer can agree to the new total.
+func (t *transaction) refuseForTotal(c *actors.Context, m *operation) {
+	t.cause = nil
+	t.dropAdmission(c)
+	refusal := ledger.Refuse("payment.Continue", ledger.NotContinuable, "the total is higher than the payer has agreed to")
+	refusal.Field = payment.AgreedTotalField
+	m.Refuse(refusal)
 }
 
 // objection returns the failure that the writer's refusal means for the payment; zero if the reason for

@@ -9,6 +9,7 @@ import (
 	"mizan/api/web/payerpage"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/money"
 	"mizan/ledger/payment/admission"
 )
 
@@ -27,7 +28,8 @@ type Letter struct {
 }
 
 // Receipt writes the e-mail for the payer of a transaction, in the transaction's language, else in the partner's. It has
-// the amount, the merchant's name and the address of the receipt, and nothing about how the payer paid. The error says
+// the amount, the merchant's name and the address of the receipt, and nothing about how the payer paid. In the test environment subject and text begin with a
+// notice that no money moves. The error says
 // that the transaction has no receipt or no address that mail can be sent to, or is the *ledger.Refusal of Find.
 func (l *Letters) Receipt(org, id ledger.ID) (Letter, error) {
 	result, err := l.Find(org, id)
@@ -47,7 +49,11 @@ func (l *Letters) Receipt(org, id ledger.ID) (Letter, error) {
 	fill := func(text string) string {
 		return t.Fill(text, "amount", t.Amount(r.AmountWithFee, r.Asset), "merchant", merchant)
 	}
-	return Letter{To: to, Subject: fill(t.Receipt.MailSubject), Text: fill(t.Receipt.MailBody) + "\n\n" + l.Pages.Base + path + "\n"}, nil
+	letter := Letter{To: to, Subject: fill(t.Receipt.MailSubject), Text: fill(t.Receipt.MailBody) + "\n\n" + l.Pages.Base + path + "\n"}
+	if r.Asset.Env == money.Test {
+		letter.Subject, letter.Text = t.Common.Test+" "+letter.Subject, t.Common.Test+"\n\n"+letter.Text
+	}
+	return letter, nil
 }
 
 // nameOf returns the name of a merchant that payers see.

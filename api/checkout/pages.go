@@ -3,7 +3,6 @@ package checkout
 import (
 	"bytes"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -258,17 +257,36 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	command.Browser = browserDataOf(&req.Request.Header)
 	command.Credentials.PayerIP = source
 	continued, err := h.cfg.Payers.Continue(command)
-	if err != nil || !continued.Record.AwaitsPayer() {
+	switch {
+	case saysTotalRose(err):
+		return h.askAgain(req, payer, result, fields, p.Typed, true)
+	case err != nil || !continued.Record.AwaitsPayer():
 		return h.redirectAfterForm(req, payer, err)
 	}
-	// The attempt was declined. A redirect would lose what was typed.
-	h.recognize(req, payer, continued.Record)
-	next := h.methodPage(payer, &continued)
-	if next.Chosen = slices.IndexFunc(next.Methods, func(m page.Method) bool { return m.Type == method.Type }); next.Chosen < 0 {
-		return h.redirectAfterForm(req, payer, nil)
+	return h.askAgain(req, payer, &continued, fields, p.Typed, false)
+}
+
+// saysTotalRose tells whether a method was refused because a fee was raised after the check of the total.
+func saysTotalRose(err error) bool {
+	var refusal *ledger.Refusal
+	return errors.As(err, &refusal) && refusal.Field == payment.AgreedTotalField
+}
+
+// askAgain responds with the form of methods again, because the total has risen, or because the attempt was declined. A
+// redirect would lose what was typed.
+func (h *Handlers) askAgain(req *web.Request, payer *visitor, result *paymentactor.Result, fields *formFields, typed map[string][]byte, hasRisen bool) error {
+	h.recognize(req, payer, result.Record)
+	p := h.methodPage(payer, result)
+	if len(p.Methods) == 0 {
+		return h.stop(req, fiber.StatusUnprocessableEntity, payer, page.NoMethod)
 	}
-	next.Typed = p.Typed
-	return h.sendPage(req, fiber.StatusOK, payer.lang, next)
+	_, isOffered := chooseMethod(&p, fields)
+	p.Typed = typed
+	if !hasRisen {
+		return h.sendPage(req, fiber.StatusOK, payer.lang, p)
+	}
+	p.WrongMethod, p.TotalRose = !isOffered, isOffered
+	return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 }
 
 // postPassword submits a one-time password, without the spaces in which a message groups it.

@@ -110,6 +110,9 @@ func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.
 	return d, nil
 }
 
+// AgreedTotalField is the field of a refusal that says that the total is higher than the one to which the payer has agreed.
+const AgreedTotalField = "agreed_total"
+
 // MaterialField is the request's field with the material that the payer submits.
 const MaterialField = "additional_params_for_auth"
 

@@ -148,7 +148,10 @@ func (api *telegramAPI) calledChats() (chats []string) {
 }
 
 // letter is an e-mail that has arrived.
-type letter struct{ from, to, body string }
+type letter struct {
+	from, to, body string
+	isUTF8         bool // the client asked for SMTPUTF8
+}
 
 // smtpServer is an SMTP server of the test.
 type smtpServer struct {
@@ -157,6 +160,7 @@ type smtpServer struct {
 	user     string          // the user who must log in; empty: no login
 	refusals map[string]int  // codes by refused address
 	hangsAt  map[string]bool // commands that get no response: MAIL, RCPT, DATA
+	hasUTF8  bool            // offers SMTPUTF8
 	testOver chan struct{}
 	mu       sync.Mutex
 	letters  []letter // guarded by mu
@@ -176,7 +180,7 @@ func newSMTPServer(t *testing.T, mode TLSMode, certificate *tls.Certificate, cha
 		_, isEncrypted := c.TLSConnectionState()
 		return &session{server: s, isEncrypted: isEncrypted}, nil
 	}))
-	backend.Domain, backend.ErrorLog = "localhost", log.New(io.Discard, "", 0)
+	backend.Domain, backend.ErrorLog, backend.EnableSMTPUTF8 = "localhost", log.New(io.Discard, "", 0), s.hasUTF8
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -244,12 +248,12 @@ func (s *session) hang(command string) {
 	}
 }
 
-func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+func (s *session) Mail(from string, options *smtp.MailOptions) error {
 	s.hang("MAIL")
 	if s.server.user != "" && !s.isSignedIn {
 		return smtp.ErrAuthRequired
 	}
-	s.letter = letter{from: from}
+	s.letter = letter{from: from, isUTF8: options.UTF8}
 	return nil
 }
 

@@ -76,6 +76,28 @@ func TestRefusedLetterIsAFailedAttempt(t *testing.T) {
 	}
 }
 
+// An address with letters beyond ASCII is only sent to a server that has offered to take such addresses.
+func TestAddressBeyondASCIINeedsSMTPUTF8(t *testing.T) {
+	for _, address := range []string{"пётр@customer.example", "payer@почта.example"} {
+		plain := newSMTPServer(t, Plain, nil)
+		openChannels(t, Options{SMTP: plain.options(Plain)}).Mail(t.Context(), address, letterOfTest).want(t, 0, "e-mail: "+noUTF8, Contacts{})
+		if letters := plain.receivedLetters(); len(letters) != 0 {
+			t.Errorf("sent to %q, and the server offers no SMTPUTF8", letters[0].to)
+		}
+		international := newSMTPServer(t, Plain, nil, func(s *smtpServer) { s.hasUTF8 = true })
+		openChannels(t, Options{SMTP: international.options(Plain)}).Mail(t.Context(), address, letterOfTest).want(t, 0, "", Contacts{})
+		if letters := international.receivedLetters(); len(letters) != 1 || letters[0].to != address || !letters[0].isUTF8 {
+			t.Errorf("to %q: %+v", address, letters)
+		}
+	}
+	// One such address does not keep the letter from the others.
+	server := newSMTPServer(t, Plain, nil)
+	deliver(t, openChannels(t, Options{SMTP: server.options(Plain)}), emails("ops@bank.example", "пётр@bank.example"))
+	if letters := server.receivedLetters(); len(letters) != 1 || letters[0].to != "ops@bank.example" {
+		t.Errorf("%+v", letters)
+	}
+}
+
 func TestLetterNeedsAServer(t *testing.T) {
 	channels := openChannels(t, Options{})
 	if channels.SendsMail() {

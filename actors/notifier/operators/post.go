@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wneessen/go-mail"
 )
@@ -19,6 +20,7 @@ import (
 const (
 	noStartTLS     = "the server offers no STARTTLS"
 	invalidAddress = "is no address that mail can be sent to"
+	noUTF8         = "the address has letters beyond ASCII, and the server offers no SMTPUTF8"
 	noSignIn       = "the server offers no way to sign in that is known"
 	noServer       = "e-mail: no server is configured" // the reason for an attempt as a whole
 )
@@ -124,13 +126,18 @@ func (p *mailer) send(ctx context.Context, addresses []string, l Letter, date ti
 	if err != nil {
 		return p.failAll(addresses, p.openFailure(ctx, deadline, err))
 	}
+	takesUTF8, _ := session.Extension("SMTPUTF8") // RFC 6531; if the server offers it, the library asks for it
 	letters := make([]*mail.Msg, len(addresses))
 	for i, address := range addresses {
-		letters[i] = p.newMessage(address, l, date)
+		if takesUTF8 || isASCII(address) {
+			letters[i] = p.newMessage(address, l, date)
+		}
 	}
 	err = client.SendWithSMTPClient(session, letters...)
 	for i, letter := range letters {
-		if letter == nil {
+		if !takesUTF8 && !isASCII(addresses[i]) {
+			result.addFailure(addresses[i], failure{reason: noUTF8})
+		} else if letter == nil {
 			result.addFailure(addresses[i], failure{reason: invalidAddress})
 		} else if !letter.IsDelivered() {
 			result.addFailure(addresses[i], p.letterFailure(ctx, deadline, letter, err))
@@ -138,6 +145,10 @@ func (p *mailer) send(ctx context.Context, addresses []string, l Letter, date ti
 	}
 	_ = client.CloseWithSMTPClient(session) // accepted messages stay accepted
 	return result
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // failAll returns the outcome of an attempt that reached none of the addresses.

@@ -81,9 +81,8 @@ func isToken(asset money.Asset) bool { return !isNational(asset) }
 // now, in the order in which the terminals are tried. A terminal that names its methods offers them in its own
 // order. The request's own method and the total to which its payer has agreed are ignored.
 func (s *Search) Methods(terminals []*directory.Terminal, rails Rails) (offers []payment.Offer) {
-	request := *s.Request
-	search := *s
-	search.Request, request.AgreedTotal = &request, money.Amount{}
+	search := s.withoutAgreedTotal()
+	request := search.Request
 	examined := make(map[string]bool)
 	for _, terminal := range terminals {
 		if terminal.UnsuitableReason(s.terminalType(), request.Asset, "", request.Amount) != "" {

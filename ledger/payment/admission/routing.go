@@ -75,6 +75,25 @@ func (s *Search) Offers(terminals []*directory.Terminal, rails Rails) bool {
 	return slices.ContainsFunc(terminals, func(terminal *directory.Terminal) bool { return s.exclusionReason(terminal, rails) == "" })
 }
 
+// CostsMore tells whether a terminal takes the request, but for more than the payer has agreed to pay. It assumes that none
+// takes it for less.
+func (s *Search) CostsMore(terminals []*directory.Terminal, rails Rails) bool {
+	if s.Request.AgreedTotal.IsZero() {
+		return false
+	}
+	search := s.withoutAgreedTotal()
+	terms := search.findTerms(terminals, rails)
+	return terms.Found()
+}
+
+// withoutAgreedTotal returns a search for the same request of a payer who has agreed to any total.
+func (s *Search) withoutAgreedTotal() Search {
+	request, search := *s.Request, *s
+	request.AgreedTotal = money.Amount{}
+	search.Request = &request
+	return search
+}
+
 // terminalType returns the type of terminal that the request needs.
 func (s *Search) terminalType() directory.TerminalType {
 	if s.Request.Type == payment.Payout {
