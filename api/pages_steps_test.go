@@ -145,3 +145,24 @@ func markup(body string) string {
 	beforeScript, _, _ := strings.Cut(afterStyle, "<script")
 	return beforeScript
 }
+
+// A method that an address below /pay does not have is refused with a page, as everything else there is.
+func TestOtherMethodsGetAPage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	transaction := f.createHosted("")
+	path, _ := f.ownPath(transaction.at("widget_url"))
+	bare, token, _ := strings.Cut(path, "?")
+	for _, c := range []struct{ method, path, allow string }{
+		{"PUT", path, "GET, HEAD, POST"}, {"DELETE", path, "GET, HEAD, POST"}, {"POST", bare + "/receipt?" + token, "GET, HEAD"}, {"PATCH", "/pay/l/x", "GET, HEAD, POST"}, {"POST", "/pay/x/y", "GET, HEAD"},
+	} {
+		r := f.visit(c.method, c.path, url.Values{"a": {"b"}}).wantPage(405, "That did not work")
+		if got := r.header.Get("allow"); !sameSet(got, c.allow) {
+			t.Errorf("%s %s: allow %q, want %q", c.method, c.path, got, c.allow)
+		}
+	}
+	if r := f.anyone().with("accept-language", "ru").do("PUT", path, ""); r.status != 405 || !strings.Contains(r.body, `<html lang="ru"`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	f.transaction(transaction.at("id")).wantStatus("created", "")
+}

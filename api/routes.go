@@ -40,7 +40,7 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 	contractHandlers := contracts.New(contracts.Config{
 		Contracts: cfg.Contracts, Organizations: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock, Fingerprint: cfg.Fingerprint,
 	})
-	pageHandlers := checkout.New(checkout.Config{
+	s.pages = checkout.New(checkout.Config{
 		Payers: cfg.Payers, Pages: cfg.Pages, Partners: cfg.Directory, Storefront: cfg.Storefront, Clock: cfg.Clock, Proxies: s.access.Proxies, Errors: s.errors,
 		Challenges: cfg.Challenges, Fingerprint: cfg.Fingerprint, Sandbox: cfg.Env == sandbox,
 	})
@@ -51,7 +51,7 @@ func (s *Server) newRoutes(serving context.Context) []web.Route {
 		{Method: fiber.MethodGet, Path: livenessPath, Access: anyone, Handle: s.liveness},
 		{Method: fiber.MethodGet, Path: readinessPath, Access: anyone, Handle: s.readiness},
 	}
-	for _, handlerRoutes := range [][]web.Route{paymentHandlers.Routes(), adminHandlers.Routes(), s.ledger.Routes(), contractHandlers.Routes(), pageHandlers.Routes(), store.Routes()} {
+	for _, handlerRoutes := range [][]web.Route{paymentHandlers.Routes(), adminHandlers.Routes(), s.ledger.Routes(), contractHandlers.Routes(), s.pages.Routes(), store.Routes()} {
 		routes = append(routes, handlerRoutes...)
 	}
 	return routes

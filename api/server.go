@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -138,6 +139,7 @@ type Server struct {
 	bodies *body.Bodies
 	app    *fiber.App
 	ledger *ledgerapi.Handlers
+	pages  *checkout.Handlers
 	routes []web.Route
 	silent conn.SilentConnections // connections that have sent nothing yet
 
@@ -263,6 +265,9 @@ func (s *Server) handleError(c *fiber.Ctx, err error) error {
 	var refused *fiber.Error
 	if !errors.As(err, &refused) {
 		refused = fiber.ErrInternalServerError
+	}
+	if isPage := strings.HasPrefix(c.Path(), payerpage.Root+"/"); isPage && s.cfg.Pages.Tokens != nil && refused.Code == fiber.StatusMethodNotAllowed {
+		return s.pages.Refuse(web.NewRequest(&web.Route{}, c), routerRefusal(refused.Code))
 	}
 	web.WriteError(ctx, routerRefusal(refused.Code))
 	return nil

@@ -65,43 +65,43 @@ func (h *Handlers) Routes() (routes []web.Route) {
 	anyone := web.Access{Callers: web.Anyone}
 	if h.cfg.Pages.Tokens != nil {
 		routes = append(routes,
-			web.Route{Method: get, Path: payerpage.Root + "/:id", Access: anyone, Refuse: h.refuse, Handle: h.showPage},
-			web.Route{Method: post, Path: payerpage.Root + "/:id", Access: anyone, Refuse: h.refuse, Command: true, Handle: h.postPage},
-			web.Route{Method: get, Path: payerpage.Root + "/:id" + payerpage.ReceiptEnd, Access: anyone, Refuse: h.refuse, Handle: h.showReceipt},
-			web.Route{Method: get, Path: payerpage.Root + "/:id" + payerpage.ReturnEnd, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.returnPayer},
-			web.Route{Method: post, Path: payerpage.Root + "/:id" + payerpage.ReturnEnd, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.returnPayer},
+			web.Route{Method: get, Path: payerpage.Root + "/:id", Access: anyone, Refuse: h.Refuse, Handle: h.showPage},
+			web.Route{Method: post, Path: payerpage.Root + "/:id", Access: anyone, Refuse: h.Refuse, Command: true, Handle: h.postPage},
+			web.Route{Method: get, Path: payerpage.Root + "/:id" + payerpage.ReceiptEnd, Access: anyone, Refuse: h.Refuse, Handle: h.showReceipt},
+			web.Route{Method: get, Path: payerpage.Root + "/:id" + payerpage.ReturnEnd, Access: anyone, Refuse: h.Refuse, Command: true, Handle: h.returnPayer},
+			web.Route{Method: post, Path: payerpage.Root + "/:id" + payerpage.ReturnEnd, Access: anyone, Refuse: h.Refuse, Command: true, Handle: h.returnPayer},
 		)
 	}
 	if h.cfg.Pages.Tokens != nil && h.cfg.Storefront != nil {
 		link, product := storefront.LinkPath+":id", storefront.ProductPath+":id"
 		routes = append(routes,
-			web.Route{Method: get, Path: link, Access: anyone, Refuse: h.refuse, Handle: h.showLink},
-			web.Route{Method: post, Path: link, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.postLink},
-			web.Route{Method: get, Path: link + storefront.QRSuffix, Access: anyone, Refuse: h.refuse, Handle: h.drawLinkCode},
-			web.Route{Method: get, Path: link + storefront.PNGSuffix, Access: anyone, Refuse: h.refuse, Handle: h.renderLinkCode},
-			web.Route{Method: get, Path: product, Access: anyone, Refuse: h.refuse, Handle: h.showProduct},
-			web.Route{Method: post, Path: product, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.postProduct},
-			web.Route{Method: get, Path: product + storefront.QRSuffix, Access: anyone, Refuse: h.refuse, Handle: h.drawProductCode},
-			web.Route{Method: get, Path: product + storefront.PNGSuffix, Access: anyone, Refuse: h.refuse, Handle: h.renderProductCode},
-			web.Route{Method: get, Path: storefront.ImagePath + ":name", Access: anyone, Refuse: h.refuse, Handle: h.showImage},
+			web.Route{Method: get, Path: link, Access: anyone, Refuse: h.Refuse, Handle: h.showLink},
+			web.Route{Method: post, Path: link, Access: anyone, Refuse: h.Refuse, Command: true, Handle: h.postLink},
+			web.Route{Method: get, Path: link + storefront.QRSuffix, Access: anyone, Refuse: h.Refuse, Handle: h.drawLinkCode},
+			web.Route{Method: get, Path: link + storefront.PNGSuffix, Access: anyone, Refuse: h.Refuse, Handle: h.renderLinkCode},
+			web.Route{Method: get, Path: product, Access: anyone, Refuse: h.Refuse, Handle: h.showProduct},
+			web.Route{Method: post, Path: product, Access: anyone, Refuse: h.Refuse, Command: true, Handle: h.postProduct},
+			web.Route{Method: get, Path: product + storefront.QRSuffix, Access: anyone, Refuse: h.Refuse, Handle: h.drawProductCode},
+			web.Route{Method: get, Path: product + storefront.PNGSuffix, Access: anyone, Refuse: h.Refuse, Handle: h.renderProductCode},
+			web.Route{Method: get, Path: storefront.ImagePath + ":name", Access: anyone, Refuse: h.Refuse, Handle: h.showImage},
 		)
 	}
 	if h.cfg.Pages.Tokens != nil {
 		routes = append(routes,
-			web.Route{Method: get, Path: "/favicon.ico", Access: anyone, Refuse: h.refuse, Handle: h.showIcon},
-			web.Route{Method: get, Path: payerpage.Root + "/*", Access: anyone, Refuse: h.refuse, Handle: h.showNothing},
+			web.Route{Method: get, Path: "/favicon.ico", Access: anyone, Refuse: h.Refuse, Handle: h.showIcon},
+			web.Route{Method: get, Path: payerpage.Root + "/*", Access: anyone, Refuse: h.Refuse, Handle: h.showNothing},
 		)
 	}
 	if h.cfg.Challenges != nil {
 		routes = append(routes,
-			web.Route{Method: get, Path: simulator.ChallengePath, Access: anyone, Refuse: h.refuse, Handle: h.showChallenge},
-			web.Route{Method: post, Path: simulator.ChallengePath, Access: anyone, Refuse: h.refuse, Command: true, Handle: h.postChallenge},
+			web.Route{Method: get, Path: simulator.ChallengePath, Access: anyone, Refuse: h.Refuse, Handle: h.showChallenge},
+			web.Route{Method: post, Path: simulator.ChallengePath, Access: anyone, Refuse: h.Refuse, Command: true, Handle: h.postChallenge},
 		)
 	}
 	return routes
 }
 
-// refuse responds with an error page to a request that was refused before its handler ran.
-func (h *Handlers) refuse(req *web.Request, err error) error {
+// Refuse responds with an error page to a request that was refused before its handler ran.
+func (h *Handlers) Refuse(req *web.Request, err error) error {
 	return h.sendError(req, &visitor{}, err)
 }
