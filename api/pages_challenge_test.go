@@ -67,9 +67,9 @@ func TestActionWithoutAuthParamsIsShownOnlyOnThePage(t *testing.T) {
 	for params, texts := range map[string][]string{
 		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                      {"Scan to pay", "RUB\u00a012.50"},
 		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"qr_code"}`:                  {"Scan to pay", "RUB\u00a012.50"},
-		`"type":"payment","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`: {"Send the payment", "USDT\u00a00.00125 (tron)", "<dt>Address</dt>", ">simulated-tron-"},
+		`"type":"payment","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`: {"Send the payment", "USDT 0.00125 (tron)", "<dt>Address</dt>", ">simulated-tron-"},
 		`"type":"payout","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                       {"Scan to receive", "RUB\u00a012.50"},
-		`"type":"payout","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`:  {"Scan to receive", "USDT\u00a00.00125 (tron)", "<dt>Sender address</dt>"},
+		`"type":"payout","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`:  {"Scan to receive", "USDT 0.00125 (tron)", "<dt>Sender address</dt>"},
 	} {
 		transaction := f.create(params).wantStatus("action_required", "")
 		if authParams := transaction.at("auth_params"); authParams != "null" && authParams != "(absent)" {

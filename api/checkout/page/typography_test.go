@@ -1,6 +1,7 @@
 package page
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ func TestColonsAreThoseOfTheLanguage(t *testing.T) {
 	cheaper := dollars
 	cheaper.Amount = money.MustParse("1200")
 	for lang, want := range map[string][2]string{
-		"en": {"Fee: <bdi>$0.50</bdi>", `Help: <a href="mailto:a@b.example">`}, "fr": {"Frais\u00a0: <bdi>0,50 $US</bdi>", "Aide\u00a0: <a "},
+		"en": {"Fee: <bdi>$0.50</bdi>", `Help: <a href="mailto:a@b.example">`}, "fr": {"Frais\u00a0: <bdi>0,50\u00a0$US</bdi>", "Aide\u00a0: <a "},
 		"ar": {"\u2068الرسوم\u2069: <bdi>", "\u2068المساعدة\u2069: <a "},
 	} {
 		html := render(t, lang, Checkout{
@@ -78,6 +79,43 @@ func TestSizeOfAnAmountFollowsItsLength(t *testing.T) {
 		sum := Sum{Amount: money.MustParse(c.minor), Asset: dollars.Asset}
 		if html := render(t, c.lang, Processing{Order: Order{Sum: sum}}); !strings.Contains(html, `<p class="sum">`+c.want+`</p>`) {
 			t.Errorf("%s: no %s in %s", c.minor, c.want, html)
+		}
+	}
+}
+
+var patternPattern = regexp.MustCompile(`name="(\w+)"[^>]* pattern="([^"]+)"`)
+
+// Without scripts the browser checks the fields of a card by their patterns, which accept whatever digits the server reads.
+func TestPatternsAcceptTheDigitsOfPayers(t *testing.T) {
+	patterns := make(map[string]*regexp.Regexp)
+	for _, match := range patternPattern.FindAllStringSubmatch(render(t, "fa", Checkout{Order: Order{Sum: dollars}, Methods: byCard}), -1) {
+		patterns[match[1]] = regexp.MustCompile("^(?:" + match[2] + ")$") // a browser matches the whole value
+	}
+	if len(patterns) != 3 {
+		t.Fatalf("patterns %v", patterns)
+	}
+	accepted := map[string][]string{"cardnumber": {"4242 4242-4242 4242"}, "expiry": {"08/29", "8/29", "0829", "12/2029", " 10 - 31 "}, "cvv": {"987"}}
+	refused := map[string][]string{"cardnumber": {"4242 4242", "4242 4242 4242 424x"}, "expiry": {"13/29", "00/29", "08", "08/292", "0"}, "cvv": {"98", "9876", "98x"}}
+	for _, zero := range []rune{'0', '٠', '۰', '০'} {
+		inScript := func(text string) string {
+			return strings.Map(func(r rune) rune {
+				if r >= '0' && r <= '9' {
+					return r - '0' + zero
+				}
+				return r
+			}, text)
+		}
+		for name, pattern := range patterns {
+			for _, text := range accepted[name] {
+				if !pattern.MatchString(inScript(text)) {
+					t.Errorf("%s refuses %q", name, inScript(text))
+				}
+			}
+			for _, text := range refused[name] {
+				if pattern.MatchString(inScript(text)) {
+					t.Errorf("%s accepts %q", name, inScript(text))
+				}
+			}
 		}
 	}
 }

@@ -47,8 +47,14 @@ func (v view) Initial() string {
 	return visible
 }
 
-// Sum formats an amount for people, in the page's language. It stands alone, so a line may break before the currency.
-func (v view) Sum(s Sum) string { return v.T.BreakableAmount(s.Amount, s.Asset) }
+// Sum formats an amount for people, in the page's language. If it may not fit into a line, the line may break between the
+// number and the currency.
+func (v view) Sum(s Sum) string {
+	if text := v.T.Amount(s.Amount, s.Asset); utf8.RuneCountInString(text) <= longNumber {
+		return text
+	}
+	return v.T.BreakableAmount(s.Amount, s.Asset)
+}
 
 // sumInText formats an amount for a sentence or a button, in which only a long one may break.
 func (v view) sumInText(s Sum) string {
@@ -58,7 +64,7 @@ func (v view) sumInText(s Sum) string {
 	return v.T.Amount(s.Amount, s.Asset)
 }
 
-// Bounds of the characters of a number that fits into a line of a page that is 320 pixels wide, by the style's sizes.
+// Bounds of the characters of a number or an amount that fits into a line of a page that is 320 pixels wide, by the style's sizes.
 const (
 	longNumber    = 12 // at the usual size
 	longestNumber = 20 // at the size of the class long
