@@ -131,11 +131,14 @@ func (h *Handlers) showPage(req *web.Request) error {
 }
 
 // postPage is POST /pay/{id} with the page's form. The transaction's state decides which form
-// that is. The response to a valid form is a redirect to the page.
+// that is. The response to a valid form, and to one that another site has sent, is a redirect to the page.
 func (h *Handlers) postPage(req *web.Request) error {
 	payer, ok, err := h.admitPayer(req)
 	if !ok {
 		return err
+	}
+	if h.isFromAnotherSite(req) {
+		return h.redirect(req, payer.path())
 	}
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
