@@ -159,6 +159,9 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	if err != nil {
 		return h.sendOfferError(req, o, err)
 	}
+	if h.isFromAnotherSite(req) {
+		return h.redirect(req, o.address)
+	}
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
 	lang := preferredLang(req, o.partner)
 	payer := &visitor{lang: lang, shop: o.page.Shop}

@@ -178,12 +178,15 @@ func (h *Handlers) showPage(req *web.Request) error {
 }
 
 // postPage is POST /pay/{id} with the page's form. The transaction's state decides which form
-// that is. The response to a valid form is a redirect to the page. So is the response to the form of another step, which
-// has no effect: the payer has sent a form twice, or from an old page.
+// that is. The response to a valid form is a redirect to the page. So is the response to a form of another step or from
+// another site, which has no effect: the payer has sent a form twice, or from an old page, or not at all.
 func (h *Handlers) postPage(req *web.Request) error {
 	payer, ok, err := h.admitPayer(req)
 	if !ok {
 		return err
+	}
+	if h.isFromAnotherSite(req) {
+		return h.redirect(req, payer.address)
 	}
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
