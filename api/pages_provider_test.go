@@ -143,9 +143,9 @@ func TestProviderRedirectIsFollowed(t *testing.T) {
 	} {
 		payers.setAction(c.action)
 		f.visit("GET", address, nil).wantRedirect(c.want)
-		// After a form was posted, the response is a page that refreshes to the payer's page: a browser would
+		// After a form was posted, the response is a page that refreshes to the provider: a browser would
 		// apply the form's content security policy to a redirect.
-		f.visit("GET", address+"&posted", nil).wantPage(200, "Continue to your bank", `<meta http-equiv="refresh" content="0; url=/pay/`)
+		f.visit("GET", address+"&posted", nil).wantPage(200, "Continue to your bank", `<meta http-equiv="refresh" content="0; url=https://acs.example/`)
 	}
 }
 

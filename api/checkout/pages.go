@@ -231,9 +231,9 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	if p.WrongMethod = !isOffered; p.WrongMethod {
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
+	command, wrongFields := credentialsOf(fields, r, method.Type, h.cfg.Fingerprint)
 	keys, _, _ := payment.RequiredKeys(method.Type, r.Type, r.Asset.Currency)
 	p.Typed = typedAgain(fields, keys)
-	command, wrongFields := credentialsOf(fields, r, method.Type, h.cfg.Fingerprint)
 	if hasExpired(command.Card, h.cfg.Clock.Now()) {
 		command.Card.Wipe()
 		wrongFields = page.WrongFields{fieldOf("exp_year"): true}
