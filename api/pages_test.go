@@ -167,7 +167,7 @@ var (
 func (r *response) form() (action string, fields url.Values) {
 	r.t.Helper()
 	match := formTag.FindStringSubmatch(r.body)
-	if r.status != 200 || match == nil {
+	if r.status != 200 && r.status != 422 || match == nil {
 		r.t.Fatalf("no form in %d %s", r.status, r.body)
 	}
 	fields = url.Values{}

@@ -171,7 +171,10 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	defer fields.wipe() // what a browser filled in may be a card
 	amount, problem := o.amount(fields, lang)
 	if problem != 0 {
-		o.page.Typed, o.page.Problem = string(bytes.ToValidUTF8(fields.value(page.AmountField), nil)), problem
+		if typed := fields.value(page.AmountField); !payment.CardLike(typed) {
+			o.page.Typed = string(bytes.ToValidUTF8(typed, nil))
+		}
+		o.page.Problem = problem
 		o.page.Min, o.page.Max = o.min, o.max
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, lang, o.page)
 	}

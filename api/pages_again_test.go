@@ -1,0 +1,117 @@
+package api_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A payer who comes back late must not pay again: an expired address says how the payment has ended, without its receipt.
+func TestExpiredAddressSaysHowThePaymentHasEnded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, c := range []struct{ fields, number, title, back string }{
+		{`,"returnUrl":"` + failURL + `"`, "4242424242424242", "Paid", `href="` + failURL + `"`},
+		{"", declinedCard, "Not paid", ""},
+	} {
+		f.setHostedAttempts("1")
+		transaction := f.createHosted(c.fields)
+		address := f.opened(transaction.at("widget_url"))
+		f.send(address, card(c.number)).wantPage(200, c.title)
+		f.advanceBy(time.Hour)
+		for _, method := range []string{"GET", "POST"} {
+			f.visit(method, address, card("4242424242424242")).wantPage(410, c.title, c.back).wantNoText("start again", "/receipt?", `data-go="`, "http-equiv")
+		}
+	}
+	waiting := f.createHosted("")
+	f.advanceBy(16 * time.Minute)
+	f.browse(waiting.at("widget_url")).wantPage(410, "This link is no longer valid")
+}
+
+// What was typed, but for number and CVV, stays after a decline and after a fee that has risen.
+func TestDeclineLosesNothingThatWasTyped(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id, action := f.payerForm("")
+	declined := f.send(action, card(declinedCard)).wantPage(200, checkoutTitle, "The card was declined.", `value="12/30"`, `value="JOHN DOE"`)
+	declined.wantNoText(declinedCard, `"987"`)
+	f.setTerminalParams("payment", `{"fee_bps":"500","fee_mode":"on_top"}`)
+	_, form := declined.form()
+	for name, values := range card("4242424242424242") {
+		form[name] = values
+	}
+	form.Set("cardholder", "ANNA KARENINA")
+	risen := f.send(action, form).wantPage(422, checkoutTitle, "The fee has changed", `value="12/30"`, `value="ANNA KARENINA"`)
+	risen.wantNoText("4242424242424242", `"987"`)
+	f.fill(risen, card("4242424242424242")).wantPage(200, "Paid", "$13.12")
+	f.wantRouting(id, "1 refused card_declined", "2 accepted null")
+}
+
+// A method that was declined stays the chosen one.
+func TestDeclinedMethodStaysChosen(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.useTerminals("payment", `"methods":["bank_card"]`, `"methods":["direct_debit"],"priority":1`)
+	_, action := f.payerForm("")
+	f.send(action, url.Values{"method": {"direct_debit"}, "routing_number": {"021000021"}}).wantMethods("direct_debit", "bank_card", "direct_debit")
+}
+
+// A card whose month has passed everywhere uses no attempt.
+func TestPastExpiryIsMarkedAndNotTried(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id, action := f.payerForm("")
+	now := f.Clock.Now().UTC()
+	form := card("4242424242424242")
+	for _, past := range []string{now.AddDate(0, -2, 1-now.Day()).Format("01/06"), now.AddDate(-1, 0, 0).Format("01/2006")} {
+		form.Set("expiry", past)
+		f.send(action, form).wantPage(422, checkoutTitle, `id="expiry-wrong"`)
+	}
+	f.wantRouting(id)
+	form.Set("expiry", now.Format("01/06"))
+	f.send(action, form).wantPage(200, "Paid")
+}
+
+// A payer who comes back from the provider's page finds the way there again, and the way out.
+func TestPayerComesBackFromTheProvidersPage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	transaction := f.createHosted("")
+	address := f.opened(transaction.at("widget_url"))
+	bank := f.visit("GET", f.visit("POST", address, card("4000000000003220")).header.Get("location"), nil).header.Get("location")
+	if !strings.Contains(bank, "/simulator/challenge") {
+		t.Fatalf("the payer is sent to %q", bank)
+	}
+	back := f.visit("GET", address, nil).wantPage(200, "Continue to your bank", `class="button" href="`, `name="cancel"`)
+	back.wantNoText(`data-go="`, "http-equiv")
+	f.fill(back, url.Values{"cancel": {"1"}}).wantPage(200, "Not paid")
+	f.transaction(transaction.at("id")).wantStatus("failed", "cancelled")
+}
+
+// Who has failed or cancelled at a link without fail_url goes back to the link, when the button is pressed.
+func TestPayerGoesBackToTheLink(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	link := f.testLink("", `"default":1250`, "fixed").at("data.url")
+	for _, cancelled := range []bool{true, false} {
+		begun := f.send(link, url.Values{}).wantPage(200, checkoutTitle)
+		form := card("4000000000000119")
+		if cancelled {
+			form = url.Values{"cancel": {"1"}}
+		}
+		f.fill(begun, form).wantPage(200, "Not paid", `<a class="button" href="`+link+`">`).wantNoText(`data-go="`, "http-equiv")
+	}
+	paid := f.fill(f.send(link, url.Values{}), card("4242424242424242")).wantPage(200, "Paid")
+	paid.wantNoText(link)
+}
+
+// The pages that ask for a password or a bank count down, and look again when the time is over.
+func TestEveryPageOfAPayerCountsDown(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	_, action := f.payerForm("")
+	f.send(action, card("4000002500003155")).wantPage(200, "Confirm with a password", `data-left="`, `http-equiv="refresh" content="`)
+	payout := f.create(`"type":"payout","amount":"1250","currency":"EUR","money_storage":{"type":"open_banking"}`).wantStatus("action_required", "")
+	f.browse(payout.at("simple_auth_redirect_url")).wantPage(200, "Choose your bank", `data-left="`, `http-equiv="refresh" content="`)
+}
