@@ -19,7 +19,7 @@ import (
 var (
 	codeBox   = regexp.MustCompile(`<svg class="qr" viewBox="0 0 (\d+) (\d+)"`)
 	codePath  = regexp.MustCompile(`<path d="([^"]+)"`)
-	shownSum  = regexp.MustCompile(`<p class="sum"><bdi[^>]*>([^<]*)</bdi></p>`)
+	shownSum  = regexp.MustCompile(`<p class="sum[^"]*"><bdi[^>]*>([^<]*)</bdi></p>`)
 	shownTime = regexp.MustCompile(`role="timer"[^>]*>([^<]*)<`)
 	shownText = regexp.MustCompile(`<dt>([^<]*)</dt><dd[^>]*>(?:<bdi[^>]*>)?([^<]*)`)
 )

@@ -73,11 +73,11 @@ func TestNoticesHaveTheirSymbols(t *testing.T) {
 // A long number is written smaller.
 func TestSizeOfAnAmountFollowsItsLength(t *testing.T) {
 	for _, c := range []struct{ minor, lang, want string }{
-		{"123456789", "en", `<bdi>$1,234,567.89</bdi>`}, {"1234567890", "en", `<bdi class="long">$12,345,678.90</bdi>`}, {"123456789", "fa", "<bdi>\u200e$۱٬۲۳۴٬۵۶۷٫۸۹</bdi>"},
-		{"123456789012345", "en", `<bdi class="long">$1,234,567,890,123.45</bdi>`}, {"1234567890123456", "en", `<bdi class="longest">$12,345,678,901,234.56</bdi>`},
+		{"123456789", "en", `"><bdi>$1,234,567.89</bdi>`}, {"1234567890", "en", ` long"><bdi>$12,345,678.90</bdi>`}, {"123456789", "fa", "\"><bdi>\u200e$۱٬۲۳۴٬۵۶۷٫۸۹</bdi>"},
+		{"123456789012345", "en", ` long"><bdi>$1,234,567,890,123.45</bdi>`}, {"1234567890123456", "en", ` longest"><bdi>$12,345,678,901,234.56</bdi>`},
 	} {
 		sum := Sum{Amount: money.MustParse(c.minor), Asset: dollars.Asset}
-		if html := render(t, c.lang, Processing{Order: Order{Sum: sum}}); !strings.Contains(html, `<p class="sum">`+c.want+`</p>`) {
+		if html := render(t, c.lang, Processing{Order: Order{Sum: sum}}); !strings.Contains(html, `<p class="sum`+c.want+`</p>`) {
 			t.Errorf("%s: no %s in %s", c.minor, c.want, html)
 		}
 	}
