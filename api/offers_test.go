@@ -37,7 +37,7 @@ func TestLinkIsPaidOnItsPage(t *testing.T) {
 	id := created.at("data.id")
 	page := f.browse(created.at("data.url")).wantPage(200, "Green tea", "From the hills", "$19.99", "no money moves", "RUB\u00a04.50", "× 3 pieces")
 	action, _ := page.form()
-	checkout := f.send(action, url.Values{}).wantPage(200, checkoutTitle, "$19.99", "Green tea")
+	checkout := f.send(action, url.Values{}).wantPage(200, checkoutTitle, "$19.99", "Green tea", "× 3 pieces")
 	pay, _ := checkout.form()
 	list := f.partner().get("/api/v1/transactions?env=test&link_id="+id).want(200, "")
 	list.wantFields(map[string]string{
@@ -80,10 +80,11 @@ func TestPayerEntersTheAmountOfADynamicLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	created := f.testLink("", `"default":1000,"min":500,"max":123456`, "dynamic")
-	page := f.browse(created.at("data.url")).wantPage(200, "Payment", "Amount in USD", `value="10.00"`)
+	page := f.browse(created.at("data.url")).wantPage(200, "Payment", "Amount in USD", `value="10.00"`,
+		`<p class="hint" id="amount-hint">The amount must be at least $5.00. The amount must be at most $1,234.56.</p>`)
 	action, _ := page.form()
 	for typed, want := range map[string]string{
-		"": "Enter the amount.", "x": "as a number", "4.99": "The amount must be at least $5.00.", "1234.57": "The amount must be at most $1,234.56.", "5.001": "as a number",
+		"": "Enter the amount.", "x": "as a number", "0": "The amount must be at least $5.00.", "4.99": "The amount must be at least $5.00.", "1234.57": "The amount must be at most $1,234.56.", "5.001": "as a number",
 	} {
 		refused := f.send(action, url.Values{"amount": {typed}}).wantPage(422, "Payment", want)
 		if !strings.Contains(refused.body, `value="`+typed+`"`) {

@@ -5,6 +5,7 @@ import (
 
 	paymentactor "mizan/actors/payment"
 	"mizan/api/checkout/page"
+	"mizan/ledger"
 	"mizan/ledger/payment"
 )
 
@@ -13,6 +14,11 @@ import (
 func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.Checkout {
 	r := result.Record
 	p := page.Checkout{Order: h.orderOf(payer.org, r), Self: payer.address, Step: stepOf(inputMethod, r), Left: h.timeLeft(result.Stamp.Due)}
+	if h.cfg.Storefront != nil && r.LinkID != (ledger.ID{}) {
+		if l, err := h.cfg.Storefront.PublicLink(r.LinkID); err == nil && l != nil { // the payment does not depend on what is shown of it
+			p.Items = itemsOf(l)
+		}
+	}
 	for _, b := range payment.Brands() {
 		p.Brands = append(p.Brands, page.CardBrand{From: b.From, To: b.To, Name: b.Name})
 	}

@@ -55,11 +55,7 @@ func (h *Handlers) findLink(id ledger.ID) (*offer, error) {
 		},
 		request: payment.Request{LinkID: l.ID, Methods: l.PayConfig.Types(), MerchantMeta: l.Metadata, Description: l.Name, ReturnURL: l.ReturnURL, FailURL: l.FailURL},
 	}
-	for _, bound := range l.Products {
-		if bound.Product != nil && bound.Product.Active {
-			o.page.Items = append(o.page.Items, itemOf(bound.Product))
-		}
-	}
+	o.page.Items, o.page.Min, o.page.Max = itemsOf(l), o.min, o.max
 	o.partner, _ = h.cfg.Partners.Partner(l.Org, l.Partner)
 	return o, nil
 }
@@ -78,6 +74,16 @@ func (h *Handlers) findProduct(id ledger.ID) (*offer, error) {
 	}
 	o.partner, _ = h.cfg.Partners.Partner(p.Org, p.Partner)
 	return o, nil
+}
+
+// itemsOf returns the products that a link shows.
+func itemsOf(l *storefront.Link) (items []page.Item) {
+	for _, bound := range l.Products {
+		if bound.Product != nil && bound.Product.Active {
+			items = append(items, itemOf(bound.Product))
+		}
+	}
+	return items
 }
 
 func itemOf(p *storefront.Product) page.Item {
@@ -175,7 +181,6 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 			o.page.Typed = string(bytes.ToValidUTF8(typed, nil))
 		}
 		o.page.Problem = problem
-		o.page.Min, o.page.Max = o.min, o.max
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, lang, o.page)
 	}
 	source := h.cfg.Proxies.Source(req.RequestCtx)
@@ -212,7 +217,7 @@ func (o *offer) amount(fields *formFields, lang string) (money.Amount, page.Amou
 	amount, ok := page.ParseAmount(typed, texts.SeparatorsOf(lang), asset)
 	scale, _ := asset.Scale()
 	switch {
-	case !ok || amount.IsZero():
+	case !ok, amount.IsZero() && o.min.IsZero():
 		return money.Amount{}, page.AmountMalformed
 	case amount.Less(o.min):
 		return money.Amount{}, page.AmountTooLow

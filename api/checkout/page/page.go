@@ -56,6 +56,7 @@ type Checkout struct {
 	Order
 	Self    string            // the page's own path, where the form posts to
 	Step    string            // value of the field StepField, as of the forms below
+	Items   []Item            // what a link shows; empty: nothing
 	Methods []Method          // at least one
 	Chosen  int               // index of the chosen one in Methods
 	Price   *Sum              // what is sold, without the fee; nil: there is no fee, or each method shows its own total

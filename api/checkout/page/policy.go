@@ -31,6 +31,8 @@ func Policy(p Page) string {
 	switch p := p.(type) {
 	case Offer:
 		mayLoad = true
+	case Checkout:
+		mayLoad = mayLoad || len(p.Items) > 0
 	case Forward:
 		if origin := originOf(p.Target); origin != "" {
 			mayPost += " " + origin

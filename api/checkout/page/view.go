@@ -150,6 +150,19 @@ func (v view) AmountLabel() string {
 // exampleAmount is the amount that an error shows as an example, in minor units.
 var exampleAmount = money.MustParse("1250")
 
+// AmountHint tells the bounds of the amount that the payer enters; empty if there are none.
+func (v view) AmountHint() string {
+	o := v.Page.(Offer)
+	var sentences []string
+	if !o.Min.IsZero() {
+		sentences = append(sentences, v.T.Fill(v.T.Offer.AmountAtLeast, "amount", v.sumInText(Sum{o.Min, o.Sum.Asset})))
+	}
+	if !o.Max.IsZero() {
+		sentences = append(sentences, v.T.Fill(v.T.Offer.AmountAtMost, "amount", v.sumInText(Sum{o.Max, o.Sum.Asset})))
+	}
+	return strings.Join(sentences, " ")
+}
+
 // AmountRefusal is the text for the amount that a payer typed.
 func (v view) AmountRefusal() string {
 	o := v.Page.(Offer)
