@@ -44,6 +44,7 @@ var layers = []layer{
 	{"internal/picture", []string{"internal/assert"}},
 	{"internal/picture/picturetest", nil},
 	{"internal/secret", []string{"internal/assert", "internal/durable", "internal/filelock"}},
+	{"internal/source", nil},
 	{"internal/steps", nil},
 	{"internal/tidy", nil},
 	{"internal/wiping", nil},
