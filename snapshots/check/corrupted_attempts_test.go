@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	paymentactor "mizan/actors/payment"
+	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -143,6 +144,20 @@ func TestSoundAttemptsBreakNoRule(t *testing.T) {
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
+// The writer's clock may have passed the payer's time when it orders the refusal of an attempt. The payment is then due at
+// once, which is later than the payer's time.
+func TestRefusalAtTheEndOfThePayersTimeBreaksNoRule(t *testing.T) {
+	w := fixture.Copy(t)
+	s := &scenarios{t: t, w: w, j: fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime.Add(24*time.Hour)), nil)}
+	s.decider = payment.DecisionContext{Org: w.FirstDemo.Org, Now: fixture.StartTime, InquiryTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute}
+	l := s.refuseHosted()
+	fixture.Must(t, s.j.Close())
+	if l.due <= l.record.HostedUntil {
+		t.Fatalf("due at %d, and the payer has time until %d", l.due, l.record.HostedUntil)
+	}
+	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
+}
+
 // attemptFaults are faults in the attempts of hosted payments.
 var attemptFaults = []fault{
 	scenarioFault("a second attempt with the first one's reference", "has an attempt with the reference", func(s *scenarios) {
@@ -169,7 +184,7 @@ var attemptFaults = []fault{
 		s.refuseHosted(func(d *payment.Decision) { d.Record.HostedAttempts = 11 })
 	}),
 	scenarioFault("a longer time for the payer", "for another time than the payer has", func(s *scenarios) {
-		s.refuseHosted(func(d *payment.Decision) { d.Due += ledger.Micros(time.Second / time.Microsecond) })
+		s.refuseHosted(func(d *payment.Decision) { d.Due += ledger.Micros(365 * 24 * time.Hour / time.Microsecond) })
 	}),
 	scenarioFault("an ended attempt that the record has lost", "names 0 ended attempts, and its events have ended 1", func(s *scenarios) {
 		s.refuseHosted(func(d *payment.Decision) { d.Record.Ended = nil })

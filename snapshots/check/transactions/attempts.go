@@ -59,7 +59,7 @@ func (c *Check) checkAttempts(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is no hosted payment, and has attempts of its payer")
 	case isHosted && used > int(p.HostedAttempts), p.HostedAttempts > ledgerdirectory.MaxHostedAttempts:
 		c.Fault(r, "has had %d attempts of %d", used, p.HostedAttempts)
-	case p.Status == payment.Created && (used == int(p.HostedAttempts) && used > 0 || r.Stamp.Due != p.HostedUntil):
+	case p.Status == payment.Created && (used == int(p.HostedAttempts) && used > 0 || !isDueAtItsEnd(r, p)):
 		c.Fault(r, "waits for its payer without an attempt that is left, or for another time than the payer has")
 	case (p.Reference != ledger.ID{}) != (len(p.Ended) > 0 && p.Terminal != ledger.ID{}):
 		c.Fault(r, "has a reference of its own %v, and %d ended attempts", p.Reference != ledger.ID{}, len(p.Ended))
@@ -74,6 +74,12 @@ func (c *Check) checkAttempts(r *scan.Record, p *payment.Record) {
 		histories.ByCharge[p.Reference] = r.History
 	}
 	c.checkAttemptCount(r, p)
+}
+
+// isDueAtItsEnd tells whether a hosted payment that waits for its payer is due at the end of the payer's time or, if the
+// store wrote the record later than that, when it was written.
+func isDueAtItsEnd(r *scan.Record, p *payment.Record) bool {
+	return r.Stamp.Due == p.HostedUntil || r.Stamp.Due > p.HostedUntil && r.Stamp.Due <= r.Stamp.Updated
 }
 
 // noteReference checks that a transaction's charges have references of their own. The first has the transaction's id, and
