@@ -165,7 +165,7 @@ func (h *Handlers) showPage(req *web.Request) error {
 		return h.sendError(req, &payer, err)
 	case redirectTo != "" && payer.fromForm && !strings.HasPrefix(redirectTo, h.cfg.Pages.Base+"/"):
 		next = page.Leaving{Order: h.orderOf(payer.org, result.Record), Next: redirectTo}
-	case redirectTo != "" && result.Record.Hosted && !payer.fromForm: // the payer has come back from the provider's page
+	case redirectTo != "" && !payer.fromForm && h.wasAt(&payer, result.Record, opened): // the payer has come back from the provider's page
 		next = page.Leaving{Order: h.orderOf(payer.org, result.Record), Next: redirectTo, Self: payer.address, Waits: true}
 	case redirectTo != "":
 		return h.redirect(req, redirectTo)
@@ -175,6 +175,12 @@ func (h *Handlers) showPage(req *web.Request) error {
 		return h.redirect(req, payer.address)
 	}
 	return h.sendPage(req, fiber.StatusOK, payer.lang, next)
+}
+
+// wasAt tells whether the payer of a hosted transaction has been at an address before: one to which its pages have led, and
+// none that a response of the API contains.
+func (h *Handlers) wasAt(payer *visitor, r *record, address string) bool {
+	return r.Hosted && (address == payer.address || address == h.cfg.Pages.Path(payer.org, r.ID, "", r.HostedUntil.Time().Add(payerpage.Lifetime)))
 }
 
 // postPage is POST /pay/{id} with the page's form. The transaction's state decides which form

@@ -145,9 +145,9 @@ func TestPayerGetsTheReceiptByEmail(t *testing.T) {
 	s := startWithMail(t, box)
 	for _, c := range []struct{ env, moreFields, lang, subject, text string }{
 		{"prod", ``, "en", "Receipt: $12.50 to ", "Thank you for your payment of $12.50 to "},
-		{"test", ``, "en", "Test payment: no money moves. Receipt: $12.50 to ", "Test payment: no money moves.\n\nThank you for your payment of $12.50 to "},
-		{"prod", `,"lang":"ru"`, "ru", "Квитанция: 12,50\u00a0$, ", "Спасибо за оплату. Сумма: 12,50\u00a0$, получатель: "},
-		{"test", `,"lang":"ru"`, "ru", "Тестовый платёж: деньги не списываются. Квитанция: 12,50\u00a0$, ", "Тестовый платёж: деньги не списываются.\n\nСпасибо за оплату. "},
+		{"test", ``, "en", "Test mode: no money moves. Receipt: $12.50 to ", "Test mode: no money moves.\n\nThank you for your payment of $12.50 to "},
+		{"prod", `,"lang":"ru"`, "ru", "Квитанция: 12,50\u00a0$, ", "Спасибо за оплату. Сумма: 12,50\u00a0$, магазин: "},
+		{"test", `,"lang":"ru"`, "ru", "Тестовый режим: деньги не переводятся. Квитанция: 12,50\u00a0$, ", "Тестовый режим: деньги не переводятся.\n\nСпасибо за оплату. "},
 	} {
 		body := createBody("payment", `,"customer":{"email":"`+payersAddress+`"}`+c.moreFields, storage("4242424242424242"))
 		answer, err := s.Partner().Post(payments, strings.Replace(body, `"env":"test"`, `"env":"`+c.env+`"`, 1))
