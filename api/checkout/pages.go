@@ -184,8 +184,9 @@ func (h *Handlers) wasAt(payer *visitor, r *record, address string) bool {
 }
 
 // postPage is POST /pay/{id} with the page's form. The transaction's state decides which form
-// that is. The response to a valid form is a redirect to the page. So is the response to a form of another step or from
-// another site, which has no effect: the payer has sent a form twice, or from an old page, or not at all.
+// that is. The response to a valid form is a redirect to the page, or the form of methods again if the attempt was declined.
+// The response to a form of another step or from another site, which has no effect, is a redirect too: the payer has sent a
+// form twice, or from an old page, or not at all.
 func (h *Handlers) postPage(req *web.Request) error {
 	payer, ok, err := h.admitPayer(req)
 	if !ok {
