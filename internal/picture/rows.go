@@ -3,7 +3,7 @@ package picture
 import (
 	"bufio"
 	"bytes"
-	"compress/flate"
+	"github.com/klauspost/compress/flate"
 	"compress/zlib"
 	"encoding/binary"
 	"fmt"
