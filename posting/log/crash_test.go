@@ -1,0 +1,234 @@
+package log
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// last returns the content of the last segment's file, from the place of a frame on.
+func (s *story) last() []byte {
+	return s.dir.files[s.log.current().name].content
+}
+
+// torn returns a story of three frames and a fourth whose write was cut off, the whole content of the segment with it, and
+// where it begins and ends.
+func torn(t *testing.T, size int) (s *story, fourth Frame, from, to int64) {
+	s = newStory(t)
+	for range 3 {
+		s.append(500)
+	}
+	from = s.log.tail
+	fourth = s.frameOf(size)
+	s.dir.powerCut = s.dir.steps + 3
+	if err := s.log.Append(fourth.Mark, bufferOf(fourth)); err == nil {
+		t.Fatal("acknowledged without a sync")
+	}
+	s.dir = s.dir.killed()
+	return s, fourth, from, from + int64(HeaderSize+size)
+}
+
+// A write may end at every byte, or all but its beginning may reach the disk. The frame was not acknowledged, so it is there
+// wholly or not at all.
+func TestTornFrameIsCutAtEveryByte(t *testing.T) {
+	s, fourth, from, to := torn(t, 2*blockSize+700)
+	written := slices.Clone(s.last())
+	for _, old := range []byte{0, 0xa5} { // what was there before
+		for cut := from; cut <= to; cut++ {
+			for _, isBeginningLost := range []bool{false, true} {
+				content := s.last()
+				copy(content, written)
+				lost := content[cut:to]
+				if isBeginningLost {
+					lost = content[from:cut]
+				}
+				for i := range lost {
+					lost[i] = old
+				}
+				want := s.frames
+				if bytes.Equal(content, written) {
+					want = append(slices.Clone(want), fourth)
+				}
+				_, frames, err := replayed(s.dir, 1)
+				if err == nil {
+					err = compare(frames, want)
+				}
+				if err != nil {
+					t.Fatalf("cut at byte %d (beginning lost: %v): %v", cut-from, isBeginningLost, err)
+				}
+			}
+		}
+	}
+}
+
+func TestSectorsOfAFrameAreWrittenInAnyOrder(t *testing.T) {
+	s, fourth, from, to := torn(t, blockSize)
+	written := slices.Clone(s.last())
+	count := int((to - from + sectorSize - 1) / sectorSize)
+	for kept := range 1 << count {
+		content := s.last()
+		copy(content, written)
+		for i := range count {
+			if kept>>i&1 == 0 {
+				begin := from + int64(i)*sectorSize
+				clear(content[begin:min(begin+sectorSize, to)])
+			}
+		}
+		want := s.frames
+		if kept == 1<<count-1 {
+			want = append(slices.Clone(want), fourth)
+		}
+		_, frames, err := replayed(s.dir, 1)
+		if err == nil {
+			err = compare(frames, want)
+		}
+		if err != nil {
+			t.Fatalf("sectors %b: %v", kept, err)
+		}
+	}
+}
+
+// Each byte of a confirmed log is changed once. A log never shows another history: it is refused, or the byte does not count.
+func TestEveryChangedByteIsFoundOrHarmless(t *testing.T) {
+	s := newStory(t)
+	for range 3 {
+		s.append(2*blockSize + 100) // the third one begins a segment
+	}
+	s.append(100)
+	if err := s.log.Confirm(); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for name, f := range s.dir.files {
+		for at := range f.content {
+			f.content[at] ^= 0x10
+			_, frames, err := replayed(s.dir, 1)
+			f.content[at] ^= 0x10
+			if err != nil {
+				refused++
+				wantDamage(t, fmt.Sprintf("byte %d of %s", at, name), err, "")
+				continue
+			}
+			if err := compare(frames, s.frames); err != nil {
+				t.Fatalf("byte %d of %s: %v", at, name, err)
+			}
+		}
+	}
+	least := 0 // the bytes of frames, and of the headers of segments
+	for _, f := range s.frames {
+		least += HeaderSize + len(f.Payload)
+	}
+	if least += len(s.dir.files) * segmentHeader; refused != least {
+		t.Errorf("%d changed bytes were found, of %d that count", refused, least)
+	}
+}
+
+// The end of the log is lost, from each frame on. A crash could only have torn the last frame that has no mark yet.
+func TestLostEndIsFound(t *testing.T) {
+	for _, isConfirmed := range []bool{false, true} {
+		s := newStory(t)
+		var places []int64
+		for range 4 {
+			places = append(places, s.log.tail)
+			s.append(300)
+		}
+		if isConfirmed {
+			if err := s.log.Confirm(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, place := range places {
+			content := s.last()
+			written := slices.Clone(content)
+			clear(content[place:])
+			_, frames, err := replayed(s.dir, 1)
+			copy(content, written)
+			if i == len(places)-1 && !isConfirmed {
+				s.want(frames, s.frames[:i])
+				continue
+			}
+			wantDamage(t, fmt.Sprint("without frame ", i+1), err, "was acknowledged, but the last one found is")
+		}
+	}
+}
+
+// Frames are appended, confirmed and released, while the process is killed, the power is cut, and syncs fail. What was
+// acknowledged stays, and at most one more frame appears, which was not.
+func TestAcknowledgedFramesSurvive(t *testing.T) {
+	for range 20 {
+		rapid.Check(t, func(rt *rapid.T) { liveThroughFaults(t, rt) })
+	}
+}
+
+func liveThroughFaults(t *testing.T, rt *rapid.T) {
+	s := newStory(t)
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+	var inFlight *Frame
+	released := uint64(1)
+	reopen := func() {
+		s.dir.powerCut, s.dir.failSync = 0, 0
+		l, frames, err := replayed(s.dir, released)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want := s.frames[released-1:]
+		if inFlight != nil && len(frames) == len(want)+1 {
+			s.frames = append(s.frames, *inFlight)
+			want = s.frames[released-1:]
+		}
+		if err := compare(frames, want); err != nil {
+			rt.Fatal(err)
+		}
+		s.log, inFlight = l, nil
+		s.salt++
+	}
+	rt.Repeat(map[string]func(*rapid.T){
+		"append": func(rt *rapid.T) {
+			if s.log.failed {
+				return
+			}
+			f := s.frameOf(rapid.IntRange(0, 6*blockSize).Draw(rt, "size"))
+			switch err := s.log.Append(f.Mark, bufferOf(f)); {
+			case err == nil:
+				s.frames = append(s.frames, f)
+			case !s.log.failed:
+				rt.Fatalf("refused: %v", err)
+			default:
+				inFlight = &f
+			}
+		},
+		"confirm": func(*rapid.T) { _ = s.log.Confirm() },
+		"spare":   func(*rapid.T) { _ = s.log.MakeSpare() },
+		"release": func(rt *rapid.T) {
+			released = max(released, rapid.Uint64Range(1, uint64(len(s.frames))+1).Draw(rt, "below"))
+			if err := s.log.Release(released); err != nil && s.dir.powerCut == 0 {
+				rt.Fatal(err)
+			}
+		},
+		"fail a sync": func(rt *rapid.T) {
+			s.dir.failSync = s.dir.steps + rapid.IntRange(1, 8).Draw(rt, "step")
+			s.dir.isSynced = rapid.Bool().Draw(rt, "synced")
+		},
+		"cut the power": func(rt *rapid.T) {
+			if s.dir.powerCut == 0 {
+				s.dir.powerCut = s.dir.steps + rapid.IntRange(1, 12).Draw(rt, "step")
+			}
+		},
+		"restart": func(rt *rapid.T) {
+			if s.dir.powerCut > 0 && s.dir.steps >= s.dir.powerCut || s.log.failed {
+				if rapid.Bool().Draw(rt, "power") {
+					s.dir = s.dir.afterPowerCut(random)
+				} else {
+					s.dir = s.dir.killed()
+				}
+			} else {
+				s.dir = s.dir.killed()
+			}
+			reopen()
+		},
+	})
+}

@@ -1,0 +1,121 @@
+package log
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash/crc32"
+
+	"mizan/internal/assert"
+)
+
+// A header is, all numbers big-endian: check of all that follows in it, payload's checksum, payload's length, number,
+// previous hash, hash.
+const (
+	checkSize      = 8
+	payloadSumAt   = checkSize
+	payloadSizeAt  = payloadSumAt + 4
+	numberAt       = payloadSizeAt + 4
+	previousHashAt = numberAt + 8
+	hashAt         = previousHashAt + 32
+
+	// HeaderSize is how many bytes a frame has before its payload.
+	HeaderSize = hashAt + 32
+
+	// blockSize is the unit of places in a segment: what a disk writes at least, or a multiple of it.
+	blockSize = 4096
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// epoch is the random bytes of one use of a segment.
+type epoch [16]byte
+
+// check returns the check of content that belongs to a use of a segment. kind keeps content of one kind from passing for
+// another one.
+func (e *epoch) check(kind string, content []byte) [checkSize]byte {
+	var buf [len(epoch{}) + len(frameKind) + HeaderSize]byte // enough for both kinds
+	sum := sha256.Sum256(append(append(append(buf[:0], e[:]...), kind...), content...))
+	return [checkSize]byte(sum[:])
+}
+
+// Kinds of content.
+const (
+	frameKind = "frame"
+	markKind  = "mark"
+)
+
+// header is a frame's header.
+type header struct {
+	Mark
+	previous    [32]byte
+	payloadSize int
+	payloadSum  uint32
+}
+
+// fill writes the header of a payload into buf, before the payload.
+func (e *epoch) fill(buf []byte, m Mark, previous [32]byte) {
+	payload := buf[HeaderSize:]
+	binary.BigEndian.PutUint32(buf[payloadSumAt:], crc32.Checksum(payload, castagnoli))
+	binary.BigEndian.PutUint32(buf[payloadSizeAt:], uint32(len(payload)))
+	binary.BigEndian.PutUint64(buf[numberAt:], m.N)
+	copy(buf[previousHashAt:], previous[:])
+	copy(buf[hashAt:], m.Hash[:])
+	sum := e.check(frameKind, buf[checkSize:HeaderSize])
+	copy(buf, sum[:])
+}
+
+// parse reads a header. ok is false if buf does not begin with one of this use of the segment.
+func (e *epoch) parse(buf []byte) (h header, ok bool) {
+	if len(buf) < HeaderSize {
+		return h, false
+	}
+	if sum := e.check(frameKind, buf[checkSize:HeaderSize]); !bytes.Equal(sum[:], buf[:checkSize]) {
+		return h, false
+	}
+	h.payloadSum = binary.BigEndian.Uint32(buf[payloadSumAt:])
+	h.payloadSize = int(binary.BigEndian.Uint32(buf[payloadSizeAt:]))
+	h.N = binary.BigEndian.Uint64(buf[numberAt:])
+	copy(h.previous[:], buf[previousHashAt:])
+	copy(h.Hash[:], buf[hashAt:])
+	return h, true
+}
+
+// framed returns how many bytes a frame takes in a segment, with the rest of its last block.
+func framed(payloadSize int) int64 {
+	return (int64(HeaderSize+payloadSize) + blockSize - 1) / blockSize * blockSize
+}
+
+// markSlot is a mark in a segment.
+type markSlot struct {
+	Mark
+	isContinued bool // the next segment exists
+}
+
+const slotSize = checkSize + 8 + 32 + 1
+
+// fillSlot returns the bytes of a mark.
+func (e *epoch) fillSlot(s markSlot) []byte {
+	buf := make([]byte, checkSize, slotSize)
+	buf = binary.BigEndian.AppendUint64(buf, s.N)
+	buf = append(buf, s.Hash[:]...)
+	var flags byte
+	if s.isContinued {
+		flags = 1
+	}
+	buf = append(buf, flags)
+	sum := e.check(markKind, buf[checkSize:])
+	copy(buf, sum[:])
+	assert.That(len(buf) == slotSize, "a mark of %d bytes", len(buf))
+	return buf
+}
+
+func (e *epoch) parseSlot(buf []byte) (s markSlot, ok bool) {
+	if sum := e.check(markKind, buf[checkSize:slotSize]); !bytes.Equal(sum[:], buf[:checkSize]) {
+		return s, false
+	}
+	s.N = binary.BigEndian.Uint64(buf[checkSize:])
+	copy(s.Hash[:], buf[checkSize+8:])
+	s.isContinued = buf[slotSize-1] == 1
+	return s, true
+}

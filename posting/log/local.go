@@ -1,0 +1,286 @@
+package log
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+
+	"mizan/internal/assert"
+)
+
+// Options select the directory of a log.
+type Options struct {
+	Dir         string
+	SegmentSize int64 // bytes of a segment that is made; a multiple of 4 KiB, at least 28 KiB. Existing ones keep their size
+}
+
+// maxSpares is how many segments that nobody needs are kept.
+const maxSpares = 2
+
+// Local is a log in a directory of this machine.
+type Local struct {
+	dir         directory
+	segmentSize int64
+
+	// Only the goroutine that appends uses these fields.
+	last      Mark   // the last frame
+	confirmed uint64 // the highest number in a mark
+	tail      int64  // where the next frame begins, in the last segment; 0 before Replay
+	failed    bool   // an append has failed
+
+	making sync.Mutex // held while a spare segment is made
+
+	mu       sync.Mutex
+	segments []*segment // oldest first; never empty; guarded by mu
+	spares   []string   // names of files that may become segments; guarded by mu
+	named    uint64     // the highest number in the name of a file that is no segment; guarded by mu
+}
+
+var _ Log = (*Local)(nil)
+
+// Append implements Log. Besides a frame it writes the mark that the frame before was acknowledged.
+func (l *Local) Append(m Mark, buf []byte) error {
+	assert.That(l.tail > 0, "a log is written before it was replayed")
+	assert.That(m.N == l.last.N+1, "frame %d after frame %d", m.N, l.last.N)
+	if l.failed {
+		return ErrFailed
+	}
+	size := framed(len(buf) - HeaderSize)
+	s := l.current()
+	if l.tail+size > s.size {
+		assert.That(size <= l.segmentSize-framesAt, "a frame of %d bytes", len(buf))
+		next, err := l.rotate(s)
+		if err != nil {
+			l.failed = !errors.Is(err, ErrNoSpace)
+			return err
+		}
+		s = next
+	}
+	s.epoch.fill(buf, m, l.last.Hash)
+	if err := l.write(s, buf); err != nil {
+		l.failed = true
+		return fmt.Errorf("log: frame %d: %w", m.N, err)
+	}
+	l.confirmed = l.last.N
+	l.last = m
+	l.tail += size
+	return nil
+}
+
+func (l *Local) write(s *segment, frame []byte) error {
+	if err := l.markLast(s); err != nil {
+		return err
+	}
+	if _, err := s.file.WriteAt(frame, l.tail); err != nil {
+		return err
+	}
+	return s.file.Datasync()
+}
+
+// markLast writes the mark that the last frame was acknowledged, unless a mark says so.
+func (l *Local) markLast(s *segment) error {
+	if l.confirmed == l.last.N || s.after.N == l.last.N { // the segment's header has the mark
+		return nil
+	}
+	return s.writeMark(markSlot{Mark: l.last})
+}
+
+// Confirm makes the mark durable that the last frame was acknowledged. It is worthwhile when no other frame follows soon.
+func (l *Local) Confirm() error {
+	if l.failed {
+		return ErrFailed
+	}
+	if l.tail == 0 || l.confirmed == l.last.N {
+		return nil
+	}
+	s := l.current()
+	err := l.markLast(s)
+	if err == nil {
+		err = s.file.Datasync()
+	}
+	if err != nil {
+		l.failed = true
+		return fmt.Errorf("log: the mark of frame %d: %w", l.last.N, err)
+	}
+	l.confirmed = l.last.N
+	return nil
+}
+
+// Last returns the last frame.
+func (l *Local) Last() Mark { return l.last }
+
+func (l *Local) current() *segment {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.segments[len(l.segments)-1]
+}
+
+// rotate begins the segment after the full one. The new segment is durable under its name before the mark of the full one
+// tells that it exists, and that mark is durable before a frame is written.
+func (l *Local) rotate(full *segment) (*segment, error) {
+	if err := l.MakeSpare(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	spare := l.spares[len(l.spares)-1]
+	l.spares = l.spares[:len(l.spares)-1]
+	l.mu.Unlock()
+	next, err := l.beginSegment(spare, full.sequence+1, l.last)
+	if err != nil {
+		return nil, err
+	}
+	if err := full.writeMark(markSlot{Mark: l.last, isContinued: true}); err != nil {
+		return nil, err
+	}
+	if err := full.file.Datasync(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	l.segments = append(l.segments, next)
+	l.mu.Unlock()
+	l.tail, l.confirmed = framesAt, l.last.N
+	return next, nil
+}
+
+// beginSegment makes a file of that name the segment with a sequence.
+func (l *Local) beginSegment(name string, sequence uint64, after Mark) (*segment, error) {
+	f, err := l.dir.open(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &segment{name: nameOf(segmentPrefix, sequence), file: f}
+	if s.size, err = f.Size(); err == nil {
+		err = s.begin(sequence, after)
+	}
+	if err == nil {
+		err = l.dir.rename(name, s.name)
+	}
+	if err == nil {
+		err = l.dir.sync()
+	}
+	if err != nil {
+		_ = f.Close() // the log fails
+		return nil, err
+	}
+	return s, nil
+}
+
+// MakeSpare makes the next segment, if there is none. Append does it where nobody has done it before. It is safe for
+// concurrent use. The error is ErrNoSpace if the disk is full.
+func (l *Local) MakeSpare() error {
+	l.making.Lock()
+	defer l.making.Unlock()
+	number, isNeeded := l.nameForSpare()
+	if !isNeeded {
+		return nil
+	}
+	made, spare := nameOf(newPrefix, number), nameOf(sparePrefix, number)
+	f, err := l.dir.create(made, l.segmentSize)
+	if err != nil {
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			return fmt.Errorf("log: %s: %w", l.dir.path(""), ErrNoSpace)
+		}
+		return fmt.Errorf("log: %w", err)
+	}
+	err = f.Close()
+	if err == nil {
+		err = l.dir.rename(made, spare)
+	}
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	l.mu.Lock()
+	l.spares = append(l.spares, spare)
+	l.mu.Unlock()
+	return nil
+}
+
+// nameForSpare returns a number that no file has in its name; isNeeded is false if there is a spare segment.
+func (l *Local) nameForSpare() (number uint64, isNeeded bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.spares) > 0 {
+		return 0, false
+	}
+	l.named++
+	return l.named, true
+}
+
+// Release implements Log. Segments of which no frame is needed any more become spare ones, from the oldest: a crash never
+// leaves a gap.
+func (l *Local) Release(below uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.segments) > 1 && l.segments[1].after.N < below {
+		oldest := l.segments[0]
+		l.segments = l.segments[1:]
+		if err := l.recycle(oldest); err != nil {
+			return fmt.Errorf("log: %w", err)
+		}
+	}
+	return nil
+}
+
+func (l *Local) recycle(s *segment) error {
+	if err := s.file.Close(); err != nil {
+		return err
+	}
+	if len(l.spares) >= maxSpares || s.size != l.segmentSize {
+		if err := l.dir.remove(s.name); err != nil {
+			return err
+		}
+		return l.dir.sync()
+	}
+	l.named++
+	spare := nameOf(sparePrefix, l.named)
+	if err := l.dir.rename(s.name, spare); err != nil {
+		return err
+	}
+	l.spares = append(l.spares, spare)
+	return l.dir.sync()
+}
+
+// Close writes the mark of the last frame and closes the files. Nothing else may run meanwhile.
+func (l *Local) Close() error {
+	var err error
+	if !l.failed {
+		err = l.Confirm()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.segments {
+		err = errors.Join(err, s.file.Close())
+	}
+	return err
+}
+
+// Create makes an empty log, whose first frame follows a mark, in a directory that does not exist. After a crash there is a
+// whole log or one without a segment, which Create makes again.
+func Create(o Options, after Mark) error {
+	if err := os.Mkdir(o.Dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("log: %w", err)
+	}
+	return create(diskDirectory(o.Dir), o.SegmentSize, after)
+}
+
+func create(dir directory, segmentSize int64, after Mark) error {
+	assert.That(segmentSize >= leastSegment && segmentSize%blockSize == 0, "a segment of %d bytes", segmentSize)
+	l := &Local{dir: dir, segmentSize: segmentSize}
+	if err := l.list(); err != nil {
+		return err
+	}
+	assert.That(len(l.segments) == 0, "there is a log in %s", dir.path(""))
+	if err := l.MakeSpare(); err != nil {
+		return err
+	}
+	s, err := l.beginSegment(l.spares[0], 1, after)
+	if err == nil {
+		err = s.file.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,474 @@
+package log
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mizan/posting/store/damage"
+)
+
+const testSegment = framesAt + 8*blockSize
+
+// story is a log and what it should contain.
+type story struct {
+	t      *testing.T
+	dir    *memory
+	log    *Local
+	frames []Frame // all that were appended, from number 1
+	salt   byte
+}
+
+func newStory(t *testing.T) *story {
+	s := &story{t: t, dir: newMemory()}
+	if err := create(s.dir, testSegment, Mark{}); err != nil {
+		t.Fatal(err)
+	}
+	s.mustReopen()
+	return s
+}
+
+// frameOf returns the next frame with a payload of a size.
+func (s *story) frameOf(size int) Frame {
+	f := Frame{Mark: Mark{N: 1}}
+	if len(s.frames) > 0 {
+		last := s.frames[len(s.frames)-1]
+		f.N, f.Previous = last.N+1, last.Hash
+	}
+	f.Payload = make([]byte, size)
+	for i := range f.Payload {
+		f.Payload[i] = byte(f.N) + byte(i) + s.salt
+	}
+	f.Hash = sha256.Sum256(append(binary.BigEndian.AppendUint64(f.Previous[:], f.N), f.Payload...))
+	return f
+}
+
+func bufferOf(f Frame) []byte { return append(make([]byte, HeaderSize), f.Payload...) }
+
+// append appends a frame that must be acknowledged.
+func (s *story) append(size int) {
+	s.t.Helper()
+	f := s.frameOf(size)
+	if err := s.log.Append(f.Mark, bufferOf(f)); err != nil {
+		s.t.Fatal(err)
+	}
+	s.frames = append(s.frames, f)
+}
+
+// replayed opens the log of a directory and returns its frames from a number on.
+func replayed(dir directory, from uint64) (*Local, []Frame, error) {
+	l, err := open(dir, testSegment)
+	if err != nil {
+		return nil, nil, err
+	}
+	var frames []Frame
+	last, err := l.Replay(from, func(f Frame) error {
+		f.Payload = slices.Clone(f.Payload)
+		frames = append(frames, f)
+		return nil
+	})
+	if err == nil && len(frames) > 0 && frames[len(frames)-1].Mark != last {
+		err = fmt.Errorf("the log says that its last frame is %d", last.N)
+	}
+	return l, frames, err
+}
+
+func (s *story) mustReopen() {
+	s.t.Helper()
+	l, frames, err := replayed(s.dir, 1)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.log = l
+	s.want(frames, s.frames)
+}
+
+func (s *story) want(got, want []Frame) {
+	s.t.Helper()
+	if err := compare(got, want); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func compare(got, want []Frame) error {
+	equal := func(a, b Frame) bool {
+		return a.Mark == b.Mark && a.Previous == b.Previous && bytes.Equal(a.Payload, b.Payload)
+	}
+	if slices.EqualFunc(got, want, equal) {
+		return nil
+	}
+	return fmt.Errorf("the log has %d frames, and not the %d that were acknowledged", len(got), len(want))
+}
+
+func TestFramesAreReplayedInOrder(t *testing.T) {
+	s := newStory(t)
+	for size := range 30 {
+		s.append(size * 1000 % (6 * blockSize))
+	}
+	if n := len(s.log.segments); n < 5 {
+		t.Errorf("%d segments", n)
+	}
+	s.dir = s.dir.killed()
+	s.mustReopen()
+	for _, from := range []uint64{1, 7, 29, 30, 31} {
+		_, frames, err := replayed(s.dir, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.want(frames, s.frames[from-1:])
+	}
+	s.append(5)
+	s.mustReopen()
+}
+
+func TestReplayMayBeginAfterTheLastFrameOnly(t *testing.T) {
+	dir := newMemory()
+	after := Mark{N: 41, Hash: [32]byte{1, 2}}
+	if err := create(dir, testSegment, after); err != nil {
+		t.Fatal(err)
+	}
+	l, frames, err := replayed(dir, 42)
+	if err != nil || len(frames) != 0 || l.Last() != after {
+		t.Fatal(frames, l.Last(), err)
+	}
+	if err := l.Append(Mark{N: 42}, make([]byte, HeaderSize)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := replayed(dir, 41); !errors.Is(err, ErrReleased) {
+		t.Error(err)
+	}
+	stop := errors.New("stop")
+	l, _ = open(dir, testSegment)
+	if _, err := l.Replay(42, func(Frame) error { return stop }); err != stop {
+		t.Error(err)
+	}
+}
+
+func TestReleasedSegmentsAreUsedAgain(t *testing.T) {
+	s := newStory(t)
+	for range 40 {
+		s.append(3 * blockSize)
+		if err := s.log.Release(uint64(len(s.frames))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files, made := len(s.dir.files), (1<<40-s.dir.room)/testSegment; files > 2+maxSpares || made > 3 {
+		t.Errorf("%d files, of %d that were made", files, made)
+	}
+	if _, _, err := replayed(s.dir, 1); !errors.Is(err, ErrReleased) {
+		t.Errorf("released frames: %v", err)
+	}
+	first := s.log.segments[0].after.N + 1
+	if first > 40 || first < 37 {
+		t.Errorf("the first frame is %d", first)
+	}
+	_, frames, err := replayed(s.dir, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.want(frames, s.frames[first-1:])
+}
+
+func TestReleaseKeepsWhatIsNeeded(t *testing.T) {
+	s := newStory(t)
+	for range 20 {
+		s.append(3 * blockSize)
+	}
+	for below := range uint64(21) {
+		if err := s.log.Release(below); err != nil {
+			t.Fatal(err)
+		}
+		_, frames, err := replayed(s.dir, max(below, 1))
+		if err != nil {
+			t.Fatalf("below %d: %v", below, err)
+		}
+		s.want(frames, s.frames[max(below, 1)-1:])
+	}
+	if n := len(s.dir.files); n != 1+maxSpares {
+		t.Errorf("%d files are left", n)
+	}
+}
+
+func TestFullDiskChangesNothing(t *testing.T) {
+	s := newStory(t)
+	s.dir.room = 0
+	for range 2 {
+		s.append(2 * blockSize)
+	}
+	steps := s.dir.steps
+	f := s.frameOf(2 * blockSize)
+	if err := s.log.Append(f.Mark, bufferOf(f)); !errors.Is(err, ErrNoSpace) {
+		t.Fatal(err)
+	}
+	if s.dir.steps != steps+1 {
+		t.Error("something was written beside the file for which there is no room")
+	}
+	s.append(10) // what needs no segment goes on
+	s.dir.room = 1 << 30
+	s.append(2 * blockSize)
+	s.mustReopen()
+}
+
+func TestNothingIsAppendedAfterAnError(t *testing.T) {
+	for _, isSynced := range []bool{false, true} {
+		s := newStory(t)
+		s.append(100)
+		s.dir.failSync, s.dir.isSynced = s.dir.steps+3, isSynced
+		f := s.frameOf(200)
+		if err := s.log.Append(f.Mark, bufferOf(f)); !errors.Is(err, errDisk) {
+			t.Fatal(err)
+		}
+		if err := s.log.Append(f.Mark, bufferOf(f)); !errors.Is(err, ErrFailed) {
+			t.Error(err)
+		}
+		if err := s.log.Confirm(); !errors.Is(err, ErrFailed) {
+			t.Error(err)
+		}
+		if isSynced {
+			s.frames = append(s.frames, f)
+		}
+		for _, m := range s.dir.files { // what was not synced is lost
+			m.content, m.pending = slices.Clone(m.disk), nil
+		}
+		s.mustReopen()
+		s.append(300)
+		s.mustReopen()
+	}
+}
+
+// A process that was killed has left a frame in memory only. The next one makes it durable before it believes it.
+func TestReplayMakesDurableWhatItBelieves(t *testing.T) {
+	s := newStory(t)
+	s.append(100)
+	s.dir.powerCut = s.dir.steps + 3 // the sync
+	f := s.frameOf(200)
+	if err := s.log.Append(f.Mark, bufferOf(f)); !errors.Is(err, errPower) {
+		t.Fatal(err)
+	}
+	s.frames = append(s.frames, f)
+	s.dir = s.dir.killed()
+	s.mustReopen()
+	for _, m := range s.dir.files {
+		if len(m.pending) > 0 {
+			t.Error("a frame that was replayed is not durable")
+		}
+	}
+	s.dir = s.dir.killed()
+	s.log.dir = s.dir
+	s.dir.failSync = 2 // after that of the directory
+	if _, _, err := replayed(s.dir, 1); !errors.Is(err, errDisk) {
+		t.Errorf("a failed sync: %v", err)
+	}
+}
+
+// What was in a segment before is never taken for a frame of it, and neither is a frame inside of a payload.
+func TestContentOfAnEarlierUseIsNoFrame(t *testing.T) {
+	s := newStory(t)
+	s.append(100)
+	forged := make([]byte, 3*blockSize)
+	var nobody epoch
+	for i := range 3 {
+		at := (i+1)*blockSize - HeaderSize // where a block of the segment begins
+		nobody.fill(forged[at:][:HeaderSize:HeaderSize], Mark{N: 9}, [32]byte{})
+	}
+	f := s.frameOf(len(forged))
+	f.Payload = forged
+	s.dir.powerCut = s.dir.steps + 3
+	_ = s.log.Append(f.Mark, bufferOf(f))
+	s.dir = s.dir.killed()
+	for _, m := range s.dir.files { // the first block was lost
+		clear(m.content[framesAt+blockSize:][:HeaderSize])
+	}
+	s.mustReopen()
+	s.append(10)
+	s.mustReopen()
+}
+
+func TestSpareSegmentsAndUnfinishedOnesAreFound(t *testing.T) {
+	s := newStory(t)
+	for range 3 {
+		if err := s.log.MakeSpare(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.dir.create(nameOf(newPrefix, 77), testSegment); err != nil {
+		t.Fatal(err)
+	}
+	s.dir.files["notes"] = &memoryFile{dir: s.dir, name: "notes"}
+	s.mustReopen()
+	names, _ := s.dir.names()
+	if !slices.Equal(names, []string{"notes", "segment-0000000000000001", "spare-0000000000000001"}) {
+		t.Errorf("files %q", names)
+	}
+	room := s.dir.room
+	for range 3 {
+		s.append(5 * blockSize)
+	}
+	if s.dir.room != room-testSegment {
+		t.Error("the spare segment was not used")
+	}
+	l, err := open(s.dir, 2*testSegment) // another size of segments
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Replay(1, func(Frame) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	s.log = l
+	for range 5 {
+		s.append(9 * blockSize)
+	}
+	s.mustReopen()
+}
+
+func TestAnotherVersionIsRefused(t *testing.T) {
+	s := newStory(t)
+	f := s.dir.files["segment-0000000000000001"]
+	f.content[len(segmentMagic)-1]++
+	sum := sha256.Sum256(f.content[:segmentSumAt])
+	copy(f.content[segmentSumAt:], sum[:])
+	if _, err := open(s.dir, testSegment); !errors.Is(err, ErrOtherVersion) {
+		t.Error(err)
+	}
+}
+
+func wantDamage(t *testing.T, what string, err error, text string) {
+	t.Helper()
+	var damaged *damage.Error
+	if !errors.As(err, &damaged) || !strings.Contains(err.Error(), text) {
+		t.Errorf("%s: %v, want %q", what, err, text)
+	}
+}
+
+func TestMissingSegmentsAreDamage(t *testing.T) {
+	s := newStory(t)
+	for range 12 {
+		s.append(3 * blockSize)
+	}
+	for sequence, text := range map[uint64]string{
+		3: "segment-0000000000000004: the segment before it is missing",
+		6: "segment-0000000000000005: the segment after it is missing",
+	} {
+		dir := s.dir.copied()
+		delete(dir.files, nameOf(segmentPrefix, sequence))
+		_, _, err := replayed(dir, 1)
+		wantDamage(t, fmt.Sprint("without segment ", sequence), err, text)
+	}
+	dir := s.dir.copied()
+	clear(dir.files)
+	_, _, err := replayed(dir, 1)
+	wantDamage(t, "without all", err, "no segment of the log is in it")
+	dir = s.dir.copied()
+	f := dir.files[nameOf(segmentPrefix, 6)]
+	f.content = f.content[:len(f.content)-1]
+	_, _, err = replayed(dir, 1)
+	wantDamage(t, "truncated", err, "bytes of")
+	dir = s.dir.copied()
+	dir.files[nameOf(segmentPrefix, 6)] = dir.files[nameOf(segmentPrefix, 5)]
+	_, _, err = replayed(dir, 1)
+	wantDamage(t, "exchanged", err, "it has the content of segment 5")
+}
+
+// A process that was killed after it had begun a segment has not told that the segment exists. The next one does.
+func TestReplayMarksTheSegmentsThatExist(t *testing.T) {
+	s := newStory(t)
+	s.append(5 * blockSize)
+	s.dir.powerCut = s.dir.steps + 7 // the mark
+	f := s.frameOf(5 * blockSize)
+	if err := s.log.Append(f.Mark, bufferOf(f)); !errors.Is(err, errPower) {
+		t.Fatal(err)
+	}
+	s.dir = s.dir.killed()
+	s.mustReopen()
+	delete(s.dir.files, nameOf(segmentPrefix, 2))
+	_, _, err := replayed(s.dir, 1)
+	wantDamage(t, "without the new segment", err, "the segment after it is missing")
+}
+
+// On the disk of this machine all is as in memory.
+func TestLogInADirectory(t *testing.T) {
+	o := Options{Dir: filepath.Join(t.TempDir(), "log"), SegmentSize: testSegment}
+	if err := Create(o, Mark{}); err != nil {
+		t.Fatal(err)
+	}
+	s := &story{t: t}
+	for round := range 4 {
+		l, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.log = l
+		var frames []Frame
+		first := l.segments[0].after.N + 1
+		if _, err := l.Replay(first, func(f Frame) error {
+			f.Payload = slices.Clone(f.Payload)
+			frames = append(frames, f)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		s.want(frames, s.frames[first-1:])
+		spares := make(chan error)
+		go func() { spares <- l.MakeSpare() }() // while frames are appended
+		for size := range 20 {
+			s.append(size * 1234)
+		}
+		if err := errors.Join(<-spares, l.Release(uint64(5*round+1))); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(o.Dir, nameOf(segmentPrefix, s.log.current().sequence))); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Replay(uint64(len(s.frames)), func(Frame) error { return nil })
+	wantDamage(t, "without the last segment", err, "the segment after it is missing")
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// BenchmarkAppend appends a frame of the size that a payment alone, and a large group, has.
+func BenchmarkAppend(b *testing.B) {
+	for _, size := range []int{3 << 10, 300 << 10} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			o := Options{Dir: filepath.Join(b.TempDir(), "log"), SegmentSize: 64 << 20}
+			if err := Create(o, Mark{}); err != nil {
+				b.Fatal(err)
+			}
+			l, err := Open(o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer l.Close()
+			last, err := l.Replay(1, func(Frame) error { return nil })
+			if err != nil {
+				b.Fatal(err)
+			}
+			buf := make([]byte, HeaderSize+size)
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				last.N++
+				if err := l.Append(last, buf); err != nil {
+					b.Fatal(err)
+				}
+				if err := l.Release(last.N); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

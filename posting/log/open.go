@@ -1,0 +1,238 @@
+package log
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"mizan/internal/assert"
+	"mizan/posting/store/damage"
+)
+
+// Open opens a log. Errors: *damage.Error, ErrOtherVersion, or one of the disk. Replay has to follow.
+func Open(o Options) (*Local, error) { return open(diskDirectory(o.Dir), o.SegmentSize) }
+
+func open(dir directory, segmentSize int64) (*Local, error) {
+	assert.That(segmentSize >= leastSegment && segmentSize%blockSize == 0, "a segment of %d bytes", segmentSize)
+	l := &Local{dir: dir, segmentSize: segmentSize}
+	err := l.list()
+	if err == nil {
+		err = l.compareSegments()
+	}
+	if err != nil {
+		_ = l.Close() // only read
+		return nil, err
+	}
+	return l, nil
+}
+
+// list finds the segments and the spare ones, and removes what a killed process has not finished.
+func (l *Local) list() error {
+	names, err := l.dir.names()
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	for _, name := range names {
+		if err := l.add(name); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(l.segments, func(a, b *segment) int { return cmp.Compare(a.sequence, b.sequence) })
+	return nil
+}
+
+func (l *Local) add(name string) error {
+	if number, ok := sequenceOf(name, newPrefix); ok {
+		l.named = max(l.named, number)
+		if err := l.dir.remove(name); err != nil {
+			return fmt.Errorf("log: %w", err)
+		}
+		return nil
+	}
+	if number, ok := sequenceOf(name, sparePrefix); ok {
+		l.named = max(l.named, number)
+		return l.addSpare(name)
+	}
+	if _, ok := sequenceOf(name, segmentPrefix); !ok {
+		return nil // not ours
+	}
+	f, err := l.dir.open(name)
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	s := &segment{name: name, file: f}
+	l.segments = append(l.segments, s)
+	if err := s.readHeader(l.dir.path(name)); err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	return nil
+}
+
+// addSpare keeps a spare segment if it has the size of those that are made.
+func (l *Local) addSpare(name string) error {
+	f, err := l.dir.open(name)
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	size, err := f.Size()
+	err = errors.Join(err, f.Close())
+	if err == nil && size != l.segmentSize {
+		return l.dir.remove(name)
+	}
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	l.spares = append(l.spares, name)
+	return nil
+}
+
+// compareSegments checks that each segment follows the one before it.
+func (l *Local) compareSegments() error {
+	if len(l.segments) == 0 {
+		return damage.New(l.dir.path(""), "no segment of the log is in it")
+	}
+	for i, s := range l.segments[1:] {
+		if before := l.segments[i]; s.sequence != before.sequence+1 || s.after.N <= before.after.N {
+			return damage.New(l.dir.path(s.name), "the segment before it is missing")
+		}
+	}
+	return nil
+}
+
+// Replay implements Log. It reads the segments from the one with the first frame that is wanted, and the last one wholly in
+// any case. The error is ErrReleased if the log begins behind that frame.
+func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
+	if first := l.segments[0].after.N + 1; from < first {
+		return Mark{}, fmt.Errorf("log: %w: frame %d, and the first is %d", ErrReleased, from, first)
+	}
+	begin := len(l.segments) - 1
+	for begin > 0 && l.segments[begin].after.N >= from {
+		begin--
+	}
+	for i := begin; i < len(l.segments); i++ {
+		r := &segmentReader{segment: l.segments[i], path: l.dir.path(l.segments[i].name), last: l.segments[i].after, at: framesAt}
+		if err := r.readFrames(from, fn); err != nil {
+			return Mark{}, err
+		}
+		if i+1 < len(l.segments) {
+			if next := l.segments[i+1]; next.after != r.last {
+				return Mark{}, damage.New(r.path, "it ends with frame %d, and the next segment follows frame %d", r.last.N, next.after.N)
+			}
+			continue
+		}
+		if err := r.checkEnd(); err != nil {
+			return Mark{}, err
+		}
+		l.last, l.tail = r.last, r.at
+	}
+	if err := l.makeDurable(); err != nil {
+		return Mark{}, fmt.Errorf("log: %w", err)
+	}
+	return l.last, nil
+}
+
+// makeDurable makes durable what was read: it may be in memory only, if the process before was killed. It also writes the mark
+// that the last segment exists, which that process may not have reached.
+func (l *Local) makeDurable() error {
+	if err := l.dir.sync(); err != nil {
+		return err
+	}
+	if n := len(l.segments); n > 1 {
+		before := l.segments[n-2]
+		if err := before.writeMark(markSlot{Mark: l.segments[n-1].after, isContinued: true}); err != nil {
+			return err
+		}
+		if err := before.file.Datasync(); err != nil {
+			return err
+		}
+	}
+	return l.current().file.Datasync()
+}
+
+// segmentReader reads the frames of a segment in order.
+type segmentReader struct {
+	*segment
+	path   string
+	last   Mark  // the last frame that was read
+	at     int64 // where the next one begins
+	mark   markSlot
+	window []byte // a part of the segment
+	start  int64  // where the window begins
+}
+
+// readAhead is how much is read at once.
+const readAhead = 1 << 20
+
+// bytes returns n bytes of the segment, or fewer at its end, which are valid until the next call.
+func (r *segmentReader) bytes(at int64, n int) ([]byte, error) {
+	n = int(min(int64(n), r.size-at))
+	if at < r.start || at+int64(n) > r.start+int64(len(r.window)) {
+		length := int(min(int64(max(n, readAhead)), r.size-at))
+		r.window = slices.Grow(r.window[:0], length)[:length]
+		r.start = at
+		if read, err := r.file.ReadAt(r.window, at); err != nil && (read < length || !errors.Is(err, io.EOF)) {
+			return nil, fmt.Errorf("log: %s: %w", r.path, err)
+		}
+	}
+	return r.window[at-r.start:][:n], nil
+}
+
+// readFrames calls fn with the frames of the segment from a number on, up to the first that is bad.
+func (r *segmentReader) readFrames(from uint64, fn func(Frame) error) (err error) {
+	if r.mark, err = r.readMark(); err != nil {
+		return fmt.Errorf("log: %s: %w", r.path, err)
+	}
+	for r.at+HeaderSize <= r.size {
+		buf, err := r.bytes(r.at, HeaderSize)
+		if err != nil {
+			return err
+		}
+		h, ok := r.epoch.parse(buf)
+		if !ok {
+			return nil
+		}
+		if h.N != r.last.N+1 || h.previous != r.last.Hash || r.at+framed(h.payloadSize) > r.size {
+			return damage.New(r.path, "frame %d does not follow frame %d", h.N, r.last.N)
+		}
+		if buf, err = r.bytes(r.at, HeaderSize+h.payloadSize); err != nil {
+			return err
+		}
+		payload := buf[HeaderSize:]
+		if crc32.Checksum(payload, castagnoli) != h.payloadSum {
+			return nil
+		}
+		if h.N == r.mark.N && h.Hash != r.mark.Hash {
+			return damage.New(r.path, "frame %d is not the one that was acknowledged", h.N)
+		}
+		if h.N >= from {
+			if err := fn(Frame{Mark: h.Mark, Previous: h.previous, Payload: payload}); err != nil {
+				return err
+			}
+		}
+		r.last, r.at = h.Mark, r.at+framed(h.payloadSize)
+	}
+	return nil
+}
+
+// checkEnd checks that the last segment ends where the log does: no mark names a later frame, and none is behind it.
+func (r *segmentReader) checkEnd() error {
+	switch {
+	case r.mark.isContinued:
+		return damage.New(r.path, "the segment after it is missing")
+	case r.mark.N > r.last.N:
+		return damage.New(r.path, "frame %d was acknowledged, but the last one found is %d", r.mark.N, r.last.N)
+	}
+	for at := r.at; at+HeaderSize <= r.size; at += blockSize {
+		buf, err := r.bytes(at, HeaderSize)
+		if err != nil {
+			return err
+		}
+		if h, ok := r.epoch.parse(buf); ok && h.N > r.last.N+1 {
+			return damage.New(r.path, "frame %d is bad, and frame %d is behind it", r.last.N+1, h.N)
+		}
+	}
+	return nil
+}

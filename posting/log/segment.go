@@ -1,0 +1,133 @@
+package log
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"mizan/posting/store/damage"
+)
+
+// Blocks at the beginning of a segment. The two marks are in blocks of their own, and are written in turn.
+const (
+	slotsAt  = blockSize
+	slots    = 2
+	framesAt = slotsAt + slots*blockSize
+)
+
+// leastSegment is the least size of a segment.
+const leastSegment = framesAt + 4*blockSize
+
+// segmentMagic begins each segment; the last character is the version of the format.
+const segmentMagic = "mizanLG1"
+
+// The header of a segment: magic, size, sequence, epoch, number and hash of the frame before its first, SHA-256 of all that.
+const (
+	segmentSumAt  = len(segmentMagic) + 8 + 8 + len(epoch{}) + 8 + 32
+	segmentHeader = segmentSumAt + sha256.Size
+)
+
+// segment is a file with frames.
+type segment struct {
+	name     string
+	file     file
+	size     int64
+	sequence uint64 // of the segment in the log, from 1
+	epoch    epoch
+	after    Mark // the last frame before the segment
+}
+
+const (
+	segmentPrefix = "segment-"
+	sparePrefix   = "spare-"  // a segment that may be used
+	newPrefix     = "new-"    // a file that is not yet a segment
+	sequenceForm  = "%s%016x" // of the name of a file: prefix and sequence
+)
+
+func nameOf(prefix string, sequence uint64) string {
+	return fmt.Sprintf(sequenceForm, prefix, sequence)
+}
+
+// sequenceOf returns the number in the name of a file; ok is false if the name has another form.
+func sequenceOf(name, prefix string) (sequence uint64, ok bool) {
+	digits, hasPrefix := strings.CutPrefix(name, prefix)
+	sequence, err := strconv.ParseUint(digits, 16, 64)
+	return sequence, hasPrefix && err == nil && nameOf(prefix, sequence) == name
+}
+
+// begin makes a use of the segment durable: it writes the header, with new random bytes.
+func (s *segment) begin(sequence uint64, after Mark) error {
+	s.sequence, s.after = sequence, after
+	_, _ = rand.Read(s.epoch[:]) // never fails
+	buf := append(make([]byte, 0, segmentHeader), segmentMagic...)
+	buf = binary.BigEndian.AppendUint64(buf, uint64(s.size))
+	buf = binary.BigEndian.AppendUint64(buf, sequence)
+	buf = append(buf, s.epoch[:]...)
+	buf = binary.BigEndian.AppendUint64(buf, after.N)
+	buf = append(buf, after.Hash[:]...)
+	sum := sha256.Sum256(buf)
+	if _, err := s.file.WriteAt(append(buf, sum[:]...), 0); err != nil {
+		return err
+	}
+	return s.file.Datasync()
+}
+
+// readHeader reads the header of a segment whose file and name are known.
+func (s *segment) readHeader(path string) error {
+	buf := make([]byte, segmentHeader)
+	if _, err := s.file.ReadAt(buf, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	sum := sha256.Sum256(buf[:segmentSumAt])
+	version := len(segmentMagic) - 1
+	switch isIntact := bytes.Equal(sum[:], buf[segmentSumAt:]) && string(buf[:version]) == segmentMagic[:version]; {
+	case !isIntact:
+		return damage.New(path, "its header is not the one that was written")
+	case buf[version] != segmentMagic[version]:
+		return fmt.Errorf("%s: %w", path, ErrOtherVersion)
+	}
+	rest := buf[len(segmentMagic):]
+	s.size, rest = int64(binary.BigEndian.Uint64(rest)), rest[8:]
+	s.sequence, rest = binary.BigEndian.Uint64(rest), rest[8:]
+	rest = rest[copy(s.epoch[:], rest):]
+	s.after.N, rest = binary.BigEndian.Uint64(rest), rest[8:]
+	copy(s.after.Hash[:], rest)
+	length, err := s.file.Size()
+	switch {
+	case err != nil:
+		return err
+	case s.name != nameOf(segmentPrefix, s.sequence):
+		return damage.New(path, "it has the content of segment %d", s.sequence)
+	case length != s.size:
+		return damage.New(path, "it has %d bytes of %d", length, s.size)
+	}
+	return nil
+}
+
+// writeMark writes a mark, which the next sync makes durable. Two neighbours have different places, so that a torn write
+// leaves one of them.
+func (s *segment) writeMark(m markSlot) error {
+	_, err := s.file.WriteAt(s.epoch.fillSlot(m), slotsAt+int64(m.N%slots)*blockSize)
+	return err
+}
+
+// readMark returns the highest mark of the segment. A segment without one has only the mark in its header.
+func (s *segment) readMark() (highest markSlot, err error) {
+	highest.Mark = s.after
+	buf := make([]byte, slotSize)
+	for i := range int64(slots) {
+		if _, err := s.file.ReadAt(buf, slotsAt+i*blockSize); err != nil {
+			return highest, err
+		}
+		if m, ok := s.epoch.parseSlot(buf); ok && m.N >= highest.N {
+			highest = m
+		}
+	}
+	return highest, nil
+}
