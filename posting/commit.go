@@ -66,27 +66,52 @@ func (j *Journal) order(w *writer) {
 // order. After a failure it only drains the channel, so that the orderer does not block.
 func (j *Journal) commit() {
 	defer j.stopped.Done()
+	idle := time.NewTimer(confirmAfter)
+	defer idle.Stop()
 	failed := false
-	for p := range j.groups {
-		if failed {
-			continue
-		}
-		if err := j.apply(p); err != nil {
-			failed = true
-			j.fail(err)
-			continue
-		}
-		j.Due.applyChanges(p.dues)
-		for i := range p.notices {
-			if j.onNotices != nil {
-				j.onNotices(p.notices[i].org, p.notices[i].notices)
+	for {
+		var err error
+		select {
+		case <-idle.C:
+			if !failed {
+				err = j.log.Confirm()
+			}
+		case p, more := <-j.groups:
+			if !more {
+				return
+			}
+			if !failed {
+				err = j.commitGroup(p)
+				idle.Reset(confirmAfter)
 			}
 		}
-		for i := range p.waiters {
-			p.waiters[i].done(p.waiters[i].receipt)
+		if err != nil {
+			failed = true
+			j.fail(err)
 		}
-		j.freeGroups <- p
 	}
+}
+
+// confirmAfter is how long the committer waits for the next group, which confirms that the last one was acknowledged, before it
+// has that written down.
+const confirmAfter = 20 * time.Millisecond
+
+// commitGroup applies a group and acknowledges its changes.
+func (j *Journal) commitGroup(p *prepared) error {
+	if err := j.apply(p); err != nil {
+		return err
+	}
+	j.Due.applyChanges(p.dues)
+	for i := range p.notices {
+		if j.onNotices != nil {
+			j.onNotices(p.notices[i].org, p.notices[i].notices)
+		}
+	}
+	for i := range p.waiters {
+		p.waiters[i].done(p.waiters[i].receipt)
+	}
+	j.freeGroups <- p
+	return nil
 }
 
 // apply makes the group durable. A group without rows contains only refusals; it too waits for its

@@ -5,8 +5,8 @@
 // its bounds. For each Change the orderer checks claims, versions, dates, counters and funds, in that
 // order. After the last check nothing may fail: the orderer numbers and dates the events, splits postings
 // that spill over to a second account, updates running totals, appends to the hash tree and writes the
-// rows into the group. A second goroutine, the committer, hands the group to the Log (one transaction,
-// one sync, then the file HEAD) and then acknowledges the group's changes in order. While the committer
+// rows into the group. A second goroutine, the committer, hands the group to the Log (one sync, then
+// one transaction of the store) and then acknowledges the group's changes in order. While the committer
 // waits for the disk, the orderer prepares the next group.
 //
 // Invariants:

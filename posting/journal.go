@@ -33,6 +33,7 @@ var ErrStopped = errors.New("the journal is closed")
 // Apply returns.
 type Log interface {
 	Apply(g *store.Group) error
+	Confirm() error
 }
 
 // Options configure a journal.

@@ -289,6 +289,8 @@ type logFunc func(g *store.Group) error
 
 func (f logFunc) Apply(g *store.Group) error { return f(g) }
 
+func (logFunc) Confirm() error { return nil }
+
 func TestNoGroupExceedsTheStoresLimit(t *testing.T) {
 	for name, memTable := range map[string]int64{"with the smallest memtable": 1 << 20, "with the default memtable": 0} {
 		if testing.Short() && memTable == 0 {

@@ -65,7 +65,7 @@ var layers = []layer{
 	{"posting/store/damage", nil},
 	{"posting/store/badgerfile", []string{"internal/durable", "posting/store/damage"}},
 	{"posting/log", []string{"internal/assert", "internal/durable", "posting/store/damage"}},
-	{"posting/store", slices.Concat(commonPackages, ledgerPackages)},
+	{"posting/store", slices.Concat(commonPackages, ledgerPackages, []string{"posting/log"})},
 	{"posting", uptoStore},
 	{"posting/balances", slices.Concat(uptoStore, []string{"posting", "posting/store/damage"})},
 

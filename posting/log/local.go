@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -29,13 +30,16 @@ type Local struct {
 	confirmed uint64 // the highest number in a mark
 	tail      int64  // where the next frame begins, in the last segment; 0 before Replay
 	failed    bool   // an append has failed
+	owner     Owner
 
 	making sync.Mutex // held while a spare segment is made
 
-	mu       sync.Mutex
-	segments []*segment // oldest first; never empty; guarded by mu
-	spares   []string   // names of files that may become segments; guarded by mu
-	named    uint64     // the highest number in the name of a file that is no segment; guarded by mu
+	mu         sync.Mutex
+	segments   []*segment // oldest first; never empty; guarded by mu
+	spares     []string   // names of files that may become segments; guarded by mu
+	leftovers  []*segment // segments before a gap, until they are removed; guarded by mu
+	isReplayed bool       // guarded by mu
+	named      uint64     // the highest number in the name of a file that is no segment; guarded by mu
 }
 
 var _ Log = (*Local)(nil)
@@ -123,11 +127,7 @@ func (l *Local) rotate(full *segment) (*segment, error) {
 	if err := l.MakeSpare(); err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	spare := l.spares[len(l.spares)-1]
-	l.spares = l.spares[:len(l.spares)-1]
-	l.mu.Unlock()
-	next, err := l.beginSegment(spare, full.sequence+1, l.last)
+	next, err := l.beginSegment(l.takeSpare(), full.sequence+1, l.last)
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +144,15 @@ func (l *Local) rotate(full *segment) (*segment, error) {
 	return next, nil
 }
 
+// takeSpare returns the name of a spare segment, which exists.
+func (l *Local) takeSpare() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	spare := l.spares[len(l.spares)-1]
+	l.spares = l.spares[:len(l.spares)-1]
+	return spare
+}
+
 // beginSegment makes a file of that name the segment with a sequence.
 func (l *Local) beginSegment(name string, sequence uint64, after Mark) (*segment, error) {
 	f, err := l.dir.open(name)
@@ -152,7 +161,7 @@ func (l *Local) beginSegment(name string, sequence uint64, after Mark) (*segment
 	}
 	s := &segment{name: nameOf(segmentPrefix, sequence), file: f}
 	if s.size, err = f.Size(); err == nil {
-		err = s.begin(sequence, after)
+		err = s.begin(sequence, l.owner, after)
 	}
 	if err == nil {
 		err = l.dir.rename(name, s.name)
@@ -209,10 +218,13 @@ func (l *Local) nameForSpare() (number uint64, isNeeded bool) {
 }
 
 // Release implements Log. Segments of which no frame is needed any more become spare ones, from the oldest: a crash never
-// leaves a gap.
+// leaves a gap. Nothing is released before Replay has returned.
 func (l *Local) Release(below uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.isReplayed {
+		return nil
+	}
 	for len(l.segments) > 1 && l.segments[1].after.N < below {
 		oldest := l.segments[0]
 		l.segments = l.segments[1:]
@@ -242,6 +254,23 @@ func (l *Local) recycle(s *segment) error {
 	return l.dir.sync()
 }
 
+// Size returns the bytes that the log takes on the disk.
+func (l *Local) Size() (size int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.segments {
+		size += s.size
+	}
+	return size + int64(len(l.spares))*l.segmentSize
+}
+
+// HasSpare tells whether the next segment exists.
+func (l *Local) HasSpare() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.spares) > 0
+}
+
 // Close writes the mark of the last frame and closes the files. Nothing else may run meanwhile.
 func (l *Local) Close() error {
 	var err error
@@ -250,16 +279,40 @@ func (l *Local) Close() error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, s := range l.segments {
+	for _, s := range slices.Concat(l.leftovers, l.segments) {
 		err = errors.Join(err, s.file.Close())
 	}
 	return err
 }
 
-// Create makes an empty log, whose first frame follows a mark, in a directory that does not exist. After a crash there is a
-// whole log or one without a segment, which Create makes again.
+// Owner returns what the newest segment that has one names as the owner.
+func (l *Local) Owner() Owner { return l.owner }
+
+// SetOwner sets the owner that segments name from now on: in a log without frames all of them, otherwise the next ones. Nothing
+// is appended meanwhile.
+func (l *Local) SetOwner(owner Owner) error {
+	l.owner = owner
+	first := l.current()
+	if first.after != l.last || len(l.segments) > 1 {
+		return nil
+	}
+	if err := l.MakeSpare(); err != nil {
+		return err
+	}
+	again, err := l.beginSegment(l.takeSpare(), first.sequence, first.after)
+	if err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.segments[0] = again
+	return first.file.Close()
+}
+
+// Create makes a log in a directory. The log has no frames, and its first one follows a mark. After a crash the directory may
+// have no segment.
 func Create(o Options, after Mark) error {
-	if err := os.Mkdir(o.Dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.Mkdir(o.Dir, 0o700); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
 	return create(diskDirectory(o.Dir), o.SegmentSize, after)

@@ -8,6 +8,9 @@ type Mark struct {
 	Hash [32]byte // what the frame after it names as its predecessor; zeros before the first frame
 }
 
+// Owner names whose log it is, in a form that is the caller's. Zeros: nobody has said.
+type Owner [32]byte
+
 // Frame is a stored frame.
 type Frame struct {
 	Mark

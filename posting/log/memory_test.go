@@ -92,7 +92,7 @@ func (m *memory) rename(from, to string) error {
 	if err := m.step(); err != nil {
 		return err
 	}
-	if m.files[from] == nil || m.files[to] != nil {
+	if m.files[from] == nil {
 		return fmt.Errorf("rename of %s to %s", from, to)
 	}
 	m.change(func(names map[string]*memoryFile) {
@@ -148,8 +148,8 @@ func (f *memoryFile) Datasync() error {
 		for _, w := range f.pending {
 			copy(f.disk[w.at:], w.data)
 		}
-		f.pending = nil
 	}
+	f.pending = nil // after a failed sync Linux takes the pages for written: they are read, and no later sync writes them
 	if fails {
 		return errDisk
 	}

@@ -22,6 +22,11 @@ func open(dir directory, segmentSize int64) (*Local, error) {
 	if err == nil {
 		err = l.compareSegments()
 	}
+	for _, s := range l.segments {
+		if s.owner != (Owner{}) {
+			l.owner = s.owner
+		}
+	}
 	if err != nil {
 		_ = l.Close() // only read
 		return nil, err
@@ -89,14 +94,20 @@ func (l *Local) addSpare(name string) error {
 	return nil
 }
 
-// compareSegments checks that each segment follows the one before it.
+// compareSegments keeps the last segments that follow each other. Those before a gap are left over: somebody has put them back,
+// or one behind them is lost, of which Replay may need frames.
 func (l *Local) compareSegments() error {
 	if len(l.segments) == 0 {
 		return damage.New(l.dir.path(""), "no segment of the log is in it")
 	}
-	for i, s := range l.segments[1:] {
-		if before := l.segments[i]; s.sequence != before.sequence+1 || s.after.N <= before.after.N {
-			return damage.New(l.dir.path(s.name), "the segment before it is missing")
+	for i := len(l.segments) - 1; i > 0; i-- {
+		before, s := l.segments[i-1], l.segments[i]
+		if s.sequence != before.sequence+1 {
+			l.leftovers, l.segments = l.segments[:i], l.segments[i:]
+			return nil
+		}
+		if s.after.N <= before.after.N {
+			return damage.New(l.dir.path(s.name), "it follows frame %d, and the segment before it frame %d", s.after.N, before.after.N)
 		}
 	}
 	return nil
@@ -105,13 +116,14 @@ func (l *Local) compareSegments() error {
 // Replay implements Log. It reads the segments from the one with the first frame that is wanted, and the last one wholly in
 // any case. The error is ErrReleased if the log begins behind that frame.
 func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
-	if first := l.segments[0].after.N + 1; from < first {
+	if first := l.First(); from < first {
 		return Mark{}, fmt.Errorf("log: %w: frame %d, and the first is %d", ErrReleased, from, first)
 	}
 	begin := len(l.segments) - 1
 	for begin > 0 && l.segments[begin].after.N >= from {
 		begin--
 	}
+	lastAt := int64(0)
 	for i := begin; i < len(l.segments); i++ {
 		r := &segmentReader{segment: l.segments[i], path: l.dir.path(l.segments[i].name), last: l.segments[i].after, at: framesAt}
 		if err := r.readFrames(from, fn); err != nil {
@@ -127,16 +139,33 @@ func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
 			return Mark{}, err
 		}
 		l.last, l.tail = r.last, r.at
+		lastAt = r.lastAt
 	}
-	if err := l.makeDurable(); err != nil {
+	if err := l.makeDurable(lastAt); err != nil {
 		return Mark{}, fmt.Errorf("log: %w", err)
 	}
-	return l.last, nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.isReplayed = true
+	return l.last, l.removeLeftovers()
 }
 
-// makeDurable makes durable what was read: it may be in memory only, if the process before was killed. It also writes the mark
-// that the last segment exists, which that process may not have reached.
-func (l *Local) makeDurable() error {
+// removeLeftovers removes the segments before a gap, which nobody needs.
+func (l *Local) removeLeftovers() error {
+	for _, s := range l.leftovers {
+		if err := errors.Join(s.file.Close(), l.dir.remove(s.name)); err != nil {
+			return fmt.Errorf("log: %w", err)
+		}
+	}
+	l.leftovers = nil
+	return nil
+}
+
+// makeDurable makes durable what was read: it may be in memory only, if the process before was killed, or if a sync failed. After
+// a failed sync the kernel takes what it has not written for written, so the last frame, which begins at a place of the last
+// segment, and what is before all frames are written again. makeDurable also writes the mark that the last segment exists,
+// which the process before may not have reached.
+func (l *Local) makeDurable(lastAt int64) error {
 	if err := l.dir.sync(); err != nil {
 		return err
 	}
@@ -149,8 +178,20 @@ func (l *Local) makeDurable() error {
 			return err
 		}
 	}
-	return l.current().file.Datasync()
+	current := l.current()
+	if err := current.writeAgain(0, framesAt); err != nil {
+		return err
+	}
+	if lastAt > 0 {
+		if err := current.writeAgain(lastAt, l.tail); err != nil {
+			return err
+		}
+	}
+	return current.file.Datasync()
 }
+
+// First returns the number of the oldest frame that the log has, or of the next one if it has none.
+func (l *Local) First() uint64 { return l.segments[0].after.N + 1 }
 
 // segmentReader reads the frames of a segment in order.
 type segmentReader struct {
@@ -158,6 +199,7 @@ type segmentReader struct {
 	path   string
 	last   Mark  // the last frame that was read
 	at     int64 // where the next one begins
+	lastAt int64 // where the last one begins; 0 if none was read
 	mark   markSlot
 	window []byte // a part of the segment
 	start  int64  // where the window begins
@@ -212,7 +254,7 @@ func (r *segmentReader) readFrames(from uint64, fn func(Frame) error) (err error
 				return err
 			}
 		}
-		r.last, r.at = h.Mark, r.at+framed(h.payloadSize)
+		r.last, r.lastAt, r.at = h.Mark, r.at, r.at+framed(h.payloadSize)
 	}
 	return nil
 }

@@ -27,9 +27,9 @@ const leastSegment = framesAt + 4*blockSize
 // segmentMagic begins each segment; the last character is the version of the format.
 const segmentMagic = "mizanLG1"
 
-// The header of a segment: magic, size, sequence, epoch, number and hash of the frame before its first, SHA-256 of all that.
+// The header of a segment: magic, size, sequence, epoch, owner, number and hash of the frame before its first, SHA-256 of all that.
 const (
-	segmentSumAt  = len(segmentMagic) + 8 + 8 + len(epoch{}) + 8 + 32
+	segmentSumAt  = len(segmentMagic) + 8 + 8 + len(epoch{}) + len(Owner{}) + 8 + 32
 	segmentHeader = segmentSumAt + sha256.Size
 )
 
@@ -40,6 +40,7 @@ type segment struct {
 	size     int64
 	sequence uint64 // of the segment in the log, from 1
 	epoch    epoch
+	owner    Owner
 	after    Mark // the last frame before the segment
 }
 
@@ -62,13 +63,13 @@ func sequenceOf(name, prefix string) (sequence uint64, ok bool) {
 }
 
 // begin makes a use of the segment durable: it writes the header, with new random bytes.
-func (s *segment) begin(sequence uint64, after Mark) error {
-	s.sequence, s.after = sequence, after
+func (s *segment) begin(sequence uint64, owner Owner, after Mark) error {
+	s.sequence, s.owner, s.after = sequence, owner, after
 	_, _ = rand.Read(s.epoch[:]) // never fails
 	buf := append(make([]byte, 0, segmentHeader), segmentMagic...)
 	buf = binary.BigEndian.AppendUint64(buf, uint64(s.size))
 	buf = binary.BigEndian.AppendUint64(buf, sequence)
-	buf = append(buf, s.epoch[:]...)
+	buf = append(append(buf, s.epoch[:]...), owner[:]...)
 	buf = binary.BigEndian.AppendUint64(buf, after.N)
 	buf = append(buf, after.Hash[:]...)
 	sum := sha256.Sum256(buf)
@@ -96,6 +97,7 @@ func (s *segment) readHeader(path string) error {
 	s.size, rest = int64(binary.BigEndian.Uint64(rest)), rest[8:]
 	s.sequence, rest = binary.BigEndian.Uint64(rest), rest[8:]
 	rest = rest[copy(s.epoch[:], rest):]
+	rest = rest[copy(s.owner[:], rest):]
 	s.after.N, rest = binary.BigEndian.Uint64(rest), rest[8:]
 	copy(s.after.Hash[:], rest)
 	length, err := s.file.Size()
@@ -130,4 +132,14 @@ func (s *segment) readMark() (highest markSlot, err error) {
 		}
 	}
 	return highest, nil
+}
+
+// writeAgain writes a part of the segment as it is.
+func (s *segment) writeAgain(from, to int64) error {
+	buf := make([]byte, to-from)
+	if _, err := s.file.ReadAt(buf, from); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	_, err := s.file.WriteAt(buf, from)
+	return err
 }

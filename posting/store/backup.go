@@ -6,6 +6,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"mizan/posting/log"
 	"mizan/posting/store/damage"
 )
 
@@ -96,11 +97,9 @@ func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(
 // checksum, and the group rows must form a chain from group 1 on without a gap. The zero value has
 // checked no row.
 type RowCheck struct {
-	lastKey      []byte   // the key of the last row
-	lastGroup    mark     // number and hash of the last group row
-	previousHash [32]byte // the hash of the group before lastGroup
-	firstHash    [32]byte // the hash of group 1
-	newestGroup  uint64   // the largest group number of any row
+	lastKey     []byte   // the key of the last row
+	lastGroup   log.Mark // number and hash of the last group row
+	newestGroup uint64   // the largest group number of any row
 }
 
 // Add checks the next row. An error means that no store can have these rows.
@@ -128,18 +127,15 @@ func (c *RowCheck) Add(r StoredRow) error {
 // checkGroupRow checks the next group row of the chain.
 func (c *RowCheck) checkGroupRow(key, value []byte) error {
 	r, ok := parseGroupRow(value)
-	if !ok || r.n != c.lastGroup.n+1 || !bytes.Equal(key, groupRowKey(r.n)) || r.previous != c.lastGroup.hash {
-		return fmt.Errorf("store: group %d is missing, or does not follow group %d", c.lastGroup.n+1, c.lastGroup.n)
+	if !ok || r.n != c.lastGroup.N+1 || !bytes.Equal(key, groupRowKey(r.n)) || r.previous != c.lastGroup.Hash {
+		return fmt.Errorf("store: group %d is missing, or does not follow group %d", c.lastGroup.N+1, c.lastGroup.N)
 	}
-	c.previousHash, c.lastGroup = c.lastGroup.hash, mark{r.n, r.hash()}
-	if r.n == 1 {
-		c.firstHash = c.lastGroup.hash
-	}
+	c.lastGroup = log.Mark{N: r.n, Hash: r.hash()}
 	return nil
 }
 
 // LastGroup returns the number and hash of the last group row; 0 and zeros if there was none.
-func (c *RowCheck) LastGroup() (n uint64, hash [32]byte) { return c.lastGroup.n, c.lastGroup.hash }
+func (c *RowCheck) LastGroup() (n uint64, hash [32]byte) { return c.lastGroup.N, c.lastGroup.Hash }
 
 // Schema is the version of the forms of rows that this release writes.
 const Schema = schema

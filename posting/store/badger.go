@@ -9,19 +9,19 @@ import (
 	"os"
 	"strings"
 
-	"mizan/internal/durable"
 	"mizan/posting/store/badgerfile"
 )
 
 // Faults of Badger, and in brackets the code that handles each fault:
-//   - Badger opens silently after it has lost the end of a log or of its list of tables, and
-//     deletes tables that a shortened list no longer names (examine);
+//   - Badger opens silently after it has lost the end of its list of tables, and deletes tables that a
+//     shortened list no longer names (examine);
 //   - after a failed append to that list Badger continues and corrupts the list; after a failed
 //     sync of the list it deletes the tables that it has just listed (badgerLog, badgerfile/list.go);
 //   - if a compaction cannot make a table, Badger drops the error and the rows (badgerfile.CompactionAudit,
 //     gate);
-//   - Badger never syncs the directory after it has created a log (checkNewLog);
-//   - Badger cannot open an empty log, which a crash may leave (badgerfile.Examine);
+//   - Badger never syncs the directory after it has made a table of a memtable (releaseGroups);
+//   - Badger opens silently after it has lost the end of a log, and cannot open an empty one (Survey.Clean deletes
+//     logs: the store has one of its own);
 //   - a full disk kills the process (space.go).
 //
 // A log here is the write-ahead log of a memtable (.mem).
@@ -138,9 +138,7 @@ func (s *Store) findCurrentLog() error {
 	return s.onNewLog()
 }
 
-// checkNewLog checks whether the last commit began a new log. Badger syncs the log but not the
-// directory, so a power failure could remove the log's name, and with it the log. To prevent this,
-// checkNewLog syncs the directory before the group counts as durable.
+// checkNewLog checks whether the last commit began a new log.
 func (s *Store) checkNewLog() error {
 	if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID+1)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -154,10 +152,8 @@ func (s *Store) checkNewLog() error {
 
 // onNewLog does the work that is needed once for each log.
 func (s *Store) onNewLog() error {
-	if err := durable.SyncDir(s.path); err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
 	s.refreshCatalog()
+	s.releaseSoon()
 	return s.updateDebt()
 }
 

@@ -89,6 +89,9 @@ func runChild(arguments string) error {
 		}
 		fmt.Println("applied", n)
 	}
+	if err := s.Confirm(); err != nil {
+		return err
+	}
 	fmt.Println("done")
 	if os.Getenv(closeVariable) != "" {
 		return s.Close()

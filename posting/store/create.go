@@ -11,12 +11,13 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"mizan/internal/durable"
+	"mizan/posting/log"
 	"mizan/posting/store/damage"
 )
 
 // createIfNew makes an empty store if there is none. It builds the store under another name and
-// renames it when HEAD exists. A crash leaves either a complete store with its HEAD, or no store and at
-// most a HEAD of group 0. In the second case the next start builds the store again.
+// renames it when its log exists. A crash leaves either a complete store with its log, or no store and at
+// most a log without groups. In the second case the next start builds the store again.
 func (s *Store) createIfNew() error {
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -43,27 +44,25 @@ func (s *Store) createIfNew() error {
 	return nil
 }
 
-// refuseIfStoreWasLost refuses to make a new store if there is a HEAD of an older store.
+// refuseIfStoreWasLost refuses to make a new store if there is a log with groups. It removes a log without any.
 func (s *Store) refuseIfStoreWasLost() error {
-	path := filepath.Join(s.options.Dir, headName)
-	h, err := openHead(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	o := s.logOptions()
+	if _, err := os.Lstat(o.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	groups, err := log.Open(o)
 	if err != nil {
-		return fmt.Errorf("store: %w", err)
+		return logError(s.options.Dir, err)
 	}
-	headMark, validSlots, err := h.read()
-	_ = h.close() // only read
+	last, err := groups.Replay(groups.First(), func(log.Frame) error { return nil })
+	_ = groups.Close() // nothing was written
 	switch {
 	case err != nil:
-		return fmt.Errorf("store: %w", err)
-	case validSlots == 0:
-		return damage.New(path, "neither of its slots is valid, and there is no store beside it")
-	case headMark.n > 0:
-		return damage.New(s.path, "it is gone, but HEAD knows group %d", headMark.n)
+		return logError(s.options.Dir, err)
+	case last.N > 0:
+		return damage.New(s.path, "it is gone, but the log has group %d", last.N)
 	}
-	return nil
+	return os.RemoveAll(o.Dir)
 }
 
 // create builds the store beside its place and moves it there.
@@ -78,7 +77,7 @@ func (s *Store) create() error {
 	if err := s.createBadger(buildPath); err != nil {
 		return err
 	}
-	if err := createHead(filepath.Join(s.options.Dir, headName)); err != nil {
+	if err := s.createLog(log.Mark{}); err != nil {
 		return err
 	}
 	if err := os.Rename(buildPath, s.path); err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"mizan/internal/assert"
+	"mizan/posting/log"
+	"mizan/posting/store/damage"
 )
 
 const (
@@ -41,7 +43,7 @@ type rowPlace struct {
 type Group struct {
 	n        uint64
 	previous [32]byte
-	arena    []byte // the rows in the hashed form: operation, lengths, key, value
+	arena    []byte // the group's frame: room for its header, and the rows in the hashed form: operation, lengths, key, value
 	rows     []rowPlace
 	size     int // see Bytes
 	sealed   bool
@@ -61,7 +63,8 @@ func NewGroup(n uint64, previous [32]byte) *Group {
 func (g *Group) Reset(n uint64, previous [32]byte) {
 	assert.That(n > 0, "group 0 is the empty store")
 	g.n, g.previous = n, previous
-	g.arena, g.rows, g.size, g.sealed = g.arena[:0], g.rows[:0], 0, false
+	g.arena = slices.Grow(g.arena[:0], log.HeaderSize)[:log.HeaderSize]
+	g.rows, g.size, g.sealed = g.rows[:0], 0, false
 }
 
 // N returns the group's number.
@@ -95,9 +98,38 @@ func (g *Group) add(op byte, key []byte, valueLength int) (offset uint32) {
 	g.arena = binary.BigEndian.AppendUint32(g.arena, uint32(valueLength))
 	offset = uint32(len(g.arena))
 	g.arena = append(g.arena, key...)
-	g.rows = append(g.rows, rowPlace{offset: offset, keyLength: uint32(len(key)), valueLength: uint32(valueLength), isDeletion: op == opDelete})
-	g.size += len(key) + valueLength + rowOverhead
+	g.place(rowPlace{offset: offset, keyLength: uint32(len(key)), valueLength: uint32(valueLength), isDeletion: op == opDelete})
 	return offset
+}
+
+func (g *Group) place(r rowPlace) {
+	g.rows = append(g.rows, r)
+	g.size += int(r.keyLength+r.valueLength) + rowOverhead
+}
+
+// rowHead is how many bytes a row has in the arena before its key.
+const rowHead = 1 + 4 + 4
+
+// read makes the group the one in a frame, whose hash must be that of its rows.
+func (g *Group) read(f log.Frame) error {
+	g.Reset(f.N, f.Previous)
+	g.arena = append(g.arena, f.Payload...)
+	for at := uint64(log.HeaderSize); at < uint64(len(g.arena)); {
+		if uint64(len(g.arena))-at < rowHead {
+			return damage.New("", "group %d ends in a row", f.N)
+		}
+		op, keyLength, valueLength := g.arena[at], binary.BigEndian.Uint32(g.arena[at+1:]), binary.BigEndian.Uint32(g.arena[at+5:])
+		at += rowHead
+		if op != opSet && op != opDelete || keyLength > MaxKey || valueLength > MaxValue+checksumSize || at+uint64(keyLength)+uint64(valueLength) > uint64(len(g.arena)) {
+			return damage.New("", "group %d has a row that does not fit", f.N)
+		}
+		g.place(rowPlace{offset: uint32(at), keyLength: keyLength, valueLength: valueLength, isDeletion: op == opDelete})
+		at += uint64(keyLength) + uint64(valueLength)
+	}
+	if g.Seal() != f.Hash {
+		return damage.New("", "the rows of group %d do not have its hash", f.N)
+	}
+	return nil
 }
 
 // Rows returns the number of rows in the group.
@@ -111,7 +143,7 @@ func (g *Group) Bytes() int { return g.size }
 // every row in order and the hash of the group before.
 func (g *Group) Seal() [32]byte {
 	if !g.sealed {
-		g.seal = groupRow{n: g.n, previous: g.previous, rowsHash: sha256.Sum256(g.arena), size: uint64(g.size)}
+		g.seal = groupRow{n: g.n, previous: g.previous, rowsHash: sha256.Sum256(g.arena[log.HeaderSize:]), size: uint64(g.size)}
 		g.sealed = true
 	}
 	return g.seal.hash()

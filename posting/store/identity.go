@@ -12,12 +12,13 @@ import (
 	"slices"
 
 	"mizan/internal/durable"
+	"mizan/posting/log"
 	"mizan/posting/store/damage"
 )
 
-// identityName is the file beside the store that identifies the store. HEAD contains the same identity,
-// and the identity's first part can be computed from the store. So Open notices if HEAD or IDENTITY is
-// lost or belongs to another store. If only one copy of the identity is lost, Open writes this copy again.
+// identityName is the file beside the store that identifies the store. Its first part can be computed from the store, and the
+// log names the second one as its owner. So Open notices if IDENTITY is lost or belongs to another store. If only one copy of
+// a part is lost, Open writes this copy again.
 const identityName = "IDENTITY"
 
 // identity distinguishes a store from all others. A part of zeros is unknown.
@@ -54,18 +55,15 @@ func parseIdentity(b []byte) (id identity, ok bool) {
 	return id, bytes.Equal(b, appendIdentity(nil, id))
 }
 
-// checkIdentity compares the identity in HEAD with the store's first group and with IDENTITY, and completes
-// both files. Open calls it after the check of the groups.
+// checkIdentity compares IDENTITY with the store's first group and with the log's owner, and completes both. Open calls it
+// after the check of the groups.
 func (s *Store) checkIdentity() error {
-	headID := &s.head.id
 	firstHash, err := s.firstGroupHash()
 	if err != nil {
 		return err
 	}
-	if headID.first != [32]byte{} && headID.first != firstHash {
-		return damage.New(s.head.f.Name(), "it is of another store than the one beside it")
-	}
-	headID.first = firstHash
+	owner := s.groups.Owner()
+	s.id = identity{first: firstHash, keyring: owner}
 	path := filepath.Join(s.options.Dir, identityName)
 	b, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -77,14 +75,17 @@ func (s *Store) checkIdentity() error {
 		if err == nil {
 			s.log.Warn("a damaged file is made anew", "path", path)
 		}
-	case storedID.first != [32]byte{} && storedID.first != headID.first:
-		return damage.New(path, "it names another store than the one beside it, which begins with %.8x", headID.first)
-	case storedID.keyring != [32]byte{} && headID.keyring != [32]byte{} && storedID.keyring != headID.keyring:
-		return damage.New(path, "it names another keyring than HEAD")
-	case headID.keyring == [32]byte{}:
-		headID.keyring = storedID.keyring
+	case storedID.first != [32]byte{} && storedID.first != s.id.first:
+		return damage.New(path, "it names another store than the one beside it, which begins with %.8x", s.id.first)
+	case storedID.keyring != [32]byte{} && owner != (log.Owner{}) && storedID.keyring != owner:
+		return damage.New(path, "it names another keyring than the log")
+	case owner == log.Owner{} && ok && storedID.keyring != [32]byte{}:
+		s.id.keyring = storedID.keyring
+		if err := s.groups.SetOwner(storedID.keyring); err != nil {
+			return logError(s.options.Dir, err)
+		}
 	}
-	if ok && storedID == *headID {
+	if ok && storedID == s.id {
 		return nil
 	}
 	return s.writeIdentity()
@@ -92,7 +93,7 @@ func (s *Store) checkIdentity() error {
 
 // firstGroupHash returns the hash of group 1; zeros for a store without groups.
 func (s *Store) firstGroupHash() (hash [32]byte, err error) {
-	if s.last.n == 0 {
+	if s.last.N == 0 {
 		return hash, nil
 	}
 	sn := s.Snapshot()
@@ -108,10 +109,10 @@ func (s *Store) firstGroupHash() (hash [32]byte, err error) {
 	return r.hash(), nil
 }
 
-// writeIdentity writes the identity that HEAD has into IDENTITY.
+// writeIdentity writes IDENTITY.
 func (s *Store) writeIdentity() error {
 	path := filepath.Join(s.options.Dir, identityName)
-	if err := durable.Replace(path, fileMode, appendIdentity(nil, s.head.id)); err != nil {
+	if err := durable.Replace(path, fileMode, appendIdentity(nil, s.id)); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil
@@ -121,25 +122,25 @@ func (s *Store) writeIdentity() error {
 // keyring, the error is ErrOtherKeyring. In a store without groups nothing depends on a keyring, so there Bind
 // replaces the keyring. Bind must not be called while a group is applied.
 func (s *Store) Bind(keyring [32]byte) error {
-	bound := &s.head.id.keyring
+	bound := &s.id.keyring
 	switch {
 	case *bound == keyring:
 		return nil
-	case *bound != [32]byte{} && s.last.n > 0:
+	case *bound != [32]byte{} && s.last.N > 0:
 		return fmt.Errorf("store: %s: %w: it has %s, and not %s", s.options.Dir, ErrOtherKeyring, shortHex(*bound), shortHex(keyring))
 	}
 	*bound = keyring
 	if err := s.writeIdentity(); err != nil {
 		return err
 	}
-	if err := s.rewriteHead(); err != nil {
-		return fmt.Errorf("store: %w", err)
+	if err := s.groups.SetOwner(keyring); err != nil {
+		return logError(s.options.Dir, err)
 	}
 	return nil
 }
 
 // Bound returns the identity of the store's keyring; zeros if there is none.
-func (s *Store) Bound() [32]byte { return s.head.id.keyring }
+func (s *Store) Bound() [32]byte { return s.id.keyring }
 
 // shortHex returns the beginning of an identity, enough for people to compare.
 func shortHex(id [32]byte) string { return hex.EncodeToString(id[:8]) }

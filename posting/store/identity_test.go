@@ -26,7 +26,7 @@ func TestNoNewStoreInADirectoryThatLostItsStore(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "others"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			for _, f := range []string{storeName, headName, identityName, catalogName, "others"} {
+			for _, f := range []string{storeName, logName, identityName, catalogName, "others"} {
 				if !slices.Contains(remainingFiles, f) {
 					if err := os.RemoveAll(filepath.Join(dir, f)); err != nil {
 						t.Fatal(err)
@@ -45,7 +45,7 @@ func TestNoNewStoreInADirectoryThatLostItsStore(t *testing.T) {
 	}
 }
 
-// The store's identity is in three places: the store itself, HEAD and IDENTITY. They must agree.
+// The store's identity is in three places: the store itself, the log and IDENTITY. They must agree.
 func TestFilesOfAnotherStoreAreRefused(t *testing.T) {
 	dirs := [2]string{t.TempDir(), t.TempDir()}
 	for i, dir := range dirs {
@@ -56,11 +56,11 @@ func TestFilesOfAnotherStoreAreRefused(t *testing.T) {
 		set(t, s, "a", dir)
 		closeStore(t, s)
 	}
-	for _, name := range []string{headName, identityName} {
+	for _, name := range []string{logName, identityName} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			copyTree(t, dirs[0], dir)
-			if err := os.WriteFile(filepath.Join(dir, name), readFile(t, filepath.Join(dirs[1], name)), 0o600); err != nil {
+			if err := errors.Join(os.RemoveAll(filepath.Join(dir, name)), os.Rename(filepath.Join(dirs[1], name), filepath.Join(dir, name))); err != nil {
 				t.Fatal(err)
 			}
 			var damage *DamageError
@@ -104,19 +104,18 @@ func TestLostIdentityFileIsRewritten(t *testing.T) {
 	}
 }
 
-// A kill after the first group is written, but before HEAD or before IDENTITY, leaves that file without the
-// identity. The next start completes the file.
+// A kill after the first group is written, but before IDENTITY, leaves that file without the identity. The next start
+// completes the file.
 func TestUnknownIdentityIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	set(t, s, "a", "1")
-	hash := s.last.hash
+	hash := s.last.Hash
 	closeStore(t, s)
-	writeHead(t, dir, &mark{}, nil) // the group exists, but HEAD does not know it
 	remove(t, filepath.Join(dir, identityName))
 	s = open(t, Options{Dir: dir, MemTable: minMemTable})
 	defer closeStore(t, s)
-	if id, ok := parseIdentity(readFile(t, filepath.Join(dir, identityName))); !ok || id.first != hash || s.head.id.first != hash {
+	if id, ok := parseIdentity(readFile(t, filepath.Join(dir, identityName))); !ok || id.first != hash || s.id.first != hash {
 		t.Errorf("the identity is %x, want %x", id.first, hash)
 	}
 }
@@ -151,7 +150,7 @@ func TestStoreIsBoundToItsKeyring(t *testing.T) {
 func TestOpenWithExistingCreatesNoStore(t *testing.T) {
 	dir := t.TempDir()
 	closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
-	for _, f := range []string{storeName, headName, identityName, catalogName} {
+	for _, f := range []string{storeName, logName, identityName, catalogName} {
 		if err := os.RemoveAll(filepath.Join(dir, f)); err != nil {
 			t.Fatal(err)
 		}

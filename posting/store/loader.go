@@ -62,7 +62,7 @@ func NewLoader(o Options, size uint64) (*Loader, error) {
 
 func (l *Loader) begin(size uint64) error {
 	s := l.store
-	for _, name := range [...]string{storeName, headName} {
+	for _, name := range [...]string{storeName, logName} {
 		if _, err := os.Lstat(filepath.Join(s.options.Dir, name)); err == nil {
 			return fmt.Errorf("store: %s holds a store", s.options.Dir)
 		}
@@ -136,8 +136,8 @@ func (l *Loader) Finish() error {
 }
 
 func (l *Loader) finish() error {
-	if c := &l.rowCheck; c.newestGroup > c.lastGroup.n {
-		return fmt.Errorf("store: a row is of group %d, but the last one is %d", c.newestGroup, c.lastGroup.n)
+	if c := &l.rowCheck; c.newestGroup > c.lastGroup.N {
+		return fmt.Errorf("store: a row is of group %d, but the last one is %d", c.newestGroup, c.lastGroup.N)
 	}
 	if err := l.flush(); err != nil {
 		return err
@@ -157,8 +157,8 @@ func (l *Loader) finish() error {
 	return nil
 }
 
-// completeStore makes Badger's files durable, then HEAD, and then gives the store's directory its name, as
-// createIfNew does.
+// completeStore makes Badger's files durable, then the log, which continues after the last group, and then gives the store's
+// directory its name, as createIfNew does.
 func (l *Loader) completeStore() error {
 	s := l.store
 	files, err := os.ReadDir(s.path)
@@ -173,17 +173,7 @@ func (l *Loader) completeStore() error {
 	if err := durable.SyncDir(s.path); err != nil {
 		return err
 	}
-	buf := make([]byte, 2*slotSize)
-	id := identity{first: l.rowCheck.firstHash}
-	writeSlot := func(m mark) { fillSlot(buf[int(m.n%2)*slotSize:][:slotSize], m, id) }
-	lastGroup := l.rowCheck.lastGroup
-	writeSlot(mark{})
-	fillSlot(buf[slotSize:], mark{}, id)
-	if lastGroup.n > 0 {
-		writeSlot(mark{lastGroup.n - 1, l.rowCheck.previousHash})
-		writeSlot(lastGroup)
-	}
-	if err := durable.Replace(filepath.Join(s.options.Dir, headName), fileMode, buf); err != nil {
+	if err := s.createLog(l.rowCheck.lastGroup); err != nil {
 		return err
 	}
 	if err := os.Rename(s.path, filepath.Join(s.options.Dir, storeName)); err != nil {

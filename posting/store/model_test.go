@@ -170,7 +170,7 @@ func abandonStore(t testing.TB, s *Store) {
 		t.Fatal(err)
 	}
 	s.tables.Wait()
-	for _, f := range []interface{ Close() error }{s.head.f, s.lock, s.audit} {
+	for _, f := range []interface{ Close() error }{s.groups, s.lock, s.audit} {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}

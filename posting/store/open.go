@@ -2,9 +2,7 @@ package store
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -26,14 +24,13 @@ const (
 	fileMode    = 0o600       // of the files in the data directory
 
 	schemaKey = "mschema"
-	schema    = 5 // version of the forms of rows; since version 5 a list's key is a ledger.List
+	schema    = 6 // version of the forms of rows and of what is beside them; since version 6 there is a log
 )
 
 // Open opens the store in o.Dir, or makes a new one if there is none. Errors: ErrLocked,
 // ErrNewerSchema, ErrOlderSchema, ErrNoSpace, ErrUnfinished, *DamageError, or an I/O error that
 // names the path. Open examines every file before Badger may change one, because Badger deletes
-// tables that a shortened list no longer names, and opens silently after it has lost the end of
-// a log.
+// tables that a shortened list no longer names.
 func Open(o Options) (*Store, error) {
 	if o.MemTable == 0 {
 		o.MemTable = DefaultMemTable
@@ -70,7 +67,7 @@ func (s *Store) open() error {
 	if err := s.createIfNew(); err != nil {
 		return err
 	}
-	headMark, survey, err := s.prepareFiles()
+	survey, err := s.prepareFiles()
 	if err != nil {
 		return err
 	}
@@ -79,49 +76,50 @@ func (s *Store) open() error {
 	}
 	s.ready.Store(true)
 	s.maxRows, s.maxBytes = int(s.db.MaxBatchCount()*9/10), int(s.db.MaxBatchSize()*9/10)
-	s.last.n = survey.Last - 1
+	s.last.N = survey.Last - 1
 	if err := s.checkSchema(); err != nil {
 		return err
 	}
-	if err := s.checkGroups(headMark); err != nil {
+	if err := s.checkGroups(); err != nil {
+		return err
+	}
+	if err := s.findCurrentLog(); err != nil {
+		return err
+	}
+	if err := s.replay(survey); err != nil {
 		return err
 	}
 	if err := s.checkIdentity(); err != nil {
 		return err
 	}
-	if err := s.prepareToApply(); err != nil {
-		return err
-	}
-	return s.failure() // Badger is already making tables of its logs, and may have failed
+	return s.failure() // Badger may already be making tables, and may have failed
 }
 
 // prepareFiles examines the files and prepares them for Badger, under the lock that Badger itself will take.
-// headMark has the last group in HEAD.
-func (s *Store) prepareFiles() (headMark mark, survey *badgerfile.Survey, err error) {
+func (s *Store) prepareFiles() (survey *badgerfile.Survey, err error) {
 	badgerLock, err := lockBadger(s.path)
 	if err != nil {
-		return headMark, nil, err
+		return nil, err
 	}
 	defer func() { _ = badgerLock.Close() }() // the directory was only locked, nothing was written
-	headMark, validSlots, err := s.readHead()
-	if err != nil {
-		return headMark, nil, err
+	if err := s.openLog(); err != nil {
+		return nil, err
 	}
-	if survey, err = s.examine(headMark, validSlots); err != nil {
-		return headMark, nil, err
+	if survey, err = s.examine(); err != nil {
+		return nil, err
 	}
-	if err := s.requireRoomToOpen(survey); err != nil {
-		return headMark, nil, err
+	if err := s.requireRoomToOpen(); err != nil {
+		return nil, err
 	}
 	if err := s.cleanFiles(survey); err != nil {
-		return headMark, nil, fmt.Errorf("store: %w", err)
+		return nil, fmt.Errorf("store: %w", err)
 	}
-	return headMark, survey, nil
+	return survey, nil
 }
 
 // cleanFiles removes what a killed process left in the files and beside them, and writes TABLES.
 func (s *Store) cleanFiles(survey *badgerfile.Survey) error {
-	durable.RemoveLeftovers(s.options.Dir, headName, identityName, catalogName, damagedFileName)
+	durable.RemoveLeftovers(s.options.Dir, identityName, catalogName, damagedFileName)
 	listEnd, err := survey.Clean()
 	if err != nil {
 		return err
@@ -133,26 +131,6 @@ func (s *Store) cleanFiles(survey *badgerfile.Survey) error {
 	return err
 }
 
-// readHead opens and reads HEAD. createIfNew has made sure that a store exists, so a missing HEAD is damage.
-func (s *Store) readHead() (headMark mark, validSlots int, err error) {
-	path := filepath.Join(s.options.Dir, headName)
-	s.head, err = openHead(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return headMark, 0, damage.New(path, "it is missing, but there is a store beside it")
-	}
-	if err != nil {
-		return headMark, 0, fmt.Errorf("store: %w", err)
-	}
-	headMark, validSlots, err = s.head.read()
-	if err != nil {
-		return headMark, 0, fmt.Errorf("store: %w", err)
-	}
-	if validSlots == 0 {
-		return headMark, 0, damage.New(path, "neither of its slots is valid")
-	}
-	return headMark, validSlots, nil
-}
-
 // badgerOptions returns Badger's options for a store at path; see Badger's options.go. audit is nil while the store
 // is created.
 func (s *Store) badgerOptions(path string, audit *badgerfile.CompactionAudit) badger.Options {
@@ -160,7 +138,7 @@ func (s *Store) badgerOptions(path string, audit *badgerfile.CompactionAudit) ba
 	return badger.DefaultOptions(path).
 		WithLogger(&badgerLog{store: s, audit: audit}).
 		WithMetricsEnabled(false).
-		WithSyncWrites(true).
+		WithSyncWrites(false). // the log is what is durable
 		WithDetectConflicts(false).
 		WithNumVersionsToKeep(1).
 		WithMemTableSize(memTable).
@@ -217,12 +195,12 @@ func (s *Store) checkSchema() error {
 }
 
 // checkGroups walks the group rows back from the last one, for twice as many bytes of groups as all memtables can
-// hold. If Badger's logs or its list of tables are truncated, the lost rows are in that range.
-func (s *Store) checkGroups(headMark mark) error {
+// hold. If Badger's list of tables is truncated, the lost rows are in that range.
+func (s *Store) checkGroups() error {
 	sn := s.Snapshot()
 	defer sn.Close()
 	var (
-		next         = s.last.n // the group that the walk must find next, from the last group down
+		next         = s.last.N // the group that the walk must find next, from the last group down
 		expectedHash [32]byte   // the hash of that group, according to the row of the group after it
 		bytesWalked  uint64
 		bound        = 2 * uint64(memTables+2) * uint64(s.options.MemTable)
@@ -234,13 +212,10 @@ func (s *Store) checkGroups(headMark mark) error {
 		}
 		hash := r.hash()
 		switch {
-		case next == s.last.n:
-			s.last.hash = hash
+		case next == s.last.N:
+			s.last.Hash = hash
 		case hash != expectedHash:
 			return false, damage.New(s.path, "group %d is not the one that group %d follows", next, next+1)
-		}
-		if next == headMark.n && hash != headMark.hash {
-			return false, damage.New(s.path, "group %d is not the one that HEAD knows", next)
 		}
 		next, expectedHash = next-1, r.previous
 		bytesWalked += r.size
@@ -252,41 +227,14 @@ func (s *Store) checkGroups(headMark mark) error {
 	switch {
 	case bytesWalked < bound && next > 0:
 		return damage.New(s.path, "group %d is missing", next)
-	case next == 0 && s.last.n > 0 && expectedHash != [32]byte{}:
+	case next == 0 && s.last.N > 0 && expectedHash != [32]byte{}:
 		return damage.New(s.path, "group 1 follows another store's group")
 	}
 	return nil
 }
 
-// prepareToApply brings HEAD up to the last group, and finds the log that Badger will write.
-func (s *Store) prepareToApply() error {
-	if err := s.rewriteHead(); err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	return s.findCurrentLog()
-}
-
-// rewriteHead writes both slots of HEAD: the last group, and the group before it.
-func (s *Store) rewriteHead() error {
-	if s.last.n > 0 {
-		sn := s.Snapshot()
-		defer sn.Close()
-		key := groupRowKey(s.last.n)
-		value, found, err := sn.Get(key, nil)
-		if err != nil {
-			return err
-		}
-		r, ok := parseGroupRow(value)
-		assert.That(found && ok, "group %d was checked", s.last.n)
-		if err := s.head.write(mark{s.last.n - 1, r.previous}); err != nil {
-			return err
-		}
-	}
-	return s.head.write(s.last)
-}
-
-// abandon releases everything after a failed Open. When Badger is closed it flushes the rows that it has
-// read from its logs. This is harmless, because those rows were durable already.
+// abandon releases everything after a failed Open. When Badger is closed it flushes the rows that were replayed. This is
+// harmless, because those rows are durable in the log.
 func (s *Store) abandon() {
 	if s.db != nil {
 		if err := s.closeBadger(s.db); err != nil {
@@ -297,8 +245,8 @@ func (s *Store) abandon() {
 	if s.audit != nil {
 		_ = s.audit.Close() // only read
 	}
-	if s.head != nil {
-		_ = s.head.close() // everything written is synced
+	if s.groups != nil {
+		_ = s.groups.Close() // everything written is synced
 	}
 	_ = s.lock.Close()
 }

@@ -1,9 +1,7 @@
 package store
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -12,142 +10,109 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"mizan/posting/log"
 	"mizan/posting/store/badgerfile"
 )
 
-// openWithHead makes a store with five groups and closes it, calls change, which may replace HEAD, and opens the
-// store again. change gets the hashes of the groups, by number.
-func openWithHead(t *testing.T, change func(dir string, hashes map[uint64][32]byte)) (last uint64, err error) {
+// killed returns the directory of a store with groups that was killed, and the last group.
+func killed(t *testing.T, groups uint64) (dir string, hist history, acked uint64) {
 	t.Helper()
-	dir := t.TempDir()
-	s := open(t, Options{Dir: dir, MemTable: minMemTable})
-	hashes := map[uint64][32]byte{0: {}}
+	hist, dir = childHistory(seed(t), fewKeys), t.TempDir()
+	p := startChild(t, dir, hist, groups)
+	p.readUntil(t, "done")
+	return dir, hist, p.kill(t)
+}
+
+// openRefused opens a directory whose store must be refused as damaged, and returns the path in the error.
+func openRefused(t *testing.T, what, dir string) (path string) {
+	t.Helper()
+	var damage *DamageError
+	if _, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog}); !errors.As(err, &damage) || unclear(err) != nil {
+		t.Fatalf("%s: Open = %v, want a *DamageError", what, err)
+	}
+	return damage.Path
+}
+
+// Badger's own logs were never synced, so they are not read. All that they have is in the log.
+func TestLogsOfBadgerAreNotBelieved(t *testing.T) {
+	for _, harm := range []func(path string) error{
+		os.Remove,
+		func(path string) error { return os.Truncate(path, 1000) },
+		func(path string) error { return os.WriteFile(path, nil, 0o600) },
+	} {
+		dir, hist, acked := killed(t, 60)
+		logs, err := filepath.Glob(filepath.Join(dir, storeName, "*.mem"))
+		if err != nil || len(logs) == 0 {
+			t.Fatal(logs, err)
+		}
+		for _, path := range logs {
+			if err := harm(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if last := wantHistory(t, dir, hist, make(model), 0, acked); last != acked {
+			t.Errorf("the last group is %d, acknowledged were %d", last, acked)
+		}
+	}
+}
+
+// replaceLog replaces a store's log by one without groups.
+func replaceLog(t *testing.T, dir string, after log.Mark) {
+	t.Helper()
+	path := filepath.Join(dir, logName)
+	dropTree(t, path)
+	if err := log.Create(log.Options{Dir: path, SegmentSize: minMemTable}, after); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The groups that no table has are in the log. A log that lacks them, or that goes on with others, is damage.
+func TestLogMustContinueTheTables(t *testing.T) {
+	o := Options{MemTable: minMemTable, Log: discardLog}
+	closed, open5 := t.TempDir(), t.TempDir() // the same store, with its groups in tables and not
+	o.Dir = closed
+	s := open(t, o)
 	for range 5 {
 		set(t, s, "a", "1")
-		n, hash := s.LastGroup()
-		hashes[n] = hash
 	}
+	copyTree(t, closed, open5)
+	last := s.last
 	closeStore(t, s)
-	change(dir, hashes)
-	s, err = Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog})
-	if err != nil {
-		return 0, err
-	}
-	last, _ = s.LastGroup()
-	h, err := openHead(filepath.Join(dir, headName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if newest, validSlots, err := h.read(); newest.n != last || validSlots != 2 || err != nil {
-		t.Errorf("after it was opened HEAD knows group %d in %d slots, %v", newest.n, validSlots, err)
-	}
-	if err := h.close(); err != nil {
-		t.Fatal(err)
-	}
-	closeStore(t, s)
-	return last, nil
-}
-
-// writeHead writes a HEAD with these marks (group numbers and hashes) in its slots. The slot of a nil mark is
-// invalid.
-func writeHead(t *testing.T, dir string, marks ...*mark) {
-	t.Helper()
-	buf := make([]byte, 2*slotSize)
-	for i, m := range marks {
-		if m != nil {
-			fillSlot(buf[i*slotSize:(i+1)*slotSize], *m, identity{})
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, headName), buf, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestHeadMustMatchTheLastGroup(t *testing.T) {
-	markOfGroup := func(n uint64, hashes map[uint64][32]byte) *mark { return &mark{n, hashes[n]} }
+	logOf := func(dir string) string { return filepath.Join(dir, logName) }
 	for name, c := range map[string]struct {
-		even, odd uint64 // the group in each slot; 0: the slot is invalid
-		wantOpen  bool
+		from string
+		harm func(dir string)
 	}{
-		"at the last group":                             {4, 5, true},
-		"one behind: a crash before HEAD":               {4, 3, true},
-		"one behind: a crash while HEAD is written":     {4, 0, true},
-		"at the last group, and the other slot invalid": {0, 5, true},
-		"two behind, because the newer slot is invalid": {0, 3, true},
-		"two behind":   {2, 3, false},
-		"three behind": {2, 0, false},
-		"ahead":        {6, 5, false},
-		"far ahead":    {0, 9, false},
+		"the log is missing":                  {closed, func(dir string) { dropTree(t, logOf(dir)) }},
+		"the log is empty":                    {closed, func(dir string) { replaceLog(t, dir, log.Mark{}) }},
+		"the log ends before the tables":      {closed, func(dir string) { replaceLog(t, dir, log.Mark{N: last.N - 1, Hash: last.Hash}) }},
+		"the log begins behind the tables":    {open5, func(dir string) { replaceLog(t, dir, last) }},
+		"the log continues another history":   {closed, func(dir string) { replaceLog(t, dir, log.Mark{N: last.N, Hash: [32]byte{1}}) }},
+		"the tables are those of a new store": {closed, func(dir string) { dropTree(t, filepath.Join(dir, storeName)) }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			last, err := openWithHead(t, func(dir string, hashes map[uint64][32]byte) {
-				even, odd := markOfGroup(c.even, hashes), markOfGroup(c.odd, hashes)
-				if c.even == 0 {
-					even = nil
-				}
-				if c.odd == 0 {
-					odd = nil
-				}
-				writeHead(t, dir, even, odd)
-			})
-			var damage *DamageError
-			switch {
-			case c.wantOpen && (err != nil || last != 5):
-				t.Errorf("Open = group %d, %v", last, err)
-			case !c.wantOpen && !errors.As(err, &damage):
-				t.Errorf("Open = group %d, %v, want a *DamageError", last, err)
-			}
-		})
+		dir := t.TempDir()
+		copyTree(t, c.from, dir)
+		c.harm(dir)
+		openRefused(t, name, dir)
 	}
+	o.Dir = open5
+	s = open(t, o)
+	if s.last != last {
+		t.Errorf("the last group is %d", s.last.N)
+	}
+	closeStore(t, s)
 }
 
-func TestHeadOfAnotherHistoryIsRefused(t *testing.T) {
-	for _, n := range []uint64{4, 5} {
-		_, err := openWithHead(t, func(dir string, hashes map[uint64][32]byte) {
-			m := mark{n, hashes[n]}
-			m.hash[31] ^= 1
-			marks := [2]*mark{}
-			marks[n%2] = &m
-			writeHead(t, dir, marks[:]...)
-		})
-		var damage *DamageError
-		if !errors.As(err, &damage) {
-			t.Errorf("Open with another hash of group %d = %v, want a *DamageError", n, err)
-		}
-	}
-}
-
-// A crash while a row is written may leave a row with its length but without its content. Badger would
-// allocate memory of that length before it verifies the checksum.
-func TestTornRowIsCutOff(t *testing.T) {
-	hist := childHistory(seed(t), fewKeys)
-	dir := t.TempDir()
-	p := startChild(t, dir, hist, 5)
-	p.readUntil(t, "done")
-	acked := p.kill(t)
-	log := badgerfile.LogPath(filepath.Join(dir, storeName), 1)
-	// The row that ends a transaction: this key with 8 bytes of version, the version's digits as
-	// its value, 4 bytes of checksum.
-	const key = "!badger!txn"
-	b := readFile(t, log)
-	at := bytes.LastIndex(b, []byte(key)) + len(key) + 8
-	digits := fmt.Append(nil, version(acked))
-	if !bytes.HasPrefix(b[at:], digits) {
-		t.Fatalf("the log does not end with group %d", acked)
-	}
-	f, err := os.OpenFile(log, os.O_WRONLY, 0)
-	if err != nil {
+// A store from before there was a log has a file HEAD.
+func TestStoreWithoutALogIsOfAnOlderRelease(t *testing.T) {
+	o := Options{Dir: t.TempDir(), MemTable: minMemTable, Log: discardLog}
+	closeStore(t, open(t, o))
+	dropTree(t, filepath.Join(o.Dir, logName))
+	if err := os.WriteFile(filepath.Join(o.Dir, oldHeadName), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tornRow := []byte{1 << 6, 0, 20, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 'k', 'e', 'y'} // in a transaction, with a value of 4 GiB
-	if _, err := f.WriteAt(tornRow, int64(at+len(digits)+4)); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if last := wantHistory(t, dir, hist, make(model), 0, acked); last != acked {
-		t.Errorf("the last group is %d, acknowledged were %d", last, acked)
+	if _, err := Open(o); !errors.Is(err, ErrOlderSchema) || unclear(err) != nil {
+		t.Errorf("Open = %v, want ErrOlderSchema", err)
 	}
 }
 
@@ -177,7 +142,7 @@ func TestHalfWrittenFilesAreRemoved(t *testing.T) {
 	set(t, s, "a", "1")
 	closeStore(t, s)
 	var leftovers []string
-	for _, name := range []string{headName, identityName, catalogName, damagedFileName, filepath.Join(storeName, badger.ManifestFilename)} {
+	for _, name := range []string{identityName, catalogName, damagedFileName, filepath.Join(storeName, badger.ManifestFilename)} {
 		leftovers = append(leftovers, filepath.Join(dir, filepath.Dir(name), "."+filepath.Base(name)+".12.tmp"))
 	}
 	for _, path := range leftovers {
@@ -217,9 +182,9 @@ func TestTableOfAnotherStoreIsRefused(t *testing.T) {
 	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: discardLog}); !errors.As(err, &damage) || damage.Path != paths[0] {
 		t.Errorf("Open = %v, want a *DamageError of %s", err, paths[0])
 	}
-	remove(t, filepath.Join(dirs[0], catalogName)) // then another check notices that the first group is not the one in HEAD
-	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: discardLog}); !errors.As(err, &damage) || damage.Path != filepath.Join(dirs[0], headName) {
-		t.Errorf("without %s: Open = %v, want a *DamageError of %s", catalogName, err, headName)
+	remove(t, filepath.Join(dirs[0], catalogName)) // then another check notices that the first group is not the one in IDENTITY
+	if path := openRefused(t, "without "+catalogName, dirs[0]); path != filepath.Join(dirs[0], identityName) {
+		t.Errorf("without %s: the error names %s, not %s", catalogName, path, identityName)
 	}
 }
 

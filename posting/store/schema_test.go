@@ -1,9 +1,8 @@
 package store
 
 import (
-	"encoding/binary"
+	"crypto/sha256"
 	"errors"
-	"hash/crc32"
 	"math"
 	"os"
 	"path/filepath"
@@ -71,35 +70,32 @@ func TestStoreWithoutASchemaIsDamaged(t *testing.T) {
 	}
 }
 
-// Open reads HEAD, which has a format version of its own, before the schema's row.
-func TestOtherHeadFormatMeansOtherRelease(t *testing.T) {
-	for headVersion, want := range map[byte]error{'1': ErrOlderSchema, headMagic[len(headMagic)-1] + 1: ErrNewerSchema} {
-		for _, intactSlots := range []int{1, 2} {
-			dir := t.TempDir()
-			s := open(t, Options{Dir: dir})
-			set(t, s, "a", "1", "b", "2")
-			closeStore(t, s)
-			path := filepath.Join(dir, headName)
-			head := readFile(t, path)
-			for i := range 2 {
-				slot := head[i*slotSize : (i+1)*slotSize]
-				slot[len(headMagic)-1] = headVersion
-				if i < intactSlots {
-					binary.BigEndian.PutUint32(slot[slotSumOffset:], crc32.Checksum(slot[:slotSumOffset], castagnoli))
-				}
-			}
-			if err := os.WriteFile(path, head, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if s, err := Open(Options{Dir: dir, Log: discardLog}); !errors.Is(err, want) || !IsOtherSchema(err) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("format %c, %d whole slots: Open = %v, %v, want %v", headVersion, intactSlots, s, err, want)
-			}
-			if err := os.RemoveAll(filepath.Join(dir, storeName)); err != nil {
-				t.Fatal(err)
-			}
-			if s, err := Open(Options{Dir: dir, Log: discardLog}); !errors.Is(err, want) {
-				t.Errorf("format %c, without a store: Open = %v, %v, want %v", headVersion, s, err, want)
-			}
+// The log has a format version of its own, which Open reads before the schema's row.
+func TestOtherFormOfTheLogMeansOtherRelease(t *testing.T) {
+	const versionAt, sumAt = 7, 112 // in the header of a segment, which ends with its SHA-256
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	set(t, s, "a", "1", "b", "2")
+	closeStore(t, s)
+	path := segments(t, dir)[0]
+	header := readFile(t, path)[:sumAt+sha256.Size]
+	header[versionAt]++
+	sum := sha256.Sum256(header[:sumAt])
+	copy(header[sumAt:], sum[:])
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(header, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"with a store", "without a store"} {
+		if s, err := Open(Options{Dir: dir, Log: discardLog}); !errors.Is(err, ErrNewerSchema) || !IsOtherSchema(err) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: Open = %v, %v, want ErrNewerSchema", what, s, err)
 		}
+		dropTree(t, filepath.Join(dir, storeName))
 	}
 }

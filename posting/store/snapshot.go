@@ -27,7 +27,7 @@ type Snapshot struct {
 func (s *Store) Snapshot() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.last.n
+	n := s.last.N
 	if k := len(s.openSnapshots); k > 0 && s.openSnapshots[k-1].n == n {
 		s.openSnapshots[k-1].count++
 	} else {

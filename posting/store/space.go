@@ -13,7 +13,7 @@ import (
 
 const (
 	spaceRefresh = 200 * time.Millisecond
-	minReserve   = 2 << 20               // for Badger's lists, the store's files HEAD and TABLES, and the directory
+	minReserve   = 2 << 20               // for Badger's lists, the store's file TABLES, and the directory
 	minInodes    = 1000                  // compaction creates dozens of files
 	minHandles   = 16                    // free file handles that compaction needs
 	gatePause    = 50 * time.Millisecond // between two checks while compaction waits
@@ -213,10 +213,11 @@ func (s *Store) servingRoom() uint64 {
 // requireRoomToCreate returns an error if Badger could not finish creating a store.
 func (s *Store) requireRoomToCreate() error { return s.requireFree(minReserve) }
 
-// requireRoomToOpen returns an error if Badger could not finish opening the store. While opening, Badger makes a
-// table of each log.
-func (s *Store) requireRoomToOpen(survey *badgerfile.Survey) error {
-	return s.requireFree(minReserve + survey.LogBytes + survey.LogBytes/8)
+// requireRoomToOpen returns an error if Badger could not finish opening the store. While it is opened, the groups of the log
+// become tables.
+func (s *Store) requireRoomToOpen() error {
+	logBytes := uint64(s.groups.Size())
+	return s.requireFree(minReserve + logBytes + logBytes/8)
 }
 
 // requireFree returns an error if fewer than need bytes are free.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"mizan/posting/log"
 	"mizan/posting/store/badgerfile"
 )
 
@@ -27,7 +28,7 @@ const (
 
 // Options select the directory of a store and its behaviour.
 type Options struct {
-	Dir      string       // holds store/, HEAD, IDENTITY, TABLES and LOCK; Open creates Dir if it is absent
+	Dir      string       // holds store/, log/, IDENTITY, TABLES and LOCK; Open creates Dir if it is absent
 	MinFree  uint64       // bytes of free disk space below which LowSpace is true
 	MemTable int64        // size of a memtable in bytes; 0 means DefaultMemTable
 	Log      *slog.Logger // nil: slog.Default
@@ -47,7 +48,8 @@ type Store struct {
 	path     string // path of Badger's own directory
 	db       *badger.DB
 	log      *slog.Logger
-	head     *head
+	groups   *log.Local
+	id       identity
 	lock     *os.File
 	audit    *badgerfile.CompactionAudit
 	tables   *badgerfile.Catalog // TABLES
@@ -64,11 +66,13 @@ type Store struct {
 		mu        sync.Mutex
 		lastTable time.Time // when a compactor last began a table
 	}
+	releasing    sync.Mutex            // held while groups of the log are released
+	releases     sync.WaitGroup        // done when no groups are being released
 	firstFailure atomic.Pointer[error] // the reason why no write is possible any more; set once
 	failed       chan struct{}         // closed when firstFailure is set
 
 	mu            sync.Mutex  // guards the following fields
-	last          mark        // number and hash of the last durable group
+	last          log.Mark    // number and hash of the last durable group
 	openSnapshots []liveReads // open snapshots by group, ascending
 	isShut        bool        // no snapshot can be opened any more
 
@@ -92,15 +96,15 @@ func version(n uint64) uint64 { return n + 1 }
 func (s *Store) LastGroup() (n uint64, hash [32]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last.n, s.last.hash
+	return s.last.N, s.last.Hash
 }
 
 // MaxGroup returns how many rows and bytes (as Group.Bytes counts them) a group
 // may have: nine tenths of what Badger takes in one transaction.
 func (s *Store) MaxGroup() (rows int, bytes int) { return s.maxRows, s.maxBytes }
 
-// Apply makes a group durable. It commits the group as one Badger transaction with one sync, and then writes the
-// group's number and hash to the file HEAD. Only then do new snapshots see the group. After any error it is
+// Apply makes a group durable, with one sync of the log, and then commits it as one Badger transaction. Only then do new
+// snapshots see the group. After any error it is
 // unknown whether the group is durable, so the store accepts no further group and the caller must end the
 // process. The next start determines which groups are durable.
 func (s *Store) Apply(g *Group) error {
@@ -123,8 +127,8 @@ func (s *Store) apply(g *Group) error {
 		return ErrClosed
 	case !g.sealed:
 		return fmt.Errorf("store: group %d is not sealed", g.n)
-	case g.n != last.n+1 || g.previous != last.hash:
-		return fmt.Errorf("store: group %d does not follow group %d", g.n, last.n)
+	case g.n != last.N+1 || g.previous != last.Hash:
+		return fmt.Errorf("store: group %d does not follow group %d", g.n, last.N)
 	case g.Rows() > s.maxRows || g.size > s.maxBytes:
 		return fmt.Errorf("store: group %d has %d rows and %d bytes, more than %d and %d",
 			g.n, g.Rows(), g.size, s.maxRows, s.maxBytes)
@@ -132,24 +136,32 @@ func (s *Store) apply(g *Group) error {
 	if err := s.requireRoom(g); err != nil {
 		return err
 	}
+	newLast := log.Mark{N: g.n, Hash: g.Seal()}
+	if err := s.groups.Append(newLast, g.arena); err != nil {
+		return logError(s.options.Dir, err)
+	}
+	if err := s.applyToTables(g, newLast); err != nil {
+		return err
+	}
+	return s.failure()
+}
+
+// applyToTables gives Badger a group that is durable in the log, and publishes it.
+func (s *Store) applyToTables(g *Group, m log.Mark) error {
 	if err := s.commit(g); err != nil {
 		return err
 	}
 	if err := s.checkNewLog(); err != nil {
 		return err
 	}
-	newLast := mark{g.n, g.Seal()}
 	if g.n == 1 {
-		s.head.id.first = newLast.hash
+		s.id.first = m.Hash
 		if err := s.writeIdentity(); err != nil {
 			return err
 		}
 	}
-	if err := s.head.write(newLast); err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	s.publish(newLast)
-	return s.failure()
+	s.publish(m)
+	return nil
 }
 
 // commit gives the rows to Badger, whose skiplist and log copy them. Badger keeps no reference once the
@@ -180,7 +192,7 @@ func (s *Store) commit(g *Group) error {
 
 // publish makes a new last group visible to new snapshots, and allows compaction to drop the versions that no
 // snapshot sees any more.
-func (s *Store) publish(newLast mark) {
+func (s *Store) publish(newLast log.Mark) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = newLast
@@ -190,7 +202,7 @@ func (s *Store) publish(newLast mark) {
 // discard tells Badger the oldest version that a snapshot still reads. The caller holds s.mu, so that
 // no snapshot of an older version begins meanwhile.
 func (s *Store) discard() {
-	oldest := s.last.n
+	oldest := s.last.N
 	if len(s.openSnapshots) > 0 {
 		oldest = s.openSnapshots[0].n
 	}
@@ -221,7 +233,7 @@ func (s *Store) failure() error {
 
 // Close flushes the memtables into tables and closes every file. Apply must have returned and every
 // snapshot must be closed. After a failed Apply, or with too little room, Close leaves Badger as
-// it is and the directory locked: everything that was applied is in the logs, and the process is
+// it is and the directory locked: everything that was applied is in the log, and the process is
 // about to end.
 func (s *Store) Close() error {
 	s.mu.Lock()
@@ -252,6 +264,7 @@ func (s *Store) Close() error {
 // closeBadger flushes the memtables and closes Badger, unless Badger has failed or fails
 // meanwhile: then closing would wait forever.
 func (s *Store) closeBadger(db *badger.DB) error {
+	s.releases.Wait() // they look at tables, which Badger is about to unmap
 	if err := s.failure(); err != nil {
 		return err
 	}
@@ -277,7 +290,7 @@ func (s *Store) closeFiles() error {
 	if closeErr := s.audit.Close(); err == nil {
 		err = closeErr
 	}
-	if closeErr := s.head.close(); err == nil {
+	if closeErr := s.groups.Close(); err == nil {
 		err = closeErr
 	}
 	if closeErr := s.lock.Close(); err == nil {

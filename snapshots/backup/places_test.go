@@ -256,7 +256,7 @@ func TestRestoreFollowsALinkAndKeepsIt(t *testing.T) {
 	cfg := backup.RestoreConfig{From: from, Data: data, Keyring: keys, Log: fixture.NoLog}
 	_, err := backup.Restore(t.Context(), cfg)
 	fixture.Must(t, err)
-	if _, err := os.Stat(filepath.Join(disk, "mizan", "HEAD")); err != nil {
+	if _, err := os.Stat(filepath.Join(disk, "mizan", "store")); err != nil {
 		t.Errorf("nothing is where the link leads: %v", err)
 	}
 

@@ -122,7 +122,7 @@ func RequireStore(data string) error {
 	if _, err := os.Stat(data); err != nil {
 		return err
 	}
-	for _, name := range [...]string{"HEAD", "store", "LOCK"} {
+	for _, name := range [...]string{"log", "store", "LOCK"} {
 		_, err := os.Stat(filepath.Join(data, name))
 		if err == nil {
 			return nil

@@ -125,7 +125,7 @@ func TestVerifyNeverCreatesAStore(t *testing.T) {
 	}
 }
 
-func TestVerifyReportsAStoreBehindHEAD(t *testing.T) {
+func TestVerifyReportsALogWithoutItsStore(t *testing.T) {
 	w := fixture.Copy(t)
 	if err := os.RemoveAll(filepath.Join(w.Dir, "store")); err != nil {
 		t.Fatal(err)

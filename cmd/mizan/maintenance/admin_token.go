@@ -93,7 +93,7 @@ func (c *rotateTokenCommand) readToken() (secret.Text, error) {
 
 // rotateOffline replaces all tokens in the store of a stopped server.
 func (c *rotateTokenCommand) rotateOffline(s *cli.Streams) (secret.Text, error) {
-	if _, err := os.Stat(filepath.Join(c.Data, "HEAD")); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(c.Data, "store")); errors.Is(err, fs.ErrNotExist) {
 		return "", cli.BadConfiguration("data: " + c.Data + " holds no store")
 	}
 	return serving.RotateAdminTokens(c.Data, c.openSealer(s), s)

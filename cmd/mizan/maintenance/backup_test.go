@@ -230,7 +230,7 @@ func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
 	workDir := dir + ".restoring"
-	for _, progressFile := range []string{workDir, workDir + "/store.new", workDir + "/store.new/MANIFEST", workDir + "/HEAD", workDir + "/store", workDir + "/TABLES"} {
+	for _, progressFile := range []string{workDir, workDir + "/store.new", workDir + "/store.new/MANIFEST", workDir + "/log", workDir + "/store", workDir + "/TABLES"} {
 		restore := startCommand(t, args...)
 		ended := make(chan int, 1)
 		go func() { ended <- restore.waitForExit() }()

@@ -23,7 +23,7 @@ const (
 	providerHandles   = 192 // calls to providers: 64 at once, each with the two sockets of a look-up, and 64 handles in reserve
 	operatorHandles   = 24  // messages to operators: 8 at once, each with two sockets, and 8 handles in reserve
 	metricsHandles    = 32  // connections of the metrics listener
-	otherHandles      = 64  // logs, the store's file HEAD, backups, files that are read at a start or after a signal
+	otherHandles      = 64  // logs, backups, files that are read at a start or after a signal
 
 	deliveryShare   = 32   // deliveries get 1/32 of the limit
 	minDeliveries   = 32   // notifications under way at once

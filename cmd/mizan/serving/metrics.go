@@ -122,7 +122,7 @@ func (m *metrics) registerJournal(s *server) {
 		Name: "mizan_group_rows", Help: "Rows in a group.", Buckets: prometheus.ExponentialBuckets(4, 2, 15),
 	})
 	groupTime := prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "mizan_group_sync_seconds", Help: "Time to make a group durable: one transaction, one sync, HEAD.",
+		Name: "mizan_group_sync_seconds", Help: "Time to make a group durable and readable: one sync of the log, one transaction.",
 		Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
 	})
 	m.registry.MustRegister(groupChanges, groupRows, groupTime)

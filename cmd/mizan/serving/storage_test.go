@@ -106,10 +106,10 @@ func TestManualClockStartsAfterTheLastBookedTime(t *testing.T) {
 func TestDamagedDirectoryIsRefused(t *testing.T) {
 	testkit.NotUnderRace(t, reasonRefusedStart)
 	for name, damage := range map[string]func(t *testing.T, dir string){
-		"HEAD":          flipEveryByte,
-		"simulator.log": flipEveryByte,
-		"keyring":       truncateToHalf,
-		"clock":         flipEveryByte,
+		"log/segment-0000000000000001": flipEveryByte,
+		"simulator.log":                flipEveryByte,
+		"keyring":                      truncateToHalf,
+		"clock":                        flipEveryByte,
 		"tls/ca.key": func(t *testing.T, path string) {
 			truncateToHalf(t, path)
 		},
@@ -244,8 +244,8 @@ func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
 	}
 }
 
-// TestFailedWriteEndsTheProcess makes all writes to files fail from a moment on. Then HEAD, the file with
-// the number of the last durable group of changes, can't be written after the store has persisted a group.
+// TestFailedWriteEndsTheProcess makes all writes to files fail from a moment on. Then the log of groups of changes can't be
+// written.
 // The response must not be sent, and the next start determines whether the group is durable.
 func TestFailedWriteEndsTheProcess(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
@@ -341,7 +341,7 @@ func TestServerWithoutItsStoreRefusesToStart(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, server.Partner(), "")
 	server.Stop()
-	for _, files := range []string{"store HEAD", "IDENTITY", "TABLES", "sandbox.json"} {
+	for _, files := range []string{"store log", "IDENTITY", "TABLES", "sandbox.json"} {
 		for name := range strings.FieldsSeq(files) {
 			if err := os.RemoveAll(filepath.Join(server.Dir, name)); err != nil {
 				t.Fatal(err)

@@ -19,6 +19,8 @@ import (
 	"mizan/posting/store/damage"
 )
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 const (
 	tableTail = 64 // upper bound of the bytes after a table's index
 	minIndex  = 16 // lower bound of the size of an index

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"mizan/internal/durable"
+	"mizan/posting/log"
+	"mizan/posting/store/badgerfile"
+	"mizan/posting/store/damage"
+)
+
+const (
+	logName      = "log"     // the directory of the log
+	buildLogName = "log.new" // the directory of the log while it is being made
+	oldHeadName  = "HEAD"    // what stores had instead of a log before schema 6
+)
+
+// The log has the groups, each as one frame. Badger's tables are an index over it: Badger writes its own logs (of memtables)
+// without a sync, so after a crash nothing of them is believed. Open deletes them and replays the groups that no table has.
+// The log keeps a group until tables have it.
+
+func (s *Store) logOptions() log.Options {
+	const block = 4096
+	size := (s.options.MemTable + block - 1) / block * block
+	return log.Options{Dir: filepath.Join(s.options.Dir, logName), SegmentSize: size}
+}
+
+// createLog makes the log of a store that ends with a group. After a crash there is a whole log or none.
+func (s *Store) createLog(after log.Mark) error {
+	o := s.logOptions()
+	path := o.Dir
+	o.Dir = filepath.Join(s.options.Dir, buildLogName)
+	if err := os.RemoveAll(o.Dir); err != nil {
+		return err
+	}
+	if err := log.Create(o, after); err != nil {
+		return logError(s.options.Dir, err)
+	}
+	if err := os.Rename(o.Dir, path); err != nil {
+		return err
+	}
+	return durable.SyncDir(s.options.Dir)
+}
+
+// openLog opens the log. createIfNew has made sure that there is a store, so a missing log is damage.
+func (s *Store) openLog() error {
+	o := s.logOptions()
+	_, err := os.Lstat(o.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(filepath.Join(s.options.Dir, oldHeadName)); err == nil {
+			return fmt.Errorf("store: %s: %w: it has no log of groups", s.path, ErrOlderSchema)
+		}
+		return damage.New(o.Dir, "it is missing, but there is a store beside it")
+	case err != nil:
+		return fmt.Errorf("store: %w", err)
+	}
+	if s.groups, err = log.Open(o); err != nil {
+		return logError(s.options.Dir, err)
+	}
+	return nil
+}
+
+// logError turns the log's errors into those of this package.
+func logError(dir string, err error) error {
+	switch {
+	case errors.Is(err, log.ErrNoSpace):
+		return fmt.Errorf("store: %s: %w: %w", dir, ErrNoSpace, err)
+	case errors.Is(err, log.ErrOtherVersion):
+		return fmt.Errorf("store: %w: %w", ErrNewerSchema, err)
+	}
+	return fmt.Errorf("store: %w", err)
+}
+
+// replay brings the tables' rows up to date with the log.
+func (s *Store) replay(survey *badgerfile.Survey) error {
+	path := s.logOptions().Dir
+	g := new(Group)
+	inTables := s.last.N
+	last, err := s.groups.Replay(inTables+1, func(f log.Frame) error {
+		if f.Previous != s.last.Hash {
+			return damage.New(path, "its group %d does not follow the one in the tables", f.N)
+		}
+		if err := g.read(f); err != nil {
+			return err
+		}
+		if err := s.requireRoom(g); err != nil {
+			return err
+		}
+		return s.applyToTables(g, f.Mark)
+	})
+	switch {
+	case errors.Is(err, log.ErrReleased) && survey.LeftOut != 0: // the table is what to report
+		return damage.New(badgerfile.TablePath(s.path, survey.LeftOut), "it is missing")
+	case errors.Is(err, log.ErrReleased):
+		return damage.New(s.path, "its tables end with group %d, and the log begins behind it", inTables)
+	case err != nil:
+		return logError(s.options.Dir, err)
+	case last != s.last:
+		return damage.New(path, "it ends with group %d, and the tables with another group %d", last.N, s.last.N)
+	}
+	return nil
+}
+
+// releaseSoon begins to release the groups that are in tables, in the background, and to make the log's next segment. If it is
+// at work already, it does so again for the next new memtable.
+func (s *Store) releaseSoon() {
+	if !s.releasing.TryLock() {
+		return
+	}
+	s.releases.Go(func() {
+		defer s.releasing.Unlock()
+		if err := s.releaseGroups(); err != nil {
+			s.fail(err)
+		}
+	})
+}
+
+// releaseGroups lets the log use the segments again whose groups are in tables. Badger has synced the tables and its list of them,
+// but not their names.
+func (s *Store) releaseGroups() error {
+	flushed := uint64(0)
+	for _, t := range s.db.Tables() {
+		flushed = max(flushed, t.MaxVersion)
+	}
+	if err := durable.SyncDir(s.path); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if err := s.groups.Release(flushed); err != nil { // version n+1 is group n, so this is the first group that is not in tables
+		return fmt.Errorf("store: %w", err)
+	}
+	if err := s.groups.MakeSpare(); err != nil && !errors.Is(err, log.ErrNoSpace) { // the group that needs it finds that too
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// Confirm makes it durable beside the last group that this group was acknowledged, so that its loss would be noticed. The next
+// group does so too. The caller of Apply calls it when no group has followed for a while.
+func (s *Store) Confirm() error {
+	if err := s.failure(); err != nil {
+		return err
+	}
+	if err := s.groups.Confirm(); err != nil {
+		err = fmt.Errorf("store: %w", err)
+		s.fail(err)
+		return err
+	}
+	return nil
+}
