@@ -3,28 +3,28 @@
 // they were after one group. In this module only store and badgerfile import Badger, the key-value store
 // underneath. The package exists because of what Badger does when a disk fails (badger.go).
 //
-// The directory has store/ (Badger), HEAD (the last durable group), IDENTITY (the store's and
+// The directory has log/ (the groups, posting/log), store/ (Badger), IDENTITY (the store's and
 // its keyring's identity), TABLES (each table's checksum) and LOCK. DAMAGED marks known loss of
 // rows, RESTORING an unfinished restore, which only the restore may open.
 //
 // Invariants:
-//  1. When Apply returns nil, the group is on the disk and HEAD has the group's number; nothing is
+//  1. When Apply returns nil, the group is durable in the log, and snapshots see it; nothing is
 //     acknowledged before that. Any error stops all writing for good.
-//  2. A group is stored completely or not at all, after its predecessor: it is one Badger
-//     transaction, and the row that describes it has the hash of the group before.
+//  2. A group is stored completely or not at all, after its predecessor: it is one frame of the log and one Badger
+//     transaction, and the row that describes it has the hash of the group before. Badger gets no group that is not
+//     durable in the log, and the log keeps each group until tables have it.
 //  3. Group n's rows have Badger version n+1. Version 1 has only the schema's row.
 //  4. A returned value is the stored value: each stored value ends with a CRC-32C over its key and its
 //     bytes.
 //  5. Every stored row is found, or Open refuses the store. Before Badger may change a file,
-//     every byte of every table and log is checked. The versions in the logs must follow those in
-//     the tables without a gap, up to HEAD's group. Then the chain of groups is walked back, for
-//     twice the size of the memtables (examine.go lists damage and consequences).
+//     every byte of every table is checked. Then the chain of groups is walked back, for twice the size of the
+//     memtables, and the log must continue where it ends (examine.go lists damage and consequences).
 //  6. A failure of Badger's background work ends the store at once, and the process with it (Failed).
 //     The next Open finds everything that was acknowledged, whatever a failed sync left behind.
 //  7. Badger never begins to write more than the disk has room for.
 //  8. A snapshot always shows the same group, and never waits for a sync.
 //  9. The rows of a Loader become a store only by Finish: they have the versions of the source, their
-//     chain of groups is checked, and HEAD names their last group.
+//     chain of groups is checked, and the log continues after their last group.
 //  10. Reading an increment (a backup of the rows since an earlier backup) fails if a row was removed,
 //     unless increments contain all rows of that row's kind (CarriedWhole).
 //
@@ -33,7 +33,7 @@
 // Rejected: Badger's own Backup and Load. Its backups have no end mark, so a truncated one is not
 // noticed, and they miss a deletion whose row compaction has dropped; Load writes every row to logs and memtables
 // again, which takes several times as long as making tables. Badger's own timestamps: a new snapshot would wait for
-// the current commit, and a version would not tell its group. SyncWrites off with a sync of our own: it
-// would save a flush of 60 µs per group, but depend on how Badger switches logs. A cache of blocks:
-// it would save nothing, because blocks are not compressed and are read directly from the mapped file.
+// the current commit, and a version would not tell its group. Badger's own logs (SyncWrites): they
+// take about three flushes a group, and one that was lost shows no gap. A cache of blocks: it would save nothing,
+// because blocks are not compressed and are read directly from the mapped file.
 package store

@@ -53,16 +53,24 @@ func (s *Store) LowSpace() bool {
 		s.space.free, s.space.err = s.Free()
 		s.space.measuredAt = now
 	}
-	return s.space.err != nil || s.space.free < max(s.options.MinFree, s.debt.Load()+2*s.compactionRoom())
+	return s.space.err != nil || s.space.free < max(s.options.MinFree, s.debt.Load()+2*s.compactionRoom()+s.segmentRoom())
 }
 
-// Size returns the bytes that the store takes on the disk.
+// segmentRoom returns how many bytes the log's next segment needs; 0 if it exists.
+func (s *Store) segmentRoom() uint64 {
+	if s.groups.HasSpare() {
+		return 0
+	}
+	return uint64(s.logOptions().SegmentSize)
+}
+
+// Size returns the bytes that the store and its log take on the disk.
 func (s *Store) Size() int64 {
 	size, err := diskUsage(s.path, func(string) bool { return true })
 	if err != nil {
 		return 0
 	}
-	return size
+	return size + s.groups.Size()
 }
 
 // diskUsage returns the disk space, in bytes, of those files in dir whose names include accepts. The space can be
@@ -206,18 +214,20 @@ func (s *Store) checkGate() error {
 
 // servingRoom returns the free space that an open store needs. With less free space, compaction waits.
 func (s *Store) servingRoom() uint64 {
-	logBytes := uint64(s.options.MemTable)
-	return logBytes + logBytes/8 + s.compactionRoom()
+	return s.memTableRoom() + s.compactionRoom()
 }
 
 // requireRoomToCreate returns an error if Badger could not finish creating a store.
 func (s *Store) requireRoomToCreate() error { return s.requireFree(minReserve) }
 
-// requireRoomToOpen returns an error if Badger could not finish opening the store. While it is opened, the groups of the log
-// become tables.
-func (s *Store) requireRoomToOpen() error {
-	logBytes := uint64(s.groups.Size())
-	return s.requireFree(minReserve + logBytes + logBytes/8)
+// requireRoomToOpen returns an error if Badger could not open the store with an empty memtable. What is replayed into it then needs
+// room like any group.
+func (s *Store) requireRoomToOpen() error { return s.requireFree(minReserve + s.memTableRoom()) }
+
+// memTableRoom returns the bytes of the table that a full memtable becomes.
+func (s *Store) memTableRoom() uint64 {
+	logBytes := uint64(s.options.MemTable)
+	return logBytes + logBytes/8
 }
 
 // requireFree returns an error if fewer than need bytes are free.
