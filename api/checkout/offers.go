@@ -198,7 +198,8 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	case err != nil:
 		return h.sendError(req, payer, err)
 	}
-	return h.redirect(req, lastingPath(h.cfg.Pages, o.org, result.Record))
+	address, _ := lastingPath(h.cfg.Pages, o.org, result.Record)
+	return h.redirect(req, address)
 }
 
 // amount returns the amount to pay, or what is wrong with the amount that the payer typed.

@@ -264,11 +264,12 @@ const (
 	Closed                        // a payment link or a product that accepts no payments
 	TooMany                       // the address has begun too many payments
 	NoMethod                      // no method is offered for a payment at present
+	StillOpen                     // the link has expired, and the payment may yet be confirmed
 )
 
 // IsAboutTime tells whether time has passed, or has to pass.
 func (n Notice) IsAboutTime() bool {
-	return n == Gone || n == TooLate || n == Unavailable || n == TooMany
+	return n == Gone || n == StillOpen || n == TooLate || n == Unavailable || n == TooMany
 }
 
 // IsClosed tells whether nobody can pay here.
