@@ -65,14 +65,16 @@ type visitor struct {
 	fromForm bool   // the payer was redirected here after a form
 
 	// What follows is known once the transaction has been read.
-	lang string
-	shop page.Shop
-	back string // the merchant's address for a payer who can't go on; empty: none
+	lang   string
+	shop   page.Shop
+	inTest bool   // the transaction is in the test environment
+	back   string // the merchant's address for a payer who can't go on; empty: none
 }
 
 // recognize sets what pages need to know of the transaction's payer.
 func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
 	payer.lang, payer.shop, payer.back = h.langOf(req, payer.org, r), h.orderOf(payer.org, r).Shop, h.merchantAddress(r)
+	payer.inTest = r.Asset.Env == money.Test
 	switch {
 	case payer.back != "":
 	case h.mayLeadTo(r.FailURL):
@@ -223,17 +225,17 @@ func (h *Handlers) postPage(req *web.Request) error {
 	if h.isFromAnotherSite(req) {
 		return h.redirect(req, payer.address)
 	}
-	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
-	if status != fiber.StatusOK {
-		return h.stop(req, status, &payer, page.Malformed)
-	}
-	defer fields.wipe()
 	result, err := h.cfg.Payers.Find(payer.org, payer.id)
 	if err != nil {
 		return h.sendError(req, &payer, err)
 	}
 	r := result.Record
 	h.recognize(req, &payer, r)
+	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
+	if status != fiber.StatusOK {
+		return h.stop(req, status, &payer, page.Malformed)
+	}
+	defer fields.wipe()
 	if fields.value(page.CancelField) != nil {
 		cancelled, err := h.cfg.Payers.CancelByPayer(payer.command())
 		return h.redirectAfterForm(req, &payer, &cancelled, err)
@@ -287,9 +289,10 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 		}
 	}
 	source := h.cfg.Proxies.Source(req.RequestCtx)
-	if !h.attempts.allow(source) {
+	if wait := h.attempts.wait(source); wait > 0 {
 		command.Card.Wipe()
-		return h.stop(req, fiber.StatusTooManyRequests, payer, page.TooMany)
+		h.typed.keep(payer.id, method.Type, p.Typed)
+		return h.stopTooMany(req, payer, wait)
 	}
 	command.Command = payer.commandFor(r)
 	command.Browser = browserDataOf(&req.Request.Header)

@@ -247,8 +247,19 @@ type Receipt struct {
 type Stop struct {
 	Shop
 	Notice Notice
+	InTest bool   // the notice is about something in the test environment
 	Back   string // the merchant's address; empty: no link
+
+	// With the notice TooMany:
+	Self string        // path of the page on which the person may try again
+	Left time.Duration // until then
 }
+
+// Test tells whether the notice is about something in the test environment.
+func (s Stop) Test() bool { return s.InTest }
+
+// ReloadAfter is the time until the page goes back to Self.
+func (s Stop) ReloadAfter() time.Duration { return s.Left + time.Second }
 
 // Notice is why there is nothing to show. The zero value is invalid.
 type Notice uint8
