@@ -45,7 +45,7 @@ func TestNotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
 	for _, allowPrivate := range []bool{false, true} {
 		f.directory.AllowPrivateHooks(allowPrivate)
 		for _, address := range []string{
-			`"x"`, `"ftp://shop.example/"`, `"https:///x"`, `"https://u:p@shop.example/"`, `"https://u@shop.example/"`, `"https://shop.example/#top"`, `"https://shop.example/a b"`,
+			`"x"`, `"ftp://shop.example/"`, `"https:///x"`, `"https://shop.example:99999/"`, `"https://u:p@shop.example/"`, `"https://u@shop.example/"`, `"https://shop.example/#top"`, `"https://shop.example/a b"`,
 			`"https://shop.example/\u0000"`, `"https://shop.example/\r\nx: y"`, `"https://shöp.example/"`, `"https://shop.example:70000/"`, `"https://shop.example/` + strings.Repeat("a", 2048) + `"`, `5`, `["https://shop.example/"]`,
 			`"http://127.1/"`, `"http://2130706433/"`, `"http://0x7f.1/"`, `"http://0177.0.0.1/"`, `"http://[fe80::1%25eth0]/"`,
 		} {

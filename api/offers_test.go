@@ -415,6 +415,7 @@ func TestPagesHaveTheMerchantsBranding(t *testing.T) {
 		`{"color":"yellow"}`:                                  "branding.color: must be of the form #rrggbb",
 		`{"logo":"https://other.example/a.png"}`:              "branding.logo: is not the address of an image that was uploaded here",
 		`{"support_email":"nobody"}`:                          "branding.support_email: is not an e-mail address",
+		`{"terms_url":"https://shop.example:99999/"}`:         "branding.terms_url: must be an http or https address without credentials",
 		`{"terms_url":"javascript:alert(1)"}`:                 "branding.terms_url: must be an http or https address without credentials",
 		`{"display_name":"` + strings.Repeat("x", 101) + `"}`: "branding.display_name: display_name must be at most 100 characters",
 		`7`: "branding: branding must be an object",

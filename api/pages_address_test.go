@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,4 +105,60 @@ func (f *fixture) opened(address string) string {
 	}
 	f.t.Fatal("redirected for ever")
 	return ""
+}
+
+// A provider's action may last longer than the address from which the payer came to it. The payer has the longer address
+// before leaving, and the earlier one leads to it as long as the payer may act, so that a payer who goes back never reads that
+// the payment has to begin anew.
+func TestEarlierAddressLeadsOnWhileThePayerIsAtTheProvider(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, number := range []string{challengedCard, "4000000000003063", "4000002500003155"} {
+		transaction := f.createHosted("")
+		first := f.opened(transaction.at("widget_url"))
+		f.advanceBy(29 * time.Minute)
+		posted := f.visit("POST", first, card(number)).header.Get("location")
+		if strings.TrimSuffix(posted, "&posted") == first {
+			t.Errorf("%s: the payer keeps the address that ends before the payer's time does", number)
+		}
+		atProvider := f.follow(f.visit("GET", posted, nil))
+		f.advanceBy(17 * time.Minute) // a minute after the end of the first address
+		if lasting := f.opened(first); lasting != strings.TrimSuffix(posted, "&posted") {
+			t.Errorf("%s: the first address leads to %q", number, lasting)
+		}
+		back := f.browse(first)
+		back.wantNoText("start again", "no longer valid")
+		if back.status != 200 || !strings.Contains(back.body, `name="cancel"`) {
+			t.Errorf("%s: %d %s", number, back.status, back.body)
+		}
+		f.visit("POST", first, url.Values{"cancel": {"1"}}).wantRedirect(strings.TrimSuffix(posted, "&posted")) // an expired address changes nothing
+		f.transaction(transaction.at("id")).wantStatus("action_required", "")
+		if number == "4000002500003155" {
+			f.fill(back, url.Values{"otp": {"123456"}}).wantPage(200, "Paid")
+		} else {
+			f.follow(f.answerChallenge(atProvider, "approve")).wantPage(200, "Paid")
+		}
+		f.browse(first).wantPage(410, "Paid")
+	}
+}
+
+// An address that the API has shown ends after 15 minutes. While the payer may have confirmed the payment elsewhere, it does not
+// ask for another one, nor lead to the link where another one would begin.
+func TestExpiredAddressOfAnOpenPaymentDoesNotAskForAnotherOne(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	address := f.charge(challengedCard).wantStatus("action_required", "").at("simple_auth_redirect_url")
+	challenge := f.browse(address)
+	f.advanceBy(16 * time.Minute)
+	f.browse(address).wantPage(410, "This link is no longer valid", "Ask the merchant before you pay again.").wantNoText("start again", failURL)
+	f.follow(f.answerChallenge(challenge, "approve"))
+	f.browse(address).wantPage(410, "Paid")
+
+	link := f.testLink("", `"default":1250`, "fixed").at("data.url")
+	pay, _ := f.send(link, url.Values{}).wantPage(200, checkoutTitle).form()
+	f.send(pay, card(challengedCard)).wantPage(200, "Simulated bank")
+	begun := f.partner().get(transactions + "?env=test").at("data.0.id")
+	address = f.transaction(begun).at("simple_auth_redirect_url")
+	f.advanceBy(16 * time.Minute)
+	f.browse(address).wantPage(410, "This link is no longer valid").wantNoText("start again", link)
 }

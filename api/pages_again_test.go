@@ -29,6 +29,35 @@ func TestExpiredAddressSaysHowThePaymentHasEnded(t *testing.T) {
 	f.browse(waiting.at("widget_url")).wantPage(410, "This link is no longer valid")
 }
 
+// A page that the payer may come back to is never the response to a form: the browser would have to send the form again. The
+// address of the form does not lead on to the provider by itself either.
+func TestDeclineIsAPageOfItsOwn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	transaction := f.createHosted("")
+	address := f.opened(transaction.at("widget_url"))
+	f.visit("POST", address, card(declinedCard)).wantRedirect(address + "&posted")
+	f.visit("GET", address+"&posted", nil).wantRedirect(address)
+	second := f.visit("GET", address, nil).wantPage(200, checkoutTitle, "The card was declined.")
+	f.fill(second, card(challengedCard)).wantPage(200, "Simulated bank")
+	f.browse(address).wantPage(200, "Continue to your bank", `name="cancel"`).wantNoText(`data-go="`, "http-equiv")
+}
+
+// What was typed is shown once more, and then forgotten.
+func TestDeclinedFormIsShownOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	_, action := f.payerForm("")
+	other, otherAction := f.payerForm("")
+	f.visit("POST", action, card(declinedCard))
+	f.visit("POST", otherAction, url.Values{"cardnumber": {declinedCard}, "cardholder": {"ANNA KARENINA"}, "expiry": {"11/31"}, "cvv": {"987"}})
+	f.anyone().do("HEAD", action, "")
+	f.browse(action).wantPage(200, checkoutTitle, `value="JOHN DOE"`, `value="12/30"`).wantNoText("KARENINA", declinedCard, `"987"`)
+	f.browse(action).wantPage(200, checkoutTitle, "The card was declined.").wantNoText("JOHN DOE", "12/30")
+	f.browse(otherAction).wantPage(200, checkoutTitle, `value="ANNA KARENINA"`)
+	f.wantRouting(other, "1 refused card_declined")
+}
+
 // What was typed, but for number and CVV, stays after a decline and after a fee that has risen.
 func TestDeclineLosesNothingThatWasTyped(t *testing.T) {
 	t.Parallel()
@@ -83,7 +112,7 @@ func TestPayerComesBackFromTheProvidersPage(t *testing.T) {
 	if !strings.Contains(bank, "/simulator/challenge") {
 		t.Fatalf("the payer is sent to %q", bank)
 	}
-	back := f.visit("GET", address, nil).wantPage(200, "Continue to your bank", `class="button" href="`, `name="cancel"`)
+	back := f.browse(address).wantPage(200, "Continue to your bank", `class="button" href="`, `name="cancel"`)
 	back.wantNoText(`data-go="`, "http-equiv")
 	f.fill(back, url.Values{"cancel": {"1"}}).wantPage(200, "Not paid")
 	f.transaction(transaction.at("id")).wantStatus("failed", "cancelled")

@@ -124,7 +124,7 @@ func newPayerPage(t *testing.T, action payment.Action) (*fixture, *fakePayers, s
 	expires := f.Clock.Now().Add(actionTTL)
 	action.Until = ledger.MicrosOf(expires)
 	payers.record.Action = &action
-	return f, payers, f.pages().Address(f.seed.First.Org, payers.id, expires.Add(payerpage.Lifetime))
+	return f, payers, f.base() + f.pages().Lasting(f.seed.First.Org, payers.id, expires.Add(payerpage.Lifetime))
 }
 
 func TestProviderRedirectIsFollowed(t *testing.T) {
@@ -322,7 +322,8 @@ func TestContinueLeadsToThePageWithTheNewDeadline(t *testing.T) {
 	})
 	f.visit("GET", address, nil).wantPage(200, checkoutTitle)
 	posted := strings.TrimPrefix(address, f.base()) + "&posted"
-	f.visit("POST", address, card("4242424242424242")).wantPage(200, checkoutTitle) // as after a declined attempt
+	f.visit("POST", address, card("4242424242424242")).wantRedirect(posted) // as after a declined attempt
+	f.browse(f.base()+posted).wantPage(200, checkoutTitle)
 	var c paymentactor.Continue
 	payers.change(func() { c = payers.lastContinue })
 	if string(c.Card.Number) != "4242424242424242" || string(c.Card.CVV) != "987" || c.Org != f.seed.First.Org || c.ID != payers.record.ID || c.Partner != 0 ||
@@ -333,11 +334,11 @@ func TestContinueLeadsToThePageWithTheNewDeadline(t *testing.T) {
 	payers.change(func() {
 		payers.record.Status, payers.record.Action = payment.ActionRequired, &payment.Action{Page: "https://acs.example/", Until: newDeadline}
 	})
-	newAddress := strings.TrimPrefix(f.pages().Address(f.seed.First.Org, payers.id, newDeadline.Time().Add(15*time.Minute)), f.base())
+	newAddress := f.pages().Lasting(f.seed.First.Org, payers.id, newDeadline.Time().Add(15*time.Minute))
 	f.visit("GET", posted, nil).wantPage(200, "Continue to your bank", `content="0; url=https://acs.example/"`)
 	payers.change(func() { payers.record.Action.Page, payers.record.Action.Material = "", []byte(`{}`) })
-	f.visit("GET", posted, nil).wantRedirect(newAddress + "&posted")
-	f.visit("GET", newAddress+"&posted", nil).wantPage(200, "Confirm with a password")
+	f.visit("GET", posted, nil).wantRedirect(newAddress)
+	f.visit("GET", newAddress, nil).wantPage(200, "Confirm with a password")
 }
 
 func TestTerminalTextReplacesTheMerchantsDescription(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 )
 
@@ -20,23 +19,14 @@ func TestFormSentTwiceUsesOneAttempt(t *testing.T) {
 		form[name] = values
 	}
 	var wg sync.WaitGroup
-	var declined atomic.Int32
 	for range 15 { // fewer than the cards that one address may send in a minute
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			switch r := f.visit("POST", action, form); {
-			case r.status == 200 && strings.Contains(r.body, "The card was declined."):
-				declined.Add(1)
-			case r.status != 303:
-				t.Errorf("%d %s", r.status, r.body)
-			}
+			f.visit("POST", action, form).wantRedirect(action + "&posted")
 		}()
 	}
 	wg.Wait()
-	if declined.Load() != 1 {
-		t.Errorf("%d responses say that the card was declined", declined.Load())
-	}
 	f.wantRouting(id, "1 refused card_declined")
 	second := f.browse(f.base()+action).wantPage(200, checkoutTitle, "The card was declined.", "You can try 2 more times.", `name="step" value="method-2"`)
 	f.send(action, form).wantPage(200, checkoutTitle, "The card was declined.", "You can try 2 more times.")

@@ -97,6 +97,7 @@ func TestInvalidLinksAreRefused(t *testing.T) {
 		link(`"products":["x"],`):                                         "products: products must be a list of UUIDs",
 		link(`"products":"x",`):                                           "products: products must be a list of UUIDs",
 		link(`"image":"https://other.example/a.png",`):                    "image: is not the address of an image that was uploaded here",
+		link(`"fail_url":"https://shop.example:65536/",`):                 "fail_url: must be an http or https address without credentials",
 		link(`"return_url":"javascript:alert(1)",`):                       "return_url: must be an http or https address without credentials",
 		link(`"fail_url":"//shop.example",`):                              "fail_url: must be an http or https address without credentials",
 		link(`"name":"` + strings.Repeat("a", 201) + `",`):                "name: name must be at most 200 characters",

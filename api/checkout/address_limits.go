@@ -37,20 +37,20 @@ func newAddressLimits(perMinute int) *addressLimits {
 	return &addressLimits{perMinute: perMinute, newer: make(map[netip.Prefix]*requestTimes)}
 }
 
-// allow tells whether the address may make one more request now, and counts that request.
-func (l *addressLimits) allow(address netip.Addr) bool { return l.allowAt(address, time.Now()) }
+// wait returns how long the address must wait before it may make one more request. Zero: it may now, and the request counts.
+func (l *addressLimits) wait(address netip.Addr) time.Duration { return l.waitAt(address, time.Now()) }
 
-func (l *addressLimits) allowAt(address netip.Addr, now time.Time) bool {
+func (l *addressLimits) waitAt(address netip.Addr, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	requests := l.requestsOf(source.Of(address), now)
 	oldest := &requests.times[requests.next]
-	if now.Sub(*oldest) < time.Minute {
-		return false
+	if since := now.Sub(*oldest); since < time.Minute {
+		return time.Minute - since
 	}
 	*oldest = now
 	requests.next = (requests.next + 1) % l.perMinute
-	return true
+	return 0
 }
 
 // requestsOf returns the requests of a source, which are in the newer generation then.

@@ -14,7 +14,7 @@ func TestAddressesAreBoundedByTheirNetwork(t *testing.T) {
 		if source != "" {
 			address = netip.MustParseAddr(source)
 		}
-		return c.allowAt(address, at)
+		return c.waitAt(address, at) == 0
 	}
 	for range creationsPerMinute {
 		for _, source := range []string{"192.0.2.1", "2001:db8::1", ""} {
@@ -43,14 +43,14 @@ func address(i int) netip.Addr {
 func TestStoredAddressesAreBounded(t *testing.T) {
 	c, now := newAddressLimits(creationsPerMinute), time.Unix(1_000_000, 0)
 	for i := range 2 * maxAddresses {
-		c.allowAt(address(i), now)
+		c.waitAt(address(i), now)
 		if len(c.newer)+len(c.older) > maxAddresses {
 			t.Fatalf("%d addresses are stored", len(c.newer)+len(c.older))
 		}
 	}
 	for range 2 { // minutes after which all of them are forgotten
 		now = now.Add(time.Minute)
-		c.allowAt(address(0), now)
+		c.waitAt(address(0), now)
 	}
 	if stored := len(c.newer) + len(c.older); stored > 2 {
 		t.Errorf("%d addresses are stored after their minutes", stored)
@@ -62,12 +62,12 @@ func TestABusyAddressIsRememberedAmongOthers(t *testing.T) {
 	c, now := newAddressLimits(creationsPerMinute), time.Unix(1_000_000, 0)
 	busy := netip.MustParseAddr("192.0.2.1")
 	for range creationsPerMinute {
-		c.allowAt(busy, now)
+		c.waitAt(busy, now)
 	}
 	for i := range maxAddresses/2 - 1 {
-		c.allowAt(address(i), now.Add(time.Duration(i)*time.Millisecond))
+		c.waitAt(address(i), now.Add(time.Duration(i)*time.Millisecond))
 	}
-	if c.allowAt(busy, now.Add(time.Minute-time.Nanosecond)) {
+	if c.waitAt(busy, now.Add(time.Minute-time.Nanosecond)) != time.Nanosecond {
 		t.Error("the address was forgotten")
 	}
 }
@@ -76,12 +76,12 @@ func TestABusyAddressIsRememberedAmongOthers(t *testing.T) {
 func TestANewAddressCostsNoPassOverTheOthers(t *testing.T) {
 	c, now := newAddressLimits(creationsPerMinute), time.Unix(1_000_000, 0)
 	for i := range maxAddresses {
-		c.allowAt(address(i), now)
+		c.waitAt(address(i), now)
 	}
 	const more, most = 10_000, 5 * time.Second
 	began := time.Now()
 	for i := range more {
-		c.allowAt(address(maxAddresses+i), now)
+		c.waitAt(address(maxAddresses+i), now)
 	}
 	if took := time.Since(began); took > most {
 		t.Errorf("%d new addresses take %v", more, took)
@@ -95,7 +95,7 @@ func TestNoMinuteHasMoreRequestsThanAllowed(t *testing.T) {
 	var allowedAt []time.Time
 	source := netip.MustParseAddr("192.0.2.1")
 	for now := start; now.Sub(start) < time.Hour; now = now.Add(time.Duration(random.Int64N(int64(12 * time.Second)))) {
-		if l.allowAt(source, now) {
+		if l.waitAt(source, now) == 0 {
 			allowedAt = append(allowedAt, now)
 		}
 		if n := len(allowedAt); n > creationsPerMinute && allowedAt[n-1].Sub(allowedAt[n-1-creationsPerMinute]) < time.Minute {

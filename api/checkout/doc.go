@@ -9,7 +9,8 @@
 //  3. The service redirects a browser only to https addresses, to itself, and in the sandbox to
 //     this machine. A merchant's address is changed only where it has a placeholder.
 //  4. A card number and a verification value that a payer types are overwritten after use and never shown again. A form that is
-//     accepted leaves nothing of what was typed in memory.
+//     accepted leaves nothing of what was typed in memory. The rest of one that was declined, or came too early, is kept for one
+//     look, at most two minutes.
 //  5. No response may be cached, framed, or disclosed in a Referer header.
 //  6. A payer can use only a method that is offered at that moment, at no higher total than the payer saw.
 //  7. A form has an effect only at the step, and in the attempt, for which it was shown. The transaction's actor checks the

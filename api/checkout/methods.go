@@ -22,16 +22,7 @@ func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.
 	for _, b := range payment.Brands() {
 		p.Brands = append(p.Brands, page.CardBrand{From: b.From, To: b.To, Name: b.Name})
 	}
-	for _, offer := range h.cfg.Payers.Methods(payer.org, r) {
-		m := page.Method{Type: offer.Method, Total: page.Sum{Amount: offer.Total, Asset: offer.Asset}}
-		if fee, err := offer.Total.Sub(r.Amount); r.Type == payment.Payment && err == nil && !fee.IsZero() {
-			m.Fee = &page.Sum{Amount: fee, Asset: offer.Asset}
-		}
-		if offer.Method != payment.BankCard {
-			m.Fields, _, _ = payment.RequiredKeys(offer.Method, r.Type, r.Asset.Currency)
-		}
-		p.Methods = append(p.Methods, m)
-	}
+	p.Methods = h.methodsOf(payer.org, r)
 	if left := r.AttemptsLeft(); left > 0 && len(r.Ended) > 0 {
 		p.Declined, p.AttemptsLeft = string(r.Failure.Code), left
 	}
@@ -45,6 +36,21 @@ func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.
 		}
 	}
 	return p
+}
+
+// methodsOf returns the methods that a transaction's payer can choose now.
+func (h *Handlers) methodsOf(org ledger.ID, r *record) (methods []page.Method) {
+	for _, offer := range h.cfg.Payers.Methods(org, r) {
+		m := page.Method{Type: offer.Method, Total: page.Sum{Amount: offer.Total, Asset: offer.Asset}}
+		if fee, err := offer.Total.Sub(r.Amount); r.Type == payment.Payment && err == nil && !fee.IsZero() {
+			m.Fee = &page.Sum{Amount: fee, Asset: offer.Asset}
+		}
+		if offer.Method != payment.BankCard {
+			m.Fields, _, _ = payment.RequiredKeys(offer.Method, r.Type, r.Asset.Currency)
+		}
+		methods = append(methods, m)
+	}
+	return methods
 }
 
 // chooseMethod returns the method whose button was pressed or, if the button is none of a method, the one that the form names.

@@ -131,12 +131,19 @@ func (h *Handlers) open(req *web.Request, find func(id ledger.ID) (*offer, error
 
 // sendOfferError responds to an address without an offer, or with one that accepts no payments.
 func (h *Handlers) sendOfferError(req *web.Request, o *offer, err error) error {
-	closed := &visitor{lang: preferredLang(req, nil)}
-	if errors.Is(err, errClosed) {
-		closed.lang, closed.shop = preferredLang(req, o.partner), o.page.Shop
-		return h.stop(req, fiber.StatusGone, closed, page.Closed)
+	if !errors.Is(err, errClosed) {
+		return h.sendError(req, &visitor{lang: preferredLang(req, nil)}, err)
 	}
-	return h.sendError(req, closed, err)
+	guest := o.visitor(req)
+	if h.mayLeadTo(o.request.FailURL) {
+		guest.back = page.FillAddress(o.request.FailURL, "", "") // there is no transaction
+	}
+	return h.stop(req, fiber.StatusGone, guest, page.Closed)
+}
+
+// visitor returns what notices need to know of somebody at the page.
+func (o *offer) visitor(req *web.Request) *visitor {
+	return &visitor{lang: preferredLang(req, o.partner), shop: o.page.Shop, address: o.address, inTest: o.page.Sum.Asset.Env == money.Test}
 }
 
 // showLink is GET /pay/l/{id}.
@@ -169,8 +176,8 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 		return h.redirect(req, o.address)
 	}
 	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
-	lang := preferredLang(req, o.partner)
-	payer := &visitor{lang: lang, shop: o.page.Shop}
+	payer := o.visitor(req)
+	lang := payer.lang
 	if status != fiber.StatusOK {
 		return h.stop(req, status, payer, page.Malformed)
 	}
@@ -184,8 +191,8 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, lang, o.page)
 	}
 	source := h.cfg.Proxies.Source(req.RequestCtx)
-	if !h.creations.allow(source) {
-		return h.stop(req, fiber.StatusTooManyRequests, payer, page.TooMany)
+	if wait := h.creations.wait(source); wait > 0 {
+		return h.stopTooMany(req, payer, wait)
 	}
 	request := o.request
 	request.Type, request.Amount, request.Asset, request.PayerIP = payment.Payment, amount, o.page.Sum.Asset, source
@@ -198,7 +205,8 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 	case err != nil:
 		return h.sendError(req, payer, err)
 	}
-	return h.redirect(req, lastingPath(h.cfg.Pages, o.org, result.Record))
+	address, _ := lastingPath(h.cfg.Pages, o.org, result.Record)
+	return h.redirect(req, address)
 }
 
 // amount returns the amount to pay, or what is wrong with the amount that the payer typed.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -51,7 +52,8 @@ type Payers interface {
 }
 
 // postedParam is a query parameter of addresses to which a payer is redirected after a form. A browser
-// applies the content policy of the page with the form to every redirect that follows.
+// applies the content policy of the page with the form to every redirect that follows. No page that the payer may come back to
+// keeps this parameter in its address, because it leads on to the provider's page at once.
 const postedParam = "posted"
 
 // visitor is a payer who has shown the token of a transaction.
@@ -59,17 +61,20 @@ type visitor struct {
 	org, id  ledger.ID
 	address  string // path of the transaction's page, with the payer's token or one that lasts longer
 	expired  bool   // the payer's token has expired
+	wasHere  bool   // the pages have led a payer to this address: no response of the API contains its token
 	fromForm bool   // the payer was redirected here after a form
 
 	// What follows is known once the transaction has been read.
-	lang string
-	shop page.Shop
-	back string // the merchant's address for a payer who can't go on; empty: none
+	lang   string
+	shop   page.Shop
+	inTest bool   // the transaction is in the test environment
+	back   string // the merchant's address for a payer who can't go on; empty: none
 }
 
 // recognize sets what pages need to know of the transaction's payer.
 func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
 	payer.lang, payer.shop, payer.back = h.langOf(req, payer.org, r), h.orderOf(payer.org, r).Shop, h.merchantAddress(r)
+	payer.inTest = r.Asset.Env == money.Test
 	switch {
 	case payer.back != "":
 	case h.mayLeadTo(r.FailURL):
@@ -77,25 +82,25 @@ func (h *Handlers) recognize(req *web.Request, payer *visitor, r *record) {
 	case r.LinkID != ledger.ID{}:
 		payer.back = h.cfg.Pages.Base + storefront.LinkPath + r.LinkID.String()
 	}
-	if lasting := lastingPath(h.cfg.Pages, payer.org, r); lasting != "" && !payer.expired {
+	if lasting, _ := lastingPath(h.cfg.Pages, payer.org, r); lasting != "" && !payer.expired {
 		payer.address = lasting
 	}
 }
 
 // lastingPath returns the path of a transaction's page that works as long as the payer may act, and for a while afterwards,
 // in which it shows the outcome; empty if the transaction does not wait for its payer. Each page leads on with this path, so
-// that only the first address of a payer has to be opened soon.
-func lastingPath(pages payerpage.Pages, org ledger.ID, r *record) string {
-	var until ledger.Micros
+// that only the first address of a payer has to be opened soon. The path works until the time that is returned with it.
+func lastingPath(pages payerpage.Pages, org ledger.ID, r *record) (path string, until time.Time) {
 	switch {
 	case r.AwaitsPayer():
-		until = r.HostedUntil
+		until = r.HostedUntil.Time()
 	case r.Status == payment.ActionRequired && r.Action != nil:
-		until = r.Action.Until
+		until = r.Action.Until.Time()
 	default:
-		return ""
+		return "", until
 	}
-	return pages.Path(org, r.ID, "", until.Time().Add(payerpage.Lifetime))
+	until = until.Add(payerpage.Lifetime)
+	return pages.Lasting(org, r.ID, until), until
 }
 
 // checkToken checks the token. An unknown id, a forged token and a missing one get the same
@@ -108,6 +113,10 @@ func (h *Handlers) checkToken(req *web.Request) (payer visitor, ok bool) {
 		return payer, false
 	}
 	payer.org, err = h.cfg.Pages.Open(payer.id, token, h.cfg.Clock.Now())
+	if err == payerpage.ErrToken {
+		payer.org, err = h.cfg.Pages.OpenLasting(payer.id, token, h.cfg.Clock.Now())
+		payer.wasHere = err != payerpage.ErrToken
+	}
 	payer.address, payer.expired, payer.fromForm = payerpage.PathOf(payer.id, "", token), err == payerpage.ErrExpired, args.Has(postedParam)
 	return payer, err == nil || payer.expired
 }
@@ -129,15 +138,23 @@ func (h *Handlers) admitPayer(req *web.Request) (payer visitor, ok bool, err err
 	return payer, true, nil
 }
 
-// stopExpired responds to an expired token. A page from which a payer who has paid would pay again must not be the response:
-// it says what became of the payment, or that time has run out. It has no link to the receipt.
+// stopExpired responds to an expired token. A page from which a payer who has paid, or still may, would pay again must not be
+// the response: it says what became of the payment, or that it is open, or that time has run out. It has no link to the
+// receipt. A payer whom the pages had led to the address is led on while the payer may act: the provider's action may have
+// begun after that address was issued, and last longer.
 func (h *Handlers) stopExpired(req *web.Request, payer *visitor, r *record) error {
 	h.recognize(req, payer, r)
+	lasting, until := lastingPath(h.cfg.Pages, payer.org, r)
 	switch {
+	case payer.wasHere && lasting != "" && h.cfg.Clock.Now().Before(until):
+		return h.redirect(req, lasting)
 	case r.Failure.Code == payment.PayerActionExpired:
 		return h.stop(req, fiber.StatusGone, payer, page.TooLate)
-	case r.Status == payment.Created, r.Status == payment.ActionRequired:
+	case r.Status == payment.Created, r.Status == payment.ActionRequired && r.Type == payment.Payout:
 		return h.stop(req, fiber.StatusGone, payer, page.Gone)
+	case r.Status == payment.ActionRequired:
+		payer.back = "" // the merchant's address for a failure, or the link, invites to another payment
+		return h.stop(req, fiber.StatusGone, payer, page.StillOpen)
 	}
 	if outcome, hasEnded := h.outcomeOf(payer, r); hasEnded {
 		outcome.Receipt, outcome.Waits = "", true
@@ -165,26 +182,39 @@ func (h *Handlers) showPage(req *web.Request) error {
 		return h.sendError(req, &payer, err)
 	case redirectTo != "" && payer.fromForm && !strings.HasPrefix(redirectTo, h.cfg.Pages.Base+"/"):
 		next = page.Leaving{Order: h.orderOf(payer.org, result.Record), Next: redirectTo}
-	case redirectTo != "" && !payer.fromForm && h.wasAt(&payer, result.Record, opened): // the payer has come back from the provider's page
+	case redirectTo != "" && !payer.fromForm && payer.wasHere && result.Record.Hosted: // the payer has come back from the provider's page
+		if payer.address != opened {
+			return h.redirect(req, payer.address)
+		}
 		next = page.Leaving{Order: h.orderOf(payer.org, result.Record), Next: redirectTo, Self: payer.address, Waits: true}
 	case redirectTo != "":
 		return h.redirect(req, redirectTo)
-	case payer.address != opened && payer.fromForm:
-		return h.redirectAfterForm(req, &payer, nil)
-	case payer.address != opened:
+	case payer.fromForm && isUnderWay(next):
+		if payer.address != opened {
+			return h.redirect(req, payer.address+"&"+postedParam)
+		}
+	case payer.fromForm, payer.address != opened:
 		return h.redirect(req, payer.address)
+	}
+	if p, asksForMethod := next.(page.Checkout); asksForMethod && !req.Request.Header.IsHead() {
+		if form := h.typed.take(payer.id); form != nil {
+			defer form.wipe()
+			form.fillIn(&p)
+			next = p
+		}
 	}
 	return h.sendPage(req, fiber.StatusOK, payer.lang, next)
 }
 
-// wasAt tells whether the payer of a hosted transaction has been at an address before: one to which its pages have led, and
-// none that a response of the API contains.
-func (h *Handlers) wasAt(payer *visitor, r *record, address string) bool {
-	return r.Hosted && (address == payer.address || address == h.cfg.Pages.Path(payer.org, r.ID, "", r.HostedUntil.Time().Add(payerpage.Lifetime)))
+// isUnderWay tells whether a page only waits for the provider, which may ask the payer to its own page next.
+func isUnderWay(p page.Page) bool {
+	_, waits := p.(page.Processing)
+	return waits
 }
 
 // postPage is POST /pay/{id} with the page's form. The transaction's state decides which form
-// that is. The response to a valid form is a redirect to the page, or the form of methods again if the attempt was declined.
+// that is. The response to a valid form is a redirect to the page, also if the attempt was declined: a payer who goes back to a
+// page that was itself the response is asked by the browser to send the form again, or sees an error.
 // The response to a form of another step or from another site, which has no effect, is a redirect too: the payer has sent a
 // form twice, or from an old page, or not at all.
 func (h *Handlers) postPage(req *web.Request) error {
@@ -195,24 +225,24 @@ func (h *Handlers) postPage(req *web.Request) error {
 	if h.isFromAnotherSite(req) {
 		return h.redirect(req, payer.address)
 	}
-	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
-	if status != fiber.StatusOK {
-		return h.stop(req, status, &payer, page.Malformed)
-	}
-	defer fields.wipe()
 	result, err := h.cfg.Payers.Find(payer.org, payer.id)
 	if err != nil {
 		return h.sendError(req, &payer, err)
 	}
 	r := result.Record
 	h.recognize(req, &payer, r)
+	fields, status := readForm(req.Request.Header.ContentType(), req.Request.Body())
+	if status != fiber.StatusOK {
+		return h.stop(req, status, &payer, page.Malformed)
+	}
+	defer fields.wipe()
 	if fields.value(page.CancelField) != nil {
-		_, err := h.cfg.Payers.CancelByPayer(payer.command())
-		return h.redirectAfterForm(req, &payer, err)
+		cancelled, err := h.cfg.Payers.CancelByPayer(payer.command())
+		return h.redirectAfterForm(req, &payer, &cancelled, err)
 	}
 	input := awaitedInput(&result, ledger.MicrosOf(h.cfg.Clock.Now()))
 	if !isForStep(fields, input, r) {
-		return h.redirectAfterForm(req, &payer, nil)
+		return h.redirectAfterForm(req, &payer, &result, nil)
 	}
 	switch input {
 	case inputMethod:
@@ -224,7 +254,7 @@ func (h *Handlers) postPage(req *web.Request) error {
 	case inputSignature:
 		return h.postSignature(req, &payer, r, fields)
 	}
-	return h.redirectAfterForm(req, &payer, nil) // the transaction has changed its state meanwhile
+	return h.redirectAfterForm(req, &payer, &result, nil) // the transaction has changed its state meanwhile
 }
 
 // postMethod continues a transaction with the method that the payer chose and what the payer typed for it.
@@ -259,9 +289,10 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 		}
 	}
 	source := h.cfg.Proxies.Source(req.RequestCtx)
-	if !h.attempts.allow(source) {
+	if wait := h.attempts.wait(source); wait > 0 {
 		command.Card.Wipe()
-		return h.stop(req, fiber.StatusTooManyRequests, payer, page.TooMany)
+		h.typed.keep(payer.id, method.Type, p.Typed)
+		return h.stopTooMany(req, payer, wait)
 	}
 	command.Command = payer.commandFor(r)
 	command.Browser = browserDataOf(&req.Request.Header)
@@ -269,11 +300,11 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	continued, err := h.cfg.Payers.Continue(command)
 	switch {
 	case saysTotalRose(err):
-		return h.askAgain(req, payer, result, fields, p.Typed, true)
-	case err != nil || !continued.Record.AwaitsPayer():
-		return h.redirectAfterForm(req, payer, err)
+		return h.sendRisenTotal(req, payer, result, fields, p.Typed)
+	case err == nil && continued.Record.AwaitsPayer(): // declined
+		h.typed.keep(payer.id, method.Type, p.Typed)
 	}
-	return h.askAgain(req, payer, &continued, fields, p.Typed, false)
+	return h.redirectAfterForm(req, payer, &continued, err)
 }
 
 // saysTotalRose tells whether a method was refused because a fee was raised after the check of the total.
@@ -282,20 +313,14 @@ func saysTotalRose(err error) bool {
 	return errors.As(err, &refusal) && refusal.Field == payment.AgreedTotalField
 }
 
-// askAgain responds with the form of methods again, because the total has risen, or because the attempt was declined. A
-// redirect would lose what was typed.
-func (h *Handlers) askAgain(req *web.Request, payer *visitor, result *paymentactor.Result, fields *formFields, typed map[string][]byte, hasRisen bool) error {
-	h.recognize(req, payer, result.Record)
+// sendRisenTotal responds with the form of methods again, because the total has risen.
+func (h *Handlers) sendRisenTotal(req *web.Request, payer *visitor, result *paymentactor.Result, fields *formFields, typed map[string][]byte) error {
 	p := h.methodPage(payer, result)
 	if len(p.Methods) == 0 {
 		return h.stop(req, fiber.StatusUnprocessableEntity, payer, page.NoMethod)
 	}
 	_, isOffered := chooseMethod(&p, fields)
-	p.Typed = typed
-	if !hasRisen {
-		return h.sendPage(req, fiber.StatusOK, payer.lang, p)
-	}
-	p.WrongMethod, p.TotalRose = !isOffered, isOffered
+	p.Typed, p.WrongMethod, p.TotalRose = typed, !isOffered, isOffered
 	return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 }
 
@@ -307,7 +332,8 @@ func (h *Handlers) postPassword(req *web.Request, payer *visitor, r *record, fie
 		p.Wrong = true
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
-	return h.redirectAfterForm(req, payer, h.submit(payer, r, "otp", typed))
+	submitted, err := h.submit(payer, r, "otp", typed)
+	return h.redirectAfterForm(req, payer, &submitted, err)
 }
 
 // postSignature submits the signature of the payload on the page. If the payload has expired, the
@@ -319,18 +345,17 @@ func (h *Handlers) postSignature(req *web.Request, payer *visitor, r *record, fi
 		p.Wrong = true
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
-	err := h.submit(payer, r, "signature", typed)
+	submitted, err := h.submit(payer, r, "signature", typed)
 	if codeOf(err) == ledger.Expired {
 		err = nil
 	}
-	return h.redirectAfterForm(req, payer, err)
+	return h.redirectAfterForm(req, payer, &submitted, err)
 }
 
 // submit passes on what the provider required, as an object with one string member.
-func (h *Handlers) submit(payer *visitor, r *record, name string, value []byte) error {
+func (h *Handlers) submit(payer *visitor, r *record, name string, value []byte) (paymentactor.Result, error) {
 	material := schema.AppendText([]byte(`{"`+name+`":`), string(value))
-	_, err := h.cfg.Payers.Complete(paymentactor.Material{Command: payer.commandFor(r), Object: append(material, '}')})
-	return err
+	return h.cfg.Payers.Complete(paymentactor.Material{Command: payer.commandFor(r), Object: append(material, '}')})
 }
 
 // postChoice names the receiving institution of a payout.
@@ -341,8 +366,8 @@ func (h *Handlers) postChoice(req *web.Request, payer *visitor, r *record, field
 		p.Wrong = true
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)
 	}
-	_, err := h.cfg.Payers.Choose(paymentactor.Choice{Command: payer.commandFor(r), Bank: bank})
-	return h.redirectAfterForm(req, payer, err)
+	chosen, err := h.cfg.Payers.Choose(paymentactor.Choice{Command: payer.commandFor(r), Bank: bank})
+	return h.redirectAfterForm(req, payer, &chosen, err)
 }
 
 func (payer *visitor) command() paymentactor.Command {
@@ -356,11 +381,17 @@ func (payer *visitor) commandFor(r *record) paymentactor.Command {
 	return c
 }
 
-// redirectAfterForm redirects the payer to the page after a form. After a refusal because the
+// redirectAfterForm redirects the payer to the page after a form, at the address that lasts as long as what the form has led to:
+// the provider's action may give the payer more time. After a refusal because the
 // transaction has changed its state, the page shows the new state.
-func (h *Handlers) redirectAfterForm(req *web.Request, payer *visitor, err error) error {
+func (h *Handlers) redirectAfterForm(req *web.Request, payer *visitor, result *paymentactor.Result, err error) error {
 	switch codeOf(err) {
-	case "", ledger.Conflict, ledger.NotContinuable, ledger.NotReversible:
+	case "":
+		if result.Record != nil {
+			h.recognize(req, payer, result.Record)
+		}
+		return h.redirect(req, payer.address+"&"+postedParam)
+	case ledger.Conflict, ledger.NotContinuable, ledger.NotReversible:
 		return h.redirect(req, payer.address+"&"+postedParam)
 	}
 	return h.sendError(req, payer, err)

@@ -10,6 +10,7 @@ import (
 	"mizan/api/web"
 	"mizan/api/web/payerpage"
 	"mizan/ledger"
+	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
 
@@ -20,21 +21,21 @@ func (h *Handlers) showReceipt(req *web.Request) error {
 		return h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
 	}
 	org, err := h.cfg.Pages.OpenReceipt(id, string(req.QueryArgs().Peek(payerpage.TokenParam)), h.cfg.Clock.Now())
-	switch {
-	case err == payerpage.ErrExpired:
-		return h.sendNotice(req, fiber.StatusGone, "", page.Gone)
-	case err != nil:
+	if err != nil && err != payerpage.ErrExpired {
 		return h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
 	}
-	result, err := h.cfg.Payers.Find(org, id)
-	if err != nil {
-		return h.sendError(req, &visitor{}, err)
+	result, findErr := h.cfg.Payers.Find(org, id)
+	if findErr != nil {
+		return h.sendError(req, &visitor{}, findErr)
 	}
-	lang := h.langOf(req, org, result.Record)
-	if !hasReceipt(result.Record) {
-		return h.sendNotice(req, fiber.StatusNotFound, lang, page.NotFound)
+	guest := &visitor{lang: h.langOf(req, org, result.Record), inTest: result.Record.Asset.Env == money.Test}
+	switch {
+	case err != nil:
+		return h.stop(req, fiber.StatusGone, guest, page.Gone)
+	case !hasReceipt(result.Record):
+		return h.stop(req, fiber.StatusNotFound, guest, page.NotFound)
 	}
-	return h.sendPage(req, fiber.StatusOK, lang, h.receiptOf(org, &result))
+	return h.sendPage(req, fiber.StatusOK, guest.lang, h.receiptOf(org, &result))
 }
 
 // hasReceipt tells whether the transaction's money has moved. The receipt of one whose money came back says so.

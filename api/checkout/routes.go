@@ -48,11 +48,14 @@ type Handlers struct {
 	cfg       Config
 	creations *addressLimits
 	attempts  *addressLimits
+	typed     *keptForms
 }
 
 // New returns the handlers.
 func New(cfg Config) *Handlers {
-	return &Handlers{cfg: cfg, creations: newAddressLimits(creationsPerMinute), attempts: newAddressLimits(attemptsPerMinute)}
+	return &Handlers{
+		cfg: cfg, creations: newAddressLimits(creationsPerMinute), attempts: newAddressLimits(attemptsPerMinute), typed: newKeptForms(keptFormLifetime),
+	}
 }
 
 // Routes returns the routes of the payers' pages if Pages.Tokens is set, and those of the simulator's

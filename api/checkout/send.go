@@ -2,6 +2,8 @@ package checkout
 
 import (
 	"bytes"
+	"strconv"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -26,9 +28,6 @@ func (h *Handlers) sendPage(req *web.Request, status int, lang string, p page.Pa
 		return err
 	}
 	setPageHeaders(req)
-	if status == fiber.StatusTooManyRequests {
-		req.Response.Header.SetCanonical(web.HeaderRetryAfter, []byte("60"))
-	}
 	req.Response.Header.SetContentTypeBytes(valueHTML)
 	req.Response.Header.SetCanonical(web.HeaderPolicy, []byte(page.Policy(p)))
 	if page.MayBeFramed(p) {
@@ -80,7 +79,22 @@ func (h *Handlers) sendNotice(req *web.Request, status int, lang string, n page.
 
 // stop responds with a page that says why the payer can't go on, and leads back to the merchant.
 func (h *Handlers) stop(req *web.Request, status int, payer *visitor, n page.Notice) error {
-	return h.sendPage(req, status, payer.lang, page.Stop{Shop: payer.shop, Notice: n, Back: payer.back})
+	return h.sendPage(req, status, payer.lang, payer.stopFor(n))
+}
+
+// stopFor returns the page that says why the payer can't go on, and leads back to the merchant.
+func (payer *visitor) stopFor(n page.Notice) page.Stop {
+	return page.Stop{Shop: payer.shop, Notice: n, InTest: payer.inTest, Back: payer.back}
+}
+
+// stopTooMany responds to a form of an address that has sent too many. The page leads back to the one with the form, and not to
+// the merchant, where another payment would begin.
+func (h *Handlers) stopTooMany(req *web.Request, payer *visitor, wait time.Duration) error {
+	wait = (wait + time.Second - 1).Truncate(time.Second)
+	req.Response.Header.SetCanonical(web.HeaderRetryAfter, strconv.AppendInt(nil, int64(wait/time.Second), 10))
+	p := payer.stopFor(page.TooMany)
+	p.Back, p.Self, p.Left = "", payer.address, wait
+	return h.sendPage(req, fiber.StatusTooManyRequests, payer.lang, p)
 }
 
 // sendError responds to an error with a page. Status and log are the same as on other routes. After

@@ -20,6 +20,7 @@ import (
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/ledger/storefront"
 )
@@ -117,7 +118,7 @@ func (h *Handlers) nextStep(payer *visitor, result *paymentactor.Result) (next p
 		if p := h.methodPage(payer, result); len(p.Methods) > 0 {
 			return p, "", nil
 		}
-		return page.Stop{Shop: payer.shop, Notice: page.NoMethod, Back: payer.back}, "", nil
+		return payer.stopFor(page.NoMethod), "", nil
 	case inputChoice:
 		return h.choiceOf(payer, r), "", nil
 	case inputPassword:
@@ -149,6 +150,9 @@ func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, h
 	outcome = page.Outcome{
 		Order: h.orderOf(payer.org, r), Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r), Receipt: receiptPath(h.cfg.Pages, payer.org, r),
 	}
+	if result == page.NotDone {
+		outcome.Sum.Amount = h.promisedTotal(payer.org, r, outcome.Sum.Amount)
+	}
 	if result == page.NotDone && outcome.Back == "" && payer.back != "" {
 		outcome.Back, outcome.Waits = payer.back, true
 	}
@@ -158,6 +162,23 @@ func (h *Handlers) outcomeOf(payer *visitor, r *record) (outcome page.Outcome, h
 		outcome.Refunded = refundedOf(r)
 	}
 	return outcome, true
+}
+
+// promisedTotal returns the total that the page had promised to the payer of a hosted payment that ended before a terminal set
+// its fee: the one to which the payer has agreed, else the one of all methods that are offered. Without either the page has
+// shown the amount without a fee, as it is in the record.
+func (h *Handlers) promisedTotal(org ledger.ID, r *record, inRecord money.Amount) money.Amount {
+	switch {
+	case !r.Hosted || r.Type != payment.Payment || r.Terminal != ledger.ID{}:
+		return inRecord
+	case !r.AgreedTotal.IsZero():
+		return r.AgreedTotal
+	}
+	p := page.Checkout{Methods: h.methodsOf(org, r)}
+	if len(p.Methods) > 0 && p.HasOneTotal() {
+		return p.Methods[0].Total.Amount
+	}
+	return inRecord
 }
 
 // providerPage returns the payer's next step at the provider. That is the address of the provider's page

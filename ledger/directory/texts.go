@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"mizan/ledger"
+	"mizan/ledger/schema"
 )
 
 // Bounds of texts.
@@ -62,7 +63,7 @@ func checkURL(op, field, address string) error {
 		return nil
 	}
 	u, err := url.Parse(address)
-	if err != nil || len(address) > MaxURL || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" || u.User != nil {
+	if err != nil || len(address) > MaxURL || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" || u.User != nil || !schema.HasUsablePort(u) {
 		return ledger.RefuseField(op, field, "must be an http or https address without credentials")
 	}
 	return nil

@@ -3,6 +3,7 @@ package payment
 import (
 	"fmt"
 	"slices"
+	"unicode"
 	"unicode/utf8"
 
 	"mizan/ledger/money"
@@ -267,14 +268,16 @@ func validCardNumber(number []byte) bool {
 	return sum%10 == 0
 }
 
-// CardLike tells whether a text has as many digits as a card number. Such a text must not be repeated in a
-// response.
+// CardLike tells whether a text has as many digits as a card number, in any script: people type a number with the digits of
+// their keyboard. Such a text must not be repeated in a response.
 func CardLike(text []byte) bool {
 	n := 0
-	for _, c := range text {
-		if c >= '0' && c <= '9' {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text) // the conversion to a string would leave a copy of the number in memory
+		if unicode.IsDigit(r) {
 			n++
 		}
+		text = text[size:]
 	}
 	return n >= minCardNumber
 }

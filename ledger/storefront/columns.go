@@ -34,7 +34,7 @@ func addressColumn[R any](key uint8, name, help string, fieldOf func(*R) *string
 
 func addressRule(value any) string {
 	u, err := url.Parse(value.(string))
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || !schema.HasUsablePort(u) {
 		return "must be an http or https address without credentials"
 	}
 	return ""

@@ -98,7 +98,7 @@ func addressRule(value any) string {
 	address := value.(string)
 	u, err := url.Parse(address)
 	switch {
-	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
+	case err != nil || u.Hostname() == "" || !schema.HasUsablePort(u) || u.Scheme != "https" && u.Scheme != "http":
 		return "must be an https address"
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.HasSuffix(address, "#"):
 		return "must have no credentials, query or fragment"

@@ -68,6 +68,7 @@ func TestConnectionIsParsedFromParameters(t *testing.T) {
 		"a webhook secret":                {map[string]any{"webhook_secret": "ключ"}, ""},
 		"no address":                      {map[string]any{"base_url": nil}, "base_url"},
 		"no scheme":                       {map[string]any{"base_url": "platform.example"}, "base_url"},
+		"a port that cannot be":           {map[string]any{"base_url": "https://platform.example:65536"}, "base_url"},
 		"another scheme":                  {map[string]any{"base_url": "ftp://platform.example"}, "base_url"},
 		"http elsewhere":                  {map[string]any{"base_url": "http://platform.example"}, "base_url"},
 		"http to a similar address":       {map[string]any{"base_url": "http://127.0.0.1.example"}, "base_url"},

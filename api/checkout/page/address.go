@@ -3,13 +3,15 @@ package page
 import (
 	"net/url"
 	"strings"
+
+	"mizan/ledger/schema"
 )
 
 // IsWebAddress tells whether a page may link to, post to or redirect to an address: an absolute http or
-// https URL with a host, and without characters that have a meaning in a header or a policy.
+// https URL with a host and a port that exists, and without characters that have a meaning in a header or a policy.
 func IsWebAddress(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || !schema.HasUsablePort(u) {
 		return false
 	}
 	for _, c := range u.Host {

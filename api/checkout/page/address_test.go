@@ -18,6 +18,7 @@ func TestOnlyWebAddressesAreLinked(t *testing.T) {
 		"https://a\r\nSet-Cookie: b=c": false, "https://shop.example/\r\nX-A: b": false, "https://shop.example/\x00": false, "https://shop.example/\x7f": false,
 		"https://a;b/": false, "https://a,b/": false, "https://a'b/": false, "https://a*b/": false, "https://a b/": false, "https://a\"b/": false,
 		"https://%zz/": false, "https://shop.example:x/": false,
+		"https://shop.example:65535/": true, "https://shop.example:/": true, "https://shop.example:65536/": false, "https://[::1]:99999/": false,
 	} {
 		if got := IsWebAddress(address); got != want {
 			t.Errorf("%q: %v", address, got)

@@ -247,8 +247,19 @@ type Receipt struct {
 type Stop struct {
 	Shop
 	Notice Notice
+	InTest bool   // the notice is about something in the test environment
 	Back   string // the merchant's address; empty: no link
+
+	// With the notice TooMany:
+	Self string        // path of the page on which the person may try again
+	Left time.Duration // until then
 }
+
+// Test tells whether the notice is about something in the test environment.
+func (s Stop) Test() bool { return s.InTest }
+
+// ReloadAfter is the time until the page goes back to Self.
+func (s Stop) ReloadAfter() time.Duration { return s.Left + time.Second }
 
 // Notice is why there is nothing to show. The zero value is invalid.
 type Notice uint8
@@ -264,11 +275,12 @@ const (
 	Closed                        // a payment link or a product that accepts no payments
 	TooMany                       // the address has begun too many payments
 	NoMethod                      // no method is offered for a payment at present
+	StillOpen                     // the link has expired, and the payment may yet be confirmed
 )
 
 // IsAboutTime tells whether time has passed, or has to pass.
 func (n Notice) IsAboutTime() bool {
-	return n == Gone || n == TooLate || n == Unavailable || n == TooMany
+	return n == Gone || n == StillOpen || n == TooLate || n == Unavailable || n == TooMany
 }
 
 // IsClosed tells whether nobody can pay here.

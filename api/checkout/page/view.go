@@ -127,7 +127,7 @@ func (v view) Reason(code string, payout bool) string {
 func (v view) Notice() texts.Notice {
 	n := &v.T.Notices
 	return map[Notice]texts.Notice{
-		NotFound: n.NotFound, Gone: n.Gone, TooLate: n.TooLate, Malformed: n.Malformed, Unavailable: n.Unavailable, Fault: n.Fault,
+		NotFound: n.NotFound, Gone: n.Gone, StillOpen: {Title: n.Gone.Title, Body: n.StillOpen}, TooLate: n.TooLate, Malformed: n.Malformed, Unavailable: n.Unavailable, Fault: n.Fault,
 		Closed: n.Closed, TooMany: n.TooMany, NoMethod: {Title: v.T.Checkout.Title, Body: v.T.Checkout.NoMethod},
 	}[v.Page.(Stop).Notice]
 }

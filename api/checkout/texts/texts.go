@@ -150,6 +150,8 @@ type Texts struct {
 		Fault       Notice `json:"fault"`
 		Closed      Notice `json:"closed"`
 		TooMany     Notice `json:"tooMany"`
+
+		StillOpen string `json:"stillOpen"` // in place of the body of Gone
 	} `json:"notices"`
 	Methods map[string]string `json:"methods"` // names of the ways to pay, by the type of a money_storage
 	Reasons map[string]string `json:"reasons"` // by error_code; a payer is not told other reasons

@@ -5,6 +5,8 @@
 //     credential of a payer.
 //  2. A token that is forged, or belongs to another transaction, does not reveal whether the
 //     transaction exists.
+//  3. The token of an address to which the pages lead is of a kind of its own. After its end it opens nothing, but proves that
+//     its holder was led there: while the payer may act, api/checkout leads such a payer to the address that lasts.
 //
 // Callers: api/payments shows addresses, api/checkout opens them, cmd/mizan passes them to the
 // actors that send payers back from a provider.

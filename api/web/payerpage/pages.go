@@ -26,6 +26,7 @@ const (
 	ReceiptLifetime = 180 * 24 * time.Hour
 
 	tokenPurpose      = "pay"
+	lastingPurpose    = "stay"
 	receiptPurpose    = "receipt"
 	tokenSeparator    = "."
 	organizationChars = 22 // base64url of an organization's id
@@ -57,6 +58,12 @@ func (p Pages) Return(org, id ledger.ID, until time.Time) string {
 	return p.Base + p.Path(org, id, ReturnEnd, until)
 }
 
+// Lasting returns the path of a transaction's page to which the pages themselves lead a payer. Its token expires at until.
+// Unlike the token of an address that the API has shown, it proves even then that a payer was on the page.
+func (p Pages) Lasting(org, id ledger.ID, until time.Time) string {
+	return PathOf(id, "", p.issue(lastingPurpose, org, id, until))
+}
+
 // Path returns the path of a transaction's page with a token that expires at until. The suffix is
 // empty or ReturnEnd.
 func (p Pages) Path(org, id ledger.ID, suffix string, until time.Time) string {
@@ -81,6 +88,11 @@ func PathOf(id ledger.ID, suffix, token string) string {
 // ErrExpired together with the organization. Any other error is ErrToken.
 func (p Pages) Open(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
 	return p.open(tokenPurpose, id, token, now)
+}
+
+// OpenLasting does what Open does, for the token of a path of Lasting.
+func (p Pages) OpenLasting(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
+	return p.open(lastingPurpose, id, token, now)
 }
 
 // OpenReceipt does what Open does, for the token of a receipt.

@@ -45,6 +45,25 @@ func TestTokenOpensItsOwnPageUntilItExpires(t *testing.T) {
 	}
 }
 
+// An address to which the pages lead proves that a payer was on them, which one that the API shows does not.
+func TestTokenOfALastingAddressIsItsOwn(t *testing.T) {
+	p := newPages(t)
+	org, id, expires := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
+	_, lasting, _ := strings.Cut(p.Lasting(org, id, expires), "?token=")
+	_, shown, _ := strings.Cut(p.Path(org, id, "", expires), "?token=")
+	for now, want := range map[time.Time]error{expires.Add(-time.Microsecond): nil, expires: ErrExpired} {
+		if got, err := p.OpenLasting(id, lasting, now); got != org || err != want {
+			t.Errorf("opens %v %v", got, err)
+		}
+		if _, err := p.OpenLasting(id, shown, now); err != ErrToken {
+			t.Errorf("an address that the API shows: %v", err)
+		}
+		if _, err := p.Open(id, lasting, now); err != ErrToken {
+			t.Errorf("as an address that the API shows: %v", err)
+		}
+	}
+}
+
 // Only an issued token opens a page, however it is encoded.
 func FuzzOnlyIssuedTokensOpen(f *testing.F) {
 	p := newPages(f)

@@ -3,6 +3,7 @@ package browser_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -105,4 +106,38 @@ func payElsewhere(t *testing.T, tb *tab, address string) {
 	other.pay(cardCharged)
 	other.wantOutcome(other.transactionID(), "charged")
 	tb.pay(cardOther)
+}
+
+// A payer who goes back from the bank after a refused form or a declined card sees the way to the bank and the way out, and no
+// error of the browser, which can't show the response to a form again.
+func TestBackFromTheBankAfterAnotherAttempt(t *testing.T) {
+	s := newSite(t)
+	for name, first := range map[string]string{"declined": cardDeclined, "invalid": cardInvalid} {
+		for _, scripts := range []bool{true, false} {
+			if first == cardInvalid && !scripts {
+				continue // the response to a form that names the wrong fields is 422; a script gives it an entry of its own in the history
+			}
+			t.Run(fmt.Sprintf("%s, scripts %v", name, scripts), func(t *testing.T) {
+				t.Parallel()
+				id, address := s.hosted(t, "payment", `"amount":"1250","currency":"USD"`)
+				tb := s.open(t, view{width: 1280, lang: "en", scripts: scripts})
+				tb.visit(address)
+				tb.pay(first)
+				tb.fillCard(cardRedirect)
+				tb.press(submitButton)
+				tb.waitFor("the simulated bank", isAtTheBank)
+				tb.back()
+				tb.wantStatus(http.StatusOK)
+				if !scripts && tb.has(cardField) { // the browser may show the form as it was, which is of an earlier step and leads to the bank too
+					tb.follow(script(`(() => { document.querySelector("` + submitButton + `").click(); return true; })()`))
+				} else {
+					tb.press(`main:has(` + cancelButton + `) a.button[href*="/simulator/challenge"]`) // which waits for the page
+				}
+				tb.waitFor("the simulated bank", isAtTheBank)
+				tb.press(approveButton)
+				tb.wantMerchant("/ok", id, "charged")
+				tb.wantQuiet()
+			})
+		}
+	}
 }

@@ -56,13 +56,14 @@ const (
 	cardRedirect = "4000000000003220"
 	cardForm     = "4000000000003063"
 	cardPassword = "4000002500003155"
+	cardDeclined = "4000000000000002"
 )
 
 // traces are texts that memory must not contain when every transaction has ended. Three digits occur
 // everywhere, so a CVV is searched for together with the text before it in a request.
 // Elsewhere the cardholder's name, which is next to the CVV, is searched for instead of the CVV.
 var traces = []string{
-	canaryPrefix, cardRedirect, cardForm, cardPassword, canaryHolder,
+	canaryPrefix, cardRedirect, cardForm, cardPassword, cardDeclined, canaryHolder,
 	`cvv":"` + canaryCVV, `cvv": "` + canaryCVV, "cvv=" + canaryCVV, "CANARY+H.+OLDER", "122030" + canaryCVV,
 	strings.ReplaceAll(canaryPrefix[:4], "4", "\\u0034"),
 }
@@ -261,6 +262,15 @@ func (p *payer) payInEveryWay(n int) {
 	p.wantFinal(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
 	hosted = p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
 	p.wantFinal(p.ask(200, "POST", payments+"/continue/"+hosted["id"], asJSON, `{"money_storage":`+storage(number)+`}`), "charged")
+
+	// What was typed with a declined card is kept until the page that follows has shown it again.
+	hosted = p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
+	lasting := strings.TrimSuffix(p.ask(303, "POST", hosted["widget_url"], asForm, cardFormBody(cardDeclined))["location"], "&posted")
+	if again := p.ask(200, "GET", lasting, asForm, ""); !strings.Contains(again["body"], canaryHolder) {
+		p.t.Error("the form of a declined card does not show the cardholder's name again")
+	}
+	p.ask(303, "POST", lasting, asForm, "step=method-2&"+cardFormBody(number))
+	p.wantFinal(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
 
 	// Refused requests contain cards too.
 	p.ask(422, "POST", payments, asJSON, createBody("payment", "", storage(number[:15]+"x")))

@@ -51,6 +51,9 @@ all(".method .fields", fields => fields.addEventListener("focusin", () => fields
 // that comes back is the present one.
 addEventListener("pagehide", () => all("form", form => form.reset()));
 addEventListener("pageshow", event => event.persisted && location.reload());
+// A page that is the response to a form stands in the browser's history as the page at its address, so that a payer who comes
+// back gets that page, and is not asked to send the form again.
+history.replaceState(null, "", location.href);
 
 // A field that is rewritten as it is typed; the cursor stays behind the same digit.
 const rewrite = (field, write) => field.addEventListener("input", event => {
