@@ -66,7 +66,7 @@ const rewrite = (field, write) => field.addEventListener("input", event => {
 });
 all("#cardnumber", field => {
   const brands = JSON.parse(field.dataset.brands);
-  const shown = field.parentElement.querySelector(".brandname");
+  const shown = field.closest(".field").querySelector(".brandname");
   rewrite(field, digits => {
     const start = Number(digits.slice(0, 4));
     const brand = digits.length < 4 ? undefined : brands.find(([from, to]) => from <= start && start <= to);
