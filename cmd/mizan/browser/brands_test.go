@@ -52,7 +52,7 @@ func TestBrandOfTheCardLeavesTheNumberFree(t *testing.T) {
 	for name, show := range map[string]func(tb *tab){"card only": showCheckout, "methods": showMethods} {
 		for _, v := range []view{
 			{320, "en", false, true}, {360, "en", false, true}, {375, "en", false, true}, {320, "ar", false, true}, {360, "ar", false, true}, {375, "ar", false, true},
-			{320, "es", false, true}, {320, "fa", false, true},
+			{320, "de", false, true}, {320, "es", false, true}, {320, "fr", false, true}, {320, "fa", false, true},
 		} {
 			t.Run(fmt.Sprintf("%s %s %d", name, v.lang, v.width), func(t *testing.T) {
 				t.Parallel()
