@@ -84,7 +84,7 @@ func TestPayerEntersTheAmountOfADynamicLink(t *testing.T) {
 		`<p class="hint" id="amount-hint">The amount must be at least $5.00. The amount must be at most $1,234.56.</p>`)
 	action, _ := page.form()
 	for typed, want := range map[string]string{
-		"": "Enter the amount.", "x": "as a number", "0": "The amount must be at least $5.00.", "4.99": "The amount must be at least $5.00.", "1234.57": "The amount must be at most $1,234.56.", "5.001": "as a number",
+		"": "Enter the amount.", "x": "as a number", "0": "The amount must be at least $5.00.", "4.99": "The amount must be at least $5.00.", "1234.57": "The amount must be at most $1,234.56.", "5.001": "The amount has too many decimal places. Enter it, for example, as 12.50.",
 	} {
 		refused := f.send(action, url.Values{"amount": {typed}}).wantPage(422, "Payment", want)
 		if !strings.Contains(refused.body, `value="`+typed+`"`) {
@@ -94,6 +94,21 @@ func TestPayerEntersTheAmountOfADynamicLink(t *testing.T) {
 	f.send(action, url.Values{"amount": {"1,234.56"}}).wantPage(200, checkoutTitle, "$1,234.56")
 	list := f.partner().get("/api/v1/transactions?env=test&link_id="+created.at("data.id")).want(200, "")
 	list.wantFields(map[string]string{"data.0.amount": "123456", "data.1": "(absent)"})
+}
+
+// Where the merchant names no bounds, those of every payment apply: the smallest unit, and 10^15 of it.
+func TestRefusedAmountNamesTheBoundsOfEveryPayment(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const most = "The amount must be at most $10,000,000,000,000.00."
+	address := f.testLink("", `"default":1000`, "dynamic").at("data.url")
+	for typed, want := range map[string]string{
+		"0": "The amount must be at least $0.01.", "0.00": "The amount must be at least $0.01.", "12.345": "too many decimal places. Enter it, for example, as 12.50.",
+		"10000000000000.01": most, "12345678901234567890123": most, strings.Repeat("9", 64): most, strings.Repeat("9", 384): most, strings.Repeat("9", 385): "as a number",
+	} {
+		f.send(address, url.Values{"amount": {typed}}).wantPage(422, "Payment", `<p class="wrong" id="amount-wrong" role="alert">`, want)
+	}
+	f.send(address, url.Values{"amount": {"10000000000000"}}).wantPage(200, checkoutTitle, "$10,000,000,000,000.00")
 }
 
 func TestProductIsPaidAtItsOwnAddress(t *testing.T) {
@@ -112,8 +127,10 @@ func TestProductIsPaidAtItsOwnAddress(t *testing.T) {
 		t.Errorf("%s", page.body)
 	}
 	f.send(free.at("data.url"), url.Values{}).wantPage(422, "Gift", "There is nothing to pay here.")
-	open := f.partner().post(productsPath, `{"header":"Donation","text":"Any amount","currency":"EUR","env":"test"}`).want(201, "")
-	action, _ = f.browse(open.at("data.url")).wantPage(200, "Donation", "Amount in EUR", `value=""`).form()
+	open := f.partner().post(productsPath, `{"header":"Donation","text":"Any amount","currency":"EUR","qty":"3","env":"test"}`).want(201, "")
+	page = f.browse(open.at("data.url")).wantPage(200, "Donation", "Amount in EUR", `value=""`, "<p>3 pieces</p>")
+	page.wantNoText("×") // there is no price before it
+	action, _ = page.form()
 	f.send(action, url.Values{"amount": {"7"}}).wantPage(200, checkoutTitle, "€7.00")
 }
 

@@ -86,6 +86,33 @@ func TestDeclinedMethodStaysChosen(t *testing.T) {
 	f.send(action, url.Values{"method": {"direct_debit"}, "routing_number": {"021000021"}}).wantMethods("direct_debit", "bank_card", "direct_debit")
 }
 
+// A payer whose method was refused finds it chosen, and is told to use another card only after a card.
+func TestRefusedMethodIsOfferedAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const again, card, way = "<p>Nothing has been charged. Try again. You", "<p>Nothing has been charged. Try again, or use another card. You", "<p>Nothing has been charged. Try again, or choose another way to pay. You"
+	for _, c := range []struct{ methods, method, want string }{
+		{`"bank_card","qr_code"`, "bank_card", card}, {`"bank_card"`, "bank_card", card}, {`"bank_card","qr_code"`, "qr_code", way},
+		{`"bank_card","crypto"`, "crypto", way}, {`"qr_code"`, "qr_code", again},
+	} {
+		f.useTerminals("payment", `"methods":[`+c.methods+`]`)
+		_, action := f.payerForm("")
+		offered := strings.Split(strings.ReplaceAll(c.methods, `"`, ""), ",")
+		f.tryMethod(action, c.method).wantPage(200, checkoutTitle, c.want).wantMethods(c.method, offered...)
+		f.browse(action).wantPage(200, checkoutTitle, c.want).wantMethods(c.method, offered...)
+	}
+}
+
+// tryMethod pays by a method on the page at an address, and lets the provider refuse it.
+func (f *fixture) tryMethod(address, method string) *response {
+	f.t.Helper()
+	if method == "bank_card" {
+		return f.tryCard(address, declinedCard)
+	}
+	confirmation := f.fill(f.browse(address), url.Values{"method": {method}})
+	return f.fill(confirmation, url.Values{"decision": {"refuse"}})
+}
+
 // A card whose month has passed everywhere uses no attempt.
 func TestPastExpiryIsMarkedAndNotTried(t *testing.T) {
 	t.Parallel()
@@ -93,9 +120,9 @@ func TestPastExpiryIsMarkedAndNotTried(t *testing.T) {
 	id, action := f.payerForm("")
 	now := f.Clock.Now().UTC()
 	form := card("4242424242424242")
-	for _, past := range []string{now.AddDate(0, -2, 1-now.Day()).Format("01/06"), now.AddDate(-1, 0, 0).Format("01/2006")} {
+	for _, past := range []string{"01/20", now.AddDate(0, -2, 1-now.Day()).Format("01/06"), now.AddDate(-1, 0, 0).Format("01/2006")} {
 		form.Set("expiry", past)
-		f.send(action, form).wantPage(422, checkoutTitle, `id="expiry-wrong"`)
+		f.send(action, form).wantPage(422, checkoutTitle, `<p class="wrong" id="expiry-wrong">The card has expired.</p>`)
 	}
 	f.wantRouting(id)
 	form.Set("expiry", now.Format("01/06"))

@@ -70,7 +70,7 @@ func TestPayerChoosesAMethod(t *testing.T) {
 
 	// What was typed for another method is not read.
 	id, page = f.payBy("qr_code", card("4242424242424241"))
-	page.wantPage(200, "Scan to pay", "$12.50", "Time left")
+	page.wantPage(200, "Scan to pay", "$12.50", "Time left", "<p>Scan the code with your phone.</p>")
 	f.transaction(id).wantFields(map[string]string{"status": "action_required", "payment_method": `{"type":"qr_code"}`})
 	confirmation, fields := page.form()
 	fields.Set("decision", "approve")

@@ -29,6 +29,7 @@ func (h *Handlers) methodPage(payer *visitor, result *paymentactor.Result) page.
 	if len(p.Methods) == 0 {
 		return p
 	}
+	p.Chosen = lastTried(r, p.Methods)
 	if p.HasOneTotal() {
 		p.Sum, p.Fee = p.Methods[0].Total, p.Methods[0].Fee
 		if p.Fee != nil {
@@ -53,9 +54,19 @@ func (h *Handlers) methodsOf(org ledger.ID, r *record) (methods []page.Method) {
 	return methods
 }
 
+// lastTried returns the index of the method with which the payer's last attempt was made; zero if there was none or it is
+// no longer offered.
+func lastTried(r *record, methods []page.Method) int {
+	if len(r.Ended) == 0 {
+		return 0
+	}
+	last := r.Ended[len(r.Ended)-1].Credentials.Method
+	return max(0, slices.IndexFunc(methods, func(m page.Method) bool { return m.Type == last }))
+}
+
 // chooseMethod returns the method whose button was pressed or, if the button is none of a method, the one that the form names.
 // It marks that method as chosen. A form without a method means a card or, if
-// cards are not offered, the only method. isOffered is false if there is no such method; then the first one stays chosen.
+// cards are not offered, the only method. isOffered is false if there is no such method; then the choice stays as it is.
 func chooseMethod(p *page.Checkout, fields *formFields) (chosen page.Method, isOffered bool) {
 	name := fields.value(page.PayField)
 	if name == nil {

@@ -38,6 +38,9 @@ type offer struct {
 	request  payment.Request // the payment that the page creates, without its amount
 }
 
+// smallestAmount is the least that can be paid, in minor units.
+var smallestAmount = money.MustParse("1")
+
 // errClosed is the error for an address that accepts no payments any more.
 var errClosed = errors.New("the offer is closed")
 
@@ -188,6 +191,7 @@ func (h *Handlers) postOffer(req *web.Request, find func(id ledger.ID) (*offer, 
 			o.page.Typed = string(bytes.ToValidUTF8(typed, nil))
 		}
 		o.page.Problem = problem
+		o.page.Min, o.page.Max = o.bounds()
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, lang, o.page)
 	}
 	source := h.cfg.Proxies.Source(req.RequestCtx)
@@ -222,15 +226,29 @@ func (o *offer) amount(fields *formFields, lang string) (money.Amount, page.Amou
 		return money.Amount{}, page.AmountMissing
 	}
 	asset := o.page.Sum.Asset
-	amount, ok := page.ParseAmount(typed, texts.SeparatorsOf(lang), asset)
-	scale, _ := asset.Scale()
+	amount, problem := page.ParseAmount(typed, texts.SeparatorsOf(lang), asset)
+	least, most := o.bounds()
 	switch {
-	case !ok, amount.IsZero() && o.min.IsZero():
-		return money.Amount{}, page.AmountMalformed
-	case amount.Less(o.min):
+	case problem != 0:
+		return money.Amount{}, problem
+	case amount.Less(least):
 		return money.Amount{}, page.AmountTooLow
-	case !o.max.IsZero() && o.max.Less(amount), storefront.MaxAmount(scale).Less(amount):
+	case most.Less(amount):
 		return money.Amount{}, page.AmountTooHigh
 	}
 	return amount, 0
+}
+
+// bounds returns the least and the greatest amount that the payer may enter: the offer's own or, without them, those of
+// every offer.
+func (o *offer) bounds() (least, most money.Amount) {
+	scale, _ := o.page.Sum.Asset.Scale()
+	least, most = smallestAmount, storefront.MaxAmount(scale)
+	if !o.min.IsZero() {
+		least = o.min
+	}
+	if !o.max.IsZero() && o.max.Less(most) {
+		most = o.max
+	}
+	return least, most
 }

@@ -273,7 +273,7 @@ func (h *Handlers) postMethod(req *web.Request, payer *visitor, result *paymenta
 	p.Typed = typedAgain(fields, keys)
 	if hasExpired(command.Card, h.cfg.Clock.Now()) {
 		command.Card.Wipe()
-		wrongFields = page.WrongFields{fieldOf("exp_year"): true}
+		wrongFields, p.HasExpired = page.WrongFields{fieldOf("exp_year"): true}, true
 	}
 	if p.Wrong = wrongFields; len(wrongFields) > 0 {
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, payer.lang, p)

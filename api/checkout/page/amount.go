@@ -16,23 +16,30 @@ const maxTyped = 384
 // ParseAmount reads an amount in major units as a payer types it: "12.50", "12,5", "1 234,50", "1,234". Spaces and
 // apostrophes are ignored. If a point or a comma can have only one meaning, it has that meaning whatever the language is;
 // otherwise, as in "1.234", the language decides. An Arabic comma counts as a comma, and in languages from right to left a slash
-// may stand before the fraction: "۱۲/۵۰". ok is false for anything else, and for more decimals than the asset has.
-func ParseAmount(text string, language texts.Separators, asset money.Asset) (amount money.Amount, ok bool) {
+// may stand before the fraction: "۱۲/۵۰". The problem is AmountTooPrecise for more decimals than the asset has, AmountTooHigh
+// for more digits than an amount can have, AmountMalformed for anything else that is no amount, and zero for an amount.
+func ParseAmount(text string, language texts.Separators, asset money.Asset) (amount money.Amount, problem AmountProblem) {
 	scale, known := asset.Scale()
 	if !known || len(text) > maxTyped {
-		return amount, false
+		return amount, AmountMalformed
 	}
 	whole, fraction, ok := splitTyped(latinDigits(text), language)
 	fraction = strings.TrimRight(fraction, "0")
-	if !ok || len(fraction) > scale {
-		return amount, false
+	switch {
+	case !ok:
+		return amount, AmountMalformed
+	case len(fraction) > scale:
+		return amount, AmountTooPrecise
 	}
 	digits := strings.TrimLeft(whole+fraction+strings.Repeat("0", scale-len(fraction)), "0")
 	if digits == "" {
 		digits = "0"
 	}
 	amount, err := money.Parse(digits)
-	return amount, err == nil
+	if err != nil {
+		return amount, AmountTooHigh
+	}
+	return amount, 0
 }
 
 // latinDigits writes the digits and separators of other scripts as 0–9, '.' and ',', and removes what only groups or is invisible.

@@ -29,7 +29,7 @@ func TestSeparatorsOfKeyboardsFromRightToLeftAreRead(t *testing.T) {
 	} {
 		for _, lang := range []string{"ar", "fa", "ur"} {
 			got := ""
-			if amount, ok := ParseAmount(text, texts.SeparatorsOf(lang), dollars.Asset); ok {
+			if amount, problem := ParseAmount(text, texts.SeparatorsOf(lang), dollars.Asset); problem == 0 {
 				got = amount.String()
 			}
 			if got != want {
@@ -37,7 +37,7 @@ func TestSeparatorsOfKeyboardsFromRightToLeftAreRead(t *testing.T) {
 			}
 		}
 	}
-	if amount, ok := ParseAmount("12/50", texts.SeparatorsOf("en"), dollars.Asset); ok {
+	if amount, problem := ParseAmount("12/50", texts.SeparatorsOf("en"), dollars.Asset); problem == 0 {
 		t.Errorf("a fraction is read as %v", amount)
 	}
 }
@@ -64,8 +64,8 @@ func TestAmountsAreReadAsEachLanguageWritesThem(t *testing.T) {
 					suggested = "0" // nothing is suggested
 				}
 				for _, written := range []string{grouped, suggested} {
-					if got, ok := ParseAmount(written, texts.SeparatorsOf(lang), asset); !ok || got != want {
-						t.Errorf("%s: %q in %s is read as %v, %v, want %s", lang, written, asset.Currency, got, ok, minor)
+					if got, problem := ParseAmount(written, texts.SeparatorsOf(lang), asset); problem != 0 || got != want {
+						t.Errorf("%s: %q in %s is read as %v, %v, want %s", lang, written, asset.Currency, got, problem, minor)
 					}
 				}
 			}

@@ -22,7 +22,7 @@ type Offer struct {
 	IsFree   bool          // there is nothing to pay, so the page has no button
 	Typed    string        // what the payer typed as amount, if it is refused
 	Problem  AmountProblem // what is wrong with it; zero: nothing
-	Min, Max money.Amount  // bounds of the amount, for a refusal; zero: none
+	Min, Max money.Amount  // bounds of the amount; zero: none. The page of a refused amount needs the one that was broken
 }
 
 // Item is one of the products that a page shows.
@@ -49,6 +49,7 @@ type AmountProblem uint8
 const (
 	AmountMissing AmountProblem = iota + 1
 	AmountMalformed
+	AmountTooPrecise // it has more decimals than the asset
 	AmountTooLow
 	AmountTooHigh
 )

@@ -66,6 +66,7 @@ type Checkout struct {
 	Left    time.Duration     // until the page expires
 	Brands  []CardBrand       // the card schemes whose names the page shows
 
+	HasExpired   bool   // the expiry date is refused because it is past
 	WrongMethod  bool   // the payer chose no method, or one that is not offered
 	TotalRose    bool   // the total is higher than when the form was shown
 	Declined     string // error_code of the last attempt; empty: there was none

@@ -119,3 +119,13 @@ func TestPatternsAcceptTheDigitsOfPayers(t *testing.T) {
 		}
 	}
 }
+
+// Arabic says two of a thing with the dual, without a number.
+func TestTwoPiecesAreADualInArabic(t *testing.T) {
+	for quantity, want := range map[string]string{"2": "<p>قطعتان</p>", "3": "<p>\u20683\u2069 قطع</p>", "11": "<p>\u206811\u2069 قطعة</p>"} {
+		html := render(t, "ar", Offer{Order: Order{Sum: dollars}, Items: []Item{{Header: "x", Text: "x", Quantity: quantity}}, IsOpen: true})
+		if !strings.Contains(html, want) {
+			t.Errorf("%s: no %q in %s", quantity, want, html)
+		}
+	}
+}

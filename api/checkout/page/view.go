@@ -172,11 +172,12 @@ func (v view) AmountRefusal() string {
 	case AmountTooLow:
 		return v.T.Fill(v.T.Offer.AmountAtLeast, "amount", v.sumInText(Sum{o.Min, o.Sum.Asset}))
 	case AmountTooHigh:
-		if !o.Max.IsZero() {
-			return v.T.Fill(v.T.Offer.AmountAtMost, "amount", v.sumInText(Sum{o.Max, o.Sum.Asset}))
-		}
+		return v.T.Fill(v.T.Offer.AmountAtMost, "amount", v.sumInText(Sum{o.Max, o.Sum.Asset}))
 	}
 	example, _ := v.T.Decimal(exampleAmount, o.Sum.Asset)
+	if o.Problem == AmountTooPrecise {
+		return v.T.Fill(v.T.Offer.AmountTooPrecise, "example", example)
+	}
 	return v.T.Fill(v.T.Offer.AmountMalformed, "example", example)
 }
 
@@ -190,6 +191,26 @@ func (v view) CheckoutTitle() string {
 		return v.T.Fill(v.T.Common.PayoutFrom, "merchant", c.Merchant)
 	}
 	return v.T.Fill(v.T.Common.PayTo, "merchant", c.Merchant)
+}
+
+// Again tells the payer of a Checkout whose last attempt was declined how to go on.
+func (v view) Again() string {
+	c, t := v.Page.(Checkout), &v.T.Checkout
+	switch {
+	case c.Methods[c.Chosen].IsCard():
+		return t.TryAnotherCard
+	case c.IsChoice():
+		return t.TryAnotherWay
+	}
+	return t.TryAgain
+}
+
+// ExpiryRefusal is the text for the expiry date of a card that a payer typed.
+func (v view) ExpiryRefusal() string {
+	if v.Page.(Checkout).HasExpired {
+		return v.T.Reasons["expired_card"]
+	}
+	return v.T.Checkout.WrongExpiry
 }
 
 // PayText is the text of the button of a Checkout that pays a total.

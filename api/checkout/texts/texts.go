@@ -29,15 +29,16 @@ type Texts struct {
 		SecondsLeft Plural `json:"secondsLeft" holds:"n"`
 	} `json:"common"`
 	Offer struct {
-		Title           string `json:"title"`
-		Pay             string `json:"pay" on:"button"`
-		Pieces          Plural `json:"pieces" holds:"n"`
-		NothingToPay    string `json:"nothingToPay"`
-		EnterAmount     string `json:"enterAmount" holds:"currency"`
-		AmountMissing   string `json:"amountMissing"`
-		AmountMalformed string `json:"amountMalformed" holds:"example"`
-		AmountAtLeast   string `json:"amountAtLeast" holds:"amount"`
-		AmountAtMost    string `json:"amountAtMost" holds:"amount"`
+		Title            string `json:"title"`
+		Pay              string `json:"pay" on:"button"`
+		Pieces           Plural `json:"pieces" holds:"n"`
+		NothingToPay     string `json:"nothingToPay"`
+		EnterAmount      string `json:"enterAmount" holds:"currency"`
+		AmountMissing    string `json:"amountMissing"`
+		AmountMalformed  string `json:"amountMalformed" holds:"example"`
+		AmountTooPrecise string `json:"amountTooPrecise" holds:"example"`
+		AmountAtLeast    string `json:"amountAtLeast" holds:"amount"`
+		AmountAtMost     string `json:"amountAtMost" holds:"amount"`
 	} `json:"offer"`
 	Checkout struct {
 		Title             string `json:"title"`
@@ -64,7 +65,9 @@ type Texts struct {
 		WrongMethod       string `json:"wrongMethod"`
 		TotalRose         string `json:"totalRose"`
 		Declined          string `json:"declined"`
-		TryAgain          string `json:"tryAgain"`
+		TryAgain          string `json:"tryAgain"`       // where only one method is offered, which is no card
+		TryAnotherCard    string `json:"tryAnotherCard"` // after a card
+		TryAnotherWay     string `json:"tryAnotherWay"`  // after another method, where several are offered
 		AttemptsLeft      Plural `json:"attemptsLeft" holds:"n"`
 		Secure            string `json:"secure"`
 		AccountNumber     string `json:"accountNumber"`

@@ -15,6 +15,7 @@ func showFaultyPage(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprintf(w, `<!DOCTYPE html><html lang="en" dir="rtl"><title>x</title><link rel="icon" href="data:,">
 <style>:focus { outline: none }</style>
 <div id="late" style="height:0"></div><h1>Faulty</h1>
+<svg class="qr" width="50" height="50" viewBox="0 0 5 5" style="opacity:.5"><path d="M1 1h3v1h-3z"/></svg>
 <p style="width:5000px;color:#eee;background:#fff">pale</p>
 <input name="unlabelled"><button>second</button><button tabindex="-1">unreachable</button>
 <img src="/picture.png"><img src="https://elsewhere.example/pixel.png"><script>
@@ -35,7 +36,14 @@ func TestEveryRuleFindsItsFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	found = append(found, tb.keyboardFindings()...)
-	for _, rule := range []string{"label", "color-contrast", "image-alt", ruleWidth, ruleConsole, ruleHosts, ruleBytes, ruleShift, ruleLanguage, ruleKeyboard} {
+	var code drawnCode
+	decode(tb, findCode, &code)
+	picture, err := tb.screenshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = append(found, tb.codeFindings(picture, &code)...)
+	for _, rule := range []string{"label", "color-contrast", "image-alt", ruleWidth, ruleConsole, ruleHosts, ruleBytes, ruleShift, ruleLanguage, ruleKeyboard, ruleCode, "region"} {
 		if !slices.ContainsFunc(found, func(f finding) bool { return f.rule == rule }) {
 			t.Errorf("%s is not found", rule)
 		}

@@ -25,6 +25,7 @@ const (
 	ruleShift    = "shift"    // nothing moves while the page loads
 	ruleLanguage = "language" // the language and its direction are declared
 	ruleKeyboard = "keyboard" // every control can be reached, in the order of the page, and shows that it is focused
+	ruleCode     = "code"     // a scanner can read the QR code
 	ruleIcon     = "icon"     // the page has an icon; browsers ask for /favicon.ico at the first page without one
 	ruleBack     = "back"     // after the form was sent, the back button does not show the card again
 )
@@ -48,9 +49,9 @@ func (tb *tab) report(list []finding) {
 //go:embed testdata/axe/axe.min.js
 var axe string
 
-// runAxe is an expression for the serious and critical findings of axe-core.
+// runAxe is an expression for the findings of axe-core, but for minor ones.
 const runAxe = `axe.run(document, {resultTypes: ["violations"], preload: false}).then(result => result.violations
-	.filter(v => v.impact === "serious" || v.impact === "critical")
+	.filter(v => v.impact !== "minor")
 	.flatMap(v => v.nodes.map(n => ({rule: v.id, detail: v.help + ": " + n.target.join(" ") + " " + n.html.slice(0, 200) + " " + (n.any[0]?.message ?? "")}))))`
 
 // layoutShift is an expression for how much the page moved while it loaded.

@@ -41,9 +41,9 @@ var shownPages = []shownPage{
 	{"password", "The bank asks for a one-time password.", 200, showPassword, false},
 	{"bank", "The simulated bank of the sandbox, where 3-D Secure is approved or refused.", 200, showBank, true},
 	{"bank-over", "The simulated bank after the decision.", 200, showDecidedBank, false},
-	{"scan", "A code to scan, with the sandbox's buttons.", 200, showScan, false},
-	{"deposit", "A deposit of crypto: the address, its code and the time left.", 200, showDeposit, false},
-	{"sign", "A payload to sign with a wallet.", 200, showSignature, false},
+	{"scan", "A code to scan, with the sandbox's buttons.", 200, showScan, true},
+	{"deposit", "A deposit of crypto: the address, its code and the time left.", 200, showDeposit, true},
+	{"sign", "A payload to sign with a wallet.", 200, showSignature, true},
 	{"payout-institution", "The recipient of a payout chooses an institution.", 200, showInstitutions, false},
 	{"payout-card", "The recipient of a payout enters a card.", 200, showPayoutCard, false},
 	{"processing", "The provider is at work.", 200, showProcessing, false},
@@ -126,8 +126,13 @@ func (tb *tab) tryPage(t *testing.T, p *shownPage, v view, folder string) {
 		shown := tb.events.current().number
 		found, m, err := tb.findings()
 		var picture []byte
+		var code drawnCode
 		if err == nil {
+			decode(tb, findCode, &code)
 			picture, err = tb.screenshot()
+		}
+		if err == nil {
+			found = append(found, tb.codeFindings(picture, &code)...)
 		}
 		if err == nil && v.lang == "en" && v.width == 1280 {
 			found = append(found, tb.keyboardFindings()...)

@@ -40,11 +40,19 @@ all("form", form => {
     const wrong = event.submitter?.formNoValidate ? [] : [...form.querySelectorAll("[data-wrong]")].filter(f => isAsked(f) && isWrong(f));
     wrong.forEach(complain);
     wrong[0]?.focus();
-    if (wrong.length > 0 || form.dataset.sent) return event.preventDefault();
-    form.dataset.sent = "1";
-    form.querySelectorAll("button").forEach(button => button.setAttribute("aria-disabled", "true"));
+    const isCancel = event.submitter?.name === "cancel"; // the payer may give up while the form is on its way
+    if (wrong.length > 0 || form.dataset.sent === "cancel" || (form.dataset.sent && !isCancel)) return event.preventDefault();
+    form.dataset.sent = isCancel ? "cancel" : "form";
+    form.querySelectorAll(isCancel ? "button" : "button:not([name=cancel])").forEach(button => button.setAttribute("aria-disabled", "true"));
+    setTimeout(release, 20000); // no answer came, or a browser that does not say so was stopped
   });
 });
+// A form can be sent again once the browser has stopped sending it. The server takes it once.
+const release = () => all("form[data-sent]", form => {
+  delete form.dataset.sent;
+  form.querySelectorAll("button").forEach(button => button.removeAttribute("aria-disabled"));
+});
+window.navigation?.addEventListener("navigateerror", release);
 // A browser that can't hide the fields of the other methods shows them: whoever fills some in has chosen their method.
 all(".method .fields", fields => fields.addEventListener("focusin", () => fields.parentElement.querySelector("[name=method]").checked = true));
 // A browser may keep the page to show it again when the payer comes back. It keeps nothing that was typed, and the page
@@ -69,7 +77,7 @@ const rewrite = (field, write) => field.addEventListener("input", event => {
 });
 all("#cardnumber", field => {
   const brands = JSON.parse(field.dataset.brands);
-  const shown = field.parentElement.querySelector(".brandname");
+  const shown = field.closest(".field").querySelector(".brandname");
   rewrite(field, digits => {
     const start = Number(digits.slice(0, 4));
     const brand = digits.length < 4 ? undefined : brands.find(([from, to]) => from <= start && start <= to);
