@@ -28,7 +28,7 @@ func TestNamesMayNotChangeTheTextAroundThem(t *testing.T) {
 	f.admin().patch(partnerPath, `{"branding":{"display_name":"`+persian+`"}}`).want(200, "").wantFields(map[string]string{"data.branding.display_name": persian})
 	created := f.testLink(`"name":"`+persian+`","description":"\u202eeert",`, `"default":100`, "fixed")
 	page := f.browse(created.at("data.url")).wantPage(200, persian)
-	if !strings.Contains(page.body, "<bdi>\u202eeert</bdi>") || !strings.Contains(page.body, "<bdi>"+persian+"</bdi></header>") {
+	if !strings.Contains(page.body, "<bdi>\u202eeert</bdi>") || !strings.Contains(page.body, "<bdi>"+persian+"</bdi></span></header>") {
 		t.Errorf("a text of the merchant is not isolated: %s", page.body)
 	}
 }

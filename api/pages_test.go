@@ -246,7 +246,7 @@ func TestReceivingBankIsChosenOnThePage(t *testing.T) {
 	for _, method := range []string{"open_banking", "sepa"} {
 		transaction := f.create(`"type":"payout","amount":"1250","currency":"EUR","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
 		address, bank := transaction.at("simple_auth_redirect_url"), transaction.at("availble_destinations.1.target_bank_id")
-		page := f.browse(address).wantPage(200, "Choose your bank", "€12.50", `<input type="radio" name="target_bank_id" value="`+bank+`" required> <bdi>`+transaction.at("availble_destinations.1.name"))
+		page := f.browse(address).wantPage(200, "Choose your bank", "€12.50", `<input type="radio" name="target_bank_id" value="`+bank+`" required> <span><bdi>`+transaction.at("availble_destinations.1.name"))
 		action, _ := page.form()
 		for _, wrong := range []url.Values{nil, {"target_bank_id": {""}}, {"target_bank_id": {"nobody"}}} {
 			f.send(action, wrong).wantPage(422, "Choose your bank", "Choose one of the banks.")
