@@ -10,7 +10,7 @@ import (
 )
 
 // testBanner is the notice of the test environment.
-const testBanner = `<p class="banner" role="note">Test mode: no money moves.</p>`
+const testBanner = `<aside class="banner"><p>Test mode: no money moves.</p></aside>`
 
 var timerTag = regexp.MustCompile(`role="timer" data-left="(\d+)"`)
 
