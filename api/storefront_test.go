@@ -44,6 +44,43 @@ func TestLinkHasTheFieldsOfTheSpecification(t *testing.T) {
 	f.session().get(linksPath+"/"+id).want(403, "")
 }
 
+// A session of role partner reads its partner's links and products as the partner's key does, and writes nothing.
+func TestPartnerSessionReadsLinksAndProducts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	product := productsPath + "/" + f.product(f.partner(), "")
+	ofPartner := linksPath + "/" + f.partner().post(linksPath, link("")).want(201, "").at("data.id")
+	neighbour := f.otherPartner()
+	otherProduct := productsPath + "/" + f.product(neighbour, "")
+	otherLink := linksPath + "/" + neighbour.post(linksPath, link("")).want(201, "").at("data.id")
+	f.createUser("cashier", `"partner"`, `,"partner_id":1`)
+	for holder, session := range map[string]caller{
+		"the partner itself": f.bearer(f.logIn(f.seed.First.Org.String(), loginBody("demo", string(f.seed.First.Pass))).want(201, "").at("data.token"), f.seed.First.Org),
+		"a user":             f.logInAs("cashier"),
+	} {
+		for _, path := range []string{linksPath, linksPath + "?partner_id=1", ofPartner, productsPath, productsPath + "?active=true", product} {
+			if r := session.get(path); r.status != 200 || r.body != f.partner().get(path).body {
+				t.Errorf("%s at %s: %d %s", holder, path, r.status, r.body)
+			}
+		}
+		for path, unknown := range map[string]string{otherLink: linksPath, otherProduct: productsPath} {
+			session.get(path).want(404, session.get(unknown+"/"+uuid.NewString()).body)
+		}
+		session.get(linksPath+"?partner_id=2").want(422, "")
+		before := f.events()
+		session.post(linksPath, link("")).want(403, "")
+		session.post(productsPath, `{"header":"Tea","text":"Green"}`).want(403, "")
+		for _, path := range []string{ofPartner, product} {
+			session.patch(path, `{"active":false}`).want(403, "")
+			session.do("DELETE", path, "").want(403, "")
+		}
+		session.upload(grayPNG(t, 3, 2)).want(403, "")
+		if after := f.events(); after != before {
+			t.Errorf("%s: %s events, were %s", holder, after, before)
+		}
+	}
+}
+
 func TestLinkIsCreatedWithEveryField(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
