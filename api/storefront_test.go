@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -131,8 +132,8 @@ func TestInvalidLinksAreRefused(t *testing.T) {
 		link(`"env":"",`):                                                 "env: must not be empty",
 		link(`"params":5,`):                                               "params: must be an object",
 		link(`"partner_id":-1,`):                                          "partner_id: partner_id must be an integer of at least 1",
-		link(`"products":["x"],`):                                         "products: products must be a list of UUIDs",
-		link(`"products":"x",`):                                           "products: products must be a list of UUIDs",
+		link(`"products":["x"],`):                                         "products: products must be a list of UUIDs, or of products with their id",
+		link(`"products":"x",`):                                           "products: products must be a list of UUIDs, or of products with their id",
 		link(`"image":"https://other.example/a.png",`):                    "image: is not the address of an image that was uploaded here",
 		link(`"return_url":"javascript:alert(1)",`):                       "return_url: must be an http or https address without credentials",
 		link(`"fail_url":"//shop.example",`):                              "fail_url: must be an http or https address without credentials",
@@ -367,4 +368,44 @@ func TestProductsAreBoundToLinks(t *testing.T) {
 	}
 	f.partner().patch(path, `{`+list(hundred[:100]...)+`}`).want(200, "")
 	f.partner().patch(path, `{`+list(hundred...)+`}`).want(422, "")
+}
+
+func TestLinkIsSentBackAsItWasRead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	tea, coffee := f.product(f.partner(), ""), f.product(f.partner(), `"qty":"2",`)
+	created := f.partner().post(linksPath, link(`"name":"Breakfast","return_url":"https://shop.example/ok","products":["`+tea+`","`+coffee+`"],`)).want(201, "")
+	path := linksPath + "/" + created.at("data.id")
+	f.partner().do("DELETE", productsPath+"/"+coffee, "").want(204, "")
+	read := f.partner().get(path).want(200, "")
+	var shown map[string]json.RawMessage
+	must(t, json.Unmarshal([]byte(read.body), &shown))
+	f.partner().patch(path, string(shown["data"])).want(200, read.body)
+
+	object := func(fields string) string { return `{` + fields + `"header":7,"price":"free"}` }
+	other := f.product(f.partner(), "")
+	for products, want := range map[string][]string{
+		object(`"id":"`+tea+`",`) + `,"` + other + `"`:                                              {tea, other}, // all but the id is ignored
+		`"` + tea + `",` + object(`"id":"`+tea+`",`):                                                {tea},
+		object(`"id":"`+uuid.NewString()+`",`) + `,"` + other + `",` + object(`"id":"`+coffee+`",`): {other},
+	} {
+		changed := f.partner().patch(path, `{"products":[`+products+`]}`).want(200, "")
+		for i, id := range append(want, "(absent)") {
+			if got := changed.at("data.products." + strconv.Itoa(i) + ".id"); got != id {
+				t.Errorf("%s: product %d is %s, want %s", products, i, got, id)
+			}
+		}
+	}
+	before := f.partner().get(path).body
+	for _, products := range []string{
+		`{}`, object(""), object(`"ID":"` + tea + `",`), object(`"id":5,`), object(`"id":null,`), object(`"id":"x",`), object(`"id":["` + tea + `"],`), object(`"id":{"id":"` + tea + `"},`),
+		`null`, `5`, `true`, `""`, `[]`, `["` + tea + `"]`, `"` + tea + `",null`, `"` + tea + `",{}`, object(`"id":"`+tea+`",`) + `,6`, `"{` + tea + `}"`, `"` + strings.ReplaceAll(tea, "-", "") + `"`,
+	} {
+		r := f.partner().patch(path, `{"products":[`+products+`]}`)
+		if want := "products: products must be a list of UUIDs, or of products with their id"; r.status != 422 || r.fieldProblems() != want {
+			t.Errorf("%s: %d %s", products, r.status, r.body)
+		}
+	}
+	f.partner().patch(path, `{"products":{"id":"`+tea+`"}}`).want(422, "")
+	f.partner().get(path).want(200, before)
 }
