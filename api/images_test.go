@@ -73,7 +73,9 @@ func TestImageIsUploadedAndShown(t *testing.T) {
 	withImage := f.testLink(`"image":"`+url+`",`, `"default":100`, "fixed")
 	withImage.wantFields(map[string]string{"data.image": url})
 	page := f.browse(withImage.at("data.url"))
-	if !strings.Contains(page.body, `src="`+strings.TrimPrefix(url, f.base())+`"`) || !strings.Contains(page.header.Get("content-security-policy"), "img-src 'self'") {
+	form := strings.TrimSuffix(strings.TrimPrefix(url, f.base()), ".png") + "-page"
+	f.file(f.base()+form).want(200, shown.body) // the picture has few pixels
+	if !strings.Contains(page.body, `src="`+form+`"`) || !strings.Contains(page.header.Get("content-security-policy"), "img-src 'self'") {
 		t.Errorf("%v %s", page.header, page.body)
 	}
 	record := linksPath + "/" + withImage.at("data.id")

@@ -60,7 +60,7 @@ type Handlers struct {
 func New(cfg Config) *Handlers {
 	return &Handlers{
 		cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint},
-		pictures: picture.NewNormalizer(storefront.MaxSide, storefront.MaxImage),
+		pictures: newNormalizer(),
 		uploads:  uploads{byOrg: make(map[ledger.ID]int)},
 	}
 }

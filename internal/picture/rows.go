@@ -3,7 +3,6 @@ package picture
 import (
 	"bufio"
 	"bytes"
-	"github.com/klauspost/compress/flate"
 	"compress/zlib"
 	"encoding/binary"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"image"
 	"io"
 	"sync"
+
+	"github.com/klauspost/compress/flate"
 )
 
 // decodeRows decodes a PNG and scales it row by row, so that it never holds the pixels of the whole. It accepts what
