@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"image"
 	"image/png"
+	"io"
 	"mime/multipart"
 	"path"
 	"regexp"
@@ -72,7 +73,9 @@ func TestImageIsUploadedAndShown(t *testing.T) {
 	withImage := f.testLink(`"image":"`+url+`",`, `"default":100`, "fixed")
 	withImage.wantFields(map[string]string{"data.image": url})
 	page := f.browse(withImage.at("data.url"))
-	if !strings.Contains(page.body, `src="`+strings.TrimPrefix(url, f.base())+`"`) || !strings.Contains(page.header.Get("content-security-policy"), "img-src 'self'") {
+	form := strings.TrimSuffix(strings.TrimPrefix(url, f.base()), ".png") + "-page"
+	f.file(f.base()+form).want(200, shown.body) // the picture has few pixels
+	if !strings.Contains(page.body, `src="`+form+`"`) || !strings.Contains(page.header.Get("content-security-policy"), "img-src 'self'") {
 		t.Errorf("%v %s", page.header, page.body)
 	}
 	record := linksPath + "/" + withImage.at("data.id")
@@ -117,6 +120,41 @@ func TestHostileUploadsAreRefused(t *testing.T) {
 	keyed := f.partner().with("Idempotency-Key", "image")
 	keyed.upload(whole).want(201, keyed.upload(whole).want(201, "").body) // each form has another boundary
 	keyed.upload(grayPNG(t, 3, 3)).want(409, "")
+}
+
+// A form has one image. Fields of other names are ignored, up to 16 parts.
+func TestUploadHasOneImage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	whole := string(grayPNG(t, 3, 2))
+	send := func(sender caller, fields ...string) *response {
+		t.Helper()
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		for _, name := range fields {
+			part, err := form.CreateFormFile(name, "picture.png")
+			must(t, err)
+			_, err = io.WriteString(part, whole)
+			must(t, err)
+		}
+		must(t, form.Close())
+		return sender.with("content-type", form.FormDataContentType()).post(imagesPath, body.String())
+	}
+	repeated := map[string]string{"errors.0.field": "image", "errors.0.detail": "image must be sent once", "errors.1": "(absent)"}
+	for _, sender := range []caller{f.partner(), f.partner().with("Idempotency-Key", "twice")} {
+		before := f.events()
+		send(sender, "image", "image").want(422, "").wantFields(repeated)
+		send(sender, "image", "note", "image", "image").want(422, "").wantFields(repeated)
+		if after := f.events(); after != before {
+			t.Errorf("%s events, were %s", after, before)
+		}
+		send(sender, "note", "image", "images", "Image", "").want(201, "")
+	}
+	others := slices.Repeat([]string{"note"}, 16)
+	send(f.partner(), append(others[:15:15], "image")...).want(201, "")
+	send(f.partner(), append([]string{"image"}, others...)...).want(400, "")
+	send(f.partner(), append(others, "image")...).want(400, "")
+	send(f.partner(), others...).want(422, "").wantFields(map[string]string{"errors.0.detail": "image is required: a file"})
 }
 
 // hugePNG returns a PNG whose header names a size, with little data.

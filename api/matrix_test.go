@@ -52,8 +52,12 @@ func operatorsAdminsAndAuditors(status int) audience {
 	return allButClients(status).with(403, join(partnerKeys, partnerSessions)...)
 }
 
-// keysAndOperators is the audience of the storefront's routes.
+// keysAndOperators is the audience of the storefront's routes that write. Those that read also admit the partner's sessions.
 func keysAndOperators(status int) audience { return partnerKeysOnly(status).with(status, operators...) }
+
+func storefrontReaders(status int) audience {
+	return keysAndOperators(status).with(status, partnerSessions...)
+}
 
 func sessionsOnly(status int) audience {
 	return audience{}.with(status, join(admins, auditors, clientSessions, partnerSessions)...).with(403, join(partnerKeys, operators)...).with(403, byInactivePartner)
@@ -188,13 +192,13 @@ var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/api/v1/ledger/proofs/consistency"}: {want: adminsAndAuditors(200), query: "?from=1"},
 
 	{Method: "POST", Path: "/api/v1/links"}:          {want: keysAndOperators(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/links"}:           {want: keysAndOperators(200).with(422, operators...)}, // operators must name a partner
-	{Method: "GET", Path: "/api/v1/links/:id"}:       {want: keysAndOperators(200), target: aLink},
+	{Method: "GET", Path: "/api/v1/links"}:           {want: storefrontReaders(200).with(422, operators...)}, // operators must name a partner
+	{Method: "GET", Path: "/api/v1/links/:id"}:       {want: storefrontReaders(200), target: aLink},
 	{Method: "PATCH", Path: "/api/v1/links/:id"}:     {want: keysAndOperators(200), target: aLink, body: "{}"},
 	{Method: "DELETE", Path: "/api/v1/links/:id"}:    {want: keysAndOperators(204), target: aLink},
 	{Method: "POST", Path: "/api/v1/products"}:       {want: keysAndOperators(422), body: "{}"},
-	{Method: "GET", Path: "/api/v1/products"}:        {want: keysAndOperators(200).with(422, operators...)},
-	{Method: "GET", Path: "/api/v1/products/:id"}:    {want: keysAndOperators(200), target: aProduct},
+	{Method: "GET", Path: "/api/v1/products"}:        {want: storefrontReaders(200).with(422, operators...)},
+	{Method: "GET", Path: "/api/v1/products/:id"}:    {want: storefrontReaders(200), target: aProduct},
 	{Method: "PATCH", Path: "/api/v1/products/:id"}:  {want: keysAndOperators(200), target: aProduct, body: "{}"},
 	{Method: "DELETE", Path: "/api/v1/products/:id"}: {want: keysAndOperators(204), target: aProduct},
 	{Method: "POST", Path: "/api/v1/images"}:         {want: keysAndOperators(415), body: "{}"}, // a file is sent as multipart/form-data

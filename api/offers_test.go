@@ -423,7 +423,7 @@ func TestPagesHaveTheMerchantsBranding(t *testing.T) {
 		"data.branding.display_name": "Tea & Co", "data.branding.logo": logo, "data.branding.color": "#ffcc00",
 		"data.branding.support_email": "help@shop.example", "data.branding.terms_url": "https://shop.example/terms",
 	})
-	texts := []string{"Tea &amp; Co", `src="` + strings.TrimPrefix(logo, f.base()) + `"`, "--brand:#ffcc00;--on-brand:#000", "mailto:help@shop.example", `href="https://shop.example/terms"`}
+	texts := []string{"Tea &amp; Co", `src="` + strings.TrimSuffix(strings.TrimPrefix(logo, f.base()), ".png") + `-logo"`, "--brand:#ffcc00;--on-brand:#000", "mailto:help@shop.example", `href="https://shop.example/terms"`}
 	page := f.browse(f.testLink("", `"default":100`, "fixed").at("data.url")).wantPage(200, "Payment", texts...)
 	action, _ := page.form()
 	f.send(action, url.Values{}).wantPage(200, "Payment to Tea &amp; Co", texts...)

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,6 +43,43 @@ func TestLinkHasTheFieldsOfTheSpecification(t *testing.T) {
 	f.second().get(linksPath+"/"+id).want(404, f.second().get(linksPath+"/"+uuid.NewString()).body)
 	f.anyone().get(linksPath+"/"+id).want(401, "")
 	f.session().get(linksPath+"/"+id).want(403, "")
+}
+
+// A session of role partner reads its partner's links and products as the partner's key does, and writes nothing.
+func TestPartnerSessionReadsLinksAndProducts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	product := productsPath + "/" + f.product(f.partner(), "")
+	ofPartner := linksPath + "/" + f.partner().post(linksPath, link("")).want(201, "").at("data.id")
+	neighbour := f.otherPartner()
+	otherProduct := productsPath + "/" + f.product(neighbour, "")
+	otherLink := linksPath + "/" + neighbour.post(linksPath, link("")).want(201, "").at("data.id")
+	f.createUser("cashier", `"partner"`, `,"partner_id":1`)
+	for holder, session := range map[string]caller{
+		"the partner itself": f.bearer(f.logIn(f.seed.First.Org.String(), loginBody("demo", string(f.seed.First.Pass))).want(201, "").at("data.token"), f.seed.First.Org),
+		"a user":             f.logInAs("cashier"),
+	} {
+		for _, path := range []string{linksPath, linksPath + "?partner_id=1", ofPartner, productsPath, productsPath + "?active=true", product} {
+			if r := session.get(path); r.status != 200 || r.body != f.partner().get(path).body {
+				t.Errorf("%s at %s: %d %s", holder, path, r.status, r.body)
+			}
+		}
+		for path, unknown := range map[string]string{otherLink: linksPath, otherProduct: productsPath} {
+			session.get(path).want(404, session.get(unknown+"/"+uuid.NewString()).body)
+		}
+		session.get(linksPath+"?partner_id=2").want(422, "")
+		before := f.events()
+		session.post(linksPath, link("")).want(403, "")
+		session.post(productsPath, `{"header":"Tea","text":"Green"}`).want(403, "")
+		for _, path := range []string{ofPartner, product} {
+			session.patch(path, `{"active":false}`).want(403, "")
+			session.do("DELETE", path, "").want(403, "")
+		}
+		session.upload(grayPNG(t, 3, 2)).want(403, "")
+		if after := f.events(); after != before {
+			t.Errorf("%s: %s events, were %s", holder, after, before)
+		}
+	}
 }
 
 func TestLinkIsCreatedWithEveryField(t *testing.T) {
@@ -94,8 +132,8 @@ func TestInvalidLinksAreRefused(t *testing.T) {
 		link(`"env":"",`):                                                 "env: must not be empty",
 		link(`"params":5,`):                                               "params: must be an object",
 		link(`"partner_id":-1,`):                                          "partner_id: partner_id must be an integer of at least 1",
-		link(`"products":["x"],`):                                         "products: products must be a list of UUIDs",
-		link(`"products":"x",`):                                           "products: products must be a list of UUIDs",
+		link(`"products":["x"],`):                                         "products: products must be a list of UUIDs, or of products with their id",
+		link(`"products":"x",`):                                           "products: products must be a list of UUIDs, or of products with their id",
 		link(`"image":"https://other.example/a.png",`):                    "image: is not the address of an image that was uploaded here",
 		link(`"fail_url":"https://shop.example:65536/",`):                 "fail_url: must be an http or https address without credentials",
 		link(`"return_url":"javascript:alert(1)",`):                       "return_url: must be an http or https address without credentials",
@@ -331,4 +369,44 @@ func TestProductsAreBoundToLinks(t *testing.T) {
 	}
 	f.partner().patch(path, `{`+list(hundred[:100]...)+`}`).want(200, "")
 	f.partner().patch(path, `{`+list(hundred...)+`}`).want(422, "")
+}
+
+func TestLinkIsSentBackAsItWasRead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	tea, coffee := f.product(f.partner(), ""), f.product(f.partner(), `"qty":"2",`)
+	created := f.partner().post(linksPath, link(`"name":"Breakfast","return_url":"https://shop.example/ok","products":["`+tea+`","`+coffee+`"],`)).want(201, "")
+	path := linksPath + "/" + created.at("data.id")
+	f.partner().do("DELETE", productsPath+"/"+coffee, "").want(204, "")
+	read := f.partner().get(path).want(200, "")
+	var shown map[string]json.RawMessage
+	must(t, json.Unmarshal([]byte(read.body), &shown))
+	f.partner().patch(path, string(shown["data"])).want(200, read.body)
+
+	object := func(fields string) string { return `{` + fields + `"header":7,"price":"free"}` }
+	other := f.product(f.partner(), "")
+	for products, want := range map[string][]string{
+		object(`"id":"`+tea+`",`) + `,"` + other + `"`:                                              {tea, other}, // all but the id is ignored
+		`"` + tea + `",` + object(`"id":"`+tea+`",`):                                                {tea},
+		object(`"id":"`+uuid.NewString()+`",`) + `,"` + other + `",` + object(`"id":"`+coffee+`",`): {other},
+	} {
+		changed := f.partner().patch(path, `{"products":[`+products+`]}`).want(200, "")
+		for i, id := range append(want, "(absent)") {
+			if got := changed.at("data.products." + strconv.Itoa(i) + ".id"); got != id {
+				t.Errorf("%s: product %d is %s, want %s", products, i, got, id)
+			}
+		}
+	}
+	before := f.partner().get(path).body
+	for _, products := range []string{
+		`{}`, object(""), object(`"ID":"` + tea + `",`), object(`"id":5,`), object(`"id":null,`), object(`"id":"x",`), object(`"id":["` + tea + `"],`), object(`"id":{"id":"` + tea + `"},`),
+		`null`, `5`, `true`, `""`, `[]`, `["` + tea + `"]`, `"` + tea + `",null`, `"` + tea + `",{}`, object(`"id":"`+tea+`",`) + `,6`, `"{` + tea + `}"`, `"` + strings.ReplaceAll(tea, "-", "") + `"`,
+	} {
+		r := f.partner().patch(path, `{"products":[`+products+`]}`)
+		if want := "products: products must be a list of UUIDs, or of products with their id"; r.status != 422 || r.fieldProblems() != want {
+			t.Errorf("%s: %d %s", products, r.status, r.body)
+		}
+	}
+	f.partner().patch(path, `{"products":{"id":"`+tea+`"}}`).want(422, "")
+	f.partner().get(path).want(200, before)
 }

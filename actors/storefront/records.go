@@ -155,17 +155,27 @@ func (s *Service) CreateImage(ctx context.Context, org ledger.ID, draft storefro
 	})
 }
 
-// PublicImage returns the image with a name; nil if there is none.
-func (s *Service) PublicImage(name string) (*storefront.Image, error) {
+// PublicImage returns the content of an image, or of one of its smaller forms, and its format; nil if there is nothing
+// with that name.
+func (s *Service) PublicImage(name string) (content []byte, format storefront.Format, err error) {
+	id, purpose, isForm := storefront.ParseFormName(name)
+	if isForm {
+		m, err := public(s, &images, id)
+		if m == nil {
+			return nil, "", err
+		}
+		form := m.FormFor(purpose)
+		return form.Content, form.Format, err
+	}
 	id, format, ok := storefront.ParseName(name)
 	if !ok {
-		return nil, nil
+		return nil, "", nil
 	}
 	m, err := public(s, &images, id)
-	if m != nil && m.Format != format {
-		m = nil
+	if m == nil || m.Format != format {
+		return nil, "", err
 	}
-	return m, err
+	return m.Content, m.Format, err
 }
 
 // IsImage tells whether an address is that of an image that the organization has uploaded.

@@ -8,6 +8,7 @@ import (
 	"mizan/api/checkout/page"
 	"mizan/api/web"
 	"mizan/ledger"
+	"mizan/ledger/storefront"
 )
 
 // Headers of files whose address never gets another content.
@@ -43,18 +44,18 @@ func (h *Handlers) showNothing(req *web.Request) error {
 
 // showImage is GET /images/{name}.
 func (h *Handlers) showImage(req *web.Request) error {
-	m, err := h.cfg.Storefront.PublicImage(req.Parameter("name"))
+	content, format, err := h.cfg.Storefront.PublicImage(req.Parameter("name"))
 	switch {
 	case err != nil:
 		return h.sendError(req, &visitor{}, err)
-	case m == nil:
+	case content == nil:
 		return h.sendNotice(req, fiber.StatusNotFound, "", page.NotFound)
 	}
 	contentType := valuePNG
-	if m.Format != "png" {
+	if format != storefront.PNG {
 		contentType = valueJPEG
 	}
-	return sendFile(req, contentType, valueImmutable, m.Content)
+	return sendFile(req, contentType, valueImmutable, content)
 }
 
 // drawLinkCode is GET /pay/l/{id}/qr.svg, and renderLinkCode is GET /pay/l/{id}/qr.png?size=.

@@ -24,7 +24,7 @@ import (
 type Storefront interface {
 	PublicLink(id ledger.ID) (*storefront.Link, error)
 	PublicProduct(id ledger.ID) (*storefront.Product, error)
-	PublicImage(name string) (*storefront.Image, error)
+	PublicImage(name string) (content []byte, format storefront.Format, err error)
 }
 
 // offer is what a payment link or a product offers to its visitors.
@@ -54,7 +54,7 @@ func (h *Handlers) findLink(id ledger.ID) (*offer, error) {
 		org: l.Org, address: storefront.LinkPath + l.ID.String(), isActive: l.Active, min: l.Amount.Min, max: l.Amount.Max,
 		page: page.Offer{
 			Order: page.Order{Sum: page.Sum{Amount: l.Amount.Default, Asset: l.Asset()}}, Title: l.Name, Description: l.Description,
-			Image: imagePath(l.Image), IsOpen: l.AmountType == storefront.Dynamic,
+			Image: imagePath(l.Image.Name, storefront.ForPage), IsOpen: l.AmountType == storefront.Dynamic,
 		},
 		request: payment.Request{LinkID: l.ID, Methods: l.PayConfig.Types(), MerchantMeta: l.Metadata, Description: l.Name, ReturnURL: l.ReturnURL, FailURL: l.FailURL},
 	}
@@ -90,19 +90,19 @@ func itemsOf(l *storefront.Link) (items []page.Item) {
 }
 
 func itemOf(p *storefront.Product) page.Item {
-	item := page.Item{Header: p.Header, Text: p.Text, Quantity: p.Quantity, Image: imagePath(p.Image)}
+	item := page.Item{Header: p.Header, Text: p.Text, Quantity: p.Quantity, Image: imagePath(p.Image.Name, storefront.ForThumbnail)}
 	if p.Price != nil {
 		item.Price = &page.Sum{Amount: *p.Price, Asset: p.Asset()}
 	}
 	return item
 }
 
-// imagePath returns the path of an image; empty if there is none.
-func imagePath(p storefront.Picture) string {
-	if p.Name == "" {
+// imagePath returns the path of an image in a form; empty if there is none.
+func imagePath(name string, purpose storefront.Purpose) string {
+	if name == "" {
 		return ""
 	}
-	return storefront.ImagePath + p.Name
+	return storefront.ImagePath + storefront.FormName(name, purpose)
 }
 
 // open finds the offer in the path. The error is errClosed, together with the offer, for one that accepts no payments.

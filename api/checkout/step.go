@@ -360,7 +360,7 @@ func (h *Handlers) present(o *page.Shop, p *directory.Partner) {
 	b := &p.Branding
 	o.Merchant, o.Brand = nameOf(p), page.Brand{Color: b.Color, SupportEmail: b.SupportEmail}
 	if at := strings.LastIndex(b.Logo, storefront.ImagePath); at >= 0 {
-		o.Brand.Logo = b.Logo[at:]
+		o.Brand.Logo = imagePath(b.Logo[at+len(storefront.ImagePath):], storefront.ForLogo)
 	}
 	if h.mayLeadTo(b.TermsURL) {
 		o.Brand.TermsURL = b.TermsURL

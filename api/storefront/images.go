@@ -67,40 +67,71 @@ func (h *Handlers) createImage(req *web.Request) error {
 		case err != nil:
 			return nil, errTooManyUploads
 		}
-		return h.cfg.Records.CreateImage(ctx, c.org, storefront.Image{
-			Format: storefront.Format(p.Format), Width: int64(p.Width), Height: int64(p.Height), Content: p.Content,
-		})
+		return h.cfg.Records.CreateImage(ctx, c.org, imageOf(&p))
 	})
 }
 
-// readFile returns the file in a body of the form multipart/form-data.
-func readFile(req *web.Request) ([]byte, error) {
+// newNormalizer returns the normalizer of uploads, which also makes the forms of storefront.Forms.
+func newNormalizer() *picture.Normalizer {
+	var forms []picture.Bounds
+	for _, b := range storefront.Forms {
+		forms = append(forms, picture.Bounds{Width: b.Width, Height: b.Height, Bytes: b.Bytes})
+	}
+	return picture.NewNormalizer(storefront.MaxSide, storefront.MaxImage, forms...)
+}
+
+// imageOf returns the image of a picture from newNormalizer.
+func imageOf(p *picture.Picture) storefront.Image {
+	m := storefront.Image{Format: storefront.Format(p.Format), Width: int64(p.Width), Height: int64(p.Height), Content: p.Content}
+	for i, form := range p.Smaller {
+		if form != nil {
+			m.Forms = append(m.Forms, storefront.Form{
+				Purpose: storefront.Forms[i].Purpose, Format: storefront.Format(form.Format),
+				Width: int64(form.Width), Height: int64(form.Height), Content: form.Content,
+			})
+		}
+	}
+	return m
+}
+
+// readFile returns the file in a body of the form multipart/form-data. Fields of other names are ignored.
+func readFile(req *web.Request) (file []byte, err error) {
 	const op = "storefront.readFile"
 	media, parameters, err := mime.ParseMediaType(string(req.Request.Header.ContentType()))
 	if err != nil || media != fiber.MIMEMultipartForm || parameters["boundary"] == "" {
 		return nil, ledger.Refuse(op, web.UnsupportedMediaType, "the body must be multipart/form-data")
 	}
 	parts := multipart.NewReader(bytes.NewReader(req.Request.Body()), parameters["boundary"])
-	for range maxParts {
+	for range maxParts + 1 { // the last is the end
 		part, err := parts.NextRawPart()
-		if err == io.EOF {
+		switch {
+		case err == io.EOF && file == nil:
 			return nil, ledger.RefuseField(op, imageField, "image is required: a file")
-		}
-		if err != nil {
-			return nil, ledger.Refuse(op, web.BadRequest, "the body is malformed")
-		}
-		if part.FormName() != imageField {
-			continue
-		}
-		size := min(len(req.Request.Body()), maxFile+1)
-		file := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // so that the buffer does not grow
-		switch _, err := file.ReadFrom(io.LimitReader(part, maxFile+1)); {
+		case err == io.EOF:
+			return file, nil
 		case err != nil:
 			return nil, ledger.Refuse(op, web.BadRequest, "the body is malformed")
-		case file.Len() > maxFile:
-			return nil, ledger.Refuse(op, web.PayloadTooLarge, "the file is larger than %d bytes", maxFile)
+		case part.FormName() != imageField:
+			continue
+		case file != nil:
+			return nil, ledger.RefuseField(op, imageField, "image must be sent once")
 		}
-		return file.Bytes(), nil
+		if file, err = readPart(part, len(req.Request.Body())); err != nil {
+			return nil, err
+		}
 	}
 	return nil, ledger.Refuse(op, web.BadRequest, "the body has more than %d parts", maxParts)
+}
+
+// readPart returns the content of a part of a body, which is not nil. bodySize is the size of the body.
+func readPart(part io.Reader, bodySize int) ([]byte, error) {
+	const op = "storefront.readPart"
+	file := bytes.NewBuffer(make([]byte, 0, min(bodySize, maxFile+1)+bytes.MinRead)) // so that the buffer does not grow
+	switch _, err := file.ReadFrom(io.LimitReader(part, maxFile+1)); {
+	case err != nil:
+		return nil, ledger.Refuse(op, web.BadRequest, "the body is malformed")
+	case file.Len() > maxFile:
+		return nil, ledger.Refuse(op, web.PayloadTooLarge, "the file is larger than %d bytes", maxFile)
+	}
+	return file.Bytes(), nil
 }

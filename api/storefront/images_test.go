@@ -10,6 +10,8 @@ import (
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/storefront"
+	"mizan/posting"
 )
 
 // isRefused tells whether an upload of the organization is refused because too many are under way.
@@ -34,6 +36,18 @@ func TestImagesUploadedAtOnceAreBounded(t *testing.T) {
 	h.uploads.leave(ledger.ID{0})
 	if !h.uploads.enter(ledger.ID{9}) {
 		t.Error("the place of an upload that has ended is not free")
+	}
+}
+
+// An image and its smaller forms are one record.
+func TestImageFitsIntoARecord(t *testing.T) {
+	const overhead = 1 << 10 // names of columns and lengths
+	largest := storefront.MaxImage + overhead
+	for _, b := range storefront.Forms {
+		largest += b.Bytes + overhead
+	}
+	if largest > posting.MaxRecord {
+		t.Errorf("an image can have %d bytes, and a record %d", largest, posting.MaxRecord)
 	}
 }
 

@@ -60,7 +60,7 @@ type Handlers struct {
 func New(cfg Config) *Handlers {
 	return &Handlers{
 		cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint},
-		pictures: picture.NewNormalizer(storefront.MaxSide, storefront.MaxImage),
+		pictures: newNormalizer(),
 		uploads:  uploads{byOrg: make(map[ledger.ID]int)},
 	}
 }
@@ -78,15 +78,16 @@ func (h *Handlers) Routes() []web.Route {
 	}
 	const get, post, patch, del = fiber.MethodGet, fiber.MethodPost, fiber.MethodPatch, fiber.MethodDelete
 	access := web.Access{Callers: web.PartnerKey | web.AdminToken}
+	reader := web.Access{Callers: access.Callers | web.PartnerSession}
 	return []web.Route{
 		{Method: post, Path: links, Access: access, JSON: true, Command: true, Handle: h.createLink},
-		{Method: get, Path: links, Access: access, Handle: h.listLinks},
-		{Method: get, Path: links + "/:id", Access: access, Handle: h.readLink},
+		{Method: get, Path: links, Access: reader, Handle: h.listLinks},
+		{Method: get, Path: links + "/:id", Access: reader, Handle: h.readLink},
 		{Method: patch, Path: links + "/:id", Access: access, JSON: true, Command: true, Handle: h.patchLink},
 		{Method: del, Path: links + "/:id", Access: access, Command: true, Handle: h.deleteLink},
 		{Method: post, Path: products, Access: access, JSON: true, Command: true, Handle: h.createProduct},
-		{Method: get, Path: products, Access: access, Handle: h.listProducts},
-		{Method: get, Path: products + "/:id", Access: access, Handle: h.readProduct},
+		{Method: get, Path: products, Access: reader, Handle: h.listProducts},
+		{Method: get, Path: products + "/:id", Access: reader, Handle: h.readProduct},
 		{Method: patch, Path: products + "/:id", Access: access, JSON: true, Command: true, Handle: h.patchProduct},
 		{Method: del, Path: products + "/:id", Access: access, Command: true, Handle: h.deleteProduct},
 		{Method: post, Path: v1 + "/images", Access: access, Command: true, MaxBody: maxBody, Handle: h.createImage},

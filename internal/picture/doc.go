@@ -1,5 +1,6 @@
 // Package picture makes an uploaded image harmless and small: it decodes the file, scales the
-// pixels down and encodes them again, so nothing of the file but its pixels survives.
+// pixels down and encodes them again, so nothing of the file but its pixels survives. From the same pixels
+// it makes smaller forms, for pages that show the picture in little room.
 //
 // Invariants:
 //  1. The bytes alone decide the format. Anything but a PNG or JPEG with its end is ErrFormat, and so
@@ -10,7 +11,8 @@
 //     sample after its sides were divided by reducedBy, so 1.5 per pixel in 4:2:0; if it is
 //     progressive, 4 more per sample of the file; in RGB or CMYK, 4 more per pixel.
 //  3. A normalizer reads and decodes one picture at a time. With a maxSide of up to 2048 it allocates at most
-//     106 MiB for it, and 48 MiB for most, and the garbage of large ones is collected before the next.
+//     110 MiB for it, and 48 MiB for most. The garbage of large ones is collected before their smaller
+//     forms are made, and before the next.
 //  4. Work grows with the pixels and the file: an IDAT that inflates to more than the pixels is
 //     an error, and a progressive JPEG has at most 20 scans, since a scan of a few bytes visits every
 //     pixel. A JPEG has at most 4096 segments and a PNG 4096 chunks, which are counted before a decoder
@@ -19,6 +21,8 @@
 //     and no colour that is not visible; a JPEG's EXIF orientation is applied first.
 //  6. jpegn gets only segments that have been judged here, and decides nothing that they don't say. Its
 //     panics refuse the file.
+//  7. A smaller form is never larger than the picture, and its sides have the picture's ratio, up to two
+//     pixels.
 //
 // Callers: api/storefront.
 //

@@ -7,26 +7,28 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"sync"
 
 	"github.com/gen2brain/jpegn"
 
 	"mizan/internal/assert"
 )
 
-// encode encodes a picture so that it fits maxBytes, and overwrites the given one.
-func encode(img image.Image, format string, maxBytes int) Picture {
+// encode encodes a picture so that it fits maxBytes, and overwrites the given one. It also returns the pixels that it has
+// encoded.
+func encode(img image.Image, format string, maxBytes int) (Picture, image.Image) {
 	if format == formatPNG {
 		forgetHidden(img)
-		if p, fits := encodeAsPNG(img, maxBytes); fits {
-			return p
+		if p, encoded, fits := encodeAsPNG(img, maxBytes); fits {
+			return p, encoded
 		}
 	}
 	return encodeAsJPEG(img, maxBytes)
 }
 
 // encodeAsPNG lowers the size of a picture that is transparent somewhere until it fits.
-func encodeAsPNG(img image.Image, maxBytes int) (p Picture, fits bool) {
-	transparent, most := !isOpaque(img), maxBytes
+func encodeAsPNG(img image.Image, maxBytes int) (p Picture, encoded image.Image, fits bool) {
+	transparent, most, size := !isOpaque(img), maxBytes, img.Bounds().Size()
 	if !transparent {
 		most += maxBytes / 4 // since estimates are not exact
 	}
@@ -34,17 +36,17 @@ func encodeAsPNG(img image.Image, maxBytes int) (p Picture, fits bool) {
 		estimate := estimatePNG(img)
 		if estimate <= most {
 			if content, fits := encodePNG(img, maxBytes); fits {
-				return newPicture(formatPNG, img, content), true
+				return newPicture(formatPNG, img, content), img, true
 			}
 		}
 		if !transparent {
-			return Picture{}, false
+			return Picture{}, nil, false
 		}
 		factor := lessAtOnce
 		if estimate > maxBytes {
 			factor = max(leastAtOnce, min(mostAtOnce, math.Sqrt(float64(maxBytes)/float64(estimate))))
 		}
-		img = shrink(img, factor)
+		img = shrink(img, factor, size)
 	}
 }
 
@@ -56,20 +58,20 @@ const (
 )
 
 // encodeAsJPEG lowers the quality, and then the size.
-func encodeAsJPEG(img image.Image, maxBytes int) Picture {
+func encodeAsJPEG(img image.Image, maxBytes int) (Picture, image.Image) {
 	if _, isPaletted := img.(*image.Paletted); isPaletted {
 		img = toRGBA(img) // the encoder is slow with others
 	}
 	const lowest = 60
 	for _, quality := range []int{85, 75, lowest} {
 		if content, fits := encodeJPEG(img, quality, maxBytes); fits {
-			return newPicture(formatJPEG, img, content)
+			return newPicture(formatJPEG, img, content), img
 		}
 	}
-	for {
-		img = shrink(img, lessAtOnce)
+	for size := img.Bounds().Size(); ; {
+		img = shrink(img, lessAtOnce, size)
 		if content, fits := encodeJPEG(img, lowest, maxBytes); fits {
-			return newPicture(formatJPEG, img, content)
+			return newPicture(formatJPEG, img, content), img
 		}
 	}
 }
@@ -79,11 +81,13 @@ func newPicture(format string, img image.Image, content []byte) Picture {
 	return Picture{Format: format, Width: size.X, Height: size.Y, Content: content}
 }
 
-// shrink returns the picture with smaller sides.
-func shrink(img image.Image, factor float64) image.Image {
-	size := img.Bounds().Size()
-	assert.That(size.X > 1 || size.Y > 1, "a picture of one pixel does not fit")
-	return scale(img, max(1, int(float64(size.X)*factor)), max(1, int(float64(size.Y)*factor)))
+// shrink returns the picture with smaller sides. Their ratio is that of the sides in ratio, so that it stays the same
+// after several calls. The given picture may be overwritten.
+func shrink(img image.Image, factor float64, ratio image.Point) image.Image {
+	longer := max(img.Bounds().Dx(), img.Bounds().Dy())
+	assert.That(longer > 1, "a picture of one pixel does not fit")
+	width, height := fit(ratio.X, ratio.Y, int(float64(longer)*factor))
+	return scale(img, width, height)
 }
 
 // Sampling of a picture for an estimate: one of sampleEvery rows, in bands that follow each other with equal distances.
@@ -128,8 +132,22 @@ func isOpaque(img image.Image) bool {
 	return img.(interface{ Opaque() bool }).Opaque()
 }
 
+// bufferPool keeps the memory of PNG encoders, about 1 MB each, since a picture may be encoded a dozen times.
+type bufferPool struct{ pool sync.Pool }
+
+var encoderBuffers bufferPool
+
+// Get implements png.EncoderBufferPool.
+func (p *bufferPool) Get() *png.EncoderBuffer {
+	b, _ := p.pool.Get().(*png.EncoderBuffer)
+	return b
+}
+
+// Put implements png.EncoderBufferPool.
+func (p *bufferPool) Put(b *png.EncoderBuffer) { p.pool.Put(b) }
+
 func encodePNG(img image.Image, maxBytes int) (content []byte, fits bool) {
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
+	encoder := png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: &encoderBuffers}
 	return encodeWithin(maxBytes, func(w io.Writer) error { return encoder.Encode(w, img) })
 }
 

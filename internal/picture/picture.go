@@ -25,6 +25,16 @@ type Picture struct {
 	Format        string // "png" or "jpg"
 	Width, Height int
 	Content       []byte
+
+	// Smaller are its forms within each of the normalizer's smaller bounds. A form is nil if the picture itself is
+	// within the bounds, or if its content is and the form's would not be shorter.
+	Smaller []*Picture
+}
+
+// Bounds bound a picture.
+type Bounds struct {
+	Width, Height int // pixels
+	Bytes         int // of the content
 }
 
 // Bounds of what NewNormalizer takes. With them the sums of scaling don't overflow, and a picture of
@@ -38,16 +48,21 @@ const (
 // Normalizer normalizes images, one at a time. It is safe for concurrent use.
 type Normalizer struct {
 	maxSide, maxBytes int
+	smaller           []Bounds
 	place             chan struct{} // full while a picture is decoded
 	garbage           int           // bytes that pictures have left since memory was last collected; guarded by place
 }
 
 // NewNormalizer returns a Normalizer of pictures with at most maxSide pixels a side (16 to 4096)
-// and maxBytes of content (at least 4096).
-func NewNormalizer(maxSide, maxBytes int) *Normalizer {
+// and maxBytes of content (at least 4096). It also makes forms of each picture within smaller bounds, of which the
+// first are the largest.
+func NewNormalizer(maxSide, maxBytes int, smaller ...Bounds) *Normalizer {
 	assert.That(leastSide <= maxSide && maxSide <= largest, "maxSide is %d", maxSide)
 	assert.That(maxBytes >= leastBytes, "maxBytes is %d", maxBytes)
-	return &Normalizer{maxSide: maxSide, maxBytes: maxBytes, place: make(chan struct{}, 1)}
+	for _, b := range smaller {
+		assert.That(b.Width >= leastSide && b.Height >= leastSide && b.Bytes >= leastBytes, "smaller bounds are %v", b)
+	}
+	return &Normalizer{maxSide: maxSide, maxBytes: maxBytes, smaller: smaller, place: make(chan struct{}, 1)}
 }
 
 // Normalize returns the picture in the file. The error is ErrFormat, ErrTooManyPixels, or ctx's, if
@@ -70,14 +85,23 @@ func (n *Normalizer) Normalize(ctx context.Context, file []byte) (Picture, error
 	width, height := fit(h.width, h.height, n.maxSide)
 	const copies, perPixel = 3, 8 // of the file, and bytes of the result while it is scaled and encoded
 	garbage = h.memory + copies*len(file) + perPixel*width*height
-	if isWorthCollecting(h.memory) {
+	for _, b := range n.smaller {
+		garbage += perPixel * b.Width * b.Height
+	}
+	isLarge := isWorthCollecting(h.memory)
+	if isLarge {
 		runtime.GC() // what uploads that wait have left
 	}
 	img, err := decode(h, file, width, height)
 	if err != nil {
 		return Picture{}, err
 	}
-	return encode(orient(img, h.orientation), h.format, n.maxBytes), nil
+	p, img := encode(orient(img, h.orientation), h.format, n.maxBytes)
+	if isLarge && len(n.smaller) > 0 {
+		runtime.GC() // what decoding has left
+	}
+	p.Smaller = n.makeSmaller(&p, img)
+	return p, nil
 }
 
 // isWorthCollecting tells whether so many bytes are much, in total and compared with all memory in use.

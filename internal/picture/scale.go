@@ -18,6 +18,20 @@ func fit(width, height, maxSide int) (int, int) {
 
 // scale returns the picture with these sides, as Gray, YCbCr 4:2:0 or RGBA. It may overwrite the given one.
 func scale(img image.Image, width, height int) image.Image {
+	size := img.Bounds().Size()
+	if m, ok := img.(*image.RGBA); ok && width <= size.X && height <= size.Y {
+		return scaleInto(img, width, height, m.Pix[:4*width*height]) // a row is written after it was read
+	}
+	return scaleCopy(img, width, height)
+}
+
+// scaleCopy is scale, but leaves the given picture as it is.
+func scaleCopy(img image.Image, width, height int) image.Image {
+	return scaleInto(img, width, height, nil)
+}
+
+// scaleInto writes the pixels of a scaled RGBA into room; nil: into new memory.
+func scaleInto(img image.Image, width, height int, room []byte) image.Image {
 	size, rect := img.Bounds().Size(), image.Rect(0, 0, width, height)
 	switch m := img.(type) {
 	case *image.Gray:
@@ -33,12 +47,10 @@ func scale(img image.Image, width, height int) image.Image {
 		scalePlane(m.Cr, m.CStride, stored, scaled.Cr, shown)
 		return scaled
 	}
-	scaled := &image.RGBA{Stride: 4 * width, Rect: rect}
-	if m, ok := img.(*image.RGBA); ok && width <= size.X && height <= size.Y {
-		scaled.Pix = m.Pix[:4*width*height] // a row is written after it was read
-	} else {
-		scaled.Pix = make([]byte, 4*width*height)
+	if room == nil {
+		room = make([]byte, 4*width*height)
 	}
+	scaled := &image.RGBA{Pix: room, Stride: 4 * width, Rect: rect}
 	s := newScaler(4, size, scaled.Pix, rect.Max)
 	row := make([]byte, 4*size.X)
 	for y := range size.Y {

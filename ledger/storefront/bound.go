@@ -19,7 +19,7 @@ type BoundProduct struct {
 	Product   *Product // nil: it is not shown; set when the link is shown
 }
 
-// boundColumn is a list of products: UUIDs in requests, products in responses.
+// boundColumn is a list of products: UUIDs in requests, which may also send products back, and products in responses.
 func boundColumn[R any](key uint8, fieldOf func(*R) *[]BoundProduct) *schema.Column {
 	return schema.Field(schema.NewCell[[]BoundProduct](key, "products", boundKind{}, []schema.Option{schema.Settable, schema.NotNull, schema.Contextual, schema.AtMost(MaxProducts),
 		schema.Help("products of the same partner that the page shows: UUIDs in requests, products in responses")}), fieldOf)
@@ -30,22 +30,39 @@ type boundKind struct{}
 
 func (boundKind) String() string { return "list of products" }
 
-// Parse implements schema.Kind.
+// Parse implements schema.Kind. An entry is a product's UUID or, as responses show it, an object whose id is the UUID.
 func (boundKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
-	const form = "must be a list of UUIDs"
-	var texts []*string // pointers, to detect null
-	if raw[0] != '[' || json.Unmarshal(raw, &texts) != nil || slices.Contains(texts, nil) {
+	const form = "must be a list of UUIDs, or of products with their id"
+	var entries []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil {
 		return nil, form
 	}
 	list := []BoundProduct{}
-	for _, text := range texts {
-		id, err := uuid.Parse(*text)
-		if err != nil || len(*text) != len(id.String()) {
+	for _, entry := range entries {
+		id, ok := parseProduct(entry)
+		if !ok {
 			return nil, form
 		}
 		list = append(list, BoundProduct{ID: id, isNew: true})
 	}
 	return list, ""
+}
+
+// parseProduct returns the UUID in an entry of a list of products.
+func parseProduct(entry json.RawMessage) (id ledger.ID, ok bool) {
+	if entry[0] == '{' {
+		var product map[string]json.RawMessage // not a struct, whose fields would have any case
+		if json.Unmarshal(entry, &product) != nil {
+			return id, false
+		}
+		entry = product["id"]
+	}
+	var text string
+	if len(entry) == 0 || entry[0] != '"' || json.Unmarshal(entry, &text) != nil || len(text) != len(id.String()) {
+		return id, false
+	}
+	id, err := uuid.Parse(text)
+	return id, err == nil
 }
 
 // Check implements schema.Kind.

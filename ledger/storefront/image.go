@@ -2,6 +2,7 @@ package storefront
 
 import (
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"mizan/ledger"
@@ -17,6 +18,7 @@ type Image struct {
 	Width   int64 // pixels
 	Height  int64
 	Content []byte
+	Forms   []Form // smaller forms for payers' pages
 	Created ledger.Micros
 
 	Base string // scheme and host of the public addresses; set when the image is shown
@@ -31,11 +33,44 @@ const (
 	JPEG Format = "jpg"
 )
 
-// Bounds of an image.
+// Bounds of an image. With its smaller forms it fits into a record.
 const (
-	MaxImage = 1 << 20 // bytes of the content
-	MaxSide  = 2048    // pixels
+	MaxImage = 720 << 10 // bytes of the content
+	MaxSide  = 2048      // pixels
 )
+
+// Purpose is what a smaller form of an image is for: the end of its name.
+type Purpose string
+
+// The purposes.
+const (
+	ForPage      Purpose = "page"      // the picture of a page, which is up to 480 CSS pixels wide
+	ForLogo      Purpose = "logo"      // at the top of a page, 48 CSS pixels high
+	ForThumbnail Purpose = "thumbnail" // of a product, a square of 64 CSS pixels
+)
+
+// FormBounds bound a smaller form of an image.
+type FormBounds struct {
+	Purpose       Purpose
+	Width, Height int // pixels: at least two for a CSS pixel
+	Bytes         int // of the content
+}
+
+// Forms lists the smaller forms, the largest first. An image has no form for a purpose if its own content is within
+// FormBounds.Bytes and it would gain nothing: then it is shown itself.
+var Forms = []FormBounds{
+	{ForPage, 960, 960, 240 << 10},
+	{ForLogo, 960, 96, 48 << 10},
+	{ForThumbnail, 192, 192, 32 << 10},
+}
+
+// Form is a smaller form of an image.
+type Form struct {
+	Purpose       Purpose
+	Format        Format
+	Width, Height int64
+	Content       []byte
+}
 
 // Images are the columns of uploaded images (specification, "Uploaded image").
 var Images = schema.NewType[Image]("image",
@@ -44,27 +79,89 @@ var Images = schema.NewType[Image]("image",
 	schema.Field(schema.DerivedInteger(2, "height", schema.Needed, schema.Constant, schema.Help("pixels")), func(m *Image) *int64 { return &m.Height }),
 	schema.TextField(schema.Word(3, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.Needed), func(m *Image) *Format { return &m.Format }),
 	schema.Field(schema.NewCell[[]byte](4, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.Needed}), func(m *Image) *[]byte { return &m.Content }),
+	schema.Field(schema.Entries(5, "forms", imageForms, schema.NotShown), func(m *Image) *[]Form { return &m.Forms }),
 ).Invariant(func(m *Image) string {
 	if m.Width < 1 || m.Height < 1 || m.Width > MaxSide || m.Height > MaxSide || len(m.Content) > MaxImage {
 		return "is out of bounds"
+	}
+	for i := range m.Forms {
+		if !m.mayHave(&m.Forms[i]) || slices.ContainsFunc(m.Forms[:i], func(f Form) bool { return f.Purpose == m.Forms[i].Purpose }) {
+			return "has a form out of bounds"
+		}
 	}
 	return ""
 }).WithEnvelope(func(m *Image, envelope schema.Envelope) {
 	m.Org, m.ID, m.Created = envelope.Org, envelope.ID, envelope.Created
 })
 
+var imageForms = schema.NewType[Form]("form",
+	schema.TextField(schema.Word(1, "purpose", []string{string(ForPage), string(ForLogo), string(ForThumbnail)}, schema.NotShown, schema.Needed), func(f *Form) *Purpose { return &f.Purpose }),
+	schema.TextField(schema.Word(2, "format", []string{string(PNG), string(JPEG)}, schema.NotShown, schema.Needed), func(f *Form) *Format { return &f.Format }),
+	schema.Field(schema.DerivedInteger(3, "width", schema.NotShown, schema.Needed), func(f *Form) *int64 { return &f.Width }),
+	schema.Field(schema.DerivedInteger(4, "height", schema.NotShown, schema.Needed), func(f *Form) *int64 { return &f.Height }),
+	schema.Field(schema.NewCell[[]byte](5, "content", schema.KindObject, []schema.Option{schema.NotShown, schema.Needed}), func(f *Form) *[]byte { return &f.Content }),
+)
+
+// mayHave tells whether the image may have a form: the form is within the bounds of its purpose, and smaller than the
+// image in every way.
+func (m *Image) mayHave(f *Form) bool {
+	for _, b := range Forms {
+		if b.Purpose == f.Purpose {
+			return f.Width >= 1 && f.Height >= 1 && f.Width <= min(int64(b.Width), m.Width) && f.Height <= min(int64(b.Height), m.Height) &&
+				len(f.Content) <= b.Bytes && (len(f.Content) < len(m.Content) || len(m.Content) > b.Bytes)
+		}
+	}
+	return false
+}
+
+// FormFor returns the image's form for a purpose: the image itself if it has no smaller one.
+func (m *Image) FormFor(purpose Purpose) Form {
+	for _, f := range m.Forms {
+		if f.Purpose == purpose {
+			return f
+		}
+	}
+	return Form{purpose, m.Format, m.Width, m.Height, m.Content}
+}
+
 // Name is the last part of the image's address.
 func (m *Image) Name() string { return hex.EncodeToString(m.ID[:]) + "." + string(m.Format) }
+
+// FormName returns the name of an image's form, the last part of its address. name is the image's own name. The name of
+// a form says nothing about the format, which the record alone knows.
+func FormName(name string, purpose Purpose) string {
+	digits, _, _ := strings.Cut(name, ".")
+	return digits + "-" + string(purpose)
+}
+
+// ParseFormName returns the id and the purpose in a form's name.
+func ParseFormName(name string) (id ledger.ID, purpose Purpose, ok bool) {
+	digits, suffix, _ := strings.Cut(name, "-")
+	purpose = Purpose(suffix)
+	if !slices.ContainsFunc(Forms, func(b FormBounds) bool { return b.Purpose == purpose }) {
+		return id, purpose, false
+	}
+	id, ok = parseDigits(digits)
+	return id, purpose, ok
+}
 
 // ParseName returns the id and the format in an image's name.
 func ParseName(name string) (id ledger.ID, format Format, ok bool) {
 	digits, suffix, _ := strings.Cut(name, ".")
 	format = Format(suffix)
-	if len(digits) != 2*len(id) || strings.ToLower(digits) != digits || format != PNG && format != JPEG {
+	if format != PNG && format != JPEG {
 		return id, format, false
 	}
+	id, ok = parseDigits(digits)
+	return id, format, ok
+}
+
+func parseDigits(digits string) (id ledger.ID, ok bool) {
+	if len(digits) != 2*len(id) || strings.ToLower(digits) != digits {
+		return id, false
+	}
 	_, err := hex.Decode(id[:], []byte(digits))
-	return id, format, err == nil
+	return id, err == nil
 }
 
 // NewImage decides the creation of an image.

@@ -15,7 +15,8 @@ import (
 
 // Rules 3 and 4, payment links, products and images. A link and a product are in their partner's list. Each of the
 // records has a claim on its address, which names its organization. The products of a link are products of its partner, and
-// the image of a link or a product exists. An image is stored in the format and the size that its record says.
+// the image of a link or a product exists. An image is stored in the format and the size that its record says, and so
+// are its smaller forms, which show it as a whole.
 
 // Link holds the facts about a payment link that other rules use.
 type Link struct {
@@ -74,15 +75,42 @@ func (c *Check) noteImage(r *scan.Record, p storefront.Picture) {
 }
 
 func (c *Check) checkImage(r *scan.Record, m *storefront.Image) {
-	config, format, err := image.DecodeConfig(bytes.NewReader(m.Content))
-	if format == "jpeg" {
-		format = string(storefront.JPEG)
-	}
-	if err != nil || format != string(m.Format) || int64(config.Width) != m.Width || int64(config.Height) != m.Height {
+	if !isPicture(m.Content, m.Format, m.Width, m.Height) {
 		c.Fault(r, "is no %s of %d by %d pixels", m.Format, m.Width, m.Height)
+	}
+	for _, b := range storefront.Forms {
+		if f := m.FormFor(b.Purpose); len(f.Content) > b.Bytes {
+			c.Fault(r, "has no form for a %s, although its content has %d bytes", f.Purpose, len(f.Content))
+		}
+	}
+	for i := range m.Forms {
+		f := &m.Forms[i]
+		switch {
+		case !isPicture(f.Content, f.Format, f.Width, f.Height):
+			c.Fault(r, "has as form for a %s no %s of %d by %d pixels", f.Purpose, f.Format, f.Width, f.Height)
+		case !haveSameRatio(f, m):
+			c.Fault(r, "of %d by %d pixels has another ratio than its form for a %s, of %d by %d", m.Width, m.Height, f.Purpose, f.Width, f.Height)
+		}
 	}
 	c.imageNames[m.Name()] = true
 	c.noteAddressOf(r)
+}
+
+// isPicture tells whether the content is a picture in a format with these sides.
+func isPicture(content []byte, format storefront.Format, width, height int64) bool {
+	config, name, err := image.DecodeConfig(bytes.NewReader(content))
+	if name == "jpeg" {
+		name = string(storefront.JPEG)
+	}
+	return err == nil && name == string(format) && int64(config.Width) == width && int64(config.Height) == height
+}
+
+// haveSameRatio tells whether the sides of a form have the ratio of the image's, up to two pixels by which they were
+// rounded.
+func haveSameRatio(f *storefront.Form, m *storefront.Image) bool {
+	const rounding = 2
+	skew := f.Width*m.Height - f.Height*m.Width
+	return max(skew, -skew) <= rounding*max(m.Width, m.Height)
 }
 
 // noteAddressOf records that there must be a claim on the record's address.
