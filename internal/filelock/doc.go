@@ -1,8 +1,8 @@
 // Package filelock locks open files against other processes (flock).
 //
 // Invariants:
-//  1. A lock is exclusive and lasts until the file is closed or its process ends, so
-//     a kill leaves nothing locked.
+//  1. A lock is exclusive and lasts until it is released or its process ends, so a kill leaves
+//     nothing locked.
 //  2. A signal does not end a wait for a lock.
 //
 // Callers: posting/store (the data directory), internal/secret (the keyring),

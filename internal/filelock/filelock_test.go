@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"mizan/internal/filelock"
@@ -45,5 +46,26 @@ func TestClosedFileCannotBeLocked(t *testing.T) {
 	}
 	if err := filelock.Try(f); err == nil || errors.Is(err, filelock.ErrHeld) {
 		t.Errorf("a closed file: %v", err)
+	}
+}
+
+// A process that is being started has copies of all open files until it runs its program.
+func TestReleasedLockIsFreeWhateverHasACopyOfTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "LOCK")
+	first, second := open(t, path), open(t, path)
+	defer func() { _ = second.Close() }()
+	if err := filelock.Try(first); err != nil {
+		t.Fatal(err)
+	}
+	copied, err := syscall.Dup(int(first.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Close(copied) }()
+	if err := filelock.Release(first); err != nil {
+		t.Fatal(err)
+	}
+	if err := filelock.Try(second); err != nil {
+		t.Errorf("the lock is not free: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"mizan/internal/durable"
+	"mizan/internal/filelock"
 	"mizan/posting/store/badgerfile"
 )
 
@@ -205,7 +206,7 @@ func (l *Loader) release() {
 		l.batch = nil
 	}
 	if l.store.lock != nil {
-		_ = l.store.lock.Close() // nothing was written
+		_ = filelock.Release(l.store.lock) // nothing was written
 		l.store.lock = nil
 	}
 }

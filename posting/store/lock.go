@@ -60,5 +60,5 @@ func CheckNotOpen(dir string) error {
 	if f, err = lockFile(f, dir); err != nil {
 		return err
 	}
-	return f.Close()
+	return filelock.Release(f)
 }

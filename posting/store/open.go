@@ -13,6 +13,7 @@ import (
 
 	"mizan/internal/assert"
 	"mizan/internal/durable"
+	"mizan/internal/filelock"
 	"mizan/posting/store/badgerfile"
 	"mizan/posting/store/damage"
 )
@@ -101,7 +102,7 @@ func (s *Store) prepareFiles() (survey *badgerfile.Survey, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = badgerLock.Close() }() // the directory was only locked, nothing was written
+	defer func() { _ = filelock.Release(badgerLock) }() // nothing was written
 	if err := s.openLog(); err != nil {
 		return nil, err
 	}
@@ -248,5 +249,5 @@ func (s *Store) abandon() {
 	if s.groups != nil {
 		_ = s.groups.Close() // everything written is synced
 	}
-	_ = s.lock.Close()
+	_ = filelock.Release(s.lock)
 }

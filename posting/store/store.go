@@ -11,6 +11,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"mizan/internal/filelock"
 	"mizan/posting/log"
 	"mizan/posting/store/badgerfile"
 )
@@ -293,7 +294,7 @@ func (s *Store) closeFiles() error {
 	if closeErr := s.groups.Close(); err == nil {
 		err = closeErr
 	}
-	if closeErr := s.lock.Close(); err == nil {
+	if closeErr := filelock.Release(s.lock); err == nil {
 		err = closeErr
 	}
 	if err != nil {
