@@ -2,12 +2,15 @@ package log
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"mizan/posting/store/damage"
 )
 
 // last returns the content of the last segment's file, from the place of a frame on.
@@ -122,7 +125,7 @@ func TestEveryChangedByteIsFoundOrHarmless(t *testing.T) {
 	for _, f := range s.frames {
 		least += HeaderSize + len(f.Payload)
 	}
-	if least += len(s.dir.files) * segmentHeader; refused != least {
+	if least += len(s.log.segments) * segmentHeader; refused != least {
 		t.Errorf("%d changed bytes were found, of %d that count", refused, least)
 	}
 }
@@ -169,7 +172,33 @@ func liveThroughFaults(t *testing.T, rt *rapid.T) {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
 	var inFlight *Frame
 	released := uint64(1)
-	reopen := func() {
+	// crash ends the process, or cuts the power.
+	crash := func(rt *rapid.T) {
+		if rapid.Bool().Draw(rt, "power") {
+			s.dir = s.dir.afterPowerCut(random)
+		} else {
+			s.dir = s.dir.killed()
+		}
+	}
+	// reopen opens the log, which may fail several times before.
+	reopen := func(rt *rapid.T) {
+		for range rapid.IntRange(0, 2).Draw(rt, "failures") {
+			s.dir.powerCut, s.dir.failSync = 0, 0
+			if step := rapid.IntRange(1, 7).Draw(rt, "step"); rapid.Bool().Draw(rt, "cut") {
+				s.dir.powerCut = step
+			} else {
+				s.dir.failSync = step
+			}
+			l, _, err := replayed(s.dir, released)
+			var damaged *damage.Error
+			if errors.As(err, &damaged) {
+				rt.Fatal(err)
+			}
+			if l != nil {
+				_ = l.Close()
+			}
+			crash(rt)
+		}
 		s.dir.powerCut, s.dir.failSync = 0, 0
 		l, frames, err := replayed(s.dir, released)
 		if err != nil {
@@ -220,15 +249,11 @@ func liveThroughFaults(t *testing.T, rt *rapid.T) {
 		},
 		"restart": func(rt *rapid.T) {
 			if s.dir.powerCut > 0 && s.dir.steps >= s.dir.powerCut || s.log.failed {
-				if rapid.Bool().Draw(rt, "power") {
-					s.dir = s.dir.afterPowerCut(random)
-				} else {
-					s.dir = s.dir.killed()
-				}
+				crash(rt)
 			} else {
 				s.dir = s.dir.killed()
 			}
-			reopen()
+			reopen(rt)
 		},
 	})
 }

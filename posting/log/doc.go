@@ -18,8 +18,8 @@
 //  6. An append needs no space on the disk, unless it begins a segment; then the segment exists before anything is written.
 //
 // Marks keep a lost end of the log from looking like a crash. The write of a frame also writes a mark that the frame before it
-// was acknowledged. Confirm does so for the last frame when no other follows soon. When a segment is full, its mark says
-// that the next one exists.
+// was acknowledged. Confirm says so of the last frame when no other follows soon, in a file of its own. When a segment is full,
+// its mark says that the next one exists.
 //
 // Callers: posting/store.
 //

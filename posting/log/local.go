@@ -26,11 +26,12 @@ type Local struct {
 	segmentSize int64
 
 	// Only the goroutine that appends uses these fields.
-	last      Mark   // the last frame
-	confirmed uint64 // the highest number in a mark
-	tail      int64  // where the next frame begins, in the last segment; 0 before Replay
-	failed    bool   // an append has failed
-	owner     Owner
+	last          Mark   // the last frame
+	confirmed     uint64 // the highest number in a mark or a confirmation
+	tail          int64  // where the next frame begins, in the last segment; 0 before Replay
+	failed        bool   // an append has failed
+	confirmations file   // see confirmed.go
+	owner         Owner
 
 	making sync.Mutex // held while a spare segment is made
 
@@ -89,27 +90,6 @@ func (l *Local) markLast(s *segment) error {
 		return nil
 	}
 	return s.writeMark(markSlot{Mark: l.last})
-}
-
-// Confirm makes the mark durable that the last frame was acknowledged. It is worthwhile when no other frame follows soon.
-func (l *Local) Confirm() error {
-	if l.failed {
-		return ErrFailed
-	}
-	if l.tail == 0 || l.confirmed == l.last.N {
-		return nil
-	}
-	s := l.current()
-	err := l.markLast(s)
-	if err == nil {
-		err = s.file.Datasync()
-	}
-	if err != nil {
-		l.failed = true
-		return fmt.Errorf("log: the mark of frame %d: %w", l.last.N, err)
-	}
-	l.confirmed = l.last.N
-	return nil
 }
 
 // Last returns the last frame.
@@ -250,8 +230,11 @@ func (l *Local) recycle(s *segment) error {
 	if err := l.dir.rename(s.name, spare); err != nil {
 		return err
 	}
+	if err := l.dir.sync(); err != nil {
+		return err
+	}
 	l.spares = append(l.spares, spare)
-	return l.dir.sync()
+	return nil
 }
 
 // Size returns the bytes that the log takes on the disk.
@@ -271,7 +254,7 @@ func (l *Local) HasSpare() bool {
 	return len(l.spares) > 0
 }
 
-// Close writes the mark of the last frame and closes the files. Nothing else may run meanwhile.
+// Close confirms the last frame and closes the files. Nothing else may run meanwhile.
 func (l *Local) Close() error {
 	var err error
 	if !l.failed {
@@ -281,6 +264,9 @@ func (l *Local) Close() error {
 	defer l.mu.Unlock()
 	for _, s := range slices.Concat(l.leftovers, l.segments) {
 		err = errors.Join(err, s.file.Close())
+	}
+	if l.confirmations != nil {
+		err = errors.Join(err, l.confirmations.Close())
 	}
 	return err
 }

@@ -191,7 +191,7 @@ func TestReleaseKeepsWhatIsNeeded(t *testing.T) {
 		}
 		s.want(frames, s.frames[max(below, 1)-1:])
 	}
-	if n := len(s.dir.files); n != 1+maxSpares {
+	if n := len(s.dir.files); n != 1+maxSpares+1 { // the confirmations too
 		t.Errorf("%d files are left", n)
 	}
 }
@@ -283,9 +283,7 @@ func TestContentOfAnEarlierUseIsNoFrame(t *testing.T) {
 	s.dir.powerCut = s.dir.steps + 3
 	_ = s.log.Append(f.Mark, bufferOf(f))
 	s.dir = s.dir.killed()
-	for _, m := range s.dir.files { // the first block was lost
-		clear(m.content[framesAt+blockSize:][:HeaderSize])
-	}
+	clear(s.last()[framesAt+blockSize:][:HeaderSize]) // the first block was lost
 	s.mustReopen()
 	s.append(10)
 	s.mustReopen()
@@ -304,7 +302,7 @@ func TestSpareSegmentsAndUnfinishedOnesAreFound(t *testing.T) {
 	s.dir.files["notes"] = &memoryFile{dir: s.dir, name: "notes"}
 	s.mustReopen()
 	names, _ := s.dir.names()
-	if !slices.Equal(names, []string{"notes", "segment-0000000000000001", "spare-0000000000000001"}) {
+	if !slices.Equal(names, []string{"confirmed", "notes", "segment-0000000000000001", "spare-0000000000000001"}) {
 		t.Errorf("files %q", names)
 	}
 	room := s.dir.room
@@ -368,7 +366,7 @@ func TestSegmentsBeforeAGapAreLeftOut(t *testing.T) {
 	if _, _, err := replayed(s.dir, 6); !errors.Is(err, ErrReleased) {
 		t.Errorf("frames of the missing segment: %v", err)
 	}
-	if len(s.dir.files) != 5 {
+	if len(s.dir.files) != 6 {
 		t.Error("files were removed although the log was refused")
 	}
 	_, frames, err := replayed(s.dir, 7)
@@ -376,7 +374,7 @@ func TestSegmentsBeforeAGapAreLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.want(frames, s.frames[6:])
-	if len(s.dir.files) != 3 {
+	if len(s.dir.files) != 4 {
 		t.Errorf("%d files are left", len(s.dir.files))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"slices"
 
 	"mizan/internal/assert"
@@ -21,6 +22,9 @@ func open(dir directory, segmentSize int64) (*Local, error) {
 	err := l.list()
 	if err == nil {
 		err = l.compareSegments()
+	}
+	if err == nil {
+		err = l.openConfirmed()
 	}
 	for _, s := range l.segments {
 		if s.owner != (Owner{}) {
@@ -106,48 +110,75 @@ func (l *Local) compareSegments() error {
 			l.leftovers, l.segments = l.segments[:i], l.segments[i:]
 			return nil
 		}
-		if s.after.N <= before.after.N {
+		if s.after.N < before.after.N {
 			return damage.New(l.dir.path(s.name), "it follows frame %d, and the segment before it frame %d", s.after.N, before.after.N)
 		}
 	}
 	return nil
 }
 
-// Replay implements Log. It reads the segments from the one with the first frame that is wanted, and the last one wholly in
-// any case. The error is ErrReleased if the log begins behind that frame.
+// Replay implements Log. What it has read at the end of the log is durable before fn gets a frame. The error is ErrReleased if the
+// log begins behind the frame that is wanted.
 func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
 	if first := l.First(); from < first {
 		return Mark{}, fmt.Errorf("log: %w: frame %d, and the first is %d", ErrReleased, from, first)
+	}
+	end, err := l.findEnd()
+	if err != nil {
+		return Mark{}, err
 	}
 	begin := len(l.segments) - 1
 	for begin > 0 && l.segments[begin].after.N >= from {
 		begin--
 	}
-	lastAt := int64(0)
-	for i := begin; i < len(l.segments); i++ {
-		r := &segmentReader{segment: l.segments[i], path: l.dir.path(l.segments[i].name), last: l.segments[i].after, at: framesAt}
+	for i := begin; i < len(l.segments) && from <= end.last.N; i++ {
+		r := l.reader(l.segments[i])
 		if err := r.readFrames(from, fn); err != nil {
 			return Mark{}, err
 		}
+		after := end.last
 		if i+1 < len(l.segments) {
-			if next := l.segments[i+1]; next.after != r.last {
-				return Mark{}, damage.New(r.path, "it ends with frame %d, and the next segment follows frame %d", r.last.N, next.after.N)
-			}
-			continue
+			after = l.segments[i+1].after
 		}
-		if err := r.checkEnd(); err != nil {
-			return Mark{}, err
+		if after != r.last {
+			return Mark{}, damage.New(r.path, "it ends with frame %d, and should end with frame %d", r.last.N, after.N)
 		}
-		l.last, l.tail = r.last, r.at
-		lastAt = r.lastAt
 	}
-	if err := l.makeDurable(lastAt); err != nil {
-		return Mark{}, fmt.Errorf("log: %w", err)
-	}
+	l.last, l.tail, l.confirmed = end.last, end.at, end.confirmed
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.isReplayed = true
 	return l.last, l.removeLeftovers()
+}
+
+// logEnd is where a log ends.
+type logEnd struct {
+	last      Mark
+	confirmed uint64 // the number in the file of confirmations
+	at        int64  // where the next frame begins, in the last segment
+}
+
+// findEnd reads the last segment and makes durable what it finds.
+func (l *Local) findEnd() (end logEnd, err error) {
+	r := l.reader(l.segments[len(l.segments)-1])
+	if err := r.readFrames(math.MaxUint64, nil); err != nil {
+		return end, err
+	}
+	if err := r.checkEnd(); err != nil {
+		return end, err
+	}
+	if end.confirmed, err = l.checkConfirmed(r.last); err != nil {
+		return end, err
+	}
+	if err := l.makeDurable(r.lastAt, r.at); err != nil {
+		return end, fmt.Errorf("log: %w", err)
+	}
+	end.last, end.at = r.last, r.at
+	return end, nil
+}
+
+func (l *Local) reader(s *segment) *segmentReader {
+	return &segmentReader{segment: s, path: l.dir.path(s.name), last: s.after, at: framesAt}
 }
 
 // removeLeftovers removes the segments before a gap, which nobody needs.
@@ -165,7 +196,7 @@ func (l *Local) removeLeftovers() error {
 // a failed sync the kernel takes what it has not written for written, so the last frame, which begins at a place of the last
 // segment, and what is before all frames are written again. makeDurable also writes the mark that the last segment exists,
 // which the process before may not have reached.
-func (l *Local) makeDurable(lastAt int64) error {
+func (l *Local) makeDurable(lastAt, tail int64) error {
 	if err := l.dir.sync(); err != nil {
 		return err
 	}
@@ -183,7 +214,7 @@ func (l *Local) makeDurable(lastAt int64) error {
 		return err
 	}
 	if lastAt > 0 {
-		if err := current.writeAgain(lastAt, l.tail); err != nil {
+		if err := current.writeAgain(lastAt, tail); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,12 @@ func (s *Store) refuseIfStoreWasLost() error {
 	case last.N > 0:
 		return damage.New(s.path, "it is gone, but the log has group %d", last.N)
 	}
-	return os.RemoveAll(o.Dir)
+	// The directory is removed under the name of one that is being made: a half-removed log would be damage.
+	removed := filepath.Join(s.options.Dir, buildLogName)
+	if err := errors.Join(os.RemoveAll(removed), os.Rename(o.Dir, removed), durable.SyncDir(s.options.Dir)); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return os.RemoveAll(removed)
 }
 
 // create builds the store beside its place and moves it there.

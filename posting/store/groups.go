@@ -77,7 +77,7 @@ func logError(dir string, err error) error {
 }
 
 // replay brings the tables' rows up to date with the log.
-func (s *Store) replay(survey *badgerfile.Survey) error {
+func (s *Store) replay() error {
 	path := s.logOptions().Dir
 	g := new(Group)
 	inTables := s.last.N
@@ -94,10 +94,6 @@ func (s *Store) replay(survey *badgerfile.Survey) error {
 		return s.applyToTables(g, f.Mark)
 	})
 	switch {
-	case errors.Is(err, log.ErrReleased) && survey.LeftOut != 0: // the table is what to report
-		return damage.New(badgerfile.TablePath(s.path, survey.LeftOut), "it is missing")
-	case errors.Is(err, log.ErrReleased):
-		return damage.New(s.path, "its tables end with group %d, and the log begins behind it", inTables)
 	case err != nil:
 		return logError(s.options.Dir, err)
 	case last != s.last:
@@ -106,13 +102,18 @@ func (s *Store) replay(survey *badgerfile.Survey) error {
 	return nil
 }
 
-// releaseSoon begins to release the groups that are in tables, in the background, and to make the log's next segment. If it is
-// at work already, it does so again for the next new memtable.
-func (s *Store) releaseSoon() {
-	if !s.releasing.TryLock() {
-		return
+// missingGroups is the error for tables that end before the log begins.
+func (s *Store) missingGroups(survey *badgerfile.Survey) error {
+	if survey.LeftOut != 0 { // the table is what to report
+		return damage.New(badgerfile.TablePath(s.path, survey.LeftOut), "it is missing")
 	}
+	return damage.New(s.path, "its tables end with group %d, and the log begins with group %d", survey.Last-1, s.groups.First())
+}
+
+// releaseSoon begins to release the groups that are in tables, in the background, and to make the log's next segment.
+func (s *Store) releaseSoon() {
 	s.releases.Go(func() {
+		s.releasing.Lock()
 		defer s.releasing.Unlock()
 		if err := s.releaseGroups(); err != nil {
 			s.fail(err)

@@ -77,6 +77,11 @@ func (s *Store) checkIdentity() error {
 		}
 	case storedID.first != [32]byte{} && storedID.first != s.id.first:
 		return damage.New(path, "it names another store than the one beside it, which begins with %.8x", s.id.first)
+	case s.last.N == 0 && storedID.keyring != owner: // the process before has ended while it bound the store
+		s.id.keyring = storedID.keyring
+		if err := s.groups.SetOwner(storedID.keyring); err != nil {
+			return logError(s.options.Dir, err)
+		}
 	case storedID.keyring != [32]byte{} && owner != (log.Owner{}) && storedID.keyring != owner:
 		return damage.New(path, "it names another keyring than the log")
 	case owner == log.Owner{} && ok && storedID.keyring != [32]byte{}:

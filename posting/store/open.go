@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -87,12 +88,16 @@ func (s *Store) open() error {
 	if err := s.findCurrentLog(); err != nil {
 		return err
 	}
-	if err := s.replay(survey); err != nil {
+	if err := s.replay(); err != nil {
+		if errors.Is(err, ErrNoSpace) {
+			s.fail(err) // closing Badger would write tables, and wait for a compaction that waits for room
+		}
 		return err
 	}
 	if err := s.checkIdentity(); err != nil {
 		return err
 	}
+	s.releaseSoon()
 	return s.failure() // Badger may already be making tables, and may have failed
 }
 
@@ -108,6 +113,9 @@ func (s *Store) prepareFiles() (survey *badgerfile.Survey, err error) {
 	}
 	if survey, err = s.examine(); err != nil {
 		return nil, err
+	}
+	if first := s.groups.First(); survey.Last < first { // version n+1 is group n, so this is the first group that tables lack
+		return nil, s.missingGroups(survey)
 	}
 	if err := s.requireRoomToOpen(); err != nil {
 		return nil, err

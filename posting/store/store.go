@@ -144,6 +144,12 @@ func (s *Store) apply(g *Group) error {
 	if err := s.applyToTables(g, newLast); err != nil {
 		return err
 	}
+	if g.n == 1 { // if the process ends before this, the next one completes the file
+		s.id.first = newLast.Hash
+		if err := s.writeIdentity(); err != nil {
+			return err
+		}
+	}
 	return s.failure()
 }
 
@@ -154,12 +160,6 @@ func (s *Store) applyToTables(g *Group, m log.Mark) error {
 	}
 	if err := s.checkNewLog(); err != nil {
 		return err
-	}
-	if g.n == 1 {
-		s.id.first = m.Hash
-		if err := s.writeIdentity(); err != nil {
-			return err
-		}
 	}
 	s.publish(m)
 	return nil

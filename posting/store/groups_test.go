@@ -1,0 +1,197 @@
+package store
+
+import (
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"mizan/posting/log"
+	"mizan/posting/store/badgerfile"
+)
+
+// reopen opens a store with the least memtables and closes it.
+func reopen(dir string) (last uint64, err error) {
+	s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog})
+	if err != nil {
+		return 0, err
+	}
+	last, _ = s.LastGroup()
+	return last, s.Close()
+}
+
+// Badger gets no group that is not in the log: its tables would have what was never acknowledged.
+func TestGroupIsInTheLogBeforeItIsInTables(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer abandonStore(t, s)
+	set(t, s, "a", "1")
+	if err := s.groups.Close(); err != nil { // nothing can be appended any more
+		t.Fatal(err)
+	}
+	g := NewGroup(next(s))
+	g.Set([]byte("a"), []byte("2"))
+	g.Seal()
+	if err := s.Apply(g); err == nil {
+		t.Fatal("a group was acknowledged without the log")
+	}
+	txn := s.db.NewTransactionAt(math.MaxUint64, false)
+	defer txn.Discard()
+	if _, err := txn.Get(groupRowKey(2)); !errors.Is(err, badger.ErrKeyNotFound) {
+		t.Errorf("the group is in Badger: %v", err)
+	}
+	var err error
+	if s.groups, err = log.Open(s.logOptions()); err != nil { // for abandonStore
+		t.Fatal(err)
+	}
+}
+
+func TestLogIsUsedAgain(t *testing.T) {
+	dir := t.TempDir()
+	for range 20 { // each fills a good half of a segment, and no memtable
+		s := open(t, Options{Dir: dir, MemTable: minMemTable})
+		for range 150 {
+			set(t, s, "a", "1")
+		}
+		closeStore(t, s)
+	}
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	wantSegments := func(most int) {
+		t.Helper()
+		s.releases.Wait()
+		if count := len(segments(t, dir)); count > most {
+			t.Errorf("the log has %d segments", count)
+		}
+	}
+	wantSegments(1) // all groups were in tables when the store was closed
+	hist := history{seed: 1, rows: 20, value: 4000, keys: fewKeys}
+	n, _ := s.LastGroup()
+	hist.continueTo(t, s, n+400)
+	wantSegments(8)
+	closeStore(t, s)
+}
+
+// The last segment is put back as it was a while ago. Its own marks agree with it.
+func TestStaleSegmentIsRefused(t *testing.T) {
+	dir, killedDir := t.TempDir(), t.TempDir()
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	confirm := func() {
+		if err := s.Confirm(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(t, s, "a", "1")
+	confirm()
+	stale := readFile(t, segments(t, dir)[0])
+	set(t, s, "a", "2")
+	confirm()
+	copyTree(t, dir, killedDir)
+	closeStore(t, s)
+	if err := os.WriteFile(segments(t, killedDir)[0], stale, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	openRefused(t, "a stale segment", killedDir)
+}
+
+// A shortened list of tables is refused before Badger deletes the tables that it does not name.
+func TestRefusalLeavesTheTables(t *testing.T) {
+	hist := history{seed: 1, rows: 20, value: 4000, keys: manyKeys}
+	dir, killedDir := t.TempDir(), t.TempDir()
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	list := badgerfile.ListPath(s.path)
+	var stale []byte
+	for n := uint64(10); s.db.Levels()[0].NumTables < levelZeroTables-2; n += 10 {
+		hist.continueTo(t, s, n)
+		waitForFlushes(s)
+		if stale == nil && s.db.Levels()[0].NumTables >= 2 {
+			stale = readFile(t, list)
+		}
+	}
+	s.releases.Wait()
+	copyTree(t, dir, killedDir)
+	closeStore(t, s)
+	list = badgerfile.ListPath(filepath.Join(killedDir, storeName))
+	right := readFile(t, list)
+	if err := os.WriteFile(list, stale, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	openRefused(t, "a stale list of tables", killedDir)
+	if err := os.WriteFile(list, right, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reopen(killedDir); err != nil {
+		t.Errorf("with the right list again: %v", err)
+	}
+}
+
+// A store without groups may be bound to another keyring, and the process may end in the middle.
+func TestInterruptedBindIsCompleted(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	if err := s.Bind([32]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	s.id.keyring = [32]byte{2}
+	if err := s.writeIdentity(); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	s = open(t, Options{Dir: dir, MemTable: minMemTable})
+	if s.Bound() != [32]byte{2} || s.groups.Owner() != [32]byte{2} {
+		t.Errorf("bound to %x, the log to %x", s.Bound(), s.groups.Owner())
+	}
+	closeStore(t, s)
+}
+
+// A process is killed in the middle of an append, and the next one can't sync what it finds in memory. Then the power is cut. The
+// group was never acknowledged, so nothing may say that it was.
+func TestFailedSyncOfRecoveryLeavesNoTrace(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("NOT TRIED: strace is not installed here")
+	}
+	hist := childHistory(seed(t), fewKeys)
+	dir, lost, found := t.TempDir(), t.TempDir(), t.TempDir()
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	hist.continueTo(t, s, 5)
+	copyTree(t, dir, lost) // without group 6
+	hist.continueTo(t, s, 6)
+	copyTree(t, dir, found)
+	closeStore(t, s)
+	segment := segments(t, found)[0]
+	p := startFaulty(t, found, hist, 6, strace, "-f", "-qqq", "-o", os.DevNull, "-P", segment, "-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO:when=1")
+	p.readUntil(t, "")
+	_ = p.cmd.Wait()
+	if p.failure == "" {
+		t.Skip("NOT TRIED: strace has injected nothing: ", p.output)
+	}
+	if err := os.WriteFile(segment, readFile(t, segments(t, lost)[0]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if last, err := reopen(found); last != 5 || err != nil {
+		t.Errorf("the last group is %d, %v", last, err)
+	}
+}
+
+// The log of a store that was not completed is removed, and that may be interrupted too.
+func TestCreationIsInterruptedTwice(t *testing.T) {
+	hist := childHistory(1, fewKeys)
+	for changes := range 12 {
+		dir := t.TempDir()
+		closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
+		for _, name := range []string{storeName, identityName, catalogName} { // as after a kill before the store has its name
+			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p := startChild(t, dir, hist, 0)
+		p.waitForChanges(t, dir, changes)
+		p.kill(t)
+		if last, err := reopen(dir); last != 0 || err != nil {
+			t.Errorf("killed after %d changes: group %d, %v", changes, last, err)
+		}
+	}
+}
