@@ -166,6 +166,7 @@ func closeStore(t testing.TB, s *Store) {
 // abandonStore releases the files of a store that has failed, which otherwise only the end of the process does.
 func abandonStore(t testing.TB, s *Store) {
 	t.Helper()
+	s.releases.Wait() // they look at tables, which Badger is about to unmap
 	if err := s.db.Close(); err != nil {
 		t.Fatal(err)
 	}
