@@ -97,6 +97,9 @@ func TestSectorsOfAFrameAreWrittenInAnyOrder(t *testing.T) {
 
 // Each byte of a confirmed log is changed once. A log never shows another history: it is refused, or the byte does not count.
 func TestEveryChangedByteIsFoundOrHarmless(t *testing.T) {
+	if testing.Short() {
+		t.Skip("opens a log 80,000 times")
+	}
 	s := newStory(t)
 	for range 3 {
 		s.append(2*blockSize + 100) // the third one begins a segment
@@ -162,7 +165,11 @@ func TestLostEndIsFound(t *testing.T) {
 // Frames are appended, confirmed and released, while the process is killed, the power is cut, and syncs fail. What was
 // acknowledged stays, and at most one more frame appears, which was not.
 func TestAcknowledgedFramesSurvive(t *testing.T) {
-	for range 20 {
+	rounds := 20
+	if testing.Short() {
+		rounds = 2
+	}
+	for range rounds {
 		rapid.Check(t, func(rt *rapid.T) { liveThroughFaults(t, rt) })
 	}
 }
