@@ -33,6 +33,7 @@ var ErrStopped = errors.New("the journal is closed")
 // Apply returns.
 type Log interface {
 	Apply(g *store.Group) error
+	// Confirm makes it durable that the last group was acknowledged. It is called when no group has followed for a while.
 	Confirm() error
 }
 

@@ -15,6 +15,7 @@ import (
 	"mizan/api/ledger/export"
 	"mizan/api/web"
 	"mizan/api/web/journal"
+	"mizan/internal/fair"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
@@ -44,15 +45,15 @@ type exports struct {
 	stop context.Context
 	end  context.CancelCauseFunc
 
-	mu             sync.Mutex
-	ended          bool              // guarded by mu: no further export begins
-	running        int               // guarded by mu
-	byOrganization map[ledger.ID]int // guarded by mu: running exports by organization
-	writing        sync.WaitGroup
+	places *fair.Places[ledger.ID] // by organization
+
+	mu      sync.Mutex
+	ended   bool // guarded by mu: no further export begins
+	writing sync.WaitGroup
 }
 
 func newExports() *exports {
-	x := &exports{byOrganization: make(map[ledger.ID]int)}
+	x := &exports{places: fair.NewPlaces[ledger.ID](maxExports, maxExportsPerOrganization)}
 	x.stop, x.end = context.WithCancelCause(context.Background())
 	return x
 }
@@ -61,27 +62,21 @@ func newExports() *exports {
 func (x *exports) begin(org ledger.ID) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	switch {
-	case x.ended:
+	if x.ended {
 		return errExportStops
-	case x.byOrganization[org] == maxExportsPerOrganization:
+	}
+	switch x.places.Enter(org) {
+	case fair.ErrCrowded:
 		return errExportsOf
-	case x.running == maxExports:
+	case fair.ErrFull:
 		return errExports
 	}
-	x.running++
-	x.byOrganization[org]++
 	x.writing.Add(1)
 	return nil
 }
 
 func (x *exports) leave(org ledger.ID) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.running--
-	if x.byOrganization[org]--; x.byOrganization[org] == 0 {
-		delete(x.byOrganization, org)
-	}
+	x.places.Leave(org)
 	x.writing.Done()
 }
 

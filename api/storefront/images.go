@@ -25,6 +25,12 @@ const (
 	maxParts = 16               // parts of the body, of which one is the file
 )
 
+// Bounds of uploads at once: one picture is decoded, the others wait with their files in memory.
+const (
+	maxUploads      = 4
+	maxUploadsOfOrg = 2 // so that one organization does not keep the others out
+)
+
 const imageField = "image"
 
 var errTooManyUploads = ledger.Refuse("storefront.createImage", ledger.Unavailable, "too many images are being uploaded")
@@ -36,10 +42,10 @@ func (h *Handlers) createImage(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	if !h.uploads.enter(c.org) {
+	if h.uploads.Enter(c.org) != nil {
 		return errTooManyUploads
 	}
-	defer h.uploads.leave(c.org)
+	defer h.uploads.Leave(c.org)
 	var file []byte
 	cached := h.cached()
 	keyOf := cached.Key

@@ -26,15 +26,15 @@ func isRefused(h *Handlers, org ledger.ID) bool {
 func TestImagesUploadedAtOnceAreBounded(t *testing.T) {
 	h := New(Config{})
 	for i := range 4 {
-		if !h.uploads.enter(ledger.ID{byte(i)}) {
+		if h.uploads.Enter(ledger.ID{byte(i)}) != nil {
 			t.Fatalf("upload %d of as many organizations is refused", i+1)
 		}
 	}
 	if !isRefused(h, ledger.ID{9}) {
 		t.Error("a fifth upload is not refused")
 	}
-	h.uploads.leave(ledger.ID{0})
-	if !h.uploads.enter(ledger.ID{9}) {
+	h.uploads.Leave(ledger.ID{0})
+	if h.uploads.Enter(ledger.ID{9}) != nil {
 		t.Error("the place of an upload that has ended is not free")
 	}
 }
@@ -54,7 +54,7 @@ func TestImageFitsIntoARecord(t *testing.T) {
 func TestOneOrganizationLeavesPlacesForUploads(t *testing.T) {
 	h, first, second := New(Config{}), ledger.ID{1}, ledger.ID{2}
 	for range 2 {
-		if !h.uploads.enter(first) {
+		if h.uploads.Enter(first) != nil {
 			t.Fatal("an upload is refused")
 		}
 	}
@@ -62,15 +62,17 @@ func TestOneOrganizationLeavesPlacesForUploads(t *testing.T) {
 		t.Error("a third upload of one organization is not refused")
 	}
 	for range 2 {
-		if !h.uploads.enter(second) {
+		if h.uploads.Enter(second) != nil {
 			t.Error("the first organization keeps the second out")
 		}
 	}
 	for range 2 {
-		h.uploads.leave(first)
-		h.uploads.leave(second)
+		h.uploads.Leave(first)
+		h.uploads.Leave(second)
 	}
-	if h.uploads.total != 0 || len(h.uploads.byOrg) != 0 {
-		t.Errorf("%d uploads of %d organizations after the last one", h.uploads.total, len(h.uploads.byOrg))
+	for i := range maxUploads { // all places are free again
+		if h.uploads.Enter(ledger.ID{byte(i)}) != nil {
+			t.Error("a place was not given back")
+		}
 	}
 }

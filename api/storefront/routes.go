@@ -12,6 +12,7 @@ import (
 	storefrontactor "mizan/actors/storefront"
 	"mizan/api/web"
 	"mizan/api/web/records"
+	"mizan/internal/fair"
 	"mizan/internal/picture"
 	"mizan/ledger"
 	"mizan/ledger/schema"
@@ -53,7 +54,7 @@ type Handlers struct {
 	cfg      Config
 	keys     web.IdempotencyKeys
 	pictures *picture.Normalizer
-	uploads  uploads
+	uploads  *fair.Places[ledger.ID] // by organization
 }
 
 // New returns the handlers.
@@ -61,7 +62,7 @@ func New(cfg Config) *Handlers {
 	return &Handlers{
 		cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint},
 		pictures: newNormalizer(),
-		uploads:  uploads{byOrg: make(map[ledger.ID]int)},
+		uploads:  fair.NewPlaces[ledger.ID](maxUploads, maxUploadsOfOrg),
 	}
 }
 

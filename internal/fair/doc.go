@@ -16,10 +16,12 @@
 //     the largest. So a caller whose member has nobody waiting is refused only if no other group
 //     has more waiting callers than its own group would have, and in its own group no member has
 //     more than one.
+//     Places, whose callers never wait, are divided by a bound for each owner alone.
 //  4. A caller that gives up leaves no state: a gate keeps nothing about callers that neither
 //     wait nor work.
 //
-// Callers: actors/directory (comparison of passwords), api (aggregates and test deliveries).
+// Callers: actors/directory (comparison of passwords), api (aggregates and test deliveries), api/ledger (exports),
+// api/storefront (uploads).
 //
 // Rejected: a queue in the order of arrival with a bound for each caller, which enough callers
 // can still fill; golang.org/x/sync/semaphore, which is such a queue.

@@ -11,10 +11,11 @@ import (
 
 // Errors of Enter.
 var (
-	// ErrCrowded refuses a caller whose own member or group has too many waiting.
+	// ErrCrowded refuses a caller whose own member or group has too many waiting, or whose owner has as many places as it may
+	// have.
 	ErrCrowded = errors.New("fair: too many of the same caller")
 	// ErrFull refuses a caller because the queue is full and no group has more waiting callers
-	// than the caller's group would have.
+	// than the caller's group would have, or because all places are taken.
 	ErrFull = errors.New("fair: too many wait")
 )
 

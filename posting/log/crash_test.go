@@ -15,7 +15,7 @@ import (
 
 // last returns the content of the last segment's file, from the place of a frame on.
 func (s *story) last() []byte {
-	return s.dir.files[s.log.current().name].content
+	return s.dir.files[s.log.current.name].content
 }
 
 // torn returns a story of three frames and a fourth whose write was cut off, the whole content of the segment with it, and

@@ -32,13 +32,14 @@ type Local struct {
 	failed        bool   // an append has failed
 	confirmations file   // see confirmed.go
 	owner         Owner
+	current       *segment // the last segment; nil before Replay
 
-	making sync.Mutex // held while a spare segment is made
+	making sync.Mutex // held while spare segments are made, of nothing or of segments that nobody needs
 
-	mu         sync.Mutex
+	mu         sync.Mutex // not held while the disk is used
 	segments   []*segment // oldest first; never empty; guarded by mu
 	spares     []string   // names of files that may become segments; guarded by mu
-	leftovers  []*segment // segments before a gap, until they are removed; guarded by mu
+	leftovers  []*segment // segments before a gap, until Replay removes them
 	isReplayed bool       // guarded by mu
 	named      uint64     // the highest number in the name of a file that is no segment; guarded by mu
 }
@@ -53,7 +54,7 @@ func (l *Local) Append(m Mark, buf []byte) error {
 		return ErrFailed
 	}
 	size := framed(len(buf) - HeaderSize)
-	s := l.current()
+	s := l.current
 	if l.tail+size > s.size {
 		assert.That(size <= l.segmentSize-framesAt, "a frame of %d bytes", len(buf))
 		next, err := l.rotate(s)
@@ -92,15 +93,6 @@ func (l *Local) markLast(s *segment) error {
 	return s.writeMark(markSlot{Mark: l.last})
 }
 
-// Last returns the last frame.
-func (l *Local) Last() Mark { return l.last }
-
-func (l *Local) current() *segment {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.segments[len(l.segments)-1]
-}
-
 // rotate begins the segment after the full one. The new segment is durable under its name before the mark of the full one
 // tells that it exists, and that mark is durable before a frame is written.
 func (l *Local) rotate(full *segment) (*segment, error) {
@@ -120,7 +112,7 @@ func (l *Local) rotate(full *segment) (*segment, error) {
 	l.mu.Lock()
 	l.segments = append(l.segments, next)
 	l.mu.Unlock()
-	l.tail, l.confirmed = framesAt, l.last.N
+	l.current, l.tail, l.confirmed = next, framesAt, l.last.N
 	return next, nil
 }
 
@@ -159,6 +151,9 @@ func (l *Local) beginSegment(name string, sequence uint64, after Mark) (*segment
 // MakeSpare makes the next segment, if there is none. Append does it where nobody has done it before. It is safe for
 // concurrent use. The error is ErrNoSpace if the disk is full.
 func (l *Local) MakeSpare() error {
+	if l.HasSpare() {
+		return nil // without waiting for a release
+	}
 	l.making.Lock()
 	defer l.making.Unlock()
 	number, isNeeded := l.nameForSpare()
@@ -180,9 +175,7 @@ func (l *Local) MakeSpare() error {
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
-	l.mu.Lock()
-	l.spares = append(l.spares, spare)
-	l.mu.Unlock()
+	l.addSpareName(spare)
 	return nil
 }
 
@@ -200,41 +193,55 @@ func (l *Local) nameForSpare() (number uint64, isNeeded bool) {
 // Release implements Log. Segments of which no frame is needed any more become spare ones, from the oldest: a crash never
 // leaves a gap. Nothing is released before Replay has returned.
 func (l *Local) Release(below uint64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.isReplayed {
-		return nil
-	}
-	for len(l.segments) > 1 && l.segments[1].after.N < below {
-		oldest := l.segments[0]
-		l.segments = l.segments[1:]
-		if err := l.recycle(oldest); err != nil {
+	l.making.Lock() // one at a time, in order
+	defer l.making.Unlock()
+	for {
+		oldest, spare := l.takeOldest(below)
+		if oldest == nil {
+			return nil
+		}
+		if err := l.recycle(oldest, spare); err != nil {
 			return fmt.Errorf("log: %w", err)
 		}
 	}
-	return nil
 }
 
-func (l *Local) recycle(s *segment) error {
+// takeOldest takes the oldest segment out of the log if no frame of it is needed any more, and returns the name that it gets as a
+// spare one; empty if there are enough.
+func (l *Local) takeOldest(below uint64) (oldest *segment, spare string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.isReplayed || len(l.segments) == 1 || l.segments[1].after.N >= below {
+		return nil, ""
+	}
+	oldest = l.segments[0]
+	l.segments = l.segments[1:]
+	if len(l.spares) < maxSpares && oldest.size == l.segmentSize {
+		l.named++
+		spare = nameOf(sparePrefix, l.named)
+	}
+	return oldest, spare
+}
+
+// recycle removes a segment, or makes it a spare one. Only when that is durable may it be used.
+func (l *Local) recycle(s *segment, spare string) error {
 	if err := s.file.Close(); err != nil {
 		return err
 	}
-	if len(l.spares) >= maxSpares || s.size != l.segmentSize {
-		if err := l.dir.remove(s.name); err != nil {
-			return err
-		}
-		return l.dir.sync()
+	if spare == "" {
+		return errors.Join(l.dir.remove(s.name), l.dir.sync())
 	}
-	l.named++
-	spare := nameOf(sparePrefix, l.named)
-	if err := l.dir.rename(s.name, spare); err != nil {
+	if err := errors.Join(l.dir.rename(s.name, spare), l.dir.sync()); err != nil {
 		return err
 	}
-	if err := l.dir.sync(); err != nil {
-		return err
-	}
-	l.spares = append(l.spares, spare)
+	l.addSpareName(spare)
 	return nil
+}
+
+func (l *Local) addSpareName(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spares = append(l.spares, name)
 }
 
 // Size returns the bytes that the log takes on the disk.
@@ -278,7 +285,7 @@ func (l *Local) Owner() Owner { return l.owner }
 // is appended meanwhile.
 func (l *Local) SetOwner(owner Owner) error {
 	l.owner = owner
-	first := l.current()
+	first := l.current
 	if first.after != l.last || len(l.segments) > 1 {
 		return nil
 	}
@@ -291,7 +298,7 @@ func (l *Local) SetOwner(owner Owner) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.segments[0] = again
+	l.segments[0], l.current = again, again
 	return first.file.Close()
 }
 

@@ -135,8 +135,8 @@ func TestReplayMayBeginAfterTheLastFrameOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, frames, err := replayed(dir, 42)
-	if err != nil || len(frames) != 0 || l.Last() != after {
-		t.Fatal(frames, l.Last(), err)
+	if err != nil || len(frames) != 0 || l.last != after {
+		t.Fatal(frames, l.last, err)
 	}
 	if err := l.Append(Mark{N: 42}, make([]byte, HeaderSize)); err != nil {
 		t.Fatal(err)
@@ -473,7 +473,7 @@ func TestLogInADirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Remove(filepath.Join(o.Dir, nameOf(segmentPrefix, s.log.current().sequence))); err != nil {
+	if err := os.Remove(filepath.Join(o.Dir, nameOf(segmentPrefix, s.log.current.sequence))); err != nil {
 		t.Fatal(err)
 	}
 	l, err := Open(o)

@@ -144,11 +144,14 @@ func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
 			return Mark{}, damage.New(r.path, "it ends with frame %d, and should end with frame %d", r.last.N, after.N)
 		}
 	}
-	l.last, l.tail, l.confirmed = end.last, end.at, end.confirmed
+	l.current, l.last, l.tail, l.confirmed = l.segments[len(l.segments)-1], end.last, end.at, end.confirmed
+	if err := l.removeLeftovers(); err != nil {
+		return Mark{}, err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.isReplayed = true
-	return l.last, l.removeLeftovers()
+	return l.last, nil
 }
 
 // logEnd is where a log ends.
@@ -209,7 +212,7 @@ func (l *Local) makeDurable(lastAt, tail int64) error {
 			return err
 		}
 	}
-	current := l.current()
+	current := l.segments[len(l.segments)-1]
 	if err := current.writeAgain(0, framesAt); err != nil {
 		return err
 	}

@@ -140,8 +140,8 @@ func (s *Store) releaseGroups() error {
 	return nil
 }
 
-// Confirm makes it durable beside the last group that this group was acknowledged, so that its loss would be noticed. The next
-// group does so too. The caller of Apply calls it when no group has followed for a while.
+// Confirm makes it durable that the last group was acknowledged, so that its loss would be noticed. The next group does so too.
+// The caller of Apply calls it when no group has followed for a while.
 func (s *Store) Confirm() error {
 	if err := s.failure(); err != nil {
 		return err
