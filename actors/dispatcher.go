@@ -4,17 +4,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
-// dispatcher runs mailboxes (actors' queues of messages) on permanent goroutines: a new goroutine per
+// dispatcher runs mailboxes on permanent goroutines: a new goroutine per
 // message would each time grow its stack from nothing, which in a profile was a tenth of a payment's cost.
 // A mailbox that finds the dispatcher's queue full gets its own goroutine. If the queue makes no progress
 // for a while, each queued mailbox gets its own goroutine too, so actors that wait for a slow disk do not
 // hold up others for long.
 type dispatcher struct {
-	queue      chan func()   // functions that run a mailbox
+	queue      chan *mailbox // to be run
 	dequeued   atomic.Uint64 // mailboxes that have left the queue
 	nonEmpty   chan struct{} // signals that the queue is not empty
 	isClosed   atomic.Bool   // no goroutine reads the queue any more
@@ -22,16 +20,13 @@ type dispatcher struct {
 	goroutines sync.WaitGroup
 }
 
-var _ actor.Dispatcher = (*dispatcher)(nil)
-
 const (
-	goroutineCount  = 32                   // permanent goroutines
-	messagesPerTurn = 300                  // messages of one mailbox before other mailboxes have their turn
-	stallTime       = 2 * time.Millisecond // time without progress after which all permanent goroutines count as held up
+	goroutineCount = 32                   // permanent goroutines
+	stallTime      = 2 * time.Millisecond // time without progress after which all permanent goroutines count as held up
 )
 
 func newDispatcher() *dispatcher {
-	d := &dispatcher{queue: make(chan func(), 4*goroutineCount), nonEmpty: make(chan struct{}, 1), stop: make(chan struct{})}
+	d := &dispatcher{queue: make(chan *mailbox, 4*goroutineCount), nonEmpty: make(chan struct{}, 1), stop: make(chan struct{})}
 	d.goroutines.Add(goroutineCount + 1)
 	for range goroutineCount {
 		go d.run()
@@ -46,23 +41,23 @@ func (d *dispatcher) run() {
 		select {
 		case mailbox := <-d.queue:
 			d.dequeued.Add(1)
-			mailbox()
+			mailbox.run()
 		case <-d.stop:
 			return
 		}
 	}
 }
 
-// Schedule implements actor.Dispatcher. It never blocks.
-func (d *dispatcher) Schedule(mailbox func()) {
+// schedule has a mailbox run. It never blocks.
+func (d *dispatcher) schedule(mailbox *mailbox) {
 	if d.isClosed.Load() {
-		go mailbox()
+		go mailbox.run()
 		return
 	}
 	select {
 	case d.queue <- mailbox:
 	default:
-		go mailbox()
+		go mailbox.run()
 		return
 	}
 	if len(d.queue) > 0 {
@@ -72,9 +67,6 @@ func (d *dispatcher) Schedule(mailbox func()) {
 		}
 	}
 }
-
-// Throughput implements actor.Dispatcher.
-func (d *dispatcher) Throughput() int { return messagesPerTurn }
 
 // watch calls runQueued whenever the queue makes no progress for a while.
 func (d *dispatcher) watch() {
@@ -108,7 +100,7 @@ func (d *dispatcher) runQueued() {
 		select {
 		case mailbox := <-d.queue:
 			d.dequeued.Add(1)
-			go mailbox()
+			go mailbox.run()
 		default:
 			return
 		}

@@ -51,15 +51,15 @@ type shard[K comparable] struct {
 	entries map[K]*actorEntry // guarded by mu
 
 	// The library makes an actor inside Spawn, from properties that cost as much to build as the
-	// actor. So a shard builds the properties once. Their producer reads startingKey, the key of the
-	// actor that is being started, under the shard's lock.
-	props       *actor.Props
-	startingKey K
+	// actor. So a shard builds the properties once. Their producers use starting, the actor that is being
+	// started, under the shard's lock.
+	props    *actor.Props
+	starting *shell[K]
 }
 
 // actorEntry is an actor in the registry. All fields are guarded by the shard's lock.
 type actorEntry struct {
-	pid       *actor.PID
+	mailbox   *mailbox
 	sent      uint64 // total number of messages sent to the actor
 	lastUsed  time.Time
 	keepUntil ledger.Micros // while isIdle is set: time until which the actor must be kept, by the Runtime's clock
@@ -73,9 +73,8 @@ func NewRegistry[K comparable](rt *Runtime, name string, keepIdle time.Duration,
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.entries = make(map[K]*actorEntry)
-		s.props = actor.PropsFromProducer(func() actor.Actor {
-			return &shell[K]{registry: r, key: s.startingKey, behaviour: produce(s.startingKey)}
-		}, actor.WithDispatcher(rt.dispatcher), actor.WithMailbox(actor.UnboundedLockfree()))
+		s.props = actor.PropsFromProducer(func() actor.Actor { return s.starting },
+			actor.WithMailbox(func() actor.Mailbox { return &s.starting.mailbox }))
 	}
 	if keepIdle > 0 {
 		rt.mu.Lock()
@@ -93,26 +92,36 @@ func (r *Registry[K]) Unbounded() *Registry[K] {
 	return r
 }
 
-// Command sends a message that an outside caller has asked for; ErrBusy if too many actors have work.
+// Command sends a message that an outside caller has asked for; ErrBusy if too many actors have work. If the message embeds a Waiter,
+// the caller's goroutine runs the actor while it waits.
 func (r *Registry[K]) Command(key K, m Refusable) error {
 	if r.rt.liveActors.Load() >= MaxLive {
 		return ErrBusy
 	}
-	r.Tell(key, m)
+	var helper *helper
+	if waiter, ok := m.(helps); ok {
+		helper = waiter.asHelper()
+	}
+	r.send(key, m, helper)
 	return nil
 }
 
 // Tell sends an outcome or due work. It is never refused.
-func (r *Registry[K]) Tell(key K, m any) {
+func (r *Registry[K]) Tell(key K, m any) { r.send(key, m, nil) }
+
+func (r *Registry[K]) send(key K, m any, helper *helper) {
 	r.rt.work.add()
 	s := r.shard(key)
 	s.mu.Lock()
 	entry := s.entries[key]
 	if entry == nil {
-		s.startingKey = key
-		entry = &actorEntry{pid: r.rt.system.Root.Spawn(s.props)}
+		s.starting = newShell(r, key, helper)
+		r.rt.system.Root.Spawn(s.props)
+		entry = &actorEntry{mailbox: &s.starting.mailbox}
 		s.entries[key] = entry
 		r.live.Add(1)
+	} else if helper != nil {
+		entry.mailbox.setHelper(helper)
 	}
 	entry.sent++
 	if r.keepIdle > 0 {
@@ -123,7 +132,7 @@ func (r *Registry[K]) Tell(key K, m any) {
 			r.live.Add(1)
 		}
 	}
-	r.rt.system.Root.Send(entry.pid, m)
+	entry.mailbox.PostUserMessage(m)
 	s.mu.Unlock()
 }
 
@@ -178,7 +187,7 @@ func (r *Registry[K]) stopIdle(now time.Time) {
 		s.mu.Lock()
 		for _, entry := range s.entries {
 			if now.Sub(entry.lastUsed) >= r.keepIdle && !(entry.isIdle && businessNow < entry.keepUntil) {
-				r.rt.system.Root.Send(entry.pid, idleCheck{})
+				entry.mailbox.PostUserMessage(idleCheck{})
 			}
 		}
 		s.mu.Unlock()

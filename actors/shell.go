@@ -17,6 +17,7 @@ type shell[K comparable] struct {
 	registry  *Registry[K]
 	key       K
 	behaviour Behaviour
+	mailbox   mailbox
 	context   Context
 	handled   uint64 // number of messages received
 	waiting   []any  // messages that came while a Change was being made durable
@@ -25,10 +26,17 @@ type shell[K comparable] struct {
 // Context gives a Behaviour access to its actor.
 type Context struct {
 	Runtime  *Runtime
-	self     *actor.PID
+	mailbox  *mailbox
 	change   *posting.Change // the Change that is being made durable
+	receipt  posting.Receipt // the writer's receipt for change, until receiptMessage is handled
 	isOrphan bool            // the behaviour that submitted change was replaced after a panic
 	expected int             // how many Expected messages are still to come
+}
+
+func newShell[K comparable](r *Registry[K], key K, helper *helper) *shell[K] {
+	s := &shell[K]{registry: r, key: key, behaviour: r.produce(key), mailbox: mailbox{dispatcher: r.rt.dispatcher, helper: helper}}
+	s.context = Context{Runtime: r.rt, mailbox: &s.mailbox}
+	return s
 }
 
 // Expected is a message that Context.Expect announced.
@@ -45,8 +53,8 @@ type Observer interface {
 // and longer waits.
 type Lasting interface{ Lasting() }
 
-// receiptMessage carries the journal's receipt for a Change to the actor.
-type receiptMessage struct{ receipt posting.Receipt }
+// receiptMessage says that the journal's receipt for a Change is in the Context.
+type receiptMessage struct{}
 
 // retriedMessage is a Lasting message that is delivered again after a panic.
 type retriedMessage struct {
@@ -62,7 +70,7 @@ func (c *Context) Commit(change *posting.Change) {
 	if c.change != nil {
 		panic("a Change is under way already")
 	}
-	rt, self := c.Runtime, c.self
+	rt := c.Runtime
 	rt.work.add()
 	submitted := false
 	defer func() {
@@ -70,8 +78,13 @@ func (c *Context) Commit(change *posting.Change) {
 			rt.work.done() // the journal has refused the Change with a panic, so no receipt will come
 		}
 	}()
-	rt.Journal.Submit(change, func(r posting.Receipt) { rt.system.Root.Send(self, receiptMessage{r}) })
+	rt.Journal.Submit(change, c.onReceipt)
 	submitted, c.change = true, change
+}
+
+func (c *Context) onReceipt(r posting.Receipt) {
+	c.receipt = r
+	c.mailbox.PostUserMessage(receiptMessage{})
 }
 
 // Submit submits a Change to the journal while the actor continues to receive messages. onReceipt is called
@@ -106,16 +119,14 @@ func (c *Context) Expecting() int { return c.expected }
 // ends, so none of them is left when Quiesce returns.
 func (s *shell[K]) Receive(ac actor.Context) {
 	switch m := ac.Message().(type) {
-	case *actor.Started:
-		s.context = Context{Runtime: s.registry.rt, self: ac.Self()}
 	case receiptMessage:
-		s.handleReceipt(m.receipt)
+		s.handleReceipt()
 		s.drain()
 		s.retireIfIdle(ac)
 		s.registry.rt.work.done()
 	case idleCheck:
 		s.retireIfIdle(ac)
-	case *actor.Stopping, *actor.Stopped, *actor.Restarting:
+	case *actor.Started, *actor.Stopping, *actor.Stopped, *actor.Restarting:
 		// Nothing to release: state is in the store.
 	default:
 		s.handled++
@@ -167,15 +178,15 @@ func (s *shell[K]) receive(m any) {
 }
 
 // handleReceipt ends the Change in progress.
-func (s *shell[K]) handleReceipt(r posting.Receipt) {
-	change := s.context.change
-	s.context.change = nil
+func (s *shell[K]) handleReceipt() {
+	change, receipt := s.context.change, s.context.receipt
+	s.context.change, s.context.receipt = nil, posting.Receipt{}
 	if s.context.isOrphan {
 		s.context.isOrphan = false // the behaviour was replaced meanwhile and reads the store
 		return
 	}
 	defer s.recoverPanic(nil, 0)
-	s.behaviour.Committed(&s.context, change, r)
+	s.behaviour.Committed(&s.context, change, receipt)
 }
 
 // idle tells whether nothing is outstanding, and until when the behaviour wants the actor to be kept

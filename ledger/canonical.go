@@ -103,7 +103,7 @@ func appendText(dst []byte, s string) []byte {
 // ParseCanonical parses an event's leaf bytes. The error is ErrCanonical for anything that
 // AppendCanonical would not have written.
 func ParseCanonical(src []byte) (Event, error) {
-	r := canonicalReader{src: src}
+	r := canonicalReader{src: src, text: string(src)}
 	var e Event
 	version, parts := r.readByte(), r.readByte()
 	if version != canonicalVersion || parts&^allParts != 0 {
@@ -137,6 +137,7 @@ func ParseCanonical(src []byte) (Event, error) {
 // canonicalReader parses canonical bytes. After the first fault hasFailed stays set.
 type canonicalReader struct {
 	src       []byte // the bytes not read yet
+	text      string // a copy of all bytes, of which the event's texts are parts
 	hasFailed bool
 }
 
@@ -226,5 +227,6 @@ func (r *canonicalReader) readText() string {
 		r.hasFailed = true
 		return ""
 	}
-	return string(r.readBytes(int(n)))
+	from := len(r.text) - len(r.src)
+	return r.text[from:][:len(r.readBytes(int(n)))]
 }

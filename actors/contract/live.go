@@ -14,7 +14,7 @@ import (
 // act is an action that is sent to its contract's actor.
 type act struct {
 	Act
-	done chan answer
+	actors.Waiter[answer]
 }
 
 // delayedAct is an action that waits until the contract's overdue dates are handled.
@@ -26,14 +26,7 @@ type answer struct {
 }
 
 // Refuse implements actors.Refusable.
-func (m *act) Refuse(err error) { m.answer(answer{err: err}) }
-
-func (m *act) answer(a answer) {
-	select {
-	case m.done <- a:
-	default: // it already has a result
-	}
-}
+func (m *act) Refuse(err error) { m.Answer(answer{err: err}) }
 
 // contractActor is the actor of one contract.
 type contractActor struct {
@@ -172,7 +165,7 @@ func (a *contractActor) Committed(c *actors.Context, _ *posting.Change, r postin
 		return
 	}
 	if m, ok := cause.(*act); ok {
-		m.answer(answer{result: resultAt(a.record, a.stamp, a.stamp.Updated)})
+		m.Answer(answer{result: resultAt(a.record, a.stamp, a.stamp.Updated)})
 	}
 	if a.stamp.Due != 0 && a.stamp.Due <= ledger.MicrosOf(c.Now()) {
 		a.handleDue(c, actors.Due{Key: a.key, At: a.stamp.Due}) // while the clock stands still, nothing else would handle this date

@@ -86,8 +86,8 @@ func (s *Service) Create(c Create) (Result, error) {
 	}
 	receipts := make(chan posting.Receipt, 1)
 	s.rt.Journal.Submit(change, func(r posting.Receipt) { receipts <- r })
-	timer := time.NewTimer(s.wait)
-	defer timer.Stop()
+	timer := actors.StartTimer(s.wait)
+	defer actors.StopTimer(timer)
 	select {
 	case r := <-receipts:
 		if r.Err == nil {
@@ -121,21 +121,20 @@ func (s *Service) Act(a Act) (Result, error) {
 	if r, found, err := s.cachedReply(a.Org, &a.Key); found || err != nil {
 		return r, err
 	}
-	m := &act{Act: a, done: make(chan answer, 1)}
+	m := &act{Act: a}
 	if err := s.registry.Command(actors.RecordKey{Org: a.Org, ID: a.ID}, m); err != nil {
 		return Result{}, err
 	}
-	timer := time.NewTimer(s.wait)
-	defer timer.Stop()
-	select {
-	case r := <-m.done:
-		if r.err != nil {
-			return s.cachedReplyOr(a.Org, &a.Key, r.err)
-		}
-		return s.withSubscriptions(a.Org, r.result)
-	case <-timer.C:
+	timer := actors.StartTimer(s.wait)
+	defer actors.StopTimer(timer)
+	r, answered := m.Wait(timer.C)
+	switch {
+	case !answered:
 		return Result{}, timedOut()
+	case r.err != nil:
+		return s.cachedReplyOr(a.Org, &a.Key, r.err)
 	}
+	return s.withSubscriptions(a.Org, r.result)
 }
 
 // Read returns the current state of a contract; NotFound if the contract does not exist in that

@@ -117,13 +117,13 @@ func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 	for _, c := range []struct{ withdrawnMeanwhile, requested, wantBalance string }{{"900", "101", ""}, {"1", "99", "0"}} {
 		registry, key, _ := f.withStaleActor(id)
 		f.act(id, contract.Withdraw, `{"amount":"`+c.withdrawnMeanwhile+`"}`, "")
-		m := &act{done: make(chan answer, 1), Act: Act{
+		m := &act{Act: Act{
 			Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Input: parseInput(t, `{"amount":"`+c.requested+`"}`),
 		}}
 		if err := registry.Command(key, m); err != nil {
 			t.Fatal(err)
 		}
-		r := <-m.done
+		r, _ := m.Wait(nil)
 		var faults *schema.Faults
 		switch {
 		case c.wantBalance == "" && (!errors.As(r.err, &faults) || faults.List[0].Field != "amount"):
@@ -161,12 +161,12 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry.Tell(key, actors.Due{Key: key, At: due})
-	m := &act{done: make(chan answer, 1), Act: request}
+	m := &act{Act: request}
 	m.Action, m.Input = contract.PayRent, parseInput(t, `{"amount":"30"}`)
 	if err := registry.Command(key, m); err != nil { // the actor receives it after the due date
 		t.Fatal(err)
 	}
-	r := <-m.done
+	r, _ := m.Wait(nil)
 	if r.err != nil || r.result.Stamp.Version != 5 {
 		t.Fatalf("%+v, %v: want creation, two steps, one row and a payment", r.result.Stamp, r.err)
 	}

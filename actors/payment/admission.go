@@ -146,7 +146,7 @@ func (t *transaction) answerWithStored() {
 	id, _, err := t.service.findByTxID(t.key.Org, m)
 	t.submission.wipe()
 	t.create, t.cause, t.admission = nil, nil, admission.Admission{}
-	m.answer(reply{existing: id, err: err})
+	m.Answer(reply{existing: id, err: err})
 }
 
 // abortUncounted answers a request whose attempt could not be counted. Nothing is stored for the request.

@@ -39,11 +39,11 @@ func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledge
 		t.admissionLost(c, m)
 		t.create = nil
 		if m.claimsKey() && receipt.Claim == 0 {
-			m.answer(keyTaken(&m.Key, receipt.Owner))
+			m.Answer(keyTaken(&m.Key, receipt.Owner))
 			return
 		}
 		id, err := uuid.FromBytes(receipt.Owner)
-		m.answer(reply{existing: id, err: err})
+		m.Answer(reply{existing: id, err: err})
 	case !objection.IsZero() && t.admission.State() != "":
 		t.admit(c, m, t.admission.Object(objection))
 	default: // also if the random id of the new record is in use

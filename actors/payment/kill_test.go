@@ -3,6 +3,7 @@ package payment_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -23,20 +24,38 @@ type killer struct {
 	mu         sync.Mutex
 	killPoints map[int]bool  // guarded by mu: points at which to kill
 	points     int           // guarded by mu: number of points passed so far
+	request    string        // guarded by mu: the goroutine of the request, which may run the transaction's actor
+	onRequest  func()        // guarded by mu: called when the request's goroutine is stopped
 	reached    chan struct{} // gets a value when a kill point is reached
 	forever    chan struct{} // closed at the end of the test
+}
+
+// setRequest makes the goroutine that calls it that of the request.
+func (k *killer) setRequest(onStop func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.request, k.onRequest = goroutineID(), onStop
+}
+
+func goroutineID() string {
+	var trace [64]byte
+	return strings.Fields(string(trace[:runtime.Stack(trace[:], false)]))[1]
 }
 
 func (k *killer) passPoint() {
 	k.mu.Lock()
 	k.points++
-	isKillPoint := k.killPoints[k.points]
+	isKillPoint, onStop := k.killPoints[k.points], func() {}
+	if isKillPoint && goroutineID() == k.request {
+		onStop = k.onRequest
+	}
 	k.mu.Unlock()
 	if !isKillPoint {
 		return
 	}
 	select {
 	case k.reached <- struct{}{}:
+		onStop()
 		<-k.forever
 	case <-k.forever: // ends the goroutines of earlier processes at the end of the test
 	}
@@ -84,12 +103,14 @@ func (s *script) requestUntilAnswered(name string, request func(*paymentactor.Se
 		error
 	}
 	for {
-		service, runtime, answers := s.Service, s.Runtime, make(chan answer, 1)
+		service, process, answers := s.Service, s.Runtime, make(chan answer, 1)
 		returned := make(chan struct{})
+		end := sync.OnceFunc(func() { close(returned) })
 		go func() {
+			s.setRequest(end)
 			r, err := request(service, newKey(name, name))
-			close(returned)
-			runtime.Quiesce()
+			end()
+			process.Quiesce()
 			answers <- answer{r, err}
 		}()
 		select {
@@ -103,7 +124,7 @@ func (s *script) requestUntilAnswered(name string, request func(*paymentactor.Se
 			}
 			return
 		case <-s.reached:
-			<-returned // the request may still read the store, which must not be closed before it returns
+			<-returned // the request may still read the store, which must not be closed before it returns or is stopped
 			s.restartAfterKill()
 		}
 	}

@@ -20,10 +20,9 @@ type reply struct {
 	err      error
 }
 
-// caller waits for a reply. Sending the reply never blocks: the channel has room for one, and a second
-// reply (after a panic) is dropped.
+// caller waits for a reply.
 type caller struct {
-	reply          chan reply
+	actors.Waiter[reply]
 	stoppedWaiting atomic.Bool
 	phase          atomic.Int32
 
@@ -48,24 +47,13 @@ func (c *caller) begin() bool {
 // giveUp marks the request as given up; false if it has begun.
 func (c *caller) giveUp() bool { return c.phase.CompareAndSwap(phaseNotBegun, phaseGivenUp) }
 
-func newCaller() *caller { return &caller{reply: make(chan reply, 1)} }
-
 // wait returns the reply; false if the timer ended first.
 func (c *caller) wait(timer *time.Timer) (reply, bool) {
-	select {
-	case r := <-c.reply:
-		return r, true
-	case <-timer.C:
+	r, answered := c.Wait(timer.C)
+	if !answered {
 		c.stoppedWaiting.Store(true)
-		return reply{}, false
 	}
-}
-
-func (c *caller) answer(r reply) {
-	select {
-	case c.reply <- r:
-	default:
-	}
+	return r, answered
 }
 
 // create asks a new actor to begin its transaction.
@@ -78,7 +66,7 @@ type create struct {
 // Refuse implements actors.Refusable.
 func (m *create) Refuse(err error) {
 	m.Card.Wipe()
-	m.answer(reply{err: err})
+	m.Answer(reply{err: err})
 }
 
 // LogValue implements slog.LogValuer.
@@ -88,7 +76,7 @@ func (m *create) LogValue() slog.Value { return slog.StringValue("create " + m.i
 type await struct{ *caller }
 
 // Refuse implements actors.Refusable.
-func (m *await) Refuse(err error) { m.answer(reply{err: err}) }
+func (m *await) Refuse(err error) { m.Answer(reply{err: err}) }
 
 // Observes implements actors.Observer.
 func (m *await) Observes() {}
@@ -155,7 +143,7 @@ func (m *operation) cancels() bool { return m.kind == opCancel || m.kind == opPa
 // Refuse implements actors.Refusable.
 func (m *operation) Refuse(err error) {
 	m.wipe()
-	m.answer(reply{err: err})
+	m.Answer(reply{err: err})
 }
 
 // wipe overwrites the secrets of an operation that is not carried out.

@@ -64,7 +64,7 @@ func (t *transaction) refuseOperation(m *operation, err error) {
 		m.Refuse(keyErr)
 	case repeated:
 		m.wipe()
-		m.answer(reply{existing: existing})
+		m.Answer(reply{existing: existing})
 	default:
 		m.Refuse(err)
 	}
@@ -193,7 +193,7 @@ func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal 
 	case refusal.Code == ledger.ClaimTaken && !m.Key.IsZero(): // the other claim, of a random reference, is never taken
 		t.admissionLost(c, m)
 		t.dropAdmission(c)
-		m.answer(keyTaken(&m.Key, r.Owner))
+		m.Answer(keyTaken(&m.Key, r.Owner))
 	case refusal.Code == ledger.StaleVersion:
 		t.admissionLost(c, m)
 		t.operate(c, m)

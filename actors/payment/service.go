@@ -138,10 +138,10 @@ func (s *Service) Create(c Create) (Result, error) {
 		}
 		return s.replay(c.Org, c.Partner.Number, existing, &c.Key)
 	}
-	timer := time.NewTimer(s.createWait)
-	defer timer.Stop()
+	timer := actors.StartTimer(s.createWait)
+	defer actors.StopTimer(timer)
 	id := uuid.New()
-	m := &create{Create: c, id: id, caller: newCaller()}
+	m := &create{Create: c, id: id, caller: new(caller)}
 	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: id}, m); err != nil {
 		c.Card.Wipe()
 		return Result{}, err
@@ -181,8 +181,8 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 		stored.Replay = true
 		return stored, err
 	}
-	timer := time.NewTimer(s.createWait)
-	defer timer.Stop()
+	timer := actors.StartTimer(s.createWait)
+	defer actors.StopTimer(timer)
 	result, err := s.awaitFirstOutcome(org, partner, id, timer)
 	if err == nil {
 		err = refuseUndecided(result.Record)
@@ -201,7 +201,7 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 func (s *Service) awaitFirstOutcome(org ledger.ID, partner int64, id ledger.ID, timer *time.Timer) (Result, error) {
 	result, err := s.Read(org, partner, id)
 	if err == nil && !result.Record.Answered() {
-		m := &await{caller: newCaller()}
+		m := &await{caller: new(caller)}
 		if err := s.registry.Command(actors.RecordKey{Org: org, ID: id}, m); err != nil {
 			return Result{}, err
 		}

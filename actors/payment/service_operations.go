@@ -1,8 +1,6 @@
 package payment
 
 import (
-	"time"
-
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/payment"
@@ -92,9 +90,9 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 		m.wipe()
 		return m.replyToRepetition(s.replay(c.Org, partner, c.ID, &c.Key))
 	}
-	timer := time.NewTimer(s.createWait)
-	defer timer.Stop()
-	m.Command, m.caller = c, newCaller()
+	timer := actors.StartTimer(s.createWait)
+	defer actors.StopTimer(timer)
+	m.Command, m.caller = c, new(caller)
 	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: c.ID}, m); err != nil {
 		m.wipe()
 		return Result{}, err

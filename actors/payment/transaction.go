@@ -124,7 +124,7 @@ func (t *transaction) Failed(*actors.Context) {
 		m.Refuse(failure)
 	}
 	for _, w := range t.waiters {
-		w.answer(reply{err: failure})
+		w.Answer(reply{err: failure})
 	}
 	for _, m := range []*providerReport{t.deferred.settled, t.deferred.takenBack} {
 		if m != nil {
@@ -323,7 +323,7 @@ func (t *transaction) abort(cause any, err error) {
 		m.Refuse(err)
 	}
 	for _, w := range t.waiters {
-		w.answer(reply{err: err})
+		w.Answer(reply{err: err})
 	}
 	t.waiters = nil
 }
@@ -340,9 +340,9 @@ func (t *transaction) answerWaiters(c *actors.Context) {
 		case w.waitsForCall && (c.Expecting() > 0 || c.Committing()):
 			return false
 		case w.isCancel && t.record.Status == payment.Charged:
-			w.answer(reply{err: errSettledFirst()})
+			w.Answer(reply{err: errSettledFirst()})
 		default:
-			w.answer(r)
+			w.Answer(r)
 		}
 		return true
 	})

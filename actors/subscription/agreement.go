@@ -97,7 +97,7 @@ func (a *subscriptionActor) refuse(m *commandMessage, err error) {
 	case keyErr != nil:
 		m.Refuse(keyErr)
 	case wasUsed:
-		m.answer(reply{result: r})
+		m.Answer(reply{result: r})
 	default:
 		m.Refuse(err)
 	}
@@ -224,9 +224,9 @@ func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, rece
 	}
 	switch m := cause.(type) {
 	case *createMessage:
-		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
+		m.Answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
 	case *commandMessage:
-		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
+		m.Answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
 		if a.record.IsRenewalDue(c.Now()) { // the renewal of a resumed subscription is overdue; while a manual clock stands still, nothing else starts it
 			a.renew(c, actors.Due{Key: a.key, At: a.stamp.Due})
 		}

@@ -14,23 +14,14 @@ type reply struct {
 	err    error
 }
 
-// caller waits for a reply. Answering never blocks.
+// caller waits for a reply.
 type caller struct {
-	reply chan reply
-	key   *actors.Key
-}
-
-func newCaller(key *actors.Key) *caller { return &caller{reply: make(chan reply, 1), key: key} }
-
-func (c *caller) answer(r reply) {
-	select {
-	case c.reply <- r:
-	default: // a second reply, after a panic
-	}
+	actors.Waiter[reply]
+	key *actors.Key
 }
 
 // Refuse implements actors.Refusable.
-func (c *caller) Refuse(err error) { c.answer(reply{err: err}) }
+func (c *caller) Refuse(err error) { c.Answer(reply{err: err}) }
 
 // createMessage asks a new actor to create its subscription.
 type createMessage struct {

@@ -109,7 +109,7 @@ func (s *Service) Create(c Create) (Result, error) {
 		return Result{}, ErrTerms
 	}
 	id := uuid.New()
-	m := &createMessage{caller: newCaller(&c.Key), partner: c.Partner, terms: c.Terms, credential: credential}
+	m := &createMessage{caller: &caller{key: &c.Key}, partner: c.Partner, terms: c.Terms, credential: credential}
 	return s.ask(actors.RecordKey{Org: c.Org, ID: id}, m.caller, m)
 }
 
@@ -151,7 +151,7 @@ func (s *Service) execute(c Command, event subscription.Event) (Result, error) {
 	if _, err := s.Read(c.Org, c.Partner, c.ID); err != nil {
 		return Result{}, err // no actor is started for an unknown id, or for another partner's subscription
 	}
-	m := &commandMessage{caller: newCaller(&c.Key), event: event}
+	m := &commandMessage{caller: &caller{key: &c.Key}, event: event}
 	return s.ask(actors.RecordKey{Org: c.Org, ID: c.ID}, m.caller, m)
 }
 
@@ -160,21 +160,20 @@ func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Resu
 	if err := s.registry.Command(key, m); err != nil {
 		return Result{}, err
 	}
-	timer := time.NewTimer(commandWait)
-	defer timer.Stop()
-	select {
-	case r := <-c.reply:
-		if ledger.IsRefusal(r.err, ledger.ClaimTaken) { // another request with the key was faster
-			repeated, wasUsed, err := s.cachedReply(key.Org, c.key)
-			if err == nil && !wasUsed {
-				err = r.err
-			}
-			return repeated, err
-		}
-		return r.result, r.err
-	case <-timer.C:
+	timer := actors.StartTimer(commandWait)
+	defer actors.StopTimer(timer)
+	r, answered := c.Wait(timer.C)
+	switch {
+	case !answered:
 		return Result{}, ledger.Refuse("subscription.Command", ledger.Unavailable, "it took too long and may or may not be done")
+	case ledger.IsRefusal(r.err, ledger.ClaimTaken): // another request with the key was faster
+		repeated, wasUsed, err := s.cachedReply(key.Org, c.key)
+		if err == nil && !wasUsed {
+			err = r.err
+		}
+		return repeated, err
 	}
+	return r.result, r.err
 }
 
 // cachedReply looks up whether a caller's key was used before, and returns the reply to the request that
