@@ -57,6 +57,7 @@ func (j *Journal) order(w *writer) {
 			batch = batch[n:]
 			j.countGrouped(n)
 			p.prepareTime = time.Since(started)
+			j.countPrepared(1)
 			j.groups <- p
 		}
 	}
@@ -101,6 +102,7 @@ func (j *Journal) commitGroup(p *prepared) error {
 	if err := j.apply(p); err != nil {
 		return err
 	}
+	j.countPrepared(-1)
 	j.Due.applyChanges(p.dues)
 	for i := range p.notices {
 		if j.onNotices != nil {

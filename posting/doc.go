@@ -1,18 +1,18 @@
 // Package posting makes changes durable and answers queries about what is stored.
 //
 // The commit path. Submit puts a Change into a bounded queue. One goroutine, the orderer,
-// takes queued changes and makes a group of them (the changes of one transaction of the store), up to
+// takes queued changes and makes a group of them (the changes that become durable together), up to
 // its bounds. For each Change the orderer checks claims, versions, dates, counters and funds, in that
 // order. After the last check nothing may fail: the orderer numbers and dates the events, splits postings
 // that spill over to a second account, updates running totals, appends to the hash tree and writes the
-// rows into the group. A second goroutine, the committer, hands the group to the Log (one sync, then
-// one transaction of the store) and then acknowledges the group's changes in order. While the committer
-// waits for the disk, the orderer prepares the next group.
+// rows into the group. A second goroutine, the committer, hands the group to the Log (one sync) and then
+// acknowledges the group's changes in order. The orderer prepares the next group when this one is durable,
+// or earlier if many changes wait.
 //
 // Invariants:
 //  1. A Change gets its Receipt only when its group and every earlier group are durable, even if it is
 //     refused, because a refusal may be based on another Change of the same group.
-//  2. A Change is wholly in one group, and a group is one Badger transaction. A Change that
+//  2. A Change is wholly in one group, and a group is one frame of the log. A Change that
 //     no group can hold is refused before it is queued.
 //  3. Only commands are refused for lack of space, or for dates, funds or counters. A Change marked
 //     MustRecord is refused only if its version is stale or one of its claims is taken.

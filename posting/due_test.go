@@ -217,6 +217,7 @@ func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 		})
 	}
 	f.restart()
+	f.OverlapAt(1)
 	f.lookAhead()
 	waitingSource, receipts := newSource(), make(chan posting.Receipt, 2)
 	sendReceipt := func(receipt posting.Receipt) { receipts <- receipt }

@@ -44,3 +44,10 @@ func RowsOfInclusion(v *View, org ledger.ID, seq, size uint64) (int, error) {
 	_, err := branches.inclusion(seq, size)
 	return branches.rows, err
 }
+
+// OverlapAt sets how many waiting changes are prepared while a group is not durable yet.
+func (j *Journal) OverlapAt(n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.overlapAt = n
+}

@@ -3,6 +3,7 @@ package posting
 import (
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,11 +77,13 @@ type Journal struct {
 	failed   chan struct{} // closed after a failure
 	ended    chan struct{} // closed when the journal is closed
 
-	mu       sync.Mutex
-	wake     sync.Cond
-	queue    []submitted // guarded by mu
-	dequeued int         // guarded by mu: changes taken from queue that are not in a group yet
-	closed   bool
+	mu        sync.Mutex
+	wake      sync.Cond
+	overlapAt int         // guarded by mu: see defaultOverlap
+	queue     []submitted // guarded by mu
+	dequeued  int         // guarded by mu: changes taken from queue that are not in a group yet
+	closed    bool
+	prepared  int // guarded by mu: groups that are prepared and not durable yet
 
 	groups         chan *prepared // from the orderer to the committer
 	freeGroups     chan *prepared // from the committer back to the orderer
@@ -113,7 +116,7 @@ func Open(o Options) (*Journal, error) {
 		return nil, err
 	}
 	j := &Journal{
-		store: s, log: s, clock: o.Clock, fatal: o.Fatal,
+		store: s, log: s, clock: o.Clock, fatal: o.Fatal, overlapAt: defaultOverlap,
 		groups: make(chan *prepared), freeGroups: make(chan *prepared, 2), failed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	j.limit.rows, j.limit.bytes = s.MaxGroup()
@@ -182,7 +185,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the writer's queue is full")
 	}
 	j.queue = append(j.queue, submitted{c, bound, done})
-	if len(j.queue) == 1 {
+	if n := len(j.queue); n == 1 || n == j.overlapAt {
 		j.wake.Signal()
 	}
 	return nil
@@ -231,6 +234,9 @@ func (j *Journal) Close() error {
 func (j *Journal) fail(err error) {
 	j.failOnce.Do(func() {
 		close(j.failed)
+		j.mu.Lock()
+		j.wake.Signal()
+		j.mu.Unlock()
 		j.fatal(err)
 	})
 }
@@ -246,17 +252,50 @@ func (j *Journal) watch() {
 	}
 }
 
+// defaultOverlap is how many changes wait before a group is prepared although the one before it is not durable yet. With fewer it is
+// better to wait: a group that is prepared early takes no further changes, and each group costs a sync.
+const defaultOverlap = 1_024
+
 // take waits for submitted changes and returns them. The queue reuses the memory of the previous batch. ok is
 // false when the journal is closed and no change is left.
 func (j *Journal) take(previous []submitted) (batch []submitted, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for len(j.queue) == 0 && !j.closed {
+	for len(j.queue) < j.overlapAt && !j.closed && (len(j.queue) == 0 || j.prepared > 0 && !j.hasFailed()) {
 		j.wake.Wait()
 	}
+	j.gather()
 	batch, j.queue = j.queue, previous[:0]
 	j.dequeued = len(batch)
 	return batch, len(batch) > 0
+}
+
+// gather lets other goroutines run as long as they submit changes, so that all changes that can be submitted without waiting for
+// anything are in one group. On a machine with idle processors that takes no time. The caller holds mu.
+func (j *Journal) gather() {
+	for n := 0; n < len(j.queue) && len(j.queue) < j.overlapAt; {
+		n = len(j.queue)
+		j.mu.Unlock()
+		runtime.Gosched()
+		j.mu.Lock()
+	}
+}
+
+// countPrepared records that a group was prepared (1) or has become durable (-1).
+func (j *Journal) countPrepared(n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.prepared += n
+	j.wake.Signal()
+}
+
+func (j *Journal) hasFailed() bool {
+	select {
+	case <-j.failed:
+		return true
+	default:
+		return false
+	}
 }
 
 // countGrouped records that n of the changes that take returned have left the queue for a group, or were

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"mizan/posting/log"
 	"mizan/posting/store/damage"
 )
@@ -24,7 +22,7 @@ func CarriedWhole(key []byte) bool {
 type StoredRow struct {
 	Key    []byte
 	Stored []byte // the value with its checksum
-	Group  uint64 // number of the group that wrote the row; 0: the creation of the store wrote it
+	Group  uint64 // number of a group since which the row is the same, at most the snapshot's; 0: the creation of the store wrote it
 }
 
 // StoredRows calls fn with the rows of a backup by ascending key, until fn returns false. It begins with
@@ -64,33 +62,32 @@ func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (mo
 // visitRows calls fn with the newest visible version of each row whose key is ≥ from and begins with prefix.
 // It leaves out rows whose newest version is not above afterVersion.
 func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(StoredRow) (bool, error)) (more bool, err error) {
-	it := sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: prefix, SinceTs: afterVersion})
-	defer it.Close()
-	var key []byte
-	for it.Seek(from); it.Valid(); it.Next() {
-		item := it.Item()
-		if key != nil && bytes.Equal(item.Key(), key) {
+	m := sn.forward(prefix, from, afterVersion)
+	defer m.close()
+	for ; m.current >= 0 && err == nil; err = m.next() {
+		row := m.places[m.current]
+		key := row.key()
+		switch {
+		case row.version() <= afterVersion:
+			continue
+		case row.isDeletion() && afterVersion > 0:
+			return false, damage.New("", "a row of kind %q was removed, which no increment could say", key[0])
+		case row.isDeletion():
 			continue
 		}
-		key = append(key[:0], item.Key()...)
-		if item.IsDeletedOrExpired() {
-			if afterVersion > 0 {
-				return false, damage.New("", "a row of kind %q was removed, which no increment could say", key[0])
-			}
-			continue
+		stored, err := row.stored()
+		if err != nil {
+			return false, err
 		}
-		err := item.Value(func(stored []byte) error {
-			if _, err := verifiedValue(key, stored); err != nil {
-				return err
-			}
-			more, err = fn(StoredRow{Key: key, Stored: stored, Group: item.Version() - version(0)})
-			return err
-		})
+		if _, err := verifiedValue(key, stored); err != nil {
+			return false, err
+		}
+		more, err := fn(StoredRow{Key: key, Stored: stored, Group: row.version() - version(0)})
 		if err != nil || !more {
 			return false, err
 		}
 	}
-	return true, nil
+	return true, err
 }
 
 // RowCheck checks the rows of a store, which the caller adds by ascending key: each row must match its

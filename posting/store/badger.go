@@ -132,7 +132,7 @@ func (s *Store) findCurrentLog() error {
 	}
 	for _, e := range entries {
 		if id, ok := badgerfile.LogID(e.Name()); ok {
-			s.logID = max(s.logID, id)
+			s.logID.Store(max(s.logID.Load(), id))
 		}
 	}
 	return s.onNewLog()
@@ -140,13 +140,13 @@ func (s *Store) findCurrentLog() error {
 
 // checkNewLog checks whether the last commit began a new log.
 func (s *Store) checkNewLog() error {
-	if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID+1)); err != nil {
+	if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID.Load()+1)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return fmt.Errorf("store: %w", err)
 	}
-	s.logID++
+	s.logID.Add(1)
 	return s.onNewLog()
 }
 

@@ -237,7 +237,7 @@ func TestFlushedLogIsNotReplayed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	set(t, s, "dead", "old")
-	log := badgerfile.LogPath(s.path, s.logID)
+	log := badgerfile.LogPath(s.path, s.logID.Load())
 	oldLog := readFile(t, log)
 	g := NewGroup(next(s))
 	g.Delete([]byte("dead"))

@@ -9,134 +9,291 @@ import (
 	"mizan/internal/assert"
 )
 
+// A snapshot reads rows from up to three places: the recent groups, the groups before them that are being written to Badger, and
+// Badger. A cursor iterates over one place, and merge over all of them.
+
+// cursor iterates over the visible rows of one place whose keys begin with a prefix, in one direction. Slices are valid until
+// the cursor moves. A deleted row is a row too, because it hides the row with its key in the places behind.
+type cursor interface {
+	valid() bool
+	key() []byte
+	version() uint64
+	isDeletion() bool
+	stored() ([]byte, error)
+	next() error
+	close()
+}
+
+// forwardCursor is a cursor by ascending key.
+type forwardCursor interface {
+	cursor
+	seek(key []byte) // moves to the first row whose key is ≥ key
+}
+
+// merge iterates over several places. If more than one of them has a row, the first of them counts.
+type merge[C cursor] struct {
+	places    []C
+	direction int // 1 by ascending key, -1 by descending key
+	current   int // index of the place of the current row; -1: there is none
+}
+
+// choose finds the place of the current row.
+func (m *merge[C]) choose() {
+	m.current = -1
+	for i, p := range m.places {
+		if p.valid() && (m.current < 0 || m.direction*bytes.Compare(p.key(), m.places[m.current].key()) < 0) {
+			m.current = i
+		}
+	}
+}
+
+// next moves past the current row, in every place that has it.
+func (m *merge[C]) next() error {
+	row := m.places[m.current]
+	for i, p := range m.places {
+		if i > m.current && p.valid() && bytes.Equal(p.key(), row.key()) {
+			if err := p.next(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := row.next(); err != nil {
+		return err
+	}
+	m.choose()
+	return nil
+}
+
+func (m *merge[C]) close() {
+	for _, p := range m.places {
+		p.close()
+	}
+}
+
+// forward iterates over the rows whose keys are ≥ from and begin with prefix. Of Badger's rows it leaves out
+// those whose newest version is not above afterVersion.
+func (sn *Snapshot) forward(prefix, from []byte, afterVersion uint64) *merge[forwardCursor] {
+	if bytes.Compare(from, prefix) < 0 {
+		from = prefix
+	}
+	m := &merge[forwardCursor]{direction: 1}
+	for _, groups := range sn.recent {
+		m.places = append(m.places, groups.forward(prefix, version(sn.n)))
+	}
+	m.places = append(m.places, sn.badgerForward(prefix, afterVersion))
+	seek(m, from)
+	return m
+}
+
+// seek moves every place to its first row whose key is ≥ key.
+func seek(m *merge[forwardCursor], key []byte) {
+	for _, p := range m.places {
+		p.seek(key)
+	}
+	m.choose()
+}
+
+// ascend calls fn for each row whose key is ≥ from and begins with prefix, by
+// ascending key. If fn returns a skipTo, ascend continues with the first key ≥ skipTo.
+func (sn *Snapshot) ascend(prefix, from []byte, fn func(row cursor) (skipTo []byte, more bool, err error)) error {
+	if err := sn.checkReadable(); err != nil {
+		return err
+	}
+	m := sn.forward(prefix, from, 0)
+	defer m.close()
+	for m.current >= 0 {
+		row := m.places[m.current]
+		var skipTo []byte
+		if !row.isDeletion() {
+			var more bool
+			var err error
+			if skipTo, more, err = fn(row); err != nil || !more {
+				return err
+			}
+		}
+		if skipTo != nil {
+			assert.That(bytes.Compare(skipTo, row.key()) > 0, "a skip must go forward")
+			seek(m, skipTo)
+			continue
+		}
+		if err := m.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// descend calls fn with each row whose key is ≤ from (nil: any) and begins with
+// prefix, by descending key. The slices are valid until fn returns.
+func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (more bool, err error)) error {
+	if err := sn.checkReadable(); err != nil {
+		return err
+	}
+	m := &merge[cursor]{direction: -1}
+	for _, groups := range sn.recent {
+		m.places = append(m.places, groups.backward(prefix, from, version(sn.n)))
+	}
+	inBadger, err := sn.badgerBackward(prefix, from)
+	if err != nil {
+		return err
+	}
+	m.places = append(m.places, inBadger)
+	defer m.close()
+	m.choose()
+	for m.current >= 0 {
+		if row := m.places[m.current]; !row.isDeletion() {
+			stored, err := row.stored()
+			if err != nil {
+				return err
+			}
+			if more, err := fn(row.key(), stored); err != nil || !more {
+				return err
+			}
+		}
+		if err := m.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Badger's iterators parse two items ahead. By default they skip every deleted row on the way to the
 // second item, so one backwards seek next to many deleted rows reads all these rows. With AllVersions a
 // deleted row is an ordinary item, so only two items are read; but the iterator returns every version of
 // a row, and the code below chooses the newest.
 
 // maxVersionSteps is how many versions of one key are stepped over before a seek skips all further ones. A row
-// that every group sets has one version for each group until compaction.
+// that is set often has many versions until compaction.
 const maxVersionSteps = 4
 
 // lowestKey is the smallest key.
 var lowestKey = []byte{0}
 
-// ascend calls fn with the newest visible version of each row whose key is ≥ from and begins with prefix, by
-// ascending key. If fn returns a skipTo, ascend continues with the first key ≥ skipTo.
-func (sn *Snapshot) ascend(prefix, from []byte, fn func(*badger.Item) (skipTo []byte, more bool, err error)) error {
-	if err := sn.checkReadable(); err != nil {
-		return err
-	}
-	it := sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: prefix})
-	defer it.Close()
-	if bytes.Compare(from, prefix) < 0 {
-		from = prefix
-	}
-	var lastKey []byte // the last key that was handled
-	steps := 0
-	for it.Seek(from); it.Valid(); {
-		item := it.Item()
-		if lastKey != nil && bytes.Equal(item.Key(), lastKey) {
-			if steps++; steps <= maxVersionSteps {
-				it.Next()
-			} else {
-				it.Seek(append(lastKey, 0))
-			}
-			continue
+// badgerForward is a cursor over Badger by ascending key. A row's newest version comes first.
+type badgerForward struct {
+	it      *badger.Iterator
+	lastKey []byte
+}
+
+func (sn *Snapshot) badgerForward(prefix []byte, afterVersion uint64) *badgerForward {
+	return &badgerForward{it: sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: prefix, SinceTs: afterVersion})}
+}
+
+func (c *badgerForward) seek(key []byte) { c.it.Seek(key) }
+
+func (c *badgerForward) next() error {
+	c.lastKey = append(c.lastKey[:0], c.key()...)
+	for steps := 0; c.it.Valid() && bytes.Equal(c.key(), c.lastKey); steps++ {
+		if steps <= maxVersionSteps {
+			c.it.Next()
+		} else {
+			c.it.Seek(append(c.lastKey, 0))
 		}
-		lastKey, steps = append(lastKey[:0], item.Key()...), 0
-		if item.IsDeletedOrExpired() {
-			it.Next()
-			continue
-		}
-		skipTo, more, err := fn(item)
-		if err != nil || !more {
-			return err
-		}
-		if skipTo == nil {
-			it.Next()
-			continue
-		}
-		assert.That(bytes.Compare(skipTo, lastKey) > 0, "a skip must go forward")
-		it.Seek(skipTo)
 	}
 	return nil
 }
 
-// descend calls fn with the newest visible version of each row whose key is ≤ from (nil: any) and begins with
-// prefix, by descending key. The slices are valid until fn returns.
-func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (more bool, err error)) error {
-	if err := sn.checkReadable(); err != nil {
-		return err
-	}
-	start, sharedPrefix, ok := descentStart(prefix, from)
-	if !ok {
+func (c *badgerForward) valid() bool      { return c.it.Valid() }
+func (c *badgerForward) key() []byte      { return c.it.Item().Key() }
+func (c *badgerForward) version() uint64  { return c.it.Item().Version() }
+func (c *badgerForward) isDeletion() bool { return c.it.Item().IsDeletedOrExpired() }
+func (c *badgerForward) close()           { c.it.Close() }
+func (c *badgerForward) stored() (value []byte, err error) {
+	err = c.it.Item().Value(func(stored []byte) error {
+		value = stored
 		return nil
+	})
+	return value, err
+}
+
+// badgerBackward is a cursor over Badger by descending key. A backwards iterator sees a key's oldest version first, so this one
+// is already behind the row that the cursor shows.
+type badgerBackward struct {
+	sn       *Snapshot
+	it       *badger.Iterator
+	prefix   []byte
+	isValid  bool
+	row, val []byte
+}
+
+// badgerBackward begins with the greatest key ≤ from that begins with prefix; nil means the last of all.
+func (sn *Snapshot) badgerBackward(prefix, from []byte) (*badgerBackward, error) {
+	start, sharedPrefix, ok := descentStart(prefix, from)
+	c := &badgerBackward{sn: sn, prefix: prefix}
+	if !ok {
+		return c, nil
 	}
-	it := sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Reverse: true, Prefix: sharedPrefix})
-	defer it.Close()
-	it.Seek(start)
-	var row backwardsRow
-	for it.Valid() {
-		if key := it.Item().Key(); !bytes.HasPrefix(key, prefix) {
-			if bytes.Compare(key, prefix) < 0 {
+	c.it = sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Reverse: true, Prefix: sharedPrefix})
+	c.it.Seek(start)
+	if err := c.next(); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// next reads the next lower row that is not deleted.
+func (c *badgerBackward) next() error {
+	c.isValid = false
+	for !c.isValid && c.it.Valid() {
+		if key := c.it.Item().Key(); !bytes.HasPrefix(key, c.prefix) {
+			if bytes.Compare(key, c.prefix) < 0 {
 				return nil
 			}
-			it.Next() // the first key after the prefix may itself exist
+			c.it.Next() // the first key after the prefix may itself exist
 			continue
 		}
-		found, err := row.read(sn, it)
-		if err != nil {
-			return err
-		}
-		if !found {
-			continue
-		}
-		if more, err := fn(row.key, row.stored); err != nil || !more {
+		var err error
+		if c.isValid, err = c.read(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// backwardsRow holds the row that a backwards iterator has just passed.
-type backwardsRow struct {
-	key, stored []byte
-}
-
-// read reads the row at the iterator and moves the iterator to the next lower row. A backwards iterator
-// sees a key's oldest version first. Most keys have one version; if a key has several, a lookup finds the
-// newest. found is false if the row is deleted.
-func (b *backwardsRow) read(sn *Snapshot, it *badger.Iterator) (found bool, err error) {
-	item := it.Item()
-	b.key = append(b.key[:0], item.Key()...)
+// read reads the row at the iterator and moves the iterator to the next lower row. Most keys have one version; if a key has
+// several, a lookup finds the newest. found is false if the row is deleted.
+func (c *badgerBackward) read() (found bool, err error) {
+	item := c.it.Item()
+	c.row = append(c.row[:0], item.Key()...)
 	found = !item.IsDeletedOrExpired()
 	if found {
-		if b.stored, err = item.ValueCopy(b.stored); err != nil {
+		if c.val, err = item.ValueCopy(c.val); err != nil {
 			return false, err
 		}
 	}
-	it.Next()
+	c.it.Next()
 	steps := 0
-	for it.Valid() && bytes.Equal(it.Item().Key(), b.key) {
-		if steps++; steps > maxVersionSteps && !bytes.Equal(b.key, lowestKey) {
-			seekBelow(it, b.key)
+	for c.it.Valid() && bytes.Equal(c.it.Item().Key(), c.row) {
+		if steps++; steps > maxVersionSteps && !bytes.Equal(c.row, lowestKey) {
+			seekBelow(c.it, c.row)
 			break
 		}
-		it.Next()
+		c.it.Next()
 	}
 	if steps == 0 {
 		return found, nil
 	}
-	newest, err := sn.txn.Get(b.key)
+	newest, err := c.sn.txn.Get(c.row)
 	if errors.Is(err, badger.ErrKeyNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	b.stored, err = newest.ValueCopy(b.stored)
+	c.val, err = newest.ValueCopy(c.val)
 	return err == nil, err
+}
+
+func (c *badgerBackward) valid() bool             { return c.isValid }
+func (c *badgerBackward) key() []byte             { return c.row }
+func (c *badgerBackward) version() uint64         { return c.sn.flushed }
+func (c *badgerBackward) isDeletion() bool        { return false }
+func (c *badgerBackward) stored() ([]byte, error) { return c.val, nil }
+func (c *badgerBackward) close() {
+	if c.it != nil {
+		c.it.Close()
+	}
 }
 
 // seekBelow moves a backwards iterator to the greatest stored key below key. Badger can only seek to a key at

@@ -10,10 +10,12 @@
 // Invariants:
 //  1. When Apply returns nil, the group is durable in the log, and snapshots see it; nothing is
 //     acknowledged before that. Any error stops all writing for good.
-//  2. A group is stored completely or not at all, after its predecessor: it is one frame of the log and one Badger
-//     transaction, and the row that describes it has the hash of the group before. Badger gets no group that is not
-//     durable in the log, and the log keeps each group until tables have it.
-//  3. Group n's rows have Badger version n+1. Version 1 has only the schema's row.
+//  2. A group is stored completely or not at all, after its predecessor: it is one frame of the log, and the row that describes
+//     it has the hash of the group before. The rows of durable groups stay in memory, bounded by two transactions
+//     of Badger, until one transaction writes the groups' newest rows to Badger (flush.go). Badger gets no group that
+//     is not durable in the log, and the log keeps each group until tables have it.
+//  3. A transaction of Badger has version n+1, where n is its last group. So the highest version in the tables tells
+//     which groups they have. Version 1 has only the schema's row.
 //  4. A returned value is the stored value: each stored value ends with a CRC-32C over its key and its
 //     bytes.
 //  5. Every stored row is found, or Open refuses the store. Before Badger may change a file,
@@ -22,7 +24,7 @@
 //  6. A failure of Badger's background work ends the store at once, and the process with it (Failed).
 //     The next Open finds everything that was acknowledged, whatever a failed sync left behind.
 //  7. Badger never begins to write more than the disk has room for.
-//  8. A snapshot always shows the same group, and never waits for a sync.
+//  8. A snapshot always shows the same group, and never waits for a sync or for Badger's writes.
 //  9. The rows of a Loader become a store only by Finish: they have the versions of the source, their
 //     chain of groups is checked, and the log continues after their last group.
 //  10. Reading an increment (a backup of the rows since an earlier backup) fails if a row was removed,
@@ -30,7 +32,8 @@
 //
 // Callers: posting, snapshots, cmd/mizan for the errors of Open.
 //
-// Rejected: Badger's own Backup and Load. Its backups have no end mark, so a truncated one is not
+// Rejected: a Badger transaction for each group. It made a group wait for Badger, and Badger write a record once for each
+// of its steps. Rejected: Badger's own Backup and Load. Its backups have no end mark, so a truncated one is not
 // noticed, and they miss a deletion whose row compaction has dropped; Load writes every row to logs and memtables
 // again, which takes several times as long as making tables. Badger's own timestamps: a new snapshot would wait for
 // the current commit, and a version would not tell its group. Badger's own logs (SyncWrites): they

@@ -6,8 +6,6 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"mizan/internal/assert"
 	"mizan/posting/log"
 	"mizan/posting/store/damage"
@@ -47,8 +45,7 @@ type Group struct {
 	rows     []rowPlace
 	size     int // see Bytes
 	sealed   bool
-	seal     groupRow       // set by Seal
-	entries  []badger.Entry // for Apply
+	seal     groupRow // set by Seal
 }
 
 // NewGroup returns an empty group with the number n. previous is the hash of the preceding group, all
@@ -147,30 +144,6 @@ func (g *Group) Seal() [32]byte {
 		g.sealed = true
 	}
 	return g.seal.hash()
-}
-
-// fill adds every row, and the group's own row, to a Badger transaction.
-func (g *Group) fill(txn *badger.Txn) error {
-	n := len(g.rows)
-	g.entries = slices.Grow(g.entries[:0], n+1)[:n+1]
-	clear(g.entries) // Badger has changed them
-	for i, r := range g.rows {
-		if r.isDeletion {
-			if err := txn.Delete(g.key(r)); err != nil {
-				return err
-			}
-			continue
-		}
-		e := &g.entries[i]
-		e.Key, e.Value = g.key(r), g.value(r)
-		if err := txn.SetEntry(e); err != nil {
-			return err
-		}
-	}
-	groupEntry := &g.entries[n]
-	groupEntry.Key = groupRowKey(g.n)
-	groupEntry.Value = appendChecksum(groupEntry.Key, g.seal.append(nil))
-	return txn.SetEntry(groupEntry)
 }
 
 func (g *Group) key(r rowPlace) []byte {

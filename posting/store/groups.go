@@ -88,10 +88,14 @@ func (s *Store) replay() error {
 		if err := g.read(f); err != nil {
 			return err
 		}
-		if err := s.requireRoom(g); err != nil {
+		if err := s.requireRoom(groupRoom(g) + s.recentRoom()); err != nil {
 			return err
 		}
-		return s.applyToTables(g, f.Mark)
+		if err := s.add(g); err != nil {
+			return err
+		}
+		s.publish(f.Mark)
+		return nil
 	})
 	switch {
 	case err != nil:

@@ -77,8 +77,9 @@ func (s *Store) open() error {
 		return err
 	}
 	s.ready.Store(true)
-	s.maxRows, s.maxBytes = int(s.db.MaxBatchCount()*9/10), int(s.db.MaxBatchSize()*9/10)
+	s.maxRows, s.maxBytes = int(s.db.MaxBatchCount()*9/10), int(s.db.MaxBatchSize()*9/10) // a transaction of Badger may have a little more
 	s.last.N = survey.Last - 1
+	s.startFlusher()
 	if err := s.checkSchema(); err != nil {
 		return err
 	}
@@ -246,6 +247,7 @@ func (s *Store) checkGroups() error {
 // harmless, because those rows are durable in the log.
 func (s *Store) abandon() {
 	if s.db != nil {
+		s.stopFlusher()
 		if err := s.closeBadger(s.db); err != nil {
 			s.log.Warn("closing after a failed open", "error", badgerfile.Cause(err))
 		}

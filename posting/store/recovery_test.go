@@ -221,6 +221,9 @@ func TestBrokenGroupChainIsRefused(t *testing.T) {
 		for range 5 {
 			set(t, s, "a", "1")
 		}
+		if err := s.flushAll(); err != nil {
+			t.Fatal(err)
+		}
 		breakChain(s)
 		closeStore(t, s)
 		var damage *DamageError

@@ -17,9 +17,13 @@ import (
 // compaction can't drop any row that an open snapshot sees.
 type Snapshot struct {
 	store            *Store
-	txn              *badger.Txn
-	n                uint64
-	openedAfterClose bool // opened after the store was closed: every read fails
+	n                uint64           // number of the group
+	txn              *badger.Txn      // reads the groups that Badger has
+	flushed          uint64           // number of the last of these
+	recent           []*recentGroups  // the groups after them, the newest first
+	recentSpace      [2]*recentGroups // memory of recent
+	buffer           []byte           // memory for the search in recent
+	openedAfterClose bool             // opened after the store was closed: every read fails
 	closed           bool
 }
 
@@ -27,13 +31,20 @@ type Snapshot struct {
 func (s *Store) Snapshot() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.last.N
+	n := s.flushed
 	if k := len(s.openSnapshots); k > 0 && s.openSnapshots[k-1].n == n {
 		s.openSnapshots[k-1].count++
 	} else {
 		s.openSnapshots = append(s.openSnapshots, liveReads{n: n, count: 1})
 	}
-	return &Snapshot{store: s, txn: s.db.NewTransactionAt(version(n), false), n: n, openedAfterClose: s.isShut}
+	sn := &Snapshot{store: s, n: s.last.N, txn: s.db.NewTransactionAt(version(n), false), flushed: n, openedAfterClose: s.isShut}
+	sn.recent = sn.recentSpace[:0]
+	for _, groups := range [...]*recentGroups{s.recent, s.full} {
+		if groups != nil {
+			sn.recent = append(sn.recent, groups)
+		}
+	}
+	return sn
 }
 
 // Group returns the number of the snapshot's group.
@@ -47,7 +58,7 @@ func (sn *Snapshot) Close() {
 	s := sn.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := sort.Search(len(s.openSnapshots), func(i int) bool { return s.openSnapshots[i].n >= sn.n })
+	i := sort.Search(len(s.openSnapshots), func(i int) bool { return s.openSnapshots[i].n >= sn.flushed })
 	if s.openSnapshots[i].count--; s.openSnapshots[i].count == 0 {
 		s.openSnapshots = slices.Delete(s.openSnapshots, i, i+1)
 		if i == 0 {
@@ -60,6 +71,15 @@ func (sn *Snapshot) Close() {
 func (sn *Snapshot) Get(key []byte, dst []byte) (value []byte, found bool, err error) {
 	if err := sn.checkReadable(); err != nil {
 		return nil, false, err
+	}
+	for _, groups := range sn.recent {
+		if row, found := groups.get(key, version(sn.n), &sn.buffer); found {
+			if row.Meta == metaDelete {
+				return dst[:0], false, nil
+			}
+			value, err = verifiedValue(key, append(dst[:0], row.Value...))
+			return value, err == nil, err
+		}
 	}
 	item, err := sn.txn.Get(key)
 	if errors.Is(err, badger.ErrKeyNotFound) {
@@ -90,8 +110,16 @@ func (sn *Snapshot) Last(prefix, upTo []byte) (key, value []byte, found bool, er
 // begins with the first key ≥ from; nil means the first of all. The slices are valid until fn returns.
 // Errors: *DamageError, or the error of fn.
 func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
-	return sn.ascend(prefix, from, func(item *badger.Item) ([]byte, bool, error) {
-		more, err := callWithValue(item, fn)
+	return sn.ascend(prefix, from, func(row cursor) ([]byte, bool, error) {
+		stored, err := row.stored()
+		if err != nil {
+			return nil, false, err
+		}
+		value, err := verifiedValue(row.key(), stored)
+		if err != nil {
+			return nil, false, err
+		}
+		more, err := fn(row.key(), value)
 		return nil, more, err
 	})
 }
@@ -99,9 +127,7 @@ func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more
 // AscendKeys is Ascend without the values. If fn returns a skipTo that is not nil, the iteration
 // continues with the first key ≥ skipTo, which must be above the current key.
 func (sn *Snapshot) AscendKeys(prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
-	return sn.ascend(prefix, from, func(item *badger.Item) ([]byte, bool, error) {
-		return fn(item.Key())
-	})
+	return sn.ascend(prefix, from, func(row cursor) ([]byte, bool, error) { return fn(row.key()) })
 }
 
 // Descend is Ascend by descending key. It begins with the greatest key ≤ from; nil means the last of all.
@@ -113,18 +139,6 @@ func (sn *Snapshot) Descend(prefix, from []byte, fn func(key, value []byte) (mor
 		}
 		return fn(key, value)
 	})
-}
-
-// callWithValue calls fn with an item's key and verified value.
-func callWithValue(item *badger.Item, fn func(key, value []byte) (bool, error)) (more bool, err error) {
-	err = item.Value(func(stored []byte) error {
-		value, err := verifiedValue(item.Key(), stored)
-		if err == nil {
-			more, err = fn(item.Key(), value)
-		}
-		return err
-	})
-	return more, err
 }
 
 // verifiedValue returns a stored value without its checksum, after verifying it.

@@ -53,8 +53,11 @@ func (s *Store) LowSpace() bool {
 		s.space.free, s.space.err = s.Free()
 		s.space.measuredAt = now
 	}
-	return s.space.err != nil || s.space.free < max(s.options.MinFree, s.debt.Load()+2*s.compactionRoom()+s.segmentRoom())
+	return s.space.err != nil || s.space.free < max(s.options.MinFree, s.debt.Load()+2*s.compactionRoom()+s.segmentRoom()+s.maxRecentRoom())
 }
+
+// maxRecentRoom returns how many bytes Badger's logs take at most for the groups that Badger does not have yet.
+func (s *Store) maxRecentRoom() uint64 { return 2 * uint64(s.maxBytes+40*s.maxRows) }
 
 // segmentRoom returns how many bytes the log's next segment needs; 0 if it exists.
 func (s *Store) segmentRoom() uint64 {
@@ -99,14 +102,11 @@ func diskUsage(dir string, include func(name string) bool) (int64, error) {
 	return sum, nil
 }
 
-// requireRoom returns an error if the disk has too little room for group g and for all that Badger still has to
-// write. If g is nil, no room for a group is required. If a compaction that waits for room would make the group
+// requireRoom returns an error if the disk has too little room for rows of so many bytes and for all that Badger still has to
+// write. If a compaction that waits for room would make the rows
 // wait too, there must also be room for that compaction.
-func (s *Store) requireRoom(g *Group) error {
-	need := uint64(minReserve)
-	if g != nil {
-		need += uint64(g.size + 40*g.Rows() + 4096)
-	}
+func (s *Store) requireRoom(rows uint64) error {
+	need := minReserve + rows
 	if free, err := s.Free(); err != nil || free >= need+s.debt.Load() && !s.flushWaitsAtGate() {
 		return err
 	}
@@ -119,6 +119,24 @@ func (s *Store) requireRoom(g *Group) error {
 		need += s.compactionRoom()
 	}
 	return s.requireFree(need)
+}
+
+// groupRoom returns how many bytes Badger's log takes for a group.
+func groupRoom(g *Group) uint64 { return uint64(g.size + 40*g.Rows() + 4096) }
+
+// recentRoom returns how many bytes Badger's logs take for the groups that Badger does not have yet. The caller must be the goroutine
+// that applies groups, or Apply must have returned.
+func (s *Store) recentRoom() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.recent.room() + s.full.room()
+}
+
+func (r *recentGroups) room() uint64 {
+	if r == nil {
+		return 0
+	}
+	return uint64(r.size + 40*r.count)
 }
 
 func noSpaceError(dir string, free, need uint64) error {
@@ -140,7 +158,7 @@ func (s *Store) updateDebt() error {
 		if ok {
 			logs++
 		}
-		return ok && id != s.logID
+		return ok && id != s.logID.Load()
 	})
 	if err != nil {
 		return fmt.Errorf("store: %w", err)

@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -54,10 +53,10 @@ type Store struct {
 	lock     *os.File
 	audit    *badgerfile.CompactionAudit
 	tables   *badgerfile.Catalog // TABLES
-	maxRows  int
+	maxRows  int                 // in one transaction of Badger
 	maxBytes int
 
-	logID              uint64        // number of the log that Badger writes; only Apply changes logID
+	logID              atomic.Uint64 // number of the log that Badger writes; only the flusher changes it
 	ready              atomic.Bool   // db is set; Badger starts goroutines before that
 	debt               atomic.Uint64 // bytes that Badger has to write before it can accept more
 	logs               atomic.Int64  // number of logs
@@ -72,24 +71,27 @@ type Store struct {
 	firstFailure atomic.Pointer[error] // the reason why no write is possible any more; set once
 	failed       chan struct{}         // closed when firstFailure is set
 
-	mu            sync.Mutex  // guards the following fields
-	last          log.Mark    // number and hash of the last durable group
-	openSnapshots []liveReads // open snapshots by group, ascending
-	isShut        bool        // no snapshot can be opened any more
+	mu            sync.Mutex    // guards the following fields
+	last          log.Mark      // number and hash of the last durable group
+	flushed       uint64        // number of the last group that Badger has
+	recent        *recentGroups // the last groups; only Apply changes the pointer
+	full          *recentGroups // the groups before recent that are being written to Badger; nil: Badger has them
+	openSnapshots []liveReads   // open snapshots by what they read of Badger, ascending
+	isShut        bool          // no snapshot can be opened any more
+	flusher       flusher
 
 	space spaceCache
 }
 
-// liveReads is the number of open snapshots of one group.
+// liveReads is the number of open snapshots that read one state of Badger.
 type liveReads struct {
-	n     uint64
+	n     uint64 // number of the last group that Badger has in that state
 	count int
 }
 
-// version returns the Badger version of group n's rows. The store sets versions itself (managed
-// transactions), for three reasons: a snapshot does not wait for a running sync, the files can
-// be checked for a gap before Badger opens them, and every replica has the same versions.
-// Version 1 is the creation of the store.
+// version returns the version of group n's rows. The groups that are written to Badger together have the version of
+// the last one there. The store sets versions itself (managed transactions), for two reasons: a snapshot does not wait for a running
+// write, and the files can be checked for a gap before Badger opens them. Version 1 is the creation of the store.
 func version(n uint64) uint64 { return n + 1 }
 
 // LastGroup returns the number and hash of the last durable group; 0 and zeros
@@ -101,11 +103,10 @@ func (s *Store) LastGroup() (n uint64, hash [32]byte) {
 }
 
 // MaxGroup returns how many rows and bytes (as Group.Bytes counts them) a group
-// may have: nine tenths of what Badger takes in one transaction.
-func (s *Store) MaxGroup() (rows int, bytes int) { return s.maxRows, s.maxBytes }
+// may have, so that one transaction of Badger takes it.
+func (s *Store) MaxGroup() (rows int, bytes int) { return s.maxRows - 1, s.maxBytes - groupRowBytes }
 
-// Apply makes a group durable, with one sync of the log, and then commits it as one Badger transaction. Only then do new
-// snapshots see the group. After any error it is
+// Apply makes a group durable, with one sync of the log. Only then do new snapshots see the group. Badger gets it later. After any error it is
 // unknown whether the group is durable, so the store accepts no further group and the caller must end the
 // process. The next start determines which groups are durable.
 func (s *Store) Apply(g *Group) error {
@@ -130,20 +131,25 @@ func (s *Store) apply(g *Group) error {
 		return fmt.Errorf("store: group %d is not sealed", g.n)
 	case g.n != last.N+1 || g.previous != last.Hash:
 		return fmt.Errorf("store: group %d does not follow group %d", g.n, last.N)
-	case g.Rows() > s.maxRows || g.size > s.maxBytes:
-		return fmt.Errorf("store: group %d has %d rows and %d bytes, more than %d and %d",
-			g.n, g.Rows(), g.size, s.maxRows, s.maxBytes)
 	}
-	if err := s.requireRoom(g); err != nil {
+	if rows, bytes := s.MaxGroup(); g.Rows() > rows || g.size > bytes {
+		return fmt.Errorf("store: group %d has %d rows and %d bytes, more than %d and %d", g.n, g.Rows(), g.size, rows, bytes)
+	}
+	if err := s.requireRoom(groupRoom(g) + s.recentRoom()); err != nil {
+		return err
+	}
+	if err := s.makeRecentRoom(g); err != nil {
 		return err
 	}
 	newLast := log.Mark{N: g.n, Hash: g.Seal()}
-	if err := s.groups.Append(newLast, g.arena); err != nil {
+	var adding sync.WaitGroup
+	adding.Go(func() { s.recent.add(g) }) // while the log waits for the disk; nobody sees the rows yet
+	err := s.groups.Append(newLast, g.arena)
+	adding.Wait()
+	if err != nil {
 		return logError(s.options.Dir, err)
 	}
-	if err := s.applyToTables(g, newLast); err != nil {
-		return err
-	}
+	s.publish(newLast)
 	if g.n == 1 { // if the process ends before this, the next one completes the file
 		s.id.first = newLast.Hash
 		if err := s.writeIdentity(); err != nil {
@@ -153,67 +159,24 @@ func (s *Store) apply(g *Group) error {
 	return s.failure()
 }
 
-// applyToTables gives Badger a group that is durable in the log, and publishes it.
-func (s *Store) applyToTables(g *Group, m log.Mark) error {
-	if err := s.commit(g); err != nil {
+// add puts a group into memory, where snapshots of it find its rows. It waits for room there.
+func (s *Store) add(g *Group) error {
+	if err := s.makeRecentRoom(g); err != nil {
 		return err
 	}
-	if err := s.checkNewLog(); err != nil {
-		return err
-	}
-	s.publish(m)
+	s.recent.add(g)
 	return nil
-}
-
-// commit gives the rows to Badger, whose skiplist and log copy them. Badger keeps no reference once the
-// commit has returned, so the caller may reuse the group's memory. A commit waits for the flush of
-// older memtables. If a flush has failed for good, the commit would wait forever; so the wait also ends
-// when the store has failed.
-func (s *Store) commit(g *Group) error {
-	txn := s.db.NewTransactionAt(math.MaxUint64, true)
-	err := g.fill(txn)
-	if err != nil {
-		txn.Discard()
-		return fmt.Errorf("store: %w", err)
-	}
-	done := make(chan error, 1)
-	if err := txn.CommitAt(version(g.n), func(err error) { done <- err }); err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	select {
-	case err := <-done:
-		if err != nil {
-			return fmt.Errorf("store: %s: %s", s.path, badgerfile.Cause(err))
-		}
-		return nil
-	case <-s.failed:
-		return s.failure()
-	}
-}
-
-// publish makes a new last group visible to new snapshots, and allows compaction to drop the versions that no
-// snapshot sees any more.
-func (s *Store) publish(newLast log.Mark) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last = newLast
-	s.discard()
-}
-
-// discard tells Badger the oldest version that a snapshot still reads. The caller holds s.mu, so that
-// no snapshot of an older version begins meanwhile.
-func (s *Store) discard() {
-	oldest := s.last.N
-	if len(s.openSnapshots) > 0 {
-		oldest = s.openSnapshots[0].n
-	}
-	s.db.SetDiscardTs(version(oldest))
 }
 
 // fail stops all writing for good. If the store has failed before, the first reason remains.
 func (s *Store) fail(err error) {
 	if s.firstFailure.CompareAndSwap(nil, &err) {
 		close(s.failed)
+		s.mu.Lock()
+		if s.flusher.idle.L != nil {
+			s.flusher.idle.Broadcast()
+		}
+		s.mu.Unlock()
 		s.log.Error("the store takes no more writes", "error", err)
 	}
 }
@@ -232,7 +195,7 @@ func (s *Store) failure() error {
 	return nil
 }
 
-// Close flushes the memtables into tables and closes every file. Apply must have returned and every
+// Close writes all groups to Badger, flushes its memtables into tables and closes every file. Apply must have returned and every
 // snapshot must be closed. After a failed Apply, or with too little room, Close leaves Badger as
 // it is and the directory locked: everything that was applied is in the log, and the process is
 // about to end.
@@ -250,7 +213,7 @@ func (s *Store) Close() error {
 	if err := s.failure(); err != nil {
 		return err
 	}
-	if err := s.requireRoom(nil); err != nil {
+	if err := s.requireRoom(s.recentRoom()); err != nil {
 		s.fail(err)
 		return err
 	}
@@ -259,6 +222,10 @@ func (s *Store) Close() error {
 		return err
 	}
 	s.mayClose.Store(true)
+	if err := s.flushAll(); err != nil {
+		return err
+	}
+	s.stopFlusher()
 	return s.closeFiles()
 }
 

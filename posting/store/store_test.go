@@ -70,10 +70,10 @@ func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
 		if err := hist.differenceFrom(s, expected); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID)); err != nil {
+		if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID.Load())); err != nil {
 			t.Errorf("the log that is written is not the one that was synced by name: %v", err)
 		}
-		if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID+1)); err == nil {
+		if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID.Load()+1)); err == nil {
 			t.Error("a newer log was not noticed")
 		}
 		_, hash = s.LastGroup()
@@ -133,11 +133,17 @@ func equalModel(a, b model) bool {
 func TestOldVersionsAreDroppedAfterTheirLastSnapshot(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
-	set(t, s, "a", "1")
+	flushed := func(value string) {
+		set(t, s, "a", value)
+		if err := s.flushAll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flushed("1")
 	snapshot1, alsoSnapshot1 := s.Snapshot(), s.Snapshot()
-	set(t, s, "a", "2")
+	flushed("2")
 	snapshot2 := s.Snapshot()
-	set(t, s, "a", "3")
+	flushed("3")
 	for _, step := range []struct {
 		toClose *Snapshot
 		want    []liveReads

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"testing"
+)
+
+// Each snapshot shows the rows of its group, however many groups follow and wherever its rows are by then: in memory, on their way
+// to Badger, or in Badger.
+func TestSnapshotsOutliveTheFlushOfTheirGroups(t *testing.T) {
+	hist := history{seed: seed(t), rows: 20, value: 200, keys: 60}
+	random := rand.New(rand.NewPCG(hist.seed, 1))
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	snapshots, models := []*Snapshot{s.Snapshot()}, []model{{}}
+	m := make(model)
+	for n := uint64(1); n <= 60; n++ {
+		hist.continueTo(t, s, n)
+		hist.applyTo(m, n-1, n)
+		if random.IntN(4) == 0 {
+			if err := s.flushAll(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		snapshots, models = append(snapshots, s.Snapshot()), append(models, maps.Clone(m))
+	}
+	for i, sn := range snapshots {
+		got, err := content(sn)
+		if err != nil || !maps.Equal(got, models[i]) {
+			t.Errorf("the snapshot of group %d has %d rows, and they should be %d others: %v", i, len(got), len(models[i]), err)
+		}
+		for key, want := range models[i] {
+			if value, found, err := sn.Get([]byte(key), nil); err != nil || !found || string(value) != want {
+				t.Fatalf("the snapshot of group %d does not find %s: %v", i, key, err)
+			}
+		}
+		sn.Close()
+	}
+	closeStore(t, s)
+}
+
+// A row that a recent group removes is gone, although Badger still has it, and one that a later group sets again is back.
+func TestRecentGroupsHideWhatBadgerHas(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	set(t, s, "a", "1", "b", "1", "c", "1")
+	if err := s.flushAll(); err != nil {
+		t.Fatal(err)
+	}
+	g := NewGroup(next(s))
+	g.Delete([]byte("a"))
+	g.Delete([]byte("b"))
+	g.Set([]byte("c"), []byte("2"))
+	g.Seal()
+	if err := s.Apply(g); err != nil {
+		t.Fatal(err)
+	}
+	set(t, s, "b", "3")
+	for _, where := range []string{"in memory", "in Badger"} {
+		sn := s.Snapshot()
+		got, err := content(sn)
+		sn.Close()
+		if want := (model{"b": "3", "c": "2"}); err != nil || !maps.Equal(got, want) {
+			t.Errorf("%s: the store has %v, want %v: %v", where, got, want, err)
+		}
+		if err := s.flushAll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Rows that many groups set cost Badger one row for each flush.
+func TestFlushWritesTheNewestValueOnly(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	for n := range 100 {
+		set(t, s, "counter", fmt.Sprint(n))
+	}
+	if err := s.flushAll(); err != nil {
+		t.Fatal(err)
+	}
+	sn := s.Snapshot()
+	defer sn.Close()
+	if len(sn.recent) != 1 || sn.recent[0].count != 0 {
+		t.Fatal("not everything is in Badger")
+	}
+	rows := sn.badgerForward([]byte("counter"), 0)
+	defer rows.close()
+	versions := 0
+	for rows.seek([]byte("counter")); rows.valid(); rows.it.Next() {
+		versions++
+		if got, err := rows.stored(); err != nil || string(got[:2]) != "99" {
+			t.Errorf("Badger has %q: %v", got, err)
+		}
+	}
+	if versions != 1 {
+		t.Errorf("Badger has %d versions, want 1", versions)
+	}
+}
+
+// Groups of any size that a group may have fit into the memory of recent groups.
+func TestLargestGroupsFitIntoMemory(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	rows, bytes := s.MaxGroup()
+	for name, fill := range map[string]func(g *Group){
+		"most rows": func(g *Group) {
+			for n := 0; g.Rows() < rows && g.size+10+checksumSize+rowOverhead <= bytes; n++ {
+				g.Set(fmt.Appendf(nil, "k%09d", n), nil)
+			}
+		},
+		"most bytes": func(g *Group) {
+			for n := 0; g.size+10+4000+checksumSize+rowOverhead <= bytes; n++ {
+				g.Set(fmt.Appendf(nil, "k%09d", n), make([]byte, 4000))
+			}
+		},
+	} {
+		for round := range 3 {
+			g := NewGroup(next(s))
+			fill(g)
+			g.Seal()
+			if err := s.Apply(g); err != nil {
+				t.Fatalf("%s, round %d: %v", name, round, err)
+			}
+		}
+	}
+}
+
+// A group that waits for room in memory does not wait for ever when the store fails.
+func TestGroupThatWaitsForTheFlushEndsWithTheStore(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	set(t, s, "a", "1")
+	s.mu.Lock()
+	s.full = newRecentGroups(s.maxRows, s.maxBytes, nil) // is never written
+	s.recent.count = s.maxRows                           // takes no further group
+	s.mu.Unlock()
+	g := NewGroup(next(s))
+	g.Set([]byte("b"), []byte("2"))
+	g.Seal()
+	applied := make(chan error)
+	go func() { applied <- s.Apply(g) }()
+	failure := errors.New("the disk is gone")
+	s.fail(failure)
+	if err := <-applied; !errors.Is(err, failure) {
+		t.Errorf("Apply = %v, want %v", err, failure)
+	}
+	sn := s.Snapshot()
+	defer sn.Close()
+	if _, found, err := sn.Get([]byte("b"), nil); found || err != nil {
+		t.Errorf("the refused group is visible: %v", err)
+	}
+}
