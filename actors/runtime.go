@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/google/uuid"
 
 	"mizan/internal/clock"
 	"mizan/ledger"
@@ -82,6 +83,9 @@ type Runtime struct {
 	scheduledCalls []scheduledCall       // guarded by mu
 	pools          []*pool               // guarded by mu: pools made by NewPool
 }
+
+// NewTransactionID returns the id of a new transaction.
+func (rt *Runtime) NewTransactionID() ledger.ID { return ledger.TimedID(rt.Clock.Now(), uuid.New()) }
 
 // RecordKey addresses a record's actor.
 type RecordKey struct {

@@ -278,7 +278,7 @@ func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) 
 		t.commit(c, d, m)
 		return true
 	}
-	if d, ok := t.decisionContext(c).DecideReversal(r, t.stamp.SettledSeq, uuid.New(), m.failure()); ok {
+	if d, ok := t.decisionContext(c).DecideReversal(r, t.stamp.SettledSeq, c.Runtime.NewTransactionID(), m.failure()); ok {
 		t.commit(c, d, m)
 		return true
 	}

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
-
 	"mizan/actors"
 	"mizan/internal/secret"
 	"mizan/ledger"
@@ -140,7 +138,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	}
 	timer := actors.StartTimer(s.createWait)
 	defer actors.StopTimer(timer)
-	id := uuid.New()
+	id := s.rt.NewTransactionID()
 	m := &create{Create: c, id: id, caller: new(caller)}
 	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: id}, m); err != nil {
 		c.Card.Wipe()

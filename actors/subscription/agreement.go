@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/subscription"
@@ -129,7 +127,7 @@ func (a *subscriptionActor) onDue(c *actors.Context, m actors.Due) {
 func (a *subscriptionActor) renew(c *actors.Context, cause actors.Due) {
 	r := a.record
 	if a.service.mayRenew(a.key.Org, r.Partner) {
-		a.commit(c, r.BeginRenewal(uuid.New(), c.Now()), cause)
+		a.commit(c, r.BeginRenewal(c.Runtime.NewTransactionID(), c.Now()), cause)
 	} else {
 		a.commit(c, r.Postpone(c.Now()), cause)
 	}

@@ -63,6 +63,7 @@ var layers = []layer{
 	{"ledger/*/...", []string{"ledger", "ledger/schema", "ledger/columns", "ledger/money", "ledger/fsm", "ledger/directory", "internal/assert"}},
 
 	{"posting/store/damage", nil},
+	{"posting/store/recent", []string{"internal/assert"}},
 	{"posting/store/badgerfile", []string{"internal/durable", "posting/store/damage"}},
 	{"posting/log", []string{"internal/assert", "internal/durable", "posting/store/damage"}},
 	{"posting/store", slices.Concat(commonPackages, ledgerPackages, []string{"posting/log"})},

@@ -66,23 +66,23 @@ func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(
 	defer m.close()
 	for ; m.current >= 0 && err == nil; err = m.next() {
 		row := m.places[m.current]
-		key := row.key()
+		key := row.Key()
 		switch {
-		case row.version() <= afterVersion:
+		case row.Version() <= afterVersion:
 			continue
-		case row.isDeletion() && afterVersion > 0:
+		case row.IsDeletion() && afterVersion > 0:
 			return false, damage.New("", "a row of kind %q was removed, which no increment could say", key[0])
-		case row.isDeletion():
+		case row.IsDeletion():
 			continue
 		}
-		stored, err := row.stored()
+		stored, err := row.Stored()
 		if err != nil {
 			return false, err
 		}
 		if _, err := verifiedValue(key, stored); err != nil {
 			return false, err
 		}
-		more, err := fn(StoredRow{Key: key, Stored: stored, Group: row.version() - version(0)})
+		more, err := fn(StoredRow{Key: key, Stored: stored, Group: row.Version() - version(0)})
 		if err != nil || !more {
 			return false, err
 		}

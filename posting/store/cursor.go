@@ -15,19 +15,19 @@ import (
 // cursor iterates over the visible rows of one place whose keys begin with a prefix, in one direction. Slices are valid until
 // the cursor moves. A deleted row is a row too, because it hides the row with its key in the places behind.
 type cursor interface {
-	valid() bool
-	key() []byte
-	version() uint64
-	isDeletion() bool
-	stored() ([]byte, error)
-	next() error
-	close()
+	Valid() bool
+	Key() []byte
+	Version() uint64
+	IsDeletion() bool
+	Stored() ([]byte, error)
+	Next() error
+	Close()
 }
 
 // forwardCursor is a cursor by ascending key.
 type forwardCursor interface {
 	cursor
-	seek(key []byte) // moves to the first row whose key is ≥ key
+	Seek(key []byte) // moves to the first row whose key is ≥ key
 }
 
 // merge iterates over several places. If more than one of them has a row, the first of them counts.
@@ -41,7 +41,7 @@ type merge[C cursor] struct {
 func (m *merge[C]) choose() {
 	m.current = -1
 	for i, p := range m.places {
-		if p.valid() && (m.current < 0 || m.direction*bytes.Compare(p.key(), m.places[m.current].key()) < 0) {
+		if p.Valid() && (m.current < 0 || m.direction*bytes.Compare(p.Key(), m.places[m.current].Key()) < 0) {
 			m.current = i
 		}
 	}
@@ -51,13 +51,13 @@ func (m *merge[C]) choose() {
 func (m *merge[C]) next() error {
 	row := m.places[m.current]
 	for i, p := range m.places {
-		if i > m.current && p.valid() && bytes.Equal(p.key(), row.key()) {
-			if err := p.next(); err != nil {
+		if i > m.current && p.Valid() && bytes.Equal(p.Key(), row.Key()) {
+			if err := p.Next(); err != nil {
 				return err
 			}
 		}
 	}
-	if err := row.next(); err != nil {
+	if err := row.Next(); err != nil {
 		return err
 	}
 	m.choose()
@@ -66,7 +66,7 @@ func (m *merge[C]) next() error {
 
 func (m *merge[C]) close() {
 	for _, p := range m.places {
-		p.close()
+		p.Close()
 	}
 }
 
@@ -77,8 +77,8 @@ func (sn *Snapshot) forward(prefix, from []byte, afterVersion uint64) *merge[for
 		from = prefix
 	}
 	m := &merge[forwardCursor]{direction: 1}
-	for _, groups := range sn.recent {
-		m.places = append(m.places, groups.forward(prefix, version(sn.n)))
+	for _, rows := range sn.recent {
+		m.places = append(m.places, rows.Forward(prefix, version(sn.n)))
 	}
 	m.places = append(m.places, sn.badgerForward(prefix, afterVersion))
 	seek(m, from)
@@ -88,7 +88,7 @@ func (sn *Snapshot) forward(prefix, from []byte, afterVersion uint64) *merge[for
 // seek moves every place to its first row whose key is ≥ key.
 func seek(m *merge[forwardCursor], key []byte) {
 	for _, p := range m.places {
-		p.seek(key)
+		p.Seek(key)
 	}
 	m.choose()
 }
@@ -104,7 +104,7 @@ func (sn *Snapshot) ascend(prefix, from []byte, fn func(row cursor) (skipTo []by
 	for m.current >= 0 {
 		row := m.places[m.current]
 		var skipTo []byte
-		if !row.isDeletion() {
+		if !row.IsDeletion() {
 			var more bool
 			var err error
 			if skipTo, more, err = fn(row); err != nil || !more {
@@ -112,7 +112,7 @@ func (sn *Snapshot) ascend(prefix, from []byte, fn func(row cursor) (skipTo []by
 			}
 		}
 		if skipTo != nil {
-			assert.That(bytes.Compare(skipTo, row.key()) > 0, "a skip must go forward")
+			assert.That(bytes.Compare(skipTo, row.Key()) > 0, "a skip must go forward")
 			seek(m, skipTo)
 			continue
 		}
@@ -130,8 +130,8 @@ func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (mo
 		return err
 	}
 	m := &merge[cursor]{direction: -1}
-	for _, groups := range sn.recent {
-		m.places = append(m.places, groups.backward(prefix, from, version(sn.n)))
+	for _, rows := range sn.recent {
+		m.places = append(m.places, rows.Backward(prefix, from, version(sn.n)))
 	}
 	inBadger, err := sn.badgerBackward(prefix, from)
 	if err != nil {
@@ -141,12 +141,12 @@ func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (mo
 	defer m.close()
 	m.choose()
 	for m.current >= 0 {
-		if row := m.places[m.current]; !row.isDeletion() {
-			stored, err := row.stored()
+		if row := m.places[m.current]; !row.IsDeletion() {
+			stored, err := row.Stored()
 			if err != nil {
 				return err
 			}
-			if more, err := fn(row.key(), stored); err != nil || !more {
+			if more, err := fn(row.Key(), stored); err != nil || !more {
 				return err
 			}
 		}
@@ -179,11 +179,11 @@ func (sn *Snapshot) badgerForward(prefix []byte, afterVersion uint64) *badgerFor
 	return &badgerForward{it: sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: prefix, SinceTs: afterVersion})}
 }
 
-func (c *badgerForward) seek(key []byte) { c.it.Seek(key) }
+func (c *badgerForward) Seek(key []byte) { c.it.Seek(key) }
 
-func (c *badgerForward) next() error {
-	c.lastKey = append(c.lastKey[:0], c.key()...)
-	for steps := 0; c.it.Valid() && bytes.Equal(c.key(), c.lastKey); steps++ {
+func (c *badgerForward) Next() error {
+	c.lastKey = append(c.lastKey[:0], c.Key()...)
+	for steps := 0; c.it.Valid() && bytes.Equal(c.Key(), c.lastKey); steps++ {
 		if steps <= maxVersionSteps {
 			c.it.Next()
 		} else {
@@ -193,12 +193,12 @@ func (c *badgerForward) next() error {
 	return nil
 }
 
-func (c *badgerForward) valid() bool      { return c.it.Valid() }
-func (c *badgerForward) key() []byte      { return c.it.Item().Key() }
-func (c *badgerForward) version() uint64  { return c.it.Item().Version() }
-func (c *badgerForward) isDeletion() bool { return c.it.Item().IsDeletedOrExpired() }
-func (c *badgerForward) close()           { c.it.Close() }
-func (c *badgerForward) stored() (value []byte, err error) {
+func (c *badgerForward) Valid() bool      { return c.it.Valid() }
+func (c *badgerForward) Key() []byte      { return c.it.Item().Key() }
+func (c *badgerForward) Version() uint64  { return c.it.Item().Version() }
+func (c *badgerForward) IsDeletion() bool { return c.it.Item().IsDeletedOrExpired() }
+func (c *badgerForward) Close()           { c.it.Close() }
+func (c *badgerForward) Stored() (value []byte, err error) {
 	err = c.it.Item().Value(func(stored []byte) error {
 		value = stored
 		return nil
@@ -225,15 +225,15 @@ func (sn *Snapshot) badgerBackward(prefix, from []byte) (*badgerBackward, error)
 	}
 	c.it = sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Reverse: true, Prefix: sharedPrefix})
 	c.it.Seek(start)
-	if err := c.next(); err != nil {
-		c.close()
+	if err := c.Next(); err != nil {
+		c.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
 // next reads the next lower row that is not deleted.
-func (c *badgerBackward) next() error {
+func (c *badgerBackward) Next() error {
 	c.isValid = false
 	for !c.isValid && c.it.Valid() {
 		if key := c.it.Item().Key(); !bytes.HasPrefix(key, c.prefix) {
@@ -285,12 +285,12 @@ func (c *badgerBackward) read() (found bool, err error) {
 	return err == nil, err
 }
 
-func (c *badgerBackward) valid() bool             { return c.isValid }
-func (c *badgerBackward) key() []byte             { return c.row }
-func (c *badgerBackward) version() uint64         { return c.sn.flushed }
-func (c *badgerBackward) isDeletion() bool        { return false }
-func (c *badgerBackward) stored() ([]byte, error) { return c.val, nil }
-func (c *badgerBackward) close() {
+func (c *badgerBackward) Valid() bool             { return c.isValid }
+func (c *badgerBackward) Key() []byte             { return c.row }
+func (c *badgerBackward) Version() uint64         { return c.sn.flushed }
+func (c *badgerBackward) IsDeletion() bool        { return false }
+func (c *badgerBackward) Stored() ([]byte, error) { return c.val, nil }
+func (c *badgerBackward) Close() {
 	if c.it != nil {
 		c.it.Close()
 	}

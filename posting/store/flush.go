@@ -7,13 +7,13 @@ import (
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/y"
 
 	"mizan/posting/log"
 	"mizan/posting/store/badgerfile"
+	"mizan/posting/store/recent"
 )
 
-// A group is durable and visible before Badger has it: its rows are in memory, in recentGroups, until there are as many as one
+// A group is durable and visible before Badger has it: its rows are in memory, in recent.Rows, until there are as many as one
 // transaction of Badger takes. Then they are written together, in the order of their keys, each with its newest value only.
 // A payment's record, which its intent and its outcome set within milliseconds, so costs Badger one row, and a row that
 // every group sets costs next to nothing. After a crash these groups are replayed from the log.
@@ -29,7 +29,7 @@ type flusher struct {
 // startFlusher prepares the store to take groups after the last one that Badger has.
 func (s *Store) startFlusher() {
 	s.flushed = s.last.N
-	s.recent = newRecentGroups(s.maxRows, s.maxBytes, nil)
+	s.recent = recent.New(s.maxBatch, recent.Size{})
 	s.flusher.wake = make(chan struct{}, 1)
 	s.flusher.idle.L = &s.mu
 	s.flusher.running.Go(func() {
@@ -52,26 +52,26 @@ func (s *Store) stopFlusher() {
 
 // makeRecentRoom makes room for a group, if need be. It waits while Badger still takes the groups before the recent ones.
 func (s *Store) makeRecentRoom(g *Group) error {
-	if s.recent.fits(g) {
+	if s.recent.Fits(g.recentSize()) {
 		return nil
 	}
-	return s.flushRecent(g)
+	return s.flushRecent(g.recentSize())
 }
 
 // flushRecent begins to write the recent groups to Badger, when the ones before them are written, and makes room for the next
-// group, if that is known.
-func (s *Store) flushRecent(g *Group) error {
-	next := newRecentGroups(s.maxRows, s.maxBytes, g)
+// group.
+func (s *Store) flushRecent(nextGroup recent.Size) error {
+	next := recent.New(s.maxBatch, nextGroup)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.recent.count == 0 {
+	if s.recent.Size().Rows == 0 {
 		s.recent = next
 		return nil
 	}
 	if err := s.waitFlushed(); err != nil {
 		return err
 	}
-	s.full, s.recent = s.recent, next
+	s.full, s.fullLast, s.recent = s.recent, s.last.N, next
 	s.flusher.wake <- struct{}{}
 	return nil
 }
@@ -86,8 +86,8 @@ func (s *Store) waitFlushed() error {
 
 // flushAll writes all groups to Badger. Apply must have returned.
 func (s *Store) flushAll() error {
-	if s.recent.count > 0 {
-		if err := s.flushRecent(nil); err != nil {
+	if s.recent.Size().Rows > 0 {
+		if err := s.flushRecent(recent.Size{}); err != nil {
 			return err
 		}
 	}
@@ -99,15 +99,15 @@ func (s *Store) flushAll() error {
 // flushFull writes the full groups to Badger.
 func (s *Store) flushFull() error {
 	s.mu.Lock()
-	full := s.full
+	full, last := s.full, s.fullLast
 	s.mu.Unlock()
 	if err := s.failure(); err != nil {
 		return err
 	}
-	if err := s.requireRoom(full.room()); err != nil {
+	if err := s.requireRoom(roomOf(full)); err != nil {
 		return err
 	}
-	if err := s.commit(full); err != nil {
+	if err := s.commit(full, last); err != nil {
 		return err
 	}
 	if err := s.checkNewLog(); err != nil {
@@ -115,23 +115,23 @@ func (s *Store) flushFull() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.full, s.flushed = nil, full.last
+	s.full, s.flushed = nil, last
 	s.flusher.idle.Broadcast()
 	s.discard()
 	return nil
 }
 
-// commit gives the newest values of the rows to Badger, whose skiplist and log copy them. A commit waits for the flush of
+// commit gives the newest values of the rows to Badger, with the version of their last group, whose skiplist and log copy them. A commit waits for the flush of
 // older memtables. If a flush has failed for good, the commit would wait forever; so the wait also ends
 // when the store has failed.
-func (s *Store) commit(groups *recentGroups) error {
+func (s *Store) commit(rows *recent.Rows, last uint64) error {
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
-	if err := s.flusher.fill(txn, groups); err != nil {
+	if err := s.flusher.fill(txn, rows); err != nil {
 		txn.Discard()
 		return fmt.Errorf("store: %w", err)
 	}
 	done := make(chan error, 1)
-	if err := txn.CommitAt(version(groups.last), func(err error) { done <- err }); err != nil {
+	if err := txn.CommitAt(version(last), func(err error) { done <- err }); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	select {
@@ -146,24 +146,18 @@ func (s *Store) commit(groups *recentGroups) error {
 }
 
 // fill adds every row to a transaction of Badger.
-func (f *flusher) fill(txn *badger.Txn, groups *recentGroups) error {
-	f.entries = slices.Grow(f.entries[:0], groups.count)
-	rows := groups.forward(nil, version(groups.last))
-	defer rows.close()
-	for rows.it.SeekToFirst(); rows.valid(); {
-		key, value := rows.key(), rows.it.Value()
+func (f *flusher) fill(txn *badger.Txn, rows *recent.Rows) error {
+	f.entries = slices.Grow(f.entries[:0], rows.Size().Rows)
+	for row := range rows.Newest() {
 		var err error
-		if value.Meta == metaDelete {
-			err = txn.Delete(key)
+		if row.IsDeletion {
+			err = txn.Delete(row.Key)
 		} else {
-			f.entries = append(f.entries, badger.Entry{Key: key, Value: value.Value})
+			f.entries = append(f.entries, badger.Entry{Key: row.Key, Value: row.Stored})
 			err = txn.SetEntry(&f.entries[len(f.entries)-1])
 		}
 		if err != nil {
 			return err
-		}
-		for rows.it.Next(); rows.it.Valid() && string(y.ParseKey(rows.it.Key())) == string(key); rows.it.Next() {
-			// an older version
 		}
 	}
 	return nil

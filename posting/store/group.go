@@ -9,6 +9,7 @@ import (
 	"mizan/internal/assert"
 	"mizan/posting/log"
 	"mizan/posting/store/damage"
+	"mizan/posting/store/recent"
 )
 
 const (
@@ -145,6 +146,27 @@ func (g *Group) Seal() [32]byte {
 	}
 	return g.seal.hash()
 }
+
+// recentSize returns the group's size in memory, with its own row.
+func (g *Group) recentSize() recent.Size {
+	return recent.Size{Rows: g.Rows() + 1, Bytes: g.size + groupRowBytes}
+}
+
+// addTo adds the rows of a sealed group, and the group's own row.
+func (g *Group) addTo(rows *recent.Rows) {
+	rows.Add(version(g.n), g.recentSize(), func(yield func(recent.Row) bool) {
+		for _, r := range g.rows {
+			if !yield(recent.Row{Key: g.key(r), Stored: g.value(r), IsDeletion: r.isDeletion}) {
+				return
+			}
+		}
+		key := groupRowKey(g.n)
+		yield(recent.Row{Key: key, Stored: appendChecksum(key, g.seal.append(nil))})
+	})
+}
+
+// groupRowBytes is the size of a group's own row, as Group.Bytes counts rows.
+const groupRowBytes = 1 + 8 + groupRowSize + checksumSize + rowOverhead
 
 func (g *Group) key(r rowPlace) []byte {
 	return g.arena[r.offset : r.offset+r.keyLength : r.offset+r.keyLength]

@@ -141,20 +141,31 @@ func KeyShifted(dst []byte, org ledger.ID, a ledger.Account, effective ledger.Da
 	return binary.BigEndian.AppendUint16(dst, uint16(line))
 }
 
-// KeyRecord is record/<org>/<kind>/<id>.
+// KeyRecord is record/<org>/<kind>/<id>. In the keys of records and of what is beside them the ids of transactions have
+// their ordered form.
 func KeyRecord(dst []byte, org ledger.ID, s ledger.Source) []byte {
-	return append(KeyRecords(dst, org, s.Kind), s.ID[:]...)
+	return appendSource(orgKey(dst, prefixRecord, org), s)
+}
+
+// appendSource appends the kind and the id of a record. The ids of transactions have their ordered form, in which new ones
+// follow the earlier ones (ledger.TimedID).
+func appendSource(dst []byte, s ledger.Source) []byte {
+	id := s.ID
+	if s.Kind == ledger.Transaction {
+		id = ledger.OrderedID(id)
+	}
+	return append(append(dst, byte(s.Kind)), id[:]...)
 }
 
 // KeyPart is part/<org>/<kind>/<id>/<n>: the n-th further row of a record whose payload is too long for one row.
 func KeyPart(dst []byte, org ledger.ID, s ledger.Source, n uint64) []byte {
-	dst = append(append(orgKey(dst, prefixPart, org), byte(s.Kind)), s.ID[:]...)
+	dst = appendSource(orgKey(dst, prefixPart, org), s)
 	return binary.BigEndian.AppendUint64(dst, n)
 }
 
 // KeySealed is sealed/<org>/<kind>/<id>: a ciphertext that is kept beside a record for a while.
 func KeySealed(dst []byte, org ledger.ID, s ledger.Source) []byte {
-	return append(append(KeySealeds(dst, org), byte(s.Kind)), s.ID[:]...)
+	return appendSource(KeySealeds(dst, org), s)
 }
 
 // KeySealeds is the prefix of an organization's sealed rows.
@@ -186,6 +197,9 @@ func parseSourceKey(prefix byte, key []byte) (org ledger.ID, s ledger.Source, ok
 	copy(org[:], key[1:17])
 	s.Kind = ledger.Kind(key[17])
 	copy(s.ID[:], key[18:])
+	if s.Kind == ledger.Transaction {
+		s.ID = ledger.OrderedID(s.ID)
+	}
 	return org, s, true
 }
 

@@ -17,6 +17,7 @@ import (
 	"mizan/internal/filelock"
 	"mizan/posting/store/badgerfile"
 	"mizan/posting/store/damage"
+	"mizan/posting/store/recent"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 	fileMode    = 0o600       // of the files in the data directory
 
 	schemaKey = "mschema"
-	schema    = 6 // version of the forms of rows and of what is beside them; since version 6 there is a log
+	schema    = 7 // version of the forms of rows and of what is beside them; since version 7 the keys of transactions are in order
 )
 
 // Open opens the store in o.Dir, or makes a new one if there is none. Errors: ErrLocked,
@@ -77,7 +78,7 @@ func (s *Store) open() error {
 		return err
 	}
 	s.ready.Store(true)
-	s.maxRows, s.maxBytes = int(s.db.MaxBatchCount()*9/10), int(s.db.MaxBatchSize()*9/10) // a transaction of Badger may have a little more
+	s.maxBatch = recent.Size{Rows: int(s.db.MaxBatchCount() * 9 / 10), Bytes: int(s.db.MaxBatchSize() * 9 / 10)} // a transaction of Badger may have a little more
 	s.last.N = survey.Last - 1
 	s.startFlusher()
 	if err := s.checkSchema(); err != nil {

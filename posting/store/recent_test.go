@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"testing"
+
+	"mizan/posting/store/recent"
 )
 
 // Each snapshot shows the rows of its group, however many groups follow and wherever its rows are by then: in memory, on their way
@@ -83,15 +85,15 @@ func TestFlushWritesTheNewestValueOnly(t *testing.T) {
 	}
 	sn := s.Snapshot()
 	defer sn.Close()
-	if len(sn.recent) != 1 || sn.recent[0].count != 0 {
+	if len(sn.recent) != 1 || sn.recent[0].Size().Rows != 0 {
 		t.Fatal("not everything is in Badger")
 	}
 	rows := sn.badgerForward([]byte("counter"), 0)
-	defer rows.close()
+	defer rows.Close()
 	versions := 0
-	for rows.seek([]byte("counter")); rows.valid(); rows.it.Next() {
+	for rows.Seek([]byte("counter")); rows.Valid(); rows.it.Next() {
 		versions++
-		if got, err := rows.stored(); err != nil || string(got[:2]) != "99" {
+		if got, err := rows.Stored(); err != nil || string(got[:2]) != "99" {
 			t.Errorf("Badger has %q: %v", got, err)
 		}
 	}
@@ -133,8 +135,8 @@ func TestGroupThatWaitsForTheFlushEndsWithTheStore(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	set(t, s, "a", "1")
 	s.mu.Lock()
-	s.full = newRecentGroups(s.maxRows, s.maxBytes, nil) // is never written
-	s.recent.count = s.maxRows                           // takes no further group
+	s.full = s.recent                                             // is never written
+	s.recent = recent.New(recent.Size{Bytes: 100}, recent.Size{}) // takes no group
 	s.mu.Unlock()
 	g := NewGroup(next(s))
 	g.Set([]byte("b"), []byte("2"))

@@ -10,6 +10,7 @@ import (
 
 	"mizan/internal/assert"
 	"mizan/posting/store/damage"
+	"mizan/posting/store/recent"
 )
 
 // Snapshot reads the store as it was after one group, whatever is applied meanwhile. Only one goroutine at a
@@ -17,13 +18,13 @@ import (
 // compaction can't drop any row that an open snapshot sees.
 type Snapshot struct {
 	store            *Store
-	n                uint64           // number of the group
-	txn              *badger.Txn      // reads the groups that Badger has
-	flushed          uint64           // number of the last of these
-	recent           []*recentGroups  // the groups after them, the newest first
-	recentSpace      [2]*recentGroups // memory of recent
-	buffer           []byte           // memory for the search in recent
-	openedAfterClose bool             // opened after the store was closed: every read fails
+	n                uint64          // number of the group
+	txn              *badger.Txn     // reads the groups that Badger has
+	flushed          uint64          // number of the last of these
+	recent           []*recent.Rows  // the groups after them, the newest first
+	recentSpace      [2]*recent.Rows // memory of recent
+	buffer           []byte          // memory for the search in recent
+	openedAfterClose bool            // opened after the store was closed: every read fails
 	closed           bool
 }
 
@@ -39,9 +40,9 @@ func (s *Store) Snapshot() *Snapshot {
 	}
 	sn := &Snapshot{store: s, n: s.last.N, txn: s.db.NewTransactionAt(version(n), false), flushed: n, openedAfterClose: s.isShut}
 	sn.recent = sn.recentSpace[:0]
-	for _, groups := range [...]*recentGroups{s.recent, s.full} {
-		if groups != nil {
-			sn.recent = append(sn.recent, groups)
+	for _, rows := range [...]*recent.Rows{s.recent, s.full} {
+		if rows != nil {
+			sn.recent = append(sn.recent, rows)
 		}
 	}
 	return sn
@@ -72,12 +73,12 @@ func (sn *Snapshot) Get(key []byte, dst []byte) (value []byte, found bool, err e
 	if err := sn.checkReadable(); err != nil {
 		return nil, false, err
 	}
-	for _, groups := range sn.recent {
-		if row, found := groups.get(key, version(sn.n), &sn.buffer); found {
-			if row.Meta == metaDelete {
+	for _, rows := range sn.recent {
+		if row, found := rows.Get(key, version(sn.n), &sn.buffer); found {
+			if row.IsDeletion {
 				return dst[:0], false, nil
 			}
-			value, err = verifiedValue(key, append(dst[:0], row.Value...))
+			value, err = verifiedValue(key, append(dst[:0], row.Stored...))
 			return value, err == nil, err
 		}
 	}
@@ -111,15 +112,15 @@ func (sn *Snapshot) Last(prefix, upTo []byte) (key, value []byte, found bool, er
 // Errors: *DamageError, or the error of fn.
 func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.ascend(prefix, from, func(row cursor) ([]byte, bool, error) {
-		stored, err := row.stored()
+		stored, err := row.Stored()
 		if err != nil {
 			return nil, false, err
 		}
-		value, err := verifiedValue(row.key(), stored)
+		value, err := verifiedValue(row.Key(), stored)
 		if err != nil {
 			return nil, false, err
 		}
-		more, err := fn(row.key(), value)
+		more, err := fn(row.Key(), value)
 		return nil, more, err
 	})
 }
@@ -127,7 +128,7 @@ func (sn *Snapshot) Ascend(prefix, from []byte, fn func(key, value []byte) (more
 // AscendKeys is Ascend without the values. If fn returns a skipTo that is not nil, the iteration
 // continues with the first key ≥ skipTo, which must be above the current key.
 func (sn *Snapshot) AscendKeys(prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
-	return sn.ascend(prefix, from, func(row cursor) ([]byte, bool, error) { return fn(row.key()) })
+	return sn.ascend(prefix, from, func(row cursor) ([]byte, bool, error) { return fn(row.Key()) })
 }
 
 // Descend is Ascend by descending key. It begins with the greatest key ≤ from; nil means the last of all.

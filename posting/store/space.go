@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mizan/posting/store/badgerfile"
+	"mizan/posting/store/recent"
 )
 
 const (
@@ -57,7 +58,7 @@ func (s *Store) LowSpace() bool {
 }
 
 // maxRecentRoom returns how many bytes Badger's logs take at most for the groups that Badger does not have yet.
-func (s *Store) maxRecentRoom() uint64 { return 2 * uint64(s.maxBytes+40*s.maxRows) }
+func (s *Store) maxRecentRoom() uint64 { return 2 * uint64(s.maxBatch.Bytes+40*s.maxBatch.Rows) }
 
 // segmentRoom returns how many bytes the log's next segment needs; 0 if it exists.
 func (s *Store) segmentRoom() uint64 {
@@ -129,14 +130,14 @@ func groupRoom(g *Group) uint64 { return uint64(g.size + 40*g.Rows() + 4096) }
 func (s *Store) recentRoom() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.recent.room() + s.full.room()
+	return roomOf(s.recent) + roomOf(s.full)
 }
 
-func (r *recentGroups) room() uint64 {
-	if r == nil {
+func roomOf(rows *recent.Rows) uint64 {
+	if rows == nil {
 		return 0
 	}
-	return uint64(r.size + 40*r.count)
+	return uint64(rows.Size().Bytes + 40*rows.Size().Rows)
 }
 
 func noSpaceError(dir string, free, need uint64) error {
@@ -255,4 +256,31 @@ func (s *Store) requireFree(need uint64) error {
 		err = noSpaceError(s.options.Dir, free, need)
 	}
 	return err
+}
+
+// Badger compacts in bursts: five goroutines merge and a dozen more write tables through memory maps,
+// all at once and with as much processor time as they can get. On two cores a burst of some seconds
+// reduces the rate of groups to between a tenth and a third. The same work, one table at a time, takes
+// longer and hardly slows down groups. The compaction only has to finish before level 0, the list of tables
+// flushed from memory, is so long that flushing waits.
+const (
+	throttlePause = 50 * time.Millisecond // between two tables: about 40 MB/s
+	throttleStep  = 10 * time.Millisecond // subtracted from the pause for each table of level 0 beyond throttleFrom
+	throttleFrom  = levelZeroTables + 2   // number of tables in level 0
+)
+
+// pause returns how long compaction waits before it makes its next table, given the number of tables in
+// level 0. The pause is shorter the longer level 0 is, and zero long before groups would have to wait.
+func pause(levelZero int) time.Duration {
+	return max(0, min(throttlePause, throttlePause-time.Duration(levelZero-throttleFrom)*throttleStep))
+}
+
+// throttle lets Badger's compactors pass one at a time, with a pause after each.
+func (s *Store) throttle() {
+	s.pacing.mu.Lock()
+	defer s.pacing.mu.Unlock()
+	if s.ready.Load() && !s.mayClose.Load() {
+		time.Sleep(time.Until(s.pacing.lastTable.Add(pause(s.db.Levels()[0].NumTables))))
+	}
+	s.pacing.lastTable = time.Now()
 }

@@ -13,6 +13,7 @@ import (
 	"mizan/internal/filelock"
 	"mizan/posting/log"
 	"mizan/posting/store/badgerfile"
+	"mizan/posting/store/recent"
 )
 
 const (
@@ -53,8 +54,7 @@ type Store struct {
 	lock     *os.File
 	audit    *badgerfile.CompactionAudit
 	tables   *badgerfile.Catalog // TABLES
-	maxRows  int                 // in one transaction of Badger
-	maxBytes int
+	maxBatch recent.Size         // of one transaction of Badger
 
 	logID              atomic.Uint64 // number of the log that Badger writes; only the flusher changes it
 	ready              atomic.Bool   // db is set; Badger starts goroutines before that
@@ -71,13 +71,14 @@ type Store struct {
 	firstFailure atomic.Pointer[error] // the reason why no write is possible any more; set once
 	failed       chan struct{}         // closed when firstFailure is set
 
-	mu            sync.Mutex    // guards the following fields
-	last          log.Mark      // number and hash of the last durable group
-	flushed       uint64        // number of the last group that Badger has
-	recent        *recentGroups // the last groups; only Apply changes the pointer
-	full          *recentGroups // the groups before recent that are being written to Badger; nil: Badger has them
-	openSnapshots []liveReads   // open snapshots by what they read of Badger, ascending
-	isShut        bool          // no snapshot can be opened any more
+	mu            sync.Mutex   // guards the following fields
+	last          log.Mark     // number and hash of the last durable group
+	flushed       uint64       // number of the last group that Badger has
+	recent        *recent.Rows // the rows of the last groups; only Apply changes the pointer
+	full          *recent.Rows // the rows of the groups before them, which are being written to Badger; nil: Badger has them
+	fullLast      uint64       // number of the last group in full
+	openSnapshots []liveReads  // open snapshots by what they read of Badger, ascending
+	isShut        bool         // no snapshot can be opened any more
 	flusher       flusher
 
 	space spaceCache
@@ -104,7 +105,9 @@ func (s *Store) LastGroup() (n uint64, hash [32]byte) {
 
 // MaxGroup returns how many rows and bytes (as Group.Bytes counts them) a group
 // may have, so that one transaction of Badger takes it.
-func (s *Store) MaxGroup() (rows int, bytes int) { return s.maxRows - 1, s.maxBytes - groupRowBytes }
+func (s *Store) MaxGroup() (rows int, bytes int) {
+	return s.maxBatch.Rows - 1, s.maxBatch.Bytes - groupRowBytes
+}
 
 // Apply makes a group durable, with one sync of the log. Only then do new snapshots see the group. Badger gets it later. After any error it is
 // unknown whether the group is durable, so the store accepts no further group and the caller must end the
@@ -143,7 +146,7 @@ func (s *Store) apply(g *Group) error {
 	}
 	newLast := log.Mark{N: g.n, Hash: g.Seal()}
 	var adding sync.WaitGroup
-	adding.Go(func() { s.recent.add(g) }) // while the log waits for the disk; nobody sees the rows yet
+	adding.Go(func() { g.addTo(s.recent) }) // while the log waits for the disk; nobody sees the rows yet
 	err := s.groups.Append(newLast, g.arena)
 	adding.Wait()
 	if err != nil {
@@ -164,7 +167,7 @@ func (s *Store) add(g *Group) error {
 	if err := s.makeRecentRoom(g); err != nil {
 		return err
 	}
-	s.recent.add(g)
+	g.addTo(s.recent)
 	return nil
 }
 

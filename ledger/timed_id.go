@@ -1,0 +1,45 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// timeBytes is the length of the instant in a TimedID: milliseconds in 48 bits.
+const timeBytes = 6
+
+// TimedID returns a new id with the form of a random UUID of version 4 (RFC 9562, 5.4) that contains an instant, to the millisecond.
+// random supplies the other 74 bits, so ids can't be guessed, and two of them are equal as rarely as two UUIDs of
+// version 7. The instant is masked with a hash of these bits: to anybody who does not look for it, every bit of an id is random.
+// OrderedID shows the instant again.
+//
+// A store whose keys begin with the instant only appends the rows of new records. Random keys would fall between all
+// earlier ones, and every merge of tables would write the earlier ones again.
+func TimedID(at time.Time, random ID) ID {
+	id := random
+	var milliseconds [8]byte
+	binary.BigEndian.PutUint64(milliseconds[:], uint64(at.UnixMilli()))
+	copy(id[:timeBytes], milliseconds[8-timeBytes:])
+	return OrderedID(id)
+}
+
+// OrderedID returns the form of an id that begins with the instant in it, if TimedID made the id. Different ids have different
+// forms, whoever made them, and OrderedID also turns a form back into its id.
+func OrderedID(id ID) ID {
+	mask := mix(binary.BigEndian.Uint64(id[8:]))
+	var bytes [8]byte
+	binary.BigEndian.PutUint64(bytes[:], mask)
+	for i := range timeBytes {
+		id[i] ^= bytes[i]
+	}
+	return id
+}
+
+// mix spreads each bit over all bits (the finalizer of MurmurHash3).
+func mix(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
