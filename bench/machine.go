@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -153,4 +154,9 @@ func diskUsage(dir string) (bytes int64) {
 		return nil
 	})
 	return bytes
+}
+
+// printLine prints a line. It ignores errors of the output.
+func printLine(out io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }

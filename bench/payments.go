@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"mizan/bench/generator"
 	"mizan/bench/server"
 )
 
@@ -25,20 +26,20 @@ const (
 // PaymentsReport is the JSON report of `mizan bench payments`.
 type PaymentsReport struct {
 	Header
-	Workload    string        `json:"workload"`
-	Connections int           `json:"connections"`
-	Rate        float64       `json:"rate"` // requests a second; 0: each connection sends as soon as it can
-	Preload     Outcome       `json:"preload,omitzero"`
-	Outcome     Outcome       `json:"outcome"`
-	Overload    []OfferedLoad `json:"overload,omitempty"` // with --overload; Outcome is then the capacity
-	Server      *Costs        `json:"server,omitempty"`   // nil with --target
-	Generator   Costs         `json:"generator"`
-	Ledger      string        `json:"ledger"`   // "ok", or a description of the fault
-	Charged     uint64        `json:"charged"`  // number of charged payments
-	Resolved    int           `json:"resolved"` // number of payments whose outcome had to be looked up after the run
-	Partners    int           `json:"partners"` // number of partners that made payments
-	Keys        int           `json:"keys"`     // number of API keys of all these partners
-	Limits      int           `json:"limits"`   // number of limits of each partner
+	Workload    string            `json:"workload"`
+	Connections int               `json:"connections"`
+	Rate        float64           `json:"rate"` // requests a second; 0: each connection sends as soon as it can
+	Preload     generator.Outcome `json:"preload,omitzero"`
+	Outcome     generator.Outcome `json:"outcome"`
+	Overload    []OfferedLoad     `json:"overload,omitempty"` // with --overload; Outcome is then the capacity
+	Server      *Costs            `json:"server,omitempty"`   // nil with --target
+	Generator   Costs             `json:"generator"`
+	Ledger      string            `json:"ledger"`   // "ok", or a description of the fault
+	Charged     uint64            `json:"charged"`  // number of charged payments
+	Resolved    int               `json:"resolved"` // number of payments whose outcome had to be looked up after the run
+	Partners    int               `json:"partners"` // number of partners that made payments
+	Keys        int               `json:"keys"`     // number of API keys of all these partners
+	Limits      int               `json:"limits"`   // number of limits of each partner
 
 	Notices *Notices `json:"notices,omitempty"` // with --notify
 }
@@ -95,7 +96,7 @@ type serverRun struct {
 	report   PaymentsReport
 	server   *server.Server // nil with --target
 	sandbox  server.Sandbox
-	dialer   *dialer
+	dialer   *generator.Dialer
 	auditor  *auditor
 	payments *payments
 
@@ -167,7 +168,7 @@ func (r *serverRun) connect() error {
 	if err != nil {
 		return err
 	}
-	if r.dialer, err = newDialer(r.sandbox.BaseURL, config); err != nil {
+	if r.dialer, err = generator.NewDialer(r.sandbox.BaseURL, config); err != nil {
 		return err
 	}
 	client, err := r.sandbox.Client()
@@ -176,7 +177,7 @@ func (r *serverRun) connect() error {
 	}
 	r.auditor = &auditor{client: client, baseURL: r.sandbox.BaseURL, sandbox: &r.sandbox}
 	runID := strconv.FormatUint(rand.Uint64()|1<<63, 16) // different runs have different txids
-	r.payments = newPayments(r.dialer.host, runID, &r.sandbox, r.cfg.Workload == workloadRead)
+	r.payments = newPayments(r.dialer.Host(), runID, &r.sandbox, r.cfg.Workload == workloadRead)
 	r.report.Partners, r.report.Keys = 1, 1
 	if r.merchants == nil {
 		return nil
@@ -236,7 +237,7 @@ func (r *serverRun) measure(ctx context.Context) error {
 	}
 	if preload > 0 {
 		l := r.load(r.payments.job)
-		l.limit = uint64(preload)
+		l.Limit = uint64(preload)
 		if r.report.Preload, err = r.runLoad(ctx, "preload", l, 0); err != nil {
 			return err
 		}
@@ -250,7 +251,7 @@ func (r *serverRun) measure(ctx context.Context) error {
 		r.report.Outcome, err = r.overload(ctx, uint64(preload))
 	} else {
 		l := r.load(newJob)
-		l.duration, l.rate = r.cfg.Duration, r.cfg.Rate
+		l.Duration, l.Rate = r.cfg.Duration, r.cfg.Rate
 		r.report.Outcome, err = r.runLoad(ctx, r.cfg.Workload, l, uint64(preload))
 	}
 	r.report.Server, r.report.Generator = meter.stop()
@@ -276,15 +277,15 @@ func (r *serverRun) measure(ctx context.Context) error {
 }
 
 // measuredJob returns the maker of the jobs that are measured.
-func (r *serverRun) measuredJob(ctx context.Context) (newJob func() job, err error) {
+func (r *serverRun) measuredJob(ctx context.Context) (newJob func() generator.Job, err error) {
 	switch r.cfg.Workload {
 	case workloadRead:
 		if len(r.payments.ids) == 0 {
-			return nil, fmt.Errorf("bench: there is nothing to read: no payment was charged (%s)", r.report.Preload.errorText())
+			return nil, fmt.Errorf("bench: there is nothing to read: no payment was charged (%s)", r.report.Preload.ErrorText())
 		}
-		return newReadWorkload(r.dialer.host, &r.sandbox, r.payments.ids).job, nil
+		return newReadWorkload(r.dialer.Host(), &r.sandbox, r.payments.ids).job, nil
 	case workloadList:
-		return newListWorkload(r.dialer.host, r.cfg.Query, &r.sandbox).job, nil
+		return newListWorkload(r.dialer.Host(), r.cfg.Query, &r.sandbox).job, nil
 	case workloadLink:
 		link, err := r.newLinkWorkload(ctx)
 		if err != nil {
@@ -296,32 +297,32 @@ func (r *serverRun) measuredJob(ctx context.Context) (newJob func() job, err err
 }
 
 // load returns a load with the run's flags, which the caller completes.
-func (r *serverRun) load(newJob func() job) *load {
-	return &load{
-		dialer: r.dialer, newJob: newJob, connections: r.cfg.Connections,
-		timeout: r.cfg.Timeout, figures: newFigures(),
+func (r *serverRun) load(newJob func() generator.Job) *generator.Load {
+	return &generator.Load{
+		Dialer: r.dialer, NewJob: newJob, Connections: r.cfg.Connections,
+		Timeout: r.cfg.Timeout, Figures: generator.NewFigures(),
 	}
 }
 
 // runLoad runs a load, whose requests are numbered from firstNumber on, and prints its progress every second.
-func (r *serverRun) runLoad(ctx context.Context, name string, l *load, firstNumber uint64) (Outcome, error) {
+func (r *serverRun) runLoad(ctx context.Context, name string, l *generator.Load, firstNumber uint64) (generator.Outcome, error) {
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		printProgress(r.out, name, l.figures, stop)
+		printProgress(r.out, name, l.Figures, stop)
 	}()
-	err := l.run(ctx, firstNumber)
+	err := l.Run(ctx, firstNumber)
 	close(stop)
 	<-stopped
 	if err != nil {
 		err = fmt.Errorf("bench: %s: %w", name, err)
 	}
-	return l.figures.outcome(), err
+	return l.Figures.Outcome(), err
 }
 
 // printProgress prints one line each second until stop is closed.
-func printProgress(out io.Writer, name string, f *figures, stop <-chan struct{}) {
+func printProgress(out io.Writer, name string, f *generator.Figures, stop <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var previousGood uint64
@@ -331,8 +332,8 @@ func printProgress(out io.Writer, name string, f *figures, stop <-chan struct{})
 			return
 		case <-tick.C:
 		}
-		o := f.outcome()
-		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-previousGood, o.Latency.P50, o.Latency.P99, o.failedRequests())
+		o := f.Outcome()
+		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-previousGood, o.Latency.P50, o.Latency.P99, o.FailedRequests())
 		previousGood = o.Good
 	}
 }
@@ -364,7 +365,7 @@ func (r *serverRun) print() {
 	}
 	printLine(r.out, "%-10s %d in %.1f s: %.0f/s, %d connections, %s", p.Workload, o.Good, o.Seconds, o.PerSecond, p.Connections, pace)
 	printLine(r.out, "latency    %v", o.Latency)
-	printLine(r.out, "errors     %s", o.errorText())
+	printLine(r.out, "errors     %s", o.ErrorText())
 	r.printOverload(r.out)
 	if s := p.Server; s != nil {
 		printLine(r.out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB", s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20)

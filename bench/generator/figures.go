@@ -1,8 +1,7 @@
-package bench
+package generator
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -23,9 +22,9 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(int64(minLatency/time.Microsecond), int64(maxLatency/time.Microsecond), significantDigits)
 }
 
-// figures counts a run's results. All connections share one figures value, because separate histograms for many
+// Figures counts a run's results. All connections share one figures value, because separate histograms for many
 // connections would not fit into the CPU cache. A response is good if it is the one that the workload expects.
-type figures struct {
+type Figures struct {
 	mu             sync.Mutex
 	latency        *hdrhistogram.Histogram // latencies in µs, of good responses and of requests that were never sent
 	lateness       *hdrhistogram.Histogram // µs from the due time of a request until it was sent
@@ -36,13 +35,13 @@ type figures struct {
 	lastGood       time.Duration // time of the last good response, since the run began
 }
 
-func newFigures() *figures {
-	return &figures{latency: newHistogram(), lateness: newHistogram(), sinceSent: newHistogram(), errorCounts: make(map[string]uint64)}
+func NewFigures() *Figures {
+	return &Figures{latency: newHistogram(), lateness: newHistogram(), sinceSent: newHistogram(), errorCounts: make(map[string]uint64)}
 }
 
-// countGood counts a request with a good response. The arguments are the times, since the run began, at which
+// CountGood counts a request with a good response. The arguments are the times, since the run began, at which
 // the request was due, at which it was sent, and at which the response arrived.
-func (f *figures) countGood(due, sent, now time.Duration) {
+func (f *Figures) CountGood(due, sent, now time.Duration) {
 	f.mu.Lock()
 	f.goodCount++
 	f.recordLatency(now - due)
@@ -53,7 +52,7 @@ func (f *figures) countGood(due, sent, now time.Duration) {
 }
 
 // recordLatency records a latency. The caller holds f.mu.
-func (f *figures) recordLatency(d time.Duration) {
+func (f *Figures) recordLatency(d time.Duration) {
 	record(f.latency, d)
 	f.longestLatency = max(f.longestLatency, d)
 }
@@ -65,7 +64,7 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 }
 
 // countError counts an error.
-func (f *figures) countError(kind string) {
+func (f *Figures) countError(kind string) {
 	f.mu.Lock()
 	f.errorCounts[kind]++
 	f.mu.Unlock()
@@ -73,7 +72,7 @@ func (f *figures) countError(kind string) {
 
 // countUnsent counts a request that was due and never sent, and records its waiting time as a latency. Omitting
 // such requests would hide the delays that a run with a rate is meant to show.
-func (f *figures) countUnsent(waited time.Duration) {
+func (f *Figures) countUnsent(waited time.Duration) {
 	f.mu.Lock()
 	f.errorCounts["not sent in time"]++
 	f.recordLatency(waited)
@@ -101,8 +100,8 @@ type Outcome struct {
 	Errors       map[string]uint64 `json:"errors"`            // by kind
 }
 
-// outcome returns the results so far.
-func (f *figures) outcome() Outcome {
+// Outcome returns the results so far.
+func (f *Figures) Outcome() Outcome {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	o := Outcome{
@@ -132,16 +131,16 @@ func (l Latency) String() string {
 	return fmt.Sprintf("p50 %.2f ms  p99 %.2f ms  p99.9 %.2f ms  max %.2f ms", l.P50, l.P99, l.P999, l.Max)
 }
 
-// failedRequests returns the number of requests without a good response.
-func (o *Outcome) failedRequests() (n uint64) {
+// FailedRequests returns the number of requests without a good response.
+func (o *Outcome) FailedRequests() (n uint64) {
 	for _, count := range o.Errors {
 		n += count
 	}
 	return n
 }
 
-// errorText lists the errors by kind, the most frequent first.
-func (o *Outcome) errorText() string {
+// ErrorText lists the errors by kind, the most frequent first.
+func (o *Outcome) ErrorText() string {
 	if len(o.Errors) == 0 {
 		return "none"
 	}
@@ -155,9 +154,4 @@ func (o *Outcome) errorText() string {
 		kinds[i] = fmt.Sprintf("%s: %d", kind, o.Errors[kind])
 	}
 	return strings.Join(kinds, ", ")
-}
-
-// printLine prints a line. It ignores errors of the output.
-func printLine(out io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }
