@@ -1,10 +1,12 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -34,12 +36,13 @@ type PaymentsReport struct {
 	Overload    []OfferedLoad     `json:"overload,omitempty"` // with --overload; Outcome is then the capacity
 	Server      *Costs            `json:"server,omitempty"`   // nil with --target
 	Generator   Costs             `json:"generator"`
-	Ledger      string            `json:"ledger"`   // "ok", or a description of the fault
-	Charged     uint64            `json:"charged"`  // number of charged payments
-	Resolved    int               `json:"resolved"` // number of payments whose outcome had to be looked up after the run
-	Partners    int               `json:"partners"` // number of partners that made payments
-	Keys        int               `json:"keys"`     // number of API keys of all these partners
-	Limits      int               `json:"limits"`   // number of limits of each partner
+	Ledger      string            `json:"ledger"`         // "ok", or a description of the fault
+	Charged     uint64            `json:"charged"`        // number of charged payments
+	Fees        string            `json:"fees,omitempty"` // what the terminals took of them, in minor units, by the terminals' rules
+	Resolved    int               `json:"resolved"`       // number of payments whose outcome had to be looked up after the run
+	Partners    int               `json:"partners"`       // number of partners that made payments
+	Keys        int               `json:"keys"`           // number of API keys of all these partners
+	Limits      int               `json:"limits"`         // number of limits of each partner
 
 	Notices *Notices `json:"notices,omitempty"` // with --notify
 }
@@ -99,6 +102,9 @@ type serverRun struct {
 	dialer   *generator.Dialer
 	auditor  *auditor
 	payments *payments
+
+	feeRules    feeRules // of the terminals that take a fee, before the run
+	booksBefore *books
 
 	sink         *sink        // receiver of notifications; nil without --notify
 	merchants    *merchants   // nil: the sandbox's own partner makes the payments
@@ -226,9 +232,8 @@ func (r *serverRun) whileServed(ctx context.Context) (context.Context, context.C
 }
 
 // measure runs the preload and the measured load, and checks the ledger.
-func (r *serverRun) measure(ctx context.Context) error {
-	before, err := r.auditor.readBooks(ctx)
-	if err != nil {
+func (r *serverRun) measure(ctx context.Context) (err error) {
+	if err := r.readLedger(ctx); err != nil {
 		return err
 	}
 	preload := r.cfg.Preload
@@ -269,7 +274,7 @@ func (r *serverRun) measure(ctx context.Context) error {
 		return err
 	}
 	r.report.Charged = r.payments.chargedCount
-	r.ledgerErr = errors.Join(r.awaitNotifications(ctx, notifiedDuringRun), r.checkLedger(ctx, before))
+	r.ledgerErr = errors.Join(r.awaitNotifications(ctx, notifiedDuringRun), r.checkLedger(ctx))
 	if r.report.Ledger = "ok"; r.ledgerErr != nil {
 		r.report.Ledger = r.ledgerErr.Error()
 	}
@@ -338,14 +343,26 @@ func printProgress(out io.Writer, name string, f *generator.Figures, stop <-chan
 	}
 }
 
-// checkLedger compares the ledger with the charged payments. before has the ledger's totals before the run.
-func (r *serverRun) checkLedger(ctx context.Context, before *books) error {
-	after, err := r.auditor.readBooks(ctx)
+// readLedger reads what checkLedger compares with: the terminals' fees, and the ledger's totals before the run.
+func (r *serverRun) readLedger(ctx context.Context) (err error) {
+	if r.feeRules, err = r.auditor.readFeeRules(ctx); err != nil {
+		return err
+	}
+	r.booksBefore, err = r.auditor.readBooks(ctx, r.feeRules)
+	return err
+}
+
+// checkLedger compares the ledger with the charged payments.
+func (r *serverRun) checkLedger(ctx context.Context) error {
+	after, err := r.auditor.readBooks(ctx, r.feeRules)
 	if err != nil {
 		return err
 	}
 	if r.cfg.Workload != workloadLink { // beside it another load may make payments
-		err = after.checkCharged(before, r.report.Charged)
+		var fees *big.Int
+		if fees, err = after.checkCharged(r.booksBefore, r.report.Charged, r.feeRules); err == nil {
+			r.report.Fees = fees.String()
+		}
 	}
 	_, trialErr := r.auditor.checkTrialBalance(ctx)
 	return errors.Join(err, trialErr)
@@ -373,5 +390,5 @@ func (r *serverRun) print() {
 	}
 	r.printNotices(r.out)
 	printLine(r.out, "generator  %.2f CPU s (%.0f µs each)", p.Generator.CPUSeconds, p.Generator.CPUSeconds*1e6/float64(max(o.Good, 1)))
-	printLine(r.out, "ledger     %s: %d payments of %d charged, %d of them asked for again", p.Ledger, p.Charged, paymentAmount, p.Resolved)
+	printLine(r.out, "ledger     %s: %d payments of %d charged, %d of them asked for again, fees of %s", p.Ledger, p.Charged, paymentAmount, p.Resolved, cmp.Or(p.Fees, "0"))
 }

@@ -14,6 +14,7 @@ import (
 const (
 	paymentAmount   = 1_000 // minor units
 	paymentCurrency = "USD"
+	paymentEnv      = "prod"
 
 	// maxUnresolved bounds the number of payments whose outcome is looked up after a run. maxIDs
 	// bounds the number of ids from which the read workload chooses.
@@ -41,7 +42,7 @@ const numberPlaceholder = "################"
 // unique to the run.
 func paymentRequest(host, runID string, s *server.Sandbox) []byte {
 	body := `{"params":{"type":"payment","amount":"` + strconv.Itoa(paymentAmount) + `","currency":"` + paymentCurrency +
-		`","env":"prod","txid":"bench-` + runID + `-` + numberPlaceholder +
+		`","env":"` + paymentEnv + `","txid":"bench-` + runID + `-` + numberPlaceholder +
 		`","returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed","money_storage":{"type":"bank_card",` +
 		`"cardnumber":"4242424242424242","cardholder":"BENCH MARK","exp_month":"12","exp_year":"2040","cvv":"123"}}}`
 	return append(requestHead("POST", "/api/v1/transactions", host, s, len(body)), body...)
