@@ -12,7 +12,7 @@
 //     bytes than one response, is an error.
 //  3. The memory of a run does not grow with the number of its requests: latencies are kept in histograms
 //     of a fixed size.
-//  4. Run returns only after every exchange has ended, and closes every connection.
+//  4. Run returns only after every exchange has ended, and closes every connection that it has opened.
 //
 // Callers: bench.
 //

@@ -79,6 +79,22 @@ func (f *Figures) countUnsent(waited time.Duration) {
 	f.mu.Unlock()
 }
 
+// Append adds the results of a run that came after this one, as if both were one run without the pause between them. Other
+// must not change any more.
+func (f *Figures) Append(other *Figures) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, h := range [][2]*hdrhistogram.Histogram{{f.latency, other.latency}, {f.lateness, other.lateness}, {f.sinceSent, other.sinceSent}} {
+		_ = h[0].Merge(h[1]) // the number of values out of range, of which there are none
+	}
+	f.goodCount += other.goodCount
+	for kind, count := range other.errorCounts {
+		f.errorCounts[kind] += count
+	}
+	f.longestLatency = max(f.longestLatency, other.longestLatency)
+	f.lastGood += other.lastGood
+}
+
 // Latency is a distribution in milliseconds.
 type Latency struct {
 	Mean float64 `json:"mean"`

@@ -39,7 +39,8 @@ type Load struct {
 	Rate        float64       // total requests a second; 0: each connection sends as soon as it can
 	Timeout     time.Duration // for one exchange
 	Figures     *Figures
-	watch       stopwatch // nil: the real time since run began
+	Open        *Connections // open connections, which stay open; nil: Run opens and closes its own
+	watch       stopwatch    // nil: the real time since Run began
 
 	nextNumber atomic.Uint64 // number of the next request
 	slots      []connSlot    // one for each connection
@@ -77,20 +78,43 @@ type connSlot struct {
 	conn   *Conn // guarded by mu
 }
 
+// Connections are open connections, which several loads can use one after the other.
+type Connections struct{ slots []connSlot }
+
+// OpenConnections opens n connections. The caller closes them.
+func OpenConnections(ctx context.Context, d *Dialer, n int) (*Connections, error) {
+	c := &Connections{slots: make([]connSlot, n)}
+	for i := range c.slots {
+		conn, err := d.Dial(ctx)
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		c.slots[i].conn = conn
+	}
+	return c, nil
+}
+
+// Close closes all connections. No load may use them any more.
+func (c *Connections) Close() {
+	for i := range c.slots {
+		c.slots[i].closeConn()
+	}
+}
+
 // Run opens the connections, sends requests until the duration or the limit is reached, and waits for the
 // responses. Requests are numbered from firstNumber on. An error means that the results are not valid.
 func (l *Load) Run(ctx context.Context, firstNumber uint64) error {
 	l.nextNumber.Store(firstNumber)
-	l.slots = make([]connSlot, l.Connections)
-	for i := range l.slots {
-		c, err := l.Dialer.Dial(ctx)
-		if err != nil {
-			l.close()
+	open := l.Open
+	if open == nil {
+		var err error
+		if open, err = OpenConnections(ctx, l.Dialer, l.Connections); err != nil {
 			return err
 		}
-		l.slots[i].conn = c
+		defer open.Close()
 	}
-	defer l.close()
+	l.slots = open.slots
 	if l.Limit != 0 {
 		l.Limit += firstNumber
 	}
@@ -188,13 +212,6 @@ func (s *connSlot) closeConn() {
 	if s.conn != nil {
 		_ = s.conn.Close()
 		s.conn = nil
-	}
-}
-
-// close closes all connections.
-func (l *Load) close() {
-	for i := range l.slots {
-		l.slots[i].closeConn()
 	}
 }
 

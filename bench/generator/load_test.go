@@ -178,3 +178,32 @@ func TestLoadEndsWithItsContext(t *testing.T) {
 		t.Errorf("run = %v", err)
 	}
 }
+
+func TestLoadsReuseOpenConnections(t *testing.T) {
+	var accepted atomic.Int64
+	baseURL := serve(t, nil, func(c net.Conn) {
+		accepted.Add(1)
+		respondByPath(c)
+	})
+	d, err := NewDialer(baseURL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := OpenConnections(t.Context(), d, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	for range 4 {
+		l := &Load{Dialer: d, NewJob: func() Job { return new(getJob) }, Open: open, Limit: 30, Timeout: time.Minute, Figures: NewFigures()}
+		if err := l.Run(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if o := l.Figures.Outcome(); o.Good != 30 || o.FailedRequests() != 0 {
+			t.Errorf("%+v", o)
+		}
+	}
+	if n := accepted.Load(); n != 3 {
+		t.Errorf("%d connections were opened, want 3", n)
+	}
+}

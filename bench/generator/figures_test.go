@@ -1,0 +1,31 @@
+package generator
+
+import (
+	"testing"
+	"time"
+)
+
+// The pause between two runs counts for neither: 2 requests in 1 s and 6 in 3 s are 2 a second.
+func TestAppendedRunsAreOneRun(t *testing.T) {
+	total := NewFigures()
+	for _, run := range []struct {
+		requests int
+		latency  time.Duration
+		kind     string
+	}{{2, 500 * time.Millisecond, "connect"}, {6, 500 * time.Millisecond, "time-out"}, {0, 0, "time-out"}} {
+		f := NewFigures()
+		for i := range run.requests {
+			began := time.Duration(i) * run.latency
+			f.CountGood(began, began+time.Millisecond, began+run.latency)
+		}
+		f.countError(run.kind)
+		total.Append(f)
+	}
+	o := total.Outcome()
+	if o.Good != 8 || o.Seconds != 4 || o.PerSecond != 2 || o.Errors["connect"] != 1 || o.Errors["time-out"] != 2 {
+		t.Errorf("%+v", o)
+	}
+	if !almostEqual(o.Latency.P50, 500) || !almostEqual(o.Latency.Max, 500) || !almostEqual(o.LateP99, 1) || !almostEqual(o.SinceSentP99, 499) {
+		t.Errorf("%+v", o)
+	}
+}
