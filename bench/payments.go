@@ -34,6 +34,7 @@ type PaymentsReport struct {
 	Preload     generator.Outcome `json:"preload,omitzero"`
 	Outcome     generator.Outcome `json:"outcome"`
 	Overload    []OfferedLoad     `json:"overload,omitempty"` // with --overload; Outcome is then the capacity
+	Floor       *Floor            `json:"floor,omitempty"`    // with --against-floor
 	Server      *Costs            `json:"server,omitempty"`   // nil with --target
 	Generator   Costs             `json:"generator"`
 	Ledger      string            `json:"ledger"`         // "ok", or a description of the fault
@@ -69,14 +70,14 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 		return err
 	}
 	defer remove()
-	if cfg.Target == "" && inMemory(dir) {
+	if (cfg.Target == "" || cfg.AgainstFloor) && inMemory(dir) {
 		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
 	}
 	// Most cores are left to the server. One core is enough for a hundred thousand exchanges a
 	// second, and idle threads that look for work cost CPU too.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
 
-	r := &serverRun{cfg: cfg, out: out, report: PaymentsReport{
+	r := &serverRun{cfg: cfg, dir: dir, out: out, report: PaymentsReport{
 		Header: newHeader(dir), Workload: cfg.Workload, Connections: cfg.Connections, Rate: cfg.Rate,
 	}}
 	if err := r.open(ctx, dir); err != nil {
@@ -95,6 +96,7 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 // serverRun is one run against a server: a call of Payments, Contracts or Access.
 type serverRun struct {
 	cfg      PaymentsConfig
+	dir      string // the data directory
 	out      io.Writer
 	report   PaymentsReport
 	server   *server.Server // nil with --target
@@ -105,6 +107,9 @@ type serverRun struct {
 
 	feeRules    feeRules // of the terminals that take a fee, before the run
 	booksBefore *books
+
+	floor        *Floor        // with --against-floor
+	generatorCPU time.Duration // with --against-floor: during rounds of payments
 
 	sink         *sink        // receiver of notifications; nil without --notify
 	merchants    *merchants   // nil: the sandbox's own partner makes the payments
@@ -252,9 +257,12 @@ func (r *serverRun) measure(ctx context.Context) (err error) {
 		return err
 	}
 	meter := startMeter(r.server)
-	if r.cfg.Overload {
+	switch {
+	case r.cfg.Overload:
 		r.report.Outcome, err = r.overload(ctx, uint64(preload))
-	} else {
+	case r.cfg.AgainstFloor:
+		r.report.Outcome, err = r.againstFloor(ctx, uint64(preload))
+	default:
 		l := r.load(newJob)
 		l.Duration, l.Rate = r.cfg.Duration, r.cfg.Rate
 		r.report.Outcome, err = r.runLoad(ctx, r.cfg.Workload, l, uint64(preload))
@@ -270,6 +278,7 @@ func (r *serverRun) measure(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	r.compareWithFloor()
 	if r.report.Resolved, err = r.payments.settle(ctx, r.dialer); err != nil {
 		return err
 	}
@@ -389,6 +398,7 @@ func (r *serverRun) print() {
 		printLine(r.out, "start      ready after %.2f s with %d MiB of anonymous memory, %d MiB resident", s.ReadyAfter, s.ReadyAnon>>20, s.ReadyResident>>20)
 	}
 	r.printNotices(r.out)
+	r.printFloor(r.out)
 	printLine(r.out, "generator  %.2f CPU s (%.0f µs each)", p.Generator.CPUSeconds, p.Generator.CPUSeconds*1e6/float64(max(o.Good, 1)))
 	printLine(r.out, "ledger     %s: %d payments of %d charged, %d of them asked for again, fees of %s", p.Ledger, p.Charged, paymentAmount, p.Resolved, cmp.Or(p.Fees, "0"))
 }

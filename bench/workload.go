@@ -52,6 +52,7 @@ func paymentRequest(host, runID string, s *server.Sandbox) []byte {
 // unknown.
 type payments struct {
 	template []byte // the request
+	bodySize int    // of the request, in bytes
 	numberAt int    // position of the payment's number in template
 	keys     []byte // the payments' API keys in turn, keySize bytes each; empty: all use the template's key
 	keySize  int
@@ -67,6 +68,7 @@ type payments struct {
 
 func newPayments(host, runID string, s *server.Sandbox, keepIDs bool) *payments {
 	p := &payments{template: paymentRequest(host, runID, s), keepIDs: keepIDs}
+	p.bodySize = len(p.template) - len("\r\n\r\n") - bytes.Index(p.template, []byte("\r\n\r\n"))
 	p.numberAt = bytes.Index(p.template, []byte(numberPlaceholder))
 	const keyHeader = "x-api-key: "
 	p.keyAt = bytes.Index(p.template, []byte(keyHeader)) + len(keyHeader)

@@ -11,6 +11,7 @@ type benchCommands struct {
 	Contracts contractsBench `cmd:"" help:"Load a server with contracts, from their creation to their end."`
 	Ledger    ledgerBench    `cmd:"" help:"Load the ledger alone with two-leg transfers."`
 	Access    accessBench    `cmd:"" help:"Compare how long the refusals of invalid keys take."`
+	Echo      echoBench      `cmd:"" hidden:"" help:"Echo requests on a loopback port, for payments --against-floor."`
 }
 
 // paymentsBench is `mizan bench payments`.
@@ -51,4 +52,14 @@ func (c *accessBench) Run(s *cli.Streams) error {
 	ctx, stop := cli.SignalContext()
 	defer stop()
 	return bench.Access(ctx, c.AccessConfig, s.Out)
+}
+
+// echoBench is `mizan bench echo`, which `mizan bench payments --against-floor` starts.
+type echoBench struct{}
+
+// Run implements the command.
+func (*echoBench) Run(s *cli.Streams) error {
+	ctx, stop := cli.SignalContext()
+	defer stop()
+	return bench.Echo(ctx, s.Out)
 }
