@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	startTimeout = 2 * time.Minute // because the server reads a large store when it starts
+	startTimeout = 15 * time.Minute // because the server may read a large store when it starts
 	stopTimeout  = 30 * time.Second
 
 	// samplePeriod is how often the server's memory is measured.
@@ -148,13 +148,13 @@ func (r *serverRun) open(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// start starts the server and waits until the server is ready.
-func (r *serverRun) start(ctx context.Context, dir string) error {
+// start starts the server, with further arguments, and waits until the server is ready.
+func (r *serverRun) start(ctx context.Context, dir string, args ...string) error {
 	binary, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	s, err := server.Start(server.Options{Binary: binary, Dir: dir, TLS: r.cfg.TLS, Args: []string{"--log-level", "warn"}})
+	s, err := server.Start(server.Options{Binary: binary, Dir: dir, TLS: r.cfg.TLS, Args: append([]string{"--log-level", "warn"}, args...)})
 	if err != nil {
 		return err
 	}
@@ -400,5 +400,10 @@ func (r *serverRun) print() {
 	r.printNotices(r.out)
 	r.printFloor(r.out)
 	printLine(r.out, "generator  %.2f CPU s (%.0f µs each)", p.Generator.CPUSeconds, p.Generator.CPUSeconds*1e6/float64(max(o.Good, 1)))
-	printLine(r.out, "ledger     %s: %d payments of %d charged, %d of them asked for again, fees of %s", p.Ledger, p.Charged, paymentAmount, p.Resolved, cmp.Or(p.Fees, "0"))
+	printLedger(r.out, p.Ledger, p.Charged, p.Resolved, p.Fees)
+}
+
+// printLedger prints the result of the check of the ledger.
+func printLedger(out io.Writer, result string, charged uint64, resolved int, fees string) {
+	printLine(out, "ledger     %s: %d payments of %d charged, %d of them asked for again, fees of %s", result, charged, paymentAmount, resolved, cmp.Or(fees, "0"))
 }

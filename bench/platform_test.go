@@ -22,6 +22,7 @@ type fakeService struct {
 	repeatsPayments    bool // books every tenth payment twice
 	booksOneSide       bool // books every tenth payment on one side only
 	readsOtherPayments bool // reads return another payment
+	hidesLedgerAfter   int  // the ledger can't be read any more after so many payments; 0: it always can
 
 	createsByKey map[string]int // number of create requests by API key; nil: only the key of the sandbox's own partner is valid
 	mu           sync.Mutex
@@ -72,6 +73,8 @@ func (p *fakeService) serve(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case strings.HasPrefix(path, "/ledger/") && p.hidesLedgerAfter > 0 && len(p.byTxid) > p.hidesLedgerAfter:
+		http.Error(w, "{}", http.StatusInternalServerError)
 	case !allowed:
 		http.Error(w, "{}", http.StatusUnauthorized)
 	case r.Method == http.MethodPost && path == "/transactions":

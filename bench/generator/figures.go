@@ -33,6 +33,10 @@ type Figures struct {
 	errorCounts    map[string]uint64 // by kind of error
 	longestLatency time.Duration
 	lastGood       time.Duration // time of the last good response, since the run began
+
+	interval     *hdrhistogram.Histogram // latencies in µs since the last call of NextInterval; nil before the first
+	intervalGood uint64                  // goodCount at that call
+	intervalLost uint64                  // number of errors at that call
 }
 
 func NewFigures() *Figures {
@@ -54,6 +58,9 @@ func (f *Figures) CountGood(due, sent, now time.Duration) {
 // recordLatency records a latency. The caller holds f.mu.
 func (f *Figures) recordLatency(d time.Duration) {
 	record(f.latency, d)
+	if f.interval != nil {
+		record(f.interval, d)
+	}
 	f.longestLatency = max(f.longestLatency, d)
 }
 
@@ -77,6 +84,41 @@ func (f *Figures) countUnsent(waited time.Duration) {
 	f.errorCounts["not sent in time"]++
 	f.recordLatency(waited)
 	f.mu.Unlock()
+}
+
+// Interval is what happened between two calls of NextInterval. Latencies are in milliseconds.
+type Interval struct {
+	Good   uint64
+	Errors uint64
+	P50    float64
+	P99    float64
+}
+
+// NextInterval returns what has happened since the last call, and begins the next interval. The first call begins the first
+// one.
+func (f *Figures) NextInterval() Interval {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var lost uint64
+	for _, count := range f.errorCounts {
+		lost += count
+	}
+	i := Interval{Good: f.goodCount - f.intervalGood, Errors: lost - f.intervalLost}
+	f.intervalGood, f.intervalLost = f.goodCount, lost
+	if f.interval == nil {
+		f.interval = newHistogram()
+		return i
+	}
+	i.P50, i.P99 = float64(f.interval.ValueAtQuantile(50))/1000, float64(f.interval.ValueAtQuantile(99))/1000
+	f.interval.Reset()
+	return i
+}
+
+// Good returns the number of good responses so far.
+func (f *Figures) Good() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.goodCount
 }
 
 // Append adds the results of a run that came after this one, as if both were one run without the pause between them. Other

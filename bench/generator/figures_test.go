@@ -29,3 +29,29 @@ func TestAppendedRunsAreOneRun(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+func TestIntervalsDivideTheRun(t *testing.T) {
+	f := NewFigures()
+	if i := f.NextInterval(); i != (Interval{}) {
+		t.Errorf("before the run: %+v", i)
+	}
+	for i := range 100 {
+		f.CountGood(0, 0, time.Duration(i+1)*time.Millisecond)
+	}
+	f.countError("time-out")
+	if i := f.NextInterval(); i.Good != 100 || i.Errors != 1 || !almostEqual(i.P50, 50) || !almostEqual(i.P99, 99) {
+		t.Errorf("first interval: %+v", i)
+	}
+	f.CountGood(0, 0, 7*time.Millisecond)
+	f.countError("time-out")
+	f.countError("connect")
+	if i := f.NextInterval(); i.Good != 1 || i.Errors != 2 || !almostEqual(i.P50, 7) || !almostEqual(i.P99, 7) {
+		t.Errorf("second interval: %+v", i)
+	}
+	if i := f.NextInterval(); i != (Interval{}) {
+		t.Errorf("nothing has happened: %+v", i)
+	}
+	if o := f.Outcome(); o.Good != 101 || o.FailedRequests() != 3 || f.Good() != 101 || !almostEqual(o.Latency.P99, 99) {
+		t.Errorf("the run: %+v", o)
+	}
+}

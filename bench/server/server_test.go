@@ -237,6 +237,18 @@ func TestUsageIsParsedFromProcFiles(t *testing.T) {
 	}
 }
 
+func TestWrittenBytesAreParsed(t *testing.T) {
+	const content = "rchar: 6976\nwchar: 5\nsyscr: 10\nsyscw: 0\nread_bytes: 4096\nwrite_bytes: 81920\ncancelled_write_bytes: 12288\n"
+	if got, err := writtenBytes([]byte(content)); err != nil || got != 81920 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"", "cancelled_write_bytes: 1\n", "\nwrite_bytes: x\n"} {
+		if _, err := writtenBytes([]byte(bad)); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
 func TestIncompleteSandboxFileIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, sandboxFile), []byte(`{"base_url":"http://x","api_key":"k"}`), 0o600); err != nil {
