@@ -21,7 +21,7 @@ import (
 // Bounds of the rounds of --against-floor. A round is short, so that whatever else the machine does hits payments, echoes and
 // lone writes alike.
 const (
-	roundDuration = time.Second // unless there would be fewer than minRounds or more than maxRounds
+	roundDuration = time.Second / 2 // unless there would be fewer than minRounds or more than maxRounds
 	minRounds     = 4
 	maxRounds     = 1000
 )
@@ -226,13 +226,13 @@ func (f *floorRun) runRound(ctx context.Context, name string, l *generator.Load,
 	if err := l.Run(ctx, firstNumber); err != nil {
 		return floor.Measured{}, fmt.Errorf("bench: %s: %w", name, err)
 	}
-	return addRound(name, l.Figures, total)
+	return addRound(name, l.Figures, total, f.each)
 }
 
 // write is a round of lone writes.
 func (f *floorRun) write(ctx context.Context) (err error) {
-	figures, began := generator.NewFigures(), time.Now()
-	for now := time.Duration(0); now < f.each && ctx.Err() == nil; {
+	figures, began, now := generator.NewFigures(), time.Now(), time.Duration(0)
+	for now < f.each && ctx.Err() == nil {
 		if err := f.disk.Write(); err != nil {
 			return err
 		}
@@ -243,18 +243,18 @@ func (f *floorRun) write(ctx context.Context) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f.round.Sync, err = addRound("fdatasync", figures, f.writes)
+	f.round.Sync, err = addRound("fdatasync", figures, f.writes, now)
 	return err
 }
 
-// addRound adds a round's figures to the total. A round without any result has no ratio.
-func addRound(name string, figures, total *generator.Figures) (floor.Measured, error) {
-	total.Append(figures)
+// addRound adds the figures of a round of a length to the total. A round without any result has no ratio.
+func addRound(name string, figures, total *generator.Figures, length time.Duration) (floor.Measured, error) {
+	total.Append(figures, length)
 	o := figures.Outcome()
 	if o.Good == 0 {
 		return floor.Measured{}, fmt.Errorf("bench: a round of %s had no result (%s)", name, o.ErrorText())
 	}
-	return measuredOf(&o), nil
+	return floor.Measured{PerSecond: float64(o.Good) / length.Seconds(), P50: o.Latency.P50}, nil
 }
 
 func measuredOf(o *generator.Outcome) floor.Measured {

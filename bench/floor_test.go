@@ -16,7 +16,7 @@ import (
 
 func TestRoundsAreShortAndOfAnEvenNumber(t *testing.T) {
 	for d, want := range map[time.Duration]int{
-		time.Millisecond: 4, 4 * time.Second: 4, 4*time.Second + 1: 6, 7 * time.Second: 8, 30 * time.Second: 30, 1000 * time.Second: 1000, time.Hour: 1000,
+		time.Millisecond: 4, 2 * time.Second: 4, 2*time.Second + 1: 6, 3500 * time.Millisecond: 8, 30 * time.Second: 60, 500 * time.Second: 1000, time.Hour: 1000,
 	} {
 		if got := roundsIn(d); got != want {
 			t.Errorf("%v: %d rounds, want %d", d, got, want)
@@ -60,7 +60,7 @@ func TestEchoMustBeTheBodyOfTheRequest(t *testing.T) {
 }
 
 func TestRoundWithoutAResultIsAnError(t *testing.T) {
-	if _, err := addRound("echo", generator.NewFigures(), generator.NewFigures()); err == nil || !strings.Contains(err.Error(), "echo") {
+	if _, err := addRound("echo", generator.NewFigures(), generator.NewFigures(), time.Second); err == nil || !strings.Contains(err.Error(), "echo") {
 		t.Errorf("%v", err)
 	}
 }

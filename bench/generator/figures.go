@@ -32,7 +32,7 @@ type Figures struct {
 	goodCount      uint64
 	errorCounts    map[string]uint64 // by kind of error
 	longestLatency time.Duration
-	lastGood       time.Duration // time of the last good response, since the run began
+	lastGood       time.Duration // time of the last good response since the run began, or the length of appended runs
 
 	interval     *hdrhistogram.Histogram // latencies in µs since the last call of NextInterval; nil before the first
 	intervalGood uint64                  // goodCount at that call
@@ -123,7 +123,11 @@ func (f *Figures) Good() uint64 {
 
 // Append adds the results of a run that came after this one, as if both were one run without the pause between them. Other
 // must not change any more.
-func (f *Figures) Append(other *Figures) {
+//
+// The length is how long the other run sent requests, without the wait for the last responses. Without a rate, the requests sent
+// in that time, divided by it, are the throughput of a run without end: the first request of each connection stands for those
+// that are still under way at the end. Divided by the time until the last response, short runs would seem slower than long ones.
+func (f *Figures) Append(other *Figures, length time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, h := range [][2]*hdrhistogram.Histogram{{f.latency, other.latency}, {f.lateness, other.lateness}, {f.sinceSent, other.sinceSent}} {
@@ -134,7 +138,7 @@ func (f *Figures) Append(other *Figures) {
 		f.errorCounts[kind] += count
 	}
 	f.longestLatency = max(f.longestLatency, other.longestLatency)
-	f.lastGood += other.lastGood
+	f.lastGood += length
 }
 
 // Latency is a distribution in milliseconds.
@@ -150,7 +154,7 @@ type Latency struct {
 // Outcome is the result of a run. A response is good if it is the one that the workload expects.
 type Outcome struct {
 	Good         uint64            `json:"good"`    // number of good responses
-	Seconds      float64           `json:"seconds"` // until the last good response
+	Seconds      float64           `json:"seconds"` // until the last good response, or the length of appended runs
 	PerSecond    float64           `json:"per_second"`
 	Latency      Latency           `json:"latency_ms"`
 	LateP99      float64           `json:"sent_late_p99_ms"`  // delay between the due time and the sending, caused by the generator
