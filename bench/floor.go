@@ -291,7 +291,7 @@ func (r *serverRun) printFloor(out io.Writer) {
 		f.Sync.PerSecond, f.Sync.Latency.P50, f.Sync.Latency.P99)
 	a := &f.Ratios
 	line := func(r floor.Ratio, text string) {
-		printLine(out, "ratio      %7.3f (%.3f to %.3f in a round)  %s", r.Value, r.Lowest, r.Highest, text)
+		printLine(out, "ratio      %7.3f (of the rounds: median %.3f, %.3f to %.3f)  %s", r.Value, r.Median, r.Lowest, r.Highest, text)
 	}
 	line(a.PaymentsPerSync, "payments/s to lone fdatasyncs/s")
 	line(a.PaymentsPerEcho, "payments/s to echoes/s")

@@ -6,8 +6,8 @@
 //     the disk one flush and nothing else.
 //  2. The file is in the data directory, and so on the same file system, but has no name there: nothing is left behind,
 //     however the process ends.
-//  3. Ratios are of totals: of all rounds together, not means of the rounds' ratios. The lowest and the highest round
-//     show how far the machine's noise reaches.
+//  3. A ratio is one of totals: of all rounds together, not the mean of the rounds' ratios. Beside it the median of the rounds
+//     shows what the ratio is without the machine's outliers, and the lowest and the highest round how far its noise reaches.
 //
 // Callers: bench, which alternates rounds of payments, of a bare echo and of lone writes.
 //

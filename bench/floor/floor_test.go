@@ -70,16 +70,17 @@ func TestRatiosAreOfTheTotals(t *testing.T) {
 		{Payments: Measured{4000, 4}, Echo: Measured{40_000, 1}, Sync: Measured{8000, 0.125}},
 		{Payments: Measured{6000, 2}, Echo: Measured{50_000, 1}, Sync: Measured{4000, 0.250}},
 		{Payments: Measured{2000, 9}, Echo: Measured{40_000, 1}, Sync: Measured{8000, 0.125}},
+		{Payments: Measured{3000, 5}, Echo: Measured{50_000, 1}, Sync: Measured{4000, 0.125}},
 	}
 	total := Total{
 		Round:      Round{Payments: Measured{3900, 4}, Echo: Measured{39_000, 1}, Sync: Measured{6000, 0.125}},
 		PaymentCPU: 150e-6, EchoCPU: 10e-6,
 	}
 	want := Ratios{
-		PaymentsPerSync: Ratio{0.65, 0.25, 1.5},
-		PaymentsPerEcho: Ratio{0.1, 0.05, 0.12},
+		PaymentsPerSync: Ratio{0.65, 0.625, 0.25, 1.5},
+		PaymentsPerEcho: Ratio{0.1, 0.08, 0.05, 0.12},
 		CPUPerEcho:      15,
-		P50PerSync:      Ratio{32, 8, 72},
+		P50PerSync:      Ratio{32, 36, 8, 72},
 	}
 	got := Compare(total, rounds)
 	got.CPUPerEcho = float64(int(got.CPUPerEcho*1000+0.5)) / 1000

@@ -1,5 +1,7 @@
 package floor
 
+import "slices"
+
 // Measured is the result of one kind of round.
 type Measured struct {
 	PerSecond float64 `json:"per_second"`
@@ -20,9 +22,10 @@ type Total struct {
 	EchoCPU    float64 // seconds of the echo's CPU for a request; 0: unknown
 }
 
-// Ratio is the ratio of two totals, and the lowest and the highest ratio of a round.
+// Ratio is the ratio of two totals, and of the ratios of the rounds the median, the lowest and the highest.
 type Ratio struct {
 	Value   float64 `json:"value"`
+	Median  float64 `json:"median"`
 	Lowest  float64 `json:"lowest"`
 	Highest float64 `json:"highest"`
 }
@@ -39,13 +42,16 @@ type Ratios struct {
 func Compare(total Total, rounds []Round) Ratios {
 	ratio := func(of func(*Round) (float64, float64)) Ratio {
 		r := Ratio{Value: quotient(of(&total.Round))}
-		for i := range rounds {
-			q := quotient(of(&rounds[i]))
-			if i == 0 {
-				r.Lowest, r.Highest = q, q
-			}
-			r.Lowest, r.Highest = min(r.Lowest, q), max(r.Highest, q)
+		if len(rounds) == 0 {
+			return r
 		}
+		ofRounds := make([]float64, 0, len(rounds))
+		for i := range rounds {
+			ofRounds = append(ofRounds, quotient(of(&rounds[i])))
+		}
+		slices.Sort(ofRounds)
+		n := len(ofRounds)
+		r.Lowest, r.Median, r.Highest = ofRounds[0], (ofRounds[(n-1)/2]+ofRounds[n/2])/2, ofRounds[n-1]
 		return r
 	}
 	return Ratios{
