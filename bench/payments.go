@@ -225,9 +225,10 @@ func (r *serverRun) close() error {
 func (r *serverRun) whileServed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if r.server != nil {
+		exited := r.server.Exited()
 		go func() {
 			select {
-			case <-r.server.Exited():
+			case <-exited:
 				cancel(errors.New("the server has ended"))
 			case <-ctx.Done():
 			}
