@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"mizan/bench/generator"
 	"mizan/bench/server"
 )
 
@@ -50,7 +51,7 @@ func (c *AccessConfig) Validate() error {
 // serverConfig returns the configuration of the server under test.
 func (c *AccessConfig) serverConfig() *PaymentsConfig {
 	return &PaymentsConfig{
-		Workload: workloadPayments, Connections: 1, Duration: time.Second, Timeout: dialTimeout, TLS: "off",
+		Workload: workloadPayments, Connections: 1, Duration: time.Second, Timeout: generator.DialTimeout, TLS: "off",
 		Data: c.Data, Partners: c.Partners, Terminals: c.Terminals, Keys: c.Keys,
 	}
 }
@@ -112,8 +113,8 @@ func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
 
 // measureCases sends perCase requests of each case, in random order, and returns the names of the cases and
 // their response times in µs.
-func measureCases(ctx context.Context, d *dialer, _ *server.Sandbox, cases []deniedCase, perCase int, seed uint64) (names []string, samples [][]float64, err error) {
-	connection, err := d.dial(ctx)
+func measureCases(ctx context.Context, d *generator.Dialer, _ *server.Sandbox, cases []deniedCase, perCase int, seed uint64) (names []string, samples [][]float64, err error) {
+	connection, err := d.Dial(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,7 +130,7 @@ func measureCases(ctx context.Context, d *dialer, _ *server.Sandbox, cases []den
 	samples = make([][]float64, len(cases))
 	for i := range cases {
 		credentials := server.Sandbox{APIKey: cases[i].key, OrganizationID: cases[i].organization}
-		requests[i] = requestHead("GET", "/api/v1/balances", d.host, &credentials, 0)
+		requests[i] = requestHead("GET", "/api/v1/balances", d.Host(), &credentials, 0)
 		samples[i] = make([]float64, 0, perCase)
 		names = append(names, cases[i].name)
 	}
@@ -139,13 +140,13 @@ func measureCases(ctx context.Context, d *dialer, _ *server.Sandbox, cases []den
 			i = -n % len(cases)
 		}
 		began := time.Now()
-		a, err := connection.exchange(requests[i])
+		a, err := connection.Exchange(requests[i])
 		duration := time.Since(began)
 		if err != nil {
 			return nil, nil, fmt.Errorf("bench: %s: %w", cases[i].name, err)
 		}
-		if a.status != 401 || !bytes.Equal(a.body, []byte(`{"error":"unauthorized"}`)) {
-			return nil, nil, fmt.Errorf("bench: %s: HTTP %d: %s", cases[i].name, a.status, a.body)
+		if a.Status != 401 || !bytes.Equal(a.Body, []byte(`{"error":"unauthorized"}`)) {
+			return nil, nil, fmt.Errorf("bench: %s: HTTP %d: %s", cases[i].name, a.Status, a.Body)
 		}
 		if n >= 0 {
 			samples[i] = append(samples[i], float64(duration)/float64(time.Microsecond))

@@ -99,46 +99,65 @@ func (a *auditor) get(ctx context.Context, path string, result any) error {
 // pageSize is the largest page of the ledger's lists.
 const pageSize = "500"
 
-// books are the ledger's totals that a run of payments changes.
+// books are the ledger's totals that a run of payments changes. A partner's totals are those of two accounts together:
+// what the institution owes the partner, and what the partner owes the institution if a fee was more than the amount.
 type books struct {
-	available big.Int // posted credits of the partner's available account, or of the accounts of all partners
-	provider  big.Int // posted debits of all provider accounts
+	credits    big.Int             // posted credits of the partner, or of all partners
+	debits     big.Int             // the posted debits
+	provider   big.Int             // posted debits of all provider accounts of terminals that feeRules lacks
+	byTerminal map[string]*big.Int // posted debits of the provider account of each terminal in feeRules
+	fees       big.Int             // posted credits of the account of fees
+}
+
+// providerOf returns a copy of the total of one terminal's provider account.
+func (b *books) providerOf(terminal string) *big.Int {
+	if total := b.byTerminal[terminal]; total != nil {
+		return new(big.Int).Set(total)
+	}
+	return new(big.Int)
 }
 
 // readBooks reads the current totals, in the asset of the payments.
-func (a *auditor) readBooks(ctx context.Context) (*books, error) {
-	b := new(books)
-	path := fmt.Sprintf("/ledger/accounts/L:partner:%d:available", a.sandbox.PartnerID)
-	query := url.Values{"env": {"prod"}, "currency": {paymentCurrency}, "limit": {pageSize}}
-	if a.allPartners {
-		path = "/ledger/accounts"
-		query.Set("prefix", "L:partner:")
-	}
-	err := a.eachRow(ctx, path, query, func(r *row) error {
-		if strings.HasSuffix(r.Account, ":available") {
-			b.available.Add(&b.available, &r.CreditsPosted.Int)
+func (a *auditor) readBooks(ctx context.Context, rules feeRules) (*books, error) {
+	b := &books{byTerminal: make(map[string]*big.Int)}
+	addPartner := func(r *row) error {
+		if strings.HasSuffix(r.Account, ":available") || strings.HasSuffix(r.Account, ":receivable") {
+			b.credits.Add(&b.credits, &r.CreditsPosted.Int)
+			b.debits.Add(&b.debits, &r.DebitsPosted.Int)
 		}
 		return nil
-	})
-	if err != nil && !errors.Is(err, errNotFound) {
-		return nil, err
 	}
-	query = url.Values{"env": {"prod"}, "currency": {paymentCurrency}, "prefix": {"A:provider:"}, "limit": {pageSize}}
-	return b, a.eachRow(ctx, "/ledger/accounts", query, func(r *row) error {
-		b.provider.Add(&b.provider, &r.DebitsPosted.Int)
+	addProvider := func(r *row) error {
+		id := strings.TrimPrefix(r.Account, providerPrefix)
+		if rules[id] != nil {
+			b.byTerminal[id] = new(big.Int).Set(&r.DebitsPosted.Int)
+		} else {
+			b.provider.Add(&b.provider, &r.DebitsPosted.Int)
+		}
 		return nil
-	})
+	}
+	addFees := func(r *row) error { b.fees.Add(&b.fees, &r.CreditsPosted.Int); return nil }
+	var err error
+	if a.allPartners {
+		err = errors.Join(a.eachAccount(ctx, "", "L:partner:", addPartner), a.eachAccount(ctx, "", "A:partner:", addPartner))
+	} else {
+		err = errors.Join(a.eachAccount(ctx, fmt.Sprintf("/L:partner:%d:available", a.sandbox.PartnerID), "", addPartner),
+			a.eachAccount(ctx, fmt.Sprintf("/A:partner:%d:receivable", a.sandbox.PartnerID), "", addPartner))
+	}
+	return b, errors.Join(err, a.eachAccount(ctx, "", providerPrefix, addProvider), a.eachAccount(ctx, "/I:fees", "", addFees))
 }
 
-// checkCharged checks that the totals have risen by the amounts of all charged payments, of which there are
-// count. before has the totals before the run.
-func (b *books) checkCharged(before *books, count uint64) error {
-	want := new(big.Int).Mul(new(big.Int).SetUint64(count), big.NewInt(paymentAmount))
-	available := new(big.Int).Sub(&b.available, &before.available)
-	provider := new(big.Int).Sub(&b.provider, &before.provider)
-	if available.Cmp(want) != 0 || provider.Cmp(want) != 0 {
-		return fmt.Errorf("bench: %d payments of %d were charged, %v in all, but the partner's available account has risen by %v and the providers' by %v",
-			count, paymentAmount, want, available, provider)
+const providerPrefix = "A:provider:"
+
+// eachAccount calls fn with the totals of an account, or of all accounts with a prefix, in the asset of the payments. An
+// account without any entry does not exist.
+func (a *auditor) eachAccount(ctx context.Context, path, prefix string, fn func(*row) error) error {
+	query := url.Values{"env": {paymentEnv}, "currency": {paymentCurrency}, "limit": {pageSize}}
+	if prefix != "" {
+		query.Set("prefix", prefix)
+	}
+	if err := a.eachRow(ctx, "/ledger/accounts"+path, query, fn); !errors.Is(err, errNotFound) {
+		return err
 	}
 	return nil
 }
@@ -148,7 +167,7 @@ func (b *books) checkCharged(before *books, count uint64) error {
 func (a *auditor) checkTrialBalance(ctx context.Context) (accounts int, err error) {
 	type sums struct{ posted, pending big.Int }
 	assets := make(map[string]*sums)
-	err = a.eachRow(ctx, "/ledger/trial-balance", url.Values{"env": {"prod"}, "limit": {pageSize}}, func(r *row) error {
+	err = a.eachRow(ctx, "/ledger/trial-balance", url.Values{"env": {paymentEnv}, "limit": {pageSize}}, func(r *row) error {
 		s := assets[string(r.Asset)]
 		if s == nil {
 			s = new(sums)

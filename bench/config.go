@@ -13,23 +13,24 @@ import (
 
 // PaymentsConfig is the command line of `mizan bench payments`.
 type PaymentsConfig struct {
-	Workload    string        `name:"workload" enum:"payments,read,list,link" default:"payments" help:"payments: each with a txid of its own, to charged; read: random GETs of payments made before in this run (--preload); list: GETs of one page of the transaction list; link: GETs of a payment link's page, while other loads may run."`
-	Query       string        `name:"query" default:"limit=100" help:"Query of the list workload."`
-	Connections int           `name:"connections" default:"256" help:"Connections, each with one request at a time."`
-	Duration    time.Duration `name:"duration" default:"30s" help:"How long to measure."`
-	Rate        float64       `name:"rate" default:"0" help:"Requests a second in all; latencies count from when each was due. 0: as fast as answers come."`
-	Preload     int           `name:"preload" default:"0" help:"Payments to make before measuring (read: 10000 if not given)."`
-	Target      string        `name:"target" placeholder:"URL" help:"A running sandbox server to load; --data names its directory, for sandbox.json. Default: start one."`
-	TLS         string        `name:"tls" enum:"off,auto" default:"off" help:"Transport of the server that is started."`
-	Data        string        `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
-	Timeout     time.Duration `name:"timeout" default:"30s" help:"When an answer counts as lost."`
-	Report      string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
-	Partners    int           `name:"partners" default:"0" help:"Partners to spread the payments over; they are made in the server's directory first. 0: the sandbox's one."`
-	Terminals   int           `name:"terminals" default:"3" help:"Terminals of each of --partners."`
-	Keys        int           `name:"keys" default:"0" help:"API keys of all --partners together; each is used in its turn. 0: one each."`
-	Limits      bool          `name:"limits" help:"Put limits that are never reached on each partner: volume of a day and of a month, velocity of a minute."`
-	Overload    bool          `name:"overload" help:"Measure the capacity over 256 connections, then what is charged when 1, 2 and 5 times as much is offered over --connections, whether or not it is answered; each for --duration."`
-	Notify      bool          `name:"notify" help:"Notify each partner of its payments at a sink on this machine, signed; all have to come."`
+	Workload     string        `name:"workload" enum:"payments,read,list,link" default:"payments" help:"payments: each with a txid of its own, to charged; read: random GETs of payments made before in this run (--preload); list: GETs of one page of the transaction list; link: GETs of a payment link's page, while other loads may run."`
+	Query        string        `name:"query" default:"limit=100" help:"Query of the list workload."`
+	Connections  int           `name:"connections" default:"256" help:"Connections, each with one request at a time."`
+	Duration     time.Duration `name:"duration" default:"30s" help:"How long to measure."`
+	Rate         float64       `name:"rate" default:"0" help:"Requests a second in all; latencies count from when each was due. 0: as fast as answers come."`
+	Preload      int           `name:"preload" default:"0" help:"Payments to make before measuring (read: 10000 if not given)."`
+	Target       string        `name:"target" placeholder:"URL" help:"A running sandbox server to load; --data names its directory, for sandbox.json. Default: start one."`
+	TLS          string        `name:"tls" enum:"off,auto" default:"off" help:"Transport of the server that is started."`
+	Data         string        `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
+	Timeout      time.Duration `name:"timeout" default:"30s" help:"When an answer counts as lost."`
+	Report       string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
+	Partners     int           `name:"partners" default:"0" help:"Partners to spread the payments over; they are made in the server's directory first. 0: the sandbox's one."`
+	Terminals    int           `name:"terminals" default:"3" help:"Terminals of each of --partners."`
+	Keys         int           `name:"keys" default:"0" help:"API keys of all --partners together; each is used in its turn. 0: one each."`
+	Limits       bool          `name:"limits" help:"Put limits that are never reached on each partner: volume of a day and of a month, velocity of a minute."`
+	Overload     bool          `name:"overload" help:"Measure the capacity over 256 connections, then what is charged when 1, 2 and 5 times as much is offered over --connections, whether or not it is answered; each for --duration."`
+	AgainstFloor bool          `name:"against-floor" help:"Measure in turn, in short rounds, the payments, a bare echo of requests of the same size over as many connections, and lone durable writes of 4 KiB to the data directory's disk, each for --duration in all; print the ratios."`
+	Notify       bool          `name:"notify" help:"Notify each partner of its payments at a sink on this machine, signed; all have to come."`
 }
 
 // wantedMerchants returns how many merchants, terminals and keys the flags ask for.
@@ -106,6 +107,10 @@ func (c *PaymentsConfig) Validate() error {
 		return fmt.Errorf("--duration and --timeout have to be positive")
 	case c.Overload && (c.Workload != workloadPayments || c.Rate != 0):
 		return fmt.Errorf("--overload goes with the payments workload and without --rate")
+	case c.AgainstFloor && (c.Workload != workloadPayments || c.Rate != 0 || c.Overload):
+		return fmt.Errorf("--against-floor goes with the payments workload, and without --rate and --overload")
+	case c.AgainstFloor && (c.TLS != "off" || strings.HasPrefix(c.Target, "https:")):
+		return fmt.Errorf("--against-floor goes without TLS, as the echo has none")
 	case c.Rate < 0:
 		return fmt.Errorf("--rate has to be 0 or more")
 	case c.Preload < 0 || c.Preload > maxPreload:

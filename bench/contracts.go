@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/bench/generator"
 	"mizan/bench/server"
 )
 
@@ -61,14 +62,14 @@ func (c *ContractsConfig) lifecycles() (chosen []*lifecycle) {
 // ContractsReport is the JSON report of `mizan bench contracts`.
 type ContractsReport struct {
 	Header
-	Reading     string  `json:"reading"`
-	Connections int     `json:"connections"`
-	Rate        float64 `json:"rate"` // actions a second; 0: each connection sends as soon as it can
-	Preload     Outcome `json:"preload,omitzero"`
-	Outcome     Outcome `json:"outcome"`
-	Server      *Costs  `json:"server,omitempty"`
-	Generator   Costs   `json:"generator"`
-	Ledger      string  `json:"ledger"` // "ok", or a description of the fault
+	Reading     string            `json:"reading"`
+	Connections int               `json:"connections"`
+	Rate        float64           `json:"rate"` // actions a second; 0: each connection sends as soon as it can
+	Preload     generator.Outcome `json:"preload,omitzero"`
+	Outcome     generator.Outcome `json:"outcome"`
+	Server      *Costs            `json:"server,omitempty"`
+	Generator   Costs             `json:"generator"`
+	Ledger      string            `json:"ledger"` // "ok", or a description of the fault
 }
 
 // Contracts measures a server that takes many contracts from their creation to their end. It prints the
@@ -96,16 +97,18 @@ func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err err
 	ctx, cancel := r.whileServed(ctx)
 	defer cancel()
 	report := ContractsReport{Header: newHeader(dir), Reading: cfg.Reading, Connections: cfg.Connections, Rate: cfg.Rate, Ledger: "ok"}
-	work := &contractWorkload{host: r.dialer.host, sandbox: &r.sandbox, lifecycles: cfg.lifecycles()}
+	work := &contractWorkload{host: r.dialer.Host(), sandbox: &r.sandbox, lifecycles: cfg.lifecycles()}
 	if cfg.Preload > 0 {
-		l := r.load(func() job { return &contractJob{contractWorkload: work, creationsOnly: true, random: newRandom()} })
-		l.limit = uint64(cfg.Preload)
+		l := r.load(func() generator.Job {
+			return &contractJob{contractWorkload: work, creationsOnly: true, random: newRandom()}
+		})
+		l.Limit = uint64(cfg.Preload)
 		if report.Preload, err = r.runLoad(ctx, "preload", l, 0); err != nil {
 			return err
 		}
 	}
-	l := r.load(func() job { return &contractJob{contractWorkload: work, random: newRandom()} })
-	l.duration, l.rate = cfg.Duration, cfg.Rate
+	l := r.load(func() generator.Job { return &contractJob{contractWorkload: work, random: newRandom()} })
+	l.Duration, l.Rate = cfg.Duration, cfg.Rate
 	meter := startMeter(r.server)
 	report.Outcome, err = r.runLoad(ctx, "contracts", l, uint64(cfg.Preload))
 	report.Server, report.Generator = meter.stop()
@@ -134,7 +137,7 @@ func (p *ContractsReport) print(out io.Writer) {
 	}
 	printLine(out, "contracts  %d actions in %.1f s: %.0f/s, %d connections, %s, %s reading", o.Good, o.Seconds, o.PerSecond, p.Connections, pace, p.Reading)
 	printLine(out, "latency    %v", o.Latency)
-	printLine(out, "errors     %s", o.errorText())
+	printLine(out, "errors     %s", o.ErrorText())
 	if s := p.Server; s != nil {
 		printLine(out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB", s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20)
 	}
@@ -160,9 +163,9 @@ type contractJob struct {
 	requestBytes  []byte // buffer of the next request
 }
 
-// request implements job. It returns the request of the contract's next step, or one that creates another
+// Request implements generator.Job. It returns the request of the contract's next step, or one that creates another
 // contract.
-func (c *contractJob) request(uint64) []byte {
+func (c *contractJob) Request(uint64) []byte {
 	if c.current == nil || c.nextStep > len(c.current.steps) || c.creationsOnly {
 		c.current, c.nextStep, c.id = c.lifecycles[c.random.IntN(len(c.lifecycles))], 0, ""
 	}
@@ -183,14 +186,14 @@ func (c *contractJob) request(uint64) []byte {
 	return c.requestBytes
 }
 
-// check implements job. After any response other than success the connection begins another contract.
-func (c *contractJob) check(_ uint64, a *response) string {
+// Check implements generator.Job. After any response other than success the connection begins another contract.
+func (c *contractJob) Check(_ uint64, a *generator.Response) string {
 	want := 200
 	if c.nextStep == 0 {
 		want = 201
 	}
-	if a.status != want {
-		kind := "HTTP " + strconv.Itoa(a.status) + " of " + c.current.product
+	if a.Status != want {
+		kind := "HTTP " + strconv.Itoa(a.Status) + " of " + c.current.product
 		if c.nextStep > 0 {
 			kind += " " + c.current.steps[c.nextStep-1].action
 		}
@@ -198,14 +201,14 @@ func (c *contractJob) check(_ uint64, a *response) string {
 		return kind
 	}
 	if c.nextStep == 0 {
-		c.id = string(memberValue(a.body, `"id":`))
+		c.id = string(generator.MemberValue(a.Body, `"id":`))
 	}
 	c.nextStep++
 	return ""
 }
 
-// onLost implements job.
-func (c *contractJob) onLost(uint64) { c.current = nil }
+// OnLost implements generator.Job.
+func (c *contractJob) OnLost(uint64) { c.current = nil }
 
 // todayPlaceholder is the placeholder in a body for the day on which the body is sent.
 const todayPlaceholder = "{today}"

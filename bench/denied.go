@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/bench/generator"
 	"mizan/bench/server"
 )
 
@@ -154,7 +155,7 @@ func (o *operator) send(request *http.Request) (status int, body []byte, err err
 	if err != nil {
 		return 0, nil, err
 	}
-	body, err = io.ReadAll(io.LimitReader(response.Body, maxResponse))
+	body, err = io.ReadAll(io.LimitReader(response.Body, generator.MaxResponse))
 	return response.StatusCode, body, errors.Join(err, response.Body.Close())
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"mizan/bench/generator"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -26,16 +27,16 @@ const minFreeSpace = 512 << 20
 // LedgerReport is the JSON report of `mizan bench ledger`.
 type LedgerReport struct {
 	Header
-	Accounts     int     `json:"accounts"`
-	Batch        int     `json:"batch"`
-	HotShare     float64 `json:"hot"`
-	Seed         uint64  `json:"seed"`
-	Outcome      Outcome `json:"outcome"`
-	Groups       Groups  `json:"groups"`
-	WrittenBytes float64 `json:"written_bytes_per_transfer"` // keys and values of all rows
-	DiskBytes    float64 `json:"disk_bytes_per_transfer"`    // size of the closed store's files
-	Costs        Costs   `json:"process"`
-	Ledger       string  `json:"ledger"` // "ok", or a description of the fault
+	Accounts     int               `json:"accounts"`
+	Batch        int               `json:"batch"`
+	HotShare     float64           `json:"hot"`
+	Seed         uint64            `json:"seed"`
+	Outcome      generator.Outcome `json:"outcome"`
+	Groups       Groups            `json:"groups"`
+	WrittenBytes float64           `json:"written_bytes_per_transfer"` // keys and values of all rows
+	DiskBytes    float64           `json:"disk_bytes_per_transfer"`    // size of the closed store's files
+	Costs        Costs             `json:"process"`
+	Ledger       string            `json:"ledger"` // "ok", or a description of the fault
 }
 
 // Groups describes the groups of transfers that the journal's writer wrote and synced together.
@@ -99,7 +100,7 @@ func (r *LedgerReport) measure(ctx context.Context, cfg *LedgerConfig, work *tra
 	if err != nil {
 		return err
 	}
-	sizes := &groupSizes{sizes: hdrhistogram.New(1, posting.MaxGroup, significantDigits)}
+	sizes := &groupSizes{sizes: hdrhistogram.New(1, posting.MaxGroup, 3)}
 	j.Stats.OnGroup = sizes.add
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
@@ -112,7 +113,7 @@ func (r *LedgerReport) measure(ctx context.Context, cfg *LedgerConfig, work *tra
 	_, r.Costs = meter.stop()
 	close(stop)
 	<-stopped
-	r.Outcome = work.figures.outcome()
+	r.Outcome = work.figures.Outcome()
 	err = errors.Join(err, j.Close())
 	r.Groups = sizes.groups(&j.Stats)
 	if n := float64(r.Outcome.Good); n > 0 {
@@ -164,7 +165,7 @@ func (t *transfers) verify(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	if want := t.figures.outcome().Good; eventCount != want {
+	if want := t.figures.Outcome().Good; eventCount != want {
 		return fmt.Errorf("bench: %d transfers were acknowledged, the journal has %d events", want, eventCount)
 	}
 	var debits, credits money.Amount

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+
+	"mizan/bench/generator"
 )
 
 // linkWorkload is the workload that always GETs the page of the same payment link, as payers do: without a key.
@@ -39,26 +41,26 @@ func (r *serverRun) newLinkWorkload(ctx context.Context) (*linkWorkload, error) 
 	if o.err != nil {
 		return nil, fmt.Errorf("bench: link: %w", o.err)
 	}
-	return &linkWorkload{fmt.Appendf(nil, "GET /pay/l/%s HTTP/1.1\r\nHost: %s\r\n\r\n", id, r.dialer.host)}, nil
+	return &linkWorkload{fmt.Appendf(nil, "GET /pay/l/%s HTTP/1.1\r\nHost: %s\r\n\r\n", id, r.dialer.Host())}, nil
 }
 
-func (l *linkWorkload) job() job { return l }
+func (l *linkWorkload) job() generator.Job { return l }
 
-// request implements job.
-func (l *linkWorkload) request(uint64) []byte { return l.requestBytes }
+// Request implements generator.Job.
+func (l *linkWorkload) Request(uint64) []byte { return l.requestBytes }
 
 var formTag = []byte(`<form method="post"`)
 
-// check implements job: the response must be a page with a form.
-func (l *linkWorkload) check(_ uint64, a *response) string {
+// Check implements generator.Job: the response must be a page with a form.
+func (l *linkWorkload) Check(_ uint64, a *generator.Response) string {
 	switch {
-	case a.status != 200:
-		return "HTTP " + strconv.Itoa(a.status)
-	case !bytes.Contains(a.body, formTag):
+	case a.Status != 200:
+		return "HTTP " + strconv.Itoa(a.Status)
+	case !bytes.Contains(a.Body, formTag):
 		return "no form"
 	}
 	return ""
 }
 
-// onLost implements job: a read changes nothing.
-func (l *linkWorkload) onLost(uint64) {}
+// OnLost implements generator.Job: a read changes nothing.
+func (l *linkWorkload) OnLost(uint64) {}

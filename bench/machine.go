@@ -3,14 +3,18 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Machine describes the machine of a measurement.
@@ -153,4 +157,34 @@ func diskUsage(dir string) (bytes int64) {
 		return nil
 	})
 	return bytes
+}
+
+// deviceWritten returns how many bytes have been written to the block device of a directory since the machine's start, by all
+// processes. An error means that the file system has no single device, like one in memory.
+func deviceWritten(dir string) (int64, error) {
+	var stat syscall.Stat_t
+	if err := syscall.Stat(dir, &stat); err != nil {
+		return 0, err
+	}
+	content, err := os.ReadFile(fmt.Sprintf("/sys/dev/block/%d:%d/stat", unix.Major(stat.Dev), unix.Minor(stat.Dev)))
+	if err != nil {
+		return 0, err
+	}
+	return sectorsWritten(string(content))
+}
+
+// sectorsWritten returns the bytes of the sectors that a line of /sys/block/…/stat counts as written: the seventh
+// field, in units of 512 bytes whatever the device's sectors are.
+func sectorsWritten(line string) (int64, error) {
+	fields := strings.Fields(line)
+	if len(fields) < 7 {
+		return 0, fmt.Errorf("bench: unexpected form of a block device's stat")
+	}
+	n, err := strconv.ParseInt(fields[6], 10, 64)
+	return n * 512, err
+}
+
+// printLine prints a line. It ignores errors of the output.
+func printLine(out io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"mizan/bench/generator"
 )
 
 // overloadFactors are the loads that --overload offers, in multiples of the capacity, which is the number of payments
@@ -16,29 +18,29 @@ const capacityConnections = 256
 
 // OfferedLoad is a load that --overload has offered, and its result.
 type OfferedLoad struct {
-	Factor  float64 `json:"factor"` // multiple of the capacity
-	Rate    float64 `json:"rate"`   // requests a second
-	Outcome Outcome `json:"outcome"`
+	Factor  float64           `json:"factor"` // multiple of the capacity
+	Rate    float64           `json:"rate"`   // requests a second
+	Outcome generator.Outcome `json:"outcome"`
 }
 
 // overload measures the capacity, and then how many payments are charged when one, two and five times
 // as many are offered. The requests are numbered from firstNumber on. Latencies are those of charged payments
 // and count from their due times. Payments that the server refuses because it is overloaded are among the
 // errors, as HTTP 503.
-func (r *serverRun) overload(ctx context.Context, firstNumber uint64) (Outcome, error) {
+func (r *serverRun) overload(ctx context.Context, firstNumber uint64) (generator.Outcome, error) {
 	l := r.load(r.payments.job)
-	l.connections, l.duration = capacityConnections, r.cfg.Duration
+	l.Connections, l.Duration = capacityConnections, r.cfg.Duration
 	capacity, err := r.runLoad(ctx, "capacity", l, firstNumber)
 	for _, factor := range overloadFactors {
 		if err != nil {
 			break
 		}
-		firstNumber = l.nextNumber.Load()
+		firstNumber = l.NextNumber()
 		l = r.load(r.payments.job)
-		l.duration, l.rate = r.cfg.Duration, factor*capacity.PerSecond
-		var o Outcome
+		l.Duration, l.Rate = r.cfg.Duration, factor*capacity.PerSecond
+		var o generator.Outcome
 		o, err = r.runLoad(ctx, fmt.Sprintf("%gx", factor), l, firstNumber)
-		r.report.Overload = append(r.report.Overload, OfferedLoad{Factor: factor, Rate: l.rate, Outcome: o})
+		r.report.Overload = append(r.report.Overload, OfferedLoad{Factor: factor, Rate: l.Rate, Outcome: o})
 	}
 	return capacity, err
 }
@@ -47,6 +49,6 @@ func (r *serverRun) printOverload(out io.Writer) {
 	for i := range r.report.Overload {
 		offered := &r.report.Overload[i]
 		printLine(out, "offered    %gx, %.0f/s over %d connections: %.0f/s charged, p99 %.2f ms since sent; since due %v, sent late p99 %.2f ms; not charged: %s",
-			offered.Factor, offered.Rate, r.cfg.Connections, offered.Outcome.PerSecond, offered.Outcome.SinceSentP99, offered.Outcome.Latency, offered.Outcome.LateP99, offered.Outcome.errorText())
+			offered.Factor, offered.Rate, r.cfg.Connections, offered.Outcome.PerSecond, offered.Outcome.SinceSentP99, offered.Outcome.Latency, offered.Outcome.LateP99, offered.Outcome.ErrorText())
 	}
 }

@@ -1,21 +1,24 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"runtime"
 	"strconv"
 	"time"
 
+	"mizan/bench/generator"
 	"mizan/bench/server"
 )
 
 const (
-	startTimeout = 2 * time.Minute // because the server reads a large store when it starts
+	startTimeout = 15 * time.Minute // because the server may read a large store when it starts
 	stopTimeout  = 30 * time.Second
 
 	// samplePeriod is how often the server's memory is measured.
@@ -25,20 +28,22 @@ const (
 // PaymentsReport is the JSON report of `mizan bench payments`.
 type PaymentsReport struct {
 	Header
-	Workload    string        `json:"workload"`
-	Connections int           `json:"connections"`
-	Rate        float64       `json:"rate"` // requests a second; 0: each connection sends as soon as it can
-	Preload     Outcome       `json:"preload,omitzero"`
-	Outcome     Outcome       `json:"outcome"`
-	Overload    []OfferedLoad `json:"overload,omitempty"` // with --overload; Outcome is then the capacity
-	Server      *Costs        `json:"server,omitempty"`   // nil with --target
-	Generator   Costs         `json:"generator"`
-	Ledger      string        `json:"ledger"`   // "ok", or a description of the fault
-	Charged     uint64        `json:"charged"`  // number of charged payments
-	Resolved    int           `json:"resolved"` // number of payments whose outcome had to be looked up after the run
-	Partners    int           `json:"partners"` // number of partners that made payments
-	Keys        int           `json:"keys"`     // number of API keys of all these partners
-	Limits      int           `json:"limits"`   // number of limits of each partner
+	Workload    string            `json:"workload"`
+	Connections int               `json:"connections"`
+	Rate        float64           `json:"rate"` // requests a second; 0: each connection sends as soon as it can
+	Preload     generator.Outcome `json:"preload,omitzero"`
+	Outcome     generator.Outcome `json:"outcome"`
+	Overload    []OfferedLoad     `json:"overload,omitempty"` // with --overload; Outcome is then the capacity
+	Floor       *Floor            `json:"floor,omitempty"`    // with --against-floor
+	Server      *Costs            `json:"server,omitempty"`   // nil with --target
+	Generator   Costs             `json:"generator"`
+	Ledger      string            `json:"ledger"`         // "ok", or a description of the fault
+	Charged     uint64            `json:"charged"`        // number of charged payments
+	Fees        string            `json:"fees,omitempty"` // what the terminals took of them, in minor units, by the terminals' rules
+	Resolved    int               `json:"resolved"`       // number of payments whose outcome had to be looked up after the run
+	Partners    int               `json:"partners"`       // number of partners that made payments
+	Keys        int               `json:"keys"`           // number of API keys of all these partners
+	Limits      int               `json:"limits"`         // number of limits of each partner
 
 	Notices *Notices `json:"notices,omitempty"` // with --notify
 }
@@ -65,14 +70,14 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 		return err
 	}
 	defer remove()
-	if cfg.Target == "" && inMemory(dir) {
+	if (cfg.Target == "" || cfg.AgainstFloor) && inMemory(dir) {
 		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
 	}
 	// Most cores are left to the server. One core is enough for a hundred thousand exchanges a
 	// second, and idle threads that look for work cost CPU too.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
 
-	r := &serverRun{cfg: cfg, out: out, report: PaymentsReport{
+	r := &serverRun{cfg: cfg, dir: dir, out: out, report: PaymentsReport{
 		Header: newHeader(dir), Workload: cfg.Workload, Connections: cfg.Connections, Rate: cfg.Rate,
 	}}
 	if err := r.open(ctx, dir); err != nil {
@@ -91,13 +96,20 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 // serverRun is one run against a server: a call of Payments, Contracts or Access.
 type serverRun struct {
 	cfg      PaymentsConfig
+	dir      string // the data directory
 	out      io.Writer
 	report   PaymentsReport
 	server   *server.Server // nil with --target
 	sandbox  server.Sandbox
-	dialer   *dialer
+	dialer   *generator.Dialer
 	auditor  *auditor
 	payments *payments
+
+	feeRules    feeRules // of the terminals that take a fee, before the run
+	booksBefore *books
+
+	floor        *Floor        // with --against-floor
+	generatorCPU time.Duration // with --against-floor: during rounds of payments
 
 	sink         *sink        // receiver of notifications; nil without --notify
 	merchants    *merchants   // nil: the sandbox's own partner makes the payments
@@ -136,13 +148,13 @@ func (r *serverRun) open(ctx context.Context, dir string) (err error) {
 	return err
 }
 
-// start starts the server and waits until the server is ready.
-func (r *serverRun) start(ctx context.Context, dir string) error {
+// start starts the server, with further arguments, and waits until the server is ready.
+func (r *serverRun) start(ctx context.Context, dir string, args ...string) error {
 	binary, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	s, err := server.Start(server.Options{Binary: binary, Dir: dir, TLS: r.cfg.TLS, Args: []string{"--log-level", "warn"}})
+	s, err := server.Start(server.Options{Binary: binary, Dir: dir, TLS: r.cfg.TLS, Args: append([]string{"--log-level", "warn"}, args...)})
 	if err != nil {
 		return err
 	}
@@ -167,7 +179,7 @@ func (r *serverRun) connect() error {
 	if err != nil {
 		return err
 	}
-	if r.dialer, err = newDialer(r.sandbox.BaseURL, config); err != nil {
+	if r.dialer, err = generator.NewDialer(r.sandbox.BaseURL, config); err != nil {
 		return err
 	}
 	client, err := r.sandbox.Client()
@@ -176,7 +188,7 @@ func (r *serverRun) connect() error {
 	}
 	r.auditor = &auditor{client: client, baseURL: r.sandbox.BaseURL, sandbox: &r.sandbox}
 	runID := strconv.FormatUint(rand.Uint64()|1<<63, 16) // different runs have different txids
-	r.payments = newPayments(r.dialer.host, runID, &r.sandbox, r.cfg.Workload == workloadRead)
+	r.payments = newPayments(r.dialer.Host(), runID, &r.sandbox, r.cfg.Workload == workloadRead)
 	r.report.Partners, r.report.Keys = 1, 1
 	if r.merchants == nil {
 		return nil
@@ -213,9 +225,10 @@ func (r *serverRun) close() error {
 func (r *serverRun) whileServed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if r.server != nil {
+		exited := r.server.Exited()
 		go func() {
 			select {
-			case <-r.server.Exited():
+			case <-exited:
 				cancel(errors.New("the server has ended"))
 			case <-ctx.Done():
 			}
@@ -225,9 +238,8 @@ func (r *serverRun) whileServed(ctx context.Context) (context.Context, context.C
 }
 
 // measure runs the preload and the measured load, and checks the ledger.
-func (r *serverRun) measure(ctx context.Context) error {
-	before, err := r.auditor.readBooks(ctx)
-	if err != nil {
+func (r *serverRun) measure(ctx context.Context) (err error) {
+	if err := r.readLedger(ctx); err != nil {
 		return err
 	}
 	preload := r.cfg.Preload
@@ -236,7 +248,7 @@ func (r *serverRun) measure(ctx context.Context) error {
 	}
 	if preload > 0 {
 		l := r.load(r.payments.job)
-		l.limit = uint64(preload)
+		l.Limit = uint64(preload)
 		if r.report.Preload, err = r.runLoad(ctx, "preload", l, 0); err != nil {
 			return err
 		}
@@ -246,11 +258,14 @@ func (r *serverRun) measure(ctx context.Context) error {
 		return err
 	}
 	meter := startMeter(r.server)
-	if r.cfg.Overload {
+	switch {
+	case r.cfg.Overload:
 		r.report.Outcome, err = r.overload(ctx, uint64(preload))
-	} else {
+	case r.cfg.AgainstFloor:
+		r.report.Outcome, err = r.againstFloor(ctx, uint64(preload))
+	default:
 		l := r.load(newJob)
-		l.duration, l.rate = r.cfg.Duration, r.cfg.Rate
+		l.Duration, l.Rate = r.cfg.Duration, r.cfg.Rate
 		r.report.Outcome, err = r.runLoad(ctx, r.cfg.Workload, l, uint64(preload))
 	}
 	r.report.Server, r.report.Generator = meter.stop()
@@ -264,11 +279,12 @@ func (r *serverRun) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.compareWithFloor()
 	if r.report.Resolved, err = r.payments.settle(ctx, r.dialer); err != nil {
 		return err
 	}
 	r.report.Charged = r.payments.chargedCount
-	r.ledgerErr = errors.Join(r.awaitNotifications(ctx, notifiedDuringRun), r.checkLedger(ctx, before))
+	r.ledgerErr = errors.Join(r.awaitNotifications(ctx, notifiedDuringRun), r.checkLedger(ctx))
 	if r.report.Ledger = "ok"; r.ledgerErr != nil {
 		r.report.Ledger = r.ledgerErr.Error()
 	}
@@ -276,15 +292,15 @@ func (r *serverRun) measure(ctx context.Context) error {
 }
 
 // measuredJob returns the maker of the jobs that are measured.
-func (r *serverRun) measuredJob(ctx context.Context) (newJob func() job, err error) {
+func (r *serverRun) measuredJob(ctx context.Context) (newJob func() generator.Job, err error) {
 	switch r.cfg.Workload {
 	case workloadRead:
 		if len(r.payments.ids) == 0 {
-			return nil, fmt.Errorf("bench: there is nothing to read: no payment was charged (%s)", r.report.Preload.errorText())
+			return nil, fmt.Errorf("bench: there is nothing to read: no payment was charged (%s)", r.report.Preload.ErrorText())
 		}
-		return newReadWorkload(r.dialer.host, &r.sandbox, r.payments.ids).job, nil
+		return newReadWorkload(r.dialer.Host(), &r.sandbox, r.payments.ids).job, nil
 	case workloadList:
-		return newListWorkload(r.dialer.host, r.cfg.Query, &r.sandbox).job, nil
+		return newListWorkload(r.dialer.Host(), r.cfg.Query, &r.sandbox).job, nil
 	case workloadLink:
 		link, err := r.newLinkWorkload(ctx)
 		if err != nil {
@@ -296,32 +312,32 @@ func (r *serverRun) measuredJob(ctx context.Context) (newJob func() job, err err
 }
 
 // load returns a load with the run's flags, which the caller completes.
-func (r *serverRun) load(newJob func() job) *load {
-	return &load{
-		dialer: r.dialer, newJob: newJob, connections: r.cfg.Connections,
-		timeout: r.cfg.Timeout, figures: newFigures(),
+func (r *serverRun) load(newJob func() generator.Job) *generator.Load {
+	return &generator.Load{
+		Dialer: r.dialer, NewJob: newJob, Connections: r.cfg.Connections,
+		Timeout: r.cfg.Timeout, Figures: generator.NewFigures(),
 	}
 }
 
 // runLoad runs a load, whose requests are numbered from firstNumber on, and prints its progress every second.
-func (r *serverRun) runLoad(ctx context.Context, name string, l *load, firstNumber uint64) (Outcome, error) {
+func (r *serverRun) runLoad(ctx context.Context, name string, l *generator.Load, firstNumber uint64) (generator.Outcome, error) {
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		printProgress(r.out, name, l.figures, stop)
+		printProgress(r.out, name, l.Figures, stop)
 	}()
-	err := l.run(ctx, firstNumber)
+	err := l.Run(ctx, firstNumber)
 	close(stop)
 	<-stopped
 	if err != nil {
 		err = fmt.Errorf("bench: %s: %w", name, err)
 	}
-	return l.figures.outcome(), err
+	return l.Figures.Outcome(), err
 }
 
 // printProgress prints one line each second until stop is closed.
-func printProgress(out io.Writer, name string, f *figures, stop <-chan struct{}) {
+func printProgress(out io.Writer, name string, f *generator.Figures, stop <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var previousGood uint64
@@ -331,20 +347,32 @@ func printProgress(out io.Writer, name string, f *figures, stop <-chan struct{})
 			return
 		case <-tick.C:
 		}
-		o := f.outcome()
-		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-previousGood, o.Latency.P50, o.Latency.P99, o.failedRequests())
+		o := f.Outcome()
+		printLine(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-previousGood, o.Latency.P50, o.Latency.P99, o.FailedRequests())
 		previousGood = o.Good
 	}
 }
 
-// checkLedger compares the ledger with the charged payments. before has the ledger's totals before the run.
-func (r *serverRun) checkLedger(ctx context.Context, before *books) error {
-	after, err := r.auditor.readBooks(ctx)
+// readLedger reads what checkLedger compares with: the terminals' fees, and the ledger's totals before the run.
+func (r *serverRun) readLedger(ctx context.Context) (err error) {
+	if r.feeRules, err = r.auditor.readFeeRules(ctx); err != nil {
+		return err
+	}
+	r.booksBefore, err = r.auditor.readBooks(ctx, r.feeRules)
+	return err
+}
+
+// checkLedger compares the ledger with the charged payments.
+func (r *serverRun) checkLedger(ctx context.Context) error {
+	after, err := r.auditor.readBooks(ctx, r.feeRules)
 	if err != nil {
 		return err
 	}
 	if r.cfg.Workload != workloadLink { // beside it another load may make payments
-		err = after.checkCharged(before, r.report.Charged)
+		var fees *big.Int
+		if fees, err = after.checkCharged(r.booksBefore, r.report.Charged, r.feeRules); err == nil {
+			r.report.Fees = fees.String()
+		}
 	}
 	_, trialErr := r.auditor.checkTrialBalance(ctx)
 	return errors.Join(err, trialErr)
@@ -364,13 +392,19 @@ func (r *serverRun) print() {
 	}
 	printLine(r.out, "%-10s %d in %.1f s: %.0f/s, %d connections, %s", p.Workload, o.Good, o.Seconds, o.PerSecond, p.Connections, pace)
 	printLine(r.out, "latency    %v", o.Latency)
-	printLine(r.out, "errors     %s", o.errorText())
+	printLine(r.out, "errors     %s", o.ErrorText())
 	r.printOverload(r.out)
 	if s := p.Server; s != nil {
 		printLine(r.out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB", s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20)
 		printLine(r.out, "start      ready after %.2f s with %d MiB of anonymous memory, %d MiB resident", s.ReadyAfter, s.ReadyAnon>>20, s.ReadyResident>>20)
 	}
 	r.printNotices(r.out)
+	r.printFloor(r.out)
 	printLine(r.out, "generator  %.2f CPU s (%.0f µs each)", p.Generator.CPUSeconds, p.Generator.CPUSeconds*1e6/float64(max(o.Good, 1)))
-	printLine(r.out, "ledger     %s: %d payments of %d charged, %d of them asked for again", p.Ledger, p.Charged, paymentAmount, p.Resolved)
+	printLedger(r.out, p.Ledger, p.Charged, p.Resolved, p.Fees)
+}
+
+// printLedger prints the result of the check of the ledger.
+func printLedger(out io.Writer, result string, charged uint64, resolved int, fees string) {
+	printLine(out, "ledger     %s: %d payments of %d charged, %d of them asked for again, fees of %s", result, charged, paymentAmount, resolved, cmp.Or(fees, "0"))
 }

@@ -41,7 +41,7 @@ func TestPaymentsOfPreloadAndRunAreReported(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if r.Preload.Good != 50 || r.Outcome.Good != 1 || r.Outcome.failedRequests() != 0 || r.Ledger != "ok" || r.Server != nil || r.Resolved != 0 {
+	if r.Preload.Good != 50 || r.Outcome.Good != 1 || r.Outcome.FailedRequests() != 0 || r.Ledger != "ok" || r.Server != nil || r.Resolved != 0 {
 		t.Errorf("%+v", r)
 	}
 	if r.Charged != 50+r.Outcome.Good || int(r.Charged) != len(p.byTxid) {
@@ -61,7 +61,7 @@ func TestPaymentsRunForADuration(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if r.Outcome.failedRequests() != 0 || r.Ledger != "ok" || r.Charged != r.Outcome.Good || int(r.Charged) != len(p.byTxid) {
+	if r.Outcome.FailedRequests() != 0 || r.Ledger != "ok" || r.Charged != r.Outcome.Good || int(r.Charged) != len(p.byTxid) {
 		t.Errorf("%+v, %d charged by the platform", r, len(p.byTxid))
 	}
 }
@@ -71,7 +71,7 @@ func TestPaymentsKeepARate(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if requests := r.Outcome.Good + r.Outcome.failedRequests(); requests != 50 {
+	if requests := r.Outcome.Good + r.Outcome.FailedRequests(); requests != 50 {
 		t.Errorf("%d requests in 100 ms at 500 a second", requests)
 	}
 }
@@ -127,7 +127,7 @@ func TestReadWorkloadChecksThePaymentThatItGets(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if r.Outcome.Good == 0 || r.Outcome.failedRequests() != 0 || r.Charged != 20 {
+	if r.Outcome.Good == 0 || r.Outcome.FailedRequests() != 0 || r.Charged != 20 {
 		t.Errorf("%+v", r)
 	}
 	r, _, err = runPayments(t, &fakeService{readsOtherPayments: true}, func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
@@ -139,7 +139,7 @@ func TestReadWorkloadChecksThePaymentThatItGets(t *testing.T) {
 func TestListWorkloadChecksThePageThatItGets(t *testing.T) {
 	useLists := func(c *PaymentsConfig) { c.Workload, c.Query = "list", "limit=7" }
 	r, out, err := runPayments(t, new(fakeService), useLists)
-	if err != nil || r.Outcome.Good == 0 || r.Outcome.failedRequests() != 0 {
+	if err != nil || r.Outcome.Good == 0 || r.Outcome.FailedRequests() != 0 {
 		t.Fatalf("%v, %+v\n%s", err, r.Outcome, out)
 	}
 	r, _, err = runPayments(t, &fakeService{readsOtherPayments: true}, useLists)

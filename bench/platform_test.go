@@ -22,6 +22,7 @@ type fakeService struct {
 	repeatsPayments    bool // books every tenth payment twice
 	booksOneSide       bool // books every tenth payment on one side only
 	readsOtherPayments bool // reads return another payment
+	hidesLedgerAfter   int  // the ledger can't be read any more after so many payments; 0: it always can
 
 	createsByKey map[string]int // number of create requests by API key; nil: only the key of the sandbox's own partner is valid
 	mu           sync.Mutex
@@ -47,7 +48,7 @@ func (p *fakeService) start(t *testing.T) (baseURL, dir string) {
 	s := httptest.NewServer(http.HandlerFunc(p.serve))
 	t.Cleanup(s.Close)
 	dir = t.TempDir()
-	content, err := json.Marshal(server.Sandbox{BaseURL: s.URL, OrganizationID: "org", PartnerID: 7, APIKey: "key", AuditorToken: "auditor"})
+	content, err := json.Marshal(server.Sandbox{BaseURL: s.URL, OrganizationID: "org", PartnerID: 7, APIKey: "key", AuditorToken: "auditor", AdminToken: "admin"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,12 +60,21 @@ func (p *fakeService) start(t *testing.T) (baseURL, dir string) {
 
 func (p *fakeService) serve(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
-	isLedgerPath := strings.HasPrefix(path, "/ledger/")
-	allowed := r.Header.Get("x-organization-id") == "org" &&
-		(isLedgerPath && r.Header.Get("Authorization") == "Bearer auditor" || !isLedgerPath && p.acceptsKey(r.Header.Get("x-api-key")))
+	var allowed bool
+	switch {
+	case strings.HasPrefix(path, "/ledger/"):
+		allowed = r.Header.Get("Authorization") == "Bearer auditor"
+	case path == "/terminals":
+		allowed = r.Header.Get("Authorization") == "Bearer admin"
+	default:
+		allowed = p.acceptsKey(r.Header.Get("x-api-key"))
+	}
+	allowed = allowed && r.Header.Get("x-organization-id") == "org"
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case strings.HasPrefix(path, "/ledger/") && p.hidesLedgerAfter > 0 && len(p.byTxid) > p.hidesLedgerAfter:
+		http.Error(w, "{}", http.StatusInternalServerError)
 	case !allowed:
 		http.Error(w, "{}", http.StatusUnauthorized)
 	case r.Method == http.MethodPost && path == "/transactions":
@@ -75,6 +85,8 @@ func (p *fakeService) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		_, _ = fmt.Fprint(w, `{"data":[],"cursor":{"cursor_field":"started","cursor_value":null}}`)
+	case path == "/terminals" && (p.createsByKey != nil || r.URL.Query().Get("partner_id") == "7"):
+		p.writePage(w, r, `{"id":"0","type":"payment","env":"prod","provider_params":{}}`, `{"id":"1","type":"payout","env":"prod","provider_params":{"fee_fixed":"3"}}`)
 	case strings.HasPrefix(path, "/transactions/"):
 		p.read(w, strings.TrimPrefix(path, "/transactions/"))
 	case path == "/ledger/accounts/L:partner:7:available":

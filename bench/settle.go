@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"mizan/bench/generator"
 )
 
 const (
@@ -14,7 +16,7 @@ const (
 // settle finds the outcome of each payment whose outcome is unknown: it creates the payment again with the same
 // txid, and the server returns the existing transaction or creates it now. It returns how many payments had an
 // unknown outcome.
-func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
+func (p *payments) settle(ctx context.Context, d *generator.Dialer) (int, error) {
 	p.mu.Lock()
 	unresolved := p.unresolved
 	tooManyUnresolved := p.tooManyUnresolved
@@ -42,28 +44,35 @@ func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 // settler sends the requests of settle on its own connection.
 type settler struct {
 	paymentJob *paymentJob
-	dialer     *dialer
-	connSlot
+	dialer     *generator.Dialer
+	conn       *generator.Conn // nil: closed
 }
 
 // resolve creates payment n once more and tells whether its outcome is known now.
 func (s *settler) resolve(ctx context.Context, n uint64) bool {
 	if s.conn == nil {
-		c, err := s.dialer.dial(ctx)
+		c, err := s.dialer.Dial(ctx)
 		if err != nil {
 			return false
 		}
 		s.conn = c
 	}
-	_ = s.conn.SetDeadline(time.Now().Add(dialTimeout))
-	a, err := s.conn.exchange(s.paymentJob.request(n))
+	_ = s.conn.SetDeadline(time.Now().Add(generator.DialTimeout))
+	a, err := s.conn.Exchange(s.paymentJob.Request(n))
 	if err != nil {
 		s.closeConn()
 		return false
 	}
-	if a.closesConn {
+	if a.ClosesConn {
 		defer s.closeConn()
 	}
-	problem := s.paymentJob.check(n, a)
-	return problem == "" || (a.status == 201 && neverCharged(string(memberValue(a.body, `"status":`)))) || (a.status >= 400 && a.status < 500 && a.status != 429)
+	problem := s.paymentJob.Check(n, a)
+	return problem == "" || (a.Status == 201 && neverCharged(string(generator.MemberValue(a.Body, `"status":`)))) || (a.Status >= 400 && a.Status < 500 && a.Status != 429)
+}
+
+func (s *settler) closeConn() {
+	if s.conn != nil {
+		_ = s.conn.Close()
+		s.conn = nil
+	}
 }

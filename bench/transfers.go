@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"mizan/bench/generator"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
@@ -44,7 +45,7 @@ type transfers struct {
 	mu       sync.Mutex
 	idleCond sync.Cond
 	idle     []*transfer // guarded by mu
-	figures  *figures
+	figures  *generator.Figures
 	firstErr error // of the receipts
 }
 
@@ -52,7 +53,7 @@ func newTransfers(cfg *LedgerConfig, seed uint64) *transfers {
 	t := &transfers{
 		hotShare: cfg.HotShare, random: rand.New(rand.NewPCG(seed, seed)),
 		debits: make([]uint64, cfg.Accounts), credits: make([]uint64, cfg.Accounts),
-		paths: make([]ledger.Path, cfg.Accounts), figures: newFigures(),
+		paths: make([]ledger.Path, cfg.Accounts), figures: generator.NewFigures(),
 		pool: make([]transfer, 2*cfg.Batch),
 	}
 	t.idleCond.L = &t.mu
@@ -124,7 +125,7 @@ func (t *transfers) onReceipt(x *transfer, r posting.Receipt) {
 			t.firstErr = r.Err
 		}
 	} else {
-		t.figures.countGood(x.sentAt, x.sentAt, now)
+		t.figures.CountGood(x.sentAt, x.sentAt, now)
 	}
 	t.idle = append(t.idle, x)
 	if len(t.idle) == len(t.pool)/2 || len(t.idle) == len(t.pool) {

@@ -7,12 +7,14 @@ import (
 	"strconv"
 	"sync"
 
+	"mizan/bench/generator"
 	"mizan/bench/server"
 )
 
 const (
 	paymentAmount   = 1_000 // minor units
 	paymentCurrency = "USD"
+	paymentEnv      = "prod"
 
 	// maxUnresolved bounds the number of payments whose outcome is looked up after a run. maxIDs
 	// bounds the number of ids from which the read workload chooses.
@@ -40,7 +42,7 @@ const numberPlaceholder = "################"
 // unique to the run.
 func paymentRequest(host, runID string, s *server.Sandbox) []byte {
 	body := `{"params":{"type":"payment","amount":"` + strconv.Itoa(paymentAmount) + `","currency":"` + paymentCurrency +
-		`","env":"prod","txid":"bench-` + runID + `-` + numberPlaceholder +
+		`","env":"` + paymentEnv + `","txid":"bench-` + runID + `-` + numberPlaceholder +
 		`","returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed","money_storage":{"type":"bank_card",` +
 		`"cardnumber":"4242424242424242","cardholder":"BENCH MARK","exp_month":"12","exp_year":"2040","cvv":"123"}}}`
 	return append(requestHead("POST", "/api/v1/transactions", host, s, len(body)), body...)
@@ -50,6 +52,7 @@ func paymentRequest(host, runID string, s *server.Sandbox) []byte {
 // unknown.
 type payments struct {
 	template []byte // the request
+	bodySize int    // of the request, in bytes
 	numberAt int    // position of the payment's number in template
 	keys     []byte // the payments' API keys in turn, keySize bytes each; empty: all use the template's key
 	keySize  int
@@ -65,6 +68,7 @@ type payments struct {
 
 func newPayments(host, runID string, s *server.Sandbox, keepIDs bool) *payments {
 	p := &payments{template: paymentRequest(host, runID, s), keepIDs: keepIDs}
+	p.bodySize = len(p.template) - len("\r\n\r\n") - bytes.Index(p.template, []byte("\r\n\r\n"))
 	p.numberAt = bytes.Index(p.template, []byte(numberPlaceholder))
 	const keyHeader = "x-api-key: "
 	p.keyAt = bytes.Index(p.template, []byte(keyHeader)) + len(keyHeader)
@@ -91,10 +95,10 @@ type paymentJob struct {
 	requestBytes []byte
 }
 
-func (p *payments) job() job { return &paymentJob{p, bytes.Clone(p.template)} }
+func (p *payments) job() generator.Job { return &paymentJob{p, bytes.Clone(p.template)} }
 
-// request implements job.
-func (p *paymentJob) request(n uint64) []byte {
+// Request implements generator.Job.
+func (p *paymentJob) Request(n uint64) []byte {
 	const digits = "0123456789abcdef"
 	if len(p.keys) > 0 {
 		i := int(n%uint64(len(p.keys)/p.keySize)) * p.keySize
@@ -109,22 +113,22 @@ func (p *paymentJob) request(n uint64) []byte {
 
 var statusCharged = []byte(`"status":"charged"`)
 
-// check implements job. The server responds to a create with 201, whatever the payment's status is. A 4xx or 503
+// Check implements generator.Job. The server responds to a create with 201, whatever the payment's status is. A 4xx or 503
 // response means that nothing is stored.
-func (p *paymentJob) check(n uint64, a *response) string {
-	if a.status == 201 && bytes.Contains(a.body, statusCharged) {
+func (p *paymentJob) Check(n uint64, a *generator.Response) string {
+	if a.Status == 201 && bytes.Contains(a.Body, statusCharged) {
 		p.recordCharged(a)
 		return ""
 	}
-	if a.status != 201 {
-		if a.status >= 500 && a.status != 503 {
-			p.onLost(n)
+	if a.Status != 201 {
+		if a.Status >= 500 && a.Status != 503 {
+			p.OnLost(n)
 		}
-		return "HTTP " + strconv.Itoa(a.status)
+		return "HTTP " + strconv.Itoa(a.Status)
 	}
-	status := string(memberValue(a.body, `"status":`))
+	status := string(generator.MemberValue(a.Body, `"status":`))
 	if !neverCharged(status) {
-		p.onLost(n)
+		p.OnLost(n)
 	}
 	return "status " + status
 }
@@ -132,19 +136,19 @@ func (p *paymentJob) check(n uint64, a *response) string {
 // neverCharged tells whether a payment with this status will never be charged.
 func neverCharged(status string) bool { return status == "rejected" || status == "failed" }
 
-func (p *payments) recordCharged(a *response) {
+func (p *payments) recordCharged(a *generator.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.chargedCount++
 	if p.keepIDs && len(p.ids) < maxIDs*idSize {
-		if id := memberValue(a.body, `"id":`); len(id) == idSize {
+		if id := generator.MemberValue(a.Body, `"id":`); len(id) == idSize {
 			p.ids = append(p.ids, id...)
 		}
 	}
 }
 
-// onLost implements job.
-func (p *payments) onLost(n uint64) {
+// OnLost implements generator.Job.
+func (p *payments) OnLost(n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.unresolved) == maxUnresolved {
@@ -174,32 +178,32 @@ type readJob struct {
 	random       *rand.Rand
 }
 
-func (r *readWorkload) job() job {
+func (r *readWorkload) job() generator.Job {
 	return &readJob{r, bytes.Clone(r.template), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
 }
 
-// request implements job.
-func (r *readJob) request(uint64) []byte {
+// Request implements generator.Job.
+func (r *readJob) Request(uint64) []byte {
 	i := r.random.IntN(len(r.ids)/idSize) * idSize
 	copy(r.requestBytes[r.idAt:r.idAt+idSize], r.ids[i:i+idSize])
 	return r.requestBytes
 }
 
-// check implements job: the response must be the requested payment, charged.
-func (r *readJob) check(_ uint64, a *response) string {
+// Check implements generator.Job: the response must be the requested payment, charged.
+func (r *readJob) Check(_ uint64, a *generator.Response) string {
 	switch {
-	case a.status != 200:
-		return "HTTP " + strconv.Itoa(a.status)
-	case !bytes.Equal(memberValue(a.body, `"id":`), r.requestBytes[r.idAt:r.idAt+idSize]):
+	case a.Status != 200:
+		return "HTTP " + strconv.Itoa(a.Status)
+	case !bytes.Equal(generator.MemberValue(a.Body, `"id":`), r.requestBytes[r.idAt:r.idAt+idSize]):
 		return "another payment"
-	case !bytes.Contains(a.body, statusCharged):
-		return "status " + string(memberValue(a.body, `"status":`))
+	case !bytes.Contains(a.Body, statusCharged):
+		return "status " + string(generator.MemberValue(a.Body, `"status":`))
 	}
 	return ""
 }
 
-// onLost implements job: a read changes nothing.
-func (r *readJob) onLost(uint64) {}
+// OnLost implements generator.Job: a read changes nothing.
+func (r *readJob) OnLost(uint64) {}
 
 // listWorkload is the workload that always GETs the same page of the list of transactions.
 type listWorkload struct{ requestBytes []byte }
@@ -208,23 +212,23 @@ func newListWorkload(host, query string, s *server.Sandbox) *listWorkload {
 	return &listWorkload{requestHead("GET", "/api/v1/transactions?"+query, host, s, 0)}
 }
 
-func (l *listWorkload) job() job { return l }
+func (l *listWorkload) job() generator.Job { return l }
 
-// request implements job.
-func (l *listWorkload) request(uint64) []byte { return l.requestBytes }
+// Request implements generator.Job.
+func (l *listWorkload) Request(uint64) []byte { return l.requestBytes }
 
 var cursorKey = []byte(`"cursor":{`)
 
-// check implements job: the response must be a page, with any number of rows.
-func (l *listWorkload) check(_ uint64, a *response) string {
+// Check implements generator.Job: the response must be a page, with any number of rows.
+func (l *listWorkload) Check(_ uint64, a *generator.Response) string {
 	switch {
-	case a.status != 200:
-		return "HTTP " + strconv.Itoa(a.status)
-	case !bytes.Contains(a.body, cursorKey):
+	case a.Status != 200:
+		return "HTTP " + strconv.Itoa(a.Status)
+	case !bytes.Contains(a.Body, cursorKey):
 		return "not a page"
 	}
 	return ""
 }
 
-// onLost implements job: a read changes nothing.
-func (l *listWorkload) onLost(uint64) {}
+// OnLost implements generator.Job: a read changes nothing.
+func (l *listWorkload) OnLost(uint64) {}

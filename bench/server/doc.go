@@ -1,5 +1,6 @@
 // Package server runs the real binary as a separate process: the load generator measures it,
-// the crash test kills it.
+// the crash test kills it. Beside the server it can run an echo, with which the load generator compares
+// the server.
 //
 // Invariants:
 //  1. A process is signalled by its own pid, and only until it has been waited for, so that the

@@ -21,8 +21,13 @@ import (
 const stubVariable = "MIZAN_SERVER_STUB"
 
 func TestMain(m *testing.M) {
-	if kind := os.Getenv(stubVariable); kind != "" && len(os.Args) > 1 && os.Args[1] == "serve" {
-		os.Exit(runStub(kind, os.Args))
+	if kind := os.Getenv(stubVariable); kind != "" && len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "serve":
+			os.Exit(runStub(kind, os.Args))
+		case "bench":
+			os.Exit(runEchoStub(kind))
+		}
 	}
 	os.Exit(m.Run())
 }
@@ -58,6 +63,21 @@ func runStub(kind string, args []string) int {
 			return 0
 		}
 	}
+}
+
+// runEchoStub is the stub of an echo: "good" says where it serves, "deaf" says nothing, "broken" ends immediately.
+func runEchoStub(kind string) int {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	switch kind {
+	case "good":
+		fmt.Println(EchoReady + "http://127.0.0.1:7")
+	case "broken":
+		_, _ = fmt.Fprintln(os.Stderr, "mizan: no echo here")
+		return 2
+	}
+	<-signals
+	return 0
 }
 
 func start(t *testing.T, kind, dir string) *Server {
@@ -141,6 +161,36 @@ func TestStopKillsAProcessThatIgnoresSignals(t *testing.T) {
 	<-s.Exited()
 }
 
+func TestEchoIsStartedAndStopped(t *testing.T) {
+	t.Setenv(stubVariable, "good")
+	e, err := StartEcho(boundedContext(t), os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.BaseURL != "http://127.0.0.1:7" {
+		t.Errorf("it is at %q", e.BaseURL)
+	}
+	if err := e.Stop(time.Minute); err != nil {
+		t.Error(err)
+	}
+	if err := syscall.Kill(e.PID(), 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the process is still there: %v", err)
+	}
+}
+
+func TestEchoThatDoesNotStartIsReported(t *testing.T) {
+	t.Setenv(stubVariable, "broken")
+	if _, err := StartEcho(boundedContext(t), os.Args[0]); err == nil || !strings.Contains(err.Error(), "no echo here") {
+		t.Errorf("StartEcho = %v", err)
+	}
+	t.Setenv(stubVariable, "deaf")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := StartEcho(ctx, os.Args[0]); err == nil || !strings.Contains(err.Error(), "signal: killed") {
+		t.Errorf("StartEcho = %v", err)
+	}
+}
+
 func TestUsageOfTheOwnProcessIsRead(t *testing.T) {
 	before, err := UsageOf(os.Getpid())
 	if err != nil {
@@ -184,6 +234,18 @@ func TestUsageIsParsedFromProcFiles(t *testing.T) {
 	}
 	if got, err := statusBytes([]byte("Name:\tx\n"), "VmRSS"); err != nil || got != 0 {
 		t.Errorf("a process that has ended: %v, %v", got, err)
+	}
+}
+
+func TestWrittenBytesAreParsed(t *testing.T) {
+	const content = "rchar: 6976\nwchar: 5\nsyscr: 10\nsyscw: 0\nread_bytes: 4096\nwrite_bytes: 81920\ncancelled_write_bytes: 12288\n"
+	if got, err := writtenBytes([]byte(content)); err != nil || got != 81920 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"", "cancelled_write_bytes: 1\n", "\nwrite_bytes: x\n"} {
+		if _, err := writtenBytes([]byte(bad)); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
 	}
 }
 

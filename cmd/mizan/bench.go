@@ -9,8 +9,10 @@ import (
 type benchCommands struct {
 	Payments  paymentsBench  `cmd:"" help:"Load a server with payments."`
 	Contracts contractsBench `cmd:"" help:"Load a server with contracts, from their creation to their end."`
+	Soak      soakBench      `cmd:"" help:"Fill a server's store with payments, with figures by the minute."`
 	Ledger    ledgerBench    `cmd:"" help:"Load the ledger alone with two-leg transfers."`
 	Access    accessBench    `cmd:"" help:"Compare how long the refusals of invalid keys take."`
+	Echo      echoBench      `cmd:"" hidden:"" help:"Echo requests on a loopback port, for payments --against-floor."`
 }
 
 // paymentsBench is `mizan bench payments`.
@@ -33,6 +35,16 @@ func (c *contractsBench) Run(s *cli.Streams) error {
 	return bench.Contracts(ctx, c.ContractsConfig, s.Out)
 }
 
+// soakBench is `mizan bench soak`.
+type soakBench struct{ bench.SoakConfig }
+
+// Run implements the command.
+func (c *soakBench) Run(s *cli.Streams) error {
+	ctx, stop := cli.SignalContext()
+	defer stop()
+	return bench.Soak(ctx, c.SoakConfig, s.Out)
+}
+
 // ledgerBench is `mizan bench ledger`.
 type ledgerBench struct{ bench.LedgerConfig }
 
@@ -51,4 +63,14 @@ func (c *accessBench) Run(s *cli.Streams) error {
 	ctx, stop := cli.SignalContext()
 	defer stop()
 	return bench.Access(ctx, c.AccessConfig, s.Out)
+}
+
+// echoBench is `mizan bench echo`, which `mizan bench payments --against-floor` starts.
+type echoBench struct{}
+
+// Run implements the command.
+func (*echoBench) Run(s *cli.Streams) error {
+	ctx, stop := cli.SignalContext()
+	defer stop()
+	return bench.Echo(ctx, s.Out)
 }

@@ -1,4 +1,4 @@
-package bench
+package generator
 
 import (
 	"bufio"
@@ -22,21 +22,21 @@ func (w *manualWatch) await(_ context.Context, due time.Duration) {
 // getJob sends the same request again and again.
 type getJob struct{ unanswered atomic.Uint64 }
 
-func (*getJob) request(uint64) []byte { return []byte("GET / HTTP/1.1\r\n\r\n") }
+func (*getJob) Request(uint64) []byte { return []byte("GET / HTTP/1.1\r\n\r\n") }
 
-func (*getJob) check(_ uint64, a *response) string {
-	if a.status != 200 {
+func (*getJob) Check(_ uint64, a *Response) string {
+	if a.Status != 200 {
 		return "refused"
 	}
 	return ""
 }
 
-func (j *getJob) onLost(uint64) { j.unanswered.Add(1) }
+func (j *getJob) OnLost(uint64) { j.unanswered.Add(1) }
 
 // runAgainst runs a load of one connection against a fake server. For request n, counted from 0, the server advances
 // the stopwatch by serverTime(n) and responds. If serverTime(n) is negative, the server closes the connection
 // instead.
-func runAgainst(t *testing.T, l *load, serverTime func(request int) time.Duration) (*getJob, Outcome) {
+func runAgainst(t *testing.T, l *Load, serverTime func(request int) time.Duration) (*getJob, Outcome) {
 	t.Helper()
 	watch, j := new(manualWatch), new(getJob)
 	var requests atomic.Int64
@@ -56,17 +56,17 @@ func runAgainst(t *testing.T, l *load, serverTime func(request int) time.Duratio
 			}
 		}
 	})
-	d, err := newDialer(baseURL, nil)
+	d, err := NewDialer(baseURL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.dialer, l.watch, l.figures = d, watch, newFigures()
-	l.newJob = func() job { return j }
-	l.connections, l.timeout = 1, time.Hour
-	if err := l.run(t.Context(), 0); err != nil {
+	l.Dialer, l.watch, l.Figures = d, watch, NewFigures()
+	l.NewJob = func() Job { return j }
+	l.Connections, l.Timeout = 1, time.Hour
+	if err := l.Run(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	return j, l.figures.outcome()
+	return j, l.Figures.Outcome()
 }
 
 func steady(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
@@ -75,14 +75,14 @@ func steady(d time.Duration) func(int) time.Duration { return func(int) time.Dur
 func almostEqual(got, want float64) bool { return got > want*0.998 && got < want*1.002 }
 
 func TestClosedLoopMeasuresEachExchange(t *testing.T) {
-	_, o := runAgainst(t, &load{duration: time.Second}, steady(100*time.Millisecond))
-	if o.Good != 10 || o.failedRequests() != 0 || !almostEqual(o.Latency.Max, 100) || !almostEqual(o.Latency.P50, 100) || !almostEqual(o.PerSecond, 10) {
+	_, o := runAgainst(t, &Load{Duration: time.Second}, steady(100*time.Millisecond))
+	if o.Good != 10 || o.FailedRequests() != 0 || !almostEqual(o.Latency.Max, 100) || !almostEqual(o.Latency.P50, 100) || !almostEqual(o.PerSecond, 10) {
 		t.Errorf("%+v", o)
 	}
 }
 
 func TestClosedLoopStopsAtItsLimit(t *testing.T) {
-	_, o := runAgainst(t, &load{limit: 7}, steady(time.Millisecond))
+	_, o := runAgainst(t, &Load{Limit: 7}, steady(time.Millisecond))
 	if o.Good != 7 || !almostEqual(o.Seconds, 0.007) {
 		t.Errorf("%+v", o)
 	}
@@ -92,13 +92,13 @@ func TestClosedLoopStopsAtItsLimit(t *testing.T) {
 // waits for each response would see one slow request. Counted from their due times, the ten requests
 // due from 0.4 s to 1.3 s took 1000, 901, 802, … down to 109 ms.
 func TestOpenLoopCountsWaitingDuringAStall(t *testing.T) {
-	_, o := runAgainst(t, &load{rate: 10, duration: 2 * time.Second}, func(request int) time.Duration {
+	_, o := runAgainst(t, &Load{Rate: 10, Duration: 2 * time.Second}, func(request int) time.Duration {
 		if request == 4 {
 			return time.Second
 		}
 		return time.Millisecond
 	})
-	if o.Good != 20 || o.failedRequests() != 0 {
+	if o.Good != 20 || o.FailedRequests() != 0 {
 		t.Fatalf("%+v", o)
 	}
 	sum := 0.0
@@ -124,7 +124,7 @@ func TestOpenLoopCountsWaitingDuringAStall(t *testing.T) {
 // for another second, and the 979 requests that were never sent are counted as errors, with their
 // waiting times.
 func TestOpenLoopCountsUnsentRequests(t *testing.T) {
-	_, o := runAgainst(t, &load{rate: 1000, duration: time.Second}, steady(100*time.Millisecond))
+	_, o := runAgainst(t, &Load{Rate: 1000, Duration: time.Second}, steady(100*time.Millisecond))
 	if o.Good != 21 || o.Errors["not sent in time"] != 979 {
 		t.Fatalf("%+v", o)
 	}
@@ -134,7 +134,7 @@ func TestOpenLoopCountsUnsentRequests(t *testing.T) {
 }
 
 func TestLoadContinuesAfterABrokenConnection(t *testing.T) {
-	j, o := runAgainst(t, &load{limit: 9}, func(request int) time.Duration {
+	j, o := runAgainst(t, &Load{Limit: 9}, func(request int) time.Duration {
 		if request%3 == 1 {
 			return -1
 		}
@@ -147,16 +147,16 @@ func TestLoadContinuesAfterABrokenConnection(t *testing.T) {
 
 func TestLoadTimesOut(t *testing.T) {
 	baseURL := serve(t, nil, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
-	d, err := newDialer(baseURL, nil)
+	d, err := NewDialer(baseURL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	j := new(getJob)
-	l := &load{dialer: d, newJob: func() job { return j }, connections: 3, limit: 3, timeout: 20 * time.Millisecond, figures: newFigures()}
-	if err := l.run(t.Context(), 0); err != nil {
+	l := &Load{Dialer: d, NewJob: func() Job { return j }, Connections: 3, Limit: 3, Timeout: 20 * time.Millisecond, Figures: NewFigures()}
+	if err := l.Run(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	if o := l.figures.outcome(); o.Errors["time-out"] != 3 || j.unanswered.Load() != 3 {
+	if o := l.Figures.Outcome(); o.Errors["time-out"] != 3 || j.unanswered.Load() != 3 {
 		t.Errorf("%+v, %d unanswered", o, j.unanswered.Load())
 	}
 }
@@ -168,13 +168,42 @@ func TestLoadEndsWithItsContext(t *testing.T) {
 		cancel() // the server sends no response
 		_, _ = io.Copy(io.Discard, c)
 	})
-	d, err := newDialer(baseURL, nil)
+	d, err := NewDialer(baseURL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	j := new(getJob)
-	l := &load{dialer: d, newJob: func() job { return j }, connections: 4, duration: time.Hour, timeout: time.Hour, figures: newFigures()}
-	if err := l.run(ctx, 0); err != context.Canceled {
+	l := &Load{Dialer: d, NewJob: func() Job { return j }, Connections: 4, Duration: time.Hour, Timeout: time.Hour, Figures: NewFigures()}
+	if err := l.Run(ctx, 0); err != context.Canceled {
 		t.Errorf("run = %v", err)
+	}
+}
+
+func TestLoadsReuseOpenConnections(t *testing.T) {
+	var accepted atomic.Int64
+	baseURL := serve(t, nil, func(c net.Conn) {
+		accepted.Add(1)
+		respondByPath(c)
+	})
+	d, err := NewDialer(baseURL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := OpenConnections(t.Context(), d, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	for range 4 {
+		l := &Load{Dialer: d, NewJob: func() Job { return new(getJob) }, Open: open, Limit: 30, Timeout: time.Minute, Figures: NewFigures()}
+		if err := l.Run(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		if o := l.Figures.Outcome(); o.Good != 30 || o.FailedRequests() != 0 {
+			t.Errorf("%+v", o)
+		}
+	}
+	if n := accepted.Load(); n != 3 {
+		t.Errorf("%d connections were opened, want 3", n)
 	}
 }

@@ -1,4 +1,4 @@
-package bench
+package generator
 
 import (
 	"context"
@@ -19,27 +19,28 @@ const maxDrain = 10 * time.Second
 // redialPause is the pause after a failure to open a connection.
 const redialPause = 50 * time.Millisecond
 
-// job makes the requests of one connection and checks the responses.
-type job interface {
-	// request returns the bytes of request n, valid until the next call.
-	request(n uint64) []byte
-	// check returns a description of what is wrong with the response to request n; "" if nothing is.
-	check(n uint64, a *response) string
-	// onLost is called for a request that was sent and got no response.
-	onLost(n uint64)
+// Job makes the requests of one connection and checks the responses.
+type Job interface {
+	// Request returns the bytes of request n, valid until the next call.
+	Request(n uint64) []byte
+	// Check returns a description of what is wrong with the response to request n; "" if nothing is.
+	Check(n uint64, a *Response) string
+	// OnLost is called for a request that was sent and got no response.
+	OnLost(n uint64)
 }
 
-// load is one run: connections that send the requests of a workload.
-type load struct {
-	dialer      *dialer
-	newJob      func() job
-	connections int
-	duration    time.Duration // how long requests are sent; 0: until limit is reached
-	limit       uint64        // total number of requests; 0: no limit
-	rate        float64       // total requests a second; 0: each connection sends as soon as it can
-	timeout     time.Duration // for one exchange
-	figures     *figures
-	watch       stopwatch // nil: the real time since run began
+// Load is one run: connections that send the requests of a workload.
+type Load struct {
+	Dialer      *Dialer
+	NewJob      func() Job
+	Connections int
+	Duration    time.Duration // how long requests are sent; 0: until Limit is reached
+	Limit       uint64        // total number of requests; 0: no limit
+	Rate        float64       // total requests a second; 0: each connection sends as soon as it can
+	Timeout     time.Duration // for one exchange
+	Figures     *Figures
+	Open        *Connections // open connections, which stay open; nil: Run opens and closes its own
+	watch       stopwatch    // nil: the real time since Run began
 
 	nextNumber atomic.Uint64 // number of the next request
 	slots      []connSlot    // one for each connection
@@ -70,29 +71,52 @@ func (w realWatch) await(ctx context.Context, due time.Duration) {
 	}
 }
 
-// slot holds one connection, so that load.guard can end an exchange on it.
+// connSlot holds one connection, so that load.guard can end an exchange on it.
 type connSlot struct {
 	sentAt atomic.Int64 // start of the exchange under way, in nanoseconds since the run began, plus one; 0: none
 	mu     sync.Mutex
-	conn   *conn // guarded by mu
+	conn   *Conn // guarded by mu
 }
 
-// run opens the connections, sends requests until the duration or the limit is reached, and waits for the
-// responses. Requests are numbered from firstNumber on. An error means that the results are not valid.
-func (l *load) run(ctx context.Context, firstNumber uint64) error {
-	l.nextNumber.Store(firstNumber)
-	l.slots = make([]connSlot, l.connections)
-	for i := range l.slots {
-		c, err := l.dialer.dial(ctx)
+// Connections are open connections, which several loads can use one after the other.
+type Connections struct{ slots []connSlot }
+
+// OpenConnections opens n connections. The caller closes them.
+func OpenConnections(ctx context.Context, d *Dialer, n int) (*Connections, error) {
+	c := &Connections{slots: make([]connSlot, n)}
+	for i := range c.slots {
+		conn, err := d.Dial(ctx)
 		if err != nil {
-			l.close()
+			c.Close()
+			return nil, err
+		}
+		c.slots[i].conn = conn
+	}
+	return c, nil
+}
+
+// Close closes all connections. No load may use them any more.
+func (c *Connections) Close() {
+	for i := range c.slots {
+		c.slots[i].closeConn()
+	}
+}
+
+// Run opens the connections, sends requests until the duration or the limit is reached, and waits for the
+// responses. Requests are numbered from firstNumber on. An error means that the results are not valid.
+func (l *Load) Run(ctx context.Context, firstNumber uint64) error {
+	l.nextNumber.Store(firstNumber)
+	open := l.Open
+	if open == nil {
+		var err error
+		if open, err = OpenConnections(ctx, l.Dialer, l.Connections); err != nil {
 			return err
 		}
-		l.slots[i].conn = c
+		defer open.Close()
 	}
-	defer l.close()
-	if l.limit != 0 {
-		l.limit += firstNumber
+	l.slots = open.slots
+	if l.Limit != 0 {
+		l.Limit += firstNumber
 	}
 	if l.watch == nil {
 		l.watch = realWatch{time.Now()}
@@ -107,20 +131,23 @@ func (l *load) run(ctx context.Context, firstNumber uint64) error {
 	return context.Cause(ctx)
 }
 
+// NextNumber returns the number of the next request. Requests with smaller numbers have been sent, or will be at once.
+func (l *Load) NextNumber() uint64 { return l.nextNumber.Load() }
+
 // work is one connection's loop.
-func (l *load) work(ctx context.Context, s *connSlot, firstNumber uint64) {
-	j := l.newJob()
+func (l *Load) work(ctx context.Context, s *connSlot, firstNumber uint64) {
+	j := l.NewJob()
 	now := l.watch.elapsed()
 	for ctx.Err() == nil {
 		n := l.nextNumber.Add(1) - 1
-		if l.limit != 0 && n >= l.limit {
+		if l.Limit != 0 && n >= l.Limit {
 			return
 		}
 		due := now
-		if l.rate != 0 {
-			due = time.Duration(float64(n-firstNumber) / l.rate * float64(time.Second))
+		if l.Rate != 0 {
+			due = time.Duration(float64(n-firstNumber) / l.Rate * float64(time.Second))
 		}
-		if l.duration != 0 && due >= l.duration {
+		if l.Duration != 0 && due >= l.Duration {
 			return
 		}
 		if due > now {
@@ -129,8 +156,8 @@ func (l *load) work(ctx context.Context, s *connSlot, firstNumber uint64) {
 			}
 			now = l.watch.elapsed()
 		}
-		if l.duration != 0 && now > l.duration+min(maxDrain, l.duration) {
-			l.figures.countUnsent(now - due)
+		if l.Duration != 0 && now > l.Duration+min(maxDrain, l.Duration) {
+			l.Figures.countUnsent(now - due)
 			continue
 		}
 		now = l.send(ctx, s, j, n, due, now)
@@ -138,37 +165,37 @@ func (l *load) work(ctx context.Context, s *connSlot, firstNumber uint64) {
 }
 
 // send makes one exchange and returns the time at its end.
-func (l *load) send(ctx context.Context, s *connSlot, j job, n uint64, due, now time.Duration) time.Duration {
+func (l *Load) send(ctx context.Context, s *connSlot, j Job, n uint64, due, now time.Duration) time.Duration {
 	if s.conn == nil && !l.redial(ctx, s) {
 		return l.watch.elapsed()
 	}
 	s.sentAt.Store(int64(now) + 1)
-	a, err := s.conn.exchange(j.request(n))
+	a, err := s.conn.Exchange(j.Request(n))
 	s.sentAt.Store(0)
 	sent := now
 	now = l.watch.elapsed()
 	if err != nil {
-		l.figures.countError(errorKind(err))
-		j.onLost(n)
+		l.Figures.countError(errorKind(err))
+		j.OnLost(n)
 		s.closeConn()
 		return now
 	}
-	if kind := j.check(n, a); kind != "" {
-		l.figures.countError(kind)
+	if kind := j.Check(n, a); kind != "" {
+		l.Figures.countError(kind)
 	} else {
-		l.figures.countGood(due, sent, now)
+		l.Figures.CountGood(due, sent, now)
 	}
-	if a.closesConn {
+	if a.ClosesConn {
 		s.closeConn()
 	}
 	return now
 }
 
 // redial opens the slot's connection again, and pauses after a failure.
-func (l *load) redial(ctx context.Context, s *connSlot) bool {
-	c, err := l.dialer.dial(ctx)
+func (l *Load) redial(ctx context.Context, s *connSlot) bool {
+	c, err := l.Dialer.Dial(ctx)
 	if err != nil {
-		l.figures.countError("connect: " + errorKind(err))
+		l.Figures.countError("connect: " + errorKind(err))
 		l.watch.await(ctx, l.watch.elapsed()+redialPause)
 		return false
 	}
@@ -188,19 +215,12 @@ func (s *connSlot) closeConn() {
 	}
 }
 
-// close closes all connections.
-func (l *load) close() {
-	for i := range l.slots {
-		l.slots[i].closeConn()
-	}
-}
-
 // guard ends exchanges that take longer than the time-out. Checking all exchanges periodically costs less than
 // setting a deadline for each.
-func (l *load) guard(ctx context.Context, done <-chan struct{}) {
-	tick := time.NewTicker(min(max(l.timeout/20, time.Millisecond), 100*time.Millisecond))
+func (l *Load) guard(ctx context.Context, done <-chan struct{}) {
+	tick := time.NewTicker(min(max(l.Timeout/20, time.Millisecond), 100*time.Millisecond))
 	defer tick.Stop()
-	contextDone, maxAge := ctx.Done(), l.timeout
+	contextDone, maxAge := ctx.Done(), l.Timeout
 	for {
 		select {
 		case <-done:
@@ -214,7 +234,7 @@ func (l *load) guard(ctx context.Context, done <-chan struct{}) {
 }
 
 // interrupt ends the exchanges that have taken maxAge or longer.
-func (l *load) interrupt(maxAge time.Duration) {
+func (l *Load) interrupt(maxAge time.Duration) {
 	now := l.watch.elapsed()
 	for i := range l.slots {
 		s := &l.slots[i]

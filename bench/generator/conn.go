@@ -1,4 +1,4 @@
-package bench
+package generator
 
 import (
 	"context"
@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-const (
-	dialTimeout   = 10 * time.Second
-	initialBuffer = 8 << 10 // bytes; the buffer grows to the longest response
-)
+// DialTimeout bounds the wait for a connection.
+const DialTimeout = 10 * time.Second
 
-// dialer opens connections to the target.
-type dialer struct {
+const initialBuffer = 8 << 10 // bytes; the buffer grows to the longest response
+
+// Dialer opens connections to the target.
+type Dialer struct {
 	address string
-	host    string // the Host header
+	host    string
 	tls     *tls.Config
 }
 
-// newDialer returns a dialer for a base URL, which has a scheme (http or https), a host, perhaps a port, and
+// NewDialer returns a dialer for a base URL, which has a scheme (http or https), a host, perhaps a port, and
 // nothing else.
-func newDialer(baseURL string, config *tls.Config) (*dialer, error) {
+func NewDialer(baseURL string, config *tls.Config) (*Dialer, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" || (u.Path != "" && u.Path != "/") {
 		return nil, fmt.Errorf("bench: %q is no base URL", baseURL)
 	}
-	d := &dialer{host: u.Host, address: u.Host}
+	d := &Dialer{host: u.Host, address: u.Host}
 	switch u.Scheme {
 	case "http":
 		if u.Port() == "" {
@@ -52,22 +52,26 @@ func newDialer(baseURL string, config *tls.Config) (*dialer, error) {
 	return nil, fmt.Errorf("bench: %q is neither http nor https", baseURL)
 }
 
-// conn is one keep-alive connection. One goroutine uses it; any goroutine may set its
+// Host returns the value of the Host header.
+func (d *Dialer) Host() string { return d.host }
+
+// Conn is one keep-alive connection. One goroutine uses it; any goroutine may set its
 // deadlines.
-type conn struct {
+type Conn struct {
 	net.Conn
 	raw          syscall.RawConn       // nil with TLS
 	pollCallback func(fd uintptr) bool // the method value onPoll, made once for all exchanges
 
 	unsent   []byte
 	received []byte // bytes of the response that have arrived
-	response response
+	response Response
 	err      error
 }
 
-func (d *dialer) dial(ctx context.Context) (*conn, error) {
-	netDialer := net.Dialer{Timeout: dialTimeout}
-	c := &conn{received: make([]byte, 0, initialBuffer)}
+// Dial opens a connection. The caller closes it.
+func (d *Dialer) Dial(ctx context.Context) (*Conn, error) {
+	netDialer := net.Dialer{Timeout: DialTimeout}
+	c := &Conn{received: make([]byte, 0, initialBuffer)}
 	if d.tls != nil {
 		tlsDialer := tls.Dialer{NetDialer: &netDialer, Config: d.tls}
 		var err error
@@ -84,9 +88,9 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	return c, err
 }
 
-// exchange sends a request and waits for the response, which is valid until the next exchange. After an
+// Exchange sends a request and waits for the response, which is valid until the next exchange. After an
 // error the connection can't be used any more.
-func (c *conn) exchange(request []byte) (*response, error) {
+func (c *Conn) Exchange(request []byte) (*Response, error) {
 	c.unsent, c.received, c.err = request, c.received[:0], nil
 	if c.raw == nil {
 		return &c.response, c.exchangeStream()
@@ -101,7 +105,7 @@ func (c *conn) exchange(request []byte) (*response, error) {
 // the connection can be read, until it returns true because the exchange has ended. Because the request is sent in
 // the poller's callback, the poller is armed before the request leaves. So the read before waiting, which
 // usually finds nothing, can be omitted. That saves one of three system calls.
-func (c *conn) onPoll(fd uintptr) bool {
+func (c *Conn) onPoll(fd uintptr) bool {
 	if len(c.unsent) > 0 {
 		n, err := retryInterrupted(syscall.Write, fd, c.unsent)
 		if err == nil && n < len(c.unsent) {
@@ -141,7 +145,7 @@ func retryInterrupted(call func(int, []byte) (int, error), fd uintptr, b []byte)
 }
 
 // exchangeStream is exchange over TLS.
-func (c *conn) exchangeStream() error {
+func (c *Conn) exchangeStream() error {
 	if _, err := c.Write(c.unsent); err != nil {
 		return err
 	}
@@ -157,7 +161,7 @@ func (c *conn) exchangeStream() error {
 }
 
 // freeBuffer returns the free part of the receive buffer. If the buffer is full, it is enlarged first.
-func (c *conn) freeBuffer() []byte {
+func (c *Conn) freeBuffer() []byte {
 	if len(c.received) == cap(c.received) {
 		c.received = append(make([]byte, 0, 2*cap(c.received)), c.received...)
 	}
@@ -166,7 +170,7 @@ func (c *conn) freeBuffer() []byte {
 
 // addReceived adds n bytes, which have been read into the free part of the buffer, and tells whether the response is
 // complete or malformed.
-func (c *conn) addReceived(n int) bool {
+func (c *Conn) addReceived(n int) bool {
 	c.received = c.received[:len(c.received)+n]
 	a, size, err := parseResponse(c.received)
 	if err == nil && size != 0 && size != len(c.received) {

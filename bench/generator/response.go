@@ -1,29 +1,29 @@
-package bench
+package generator
 
 import (
 	"bytes"
 	"errors"
 )
 
-// maxResponse bounds a response in bytes, including its head.
-const maxResponse = 1 << 20
+// MaxResponse bounds a response in bytes, including its head.
+const MaxResponse = 1 << 20
 
 var errMalformed = errors.New("malformed answer")
 
-// response is one HTTP response. Its body is a part of the connection's buffer.
-type response struct {
-	status     int
-	body       []byte
-	closesConn bool // the server closes the connection after the response
+// Response is one HTTP response. Its body is a part of the connection's buffer.
+type Response struct {
+	Status     int
+	Body       []byte
+	ClosesConn bool // the server closes the connection after the response
 }
 
 // parseResponse parses the response at the beginning of b and returns its size in bytes. Size 0 means
 // that the response is not complete yet. It supports only what the server sends, HTTP/1.1 with a
 // Content-Length, and returns an error for anything else.
-func parseResponse(b []byte) (a response, size int, err error) {
+func parseResponse(b []byte) (a Response, size int, err error) {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
-		if len(b) >= maxResponse {
+		if len(b) >= MaxResponse {
 			err = errMalformed
 		}
 		return a, 0, err
@@ -33,23 +33,23 @@ func parseResponse(b []byte) (a response, size int, err error) {
 		return a, 0, errMalformed
 	}
 	var ok bool
-	if a.status, ok = parseNumber(head[9:12]); !ok {
+	if a.Status, ok = parseNumber(head[9:12]); !ok {
 		return a, 0, errMalformed
 	}
 	length, ok := a.readHead(head)
-	if !ok || length > maxResponse {
+	if !ok || length > MaxResponse {
 		return a, 0, errMalformed
 	}
 	if size = end + 4 + length; size > len(b) {
 		return a, 0, nil
 	}
-	a.body = b[end+4 : size]
+	a.Body = b[end+4 : size]
 	return a, size, nil
 }
 
-// readHead returns the length of the body and sets closesConn. To save time it examines only lines that begin
+// readHead returns the length of the body and sets ClosesConn. To save time it examines only lines that begin
 // with the first letter of a header that it needs.
-func (a *response) readHead(head []byte) (length int, ok bool) {
+func (a *Response) readHead(head []byte) (length int, ok bool) {
 	for remaining := head; len(remaining) > 0; {
 		end := bytes.IndexByte(remaining, '\n')
 		line := remaining[:end]
@@ -61,7 +61,7 @@ func (a *response) readHead(head []byte) (length int, ok bool) {
 					return 0, false
 				}
 			} else if value, found = headerValue(line, "connection:"); found {
-				a.closesConn = bytes.EqualFold(value, []byte("close"))
+				a.ClosesConn = bytes.EqualFold(value, []byte("close"))
 			}
 		case 'T', 't':
 			if _, found := headerValue(line, "transfer-encoding:"); found {
@@ -94,10 +94,10 @@ func parseNumber(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// memberValue returns the string value of the first JSON member with the name, at any depth of a body. It returns
+// MemberValue returns the string value of the first JSON member with the name, at any depth of a body. It returns
 // nil if there is no such member or its value is not a string. The name includes its quotes and colon. The
 // value must not contain escapes.
-func memberValue(body []byte, name string) []byte {
+func MemberValue(body []byte, name string) []byte {
 	i := bytes.Index(body, []byte(name))
 	if i < 0 {
 		return nil

@@ -1,4 +1,4 @@
-package bench
+package generator
 
 import (
 	"bufio"
@@ -51,13 +51,13 @@ func tlsConfigs(t *testing.T) (server, client *tls.Config) {
 	return &tls.Config{Certificates: s.TLS.Certificates}, client
 }
 
-func dialTo(t *testing.T, baseURL string, config *tls.Config) *conn {
+func dialTo(t *testing.T, baseURL string, config *tls.Config) *Conn {
 	t.Helper()
-	d, err := newDialer(baseURL, config)
+	d, err := NewDialer(baseURL, config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := d.dial(t.Context())
+	c, err := d.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestExchangeReadsOneWholeResponse(t *testing.T) {
 			c := dialTo(t, baseURL, transport.client)
 			for round := range 50 {
 				for _, path := range []string{"/first", "/slow", "/big"} {
-					a, err := c.exchange([]byte("GET " + path + " HTTP/1.1\r\n\r\n"))
+					a, err := c.Exchange([]byte("GET " + path + " HTTP/1.1\r\n\r\n"))
 					if err != nil {
 						t.Fatalf("round %d: %s: %v", round, path, err)
 					}
@@ -135,15 +135,15 @@ func TestExchangeReadsOneWholeResponse(t *testing.T) {
 					if path == "/big" {
 						want = 10 * initialBuffer
 					}
-					if a.status != 200 || len(a.body) != want {
-						t.Fatalf("round %d: %s: %d, %d bytes, want %d", round, path, a.status, len(a.body), want)
+					if a.Status != 200 || len(a.Body) != want {
+						t.Fatalf("round %d: %s: %d, %d bytes, want %d", round, path, a.Status, len(a.Body), want)
 					}
 				}
 			}
-			if _, err := c.exchange([]byte("GET /half HTTP/1.1\r\n\r\n")); err == nil || errorKind(err) != "connection closed" {
+			if _, err := c.Exchange([]byte("GET /half HTTP/1.1\r\n\r\n")); err == nil || errorKind(err) != "connection closed" {
 				t.Errorf("half an answer: %v", err)
 			}
-			if _, err := dialTo(t, baseURL, transport.client).exchange([]byte("GET /more HTTP/1.1\r\n\r\n")); err == nil {
+			if _, err := dialTo(t, baseURL, transport.client).Exchange([]byte("GET /more HTTP/1.1\r\n\r\n")); err == nil {
 				t.Error("more than one answer was accepted")
 			}
 		})
@@ -161,19 +161,19 @@ func TestExchangeEndsAtItsDeadline(t *testing.T) {
 		<-requested
 		_ = c.SetDeadline(time.Unix(1, 0))
 	}()
-	if _, err := c.exchange([]byte("GET / HTTP/1.1\r\n\r\n")); err == nil || errorKind(err) != "time-out" {
+	if _, err := c.Exchange([]byte("GET / HTTP/1.1\r\n\r\n")); err == nil || errorKind(err) != "time-out" {
 		t.Errorf("exchange = %v, want a time-out", err)
 	}
 }
 
 func TestDialerRefusesAMalformedBaseURL(t *testing.T) {
 	for _, baseURL := range []string{"", "127.0.0.1:80", "ftp://x", "http://", "http://x/path", "http://%"} {
-		if _, err := newDialer(baseURL, nil); err == nil {
+		if _, err := NewDialer(baseURL, nil); err == nil {
 			t.Errorf("%q was accepted", baseURL)
 		}
 	}
 	for baseURL, want := range map[string]string{"http://x": "x:80", "https://x/": "x:443", "http://x:8": "x:8"} {
-		d, err := newDialer(baseURL, nil)
+		d, err := NewDialer(baseURL, nil)
 		if err != nil || d.address != want {
 			t.Errorf("%q goes to %v, %v; want %s", baseURL, d, err, want)
 		}

@@ -1,8 +1,7 @@
-package bench
+package generator
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -23,9 +22,9 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(int64(minLatency/time.Microsecond), int64(maxLatency/time.Microsecond), significantDigits)
 }
 
-// figures counts a run's results. All connections share one figures value, because separate histograms for many
+// Figures counts a run's results. All connections share one figures value, because separate histograms for many
 // connections would not fit into the CPU cache. A response is good if it is the one that the workload expects.
-type figures struct {
+type Figures struct {
 	mu             sync.Mutex
 	latency        *hdrhistogram.Histogram // latencies in µs, of good responses and of requests that were never sent
 	lateness       *hdrhistogram.Histogram // µs from the due time of a request until it was sent
@@ -33,16 +32,20 @@ type figures struct {
 	goodCount      uint64
 	errorCounts    map[string]uint64 // by kind of error
 	longestLatency time.Duration
-	lastGood       time.Duration // time of the last good response, since the run began
+	lastGood       time.Duration // time of the last good response since the run began, or the length of appended runs
+
+	interval     *hdrhistogram.Histogram // latencies in µs since the last call of NextInterval; nil before the first
+	intervalGood uint64                  // goodCount at that call
+	intervalLost uint64                  // number of errors at that call
 }
 
-func newFigures() *figures {
-	return &figures{latency: newHistogram(), lateness: newHistogram(), sinceSent: newHistogram(), errorCounts: make(map[string]uint64)}
+func NewFigures() *Figures {
+	return &Figures{latency: newHistogram(), lateness: newHistogram(), sinceSent: newHistogram(), errorCounts: make(map[string]uint64)}
 }
 
-// countGood counts a request with a good response. The arguments are the times, since the run began, at which
+// CountGood counts a request with a good response. The arguments are the times, since the run began, at which
 // the request was due, at which it was sent, and at which the response arrived.
-func (f *figures) countGood(due, sent, now time.Duration) {
+func (f *Figures) CountGood(due, sent, now time.Duration) {
 	f.mu.Lock()
 	f.goodCount++
 	f.recordLatency(now - due)
@@ -53,8 +56,11 @@ func (f *figures) countGood(due, sent, now time.Duration) {
 }
 
 // recordLatency records a latency. The caller holds f.mu.
-func (f *figures) recordLatency(d time.Duration) {
+func (f *Figures) recordLatency(d time.Duration) {
 	record(f.latency, d)
+	if f.interval != nil {
+		record(f.interval, d)
+	}
 	f.longestLatency = max(f.longestLatency, d)
 }
 
@@ -65,7 +71,7 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 }
 
 // countError counts an error.
-func (f *figures) countError(kind string) {
+func (f *Figures) countError(kind string) {
 	f.mu.Lock()
 	f.errorCounts[kind]++
 	f.mu.Unlock()
@@ -73,11 +79,66 @@ func (f *figures) countError(kind string) {
 
 // countUnsent counts a request that was due and never sent, and records its waiting time as a latency. Omitting
 // such requests would hide the delays that a run with a rate is meant to show.
-func (f *figures) countUnsent(waited time.Duration) {
+func (f *Figures) countUnsent(waited time.Duration) {
 	f.mu.Lock()
 	f.errorCounts["not sent in time"]++
 	f.recordLatency(waited)
 	f.mu.Unlock()
+}
+
+// Interval is what happened between two calls of NextInterval. Latencies are in milliseconds.
+type Interval struct {
+	Good   uint64
+	Errors uint64
+	P50    float64
+	P99    float64
+}
+
+// NextInterval returns what has happened since the last call, and begins the next interval. The first call begins the first
+// one.
+func (f *Figures) NextInterval() Interval {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var lost uint64
+	for _, count := range f.errorCounts {
+		lost += count
+	}
+	i := Interval{Good: f.goodCount - f.intervalGood, Errors: lost - f.intervalLost}
+	f.intervalGood, f.intervalLost = f.goodCount, lost
+	if f.interval == nil {
+		f.interval = newHistogram()
+		return i
+	}
+	i.P50, i.P99 = float64(f.interval.ValueAtQuantile(50))/1000, float64(f.interval.ValueAtQuantile(99))/1000
+	f.interval.Reset()
+	return i
+}
+
+// Good returns the number of good responses so far.
+func (f *Figures) Good() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.goodCount
+}
+
+// Append adds the results of a run that came after this one, as if both were one run without the pause between them. Other
+// must not change any more.
+//
+// The length is how long the other run sent requests, without the wait for the last responses. Without a rate, the requests sent
+// in that time, divided by it, are the throughput of a run without end: the first request of each connection stands for those
+// that are still under way at the end. Divided by the time until the last response, short runs would seem slower than long ones.
+func (f *Figures) Append(other *Figures, length time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, h := range [][2]*hdrhistogram.Histogram{{f.latency, other.latency}, {f.lateness, other.lateness}, {f.sinceSent, other.sinceSent}} {
+		_ = h[0].Merge(h[1]) // the number of values out of range, of which there are none
+	}
+	f.goodCount += other.goodCount
+	for kind, count := range other.errorCounts {
+		f.errorCounts[kind] += count
+	}
+	f.longestLatency = max(f.longestLatency, other.longestLatency)
+	f.lastGood += length
 }
 
 // Latency is a distribution in milliseconds.
@@ -93,7 +154,7 @@ type Latency struct {
 // Outcome is the result of a run. A response is good if it is the one that the workload expects.
 type Outcome struct {
 	Good         uint64            `json:"good"`    // number of good responses
-	Seconds      float64           `json:"seconds"` // until the last good response
+	Seconds      float64           `json:"seconds"` // until the last good response, or the length of appended runs
 	PerSecond    float64           `json:"per_second"`
 	Latency      Latency           `json:"latency_ms"`
 	LateP99      float64           `json:"sent_late_p99_ms"`  // delay between the due time and the sending, caused by the generator
@@ -101,8 +162,8 @@ type Outcome struct {
 	Errors       map[string]uint64 `json:"errors"`            // by kind
 }
 
-// outcome returns the results so far.
-func (f *figures) outcome() Outcome {
+// Outcome returns the results so far.
+func (f *Figures) Outcome() Outcome {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	o := Outcome{
@@ -132,16 +193,16 @@ func (l Latency) String() string {
 	return fmt.Sprintf("p50 %.2f ms  p99 %.2f ms  p99.9 %.2f ms  max %.2f ms", l.P50, l.P99, l.P999, l.Max)
 }
 
-// failedRequests returns the number of requests without a good response.
-func (o *Outcome) failedRequests() (n uint64) {
+// FailedRequests returns the number of requests without a good response.
+func (o *Outcome) FailedRequests() (n uint64) {
 	for _, count := range o.Errors {
 		n += count
 	}
 	return n
 }
 
-// errorText lists the errors by kind, the most frequent first.
-func (o *Outcome) errorText() string {
+// ErrorText lists the errors by kind, the most frequent first.
+func (o *Outcome) ErrorText() string {
 	if len(o.Errors) == 0 {
 		return "none"
 	}
@@ -155,9 +216,4 @@ func (o *Outcome) errorText() string {
 		kinds[i] = fmt.Sprintf("%s: %d", kind, o.Errors[kind])
 	}
 	return strings.Join(kinds, ", ")
-}
-
-// printLine prints a line. It ignores errors of the output.
-func printLine(out io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }

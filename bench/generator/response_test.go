@@ -1,4 +1,4 @@
-package bench
+package generator
 
 import (
 	"strings"
@@ -25,12 +25,12 @@ func TestOnlyCompleteResponsesAreParsed(t *testing.T) {
 		a, size, err := parseResponse([]byte(c.text))
 		if c.bodySize < 0 {
 			if err == nil {
-				t.Errorf("%s: accepted as %d, %d bytes", c.name, a.status, size)
+				t.Errorf("%s: accepted as %d, %d bytes", c.name, a.Status, size)
 			}
 			continue
 		}
-		if err != nil || size != len(c.text) || a.status != c.status || len(a.body) != c.bodySize || a.closesConn != c.closesConn {
-			t.Errorf("%s: %d, body %q, closes %v, %d of %d bytes, %v", c.name, a.status, a.body, a.closesConn, size, len(c.text), err)
+		if err != nil || size != len(c.text) || a.Status != c.status || len(a.Body) != c.bodySize || a.ClosesConn != c.closesConn {
+			t.Errorf("%s: %d, body %q, closes %v, %d of %d bytes, %v", c.name, a.Status, a.Body, a.ClosesConn, size, len(c.text), err)
 		}
 		for n := range c.text {
 			if _, size, err := parseResponse([]byte(c.text[:n])); size != 0 || err != nil {
@@ -41,7 +41,7 @@ func TestOnlyCompleteResponsesAreParsed(t *testing.T) {
 }
 
 func TestUnterminatedResponseIsRefused(t *testing.T) {
-	if _, _, err := parseResponse([]byte("HTTP/1.1 200 OK\r\n" + strings.Repeat("a", maxResponse))); err == nil {
+	if _, _, err := parseResponse([]byte("HTTP/1.1 200 OK\r\n" + strings.Repeat("a", MaxResponse))); err == nil {
 		t.Error("a head without end was accepted")
 	}
 }
@@ -49,7 +49,7 @@ func TestUnterminatedResponseIsRefused(t *testing.T) {
 func TestMemberValueFindsStringsOnly(t *testing.T) {
 	const body = `{"txid":"id","id":"7","status":"charged","n":1,"open":"x`
 	for name, want := range map[string]string{`"id":`: "7", `"status":`: "charged", `"n":`: "", `"none":`: "", `"open":`: ""} {
-		if got := string(memberValue([]byte(body), name)); got != want {
+		if got := string(MemberValue([]byte(body), name)); got != want {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}

@@ -1,0 +1,254 @@
+package soak
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Line is a line of a chart. A value that is not a number is a gap.
+type Line struct {
+	Name   string
+	Values []float64 // one for each of the picture's times
+}
+
+// Chart is a part of a picture: up to MaxLines lines over the picture's times, with an axis of their own that begins at zero.
+type Chart struct {
+	Title string // what the values are, with their unit
+	Lines []Line
+}
+
+// Picture is a picture of charts, one below the other.
+type Picture struct {
+	Title  string
+	Notes  []string  // lines below the title
+	Times  []float64 // in seconds
+	Charts []Chart
+}
+
+// MaxLines is the number of lines that a chart may have, as there are that many styles. maxPoints bounds the points of a line:
+// more values are drawn as the means of so many groups.
+const (
+	MaxLines  = 3
+	maxPoints = 800
+)
+
+// Sizes in the units of the picture's view box.
+const (
+	width        = 860
+	left, right  = 76, 20 // margins of a chart
+	firstLine    = 30     // base line of the title
+	lineHeight   = 18     // of the notes
+	chartTitle   = 34     // from a chart's top to its plot
+	chartHeight  = 130    // of a plot
+	chartSpacing = 26     // below a plot, for the labels of the times
+	plotWidth    = width - left - right
+)
+
+// style has both schemes of colors. The background is the picture's own, because a page that shows a picture may have another
+// scheme than the system.
+const style = `
+svg{background:#fff}
+.back{fill:#fff}
+text{fill:#1f2328;font:13px system-ui,sans-serif}
+.title{font-size:17px;font-weight:600}
+.chart{font-weight:600}
+.axis{fill:#59636e;font-size:12px}
+.grid{stroke:#d1d9e0;stroke-width:1}
+.line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
+.a{stroke:#0a5cc2}
+.b{stroke:#b34700;stroke-dasharray:7 5}
+.c{stroke:#6e40c9;stroke-dasharray:1 5}
+@media (prefers-color-scheme:dark){
+svg{background:#0d1117}
+.back{fill:#0d1117}
+text{fill:#e6edf3}
+.axis{fill:#9198a1}
+.grid{stroke:#30363d}
+.a{stroke:#6cb6ff}
+.b{stroke:#f0883e}
+.c{stroke:#b78af5}
+}
+`
+
+// styles are the classes of a chart's lines.
+var styles = [MaxLines]string{"a", "b", "c"}
+
+// SVG draws the picture.
+func (p *Picture) SVG() ([]byte, error) {
+	for i := range p.Charts {
+		if n := len(p.Charts[i].Lines); n == 0 || n > MaxLines {
+			return nil, fmt.Errorf("soak: a chart of %d lines", n)
+		}
+		for _, line := range p.Charts[i].Lines {
+			if len(line.Values) != len(p.Times) {
+				return nil, fmt.Errorf("soak: line %q has %d values at %d times", line.Name, len(line.Values), len(p.Times))
+			}
+		}
+	}
+	top := firstLine + lineHeight*len(p.Notes) + 8
+	height := top + len(p.Charts)*(chartTitle+chartHeight+chartSpacing) + 8
+	d := new(drawing)
+	d.add(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">`, width, height, escape(p.Title))
+	d.add(`<title>%s</title>`, escape(p.Title))
+	d.add(`<style>%s</style>`, style)
+	d.add(`<rect class="back" width="%d" height="%d"/>`, width, height)
+	d.text("title", 16, firstLine, "start", p.Title)
+	for i, note := range p.Notes {
+		d.text("axis", 16, firstLine+lineHeight*(i+1), "start", note)
+	}
+	for i := range p.Charts {
+		p.chart(d, &p.Charts[i], top+i*(chartTitle+chartHeight+chartSpacing))
+	}
+	d.add(`</svg>`)
+	return d.Bytes(), nil
+}
+
+// drawing is an SVG under construction.
+type drawing struct{ bytes.Buffer }
+
+// add adds a line of markup. Text among the arguments must be escaped.
+func (d *drawing) add(format string, arguments ...any) {
+	_, _ = fmt.Fprintf(d, format+"\n", arguments...)
+}
+
+func (d *drawing) text(class string, x, y int, anchor, text string) {
+	d.add(`<text class="%s" x="%d" y="%d" text-anchor="%s">%s</text>`, class, x, y, anchor, escape(text))
+}
+
+// escape returns a text for use in markup, also within quotes.
+func escape(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text))
+	return b.String()
+}
+
+// chart draws a chart whose title is at the top.
+func (p *Picture) chart(d *drawing, c *Chart, top int) {
+	d.text("chart", left, top+16, "start", c.Title)
+	if len(c.Lines) > 1 {
+		d.legend(c.Lines, top)
+	}
+	plot := top + chartTitle
+	largest := 0.0
+	for _, line := range c.Lines {
+		for _, v := range line.Values {
+			if v > largest { // false for NaN
+				largest = v
+			}
+		}
+	}
+	step := niceStep(largest / 5)
+	ceiling := step * math.Max(1, math.Ceil(largest/step))
+	y := func(v float64) float64 { return float64(plot) + chartHeight*(1-v/ceiling) }
+	for v := 0.0; v <= ceiling*1.001; v += step {
+		d.add(`<path class="grid" d="M%d %.1fH%d"/>`, left, y(v), width-right)
+		d.text("axis", left-8, int(y(v))+4, "end", Number(v))
+	}
+	p.timeLabels(d, plot+chartHeight+17)
+	for i, line := range c.Lines {
+		d.add(`<path class="line %s" d="%s"/>`, styles[i], p.path(line.Values, y))
+	}
+}
+
+// legend names the lines of a chart at the right of its title. The width of a name is estimated, generously.
+func (d *drawing) legend(lines []Line, top int) {
+	x := width - right
+	for i := len(lines) - 1; i >= 0; i-- {
+		x -= 7 * len([]rune(lines[i].Name))
+		d.text("axis", x, top+16, "start", lines[i].Name)
+		d.add(`<path class="line %s" d="M%d %dh28"/>`, styles[i], x-36, top+12)
+		x -= 54
+	}
+}
+
+// timeLabels labels the axis of times at a base line.
+func (p *Picture) timeLabels(d *drawing, y int) {
+	unit, seconds := "s", 1.0
+	switch last := p.lastTime(); {
+	case last >= 5*3600:
+		unit, seconds = "h", 3600
+	case last >= 300:
+		unit, seconds = "min", 60
+	}
+	last := p.lastTime() / seconds
+	step := niceStep(last / 8)
+	for t := 0.0; t <= last*1.001; t += step {
+		label := Number(t)
+		if t == 0 {
+			label += " " + unit
+		}
+		d.text("axis", int(p.x(t*seconds)), y, "middle", label)
+	}
+}
+
+// lastTime returns the time at the right end; 1 if there is none.
+func (p *Picture) lastTime() float64 {
+	if n := len(p.Times); n > 0 && p.Times[n-1] > 0 {
+		return p.Times[n-1]
+	}
+	return 1
+}
+
+func (p *Picture) x(t float64) float64 { return left + plotWidth*t/p.lastTime() }
+
+// path returns the path of a line. A value alone between gaps is a dot, as the line's ends are round.
+func (p *Picture) path(values []float64, y func(float64) float64) string {
+	group := max(1, (len(values)+maxPoints-1)/maxPoints)
+	var b strings.Builder
+	pen := "M"
+	for from := 0; from < len(values); from += group {
+		to := min(from+group, len(values))
+		sum, t, n := 0.0, 0.0, 0
+		for i := from; i < to; i++ {
+			if !math.IsNaN(values[i]) {
+				sum, t, n = sum+values[i], t+p.Times[i], n+1
+			}
+		}
+		if n == 0 {
+			pen = "M"
+			continue
+		}
+		x, at := p.x(t/float64(n)), y(sum/float64(n))
+		if pen == "M" {
+			fmt.Fprintf(&b, "M%.1f %.1fh0", x, at)
+		} else {
+			fmt.Fprintf(&b, "L%.1f %.1f", x, at)
+		}
+		pen = "L"
+	}
+	return b.String()
+}
+
+// niceStep returns the smallest of 1, 2 and 5 times a power of ten that is not below a positive number; 1 for 0.
+func niceStep(least float64) float64 {
+	if !(least > 0) {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, factor := range []float64{1, 2, 5} {
+		if factor*power >= least*0.999 {
+			return factor * power
+		}
+	}
+	return 10 * power
+}
+
+// Number formats the label of an axis: 12,000 or 0.25.
+func Number(v float64) string {
+	text := strconv.FormatFloat(v, 'f', -1, 64)
+	if rounded := strconv.FormatFloat(v, 'f', 3, 64); len(rounded) < len(text) { // 0.1 + 0.2
+		text = strings.TrimRight(strings.TrimRight(rounded, "0"), ".")
+	}
+	integer, decimals, hasPoint := strings.Cut(text, ".")
+	for i := len(integer) - 3; i > 0; i -= 3 {
+		integer = integer[:i] + "," + integer[i:]
+	}
+	if hasPoint {
+		return integer + "." + decimals
+	}
+	return integer
+}

@@ -1,0 +1,49 @@
+package soak
+
+import "time"
+
+// RowsPerLength is the number of rows after which the interval doubles. Ten million payments take an hour or two, which are
+// far fewer rows of a minute.
+const RowsPerLength = 2_000
+
+// Row is one interval of a run. The pointers are nil for what could not be measured.
+type Row struct {
+	End       float64 `json:"end_seconds"` // since the run began
+	Seconds   float64 `json:"seconds"`     // length of the interval
+	Charged   uint64  `json:"charged"`     // payments so far
+	PerSecond float64 `json:"per_second"`
+	P50       float64 `json:"p50_ms"`
+	P99       float64 `json:"p99_ms"`
+	Errors    uint64  `json:"errors"` // in the interval
+
+	CPU     *float64 `json:"cpu_us_per_payment,omitempty"`   // of the server
+	Disk    int64    `json:"disk_bytes"`                     // space that the data directory occupies at the end of the interval
+	Written *int64   `json:"written_bytes,omitempty"`        // by the server since the run began, as the kernel counts it
+	Device  *int64   `json:"device_written_bytes,omitempty"` // to the data directory's device since the run began, by all processes
+	Anon    *int64   `json:"anonymous_bytes,omitempty"`      // memory of the server at the end of the interval
+}
+
+// Interval says when rows end.
+type Interval struct {
+	length time.Duration // of the row under way
+	end    time.Duration // of the row under way, since the run began
+	rows   int           // so far
+}
+
+// NewInterval returns an interval that begins a row every length.
+func NewInterval(length time.Duration) *Interval { return &Interval{length: length, end: length} }
+
+// HasEnded tells whether the row under way has ended at a time, and begins the next one.
+func (i *Interval) HasEnded(now time.Duration) bool {
+	if now < i.end {
+		return false
+	}
+	if i.rows++; i.rows%RowsPerLength == 0 {
+		i.length *= 2
+	}
+	i.end = max(i.end, now-now%i.length) + i.length // a sample that came late does not end two rows
+	return true
+}
+
+// Length returns the length of the row under way.
+func (i *Interval) Length() time.Duration { return i.length }

@@ -1,0 +1,62 @@
+package soak
+
+import "time"
+
+// WindowLength is the length of a window.
+const WindowLength = 10 * time.Second
+
+// Window is a part of a run in which the CPU of a payment was measured.
+type Window struct {
+	Start    float64 `json:"start_seconds"` // since the run began
+	Seconds  float64 `json:"seconds"`
+	Payments uint64  `json:"payments"`
+	CPU      float64 `json:"cpu_us_per_payment"` // of the server; of all its CPU if no payment was charged
+}
+
+// Windows are the first window of a run and the one in which a payment took the most CPU.
+type Windows struct {
+	First Window  `json:"first"`
+	Worst Window  `json:"worst"`
+	Ratio float64 `json:"worst_to_first"` // of the CPU of a payment
+}
+
+// Sample is what has happened since the run began.
+type Sample struct {
+	At       time.Duration
+	Payments uint64
+	CPU      time.Duration // of the server
+}
+
+// Slider moves a window over the samples of a run, one sample at a time. It keeps the samples of one window only.
+type Slider struct {
+	samples []Sample // the oldest first; all but the first are younger than the window's length
+	windows *Windows
+}
+
+// Add adds a sample. Samples come in the order of time; the first one is the beginning of the run.
+func (s *Slider) Add(sample Sample) {
+	s.samples = append(s.samples, sample)
+	oldest := 0
+	for oldest+1 < len(s.samples) && sample.At-s.samples[oldest+1].At >= WindowLength {
+		oldest++
+	}
+	s.samples = append(s.samples[:0], s.samples[oldest:]...)
+	first := s.samples[0]
+	if sample.At-first.At < WindowLength {
+		return
+	}
+	w := Window{Start: first.At.Seconds(), Seconds: (sample.At - first.At).Seconds(), Payments: sample.Payments - first.Payments}
+	w.CPU = float64(sample.CPU-first.CPU) / float64(time.Microsecond) / float64(max(w.Payments, 1))
+	if s.windows == nil {
+		s.windows = &Windows{First: w, Worst: w}
+	} else if w.CPU > s.windows.Worst.CPU {
+		s.windows.Worst = w
+	}
+	s.windows.Ratio = 0
+	if s.windows.First.CPU > 0 {
+		s.windows.Ratio = s.windows.Worst.CPU / s.windows.First.CPU
+	}
+}
+
+// Windows returns the windows so far; nil if the run is shorter than one.
+func (s *Slider) Windows() *Windows { return s.windows }

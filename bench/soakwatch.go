@@ -1,0 +1,145 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"mizan/bench/generator"
+	"mizan/bench/server"
+	"mizan/bench/soak"
+)
+
+// windowPeriod is how often the windows of ten seconds move on.
+const windowPeriod = time.Second
+
+// soakWatch takes the rows of a long run while it runs.
+type soakWatch struct {
+	*serverRun
+	figures  *generator.Figures
+	interval *soak.Interval
+	slider   soak.Slider
+	rows     []soak.Row
+
+	rowStart      time.Duration // of the row under way, since the run began
+	rowCPU        time.Duration // of the server at that time
+	cpuBefore     time.Duration // of the server when the run began
+	writtenBefore int64         // by the server when the run began
+	writtenErr    error         // why what the server writes is not known
+	deviceBefore  int64         // bytes written to the data directory's device when the run began
+	deviceErr     error         // why they are not known
+}
+
+var errNotOwnServer = errors.New("the server was not started by this run")
+
+func newSoakWatch(r *serverRun, f *generator.Figures, interval time.Duration) *soakWatch {
+	w := &soakWatch{serverRun: r, figures: f, interval: soak.NewInterval(interval), writtenErr: errNotOwnServer}
+	f.NextInterval()
+	if usage := w.usage(); usage != nil {
+		w.cpuBefore = usage.CPU
+		w.slider.Add(soak.Sample{})
+		if w.writtenBefore, w.writtenErr = server.WrittenBytes(r.server.PID()); w.writtenErr != nil {
+			printLine(r.out, "warning: what the server writes can't be measured, only root sees it: %v", w.writtenErr)
+		}
+	}
+	w.deviceBefore, w.deviceErr = deviceWritten(r.dir)
+	printLine(r.out, "%9s %11s %9s %9s %9s %8s %9s %11s %10s %9s %9s %7s", "", "charged", "rate/s", "p50 ms", "p99 ms", "CPU µs", "disk MiB",
+		"written MiB", "device MiB", "device/pay", "anon MiB", "errors")
+	return w
+}
+
+// usage returns the server's usage; nil if the run has not started the server, or the server has ended.
+func (w *soakWatch) usage() *server.Usage {
+	if w.server == nil {
+		return nil
+	}
+	u, err := server.UsageOf(w.server.PID())
+	if err != nil {
+		return nil
+	}
+	return &u
+}
+
+// run samples until stop is closed. The last row ends then.
+func (w *soakWatch) run(stop <-chan struct{}) {
+	began := time.Now()
+	tick := time.NewTicker(windowPeriod)
+	defer tick.Stop()
+	if w.interval.Length() < windowPeriod {
+		tick.Reset(w.interval.Length())
+	}
+	for {
+		select {
+		case <-stop:
+			w.endRow(time.Since(began), w.usage())
+			return
+		case <-tick.C:
+		}
+		w.sample(time.Since(began), w.usage())
+	}
+}
+
+// sample moves the windows on, and ends the row under way if its time has come.
+func (w *soakWatch) sample(now time.Duration, usage *server.Usage) {
+	if usage != nil {
+		w.slider.Add(soak.Sample{At: now, Payments: w.figures.Good(), CPU: usage.CPU - w.cpuBefore})
+	}
+	if w.interval.HasEnded(now) {
+		w.endRow(now, usage)
+	}
+}
+
+// endRow takes the row under way and prints it.
+func (w *soakWatch) endRow(now time.Duration, usage *server.Usage) {
+	length := now - w.rowStart
+	if length <= 0 {
+		return
+	}
+	i := w.figures.NextInterval()
+	r := soak.Row{
+		End: now.Seconds(), Seconds: length.Seconds(), Charged: w.figures.Good(), PerSecond: float64(i.Good) / length.Seconds(),
+		P50: i.P50, P99: i.P99, Errors: i.Errors, Disk: diskUsage(w.dir),
+	}
+	if usage != nil {
+		cpu := float64(usage.CPU-w.cpuBefore-w.rowCPU) / float64(time.Microsecond) / float64(max(i.Good, 1))
+		r.CPU, r.Anon = &cpu, &usage.Anon
+		w.rowCPU = usage.CPU - w.cpuBefore
+		if w.writtenErr == nil {
+			if written, err := server.WrittenBytes(w.server.PID()); err == nil {
+				written -= w.writtenBefore
+				r.Written = &written
+			}
+		}
+	}
+	if w.deviceErr == nil {
+		if device, err := deviceWritten(w.dir); err == nil {
+			device -= w.deviceBefore
+			r.Device = &device
+		}
+	}
+	w.rowStart = now
+	w.rows = append(w.rows, r)
+	w.print(&r)
+}
+
+// print prints a row. A dash stands for what is not known.
+func (w *soakWatch) print(r *soak.Row) {
+	mib := func(bytes *int64) string {
+		if bytes == nil {
+			return "-"
+		}
+		return fmt.Sprint(*bytes >> 20)
+	}
+	cpu, perPayment := "-", "-"
+	if r.CPU != nil {
+		cpu = fmt.Sprintf("%.0f", *r.CPU)
+	}
+	if r.Device != nil {
+		perPayment = fmt.Sprintf("%.0f", float64(*r.Device)/float64(max(r.Charged, 1)))
+	}
+	printLine(w.out, "%8.1fs %11d %9.0f %9.2f %9.2f %8s %9s %11s %10s %9s %9s %7d",
+		r.End, r.Charged, r.PerSecond, r.P50, r.P99, cpu, mib(&r.Disk), mib(r.Written), mib(r.Device), perPayment, mib(r.Anon), r.Errors)
+}
+
+// windows returns the windows; nil if the server's CPU is not known or the run was shorter than a window.
+func (w *soakWatch) windows() *soak.Windows { return w.slider.Windows() }
