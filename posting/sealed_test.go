@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -119,8 +120,8 @@ func TestSealedRowsAreListedByOrganizationKindAndID(t *testing.T) {
 	f.must(otherOrgsChange)
 	want := []ledger.Source{ // in the order in which they are read
 		{Kind: ledger.Partner, ID: uuid.MustParse("ffffffff-0000-4000-8000-000000000000")},
-		{Kind: ledger.Transaction, ID: uuid.MustParse("00000000-0000-4000-8000-000000000000")},
-		{Kind: ledger.Transaction, ID: uuid.MustParse("ffffffff-0000-4000-8000-000000000000")},
+		{Kind: ledger.Transaction, ID: ledger.TimedID(start, uuid.MustParse("ffffffff-ffff-4fff-8fff-ffffffffffff"))},
+		{Kind: ledger.Transaction, ID: ledger.TimedID(start.Add(time.Millisecond), uuid.MustParse("00000000-0000-4000-8000-000000000000"))},
 	}
 	for _, i := range []int{2, 0, 1} {
 		f.must(sealChange(want[i], 0, want[i].ID[:]))

@@ -91,8 +91,8 @@ func (v *View) joinParts(org ledger.ID, s ledger.Source, stamp store.Envelope, p
 	return payload, nil
 }
 
-// Records calls fn with every record of a kind in an organization, in the order of their ids. The payload is
-// valid during fn.
+// Records calls fn with every record of a kind in an organization, in the order of their ids (transactions in that of the ordered
+// form, see ledger.OrderedID). The payload is valid during fn.
 func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Record) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeyRecords(nil, org, kind), nil, func(key, row []byte) (bool, error) {
 		_, s, ok := store.ParseRecordKey(key)
@@ -113,7 +113,8 @@ func (v *View) SealedRow(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
 	return v.snap.Get(store.KeySealed(nil, org, s), nil)
 }
 
-// SealedRows calls fn with every sealed row of an organization, ordered by the kind and id of its record.
+// SealedRows calls fn with every sealed row of an organization, ordered by the kind of its record and
+// its id (a transaction's in the ordered form, see ledger.OrderedID).
 // The row is valid during fn.
 func (v *View) SealedRows(org ledger.ID, fn func(s ledger.Source, sealed []byte) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeySealeds(nil, org), nil, func(key, row []byte) (bool, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"mizan/posting/store/recent"
@@ -134,9 +135,10 @@ func TestLargestGroupsFitIntoMemory(t *testing.T) {
 func TestGroupThatWaitsForTheFlushEndsWithTheStore(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	set(t, s, "a", "1")
+	full := recent.New(recent.Size{Rows: 1, Bytes: 100}, recent.Size{Rows: 1, Bytes: 100})
+	full.Add(version(1), recent.Size{Rows: 1, Bytes: 2}, slices.Values([]recent.Row{{Key: []byte("a"), Stored: []byte("1")}}))
 	s.mu.Lock()
-	s.full = s.recent                                             // is never written
-	s.recent = recent.New(recent.Size{Bytes: 100}, recent.Size{}) // takes no group
+	s.full, s.recent = s.recent, full // the first is never written, and the second takes no group
 	s.mu.Unlock()
 	g := NewGroup(next(s))
 	g.Set([]byte("b"), []byte("2"))
