@@ -21,7 +21,8 @@ type mailbox struct {
 	system      messages // guarded by mu: the library's own messages, which come first
 	isSuspended bool     // guarded by mu: only the library's messages are handled
 	isScheduled bool     // guarded by mu: a goroutine runs the mailbox, or will
-	helper      *helper  // guarded by mu: the waiting caller whose goroutine runs the mailbox; nil: there is none
+	helper      *helper  // guarded by mu: the waiting caller that runs the mailbox; nil: none
+	isLeft      bool     // guarded by mu: the mailbox is scheduled and was left to the helper, which has not begun
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
@@ -36,8 +37,13 @@ type messages struct {
 func (q *messages) isEmpty() bool { return q.next == len(q.waiting) }
 
 func (q *messages) push(message any) {
-	if q.waiting == nil {
+	switch {
+	case q.waiting == nil:
 		q.waiting = q.room[:0]
+	case len(q.waiting) == cap(q.waiting) && q.next > len(q.waiting)/2: // a queue that is never empty must not grow for ever
+		n := copy(q.waiting, q.waiting[q.next:])
+		clear(q.waiting[n:])
+		q.waiting, q.next = q.waiting[:n], 0
 	}
 	q.waiting = append(q.waiting, message)
 }
@@ -60,56 +66,93 @@ func (m *mailbox) PostSystemMessage(message any) { m.post(&m.system, message) }
 func (m *mailbox) post(queue *messages, message any) {
 	m.mu.Lock()
 	queue.push(message)
-	isNew := !m.isScheduled
-	m.isScheduled = true
+	if m.isScheduled {
+		m.mu.Unlock()
+		return
+	}
 	helper := m.helper
+	m.isScheduled, m.isLeft = true, helper != nil
 	m.mu.Unlock()
-	if isNew && !(helper != nil && helper.offer(m)) {
+	if helper != nil {
+		helper.wake()
+	} else {
 		m.dispatcher.schedule(m)
 	}
 }
 
-// setHelper makes a waiting caller run the mailbox, unless another one does so already.
-func (m *mailbox) setHelper(helper *helper) {
+// setHelper makes a caller that will wait run the mailbox from now on, instead of an earlier one.
+func (m *mailbox) setHelper(h *helper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.helper == nil || m.helper.hasLeft.Load() {
-		m.helper = helper
+	m.helper, h.mailbox = h, m
+}
+
+// begin tells whether the mailbox was left to the helper, which must then run it.
+func (m *mailbox) begin(h *helper) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.helper != h || !m.isLeft {
+		return false
+	}
+	m.isLeft = false
+	return true
+}
+
+// leave ends the help of a caller that no longer waits.
+func (m *mailbox) leave(h *helper) {
+	m.mu.Lock()
+	isLeft := false
+	if m.helper == h {
+		isLeft, m.isLeft, m.helper = m.isLeft, false, nil
+	}
+	m.mu.Unlock()
+	if isLeft {
+		m.dispatcher.schedule(m)
 	}
 }
 
 // run handles messages until there is none.
 func (m *mailbox) run() {
-	for !m.runUntilPanic() {
+	for m.runTurn() == moreToDo {
+		runtime.Gosched()
 	}
 }
 
-// runUntilPanic returns false after a panic, which it leaves to the library's supervision.
-func (m *mailbox) runUntilPanic() (done bool) {
+// turn is how a turn of a mailbox has ended.
+type turn bool
+
+const (
+	allDone  turn = false // the next message schedules the mailbox
+	moreToDo turn = true  // the mailbox stays scheduled: it must be run again
+)
+
+// runTurn handles messages until there is none, or enough for one turn. A panic ends the turn; the library's supervision decides
+// about it.
+func (m *mailbox) runTurn() (end turn) {
 	var message any
 	defer func() {
 		if fault := recover(); fault != nil {
 			m.invoker.EscalateFailure(fault, message)
+			end = moreToDo
 		}
 	}()
-	for n := 1; ; n++ {
-		var isSystem, more bool
-		if message, isSystem, more = m.take(); !more {
-			return true
-		}
-		if isSystem {
+	for range messagesPerTurn {
+		var isSystem, taken bool
+		message, isSystem, taken = m.take()
+		switch {
+		case !taken:
+			return allDone
+		case isSystem:
 			m.invoker.InvokeSystemMessage(message)
-		} else {
+		default:
 			m.invoker.InvokeUserMessage(message)
 		}
-		if n%messagesPerTurn == 0 {
-			runtime.Gosched()
-		}
 	}
+	return moreToDo
 }
 
-// take takes the next message. more is false if there is none: the next message schedules the mailbox again.
-func (m *mailbox) take() (message any, isSystem, more bool) {
+// take takes the next message. taken is false if there is none: the next message schedules the mailbox again.
+func (m *mailbox) take() (message any, isSystem, taken bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for !m.system.isEmpty() {

@@ -115,7 +115,10 @@ func (r *Registry[K]) send(key K, m any, helper *helper) {
 	s.mu.Lock()
 	entry := s.entries[key]
 	if entry == nil {
-		s.starting = newShell(r, key, helper)
+		s.starting = newShell(r, key)
+		if helper != nil {
+			s.starting.mailbox.setHelper(helper)
+		}
 		r.rt.system.Root.Spawn(s.props)
 		entry = &actorEntry{mailbox: &s.starting.mailbox}
 		s.entries[key] = entry

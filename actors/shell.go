@@ -33,8 +33,8 @@ type Context struct {
 	expected int             // how many Expected messages are still to come
 }
 
-func newShell[K comparable](r *Registry[K], key K, helper *helper) *shell[K] {
-	s := &shell[K]{registry: r, key: key, behaviour: r.produce(key), mailbox: mailbox{dispatcher: r.rt.dispatcher, helper: helper}}
+func newShell[K comparable](r *Registry[K], key K) *shell[K] {
+	s := &shell[K]{registry: r, key: key, behaviour: r.produce(key), mailbox: mailbox{dispatcher: r.rt.dispatcher}}
 	s.context = Context{Runtime: r.rt, mailbox: &s.mailbox}
 	return s
 }

@@ -1,6 +1,8 @@
 package payment
 
 import (
+	"time"
+
 	"mizan/actors"
 	"mizan/ledger"
 )
@@ -59,7 +61,7 @@ func (s *Service) sendOperation(m *operation) <-chan error {
 	c := m.Command
 	s.registry.Tell(actors.RecordKey{Org: c.Org, ID: c.ID}, m)
 	answer := make(chan error, 1)
-	go func() { r, _ := m.Wait(nil); answer <- r.err }()
+	go func() { r, _ := m.Wait(time.Now().Add(time.Hour)); answer <- r.err }()
 	return answer
 }
 

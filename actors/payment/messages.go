@@ -47,9 +47,9 @@ func (c *caller) begin() bool {
 // giveUp marks the request as given up; false if it has begun.
 func (c *caller) giveUp() bool { return c.phase.CompareAndSwap(phaseNotBegun, phaseGivenUp) }
 
-// wait returns the reply; false if the timer ended first.
-func (c *caller) wait(timer *time.Timer) (reply, bool) {
-	r, answered := c.Wait(timer.C)
+// wait returns the reply; false if none came until the deadline.
+func (c *caller) wait(deadline time.Time) (reply, bool) {
+	r, answered := c.Wait(deadline)
 	if !answered {
 		c.stoppedWaiting.Store(true)
 	}
