@@ -5,7 +5,8 @@
 //  1. An actor handles one message at a time. While its Change (what it asks the journal to write) is being made
 //     durable, later messages wait in a bounded FIFO. The actor's state changes only after the journal's receipt.
 //  2. The registry, not the library's names, knows which actors exist. It sends and counts messages under its
-//     lock and stops an actor only after the actor has handled all of them, so no message is lost.
+//     lock and stops an actor only after the actor has handled all of them, so no message is lost. Instead of being
+//     stopped, an actor may get another key, with a new behaviour; nothing of its last key is left in it.
 //  3. Outcomes and due work are addressed by record, never by PID, start the record's actor if needed and are
 //     never refused. An actor that expects an outcome is not stopped, and still expects the outcome after a
 //     panic.
