@@ -10,8 +10,9 @@
 //  3. Outcomes and due work are addressed by record, never by PID, start the record's actor if needed and are
 //     never refused. An actor that expects an outcome is not stopped, and still expects the outcome after a
 //     panic.
-//  4. Slow work (calls, polls) never runs on an actor's goroutine or the clock's: the pool runs it and sends the
-//     outcome back.
+//  4. Slow work (calls, polls) never runs on the goroutine that runs the actor, or on the clock's: the pool runs it and
+//     sends the outcome back. Work that waits for nothing but this machine may run on the goroutine of a caller that waits
+//     for the actor, while others run the actor.
 //  5. A panic is recovered inside the actor, whichever method of its behaviour panicked, is logged without values
 //     and answered with an error; the behaviour is rebuilt from the store. The library never sees a panic,
 //     because it would start another actor.

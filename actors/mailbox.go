@@ -13,8 +13,8 @@ const messagesPerTurn = 300
 // mailbox is an actor's queue of messages. While a caller waits for the actor's answer, the caller's goroutine runs the mailbox
 // (see Waiter); otherwise a goroutine of the dispatcher does.
 type mailbox struct {
-	dispatcher *dispatcher
-	invoker    actor.MessageInvoker
+	rt      *Runtime
+	invoker actor.MessageInvoker
 
 	mu          sync.Mutex
 	user        messages // guarded by mu
@@ -23,6 +23,7 @@ type mailbox struct {
 	isScheduled bool     // guarded by mu: a goroutine runs the mailbox, or will
 	helper      *helper  // guarded by mu: the waiting caller that runs the mailbox; nil: none
 	isLeft      bool     // guarded by mu: the mailbox is scheduled and was left to the helper, which has not begun
+	job         Job      // guarded by mu: the actor's job that was left to the helper, which has not begun it; nil: none
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
@@ -76,7 +77,7 @@ func (m *mailbox) post(queue *messages, message any) {
 	if helper != nil {
 		helper.wake()
 	} else {
-		m.dispatcher.schedule(m)
+		m.rt.dispatcher.schedule(m)
 	}
 }
 
@@ -87,27 +88,60 @@ func (m *mailbox) setHelper(h *helper) {
 	m.helper, h.mailbox = h, m
 }
 
-// begin tells whether the mailbox was left to the helper, which must then run it.
-func (m *mailbox) begin(h *helper) bool {
+// leaveJob leaves a job to the helper; false if there is no helper, or it has one already.
+func (m *mailbox) leaveJob(job Job) bool {
+	m.mu.Lock()
+	helper := m.helper
+	isFree := helper != nil && m.job == nil
+	if isFree {
+		m.job = job
+	}
+	m.mu.Unlock()
+	if isFree {
+		helper.wake()
+	}
+	return isFree
+}
+
+// begin returns what was left to the helper, which must then do it: run the mailbox, or else a job. While it does a job it is not the
+// mailbox's helper.
+func (m *mailbox) begin(h *helper) (isLeft bool, job Job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.helper != h || !m.isLeft {
-		return false
+	switch {
+	case m.helper != h:
+	case m.isLeft:
+		m.isLeft = false
+		return true, nil
+	case m.job != nil:
+		job, m.job, m.helper = m.job, nil, nil
 	}
-	m.isLeft = false
-	return true
+	return false, job
+}
+
+// resume makes the caller whose job has ended the helper again, unless another one has come.
+func (m *mailbox) resume(h *helper) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.helper == nil {
+		m.helper = h
+	}
 }
 
 // leave ends the help of a caller that no longer waits.
 func (m *mailbox) leave(h *helper) {
 	m.mu.Lock()
-	isLeft := false
+	isLeft, job := false, Job(nil)
 	if m.helper == h {
-		isLeft, m.isLeft, m.helper = m.isLeft, false, nil
+		isLeft, job = m.isLeft, m.job
+		m.isLeft, m.job, m.helper = false, nil, nil
 	}
 	m.mu.Unlock()
 	if isLeft {
-		m.dispatcher.schedule(m)
+		m.rt.dispatcher.schedule(m)
+	}
+	if job != nil {
+		go m.rt.runShort(job, func() {}) // not on the pool, which may be full
 	}
 }
 

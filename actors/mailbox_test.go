@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -33,7 +34,7 @@ func (m *testMailbox) EscalateFailure(_, message any) { m.escalated = append(m.e
 
 func newTestMailbox(d *dispatcher, handle func(any)) *testMailbox {
 	m := &testMailbox{handle: handle}
-	m.dispatcher = d
+	m.rt = &Runtime{dispatcher: d, Log: slog.New(slog.DiscardHandler)}
 	m.RegisterHandlers(m, nil)
 	return m
 }
@@ -98,7 +99,7 @@ func TestWaitingCallerRunsTheMailbox(t *testing.T) {
 	go func() { m.PostUserMessage(<-fromElsewhere) }() // arrives while the caller sleeps, or soon before
 	m.ask(&first)
 	first.wantReply(t, "the caller's reply", 1)
-	if len(m.dispatcher.queue) != 0 {
+	if len(m.rt.dispatcher.queue) != 0 {
 		t.Error("the dispatcher has got the mailbox too")
 	}
 }
@@ -111,17 +112,17 @@ func TestMailboxOfACallerThatLeavesGoesToTheDispatcher(t *testing.T) {
 	} {
 		m := newTestMailbox(idleDispatcher(), func(any) {})
 		var unanswered question
-		if m.ask(&unanswered); len(m.dispatcher.queue) != 0 {
+		if m.ask(&unanswered); len(m.rt.dispatcher.queue) != 0 {
 			t.Errorf("%s: the dispatcher has the mailbox of a caller that will wait", name)
 		}
 		leave(&unanswered)
-		if name == "before it waits" && len(m.dispatcher.queue) != 1 {
+		if name == "before it waits" && len(m.rt.dispatcher.queue) != 1 {
 			t.Errorf("%s: the mailbox is lost", name)
 		}
-		for len(m.dispatcher.queue) > 0 {
-			(<-m.dispatcher.queue).run()
+		for len(m.rt.dispatcher.queue) > 0 {
+			(<-m.rt.dispatcher.queue).run()
 		}
-		if m.PostUserMessage("later"); len(m.dispatcher.queue) != 1 {
+		if m.PostUserMessage("later"); len(m.rt.dispatcher.queue) != 1 {
 			t.Errorf("%s: a later message waits for the caller", name)
 		}
 	}
@@ -212,8 +213,8 @@ func TestSuspendedMailboxHandlesOnlyTheLibrarysMessages(t *testing.T) {
 	var handled []any
 	m := newTestMailbox(idleDispatcher(), func(message any) { handled = append(handled, message) })
 	run := func() {
-		for len(m.dispatcher.queue) > 0 {
-			(<-m.dispatcher.queue).run()
+		for len(m.rt.dispatcher.queue) > 0 {
+			(<-m.rt.dispatcher.queue).run()
 		}
 	}
 	m.PostUserMessage("first")
@@ -359,5 +360,50 @@ func TestMailboxUnderManyCallersAndSenders(t *testing.T) {
 	last.wantReply(t, "how many messages were handled", senders*messagesEach)
 	if n := misplaced.Load(); n != 0 {
 		t.Errorf("%d messages out of order or at the same time", n)
+	}
+}
+
+// testJob is a job whose report is a message.
+type testJob struct {
+	m      *testMailbox
+	report any
+}
+
+func (j *testJob) Run()    {}
+func (j *testJob) Report() { j.m.PostUserMessage(j.report) }
+
+func TestCallerRunsTheMailboxAgainAfterAJob(t *testing.T) {
+	var q question
+	var m *testMailbox
+	m = newTestMailbox(idleDispatcher(), func(message any) {
+		if message == &q {
+			if !m.leaveJob(&testJob{m, "report"}) || m.leaveJob(&testJob{m, "second job"}) {
+				t.Error("a caller must get one job at a time")
+			}
+			return
+		}
+		q.Answer(4)
+	})
+	m.ask(&q)
+	q.wantReply(t, "the reply after the job's report", 4)
+	if len(m.rt.dispatcher.queue) != 0 {
+		t.Error("the dispatcher has got the mailbox")
+	}
+	if m.leaveJob(&testJob{m, "late"}) {
+		t.Error("a job was left to a caller that has its reply")
+	}
+}
+
+func TestJobLeftToACallerThatLeavesRunsElsewhere(t *testing.T) {
+	reported := make(chan any, 1)
+	m := newTestMailbox(runningDispatcher(t), func(message any) { reported <- message })
+	var q question
+	m.setHelper(&q.helper)
+	if !m.leaveJob(&testJob{m, "report"}) {
+		t.Error("the caller did not get the job")
+	}
+	q.Leave()
+	if got := receive(t, "the report", reported); got != "report" {
+		t.Errorf("got %v", got)
 	}
 }

@@ -38,7 +38,7 @@ type Context struct {
 }
 
 func newShell[K comparable](r *Registry[K]) *shell[K] {
-	s := &shell[K]{registry: r, mailbox: mailbox{dispatcher: r.rt.dispatcher}}
+	s := &shell[K]{registry: r, mailbox: mailbox{rt: r.rt}}
 	s.context = Context{Runtime: r.rt, mailbox: &s.mailbox, onReceipt: s.onReceipt}
 	return s
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Waiter is a caller that waits for the reply to its command. Its zero value is ready for one use. While the caller waits, its
-// goroutine runs the actor (Registry.Command), so no message of the actor has to wait for another goroutine. After a Command with a
-// message that embeds a Waiter, the caller must call Wait or Leave.
+// goroutine runs the actor (Registry.Command) and the actor's short jobs (Context.Go), so neither has to wait for another goroutine.
+// After a Command with a message that embeds a Waiter, the caller must call Wait or Leave.
 type Waiter[Reply any] struct {
 	helper
 	state atomic.Int32 // see the constants below
@@ -47,7 +47,7 @@ func (w *Waiter[Reply]) Wait(deadline time.Time) (reply Reply, ok bool) {
 	return w.reply, true
 }
 
-// helper is the part of a Waiter that runs the mailbox of the actor whose reply is awaited.
+// helper is the part of a Waiter that runs the actor whose reply is awaited, and its jobs.
 type helper struct {
 	bell    atomic.Pointer[bell] // wakes the goroutine; nil while it is not in Wait
 	mailbox *mailbox             // nil: none. Only the caller's goroutine uses this field.
@@ -65,18 +65,25 @@ func (h *helper) wake() {
 	}
 }
 
-// work runs the mailbox if that was left to the helper; false if it was not.
+// work does what was left to the helper; false if there was nothing.
 func (h *helper) work() bool {
-	if h.mailbox == nil || !h.mailbox.begin(h) {
+	m := h.mailbox
+	if m == nil {
 		return false
 	}
-	if h.mailbox.runTurn() == moreToDo {
-		h.mailbox.dispatcher.schedule(h.mailbox) // others' messages must not keep this caller
+	isLeft, job := m.begin(h)
+	switch {
+	case job != nil:
+		m.rt.runShort(job, func() { m.resume(h) })
+	case !isLeft:
+		return false
+	case m.runTurn() == moreToDo:
+		m.rt.dispatcher.schedule(m) // others' messages must not keep this caller
 	}
 	return true
 }
 
-// Leave says that the caller no longer waits. What was left to it goes to the dispatcher.
+// Leave says that the caller no longer waits. Other goroutines do what was left to it.
 func (h *helper) Leave() {
 	if h.mailbox != nil {
 		h.mailbox.leave(h)

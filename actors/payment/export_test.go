@@ -27,7 +27,7 @@ func Reported(r actors.Report) any { return providerReport{r} }
 
 // AnswerTo returns the message for a provider's answer to an inquiry about a charge.
 func AnswerTo(terminal, reference ledger.ID, o actors.Outcome) any {
-	return providerAnswer{Outcome: o, terminal: terminal, reference: reference, inquiry: true}
+	return &providerAnswer{Outcome: o, terminal: terminal, reference: reference, inquiry: true}
 }
 
 // SendCancel sends a cancel to the transaction's actor and returns without waiting. The channel

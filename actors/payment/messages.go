@@ -99,7 +99,7 @@ type providerAnswer struct {
 }
 
 // Expected implements actors.Expected.
-func (providerAnswer) Expected() {}
+func (*providerAnswer) Expected() {}
 
 // providerReport is a rail's report that was not requested.
 type providerReport struct{ actors.Report }

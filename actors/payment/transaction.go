@@ -67,7 +67,7 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 		t.onVelocity(c, m)
 	case fundsResult:
 		t.onFunds(c, m.covered)
-	case providerAnswer:
+	case *providerAnswer:
 		t.onProviderAnswer(c, m)
 	case actors.Due:
 		t.onDue(c, m)
@@ -297,7 +297,7 @@ func (t *transaction) onRefusal(c *actors.Context, cause any, r posting.Receipt)
 		t.operationRefused(c, m, refusal, r)
 	case *failover:
 		t.failoverRefused(c, m, r)
-	case providerAnswer:
+	case *providerAnswer:
 		t.onProviderAnswer(c, m)
 	case actors.Due:
 		t.onDue(c, m)
