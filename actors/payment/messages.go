@@ -59,7 +59,7 @@ func (c *caller) wait(deadline time.Time) (reply, bool) {
 // create asks a new actor to begin its transaction.
 type create struct {
 	Create
-	*caller
+	caller
 	id ledger.ID
 }
 
@@ -73,7 +73,7 @@ func (m *create) Refuse(err error) {
 func (m *create) LogValue() slog.Value { return slog.StringValue("create " + m.id.String()) }
 
 // await asks for a transaction's first outcome.
-type await struct{ *caller }
+type await struct{ caller }
 
 // Refuse implements actors.Refusable.
 func (m *await) Refuse(err error) { m.Answer(reply{err: err}) }
@@ -128,7 +128,7 @@ const (
 // operation asks for an operation on an existing transaction.
 type operation struct {
 	Command
-	*caller
+	caller
 	kind         operationKind
 	amount       *money.Amount
 	material     []byte

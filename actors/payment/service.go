@@ -22,7 +22,7 @@ import (
 type Directory interface {
 	Organization(org ledger.ID) (*directory.Organization, bool)
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
-	// Terminals returns a partner's terminals by priority, then by id.
+	// Terminals returns a partner's terminals by priority, then by id, in a slice that never changes.
 	Terminals(org ledger.ID, partner int64) []*directory.Terminal
 	Terminal(org, id ledger.ID) (*directory.Terminal, bool)
 	Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool)
@@ -114,7 +114,9 @@ func New(o Options) *Service {
 		circuits: newCircuits(o.Breaker, o.Runtime.Log),
 	}
 	s.registry = actors.NewRegistry(o.Runtime, "payment", 0, func(k actors.RecordKey) actors.Behaviour {
-		return &transaction{service: s, key: k}
+		t := &transaction{service: s, key: k}
+		t.waiters = t.waiterRoom[:0]
+		return t
 	})
 	o.Runtime.HandleDue(ledger.Transaction, func(d actors.Due) { s.registry.Tell(d.Key, d) })
 	for _, p := range o.Providers {
@@ -140,7 +142,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	}
 	deadline := time.Now().Add(s.createWait)
 	id := uuid.New()
-	m := &create{Create: c, id: id, caller: new(caller)}
+	m := &create{Create: c, id: id}
 	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: id}, m); err != nil {
 		c.Card.Wipe()
 		return Result{}, err
@@ -199,7 +201,7 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 func (s *Service) awaitFirstOutcome(org ledger.ID, partner int64, id ledger.ID, deadline time.Time) (Result, error) {
 	result, err := s.Read(org, partner, id)
 	if err == nil && !result.Record.Answered() {
-		m := &await{caller: new(caller)}
+		m := new(await)
 		if err := s.registry.Command(actors.RecordKey{Org: org, ID: id}, m); err != nil {
 			return Result{}, err
 		}

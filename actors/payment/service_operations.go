@@ -93,7 +93,7 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 		return m.replyToRepetition(s.replay(c.Org, partner, c.ID, &c.Key))
 	}
 	deadline := time.Now().Add(s.createWait)
-	m.Command, m.caller = c, new(caller)
+	m.Command = c
 	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: c.ID}, m); err != nil {
 		m.wipe()
 		return Result{}, err
