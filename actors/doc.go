@@ -5,12 +5,14 @@
 //  1. An actor handles one message at a time. While its Change (what it asks the journal to write) is being made
 //     durable, later messages wait in a bounded FIFO. The actor's state changes only after the journal's receipt.
 //  2. The registry, not the library's names, knows which actors exist. It sends and counts messages under its
-//     lock and stops an actor only after the actor has handled all of them, so no message is lost.
+//     lock and stops an actor only after the actor has handled all of them, so no message is lost. Instead of being
+//     stopped, an actor may get another key, with a new behaviour; nothing of its last key is left in it.
 //  3. Outcomes and due work are addressed by record, never by PID, start the record's actor if needed and are
 //     never refused. An actor that expects an outcome is not stopped, and still expects the outcome after a
 //     panic.
-//  4. Slow work (calls, polls) never runs on an actor's goroutine or the clock's: the pool runs it and sends the
-//     outcome back.
+//  4. Slow work (calls, polls) never runs on the goroutine that runs the actor, or on the clock's: the pool runs it and
+//     sends the outcome back. Work that waits for nothing but this machine may run on the goroutine of a caller that waits
+//     for the actor, while others run the actor.
 //  5. A panic is recovered inside the actor, whichever method of its behaviour panicked, is logged without values
 //     and answered with an error; the behaviour is rebuilt from the store. The library never sees a panic,
 //     because it would start another actor.

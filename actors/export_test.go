@@ -16,6 +16,12 @@ func (rt *Runtime) LibraryProcesses() (n int) {
 	return n
 }
 
+// MaxSpare bounds the spare actors of a registry, and Shards is the number of its parts, each with spare actors of its own.
+const (
+	MaxSpare = Shards * maxSpare
+	Shards   = len(Registry[int]{}.shards)
+)
+
 // KeptActors returns the number of actors that are kept without work.
 func (rt *Runtime) KeptActors() int64 { return rt.keptActors.Load() }
 

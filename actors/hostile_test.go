@@ -175,22 +175,52 @@ func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 	}
 }
 
-// An actor that has stopped is removed from the table that the library (protoactor-go) keeps.
+// Actors that have ended their work wait for other keys, up to a bound. The others are removed from the table that the library
+// (protoactor-go) keeps.
 func TestLibraryReleasesStoppedActors(t *testing.T) {
 	f := open(t, 0)
 	before := f.LibraryProcesses()
-	var handled atomic.Int64
-	for i := range 20_000 {
-		f.registry.Tell(wideKey(i), count{&handled})
+	release := make(chan struct{})
+	for i := range 4 * actors.MaxSpare {
+		f.registry.Tell(wideKey(i), blockUntil{release})
 	}
+	if n := f.LibraryProcesses() - before; n != 4*actors.MaxSpare {
+		t.Errorf("%d actors for %d keys", n, 4*actors.MaxSpare)
+	}
+	close(release)
 	f.Quiesce()
-	mustReturn(t, "the table is as it was", func() {
+	mustReturn(t, "only spare actors are left", func() {
 		ticker := time.NewTicker(time.Millisecond)
 		defer ticker.Stop()
-		for f.LibraryProcesses() != before {
+		for f.LibraryProcesses()-before > actors.MaxSpare {
 			<-ticker.C
 		}
 	})
+}
+
+// One key after the other needs one actor in each shard, and an actor knows nothing of its last key.
+func TestSpareActorServesItsNextKey(t *testing.T) {
+	f := open(t, 0)
+	before := f.LibraryProcesses()
+	registry := actors.NewRegistry(f.Runtime, "responder", 0, func(k actors.RecordKey) actors.Behaviour { return &responder{key: k} })
+	for i := range 20 * actors.Shards {
+		for _, task := range []task{commitFirst, panicFirst, replyAtOnce} {
+			r := &request{task: task, key: wideKey(i)}
+			if err := registry.Command(r.key, r); err != nil {
+				t.Fatal(err)
+			}
+			if err, ok := r.Wait(time.Now().Add(patience)); !ok || (err == nil) != (task != panicFirst) {
+				t.Fatalf("task %d: %v, %v", task, err, ok)
+			}
+			f.Quiesce()
+		}
+	}
+	if n := f.LibraryProcesses() - before; n > actors.Shards {
+		t.Errorf("%d actors for one key after the other in %d shards", n, actors.Shards)
+	}
+	if f.Live() != 0 || f.Outstanding() != 0 {
+		t.Errorf("%d actors and %d units of work are left", f.Live(), f.Outstanding())
+	}
 }
 
 // Messages of one sender are handled in order: through the mailbox, through the queue during a

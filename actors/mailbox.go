@@ -13,15 +13,17 @@ const messagesPerTurn = 300
 // mailbox is an actor's queue of messages. While a caller waits for the actor's answer, the caller's goroutine runs the mailbox
 // (see Waiter); otherwise a goroutine of the dispatcher does.
 type mailbox struct {
-	dispatcher *dispatcher
-	invoker    actor.MessageInvoker
+	rt      *Runtime
+	invoker actor.MessageInvoker
 
 	mu          sync.Mutex
 	user        messages // guarded by mu
 	system      messages // guarded by mu: the library's own messages, which come first
 	isSuspended bool     // guarded by mu: only the library's messages are handled
 	isScheduled bool     // guarded by mu: a goroutine runs the mailbox, or will
-	helper      *helper  // guarded by mu: the waiting caller whose goroutine runs the mailbox; nil: there is none
+	helper      *helper  // guarded by mu: the waiting caller that runs the mailbox; nil: none
+	isLeft      bool     // guarded by mu: the mailbox is scheduled and was left to the helper, which has not begun
+	job         Job      // guarded by mu: the actor's job that was left to the helper, which has not begun it; nil: none
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
@@ -36,8 +38,13 @@ type messages struct {
 func (q *messages) isEmpty() bool { return q.next == len(q.waiting) }
 
 func (q *messages) push(message any) {
-	if q.waiting == nil {
+	switch {
+	case q.waiting == nil:
 		q.waiting = q.room[:0]
+	case len(q.waiting) == cap(q.waiting) && q.next > len(q.waiting)/2: // a queue that is never empty must not grow for ever
+		n := copy(q.waiting, q.waiting[q.next:])
+		clear(q.waiting[n:])
+		q.waiting, q.next = q.waiting[:n], 0
 	}
 	q.waiting = append(q.waiting, message)
 }
@@ -60,56 +67,126 @@ func (m *mailbox) PostSystemMessage(message any) { m.post(&m.system, message) }
 func (m *mailbox) post(queue *messages, message any) {
 	m.mu.Lock()
 	queue.push(message)
-	isNew := !m.isScheduled
-	m.isScheduled = true
+	if m.isScheduled {
+		m.mu.Unlock()
+		return
+	}
 	helper := m.helper
+	m.isScheduled, m.isLeft = true, helper != nil
 	m.mu.Unlock()
-	if isNew && !(helper != nil && helper.offer(m)) {
-		m.dispatcher.schedule(m)
+	if helper != nil {
+		helper.wake()
+	} else {
+		m.rt.dispatcher.schedule(m)
 	}
 }
 
-// setHelper makes a waiting caller run the mailbox, unless another one does so already.
-func (m *mailbox) setHelper(helper *helper) {
+// setHelper makes a caller that will wait run the mailbox from now on, instead of an earlier one.
+func (m *mailbox) setHelper(h *helper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.helper == nil || m.helper.hasLeft.Load() {
-		m.helper = helper
+	m.helper, h.mailbox = h, m
+}
+
+// leaveJob leaves a job to the helper; false if there is no helper, or it has one already.
+func (m *mailbox) leaveJob(job Job) bool {
+	m.mu.Lock()
+	helper := m.helper
+	isFree := helper != nil && m.job == nil
+	if isFree {
+		m.job = job
+	}
+	m.mu.Unlock()
+	if isFree {
+		helper.wake()
+	}
+	return isFree
+}
+
+// begin returns what was left to the helper, which must then do it: run the mailbox, or else a job. While it does a job it is not the
+// mailbox's helper.
+func (m *mailbox) begin(h *helper) (isLeft bool, job Job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.helper != h:
+	case m.isLeft:
+		m.isLeft = false
+		return true, nil
+	case m.job != nil:
+		job, m.job, m.helper = m.job, nil, nil
+	}
+	return false, job
+}
+
+// resume makes the caller whose job has ended the helper again, unless another one has come.
+func (m *mailbox) resume(h *helper) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.helper == nil {
+		m.helper = h
+	}
+}
+
+// leave ends the help of a caller that no longer waits.
+func (m *mailbox) leave(h *helper) {
+	m.mu.Lock()
+	isLeft, job := false, Job(nil)
+	if m.helper == h {
+		isLeft, job = m.isLeft, m.job
+		m.isLeft, m.job, m.helper = false, nil, nil
+	}
+	m.mu.Unlock()
+	if isLeft {
+		m.rt.dispatcher.schedule(m)
+	}
+	if job != nil {
+		go m.rt.runShort(job, func() {}) // not on the pool, which may be full
 	}
 }
 
 // run handles messages until there is none.
 func (m *mailbox) run() {
-	for !m.runUntilPanic() {
+	for m.runTurn() == moreToDo {
+		runtime.Gosched()
 	}
 }
 
-// runUntilPanic returns false after a panic, which it leaves to the library's supervision.
-func (m *mailbox) runUntilPanic() (done bool) {
+// turn is how a turn of a mailbox has ended.
+type turn bool
+
+const (
+	allDone  turn = false // the next message schedules the mailbox
+	moreToDo turn = true  // the mailbox stays scheduled: it must be run again
+)
+
+// runTurn handles messages until there is none, or enough for one turn. A panic ends the turn; the library's supervision decides
+// about it.
+func (m *mailbox) runTurn() (end turn) {
 	var message any
 	defer func() {
 		if fault := recover(); fault != nil {
 			m.invoker.EscalateFailure(fault, message)
+			end = moreToDo
 		}
 	}()
-	for n := 1; ; n++ {
-		var isSystem, more bool
-		if message, isSystem, more = m.take(); !more {
-			return true
-		}
-		if isSystem {
+	for range messagesPerTurn {
+		var isSystem, taken bool
+		message, isSystem, taken = m.take()
+		switch {
+		case !taken:
+			return allDone
+		case isSystem:
 			m.invoker.InvokeSystemMessage(message)
-		} else {
+		default:
 			m.invoker.InvokeUserMessage(message)
 		}
-		if n%messagesPerTurn == 0 {
-			runtime.Gosched()
-		}
 	}
+	return moreToDo
 }
 
-// take takes the next message. more is false if there is none: the next message schedules the mailbox again.
-func (m *mailbox) take() (message any, isSystem, more bool) {
+// take takes the next message. taken is false if there is none: the next message schedules the mailbox again.
+func (m *mailbox) take() (message any, isSystem, taken bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for !m.system.isEmpty() {

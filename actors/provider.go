@@ -133,8 +133,16 @@ const (
 	Settled                         // a charge that was given up has moved money after all
 )
 
-// Provider is an adapter to one payment provider. Its methods run on a bounded pool, never on an
-// actor's goroutine, and may block until ctx ends.
+// LocalProvider is implemented by adapters that make some calls inside this process.
+type LocalProvider interface {
+	// IsLocal tells whether Submit of the operation waits for nothing but this machine's memory and disk: for no network and no
+	// other program. Such a call runs on the goroutine of the request that waits for its outcome instead of on the pool, so a
+	// caller whose wait is over during the call is only answered after it.
+	IsLocal(Operation) bool
+}
+
+// Provider is an adapter to one payment provider. Its methods run on a bounded pool or, for a LocalProvider, on the
+// goroutine of a waiting request, never on one that runs the actor. They may block until ctx ends.
 type Provider interface {
 	// Name returns the value of a terminal's provider field that selects this adapter.
 	Name() string

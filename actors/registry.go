@@ -46,21 +46,21 @@ type Registry[K comparable] struct {
 	shards   [64]shard[K]
 }
 
-type shard[K comparable] struct {
-	mu      sync.Mutex
-	entries map[K]*actorEntry // guarded by mu
+// maxSpare bounds the spare actors of one shard: enough for the requests that a server has in progress, spread over the shards.
+const maxSpare = 16
 
-	// The library makes an actor inside Spawn, from properties that cost as much to build as the
-	// actor. So a shard builds the properties once. Their producers use starting, the actor that is being
-	// started, under the shard's lock.
-	props    *actor.Props
-	starting *shell[K]
+type shard[K comparable] struct {
+	mu     sync.Mutex
+	actors map[K]*shell[K] // guarded by mu
+
+	// Making and ending an actor of the library costs as much as two messages. So an actor of a registry that keeps no idle actors
+	// waits here, when its work is done, for its next key.
+	spare []*shell[K] // guarded by mu
 }
 
-// actorEntry is an actor in the registry. All fields are guarded by the shard's lock.
-type actorEntry struct {
-	mailbox   *mailbox
-	sent      uint64 // total number of messages sent to the actor
+// usage is what the registry knows about an actor. All fields are guarded by the shard's lock.
+type usage struct {
+	sent      uint64 // total number of messages sent to the actor for its key
 	lastUsed  time.Time
 	keepUntil ledger.Micros // while isIdle is set: time until which the actor must be kept, by the Runtime's clock
 	isIdle    bool          // the actor has no work and is only kept in memory
@@ -71,10 +71,7 @@ type actorEntry struct {
 func NewRegistry[K comparable](rt *Runtime, name string, keepIdle time.Duration, produce func(K) Behaviour) *Registry[K] {
 	r := &Registry[K]{rt: rt, name: name, keepIdle: keepIdle, live: &rt.liveActors, produce: produce, seed: maphash.MakeSeed()}
 	for i := range r.shards {
-		s := &r.shards[i]
-		s.entries = make(map[K]*actorEntry)
-		s.props = actor.PropsFromProducer(func() actor.Actor { return s.starting },
-			actor.WithMailbox(func() actor.Mailbox { return &s.starting.mailbox }))
+		r.shards[i].actors = make(map[K]*shell[K])
 	}
 	if keepIdle > 0 {
 		rt.mu.Lock()
@@ -113,66 +110,94 @@ func (r *Registry[K]) send(key K, m any, helper *helper) {
 	r.rt.work.add()
 	s := r.shard(key)
 	s.mu.Lock()
-	entry := s.entries[key]
-	if entry == nil {
-		s.starting = newShell(r, key, helper)
-		r.rt.system.Root.Spawn(s.props)
-		entry = &actorEntry{mailbox: &s.starting.mailbox}
-		s.entries[key] = entry
+	defer s.mu.Unlock()
+	a := s.actors[key]
+	if a == nil {
+		a = r.assign(s, key)
+		s.actors[key] = a
 		r.live.Add(1)
-	} else if helper != nil {
-		entry.mailbox.setHelper(helper)
 	}
-	entry.sent++
+	if helper != nil {
+		a.mailbox.setHelper(helper)
+	}
+	a.usage.sent++
 	if r.keepIdle > 0 {
-		entry.lastUsed = time.Now()
-		if entry.isIdle {
-			entry.isIdle = false
+		a.usage.lastUsed = time.Now()
+		if a.usage.isIdle {
+			a.usage.isIdle = false
 			r.rt.keptActors.Add(-1)
 			r.live.Add(1)
 		}
 	}
-	entry.mailbox.PostUserMessage(m)
-	s.mu.Unlock()
+	a.mailbox.PostUserMessage(m)
+}
+
+// assign returns an actor for the key: a spare one, or a new one. The shard is locked.
+func (r *Registry[K]) assign(s *shard[K], key K) *shell[K] {
+	if last := len(s.spare) - 1; last >= 0 {
+		a := s.spare[last]
+		s.spare[last], s.spare = nil, s.spare[:last]
+		a.begin(key)
+		return a
+	}
+	a := newShell(r)
+	a.begin(key)
+	r.rt.system.Root.Spawn(actor.PropsFromProducer(
+		func() actor.Actor { return a }, actor.WithMailbox(func() actor.Mailbox { return &a.mailbox }),
+	))
+	return a
 }
 
 func (r *Registry[K]) shard(key K) *shard[K] {
 	return &r.shards[maphash.Comparable(r.seed, key)%uint64(len(r.shards))]
 }
 
-// retire is called by an actor that has nothing outstanding. If the actor has handled every message
-// sent to it, the actor is removed from the registry or kept idle.
-func (r *Registry[K]) retire(key K, handled uint64, keepUntil ledger.Micros) (removed bool) {
-	s := r.shard(key)
+// retirement says how an actor that has nothing outstanding goes on.
+type retirement uint8
+
+const (
+	stays   retirement = iota // there are further messages, or it is kept idle
+	isSpare                   // it may have its next key already, so it must not touch its state
+	ends
+)
+
+// retire is called by an actor that has nothing outstanding. If the actor has handled every message that was sent to it for its key,
+// it loses the key or is kept idle.
+func (r *Registry[K]) retire(a *shell[K], handled uint64, keepUntil ledger.Micros) retirement {
+	s := r.shard(a.key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	entry := s.entries[key]
-	if entry == nil || entry.sent != handled {
-		return false
+	if s.actors[a.key] != a || a.usage.sent != handled {
+		return stays
 	}
-	if r.mayKeep(entry, keepUntil) {
-		if entry.keepUntil = keepUntil; !entry.isIdle {
-			entry.isIdle = true
+	if r.mayKeep(a, keepUntil) {
+		if a.usage.keepUntil = keepUntil; !a.usage.isIdle {
+			a.usage.isIdle = true
 			r.live.Add(-1)
 			r.rt.keptActors.Add(1)
 		}
-		return false
+		return stays
 	}
-	delete(s.entries, key)
-	if entry.isIdle {
+	delete(s.actors, a.key)
+	if a.usage.isIdle {
 		r.rt.keptActors.Add(-1)
 	} else {
 		r.live.Add(-1)
 	}
-	return true
+	if r.keepIdle > 0 || len(s.spare) >= maxSpare { // an idleCheck may be on its way to an actor that was kept, but nothing to any other
+		return ends
+	}
+	a.forget()
+	s.spare = append(s.spare, a)
+	return isSpare
 }
 
 // mayKeep tells whether an actor without work is kept in memory.
-func (r *Registry[K]) mayKeep(entry *actorEntry, keepUntil ledger.Micros) bool {
+func (r *Registry[K]) mayKeep(a *shell[K], keepUntil ledger.Micros) bool {
 	if r.keepIdle == 0 {
 		return false
 	}
-	if r.rt.keptActors.Load() < MaxKept && time.Since(entry.lastUsed) < r.keepIdle {
+	if r.rt.keptActors.Load() < MaxKept && time.Since(a.usage.lastUsed) < r.keepIdle {
 		return true
 	}
 	return keepUntil > 0 && ledger.MicrosOf(r.rt.Clock.Now()) < keepUntil
@@ -185,14 +210,14 @@ func (r *Registry[K]) stopIdle(now time.Time) {
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
-		for _, entry := range s.entries {
-			if now.Sub(entry.lastUsed) >= r.keepIdle && !(entry.isIdle && businessNow < entry.keepUntil) {
-				entry.mailbox.PostUserMessage(idleCheck{})
+		for _, a := range s.actors {
+			if now.Sub(a.usage.lastUsed) >= r.keepIdle && !(a.usage.isIdle && businessNow < a.usage.keepUntil) {
+				a.mailbox.PostUserMessage(idleCheck{})
 			}
 		}
 		s.mu.Unlock()
 	}
 }
 
-// idleCheck asks an actor whether it may stop. It is not counted in actorEntry.sent.
+// idleCheck asks an actor whether it may stop. It is not counted in usage.sent.
 type idleCheck struct{}

@@ -60,6 +60,7 @@ type Runtime struct {
 	liveActors      atomic.Int64 // actors with work in registries that are not Unbounded
 	unboundedActors atomic.Int64 // actors with work in registries that are Unbounded
 	keptActors      atomic.Int64 // actors without work
+	shortJobs       atomic.Int32 // short jobs that run
 
 	unreadableReplies atomic.Uint64 // number of ReplyUnreadable alarms
 
@@ -195,8 +196,8 @@ func (rt *Runtime) run(job func()) {
 	job()
 }
 
-// Calling returns how many jobs of the pool are running: mostly calls of rails.
-func (rt *Runtime) Calling() int { return int(rt.pool.runningJobs.Load()) }
+// Calling returns how many jobs are running: mostly calls of rails.
+func (rt *Runtime) Calling() int { return int(rt.pool.runningJobs.Load() + rt.shortJobs.Load()) }
 
 // overloaded tells whether so much work is waiting that due work must wait.
 func (rt *Runtime) overloaded() bool {

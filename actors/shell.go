@@ -14,10 +14,13 @@ import (
 // stops the actor, so a Behaviour only decides. Any method of a Behaviour may panic; the shell recovers the
 // panic, because the library would start another actor.
 type shell[K comparable] struct {
-	registry  *Registry[K]
+	registry *Registry[K]
+	usage    usage // of the registry
+	mailbox  mailbox
+
+	// The fields below are of the present key. The registry sets them, under the shard's lock, before the first message.
 	key       K
 	behaviour Behaviour
-	mailbox   mailbox
 	context   Context
 	handled   uint64 // number of messages received
 	waiting   []any  // messages that came while a Change was being made durable
@@ -25,18 +28,29 @@ type shell[K comparable] struct {
 
 // Context gives a Behaviour access to its actor.
 type Context struct {
-	Runtime  *Runtime
-	mailbox  *mailbox
-	change   *posting.Change // the Change that is being made durable
-	receipt  posting.Receipt // the writer's receipt for change, until receiptMessage is handled
-	isOrphan bool            // the behaviour that submitted change was replaced after a panic
-	expected int             // how many Expected messages are still to come
+	Runtime   *Runtime
+	mailbox   *mailbox
+	onReceipt func(posting.Receipt)
+	change    *posting.Change // the Change that is being made durable
+	receipt   posting.Receipt // the writer's receipt for change, until receiptMessage is handled
+	isOrphan  bool            // the behaviour that submitted change was replaced after a panic
+	expected  int             // how many Expected messages are still to come
 }
 
-func newShell[K comparable](r *Registry[K], key K, helper *helper) *shell[K] {
-	s := &shell[K]{registry: r, key: key, behaviour: r.produce(key), mailbox: mailbox{dispatcher: r.rt.dispatcher, helper: helper}}
-	s.context = Context{Runtime: r.rt, mailbox: &s.mailbox}
+func newShell[K comparable](r *Registry[K]) *shell[K] {
+	s := &shell[K]{registry: r, mailbox: mailbox{rt: r.rt}}
+	s.context = Context{Runtime: r.rt, mailbox: &s.mailbox, onReceipt: s.onReceipt}
 	return s
+}
+
+// begin makes the actor the one of a key.
+func (s *shell[K]) begin(key K) { s.key, s.behaviour = key, s.registry.produce(key) }
+
+// forget drops everything that belongs to the present key.
+func (s *shell[K]) forget() {
+	var none K
+	s.key, s.behaviour, s.handled, s.waiting, s.usage = none, nil, 0, nil, usage{}
+	s.context = Context{Runtime: s.context.Runtime, mailbox: s.context.mailbox, onReceipt: s.context.onReceipt}
 }
 
 // Expected is a message that Context.Expect announced.
@@ -82,9 +96,9 @@ func (c *Context) Commit(change *posting.Change) {
 	submitted, c.change = true, change
 }
 
-func (c *Context) onReceipt(r posting.Receipt) {
-	c.receipt = r
-	c.mailbox.PostUserMessage(receiptMessage{})
+func (s *shell[K]) onReceipt(r posting.Receipt) {
+	s.context.receipt = r
+	s.mailbox.PostUserMessage(receiptMessage{})
 }
 
 // Submit submits a Change to the journal while the actor continues to receive messages. onReceipt is called
@@ -239,7 +253,7 @@ func (s *shell[K]) callProtected(what string, fn func()) {
 }
 
 func (s *shell[K]) retireIfIdle(ac actor.Context) {
-	if keepUntil, isIdle := s.idle(); isIdle && s.registry.retire(s.key, s.handled, keepUntil) {
+	if keepUntil, isIdle := s.idle(); isIdle && s.registry.retire(s, s.handled, keepUntil) == ends {
 		ac.Stop(ac.Self())
 	}
 }

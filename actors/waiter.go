@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Waiter is a caller that waits for the reply to its command. Its zero value is ready for use. A message that embeds a Waiter lets its actor run on the caller's
-// goroutine while the caller waits (Registry.Command), so no message of the actor has to wait for another goroutine. After such a
-// Command the caller must call Wait or Leave.
+// Waiter is a caller that waits for the reply to its command. Its zero value is ready for one use. While the caller waits, its
+// goroutine runs the actor (Registry.Command) and the actor's short jobs (Context.Go), so neither has to wait for another goroutine.
+// After a Command with a message that embeds a Waiter, the caller must call Wait or Leave.
 type Waiter[Reply any] struct {
 	helper
 	state atomic.Int32 // see the constants below
@@ -30,94 +30,97 @@ func (w *Waiter[Reply]) Answer(reply Reply) {
 	}
 }
 
-// Wait returns the reply; false if the deadline came first. Meanwhile it runs the actor.
-func (w *Waiter[Reply]) Wait(deadline <-chan time.Time) (reply Reply, ok bool) {
+// Wait returns the reply; false if none came until the deadline.
+func (w *Waiter[Reply]) Wait(deadline time.Time) (reply Reply, ok bool) {
 	defer w.Leave()
-	w.asHelper()
+	b := bellFor(deadline)
+	w.bell.Store(b) // only then state and work are looked at, so what comes after the look rings the bell
 	for w.state.Load() != replied {
-		select {
-		case m := <-w.mailboxes:
-			if m != nil {
-				m.run()
-			}
-		case <-deadline:
+		switch {
+		case w.work():
+		case !time.Now().Before(deadline):
 			return reply, false
+		default:
+			<-b.rung
 		}
 	}
 	return w.reply, true
 }
 
-// timers holds stopped timers.
-var timers = sync.Pool{New: func() any {
-	timer := time.NewTimer(time.Hour)
-	timer.Stop()
-	return timer
-}}
-
-// StartTimer returns a timer that is used once, by the goroutine that calls StopTimer with it.
-func StartTimer(after time.Duration) *time.Timer {
-	timer := timers.Get().(*time.Timer)
-	timer.Reset(after)
-	return timer
-}
-
-// StopTimer ends a timer of StartTimer, which must not be used afterwards.
-func StopTimer(timer *time.Timer) {
-	timer.Stop() // and from then on nothing is received from its channel
-	timers.Put(timer)
-}
-
-// helper is a goroutine that runs the mailbox of the actor for whose reply it waits.
+// helper is the part of a Waiter that runs the actor whose reply is awaited, and its jobs.
 type helper struct {
-	mu        sync.Mutex
-	mailboxes chan *mailbox // to be run; nil elements only wake; nil until asHelper
-	hasLeft   atomic.Bool   // set under mu
+	bell    atomic.Pointer[bell] // wakes the goroutine; nil while it is not in Wait
+	mailbox *mailbox             // nil: none. Only the caller's goroutine uses this field.
 }
 
 // helps is implemented by the messages that embed a Waiter.
 type helps interface{ asHelper() *helper }
 
-// asHelper is called on the goroutine itself.
-func (h *helper) asHelper() *helper {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.mailboxes == nil {
-		h.mailboxes = make(chan *mailbox, 2) // at most one mailbox has this helper, and waits once at a time; another element wakes
-	}
-	return h
-}
+func (h *helper) asHelper() *helper { return h }
 
-// offer lets the goroutine run a mailbox; false if it can't.
-func (h *helper) offer(m *mailbox) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.hasLeft.Load() {
-		return false
-	}
-	select {
-	case h.mailboxes <- m:
-		return true
-	default:
-		return false
+// wake makes the goroutine look for its reply and for work.
+func (h *helper) wake() {
+	if b := h.bell.Load(); b != nil {
+		b.ring()
 	}
 }
 
-// wake makes the goroutine look for its reply.
-func (h *helper) wake() { h.offer(nil) } // if there is no room, something else wakes it
+// work does what was left to the helper; false if there was nothing.
+func (h *helper) work() bool {
+	m := h.mailbox
+	if m == nil {
+		return false
+	}
+	isLeft, job := m.begin(h)
+	switch {
+	case job != nil:
+		m.rt.runShort(job, func() { m.resume(h) })
+	case !isLeft:
+		return false
+	case m.runTurn() == moreToDo:
+		m.rt.dispatcher.schedule(m) // others' messages must not keep this caller
+	}
+	return true
+}
 
-// Leave says that the caller no longer waits: the dispatcher runs what was left to it.
+// Leave says that the caller no longer waits. Other goroutines do what was left to it.
 func (h *helper) Leave() {
-	h.mu.Lock()
-	h.hasLeft.Store(true)
-	h.mu.Unlock()
-	for { // nothing is put into a nil channel or received from it
-		select {
-		case m := <-h.mailboxes:
-			if m != nil {
-				m.dispatcher.schedule(m)
-			}
-		default:
-			return
-		}
+	if h.mailbox != nil {
+		h.mailbox.leave(h)
 	}
+	if b := h.bell.Swap(nil); b != nil {
+		b.release()
+	}
+}
+
+// bell wakes one goroutine. It is used again by other goroutines, and whoever has seen the bell earlier may still ring it, so a
+// goroutine that wakes must look whether there is a reason.
+type bell struct {
+	rung  chan struct{} // has room for one signal
+	timer *time.Timer   // rings at the deadline
+}
+
+var bells = sync.Pool{New: func() any {
+	b := &bell{rung: make(chan struct{}, 1)}
+	b.timer = time.AfterFunc(time.Hour, b.ring)
+	return b
+}}
+
+// bellFor returns a bell that also rings at the deadline.
+func bellFor(deadline time.Time) *bell {
+	b := bells.Get().(*bell)
+	b.timer.Reset(time.Until(deadline))
+	return b
+}
+
+func (b *bell) ring() {
+	select {
+	case b.rung <- struct{}{}:
+	default: // the goroutine has not yet looked since the last signal
+	}
+}
+
+func (b *bell) release() {
+	b.timer.Stop()
+	bells.Put(b)
 }

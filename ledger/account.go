@@ -137,7 +137,11 @@ const (
 )
 
 // ProviderReceivable is the account of what a terminal's provider owes the institution.
-func ProviderReceivable(terminal ID) Path { return Path("A:provider:" + terminal.String()) }
+func ProviderReceivable(terminal ID) Path {
+	const prefix = "A:provider:"
+	var buffer [len(prefix) + 36]byte
+	return Path(appendID(append(buffer[:0], prefix...), terminal))
+}
 
 // PartnerAvailable is the account of what the institution owes a partner.
 func PartnerAvailable(partner int64) Path { return partnerPath("L:partner:", partner, ":available") }

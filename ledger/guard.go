@@ -182,14 +182,19 @@ func VolumeKeys(limit ID, window, subject string) (volumeKey, settledKey string)
 
 // appendCounterKey appends <limit>/<window>/<subject>.
 func appendCounterKey(key []byte, limit ID, window, subject string) []byte {
+	key = append(append(appendID(key, limit), '/'), window...)
+	return append(append(key, '/'), subject...)
+}
+
+// appendID appends an id in the usual form.
+func appendID(dst []byte, id ID) []byte {
 	for i, start := range [...]int{0, 4, 6, 8, 10} { // the groups of a UUID's text form
 		if i > 0 {
-			key = append(key, '-')
+			dst = append(dst, '-')
 		}
-		key = hex.AppendEncode(key, limit[start:[...]int{4, 6, 8, 10, 16}[i]])
+		dst = hex.AppendEncode(dst, id[start:[...]int{4, 6, 8, 10, 16}[i]])
 	}
-	key = append(append(key, '/'), window...)
-	return append(append(key, '/'), subject...)
+	return dst
 }
 
 // DayWindow returns the window of a UTC day, for example "2026-11-21".
@@ -238,4 +243,7 @@ func WindowOf(n uint64) (window string, ok bool) {
 	return firstDay.Format(windowLayouts[unit]), true
 }
 
-func headroomKey(a money.Asset) string { return "headroom/" + a.String() }
+func headroomKey(a money.Asset) string {
+	var buffer [64]byte
+	return string(a.AppendString(append(buffer[:0], "headroom/"...)))
+}

@@ -86,8 +86,8 @@ func (s *Service) Create(c Create) (Result, error) {
 	}
 	receipts := make(chan posting.Receipt, 1)
 	s.rt.Journal.Submit(change, func(r posting.Receipt) { receipts <- r })
-	timer := actors.StartTimer(s.wait)
-	defer actors.StopTimer(timer)
+	timer := time.NewTimer(s.wait)
+	defer timer.Stop()
 	select {
 	case r := <-receipts:
 		if r.Err == nil {
@@ -125,9 +125,7 @@ func (s *Service) Act(a Act) (Result, error) {
 	if err := s.registry.Command(actors.RecordKey{Org: a.Org, ID: a.ID}, m); err != nil {
 		return Result{}, err
 	}
-	timer := actors.StartTimer(s.wait)
-	defer actors.StopTimer(timer)
-	r, answered := m.Wait(timer.C)
+	r, answered := m.Wait(time.Now().Add(s.wait))
 	switch {
 	case !answered:
 		return Result{}, timedOut()

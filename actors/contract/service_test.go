@@ -123,7 +123,7 @@ func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 		if err := registry.Command(key, m); err != nil {
 			t.Fatal(err)
 		}
-		r, _ := m.Wait(nil)
+		r, _ := m.Wait(time.Now().Add(time.Minute))
 		var faults *schema.Faults
 		switch {
 		case c.wantBalance == "" && (!errors.As(r.err, &faults) || faults.List[0].Field != "amount"):
@@ -166,7 +166,7 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 	if err := registry.Command(key, m); err != nil { // the actor receives it after the due date
 		t.Fatal(err)
 	}
-	r, _ := m.Wait(nil)
+	r, _ := m.Wait(time.Now().Add(time.Minute))
 	if r.err != nil || r.result.Stamp.Version != 5 {
 		t.Fatalf("%+v, %v: want creation, two steps, one row and a payment", r.result.Stamp, r.err)
 	}

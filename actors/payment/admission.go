@@ -275,14 +275,14 @@ func (t *transaction) admissionLost(c *actors.Context, cause any) {
 
 // failover is a provider's answer after which another terminal is tried.
 type failover struct {
-	providerAnswer
+	*providerAnswer
 	answer           payment.Answer
 	admissionStarted bool // for another terminal, the velocity limits have counted the attempt or the writer has got a Change
 }
 
 // tryFailover looks for another terminal. It returns false if none may be tried after this answer, or
 // if the charge was by card and the card is no longer in memory.
-func (t *transaction) tryFailover(c *actors.Context, m providerAnswer, answer payment.Answer) bool {
+func (t *transaction) tryFailover(c *actors.Context, m *providerAnswer, answer payment.Answer) bool {
 	r := t.record
 	if !payment.Reroutable(r, answer) {
 		return false

@@ -18,7 +18,8 @@
 //     arrive during the call wait for the provider's answer, because the answer may decide them.
 //     After the answer "unknown reference" the provider is not asked again before the record's next due
 //     instant, however often the process restarts.
-//  5. A caller gets the first outcome, or the current state after waiting for Options.CreateWait. If two
+//  5. A caller gets the first outcome, or the current state after waiting for Options.CreateWait (and for a call that an
+//     adapter makes inside this process, if one runs then). If two
 //     requests race for a txid or an idempotency key, the loser gets the winner's result. The reply to
 //     a request with a key is durable before it is sent, and a repeated request gets the same reply.
 //  6. An actor with a call in progress or a waiting caller is never stopped. A transaction that has not

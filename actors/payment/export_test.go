@@ -1,6 +1,8 @@
 package payment
 
 import (
+	"time"
+
 	"mizan/actors"
 	"mizan/ledger"
 )
@@ -13,7 +15,7 @@ func (s *Service) Send(key actors.RecordKey, m any) { s.registry.Tell(key, m) }
 func Waiters(attempts int) int {
 	t, c := &transaction{create: &create{}}, new(actors.Context)
 	for range attempts {
-		m := &await{caller: new(caller)}
+		m := new(await)
 		t.await(c, m)
 		m.stoppedWaiting.Store(true)
 	}
@@ -25,7 +27,7 @@ func Reported(r actors.Report) any { return providerReport{r} }
 
 // AnswerTo returns the message for a provider's answer to an inquiry about a charge.
 func AnswerTo(terminal, reference ledger.ID, o actors.Outcome) any {
-	return providerAnswer{Outcome: o, terminal: terminal, reference: reference, inquiry: true}
+	return &providerAnswer{Outcome: o, terminal: terminal, reference: reference, inquiry: true}
 }
 
 // SendCancel sends a cancel to the transaction's actor and returns without waiting. The channel
@@ -37,13 +39,13 @@ func (s *Service) SendRefund(c Command) <-chan error { return s.send(c, opRefund
 
 // SendContinue is SendCancel for a payer's credentials.
 func (s *Service) SendContinue(c Continue) <-chan error {
-	return s.sendOperation(&operation{Command: c.Command, caller: new(caller), kind: opContinue, continuation: c})
+	return s.sendOperation(&operation{Command: c.Command, kind: opContinue, continuation: c})
 }
 
 // BeginRefund sends a refund to its actor, as Refund does. The caller stops waiting when the returned
 // function is called; that function then returns the caller's reply.
 func (s *Service) BeginRefund(a AmountCommand) (replyAfterWait func() (Result, error)) {
-	c, m := a.Command, &operation{Command: a.Command, caller: new(caller), kind: opRefund, amount: a.Amount}
+	c, m := a.Command, &operation{Command: a.Command, kind: opRefund, amount: a.Amount}
 	s.registry.Tell(actors.RecordKey{Org: c.Org, ID: c.ID}, m)
 	return func() (Result, error) {
 		m.stoppedWaiting.Store(true)
@@ -52,14 +54,14 @@ func (s *Service) BeginRefund(a AmountCommand) (replyAfterWait func() (Result, e
 }
 
 func (s *Service) send(c Command, kind operationKind) <-chan error {
-	return s.sendOperation(&operation{Command: c, caller: new(caller), kind: kind})
+	return s.sendOperation(&operation{Command: c, kind: kind})
 }
 
 func (s *Service) sendOperation(m *operation) <-chan error {
 	c := m.Command
 	s.registry.Tell(actors.RecordKey{Org: c.Org, ID: c.ID}, m)
 	answer := make(chan error, 1)
-	go func() { r, _ := m.Wait(nil); answer <- r.err }()
+	go func() { r, _ := m.Wait(time.Now().Add(time.Hour)); answer <- r.err }()
 	return answer
 }
 

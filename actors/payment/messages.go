@@ -47,9 +47,9 @@ func (c *caller) begin() bool {
 // giveUp marks the request as given up; false if it has begun.
 func (c *caller) giveUp() bool { return c.phase.CompareAndSwap(phaseNotBegun, phaseGivenUp) }
 
-// wait returns the reply; false if the timer ended first.
-func (c *caller) wait(timer *time.Timer) (reply, bool) {
-	r, answered := c.Wait(timer.C)
+// wait returns the reply; false if none came until the deadline.
+func (c *caller) wait(deadline time.Time) (reply, bool) {
+	r, answered := c.Wait(deadline)
 	if !answered {
 		c.stoppedWaiting.Store(true)
 	}
@@ -59,7 +59,7 @@ func (c *caller) wait(timer *time.Timer) (reply, bool) {
 // create asks a new actor to begin its transaction.
 type create struct {
 	Create
-	*caller
+	caller
 	id ledger.ID
 }
 
@@ -73,7 +73,7 @@ func (m *create) Refuse(err error) {
 func (m *create) LogValue() slog.Value { return slog.StringValue("create " + m.id.String()) }
 
 // await asks for a transaction's first outcome.
-type await struct{ *caller }
+type await struct{ caller }
 
 // Refuse implements actors.Refusable.
 func (m *await) Refuse(err error) { m.Answer(reply{err: err}) }
@@ -99,7 +99,7 @@ type providerAnswer struct {
 }
 
 // Expected implements actors.Expected.
-func (providerAnswer) Expected() {}
+func (*providerAnswer) Expected() {}
 
 // providerReport is a rail's report that was not requested.
 type providerReport struct{ actors.Report }
@@ -128,7 +128,7 @@ const (
 // operation asks for an operation on an existing transaction.
 type operation struct {
 	Command
-	*caller
+	caller
 	kind         operationKind
 	amount       *money.Amount
 	material     []byte

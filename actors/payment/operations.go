@@ -45,12 +45,12 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 	case err != nil:
 		t.refuseOperation(m, err)
 	case decided:
-		m.caller.isCancel = m.cancels()
-		m.caller.waitsForCall = m.cancels() || m.kind == opPayerReturned
+		m.isCancel = m.cancels()
+		m.waitsForCall = m.cancels() || m.kind == opPayerReturned
 		t.commit(c, d, m)
 	default:
-		m.caller.waitsForCall = true
-		t.waiters = append(t.waiters, m.caller)
+		m.waitsForCall = true
+		t.waiters = append(t.waiters, &m.caller)
 		t.answerWaiters(c)
 	}
 }

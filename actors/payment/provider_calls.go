@@ -6,7 +6,6 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
-	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
@@ -19,63 +18,30 @@ type Reissuer interface {
 	Reissue(ctx context.Context, q *actors.Question) actors.Outcome
 }
 
-// ask calls the provider on another goroutine; the transaction's actor then receives the answer as a
-// providerAnswer. The error says why the call could not be queued. isEarly tells whether the record's due
-// instant has not come yet.
+// ask calls the provider outside of the actor, which receives the answer as a *providerAnswer. The error says why the call could
+// not be queued. isEarly tells whether the record's due instant has not come yet.
 func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) error {
-	service, key := t.service, t.key
-	terminal, provider := service.provider(key.Org, t.record.Terminal)
+	terminal, provider := t.service.provider(t.key.Org, t.record.Terminal)
 	if provider == nil {
 		return errNoProvider
 	}
-	request, err := t.buildRequest(ask, terminal)
-	if err != nil {
+	job := &providerJob{service: t.service, key: t.key, terminal: terminal, provider: provider}
+	if err := t.buildRequest(ask, job); err != nil {
 		return err
 	}
 	if ask == payment.AskReissue {
 		supported := false
-		if request.reissuer, supported = provider.(Reissuer); !supported {
+		if job.reissuer, supported = provider.(Reissuer); !supported {
 			return nil // this provider's published actions do not expire
 		}
-		request.inquiry.ActionKnown = false
+		job.inquiry.ActionKnown = false
 	}
-	job := func() {
-		// If the adapter panics, the outcome stays unknown, and a later inquiry finds the call's result.
-		answer := providerAnswer{
-			Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, terminal: terminal.ID, reference: request.reference,
-			inquiry: request.call == nil, early: isEarly, reissue: request.reissuer != nil, opID: request.opID, card: request.card,
-		}
-		ctx, cancel := context.WithTimeout(service.rt.Context(), service.providerTimeout)
-		var circuitPermit permit
-		defer func() {
-			cancel()
-			service.rt.Recovered("provider "+terminal.Provider, recover())
-			circuitPermit.report(&answer.Outcome)
-			service.registry.Tell(key, answer)
-		}()
-		if request.reissuer != nil {
-			answer.Outcome = request.reissuer.Reissue(ctx, request.inquiry)
-			return
-		}
-		if request.call == nil {
-			answer.Outcome = provider.Inquire(ctx, request.inquiry)
-			return
-		}
-		defer clear(request.call.Material)
-		if request.lacksToken {
-			answer.Outcome = tokenMissing()
-			return
-		}
-		allowed := false
-		if circuitPermit, allowed = service.circuits.permit(request.call); !allowed {
-			answer.Outcome = circuitOpen()
-			return
-		}
-		answer.Unreachable = true // until Submit returns; it stays true if the adapter panics
-		answer.Outcome = provider.Submit(ctx, request.call)
-	}
-	if err := c.Runtime.Go(job); err != nil {
-		request.card.Wipe()
+	// If the adapter panics, the outcome stays unknown, and a later inquiry finds the call's result.
+	job.answer.Outcome = actors.Outcome{Verdict: payment.VerdictUnknown}
+	job.answer.terminal, job.answer.reference = terminal.ID, t.record.ChargeReference()
+	job.answer.inquiry, job.answer.early, job.answer.reissue = job.call == nil, isEarly, job.reissuer != nil
+	if err := c.Go(job, job.isShort()); err != nil {
+		job.answer.card.Wipe()
 		return err
 	}
 	t.submission.material = nil // the call has it
@@ -83,41 +49,98 @@ func (t *transaction) ask(c *actors.Context, ask payment.Ask, isEarly bool) erro
 	return nil
 }
 
-// providerRequest is either a call or an inquiry to a provider.
-type providerRequest struct {
+// providerJob is a call or an inquiry to a provider, and its answer.
+type providerJob struct {
+	service  *Service
+	key      actors.RecordKey
+	terminal *directory.Terminal
+	provider actors.Provider
+
 	call       *actors.Call
 	inquiry    *actors.Question
-	reference  ledger.ID    // of the charge
-	reissuer   Reissuer     // gets the inquiry and publishes the action again; nil: a plain inquiry
-	opID       ledger.ID    // id of the operation on the charge; zero: the request is about the charge itself
-	card       *secret.Card // the actor gets it back with the answer
-	lacksToken bool         // the stored token cannot be read: the call is not made
+	reissuer   Reissuer // gets the inquiry and publishes the action again; nil: a plain inquiry
+	lacksToken bool     // the stored token cannot be read: the call is not made
+
+	permit permit
+	answer providerAnswer
+
+	ctx      actors.Deadline
+	callRoom actors.Call // a call's memory
+}
+
+// isShort tells whether the adapter makes the call inside this process.
+func (j *providerJob) isShort() bool {
+	local, ok := j.provider.(actors.LocalProvider)
+	return ok && j.call != nil && local.IsLocal(j.call.Operation)
+}
+
+// Run implements actors.Job.
+func (j *providerJob) Run() {
+	s := j.service
+	j.ctx.Begin(s.rt.Context(), s.providerTimeout)
+	defer j.ctx.End()
+	switch {
+	case j.reissuer != nil:
+		j.answer.Outcome = j.reissuer.Reissue(&j.ctx, j.inquiry)
+	case j.call == nil:
+		j.answer.Outcome = j.provider.Inquire(&j.ctx, j.inquiry)
+	default:
+		j.submit()
+	}
+}
+
+func (j *providerJob) submit() {
+	defer clear(j.call.Material)
+	if j.lacksToken {
+		j.answer.Outcome = tokenMissing()
+		return
+	}
+	allowed := false
+	if j.permit, allowed = j.service.circuits.permit(j.call); !allowed {
+		j.answer.Outcome = circuitOpen()
+		return
+	}
+	j.answer.Unreachable = true // until Submit returns; it stays true if the adapter panics
+	j.answer.Outcome = j.provider.Submit(&j.ctx, j.call)
+}
+
+// Report implements actors.Job.
+func (j *providerJob) Report() {
+	j.permit.report(&j.answer.Outcome)
+	j.service.registry.Tell(j.key, &j.answer)
 }
 
 // buildRequest builds the call or inquiry. The card moves from the actor into a call for the charge.
-func (t *transaction) buildRequest(ask payment.Ask, terminal *directory.Terminal) (request providerRequest, err error) {
+func (t *transaction) buildRequest(ask payment.Ask, job *providerJob) (err error) {
 	r := t.record
 	kind := chargeOperation(r)
-	request.reference = r.ChargeReference()
 	if (ask == payment.AskOp || ask == payment.AskInquireOp) && r.Op.Kind != payment.OpComplete {
-		kind, request.opID = providerOperations[r.Op.Kind], r.Op.Request
+		kind, job.answer.opID = providerOperations[r.Op.Kind], r.Op.Request
 	}
 	switch ask {
 	case payment.AskSubmit:
-		request.call = t.newChargeCall(terminal)
-		request.card, request.lacksToken = request.call.Card, !t.addToken(request.call)
+		job.call = &job.callRoom
+		t.chargeCall(job.terminal, job.call)
+		job.lacksToken = !t.addToken(job.call)
 	case payment.AskOp:
-		if request.call, err = t.newOperationCall(terminal); err != nil {
-			return request, err
+		job.call = &job.callRoom
+		if err = t.operationCall(job.terminal, job.call); err != nil {
+			return err
 		}
-		request.card = request.call.Card
 	default:
-		request.inquiry = &actors.Question{Terminal: terminal, Reference: request.reference, Operation: kind, Request: request.opID, ChargeState: t.chargeState()}
-		if request.opID != (ledger.ID{}) {
-			request.inquiry.Amount, _ = r.OperationAmount()
-		}
+		job.inquiry = t.inquiry(job.terminal, kind, job.answer.opID)
 	}
-	return request, nil
+	job.answer.card = job.callRoom.Card // the actor gets it back
+	return nil
+}
+
+// inquiry builds the inquiry about the charge or, if opID is not zero, about the operation on it.
+func (t *transaction) inquiry(terminal *directory.Terminal, kind actors.Operation, opID ledger.ID) *actors.Question {
+	q := &actors.Question{Terminal: terminal, Reference: t.record.ChargeReference(), Operation: kind, Request: opID, ChargeState: t.chargeState()}
+	if opID != (ledger.ID{}) {
+		q.Amount, _ = t.record.OperationAmount()
+	}
+	return q
 }
 
 // errNoProvider says that this process does not serve a terminal's provider.
@@ -147,10 +170,10 @@ var providerOperations = map[payment.OpKind]actors.Operation{
 	payment.OpRefund:   actors.Refund,
 }
 
-// newChargeCall builds the call for the charge itself. The card moves from the actor into the call.
-func (t *transaction) newChargeCall(terminal *directory.Terminal) *actors.Call {
+// chargeCall builds the call for the charge itself. The card moves from the actor into the call.
+func (t *transaction) chargeCall(terminal *directory.Terminal, call *actors.Call) {
 	r := t.record
-	call := &actors.Call{
+	*call = actors.Call{
 		Org: t.key.Org, Reference: r.ChargeReference(), Operation: chargeOperation(r), Terminal: terminal, Amount: r.AmountWithFee, Asset: r.Asset,
 		Method: r.Method, Hold: r.TwoPhase, Browser: t.submission.browser, Card: t.submission.card,
 		ChargeState: t.chargeState(),
@@ -162,26 +185,25 @@ func (t *transaction) newChargeCall(terminal *directory.Terminal) *actors.Call {
 		call.ReturnURL = func() string { return s.returnURL(call.Org, r.ID, s.rt.Clock.Now().Add(2*s.actionTTL)) }
 	}
 	t.submission.card = nil // browser_data stays: another terminal may be tried
-	return call
 }
 
-// newOperationCall builds the call for the record's current operation on the charge.
-func (t *transaction) newOperationCall(terminal *directory.Terminal) (*actors.Call, error) {
+// operationCall builds the call for the record's current operation on the charge.
+func (t *transaction) operationCall(terminal *directory.Terminal, call *actors.Call) error {
 	r := t.record
-	call := &actors.Call{
+	*call = actors.Call{
 		Org: t.key.Org, Reference: r.ChargeReference(), Operation: providerOperations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
 		Method: r.Method, Material: t.submission.material, Choice: r.Op.Choice,
 		ChargeState: t.chargeState(),
 	}
 	call.Amount, call.Asset = r.OperationAmount()
 	if r.Op.Kind != payment.OpComplete || !r.KeepCard {
-		return call, nil
+		return nil
 	}
 	view := t.service.rt.Journal.View()
 	defer view.Close()
 	sealed, _, err := view.SealedRow(t.key.Org, ledger.Source{Kind: ledger.Transaction, ID: r.ID})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if call.Card, err = t.service.sealer.OpenCard(sealed, t.cardContext()); err != nil {
 		// A lost key does not come back. So the call is made without the card, and the rail ends the
@@ -189,22 +211,22 @@ func (t *transaction) newOperationCall(terminal *directory.Terminal) (*actors.Ca
 		t.service.rt.Log.Error("a sealed card can't be opened", "transaction", r.ID.String(), "error", err)
 		call.Card = nil
 	}
-	return call, nil
+	return nil
 }
 
 // onProviderAnswer decides on a provider's answer.
-func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
+func (t *transaction) onProviderAnswer(c *actors.Context, m *providerAnswer) {
 	t.submission.card = m.card // every path from here wipes the card or submits it
 	if !t.load() {
 		t.submission.wipe()
 		return
 	}
 	if m.terminal != t.record.Terminal || m.reference != t.record.ChargeReference() {
-		t.onEndedAnswer(c, &m)
+		t.onEndedAnswer(c, m)
 		return
 	}
 	if m.opID != (ledger.ID{}) {
-		if d, ok := t.decisionContext(c).DecideOpAnswer(t.record, m.opID, t.sealedAnswer(&m)); ok {
+		if d, ok := t.decisionContext(c).DecideOpAnswer(t.record, m.opID, t.sealedAnswer(m)); ok {
 			t.commit(c, d, m)
 		} else {
 			t.answerWaiters(c)
@@ -214,7 +236,7 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 	if m.Verdict == payment.VerdictReady && !m.inquiry && t.record.Op != nil {
 		m.Verdict = payment.VerdictPending // the provider was asked just now to complete the charge; asking it at once again could repeat for ever
 	}
-	a := toAnswer(&m)
+	a := toAnswer(m)
 	if m.early && t.record.IsNoNews(a) {
 		t.submission.wipe() // nothing is stored, because frequent reads must not postpone the due instant
 		t.answerWaiters(c)
@@ -227,7 +249,7 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 
 // settleFor takes a provider's answer as the charge's result. passedOver are the attempts at the
 // terminals that failover could not use.
-func (t *transaction) settleFor(c *actors.Context, m providerAnswer, passedOver ...payment.Attempt) {
+func (t *transaction) settleFor(c *actors.Context, m *providerAnswer, passedOver ...payment.Attempt) {
 	r := t.record
 	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.AtProvider()) {
 		if d, err := t.decisionContext(c).Complete(r, uuid.New()); err == nil {
@@ -236,7 +258,7 @@ func (t *transaction) settleFor(c *actors.Context, m providerAnswer, passedOver 
 			return
 		}
 	}
-	d, ok := t.decisionContext(c).DecideAnswer(r, t.sealedAnswer(&m))
+	d, ok := t.decisionContext(c).DecideAnswer(r, t.sealedAnswer(m))
 	if !ok {
 		t.submission.wipe()
 		t.answerWaiters(c)

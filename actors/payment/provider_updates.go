@@ -101,11 +101,7 @@ func (t *transaction) examine(c *actors.Context) error {
 	if !supported {
 		return nil
 	}
-	q, err := t.buildRequest(payment.AskInquire, terminal)
-	if err != nil {
-		return err
-	}
-	return t.askExaminer(c, examiner, q.inquiry)
+	return t.askExaminer(c, examiner, t.inquiry(terminal, chargeOperation(t.record), ledger.ID{}))
 }
 
 // askExaminer asks about a charge that has ended here. What the provider knows arrives as a providerReport.

@@ -101,7 +101,7 @@ func (t *transaction) renew(c *actors.Context, m renew) {
 	}
 	newPayment := &create{
 		Create: Create{Org: m.Org, Partner: partner, Request: renewalRequest(&m.Renewal, initial.Record), Key: m.Key()},
-		id:     m.ID, caller: new(caller),
+		id:     m.ID,
 	}
 	newPayment.stoppedWaiting.Store(true) // no caller waits
 	t.beginCreate(c, newPayment)

@@ -20,7 +20,7 @@ import (
 type Directory interface {
 	Organization(org ledger.ID) (*directory.Organization, bool)
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
-	// Terminals returns a partner's terminals by priority, then by id.
+	// Terminals returns a partner's terminals by priority, then by id, in a slice that never changes.
 	Terminals(org ledger.ID, partner int64) []*directory.Terminal
 	Terminal(org, id ledger.ID) (*directory.Terminal, bool)
 	Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool)
@@ -112,7 +112,9 @@ func New(o Options) *Service {
 		circuits: newCircuits(o.Breaker, o.Runtime.Log),
 	}
 	s.registry = actors.NewRegistry(o.Runtime, "payment", 0, func(k actors.RecordKey) actors.Behaviour {
-		return &transaction{service: s, key: k}
+		t := &transaction{service: s, key: k}
+		t.waiters = t.waiterRoom[:0]
+		return t
 	})
 	o.Runtime.HandleDue(ledger.Transaction, func(d actors.Due) { s.registry.Tell(d.Key, d) })
 	for _, p := range o.Providers {
@@ -136,22 +138,21 @@ func (s *Service) Create(c Create) (Result, error) {
 		}
 		return s.replay(c.Org, c.Partner.Number, existing, &c.Key)
 	}
-	timer := actors.StartTimer(s.createWait)
-	defer actors.StopTimer(timer)
+	deadline := time.Now().Add(s.createWait)
 	id := s.rt.NewTransactionID()
-	m := &create{Create: c, id: id, caller: new(caller)}
+	m := &create{Create: c, id: id}
 	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: id}, m); err != nil {
 		c.Card.Wipe()
 		return Result{}, err
 	}
-	r, answered := m.wait(timer)
+	r, answered := m.wait(deadline)
 	switch {
 	case !answered:
 		r.result, r.err = s.currentState(c.Org, id)
 	case r.existing != (ledger.ID{}) && r.byKey:
 		return s.replay(c.Org, c.Partner.Number, r.existing, &c.Key)
 	case r.existing != (ledger.ID{}):
-		return s.awaitFirstOutcome(c.Org, c.Partner.Number, r.existing, timer)
+		return s.awaitFirstOutcome(c.Org, c.Partner.Number, r.existing, deadline)
 	}
 	if r.err != nil {
 		return Result{}, r.err
@@ -179,9 +180,8 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 		stored.Replay = true
 		return stored, err
 	}
-	timer := actors.StartTimer(s.createWait)
-	defer actors.StopTimer(timer)
-	result, err := s.awaitFirstOutcome(org, partner, id, timer)
+	deadline := time.Now().Add(s.createWait)
+	result, err := s.awaitFirstOutcome(org, partner, id, deadline)
 	if err == nil {
 		err = refuseUndecided(result.Record)
 	}
@@ -195,15 +195,15 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 }
 
 // awaitFirstOutcome waits until the transaction of a repeated request has its first outcome, or until
-// the timer ends.
-func (s *Service) awaitFirstOutcome(org ledger.ID, partner int64, id ledger.ID, timer *time.Timer) (Result, error) {
+// the deadline.
+func (s *Service) awaitFirstOutcome(org ledger.ID, partner int64, id ledger.ID, deadline time.Time) (Result, error) {
 	result, err := s.Read(org, partner, id)
 	if err == nil && !result.Record.Answered() {
-		m := &await{caller: new(caller)}
+		m := new(await)
 		if err := s.registry.Command(actors.RecordKey{Org: org, ID: id}, m); err != nil {
 			return Result{}, err
 		}
-		if r, answered := m.wait(timer); answered {
+		if r, answered := m.wait(deadline); answered {
 			result, err = r.result, r.err
 		} else {
 			result, err = s.currentState(org, id)

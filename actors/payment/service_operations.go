@@ -1,6 +1,8 @@
 package payment
 
 import (
+	"time"
+
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/payment"
@@ -90,14 +92,13 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 		m.wipe()
 		return m.replyToRepetition(s.replay(c.Org, partner, c.ID, &c.Key))
 	}
-	timer := actors.StartTimer(s.createWait)
-	defer actors.StopTimer(timer)
-	m.Command, m.caller = c, new(caller)
+	deadline := time.Now().Add(s.createWait)
+	m.Command = c
 	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: c.ID}, m); err != nil {
 		m.wipe()
 		return Result{}, err
 	}
-	r, answered := m.wait(timer)
+	r, answered := m.wait(deadline)
 	switch {
 	case !answered:
 		return s.replyAfterWait(&c, m)

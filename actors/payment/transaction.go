@@ -30,6 +30,7 @@ type transaction struct {
 	cause             any              // the message that is being admitted or decided on; it is handled again if the writer refuses the decision
 	stashedOperations []*operation     // operations that wait for the answer to the provider call in progress
 	waiters           []*caller        // callers that get the first outcome as their reply
+	waiterRoom        [1]*caller       // memory of waiters: nearly always one waits
 	deferred          deferred
 }
 
@@ -67,7 +68,7 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 		t.onVelocity(c, m)
 	case fundsResult:
 		t.onFunds(c, m.covered)
-	case providerAnswer:
+	case *providerAnswer:
 		t.onProviderAnswer(c, m)
 	case actors.Due:
 		t.onDue(c, m)
@@ -202,7 +203,7 @@ func (t *transaction) await(c *actors.Context, m *await) {
 		return
 	}
 	t.dropStoppedWaiters()
-	t.waiters = append(t.waiters, m.caller)
+	t.waiters = append(t.waiters, &m.caller)
 	t.answerWaiters(c)
 }
 
@@ -251,10 +252,10 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	}
 	if m := t.create; m != nil {
 		t.create = nil
-		t.waiters = append(t.waiters, m.caller)
+		t.waiters = append(t.waiters, &m.caller)
 	}
 	if m, ok := cause.(*operation); ok {
-		t.waiters = append(t.waiters, m.caller)
+		t.waiters = append(t.waiters, &m.caller)
 	}
 	t.observeStatus(&decision)
 	t.record, t.stamp = decision.Record, r.Stamps[0]
@@ -297,7 +298,7 @@ func (t *transaction) onRefusal(c *actors.Context, cause any, r posting.Receipt)
 		t.operationRefused(c, m, refusal, r)
 	case *failover:
 		t.failoverRefused(c, m, r)
-	case providerAnswer:
+	case *providerAnswer:
 		t.onProviderAnswer(c, m)
 	case actors.Due:
 		t.onDue(c, m)

@@ -45,6 +45,12 @@ func (r reissuingWitness) Reissue(ctx context.Context, q *actors.Question) actor
 	return r.Reissuer.Reissue(ctx, q)
 }
 
+// IsLocal implements actors.LocalProvider.
+func (w *witness) IsLocal(operation actors.Operation) bool {
+	local, ok := w.Provider.(actors.LocalProvider)
+	return ok && local.IsLocal(operation)
+}
+
 // withCapabilities makes the witness implement reportScheduler and Reissuer if the wrapped provider does.
 func withCapabilities(w *witness, wrapped actors.Provider) actors.Provider {
 	scheduler, hasScheduler := wrapped.(reportScheduler)

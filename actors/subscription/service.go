@@ -160,9 +160,7 @@ func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Resu
 	if err := s.registry.Command(key, m); err != nil {
 		return Result{}, err
 	}
-	timer := actors.StartTimer(commandWait)
-	defer actors.StopTimer(timer)
-	r, answered := c.Wait(timer.C)
+	r, answered := c.Wait(time.Now().Add(commandWait))
 	switch {
 	case !answered:
 		return Result{}, ledger.Refuse("subscription.Command", ledger.Unavailable, "it took too long and may or may not be done")

@@ -30,7 +30,11 @@ type IdempotencyKeys struct {
 
 // Partner returns the key of a partner's write.
 func (k IdempotencyKeys) Partner(req *Request) (actors.Key, error) {
-	return k.key(req, actors.PartnerKeyScope(req.Principal.Partner.Number))
+	key, err := k.key(req, "")
+	if !key.IsZero() {
+		key.Scope = actors.PartnerKeyScope(req.Principal.Partner.Number)
+	}
+	return key, err
 }
 
 // Admin returns the key of a write by the administration. All these keys are in one name space,

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"hash"
+	"sync"
 )
 
 // blockWriter feeds a hash with whole blocks only. A hash function reads a whole block in place, but
@@ -14,6 +15,7 @@ type blockWriter struct {
 	hash         hash.Hash
 	pending      [sha256.BlockSize]byte // an incomplete block
 	pendingBytes int                    // how many bytes of pending are used
+	result       [sha256.Size]byte      // the last sum
 }
 
 func (b *blockWriter) write(text []byte) {
@@ -32,14 +34,16 @@ func (b *blockWriter) write(text []byte) {
 }
 
 // sum returns the hash of everything written, padded to whole blocks. Afterwards neither the writer nor its
-// hash contains any of the text.
-func (b *blockWriter) sum() (sum [sha256.Size]byte) {
+// hash contains any of the text, and both are as new.
+func (b *blockWriter) sum() [sha256.Size]byte {
 	b.pending[b.pendingBytes] = 0x80
 	clear(b.pending[b.pendingBytes+1:])
 	b.hash.Write(b.pending[:])
 	clear(b.pending[:])
-	b.hash.Sum(sum[:0])
-	return sum
+	b.pendingBytes = 0
+	b.hash.Sum(b.result[:0])
+	b.hash.Reset()
+	return b.result
 }
 
 // Sum256 returns a hash of the texts, joined, and leaves no trace of them in memory. The hash is not
@@ -52,9 +56,19 @@ func Sum256(texts ...[]byte) [sha256.Size]byte {
 	return b.sum()
 }
 
-// mac returns the HMAC-SHA-256 of a text, padded. It leaves no trace of the text in memory.
-func mac(key, text []byte) [sha256.Size]byte {
-	b := blockWriter{hash: hmac.New(sha256.New, key)}
+// macs makes HMACs with one key. It uses its hashes again, because a new one costs more than a short text.
+type macs struct {
+	writers sync.Pool // of *blockWriter
+}
+
+func newMACs(key []byte) *macs {
+	return &macs{sync.Pool{New: func() any { return &blockWriter{hash: hmac.New(sha256.New, key)} }}}
+}
+
+// of returns the HMAC-SHA-256 of a text, padded. It leaves no trace of the text in memory.
+func (m *macs) of(text []byte) [sha256.Size]byte {
+	b := m.writers.Get().(*blockWriter)
+	defer m.writers.Put(b)
 	b.write(text)
 	return b.sum()
 }

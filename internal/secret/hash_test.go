@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// pad returns the text as Sum256 and mac pad it.
+// pad returns the text as Sum256 and macs pad it.
 func pad(text []byte) []byte {
 	text = append(bytes.Clone(text), 0x80)
 	for len(text)%sha256.BlockSize != 0 {
@@ -18,6 +18,7 @@ func pad(text []byte) []byte {
 
 func TestHashCoversThePaddedText(t *testing.T) {
 	key := []byte("a key of the keyring's, 32 bytes")
+	fingerprints := newMACs(key) // one, so that hashes are used again
 	text := make([]byte, 300)
 	for i := range text {
 		text[i] = byte(i)
@@ -33,7 +34,7 @@ func TestHashCoversThePaddedText(t *testing.T) {
 		}
 		h := hmac.New(sha256.New, key)
 		h.Write(pad(text[:n]))
-		if got := mac(key, text[:n]); !bytes.Equal(got[:], h.Sum(nil)) {
+		if got := fingerprints.of(text[:n]); !bytes.Equal(got[:], h.Sum(nil)) {
 			t.Fatalf("%d bytes: another HMAC", n)
 		}
 	}
@@ -43,6 +44,7 @@ func TestHashCoversThePaddedText(t *testing.T) {
 type recordingHash struct {
 	lengths []int
 	buffers [][]byte // the caller's own buffers, not copies
+	resets  int
 }
 
 func (r *recordingHash) Write(p []byte) (int, error) {
@@ -50,7 +52,7 @@ func (r *recordingHash) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 func (r *recordingHash) Sum(b []byte) []byte { return append(b, make([]byte, sha256.Size)...) }
-func (*recordingHash) Reset()                {}
+func (r *recordingHash) Reset()              { r.resets++ }
 func (*recordingHash) Size() int             { return sha256.Size }
 func (*recordingHash) BlockSize() int        { return sha256.BlockSize }
 
@@ -64,6 +66,9 @@ func TestHashKeepsNoPlaintext(t *testing.T) {
 			b.write(bytes.Repeat([]byte("4"), n))
 		}
 		b.sum()
+		if recorder.resets != 1 {
+			t.Errorf("%v: the hash keeps its state", pieces)
+		}
 		for i, n := range recorder.lengths {
 			if n%sha256.BlockSize != 0 {
 				t.Errorf("%v: %d bytes are written", pieces, n)

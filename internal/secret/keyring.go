@@ -44,6 +44,7 @@ type Keyring struct {
 	verifier       note.Verifier
 	verifierKey    string // the text from which verifier was made
 	fingerprintKey []byte
+	fingerprints   *macs          // with fingerprintKey
 	sealingKeys    *keyset.Handle // nil: the file has no sealing key
 	sealer         tink.AEAD      // seals and opens with sealingKeys; nil without a sealing key
 
@@ -153,8 +154,10 @@ func (k *Keyring) Identity() [32]byte { return [32]byte(k.Derive("identity " + k
 // blocks first (blockWriter explains why). The key never rotates, because limits and block lists
 // would no longer recognize the cards they have stored.
 func (k *Keyring) Fingerprint(number []byte) string {
-	sum := mac(k.fingerprintKey, number)
-	return hex.EncodeToString(sum[:fingerprintBytes])
+	sum := k.fingerprints.of(number)
+	var digits [2 * fingerprintBytes]byte
+	hex.Encode(digits[:], sum[:fingerprintBytes])
+	return string(digits[:])
 }
 
 // Format implements fmt.Formatter, so that no verb shows the keys.
@@ -227,6 +230,7 @@ func fromFields(fields map[string]json.RawMessage) (*Keyring, error) {
 	if len(k.fingerprintKey) != fingerprintKeyBytes {
 		return nil, fmt.Errorf("%s has %d bytes, not %d", fieldFingerprintKey, len(k.fingerprintKey), fingerprintKeyBytes)
 	}
+	k.fingerprints = newMACs(k.fingerprintKey)
 	var err error
 	if k.signer, err = note.NewSigner(signingKey); err != nil {
 		return nil, fmt.Errorf("%s: %w", fieldSigningKey, err)

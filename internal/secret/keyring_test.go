@@ -214,7 +214,7 @@ func TestUnknownFieldsSurviveARewrite(t *testing.T) {
 
 func TestFingerprintIsATruncatedHMAC(t *testing.T) {
 	// The HMAC-SHA-256 of the padded text, computed by another program.
-	k := &Keyring{fingerprintKey: []byte("Jefe")}
+	k := &Keyring{fingerprints: newMACs([]byte("Jefe"))}
 	if got, want := k.Fingerprint([]byte("what do ya want for nothing?")), "b80680e934bc239e0a66d9674a03b33e"; got != want {
 		t.Errorf("fingerprint %s, want %s", got, want)
 	}

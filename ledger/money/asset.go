@@ -108,11 +108,19 @@ var currencyEscaper = strings.NewReplacer("%", "%25", "/", "%2F")
 // String returns env/currency/network, for example "prod/USDT/tron" or "prod/USD/". Different
 // assets have different strings, so the string may be part of a key.
 func (a Asset) String() string {
+	var buffer [64]byte
+	return string(a.AppendString(buffer[:0]))
+}
+
+// AppendString appends String to dst.
+func (a Asset) AppendString(dst []byte) []byte {
 	currency := string(a.Currency)
 	if strings.ContainsAny(currency, "/%") {
 		currency = currencyEscaper.Replace(currency)
 	}
-	return a.Env.String() + "/" + currency + "/" + string(a.Network)
+	dst = append(append(dst, a.Env.String()...), '/')
+	dst = append(append(dst, currency...), '/')
+	return append(dst, a.Network...)
 }
 
 // AppendBinary appends the asset's stored form: a byte with the env, then currency and network,

@@ -149,12 +149,12 @@ func (bodies *Bodies) Read(req *web.Request) error {
 		// and proxies do not check them, so they are dropped.
 		headers.CopyTo(&req.Request.Header)
 	}
-	var refusal *ledger.Refusal
-	switch {
-	case err == nil:
+	if err == nil {
 		req.Request.SetBodyRaw(b.buf)
 		return nil
-	case errors.As(err, &refusal):
+	}
+	var refusal *ledger.Refusal
+	if errors.As(err, &refusal) {
 		return err
 	}
 	conn.HangUp(req.RequestCtx) // the position of the next request is unknown

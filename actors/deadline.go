@@ -1,0 +1,78 @@
+package actors
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Deadline is a context that ends at an instant of real time or with its parent. Unlike the one of context.WithDeadline it has no
+// timer until somebody waits for its end, because most calls end before anybody does.
+type Deadline struct {
+	parent  context.Context
+	instant time.Time
+
+	mu     sync.Mutex
+	timed  context.Context    // guarded by mu: what stands in for this context after Done was called; nil: not yet
+	cancel context.CancelFunc // guarded by mu: ends timed
+	ended  bool               // guarded by mu: End was called
+}
+
+var _ context.Context = (*Deadline)(nil)
+
+// Begin makes the context end after a duration. It is called once, before every other method.
+func (d *Deadline) Begin(parent context.Context, after time.Duration) {
+	d.parent, d.instant = parent, time.Now().Add(after)
+}
+
+// End ends the context and releases what it holds.
+func (d *Deadline) End() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ended = true; d.cancel != nil {
+		d.cancel()
+	}
+}
+
+// Deadline implements context.Context.
+func (d *Deadline) Deadline() (time.Time, bool) { return d.instant, true }
+
+// Done implements context.Context.
+func (d *Deadline) Done() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timed == nil {
+		d.timed, d.cancel = context.WithDeadline(d.parent, d.instant)
+		if d.ended {
+			d.cancel()
+		}
+	}
+	return d.timed.Done()
+}
+
+// Err implements context.Context.
+func (d *Deadline) Err() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch err := d.parent.Err(); {
+	case d.timed != nil:
+		return d.timed.Err()
+	case d.ended:
+		return context.Canceled
+	case err != nil:
+		return err
+	case !time.Now().Before(d.instant):
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// Value implements context.Context.
+func (d *Deadline) Value(key any) any {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timed != nil {
+		return d.timed.Value(key) // contexts made from this one find the one that ends it
+	}
+	return d.parent.Value(key)
+}

@@ -1,0 +1,8 @@
+package simulator
+
+import "mizan/actors"
+
+var _ actors.LocalProvider = (*Simulator)(nil)
+
+// IsLocal implements actors.LocalProvider. A new charge waits only for the log's sync. Other calls may have to search the whole log.
+func (s *Simulator) IsLocal(operation actors.Operation) bool { return opensCharge(operation) }
