@@ -168,7 +168,7 @@ func (f *fixture) compareWithRail(transactionCount int) {
 		f.t.Fatal(err)
 	}
 	callLines := make(map[string]string)
-	for line := range strings.Lines(string(log)) {
+	for line := range strings.Lines(strings.TrimRight(string(log), "\x00")) {
 		_, tail, _ := strings.Cut(line, `"reference":"`)
 		reference := tail[:36]
 		if callLines[reference] != "" {

@@ -1,7 +1,6 @@
 package crash
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -177,28 +176,23 @@ func (c *campaign) compareStore() {
 // providerCalls counts the provider's calls by their reference, which is the transaction's id.
 func (c *campaign) providerCalls() map[ledger.ID]int {
 	c.t.Helper()
-	f, err := os.Open(filepath.Join(c.dir, "simulator.log"))
+	content, err := os.ReadFile(filepath.Join(c.dir, "simulator.log"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
 	count := make(map[ledger.ID]int)
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
+	for text := range bytes.Lines(bytes.TrimRight(content, "\x00")) { // a killed simulator leaves zero bytes behind its lines
 		var line struct {
 			Reference ledger.ID `json:"reference"`
 			Operation string    `json:"operation"`
 		}
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			c.t.Fatalf("simulator.log: %v: %s", err, lines.Bytes())
+		if err := json.Unmarshal(text, &line); err != nil {
+			c.t.Fatalf("simulator.log: %v: %s", err, text)
 		}
 		if line.Operation != "payment" && line.Operation != "payout" {
 			c.t.Errorf("simulator.log: operation %q", line.Operation)
 		}
 		count[line.Reference]++
-	}
-	if err := lines.Err(); err != nil {
-		c.t.Fatal(err)
 	}
 	return count
 }

@@ -75,7 +75,14 @@ func (s *Service) begin(base *Base) (*Backup, error) {
 			b.Close()
 			return nil, err
 		}
-		b.files[len(b.files)-1].size = info.Size()
+		size := info.Size()
+		if name == calls.LogName {
+			if size, err = calls.LengthOfLog(f, size); err != nil {
+				b.Close()
+				return nil, err
+			}
+		}
+		b.files[len(b.files)-1].size = size
 	}
 	return b, nil
 }

@@ -41,4 +41,16 @@ var callFaults = []fault{
 			return append(lines[:len(lines)-1], lines[len(lines)-1], `{"reference":"`)
 		})
 	}, nil, ""},
+	{"zero bytes behind the lines", func(t *testing.T, w *fixture.Store) {
+		w.RewriteSimulatorLog(t, func(lines []string) []string { return append(lines, strings.Repeat("\x00", 1000)) })
+	}, nil, ""},
+	{"a block of the last calls that a power cut left zero", func(t *testing.T, w *fixture.Store) {
+		w.RewriteSimulatorLog(t, func(lines []string) []string { return append(lines, strings.Repeat("\x00", 1000)+`"}`, lines[0]) })
+	}, nil, ""},
+	{"a block of a durable call that is zero", func(t *testing.T, w *fixture.Store) {
+		w.RewriteSimulatorLog(t, func(lines []string) []string {
+			lines[0] = strings.Repeat("\x00", 200) + lines[0][200:]
+			return lines
+		})
+	}, []int{7}, ""},
 }

@@ -1,10 +1,16 @@
 package simulator
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
 	"mizan/actors"
+	"mizan/internal/clock"
 	"mizan/ledger/payment"
 )
 
@@ -39,35 +45,71 @@ func BenchmarkSubmit(b *testing.B) {
 	})
 }
 
-// openWithLongLog returns a simulator with a log of about 100 MB; every thousandth charge is charged back.
-func openWithLongLog(b *testing.B) *testSimulator {
-	sim := open(b)
-	call := cardCall(0, actors.Pay, "")
-	for n := uint64(0); sim.log.size < 100_000_000; n++ {
-		call.Reference = id(n)
-		call.Card.Number = []byte("4242424242424242")
+// writeLongLog writes a log of so many payments. Every thousandth one is charged back.
+func writeLongLog(b *testing.B, lineCount int) *testSimulator {
+	b.Helper()
+	sim := &testSimulator{t: b, path: filepath.Join(tempDirInMemory(b), "simulator.log"), clock: clock.NewManual(start)}
+	f, err := os.Create(sim.path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	var text []byte
+	for n := range uint64(lineCount) {
+		number := "4242424242424242"
 		if n%1000 == 0 {
-			call.Card.Number = []byte(chargebackCard)
+			number = chargebackCard
 		}
-		sim.submit(call)
+		call := cardCall(n, actors.Pay, number)
+		openingDecision := decide(call, start)
+		line := record{
+			reference: call.Reference, terminal: call.Terminal.ID, org: call.Org,
+			call:   callFields{operation: call.Operation.String(), outcome: openingDecision.verdict.String(), reason: openingDecision.reason},
+			before: noLine,
+		}
+		line.charge.open(call, &openingDecision, start)
+		text = appendLine(appendKey(text[:0], line.terminal, line.reference), &line)
+		if _, err := w.Write(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Flush(), f.Close()); err != nil {
+		b.Fatal(err)
 	}
 	return sim
 }
 
-// BenchmarkOpen measures a start with a log of 100 MB.
+// BenchmarkOpen measures a start with a log of many lines: at first without a checkpoint, and then with the one that
+// Close wrote.
 func BenchmarkOpen(b *testing.B) {
-	sim := openWithLongLog(b)
-	b.SetBytes(sim.log.size)
-	for b.Loop() {
-		sim.reopen()
+	for _, lineCount := range []int{1_000_000, 5_000_000} {
+		sim := writeLongLog(b, lineCount)
+		for _, what := range []string{"whole", "checkpoint"} {
+			b.Run(fmt.Sprint(lineCount, "/", what), func(b *testing.B) {
+				for range b.N {
+					b.StopTimer()
+					if what == "whole" {
+						_ = os.Remove(sim.path + ".checkpoint")
+					}
+					b.StartTimer()
+					sim.open()
+					b.StopTimer()
+					if err := sim.Close(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }
 
-// BenchmarkSearch measures an inquiry about the first call of a log of 100 MB.
+// BenchmarkSearch measures an inquiry about the first call of a log of a million lines.
 func BenchmarkSearch(b *testing.B) {
-	sim := openWithLongLog(b)
+	sim := writeLongLog(b, 1_000_000)
+	sim.open()
+	b.Cleanup(func() { _ = sim.Close() })
 	sim.forget()
-	b.SetBytes(sim.log.size)
+	b.SetBytes(sim.log.durable)
 	for b.Loop() {
 		if sim.inquire(0).Verdict != payment.VerdictCharged {
 			b.Fatal("not found")

@@ -196,7 +196,7 @@ func TestLogAndMemoryContainNothingOfACard(t *testing.T) {
 	}
 	var memory bytes.Buffer
 	memory.Write(sim.content())
-	memory.Write(sim.lineBuffer[:cap(sim.lineBuffer)])
+	memory.Write(sim.log.spare.text[:cap(sim.log.spare.text)])
 	fmt.Fprintf(&memory, "%v %+v", sim.Simulator, sim.chargebacks)
 	for _, canary := range append(cardNumbers, holder, `"`+cvv, "CANARY YEAR", "CANARY BROWSER", "CANARY MATERIAL", `"otp":`, string(testKey), fmt.Sprint(testKey)) {
 		if bytes.Contains(memory.Bytes(), []byte(canary)) {

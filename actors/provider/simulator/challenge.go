@@ -124,9 +124,9 @@ func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Chal
 // which the payer goes next, and the charge's organization. The error is ErrNoChallenge, or says that the log cannot be
 // read, written or synced. After an error nothing was decided.
 func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error) {
-	returnURL, org, end, err := s.writeDecision(terminal, reference, token, approve)
+	returnURL, org, b, err := s.writeDecision(terminal, reference, token, approve)
 	if err == nil {
-		err = s.waitDurable(end)
+		err = s.wait(b)
 	}
 	if err != nil {
 		return "", ledger.ID{}, err
@@ -135,8 +135,8 @@ func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve 
 }
 
 // writeDecision writes the payer's decision while it holds the charge's lock. The result may be returned to
-// the payer only when the log is durable up to end.
-func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, end int64, err error) {
+// the payer only when the batch is durable.
+func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, b *batch, err error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
 	hash := s.index.hash(key)
 	chargeLock := &s.chargeLocks[hash%lockCount]
@@ -144,11 +144,11 @@ func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, a
 	defer chargeLock.Unlock()
 	newest, err := s.challengedLine(key, hash, s.challengeToken(terminal, reference), token)
 	if err != nil {
-		return "", ledger.ID{}, 0, err
+		return "", ledger.ID{}, nil, err
 	}
 	line := *newest
 	if !line.charge.awaitsPayer() {
-		return line.charge.returnURL, line.org, newest.offset + 1, nil
+		return line.charge.returnURL, line.org, newest.batch, nil
 	}
 	line.charge.answer = answerRejected
 	if approve {
@@ -156,12 +156,12 @@ func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, a
 	}
 	line.call = callFields{operation: challengeOperation, outcome: string(line.charge.answer)}
 	line.before = newest.offset
-	s.mu.Lock()
+	s.lockForLine()
 	defer s.mu.Unlock()
-	if err := s.write(key, hash, &line); err != nil {
-		return "", ledger.ID{}, 0, err
+	if b, err = s.write(key, hash, &line); err != nil {
+		return "", ledger.ID{}, nil, err
 	}
-	return line.charge.returnURL, line.org, s.log.size, nil
+	return line.charge.returnURL, line.org, b, nil
 }
 
 // challengedLine returns the newest line of a charge that has, or had, a challenge page, if the presented token

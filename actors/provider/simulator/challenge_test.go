@@ -363,7 +363,7 @@ func TestLateDecisionChangesNothing(t *testing.T) {
 func TestDecisionThatCannotBeLoggedHasNoEffect(t *testing.T) {
 	sim, disk := openFaulty(t)
 	sim.submit(cardCall(1, actors.Pay, redirectCard))
-	disk.bytesLeft = 100
+	disk.fill(sim, 100)
 	if gotURL, _, err := sim.Decide(id(7), id(1), tokenOfCharge1(), false); err == nil || errors.Is(err, ErrNoChallenge) || gotURL != "" {
 		t.Errorf("decided: %q, %v", gotURL, err)
 	}

@@ -1,6 +1,6 @@
 package simulator
 
-import "hash/maphash"
+import "github.com/cespare/xxhash/v2"
 
 const (
 	// indexBound is how many charges are found without a search of the log.
@@ -15,59 +15,73 @@ const (
 // index finds a charge's newest line by its key. It stores only hashes of keys, so the caller
 // must check that the line has the key.
 type index struct {
-	seed       maphash.Seed
-	bound      int
-	lines      map[uint64]int64 // hash → offset
-	ring       []uint64         // hashes in the order of insertion, oldest first until the ring is full
-	ringOldest int              // position of the oldest hash in the ring
+	bound     int
+	positions map[uint64]uint32 // hash → position in the ring
+	ring      []indexEntry      // in the order of insertion, oldest first until the ring is full
+	oldest    int               // position of the oldest entry in the ring
 
 	// sieve is a Bloom filter, which can say for certain that a charge is unknown. After a kill most
 	// inquiries are about calls that never arrived; without the sieve each would search the whole log.
 	sieve []uint64
 }
 
-func newIndex(bound int) index {
+// indexEntry says where the newest line of a charge begins.
+type indexEntry struct {
+	hash   uint64 // of the charge's key
+	offset int64
+}
+
+func newIndex(bound, sieveBits int) index {
 	return index{
-		seed:  maphash.MakeSeed(),
-		bound: bound,
-		lines: make(map[uint64]int64),
-		sieve: make([]uint64, sieveBits/64),
+		bound:     bound,
+		positions: make(map[uint64]uint32),
+		sieve:     make([]uint64, sieveBits/64),
 	}
 }
 
-// hash returns the hash of a charge's key.
-func (x *index) hash(key []byte) uint64 { return maphash.Bytes(x.seed, key) }
+// hash returns the hash of a charge's key. It needs no secret seed, because the service makes up the ids in keys.
+func (x *index) hash(key []byte) uint64 { return xxhash.Sum64(key) }
 
 // put stores where a charge's newest line is. A charge keeps its position in the ring, so further
 // lines do not prolong its time in the index.
 func (x *index) put(hash uint64, offset int64) {
 	for i := range uint64(sieveProbes) {
-		word, bit := probe(hash, i)
+		word, bit := x.probe(hash, i)
 		x.sieve[word] |= bit
 	}
-	countBefore := len(x.lines)
-	if x.lines[hash] = offset; len(x.lines) == countBefore {
+	if position, known := x.positions[hash]; known {
+		x.ring[position].offset = offset
 		return
 	}
 	if len(x.ring) < x.bound {
-		x.ring = append(x.ring, hash)
+		x.append(indexEntry{hash, offset})
 		return
 	}
-	delete(x.lines, x.ring[x.ringOldest])
-	x.ring[x.ringOldest] = hash
-	x.ringOldest = (x.ringOldest + 1) % x.bound
+	delete(x.positions, x.ring[x.oldest].hash)
+	x.positions[hash] = uint32(x.oldest)
+	x.ring[x.oldest] = indexEntry{hash, offset}
+	x.oldest = (x.oldest + 1) % x.bound
+}
+
+// append adds an entry to a ring that is not full.
+func (x *index) append(entry indexEntry) {
+	x.positions[entry.hash] = uint32(len(x.ring))
+	x.ring = append(x.ring, entry)
 }
 
 // find returns where the newest line with this hash begins, if it is in the index.
 func (x *index) find(hash uint64) (offset int64, found bool) {
-	offset, found = x.lines[hash]
-	return offset, found
+	position, found := x.positions[hash]
+	if !found {
+		return 0, false
+	}
+	return x.ring[position].offset, true
 }
 
 // mayContain tells whether a charge with this hash may have been put in. A result of false is certain.
 func (x *index) mayContain(hash uint64) bool {
 	for i := range uint64(sieveProbes) {
-		if word, bit := probe(hash, i); x.sieve[word]&bit == 0 {
+		if word, bit := x.probe(hash, i); x.sieve[word]&bit == 0 {
 			return false
 		}
 	}
@@ -75,7 +89,7 @@ func (x *index) mayContain(hash uint64) bool {
 }
 
 // probe returns the i-th position of a hash in the sieve, by double hashing: the word's index and the bit's mask.
-func probe(hash, i uint64) (word, bit uint64) {
-	position := (hash + i*(hash>>32|1)) % sieveBits
+func (x *index) probe(hash, i uint64) (word, bit uint64) {
+	position := (hash + i*(hash>>32|1)) & uint64(len(x.sieve)*64-1) // the number of bits is a power of two
 	return position / 64, 1 << (position % 64)
 }

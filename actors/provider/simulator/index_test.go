@@ -10,17 +10,17 @@ import (
 
 // forget empties the index, as if the calls had been pushed out of it.
 func (sim *testSimulator) forget() {
-	clear(sim.index.lines)
+	clear(sim.index.positions)
 	sim.index.ring = sim.index.ring[:0]
-	sim.index.ringOldest = 0
+	sim.index.oldest = 0
 }
 
 func TestIndexHoldsOnlyTheLastCharges(t *testing.T) {
-	index := newIndex(3)
+	index := newIndex(3, sieveBits)
 	for n := range uint64(10) {
 		index.put(n<<32|n, int64(n))
-		if len(index.lines) > 3 || len(index.ring) > 3 {
-			t.Fatalf("after %d the index holds %d and %d", n, len(index.lines), len(index.ring))
+		if len(index.positions) > 3 || len(index.ring) > 3 {
+			t.Fatalf("after %d the index holds %d and %d", n, len(index.positions), len(index.ring))
 		}
 		for m := range n + 1 {
 			offset, found := index.find(m<<32 | m)
@@ -43,7 +43,7 @@ func TestIndexHoldsOnlyTheLastCharges(t *testing.T) {
 }
 
 func TestSieveRecognisesMostUnknownCharges(t *testing.T) {
-	index := newIndex(16)
+	index := newIndex(16, sieveBits)
 	hash := func(n uint64) uint64 { u := id(n); return index.hash(u[:]) }
 	const calls = 200_000
 	for n := range uint64(calls) {
@@ -77,8 +77,8 @@ func TestChargesDroppedFromTheIndexAreFoundInTheLog(t *testing.T) {
 	const calls = 100
 	for n := range uint64(calls) {
 		sim.submit(cardCall(n, actors.Pay, "4242424242424242"))
-		if len(sim.index.lines) > 4 {
-			t.Fatalf("the index holds %d", len(sim.index.lines))
+		if len(sim.index.positions) > 4 {
+			t.Fatalf("the index holds %d", len(sim.index.positions))
 		}
 	}
 	for n := range uint64(calls) {
@@ -96,8 +96,8 @@ func TestChargesWithEqualHashesAreDistinguished(t *testing.T) {
 	sim.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	sim.submit(cardCall(2, actors.Pay, "4000000000000002"))
 	hash := func(n uint64) uint64 { return sim.index.hash(appendKey(nil, id(7), id(n))) }
-	sim.index.lines[hash(2)] = sim.index.lines[hash(1)]
-	sim.index.lines[hash(3)] = sim.index.lines[hash(1)]
+	sim.index.positions[hash(2)] = sim.index.positions[hash(1)]
+	sim.index.positions[hash(3)] = sim.index.positions[hash(1)]
 	sim.expect("inquiry", sim.inquire(2), refusedOutcome("card_declined"))
 	sim.expect("a new call", sim.submit(cardCall(3, actors.Pay, "4000000000009995")), refusedOutcome("insufficient_funds"))
 	sim.expect("inquiry about it", sim.inquire(3), refusedOutcome("insufficient_funds"))
@@ -112,8 +112,8 @@ func TestOperationsTakeNoRoomInTheIndex(t *testing.T) {
 			sim.submit(followUpCall(n, actors.Refund, request, 1))
 			sim.submit(followUpCall(1000+n, actors.Void, request, 0)) // of a charge that does not exist
 		}
-		if len(sim.index.lines) > 4 || len(sim.index.ring) > 4 {
-			t.Fatalf("the index holds %d and %d", len(sim.index.lines), len(sim.index.ring))
+		if len(sim.index.positions) > 4 || len(sim.index.ring) > 4 {
+			t.Fatalf("the index holds %d and %d", len(sim.index.positions), len(sim.index.ring))
 		}
 	}
 	for n := range uint64(8) {

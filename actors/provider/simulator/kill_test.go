@@ -19,6 +19,9 @@ const (
 	victimRound = "MIZAN_SIMULATOR_VICTIM_ROUND"
 )
 
+// victimBounds make the victim write checkpoints often. The index is large enough for the test's own calls.
+var victimBounds = bounds{chunkSize: chunkSize, checkpointEvery: 3000, index: indexBound, sieveBits: 1 << 16, chargebackReports: chargebackBound}
+
 // victimCalls returns the calls that the victim (the child process that the test kills) makes for a charge. Every
 // fourth charge is held, captured and refunded.
 func victimCalls(chargeNumber uint64) []*actors.Call {
@@ -53,11 +56,8 @@ func TestVictim(t *testing.T) {
 	if _, err := fmt.Sscan(os.Getenv(victimRound), &round); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(Options{Path: path, Clock: clock.NewManual(start), BaseURL: baseURL, Key: testKey})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sim := &testSimulator{Simulator: s, t: t}
+	sim := &testSimulator{t: t, path: path, clock: clock.NewManual(start), within: victimBounds}
+	sim.open()
 	var running sync.WaitGroup
 	for worker := range uint64(4) {
 		running.Go(func() {
@@ -80,8 +80,11 @@ func TestKillLosesNoReturnedOutcome(t *testing.T) {
 	answers := make(map[answeredCall]payment.Verdict)
 	for round := range 5 {
 		runVictim(t, path, round, answers)
-		sim := &testSimulator{t: t, path: path, clock: clock.NewManual(start)}
+		sim := &testSimulator{t: t, path: path, clock: clock.NewManual(start), within: victimBounds}
 		sim.open()
+		if round > 0 && sim.checkpointed == 0 {
+			t.Error("the victim has written no checkpoint")
+		}
 		for call, verdict := range answers {
 			if call.operation == actors.Pay {
 				sim.checkCharge(call.chargeNumber, verdict, answers)

@@ -12,108 +12,39 @@ import (
 // chunkSize is how many bytes of the log are read at a time.
 const chunkSize = 1 << 20
 
-// file is what callLog needs of an *os.File opened to append.
+// file is what callLog needs of an *os.File.
 type file interface {
-	io.Writer
 	io.ReaderAt
+	io.WriterAt
 	io.Closer
 	Truncate(size int64) error
 	Sync() error
 }
 
-// callLog is the log, a file of whole lines. Callers of append and truncate must hold Simulator.mu.
-// The bytes below a size that was read under mu can be read without mu, because they never change.
+// callLog is the log: a file of whole lines, behind which zero bytes may follow, and the lines that are not in the
+// file yet. The bytes of the file below a value of durable that was read under Simulator.mu can be read without mu,
+// because they never change. Simulator.mu guards the other fields, except paddedTo and isShared, which only the goroutine
+// uses that writes a batch.
 type callLog struct {
 	file      file
-	size      int64 // the end of the last whole line
-	mayBeTorn bool  // part of a line may follow size
 	chunkSize int64
 
-	syncError error // the error of a failed sync: nothing is appended any more
-}
-
-// append writes one line and returns where it begins. After an error the line does not count, even
-// if part of it was written.
-func (l *callLog) append(text []byte) (offset int64, err error) {
-	if l.syncError != nil {
-		return 0, l.syncError
-	}
-	if l.mayBeTorn {
-		if err := l.truncate(); err != nil {
-			return 0, err
-		}
-	}
-	if _, err := l.file.Write(text); err != nil {
-		l.mayBeTorn = true
-		return 0, errors.Join(err, l.truncate())
-	}
-	offset = l.size
-	l.size += int64(len(text))
-	return offset, nil
-}
-
-// truncate removes what follows the last whole line.
-func (l *callLog) truncate() error {
-	if err := l.file.Truncate(l.size); err != nil {
-		return err
-	}
-	l.mayBeTorn = false
-	return nil
-}
-
-// findEnd sets size to the end of the last whole line in a file of the given length.
-func (l *callLog) findEnd(length int64) error {
-	buffer := make([]byte, min(l.chunkSize, length))
-	end := length
-	for end > 0 {
-		begin := max(0, end-l.chunkSize)
-		part := buffer[:end-begin]
-		if err := l.readFull(part, begin); err != nil {
-			return err
-		}
-		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
-			end = begin + int64(i) + 1
-			break
-		}
-		end = begin
-	}
-	l.size = end
-	return nil
-}
-
-// cutTail cuts off what a kill, a power cut or a full disk left after the last whole line; the outcome of such
-// a call was never returned. If nothing of that kind can have left these bytes, cutTail returns errDamaged.
-func (l *callLog) cutTail(length int64) error {
-	tailLength := length - l.size
-	if tailLength == 0 {
-		return nil
-	}
-	if tailLength >= maxLine {
-		return errDamaged
-	}
-	tail := make([]byte, tailLength)
-	if err := l.readFull(tail, l.size); err != nil {
-		return err
-	}
-	if !isTornLine(tail) {
-		return errDamaged
-	}
-	return l.truncate()
-}
-
-// isTornLine tells whether the bytes are the beginning of a line, or zero bytes of blocks that lost their
-// content in a power cut. A whole line whose newline was changed is not a torn line.
-func isTornLine(part []byte) bool {
-	withNewline := append(bytes.Clone(part[:len(part)-1]), '\n')
-	prefixLength := min(len(part), len(lineStart))
-	return string(part[:prefixLength]) == lineStart[:prefixLength] && !isSealed(withNewline) || len(bytes.Trim(part, "\x00")) == 0
+	durable    int64  // where the last durable line ends
+	lastLine   int64  // where it begins
+	lineCount  int    // how many lines are durable
+	paddedTo   int64  // where the zero bytes behind the lines end
+	isShared   bool   // the last batch had several lines
+	writing    *batch // the lines that are being written; nil: none
+	collecting *batch // the lines that will be written next; nil: none
+	spare      *batch // has the buffers for the next batch
+	failure    error  // why nothing is written any more: a failed sync, or Close
 }
 
 // readLine reads the line that begins at offset, its newline included. At first it reads only usualLine bytes,
 // because few lines are longer.
 func (l *callLog) readLine(offset, size int64) ([]byte, error) {
 	if offset >= size {
-		return nil, io.ErrUnexpectedEOF // the line was cut off after a failed sync
+		return nil, io.ErrUnexpectedEOF // the line was not written
 	}
 	for _, length := range [...]int64{usualLine, maxLine} {
 		part := make([]byte, min(length, size-offset))
@@ -130,12 +61,18 @@ func (l *callLog) readLine(offset, size int64) ([]byte, error) {
 	return nil, errDamaged
 }
 
-// eachLine calls visit with the lines in the first size bytes, in order, until visit returns an error. The error
-// that eachLine returns also has the line's number. The bytes of a line are valid only until visit returns. A line
-// that is too long is damaged.
-func (l *callLog) eachLine(ctx context.Context, size int64, visit func(offset int64, text []byte) error) error {
-	reader := bufio.NewReaderSize(io.NewSectionReader(l.file, 0, size), int(l.chunkSize))
-	for number, offset, next := 1, int64(0), l.chunkSize; ; number++ {
+// section is a part of the log: whole lines, of which the first is preceded by lineCount lines.
+type section struct {
+	begin, end int64
+	lineCount  int
+}
+
+// eachLine calls visit with the lines of a section, in order, until visit returns an error. The error that eachLine
+// returns also has the line's number. The bytes of a line are valid only until visit returns. A line that is too long
+// is damaged.
+func (l *callLog) eachLine(ctx context.Context, part section, visit func(offset int64, text []byte) error) error {
+	reader := bufio.NewReaderSize(io.NewSectionReader(l.file, part.begin, part.end-part.begin), int(l.chunkSize))
+	for number, offset, next := part.lineCount+1, part.begin, part.begin+l.chunkSize; ; number++ {
 		text, err := reader.ReadSlice('\n')
 		switch {
 		case err == nil:

@@ -244,7 +244,7 @@ func randomCall(random *rand.Rand, chargeNumber uint64, openingCall *actors.Call
 }
 
 // TestRandomCallsAgreeWithTheModel makes random calls, answers challenges, advances time and
-// restarts at random, and compares the simulator's outcomes with the model's.
+// restarts at random, with or without checkpoints, and compares the simulator's outcomes with the model's.
 func TestRandomCallsAgreeWithTheModel(t *testing.T) {
 	random := newRandom(t)
 	const chargeCount = 4
@@ -253,12 +253,15 @@ func TestRandomCallsAgreeWithTheModel(t *testing.T) {
 		rounds = 15
 	}
 	for range rounds {
-		sim := open(t)
-		sim.log.chunkSize = 2000
+		sim := openSmall(t)
+		sim.within.checkpointEvery = []int64{1, 2000, 1 << 20}[random.IntN(3)]
+		sim.within.chunkSize = 2000
+		sim.reopen()
 		models, openingCalls := make([]*modelCharge, chargeCount), make([]*actors.Call, chargeCount)
 		for i := range models {
 			models[i] = &modelCharge{status: "none", calls: make(map[[2]uint64]*modelCall)}
 		}
+		forgot := false
 		for step := 0; step < 60 && !t.Failed(); step++ {
 			chargeNumber := random.Uint64N(chargeCount)
 			model := models[chargeNumber]
@@ -267,6 +270,7 @@ func TestRandomCallsAgreeWithTheModel(t *testing.T) {
 				sim.reopen()
 			case 1:
 				sim.forget()
+				forgot = true // the next checkpoint will not have the charges either
 			case 2:
 				d := []time.Duration{time.Second, 2500 * time.Millisecond, 5 * time.Second, 31 * time.Second}[random.IntN(4)]
 				for _, m := range models {
@@ -287,7 +291,10 @@ func TestRandomCallsAgreeWithTheModel(t *testing.T) {
 				call := randomCall(random, chargeNumber, openingCalls[chargeNumber])
 				if call.Operation == actors.Pay {
 					openingCalls[chargeNumber] = call
-					sim.reopen() // the simulator recognises a repeated opening only while the charge is in the index
+					if forgot { // the simulator recognises a repeated opening only while the charge is in the index
+						sim.reopenWithoutCheckpoint()
+					}
+					forgot = false
 				}
 				got := sim.submit(call)
 				got.Action = nil

@@ -381,7 +381,7 @@ func TestLinesSurviveAReopen(t *testing.T) {
 		setUp(sim)
 		sim.submit(followUpCall(1, actors.Void, 91, 0))
 		sim.submit(followUpCall(1, actors.Refund, 92, 5))
-		err := sim.log.eachLine(t.Context(), sim.log.size, func(offset int64, text []byte) error {
+		err := sim.log.eachLine(t.Context(), section{end: sim.log.durable}, func(offset int64, text []byte) error {
 			line, err := parseLine(text, offset)
 			if err != nil {
 				return err

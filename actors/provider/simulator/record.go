@@ -76,13 +76,17 @@ var errDamaged = errors.New("damaged; restore from a backup")
 //
 //	{"reference":"…","terminal":"…","operation":"refund","request":"…","outcome":"charged","charge":"payment","status":"charged","captured":"1000","refunded":"400","at":"…","amount":"1000","before":"0","org":"…","sum":"…"}
 //
+// batch says how many bytes of lines directly before this one were written and synced together with it; a line without
+// it was the first of its batch. So a line shows that everything before its batch was durable when it was written.
 // sum is the CRC-32C of everything before it.
 type record struct {
 	reference, terminal, org ledger.ID
 	call                     callFields
 	charge                   charge
-	before                   int64 // where the charge's previous line begins, or noLine
-	offset                   int64 // where this line begins
+	before                   int64  // where the charge's previous line begins, or noLine
+	inBatch                  uint64 // how many bytes precede this line in its batch
+	offset                   int64  // where this line begins
+	batch                    *batch // the line's batch if it is not durable yet
 }
 
 // callFields are the fields of a line that describe its call.
@@ -107,6 +111,7 @@ func appendKey(dst []byte, terminal, reference ledger.ID) []byte {
 // operation, request, outcome, reason and done. A charge's first line omits the fields of the
 // charge that repeat fields of the call.
 func appendLine(dst []byte, line *record) []byte {
+	begin := len(dst) - keySize
 	dst = append(dst, `"operation":"`...)
 	dst = append(dst, line.call.operation...)
 	dst = append(dst, '"')
@@ -125,9 +130,14 @@ func appendLine(dst []byte, line *record) []byte {
 		dst = append(dst, `,"before":"`...)
 		dst = append(strconv.AppendInt(dst, line.before, 10), '"')
 	}
+	if line.inBatch > 0 {
+		dst = append(dst, `,"batch":"`...)
+		dst = append(strconv.AppendUint(dst, line.inBatch, 10), '"')
+	}
 	dst = append(dst, `,"org":"`...)
 	dst = appendID(dst, line.org)
-	return appendSeal(append(dst, '"'))
+	dst = append(dst, '"')
+	return appendSum(dst, dst[begin:])
 }
 
 // appendState writes the fields that a charge's first line omits: charge (the operation that opened
@@ -206,10 +216,7 @@ func appendTime(dst []byte, prefix string, at time.Time) []byte {
 	return dst
 }
 
-// appendSeal ends a line with the CRC-32C of everything before it in the line.
-func appendSeal(text []byte) []byte { return appendSum(text, text) }
-
-// appendSum appends the seal of a line with this body.
+// appendSum appends the seal of a line with this body: the CRC-32C of the body.
 func appendSum(dst, body []byte) []byte {
 	var sum [crc32.Size]byte
 	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(body, castagnoli))
@@ -274,6 +281,7 @@ type lineFields struct {
 	Sequence                   uint64 `json:",string"`
 	Expires                    time.Time
 	Before                     *string
+	Batch                      uint64 `json:",string"`
 }
 
 // parseLine parses the line that begins at offset. It returns errDamaged for a line with a wrong checksum, and
@@ -287,8 +295,10 @@ func parseLine(text []byte, offset int64) (*record, error) {
 		reference: decoded.Reference, terminal: decoded.Terminal, org: decoded.Org,
 		call:   callFields{operation: decoded.Operation, request: decoded.Request, outcome: decoded.Outcome, reason: decoded.Reason, doneAt: decoded.Done.UTC()},
 		charge: decoded.charge(),
-		before: noLine,
-		offset: offset,
+		before: noLine, inBatch: decoded.Batch, offset: offset,
+	}
+	if decoded.Batch >= maxBatch || int64(decoded.Batch) > offset {
+		return nil, errDamaged
 	}
 	if decoded.Before != nil {
 		before, err := strconv.ParseInt(*decoded.Before, 10, 64)

@@ -153,7 +153,7 @@ func TestReissueThatCannotBeLoggedPublishesNothing(t *testing.T) {
 	sim, disk := openFaulty(t)
 	sim.submit(methodCall(1, actors.Pay, "native_gas"))
 	sim.advance(2 * time.Minute)
-	disk.bytesLeft = 100
+	disk.fill(sim, 100)
 	sim.expect("reissue on a full disk", sim.Reissue(t.Context(), inquiryOf(1, actors.Pay)), unknownOutcome)
 	disk.bytesLeft = -1
 	if o := sim.Reissue(t.Context(), inquiryOf(1, actors.Pay)); o.Action == nil || !bytes.Contains(o.Action.Material, []byte(`"sequence":2}`)) {

@@ -3,6 +3,7 @@ package simulator
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -36,9 +37,14 @@ type Options struct {
 	BaseURL string      // the service's address: the challenge page is at BaseURL + ChallengePath
 	Key     []byte      // for the challenge page's tokens, KeySize bytes; another key invalidates published tokens
 
-	// OnSyncFailure is called once if the log cannot be synced; from then on every call fails until the next start.
+	// OnSyncFailure is called once if the log cannot be synced, or if a failed write cannot be undone; from then on every
+	// call fails until the next start.
 	// OnSyncFailure must not block. nil: no callback.
 	OnSyncFailure func(error)
+
+	// OnDamage is called if a line is damaged that Open has not verified, because a checkpoint covers it. The next Open
+	// returns the same error. nil: no callback.
+	OnDamage func(error)
 }
 
 // Simulator is the simulated provider. It is safe for concurrent use.
@@ -53,116 +59,72 @@ type Simulator struct {
 	chargeLocks [lockCount]sync.Mutex
 
 	onSyncFailure func(error)
-	flusher       *flusher // makes lines durable; a call waits for that before it returns, and holds no lock meanwhile
+	onDamage      func(error)
 
+	background     sync.WaitGroup // the verification and the writing of a checkpoint
+	endBackground  context.CancelFunc
+	checkpointPath string
+
+	// mu guards what follows. The index and the chargebacks are about durable lines only; other lines are in the
+	// log's batches.
 	mu          sync.Mutex
 	log         callLog
 	index       index
 	chargebacks chargebacks
-	lineBuffer  []byte // the buffer in which every line is built
+
+	checkpointEvery int64
+	checkpointed    int64 // where the last line of the newest checkpoint ends
+	isCheckpointing bool  // a checkpoint is being written
+	isDamaged       bool  // the log is, so there must be no checkpoint
 }
+
+// bounds are sizes that tests change.
+type bounds struct {
+	chunkSize, checkpointEvery          int64
+	index, sieveBits, chargebackReports int
+}
+
+var usualBounds = bounds{chunkSize, checkpointEvery, indexBound, sieveBits, chargebackBound}
 
 var _ actors.Provider = (*Simulator)(nil)
 
-// Open opens the log, or creates one. It cuts off an unfinished last line; any other line that
-// differs from what appendLine writes is an error.
-func Open(options Options) (*Simulator, error) {
+// Open opens the log, or creates one. It cuts off what a kill or a power cut has left of the last batch; any other line
+// that differs from what appendLine writes is an error.
+func Open(options Options) (*Simulator, error) { return openWithin(options, usualBounds) }
+
+func openWithin(options Options, within bounds) (*Simulator, error) {
 	if len(options.Key) != KeySize {
 		return nil, fmt.Errorf("simulator: the key has %d bytes, not %d", len(options.Key), KeySize)
 	}
-	f, err := os.OpenFile(options.Path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(options.Path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("simulator: %w", err)
 	}
-	s := newSimulator(logFile{f}, &options)
+	s := newSimulator(logFile{f}, &options, within)
 	info, err := f.Stat()
+	var covered section
 	if err == nil {
-		err = s.readLog(info.Size())
+		covered, err = s.readLog(info.Size())
 	}
 	if err != nil {
 		_ = f.Close() // nothing was written
 		return nil, fmt.Errorf("simulator: %s: %w", options.Path, err)
 	}
+	s.verifyLater(covered)
 	return s, nil
 }
 
-func newSimulator(f file, options *Options) *Simulator {
+func newSimulator(f file, options *Options, within bounds) *Simulator {
 	return &Simulator{
 		clock:         options.Clock,
 		challengeURL:  strings.TrimRight(options.BaseURL, "/") + ChallengePath,
 		key:           new([KeySize]byte(options.Key)),
-		onSyncFailure: options.OnSyncFailure,
-		flusher:       newFlusher(),
-		log:           callLog{file: f, chunkSize: chunkSize},
-		index:         newIndex(indexBound),
-		chargebacks:   chargebacks{bound: chargebackBound},
-		lineBuffer:    make([]byte, 0, maxLine),
+		onSyncFailure: options.OnSyncFailure, onDamage: options.OnDamage,
+		checkpointPath: options.Path + CheckpointSuffix, checkpointEvery: within.checkpointEvery,
+		log:         callLog{file: f, chunkSize: within.chunkSize},
+		index:       newIndex(within.index, within.sieveBits),
+		chargebacks: chargebacks{bound: within.chargebackReports},
 	}
-}
-
-// readLog reads the log once, to fill the index, the sieve and the chargebacks and to verify that
-// no line is damaged.
-func (s *Simulator) readLog(length int64) error {
-	if err := s.log.findEnd(length); err != nil {
-		return err
-	}
-	lines := 0
-	err := s.log.eachLine(context.Background(), s.log.size, func(offset int64, text []byte) error {
-		lines++
-		line, err := parseIfChargeback(text, offset)
-		if err != nil {
-			return err
-		}
-		s.index.put(s.index.hash(text[:keySize]), offset)
-		if line != nil {
-			s.chargebacks.update(line)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if err := s.log.cutTail(length); err != nil {
-		return fmt.Errorf("line %d: %w", lines+1, err)
-	}
-	// A killed process may have left lines that are only in the page cache.
-	if err := s.log.file.Sync(); err != nil {
-		return err
-	}
-	s.flusher.durableSize = s.log.size
-	return nil
-}
-
-// waitDurable waits until the log is durable up to the offset end. The caller must hold no lock. After a failed
-// sync nothing is written any more, and the lines that are not durable are cut off if possible. No returned result
-// relies on these lines, so their calls never happened.
-func (s *Simulator) waitDurable(end int64) error {
-	err := s.flusher.wait(end, func() (file, int64) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.log.file, s.log.size
-	})
-	if err == nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.log.syncError == nil {
-		s.log.syncError, s.log.size = err, s.flusher.durableSize
-		_ = s.log.file.Truncate(s.flusher.durableSize) // if that fails, the next start may find the lines
-		if s.onSyncFailure != nil {
-			s.onSyncFailure(err)
-		}
-	}
-	return err
-}
-
-// Close closes the log. After that, the verdict of Submit is VerdictNotSent, and the verdict of an
-// inquiry about a call that was made is VerdictUnknown.
-func (s *Simulator) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.log.file.Close()
 }
 
 // Name implements actors.Provider.
@@ -180,16 +142,31 @@ func (s *Simulator) Accepts(operation actors.Operation, method string) bool {
 // the call's line may be in the log after all.
 func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	assert.That(call.Operation >= actors.Pay && call.Operation <= actors.Refund, "simulator: operation %d", call.Operation)
-	outcome, end := s.submit(ctx, call)
-	if s.waitDurable(end) != nil {
-		return actors.Outcome{Verdict: payment.VerdictUnknown}
+	result := s.submit(ctx, call)
+	switch err := s.wait(result.batch); {
+	case err == nil:
+		return result.outcome
+	case errors.Is(err, errNotWritten) && !result.isRepeat:
+		return outcomeNotSent
 	}
-	return outcome
+	return outcomeUnknown
 }
 
-// submit makes the call while it holds the charge's lock. The outcome may be returned to the provider's caller
-// only when the log is durable up to end.
-func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome actors.Outcome, end int64) {
+// submission is the result of a call whose line may not be durable yet.
+type submission struct {
+	outcome  actors.Outcome
+	batch    *batch // the outcome may be returned to the provider's caller when the batch is durable
+	isRepeat bool   // the call was made before
+}
+
+// Outcomes of a call that certainly did not happen, and of one that may have.
+var (
+	outcomeNotSent = actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}
+	outcomeUnknown = actors.Outcome{Verdict: payment.VerdictUnknown}
+)
+
+// submit makes the call while it holds the charge's lock.
+func (s *Simulator) submit(ctx context.Context, call *actors.Call) submission {
 	var keyBuffer [keySize]byte
 	key := appendKey(keyBuffer[:0], call.Terminal.ID, call.Reference)
 	hash := s.index.hash(key)
@@ -202,23 +179,23 @@ func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome acto
 	openingDecision := decide(call, s.clock.Now())
 	if openingDecision.payerAction.isOnPage() && call.ReturnURL != nil {
 		if openingDecision.returnURL = call.ReturnURL(); len(openingDecision.returnURL) > maxReturnURL {
-			return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonLongURL]}, 0
+			return submission{outcome: actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonLongURL]}}
 		}
 	}
-	if outcome, end, isNew := s.open(key, hash, call, &openingDecision); isNew {
-		outcome.Unreachable = openingDecision.unreachable
-		return outcome, end
+	if result, isNew := s.open(key, hash, call, &openingDecision); isNew {
+		result.outcome.Unreachable = openingDecision.unreachable
+		return result
 	}
 	return s.resume(ctx, key, hash, call, &openingDecision)
 }
 
-// open begins a charge if its key is not in the index, as is the case in nearly all calls. If the key is in the
-// index, isNew is false and open does nothing.
-func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, openingDecision *decision) (outcome actors.Outcome, end int64, isNew bool) {
-	s.mu.Lock()
+// open begins a charge if its key is not known, as is the case in nearly all calls. If the key is in the
+// index or in a line that is not durable yet, isNew is false and open does nothing.
+func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, openingDecision *decision) (result submission, isNew bool) {
+	s.lockForLine()
 	defer s.mu.Unlock()
-	if _, known := s.index.find(hash); known {
-		return actors.Outcome{}, 0, false
+	if _, known := s.index.find(hash); known || s.log.isPending(hash) {
+		return submission{}, false
 	}
 	now := s.clock.Now()
 	line := record{
@@ -227,15 +204,17 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, openingDeci
 		before: noLine,
 	}
 	line.charge.open(call, openingDecision, now)
-	if err := s.write(key, hash, &line); err != nil {
-		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0, true
+	var err error
+	if result.batch, err = s.write(key, hash, &line); err != nil {
+		return submission{outcome: outcomeNotSent}, true
 	}
-	return s.withAction(&line, line.charge.withToken(line.charge.outcome(call.Reference, now), call.Reference)), s.log.size, true
+	result.outcome = s.withAction(&line, line.charge.withToken(line.charge.outcome(call.Reference, now), call.Reference))
+	return result, true
 }
 
 // resume makes a call that open does not make: a call on an existing or missing charge, or a repeated call. The
 // caller holds the charge's lock.
-func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *actors.Call, openingDecision *decision) (outcome actors.Outcome, end int64) {
+func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *actors.Call, openingDecision *decision) submission {
 	requestedCall := callFields{operation: call.Operation.String(), request: requestOf(call.Operation, call.Request)}
 	newest, err := s.newestLine(ctx, key, hash)
 	var earlier *record
@@ -243,9 +222,9 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 		earlier, err = s.findCall(key, newest, &requestedCall)
 	}
 	if err != nil {
-		return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
+		return submission{outcome: outcomeUnknown}
 	}
-	s.mu.Lock()
+	s.lockForLine()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
 	line := record{
@@ -253,7 +232,7 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 		call: requestedCall, charge: noCharge, before: noLine,
 	}
 	if newest != nil {
-		line.org, line.charge, line.before = newest.org, newest.charge.asOf(now), newest.offset
+		line.org, line.charge, line.before, line.batch = newest.org, newest.charge.asOf(now), newest.offset, newest.batch
 	}
 	switch {
 	case earlier == nil:
@@ -265,26 +244,14 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 	default:
 		line.call = earlier.call
 	}
-	if err := s.write(key, hash, &line); err != nil {
-		if earlier != nil { // the earlier call did happen, so the verdict cannot be VerdictNotSent
-			return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
-		}
-		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0
+	b, err := s.write(key, hash, &line)
+	switch {
+	case err == nil:
+		return submission{s.withAction(&line, line.callOutcome(&line.charge, now)), b, earlier != nil}
+	case earlier != nil: // the earlier call did happen, so the verdict cannot be VerdictNotSent
+		return submission{outcome: outcomeUnknown}
 	}
-	return s.withAction(&line, line.callOutcome(&line.charge, now)), s.log.size
-}
-
-// write adds the line, which becomes its charge's newest line. The caller holds the charge's lock and mu.
-func (s *Simulator) write(key []byte, hash uint64, line *record) error {
-	s.lineBuffer = appendLine(append(s.lineBuffer[:0], key...), line)
-	assert.That(len(s.lineBuffer) <= maxLine, "simulator: a line is too long to be read")
-	offset, err := s.log.append(s.lineBuffer)
-	if err != nil {
-		return err
-	}
-	s.index.put(hash, offset)
-	s.chargebacks.update(line)
-	return nil
+	return submission{outcome: outcomeNotSent}
 }
 
 // withAction adds the payer's action to the outcome of the line's call, if the call opened a charge that waits
@@ -302,13 +269,13 @@ func (s *Simulator) Inquire(ctx context.Context, question *actors.Question) acto
 	// The time is taken before the lines are read: what the lines say about that time cannot be changed
 	// by later lines.
 	now := s.clock.Now()
-	outcome, end, err := s.lookUp(ctx, question, now)
+	outcome, b, err := s.lookUp(ctx, question, now)
 	if err == nil {
-		err = s.waitDurable(end) // no outcome may rely on lines that a power cut could remove
+		err = s.wait(b) // no outcome may rely on lines that a power cut could remove
 	}
 	switch {
 	case err != nil:
-		return actors.Outcome{Verdict: payment.VerdictUnknown}
+		return outcomeUnknown
 	case outcome.Verdict == payment.VerdictUnknown:
 		// Only the response was lost, not the call: an inquiry finds the charge in progress.
 		outcome.Verdict = payment.VerdictPending
@@ -317,46 +284,46 @@ func (s *Simulator) Inquire(ctx context.Context, question *actors.Question) acto
 }
 
 // lookUp returns the outcome of an operation at the instant now. The outcome may be returned to the provider's
-// caller only when the log is durable up to end.
-func (s *Simulator) lookUp(ctx context.Context, question *actors.Question, now time.Time) (outcome actors.Outcome, end int64, err error) {
+// caller when the batch is durable.
+func (s *Simulator) lookUp(ctx context.Context, question *actors.Question, now time.Time) (actors.Outcome, *batch, error) {
 	key := appendKey(make([]byte, 0, keySize), question.Terminal.ID, question.Reference)
 	newest, err := s.newestLine(ctx, key, s.index.hash(key))
 	if err != nil {
-		return actors.Outcome{}, 0, err
+		return actors.Outcome{}, nil, err
 	}
-	if newest != nil {
-		end = newest.offset + 1 // lines become durable as a whole
+	if newest == nil {
+		return noCharge.outcome(question.Reference, now), nil, nil
 	}
-	if newest != nil && newest.charge.operation == question.Operation {
-		outcome = newest.charge.withToken(newest.charge.outcome(question.Reference, now), question.Reference)
+	if newest.charge.operation == question.Operation {
+		outcome := newest.charge.withToken(newest.charge.outcome(question.Reference, now), question.Reference)
 		if outcome.Verdict == payment.VerdictAction && !question.ActionKnown {
 			outcome.Action = s.action(newest) // the outcome with the action was lost, or the payload was reissued
 		}
-		return outcome, end, nil
+		return outcome, newest.batch, nil
 	}
 	earlier, err := s.findCall(key, newest, &callFields{operation: question.Operation.String(), request: requestOf(question.Operation, question.Request)})
 	if err != nil || earlier == nil {
-		return noCharge.outcome(question.Reference, now), end, err
+		return noCharge.outcome(question.Reference, now), newest.batch, err
 	}
-	return earlier.callOutcome(&newest.charge, now), end, nil
+	return earlier.callOutcome(&newest.charge, now), newest.batch, nil
 }
 
 // Reissue implements Reissuer of actors/payment: if the payload that the payer is to sign has expired,
 // Reissue publishes one with the next sequence number. Its result is that of an inquiry.
 func (s *Simulator) Reissue(ctx context.Context, question *actors.Question) actors.Outcome {
-	end, err := s.writeReissue(ctx, question)
+	b, err := s.writeReissue(ctx, question)
 	if err == nil {
-		err = s.waitDurable(end)
+		err = s.wait(b)
 	}
 	if err != nil {
-		return actors.Outcome{Verdict: payment.VerdictUnknown}
+		return outcomeUnknown
 	}
 	return s.Inquire(ctx, question)
 }
 
 // writeReissue writes a reissue, if the payload has expired, while it holds the charge's lock. The result of
-// Reissue may rely on the charge only when the log is durable up to end.
-func (s *Simulator) writeReissue(ctx context.Context, question *actors.Question) (end int64, err error) {
+// Reissue may rely on the charge only when the batch is durable.
+func (s *Simulator) writeReissue(ctx context.Context, question *actors.Question) (*batch, error) {
 	key := appendKey(make([]byte, 0, keySize), question.Terminal.ID, question.Reference)
 	hash := s.index.hash(key)
 	chargeLock := &s.chargeLocks[hash%lockCount]
@@ -364,44 +331,48 @@ func (s *Simulator) writeReissue(ctx context.Context, question *actors.Question)
 	defer chargeLock.Unlock()
 	newest, err := s.newestLine(ctx, key, hash)
 	if err != nil || newest == nil {
-		return 0, err
+		return nil, err
 	}
-	s.mu.Lock()
+	s.lockForLine()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
 	if c := &newest.charge; c.payerAction != asksSignature || !c.awaitsPayer() || !now.After(c.expires) {
-		return newest.offset + 1, nil
+		return newest.batch, nil
 	}
 	line := *newest
 	line.charge.reserveSequence(now)
 	line.call = callFields{operation: reissueOperation, outcome: payment.VerdictAction.String()}
 	line.before = newest.offset
-	if err := s.write(key, hash, &line); err != nil {
-		return 0, err
-	}
-	return s.log.size, nil
+	return s.write(key, hash, &line)
 }
 
-// newestLine returns the charge's newest line; nil if there is none. It looks in the index, then searches the log.
-// It does not hold mu while it reads the log.
+// newestLine returns the charge's newest line; nil if there is none. It looks in the lines that are not durable yet and
+// in the index, then searches the log. It does not hold mu while it reads the log.
 func (s *Simulator) newestLine(ctx context.Context, key []byte, hash uint64) (*record, error) {
 	s.mu.Lock()
+	text, offset, pendingIn := s.log.newestPending(key, hash)
 	mayExist := s.index.mayContain(hash)
-	offset, indexed := s.index.find(hash)
-	size := s.log.size
+	indexedOffset, indexed := s.index.find(hash)
+	durable := s.log.durable
 	s.mu.Unlock()
+	if pendingIn != nil {
+		line, err := parseLine(text, offset)
+		if err == nil {
+			line.batch = pendingIn
+		}
+		return line, err
+	}
 	if !mayExist {
 		return nil, nil
 	}
-	var text []byte
 	var err error
-	if indexed {
-		if text, err = s.log.readLine(offset, size); err != nil {
+	if offset = indexedOffset; indexed {
+		if text, err = s.log.readLine(offset, durable); err != nil {
 			return nil, err
 		}
 	}
 	if !bytes.HasPrefix(text, key) { // two keys may have one hash
-		if text, offset, err = s.log.findLast(ctx, size, key); err != nil || text == nil {
+		if text, offset, err = s.log.findLast(ctx, durable, key); err != nil || text == nil {
 			return nil, err
 		}
 	}
@@ -418,7 +389,7 @@ func (s *Simulator) findCall(key []byte, newest *record, requestedCall *callFiel
 		if line.before == noLine {
 			break
 		}
-		text, err := s.log.readLine(line.before, line.offset)
+		text, err := s.readLine(line.before, line.offset)
 		if err != nil {
 			return nil, err
 		}
@@ -430,4 +401,16 @@ func (s *Simulator) findCall(key []byte, newest *record, requestedCall *callFiel
 		}
 	}
 	return nil, nil
+}
+
+// readLine returns the line that begins at offset and ends no later than end, whether or not it is durable.
+func (s *Simulator) readLine(offset, end int64) ([]byte, error) {
+	s.mu.Lock()
+	text := s.log.pendingAt(offset)
+	durable := s.log.durable
+	s.mu.Unlock()
+	if text != nil {
+		return text, nil
+	}
+	return s.log.readLine(offset, min(end, durable))
 }

@@ -39,9 +39,10 @@ var (
 // testSimulator is a simulator with its own log file and clock.
 type testSimulator struct {
 	*Simulator
-	t     testing.TB
-	path  string
-	clock *clock.Manual
+	t      testing.TB
+	path   string
+	clock  *clock.Manual
+	within bounds // zero: usualBounds
 }
 
 func open(t testing.TB) *testSimulator {
@@ -71,7 +72,10 @@ func (sim *testSimulator) options() Options {
 func (sim *testSimulator) open() {
 	sim.t.Helper()
 	var err error
-	if sim.Simulator, err = Open(sim.options()); err != nil {
+	if sim.within == (bounds{}) {
+		sim.within = usualBounds
+	}
+	if sim.Simulator, err = openWithin(sim.options(), sim.within); err != nil {
 		sim.t.Fatal(err)
 	}
 }
@@ -92,13 +96,14 @@ func (sim *testSimulator) advance(d time.Duration) {
 	}
 }
 
+// content returns the log's file without the zero bytes at its end.
 func (sim *testSimulator) content() []byte {
 	sim.t.Helper()
 	content, err := os.ReadFile(sim.path)
 	if err != nil {
 		sim.t.Fatal(err)
 	}
-	return content
+	return bytes.TrimRight(content, "\x00")
 }
 
 // logLines returns the file's lines, decoded by a generic JSON reader.
@@ -523,11 +528,9 @@ func TestALogThatCannotBeOpenedIsAnError(t *testing.T) {
 func TestALineWithoutAnAmountIsReadable(t *testing.T) {
 	sim := open(t)
 	body := lineHead + `1` + lineMiddle + `payment","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.123456Z` + lineTail
-	text := appendSeal([]byte(body[:len(body)-len(sumKey)]))
-	if err := os.WriteFile(sim.path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sim.reopen()
+	text := []byte(body[:len(body)-len(sumKey)])
+	text = appendSum(text, text)
+	sim.reopenWith(text)
 	sim.expect("inquiry", sim.inquire(1), pendingOutcome(5*time.Second))
 	sim.advance(5 * time.Second)
 	sim.expect("inquiry, later", sim.inquire(1), chargedOutcome(1))

@@ -47,6 +47,7 @@ func (s *server) openSimulator() error {
 		OnSyncFailure: func(err error) {
 			s.log.Error("the simulated provider's log could not be synced: its calls fail until the server is started again", "error", err)
 		},
+		OnDamage: s.exitAfterStorageFault,
 	})
 	if err != nil {
 		return cli.StorageFault("%v", err)

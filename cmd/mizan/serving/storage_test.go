@@ -9,12 +9,18 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sys/unix"
 
+	"mizan/actors"
+	"mizan/actors/provider/simulator"
+	"mizan/internal/clock"
 	"mizan/internal/testkit"
+	"mizan/ledger/directory"
 )
 
 func TestSecondServerOnTheDirectoryIsLockedOut(t *testing.T) {
@@ -167,6 +173,62 @@ func TestDamagedSimulatorLogIsRefused(t *testing.T) {
 	}
 	if testkit.WantOneLine(t, r.Stderr, "mizan: storage: "); !strings.HasSuffix(r.Stderr, "simulator.log: line 2: damaged; restore from a backup\n") {
 		t.Errorf("stderr is %q", r.Stderr)
+	}
+}
+
+// A start does not read the simulator's lines that a checkpoint covers. When the simulator verifies them later and one is
+// damaged, the server ends as if the start had found it.
+func TestDamageThatTheSimulatorFindsLaterEndsTheServer(t *testing.T) {
+	testkit.NotUnderRace(t, reasonRefusedStart)
+	server := testkit.Start(t, testkit.Options{})
+	server.Stop()
+	path := filepath.Join(server.Dir, simulatorLog)
+	makeCheckpoint(t, path)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[bytes.IndexByte(content, '\n')+100] ^= 1
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second start reads the whole log
+		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
+		if r.Exit != 1 {
+			t.Errorf("exit %d, want 1", r.Exit)
+		}
+		if testkit.WantOneLine(t, r.Stderr, "mizan: storage: "); !strings.HasSuffix(r.Stderr, "simulator.log: line 2: damaged; restore from a backup\n") {
+			t.Errorf("stderr is %q", r.Stderr)
+		}
+		if _, err := os.Stat(path + simulator.CheckpointSuffix); err == nil {
+			t.Error("the checkpoint of the damaged log is still there")
+		}
+	}
+}
+
+// makeCheckpoint makes so many calls that the simulator writes a checkpoint of its log.
+func makeCheckpoint(t *testing.T, path string) {
+	t.Helper()
+	simulated, err := simulator.Open(simulator.Options{Path: path, Clock: clock.Real{}, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hasCheckpoint := func() bool {
+		_, err := os.Stat(path + simulator.CheckpointSuffix)
+		return err == nil
+	}
+	var callers sync.WaitGroup
+	for range 64 {
+		callers.Go(func() {
+			terminal := &directory.Terminal{ID: uuid.New(), Parameters: new(simulator.Params)}
+			for i := 0; i%256 != 0 || !hasCheckpoint(); i++ {
+				simulated.Submit(t.Context(), &actors.Call{Reference: uuid.New(), Operation: actors.PayOut, Terminal: terminal, Method: "bank_account"})
+			}
+		})
+	}
+	callers.Wait()
+	if err := simulated.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

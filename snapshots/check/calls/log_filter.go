@@ -1,11 +1,32 @@
 package calls
 
 import (
+	"bytes"
+	"io"
+
 	"github.com/go-json-experiment/json"
 
 	"mizan/ledger"
 	"mizan/snapshots/check/scan"
 )
+
+// LengthOfLog returns where the last line ends that has been written to the simulator's log, a file of the given size.
+// While the simulator is in use, zero bytes follow, in whose place it may write at any moment: a copy that began with them
+// could have a later line behind a gap.
+func LengthOfLog(f io.ReaderAt, size int64) (int64, error) {
+	piece := make([]byte, 64<<10)
+	for size > 0 {
+		n := min(size, int64(len(piece)))
+		if _, err := f.ReadAt(piece[:n], size-n); err != nil && err != io.EOF {
+			return 0, err
+		}
+		if written := len(bytes.TrimRight(piece[:n], "\x00")); written > 0 {
+			return size - n + int64(written), nil
+		}
+		size -= n
+	}
+	return 0, nil
+}
 
 // LogFilter tells for which calls in the simulator's log the store has intents (events that are stored before a
 // call). A restore uses it because the restored log may be newer than the store. The restored simulator must

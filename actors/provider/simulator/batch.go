@@ -1,0 +1,276 @@
+package simulator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"mizan/internal/assert"
+)
+
+// maxBatch bounds the lines of a batch, in bytes. While a batch is full, further calls wait for it.
+const maxBatch = 256 << 10
+
+// gatherYields is how often the caller that writes a batch lets other goroutines run first, if the batch before had
+// several lines. Where the CPU is busy, further calls arrive meanwhile, and one sync serves them too; where it is idle,
+// no time passes.
+const gatherYields = 2
+
+// batch is a sequence of lines that become durable together, with one write and one sync. At most two exist: one
+// is being written, and one collects the lines of the calls that arrive meanwhile. The first caller that waits for
+// a batch writes it, after the batch before it.
+type batch struct {
+	begin     int64  // where its first line begins in the log
+	text      []byte // the lines; guarded by Simulator.mu until the batch is being written
+	lines     []pendingLine
+	previous  *batch        // the batch that was being written when this one began; nil: none
+	hasWriter atomic.Bool   // a caller writes the batch, or will when the previous one has ended
+	ended     chan struct{} // closed when the batch is durable or has failed; nil while only one caller knows the batch
+	err       error         // why the lines are not in the log; valid after ended
+}
+
+// pendingLine is a line that is not durable yet.
+type pendingLine struct {
+	hash   uint64 // of the charge's key
+	offset int64
+}
+
+// errNotWritten says that lines are not in the log and never will be, so their calls never happened. After any
+// other error of a batch, a later start may find the lines.
+var errNotWritten = errors.New("the simulator's log cannot be written")
+
+func (b *batch) end() int64 { return b.begin + int64(len(b.text)) }
+
+// lineAt returns the i-th line of the batch.
+func (b *batch) lineAt(i int) []byte {
+	end := b.end()
+	if i+1 < len(b.lines) {
+		end = b.lines[i+1].offset
+	}
+	return b.text[b.lines[i].offset-b.begin : end-b.begin]
+}
+
+// share lets several callers wait for the batch.
+func (b *batch) share() {
+	if b.ended == nil {
+		b.ended = make(chan struct{})
+	}
+}
+
+// collect returns the batch to which the next line is added.
+func (l *callLog) collect() *batch {
+	if b := l.collecting; b != nil {
+		b.share() // the next caller is not the first
+		return b
+	}
+	b := l.spare
+	if l.spare = nil; b == nil {
+		b = new(batch)
+	}
+	if b.begin = l.durable; l.writing != nil {
+		b.begin, b.previous = l.writing.end(), l.writing
+		l.writing.share()
+	}
+	l.collecting = b
+	return b
+}
+
+// lastPending returns the batch with the last line of all, if that line is not durable yet; else nil.
+func (l *callLog) lastPending() *batch {
+	if l.collecting != nil {
+		return l.collecting
+	}
+	return l.writing
+}
+
+// isPending tells whether a line of a charge with this hash is not durable yet.
+func (l *callLog) isPending(hash uint64) bool {
+	for _, b := range [...]*batch{l.collecting, l.writing} {
+		if b == nil {
+			continue
+		}
+		for i := range b.lines {
+			if b.lines[i].hash == hash {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// newestPending returns a copy of the charge's newest line that is not durable yet, and the line's batch; nil if there
+// is none.
+func (l *callLog) newestPending(key []byte, hash uint64) (text []byte, offset int64, in *batch) {
+	for _, b := range [...]*batch{l.collecting, l.writing} {
+		if b == nil {
+			continue
+		}
+		for i := len(b.lines) - 1; i >= 0; i-- {
+			if b.lines[i].hash == hash && bytes.HasPrefix(b.lineAt(i), key) {
+				b.share()
+				return bytes.Clone(b.lineAt(i)), b.lines[i].offset, b
+			}
+		}
+	}
+	return nil, 0, nil
+}
+
+// pendingAt returns a copy of the line that begins at offset, if that line is not durable yet; else nil.
+func (l *callLog) pendingAt(offset int64) []byte {
+	for _, b := range [...]*batch{l.collecting, l.writing} {
+		if b == nil {
+			continue
+		}
+		for i := range b.lines {
+			if b.lines[i].offset == offset {
+				return bytes.Clone(b.lineAt(i))
+			}
+		}
+	}
+	return nil
+}
+
+// lockForLine locks mu when the batch that collects lines has room for one more.
+func (s *Simulator) lockForLine() {
+	s.mu.Lock()
+	for b := s.log.collecting; b != nil && len(b.text)+maxLine > maxBatch; b = s.log.collecting {
+		b.share()
+		s.mu.Unlock()
+		_ = s.wait(b) // an error concerns only the calls whose lines are in the batch
+		s.mu.Lock()
+	}
+}
+
+// write adds the line, which becomes its charge's newest line. The call may be answered when the returned batch is
+// durable. The caller holds the charge's lock and has called lockForLine.
+func (s *Simulator) write(key []byte, hash uint64, line *record) (*batch, error) {
+	if s.log.failure != nil {
+		return nil, s.log.failure
+	}
+	if line.batch != nil && line.batch.err != nil {
+		return nil, line.batch.err // the charge's newest line, which this one continues, was not written
+	}
+	b := s.log.collect()
+	begin := len(b.text)
+	line.inBatch = uint64(begin)
+	b.text = appendLine(append(b.text, key...), line)
+	assert.That(len(b.text)-begin <= maxLine, "simulator: a line is too long to be read")
+	b.lines = append(b.lines, pendingLine{hash, b.begin + int64(begin)})
+	return b, nil
+}
+
+// wait returns when the batch is durable, or an error. nil stands for a batch that is. The caller must hold no
+// lock but that of a charge.
+func (s *Simulator) wait(b *batch) error {
+	switch {
+	case b == nil:
+		return nil
+	case b.hasWriter.CompareAndSwap(false, true):
+		return s.flush(b)
+	}
+	<-b.ended
+	return b.err
+}
+
+// flush makes the batch durable, after the previous one.
+func (s *Simulator) flush(b *batch) error {
+	if b.previous != nil {
+		<-b.previous.ended
+		b.previous = nil
+	}
+	if s.log.isShared {
+		for range gatherYields {
+			runtime.Gosched()
+		}
+	}
+	s.mu.Lock()
+	s.log.isShared = len(b.lines) > 1
+	err := b.err // the previous batch may have failed, and this one with it
+	if err == nil {
+		s.log.collecting, s.log.writing = nil, b
+	}
+	s.mu.Unlock()
+	if err == nil {
+		err = s.log.makeDurable(b)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.log.writing == b {
+		s.log.writing = nil
+		if err == nil {
+			s.learnAll(b)
+			s.checkpointIfDue()
+		} else {
+			s.discard(b, err)
+		}
+	}
+	s.log.end(b)
+	return err
+}
+
+// learnAll updates the memory from a batch that has become durable.
+func (s *Simulator) learnAll(b *batch) {
+	for i := range b.lines {
+		err := s.learn(b.lineAt(i), b.lines[i].offset)
+		assert.That(err == nil, "simulator: a line that was just written is damaged")
+	}
+	s.log.durable = b.end()
+}
+
+// discard drops the lines that are not durable, so that their calls never happened. After a failed sync nothing
+// is written any more, and the lines are cut off if possible.
+func (s *Simulator) discard(b *batch, err error) {
+	b.err = err
+	if next := s.log.collecting; next != nil {
+		next.err, s.log.collecting = err, nil // its lines follow those of b
+	}
+	if errors.Is(err, errNotWritten) {
+		return
+	}
+	s.log.failure = err
+	_ = s.log.file.Truncate(s.log.durable) // if that fails, the next start may find the lines
+	if s.onSyncFailure != nil {
+		s.onSyncFailure(err)
+	}
+}
+
+// end wakes the callers that wait for the batch, and keeps its buffers for another one.
+func (l *callLog) end(b *batch) {
+	if b.ended == nil { // no other caller knows the batch, so all of it is used again
+		b.err = nil
+		b.hasWriter.Store(false)
+		l.spare = b
+	} else {
+		l.spare = &batch{text: b.text, lines: b.lines}
+		b.text, b.lines = nil, nil
+		close(b.ended)
+	}
+	l.spare.text, l.spare.lines = l.spare.text[:0], l.spare.lines[:0]
+}
+
+// makeDurable writes and syncs a batch. Only one goroutine at a time may call it.
+func (l *callLog) makeDurable(b *batch) error {
+	if err := l.pad(b.end()); err != nil {
+		return err
+	}
+	if _, err := l.file.WriteAt(b.text, b.begin); err != nil {
+		return l.cutUnwritten(err)
+	}
+	return l.file.Sync()
+}
+
+// cutUnwritten cuts off what a failed write has left. The result is errNotWritten only if a power cut can't bring
+// that back either.
+func (l *callLog) cutUnwritten(writeError error) error {
+	err := l.file.Truncate(l.durable)
+	if err == nil {
+		err = l.file.Sync()
+	}
+	if err != nil {
+		return errors.Join(writeError, err)
+	}
+	l.paddedTo = l.durable
+	return fmt.Errorf("%w: %w", errNotWritten, writeError)
+}

@@ -1,0 +1,206 @@
+package simulator
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"time"
+
+	"mizan/actors"
+	"mizan/internal/durable"
+)
+
+// checkpointEvery is by how many bytes the log grows between two checkpoints. A start reads at most so many bytes, and
+// what was written while the last checkpoint was being written. A smaller log has no checkpoint.
+const checkpointEvery = 32 << 20
+
+// checkpointMagic begins a checkpoint. Another layout, or another hash of keys, needs another number.
+const checkpointMagic = "mizan simulator checkpoint 1\n"
+
+// CheckpointSuffix follows the log's name in the name of the checkpoint's file.
+const CheckpointSuffix = ".checkpoint"
+
+// A checkpoint is what a start would learn from the beginning of the log: the index, the sieve and the chargebacks after
+// the line that ends at an offset. It is a file beside the log, of these parts:
+//
+//	checkpointMagic, offset, number of lines, length of the last line, that line
+//	indexBound, words of the sieve, number of entries of the ring, position of the oldest one, entries (hash, offset), sieve
+//	instant after which all chargebacks are listed, number of chargebacks, chargebacks (org, reference, terminal, instant)
+//	CRC-32C of all that
+//
+// Numbers are of 64 bits, the least significant byte first; instants are microseconds since 1970. The last line shows
+// whether the checkpoint belongs to the log: it has random ids, a time and an offset. A checkpoint that is missing or
+// damaged, or that belongs to another log or version, is ignored. It can be deleted at any time.
+
+// appendCheckpoint writes a checkpoint of all durable lines, of which last is the last one. The caller holds mu.
+func (s *Simulator) appendCheckpoint(dst []byte, last []byte) []byte {
+	put := func(n int64) { dst = binary.LittleEndian.AppendUint64(dst, uint64(n)) }
+	dst = append(dst, checkpointMagic...)
+	put(s.log.durable)
+	put(int64(s.log.lineCount))
+	put(int64(len(last)))
+	dst = append(dst, last...)
+	put(int64(s.index.bound))
+	put(int64(len(s.index.sieve)))
+	put(int64(len(s.index.ring)))
+	put(int64(s.index.oldest))
+	for _, entry := range s.index.ring {
+		dst = binary.LittleEndian.AppendUint64(dst, entry.hash)
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(entry.offset))
+	}
+	for _, word := range s.index.sieve {
+		dst = binary.LittleEndian.AppendUint64(dst, word)
+	}
+	put(s.chargebacks.completeAfter.UnixMicro())
+	put(int64(len(s.chargebacks.reports)))
+	for i := range s.chargebacks.reports {
+		r := &s.chargebacks.reports[i]
+		dst = append(append(append(dst, r.Org[:]...), r.Reference[:]...), r.Terminal[:]...)
+		put(r.At.UnixMicro())
+	}
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
+}
+
+// checkpointReader reads the parts of a checkpoint. After the first part that is not there, all parts are empty.
+type checkpointReader struct {
+	rest    []byte
+	isShort bool
+}
+
+func (r *checkpointReader) bytes(length int64) []byte {
+	if length < 0 || length > int64(len(r.rest)) {
+		r.rest, r.isShort = nil, true
+		return nil
+	}
+	part := r.rest[:length]
+	r.rest = r.rest[length:]
+	return part
+}
+
+func (r *checkpointReader) number() int64 {
+	if part := r.bytes(8); part != nil {
+		return int64(binary.LittleEndian.Uint64(part))
+	}
+	return 0
+}
+
+// count returns a number of elements of the given size, for which there are enough bytes.
+func (r *checkpointReader) count(size int64) int64 {
+	n := r.number()
+	if n < 0 || n > int64(len(r.rest))/size {
+		r.rest, r.isShort = nil, true
+		return 0
+	}
+	return n
+}
+
+// learnCheckpoint fills the index, the sieve and the chargebacks from a checkpoint, and returns the part of the log that
+// the checkpoint covers. It changes nothing and returns an empty part if the checkpoint is not of this log.
+func (s *Simulator) learnCheckpoint(content []byte, length int64) section {
+	sumAt := len(content) - crc32.Size
+	if sumAt < len(checkpointMagic) || string(content[:len(checkpointMagic)]) != checkpointMagic ||
+		binary.LittleEndian.Uint32(content[sumAt:]) != crc32.Checksum(content[:sumAt], castagnoli) {
+		return section{}
+	}
+	r := &checkpointReader{rest: content[len(checkpointMagic):sumAt]}
+	covered := section{end: r.number(), lineCount: int(r.number())}
+	last := r.bytes(r.number())
+	if covered.end > length || !s.log.hasLine(last, covered.end) {
+		return section{}
+	}
+	restored := newIndex(s.index.bound, 64*len(s.index.sieve))
+	if r.number() != int64(restored.bound) || r.number() != int64(len(restored.sieve)) {
+		return section{}
+	}
+	entries, oldest := r.count(16), r.number()
+	if entries > int64(restored.bound) || oldest < 0 || oldest > 0 && oldest >= entries {
+		return section{}
+	}
+	restored.oldest = int(oldest)
+	for range entries {
+		entry := indexEntry{hash: uint64(r.number()), offset: r.number()}
+		if entry.offset < 0 || entry.offset >= covered.end {
+			return section{}
+		}
+		restored.append(entry)
+	}
+	for i := range restored.sieve {
+		restored.sieve[i] = uint64(r.number())
+	}
+	list := chargebacks{bound: s.chargebacks.bound, completeAfter: time.UnixMicro(r.number()).UTC()}
+	reports := r.count(3*16 + 8)
+	for range reports {
+		report := actors.Report{Kind: actors.TakenBack}
+		copy(report.Org[:], r.bytes(16))
+		copy(report.Reference[:], r.bytes(16))
+		copy(report.Terminal[:], r.bytes(16))
+		report.At = time.UnixMicro(r.number()).UTC()
+		list.reports = append(list.reports, report)
+	}
+	if r.isShort || len(r.rest) > 0 || len(list.reports) > list.bound {
+		return section{}
+	}
+	s.index, s.chargebacks = restored, list
+	s.log.lastLine = covered.end - int64(len(last))
+	return covered
+}
+
+// hasLine tells whether the line ends at an offset of the log's file.
+func (l *callLog) hasLine(text []byte, end int64) bool {
+	begin := end - int64(len(text))
+	if begin < 0 || !isSealed(text) {
+		return false
+	}
+	found := make([]byte, len(text))
+	return l.readFull(found, begin) == nil && bytes.Equal(found, text)
+}
+
+// readCheckpoint returns the content of the checkpoint's file; nil if there is none that can be used.
+func readCheckpoint(path string) []byte {
+	durable.RemoveLeftovers(filepath.Dir(path), filepath.Base(path))
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return content
+}
+
+// checkpointIfDue begins to write a checkpoint if the log has grown enough since the last one. The caller holds mu.
+func (s *Simulator) checkpointIfDue() {
+	if s.isCheckpointing || s.isDamaged || s.log.durable-s.checkpointed < s.checkpointEvery {
+		return
+	}
+	s.isCheckpointing = true
+	s.background.Go(func() {
+		s.writeCheckpoint()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.isCheckpointing = false; s.isDamaged {
+			_ = os.Remove(s.checkpointPath)
+		}
+	})
+}
+
+// writeCheckpoint writes a checkpoint of all durable lines. If that fails, the next start only takes longer.
+func (s *Simulator) writeCheckpoint() {
+	s.mu.Lock()
+	sizeNow := len(checkpointMagic) + maxLine + 16*len(s.index.ring) + 8*len(s.index.sieve) + (3*16+8)*len(s.chargebacks.reports)
+	s.mu.Unlock()
+	content := make([]byte, sizeNow+sizeNow/16)
+	for i := 0; i < len(content); i += os.Getpagesize() {
+		content[i] = 1 // the system provides the memory now, and not while mu is held
+	}
+	content = content[:0]
+	s.mu.Lock()
+	s.checkpointed = s.log.durable
+	last, err := s.log.readLine(s.log.lastLine, s.log.durable)
+	if err == nil {
+		content = s.appendCheckpoint(content, last)
+	}
+	s.mu.Unlock()
+	if err == nil {
+		_ = durable.Replace(s.checkpointPath, 0o600, content)
+	}
+}
