@@ -2,8 +2,17 @@ package actors
 
 import "time"
 
-// FillPool fills the pool's queue up to its bound with jobs that wait for release.
+// FillPool makes all goroutines of the pool busy, and fills its queue up to the bound, with jobs that wait for release.
 func (rt *Runtime) FillPool(release <-chan struct{}) {
+	busy := make(chan struct{}, poolSize)
+	for range poolSize {
+		if rt.Go(func() { busy <- struct{}{}; <-release }) != nil {
+			break
+		}
+	}
+	for range poolSize {
+		<-busy // a goroutine that had not begun its job would make room in the queue later
+	}
 	for rt.Go(func() { <-release }) == nil {
 	}
 }
