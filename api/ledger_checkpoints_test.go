@@ -50,7 +50,7 @@ func TestTrialBalanceDoesNotDependOnCheckpoints(t *testing.T) {
 	org := f.seed.First.Org
 	var checkpointParts [][]byte
 	view := f.Journal.View()
-	err := view.KVKeys(org, store.CheckpointParts(), nil, func(key []byte) ([]byte, bool, error) {
+	err := view.KVKeys(org, store.CheckpointRows(), nil, func(key []byte) ([]byte, bool, error) {
 		checkpointParts = append(checkpointParts, slices.Clone(key))
 		return nil, true, nil
 	})

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,19 +29,18 @@ type Maker struct {
 
 	mu        sync.Mutex // held during a run; guards what follows
 	lastGroup uint64     // number of the journal's last durable group of Changes when the last complete run began
-	bases     map[ledger.ID]base
+	progress  map[ledger.ID]progress
 }
 
-// base is what the next checkpoint of an organization is computed from.
-type base struct {
-	checkpoint      balances.Checkpoint // the last one, without its parts
-	size            uint64              // size of the journal when no further checkpoint was due
-	tooManyAccounts bool                // there are more accounts than a checkpoint has room for, so no further one is made
+// progress is how far an organization's checkpoints have been made.
+type progress struct {
+	checkpoint balances.Checkpoint // the last one, without its list
+	size       uint64              // size of the journal when no further checkpoint was due
 }
 
 // Start begins to make checkpoints, and continues until the runtime stops.
 func Start(rt *actors.Runtime) *Maker {
-	m := &Maker{rt: rt, bases: make(map[ledger.ID]base)}
+	m := &Maker{rt: rt, progress: make(map[ledger.ID]progress)}
 	m.schedule(minDelay)
 	return m
 }
@@ -94,7 +92,7 @@ func (m *Maker) MakeDue() error {
 			return err
 		}
 		if err := m.catchUp(org); err != nil {
-			delete(m.bases, org) // so the next run verifies the chain again
+			delete(m.progress, org) // so the next run verifies the chain again
 			errs = errors.Join(errs, err)
 		}
 	}
@@ -132,75 +130,77 @@ func (m *Maker) catchUp(org ledger.ID) error {
 func (m *Maker) makeNext(org ledger.ID) (callAgain bool, err error) {
 	view := m.rt.Journal.View()
 	defer view.Close()
-	basis, known := m.bases[org]
+	made, known := m.progress[org]
 	size, _, err := view.Head(org)
-	if err != nil || known && (basis.tooManyAccounts || size == basis.size) {
+	if err != nil || known && size == made.size {
 		return false, err
 	}
 	if !known {
-		if basis.checkpoint, err = m.verifyChain(view, org, nil); err != nil {
+		if made.checkpoint, err = m.verifyChain(view, org, 0); err != nil {
 			return false, err
 		}
 	}
-	seq, due, err := balances.NextCheckpoint(view, org, &basis.checkpoint)
+	seq, due, err := balances.NextCheckpoint(view, org, &made.checkpoint)
 	if err != nil {
 		return false, err
 	}
 	if !due {
-		basis.size = size
-		m.bases[org] = basis
+		made.size = size
+		m.progress[org] = made
 		return false, nil
 	}
-	next := new(balances.Checkpoint)
-	withParts, err := balances.ReadCheckpoint(view, org, &basis.checkpoint)
-	if err == nil {
-		next, err = balances.DraftCheckpoint(view, org, &withParts, seq, func(row posting.KV) error { return m.submit(row) })
-	}
-	switch {
-	case errors.Is(err, balances.ErrNotWhole):
-		basis.checkpoint, err = m.verifyChain(view, org, &basis.checkpoint)
-	case errors.Is(err, balances.ErrManyAccounts):
-		m.rt.Log.Warn("no further checkpoints of trial balances are made: there are too many accounts", "organization", org.String())
-		basis.tooManyAccounts, err = true, nil
-	case err == nil:
-		basis.checkpoint = *next
+	next, err := balances.DraftCheckpoint(view, org, &made.checkpoint, seq, func(row posting.KV) error { return m.submit(row) })
+	if notWhole, ok := errors.AsType[*balances.NotWholeError](err); ok {
+		made.checkpoint, err = m.verifyChain(view, org, notWhole.Seq)
+	} else if err == nil {
+		made.checkpoint = *next
 		m.madeCount.Add(1)
 	}
-	basis.checkpoint.Parts = nil
-	m.bases[org] = basis
+	made.checkpoint.List = nil
+	m.progress[org] = made
 	return err == nil, err
 }
 
-// verifyChain walks an organization's chain of checkpoints up to the first checkpoint that is missing, lacks
-// a part or is wrongCheckpoint (nil: none is known to be wrong). It removes the rows after the last good
-// checkpoint, and returns that checkpoint without its parts.
-func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrongCheckpoint *balances.Checkpoint) (lastGood balances.Checkpoint, err error) {
+// verifyChain walks an organization's checkpoints up to the first one that is missing, lacks a row or
+// is the one after the event wrongSeq (0: none is known to be wrong). It removes the rows after the last good
+// checkpoint, and returns that checkpoint without its list.
+func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrongSeq uint64) (lastGood balances.Checkpoint, err error) {
 	err = balances.Checkpoints(view, org, func(c *balances.Checkpoint) (bool, error) {
-		if c.Previous != lastGood.Seq || wrongCheckpoint != nil && c.Seq == wrongCheckpoint.Seq {
+		if c.Previous != lastGood.Seq || c.Seq == wrongSeq {
 			return false, nil
 		}
-		complete, err := balances.HasParts(view, org, c)
+		complete, err := balances.HasRows(view, org, c)
 		if complete && err == nil {
 			lastGood = *c
-			lastGood.Parts = nil
+			lastGood.List = nil
 		}
 		return complete, err
 	})
 	if err != nil {
 		return lastGood, err
 	}
-	var removals []posting.KV
-	err = balances.RemovalsAfter(view, org, &lastGood, func(removal posting.KV) error {
-		removals = append(removals, removal)
-		return nil
-	})
-	if err == nil && len(removals) > 0 {
-		m.rt.Log.Info("checkpoints of trial balances are made again", "organization", org.String(), "rows", len(removals))
-	}
-	for rows := range slices.Chunk(removals, maxRemovals) {
-		if err == nil {
-			err = m.submit(rows...)
+	var removals []posting.KV // of the next Change
+	rows := 0
+	remove := func() error {
+		if len(removals) == 0 {
+			return nil
 		}
+		rows += len(removals)
+		err := m.submit(removals...)
+		removals = nil
+		return err
+	}
+	err = balances.RemovalsAfter(view, org, &lastGood, func(removal posting.KV) error {
+		if removals = append(removals, removal); len(removals) < maxRemovals {
+			return nil
+		}
+		return remove()
+	})
+	if err == nil {
+		err = remove()
+	}
+	if rows > 0 {
+		m.rt.Log.Info("checkpoints of trial balances are made again", "organization", org.String(), "rows", rows)
 	}
 	return lastGood, err
 }

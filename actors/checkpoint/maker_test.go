@@ -72,15 +72,29 @@ func (f *fixture) bookDays(org ledger.ID, days, entries int) {
 // bookDebt books an entry of 10 between the bank and an account.
 func (f *fixture) bookDebt(org ledger.ID, path string) {
 	f.t.Helper()
+	f.submit(&posting.Change{MustRecord: true, Steps: []posting.Step{debt(org, path)}})
+}
+
+func debt(org ledger.ID, path string) posting.Step {
 	line := func(path string, side ledger.Side) ledger.Posting {
 		return ledger.Posting{Account: ledger.Path(path), Asset: usd, Side: side, Amount: money.FromUint64(10)}
 	}
-	f.submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
+	return posting.Step{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			line("A:bank", ledger.Debit), line(path, ledger.Credit),
 		}}}},
-	}}})
+	}
+}
+
+// bookManyDebts books an entry of 10 between the bank and each of a number of accounts, all in one Change.
+func (f *fixture) bookManyDebts(org ledger.ID, from, count int) {
+	f.t.Helper()
+	c := &posting.Change{MustRecord: true}
+	for n := range count {
+		c.Steps = append(c.Steps, debt(org, fmt.Sprintf("L:partner:%d:available", from+n+1)))
+	}
+	f.submit(c)
 }
 
 func (f *fixture) makeDue() {
@@ -96,7 +110,7 @@ func (f *fixture) checkpointRows(org ledger.ID) map[string]string {
 	view := f.Journal.View()
 	defer view.Close()
 	rows := make(map[string]string)
-	for _, prefix := range [][]byte{store.CheckpointHeads(), store.CheckpointParts()} {
+	for _, prefix := range [][]byte{store.CheckpointHeads(), store.CheckpointRows()} {
 		err := view.KVsAscending(org, prefix, nil, func(key, value []byte) (bool, error) {
 			rows[string(key)] = string(value)
 			return true, nil
@@ -198,7 +212,7 @@ func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 		"all heads":                   deletionsOf(heads...),
 		"all parts":                   deletionsOf(parts...),
 		"a head that cannot be read":  {{Org: firstOrg, Key: []byte(heads[4]), Value: []byte("?")}},
-		"a part without a checkpoint": {{Org: firstOrg, Key: store.KeyCheckpointPart(1_000, 3), Value: []byte("?")}},
+		"a part without a checkpoint": {{Org: firstOrg, Key: store.KeyCheckpointRow(1_000, 0, 3), Value: []byte("?")}},
 	} {
 		f.submit(&posting.Change{KVs: damage})
 		if maps.Equal(f.checkpointRows(firstOrg), want) {
@@ -246,6 +260,34 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	}
 	if got := len(headKeys(rows)); got != 5 {
 		t.Errorf("there are %d", got)
+	}
+}
+
+// A checkpoint that contains earlier ones is computed from these, not only from the last one. If one of these is wrong,
+// it and all later ones are made again.
+func TestAWrongPartOfAnEarlierCheckpointIsMadeAgain(t *testing.T) {
+	f := open(t)
+	f.bookDays(firstOrg, 1, 20)
+	f.bookDays(firstOrg, 3, 1) // checkpoints of two accounts, which rest on the first one
+	f.bookDays(firstOrg, 1, 20)
+	f.bookDebt(firstOrg, "L:partner:1:available")
+	f.makeDue()
+	want := f.checkpointRows(firstOrg)
+	heads := headKeys(want)
+	last, err := store.DecodeCheckpointHead([]byte(heads[4]), []byte(want[heads[4]]))
+	if err != nil || len(heads) != 5 || last.Base.Seq != 0 {
+		t.Fatalf("%d checkpoints, the last is %+v (%v)", len(heads), last, err)
+	}
+	firstPart := string(store.KeyCheckpointRow(20, 0, 0))
+	wrongRow := strings.Replace(want[firstPart], "bank", "bang", 1)
+	f.submit(&posting.Change{KVs: append(deletionsOf(heads[4]), posting.KV{Org: firstOrg, Key: []byte(firstPart), Value: []byte(wrongRow)})})
+	f.restart()
+	f.makeDue()
+	if got := f.checkpointRows(firstOrg); !maps.Equal(got, want) {
+		t.Errorf("%d rows instead of %d, or others", len(got), len(want))
+	}
+	if made := f.maker.Made(); made != 5 {
+		t.Errorf("%d were made", made)
 	}
 }
 
@@ -308,76 +350,55 @@ func TestPauseGrowsWithTheDurationOfARun(t *testing.T) {
 	}
 }
 
-// manyAccountsRows returns rows that replace the first of the given checkpoints by a checkpoint with as many more
-// accounts as its head has room for. The new head still states the old number of accounts, because with a
-// large number the next checkpoint would be due later.
-func manyAccountsRows(t *testing.T, rows map[string]string) (replacement []posting.KV) {
-	t.Helper()
-	key := []byte(headKeys(rows)[0])
-	head, err := store.DecodeCheckpointHead(key, []byte(rows[string(key)]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	firstPart := []byte(rows[string(store.KeyCheckpointPart(head.Seq, 0))])
-	write := func(w *store.CheckpointWriter, maxMore int, onPart func(part []byte)) (added int) {
-		err := store.DecodeCheckpointPart(firstPart, func(key []byte, totals *ledger.Totals) (bool, error) {
-			w.Add(key, totals)
-			return true, nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for ; added < maxMore && !w.Full(); added++ {
-			path := longPath(fmt.Sprintf("Q:%06d", added))
-			if part := w.Add(store.AccountKey(nil, ledger.Account{Path: ledger.Path(path), Asset: usd}), new(ledger.Totals)); part != nil {
-				onPart(part)
-			}
-		}
-		return added
-	}
-	const moreThanFit = 200_000
-	maxMore := write(new(store.CheckpointWriter), moreThanFit, func([]byte) {}) - 1
-	if maxMore == moreThanFit-1 {
-		t.Fatal("a head has room for any number")
-	}
-	w := &store.CheckpointWriter{Head: store.CheckpointHead{Seq: head.Seq, Booked: head.Booked}}
-	appendPart := func(part []byte) {
-		replacement = append(replacement, posting.KV{Org: firstOrg, Key: store.KeyCheckpointPart(head.Seq, len(replacement)), Value: part})
-	}
-	write(w, maxMore, appendPart)
-	appendPart(w.Flush())
-	w.Head.Accounts = head.Accounts
-	return append(replacement, posting.KV{Org: firstOrg, Key: key, Value: store.EncodeCheckpointHead(&w.Head)})
-}
-
-// longPath returns a path of the maximum length.
-func longPath(path string) string { return path + strings.Repeat("x", ledger.MaxPath-len(path)) }
-
-// A head has room for a bounded number of parts. If the accounts need more parts, no further checkpoint is made,
-// and the Maker does not try it again and again.
-func TestNoCheckpointOfTooManyAccounts(t *testing.T) {
+// A checkpoint of many accounts has many rows. The Maker writes each with a Change of its own, so that no group of
+// Changes becomes long by it. A kill in between leaves rows without a head: readers do not use them, and the
+// next start removes them and makes the checkpoint as a whole.
+func TestCheckpointIsWrittenRowByRow(t *testing.T) {
 	f := open(t)
-	f.bookDays(firstOrg, 1, 4)
-	f.bookDebt(firstOrg, longPath("Q:z")) // after all other accounts in order, booked on the second day
-	f.makeDue()
-	for _, row := range manyAccountsRows(t, f.checkpointRows(firstOrg)) {
-		f.submit(&posting.Change{KVs: []posting.KV{row}})
+	for n := range 8 {
+		f.bookManyDebts(firstOrg, n*500, 500)
 	}
-	f.restart()
 	if err := f.Clock.Set(f.Clock.Now().Add(24 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		f.bookDays(firstOrg, 1, 4)
-		f.makeDue()
-		if got := len(headKeys(f.checkpointRows(firstOrg))); got != 1 {
-			t.Fatalf("there are %d", got)
-		}
-	}
-	f.bookDays(firstOrg, 1, 4)
+	f.bookDebt(firstOrg, "L:partner:1:available")
 	before := f.lastGroup()
 	f.makeDue()
-	if after := f.lastGroup(); after != before {
-		t.Errorf("%d groups were written for nothing", after-before)
+	want := f.checkpointRows(firstOrg)
+	if groups := f.lastGroup() - before; len(want) < 4 || groups != uint64(len(want)) {
+		t.Errorf("%d rows in %d groups", len(want), groups)
+	}
+	keys := slices.Sorted(maps.Keys(want)) // the head is the first
+	for written := range len(keys) {
+		f.submit(&posting.Change{KVs: deletionsOf(keys...)})
+		for _, key := range keys[1 : 1+written] {
+			f.submit(&posting.Change{KVs: []posting.KV{{Org: firstOrg, Key: []byte(key), Value: []byte(want[key])}}})
+		}
+		f.restart()
+		f.makeDue()
+		if got := f.checkpointRows(firstOrg); !maps.Equal(got, want) {
+			t.Errorf("after %d rows and a kill: %d rows instead of %d, or others", written, len(got), len(want))
+		}
+	}
+}
+
+// More rows than one Change may remove are removed in several.
+func TestManyRowsAreRemovedInSteps(t *testing.T) {
+	f := open(t)
+	f.bookDays(firstOrg, 3, 4)
+	f.makeDue()
+	want := f.checkpointRows(firstOrg)
+	const surplusRows = 600 // the bound is 256
+	for n := range surplusRows {
+		f.submit(&posting.Change{KVs: []posting.KV{{Org: firstOrg, Key: store.KeyCheckpointRow(1_000, 0, n), Value: []byte("?")}}})
+	}
+	f.restart()
+	before := f.lastGroup()
+	f.makeDue()
+	if groups := f.lastGroup() - before; groups != 3 {
+		t.Errorf("they are removed in %d groups", groups)
+	}
+	if got := f.checkpointRows(firstOrg); !maps.Equal(got, want) {
+		t.Errorf("%d rows are left, want %d", len(got), len(want))
 	}
 }

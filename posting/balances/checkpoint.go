@@ -2,52 +2,63 @@ package balances
 
 import (
 	"bytes"
-	"errors"
+	"fmt"
 
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
 )
 
-// Checkpoint is the head of a checkpoint. A checkpoint has the totals of an organization's accounts after one
-// event, in rows (a head and parts) that follow from the journal alone. A reader of the trial balance begins with
-// a checkpoint and continues in the journal. A missing or wrong checkpoint costs time and never changes a result.
+// Checkpoint is the head of a checkpoint. A checkpoint has what an organization's events after those of its base, an
+// earlier checkpoint, and up to its own event add to each account's totals. It is stored in rows that follow from the
+// journal alone. A reader of the trial balance begins with a checkpoint and those below it, its chain, and continues in
+// the journal. A missing or wrong checkpoint costs time and never changes a result.
 type Checkpoint = store.CheckpointHead
 
-// ErrNotWhole is the error for a checkpoint whose parts are missing or differ from its head.
-var ErrNotWhole = errors.New("a checkpoint is not whole")
+// NotWholeError is the error for a checkpoint whose rows are missing or differ from its head.
+type NotWholeError struct {
+	Seq uint64 // seq of the checkpoint's event
+}
 
-// ErrManyAccounts is the error for more accounts than a checkpoint has room for.
-var ErrManyAccounts = errors.New("there are more accounts than a checkpoint has room for")
+// Error implements error.
+func (e *NotWholeError) Error() string {
+	return fmt.Sprintf("the checkpoint after event %d is not whole", e.Seq)
+}
 
-// Distances between checkpoints. A checkpoint has an entry of some bytes for each account, so the more
-// accounts there are, the rarer are checkpoints: within a day, at most one entry is written for every
-// four events; at the end of a day, at most four entries for each event.
+// Distances between checkpoints, in events. There is one at the end of each UTC day with events, and within a day as
+// soon as there are distanceRatio events for each account, but never after fewer than minDistance or more than
+// maxDistance events. A checkpoint has an entry of some bytes for each account that moved, so a greater distance saves
+// space where the same accounts move again and again; a reader reads up to maxDistance events.
 const (
-	minDistance   = 32_768 // minimum number of events from one checkpoint to the next, except at the end of a day
-	distanceRatio = 4      // minimum number of events per account within a day; maximum number of accounts per event at the day's end
+	minDistance   = 32_768
+	maxDistance   = 65_536
+	distanceRatio = 4
 )
 
-// NextCheckpoint returns the seq of the event after which the next checkpoint after base is made (if base is the
-// zero value, the first checkpoint); due is false if that event is not booked yet. The event is the last one of a
-// UTC day or, on a day with many events, the one at a fixed distance from base. The result depends on the journal
+// maxChain bounds the checkpoints that a reader adds up. Each has more than twice as many accounts as the one above it
+// in its chain (checkpointsToMerge), so a chain of this length would have more accounts than can be numbered.
+const maxChain = 64
+
+// NextCheckpoint returns the seq of the event after which the next checkpoint after previous is made (if previous is
+// the zero value, the first checkpoint); due is false if that event is not booked yet. The event is the last one of a
+// UTC day or, on a day with many events, the one at a fixed distance from previous. The result depends on the journal
 // alone, so a rebuilt checkpoint equals the lost one.
-func NextCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint) (seq uint64, due bool, err error) {
+func NextCheckpoint(view *posting.View, org ledger.ID, previous *Checkpoint) (seq uint64, due bool, err error) {
 	head, _, err := view.Head(org)
 	if err != nil {
 		return 0, false, err
 	}
-	byDistance := base.Seq + distance(base)
-	earliest := base.Seq + max(1, base.Accounts/distanceRatio)
-	if earliest > head {
+	byDistance := previous.Seq + distance(previous)
+	next := previous.Seq + 1
+	if next > head {
 		return 0, false, nil
 	}
-	e, _, found, err := view.Event(org, earliest)
+	e, _, found, err := view.Event(org, next)
 	if err != nil {
 		return 0, false, err
 	}
 	if !found {
-		return 0, false, damaged("organization %v: event %d is missing", org, earliest)
+		return 0, false, damaged("organization %v: event %d is missing", org, next)
 	}
 	endOfDay, err := seqUntil(view, org, head, endOf(e.Booked.Date()))
 	switch {
@@ -60,7 +71,9 @@ func NextCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint) (seq ui
 }
 
 // distance returns the number of events from a checkpoint to the next on a day with many events.
-func distance(c *Checkpoint) uint64 { return max(minDistance, distanceRatio*c.Accounts) }
+func distance(c *Checkpoint) uint64 {
+	return min(max(minDistance, distanceRatio*c.ChainAccounts), maxDistance)
+}
 
 // seqUntil returns the seq of the last event booked by an instant, which is probably after the journal's last
 // event, head.
@@ -72,10 +85,16 @@ func seqUntil(view *posting.View, org ledger.ID, head uint64, at ledger.Micros) 
 	return view.SeqAt(org, at)
 }
 
-// DraftCheckpoint builds the rows of the checkpoint after the event seq. It begins with the checkpoint base
-// (the zero value: with the journal's beginning) and adds the events in between. It calls write with each part,
-// and then with the head. Errors: ErrNotWhole, ErrManyAccounts, the store's, and those of write.
-func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq uint64, write func(posting.KV) error) (*Checkpoint, error) {
+// DraftCheckpoint builds the rows of the checkpoint after the event seq, which follows the checkpoint previous (the
+// zero value: there is none). It calls write with each row, the head last. It reads the events since previous, and the
+// rows of the checkpoints that it merges with them; it holds one row of each and a turnover, the sums of the events, in
+// memory. Errors: *NotWholeError, the store's, and those of write.
+func DraftCheckpoint(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, write func(posting.KV) error) (*Checkpoint, error) {
+	return draft(view, org, previous, seq, 0, write)
+}
+
+// draft is DraftCheckpoint with a bound for the length of rows; 0: that of the store.
+func draft(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, rowBytes int, write func(posting.KV) error) (*Checkpoint, error) {
 	e, _, found, err := view.Event(org, seq)
 	if err != nil {
 		return nil, err
@@ -83,23 +102,28 @@ func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq ui
 	if !found {
 		return nil, damaged("organization %v: event %d is missing", org, seq)
 	}
-	w := store.CheckpointWriter{Head: Checkpoint{Seq: seq, Booked: e.Booked, Previous: base.Seq}}
-	parts := 0
-	writePart := func(row []byte) error {
-		switch {
-		case w.Full():
-			return ErrManyAccounts
-		case row == nil:
-			return nil
-		}
-		parts++
-		return write(posting.KV{Org: org, Key: store.KeyCheckpointPart(seq, parts-1), Value: row})
+	chain, err := readChain(view, org, previous.CheckpointID)
+	if err != nil {
+		return nil, err
 	}
-	err = new(Reader).advance(view, org, base, seq, keyRange{}, maxTurnover, func(key []byte, t *ledger.Totals) (bool, error) {
-		return true, writePart(w.Add(key, t))
+	moved, err := computeTurnover(view, org, keyRange{}, previous.Seq, seq, maxTurnover)
+	if err != nil {
+		return nil, err
+	}
+	merged := checkpointsToMerge(chain, moved.weight())
+	w := store.CheckpointWriter{Head: Checkpoint{Previous: previous.Seq}, RowBytes: rowBytes}
+	w.Head.Seq, w.Head.Booked = seq, e.Booked
+	w.Write = func(key, row []byte) error { return write(posting.KV{Org: org, Key: key, Value: row}) }
+	err = new(Reader).sum(view, chain[:merged], moved, keyRange{}, maxTurnover, func(key []byte, m *ledger.Movement) (bool, error) {
+		return true, w.Add(key, m)
 	})
 	if err == nil {
-		err = writePart(w.Flush())
+		err = w.Finish()
+	}
+	w.Head.ChainAccounts = w.Head.Accounts
+	if merged < len(chain) {
+		w.Head.Base = chain[merged].CheckpointID
+		w.Head.ChainAccounts += chain[merged].ChainAccounts
 	}
 	if err == nil {
 		err = write(posting.KV{Org: org, Key: store.KeyCheckpointHead(e.Booked), Value: store.EncodeCheckpointHead(&w.Head)})
@@ -107,12 +131,24 @@ func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq ui
 	return &w.Head, err
 }
 
+// checkpointsToMerge returns how many checkpoints of a chain, the newest first, a new checkpoint contains besides the
+// given number of accounts that moved since. A checkpoint is merged if it has at most twice as many accounts as there
+// are above it. So each checkpoint of a chain has more than twice as many accounts as the one above it, which keeps
+// chains short; and an account is written again only a few times until it is in a checkpoint much greater than those
+// above, which is rarely written.
+func checkpointsToMerge(chain []Checkpoint, movedAccounts uint64) (merged int) {
+	for above := movedAccounts; merged < len(chain) && chain[merged].Accounts <= 2*above; merged++ {
+		above += chain[merged].Accounts
+	}
+	return merged
+}
+
 // RemovalsAfter calls fn with a KV that removes a row, for each row of an organization's checkpoints after c (if
 // c is the zero value, of all its checkpoints), heads first.
 func RemovalsAfter(view *posting.View, org ledger.ID, c *Checkpoint, fn func(removal posting.KV) error) error {
 	for _, from := range [...]struct{ prefix, key []byte }{
 		{store.CheckpointHeads(), store.KeyCheckpointHead(c.Booked + 1)},
-		{store.CheckpointParts(), store.KeyCheckpointPart(c.Seq+1, 0)},
+		{store.CheckpointRows(), store.CheckpointRowsOf(c.Seq + 1)},
 	} {
 		err := view.KVKeys(org, from.prefix, from.key, func(key []byte) ([]byte, bool, error) {
 			return nil, true, fn(posting.KV{Org: org, Key: bytes.Clone(key)})
@@ -136,31 +172,23 @@ func Checkpoints(view *posting.View, org ledger.ID, fn func(*Checkpoint) (more b
 	})
 }
 
-// ReadCheckpoint reads the checkpoint with the Seq and Booked of c. The error is ErrNotWhole if it
-// does not exist.
-func ReadCheckpoint(view *posting.View, org ledger.ID, c *Checkpoint) (Checkpoint, error) {
-	if c.Seq == 0 {
-		return *c, nil
-	}
-	found, err := checkpointAt(view, org, c.Booked)
-	if err == nil && found.Seq != c.Seq {
-		err = ErrNotWhole
-	}
-	return found, err
-}
-
-// HasParts tells whether all parts of a checkpoint exist. Their content is checked when they are
+// HasRows tells whether all parts and index rows of a checkpoint exist. Their content is checked when they are
 // read.
-func HasParts(view *posting.View, org ledger.ID, c *Checkpoint) (bool, error) {
-	parts := 0
-	firstKey := store.KeyCheckpointPart(c.Seq, 0)
-	err := view.KVKeys(org, firstKey[:len(firstKey)-4], nil, func(key []byte) ([]byte, bool, error) {
-		if _, number, ok := store.ParseCheckpointPart(key); ok && number == parts {
-			parts++
+func HasRows(view *posting.View, org ledger.ID, c *Checkpoint) (bool, error) {
+	rows := uint64(0)
+	lastHeight, nextNumber := 0, 0
+	err := view.KVKeys(org, store.CheckpointRowsOf(c.Seq), nil, func(key []byte) ([]byte, bool, error) {
+		_, height, number, ok := store.ParseCheckpointRow(key)
+		if height > lastHeight {
+			lastHeight, nextNumber = height, 0
+		}
+		if ok && number == nextNumber {
+			rows++
+			nextNumber++
 		}
 		return nil, true, nil
 	})
-	return parts == len(c.Parts), err
+	return rows == c.Rows, err
 }
 
 // checkpointAt returns the last checkpoint up to an instant; the zero value if there is none.

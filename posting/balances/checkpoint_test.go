@@ -23,19 +23,19 @@ func (f *fixture) submitKVs(rows ...posting.KV) {
 	f.MustSubmit(&posting.Change{KVs: rows})
 }
 
-// makeNextCheckpoint drafts the checkpoint after base, if it is due, and makes it durable.
-func (f *fixture) makeNextCheckpoint(base balances.Checkpoint) (*balances.Checkpoint, bool) {
+// makeNextCheckpoint drafts the checkpoint after previous, if it is due, and makes it durable.
+func (f *fixture) makeNextCheckpoint(previous balances.Checkpoint) (*balances.Checkpoint, bool) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	seq, due, err := balances.NextCheckpoint(v, org, &base)
+	seq, due, err := balances.NextCheckpoint(v, org, &previous)
 	if err != nil || !due {
 		if err != nil {
 			f.t.Fatal(err)
 		}
 		return nil, false
 	}
-	c, err := balances.DraftCheckpoint(v, org, &base, seq, func(row posting.KV) error {
+	c, err := f.draft(v, org, &previous, seq, func(row posting.KV) error {
 		f.submitKVs(row)
 		return nil
 	})
@@ -45,15 +45,15 @@ func (f *fixture) makeNextCheckpoint(base balances.Checkpoint) (*balances.Checkp
 	return c, true
 }
 
-// makeCheckpoints makes all due checkpoints after base.
-func (f *fixture) makeCheckpoints(base balances.Checkpoint) (checkpoints []balances.Checkpoint) {
+// makeCheckpoints makes all due checkpoints after previous.
+func (f *fixture) makeCheckpoints(previous balances.Checkpoint) (checkpoints []balances.Checkpoint) {
 	f.t.Helper()
 	for {
-		c, due := f.makeNextCheckpoint(base)
+		c, due := f.makeNextCheckpoint(previous)
 		if !due {
 			return checkpoints
 		}
-		checkpoints, base = append(checkpoints, *c), *c
+		checkpoints, previous = append(checkpoints, *c), *c
 	}
 }
 
@@ -63,7 +63,7 @@ func (f *fixture) checkpointRows() map[string]string {
 	v := f.Journal.View()
 	defer v.Close()
 	rows := make(map[string]string)
-	for _, prefix := range [][]byte{store.CheckpointHeads(), store.CheckpointParts()} {
+	for _, prefix := range [][]byte{store.CheckpointHeads(), store.CheckpointRows()} {
 		err := v.KVsAscending(org, prefix, nil, func(key, value []byte) (bool, error) {
 			rows[string(key)] = string(value)
 			return true, nil
@@ -150,7 +150,8 @@ func TestDayCheckpointIsMadeOnceTheNextDayBegins(t *testing.T) {
 	}
 }
 
-func TestDayWithTooFewEventsGetsNoCheckpoint(t *testing.T) {
+// A checkpoint has the accounts that moved since its base. Its base is the last checkpoint with more than twice as many.
+func TestCheckpointHasTheAccountsThatMoved(t *testing.T) {
 	f := open(t)
 	var credits []ledger.Posting
 	for n := range int64(9) {
@@ -158,15 +159,76 @@ func TestDayWithTooFewEventsGetsNoCheckpoint(t *testing.T) {
 	}
 	f.MustSubmit(transfer(ledger.Posted, append(credits, line("A:bank", ledger.Debit, 9))...))
 	f.setClock(1, 12)
-	f.MustSubmit(deposit(7)) // one event; ten accounts require two
+	f.MustSubmit(deposit(7))
 	f.setClock(2, 12)
 	f.MustSubmit(deposit(7))
 	f.MustSubmit(deposit(7))
 	f.setClock(3, 12)
+	f.MustSubmit(transfer(ledger.Posted, append(credits[:4:4], line("A:bank", ledger.Debit, 4))...))
+	f.setClock(4, 12)
 	f.MustSubmit(deposit(1))
-	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
-	if len(checkpoints) != 2 || checkpoints[0].Seq != 1 || checkpoints[0].Accounts != 10 || checkpoints[1].Seq != 4 {
-		t.Errorf("made were %+v", checkpoints)
+	type summary struct{ seq, base, accounts, chainAccounts uint64 }
+	var got []summary
+	for _, c := range f.makeCheckpoints(balances.Checkpoint{}) {
+		got = append(got, summary{c.Seq, c.Base.Seq, c.Accounts, c.ChainAccounts})
+	}
+	if want := []summary{{1, 0, 10, 10}, {2, 1, 2, 12}, {4, 1, 2, 12}, {5, 0, 10, 10}}; !slices.Equal(got, want) {
+		t.Errorf("made were %+v, want %+v", got, want)
+	}
+}
+
+func TestACheckpointMergesThoseThatAreNotMuchGreater(t *testing.T) {
+	for _, c := range []struct {
+		moved  uint64
+		chain  []uint64 // numbers of accounts
+		merged int
+	}{
+		{moved: 10, chain: nil, merged: 0},
+		{moved: 10, chain: []uint64{20}, merged: 1},
+		{moved: 10, chain: []uint64{21}, merged: 0},
+		{moved: 10, chain: []uint64{20, 60}, merged: 2},
+		{moved: 10, chain: []uint64{20, 61}, merged: 1},
+		{moved: 10, chain: []uint64{21, 22}, merged: 0},
+		{moved: 0, chain: []uint64{0, 1}, merged: 1},
+	} {
+		var chain []balances.Checkpoint
+		for _, accounts := range c.chain {
+			chain = append(chain, balances.Checkpoint{Accounts: accounts})
+		}
+		if got := balances.CheckpointsToMerge(chain, c.moved); got != c.merged {
+			t.Errorf("%d accounts moved, and the chain has %v: %d merged, want %d", c.moved, c.chain, got, c.merged)
+		}
+	}
+}
+
+// However many accounts move from checkpoint to checkpoint, each checkpoint of a chain has more than twice as many as
+// the one above it.
+func TestChainsStayShort(t *testing.T) {
+	random := random(t)
+	for range 100 {
+		var chain []balances.Checkpoint
+		bound := 1 + random.Uint64N(100_000)
+		for range 500 {
+			moved := random.Uint64N(bound)
+			merged := balances.CheckpointsToMerge(chain, moved)
+			for _, c := range chain[:merged] {
+				moved = max(moved, c.Accounts) + random.Uint64N(1+min(moved, c.Accounts)) // some accounts are in both
+			}
+			chain = append([]balances.Checkpoint{{Accounts: moved}}, chain[merged:]...)
+			for i := 1; i < len(chain); i++ {
+				if chain[i].Accounts <= 2*chain[i-1].Accounts {
+					t.Fatalf("a checkpoint of %d accounts rests on one of %d", chain[i-1].Accounts, chain[i].Accounts)
+				}
+			}
+		}
+	}
+}
+
+func TestDistanceGrowsWithTheAccountsUpToABound(t *testing.T) {
+	for accounts, want := range map[uint64]uint64{0: 32_768, 8_192: 32_768, 10_000: 40_000, 16_384: 65_536, 5_000_000: 65_536} {
+		if got := balances.Distance(&balances.Checkpoint{ChainAccounts: accounts}); got != want {
+			t.Errorf("of %d accounts: %d events, want %d", accounts, got, want)
+		}
 	}
 }
 
@@ -309,43 +371,6 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 		}
 	}
 	return instants
-}
-
-// The expected trial balances are read from the accounts' pages, which do not depend on checkpoints.
-func TestTrialBalanceFromCheckpointsEqualsThePages(t *testing.T) {
-	random := random(t)
-	f := open(t)
-	const days = 40
-	instants := history(f, random, days)
-	if checkpoints := f.makeCheckpoints(balances.Checkpoint{}); len(checkpoints) < 5 {
-		t.Fatalf("only %d checkpoints", len(checkpoints))
-	}
-	for n := range 300 {
-		q := balances.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))] - ledger.Micros(random.IntN(2))}
-		if n%2 == 0 {
-			q.On = ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)
-		}
-		if n%5 == 0 {
-			q.Env = money.Test
-		}
-		q.Prefix = []string{"", "", "L:", "L:partner:1", "A:bank", "Q"}[random.IntN(6)]
-		if random.IntN(3) == 0 {
-			q.After = &ledger.Account{Path: "L:partner:1:available", Asset: money.Asset{Currency: "USD", Env: q.Env}}
-		}
-		v := f.Journal.View()
-		var want, got listing
-		errPages, errCheckpoints := balances.FromPages(v, org, q, want.add), new(balances.Reader).FromCheckpoint(v, org, q, 1+random.IntN(8), got.add)
-		v.Close()
-		if errPages != nil || errCheckpoints != nil {
-			t.Fatalf("%+v: by the pages %v, from checkpoints %v", q, errPages, errCheckpoints)
-		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("%+v:\nfrom checkpoints %q\nby the pages     %q", q, got, want)
-		}
-		if got := f.trialInPages(q, 1+random.IntN(12)); !slices.Equal(got, want) {
-			t.Fatalf("%+v:\nin pages     %q\nby the pages %q", q, got, want)
-		}
-	}
 }
 
 // Reading the next page of a trial balance uses the turnover (the sum of the events since the checkpoint) that was

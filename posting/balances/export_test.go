@@ -45,5 +45,27 @@ const FewAccounts = fewAccounts
 // MaxKept is the maximum number of accounts in a turnover that is kept for the next page.
 const MaxKept = maxKept
 
-// IsNear tells whether a checkpoint is near enough to the event upToSeq to be used for the balance after it.
-func IsNear(c *Checkpoint, upToSeq uint64) bool { return isNear(c, upToSeq) }
+// IsNear tells whether a checkpoint is near enough to the event upToSeq to be used for a page of the balance after it,
+// or for the whole balance.
+func IsNear(c *Checkpoint, upToSeq uint64, paged bool) bool {
+	return (&AsOf{Paged: paged}).isNear(c, upToSeq)
+}
+
+// DraftCheckpointInShortRows is DraftCheckpoint with rows so short that a few accounts need index rows.
+func DraftCheckpointInShortRows(view *posting.View, org ledger.ID, previous *Checkpoint, seq uint64, write func(posting.KV) error) (*Checkpoint, error) {
+	return draft(view, org, previous, seq, 100, write)
+}
+
+// CheckpointsToMerge returns how many checkpoints of a chain a new checkpoint contains.
+var CheckpointsToMerge = checkpointsToMerge
+
+// ReadChain returns a checkpoint and those on which it rests.
+func ReadChain(view *posting.View, org ledger.ID, c *Checkpoint) ([]Checkpoint, error) {
+	return readChain(view, org, c.CheckpointID)
+}
+
+// Distance returns the number of events from a checkpoint to the next on a day with many events.
+var Distance = distance
+
+// MaxChain is the maximum number of checkpoints that a reader adds up.
+const MaxChain = maxChain

@@ -27,11 +27,12 @@ type fixture struct {
 	*testkit.World
 	t      *testing.T
 	reader balances.Reader
+	draft  func(*posting.View, ledger.ID, *balances.Checkpoint, uint64, func(posting.KV) error) (*balances.Checkpoint, error) // DraftCheckpoint, or another
 }
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{World: testkit.NewWorld(t, start), t: t}
+	f := &fixture{World: testkit.NewWorld(t, start), t: t, draft: balances.DraftCheckpoint}
 	f.OpenJournal()
 	return f
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mizan/ledger"
+	"mizan/ledger/money"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -23,7 +24,7 @@ func correctForDay(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, r
 		return err
 	}
 	applyCurrent := func(t *ledger.Totals) (include bool, err error) { // applies the current crossing and calls fn
-		if err := current.crossing.apply(t, true); err != nil {
+		if err := current.applyTo(org, t); err != nil {
 			return false, err
 		}
 		include, err = fn(current.key, t)
@@ -106,34 +107,54 @@ func crossings(view *posting.View, org ledger.ID, keys keyRange, q *AsOf) iter.S
 // crossing sums what the lines that cross a day add to and subtract from an account's totals. The sum
 // is applied as a whole, because the lines are not in the order of booking.
 type crossing struct {
-	movement
+	ledger.Movement
 	capture uint64 // seq of the last capture whose hold was counted
+}
+
+// applyTo adds the crossing to the account's totals. A pending total that would become negative becomes zero. That
+// happens if a hold takes effect later than the entry that closes it.
+func (x *accountCrossing) applyTo(org ledger.ID, t *ledger.Totals) error {
+	m := ledger.MovementOf(t)
+	if err := m.Add(&x.crossing.Movement); err != nil {
+		return damaged("organization %v: account with key %x: %v", org, x.key, err)
+	}
+	for _, pending := range [...]*money.Signed{&m.DebitsPending, &m.CreditsPending} {
+		if pending.Negative {
+			*pending = money.Signed{}
+		}
+	}
+	totals, ok := m.Totals()
+	if !ok {
+		return damaged("organization %v: account with key %x has a negative total", org, x.key)
+	}
+	*t = totals
+	return nil
 }
 
 // addLine adds the line to the crossing if the line counts; otherwise it subtracts the line.
 func addLine(view *posting.View, c *crossing, org ledger.ID, a ledger.Account, l *posting.Line, counts bool) error {
-	added, subtracted := &c.plus, &c.minus
+	post, hold, release := c.Post, c.Hold, c.Release
 	if !counts {
-		added, subtracted = subtracted, added
+		post, hold, release = c.Unpost, c.Release, c.Hold
 	}
 	switch l.Phase {
 	case ledger.Pending:
-		return added.Hold(l.Side, l.Amount)
+		return hold(l.Side, l.Amount)
 	case ledger.Void:
-		return subtracted.Hold(l.Side, l.Amount)
+		return release(l.Side, l.Amount)
 	}
 	if l.Phase == ledger.Capture && c.capture != l.Seq {
 		c.capture = l.Seq
-		if err := addCaptured(view, subtracted, org, a, l.Seq); err != nil {
+		if err := addCaptured(view, release, org, a, l.Seq); err != nil {
 			return err
 		}
 	}
-	return added.Post(l.Side, l.Amount)
+	return post(l.Side, l.Amount)
 }
 
-// addCaptured adds to t what a capture released on an account to which it also posts. No line contains the
+// addCaptured calls release with what a capture released on an account to which it also posts. No line contains the
 // released amount, so it is read from the entry that the capture closes.
-func addCaptured(view *posting.View, t *ledger.Totals, org ledger.ID, a ledger.Account, seq uint64) error {
+func addCaptured(view *posting.View, release func(ledger.Side, money.Amount) error, org ledger.ID, a ledger.Account, seq uint64) error {
 	capture, _, found, err := view.Event(org, seq)
 	if err != nil {
 		return err
@@ -150,7 +171,7 @@ func addCaptured(view *posting.View, t *ledger.Totals, org ledger.ID, a ledger.A
 	}
 	for i := range hold.Entry.Postings {
 		if p := &hold.Entry.Postings[i]; p.Account == a.Path && p.Asset == a.Asset {
-			if err := t.Hold(p.Side, p.Amount); err != nil {
+			if err := release(p.Side, p.Amount); err != nil {
 				return err
 			}
 		}

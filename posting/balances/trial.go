@@ -14,8 +14,15 @@ import (
 
 // Bounds of the choice between the two ways to read a trial balance: from the accounts' pages, or from a checkpoint.
 const (
-	fewAccounts = 16 // fewer accounts than this are read from their pages; one partner, whom most prefixes name, has fewer
-	maxBehind   = 8  // if more distances between checkpoints than this have passed since the last one, no checkpoints are being made
+	fewAccounts      = 16 // fewer accounts than this are read from their pages; one partner, whom most prefixes name, has fewer
+	maxBehind        = 4  // a page is read from a checkpoint that is at most this many distances between checkpoints back
+	eventsPerAccount = 32 // reading an account's pages takes as long as reading this many events
+)
+
+// Bounds of a page read from the accounts' pages.
+const (
+	maxBatch   = 512 // accounts for whose lines the page buffer is searched at once
+	maxBatches = 8   // batches for which that is done before the page buffer is loaded as a whole
 )
 
 // Reader reads trial balances. It caches the sums of events for the next page of the same trial
@@ -49,9 +56,9 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 		if err != nil {
 			return err
 		}
-		if isNear(&c, upToSeq) {
+		if q.isNear(&c, upToSeq) {
 			err := r.fromCheckpoint(view, org, &q, &c, upToSeq, q.maxAccounts(), row)
-			if !errors.Is(err, ErrNotWhole) {
+			if _, isNotWhole := errors.AsType[*NotWholeError](err); !isNotWhole {
 				return err
 			}
 		}
@@ -90,16 +97,20 @@ func startingPoint(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, up
 }
 
 // isNear tells whether the checkpoint is near enough to the last event that counts. If not, checkpoints are
-// not being made, and the pages are faster to read.
-func isNear(c *Checkpoint, upToSeq uint64) bool {
-	return c.Seq <= upToSeq && upToSeq-c.Seq <= maxBehind*distance(c)
+// not being made, or their making is behind, and the pages are faster to read.
+func (q *AsOf) isNear(c *Checkpoint, upToSeq uint64) bool {
+	maxEvents := maxBehind * distance(c)
+	if !q.Paged {
+		maxEvents = max(maxEvents, eventsPerAccount*c.ChainAccounts)
+	}
+	return c.Seq <= upToSeq && upToSeq-c.Seq <= maxEvents
 }
 
 // fromPages reads the totals of each account from its pages.
 func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) error {
 	return correctForDay(view, org, q, fn, func(fn accountFunc) error {
 		var key []byte
-		return view.AccountsFrom(org, q.Prefix, q.Env, q.After, func(a ledger.Account) (bool, error) {
+		return eachAccount(view, org, q, func(a ledger.Account) (bool, error) {
 			t, found, err := view.TotalsAt(org, a, q.end())
 			if err != nil || !found {
 				return true, err
@@ -110,11 +121,55 @@ func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) error
 	})
 }
 
+// eachAccount calls fn with the selected accounts in batches, and searches the page buffer for the lines of a batch at
+// once. A caller that stops after a page reads few batches. For one that reads all accounts, or finds few of them at an
+// early time, the view loads the page buffer as a whole.
+func eachAccount(view *posting.View, org ledger.ID, q *AsOf, fn func(ledger.Account) (more bool, err error)) error {
+	after, batch := q.After, make([]ledger.Account, 0, maxBatch)
+	for batches := 1; ; batches++ {
+		batch = batch[:0]
+		err := view.AccountsFrom(org, q.Prefix, q.Env, after, func(a ledger.Account) (bool, error) {
+			batch = append(batch, a)
+			return len(batch) < maxBatch, nil
+		})
+		if err == nil && q.Paged && batches <= maxBatches {
+			err = view.PreloadBuffer(org, batch)
+		}
+		if err != nil {
+			return err
+		}
+		for _, a := range batch {
+			if more, err := fn(a); err != nil || !more {
+				return err
+			}
+		}
+		if len(batch) < maxBatch {
+			return nil
+		}
+		last := batch[maxBatch-1]
+		after = &last
+	}
+}
+
 // fromCheckpoint adds the events up to upToSeq to the totals of a checkpoint. It holds at most twice
 // maxAccounts accounts in memory.
 func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, upToSeq uint64, maxAccounts int, fn accountFunc) error {
+	chain, err := readChain(view, org, c.CheckpointID)
+	if err != nil {
+		return err
+	}
 	return correctForDay(view, org, q, fn, func(fn accountFunc) error {
-		return r.advance(view, org, c, upToSeq, q.keyRange(), maxAccounts, fn)
+		moved, err := r.turnover(view, org, q.keyRange(), c.Seq, upToSeq, maxAccounts)
+		if err != nil {
+			return err
+		}
+		return r.sum(view, chain, moved, q.keyRange(), maxAccounts, func(key []byte, m *ledger.Movement) (bool, error) {
+			t, ok := m.Totals()
+			if !ok {
+				return false, damaged("organization %v: account with key %x has a negative total", org, key)
+			}
+			return fn(key, &t)
+		})
 	})
 }
 
@@ -127,7 +182,7 @@ func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t le
 	}
 	for x, err := range crossings(view, org, keyRangeOf(a), q) {
 		if err == nil {
-			err = x.crossing.apply(&t, true)
+			err = x.applyTo(org, &t)
 		}
 		if err != nil {
 			return t, false, err

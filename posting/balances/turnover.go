@@ -23,8 +23,17 @@ type turnover struct {
 	org               ledger.ID
 	afterSeq, upToSeq uint64   // its events are those after afterSeq, up to and including upToSeq
 	keys              keyRange // keys.until is lowered when there are too many accounts
-	movements         map[string]*movement
+	movements         map[string]*ledger.Movement
 	order             []string // the sorted keys of movements
+}
+
+// weight returns the number of the turnover's accounts; if that is too large for a turnover, a number below it. It
+// depends on the events alone.
+func (t *turnover) weight() uint64 {
+	if t.keys.until != "" {
+		return 2 * maxTurnover
+	}
+	return uint64(len(t.order))
 }
 
 // turnoverBuilder builds a turnover.
@@ -63,7 +72,7 @@ func (r *Reader) turnover(view *posting.View, org ledger.ID, keys keyRange, afte
 
 // computeTurnover sums the events after afterSeq and up to upToSeq.
 func computeTurnover(view *posting.View, org ledger.ID, keys keyRange, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
-	result := &turnover{org: org, afterSeq: afterSeq, upToSeq: upToSeq, keys: keys, movements: make(map[string]*movement)}
+	result := &turnover{org: org, afterSeq: afterSeq, upToSeq: upToSeq, keys: keys, movements: make(map[string]*ledger.Movement)}
 	if afterSeq >= upToSeq {
 		return result, nil
 	}
@@ -103,11 +112,11 @@ func (t *turnoverBuilder) book(e *ledger.Event) error {
 		var err error
 		switch e.Entry.Phase {
 		case ledger.Pending:
-			err = m.plus.Hold(p.Side, p.Amount)
+			err = m.Hold(p.Side, p.Amount)
 		case ledger.Void:
-			err = m.minus.Hold(p.Side, p.Amount)
+			err = m.Release(p.Side, p.Amount)
 		default:
-			err = m.plus.Post(p.Side, p.Amount)
+			err = m.Post(p.Side, p.Amount)
 		}
 		if err != nil {
 			return damaged("organization %v: event %d: %v", t.org, e.Seq, err)
@@ -138,7 +147,7 @@ func (t *turnoverBuilder) release(holdSeq uint64) error {
 	delete(t.holds, holdSeq)
 	for i := range postings {
 		if m := t.movementOf(&postings[i]); m != nil {
-			if err := m.minus.Hold(postings[i].Side, postings[i].Amount); err != nil {
+			if err := m.Release(postings[i].Side, postings[i].Amount); err != nil {
 				return damaged("organization %v: event %d: %v", t.org, holdSeq, err)
 			}
 		}
@@ -147,7 +156,7 @@ func (t *turnoverBuilder) release(holdSeq uint64) error {
 }
 
 // movementOf returns the movement of a posting's account; nil if the account is outside the keys.
-func (t *turnoverBuilder) movementOf(p *ledger.Posting) *movement {
+func (t *turnoverBuilder) movementOf(p *ledger.Posting) *ledger.Movement {
 	t.key = store.AccountKey(t.key[:0], ledger.Account{Path: p.Account, Asset: p.Asset})
 	if m := t.movements[string(t.key)]; m != nil {
 		return m
@@ -156,7 +165,7 @@ func (t *turnoverBuilder) movementOf(p *ledger.Posting) *movement {
 	if !t.keys.has(key) {
 		return nil
 	}
-	m := new(movement)
+	m := new(ledger.Movement)
 	t.movements[key] = m
 	return m
 }

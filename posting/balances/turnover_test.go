@@ -189,27 +189,37 @@ func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
 	}
 }
 
-// A checkpoint is used if the balance's last event is at most eight distances after the checkpoint. A distance is the
-// number of events after which the next checkpoint is made: CheckpointEvents, or four times the number of accounts if
-// that is more.
+// A page is read from a checkpoint if the balance's last event is at most four distances after the checkpoint. A
+// distance is the number of events after which the next checkpoint is made. A whole balance is also read from a
+// checkpoint that is up to 32 events for each account back, because reading all accounts' pages would take longer.
 func TestDistantCheckpointIsNotUsed(t *testing.T) {
-	const maxDistance = 8 * balances.CheckpointEvents
+	const maxDistance = 4 * balances.CheckpointEvents
+	checkpointWith := func(seq, chainAccounts uint64) balances.Checkpoint {
+		c := balances.Checkpoint{ChainAccounts: chainAccounts}
+		c.Seq = seq
+		return c
+	}
 	for _, c := range []struct {
-		checkpoint balances.Checkpoint
-		upToSeq    uint64
-		isNear     bool
+		checkpoint         balances.Checkpoint
+		upToSeq            uint64
+		isNear, isNearPage bool // for the whole balance, and for a page of it
 	}{
-		{balances.Checkpoint{}, 0, true},
-		{balances.Checkpoint{}, maxDistance, true},
-		{balances.Checkpoint{}, maxDistance + 1, false},
-		{balances.Checkpoint{Seq: 100, Accounts: 8_192}, 100 + maxDistance, true},
-		{balances.Checkpoint{Seq: 100, Accounts: 8_192}, 101 + maxDistance, false},
-		{balances.Checkpoint{Seq: 100, Accounts: 10_000}, 100 + 8*4*10_000, true},
-		{balances.Checkpoint{Seq: 100, Accounts: 10_000}, 101 + 8*4*10_000, false},
-		{balances.Checkpoint{Seq: 100}, 99, false}, // the checkpoint is after the last event
+		{checkpointWith(0, 0), 0, true, true},
+		{checkpointWith(0, 0), maxDistance, true, true},
+		{checkpointWith(0, 0), maxDistance + 1, false, false},
+		{checkpointWith(100, 4_096), 100 + maxDistance, true, true},
+		{checkpointWith(100, 4_096), 101 + maxDistance, false, false},
+		{checkpointWith(100, 10_000), 100 + 4*40_000, true, true},
+		{checkpointWith(100, 10_000), 101 + 4*40_000, true, false},
+		{checkpointWith(100, 10_000), 100 + 32*10_000, true, false},
+		{checkpointWith(100, 10_000), 101 + 32*10_000, false, false},
+		{checkpointWith(100, 5_000_000), 100 + 4*65_536, true, true},
+		{checkpointWith(100, 5_000_000), 101 + 4*65_536, true, false},
+		{checkpointWith(100, 0), 99, false, false}, // the checkpoint is after the last event
 	} {
-		if isNear := balances.IsNear(&c.checkpoint, c.upToSeq); isNear != c.isNear {
-			t.Errorf("from event %d with %d accounts to %d: %v", c.checkpoint.Seq, c.checkpoint.Accounts, c.upToSeq, isNear)
+		isNear, isNearPage := balances.IsNear(&c.checkpoint, c.upToSeq, false), balances.IsNear(&c.checkpoint, c.upToSeq, true)
+		if isNear != c.isNear || isNearPage != c.isNearPage {
+			t.Errorf("from event %d with %d accounts to %d: %v, a page %v", c.checkpoint.Seq, c.checkpoint.ChainAccounts, c.upToSeq, isNear, isNearPage)
 		}
 	}
 }

@@ -1,23 +1,27 @@
 package balances_test
 
 import (
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
 	"mizan/posting/balances"
 	"mizan/posting/store"
 )
 
-// A missing or wrong checkpoint changes no result, and a rebuilt checkpoint equals the lost one. A checkpoint is stored
-// as parts with accounts' totals, and a head that names the first account of each part.
+// A missing or wrong row of a checkpoint changes no result, wherever the row is: in the checkpoint before the moment or
+// in one on which that rests; a head, a part or an index row. A rebuilt checkpoint equals the lost one.
 func TestMissingCheckpointRowsOnlyCostTime(t *testing.T) {
 	f := open(t)
-	instants := history(f, random(t), 30)
+	f.draft = balances.DraftCheckpointInShortRows
+	random := random(t)
+	instants := historyOfMany(f, random, 30)
 	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
 	rows := f.checkpointRows()
 	query := balances.AsOf{Env: money.Prod, At: instants[len(instants)-1]}
@@ -25,28 +29,23 @@ func TestMissingCheckpointRowsOnlyCostTime(t *testing.T) {
 	if len(want) < balances.FewAccounts {
 		t.Fatalf("only %d accounts, which are read from their pages", len(want))
 	}
-	lastCheckpoint := checkpoints[len(checkpoints)-1]
-	partKey, headKey := store.KeyCheckpointPart(lastCheckpoint.Seq, 0), store.KeyCheckpointHead(lastCheckpoint.Booked)
-	partWithOtherFirstAccount := strings.Replace(rows[string(partKey)], "bank", "bang", 1)
-	partWithOtherLaterAccount := strings.Replace(rows[string(partKey)], "fees", "feet", 1) // not the first account, which the head names too
-	headWithOtherFirstAccount := strings.Replace(rows[string(headKey)], "bank", "bang", 1)
-	if partWithOtherFirstAccount == rows[string(partKey)] || partWithOtherLaterAccount == rows[string(partKey)] {
-		t.Fatal("nothing was changed")
+	keys := f.chainRows(&checkpoints[len(checkpoints)-1])
+	if len(keys) < 8 {
+		t.Fatalf("the chain has only %d rows", len(keys))
 	}
-	for name, row := range map[string]posting.KV{
-		"a part is missing":                    {Org: org, Key: partKey},
-		"a part names another first account":   {Org: org, Key: partKey, Value: []byte(partWithOtherFirstAccount)},
-		"a part names another later account":   {Org: org, Key: partKey, Value: []byte(partWithOtherLaterAccount)},
-		"a part is cut short":                  {Org: org, Key: partKey, Value: []byte(rows[string(partKey)][:9])},
-		"the head is missing":                  {Org: org, Key: headKey},
-		"the head cannot be read":              {Org: org, Key: headKey, Value: []byte{9}},
-		"the head names another first account": {Org: org, Key: headKey, Value: []byte(headWithOtherFirstAccount)},
-	} {
-		f.submitKVs(row)
+	for n, key := range keys {
+		row := rows[key]
+		changed := []byte(row)
+		changed[random.IntN(len(row))] ^= 1
+		fault := []struct {
+			name string
+			row  []byte
+		}{{"missing", nil}, {"cut short", []byte(row[:random.IntN(len(row))])}, {"changed", changed}, {"another", []byte(rows[keys[random.IntN(len(keys))]])}}[n%4]
+		f.submitKVs(posting.KV{Org: org, Key: []byte(key), Value: fault.row})
 		if got := f.trial(query); !slices.Equal(got, want) {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("the row %x is %s: %q", key, fault.name, got)
 		}
-		f.submitKVs(posting.KV{Org: org, Key: row.Key, Value: []byte(rows[string(row.Key)])})
+		f.submitKVs(posting.KV{Org: org, Key: []byte(key), Value: []byte(row)})
 	}
 	for key := range rows {
 		f.submitKVs(posting.KV{Org: org, Key: []byte(key)})
@@ -60,6 +59,28 @@ func TestMissingCheckpointRowsOnlyCostTime(t *testing.T) {
 	}
 }
 
+// chainRows returns the keys of all rows of a checkpoint and of those on which it rests.
+func (f *fixture) chainRows(c *balances.Checkpoint) (keys []string) {
+	f.t.Helper()
+	v := f.Journal.View()
+	defer v.Close()
+	chain, err := balances.ReadChain(v, org, c)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, c := range chain {
+		keys = append(keys, string(store.KeyCheckpointHead(c.Booked)))
+		err := v.KVKeys(org, store.CheckpointRowsOf(c.Seq), nil, func(key []byte) ([]byte, bool, error) {
+			keys = append(keys, string(key))
+			return nil, true, nil
+		})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	return keys
+}
+
 // If a part of a checkpoint is wrong, the accounts of that part and of later parts are read from their pages (the rows
 // with their lines), each account once.
 func TestWrongCheckpointPartFallsBackToPages(t *testing.T) {
@@ -70,7 +91,7 @@ func TestWrongCheckpointPartFallsBackToPages(t *testing.T) {
 	f.setClock(1, 12)
 	f.MustSubmit(deposit(1))
 	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
-	if len(checkpoints) != 1 || len(checkpoints[0].Parts) < 3 {
+	if len(checkpoints) != 1 || len(checkpoints[0].List) < 3 {
 		t.Fatalf("made were %d checkpoints, %+v", len(checkpoints), checkpoints)
 	}
 	query := balances.AsOf{Env: money.Prod, At: 1 << 62}
@@ -78,52 +99,150 @@ func TestWrongCheckpointPartFallsBackToPages(t *testing.T) {
 	if len(want) != 1+3*posting.MaxSteps {
 		t.Errorf("there are %d accounts", len(want))
 	}
-	f.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointPart(checkpoints[0].Seq, 1), Value: []byte("?")})
+	f.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointRow(checkpoints[0].Seq, 0, 1), Value: []byte("?")})
 	if got := f.trial(query); !slices.Equal(got, want) {
 		t.Errorf("there are %d accounts, or with other totals, not %d", len(got), len(want))
 	}
 }
 
-func TestMissingCheckpointPartIsDetected(t *testing.T) {
+func TestMissingCheckpointRowIsDetected(t *testing.T) {
 	f := open(t)
-	history(f, rand.New(rand.NewPCG(1, 2)), 5)
+	f.draft = balances.DraftCheckpointInShortRows
+	historyOfMany(f, rand.New(rand.NewPCG(1, 2)), 5)
 	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
 	checkpoint := checkpoints[len(checkpoints)-1]
-	hasAllParts := func() bool {
+	hasAllRows := func() bool {
 		view := f.Journal.View()
 		defer view.Close()
-		hasAll, err := balances.HasParts(view, org, &checkpoint)
+		hasAll, err := balances.HasRows(view, org, &checkpoint)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return hasAll
 	}
-	if !hasAllParts() {
-		t.Error("it has no parts")
+	if !hasAllRows() {
+		t.Error("it lacks rows")
 	}
-	f.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointPart(checkpoint.Seq, 0)})
-	if hasAllParts() {
-		t.Error("it has all parts")
+	rows := f.checkpointRows()
+	surplus := store.KeyCheckpointRow(checkpoint.Seq, 0, 99)
+	for _, key := range f.chainRows(&checkpoint) {
+		if seq, _, _, ok := store.ParseCheckpointRow([]byte(key)); !ok || seq != checkpoint.Seq {
+			continue
+		}
+		f.submitKVs(posting.KV{Org: org, Key: []byte(key)})
+		if hasAllRows() {
+			t.Errorf("without %x it has all rows", key)
+		}
+		f.submitKVs(posting.KV{Org: org, Key: surplus, Value: []byte("?")})
+		if hasAllRows() {
+			t.Errorf("without %x it has all rows, with one that is none of them", key)
+		}
+		f.submitKVs(posting.KV{Org: org, Key: surplus}, posting.KV{Org: org, Key: []byte(key), Value: []byte(rows[key])})
 	}
-	surplusKey := store.KeyCheckpointPart(checkpoint.Seq, 1)
-	f.submitKVs(posting.KV{Org: org, Key: surplusKey, Value: []byte("?")})
-	if hasAllParts() {
-		t.Error("it has all parts with one that is none of them")
-	}
-	f.submitKVs(posting.KV{Org: org, Key: surplusKey})
-	f.setClock(9, 12)
-	for range 8 {
-		f.MustSubmit(deposit(1))
-	}
-	f.setClock(10, 12)
+}
+
+// A checkpoint is not computed from a wrong one. The error names the wrong one, which may be any of the chain.
+func TestCheckpointIsNotMadeOfAWrongOne(t *testing.T) {
+	f := open(t)
+	f.draft = balances.DraftCheckpointInShortRows
+	historyOfMany(f, rand.New(rand.NewPCG(1, 2)), 20)
+	f.setClock(20, 12)
+	f.MustSubmit(entriesOfNewPartners(0)) // so many accounts that all checkpoints of the chain are merged
+	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
+	last := checkpoints[len(checkpoints)-1]
+	f.setClock(21, 12)
 	f.MustSubmit(deposit(1))
+	rows := f.checkpointRows()
+	draft := func() error {
+		view := f.Journal.View()
+		defer view.Close()
+		seq, due, err := balances.NextCheckpoint(view, org, &last)
+		if err != nil || !due {
+			t.Fatal(due, err)
+		}
+		_, err = f.draft(view, org, &last, seq, func(posting.KV) error { return nil })
+		return err
+	}
+	if err := draft(); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range f.chainRows(&last) {
+		seq, _, _, isRow := store.ParseCheckpointRow([]byte(key))
+		if !isRow {
+			continue
+		}
+		f.submitKVs(posting.KV{Org: org, Key: []byte(key), Value: []byte("?")})
+		if wrong, ok := errors.AsType[*balances.NotWholeError](draft()); !ok || wrong.Seq != seq {
+			t.Errorf("with a wrong row %x: %v", key, wrong)
+		}
+		f.submitKVs(posting.KV{Org: org, Key: []byte(key), Value: []byte(rows[key])})
+	}
+}
+
+// A chain that is longer than any that is made is not followed.
+func TestEndlessChainIsNotFollowed(t *testing.T) {
+	f := open(t)
+	for _, c := range []struct {
+		length  uint64
+		isWhole bool
+	}{{balances.MaxChain, true}, {balances.MaxChain + 1, false}} {
+		var last balances.Checkpoint
+		for seq := uint64(1); seq <= c.length; seq++ {
+			head := balances.Checkpoint{Previous: seq - 1, Base: last.CheckpointID}
+			head.Seq, head.Booked = seq, ledger.Micros(seq)
+			f.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointHead(head.Booked), Value: store.EncodeCheckpointHead(&head)})
+			last = head
+		}
+		view := f.Journal.View()
+		chain, err := balances.ReadChain(view, org, &last)
+		view.Close()
+		if _, isNotWhole := errors.AsType[*balances.NotWholeError](err); isNotWhole == c.isWhole || c.isWhole && len(chain) != int(c.length) {
+			t.Errorf("of %d checkpoints: %d, %v", c.length, len(chain), err)
+		}
+	}
+}
+
+// A reader of some accounts reads only the parts with these accounts, and the rows above them: it finds no fault with
+// other rows, because it does not read them.
+func TestReaderReadsOnlyTheRowsOfItsAccounts(t *testing.T) {
+	f := open(t)
+	f.draft = balances.DraftCheckpointInShortRows
+	f.MustSubmit(entriesOfNewPartners(0))
+	f.setClock(1, 12)
+	f.MustSubmit(deposit(1))
+	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
+	query := balances.AsOf{Env: money.Prod, At: 1 << 62, Prefix: "L:partner:10"}
+	want := f.trialInEveryWay(query)
+	removed := 0
+	for key, row := range f.checkpointRows() {
+		if _, height, _, ok := store.ParseCheckpointRow([]byte(key)); ok && height == 0 && !hasAccountsWith(t, row, query.Prefix) {
+			f.submitKVs(posting.KV{Org: org, Key: []byte(key)})
+			removed++
+		}
+	}
 	view := f.Journal.View()
 	defer view.Close()
-	seq, due, err := balances.NextCheckpoint(view, org, &checkpoint)
-	if err != nil || !due {
-		t.Fatal(due, err)
+	var got listing
+	err := new(balances.Reader).FromCheckpoint(view, org, query, 1000, got.add)
+	if err != nil || !slices.Equal(got, want) || removed < 200 {
+		t.Errorf("without %d of %d rows: %v, %d of %d accounts", removed, checkpoints[0].Rows, err, len(got), len(want))
 	}
-	if _, err := balances.DraftCheckpoint(view, org, &checkpoint, seq, func(posting.KV) error { return nil }); err != balances.ErrNotWhole {
-		t.Errorf("the next one is drafted with %v", err)
+}
+
+// hasAccountsWith tells whether a part has accounts with a prefix, or may have some because they would be at its end.
+func hasAccountsWith(t *testing.T, row, prefix string) (found bool) {
+	t.Helper()
+	var a ledger.Account
+	for part := store.NewCheckpointPart([]byte(row)); ; {
+		more, err := part.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !more {
+			return found
+		}
+		isFirst := a.Path == ""
+		a, _ = store.ParseAccountKey(part.Key)
+		found = found || strings.HasPrefix(string(a.Path), prefix) || isFirst && string(a.Path) < prefix
 	}
 }

@@ -51,21 +51,24 @@ func makeCheckpointAt(t *testing.T, w *fixture.Store, now time.Time) {
 	fixture.Must(t, j.Close())
 }
 
-// checkpointRows returns the rows of the first organization's checkpoints: the heads, which name the event and have
-// sums, and the parts, which have the accounts.
+// checkpointRows returns the rows of those of the first organization's checkpoints that have accounts: the heads, which
+// name the event and have sums, and of each head the part that has the accounts.
 func checkpointRows(p *fixture.Corrupter, w *fixture.Store) (heads, parts []storedKV) {
 	p.T.Helper()
-	for _, section := range []struct {
-		prefix []byte
-		rows   *[]storedKV
-	}{{store.CheckpointHeads(), &heads}, {store.CheckpointParts(), &parts}} {
-		keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, section.prefix))
-		for i := range keys {
-			*section.rows = append(*section.rows, storedKV{keys[i], rows[i]})
+	keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, store.CheckpointHeads()))
+	for i := range keys {
+		head := storedKV{keys[i], rows[i]}
+		if decodeHead(p, head).Rows == 0 {
+			continue // no account moved
 		}
+		partKeys, partRows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, store.CheckpointRowsOf(decodeHead(p, head).Seq)))
+		if len(partKeys) != 1 {
+			p.T.Fatalf("a checkpoint of %d parts", len(partKeys))
+		}
+		heads, parts = append(heads, head), append(parts, storedKV{partKeys[0], partRows[0]})
 	}
-	if len(heads) < 4 || len(parts) != len(heads) {
-		p.T.Fatalf("%d checkpoints in %d parts", len(heads), len(parts))
+	if len(heads) < 4 {
+		p.T.Fatalf("%d checkpoints", len(heads))
 	}
 	return heads, parts
 }
@@ -73,23 +76,44 @@ func checkpointRows(p *fixture.Corrupter, w *fixture.Store) (heads, parts []stor
 type storedKV struct{ key, row []byte }
 
 // rewriteCheckpoint replaces a part of a checkpoint, and makes the checkpoint's head match the new part. change alters
-// an account's totals and tells whether the account stays. The added accounts get empty totals.
-func rewriteCheckpoint(p *fixture.Corrupter, head, part storedKV, change func(key []byte, totals *ledger.Totals) (stays bool), addedAccounts ...ledger.Account) {
+// an account's movement and tells whether the account stays. The added accounts get empty movements.
+func rewriteCheckpoint(p *fixture.Corrupter, head, part storedKV, change func(key []byte, m *ledger.Movement) (stays bool), addedAccounts ...ledger.Account) {
+	p.T.Helper()
+	h := decodeHead(p, head)
+	writer := store.CheckpointWriter{Head: h, Write: func(_, row []byte) error {
+		p.Group.Set(part.key, row)
+		return nil
+	}}
+	writer.Head.Accounts, writer.Head.Rows = 0, 0
+	for accounts := store.NewCheckpointPart(part.row); ; {
+		more, err := accounts.Next()
+		fixture.Must(p.T, err)
+		if !more {
+			break
+		}
+		if change(accounts.Key, &accounts.Movement) {
+			fixture.Must(p.T, writer.Add(accounts.Key, &accounts.Movement))
+		}
+	}
+	for _, a := range addedAccounts {
+		fixture.Must(p.T, writer.Add(store.AccountKey(nil, a), new(ledger.Movement)))
+	}
+	fixture.Must(p.T, writer.Finish())
+	writer.Head.ChainAccounts += writer.Head.Accounts - h.Accounts
+	setHead(p, head, &writer.Head)
+}
+
+func decodeHead(p *fixture.Corrupter, head storedKV) store.CheckpointHead {
 	p.T.Helper()
 	h, err := store.DecodeCheckpointHead(store.KVKey(head.key), head.row)
 	fixture.Must(p.T, err)
-	writer := store.CheckpointWriter{Head: store.CheckpointHead{Seq: h.Seq, Booked: h.Booked, Previous: h.Previous}}
-	fixture.Must(p.T, store.DecodeCheckpointPart(part.row, func(key []byte, totals *ledger.Totals) (bool, error) {
-		if key := bytes.Clone(key); change(key, totals) {
-			writer.Add(key, totals)
-		}
-		return true, nil
-	}))
-	for _, a := range addedAccounts {
-		writer.Add(store.AccountKey(nil, a), new(ledger.Totals))
-	}
-	p.Group.Set(part.key, writer.Flush())
-	p.Group.Set(head.key, store.EncodeCheckpointHead(&writer.Head))
+	return h
+}
+
+// setHead replaces a stored head. The row of the new one has another key if its booked time is another.
+func setHead(p *fixture.Corrupter, stored storedKV, h *store.CheckpointHead) {
+	p.Group.Delete(stored.key)
+	p.Group.Set(store.KeyKV(nil, ledger.ID(stored.key[1:17]), store.KeyCheckpointHead(h.Booked)), store.EncodeCheckpointHead(h))
 }
 
 // Sound checkpoints break no rule, and neither do missing ones.
@@ -140,55 +164,66 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 		change         func(p *fixture.Corrupter, heads, parts []storedKV)
 	}{
 		{"a total that is one more", "has other totals in part 0 than its events give: account L:bench:3", func(p *fixture.Corrupter, heads, parts []storedKV) {
-			rewriteCheckpoint(p, heads[1], parts[1], func(key []byte, t *ledger.Totals) bool {
+			rewriteCheckpoint(p, heads[1], parts[1], func(key []byte, m *ledger.Movement) bool {
 				if a, _ := store.ParseAccountKey(key); a.Path == "L:bench:3" {
-					t.DebitsPosted = fixture.MustAdd(t.DebitsPosted, 1)
+					m.DebitsPosted.Abs = fixture.MustAdd(m.DebitsPosted.Abs, 1)
 				}
 				return true
 			})
 		}},
 		{"an account that is left out", "with other sums than its", func(p *fixture.Corrupter, heads, parts []storedKV) {
-			rewriteCheckpoint(p, heads[2], parts[2], func(key []byte, _ *ledger.Totals) bool {
+			rewriteCheckpoint(p, heads[2], parts[2], func(key []byte, _ *ledger.Movement) bool {
 				a, _ := store.ParseAccountKey(key)
 				return a.Path != "L:bench:4"
 			})
 		}},
 		{"an account that does not exist", "account L:nobody", func(p *fixture.Corrupter, heads, parts []storedKV) {
-			rewriteCheckpoint(p, heads[3], parts[3], func([]byte, *ledger.Totals) bool { return true }, ledger.Account{Path: "L:nobody", Asset: money.Asset{Currency: "USD", Env: money.Test}})
+			rewriteCheckpoint(p, heads[3], parts[3], func([]byte, *ledger.Movement) bool { return true }, ledger.Account{Path: "L:nobody", Asset: money.Asset{Currency: "USD", Env: money.Test}})
 		}},
 		{"a part of another checkpoint", "than its events give", func(p *fixture.Corrupter, _, parts []storedKV) {
 			p.Group.Set(parts[2].key, parts[1].row)
 		}},
 		{"a checkpoint with a wrong time in its key", "has a wrong time in its key", func(p *fixture.Corrupter, heads, _ []storedKV) {
+			h := decodeHead(p, heads[1])
+			h.Booked++
+			setHead(p, heads[1], &h)
+		}},
+		{"a head under the key of another time", "has another sum", func(p *fixture.Corrupter, heads, _ []storedKV) {
 			key := bytes.Clone(heads[1].key)
 			key[len(key)-1]++
-			p.Group.Delete(heads[1].key)
 			p.Group.Set(key, heads[1].row)
 		}},
-		{"a checkpoint of an earlier event than the one before", "comes too late", func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Set(heads[2].key, heads[0].row) }},
+		{"a checkpoint of an earlier event than the one before", "comes too late", func(p *fixture.Corrupter, heads, _ []storedKV) {
+			h := decodeHead(p, heads[0])
+			h.Booked = decodeHead(p, heads[2]).Booked
+			setHead(p, heads[2], &h)
+		}},
 		{"a checkpoint of an event that does not exist", "which does not exist", func(p *fixture.Corrupter, heads, parts []storedKV) {
 			lastHead := heads[len(heads)-1]
-			h, err := store.DecodeCheckpointHead(store.KVKey(lastHead.key), lastHead.row)
-			fixture.Must(p.T, err)
-			h.Previous, h.Seq = h.Seq, h.Seq+1_000_000
-			p.Group.Set(store.KeyKV(nil, ledger.ID(lastHead.key[1:17]), store.KeyCheckpointHead(h.Booked+1_000_000_000_000)), store.EncodeCheckpointHead(&h))
+			h := decodeHead(p, lastHead)
+			h.Previous, h.Seq, h.Booked = h.Seq, h.Seq+1_000_000, h.Booked+1_000_000_000_000
+			p.Group.Set(store.KeyKV(nil, ledger.ID(lastHead.key[1:17]), store.KeyCheckpointHead(h.Booked)), store.EncodeCheckpointHead(&h))
 		}},
-		{"a head that cannot be read", "unknown form", func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Set(heads[3].key, []byte{7}) }},
+		{"a head that cannot be read", "has another sum", func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Set(heads[3].key, []byte{7}) }},
 		{"a part of no checkpoint", "is not one of its parts", func(p *fixture.Corrupter, heads, parts []storedKV) {
-			seq, part, ok := store.ParseCheckpointPart(store.KVKey(parts[1].key))
+			seq, height, number, ok := store.ParseCheckpointRow(store.KVKey(parts[1].key))
 			if !ok {
 				p.T.Fatal("a part's key")
 			}
-			p.Group.Set(store.KeyKV(nil, ledger.ID(parts[1].key[1:17]), store.KeyCheckpointPart(seq, part+1)), parts[1].row)
+			p.Group.Set(store.KeyKV(nil, ledger.ID(parts[1].key[1:17]), store.KeyCheckpointRow(seq, height, number+1)), parts[1].row)
 		}},
 		{"a row of an unknown kind", "of an unknown kind", func(p *fixture.Corrupter, heads, _ []storedKV) {
 			p.Group.Set(store.KeyKV(nil, ledger.ID(heads[0].key[1:17]), []byte("tx")), []byte{1})
 		}},
 		{"a checkpoint that names a wrong previous one", "which does not exist", func(p *fixture.Corrupter, heads, parts []storedKV) {
-			h, err := store.DecodeCheckpointHead(store.KVKey(heads[2].key), heads[2].row)
-			fixture.Must(p.T, err)
-			h.Previous--
-			p.Group.Set(heads[2].key, store.EncodeCheckpointHead(&h))
+			h := decodeHead(p, heads[2])
+			h.Previous, h.Base = h.Previous-1, store.CheckpointID{}
+			setHead(p, heads[2], &h)
+		}},
+		{"a checkpoint that rests on a wrong one", "rests on one after event", func(p *fixture.Corrupter, heads, parts []storedKV) {
+			h := decodeHead(p, heads[2])
+			h.Base = store.CheckpointID{Seq: h.Previous, Booked: h.Booked - 1}
+			setHead(p, heads[2], &h)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -172,5 +172,5 @@ func (j *journal) checkEvent(seq uint64, canonical []byte) {
 	j.months.Follow(&e, closedHold)
 	j.contracts.FollowOwnAccounts(&e)
 	j.notices.Follow(&e)
-	j.checkpoints.Follow(&e)
+	j.checkpoints.Follow(&e, closedHold)
 }

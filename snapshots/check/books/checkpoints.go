@@ -2,8 +2,8 @@ package books
 
 import (
 	"bytes"
-	"cmp"
 	"iter"
+	"math"
 	"slices"
 
 	"mizan/ledger"
@@ -12,43 +12,54 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 2, checkpoints of the trial balance. A checkpoint holds each account's totals after the
-// event with the checkpoint's seq. Its rows are a head, which describes the checkpoint, and parts with the accounts.
-// A missing checkpoint is no fault: the server writes
-// checkpoints when it has time.
+// Rule 2, checkpoints of the trial balance. A checkpoint holds what the events after those of its base, an earlier
+// checkpoint, and up to its own event add to each account's totals. Its rows are a head, which describes the
+// checkpoint, parts with the accounts, and index rows, which list parts. A missing checkpoint is no fault: the server
+// writes checkpoints when it has time.
 
 // Checkpoints reads an organization's checkpoints along with its events. It recomputes each
-// checkpoint from the books and compares it row by row with the stored one.
+// checkpoint and compares it row by row with the stored one.
 //
-// The books have no totals of accounts that belong to one contract. Such totals are those of the
-// previous checkpoint, which was compared already, plus the postings since then. If a
-// comparison fails, a second reading with all accounts in memory finds and names the fault.
+// A checkpoint between whose base and itself there are others is computed from these, which were found right before,
+// and from the events since the last of them. So only the accounts that moved since the last checkpoint are in
+// memory. If a comparison fails, a second reading that keeps the recomputed checkpoints in memory finds and names the
+// fault.
 type Checkpoints struct {
 	*Check
-	books               *Books
-	postedSinceLastHead map[string]*ledger.Totals // totals posted since the last head to accounts that belong to one contract, by key
-	hasMismatch         bool                      // a comparison has failed
-	next                func() (scan.KV, bool)    // returns the next row with a head
-	Stop                func()
-	nextHead            store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
-	nextHeadRow         []byte               // that head as it is stored
-	comparedHeads       map[uint64]int       // seq of a head that was compared → its number of parts
-	lastHead            store.CheckpointHead // the last head that was compared
-	sortedAccounts      []orderedAccount     // all accounts, ordered by their keys
+	isSecondReading bool
+	hasMismatch     bool                        // in the first reading, a comparison has failed
+	moved           map[string]*ledger.Movement // since the last head, by the account's key
+	holds           map[uint64]scan.Hold        // in the second reading: open pending entries, by the seq of their event
+	next            func() (scan.KV, bool)      // returns the next row with a head
+	Stop            func()
+	nextHead        store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
+	nextHeadRow     []byte               // that head as it is stored
+	rows            map[uint64][]int     // seq of a head that was compared → number of its rows of each height
+	lastSeq         uint64               // seq of the last head that was compared
+	chain           []checkpoint         // the last head that was compared, after its base, the base's base and so on
 }
 
-// orderedAccount is an account with the key by which checkpoints order accounts.
-type orderedAccount struct {
-	key       string
-	accountID ledger.Account
-	account   *account
+// anyRows stands for the rows of a head that is wrong: these are not reported too.
+var anyRows = slices.Repeat([]int{math.MaxInt}, math.MaxUint8+1)
+
+// checkpoint is a checkpoint that was compared.
+type checkpoint struct {
+	store.CheckpointID
+	chainAccounts uint64
+	accounts      []movedAccount // what it contains; in the first reading it is not in memory
+}
+
+// movedAccount is an account in a checkpoint.
+type movedAccount struct {
+	key      string
+	movement ledger.Movement
 }
 
 // ReadCheckpoints starts reading the organization's checkpoints. The caller must call Stop.
-func (c *Check) ReadCheckpoints() *Checkpoints { return c.newCheckpoints(c.books) }
+func (c *Check) ReadCheckpoints() *Checkpoints { return c.newCheckpoints(false) }
 
-func (c *Check) newCheckpoints(b *Books) *Checkpoints {
-	p := &Checkpoints{Check: c, books: b, comparedHeads: make(map[uint64]int), postedSinceLastHead: make(map[string]*ledger.Totals)}
+func (c *Check) newCheckpoints(isSecondReading bool) *Checkpoints {
+	p := &Checkpoints{Check: c, isSecondReading: isSecondReading, rows: make(map[uint64][]int), moved: make(map[string]*ledger.Movement), holds: make(map[uint64]scan.Hold)}
 	p.next, p.Stop = iter.Pull(func(yield func(scan.KV) bool) {
 		err := c.View.KVsAscending(c.organization.ID, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
 			return yield(scan.KV{Key: key, Row: row}), c.Interrupted()
@@ -61,10 +72,10 @@ func (c *Check) newCheckpoints(b *Books) *Checkpoints {
 	return p
 }
 
-// breach reports a fault of a checkpoint. If accounts that belong to one contract are not in memory, it only
-// records the mismatch, and reread reports the fault.
+// breach reports a fault of a checkpoint. The first reading only records the mismatch, and the second one reports the
+// fault.
 func (p *Checkpoints) breach(format string, args ...any) {
-	if p.books.contractAccounts != nil {
+	if !p.isSecondReading {
 		p.hasMismatch = true
 		return
 	}
@@ -94,113 +105,134 @@ func (p *Checkpoints) advance() {
 	}
 }
 
-// Follow compares the checkpoint at an event's seq, if there is one. The books must have
-// applied the event already.
-func (p *Checkpoints) Follow(e *ledger.Event) {
-	p.addContractPostings(e)
+// Follow compares the checkpoint at an event's seq, if there is one. closedHold is the hold that the event's entry
+// closes.
+func (p *Checkpoints) Follow(e *ledger.Event, closedHold scan.Hold) {
+	p.addMovements(e, closedHold)
 	for p.nextHead.Seq != 0 && p.nextHead.Seq <= e.Seq {
 		switch {
+		case p.hasMismatch: // the second reading compares all of them
 		case p.nextHead.Seq < e.Seq:
 			p.breach("the checkpoint after event %d comes too late", p.nextHead.Seq)
+			p.rows[p.nextHead.Seq] = anyRows
 		case p.nextHead.Booked != e.Booked:
 			p.breach("the checkpoint after event %d has a wrong time in its key", e.Seq)
+			p.rows[e.Seq] = anyRows
 		default:
 			p.compare()
 		}
-		if p.books.contractAccounts != nil {
+		if !p.isSecondReading {
 			p.Report.Count(findings.RuleTotals, 1)
 		}
-		p.comparedHeads[p.nextHead.Seq], p.lastHead = len(p.nextHead.Parts), p.nextHead
-		clear(p.postedSinceLastHead)
 		p.advance()
 	}
 }
 
 // compare computes a checkpoint and compares it with the stored one.
 func (p *Checkpoints) compare() {
-	w := store.CheckpointWriter{Head: store.CheckpointHead{Seq: p.nextHead.Seq, Booked: p.nextHead.Booked, Previous: p.nextHead.Previous}}
-	part := 0
-	compareNext := func(want []byte) {
-		if want != nil {
-			p.comparePart(part, want)
-			part++
+	head := &p.nextHead
+	merged := len(p.chain)
+	for merged > 0 && p.chain[merged-1].Seq > head.Base.Seq {
+		merged--
+	}
+	base := checkpoint{}
+	if merged > 0 {
+		base = p.chain[merged-1]
+	}
+	computed := checkpoint{CheckpointID: head.CheckpointID}
+	rows := make([]int, head.Height+1)
+	isFaultless := base.CheckpointID == head.Base
+	if !isFaultless {
+		p.breach("the checkpoint after event %d rests on one after event %d, which does not exist", head.Seq, head.Base.Seq)
+	}
+	w := store.CheckpointWriter{Head: store.CheckpointHead{CheckpointID: head.CheckpointID, Previous: head.Previous, Base: head.Base}, Write: func(key, want []byte) error {
+		_, height, number, _ := store.ParseCheckpointRow(key)
+		if height >= len(rows) {
+			rows = append(rows, make([]int, height+1-len(rows))...)
+		}
+		rows[height]++
+		if isFaultless {
+			p.compareRow(key, height, number, want)
+		}
+		return nil
+	}}
+	for key, movement := range p.contentSince(p.chain[merged:]) {
+		_ = w.Add([]byte(key), movement) // Write returns no error
+		if p.isSecondReading {
+			computed.accounts = append(computed.accounts, movedAccount{key, *movement})
 		}
 	}
-	for key, t := range p.totals() {
-		compareNext(w.Add([]byte(key), t))
+	_ = w.Finish()
+	w.Head.ChainAccounts = w.Head.Accounts + base.chainAccounts
+	if isFaultless && !bytes.Equal(store.EncodeCheckpointHead(&w.Head), p.nextHeadRow) {
+		p.breach("the checkpoint after event %d has %d accounts in %d rows with other sums than its %d accounts in %d rows",
+			head.Seq, head.Accounts, head.Rows, w.Head.Accounts, w.Head.Rows)
 	}
-	compareNext(w.Flush())
-	if !bytes.Equal(store.EncodeCheckpointHead(&w.Head), p.nextHeadRow) {
-		p.breach("the checkpoint after event %d has %d accounts in %d parts with other sums than its %d accounts in %d parts",
-			p.nextHead.Seq, p.nextHead.Accounts, len(p.nextHead.Parts), w.Head.Accounts, len(w.Head.Parts))
+	if _, found := p.rows[head.Previous]; !found && head.Previous != 0 {
+		p.breach("the checkpoint after event %d follows one after event %d, which does not exist", head.Seq, head.Previous)
 	}
-	if _, found := p.comparedHeads[p.nextHead.Previous]; !found && p.nextHead.Previous != 0 {
-		p.breach("the checkpoint after event %d is made of one after event %d, which does not exist", p.nextHead.Seq, p.nextHead.Previous)
-	}
+	computed.chainAccounts = w.Head.ChainAccounts
+	p.chain = append(p.chain[:merged:merged], computed)
+	p.rows[head.Seq], p.lastSeq = rows, head.Seq
+	clear(p.moved)
 }
 
-// accountsInOrder returns all accounts so far, ordered by key.
-func (p *Checkpoints) accountsInOrder() []orderedAccount {
-	if accounts := p.books.accounts; len(p.sortedAccounts) != len(accounts) {
-		p.sortedAccounts = p.sortedAccounts[:0]
-		for accountID, account := range accounts {
-			p.sortedAccounts = append(p.sortedAccounts, orderedAccount{string(store.AccountKey(nil, accountID)), accountID, account})
-		}
-		slices.SortFunc(p.sortedAccounts, func(a, b orderedAccount) int { return cmp.Compare(a.key, b.key) })
-	}
-	return p.sortedAccounts
-}
-
-// comparePart compares one stored part of a checkpoint with the computed one.
-func (p *Checkpoints) comparePart(part int, want []byte) {
-	got, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.nextHead.Seq, part))
+// compareRow compares one stored row of a checkpoint with the computed one.
+func (p *Checkpoints) compareRow(key []byte, height, number int, want []byte) {
+	got, found, err := p.View.KV(p.organization.ID, key)
 	switch {
 	case err != nil:
 		p.breach("the checkpoint after event %d: %v", p.nextHead.Seq, err)
-	case !found: // readers ignore a head that lacks a part
-	case !bytes.Equal(got, want):
-		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.nextHead.Seq, part, p.firstDifference(got, want))
+	case !found: // readers ignore a checkpoint that lacks a row
+	case bytes.Equal(got, want):
+	case height > 0:
+		p.breach("the checkpoint after event %d lists other rows in index row %d of height %d than its events give", p.nextHead.Seq, number, height)
+	default:
+		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.nextHead.Seq, number, firstDifference(got, want))
 	}
 }
 
 // firstDifference names the first account in which two parts differ.
-func (p *Checkpoints) firstDifference(got, want []byte) string {
-	totals := make(map[string]ledger.Totals)
-	_ = store.DecodeCheckpointPart(want, func(key []byte, t *ledger.Totals) (bool, error) {
-		totals[string(key)] = *t
-		return true, nil
-	})
-	location := ""
-	err := store.DecodeCheckpointPart(got, func(key []byte, t *ledger.Totals) (bool, error) {
-		if wantTotals, found := totals[string(key)]; found && wantTotals == *t {
-			return true, nil
+func firstDifference(got, want []byte) string {
+	movements := make(map[string]ledger.Movement)
+	for part := store.NewCheckpointPart(want); ; {
+		if more, err := part.Next(); err != nil || !more {
+			break
 		}
-		if a, ok := store.ParseAccountKey(key); ok {
-			location = ": account " + string(a.Path) + " " + a.Asset.String()
-		}
-		return false, nil
-	})
-	if err != nil {
-		return ": it cannot be read"
+		movements[string(part.Key)] = part.Movement
 	}
-	return location
+	for part := store.NewCheckpointPart(got); ; {
+		more, err := part.Next()
+		switch wanted, found := movements[string(part.Key)]; {
+		case err != nil:
+			return ": it cannot be read"
+		case !more:
+			return ""
+		case found && wanted == part.Movement:
+			continue
+		}
+		if a, ok := store.ParseAccountKey(part.Key); ok {
+			return ": account " + string(a.Path) + " " + a.Asset.String()
+		}
+		return ""
+	}
 }
 
-// End is called after the last event. It reports heads with a later seq, and parts that no head names.
-// It does not report parts after the last head: an interrupted write leaves such parts.
+// End is called after the last event. It reports heads with a later seq, and rows that no head lists.
+// It does not report rows after the last head: an interrupted write leaves such rows.
 func (p *Checkpoints) End() {
 	for ; p.nextHead.Seq != 0; p.advance() {
 		p.breach("there is a checkpoint after event %d, which does not exist", p.nextHead.Seq)
 	}
 	err := p.View.KVKeys(p.organization.ID, store.CheckpointHeads()[:1], nil, func(key []byte) ([]byte, bool, error) {
-		seq, part, ok := store.ParseCheckpointPart(key)
-		parts, hasHead := p.comparedHeads[seq]
+		seq, height, number, ok := store.ParseCheckpointRow(key)
+		rows := p.rows[seq]
 		switch {
 		case bytes.HasPrefix(key, store.CheckpointHeads()):
 		case !ok:
 			p.breach("a row of checkpoints of an unknown kind, with key %x", key)
-		case seq <= p.lastHead.Seq && (!hasHead || part >= parts):
-			p.breach("part %d of the checkpoint after event %d is not one of its parts", part, seq)
+		case seq <= p.lastSeq && (height >= len(rows) || number >= rows[height]):
+			p.breach("part %d of height %d of the checkpoint after event %d is not one of its parts", number, height, seq)
 		}
 		return nil, true, p.Interrupted()
 	})
@@ -212,20 +244,32 @@ func (p *Checkpoints) End() {
 	}
 }
 
-// reread compares all checkpoints again, with the totals of all accounts.
+// reread compares all checkpoints again, with the recomputed ones in memory.
 func (p *Checkpoints) reread() {
 	p.Report.Counts.Reread++
-	secondReading := p.newCheckpoints(newBooks())
+	secondReading := p.newCheckpoints(true)
 	defer secondReading.Stop()
 	err := p.View.EventsAscending(p.organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
-		if e.Entry != nil {
-			secondReading.books.book(&e)
-		}
-		secondReading.Follow(&e)
+		secondReading.Follow(&e, secondReading.closedHold(&e))
 		return true, p.Interrupted()
 	})
 	if err != nil && p.Ctx.Err() == nil {
 		secondReading.breach("%v", err)
 	}
 	secondReading.End()
+}
+
+// closedHold returns the hold that an event's entry closes, and remembers one that it opens.
+func (p *Checkpoints) closedHold(e *ledger.Event) (closedHold scan.Hold) {
+	if e.Entry == nil {
+		return closedHold
+	}
+	switch e.Entry.Phase {
+	case ledger.Pending:
+		p.holds[e.Seq] = scan.Hold{Postings: e.Entry.Postings}
+	case ledger.Capture, ledger.Void:
+		closedHold = p.holds[e.Entry.Closes]
+		delete(p.holds, e.Entry.Closes)
+	}
+	return closedHold
 }

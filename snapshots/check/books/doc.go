@@ -3,7 +3,8 @@
 // balance, and closed months.
 //
 // Invariants:
-//  1. Totals are computed from entries only; the package trusts no stored total.
+//  1. Totals are computed from entries only; the package trusts no stored total. It adds up stored checkpoints only
+//     after each was found equal to what its entries give.
 //  2. Memory grows with the number of accounts, not of lines (stored postings): an account's lines are compared
 //     by a running hash. Accounts that belong to one contract are not held in memory; only the
 //     sum of their lines' hashes is (contract_accounts.go).

@@ -1,0 +1,105 @@
+package balances
+
+import (
+	"crypto/sha256"
+	"sort"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// checkpointReader reads one checkpoint's accounts in a range. It reads the parts with these accounts and the index
+// rows above them, and checks each row against the row that lists it.
+type checkpointReader struct {
+	view       *posting.View
+	org        ledger.ID
+	checkpoint *Checkpoint
+	keys       keyRange
+	lists      []itemList // from the head's list down to the list with the current part
+	part       *store.CheckpointPart
+}
+
+// itemList is the list of a checkpoint's rows in its head or in an index row.
+type itemList struct {
+	items       []store.CheckpointItem
+	firstNumber int // number of the first of the rows
+	next        int // index of the next one to read
+}
+
+func newCheckpointReader(view *posting.View, org ledger.ID, c *Checkpoint, keys keyRange) *checkpointReader {
+	r := &checkpointReader{view: view, org: org, checkpoint: c, keys: keys}
+	r.enter(itemList{items: c.List})
+	return r
+}
+
+// enter begins with the last row of a list that may have the range's first account.
+func (r *checkpointReader) enter(list itemList) {
+	isAfter := func(i int) bool { return string(list.items[i].First) > r.keys.from }
+	list.next = max(0, sort.Search(len(list.items), isAfter)-1)
+	r.lists = append(r.lists, list)
+}
+
+// next implements source. The error is a *NotWholeError if a row is wrong.
+func (r *checkpointReader) next() ([]byte, *ledger.Movement, error) {
+	for {
+		if r.part == nil {
+			if more, err := r.nextPart(); err != nil || !more {
+				return nil, nil, err
+			}
+		}
+		more, err := r.part.Next()
+		switch {
+		case err != nil:
+			return nil, nil, r.notWhole()
+		case !more:
+			r.part = nil
+		case r.keys.until != "" && string(r.part.Key) >= r.keys.until:
+			return nil, nil, nil
+		case string(r.part.Key) >= r.keys.from:
+			return r.part.Key, &r.part.Movement, nil
+		}
+	}
+}
+
+// nextPart moves to the next part of the range; it returns false if there is none.
+func (r *checkpointReader) nextPart() (bool, error) {
+	for len(r.lists) > 0 {
+		list := &r.lists[len(r.lists)-1]
+		if list.next == len(list.items) {
+			r.lists = r.lists[:len(r.lists)-1]
+			continue
+		}
+		item, number := &list.items[list.next], list.firstNumber+list.next
+		if r.keys.until != "" && string(item.First) >= r.keys.until {
+			return false, nil
+		}
+		list.next++
+		height := r.checkpoint.Height - (len(r.lists) - 1)
+		row, err := r.row(height, number, item)
+		if err != nil {
+			return false, err
+		}
+		if height == 0 {
+			r.part = store.NewCheckpointPart(row)
+			return true, nil
+		}
+		firstNumber, items, err := store.DecodeCheckpointIndex(row)
+		if err != nil {
+			return false, r.notWhole()
+		}
+		r.enter(itemList{items: items, firstNumber: firstNumber})
+	}
+	return false, nil
+}
+
+// row reads the row with the given height and number, which must be as the item says.
+func (r *checkpointReader) row(height, number int, item *store.CheckpointItem) ([]byte, error) {
+	row, found, err := r.view.KV(r.org, store.KeyCheckpointRow(r.checkpoint.Seq, height, number))
+	if err == nil && (!found || sha256.Sum256(row) != item.Sum) {
+		err = r.notWhole()
+	}
+	return row, err
+}
+
+func (r *checkpointReader) notWhole() error { return &NotWholeError{Seq: r.checkpoint.Seq} }
