@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"mizan/internal/durable"
 	"mizan/posting/log"
@@ -132,16 +133,24 @@ func (s *Store) releaseGroups() error {
 	for _, t := range s.db.Tables() {
 		flushed = max(flushed, t.MaxVersion)
 	}
-	if err := durable.SyncDir(s.path); err != nil {
+	switch err := durable.SyncDir(s.path); {
+	case isOutOfHandles(err):
+		return nil // the next release finds handles again when connections have closed
+	case err != nil:
 		return fmt.Errorf("store: %w", err)
 	}
 	if err := s.groups.Release(flushed); err != nil { // version n+1 is group n, so this is the first group that is not in tables
 		return fmt.Errorf("store: %w", err)
 	}
-	if err := s.groups.MakeSpare(); err != nil && !errors.Is(err, log.ErrNoSpace) { // the group that needs it finds that too
+	if err := s.groups.MakeSpare(); err != nil && !errors.Is(err, log.ErrNoSpace) && !isOutOfHandles(err) { // the group that needs it finds that too
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil
+}
+
+// isOutOfHandles tells whether no file could be opened because this process or the machine has too many open.
+func isOutOfHandles(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // Confirm makes it durable that the last group was acknowledged, so that its loss would be noticed. The next group does so too.

@@ -297,6 +297,8 @@ func TestCompactionWaitsForFileHandles(t *testing.T) {
 		t.Fatal(err)
 	}
 	gateErr := s.checkGate()
+	s.releaseSoon() // neither fails without handles
+	s.releases.Wait()
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
