@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"mizan/actors"
 	"mizan/internal/clock"
@@ -45,17 +46,24 @@ func BenchmarkSubmit(b *testing.B) {
 	})
 }
 
-// writeLongLog writes a log of so many payments. Every thousandth one is charged back.
+// writeLongLog writes a log of so many payments.
 func writeLongLog(b *testing.B, lineCount int) *testSimulator {
 	b.Helper()
 	sim := &testSimulator{t: b, path: filepath.Join(tempDirInMemory(b), "simulator.log"), clock: clock.NewManual(start)}
-	f, err := os.Create(sim.path)
+	sim.appendPayments(b, 0, uint64(lineCount))
+	return sim
+}
+
+// appendPayments appends lines of payments to the log, which must be closed. Every thousandth payment is charged back.
+func (sim *testSimulator) appendPayments(b *testing.B, first, end uint64) {
+	b.Helper()
+	f, err := os.OpenFile(sim.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		b.Fatal(err)
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
 	var text []byte
-	for n := range uint64(lineCount) {
+	for n := first; n < end; n++ {
 		number := "4242424242424242"
 		if n%1000 == 0 {
 			number = chargebackCard
@@ -76,28 +84,35 @@ func writeLongLog(b *testing.B, lineCount int) *testSimulator {
 	if err := errors.Join(w.Flush(), f.Close()); err != nil {
 		b.Fatal(err)
 	}
-	return sim
 }
 
-// BenchmarkOpen measures a start with a log of many lines: at first without a checkpoint, and then with the one that
-// Close wrote.
+// BenchmarkOpen measures a start with a log of many lines: at first without a checkpoint, then with the one that Close
+// wrote, and then with as many further lines as a kill can leave without a checkpoint.
 func BenchmarkOpen(b *testing.B) {
 	for _, lineCount := range []int{1_000_000, 5_000_000} {
 		sim := writeLongLog(b, lineCount)
-		for _, what := range []string{"whole", "checkpoint"} {
+		for _, what := range []string{"whole", "closed", "killed"} {
+			if what == "killed" {
+				const longestLine = 300
+				sim.appendPayments(b, uint64(lineCount), uint64(lineCount)+checkpointEvery/longestLine)
+			}
 			b.Run(fmt.Sprint(lineCount, "/", what), func(b *testing.B) {
+				var used time.Duration
 				for range b.N {
 					b.StopTimer()
 					if what == "whole" {
-						_ = os.Remove(sim.path + ".checkpoint")
+						_ = os.Remove(sim.path + CheckpointSuffix)
 					}
+					before := cpuTime(b)
 					b.StartTimer()
 					sim.open()
 					b.StopTimer()
+					used += cpuTime(b) - before
 					if err := sim.Close(); err != nil {
 						b.Fatal(err)
 					}
 				}
+				b.ReportMetric(used.Seconds()*1000/float64(b.N), "cpu-ms/op")
 			})
 		}
 	}
