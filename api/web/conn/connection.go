@@ -71,6 +71,18 @@ func (c *connection) wipe() { c.base.wipe() }
 // Read implements net.Conn.
 func (c *connection) Read(p []byte) (int, error) { return c.base.read(p) }
 
+// Write implements net.Conn.
+func (c *connection) Write(p []byte) (int, error) { return c.base.write(p) }
+
+// SetReadDeadline implements net.Conn.
+func (c *connection) SetReadDeadline(t time.Time) error { return c.base.deadlines.wantRead(t) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *connection) SetWriteDeadline(t time.Time) error { return c.base.deadlines.wantWrite(t) }
+
+// SetDeadline implements net.Conn.
+func (c *connection) SetDeadline(t time.Time) error { return c.base.deadlines.want(t) }
+
 // Close implements net.Conn.
 func (c *connection) Close() error { return c.base.close() }
 
@@ -83,6 +95,18 @@ type secureConnection struct {
 
 // Read implements net.Conn.
 func (c *secureConnection) Read(p []byte) (int, error) { return c.base.read(p) }
+
+// Write implements net.Conn.
+func (c *secureConnection) Write(p []byte) (int, error) { return c.base.write(p) }
+
+// SetReadDeadline implements net.Conn.
+func (c *secureConnection) SetReadDeadline(t time.Time) error { return c.base.deadlines.wantRead(t) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *secureConnection) SetWriteDeadline(t time.Time) error { return c.base.deadlines.wantWrite(t) }
+
+// SetDeadline implements net.Conn.
+func (c *secureConnection) SetDeadline(t time.Time) error { return c.base.deadlines.want(t) }
 
 // Close implements net.Conn.
 func (c *secureConnection) Close() error { return c.base.close() }
@@ -102,6 +126,8 @@ type base struct {
 	ended   atomic.Bool     // the caller sends nothing more
 	hungUp  atomic.Bool
 	buffer  []byte // the buffer of the transport's reader; nil before the first read
+
+	deadlines deadlines
 }
 
 // read fills p, a part of the buffer of the transport's reader that the reader no longer needs. It
@@ -114,6 +140,9 @@ func (b *base) read(p []byte) (int, error) {
 	if b.reuses(p) {
 		clear(p)
 	}
+	if err := b.deadlines.beforeRead(b.raw); err != nil {
+		return 0, err
+	}
 	n, err := b.raw.Read(p)
 	switch {
 	case err == io.EOF && n > 0:
@@ -125,6 +154,13 @@ func (b *base) read(p []byte) (int, error) {
 		return 0, net.ErrClosed // CloseAll has closed the connection at this moment: its request must not begin
 	}
 	return n, err
+}
+
+func (b *base) write(p []byte) (int, error) {
+	if err := b.deadlines.beforeWrite(b.raw); err != nil {
+		return 0, err
+	}
+	return b.raw.Write(p)
 }
 
 // reuses tells whether p is the end of the reader's buffer, which may have old content. A large body
