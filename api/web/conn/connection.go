@@ -126,6 +126,7 @@ type base struct {
 	ended   atomic.Bool     // the caller sends nothing more
 	hungUp  atomic.Bool
 	buffer  []byte // the buffer of the transport's reader; nil before the first read
+	used    int    // buffer has requests' bytes only before this index
 
 	deadlines deadlines
 }
@@ -134,16 +135,21 @@ type base struct {
 // first overwrites what the last request has left there.
 func (b *base) read(p []byte) (int, error) {
 	if b.buffer == nil {
-		b.buffer = p[:cap(p)] // an empty reader passes its whole buffer
+		b.buffer = p[:cap(p)]  // an empty reader passes its whole buffer
+		b.used = len(b.buffer) // by an earlier connection
 		readerBuffers.take(b)
 	}
-	if b.reuses(p) {
-		clear(p)
+	reuses, at := b.reuses(p), len(b.buffer)-cap(p)
+	if reuses {
+		clear(p[:max(0, b.used-at)])
 	}
 	if err := b.deadlines.beforeRead(b.raw); err != nil {
 		return 0, err
 	}
 	n, err := b.raw.Read(p)
+	if reuses {
+		b.used = at + n
+	}
 	switch {
 	case err == io.EOF && n > 0:
 		err = nil // TLS reports the end together with the last bytes; the next read reports it again
