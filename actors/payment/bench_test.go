@@ -26,6 +26,7 @@ func BenchmarkCreate(b *testing.B) {
 			var creates atomic.Int64
 			b.ReportAllocs()
 			b.SetParallelism(parallel)
+			b.ResetTimer() // what the start took is not a create's
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					create := request(payment.Payment, "4242424242424242", 100, fmt.Sprint("b", creates.Add(1)))

@@ -32,15 +32,14 @@ type creation struct {
 	problems web.Problems
 }
 
-// readCreation parses the params object. Names match exactly, unknown ones are ignored, and
+// read parses the params object. Names match exactly, unknown ones are ignored, and
 // null means absent.
-func readCreation(params []byte) *creation {
-	c := new(creation)
+func (c *creation) read(params []byte) {
 	m := jsonwalk.MembersOf(params)
 	for {
 		name, value, more := m.Next()
 		if !more {
-			return c
+			return
 		}
 		if field := c.field(name); field != nil {
 			*field = web.Present(value)

@@ -19,6 +19,12 @@ import (
 	"mizan/ledger/payment"
 )
 
+func readCreation(params []byte) *creation {
+	c := new(creation)
+	c.read(params)
+	return c
+}
+
 func fakeFingerprint(number []byte) string { return fmt.Sprintf("print of %d digits", len(number)) }
 
 // parseCreate parses and checks a create's params, and wipes the body as the server does.

@@ -57,7 +57,8 @@ func (h *Handlers) createTransaction(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	creation := readCreation(params)
+	var creation creation
+	creation.read(params)
 	defer creation.Wipe()
 	if creation.check(h.cfg.Fingerprint); len(creation.problems) > 0 {
 		return creation.problems

@@ -236,7 +236,9 @@ func (b *buffer) grow(length, bound int) error {
 // release wipes the buffer and returns its bytes to the budget.
 func (b *buffer) release() {
 	clear(b.buf)
-	b.budget.refund(b.owner, b.charged)
+	if b.charged > 0 {
+		b.budget.refund(b.owner, b.charged)
+	}
 	b.buf, b.budget, b.owner, b.charged = nil, nil, owner{}, 0
 	bufferPool.Put(b)
 }

@@ -71,6 +71,18 @@ func (c *connection) wipe() { c.base.wipe() }
 // Read implements net.Conn.
 func (c *connection) Read(p []byte) (int, error) { return c.base.read(p) }
 
+// Write implements net.Conn.
+func (c *connection) Write(p []byte) (int, error) { return c.base.write(p) }
+
+// SetReadDeadline implements net.Conn.
+func (c *connection) SetReadDeadline(t time.Time) error { return c.base.deadlines.wantRead(t) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *connection) SetWriteDeadline(t time.Time) error { return c.base.deadlines.wantWrite(t) }
+
+// SetDeadline implements net.Conn.
+func (c *connection) SetDeadline(t time.Time) error { return c.base.deadlines.want(t) }
+
 // Close implements net.Conn.
 func (c *connection) Close() error { return c.base.close() }
 
@@ -83,6 +95,18 @@ type secureConnection struct {
 
 // Read implements net.Conn.
 func (c *secureConnection) Read(p []byte) (int, error) { return c.base.read(p) }
+
+// Write implements net.Conn.
+func (c *secureConnection) Write(p []byte) (int, error) { return c.base.write(p) }
+
+// SetReadDeadline implements net.Conn.
+func (c *secureConnection) SetReadDeadline(t time.Time) error { return c.base.deadlines.wantRead(t) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *secureConnection) SetWriteDeadline(t time.Time) error { return c.base.deadlines.wantWrite(t) }
+
+// SetDeadline implements net.Conn.
+func (c *secureConnection) SetDeadline(t time.Time) error { return c.base.deadlines.want(t) }
 
 // Close implements net.Conn.
 func (c *secureConnection) Close() error { return c.base.close() }
@@ -102,19 +126,30 @@ type base struct {
 	ended   atomic.Bool     // the caller sends nothing more
 	hungUp  atomic.Bool
 	buffer  []byte // the buffer of the transport's reader; nil before the first read
+	used    int    // buffer has requests' bytes only before this index
+
+	deadlines deadlines
 }
 
 // read fills p, a part of the buffer of the transport's reader that the reader no longer needs. It
 // first overwrites what the last request has left there.
 func (b *base) read(p []byte) (int, error) {
 	if b.buffer == nil {
-		b.buffer = p[:cap(p)] // an empty reader passes its whole buffer
+		b.buffer = p[:cap(p)]  // an empty reader passes its whole buffer
+		b.used = len(b.buffer) // by an earlier connection
 		readerBuffers.take(b)
 	}
-	if b.reuses(p) {
-		clear(p)
+	reuses, at := b.reuses(p), len(b.buffer)-cap(p)
+	if reuses {
+		clear(p[:max(0, b.used-at)])
+	}
+	if err := b.deadlines.beforeRead(b.raw); err != nil {
+		return 0, err
 	}
 	n, err := b.raw.Read(p)
+	if reuses {
+		b.used = at + n
+	}
 	switch {
 	case err == io.EOF && n > 0:
 		err = nil // TLS reports the end together with the last bytes; the next read reports it again
@@ -125,6 +160,13 @@ func (b *base) read(p []byte) (int, error) {
 		return 0, net.ErrClosed // CloseAll has closed the connection at this moment: its request must not begin
 	}
 	return n, err
+}
+
+func (b *base) write(p []byte) (int, error) {
+	if err := b.deadlines.beforeWrite(b.raw); err != nil {
+		return 0, err
+	}
+	return b.raw.Write(p)
 }
 
 // reuses tells whether p is the end of the reader's buffer, which may have old content. A large body

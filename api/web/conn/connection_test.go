@@ -22,6 +22,28 @@ func TestReadWipesThePreviousData(t *testing.T) {
 	}
 }
 
+// Only what earlier reads have left is overwritten, wherever in the buffer the reader has it.
+func TestEachReadWipesWhatEarlierReadsHaveLeft(t *testing.T) {
+	client, server := net.Pipe()
+	defer func() { _ = client.Close() }()
+	b := &base{raw: server, silent: new(SilentConnections)}
+	b.silent.add(b)
+	buffer := bytes.Repeat([]byte("4"), 64) // left by another connection
+	for _, step := range []struct {
+		keep int // bytes at the beginning that the reader has not used yet
+		sent string
+	}{{0, "4242424242424242"}, {0, "short"}, {5, "4242424242"}, {3, "x"}, {0, "yy"}, {2, "4242"}, {0, "z"}} {
+		want := append(bytes.Clone(buffer[:step.keep]), step.sent...)
+		go func() { _, _ = client.Write([]byte(step.sent)) }()
+		if n, err := b.read(buffer[step.keep:]); err != nil || n != len(step.sent) {
+			t.Fatal(n, err)
+		}
+		if want = append(want, make([]byte, len(buffer)-len(want))...); !bytes.Equal(buffer, want) {
+			t.Errorf("after %q the buffer has %q", step.sent, buffer)
+		}
+	}
+}
+
 // The transport reuses the buffered reader of an ended connection for another connection, possibly before
 // this package learns that the first connection has ended. Then the buffer belongs to the other connection.
 func TestReaderBufferIsWipedUnlessAnotherConnectionHasIt(t *testing.T) {
