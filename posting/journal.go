@@ -212,6 +212,9 @@ func (j *Journal) Bound() [32]byte { return j.store.Bound() }
 // Size returns the store's size in bytes.
 func (j *Journal) Size() int64 { return j.store.Size() }
 
+// Unverified returns how many bytes of the store were not compared with their checksums since it was opened.
+func (j *Journal) Unverified() int64 { return j.store.Unverified() }
+
 // LastGroup returns the number and hash of the last durable group.
 func (j *Journal) LastGroup() (uint64, [32]byte) { return j.store.LastGroup() }
 

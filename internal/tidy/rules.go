@@ -64,6 +64,7 @@ var layers = []layer{
 
 	{"posting/store/damage", nil},
 	{"posting/store/recent", []string{"internal/assert"}},
+	{"posting/store/values", []string{"internal/assert", "internal/durable", "posting/store/damage"}},
 	{"posting/store/badgerfile", []string{"internal/durable", "posting/store/damage"}},
 	{"posting/log", []string{"internal/assert", "internal/durable", "posting/store/damage"}},
 	{"posting/store", slices.Concat(commonPackages, ledgerPackages, []string{"posting/log"})},

@@ -45,7 +45,7 @@ func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (mo
 		firstKind = int(from[0])
 	}
 	for kind := firstKind; kind <= 0xff; kind++ {
-		prefix, afterVersion := []byte{byte(kind)}, version(since)
+		prefix, afterVersion := []byte{byte(kind)}, movedVersion(since)
 		if CarriedWhole(prefix) {
 			afterVersion = 0
 		}
@@ -68,6 +68,8 @@ func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(
 		row := m.places[m.current]
 		key := row.Key()
 		switch {
+		case key[0] == prefixValues: // of this directory's files only
+			continue
 		case row.Version() <= afterVersion:
 			continue
 		case row.IsDeletion() && afterVersion > 0:
@@ -82,7 +84,7 @@ func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(
 		if _, err := verifiedValue(key, stored); err != nil {
 			return false, err
 		}
-		more, err := fn(StoredRow{Key: key, Stored: stored, Group: row.Version() - version(0)})
+		more, err := fn(StoredRow{Key: key, Stored: stored, Group: groupOf(row.Version())})
 		if err != nil || !more {
 			return false, err
 		}

@@ -171,12 +171,14 @@ var lowestKey = []byte{0}
 
 // badgerForward is a cursor over Badger by ascending key. A row's newest version comes first.
 type badgerForward struct {
+	store   *Store
 	it      *badger.Iterator
 	lastKey []byte
+	value   []byte // memory for a separated value
 }
 
 func (sn *Snapshot) badgerForward(prefix []byte, afterVersion uint64) *badgerForward {
-	return &badgerForward{it: sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: prefix, SinceTs: afterVersion})}
+	return &badgerForward{store: sn.store, it: sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: prefix, SinceTs: afterVersion})}
 }
 
 func (c *badgerForward) Seek(key []byte) { c.it.Seek(key) }
@@ -199,10 +201,15 @@ func (c *badgerForward) Version() uint64  { return c.it.Item().Version() }
 func (c *badgerForward) IsDeletion() bool { return c.it.Item().IsDeletedOrExpired() }
 func (c *badgerForward) Close()           { c.it.Close() }
 func (c *badgerForward) Stored() (value []byte, err error) {
-	err = c.it.Item().Value(func(stored []byte) error {
+	item := c.it.Item()
+	err = item.Value(func(stored []byte) error {
 		value = stored
 		return nil
 	})
+	if err == nil && item.UserMeta() == metaPlace {
+		c.value, err = c.store.readPlace(item.Key(), value, c.value)
+		value = c.value
+	}
 	return value, err
 }
 
@@ -214,6 +221,7 @@ type badgerBackward struct {
 	prefix   []byte
 	isValid  bool
 	row, val []byte
+	place    []byte // memory for the place of val
 }
 
 // badgerBackward begins with the greatest key ≤ from that begins with prefix; nil means the last of all.
@@ -257,6 +265,7 @@ func (c *badgerBackward) read() (found bool, err error) {
 	item := c.it.Item()
 	c.row = append(c.row[:0], item.Key()...)
 	found = !item.IsDeletedOrExpired()
+	meta := item.UserMeta()
 	if found {
 		if c.val, err = item.ValueCopy(c.val); err != nil {
 			return false, err
@@ -271,6 +280,11 @@ func (c *badgerBackward) read() (found bool, err error) {
 		}
 		c.it.Next()
 	}
+	if steps == 0 && found && meta == metaPlace { // older versions may have places in files that are gone
+		c.place = append(c.place[:0], c.val...)
+		c.val, err = c.sn.store.readPlace(c.row, c.place, c.val)
+		return err == nil, err
+	}
 	if steps == 0 {
 		return found, nil
 	}
@@ -281,7 +295,7 @@ func (c *badgerBackward) read() (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	c.val, err = newest.ValueCopy(c.val)
+	c.val, err = c.sn.store.read(newest, c.val)
 	return err == nil, err
 }
 

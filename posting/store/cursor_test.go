@@ -112,7 +112,9 @@ func checkAscend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, lastR
 }
 
 // isStoreRow tells whether a key is one of the store's own rows.
-func isStoreRow(k []byte) bool { return k[0] == prefixGroup || string(k) == schemaKey }
+func isStoreRow(k []byte) bool {
+	return k[0] == prefixGroup || k[0] == prefixValues || string(k) == schemaKey
+}
 
 func checkDescend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, lastRow int) {
 	t.Helper()

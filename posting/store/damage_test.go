@@ -67,7 +67,7 @@ func files(t testing.TB, dir string) (names []string) {
 }
 
 // tryOpening opens a damaged store, applies a group and opens the store again. refusal is the error with which
-// Open refuses the store. fault is a failure of the test: refusal is not one clear line, or the store has other
+// Open refuses the store, or a reader is told of the damage. fault is a failure of the test: refusal is not one clear line, or the store has other
 // content than expected.
 func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 	for round := range 2 {
@@ -82,6 +82,10 @@ func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 		m := cloneModel(sp.expected[sp.acked])
 		sp.history.applyTo(m, sp.acked, last)
 		if err := sp.history.differenceFrom(s, m); err != nil {
+			if isDamage(err) { // a value in a file of values is compared with its checksum when it is read
+				s.fail(err)
+				return err, unclear(err)
+			}
 			return nil, fmt.Errorf("opened %d times: %w", round+1, err)
 		}
 		g := NewGroup(last+1, hash)

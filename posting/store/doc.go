@@ -1,9 +1,9 @@
 // Package store keeps the rows of one data directory. A group is a set of rows that become durable
 // together. The groups are numbered and become durable one after the other; a snapshot reads the rows as
-// they were after one group. In this module only store and badgerfile import Badger, the key-value store
+// they were after one group. In this module only store, recent and badgerfile import Badger, the key-value store
 // underneath. The package exists because of what Badger does when a disk fails (badger.go).
 //
-// The directory has log/ (the groups, posting/log), store/ (Badger), IDENTITY (the store's and
+// The directory has log/ (the groups, posting/log), store/ (Badger, and in store/values/ the long values), IDENTITY (the store's and
 // its keyring's identity), TABLES (each table's checksum) and LOCK. DAMAGED marks known loss of
 // rows, RESTORING an unfinished restore, which only the restore may open.
 //
@@ -14,13 +14,15 @@
 //     it has the hash of the group before. The rows of durable groups stay in memory, bounded by two transactions
 //     of Badger, until one transaction writes the groups' newest rows to Badger (flush.go). Badger gets no group that
 //     is not durable in the log, and the log keeps each group until tables have it.
-//  3. A transaction of Badger has version n+1, where n is its last group. So the highest version in the tables tells
-//     which groups they have. Version 1 has only the schema's row.
+//  3. A transaction of Badger has version 2n+1, where n is its last group. So the highest version in the tables tells
+//     which groups they have. Version 1 has only the schema's row; even versions have rows whose values have moved.
 //  4. A returned value is the stored value: each stored value ends with a CRC-32C over its key and its
 //     bytes.
 //  5. Every stored row is found, or Open refuses the store. Before Badger may change a file,
 //     every byte of every table is checked. Then the chain of groups is walked back, for twice the size of the
-//     memtables, and the log must continue where it ends (examine.go lists damage and consequences).
+//     memtables, and the log must continue where it ends (examine.go lists damage and consequences). Long values
+//     are in files beside the tables (package values). Open checks their lengths, a reader checks what it
+//     reads, and every byte is checked once in the background after a start (collect.go).
 //  6. A failure of Badger's background work ends the store at once, and the process with it (Failed).
 //     The next Open finds everything that was acknowledged, whatever a failed sync left behind.
 //  7. Badger never begins to write more than the disk has room for.

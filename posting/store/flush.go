@@ -11,6 +11,7 @@ import (
 	"mizan/posting/log"
 	"mizan/posting/store/badgerfile"
 	"mizan/posting/store/recent"
+	"mizan/posting/store/values"
 )
 
 // A group is durable and visible before Badger has it: its rows are in memory, in recent.Rows, until there are as many as one
@@ -23,7 +24,9 @@ type flusher struct {
 	wake    chan struct{} // gets a value when there are groups to be written, and is closed at the end
 	idle    sync.Cond     // on Store.mu: signalled when full is nil again, and when the store has failed
 	running sync.WaitGroup
+	writing sync.Mutex     // held while a transaction is made and written to Badger
 	entries []badger.Entry // memory for the rows of a transaction
+	places  []byte         // memory for the places of their values
 }
 
 // startFlusher prepares the store to take groups after the last one that Badger has.
@@ -107,10 +110,23 @@ func (s *Store) flushFull() error {
 	if err := s.requireRoom(roomOf(full)); err != nil {
 		return err
 	}
-	if err := s.commit(full, last); err != nil {
+	if err := s.write(full, last); err != nil {
 		return err
 	}
-	if err := s.checkNewLog(); err != nil {
+	s.collectSoon()
+	return nil
+}
+
+// write writes groups to Badger with the version of the last one. From then on Badger has them.
+func (s *Store) write(rows *recent.Rows, last uint64) error {
+	s.flusher.writing.Lock()
+	defer s.flusher.writing.Unlock()
+	txn := s.db.NewTransactionAt(math.MaxUint64, true)
+	if err := s.flusher.fill(txn, s.values, rows); err != nil {
+		txn.Discard()
+		return storeError(err)
+	}
+	if err := s.commit(txn, version(last)); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -121,17 +137,12 @@ func (s *Store) flushFull() error {
 	return nil
 }
 
-// commit gives the newest values of the rows to Badger, with the version of their last group, whose skiplist and log copy them. A commit waits for the flush of
+// commit gives a transaction to Badger, with a version. Badger's skiplist and log copy its rows. A commit waits for the flush of
 // older memtables. If a flush has failed for good, the commit would wait forever; so the wait also ends
-// when the store has failed.
-func (s *Store) commit(rows *recent.Rows, last uint64) error {
-	txn := s.db.NewTransactionAt(math.MaxUint64, true)
-	if err := s.flusher.fill(txn, rows); err != nil {
-		txn.Discard()
-		return fmt.Errorf("store: %w", err)
-	}
+// when the store has failed. The caller holds flusher.writing.
+func (s *Store) commit(txn *badger.Txn, version uint64) error {
 	done := make(chan error, 1)
-	if err := txn.CommitAt(version(last), func(err error) { done <- err }); err != nil {
+	if err := txn.CommitAt(version, func(err error) { done <- err }); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	select {
@@ -139,28 +150,43 @@ func (s *Store) commit(rows *recent.Rows, last uint64) error {
 		if err != nil {
 			return fmt.Errorf("store: %s: %s", s.path, badgerfile.Cause(err))
 		}
-		return nil
+		return s.checkNewLog()
 	case <-s.failed:
 		return s.failure()
 	}
 }
 
-// fill adds every row to a transaction of Badger.
-func (f *flusher) fill(txn *badger.Txn, rows *recent.Rows) error {
-	f.entries = slices.Grow(f.entries[:0], rows.Size().Rows)
+// begin prepares memory for a transaction of at most so many rows.
+func (f *flusher) begin(rows int) {
+	f.entries = slices.Grow(f.entries[:0], rows)
+	f.places = slices.Grow(f.places[:0], rows*values.PlaceSize) // the entries have parts of it
+}
+
+// set adds a row to a transaction, and its value to the files if it is long.
+func (f *flusher) set(txn *badger.Txn, files *values.Set, key, stored []byte) error {
+	entry, err := f.separate(files, key, stored)
+	if err != nil {
+		return err
+	}
+	f.entries = append(f.entries, entry)
+	return txn.SetEntry(&f.entries[len(f.entries)-1])
+}
+
+// fill adds the newest value of every row to a transaction of Badger, after it has made the separated values durable.
+func (f *flusher) fill(txn *badger.Txn, files *values.Set, rows *recent.Rows) error {
+	f.begin(rows.Size().Rows)
 	for row := range rows.Newest() {
 		var err error
 		if row.IsDeletion {
 			err = txn.Delete(row.Key)
 		} else {
-			f.entries = append(f.entries, badger.Entry{Key: row.Key, Value: row.Stored})
-			err = txn.SetEntry(&f.entries[len(f.entries)-1])
+			err = f.set(txn, files, row.Key, row.Stored)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return writeValues(files, txn)
 }
 
 // publish makes a new last group visible to new snapshots.

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// MaxKey and MaxValue are the largest lengths of a row's key and value, in bytes. Badger keeps values up to
-	// 15% of a memtable in its tables and moves longer ones into another file, for which this
-	// package's invariants do not hold.
+	// MaxKey and MaxValue are the largest lengths of a row's key and value, in bytes. Badger would move values of more
+	// than 15% of a memtable into files of its own, for which this package's invariants do not hold.
 	MaxKey   = 4 << 10
 	MaxValue = 128 << 10
 
@@ -89,7 +88,7 @@ func (g *Group) Delete(key []byte) { g.add(opDelete, key, 0) }
 func (g *Group) add(op byte, key []byte, valueLength int) (offset uint32) {
 	assert.That(!g.sealed, "group %d is sealed", g.n)
 	assert.That(len(key) > 0 && len(key) <= MaxKey, "a key of %d bytes", len(key))
-	assert.That(key[0] != prefixGroup && key[0] != '!' && string(key) != schemaKey,
+	assert.That(key[0] != prefixGroup && key[0] != prefixValues && key[0] != '!' && string(key) != schemaKey,
 		"keys that begin with %q belong to the store", key[0])
 	g.arena = append(g.arena, op)
 	g.arena = binary.BigEndian.AppendUint32(g.arena, uint32(len(key)))

@@ -112,7 +112,7 @@ func (s *Store) missingGroups(survey *badgerfile.Survey) error {
 	if survey.LeftOut != 0 { // the table is what to report
 		return damage.New(badgerfile.TablePath(s.path, survey.LeftOut), "it is missing")
 	}
-	return damage.New(s.path, "its tables end with group %d, and the log begins with group %d", survey.Last-1, s.groups.First())
+	return damage.New(s.path, "its tables end with group %d, and the log begins with group %d", groupOf(survey.Last), s.groups.First())
 }
 
 // releaseSoon begins to release the groups that are in tables, in the background, and to make the log's next segment.
@@ -131,7 +131,7 @@ func (s *Store) releaseSoon() {
 func (s *Store) releaseGroups() error {
 	flushed := uint64(0)
 	for _, t := range s.db.Tables() {
-		flushed = max(flushed, t.MaxVersion)
+		flushed = max(flushed, groupOf(t.MaxVersion))
 	}
 	switch err := durable.SyncDir(s.path); {
 	case isOutOfHandles(err):
@@ -139,10 +139,34 @@ func (s *Store) releaseGroups() error {
 	case err != nil:
 		return fmt.Errorf("store: %w", err)
 	}
-	if err := s.groups.Release(flushed); err != nil { // version n+1 is group n, so this is the first group that is not in tables
+	if err := s.groups.Release(flushed + 1); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	if err := s.groups.MakeSpare(); err != nil && !errors.Is(err, log.ErrNoSpace) && !isOutOfHandles(err) { // the group that needs it finds that too
+	if err := s.removeFiles(flushed); err != nil {
+		return err
+	}
+	return s.makeSpare()
+}
+
+// makeSpareSoon begins to make the log's next segment in the background, if there is none. Otherwise the group that needs it would wait for that.
+func (s *Store) makeSpareSoon() {
+	if s.groups.HasSpare() || !s.makingSpare.CompareAndSwap(false, true) {
+		return
+	}
+	s.releases.Go(func() {
+		defer s.makingSpare.Store(false)
+		if err := s.makeSpare(); err != nil {
+			s.fail(err)
+		}
+	})
+}
+
+// makeSpare makes the log's next segment if there is room for it; if there is none, the group that needs it finds that too.
+func (s *Store) makeSpare() error {
+	if free, err := s.Free(); err != nil || free < minReserve+s.debt.Load()+s.segmentRoom() {
+		return err
+	}
+	if err := s.groups.MakeSpare(); err != nil && !errors.Is(err, log.ErrNoSpace) && !isOutOfHandles(err) {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil

@@ -157,7 +157,7 @@ func TestRecordOfAFailedSyncIsLeftOutWithoutLoss(t *testing.T) {
 	const create, drop = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
 	hist := childHistory(seed(t), fewKeys)
 	dir := t.TempDir()
-	p := startChild(t, dir, hist, 150)
+	p := startChild(t, dir, hist, 250)
 	p.readUntil(t, "done")
 	acked := p.kill(t)
 	list := filepath.Join(dir, storeName, badger.ManifestFilename)

@@ -14,6 +14,7 @@ import (
 	"mizan/internal/durable"
 	"mizan/internal/filelock"
 	"mizan/posting/store/badgerfile"
+	"mizan/posting/store/values"
 )
 
 const (
@@ -32,6 +33,9 @@ type Loader struct {
 	kv        pb.KV
 	rowCheck  RowCheck
 	batchRoom uint64 // number of bytes that must be free before a batch is written
+
+	flusher      flusher // its memory
+	valuesListed bool    // the rows of the files with values were added
 }
 
 // NewLoader begins a store in o.Dir, which must not contain one; it makes the directory if there is
@@ -83,6 +87,9 @@ func (l *Loader) begin(size uint64) error {
 	if s.db, err = openBadger(s.badgerOptions(s.path, nil).WithBaseTableSize(loadTable), s.path); err != nil {
 		return err
 	}
+	if s.values, err = values.Open(filepath.Join(s.path, valuesName), s.maxValuesFile(), nil); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
 	l.tables = s.db.NewStreamWriter()
 	if err := l.tables.Prepare(); err != nil {
 		return fmt.Errorf("store: loading %s: %s", s.path, badgerfile.Cause(err))
@@ -97,12 +104,39 @@ func (l *Loader) Add(r StoredRow) error {
 	if err := l.rowCheck.Add(r); err != nil {
 		return err
 	}
-	l.kv.Key, l.kv.Value, l.kv.Version, l.kv.StreamId = r.Key, r.Stored, version(r.Group), 1
-	badger.KVToBuffer(&l.kv, l.batch)
-	if l.batch.LenNoPadding() < loadBatch {
+	if r.Key[0] > prefixValues && !l.valuesListed {
+		if err := l.listValues(); err != nil {
+			return err
+		}
+	}
+	l.flusher.places = l.flusher.places[:0]
+	entry, err := l.flusher.separate(l.store.values, r.Key, r.Stored)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	l.add(&entry, version(r.Group))
+	if l.batch.LenNoPadding()+l.store.values.PendingBytes() < loadBatch {
 		return nil
 	}
 	return l.flush()
+}
+
+// add adds an entry to the batch, which copies it.
+func (l *Loader) add(e *badger.Entry, version uint64) {
+	l.kv.Key, l.kv.Value, l.kv.UserMeta, l.kv.Version, l.kv.StreamId = e.Key, e.Value, []byte{e.UserMeta}, version, 1
+	badger.KVToBuffer(&l.kv, l.batch)
+}
+
+// listValues adds the rows of the files with values. All rows before these are there, and those behind them have no separated values.
+func (l *Loader) listValues() error {
+	if _, err := l.store.values.Flush(); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	for _, f := range l.store.values.Files() {
+		l.add(valuesEntry(f), version(0))
+	}
+	l.valuesListed = true
+	return nil
 }
 
 // flush gives the batch to Badger, if there is room for what Badger may write.
@@ -112,6 +146,9 @@ func (l *Loader) flush() error {
 	}
 	if err := l.store.failure(); err != nil {
 		return err
+	}
+	if _, err := l.store.values.Flush(); err != nil {
+		return fmt.Errorf("store: %w", err)
 	}
 	if err := l.tables.Write(l.batch); err != nil {
 		return fmt.Errorf("store: loading %s: %s", l.store.path, badgerfile.Cause(err))
@@ -139,6 +176,11 @@ func (l *Loader) Finish() error {
 func (l *Loader) finish() error {
 	if c := &l.rowCheck; c.newestGroup > c.lastGroup.N {
 		return fmt.Errorf("store: a row is of group %d, but the last one is %d", c.newestGroup, c.lastGroup.N)
+	}
+	if !l.valuesListed {
+		if err := l.listValues(); err != nil {
+			return err
+		}
 	}
 	if err := l.flush(); err != nil {
 		return err
@@ -201,6 +243,10 @@ func (l *Loader) Abandon() {
 }
 
 func (l *Loader) release() {
+	if l.store.values != nil {
+		_ = l.store.values.Close() // what was written is synced, or given up
+		l.store.values = nil
+	}
 	if l.batch != nil {
 		_ = l.batch.Release() // memory only
 		l.batch = nil

@@ -45,7 +45,8 @@ type history struct {
 func (h history) eachRow(n uint64, set func(key, value []byte), remove func(key []byte)) {
 	r := rand.New(rand.NewPCG(h.seed, n))
 	for range h.rows {
-		key := fmt.Appendf(nil, "k%04d", r.IntN(h.keys))
+		kind := "kr"[r.IntN(2)] // long values of the second kind are in files of their own
+		key := fmt.Appendf(nil, "%c%04d", kind, r.IntN(h.keys))
 		if r.IntN(4) == 0 {
 			remove(key)
 			continue
@@ -56,8 +57,9 @@ func (h history) eachRow(n uint64, set func(key, value []byte), remove func(key 
 		}
 		set(key, value)
 	}
-	// One row of each group is never overwritten, like most rows of the journal.
+	// Some rows of each group are never overwritten, like most rows of the journal.
 	set(fmt.Appendf(nil, "p%08d", n), fmt.Appendf(nil, "of group %d", n))
+	set(fmt.Appendf(nil, "b%08d", n), fmt.Appendf(nil, "of group %0*d", minSeparated, n))
 }
 
 // fill writes group n into g.
@@ -90,7 +92,7 @@ func content(sn *Snapshot) (model, error) {
 	m := make(model)
 	var ascending, descending []string
 	err := sn.Ascend(nil, nil, func(k, v []byte) (bool, error) {
-		if k[0] != prefixGroup && string(k) != schemaKey {
+		if !isStoreRow(k) {
 			m[string(k)] = string(v)
 			ascending = append(ascending, string(k))
 		}
@@ -100,7 +102,7 @@ func content(sn *Snapshot) (model, error) {
 		return nil, err
 	}
 	err = sn.Descend(nil, nil, func(k, v []byte) (bool, error) {
-		if k[0] != prefixGroup && string(k) != schemaKey {
+		if !isStoreRow(k) {
 			descending = append(descending, string(k))
 			if m[string(k)] != string(v) {
 				return false, fmt.Errorf("%q differs by direction", k)
@@ -132,7 +134,8 @@ func (h history) differenceFrom(s *Store, m model) error {
 	}
 	r := rand.New(rand.NewPCG(h.seed, sn.Group()))
 	for range 500 {
-		key := fmt.Appendf(nil, "k%04d", r.IntN(h.keys))
+		kind := "kr"[r.IntN(2)] // long values of the second kind are in files of their own
+		key := fmt.Appendf(nil, "%c%04d", kind, r.IntN(h.keys))
 		value, found, err := sn.Get(key, nil)
 		if err != nil {
 			return err

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
@@ -24,10 +26,11 @@ const (
 	storeName   = "store"     // Badger's own directory
 	buildName   = "store.new" // Badger's directory while the store is being made
 	catalogName = "TABLES"    // the checksums of Badger's tables
-	fileMode    = 0o600       // of the files in the data directory
+	lockName    = "LOCK"
+	fileMode    = 0o600 // of the files in the data directory
 
 	schemaKey = "mschema"
-	schema    = 7 // version of the forms of rows and of what is beside them; since version 7 the keys of transactions are in order
+	schema    = 8 // version of the forms of rows and of what is beside them; since version 8 long values are in files of their own
 )
 
 // Open opens the store in o.Dir, or makes a new one if there is none. Errors: ErrLocked,
@@ -79,9 +82,12 @@ func (s *Store) open() error {
 	}
 	s.ready.Store(true)
 	s.maxBatch = recent.Size{Rows: int(s.db.MaxBatchCount() * 9 / 10), Bytes: int(s.db.MaxBatchSize() * 9 / 10)} // a transaction of Badger may have a little more
-	s.last.N = survey.Last - 1
+	s.last.N = groupOf(survey.Last)
 	s.startFlusher()
 	if err := s.checkSchema(); err != nil {
+		return err
+	}
+	if err := s.openValues(); err != nil {
 		return err
 	}
 	if err := s.checkGroups(); err != nil {
@@ -100,6 +106,7 @@ func (s *Store) open() error {
 		return err
 	}
 	s.releaseSoon()
+	s.startKeeper()
 	return s.failure() // Badger may already be making tables, and may have failed
 }
 
@@ -116,7 +123,7 @@ func (s *Store) prepareFiles() (survey *badgerfile.Survey, err error) {
 	if survey, err = s.examine(); err != nil {
 		return nil, err
 	}
-	if first := s.groups.First(); survey.Last < first { // version n+1 is group n, so this is the first group that tables lack
+	if first := s.groups.First(); groupOf(survey.Last)+1 < first {
 		return nil, s.missingGroups(survey)
 	}
 	if err := s.requireRoomToOpen(); err != nil {
@@ -248,6 +255,7 @@ func (s *Store) checkGroups() error {
 // harmless, because those rows are durable in the log.
 func (s *Store) abandon() {
 	if s.db != nil {
+		s.stopKeeper()
 		s.stopFlusher()
 		if err := s.closeBadger(s.db); err != nil {
 			s.log.Warn("closing after a failed open", "error", badgerfile.Cause(err))
@@ -257,8 +265,61 @@ func (s *Store) abandon() {
 	if s.audit != nil {
 		_ = s.audit.Close() // only read
 	}
+	if s.values != nil {
+		_ = s.values.Close() // everything written is synced
+	}
 	if s.groups != nil {
 		_ = s.groups.Close() // everything written is synced
 	}
 	_ = filelock.Release(s.lock)
+}
+
+// lockDirectory takes the lock of a data directory. The lock holds as long as the returned file is open.
+// It must be taken before Badger is opened, because Badger's own lock covers only store/.
+func lockDirectory(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return lockFile(f, dir)
+}
+
+// lockBadger takes the lock that Badger itself holds while it has the directory open. This lock
+// protects the store even if LOCK was deleted. The caller must release the lock before opening
+// Badger, which takes the lock itself.
+func lockBadger(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return lockFile(f, path)
+}
+
+// lockFile locks the file f, whose lock is that of the directory dir. After an error f is closed.
+func lockFile(f *os.File, dir string) (*os.File, error) {
+	err := filelock.Try(f)
+	if err == nil {
+		return f, nil
+	}
+	_ = f.Close() // nothing was written
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, fmt.Errorf("store: %s: %w", dir, ErrLocked)
+	}
+	return nil, fmt.Errorf("store: locking %s: %w", f.Name(), err)
+}
+
+// CheckNotOpen returns ErrLocked if a process has the store of a directory open. It does not change the
+// directory.
+func CheckNotOpen(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if f, err = lockFile(f, dir); err != nil {
+		return err
+	}
+	return filelock.Release(f)
 }

@@ -89,7 +89,7 @@ func (sn *Snapshot) Get(key []byte, dst []byte) (value []byte, found bool, err e
 	if err != nil {
 		return nil, false, err
 	}
-	stored, err := item.ValueCopy(dst[:0])
+	stored, err := sn.store.read(item, dst)
 	if err != nil {
 		return nil, false, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 const (
 	spaceRefresh = 200 * time.Millisecond
+	rowRoom      = 120                   // what a row takes beside its own bytes: in Badger's log, and with a separated value its key and place
 	minReserve   = 2 << 20               // for Badger's lists, the store's file TABLES, and the directory
 	minInodes    = 1000                  // compaction creates dozens of files
 	minHandles   = 16                    // free file handles that compaction needs
@@ -58,7 +60,7 @@ func (s *Store) LowSpace() bool {
 }
 
 // maxRecentRoom returns how many bytes Badger's logs take at most for the groups that Badger does not have yet.
-func (s *Store) maxRecentRoom() uint64 { return 2 * uint64(s.maxBatch.Bytes+40*s.maxBatch.Rows) }
+func (s *Store) maxRecentRoom() uint64 { return 2 * uint64(s.maxBatch.Bytes+rowRoom*s.maxBatch.Rows) }
 
 // segmentRoom returns how many bytes the log's next segment needs; 0 if it exists.
 func (s *Store) segmentRoom() uint64 {
@@ -70,11 +72,15 @@ func (s *Store) segmentRoom() uint64 {
 
 // Size returns the bytes that the store and its log take on the disk.
 func (s *Store) Size() int64 {
-	size, err := diskUsage(s.path, func(string) bool { return true })
-	if err != nil {
-		return 0
+	sum := s.groups.Size()
+	for _, dir := range [...]string{s.path, filepath.Join(s.path, valuesName)} {
+		size, err := diskUsage(dir, func(string) bool { return true })
+		if err != nil {
+			return 0
+		}
+		sum += size
 	}
-	return size + s.groups.Size()
+	return sum
 }
 
 // diskUsage returns the disk space, in bytes, of those files in dir whose names include accepts. The space can be
@@ -123,7 +129,7 @@ func (s *Store) requireRoom(rows uint64) error {
 }
 
 // groupRoom returns how many bytes Badger's log takes for a group.
-func groupRoom(g *Group) uint64 { return uint64(g.size + 40*g.Rows() + 4096) }
+func groupRoom(g *Group) uint64 { return uint64(g.size + rowRoom*g.Rows() + 4096) }
 
 // recentRoom returns how many bytes Badger's logs take for the groups that Badger does not have yet. The caller must be the goroutine
 // that applies groups, or Apply must have returned.
@@ -137,7 +143,7 @@ func roomOf(rows *recent.Rows) uint64 {
 	if rows == nil {
 		return 0
 	}
-	return uint64(rows.Size().Bytes + 40*rows.Size().Rows)
+	return uint64(rows.Size().Bytes + rowRoom*rows.Size().Rows)
 }
 
 func noSpaceError(dir string, free, need uint64) error {

@@ -14,6 +14,7 @@ import (
 	"mizan/posting/log"
 	"mizan/posting/store/badgerfile"
 	"mizan/posting/store/recent"
+	"mizan/posting/store/values"
 )
 
 const (
@@ -54,9 +55,10 @@ type Store struct {
 	lock     *os.File
 	audit    *badgerfile.CompactionAudit
 	tables   *badgerfile.Catalog // TABLES
+	values   *values.Set         // the long values
 	maxBatch recent.Size         // of one transaction of Badger
 
-	logID              atomic.Uint64 // number of the log that Badger writes; only the flusher changes it
+	logID              atomic.Uint64 // number of the log that Badger writes; changed while flusher.writing is held
 	ready              atomic.Bool   // db is set; Badger starts goroutines before that
 	debt               atomic.Uint64 // bytes that Badger has to write before it can accept more
 	logs               atomic.Int64  // number of logs
@@ -67,7 +69,8 @@ type Store struct {
 		lastTable time.Time // when a compactor last began a table
 	}
 	releasing    sync.Mutex            // held while groups of the log are released
-	releases     sync.WaitGroup        // done when no groups are being released
+	releases     sync.WaitGroup        // done when no groups are being released and no segment is being made
+	makingSpare  atomic.Bool           // a segment is being made in the background
 	firstFailure atomic.Pointer[error] // the reason why no write is possible any more; set once
 	failed       chan struct{}         // closed when firstFailure is set
 
@@ -80,6 +83,8 @@ type Store struct {
 	openSnapshots []liveReads  // open snapshots by what they read of Badger, ascending
 	isShut        bool         // no snapshot can be opened any more
 	flusher       flusher
+	keeper        keeper
+	unverified    atomic.Int64 // see Unverified
 
 	space spaceCache
 }
@@ -93,7 +98,14 @@ type liveReads struct {
 // version returns the version of group n's rows. The groups that are written to Badger together have the version of
 // the last one there. The store sets versions itself (managed transactions), for two reasons: a snapshot does not wait for a running
 // write, and the files can be checked for a gap before Badger opens them. Version 1 is the creation of the store.
-func version(n uint64) uint64 { return n + 1 }
+func version(n uint64) uint64 { return 2*n + 1 }
+
+// movedVersion returns the version of a row that was written again because its value has moved (collect.go), when n was the last group in
+// Badger: above all versions of that group and below those of the next.
+func movedVersion(n uint64) uint64 { return version(n) + 1 }
+
+// groupOf returns the group that a version means.
+func groupOf(version uint64) uint64 { return (version - 1) / 2 }
 
 // LastGroup returns the number and hash of the last durable group; 0 and zeros
 // for a store without groups.
@@ -153,6 +165,7 @@ func (s *Store) apply(g *Group) error {
 		return logError(s.options.Dir, err)
 	}
 	s.publish(newLast)
+	s.makeSpareSoon()
 	if g.n == 1 { // if the process ends before this, the next one completes the file
 		s.id.first = newLast.Hash
 		if err := s.writeIdentity(); err != nil {
@@ -225,6 +238,7 @@ func (s *Store) Close() error {
 		return err
 	}
 	s.mayClose.Store(true)
+	s.stopKeeper()
 	if err := s.flushAll(); err != nil {
 		return err
 	}
@@ -259,6 +273,9 @@ func (s *Store) closeFiles() error {
 		err = s.tables.Refresh(s.path)
 	}
 	if closeErr := s.audit.Close(); err == nil {
+		err = closeErr
+	}
+	if closeErr := s.values.Close(); err == nil {
 		err = closeErr
 	}
 	if closeErr := s.groups.Close(); err == nil {

@@ -124,7 +124,7 @@ func TestMetricsCountRequestsAndPayments(t *testing.T) {
 		`mizan_transactions_total{status="charged",type="payment"} 1`,
 		`mizan_http_request_duration_seconds_count{method="POST",route="/api/v1/transactions",status="201"} 2`,
 		`mizan_build_info{`, "mizan_group_changes_count ", "mizan_group_sync_seconds_count ", "mizan_queue_depth 0",
-		"mizan_syncs_total ", "mizan_actors_live ", "mizan_store_bytes ", "go_goroutines ", "mizan_low_space 0",
+		"mizan_syncs_total ", "mizan_actors_live ", "mizan_store_bytes ", "mizan_store_unverified_bytes 0", "go_goroutines ", "mizan_low_space 0",
 	} {
 		if !strings.Contains(string(content), "\n"+want) {
 			t.Errorf("no %q in\n%s", want, content)

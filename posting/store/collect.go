@@ -1,0 +1,369 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"mizan/posting/store/damage"
+	"mizan/posting/store/values"
+)
+
+// Two things are done with the files of values in the background, slowly. Each byte is compared with its checksum once after a start,
+// because a start does not read these files. And the values of a file that has become mostly useless, because its records have
+// newer values in other files, are moved so that it can be removed.
+
+const (
+	scrubRate = 32 << 20 // bytes in a second
+
+	// The rows are counted again when the replaceable values have grown by a half, or by a file if that is more. A file is collected when less than half
+	// of it is needed. So at most two thirds of these bytes are useless, and a byte is moved once at most for each byte written.
+	collectGrowth = 2       // a half
+	collectBelow  = 2       // a half
+	moveBytes     = 1 << 20 // of values that one transaction moves; at most 13% of the smallest memtable are places
+	moveRows      = 1000    // and the most rows
+	countRows     = 10_000  // rows that are counted between two pauses
+	countPause    = 20 * time.Millisecond
+)
+
+// keeper is the background work on files of values.
+type keeper struct {
+	wake      chan struct{} // gets a value when files may be worth collecting
+	stop      chan struct{} // closed when the work must end
+	running   sync.WaitGroup
+	countedAt int64     // bytes of replaceable values when rows were last counted
+	removals  []removal // files that nobody needs any more; guarded by Store.mu
+}
+
+// removal is a file whose values were moved, and whose row is removed.
+type removal struct {
+	file  uint32
+	after uint64 // number of the last group that Badger had then
+}
+
+// startKeeper begins the background work.
+func (s *Store) startKeeper() {
+	s.keeper.wake, s.keeper.stop = make(chan struct{}, 1), make(chan struct{})
+	files := s.values.Files()
+	for _, f := range files {
+		s.unverified.Add(f.Length)
+	}
+	s.keeper.running.Go(func() { s.endKeeping(s.scrub(files)) })
+	s.keeper.running.Go(func() {
+		for {
+			select {
+			case <-s.keeper.wake:
+				if err := s.collect(); !errors.Is(err, ErrNoSpace) { // nothing is lost by waiting for room
+					s.endKeeping(err)
+				}
+			case <-s.keeper.stop:
+				return
+			}
+		}
+	})
+}
+
+// stopKeeper ends the background work.
+func (s *Store) stopKeeper() {
+	if s.keeper.stop != nil {
+		close(s.keeper.stop)
+		s.keeper.running.Wait()
+		s.keeper.stop = nil
+	}
+}
+
+// errStopped is the error of work that stopKeeper ended.
+var errStopped = errors.New("store: the background work was stopped")
+
+func (s *Store) endKeeping(err error) {
+	if err != nil && !errors.Is(err, errStopped) {
+		s.fail(err)
+	}
+}
+
+// pauseKeeping waits, and returns an error if the work must end.
+func (s *Store) pauseKeeping(d time.Duration) error {
+	select {
+	case <-s.keeper.stop:
+		return errStopped
+	case <-s.failed:
+		return errStopped
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// Unverified returns how many bytes of values were not compared with their checksums since the store was opened.
+func (s *Store) Unverified() int64 { return s.unverified.Load() }
+
+// scrub compares the values in files with their checksums. Damage is an error, which ends the process.
+func (s *Store) scrub(files []values.File) error {
+	const pauseBytes = scrubRate / 50
+	for _, f := range files {
+		done, rested := int64(0), int64(0)
+		err := s.values.Entries(f, func(e values.Entry) error {
+			if _, err := verifiedValue(e.Key, e.Stored); err != nil {
+				return damage.New(s.values.Path(f.Number), "the value at %d does not match its checksum", e.Place.Offset)
+			}
+			end := int64(e.Place.Offset) + int64(e.Place.Length)
+			s.unverified.Add(done - end)
+			if done = end; done-rested < pauseBytes {
+				return nil
+			}
+			rested = done
+			return s.pauseKeeping(time.Second * pauseBytes / scrubRate)
+		})
+		if errors.Is(err, os.ErrClosed) { // it was collected meanwhile
+			s.unverified.Add(done - f.Length)
+			continue
+		}
+		if err != nil {
+			return storeError(err)
+		}
+	}
+	return nil
+}
+
+// storeError returns an error of the files of values as one of this package.
+func storeError(err error) error {
+	if err == nil || isDamage(err) || errors.Is(err, errStopped) || errors.Is(err, ErrNoSpace) {
+		return err
+	}
+	return fmt.Errorf("store: %w", err)
+}
+
+// collectSoon begins to collect files if the replaceable values have grown enough since the last time. Only the flusher calls it.
+func (s *Store) collectSoon() {
+	select {
+	case s.keeper.wake <- struct{}{}:
+	default:
+	}
+}
+
+// fullFiles returns the files of replaceable values that get no further ones, and the bytes of all such files.
+func (s *Store) fullFiles() (full []values.File, bytes int64) {
+	for _, f := range s.values.Files() {
+		if f.Kind != values.Replaceable {
+			continue
+		}
+		bytes += f.Length
+		if s.values.IsFull(f) && !s.isRemoved(f.Number) {
+			full = append(full, f)
+		}
+	}
+	return full, bytes
+}
+
+func (s *Store) isRemoved(file uint32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.keeper.removals, func(r removal) bool { return r.file == file })
+}
+
+// collect moves the values out of the files of which less than half is needed.
+func (s *Store) collect() error {
+	full, bytes := s.fullFiles()
+	s.keeper.countedAt = min(s.keeper.countedAt, bytes)
+	if bytes < s.keeper.countedAt+max(s.keeper.countedAt/collectGrowth, s.maxValuesFile()) || len(full) == 0 {
+		return nil
+	}
+	needed, err := s.countNeeded()
+	if err != nil {
+		return err
+	}
+	for _, f := range full {
+		if needed[f.Number] >= f.Length/collectBelow {
+			continue
+		}
+		if err := s.collectFile(f); err != nil {
+			return err
+		}
+	}
+	_, s.keeper.countedAt = s.fullFiles()
+	return nil
+}
+
+// countNeeded returns how many bytes of each file the rows in Badger need. Those that are written meanwhile may be missing; they are not
+// in files that were full before.
+func (s *Store) countNeeded() (map[uint32]int64, error) {
+	needed := make(map[uint32]int64)
+	for kind, fileKind := range separatedKinds {
+		if fileKind != values.Replaceable {
+			continue
+		}
+		prefix := []byte{byte(kind)}
+		for from := prefix; from != nil; {
+			var err error
+			if from, err = s.countSome(prefix, from, needed); err != nil {
+				return nil, err
+			}
+			if err := s.pauseKeeping(countPause); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return needed, nil
+}
+
+// countSome counts some rows of a kind and returns where to continue; nil: there is no further row.
+func (s *Store) countSome(prefix, from []byte, needed map[uint32]int64) (next []byte, err error) {
+	txn := s.db.NewTransactionAt(math.MaxUint64, false)
+	defer txn.Discard()
+	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	defer it.Close()
+	rows := 0
+	for it.Seek(from); it.Valid(); it.Next() {
+		item := it.Item()
+		if rows++; rows > countRows {
+			return item.KeyCopy(nil), nil
+		}
+		if item.UserMeta() != metaPlace {
+			continue
+		}
+		err := item.Value(func(b []byte) error {
+			if p, ok := values.ParsePlace(b); ok {
+				needed[p.File] += int64(p.Length)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// movable is a value of a file that is collected.
+type movable struct {
+	key, stored []byte
+	place       values.Place
+}
+
+// collectFile moves the needed values of a file to the current one, and then removes the row of the file. The file itself is removed when tables have all
+// that and no snapshot reads it (removeFiles).
+func (s *Store) collectFile(f values.File) error {
+	var batch []movable
+	size := 0
+	err := s.values.Entries(f, func(e values.Entry) error {
+		if _, err := verifiedValue(e.Key, e.Stored); err != nil {
+			return damage.New(s.values.Path(f.Number), "the value at %d does not match its checksum", e.Place.Offset)
+		}
+		batch = append(batch, movable{bytes.Clone(e.Key), bytes.Clone(e.Stored), e.Place})
+		if size += len(e.Stored); size < moveBytes && len(batch) < moveRows {
+			return nil
+		}
+		err := s.move(batch, nil)
+		batch, size = batch[:0], 0
+		if err != nil {
+			return err
+		}
+		return s.pauseKeeping(countPause)
+	})
+	if err == nil {
+		err = s.move(batch, &f)
+	}
+	return storeError(err)
+}
+
+// move writes those values again that are needed, and removes the row of a file that then has none.
+func (s *Store) move(batch []movable, emptied *values.File) error {
+	room := uint64(moveBytes + MaxValue + rowRoom*moveRows)
+	if err := s.requireRoom(room); err != nil {
+		return err
+	}
+	s.flusher.writing.Lock()
+	defer s.flusher.writing.Unlock()
+	s.mu.Lock()
+	last := s.flushed
+	s.mu.Unlock()
+	txn := s.db.NewTransactionAt(math.MaxUint64, true)
+	if err := s.addMoved(txn, batch, emptied); err != nil {
+		txn.Discard()
+		return err
+	}
+	if err := s.commit(txn, movedVersion(last)); err != nil {
+		return err
+	}
+	if emptied != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.keeper.removals = append(s.keeper.removals, removal{file: emptied.Number, after: last})
+	}
+	return nil
+}
+
+// addMoved adds the rows of the needed values to a transaction. The rows' versions are above those
+// that Badger has, and below those of the next groups.
+func (s *Store) addMoved(txn *badger.Txn, batch []movable, emptied *values.File) error {
+	s.flusher.begin(len(batch))
+	for _, m := range batch {
+		isNeeded, err := isPlaced(txn, m)
+		if err != nil {
+			return err
+		}
+		if !isNeeded {
+			continue
+		}
+		if err := s.flusher.set(txn, s.values, m.key, m.stored); err != nil {
+			return err
+		}
+	}
+	if emptied != nil {
+		if err := txn.Delete(valuesKey(emptied.Number)); err != nil {
+			return err
+		}
+	}
+	return writeValues(s.values, txn)
+}
+
+// isPlaced tells whether a row's value is at the place.
+func isPlaced(txn *badger.Txn, m movable) (isPlaced bool, err error) {
+	item, err := txn.Get(m.key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if item.UserMeta() != metaPlace {
+		return false, nil
+	}
+	err = item.Value(func(b []byte) error {
+		p, ok := values.ParsePlace(b)
+		isPlaced = ok && p == m.place
+		return nil
+	})
+	return isPlaced, err
+}
+
+// removeFiles removes the files that nobody needs any more: the tables have a later group than the last one before their rows
+// went, and no snapshot reads an earlier state.
+func (s *Store) removeFiles(inTables uint64) error {
+	s.mu.Lock()
+	oldest := uint64(math.MaxUint64)
+	if len(s.openSnapshots) > 0 {
+		oldest = s.openSnapshots[0].n
+	}
+	var ready []removal
+	s.keeper.removals = slices.DeleteFunc(s.keeper.removals, func(r removal) bool {
+		isReady := r.after < min(inTables, oldest)
+		if isReady {
+			ready = append(ready, r)
+		}
+		return isReady
+	})
+	s.mu.Unlock()
+	for _, r := range ready {
+		if err := s.values.Remove(r.file); err != nil {
+			return storeError(err)
+		}
+	}
+	return nil
+}

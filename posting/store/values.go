@@ -1,0 +1,131 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"mizan/posting/store/damage"
+	"mizan/posting/store/values"
+)
+
+// Badger writes a row again each time it merges the table with the row into the next level: a row of a large store five times. So long
+// values of the kinds below, which are nine tenths of all bytes, are in files beside the tables (package values), and their rows in Badger
+// have only the place.
+
+const (
+	valuesName = "values" // the directory of the files, in Badger's own
+
+	// prefixValues is the first byte of the keys of the rows that describe these files. The number of the file follows as 4 bytes,
+	// big-endian. The rows are those of this directory only: a backup does not have them.
+	prefixValues = 'v'
+
+	minSeparated = 128 // bytes of the shortest stored value that is separated from its row
+
+	metaPlace = 1 // Badger's user meta of a row whose value is a place
+)
+
+// separatedKinds are the kinds of rows whose long values are separated. A value that is removed soon is cheaper in a table, and one that
+// must vanish (a sealed row) would stay in a file for longer.
+var separatedKinds = [256]values.Kind{
+	prefixBlock: values.Lasting, prefixPage: values.Lasting, prefixList: values.Lasting, prefixTree: values.Lasting,
+	prefixRecord: values.Replaceable, prefixPart: values.Replaceable,
+}
+
+// separatedKind returns the kind of file for the value of a row; 0: the value stays in the row.
+func separatedKind(key, stored []byte) values.Kind {
+	if len(stored) < minSeparated {
+		return 0
+	}
+	return separatedKinds[key[0]]
+}
+
+func valuesKey(number uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{prefixValues}, number)
+}
+
+// valuesEntry is the row of a file.
+func valuesEntry(f values.File) *badger.Entry {
+	key := valuesKey(f.Number)
+	return badger.NewEntry(key, appendChecksum(key, f.Append(nil)))
+}
+
+// maxValuesFile returns from which length on a file gets no further values.
+func (s *Store) maxValuesFile() int64 { return 10 * s.options.MemTable }
+
+// openValues opens the files with values, which the tables tell.
+func (s *Store) openValues() error {
+	sn := s.Snapshot()
+	defer sn.Close()
+	var listed []values.File
+	err := sn.Ascend([]byte{prefixValues}, nil, func(key, value []byte) (bool, error) {
+		if len(key) != 1+4 {
+			return false, damage.New(s.path, "a row %x of a file of values", key)
+		}
+		f, ok := values.ParseFile(binary.BigEndian.Uint32(key[1:]), value)
+		if !ok {
+			return false, damage.New(s.path, "the row of the file of values %d", f.Number)
+		}
+		listed = append(listed, f)
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	if s.values, err = values.Open(filepath.Join(s.path, valuesName), s.maxValuesFile(), listed); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// read returns the stored value of a row of Badger, appended to dst[:0].
+func (s *Store) read(item *badger.Item, dst []byte) (stored []byte, err error) {
+	if item.UserMeta() != metaPlace {
+		return item.ValueCopy(dst[:0])
+	}
+	err = item.Value(func(place []byte) error {
+		stored, err = s.readPlace(item.Key(), place, dst)
+		return err
+	})
+	return stored, err
+}
+
+// readPlace returns the stored value whose place a row has, appended to dst[:0].
+func (s *Store) readPlace(key, place, dst []byte) ([]byte, error) {
+	p, ok := values.ParsePlace(place)
+	if !ok || p.Length > MaxValue+checksumSize {
+		return nil, damage.New("", "the row %.64x has no place of a value", key)
+	}
+	return s.values.Read(p, dst)
+}
+
+// separate returns the entry of Badger for a row, whose value it adds to the files if it is long.
+func (f *flusher) separate(files *values.Set, key, stored []byte) (badger.Entry, error) {
+	kind := separatedKind(key, stored)
+	if kind == 0 {
+		return badger.Entry{Key: key, Value: stored}, nil
+	}
+	place, err := files.Append(kind, key, stored)
+	if err != nil {
+		return badger.Entry{}, err
+	}
+	from := len(f.places)
+	f.places = place.Append(f.places)
+	return badger.Entry{Key: key, Value: f.places[from:len(f.places):len(f.places)], UserMeta: metaPlace}, nil
+}
+
+// writeValues makes the added values durable, and adds the rows of their files to the transaction.
+func writeValues(files *values.Set, txn *badger.Txn) error {
+	grown, err := files.Flush()
+	if err != nil {
+		return err
+	}
+	for _, f := range grown {
+		if err := txn.SetEntry(valuesEntry(f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+// Package values keeps the long values of a store's rows in files of their own, so that a row in Badger is small: a key and a
+// Place. A value is written once when its row goes to Badger, and never moves with the tables that Badger merges.
+//
+// A file is a sequence of entries: length of the key (2 bytes), length of the stored value (4), key, stored value. The stored value
+// ends with a checksum over key and value (package store). Values of rows that are never replaced (Lasting) and those of rows that may
+// be (Replaceable) are in different files, because only the latter collect values that nobody needs any more.
+//
+// Invariants:
+//  1. Flush returns after the entries are durable. The store writes their places to Badger only then.
+//  2. The store has a row for each file, with its length, in the transaction of Badger that has the places. So Open
+//     knows from Badger's tables alone which files there must be. It cuts what is behind their lengths and removes other files: that is what
+//     a crash left of transactions that are not in the tables, and the store's log has their rows.
+//  3. Bytes within the length of a file never change, and a number is not used again while its file has a row.
+//
+// Reading is safe at any time; all other methods are called by one goroutine at a time.
+//
+// Rejected: Badger's own value log. It is not synced before the table that points to it, and its garbage collection
+// removes a file before its moved values are durable. Rejected: reading values from the store's log. Its frames hold each step of
+// a record, so the log would keep about twice as many bytes.
+package values

@@ -1,0 +1,242 @@
+package values
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"mizan/posting/store/damage"
+)
+
+const testMax = 1000 // bytes after which a file gets no further entries
+
+func openSet(t *testing.T, dir string, listed []File) *Set {
+	t.Helper()
+	s, err := Open(dir, testMax, listed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // a test may have closed it
+	return s
+}
+
+// put appends values of so many bytes, makes them durable and returns their places.
+func put(t *testing.T, s *Set, kind Kind, sizes ...int) (places []Place, grown []File) {
+	t.Helper()
+	for _, size := range sizes {
+		p, err := s.Append(kind, fmt.Appendf(nil, "key%d", size), bytes.Repeat([]byte{byte(size)}, size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		places = append(places, p)
+	}
+	grown, err := s.Flush()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return places, grown
+}
+
+func wantValues(t *testing.T, s *Set, places []Place) {
+	t.Helper()
+	for _, p := range places {
+		got, err := s.Read(p, nil)
+		if err != nil || !bytes.Equal(got, bytes.Repeat([]byte{byte(p.Length)}, int(p.Length))) {
+			t.Errorf("the value at %v is %q: %v", p, got, err)
+		}
+	}
+}
+
+func names(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+func TestValuesAreReadAtTheirPlaces(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "values")
+	s := openSet(t, dir, nil)
+	lasting, _ := put(t, s, Lasting, 1, 200, 0, 30)
+	replaceable, _ := put(t, s, Replaceable, 5, 6)
+	more, _ := put(t, s, Lasting, 7)
+	all := slices.Concat(lasting, replaceable, more)
+	wantValues(t, s, all)
+	if lasting[0].File == replaceable[0].File {
+		t.Error("values of both kinds are in one file")
+	}
+	files := s.Files()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openSet(t, dir, files)
+	wantValues(t, s, all)
+	more, _ = put(t, s, Lasting, 9)
+	if more[0].File != lasting[0].File {
+		t.Error("a file is not continued after another opening")
+	}
+	wantValues(t, s, slices.Concat(all, more))
+}
+
+func TestFullFileGetsNoFurtherValues(t *testing.T) {
+	s := openSet(t, t.TempDir(), nil)
+	first, grown := put(t, s, Lasting, testMax)
+	second, _ := put(t, s, Lasting, 1)
+	if first[0].File == second[0].File || !s.IsFull(grown[0]) {
+		t.Errorf("places %v and %v", first, second)
+	}
+}
+
+func TestFileRoundTrip(t *testing.T) {
+	f := File{Number: 7, Kind: Replaceable, Length: 1 << 40}
+	if got, ok := ParseFile(7, f.Append(nil)); !ok || got != f {
+		t.Errorf("%v, %v", got, ok)
+	}
+	for _, row := range [][]byte{nil, f.Append(nil)[:8], append(f.Append(nil), 0), File{Kind: 3, Length: 1}.Append(nil), File{Kind: Lasting}.Append(nil), File{Kind: Lasting, Length: -1}.Append(nil)} {
+		if _, ok := ParseFile(7, row); ok {
+			t.Errorf("%x was parsed", row)
+		}
+	}
+	p := Place{1, 2, 1<<32 - 1}
+	if got, ok := ParsePlace(p.Append(nil)); !ok || got != p {
+		t.Errorf("%v, %v", got, ok)
+	}
+	if _, ok := ParsePlace(p.Append(nil)[1:]); ok {
+		t.Error("a short place was parsed")
+	}
+}
+
+// What a crash leaves behind the listed lengths, and files that are not listed, go; a number may then be used again.
+func TestOpenRemovesWhatIsNotListed(t *testing.T) {
+	dir := t.TempDir()
+	s := openSet(t, dir, nil)
+	kept, grown := put(t, s, Lasting, 100)
+	put(t, s, Lasting, 101)
+	put(t, s, Replaceable, 102)
+	if err := errors.Join(s.Close(), os.WriteFile(filepath.Join(dir, "note.txt"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s = openSet(t, dir, grown)
+	wantValues(t, s, kept)
+	if got := names(t, dir); !slices.Equal(got, []string{"000001.values", "note.txt"}) {
+		t.Errorf("there are %v", got)
+	}
+	again, _ := put(t, s, Lasting, 103)
+	other, _ := put(t, s, Replaceable, 104)
+	wantValues(t, s, slices.Concat(kept, again, other))
+	if again[0].Offset != uint32(grown[0].Length)+headSize+uint32(len("key103")) {
+		t.Errorf("the next value is at %v", again[0])
+	}
+}
+
+func TestMissingOrShortFileIsDamage(t *testing.T) {
+	for name, harm := range map[string]func(path string) error{
+		"missing": os.Remove,
+		"short":   func(path string) error { return os.Truncate(path, 50) },
+	} {
+		dir := t.TempDir()
+		s := openSet(t, dir, nil)
+		_, grown := put(t, s, Lasting, 100)
+		if err := errors.Join(s.Close(), harm(s.Path(1))); err != nil {
+			t.Fatal(err)
+		}
+		var damaged *damage.Error
+		if _, err := Open(dir, testMax, grown); !errors.As(err, &damaged) || damaged.Path != s.Path(1) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestFileThatBecomesShorterIsDamage(t *testing.T) {
+	dir := t.TempDir()
+	s := openSet(t, dir, nil)
+	places, grown := put(t, s, Lasting, 100, 101)
+	if err := os.Truncate(s.Path(1), 150); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *damage.Error
+	if _, err := s.Read(places[1], nil); !errors.As(err, &damaged) {
+		t.Errorf("read: %v", err)
+	}
+	if err := s.Entries(grown[0], func(Entry) error { return nil }); !errors.As(err, &damaged) {
+		t.Errorf("entries: %v", err)
+	}
+	if _, err := s.Read(Place{File: 9}, nil); !errors.As(err, &damaged) {
+		t.Errorf("a file that never was: %v", err)
+	}
+}
+
+func TestEntriesAreThoseThatWereAppended(t *testing.T) {
+	s := openSet(t, t.TempDir(), nil)
+	places, grown := put(t, s, Replaceable, 0, 1, 250, 3)
+	var got []Place
+	err := s.Entries(grown[0], func(e Entry) error {
+		if string(e.Key) != fmt.Sprintf("key%d", len(e.Stored)) {
+			t.Errorf("the entry %v has the key %s", e.Place, e.Key)
+		}
+		got = append(got, e.Place)
+		return nil
+	})
+	if err != nil || !slices.Equal(got, places) {
+		t.Errorf("%v, %v, want %v", got, err, places)
+	}
+}
+
+// A head that was changed is damage, whatever it claims.
+func TestDamagedHeadIsDamage(t *testing.T) {
+	dir := t.TempDir()
+	s := openSet(t, dir, nil)
+	_, grown := put(t, s, Lasting, 100)
+	for i := range headSize {
+		b, err := os.ReadFile(s.Path(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		harmed := bytes.Clone(b)
+		harmed[i] ^= 0x80
+		if err := os.WriteFile(s.Path(1), harmed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var damaged *damage.Error
+		err = s.Entries(grown[0], func(e Entry) error {
+			if string(e.Key) != "key100" {
+				return damage.New("", "another key") // as the checksum over the key tells the store
+			}
+			return nil
+		})
+		if !errors.As(err, &damaged) {
+			t.Errorf("byte %d: %v", i, err)
+		}
+		if err := os.WriteFile(s.Path(1), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRemovedFileIsGone(t *testing.T) {
+	dir := t.TempDir()
+	s := openSet(t, dir, nil)
+	_, grown := put(t, s, Replaceable, testMax)
+	if err := s.Remove(grown[0].Number); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Files()) != 0 || len(names(t, dir)) != 0 {
+		t.Errorf("there are %v, %v", s.Files(), names(t, dir))
+	}
+	if err := s.Entries(grown[0], nil); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("entries: %v", err)
+	}
+	next, _ := put(t, s, Replaceable, 1)
+	if next[0].File == grown[0].Number {
+		t.Error("a number is used again")
+	}
+}
