@@ -27,11 +27,11 @@ import (
 // A log here is the write-ahead log of a memtable (.mem).
 
 const (
-	memTables       = 1         // how many memtables may wait for a flush, besides those being written and flushed
-	levelZeroTables = 10        // at so many tables level 0 is compacted; a backwards seek searches each of them
-	levelZeroStall  = 20        // at so many tables in level 0 flushes, and then groups, wait for compaction
-	baseLevel       = 256 << 20 // the size of the level into which level 0 is merged; a merge needs as much free space
-	baseTable       = 2 << 20   // the size of a table below level 0; larger tables take more memory to build
+	memTables       = 1        // how many memtables may wait for a flush, besides those being written and flushed
+	levelZeroTables = 10       // at so many tables level 0 is compacted; a backwards seek searches each of them
+	levelZeroStall  = 20       // at so many tables in level 0 flushes, and then groups, wait for compaction
+	baseLevel       = 96 << 20 // the size of the level into which level 0 is merged: as much as level 0 has then; a merge needs as much free space
+	baseTable       = 2 << 20  // the size of a table below level 0; larger tables take more memory to build
 )
 
 // badgerLog is Badger's logger. It passes the messages on, without the names of keys and tables in them.

@@ -30,7 +30,8 @@ const (
 	moveBytes     = 1 << 20 // of values that one transaction moves; at most 13% of the smallest memtable are places
 	moveRows      = 1000    // and the most rows
 	countRows     = 10_000  // rows that are counted between two pauses
-	countPause    = 20 * time.Millisecond
+	countPause    = 100 * time.Millisecond
+	movePause     = 50 * time.Millisecond // between two transactions that move values
 )
 
 // keeper is the background work on files of values.
@@ -264,7 +265,7 @@ func (s *Store) collectFile(f values.File) error {
 		if err != nil {
 			return err
 		}
-		return s.pauseKeeping(countPause)
+		return s.pauseKeeping(movePause)
 	})
 	if err == nil {
 		err = s.move(batch, &f)

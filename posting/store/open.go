@@ -165,7 +165,7 @@ func (s *Store) badgerOptions(path string, audit *badgerfile.CompactionAudit) ba
 		WithNumLevelZeroTablesStall(levelZeroStall).
 		WithNumCompactors(2).
 		WithBaseTableSize(baseTable).
-		WithBaseLevelSize(min(baseLevel, 10*memTable)).
+		WithBaseLevelSize(min(baseLevel, 4*memTable)).
 		WithValueThreshold(min(1<<20, memTable*15/100)).
 		WithValueLogFileSize(1 << 20).
 		WithCompression(options.None).

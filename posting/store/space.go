@@ -270,9 +270,9 @@ func (s *Store) requireFree(need uint64) error {
 // longer and hardly slows down groups. The compaction only has to finish before level 0, the list of tables
 // flushed from memory, is so long that flushing waits.
 const (
-	throttlePause = 50 * time.Millisecond // between two tables: about 40 MB/s
-	throttleStep  = 10 * time.Millisecond // subtracted from the pause for each table of level 0 beyond throttleFrom
-	throttleFrom  = levelZeroTables + 2   // number of tables in level 0
+	throttlePause = 200 * time.Millisecond // between two tables: about 10 MB/s
+	throttleStep  = 40 * time.Millisecond  // subtracted from the pause for each table of level 0 beyond throttleFrom
+	throttleFrom  = levelZeroTables + 2    // number of tables in level 0
 )
 
 // pause returns how long compaction waits before it makes its next table, given the number of tables in

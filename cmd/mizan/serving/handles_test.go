@@ -140,7 +140,7 @@ func describeAnswer(a *testkit.Answer) string {
 	return fmt.Sprint(a.Status, " ", string(a.Body))
 }
 
-// countTables counts the files of the store's tables.
+// countStoreFiles counts the files of tables and values.
 func countStoreFiles(t *testing.T, dir string) (n int) {
 	t.Helper()
 	for _, pattern := range [...]string{"*.sst", "values/*"} {
