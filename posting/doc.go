@@ -24,9 +24,8 @@
 //     the counter as the preceding guards of the Change leave it.
 //  8. No total overflows: a command is refused if a total is above the lowest quarter of its range, or if
 //     the command moves a quarter or more. A bounded counter has counted in advance what outcomes may move.
-//  9. A due row (an item for each record that is due in one second) is removed only when it is below the
-//     low-water mark: all items below the mark have been handed out, and their records have a later due
-//     instant or none.
+//  9. A due row (an item for each record that a group makes due in one second) is removed only when the durable record of each
+//     of its items has another due instant or none, or another row for the same one. Rows below the low-water mark are like that.
 //  10. Only due rows, page-buffer rows, sealed rows and KVs are ever removed.
 //  11. Every line of an account and every row of a list is on exactly one stored page, or in
 //     the page buffer, after the lines of all its stored pages.

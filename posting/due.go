@@ -11,8 +11,8 @@ import (
 
 // Due holds in memory the items that are due soon, in time order, and loads later items from the store when
 // their time comes near. An item is a record with a due instant. It counts only while the record still has this
-// due instant; otherwise it is stale. The store keeps the items of one second in rows, and a whole row is removed
-// once the low-water mark has passed its second.
+// due instant; otherwise it is stale. The store keeps the items that one group makes due in one second in a row. The row is
+// removed when all its items are stale, or once the low-water mark has passed its second.
 type Due struct {
 	journal *Journal
 	wake    chan struct{} // receives a value when the earliest known due instant becomes earlier
@@ -21,7 +21,9 @@ type Due struct {
 	heap       []heapItem               // ordered by At; stale items stay until they reach the top
 	current    map[dueKey]currentDue    // due instant of each record that is due before horizon
 	dispatched map[dueKey]ledger.Micros // due instants of items that were handed out and are not done yet
-	horizon    ledger.Micros            // all items that are due before this instant are in memory
+	horizon    ledger.Micros            // all items that are due before this instant, a whole second, are in memory
+	waiting    map[dueRow]int           // how many records have their current item in a row of a second before horizon
+	emptied    []dueRow                 // rows that may have none any more, and can be removed
 	ticket     uint64                   // the last ticket; each item of the heap has its own
 
 	mark int64 // low-water mark: no row of an earlier second has a current item; only the orderer moves the mark
@@ -37,6 +39,15 @@ type dueKey struct {
 type currentDue struct {
 	at     ledger.Micros
 	ticket uint64
+	group  uint64 // the group whose row has the item
+}
+
+func (c currentDue) row() dueRow { return dueRow{int64(c.at) / 1_000_000, c.group} }
+
+// dueRow names the row of the items that a group makes due in a second.
+type dueRow struct {
+	second int64
+	group  uint64
 }
 
 type heapItem struct {
@@ -54,7 +65,10 @@ type dueChange struct {
 const dueWindow = 10 * time.Minute
 
 func newDue(j *Journal) *Due {
-	return &Due{journal: j, wake: make(chan struct{}, 1), current: make(map[dueKey]currentDue), dispatched: make(map[dueKey]ledger.Micros)}
+	return &Due{
+		journal: j, wake: make(chan struct{}, 1),
+		current: make(map[dueKey]currentDue), dispatched: make(map[dueKey]ledger.Micros), waiting: make(map[dueRow]int),
+	}
 }
 
 // Wake returns a channel that receives a value when the earliest due instant may have become earlier.
@@ -85,7 +99,7 @@ func (d *Due) Take(latest ledger.Micros, limit int) []store.DueItem {
 		}
 		item := d.pop().DueItem
 		k := dueKey{item.Org, item.Source}
-		d.current[k] = currentDue{at: item.At}
+		d.current[k] = currentDue{at: item.At, group: d.current[k].group}
 		d.dispatched[k] = item.At
 		items = append(items, item)
 	}
@@ -96,8 +110,9 @@ func (d *Due) Take(latest ledger.Micros, limit int) []store.DueItem {
 func (d *Due) Return(item store.DueItem) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if k := (dueKey{item.Org, item.Source}); d.current[k] == (currentDue{at: item.At}) {
-		d.setDue(k, item.At)
+	k := dueKey{item.Org, item.Source}
+	if due := d.current[k]; due.at == item.At && due.ticket == 0 {
+		d.setDue(k, item.At, due.group)
 	}
 }
 
@@ -127,25 +142,71 @@ func (d *Due) dropStale() {
 	}
 }
 
-// setDue sets the record's due instant. If the record has an item with this instant in the heap, the item stays.
-// If the item was handed out, the record becomes due once more.
-func (d *Due) setDue(k dueKey, at ledger.Micros) {
-	if due := d.current[k]; due.at == at && due.ticket != 0 {
+// setDue sets the record's due instant, which a row of the group has. If the record has an item with this instant in the heap, the
+// item stays. If the item was handed out, the record becomes due once more.
+func (d *Due) setDue(k dueKey, at ledger.Micros, group uint64) {
+	due, isKnown := d.current[k]
+	newDue := currentDue{at, due.ticket, group}
+	d.waiting[newDue.row()]++
+	if isKnown {
+		d.leave(due.row())
+	}
+	if due.at == at && due.ticket != 0 {
+		d.current[k] = newDue
 		return
 	}
 	d.ticket++
-	d.current[k] = currentDue{at, d.ticket}
+	newDue.ticket = d.ticket
+	d.current[k] = newDue
 	delete(d.dispatched, k)
 	d.push(heapItem{store.DueItem{At: at, Org: k.org, Source: k.source}, d.ticket})
 }
 
 func (d *Due) forget(k dueKey) {
+	if due, isKnown := d.current[k]; isKnown {
+		d.leave(due.row())
+	}
 	delete(d.current, k)
 	delete(d.dispatched, k)
 }
 
+// maxEmptied is how many rows at most wait to be removed. Further ones stay until the mark passes them, or until a start finds them.
+const maxEmptied = 65_536
+
+// leave counts that an item of a row has become stale. The last one makes the row removable.
+func (d *Due) leave(row dueRow) {
+	if d.waiting[row]--; d.waiting[row] > 0 {
+		return
+	}
+	delete(d.waiting, row)
+	d.empty(row)
+}
+
+// empty notes a row of which no item is current.
+func (d *Due) empty(row dueRow) {
+	if len(d.emptied) < maxEmptied {
+		d.emptied = append(d.emptied, row)
+	}
+}
+
+// takeEmptied returns rows without a current item, at most limit of them. What made their items stale is durable, and nothing
+// adds an item to a durable row. Rows below the mark are removed anyway. Only the orderer calls takeEmptied.
+func (d *Due) takeEmptied(limit int) (rows []dueRow) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	taken := 0
+	for ; taken < len(d.emptied) && len(rows) < limit; taken++ {
+		// Of the changes of one group, one can have emptied a row before another one entered it.
+		if row := d.emptied[taken]; d.waiting[row] == 0 && row.second >= d.mark {
+			rows = append(rows, row)
+		}
+	}
+	d.emptied = slices.Delete(d.emptied, 0, taken)
+	return rows
+}
+
 // applyChanges applies the new due instants of a durable group.
-func (d *Due) applyChanges(changes []dueChange) {
+func (d *Due) applyChanges(group uint64, changes []dueChange) {
 	if len(changes) == 0 {
 		return
 	}
@@ -161,7 +222,7 @@ func (d *Due) applyChanges(changes []dueChange) {
 			d.forget(c.dueKey)
 			continue
 		}
-		d.setDue(c.dueKey, c.at)
+		d.setDue(c.dueKey, c.at, group)
 	}
 	d.compact()
 	if len(d.heap) > 0 && (earliest == 0 || d.heap[0].At < earliest) {
@@ -190,7 +251,7 @@ func (d *Due) compact() {
 // LookAhead loads the items due within the window after now. It must be called as the clock
 // moves, and before a manual clock is moved to an instant.
 func (d *Due) LookAhead(now time.Time) error {
-	newHorizon := ledger.MicrosOf(now.Add(dueWindow))
+	newHorizon := horizonAt(now)
 	d.mu.Lock()
 	isLoaded := newHorizon-d.horizon < ledger.Micros(dueWindow.Microseconds()/2)
 	d.mu.Unlock()
@@ -198,6 +259,11 @@ func (d *Due) LookAhead(now time.Time) error {
 		return nil
 	}
 	return d.loadTo(newHorizon)
+}
+
+// horizonAt returns the end of the window, a whole second, so that a row is in memory completely or not at all.
+func horizonAt(now time.Time) ledger.Micros {
+	return ledger.MicrosOf(now.Add(dueWindow)) / 1_000_000 * 1_000_000
 }
 
 // recover reads the low-water mark and loads the items that are due from the mark until the end of the window.
@@ -214,7 +280,7 @@ func (d *Due) recover(now time.Time) error {
 		}
 	}
 	d.horizon = ledger.Micros(d.mark) * 1_000_000
-	return d.loadTo(ledger.MicrosOf(now.Add(dueWindow)))
+	return d.loadTo(horizonAt(now))
 }
 
 // loadTo loads the items that are due before the new horizon. It does so in steps, because it holds the lock
@@ -242,38 +308,53 @@ func (d *Due) load(newHorizon ledger.Micros) error {
 	snap := d.journal.store.Snapshot()
 	defer snap.Close()
 	oldHorizon, lastSecond := d.horizon, int64(d.horizon)/1_000_000
-	var items []store.DueItem
-	err := snap.Ascend(store.KeyDues(nil), store.KeyDueFrom(nil, lastSecond), func(key, row []byte) (bool, error) {
-		second, ok := store.ParseDueKey(key)
-		if !ok {
+	var rows []dueRow
+	var items []rowItem
+	err := snap.Ascend(store.KeyDues(nil), store.KeyDueFrom(nil, lastSecond), func(key, value []byte) (bool, error) {
+		var row dueRow
+		var ok bool
+		if row.second, row.group, ok = store.ParseDueKey(key); !ok {
 			return false, damaged("due row with key %x", key)
 		}
-		secondStart := ledger.Micros(second) * 1_000_000
+		secondStart := ledger.Micros(row.second) * 1_000_000
 		if secondStart >= newHorizon {
 			return false, nil
 		}
-		if second != lastSecond && len(items) >= maxLoad {
+		if row.second != lastSecond && len(items) >= maxLoad {
 			newHorizon = secondStart
 			return false, nil
 		}
-		lastSecond = second
-		return true, store.DecodeDues(row, func(item store.DueItem) {
+		lastSecond = row.second
+		rows = append(rows, row)
+		return true, store.DecodeDues(value, func(item store.DueItem) {
 			if item.At >= oldHorizon && item.At < newHorizon {
-				items = append(items, item)
+				items = append(items, rowItem{item, row.group})
 			}
 		})
 	})
 	if err == nil {
 		err = d.addCurrent(snap, items)
 	}
-	if err == nil {
-		d.horizon = max(d.horizon, newHorizon)
+	if err != nil {
+		return err
 	}
-	return err
+	d.horizon = max(d.horizon, newHorizon)
+	for _, row := range rows {
+		if d.waiting[row] == 0 {
+			d.empty(row)
+		}
+	}
+	return nil
+}
+
+// rowItem is an item and the group whose row has it.
+type rowItem struct {
+	store.DueItem
+	group uint64
 }
 
 // addCurrent adds those items whose record has the item's due instant in the snapshot.
-func (d *Due) addCurrent(snap *store.Snapshot, items []store.DueItem) error {
+func (d *Due) addCurrent(snap *store.Snapshot, items []rowItem) error {
 	var key, row []byte
 	for _, item := range items {
 		key = store.KeyRecord(key[:0], item.Org, item.Source)
@@ -292,7 +373,7 @@ func (d *Due) addCurrent(snap *store.Snapshot, items []store.DueItem) error {
 		if envelope.Due == item.At {
 			k := dueKey{item.Org, item.Source}
 			if _, isKnown := d.current[k]; !isKnown {
-				d.setDue(k, item.At)
+				d.setDue(k, item.At, item.group)
 			}
 		}
 	}

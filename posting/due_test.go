@@ -2,6 +2,7 @@ package posting_test
 
 import (
 	"log/slog"
+	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -165,10 +166,12 @@ func TestOnlyPassedDueRowsAreRemoved(t *testing.T) {
 		s := newSource()
 		f.setDue(s, 0, ledger.MicrosOf(start.Add(time.Minute))+ledger.Micros(i%3)*1_000_000)
 		f.setDue(s, 1, 0)
+		f.Due.DropEmptied()
 	}
 	f.forward(time.Hour)
 	f.restart()
 	f.lookAhead()
+	f.Due.DropEmptied()
 	f.wantTaken(waitingSource)
 	f.must(deposit())
 	if rows := f.countDueRows(); rows < n {
@@ -176,6 +179,7 @@ func TestOnlyPassedDueRowsAreRemoved(t *testing.T) {
 	}
 	f.setDue(waitingSource, 1, ledger.MicrosOf(start.Add(2*time.Hour)))
 	f.restart() // the first group after a start removes passed due rows without delay
+	f.Due.DropEmptied()
 	for range n/posting.MaxDueRemovals + 2 {
 		f.must(deposit()) // each removes some rows
 	}
@@ -199,12 +203,185 @@ func (f *fixture) countDueRows() int {
 	return count
 }
 
+// A row goes when the last of its items is stale, although the clock stands still.
+func TestDueRowWithoutCurrentItemsIsRemoved(t *testing.T) {
+	f := open(t)
+	sources := []ledger.Source{newSource(), newSource()}
+	c := &posting.Change{MustRecord: true}
+	for _, s := range sources {
+		c.Steps = append(c.Steps, posting.Step{Org: org, Source: s, Record: []byte{1}, Due: ledger.MicrosOf(start) + 5, Events: []ledger.Event{{Name: "wait", To: "waiting"}}})
+	}
+	f.must(c)
+	f.wantDueItems(2)
+	f.setDue(sources[0], 1, 0)
+	f.must(deposit()) // a group removes what earlier groups have emptied
+	f.wantDueItems(2)
+	f.setDue(sources[1], 1, 0)
+	f.must(deposit())
+	f.wantDueItems(0)
+}
+
+// If a record is stored again with the same instant, only its newest row is needed.
+func TestDueRowGoesWhenANewerOneHasItsItems(t *testing.T) {
+	f := open(t)
+	s, at := newSource(), ledger.MicrosOf(start)+5
+	f.setDue(s, 0, at)
+	f.setDue(s, 1, at)
+	f.must(deposit())
+	f.wantDueItems(1)
+	f.forward(time.Minute)
+	f.restart()
+	f.must(deposit())
+	f.wantDueItems(1)
+	f.wantTaken(s)
+	f.must(deposit())
+	f.wantDueItems(1) // what was handed out is still due until its record says otherwise
+	f.setDue(s, 2, 0)
+	f.must(deposit())
+	f.wantDueItems(0)
+}
+
+// What is due after the window is not in memory. Its row goes when the window reaches it, and so does one that a killed process has left.
+func TestStaleDueRowsOfTheStoreAreRemoved(t *testing.T) {
+	f := open(t)
+	far, near, kept := newSource(), newSource(), newSource()
+	f.setDue(far, 0, ledger.MicrosOf(start.Add(time.Hour)))
+	f.setDue(far, 1, 0)
+	f.setDue(kept, 0, ledger.MicrosOf(start.Add(time.Hour)))
+	f.setDue(near, 0, ledger.MicrosOf(start)+5)
+	f.setDue(near, 1, 0)
+	f.restart() // before a group has removed the row of near
+	f.wantDueItems(3)
+	f.must(deposit())
+	f.wantDueItems(2)
+	f.forward(time.Hour)
+	f.lookAhead()
+	f.must(deposit())
+	f.wantDueItems(1)
+	f.wantTaken(kept)
+}
+
+// Within one group a row can be emptied before another record enters it.
+func TestDueRowThatIsEnteredAgainStays(t *testing.T) {
+	d := blockedDisk()
+	f := openOn(t, d)
+	first, second := recordWithoutEntry(uuid.New()), recordWithoutEntry(uuid.New())
+	first.Steps[0].Due, second.Steps[0].Due = ledger.MicrosOf(start)+5, ledger.MicrosOf(start)+6
+	cancelled := recordWithoutEntry(first.Steps[0].Source.ID)
+	cancelled.MustRecord, cancelled.Steps[0].Expect = true, 1
+	f.Submit(deposit(), func(posting.Receipt) {})
+	for f.QueueDepth() > 0 {
+		runtime.Gosched() // until its group is at the disk; the other changes then wait for each other
+	}
+	for _, receipt := range f.submitTogether(d, []*posting.Change{&first, &cancelled, &second}) {
+		if receipt.Err != nil {
+			t.Fatal(receipt.Err)
+		}
+	}
+	if n, _ := f.LastGroup(); n != 2 {
+		t.Fatalf("the changes are in %d groups", n)
+	}
+	f.must(deposit())
+	f.forward(time.Minute)
+	f.restart()
+	f.wantTaken(second.Steps[0].Source)
+}
+
+func TestGroupRemovesABoundedNumberOfEmptiedDueRows(t *testing.T) {
+	f := open(t)
+	const n = posting.MaxDueRemovals + 100
+	sources := make([]ledger.Source, n)
+	for i := range sources { // each in a row of its own
+		sources[i] = newSource()
+		f.setDue(sources[i], 0, ledger.MicrosOf(start)+5)
+	}
+	for len(sources) > 0 {
+		c := &posting.Change{MustRecord: true}
+		k := min(len(sources), posting.MaxSteps)
+		for _, s := range sources[:k] {
+			c.Steps = append(c.Steps, posting.Step{Org: org, Source: s, Expect: 1, Record: []byte{1}, Events: []ledger.Event{{Name: "done"}}})
+		}
+		f.must(c)
+		sources = sources[k:]
+	}
+	f.wantDueItems(n)
+	f.must(deposit())
+	f.wantDueItems(n - posting.MaxDueRemovals)
+	f.must(deposit())
+	f.wantDueItems(0)
+}
+
+// Whatever happens to records and when the process ends, each record that is due is found, and once nothing happens any more, only
+// the rows of those are left.
+func TestRemovedDueRowsAreNotMissed(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Log("seed", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	f := open(t)
+	sources := make([]ledger.Source, 12)
+	for i := range sources {
+		sources[i] = newSource()
+	}
+	versions, dues := make(map[ledger.Source]uint64), make(map[ledger.Source]ledger.Micros)
+	for range 600 {
+		s := sources[random.IntN(len(sources))]
+		switch random.IntN(12) {
+		case 0:
+			f.restart()
+		case 1:
+			f.must(deposit())
+		case 2:
+			f.forward(time.Duration(random.IntN(3)) * 10 * time.Second)
+			f.lookAhead()
+		default:
+			at := ledger.Micros(0)
+			if random.IntN(3) > 0 {
+				at = ledger.MicrosOf(f.clock.Now()) + ledger.Micros(random.IntN(3))*1_000_000 + ledger.Micros(random.IntN(2))
+			}
+			f.setDue(s, versions[s], at)
+			versions[s]++
+			dues[s] = at
+		}
+	}
+	f.must(deposit())
+	f.restart()
+	f.must(deposit())
+	f.must(deposit())
+	waitingCount := 0
+	for _, at := range dues {
+		if at != 0 {
+			waitingCount++
+		}
+	}
+	f.wantDueItems(waitingCount)
+	f.forward(time.Hour)
+	f.restart()
+	taken := f.takeSources()
+	if len(taken) != waitingCount {
+		t.Errorf("%d are due, want %d", len(taken), waitingCount)
+	}
+	for _, s := range taken {
+		if dues[s] == 0 {
+			t.Errorf("%v is due, and should not be", s.ID)
+		}
+	}
+}
+
+// wantDueItems compares the number of items in due rows.
+func (f *fixture) wantDueItems(want int) {
+	f.t.Helper()
+	if got := f.countDueRows(); got != want {
+		f.t.Errorf("due rows have %d items, want %d", got, want)
+	}
+}
+
 func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 	f := open(t)
 	for range posting.MaxDueRemovals + 10 { // more passed rows than one group removes, so the next group removes the others
 		s := newSource()
 		f.setDue(s, 0, ledger.MicrosOf(start)+1)
 		f.setDue(s, 1, 0)
+		f.Due.DropEmptied()
 	}
 	f.forward(time.Minute)
 	arrived := make(chan struct{}, 16)
@@ -219,6 +396,7 @@ func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 	f.restart()
 	f.OverlapAt(1)
 	f.lookAhead()
+	f.Due.DropEmptied()
 	waitingSource, receipts := newSource(), make(chan posting.Receipt, 2)
 	sendReceipt := func(receipt posting.Receipt) { receipts <- receipt }
 	c := recordWithoutEntry(waitingSource.ID)

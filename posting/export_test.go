@@ -22,7 +22,14 @@ func (d *Due) WaitingCount() int {
 	return len(d.current)
 }
 
-// MaxDueRemovals is the maximum number of passed due rows that one group removes.
+// DropEmptied forgets the rows that wait to be removed, as if there were too many of them.
+func (d *Due) DropEmptied() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.emptied = nil
+}
+
+// MaxDueRemovals is the maximum number of due rows that one group removes.
 const MaxDueRemovals = maxDueRemovals
 
 // LowestBuffered returns the number of the oldest group whose page-buffer rows readers search.

@@ -125,7 +125,7 @@ func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error
 		return 0, err
 	}
 	return mark, v.snap.Ascend(store.KeyDues(nil), nil, func(key, row []byte) (bool, error) {
-		second, ok := store.ParseDueKey(key)
+		second, _, ok := store.ParseDueKey(key)
 		if !ok {
 			return false, damaged("due row with key %x", key)
 		}

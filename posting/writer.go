@@ -168,21 +168,33 @@ func (w *writer) finish() {
 	w.tail = size{}
 	w.drain()
 	w.out.oldestBuffered = w.lowestBuffered()
-	w.removePassedDue()
+	w.removePassedDue(w.removeEmptiedDue())
 	w.closeSnapshot()
 	w.previousEarliest = w.out.earliest
 	w.previous = w.group.Seal()
 }
 
 // removalEvery is the minimum time between two searches for passed due rows. maxDueRemovals is the maximum
-// number of such rows that one group removes; the following groups remove the rest.
+// number of due rows that one group removes; the following groups remove the rest.
 const (
 	removalEvery   = time.Second
 	maxDueRemovals = 512
 )
 
-// removePassedDue moves the low-water mark of due rows forward, and removes the rows below the mark.
-func (w *writer) removePassedDue() {
+// removeEmptiedDue removes due rows of which all items are stale, without waiting for the clock, and returns their number. If such a row
+// is not in the store's tables yet, it never will be.
+func (w *writer) removeEmptiedDue() (removed int) {
+	rows := w.journal.Due.takeEmptied(maxDueRemovals)
+	for _, row := range rows {
+		w.key = store.KeyDue(w.key[:0], row.second, row.group)
+		w.group.Delete(w.key)
+	}
+	return len(rows)
+}
+
+// removePassedDue moves the low-water mark of due rows forward, and removes the rows below the mark. The group has
+// removed some due rows before.
+func (w *writer) removePassedDue(removed int) {
 	now := time.Now()
 	if !w.hasMoreToRemove && now.Sub(w.lastRemoval) < removalEvery {
 		return
@@ -201,9 +213,8 @@ func (w *writer) removePassedDue() {
 	if bytes.Compare(from, w.removedBelow) < 0 {
 		from = w.removedBelow // skip rows that are already removed
 	}
-	removed := 0
 	w.must(w.snapshot().AscendKeys(store.KeyDues(nil), from, func(key []byte) ([]byte, bool, error) {
-		at, ok := store.ParseDueKey(key)
+		at, _, ok := store.ParseDueKey(key)
 		if !ok || at >= second {
 			return nil, false, nil
 		}

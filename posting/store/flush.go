@@ -121,8 +121,11 @@ func (s *Store) flushFull() error {
 func (s *Store) write(rows *recent.Rows, last uint64) error {
 	s.flusher.writing.Lock()
 	defer s.flusher.writing.Unlock()
+	s.mu.Lock()
+	flushed := s.flushed
+	s.mu.Unlock()
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
-	if err := s.flusher.fill(txn, s.values, rows); err != nil {
+	if err := s.flusher.fill(txn, s.values, rows, flushed); err != nil {
 		txn.Discard()
 		return storeError(err)
 	}
@@ -172,14 +175,19 @@ func (f *flusher) set(txn *badger.Txn, files *values.Set, key, stored []byte) er
 	return txn.SetEntry(&f.entries[len(f.entries)-1])
 }
 
-// fill adds the newest value of every row to a transaction of Badger, after it has made the separated values durable.
-func (f *flusher) fill(txn *badger.Txn, files *values.Set, rows *recent.Rows) error {
+// fill adds the newest value of every row to a transaction of Badger, which has the groups up to flushed, and makes the separated
+// values durable. It leaves out a row that these groups have made and removed again: Badger has nothing of it that a deletion would have to hide.
+func (f *flusher) fill(txn *badger.Txn, files *values.Set, rows *recent.Rows, flushed uint64) error {
 	f.begin(rows.Size().Rows)
 	for row := range rows.Newest() {
 		var err error
-		if row.IsDeletion {
+		_, group, isDue := ParseDueKey(row.Key)
+		switch {
+		case row.IsDeletion && isDue && group > flushed:
+			// only that group sets the row
+		case row.IsDeletion:
 			err = txn.Delete(row.Key)
-		} else {
+		default:
 			err = f.set(txn, files, row.Key, row.Stored)
 		}
 		if err != nil {

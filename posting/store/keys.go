@@ -236,12 +236,12 @@ func KeyDueFrom(dst []byte, second int64) []byte {
 // KeyDues is the prefix of all due rows.
 func KeyDues(dst []byte) []byte { return append(dst, prefixDue) }
 
-// ParseDueKey returns the second in a due row's key.
-func ParseDueKey(key []byte) (second int64, ok bool) {
+// ParseDueKey returns the second and the group in a due row's key.
+func ParseDueKey(key []byte) (second int64, group uint64, ok bool) {
 	if len(key) != 17 || key[0] != prefixDue {
-		return 0, false
+		return 0, 0, false
 	}
-	return int64(binary.BigEndian.Uint64(key[1:9])), true
+	return int64(binary.BigEndian.Uint64(key[1:9])), binary.BigEndian.Uint64(key[9:]), true
 }
 
 // KeyLists is the prefix of the pages of one list.

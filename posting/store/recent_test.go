@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/dgraph-io/badger/v4"
 
 	"mizan/posting/store/recent"
 )
@@ -154,5 +157,51 @@ func TestGroupThatWaitsForTheFlushEndsWithTheStore(t *testing.T) {
 	defer sn.Close()
 	if _, found, err := sn.Get([]byte("b"), nil); found || err != nil {
 		t.Errorf("the refused group is visible: %v", err)
+	}
+}
+
+// A due row that is removed while its group is in memory costs Badger nothing, not even a deletion. One that Badger has is deleted there.
+func TestDueRowRemovedInMemoryNeverReachesBadger(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	var keys [][]byte
+	for n := uint64(1); n <= 2; n++ { // the first row is in Badger before it is removed
+		keys = append(keys, KeyDue(nil, 7, n))
+		set(t, s, string(keys[n-1]), "due")
+		if n == 1 {
+			if err := s.flushAll(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	g := NewGroup(next(s))
+	for _, key := range keys {
+		g.Delete(key)
+	}
+	g.Seal()
+	if err := s.Apply(g); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.flushAll(); err != nil {
+		t.Fatal(err)
+	}
+	txn := s.db.NewTransactionAt(math.MaxUint64, false)
+	defer txn.Discard()
+	it := txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: KeyDues(nil)})
+	defer it.Close()
+	var versions []string
+	for it.Seek(nil); it.Valid(); it.Next() {
+		versions = append(versions, fmt.Sprintf("%x deleted %v", it.Item().Key(), it.Item().IsDeletedOrExpired()))
+	}
+	want := []string{fmt.Sprintf("%x deleted true", keys[0]), fmt.Sprintf("%x deleted false", keys[0])}
+	if !slices.Equal(versions, want) {
+		t.Errorf("Badger has %v, want %v", versions, want)
+	}
+	sn := s.Snapshot()
+	defer sn.Close()
+	for _, key := range keys {
+		if _, found, err := sn.Get(key, nil); found || err != nil {
+			t.Errorf("%x is found: %v %v", key, found, err)
+		}
 	}
 }
