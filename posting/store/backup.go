@@ -45,7 +45,7 @@ func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (mo
 		firstKind = int(from[0])
 	}
 	for kind := firstKind; kind <= 0xff; kind++ {
-		prefix, afterVersion := []byte{byte(kind)}, movedVersion(since)
+		prefix, afterVersion := []byte{byte(kind)}, lastVersion(since)
 		if CarriedWhole(prefix) {
 			afterVersion = 0
 		}
@@ -106,6 +106,8 @@ func (c *RowCheck) Add(r StoredRow) error {
 	switch {
 	case len(r.Key) == 0 || len(r.Key) > MaxKey || len(r.Stored) > MaxValue+checksumSize:
 		return fmt.Errorf("store: a row with a key of %d bytes and a value of %d", len(r.Key), len(r.Stored))
+	case r.Key[0] == prefixValues:
+		return fmt.Errorf("store: a row %.64x of a file of values, which no backup has", r.Key)
 	case bytes.Compare(r.Key, c.lastKey) <= 0:
 		return fmt.Errorf("store: the row %.64x does not follow %.64x", r.Key, c.lastKey)
 	}

@@ -43,15 +43,16 @@ type keeper struct {
 	removals  []removal // files that nobody needs any more; guarded by Store.mu
 }
 
-// removal is a file whose values were moved, and whose row is removed.
+// removal is a file whose values were moved, and whose row says so.
 type removal struct {
 	file  uint32
 	after uint64 // number of the last group that Badger had then
 }
 
+func newKeeper() keeper { return keeper{wake: make(chan struct{}, 1), stop: make(chan struct{})} }
+
 // startKeeper begins the background work.
 func (s *Store) startKeeper() {
-	s.keeper.wake, s.keeper.stop = make(chan struct{}, 1), make(chan struct{})
 	files := s.values.Files()
 	for _, f := range files {
 		s.unverified.Add(f.Length)
@@ -110,8 +111,8 @@ func (s *Store) scrub(files []values.File) error {
 	for _, f := range files {
 		done, rested := int64(0), int64(0)
 		err := s.values.Entries(f, func(e values.Entry) error {
-			if _, err := verifiedValue(e.Key, e.Stored); err != nil {
-				return damage.New(s.values.Path(f.Number), "the value at %d does not match its checksum", e.Place.Offset)
+			if err := s.verifyEntry(e); err != nil {
+				return err
 			}
 			end := int64(e.Place.Offset) + int64(e.Place.Length)
 			s.unverified.Add(done - end)
@@ -130,6 +131,20 @@ func (s *Store) scrub(files []values.File) error {
 		}
 	}
 	return nil
+}
+
+// verifyEntry compares a value with its checksum. Only damage that a row meets counts: a value that was replaced is of no use.
+func (s *Store) verifyEntry(e values.Entry) error {
+	if _, err := verifiedValue(e.Key, e.Stored); err == nil {
+		return nil
+	}
+	txn := s.db.NewTransactionAt(math.MaxUint64, false)
+	defer txn.Discard()
+	isNeeded, err := isPlaced(txn, e.Key, e.Place)
+	if err == nil && isNeeded {
+		err = damage.New(s.values.Path(e.Place.File), "the value at %d does not match its checksum", e.Place.Offset)
+	}
+	return err
 }
 
 // storeError returns an error of the files of values as one of this package.
@@ -170,6 +185,9 @@ func (s *Store) isRemoved(file uint32) bool {
 
 // collect moves the values out of the files of which less than half is needed.
 func (s *Store) collect() error {
+	if s.LowSpace() {
+		return nil
+	}
 	full, bytes := s.fullFiles()
 	s.keeper.countedAt = min(s.keeper.countedAt, bytes)
 	if bytes < s.keeper.countedAt+max(s.keeper.countedAt/collectGrowth, s.maxValuesFile()) || len(full) == 0 {
@@ -247,14 +265,14 @@ type movable struct {
 	place       values.Place
 }
 
-// collectFile moves the needed values of a file to the current one, and then removes the row of the file. The file itself is removed when tables have all
+// collectFile moves the needed values of a file to the current one, and then marks the row of the file as removed. The file itself is removed when tables have all
 // that and no snapshot reads it (removeFiles).
 func (s *Store) collectFile(f values.File) error {
 	var batch []movable
 	size := 0
 	err := s.values.Entries(f, func(e values.Entry) error {
-		if _, err := verifiedValue(e.Key, e.Stored); err != nil {
-			return damage.New(s.values.Path(f.Number), "the value at %d does not match its checksum", e.Place.Offset)
+		if err := s.verifyEntry(e); err != nil {
+			return err
 		}
 		batch = append(batch, movable{bytes.Clone(e.Key), bytes.Clone(e.Stored), e.Place})
 		if size += len(e.Stored); size < moveBytes && len(batch) < moveRows {
@@ -273,39 +291,57 @@ func (s *Store) collectFile(f values.File) error {
 	return storeError(err)
 }
 
-// move writes those values again that are needed, and removes the row of a file that then has none.
+// move writes those values again that are needed, and marks the row of a file that then has none. Each such transaction has a version of its own; when they
+// are used up, it waits for the next groups.
 func (s *Store) move(batch []movable, emptied *values.File) error {
-	room := uint64(moveBytes + MaxValue + rowRoom*moveRows)
-	if err := s.requireRoom(room); err != nil {
-		return err
+	for {
+		if s.LowSpace() {
+			return fmt.Errorf("store: %s: %w: values are not moved", s.options.Dir, ErrNoSpace)
+		}
+		if err := s.requireRoom(moveBytes + MaxValue + rowRoom*moveRows + s.maxRecentRoom()); err != nil {
+			return err
+		}
+		if done, err := s.tryMove(batch, emptied); done || err != nil {
+			return err
+		}
+		if err := s.pauseKeeping(countPause); err != nil {
+			return err
+		}
 	}
-	s.flusher.writing.Lock()
-	defer s.flusher.writing.Unlock()
-	s.mu.Lock()
-	last := s.flushed
-	s.mu.Unlock()
+}
+
+// tryMove is move without waiting: done is false if there is no version left.
+func (s *Store) tryMove(batch []movable, emptied *values.File) (done bool, err error) {
+	last, unlock, err := s.beginWriting()
+	if err != nil {
+		return false, err
+	}
+	defer func() { unlock(err) }()
+	if s.moves == versionsOfGroup-1 {
+		return false, nil
+	}
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
 	if err := s.addMoved(txn, batch, emptied); err != nil {
 		txn.Discard()
-		return err
+		return false, storeError(err)
 	}
-	if err := s.commit(txn, movedVersion(last)); err != nil {
-		return err
+	s.moves++
+	if err := s.commit(txn, version(last)+s.moves); err != nil {
+		return false, err
 	}
 	if emptied != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.keeper.removals = append(s.keeper.removals, removal{file: emptied.Number, after: last})
 	}
-	return nil
+	return true, nil
 }
 
-// addMoved adds the rows of the needed values to a transaction. The rows' versions are above those
-// that Badger has, and below those of the next groups.
+// addMoved adds the rows of the needed values to a transaction.
 func (s *Store) addMoved(txn *badger.Txn, batch []movable, emptied *values.File) error {
 	s.flusher.begin(len(batch))
 	for _, m := range batch {
-		isNeeded, err := isPlaced(txn, m)
+		isNeeded, err := isPlaced(txn, m.key, m.place)
 		if err != nil {
 			return err
 		}
@@ -317,7 +353,7 @@ func (s *Store) addMoved(txn *badger.Txn, batch []movable, emptied *values.File)
 		}
 	}
 	if emptied != nil {
-		if err := txn.Delete(valuesKey(emptied.Number)); err != nil {
+		if err := txn.SetEntry(valuesEntry(emptied.Removed())); err != nil {
 			return err
 		}
 	}
@@ -325,8 +361,8 @@ func (s *Store) addMoved(txn *badger.Txn, batch []movable, emptied *values.File)
 }
 
 // isPlaced tells whether a row's value is at the place.
-func isPlaced(txn *badger.Txn, m movable) (isPlaced bool, err error) {
-	item, err := txn.Get(m.key)
+func isPlaced(txn *badger.Txn, key []byte, place values.Place) (isPlaced bool, err error) {
+	item, err := txn.Get(key)
 	if errors.Is(err, badger.ErrKeyNotFound) {
 		return false, nil
 	}
@@ -338,14 +374,14 @@ func isPlaced(txn *badger.Txn, m movable) (isPlaced bool, err error) {
 	}
 	err = item.Value(func(b []byte) error {
 		p, ok := values.ParsePlace(b)
-		isPlaced = ok && p == m.place
+		isPlaced = ok && p == place
 		return nil
 	})
 	return isPlaced, err
 }
 
 // removeFiles removes the files that nobody needs any more: the tables have a later group than the last one before their rows
-// went, and no snapshot reads an earlier state.
+// said so, and no snapshot reads an earlier state.
 func (s *Store) removeFiles(inTables uint64) error {
 	s.mu.Lock()
 	oldest := uint64(math.MaxUint64)

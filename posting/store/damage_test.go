@@ -84,6 +84,7 @@ func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 		if err := sp.history.differenceFrom(s, m); err != nil {
 			if isDamage(err) { // a value in a file of values is compared with its checksum when it is read
 				s.fail(err)
+				settle(s)
 				return err, unclear(err)
 			}
 			return nil, fmt.Errorf("opened %d times: %w", round+1, err)
@@ -91,14 +92,21 @@ func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 		g := NewGroup(last+1, hash)
 		sp.history.fill(g)
 		g.Seal()
-		if err := s.Apply(g); err != nil {
-			return nil, err
-		}
-		if err := s.Close(); err != nil {
+		if err := errors.Join(s.Apply(g), s.Close()); err != nil {
+			settle(s)
+			if isDamage(err) { // it was noticed in the background
+				return err, nil
+			}
 			return nil, err
 		}
 	}
 	return nil, nil
+}
+
+// settle waits until a failed store changes no files any more.
+func settle(s *Store) {
+	s.stopKeeper()
+	s.releases.Wait()
 }
 
 // unclear returns what is wrong with the text of an error; nil if the text is clear.

@@ -14,12 +14,12 @@
 //     it has the hash of the group before. The rows of durable groups stay in memory, bounded by two transactions
 //     of Badger, until one transaction writes the groups' newest rows to Badger (flush.go). Badger gets no group that
 //     is not durable in the log, and the log keeps each group until tables have it.
-//  3. A transaction of Badger has version 2n+1, where n is its last group. So the highest version in the tables tells
-//     which groups they have. Version 1 has only the schema's row; even versions have rows whose values have moved.
+//  3. A transaction of Badger has version 256n+1, where n is its last group. So the highest version in the tables tells
+//     which groups they have. Version 1 has only the schema's row; the versions between have rows whose values have moved.
 //  4. A returned value is the stored value: each stored value ends with a CRC-32C over its key and its
 //     bytes.
 //  5. Every stored row is found, or Open refuses the store. Before Badger may change a file,
-//     every byte of every table is checked. Then the chain of groups is walked back, for twice the size of the
+//     every byte of every table is checked. Then the chain of groups is walked back, for four times the size of the
 //     memtables, and the log must continue where it ends (examine.go lists damage and consequences). Long values
 //     are in files beside the tables (package values). Open checks their lengths, a reader checks what it
 //     reads, and every byte is checked once in the background after a start (collect.go).

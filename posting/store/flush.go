@@ -117,13 +117,32 @@ func (s *Store) flushFull() error {
 	return nil
 }
 
-// write writes groups to Badger with the version of the last one. From then on Badger has them.
-func (s *Store) write(rows *recent.Rows, last uint64) error {
+// beginWriting waits until no transaction is made or written. flushed is the last group that Badger has. The caller must
+// call unlock with its error, which fails the store before anybody else can write: a file of values may have grown without its row, and Badger may
+// still read the memory of a transaction that it has not taken.
+func (s *Store) beginWriting() (flushed uint64, unlock func(error), err error) {
 	s.flusher.writing.Lock()
-	defer s.flusher.writing.Unlock()
+	if err := s.failure(); err != nil {
+		s.flusher.writing.Unlock()
+		return 0, nil, err
+	}
 	s.mu.Lock()
-	flushed := s.flushed
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	return s.flushed, func(err error) {
+		if err != nil {
+			s.fail(err)
+		}
+		s.flusher.writing.Unlock()
+	}, nil
+}
+
+// write writes groups to Badger with the version of the last one. From then on Badger has them.
+func (s *Store) write(rows *recent.Rows, last uint64) (err error) {
+	flushed, unlock, err := s.beginWriting()
+	if err != nil {
+		return err
+	}
+	defer func() { unlock(err) }()
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
 	if err := s.flusher.fill(txn, s.values, rows, flushed); err != nil {
 		txn.Discard()
@@ -132,6 +151,7 @@ func (s *Store) write(rows *recent.Rows, last uint64) error {
 	if err := s.commit(txn, version(last)); err != nil {
 		return err
 	}
+	s.moves = 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.full, s.flushed = nil, last

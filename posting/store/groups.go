@@ -112,6 +112,9 @@ func (s *Store) missingGroups(survey *badgerfile.Survey) error {
 	if survey.LeftOut != 0 { // the table is what to report
 		return damage.New(badgerfile.TablePath(s.path, survey.LeftOut), "it is missing")
 	}
+	if _, err := os.Lstat(filepath.Join(s.path, valuesName)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("store: %s: %w: it has no files of values", s.path, ErrOlderSchema) // its versions mean other groups
+	}
 	return damage.New(s.path, "its tables end with group %d, and the log begins with group %d", groupOf(survey.Last), s.groups.First())
 }
 

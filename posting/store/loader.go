@@ -73,7 +73,7 @@ func (l *Loader) begin(size uint64) error {
 		}
 	}
 	need := size + size/8
-	l.batchRoom = minReserve + min(loadRoom, need)
+	l.batchRoom = minReserve + min(loadRoom+loadBatch+MaxValue, need)
 	if err := s.requireFree(minReserve + need + s.servingRoom()); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func Open(o Options) (*Store, error) {
 	}
 	s := &Store{
 		options: o, path: filepath.Join(o.Dir, storeName), log: o.Log, lock: lock,
-		tables: badgerfile.NewCatalog(filepath.Join(o.Dir, catalogName)), failed: make(chan struct{}),
+		tables: badgerfile.NewCatalog(filepath.Join(o.Dir, catalogName)), failed: make(chan struct{}), keeper: newKeeper(),
 	}
 	if err := s.open(); err != nil {
 		s.abandon()
@@ -83,14 +83,15 @@ func (s *Store) open() error {
 	s.ready.Store(true)
 	s.maxBatch = recent.Size{Rows: int(s.db.MaxBatchCount() * 9 / 10), Bytes: int(s.db.MaxBatchSize() * 9 / 10)} // a transaction of Badger may have a little more
 	s.last.N = groupOf(survey.Last)
+	s.moves = survey.Last - version(s.last.N)
 	s.startFlusher()
 	if err := s.checkSchema(); err != nil {
 		return err
 	}
-	if err := s.openValues(); err != nil {
+	if err := s.checkGroups(); err != nil {
 		return err
 	}
-	if err := s.checkGroups(); err != nil {
+	if err := s.openValues(); err != nil {
 		return err
 	}
 	if err := s.findCurrentLog(); err != nil {
@@ -212,8 +213,8 @@ func (s *Store) checkSchema() error {
 	return nil
 }
 
-// checkGroups walks the group rows back from the last one, for twice as many bytes of groups as all memtables can
-// hold. If Badger's list of tables is truncated, the lost rows are in that range.
+// checkGroups walks the group rows back from the last one, for four times as many bytes of groups as all memtables can
+// hold: most of the bytes of a group are not in memtables (package values). If Badger's list of tables is truncated, the lost rows are in that range.
 func (s *Store) checkGroups() error {
 	sn := s.Snapshot()
 	defer sn.Close()
@@ -221,7 +222,7 @@ func (s *Store) checkGroups() error {
 		next         = s.last.N // the group that the walk must find next, from the last group down
 		expectedHash [32]byte   // the hash of that group, according to the row of the group after it
 		bytesWalked  uint64
-		bound        = 2 * uint64(memTables+2) * uint64(s.options.MemTable)
+		bound        = 4 * uint64(memTables+2) * uint64(s.options.MemTable)
 	)
 	err := sn.Descend([]byte{prefixGroup}, nil, func(key, value []byte) (bool, error) {
 		r, ok := parseGroupRow(value)

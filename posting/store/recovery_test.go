@@ -166,7 +166,7 @@ func TestTableOfAnotherStoreIsRefused(t *testing.T) {
 		dirs[i] = t.TempDir()
 		s := open(t, Options{Dir: dirs[i], MemTable: minMemTable})
 		set(t, s, "a", value)
-		hist := history{seed: 1, rows: 20, value: 4000, keys: manyKeys}
+		hist := history{seed: 1, rows: 3, value: 38_000, keys: manyKeys}
 		for n := uint64(2); s.db.Levels()[0].NumTables < levelZeroTables-2; n++ {
 			hist.continueTo(t, s, n)
 			waitForFlushes(s)

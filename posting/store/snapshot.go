@@ -38,7 +38,7 @@ func (s *Store) Snapshot() *Snapshot {
 	} else {
 		s.openSnapshots = append(s.openSnapshots, liveReads{n: n, count: 1})
 	}
-	sn := &Snapshot{store: s, n: s.last.N, txn: s.db.NewTransactionAt(version(n), false), flushed: n, openedAfterClose: s.isShut}
+	sn := &Snapshot{store: s, n: s.last.N, txn: s.db.NewTransactionAt(lastVersion(n), false), flushed: n, openedAfterClose: s.isShut}
 	sn.recent = sn.recentSpace[:0]
 	for _, rows := range [...]*recent.Rows{s.recent, s.full} {
 		if rows != nil {

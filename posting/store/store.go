@@ -70,6 +70,7 @@ type Store struct {
 	}
 	releasing    sync.Mutex            // held while groups of the log are released
 	releases     sync.WaitGroup        // done when no groups are being released and no segment is being made
+	moves        uint64                // transactions that have moved values since the last one with groups; guarded by flusher.writing
 	makingSpare  atomic.Bool           // a segment is being made in the background
 	firstFailure atomic.Pointer[error] // the reason why no write is possible any more; set once
 	failed       chan struct{}         // closed when firstFailure is set
@@ -95,17 +96,20 @@ type liveReads struct {
 	count int
 }
 
-// version returns the version of group n's rows. The groups that are written to Badger together have the version of
-// the last one there. The store sets versions itself (managed transactions), for two reasons: a snapshot does not wait for a running
+// Each group has versionsOfGroup versions. The first is that of its rows: the groups that are written to Badger together have the one of
+// the last group there. Each further one is of a transaction that has moved values when that group was the last one in Badger
+// (collect.go). The store sets versions itself (managed transactions), for two reasons: a snapshot does not wait for a running
 // write, and the files can be checked for a gap before Badger opens them. Version 1 is the creation of the store.
-func version(n uint64) uint64 { return 2*n + 1 }
+const versionsOfGroup = 256
 
-// movedVersion returns the version of a row that was written again because its value has moved (collect.go), when n was the last group in
-// Badger: above all versions of that group and below those of the next.
-func movedVersion(n uint64) uint64 { return version(n) + 1 }
+// version returns the version of group n's rows.
+func version(n uint64) uint64 { return versionsOfGroup*n + 1 }
 
-// groupOf returns the group that a version means.
-func groupOf(version uint64) uint64 { return (version - 1) / 2 }
+// lastVersion returns the greatest version of group n. Snapshots read it: what was moved has the same values.
+func lastVersion(n uint64) uint64 { return version(n) + versionsOfGroup - 1 }
+
+// groupOf returns the group that has a version.
+func groupOf(version uint64) uint64 { return (version - 1) / versionsOfGroup }
 
 // LastGroup returns the number and hash of the last durable group; 0 and zeros
 // for a store without groups.

@@ -162,6 +162,49 @@ func TestReplacedValuesAreCollected(t *testing.T) {
 	}
 }
 
+// A move of values is the last thing that Badger has when the store is closed: all values are found afterwards, also when further groups follow.
+func TestMovedValuesAreFoundAfterAnotherOpening(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(seed(t), 0))
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	kept := make(model)
+	for i := range 500 {
+		key := fmt.Sprintf("rkept%03d", i)
+		kept[key] = strings.Repeat("k", 900+i)
+		set(t, s, key, kept[key])
+	}
+	isFull := func() bool {
+		return slices.ContainsFunc(s.values.Files(), func(f values.File) bool { return f.Kind == values.Replaceable && s.values.IsFull(f) })
+	}
+	rewrite(t, s, r, isFull)
+	if err := s.flushAll(); err != nil {
+		t.Fatal(err)
+	}
+	for isMoved := false; !isMoved; {
+		s.collectSoon()
+		runtime.Gosched()
+		s.mu.Lock()
+		isMoved = len(s.keeper.removals) > 0
+		s.mu.Unlock()
+	}
+	closeStore(t, s)
+	for range 3 {
+		s = open(t, Options{Dir: dir, MemTable: minMemTable})
+		set(t, s, "rother", strings.Repeat("x", 300))
+		if err := s.flushAll(); err != nil {
+			t.Fatal(err)
+		}
+		sn := s.Snapshot()
+		for key, value := range kept {
+			if got := get(t, sn, key); got != value {
+				t.Fatalf("the row %s has %d bytes", key, len(got))
+			}
+		}
+		sn.Close()
+		closeStore(t, s)
+	}
+}
+
 func equalModels(a, b model) bool {
 	if len(a) != len(b) {
 		return false

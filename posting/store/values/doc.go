@@ -8,9 +8,9 @@
 // Invariants:
 //  1. Flush returns after the entries are durable. The store writes their places to Badger only then.
 //  2. The store has a row for each file, with its length, in the transaction of Badger that has the places. So Open
-//     knows from Badger's tables alone which files there must be. It cuts what is behind their lengths and removes other files: that is what
-//     a crash left of transactions that are not in the tables, and the store's log has their rows.
-//  3. Bytes within the length of a file never change, and a number is not used again while its file has a row.
+//     knows from Badger's tables alone which files there must be. It cuts what is behind their lengths and removes files with higher numbers: that is
+//     what a crash left of transactions that are not in the tables, and the store's log has their rows.
+//  3. Bytes within the length of a file never change. The row of a removed file stays, so no number is used again that a table knows.
 //
 // Reading is safe at any time; all other methods are called by one goroutine at a time.
 //

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mizan/internal/durable"
 	"mizan/posting/store/damage"
 )
 
@@ -43,7 +42,7 @@ func (s *Set) Entries(f File, fn func(Entry) error) error {
 		}
 		keyLength, storedLength := int64(binary.BigEndian.Uint16(head[:])), int64(binary.BigEndian.Uint32(head[2:]))
 		offset += headSize + keyLength + storedLength
-		if offset > f.Length {
+		if keyLength == 0 || offset > f.Length {
 			return damage.New(path, "an entry that ends at %d does not fit", offset)
 		}
 		content = slices.Grow(content[:0], int(keyLength+storedLength))[:keyLength+storedLength]
@@ -68,16 +67,13 @@ func readFull(in io.Reader, b []byte, path string) error {
 	return err
 }
 
-// Remove removes a full file, which nobody reads any more and whose row is removed durably.
+// Remove removes a full file, which nobody reads any more and whose row says so durably.
 func (s *Set) Remove(number uint32) error {
 	s.mu.Lock()
 	f := s.files[number]
 	delete(s.files, number)
 	s.mu.Unlock()
-	if err := errors.Join(f.handle.Close(), os.Remove(s.Path(number))); err != nil {
-		return err
-	}
-	return durable.SyncDir(s.dir)
+	return errors.Join(f.handle.Close(), os.Remove(s.Path(number))) // if a power cut brings the name back, Open removes it again
 }
 
 // datasync makes the content of a file durable.

@@ -27,6 +27,7 @@ type Kind byte
 const (
 	Lasting     Kind = 1 // of rows that are never replaced or removed
 	Replaceable Kind = 2
+	removed     Kind = 3 // the file is removed; its row stays, so that the row of each number is known
 )
 
 var kinds = [...]Kind{Lasting, Replaceable}
@@ -52,8 +53,11 @@ func ParseFile(number uint32, row []byte) (f File, ok bool) {
 		return f, false
 	}
 	f = File{Number: number, Kind: Kind(row[0]), Length: int64(binary.BigEndian.Uint64(row[1:]))}
-	return f, slices.Contains(kinds[:], f.Kind) && f.Length > 0
+	return f, slices.Contains(kinds[:], f.Kind) && f.Length > 0 || f == f.Removed()
 }
+
+// Removed returns what the row of the file says when it is removed.
+func (f File) Removed() File { return File{Number: f.Number, Kind: removed} }
 
 // Place is where a stored value is.
 type Place struct {
@@ -107,7 +111,7 @@ func (s *Set) Path(number uint32) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%06d%s", number, extension))
 }
 
-// Open opens the listed files in dir and removes all others, as invariant 2 says. It makes dir if there are no files. A file of maxFile bytes
+// Open opens the listed files in dir and removes later ones, as invariant 2 says. It makes dir if there are no files. A file of maxFile bytes
 // gets no further entries. Errors: *damage.Error, or an I/O error that names the path.
 func Open(dir string, maxFile int64, listed []File) (*Set, error) {
 	s := &Set{dir: dir, maxFile: maxFile, current: make(map[Kind]*file), files: make(map[uint32]*file)}
@@ -118,12 +122,16 @@ func Open(dir string, maxFile int64, listed []File) (*Set, error) {
 		return nil, err
 	}
 	for _, f := range listed {
+		s.last = max(s.last, f.Number)
+		if f == f.Removed() {
+			continue
+		}
 		if err := s.open(f); err != nil {
 			_ = s.Close() // nothing was written
 			return nil, err
 		}
 	}
-	if err := s.removeOthers(); err != nil {
+	if err := s.removeOthers(listed); err != nil {
 		_ = s.Close() // nothing was written
 		return nil, err
 	}
@@ -141,7 +149,7 @@ func (s *Set) open(f File) error {
 		return err
 	}
 	opened := &file{File: f, handle: handle}
-	s.files[f.Number], s.last = opened, max(s.last, f.Number)
+	s.files[f.Number] = opened
 	info, err := handle.Stat()
 	switch {
 	case err != nil:
@@ -159,8 +167,8 @@ func (s *Set) open(f File) error {
 	return nil
 }
 
-// removeOthers removes the files that are not open.
-func (s *Set) removeOthers() error {
+// removeOthers removes the files that are listed as removed, and those with a number above all listed ones. There must not be others.
+func (s *Set) removeOthers(listed []File) error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return err
@@ -170,6 +178,9 @@ func (s *Set) removeOthers() error {
 		number, err := strconv.ParseUint(digits, 10, 32)
 		if !isFile || err != nil || s.files[uint32(number)] != nil {
 			continue
+		}
+		if f := (File{Number: uint32(number)}); f.Number <= s.last && !slices.Contains(listed, f.Removed()) {
+			return damage.New(s.Path(f.Number), "no row of the store is about this file")
 		}
 		if err := os.Remove(filepath.Join(s.dir, e.Name())); err != nil {
 			return err

@@ -98,8 +98,10 @@ func TestFullFileGetsNoFurtherValues(t *testing.T) {
 
 func TestFileRoundTrip(t *testing.T) {
 	f := File{Number: 7, Kind: Replaceable, Length: 1 << 40}
-	if got, ok := ParseFile(7, f.Append(nil)); !ok || got != f {
-		t.Errorf("%v, %v", got, ok)
+	for _, want := range []File{f, f.Removed()} {
+		if got, ok := ParseFile(7, want.Append(nil)); !ok || got != want {
+			t.Errorf("%v, %v", got, ok)
+		}
 	}
 	for _, row := range [][]byte{nil, f.Append(nil)[:8], append(f.Append(nil), 0), File{Kind: 3, Length: 1}.Append(nil), File{Kind: Lasting}.Append(nil), File{Kind: Lasting, Length: -1}.Append(nil)} {
 		if _, ok := ParseFile(7, row); ok {
@@ -112,6 +114,34 @@ func TestFileRoundTrip(t *testing.T) {
 	}
 	if _, ok := ParsePlace(p.Append(nil)[1:]); ok {
 		t.Error("a short place was parsed")
+	}
+}
+
+// A file that should be removed is, and its number is not used again. A file that the store must know and does not is damage.
+func TestOpenKnowsRemovedFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := openSet(t, dir, nil)
+	_, first := put(t, s, Replaceable, testMax)
+	kept, second := put(t, s, Replaceable, 100)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *damage.Error
+	if _, err := Open(dir, testMax, second); !errors.As(err, &damaged) || damaged.Path != s.Path(1) {
+		t.Errorf("without a row: %v", err)
+	}
+	s = openSet(t, dir, []File{first[0].Removed(), second[0]})
+	wantValues(t, s, kept)
+	if got := names(t, dir); !slices.Equal(got, []string{"000002.values"}) {
+		t.Errorf("there are %v", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	last := File{Number: 9}.Removed()
+	s = openSet(t, dir, []File{first[0].Removed(), second[0], last})
+	if next, _ := put(t, s, Lasting, 1); next[0].File != 10 {
+		t.Errorf("the next file is %v", next)
 	}
 }
 
