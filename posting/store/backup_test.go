@@ -101,6 +101,30 @@ func TestLoadedStoreEqualsItsSource(t *testing.T) {
 	}
 }
 
+// A load may need several files of values of each kind.
+func TestLoadFillsFilesOfValues(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	for i := range 100 {
+		for _, kind := range "br" {
+			set(t, s, fmt.Sprintf("%c%03d", kind, i), strings.Repeat("v", 60_000), fmt.Sprintf("%c%03d short", kind, i), "v", fmt.Sprintf("k%c%03d", kind, i), "v")
+		}
+	}
+	rows := backupRows(t, s, 0)
+	dir := filepath.Join(t.TempDir(), "loaded")
+	if err := loadRows(t, dir, rows); err != nil {
+		t.Fatal(err)
+	}
+	loaded := open(t, Options{Dir: dir, MemTable: minMemTable})
+	defer closeStore(t, loaded)
+	if files := loaded.values.Files(); len(files) < 3 {
+		t.Errorf("the rows are in %v: this proves little", files)
+	}
+	if !sameRows(backupRows(t, loaded, 0), rows, true) {
+		t.Error("the loaded store has other rows")
+	}
+}
+
 // An increment (a backup since a group) has the rows written after that group, and all rows of the kinds that
 // can be removed.
 func TestIncrementHasNewerRowsAndAllRowsOfRemovableKinds(t *testing.T) {

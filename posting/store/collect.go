@@ -62,7 +62,7 @@ func (s *Store) startKeeper() {
 		for {
 			select {
 			case <-s.keeper.wake:
-				if err := s.collect(); !errors.Is(err, ErrNoSpace) { // nothing is lost by waiting for room
+				if err := s.collect(); !errors.Is(err, ErrNoSpace) && !isOutOfHandles(err) { // nothing is lost by waiting
 					s.endKeeping(err)
 				}
 			case <-s.keeper.stop:
@@ -111,7 +111,7 @@ func (s *Store) scrub(files []values.File) error {
 	for _, f := range files {
 		done, rested := int64(0), int64(0)
 		err := s.values.Entries(f, func(e values.Entry) error {
-			if err := s.verifyEntry(e); err != nil {
+			if err := s.verifyEntry(f, e); err != nil {
 				return err
 			}
 			end := int64(e.Place.Offset) + int64(e.Place.Length)
@@ -133,18 +133,26 @@ func (s *Store) scrub(files []values.File) error {
 	return nil
 }
 
-// verifyEntry compares a value with its checksum. Only damage that a row meets counts: a value that was replaced is of no use.
-func (s *Store) verifyEntry(e values.Entry) error {
+// verifyEntry compares a value with its checksum. A value that was replaced is of no use, so its damage does not count. But the key
+// of a damaged entry may be damaged too, so the places of all rows tell whether one needs it.
+func (s *Store) verifyEntry(f values.File, e values.Entry) error {
 	if _, err := verifiedValue(e.Key, e.Stored); err == nil {
 		return nil
 	}
-	txn := s.db.NewTransactionAt(math.MaxUint64, false)
-	defer txn.Discard()
-	isNeeded, err := isPlaced(txn, e.Key, e.Place)
-	if err == nil && isNeeded {
-		err = damage.New(s.values.Path(e.Place.File), "the value at %d does not match its checksum", e.Place.Offset)
+	isNeeded := f.Kind == values.Lasting
+	if !isNeeded {
+		end := e.Place.Offset + e.Place.Length
+		err := s.eachPlace(func(p values.Place) {
+			isNeeded = isNeeded || p.File == f.Number && p.Offset < end && p.Offset+p.Length > e.Start()
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	if !isNeeded {
+		return nil
+	}
+	return damage.New(s.values.Path(f.Number), "the value at %d does not match its checksum", e.Place.Offset)
 }
 
 // storeError returns an error of the files of values as one of this package.
@@ -213,6 +221,12 @@ func (s *Store) collect() error {
 // in files that were full before.
 func (s *Store) countNeeded() (map[uint32]int64, error) {
 	needed := make(map[uint32]int64)
+	err := s.eachPlace(func(p values.Place) { needed[p.File] += int64(p.Length) })
+	return needed, err
+}
+
+// eachPlace calls fn with the place of each replaceable value that a row in Badger has, slowly.
+func (s *Store) eachPlace(fn func(values.Place)) error {
 	for kind, fileKind := range separatedKinds {
 		if fileKind != values.Replaceable {
 			continue
@@ -220,19 +234,19 @@ func (s *Store) countNeeded() (map[uint32]int64, error) {
 		prefix := []byte{byte(kind)}
 		for from := prefix; from != nil; {
 			var err error
-			if from, err = s.countSome(prefix, from, needed); err != nil {
-				return nil, err
+			if from, err = s.somePlaces(prefix, from, fn); err != nil {
+				return err
 			}
 			if err := s.pauseKeeping(countPause); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return needed, nil
+	return nil
 }
 
-// countSome counts some rows of a kind and returns where to continue; nil: there is no further row.
-func (s *Store) countSome(prefix, from []byte, needed map[uint32]int64) (next []byte, err error) {
+// somePlaces calls fn for some rows of a kind and returns where to continue; nil: there is no further row.
+func (s *Store) somePlaces(prefix, from []byte, fn func(values.Place)) (next []byte, err error) {
 	txn := s.db.NewTransactionAt(math.MaxUint64, false)
 	defer txn.Discard()
 	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
@@ -248,7 +262,7 @@ func (s *Store) countSome(prefix, from []byte, needed map[uint32]int64) (next []
 		}
 		err := item.Value(func(b []byte) error {
 			if p, ok := values.ParsePlace(b); ok {
-				needed[p.File] += int64(p.Length)
+				fn(p)
 			}
 			return nil
 		})
@@ -271,7 +285,7 @@ func (s *Store) collectFile(f values.File) error {
 	var batch []movable
 	size := 0
 	err := s.values.Entries(f, func(e values.Entry) error {
-		if err := s.verifyEntry(e); err != nil {
+		if err := s.verifyEntry(f, e); err != nil {
 			return err
 		}
 		batch = append(batch, movable{bytes.Clone(e.Key), bytes.Clone(e.Stored), e.Place})
@@ -321,9 +335,14 @@ func (s *Store) tryMove(batch []movable, emptied *values.File) (done bool, err e
 		return false, nil
 	}
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
-	if err := s.addMoved(txn, batch, emptied); err != nil {
+	moved, err := s.addMoved(txn, batch, emptied)
+	if err != nil {
 		txn.Discard()
 		return false, storeError(err)
+	}
+	if moved == 0 && emptied == nil {
+		txn.Discard()
+		return true, nil
 	}
 	s.moves++
 	if err := s.commit(txn, version(last)+s.moves); err != nil {
@@ -337,27 +356,28 @@ func (s *Store) tryMove(batch []movable, emptied *values.File) (done bool, err e
 	return true, nil
 }
 
-// addMoved adds the rows of the needed values to a transaction.
-func (s *Store) addMoved(txn *badger.Txn, batch []movable, emptied *values.File) error {
+// addMoved adds the rows of the needed values to a transaction, and returns how many these are.
+func (s *Store) addMoved(txn *badger.Txn, batch []movable, emptied *values.File) (moved int, err error) {
 	s.flusher.begin(len(batch))
 	for _, m := range batch {
 		isNeeded, err := isPlaced(txn, m.key, m.place)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if !isNeeded {
 			continue
 		}
 		if err := s.flusher.set(txn, s.values, m.key, m.stored); err != nil {
-			return err
+			return 0, err
 		}
+		moved++
 	}
 	if emptied != nil {
 		if err := txn.SetEntry(valuesEntry(emptied.Removed())); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return writeValues(s.values, txn)
+	return moved, writeValues(s.values, txn)
 }
 
 // isPlaced tells whether a row's value is at the place.

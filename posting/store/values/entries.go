@@ -19,6 +19,9 @@ type Entry struct {
 	Place       Place
 }
 
+// Start returns where the entry begins in its file.
+func (e Entry) Start() uint32 { return e.Place.Offset - uint32(len(e.Key)) - headSize }
+
 // readAhead is how many bytes of a file are read at once.
 const readAhead = 256 << 10
 

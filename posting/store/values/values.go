@@ -264,7 +264,8 @@ func (s *Set) grow(f *file) {
 	f.Length += int64(len(f.pending))
 	f.pending = f.pending[:0]
 	if f.Length >= s.maxFile {
-		f.pending, s.current[f.Kind] = nil, nil
+		f.pending = nil
+		delete(s.current, f.Kind)
 	}
 }
 
