@@ -28,7 +28,7 @@
 //
 // Rejected:
 //   - net/http's client. It costs 77% more processor time per delivery, the server's part included
-//     (docs/benchmarks.md), because each connection needs two goroutines. Up to a third more would
+//     (its benchmarks compare them), because each connection needs two goroutines. Up to a third more would
 //     have been acceptable.
 //   - fasthttp's client. It costs only 5% more but breaks this contract: it reuses connections without
 //     looking for left-over bytes, so that a late 200 acknowledges the next delivery; it bounds
