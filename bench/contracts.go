@@ -83,9 +83,7 @@ func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err err
 		return err
 	}
 	defer remove()
-	if inMemory(dir) {
-		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
-	}
+	warnIfInMemory(out, dir)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
 	r := &serverRun{out: out, cfg: PaymentsConfig{
 		Workload: workloadPayments, Connections: cfg.Connections, Duration: cfg.Duration, TLS: "off", Timeout: cfg.Timeout,

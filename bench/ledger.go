@@ -61,9 +61,7 @@ func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 		return err
 	}
 	defer remove()
-	if inMemory(dir) {
-		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
-	}
+	warnIfInMemory(out, dir)
 	if cfg.Seed == 0 {
 		cfg.Seed = rand.Uint64()
 	}

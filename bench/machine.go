@@ -109,6 +109,13 @@ func inMemory(dir string) bool {
 	return name == fileSystems[magicTmpfs] || name == fileSystems[magicRamfs]
 }
 
+// warnIfInMemory prints a warning if a sync in a directory costs nothing.
+func warnIfInMemory(out io.Writer, dir string) {
+	if inMemory(dir) {
+		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
+	}
+}
+
 // dataDirectory returns the named data directory or, without a name, a new one on a disk. remove
 // deletes the directory if it is new.
 func dataDirectory(name string) (dir string, remove func(), err error) {

@@ -70,8 +70,8 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 		return err
 	}
 	defer remove()
-	if (cfg.Target == "" || cfg.AgainstFloor) && inMemory(dir) {
-		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
+	if cfg.Target == "" || cfg.AgainstFloor {
+		warnIfInMemory(out, dir)
 	}
 	// Most cores are left to the server. One core is enough for a hundred thousand exchanges a
 	// second, and idle threads that look for work cost CPU too.

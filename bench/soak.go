@@ -89,9 +89,7 @@ func Soak(ctx context.Context, cfg SoakConfig, out io.Writer) (err error) {
 		return err
 	}
 	defer remove()
-	if inMemory(dir) {
-		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
-	}
+	warnIfInMemory(out, dir)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
 	s := &soakRun{
 		serverRun: &serverRun{cfg: *cfg.serverConfig(), dir: dir, out: out}, cfg: cfg,

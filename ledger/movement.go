@@ -10,22 +10,22 @@ type Movement struct {
 
 // Post adds a posted amount on the side.
 func (m *Movement) Post(side Side, amount money.Amount) error {
-	return addSigned(signedOf(side, &m.DebitsPosted, &m.CreditsPosted), money.Signed{Abs: amount})
+	return addSigned(ofSide(side, &m.DebitsPosted, &m.CreditsPosted), money.Signed{Abs: amount})
 }
 
 // Hold adds an amount that is held on the side.
 func (m *Movement) Hold(side Side, amount money.Amount) error {
-	return addSigned(signedOf(side, &m.DebitsPending, &m.CreditsPending), money.Signed{Abs: amount})
+	return addSigned(ofSide(side, &m.DebitsPending, &m.CreditsPending), money.Signed{Abs: amount})
 }
 
 // Release subtracts an amount that was held on the side.
 func (m *Movement) Release(side Side, amount money.Amount) error {
-	return addSigned(signedOf(side, &m.DebitsPending, &m.CreditsPending), money.Signed{Abs: amount}.Neg())
+	return addSigned(ofSide(side, &m.DebitsPending, &m.CreditsPending), money.Signed{Abs: amount}.Neg())
 }
 
 // Unpost subtracts a posted amount on the side.
 func (m *Movement) Unpost(side Side, amount money.Amount) error {
-	return addSigned(signedOf(side, &m.DebitsPosted, &m.CreditsPosted), money.Signed{Abs: amount}.Neg())
+	return addSigned(ofSide(side, &m.DebitsPosted, &m.CreditsPosted), money.Signed{Abs: amount}.Neg())
 }
 
 // Add adds another movement of the same account. The error is money.ErrOverflow.
@@ -62,13 +62,6 @@ func MovementOf(t *Totals) Movement {
 		DebitsPosted: money.Signed{Abs: t.DebitsPosted}, CreditsPosted: money.Signed{Abs: t.CreditsPosted},
 		DebitsPending: money.Signed{Abs: t.DebitsPending}, CreditsPending: money.Signed{Abs: t.CreditsPending},
 	}
-}
-
-func signedOf(side Side, debit, credit *money.Signed) *money.Signed {
-	if side == Debit {
-		return debit
-	}
-	return credit
 }
 
 func addSigned(sum *money.Signed, added money.Signed) error {

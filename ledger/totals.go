@@ -14,17 +14,17 @@ type Totals struct {
 
 // Post adds the amount to the posted total of the side.
 func (t *Totals) Post(side Side, amount money.Amount) error {
-	return addTo(totalOf(side, &t.DebitsPosted, &t.CreditsPosted), amount)
+	return addTo(ofSide(side, &t.DebitsPosted, &t.CreditsPosted), amount)
 }
 
 // Hold adds the amount to the pending total of the side.
 func (t *Totals) Hold(side Side, amount money.Amount) error {
-	return addTo(totalOf(side, &t.DebitsPending, &t.CreditsPending), amount)
+	return addTo(ofSide(side, &t.DebitsPending, &t.CreditsPending), amount)
 }
 
 // Release subtracts the amount from the pending total of the side.
 func (t *Totals) Release(side Side, amount money.Amount) error {
-	total := totalOf(side, &t.DebitsPending, &t.CreditsPending)
+	total := ofSide(side, &t.DebitsPending, &t.CreditsPending)
 	remaining, err := total.Sub(amount)
 	if err != nil {
 		return fmt.Errorf("release of %v from %v pending", amount, *total)
@@ -33,7 +33,8 @@ func (t *Totals) Release(side Side, amount money.Amount) error {
 	return nil
 }
 
-func totalOf(side Side, debit, credit *money.Amount) *money.Amount {
+// ofSide returns one of two values by the side.
+func ofSide[T any](side Side, debit, credit T) T {
 	if side == Debit {
 		return debit
 	}

@@ -79,27 +79,33 @@ func openMeasuredJournal(t *testing.T) *posting.Journal {
 // figureAccount returns the account of the n-th partner, counted from 0.
 func figureAccount(n int64) ledger.Path { return ledger.PartnerAvailable(n + 1) }
 
+// figureStep returns the n-th entry of a change. It moves a random amount to an account. One entry in ten captures an earlier hold, and one in a hundred takes
+// effect on any of the days.
+func figureStep(random *rand.Rand, n int, account int64, days int) posting.Step {
+	s := ledger.Source{Kind: ledger.Transfer}
+	binary.BigEndian.PutUint64(s.ID[:], random.Uint64())
+	binary.BigEndian.PutUint64(s.ID[8:], random.Uint64())
+	size := 1 + random.Uint64N(1_000_000)
+	postings := []ledger.Posting{line("A:bank", ledger.Debit, size), line(figureAccount(account), ledger.Credit, size)}
+	entry := &ledger.Entry{Phase: ledger.Posted, Postings: postings}
+	step := posting.Step{Org: org, Source: s, Events: []ledger.Event{{Name: "move", To: "done", Entry: entry}}}
+	switch {
+	case n%10 == 0:
+		step.Source.Kind, step.Record = ledger.Settlement, []byte{1}
+		hold := &ledger.Entry{Phase: ledger.Pending, Postings: postings}
+		entry.Phase, entry.Released = ledger.Capture, postings
+		step.Events = []ledger.Event{{Name: "hold", To: "held", Entry: hold}, step.Events[0]}
+	case n%100 == 1:
+		entry.Effective = ledger.DateOf(start) + ledger.Date(random.IntN(days))
+	}
+	return step
+}
+
 // groupOfEntries returns a change with the entries of one group.
 func groupOfEntries(random *rand.Rand) *posting.Change {
 	c := &posting.Change{MustRecord: true}
 	for n := range figureGroupSize {
-		s := ledger.Source{Kind: ledger.Transfer}
-		binary.BigEndian.PutUint64(s.ID[:], random.Uint64())
-		binary.BigEndian.PutUint64(s.ID[8:], random.Uint64())
-		size := 1 + random.Uint64N(1_000_000)
-		postings := []ledger.Posting{line("A:bank", ledger.Debit, size), line(figureAccount(random.Int64N(figureAccounts-1)), ledger.Credit, size)}
-		entry := &ledger.Entry{Phase: ledger.Posted, Postings: postings}
-		step := posting.Step{Org: org, Source: s, Events: []ledger.Event{{Name: "move", To: "done", Entry: entry}}}
-		switch {
-		case n%10 == 0:
-			step.Source.Kind, step.Record = ledger.Settlement, []byte{1}
-			hold := &ledger.Entry{Phase: ledger.Pending, Postings: postings}
-			entry.Phase, entry.Released = ledger.Capture, postings
-			step.Events = []ledger.Event{{Name: "hold", To: "held", Entry: hold}, step.Events[0]}
-		case n%100 == 1:
-			entry.Effective = ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))
-		}
-		c.Steps = append(c.Steps, step)
+		c.Steps = append(c.Steps, figureStep(random, n, random.Int64N(figureAccounts-1), figureDays))
 	}
 	return c
 }

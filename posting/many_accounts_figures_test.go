@@ -1,7 +1,6 @@
 package posting_test
 
 import (
-	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -42,23 +41,7 @@ func (b *accountBooks) change(entries int) *posting.Change {
 		if n%2 == 1 {
 			account = b.order[b.random.IntN(b.opened)]
 		}
-		s := ledger.Source{Kind: ledger.Transfer}
-		binary.BigEndian.PutUint64(s.ID[:], b.random.Uint64())
-		binary.BigEndian.PutUint64(s.ID[8:], b.random.Uint64())
-		size := 1 + b.random.Uint64N(1_000_000)
-		postings := []ledger.Posting{line("A:bank", ledger.Debit, size), line(figureAccount(int64(account)), ledger.Credit, size)}
-		entry := &ledger.Entry{Phase: ledger.Posted, Postings: postings}
-		step := posting.Step{Org: org, Source: s, Events: []ledger.Event{{Name: "move", To: "done", Entry: entry}}}
-		switch {
-		case n%10 == 0:
-			step.Source.Kind, step.Record = ledger.Settlement, []byte{1}
-			hold := &ledger.Entry{Phase: ledger.Pending, Postings: postings}
-			entry.Phase, entry.Released = ledger.Capture, postings
-			step.Events = []ledger.Event{{Name: "hold", To: "held", Entry: hold}, step.Events[0]}
-		case n%100 == 1:
-			entry.Effective = ledger.DateOf(start) + ledger.Date(b.random.IntN(manyDays))
-		}
-		c.Steps = append(c.Steps, step)
+		c.Steps = append(c.Steps, figureStep(b.random, n, int64(account), manyDays))
 	}
 	return c
 }

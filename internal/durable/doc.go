@@ -1,5 +1,5 @@
 // Package durable writes whole files, so that neither a kill nor a power cut leaves half a
-// file.
+// file. For files that grow it has the sync of their content (SyncData).
 //
 // Invariants:
 //  1. At every moment a name has either its old content or all of the new content. When Create
@@ -12,7 +12,7 @@
 //     such files.
 //
 // Callers: internal/secret (the keyring), posting/store (the files beside Badger and its list of
-// tables), cmd/mizan (clock, sandbox.json, TLS, an auditor's files), snapshots (backups and
+// tables), posting/log, posting/store/values and the simulator's log (SyncData), cmd/mizan (clock, sandbox.json, TLS, an auditor's files), snapshots (backups and
 // restored directories).
 //
 // Rejected: rename as the last step of Create, as in Replace. Two concurrent starts would each

@@ -111,6 +111,20 @@ func isLeftover(name, base string) bool {
 	return hasPrefix && hasSuffix && middle != "" && strings.Trim(middle, "0123456789") == ""
 }
 
+// SyncData makes the content of a file durable, with one fdatasync: of the metadata only what is needed to read the content, so the
+// size if it has changed. An error names the file.
+func SyncData(f *os.File) error {
+	for {
+		err := syscall.Fdatasync(int(f.Fd()))
+		if err == nil {
+			return nil
+		}
+		if err != syscall.EINTR {
+			return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: err}
+		}
+	}
+}
+
 // SyncDir makes changes of names in the directory durable.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)

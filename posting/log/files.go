@@ -103,9 +103,4 @@ func (f diskFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-func (f diskFile) Datasync() error {
-	if err := unix.Fdatasync(int(f.Fd())); err != nil {
-		return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: err}
-	}
-	return nil
-}
+func (f diskFile) Datasync() error { return durable.SyncData(f.File) }

@@ -245,6 +245,10 @@ func TestLoaderRefusesImpossibleRows(t *testing.T) {
 			return r
 		},
 		"a row of a later group": func(r []StoredRow) []StoredRow { r[len(r)-1].Group = 9; return r },
+		"a row of a file of values": func(r []StoredRow) []StoredRow {
+			key := valuesKey(1)
+			return append(r, StoredRow{Key: key, Stored: appendChecksum(key, []byte("1")), Group: 1})
+		},
 	} {
 		spoiled := make([]StoredRow, len(rows))
 		for i, r := range rows {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -41,6 +42,8 @@ type keeper struct {
 	running   sync.WaitGroup
 	countedAt int64     // bytes of replaceable values when rows were last counted
 	removals  []removal // files that nobody needs any more; guarded by Store.mu
+
+	unverified atomic.Int64 // see Unverified
 }
 
 // removal is a file whose values were moved, and whose row says so.
@@ -49,13 +52,13 @@ type removal struct {
 	after uint64 // number of the last group that Badger had then
 }
 
-func newKeeper() keeper { return keeper{wake: make(chan struct{}, 1), stop: make(chan struct{})} }
+func newKeeper() *keeper { return &keeper{wake: make(chan struct{}, 1), stop: make(chan struct{})} }
 
 // startKeeper begins the background work.
 func (s *Store) startKeeper() {
 	files := s.values.Files()
 	for _, f := range files {
-		s.unverified.Add(f.Length)
+		s.keeper.unverified.Add(f.Length)
 	}
 	s.keeper.running.Go(func() { s.endKeeping(s.scrub(files)) })
 	s.keeper.running.Go(func() {
@@ -103,7 +106,7 @@ func (s *Store) pauseKeeping(d time.Duration) error {
 }
 
 // Unverified returns how many bytes of values were not compared with their checksums since the store was opened.
-func (s *Store) Unverified() int64 { return s.unverified.Load() }
+func (s *Store) Unverified() int64 { return s.keeper.unverified.Load() }
 
 // scrub compares the values in files with their checksums. Damage is an error, which ends the process.
 func (s *Store) scrub(files []values.File) error {
@@ -115,7 +118,7 @@ func (s *Store) scrub(files []values.File) error {
 				return err
 			}
 			end := int64(e.Place.Offset) + int64(e.Place.Length)
-			s.unverified.Add(done - end)
+			s.keeper.unverified.Add(done - end)
 			if done = end; done-rested < pauseBytes {
 				return nil
 			}
@@ -123,7 +126,7 @@ func (s *Store) scrub(files []values.File) error {
 			return s.pauseKeeping(time.Second * pauseBytes / scrubRate)
 		})
 		if errors.Is(err, os.ErrClosed) { // it was collected meanwhile
-			s.unverified.Add(done - f.Length)
+			s.keeper.unverified.Add(done - f.Length)
 			continue
 		}
 		if err != nil {
@@ -257,17 +260,12 @@ func (s *Store) somePlaces(prefix, from []byte, fn func(values.Place)) (next []b
 		if rows++; rows > countRows {
 			return item.KeyCopy(nil), nil
 		}
-		if item.UserMeta() != metaPlace {
-			continue
-		}
-		err := item.Value(func(b []byte) error {
-			if p, ok := values.ParsePlace(b); ok {
-				fn(p)
-			}
-			return nil
-		})
+		p, ok, err := placeOf(item)
 		if err != nil {
 			return nil, err
+		}
+		if ok {
+			fn(p)
 		}
 	}
 	return nil, nil
@@ -331,7 +329,7 @@ func (s *Store) tryMove(batch []movable, emptied *values.File) (done bool, err e
 		return false, err
 	}
 	defer func() { unlock(err) }()
-	if s.moves == versionsOfGroup-1 {
+	if s.flusher.moves == versionsOfGroup-1 {
 		return false, nil
 	}
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
@@ -344,8 +342,8 @@ func (s *Store) tryMove(batch []movable, emptied *values.File) (done bool, err e
 		txn.Discard()
 		return true, nil
 	}
-	s.moves++
-	if err := s.commit(txn, version(last)+s.moves); err != nil {
+	s.flusher.moves++
+	if err := s.commit(txn, version(last)+s.flusher.moves); err != nil {
 		return false, err
 	}
 	if emptied != nil {
@@ -381,7 +379,7 @@ func (s *Store) addMoved(txn *badger.Txn, batch []movable, emptied *values.File)
 }
 
 // isPlaced tells whether a row's value is at the place.
-func isPlaced(txn *badger.Txn, key []byte, place values.Place) (isPlaced bool, err error) {
+func isPlaced(txn *badger.Txn, key []byte, place values.Place) (bool, error) {
 	item, err := txn.Get(key)
 	if errors.Is(err, badger.ErrKeyNotFound) {
 		return false, nil
@@ -389,15 +387,8 @@ func isPlaced(txn *badger.Txn, key []byte, place values.Place) (isPlaced bool, e
 	if err != nil {
 		return false, err
 	}
-	if item.UserMeta() != metaPlace {
-		return false, nil
-	}
-	err = item.Value(func(b []byte) error {
-		p, ok := values.ParsePlace(b)
-		isPlaced = ok && p == place
-		return nil
-	})
-	return isPlaced, err
+	p, ok, err := placeOf(item)
+	return ok && p == place, err
 }
 
 // removeFiles removes the files that nobody needs any more: the tables have a later group than the last one before their rows

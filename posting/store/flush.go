@@ -27,6 +27,7 @@ type flusher struct {
 	writing sync.Mutex     // held while a transaction is made and written to Badger
 	entries []badger.Entry // memory for the rows of a transaction
 	places  []byte         // memory for the places of their values
+	moves   uint64         // transactions that have moved values since the last one with groups (collect.go); guarded by writing
 }
 
 // startFlusher prepares the store to take groups after the last one that Badger has.
@@ -151,7 +152,7 @@ func (s *Store) write(rows *recent.Rows, last uint64) (err error) {
 	if err := s.commit(txn, version(last)); err != nil {
 		return err
 	}
-	s.moves = 0
+	s.flusher.moves = 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.full, s.flushed = nil, last

@@ -105,6 +105,39 @@ func TestLogIsUsedAgain(t *testing.T) {
 	closeStore(t, s)
 }
 
+// The log's next segment is made in the background as soon as the last one is taken, so that no group waits for it.
+func TestNextSegmentIsMadeInTheBackground(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	for n := range 400 { // they fill a segment, and no memtable
+		set(t, s, "a", "1")
+		if s.releases.Wait(); !s.groups.HasSpare() {
+			t.Fatalf("after group %d there is no segment for later ones", n+1)
+		}
+	}
+}
+
+// A segment is not made in advance if the disk has no room for it besides what Badger has to write.
+func TestNextSegmentNeedsRoom(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	s.releases.Wait()
+	s.makingSpare.Store(true) // as if one were being made
+	for s.groups.HasSpare() {
+		set(t, s, "a", "1")
+	}
+	debt := s.debt.Load()
+	for _, c := range []struct {
+		debt uint64
+		want bool
+	}{{math.MaxUint64 / 2, false}, {debt, true}} {
+		s.debt.Store(c.debt)
+		if err := s.makeSpare(); err != nil || s.groups.HasSpare() != c.want {
+			t.Errorf("with a debt of %d bytes there is a segment: %v, %v", c.debt, s.groups.HasSpare(), err)
+		}
+	}
+}
+
 // The last segment is put back as it was a while ago. Its own marks agree with it.
 func TestStaleSegmentIsRefused(t *testing.T) {
 	dir, killedDir := t.TempDir(), t.TempDir()

@@ -83,7 +83,7 @@ func (s *Store) open() error {
 	s.ready.Store(true)
 	s.maxBatch = recent.Size{Rows: int(s.db.MaxBatchCount() * 9 / 10), Bytes: int(s.db.MaxBatchSize() * 9 / 10)} // a transaction of Badger may have a little more
 	s.last.N = groupOf(survey.Last)
-	s.moves = survey.Last - version(s.last.N)
+	s.flusher.moves = survey.Last - version(s.last.N)
 	s.startFlusher()
 	if err := s.checkSchema(); err != nil {
 		return err

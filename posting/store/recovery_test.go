@@ -95,6 +95,13 @@ func TestLogMustContinueTheTables(t *testing.T) {
 		c.harm(dir)
 		openRefused(t, name, dir)
 	}
+	older := t.TempDir() // in the form before files of values, versions were smaller, so that tables seem to end early
+	copyTree(t, open5, older)
+	replaceLog(t, older, last)
+	dropTree(t, filepath.Join(older, storeName, valuesName))
+	if _, err := Open(Options{Dir: older, MemTable: minMemTable, Log: discardLog}); !errors.Is(err, ErrOlderSchema) {
+		t.Errorf("without files of values: Open = %v, want ErrOlderSchema", err)
+	}
 	o.Dir = open5
 	s = open(t, o)
 	if s.last != last {

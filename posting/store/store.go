@@ -70,7 +70,6 @@ type Store struct {
 	}
 	releasing    sync.Mutex            // held while groups of the log are released
 	releases     sync.WaitGroup        // done when no groups are being released and no segment is being made
-	moves        uint64                // transactions that have moved values since the last one with groups; guarded by flusher.writing
 	makingSpare  atomic.Bool           // a segment is being made in the background
 	firstFailure atomic.Pointer[error] // the reason why no write is possible any more; set once
 	failed       chan struct{}         // closed when firstFailure is set
@@ -84,8 +83,7 @@ type Store struct {
 	openSnapshots []liveReads  // open snapshots by what they read of Badger, ascending
 	isShut        bool         // no snapshot can be opened any more
 	flusher       flusher
-	keeper        keeper
-	unverified    atomic.Int64 // see Unverified
+	keeper        *keeper
 
 	space spaceCache
 }

@@ -92,6 +92,18 @@ func (s *Store) read(item *badger.Item, dst []byte) (stored []byte, err error) {
 	return stored, err
 }
 
+// placeOf returns the place of the value of a row in Badger; ok is false if the value is in the row.
+func placeOf(item *badger.Item) (p values.Place, ok bool, err error) {
+	if item.UserMeta() != metaPlace {
+		return p, false, nil
+	}
+	err = item.Value(func(b []byte) error {
+		p, ok = values.ParsePlace(b)
+		return nil
+	})
+	return p, ok, err
+}
+
 // readPlace returns the stored value whose place a row has, appended to dst[:0].
 func (s *Store) readPlace(key, place, dst []byte) ([]byte, error) {
 	p, ok := values.ParsePlace(place)

@@ -130,7 +130,7 @@ func TestReplacedValuesAreCollected(t *testing.T) {
 	}
 	rewrite(t, s, r, isCollected)
 	rowsNow, err := content(before)
-	if err != nil || !equalModels(rowsBefore, rowsNow) {
+	if err != nil || !equalModel(rowsBefore, rowsNow) {
 		t.Fatalf("an older snapshot has changed: %v", err)
 	}
 	if !slices.Contains(valueFiles(t, s), oldest) {
@@ -157,7 +157,7 @@ func TestReplacedValuesAreCollected(t *testing.T) {
 	defer closeStore(t, s)
 	sn := s.Snapshot()
 	defer sn.Close()
-	if got, err := content(sn); err != nil || !equalModels(got, m) {
+	if got, err := content(sn); err != nil || !equalModel(got, m) {
 		t.Errorf("the rows differ after another opening: %v", err)
 	}
 }
@@ -203,18 +203,6 @@ func TestMovedValuesAreFoundAfterAnotherOpening(t *testing.T) {
 		sn.Close()
 		closeStore(t, s)
 	}
-}
-
-func equalModels(a, b model) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, v := range a {
-		if w, ok := b[k]; !ok || v != w {
-			return false
-		}
-	}
-	return true
 }
 
 // A running store notices damage in values that rows need, also if nobody reads them, and if the key beside the value is what is damaged:

@@ -3,7 +3,8 @@ package simulator
 import (
 	"fmt"
 	"os"
-	"syscall"
+
+	"mizan/internal/durable"
 )
 
 // The log's file is longer than its lines: zero bytes (the padding) follow them. Most batches take the place of padding
@@ -42,19 +43,8 @@ func (l *callLog) pad(end int64) error {
 	return nil
 }
 
-// logFile is the log's file. A sync by fdatasync is enough: the only metadata needed to read the lines is the file's
-// size, which fdatasync syncs too if it has changed.
+// logFile is the log's file.
 type logFile struct{ *os.File }
 
 // Sync implements file.
-func (f logFile) Sync() error {
-	for {
-		err := syscall.Fdatasync(int(f.Fd()))
-		if err == nil {
-			return nil
-		}
-		if err != syscall.EINTR {
-			return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: err}
-		}
-	}
-}
+func (f logFile) Sync() error { return durable.SyncData(f.File) }

@@ -8,8 +8,6 @@ import (
 	"os"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"mizan/posting/store/damage"
 )
 
@@ -77,12 +75,4 @@ func (s *Set) Remove(number uint32) error {
 	delete(s.files, number)
 	s.mu.Unlock()
 	return errors.Join(f.handle.Close(), os.Remove(s.Path(number))) // if a power cut brings the name back, Open removes it again
-}
-
-// datasync makes the content of a file durable.
-func datasync(f *os.File) error {
-	if err := unix.Fdatasync(int(f.Fd())); err != nil {
-		return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: err}
-	}
-	return nil
 }

@@ -242,7 +242,7 @@ func (s *Set) Flush() (grown []File, err error) {
 		if _, err := f.handle.WriteAt(f.pending, f.Length); err != nil {
 			return nil, err
 		}
-		if err := datasync(f.handle); err != nil {
+		if err := durable.SyncData(f.handle); err != nil {
 			return nil, err
 		}
 		isNew = isNew || f.Length == 0
