@@ -152,23 +152,14 @@ func (r *Registry[K]) shard(key K) *shard[K] {
 	return &r.shards[maphash.Comparable(r.seed, key)%uint64(len(r.shards))]
 }
 
-// retirement says how an actor that has nothing outstanding goes on.
-type retirement uint8
-
-const (
-	stays   retirement = iota // there are further messages, or it is kept idle
-	isSpare                   // it may have its next key already, so it must not touch its state
-	ends
-)
-
 // retire is called by an actor that has nothing outstanding. If the actor has handled every message that was sent to it for its key,
-// it loses the key or is kept idle.
-func (r *Registry[K]) retire(a *shell[K], handled uint64, keepUntil ledger.Micros) retirement {
+// it loses the key or is kept idle. ends tells whether it must end. If not, it may have its next key already, so it must not touch its state.
+func (r *Registry[K]) retire(a *shell[K], handled uint64, keepUntil ledger.Micros) (ends bool) {
 	s := r.shard(a.key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.actors[a.key] != a || a.usage.sent != handled {
-		return stays
+		return false
 	}
 	if r.mayKeep(a, keepUntil) {
 		if a.usage.keepUntil = keepUntil; !a.usage.isIdle {
@@ -176,7 +167,7 @@ func (r *Registry[K]) retire(a *shell[K], handled uint64, keepUntil ledger.Micro
 			r.live.Add(-1)
 			r.rt.keptActors.Add(1)
 		}
-		return stays
+		return false
 	}
 	delete(s.actors, a.key)
 	if a.usage.isIdle {
@@ -185,11 +176,11 @@ func (r *Registry[K]) retire(a *shell[K], handled uint64, keepUntil ledger.Micro
 		r.live.Add(-1)
 	}
 	if r.keepIdle > 0 || len(s.spare) >= maxSpare { // an idleCheck may be on its way to an actor that was kept, but nothing to any other
-		return ends
+		return true
 	}
 	a.forget()
 	s.spare = append(s.spare, a)
-	return isSpare
+	return false
 }
 
 // mayKeep tells whether an actor without work is kept in memory.

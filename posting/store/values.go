@@ -11,7 +11,7 @@ import (
 	"mizan/posting/store/values"
 )
 
-// Badger writes a row again each time it merges the table with the row into the next level: a row of a large store five times. So long
+// Badger writes a row again each time it merges the table with the row into the next level, so several times as a store grows. So long
 // values of the kinds below, which are nine tenths of all bytes, are in files beside the tables (package values), and their rows in Badger
 // have only the place.
 

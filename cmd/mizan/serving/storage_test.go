@@ -206,6 +206,37 @@ func TestDamageThatTheSimulatorFindsLaterEndsTheServer(t *testing.T) {
 	}
 }
 
+// A start does not read the files of long values either. The running server compares them with their checksums, and damage ends it.
+func TestDamagedValueEndsTheServer(t *testing.T) {
+	testkit.NotUnderRace(t, reasonRefusedStart)
+	server := testkit.Start(t, testkit.Options{})
+	testkit.Pay(t, server.Partner(), "one")
+	server.Stop()
+	paths, err := filepath.Glob(filepath.Join(server.Dir, "store", "values", "*"))
+	if err != nil || len(paths) < 2 {
+		t.Fatalf("the store has the files of values %v: %v", paths, err)
+	}
+	content, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)-1] ^= 1 // of a checksum
+	if err := os.WriteFile(paths[0], content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
+		if r.Exit != 1 {
+			t.Errorf("exit %d, want 1", r.Exit)
+		}
+		lines := strings.Split(strings.TrimSuffix(r.Stderr, "\n"), "\n") // the log is on stderr too
+		last := lines[len(lines)-1] + "\n"
+		if testkit.WantOneLine(t, last, "mizan: storage: "); !strings.Contains(last, paths[0]) || !strings.HasSuffix(last, "restore from a backup\n") {
+			t.Errorf("stderr is %q", r.Stderr)
+		}
+	}
+}
+
 // makeCheckpoint makes so many calls that the simulator writes a checkpoint of its log.
 func makeCheckpoint(t *testing.T, path string) {
 	t.Helper()
