@@ -1,0 +1,79 @@
+package faults
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"text/tabwriter"
+)
+
+// Outcome is what happened in one case.
+type Outcome int
+
+// The outcomes, the best first.
+const (
+	Held    Outcome = iota // everything that was acknowledged is there, and nothing else changed
+	Refused                // the program refused to go on, in words that name the cause
+	Caught                 // it went on, and the checker, a client's check or an operator's watch found the fault
+	Silent                 // something was lost or falsified, and nothing noticed
+	outcomes
+)
+
+// row counts the outcomes of one kind of fault.
+type row struct {
+	kind  string
+	count [outcomes]int
+}
+
+// Table counts cases by kind of fault. Its zero value is empty. It is safe for concurrent use.
+type Table struct {
+	mu     sync.Mutex
+	rows   []*row
+	silent []string // descriptions of the silent cases
+}
+
+// Add counts a case. description tells how to repeat it; it is kept if the case was silent.
+func (t *Table) Add(kind string, o Outcome, description string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.row(kind)
+	r.count[o]++
+	if o == Silent {
+		t.silent = append(t.silent, kind+": "+description)
+	}
+}
+
+// row returns the row of a kind, a new one at the end if there is none.
+func (t *Table) row(kind string) *row {
+	for _, r := range t.rows {
+		if r.kind == kind {
+			return r
+		}
+	}
+	r := &row{kind: kind}
+	t.rows = append(t.rows, r)
+	return r
+}
+
+// Silent returns the descriptions of the silent cases.
+func (t *Table) Silent() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]string(nil), t.silent...)
+}
+
+// Write writes the table: a line for each kind of fault, in the order in which the kinds were first tried.
+func (t *Table) Write(w io.Writer) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(columns, "fault\ttried\theld\trefused in words\tcaught\tsilent")
+	for _, r := range t.rows {
+		tried := 0
+		for _, n := range r.count {
+			tried += n
+		}
+		fmt.Fprintf(columns, "%s\t%d\t%d\t%d\t%d\t%d\n", r.kind, tried, r.count[Held], r.count[Refused], r.count[Caught], r.count[Silent])
+	}
+	return columns.Flush()
+}
