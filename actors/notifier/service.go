@@ -58,6 +58,7 @@ type Options struct {
 	// 0: MaxConnections.
 	Connections int
 
+	Dial         webhook.Dial  // opens connections to webhooks; nil: over this machine's network
 	AllowPrivate bool          // webhooks may go to any address, private ones included
 	Retention    time.Duration // how long finished deliveries are kept, by the business clock; 0: 30 days
 
@@ -114,7 +115,7 @@ func New(options Options) (*Service, error) {
 	workers := max(options.Connections/2, 1)
 	s := &Service{
 		runtime: runtime, addresses: options.Addresses, writers: options.Writers, attemptOperators: options.NotifyOperators, mailReceipt: options.MailReceipt, observer: options.Observe,
-		webhooks:  webhook.New(webhook.Options{AllowPrivate: options.AllowPrivate, Clock: runtime.Clock, Log: runtime.Log, MaxConns: options.Connections}),
+		webhooks:  webhook.New(webhook.Options{AllowPrivate: options.AllowPrivate, Dial: options.Dial, Clock: runtime.Clock, Log: runtime.Log, MaxConns: options.Connections}),
 		retention: ledger.Micros(options.Retention / time.Microsecond),
 		quickPool: runtime.NewPool(min(workers, maxQuickWorkers)), failingPool: runtime.NewPool(min(workers, maxFailingWorkers)), operatorPool: runtime.NewPool(maxOperatorWorkers), receiptPool: runtime.NewPool(maxReceiptWorkers),
 		bodyBuffers: sync.Pool{New: func() any { return new([]byte) }},

@@ -12,7 +12,7 @@
 //     such files.
 //
 // Callers: internal/secret (the keyring), posting/store (the files beside Badger and its list of
-// tables), posting/log, posting/store/values and the simulator's log (SyncData), cmd/mizan (clock, sandbox.json, TLS, an auditor's files), snapshots (backups and
+// tables), internal/disk and the simulator's log (SyncData), cmd/mizan (clock, sandbox.json, TLS, an auditor's files), snapshots (backups and
 // restored directories).
 //
 // Rejected: rename as the last step of Create, as in Replace. Two concurrent starts would each

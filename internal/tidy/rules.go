@@ -16,7 +16,7 @@ type layer struct {
 // Lists of packages that several layers may import. uptoPosting is posting with everything below it;
 // commandImports is what the commands may import.
 var (
-	commonPackages      = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/secret", "internal/source", "internal/steps", "internal/wiping"}
+	commonPackages      = []string{"internal/assert", "internal/clock", "internal/disk", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/picture", "internal/secret", "internal/source", "internal/steps", "internal/wiping"}
 	ledgerPackages      = []string{"ledger/..."}
 	uptoPosting         = slices.Concat(commonPackages, ledgerPackages, []string{"posting", "posting/balances"})
 	uptoStore           = slices.Concat(commonPackages, ledgerPackages, []string{"posting/store"})
@@ -35,6 +35,7 @@ var (
 var layers = []layer{
 	{"internal/assert", nil},
 	{"internal/clock", []string{"internal/assert"}},
+	{"internal/disk", []string{"internal/durable"}},
 	{"internal/durable", nil},
 	{"internal/fair", nil},
 	{"internal/filelock", nil},
@@ -64,9 +65,9 @@ var layers = []layer{
 
 	{"posting/store/damage", nil},
 	{"posting/store/recent", []string{"internal/assert"}},
-	{"posting/store/values", []string{"internal/assert", "internal/durable", "posting/store/damage"}},
+	{"posting/store/values", []string{"internal/assert", "internal/disk", "posting/store/damage"}},
 	{"posting/store/badgerfile", []string{"internal/durable", "posting/store/damage"}},
-	{"posting/log", []string{"internal/assert", "internal/durable", "posting/store/damage"}},
+	{"posting/log", []string{"internal/assert", "internal/disk", "posting/store/damage"}},
 	{"posting/store", slices.Concat(commonPackages, ledgerPackages, []string{"posting/log"})},
 	{"posting", uptoStore},
 	{"posting/balances", slices.Concat(uptoStore, []string{"posting", "posting/store/damage"})},

@@ -19,9 +19,9 @@ var confirmedEpoch epoch
 
 // openConfirmed opens the file of confirmations, and makes one if there is none.
 func (l *Local) openConfirmed() (err error) {
-	l.confirmations, err = l.dir.open(confirmedName)
+	l.confirmations, err = l.dir.Open(confirmedName)
 	if errors.Is(err, os.ErrNotExist) {
-		l.confirmations, err = l.dir.create(confirmedName, slots*blockSize)
+		l.confirmations, err = l.dir.Create(confirmedName, slots*blockSize)
 	}
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
@@ -35,16 +35,16 @@ func (l *Local) checkConfirmed(last Mark) (confirmed uint64, err error) {
 	for i := range int64(slots) {
 		clear(buf)
 		if _, err := l.confirmations.ReadAt(buf, i*blockSize); err != nil && !errors.Is(err, io.EOF) {
-			return 0, fmt.Errorf("log: %s: %w", l.dir.path(confirmedName), err)
+			return 0, fmt.Errorf("log: %s: %w", l.dir.Path(confirmedName), err)
 		}
 		m, ok := confirmedEpoch.parseSlot(buf)
 		switch {
 		case !ok:
 			continue
 		case m.N > last.N:
-			return 0, damage.New(l.dir.path(""), "frame %d was acknowledged, but the last one found is %d", m.N, last.N)
+			return 0, damage.New(l.dir.Path(""), "frame %d was acknowledged, but the last one found is %d", m.N, last.N)
 		case m.N == last.N && m.Hash != last.Hash:
-			return 0, damage.New(l.dir.path(""), "frame %d is not the one that was acknowledged", m.N)
+			return 0, damage.New(l.dir.Path(""), "frame %d is not the one that was acknowledged", m.N)
 		}
 		confirmed = max(confirmed, m.N)
 	}

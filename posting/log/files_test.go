@@ -1,6 +1,7 @@
 package log
 
 import (
+	"mizan/internal/disk"
 	"os"
 	"path/filepath"
 	"testing"
@@ -48,8 +49,8 @@ func BenchmarkSync(b *testing.B) {
 
 func makeFile(b *testing.B, path string, size int64, isWritten bool) {
 	b.Helper()
-	dir := diskDirectory(filepath.Dir(path))
-	f, err := dir.create(filepath.Base(path), size)
+	dir := disk.Local(filepath.Dir(path))
+	f, err := dir.Create(filepath.Base(path), size)
 	if err == nil {
 		err = f.Close()
 	}

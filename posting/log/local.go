@@ -9,12 +9,22 @@ import (
 	"syscall"
 
 	"mizan/internal/assert"
+	"mizan/internal/disk"
 )
 
 // Options select the directory of a log.
 type Options struct {
 	Dir         string
-	SegmentSize int64 // bytes of a segment that is made; a multiple of 4 KiB, at least 28 KiB. Existing ones keep their size
+	Disk        disk.Opener // opens Dir; nil: disk.Local
+	SegmentSize int64       // bytes of a segment that is made; a multiple of 4 KiB, at least 28 KiB. Existing ones keep their size
+}
+
+// directory opens the directory of the log.
+func (o Options) directory() disk.Directory {
+	if o.Disk == nil {
+		return disk.Local(o.Dir)
+	}
+	return o.Disk(o.Dir)
 }
 
 // maxSpares is how many segments that nobody needs are kept.
@@ -22,15 +32,15 @@ const maxSpares = 2
 
 // Local is a log in a directory of this machine.
 type Local struct {
-	dir         directory
+	dir         disk.Directory
 	segmentSize int64
 
 	// Only the goroutine that appends uses these fields.
-	last          Mark   // the last frame
-	confirmed     uint64 // the highest number in a mark or a confirmation
-	tail          int64  // where the next frame begins, in the last segment; 0 before Replay
-	failed        bool   // an append has failed
-	confirmations file   // see confirmed.go
+	last          Mark      // the last frame
+	confirmed     uint64    // the highest number in a mark or a confirmation
+	tail          int64     // where the next frame begins, in the last segment; 0 before Replay
+	failed        bool      // an append has failed
+	confirmations disk.File // see confirmed.go
 	owner         Owner
 	current       *segment // the last segment; nil before Replay
 
@@ -127,7 +137,7 @@ func (l *Local) takeSpare() string {
 
 // beginSegment makes a file of that name the segment with a sequence.
 func (l *Local) beginSegment(name string, sequence uint64, after Mark) (*segment, error) {
-	f, err := l.dir.open(name)
+	f, err := l.dir.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +146,10 @@ func (l *Local) beginSegment(name string, sequence uint64, after Mark) (*segment
 		err = s.begin(sequence, l.owner, after)
 	}
 	if err == nil {
-		err = l.dir.rename(name, s.name)
+		err = l.dir.Rename(name, s.name)
 	}
 	if err == nil {
-		err = l.dir.sync()
+		err = l.dir.Sync()
 	}
 	if err != nil {
 		_ = f.Close() // the log fails
@@ -161,16 +171,16 @@ func (l *Local) MakeSpare() error {
 		return nil
 	}
 	made, spare := nameOf(newPrefix, number), nameOf(sparePrefix, number)
-	f, err := l.dir.create(made, l.segmentSize)
+	f, err := l.dir.Create(made, l.segmentSize)
 	if err != nil {
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-			return fmt.Errorf("log: %s: %w", l.dir.path(""), ErrNoSpace)
+			return fmt.Errorf("log: %s: %w", l.dir.Path(""), ErrNoSpace)
 		}
 		return fmt.Errorf("log: %w", err)
 	}
 	err = f.Close()
 	if err == nil {
-		err = l.dir.rename(made, spare)
+		err = l.dir.Rename(made, spare)
 	}
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
@@ -229,9 +239,9 @@ func (l *Local) recycle(s *segment, spare string) error {
 		return err
 	}
 	if spare == "" {
-		return errors.Join(l.dir.remove(s.name), l.dir.sync())
+		return errors.Join(l.dir.Remove(s.name), l.dir.Sync())
 	}
-	if err := errors.Join(l.dir.rename(s.name, spare), l.dir.sync()); err != nil {
+	if err := errors.Join(l.dir.Rename(s.name, spare), l.dir.Sync()); err != nil {
 		return err
 	}
 	l.addSpareName(spare)
@@ -308,16 +318,16 @@ func Create(o Options, after Mark) error {
 	if err := os.Mkdir(o.Dir, 0o700); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
-	return create(diskDirectory(o.Dir), o.SegmentSize, after)
+	return create(o.directory(), o.SegmentSize, after)
 }
 
-func create(dir directory, segmentSize int64, after Mark) error {
+func create(dir disk.Directory, segmentSize int64, after Mark) error {
 	assert.That(segmentSize >= leastSegment && segmentSize%blockSize == 0, "a segment of %d bytes", segmentSize)
 	l := &Local{dir: dir, segmentSize: segmentSize}
 	if err := l.list(); err != nil {
 		return err
 	}
-	assert.That(len(l.segments) == 0, "there is a log in %s", dir.path(""))
+	assert.That(len(l.segments) == 0, "there is a log in %s", dir.Path(""))
 	if err := l.MakeSpare(); err != nil {
 		return err
 	}

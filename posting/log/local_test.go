@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"mizan/internal/disk"
 	"mizan/posting/store/damage"
 )
 
@@ -63,7 +64,7 @@ func (s *story) append(size int) {
 }
 
 // replayed opens the log of a directory and returns its frames from a number on.
-func replayed(dir directory, from uint64) (*Local, []Frame, error) {
+func replayed(dir disk.Directory, from uint64) (*Local, []Frame, error) {
 	l, err := open(dir, testSegment)
 	if err != nil {
 		return nil, nil, err
@@ -296,12 +297,12 @@ func TestSpareSegmentsAndUnfinishedOnesAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.dir.create(nameOf(newPrefix, 77), testSegment); err != nil {
+	if _, err := s.dir.Create(nameOf(newPrefix, 77), testSegment); err != nil {
 		t.Fatal(err)
 	}
 	s.dir.files["notes"] = &memoryFile{dir: s.dir, name: "notes"}
 	s.mustReopen()
-	names, _ := s.dir.names()
+	names, _ := s.dir.Names()
 	if !slices.Equal(names, []string{"confirmed", "notes", "segment-0000000000000001", "spare-0000000000000001"}) {
 		t.Errorf("files %q", names)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"mizan/internal/disk"
 	"os"
 	"slices"
 	"syscall"
@@ -58,11 +59,11 @@ func (m *memory) step() error {
 	return nil
 }
 
-func (m *memory) path(name string) string { return "log/" + name }
+func (m *memory) Path(name string) string { return "log/" + name }
 
-func (m *memory) names() ([]string, error) { return slices.Sorted(maps.Keys(m.files)), nil }
+func (m *memory) Names() ([]string, error) { return slices.Sorted(maps.Keys(m.files)), nil }
 
-func (m *memory) create(name string, size int64) (file, error) {
+func (m *memory) Create(name string, size int64) (disk.File, error) {
 	if err := m.step(); err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (m *memory) create(name string, size int64) (file, error) {
 	return f, nil
 }
 
-func (m *memory) open(name string) (file, error) {
+func (m *memory) Open(name string) (disk.File, error) {
 	f := m.files[name]
 	if f == nil {
 		return nil, os.ErrNotExist
@@ -88,7 +89,7 @@ func (m *memory) change(fn func(map[string]*memoryFile)) {
 	m.renames = append(m.renames, fn)
 }
 
-func (m *memory) rename(from, to string) error {
+func (m *memory) Rename(from, to string) error {
 	if err := m.step(); err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (m *memory) rename(from, to string) error {
 	return nil
 }
 
-func (m *memory) remove(name string) error {
+func (m *memory) Remove(name string) error {
 	if err := m.step(); err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (m *memory) remove(name string) error {
 	return nil
 }
 
-func (m *memory) sync() error {
+func (m *memory) Sync() error {
 	if err := m.step(); err != nil {
 		return err
 	}
@@ -136,6 +137,8 @@ func (f *memoryFile) WriteAt(p []byte, at int64) (int, error) {
 	f.pending = append(f.pending, pendingWrite{at, slices.Clone(p)})
 	return copy(f.content[at:], p), nil
 }
+
+func (f *memoryFile) Truncate(int64) error { return errors.ErrUnsupported } // a log never does
 
 func (f *memoryFile) Size() (int64, error) { return int64(len(f.content)), nil }
 

@@ -10,13 +10,14 @@ import (
 	"slices"
 
 	"mizan/internal/assert"
+	"mizan/internal/disk"
 	"mizan/posting/store/damage"
 )
 
 // Open opens a log. Errors: *damage.Error, ErrOtherVersion, or one of the disk. Replay has to follow.
-func Open(o Options) (*Local, error) { return open(diskDirectory(o.Dir), o.SegmentSize) }
+func Open(o Options) (*Local, error) { return open(o.directory(), o.SegmentSize) }
 
-func open(dir directory, segmentSize int64) (*Local, error) {
+func open(dir disk.Directory, segmentSize int64) (*Local, error) {
 	assert.That(segmentSize >= leastSegment && segmentSize%blockSize == 0, "a segment of %d bytes", segmentSize)
 	l := &Local{dir: dir, segmentSize: segmentSize}
 	err := l.list()
@@ -40,7 +41,7 @@ func open(dir directory, segmentSize int64) (*Local, error) {
 
 // list finds the segments and the spare ones, and removes what a killed process has not finished.
 func (l *Local) list() error {
-	names, err := l.dir.names()
+	names, err := l.dir.Names()
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
@@ -56,7 +57,7 @@ func (l *Local) list() error {
 func (l *Local) add(name string) error {
 	if number, ok := sequenceOf(name, newPrefix); ok {
 		l.named = max(l.named, number)
-		if err := l.dir.remove(name); err != nil {
+		if err := l.dir.Remove(name); err != nil {
 			return fmt.Errorf("log: %w", err)
 		}
 		return nil
@@ -68,13 +69,13 @@ func (l *Local) add(name string) error {
 	if _, ok := sequenceOf(name, segmentPrefix); !ok {
 		return nil // not ours
 	}
-	f, err := l.dir.open(name)
+	f, err := l.dir.Open(name)
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
 	s := &segment{name: name, file: f}
 	l.segments = append(l.segments, s)
-	if err := s.readHeader(l.dir.path(name)); err != nil {
+	if err := s.readHeader(l.dir.Path(name)); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
 	return nil
@@ -82,14 +83,14 @@ func (l *Local) add(name string) error {
 
 // addSpare keeps a spare segment if it has the size of those that are made.
 func (l *Local) addSpare(name string) error {
-	f, err := l.dir.open(name)
+	f, err := l.dir.Open(name)
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
 	size, err := f.Size()
 	err = errors.Join(err, f.Close())
 	if err == nil && size != l.segmentSize {
-		return l.dir.remove(name)
+		return l.dir.Remove(name)
 	}
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
@@ -102,7 +103,7 @@ func (l *Local) addSpare(name string) error {
 // or one behind them is lost, of which Replay may need frames.
 func (l *Local) compareSegments() error {
 	if len(l.segments) == 0 {
-		return damage.New(l.dir.path(""), "no segment of the log is in it")
+		return damage.New(l.dir.Path(""), "no segment of the log is in it")
 	}
 	for i := len(l.segments) - 1; i > 0; i-- {
 		before, s := l.segments[i-1], l.segments[i]
@@ -111,7 +112,7 @@ func (l *Local) compareSegments() error {
 			return nil
 		}
 		if s.after.N < before.after.N {
-			return damage.New(l.dir.path(s.name), "it follows frame %d, and the segment before it frame %d", s.after.N, before.after.N)
+			return damage.New(l.dir.Path(s.name), "it follows frame %d, and the segment before it frame %d", s.after.N, before.after.N)
 		}
 	}
 	return nil
@@ -181,13 +182,13 @@ func (l *Local) findEnd() (end logEnd, err error) {
 }
 
 func (l *Local) reader(s *segment) *segmentReader {
-	return &segmentReader{segment: s, path: l.dir.path(s.name), last: s.after, at: framesAt}
+	return &segmentReader{segment: s, path: l.dir.Path(s.name), last: s.after, at: framesAt}
 }
 
 // removeLeftovers removes the segments before a gap, which nobody needs.
 func (l *Local) removeLeftovers() error {
 	for _, s := range l.leftovers {
-		if err := errors.Join(s.file.Close(), l.dir.remove(s.name)); err != nil {
+		if err := errors.Join(s.file.Close(), l.dir.Remove(s.name)); err != nil {
 			return fmt.Errorf("log: %w", err)
 		}
 	}
@@ -200,7 +201,7 @@ func (l *Local) removeLeftovers() error {
 // segment, and what is before all frames are written again. makeDurable also writes the mark that the last segment exists,
 // which the process before may not have reached.
 func (l *Local) makeDurable(lastAt, tail int64) error {
-	if err := l.dir.sync(); err != nil {
+	if err := l.dir.Sync(); err != nil {
 		return err
 	}
 	if n := len(l.segments); n > 1 {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mizan/internal/disk"
 	"mizan/posting/store/damage"
 )
 
@@ -36,7 +37,7 @@ const (
 // segment is a file with frames.
 type segment struct {
 	name     string
-	file     file
+	file     disk.File
 	size     int64
 	sequence uint64 // of the segment in the log, from 1
 	epoch    epoch

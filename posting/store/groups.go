@@ -27,7 +27,7 @@ const (
 func (s *Store) logOptions() log.Options {
 	const block = 4096
 	size := (s.options.MemTable + block - 1) / block * block
-	return log.Options{Dir: filepath.Join(s.options.Dir, logName), SegmentSize: size}
+	return log.Options{Dir: filepath.Join(s.options.Dir, logName), Disk: s.options.Disk, SegmentSize: size}
 }
 
 // createLog makes the log of a store that ends with a group. After a crash there is a whole log or none.

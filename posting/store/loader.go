@@ -14,7 +14,6 @@ import (
 	"mizan/internal/durable"
 	"mizan/internal/filelock"
 	"mizan/posting/store/badgerfile"
-	"mizan/posting/store/values"
 )
 
 const (
@@ -87,8 +86,8 @@ func (l *Loader) begin(size uint64) error {
 	if s.db, err = openBadger(s.badgerOptions(s.path, nil).WithBaseTableSize(loadTable), s.path); err != nil {
 		return err
 	}
-	if s.values, err = values.Open(filepath.Join(s.path, valuesName), s.maxValuesFile(), nil); err != nil {
-		return fmt.Errorf("store: %w", err)
+	if err := s.openValuesFiles(nil); err != nil {
+		return err
 	}
 	l.tables = s.db.NewStreamWriter()
 	if err := l.tables.Prepare(); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"mizan/internal/disk"
 	"mizan/internal/filelock"
 	"mizan/posting/log"
 	"mizan/posting/store/badgerfile"
@@ -38,6 +39,8 @@ type Options struct {
 	// Remains are the names of files that other packages write into Dir beside a store. If one of these
 	// files exists but the store does not, Open makes no store and returns ErrRemains.
 	OtherFiles []string
+
+	Disk disk.Opener // opens the directories of the log and of the long values; nil: disk.Local
 
 	MustExist       bool // never make a store: if there is none, the error is ErrNoStore
 	AllowUnfinished bool // open a directory even if it has the file UnfinishedName; only the restore that made the file sets it

@@ -2,11 +2,15 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
 
+	"mizan/internal/disk"
+	"mizan/internal/durable"
 	"mizan/posting/store/damage"
 	"mizan/posting/store/values"
 )
@@ -74,7 +78,21 @@ func (s *Store) openValues() error {
 	if err != nil {
 		return err
 	}
-	if s.values, err = values.Open(filepath.Join(s.path, valuesName), s.maxValuesFile(), listed); err != nil {
+	return s.openValuesFiles(listed)
+}
+
+// openValuesFiles opens the listed files. It makes their directory if there is none.
+func (s *Store) openValuesFiles(listed []values.File) error {
+	path := filepath.Join(s.path, valuesName)
+	if err := errors.Join(os.MkdirAll(path, 0o700), durable.SyncDir(s.path)); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	open := disk.Local
+	if s.options.Disk != nil {
+		open = s.options.Disk
+	}
+	var err error
+	if s.values, err = values.Open(open(path), s.maxValuesFile(), listed); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil

@@ -26,7 +26,7 @@ type connection struct {
 	destination destination
 	conn        net.Conn // carries the requests: tcp, or TLS over tcp
 	tcp         net.Conn
-	raw         syscall.RawConn // of tcp
+	raw         syscall.RawConn // of tcp; nil: it is not a socket, and is not reused
 
 	opened    time.Time
 	idleSince time.Time // when it last became idle
@@ -46,7 +46,7 @@ func newConnection(to destination, conn, tcp net.Conn) (*connection, error) {
 	c.peekFunc = c.peek
 	socket, ok := tcp.(syscall.Conn)
 	if !ok {
-		return nil, errors.ErrUnsupported
+		return c, nil
 	}
 	raw, err := socket.SyscallConn()
 	c.raw = raw
@@ -96,7 +96,7 @@ var longAgo = time.Unix(1, 0)
 // isUsable tells whether an idle connection can be reused: it has not ended and has no unread bytes.
 func (c *connection) isUsable() bool {
 	c.hasUnread = true
-	if c.raw.Control(c.peekFunc) != nil || c.hasUnread {
+	if c.raw == nil || c.raw.Control(c.peekFunc) != nil || c.hasUnread {
 		return false
 	}
 	if !c.destination.usesTLS {

@@ -24,8 +24,12 @@ type Options struct {
 	AllowPrivate bool
 	Clock        clock.Clock
 	Log          *slog.Logger // logs only that this machine has run out of something, such as ports or files
+	Dial         Dial         // opens connections; nil: over this machine's network
 	MaxConns     int          // bound on open connections, and so on deliveries in progress; 0: DefaultMaxConns
 }
+
+// Dial opens a connection, as net.Dialer.DialContext does. A connection that is not a socket of this machine is used for one delivery.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 // bounds are durations in real time. Only tests change them.
 type bounds struct {
@@ -44,6 +48,7 @@ type Sender struct {
 	log    *slog.Logger
 	bounds bounds
 	dialer *net.Dialer
+	dial   Dial           // in place of dialer; nil: none
 	roots  *x509.CertPool // trusted certificate authorities; nil: the system's
 
 	connections      *connections
@@ -65,7 +70,7 @@ func newSender(o Options, b bounds) *Sender {
 	c := &Sender{
 		clock: o.Clock, log: o.Log, bounds: b,
 		// With Go's own resolver a cancelled look-up ends at once and holds no thread.
-		dialer:      &net.Dialer{Resolver: &net.Resolver{PreferGo: true}, KeepAlive: -1},
+		dialer: &net.Dialer{Resolver: &net.Resolver{PreferGo: true}, KeepAlive: -1}, dial: o.Dial,
 		connections: newConnections(o.MaxConns, b.idle, b.maxAge), slots: make(chan struct{}, o.MaxConns),
 		resourceLogLimit: rate.Sometimes{Interval: time.Minute},
 	}
@@ -158,7 +163,11 @@ func (c *Sender) connect(to destination, deadline time.Time) (*connection, strin
 	}
 	ctx, cancel := context.WithDeadline(c.ctx, connectBy)
 	defer cancel()
-	tcp, err := c.dialer.DialContext(ctx, "tcp", net.JoinHostPort(to.host, to.port))
+	dial := c.dialer.DialContext
+	if c.dial != nil {
+		dial = c.dial
+	}
+	tcp, err := dial(ctx, "tcp", net.JoinHostPort(to.host, to.port))
 	if err != nil {
 		if isOutOfResources(err) {
 			c.resourceLogLimit.Do(func() { c.log.Error("notifications find no connections left on this machine") })

@@ -74,5 +74,5 @@ func (s *Set) Remove(number uint32) error {
 	f := s.files[number]
 	delete(s.files, number)
 	s.mu.Unlock()
-	return errors.Join(f.handle.Close(), os.Remove(s.Path(number))) // if a power cut brings the name back, Open removes it again
+	return errors.Join(f.handle.Close(), s.dir.Remove(nameOf(number))) // if a power cut brings the name back, Open removes it again
 }

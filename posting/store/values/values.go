@@ -8,15 +8,13 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"mizan/internal/assert"
-	"mizan/internal/durable"
+	"mizan/internal/disk"
 	"mizan/posting/store/damage"
 )
 
@@ -85,7 +83,7 @@ func ParsePlace(b []byte) (p Place, ok bool) {
 
 // Set is the open files of a store.
 type Set struct {
-	dir     string
+	dir     disk.Directory
 	maxFile int64 // a file of at least this length gets no further entries
 	last    uint32
 	current map[Kind]*file // the files that get entries
@@ -96,31 +94,24 @@ type Set struct {
 
 type file struct {
 	File    // Length counts durable entries
-	handle  *os.File
+	handle  disk.File
 	pending []byte // entries that are not written yet
 }
 
 const (
 	extension = ".values"
-	fileMode  = 0o600
 	headSize  = 2 + 4 // of an entry
 )
 
 // Path returns the path of the file with a number.
-func (s *Set) Path(number uint32) string {
-	return filepath.Join(s.dir, fmt.Sprintf("%06d%s", number, extension))
-}
+func (s *Set) Path(number uint32) string { return s.dir.Path(nameOf(number)) }
 
-// Open opens the listed files in dir and removes later ones, as invariant 2 says. It makes dir if there are no files. A file of maxFile bytes
+func nameOf(number uint32) string { return fmt.Sprintf("%06d%s", number, extension) }
+
+// Open opens the listed files in dir and removes later ones, as invariant 2 says. A file of maxFile bytes
 // gets no further entries. Errors: *damage.Error, or an I/O error that names the path.
-func Open(dir string, maxFile int64, listed []File) (*Set, error) {
+func Open(dir disk.Directory, maxFile int64, listed []File) (*Set, error) {
 	s := &Set{dir: dir, maxFile: maxFile, current: make(map[Kind]*file), files: make(map[uint32]*file)}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	if err := durable.SyncDir(filepath.Dir(dir)); err != nil {
-		return nil, err
-	}
 	for _, f := range listed {
 		s.last = max(s.last, f.Number)
 		if f == f.Removed() {
@@ -141,7 +132,7 @@ func Open(dir string, maxFile int64, listed []File) (*Set, error) {
 // open opens a file and cuts it to its length.
 func (s *Set) open(f File) error {
 	path := s.Path(f.Number)
-	handle, err := os.OpenFile(path, os.O_RDWR, 0)
+	handle, err := s.dir.Open(nameOf(f.Number))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return damage.New(path, "it is missing")
@@ -150,13 +141,13 @@ func (s *Set) open(f File) error {
 	}
 	opened := &file{File: f, handle: handle}
 	s.files[f.Number] = opened
-	info, err := handle.Stat()
+	size, err := handle.Size()
 	switch {
 	case err != nil:
 		return err
-	case info.Size() < f.Length:
-		return damage.New(path, "it has %d bytes instead of %d", info.Size(), f.Length)
-	case info.Size() > f.Length:
+	case size < f.Length:
+		return damage.New(path, "it has %d bytes instead of %d", size, f.Length)
+	case size > f.Length:
 		if err := handle.Truncate(f.Length); err != nil {
 			return err
 		}
@@ -169,12 +160,12 @@ func (s *Set) open(f File) error {
 
 // removeOthers removes the files that are listed as removed, and those with a number above all listed ones. There must not be others.
 func (s *Set) removeOthers(listed []File) error {
-	entries, err := os.ReadDir(s.dir)
+	names, err := s.dir.Names()
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		digits, isFile := strings.CutSuffix(e.Name(), extension)
+	for _, name := range names {
+		digits, isFile := strings.CutSuffix(name, extension)
 		number, err := strconv.ParseUint(digits, 10, 32)
 		if !isFile || err != nil || s.files[uint32(number)] != nil {
 			continue
@@ -182,7 +173,7 @@ func (s *Set) removeOthers(listed []File) error {
 		if f := (File{Number: uint32(number)}); f.Number <= s.last && !slices.Contains(listed, f.Removed()) {
 			return damage.New(s.Path(f.Number), "no row of the store is about this file")
 		}
-		if err := os.Remove(filepath.Join(s.dir, e.Name())); err != nil {
+		if err := s.dir.Remove(name); err != nil {
 			return err
 		}
 	}
@@ -210,7 +201,7 @@ func (s *Set) Append(kind Kind, key, stored []byte) (Place, error) {
 // create makes the next file.
 func (s *Set) create(kind Kind) (*file, error) {
 	number := s.last + 1
-	handle, err := os.OpenFile(s.Path(number), os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
+	handle, err := s.dir.Create(nameOf(number), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +233,7 @@ func (s *Set) Flush() (grown []File, err error) {
 		if _, err := f.handle.WriteAt(f.pending, f.Length); err != nil {
 			return nil, err
 		}
-		if err := durable.SyncData(f.handle); err != nil {
+		if err := f.handle.Datasync(); err != nil {
 			return nil, err
 		}
 		isNew = isNew || f.Length == 0
@@ -250,7 +241,7 @@ func (s *Set) Flush() (grown []File, err error) {
 		grown = append(grown, f.File)
 	}
 	if isNew {
-		if err := durable.SyncDir(s.dir); err != nil {
+		if err := s.dir.Sync(); err != nil {
 			return nil, err
 		}
 	}
@@ -281,7 +272,7 @@ func (s *Set) Read(p Place, dst []byte) ([]byte, error) {
 	dst = slices.Grow(dst[:0], int(p.Length))[:p.Length]
 	_, err := f.handle.ReadAt(dst, int64(p.Offset))
 	if errors.Is(err, io.EOF) {
-		return nil, damage.New(f.handle.Name(), "it has become shorter")
+		return nil, damage.New(s.Path(p.File), "it has become shorter")
 	}
 	return dst, err
 }

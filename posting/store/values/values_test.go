@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"mizan/internal/disk"
 	"mizan/posting/store/damage"
 )
 
@@ -16,7 +17,10 @@ const testMax = 1000 // bytes after which a file gets no further entries
 
 func openSet(t *testing.T, dir string, listed []File) *Set {
 	t.Helper()
-	s, err := Open(dir, testMax, listed)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(disk.Local(dir), testMax, listed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +131,7 @@ func TestOpenKnowsRemovedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var damaged *damage.Error
-	if _, err := Open(dir, testMax, second); !errors.As(err, &damaged) || damaged.Path != s.Path(1) {
+	if _, err := Open(disk.Local(dir), testMax, second); !errors.As(err, &damaged) || damaged.Path != s.Path(1) {
 		t.Errorf("without a row: %v", err)
 	}
 	s = openSet(t, dir, []File{first[0].Removed(), second[0]})
@@ -180,7 +184,7 @@ func TestMissingOrShortFileIsDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		var damaged *damage.Error
-		if _, err := Open(dir, testMax, grown); !errors.As(err, &damaged) || damaged.Path != s.Path(1) {
+		if _, err := Open(disk.Local(dir), testMax, grown); !errors.As(err, &damaged) || damaged.Path != s.Path(1) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -1,0 +1,32 @@
+package disk
+
+import "io"
+
+// Directory is a directory of files. Its methods take names of files in it.
+type Directory interface {
+	// Names returns the names of all files.
+	Names() ([]string, error)
+	// Create makes a file of a size, all of whose blocks are allocated and written with zeros, and durable. If there is one of that name,
+	// its content is lost.
+	Create(name string, size int64) (File, error)
+	Open(name string) (File, error)
+	// Rename gives a file another name, and Remove removes one. Sync makes that durable.
+	Rename(from, to string) error
+	Remove(name string) error
+	Sync() error
+	// Path returns the path of a file for messages.
+	Path(name string) string
+}
+
+// File is an open file.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	Size() (int64, error)
+	Truncate(size int64) error
+	Datasync() error // makes what was written durable
+	Close() error
+}
+
+// Opener opens the directory at a path, which exists.
+type Opener func(path string) Directory

@@ -1,0 +1,95 @@
+package disk
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"mizan/internal/durable"
+)
+
+const (
+	fileMode = 0o600
+	fillSize = 1 << 20 // of a write when a file is made
+)
+
+// local is a directory of this machine.
+type local string
+
+// Local returns the directory at a path of this machine's file system.
+func Local(path string) Directory { return local(path) }
+
+// Path implements Directory.
+func (d local) Path(name string) string { return filepath.Join(string(d), name) }
+
+// Names implements Directory.
+func (d local) Names() ([]string, error) {
+	entries, err := os.ReadDir(string(d))
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list, err
+}
+
+// Open implements Directory.
+func (d local) Open(name string) (File, error) {
+	f, err := os.OpenFile(d.Path(name), os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	return localFile{f}, nil
+}
+
+// Create implements Directory. It writes the whole file, because the first write to a block that is only allocated changes
+// metadata, which each sync would have to write too.
+func (d local) Create(name string, size int64) (_ File, err error) {
+	f, err := os.OpenFile(d.Path(name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name()) // the disk may be full
+		}
+	}()
+	if size == 0 {
+		return localFile{f}, nil
+	}
+	if err := unix.Fallocate(int(f.Fd()), 0, 0, size); err != nil && err != unix.EOPNOTSUPP {
+		return nil, fmt.Errorf("allocating %s: %w", f.Name(), err)
+	}
+	zeros := make([]byte, min(fillSize, size))
+	for at := int64(0); at < size; at += fillSize {
+		if _, err := f.WriteAt(zeros[:min(fillSize, size-at)], at); err != nil {
+			return nil, err
+		}
+	}
+	return localFile{f}, f.Sync()
+}
+
+// Rename implements Directory.
+func (d local) Rename(from, to string) error { return os.Rename(d.Path(from), d.Path(to)) }
+
+// Remove implements Directory.
+func (d local) Remove(name string) error { return os.Remove(d.Path(name)) }
+
+// Sync implements Directory.
+func (d local) Sync() error { return durable.SyncDir(string(d)) }
+
+type localFile struct{ *os.File }
+
+// Size implements File.
+func (f localFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// Datasync implements File.
+func (f localFile) Datasync() error { return durable.SyncData(f.File) }
