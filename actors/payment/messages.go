@@ -135,6 +135,7 @@ type operation struct {
 	bank         string
 	onPayerPage  bool // for opReissue: the request comes from the payer's page
 	continuation Continue
+	lastRefund   ledger.ID // for opRefund: the last refund that the transaction showed before
 }
 
 // cancels tells whether the operation is a cancel, by the merchant or by the payer.

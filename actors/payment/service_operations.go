@@ -83,17 +83,18 @@ func (s *Service) Current(c Command, onPayerPage bool) (Result, error) {
 // operate sends an operation to its transaction's actor, which wipes the operation's secrets. If the
 // operation can't be sent to the actor, operate wipes them itself.
 func (s *Service) operate(c Command, m *operation) (Result, error) {
-	partner, repeated, err := s.findPartner(&c)
+	found, repeated, err := s.findTransaction(&c)
 	if err != nil {
 		m.wipe()
 		return Result{}, err
 	}
+	partner := found.Partner
 	if repeated {
 		m.wipe()
 		return m.replyToRepetition(s.replay(c.Org, partner, c.ID, &c.Key))
 	}
 	deadline := time.Now().Add(s.createWait)
-	m.Command = c
+	m.Command, m.lastRefund = c, lastRefund(found)
 	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: c.ID}, m); err != nil {
 		m.wipe()
 		return Result{}, err
@@ -128,20 +129,34 @@ func (s *Service) storeLateCancel(c *Command, m *operation) {
 
 // replyAfterWait returns the reply to an operation whose create-wait is over: the transaction's current
 // state. If the operation has not begun, or is not stored yet, it is refused, and its key may be used
-// again.
+// again. Without a key, only a refund that the state does not show is known not to be stored yet.
 func (s *Service) replyAfterWait(c *Command, m *operation) (Result, error) {
 	const op = "payment.overdue"
 	if m.kind != opPayerReturned && m.kind != opReissue && m.giveUp() {
 		return Result{}, ledger.Refuse(op, ledger.Unavailable, "another operation takes its time; nothing was done")
 	}
 	result, err := s.currentState(c.Org, c.ID)
-	if err != nil || c.Key.IsZero() {
-		return result, err
+	if err != nil {
+		return Result{}, err
+	}
+	if c.Key.IsZero() {
+		if m.kind == opRefund && lastRefund(result.Record) == m.lastRefund {
+			return Result{}, ledger.Refuse(op, ledger.Unavailable, "the refund is not stored yet; read the transaction, which shows it if it is made")
+		}
+		return result, nil
 	}
 	if _, keyUsed, err := s.findByKey(c.Org, &c.Key); err != nil || !keyUsed {
 		return Result{}, ledger.Refuse(op, ledger.Unavailable, "it is not stored yet; ask again with the same key")
 	}
 	return s.storeReply(c.Org, &c.Key, result)
+}
+
+// lastRefund returns the id of the last refund that a transaction shows; the zero id if there is none.
+func lastRefund(r *payment.Record) ledger.ID {
+	if len(r.Refunds) == 0 {
+		return ledger.ID{}
+	}
+	return r.Refunds[len(r.Refunds)-1].ID
 }
 
 // refuseUndecided returns a refusal if the provider has not answered the record's refund yet. Such a record
@@ -155,19 +170,17 @@ func refuseUndecided(r *payment.Record) error {
 		"the refund is under way and the provider has not answered yet; repeat the request with the same key, or read the transaction")
 }
 
-// findPartner returns the partner of a command's transaction, and whether a command with the same key
-// was given before.
-func (s *Service) findPartner(c *Command) (partner int64, repeated bool, err error) {
+// findTransaction returns the transaction of a command, and whether a command with the same key was given before.
+func (s *Service) findTransaction(c *Command) (r *payment.Record, repeated bool, err error) {
 	found, err := s.Find(c.Org, c.ID)
 	if err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
-	partner = found.Record.Partner
-	if c.Partner != 0 && partner != c.Partner {
-		return 0, false, errNotFound()
+	if c.Partner != 0 && found.Record.Partner != c.Partner {
+		return nil, false, errNotFound()
 	}
 	_, repeated, err = s.findByKey(c.Org, &c.Key)
-	return partner, repeated, err
+	return found.Record, repeated, err
 }
 
 // replyToRepetition turns a replayed result into the reply to the repeated operation: a cancel that was refused
