@@ -154,6 +154,7 @@ func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
 	case !known:
 	case operation == scan.CallCharge:
 		c.checkOpening(entry, h, terminal)
+	case operation == scan.CallVoid && h.Calls[scan.CallCharge] == 0: // the charge's call was lost, and the void makes sure that there is no charge
 	case h.Calls[scan.CallCharge] == 0 || h.CalledTerminal != terminal:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s has a %s at a terminal where it is not open", entry.Org, scan.NameOf(source), entry.Operation)
 	case entry.Request == (ledger.ID{}):
