@@ -8,12 +8,10 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"mizan/bench/generator"
+	"mizan/bench/lifecycles"
 	"mizan/bench/server"
 )
 
@@ -49,10 +47,10 @@ func (c *ContractsConfig) Validate() error {
 }
 
 // lifecycles returns the lifecycles that the flags select.
-func (c *ContractsConfig) lifecycles() (chosen []*lifecycle) {
-	for i := range contractLifecycles {
-		l := &contractLifecycles[i]
-		if (c.Reading == "both" || c.Reading == l.reading) && (c.Product == "" || c.Product == l.product) {
+func (c *ContractsConfig) lifecycles() (chosen []*lifecycles.Lifecycle) {
+	for i := range lifecycles.All {
+		l := &lifecycles.All[i]
+		if (c.Reading == "both" || c.Reading == l.Reading) && (c.Product == "" || c.Product == l.Product) {
 			chosen = append(chosen, l)
 		}
 	}
@@ -147,7 +145,7 @@ func (p *ContractsReport) print(out io.Writer) {
 type contractWorkload struct {
 	host       string
 	sandbox    *server.Sandbox
-	lifecycles []*lifecycle
+	lifecycles []*lifecycles.Lifecycle
 }
 
 // contractJob takes one contract at a time through its lifecycle, on one connection.
@@ -155,7 +153,7 @@ type contractJob struct {
 	*contractWorkload
 	random        *rand.Rand
 	creationsOnly bool
-	current       *lifecycle
+	current       *lifecycles.Lifecycle
 	nextStep      int    // index of the next step; 0: the creation
 	id            string // id of the contract
 	requestBytes  []byte // buffer of the next request
@@ -164,15 +162,15 @@ type contractJob struct {
 // Request implements generator.Job. It returns the request of the contract's next step, or one that creates another
 // contract.
 func (c *contractJob) Request(uint64) []byte {
-	if c.current == nil || c.nextStep > len(c.current.steps) || c.creationsOnly {
+	if c.current == nil || c.nextStep > len(c.current.Steps) || c.creationsOnly {
 		c.current, c.nextStep, c.id = c.lifecycles[c.random.IntN(len(c.lifecycles))], 0, ""
 	}
-	path, body := c.current.path, c.current.createBody
+	path, body := c.current.Path, c.current.CreateBody
 	if c.nextStep > 0 {
-		s := &c.current.steps[c.nextStep-1]
-		path, body = path+"/"+c.id+"/"+s.action, s.body
+		s := &c.current.Steps[c.nextStep-1]
+		path, body = path+"/"+c.id+"/"+s.Action, s.Body
 	}
-	body = strings.ReplaceAll(fillIDs(body), todayPlaceholder, time.Now().UTC().Format(time.DateOnly))
+	body = lifecycles.Fill(body, time.Now())
 	b := c.requestBytes[:0]
 	b = append(append(b, "POST "...), path...)
 	b = append(append(b, " HTTP/1.1\r\nHost: "...), c.host...)
@@ -191,9 +189,9 @@ func (c *contractJob) Check(_ uint64, a *generator.Response) string {
 		want = 201
 	}
 	if a.Status != want {
-		kind := "HTTP " + strconv.Itoa(a.Status) + " of " + c.current.product
+		kind := "HTTP " + strconv.Itoa(a.Status) + " of " + c.current.Product
 		if c.nextStep > 0 {
-			kind += " " + c.current.steps[c.nextStep-1].action
+			kind += " " + c.current.Steps[c.nextStep-1].Action
 		}
 		c.current = nil
 		return kind
@@ -207,20 +205,3 @@ func (c *contractJob) Check(_ uint64, a *generator.Response) string {
 
 // OnLost implements generator.Job.
 func (c *contractJob) OnLost(uint64) { c.current = nil }
-
-// todayPlaceholder is the placeholder in a body for the day on which the body is sent.
-const todayPlaceholder = "{today}"
-
-// idPlaceholder is the placeholder in a body for the id of a person.
-const idPlaceholder = "{id}"
-
-// fillIDs replaces each idPlaceholder with a random id.
-func fillIDs(body string) string {
-	for {
-		at := strings.Index(body, idPlaceholder)
-		if at < 0 {
-			return body
-		}
-		body = body[:at] + uuid.NewString() + body[at+len(idPlaceholder):]
-	}
-}
