@@ -49,7 +49,10 @@ func (j *Journal) order(w *writer) {
 		select {
 		case <-j.failed:
 			j.countGrouped(len(batch))
-			batch = nil // after a failure no change becomes durable
+			for _, c := range batch { // after a failure no change becomes durable
+				j.leave(c.done)
+			}
+			batch = nil
 			continue
 		case p := <-j.freeGroups:
 			started := time.Now()
@@ -84,6 +87,11 @@ func (j *Journal) commit() {
 			if !failed {
 				err = j.commitGroup(p)
 				idle.Reset(confirmAfter)
+			}
+			if failed || err != nil {
+				for i := range p.waiters {
+					j.leave(p.waiters[i].done)
+				}
 			}
 		}
 		if err != nil {

@@ -77,13 +77,14 @@ type Journal struct {
 	failed   chan struct{} // closed after a failure
 	ended    chan struct{} // closed when the journal is closed
 
-	mu        sync.Mutex
-	wake      sync.Cond
-	overlapAt int         // guarded by mu: see defaultOverlap
-	queue     []submitted // guarded by mu
-	dequeued  int         // guarded by mu: changes taken from queue that are not in a group yet
-	closed    bool
-	prepared  int // guarded by mu: groups that are prepared and not durable yet
+	mu         sync.Mutex
+	wake       sync.Cond
+	overlapAt  int         // guarded by mu: see defaultOverlap
+	queue      []submitted // guarded by mu
+	dequeued   int         // guarded by mu: changes taken from queue that are not in a group yet
+	closed     bool
+	unanswered []func(Receipt) // guarded by mu: of changes that no group has, or whose group has failed
+	prepared   int             // guarded by mu: groups that are prepared and not durable yet
 
 	groups         chan *prepared // from the orderer to the committer
 	freeGroups     chan *prepared // from the committer back to the orderer
@@ -232,6 +233,30 @@ func (j *Journal) Close() error {
 	j.stopped.Wait()
 	return j.store.Close()
 }
+
+// leave notes a caller that gets no receipt, because the journal has failed. The process is about to end.
+func (j *Journal) leave(done func(Receipt)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.unanswered = append(j.unanswered, done)
+}
+
+// Drop ends the waits of all callers of a journal that has failed, with ErrStopped, and takes no further changes. It is for a simulation,
+// whose process outlives the journal's; whoever gets these errors must not show them to anybody. Abandon follows.
+func (j *Journal) Drop() {
+	j.mu.Lock()
+	j.closed = true
+	close(j.ended)
+	j.wake.Signal()
+	j.mu.Unlock()
+	j.stopped.Wait()
+	for _, done := range j.unanswered {
+		done(Receipt{Err: ErrStopped})
+	}
+}
+
+// Abandon closes the store of a journal that was dropped. See store.Abandon.
+func (j *Journal) Abandon() { j.store.Abandon() }
 
 // fail ends the process: nothing more is written or acknowledged.
 func (j *Journal) fail(err error) {

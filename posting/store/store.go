@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -249,6 +250,20 @@ func (s *Store) Close() error {
 	}
 	s.stopFlusher()
 	return s.closeFiles()
+}
+
+// Abandon ends the goroutines of a store that has failed and closes its files, for a simulation, whose process outlives the store's. A real process
+// ends instead. It hangs if what failed is Badger itself.
+func (s *Store) Abandon() {
+	s.stopKeeper()
+	s.stopFlusher()
+	s.releases.Wait()
+	s.mayClose.Store(true)
+	_ = s.db.Close() // what it can't write is in the log
+	s.tables.Wait()
+	for _, f := range []io.Closer{s.audit, s.values, s.groups, s.lock} {
+		_ = f.Close() // nothing was written
+	}
 }
 
 // closeBadger flushes the memtables and closes Badger, unless Badger has failed or fails

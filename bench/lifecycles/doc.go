@@ -1,0 +1,4 @@
+// Package lifecycles has the requests that take contracts of each product, in both readings, from their creation to their end.
+//
+// Callers: bench (its measurements), bench/simulation.
+package lifecycles
