@@ -1,10 +1,6 @@
 package linearizable
 
-import (
-	"fmt"
-
-	"github.com/anishathalye/porcupine"
-)
+import "github.com/anishathalye/porcupine"
 
 // The model of an account and of a volume limit. Both follow the same rules: what is not available cannot be held, held money
 // is settled or released once, and nothing that is available is refused. Payments add to an account, payouts and refunds take
@@ -19,8 +15,7 @@ type amountsState struct {
 func (s *amountsState) available() int64 { return s.added - s.taken - s.held }
 
 // The inputs of the steps. n is the number of the taking's bit in amountsState. A taking of unknown outcome has three steps with
-// maybe set, a hold, a settlement and a release: each of them takes effect if it can when its time comes, and without effect it is
-// allowed too.
+// maybe set, a hold, a settlement and a release: each of them may have no effect at all.
 type (
 	addInput  struct{ amount int64 }
 	holdInput struct {
@@ -48,27 +43,22 @@ type amountsOutput struct {
 
 // amountsModel is the model of an account with this opening balance, or of a limit with this maximum.
 func amountsModel(opening int64) porcupine.Model {
-	return porcupine.Model{
-		Init: func() any { return amountsState{added: opening} },
-		Step: func(state, input, output any) (bool, any) {
-			s := state.(amountsState)
-			allowed := s.step(input, output)
-			return allowed, s
-		},
-		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%T%+v → %+v", input, input, output) },
-		DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
-	}
+	return newModel(amountsState{added: opening}, func(state, input, output any, isOver bool) (bool, any) {
+		s := state.(amountsState)
+		allowed := s.step(input, output, isOver)
+		return allowed, s
+	})
 }
 
 // step changes the state, and tells whether the step is allowed in it.
-func (s *amountsState) step(input, output any) bool {
+func (s *amountsState) step(input, output any, isOver bool) bool {
 	switch in := input.(type) {
 	case addInput:
 		s.added += in.amount
 		return true
 	case holdInput:
 		if in.amount > s.available() {
-			return in.maybe // it was refused
+			return in.maybe && isOver
 		}
 		s.held += in.amount
 		s.holding |= 1 << in.n
@@ -78,9 +68,9 @@ func (s *amountsState) step(input, output any) bool {
 		if isHeld {
 			s.taken += in.amount
 		}
-		return isHeld || in.maybe
+		return isHeld || in.maybe && isOver
 	case releaseInput:
-		return s.end(in.n, in.amount) || in.maybe
+		return s.end(in.n, in.amount) || in.maybe && isOver
 	case refuseInput:
 		return in.amount > s.available()
 	case readInput:

@@ -23,7 +23,7 @@ import (
 
 // Numbers of kills of the campaign in `make test`, and of each campaign of a soak test.
 const (
-	testKills = 12
+	testKills = 8
 	soakKills = 60
 )
 

@@ -1,11 +1,5 @@
 package linearizable
 
-import (
-	"fmt"
-
-	"github.com/anishathalye/porcupine"
-)
-
 // The model of a managed investment in the secular reading, whose table of transitions is in the specification.
 
 // Terms of the contract. The ratio divides every profit that clients report exactly.
@@ -35,25 +29,18 @@ type contractOutput struct {
 }
 
 // contractModel is the model: each transition happens once and from its own status only; everything else is a conflict.
-var contractModel = porcupine.Model{
-	Init: func() any { return contractState{status: "draft"} },
-	Step: func(state, input, output any) (bool, any) {
-		s := state.(contractState)
-		next, isPossible := s.after(input.(actionInput))
-		out, isKnown := output.(contractOutput)
-		switch {
-		case !isKnown && isPossible:
-			return true, next
-		case !isKnown:
-			return true, s
-		case !isPossible:
-			return out.httpStatus == 409, s
-		}
-		return out.httpStatus == 200 && out.status == next.status && (!hasValue(next.status) || out.value == next.value), next
-	},
-	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v → %+v", input, output) },
-	DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
-}
+var contractModel = newModel(contractState{status: "draft"}, func(state, input, output any, isOver bool) (bool, any) {
+	s := state.(contractState)
+	next, isPossible := s.after(input.(actionInput))
+	out, isKnown := output.(contractOutput)
+	switch {
+	case !isKnown:
+		return isPossible || isOver, next
+	case !isPossible:
+		return out.httpStatus == 409, s
+	}
+	return out.httpStatus == 200 && out.status == next.status && (!hasValue(next.status) || out.value == next.value), next
+})
 
 // hasValue tells whether current_value has a meaning in the status.
 func hasValue(status string) bool {

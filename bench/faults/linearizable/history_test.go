@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,6 +42,44 @@ type history struct {
 	kills      int                   // since the history began
 	unknown    int                   // requests of unknown outcome
 	isClosed   bool                  // no request begins any more
+}
+
+// endInput is the input of an operation after all whose end is known. What has not taken effect before it never does. Without this
+// operation the search would try each operation of unknown outcome without effect at every instant.
+type endInput struct{}
+
+// modelState is a model's state, and whether the history has ended.
+type modelState struct {
+	state  any
+	isOver bool
+}
+
+// newModel returns a model. A step without effect, of an operation of unknown outcome, is allowed when the history is over.
+func newModel(initial any, step func(state, input, output any, isOver bool) (allowed bool, next any)) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return modelState{state: initial} },
+		Step: func(state, input, output any) (bool, any) {
+			s := state.(modelState)
+			if _, isEnd := input.(endInput); isEnd {
+				return true, modelState{s.state, true}
+			}
+			allowed, next := step(s.state, input, output, s.isOver)
+			return allowed, modelState{next, s.isOver}
+		},
+		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%T%+v → %+v", input, input, output) },
+		DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
+	}
+}
+
+// ended returns the operations, with an endInput after those whose end is known.
+func ended(operations []porcupine.Operation) []porcupine.Operation {
+	last := int64(0)
+	for i := range operations {
+		if last = max(last, operations[i].Call); operations[i].Return != forever {
+			last = max(last, operations[i].Return)
+		}
+	}
+	return append(slices.Clip(operations), porcupine.Operation{Input: endInput{}, Call: last + 1, Return: last + 2})
 }
 
 func newHistory(kind, name string, model porcupine.Model) *history {
@@ -106,7 +145,7 @@ func (h *history) countKill() {
 // check searches for an order that explains the history. If there is none, it draws the history, and returns the name of the
 // drawing's file.
 func (h *history) check() (result porcupine.CheckResult, drawing string, err error) {
-	result, details := porcupine.CheckOperationsVerbose(h.model, h.operations, searchTime)
+	result, details := porcupine.CheckOperationsVerbose(h.model, ended(h.operations), searchTime)
 	if result == porcupine.Ok {
 		return result, "", nil
 	}

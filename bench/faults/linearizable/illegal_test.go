@@ -141,10 +141,10 @@ func TestEachModelFindsWhatIsNotAllowed(t *testing.T) {
 			operations{at(0, 1, fund, done("funded", capital)), at(2, 3, activate, done("active", capital)), at(4, 5, actionInput{"profit", 1000}, done("active", capital+1000))},
 			operations{at(0, 1, fund, done("funded", capital)), at(2, 3, activate, done("active", capital)), at(4, 5, actionInput{"profit", 1000}, done("active", capital+600))}},
 	} {
-		if result := porcupine.CheckOperationsTimeout(c.model, c.illegal, searchTime); result != porcupine.Illegal {
+		if result := porcupine.CheckOperationsTimeout(c.model, ended(c.illegal), searchTime); result != porcupine.Illegal {
 			t.Errorf("%s: %s", name, result)
 		}
-		if result := porcupine.CheckOperationsTimeout(c.model, c.legal, searchTime); result != porcupine.Ok {
+		if result := porcupine.CheckOperationsTimeout(c.model, ended(c.legal), searchTime); result != porcupine.Ok {
 			t.Errorf("not %s: %s", name, result)
 		}
 	}

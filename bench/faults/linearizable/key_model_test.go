@@ -1,11 +1,5 @@
 package linearizable
 
-import (
-	"fmt"
-
-	"github.com/anishathalye/porcupine"
-)
-
 // The model of the requests with one Idempotency-Key. Its state is the request that has used the key, and the response to it.
 
 // keyState is the body of the request that has used the key, one of those that clients send, and what is known of its response.
@@ -29,25 +23,20 @@ type keyOutput struct {
 
 // keyModel is the model: the first request is carried out, the same request gets the same response again, and a request with
 // another body is refused with 409.
-var keyModel = porcupine.Model{
-	Init: func() any { return keyState{} },
-	Step: func(state, input, output any) (bool, any) {
-		s := state.(keyState)
-		allowed := s.step(input.(keyInput).body, output)
-		return allowed, s
-	},
-	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v → %+v", input, output) },
-	DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
-}
+var keyModel = newModel(keyState{}, func(state, input, output any, isOver bool) (bool, any) {
+	s := state.(keyState)
+	allowed := s.step(input.(keyInput).body, output, isOver)
+	return allowed, s
+})
 
-func (s *keyState) step(body string, output any) bool {
+func (s *keyState) step(body string, output any, isOver bool) bool {
 	out, isKnown := output.(keyOutput)
 	switch {
 	case !isKnown && !s.isUsed:
 		*s = keyState{isUsed: true, body: body}
 		return true
 	case !isKnown:
-		return true // it was a repetition, or refused
+		return isOver // it was a repetition, was refused, or was not carried out
 	case !s.isUsed:
 		*s = keyState{isUsed: true, body: body, id: out.id, response: out.response, isAnswered: true}
 		return out.httpStatus == 201 && !out.isReplay && out.id != ""

@@ -1,11 +1,5 @@
 package linearizable
 
-import (
-	"fmt"
-
-	"github.com/anishathalye/porcupine"
-)
-
 // The model of the requests with one txid. Its state is the one transaction that has the txid.
 
 // txidState is the transaction. Its id and its status are empty as long as no response has shown them.
@@ -30,23 +24,19 @@ type txidOutput struct {
 
 // txidModel is the model: the first create makes the transaction, for ever. Each later create and each read shows that
 // transaction with the first create's amount, and its status moves forward only.
-var txidModel = porcupine.Model{
-	Init: func() any { return txidState{} },
-	Step: func(state, input, output any) (bool, any) {
-		s := state.(txidState)
-		allowed := s.step(input, output)
-		return allowed, s
-	},
-	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%T%+v → %+v", input, input, output) },
-	DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
-}
+var txidModel = newModel(txidState{}, func(state, input, output any, isOver bool) (bool, any) {
+	s := state.(txidState)
+	allowed := s.step(input, output, isOver)
+	return allowed, s
+})
 
-func (s *txidState) step(input, output any) bool {
+func (s *txidState) step(input, output any, isOver bool) bool {
 	create, isCreate := input.(createInput)
 	if output == nil { // an unknown outcome of a create
-		if !s.exists {
-			*s = txidState{exists: true, amount: create.amount}
+		if s.exists {
+			return isCreate && isOver // it was a repetition, or was not carried out
 		}
+		*s = txidState{exists: true, amount: create.amount}
 		return isCreate
 	}
 	out := output.(txidOutput)
