@@ -5,14 +5,16 @@
 // Invariants, at half of the capacity, once, twice and five times as much (TestServerSurvivesOverload):
 //  1. The capacity is measured in the same run, in turn with the loads that are compared with it, under the same conditions. So the
 //     result is a ratio, and what else the machine does changes it little.
-//  2. At five times the capacity the server charges nearly as many payments as at the capacity: in a second of its CPU time, and,
-//     unless something else uses the machine, in a second.
+//  2. At five times the capacity the server charges nearly as many payments a second as at the capacity.
 //  3. A payment that is not refused is answered within a second.
 //  4. The health check, over a new connection each time, is answered meanwhile.
 //  5. Anonymous memory stays below a bound.
 //  6. A merchant whose receiver works is notified of each charged payment, however many notifications wait for receivers that do
 //     not answer.
-//  7. At the end the ledger has exactly the charged payments, and the closed store passes `mizan audit verify`.
+//  7. At the end the closed store passes `mizan audit verify`.
+//
+// Rates and times are judged only in rounds in which other processes used at most a tenth of the processors; otherwise they are
+// printed. The rest holds on every machine.
 //
 // And over a long time under an even load (TestSoakLeaks), with days of the manual clock in every minute:
 //  8. Memory, open files, goroutines and threads do not grow, and the store grows by a bounded number of bytes for each payment,

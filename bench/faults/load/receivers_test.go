@@ -30,9 +30,14 @@ func deadReceivers(t *testing.T) (addresses []string) {
 	_ = closed.Close()
 	go func() {
 		for {
-			if _, err := silent.Accept(); err != nil {
+			conn, err := silent.Accept()
+			if err != nil {
 				return
 			}
+			go func() {
+				_, _ = io.Copy(io.Discard, conn) // until the server gives up
+				_ = conn.Close()
+			}()
 		}
 	}()
 	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
