@@ -182,6 +182,7 @@ func (c *campaign) start() *server.Server {
 	if err := s.WaitReady(ctx); err != nil {
 		c.Fatal(err)
 	}
+	c.report.addStart(s.ReadyAfter)
 	return s
 }
 
@@ -334,6 +335,7 @@ func (s *station) request(e *epoch, client int, random *rand.Rand) (answered boo
 	call := w.now()
 	steps, answered := w.request(e, int64(n), random)
 	w.end(client, call, steps)
+	s.report.addRequest(time.Duration(w.now() - call))
 	s.handOver()
 	return answered, nil
 }
@@ -404,8 +406,10 @@ type report struct {
 	histories  map[string]int // by kind, as the next two
 	operations map[string]int
 	unknown    map[string]int
-	overKills  int // histories that were open at a kill
-	slowest    time.Duration
+	overKills  int           // histories that were open at a kill
+	slowest    time.Duration // of the searches
+
+	slowestRequest, slowestStart time.Duration
 }
 
 func newReport() *report {
@@ -416,6 +420,18 @@ func (r *report) countKill(kind string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kills[kind]++
+}
+
+func (r *report) addRequest(took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.slowestRequest = max(r.slowestRequest, took)
+}
+
+func (r *report) addStart(took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.slowestStart = max(r.slowestStart, took)
 }
 
 // check checks a history and counts it.
@@ -457,8 +473,9 @@ func (r *report) print(t *testing.T) {
 		requests += r.operations[kind]
 		unknown += r.unknown[kind]
 	}
-	t.Logf("\n%srequests by kind: %v\nof unknown outcome: %v\nkills: %v; %d requests, %d of unknown outcome; %d histories were open at a kill; the slowest search took %v",
-		&text, r.operations, r.unknown, r.kills, requests, unknown, r.overKills, r.slowest.Round(time.Millisecond))
+	t.Logf("\n%srequests by kind: %v\nof unknown outcome: %v\nkills: %v; %d requests, %d of unknown outcome; %d histories were open at a kill; the slowest search took %v, request %v, start %v",
+		&text, r.operations, r.unknown, r.kills, requests, unknown, r.overKills,
+		r.slowest.Round(time.Millisecond), r.slowestRequest.Round(time.Millisecond), r.slowestStart.Round(time.Millisecond))
 	for _, description := range r.table.Silent() {
 		t.Errorf("illegal: %s", description)
 	}
