@@ -11,8 +11,14 @@ import (
 	"time"
 )
 
-// slowTick is how often a slow client reads or writes a little.
-const slowTick = 200 * time.Millisecond
+const (
+	// slowTick is how often a slow client reads or writes a little.
+	slowTick = 200 * time.Millisecond
+
+	// unreadLists is how many lists of a hundred transactions, 90 KB each, a slow reader asks for. More would load the server with
+	// lists, which is another test.
+	unreadLists = 4
+)
 
 // crowd is a number of connections that do nothing useful: idle ones, and slow readers and writers. They come from addresses of
 // their own.
@@ -66,7 +72,7 @@ func (c *crowd) slow(ctx context.Context, s *testServer, n int, key string) {
 	body := "POST /api/v1/transactions HTTP/1.1\r\n" + head + "Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n"
 	kinds := []func(conn net.Conn, tick int) error{
 		func(conn net.Conn, tick int) error { // asks for more than fits into the buffers, and reads a hundred bytes at a time
-			if tick < 20 {
+			if tick < unreadLists {
 				if _, err := conn.Write([]byte(list)); err != nil {
 					return err
 				}

@@ -50,6 +50,9 @@ const (
 	deadPartners        = 40
 	answerTimeout       = time.Minute
 
+	// minOffered is the least number of payments a second that a round offers, for a machine on which none was charged in time.
+	minOffered = 20
+
 	// maxByOthers is the fraction of the machine's processors that other processes may use in a round whose times and rates are
 	// judged.
 	maxByOthers = 0.1
@@ -159,7 +162,7 @@ func (o *overload) run() {
 			factors = []float64{0.5, 1, 2, 5}
 		}
 		for _, factor := range factors {
-			o.load(factor, factor*capacity.PerSecond, open)
+			o.load(factor, max(factor*capacity.PerSecond, minOffered), open)
 		}
 	}
 	o.load(0, 0, nil)
