@@ -148,9 +148,27 @@ func (c *campaign) run() {
 	if err := c.answers.close(); err != nil {
 		c.Error(err)
 	}
+	c.checkLog()
 	verified := testkit.Run(c, nil, "audit", "verify", "--data", c.dir, "--answers", c.answers.path)
 	if verified.Exit != 0 || verified.Stderr != "" {
 		c.Errorf("audit verify: exit %d\n%s%s", verified.Exit, verified.Stdout, verified.Stderr)
+	}
+}
+
+// checkLog fails the test if the servers have logged an error, which includes a panic that one of them has survived, or a race if the
+// binary has the race detector.
+func (c *campaign) checkLog() {
+	c.Helper()
+	content, err := os.ReadFile(c.log.Name())
+	if err != nil {
+		c.Fatal(err)
+	}
+	for line := range strings.Lines(string(content)) {
+		for _, text := range []string{"level=ERROR", "panic", "DATA RACE"} {
+			if strings.Contains(line, text) {
+				c.Errorf("the log: %s", line)
+			}
+		}
 	}
 }
 
