@@ -26,10 +26,15 @@ import (
 )
 
 const (
-	leakRate        = 600 // requests a second
-	leakConnections = 32
+	leakConnections = 64
 	sampleInterval  = 250 * time.Millisecond
-	warmUpShare     = 4 // the first quarter of the samples is not looked at
+
+	// warmUpRequests are made as fast as the server answers before the samples count. The server keeps the last records, claims and
+	// totals in memory, in caches of twice 65,536 entries, and until these are full its memory grows.
+	warmUpRequests = 400_000
+
+	// leakShare is the even load as a fraction of the rate of the warm-up.
+	leakShare = 0.3
 
 	// businessTime passes on the manual clock during the test, so that what is kept for 30 days is removed too.
 	businessTime = 60 * 24 * time.Hour
@@ -53,10 +58,11 @@ type leakRun struct {
 	metricsURL string
 	figures    *generator.Figures
 	samples    map[string][]trend.Sample // by quantity; the position is the number of good responses
+	warmUp     map[string]int            // number of samples that were taken in the warm-up
 	advances   atomic.Int64
 
 	mu   sync.Mutex
-	errs []error // guarded by mu; of what happens beside the load
+	errs []error // guarded by mu, as the samples; of what happens beside the load
 }
 
 // TestSampledQuantitiesAreThere runs the soak's load for a moment, so that every change meets it. So short a run has no verdict.
@@ -65,7 +71,7 @@ func TestSampledQuantitiesAreThere(t *testing.T) {
 		t.Skip("loads a server for some seconds")
 	}
 	r := newLeakRun(t)
-	r.load(1500 * time.Millisecond)
+	r.load(1500*time.Millisecond, 500)
 	for _, q := range quantities {
 		if len(r.samples[q]) < 2 || r.samples[q][0].Value <= 0 {
 			t.Errorf("%s: %v", q, r.samples[q])
@@ -81,7 +87,7 @@ func TestSoakLeaks(t *testing.T) {
 		t.Skip("MIZAN_SOAK=30m says for how long")
 	}
 	r := newLeakRun(t)
-	r.load(duration)
+	r.load(duration, warmUpRequests)
 	r.judge()
 	r.stopAndVerify()
 }
@@ -103,8 +109,8 @@ func newLeakRun(t *testing.T) *leakRun {
 	return r
 }
 
-// load loads the server for a time, and samples.
-func (r *leakRun) load(duration time.Duration) {
+// load makes some requests to warm the server up, and then loads it evenly for a time. It samples all the while.
+func (r *leakRun) load(duration time.Duration, warmUp uint64) {
 	r.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
 	dialer, err := generator.NewDialer(r.Sandbox.BaseURL, nil)
@@ -112,9 +118,7 @@ func (r *leakRun) load(duration time.Duration) {
 		r.Fatal(err)
 	}
 	work := &mix{host: dialer.Host(), sandbox: &r.Sandbox}
-	l := &generator.Load{
-		Dialer: dialer, NewJob: work.job, Connections: leakConnections, Duration: duration, Rate: leakRate, Timeout: answerTimeout, Figures: r.figures,
-	}
+	l := &generator.Load{Dialer: dialer, NewJob: work.job, Connections: leakConnections, Limit: warmUp, Timeout: answerTimeout, Figures: r.figures}
 	ctx, cancel := context.WithCancel(r.Context())
 	var companions sync.WaitGroup
 	every := func(interval time.Duration, do func() error) {
@@ -134,12 +138,28 @@ func (r *leakRun) load(duration time.Duration) {
 		})
 	}
 	every(sampleInterval, func() error { return r.sample(ctx) })
+	began := time.Now()
+	err = l.Run(ctx, 0)
+	rate := leakShare * float64(warmUp) / time.Since(began).Seconds()
+	r.mu.Lock()
+	r.warmUp = make(map[string]int)
+	for q, samples := range r.samples {
+		r.warmUp[q] = len(samples)
+	}
+	r.mu.Unlock()
+	r.Logf("warmed up with %d requests in %.0f s, then %.0f a second", warmUp, time.Since(began).Seconds(), rate)
+
 	step := int(businessTime / max(duration, time.Second) * time.Second / time.Second)
 	every(time.Second, func() error { return r.advance(ctx, step) })
 	every(100*time.Millisecond, func() error { return r.visit(ctx) })
 	every(2*time.Second, func() error { return r.failToLogIn(ctx) })
 	every(3*time.Second, func() error { return r.export(ctx) })
-	err = l.Run(ctx, 0)
+	if err == nil {
+		even := &generator.Load{
+			Dialer: dialer, NewJob: work.job, Connections: leakConnections, Duration: duration, Rate: rate, Timeout: answerTimeout, Figures: r.figures,
+		}
+		err = even.Run(ctx, l.NextNumber())
+	}
 	cancel()
 	companions.Wait()
 	if err != nil {
@@ -227,6 +247,8 @@ func (r *leakRun) sample(ctx context.Context) error {
 		return err
 	}
 	at := float64(r.figures.Good())
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for i, value := range []float64{
 		float64(usage.Anon), metrics["go_memstats_next_gc_bytes"], float64(len(files)), metrics["go_goroutines"], float64(len(threads)), float64(diskUsage(r.dir)),
 	} {
@@ -274,8 +296,7 @@ func (r *leakRun) judge() {
 	r.Helper()
 	lines := make(map[string]trend.Line)
 	for _, q := range quantities {
-		samples := r.samples[q]
-		line, err := trend.Fit(samples[len(samples)/warmUpShare:])
+		line, err := trend.Fit(r.samples[q][r.warmUp[q]:])
 		if err != nil {
 			r.Fatalf("%s: %v", q, err)
 		}
@@ -301,5 +322,19 @@ func (r *leakRun) judge() {
 		_, _ = fmt.Fprintf(w, "%s\t%.4g\t%.3g\t%.3g\t%.3g\t%.3g\t%s\n", q, line.Mean, line.Slope, line.Low, line.High, allowed[q], verdict)
 	}
 	_ = w.Flush()
-	r.Logf("%d samples after the warm-up, %.0f requests\n%s", len(r.samples[quantities[0]])*(warmUpShare-1)/warmUpShare, requests, &text)
+	r.Logf("%d samples after the warm-up, %.0f requests\n%s", len(r.samples[quantities[0]])-r.warmUp[quantities[0]], requests, &text)
+	for _, q := range quantities {
+		r.Logf("%s, from the first request to the last: %.3g", q, tenths(r.samples[q]))
+	}
+}
+
+// tenths returns the means of each tenth of the samples.
+func tenths(samples []trend.Sample) (means [10]float64) {
+	for i := range means {
+		part := samples[i*len(samples)/10 : (i+1)*len(samples)/10]
+		for _, s := range part {
+			means[i] += s.Value / float64(len(part))
+		}
+	}
+	return means
 }
