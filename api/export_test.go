@@ -36,6 +36,20 @@ func (s *Server) ExportBook(ctx context.Context, org ledger.ID, env money.Env) (
 	return s.ledger.Book(ctx, &ledgerapi.Range{Env: env, To: web.Forever}, org)
 }
 
+// TakeReadPlaces takes the places of all reads in service until leavePlaces is called, or for the lapse. No read may be under way.
+func (s *Server) TakeReadPlaces(lapse time.Duration) (leavePlaces func()) {
+	s.reads.lapse = lapse
+	var leave []func()
+	for range cap(s.reads.places) {
+		leave = append(leave, s.reads.enter())
+	}
+	return func() {
+		for _, f := range leave {
+			f()
+		}
+	}
+}
+
 // TakePlaces lets the server run only one command at a time, and takes that command's place for longer than a
 // test lasts. leavePlace frees it. No command may be under way.
 func (s *Server) TakePlaces() (leavePlace func()) {

@@ -26,6 +26,11 @@ const (
 	readinessPath = "/readyz"
 )
 
+// isCheck tells whether the path is that of a check.
+func isCheck(path string) bool {
+	return path == healthPath || path == livenessPath || path == readinessPath
+}
+
 // health serves the health check (specification, "Health"): 503 while the service
 // starts or stops, so that a load balancer which reads only the status code sends
 // it no requests. While the disk is nearly full the response is 200, because the service still serves reads and

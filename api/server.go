@@ -136,6 +136,7 @@ type Server struct {
 	errors web.Errors
 	limits *limits
 	shed   *shed.Gate // commands pass through it
+	reads  *reads
 	bodies *body.Bodies
 	app    *fiber.App
 	ledger *ledgerapi.Handlers
@@ -159,6 +160,7 @@ func New(cfg Config) *Server {
 		errors: web.Errors{Log: cfg.Log},
 		limits: newLimits(cfg.RateLimit),
 		shed:   shed.New(shed.Options{ProviderCalls: cfg.ProviderCalls}),
+		reads:  newReads(),
 		bodies: body.New(proxies, body.AuthenticatedBytes, body.AnonymousBytes),
 	}
 	serving, stop := context.WithCancel(context.Background())
@@ -223,6 +225,9 @@ func (s *Server) handle(req *web.Request) error {
 	}
 	if err := s.bodies.Read(req); err != nil {
 		return refuse(req, err)
+	}
+	if isBoundedRead(route) {
+		defer s.reads.enter()()
 	}
 	if !route.Command {
 		return route.Handle(req)

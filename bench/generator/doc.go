@@ -14,7 +14,7 @@
 //     of a fixed size.
 //  4. Run returns only after every exchange has ended, and closes every connection that it has opened.
 //
-// Callers: bench.
+// Callers: bench, bench/faults/load.
 //
 // Rejected: net/http or fasthttp as the client; their allocations, parsing and goroutine switches would
 // take CPU from the server. One epoll loop without goroutines; it would need its own TLS.

@@ -1,0 +1,118 @@
+package trend
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	// blocks is the number of blocks into which samples are averaged.
+	blocks = 24
+
+	// minSamples is the number of samples below which there is no verdict.
+	minSamples = 2 * blocks
+
+	// confidence is the two-sided confidence of the bounds: one run in a thousand has its true slope outside of them.
+	confidence = 0.999
+)
+
+// Sample is a measured value at a position: a time, or a number of requests.
+type Sample struct{ At, Value float64 }
+
+// Line is the line through samples. Slope, Low and High are in units of the value for one unit of the position.
+type Line struct {
+	Slope, Low, High float64 // the slope and its confidence bounds
+	Mean             float64 // of the values
+	Length           float64 // from the first position to the last
+}
+
+// Fit returns the line through samples, which are in the order of their positions.
+func Fit(samples []Sample) (Line, error) {
+	if len(samples) < minSamples {
+		return Line{}, fmt.Errorf("trend: %d samples, at least %d are needed", len(samples), minSamples)
+	}
+	means := blockMeans(samples)
+	slope, intercept, spread := leastSquares(means)
+	if spread == 0 {
+		return Line{}, fmt.Errorf("trend: all samples are at one position")
+	}
+	residuals := make([]float64, len(means))
+	sum, mean := 0.0, 0.0
+	for i, m := range means {
+		residuals[i] = m.Value - intercept - slope*m.At
+		sum += residuals[i] * residuals[i]
+		mean += m.Value / float64(len(means))
+	}
+	n := float64(len(means))
+	// With the correlation r from each block to the next one, n blocks tell as much as n(1-r)/(1+r) independent ones.
+	r := min(max(correlation(residuals), 0), 0.9)
+	effective := max(n*(1-r)/(1+r), 6)
+	standardError := math.Sqrt(sum / (n - 2) / spread * n / effective)
+	width := quantile(effective-2) * standardError
+	return Line{Slope: slope, Low: slope - width, High: slope + width, Mean: mean, Length: samples[len(samples)-1].At - samples[0].At}, nil
+}
+
+// blockMeans averages samples in blocks of equal numbers of samples.
+func blockMeans(samples []Sample) []Sample {
+	means := make([]Sample, blocks)
+	for i := range means {
+		from, to := i*len(samples)/blocks, (i+1)*len(samples)/blocks
+		for _, s := range samples[from:to] {
+			means[i].At += s.At / float64(to-from)
+			means[i].Value += s.Value / float64(to-from)
+		}
+	}
+	return means
+}
+
+// leastSquares returns the line of least squares, and the sum of the squared distances of the positions from their mean.
+func leastSquares(samples []Sample) (slope, intercept, spread float64) {
+	n := float64(len(samples))
+	var at, value float64
+	for _, s := range samples {
+		at += s.At / n
+		value += s.Value / n
+	}
+	var product float64
+	for _, s := range samples {
+		spread += (s.At - at) * (s.At - at)
+		product += (s.At - at) * (s.Value - value)
+	}
+	if spread == 0 {
+		return 0, value, 0
+	}
+	slope = product / spread
+	return slope, value - slope*at, spread
+}
+
+// correlation returns the correlation of each residual with the next one. Residuals of a line through n points have one of
+// about -1/n without any, which is corrected.
+func correlation(residuals []float64) float64 {
+	var product, square float64
+	for i, r := range residuals {
+		square += r * r
+		if i > 0 {
+			product += r * residuals[i-1]
+		}
+	}
+	if square == 0 {
+		return 0
+	}
+	return product/square + 3/float64(len(residuals))
+}
+
+// quantile returns the quantile of Student's distribution for the confidence, with the degrees of freedom. It is the expansion of
+// Cornish and Fisher, which is within a tenth of it from four degrees on.
+func quantile(degrees float64) float64 {
+	z := math.Sqrt2 * math.Erfinv(confidence)
+	g1 := (math.Pow(z, 3) + z) / 4
+	g2 := (5*math.Pow(z, 5) + 16*math.Pow(z, 3) + 3*z) / 96
+	g3 := (3*math.Pow(z, 7) + 19*math.Pow(z, 5) + 17*math.Pow(z, 3) - 15*z) / 384
+	return z + g1/degrees + g2/(degrees*degrees) + g3/(degrees*degrees*degrees)
+}
+
+// Grows tells whether the value certainly grows by more than allowed for each unit of the position.
+func (l Line) Grows(allowed float64) bool { return l.Low > allowed }
+
+// Resolves tells whether a growth of that much for each unit would have been noticed: the bounds are that narrow.
+func (l Line) Resolves(growth float64) bool { return (l.High-l.Low)/2 < growth }
