@@ -17,7 +17,7 @@ type Route struct {
 	JSON             bool // the body must be application/json
 	MaxBody          int  // bytes of a body; 0: the usual bound
 	Command          bool // the request writes: it waits while a manual clock moves, and may be shed (refused under overload)
-	HasOwnQueue      bool // the command is not shed, or the read waits for no place, because its handler bounds the number of waiting requests
+	HasOwnQueue      bool // the command is not shed, or the read waits for no place: its handler bounds the number of waiting requests, or it is too cheap to wait
 
 	// Refuse sends the response to a request that is refused before its handler runs; nil: the
 	// error is sent as JSON.
