@@ -31,17 +31,19 @@ type Clients struct {
 
 	path string
 
-	mu       sync.Mutex
-	file     *os.File
-	answers  *bufio.Writer
-	next     int               // number of the next transaction or contract
-	idle     []*story          // stories that no client works on
-	errs     []error           // responses that must not be
-	statuses map[string]string // the last status that a response showed of each transaction, by its id
-	answered int
-	unknown  int
-	busy     int // responses 503
-	kinds    map[string]int
+	mu        sync.Mutex
+	file      *os.File
+	answers   *bufio.Writer
+	next      int               // number of the next transaction or contract
+	idle      []*story          // stories that no client works on
+	errs      []error           // responses that must not be
+	statuses  map[string]string // the last status that a response showed of each transaction, by its id
+	answered  int
+	unknown   int
+	awaited   int // number of the response with which onAwaited is called
+	onAwaited func()
+	busy      int // responses 503
+	kinds     map[string]int
 }
 
 // Open makes the file of responses.
@@ -73,6 +75,14 @@ func (c *Clients) Answered() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.answered
+}
+
+// AfterResponses lets fn be called when the n-th response from now has arrived, or the first one after it that is not of a read. The client
+// that has received it waits for fn.
+func (c *Clients) AfterResponses(n int, fn func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.awaited, c.onAwaited = c.answered+n, fn
 }
 
 // String tells how many requests of each kind had a response, for a log.
@@ -224,6 +234,11 @@ func (s *session) record(kind string, line *answerLine) error {
 	default:
 		s.answered++
 		s.kinds[kind+" "+strconv.Itoa(line.Status)]++
+		if s.answered == s.awaited && line.Method != http.MethodGet {
+			s.onAwaited()
+		} else if s.answered == s.awaited {
+			s.awaited++ // a read has changed nothing that could be lost
+		}
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,11 +30,14 @@ const (
 	extraOperations      = 300         // how many more may pass until the device's cache has as many writes as wanted
 	extraHeavyOperations = 3000
 	maxWait              = 400 * time.Millisecond
+	maxResponses         = 100 // bound of the number of responses before a cut at a response
 	maxStopAnswers       = 60
 	stopOperations       = 150 // bound of the number of writes and flushes before a cut at a stop
-	clientCount          = 16
 	slowestFlush         = 20 * time.Millisecond
 )
+
+// clientCounts are numbers of clients: one leaves nothing to a sync that comes after its response, many share a sync.
+var clientCounts = []int{1, 2, 16, 16}
 
 // campaign cuts the power of one machine again and again.
 type campaign struct {
@@ -54,6 +58,7 @@ type campaign struct {
 	isPrepared   bool
 	history      []string    // describes the cuts
 	stopTimer    func() bool // of a cut at an instant
+	losesAll     bool        // the next cut loses everything that was not flushed
 	startLength  uint64      // writes and flushes of the last start
 	backups      []string    // acknowledged ones
 	restoreCount int
@@ -115,11 +120,11 @@ func newCampaign(t *testing.T, kind string, seed uint64, isHeavy bool, sum *case
 }
 
 // launch starts the server in a directory without waiting until it is ready.
-func (c *campaign) launch(dir string) *server.Server {
+func (c *campaign) launch(dir string, flags ...string) *server.Server {
 	c.t.Helper()
 	s, err := server.Start(server.Options{
 		Binary: c.binary, Dir: dir, TLS: "off", Log: c.log,
-		Args: []string{"--log-level", "warn", "--provider-timeout", "1s", "--create-wait", "2s", "--min-free", "16MiB"},
+		Args: append([]string{"--log-level", "warn", "--provider-timeout", "1s", "--create-wait", "2s", "--min-free", "16MiB"}, flags...),
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -171,13 +176,13 @@ func (c *campaign) start() (*server.Server, clients.Access) {
 func (c *campaign) work(a clients.Access, inParallel func(ctx context.Context)) (stop func()) {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(c.t.Context())
-	client := &http.Client{Timeout: readyTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: clientCount}}
-	random := rand.New(rand.NewPCG(c.random.Uint64(), 0))
+	client := &http.Client{Timeout: readyTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: slices.Max(clientCounts)}}
+	random, count := rand.New(rand.NewPCG(c.random.Uint64(), 0)), clientCounts[c.random.IntN(len(clientCounts))]
 	if inParallel == nil && c.random.IntN(3) > 0 {
 		inParallel = c.writeBack
 	}
 	var running sync.WaitGroup
-	running.Go(func() { c.clients.Work(ctx, a, client, clientCount, random) })
+	running.Go(func() { c.clients.Work(ctx, a, client, count, random) })
 	if inParallel != nil {
 		running.Go(func() { inParallel(ctx) })
 	}
@@ -230,7 +235,7 @@ func (c *campaign) writeBack(ctx context.Context) {
 	}
 }
 
-// cutSoon arranges that the power fails at a random write or flush, of which most are few, or at a random instant. In half of the cuts, it is a write
+// cutSoon arranges that the power fails at a random write or flush, or at a random instant. In half of the cuts, it is a write
 // or flush that finds several writes in the device's cache. In a quarter of the cuts, flushes are slow, so that the cache fills up.
 func (c *campaign) cutSoon(operations uint64) <-chan struct{} {
 	if c.random.IntN(4) == 0 {
@@ -250,6 +255,9 @@ func (c *campaign) cutSoon(operations uint64) <-chan struct{} {
 // many writes before a flush: then the cut waits longer for a full cache.
 func (c *campaign) drawTrigger(operations uint64) disk.Trigger {
 	trigger := disk.Trigger{After: c.logUniform(operations)}
+	if c.random.IntN(2) == 0 { // the end of a work is as interesting as its beginning
+		trigger.After = 1 + c.random.Uint64N(operations)
+	}
 	trigger.Latest = trigger.After
 	if c.random.IntN(2) == 0 {
 		trigger.Unflushed, trigger.Latest = int(c.logUniform(40)), trigger.After+extraOperations
@@ -274,27 +282,27 @@ type place struct {
 }
 
 var places = []place{
-	{"under load", 10, (*campaign).cutUnderLoad},
+	{"under load", 8, (*campaign).cutUnderLoad},
+	{"at a response", 4, (*campaign).cutAfterResponse},
 	{"at a stop", 3, (*campaign).cutAtStop},
 	{"at the start", 4, (*campaign).cutAtStart},
 	{"during a backup", 2, (*campaign).cutDuringBackup},
 	{"during a restore", 2, (*campaign).cutDuringRestore},
-	{"while a store is made", 1, (*campaign).cutNewStore},
+	{"while a store is made", 3, (*campaign).cutNewStore},
 }
 
-// drawPlace chooses a place by the odds.
+// drawPlace chooses a place by the odds, of those whose names contain MIZAN_POWER_PLACE.
 func (c *campaign) drawPlace() *place {
-	sum := 0
-	for _, p := range places {
-		sum += p.odds
-	}
-	roll := c.random.IntN(sum)
+	var from []*place
 	for i := range places {
-		if roll -= places[i].odds; roll < 0 {
-			return &places[i]
+		if strings.Contains(places[i].name, os.Getenv("MIZAN_POWER_PLACE")) {
+			from = append(from, slices.Repeat([]*place{&places[i]}, places[i].odds)...)
 		}
 	}
-	panic("unreachable")
+	if len(from) == 0 {
+		c.t.Fatal("MIZAN_POWER_PLACE names no place")
+	}
+	return from[c.random.IntN(len(from))]
 }
 
 // run cuts the power n times and checks what is left, also at the end. The store is compared with the responses after a third of the cuts, because
@@ -328,8 +336,12 @@ func (c *campaign) reboot(i int, placeName string) {
 		placeName += ", slow flushes"
 	}
 	c.volume.SlowFlushes(0, nil)
-	list := disk.Losses()
-	loss := list[c.random.IntN(len(list))]
+	loss := disk.LoseAll
+	if !c.losesAll {
+		list := disk.Losses()
+		loss = list[c.random.IntN(len(list))]
+	}
+	c.losesAll = false
 	o, err := c.volume.Reboot(loss, c.random)
 	description := fmt.Sprintf("seed %d, cut %d %s on %s, %v: %v", c.seed, i, placeName, c.kind, loss, o)
 	c.history = append(c.history, description)
@@ -399,6 +411,18 @@ func (c *campaign) cutUnderLoad() func() {
 	return nil
 }
 
+// cutAfterResponse cuts the power at the instant at which a client receives a response to a write. With one client, nothing that is
+// synced later can hide that this write was not.
+func (c *campaign) cutAfterResponse() func() {
+	c.t.Helper()
+	s, a := c.start()
+	c.losesAll = true
+	cut := c.volume.CutAt(disk.Trigger{})
+	c.clients.AfterResponses(int(c.logUniform(maxResponses)), c.volume.Cut)
+	c.load(s, a, cut, nil)
+	return nil
+}
+
 // cutAtStop cuts the power while the server stops, which writes its store's memtables into tables.
 func (c *campaign) cutAtStop() func() {
 	c.t.Helper()
@@ -430,11 +454,11 @@ func (c *campaign) cutAtStart() func() {
 }
 
 // cutLaunch starts the server in a directory and cuts the power within some writes and flushes.
-func (c *campaign) cutLaunch(dir string, operations uint64) {
+func (c *campaign) cutLaunch(dir string, operations uint64, flags ...string) {
 	c.t.Helper()
 	defer c.spend("starts", time.Now())
 	cut := c.volume.CutAt(c.drawTrigger(operations))
-	s := c.launch(dir)
+	s := c.launch(dir, flags...)
 	select {
 	case <-cut:
 	case <-s.Exited():
@@ -452,10 +476,11 @@ func (c *campaign) cutNewStore() func() {
 	c.t.Helper()
 	dir := filepath.Join(c.volume.Dir, "new")
 	const newStoreOperations = 400
-	c.cutLaunch(dir, newStoreOperations)
+	flags := []string{"--tls", "auto", "--clock", "manual"} // which make more files
+	c.cutLaunch(dir, newStoreOperations, flags...)
 	return func() {
 		c.t.Helper()
-		s := c.launch(dir)
+		s := c.launch(dir, flags...)
 		c.waitReady(s)
 		if err := s.Stop(time.Minute); err != nil {
 			c.t.Fatal(err)

@@ -9,9 +9,10 @@
 //     short can be repeated, or leaves a directory that is complete and says in words that it is in the way.
 //  4. At the end of a campaign a merchant's server, outside of the machine that loses its power, has been told each status that a client was.
 //
-// The cuts come at a random write or flush of the device, or at a random instant: under load, while the server starts or makes its
-// first store, during a backup, and during a restore. A campaign prints its seed; MIZAN_SEED repeats its choices, but not the order in which the
-// kernel writes. MIZAN_SOAK=30m runs new campaigns for that time.
+// The cuts come at a random write or flush of the device, at a random instant, or when a client has just got a response: under load, while the
+// server starts, stops or makes its first store, during a backup, and during a restore. A campaign prints its seed; MIZAN_SEED repeats its choices, but not the order in which the
+// kernel writes. MIZAN_SOAK=30m runs new campaigns for that time, MIZAN_POWER_KIND=xfs on one file system only, and MIZAN_POWER_PLACE=restore with cuts
+// at the places of that name only.
 //
 // Two tests show that the campaign can find what it looks for: a server whose syncs are skipped loses acknowledged
 // responses and is caught, and so does a program that syncs nothing (package disk).
