@@ -31,6 +31,8 @@ const (
 	extraHeavyOperations = 3000
 	maxWait              = 400 * time.Millisecond
 	maxResponses         = 100 // bound of the number of responses before a cut at a response
+	maxNewFileOperations = 40
+	maxNewFileWait       = 5 * time.Second
 	maxStopAnswers       = 60
 	stopOperations       = 150 // bound of the number of writes and flushes before a cut at a stop
 	slowestFlush         = 20 * time.Millisecond
@@ -38,6 +40,10 @@ const (
 
 // clientCounts are numbers of clients: one leaves nothing to a sync that comes after its response, many share a sync.
 var clientCounts = []int{1, 2, 16, 16}
+
+// ext4Options are options of mounts: the defaults, and those with which ext4 does nothing for programs that forget a sync, neither when a file
+// replaces another one by its name nor when a file grows.
+var ext4Options = []string{"", "noauto_da_alloc,data=writeback"}
 
 // campaign cuts the power of one machine again and again.
 type campaign struct {
@@ -276,19 +282,20 @@ func (c *campaign) logUniform(n uint64) uint64 {
 // place is a part of the server's life during which the power fails. cut runs it until the power has failed and all processes have ended.
 // It returns what checks the place after the power has returned; nil: nothing more than after each cut.
 type place struct {
-	name string
-	odds int
-	cut  func(*campaign) (check func())
+	name            string
+	odds, heavyOdds int // heavyOdds are added with heavy transactions
+	cut             func(*campaign) (check func())
 }
 
 var places = []place{
-	{"under load", 8, (*campaign).cutUnderLoad},
-	{"at a response", 4, (*campaign).cutAfterResponse},
-	{"at a stop", 3, (*campaign).cutAtStop},
-	{"at the start", 4, (*campaign).cutAtStart},
-	{"during a backup", 2, (*campaign).cutDuringBackup},
-	{"during a restore", 2, (*campaign).cutDuringRestore},
-	{"while a store is made", 3, (*campaign).cutNewStore},
+	{"under load", 8, 0, (*campaign).cutUnderLoad},
+	{"at a response", 4, 0, (*campaign).cutAfterResponse},
+	{"after a new file", 0, 4, (*campaign).cutAtNewFile},
+	{"at a stop", 3, 0, (*campaign).cutAtStop},
+	{"at the start", 4, 0, (*campaign).cutAtStart},
+	{"during a backup", 2, 0, (*campaign).cutDuringBackup},
+	{"during a restore", 2, 0, (*campaign).cutDuringRestore},
+	{"while a store is made", 3, 0, (*campaign).cutNewStore},
 }
 
 // drawPlace chooses a place by the odds, of those whose names contain MIZAN_POWER_PLACE.
@@ -297,6 +304,9 @@ func (c *campaign) drawPlace() *place {
 	for i := range places {
 		if strings.Contains(places[i].name, os.Getenv("MIZAN_POWER_PLACE")) {
 			from = append(from, slices.Repeat([]*place{&places[i]}, places[i].odds)...)
+			if c.clients.IsHeavy { // else new files are rare
+				from = append(from, slices.Repeat([]*place{&places[i]}, places[i].heavyOdds)...)
+			}
 		}
 	}
 	if len(from) == 0 {
@@ -342,8 +352,11 @@ func (c *campaign) reboot(i int, placeName string) {
 		loss = list[c.random.IntN(len(list))]
 	}
 	c.losesAll = false
+	if c.kind == "ext4" {
+		c.volume.Options = ext4Options[c.random.IntN(len(ext4Options))]
+	}
 	o, err := c.volume.Reboot(loss, c.random)
-	description := fmt.Sprintf("seed %d, cut %d %s on %s, %v: %v", c.seed, i, placeName, c.kind, loss, o)
+	description := fmt.Sprintf("seed %d, cut %d %s on %s, %v: %v; mounted again with options %q", c.seed, i, placeName, c.kind, loss, o, c.volume.Options)
 	c.history = append(c.history, description)
 	if err != nil {
 		c.t.Fatal(err)
@@ -421,6 +434,36 @@ func (c *campaign) cutAfterResponse() func() {
 	c.clients.AfterResponses(int(c.logUniform(maxResponses)), c.volume.Cut)
 	c.load(s, a, cut, nil)
 	return nil
+}
+
+// cutAtNewFile cuts the power within some writes and flushes after the log or the store has got a new file, such as the log's next
+// segment. The kernel is not asked to write early, which would hide that a sync is missing.
+func (c *campaign) cutAtNewFile() func() {
+	c.t.Helper()
+	s, a := c.start()
+	operations := c.logUniform(maxNewFileOperations)
+	before := c.serverFiles()
+	c.load(s, a, c.volume.CutAt(disk.Trigger{}), func(ctx context.Context) {
+		tick, end := time.NewTicker(time.Millisecond), time.After(maxNewFileWait)
+		defer tick.Stop()
+		for c.serverFiles() == before {
+			select {
+			case <-ctx.Done():
+				return
+			case <-end:
+				c.volume.Cut()
+				return
+			case <-tick.C:
+			}
+		}
+		c.volume.CutAt(disk.Trigger{After: operations, Latest: operations})
+	})
+	return nil
+}
+
+// serverFiles returns the names of the files of the log and of the store, but not of a file that the log has ready for later.
+func (c *campaign) serverFiles() string {
+	return fmt.Sprint(c.base("log/segment-*"), c.base("store/*.sst"), c.base("store/values/*"))
 }
 
 // cutAtStop cuts the power while the server stops, which writes its store's memtables into tables.

@@ -28,7 +28,8 @@ const (
 // Volume is a file system on a device that can lose its power.
 type Volume struct {
 	*Disk
-	Dir string // where the file system is mounted
+	Dir     string // where the file system is mounted
+	Options string // options of the next mount
 
 	kind      string // of the file system
 	deviceDir string // where the FUSE file system is mounted
@@ -102,7 +103,7 @@ func (v *Volume) format(device string) error {
 // Mount mounts the file system, which replays its journal.
 func (v *Volume) Mount() error {
 	return v.withLoopDevice(func(device string) error {
-		if err := unix.Mount(device, v.Dir, v.kind, unix.MS_NOATIME, ""); err != nil {
+		if err := unix.Mount(device, v.Dir, v.kind, unix.MS_NOATIME, v.Options); err != nil {
 			return fmt.Errorf("disk: mounting %s: %w", v.kind, err)
 		}
 		v.isMounted = true
