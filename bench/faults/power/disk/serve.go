@@ -3,6 +3,8 @@ package disk
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -12,6 +14,7 @@ import (
 )
 
 const (
+	fuseDevice  = "/dev/fuse"
 	maxRequest  = 1 << 20 // bytes of a read or a write; the kernel splits longer ones
 	filePrefix  = "disk-" // the device's file has the generation's number behind it, so that the kernel's caches of an earlier one are not used
 	fileModeBit = 0o600
@@ -42,6 +45,8 @@ var (
 
 // serve mounts the file system at a directory and serves it until it is unmounted.
 func serve(d *Disk, dir string) (*fuse.Server, error) {
+	syscall.ForkLock.RLock() // no child may start before closeOnExec
+	defer syscall.ForkLock.RUnlock()
 	server, err := fs.Mount(dir, &root{disk: d}, &fs.Options{MountOptions: fuse.MountOptions{
 		DirectMountStrict: true, // without the program fusermount
 		MaxWrite:          maxRequest,
@@ -52,7 +57,26 @@ func serve(d *Disk, dir string) (*fuse.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("disk: mounting the device's file: %w", err)
 	}
-	return server, nil
+	return server, closeOnExec()
+}
+
+// closeOnExec keeps the connections to the kernel's FUSE from child processes, because the library (2.12.1, with a direct mount) does not. A
+// connection ends when its last holder does. A server that inherits it would keep it alive after this process has died, and would
+// wait for ever for its own disk, together with every program that lists loop devices.
+func closeOnExec() error {
+	const handles = "/proc/self/fd"
+	entries, err := os.ReadDir(handles)
+	if err != nil {
+		return fmt.Errorf("disk: %w", err)
+	}
+	for _, e := range entries {
+		if target, err := os.Readlink(filepath.Join(handles, e.Name())); err == nil && target == fuseDevice {
+			if fd, err := strconv.Atoi(e.Name()); err == nil {
+				syscall.CloseOnExec(fd)
+			}
+		}
+	}
+	return nil
 }
 
 // fileName returns the name of the device's file.

@@ -42,7 +42,7 @@ func Unavailable(kind string) error {
 	if os.Geteuid() != 0 {
 		return errors.New("mounting takes root")
 	}
-	for _, path := range []string{"/dev/fuse", loopControl} {
+	for _, path := range []string{fuseDevice, loopControl} {
 		if f, err := os.OpenFile(path, os.O_RDWR, 0); err != nil {
 			return err
 		} else {

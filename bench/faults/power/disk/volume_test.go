@@ -2,11 +2,17 @@ package disk
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 const volumeSize = 512 << 20
@@ -104,5 +110,53 @@ func TestWritesReachTheDeviceBeforeAFlush(t *testing.T) {
 				t.Errorf("%v, %v", o, err)
 			}
 		})
+	}
+}
+
+// A test process that dies, as at a time-out, must take its volumes with it, also if a child of it still works on them: else the child waits for
+// ever for a disk that nobody serves.
+func TestVolumeEndsWithItsProcess(t *testing.T) {
+	const variable = "MIZAN_TEST_DYING_PROCESS"
+	kind := kinds(t)[0]
+	if dir := os.Getenv(variable); dir != "" { // the process that dies
+		v, err := NewVolume(dir, kind, volumeSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		child := exec.Command("/bin/sh", "-c", `echo $$ >&3; exec 3>&-; cd "$0" && while dd if=/dev/zero of=file bs=64k count=16 conv=fsync 2>/dev/null; do :; done`, v.Dir)
+		child.ExtraFiles = []*os.File{os.NewFile(3, "the parent's pipe")}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for before := v.Operations(); v.Operations() < before+20; {
+			runtime.Gosched()
+		}
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+	dying := exec.Command("/proc/self/exe", "-test.run=^TestVolumeEndsWithItsProcess$")
+	dying.Env = append(os.Environ(), variable+"="+t.TempDir())
+	dying.ExtraFiles = []*os.File{writer}
+	dying.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	out, err := dying.CombinedOutput()
+	_ = writer.Close()
+	text, readErr := io.ReadAll(reader)
+	pid, numberErr := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err == nil || readErr != nil || numberErr != nil {
+		t.Fatalf("the process ended with %v, %v, %v: %s", err, readErr, numberErr, out)
+	}
+	for end := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; runtime.Gosched() {
+		if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); strings.Contains(string(status), ") Z ") {
+			break // it has ended, and nobody has waited for it
+		}
+		if time.Now().After(end) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatal("a child still works on the volume, or waits for it")
+		}
 	}
 }
