@@ -36,6 +36,8 @@ require (
 	rsc.io/qr v0.2.0
 )
 
+require github.com/hanwen/go-fuse/v2 v2.12.1
+
 require (
 	github.com/gen2brain/jpegn v0.6.0
 	golang.org/x/image v0.47.0 // indirect

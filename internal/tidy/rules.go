@@ -127,6 +127,7 @@ var allowedImporters = []struct{ module, packages string }{
 	{"golang.org/x/text", "api/checkout/texts"},
 	{"github.com/gen2brain/jpegn", "internal/picture/..."},
 	{"github.com/chromedp", "cmd/mizan/browser"},
+	{"github.com/hanwen/go-fuse", "bench/faults/power/disk"},
 }
 
 // pureModules are the only modules that ledger/** may import besides the standard library and

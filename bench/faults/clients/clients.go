@@ -1,0 +1,244 @@
+package clients
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// Access is where a server is, and the credentials of its clients.
+type Access struct {
+	BaseURL        string
+	OrganizationID string
+	PartnerID      int64
+	APIKey         string // of the merchant
+	SessionToken   string // of a user with role admin, who works on contracts
+}
+
+// Clients are the clients of a server over all its starts.
+type Clients struct {
+	IsHeavy bool // half of the transactions have tens of KiB of the merchant's data; set before Work
+
+	path string
+
+	mu        sync.Mutex
+	file      *os.File
+	answers   *bufio.Writer
+	next      int               // number of the next transaction or contract
+	idle      []*story          // stories that no client works on
+	errs      []error           // responses that must not be
+	statuses  map[string]string // the last status that a response showed of each transaction, by its id
+	answered  int
+	unknown   int
+	awaited   int // number of the response with which onAwaited is called
+	onAwaited func()
+	busy      int // responses 503
+	kinds     map[string]int
+}
+
+// Open makes the file of responses.
+func Open(path string) (*Clients, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &Clients{path: path, file: f, answers: bufio.NewWriterSize(f, 1<<20), statuses: make(map[string]string), kinds: make(map[string]int)}, nil
+}
+
+// Path returns the path of the file of responses.
+func (c *Clients) Path() string { return c.path }
+
+// Close closes the file of responses.
+func (c *Clients) Close() error { return errors.Join(c.Flush(), c.file.Close()) }
+
+// Flush writes what has been recorded to the file, and returns the errors since the last call.
+func (c *Clients) Flush() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	errs := c.errs
+	c.errs = nil
+	return errors.Join(append(errs, c.answers.Flush())...)
+}
+
+// Answered returns the number of responses so far.
+func (c *Clients) Answered() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.answered
+}
+
+// AfterResponses lets fn be called when the n-th response from now has arrived, or the first one after it that is not of a read. The client
+// that has received it waits for fn.
+func (c *Clients) AfterResponses(n int, fn func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.awaited, c.onAwaited = c.answered+n, fn
+}
+
+// String tells how many requests of each kind had a response, for a log.
+func (c *Clients) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprintf("%d responses, %d requests without one, %d times busy; by kind %v", c.answered, c.unknown, c.busy, c.kinds)
+}
+
+// Statuses returns the last status that a response showed of each transaction, by its id.
+func (c *Clients) Statuses() map[string]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	statuses := make(map[string]string, len(c.statuses))
+	for id, status := range c.statuses {
+		statuses[id] = status
+	}
+	return statuses
+}
+
+// Work lets n clients send requests until ctx ends, or until the server has no response for them.
+func (c *Clients) Work(ctx context.Context, a Access, client *http.Client, n int, random *rand.Rand) {
+	var workers sync.WaitGroup
+	for range n {
+		own := rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))
+		workers.Go(func() {
+			session := &session{Clients: c, Access: a, http: client, random: own}
+			for ctx.Err() == nil && session.work(ctx) {
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// take returns a story to go on with, mostly one that has begun.
+func (c *Clients) take(random *rand.Rand) *story {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.idle) == 0 || random.IntN(3) == 0 {
+		c.next++
+		return newStory(c.next, c.IsHeavy, random)
+	}
+	// Mostly a recent one, so that stories under way at a fault are gone on with soon.
+	fromEnd := 1 + min(int(random.ExpFloat64()*20), len(c.idle)-1)
+	i := len(c.idle) - fromEnd
+	s := c.idle[i]
+	c.idle = slices.Delete(c.idle, i, i+1)
+	return s
+}
+
+// giveBack lets other clients go on with a story.
+func (c *Clients) giveBack(s *story) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idle = append(c.idle, s)
+}
+
+// answerLine is a line of the file of responses.
+type answerLine struct {
+	Method         string          `json:"method"`
+	Path           string          `json:"path"`
+	Organization   string          `json:"organization_id"`
+	Partner        int64           `json:"partner_id,omitempty"`
+	IdempotencyKey string          `json:"idempotency_key,omitempty"`
+	Body           json.RawMessage `json:"body,omitempty"`
+	Status         int             `json:"status"` // 0: no response came
+	Response       json.RawMessage `json:"response,omitempty"`
+}
+
+// session is one client.
+type session struct {
+	*Clients
+	Access
+	http   *http.Client
+	random *rand.Rand
+}
+
+// work takes a story one request further; false if there was no response.
+func (s *session) work(ctx context.Context) bool {
+	story := s.take(s.random)
+	defer s.giveBack(story)
+	request := story.next(s.random)
+	line := answerLine{
+		Method: request.method, Path: request.path, Organization: s.OrganizationID, IdempotencyKey: request.key, Body: request.recordedBody,
+	}
+	if !request.byUser {
+		line.Partner = s.PartnerID
+	}
+	line.Status, line.Response = s.send(ctx, &request)
+	err := s.record(request.kind, &line)
+	if err == nil && line.Status != 0 && line.Status != http.StatusServiceUnavailable {
+		err = story.take(&request, line.Status, line.Response)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.errs = append(s.errs, fmt.Errorf("%s %s %s answered %d %s: %w", request.method, request.path, request.recordedBody, line.Status, line.Response, err))
+	}
+	if !request.byUser && story.id != "" && story.status != "" {
+		s.statuses[story.id] = story.status
+	}
+	return line.Status != 0
+}
+
+// send sends a request. Status 0 means that no complete response came.
+func (s *session) send(ctx context.Context, r *request) (int, json.RawMessage) {
+	message, err := http.NewRequestWithContext(ctx, r.method, s.BaseURL+r.path, bytes.NewReader(r.body))
+	if err != nil {
+		return 0, nil
+	}
+	message.Header.Set("x-organization-id", s.OrganizationID)
+	if r.byUser {
+		message.Header.Set("authorization", "Bearer "+s.SessionToken)
+	} else {
+		message.Header.Set("x-api-key", s.APIKey)
+	}
+	if r.body != nil {
+		message.Header.Set("content-type", "application/json")
+	}
+	if r.key != "" {
+		message.Header.Set("idempotency-key", r.key)
+	}
+	response, err := s.http.Do(message)
+	if err != nil {
+		return 0, nil
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(response.Body)
+	if err != nil || !json.Valid(content) {
+		return 0, nil
+	}
+	return response.StatusCode, content
+}
+
+// record records a response, or that none came.
+func (s *session) record(kind string, line *answerLine) error {
+	text, err := json.Marshal(line)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		_, err = s.answers.Write(append(text, '\n'))
+	}
+	switch line.Status {
+	case 0:
+		s.unknown++
+		s.kinds["no response"]++
+	case http.StatusServiceUnavailable:
+		s.busy++
+	default:
+		s.answered++
+		s.kinds[kind+" "+strconv.Itoa(line.Status)]++
+		if s.answered == s.awaited && line.Method != http.MethodGet {
+			s.onAwaited()
+		} else if s.answered == s.awaited {
+			s.awaited++ // a read has changed nothing that could be lost
+		}
+	}
+	return err
+}

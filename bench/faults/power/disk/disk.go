@@ -1,0 +1,204 @@
+package disk
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// SectorSize is the size in bytes of what the device writes entirely or not at all.
+const SectorSize = 512
+
+// Disk is the device's content and its power. It is safe for concurrent use.
+type Disk struct {
+	mu         sync.Mutex
+	isOff      bool
+	generation int    // number of times that the power has returned
+	content    []byte // what reads return
+	durable    []byte // what a cut leaves for certain
+	unflushed  []write
+	dropped    uint64 // number of writes that have left the front of unflushed, so that a flush can name a write by its number
+	operations uint64 // number of writes and flushes so far
+	trigger    Trigger
+	cut        chan struct{} // closed when the power has failed
+
+	slowest time.Duration // longest time that a flush takes; 0: no time
+	delays  *rand.Rand
+}
+
+// Trigger says at which write or flush the power fails: the first one that is at least the After-th from now and finds at least
+// Unflushed writes in the cache, or the Latest-th, whatever is in the cache. The zero value never lets the power fail.
+type Trigger struct {
+	After     uint64
+	Unflushed int
+	Latest    uint64
+}
+
+// write is a write to the device's cache.
+type write struct {
+	at   int64
+	data []byte
+}
+
+// New makes a device of zeros. Memory is used only for what is written.
+func New(size int64) (*Disk, error) {
+	if size <= 0 || size%SectorSize != 0 {
+		return nil, fmt.Errorf("disk: the size %d is not a positive number of sectors", size)
+	}
+	d := &Disk{cut: make(chan struct{})}
+	for _, image := range []*[]byte{&d.content, &d.durable} {
+		var err error
+		*image, err = syscall.Mmap(-1, 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+		if err != nil {
+			return nil, fmt.Errorf("disk: memory for %d bytes: %w", size, err)
+		}
+	}
+	return d, nil
+}
+
+// Free gives the device's memory back. Nothing may use the device any more.
+func (d *Disk) Free() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, _ = syscall.Munmap(d.content), syscall.Munmap(d.durable)
+	d.content, d.durable, d.isOff = nil, nil, true
+}
+
+// Size returns the device's size in bytes.
+func (d *Disk) Size() int64 { return int64(len(d.content)) }
+
+// Operations returns the number of writes and flushes so far.
+func (d *Disk) Operations() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.operations
+}
+
+// Generation returns how many times the power has returned.
+func (d *Disk) Generation() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.generation
+}
+
+// readAt reads, also while the power is off: a process that is about to be killed may read on.
+func (d *Disk) readAt(p []byte, at int64) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at < 0 || at >= int64(len(d.content)) {
+		return 0
+	}
+	return copy(p, d.content[at:])
+}
+
+// writeAt writes to the device's cache.
+func (d *Disk) writeAt(generation int, p []byte, at int64) syscall.Errno {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.isOff || generation != d.generation {
+		return syscall.EIO
+	}
+	if at < 0 || at+int64(len(p)) > int64(len(d.content)) || at%SectorSize != 0 || len(p)%SectorSize != 0 {
+		return syscall.EINVAL
+	}
+	// A write during which the power fails may have been done in part, although it is never acknowledged.
+	d.unflushed = append(d.unflushed, write{at, append([]byte(nil), p...)})
+	copy(d.content[at:], p)
+	if d.countOperation() {
+		return syscall.EIO
+	}
+	return 0
+}
+
+// flush makes the writes that have been acknowledged before durable.
+func (d *Disk) flush(generation int) syscall.Errno {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.isOff || generation != d.generation || d.countOperation() {
+		return syscall.EIO
+	}
+	end := d.dropped + uint64(len(d.unflushed))
+	if d.slowest > 0 {
+		timer := time.NewTimer(time.Duration(d.delays.Int64N(int64(d.slowest))))
+		cut := d.cut
+		d.mu.Unlock()
+		select {
+		case <-timer.C:
+		case <-cut:
+		}
+		d.mu.Lock()
+		if d.isOff || generation != d.generation {
+			return syscall.EIO
+		}
+	}
+	if end <= d.dropped { // another flush has taken these writes meanwhile
+		return 0
+	}
+	flushed := d.unflushed[:end-d.dropped]
+	for _, w := range flushed {
+		copy(d.durable[w.at:], w.data)
+	}
+	clear(flushed)
+	d.unflushed, d.dropped = d.unflushed[len(flushed):], end
+	return 0
+}
+
+// countOperation counts a write or a flush, and tells whether the power fails with it.
+func (d *Disk) countOperation() bool {
+	d.operations++
+	t := &d.trigger
+	if t.Latest == 0 || d.operations < t.After || d.operations < t.Latest && len(d.unflushed) < t.Unflushed {
+		return false
+	}
+	d.turnOff()
+	return true
+}
+
+func (d *Disk) turnOff() {
+	if !d.isOff {
+		d.isOff = true
+		close(d.cut)
+	}
+}
+
+// CutAt lets the power fail at a write or flush, which is not acknowledged. It returns a channel that is closed when the
+// power fails, for whatever reason.
+func (d *Disk) CutAt(t Trigger) <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t.Latest > 0 {
+		t.After, t.Latest = d.operations+t.After, d.operations+max(t.After, t.Latest)
+	}
+	d.trigger = t
+	return d.cut
+}
+
+// Cut lets the power fail now.
+func (d *Disk) Cut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.turnOff()
+}
+
+// SlowFlushes lets each flush take a random time of up to slowest; 0: no time.
+func (d *Disk) SlowFlushes(slowest time.Duration, random *rand.Rand) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.slowest, d.delays = slowest, random
+}
+
+// IsOff tells whether the power has failed.
+func (d *Disk) IsOff() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.isOff
+}
+
+// HasSlowFlushes tells whether flushes take time.
+func (d *Disk) HasSlowFlushes() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.slowest > 0
+}

@@ -1,0 +1,40 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// namespaceVariable is set in a process that InPrivateNamespace has started.
+const namespaceVariable = "MIZAN_TEST_PRIVATE_MOUNTS"
+
+// InPrivateNamespace runs a test process once more, as a child whose mounts nobody else sees, and returns the child's exit code; in the
+// child it calls run. When the child ends, in whatever way, the kernel unmounts what it has mounted, and its loop devices and
+// FUSE connections end too. Without root it calls run in this process, whose tests of volumes are then skipped.
+func InPrivateNamespace(run func() int) int {
+	if os.Getenv(namespaceVariable) != "" || os.Geteuid() != 0 {
+		return run()
+	}
+	runtime.LockOSThread() // the child's death signal comes when the thread that started it ends
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Env = append(os.Environ(), namespaceVariable+"=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	err := cmd.Start()
+	if errors.Is(err, syscall.EPERM) { // root without the right to mount
+		return run()
+	}
+	if err == nil {
+		err = cmd.Wait()
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		fmt.Fprintln(os.Stderr, "disk: the test process in a namespace of its own:", err)
+		return 1
+	}
+	return cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,135 @@
+package disk
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+const (
+	fuseDevice  = "/dev/fuse"
+	maxRequest  = 1 << 20 // bytes of a read or a write; the kernel splits longer ones
+	filePrefix  = "disk-" // the device's file has the generation's number behind it, so that the kernel's caches of an earlier one are not used
+	fileModeBit = 0o600
+)
+
+// root is the directory of the FUSE file system. Its only file is that of the present generation.
+type root struct {
+	fs.Inode
+	disk *Disk
+}
+
+// file is the device as a file of one generation.
+type file struct {
+	fs.Inode
+	disk       *Disk
+	generation int
+}
+
+var (
+	_ fs.NodeLookuper  = (*root)(nil)
+	_ fs.NodeGetattrer = (*file)(nil)
+	_ fs.NodeSetattrer = (*file)(nil)
+	_ fs.NodeOpener    = (*file)(nil)
+	_ fs.NodeReader    = (*file)(nil)
+	_ fs.NodeWriter    = (*file)(nil)
+	_ fs.NodeFsyncer   = (*file)(nil)
+)
+
+// serve mounts the file system at a directory and serves it until it is unmounted.
+func serve(d *Disk, dir string) (*fuse.Server, error) {
+	syscall.ForkLock.RLock() // no child may start before closeOnExec
+	defer syscall.ForkLock.RUnlock()
+	server, err := fs.Mount(dir, &root{disk: d}, &fs.Options{MountOptions: fuse.MountOptions{
+		DirectMountStrict: true, // without the program fusermount
+		MaxWrite:          maxRequest,
+		DisableXAttrs:     true,
+		DisableSplice:     true, // reads come from memory, and the library logs each splice that is larger than a pipe
+		Name:              "mizan-disk", FsName: "mizan-disk",
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("disk: mounting the device's file: %w", err)
+	}
+	return server, closeOnExec()
+}
+
+// closeOnExec keeps the connections to the kernel's FUSE from child processes, because the library (2.12.1, with a direct mount) does not. A
+// connection ends when its last holder does. A server that inherits it would keep it alive after this process has died, and would
+// wait for ever for its own disk, together with every program that lists loop devices.
+func closeOnExec() error {
+	const handles = "/proc/self/fd"
+	entries, err := os.ReadDir(handles)
+	if err != nil {
+		return fmt.Errorf("disk: %w", err)
+	}
+	for _, e := range entries {
+		if target, err := os.Readlink(filepath.Join(handles, e.Name())); err == nil && target == fuseDevice {
+			if fd, err := strconv.Atoi(e.Name()); err == nil {
+				syscall.CloseOnExec(fd)
+			}
+		}
+	}
+	return nil
+}
+
+// fileName returns the name of the device's file.
+func fileName(generation int) string { return filePrefix + strconv.Itoa(generation) }
+
+// Lookup implements fs.NodeLookuper.
+func (r *root) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	number, found := strings.CutPrefix(name, filePrefix)
+	generation, err := strconv.Atoi(number)
+	if !found || err != nil || generation != r.disk.Generation() {
+		return nil, syscall.ENOENT
+	}
+	f := &file{disk: r.disk, generation: generation}
+	f.setAttr(&out.Attr)
+	return r.NewInode(ctx, f, fs.StableAttr{Mode: fuse.S_IFREG, Ino: uint64(generation) + 2}), 0
+}
+
+func (f *file) setAttr(out *fuse.Attr) {
+	out.Mode, out.Size = fuse.S_IFREG|fileModeBit, uint64(f.disk.Size())
+}
+
+// Getattr implements fs.NodeGetattrer.
+func (f *file) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	f.setAttr(&out.Attr)
+	return 0
+}
+
+// Setattr implements fs.NodeSetattrer. It changes nothing: the kernel sets times.
+func (f *file) Setattr(_ context.Context, _ fs.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	f.setAttr(&out.Attr)
+	return 0
+}
+
+// Open implements fs.NodeOpener. Nothing of the file is cached by the kernel, so that each write of the loop device arrives here before
+// it is acknowledged.
+func (f *file) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	return nil, fuse.FOPEN_DIRECT_IO, 0
+}
+
+// Read implements fs.NodeReader.
+func (f *file) Read(_ context.Context, _ fs.FileHandle, dest []byte, at int64) (fuse.ReadResult, syscall.Errno) {
+	return fuse.ReadResultData(dest[:f.disk.readAt(dest, at)]), 0
+}
+
+// Write implements fs.NodeWriter. The library uses data again, and the disk copies it.
+func (f *file) Write(_ context.Context, _ fs.FileHandle, data []byte, at int64) (uint32, syscall.Errno) {
+	if errno := f.disk.writeAt(f.generation, data, at); errno != 0 {
+		return 0, errno
+	}
+	return uint32(len(data)), 0
+}
+
+// Fsync implements fs.NodeFsyncer. The loop device calls it for each flush of its file system (REQ_PREFLUSH, and after a write with REQ_FUA).
+func (f *file) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
+	return f.disk.flush(f.generation)
+}

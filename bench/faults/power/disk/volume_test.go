@@ -1,0 +1,162 @@
+package disk
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const volumeSize = 512 << 20
+
+// kinds are the file systems that this machine can try. What is missing is logged.
+func kinds(t *testing.T) (list []string) {
+	t.Helper()
+	for _, kind := range []string{"ext4", "xfs"} {
+		if err := Unavailable(kind); err != nil {
+			t.Logf("not on %s: %v", kind, err)
+			continue
+		}
+		list = append(list, kind)
+	}
+	if len(list) == 0 {
+		t.Skip("no volume can be made here")
+	}
+	return list
+}
+
+func newVolume(t *testing.T, kind string) *Volume {
+	t.Helper()
+	v, err := NewVolume(t.TempDir(), kind, volumeSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return v
+}
+
+// A program that acknowledges what it has not synced must be seen to lose it, and one that syncs must not. This shows that flushes of the
+// file system reach the device, and that nothing else keeps the data: not the loop device, not a cache of the kernel.
+func TestVolumeLosesWhatWasNotSynced(t *testing.T) {
+	for _, kind := range kinds(t) {
+		t.Run(kind, func(t *testing.T) {
+			v := newVolume(t, kind)
+			random := rand.New(rand.NewPCG(1, 1))
+			for round := range 3 {
+				synced, unsynced := filepath.Join(v.Dir, fmt.Sprint("synced-", round)), filepath.Join(v.Dir, fmt.Sprint("unsynced-", round))
+				f, err := os.Create(synced)
+				if err != nil {
+					t.Fatal(err)
+				}
+				dir, err := os.Open(v.Dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, writeErr := f.WriteString("acknowledged")
+				for _, err := range []error{writeErr, f.Sync(), dir.Sync(), f.Close(), dir.Close()} {
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := os.WriteFile(unsynced, []byte("acknowledged"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := StartWriting(unsynced); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := v.Reboot(LoseAll, random); err != nil {
+					t.Fatal(err)
+				}
+				if content, err := os.ReadFile(synced); string(content) != "acknowledged" {
+					t.Errorf("round %d: what was synced is %q, %v", round, content, err)
+				}
+				if content, _ := os.ReadFile(unsynced); string(content) == "acknowledged" {
+					t.Errorf("round %d: what was not synced survives the loss of everything that was not flushed", round)
+				}
+			}
+		})
+	}
+}
+
+// Writes that were not flushed reach the device's cache, so there is something that it can lose in part.
+func TestWritesReachTheDeviceBeforeAFlush(t *testing.T) {
+	for _, kind := range kinds(t) {
+		t.Run(kind, func(t *testing.T) {
+			v := newVolume(t, kind)
+			path := filepath.Join(v.Dir, "file")
+			if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := StartWriting(path); err != nil {
+				t.Fatal(err)
+			}
+			for before := v.Operations(); v.Operations() == before; { // the kernel writes in the background
+				runtime.Gosched()
+			}
+			o, err := v.Reboot(LoseNothing, rand.New(rand.NewPCG(1, 1)))
+			if err != nil || o.Unflushed == 0 {
+				t.Errorf("%v, %v", o, err)
+			}
+		})
+	}
+}
+
+// A test process that dies, as at a time-out, must take its volumes with it, also if a child of it still works on them: else the child waits for
+// ever for a disk that nobody serves.
+func TestVolumeEndsWithItsProcess(t *testing.T) {
+	const variable = "MIZAN_TEST_DYING_PROCESS"
+	kind := kinds(t)[0]
+	if dir := os.Getenv(variable); dir != "" { // the process that dies
+		v, err := NewVolume(dir, kind, volumeSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		child := exec.Command("/bin/sh", "-c", `echo $$ >&3; exec 3>&-; cd "$0" && while dd if=/dev/zero of=file bs=64k count=16 conv=fsync 2>/dev/null; do :; done`, v.Dir)
+		child.ExtraFiles = []*os.File{os.NewFile(3, "the parent's pipe")}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for before := v.Operations(); v.Operations() < before+20; {
+			runtime.Gosched()
+		}
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close() }()
+	dying := exec.Command("/proc/self/exe", "-test.run=^TestVolumeEndsWithItsProcess$")
+	dying.Env = append(os.Environ(), variable+"="+t.TempDir())
+	dying.ExtraFiles = []*os.File{writer}
+	dying.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	out, err := dying.CombinedOutput()
+	_ = writer.Close()
+	text, readErr := io.ReadAll(reader)
+	pid, numberErr := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err == nil || readErr != nil || numberErr != nil {
+		t.Fatalf("the process ended with %v, %v, %v: %s", err, readErr, numberErr, out)
+	}
+	for end := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; runtime.Gosched() {
+		if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); strings.Contains(string(status), ") Z ") {
+			break // it has ended, and nobody has waited for it
+		}
+		if time.Now().After(end) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatal("a child still works on the volume, or waits for it")
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package power
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/bench/faults"
+	"mizan/bench/faults/power/disk"
+	"mizan/internal/testkit"
+)
+
+// Numbers of cuts in the run of `make test`, and in each campaign of a soak test.
+const (
+	testCuts = 3
+	soakCuts = 20
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(disk.InPrivateNamespace(func() int {
+		testkit.Main(m)
+		return 0
+	}))
+}
+
+// available are the file systems that this machine can try. What is missing is logged.
+func available(t *testing.T) (kinds []string) {
+	t.Helper()
+	for _, kind := range []string{"ext4", "xfs"} {
+		if err := disk.Unavailable(kind); err != nil {
+			t.Logf("no power cuts on %s: %v", kind, err)
+			continue
+		}
+		kinds = append(kinds, kind)
+	}
+	if len(kinds) == 0 {
+		t.Skip("no power cuts: this machine lacks what they need")
+	}
+	return kinds
+}
+
+func TestStoreSurvivesPowerCuts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("cuts the power for some seconds")
+	}
+	seed, sum := seedFromEnv(t), new(cases)
+	for _, kind := range available(t) {
+		t.Run(kind, func(t *testing.T) { newCampaign(t, kind, seed, false, sum).run(testCuts) })
+	}
+	sum.print(t)
+}
+
+// TestSoak runs campaigns for the time in MIZAN_SOAK, each on a new volume, alternately on each file system.
+func TestSoak(t *testing.T) {
+	text := os.Getenv("MIZAN_SOAK")
+	if text == "" {
+		t.Skip("MIZAN_SOAK=30m says for how long")
+	}
+	duration, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("MIZAN_SOAK: %v", err)
+	}
+	kinds, firstSeed, sum := available(t), seedFromEnv(t), new(cases)
+	if only := os.Getenv("MIZAN_POWER_KIND"); only != "" {
+		kinds = []string{only}
+	}
+	began := time.Now()
+	for seed := firstSeed; seed == firstSeed || time.Since(began) < duration; seed++ {
+		kind := kinds[seed%uint64(len(kinds))] // depends on the seed, so that a campaign can be repeated alone
+		isHeavy := seed/uint64(len(kinds))%3 == 0
+		if !t.Run(kind+"/"+strconv.FormatUint(seed, 10), func(t *testing.T) { newCampaign(t, kind, seed, isHeavy, sum).run(soakCuts) }) {
+			break
+		}
+	}
+	t.Logf("%d cuts in %v", sum.cuts, time.Since(began).Round(time.Second))
+	sum.print(t)
+}
+
+// print logs the tables and where the time went.
+func (c *cases) print(t *testing.T) {
+	t.Helper()
+	printTable(t, &c.byPlace)
+	printTable(t, &c.byLoss)
+	t.Logf("%d writes were not flushed at the %d cuts: %d of them were lost, %d torn; at %d cuts there were four or more; time went into %v",
+		c.unflushed, c.cuts, c.lost, c.torn, c.filled, c.spent)
+}
+
+// printTable logs a table, and fails the test if a case was silent.
+func printTable(t *testing.T, table *faults.Table) {
+	t.Helper()
+	var text strings.Builder
+	if err := table.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%s", text.String())
+	for _, silent := range table.Silent() {
+		t.Error(silent)
+	}
+}
+
+// seedFromEnv returns MIZAN_SEED, or a random seed if the variable is not set.
+func seedFromEnv(t *testing.T) uint64 {
+	t.Helper()
+	text := os.Getenv("MIZAN_SEED")
+	if text == "" {
+		return rand.Uint64()
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("MIZAN_SEED: %v", err)
+	}
+	return n
+}
