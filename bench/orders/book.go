@@ -2,6 +2,7 @@ package orders
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,18 +16,19 @@ import (
 type Book struct {
 	Organization string // its id; set before the first request
 	Path         string // path of the file with the responses
-	ExpectsFault bool   // a fault is injected, so that the server may answer every request with 503
+	ExpectsFault bool   // a fault is injected, so that the server may refuse every request
 
 	prefix string // begins each txid
 
 	mu         sync.Mutex
+	hadFault   bool // ExpectsFault was set at a request
 	orders     []*Order
 	byTxID     map[string]*Order
 	file       *os.File
 	answers    *bufio.Writer
 	answered   int               // number of requests with a response
 	unanswered int               // number of requests without a response
-	refused    int               // number of responses with 503, which answered counts too
+	refused    int               // number of requests that the server refused, which answered counts too
 	milestones map[int]milestone // by the number of responses at which each is closed
 	errs       []error           // wrong responses and failed writes
 	statuses   map[Outcome]int   // final statuses of transactions
@@ -53,7 +55,7 @@ func (b *Book) Close() error { return b.file.Close() }
 
 // Counts has the numbers of a book.
 type Counts struct {
-	Orders, Answered, Unanswered, Refused int             // requests, except Orders; Answered includes Refused, which had 503
+	Orders, Answered, Unanswered, Refused int             // requests, except Orders; Answered includes Refused, for which the server had no room or could not be reached
 	Statuses                              map[Outcome]int // final statuses of transactions
 }
 
@@ -87,6 +89,7 @@ func (b *Book) record(o *Order, previous State, line answerLine) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	line.Organization = b.Organization
+	b.hadFault = b.hadFault || b.ExpectsFault
 	text, err := json.Marshal(line)
 	if err == nil {
 		_, err = b.answers.Write(append(text, '\n'))
@@ -114,6 +117,9 @@ func (b *Book) apply(o *Order, previous State, line *answerLine) error {
 	case line.Status == 503 && (line.Method == "POST" || b.ExpectsFault):
 		b.refused++
 		return nil // the server was too busy, or a fault prevents it: nothing was stored
+	case line.Status == 400 && b.ExpectsFault && bytes.Contains(line.Response, []byte("could not be read")):
+		b.refused++
+		return nil // the fault hit the connection
 	case line.Status != 201 && line.Method == "POST", line.Status != 200 && line.Method == "GET":
 		return fmt.Errorf("txid %s: %s %s answered %d: %s", o.TxID, line.Method, line.Path, line.Status, line.Response)
 	}
@@ -121,7 +127,7 @@ func (b *Book) apply(o *Order, previous State, line *answerLine) error {
 	if err := json.Unmarshal(line.Response, &got); err != nil {
 		return fmt.Errorf("txid %s: %w: %s", o.TxID, err, line.Response)
 	}
-	if err := o.check(&previous, &got); err != nil {
+	if err := o.check(&previous, &got, b.hadFault); err != nil {
 		return err
 	}
 	if o.Last.ID != "" && o.Last.ID != got.ID {

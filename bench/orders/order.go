@@ -40,6 +40,9 @@ var charged = Outcome{"charged", ""}
 // and nothing can be submitted later, because the CVV is not stored.
 var Interrupted = Outcome{"failed", "interrupted"}
 
+// unserved is the outcome of a transaction that the provider could not carry out, because it could not write its log.
+var unserved = Outcome{"failed", "processing_error"}
+
 // Outcomes maps each of the simulator's cards to the outcome to which it leads.
 var Outcomes = map[string]Outcome{
 	"4242424242424242": charged,
@@ -109,7 +112,7 @@ func (o *Order) render(card, cvv string) []byte {
 }
 
 // check compares a response with the order, and with the order's state before the request was sent.
-func (o *Order) check(previous, got *State) error {
+func (o *Order) check(previous, got *State, withFault bool) error {
 	want := State{TxID: o.TxID, Type: o.Kind, Amount: fmt.Sprint(o.Amount), Currency: Currency, Env: o.Env}
 	answered := State{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}
 	switch {
@@ -121,7 +124,7 @@ func (o *Order) check(previous, got *State) error {
 		return fmt.Errorf("txid %s: was transaction %s of %s, is now %s of %s", o.TxID, previous.ID, previous.Started, got.ID, got.Started)
 	case previous.Final() && !sameState(previous, got):
 		return fmt.Errorf("txid %s: was final as %s, is now %s", o.TxID, StateText(previous), StateText(got))
-	case got.Final() && !o.allows(Outcome{got.Status, got.Error}):
+	case got.Final() && !o.allows(Outcome{got.Status, got.Error}, withFault):
 		return fmt.Errorf("txid %s: card %s ended as %s %q", o.TxID, o.Card[len(o.Card)-4:], got.Status, got.Error)
 	case !got.Final() && !slices.Contains(statusesBeforeFinal, got.Status):
 		return fmt.Errorf("txid %s: unexpected status %q", o.TxID, got.Status)
@@ -129,8 +132,10 @@ func (o *Order) check(previous, got *State) error {
 	return nil
 }
 
-// allows tells whether the order's transaction may end with the outcome.
-func (o *Order) allows(end Outcome) bool { return end == Outcomes[o.Card] || end == Interrupted }
+// allows tells whether the order's transaction may end with the outcome. With a fault the provider may be out of service.
+func (o *Order) allows(end Outcome, withFault bool) bool {
+	return end == Outcomes[o.Card] || end == Interrupted || withFault && end == unserved
+}
 
 func sameState(a, b *State) bool { return StateText(a) == StateText(b) }
 

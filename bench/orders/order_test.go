@@ -40,7 +40,7 @@ func TestOrderCheckDetectsWrongResponses(t *testing.T) {
 	} {
 		got := declined
 		c.change(&got)
-		if err := o.check(&c.previous, &got); (err == nil) != c.isValid {
+		if err := o.check(&c.previous, &got, false); (err == nil) != c.isValid {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
