@@ -53,7 +53,7 @@ func TestSoakFill(t *testing.T) { campaign(t, trial.Seed(t), trial.SoakTime(t)) 
 
 func campaign(t *testing.T, seed uint64, duration time.Duration) {
 	testkit.NotUnderRace(t, "the detector's memory is on no disk")
-	template := trial.NewTemplate(t, seed)
+	template := trial.NewTemplate(t, seed, trial.Options{})
 	var table faults.Table
 	ends := time.Now().Add(duration)
 	for n := uint64(0); n < testRounds || time.Now().Before(ends); n++ {

@@ -48,13 +48,13 @@ func TestFewHandlesLoseNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	list := limits()
 	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	campaign(t, trial.NewSmallTemplate(t, seed), random, append(list[:inTest], leastServing), 1, 0)
+	campaign(t, trial.NewTemplate(t, seed, trial.Options{Small: true}), random, append(list[:inTest], leastServing), 1, 0)
 }
 
 // TestSoakHandles tries all limits, and as many lowered ones as the time in MIZAN_SOAK allows.
 func TestSoakHandles(t *testing.T) {
 	duration, seed := trial.SoakTime(t), trial.Seed(t)
-	campaign(t, trial.NewTemplate(t, seed), rand.New(rand.NewPCG(seed, 0)), limits(), 1, duration)
+	campaign(t, trial.NewTemplate(t, seed, trial.Options{}), rand.New(rand.NewPCG(seed, 0)), limits(), 1, duration)
 }
 
 // campaign tries limits from the start, and then lowers the limit of running servers: so many times, or longer if there is time.

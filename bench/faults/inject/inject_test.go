@@ -76,7 +76,7 @@ func TestEveryCallOfTheServerIsKnown(t *testing.T) {
 	tracer := trial.Tracer(t)
 	testkit.NotUnderRace(t, "the detector makes calls of its own")
 	seed := trial.Seed(t)
-	template := trial.NewTemplate(t, seed)
+	template := trial.NewTemplate(t, seed, trial.Options{})
 	for _, isNew := range []bool{true, false} {
 		c := template.Begin(t)
 		t.Cleanup(c.Close)
@@ -133,7 +133,7 @@ func TestSoakInject(t *testing.T) {
 func campaign(t *testing.T, seed uint64, count int, duration time.Duration) {
 	tracer := trial.Tracer(t)
 	testkit.NotUnderRace(t, "strace and the detector are too slow together")
-	template := trial.NewTemplate(t, seed)
+	template := trial.NewTemplate(t, seed, trial.Options{})
 	var table faults.Table
 	var notReached atomic.Int64 // cases in which no call failed, because the server made none, or not so many
 	ends := time.Now().Add(duration)

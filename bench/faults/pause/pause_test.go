@@ -30,13 +30,13 @@ func TestPausesLoseNothing(t *testing.T) {
 		t.Skip("starts six servers")
 	}
 	seed := trial.Seed(t)
-	campaign(t, trial.NewSmallTemplate(t, seed), seed, casesInTest, 0)
+	campaign(t, trial.NewTemplate(t, seed, trial.Options{Small: true}), seed, casesInTest, 0)
 }
 
 // TestSoakPause runs new cases for the time in MIZAN_SOAK.
 func TestSoakPause(t *testing.T) {
 	duration, seed := trial.SoakTime(t), trial.Seed(t)
-	campaign(t, trial.NewTemplate(t, seed), seed, 0, duration)
+	campaign(t, trial.NewTemplate(t, seed, trial.Options{}), seed, 0, duration)
 }
 
 func campaign(t *testing.T, template *trial.Template, seed uint64, count int, duration time.Duration) {

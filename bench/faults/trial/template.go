@@ -1,15 +1,20 @@
 package trial
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,42 +35,55 @@ const (
 
 // Template is the directory of a stopped server, from which cases begin.
 type Template struct {
-	Dir       string   // has data, backups, answers and, for each round, the data directory as it was after it: data.1, data.2 …
-	Flags     []string // of serve
-	Rounds    int
+	Dir    string // has data, backups, answers and, for each round before the last, data.1, data.2 … and backups.1 … as they were after it
+	Rounds int
+	Clock  time.Time // what a manual clock showed last
+
+	options   Options
 	receiver  *httptest.Server // the merchant's server
 	organized string           // id of the organization
 }
 
-// NewTemplate makes a template by real starts, requests and stops. flags are further arguments of serve.
-func NewTemplate(tb testing.TB, seed uint64, flags ...string) *Template {
-	tb.Helper()
-	return newTemplate(tb, seed, templateRounds, templateRequests, flags)
+// Options configures a template.
+type Options struct {
+	Small       bool     // one start and few requests, for short tests
+	ManualClock bool     // a manual clock, which moves in each round
+	TLS         string   // value of --tls; empty: off
+	RotatesKeys bool     // each round but the first begins with a new key for sealed data
+	Flags       []string // further arguments of serve
 }
 
-// NewSmallTemplate makes a template with one start and few requests, for short tests.
-func NewSmallTemplate(tb testing.TB, seed uint64, flags ...string) *Template {
-	tb.Helper()
-	return newTemplate(tb, seed, 1, templateRequests/3, flags)
-}
-
-func newTemplate(tb testing.TB, seed uint64, rounds, requests int, flags []string) *Template {
+// NewTemplate makes a template by real starts, requests and stops.
+func NewTemplate(tb testing.TB, seed uint64, o Options) *Template {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "mizan-trial-")
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
-	t := &Template{Dir: dir, Flags: flags, Rounds: rounds, receiver: httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusOK)
-	}))}
+	t := &Template{Dir: dir, Rounds: templateRounds, options: o}
+	requests := templateRequests
+	if o.Small {
+		t.Rounds, requests = 1, templateRequests/3
+	}
+	if o.ManualClock {
+		t.options.Flags = append([]string{"--clock", "manual"}, o.Flags...)
+	}
+	if o.TLS == "" {
+		t.options.TLS = "off"
+	}
+	t.receiver = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	tb.Cleanup(t.receiver.Close)
 	if err := os.MkdirAll(filepath.Join(dir, backupsName), 0o700); err != nil {
 		tb.Fatal(err)
 	}
 	c := t.open(tb, dir, dir, "template")
+	defer func() { _ = c.Book.Close() }()
 	random := rand.New(rand.NewPCG(seed, 1))
-	for round := range rounds {
+	for round := range t.Rounds {
+		if o.RotatesKeys && round > 0 {
+			testkit.MustRun(tb, "keys", "rotate", "--data", c.Dir)
+		}
 		s := c.Start()
 		if round == 0 {
 			t.organized = s.Sandbox.OrganizationID
@@ -73,16 +91,32 @@ func newTemplate(tb testing.TB, seed uint64, rounds, requests int, flags []strin
 			c.setReceiver(s)
 		}
 		c.Load(s, Work{Clients: 8, Requests: requests, Random: random})
-		c.takeBackup(s)
+		if o.ManualClock {
+			var body struct{ Now time.Time }
+			if err := json.Unmarshal(c.MustDo(s, http.MethodPut, "/api/v1/sandbox/clock", `{"advance_seconds":60}`), &body); err != nil {
+				tb.Fatal(err)
+			}
+			t.Clock = body.Now
+		}
+		if r := c.Backup(s); r.Exit != 0 {
+			tb.Fatalf("backup: exit %d: %s", r.Exit, r.Stderr)
+		}
+		if r := c.Watch(s); r.Exit != 0 {
+			tb.Fatalf("watch: exit %d: %s", r.Exit, r.Stderr)
+		}
 		c.Stop(s)
 		c.mustHaveRightAnswers()
-		if round < rounds-1 {
-			CopyTree(tb, c.Dir, filepath.Join(dir, fmt.Sprintf("%s.%d", dataName, round+1)))
+		if round < t.Rounds-1 {
+			CopyTree(tb, c.Dir, t.Earlier(round+1))
 			CopyTree(tb, c.Backups, filepath.Join(dir, fmt.Sprintf("%s.%d", backupsName, round+1)))
 		}
 	}
-	_ = c.Book.Close()
 	return t
+}
+
+// Earlier returns the data directory as it was after a round before the last, which count from 1.
+func (t *Template) Earlier(round int) string {
+	return filepath.Join(t.Dir, fmt.Sprintf("%s.%d", dataName, round))
 }
 
 // Names in the directories of templates and cases.
@@ -90,6 +124,7 @@ const (
 	dataName    = "data"
 	backupsName = "backups"
 	answersName = "answers"
+	watchName   = "watch" // what an auditor remembers of the last head
 )
 
 // Begin makes a case from the template, in the directory of temporary files. It is removed by Close.
@@ -113,7 +148,9 @@ func (t *Template) begin(tb testing.TB, parent, sparse string) *Case {
 	if parent == "" {
 		parent = dir
 	}
-	copyTree(tb, filepath.Join(t.Dir, answersName), filepath.Join(dir, answersName), sparse)
+	for _, name := range []string{answersName, watchName} {
+		copyTree(tb, filepath.Join(t.Dir, name), filepath.Join(dir, name), sparse)
+	}
 	for _, name := range []string{dataName, backupsName} {
 		copyTree(tb, filepath.Join(t.Dir, name), filepath.Join(parent, name), sparse)
 	}
@@ -126,8 +163,9 @@ func (t *Template) open(tb testing.TB, dir, filesDir, prefix string) *Case {
 	backups := filepath.Join(filesDir, backupsName)
 	c := &Case{
 		tb: tb, template: t, root: dir, Dir: filepath.Join(filesDir, dataName), Backups: backups,
-		flags: append([]string{"--log-level", "warn", "--provider-timeout", "1s", "--create-wait", "1s", "--backup-dir", backups, "--min-free", "1KiB"}, t.Flags...),
+		flags: append([]string{"--log-level", "warn", "--provider-timeout", "1s", "--create-wait", "1s", "--backup-dir", backups, "--min-free", "1KiB", "--metrics-listen", metricsAddress(tb)}, t.options.Flags...),
 	}
+	c.metrics = c.flags[slices.Index(c.flags, "--metrics-listen")+1]
 	var err error
 	if c.Book, err = orders.Open(filepath.Join(dir, answersName), prefix); err != nil {
 		tb.Fatal(err)
@@ -139,23 +177,22 @@ func (t *Template) open(tb testing.TB, dir, filesDir, prefix string) *Case {
 // setReceiver makes the partner's notifications go to the merchant's server.
 func (c *Case) setReceiver(s *server.Server) {
 	c.tb.Helper()
-	pool := c.pool(s)
-	defer pool.Close()
-	body := fmt.Appendf(nil, `{"notify_url":"%s/hook","secret":"a secret for notifications"}`, c.template.receiver.URL)
-	path := fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID)
-	ctx, cancel := context.WithTimeout(c.tb.Context(), readyTimeout)
-	defer cancel()
-	if status, response := pool.Do(ctx, http.MethodPatch, path, body, "authorization", "Bearer "+s.Sandbox.AdminToken); status != http.StatusOK {
-		c.tb.Fatalf("the address of notifications: %d %s", status, response)
-	}
+	body := fmt.Sprintf(`{"notify_url":"%s/hook","secret":"a secret for notifications"}`, c.template.receiver.URL)
+	c.MustDo(s, http.MethodPatch, fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID), body)
 }
 
-// takeBackup takes a backup with the command, as an operator does: the first is full, further ones have what is newer.
-func (c *Case) takeBackup(s *server.Server) {
+// MustDo makes a request as the administrator, which must be answered with 200, and returns the response.
+func (c *Case) MustDo(s *server.Server, method, path, body string) []byte {
 	c.tb.Helper()
-	if r := c.Backup(s); r.Exit != 0 {
-		c.tb.Fatalf("backup: exit %d: %s", r.Exit, r.Stderr)
+	pool := c.pool(s)
+	defer pool.Close()
+	ctx, cancel := context.WithTimeout(c.tb.Context(), readyTimeout)
+	defer cancel()
+	status, response := pool.Do(ctx, method, path, []byte(body), "authorization", "Bearer "+s.Sandbox.AdminToken)
+	if status != http.StatusOK {
+		c.tb.Fatalf("%s %s: %d %s", method, path, status, response)
 	}
+	return response
 }
 
 // Backup takes a backup of the running server, and waits until it is there or was refused.
@@ -165,7 +202,51 @@ func (c *Case) Backup(s *server.Server) testkit.Result {
 	if files, _ := filepath.Glob(filepath.Join(c.Backups, "*.backup")); len(files) > 0 {
 		args = append(args, "--since", c.Backups)
 	}
+	if s.Sandbox.CAFile != "" {
+		args = append(args, "--ca-file", s.Sandbox.CAFile)
+	}
 	return testkit.Run(c.tb, []string{"MIZAN_ADMIN_TOKEN=" + s.Sandbox.AdminToken}, args...)
+}
+
+// Watch compares the running server's head with the last one that it saw, as an auditor does who keeps it elsewhere. Exit code 4: the
+// server does not extend what was seen.
+func (c *Case) Watch(s *server.Server) testkit.Result {
+	c.tb.Helper()
+	args := []string{"audit", "watch", "--url", s.Sandbox.BaseURL, "--organization", s.Sandbox.OrganizationID, "--state", filepath.Join(c.root, watchName)}
+	if s.Sandbox.CAFile != "" {
+		args = append(args, "--ca-file", s.Sandbox.CAFile)
+	}
+	return testkit.Run(c.tb, []string{"MIZAN_SESSION_TOKEN=" + s.Sandbox.AuditorToken}, args...)
+}
+
+// metricsAddress returns a free address.
+func metricsAddress(tb testing.TB) string {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// UnverifiedBytes returns how many bytes of values the running server has not yet compared with their checksums, and whether it
+// says so.
+func (c *Case) UnverifiedBytes() (n int64, known bool) {
+	client := http.Client{Timeout: readyTimeout}
+	response, err := client.Get("http://" + c.metrics + "/metrics")
+	if err != nil {
+		return 0, false
+	}
+	defer func() { _ = response.Body.Close() }()
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		if text, found := strings.CutPrefix(lines.Text(), "mizan_store_unverified_bytes "); found {
+			value, err := strconv.ParseFloat(text, 64)
+			return int64(value), err == nil
+		}
+	}
+	return 0, false
 }
 
 // CopyTree copies a file or a directory with all that is in it. It is cp, because that makes holes quickly: most of a log's bytes
