@@ -47,8 +47,16 @@ func (i injection) String() string {
 	return fmt.Sprintf("%s:%s:%s,%s%s", i.call, i.errno, i.when, phase, scope)
 }
 
+// silencesStderr tells whether the fault may hit the line with which the server says why it ends.
+func (i injection) silencesStderr() bool { return i.call == "write" && !i.filesOnly }
+
 // kind is the row of the table.
 func (i injection) kind() string { return i.call + " " + i.errno }
+
+// onceFailed are faults after which the server once did what it must not do. They are tried in every run.
+var onceFailed = []injection{
+	{call: "getsockname", errno: "ENOMEM", when: "1+", atStart: true}, // a panic: the listener had no address
+}
 
 // injections lists all faults in a random order.
 func injections(random *rand.Rand) (list []injection) {
@@ -142,7 +150,7 @@ func campaign(t *testing.T, seed uint64, count int, duration time.Duration) {
 		for n := uint64(0); n == 0 || count == 0 && time.Now().Before(ends); n++ {
 			list := injections(rand.New(rand.NewPCG(seed, n)))
 			if count > 0 {
-				list = list[:count]
+				list = slices.Concat(onceFailed, list[:count])
 			}
 			// A group of its own, so that a round ends before the next one begins.
 			t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -182,12 +190,13 @@ func try(t *testing.T, template *trial.Template, tracer string, i injection, ran
 		s = c.Launch(c.Traced(tracer, args...)...)
 		if ready = c.WaitReady(s, readyTimeout); ready {
 			c.Load(s, load)
-			c.Backup(s)
 		}
 	} else {
 		s = c.Start()
 		load.Meanwhile = func() { c.Attach(s, tracer, args...) }
 		c.Load(s, load)
+	}
+	if ready && c.Book.Counts().Unanswered < load.MaxUnanswered { // else the server accepts nothing, and the command would wait long
 		c.Backup(s)
 	}
 	e := c.End(s)
@@ -200,7 +209,7 @@ func try(t *testing.T, template *trial.Template, tracer string, i injection, ran
 	if err := c.Check(random); err != nil {
 		t.Errorf("%s: %v\nkept in %s\n%s", description, err, c.Keep(), e.Log)
 		outcome = faults.Silent
-	} else if err := e.Fault(); err != nil || e.Hung {
+	} else if err := e.Fault(); err != nil && !i.silencesStderr() || e.Hung {
 		t.Errorf("%s: %v\n%s", description, err, e.Log)
 	}
 	t.Logf("ready %v, %d calls failed, %v, answers %+v", ready, failed, e, c.Book.Counts())
