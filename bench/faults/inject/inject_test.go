@@ -56,6 +56,7 @@ func (i injection) kind() string { return i.call + " " + i.errno }
 // onceFailed are faults after which the server once did what it must not do. They are tried in every run.
 var onceFailed = []injection{
 	{call: "getsockname", errno: "ENOMEM", when: "1+", atStart: true}, // a panic: the listener had no address
+	{call: "getdents64", errno: "EIO", when: "17+", atStart: true},    // a line that was not the program's: Badger ended the process
 }
 
 // injections lists all faults in a random order.
