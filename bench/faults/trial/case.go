@@ -101,7 +101,27 @@ func (c *Case) Launch(wrapper ...string) *server.Server {
 func (c *Case) WaitReady(s *server.Server, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(c.tb.Context(), timeout)
 	defer cancel()
-	return s.WaitReady(ctx) == nil
+	if s.WaitReady(ctx) != nil {
+		return false
+	}
+	c.keepAuthority(s)
+	return true
+}
+
+// keepAuthority copies the authority that clients trust, because the server's file may be damaged later.
+func (c *Case) keepAuthority(s *server.Server) {
+	c.tb.Helper()
+	if s.Sandbox.CAFile == "" {
+		return
+	}
+	content, err := os.ReadFile(s.Sandbox.CAFile)
+	s.Sandbox.CAFile = filepath.Join(c.root, "ca.pem")
+	if err == nil {
+		err = os.WriteFile(s.Sandbox.CAFile, content, 0o600)
+	}
+	if err != nil {
+		c.tb.Fatal(err)
+	}
 }
 
 // Start starts the server without a fault; it must become ready.
@@ -113,6 +133,7 @@ func (c *Case) Start() *server.Server {
 	if err := s.WaitReady(ctx); err != nil {
 		c.tb.Fatal(err)
 	}
+	c.keepAuthority(s)
 	return s
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -37,7 +36,7 @@ const (
 type Template struct {
 	Dir    string // has data, backups, answers and, for each round before the last, data.1, data.2 … and backups.1 … as they were after it
 	Rounds int
-	Clock  time.Time // what a manual clock showed last
+	Booked time.Time // what a manual clock showed when the last transaction was booked
 
 	options   Options
 	receiver  *httptest.Server // the merchant's server
@@ -92,11 +91,8 @@ func NewTemplate(tb testing.TB, seed uint64, o Options) *Template {
 		}
 		c.Load(s, Work{Clients: 8, Requests: requests, Random: random})
 		if o.ManualClock {
-			var body struct{ Now time.Time }
-			if err := json.Unmarshal(c.MustDo(s, http.MethodPut, "/api/v1/sandbox/clock", `{"advance_seconds":60}`), &body); err != nil {
-				tb.Fatal(err)
-			}
-			t.Clock = body.Now
+			t.Booked = c.ManualClock(s)
+			c.MustDo(s, http.MethodPut, "/api/v1/sandbox/clock", `{"advance_seconds":60}`)
 		}
 		if r := c.Backup(s); r.Exit != 0 {
 			tb.Fatalf("backup: exit %d: %s", r.Exit, r.Stderr)
@@ -163,7 +159,7 @@ func (t *Template) open(tb testing.TB, dir, filesDir, prefix string) *Case {
 	backups := filepath.Join(filesDir, backupsName)
 	c := &Case{
 		tb: tb, template: t, root: dir, Dir: filepath.Join(filesDir, dataName), Backups: backups,
-		flags: append([]string{"--log-level", "warn", "--provider-timeout", "1s", "--create-wait", "1s", "--backup-dir", backups, "--min-free", "1KiB", "--metrics-listen", metricsAddress(tb)}, t.options.Flags...),
+		flags: append([]string{"--log-level", "warn", "--provider-timeout", "1s", "--create-wait", "1s", "--backup-dir", backups, "--min-free", "1KiB", "--metrics-listen", metricsAddress()}, t.options.Flags...),
 	}
 	c.metrics = c.flags[slices.Index(c.flags, "--metrics-listen")+1]
 	var err error
@@ -179,6 +175,16 @@ func (c *Case) setReceiver(s *server.Server) {
 	c.tb.Helper()
 	body := fmt.Sprintf(`{"notify_url":"%s/hook","secret":"a secret for notifications"}`, c.template.receiver.URL)
 	c.MustDo(s, http.MethodPatch, fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID), body)
+}
+
+// ManualClock returns what the server's manual clock shows.
+func (c *Case) ManualClock(s *server.Server) time.Time {
+	c.tb.Helper()
+	var body struct{ Now time.Time }
+	if err := json.Unmarshal(c.MustDo(s, http.MethodGet, "/api/v1/sandbox/clock", ""), &body); err != nil {
+		c.tb.Fatal(err)
+	}
+	return body.Now
 }
 
 // MustDo makes a request as the administrator, which must be answered with 200, and returns the response.
@@ -219,15 +225,10 @@ func (c *Case) Watch(s *server.Server) testkit.Result {
 	return testkit.Run(c.tb, []string{"MIZAN_SESSION_TOKEN=" + s.Sandbox.AuditorToken}, args...)
 }
 
-// metricsAddress returns a free address.
-func metricsAddress(tb testing.TB) string {
-	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+// metricsAddress returns an address that nobody uses: a port of an address of this machine that no connection is made from.
+func metricsAddress() string {
+	n := rand.Uint32()
+	return fmt.Sprintf("127.%d.%d.%d:9464", 1+n>>8%250, n>>16&0xff, 1+n>>24%250)
 }
 
 // UnverifiedBytes returns how many bytes of values the running server has not yet compared with their checksums, and whether it
