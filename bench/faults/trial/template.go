@@ -104,7 +104,7 @@ func NewTemplate(tb testing.TB, seed uint64, o Options) *Template {
 		c.mustHaveRightAnswers()
 		if round < t.Rounds-1 {
 			CopyTree(tb, c.Dir, t.Earlier(round+1))
-			CopyTree(tb, c.Backups, filepath.Join(dir, fmt.Sprintf("%s.%d", backupsName, round+1)))
+			CopyTree(tb, c.Backups, t.EarlierBackups(round+1))
 		}
 	}
 	return t
@@ -113,6 +113,11 @@ func NewTemplate(tb testing.TB, seed uint64, o Options) *Template {
 // Earlier returns the data directory as it was after a round before the last, which count from 1.
 func (t *Template) Earlier(round int) string {
 	return filepath.Join(t.Dir, fmt.Sprintf("%s.%d", dataName, round))
+}
+
+// EarlierBackups returns the directory of backups as it was after a round before the last.
+func (t *Template) EarlierBackups(round int) string {
+	return filepath.Join(t.Dir, fmt.Sprintf("%s.%d", backupsName, round))
 }
 
 // Names in the directories of templates and cases.
