@@ -15,7 +15,8 @@ import (
 
 const (
 	readyTimeout = time.Minute
-	rounds       = 4 // starts of one case
+	soakRounds   = 4 // starts of one case
+	testRounds   = 2
 	maxPauses    = 6 // in one phase
 	casesInTest  = 1
 
@@ -30,16 +31,16 @@ func TestPausesLoseNothing(t *testing.T) {
 		t.Skip("starts six servers")
 	}
 	seed := trial.Seed(t)
-	campaign(t, trial.NewTemplate(t, seed, trial.Options{Small: true}), seed, casesInTest, 0)
+	campaign(t, trial.NewTemplate(t, seed, trial.Small), seed, testRounds, casesInTest, 0)
 }
 
 // TestSoakPause runs new cases for the time in MIZAN_SOAK.
 func TestSoakPause(t *testing.T) {
 	duration, seed := trial.SoakTime(t), trial.Seed(t)
-	campaign(t, trial.NewTemplate(t, seed, trial.Options{}), seed, 0, duration)
+	campaign(t, trial.NewTemplate(t, seed, trial.Options{}), seed, soakRounds, 0, duration)
 }
 
-func campaign(t *testing.T, template *trial.Template, seed uint64, count int, duration time.Duration) {
+func campaign(t *testing.T, template *trial.Template, seed uint64, rounds, count int, duration time.Duration) {
 	var table faults.Table
 	ends := time.Now().Add(duration)
 	for n := 0; n < count || time.Now().Before(ends); n++ {

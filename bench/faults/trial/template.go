@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,8 +25,8 @@ import (
 )
 
 const (
-	templateRounds   = 3  // starts and stops; each writes a table
-	templateRequests = 60 // in each round
+	templateRounds   = 3
+	templateRequests = 60
 	readyTimeout     = time.Minute
 	stopTimeout      = 30 * time.Second
 	recoveryTimeout  = 30 * time.Second
@@ -45,12 +46,16 @@ type Template struct {
 
 // Options configures a template.
 type Options struct {
-	Small       bool     // one start and few requests, for short tests
+	Rounds      int      // starts and stops, each of which writes a table; 0: three
+	Requests    int      // in each round; 0: sixty
 	ManualClock bool     // a manual clock, which moves in each round
 	TLS         string   // value of --tls; empty: off
 	RotatesKeys bool     // each round but the first begins with a new key for sealed data
 	Flags       []string // further arguments of serve
 }
+
+// Small are the options of templates for short tests, which need no earlier moment.
+var Small = Options{Rounds: 1, Requests: 20}
 
 // NewTemplate makes a template by real starts, requests and stops.
 func NewTemplate(tb testing.TB, seed uint64, o Options) *Template {
@@ -60,11 +65,7 @@ func NewTemplate(tb testing.TB, seed uint64, o Options) *Template {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
-	t := &Template{Dir: dir, Rounds: templateRounds, options: o}
-	requests := templateRequests
-	if o.Small {
-		t.Rounds, requests = 1, templateRequests/3
-	}
+	t := &Template{Dir: dir, Rounds: cmp.Or(o.Rounds, templateRounds), options: o}
 	if o.ManualClock {
 		t.options.Flags = append([]string{"--clock", "manual"}, o.Flags...)
 	}
@@ -89,7 +90,7 @@ func NewTemplate(tb testing.TB, seed uint64, o Options) *Template {
 			c.Book.Organization = t.organized
 			c.setReceiver(s)
 		}
-		c.Load(s, Work{Clients: 8, Requests: requests, Random: random})
+		c.Load(s, Work{Clients: 8, Requests: cmp.Or(o.Requests, templateRequests), Random: random})
 		if o.ManualClock {
 			t.Booked = c.ManualClock(s)
 			c.MustDo(s, http.MethodPut, "/api/v1/sandbox/clock", `{"advance_seconds":60}`)
