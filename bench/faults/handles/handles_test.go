@@ -71,6 +71,9 @@ func campaign(t *testing.T, template *trial.Template, random *rand.Rand, list []
 	}
 	for _, n := range list {
 		add("limit from the start", n, fromStart)
+		if duration > 0 {
+			add("limit lowered under load", random.IntN(maxMore), whileServing)
+		}
 	}
 	for n := 0; n < lowered || time.Now().Before(ends); n++ {
 		add("limit lowered under load", random.IntN(maxMore), whileServing)
