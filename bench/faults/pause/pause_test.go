@@ -105,7 +105,7 @@ func (r *run) round() {
 		r.kill(s)
 		return
 	}
-	if e := r.End(s); e.Hung || e.Code != 0 {
+	if e := r.AwaitEnd(s); e.Hung || e.Code != 0 {
 		r.t.Errorf("it stopped with %v\n%s", e, e.Log)
 	}
 }

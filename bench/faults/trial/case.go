@@ -276,9 +276,18 @@ func (e Ending) Fault() error {
 // End asks the server to stop, unless it has ended, and waits.
 func (c *Case) End(s *server.Server) Ending {
 	c.tb.Helper()
+	if !IsRunning(s) {
+		return Ending{Itself: true, Code: s.ExitCode(), Log: c.Log()}
+	}
+	_ = s.Signal(syscall.SIGTERM)
+	return c.AwaitEnd(s)
+}
+
+// AwaitEnd waits for the end of a server that was asked to stop; a second request would end it at once.
+func (c *Case) AwaitEnd(s *server.Server) Ending {
+	c.tb.Helper()
 	var e Ending
-	if e.Itself = !IsRunning(s); !e.Itself {
-		_ = s.Signal(syscall.SIGTERM)
+	if IsRunning(s) {
 		timer := time.NewTimer(stopTimeout)
 		defer timer.Stop()
 		select {
