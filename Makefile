@@ -86,7 +86,7 @@ bench: build ## measure payments and ledger throughput
 
 soak: build ## the long random tests; kill a loaded server and damage stores for SOAK (10m) each
 	MIZAN_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run '^TestInsider|^TestChangedCachedReply' ./snapshots/check
-	MIZAN_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run '^TestDamageIs|^TestSoak' ./posting/store
+	MIZAN_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run '^TestDamageIs|^TestInsider|^TestSoak' ./posting/store
 	MIZAN_SOAK=$(SOAK) MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak' ./bench/...
 
 clean: ## remove what was built; data stays

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"mizan/bench/orders"
 	"mizan/bench/server"
 	"mizan/internal/testkit"
 )
@@ -39,7 +40,7 @@ type campaign struct {
 	dir           string // the server's data directory
 	canariesFile  string // path of the file with the texts of canaries
 	log           *os.File
-	book          *book             // what the clients have requested and received
+	book          *orders.Book      // what the clients have requested and received
 	openingTotals map[string]totals // before the first order, by env
 	fastestStart  time.Duration     // duration of the fastest start
 	slowestStart  time.Duration
@@ -56,7 +57,7 @@ func newCampaign(t *testing.T, seed uint64, kills int, manualClock bool) *campai
 		t: t, random: rand.New(rand.NewPCG(seed, 0)), seed: seed, kills: kills, manualClock: manualClock,
 		dir: filepath.Join(root, "data"), canariesFile: filepath.Join(root, "canaries"), openingTotals: make(map[string]totals),
 	}
-	if c.book, err = openBook(filepath.Join(root, "answers")); err != nil {
+	if c.book, err = orders.Open(filepath.Join(root, "answers"), "crash"); err != nil {
 		t.Fatal(err)
 	}
 	if c.log, err = os.Create(filepath.Join(root, "server.log")); err != nil {
@@ -66,7 +67,7 @@ func newCampaign(t *testing.T, seed uint64, kills int, manualClock bool) *campai
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, _ = c.book.file.Close(), c.log.Close()
+		_, _ = c.book.Close(), c.log.Close()
 		if t.Failed() {
 			t.Logf("what is left is in %s", root)
 			return
@@ -78,8 +79,8 @@ func newCampaign(t *testing.T, seed uint64, kills int, manualClock bool) *campai
 
 // canaries returns texts that must not be in any file: the cardholder and the card numbers.
 func canaries() []string {
-	list := []string{cardholder}
-	for card := range outcomes {
+	list := []string{orders.Cardholder}
+	for card := range orders.Outcomes {
 		list = append(list, card)
 	}
 	slices.Sort(list)
@@ -97,9 +98,9 @@ func (c *campaign) run() {
 		c.inspect()
 	}
 	c.finish()
-	b := c.book
+	n := c.book.Counts()
 	c.t.Logf("%d kills, %d orders, %d answers, %d requests without one, ended as %v, ready after %v to %v",
-		c.kills, len(b.orders), b.answered, b.unanswered, b.statuses,
+		c.kills, n.Orders, n.Answered, n.Unanswered, n.Statuses,
 		c.fastestStart.Round(time.Millisecond), c.slowestStart.Round(time.Millisecond))
 }
 
@@ -160,7 +161,7 @@ func (c *campaign) kill(s *server.Server) {
 func (c *campaign) open() {
 	c.t.Helper()
 	s := c.start()
-	c.book.organization = s.Sandbox.OrganizationID
+	c.book.Organization = s.Sandbox.OrganizationID
 	c.openingTotals = c.totals(s)
 	c.stop(s)
 }
@@ -170,27 +171,27 @@ func (c *campaign) killUnderLoad(kill int) {
 	c.t.Helper()
 	s := c.start()
 	noDelays := kill*3 > c.kills*2 // in the last third: orders that end late must end before the campaign does
-	clientPool, err := newClientPool(c.book, s, noDelays)
+	clientPool, err := orders.NewPool(c.book, &s.Sandbox, noDelays)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer clientPool.http.CloseIdleConnections()
+	defer clientPool.Close()
 	answers := minAnswers + c.random.IntN(maxAnswers-minAnswers)
-	enoughAnswers := c.book.closedAfterResponses(answers)
-	startRace := c.book.closedAfterResponses(max(1, answers-c.random.IntN(concurrentCreates)))
+	enoughAnswers := c.book.ClosedAfter(answers)
+	startRace := c.book.ClosedAfter(max(1, answers-c.random.IntN(orders.ConcurrentCreates)))
 
 	ctx, cancel := context.WithTimeout(c.t.Context(), loadTimeout)
 	defer cancel()
 	var workers sync.WaitGroup
-	for i := range clients {
-		random := rand.New(rand.NewPCG(c.seed, uint64(kill*clients+i+1)))
-		workers.Go(func() { clientPool.work(ctx, random) })
+	for i := range orders.Clients {
+		random := rand.New(rand.NewPCG(c.seed, uint64(kill*orders.Clients+i+1)))
+		workers.Go(func() { clientPool.Work(ctx, random) })
 	}
 	workers.Go(func() {
 		random := rand.New(rand.NewPCG(c.seed, uint64(kill+1)<<32))
 		select {
 		case <-startRace:
-			clientPool.race(ctx, random)
+			clientPool.Race(ctx, random)
 		case <-ctx.Done():
 		}
 	})
@@ -215,15 +216,15 @@ func (c *campaign) killUnderLoad(kill int) {
 }
 
 // moveClock occasionally moves a manual clock during the load.
-func (c *campaign) moveClock(ctx context.Context, clientPool *clientPool, kill int) {
+func (c *campaign) moveClock(ctx context.Context, clientPool *orders.Pool, kill int) {
 	random := rand.New(rand.NewPCG(c.seed, uint64(kill+1)<<48))
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.book.closedAfterResponses(50 + random.IntN(100)):
+		case <-c.book.ClosedAfter(50 + random.IntN(100)):
 		}
-		if err := clientPool.advance(ctx, 1+random.IntN(5)); err != nil {
+		if err := clientPool.Advance(ctx, 1+random.IntN(5)); err != nil {
 			c.t.Error(err)
 			return
 		}
@@ -252,30 +253,30 @@ func (c *campaign) killDuringRecovery() {
 func (c *campaign) finish() {
 	c.t.Helper()
 	s := c.start()
-	clientPool, err := newClientPool(c.book, s, true)
+	clientPool, err := orders.NewPool(c.book, &s.Sandbox, true)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer clientPool.http.CloseIdleConnections()
+	defer clientPool.Close()
 	ctx, cancel := context.WithTimeout(c.t.Context(), finishTimeout)
 	defer cancel()
 
 	b := c.book
-	c.repeatWhile(ctx, "answered", func(r *txState) bool { return r.ID == "" }, func(orders []*order) {
-		clientPool.each(orders, func(o *order) { clientPool.create(ctx, o) })
+	c.repeatWhile(ctx, "answered", func(r *orders.State) bool { return r.ID == "" }, func(list []*orders.Order) {
+		clientPool.Each(list, func(o *orders.Order) { clientPool.Create(ctx, o) })
 	})
-	c.repeatWhile(ctx, "final", func(r *txState) bool { return !r.final() }, func(orders []*order) {
+	c.repeatWhile(ctx, "final", func(r *orders.State) bool { return !r.Final() }, func(list []*orders.Order) {
 		if c.manualClock {
-			if err := clientPool.advance(ctx, 5); err != nil {
+			if err := clientPool.Advance(ctx, 5); err != nil {
 				c.t.Fatal(err)
 			}
 		}
-		clientPool.each(orders, func(o *order) { clientPool.read(ctx, o) })
+		clientPool.Each(list, func(o *orders.Order) { clientPool.Read(ctx, o) })
 	})
-	unansweredBefore := b.unanswered
-	clientPool.each(b.ordersMatching(func(*txState) bool { return true }), func(o *order) { clientPool.read(ctx, o) })
-	if b.unanswered != unansweredBefore {
-		c.t.Errorf("%d of the last reads had no answer", b.unanswered-unansweredBefore)
+	unansweredBefore := b.Counts().Unanswered
+	clientPool.Each(b.Matching(func(*orders.State) bool { return true }), func(o *orders.Order) { clientPool.Read(ctx, o) })
+	if b.Counts().Unanswered != unansweredBefore {
+		c.t.Errorf("%d of the last reads had no answer", b.Counts().Unanswered-unansweredBefore)
 	}
 	c.compareTotals(c.totals(s))
 	c.stop(s)
@@ -286,16 +287,16 @@ func (c *campaign) finish() {
 
 // repeatWhile calls fn repeatedly with the orders whose last state matches, until there is no such order. goal
 // describes the orders that no longer match.
-func (c *campaign) repeatWhile(ctx context.Context, goal string, matches func(*txState) bool, fn func(orders []*order)) {
+func (c *campaign) repeatWhile(ctx context.Context, goal string, matches func(*orders.State) bool, fn func(list []*orders.Order)) {
 	c.t.Helper()
-	for orders := c.book.ordersMatching(matches); len(orders) > 0; orders = c.book.ordersMatching(matches) {
-		fn(orders)
-		if errs := c.book.takeErrors(); len(errs) > 0 {
+	for list := c.book.Matching(matches); len(list) > 0; list = c.book.Matching(matches) {
+		fn(list)
+		if errs := c.book.TakeErrors(); len(errs) > 0 {
 			c.t.Fatalf("%d things that must not be, for example %v", len(errs), errs[0])
 		}
 		select {
 		case <-ctx.Done():
-			c.t.Fatalf("%d orders are not %s after %v, for example %s: %s", len(orders), goal, finishTimeout, orders[0].txid, stateText(&orders[0].last))
+			c.t.Fatalf("%d orders are not %s after %v, for example %s: %s", len(list), goal, finishTimeout, list[0].TxID, orders.StateText(&list[0].Last))
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

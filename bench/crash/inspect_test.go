@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/bench/orders"
 	"mizan/bench/server"
 	"mizan/internal/clock"
 	"mizan/internal/testkit"
@@ -25,10 +26,10 @@ import (
 // inspect checks the closed store with `mizan audit verify`. It also opens the store twice and compares the digests.
 func (c *campaign) inspect() {
 	c.t.Helper()
-	if errs := c.book.takeErrors(); len(errs) > 0 {
+	if errs := c.book.TakeErrors(); len(errs) > 0 {
 		c.t.Fatalf("%d answers that must not be, for example %v", len(errs), errs[0])
 	}
-	r := testkit.Run(c.t, nil, "audit", "verify", "--data", c.dir, "--answers", c.book.path, "--canaries", c.canariesFile)
+	r := testkit.Run(c.t, nil, "audit", "verify", "--data", c.dir, "--answers", c.book.Path, "--canaries", c.canariesFile)
 	if r.Exit != 0 || r.Stderr != "" {
 		c.t.Fatalf("audit verify: exit %d\n%s%s", r.Exit, r.Stdout, r.Stderr)
 	}
@@ -74,15 +75,15 @@ type totals struct{ credits, debits, held *big.Int }
 // totals reads the totals by env over the API, as an auditor would.
 func (c *campaign) totals(s *server.Server) map[string]totals {
 	c.t.Helper()
-	clientPool, err := newClientPool(c.book, s, true)
+	clientPool, err := orders.NewPool(c.book, &s.Sandbox, true)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer clientPool.http.CloseIdleConnections()
+	defer clientPool.Close()
 	byEnv := make(map[string]totals)
 	for _, env := range []string{"prod", "test"} {
-		path := fmt.Sprintf("/api/v1/ledger/accounts/L:partner:%d:available?currency=%s&env=%s", s.Sandbox.PartnerID, currency, env)
-		status, response := clientPool.do(c.t.Context(), http.MethodGet, path, nil, "authorization", "Bearer "+s.Sandbox.AuditorToken)
+		path := fmt.Sprintf("/api/v1/ledger/accounts/L:partner:%d:available?currency=%s&env=%s", s.Sandbox.PartnerID, orders.Currency, env)
+		status, response := clientPool.Do(c.t.Context(), http.MethodGet, path, nil, "authorization", "Bearer "+s.Sandbox.AuditorToken)
 		var list struct {
 			Data []struct {
 				Credits string `json:"credits_posted"`
@@ -113,9 +114,9 @@ func (c *campaign) compareTotals(current map[string]totals) {
 	c.t.Helper()
 	for env, opening := range c.openingTotals {
 		credits, debits := new(big.Int).Set(opening.credits), new(big.Int).Set(opening.debits)
-		for _, o := range c.book.ordersMatching(func(r *txState) bool { return r.Status == "charged" && r.Env == env }) {
-			amount := big.NewInt(int64(o.amount))
-			if o.kind == "payment" {
+		for _, o := range c.book.Matching(func(r *orders.State) bool { return r.Status == "charged" && r.Env == env }) {
+			amount := big.NewInt(int64(o.Amount))
+			if o.Kind == "payment" {
 				credits.Add(credits, amount)
 			} else {
 				debits.Add(debits, amount)
@@ -138,35 +139,35 @@ func (c *campaign) compareStore() {
 	c.withJournal(func(j *posting.Journal) error {
 		view := j.View()
 		defer view.Close()
-		return view.Records(uuid.MustParse(c.book.organization), ledger.Transaction, func(id ledger.ID, stored posting.Record) (bool, error) {
+		return view.Records(uuid.MustParse(c.book.Organization), ledger.Transaction, func(id ledger.ID, stored posting.Record) (bool, error) {
 			transaction, err := paymentcodec.Decode(stored.Payload)
 			if err != nil {
 				return false, err
 			}
-			o := c.book.byTxid[transaction.TxID]
+			o := c.book.Find(transaction.TxID)
 			switch {
 			case o == nil:
 				c.t.Errorf("transaction %v has txid %q, which nobody sent", id, transaction.TxID)
 				return true, nil
 			case seen[transaction.TxID]:
 				c.t.Errorf("txid %s has a second transaction, %v", transaction.TxID, id)
-			case o.last.ID != id.String() || o.last.Status != string(transaction.Status):
-				c.t.Errorf("txid %s: stored as %v, %s; answered as %s, %s", transaction.TxID, id, transaction.Status, o.last.ID, o.last.Status)
+			case o.Last.ID != id.String() || o.Last.Status != string(transaction.Status):
+				c.t.Errorf("txid %s: stored as %v, %s; answered as %s, %s", transaction.TxID, id, transaction.Status, o.Last.ID, o.Last.Status)
 			}
 			seen[transaction.TxID] = true
 			want := 1
-			if (outcome{o.last.Status, o.last.Error}) == interrupted {
+			if (orders.Outcome{Status: o.Last.Status, Reason: o.Last.Error}) == orders.Interrupted {
 				want = 0
 			}
 			if calls[id] != want {
-				c.t.Errorf("txid %s ended as %s %q after %d provider calls, want %d", transaction.TxID, o.last.Status, o.last.Error, calls[id], want)
+				c.t.Errorf("txid %s ended as %s %q after %d provider calls, want %d", transaction.TxID, o.Last.Status, o.Last.Error, calls[id], want)
 			}
 			delete(calls, id)
 			return true, nil
 		})
 	})
-	if len(seen) != len(c.book.orders) {
-		c.t.Errorf("%d transactions for %d orders", len(seen), len(c.book.orders))
+	if len(seen) != c.book.Counts().Orders {
+		c.t.Errorf("%d transactions for %d orders", len(seen), c.book.Counts().Orders)
 	}
 	for id := range calls {
 		c.t.Errorf("the provider was called for %v, which is no transaction", id)

@@ -9,7 +9,7 @@
 //     sandbox.json of an earlier start has another inode, because the server replaces the file by renaming.
 //  3. When the process that has started the server dies, the kernel ends the server too.
 //
-// Callers: bench, bench/crash, bench/faults.
+// Callers: bench, bench/crash, bench/orders, bench/faults.
 //
 // Rejected: serving from the generator's own process. The generator's CPU time and memory would mix
 // with the server's, and the server could not be killed separately.

@@ -58,6 +58,18 @@ func (p *process) Exited() <-chan struct{} { return p.exited }
 // StderrEnd returns the end of the server's stderr.
 func (p *process) StderrEnd() string { return p.stderrEnd.String() }
 
+// ExitCode returns the exit code of a process that has ended; -1 if a signal ended it.
+func (p *process) ExitCode() int {
+	var failed *exec.ExitError
+	switch {
+	case p.waitErr == nil:
+		return 0
+	case errors.As(p.waitErr, &failed):
+		return failed.ExitCode()
+	}
+	return -1
+}
+
 // Kill ends the process with SIGKILL and waits for its end.
 func (p *process) Kill() error {
 	err := p.signal(syscall.SIGKILL)
@@ -83,6 +95,9 @@ func (p *process) Stop(wait time.Duration) error {
 	}
 	return nil
 }
+
+// Signal sends a signal, for example SIGSTOP, and does not wait.
+func (p *process) Signal(sig syscall.Signal) error { return p.signal(sig) }
 
 // signal signals the pid only while it certainly belongs to this process.
 func (p *process) signal(sig syscall.Signal) error {

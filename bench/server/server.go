@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -16,11 +17,12 @@ const pollInterval = 5 * time.Millisecond
 
 // Options configures the start of a server.
 type Options struct {
-	Binary string    // the mizan binary
-	Dir    string    // the server's data directory
-	TLS    string    // value of --tls: "off" or "auto"
-	Args   []string  // further arguments of serve
-	Log    io.Writer // receives the server's stderr; nil: only the end of stderr is kept, for StderrEnd
+	Binary  string    // the mizan binary
+	Wrapper []string  // a command that executes the command line behind it in its own process; nil: none
+	Dir     string    // the server's data directory
+	TLS     string    // value of --tls: "off" or "auto"
+	Args    []string  // further arguments of serve
+	Log     io.Writer // receives the server's stderr; nil: only the end of stderr is kept, for StderrEnd
 }
 
 // Server is a server process, which may have ended.
@@ -41,10 +43,10 @@ func Start(o Options) (*Server, error) {
 	if stat, err := os.Stat(filepath.Join(o.Dir, sandboxFile)); err == nil {
 		s.previousFile = stat
 	}
-	args := append([]string{"serve", "--sandbox", "--tls", o.TLS, "--listen", "127.0.0.1:0", "--data", o.Dir}, o.Args...)
+	command := slices.Concat(o.Wrapper, []string{o.Binary, "serve", "--sandbox", "--tls", o.TLS, "--listen", "127.0.0.1:0", "--data", o.Dir}, o.Args)
 	s.startTime = time.Now()
 	var err error
-	s.process, err = startProcess(exec.Command(o.Binary, args...), o.Log)
+	s.process, err = startProcess(exec.Command(command[0], command[1:]...), o.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,7 @@ type commands struct {
 
 // run carries out the command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
+	cli.TakeLibraryLog(stderr)
 	if err := mapfault.ExitOnFault(cli.ExitStorage, cli.MappedFileFault); err != nil {
 		return cli.ReportExit(err, stderr)
 	}

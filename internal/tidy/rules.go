@@ -101,6 +101,9 @@ var layers = []layer{
 	{"api", slices.Concat(uptoActors, []string{"api/..."})},
 
 	{"docs/*", nil}, // examples that others copy, so they import no package of the module
+	{"bench/server", uptoAPI},
+	{"bench/orders", slices.Concat(uptoAPI, []string{"bench/server"})},
+	{"bench/faults/trial", []string{"bench/faults", "bench/orders", "bench/server", "internal/testkit"}},
 	{"bench/...", uptoAPI},
 	{"cmd/mizan/client", nil}, // the client may use the server by HTTP only
 	{"cmd/mizan/client/admin", []string{"cmd/mizan/client", "ledger/directory", "ledger/storefront", "ledger/schema"}}, // the client's flags and tables are made from the columns of records

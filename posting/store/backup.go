@@ -62,7 +62,10 @@ func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (mo
 // visitRows calls fn with the newest visible version of each row whose key is ≥ from and begins with prefix.
 // It leaves out rows whose newest version is not above afterVersion.
 func (sn *Snapshot) visitRows(prefix, from []byte, afterVersion uint64, fn func(StoredRow) (bool, error)) (more bool, err error) {
-	m := sn.forward(prefix, from, afterVersion)
+	m, err := sn.forward(prefix, from, afterVersion)
+	if err != nil {
+		return false, err
+	}
 	defer m.close()
 	for ; m.current >= 0 && err == nil; err = m.next() {
 		row := m.places[m.current]

@@ -250,6 +250,7 @@ func (s *Store) eachPlace(fn func(values.Place)) error {
 
 // somePlaces calls fn for some rows of a kind and returns where to continue; nil: there is no further row.
 func (s *Store) somePlaces(prefix, from []byte, fn func(values.Place)) (next []byte, err error) {
+	defer s.failOnPanic(&err)
 	txn := s.db.NewTransactionAt(math.MaxUint64, false)
 	defer txn.Discard()
 	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
@@ -356,6 +357,7 @@ func (s *Store) tryMove(batch []movable, emptied *values.File) (done bool, err e
 
 // addMoved adds the rows of the needed values to a transaction, and returns how many these are.
 func (s *Store) addMoved(txn *badger.Txn, batch []movable, emptied *values.File) (moved int, err error) {
+	defer s.failOnPanic(&err)
 	s.flusher.begin(len(batch))
 	for _, m := range batch {
 		isNeeded, err := isPlaced(txn, m.key, m.place)

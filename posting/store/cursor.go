@@ -72,7 +72,7 @@ func (m *merge[C]) close() {
 
 // forward iterates over the rows whose keys are ≥ from and begin with prefix. Of Badger's rows it leaves out
 // those whose newest version is not above afterVersion.
-func (sn *Snapshot) forward(prefix, from []byte, afterVersion uint64) *merge[forwardCursor] {
+func (sn *Snapshot) forward(prefix, from []byte, afterVersion uint64) (*merge[forwardCursor], error) {
 	if bytes.Compare(from, prefix) < 0 {
 		from = prefix
 	}
@@ -81,16 +81,23 @@ func (sn *Snapshot) forward(prefix, from []byte, afterVersion uint64) *merge[for
 		m.places = append(m.places, rows.Forward(prefix, version(sn.n)))
 	}
 	m.places = append(m.places, sn.badgerForward(prefix, afterVersion))
-	seek(m, from)
-	return m
+	if err := seek(m, from); err != nil {
+		m.close()
+		return nil, err
+	}
+	return m, nil
 }
 
 // seek moves every place to its first row whose key is ≥ key.
-func seek(m *merge[forwardCursor], key []byte) {
+func seek(m *merge[forwardCursor], key []byte) error {
 	for _, p := range m.places {
 		p.Seek(key)
+		if b, ok := p.(*badgerForward); ok && b.err != nil {
+			return b.err
+		}
 	}
 	m.choose()
+	return nil
 }
 
 // ascend calls fn for each row whose key is ≥ from and begins with prefix, by
@@ -99,7 +106,10 @@ func (sn *Snapshot) ascend(prefix, from []byte, fn func(row cursor) (skipTo []by
 	if err := sn.checkReadable(); err != nil {
 		return err
 	}
-	m := sn.forward(prefix, from, 0)
+	m, err := sn.forward(prefix, from, 0)
+	if err != nil {
+		return err
+	}
 	defer m.close()
 	for m.current >= 0 {
 		row := m.places[m.current]
@@ -113,7 +123,9 @@ func (sn *Snapshot) ascend(prefix, from []byte, fn func(row cursor) (skipTo []by
 		}
 		if skipTo != nil {
 			assert.That(bytes.Compare(skipTo, row.Key()) > 0, "a skip must go forward")
-			seek(m, skipTo)
+			if err := seek(m, skipTo); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := m.next(); err != nil {
@@ -175,15 +187,20 @@ type badgerForward struct {
 	it      *badger.Iterator
 	lastKey []byte
 	value   []byte // memory for a separated value
+	err     error  // of the last Seek
 }
 
 func (sn *Snapshot) badgerForward(prefix []byte, afterVersion uint64) *badgerForward {
 	return &badgerForward{store: sn.store, it: sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: prefix, SinceTs: afterVersion})}
 }
 
-func (c *badgerForward) Seek(key []byte) { c.it.Seek(key) }
+func (c *badgerForward) Seek(key []byte) {
+	defer c.store.failOnPanic(&c.err)
+	c.it.Seek(key)
+}
 
-func (c *badgerForward) Next() error {
+func (c *badgerForward) Next() (err error) {
+	defer c.store.failOnPanic(&err)
 	c.lastKey = append(c.lastKey[:0], c.Key()...)
 	for steps := 0; c.it.Valid() && bytes.Equal(c.Key(), c.lastKey); steps++ {
 		if steps <= maxVersionSteps {
@@ -232,16 +249,26 @@ func (sn *Snapshot) badgerBackward(prefix, from []byte) (*badgerBackward, error)
 		return c, nil
 	}
 	c.it = sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Reverse: true, Prefix: sharedPrefix})
-	c.it.Seek(start)
-	if err := c.Next(); err != nil {
+	err := c.seek(start)
+	if err == nil {
+		err = c.Next()
+	}
+	if err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
+func (c *badgerBackward) seek(start []byte) (err error) {
+	defer c.sn.store.failOnPanic(&err)
+	c.it.Seek(start)
+	return nil
+}
+
 // next reads the next lower row that is not deleted.
-func (c *badgerBackward) Next() error {
+func (c *badgerBackward) Next() (err error) {
+	defer c.sn.store.failOnPanic(&err)
 	c.isValid = false
 	for !c.isValid && c.it.Valid() {
 		if key := c.it.Item().Key(); !bytes.HasPrefix(key, c.prefix) {
@@ -251,7 +278,6 @@ func (c *badgerBackward) Next() error {
 			c.it.Next() // the first key after the prefix may itself exist
 			continue
 		}
-		var err error
 		if c.isValid, err = c.read(); err != nil {
 			return err
 		}

@@ -70,6 +70,7 @@ func (sn *Snapshot) Close() {
 
 // Get returns the value of a key, appended to dst[:0]. Errors: *DamageError.
 func (sn *Snapshot) Get(key []byte, dst []byte) (value []byte, found bool, err error) {
+	defer sn.store.failOnPanic(&err)
 	if err := sn.checkReadable(); err != nil {
 		return nil, false, err
 	}

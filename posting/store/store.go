@@ -15,6 +15,7 @@ import (
 	"mizan/internal/filelock"
 	"mizan/posting/log"
 	"mizan/posting/store/badgerfile"
+	"mizan/posting/store/damage"
 	"mizan/posting/store/recent"
 	"mizan/posting/store/values"
 )
@@ -200,6 +201,16 @@ func (s *Store) fail(err error) {
 		}
 		s.mu.Unlock()
 		s.log.Error("the store takes no more writes", "error", err)
+	}
+}
+
+// failOnPanic, when deferred, returns a panic of Badger as an error, and makes the store fail. Badger verifies a table when it opens it,
+// and then reads the file through a memory map: if the file changes later, Badger may panic at each read of that place. The process
+// must end then, because nobody knows what the missing rows are.
+func (s *Store) failOnPanic(err *error) {
+	if r := recover(); r != nil {
+		*err = damage.New(s.path, "a table was changed while it was open: Badger stopped with %.200q", fmt.Sprint(r))
+		s.fail(*err)
 	}
 }
 

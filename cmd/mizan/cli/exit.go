@@ -28,7 +28,7 @@ type Fault = client.Fault
 
 // StorageFault returns the fault for a directory or store that failed or can't be used.
 func StorageFault(format string, args ...any) *Fault {
-	return &Fault{Code: ExitStorage, Lines: []string{"mizan: storage: " + OneLine(fmt.Sprintf(format, args...))}}
+	return &Fault{Code: ExitStorage, Lines: []string{StoreLinePrefix + OneLine(fmt.Sprintf(format, args...))}}
 }
 
 // BadConfiguration returns the fault for a bad configuration. Each line is about one bad key or flag and has no prefix

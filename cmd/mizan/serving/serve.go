@@ -310,6 +310,9 @@ func bind(configKey, address string) (net.Listener, error) {
 		return nil, cli.BadConfiguration(configKey + ": " + address + " is in use by another process")
 	case err != nil:
 		return nil, cli.BadConfiguration(configKey + ": " + err.Error())
+	case l.Addr() == nil: // package net ignores the error of getsockname
+		_ = l.Close() // nothing was accepted
+		return nil, cli.BadConfiguration(configKey + ": " + address + ": the kernel does not tell the address of the socket")
 	}
 	return l, nil
 }

@@ -50,7 +50,7 @@ func (s *server) openStore(context.Context) error {
 	durable.RemoveLeftovers(s.cfg.Dir, clockFile, sandboxFile)
 	switch {
 	case isManual:
-		return nil
+		return s.checkManualClock()
 	case s.manualClock != nil:
 		return s.startManualClock()
 	case s.cfg.Sandbox:
@@ -72,6 +72,22 @@ func (s *server) checkRealClock() error {
 	}
 	return cli.BadConfiguration(fmt.Sprintf("clock: %s has booked at %s, which lies ahead: it uses a manual clock, whose file %q is missing",
 		s.cfg.Dir, last.Format(time.RFC3339), clockFile))
+}
+
+// bookedAhead is how far booked times may be ahead of a manual clock. They differ by a microsecond even if the clock stands still.
+const bookedAhead = time.Second
+
+// checkManualClock moves a manual clock to the last booking if it is behind it: its file is then of an earlier moment than the store.
+func (s *server) checkManualClock() error {
+	last, err := lastBookedTime(s.journal)
+	if err != nil {
+		return cli.StorageFault("%v", err)
+	}
+	if last.Sub(s.manualClock.Now()) <= bookedAhead {
+		return nil
+	}
+	s.log.Warn("the clock's file is of an earlier moment than the last booking, with which the clock goes on", "clock", s.manualClock.Now(), "booked", last)
+	return s.startManualClock()
 }
 
 // startManualClock gives a store a manual clock, which starts at or after the last booked time.

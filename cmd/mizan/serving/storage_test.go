@@ -109,6 +109,38 @@ func TestManualClockStartsAfterTheLastBookedTime(t *testing.T) {
 	}
 }
 
+// A copy of the clock's file from an earlier moment does not take the clock back behind what was booked.
+func TestManualClockIsNeverBehindTheLastBooking(t *testing.T) {
+	testkit.NotUnderRace(t, reasonStartIsSequential)
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	path := filepath.Join(server.Dir, clockFile)
+	earlier, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := server.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
+	var moved, restarted struct{ Now time.Time }
+	if err := testkit.WantStatus(t, answer, err, 200).JSON(&moved); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Pay(t, server.Partner(), "late")
+	server.Stop()
+	if err := os.WriteFile(path, earlier, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server.Restart()
+	answer, err = server.Admin().Get("/api/v1/sandbox/clock")
+	if err := testkit.WantStatus(t, answer, err, 200).JSON(&restarted); err != nil {
+		t.Fatal(err)
+	}
+	if restarted.Now.Before(moved.Now) {
+		t.Errorf("the clock says %v, and a payment was booked at %v", restarted.Now, moved.Now)
+	}
+	if !strings.Contains(server.Stderr(), "the clock's file is of an earlier moment") {
+		t.Errorf("the log does not say it: %s", server.Stderr())
+	}
+}
+
 func TestDamagedDirectoryIsRefused(t *testing.T) {
 	testkit.NotUnderRace(t, reasonRefusedStart)
 	for name, damage := range map[string]func(t *testing.T, dir string){

@@ -1,0 +1,407 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"mizan/bench/orders"
+	"mizan/bench/server"
+	"mizan/internal/testkit"
+)
+
+// Errors of checks.
+var (
+	ErrWrongAnswers = errors.New("wrong answers")               // a client got a response that is not right
+	ErrNoWords      = errors.New("it ended without any reason") // a program ended, and did not say why
+	ErrNoStart      = errors.New("it does not start again")
+	ErrVerify       = errors.New("audit verify") // the checker found something, and said what
+)
+
+// Case is one data directory, on which one fault is tried.
+type Case struct {
+	Dir     string // data directory
+	Backups string // directory of backups
+	Book    *orders.Book
+
+	tb       testing.TB
+	template *Template
+	root     string // what Close removes
+	flags    []string
+	metrics  string // address of the server's metrics
+	log      *log   // of the last start
+	running  []*server.Server
+}
+
+// log collects a server's stderr; it may be read while it is written.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// Log returns what the server has written to stderr since its last start.
+func (c *Case) Log() string {
+	c.log.mu.Lock()
+	defer c.log.mu.Unlock()
+	return c.log.text.String()
+}
+
+// Close ends the servers of the case and removes its files.
+func (c *Case) Close() {
+	for _, s := range c.running {
+		if IsRunning(s) {
+			_ = s.Kill()
+		}
+	}
+	_ = c.Book.Close()
+	_ = os.RemoveAll(c.root)
+}
+
+// AddFlags adds arguments of serve for further starts. They override earlier ones.
+func (c *Case) AddFlags(flags ...string) { c.flags = append(c.flags, flags...) }
+
+// Renew empties the data directory, so that the next start creates a store.
+func (c *Case) Renew() {
+	c.tb.Helper()
+	if err := os.RemoveAll(c.Dir); err != nil {
+		c.tb.Fatal(err)
+	}
+}
+
+// Launch starts the server and does not wait until it is ready. The wrapper executes the server, with a fault.
+func (c *Case) Launch(wrapper ...string) *server.Server {
+	c.tb.Helper()
+	c.log = new(log)
+	s, err := server.Start(server.Options{Binary: testkit.Binary(c.tb), Wrapper: wrapper, Dir: c.Dir, TLS: c.template.options.TLS, Args: c.flags, Log: c.log})
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	c.running = append(c.running, s)
+	return s
+}
+
+// WaitReady waits until the server is ready. False: it has ended before, or does not become ready.
+func (c *Case) WaitReady(s *server.Server, timeout time.Duration) bool {
+	ctx, cancel := context.WithTimeout(c.tb.Context(), timeout)
+	defer cancel()
+	if s.WaitReady(ctx) != nil {
+		return false
+	}
+	c.keepAuthority(s)
+	return true
+}
+
+// keepAuthority copies the authority that clients trust, because the server's file may be damaged later.
+func (c *Case) keepAuthority(s *server.Server) {
+	c.tb.Helper()
+	if s.Sandbox.CAFile == "" {
+		return
+	}
+	content, err := os.ReadFile(s.Sandbox.CAFile)
+	s.Sandbox.CAFile = filepath.Join(c.root, "ca.pem")
+	if err == nil {
+		err = os.WriteFile(s.Sandbox.CAFile, content, 0o600)
+	}
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+}
+
+// Start starts the server without a fault; it must become ready.
+func (c *Case) Start() *server.Server {
+	c.tb.Helper()
+	s := c.Launch()
+	ctx, cancel := context.WithTimeout(c.tb.Context(), readyTimeout)
+	defer cancel()
+	if err := s.WaitReady(ctx); err != nil {
+		c.tb.Fatal(err)
+	}
+	c.keepAuthority(s)
+	return s
+}
+
+// Stop stops the server, which must end with exit code 0.
+func (c *Case) Stop(s *server.Server) {
+	c.tb.Helper()
+	if err := s.Stop(stopTimeout); err != nil {
+		c.tb.Fatal(err)
+	}
+}
+
+func (c *Case) pool(s *server.Server) *orders.Pool {
+	c.tb.Helper()
+	pool, err := orders.NewPool(c.Book, &s.Sandbox, true)
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	return pool
+}
+
+// Work is a load.
+type Work struct {
+	Clients       int           // concurrent ones
+	Requests      int           // in all, with a response or without one; those until Meanwhile has returned are not counted
+	MaxUnanswered int           // so many requests without a response end the load; 0: no bound
+	Timeout       time.Duration // for one request; 0: a minute
+	Random        *rand.Rand
+	Meanwhile     func() // runs while the clients are at work; nil: nothing
+}
+
+// Load makes requests, until their number is reached or the server has ended.
+func (c *Case) Load(s *server.Server, w Work) {
+	c.tb.Helper()
+	pool := c.pool(s)
+	defer pool.Close()
+	if w.Timeout == 0 {
+		w.Timeout = time.Minute
+	}
+	pool.SetTimeout(w.Timeout)
+	ctx, cancel := context.WithCancel(c.tb.Context())
+	defer cancel()
+	unansweredBefore := c.Book.Counts().Unanswered
+	var made atomic.Int64
+	var counts atomic.Bool
+	counts.Store(w.Meanwhile == nil)
+	var clients sync.WaitGroup
+	for range w.Clients {
+		random := rand.New(rand.NewPCG(w.Random.Uint64(), 0))
+		clients.Go(func() {
+			for !counts.Load() || made.Add(1) <= int64(w.Requests) {
+				if !IsRunning(s) {
+					return
+				}
+				if w.MaxUnanswered > 0 && c.Book.Counts().Unanswered-unansweredBefore >= w.MaxUnanswered {
+					return
+				}
+				pool.WorkOnce(ctx, random)
+			}
+		})
+	}
+	if w.Meanwhile != nil {
+		w.Meanwhile()
+		counts.Store(true)
+	}
+	clients.Wait()
+}
+
+// Ending is how a server ended.
+type Ending struct {
+	Itself bool   // before it was asked to stop
+	Hung   bool   // it did not end, and was killed
+	Code   int    // exit code; -1: a signal ended it
+	Log    string // its stderr
+}
+
+// String describes the ending in one line.
+func (e Ending) String() string {
+	how := fmt.Sprintf("stopped with %d", e.Code)
+	switch {
+	case e.Hung:
+		how = "hung"
+	case e.Itself:
+		how = fmt.Sprintf("ended by itself with %d", e.Code)
+	}
+	return how + ": " + shorten(e.words())
+}
+
+func shorten(text string) string {
+	if len(text) > 300 {
+		return text[:300] + "…"
+	}
+	return text
+}
+
+// words returns the line with which the server says why it ended; without one, the beginning of its stderr.
+func (e Ending) words() string {
+	lines := e.lines()
+	if len(lines) > 0 {
+		return lines[len(lines)-1]
+	}
+	return strings.ReplaceAll(e.Log, "\n", " | ")
+}
+
+// lines returns the lines of stderr that are not of the log.
+func (e Ending) lines() (lines []string) {
+	for line := range strings.Lines(e.Log) {
+		if strings.HasPrefix(line, "mizan: ") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// OfRuntime tells whether Go's runtime or the dynamic loader ended the process, in its own words: it was denied memory, threads or a
+// call that it cannot work without. A panic of the program is not counted: the program must not have one.
+func (e Ending) OfRuntime() bool {
+	if e.Code == 127 && strings.Contains(e.Log, "error while loading shared libraries") {
+		return true
+	}
+	return (e.Code == 2 || e.Code == -1) && !strings.Contains(e.Log, "panic: ") &&
+		(strings.Contains(e.Log, "fatal error: ") || strings.Contains(e.Log, "runtime: ") || strings.Contains(e.Log, "runtime/cgo: ") || strings.Contains(e.Log, "SIGSEGV") || e.Log == "")
+}
+
+// Fault returns what is wrong with the ending; nil if the server stopped as it was asked to, or said in one line why it did not.
+func (e Ending) Fault() error {
+	lines := e.lines()
+	switch {
+	case e.Code == 0 && !e.Itself:
+		return nil
+	case e.OfRuntime():
+		return nil
+	case e.Code < 1 || e.Code > 3:
+		return fmt.Errorf("%w: exit code %d", ErrNoWords, e.Code)
+	case len(lines) != 1:
+		return fmt.Errorf("%w: %d lines say why it ended with %d", ErrNoWords, len(lines), e.Code)
+	}
+	return nil
+}
+
+// End asks the server to stop, unless it has ended, and waits.
+func (c *Case) End(s *server.Server) Ending {
+	c.tb.Helper()
+	if !IsRunning(s) {
+		return Ending{Itself: true, Code: s.ExitCode(), Log: c.Log()}
+	}
+	_ = s.Signal(syscall.SIGTERM)
+	return c.AwaitEnd(s)
+}
+
+// AwaitEnd waits for the end of a server that was asked to stop; a second request would end it at once.
+func (c *Case) AwaitEnd(s *server.Server) Ending {
+	c.tb.Helper()
+	var e Ending
+	if IsRunning(s) {
+		timer := time.NewTimer(stopTimeout)
+		defer timer.Stop()
+		select {
+		case <-s.Exited():
+		case <-timer.C:
+			e.Hung = true
+			_ = s.Kill()
+		}
+	}
+	e.Code, e.Log = s.ExitCode(), c.Log()
+	return e
+}
+
+// IsRunning tells whether a server has not ended.
+func IsRunning(s *server.Server) bool {
+	select {
+	case <-s.Exited():
+		return false
+	default:
+		return true
+	}
+}
+
+// Recovers waits until a server whose fault is over carries out commands again.
+func (c *Case) Recovers(s *server.Server, random *rand.Rand) error {
+	c.tb.Helper()
+	ctx, cancel := context.WithTimeout(c.tb.Context(), recoveryTimeout)
+	defer cancel()
+	for {
+		before := c.Book.Counts()
+		c.Load(s, Work{Clients: 1, Requests: 1, Random: random, Timeout: recoveryTimeout})
+		after := c.Book.Counts()
+		if after.Answered-before.Answered > after.Refused-before.Refused && after.Orders > before.Orders {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no command was carried out: %+v", after)
+		case <-s.Exited():
+			return fmt.Errorf("the server has ended: %v", c.End(s))
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+// Check starts the server without a fault, makes requests, stops it, and compares the store with all responses. The error
+// says what was lost or falsified, or why the server no longer starts.
+func (c *Case) Check(random *rand.Rand) error {
+	c.tb.Helper()
+	if err := c.wrongAnswers(); err != nil {
+		return err
+	}
+	c.Book.ExpectsFault = false
+	s := c.Launch()
+	if !c.WaitReady(s, readyTimeout) {
+		e := c.End(s)
+		return errors.Join(fmt.Errorf("%w: %v", ErrNoStart, e), e.Fault())
+	}
+	c.Load(s, Work{Clients: 2, Requests: 6, Random: random})
+	if e := c.End(s); e.Code != 0 || e.Itself {
+		return errors.Join(fmt.Errorf("%w: after the next start it ended: %v", ErrNoStart, e), e.Fault())
+	}
+	if err := c.wrongAnswers(); err != nil {
+		return err
+	}
+	return c.Verify()
+}
+
+// Verify compares the closed store with all responses.
+func (c *Case) Verify() error {
+	c.tb.Helper()
+	if err := c.wrongAnswers(); err != nil {
+		return err
+	}
+	r := testkit.Run(c.tb, nil, "audit", "verify", "--data", c.Dir, "--answers", c.Book.Path)
+	switch {
+	case r.Exit == 0 && r.Stderr == "":
+		return nil
+	case r.Exit < 1 || r.Exit > 3 || strings.Contains(r.Stderr, "goroutine "):
+		return fmt.Errorf("%w: audit verify: exit %d: %s%s", ErrNoWords, r.Exit, r.Stdout, r.Stderr)
+	}
+	return fmt.Errorf("%w: exit %d: %s%s", ErrVerify, r.Exit, failures(r.Stdout), r.Stderr)
+}
+
+// failures returns what a report of the checker says about rules that are broken.
+func failures(report string) string {
+	var b strings.Builder
+	for line := range strings.Lines(report) {
+		if !strings.Contains(line, " ok ") && !strings.Contains(line, " skipped ") {
+			b.WriteString(line)
+		}
+	}
+	return shorten(b.String())
+}
+
+func (c *Case) wrongAnswers() error {
+	if errs := c.Book.TakeErrors(); len(errs) > 0 {
+		return fmt.Errorf("%w: %d, for example %w", ErrWrongAnswers, len(errs), errs[0])
+	}
+	return nil
+}
+
+func (c *Case) mustHaveRightAnswers() {
+	c.tb.Helper()
+	if err := c.wrongAnswers(); err != nil {
+		c.tb.Fatal(err)
+	}
+}
+
+// Keep moves the files of the case to a place where they stay, and returns it.
+func (c *Case) Keep() string {
+	to := filepath.Join(os.TempDir(), "mizan-kept-"+filepath.Base(c.root))
+	if err := os.Rename(c.root, to); err != nil && !errors.Is(err, os.ErrExist) {
+		return err.Error()
+	}
+	return to
+}

@@ -1,0 +1,81 @@
+package trial
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/bench/server"
+)
+
+// traceTimeout is how long strace may take to write its last lines.
+const traceTimeout = 2 * time.Second
+
+// Tracer returns the path of strace. Without it, or where it may not look into processes, the test is skipped.
+func Tracer(tb testing.TB) string {
+	tb.Helper()
+	path, err := exec.LookPath("strace")
+	if err != nil {
+		tb.Skip("NOT TRIED: strace is not installed here")
+	}
+	if out, err := exec.Command(path, "-f", "-o", os.DevNull, "-e", "trace=close", "true").CombinedOutput(); err != nil {
+		tb.Skipf("NOT TRIED: strace may not look into processes here: %v: %s", err, out)
+	}
+	return path
+}
+
+// Traced returns the wrapper of Launch with which strace makes system calls of the server fail. The server stays a child of the
+// test, because strace runs as a grandchild.
+func (c *Case) Traced(tracer string, args ...string) []string {
+	return append([]string{tracer, "-D", "-f", "--seccomp-bpf", "-q", "-o", c.traceFile()}, args...)
+}
+
+func (c *Case) traceFile() string { return filepath.Join(c.root, "trace") }
+
+// Injected tells how many system calls of a server that has ended were made to fail.
+func (c *Case) Injected(s *server.Server) int {
+	c.tb.Helper()
+	end := fmt.Appendf(nil, "%-5d +++ ", s.PID()) // as strace writes it
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	var content []byte
+	// strace writes what it still has when the server has ended. If it could not see the end, the lines until then count.
+	for limit := time.Now().Add(traceTimeout); !bytes.Contains(content, end) && time.Now().Before(limit); <-tick.C {
+		content, _ = os.ReadFile(c.traceFile())
+	}
+	return bytes.Count(content, []byte("(INJECTED)"))
+}
+
+// Attach makes system calls of a running server fail from now on. It returns when strace is attached, false if the server ended
+// meanwhile. strace ends with the server.
+func (c *Case) Attach(s *server.Server, tracer string, args ...string) bool {
+	c.tb.Helper()
+	cmd := exec.Command(tracer, append([]string{"-f", "-o", c.traceFile(), "-p", strconv.Itoa(s.PID())}, args...)...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		c.tb.Fatal(err)
+	}
+	lines, attached := bufio.NewScanner(stderr), false
+	for !attached && lines.Scan() {
+		attached = strings.Contains(lines.Text(), "attached")
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(io.Discard, stderr)
+		_ = cmd.Wait()
+	}()
+	c.tb.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	return attached
+}

@@ -1,0 +1,296 @@
+package trial
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/bench/orders"
+	"mizan/bench/server"
+	"mizan/internal/testkit"
+)
+
+const (
+	templateRounds   = 3
+	templateRequests = 60
+	readyTimeout     = time.Minute
+	stopTimeout      = 30 * time.Second
+	recoveryTimeout  = 30 * time.Second
+	pollInterval     = 20 * time.Millisecond
+)
+
+// Template is the directory of a stopped server, from which cases begin.
+type Template struct {
+	Dir    string // has data, backups, answers and, for each round before the last, data.1, data.2 … and backups.1 … as they were after it
+	Rounds int
+	Booked time.Time // what a manual clock showed when the last transaction was booked
+
+	options   Options
+	receiver  *httptest.Server // the merchant's server
+	organized string           // id of the organization
+}
+
+// Options configures a template.
+type Options struct {
+	Rounds      int      // starts and stops, each of which writes a table; 0: three
+	Requests    int      // in each round; 0: sixty
+	ManualClock bool     // a manual clock, which moves in each round
+	TLS         string   // value of --tls; empty: off
+	RotatesKeys bool     // each round but the first begins with a new key for sealed data
+	Flags       []string // further arguments of serve
+}
+
+// Small are the options of templates for short tests, which need no earlier moment.
+var Small = Options{Rounds: 1, Requests: 20}
+
+// NewTemplate makes a template by real starts, requests and stops.
+func NewTemplate(tb testing.TB, seed uint64, o Options) *Template {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "mizan-trial-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t := &Template{Dir: dir, Rounds: cmp.Or(o.Rounds, templateRounds), options: o}
+	if o.ManualClock {
+		t.options.Flags = append([]string{"--clock", "manual"}, o.Flags...)
+	}
+	if o.TLS == "" {
+		t.options.TLS = "off"
+	}
+	t.receiver = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	tb.Cleanup(t.receiver.Close)
+	if err := os.MkdirAll(filepath.Join(dir, backupsName), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	c := t.open(tb, dir, dir, "template")
+	defer func() { _ = c.Book.Close() }()
+	random := rand.New(rand.NewPCG(seed, 1))
+	for round := range t.Rounds {
+		if o.RotatesKeys && round > 0 {
+			testkit.MustRun(tb, "keys", "rotate", "--data", c.Dir)
+		}
+		s := c.Start()
+		if round == 0 {
+			t.organized = s.Sandbox.OrganizationID
+			c.Book.Organization = t.organized
+			c.setReceiver(s)
+		}
+		c.Load(s, Work{Clients: 8, Requests: cmp.Or(o.Requests, templateRequests), Random: random})
+		if o.ManualClock {
+			t.Booked = c.ManualClock(s)
+			c.MustDo(s, http.MethodPut, "/api/v1/sandbox/clock", `{"advance_seconds":60}`)
+		}
+		if r := c.Backup(s); r.Exit != 0 {
+			tb.Fatalf("backup: exit %d: %s", r.Exit, r.Stderr)
+		}
+		if r := c.Watch(s); r.Exit != 0 {
+			tb.Fatalf("watch: exit %d: %s", r.Exit, r.Stderr)
+		}
+		c.Stop(s)
+		c.mustHaveRightAnswers()
+		if round < t.Rounds-1 {
+			CopyTree(tb, c.Dir, t.Earlier(round+1))
+			CopyTree(tb, c.Backups, t.EarlierBackups(round+1))
+		}
+	}
+	return t
+}
+
+// Earlier returns the data directory as it was after a round before the last, which count from 1.
+func (t *Template) Earlier(round int) string {
+	return filepath.Join(t.Dir, fmt.Sprintf("%s.%d", dataName, round))
+}
+
+// EarlierBackups returns the directory of backups as it was after a round before the last.
+func (t *Template) EarlierBackups(round int) string {
+	return filepath.Join(t.Dir, fmt.Sprintf("%s.%d", backupsName, round))
+}
+
+// Names in the directories of templates and cases.
+const (
+	dataName    = "data"
+	backupsName = "backups"
+	answersName = "answers"
+	watchName   = "watch" // what an auditor remembers of the last head
+)
+
+// Begin makes a case from the template, in the directory of temporary files. It is removed by Close.
+func (t *Template) Begin(tb testing.TB) *Case {
+	tb.Helper()
+	return t.begin(tb, "", "--sparse=always")
+}
+
+// BeginUnder makes a case whose server has its files in a directory of the caller. // have all their space, as the server has reserved it.
+func (t *Template) BeginUnder(tb testing.TB, parent string) *Case {
+	tb.Helper()
+	return t.begin(tb, parent, "--sparse=never")
+}
+
+func (t *Template) begin(tb testing.TB, parent, sparse string) *Case {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "mizan-case-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if parent == "" {
+		parent = dir
+	}
+	for _, name := range []string{answersName, watchName} {
+		copyTree(tb, filepath.Join(t.Dir, name), filepath.Join(dir, name), sparse)
+	}
+	for _, name := range []string{dataName, backupsName} {
+		copyTree(tb, filepath.Join(t.Dir, name), filepath.Join(parent, name), sparse)
+	}
+	return t.open(tb, dir, parent, "case")
+}
+
+// open makes a case with its own files in dir, and the server's in filesDir.
+func (t *Template) open(tb testing.TB, dir, filesDir, prefix string) *Case {
+	tb.Helper()
+	backups := filepath.Join(filesDir, backupsName)
+	c := &Case{
+		tb: tb, template: t, root: dir, Dir: filepath.Join(filesDir, dataName), Backups: backups,
+		flags: append([]string{"--log-level", "warn", "--provider-timeout", "1s", "--create-wait", "1s", "--backup-dir", backups, "--min-free", "1KiB", "--metrics-listen", metricsAddress()}, t.options.Flags...),
+	}
+	c.metrics = c.flags[slices.Index(c.flags, "--metrics-listen")+1]
+	var err error
+	if c.Book, err = orders.Open(filepath.Join(dir, answersName), prefix); err != nil {
+		tb.Fatal(err)
+	}
+	c.Book.Organization = t.organized
+	return c
+}
+
+// setReceiver makes the partner's notifications go to the merchant's server.
+func (c *Case) setReceiver(s *server.Server) {
+	c.tb.Helper()
+	body := fmt.Sprintf(`{"notify_url":"%s/hook","secret":"a secret for notifications"}`, c.template.receiver.URL)
+	c.MustDo(s, http.MethodPatch, fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID), body)
+}
+
+// ManualClock returns what the server's manual clock shows.
+func (c *Case) ManualClock(s *server.Server) time.Time {
+	c.tb.Helper()
+	var body struct{ Now time.Time }
+	if err := json.Unmarshal(c.MustDo(s, http.MethodGet, "/api/v1/sandbox/clock", ""), &body); err != nil {
+		c.tb.Fatal(err)
+	}
+	return body.Now
+}
+
+// MustDo makes a request as the administrator, which must be answered with 200, and returns the response.
+func (c *Case) MustDo(s *server.Server, method, path, body string) []byte {
+	c.tb.Helper()
+	pool := c.pool(s)
+	defer pool.Close()
+	ctx, cancel := context.WithTimeout(c.tb.Context(), readyTimeout)
+	defer cancel()
+	status, response := pool.Do(ctx, method, path, []byte(body), "authorization", "Bearer "+s.Sandbox.AdminToken)
+	if status != http.StatusOK {
+		c.tb.Fatalf("%s %s: %d %s", method, path, status, response)
+	}
+	return response
+}
+
+// Backup takes a backup of the running server, and waits until it is there or was refused.
+func (c *Case) Backup(s *server.Server) testkit.Result {
+	c.tb.Helper()
+	args := []string{"backup", "--url", s.Sandbox.BaseURL, "--to", c.Backups}
+	if files, _ := filepath.Glob(filepath.Join(c.Backups, "*.backup")); len(files) > 0 {
+		args = append(args, "--since", c.Backups)
+	}
+	if s.Sandbox.CAFile != "" {
+		args = append(args, "--ca-file", s.Sandbox.CAFile)
+	}
+	return testkit.Run(c.tb, []string{"MIZAN_ADMIN_TOKEN=" + s.Sandbox.AdminToken}, args...)
+}
+
+// Watch compares the running server's head with the last one that it saw, as an auditor does who keeps it elsewhere. Exit code 4: the
+// server does not extend what was seen.
+func (c *Case) Watch(s *server.Server) testkit.Result {
+	c.tb.Helper()
+	args := []string{"audit", "watch", "--url", s.Sandbox.BaseURL, "--organization", s.Sandbox.OrganizationID, "--state", filepath.Join(c.root, watchName)}
+	if s.Sandbox.CAFile != "" {
+		args = append(args, "--ca-file", s.Sandbox.CAFile)
+	}
+	return testkit.Run(c.tb, []string{"MIZAN_SESSION_TOKEN=" + s.Sandbox.AuditorToken}, args...)
+}
+
+// metricsAddress returns an address that nobody uses: a port of an address of this machine that no connection is made from.
+func metricsAddress() string {
+	n := rand.Uint32()
+	return fmt.Sprintf("127.%d.%d.%d:9464", 1+n>>8%250, n>>16&0xff, 1+n>>24%250)
+}
+
+// UnverifiedBytes returns how many bytes of values the running server has not yet compared with their checksums, and whether it
+// says so.
+func (c *Case) UnverifiedBytes() (n int64, known bool) {
+	client := http.Client{Timeout: readyTimeout}
+	response, err := client.Get("http://" + c.metrics + "/metrics")
+	if err != nil {
+		return 0, false
+	}
+	defer func() { _ = response.Body.Close() }()
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		if text, found := strings.CutPrefix(lines.Text(), "mizan_store_unverified_bytes "); found {
+			value, err := strconv.ParseFloat(text, 64)
+			return int64(value), err == nil
+		}
+	}
+	return 0, false
+}
+
+// CopyTree copies a file or a directory with all that is in it. It is cp, because that makes holes quickly: most of a log's bytes
+// are zeros.
+func CopyTree(tb testing.TB, from, to string) {
+	tb.Helper()
+	copyTree(tb, from, to, "--sparse=always")
+}
+
+func copyTree(tb testing.TB, from, to, sparse string) {
+	tb.Helper()
+	if out, err := exec.Command("cp", "-a", sparse, from, to).CombinedOutput(); err != nil {
+		tb.Fatalf("cp: %v: %s", err, out)
+	}
+}
+
+// Files lists the regular files under a directory, relative to it, in the order of their names.
+func Files(tb testing.TB, dir string) (names []string) {
+	tb.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			name, _ := filepath.Rel(dir, path) // it is under dir
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return names
+}
+
+// WaitForFile waits until a file has a text.
+func WaitForFile(tb testing.TB, path, text string) {
+	tb.Helper()
+	testkit.WaitUntil(tb, path+" has "+text, func() bool {
+		content, err := os.ReadFile(path)
+		return err == nil && strings.Contains(string(content), text)
+	})
+}
