@@ -131,6 +131,9 @@ func (c *checker) readCalls(path string) error {
 	}
 }
 
+// unknownReference is the outcome of a call about a charge that the provider does not have.
+const unknownReference = "unknown_reference"
+
 // checkCall checks a call and adds it to its transaction's history. requests has the ids of the requests of
 // earlier calls.
 func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
@@ -154,7 +157,7 @@ func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
 	case !known:
 	case operation == scan.CallCharge:
 		c.checkOpening(entry, h, terminal)
-	case operation == scan.CallVoid && h.Calls[scan.CallCharge] == 0: // the charge's call was lost, and the void makes sure that there is no charge
+	case operation == scan.CallVoid && entry.Outcome == unknownReference: // the charge's call was lost, and the void made sure that there is no charge
 	case h.Calls[scan.CallCharge] == 0 || h.CalledTerminal != terminal:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s has a %s at a terminal where it is not open", entry.Org, scan.NameOf(source), entry.Operation)
 	case entry.Request == (ledger.ID{}):
