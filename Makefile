@@ -32,11 +32,11 @@ INTEST   = GOGC=400 $(if $(TESTDIR),TMPDIR=$(TESTDIR) )
 export GOFLAGS += -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test race browser lint ci fuzz bench soak clean
+.PHONY: help build run test race browser lint ci fuzz bench soak simulate clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, CHROMIUM=PATH and UPDATE=-update (new screenshots) of browser, GO=go. One test: go test ./PACKAGE -run NAME"
+	@echo "Variables: RACE=PACKAGES of race, FUZZTIME=30s of fuzz, SOAK=10m of soak, SEED and FOR=10m of simulate, CHROMIUM=PATH and UPDATE=-update (new screenshots) of browser, GO=go. One test: go test ./PACKAGE -run NAME"
 
 # The compiler cannot see a text that a language lacks; the first command can.
 build: ## check the texts of payers' pages and build bin/mizan
@@ -88,6 +88,14 @@ soak: build ## the long random tests; kill a loaded server and damage stores for
 	MIZAN_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run '^TestInsider|^TestChangedCachedReply' ./snapshots/check
 	MIZAN_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run '^TestDamageIs|^TestInsider|^TestSoak' ./posting/store
 	MIZAN_SOAK=$(SOAK) MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak' ./bench/...
+
+simulate: ## crash simulated worlds from SEED on for FOR (10m), one process for each processor
+	@$(GO) test -vet=off -c -o $(BIN)-simulation ./bench/simulation
+	@seed=$${SEED:-$$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}; pids=; i=0; \
+	  while [ $$i -lt $$(nproc) ]; do \
+	    (cd bench/simulation && MIZAN_SEED=$$((seed + i * 1000000)) MIZAN_SOAK=$(FOR) $(CURDIR)/$(BIN)-simulation -test.v -test.timeout 0 -test.run '^TestWorlds') & \
+	    pids="$$pids $$!"; i=$$((i + 1)); \
+	  done; ok=0; for pid in $$pids; do wait $$pid || ok=1; done; exit $$ok
 
 clean: ## remove what was built; data stays
 	rm -rf bin

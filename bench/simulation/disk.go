@@ -1,0 +1,417 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"mizan/internal/disk"
+)
+
+// sectorSize is what a disk writes at once.
+const sectorSize = 512
+
+// machineDisk is the disk of one machine, as long as the machine lives: the directories of the log and of the long values, in a
+// folder of real files. It remembers what was not synced, so that a power cut can take it back.
+type machineDisk struct {
+	world *world
+	root  string // of the node's files
+
+	mu      sync.Mutex
+	isOver  bool // the machine has crashed: nobody will see what a process that is gone still does, so it does it undisturbed
+	opened  []*simulatedFile
+	pending []*write     // not durable, in the order in which they were made
+	renames []nameChange // not durable, in the order in which they were made
+	isFull  bool         // nothing can be created
+}
+
+// logFolder begins the names of the log's files.
+const logFolder = "log/"
+
+// write is a write of one file that is not durable.
+type write struct {
+	path    string
+	at      int64
+	old     []byte // what was there
+	oldSize int64  // of the file
+	length  int64
+	isLost  bool // its sync has failed, so no later sync makes it durable
+}
+
+// nameChange is a change of a name that is not durable.
+type nameChange struct {
+	directory string
+	undo      func(root string) error // takes it back in a copy of the machine's files
+}
+
+func newMachineDisk(w *world, root string) *machineDisk { return &machineDisk{world: w, root: root} }
+
+// open implements disk.Opener.
+func (d *machineDisk) open(path string) disk.Directory {
+	return &simulatedDirectory{disk: d, path: path, inner: disk.Local(path)}
+}
+
+// crash ends the machine's time. Its files were copied before.
+func (d *machineDisk) crash() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.isOver, d.isFull = true, false
+}
+
+func (d *machineDisk) state() (isOver, isFull bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.isOver, d.isFull
+}
+
+func (d *machineDisk) setFull(isFull bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.isFull = isFull
+}
+
+// await waits until the scheduler lets an operation begin.
+func (d *machineDisk) await(operation, path string) verdict {
+	if isOver, _ := d.state(); isOver {
+		return verdictGo
+	}
+	return d.world.await(parkDisk, operation+" "+d.relative(path))
+}
+
+func (d *machineDisk) relative(path string) string {
+	name, err := filepath.Rel(d.root, path)
+	if err != nil {
+		return path
+	}
+	return name
+}
+
+// forget removes the pending writes of a file that a sync has made durable.
+func (d *machineDisk) forget(path string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pending = slices.DeleteFunc(d.pending, func(w *write) bool { return w.path == path && !w.isLost })
+}
+
+// lose marks the pending writes of a file whose sync has failed: Linux takes their pages for written.
+func (d *machineDisk) lose(path string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, w := range d.pending {
+		if w.path == path {
+			w.isLost = true
+		}
+	}
+}
+
+// rename tells the pending writes about a file's new name.
+func (d *machineDisk) rename(from, to string) {
+	for _, w := range d.pending {
+		if w.path == from {
+			w.path = to
+		}
+	}
+}
+
+// cutPower takes back, in a copy of the machine's files, a random part of what was not durable: sectors of writes in any order, and
+// the last changes of names. It returns what it did.
+func (d *machineDisk) cutPower(copied string, random *rand.Rand, o outage) (text string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	lost, kept, flipped := 0, 0, 0
+	decided := make(map[string]bool) // sectors whose last write is on the disk
+	for _, w := range slices.Backward(d.pending) {
+		file, err := os.OpenFile(filepath.Join(copied, d.relative(w.path)), os.O_RDWR, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed later
+		}
+		if err != nil {
+			return "", err
+		}
+		for from := w.at / sectorSize * sectorSize; from < w.at+w.length; from += sectorSize {
+			begin, end := max(from, w.at), min(from+sectorSize, w.at+w.length)
+			sector := fmt.Sprint(w.path, from)
+			switch {
+			case decided[sector]:
+			case w.isLost || o.loses(random):
+				lost++
+				err = errors.Join(err, putBack(file, w, begin, end))
+			case random.Float64() < o.flips:
+				flipped++
+				decided[sector] = true
+				err = errors.Join(err, flipBit(file, begin+random.Int64N(end-begin), random))
+			default:
+				kept++
+				decided[sector] = true
+			}
+		}
+		if err := errors.Join(err, file.Close()); err != nil {
+			return "", err
+		}
+	}
+	undone := 0
+	if len(d.renames) > 0 {
+		undone = random.IntN(len(d.renames) + 1)
+		for _, change := range slices.Backward(d.renames[len(d.renames)-undone:]) {
+			if err := change.undo(copied); err != nil {
+				return "", err
+			}
+		}
+	}
+	return fmt.Sprintf("%d sectors lost, %d kept, %d with a flipped bit, %d of %d names", lost, kept, flipped, len(d.renames)-undone, len(d.renames)), nil
+}
+
+// putBack writes the old content of a part of a write, or cuts what was not there.
+func putBack(file *os.File, w *write, begin, end int64) error {
+	old := w.old
+	if int64(len(old)) > begin-w.at {
+		old = old[begin-w.at : min(end-w.at, int64(len(old)))]
+		if _, err := file.WriteAt(old, begin); err != nil {
+			return err
+		}
+		begin += int64(len(old))
+	}
+	if begin >= end {
+		return nil
+	}
+	// The file was shorter. What is behind its end reads as zeros, or the file ends there.
+	if info, err := file.Stat(); err != nil || info.Size() <= end {
+		return errors.Join(err, file.Truncate(max(w.oldSize, begin)))
+	}
+	_, err := file.WriteAt(make([]byte, end-begin), begin)
+	return err
+}
+
+func flipBit(file *os.File, at int64, random *rand.Rand) error {
+	b := make([]byte, 1)
+	if _, err := file.ReadAt(b, at); err != nil {
+		return err
+	}
+	b[0] ^= 1 << random.IntN(8)
+	_, err := file.WriteAt(b, at)
+	return err
+}
+
+// simulatedDirectory is one directory of the machine.
+type simulatedDirectory struct {
+	disk  *machineDisk
+	path  string
+	inner disk.Directory
+}
+
+// Path implements disk.Directory.
+func (s *simulatedDirectory) Path(name string) string { return s.inner.Path(name) }
+
+// Names implements disk.Directory.
+func (s *simulatedDirectory) Names() ([]string, error) {
+	names, err := s.inner.Names()
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, removedPrefix) }), err
+}
+
+// Create implements disk.Directory.
+func (s *simulatedDirectory) Create(name string, size int64) (disk.File, error) {
+	if _, isFull := s.disk.state(); isFull {
+		return nil, &os.PathError{Op: "write", Path: s.Path(name), Err: syscall.ENOSPC}
+	}
+	f, err := s.inner.Create(name, size)
+	if err != nil {
+		return nil, err
+	}
+	s.note(func(root string) error { return os.Remove(filepath.Join(root, s.disk.relative(s.Path(name)))) })
+	return s.wrap(name, f), nil
+}
+
+// Open implements disk.Directory.
+func (s *simulatedDirectory) Open(name string) (disk.File, error) {
+	f, err := s.inner.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.wrap(name, f), nil
+}
+
+func (s *simulatedDirectory) wrap(name string, f disk.File) disk.File {
+	file := &simulatedFile{directory: s, path: s.Path(name), inner: f}
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	s.disk.opened = append(s.disk.opened, file)
+	return file
+}
+
+func (s *simulatedDirectory) note(undo func(root string) error) {
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	s.disk.renames = append(s.disk.renames, nameChange{s.path, undo})
+}
+
+// Rename implements disk.Directory.
+func (s *simulatedDirectory) Rename(from, to string) error {
+	if err := s.inner.Rename(from, to); err != nil {
+		return err
+	}
+	s.disk.renamed(s.Path(from), s.Path(to))
+	s.note(func(root string) error {
+		return os.Rename(filepath.Join(root, s.disk.relative(s.Path(to))), filepath.Join(root, s.disk.relative(s.Path(from))))
+	})
+	return nil
+}
+
+// renamed follows a file to its new name.
+func (d *machineDisk) renamed(from, to string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rename(from, to)
+	for _, f := range d.opened {
+		if f.path == from {
+			f.path = to
+		}
+	}
+}
+
+// removedPrefix begins the names of removed files whose removal is not durable.
+const removedPrefix = ".removed-"
+
+// Remove implements disk.Directory.
+func (s *simulatedDirectory) Remove(name string) error {
+	hidden := removedPrefix + name
+	if err := s.inner.Rename(name, hidden); err != nil {
+		return err
+	}
+	s.disk.renamed(s.Path(name), s.Path(hidden))
+	s.note(func(root string) error {
+		return os.Rename(filepath.Join(root, s.disk.relative(s.Path(hidden))), filepath.Join(root, s.disk.relative(s.Path(name))))
+	})
+	return nil
+}
+
+// Sync implements disk.Directory.
+func (s *simulatedDirectory) Sync() error {
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	s.disk.renames = slices.DeleteFunc(s.disk.renames, func(c nameChange) bool { return c.directory == s.path })
+	names, err := s.inner.Names()
+	for _, name := range names {
+		if strings.HasPrefix(name, removedPrefix) {
+			err = errors.Join(err, s.inner.Remove(name))
+		}
+	}
+	return err
+}
+
+// simulatedFile is an open file of the machine.
+type simulatedFile struct {
+	directory *simulatedDirectory
+	path      string // guarded by the disk's mu
+	inner     disk.File
+}
+
+// ReadAt implements disk.File.
+func (f *simulatedFile) ReadAt(p []byte, at int64) (int, error) {
+	return f.inner.ReadAt(p, at)
+}
+
+// WriteAt implements disk.File.
+func (f *simulatedFile) WriteAt(p []byte, at int64) (int, error) {
+	d := f.directory.disk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.isOver {
+		return f.inner.WriteAt(p, at)
+	}
+	size, err := f.inner.Size()
+	if err != nil {
+		return 0, err
+	}
+	old := make([]byte, max(0, min(int64(len(p)), size-at)))
+	if _, err := f.inner.ReadAt(old, at); err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	d.pending = append(d.pending, &write{path: f.path, at: at, old: old, oldSize: size, length: int64(len(p))})
+	return f.inner.WriteAt(p, at)
+}
+
+// Size implements disk.File.
+func (f *simulatedFile) Size() (int64, error) {
+	return f.inner.Size()
+}
+
+// Truncate implements disk.File. It is used only on what a crash has left, so it may be lost like that.
+func (f *simulatedFile) Truncate(size int64) error {
+	return f.inner.Truncate(size)
+}
+
+// Datasync implements disk.File.
+func (f *simulatedFile) Datasync() error {
+	d := f.directory.disk
+	d.mu.Lock()
+	path := f.path
+	d.mu.Unlock()
+	v := verdictGo
+	if strings.HasPrefix(d.relative(path), logFolder) { // the store syncs long values while it holds a lock, and a lock must not wait for the scheduler
+		v = d.await("sync", path)
+	}
+	switch v {
+	case verdictFail:
+		d.lose(path)
+		return &os.PathError{Op: "fdatasync", Path: path, Err: syscall.EIO}
+	case verdictFailPersisted:
+		d.forget(path)
+		return &os.PathError{Op: "fdatasync", Path: path, Err: syscall.EIO}
+	}
+	d.forget(path)
+	return nil
+}
+
+// Close implements disk.File.
+func (f *simulatedFile) Close() error {
+	d := f.directory.disk
+	d.mu.Lock()
+	d.opened = slices.DeleteFunc(d.opened, func(o *simulatedFile) bool { return o == f })
+	d.mu.Unlock()
+	return f.inner.Close()
+}
+
+// copyFiles copies the files of a machine that does nothing. Tables of Badger never change, so a copy is another name.
+func copyFiles(from, to string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, name)
+		switch {
+		case entry.IsDir():
+			return os.MkdirAll(target, 0o700)
+		case strings.HasSuffix(name, ".sst"):
+			return os.Link(path, target)
+		case strings.HasSuffix(name, ".mem"): // a log of Badger, which a start deletes unread
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, content, 0o600)
+	})
+}
+
+// dropRemoved removes what a machine has removed, in a copy of its files.
+func dropRemoved(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && strings.HasPrefix(entry.Name(), removedPrefix) {
+			err = os.Remove(path)
+		}
+		return err
+	})
+}

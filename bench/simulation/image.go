@@ -1,0 +1,84 @@
+package simulation
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/actors/provider/simulator"
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// Image is the files with which every world begins: a sandbox whose partner has a webhook, a terminal that holds money, and a limit.
+type Image struct {
+	dir     string
+	sandbox *directoryactor.Sandbox
+}
+
+// webhookURL is the address of the merchants' servers.
+const webhookURL = "http://shop.example/hook"
+
+// NewImage makes an image in a folder. It is called within a bubble of testing/synctest.
+func NewImage(root string) (i *Image, err error) {
+	dir := filepath.Join(root, "node-0")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if _, err := secret.CreateKeyring(filepath.Join(dir, keyringFile), rand.Reader); err != nil {
+		return nil, err
+	}
+	empty, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, MemTable: memTable, Log: slog.New(slog.DiscardHandler)}, Clock: clock.NewManual(startTime), Log: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		err = empty.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := newWorld(Plan{Manual: true}, root, nil)
+	w.startClock()
+	w.rail.inner, err = simulator.Open(simulator.Options{Path: filepath.Join(root, simulatorLog), Clock: w.clock, BaseURL: baseURL, Key: make([]byte, simulator.KeySize)})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.rail.inner.Close()) }()
+	if w.node, err = w.startNode(dir); err != nil {
+		return nil, err
+	}
+	n := w.node
+	if w.sandbox, err = n.directory.Seed(context.Background(), directoryactor.SeedInput{}); err == nil {
+		err = w.setUp()
+	}
+	n.runtime.Quiesce()
+	n.end(w)
+	if len(w.violations) > 0 {
+		err = errors.Join(err, errors.New(w.violations[0]))
+	}
+	return &Image{dir, w.sandbox}, err
+}
+
+// setUp makes what the sandbox does not have.
+func (w *world) setUp() error {
+	c := &client{w, w.node}
+	for _, r := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{http.MethodPatch, "/api/v1/partners/1", fmt.Sprintf(`{"notify_url":%q,"secret":"0123456789abcdef0123456789abcdef"}`, webhookURL), http.StatusOK},
+		{http.MethodPost, "/api/v1/terminal", fmt.Sprintf(`{"partner_id":1,"name":"holding","provider":"simulator","type":"payment","env":"prod","provider_params":{"priority":-1,"two_phase":true,"hold_ttl_seconds":100000,"currencies":[%q]}}`, holdCurrency), http.StatusCreated},
+		{http.MethodPost, "/api/v1/limits", fmt.Sprintf(`{"partner_id":1,"kind":"daily_volume","type":"payment","currency":%q,"env":"prod","max_amount":"%d","scope":"partner","active":true}`, limitedCurrency, dailyLimit), http.StatusCreated},
+	} {
+		if a := c.request(byOperator, r.method, r.path, "", r.body); a.status != r.want {
+			return fmt.Errorf("%s %s answered %d: %s", r.method, r.path, a.status, a.body)
+		}
+	}
+	return nil
+}

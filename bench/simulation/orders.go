@@ -1,0 +1,338 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+)
+
+// The model of payments and payouts. It is written from the specification and the sandbox's table of cards, not from the code: what a client
+// may be told about its order, and what it has to find at the end.
+
+// outcome is a final status with its error code.
+type outcome struct{ status, code string }
+
+var (
+	charged     = outcome{"charged", ""}
+	interrupted = outcome{"failed", "interrupted"}      // the process ended, or the request was lost, before the provider had it
+	unsent      = outcome{"failed", "processing_error"} // the payer's password did not reach the provider
+	cancelled   = outcome{"failed", "cancelled"}
+	expired     = outcome{"rejected", "payer_action_expired"}
+	released    = outcome{"failed", "hold_expired"}
+	noTerminal  = outcome{"rejected", "no_terminal"} // too many calls were lost, so the terminal is left alone for a while
+	overLimit   = outcome{"rejected", "limit_exceeded"}
+)
+
+// card is how the simulator treats a card number.
+type card struct {
+	number   string
+	outcomes []outcome // that it leads to without a fault
+	needsOTP bool
+	reverses bool // a charge is taken back a minute later
+}
+
+var cards = []card{
+	{number: "4242424242424242", outcomes: []outcome{charged}},
+	{number: "5555555555554444", outcomes: []outcome{charged}},
+	{number: "4000000000000002", outcomes: []outcome{{"rejected", "card_declined"}}},
+	{number: "4000000000009995", outcomes: []outcome{{"rejected", "insufficient_funds"}}},
+	{number: "4000000000000069", outcomes: []outcome{{"rejected", "expired_card"}}},
+	{number: "4000000000000119", outcomes: []outcome{{"failed", "processing_error"}}},
+	{number: "4000000000000077", outcomes: []outcome{charged}},
+	{number: "4000000000000341", outcomes: []outcome{charged}},
+	{number: "4000002500003155", outcomes: []outcome{charged, {"rejected", "authentication_failed"}, expired}, needsOTP: true},
+	{number: "4000000000000259", outcomes: []outcome{charged, {"reversed", ""}}, reverses: true},
+	{number: "4000000000005126", outcomes: []outcome{charged}},
+	{number: "4000000000007726", outcomes: []outcome{charged}},
+}
+
+// Currencies. A payment in holdCurrency is held until it is committed; those in limitedCurrency have a daily limit.
+const (
+	plainCurrency   = "USD"
+	holdCurrency    = "EUR"
+	limitedCurrency = "GBP"
+	dailyLimit      = 30_000 // minor units of limitedCurrency a day
+)
+
+// order is what a client wants: one transaction, however often it asks for it.
+type order struct {
+	number   int
+	txid     string
+	kind     string // payment or payout
+	currency string
+	amount   int
+	card     *card
+	body     string
+	key      string // idempotency key of its create; empty: none
+
+	// What clients know, and have tried. Guarded by world.mu.
+	id        string
+	status    string
+	code      string
+	creates   int      // that were sent
+	keyed     string   // the answer to the create with the key, which is given again for ever
+	seen      []string // statuses in the order in which they were shown
+	disturbed bool     // a crash or a lost call came while it was not final
+	cancels   bool     // a cancel was sent
+	commits   []int    // amounts of commits that were sent
+	refunds   []refund
+}
+
+// refund is a request to return money.
+type refund struct {
+	amount int
+	status int // of the answer; 0: none came
+}
+
+func (o *order) isFinal() bool {
+	return slices.Contains([]string{"charged", "rejected", "failed", "reversed", "refunded"}, o.status)
+}
+
+// book is what clients know.
+type book struct {
+	world     *world
+	orders    []*order
+	contracts []*contractCase
+	months    []monthCase
+	settled   []settlement
+	renewals  []string // ids of subscriptions
+	heads     []head
+	saved     []*savedBackup
+}
+
+func newBook(w *world) *book { return &book{world: w} }
+
+// newOrder makes a random order.
+func (b *book) newOrder(random *rand.Rand) *order {
+	o := &order{number: len(b.orders), kind: "payment", currency: plainCurrency, card: &cards[0]}
+	o.txid = fmt.Sprintf("order-%d", o.number)
+	o.amount = 1_000 + 7*o.number // unique, so that calls and notifications can be told apart
+	if random.IntN(3) > 0 {
+		o.card = &cards[random.IntN(len(cards))]
+	}
+	switch random.IntN(6) {
+	case 0:
+		o.currency = holdCurrency
+	case 1:
+		o.currency = limitedCurrency
+	case 2:
+		if !o.card.needsOTP && !o.card.reverses {
+			o.kind = "payout"
+		}
+	}
+	if random.IntN(4) == 0 {
+		o.key = "key-" + o.txid
+	}
+	o.body = fmt.Sprintf(`{"params":{"txid":%q,"type":%q,"env":"prod","amount":"%d","currency":%q,"returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed",`+
+		`"money_storage":{"type":"bank_card","cardnumber":%q,"cardholder":"ZOE QUIX","exp_month":"12","exp_year":"2040","cvv":"737"}}}`,
+		o.txid, o.kind, o.amount, o.currency, o.card.number)
+	b.orders = append(b.orders, o)
+	return o
+}
+
+// recent returns an order at random, mostly one of the last; nil if there is none that matches.
+func (b *book) recent(random *rand.Rand, matches func(*order) bool) *order {
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	var list []*order
+	for _, o := range b.orders {
+		if matches(o) {
+			list = append(list, o)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list[len(list)-1-min(int(random.ExpFloat64()*6), len(list)-1)]
+}
+
+// disturb notes that something came between that may interrupt orders under way.
+func (b *book) disturb() {
+	b.world.mu.Lock()
+	defer b.world.mu.Unlock()
+	for _, o := range b.orders {
+		if !o.isFinal() {
+			o.disturbed = true
+		}
+	}
+}
+
+// allows tells whether the order may end like that.
+func (o *order) allows(w *world, e outcome) bool {
+	switch {
+	case o.kind == "payment" && o.currency == limitedCurrency && e == overLimit,
+		e == interrupted && (o.disturbed || w.plan.Faults.LostCalls),
+		e == noTerminal && w.plan.Faults.LostCalls,
+		e == unsent && o.card.needsOTP && (o.disturbed || w.plan.Faults.LostCalls),
+		e == cancelled && o.cancels,
+		e == released && o.currency == holdCurrency:
+		return true
+	case e.status == "reversed":
+		return o.card.reverses && o.kind == "payment"
+	case e.status == "refunded" || e.status == "refunding":
+		return len(o.refunds) > 0
+	}
+	return slices.Contains(o.card.outcomes, e)
+}
+
+// before lists the statuses before a final one, and those that a charge may move on to.
+var (
+	before = []string{"created", "new", "authorizing", "charging", "action_required", "payment_suspended", "payout_suspended", "unknown", "cancelled", "auth_required", "pre_authorized_3ds"}
+	after  = []string{"charged", "reversed", "refunding", "refunded"}
+)
+
+// learn takes what an answer shows about the order. shown is what was known when the request was sent.
+func (o *order) learn(w *world, shown order, a answer) {
+	got := outcome{a.get("status"), a.get("error_code")}
+	id := a.get("id")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fail := func(format string, values ...any) {
+		w.violations = append(w.violations, fmt.Sprintf("%s (%s of %d %s, card %s): %s; known before: %s %q, seen %v; answer %s",
+			o.txid, o.kind, o.amount, o.currency, o.card.number[12:], fmt.Sprintf(format, values...), shown.status, shown.code, o.seen, a.body))
+	}
+	switch {
+	case id == "" || a.get("txid") != o.txid && a.get("txid") != "":
+		fail("the answer is about something else")
+	case o.id != "" && o.id != id:
+		fail("two transactions, %s and %s", o.id, id)
+	case a.get("amount") != strconv.Itoa(o.amount):
+		fail("another amount, %s", a.get("amount"))
+	case slices.Contains(before, got.status):
+		if shown.isFinal() {
+			fail("a final status was taken back")
+		}
+	case slices.Contains(after, got.status):
+		if shown.isFinal() && !slices.Contains(after, shown.status) {
+			fail("money moved after all")
+		}
+		if !o.allows(w, got) && got.status != "charged" || got.status == "charged" && !o.allows(w, charged) {
+			fail("it may not end like that")
+		}
+	default:
+		if !o.allows(w, got) {
+			fail("it may not end like that")
+		}
+		if shown.isFinal() && (shown.status != got.status || shown.code != got.code) {
+			fail("a final status has changed")
+		}
+	}
+	o.id = id
+	if !o.isFinal() || slices.Contains(after, got.status) {
+		if o.status != got.status {
+			o.seen = append(o.seen, got.status)
+		}
+		o.status, o.code = got.status, got.code
+	}
+}
+
+func (o *order) known(w *world) order {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return *o
+}
+
+const transactionsPath = "/api/v1/transactions"
+
+// create creates the order's transaction, or asks for it again.
+func (o *order) create(c *client) {
+	c.world.locked(func() { o.creates++ })
+	shown := o.known(c.world)
+	switch a := c.request(byPartner, http.MethodPost, transactionsPath, o.key, o.body); a.status {
+	case 0, http.StatusServiceUnavailable, http.StatusConflict:
+	case http.StatusCreated:
+		if o.key == "" || o.learnKeyed(c.world, a, shown.creates == 1) {
+			o.learn(c.world, shown, a)
+		}
+	default:
+		c.world.violate("%s: create answered %d: %s", o.txid, a.status, a.body)
+	}
+}
+
+// withoutAction returns an answer without what the payer can do now, which a repeated answer shows only while it is possible.
+func withoutAction(a answer) string {
+	var members map[string]any
+	if json.Unmarshal(a.body, &members) != nil {
+		return string(a.body)
+	}
+	for _, name := range []string{"widget_url", "simple_auth_redirect_url", "auth_params", "additional_params_for_auth", "expires_at"} {
+		delete(members, name)
+	}
+	return fmt.Sprint(members) // by name
+}
+
+// learnKeyed takes the answer to a create with a key: the answer to the first request is given again for ever. If that one got no answer, a later one
+// is about an earlier state or the current one. isFirst tells whether this is the answer to the first request.
+func (o *order) learnKeyed(w *world, a answer, isFirst bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := withoutAction(a)
+	if isFirst {
+		o.keyed = text
+	} else if o.keyed != "" && o.keyed != text {
+		w.violations = append(w.violations, fmt.Sprintf("%s: the same key was answered %s, before %s", o.txid, text, o.keyed))
+	}
+	if id := a.get("id"); o.id == "" {
+		o.id = id
+	} else if o.id != id {
+		w.violations = append(w.violations, fmt.Sprintf("%s: two transactions, %s and %s", o.txid, o.id, id))
+	}
+	return isFirst
+}
+
+// read reads the order's transaction.
+func (o *order) read(c *client) {
+	shown := o.known(c.world)
+	switch a := c.request(byPartner, http.MethodGet, transactionsPath+"/"+shown.id, "", ""); a.status {
+	case 0, http.StatusServiceUnavailable:
+	case http.StatusOK:
+		o.learn(c.world, shown, a)
+	default:
+		c.world.violate("%s: %s, which was answered, is answered %d: %s", o.txid, shown.id, a.status, a.body)
+	}
+}
+
+// act sends a command about the order's transaction, which may be refused.
+func (o *order) act(c *client, method, path, body string) answer {
+	shown := o.known(c.world)
+	a := c.request(byPartner, method, path, "", body)
+	switch a.status {
+	case 0, http.StatusServiceUnavailable, http.StatusConflict, http.StatusUnprocessableEntity:
+	case http.StatusOK:
+		o.learn(c.world, shown, a)
+	default:
+		c.world.violate("%s: %s %s answered %d: %s", o.txid, method, path, a.status, a.body)
+	}
+	return a
+}
+
+// cancel gives up what is not settled yet.
+func (o *order) cancel(c *client) {
+	c.world.locked(func() { o.cancels = true })
+	o.act(c, http.MethodPut, transactionsPath+"/"+o.known(c.world).id, `{"params":{"type":"cancel"}}`)
+}
+
+// commit takes an amount of what is held.
+func (o *order) commit(c *client, amount int) {
+	c.world.locked(func() { o.commits = append(o.commits, amount) })
+	o.act(c, http.MethodPost, transactionsPath+"/commit/"+o.known(c.world).id, fmt.Sprintf(`{"params":{"amount":"%d"}}`, amount))
+}
+
+// authenticate sends a one-time password.
+func (o *order) authenticate(c *client, otp string) {
+	o.act(c, http.MethodPost, transactionsPath+"/additional_params_for_auth/"+o.known(c.world).id, fmt.Sprintf(`{"additional_params_for_auth":{"otp":%q}}`, otp))
+}
+
+// giveBack refunds an amount.
+func (o *order) giveBack(c *client, amount int) {
+	var index int
+	c.world.locked(func() {
+		index = len(o.refunds)
+		o.refunds = append(o.refunds, refund{amount: amount})
+	})
+	a := o.act(c, http.MethodPut, transactionsPath+"/"+o.known(c.world).id, fmt.Sprintf(`{"params":{"type":"refund","amount":"%d"}}`, amount))
+	c.world.locked(func() { o.refunds[index].status = a.status })
+}

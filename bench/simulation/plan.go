@@ -1,0 +1,115 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Plan is what one world goes through. It follows from a seed, and a failing one is made shorter by leaving out parts of it.
+type Plan struct {
+	Seed   uint64  `json:"seed"`
+	Manual bool    `json:"manual,omitempty"` // the business clock is a manual one
+	Faults Faults  `json:"faults,omitzero"`
+	Rounds []Round `json:"rounds"`
+}
+
+// Round is the life of one process: it starts, works and ends.
+type Round struct {
+	Seed  uint64 `json:"seed"`
+	Steps int    `json:"steps"` // decisions of the scheduler before the end
+	End   End    `json:"end"`
+}
+
+// End is how a process ends.
+type End uint8
+
+// The ends.
+const (
+	Kill     End = iota // the process is gone, the machine lives on: nothing written is lost
+	PowerCut            // what was not synced is lost, torn or reordered
+	Stop                // it is stopped, as an operator does
+	ends
+)
+
+var endNames = [ends]string{"kill", "power cut", "stop"}
+
+// String returns the end in words.
+func (e End) String() string { return endNames[e] }
+
+// Faults select what may go wrong, besides ends.
+type Faults struct {
+	SyncFails   bool `json:"sync_fails,omitempty"`   // a sync fails, and what it wrote is there or not
+	SlowDisk    bool `json:"slow_disk,omitempty"`    // a sync takes long
+	FullDisk    bool `json:"full_disk,omitempty"`    // no file can be created for a while
+	LostCalls   bool `json:"lost_calls,omitempty"`   // a request to the provider, or its answer, is lost
+	TwiceCalls  bool `json:"twice_calls,omitempty"`  // a request reaches the provider twice
+	Receivers   bool `json:"receivers,omitempty"`    // merchants' servers fail, hang and lose answers
+	Flips       bool `json:"flips,omitempty"`        // a power cut flips bits of what was not synced
+	CrashStarts bool `json:"crash_starts,omitempty"` // the process ends while it starts
+	Leaps       bool `json:"leaps,omitempty"`        // the clock leaps
+}
+
+// NewPlan returns the plan of a seed.
+func NewPlan(seed uint64) Plan {
+	random := rand.New(rand.NewPCG(seed, 0))
+	chance := func(p float64) bool { return random.Float64() < p }
+	p := Plan{Seed: seed, Manual: chance(0.5), Faults: Faults{
+		SyncFails: chance(0.3), SlowDisk: chance(0.5), FullDisk: chance(0.2), LostCalls: chance(0.6), TwiceCalls: chance(0.4),
+		Receivers: chance(0.6), Flips: chance(0.3), CrashStarts: chance(0.4), Leaps: chance(0.4),
+	}}
+	for range 3 + random.IntN(10) {
+		r := Round{Seed: random.Uint64(), Steps: 5 + random.IntN(120), End: Kill}
+		switch roll := random.Float64(); {
+		case roll < 0.45:
+			r.End = PowerCut
+		case roll < 0.5:
+			r.End = Stop
+		}
+		p.Rounds = append(p.Rounds, r)
+	}
+	return p
+}
+
+// crashes counts the ends that are crashes.
+func (p *Plan) crashes() (n int) {
+	for _, r := range p.Rounds {
+		if r.End != Stop {
+			n++
+		}
+	}
+	return n
+}
+
+// String returns the plan as JSON, from which it can be read again.
+func (p Plan) String() string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(fmt.Sprint("simulation: a plan is plain data: ", err))
+	}
+	return string(text)
+}
+
+// outage is how a power cut treats what was not synced.
+type outage struct {
+	lose  float64 // probability that a sector is lost
+	flips float64 // probability that a bit of a kept sector has flipped
+}
+
+func (o outage) loses(random *rand.Rand) bool { return random.Float64() < o.lose }
+
+// newOutage draws one: everything is lost, nothing is, or a part of it.
+func newOutage(random *rand.Rand, f Faults) (o outage) {
+	switch random.IntN(4) {
+	case 0:
+		o.lose = 1
+	case 1:
+		o.lose = 0
+	default:
+		o.lose = random.Float64()
+	}
+	if f.Flips {
+		o.flips = 0.05
+	}
+	return o
+}

@@ -1,0 +1,93 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"mizan/actors"
+	"mizan/actors/provider/simulator"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// rail is the network to the provider, and the provider behind it, which is another company: it outlives every process of the
+// service. The provider is the sandbox's simulator. It knows what it was asked, which is the truth about money.
+type rail struct {
+	world *world
+	inner *simulator.Simulator
+
+	mu    sync.Mutex
+	calls []railCall // what reached the provider, in order
+}
+
+// railCall is a call that reached the provider.
+type railCall struct {
+	reference, request ledger.ID
+	operation          actors.Operation
+	amount             string
+	verdict            payment.Verdict
+}
+
+// Name implements actors.Provider.
+func (r *rail) Name() string { return r.inner.Name() }
+
+// Accepts implements actors.Provider.
+func (r *rail) Accepts(o actors.Operation, method string) bool { return r.inner.Accepts(o, method) }
+
+// unreachable is the outcome of a call whose answer never comes.
+func unreachable() actors.Outcome {
+	return actors.Outcome{Verdict: payment.VerdictUnknown, Unreachable: true}
+}
+
+// key names a call without its ids: amounts are unique in a world.
+func callKey(operation actors.Operation, amount, charged string) string {
+	return fmt.Sprint(operation, " of ", amount, " ", charged)
+}
+
+// Submit implements actors.Provider.
+func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+	key := callKey(call.Operation, call.Amount.String(), call.ChargedAmount.String())
+	times := 1
+	switch r.world.await(parkCall, key) {
+	case verdictDead, verdictFail:
+		return unreachable()
+	case verdictTwice:
+		times = 2
+	}
+	var outcome actors.Outcome
+	for i := range times {
+		if again := r.inner.Submit(ctx, call); i == 0 {
+			outcome = again
+		}
+	}
+	r.mu.Lock()
+	r.calls = append(r.calls, railCall{call.Reference, call.Request, call.Operation, call.Amount.String(), outcome.Verdict})
+	r.mu.Unlock()
+	if v := r.world.await(parkAnswer, key); v == verdictDead || v == verdictFail || ctx.Err() != nil {
+		return unreachable()
+	}
+	return outcome
+}
+
+// Inquire implements actors.Provider.
+func (r *rail) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+	key := "inquiry about " + callKey(q.Operation, q.Amount.String(), q.ChargedAmount.String())
+	if v := r.world.await(parkCall, key); v == verdictDead || v == verdictFail {
+		return unreachable()
+	}
+	outcome := r.inner.Inquire(ctx, q)
+	if v := r.world.await(parkAnswer, key); v == verdictDead || v == verdictFail {
+		return unreachable()
+	}
+	return outcome
+}
+
+// Reports implements actors.Provider.
+func (r *rail) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
+	if r.world.isDisconnected() {
+		return nil, context.DeadlineExceeded
+	}
+	return r.inner.Reports(ctx, since, until)
+}

@@ -1,0 +1,118 @@
+package simulation
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// receivers are the merchants' servers. They outlive every process of the service.
+type receivers struct {
+	world *world
+
+	mu       sync.Mutex
+	conns    map[net.Conn]bool // the service's ends; guarded by mu
+	accepted []notification    // acknowledged with 200
+	seen     map[string]string // event id → data, of every attempt that arrived
+}
+
+// notification is what a merchant's server was told.
+type notification struct {
+	EventID string `json:"event_id"` // empty: the notification is about a subscription
+	Event   string `json:"event"`
+	Data    struct {
+		ID     string `json:"id"`
+		TxID   string `json:"txid"`
+		Status string `json:"status"`
+		Amount string `json:"amount"`
+	} `json:"data"`
+}
+
+func newReceivers(w *world) *receivers {
+	return &receivers{world: w, conns: make(map[net.Conn]bool), seen: make(map[string]string)}
+}
+
+// dial implements webhook.Dial.
+func (r *receivers) dial(context.Context, string, string) (net.Conn, error) {
+	if r.world.isDisconnected() {
+		return nil, net.ErrClosed
+	}
+	ours, theirs := net.Pipe()
+	r.mu.Lock()
+	r.conns[theirs] = true
+	r.mu.Unlock()
+	go r.serve(theirs)
+	return ours, nil
+}
+
+// cut closes all connections.
+func (r *receivers) cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.conns {
+		_ = c.Close()
+	}
+}
+
+// serve answers one request.
+func (r *receivers) serve(conn net.Conn) {
+	defer func() {
+		r.mu.Lock()
+		delete(r.conns, conn)
+		r.mu.Unlock()
+		_ = conn.Close()
+	}()
+	request, err := http.ReadRequest(bufio.NewReader(conn))
+	if err != nil {
+		return
+	}
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return
+	}
+	var n notification
+	if err := json.Unmarshal(body, &n); err != nil || n.EventID == "" && n.Event == "" {
+		r.world.violate("a notification is not one: %s", body)
+		return
+	}
+	switch r.world.await(parkDelivery, n.Event+" "+n.Data.TxID+" "+n.Data.Amount+" "+n.Data.Status) {
+	case verdictDead: // it never arrived
+	case verdictFail:
+		r.note(&n, body, false)
+		_, _ = io.WriteString(conn, "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n") // the service may be gone
+	case verdictFailPersisted: // it arrived, and the answer is lost
+		r.note(&n, body, true)
+	case verdictTwice: // the server hangs: it has the request and never answers
+		r.note(&n, body, false)
+		_, _ = io.Copy(io.Discard, conn)
+	default:
+		r.note(&n, body, true)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	}
+}
+
+// note keeps what arrived. All attempts for one event have the same data.
+func (r *receivers) note(n *notification, body []byte, isAccepted bool) {
+	var parts struct {
+		Data json.RawMessage `json:"data"`
+	}
+	_ = json.Unmarshal(body, &parts) // it was parsed before
+	data := fmt.Sprintf("%s", parts.Data)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n.EventID == "" {
+		return
+	}
+	if earlier, exists := r.seen[n.EventID]; exists && earlier != data {
+		r.world.violate("event %s was sent with other data: %s, before %s", n.EventID, data, earlier)
+	}
+	r.seen[n.EventID] = data
+	if isAccepted {
+		r.accepted = append(r.accepted, *n)
+	}
+}

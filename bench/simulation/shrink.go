@@ -1,0 +1,49 @@
+package simulation
+
+import (
+	"regexp"
+	"slices"
+)
+
+// Shrink returns a plan with as few rounds, steps and kinds of faults as it finds with which fails is still true.
+func Shrink(plan Plan, fails func(Plan) bool) Plan {
+	try := func(shorter Plan) bool {
+		if fails(shorter) {
+			plan = shorter
+			return true
+		}
+		return false
+	}
+	for i := len(plan.Rounds) - 1; i >= 0; i-- { // the last ones first: most of them come after the fault
+		shorter := plan
+		shorter.Rounds = slices.Delete(slices.Clone(plan.Rounds), i, i+1)
+		try(shorter)
+	}
+	for _, off := range []func(*Faults){
+		func(f *Faults) { f.SyncFails = false }, func(f *Faults) { f.SlowDisk = false }, func(f *Faults) { f.FullDisk = false },
+		func(f *Faults) { f.LostCalls = false }, func(f *Faults) { f.TwiceCalls = false }, func(f *Faults) { f.Receivers = false },
+		func(f *Faults) { f.Flips = false }, func(f *Faults) { f.CrashStarts = false }, func(f *Faults) { f.Leaps = false },
+	} {
+		simpler := plan
+		if off(&simpler.Faults); simpler.Faults != plan.Faults {
+			try(simpler)
+		}
+	}
+	for i := range plan.Rounds {
+		for plan.Rounds[i].Steps > 1 {
+			shorter := plan
+			shorter.Rounds = slices.Clone(plan.Rounds)
+			shorter.Rounds[i].Steps /= 2
+			if !try(shorter) {
+				break
+			}
+		}
+	}
+	return plan
+}
+
+// varying is what differs between two violations of the same kind: ids, numbers, paths and what follows a colon.
+var varying = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|[0-9]+|/[^ ]*|: .*`)
+
+// Kind returns what a violation has in common with others of its kind.
+func Kind(violation string) string { return varying.ReplaceAllString(violation, "…") }

@@ -1,0 +1,286 @@
+package simulation
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/cryptotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"golang.org/x/sys/unix"
+
+	"mizan/internal/testkit"
+)
+
+// inBubble calls fn in a bubble of testing/synctest, after what lives as long as a process has been started outside of it. One goroutine runs at a
+// time, so that replays differ less.
+func inBubble(t *testing.T, fn func(*testing.T)) {
+	t.Helper()
+	testkit.NotUnderRace(t, "a bubble is slow under it, and other tests race the same code")
+	startDate(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	synctest.Test(t, func(t *testing.T) {
+		fn(t)
+		rest()
+	})
+}
+
+// startDate starts the goroutine that keeps the date for HTTP headers, by serving once.
+func startDate(t *testing.T) {
+	t.Helper()
+	l := newPipeListener()
+	server := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	ours, theirs := net.Pipe()
+	l.conns <- theirs
+	r, err := http.NewRequest(http.MethodGet, "http://localhost/", nil)
+	if err == nil {
+		go func() { _ = r.Write(ours) }()
+		_, err = ours.Read(make([]byte, 1))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = ours.Close()
+	if err := server.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+}
+
+// monotonic returns real time, which a bubble hides.
+func monotonic() time.Duration {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // it never fails
+	return time.Duration(ts.Nano())
+}
+
+// laboratory runs plans, one after the other, in one bubble.
+type laboratory struct {
+	t     *testing.T
+	dir   string
+	image *Image
+}
+
+func newLaboratory(t *testing.T) *laboratory {
+	t.Helper()
+	dir, err := os.MkdirTemp(memoryFolder(), "mizan-simulation-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	image, err := NewImage(filepath.Join(dir, "image"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &laboratory{t, dir, image}
+}
+
+// memoryFolder returns a folder in memory; empty if there is none. The simulated disk decides what is durable, not the real one.
+func memoryFolder() string {
+	const folder = "/dev/shm"
+	if info, err := os.Stat(folder); err == nil && info.IsDir() {
+		return folder
+	}
+	return ""
+}
+
+func (l *laboratory) run(plan Plan, logf func(string, ...any)) Result {
+	root := filepath.Join(l.dir, "world")
+	defer func() { _ = os.RemoveAll(root) }()
+	cryptotest.SetGlobalRandom(l.t, plan.Seed)
+	return Run(plan, l.image, root, logf)
+}
+
+// report fails the test for a plan that has broken a promise: with the plan, how many replays break the same one, and a shorter plan that does.
+func (l *laboratory) report(r Result) {
+	kind := Kind(r.Violations[0])
+	fails := func(p Plan) bool {
+		return slices.ContainsFunc(l.run(p, nil).Violations, func(v string) bool { return Kind(v) == kind })
+	}
+	const replays = 20
+	repeated := 0
+	for range replays {
+		if fails(r.Plan) {
+			repeated++
+		}
+	}
+	l.t.Errorf("seed %d, trace %x; %d of %d replays show the same:\n  %s\nplan: %v", r.Plan.Seed, r.Trace, repeated, replays, strings.Join(r.Violations, "\n  "), r.Plan)
+	if repeated == replays {
+		l.t.Errorf("shorter, to be kept in testdata/plans: %v", Shrink(r.Plan, fails))
+	}
+}
+
+// count is what worlds have gone through.
+type count struct{ worlds, crashes, checks, answers int }
+
+func (c *count) add(r Result) {
+	c.worlds, c.crashes, c.checks, c.answers = c.worlds+1, c.crashes+r.Crashes, c.checks+r.Checks, c.answers+r.Answers
+}
+
+func (c count) String() string {
+	return fmt.Sprintf("%d worlds, %d crashes, %d checks of a store, %d answers", c.worlds, c.crashes, c.checks, c.answers)
+}
+
+// environment returns a variable as a number, or the default.
+func environment(t *testing.T, name string, value uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return value
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// The worlds of random seeds, for MIZAN_SOAK or a few seconds. MIZAN_SEED is the first seed, and MIZAN_TRACE=1 prints every decision.
+func TestWorldsKeepThePromises(t *testing.T) {
+	budget := 20 * time.Second
+	if testing.Short() {
+		budget = 2 * time.Second
+	}
+	if text := os.Getenv("MIZAN_SOAK"); text != "" {
+		var err error
+		if budget, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seed := environment(t, "MIZAN_SEED", rand.Uint64N(1<<32))
+	t.Logf("MIZAN_SEED=%d", seed)
+	inBubble(t, func(t *testing.T) {
+		l := newLaboratory(t)
+		var logf func(string, ...any)
+		if os.Getenv("MIZAN_TRACE") != "" {
+			logf = t.Logf
+		}
+		var total count
+		began := monotonic()
+		for ; monotonic()-began < budget && !t.Failed(); seed++ {
+			r := l.run(NewPlan(seed), logf)
+			total.add(r)
+			if len(r.Violations) > 0 {
+				l.report(r)
+			}
+		}
+		took := monotonic() - began
+		t.Logf("%v in %v: %.1f crashes a second", total, took.Round(time.Second), float64(total.crashes)/took.Seconds())
+	})
+}
+
+// The plans that have failed once.
+func TestKeptPlans(t *testing.T) {
+	file, err := os.Open("testdata/plans")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	inBubble(t, func(t *testing.T) {
+		l := newLaboratory(t)
+		lines := bufio.NewScanner(file)
+		for lines.Scan() {
+			text := strings.TrimSpace(lines.Text())
+			if text == "" || strings.HasPrefix(text, "#") {
+				continue
+			}
+			var p Plan
+			if err := json.Unmarshal([]byte(text), &p); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			if r := l.run(p, nil); len(r.Violations) > 0 {
+				t.Errorf("%v:\n  %s", p, strings.Join(r.Violations, "\n  "))
+			}
+		}
+		if err := lines.Err(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestShrinkingLeavesWhatFails(t *testing.T) {
+	plan := NewPlan(7)
+	plan.Faults = Faults{SyncFails: true, LostCalls: true, Leaps: true}
+	for len(plan.Rounds) < 6 {
+		plan.Rounds = append(plan.Rounds, plan.Rounds[0])
+	}
+	culprit := plan.Rounds[3].Seed
+	got := Shrink(plan, func(p Plan) bool { // it needs one round, with ten steps, and lost calls
+		return p.Faults.LostCalls && slices.ContainsFunc(p.Rounds, func(r Round) bool { return r.Seed == culprit && r.Steps >= 10 })
+	})
+	if len(got.Rounds) != 1 || got.Rounds[0].Seed != culprit || got.Rounds[0].Steps < 10 || got.Rounds[0].Steps >= 20 || got.Faults != (Faults{LostCalls: true}) {
+		t.Errorf("shrunk to %v", got)
+	}
+}
+
+func TestKindsOfViolationsDoNotDependOnIDs(t *testing.T) {
+	a := "order-7, 0b9ae0f6-53d6-4b5a-8a8c-8b7f2b3d0c11: the provider has the money"
+	b := "order-12, 77e2a3c4-1111-4b5a-8a8c-8b7f2b3d0c11: the provider has the money"
+	if Kind(a) != Kind(b) || Kind(a) == Kind("order-7, it was never told") {
+		t.Errorf("%q, %q", Kind(a), Kind(b))
+	}
+}
+
+// A disk loses only what was not synced, and all of it if the outage loses everything.
+func TestPowerCutTakesBackWhatWasNotSynced(t *testing.T) {
+	root, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
+	w := newWorld(Plan{Seed: 1}, root, nil)
+	d := newMachineDisk(w, root)
+	if err := os.Mkdir(filepath.Join(root, "log"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dir := d.open(filepath.Join(root, "log"))
+	f, err := dir.Create("a", 4*sectorSize)
+	must(t, err)
+	must(t, dir.Sync())
+	_, err = f.WriteAt([]byte(strings.Repeat("1", 3*sectorSize)), 0)
+	must(t, err)
+	must(t, f.Datasync())
+	_, err = f.WriteAt([]byte(strings.Repeat("2", 2*sectorSize)), sectorSize/2)
+	must(t, err)
+	_, err = f.WriteAt([]byte(strings.Repeat("3", 2*sectorSize)), 3*sectorSize)
+	must(t, err)
+	must(t, dir.Rename("a", "b"))
+	for _, c := range []struct {
+		lose float64
+		want string
+	}{
+		{1, strings.Repeat("1", 3*sectorSize) + strings.Repeat("\x00", sectorSize)},
+		{0, strings.Repeat("1", sectorSize/2) + strings.Repeat("2", 2*sectorSize) + strings.Repeat("1", sectorSize/2) + strings.Repeat("3", 2*sectorSize)},
+	} {
+		must(t, os.RemoveAll(copied))
+		must(t, copyFiles(root, copied))
+		_, err := d.cutPower(copied, rand.New(rand.NewPCG(1, 1)), outage{lose: c.lose})
+		must(t, err)
+		content, err := os.ReadFile(filepath.Join(copied, "log", "a"))
+		if err != nil {
+			content, err = os.ReadFile(filepath.Join(copied, "log", "b"))
+		}
+		must(t, err)
+		if string(content) != c.want {
+			t.Errorf("of lost %v: %d bytes %.40q", c.lose, len(content), content)
+		}
+	}
+	must(t, f.Close())
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,364 @@
+package simulation
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"testing/synctest"
+	"time"
+)
+
+// client makes requests to one process.
+type client struct {
+	world *world
+	node  *node
+}
+
+func (c *client) request(by caller, method, path, key, body string) answer {
+	return c.world.request(c.node, by, method, path, key, body)
+}
+
+// operation is something that a client does: one request or a few, one after the other.
+type operation struct {
+	name      string
+	run       func(*client)
+	exclusive bool // nothing else is under way meanwhile
+}
+
+// maxInFlight bounds the operations that are under way.
+const maxInFlight = 12
+
+// begin starts an operation.
+func (w *world) begin(op *operation) {
+	w.note("begin %s", op.name)
+	c := &client{w, w.node}
+	w.inFlight++
+	w.exclusive = op.exclusive
+	go func() {
+		op.run(c)
+		w.ended <- op
+	}()
+}
+
+// collect takes note of the operations that have ended.
+func (w *world) collect() {
+	for {
+		select {
+		case op := <-w.ended:
+			w.inFlight--
+			if op.exclusive {
+				w.exclusive = false
+			}
+		default:
+			return
+		}
+	}
+}
+
+// collectAll waits until every operation has ended, as it does soon when its connection is cut.
+func (w *world) collectAll() {
+	for tries := 0; ; tries++ {
+		synctest.Wait()
+		w.collect()
+		if w.inFlight == 0 {
+			return
+		}
+		if tries > 100 {
+			w.violate("%d clients wait for ever", w.inFlight)
+			return
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// settle lets everything go on until all operations have ended.
+func (w *world) settle() { w.collectAll() }
+
+// step is one decision: who goes on, what begins, or how much time passes.
+func (w *world) step() {
+	waiting := w.list()
+	roll := w.random.Float64()
+	switch {
+	case w.exclusive && len(waiting) == 0:
+		w.pass(time.Second)
+	case len(waiting) > 0 && (roll < 0.5 || w.inFlight >= maxInFlight || w.exclusive):
+		w.decide(waiting[w.random.IntN(len(waiting))])
+	case roll < 0.92 && w.inFlight < maxInFlight && !w.exclusive:
+		if op := w.choose(); op != nil {
+			w.begin(op)
+		}
+	case w.plan.Faults.FullDisk && roll < 0.93:
+		w.isDiskFull = !w.isDiskFull
+		w.disk.setFull(w.isDiskFull)
+		w.note("the disk is full: %v", w.isDiskFull)
+	case w.plan.Faults.Leaps && w.leaping != nil && roll < 0.95:
+		by := []time.Duration{-time.Hour, -time.Second, time.Second, 45 * time.Second, time.Hour, 20 * time.Hour}[w.random.IntN(6)]
+		if w.inFlight > 0 { // the checker takes a decision that took longer than a minute for a fault
+			by = min(by, 45*time.Second)
+		}
+		w.note("the clock leaps by %v", by)
+		w.leaping.leap(by)
+	default:
+		w.pass([]time.Duration{time.Millisecond, 50 * time.Millisecond, time.Second, 12 * time.Second}[w.random.IntN(4)])
+	}
+}
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) {
+	w.note("%v pass", d)
+	time.Sleep(d)
+}
+
+// decide resumes one waiting goroutine.
+func (w *world) decide(p *parked) {
+	v := verdictGo
+	f := w.plan.Faults
+	random := w.draw(p, "verdict")
+	roll := random.Float64()
+	switch p.kind {
+	case parkDisk:
+		switch {
+		case f.SlowDisk && roll < 0.1:
+			w.pass(time.Duration(1+random.IntN(20)) * time.Second)
+		case f.SyncFails && roll > 0.98:
+			v = []verdict{verdictFail, verdictFailPersisted}[random.IntN(2)]
+		}
+	case parkCall:
+		switch {
+		case f.LostCalls && roll < 0.15:
+			v = verdictFail
+		case f.TwiceCalls && roll > 0.85:
+			v = verdictTwice
+		}
+	case parkAnswer:
+		if f.LostCalls && roll < 0.15 {
+			v = verdictFail
+		}
+	case parkDelivery:
+		if f.Receivers && roll < 0.4 {
+			v = []verdict{verdictFail, verdictFailPersisted, verdictTwice}[random.IntN(3)]
+		}
+	}
+	if v != verdictGo && (p.kind == parkCall || p.kind == parkAnswer) {
+		w.book.disturb()
+	}
+	w.note("%v: %s", p, verdictNames[v])
+	w.resume(p, v)
+}
+
+// choose draws what a client does next; nil: nothing.
+func (w *world) choose() *operation {
+	b, random := w.book, w.random
+	roll := random.IntN(100)
+	switch {
+	case roll < 38:
+		o := b.newOrder(random)
+		return &operation{name: "create " + o.txid, run: o.create}
+	case roll < 44: // again, perhaps while the first is under way
+		if o := b.recent(random, func(*order) bool { return true }); o != nil {
+			return &operation{name: "repeat " + o.txid, run: o.create}
+		}
+	case roll < 50:
+		if o := b.recent(random, func(o *order) bool { return o.id != "" }); o != nil {
+			return &operation{name: "read " + o.txid, run: o.read}
+		}
+	case roll < 60:
+		return w.chooseFollowUp()
+	case roll < 66:
+		if o := b.recent(random, func(o *order) bool { return o.kind == "payment" && (o.status == "charged" || o.status == "refunded") }); o != nil {
+			amount := 1 + random.IntN(o.amount)
+			return &operation{name: fmt.Sprintf("refund %d of %s", amount, o.txid), run: func(c *client) { o.giveBack(c, amount) }}
+		}
+	case roll < 80:
+		return w.chooseContract()
+	case roll < 84:
+		return w.chooseSubscription()
+	case roll < 87:
+		return w.chooseSettlement()
+	case roll < 93:
+		return w.chooseReading()
+	case roll < 94:
+		return w.chooseClose()
+	case roll < 96:
+		return w.chooseBackup()
+	case w.manual != nil && w.inFlight == 0:
+		seconds := []int{1, 6, 61, 700, 3_700, 90_000}[random.IntN(6)]
+		return &operation{name: fmt.Sprintf("advance %d s", seconds), exclusive: true, run: func(c *client) { advance(c, seconds) }}
+	}
+	return nil
+}
+
+// chooseFollowUp draws a command about an order that waits for one.
+func (w *world) chooseFollowUp() *operation {
+	o := w.book.recent(w.random, func(o *order) bool {
+		return o.status == "action_required" || o.status == "payment_suspended" || o.status == "payout_suspended" || o.status == "charging"
+	})
+	if o == nil {
+		return nil
+	}
+	roll := w.random.IntN(10)
+	switch {
+	case o.status == "action_required" && roll < 8:
+		otp := "123456"
+		if roll < 2 {
+			otp = "000000"
+		}
+		return &operation{name: "authenticate " + o.txid, run: func(c *client) { o.authenticate(c, otp) }}
+	case o.status != "charging" && o.status != "action_required" && roll < 7:
+		amount := o.amount
+		if o.kind == "payment" && roll < 3 {
+			amount = 1 + w.random.IntN(o.amount)
+		}
+		return &operation{name: fmt.Sprintf("commit %d of %s", amount, o.txid), run: func(c *client) { o.commit(c, amount) }}
+	}
+	return &operation{name: "cancel " + o.txid, run: o.cancel}
+}
+
+// advance moves a manual clock.
+func advance(c *client, seconds int) {
+	a := c.request(byOperator, http.MethodPut, "/api/v1/sandbox/clock", "", fmt.Sprintf(`{"advance_seconds":%d}`, seconds))
+	if a.status != 0 && a.status != http.StatusOK && a.status != http.StatusServiceUnavailable {
+		c.world.violate("moving the clock is answered %d: %s", a.status, a.body)
+	}
+}
+
+// chooseReading draws a request that changes nothing.
+func (w *world) chooseReading() *operation {
+	type reading struct {
+		by   caller
+		path string
+	}
+	r := []reading{
+		{byPartner, "/api/v1/balances"}, {byPartner, transactionsPath + "?limit=50"}, {byAuditor, "/api/v1/ledger/trial-balance?env=prod"},
+		{byAuditor, "/api/v1/ledger/export?format=hledger&env=prod"}, {byAuditor, "/api/v1/ledger/export?format=csv&env=prod"}, {byAuditor, "/api/v1/ledger/head"},
+		{byOperator, "/api/v1/deliveries"}, {byPartner, transactionsPath + "/aggregate"},
+	}[w.random.IntN(8)]
+	return &operation{name: "read " + r.path, run: func(c *client) {
+		a := c.request(r.by, http.MethodGet, r.path, "", "")
+		switch {
+		case a.status == 0 || a.status == http.StatusServiceUnavailable:
+		case a.status != http.StatusOK:
+			c.world.violate("%s is answered %d: %s", r.path, a.status, a.body)
+		case r.path == "/api/v1/ledger/head":
+			c.world.book.learnHead(a)
+		}
+	}}
+}
+
+// head is a signed head of the ledger that an auditor has kept.
+type head struct {
+	size int
+	root string
+}
+
+// learnHead keeps a head, which never shrinks and is the same for the same size.
+func (b *book) learnHead(a answer) {
+	size, err := strconv.Atoi(a.get("tree_size"))
+	if err != nil {
+		b.world.violate("a head has no size: %s", a.body)
+		return
+	}
+	b.world.locked(func() { b.heads = append(b.heads, head{size, a.get("root")}) })
+}
+
+// settlement moves money between the partner's bank and ours.
+type settlement struct {
+	reference string
+	direction string
+	amount    int
+	status    int
+}
+
+func (w *world) chooseSettlement() *operation {
+	b := w.book
+	s := settlement{reference: fmt.Sprintf("settlement-%d", len(b.settled)), direction: "out", amount: 10_000 + w.random.IntN(1_000)}
+	if w.random.IntN(2) == 0 {
+		s.direction = "in"
+	}
+	index := len(b.settled)
+	w.locked(func() { b.settled = append(b.settled, s) })
+	return &operation{name: "settle " + s.reference, run: func(c *client) {
+		a := c.request(byOperator, http.MethodPost, "/api/v1/partners/1/settlements", "key-"+s.reference,
+			fmt.Sprintf(`{"direction":%q,"amount":"%d","currency":%q,"env":"prod","reference":%q}`, s.direction, s.amount, plainCurrency, s.reference))
+		c.world.locked(func() { b.settled[index].status = a.status })
+		if a.status != 0 && a.status != http.StatusCreated && a.status != http.StatusServiceUnavailable && a.status != http.StatusConflict {
+			c.world.violate("%s is answered %d: %s", s.reference, a.status, a.body)
+		}
+	}}
+}
+
+func (w *world) chooseSubscription() *operation {
+	b := w.book
+	if len(b.renewals) > 0 && w.random.IntN(2) == 0 {
+		id, action := b.renewals[w.random.IntN(len(b.renewals))], []string{"pause", "resume", "cancel"}[w.random.IntN(3)]
+		return &operation{name: action + " a subscription", run: func(c *client) {
+			a := c.request(byPartner, http.MethodPost, "/api/v1/subscriptions/"+id+"/"+action, "", "")
+			if a.status != 0 && a.status != http.StatusOK && a.status != http.StatusConflict && a.status != http.StatusServiceUnavailable {
+				c.world.violate("%s of subscription %s is answered %d: %s", action, id, a.status, a.body)
+			}
+		}}
+	}
+	o := b.recent(w.random, func(o *order) bool {
+		return o.kind == "payment" && o.status == "charged" && o.card == &cards[0] && o.currency == plainCurrency
+	})
+	if o == nil {
+		return nil
+	}
+	return &operation{name: "subscribe with " + o.txid, run: func(c *client) {
+		a := c.request(byPartner, http.MethodPost, "/api/v1/subscriptions", "", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"%d","period_days":1}}`, o.known(c.world).id, renewalAmount))
+		switch a.status {
+		case 0, http.StatusServiceUnavailable, http.StatusUnprocessableEntity: // its token is gone if it was refunded or reversed meanwhile
+		case http.StatusCreated:
+			c.world.locked(func() { b.renewals = append(b.renewals, a.get("id")) })
+		default:
+			c.world.violate("a subscription with %s is answered %d: %s", o.txid, a.status, a.body)
+		}
+	}}
+}
+
+// monthCase is a month that an administrator closes.
+type monthCase struct {
+	name   string
+	status int
+}
+
+func (w *world) chooseClose() *operation {
+	name := fmt.Sprintf("2026-%02d", 6+w.random.IntN(4)) // one may be current, and is refused then
+	return &operation{name: "close " + name, run: func(c *client) {
+		a := c.request(bySession, http.MethodPost, "/api/v1/ledger/periods/"+name+"/close", "", "")
+		switch a.status {
+		case 0, http.StatusServiceUnavailable, http.StatusConflict, http.StatusUnprocessableEntity:
+		case http.StatusOK, http.StatusCreated:
+			c.world.locked(func() { w.book.months = append(w.book.months, monthCase{name, a.status}) })
+		default:
+			c.world.violate("closing %s is answered %d: %s", name, a.status, a.body)
+		}
+	}}
+}
+
+// savedBackup is a whole backup that a client received.
+type savedBackup struct {
+	path string
+}
+
+func (w *world) chooseBackup() *operation {
+	return &operation{name: "back up", run: func(c *client) {
+		r, err := http.NewRequest(http.MethodPost, baseURL+"/api/v1/backups", nil)
+		if err != nil {
+			c.world.violate("%v", err)
+			return
+		}
+		r.Header.Set("authorization", "Bearer "+string(c.world.sandbox.AdminToken))
+		response, err := c.node.client.Do(r)
+		if err != nil {
+			return
+		}
+		defer func() { _ = response.Body.Close() }()
+		content, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusOK || c.node.isGone() {
+			return // cut off, or another one was under way
+		}
+		c.world.saveBackup(content)
+	}}
+}

@@ -1,0 +1,389 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"mizan/actors/account"
+	contractactor "mizan/actors/contract"
+	directoryactor "mizan/actors/directory"
+	paymentactor "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
+	subscriptionactor "mizan/actors/subscription"
+	"mizan/internal/clock"
+)
+
+// startTime is what the business clock of a world shows at first.
+var startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+
+// world is everything that one plan goes through: processes of the service, one after the other, the machine's disk, the provider, the
+// merchants and their servers, and time. Its methods are called within one bubble of testing/synctest.
+type world struct {
+	*scheduler
+	plan    Plan
+	random  *rand.Rand // of the round; only the world's goroutine draws from it
+	sandbox *directoryactor.Sandbox
+	root    string // of the world's files
+	trace   hash.Hash64
+	logf    func(string, ...any) // nil: nothing is logged
+
+	clock    clock.Clock
+	manual   *clock.Manual // nil: the clock goes on by itself
+	leaping  *leapingClock // nil: it is a manual one
+	mayClock time.Time     // what a manual clock shows after a restart
+
+	rail      *rail
+	receivers *receivers
+	node      *node // nil while none runs
+	disk      *machineDisk
+	services  services
+
+	generation int
+	twice      bool // calls may reach the provider twice
+	isDiskFull bool
+	checksNext bool // the next process checks its store first
+	crashed    int
+	checks     int
+	book       *book
+	inFlight   int // only the world's goroutine changes it
+	exclusive  bool
+	ended      chan *operation
+
+	mu         sync.Mutex
+	answers    []byte // guarded by mu
+	answered   int    // guarded by mu
+	violations []string
+}
+
+type services struct {
+	accounts  *account.Service
+	payments  *paymentactor.Service
+	contracts *contractactor.Service
+	renewals  *subscriptionactor.Service
+}
+
+// leapingClock is a clock that goes on with the bubble's time and may leap. It never goes back.
+type leapingClock struct {
+	mu     sync.Mutex
+	offset time.Duration
+	last   time.Time
+}
+
+// Now implements clock.Clock.
+func (c *leapingClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now().Add(c.offset).Truncate(time.Microsecond).UTC(); now.After(c.last) {
+		c.last = now
+	}
+	return c.last
+}
+
+func (c *leapingClock) leap(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.offset += by
+}
+
+// Result is what became of a plan.
+type Result struct {
+	Plan       Plan
+	Violations []string
+	Crashes    int
+	Checks     int    // of a whole store
+	Answers    int    // that clients got
+	Trace      uint64 // a hash of all decisions and answers
+}
+
+// Run lives through a plan that begins with an image. It is called within a bubble of testing/synctest, and all goroutines that it starts
+// have ended when it returns.
+func Run(plan Plan, from *Image, root string, logf func(string, ...any)) Result {
+	w := newWorld(plan, root, logf)
+	w.sandbox = from.sandbox
+	if err := w.live(from); err != nil {
+		w.violate("%v", err)
+	}
+	return Result{plan, w.violations, w.crashed, w.checks, w.answered, w.trace.Sum64()}
+}
+
+func newWorld(plan Plan, root string, logf func(string, ...any)) *world {
+	w := &world{scheduler: newScheduler(plan.Seed), plan: plan, root: root, trace: fnv.New64a(), logf: logf, ended: make(chan *operation, 1024), twice: plan.Faults.TwiceCalls}
+	w.calm()
+	w.book, w.receivers, w.rail = newBook(w), newReceivers(w), &rail{world: w}
+	return w
+}
+
+// live begins the world, lives through its rounds and ends it.
+func (w *world) live(from *Image) (err error) {
+	w.startClock()
+	if err := os.MkdirAll(w.generationDir(), 0o700); err != nil {
+		return err
+	}
+	if err := copyFiles(from.dir, w.generationDir()); err != nil {
+		return err
+	}
+	w.rail.inner, err = simulator.Open(simulator.Options{
+		Path: filepath.Join(w.root, simulatorLog), Clock: worldClock{w}, BaseURL: baseURL, Key: make([]byte, simulator.KeySize), // of the provider's own
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.rail.inner.Close()) }()
+	for i := range w.plan.Rounds {
+		if len(w.violations) > 0 {
+			return nil
+		}
+		w.round(i)
+	}
+	if len(w.violations) == 0 {
+		w.heal()
+	}
+	return nil
+}
+
+const simulatorLog = "simulator.log"
+
+func (w *world) generationDir() string {
+	return filepath.Join(w.root, fmt.Sprintf("node-%d", w.generation))
+}
+
+func (w *world) startClock() {
+	if w.plan.Manual {
+		w.manual, w.mayClock = clock.NewManual(startTime), startTime
+		w.setClock(w.manual)
+		return
+	}
+	w.leaping = &leapingClock{offset: startTime.Sub(time.Now())}
+	w.setClock(w.leaping)
+}
+
+func (w *world) setClock(c clock.Clock) { w.locked(func() { w.clock = c }) }
+
+func (w *world) clockNow() time.Time {
+	w.mu.Lock()
+	c := w.clock
+	w.mu.Unlock()
+	return c.Now()
+}
+
+// worldClock is the clock of the process that runs, for those who outlive it.
+type worldClock struct{ *world }
+
+// Now implements clock.Clock.
+func (c worldClock) Now() time.Time { return c.clockNow() }
+
+func (w *world) locked(fn func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fn()
+}
+
+// persistClock makes a manual clock's next time durable.
+func (w *world) persistClock(at time.Time) error {
+	if !w.isDisconnected() {
+		w.locked(func() { w.mayClock = at })
+	}
+	return nil
+}
+
+// round is the life of one process.
+func (w *world) round(i int) {
+	r := w.plan.Rounds[i]
+	w.random = rand.New(rand.NewPCG(r.Seed, w.plan.Seed))
+	w.note("round %d: %d steps, then %v", i, r.Steps, r.End)
+	if !w.start(r) {
+		return
+	}
+	w.setPasses()
+	w.revive()
+	for step := range r.Steps {
+		synctest.Wait()
+		w.collect()
+		if len(w.violations) > 0 {
+			break
+		}
+		if err := w.node.failure(); err != nil {
+			w.note("step %d: the process ends: %v", step, w.plain(err))
+			break
+		}
+		w.step()
+	}
+	w.finish(r.End)
+}
+
+// setPasses draws how often operations wait in this round.
+func (w *world) setPasses() {
+	for kind := range parkKinds {
+		w.setPass(kind, []float64{0, 0.5, 0.9, 1}[w.random.IntN(4)])
+	}
+}
+
+// start starts a process and checks what it finds. False: it can't go on. With the fault CrashStarts the process may end while it starts.
+func (w *world) start(r Round) bool {
+	type started struct {
+		node *node
+		err  error
+	}
+	for attempt := 0; ; attempt++ {
+		w.startManualClock()
+		result := make(chan started, 1)
+		w.checksNext = w.random.IntN(2) == 0
+		mayCrash := w.plan.Faults.CrashStarts && attempt < 3 && w.random.IntN(3) == 0
+		if mayCrash {
+			w.setPass(parkDisk, 0)
+			w.revive()
+		} else {
+			w.calm()
+		}
+		dir := w.generationDir()
+		go func() {
+			n, err := w.startNode(dir)
+			result <- started{n, err}
+		}()
+		for {
+			synctest.Wait()
+			waiting := w.list()
+			if len(waiting) == 0 {
+				break
+			}
+			if w.random.IntN(4) == 0 {
+				w.note("the start is cut off at %v", waiting[0])
+				w.crash(r.End, nil, func() {
+					if s := <-result; s.err == nil {
+						s.node.end(w)
+					}
+				})
+				break
+			}
+			w.decide(waiting[w.random.IntN(len(waiting))])
+		}
+		if w.generationDir() != dir {
+			continue
+		}
+		s := <-result
+		if s.err == nil {
+			w.node = s.node
+			return true
+		}
+		if w.explains(s.err) && attempt < 5 {
+			w.note("the start is refused: %v", w.plain(s.err))
+			w.isDiskFull = false
+			w.crash(Kill, nil, func() {})
+			continue
+		}
+		w.violate("the service does not start: %v", s.err)
+		return false
+	}
+}
+
+func (w *world) startManualClock() {
+	if w.manual != nil {
+		w.manual = clock.NewManual(w.mayClock)
+		w.setClock(w.manual)
+	}
+}
+
+// finish ends the process in the way of the plan.
+func (w *world) finish(end End) {
+	if end == Stop && w.node.failure() == nil {
+		w.note("stop")
+		w.calm()
+		w.settle()
+		time.Sleep(20 * time.Second) // merchants' servers that hang are given up; a stop would wait for them with a lock, during which no simulated time passes
+		w.node.end(w)
+		w.node = nil
+		w.collectAll()
+		return
+	}
+	n := w.node
+	w.node = nil
+	w.crash(end, n, func() { n.end(w) })
+	w.collectAll()
+}
+
+// crash ends what runs, and prepares the files that the next process finds. wait waits for the end of what still runs: nobody sees
+// what it does.
+func (w *world) crash(end End, n *node, wait func()) {
+	w.crashed++
+	w.book.disturb()
+	synctest.Wait()
+	from := w.generationDir()
+	w.generation++
+	to := w.generationDir()
+	err := copyFiles(from, to)
+	if err == nil && end == PowerCut && w.disk != nil {
+		var text string
+		text, err = w.disk.cutPower(to, w.random, newOutage(w.random, w.plan.Faults))
+		w.note("power cut: %s", text)
+	}
+	if err == nil {
+		err = dropRemoved(to)
+	}
+	if err != nil {
+		w.violate("the simulated crash: %v", err)
+	}
+	if n != nil {
+		n.cutClients()
+	}
+	w.receivers.cut()
+	if w.disk != nil {
+		w.disk.crash()
+	}
+	w.kill()
+	wait()
+	w.isDiskFull = false
+	if err := os.RemoveAll(from); err != nil {
+		w.violate("the simulated crash: %v", err)
+	}
+}
+
+// explains tells whether a start may be refused with an error, because of the faults of the plan.
+func (w *world) explains(err error) bool {
+	return w.plan.Faults.SyncFails || w.isDiskFull
+}
+
+// isDisconnected tells whether the process is cut off from the world.
+func (w *world) isDisconnected() bool {
+	w.scheduler.mu.Lock()
+	defer w.scheduler.mu.Unlock()
+	return w.scheduler.isDead
+}
+
+// violate notes that the service has broken a promise.
+func (w *world) violate(format string, values ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.violations) < 20 {
+		w.violations = append(w.violations, fmt.Sprintf(format, values...))
+	}
+}
+
+func (w *world) hasViolations() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.violations) > 0
+}
+
+// note adds a decision to the trace.
+func (w *world) note(format string, values ...any) {
+	text := fmt.Sprintf(format, values...)
+	_, _ = w.trace.Write([]byte(text)) // it never fails
+	if w.logf != nil {
+		w.logf("%s", text)
+	}
+}
+
+// plain returns an error without the world's paths, which differ in a replay.
+func (w *world) plain(err error) string { return strings.ReplaceAll(err.Error(), w.root, "") }
+
+// rest waits, within a bubble, until what cleans up behind connections has ended.
+func rest() { time.Sleep(time.Minute) }
