@@ -15,6 +15,7 @@ RACEBIN  := bin/race/mizan
 RACING   := -race '-gcflags=golang.org/x/crypto/argon2=-race=false'
 FUZZTIME ?= 30s
 SOAK     ?= 10m
+FOR      ?= 10m
 # Chromium, or a browser of its family, by any of its usual names. UPDATE=-update rewrites the screenshots.
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable)
 UPDATE   ?=
