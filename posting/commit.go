@@ -103,7 +103,9 @@ func (j *Journal) commitGroup(p *prepared) error {
 		return err
 	}
 	j.countPrepared(-1)
-	j.Due.applyChanges(p.group.N(), p.dues)
+	if p.group.Rows() > 0 { // a group of refusals has the number of the next one
+		j.Due.applyChanges(p.group.N(), p.dues)
+	}
 	for i := range p.notices {
 		if j.onNotices != nil {
 			j.onNotices(p.notices[i].org, p.notices[i].notices)
