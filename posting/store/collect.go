@@ -117,7 +117,7 @@ func (s *Store) scrub(files []values.File) error {
 			if err := s.verifyEntry(f, e); err != nil {
 				return err
 			}
-			end := int64(e.Place.Offset) + int64(e.Place.Length)
+			end := e.End()
 			s.keeper.unverified.Add(done - end)
 			if done = end; done-rested < pauseBytes {
 				return nil
@@ -125,35 +125,24 @@ func (s *Store) scrub(files []values.File) error {
 			rested = done
 			return s.pauseKeeping(time.Second * pauseBytes / scrubRate)
 		})
-		if errors.Is(err, os.ErrClosed) { // it was collected meanwhile
-			s.keeper.unverified.Add(done - f.Length)
-			continue
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, os.ErrClosed) { // it was collected meanwhile
 			return storeError(err)
 		}
+		s.keeper.unverified.Add(done - f.Length)
 	}
 	return nil
 }
 
-// verifyEntry compares a value with its checksum. A value that was replaced is of no use, so its damage does not count. But the key
-// of a damaged entry may be damaged too, so the places of all rows tell whether one needs it.
+// verifyEntry returns an error if an entry has a damaged value that a row needs. A value that was replaced is of no use, so its damage does not
+// count.
 func (s *Store) verifyEntry(f values.File, e values.Entry) error {
-	if _, err := verifiedValue(e.Key, e.Stored); err == nil {
+	if !e.IsDamaged {
 		return nil
 	}
-	isNeeded := f.Kind == values.Lasting
-	if !isNeeded {
-		end := e.Place.Offset + e.Place.Length
-		err := s.eachPlace(func(p values.Place) {
-			isNeeded = isNeeded || p.File == f.Number && p.Offset < end && p.Offset+p.Length > e.Start()
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if !isNeeded {
-		return nil
+	txn := s.db.NewTransactionAt(math.MaxUint64, false)
+	defer txn.Discard()
+	if isNeeded, err := isPlaced(txn, e.Key, e.Place); err != nil || !isNeeded {
+		return err
 	}
 	return damage.New(s.values.Path(f.Number), "the value at %d does not match its checksum", e.Place.Offset)
 }

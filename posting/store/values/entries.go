@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io"
 	"os"
 	"slices"
@@ -11,14 +12,59 @@ import (
 	"mizan/posting/store/damage"
 )
 
+// An entry is a head and a stored value, each with a checksum behind it. The head is the length of the key (2 bytes, big-endian), the
+// length of the stored value (4) and the key.
+const (
+	lengthsSize = 2 + 4
+	sumSize     = 4
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// headSize returns how many bytes an entry has before its stored value.
+func headSize(key []byte) uint32 { return lengthsSize + uint32(len(key)) + sumSize }
+
+// appendEntry appends an entry of the extent that begins at an offset of the file.
+func (x *Extent) appendEntry(dst []byte, at int64, key, stored []byte) []byte {
+	from := len(dst)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(key)))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(stored)))
+	dst = append(dst, key...)
+	dst = binary.BigEndian.AppendUint32(dst, x.sum(at, dst[from:]))
+	dst = append(dst, stored...)
+	return binary.BigEndian.AppendUint32(dst, x.sum(at+int64(headSize(key)), stored))
+}
+
+// sum returns the checksum of content that the extent has at an offset: the CRC-32C over epoch, offset and content.
+func (x *Extent) sum(offset int64, content []byte) uint32 {
+	var place [epochSize + 8]byte
+	copy(place[:], x.epoch[:])
+	binary.BigEndian.PutUint64(place[epochSize:], uint64(offset))
+	return crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, content)
+}
+
+// isIntact tells whether what was read at an offset, with the checksum behind it, is what was written there.
+func (x *Extent) isIntact(offset int64, b []byte) bool {
+	end := len(b) - sumSize
+	return binary.BigEndian.Uint32(b[end:]) == x.sum(offset, b[:end])
+}
+
 // Entry is an entry of a file. Its slices are valid until the next entry is read.
 type Entry struct {
 	Key, Stored []byte
 	Place       Place
+	IsDamaged   bool // Stored is not what was written
 }
 
 // Start returns where the entry begins in its file.
-func (e Entry) Start() uint32 { return e.Place.Offset - uint32(len(e.Key)) - headSize }
+func (e *Entry) Start() uint32 { return e.Place.Offset - headSize(e.Key) }
+
+// End returns where the entry ends in its file.
+func (e *Entry) End() int64 { return int64(e.Place.Offset) + int64(e.Place.Length) + sumSize }
+
+func damagedValue(path string, p Place) error {
+	return damage.New(path, "the value at %d does not match its checksum", p.Offset)
+}
 
 // readAhead is how many bytes of a file are read at once.
 const readAhead = 256 << 10
@@ -33,25 +79,12 @@ func (s *Set) Entries(f File, fn func(Entry) error) error {
 	if opened == nil {
 		return &os.PathError{Op: "read", Path: path, Err: os.ErrClosed}
 	}
-	in := bufio.NewReaderSize(io.NewSectionReader(opened.handle, 0, f.Length), readAhead)
-	var e Entry
-	var head [headSize]byte
-	var content []byte
-	for offset := int64(0); offset < f.Length; {
-		if err := readFull(in, head[:], path); err != nil {
+	r := &entryReader{file: f, path: path, in: bufio.NewReaderSize(io.NewSectionReader(opened.handle, 0, f.Length), readAhead)}
+	for r.at < f.Length {
+		e, err := r.next()
+		if err != nil {
 			return err
 		}
-		keyLength, storedLength := int64(binary.BigEndian.Uint16(head[:])), int64(binary.BigEndian.Uint32(head[2:]))
-		offset += headSize + keyLength + storedLength
-		if keyLength == 0 || offset > f.Length {
-			return damage.New(path, "an entry that ends at %d does not fit", offset)
-		}
-		content = slices.Grow(content[:0], int(keyLength+storedLength))[:keyLength+storedLength]
-		if err := readFull(in, content, path); err != nil {
-			return err
-		}
-		e.Key, e.Stored = content[:keyLength], content[keyLength:]
-		e.Place = Place{File: f.Number, Offset: uint32(offset - storedLength), Length: uint32(storedLength)}
 		if err := fn(e); err != nil {
 			return err
 		}
@@ -59,11 +92,50 @@ func (s *Set) Entries(f File, fn func(Entry) error) error {
 	return nil
 }
 
-// readFull fills b, or returns an error that names the path.
-func readFull(in io.Reader, b []byte, path string) error {
-	_, err := io.ReadFull(in, b)
+// entryReader reads the entries of a file in order.
+type entryReader struct {
+	file   File
+	path   string
+	in     *bufio.Reader
+	at     int64  // where the next entry begins
+	buffer []byte // the last entry
+}
+
+// next reads an entry. A head that does not match its checksum is damage: nobody knows where the next entry begins.
+func (r *entryReader) next() (e Entry, err error) {
+	written := r.file.extentAt(r.at)
+	r.buffer = r.buffer[:0]
+	if err := r.read(lengthsSize); err != nil {
+		return e, err
+	}
+	keyLength, storedLength := int(binary.BigEndian.Uint16(r.buffer)), int(binary.BigEndian.Uint32(r.buffer[2:]))
+	if err := r.read(keyLength + sumSize); err != nil {
+		return e, err
+	}
+	if !written.isIntact(r.at, r.buffer) {
+		return e, damage.New(r.path, "the head of the entry at %d does not match its checksum", r.at)
+	}
+	valueAt := len(r.buffer)
+	if err := r.read(storedLength + sumSize); err != nil {
+		return e, err
+	}
+	e.Key, e.Stored = r.buffer[lengthsSize:][:keyLength], r.buffer[valueAt:][:storedLength]
+	e.Place = Place{File: r.file.Number, Offset: uint32(r.at) + uint32(valueAt), Length: uint32(storedLength)}
+	e.IsDamaged = !written.isIntact(int64(e.Place.Offset), r.buffer[valueAt:])
+	r.at += int64(len(r.buffer))
+	return e, nil
+}
+
+// read appends the next n bytes to the buffer.
+func (r *entryReader) read(n int) error {
+	from := len(r.buffer)
+	if r.at+int64(from+n) > r.file.Length {
+		return damage.New(r.path, "an entry at %d does not fit", r.at)
+	}
+	r.buffer = slices.Grow(r.buffer, n)[:from+n]
+	_, err := io.ReadFull(r.in, r.buffer[from:])
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return damage.New(path, "it has become shorter")
+		return damage.New(r.path, "it has become shorter")
 	}
 	return err
 }

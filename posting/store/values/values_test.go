@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 	"mizan/posting/store/damage"
 )
 
-const testMax = 1000 // bytes after which a file gets no further entries
+const testMax = 300_000 // bytes after which a file gets no further entries
 
 func openSet(t *testing.T, dir string, listed []File) *Set {
 	t.Helper()
@@ -101,13 +102,22 @@ func TestFullFileGetsNoFurtherValues(t *testing.T) {
 }
 
 func TestFileRoundTrip(t *testing.T) {
-	f := File{Number: 7, Kind: Replaceable, Length: 1 << 40}
+	f := File{Number: 7, Kind: Replaceable, Length: 1 << 30, Extents: []Extent{newExtent(0), newExtent(77), newExtent(1<<30 - 1)}}
 	for _, want := range []File{f, f.Removed()} {
-		if got, ok := ParseFile(7, want.Append(nil)); !ok || got != want {
+		if got, ok := ParseFile(7, want.Append(nil)); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v, %v", got, ok)
 		}
 	}
-	for _, row := range [][]byte{nil, f.Append(nil)[:8], append(f.Append(nil), 0), File{Kind: 3, Length: 1}.Append(nil), File{Kind: Lasting}.Append(nil), File{Kind: Lasting, Length: -1}.Append(nil)} {
+	one := []Extent{newExtent(0)}
+	for _, row := range [][]byte{
+		nil, f.Append(nil)[:8], append(f.Append(nil), 0),
+		File{Kind: removed, Length: 1}.Append(nil), File{Kind: removed, Extents: one}.Append(nil), File{Kind: 4, Length: 1, Extents: one}.Append(nil),
+		File{Kind: Lasting, Extents: one}.Append(nil), File{Kind: Lasting, Length: -1, Extents: one}.Append(nil), File{Kind: Lasting, Length: 1}.Append(nil),
+		File{Kind: Lasting, Length: 9, Extents: []Extent{newExtent(1)}}.Append(nil),
+		File{Kind: Lasting, Length: 9, Extents: []Extent{newExtent(0), newExtent(9)}}.Append(nil),
+		File{Kind: Lasting, Length: 9, Extents: []Extent{newExtent(0), newExtent(3), newExtent(3)}}.Append(nil),
+		File{Kind: Lasting, Length: 9, Extents: make([]Extent, maxExtents+1)}.Append(nil),
+	} {
 		if _, ok := ParseFile(7, row); ok {
 			t.Errorf("%x was parsed", row)
 		}
@@ -167,7 +177,7 @@ func TestOpenRemovesWhatIsNotListed(t *testing.T) {
 	again, _ := put(t, s, Lasting, 103)
 	other, _ := put(t, s, Replaceable, 104)
 	wantValues(t, s, slices.Concat(kept, again, other))
-	if again[0].Offset != uint32(grown[0].Length)+headSize+uint32(len("key103")) {
+	if again[0].Offset != uint32(grown[0].Length)+headSize([]byte("key103")) {
 		t.Errorf("the next value is at %v", again[0])
 	}
 }
@@ -225,34 +235,99 @@ func TestEntriesAreThoseThatWereAppended(t *testing.T) {
 	}
 }
 
-// A head that was changed is damage, whatever it claims.
-func TestDamagedHeadIsDamage(t *testing.T) {
+// A changed byte of a head is damage, and one behind it makes the value damaged.
+func TestEveryChangedByteIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
-	_, grown := put(t, s, Lasting, 100)
-	for i := range headSize {
-		b, err := os.ReadFile(s.Path(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		harmed := bytes.Clone(b)
-		harmed[i] ^= 0x80
-		if err := os.WriteFile(s.Path(1), harmed, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var damaged *damage.Error
-		err = s.Entries(grown[0], func(e Entry) error {
-			if string(e.Key) != "key100" {
-				return damage.New("", "another key") // as the checksum over the key tells the store
+	places, grown := put(t, s, Lasting, 100)
+	b, err := os.ReadFile(s.Path(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b {
+		for _, bit := range []byte{1, 0x80} {
+			harmed := bytes.Clone(b)
+			harmed[i] ^= bit
+			if err := os.WriteFile(s.Path(1), harmed, 0o600); err != nil {
+				t.Fatal(err)
 			}
-			return nil
-		})
-		if !errors.As(err, &damaged) {
-			t.Errorf("byte %d: %v", i, err)
+			isInHead := uint32(i) < places[0].Offset
+			var damaged *damage.Error
+			err := s.Entries(grown[0], func(e Entry) error {
+				if !e.IsDamaged {
+					t.Errorf("byte %d: the entry is not damaged", i)
+				}
+				return nil
+			})
+			if errors.As(err, &damaged) != isInHead {
+				t.Errorf("byte %d: entries: %v", i, err)
+			}
+			if _, err := s.Read(places[0], nil); errors.As(err, &damaged) == isInHead {
+				t.Errorf("byte %d: read: %v", i, err)
+			}
 		}
-		if err := os.WriteFile(s.Path(1), b, 0o600); err != nil {
+	}
+}
+
+// After a crash the same places are written again: behind what a file should have, and in a file that is made again. What was there before, with
+// the same keys and lengths, is damage if it comes back.
+func TestBytesOfAnEarlierProcessAreDamage(t *testing.T) {
+	for name, isContinued := range map[string]bool{"file that is continued": true, "file that is made again": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := openSet(t, dir, nil)
+			var listed []File
+			if isContinued {
+				_, listed = put(t, s, Replaceable, 50)
+			}
+			earlier, _ := put(t, s, Replaceable, 100, 101)
+			before, err := os.ReadFile(s.Path(1))
+			if err := errors.Join(err, s.Close()); err != nil {
+				t.Fatal(err)
+			}
+			s = openSet(t, dir, listed)
+			places, grown := put(t, s, Replaceable, 100, 101)
+			wantValues(t, s, places)
+			if !slices.Equal(places, earlier) {
+				t.Fatalf("values are at %v, and were at %v", places, earlier)
+			}
+			if err := os.WriteFile(s.Path(1), before, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var damaged *damage.Error
+			for _, p := range places {
+				if _, err := s.Read(p, nil); !errors.As(err, &damaged) || damaged.Path != s.Path(1) {
+					t.Errorf("the value at %v: %v", p, err)
+				}
+			}
+			if err := s.Entries(grown[0], func(Entry) error { return nil }); !errors.As(err, &damaged) {
+				t.Errorf("entries: %v", err)
+			}
+		})
+	}
+}
+
+// Each process that writes into a file adds an extent to its row. A file that has enough of them gets no further values.
+func TestExtentsOfAFileAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	var all []Place
+	var listed []File
+	for i := range maxExtents + 1 {
+		s := openSet(t, dir, listed)
+		places, grown := put(t, s, Lasting, 2, 3)
+		all = append(all, places...)
+		if i < maxExtents {
+			listed = grown
+		} else if grown[0].Number != 2 || !s.IsFull(listed[0]) || s.IsFull(grown[0]) {
+			t.Errorf("process %d has written into %v", i, grown)
+		}
+		wantValues(t, s, all)
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if len(listed[0].Extents) != maxExtents {
+		t.Errorf("the first file has %d extents", len(listed[0].Extents))
 	}
 }
 
