@@ -13,10 +13,14 @@ import (
 )
 
 // An entry is a head and a stored value, each with a checksum behind it. The head is the length of the key (2 bytes, big-endian), the
-// length of the stored value (4) and the key.
+// length of the stored value (4) and the key. An entry without a key fills the last block of a Flush.
 const (
 	lengthsSize = 2 + 4
 	sumSize     = 4
+	minEntry    = lengthsSize + 2*sumSize // bytes of an entry without a key and a value
+
+	// blockSize is the unit in which files grow: what a disk writes at least, or a multiple of it.
+	blockSize = 4096
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -84,6 +88,9 @@ func (s *Set) Entries(f File, fn func(Entry) error) error {
 		e, err := r.next()
 		if err != nil {
 			return err
+		}
+		if len(e.Key) == 0 {
+			continue // whatever it has instead of zeros
 		}
 		if err := fn(e); err != nil {
 			return err

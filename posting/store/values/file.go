@@ -81,17 +81,17 @@ func ParseFile(number uint32, row []byte) (f File, ok bool) {
 	return f, f.isValid()
 }
 
-// isValid tells whether a row may describe the file: the extents begin at 0, follow each other and are within the length.
+// isValid tells whether a row may describe the file: it has whole blocks, and the extents begin at 0 and at later blocks of it.
 func (f *File) isValid() bool {
 	if f.Kind == removed {
 		return f.Length == 0 && len(f.Extents) == 0
 	}
-	if f.Kind != Lasting && f.Kind != Replaceable || len(f.Extents) == 0 || len(f.Extents) > maxExtents {
+	if f.Kind != Lasting && f.Kind != Replaceable || f.Length%blockSize != 0 || len(f.Extents) == 0 || len(f.Extents) > maxExtents {
 		return false
 	}
 	next := int64(0)
 	for i, x := range f.Extents {
-		if int64(x.From) < next || i == 0 && x.From > 0 {
+		if int64(x.From) < next || i == 0 && x.From > 0 || x.From%blockSize != 0 {
 			return false
 		}
 		next = int64(x.From) + 1

@@ -125,7 +125,7 @@ func (s *Set) removeOthers(listed []File) error {
 
 // Append adds a value to those that the next Flush writes, and returns its place. Nobody can read it before that Flush.
 func (s *Set) Append(kind Kind, key, stored []byte) (Place, error) {
-	assert.That(len(key) <= math.MaxUint16, "a key of %d bytes", len(key))
+	assert.That(len(key) > 0 && len(key) <= math.MaxUint16, "a key of %d bytes", len(key))
 	f := s.current[kind]
 	if f == nil {
 		var err error
@@ -181,6 +181,7 @@ func (s *Set) Flush() (grown []File, err error) {
 		if f == nil || len(f.pending) == 0 {
 			continue
 		}
+		f.pad()
 		if _, err := f.handle.WriteAt(f.pending, f.Length); err != nil {
 			return nil, err
 		}
@@ -197,6 +198,19 @@ func (s *Set) Flush() (grown []File, err error) {
 		}
 	}
 	return grown, nil
+}
+
+// pad fills the last block with an entry without a key.
+func (f *file) pad() {
+	at := f.Length + int64(len(f.pending))
+	rest := (blockSize - at%blockSize) % blockSize
+	if rest == 0 {
+		return
+	}
+	if rest < minEntry {
+		rest += blockSize
+	}
+	f.pending = f.Extents[len(f.Extents)-1].appendEntry(f.pending, at, nil, make([]byte, rest-minEntry))
 }
 
 // grow counts the entries that were written.

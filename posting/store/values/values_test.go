@@ -102,7 +102,8 @@ func TestFullFileGetsNoFurtherValues(t *testing.T) {
 }
 
 func TestFileRoundTrip(t *testing.T) {
-	f := File{Number: 7, Kind: Replaceable, Length: 1 << 30, Extents: []Extent{newExtent(0), newExtent(77), newExtent(1<<30 - 1)}}
+	const block = blockSize
+	f := File{Number: 7, Kind: Replaceable, Length: 1 << 30, Extents: []Extent{newExtent(0), newExtent(7 * block), newExtent(1<<30 - block)}}
 	for _, want := range []File{f, f.Removed()} {
 		if got, ok := ParseFile(7, want.Append(nil)); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v, %v", got, ok)
@@ -111,12 +112,14 @@ func TestFileRoundTrip(t *testing.T) {
 	one := []Extent{newExtent(0)}
 	for _, row := range [][]byte{
 		nil, f.Append(nil)[:8], append(f.Append(nil), 0),
-		File{Kind: removed, Length: 1}.Append(nil), File{Kind: removed, Extents: one}.Append(nil), File{Kind: 4, Length: 1, Extents: one}.Append(nil),
-		File{Kind: Lasting, Extents: one}.Append(nil), File{Kind: Lasting, Length: -1, Extents: one}.Append(nil), File{Kind: Lasting, Length: 1}.Append(nil),
-		File{Kind: Lasting, Length: 9, Extents: []Extent{newExtent(1)}}.Append(nil),
-		File{Kind: Lasting, Length: 9, Extents: []Extent{newExtent(0), newExtent(9)}}.Append(nil),
-		File{Kind: Lasting, Length: 9, Extents: []Extent{newExtent(0), newExtent(3), newExtent(3)}}.Append(nil),
-		File{Kind: Lasting, Length: 9, Extents: make([]Extent, maxExtents+1)}.Append(nil),
+		File{Kind: removed, Length: block}.Append(nil), File{Kind: removed, Extents: one}.Append(nil), File{Kind: 4, Length: block, Extents: one}.Append(nil),
+		File{Kind: Lasting, Extents: one}.Append(nil), File{Kind: Lasting, Length: -block, Extents: one}.Append(nil),
+		File{Kind: Lasting, Length: block + 1, Extents: one}.Append(nil), File{Kind: Lasting, Length: block}.Append(nil),
+		File{Kind: Lasting, Length: 9 * block, Extents: []Extent{newExtent(block)}}.Append(nil),
+		File{Kind: Lasting, Length: 9 * block, Extents: []Extent{newExtent(0), newExtent(9 * block)}}.Append(nil),
+		File{Kind: Lasting, Length: 9 * block, Extents: []Extent{newExtent(0), newExtent(block + 1)}}.Append(nil),
+		File{Kind: Lasting, Length: 9 * block, Extents: []Extent{newExtent(0), newExtent(3 * block), newExtent(3 * block)}}.Append(nil),
+		File{Kind: Lasting, Length: 9 * block, Extents: make([]Extent, maxExtents+1)}.Append(nil),
 	} {
 		if _, ok := ParseFile(7, row); ok {
 			t.Errorf("%x was parsed", row)
@@ -244,7 +247,7 @@ func TestEveryChangedByteIsNoticed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range b {
+	for i := range int(places[0].Offset) + 100 + sumSize {
 		for _, bit := range []byte{1, 0x80} {
 			harmed := bytes.Clone(b)
 			harmed[i] ^= bit
@@ -265,6 +268,33 @@ func TestEveryChangedByteIsNoticed(t *testing.T) {
 			if _, err := s.Read(places[0], nil); errors.As(err, &damaged) == isInHead {
 				t.Errorf("byte %d: read: %v", i, err)
 			}
+		}
+	}
+}
+
+// Each Flush begins a block, so a block with durable entries is not written again. What fills the last block is no entry.
+func TestFlushFillsItsLastBlock(t *testing.T) {
+	const overhead = minEntry + len("key1000") // of an entry
+	for _, size := range []int{1000, blockSize - overhead, blockSize - overhead - 1, blockSize - overhead - minEntry, 4 * blockSize} {
+		dir := t.TempDir()
+		s := openSet(t, dir, nil)
+		var all []Place
+		var f File
+		for range 3 {
+			places, grown := put(t, s, Lasting, size)
+			if start := places[0].Offset - headSize(fmt.Appendf(nil, "key%d", size)); start%blockSize != 0 {
+				t.Errorf("%d bytes: a Flush begins at %d", size, start)
+			}
+			all, f = append(all, places...), grown[0]
+		}
+		wantValues(t, s, all)
+		var got []Place
+		err := s.Entries(f, func(e Entry) error {
+			got = append(got, e.Place)
+			return nil
+		})
+		if info, statErr := os.Stat(s.Path(1)); err != nil || !slices.Equal(got, all) || statErr != nil || info.Size() != f.Length || f.Length%blockSize != 0 {
+			t.Errorf("%d bytes: %v and %v in %v: %v, %v", size, got, all, f, err, statErr)
 		}
 	}
 }
