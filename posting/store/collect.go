@@ -113,10 +113,7 @@ func (s *Store) scrub(files []values.File) error {
 	const pauseBytes = scrubRate / 50
 	for _, f := range files {
 		done, rested := int64(0), int64(0)
-		err := s.values.Entries(f, func(e values.Entry) error {
-			if err := s.verifyEntry(f, e); err != nil {
-				return err
-			}
+		err := s.eachEntry(f, func(e values.Entry) error {
 			end := e.End()
 			s.keeper.unverified.Add(done - end)
 			if done = end; done-rested < pauseBytes {
@@ -133,6 +130,48 @@ func (s *Store) scrub(files []values.File) error {
 	return nil
 }
 
+// eachEntry calls fn with each entry of a file. Damage that no row needs is passed over: a head does not tell then where the next entry begins, but
+// the rows do.
+func (s *Store) eachEntry(f values.File, fn func(values.Entry) error) error {
+	for from := int64(0); from < f.Length; {
+		err := s.values.Entries(f, from, func(e values.Entry) error {
+			if err := s.verifyEntry(f, e); err != nil {
+				return err
+			}
+			return fn(e)
+		})
+		var damagedHead *values.HeadError
+		if !errors.As(err, &damagedHead) {
+			return err
+		}
+		next, placesErr := s.nextNeeded(f, damagedHead.At)
+		if placesErr != nil {
+			return placesErr
+		}
+		if next == damagedHead.At {
+			return err
+		}
+		s.warnUseless(f, damagedHead.At)
+		from = next
+	}
+	return nil
+}
+
+// nextNeeded returns where the next entry begins that a row needs, from an offset on, or where the file ends.
+func (s *Store) nextNeeded(f values.File, from int64) (next int64, err error) {
+	next = f.Length
+	err = s.eachPlace(f.Kind, func(key []byte, p values.Place) {
+		if at := p.Start(key); p.File == f.Number && at >= from {
+			next = min(next, at)
+		}
+	})
+	return next, err
+}
+
+func (s *Store) warnUseless(f values.File, at int64) {
+	s.log.Warn("damage on the disk, in a value that no row needs", "path", s.values.Path(f.Number), "offset", at)
+}
+
 // verifyEntry returns an error if an entry has a damaged value that a row needs. A value that was replaced is of no use, so its damage does not
 // count.
 func (s *Store) verifyEntry(f values.File, e values.Entry) error {
@@ -141,8 +180,13 @@ func (s *Store) verifyEntry(f values.File, e values.Entry) error {
 	}
 	txn := s.db.NewTransactionAt(math.MaxUint64, false)
 	defer txn.Discard()
-	if isNeeded, err := isPlaced(txn, e.Key, e.Place); err != nil || !isNeeded {
+	isNeeded, err := isPlaced(txn, e.Key, e.Place)
+	if err != nil {
 		return err
+	}
+	if !isNeeded {
+		s.warnUseless(f, int64(e.Place.Offset))
+		return nil
 	}
 	return damage.New(s.values.Path(f.Number), "the value at %d does not match its checksum", e.Place.Offset)
 }
@@ -213,14 +257,14 @@ func (s *Store) collect() error {
 // in files that were full before.
 func (s *Store) countNeeded() (map[uint32]int64, error) {
 	needed := make(map[uint32]int64)
-	err := s.eachPlace(func(p values.Place) { needed[p.File] += int64(p.Length) })
+	err := s.eachPlace(values.Replaceable, func(_ []byte, p values.Place) { needed[p.File] += int64(p.Length) })
 	return needed, err
 }
 
-// eachPlace calls fn with the place of each replaceable value that a row in Badger has, slowly.
-func (s *Store) eachPlace(fn func(values.Place)) error {
+// eachPlace calls fn with the key and the place of each row in Badger whose value is in files of a kind, slowly.
+func (s *Store) eachPlace(of values.Kind, fn func(key []byte, p values.Place)) error {
 	for kind, fileKind := range separatedKinds {
-		if fileKind != values.Replaceable {
+		if fileKind != of {
 			continue
 		}
 		prefix := []byte{byte(kind)}
@@ -238,7 +282,7 @@ func (s *Store) eachPlace(fn func(values.Place)) error {
 }
 
 // somePlaces calls fn for some rows of a kind and returns where to continue; nil: there is no further row.
-func (s *Store) somePlaces(prefix, from []byte, fn func(values.Place)) (next []byte, err error) {
+func (s *Store) somePlaces(prefix, from []byte, fn func([]byte, values.Place)) (next []byte, err error) {
 	txn := s.db.NewTransactionAt(math.MaxUint64, false)
 	defer txn.Discard()
 	it := txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
@@ -254,7 +298,7 @@ func (s *Store) somePlaces(prefix, from []byte, fn func(values.Place)) (next []b
 			return nil, err
 		}
 		if ok {
-			fn(p)
+			fn(item.Key(), p)
 		}
 	}
 	return nil, nil
@@ -271,10 +315,7 @@ type movable struct {
 func (s *Store) collectFile(f values.File) error {
 	var batch []movable
 	size := 0
-	err := s.values.Entries(f, func(e values.Entry) error {
-		if err := s.verifyEntry(f, e); err != nil {
-			return err
-		}
+	err := s.eachEntry(f, func(e values.Entry) error {
 		batch = append(batch, movable{bytes.Clone(e.Key), bytes.Clone(e.Stored), e.Place})
 		if size += len(e.Stored); size < moveBytes && len(batch) < moveRows {
 			return nil

@@ -30,7 +30,7 @@ func storeWithValues(t *testing.T, o Options) (*Store, []movable) {
 		t.Fatal(err)
 	}
 	var all []movable
-	err := s.values.Entries(s.values.Files()[0], func(e values.Entry) error {
+	err := s.values.Entries(s.values.Files()[0], 0, func(e values.Entry) error {
 		all = append(all, movable{bytes.Clone(e.Key), bytes.Clone(e.Stored), e.Place})
 		return nil
 	})

@@ -205,19 +205,30 @@ func TestMovedValuesAreFoundAfterAnotherOpening(t *testing.T) {
 	}
 }
 
-// A running store notices damage in values that rows need, also if nobody reads them, and if the key beside the value is what is damaged:
-// collecting would not find the row. A value that was replaced may be damaged.
+// A running store notices damage in values that rows need, also if nobody reads them. A value that was replaced may be damaged, and so may the
+// lengths and the key before it, which tell where the next value begins.
 func TestDamagedValueEndsTheStoreIfARowNeedsIt(t *testing.T) {
 	for name, c := range map[string]struct {
-		kind, flipped string // the kind of rows; the text in the file of which a bit is flipped
-		isHarmless    bool
+		kind       string // of the rows
+		near       string // a text in the file: its last occurrence
+		offset     int    // of the changed byte, from the beginning of the text
+		isHarmless bool
 	}{
-		"value":            {"r", "second 042", false},
-		"key":              {"r", "r042", false},
-		"lasting value":    {"b", "second 042", false},
-		"lasting key":      {"b", "b042", false},
-		"replaced value":   {"r", "first 042", true},
-		"replaced lasting": {"b", "first 042", true}, // this test replaces rows that a ledger never does
+		"value":                              {"r", "second 042", 9, false},
+		"key":                                {"r", "r042", 3, false},
+		"length of the key":                  {"r", "r042", -5, false},
+		"length of the value":                {"r", "r042", -1, false},
+		"great length of the value":          {"r", "r042", -4, false},
+		"lasting value":                      {"b", "second 042", 9, false},
+		"lasting key":                        {"b", "b042", 3, false},
+		"replaced value":                     {"r", "first 042", 8, true},
+		"key of a replaced value":            {"r", "first 042", -5, true},
+		"length of a replaced value":         {"r", "first 042", -9, true},
+		"great length of a replaced value":   {"r", "first 042", -12, true},
+		"length of a replaced value's key":   {"r", "first 042", -13, true},
+		"length before the first new value":  {"r", "first 099", -9, true},
+		"replaced lasting value":             {"b", "first 042", 8, true}, // this test replaces rows that a ledger never does
+		"length of a replaced lasting value": {"b", "first 042", -9, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -236,11 +247,11 @@ func TestDamagedValueEndsTheStoreIfARowNeedsIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := bytes.LastIndex(b, []byte(c.flipped))
+			at := bytes.LastIndex(b, []byte(c.near))
 			if at < 0 {
-				t.Fatalf("%q is not in the file", c.flipped)
+				t.Fatalf("%q is not in the file", c.near)
 			}
-			b[at+len(c.flipped)-1] ^= 1
+			b[at+c.offset] ^= 1
 			if err := os.WriteFile(path, b, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -252,6 +263,33 @@ func TestDamagedValueEndsTheStoreIfARowNeedsIt(t *testing.T) {
 			verified(t, s)
 			closeStore(t, s)
 		})
+	}
+}
+
+// Damage in what fills the last block of a flush is harmless.
+func TestDamageBetweenTwoFlushesIsHarmless(t *testing.T) {
+	for back := range 40 {
+		dir := t.TempDir()
+		s := open(t, Options{Dir: dir, MemTable: minMemTable})
+		for _, text := range []string{"first", "second"} {
+			set(t, s, "b"+text, text+strings.Repeat(" ", 4000))
+			if err := s.flushAll(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := s.values.Path(1)
+		closeStore(t, s)
+		b := readFile(t, path)
+		if len(b) != 2*4096 {
+			t.Fatalf("the file has %d bytes", len(b))
+		}
+		b[4095-back] ^= 4
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, Options{Dir: dir, MemTable: minMemTable})
+		verified(t, s)
+		closeStore(t, s)
 	}
 }
 

@@ -60,11 +60,20 @@ type Entry struct {
 	IsDamaged   bool // Stored is not what was written
 }
 
-// Start returns where the entry begins in its file.
-func (e *Entry) Start() uint32 { return e.Place.Offset - headSize(e.Key) }
+// Start returns where the entry of a key begins in the file.
+func (p Place) Start(key []byte) int64 { return int64(p.Offset) - int64(headSize(key)) }
 
 // End returns where the entry ends in its file.
 func (e *Entry) End() int64 { return int64(e.Place.Offset) + int64(e.Place.Length) + sumSize }
+
+// HeadError is the damage of an entry whose head does not match its checksum. Nobody knows where the entry ends.
+type HeadError struct {
+	At     int64 // where the entry begins
+	damage error
+}
+
+func (e *HeadError) Error() string { return e.damage.Error() }
+func (e *HeadError) Unwrap() error { return e.damage }
 
 func damagedValue(path string, p Place) error {
 	return damage.New(path, "the value at %d does not match its checksum", p.Offset)
@@ -73,9 +82,9 @@ func damagedValue(path string, p Place) error {
 // readAhead is how many bytes of a file are read at once.
 const readAhead = 256 << 10
 
-// Entries calls fn with each entry of a file, in order. It is safe at any time. Errors: *damage.Error, os.ErrClosed if the file was removed, an I/O
-// error that names the path, or the error of fn.
-func (s *Set) Entries(f File, fn func(Entry) error) error {
+// Entries calls fn with each entry of a file from the one on that begins at an offset, in order. It is safe at any time. Errors: *HeadError,
+// *damage.Error, os.ErrClosed if the file was removed, an I/O error that names the path, or the error of fn.
+func (s *Set) Entries(f File, from int64, fn func(Entry) error) error {
 	path := s.Path(f.Number)
 	s.mu.RLock()
 	opened := s.files[f.Number]
@@ -83,7 +92,8 @@ func (s *Set) Entries(f File, fn func(Entry) error) error {
 	if opened == nil {
 		return &os.PathError{Op: "read", Path: path, Err: os.ErrClosed}
 	}
-	r := &entryReader{file: f, path: path, in: bufio.NewReaderSize(io.NewSectionReader(opened.handle, 0, f.Length), readAhead)}
+	in := io.NewSectionReader(opened.handle, from, f.Length-from)
+	r := &entryReader{file: f, path: path, in: bufio.NewReaderSize(in, readAhead), at: from}
 	for r.at < f.Length {
 		e, err := r.next()
 		if err != nil {
@@ -108,7 +118,7 @@ type entryReader struct {
 	buffer []byte // the last entry
 }
 
-// next reads an entry. A head that does not match its checksum is damage: nobody knows where the next entry begins.
+// next reads an entry.
 func (r *entryReader) next() (e Entry, err error) {
 	written := r.file.extentAt(r.at)
 	r.buffer = r.buffer[:0]
@@ -120,7 +130,7 @@ func (r *entryReader) next() (e Entry, err error) {
 		return e, err
 	}
 	if !written.isIntact(r.at, r.buffer) {
-		return e, damage.New(r.path, "the head of the entry at %d does not match its checksum", r.at)
+		return e, r.headError()
 	}
 	valueAt := len(r.buffer)
 	if err := r.read(storedLength + sumSize); err != nil {
@@ -133,11 +143,15 @@ func (r *entryReader) next() (e Entry, err error) {
 	return e, nil
 }
 
+func (r *entryReader) headError() error {
+	return &HeadError{r.at, damage.New(r.path, "the head of the entry at %d does not match its checksum", r.at)}
+}
+
 // read appends the next n bytes to the buffer.
 func (r *entryReader) read(n int) error {
 	from := len(r.buffer)
 	if r.at+int64(from+n) > r.file.Length {
-		return damage.New(r.path, "an entry at %d does not fit", r.at)
+		return r.headError()
 	}
 	r.buffer = slices.Grow(r.buffer, n)[:from+n]
 	_, err := io.ReadFull(r.in, r.buffer[from:])

@@ -214,7 +214,7 @@ func TestFileThatBecomesShorterIsDamage(t *testing.T) {
 	if _, err := s.Read(places[1], nil); !errors.As(err, &damaged) {
 		t.Errorf("read: %v", err)
 	}
-	if err := s.Entries(grown[0], func(Entry) error { return nil }); !errors.As(err, &damaged) {
+	if err := s.Entries(grown[0], 0, func(Entry) error { return nil }); !errors.As(err, &damaged) {
 		t.Errorf("entries: %v", err)
 	}
 	if _, err := s.Read(Place{File: 9}, nil); !errors.As(err, &damaged) {
@@ -226,7 +226,7 @@ func TestEntriesAreThoseThatWereAppended(t *testing.T) {
 	s := openSet(t, t.TempDir(), nil)
 	places, grown := put(t, s, Replaceable, 0, 1, 250, 3)
 	var got []Place
-	err := s.Entries(grown[0], func(e Entry) error {
+	err := s.Entries(grown[0], 0, func(e Entry) error {
 		if string(e.Key) != fmt.Sprintf("key%d", len(e.Stored)) {
 			t.Errorf("the entry %v has the key %s", e.Place, e.Key)
 		}
@@ -256,13 +256,14 @@ func TestEveryChangedByteIsNoticed(t *testing.T) {
 			}
 			isInHead := uint32(i) < places[0].Offset
 			var damaged *damage.Error
-			err := s.Entries(grown[0], func(e Entry) error {
+			var damagedHead *HeadError
+			err := s.Entries(grown[0], 0, func(e Entry) error {
 				if !e.IsDamaged {
 					t.Errorf("byte %d: the entry is not damaged", i)
 				}
 				return nil
 			})
-			if errors.As(err, &damaged) != isInHead {
+			if errors.As(err, &damaged) != isInHead || errors.As(err, &damagedHead) != isInHead {
 				t.Errorf("byte %d: entries: %v", i, err)
 			}
 			if _, err := s.Read(places[0], nil); errors.As(err, &damaged) == isInHead {
@@ -289,7 +290,7 @@ func TestFlushFillsItsLastBlock(t *testing.T) {
 		}
 		wantValues(t, s, all)
 		var got []Place
-		err := s.Entries(f, func(e Entry) error {
+		err := s.Entries(f, 0, func(e Entry) error {
 			got = append(got, e.Place)
 			return nil
 		})
@@ -330,7 +331,7 @@ func TestBytesOfAnEarlierProcessAreDamage(t *testing.T) {
 					t.Errorf("the value at %v: %v", p, err)
 				}
 			}
-			if err := s.Entries(grown[0], func(Entry) error { return nil }); !errors.As(err, &damaged) {
+			if err := s.Entries(grown[0], 0, func(Entry) error { return nil }); !errors.As(err, &damaged) {
 				t.Errorf("entries: %v", err)
 			}
 		})
@@ -371,7 +372,7 @@ func TestRemovedFileIsGone(t *testing.T) {
 	if len(s.Files()) != 0 || len(names(t, dir)) != 0 {
 		t.Errorf("there are %v, %v", s.Files(), names(t, dir))
 	}
-	if err := s.Entries(grown[0], nil); !errors.Is(err, os.ErrClosed) {
+	if err := s.Entries(grown[0], 0, nil); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("entries: %v", err)
 	}
 	next, _ := put(t, s, Replaceable, 1)
