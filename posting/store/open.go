@@ -106,6 +106,9 @@ func (s *Store) open() error {
 	if err := s.checkIdentity(); err != nil {
 		return err
 	}
+	if err := s.values.RemoveLeftovers(); err != nil {
+		return storeError(err)
+	}
 	s.releaseSoon()
 	s.startKeeper()
 	return s.failure() // Badger may already be making tables, and may have failed

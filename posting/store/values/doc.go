@@ -8,7 +8,8 @@
 //  1. Flush returns after the entries are durable. The store writes their places to Badger only then.
 //  2. The store has a row for each file, with its length, in the transaction of Badger that has the places. So Open
 //     knows from Badger's tables alone which files there must be. What is behind the lengths is written over later, and files with higher
-//     numbers are removed: that is what a crash left of transactions that are not in the tables, and the store's log has their rows.
+//     numbers are made again, or removed when the log is replayed: that is what a crash left of transactions that are not in the tables, and the
+//     store's log has their rows.
 //  3. Bytes within the length of a file never change, and no block of 4 KiB with such bytes is written again, so a torn write can't reach
 //     them: each Flush fills its last block. The row of a removed file stays, so no number is used again that a table knows.
 //  4. The checksums depend on the place and on random bytes, the epoch, which are new for each process that writes into a file and for each

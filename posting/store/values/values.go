@@ -24,8 +24,9 @@ type Set struct {
 	last    uint32
 	current map[Kind]*file // the files that get entries
 
-	mu    sync.RWMutex // guards files
-	files map[uint32]*file
+	mu        sync.RWMutex // guards the following fields, and what Files returns
+	files     map[uint32]*file
+	leftovers []uint32 // numbers of files that RemoveLeftovers removes
 }
 
 type file struct {
@@ -43,7 +44,7 @@ func (s *Set) Path(number uint32) string { return s.dir.Path(nameOf(number)) }
 
 func nameOf(number uint32) string { return fmt.Sprintf("%06d%s", number, extension) }
 
-// Open opens the listed files in dir and removes later ones, as invariant 2 says. A file of maxFile bytes gets no further entries. Errors: *damage.Error, or an I/O error that names the path.
+// Open opens the listed files in dir, as invariant 2 says. It changes nothing. A file of maxFile bytes gets no further entries. Errors: *damage.Error, or an I/O error that names the path.
 func Open(dir disk.Directory, maxFile int64, listed []File) (*Set, error) {
 	s := &Set{dir: dir, maxFile: maxFile, current: make(map[Kind]*file), files: make(map[uint32]*file)}
 	for _, f := range listed {
@@ -56,7 +57,7 @@ func Open(dir disk.Directory, maxFile int64, listed []File) (*Set, error) {
 			return nil, err
 		}
 	}
-	if err := s.removeOthers(listed); err != nil {
+	if err := s.findLeftovers(listed); err != nil {
 		_ = s.Close() // nothing was written
 		return nil, err
 	}
@@ -100,8 +101,8 @@ func (s *Set) continueFile(f *file) {
 	f.isFull, s.current[f.Kind] = false, f
 }
 
-// removeOthers removes the files that are listed as removed, and those with a number above all listed ones. There must not be others.
-func (s *Set) removeOthers(listed []File) error {
+// findLeftovers finds the files that are listed as removed, and those with a number above all listed ones. There must not be others.
+func (s *Set) findLeftovers(listed []File) error {
 	names, err := s.dir.Names()
 	if err != nil {
 		return err
@@ -109,18 +110,46 @@ func (s *Set) removeOthers(listed []File) error {
 	for _, name := range names {
 		digits, isFile := strings.CutSuffix(name, extension)
 		number, err := strconv.ParseUint(digits, 10, 32)
-		if !isFile || err != nil || s.files[uint32(number)] != nil {
+		if !isFile || err != nil || nameOf(uint32(number)) != name || s.files[uint32(number)] != nil {
 			continue
 		}
 		isRemoved := slices.ContainsFunc(listed, func(f File) bool { return f.Number == uint32(number) && f.Kind == removed })
 		if uint32(number) <= s.last && !isRemoved {
 			return damage.New(s.Path(uint32(number)), "no row of the store is about this file")
 		}
-		if err := s.dir.Remove(name); err != nil {
+		s.leftovers = append(s.leftovers, uint32(number))
+	}
+	return nil
+}
+
+// RemoveLeftovers removes the files that Open has found and no row lists, unless they were made again meanwhile. The store calls it when
+// its log is replayed: it then has all rows that these files had. It is safe at any time.
+func (s *Set) RemoveLeftovers() error {
+	for {
+		if isDone, err := s.removeLeftover(); isDone || err != nil {
 			return err
 		}
 	}
-	return nil
+}
+
+// removeLeftover removes one file, and nobody makes it meanwhile.
+func (s *Set) removeLeftover() (isDone bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.leftovers) - 1
+	if last < 0 {
+		return true, nil
+	}
+	number := s.leftovers[last]
+	s.leftovers = s.leftovers[:last]
+	return false, s.dir.Remove(nameOf(number))
+}
+
+// keepLeftover forgets that a file should be removed.
+func (s *Set) keepLeftover(number uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leftovers = slices.DeleteFunc(s.leftovers, func(n uint32) bool { return n == number })
 }
 
 // Append adds a value to those that the next Flush writes, and returns its place. Nobody can read it before that Flush.
@@ -152,6 +181,7 @@ func (s *Set) beginExtent(f *file) {
 // create makes the next file.
 func (s *Set) create(kind Kind) (*file, error) {
 	number := s.last + 1
+	s.keepLeftover(number)
 	handle, err := s.dir.Create(nameOf(number), 0)
 	if err != nil {
 		return nil, err
