@@ -34,7 +34,7 @@ var ErrStopped = errors.New("the journal is closed")
 // Apply returns.
 type Log interface {
 	Apply(g *store.Group) error
-	// Confirm makes it durable that the last group was acknowledged. It is called when no group has followed for a while.
+	// Confirm makes it durable that the last group is. It is called from time to time, also while Apply is.
 	Confirm() error
 }
 
@@ -87,6 +87,7 @@ type Journal struct {
 
 	groups         chan *prepared // from the orderer to the committer
 	freeGroups     chan *prepared // from the committer back to the orderer
+	applied        chan struct{}  // gets a value after each group; see confirm
 	stopped        sync.WaitGroup // done when the journal's goroutines have ended
 	committed      atomic.Uint64  // number of the last durable group
 	oldestBuffered atomic.Uint64  // number of the oldest durable group with page-buffer rows
@@ -117,7 +118,7 @@ func Open(o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		store: s, log: s, clock: o.Clock, fatal: o.Fatal, overlapAt: defaultOverlap,
-		groups: make(chan *prepared), freeGroups: make(chan *prepared, 2), failed: make(chan struct{}), ended: make(chan struct{}),
+		groups: make(chan *prepared), freeGroups: make(chan *prepared, 2), applied: make(chan struct{}, 1), failed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	j.limit.rows, j.limit.bytes = s.MaxGroup()
 	j.limit.add(-removalRows, -removalBytes)
@@ -148,9 +149,10 @@ func Open(o Options) (*Journal, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	j.oldestBuffered.Store(w.lowestBuffered())
-	j.stopped.Add(3)
+	j.stopped.Add(4)
 	go j.order(w)
 	go j.commit()
+	go j.confirm()
 	go j.watch()
 	return j, nil
 }
