@@ -214,7 +214,8 @@ func (j *Journal) Bound() [32]byte { return j.store.Bound() }
 // Size returns the store's size in bytes.
 func (j *Journal) Size() int64 { return j.store.Size() }
 
-// Unverified returns how many bytes of the store were not compared with their checksums since it was opened.
+// Unverified returns how many bytes of the files of long values, as they were when the store was opened, were not compared with their
+// checksums since.
 func (j *Journal) Unverified() int64 { return j.store.Unverified() }
 
 // LastGroup returns the number and hash of the last durable group.

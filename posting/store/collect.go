@@ -18,7 +18,7 @@ import (
 )
 
 // Two things are done with the files of values in the background, slowly. Each byte is compared with its checksum once after a start,
-// because a start does not read these files. And the values of a file that has become mostly useless, because its records have
+// because a start does not read these files; damage that no row needs is passed over. And the values of a file that has become mostly useless, because its records have
 // newer values in other files, are moved so that it can be removed.
 
 const (
@@ -105,10 +105,10 @@ func (s *Store) pauseKeeping(d time.Duration) error {
 	}
 }
 
-// Unverified returns how many bytes of values were not compared with their checksums since the store was opened.
+// Unverified returns how many bytes of the files of values, as they were when the store was opened, were not compared with their checksums since.
 func (s *Store) Unverified() int64 { return s.keeper.unverified.Load() }
 
-// scrub compares the values in files with their checksums. Damage is an error, which ends the process.
+// scrub compares what is in files with its checksums. Damage of a value that a row needs is an error, which ends the process.
 func (s *Store) scrub(files []values.File) error {
 	const pauseBytes = scrubRate / 50
 	for _, f := range files {

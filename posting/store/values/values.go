@@ -44,7 +44,8 @@ func (s *Set) Path(number uint32) string { return s.dir.Path(nameOf(number)) }
 
 func nameOf(number uint32) string { return fmt.Sprintf("%06d%s", number, extension) }
 
-// Open opens the listed files in dir, as invariant 2 says. It changes nothing. A file of maxFile bytes gets no further entries. Errors: *damage.Error, or an I/O error that names the path.
+// Open opens the listed files in dir, as invariant 2 says. It changes nothing. A file of maxFile bytes gets no further entries. Errors:
+// *damage.Error, or an I/O error that names the path.
 func Open(dir disk.Directory, maxFile int64, listed []File) (*Set, error) {
 	s := &Set{dir: dir, maxFile: maxFile, current: make(map[Kind]*file), files: make(map[uint32]*file)}
 	for _, f := range listed {
