@@ -70,40 +70,64 @@ func (j *Journal) order(w *writer) {
 // order. After a failure it only drains the channel, so that the orderer does not block.
 func (j *Journal) commit() {
 	defer j.stopped.Done()
-	idle := time.NewTimer(confirmAfter)
-	defer idle.Stop()
-	failed := false
-	for {
-		var err error
-		select {
-		case <-idle.C:
-			if !failed {
-				err = j.log.Confirm()
-			}
-		case p, more := <-j.groups:
-			if !more {
-				return
-			}
-			if !failed {
-				err = j.commitGroup(p)
-				idle.Reset(confirmAfter)
-			}
-			if failed || err != nil {
-				for i := range p.waiters {
-					j.leave(p.waiters[i].done)
-				}
+	for p := range j.groups {
+		failed := j.hasFailed()
+		if !failed {
+			if err := j.commitGroup(p); err != nil {
+				j.fail(err)
+				failed = true
 			}
 		}
-		if err != nil {
-			failed = true
-			j.fail(err)
+		if failed {
+			for i := range p.waiters {
+				j.leave(p.waiters[i].done)
+			}
 		}
 	}
 }
 
-// confirmAfter is how long the committer waits for the next group, which confirms that the last one was acknowledged, before it
-// has that written down.
-const confirmAfter = 20 * time.Millisecond
+// The last group is confirmed when no other has followed for confirmAfter, and at least every confirmWithin.
+const (
+	confirmAfter  = 20 * time.Millisecond
+	confirmWithin = 100 * time.Millisecond
+)
+
+// confirm has written down from time to time which group is durable, so that the loss of the end of the log is noticed. No group waits
+// for that.
+func (j *Journal) confirm() {
+	defer j.stopped.Done()
+	for {
+		select {
+		case <-j.applied:
+		case <-j.ended: // the store confirms the last group when it is closed
+			return
+		}
+		if !j.awaitPause() {
+			return
+		}
+		if err := j.log.Confirm(); err != nil {
+			j.fail(err)
+			return
+		}
+	}
+}
+
+// awaitPause waits until no group has followed for a while, but not for long. It returns false if the journal is closed.
+func (j *Journal) awaitPause() bool {
+	for waited := time.Duration(0); waited < confirmWithin; waited += confirmAfter {
+		select {
+		case <-time.After(confirmAfter):
+		case <-j.ended:
+			return false
+		}
+		select {
+		case <-j.applied:
+		default:
+			return true
+		}
+	}
+	return true
+}
 
 // commitGroup applies a group and acknowledges its changes.
 func (j *Journal) commitGroup(p *prepared) error {
@@ -111,7 +135,9 @@ func (j *Journal) commitGroup(p *prepared) error {
 		return err
 	}
 	j.countPrepared(-1)
-	j.Due.applyChanges(p.group.N(), p.dues)
+	if p.group.Rows() > 0 { // a group of refusals has the number of the next one
+		j.Due.applyChanges(p.group.N(), p.dues)
+	}
 	for i := range p.notices {
 		if j.onNotices != nil {
 			j.onNotices(p.notices[i].org, p.notices[i].notices)
@@ -119,6 +145,10 @@ func (j *Journal) commitGroup(p *prepared) error {
 	}
 	for i := range p.waiters {
 		p.waiters[i].done(p.waiters[i].receipt)
+	}
+	select {
+	case j.applied <- struct{}{}:
+	default:
 	}
 	j.freeGroups <- p
 	return nil

@@ -7,7 +7,7 @@
 // that spill over to a second account, updates running totals, appends to the hash tree and writes the
 // rows into the group. A second goroutine, the committer, hands the group to the Log (one sync) and then
 // acknowledges the group's changes in order. The orderer prepares the next group when this one is durable,
-// or earlier if many changes wait.
+// or earlier if many changes wait. A third goroutine has the Log confirm the last group from time to time.
 //
 // Invariants:
 //  1. A Change gets its Receipt only when its group and every earlier group are durable, even if it is

@@ -25,6 +25,7 @@ type Due struct {
 	waiting    map[dueRow]int           // how many records have their current item in a row of a second before horizon
 	emptied    []dueRow                 // rows that may have none any more, and can be removed
 	ticket     uint64                   // the last ticket; each item of the heap has its own
+	reported   uint64                   // the last group whose due instants applyChanges has applied
 
 	mark int64 // low-water mark: no row of an earlier second has a current item; only the orderer moves the mark
 }
@@ -205,13 +206,14 @@ func (d *Due) takeEmptied(limit int) (rows []dueRow) {
 	return rows
 }
 
-// applyChanges applies the new due instants of a durable group.
+// applyChanges applies the new due instants of a durable group. It is called once for each group with rows, in order.
 func (d *Due) applyChanges(group uint64, changes []dueChange) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reported = group
 	if len(changes) == 0 {
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	earliest := ledger.Micros(0)
 	if len(d.heap) > 0 {
 		earliest = d.heap[0].At
@@ -280,6 +282,7 @@ func (d *Due) recover(now time.Time) error {
 		}
 	}
 	d.horizon = ledger.Micros(d.mark) * 1_000_000
+	d.reported, _ = d.journal.store.LastGroup()
 	return d.loadTo(horizonAt(now))
 }
 
@@ -303,7 +306,9 @@ const maxLoad = 4_096
 // load is one step of loading. It reads rows from the horizon on, adds the items that have their record's current
 // due instant, and moves the horizon to the instant where reading ended. After an error, items beyond the old
 // horizon are still only in the store. The caller holds the lock already when load opens the snapshot. So a
-// group that the snapshot does not show reports its changes after load, and they replace items that load has added.
+// group that the snapshot does not show reports its changes after load, and they replace items that load has added. The snapshot may also
+// show the group that the committer is about to report. load leaves out the rows of that group: they would look empty, because nothing is known
+// of their items yet, and would be removed.
 func (d *Due) load(newHorizon ledger.Micros) error {
 	snap := d.journal.store.Snapshot()
 	defer snap.Close()
@@ -325,6 +330,9 @@ func (d *Due) load(newHorizon ledger.Micros) error {
 			return false, nil
 		}
 		lastSecond = row.second
+		if row.group > d.reported {
+			return true, nil
+		}
 		rows = append(rows, row)
 		return true, store.DecodeDues(value, func(item store.DueItem) {
 			if item.At >= oldHorizon && item.At < newHorizon {

@@ -311,6 +311,69 @@ func TestGroupRemovesABoundedNumberOfEmptiedDueRows(t *testing.T) {
 	f.wantDueItems(0)
 }
 
+// afterApply is a Log that calls a function once, when a group is durable and visible and the committer does not know it yet.
+type afterApply struct {
+	posting.Log
+	call func()
+}
+
+func (l *afterApply) Apply(g *store.Group) error {
+	err := l.Log.Apply(g)
+	if call := l.call; call != nil && err == nil {
+		l.call = nil
+		call()
+	}
+	return err
+}
+
+// The window may be loaded when a group is visible whose due instants are not reported yet. The next group, which the orderer prepares meanwhile,
+// must not remove the rows of that one. A group of refusals has the number of the group that follows it, and reports nothing of it.
+func TestDueRowOfAGroupThatIsNotReportedStays(t *testing.T) {
+	for name, before := range map[string]func(*fixture){
+		"after a group with rows":   func(*fixture) {},
+		"after a group of refusals": func(f *fixture) { f.refuse() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := new(afterApply)
+			f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: smallMemTable}
+			f.wrapLog = func(inner posting.Log) posting.Log { l.Log = inner; return l }
+			f.reopen()
+			t.Cleanup(func() { _ = f.Close() })
+			f.OverlapAt(1)
+			s := newSource()
+			f.setDue(s, 0, ledger.MicrosOf(start.Add(5*time.Minute))) // in the window
+			f.forward(6 * time.Minute)
+			before(f)
+			receipts := make(chan posting.Receipt, 1)
+			l.call = func() {
+				f.lookAhead()
+				f.Submit(deposit(), func(receipt posting.Receipt) { receipts <- receipt })
+				for f.QueueDepth() > 0 {
+					runtime.Gosched() // until it is in the next group
+				}
+			}
+			f.setDue(s, 1, ledger.MicrosOf(start.Add(12*time.Minute))) // behind the window as it was
+			if receipt := <-receipts; receipt.Err != nil {
+				t.Fatal(receipt.Err)
+			}
+			f.forward(7 * time.Minute)
+			f.restart()
+			f.lookAhead()
+			f.wantTaken(s)
+		})
+	}
+}
+
+// refuse submits a change that is refused, in a group of its own.
+func (f *fixture) refuse() {
+	f.t.Helper()
+	c := recordWithoutEntry(uuid.New())
+	c.Steps[0].Expect = 7 // there is no such record
+	if receipt := f.submit(&c); receipt.Err == nil {
+		f.t.Fatal("the change was not refused")
+	}
+}
+
 // Whatever happens to records and when the process ends, each record that is due is found, and once nothing happens any more, only
 // the rows of those are left.
 func TestRemovedDueRowsAreNotMissed(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -130,6 +131,62 @@ func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 			f.must(deposit())
 		})
 	}
+}
+
+// confirming is a Log whose groups after the first one wait until something was confirmed.
+type confirming struct {
+	posting.Log
+	confirmed chan struct{}
+	err       error // of Confirm
+}
+
+func (l *confirming) Apply(g *store.Group) error {
+	err := l.Log.Apply(g)
+	if g.N() == 1 {
+		return err
+	}
+	select {
+	case <-l.confirmed:
+		return err
+	case <-time.After(10 * time.Second):
+		return errors.New("nothing was confirmed")
+	}
+}
+
+func (l *confirming) Confirm() error {
+	if l.err != nil {
+		return l.err
+	}
+	select {
+	case l.confirmed <- struct{}{}:
+	default:
+	}
+	return l.Log.Confirm()
+}
+
+// While groups follow each other, the log's end is confirmed all the same.
+func TestGroupsAreConfirmedUnderLoad(t *testing.T) {
+	l := &confirming{confirmed: make(chan struct{}, 1)}
+	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: smallMemTable}
+	f.wrapLog = func(inner posting.Log) posting.Log { l.Log = inner; return l }
+	f.reopen()
+	t.Cleanup(func() { _ = f.Close() })
+	for range 4 {
+		f.must(deposit())
+	}
+}
+
+func TestFailedConfirmationEndsTheProcess(t *testing.T) {
+	l := &confirming{err: errDisk}
+	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: smallMemTable}
+	f.wrapLog = func(inner posting.Log) posting.Log { l.Log = inner; return l }
+	f.reopen()
+	t.Cleanup(func() { _ = f.Close() })
+	f.must(deposit())
+	if err := <-f.fatal; !errors.Is(err, errDisk) {
+		t.Errorf("it ended with %v", err)
+	}
+	f.Submit(deposit(), func(receipt posting.Receipt) { t.Errorf("acknowledged: %v", receipt) })
 }
 
 func TestFullQueueRefusesCommandsButAcceptsOutcomes(t *testing.T) {

@@ -34,7 +34,7 @@ var ErrStopped = errors.New("the journal is closed")
 // Apply returns.
 type Log interface {
 	Apply(g *store.Group) error
-	// Confirm makes it durable that the last group was acknowledged. It is called when no group has followed for a while.
+	// Confirm makes it durable that the last group is. It is called from time to time, also while Apply is.
 	Confirm() error
 }
 
@@ -88,6 +88,7 @@ type Journal struct {
 
 	groups         chan *prepared // from the orderer to the committer
 	freeGroups     chan *prepared // from the committer back to the orderer
+	applied        chan struct{}  // gets a value after each group; see confirm
 	stopped        sync.WaitGroup // done when the journal's goroutines have ended
 	committed      atomic.Uint64  // number of the last durable group
 	oldestBuffered atomic.Uint64  // number of the oldest durable group with page-buffer rows
@@ -118,7 +119,7 @@ func Open(o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		store: s, log: s, clock: o.Clock, fatal: o.Fatal, overlapAt: defaultOverlap,
-		groups: make(chan *prepared), freeGroups: make(chan *prepared, 2), failed: make(chan struct{}), ended: make(chan struct{}),
+		groups: make(chan *prepared), freeGroups: make(chan *prepared, 2), applied: make(chan struct{}, 1), failed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	j.limit.rows, j.limit.bytes = s.MaxGroup()
 	j.limit.add(-removalRows, -removalBytes)
@@ -149,9 +150,10 @@ func Open(o Options) (*Journal, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	j.oldestBuffered.Store(w.lowestBuffered())
-	j.stopped.Add(3)
+	j.stopped.Add(4)
 	go j.order(w)
 	go j.commit()
+	go j.confirm()
 	go j.watch()
 	return j, nil
 }
@@ -213,7 +215,8 @@ func (j *Journal) Bound() [32]byte { return j.store.Bound() }
 // Size returns the store's size in bytes.
 func (j *Journal) Size() int64 { return j.store.Size() }
 
-// Unverified returns how many bytes of the store were not compared with their checksums since it was opened.
+// Unverified returns how many bytes of the files of long values, as they were when the store was opened, were not compared with their
+// checksums since.
 func (j *Journal) Unverified() int64 { return j.store.Unverified() }
 
 // LastGroup returns the number and hash of the last durable group.

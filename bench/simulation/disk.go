@@ -33,8 +33,9 @@ type machineDisk struct {
 	isFull  bool         // nothing can be created
 }
 
-// logFolder begins the names of the log's files.
-const logFolder = "log/"
+// waitingFiles begins the names of the files whose syncs wait for the scheduler: the log's segments. The others are synced while a lock is held, and
+// a lock must not wait for the scheduler.
+const waitingFiles = "log/segment-"
 
 // write is a write of one file that is not durable.
 type write struct {
@@ -343,11 +344,6 @@ func (f *simulatedFile) Size() (int64, error) {
 	return f.inner.Size()
 }
 
-// Truncate implements disk.File. It is used only on what a crash has left, so it may be lost like that.
-func (f *simulatedFile) Truncate(size int64) error {
-	return f.inner.Truncate(size)
-}
-
 // Datasync implements disk.File.
 func (f *simulatedFile) Datasync() error {
 	d := f.directory.disk
@@ -355,7 +351,7 @@ func (f *simulatedFile) Datasync() error {
 	path := f.path
 	d.mu.Unlock()
 	v := verdictGo
-	if strings.HasPrefix(d.relative(path), logFolder) { // the store syncs long values while it holds a lock, and a lock must not wait for the scheduler
+	if strings.HasPrefix(d.relative(path), waitingFiles) {
 		v = d.await("sync", path)
 	}
 	switch v {

@@ -23,7 +23,6 @@ type File interface {
 	io.ReaderAt
 	io.WriterAt
 	Size() (int64, error)
-	Truncate(size int64) error
 	Datasync() error // makes what was written durable
 	Close() error
 }

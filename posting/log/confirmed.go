@@ -5,68 +5,96 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
+	"sync/atomic"
 
+	"mizan/internal/disk"
 	"mizan/posting/store/damage"
 )
 
-// confirmedName is the file that says which frame was acknowledged last, at least whenever no other followed for a while. It is
-// apart from the segments, so that an older state of the last segment is noticed. It has two marks, which are written in turn.
-// If it is lost it is made again.
+// confirmedName is the file that says which frame was durable at the last Confirm. It is apart from the segments, so that an older state of
+// the last segment is noticed. It has two marks, which are written in turn. If it is lost it is made again.
 const confirmedName = "confirmed"
 
 // confirmedEpoch is for the marks in that file, which nobody else writes.
 var confirmedEpoch epoch
 
+// confirmations is the open file.
+type confirmations struct {
+	writing sync.Mutex // held while a mark is written
+	file    disk.File
+	next    int64         // the place of the next mark: not the one of the last
+	last    atomic.Uint64 // the number in the last mark
+}
+
 // openConfirmed opens the file of confirmations, and makes one if there is none.
 func (l *Local) openConfirmed() (err error) {
-	l.confirmations, err = l.dir.Open(confirmedName)
+	f, err := l.dir.Open(confirmedName)
 	if errors.Is(err, os.ErrNotExist) {
-		l.confirmations, err = l.dir.Create(confirmedName, slots*blockSize)
+		f, err = l.dir.Create(confirmedName, slots*blockSize)
 	}
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
+	l.confirmations.file = f
 	return nil
 }
 
-// checkConfirmed compares the confirmations with the last frame of the log, and returns the number of the highest.
-func (l *Local) checkConfirmed(last Mark) (confirmed uint64, err error) {
+// checkConfirmed compares the confirmations with the last frame of the log.
+func (l *Local) checkConfirmed(last Mark) error {
+	c := &l.confirmations
 	buf := make([]byte, slotSize)
 	for i := range int64(slots) {
 		clear(buf)
-		if _, err := l.confirmations.ReadAt(buf, i*blockSize); err != nil && !errors.Is(err, io.EOF) {
-			return 0, fmt.Errorf("log: %s: %w", l.dir.Path(confirmedName), err)
+		if _, err := c.file.ReadAt(buf, i*blockSize); err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("log: %s: %w", l.dir.Path(confirmedName), err)
 		}
 		m, ok := confirmedEpoch.parseSlot(buf)
 		switch {
 		case !ok:
 			continue
 		case m.N > last.N:
-			return 0, damage.New(l.dir.Path(""), "frame %d was acknowledged, but the last one found is %d", m.N, last.N)
+			return damage.New(l.dir.Path(""), "frame %d was acknowledged, but the last one found is %d", m.N, last.N)
 		case m.N == last.N && m.Hash != last.Hash:
-			return 0, damage.New(l.dir.Path(""), "frame %d is not the one that was acknowledged", m.N)
+			return damage.New(l.dir.Path(""), "frame %d is not the one that was acknowledged", m.N)
 		}
-		confirmed = max(confirmed, m.N)
+		if m.N > c.last.Load() {
+			c.last.Store(m.N)
+			c.next = (i + 1) % slots
+		}
 	}
-	return confirmed, nil
+	return nil
 }
 
-// Confirm makes it durable that the last frame was acknowledged. It is worthwhile when no other frame follows soon.
+// Confirm writes down which frame is durable, outside the segment that has it. It is worthwhile from time to time, and when no other
+// frame follows soon. It is safe for concurrent use, also while a frame is appended.
 func (l *Local) Confirm() error {
-	if l.failed {
+	c := &l.confirmations
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if l.failed.Load() {
 		return ErrFailed
 	}
-	if l.tail == 0 || l.confirmed == l.last.N {
+	last := l.lastDurable()
+	if last.N <= c.last.Load() {
 		return nil
 	}
-	_, err := l.confirmations.WriteAt(confirmedEpoch.fillSlot(markSlot{Mark: l.last}), int64(l.last.N%slots)*blockSize)
+	_, err := c.file.WriteAt(confirmedEpoch.fillSlot(markSlot{Mark: last}), c.next*blockSize)
 	if err == nil {
-		err = l.confirmations.Datasync()
+		err = c.file.Datasync()
 	}
 	if err != nil {
-		l.failed = true
-		return fmt.Errorf("log: the confirmation of frame %d: %w", l.last.N, err)
+		l.failed.Store(true)
+		return fmt.Errorf("log: the confirmation of frame %d: %w", last.N, err)
 	}
-	l.confirmed = l.last.N
+	c.last.Store(last.N)
+	c.next = (c.next + 1) % slots
 	return nil
+}
+
+// lastDurable returns the last frame that is durable; none before Replay.
+func (l *Local) lastDurable() Mark {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.durable
 }

@@ -224,14 +224,14 @@ func liveThroughFaults(t *testing.T, rt *rapid.T) {
 	}
 	rt.Repeat(map[string]func(*rapid.T){
 		"append": func(rt *rapid.T) {
-			if s.log.failed {
+			if s.log.failed.Load() {
 				return
 			}
 			f := s.frameOf(rapid.IntRange(0, 6*blockSize).Draw(rt, "size"))
 			switch err := s.log.Append(f.Mark, bufferOf(f)); {
 			case err == nil:
 				s.frames = append(s.frames, f)
-			case !s.log.failed:
+			case !s.log.failed.Load():
 				rt.Fatalf("refused: %v", err)
 			default:
 				inFlight = &f
@@ -255,7 +255,7 @@ func liveThroughFaults(t *testing.T, rt *rapid.T) {
 			}
 		},
 		"restart": func(rt *rapid.T) {
-			if s.dir.powerCut > 0 && s.dir.steps >= s.dir.powerCut || s.log.failed {
+			if s.dir.powerCut > 0 && s.dir.steps >= s.dir.powerCut || s.log.failed.Load() {
 				crash(rt)
 			} else {
 				s.dir = s.dir.killed()

@@ -17,9 +17,10 @@
 //     taken for a frame: the checksums of headers depend on random bytes that are new at each use and that nobody sees.
 //  6. An append needs no space on the disk, unless it begins a segment; then the segment exists before anything is written.
 //
-// Marks keep a lost end of the log from looking like a crash. The write of a frame also writes a mark that the frame before it
-// was acknowledged. Confirm says so of the last frame when no other follows soon, in a file of its own. When a segment is full,
-// its mark says that the next one exists.
+// Marks keep a lost end of the log from looking like a crash. The write of a frame also writes a mark, into the same segment, that the frame
+// before it was acknowledged. When a segment is full, its mark says that the next one exists. Confirm says so of the last frame in a file of
+// its own, because an older copy of the last segment agrees with its own marks. So such a copy is noticed if a frame that it does not have was
+// confirmed; the frames since the last Confirm are not. Confirm may run while a frame is appended.
 //
 // Callers: posting/store.
 //

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"mizan/internal/assert"
@@ -36,17 +37,18 @@ type Local struct {
 	segmentSize int64
 
 	// Only the goroutine that appends uses these fields.
-	last          Mark      // the last frame
-	confirmed     uint64    // the highest number in a mark or a confirmation
-	tail          int64     // where the next frame begins, in the last segment; 0 before Replay
-	failed        bool      // an append has failed
-	confirmations disk.File // see confirmed.go
-	owner         Owner
-	current       *segment // the last segment; nil before Replay
+	last    Mark  // the last frame
+	tail    int64 // where the next frame begins, in the last segment; 0 before Replay
+	owner   Owner
+	current *segment // the last segment; nil before Replay
+
+	failed        atomic.Bool // an append or a confirmation has failed
+	confirmations confirmations
 
 	making sync.Mutex // held while spare segments are made, of nothing or of segments that nobody needs
 
 	mu         sync.Mutex // not held while the disk is used
+	durable    Mark       // the last frame that is durable; guarded by mu
 	segments   []*segment // oldest first; never empty; guarded by mu
 	spares     []string   // names of files that may become segments; guarded by mu
 	leftovers  []*segment // segments before a gap, until Replay removes them
@@ -60,7 +62,7 @@ var _ Log = (*Local)(nil)
 func (l *Local) Append(m Mark, buf []byte) error {
 	assert.That(l.tail > 0, "a log is written before it was replayed")
 	assert.That(m.N == l.last.N+1, "frame %d after frame %d", m.N, l.last.N)
-	if l.failed {
+	if l.failed.Load() {
 		return ErrFailed
 	}
 	size := framed(len(buf) - HeaderSize)
@@ -69,19 +71,21 @@ func (l *Local) Append(m Mark, buf []byte) error {
 		assert.That(size <= l.segmentSize-framesAt, "a frame of %d bytes", len(buf))
 		next, err := l.rotate(s)
 		if err != nil {
-			l.failed = !errors.Is(err, ErrNoSpace)
+			l.failed.Store(!errors.Is(err, ErrNoSpace) || l.failed.Load())
 			return err
 		}
 		s = next
 	}
 	s.epoch.fill(buf, m, l.last.Hash)
 	if err := l.write(s, buf); err != nil {
-		l.failed = true
+		l.failed.Store(true)
 		return fmt.Errorf("log: frame %d: %w", m.N, err)
 	}
-	l.confirmed = l.last.N
 	l.last = m
 	l.tail += size
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.durable = m
 	return nil
 }
 
@@ -95,9 +99,9 @@ func (l *Local) write(s *segment, frame []byte) error {
 	return s.file.Datasync()
 }
 
-// markLast writes the mark that the last frame was acknowledged, unless a mark says so.
+// markLast writes the mark that the last frame was acknowledged, unless a confirmation says so.
 func (l *Local) markLast(s *segment) error {
-	if l.confirmed == l.last.N || s.after.N == l.last.N { // the segment's header has the mark
+	if l.confirmations.last.Load() == l.last.N || s.after.N == l.last.N { // the segment's header has the mark
 		return nil
 	}
 	return s.writeMark(markSlot{Mark: l.last})
@@ -122,7 +126,7 @@ func (l *Local) rotate(full *segment) (*segment, error) {
 	l.mu.Lock()
 	l.segments = append(l.segments, next)
 	l.mu.Unlock()
-	l.current, l.tail, l.confirmed = next, framesAt, l.last.N
+	l.current, l.tail = next, framesAt
 	return next, nil
 }
 
@@ -274,7 +278,7 @@ func (l *Local) HasSpare() bool {
 // Close confirms the last frame and closes the files. Nothing else may run meanwhile.
 func (l *Local) Close() error {
 	var err error
-	if !l.failed {
+	if !l.failed.Load() {
 		err = l.Confirm()
 	}
 	l.mu.Lock()
@@ -282,8 +286,8 @@ func (l *Local) Close() error {
 	for _, s := range slices.Concat(l.leftovers, l.segments) {
 		err = errors.Join(err, s.file.Close())
 	}
-	if l.confirmations != nil {
-		err = errors.Join(err, l.confirmations.Close())
+	if l.confirmations.file != nil {
+		err = errors.Join(err, l.confirmations.file.Close())
 	}
 	return err
 }

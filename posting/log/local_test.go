@@ -440,6 +440,94 @@ func TestReplayMarksTheSegmentsThatExist(t *testing.T) {
 }
 
 // On the disk of this machine all is as in memory.
+// A torn confirmation leaves the one before it, whatever numbers the frames have.
+func TestConfirmationsAreWrittenInTurn(t *testing.T) {
+	s := newStory(t)
+	wantLost := func(n uint64) { // if the log ends before frame n, that is damage, although the last confirmation is lost
+		t.Helper()
+		for i := range int64(slots) {
+			dir := s.dir.copied()
+			f := dir.files[confirmedName]
+			m, ok := confirmedEpoch.parseSlot(f.content[i*blockSize:][:slotSize])
+			if ok && m.N == s.frames[len(s.frames)-1].N {
+				clear(f.content[i*blockSize:][:slotSize])
+				l, err := open(dir, testSegment)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantDamage(t, "", l.checkConfirmed(Mark{N: n - 1}), fmt.Sprintf("frame %d was acknowledged", n))
+			}
+		}
+	}
+	for n := uint64(2); n <= 8; n += 2 {
+		s.append(100)
+		s.append(100)
+		if err := s.log.Confirm(); err != nil {
+			t.Fatal(err)
+		}
+		if n > 2 {
+			wantLost(n - 2)
+		}
+		if n == 4 {
+			s.dir = s.dir.killed()
+			s.mustReopen()
+		}
+	}
+}
+
+// Confirmations are written while frames are appended. An older state of the last segment is then noticed.
+func TestConfirmWhileFramesAreAppended(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	o := Options{Dir: dir, SegmentSize: 1 << 20}
+	if err := Create(o, Mark{}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Replay(1, nil); err != nil {
+		t.Fatal(err)
+	}
+	s := &story{t: t, log: l}
+	s.append(10)
+	older, err := os.ReadFile(filepath.Join(dir, l.current.name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	appended, confirmed := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-appended:
+				confirmed <- l.Confirm()
+				return
+			default:
+			}
+			if err := l.Confirm(); err != nil {
+				confirmed <- err
+				return
+			}
+		}
+	}()
+	for range 100 {
+		s.append(10)
+	}
+	close(appended)
+	if err := errors.Join(<-confirmed, os.WriteFile(filepath.Join(dir, l.current.name), older, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(o) // as after a kill
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = again.Replay(1, func(Frame) error { return nil })
+	wantDamage(t, "", err, "was acknowledged, but the last one found is")
+	if err := errors.Join(again.Close(), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestLogInADirectory(t *testing.T) {
 	o := Options{Dir: filepath.Join(t.TempDir(), "log"), SegmentSize: testSegment}
 	if err := Create(o, Mark{}); err != nil {

@@ -138,8 +138,6 @@ func (f *memoryFile) WriteAt(p []byte, at int64) (int, error) {
 	return copy(f.content[at:], p), nil
 }
 
-func (f *memoryFile) Truncate(int64) error { return errors.ErrUnsupported } // a log never does
-
 func (f *memoryFile) Size() (int64, error) { return int64(len(f.content)), nil }
 
 func (f *memoryFile) Datasync() error {

@@ -145,21 +145,20 @@ func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
 			return Mark{}, damage.New(r.path, "it ends with frame %d, and should end with frame %d", r.last.N, after.N)
 		}
 	}
-	l.current, l.last, l.tail, l.confirmed = l.segments[len(l.segments)-1], end.last, end.at, end.confirmed
+	l.current, l.last, l.tail = l.segments[len(l.segments)-1], end.last, end.at
 	if err := l.removeLeftovers(); err != nil {
 		return Mark{}, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.isReplayed = true
+	l.isReplayed, l.durable = true, end.last
 	return l.last, nil
 }
 
 // logEnd is where a log ends.
 type logEnd struct {
-	last      Mark
-	confirmed uint64 // the number in the file of confirmations
-	at        int64  // where the next frame begins, in the last segment
+	last Mark
+	at   int64 // where the next frame begins, in the last segment
 }
 
 // findEnd reads the last segment and makes durable what it finds.
@@ -171,7 +170,7 @@ func (l *Local) findEnd() (end logEnd, err error) {
 	if err := r.checkEnd(); err != nil {
 		return end, err
 	}
-	if end.confirmed, err = l.checkConfirmed(r.last); err != nil {
+	if err := l.checkConfirmed(r.last); err != nil {
 		return end, err
 	}
 	if err := l.makeDurable(r.lastAt, r.at); err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // Two things are done with the files of values in the background, slowly. Each byte is compared with its checksum once after a start,
-// because a start does not read these files. And the values of a file that has become mostly useless, because its records have
+// because a start does not read these files; damage that no row needs is passed over. And the values of a file that has become mostly useless, because its records have
 // newer values in other files, are moved so that it can be removed.
 
 const (
@@ -105,19 +105,16 @@ func (s *Store) pauseKeeping(d time.Duration) error {
 	}
 }
 
-// Unverified returns how many bytes of values were not compared with their checksums since the store was opened.
+// Unverified returns how many bytes of the files of values, as they were when the store was opened, were not compared with their checksums since.
 func (s *Store) Unverified() int64 { return s.keeper.unverified.Load() }
 
-// scrub compares the values in files with their checksums. Damage is an error, which ends the process.
+// scrub compares what is in files with its checksums. Damage of a value that a row needs is an error, which ends the process.
 func (s *Store) scrub(files []values.File) error {
 	const pauseBytes = scrubRate / 50
 	for _, f := range files {
 		done, rested := int64(0), int64(0)
-		err := s.values.Entries(f, func(e values.Entry) error {
-			if err := s.verifyEntry(f, e); err != nil {
-				return err
-			}
-			end := int64(e.Place.Offset) + int64(e.Place.Length)
+		err := s.eachEntry(f, func(e values.Entry) error {
+			end := e.End()
 			s.keeper.unverified.Add(done - end)
 			if done = end; done-rested < pauseBytes {
 				return nil
@@ -125,34 +122,70 @@ func (s *Store) scrub(files []values.File) error {
 			rested = done
 			return s.pauseKeeping(time.Second * pauseBytes / scrubRate)
 		})
-		if errors.Is(err, os.ErrClosed) { // it was collected meanwhile
-			s.keeper.unverified.Add(done - f.Length)
-			continue
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, os.ErrClosed) { // it was collected meanwhile
 			return storeError(err)
 		}
+		s.keeper.unverified.Add(done - f.Length)
 	}
 	return nil
 }
 
-// verifyEntry compares a value with its checksum. A value that was replaced is of no use, so its damage does not count. But the key
-// of a damaged entry may be damaged too, so the places of all rows tell whether one needs it.
-func (s *Store) verifyEntry(f values.File, e values.Entry) error {
-	if _, err := verifiedValue(e.Key, e.Stored); err == nil {
-		return nil
-	}
-	isNeeded := f.Kind == values.Lasting
-	if !isNeeded {
-		end := e.Place.Offset + e.Place.Length
-		err := s.eachPlace(func(p values.Place) {
-			isNeeded = isNeeded || p.File == f.Number && p.Offset < end && p.Offset+p.Length > e.Start()
+// eachEntry calls fn with each entry of a file. Damage that no row needs is passed over: a head does not tell then where the next entry begins, but
+// the rows do.
+func (s *Store) eachEntry(f values.File, fn func(values.Entry) error) error {
+	for from := int64(0); from < f.Length; {
+		err := s.values.Entries(f, from, func(e values.Entry) error {
+			if err := s.verifyEntry(f, e); err != nil {
+				return err
+			}
+			return fn(e)
 		})
-		if err != nil {
+		var damagedHead *values.HeadError
+		if !errors.As(err, &damagedHead) {
 			return err
 		}
+		next, placesErr := s.nextNeeded(f, damagedHead.At)
+		if placesErr != nil {
+			return placesErr
+		}
+		if next == damagedHead.At {
+			return err
+		}
+		s.warnUseless(f, damagedHead.At)
+		from = next
+	}
+	return nil
+}
+
+// nextNeeded returns where the next entry begins that a row needs, from an offset on, or where the file ends.
+func (s *Store) nextNeeded(f values.File, from int64) (next int64, err error) {
+	next = f.Length
+	err = s.eachPlace(f.Kind, func(key []byte, p values.Place) {
+		if at := p.Start(key); p.File == f.Number && at >= from {
+			next = min(next, at)
+		}
+	})
+	return next, err
+}
+
+func (s *Store) warnUseless(f values.File, at int64) {
+	s.log.Warn("damage on the disk, in a value that no row needs", "path", s.values.Path(f.Number), "offset", at)
+}
+
+// verifyEntry returns an error if an entry has a damaged value that a row needs. A value that was replaced is of no use, so its damage does not
+// count.
+func (s *Store) verifyEntry(f values.File, e values.Entry) error {
+	if !e.IsDamaged {
+		return nil
+	}
+	txn := s.db.NewTransactionAt(math.MaxUint64, false)
+	defer txn.Discard()
+	isNeeded, err := isPlaced(txn, e.Key, e.Place)
+	if err != nil {
+		return err
 	}
 	if !isNeeded {
+		s.warnUseless(f, int64(e.Place.Offset))
 		return nil
 	}
 	return damage.New(s.values.Path(f.Number), "the value at %d does not match its checksum", e.Place.Offset)
@@ -224,14 +257,14 @@ func (s *Store) collect() error {
 // in files that were full before.
 func (s *Store) countNeeded() (map[uint32]int64, error) {
 	needed := make(map[uint32]int64)
-	err := s.eachPlace(func(p values.Place) { needed[p.File] += int64(p.Length) })
+	err := s.eachPlace(values.Replaceable, func(_ []byte, p values.Place) { needed[p.File] += int64(p.Length) })
 	return needed, err
 }
 
-// eachPlace calls fn with the place of each replaceable value that a row in Badger has, slowly.
-func (s *Store) eachPlace(fn func(values.Place)) error {
+// eachPlace calls fn with the key and the place of each row in Badger whose value is in files of a kind, slowly.
+func (s *Store) eachPlace(of values.Kind, fn func(key []byte, p values.Place)) error {
 	for kind, fileKind := range separatedKinds {
-		if fileKind != values.Replaceable {
+		if fileKind != of {
 			continue
 		}
 		prefix := []byte{byte(kind)}
@@ -249,7 +282,7 @@ func (s *Store) eachPlace(fn func(values.Place)) error {
 }
 
 // somePlaces calls fn for some rows of a kind and returns where to continue; nil: there is no further row.
-func (s *Store) somePlaces(prefix, from []byte, fn func(values.Place)) (next []byte, err error) {
+func (s *Store) somePlaces(prefix, from []byte, fn func([]byte, values.Place)) (next []byte, err error) {
 	defer s.failOnPanic(&err)
 	txn := s.db.NewTransactionAt(math.MaxUint64, false)
 	defer txn.Discard()
@@ -266,7 +299,7 @@ func (s *Store) somePlaces(prefix, from []byte, fn func(values.Place)) (next []b
 			return nil, err
 		}
 		if ok {
-			fn(p)
+			fn(item.Key(), p)
 		}
 	}
 	return nil, nil
@@ -283,10 +316,7 @@ type movable struct {
 func (s *Store) collectFile(f values.File) error {
 	var batch []movable
 	size := 0
-	err := s.values.Entries(f, func(e values.Entry) error {
-		if err := s.verifyEntry(f, e); err != nil {
-			return err
-		}
+	err := s.eachEntry(f, func(e values.Entry) error {
 		batch = append(batch, movable{bytes.Clone(e.Key), bytes.Clone(e.Stored), e.Place})
 		if size += len(e.Stored); size < moveBytes && len(batch) < moveRows {
 			return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func storeWithValues(t *testing.T, o Options) (*Store, []movable) {
 		t.Fatal(err)
 	}
 	var all []movable
-	err := s.values.Entries(s.values.Files()[0], func(e values.Entry) error {
+	err := s.values.Entries(s.values.Files()[0], 0, func(e values.Entry) error {
 		all = append(all, movable{bytes.Clone(e.Key), bytes.Clone(e.Stored), e.Place})
 		return nil
 	})
@@ -120,7 +121,7 @@ func TestNothingIsWrittenAfterAFailure(t *testing.T) {
 	if err := s.write(s.recent, s.last.N); err == nil {
 		t.Error("groups were written")
 	}
-	if got := s.values.Files(); !slices.Equal(got, files) || s.values.PendingBytes() != 0 {
+	if got := s.values.Files(); !reflect.DeepEqual(got, files) || s.values.PendingBytes() != 0 {
 		t.Errorf("the files are %v, and were %v", got, files)
 	}
 	settle(s)
@@ -149,7 +150,7 @@ func TestValuesAreNotMovedInLowSpace(t *testing.T) {
 	if err := s.collect(); err != nil || s.Failure() != nil {
 		t.Errorf("collect = %v, the store has failed: %v", err, s.Failure())
 	}
-	if got := s.values.Files(); !slices.Equal(got, files) {
+	if got := s.values.Files(); !reflect.DeepEqual(got, files) {
 		t.Errorf("the files are %v, and were %v", got, files)
 	}
 }

@@ -21,8 +21,9 @@
 //  5. Every stored row is found, or Open refuses the store. Before Badger may change a file,
 //     every byte of every table is checked. Then the chain of groups is walked back, for four times the size of the
 //     memtables, and the log must continue where it ends (examine.go lists damage and consequences). Long values
-//     are in files beside the tables (package values). Open checks their lengths, a reader checks what it
-//     reads, and every byte is checked once in the background after a start (collect.go).
+//     are in files beside the tables (package values), whose checksums tell them from what an earlier process has written at the same places.
+//     Open checks the files' lengths, a reader checks what it reads, and every byte is checked once in the background after a start (collect.go);
+//     only damage that no row needs is passed over. Open removes no file of values before the log is replayed.
 //  6. A failure of Badger's background work ends the store at once, and the process with it (Failed).
 //     The next Open finds everything that was acknowledged, whatever a failed sync left behind.
 //  7. Badger never begins to write more than the disk has room for.

@@ -22,15 +22,16 @@ import (
 //	              whose tables Badger has deleted again is left out if its rows still
 //	              exist elsewhere (badgerfile/list.go).
 //	.sst          (a table) refused.
-//	.values       refused if it is missing or too short. Otherwise a damaged value is noticed when it is read, and at
-//	              the latest when the running store compares it with its checksum in the background (collect.go), which ends
-//	              the process.
+//	.values       refused if it is missing or too short. Otherwise a damaged value, also one of an older copy of the file, is noticed when it
+//	              is read, and at the latest when the running store compares it with its checksum in the background (collect.go), which
+//	              ends the process. Damage of what no row needs: harmless.
 //	.mem, KEYREGISTRY, DISCARD, .vlog   deleted at each opening: they hold nothing here that is
 //	              needed (all groups are in the log, no encryption, no value longer than a
 //	              table takes).
 //
-// Two cases are not noticed. If an older state of the whole directory was put back, no other file
-// contradicts it. And while a process has a table open, it does not notice damage in the table's
+// Three cases are not noticed. If an older state of the whole directory was put back, no other file
+// contradicts it. If an older state of the log's last segment was put back, only log/confirmed contradicts it, and it
+// may not know the groups of the last 100 ms or so. And while a process has a table open, it does not notice damage in the table's
 // index; it does notice a damaged value, and the next start notices everything in tables.
 
 // examine checks every file of Badger before Badger opens it.

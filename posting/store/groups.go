@@ -180,8 +180,7 @@ func isOutOfHandles(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// Confirm makes it durable that the last group was acknowledged, so that its loss would be noticed. The next group does so too.
-// The caller of Apply calls it when no group has followed for a while.
+// Confirm makes it durable that the last group is, so that its loss would be noticed. It is safe for concurrent use, also while a group is applied.
 func (s *Store) Confirm() error {
 	if err := s.failure(); err != nil {
 		return err

@@ -1,11 +1,14 @@
 package store
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
@@ -158,6 +161,41 @@ func TestStaleSegmentIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	openRefused(t, "a stale segment", killedDir)
+}
+
+// A log that can't be replayed is refused before the files of values are removed that no table knows.
+func TestRefusalLeavesTheValues(t *testing.T) {
+	dir, killedDir := t.TempDir(), t.TempDir()
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	for i := range 3 {
+		set(t, s, fmt.Sprintf("r%03d", i), strings.Repeat("v", 5000))
+	}
+	if err := s.flushAll(); err != nil {
+		t.Fatal(err)
+	}
+	copyTree(t, dir, killedDir)
+	file := readFile(t, s.values.Path(1))
+	path := strings.Replace(s.values.Path(1), dir, killedDir, 1)
+	closeStore(t, s)
+	segment := segments(t, killedDir)[0]
+	b := readFile(t, segment)
+	harmed := bytes.Clone(b)
+	harmed[bytes.Index(b, []byte("r000vvvv"))+10] ^= 1
+	if err := os.WriteFile(segment, harmed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	openRefused(t, "a damaged group", killedDir)
+	if !bytes.Equal(readFile(t, path), file) {
+		t.Error("the file of values has changed")
+	}
+	if err := os.WriteFile(segment, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, Options{Dir: killedDir, MemTable: minMemTable})
+	if got := valueFiles(t, s); len(got) != 0 {
+		t.Errorf("there are still %v", got)
+	}
+	closeStore(t, s)
 }
 
 // A shortened list of tables is refused before Badger deletes the tables that it does not name.

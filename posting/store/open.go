@@ -30,7 +30,7 @@ const (
 	fileMode    = 0o600 // of the files in the data directory
 
 	schemaKey = "mschema"
-	schema    = 8 // version of the forms of rows and of what is beside them; since version 8 long values are in files of their own
+	schema    = 9 // version of the forms of rows and of what is beside them; since version 9 the checksums of long values depend on epochs
 )
 
 // Open opens the store in o.Dir, or makes a new one if there is none. Errors: ErrLocked,
@@ -105,6 +105,9 @@ func (s *Store) open() error {
 	}
 	if err := s.checkIdentity(); err != nil {
 		return err
+	}
+	if err := s.values.RemoveLeftovers(); err != nil {
+		return storeError(err)
 	}
 	s.releaseSoon()
 	s.startKeeper()

@@ -205,19 +205,30 @@ func TestMovedValuesAreFoundAfterAnotherOpening(t *testing.T) {
 	}
 }
 
-// A running store notices damage in values that rows need, also if nobody reads them, and if the key beside the value is what is damaged:
-// collecting would not find the row. A value that was replaced may be damaged.
+// A running store notices damage in values that rows need, also if nobody reads them. A value that was replaced may be damaged, and so may the
+// lengths and the key before it, which tell where the next value begins.
 func TestDamagedValueEndsTheStoreIfARowNeedsIt(t *testing.T) {
 	for name, c := range map[string]struct {
-		kind, flipped string // the kind of rows; the text in the file of which a bit is flipped
-		isHarmless    bool
+		kind       string // of the rows
+		near       string // a text in the file: its last occurrence
+		offset     int    // of the changed byte, from the beginning of the text
+		isHarmless bool
 	}{
-		"value":            {"r", "second 042", false},
-		"key":              {"r", "r042", false},
-		"lasting value":    {"b", "second 042", false},
-		"lasting key":      {"b", "b042", false},
-		"replaced value":   {"r", "first 042", true},
-		"not needed twice": {"b", "first 042", false}, // rows of this kind are never replaced in a ledger, so this is not looked into
+		"value":                              {"r", "second 042", 9, false},
+		"key":                                {"r", "r042", 3, false},
+		"length of the key":                  {"r", "r042", -5, false},
+		"length of the value":                {"r", "r042", -1, false},
+		"great length of the value":          {"r", "r042", -4, false},
+		"lasting value":                      {"b", "second 042", 9, false},
+		"lasting key":                        {"b", "b042", 3, false},
+		"replaced value":                     {"r", "first 042", 8, true},
+		"key of a replaced value":            {"r", "first 042", -5, true},
+		"length of a replaced value":         {"r", "first 042", -9, true},
+		"great length of a replaced value":   {"r", "first 042", -12, true},
+		"length of a replaced value's key":   {"r", "first 042", -13, true},
+		"length before the first new value":  {"r", "first 099", -9, true},
+		"replaced lasting value":             {"b", "first 042", 8, true}, // this test replaces rows that a ledger never does
+		"length of a replaced lasting value": {"b", "first 042", -9, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -236,34 +247,60 @@ func TestDamagedValueEndsTheStoreIfARowNeedsIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := bytes.LastIndex(b, []byte(c.flipped))
+			at := bytes.LastIndex(b, []byte(c.near))
 			if at < 0 {
-				t.Fatalf("%q is not in the file", c.flipped)
+				t.Fatalf("%q is not in the file", c.near)
 			}
-			b[at+len(c.flipped)-1] ^= 1
+			b[at+c.offset] ^= 1
 			if err := os.WriteFile(path, b, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s, err = Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for s.Unverified() > 0 && s.Failure() == nil {
-				runtime.Gosched()
-			}
-			if c.isHarmless {
-				if s.Failure() != nil {
-					t.Error(s.Failure())
-				}
-				closeStore(t, s)
+			if !c.isHarmless {
+				openDamaged(t, Options{Dir: dir, MemTable: minMemTable, Log: discardLog}, path)
 				return
 			}
-			<-s.Failed()
-			if err := s.Failure(); !isDamage(err) || !strings.Contains(err.Error(), path) {
-				t.Errorf("the failure is %v", err)
-			}
-			settle(s)
+			s = open(t, Options{Dir: dir, MemTable: minMemTable})
+			verified(t, s)
+			closeStore(t, s)
 		})
+	}
+}
+
+// Damage in what fills the last block of a flush is harmless.
+func TestDamageBetweenTwoFlushesIsHarmless(t *testing.T) {
+	for back := range 40 {
+		dir := t.TempDir()
+		s := open(t, Options{Dir: dir, MemTable: minMemTable})
+		for _, text := range []string{"first", "second"} {
+			set(t, s, "b"+text, text+strings.Repeat(" ", 4000))
+			if err := s.flushAll(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := s.values.Path(1)
+		closeStore(t, s)
+		b := readFile(t, path)
+		if len(b) != 2*4096 {
+			t.Fatalf("the file has %d bytes", len(b))
+		}
+		b[4095-back] ^= 4
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, Options{Dir: dir, MemTable: minMemTable})
+		verified(t, s)
+		closeStore(t, s)
+	}
+}
+
+// verified waits until all values are compared with their checksums.
+func verified(t *testing.T, s *Store) {
+	t.Helper()
+	for s.Unverified() > 0 && s.Failure() == nil {
+		runtime.Gosched()
+	}
+	if s.Unverified() != 0 || s.Failure() != nil {
+		t.Errorf("%d bytes are unverified: %v", s.Unverified(), s.Failure())
 	}
 }
 
@@ -276,10 +313,52 @@ func TestValuesAreVerifiedOnceAfterAStart(t *testing.T) {
 	closeStore(t, s)
 	s = open(t, Options{Dir: dir})
 	defer closeStore(t, s)
-	for s.Unverified() > 0 {
-		runtime.Gosched()
+	verified(t, s)
+}
+
+// Files of values are written again at the same places after a crash. A copy of a file from before the crash, or a write that a disk has lost there,
+// must not pass for what was written later.
+func TestOlderCopyOfAFileOfValuesIsDamage(t *testing.T) {
+	dir, killed := t.TempDir(), t.TempDir()
+	write := func(s *Store, text string) {
+		for i := range 40 {
+			set(t, s, fmt.Sprintf("r%03d", i), strings.Repeat(text, 1000))
+		}
+		if err := s.flushAll(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if s.Unverified() < 0 || s.Failure() != nil {
-		t.Errorf("%d bytes are unverified: %v", s.Unverified(), s.Failure())
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	write(s, "A")
+	copyTree(t, dir, killed) // what a kill leaves: no table has the places of these values
+	older := readFile(t, s.values.Path(1))
+	closeStore(t, s)
+
+	s = open(t, Options{Dir: killed, MemTable: minMemTable})
+	path := s.values.Path(1)
+	write(s, "B")
+	closeStore(t, s)
+	if newer := readFile(t, path); len(newer) != len(older) || bytes.Equal(newer, older) {
+		t.Fatalf("the file has %d bytes, and had %d", len(newer), len(older))
+	}
+	if err := os.WriteFile(path, older, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	openDamaged(t, Options{Dir: killed, MemTable: minMemTable, Log: discardLog}, path)
+}
+
+// openDamaged opens a store that must find damage in a file of values: Open returns it if the background work has found it by then.
+func openDamaged(t *testing.T, o Options, path string) {
+	t.Helper()
+	s, err := Open(o)
+	if err == nil {
+		for s.Unverified() > 0 && s.Failure() == nil {
+			runtime.Gosched()
+		}
+		err = s.Failure()
+		settle(s)
+	}
+	if !isDamage(err) || !strings.Contains(err.Error(), path) {
+		t.Errorf("the failure is %v", err)
 	}
 }

@@ -1,20 +1,26 @@
 // Package values keeps the long values of a store's rows in files of their own, so that a row in Badger is small: a key and a
 // Place. A value is written once when its row goes to Badger, and never moves with the tables that Badger merges.
 //
-// A file is a sequence of entries: length of the key (2 bytes), length of the stored value (4), key, stored value. The stored value
-// ends with a checksum over key and value (package store). Values of rows that are never replaced (Lasting) and those of rows that may
-// be (Replaceable) are in different files, because only the latter collect values that nobody needs any more.
+// A file is a sequence of entries, each with a key and a stored value (entries.go). Values of rows that are never replaced (Lasting) and
+// those of rows that may be (Replaceable) are in different files, because only the latter collect values that nobody needs any more.
 //
 // Invariants:
 //  1. Flush returns after the entries are durable. The store writes their places to Badger only then.
 //  2. The store has a row for each file, with its length, in the transaction of Badger that has the places. So Open
-//     knows from Badger's tables alone which files there must be. It cuts what is behind their lengths and removes files with higher numbers: that is
-//     what a crash left of transactions that are not in the tables, and the store's log has their rows.
-//  3. Bytes within the length of a file never change. The row of a removed file stays, so no number is used again that a table knows.
+//     knows from Badger's tables alone which files there must be. What is behind the lengths is written over later, and files with higher
+//     numbers are made again, or removed when the log is replayed: that is what a crash left of transactions that are not in the tables, and the
+//     store's log has their rows.
+//  3. Bytes within the length of a file never change, and no block of 4 KiB with such bytes is written again, so a torn write can't reach
+//     them: each Flush fills its last block. The row of a removed file stays, so no number is used again that a table knows.
+//  4. The checksums depend on the place and on random bytes, the epoch, which are new for each process that writes into a file and for each
+//     file that is made; the file's row has them. So a start can write again where an earlier process has written, and what that process
+//     left there, or a copy of it, is never taken for an entry.
 //
-// Reading is safe at any time; all other methods are called by one goroutine at a time.
+// Reading is safe at any time; all other methods are called by one goroutine at a time, unless they say otherwise.
 //
 // Rejected: Badger's own value log. It is not synced before the table that points to it, and its garbage collection
 // removes a file before its moved values are durable. Rejected: reading values from the store's log. Its frames hold each step of
-// a record, so the log would keep about twice as many bytes.
+// a record, so the log would keep about twice as many bytes. Rejected: new files at each start, which would need one epoch each; there would be
+// as many small files as starts. Rejected: the checksum of each value beside its place in Badger; a pass over a file, which
+// does not look up rows, would not notice an older copy of it.
 package values

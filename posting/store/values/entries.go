@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io"
 	"os"
 	"slices"
@@ -11,21 +12,79 @@ import (
 	"mizan/posting/store/damage"
 )
 
+// An entry is a head and a stored value, each with a checksum behind it. The head is the length of the key (2 bytes, big-endian), the
+// length of the stored value (4) and the key. An entry without a key fills the last block of a Flush.
+const (
+	lengthsSize = 2 + 4
+	sumSize     = 4
+	minEntry    = lengthsSize + 2*sumSize // bytes of an entry without a key and a value
+
+	// blockSize is the unit in which files grow: what a disk writes at least, or a multiple of it.
+	blockSize = 4096
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// headSize returns how many bytes an entry has before its stored value.
+func headSize(key []byte) uint32 { return lengthsSize + uint32(len(key)) + sumSize }
+
+// appendEntry appends an entry of the extent that begins at an offset of the file.
+func (x *Extent) appendEntry(dst []byte, at int64, key, stored []byte) []byte {
+	from := len(dst)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(key)))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(stored)))
+	dst = append(dst, key...)
+	dst = binary.BigEndian.AppendUint32(dst, x.sum(at, dst[from:]))
+	dst = append(dst, stored...)
+	return binary.BigEndian.AppendUint32(dst, x.sum(at+int64(headSize(key)), stored))
+}
+
+// sum returns the checksum of content that the extent has at an offset: the CRC-32C over epoch, offset and content.
+func (x *Extent) sum(offset int64, content []byte) uint32 {
+	var place [epochSize + 8]byte
+	copy(place[:], x.epoch[:])
+	binary.BigEndian.PutUint64(place[epochSize:], uint64(offset))
+	return crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, content)
+}
+
+// isIntact tells whether what was read at an offset, with the checksum behind it, is what was written there.
+func (x *Extent) isIntact(offset int64, b []byte) bool {
+	end := len(b) - sumSize
+	return binary.BigEndian.Uint32(b[end:]) == x.sum(offset, b[:end])
+}
+
 // Entry is an entry of a file. Its slices are valid until the next entry is read.
 type Entry struct {
 	Key, Stored []byte
 	Place       Place
+	IsDamaged   bool // Stored is not what was written
 }
 
-// Start returns where the entry begins in its file.
-func (e Entry) Start() uint32 { return e.Place.Offset - uint32(len(e.Key)) - headSize }
+// Start returns where the entry of a key begins in the file.
+func (p Place) Start(key []byte) int64 { return int64(p.Offset) - int64(headSize(key)) }
+
+// End returns where the entry ends in its file.
+func (e *Entry) End() int64 { return int64(e.Place.Offset) + int64(e.Place.Length) + sumSize }
+
+// HeadError is the damage of an entry whose head does not match its checksum. Nobody knows where the entry ends.
+type HeadError struct {
+	At     int64 // where the entry begins
+	damage error
+}
+
+func (e *HeadError) Error() string { return e.damage.Error() }
+func (e *HeadError) Unwrap() error { return e.damage }
+
+func damagedValue(path string, p Place) error {
+	return damage.New(path, "the value at %d does not match its checksum", p.Offset)
+}
 
 // readAhead is how many bytes of a file are read at once.
 const readAhead = 256 << 10
 
-// Entries calls fn with each entry of a file, in order. It is safe at any time. Errors: *damage.Error, os.ErrClosed if the file was removed, an I/O
-// error that names the path, or the error of fn.
-func (s *Set) Entries(f File, fn func(Entry) error) error {
+// Entries calls fn with each entry of a file from the one on that begins at an offset, in order. It is safe at any time. Errors: *HeadError,
+// *damage.Error, os.ErrClosed if the file was removed, an I/O error that names the path, or the error of fn.
+func (s *Set) Entries(f File, from int64, fn func(Entry) error) error {
 	path := s.Path(f.Number)
 	s.mu.RLock()
 	opened := s.files[f.Number]
@@ -33,25 +92,16 @@ func (s *Set) Entries(f File, fn func(Entry) error) error {
 	if opened == nil {
 		return &os.PathError{Op: "read", Path: path, Err: os.ErrClosed}
 	}
-	in := bufio.NewReaderSize(io.NewSectionReader(opened.handle, 0, f.Length), readAhead)
-	var e Entry
-	var head [headSize]byte
-	var content []byte
-	for offset := int64(0); offset < f.Length; {
-		if err := readFull(in, head[:], path); err != nil {
+	in := io.NewSectionReader(opened.handle, from, f.Length-from)
+	r := &entryReader{file: f, path: path, in: bufio.NewReaderSize(in, readAhead), at: from}
+	for r.at < f.Length {
+		e, err := r.next()
+		if err != nil {
 			return err
 		}
-		keyLength, storedLength := int64(binary.BigEndian.Uint16(head[:])), int64(binary.BigEndian.Uint32(head[2:]))
-		offset += headSize + keyLength + storedLength
-		if keyLength == 0 || offset > f.Length {
-			return damage.New(path, "an entry that ends at %d does not fit", offset)
+		if len(e.Key) == 0 {
+			continue // whatever it has instead of zeros
 		}
-		content = slices.Grow(content[:0], int(keyLength+storedLength))[:keyLength+storedLength]
-		if err := readFull(in, content, path); err != nil {
-			return err
-		}
-		e.Key, e.Stored = content[:keyLength], content[keyLength:]
-		e.Place = Place{File: f.Number, Offset: uint32(offset - storedLength), Length: uint32(storedLength)}
 		if err := fn(e); err != nil {
 			return err
 		}
@@ -59,11 +109,54 @@ func (s *Set) Entries(f File, fn func(Entry) error) error {
 	return nil
 }
 
-// readFull fills b, or returns an error that names the path.
-func readFull(in io.Reader, b []byte, path string) error {
-	_, err := io.ReadFull(in, b)
+// entryReader reads the entries of a file in order.
+type entryReader struct {
+	file   File
+	path   string
+	in     *bufio.Reader
+	at     int64  // where the next entry begins
+	buffer []byte // the last entry
+}
+
+// next reads an entry.
+func (r *entryReader) next() (e Entry, err error) {
+	written := r.file.extentAt(r.at)
+	r.buffer = r.buffer[:0]
+	if err := r.read(lengthsSize); err != nil {
+		return e, err
+	}
+	keyLength, storedLength := int(binary.BigEndian.Uint16(r.buffer)), int(binary.BigEndian.Uint32(r.buffer[2:]))
+	if err := r.read(keyLength + sumSize); err != nil {
+		return e, err
+	}
+	if !written.isIntact(r.at, r.buffer) {
+		return e, r.headError()
+	}
+	valueAt := len(r.buffer)
+	if err := r.read(storedLength + sumSize); err != nil {
+		return e, err
+	}
+	e.Key, e.Stored = r.buffer[lengthsSize:][:keyLength], r.buffer[valueAt:][:storedLength]
+	e.Place = Place{File: r.file.Number, Offset: uint32(r.at) + uint32(valueAt), Length: uint32(storedLength)}
+	e.IsDamaged = !written.isIntact(int64(e.Place.Offset), r.buffer[valueAt:])
+	r.at += int64(len(r.buffer))
+	return e, nil
+}
+
+func (r *entryReader) headError() error {
+	return &HeadError{r.at, damage.New(r.path, "the head of the entry at %d does not match its checksum", r.at)}
+}
+
+// read appends the next n bytes to the buffer.
+func (r *entryReader) read(n int) error {
+	from := len(r.buffer)
+	if r.at+int64(from+n) > r.file.Length {
+		return r.headError()
+	}
+	r.buffer = slices.Grow(r.buffer, n)[:from+n]
+	_, err := io.ReadFull(r.in, r.buffer[from:])
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return damage.New(path, "it has become shorter")
+		return damage.New(r.path, "it has become shorter")
 	}
 	return err
 }

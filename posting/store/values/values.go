@@ -1,7 +1,6 @@
 package values
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -18,69 +17,6 @@ import (
 	"mizan/posting/store/damage"
 )
 
-// Kind is the kind of values in a file.
-type Kind byte
-
-// The kinds of values. They are stored.
-const (
-	Lasting     Kind = 1 // of rows that are never replaced or removed
-	Replaceable Kind = 2
-	removed     Kind = 3 // the file is removed; its row stays, so that the row of each number is known
-)
-
-var kinds = [...]Kind{Lasting, Replaceable}
-
-// File describes a file.
-type File struct {
-	Number uint32
-	Kind   Kind
-	Length int64
-}
-
-// fileSize is the size of File in a row.
-const fileSize = 1 + 8
-
-// Append appends the value of the file's row: the kind and the length. The row's key has the number.
-func (f File) Append(dst []byte) []byte {
-	return binary.BigEndian.AppendUint64(append(dst, byte(f.Kind)), uint64(f.Length))
-}
-
-// ParseFile parses the value of the row of the file with a number.
-func ParseFile(number uint32, row []byte) (f File, ok bool) {
-	if len(row) != fileSize {
-		return f, false
-	}
-	f = File{Number: number, Kind: Kind(row[0]), Length: int64(binary.BigEndian.Uint64(row[1:]))}
-	return f, slices.Contains(kinds[:], f.Kind) && f.Length > 0 || f == f.Removed()
-}
-
-// Removed returns what the row of the file says when it is removed.
-func (f File) Removed() File { return File{Number: f.Number, Kind: removed} }
-
-// Place is where a stored value is.
-type Place struct {
-	File           uint32 // number of the file
-	Offset, Length uint32
-}
-
-// PlaceSize is the size of a place in a row.
-const PlaceSize = 12
-
-// Append appends the place as it is in a row.
-func (p Place) Append(dst []byte) []byte {
-	dst = binary.BigEndian.AppendUint32(dst, p.File)
-	dst = binary.BigEndian.AppendUint32(dst, p.Offset)
-	return binary.BigEndian.AppendUint32(dst, p.Length)
-}
-
-// ParsePlace parses the place in a row.
-func ParsePlace(b []byte) (p Place, ok bool) {
-	if len(b) != PlaceSize {
-		return p, false
-	}
-	return Place{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])}, true
-}
-
 // Set is the open files of a store.
 type Set struct {
 	dir     disk.Directory
@@ -88,33 +24,33 @@ type Set struct {
 	last    uint32
 	current map[Kind]*file // the files that get entries
 
-	mu    sync.RWMutex // guards files
-	files map[uint32]*file
+	mu        sync.RWMutex // guards the following fields, and what Files returns
+	files     map[uint32]*file
+	leftovers []uint32 // numbers of files that RemoveLeftovers removes
 }
 
 type file struct {
-	File    // Length counts durable entries
-	handle  disk.File
-	pending []byte // entries that are not written yet
+	File         // Length counts durable entries
+	handle       disk.File
+	isFull       bool   // it gets no further entries
+	hasNewExtent bool   // the last extent is of this process
+	pending      []byte // entries that are not written yet
 }
 
-const (
-	extension = ".values"
-	headSize  = 2 + 4 // of an entry
-)
+const extension = ".values"
 
 // Path returns the path of the file with a number.
 func (s *Set) Path(number uint32) string { return s.dir.Path(nameOf(number)) }
 
 func nameOf(number uint32) string { return fmt.Sprintf("%06d%s", number, extension) }
 
-// Open opens the listed files in dir and removes later ones, as invariant 2 says. A file of maxFile bytes
-// gets no further entries. Errors: *damage.Error, or an I/O error that names the path.
+// Open opens the listed files in dir, as invariant 2 says. It changes nothing. A file of maxFile bytes gets no further entries. Errors:
+// *damage.Error, or an I/O error that names the path.
 func Open(dir disk.Directory, maxFile int64, listed []File) (*Set, error) {
 	s := &Set{dir: dir, maxFile: maxFile, current: make(map[Kind]*file), files: make(map[uint32]*file)}
 	for _, f := range listed {
 		s.last = max(s.last, f.Number)
-		if f == f.Removed() {
+		if f.Kind == removed {
 			continue
 		}
 		if err := s.open(f); err != nil {
@@ -122,14 +58,14 @@ func Open(dir disk.Directory, maxFile int64, listed []File) (*Set, error) {
 			return nil, err
 		}
 	}
-	if err := s.removeOthers(listed); err != nil {
+	if err := s.findLeftovers(listed); err != nil {
 		_ = s.Close() // nothing was written
 		return nil, err
 	}
 	return s, nil
 }
 
-// open opens a file and cuts it to its length.
+// open opens a file.
 func (s *Set) open(f File) error {
 	path := s.Path(f.Number)
 	handle, err := s.dir.Open(nameOf(f.Number))
@@ -139,7 +75,7 @@ func (s *Set) open(f File) error {
 	case err != nil:
 		return err
 	}
-	opened := &file{File: f, handle: handle}
+	opened := &file{File: f, handle: handle, isFull: true}
 	s.files[f.Number] = opened
 	size, err := handle.Size()
 	switch {
@@ -147,19 +83,27 @@ func (s *Set) open(f File) error {
 		return err
 	case size < f.Length:
 		return damage.New(path, "it has %d bytes instead of %d", size, f.Length)
-	case size > f.Length:
-		if err := handle.Truncate(f.Length); err != nil {
-			return err
-		}
 	}
-	if f.Length < s.maxFile && (s.current[f.Kind] == nil || s.current[f.Kind].Number < f.Number) {
-		s.current[f.Kind] = opened
+	if f.Length < s.maxFile && len(f.Extents) < maxExtents {
+		s.continueFile(opened)
 	}
 	return nil
 }
 
-// removeOthers removes the files that are listed as removed, and those with a number above all listed ones. There must not be others.
-func (s *Set) removeOthers(listed []File) error {
+// continueFile makes a file the one that gets the next entries of its kind, unless a later one does.
+func (s *Set) continueFile(f *file) {
+	before := s.current[f.Kind]
+	if before != nil && before.Number > f.Number {
+		return
+	}
+	if before != nil {
+		before.isFull = true
+	}
+	f.isFull, s.current[f.Kind] = false, f
+}
+
+// findLeftovers finds the files that are listed as removed, and those with a number above all listed ones. There must not be others.
+func (s *Set) findLeftovers(listed []File) error {
 	names, err := s.dir.Names()
 	if err != nil {
 		return err
@@ -167,22 +111,51 @@ func (s *Set) removeOthers(listed []File) error {
 	for _, name := range names {
 		digits, isFile := strings.CutSuffix(name, extension)
 		number, err := strconv.ParseUint(digits, 10, 32)
-		if !isFile || err != nil || s.files[uint32(number)] != nil {
+		if !isFile || err != nil || nameOf(uint32(number)) != name || s.files[uint32(number)] != nil {
 			continue
 		}
-		if f := (File{Number: uint32(number)}); f.Number <= s.last && !slices.Contains(listed, f.Removed()) {
-			return damage.New(s.Path(f.Number), "no row of the store is about this file")
+		isRemoved := slices.ContainsFunc(listed, func(f File) bool { return f.Number == uint32(number) && f.Kind == removed })
+		if uint32(number) <= s.last && !isRemoved {
+			return damage.New(s.Path(uint32(number)), "no row of the store is about this file")
 		}
-		if err := s.dir.Remove(name); err != nil {
-			return err
-		}
+		s.leftovers = append(s.leftovers, uint32(number))
 	}
 	return nil
 }
 
+// RemoveLeftovers removes the files that Open has found and no row lists, unless they were made again meanwhile. The store calls it when
+// its log is replayed: it then has all rows that these files had. It is safe at any time.
+func (s *Set) RemoveLeftovers() error {
+	for {
+		if isDone, err := s.removeLeftover(); isDone || err != nil {
+			return err
+		}
+	}
+}
+
+// removeLeftover removes one file, and nobody makes it meanwhile.
+func (s *Set) removeLeftover() (isDone bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.leftovers) - 1
+	if last < 0 {
+		return true, nil
+	}
+	number := s.leftovers[last]
+	s.leftovers = s.leftovers[:last]
+	return false, s.dir.Remove(nameOf(number))
+}
+
+// keepLeftover forgets that a file should be removed.
+func (s *Set) keepLeftover(number uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leftovers = slices.DeleteFunc(s.leftovers, func(n uint32) bool { return n == number })
+}
+
 // Append adds a value to those that the next Flush writes, and returns its place. Nobody can read it before that Flush.
 func (s *Set) Append(kind Kind, key, stored []byte) (Place, error) {
-	assert.That(len(key) <= math.MaxUint16, "a key of %d bytes", len(key))
+	assert.That(len(key) > 0 && len(key) <= math.MaxUint16, "a key of %d bytes", len(key))
 	f := s.current[kind]
 	if f == nil {
 		var err error
@@ -190,17 +163,26 @@ func (s *Set) Append(kind Kind, key, stored []byte) (Place, error) {
 			return Place{}, err
 		}
 	}
-	f.pending = binary.BigEndian.AppendUint16(f.pending, uint16(len(key)))
-	f.pending = binary.BigEndian.AppendUint32(f.pending, uint32(len(stored)))
-	f.pending = append(f.pending, key...)
-	offset := f.Length + int64(len(f.pending))
-	f.pending = append(f.pending, stored...)
-	return Place{File: f.Number, Offset: uint32(offset), Length: uint32(len(stored))}, nil
+	if !f.hasNewExtent {
+		s.beginExtent(f)
+	}
+	at := f.Length + int64(len(f.pending))
+	f.pending = f.Extents[len(f.Extents)-1].appendEntry(f.pending, at, key, stored)
+	return Place{File: f.Number, Offset: uint32(at) + headSize(key), Length: uint32(len(stored))}, nil
+}
+
+// beginExtent begins the part of a file that this process writes.
+func (s *Set) beginExtent(f *file) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.Extents = append(slices.Clip(f.Extents), newExtent(f.Length)) // a copy: others may have the list
+	f.hasNewExtent = true
 }
 
 // create makes the next file.
 func (s *Set) create(kind Kind) (*file, error) {
 	number := s.last + 1
+	s.keepLeftover(number)
 	handle, err := s.dir.Create(nameOf(number), 0)
 	if err != nil {
 		return nil, err
@@ -230,6 +212,7 @@ func (s *Set) Flush() (grown []File, err error) {
 		if f == nil || len(f.pending) == 0 {
 			continue
 		}
+		f.pad()
 		if _, err := f.handle.WriteAt(f.pending, f.Length); err != nil {
 			return nil, err
 		}
@@ -248,6 +231,19 @@ func (s *Set) Flush() (grown []File, err error) {
 	return grown, nil
 }
 
+// pad fills the last block with an entry without a key.
+func (f *file) pad() {
+	at := f.Length + int64(len(f.pending))
+	rest := (blockSize - at%blockSize) % blockSize
+	if rest == 0 {
+		return
+	}
+	if rest < minEntry {
+		rest += blockSize
+	}
+	f.pending = f.Extents[len(f.Extents)-1].appendEntry(f.pending, at, nil, make([]byte, rest-minEntry))
+}
+
 // grow counts the entries that were written.
 func (s *Set) grow(f *file) {
 	s.mu.Lock()
@@ -255,26 +251,34 @@ func (s *Set) grow(f *file) {
 	f.Length += int64(len(f.pending))
 	f.pending = f.pending[:0]
 	if f.Length >= s.maxFile {
-		f.pending = nil
+		f.isFull, f.pending = true, nil
 		delete(s.current, f.Kind)
 	}
 }
 
-// Read returns the stored value at a place, appended to dst[:0]. The caller compares its checksum. Errors: *damage.Error, or an I/O error
+// Read returns the stored value at a place, appended to dst[:0], if it is the one that was written there. Errors: *damage.Error, or an I/O error
 // that names the path.
 func (s *Set) Read(p Place, dst []byte) ([]byte, error) {
 	s.mu.RLock()
 	f := s.files[p.File]
+	var written Extent
+	if f != nil {
+		written = f.extentAt(int64(p.Offset))
+	}
 	s.mu.RUnlock()
 	if f == nil {
 		return nil, damage.New(s.Path(p.File), "it is missing")
 	}
-	dst = slices.Grow(dst[:0], int(p.Length))[:p.Length]
+	length := int(p.Length) + sumSize
+	dst = slices.Grow(dst[:0], length)[:length]
 	_, err := f.handle.ReadAt(dst, int64(p.Offset))
 	if errors.Is(err, io.EOF) {
 		return nil, damage.New(s.Path(p.File), "it has become shorter")
 	}
-	return dst, err
+	if err == nil && !written.isIntact(int64(p.Offset), dst) {
+		return nil, damagedValue(s.Path(p.File), p)
+	}
+	return dst[:p.Length], err
 }
 
 // Files returns all files with values, by number. It is safe at any time.
@@ -290,8 +294,13 @@ func (s *Set) Files() []File {
 	return all
 }
 
-// IsFull tells whether a file gets no further entries.
-func (s *Set) IsFull(f File) bool { return f.Length >= s.maxFile }
+// IsFull tells whether a file gets no further entries. It is safe at any time.
+func (s *Set) IsFull(f File) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	opened := s.files[f.Number]
+	return opened != nil && opened.isFull
+}
 
 // Close closes all files.
 func (s *Set) Close() error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 	"mizan/posting/store/damage"
 )
 
-const testMax = 1000 // bytes after which a file gets no further entries
+const testMax = 300_000 // bytes after which a file gets no further entries
 
 func openSet(t *testing.T, dir string, listed []File) *Set {
 	t.Helper()
@@ -21,6 +22,9 @@ func openSet(t *testing.T, dir string, listed []File) *Set {
 		t.Fatal(err)
 	}
 	s, err := Open(disk.Local(dir), testMax, listed)
+	if err == nil {
+		err = s.RemoveLeftovers()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,13 +105,25 @@ func TestFullFileGetsNoFurtherValues(t *testing.T) {
 }
 
 func TestFileRoundTrip(t *testing.T) {
-	f := File{Number: 7, Kind: Replaceable, Length: 1 << 40}
+	const block = blockSize
+	f := File{Number: 7, Kind: Replaceable, Length: 1 << 30, Extents: []Extent{newExtent(0), newExtent(7 * block), newExtent(1<<30 - block)}}
 	for _, want := range []File{f, f.Removed()} {
-		if got, ok := ParseFile(7, want.Append(nil)); !ok || got != want {
+		if got, ok := ParseFile(7, want.Append(nil)); !ok || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v, %v", got, ok)
 		}
 	}
-	for _, row := range [][]byte{nil, f.Append(nil)[:8], append(f.Append(nil), 0), File{Kind: 3, Length: 1}.Append(nil), File{Kind: Lasting}.Append(nil), File{Kind: Lasting, Length: -1}.Append(nil)} {
+	one := []Extent{newExtent(0)}
+	for _, row := range [][]byte{
+		nil, f.Append(nil)[:8], append(f.Append(nil), 0),
+		File{Kind: removed, Length: block}.Append(nil), File{Kind: removed, Extents: one}.Append(nil), File{Kind: 4, Length: block, Extents: one}.Append(nil),
+		File{Kind: Lasting, Extents: one}.Append(nil), File{Kind: Lasting, Length: -block, Extents: one}.Append(nil),
+		File{Kind: Lasting, Length: block + 1, Extents: one}.Append(nil), File{Kind: Lasting, Length: block}.Append(nil),
+		File{Kind: Lasting, Length: 9 * block, Extents: []Extent{newExtent(block)}}.Append(nil),
+		File{Kind: Lasting, Length: 9 * block, Extents: []Extent{newExtent(0), newExtent(9 * block)}}.Append(nil),
+		File{Kind: Lasting, Length: 9 * block, Extents: []Extent{newExtent(0), newExtent(block + 1)}}.Append(nil),
+		File{Kind: Lasting, Length: 9 * block, Extents: []Extent{newExtent(0), newExtent(3 * block), newExtent(3 * block)}}.Append(nil),
+		File{Kind: Lasting, Length: 9 * block, Extents: make([]Extent, maxExtents+1)}.Append(nil),
+	} {
 		if _, ok := ParseFile(7, row); ok {
 			t.Errorf("%x was parsed", row)
 		}
@@ -167,8 +183,41 @@ func TestOpenRemovesWhatIsNotListed(t *testing.T) {
 	again, _ := put(t, s, Lasting, 103)
 	other, _ := put(t, s, Replaceable, 104)
 	wantValues(t, s, slices.Concat(kept, again, other))
-	if again[0].Offset != uint32(grown[0].Length)+headSize+uint32(len("key103")) {
+	if again[0].Offset != uint32(grown[0].Length)+headSize([]byte("key103")) {
 		t.Errorf("the next value is at %v", again[0])
+	}
+}
+
+// Before the log is replayed nobody knows whether its rows replace those of files that are not listed. Replaying may make some of them again.
+func TestOpenChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	s := openSet(t, dir, nil)
+	for range 3 {
+		put(t, s, Lasting, testMax)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(s.Path(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(disk.Local(dir), testMax, nil); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(s.Path(1)); err != nil || !bytes.Equal(before, after) || len(names(t, dir)) != 3 {
+		t.Errorf("after Open there are %v: %v", names(t, dir), err)
+	}
+	places, _ := put(t, s, Replaceable, 9)
+	if err := errors.Join(s.RemoveLeftovers(), s.RemoveLeftovers()); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, dir); !slices.Equal(got, []string{"000001.values"}) {
+		t.Errorf("there are %v", got)
+	}
+	wantValues(t, s, places)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -201,7 +250,7 @@ func TestFileThatBecomesShorterIsDamage(t *testing.T) {
 	if _, err := s.Read(places[1], nil); !errors.As(err, &damaged) {
 		t.Errorf("read: %v", err)
 	}
-	if err := s.Entries(grown[0], func(Entry) error { return nil }); !errors.As(err, &damaged) {
+	if err := s.Entries(grown[0], 0, func(Entry) error { return nil }); !errors.As(err, &damaged) {
 		t.Errorf("entries: %v", err)
 	}
 	if _, err := s.Read(Place{File: 9}, nil); !errors.As(err, &damaged) {
@@ -213,7 +262,7 @@ func TestEntriesAreThoseThatWereAppended(t *testing.T) {
 	s := openSet(t, t.TempDir(), nil)
 	places, grown := put(t, s, Replaceable, 0, 1, 250, 3)
 	var got []Place
-	err := s.Entries(grown[0], func(e Entry) error {
+	err := s.Entries(grown[0], 0, func(e Entry) error {
 		if string(e.Key) != fmt.Sprintf("key%d", len(e.Stored)) {
 			t.Errorf("the entry %v has the key %s", e.Place, e.Key)
 		}
@@ -225,34 +274,127 @@ func TestEntriesAreThoseThatWereAppended(t *testing.T) {
 	}
 }
 
-// A head that was changed is damage, whatever it claims.
-func TestDamagedHeadIsDamage(t *testing.T) {
+// A changed byte of a head is damage, and one behind it makes the value damaged.
+func TestEveryChangedByteIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	s := openSet(t, dir, nil)
-	_, grown := put(t, s, Lasting, 100)
-	for i := range headSize {
-		b, err := os.ReadFile(s.Path(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		harmed := bytes.Clone(b)
-		harmed[i] ^= 0x80
-		if err := os.WriteFile(s.Path(1), harmed, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var damaged *damage.Error
-		err = s.Entries(grown[0], func(e Entry) error {
-			if string(e.Key) != "key100" {
-				return damage.New("", "another key") // as the checksum over the key tells the store
+	places, grown := put(t, s, Lasting, 100)
+	b, err := os.ReadFile(s.Path(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int(places[0].Offset) + 100 + sumSize {
+		for _, bit := range []byte{1, 0x80} {
+			harmed := bytes.Clone(b)
+			harmed[i] ^= bit
+			if err := os.WriteFile(s.Path(1), harmed, 0o600); err != nil {
+				t.Fatal(err)
 			}
+			isInHead := uint32(i) < places[0].Offset
+			var damaged *damage.Error
+			var damagedHead *HeadError
+			err := s.Entries(grown[0], 0, func(e Entry) error {
+				if !e.IsDamaged {
+					t.Errorf("byte %d: the entry is not damaged", i)
+				}
+				return nil
+			})
+			if errors.As(err, &damaged) != isInHead || errors.As(err, &damagedHead) != isInHead {
+				t.Errorf("byte %d: entries: %v", i, err)
+			}
+			if _, err := s.Read(places[0], nil); errors.As(err, &damaged) == isInHead {
+				t.Errorf("byte %d: read: %v", i, err)
+			}
+		}
+	}
+}
+
+// Each Flush begins a block, so a block with durable entries is not written again. What fills the last block is no entry.
+func TestFlushFillsItsLastBlock(t *testing.T) {
+	const overhead = minEntry + len("key1000") // of an entry
+	for _, size := range []int{1000, blockSize - overhead, blockSize - overhead - 1, blockSize - overhead - minEntry, 4 * blockSize} {
+		dir := t.TempDir()
+		s := openSet(t, dir, nil)
+		var all []Place
+		var f File
+		for range 3 {
+			places, grown := put(t, s, Lasting, size)
+			if start := places[0].Offset - headSize(fmt.Appendf(nil, "key%d", size)); start%blockSize != 0 {
+				t.Errorf("%d bytes: a Flush begins at %d", size, start)
+			}
+			all, f = append(all, places...), grown[0]
+		}
+		wantValues(t, s, all)
+		var got []Place
+		err := s.Entries(f, 0, func(e Entry) error {
+			got = append(got, e.Place)
 			return nil
 		})
-		if !errors.As(err, &damaged) {
-			t.Errorf("byte %d: %v", i, err)
+		if info, statErr := os.Stat(s.Path(1)); err != nil || !slices.Equal(got, all) || statErr != nil || info.Size() != f.Length || f.Length%blockSize != 0 {
+			t.Errorf("%d bytes: %v and %v in %v: %v, %v", size, got, all, f, err, statErr)
 		}
-		if err := os.WriteFile(s.Path(1), b, 0o600); err != nil {
+	}
+}
+
+// After a crash the same places are written again: behind what a file should have, and in a file that is made again. What was there before, with
+// the same keys and lengths, is damage if it comes back.
+func TestBytesOfAnEarlierProcessAreDamage(t *testing.T) {
+	for name, isContinued := range map[string]bool{"file that is continued": true, "file that is made again": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := openSet(t, dir, nil)
+			var listed []File
+			if isContinued {
+				_, listed = put(t, s, Replaceable, 50)
+			}
+			earlier, _ := put(t, s, Replaceable, 100, 101)
+			before, err := os.ReadFile(s.Path(1))
+			if err := errors.Join(err, s.Close()); err != nil {
+				t.Fatal(err)
+			}
+			s = openSet(t, dir, listed)
+			places, grown := put(t, s, Replaceable, 100, 101)
+			wantValues(t, s, places)
+			if !slices.Equal(places, earlier) {
+				t.Fatalf("values are at %v, and were at %v", places, earlier)
+			}
+			if err := os.WriteFile(s.Path(1), before, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var damaged *damage.Error
+			for _, p := range places {
+				if _, err := s.Read(p, nil); !errors.As(err, &damaged) || damaged.Path != s.Path(1) {
+					t.Errorf("the value at %v: %v", p, err)
+				}
+			}
+			if err := s.Entries(grown[0], 0, func(Entry) error { return nil }); !errors.As(err, &damaged) {
+				t.Errorf("entries: %v", err)
+			}
+		})
+	}
+}
+
+// Each process that writes into a file adds an extent to its row. A file that has enough of them gets no further values.
+func TestExtentsOfAFileAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	var all []Place
+	var listed []File
+	for i := range maxExtents + 1 {
+		s := openSet(t, dir, listed)
+		places, grown := put(t, s, Lasting, 2, 3)
+		all = append(all, places...)
+		if i < maxExtents {
+			listed = grown
+		} else if grown[0].Number != 2 || !s.IsFull(listed[0]) || s.IsFull(grown[0]) {
+			t.Errorf("process %d has written into %v", i, grown)
+		}
+		wantValues(t, s, all)
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if len(listed[0].Extents) != maxExtents {
+		t.Errorf("the first file has %d extents", len(listed[0].Extents))
 	}
 }
 
@@ -266,7 +408,7 @@ func TestRemovedFileIsGone(t *testing.T) {
 	if len(s.Files()) != 0 || len(names(t, dir)) != 0 {
 		t.Errorf("there are %v, %v", s.Files(), names(t, dir))
 	}
-	if err := s.Entries(grown[0], nil); !errors.Is(err, os.ErrClosed) {
+	if err := s.Entries(grown[0], 0, nil); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("entries: %v", err)
 	}
 	next, _ := put(t, s, Replaceable, 1)
