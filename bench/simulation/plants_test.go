@@ -116,7 +116,7 @@ func (p *plant) build(dir string) (binary string, err error) {
 		return "", err
 	}
 	binary = filepath.Join(dir, "planted.test")
-	output, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-vet=off", "-o", binary, ".").CombinedOutput()
+	output, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-vet=off", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, output)
 	}
@@ -134,6 +134,7 @@ type catch struct {
 var (
 	violationLine = regexp.MustCompile(`seed (\d+), trace [0-9a-f]+; (\d+ of \d+ replays show the same):\n\s*(.*)`)
 	panicLine     = regexp.MustCompile(`(?m)^(panic: .*|fatal error: .*)$`)
+	imageLine     = regexp.MustCompile(`simulation_test.go:\d+: (.* answered \d+: .*)`) // the image could not be made
 )
 
 // runPlanted runs worlds from a seed on until one breaks a promise.
@@ -151,6 +152,10 @@ func runPlanted(t *testing.T, binary string, seed uint64, budget time.Duration, 
 	found.output = string(output[max(0, len(output)-2_000):])
 	if m := violationLine.FindSubmatch(output); m != nil {
 		found.seed, found.repeated, found.violation = string(m[1]), string(m[2]), string(m[3])
+		return found
+	}
+	if m := imageLine.FindSubmatch(output); m != nil {
+		found.violation = string(m[1])
 		return found
 	}
 	if m := panicLine.Find(output); m != nil && ctx.Err() == nil { // an assertion in the code, or a deadlock
