@@ -18,10 +18,12 @@ import (
 	"mizan/posting/store"
 )
 
-// Image is the files with which every world begins: a sandbox whose partner has a webhook, a terminal that holds money, and a limit.
+// Image is the files with which every world begins: a sandbox whose partner has a webhook, a terminal that holds money, one that takes
+// a fee, and limits.
 type Image struct {
 	dir     string
 	sandbox *directoryactor.Sandbox
+	limit   string // id of the limit of a month
 }
 
 // webhookURL is the address of the merchants' servers.
@@ -62,7 +64,7 @@ func NewImage(root string) (i *Image, err error) {
 	if len(w.violations) > 0 {
 		err = errors.Join(err, errors.New(w.violations[0]))
 	}
-	return &Image{dir, w.sandbox}, err
+	return &Image{dir, w.sandbox, w.limit}, err
 }
 
 // setUp makes what the sandbox does not have.
@@ -74,11 +76,15 @@ func (w *world) setUp() error {
 	}{
 		{http.MethodPatch, "/api/v1/partners/1", fmt.Sprintf(`{"notify_url":%q,"secret":"0123456789abcdef0123456789abcdef"}`, webhookURL), http.StatusOK},
 		{http.MethodPost, "/api/v1/terminal", fmt.Sprintf(`{"partner_id":1,"name":"holding","provider":"simulator","type":"payment","env":"prod","provider_params":{"priority":-1,"two_phase":true,"hold_ttl_seconds":100000,"currencies":[%q]}}`, holdCurrency), http.StatusCreated},
+		{http.MethodPost, "/api/v1/terminal", fmt.Sprintf(`{"partner_id":1,"name":"fee","provider":"simulator","type":"payment","env":"prod","provider_params":{"priority":-1,"fee_bps":"%d","fee_fixed":"%d","currencies":[%q]}}`, feeBasisPoints, feeFixed, feeCurrency), http.StatusCreated},
 		{http.MethodPost, "/api/v1/limits", fmt.Sprintf(`{"partner_id":1,"kind":"daily_volume","type":"payment","currency":%q,"env":"prod","max_amount":"%d","scope":"partner","active":true}`, limitedCurrency, dailyLimit), http.StatusCreated},
+		{http.MethodPost, "/api/v1/limits", fmt.Sprintf(`{"partner_id":1,"kind":"monthly_volume","type":"payment","currency":%q,"env":"prod","max_amount":"%d","scope":"partner","active":true}`, limitedCurrency, 1_000*dailyLimit), http.StatusCreated},
 	} {
-		if a := c.request(byOperator, r.method, r.path, "", r.body); a.status != r.want {
+		a := c.request(byOperator, r.method, r.path, "", r.body)
+		if a.status != r.want {
 			return fmt.Errorf("%s %s answered %d: %s", r.method, r.path, a.status, a.body)
 		}
+		w.limit = a.get("id") // of the last one
 	}
 	return nil
 }

@@ -173,7 +173,10 @@ const openingBalance = 100_000_000
 
 // compareBalance computes the partner's balances from what clients ordered, and compares them with the service's.
 func (w *world) compareBalance(c *client) {
-	want := map[string]int{plainCurrency: openingBalance, holdCurrency: openingBalance, limitedCurrency: openingBalance}
+	want := make(map[string]int)
+	for _, currency := range []string{plainCurrency, holdCurrency, limitedCurrency, feeCurrency, scarceCurrency} {
+		want[currency] = openingBalance
+	}
 	for _, o := range w.book.orders {
 		var s settledOrder
 		a := w.get(c, byPartner, transactionsPath+"/"+o.id)
@@ -197,6 +200,9 @@ func (w *world) compareBalance(c *client) {
 			refunded = amount // the rest was taken back
 		}
 		want[o.currency] += amount - refunded
+		if o.currency == feeCurrency {
+			want[o.currency] -= fee(amount)
+		}
 	}
 	for _, s := range w.book.settled {
 		switch {
@@ -219,6 +225,9 @@ func (w *world) compareBalance(c *client) {
 		w.violate("balances: %v", err)
 	}
 	for _, b := range balances {
+		if strings.HasPrefix(b.Available, "-") {
+			w.violate("the balance in %s is below zero: %s", b.Currency, b.Available)
+		}
 		if expected, known := want[b.Currency]; known && b.Env == "prod" && (b.Available != strconv.Itoa(expected) || b.Pending != "0") {
 			w.violate("the balance in %s is %s and %s pending; by the orders it is %d", b.Currency, b.Available, b.Pending, expected)
 		}
@@ -311,9 +320,10 @@ func (w *world) renewed(c *client) (sum int) {
 	}
 }
 
-// compareLimit compares how much of the daily limit is used with the orders of the day.
+// compareLimit compares how much of the limits of a day and a month is used with the orders of the day and the month.
 func (w *world) compareLimit(c *client) {
-	sums := make(map[string]int)
+	sums, used := make(map[string]int), 0
+	month := w.clockNow().Format("2006-01")
 	for _, o := range w.book.orders {
 		if o.currency != limitedCurrency || o.kind != "payment" || !slices.Contains(after, o.status) {
 			continue
@@ -321,6 +331,13 @@ func (w *world) compareLimit(c *client) {
 		a := w.get(c, byPartner, transactionsPath+"/"+o.id)
 		day, _, _ := strings.Cut(a.get("started"), "T")
 		sums[day] += o.amount
+		if strings.HasPrefix(day, month) {
+			used += o.amount
+		}
+	}
+	usage := w.get(c, byOperator, "/api/v1/limits/"+w.limit+"/usage")
+	if got := usage.get("used"); got != strconv.Itoa(used) || usage.get("reserved") != "0" {
+		w.violate("of the limit of %s, %s are used and %s reserved; orders of the month were of %d", month, got, usage.get("reserved"), used)
 	}
 	for day, sum := range sums {
 		if sum > dailyLimit {

@@ -24,6 +24,7 @@ var (
 	released    = outcome{"failed", "hold_expired"}
 	noTerminal  = outcome{"rejected", "no_terminal"} // too many calls were lost, so the terminal is left alone for a while
 	overLimit   = outcome{"rejected", "limit_exceeded"}
+	overFunds   = outcome{"rejected", "insufficient_balance"}
 )
 
 // card is how the simulator treats a card number.
@@ -49,13 +50,22 @@ var cards = []card{
 	{number: "4000000000007726", outcomes: []outcome{charged}},
 }
 
-// Currencies. A payment in holdCurrency is held until it is committed; those in limitedCurrency have a daily limit.
+// Currencies. A payment in holdCurrency is held until it is committed, those in limitedCurrency have a daily limit, the terminal takes a fee
+// of those in feeCurrency, and in scarceCurrency there are only payouts, of which the partner can afford three.
 const (
 	plainCurrency   = "USD"
 	holdCurrency    = "EUR"
 	limitedCurrency = "GBP"
-	dailyLimit      = 30_000 // minor units of limitedCurrency a day
+	feeCurrency     = "CHF"
+	scarceCurrency  = "CAD"
+	dailyLimit      = 8_000 // minor units of limitedCurrency a day
+	feeBasisPoints  = 290
+	feeFixed        = 30         // minor units
+	scarceAmount    = 30_000_000 // of a payout in scarceCurrency, at least
 )
+
+// fee is what the terminal takes of a payment in feeCurrency: floor(amount × bps ÷ 10000) + fixed.
+func fee(amount int) int { return amount*feeBasisPoints/10_000 + feeFixed }
 
 // order is what a client wants: one transaction, however often it asks for it.
 type order struct {
@@ -113,12 +123,21 @@ func (b *book) newOrder(random *rand.Rand) *order {
 	if random.IntN(3) > 0 {
 		o.card = &cards[random.IntN(len(cards))]
 	}
-	switch random.IntN(6) {
+	switch random.IntN(8) {
 	case 0:
 		o.currency = holdCurrency
 	case 1:
 		o.currency = limitedCurrency
 	case 2:
+		if !o.card.reverses {
+			o.currency = feeCurrency
+		}
+	case 3:
+		if !o.card.needsOTP && !o.card.reverses {
+			o.kind, o.currency = "payout", scarceCurrency
+			o.amount += scarceAmount
+		}
+	case 4:
 		if !o.card.needsOTP && !o.card.reverses {
 			o.kind = "payout"
 		}
@@ -164,6 +183,7 @@ func (b *book) disturb() {
 func (o *order) allows(w *world, e outcome) bool {
 	switch {
 	case o.kind == "payment" && o.currency == limitedCurrency && e == overLimit,
+		o.currency == scarceCurrency && e == overFunds,
 		e == interrupted && (o.disturbed || w.plan.Faults.LostCalls),
 		e == noTerminal && w.plan.Faults.LostCalls,
 		e == unsent && o.card.needsOTP && (o.disturbed || w.plan.Faults.LostCalls),

@@ -32,6 +32,7 @@ type world struct {
 	plan    Plan
 	random  *rand.Rand // of the round; only the world's goroutine draws from it
 	sandbox *directoryactor.Sandbox
+	limit   string // id of the limit of a month
 	root    string // of the world's files
 	trace   hash.Hash64
 	logf    func(string, ...any) // nil: nothing is logged
@@ -108,7 +109,7 @@ type Result struct {
 // have ended when it returns.
 func Run(plan Plan, from *Image, root string, logf func(string, ...any)) Result {
 	w := newWorld(plan, root, logf)
-	w.sandbox = from.sandbox
+	w.sandbox, w.limit = from.sandbox, from.limit
 	if err := w.live(from); err != nil {
 		w.violate("%v", err)
 	}

@@ -1,0 +1,363 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// repository is the root of the repository, as seen from this package's directory.
+const repository = "../.."
+
+// Each plant is in the code as the table says, so that a change of the code does not make one useless without notice.
+func TestPlantsFitTheCode(t *testing.T) {
+	if len(plants) < 30 {
+		t.Errorf("only %d plants", len(plants))
+	}
+	names := make(map[string]bool)
+	for _, p := range plants {
+		if names[p.name] {
+			t.Errorf("two plants %q", p.name)
+		}
+		names[p.name] = true
+		content, err := os.ReadFile(filepath.Join(repository, p.file))
+		if err != nil {
+			t.Errorf("%s: %v", p.name, err)
+			continue
+		}
+		if n := strings.Count(string(content), p.old); n != 1 {
+			t.Errorf("%s: what it replaces is %d times in %s", p.name, n, p.file)
+		}
+	}
+}
+
+const (
+	plantFor   = time.Minute     // in which a plant must be caught
+	plantGrace = 3 * time.Minute // after which a run that does not end is stopped
+)
+
+// Each plant is caught within a minute of worlds. MIZAN_PLANTS selects plants by a regular expression, MIZAN_SEED is the first seed, and with
+// MIZAN_REPLAYS=100 the seed that has caught a plant is run a hundred times more.
+func TestPlantsAreCaught(t *testing.T) {
+	text := os.Getenv("MIZAN_PLANTS")
+	if text == "" {
+		t.Skip("MIZAN_PLANTS is a regular expression of the names of plants; each takes up to two minutes")
+	}
+	testkit.NotUnderRace(t, "a bubble is slow under it")
+	selected, err := regexp.Compile(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := environment(t, "MIZAN_SEED", rand.Uint64N(1<<32))
+	replays := environment(t, "MIZAN_REPLAYS", 0)
+	t.Logf("MIZAN_SEED=%d", seed)
+	for _, p := range plants {
+		if !selected.MatchString(p.name) {
+			continue
+		}
+		binary, err := p.build(t.TempDir())
+		if err != nil {
+			t.Errorf("%s: it can't be built: %v", p.name, err)
+			continue
+		}
+		began := time.Now()
+		found := runPlanted(t, binary, seed, plantFor, 0)
+		if found.violation == "" {
+			t.Errorf("%s: not caught: %s", p.name, found.output)
+			continue
+		}
+		t.Logf("%-60s | %3.0f s | seed %s | %.140s", p.name, time.Since(began).Seconds(), found.seed, found.violation)
+		if replays > 0 && found.seed != "" {
+			again := runPlanted(t, binary, environmentSeed(t, found.seed), time.Nanosecond, replays)
+			t.Logf("%-60s | %s", p.name, again.repeated)
+		}
+	}
+}
+
+func environmentSeed(t *testing.T, text string) (seed uint64) {
+	t.Helper()
+	if _, err := fmt.Sscan(text, &seed); err != nil {
+		t.Fatal(err)
+	}
+	return seed
+}
+
+// build builds this package's tests with the plant in the code.
+func (p *plant) build(dir string) (binary string, err error) {
+	original, err := filepath.Abs(filepath.Join(repository, p.file))
+	if err != nil {
+		return "", err
+	}
+	content, err := os.ReadFile(original)
+	if err != nil {
+		return "", err
+	}
+	changed, overlay := filepath.Join(dir, filepath.Base(p.file)), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(changed, bytes.Replace(content, []byte(p.old), []byte(p.new), 1), 0o600); err != nil {
+		return "", err
+	}
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(overlay, list, 0o600); err != nil {
+		return "", err
+	}
+	binary = filepath.Join(dir, "planted.test")
+	output, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-vet=off", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, output)
+	}
+	return binary, nil
+}
+
+// catch is what has caught a plant.
+type catch struct {
+	violation string // the first one, or the panic that ended the process; empty: none
+	seed      string
+	repeated  string // how many replays have shown it again
+	output    string // the end of what the run has printed
+}
+
+var (
+	violationLine = regexp.MustCompile(`seed (\d+), trace [0-9a-f]+; (\d+ of \d+ replays show the same):\n\s*(.*)`)
+	panicLine     = regexp.MustCompile(`(?m)^(panic: .*|fatal error: .*)$`)
+	imageLine     = regexp.MustCompile(`simulation_test.go:\d+: (.* answered \d+: .*)`) // the image could not be made
+)
+
+// runPlanted runs worlds from a seed on until one breaks a promise.
+func runPlanted(t *testing.T, binary string, seed uint64, budget time.Duration, replays uint64) (found catch) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), budget+plantGrace+time.Duration(replays)*10*time.Second)
+	defer cancel()
+	run := exec.CommandContext(ctx, binary, "-test.run=^TestWorldsKeepThePromises$", "-test.v", "-test.timeout=0")
+	run.Env = append(os.Environ(), "MIZAN_PLANTS=", "MIZAN_SOAK="+budget.String(), fmt.Sprintf("MIZAN_SEED=%d", seed), fmt.Sprintf("MIZAN_REPLAYS=%d", replays))
+	output, err := run.CombinedOutput()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	found.output = string(output[max(0, len(output)-2_000):])
+	if m := violationLine.FindSubmatch(output); m != nil {
+		found.seed, found.repeated, found.violation = string(m[1]), string(m[2]), string(m[3])
+		return found
+	}
+	if m := imageLine.FindSubmatch(output); m != nil {
+		found.violation = string(m[1])
+		return found
+	}
+	if m := panicLine.Find(output); m != nil && ctx.Err() == nil { // an assertion in the code, or a deadlock
+		found.violation = string(m)
+	}
+	return found
+}
+
+// plant is a deliberate fault of the code.
+type plant struct {
+	name     string
+	file     string
+	old, new string
+}
+
+var plants = []plant{
+	// The log.
+	{
+		"a frame is acknowledged before it is synced", "posting/log/local.go",
+		"	if _, err := s.file.WriteAt(frame, l.tail); err != nil {\n		return err\n	}\n	return s.file.Datasync()",
+		"	_, err := s.file.WriteAt(frame, l.tail)\n	return err",
+	},
+	{
+		"changes are acknowledged before their group is applied", "posting/commit.go",
+		"	if err := j.apply(p); err != nil {\n		return err\n	}\n	j.countPrepared(-1)",
+		"	for i := range p.waiters {\n		p.waiters[i].done(p.waiters[i].receipt)\n	}\n	p.waiters = p.waiters[:0]\n	if err := j.apply(p); err != nil {\n		return err\n	}\n	j.countPrepared(-1)",
+	},
+	{
+		"a failed sync is tried again", "posting/log/local.go",
+		"	if err := l.write(s, buf); err != nil {\n		l.failed = true",
+		"	err := l.write(s, buf)\n	if err != nil {\n		err = s.file.Datasync()\n	}\n	if err != nil {\n		l.failed = true",
+	},
+	{
+		"the last frame counts only with its mark", "posting/log/open.go",
+		"		if h.N >= from {\n			if err := fn(",
+		"		if h.N > r.mark.N {\n			return nil\n		}\n		if h.N >= from {\n			if err := fn(",
+	},
+	{
+		"a replay leaves out removals", "posting/store/group.go",
+		"		g.place(rowPlace{offset: uint32(at), keyLength: keyLength, valueLength: valueLength, isDeletion: op == opDelete})\n",
+		"		if op == opSet {\n			g.place(rowPlace{offset: uint32(at), keyLength: keyLength, valueLength: valueLength})\n		}\n",
+	},
+	{
+		"a replay begins one group late", "posting/store/groups.go",
+		"		if err := s.add(g); err != nil {\n			return err\n		}\n		s.publish(f.Mark)",
+		"		if f.N > inTables+1 {\n			if err := s.add(g); err != nil {\n				return err\n			}\n		}\n		s.publish(f.Mark)",
+	},
+	{
+		"frames are released when a memtable has them", "posting/store/groups.go",
+		"	flushed := uint64(0)\n",
+		"	s.mu.Lock()\n	flushed := s.flushed\n	s.mu.Unlock()\n",
+	},
+	{
+		"the name of a new segment is not synced", "posting/log/local.go",
+		"	if err == nil {\n		err = l.dir.Sync()\n	}\n	if err != nil {\n		_ = f.Close()",
+		"	if err != nil {\n		_ = f.Close()",
+	},
+	{
+		"the header of a new segment is not synced", "posting/log/segment.go",
+		"	if _, err := s.file.WriteAt(append(buf, sum[:]...), 0); err != nil {\n		return err\n	}\n	return s.file.Datasync()",
+		"	_, err := s.file.WriteAt(append(buf, sum[:]...), 0)\n	return err",
+	},
+	{
+		"what a start has read is not synced", "posting/log/open.go",
+		"	return current.file.Datasync()\n",
+		"	return nil\n",
+	},
+
+	// The tables and the files of values.
+	{
+		"values are not synced before their places", "posting/store/values/values.go",
+		"		if err := f.handle.Datasync(); err != nil {\n			return nil, err\n		}\n", "",
+	},
+	{
+		"the name of a file of values is not synced", "posting/store/values/values.go",
+		"	if isNew {\n		if err := s.dir.Sync(); err != nil {\n			return nil, err\n		}\n	}\n", "	_ = isNew\n",
+	},
+	{
+		"the length of a file of values is not stored", "posting/store/values.go",
+		"	for _, f := range grown {\n", "	for _, f := range grown[:0] {\n",
+	},
+
+	// The writer.
+	{
+		"a claim of the store is not seen", "posting/check.go",
+		"	w.must(err)\n	return owner, claimed\n", "	w.must(err)\n	return owner, false\n",
+	},
+	{
+		"a claim of the same group is not seen", "posting/check.go",
+		"	for _, claims := range w.claims {\n", "	for _, claims := range w.claims[1:] {\n",
+	},
+	{
+		"funds are not checked", "posting/check.go",
+		".Available().Less(floor) {", ".Available().Less(floor) && g.Account.Path == \"\" {",
+	},
+	{
+		"a limit is not checked", "posting/check.go",
+		"g.Max.Less(sum) {", "g.Max.Less(sum) && g.RefusalCode != ledger.LimitExceeded {",
+	},
+	{
+		"counters begin at zero after a start", "posting/check.go",
+		"	if found {\n		c.amount, err = store.DecodeAmount(row)", "	if found && w.n == 0 {\n		c.amount, err = store.DecodeAmount(row)",
+	},
+	{
+		"one posting of an entry is not booked", "posting/accounts.go",
+		"		assert.NoError(move(&b.totals, entry.Phase, p))\n		w.appendLine(b, e, i, p)\n",
+		"		if i == 2 {\n			continue\n		}\n		assert.NoError(move(&b.totals, entry.Phase, p))\n		w.appendLine(b, e, i, p)\n",
+	},
+	{
+		"a capture does not update a total", "posting/accounts.go",
+		"		assert.NoError(b.totals.Release(p.Side, p.Amount))\n", "		if i > 0 {\n			assert.NoError(b.totals.Release(p.Side, p.Amount))\n		}\n",
+	},
+	{
+		"only the last event of a step is in the tree", "posting/write.go",
+		"		w.appendLeaf(b, s.Events[i].Seq, w.canonical)\n", "		if i == len(s.Events)-1 {\n			w.appendLeaf(b, s.Events[i].Seq, w.canonical)\n		}\n",
+	},
+	{
+		"what was due while the process was down is forgotten", "posting/due.go",
+		"	d.horizon = ledger.Micros(d.mark) * 1_000_000\n", "	d.horizon = max(ledger.Micros(d.mark)*1_000_000, ledger.MicrosOf(now)/1_000_000*1_000_000)\n",
+	},
+	{
+		"an entry may take effect in a closed month", "posting/period.go",
+		"	if d.closed != 0 {\n		entry.Effective = max(", "	if d.closed == 0 {\n		entry.Effective = max(",
+	},
+
+	// Notifications.
+	{
+		"notices of an earlier run are not told", "actors/notifier/resume.go",
+		"		if run.upTo != 0 {\n", "		if run.upTo == 0 {\n",
+	},
+	{
+		"a refusal by the merchant's server counts as delivered", "actors/notifier/webhook/sender.go",
+		"	case 200 <= status && status < 300:\n", "	case 200 <= status && status < 300, status >= 500:\n",
+	},
+	{
+		"each attempt has another event_id", "actors/notifier/attempt.go",
+		"EventID(k.org, ID{n.Booked, n.Channel}).String()", "EventID(k.org, ID{n.Booked + ledger.Micros(time.Now().UnixMilli()), n.Channel}).String()",
+	},
+
+	// Payments.
+	{
+		"a transaction does not claim its txid", "actors/payment/change.go",
+		"		if m.Request.TxID != \"\" {\n", "		if m.Request.TxID != \"\" && m.claimsKey() {\n",
+	},
+	{
+		"a transaction does not claim its idempotency key", "actors/payment/change.go",
+		"		if m.claimsKey() {\n", "		if m.claimsKey() && m.Request.TxID == \"\" {\n",
+	},
+	{
+		"an unknown outcome is taken for a failure", "ledger/payment/answer.go",
+		"	default:\n		return d, c.onPending(&d, a)\n", "	case VerdictUnknown:\n		c.onFailed(&d, a)\n	default:\n		return d, c.onPending(&d, a)\n",
+	},
+	{
+		"one answer that a charge is not found ends it", "ledger/payment/answer.go",
+		"	if r.NotFoundAnswers == 0 || r.ConfirmedByProvider {\n", "	if r.ConfirmedByProvider {\n",
+	},
+	{
+		"an intent is submitted again after a restart", "ledger/payment/answer.go",
+		"	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider():\n		return AskInquire, Decision{}, false\n	}\n	return AskNothing",
+		"	case r.Status == Authorizing:\n		return AskSubmit, Decision{}, false\n	case r.Status == ActionRequired, r.Status.AtProvider():\n		return AskInquire, Decision{}, false\n	}\n	return AskNothing",
+	},
+	{
+		"an outcome is applied again to a charged payment", "ledger/payment/answer.go",
+		"	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider(), r.Status.Held():\n", "	case r.Status == Authorizing, r.Status == ActionRequired, r.Status.AtProvider(), r.Status.Held(), r.Status == Charged:\n",
+	},
+	{
+		"a refund may be above what is left", "ledger/payment/follow.go",
+		"	remaining := must(r.Settled().Sub(r.Refunded))\n", "	remaining := r.Settled()\n",
+	},
+	{
+		"a refund under way holds nothing", "ledger/payment/follow.go",
+		"	d.move(Refund, &ledger.Entry{Phase: ledger.Pending, Postings: r.refundPostings(f, false)})\n", "	d.move(Refund, nil)\n",
+	},
+	{
+		"a hold never ends", "ledger/payment/answer.go",
+		"	case r.Status.Held() && now >= r.HoldUntil:\n", "	case r.Status.Held() && r.HoldUntil == 0:\n",
+	},
+	{
+		"a limit is not given back after a decline", "ledger/payment/volume.go",
+		"		guards = append(guards, ledger.CounterGuard{Org: org, Key: pendingKey, Add: amount, IsRelease: true})\n", "		_ = pendingKey\n",
+	},
+	{
+		"a fee is rounded up", "ledger/payment/terms.go",
+		"	if err == nil {\n		fee, err = fee.Add(r.Fees.Fixed)\n	}\n",
+		"	if err == nil && r.Fees.Bps > 0 {\n		fee, err = fee.Add(money.FromUint64(1))\n	}\n	if err == nil {\n		fee, err = fee.Add(r.Fees.Fixed)\n	}\n",
+	},
+
+	// Settlements, contracts and backups.
+	{
+		"a settlement does not claim its reference", "actors/directory/settlements.go",
+		"		if earlier != nil {\n", "		if earlier != nil && earlier.Fee != requested.Fee {\n",
+	},
+	{
+		"a share of a contract is rounded up", "ledger/contract/value.go",
+		"	return must(a.MulDivFloor(amountOf(numerator), amountOf(denominator)))\n", "	return must(plus(a, amountOf(1)).MulDivFloor(amountOf(numerator), amountOf(denominator)))\n",
+	},
+	{
+		"the remainder of a distribution has no owner", "ledger/contract/holders.go",
+		"		ciUndistributed.Set(v, plus(ciUndistributed.Get(v), remainder))\n", "",
+	},
+	{
+		"a backup lacks the last rows", "snapshots/backup/take.go",
+		"		if err := w.writePart(\"\", part); err != nil {\n", "		if !hasMore && len(w.manifest.Parts) > 0 {\n			return nil\n		}\n		if err := w.writePart(\"\", part); err != nil {\n",
+	},
+}
