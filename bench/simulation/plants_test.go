@@ -185,8 +185,8 @@ var plants = []plant{
 	},
 	{
 		"a failed sync is tried again", "posting/log/local.go",
-		"	if err := l.write(s, buf); err != nil {\n		l.failed = true",
-		"	err := l.write(s, buf)\n	if err != nil {\n		err = s.file.Datasync()\n	}\n	if err != nil {\n		l.failed = true",
+		"	if err := l.write(s, buf); err != nil {\n		l.failed.Store(true)",
+		"	err := l.write(s, buf)\n	if err != nil {\n		err = s.file.Datasync()\n	}\n	if err != nil {\n		l.failed.Store(true)",
 	},
 	{
 		"the last frame counts only with its mark", "posting/log/open.go",
