@@ -44,7 +44,20 @@ type write struct {
 	old     []byte // what was there
 	oldSize int64  // of the file
 	length  int64
-	isLost  bool // its sync has failed, so no later sync makes it durable
+	isLost  bool           // its sync has failed, so no later sync makes it durable
+	redone  map[int64]bool // sectors of a lost write that were written again, durably
+}
+
+// redo notes that a later write of the same file, which is durable, has written sectors of a lost write again.
+func (w *write) redo(later *write) {
+	for from := w.at / sectorSize * sectorSize; from < w.at+w.length; from += sectorSize {
+		if later.at <= max(from, w.at) && later.at+later.length >= min(from+sectorSize, w.at+w.length) {
+			if w.redone == nil {
+				w.redone = make(map[int64]bool)
+			}
+			w.redone[from] = true
+		}
+	}
 }
 
 // nameChange is a change of a name that is not durable.
@@ -54,6 +67,21 @@ type nameChange struct {
 }
 
 func newMachineDisk(w *world, root string) *machineDisk { return &machineDisk{world: w, root: root} }
+
+// survive takes over what was not durable when the process before was killed: the machine has lived on, with the same files in another folder.
+func (d *machineDisk) survive(before *machineDisk) {
+	before.mu.Lock()
+	defer before.mu.Unlock()
+	for _, w := range before.pending {
+		moved := *w
+		moved.path = filepath.Join(d.root, before.relative(w.path))
+		d.pending = append(d.pending, &moved)
+	}
+	for _, c := range before.renames {
+		c.directory = filepath.Join(d.root, before.relative(c.directory))
+		d.renames = append(d.renames, c)
+	}
+}
 
 // open implements disk.Opener.
 func (d *machineDisk) open(path string) disk.Directory {
@@ -99,7 +127,21 @@ func (d *machineDisk) relative(path string) string {
 func (d *machineDisk) forget(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.pending = slices.DeleteFunc(d.pending, func(w *write) bool { return w.path == path && !w.isLost })
+	var synced []*write
+	d.pending = slices.DeleteFunc(d.pending, func(w *write) bool {
+		isSynced := w.path == path && !w.isLost
+		if isSynced {
+			synced = append(synced, w)
+		}
+		return isSynced
+	})
+	for _, lost := range d.pending {
+		for _, w := range synced {
+			if lost.path == path {
+				lost.redo(w)
+			}
+		}
+	}
 }
 
 // lose marks the pending writes of a file whose sync has failed: Linux takes their pages for written.
@@ -141,7 +183,7 @@ func (d *machineDisk) cutPower(copied string, random *rand.Rand, o outage) (text
 			begin, end := max(from, w.at), min(from+sectorSize, w.at+w.length)
 			sector := fmt.Sprint(w.path, from)
 			switch {
-			case decided[sector]:
+			case decided[sector], w.redone[from]:
 			case w.isLost || o.loses(random):
 				lost++
 				err = errors.Join(err, putBack(file, w, begin, end))

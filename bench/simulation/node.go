@@ -69,9 +69,12 @@ type node struct {
 // startNode starts a process on the files in dir. An error is what the process would end with.
 func (w *world) startNode(dir string) (n *node, err error) {
 	log := slog.New(slog.DiscardHandler)
-	n = &node{dir: dir, disk: newMachineDisk(w, dir), clock: w.clock, served: make(chan error, 1)}
+	n = &node{dir: dir, disk: w.nextDisk, clock: w.clock, served: make(chan error, 1)}
+	if n.disk == nil {
+		n.disk = newMachineDisk(w, dir)
+	}
 	n.disk.setFull(w.isDiskFull)
-	w.disk = n.disk
+	w.disk, w.nextDisk = n.disk, nil
 	if n.keyring, err = secret.LoadKeyring(filepath.Join(dir, keyringFile)); err != nil {
 		return nil, err
 	}

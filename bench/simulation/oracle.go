@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
@@ -67,6 +68,7 @@ func copyFile(from, to string) error {
 // the provider and the ledger say with each other and with the model.
 func (w *world) heal() {
 	w.note("heal")
+	w.random = rand.New(rand.NewPCG(w.plan.Seed, 1))
 	w.plan.Faults = Faults{} // the copy of this world
 	if !w.start(Round{}) {
 		return

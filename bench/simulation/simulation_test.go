@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -184,18 +183,23 @@ func TestWorldsKeepThePromises(t *testing.T) {
 	})
 }
 
-// The plans that have failed once.
+// The plans that have failed once, or the one in MIZAN_PLAN, whose decisions MIZAN_TRACE=1 prints.
 func TestKeptPlans(t *testing.T) {
-	file, err := os.Open("testdata/plans")
+	content, err := os.ReadFile("testdata/plans")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = file.Close() }()
+	if text := os.Getenv("MIZAN_PLAN"); text != "" {
+		content = []byte(text)
+	}
+	var logf func(string, ...any)
+	if os.Getenv("MIZAN_TRACE") != "" {
+		logf = t.Logf
+	}
 	inBubble(t, func(t *testing.T) {
 		l := newLaboratory(t)
-		lines := bufio.NewScanner(file)
-		for lines.Scan() {
-			text := strings.TrimSpace(lines.Text())
+		for text := range strings.Lines(string(content)) {
+			text = strings.TrimSpace(text)
 			if text == "" || strings.HasPrefix(text, "#") {
 				continue
 			}
@@ -203,12 +207,9 @@ func TestKeptPlans(t *testing.T) {
 			if err := json.Unmarshal([]byte(text), &p); err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
-			if r := l.run(p, nil); len(r.Violations) > 0 {
+			if r := l.run(p, logf); len(r.Violations) > 0 {
 				t.Errorf("%v:\n  %s", p, strings.Join(r.Violations, "\n  "))
 			}
-		}
-		if err := lines.Err(); err != nil {
-			t.Fatal(err)
 		}
 	})
 }

@@ -46,6 +46,7 @@ type world struct {
 	receivers *receivers
 	node      *node // nil while none runs
 	disk      *machineDisk
+	nextDisk  *machineDisk // with what was not durable when the last process ended; nil: everything is durable
 	services  services
 
 	generation int
@@ -303,6 +304,8 @@ func (w *world) finish(end End) {
 		w.node.end(w)
 		w.node = nil
 		w.collectAll()
+		w.nextDisk = newMachineDisk(w, w.generationDir())
+		w.nextDisk.survive(w.disk)
 		return
 	}
 	n := w.node
@@ -321,13 +324,20 @@ func (w *world) crash(end End, n *node, wait func()) {
 	w.generation++
 	to := w.generationDir()
 	err := copyFiles(from, to)
-	if err == nil && end == PowerCut && w.disk != nil {
+	w.nextDisk = newMachineDisk(w, to)
+	switch {
+	case err != nil:
+	case end == PowerCut:
 		var text string
-		text, err = w.disk.cutPower(to, w.random, newOutage(w.random, w.plan.Faults))
+		o := newOutage(w.random, w.plan.Faults)
+		if n == nil { // a start writes the last frame again, which may be durable: a sector of it that is garbled is damage, and is refused
+			o.flips = 0
+		}
+		text, err = w.disk.cutPower(to, w.random, o)
+		err = errors.Join(err, dropRemoved(to))
 		w.note("power cut: %s", text)
-	}
-	if err == nil {
-		err = dropRemoved(to)
+	default:
+		w.nextDisk.survive(w.disk)
 	}
 	if err != nil {
 		w.violate("the simulated crash: %v", err)
@@ -336,9 +346,7 @@ func (w *world) crash(end End, n *node, wait func()) {
 		n.cutClients()
 	}
 	w.receivers.cut()
-	if w.disk != nil {
-		w.disk.crash()
-	}
+	w.disk.crash()
 	w.kill()
 	wait()
 	w.isDiskFull = false

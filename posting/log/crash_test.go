@@ -39,12 +39,13 @@ func torn(t *testing.T, size int) (s *story, fourth Frame, from, to int64) {
 // wholly or not at all.
 func TestTornFrameIsCutAtEveryByte(t *testing.T) {
 	s, fourth, from, to := torn(t, 2*blockSize+700)
-	written := slices.Clone(s.last())
+	written, confirmed := slices.Clone(s.last()), slices.Clone(s.dir.files[confirmedName].content)
 	for _, old := range []byte{0, 0xa5} { // what was there before
 		for cut := from; cut <= to; cut++ {
 			for _, isBeginningLost := range []bool{false, true} {
 				content := s.last()
 				copy(content, written)
+				copy(s.dir.files[confirmedName].content, confirmed)
 				lost := content[cut:to]
 				if isBeginningLost {
 					lost = content[from:cut]
@@ -263,4 +264,27 @@ func liveThroughFaults(t *testing.T, rt *rapid.T) {
 			reopen(rt)
 		},
 	})
+}
+
+// A power cut may damage what is being written. So a start writes nothing of a log whose last frame is known to be durable.
+func TestStartWritesNothingOfAConfirmedLog(t *testing.T) {
+	for _, isConfirmed := range []bool{true, false} {
+		s := newStory(t)
+		s.append(300)
+		s.append(2*blockSize + 100)
+		if isConfirmed {
+			if err := s.log.Confirm(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.dir = s.dir.killed()
+		_, frames, err := replayed(s.dir, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.want(frames, s.frames)
+		if hasWritten := s.dir.steps > 0; hasWritten == isConfirmed {
+			t.Errorf("confirmed %v: the start made %d changes", isConfirmed, s.dir.steps)
+		}
+	}
 }

@@ -255,17 +255,16 @@ func TestReplayMakesDurableWhatItBelieves(t *testing.T) {
 	}
 	s.frames = append(s.frames, f)
 	s.dir = s.dir.killed()
+	s.dir.failSync = 4 // after that of the directory and two writes
+	if _, _, err := replayed(s.dir, 1); !errors.Is(err, errDisk) {
+		t.Errorf("a failed sync: %v", err)
+	}
+	s.dir = s.dir.killed()
 	s.mustReopen()
 	for _, m := range s.dir.files {
 		if len(m.pending) > 0 {
 			t.Error("a frame that was replayed is not durable")
 		}
-	}
-	s.dir = s.dir.killed()
-	s.log.dir = s.dir
-	s.dir.failSync = 4 // after that of the directory and two writes
-	if _, _, err := replayed(s.dir, 1); !errors.Is(err, errDisk) {
-		t.Errorf("a failed sync: %v", err)
 	}
 }
 

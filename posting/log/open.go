@@ -150,9 +150,9 @@ func (l *Local) Replay(from uint64, fn func(Frame) error) (Mark, error) {
 		return Mark{}, err
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.isReplayed, l.durable = true, end.last
-	return l.last, nil
+	l.mu.Unlock()
+	return l.last, l.Confirm() // so that the next start does not write it again
 }
 
 // logEnd is where a log ends.
@@ -161,7 +161,8 @@ type logEnd struct {
 	at   int64 // where the next frame begins, in the last segment
 }
 
-// findEnd reads the last segment and makes durable what it finds.
+// findEnd reads the last segment and makes durable what it finds. What is known to be durable is not written again: a power cut meanwhile could
+// damage a frame that was acknowledged.
 func (l *Local) findEnd() (end logEnd, err error) {
 	r := l.reader(l.segments[len(l.segments)-1])
 	if err := r.readFrames(math.MaxUint64, nil); err != nil {
@@ -173,8 +174,10 @@ func (l *Local) findEnd() (end logEnd, err error) {
 	if err := l.checkConfirmed(r.last); err != nil {
 		return end, err
 	}
-	if err := l.makeDurable(r.lastAt, r.at); err != nil {
-		return end, fmt.Errorf("log: %w", err)
+	if isConfirmed := r.lastAt > 0 && max(r.mark.N, l.confirmations.last.Load()) >= r.last.N; !isConfirmed {
+		if err := l.makeDurable(r.lastAt, r.at); err != nil {
+			return end, fmt.Errorf("log: %w", err)
+		}
 	}
 	end.last, end.at = r.last, r.at
 	return end, nil
