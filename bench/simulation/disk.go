@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,11 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/dgraph-io/badger/v4/pb"
+	"google.golang.org/protobuf/proto"
+
 	"mizan/internal/disk"
+	"mizan/posting/store/badgerfile"
 )
 
 // sectorSize is what a disk writes at once.
@@ -28,9 +33,10 @@ type machineDisk struct {
 	mu      sync.Mutex
 	isOver  bool // the machine has crashed: nobody will see what a process that is gone still does, so it does it undisturbed
 	opened  []*simulatedFile
-	pending []*write     // not durable, in the order in which they were made
-	renames []nameChange // not durable, in the order in which they were made
-	isFull  bool         // nothing can be created
+	pending []*write        // not durable, in the order in which they were made
+	renames []nameChange    // not durable, in the order in which they were made
+	isFull  bool            // nothing can be created
+	tables  map[string]bool // names of Badger's tables that are durable
 }
 
 // logFolder begins the names of the log's files.
@@ -52,7 +58,53 @@ type nameChange struct {
 	undo      func(root string) error // takes it back in a copy of the machine's files
 }
 
-func newMachineDisk(w *world, root string) *machineDisk { return &machineDisk{world: w, root: root} }
+func newMachineDisk(w *world, root string) *machineDisk {
+	d := &machineDisk{world: w, root: root, tables: make(map[string]bool)}
+	d.keepTables()
+	return d
+}
+
+// storeFolder is Badger's directory. Badger opens its files itself.
+const storeFolder = "store"
+
+// keepTables notes that the names of all present tables are durable.
+func (d *machineDisk) keepTables() {
+	paths, _ := filepath.Glob(filepath.Join(d.root, storeFolder, "*.sst")) // the pattern is well-formed
+	for _, path := range paths {
+		d.tables[filepath.Base(path)] = true
+	}
+}
+
+// loseTable removes, in a copy of the machine's files, the table of the last flush if its name is not durable. Badger itself makes those of
+// compactions durable.
+func (d *machineDisk) loseTable(copied string) (lost string, err error) {
+	const manifestHeader, recordHead = 8, 8 // of Badger's list of tables; a record begins with its length
+	store := filepath.Join(copied, storeFolder)
+	content, err := os.ReadFile(badgerfile.ListPath(store))
+	if err != nil {
+		return "", err
+	}
+	last := new(pb.ManifestChangeSet)
+	for at := manifestHeader; at+recordHead <= len(content); {
+		end := at + recordHead + int(binary.BigEndian.Uint32(content[at:]))
+		if end > len(content) {
+			break // it was being appended
+		}
+		last = new(pb.ManifestChangeSet)
+		if err := proto.Unmarshal(content[at+recordHead:end], last); err != nil {
+			return "", err
+		}
+		at = end
+	}
+	if len(last.Changes) != 1 || last.Changes[0].Op != pb.ManifestChange_CREATE || last.Changes[0].Level != 0 {
+		return "", nil
+	}
+	path := badgerfile.TablePath(store, last.Changes[0].Id)
+	if d.tables[filepath.Base(path)] {
+		return "", nil
+	}
+	return filepath.Base(path), os.Remove(path)
+}
 
 // open implements disk.Opener.
 func (d *machineDisk) open(path string) disk.Directory {
@@ -166,7 +218,13 @@ func (d *machineDisk) cutPower(copied string, random *rand.Rand, o outage) (text
 			}
 		}
 	}
-	return fmt.Sprintf("%d sectors lost, %d kept, %d with a flipped bit, %d of %d names", lost, kept, flipped, len(d.renames)-undone, len(d.renames)), nil
+	table := ""
+	if random.IntN(2) == 0 {
+		if table, err = d.loseTable(copied); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%d sectors lost, %d kept, %d with a flipped bit, %d of %d names, table %q lost", lost, kept, flipped, len(d.renames)-undone, len(d.renames), table), nil
 }
 
 // putBack writes the old content of a part of a write, or cuts what was not there.
@@ -297,6 +355,9 @@ func (s *simulatedDirectory) Sync() error {
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()
 	s.disk.renames = slices.DeleteFunc(s.disk.renames, func(c nameChange) bool { return c.directory == s.path })
+	if s.disk.relative(s.path) == storeFolder {
+		s.disk.keepTables()
+	}
 	names, err := s.inner.Names()
 	for _, name := range names {
 		if strings.HasPrefix(name, removedPrefix) {

@@ -37,6 +37,7 @@ import (
 
 const (
 	memTable        = 1 << 20          // bytes; the smallest, so that starts are quick and tables are written often
+	segment         = 192 << 10        // bytes; hardly more than the largest group, so that the log often begins the next one
 	createWait      = 10 * time.Second // the server's default
 	providerTimeout = 10 * time.Second
 	actionTTL       = 30 * time.Minute
@@ -76,7 +77,7 @@ func (w *world) startNode(dir string) (n *node, err error) {
 		return nil, err
 	}
 	n.journal, err = posting.Open(posting.Options{
-		Store: store.Options{Dir: dir, MemTable: memTable, Log: log, Disk: n.disk.open, MustExist: true},
+		Store: store.Options{Dir: dir, MemTable: memTable, Segment: segment, Log: log, Disk: n.disk.open, MustExist: true},
 		Clock: n.clock, Log: log, Fatal: n.fail,
 	})
 	if err != nil {

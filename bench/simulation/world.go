@@ -20,6 +20,7 @@ import (
 	"mizan/actors/provider/simulator"
 	subscriptionactor "mizan/actors/subscription"
 	"mizan/internal/clock"
+	"mizan/posting/log"
 )
 
 // startTime is what the business clock of a world shows at first.
@@ -325,6 +326,9 @@ func (w *world) crash(end End, n *node, wait func()) {
 		var text string
 		text, err = w.disk.cutPower(to, w.random, newOutage(w.random, w.plan.Faults))
 		w.note("power cut: %s", text)
+		if err == nil && w.random.IntN(2) == 0 {
+			err = w.probeLog(filepath.Join(to, logFolder))
+		}
 	}
 	if err == nil {
 		err = dropRemoved(to)
@@ -345,6 +349,45 @@ func (w *world) crash(end End, n *node, wait func()) {
 	if err := os.RemoveAll(from); err != nil {
 		w.violate("the simulated crash: %v", err)
 	}
+}
+
+// probeLog checks that a log that a power cut has left, and that has lost its last segment as well, does not look whole.
+func (w *world) probeLog(dir string) error {
+	segments, err := filepath.Glob(filepath.Join(dir, "segment-*"))
+	if err != nil || len(segments) < 2 {
+		return err
+	}
+	var last [2]uint64 // number of the last frame: of the whole log, and without the last segment
+	for i := range last {
+		copied := filepath.Join(w.root, "probe")
+		err := errors.Join(os.Mkdir(copied, 0o700), copyFiles(dir, copied))
+		if err == nil && i == 1 {
+			err = os.Remove(filepath.Join(copied, filepath.Base(segments[len(segments)-1])))
+		}
+		if err == nil {
+			last[i], err = lastFrame(copied)
+		}
+		if removed := os.RemoveAll(copied); removed != nil {
+			return removed
+		}
+		if err != nil {
+			return nil // it is noticed, or the log itself is not whole, which the next start tells
+		}
+	}
+	if last[1] < last[0] {
+		w.violate("without its last segment, the log ends with frame %d instead of %d, and looks whole", last[1], last[0])
+	}
+	return nil
+}
+
+// lastFrame returns the number of the last frame of a log.
+func lastFrame(dir string) (n uint64, err error) {
+	l, err := log.Open(log.Options{Dir: dir, SegmentSize: segment})
+	if err != nil {
+		return 0, err
+	}
+	m, err := l.Replay(l.First(), func(log.Frame) error { return nil })
+	return m.N, errors.Join(err, l.Close())
 }
 
 // explains tells whether a start may be refused with an error, because of the faults of the plan.
