@@ -24,19 +24,24 @@ import (
 // sectorSize is what a disk writes at once.
 const sectorSize = 512
 
-// machineDisk is the disk of one machine, as long as the machine lives: the directories of the log and of the long values, in a
-// folder of real files. It remembers what was not synced, so that a power cut can take it back.
+// undurable is what the disk of a machine has not made durable.
+type undurable struct {
+	pending []*write     // in the order in which they were made
+	renames []nameChange // in the order in which they were made
+}
+
+// machineDisk is the disk of one machine, as long as a process lives: the directories of the log and of the long values, in a
+// folder of real files. It remembers what was not synced, so that a power cut can take it back, also if that was another process.
 type machineDisk struct {
 	world *world
 	root  string // of the node's files
 
-	mu      sync.Mutex
-	isOver  bool // the machine has crashed: nobody will see what a process that is gone still does, so it does it undisturbed
-	opened  []*simulatedFile
-	pending []*write        // not durable, in the order in which they were made
-	renames []nameChange    // not durable, in the order in which they were made
-	isFull  bool            // nothing can be created
-	tables  map[string]bool // names of Badger's tables that are durable
+	mu     sync.Mutex
+	isOver bool // the machine has crashed: nobody will see what a process that is gone still does, so it does it undisturbed
+	opened []*simulatedFile
+	isFull bool            // nothing can be created
+	tables map[string]bool // names of Badger's tables that are durable
+	undurable
 }
 
 // logFolder begins the names of the log's files.
@@ -44,7 +49,7 @@ const logFolder = "log/"
 
 // write is a write of one file that is not durable.
 type write struct {
-	path    string
+	path    string // within the machine's folder
 	at      int64
 	old     []byte // what was there
 	oldSize int64  // of the file
@@ -54,12 +59,13 @@ type write struct {
 
 // nameChange is a change of a name that is not durable.
 type nameChange struct {
-	directory string
+	directory string                  // within the machine's folder
 	undo      func(root string) error // takes it back in a copy of the machine's files
 }
 
 func newMachineDisk(w *world, root string) *machineDisk {
-	d := &machineDisk{world: w, root: root, tables: make(map[string]bool)}
+	d := &machineDisk{world: w, root: root, undurable: w.undurable, tables: make(map[string]bool)}
+	w.undurable = undurable{}
 	d.keepTables()
 	return d
 }
@@ -81,6 +87,9 @@ func (d *machineDisk) loseTable(copied string) (lost string, err error) {
 	const manifestHeader, recordHead = 8, 8 // of Badger's list of tables; a record begins with its length
 	store := filepath.Join(copied, storeFolder)
 	content, err := os.ReadFile(badgerfile.ListPath(store))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // there is no store
+	}
 	if err != nil {
 		return "", err
 	}
@@ -109,6 +118,17 @@ func (d *machineDisk) loseTable(copied string) (lost string, err error) {
 // open implements disk.Opener.
 func (d *machineDisk) open(path string) disk.Directory {
 	return &simulatedDirectory{disk: d, path: path, inner: disk.Local(path)}
+}
+
+// handOver returns what is not durable, for the next process on the same machine.
+func (d *machineDisk) handOver() undurable {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	u := undurable{renames: slices.Clone(d.renames)}
+	for _, pending := range d.pending { // what still runs of the process goes on to use the old ones
+		u.pending = append(u.pending, new(*pending))
+	}
+	return u
 }
 
 // crash ends the machine's time. Its files were copied before.
@@ -150,6 +170,12 @@ func (d *machineDisk) relative(path string) string {
 func (d *machineDisk) forget(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	path = d.relative(path)
+	for i, lost := range d.pending { // what was lost is there after all if it was written once more
+		if lost.path == path && lost.isLost && slices.ContainsFunc(d.pending[i+1:], func(w *write) bool { return !w.isLost && w.covers(lost) }) {
+			lost.isLost = false
+		}
+	}
 	d.pending = slices.DeleteFunc(d.pending, func(w *write) bool { return w.path == path && !w.isLost })
 }
 
@@ -157,11 +183,17 @@ func (d *machineDisk) forget(path string) {
 func (d *machineDisk) lose(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	path = d.relative(path)
 	for _, w := range d.pending {
 		if w.path == path {
 			w.isLost = true
 		}
 	}
+}
+
+// covers tells whether a write replaces all that an earlier one has written.
+func (w *write) covers(earlier *write) bool {
+	return w.path == earlier.path && w.at <= earlier.at && earlier.at+earlier.length <= w.at+w.length
 }
 
 // rename tells the pending writes about a file's new name.
@@ -181,7 +213,7 @@ func (d *machineDisk) cutPower(copied string, random *rand.Rand, o outage) (text
 	lost, kept, flipped := 0, 0, 0
 	decided := make(map[string]bool) // sectors whose last write is on the disk
 	for _, w := range slices.Backward(d.pending) {
-		file, err := os.OpenFile(filepath.Join(copied, d.relative(w.path)), os.O_RDWR, 0)
+		file, err := os.OpenFile(filepath.Join(copied, w.path), os.O_RDWR, 0)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed later
 		}
@@ -307,7 +339,7 @@ func (s *simulatedDirectory) wrap(name string, f disk.File) disk.File {
 func (s *simulatedDirectory) note(undo func(root string) error) {
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()
-	s.disk.renames = append(s.disk.renames, nameChange{s.path, undo})
+	s.disk.renames = append(s.disk.renames, nameChange{s.disk.relative(s.path), undo})
 }
 
 // Rename implements disk.Directory.
@@ -326,7 +358,7 @@ func (s *simulatedDirectory) Rename(from, to string) error {
 func (d *machineDisk) renamed(from, to string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.rename(from, to)
+	d.rename(d.relative(from), d.relative(to))
 	for _, f := range d.opened {
 		if f.path == from {
 			f.path = to
@@ -354,7 +386,7 @@ func (s *simulatedDirectory) Remove(name string) error {
 func (s *simulatedDirectory) Sync() error {
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()
-	s.disk.renames = slices.DeleteFunc(s.disk.renames, func(c nameChange) bool { return c.directory == s.path })
+	s.disk.renames = slices.DeleteFunc(s.disk.renames, func(c nameChange) bool { return c.directory == s.disk.relative(s.path) })
 	if s.disk.relative(s.path) == storeFolder {
 		s.disk.keepTables()
 	}
@@ -395,7 +427,7 @@ func (f *simulatedFile) WriteAt(p []byte, at int64) (int, error) {
 	if _, err := f.inner.ReadAt(old, at); err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
-	d.pending = append(d.pending, &write{path: f.path, at: at, old: old, oldSize: size, length: int64(len(p))})
+	d.pending = append(d.pending, &write{path: d.relative(f.path), at: at, old: old, oldSize: size, length: int64(len(p))})
 	return f.inner.WriteAt(p, at)
 }
 

@@ -47,6 +47,7 @@ type world struct {
 	receivers *receivers
 	node      *node // nil while none runs
 	disk      *machineDisk
+	undurable undurable // what the process before has not made durable
 	services  services
 
 	generation int
@@ -302,6 +303,7 @@ func (w *world) finish(end End) {
 		w.settle()
 		time.Sleep(20 * time.Second) // merchants' servers that hang are given up; a stop would wait for them with a lock, during which no simulated time passes
 		w.node.end(w)
+		w.undurable = w.disk.handOver()
 		w.node = nil
 		w.collectAll()
 		return
@@ -330,8 +332,12 @@ func (w *world) crash(end End, n *node, wait func()) {
 			err = w.probeLog(filepath.Join(to, logFolder))
 		}
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case end == PowerCut:
 		err = dropRemoved(to)
+	case w.disk != nil: // the machine lives on
+		w.undurable = w.disk.handOver()
 	}
 	if err != nil {
 		w.violate("the simulated crash: %v", err)
