@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,79 +14,125 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/dgraph-io/badger/v4/pb"
+	"google.golang.org/protobuf/proto"
+
 	"mizan/internal/disk"
+	"mizan/posting/store/badgerfile"
 )
 
 // sectorSize is what a disk writes at once.
 const sectorSize = 512
 
-// machineDisk is the disk of one machine, as long as the machine lives: the directories of the log and of the long values, in a
-// folder of real files. It remembers what was not synced, so that a power cut can take it back.
+// undurable is what the disk of a machine has not made durable.
+type undurable struct {
+	pending []*write     // in the order in which they were made
+	renames []nameChange // in the order in which they were made
+}
+
+// machineDisk is the disk of one machine, as long as a process lives: the directories of the log and of the long values, in a
+// folder of real files. It remembers what was not synced, so that a power cut can take it back, also if that was another process.
 type machineDisk struct {
 	world *world
 	root  string // of the node's files
 
-	mu      sync.Mutex
-	isOver  bool // the machine has crashed: nobody will see what a process that is gone still does, so it does it undisturbed
-	opened  []*simulatedFile
-	pending []*write     // not durable, in the order in which they were made
-	renames []nameChange // not durable, in the order in which they were made
-	isFull  bool         // nothing can be created
+	mu     sync.Mutex
+	isOver bool // the machine has crashed: nobody will see what a process that is gone still does, so it does it undisturbed
+	opened []*simulatedFile
+	isFull bool            // nothing can be created
+	tables map[string]bool // names of Badger's tables that are durable
+	undurable
 }
+
+// logFolder begins the names of the log's files.
+const logFolder = "log/"
 
 // waitingFiles begins the names of the files whose syncs wait for the scheduler: the log's segments. The others are synced while a lock is held, and
 // a lock must not wait for the scheduler.
-const waitingFiles = "log/segment-"
+const waitingFiles = logFolder + "segment-"
 
 // write is a write of one file that is not durable.
 type write struct {
-	path    string
+	path    string // within the machine's folder
 	at      int64
 	old     []byte // what was there
 	oldSize int64  // of the file
 	length  int64
-	isLost  bool           // its sync has failed, so no later sync makes it durable
-	redone  map[int64]bool // sectors of a lost write that were written again, durably
-}
-
-// redo notes that a later write of the same file, which is durable, has written sectors of a lost write again.
-func (w *write) redo(later *write) {
-	for from := w.at / sectorSize * sectorSize; from < w.at+w.length; from += sectorSize {
-		if later.at <= max(from, w.at) && later.at+later.length >= min(from+sectorSize, w.at+w.length) {
-			if w.redone == nil {
-				w.redone = make(map[int64]bool)
-			}
-			w.redone[from] = true
-		}
-	}
+	isLost  bool // its sync has failed, so no later sync makes it durable
 }
 
 // nameChange is a change of a name that is not durable.
 type nameChange struct {
-	directory string
+	directory string                  // within the machine's folder
 	undo      func(root string) error // takes it back in a copy of the machine's files
 }
 
-func newMachineDisk(w *world, root string) *machineDisk { return &machineDisk{world: w, root: root} }
+func newMachineDisk(w *world, root string) *machineDisk {
+	d := &machineDisk{world: w, root: root, undurable: w.undurable, tables: make(map[string]bool)}
+	w.undurable = undurable{}
+	d.keepTables()
+	return d
+}
 
-// survive takes over what was not durable when the process before was killed: the machine has lived on, with the same files in another folder.
-func (d *machineDisk) survive(before *machineDisk) {
-	before.mu.Lock()
-	defer before.mu.Unlock()
-	for _, w := range before.pending {
-		moved := *w
-		moved.path = filepath.Join(d.root, before.relative(w.path))
-		d.pending = append(d.pending, &moved)
+// storeFolder is Badger's directory. Badger opens its files itself.
+const storeFolder = "store"
+
+// keepTables notes that the names of all present tables are durable.
+func (d *machineDisk) keepTables() {
+	paths, _ := filepath.Glob(filepath.Join(d.root, storeFolder, "*.sst")) // the pattern is well-formed
+	for _, path := range paths {
+		d.tables[filepath.Base(path)] = true
 	}
-	for _, c := range before.renames {
-		c.directory = filepath.Join(d.root, before.relative(c.directory))
-		d.renames = append(d.renames, c)
+}
+
+// loseTable removes, in a copy of the machine's files, the table of the last flush if its name is not durable. Badger itself makes those of
+// compactions durable.
+func (d *machineDisk) loseTable(copied string) (lost string, err error) {
+	const manifestHeader, recordHead = 8, 8 // of Badger's list of tables; a record begins with its length
+	store := filepath.Join(copied, storeFolder)
+	content, err := os.ReadFile(badgerfile.ListPath(store))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // there is no store
 	}
+	if err != nil {
+		return "", err
+	}
+	last := new(pb.ManifestChangeSet)
+	for at := manifestHeader; at+recordHead <= len(content); {
+		end := at + recordHead + int(binary.BigEndian.Uint32(content[at:]))
+		if end > len(content) {
+			break // it was being appended
+		}
+		last = new(pb.ManifestChangeSet)
+		if err := proto.Unmarshal(content[at+recordHead:end], last); err != nil {
+			return "", err
+		}
+		at = end
+	}
+	if len(last.Changes) != 1 || last.Changes[0].Op != pb.ManifestChange_CREATE || last.Changes[0].Level != 0 {
+		return "", nil
+	}
+	path := badgerfile.TablePath(store, last.Changes[0].Id)
+	if d.tables[filepath.Base(path)] {
+		return "", nil
+	}
+	return filepath.Base(path), os.Remove(path)
 }
 
 // open implements disk.Opener.
 func (d *machineDisk) open(path string) disk.Directory {
 	return &simulatedDirectory{disk: d, path: path, inner: disk.Local(path)}
+}
+
+// handOver returns what is not durable, for the next process on the same machine.
+func (d *machineDisk) handOver() undurable {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	u := undurable{renames: slices.Clone(d.renames)}
+	for _, pending := range d.pending { // what still runs of the process goes on to use the old ones
+		u.pending = append(u.pending, new(*pending))
+	}
+	return u
 }
 
 // crash ends the machine's time. Its files were copied before.
@@ -127,32 +174,30 @@ func (d *machineDisk) relative(path string) string {
 func (d *machineDisk) forget(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var synced []*write
-	d.pending = slices.DeleteFunc(d.pending, func(w *write) bool {
-		isSynced := w.path == path && !w.isLost
-		if isSynced {
-			synced = append(synced, w)
-		}
-		return isSynced
-	})
-	for _, lost := range d.pending {
-		for _, w := range synced {
-			if lost.path == path {
-				lost.redo(w)
-			}
+	path = d.relative(path)
+	for i, lost := range d.pending { // what was lost is there after all if it was written once more
+		if lost.path == path && lost.isLost && slices.ContainsFunc(d.pending[i+1:], func(w *write) bool { return !w.isLost && w.covers(lost) }) {
+			lost.isLost = false
 		}
 	}
+	d.pending = slices.DeleteFunc(d.pending, func(w *write) bool { return w.path == path && !w.isLost })
 }
 
 // lose marks the pending writes of a file whose sync has failed: Linux takes their pages for written.
 func (d *machineDisk) lose(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	path = d.relative(path)
 	for _, w := range d.pending {
 		if w.path == path {
 			w.isLost = true
 		}
 	}
+}
+
+// covers tells whether a write replaces all that an earlier one has written.
+func (w *write) covers(earlier *write) bool {
+	return w.path == earlier.path && w.at <= earlier.at && earlier.at+earlier.length <= w.at+w.length
 }
 
 // rename tells the pending writes about a file's new name.
@@ -172,7 +217,7 @@ func (d *machineDisk) cutPower(copied string, random *rand.Rand, o outage) (text
 	lost, kept, flipped := 0, 0, 0
 	decided := make(map[string]bool) // sectors whose last write is on the disk
 	for _, w := range slices.Backward(d.pending) {
-		file, err := os.OpenFile(filepath.Join(copied, d.relative(w.path)), os.O_RDWR, 0)
+		file, err := os.OpenFile(filepath.Join(copied, w.path), os.O_RDWR, 0)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed later
 		}
@@ -183,7 +228,7 @@ func (d *machineDisk) cutPower(copied string, random *rand.Rand, o outage) (text
 			begin, end := max(from, w.at), min(from+sectorSize, w.at+w.length)
 			sector := fmt.Sprint(w.path, from)
 			switch {
-			case decided[sector], w.redone[from]:
+			case decided[sector]:
 			case w.isLost || o.loses(random):
 				lost++
 				err = errors.Join(err, putBack(file, w, begin, end))
@@ -209,7 +254,13 @@ func (d *machineDisk) cutPower(copied string, random *rand.Rand, o outage) (text
 			}
 		}
 	}
-	return fmt.Sprintf("%d sectors lost, %d kept, %d with a flipped bit, %d of %d names", lost, kept, flipped, len(d.renames)-undone, len(d.renames)), nil
+	table := ""
+	if random.IntN(2) == 0 {
+		if table, err = d.loseTable(copied); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%d sectors lost, %d kept, %d with a flipped bit, %d of %d names, table %q lost", lost, kept, flipped, len(d.renames)-undone, len(d.renames), table), nil
 }
 
 // putBack writes the old content of a part of a write, or cuts what was not there.
@@ -292,7 +343,7 @@ func (s *simulatedDirectory) wrap(name string, f disk.File) disk.File {
 func (s *simulatedDirectory) note(undo func(root string) error) {
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()
-	s.disk.renames = append(s.disk.renames, nameChange{s.path, undo})
+	s.disk.renames = append(s.disk.renames, nameChange{s.disk.relative(s.path), undo})
 }
 
 // Rename implements disk.Directory.
@@ -311,7 +362,7 @@ func (s *simulatedDirectory) Rename(from, to string) error {
 func (d *machineDisk) renamed(from, to string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.rename(from, to)
+	d.rename(d.relative(from), d.relative(to))
 	for _, f := range d.opened {
 		if f.path == from {
 			f.path = to
@@ -339,7 +390,10 @@ func (s *simulatedDirectory) Remove(name string) error {
 func (s *simulatedDirectory) Sync() error {
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()
-	s.disk.renames = slices.DeleteFunc(s.disk.renames, func(c nameChange) bool { return c.directory == s.path })
+	s.disk.renames = slices.DeleteFunc(s.disk.renames, func(c nameChange) bool { return c.directory == s.disk.relative(s.path) })
+	if s.disk.relative(s.path) == storeFolder {
+		s.disk.keepTables()
+	}
 	names, err := s.inner.Names()
 	for _, name := range names {
 		if strings.HasPrefix(name, removedPrefix) {
@@ -377,7 +431,7 @@ func (f *simulatedFile) WriteAt(p []byte, at int64) (int, error) {
 	if _, err := f.inner.ReadAt(old, at); err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
-	d.pending = append(d.pending, &write{path: f.path, at: at, old: old, oldSize: size, length: int64(len(p))})
+	d.pending = append(d.pending, &write{path: d.relative(f.path), at: at, old: old, oldSize: size, length: int64(len(p))})
 	return f.inner.WriteAt(p, at)
 }
 

@@ -37,6 +37,7 @@ import (
 
 const (
 	memTable        = 1 << 20          // bytes; the smallest, so that starts are quick and tables are written often
+	segment         = 192 << 10        // bytes; hardly more than the largest group, so that the log often begins the next one
 	createWait      = 10 * time.Second // the server's default
 	providerTimeout = 10 * time.Second
 	actionTTL       = 30 * time.Minute
@@ -69,17 +70,14 @@ type node struct {
 // startNode starts a process on the files in dir. An error is what the process would end with.
 func (w *world) startNode(dir string) (n *node, err error) {
 	log := slog.New(slog.DiscardHandler)
-	n = &node{dir: dir, disk: w.nextDisk, clock: w.clock, served: make(chan error, 1)}
-	if n.disk == nil {
-		n.disk = newMachineDisk(w, dir)
-	}
+	n = &node{dir: dir, disk: newMachineDisk(w, dir), clock: w.clock, served: make(chan error, 1)}
 	n.disk.setFull(w.isDiskFull)
-	w.disk, w.nextDisk = n.disk, nil
+	w.disk = n.disk
 	if n.keyring, err = secret.LoadKeyring(filepath.Join(dir, keyringFile)); err != nil {
 		return nil, err
 	}
 	n.journal, err = posting.Open(posting.Options{
-		Store: store.Options{Dir: dir, MemTable: memTable, Log: log, Disk: n.disk.open, MustExist: true},
+		Store: store.Options{Dir: dir, MemTable: memTable, Segment: segment, Log: log, Disk: n.disk.open, MustExist: true},
 		Clock: n.clock, Log: log, Fatal: n.fail,
 	})
 	if err != nil {

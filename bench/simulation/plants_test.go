@@ -224,7 +224,20 @@ var plants = []plant{
 		"	return nil\n",
 	},
 
+	{
+		"the mark of a full segment is not synced", "posting/log/local.go",
+		"	if err := full.file.Datasync(); err != nil {\n		return nil, err\n	}\n", "",
+	},
+	{
+		"the name of a segment that is removed or used again is not synced", "posting/log/local.go",
+		"	if err := errors.Join(l.dir.Rename(s.name, spare), l.dir.Sync()); err != nil {\n", "	if err := l.dir.Rename(s.name, spare); err != nil {\n",
+	},
+
 	// The tables and the files of values.
+	{
+		"frames are released before the name of their table is synced", "posting/store/groups.go",
+		"	switch err := s.directory(s.path).Sync(); {\n", "	switch err := error(nil); {\n",
+	},
 	{
 		"values are not synced before their places", "posting/store/values/values.go",
 		"		if err := f.handle.Datasync(); err != nil {\n			return nil, err\n		}\n", "",
@@ -344,6 +357,10 @@ var plants = []plant{
 	},
 
 	// Settlements, contracts and backups.
+	{
+		"a reversal is not booked", "ledger/payment/provider_updates.go",
+		"	original.Return.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: chargeSeq, Postings: r.refundPostings(returnFlow, true)})\n", "	original.Return.move(Return, nil)\n",
+	},
 	{
 		"a settlement does not claim its reference", "actors/directory/settlements.go",
 		"		if earlier != nil {\n", "		if earlier != nil && earlier.Fee != requested.Fee {\n",

@@ -20,6 +20,7 @@ import (
 	"mizan/actors/provider/simulator"
 	subscriptionactor "mizan/actors/subscription"
 	"mizan/internal/clock"
+	"mizan/posting/log"
 )
 
 // startTime is what the business clock of a world shows at first.
@@ -46,7 +47,7 @@ type world struct {
 	receivers *receivers
 	node      *node // nil while none runs
 	disk      *machineDisk
-	nextDisk  *machineDisk // with what was not durable when the last process ended; nil: everything is durable
+	undurable undurable // what the process before has not made durable
 	services  services
 
 	generation int
@@ -302,10 +303,9 @@ func (w *world) finish(end End) {
 		w.settle()
 		time.Sleep(20 * time.Second) // merchants' servers that hang are given up; a stop would wait for them with a lock, during which no simulated time passes
 		w.node.end(w)
+		w.undurable = w.disk.handOver()
 		w.node = nil
 		w.collectAll()
-		w.nextDisk = newMachineDisk(w, w.generationDir())
-		w.nextDisk.survive(w.disk)
 		return
 	}
 	n := w.node
@@ -324,20 +324,24 @@ func (w *world) crash(end End, n *node, wait func()) {
 	w.generation++
 	to := w.generationDir()
 	err := copyFiles(from, to)
-	w.nextDisk = newMachineDisk(w, to)
-	switch {
-	case err != nil:
-	case end == PowerCut:
+	if err == nil && end == PowerCut && w.disk != nil {
 		var text string
 		o := newOutage(w.random, w.plan.Faults)
 		if n == nil { // a start writes the last frame again, which may be durable: a sector of it that is garbled is damage, and is refused
 			o.flips = 0
 		}
 		text, err = w.disk.cutPower(to, w.random, o)
-		err = errors.Join(err, dropRemoved(to))
 		w.note("power cut: %s", text)
-	default:
-		w.nextDisk.survive(w.disk)
+		if err == nil && w.random.IntN(2) == 0 {
+			err = w.probeLog(filepath.Join(to, logFolder))
+		}
+	}
+	switch {
+	case err != nil:
+	case end == PowerCut:
+		err = dropRemoved(to)
+	case w.disk != nil: // the machine lives on
+		w.undurable = w.disk.handOver()
 	}
 	if err != nil {
 		w.violate("the simulated crash: %v", err)
@@ -346,13 +350,54 @@ func (w *world) crash(end End, n *node, wait func()) {
 		n.cutClients()
 	}
 	w.receivers.cut()
-	w.disk.crash()
+	if w.disk != nil {
+		w.disk.crash()
+	}
 	w.kill()
 	wait()
 	w.isDiskFull = false
 	if err := os.RemoveAll(from); err != nil {
 		w.violate("the simulated crash: %v", err)
 	}
+}
+
+// probeLog checks that a log that a power cut has left, and that has lost its last segment as well, does not look whole.
+func (w *world) probeLog(dir string) error {
+	segments, err := filepath.Glob(filepath.Join(dir, "segment-*"))
+	if err != nil || len(segments) < 2 {
+		return err
+	}
+	var last [2]uint64 // number of the last frame: of the whole log, and without the last segment
+	for i := range last {
+		copied := filepath.Join(w.root, "probe")
+		err := errors.Join(os.Mkdir(copied, 0o700), copyFiles(dir, copied))
+		if err == nil && i == 1 {
+			err = os.Remove(filepath.Join(copied, filepath.Base(segments[len(segments)-1])))
+		}
+		if err == nil {
+			last[i], err = lastFrame(copied)
+		}
+		if removed := os.RemoveAll(copied); removed != nil {
+			return removed
+		}
+		if err != nil {
+			return nil // it is noticed, or the log itself is not whole, which the next start tells
+		}
+	}
+	if last[1] < last[0] {
+		w.violate("without its last segment, the log ends with frame %d instead of %d, and looks whole", last[1], last[0])
+	}
+	return nil
+}
+
+// lastFrame returns the number of the last frame of a log.
+func lastFrame(dir string) (n uint64, err error) {
+	l, err := log.Open(log.Options{Dir: dir, SegmentSize: segment})
+	if err != nil {
+		return 0, err
+	}
+	m, err := l.Replay(l.First(), func(log.Frame) error { return nil })
+	return m.N, errors.Join(err, l.Close())
 }
 
 // explains tells whether a start may be refused with an error, because of the faults of the plan.

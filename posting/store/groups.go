@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,7 +27,7 @@ const (
 
 func (s *Store) logOptions() log.Options {
 	const block = 4096
-	size := (s.options.MemTable + block - 1) / block * block
+	size := (cmp.Or(s.options.Segment, s.options.MemTable) + block - 1) / block * block
 	return log.Options{Dir: filepath.Join(s.options.Dir, logName), Disk: s.options.Disk, SegmentSize: size}
 }
 
@@ -136,7 +137,7 @@ func (s *Store) releaseGroups() error {
 	for _, t := range s.db.Tables() {
 		flushed = max(flushed, groupOf(t.MaxVersion))
 	}
-	switch err := durable.SyncDir(s.path); {
+	switch err := s.directory(s.path).Sync(); {
 	case isOutOfHandles(err):
 		return nil // the next release finds handles again when connections have closed
 	case err != nil:

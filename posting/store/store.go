@@ -36,6 +36,7 @@ type Options struct {
 	Dir      string       // holds store/, log/, IDENTITY, TABLES and LOCK; Open creates Dir if it is absent
 	MinFree  uint64       // bytes of free disk space below which LowSpace is true
 	MemTable int64        // size of a memtable in bytes; 0 means DefaultMemTable
+	Segment  int64        // size of a segment of the log that is made, in bytes; 0 means that of a memtable. It must hold the largest group
 	Log      *slog.Logger // nil: slog.Default
 
 	// Remains are the names of files that other packages write into Dir beside a store. If one of these

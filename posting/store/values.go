@@ -87,15 +87,19 @@ func (s *Store) openValuesFiles(listed []values.File) error {
 	if err := errors.Join(os.MkdirAll(path, 0o700), durable.SyncDir(s.path)); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	open := disk.Local
-	if s.options.Disk != nil {
-		open = s.options.Disk
-	}
 	var err error
-	if s.values, err = values.Open(open(path), s.maxValuesFile(), listed); err != nil {
+	if s.values, err = values.Open(s.directory(path), s.maxValuesFile(), listed); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	return nil
+}
+
+// directory opens a directory of the store.
+func (s *Store) directory(path string) disk.Directory {
+	if s.options.Disk != nil {
+		return s.options.Disk(path)
+	}
+	return disk.Local(path)
 }
 
 // read returns the stored value of a row of Badger, appended to dst[:0].
