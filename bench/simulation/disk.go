@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +12,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-
-	"github.com/dgraph-io/badger/v4/pb"
-	"google.golang.org/protobuf/proto"
 
 	"mizan/internal/disk"
 	"mizan/posting/store/badgerfile"
@@ -88,31 +84,15 @@ func (d *machineDisk) keepTables() {
 // loseTable removes, in a copy of the machine's files, the table of the last flush if its name is not durable. Badger itself makes those of
 // compactions durable.
 func (d *machineDisk) loseTable(copied string) (lost string, err error) {
-	const manifestHeader, recordHead = 8, 8 // of Badger's list of tables; a record begins with its length
 	store := filepath.Join(copied, storeFolder)
-	content, err := os.ReadFile(badgerfile.ListPath(store))
+	table, ok, err := badgerfile.LastFlushed(store)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil // there is no store
 	}
-	if err != nil {
+	if err != nil || !ok {
 		return "", err
 	}
-	last := new(pb.ManifestChangeSet)
-	for at := manifestHeader; at+recordHead <= len(content); {
-		end := at + recordHead + int(binary.BigEndian.Uint32(content[at:]))
-		if end > len(content) {
-			break // it was being appended
-		}
-		last = new(pb.ManifestChangeSet)
-		if err := proto.Unmarshal(content[at+recordHead:end], last); err != nil {
-			return "", err
-		}
-		at = end
-	}
-	if len(last.Changes) != 1 || last.Changes[0].Op != pb.ManifestChange_CREATE || last.Changes[0].Level != 0 {
-		return "", nil
-	}
-	path := badgerfile.TablePath(store, last.Changes[0].Id)
+	path := badgerfile.TablePath(store, table)
 	if d.tables[filepath.Base(path)] {
 		return "", nil
 	}

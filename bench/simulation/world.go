@@ -165,7 +165,7 @@ func (w *world) startClock() {
 		w.setClock(w.manual)
 		return
 	}
-	w.leaping = &leapingClock{offset: startTime.Sub(time.Now())}
+	w.leaping = &leapingClock{offset: time.Until(startTime)}
 	w.setClock(w.leaping)
 }
 

@@ -160,3 +160,16 @@ func (l *tableList) write(path string) (end int64, err error) {
 	file = append(file, b...)
 	return int64(len(file)), durable.Replace(path, fileMode, file)
 }
+
+// LastFlushed returns the number of the table with which the list ends, if a flush of a memtable has made it.
+func LastFlushed(storePath string) (table uint64, ok bool, err error) {
+	l, err := readList(ListPath(storePath))
+	if err != nil || len(l.records) == 0 {
+		return 0, false, err
+	}
+	changes := l.records[len(l.records)-1].Changes
+	if len(changes) != 1 || changes[0].Op != pb.ManifestChange_CREATE || changes[0].Level != 0 {
+		return 0, false, nil
+	}
+	return changes[0].Id, true, nil
+}
