@@ -89,7 +89,7 @@ func (w *world) request(n *node, by caller, method, path, key, body string) answ
 		line.Response = a.body
 	}
 	w.keep(&line)
-	if a.status >= 500 && a.status != http.StatusServiceUnavailable {
+	if a.status >= 500 && a.status != http.StatusServiceUnavailable && !w.isHarmed {
 		w.violate("%s %s answered %d: %s", method, path, a.status, a.body)
 	}
 	return a

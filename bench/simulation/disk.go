@@ -216,6 +216,10 @@ func (d *machineDisk) cutPower(copied string, random *rand.Rand, o outage) (text
 				flipped++
 				decided[sector] = true
 				err = errors.Join(err, flipBit(file, begin+random.Int64N(end-begin), random))
+			case random.Float64() < o.misdirects:
+				d.world.isHarmed = true
+				lost++
+				err = errors.Join(err, misdirect(file, w, begin, end, random))
 			default:
 				kept++
 				decided[sector] = true
@@ -261,6 +265,23 @@ func putBack(file *os.File, w *write, begin, end int64) error {
 		return errors.Join(err, file.Truncate(max(w.oldSize, begin)))
 	}
 	_, err := file.WriteAt(make([]byte, end-begin), begin)
+	return err
+}
+
+// misdirect writes a part of a write to another place of its file.
+func misdirect(file *os.File, w *write, begin, end int64, random *rand.Rand) error {
+	content := make([]byte, end-begin)
+	if _, err := file.ReadAt(content, begin); err != nil {
+		return err
+	}
+	if err := putBack(file, w, begin, end); err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil || info.Size() < sectorSize {
+		return err
+	}
+	_, err = file.WriteAt(content, random.Int64N(info.Size()/sectorSize)*sectorSize)
 	return err
 }
 

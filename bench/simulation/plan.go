@@ -46,6 +46,7 @@ type Faults struct {
 	TwiceCalls  bool `json:"twice_calls,omitempty"`  // a request reaches the provider twice
 	Receivers   bool `json:"receivers,omitempty"`    // merchants' servers fail, hang and lose answers
 	Flips       bool `json:"flips,omitempty"`        // a power cut flips bits of what was not synced
+	Misdirects  bool `json:"misdirects,omitempty"`   // a power cut writes what was not synced to another place of the file
 	CrashStarts bool `json:"crash_starts,omitempty"` // the process ends while it starts
 	Leaps       bool `json:"leaps,omitempty"`        // the clock leaps
 }
@@ -58,6 +59,7 @@ func NewPlan(seed uint64) Plan {
 		SyncFails: chance(0.3), SlowDisk: chance(0.5), FullDisk: chance(0.2), LostCalls: chance(0.6), TwiceCalls: chance(0.4),
 		Receivers: chance(0.6), Flips: chance(0.3), CrashStarts: chance(0.4), Leaps: chance(0.4),
 	}}
+	p.Faults.Misdirects = chance(0.05)
 	for range 3 + random.IntN(10) {
 		r := Round{Seed: random.Uint64(), Steps: 5 + random.IntN(120), End: Kill}
 		switch roll := random.Float64(); {
@@ -84,6 +86,8 @@ func (p Plan) String() string {
 type outage struct {
 	lose  float64 // probability that a sector is lost
 	flips float64 // probability that a bit of a kept sector has flipped
+
+	misdirects float64 // probability that a kept sector is in another place of its file: that may be damage of what was durable
 }
 
 func (o outage) loses(random *rand.Rand) bool { return random.Float64() < o.lose }
@@ -100,6 +104,9 @@ func newOutage(random *rand.Rand, f Faults) (o outage) {
 	}
 	if f.Flips {
 		o.flips = 0.05
+	}
+	if f.Misdirects {
+		o.misdirects = 0.3
 	}
 	return o
 }

@@ -53,6 +53,8 @@ type world struct {
 	generation int
 	twice      bool // calls may reach the provider twice
 	isDiskFull bool
+	isHarmed   bool // a fault may have damaged what was durable, so a start may be refused and the checker may find a fault
+	isCaught   bool // that was noticed, and the world is over
 	checksNext bool // the next process checks its store first
 	crashed    int
 	checks     int
@@ -142,12 +144,12 @@ func (w *world) live(from *Image) (err error) {
 	}
 	defer func() { err = errors.Join(err, w.rail.inner.Close()) }()
 	for i := range w.plan.Rounds {
-		if len(w.violations) > 0 {
+		if len(w.violations) > 0 || w.isCaught {
 			return nil
 		}
 		w.round(i)
 	}
-	if len(w.violations) == 0 {
+	if len(w.violations) == 0 && !w.isCaught {
 		w.heal()
 	}
 	return nil
@@ -273,6 +275,13 @@ func (w *world) start(r Round) bool {
 			continue
 		}
 		s := <-result
+		if w.isCaught = w.isCaught || s.err != nil && w.isHarmed; w.isCaught {
+			w.note("damage is noticed")
+			if s.err == nil {
+				s.node.end(w)
+			}
+			return false
+		}
 		if s.err == nil {
 			w.node = s.node
 			return true
