@@ -28,6 +28,8 @@ const sectorSize = 512
 type undurable struct {
 	pending []*write     // in the order in which they were made
 	renames []nameChange // in the order in which they were made
+
+	removals int // so far
 }
 
 // machineDisk is the disk of one machine, as long as a process lives: the directories of the log and of the long values, in a
@@ -124,7 +126,7 @@ func (d *machineDisk) open(path string) disk.Directory {
 func (d *machineDisk) handOver() undurable {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	u := undurable{renames: slices.Clone(d.renames)}
+	u := undurable{renames: slices.Clone(d.renames), removals: d.removals}
 	for _, pending := range d.pending { // what still runs of the process goes on to use the old ones
 		u.pending = append(u.pending, new(*pending))
 	}
@@ -371,7 +373,11 @@ const removedPrefix = ".removed-"
 
 // Remove implements disk.Directory.
 func (s *simulatedDirectory) Remove(name string) error {
-	hidden := removedPrefix + name
+	d := s.disk
+	d.mu.Lock()
+	d.removals++
+	hidden := fmt.Sprint(removedPrefix, d.removals, "-", name) // another one of this name may have been removed before
+	d.mu.Unlock()
 	if err := s.inner.Rename(name, hidden); err != nil {
 		return err
 	}

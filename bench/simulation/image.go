@@ -75,10 +75,10 @@ func NewImage(root string) (i *Image, err error) {
 	return &Image{killed, w.sandbox, w.limit}, err
 }
 
-// fillMemtable writes rows and removes them again, so that Badger's memtable is half full and the first table is written while a process of a world
-// runs, not only when one is stopped.
+// fillMemtable writes rows and removes them again, more than a memtable takes: the first process of a world writes a table when it replays them, and the
+// others begin with a memtable that is half full, so that tables are not only written when a process is stopped.
 func (n *node) fillMemtable() error {
-	const rows, size = 6, 90 << 10
+	const rows, size = 17, 90 << 10
 	submit := func(kv posting.KV) error {
 		receipt := make(chan posting.Receipt, 1)
 		n.journal.Submit(&posting.Change{KVs: []posting.KV{kv}}, func(r posting.Receipt) { receipt <- r })
