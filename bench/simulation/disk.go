@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -14,11 +13,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/dgraph-io/badger/v4/pb"
-	"google.golang.org/protobuf/proto"
-
 	"mizan/internal/disk"
-	"mizan/posting/store/badgerfile"
 )
 
 // sectorSize is what a disk writes at once.
@@ -70,51 +65,6 @@ func newMachineDisk(w *world, root string) *machineDisk {
 	w.undurable = undurable{}
 	d.keepTables()
 	return d
-}
-
-// storeFolder is Badger's directory. Badger opens its files itself.
-const storeFolder = "store"
-
-// keepTables notes that the names of all present tables are durable.
-func (d *machineDisk) keepTables() {
-	paths, _ := filepath.Glob(filepath.Join(d.root, storeFolder, "*.sst")) // the pattern is well-formed
-	for _, path := range paths {
-		d.tables[filepath.Base(path)] = true
-	}
-}
-
-// loseTable removes, in a copy of the machine's files, the table of the last flush if its name is not durable. Badger itself makes those of
-// compactions durable.
-func (d *machineDisk) loseTable(copied string) (lost string, err error) {
-	const manifestHeader, recordHead = 8, 8 // of Badger's list of tables; a record begins with its length
-	store := filepath.Join(copied, storeFolder)
-	content, err := os.ReadFile(badgerfile.ListPath(store))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil // there is no store
-	}
-	if err != nil {
-		return "", err
-	}
-	last := new(pb.ManifestChangeSet)
-	for at := manifestHeader; at+recordHead <= len(content); {
-		end := at + recordHead + int(binary.BigEndian.Uint32(content[at:]))
-		if end > len(content) {
-			break // it was being appended
-		}
-		last = new(pb.ManifestChangeSet)
-		if err := proto.Unmarshal(content[at+recordHead:end], last); err != nil {
-			return "", err
-		}
-		at = end
-	}
-	if len(last.Changes) != 1 || last.Changes[0].Op != pb.ManifestChange_CREATE || last.Changes[0].Level != 0 {
-		return "", nil
-	}
-	path := badgerfile.TablePath(store, last.Changes[0].Id)
-	if d.tables[filepath.Base(path)] {
-		return "", nil
-	}
-	return filepath.Base(path), os.Remove(path)
 }
 
 // open implements disk.Opener.

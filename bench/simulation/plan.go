@@ -71,16 +71,6 @@ func NewPlan(seed uint64) Plan {
 	return p
 }
 
-// crashes counts the ends that are crashes.
-func (p *Plan) crashes() (n int) {
-	for _, r := range p.Rounds {
-		if r.End != Stop {
-			n++
-		}
-	}
-	return n
-}
-
 // String returns the plan as JSON, from which it can be read again.
 func (p Plan) String() string {
 	text, err := json.Marshal(p)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -102,7 +101,7 @@ func (r *receivers) note(n *notification, body []byte, isAccepted bool) {
 		Data json.RawMessage `json:"data"`
 	}
 	_ = json.Unmarshal(body, &parts) // it was parsed before
-	data := fmt.Sprintf("%s", parts.Data)
+	data := string(parts.Data)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n.EventID == "" {

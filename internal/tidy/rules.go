@@ -104,7 +104,7 @@ var layers = []layer{
 	{"bench/server", uptoAPI},
 	{"bench/orders", slices.Concat(uptoAPI, []string{"bench/server"})},
 	{"bench/faults/trial", []string{"bench/faults", "bench/orders", "bench/server", "internal/testkit"}},
-	{"bench/simulation", slices.Concat(uptoAPI, []string{"bench/lifecycles"})},
+	{"bench/simulation", slices.Concat(uptoAPI, []string{"bench/lifecycles", "posting/log", "posting/store/badgerfile"})},
 	{"bench/...", uptoAPI},
 	{"cmd/mizan/client", nil}, // the client may use the server by HTTP only
 	{"cmd/mizan/client/admin", []string{"cmd/mizan/client", "ledger/directory", "ledger/storefront", "ledger/schema"}}, // the client's flags and tables are made from the columns of records
