@@ -14,7 +14,6 @@ import (
 	"syscall"
 
 	"mizan/internal/disk"
-	"mizan/posting/store/badgerfile"
 )
 
 // sectorSize is what a disk writes at once.
@@ -24,6 +23,8 @@ const sectorSize = 512
 type undurable struct {
 	pending []*write     // in the order in which they were made
 	renames []nameChange // in the order in which they were made
+
+	removals int // so far
 }
 
 // machineDisk is the disk of one machine, as long as a process lives: the directories of the log and of the long values, in a
@@ -70,35 +71,6 @@ func newMachineDisk(w *world, root string) *machineDisk {
 	return d
 }
 
-// storeFolder is Badger's directory. Badger opens its files itself.
-const storeFolder = "store"
-
-// keepTables notes that the names of all present tables are durable.
-func (d *machineDisk) keepTables() {
-	paths, _ := filepath.Glob(filepath.Join(d.root, storeFolder, "*.sst")) // the pattern is well-formed
-	for _, path := range paths {
-		d.tables[filepath.Base(path)] = true
-	}
-}
-
-// loseTable removes, in a copy of the machine's files, the table of the last flush if its name is not durable. Badger itself makes those of
-// compactions durable.
-func (d *machineDisk) loseTable(copied string) (lost string, err error) {
-	store := filepath.Join(copied, storeFolder)
-	table, ok, err := badgerfile.LastFlushed(store)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil // there is no store
-	}
-	if err != nil || !ok {
-		return "", err
-	}
-	path := badgerfile.TablePath(store, table)
-	if d.tables[filepath.Base(path)] {
-		return "", nil
-	}
-	return filepath.Base(path), os.Remove(path)
-}
-
 // open implements disk.Opener.
 func (d *machineDisk) open(path string) disk.Directory {
 	return &simulatedDirectory{disk: d, path: path, inner: disk.Local(path)}
@@ -108,7 +80,7 @@ func (d *machineDisk) open(path string) disk.Directory {
 func (d *machineDisk) handOver() undurable {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	u := undurable{renames: slices.Clone(d.renames)}
+	u := undurable{renames: slices.Clone(d.renames), removals: d.removals}
 	for _, pending := range d.pending { // what still runs of the process goes on to use the old ones
 		u.pending = append(u.pending, new(*pending))
 	}
@@ -376,7 +348,11 @@ const removedPrefix = ".removed-"
 
 // Remove implements disk.Directory.
 func (s *simulatedDirectory) Remove(name string) error {
-	hidden := removedPrefix + name
+	d := s.disk
+	d.mu.Lock()
+	d.removals++
+	hidden := fmt.Sprint(removedPrefix, d.removals, "-", name) // another one of this name may have been removed before
+	d.mu.Unlock()
 	if err := s.inner.Rename(name, hidden); err != nil {
 		return err
 	}

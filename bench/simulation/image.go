@@ -14,6 +14,7 @@ import (
 	"mizan/actors/provider/simulator"
 	"mizan/internal/clock"
 	"mizan/internal/secret"
+	"mizan/ledger/directory"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -60,11 +61,37 @@ func NewImage(root string) (i *Image, err error) {
 		err = w.setUp()
 	}
 	n.runtime.Quiesce()
+	if err == nil {
+		err = n.fillMemtable()
+	}
+	killed := filepath.Join(root, "image")
+	if err == nil {
+		err = errors.Join(os.Mkdir(killed, 0o700), copyFiles(dir, killed)) // as a kill leaves them: the log has what no table has
+	}
 	n.end(w)
 	if len(w.violations) > 0 {
 		err = errors.Join(err, errors.New(w.violations[0]))
 	}
-	return &Image{dir, w.sandbox, w.limit}, err
+	return &Image{killed, w.sandbox, w.limit}, err
+}
+
+// fillMemtable writes rows and removes them again, more than a memtable takes: the first process of a world writes a table when it replays them, and the
+// others begin with a memtable that is half full, so that tables are not only written when a process is stopped.
+func (n *node) fillMemtable() error {
+	const rows, size = 17, 90 << 10
+	submit := func(kv posting.KV) error {
+		receipt := make(chan posting.Receipt, 1)
+		n.journal.Submit(&posting.Change{KVs: []posting.KV{kv}}, func(r posting.Receipt) { receipt <- r })
+		return (<-receipt).Err
+	}
+	for _, value := range [][]byte{make([]byte, size), nil} {
+		for i := range rows {
+			if err := submit(posting.KV{Org: directory.PlatformOrg, Key: fmt.Append([]byte("zfill-"), i), Value: value}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // setUp makes what the sandbox does not have.

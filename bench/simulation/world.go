@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing/synctest"
@@ -23,8 +24,8 @@ import (
 	"mizan/posting/log"
 )
 
-// startTime is what the business clock of a world shows at first.
-var startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+// startTime is what the business clock of a world shows at first: a month ends soon.
+var startTime = time.Date(2026, 9, 30, 10, 15, 30, 123456000, time.UTC)
 
 // world is everything that one plan goes through: processes of the service, one after the other, the machine's disk, the provider, the
 // merchants and their servers, and time. Its methods are called within one bubble of testing/synctest.
@@ -205,6 +206,10 @@ func (w *world) round(i int) {
 	r := w.plan.Rounds[i]
 	w.random = rand.New(rand.NewPCG(r.Seed, w.plan.Seed))
 	w.note("round %d: %d steps, then %v", i, r.Steps, r.End)
+	if i > 0 && w.random.IntN(3) == 0 { // nothing runs for a while
+		w.calm() // the provider does not wait
+		w.pass([]time.Duration{time.Second, 15 * time.Second, 2 * time.Minute, time.Hour}[w.random.IntN(4)])
+	}
 	if !w.start(r) {
 		return
 	}
@@ -220,9 +225,19 @@ func (w *world) round(i int) {
 			w.note("step %d: the process ends: %v", step, w.plain(err))
 			break
 		}
+		if w.isRarePlace() && w.random.IntN(8) == 0 {
+			w.note("step %d: it ends at a rare place", step)
+			break
+		}
 		w.step()
 	}
 	w.finish(r.End)
+}
+
+// isRarePlace tells whether a file is about to be synced for the first time: the log begins a segment. Few decisions are made there, and crashes at
+// them are worth more than others.
+func (w *world) isRarePlace() bool {
+	return slices.ContainsFunc(w.list(), func(p *parked) bool { return p.kind == parkDisk && p.number == 0 })
 }
 
 // setPasses draws how often operations wait in this round.

@@ -74,6 +74,19 @@ func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 	return tables
 }
 
+// LastFlush returns the number of the table that the last record of the list in dir creates; ok is false if that record is not one of a flush.
+func LastFlush(dir string) (table uint64, ok bool, err error) {
+	l, err := readList(ListPath(dir))
+	if err != nil || len(l.records) == 0 {
+		return 0, false, err
+	}
+	last := l.records[len(l.records)-1]
+	if len(last.Changes) != 1 || !isFlush(last) {
+		return 0, false, nil
+	}
+	return last.Changes[0].Id, true, nil
+}
+
 // leaveOutRecords leaves out the records of tables that Badger has deleted again. When the sync of a record
 // fails, Badger deletes the tables that the record creates, but the record is still in the file or in the
 // kernel's page cache. No rows are lost then: the rows of a flush are still in its log, and the rows of a
@@ -159,17 +172,4 @@ func (l *tableList) write(path string) (end int64, err error) {
 	file = binary.BigEndian.AppendUint32(file, crc32.Checksum(b, castagnoli))
 	file = append(file, b...)
 	return int64(len(file)), durable.Replace(path, fileMode, file)
-}
-
-// LastFlushed returns the number of the table with which the list ends, if a flush of a memtable has made it.
-func LastFlushed(storePath string) (table uint64, ok bool, err error) {
-	l, err := readList(ListPath(storePath))
-	if err != nil || len(l.records) == 0 {
-		return 0, false, err
-	}
-	changes := l.records[len(l.records)-1].Changes
-	if len(changes) != 1 || changes[0].Op != pb.ManifestChange_CREATE || changes[0].Level != 0 {
-		return 0, false, nil
-	}
-	return changes[0].Id, true, nil
 }
