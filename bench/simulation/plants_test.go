@@ -349,8 +349,12 @@ var plants = []plant{
 		"	original.Return.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: chargeSeq, Postings: r.refundPostings(returnFlow, true)})\n", "	original.Return.move(Return, nil)\n",
 	},
 	{
-		"a settlement does not claim its reference", "actors/directory/settlements.go",
-		"		if earlier != nil {\n", "		if earlier != nil && earlier.Fee != requested.Fee {\n",
+		"the key of an administrator's request is not claimed", "actors/directory/answers.go",
+		"	change.Claims = append([]ledger.Claim{reply.key.Claim(directory.PlatformOrg, subject, org[:])}, change.Claims...)\n", "	_ = subject\n",
+	},
+	{
+		"a backup lacks the last group", "snapshots/backup/take.go",
+		"			part = appendRow(part, lastKey, &r)\n", "			if r.Group == b.header.Group {\n				return true, nil\n			}\n			part = appendRow(part, lastKey, &r)\n",
 	},
 	{
 		"a share of a contract is rounded up", "ledger/contract/value.go",
@@ -359,9 +363,5 @@ var plants = []plant{
 	{
 		"the remainder of a distribution has no owner", "ledger/contract/holders.go",
 		"		ciUndistributed.Set(v, plus(ciUndistributed.Get(v), remainder))\n", "",
-	},
-	{
-		"a backup lacks the last rows", "snapshots/backup/take.go",
-		"		if err := w.writePart(\"\", part); err != nil {\n", "		if !hasMore && len(w.manifest.Parts) > 0 {\n			return nil\n		}\n		if err := w.writePart(\"\", part); err != nil {\n",
 	},
 }
