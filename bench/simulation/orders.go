@@ -51,7 +51,7 @@ var cards = []card{
 }
 
 // Currencies. A payment in holdCurrency is held until it is committed, those in limitedCurrency have a daily limit, the terminal takes a fee
-// of those in feeCurrency, and in scarceCurrency there are only payouts, of which the partner can afford three.
+// of those in feeCurrency, and in scarceCurrency there are only payouts, of which the partner can afford one.
 const (
 	plainCurrency   = "USD"
 	holdCurrency    = "EUR"
@@ -61,7 +61,7 @@ const (
 	dailyLimit      = 8_000 // minor units of limitedCurrency a day
 	feeBasisPoints  = 290
 	feeFixed        = 30         // minor units
-	scarceAmount    = 30_000_000 // of a payout in scarceCurrency, at least
+	scarceAmount    = 60_000_000 // of a payout in scarceCurrency, at least
 )
 
 // fee is what the terminal takes of a payment in feeCurrency: floor(amount × bps ÷ 10000) + fixed.
@@ -117,30 +117,39 @@ func newBook(w *world) *book { return &book{world: w} }
 
 // newOrder makes a random order.
 func (b *book) newOrder(random *rand.Rand) *order {
-	o := &order{number: len(b.orders), kind: "payment", currency: plainCurrency, card: &cards[0]}
-	o.txid = fmt.Sprintf("order-%d", o.number)
-	o.amount = 1_000 + 7*o.number // unique, so that calls and notifications can be told apart
+	kind, currency, c := "payment", plainCurrency, &cards[0]
 	if random.IntN(3) > 0 {
-		o.card = &cards[random.IntN(len(cards))]
+		c = &cards[random.IntN(len(cards))]
 	}
+	isPlain := !c.needsOTP && !c.reverses
 	switch random.IntN(8) {
 	case 0:
-		o.currency = holdCurrency
+		currency = holdCurrency
 	case 1:
-		o.currency = limitedCurrency
+		currency = limitedCurrency
 	case 2:
-		if !o.card.reverses {
-			o.currency = feeCurrency
+		if !c.reverses {
+			currency = feeCurrency
 		}
 	case 3:
-		if !o.card.needsOTP && !o.card.reverses {
-			o.kind, o.currency = "payout", scarceCurrency
-			o.amount += scarceAmount
+		if isPlain {
+			kind, currency = "payout", scarceCurrency
 		}
 	case 4:
-		if !o.card.needsOTP && !o.card.reverses {
-			o.kind = "payout"
+		if isPlain {
+			kind = "payout"
 		}
+	}
+	return b.newOrderOf(random, kind, currency, c)
+}
+
+// newOrderOf makes an order.
+func (b *book) newOrderOf(random *rand.Rand, kind, currency string, c *card) *order {
+	o := &order{number: len(b.orders), kind: kind, currency: currency, card: c}
+	o.txid = fmt.Sprintf("order-%d", o.number)
+	o.amount = 1_000 + 7*o.number // unique, so that calls and notifications can be told apart
+	if currency == scarceCurrency {
+		o.amount += scarceAmount
 	}
 	if random.IntN(4) == 0 {
 		o.key = "key-" + o.txid

@@ -84,6 +84,9 @@ func (r *rail) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
 	return outcome
 }
 
+// NextReport makes the service poll for reports: what the provider has taken back.
+func (r *rail) NextReport(since time.Time) (time.Time, bool) { return r.inner.NextReport(since) }
+
 // Reports implements actors.Provider.
 func (r *rail) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
 	if r.world.isDisconnected() {

@@ -3,8 +3,10 @@ package simulation
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync"
 	"testing/synctest"
 	"time"
 )
@@ -154,6 +156,9 @@ func (w *world) choose() *operation {
 	switch {
 	case roll < 38:
 		o := b.newOrder(random)
+		if o.currency == scarceCurrency {
+			return b.rush(random, o)
+		}
 		return &operation{name: "create " + o.txid, run: o.create}
 	case roll < 44: // again, perhaps while the first is under way
 		if o := b.recent(random, func(*order) bool { return true }); o != nil {
@@ -187,6 +192,17 @@ func (w *world) choose() *operation {
 		return &operation{name: fmt.Sprintf("advance %d s", seconds), exclusive: true, run: func(c *client) { advance(c, seconds) }}
 	}
 	return nil
+}
+
+// rush creates an order and one more like it at the same time: the partner can afford one of them.
+func (b *book) rush(random *rand.Rand, o *order) *operation {
+	other := b.newOrderOf(random, o.kind, o.currency, &cards[0])
+	return &operation{name: "create " + o.txid + " and " + other.txid, run: func(c *client) {
+		var both sync.WaitGroup
+		both.Go(func() { other.create(c) })
+		o.create(c)
+		both.Wait()
+	}}
 }
 
 // chooseFollowUp draws a command about an order that waits for one.

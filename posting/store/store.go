@@ -37,6 +37,7 @@ type Options struct {
 	MinFree  uint64       // bytes of free disk space below which LowSpace is true
 	MemTable int64        // size of a memtable in bytes; 0 means DefaultMemTable
 	Segment  int64        // size of a segment of the log that is made, in bytes; 0 means that of a memtable. It must hold the largest group
+	Values   int64        // length in bytes from which on a file of long values gets no further ones; 0 means four memtables
 	Log      *slog.Logger // nil: slog.Default
 
 	// Remains are the names of files that other packages write into Dir beside a store. If one of these

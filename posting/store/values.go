@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func valuesEntry(f values.File) *badger.Entry {
 }
 
 // maxValuesFile returns from which length on a file gets no further values.
-func (s *Store) maxValuesFile() int64 { return 4 * s.options.MemTable }
+func (s *Store) maxValuesFile() int64 { return cmp.Or(s.options.Values, 4*s.options.MemTable) }
 
 // openValues opens the files with values, which the tables tell.
 func (s *Store) openValues() error {
