@@ -19,6 +19,8 @@
 //  4. The store opens twice with the same content, and a backup taken meanwhile can be restored.
 //  5. Nobody waits for ever, and a start is refused only for a fault of the plan.
 //
+// plants_test.go has deliberate faults of the code, each of which the worlds must catch within a minute.
+//
 // Callers: its tests. `make simulate SEED=1 FOR=10m` runs worlds from a seed on. The kept plans in testdata have failed once.
 //
 // Time is that of testing/synctest, because the service waits in real time too (time-outs, retries), and because a bubble tells when all

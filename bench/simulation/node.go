@@ -92,6 +92,9 @@ func (w *world) startNode(dir string) (n *node, err error) {
 			w.violate("checking the store: %v", err)
 		}
 	}
+	if err := w.linkProviderLog(dir); err != nil {
+		return nil, err
+	}
 	n.runtime = actors.New(actors.Options{Clock: n.clock, Journal: n.journal, Log: log, Sealer: n.keyring, Persist: w.persistClock})
 	if err := n.startServices(w, log); err != nil {
 		n.end(w)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -39,10 +40,11 @@ func (w *world) check(j *posting.Journal, dir string, keyring actors.Sealer) (di
 	if !hasAnswers {
 		answers = ""
 	}
-	if w.twice { // the provider's log has some calls twice, and the checker takes it for what the service has sent
-		dir = ""
-	} else if err := copyFile(filepath.Join(w.root, simulatorLog), filepath.Join(dir, simulatorLog)); err != nil {
+	if err := w.linkProviderLog(dir); err != nil {
 		return digest, err
+	}
+	if w.twice {
+		dir = ""
 	}
 	report, err := check.Check(context.Background(), j, check.Inputs{Data: dir, Answers: answers, Keyring: keyring, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -58,12 +60,17 @@ func (w *world) check(j *posting.Journal, dir string, keyring actors.Sealer) (di
 	return report.Digest, nil
 }
 
-func copyFile(from, to string) error {
-	content, err := os.ReadFile(from)
-	if err != nil {
+// callsRule is the checker's rule about the provider's calls. If calls reach the provider twice, its log has them twice, and the checker takes it for
+// what the service has sent.
+const callsRule = 7
+
+// linkProviderLog puts the provider's log into a data directory, where the checker and backups find it.
+func (w *world) linkProviderLog(dir string) error {
+	log := filepath.Join(dir, simulatorLog)
+	if err := os.Remove(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.WriteFile(to, content, 0o600)
+	return os.Link(filepath.Join(w.root, simulatorLog), log)
 }
 
 // heal starts the service once more, without any fault, lets everything come to its end, and compares what clients, the merchants' servers,
@@ -488,12 +495,12 @@ func (w *world) restoreBackups() {
 	restored, err := backup.Restore(context.Background(), backup.RestoreConfig{
 		From: b.path, Data: filepath.Join(w.root, "restored"), Keyring: keyring, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
+	if restored == nil || restored.Report == nil {
 		w.violate("restoring a backup: %v", err)
 		return
 	}
 	for i := range restored.Report.Rules {
-		if r := &restored.Report.Rules[i]; r.Outcome == findings.Broken {
+		if r := &restored.Report.Rules[i]; r.Outcome == findings.Broken && !(w.twice && r.Number == callsRule) {
 			w.violate("the checker, in a restored store, rule %d: %q", r.Number, r.Details)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"testing/synctest"
 	"time"
@@ -360,11 +361,12 @@ type savedBackup struct {
 
 func (w *world) chooseBackup() *operation {
 	return &operation{name: "back up", run: func(c *client) {
-		r, err := http.NewRequest(http.MethodPost, baseURL+"/api/v1/backups", nil)
+		r, err := http.NewRequest(http.MethodPost, baseURL+"/api/v1/backups", strings.NewReader("{}"))
 		if err != nil {
 			c.world.violate("%v", err)
 			return
 		}
+		r.Header.Set("content-type", "application/json")
 		r.Header.Set("authorization", "Bearer "+string(c.world.sandbox.AdminToken))
 		response, err := c.node.client.Do(r)
 		if err != nil {
@@ -372,9 +374,12 @@ func (w *world) chooseBackup() *operation {
 		}
 		defer func() { _ = response.Body.Close() }()
 		content, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != http.StatusOK || c.node.isGone() {
-			return // cut off, or another one was under way
+		switch {
+		case err != nil || c.node.isGone(): // cut off
+		case response.StatusCode == http.StatusOK:
+			c.world.saveBackup(content)
+		case response.StatusCode != http.StatusConflict && response.StatusCode != http.StatusServiceUnavailable: // of another one under way
+			c.world.violate("a backup is answered %d: %s", response.StatusCode, content)
 		}
-		c.world.saveBackup(content)
 	}}
 }
