@@ -155,7 +155,8 @@ func environment(t *testing.T, name string, value uint64) uint64 {
 	return n
 }
 
-// The kept plans, and the worlds of random seeds for MIZAN_SOAK or a few seconds. MIZAN_SEED is the first seed and leaves out the kept plans;
+// The kept plans, and worlds for MIZAN_SOAK or a few seconds. MIZAN_SEED is the first seed and leaves out the kept plans; without it every change
+// meets the same worlds, and `make simulate` is for others.
 // MIZAN_PLAN is a plan that is run alone. MIZAN_TRACE=1 prints every decision.
 func TestWorldsKeepThePromises(t *testing.T) {
 	budget := 20 * time.Second
@@ -175,7 +176,7 @@ func TestWorldsKeepThePromises(t *testing.T) {
 	case os.Getenv("MIZAN_SEED") == "":
 		plans = keptPlans(t)
 	}
-	seed := environment(t, "MIZAN_SEED", rand.Uint64N(1<<32))
+	seed := environment(t, "MIZAN_SEED", 1)
 	t.Logf("MIZAN_SEED=%d", seed)
 	inBubble(t, func(t *testing.T) {
 		l := newLaboratory(t)

@@ -126,6 +126,7 @@ func (w *world) decide(p *parked) {
 			w.pass(time.Duration(1+random.IntN(20)) * time.Second)
 		case f.SyncFails && roll > 0.98:
 			v = []verdict{verdictFail, verdictFailPersisted}[random.IntN(2)]
+			w.syncsFailed++
 		}
 	case parkCall:
 		switch {

@@ -51,18 +51,19 @@ type world struct {
 	undurable undurable // what the process before has not made durable
 	services  services
 
-	generation int
-	twice      bool // calls may reach the provider twice
-	isDiskFull bool
-	isHarmed   bool // a fault may have damaged what was durable, so a start may be refused and the checker may find a fault
-	isCaught   bool // that was noticed, and the world is over
-	checksNext bool // the next process checks its store first
-	crashed    int
-	checks     int
-	book       *book
-	inFlight   int // only the world's goroutine changes it
-	exclusive  bool
-	ended      chan *operation
+	generation  int
+	twice       bool // calls may reach the provider twice
+	isDiskFull  bool
+	syncsFailed int  // so far
+	isHarmed    bool // a fault may have damaged what was durable, so a start may be refused and the checker may find a fault
+	isCaught    bool // that was noticed, and the world is over
+	checksNext  bool // the next process checks its store first
+	crashed     int
+	checks      int
+	book        *book
+	inFlight    int // only the world's goroutine changes it
+	exclusive   bool
+	ended       chan *operation
 
 	mu         sync.Mutex
 	answers    []byte // guarded by mu
@@ -255,6 +256,7 @@ func (w *world) start(r Round) bool {
 	}
 	for attempt := 0; ; attempt++ {
 		w.startManualClock()
+		syncsFailed := w.syncsFailed
 		result := make(chan started, 1)
 		w.checksNext = w.random.IntN(2) == 0
 		mayCrash := w.plan.Faults.CrashStarts && attempt < 3 && w.random.IntN(3) == 0
@@ -301,7 +303,7 @@ func (w *world) start(r Round) bool {
 			w.node = s.node
 			return true
 		}
-		if w.explains(s.err) && attempt < 5 {
+		if w.explains(syncsFailed) && attempt < 5 {
 			w.note("the start is refused: %v", w.plain(s.err))
 			w.isDiskFull = false
 			w.crash(Kill, nil, func() {})
@@ -424,9 +426,9 @@ func lastFrame(dir string) (n uint64, err error) {
 	return m.N, errors.Join(err, l.Close())
 }
 
-// explains tells whether a start may be refused with an error, because of the faults of the plan.
-func (w *world) explains(err error) bool {
-	return w.plan.Faults.SyncFails || w.isDiskFull
+// explains tells whether a start may be refused: a sync of it has failed, or the disk is full. syncsFailed is how many had failed before.
+func (w *world) explains(syncsFailed int) bool {
+	return w.syncsFailed > syncsFailed || w.isDiskFull
 }
 
 // isDisconnected tells whether the process is cut off from the world.
