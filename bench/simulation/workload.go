@@ -124,7 +124,7 @@ func (w *world) decide(p *parked) {
 		switch {
 		case f.SlowDisk && roll < 0.1:
 			w.pass(time.Duration(1+random.IntN(20)) * time.Second)
-		case f.SyncFails && roll > 0.98:
+		case f.SyncFails && roll > 0.94:
 			v = []verdict{verdictFail, verdictFailPersisted}[random.IntN(2)]
 			w.syncsFailed++
 		}
