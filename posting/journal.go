@@ -224,6 +224,15 @@ func (j *Journal) LastGroup() (uint64, [32]byte) { return j.store.LastGroup() }
 
 // Close writes all submitted changes, stops the writer and closes the store.
 func (j *Journal) Close() error {
+	if err := j.stop(); err != nil {
+		return err
+	}
+	return j.store.Close()
+}
+
+// stop takes no further changes, and returns when all submitted ones are written, or the journal has failed. The error is ErrStopped if it was
+// stopped before.
+func (j *Journal) stop() error {
 	j.mu.Lock()
 	if j.closed {
 		j.mu.Unlock()
@@ -234,7 +243,7 @@ func (j *Journal) Close() error {
 	j.wake.Signal()
 	j.mu.Unlock()
 	j.stopped.Wait()
-	return j.store.Close()
+	return nil
 }
 
 // leave notes a caller that gets no receipt, because the journal has failed. The process is about to end.
@@ -247,12 +256,7 @@ func (j *Journal) leave(done func(Receipt)) {
 // Drop ends the waits of all callers of a journal that has failed, with ErrStopped, and takes no further changes. It is for a simulation,
 // whose process outlives the journal's; whoever gets these errors must not show them to anybody. Abandon follows.
 func (j *Journal) Drop() {
-	j.mu.Lock()
-	j.closed = true
-	close(j.ended)
-	j.wake.Signal()
-	j.mu.Unlock()
-	j.stopped.Wait()
+	_ = j.stop() // it was not stopped before
 	for _, done := range j.unanswered {
 		done(Receipt{Err: ErrStopped})
 	}

@@ -1,17 +1,11 @@
 package simulation
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,59 +13,8 @@ import (
 	"time"
 
 	"mizan/actors"
-	"mizan/internal/clock"
-	"mizan/internal/secret"
 	"mizan/ledger/payment"
-	"mizan/posting"
-	"mizan/posting/store"
-	"mizan/snapshots/backup"
-	"mizan/snapshots/check"
-	"mizan/snapshots/check/findings"
 )
-
-// check runs the checker over an open store, before anything else reads or writes it.
-func (w *world) check(j *posting.Journal, dir string, keyring actors.Sealer) (digest [32]byte, err error) {
-	w.checks++
-	answers := filepath.Join(w.root, "answers")
-	hasAnswers, err := w.writeAnswers(answers)
-	if err != nil {
-		return digest, err
-	}
-	if !hasAnswers {
-		answers = ""
-	}
-	if err := w.linkProviderLog(dir); err != nil {
-		return digest, err
-	}
-	if w.twice {
-		dir = ""
-	}
-	report, err := check.Check(context.Background(), j, check.Inputs{Data: dir, Answers: answers, Keyring: keyring, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return digest, err
-	}
-	for i := range report.Rules {
-		if r := &report.Rules[i]; r.Outcome == findings.Broken && w.isHarmed {
-			w.isCaught = true
-		} else if r.Outcome == findings.Broken {
-			w.violate("the checker, rule %d: %q", r.Number, r.Details)
-		}
-	}
-	return report.Digest, nil
-}
-
-// callsRule is the checker's rule about the provider's calls. If calls reach the provider twice, its log has them twice, and the checker takes it for
-// what the service has sent.
-const callsRule = 7
-
-// linkProviderLog puts the provider's log into a data directory, where the checker and backups find it.
-func (w *world) linkProviderLog(dir string) error {
-	log := filepath.Join(dir, simulatorLog)
-	if err := os.Remove(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.Link(filepath.Join(w.root, simulatorLog), log)
-}
 
 // heal starts the service once more, without any fault, lets everything come to its end, and compares what clients, the merchants' servers,
 // the provider and the ledger say with each other and with the model.
@@ -95,6 +38,7 @@ func (w *world) heal() {
 	w.compareNotifications()
 	w.compareProvider()
 	w.compareHeads(c)
+	w.compareMonths(c)
 	w.endHealthy()
 	w.compareStores()
 	w.restoreBackups()
@@ -434,74 +378,29 @@ func (w *world) compareHeads(c *client) {
 	}
 }
 
+// compareMonths checks that each month whose closing was answered is closed.
+func (w *world) compareMonths(c *client) {
+	var periods []struct {
+		Month string `json:"month"`
+	}
+	if err := w.get(c, byAuditor, "/api/v1/ledger/periods").decode(&periods); err != nil {
+		w.violate("the closed months: %v", err)
+	}
+	closed := make(map[string]bool)
+	for _, p := range periods {
+		closed[p.Month] = true
+	}
+	for _, month := range w.book.months {
+		if !closed[month] {
+			w.violate("%s was closed, and is not", month)
+		}
+	}
+}
+
 func number(a answer, name string) int {
 	n, err := strconv.Atoi(a.get(name))
 	if err != nil {
 		return -1
 	}
 	return n
-}
-
-// compareStores opens the store twice more: it is sound, and the same.
-func (w *world) compareStores() {
-	var digests [2][32]byte
-	for i := range digests {
-		err := w.whileOpen(w.generationDir(), func(j *posting.Journal) (err error) {
-			digests[i], err = w.check(j, w.generationDir(), nil)
-			return err
-		})
-		if err != nil {
-			w.violate("the store at the end: %v", err)
-			return
-		}
-	}
-	if digests[0] != digests[1] {
-		w.violate("opened twice, the store has the digests %x and %x", digests[0], digests[1])
-	}
-}
-
-func (w *world) whileOpen(dir string, fn func(*posting.Journal) error) error {
-	log := slog.New(slog.DiscardHandler)
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, MemTable: memTable, Segment: segment, Values: valuesFile, Log: log, MustExist: true}, Clock: clock.NewManual(w.clockNow()), Log: log, Fatal: func(err error) { w.violate("%v", err) }})
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(j), j.Close())
-}
-
-// saveBackup keeps a backup that a client has received.
-func (w *world) saveBackup(content []byte) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	b := &savedBackup{path: filepath.Join(w.root, fmt.Sprintf("backup-%d", len(w.book.saved)))}
-	if err := os.WriteFile(b.path, content, 0o600); err != nil {
-		w.violations = append(w.violations, err.Error())
-		return
-	}
-	w.book.saved = append(w.book.saved, b)
-}
-
-// restoreBackups restores the last backup and checks it.
-func (w *world) restoreBackups() {
-	if len(w.book.saved) == 0 || w.hasViolations() {
-		return
-	}
-	b := w.book.saved[len(w.book.saved)-1]
-	keyring, err := secret.LoadKeyring(filepath.Join(w.generationDir(), keyringFile))
-	if err != nil {
-		w.violate("%v", err)
-		return
-	}
-	restored, err := backup.Restore(context.Background(), backup.RestoreConfig{
-		From: b.path, Data: filepath.Join(w.root, "restored"), Keyring: keyring, Log: slog.New(slog.DiscardHandler),
-	})
-	if restored == nil || restored.Report == nil {
-		w.violate("restoring a backup: %v", err)
-		return
-	}
-	for i := range restored.Report.Rules {
-		if r := &restored.Report.Rules[i]; r.Outcome == findings.Broken && !(w.twice && r.Number == callsRule) {
-			w.violate("the checker, in a restored store, rule %d: %q", r.Number, r.Details)
-		}
-	}
 }

@@ -106,7 +106,7 @@ type book struct {
 	world     *world
 	orders    []*order
 	contracts []*contractCase
-	months    []monthCase
+	months    []string // whose closing was answered
 	settled   []settlement
 	renewals  []string // ids of subscriptions
 	heads     []head

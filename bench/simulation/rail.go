@@ -24,10 +24,9 @@ type rail struct {
 
 // railCall is a call that reached the provider.
 type railCall struct {
-	reference, request ledger.ID
-	operation          actors.Operation
-	amount             string
-	verdict            payment.Verdict
+	reference ledger.ID
+	operation actors.Operation
+	verdict   payment.Verdict
 }
 
 // Name implements actors.Provider.
@@ -41,7 +40,7 @@ func unreachable() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictUnknown, Unreachable: true}
 }
 
-// key names a call without its ids: amounts are unique in a world.
+// callKey names a call without its ids: amounts are unique in a world.
 func callKey(operation actors.Operation, amount, charged string) string {
 	return fmt.Sprint(operation, " of ", amount, " ", charged)
 }
@@ -63,7 +62,7 @@ func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 		}
 	}
 	r.mu.Lock()
-	r.calls = append(r.calls, railCall{call.Reference, call.Request, call.Operation, call.Amount.String(), outcome.Verdict})
+	r.calls = append(r.calls, railCall{call.Reference, call.Operation, outcome.Verdict})
 	r.mu.Unlock()
 	if v := r.world.await(parkAnswer, key); v == verdictDead || v == verdictFail || ctx.Err() != nil {
 		return unreachable()

@@ -14,7 +14,7 @@ import (
 type parkKind uint8
 
 const (
-	parkDisk     parkKind = iota // before a sync, or before a file is made
+	parkDisk     parkKind = iota // before a sync of the log
 	parkCall                     // before a call reaches the provider
 	parkAnswer                   // before the provider's answer reaches the service
 	parkDelivery                 // before a merchant's server answers a notification
@@ -23,7 +23,7 @@ const (
 
 var parkNames = [parkKinds]string{"disk", "call", "answer", "delivery"}
 
-// verdict is what becomes of an operation that waited.
+// verdict tells how an operation that waited ends.
 type verdict uint8
 
 const (

@@ -335,12 +335,6 @@ func (w *world) chooseSubscription() *operation {
 	}}
 }
 
-// monthCase is a month that an administrator closes.
-type monthCase struct {
-	name   string
-	status int
-}
-
 func (w *world) chooseClose() *operation {
 	name := fmt.Sprintf("2026-%02d", 6+w.random.IntN(4)) // one may be current, and is refused then
 	return &operation{name: "close " + name, run: func(c *client) {
@@ -348,7 +342,7 @@ func (w *world) chooseClose() *operation {
 		switch a.status {
 		case 0, http.StatusServiceUnavailable, http.StatusConflict, http.StatusUnprocessableEntity:
 		case http.StatusOK, http.StatusCreated:
-			c.world.locked(func() { w.book.months = append(w.book.months, monthCase{name, a.status}) })
+			c.world.locked(func() { w.book.months = append(w.book.months, name) })
 		default:
 			c.world.violate("closing %s is answered %d: %s", name, a.status, a.body)
 		}
